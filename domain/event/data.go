@@ -1,0 +1,120 @@
+package event
+
+import "time"
+
+// Data is the data object of one event type. The concrete types of this file
+// are its only implementations. Durations are whole seconds, as the
+// specification writes them; the times beside them are exact.
+type Data interface {
+	// types tells which event types may carry this data.
+	types() []Type
+}
+
+// SegmentInfo names the segment that decided an alert (section 4.2).
+type SegmentInfo struct {
+	Sequence uint64  `json:"sequence"` // media sequence number of the segment
+	Duration float64 `json:"duration"` // seconds
+}
+
+// Started is the data of stream.started (decision W7).
+type Started struct {
+	StartedAt          time.Time  `json:"started_at"`  // when the broadcast went live, as far as is known
+	DetectedAt         time.Time  `json:"detected_at"` // when the watcher first saw it live
+	ScheduledStartTime *time.Time `json:"scheduled_start_time,omitempty"`
+	DelaySec           *int64     `json:"delay_sec,omitempty"` // whole seconds from scheduled_start_time to started_at, ≥ 0
+}
+
+// Reasons of Ended (decision W7).
+const (
+	EndedByEndlist = "endlist"  // the playlist said EXT-X-ENDLIST
+	EndedByNotLive = "not_live" // is_live=false
+)
+
+// Ended is the data of stream.ended (decision W7).
+type Ended struct {
+	EndedAt     time.Time `json:"ended_at"`
+	Reason      string    `json:"reason"`       // endlist, not_live
+	DurationSec int64     `json:"duration_sec"` // since the stream started; 0 if it was never seen live
+}
+
+// Delayed is the data of stream.delayed (section 4.3).
+type Delayed struct {
+	ScheduledStartTime time.Time `json:"scheduled_start_time"`
+	DelaySec           int64     `json:"delay_sec"`
+	ToleranceSec       int64     `json:"tolerance_sec"`
+}
+
+// Alert is the data of alert.blackout and alert.silence (section 4.3).
+type Alert struct {
+	DurationSec  int64       `json:"duration_sec"` // wall seconds since started_at (decision S1)
+	StartedAt    time.Time   `json:"started_at"`   // first bad instant
+	ThresholdSec int64       `json:"threshold_sec"`
+	SegmentInfo  SegmentInfo `json:"segment_info"`
+}
+
+// Recovered is the data of alert.blackout_recovered and
+// alert.silence_recovered (section 4.3).
+type Recovered struct {
+	TotalDurationSec int64     `json:"total_duration_sec"`
+	StartedAt        time.Time `json:"started_at"`
+	RecoveredAt      time.Time `json:"recovered_at"` // first good instant
+}
+
+// Failures named by Outage (decision W7).
+const (
+	FailedManifest = "manifest" // the playlist cannot be read
+	FailedSegment  = "segment"  // the newest segment cannot be fetched or decoded
+	FailedStalled  = "stalled"  // the playlist has not moved for 60 s (decision S6)
+)
+
+// Outage is the data of alert.segment_error (sections 6.6, 7.6, decision W7).
+type Outage struct {
+	StartedAt    time.Time `json:"started_at"`
+	DurationSec  int64     `json:"duration_sec"`
+	ThresholdSec int64     `json:"threshold_sec"` // 60
+	Failure      string    `json:"failure"`       // manifest, segment, stalled
+	LastError    string    `json:"last_error"`
+}
+
+// Reasons of Trouble. Those that the watcher gives are listed with the
+// YouTube state they stand for; the others are the gateway's.
+const (
+	ReasonBlind              = "blind"                   // nothing could be learned for 5 minutes (decision S15)
+	ReasonVideoUnavailable   = "video_unavailable"       // removed (section 7.2)
+	ReasonVideoPrivate       = "video_private"           // private (section 7.2)
+	ReasonRegionLocked       = "region_locked"           // not viewable from where the watchdog runs
+	ReasonAgeRestricted      = "age_restricted"          // needs a signed-in adult
+	ReasonMembersOnly        = "members_only"            // needs a membership
+	ReasonNotALiveStream     = "not_a_live_stream"       // an ordinary video
+	ReasonReservationExpired = "reservation_expired"     // never went live (decision A10)
+	ReasonWorkerLost         = "worker_lost"             // the worker process ended by itself (decision O3)
+	ReasonLaunchFailed       = "launch_failed"           // no worker could be started
+	ReasonMismatch           = "reconciliation_mismatch" // section 10.4
+	ReasonReconcileTimeout   = "reconciliation_timeout"  // section 10.4
+	ReasonCallbackFailed     = "callback_failed"         // decision W4; never sent, only recorded
+)
+
+// Trouble is the data of monitor.error (section 10.4, decisions W7, S15).
+type Trouble struct {
+	Reason       string `json:"reason"`
+	ErrorDetails string `json:"error_details"`
+	Terminal     bool   `json:"terminal"` // false only for reason blind: the monitor goes on
+
+	ReconciliationAction string         `json:"reconciliation_action,omitempty"`
+	PreviousStatus       string         `json:"previous_status,omitempty"`
+	ObservedState        *ObservedState `json:"observed_state,omitempty"`
+}
+
+// ObservedState is what a reconciliation saw (section 10.4).
+type ObservedState struct {
+	PodExists bool   `json:"pod_exists"`
+	DBStatus  string `json:"db_status"`
+}
+
+func (Started) types() []Type   { return []Type{StreamStarted} }
+func (Ended) types() []Type     { return []Type{StreamEnded} }
+func (Delayed) types() []Type   { return []Type{StreamDelayed} }
+func (Alert) types() []Type     { return []Type{Blackout, Silence} }
+func (Recovered) types() []Type { return []Type{BlackoutRecovered, SilenceRecovered} }
+func (Outage) types() []Type    { return []Type{SegmentError} }
+func (Trouble) types() []Type   { return []Type{MonitorError} }

@@ -1,0 +1,94 @@
+package event
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Event is one thing that happened to one stream.
+type Event struct {
+	ID   string    // UUIDv7, given once by whoever saw it happen (decision W2)
+	Type Type      // one of Types
+	At   time.Time // when it was decided; timestamp of the payload
+	Data Data      // matches Type
+}
+
+// wire is the shape an Event has in a worker's report and in a recording.
+type wire struct {
+	ID   string          `json:"event_id,omitempty"`
+	Type Type            `json:"event_type"`
+	At   time.Time       `json:"timestamp"`
+	Data json.RawMessage `json:"data"`
+}
+
+// MarshalJSON writes the event as {event_id, event_type, timestamp, data}.
+func (e Event) MarshalJSON() ([]byte, error) {
+	data, err := json.Marshal(e.Data)
+	if err != nil {
+		return nil, fmt.Errorf("event %s: data: %w", e.Type, err)
+	}
+	return json.Marshal(wire{e.ID, e.Type, e.At, data})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote and refuses a type that is not
+// one of Types or data that is not that type's.
+func (e *Event) UnmarshalJSON(b []byte) error {
+	var w wire
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	data, err := decode(w.Type, w.Data)
+	if err != nil {
+		return err
+	}
+	*e = Event{w.ID, w.Type, w.At, data}
+	return nil
+}
+
+// Valid reports what is wrong with an event: an unknown type, data of another
+// type, no time. The ID is the caller's to check: it is not yet given when the
+// watcher emits.
+func (e Event) Valid() error {
+	switch {
+	case !slices.Contains(Types(), e.Type):
+		return fmt.Errorf("event: unknown type %q", e.Type)
+	case e.Data == nil:
+		return fmt.Errorf("event %s: no data", e.Type)
+	case !slices.Contains(e.Data.types(), e.Type):
+		return fmt.Errorf("event %s: data is %T", e.Type, e.Data)
+	case e.At.IsZero():
+		return errors.New("event: no timestamp")
+	}
+	return nil
+}
+
+func decode(t Type, raw json.RawMessage) (Data, error) {
+	switch t {
+	case StreamStarted:
+		return decodeAs[Started](raw)
+	case StreamEnded:
+		return decodeAs[Ended](raw)
+	case StreamDelayed:
+		return decodeAs[Delayed](raw)
+	case Blackout, Silence:
+		return decodeAs[Alert](raw)
+	case BlackoutRecovered, SilenceRecovered:
+		return decodeAs[Recovered](raw)
+	case SegmentError:
+		return decodeAs[Outage](raw)
+	case MonitorError:
+		return decodeAs[Trouble](raw)
+	}
+	return nil, fmt.Errorf("event: unknown type %q", t)
+}
+
+func decodeAs[D Data](raw json.RawMessage) (Data, error) {
+	var d D
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return nil, fmt.Errorf("event data %T: %w", d, err)
+	}
+	return d, nil
+}

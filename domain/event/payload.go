@@ -1,0 +1,83 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Payload is the body of a webhook (section 4.2). The bytes of Encode are what
+// is stored, signed and sent, the same ones at every attempt.
+type Payload struct {
+	EventID   string          `json:"event_id"`
+	EventType Type            `json:"event_type"`
+	MonitorID string          `json:"monitor_id"`
+	StreamURL string          `json:"stream_url"`
+	Timestamp time.Time       `json:"timestamp"`
+	Data      Data            `json:"data"`
+	Metadata  json.RawMessage `json:"metadata"` // the caller's, untouched; {} if none was given
+}
+
+// NewPayload joins an event to its registration. Times are written in zone
+// (decision A11).
+func NewPayload(e Event, monitorID, streamURL string, metadata json.RawMessage, zone *time.Location) Payload {
+	if len(metadata) == 0 {
+		metadata = json.RawMessage(`{}`)
+	}
+	return Payload{
+		EventID:   e.ID,
+		EventType: e.Type,
+		MonitorID: monitorID,
+		StreamURL: streamURL,
+		Timestamp: civil(e.At, zone),
+		Data:      inZone(e.Data, zone),
+		Metadata:  metadata,
+	}
+}
+
+// Encode writes the payload as one line of JSON, characters unescaped.
+func (p Payload) Encode() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(p); err != nil {
+		return nil, fmt.Errorf("payload of %s: %w", p.EventType, err)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
+
+// civil shows a time the way an answer shows it: in the server's zone, to the
+// millisecond.
+func civil(t time.Time, zone *time.Location) time.Time {
+	return t.In(zone).Truncate(time.Millisecond)
+}
+
+// inZone returns d with every time in zone.
+func inZone(d Data, zone *time.Location) Data {
+	switch d := d.(type) {
+	case Started:
+		d.StartedAt, d.DetectedAt = civil(d.StartedAt, zone), civil(d.DetectedAt, zone)
+		if d.ScheduledStartTime != nil {
+			t := civil(*d.ScheduledStartTime, zone)
+			d.ScheduledStartTime = &t
+		}
+		return d
+	case Ended:
+		d.EndedAt = civil(d.EndedAt, zone)
+		return d
+	case Delayed:
+		d.ScheduledStartTime = civil(d.ScheduledStartTime, zone)
+		return d
+	case Alert:
+		d.StartedAt = civil(d.StartedAt, zone)
+		return d
+	case Recovered:
+		d.StartedAt, d.RecoveredAt = civil(d.StartedAt, zone), civil(d.RecoveredAt, zone)
+		return d
+	case Outage:
+		d.StartedAt = civil(d.StartedAt, zone)
+		return d
+	}
+	return d
+}

@@ -1,0 +1,63 @@
+package monitor
+
+import (
+	"math"
+	"time"
+)
+
+// Config is what to watch for, as registered (section 3.1). The zero value is
+// not valid; start from DefaultConfig.
+type Config struct {
+	CheckIntervalSec       int        `json:"check_interval_sec"`           // 1–300 s, default 10
+	BlackoutThresholdSec   int        `json:"blackout_threshold_sec"`       // 1–3600 s, default 30
+	SilenceThresholdSec    int        `json:"silence_threshold_sec"`        // 1–3600 s, default 30
+	SilenceDBThreshold     float64    `json:"silence_db_threshold"`         // −100–0 dB, default −50
+	ScheduledStartTime     *time.Time `json:"scheduled_start_time"`         // default null
+	StartDelayToleranceSec int        `json:"start_delay_tolerance_sec"`    // 0–86400 s, default 300
+	ScheduledEndTime       *time.Time `json:"scheduled_end_time,omitempty"` // decision A10, default null
+}
+
+// DefaultConfig is the configuration of a registration that says nothing.
+func DefaultConfig() Config {
+	return Config{
+		CheckIntervalSec:       10,
+		BlackoutThresholdSec:   30,
+		SilenceThresholdSec:    30,
+		SilenceDBThreshold:     -50,
+		StartDelayToleranceSec: 300,
+	}
+}
+
+// Valid reports the first value out of its range (decision A4), as
+// InvalidConfig naming field, value and range.
+func (c Config) Valid() error {
+	for _, f := range []struct {
+		name     string
+		value    int
+		min, max int
+	}{
+		{"check_interval_sec", c.CheckIntervalSec, 1, 300},
+		{"blackout_threshold_sec", c.BlackoutThresholdSec, 1, 3600},
+		{"silence_threshold_sec", c.SilenceThresholdSec, 1, 3600},
+		{"start_delay_tolerance_sec", c.StartDelayToleranceSec, 0, 86400},
+	} {
+		if f.value < f.min || f.value > f.max {
+			return Errorf(InvalidConfig, "config.%s is %d; accepted is %d to %d", f.name, f.value, f.min, f.max)
+		}
+	}
+	if math.IsNaN(c.SilenceDBThreshold) || c.SilenceDBThreshold < -100 || c.SilenceDBThreshold > 0 {
+		return Errorf(InvalidConfig, "config.silence_db_threshold is %v; accepted is -100 to 0", c.SilenceDBThreshold)
+	}
+	for name, t := range map[string]*time.Time{
+		"scheduled_start_time": c.ScheduledStartTime,
+		"scheduled_end_time":   c.ScheduledEndTime,
+	} {
+		if t != nil && (t.Year() < 2000 || t.Year() > 9999) {
+			return Errorf(InvalidConfig, "config.%s is in the year %d; accepted is an ISO 8601 time from 2000 to 9999", name, t.Year())
+		}
+	}
+	if c.ScheduledStartTime != nil && c.ScheduledEndTime != nil && !c.ScheduledEndTime.After(*c.ScheduledStartTime) {
+		return Errorf(InvalidConfig, "config.scheduled_end_time must be after config.scheduled_start_time")
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+package monitor
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// MaxMetadata is the largest metadata object accepted, in bytes (decision A3).
+const MaxMetadata = 16 << 10
+
+// Monitor is one registration with what is known of it.
+type Monitor struct {
+	ID           ID
+	StreamURL    StreamURL
+	CallbackURL  CallbackURL
+	Config       Config
+	Metadata     json.RawMessage // a JSON object, byte for byte as registered
+	Status       Status
+	StreamStatus StreamStatus
+	Health       Health
+	Statistics   Statistics
+	Reason       string // why Status is error, e.g. callback_failed; empty otherwise
+	Generation   int    // of the newest worker launched, from 1 (decision O2)
+	Snapshot     json.RawMessage
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	EndedAt      time.Time // zero while active
+}

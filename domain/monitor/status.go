@@ -1,0 +1,89 @@
+package monitor
+
+import "time"
+
+// Status is where a monitor stands (section 9.1).
+type Status string
+
+// The statuses of section 3.4.
+const (
+	Initializing Status = "initializing" // registered, its worker has not spoken yet
+	Waiting      Status = "waiting"      // the stream has not started
+	Monitoring   Status = "monitoring"   // the stream is live and being watched
+	Completed    Status = "completed"    // the stream ended
+	Stopped      Status = "stopped"      // the caller stopped it
+	Failed       Status = "error"        // it cannot go on; the last event says why
+)
+
+// Statuses lists every status in the order of a monitor's life.
+func Statuses() []Status {
+	return []Status{Initializing, Waiting, Monitoring, Completed, Stopped, Failed}
+}
+
+var next = map[Status][]Status{
+	Initializing: {Initializing, Waiting, Monitoring, Completed, Stopped, Failed},
+	Waiting:      {Waiting, Monitoring, Completed, Stopped, Failed},
+	Monitoring:   {Monitoring, Completed, Stopped, Failed},
+}
+
+// ParseStatus accepts one of Statuses; anything else is InvalidConfig.
+func ParseStatus(s string) (Status, error) {
+	for _, status := range Statuses() {
+		if string(status) == s {
+			return status, nil
+		}
+	}
+	return "", Errorf(InvalidConfig, "status is %.40q; accepted is one of %v", s, Statuses())
+}
+
+// Active tells whether the monitor is being watched: it has a worker, blocks a
+// second registration of its stream and counts against the maximum.
+func (s Status) Active() bool { return s == Initializing || s == Waiting || s == Monitoring }
+
+// MayBecome tells whether t may follow s. Staying is allowed while active;
+// nothing follows an end.
+func (s Status) MayBecome(t Status) bool {
+	for _, n := range next[s] {
+		if n == t {
+			return true
+		}
+	}
+	return false
+}
+
+// StreamStatus is what is known of the stream itself (decision S14).
+type StreamStatus string
+
+// The stream statuses of decision S14.
+const (
+	StreamUnknown  StreamStatus = "unknown"
+	StreamUpcoming StreamStatus = "upcoming"
+	StreamLive     StreamStatus = "live"
+	StreamEnded    StreamStatus = "ended"
+)
+
+// Condition is the state of picture or sound (decision S14).
+type Condition string
+
+// The conditions of decision S14.
+const (
+	OK      Condition = "ok"
+	Black   Condition = "black"  // video only
+	Silent  Condition = "silent" // audio only
+	Unknown Condition = "unknown"
+)
+
+// Health is what the newest analysed media showed (section 3.3).
+type Health struct {
+	Video       Condition
+	Audio       Condition
+	LastCheckAt time.Time // zero: nothing analysed yet
+}
+
+// Statistics counts over the life of a monitor (section 3.3); they never go
+// backwards.
+type Statistics struct {
+	TotalSegmentsAnalyzed int `json:"total_segments_analyzed"`
+	BlackoutEvents        int `json:"blackout_events"`
+	SilenceEvents         int `json:"silence_events"`
+}

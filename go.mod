@@ -1,0 +1,3 @@
+module github.com/stream-monitor/stream-monitor
+
+go 1.26.0
