@@ -1,0 +1,162 @@
+package watch
+
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// condition is one thing that can be wrong with the media: a black picture, a
+// silent sound. It knows since when, and whether that has been told. Times are
+// on the media timeline.
+type condition struct {
+	Seen    bool      `json:"seen"`            // any media has been judged
+	Open    bool      `json:"open"`            // bad at Until
+	Onset   time.Time `json:"onset,omitzero"`  // first bad instant, while Open
+	Until   time.Time `json:"until,omitzero"`  // the newest instant judged
+	Known   time.Time `json:"known,omitzero"`  // the newest instant seen to be bad, while Open
+	Solid   bool      `json:"solid,omitempty"` // a whole segment of it has been bad, while Open
+	Alerted bool      `json:"alerted,omitempty"`
+}
+
+// detector is what tells one condition from another. Another thing to detect
+// is another detector and a Bad of its own in the analysis.
+type detector struct {
+	alert, recovered event.Type
+	name             monitor.Condition
+	minimum          time.Duration // shorter is not seen as bad (6.3, 6.4: d)
+	threshold        func(Rules) time.Duration
+	track            func(Analysis) Track
+	count            func(*monitor.Statistics)
+}
+
+const (
+	black = iota
+	silent
+)
+
+var detectors = [...]detector{
+	black: {
+		alert:     event.Blackout,
+		recovered: event.BlackoutRecovered,
+		name:      monitor.Black,
+		minimum:   blackMinimum,
+		threshold: func(r Rules) time.Duration { return r.BlackoutThreshold },
+		track:     func(a Analysis) Track { return a.Video },
+		count:     func(s *monitor.Statistics) { s.BlackoutEvents++ },
+	},
+	silent: {
+		alert:     event.Silence,
+		recovered: event.SilenceRecovered,
+		name:      monitor.Silent,
+		minimum:   silenceMinimum,
+		threshold: func(r Rules) time.Duration { return r.SilenceThreshold },
+		track:     func(a Analysis) Track { return a.Audio },
+		count:     func(s *monitor.Statistics) { s.SilenceEvents++ },
+	},
+}
+
+// pass takes a condition through one segment, in order, and says what there is
+// to tell: at the first instant at which bad time reaches the threshold an
+// alert (decision S2), at the first good instant after an alert a recovery
+// (S3). Where the state at the segment's start differs from the last one known, the
+// change is taken to have been at the segment's start: trace has looked
+// between them before if it could.
+func (c *condition) pass(d detector, threshold time.Duration, s sample, bad []stretch) []event.Data {
+	var told []event.Data
+	at := s.start()
+	if c.Seen && at.Before(c.Until) {
+		at = c.Until
+	}
+	for _, b := range bad {
+		if !b.to.After(at) {
+			continue
+		}
+		// Sound dies away for some milliseconds into a segment that is silent.
+		goesOn := at.Equal(s.start()) && b.from.Sub(at) <= edge
+		if b.from.After(at) && !goesOn {
+			told = append(told, c.good(at)...)
+		}
+		from := at
+		if b.from.After(from) {
+			from = b.from
+		}
+		if !c.Open {
+			c.Open, c.Onset, c.Solid = true, from, false
+		}
+		c.Known, at = b.to, b.to
+		c.Solid = c.Solid || b.covers(s)
+		told = append(told, c.due(threshold, s)...)
+	}
+	if s.end().After(at) {
+		told = append(told, c.good(at)...)
+	}
+	c.Seen = true
+	if s.end().After(c.Until) {
+		c.Until = s.end()
+	}
+	return told
+}
+
+// due is the alert, if bad time has reached the threshold and it is not told.
+func (c *condition) due(threshold time.Duration, s sample) []event.Data {
+	lasted := c.Known.Sub(c.Onset)
+	if c.Alerted || lasted < threshold {
+		return nil
+	}
+	c.Alerted = true
+	return []event.Data{event.Alert{
+		DurationSec:  whole(lasted),
+		StartedAt:    c.Onset,
+		ThresholdSec: whole(threshold),
+		SegmentInfo:  event.SegmentInfo{Sequence: s.segment.Sequence, Duration: s.segment.Duration.Seconds()},
+	}}
+}
+
+// good ends an open condition at the first good instant.
+func (c *condition) good(from time.Time) []event.Data {
+	if !c.Open {
+		return nil
+	}
+	onset, alerted := c.Onset, c.Alerted
+	c.Open, c.Alerted, c.Solid, c.Onset, c.Known = false, false, false, time.Time{}, time.Time{}
+	if !alerted {
+		return nil
+	}
+	return []event.Data{event.Recovered{
+		TotalDurationSec: whole(from.Sub(onset)),
+		StartedAt:        onset,
+		RecoveredAt:      from,
+	}}
+}
+
+// shift moves the condition with the media timeline.
+func (c *condition) shift(d time.Duration) {
+	for _, t := range []*time.Time{&c.Onset, &c.Until, &c.Known} {
+		if !t.IsZero() {
+			*t = t.Add(d)
+		}
+	}
+}
+
+// crossing is the earliest media instant at which the threshold could be
+// reached; zero when no threshold is being approached.
+func (c *condition) crossing(threshold time.Duration) time.Time {
+	if !c.Open || c.Alerted {
+		return time.Time{}
+	}
+	return c.Onset.Add(threshold)
+}
+
+// health is the condition as an answer shows it: bad from the moment it has
+// lasted long enough to be seen as bad at all.
+func (c *condition) health(d detector) monitor.Condition {
+	switch {
+	case !c.Seen:
+		return monitor.Unknown
+	case c.Open && c.Known.Sub(c.Onset) >= d.minimum:
+		return d.name
+	}
+	return monitor.OK
+}

@@ -1,0 +1,285 @@
+package watch
+
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+)
+
+// manifest is the playlist being read. It may turn out to be a master, from
+// which a rendition is then chosen.
+type manifest struct {
+	URL    string    `json:"url,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
+	Proven bool      `json:"proven,omitempty"` // the stream was said to be live when it was found
+}
+
+// newest is the newest segment seen (decision S5).
+type newest struct {
+	URI      string    `json:"uri,omitempty"`
+	Moved    time.Time `json:"moved,omitzero"` // when it was first seen, by the clock
+	Analysed bool      `json:"analysed,omitempty"`
+}
+
+// nextMedia is the task of the media lane.
+func (w *Watcher) nextMedia() (Task, bool) {
+	switch {
+	case w.wanted != nil:
+		return Task{Kind: TaskSegment, At: w.now, Segment: *w.wanted}, true
+	case w.life.Manifest.URL != "":
+		return Task{Kind: TaskPlaylist, At: w.readAt(), URL: w.life.Manifest.URL}, true
+	}
+	return Task{}, false
+}
+
+// adopt takes the manifest that a resolution found, if there is need of one:
+// none yet, an outage, or one so old that it will expire (decision S7).
+func (w *Watcher) adopt(o Resolution) {
+	m := w.life.Manifest
+	if m.URL != "" && !w.life.Outage.open() && w.now.Before(m.Since.Add(renewAfter)) {
+		return
+	}
+	if !o.located() {
+		if m.URL == "" {
+			w.mediaFailed(event.FailedManifest, Failed(FailureNetwork, "the stream is live but its encoder sends nothing"), w.now)
+		}
+		return
+	}
+	url := o.Manifest
+	if len(o.Renditions) > 0 {
+		r, ok := choose(o.Renditions, w.rules.Prefer)
+		if !ok {
+			w.unwatchable()
+			return
+		}
+		url = r.URL
+	}
+	w.life.Manifest = manifest{URL: url, Since: w.now, Proven: w.monitoring()}
+	if url != m.URL {
+		w.pass()
+		w.switched, w.wanted = true, nil
+		if w.life.Outage.Failures <= 1 {
+			w.life.Outage.RetryAt = w.now
+			w.life.ReadAt = time.Time{}
+		}
+	}
+}
+
+// unwatchable is a stream whose renditions all lack picture or sound.
+func (w *Watcher) unwatchable() {
+	w.mediaFailed(event.FailedManifest, Failed(FailureMalformed, "no rendition carries both picture and sound"), w.now)
+}
+
+// read takes in a reading of the playlist (sections 6.1, 7.6).
+func (w *Watcher) read(o Playlist) {
+	if o.URL != w.life.Manifest.URL {
+		return
+	}
+	switch {
+	case o.Failure != nil:
+		w.unreadable(o)
+	case o.Ended:
+		w.ended(o)
+	case len(o.Renditions) > 0:
+		if r, ok := choose(o.Renditions, w.rules.Prefer); ok {
+			w.life.Manifest.URL = r.URL
+			w.life.ReadAt = time.Time{}
+		} else {
+			w.life.Manifest = manifest{}
+			w.unwatchable()
+		}
+	case len(o.Segments) == 0:
+		o.Failure = Failed(FailureMalformed, "the playlist lists no segment")
+		w.unreadable(o)
+	default:
+		if !w.life.Manifest.Proven {
+			w.life.Manifest.Proven = true
+			w.start(time.Time{})
+			w.life.Asking.Next = earliest(w.life.Asking.Next, w.now.Add(liveCheck))
+		}
+		w.look(o, place(o.Segments, o.Began))
+	}
+}
+
+// unreadable is a playlist that could not be read. One that was never proven
+// to be live is dropped: the stream is still being waited for.
+func (w *Watcher) unreadable(o Playlist) {
+	w.life.ReadAt = o.Began
+	if !w.monitoring() {
+		w.life.Manifest = manifest{}
+		w.life.Blind.LastErr = o.Failure.Error()
+		return
+	}
+	w.mediaFailed(event.FailedManifest, o.Failure, o.Began)
+}
+
+// ended is EXT-X-ENDLIST, the first of the signs of the end (section 7.6).
+func (w *Watcher) ended(o Playlist) {
+	if len(o.Segments) > 0 {
+		placed := place(o.Segments, o.Began)
+		w.life.Clock.see(placed[len(placed)-1], o.Began)
+	}
+	w.end(event.EndedByEndlist)
+}
+
+// look takes in the segments of a live playlist, decides whether they have
+// moved on, and whether the newest is to be analysed now.
+func (w *Watcher) look(o Playlist, segments []Segment) {
+	last := segments[len(segments)-1]
+	due := !o.Began.Before(w.checkAt())
+	w.life.ReadAt = o.Began
+	switch {
+	case w.isNew(last):
+		w.moved(o, last)
+	case w.switched:
+		w.life.Newest.URI = last.URI // the same media under a renewed URL
+		w.unmoved()
+	default:
+		w.unmoved()
+	}
+	w.switched, w.window = false, segments
+	if due {
+		w.life.CheckedAt = o.Began
+	}
+	if !w.life.Newest.Analysed && last.URI == w.life.Newest.URI && (due || w.life.Outage.open()) {
+		w.wanted, w.trace = &last, trace{}
+	}
+}
+
+// isNew tells whether a newest segment is one that was not seen before: its
+// URI differs, it is not one that an older copy of the playlist had last, and
+// it is not merely the same media under a renewed manifest's URL.
+func (w *Watcher) isNew(last Segment) bool {
+	if last.URI == w.life.Newest.URI {
+		return false
+	}
+	for _, s := range w.window {
+		if s.URI == last.URI {
+			return false
+		}
+	}
+	return !w.switched || !w.life.Clock.Set || last.end().After(w.life.Clock.End)
+}
+
+// moved is a playlist with a new segment.
+func (w *Watcher) moved(o Playlist, last Segment) {
+	w.learned()
+	w.life.Newest = newest{URI: last.URI, Moved: w.now}
+	if shift := w.life.Clock.see(last, o.Began); shift != 0 {
+		for i := range w.life.Conditions {
+			w.life.Conditions[i].shift(shift)
+		}
+		w.note(true, "The stream's program time was reset", map[string]any{"shift_sec": shift.Seconds()})
+	}
+	if target := o.TargetDuration.Seconds(); target > 0 {
+		if length := last.Duration.Seconds(); length < shortestSegment*target || length > longestSegment*target {
+			w.life.Odd++
+			w.note(true, "A segment has a strange length", map[string]any{
+				"segment_sequence": last.Sequence, "duration_sec": length, "target_duration_sec": target, "count": w.life.Odd,
+			})
+		}
+	}
+	if w.life.Outage.Failure == event.FailedStalled {
+		w.mediaBack()
+	}
+}
+
+// unmoved is a playlist with nothing new (decisions S5, S6).
+func (w *Watcher) unmoved() {
+	still := w.now.Sub(w.life.Newest.Moved)
+	switch {
+	case still >= stallLimit:
+		w.life.Outage.fail(w.now, w.life.Newest.Moved, event.FailedStalled, "the playlist has not moved")
+		w.life.Blind.LastErr = "the playlist has not moved"
+	case w.life.Newest.Analysed:
+		w.mediaBack()
+	}
+}
+
+// analysed takes in what a decoder saw of a segment.
+func (w *Watcher) analysed(o Analysis) {
+	if w.wanted == nil || o.URI != w.wanted.URI {
+		return
+	}
+	segment, tracing := *w.wanted, len(w.trace.Samples) > 0
+	w.wanted = nil
+	if o.Failure == nil && !o.Video.decoded() && !o.Audio.decoded() {
+		o.Failure = Failed(FailureUndecodable, "neither picture nor sound could be decoded") // S4
+	}
+	if o.Failure != nil {
+		if tracing {
+			w.pass()
+		} else {
+			w.mediaFailed(event.FailedSegment, o.Failure, o.Began)
+		}
+		return
+	}
+	w.learned()
+	w.life.Statistics.TotalSegmentsAnalyzed++
+	w.life.LastCheck = w.now
+	if !tracing {
+		w.life.Newest.Analysed = true
+		w.mediaBack()
+	}
+	w.trace.add(judge(segment, o))
+	w.trace.Steps++
+	if next, ok := w.trace.next(w.life.Conditions, w.window); ok {
+		w.wanted = &next
+		return
+	}
+	w.pass()
+}
+
+// pass takes the conditions through what was traced and tells what came of it.
+func (w *Watcher) pass() {
+	thresholds := w.thresholds()
+	for _, s := range w.trace.Samples {
+		for i, d := range detectors {
+			for _, told := range w.life.Conditions[i].pass(d, thresholds[i], s, s.bad[i]) {
+				if _, ok := told.(event.Alert); ok {
+					d.count(&w.life.Statistics)
+					w.emit(d.alert, told)
+				} else {
+					w.emit(d.recovered, told)
+				}
+			}
+		}
+	}
+	w.trace = trace{}
+}
+
+func (w *Watcher) thresholds() (t [len(detectors)]time.Duration) {
+	for i, d := range detectors {
+		t[i] = d.threshold(w.rules)
+	}
+	return t
+}
+
+// mediaFailed opens or prolongs an outage. A URL that is no longer good has
+// the manifest resolved again at once (decision S7).
+func (w *Watcher) mediaFailed(failure string, f *Failure, since time.Time) {
+	w.life.Outage.fail(w.now, since, failure, f.Error())
+	w.life.Blind.LastErr = f.Error()
+	if f.Kind == FailureExpired {
+		w.life.Asking.Urgent = true
+	}
+	w.note(true, "The stream's media could not be read", map[string]any{
+		"failure": failure, "error": f.Error(), "failures": w.life.Outage.Failures,
+	})
+}
+
+// mediaBack ends an outage. One that was long enough to be told, but could not
+// be judged, is told now: media that flow again are the proof that the stream
+// was live (decision S6).
+func (w *Watcher) mediaBack() {
+	if !w.life.Outage.open() {
+		return
+	}
+	if w.life.Outage.due(w.now) {
+		w.emit(event.SegmentError, w.life.Outage.tell(w.now))
+	}
+	w.note(false, "The stream's media are back", map[string]any{"outage_sec": w.now.Sub(w.life.Outage.Since).Seconds()})
+	w.life.Outage = outage{}
+}
+
+func (t Track) decoded() bool { return t.Present && t.To > t.From }

@@ -1,0 +1,139 @@
+package watch
+
+import "time"
+
+// Observation is what came of a Task. Whatever went wrong is part of it: a
+// watcher learns from failures too. The types of this file are its only
+// implementations.
+type Observation interface{ kind() Kind }
+
+// State is what is known of a stream after asking (section 7.2).
+type State string
+
+// States that answer the question.
+const (
+	Live           State = "live"                 // is_live; Renditions or Manifest tell where, unless the encoder is not sending
+	Upcoming       State = "upcoming"             // scheduled, a premiere, or "will begin in"
+	Offline        State = "offline"              // is_live by name, but the encoder is not connected
+	Ended          State = "ended"                // was live: post_live, was_live
+	NotALiveStream State = "not_a_live_stream"    // an ordinary video
+	Private        State = "private"              // section 7.2
+	Removed        State = "removed"              // section 7.2
+	RegionLocked   State = "region_locked"        // cannot be seen from here
+	AgeRestricted  State = "age_restricted"       // needs a signed-in adult
+	MembersOnly    State = "members_only"         // needs a membership
+	FoundUnproven  State = "manifest_found"       // a manifest, but not whether it is live (streamlink)
+	Blocked        State = "blocked"              // bot check, captcha, rate limit: the stream's state is unknown
+	Unreachable    State = "unreachable"          // network, DNS, timeout, 5xx: unknown
+	ToolFailed     State = "tool_failed"          // the tool is missing, was killed or printed rubbish: unknown
+	CircuitOpen    State = "circuit_breaker_open" // not asked (section 10.3): unknown
+)
+
+// Answers tells whether the state is knowledge about the stream rather than
+// about our failure to ask.
+func (s State) Answers() bool {
+	switch s {
+	case FoundUnproven, Blocked, Unreachable, ToolFailed, CircuitOpen, "":
+		return false
+	}
+	return true
+}
+
+// Resolution answers TaskResolve (sections 5.1, 7.4).
+type Resolution struct {
+	Began          time.Time   `json:"began"` // when the question was put
+	State          State       `json:"state"`
+	Source         string      `json:"source"`               // yt-dlp, streamlink
+	Detail         string      `json:"detail,omitempty"`     // the tool's own words, one line, no signed URL
+	Renditions     []Rendition `json:"renditions,omitempty"` // media playlists, when the tool lists them
+	Manifest       string      `json:"manifest,omitempty"`   // master playlist, used when Renditions is empty
+	ScheduledStart time.Time   `json:"scheduled_start,omitzero"`
+	ActualStart    time.Time   `json:"actual_start,omitzero"`
+}
+
+// Presence answers TaskProbe (section 7.4, method 2).
+type Presence struct {
+	Began  time.Time `json:"began"`
+	Known  bool      `json:"known"`            // false: the question was not answered
+	Exists bool      `json:"exists"`           // when Known
+	Detail string    `json:"detail,omitempty"` // e.g. the HTTP status
+}
+
+// Rendition is one quality of a stream, as a master playlist or yt-dlp lists
+// it. HasVideo and HasAudio are true when the list does not say otherwise.
+type Rendition struct {
+	URL       string `json:"url"` // of its media playlist
+	Height    int    `json:"height,omitempty"`
+	Bandwidth int    `json:"bandwidth,omitempty"` // bits per second; 0: unknown
+	HasVideo  bool   `json:"has_video"`
+	HasAudio  bool   `json:"has_audio"`
+}
+
+// Playlist answers TaskPlaylist. Of a master it has Renditions, of a media
+// playlist Segments; on failure neither.
+type Playlist struct {
+	Began          time.Time     `json:"began"`
+	URL            string        `json:"url"`
+	Failure        *Failure      `json:"failure,omitempty"`
+	Renditions     []Rendition   `json:"renditions,omitempty"`
+	Segments       []Segment     `json:"segments,omitempty"` // oldest first; the newest is the last
+	TargetDuration time.Duration `json:"target_duration,omitempty"`
+	Ended          bool          `json:"ended,omitempty"` // EXT-X-ENDLIST (section 7.6)
+}
+
+// Segment is one entry of a media playlist. Its URI identifies it (decision S5).
+type Segment struct {
+	URI         string        `json:"uri"` // absolute
+	Sequence    uint64        `json:"sequence"`
+	Duration    time.Duration `json:"duration"`              // EXTINF
+	ProgramTime time.Time     `json:"program_time,omitzero"` // EXT-X-PROGRAM-DATE-TIME of its first frame, stated or extrapolated (RFC 8216, 4.3.2.6); zero: unknown
+	Range       *ByteRange    `json:"range,omitempty"`       // EXT-X-BYTERANGE
+	Init        *Init         `json:"init,omitempty"`        // EXT-X-MAP
+	Container   string        `json:"container,omitempty"`   // mpegts, mp4; empty: to be told from its bytes
+}
+
+// Init is the initialisation section that goes before a segment (EXT-X-MAP).
+type Init struct {
+	URI   string     `json:"uri"`
+	Range *ByteRange `json:"range,omitempty"`
+}
+
+// ByteRange is a part of a resource.
+type ByteRange struct {
+	Offset int64 `json:"offset"`
+	Length int64 `json:"length"`
+}
+
+// Analysis answers TaskSegment: what a decoder saw of one segment.
+type Analysis struct {
+	Began   time.Time `json:"began"`
+	URI     string    `json:"uri"`
+	Failure *Failure  `json:"failure,omitempty"` // it could not be fetched, or not decoded at all
+	Video   Track     `json:"video"`
+	Audio   Track     `json:"audio"`
+}
+
+// Track is one track of a decoded segment. Times count from the segment's
+// first timestamp, of whichever track comes first.
+type Track struct {
+	Present bool          `json:"present"` // the container announces the track
+	From    time.Duration `json:"from"`    // of its first decoded frame
+	To      time.Duration `json:"to"`      // end of its last decoded frame; To = From: nothing could be decoded
+	Bad     []Span        `json:"bad,omitempty"`
+}
+
+// Span is a stretch of black picture or silence within a segment. A stretch
+// that goes on at the end of the track has To equal to the track's To.
+type Span struct {
+	From time.Duration `json:"from"`
+	To   time.Duration `json:"to"`
+}
+
+// Tick answers TaskWake: only time has passed.
+type Tick struct{}
+
+func (Resolution) kind() Kind { return TaskResolve }
+func (Presence) kind() Kind   { return TaskProbe }
+func (Playlist) kind() Kind   { return TaskPlaylist }
+func (Analysis) kind() Kind   { return TaskSegment }
+func (Tick) kind() Kind       { return TaskWake }

@@ -1,0 +1,174 @@
+package watch
+
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// asking is the state of the resolving lane: when to ask next, and how the
+// last questions fared.
+type asking struct {
+	Next     time.Time `json:"next"`
+	Began    time.Time `json:"began,omitzero"`     // of the last question answered or failed
+	Urgent   bool      `json:"urgent,omitempty"`   // the manifest's URL has expired (decision S7)
+	Failures int       `json:"failures,omitempty"` // questions in a row without an answer
+	Refusals int       `json:"refusals,omitempty"` // answers in a row that the video is gone, while its media flow
+	Probe    bool      `json:"probe,omitempty"`    // oEmbed is to be asked next (7.4)
+	ProbedAt time.Time `json:"probed_at,omitzero"`
+	Missing  int       `json:"missing,omitempty"` // oEmbed answers in a row that there is no such video
+}
+
+// terminal says which states end a watch, and as what (section 7.2).
+var terminal = map[State]string{
+	NotALiveStream: event.ReasonNotALiveStream,
+	Private:        event.ReasonVideoPrivate,
+	Removed:        event.ReasonVideoUnavailable,
+	RegionLocked:   event.ReasonRegionLocked,
+	AgeRestricted:  event.ReasonAgeRestricted,
+	MembersOnly:    event.ReasonMembersOnly,
+}
+
+// nextResolving is the task of the resolving lane: when the cadence says so,
+// at once when the manifest has expired, and when an outage falls due unless
+// that has been asked already.
+func (w *Watcher) nextResolving() Task {
+	a := w.life.Asking
+	if a.Probe {
+		return Task{Kind: TaskProbe, At: w.now}
+	}
+	at := a.Next
+	if a.Urgent && w.now.Before(at) {
+		at = w.now
+	}
+	if judge := w.life.Outage.judgeAt(); !judge.IsZero() && a.Began.Before(judge) && judge.Before(at) {
+		at = judge
+	}
+	return Task{Kind: TaskResolve, At: at}
+}
+
+// resolved takes in what came of asking for the stream's state.
+func (w *Watcher) resolved(o Resolution) {
+	a := &w.life.Asking
+	if w.life.Outage.due(o.Began) && !w.life.Outage.due(a.Began) {
+		a.Failures = 0 // the first question about this outage: its backoff starts afresh (S6)
+	}
+	a.Began, a.Urgent = o.Began, false
+	if !o.State.Answers() {
+		w.unanswered(o)
+		return
+	}
+	a.Failures, a.Missing = 0, 0
+	w.learned()
+	if w.monitoring() {
+		w.resolvedWhileMonitoring(o)
+	} else {
+		w.resolvedWhileWaiting(o)
+	}
+}
+
+// resolvedWhileWaiting is Waiting Mode (sections 7.1, 7.2, 7.5).
+func (w *Watcher) resolvedWhileWaiting(o Resolution) {
+	reason, over := terminal[o.State]
+	switch {
+	case over:
+		w.fail(reason, o.Detail)
+	case o.State == Ended:
+		w.end(event.EndedByNotLive)
+	case o.State == Live && o.located():
+		w.start(o.ActualStart)
+		w.adopt(o)
+		w.life.Asking.Next = w.now.Add(liveCheck)
+	default: // Upcoming, Offline, or live by name with nothing to see
+		w.life.Stream = monitor.StreamUpcoming
+		w.become(monitor.Waiting)
+		w.life.Manifest = manifest{}
+		if late, ok := w.life.Schedule.late(w.rules, w.now); ok {
+			w.emit(event.StreamDelayed, late)
+		}
+		w.life.Asking.Next = w.life.Schedule.nextPoll(w.rules, w.now)
+	}
+}
+
+// resolvedWhileMonitoring is the periodic check, the judgement of an outage
+// and the new address of a manifest, all in one (section 7.6, decisions S6, S7).
+func (w *Watcher) resolvedWhileMonitoring(o Resolution) {
+	a := &w.life.Asking
+	a.Next = w.now.Add(liveCheck)
+	switch o.State {
+	case Live, Offline:
+		a.Refusals = 0
+		w.life.Stream = monitor.StreamLive
+		if w.life.Outage.due(o.Began) {
+			w.emit(event.SegmentError, w.life.Outage.tell(w.now))
+		}
+		w.adopt(o)
+	case Ended, Upcoming, NotALiveStream:
+		w.end(event.EndedByNotLive)
+	default:
+		w.refused(o)
+	}
+}
+
+// refused weighs an answer that the video cannot be seen. A private video is
+// over. For the others, media that still flow outweigh what a page says: a
+// removed one must be reported twice, and one that is merely kept from this place or
+// account goes on until its media stop.
+func (w *Watcher) refused(o Resolution) {
+	a := &w.life.Asking
+	a.Refusals++
+	flowing := !w.life.Outage.open() && w.life.Newest.Analysed
+	if !flowing || o.State == Private || (o.State == Removed && a.Refusals > 1) {
+		w.fail(terminal[o.State], o.Detail)
+		return
+	}
+	w.note(true, "The stream is refused but its media flow", map[string]any{"state": o.State, "detail": o.Detail})
+	a.Next = w.now.Add(probeInterval)
+}
+
+// unanswered takes in a question that was not answered, and decides when to ask again
+// (section 10.2) and whether to ask oEmbed if the video exists at all (7.4).
+func (w *Watcher) unanswered(o Resolution) {
+	a := &w.life.Asking
+	a.Failures++
+	a.Next = w.now.Add(manifestBackoff.delay(a.Failures))
+	pressing := !w.monitoring() || w.life.Outage.open() || w.life.Manifest.URL == ""
+	if !pressing && manifestBackoff.exhausted(a.Failures) {
+		a.Next = w.now.Add(liveCheck)
+	}
+	if !w.monitoring() {
+		w.become(monitor.Waiting)
+	}
+	if o.State == FoundUnproven {
+		w.adopt(o)
+		return
+	}
+	w.life.Blind.LastErr = string(o.State) + ": " + o.Detail
+	w.note(true, "The stream's state could not be learned", map[string]any{
+		"state": o.State, "detail": o.Detail, "failures": a.Failures,
+	})
+	if pressing && (a.ProbedAt.IsZero() || !w.now.Before(a.ProbedAt.Add(probeInterval))) {
+		a.Probe = true
+	}
+}
+
+// probed takes in oEmbed's answer. That a video is missing is believed when it
+// is said twice, with no answer about its state in between.
+func (w *Watcher) probed(o Presence) {
+	a := &w.life.Asking
+	a.Probe, a.ProbedAt = false, w.now
+	switch {
+	case !o.Known:
+	case o.Exists:
+		a.Missing = 0
+	default:
+		a.Missing++
+		if a.Missing > 1 {
+			w.fail(event.ReasonVideoUnavailable, "oEmbed: "+o.Detail)
+		}
+	}
+}
+
+// located tells whether the answer says where the media are.
+func (o Resolution) located() bool { return len(o.Renditions) > 0 || o.Manifest != "" }

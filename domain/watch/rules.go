@@ -1,0 +1,72 @@
+package watch
+
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// The intervals of the specification.
+const (
+	refreshInterval  = 30 * time.Second       // a playlist is read at least this often (5.4)
+	pollBeforeStart  = 30 * time.Second       // 7.5
+	pollAfterStart   = 10 * time.Second       // 7.5, once the scheduled time has passed
+	liveCheck        = 5 * time.Minute        // 7.6, periodic is_live check
+	outageLimit      = 60 * time.Second       // 6.6
+	stallLimit       = 60 * time.Second       // decision S6
+	blindLimit       = 5 * time.Minute        // decision S15
+	eagerInterval    = 1 * time.Second        // between looks while a threshold may have been crossed (S2)
+	probeInterval    = 60 * time.Second       // between oEmbed questions (7.4)
+	shortestSegment  = 0.2                    // of the target duration (S10)
+	longestSegment   = 3.0                    // of the target duration (S10)
+	renewAfter       = 4 * time.Hour          // a manifest this old is replaced when a new one is at hand; signed URLs last about 6 h
+	clockSlack       = 30 * time.Second       // by which program time may outrun the clock before it counts as reset
+	edge             = 100 * time.Millisecond // by which the bad may be late in a segment and still go on from the one before
+	blackMinimum     = 100 * time.Millisecond // 6.3, d
+	silenceMinimum   = 500 * time.Millisecond // 6.4, d
+	maxTraceAnalyses = 10                     // bisecting the largest window takes no more
+)
+
+// Preference says which rendition to watch (decision S8).
+type Preference string
+
+// The preferences of decision S8.
+const (
+	Smallest Preference = "smallest" // the smallest that has both tracks; the default
+	Best     Preference = "best"     // the specification's literal choice (5.1)
+)
+
+// Rules is what one stream is watched for. Durations are positive.
+type Rules struct {
+	Interval          time.Duration `json:"interval"`           // between checks (6.2)
+	BlackoutThreshold time.Duration `json:"blackout_threshold"` // 6.3
+	SilenceThreshold  time.Duration `json:"silence_threshold"`  // 6.4
+	ScheduledStart    time.Time     `json:"scheduled_start,omitzero"`
+	ScheduledEnd      time.Time     `json:"scheduled_end,omitzero"`
+	StartTolerance    time.Duration `json:"start_tolerance"` // 7.3
+	Prefer            Preference    `json:"prefer"`
+}
+
+// RulesOf translates a registration's configuration.
+func RulesOf(c monitor.Config, p Preference) Rules {
+	r := Rules{
+		Interval:          seconds(c.CheckIntervalSec),
+		BlackoutThreshold: seconds(c.BlackoutThresholdSec),
+		SilenceThreshold:  seconds(c.SilenceThresholdSec),
+		StartTolerance:    seconds(c.StartDelayToleranceSec),
+		Prefer:            p,
+	}
+	if c.ScheduledStartTime != nil {
+		r.ScheduledStart = *c.ScheduledStartTime
+	}
+	if c.ScheduledEndTime != nil {
+		r.ScheduledEnd = *c.ScheduledEndTime
+	}
+	return r
+}
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+// whole is a duration in whole seconds, as events carry it; never more than
+// has passed.
+func whole(d time.Duration) int64 { return int64(d / time.Second) }

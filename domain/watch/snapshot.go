@@ -1,0 +1,42 @@
+package watch
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Snapshot is everything a successor needs to go on where this watcher stands
+// (decision S11): no second stream.started, no repeated alert, open conditions with their
+// onset. It is opaque JSON of a few kilobytes, and holds the manifest's signed URL: it is
+// as secret as that.
+func (w *Watcher) Snapshot() (json.RawMessage, error) {
+	b, err := json.Marshal(w.life)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	return b, nil
+}
+
+// Restore makes a watcher that goes on from a snapshot at now. An empty
+// snapshot is a new start. The time in which nobody watched is neither a
+// stall nor blindness; an outage that was open stays open.
+func Restore(rules Rules, snapshot json.RawMessage, now time.Time) (*Watcher, error) {
+	w := New(rules, now)
+	if len(snapshot) == 0 {
+		return w, nil
+	}
+	var l life
+	if err := json.Unmarshal(snapshot, &l); err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	l.Asking.Next, l.Asking.Probe = now, false
+	l.ReadAt, l.CheckedAt = time.Time{}, time.Time{}
+	l.Newest.Moved = now
+	l.Outage.RetryAt = now
+	if !l.Blind.Told {
+		l.Blind.Since = now
+	}
+	w.life = l
+	return w, nil
+}

@@ -1,0 +1,235 @@
+package watch
+
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Watcher is the state machine of one stream. Make it with New or Restore.
+type Watcher struct {
+	rules Rules
+	life  life
+
+	now      time.Time // of the present step
+	effects  []Effect  // of the present step
+	window   []Segment // the playlist as last read, on the media timeline
+	wanted   *Segment  // to be analysed next
+	trace    trace
+	switched bool // the manifest has changed since a playlist was last read
+}
+
+// life is everything that outlives a worker: the content of a Snapshot.
+type life struct {
+	Status     monitor.Status            `json:"status"`
+	Stream     monitor.StreamStatus      `json:"stream"`
+	Statistics monitor.Statistics        `json:"statistics"`
+	StartedAt  time.Time                 `json:"started_at,omitzero"` // of the stream; zero: never seen live
+	LastCheck  time.Time                 `json:"last_check,omitzero"`
+	Odd        int                       `json:"odd_segments,omitempty"` // segments of a strange length (S10)
+	Schedule   schedule                  `json:"schedule"`
+	Asking     asking                    `json:"asking"`
+	Manifest   manifest                  `json:"manifest"`
+	Newest     newest                    `json:"newest"`
+	Clock      clock                     `json:"clock"`
+	Conditions [len(detectors)]condition `json:"conditions"`
+	Outage     outage                    `json:"outage"`
+	Blind      blindness                 `json:"blind"`
+	CheckedAt  time.Time                 `json:"checked_at,omitzero"` // when the last check began
+	ReadAt     time.Time                 `json:"read_at,omitzero"`    // when the last reading of the playlist began
+	Over       bool                      `json:"over,omitempty"`
+}
+
+// New starts a watcher at now, in Waiting Mode (section 7.1).
+func New(rules Rules, now time.Time) *Watcher {
+	return &Watcher{
+		rules: rules,
+		now:   now,
+		life: life{
+			Status: monitor.Initializing,
+			Stream: monitor.StreamUnknown,
+			Asking: asking{Next: now},
+			Blind:  blindness{Since: now},
+		},
+	}
+}
+
+// Next is what to find out next: at most one task for each lane. Only the
+// tasks of idle lanes are to be begun; after each Step, ask again.
+func (w *Watcher) Next() []Task {
+	if w.life.Over {
+		return nil
+	}
+	tasks := []Task{w.nextResolving()}
+	if t, ok := w.nextMedia(); ok {
+		tasks = append(tasks, t)
+	}
+	if at := w.wakeAt(); !at.IsZero() {
+		tasks = append(tasks, Task{Kind: TaskWake, At: at})
+	}
+	return tasks
+}
+
+// Step takes in an observation made by now and gives what follows from it. An
+// observation that nobody waits for any more changes nothing; after Finish,
+// none does. Times never go backwards from one step to the next.
+func (w *Watcher) Step(now time.Time, o Observation) []Effect {
+	if w.life.Over {
+		return nil
+	}
+	w.now, w.effects = now, nil
+	before := w.health()
+	switch o := o.(type) {
+	case Resolution:
+		w.resolved(o)
+	case Presence:
+		w.probed(o)
+	case Playlist:
+		w.read(o)
+	case Analysis:
+		w.analysed(o)
+	case Tick:
+	}
+	w.passTime()
+	if after := w.health(); after != before && !w.life.Over {
+		w.effects = append(w.effects, after)
+	}
+	return w.effects
+}
+
+// Report is the present state as a worker reports it (section 8.6), without
+// generation and events.
+func (w *Watcher) Report() monitor.Report {
+	h := w.health()
+	return monitor.Report{
+		Status:       w.life.Status,
+		StreamStatus: h.Stream,
+		Health:       h.Health,
+		Statistics:   w.life.Statistics,
+	}
+}
+
+// passTime does what time alone brings about.
+func (w *Watcher) passTime() {
+	if w.life.Over {
+		return
+	}
+	if at := w.expiresAt(); !at.IsZero() && w.now.After(at) {
+		w.fail(event.ReasonReservationExpired, "the stream had not started by its scheduled end and the tolerance after it")
+		return
+	}
+	if at := w.life.Blind.tellAt(); !at.IsZero() && !w.now.Before(at) {
+		w.emit(event.MonitorError, w.life.Blind.tell(w.now))
+	}
+}
+
+// wakeAt is the earliest moment at which time alone brings something about.
+func (w *Watcher) wakeAt() time.Time {
+	at := w.life.Blind.tellAt()
+	if e := w.expiresAt(); !e.IsZero() {
+		at = earliest(at, e.Add(time.Nanosecond))
+	}
+	return at
+}
+
+func (w *Watcher) expiresAt() time.Time {
+	if w.monitoring() {
+		return time.Time{}
+	}
+	return w.life.Schedule.expires(w.rules)
+}
+
+func (w *Watcher) monitoring() bool { return w.life.Status == monitor.Monitoring }
+
+// start enters Monitoring Mode (sections 7.1, 7.5).
+func (w *Watcher) start(startedAt time.Time) {
+	if startedAt.IsZero() || startedAt.After(w.now) {
+		startedAt = w.now
+	}
+	w.life.StartedAt = startedAt
+	w.life.Stream = monitor.StreamLive
+	w.become(monitor.Monitoring)
+	data := event.Started{StartedAt: startedAt, DetectedAt: w.now}
+	if scheduled := w.rules.ScheduledStart; !scheduled.IsZero() {
+		delay := max(0, whole(startedAt.Sub(scheduled)))
+		data.ScheduledStartTime, data.DelaySec = &scheduled, &delay
+	}
+	w.emit(event.StreamStarted, data)
+}
+
+// end is the end of the stream (section 7.6).
+func (w *Watcher) end(reason string) {
+	at := w.now
+	if c := w.life.Clock; c.Set && c.End.Before(at) && c.End.After(w.life.StartedAt) {
+		at = c.End
+	}
+	data := event.Ended{EndedAt: at, Reason: reason}
+	if !w.life.StartedAt.IsZero() {
+		data.DurationSec = whole(at.Sub(w.life.StartedAt))
+	}
+	w.life.Stream = monitor.StreamEnded
+	w.emit(event.StreamEnded, data)
+	w.finish(monitor.Completed)
+}
+
+// fail is the end of the watch, with the stream's state unknown or hopeless
+// (section 7.2).
+func (w *Watcher) fail(reason, details string) {
+	w.emit(event.MonitorError, event.Trouble{Reason: reason, ErrorDetails: details, Terminal: true})
+	w.finish(monitor.Failed)
+}
+
+func (w *Watcher) finish(s monitor.Status) {
+	w.become(s)
+	w.life.Over = true
+	w.effects = append(w.effects, Finish{})
+}
+
+func (w *Watcher) become(s monitor.Status) {
+	if w.life.Status == s {
+		return
+	}
+	w.life.Status = s
+	w.effects = append(w.effects, Become{s})
+}
+
+func (w *Watcher) emit(t event.Type, d event.Data) {
+	w.effects = append(w.effects, Emit{event.Event{Type: t, At: w.now, Data: d}})
+}
+
+func (w *Watcher) note(warn bool, message string, data map[string]any) {
+	w.effects = append(w.effects, Note{Warn: warn, Message: message, Data: data})
+}
+
+// health is what is known of picture, sound and stream (decision S14). While
+// nothing can be seen it is unknown, whatever was seen last.
+func (w *Watcher) health() Health {
+	h := Health{
+		Stream: w.life.Stream,
+		Health: monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown, LastCheckAt: w.life.LastCheck},
+	}
+	if w.life.Blind.Told {
+		h.Stream = monitor.StreamUnknown
+	}
+	if w.monitoring() && !w.life.Blind.Told && !w.life.Outage.due(w.now) && !w.life.Outage.Alerted {
+		h.Health.Video = w.life.Conditions[black].health(detectors[black])
+		h.Health.Audio = w.life.Conditions[silent].health(detectors[silent])
+	}
+	return h
+}
+
+// learned takes note that something was found out.
+func (w *Watcher) learned() {
+	if w.life.Blind.learned(w.now) {
+		w.note(false, "The watchdog can see again", nil)
+	}
+}
+
+// earliest is the earlier of two times of which either may be zero for never.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
+}

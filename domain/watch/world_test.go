@@ -1,0 +1,410 @@
+package watch_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// epoch is second 0 of every timeline.
+var epoch = time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)
+
+// at is a moment of the timeline, in seconds.
+func at(sec float64) time.Time { return epoch.Add(time.Duration(sec * float64(time.Second))) }
+
+// sec is the inverse of at.
+func sec(t time.Time) float64 { return t.Sub(epoch).Seconds() }
+
+// span is a part of the timeline, in seconds.
+type span struct{ from, to float64 }
+
+func (s span) has(x float64) bool { return x >= s.from && x < s.to }
+
+func within(all []span, x float64) bool {
+	for _, s := range all {
+		if s.has(x) {
+			return true
+		}
+	}
+	return false
+}
+
+const never = 1e9
+
+// world is a stream on virtual time and the watcher that watches it. Its
+// program time is the timeline's own; a segment is published when it is over,
+// plus delay. The fields say what is true when; do makes it happen.
+type world struct {
+	t     *testing.T
+	rules watch.Rules
+
+	segment  float64 // duration of a segment
+	windowed float64 // length of the playlist's window
+	delay    float64 // from a segment's end to its publication
+	noPDT    bool
+
+	live       span        // when the stream is live by YouTube's word
+	afterwards watch.State // what it is after that, default Ended
+	endlist    bool        // the playlist ends with the stream
+	black      []span      // in program time
+	silent     []span      // in program time
+	frozen     []span      // the playlist does not move
+	noList     []span      // the playlist fails
+	noSegment  []span      // segments fail
+	failure    watch.FailureKind
+	mute       []span // questions get no answer: unreachable
+	says       map[span]watch.State
+	took       map[watch.Kind]float64 // how long a task takes
+
+	watcher *watch.Watcher
+	now     float64
+	issue   int // of manifests: each resolution gives another URL
+	pending []outcome
+	events  []seenEvent
+	asked   map[watch.Kind][]float64
+	notes   []string
+	over    bool
+}
+
+type outcome struct {
+	lane watch.Lane
+	at   float64
+	obs  watch.Observation
+}
+
+type seenEvent struct {
+	at float64
+	event.Event
+}
+
+func rules() watch.Rules {
+	return watch.RulesOf(monitor.DefaultConfig(), watch.Smallest)
+}
+
+// scenario is a stream that is live from second 0 on and in order.
+func scenario(t *testing.T, change ...func(*world)) *world {
+	t.Helper()
+	w := &world{
+		t: t, rules: rules(),
+		segment: 2, windowed: 30, live: span{0, never}, afterwards: watch.Ended,
+		failure: watch.FailureNetwork,
+		asked:   map[watch.Kind][]float64{},
+		took:    map[watch.Kind]float64{},
+	}
+	for _, c := range change {
+		c(w)
+	}
+	return w
+}
+
+// from starts the watcher at a moment of the timeline.
+func (w *world) from(sec float64) *world {
+	w.now = sec
+	w.watcher = watch.New(w.rules, at(sec))
+	return w
+}
+
+// until lets time pass.
+func (w *world) until(end float64) *world {
+	w.t.Helper()
+	if w.watcher == nil {
+		w.from(0)
+	}
+	for steps := 0; ; steps++ {
+		if steps > 200_000 {
+			w.t.Fatalf("the watcher is busy without end at second %v", w.now)
+		}
+		next, wake := w.begin()
+		moment := next
+		which := -1
+		for i, p := range w.pending {
+			if p.at <= moment {
+				moment, which = p.at, i
+			}
+		}
+		if moment > end || (len(w.pending) == 0 && w.over) {
+			w.now = end
+			return w
+		}
+		w.now = max(w.now, moment)
+		switch {
+		case which >= 0:
+			o := w.pending[which]
+			w.pending = append(w.pending[:which], w.pending[which+1:]...)
+			w.step(o.obs)
+		case wake:
+			w.step(watch.Tick{})
+		}
+	}
+}
+
+// begin begins what is due and gives the next moment at which something is.
+func (w *world) begin() (next float64, wake bool) {
+	next = never
+	for _, task := range w.watcher.Next() {
+		lane := task.Kind.Lane()
+		if lane != watch.Clock && w.busy(lane) {
+			continue
+		}
+		due := max(sec(task.At), w.now)
+		if lane != watch.Clock && due <= w.now {
+			w.asked[task.Kind] = append(w.asked[task.Kind], w.now)
+			done := w.now + w.took[task.Kind]
+			w.pending = append(w.pending, outcome{lane, done, w.observe(task, w.now, done)})
+			continue
+		}
+		if due < next {
+			next, wake = due, lane == watch.Clock
+		}
+	}
+	return next, wake
+}
+
+func (w *world) busy(l watch.Lane) bool {
+	for _, p := range w.pending {
+		if p.lane == l {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *world) step(o watch.Observation) {
+	w.t.Helper()
+	for _, e := range w.watcher.Step(at(w.now), o) {
+		if w.over {
+			w.t.Errorf("second %v: %#v after the end", w.now, e)
+		}
+		switch e := e.(type) {
+		case watch.Emit:
+			if err := e.Event.Valid(); err != nil {
+				w.t.Error(err)
+			}
+			w.events = append(w.events, seenEvent{w.now, e.Event})
+		case watch.Note:
+			w.notes = append(w.notes, e.Message)
+		case watch.Finish:
+			w.over = true
+		}
+	}
+}
+
+// observe is the truth about what a task asks for.
+func (w *world) observe(task watch.Task, began, done float64) watch.Observation {
+	switch task.Kind {
+	case watch.TaskResolve:
+		return w.resolve(began)
+	case watch.TaskProbe:
+		return watch.Presence{Began: at(began), Known: !within(w.mute, began), Exists: true}
+	case watch.TaskPlaylist:
+		return w.playlist(task.URL, began)
+	case watch.TaskSegment:
+		return w.analysis(task.Segment, began)
+	}
+	w.t.Fatalf("no such task: %v", task)
+	return nil
+}
+
+func (w *world) resolve(began float64) watch.Resolution {
+	r := watch.Resolution{Began: at(began), Source: "world"}
+	for s, state := range w.says {
+		if s.has(began) {
+			r.State, r.Detail = state, "as the scenario says"
+			if state == watch.Live {
+				r.Manifest = w.manifest()
+			}
+			return r
+		}
+	}
+	switch {
+	case within(w.mute, began):
+		r.State, r.Detail = watch.Unreachable, "no answer"
+	case began < w.live.from:
+		r.State = watch.Upcoming
+	case began >= w.live.to:
+		r.State = w.afterwards
+	default:
+		r.State, r.ActualStart, r.Manifest = watch.Live, at(w.live.from), w.manifest()
+	}
+	return r
+}
+
+func (w *world) manifest() string {
+	w.issue++
+	return fmt.Sprintf("https://media.test/%d/list.m3u8", w.issue)
+}
+
+func (w *world) playlist(url string, began float64) watch.Playlist {
+	p := watch.Playlist{Began: at(began), URL: url, TargetDuration: time.Duration(w.segment * float64(time.Second))}
+	if within(w.noList, began) {
+		p.Failure = watch.Failed(w.failure, "no playlist")
+		return p
+	}
+	edge := began
+	for _, f := range w.frozen {
+		if f.has(began) {
+			edge = f.from
+		}
+	}
+	edge = min(edge, w.live.to+w.delay)
+	newest := int((edge - w.delay) / w.segment) // exclusive
+	for n := max(newest-int(w.windowed/w.segment), int(w.live.from/w.segment)); n < newest; n++ {
+		start := float64(n) * w.segment
+		s := watch.Segment{
+			URI:      fmt.Sprintf("%s/%d.ts", strings.TrimSuffix(url, "/list.m3u8"), n),
+			Sequence: uint64(n),
+			Duration: time.Duration(w.segment * float64(time.Second)),
+		}
+		if !w.noPDT {
+			s.ProgramTime = at(start)
+		}
+		p.Segments = append(p.Segments, s)
+	}
+	p.Ended = w.endlist && began >= w.live.to+w.delay
+	if len(p.Segments) == 0 && !p.Ended {
+		p.Failure = watch.Failed(watch.FailureMalformed, "nothing yet")
+	}
+	return p
+}
+
+func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
+	a := watch.Analysis{Began: at(began), URI: s.URI}
+	if within(w.noSegment, began) {
+		a.Failure = watch.Failed(w.failure, "no segment")
+		return a
+	}
+	start := float64(s.Sequence) * w.segment
+	track := func(bad []span) watch.Track {
+		t := watch.Track{Present: true, To: s.Duration}
+		for _, b := range bad {
+			from, to := max(b.from, start)-start, min(b.to, start+w.segment)-start
+			if to > from {
+				t.Bad = append(t.Bad, watch.Span{From: time.Duration(from * float64(time.Second)), To: time.Duration(to * float64(time.Second))})
+			}
+		}
+		return t
+	}
+	a.Video, a.Audio = track(w.black), track(w.silent)
+	return a
+}
+
+// want is an event that a timeline expects: when, within tolerance, and what
+// of its data.
+type want struct {
+	at    float64
+	typ   event.Type
+	check []func(event.Data) string
+}
+
+const tolerance = 0.001
+
+// expect compares everything that was emitted with what should have been.
+func (w *world) expect(wants ...want) *world {
+	w.t.Helper()
+	ok := len(wants) == len(w.events)
+	for i := 0; ok && i < len(wants); i++ {
+		e := w.events[i]
+		ok = e.Type == wants[i].typ && abs(e.at-wants[i].at) <= tolerance
+		for _, c := range wants[i].check {
+			if complaint := c(e.Data); ok && complaint != "" {
+				w.t.Errorf("%s at %v: %s", e.Type, e.at, complaint)
+			}
+		}
+	}
+	if !ok {
+		var b strings.Builder
+		for _, x := range wants {
+			fmt.Fprintf(&b, "  wanted  %8.3f %s\n", x.at, x.typ)
+		}
+		for _, e := range w.events {
+			fmt.Fprintf(&b, "  emitted %8.3f %s %+v\n", e.at, e.Type, e.Data)
+		}
+		w.t.Errorf("the events differ:\n%s", b.String())
+	}
+	return w
+}
+
+func emits(at float64, t event.Type, check ...func(event.Data) string) want {
+	return want{at, t, check}
+}
+
+// since checks the onset, whatever kind of event it is.
+func since(want float64) func(event.Data) string {
+	return func(d event.Data) string {
+		var got time.Time
+		switch d := d.(type) {
+		case event.Alert:
+			got = d.StartedAt
+		case event.Recovered:
+			got = d.StartedAt
+		case event.Outage:
+			got = d.StartedAt
+		case event.Started:
+			got = d.StartedAt
+		}
+		if abs(sec(got)-want) > tolerance {
+			return fmt.Sprintf("since %v, want %v", sec(got), want)
+		}
+		return ""
+	}
+}
+
+// lasting checks the duration in whole seconds.
+func lasting(want int64) func(event.Data) string {
+	return func(d event.Data) string {
+		var got int64
+		switch d := d.(type) {
+		case event.Alert:
+			got = d.DurationSec
+		case event.Recovered:
+			got = d.TotalDurationSec
+		case event.Outage:
+			got = d.DurationSec
+		case event.Ended:
+			got = d.DurationSec
+		case event.Delayed:
+			got = d.DelaySec
+		}
+		if got != want {
+			return fmt.Sprintf("lasting %d s, want %d s", got, want)
+		}
+		return ""
+	}
+}
+
+// because checks the reason or failure.
+func because(want string) func(event.Data) string {
+	return func(d event.Data) string {
+		var got string
+		switch d := d.(type) {
+		case event.Ended:
+			got = d.Reason
+		case event.Trouble:
+			got = d.Reason
+		case event.Outage:
+			got = d.Failure
+		}
+		if got != want {
+			return fmt.Sprintf("because of %q, want %q", got, want)
+		}
+		return ""
+	}
+}
+
+func abs(x float64) float64 { return max(x, -x) }
+
+// questions is how often a kind of task was begun in a part of the timeline.
+func (w *world) questions(k watch.Kind, s span) int {
+	n := 0
+	for _, x := range w.asked[k] {
+		if s.has(x) {
+			n++
+		}
+	}
+	return n
+}
