@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,9 @@ import (
 var epoch = time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)
 
 // at is a moment of the timeline, in seconds.
-func at(sec float64) time.Time { return epoch.Add(time.Duration(sec * float64(time.Second))) }
+func at(sec float64) time.Time {
+	return epoch.Add(time.Duration(math.Round(sec * float64(time.Second))))
+}
 
 // sec is the inverse of at.
 func sec(t time.Time) float64 { return t.Sub(epoch).Seconds() }
@@ -408,3 +411,5 @@ func (w *world) questions(k watch.Kind, s span) int {
 	}
 	return n
 }
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }

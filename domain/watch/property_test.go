@@ -1,0 +1,161 @@
+package watch_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// someSpans draws parts of a timeline that may touch and overlap.
+func someSpans(t *rapid.T, what string, end float64) []span {
+	var out []span
+	for range rapid.IntRange(0, 4).Draw(t, what) {
+		from := rapid.Float64Range(0, end).Draw(t, what+" from")
+		out = append(out, span{from, from + rapid.Float64Range(0.1, 150).Draw(t, what+" for")})
+	}
+	return out
+}
+
+// anyWorld draws a stream with any trouble at any time.
+func anyWorld(r *rapid.T, t *testing.T, end float64) *world {
+	return scenario(t, func(w *world) {
+		w.segment = rapid.SampledFrom([]float64{1, 2, 5}).Draw(r, "segment")
+		w.delay = rapid.Float64Range(0, 10).Draw(r, "delay")
+		w.noPDT = rapid.Bool().Draw(r, "no program time")
+		w.live.from = rapid.Float64Range(0, end/2).Draw(r, "live from")
+		w.live.to = rapid.Float64Range(w.live.from, end).Draw(r, "live to")
+		w.endlist = rapid.Bool().Draw(r, "endlist")
+		w.afterwards = rapid.SampledFrom([]watch.State{watch.Ended, watch.Private, watch.Removed, watch.NotALiveStream, watch.Offline}).Draw(r, "afterwards")
+		w.black = someSpans(r, "black", end)
+		w.silent = someSpans(r, "silent", end)
+		w.frozen = someSpans(r, "frozen", end)
+		w.noList = someSpans(r, "no list", end)
+		w.noSegment = someSpans(r, "no segment", end)
+		w.mute = someSpans(r, "mute", end)
+		w.failure = rapid.SampledFrom([]watch.FailureKind{watch.FailureNetwork, watch.FailureExpired, watch.FailureUndecodable}).Draw(r, "failure")
+		w.rules.Interval = seconds(rapid.SampledFrom([]int{1, 5, 10, 60, 300}).Draw(r, "interval"))
+		w.rules.BlackoutThreshold = seconds(rapid.IntRange(1, 60).Draw(r, "blackout threshold"))
+		w.rules.SilenceThreshold = seconds(rapid.IntRange(1, 60).Draw(r, "silence threshold"))
+		w.rules.ScheduledStart = at(rapid.Float64Range(0, end).Draw(r, "scheduled"))
+		for _, k := range []watch.Kind{watch.TaskResolve, watch.TaskProbe, watch.TaskPlaylist, watch.TaskSegment} {
+			w.took[k] = rapid.Float64Range(0, 3).Draw(r, "time of "+string(k))
+		}
+	})
+}
+
+func TestWhateverIsObserved(t *testing.T) {
+	const end = 1200
+	rapid.Check(t, func(r *rapid.T) {
+		w := anyWorld(r, t, end).from(rapid.Float64Range(0, end/2).Draw(r, "watched from"))
+		began := w.now
+		w.until(end + 700)
+		if t.Failed() {
+			r.Fatal("see above")
+		}
+		alternate(r, w, event.Blackout, event.BlackoutRecovered)
+		alternate(r, w, event.Silence, event.SilenceRecovered)
+		once := map[event.Type]int{}
+		previous := began
+		for i, e := range w.events {
+			once[e.Type]++
+			if e.at < previous {
+				r.Fatalf("event %d goes back in time", i)
+			}
+			previous = e.at
+			passed := e.at - min(began-w.delay-w.segment-31, w.live.from)
+			if d := duration(e.Data); d < 0 || float64(d) > passed {
+				r.Fatalf("%s lasts %d s, but only %v s have passed", e.Type, d, passed)
+			}
+			last := e.Type == event.StreamEnded
+			if trouble, ok := e.Data.(event.Trouble); ok {
+				last = trouble.Terminal
+			}
+			if last != (w.over && i == len(w.events)-1) {
+				r.Fatalf("%s is event %d of %d", e.Type, i+1, len(w.events))
+			}
+		}
+		for _, typ := range []event.Type{event.StreamStarted, event.StreamEnded, event.StreamDelayed} {
+			if once[typ] > 1 {
+				r.Fatalf("%s was told %d times", typ, once[typ])
+			}
+		}
+		stats := w.watcher.Report().Statistics
+		if stats.BlackoutEvents != once[event.Blackout] || stats.SilenceEvents != once[event.Silence] {
+			r.Fatalf("the statistics %+v do not count the events %v", stats, once)
+		}
+	})
+}
+
+// alternate: an alert, its recovery, an alert, …
+func alternate(r *rapid.T, w *world, alert, recovered event.Type) {
+	open := false
+	for _, e := range w.events {
+		switch e.Type {
+		case alert:
+			if open {
+				r.Fatalf("second %s without a recovery", alert)
+			}
+			open = true
+		case recovered:
+			if !open {
+				r.Fatalf("%s without an alert", recovered)
+			}
+			open = false
+		}
+	}
+}
+
+func duration(d event.Data) int64 {
+	switch d := d.(type) {
+	case event.Alert:
+		return d.DurationSec
+	case event.Recovered:
+		return d.TotalDurationSec
+	case event.Outage:
+		return d.DurationSec
+	case event.Ended:
+		return d.DurationSec
+	}
+	return 0
+}
+
+func TestABlackoutOverItsThresholdIsNeverMissed(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		w := scenario(t, func(w *world) {
+			w.segment = rapid.SampledFrom([]float64{1, 2, 5}).Draw(r, "segment")
+			w.delay = rapid.Float64Range(0, 10).Draw(r, "delay")
+			w.rules.Interval = seconds(rapid.SampledFrom([]int{1, 2, 5, 10}).Draw(r, "interval"))
+			w.took[watch.TaskPlaylist] = rapid.Float64Range(0, 0.2).Draw(r, "reading")
+			w.took[watch.TaskSegment] = rapid.Float64Range(0, 0.2).Draw(r, "analysing")
+		})
+		threshold := rapid.IntRange(1, 40).Draw(r, "threshold")
+		w.rules.BlackoutThreshold = seconds(threshold)
+		onset := rapid.Float64Range(60, 120).Draw(r, "onset")
+		// A change can be found in any segment that is still in the playlist.
+		length := float64(threshold) + w.segment + float64(w.rules.Interval.Seconds()) + rapid.Float64Range(0.2, 100).Draw(r, "length")
+		w.black = []span{{onset, onset + length}}
+		w.from(30).until(400)
+		if t.Failed() {
+			r.Fatal("see above")
+		}
+		if len(w.events) != 3 || w.events[1].Type != event.Blackout || w.events[2].Type != event.BlackoutRecovered {
+			r.Fatalf("want an alert and a recovery, got %+v", w.events)
+		}
+		alert, back := w.events[1].Data.(event.Alert), w.events[2].Data.(event.Recovered)
+		if abs(sec(alert.StartedAt)-onset) > 0.11 {
+			r.Fatalf("black since %v, told %v", onset, sec(alert.StartedAt))
+		}
+		if abs(sec(back.RecoveredAt)-onset-length) > 0.11 {
+			r.Fatalf("black until %v, told %v", onset+length, sec(back.RecoveredAt))
+		}
+		// The bound on latency, from the first black frame's publication.
+		published := (float64(int(onset/w.segment))+1)*w.segment + w.delay
+		// What is looked at less often than that is seen that much later.
+		if latest := published + max(float64(threshold), w.rules.Interval.Seconds()) + w.segment + 2; w.events[1].at > latest+tolerance {
+			r.Fatalf("told at %v, no later than %v was promised (onset %v, published %v)", w.events[1].at, latest, onset, published)
+		}
+	})
+}
