@@ -1,0 +1,179 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+const id monitor.ID = "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d"
+
+// stream is a live stream of 2 s segments whose program time is the clock's.
+type stream struct {
+	mu       sync.Mutex
+	resolve  func(ctx context.Context) watch.Resolution // nil: live
+	analyse  func(ctx context.Context)                  // nil: takes 100 ms
+	black    bool
+	ended    bool
+	resolved int
+}
+
+func (s *stream) set(change func(*stream)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s)
+}
+
+func (s *stream) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Resolution {
+	s.mu.Lock()
+	s.resolved++
+	resolve := s.resolve
+	s.mu.Unlock()
+	if resolve != nil {
+		return resolve(ctx)
+	}
+	return watch.Resolution{State: watch.Live, Manifest: "https://media.test/list.m3u8"}
+}
+
+func (s *stream) Probe(context.Context, monitor.StreamURL) watch.Presence { return watch.Presence{} }
+
+func (s *stream) ReadPlaylist(_ context.Context, url string) watch.Playlist {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := watch.Playlist{URL: url, TargetDuration: 2 * time.Second, Ended: s.ended}
+	newest := time.Now().Unix() / 2
+	for n := newest - 15; n < newest; n++ {
+		p.Segments = append(p.Segments, watch.Segment{
+			URI:         fmt.Sprintf("https://media.test/%d.ts", n),
+			Sequence:    uint64(n),
+			Duration:    2 * time.Second,
+			ProgramTime: time.Unix(2*n, 0),
+		})
+	}
+	return p
+}
+
+func (s *stream) FetchSegment(context.Context, watch.Segment) (io.ReadCloser, error) {
+	return io.NopCloser(strings.NewReader("")), nil
+}
+
+func (s *stream) Analyse(ctx context.Context, seg watch.Segment, _ io.Reader, _ float64) (watch.Analysis, error) {
+	s.mu.Lock()
+	analyse, black := s.analyse, s.black
+	s.mu.Unlock()
+	if analyse != nil {
+		analyse(ctx)
+	} else {
+		time.Sleep(100 * time.Millisecond)
+	}
+	if ctx.Err() != nil {
+		return watch.Analysis{}, ctx.Err()
+	}
+	a := watch.Analysis{Video: watch.Track{Present: true, To: seg.Duration}, Audio: watch.Track{Present: true, To: seg.Duration}}
+	if black {
+		a.Video.Bad = []watch.Span{{To: seg.Duration}}
+	}
+	return a, nil
+}
+
+// desk is a gateway that remembers.
+type desk struct {
+	mu       sync.Mutex
+	config   monitor.Config
+	snapshot []byte
+	answer   func(monitor.Report) (monitor.Order, error) // nil: run
+	reports  []monitor.Report
+	accepted []event.Event
+}
+
+func newDesk() *desk {
+	c := monitor.DefaultConfig()
+	c.BlackoutThresholdSec, c.CheckIntervalSec = 6, 2
+	return &desk{config: c}
+}
+
+func (d *desk) Assignment(_ context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return monitor.Assignment{ID: id, Generation: generation, Config: d.config, Snapshot: d.snapshot,
+		StreamURL: "https://www.youtube.com/watch?v=abcdefghijk"}, nil
+}
+
+func (d *desk) Report(_ context.Context, _ monitor.ID, r monitor.Report) (monitor.Order, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.answer != nil {
+		if order, err := d.answer(r); err != nil || order == monitor.Stop {
+			return order, err
+		}
+	}
+	d.reports = append(d.reports, r)
+	for _, e := range r.Events {
+		known := false
+		for _, a := range d.accepted {
+			known = known || a.ID == e.ID
+		}
+		if !known {
+			d.accepted = append(d.accepted, e)
+		}
+	}
+	return monitor.Run, nil
+}
+
+func (d *desk) set(change func(*desk)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	change(d)
+}
+
+// types is what was accepted, in order.
+func (d *desk) types() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var types []string
+	for _, e := range d.accepted {
+		types = append(types, string(e.Type))
+	}
+	return strings.Join(types, " ")
+}
+
+func (d *desk) last() monitor.Report {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.reports) == 0 {
+		return monitor.Report{}
+	}
+	return d.reports[len(d.reports)-1]
+}
+
+var errAway = errors.New("the gateway is away")
+
+// watching runs a worker in the background and gives a function that waits for
+// it to end.
+func watching(ctx context.Context, t *testing.T, s *stream, d *desk, change ...func(*worker.Config)) (wait func() error) {
+	t.Helper()
+	ids := 0
+	cfg := worker.Config{
+		ID: id, Generation: 1,
+		NewEventID: func() string { ids++; return fmt.Sprintf("event-%d", ids) },
+		Log:        slog.New(slog.DiscardHandler),
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	w := worker.New(worker.Ports{Gateway: d, Resolver: s, Prober: s, Playlists: s, Segments: s, Analyser: s}, cfg)
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	return func() error { return <-done }
+}

@@ -1,0 +1,162 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// reporter carries reports to the gateway beside the loop. Of states only the
+// newest matters; events are kept, in order, until they are accepted.
+type reporter struct {
+	w       *Worker
+	verdict chan error // one value: nil for the order to stop, or monitor.ErrSuperseded
+	wake    chan struct{}
+	done    chan struct{} // closed by the reporter's goroutine as it ends
+	ctx     context.Context
+	cancel  context.CancelFunc
+
+	mu     sync.Mutex
+	latest monitor.Report
+	dirty  bool // latest or events are not yet accepted
+	events []event.Event
+	idle   chan struct{} // closed while nothing is outstanding
+}
+
+func newReporter(w *Worker) *reporter {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &reporter{
+		w:       w,
+		verdict: make(chan error, 1),
+		wake:    make(chan struct{}, 1),
+		done:    make(chan struct{}),
+		ctx:     ctx,
+		cancel:  cancel,
+		idle:    make(chan struct{}),
+	}
+}
+
+func (r *reporter) start() { go r.run() }
+
+// add takes a report over; it never blocks.
+func (r *reporter) add(report monitor.Report) {
+	r.mu.Lock()
+	r.events = append(r.events, report.Events...)
+	report.Events = nil
+	r.latest = report
+	if !r.dirty {
+		r.dirty = true
+		r.idle = make(chan struct{})
+	}
+	r.mu.Unlock()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// outstanding tells whether anything has not been accepted yet.
+func (r *reporter) outstanding() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.dirty
+}
+
+// flush waits until nothing is outstanding, the reporter has ended, or ctx is
+// done.
+func (r *reporter) flush(ctx context.Context) {
+	r.mu.Lock()
+	idle := r.idle
+	r.mu.Unlock()
+	select {
+	case <-idle:
+	case <-r.done:
+	case <-ctx.Done():
+	}
+}
+
+// stop ends the reporter, giving it limit to bring out what is outstanding,
+// and waits for it.
+func (r *reporter) stop(limit time.Duration) {
+	if limit > 0 && r.outstanding() {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		r.flush(ctx)
+		cancel()
+	}
+	r.cancel()
+	<-r.done
+	if lost := len(r.events); lost > 0 {
+		r.w.log.Error("The gateway could not be told everything before the end", "events", lost)
+	}
+}
+
+// run sends whatever is new, and something every heartbeat.
+func (r *reporter) run() {
+	defer close(r.done)
+	heartbeat := time.NewTicker(r.w.cfg.Heartbeat)
+	defer heartbeat.Stop()
+	for failures := 0; ; {
+		if failures > 0 {
+			if !sleep(r.ctx, retryDelay(failures)) {
+				return
+			}
+		} else {
+			select {
+			case <-r.wake:
+			case <-heartbeat.C:
+			case <-r.ctx.Done():
+				return
+			}
+		}
+		heartbeat.Reset(r.w.cfg.Heartbeat)
+		order, err := r.send()
+		switch {
+		case err == nil:
+			failures = 0
+			if order == monitor.Stop {
+				r.conclude(nil)
+			}
+		case errors.Is(err, monitor.ErrSuperseded):
+			r.conclude(err)
+			return
+		case r.ctx.Err() != nil:
+			return
+		default:
+			failures++
+			r.w.log.Warn("The gateway took no report; trying again", "error", err, "failures", failures)
+		}
+	}
+}
+
+// send delivers the newest state and all events once.
+func (r *reporter) send() (monitor.Order, error) {
+	r.mu.Lock()
+	report := r.latest
+	report.Events = append([]event.Event(nil), r.events...)
+	r.mu.Unlock()
+
+	order, err := r.w.ports.Gateway.Report(r.ctx, r.w.cfg.ID, report)
+	if err != nil {
+		return "", err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = r.events[len(report.Events):]
+	if r.dirty && r.latest.At.Equal(report.At) {
+		r.dirty = false
+		close(r.idle)
+	}
+	return order, nil
+}
+
+// conclude tells the loop that it is over; the first word counts.
+func (r *reporter) conclude(err error) {
+	select {
+	case r.verdict <- err:
+	default:
+	}
+}

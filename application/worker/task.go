@@ -1,0 +1,72 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// do does a task with the ports and gives what came of it. It blocks.
+func (l *loop) do(ctx context.Context, t watch.Task) watch.Observation {
+	began := l.now()
+	switch t.Kind {
+	case watch.TaskResolve:
+		ctx, cancel := context.WithTimeout(ctx, resolveLimit)
+		defer cancel()
+		r := l.ports.Resolver.Resolve(ctx, l.stream)
+		r.Began = began
+		return r
+	case watch.TaskProbe:
+		ctx, cancel := context.WithTimeout(ctx, playlistLimit)
+		defer cancel()
+		p := l.ports.Prober.Probe(ctx, l.stream)
+		p.Began = began
+		return p
+	case watch.TaskPlaylist:
+		ctx, cancel := context.WithTimeout(ctx, playlistLimit)
+		defer cancel()
+		p := l.ports.Playlists.ReadPlaylist(ctx, t.URL)
+		p.Began, p.URL = began, t.URL
+		return p
+	case watch.TaskSegment:
+		return l.analyse(ctx, t.Segment, began)
+	}
+	return watch.Tick{}
+}
+
+// analyse fetches and decodes a segment; its bytes go from one to the other
+// without being kept.
+func (l *loop) analyse(ctx context.Context, s watch.Segment, began time.Time) watch.Analysis {
+	ctx, cancel := context.WithTimeout(ctx, segmentLimit)
+	defer cancel()
+	failed := func(err error) watch.Analysis {
+		return watch.Analysis{Began: began, URI: s.URI, Failure: failure(ctx, err)}
+	}
+	body, err := l.ports.Segments.FetchSegment(ctx, s)
+	if err != nil {
+		return failed(err)
+	}
+	a, err := l.ports.Analyser.Analyse(ctx, s, body, l.silence)
+	if closeErr := body.Close(); err == nil && closeErr != nil {
+		err = closeErr
+	}
+	if err != nil {
+		return failed(err)
+	}
+	a.Began, a.URI, a.Failure = began, s.URI, nil
+	return a
+}
+
+// failure is an adapter's error as the watcher sees it.
+func failure(ctx context.Context, err error) *watch.Failure {
+	var f *watch.Failure
+	switch {
+	case errors.As(err, &f):
+		return f
+	case ctx.Err() != nil:
+		return watch.Failed(watch.FailureNetwork, "took longer than %s", segmentLimit)
+	}
+	return watch.Failed(watch.FailureNetwork, "%v", err)
+}

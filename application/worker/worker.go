@@ -1,0 +1,150 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// Ports is what a worker works with. All are required.
+type Ports struct {
+	Gateway   Gateway
+	Resolver  Resolver
+	Prober    Prober
+	Playlists PlaylistReader
+	Segments  SegmentFetcher
+	Analyser  Analyser
+}
+
+// Config is what may differ from one worker to another.
+type Config struct {
+	ID         monitor.ID
+	Generation int
+	Prefer     watch.Preference // default watch.Smallest
+	NewEventID func() string    // gives a UUIDv7; required
+	Record     io.Writer        // nil: nothing is recorded
+	Heartbeat  time.Duration    // longest silence towards the gateway, default 10 s
+	Shutdown   time.Duration    // bound on section 8.3's steps, default 25 s of the 30 s until SIGKILL
+	Log        *slog.Logger     // required
+}
+
+// Bounds on a task, beyond those that the adapters keep.
+const (
+	resolveLimit  = 90 * time.Second
+	playlistLimit = 20 * time.Second
+	segmentLimit  = 45 * time.Second
+)
+
+// Worker watches one stream.
+type Worker struct {
+	ports Ports
+	cfg   Config
+	base  time.Time
+	log   *slog.Logger
+}
+
+// New makes a worker; Run starts it.
+func New(ports Ports, cfg Config) *Worker {
+	if cfg.Prefer == "" {
+		cfg.Prefer = watch.Smallest
+	}
+	if cfg.Heartbeat == 0 {
+		cfg.Heartbeat = 10 * time.Second
+	}
+	if cfg.Shutdown == 0 {
+		cfg.Shutdown = 25 * time.Second
+	}
+	return &Worker{
+		ports: ports,
+		cfg:   cfg,
+		base:  time.Now(),
+		log:   cfg.Log.With("component", "worker", "monitor_id", string(cfg.ID)),
+	}
+}
+
+// now is the time as the watcher sees it: the wall clock at the start plus the
+// time that passed, so that a step of the clock is no event in a stream's life.
+func (w *Worker) now() time.Time { return w.base.Add(time.Since(w.base)).Round(0).UTC() }
+
+// Run watches until there is nothing more to watch. It returns nil when the
+// stream or the monitor has ended or ctx is done, monitor.ErrSuperseded when
+// another worker has taken over, and an error when it could not begin.
+func (w *Worker) Run(ctx context.Context) error {
+	assignment, err := w.assignment(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	opening := watch.Opening{
+		Rules:    watch.RulesOf(assignment.Config, w.cfg.Prefer),
+		At:       w.now(),
+		Snapshot: assignment.Snapshot,
+	}
+	watcher, err := opening.Watcher()
+	if err != nil {
+		w.log.Warn("The last worker's snapshot cannot be read; starting afresh", "error", err)
+		opening.Snapshot = nil
+		if watcher, err = opening.Watcher(); err != nil {
+			return fmt.Errorf("start watching: %w", err)
+		}
+	}
+	rec := newRecorder(w.cfg.Record)
+	if err := rec.open(opening); err != nil {
+		return err
+	}
+	w.log.Info("Watching begins", "stream_url", string(assignment.StreamURL), "generation", w.cfg.Generation, "resumed", len(opening.Snapshot) > 0)
+
+	l := &loop{
+		Worker:   w,
+		stream:   assignment.StreamURL,
+		silence:  assignment.Config.SilenceDBThreshold,
+		watcher:  watcher,
+		recorder: rec,
+		reporter: newReporter(w),
+	}
+	return l.run(ctx)
+}
+
+// assignment asks for the worker's orders until it gets them.
+func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
+	for failures := 1; ; failures++ {
+		a, err := w.ports.Gateway.Assignment(ctx, w.cfg.ID, w.cfg.Generation)
+		var refused *monitor.Error
+		switch {
+		case err == nil:
+			return a, nil
+		case errors.Is(err, monitor.ErrSuperseded), errors.As(err, &refused) && refused.Code == monitor.NotFound:
+			return a, fmt.Errorf("assignment: %w", err)
+		}
+		w.log.Warn("The gateway gives no assignment; asking again", "error", err, "failures", failures)
+		if !sleep(ctx, retryDelay(failures)) {
+			return a, context.Cause(ctx)
+		}
+	}
+}
+
+// retryDelay is how long to wait after the nth failure to reach the gateway:
+// 0.5 s, doubling to 10 s.
+func retryDelay(n int) time.Duration {
+	return min(500*time.Millisecond<<min(n-1, 5), 10*time.Second)
+}
+
+// sleep waits, and reports false if ctx was done first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
