@@ -13,7 +13,11 @@ type blindness struct {
 	Since   time.Time `json:"since"` // when something was last learned
 	Told    bool      `json:"told,omitempty"`
 	LastErr string    `json:"last_error,omitempty"`
+	Failed  time.Time `json:"failed,omitzero"` // when trying to last failed
 }
+
+// fail takes note of a vain attempt.
+func (b *blindness) fail(now time.Time, err string) { b.Failed, b.LastErr = now, err }
 
 // learned ends an episode; it reports whether one had been told.
 func (b *blindness) learned(now time.Time) (wasBlind bool) {
@@ -22,13 +26,23 @@ func (b *blindness) learned(now time.Time) (wasBlind bool) {
 	return wasBlind
 }
 
-// tellAt is when the watcher will have been blind for long enough; zero when
-// it has been told.
-func (b *blindness) tellAt() time.Time {
+// dueAt is when the watcher will have been blind for long enough; zero when it
+// has been told. What can be tried is tried once more then.
+func (b *blindness) dueAt() time.Time {
 	if b.Told {
 		return time.Time{}
 	}
 	return b.Since.Add(blindLimit)
+}
+
+// tellAt is when to tell: as soon as an attempt has failed after dueAt, or when
+// none has come to an end for the patience beyond it.
+func (b *blindness) tellAt() time.Time {
+	due := b.dueAt()
+	if due.IsZero() || !b.Failed.Before(due) {
+		return due
+	}
+	return due.Add(blindPatience)
 }
 
 // tell gives the event, once per episode.

@@ -12,7 +12,11 @@ import (
 func (w *Watcher) readAt() time.Time {
 	l := &w.life
 	if l.Outage.open() && l.Outage.Failure != event.FailedStalled {
-		return l.Outage.RetryAt
+		at := l.Outage.RetryAt
+		if due := l.Blind.dueAt(); l.ReadAt.Before(due) {
+			at = earliest(at, due)
+		}
+		return at
 	}
 	if l.ReadAt.IsZero() {
 		return w.now

@@ -72,7 +72,7 @@ func (w *Watcher) unwatchable() {
 
 // read takes in a reading of the playlist (sections 6.1, 7.6).
 func (w *Watcher) read(o Playlist) {
-	if o.URL != w.life.Manifest.URL {
+	if m := w.life.Manifest; m.URL == "" || o.URL != m.URL {
 		return
 	}
 	switch {
@@ -107,7 +107,7 @@ func (w *Watcher) unreadable(o Playlist) {
 	w.life.ReadAt = o.Began
 	if !w.monitoring() {
 		w.life.Manifest = manifest{}
-		w.life.Blind.LastErr = o.Failure.Error()
+		w.life.Blind.fail(w.now, o.Failure.Error())
 		return
 	}
 	w.mediaFailed(event.FailedManifest, o.Failure, o.Began)
@@ -190,7 +190,7 @@ func (w *Watcher) unmoved() {
 	switch {
 	case still >= stallLimit:
 		w.life.Outage.fail(w.now, w.life.Newest.Moved, event.FailedStalled, "the playlist has not moved")
-		w.life.Blind.LastErr = "the playlist has not moved"
+		w.life.Blind.fail(w.now, w.life.Outage.LastError)
 	case w.life.Newest.Analysed:
 		w.mediaBack()
 	}
@@ -259,7 +259,7 @@ func (w *Watcher) thresholds() (t [len(detectors)]time.Duration) {
 // the manifest resolved again at once (decision S7).
 func (w *Watcher) mediaFailed(failure string, f *Failure, since time.Time) {
 	w.life.Outage.fail(w.now, since, failure, f.Error())
-	w.life.Blind.LastErr = f.Error()
+	w.life.Blind.fail(w.now, f.Error())
 	if f.Kind == FailureExpired {
 		w.life.Asking.Urgent = true
 	}

@@ -14,6 +14,7 @@ type outage struct {
 	Failure   string    `json:"failure,omitempty"` // event.FailedManifest, …
 	LastError string    `json:"last_error,omitempty"`
 	Failures  int       `json:"failures,omitempty"` // in a row, of this Failure
+	Last      time.Time `json:"last,omitzero"`      // when the latest of them was seen
 	RetryAt   time.Time `json:"retry_at,omitzero"`
 	Alerted   bool      `json:"alerted,omitempty"`
 }
@@ -28,25 +29,27 @@ func (o *outage) fail(now, since time.Time, failure, lastError string) {
 	if o.Failure != failure {
 		o.Failures = 0
 	}
-	o.Failure, o.LastError = failure, lastError
+	o.Failure, o.LastError, o.Last = failure, lastError, now
 	o.Failures++
 	policy := manifestBackoff
 	if failure == event.FailedSegment {
 		policy = segmentBackoff
 	}
 	o.RetryAt = now.Add(policy.delay(o.Failures))
-	if judged := o.Since.Add(outageLimit); judged.After(now) && judged.Before(o.RetryAt) {
-		o.RetryAt = judged
+	if limit := o.Since.Add(outageLimit); limit.After(now) && limit.Before(o.RetryAt) {
+		o.RetryAt = limit // it is judged by what is seen then, not before
 	}
 }
 
-// judgeAt is when is_live is to be asked about this outage; zero when it need
-// not be, because there is none or it has been told.
+// judgeAt is from when on is_live is to be asked about this outage: once a
+// failure has been seen that is 60 s from the first. Zero when it need not be
+// asked: there is no outage, none that long yet, or it has been told.
 func (o *outage) judgeAt() time.Time {
-	if !o.open() || o.Alerted {
+	limit := o.Since.Add(outageLimit)
+	if !o.open() || o.Alerted || o.Last.Before(limit) {
 		return time.Time{}
 	}
-	return o.Since.Add(outageLimit)
+	return limit
 }
 
 // due tells whether the outage has lasted long enough to be told.

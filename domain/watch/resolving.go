@@ -30,9 +30,9 @@ var terminal = map[State]string{
 	MembersOnly:    event.ReasonMembersOnly,
 }
 
-// nextResolving is the task of the resolving lane: when the cadence says so,
-// at once when the manifest has expired, and when an outage falls due unless
-// that has been asked already.
+// nextResolving is the task of the resolving lane: when the cadence says so, at
+// once when the manifest has expired, and at every moment at which something is
+// decided by the answer, unless it has been asked since.
 func (w *Watcher) nextResolving() Task {
 	a := w.life.Asking
 	if a.Probe {
@@ -42,8 +42,10 @@ func (w *Watcher) nextResolving() Task {
 	if a.Urgent && w.now.Before(at) {
 		at = w.now
 	}
-	if judge := w.life.Outage.judgeAt(); !judge.IsZero() && a.Began.Before(judge) && judge.Before(at) {
-		at = judge
+	for _, moment := range []time.Time{w.life.Outage.judgeAt(), w.life.Blind.dueAt(), w.expiresAt()} {
+		if a.Began.Before(moment) {
+			at = earliest(at, moment)
+		}
 	}
 	return Task{Kind: TaskResolve, At: at}
 }
@@ -84,6 +86,10 @@ func (w *Watcher) resolvedWhileWaiting(o Resolution) {
 		w.life.Stream = monitor.StreamUpcoming
 		w.become(monitor.Waiting)
 		w.life.Manifest = manifest{}
+		if at := w.expiresAt(); !at.IsZero() && !w.now.Before(at) {
+			w.expire()
+			return
+		}
 		if late, ok := w.life.Schedule.late(w.rules, w.now); ok {
 			w.emit(event.StreamDelayed, late)
 		}
@@ -144,7 +150,7 @@ func (w *Watcher) unanswered(o Resolution) {
 		w.adopt(o)
 		return
 	}
-	w.life.Blind.LastErr = string(o.State) + ": " + o.Detail
+	w.life.Blind.fail(w.now, string(o.State)+": "+o.Detail)
 	w.note(true, "The stream's state could not be learned", map[string]any{
 		"state": o.State, "detail": o.Detail, "failures": a.Failures,
 	})

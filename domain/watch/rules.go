@@ -15,6 +15,7 @@ const (
 	outageLimit      = 60 * time.Second       // 6.6
 	stallLimit       = 60 * time.Second       // decision S6
 	blindLimit       = 5 * time.Minute        // decision S15
+	blindPatience    = 30 * time.Second       // beyond it, for a last attempt to fail
 	eagerInterval    = 1 * time.Second        // between looks while a threshold may have been crossed (S2)
 	probeInterval    = 60 * time.Second       // between oEmbed questions (7.4)
 	shortestSegment  = 0.2                    // of the target duration (S10)

@@ -115,8 +115,8 @@ func (w *Watcher) passTime() {
 	if w.life.Over {
 		return
 	}
-	if at := w.expiresAt(); !at.IsZero() && w.now.After(at) {
-		w.fail(event.ReasonReservationExpired, "the stream had not started by its scheduled end and the tolerance after it")
+	if at := w.expiresAt(); !at.IsZero() && !w.now.Before(at.Add(blindLimit)) {
+		w.expire() // nobody has answered since
 		return
 	}
 	if at := w.life.Blind.tellAt(); !at.IsZero() && !w.now.Before(at) {
@@ -128,7 +128,7 @@ func (w *Watcher) passTime() {
 func (w *Watcher) wakeAt() time.Time {
 	at := w.life.Blind.tellAt()
 	if e := w.expiresAt(); !e.IsZero() {
-		at = earliest(at, e.Add(time.Nanosecond))
+		at = earliest(at, e.Add(blindLimit))
 	}
 	return at
 }
@@ -138,6 +138,11 @@ func (w *Watcher) expiresAt() time.Time {
 		return time.Time{}
 	}
 	return w.life.Schedule.expires(w.rules)
+}
+
+// expire is the end of a reservation whose stream never went live (decision A10).
+func (w *Watcher) expire() {
+	w.fail(event.ReasonReservationExpired, "the stream had not started by its scheduled end and the tolerance after it")
 }
 
 func (w *Watcher) monitoring() bool { return w.life.Status == monitor.Monitoring }

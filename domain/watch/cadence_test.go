@@ -1,0 +1,149 @@
+package watch_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// askedAt compares when a kind of task was begun.
+func (w *world) askedAt(k watch.Kind, s span, want ...float64) {
+	w.t.Helper()
+	var got []float64
+	for _, x := range w.asked[k] {
+		if s.has(x) {
+			got = append(got, x)
+		}
+	}
+	if len(got) != len(want) || !slices.EqualFunc(got, want, func(a, b float64) bool { return abs(a-b) < tolerance }) {
+		w.t.Errorf("%s was asked at %v, want %v", k, got, want)
+	}
+}
+
+func TestWaitingPollsEvery30SecondsAndEvery10OnceLate(t *testing.T) { // 7.5
+	w := scenario(t, func(w *world) { w.live.from, w.rules.ScheduledStart = never, at(75) }).from(0).until(110)
+	w.askedAt(watch.TaskResolve, span{0, 110}, 0, 30, 60, 75, 85, 95, 105)
+}
+
+func TestChecksComeOncePerInterval(t *testing.T) { // 6.2
+	w := scenario(t).from(100).until(150)
+	w.askedAt(watch.TaskSegment, span{0, 150}, 100, 110, 120, 130, 140)
+}
+
+func TestAnAnalysisLongerThanTheIntervalIsFollowedAtOnce(t *testing.T) { // 6.2
+	w := scenario(t, func(w *world) { w.took[watch.TaskSegment] = 13 }).from(100).until(150)
+	w.askedAt(watch.TaskPlaylist, span{0, 150}, 100, 113, 126, 139)
+}
+
+func TestAPlaylistIsReadEvery30SecondsWhateverTheInterval(t *testing.T) { // 5.4
+	w := scenario(t, func(w *world) { w.rules.Interval = 5 * time.Minute }).from(100).until(200)
+	w.askedAt(watch.TaskPlaylist, span{0, 200}, 100, 130, 160, 190)
+	w.askedAt(watch.TaskSegment, span{0, 200}, 100)
+}
+
+func TestTheSameSegmentIsNotAnalysedTwice(t *testing.T) { // S5
+	w := scenario(t, func(w *world) { w.segment, w.rules.Interval = 5, 2*time.Second }).from(100).until(200)
+	if got := w.watcher.Report().Statistics.TotalSegmentsAnalyzed; got != 21 {
+		t.Errorf("%d analyses of the 21 segments that were newest in turn", got)
+	}
+}
+
+func TestIsLiveIsAskedEvery5Minutes(t *testing.T) { // 7.6
+	w := scenario(t).from(100).until(1100)
+	w.askedAt(watch.TaskResolve, span{0, 1100}, 100, 400, 700, 1000)
+}
+
+func TestAnUnansweredQuestionIsAskedAgainWithBackoff(t *testing.T) { // 10.2
+	w := scenario(t, func(w *world) { w.mute = []span{{0, never}} }).from(0).until(250)
+	w.askedAt(watch.TaskResolve, span{0, 250}, 0, 5, 15, 35, 75, 135, 195)
+}
+
+func TestAnUnansweredPeriodicCheckGoesBackToItsCadence(t *testing.T) { // 10.2: five retries
+	w := scenario(t, func(w *world) { w.mute = []span{{300, never}} }).from(100).until(1000)
+	w.askedAt(watch.TaskResolve, span{300, 1000}, 400, 405, 415, 435, 475, 535, 835)
+}
+
+func TestAFailingPlaylistIsReadAgainWithBackoff(t *testing.T) { // 10.2
+	w := scenario(t, func(w *world) { w.noList = []span{{195, never}} }).from(100).until(400)
+	// 60 s after the first failure comes one more, for the judgement.
+	w.askedAt(watch.TaskPlaylist, span{195, 400}, 200, 205, 215, 235, 260, 320, 380)
+}
+
+func TestAFailingSegmentIsTriedAgainWithBackoff(t *testing.T) { // 10.2
+	w := scenario(t, func(w *world) { w.noSegment = []span{{195, never}} }).from(100).until(300)
+	w.askedAt(watch.TaskSegment, span{195, 300}, 200, 202, 206, 214, 230, 260, 290)
+}
+
+func TestAnExpiredURLIsResolvedAgainAtOnce(t *testing.T) { // S7
+	w := scenario(t, func(w *world) {
+		w.failure = watch.FailureExpired
+		w.noList = []span{{195, 200.5}} // one reading
+		w.took[watch.TaskResolve] = 1
+	}).from(99).until(300)
+	w.askedAt(watch.TaskResolve, span{195, 300}, 200)
+	w.askedAt(watch.TaskPlaylist, span{195, 212}, 200, 201, 211)
+	w.expect(emits(100, event.StreamStarted))
+}
+
+func TestAnOutageIsJudgedAt60SecondsAndAgainUntilAnswered(t *testing.T) { // S6
+	w := scenario(t, func(w *world) {
+		w.noList = []span{{195, never}}
+		w.mute = []span{{195, 330}}
+	}).from(100).until(500)
+	w.askedAt(watch.TaskResolve, span{195, 400}, 260, 265, 275, 295, 335)
+	w.expect(
+		emits(100, event.StreamStarted),
+		emits(335, event.SegmentError, since(200), lasting(135), because("manifest")),
+	)
+}
+
+func TestAnOutageThatEndsUnjudgedIsToldAllTheSame(t *testing.T) { // S6: the alert is never lost
+	scenario(t, func(w *world) {
+		w.noSegment = []span{{195, 270}}
+		w.mute = []span{{195, 400}}
+	}).from(100).until(350).expect(
+		emits(100, event.StreamStarted),
+		emits(290, event.SegmentError, since(200), lasting(90), because("segment")),
+	)
+}
+
+func TestBlindnessIsToldOncePerEpisode(t *testing.T) { // S15
+	dark := []span{{195, 700}, {900, 1400}}
+	w := scenario(t, func(w *world) { w.noList, w.mute = dark, dark }).from(100).until(1500)
+	if got := w.told(event.MonitorError); got != 2 {
+		t.Errorf("told %d times, want once for each of two episodes: %v", got, w.events)
+	}
+	if w.over {
+		t.Error("the watcher gave up")
+	}
+}
+
+func TestTheNextLookComesWhenTheThresholdCouldBeCrossed(t *testing.T) { // S2
+	for _, interval := range []int{1, 5, 10, 60, 300} {
+		t.Run(fmt.Sprintf("checks every %d s", interval), func(t *testing.T) {
+			w := scenario(t, func(w *world) {
+				w.rules.Interval = seconds(interval)
+				w.black = []span{{400, 1000}}
+				w.delay = 4
+			}).from(100).until(1000)
+			seen := 0.0
+			for _, x := range w.asked[watch.TaskSegment] {
+				if seen == 0 && x >= 406 {
+					seen = x
+				}
+			}
+			// Onset is where the trace puts it if it can: 30 s before that at the most.
+			if len(w.events) < 2 || w.events[1].Type != event.Blackout {
+				t.Fatalf("got %v", w.events)
+			}
+			crossing := sec(w.events[1].Data.(event.Alert).StartedAt) + 30 + 4
+			if told := w.events[1].at; told > max(crossing, seen)+2 {
+				t.Errorf("told at %v; seen at %v, the threshold crossed at %v", told, seen, crossing)
+			}
+		})
+	}
+}

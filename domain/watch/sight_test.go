@@ -1,0 +1,259 @@
+package watch_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+func TestTwoPausesInSpeechAreNotOneLongSilence(t *testing.T) { // S1 with doubt
+	w := scenario(t, func(w *world) {
+		w.rules.Interval, w.rules.SilenceThreshold = 30*time.Second, 10*time.Second
+		// Each check sees 0.6 s of silence, at its segment's end or start.
+		w.silent = []span{{99.4, 100}, {110, 110.6}, {111.4, 112}, {122, 122.6}}
+	})
+	w.from(100).until(400)
+	if n := w.told(event.Silence); n != 0 {
+		t.Errorf("told %d times: %v", n, w.events)
+	}
+}
+
+func TestBlackAndSilenceAreFollowedApart(t *testing.T) {
+	scenario(t, func(w *world) {
+		w.black = []span{{100, 160}}
+		w.silent = []span{{120, 200}}
+	}).from(50).until(300).expect(
+		emits(50, event.StreamStarted),
+		emits(130, event.Blackout, since(100)),
+		emits(150, event.Silence, since(120)),
+		emits(170, event.BlackoutRecovered, since(100), lasting(60)),
+		emits(210, event.SilenceRecovered, since(120), lasting(80)),
+	)
+}
+
+func TestAFlashOfPictureRecovers(t *testing.T) { // S3: first good media
+	scenario(t, func(w *world) {
+		w.rules.Interval = 2 * time.Second
+		w.black = []span{{100, 140}, {140.2, 180}}
+	}).from(50).until(300).expect(
+		emits(50, event.StreamStarted),
+		emits(130, event.Blackout, since(100), lasting(30)),
+		emits(142, event.BlackoutRecovered, since(100), lasting(40)),
+		emits(172, event.Blackout, since(140.2), lasting(31)),
+		emits(182, event.BlackoutRecovered, since(140.2), lasting(39)),
+	)
+}
+
+func TestProgramTimeThatIsResetChangesNoDuration(t *testing.T) {
+	for name, jump := range map[string]time.Duration{"forward": time.Hour, "back": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			w := watch.New(rules(), at(0))
+			w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "m"})
+			var alerts []event.Alert
+			for i := range 30 {
+				now := at(float64(2 * i))
+				program := now.Add(-2 * time.Second)
+				if i >= 10 {
+					program = program.Add(jump)
+				}
+				s := watch.Segment{URI: string(rune('a' + i)), Duration: 2 * time.Second, ProgramTime: program}
+				w.Step(now, watch.Playlist{Began: now, URL: "m", Segments: []watch.Segment{s}})
+				for _, task := range w.Next() {
+					if task.Kind != watch.TaskSegment {
+						continue
+					}
+					for _, e := range w.Step(now, watch.Analysis{Began: now, URI: s.URI,
+						Video: watch.Track{Present: true, To: s.Duration, Bad: whole}, Audio: fine}) {
+						if e, ok := e.(watch.Emit); ok {
+							alerts = append(alerts, e.Event.Data.(event.Alert))
+						}
+					}
+				}
+			}
+			if len(alerts) != 1 || alerts[0].DurationSec < 30 || alerts[0].DurationSec > 33 {
+				t.Errorf("got %+v, want one alert after about 30 s", alerts)
+			}
+		})
+	}
+}
+
+func TestASegmentOfStrangeLengthIsNotedAndCounted(t *testing.T) { // S10
+	for length, strange := range map[time.Duration]bool{
+		399 * time.Millisecond: true, 400 * time.Millisecond: false, 6 * time.Second: false, 6001 * time.Millisecond: true,
+	} {
+		w := watch.New(rules(), at(0))
+		w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "m"})
+		noted := false
+		for _, e := range w.Step(at(1), watch.Playlist{Began: at(1), URL: "m", TargetDuration: 2 * time.Second,
+			Segments: []watch.Segment{{URI: "a", Duration: length}}}) {
+			if n, ok := e.(watch.Note); ok && n.Warn && n.Data["count"] == 1 {
+				noted = true
+			}
+		}
+		if noted != strange {
+			t.Errorf("%s with a target of 2 s: noted is %v", length, noted)
+		}
+	}
+}
+
+func TestTheRenditionToWatch(t *testing.T) { // S8
+	both := func(url string, height, bandwidth int) watch.Rendition {
+		return watch.Rendition{URL: url, Height: height, Bandwidth: bandwidth, HasVideo: true, HasAudio: true}
+	}
+	for _, c := range []struct {
+		name           string
+		all            []watch.Rendition
+		smallest, best string
+	}{
+		{"by height", []watch.Rendition{both("720", 720, 9), both("144", 144, 50), both("1080", 1080, 1)}, "144", "1080"},
+		{"then by bandwidth", []watch.Rendition{both("b", 144, 200), both("a", 144, 100)}, "a", "b"},
+		{"unknown sizes last", []watch.Rendition{both("?", 0, 0), both("360", 360, 1)}, "360", "360"},
+		{"never without sound", []watch.Rendition{{URL: "144", Height: 144, HasVideo: true}, both("360", 360, 1)}, "360", "360"},
+		{"never without picture", []watch.Rendition{{URL: "audio", HasAudio: true}, both("360", 360, 1)}, "360", "360"},
+	} {
+		for prefer, want := range map[watch.Preference]string{watch.Smallest: c.smallest, watch.Best: c.best} {
+			t.Run(c.name+", "+string(prefer), func(t *testing.T) {
+				r := rules()
+				r.Prefer = prefer
+				w := watch.New(r, at(0))
+				w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Renditions: c.all})
+				for _, task := range w.Next() {
+					if task.Kind == watch.TaskPlaylist && task.URL != want {
+						t.Errorf("reads %q, want %q", task.URL, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestAManifestFoundByTheFallback(t *testing.T) { // 5.2: it never proves is_live
+	t.Run("starts the watch when its playlist is live", func(t *testing.T) {
+		w := scenario(t, func(w *world) { w.says = map[span]watch.State{{0, never}: watch.FoundUnproven} })
+		w.now = 100
+		w.watcher = watch.New(w.rules, at(100))
+		w.step(watch.Resolution{Began: at(100), State: watch.FoundUnproven, Manifest: "https://media.test/1/list.m3u8"})
+		w.until(150)
+		w.expect(emits(100, event.StreamStarted, since(100)))
+	})
+	t.Run("is the end when it is an archive's", func(t *testing.T) {
+		w := scenario(t, func(w *world) { w.live.to, w.endlist = 50, true })
+		w.now = 100
+		w.watcher = watch.New(w.rules, at(100))
+		w.step(watch.Resolution{Began: at(100), State: watch.FoundUnproven, Manifest: "https://media.test/1/list.m3u8"})
+		w.until(150)
+		w.expect(emits(100, event.StreamEnded, because("endlist")))
+	})
+}
+
+func TestAVideoThatOEmbedMissesTwiceIsGone(t *testing.T) { // 7.4
+	w := watch.New(rules(), at(0))
+	fail := func(sec float64) {
+		w.Step(at(sec), watch.Resolution{Began: at(sec), State: watch.Blocked, Detail: "not a bot"})
+	}
+	probe := func(sec float64) (over bool) {
+		for _, task := range w.Next() {
+			if task.Kind == watch.TaskProbe {
+				for _, e := range w.Step(at(sec), watch.Presence{Began: at(sec), Known: true, Detail: "404"}) {
+					if e, ok := e.(watch.Emit); ok && e.Event.Data.(event.Trouble).Reason == event.ReasonVideoUnavailable {
+						return true
+					}
+				}
+			}
+		}
+		return false
+	}
+	fail(0)
+	if probe(1) {
+		t.Fatal("believed at once")
+	}
+	fail(10)
+	if probe(11) {
+		t.Fatal("asked again within a minute")
+	}
+	fail(70)
+	if !probe(71) {
+		t.Fatal("not believed the second time")
+	}
+}
+
+func TestARefusedStreamWhoseMediaFlowGoesOn(t *testing.T) {
+	for state, over := range map[watch.State]bool{watch.RegionLocked: false, watch.AgeRestricted: false, watch.Removed: true, watch.Private: true} {
+		t.Run(string(state), func(t *testing.T) {
+			w := scenario(t, func(w *world) { w.says = map[span]watch.State{{350, never}: state} }).from(100).until(900)
+			if w.over != over {
+				t.Errorf("over is %v", w.over)
+			}
+			if state == watch.Removed {
+				w.askedAt(watch.TaskResolve, span{350, 900}, 400, 460) // believed when said twice
+			}
+		})
+	}
+}
+
+func TestARenewedManifestIsNotNewMedia(t *testing.T) { // S5, S7
+	w := scenario(t, func(w *world) { w.frozen = []span{{100, 900}} }).from(50).until(800)
+	if n := w.told(event.SegmentError); n != 1 {
+		t.Errorf("one frozen playlist was told %d times: %v", n, w.events)
+	}
+}
+
+func TestHealthIsWhatTheNewestMediaShow(t *testing.T) { // S14
+	w := scenario(t, func(w *world) { w.black, w.noList = []span{{100, 130}}, []span{{200, 300}} })
+	for _, c := range []struct {
+		at           float64
+		video, audio monitor.Condition
+		stream       monitor.StreamStatus
+	}{
+		{60, monitor.OK, monitor.OK, monitor.StreamLive},
+		{115, monitor.Black, monitor.OK, monitor.StreamLive},
+		{150, monitor.OK, monitor.OK, monitor.StreamLive},
+		{220, monitor.OK, monitor.OK, monitor.StreamLive},
+		{280, monitor.Unknown, monitor.Unknown, monitor.StreamLive},
+	} {
+		if w.watcher == nil {
+			w.from(50)
+		}
+		w.until(c.at)
+		r := w.watcher.Report()
+		if r.Health.Video != c.video || r.Health.Audio != c.audio || r.StreamStatus != c.stream {
+			t.Errorf("at %v: %s, %s, %s; want %s, %s, %s", c.at, r.Health.Video, r.Health.Audio, r.StreamStatus, c.video, c.audio, c.stream)
+		}
+	}
+}
+
+func TestASuccessorGoesOn(t *testing.T) { // S11
+	for name, cut := range map[string]float64{
+		"before the onset": 95, "while black and untold": 115, "while black and told": 145, "after the recovery": 175,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := scenario(t, func(w *world) { w.black = []span{{100, 150}} }).from(50).until(cut)
+			snapshot, err := w.watcher.Snapshot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if w.watcher, err = watch.Restore(w.rules, snapshot, at(cut+3)); err != nil {
+				t.Fatal(err)
+			}
+			w.now, w.pending = cut+3, nil
+			w.until(300)
+			if w.told(event.StreamStarted) != 1 || w.told(event.Blackout) != 1 || w.told(event.BlackoutRecovered) != 1 {
+				t.Fatalf("got %v", w.events)
+			}
+			for _, e := range w.events {
+				if a, ok := e.Data.(event.Alert); ok && abs(sec(a.StartedAt)-100) > 0.1 {
+					t.Errorf("black since %v", sec(a.StartedAt))
+				}
+			}
+		})
+	}
+	t.Run("and refuses what is no snapshot", func(t *testing.T) {
+		if _, err := watch.Restore(rules(), json.RawMessage(`[1]`), at(0)); err == nil {
+			t.Error("no error")
+		}
+	})
+}

@@ -1,0 +1,235 @@
+package watch_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// The table of every state × every observation. Each cell says what follows:
+// events by the last part of their names, a new status after "→", "!" for a
+// word in the log, "health" when nothing but what is shown changes, "·" for nothing at all. It is kept in
+// testdata/table.txt, to be read like a specification.
+
+// moment is where the columns stand: ten minutes into a timeline.
+const moment = 600.0
+
+// columns are the states, each made by a stream's own life up to the moment.
+var columns = []struct {
+	name string
+	make func(t *testing.T) *world
+}{
+	{"initializing", func(t *testing.T) *world {
+		return scenario(t).from(moment)
+	}},
+	{"waiting", func(t *testing.T) *world {
+		return scenario(t, func(w *world) { w.live.from = never }).from(500).until(moment)
+	}},
+	{"waiting, late", func(t *testing.T) *world {
+		return scenario(t, func(w *world) { w.live.from, w.rules.ScheduledStart = never, at(299) }).from(596).until(moment)
+	}},
+	{"waiting, unanswered", func(t *testing.T) *world {
+		return scenario(t, func(w *world) { w.mute = []span{{0, never}} }).from(500).until(moment)
+	}},
+	{"monitoring", func(t *testing.T) *world {
+		return scenario(t).from(500).until(moment)
+	}},
+	{"black, untold", func(t *testing.T) *world {
+		return scenario(t, func(w *world) { w.black = []span{{572, never}} }).from(500).until(moment)
+	}},
+	{"black, told", func(t *testing.T) *world {
+		return scenario(t, func(w *world) { w.black = []span{{550, never}} }).from(500).until(moment)
+	}},
+	{"outage, young", func(t *testing.T) *world {
+		return scenario(t, func(w *world) { w.noList = []span{{580, never}} }).from(500).until(moment)
+	}},
+	{"outage, unjudged", func(t *testing.T) *world {
+		return scenario(t, func(w *world) {
+			w.noList, w.mute = []span{{520, never}}, []span{{520, never}}
+		}).from(500).until(moment)
+	}},
+	{"outage, told", func(t *testing.T) *world {
+		return scenario(t, func(w *world) { w.noList = []span{{520, never}} }).from(500).until(moment)
+	}},
+	{"blind", func(t *testing.T) *world {
+		return scenario(t, func(w *world) {
+			w.noList, w.mute = []span{{220, never}}, []span{{220, never}}
+		}).from(200).until(moment)
+	}},
+	{"completed", func(t *testing.T) *world {
+		return scenario(t, func(w *world) { w.live.to, w.endlist = 550, true }).from(500).until(moment)
+	}},
+	{"error", func(t *testing.T) *world {
+		return scenario(t, func(w *world) { w.says = map[span]watch.State{{0, never}: watch.Private} }).from(500).until(moment)
+	}},
+}
+
+// observation is a row: what is observed a moment later.
+type observation struct {
+	name string
+	make func(w *world) watch.Observation
+}
+
+func rows() []observation {
+	var all []observation
+	row := func(name string, make func(w *world) watch.Observation) {
+		all = append(all, observation{name, make})
+	}
+	for _, s := range []watch.State{
+		watch.Live, watch.Upcoming, watch.Offline, watch.Ended, watch.NotALiveStream,
+		watch.Private, watch.Removed, watch.RegionLocked, watch.AgeRestricted, watch.MembersOnly,
+		watch.FoundUnproven, watch.Blocked, watch.Unreachable, watch.ToolFailed, watch.CircuitOpen,
+	} {
+		row("resolve: "+string(s), func(w *world) watch.Observation {
+			r := watch.Resolution{Began: at(w.now), State: s, Detail: "as the table says"}
+			if s == watch.Live || s == watch.FoundUnproven {
+				r.Manifest = "https://media.test/table/list.m3u8"
+			}
+			return r
+		})
+	}
+	row("resolve: live, no media", func(w *world) watch.Observation {
+		return watch.Resolution{Began: at(w.now), State: watch.Live}
+	})
+	row("resolve: live, no rendition with both tracks", func(w *world) watch.Observation {
+		return watch.Resolution{Began: at(w.now), State: watch.Live, Renditions: []watch.Rendition{{URL: "https://media.test/v", HasVideo: true}}}
+	})
+	probe := func(name string, p watch.Presence) {
+		row("probe: "+name, func(w *world) watch.Observation { p.Began = at(w.now); return p })
+	}
+	probe("exists", watch.Presence{Known: true, Exists: true})
+	probe("is missing", watch.Presence{Known: true})
+	probe("not known", watch.Presence{})
+	playlist := func(change func(w *world, p *watch.Playlist)) func(w *world) watch.Observation {
+		return func(w *world) watch.Observation {
+			w.noList, w.frozen, w.now = nil, nil, w.now+2
+			url := ""
+			for _, task := range w.watcher.Next() {
+				if task.Kind == watch.TaskPlaylist {
+					url = task.URL
+				}
+			}
+			p := w.playlist(url, w.now)
+			change(w, &p)
+			return p
+		}
+	}
+	row("playlist: a new segment", playlist(func(*world, *watch.Playlist) {}))
+	row("playlist: ENDLIST", playlist(func(_ *world, p *watch.Playlist) { p.Ended = true }))
+	row("playlist: empty", playlist(func(_ *world, p *watch.Playlist) { p.Segments = nil }))
+	row("playlist: a master", playlist(func(_ *world, p *watch.Playlist) {
+		p.Segments, p.Renditions = nil, []watch.Rendition{{URL: "https://media.test/144", HasVideo: true, HasAudio: true}}
+	}))
+	row("playlist: a master without sound", playlist(func(_ *world, p *watch.Playlist) {
+		p.Segments, p.Renditions = nil, []watch.Rendition{{URL: "https://media.test/144", HasVideo: true}}
+	}))
+	row("playlist: fails", playlist(func(_ *world, p *watch.Playlist) {
+		p.Segments, p.Failure = nil, watch.Failed(watch.FailureNetwork, "no")
+	}))
+	row("playlist: 403", playlist(func(_ *world, p *watch.Playlist) {
+		p.Segments, p.Failure = nil, watch.Failed(watch.FailureExpired, "403")
+	}))
+	row("playlist: of a URL no longer read", playlist(func(_ *world, p *watch.Playlist) { p.URL = "https://media.test/old" }))
+	row("segment: nobody asked for", func(w *world) watch.Observation {
+		return watch.Analysis{Began: at(w.now), URI: "https://media.test/none.ts", Video: fine, Audio: fine}
+	})
+	// What follows is preceded by a playlist with a new segment that is wanted.
+	segment := func(name string, change func(a *watch.Analysis)) {
+		row("segment: "+name, func(w *world) watch.Observation {
+			w.now += 10
+			w.step(playlist(func(*world, *watch.Playlist) {})(w))
+			a := watch.Analysis{Began: at(w.now), URI: "none", Video: fine, Audio: fine}
+			for _, task := range w.watcher.Next() {
+				if task.Kind == watch.TaskSegment {
+					a.URI = task.Segment.URI
+				}
+			}
+			change(&a)
+			return a
+		})
+	}
+	segment("picture and sound", func(*watch.Analysis) {})
+	segment("black", func(a *watch.Analysis) { a.Video.Bad = whole })
+	segment("silent", func(a *watch.Analysis) { a.Audio.Bad = whole })
+	segment("no video track", func(a *watch.Analysis) { a.Video = watch.Track{} })
+	segment("no frame can be decoded", func(a *watch.Analysis) { a.Video = watch.Track{Present: true} })
+	segment("no track at all", func(a *watch.Analysis) { a.Video, a.Audio = watch.Track{}, watch.Track{} })
+	segment("fails", func(a *watch.Analysis) { a.Failure = watch.Failed(watch.FailureNetwork, "no") })
+	segment("403", func(a *watch.Analysis) { a.Failure = watch.Failed(watch.FailureExpired, "403") })
+	segment("cannot be decoded", func(a *watch.Analysis) { a.Failure = watch.Failed(watch.FailureUndecodable, "no") })
+	row("nothing, a second passes", func(w *world) watch.Observation { w.now++; return watch.Tick{} })
+	row("nothing, six minutes pass", func(w *world) watch.Observation { w.now += 360; return watch.Tick{} })
+	return all
+}
+
+var (
+	fine  = watch.Track{Present: true, To: 2 * time.Second}
+	whole = []watch.Span{{To: 2 * time.Second}}
+)
+
+// follows says in short what effects are.
+func follows(effects []watch.Effect) string {
+	var words []string
+	health := false
+	for _, e := range effects {
+		switch e := e.(type) {
+		case watch.Emit:
+			name := string(e.Event.Type)
+			words = append(words, name[strings.IndexByte(name, '.')+1:])
+		case watch.Become:
+			words = append(words, "→"+string(e.Status))
+		case watch.Note:
+			if e.Warn {
+				words = append(words, "!")
+			}
+		case watch.Health:
+			health = true
+		}
+	}
+	if len(words) == 0 {
+		if health {
+			return "health"
+		}
+		return "·"
+	}
+	return strings.Join(words, " ")
+}
+
+func TestTheTable(t *testing.T) {
+	var b strings.Builder
+	for _, c := range columns {
+		fmt.Fprintf(&b, "%s\n", c.name)
+		for _, r := range rows() {
+			w := c.make(t)
+			o := r.make(w)
+			fmt.Fprintf(&b, "    %-48s %s\n", r.name, follows(w.watcher.Step(at(w.now), o)))
+		}
+	}
+	const file = "testdata/table.txt"
+	if os.Getenv("WRITE_TABLE") != "" {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, declared := strings.Split(b.String(), "\n"), strings.Split(string(want), "\n")
+	if len(got) != len(declared) {
+		t.Errorf("the table has %d lines, %s declares %d", len(got), file, len(declared))
+	}
+	state := ""
+	for i := range min(len(got), len(declared)) {
+		if !strings.HasPrefix(got[i], " ") {
+			state = got[i]
+		}
+		if got[i] != declared[i] {
+			t.Errorf("%s\n  declared %s\n  follows  %s", state, strings.TrimSpace(declared[i]), strings.TrimSpace(got[i]))
+		}
+	}
+}
