@@ -1,0 +1,128 @@
+package event_test
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+)
+
+var (
+	jst   = time.FixedZone("JST", 9*3600)
+	eight = time.Date(2024, 1, 15, 20, 0, 0, 0, jst)
+	delay = int64(320)
+)
+
+// samples has one event of every type, with every field set.
+var samples = map[event.Type]event.Data{
+	event.StreamStarted:     event.Started{StartedAt: eight, DetectedAt: eight, ScheduledStartTime: &eight, DelaySec: &delay},
+	event.StreamEnded:       event.Ended{EndedAt: eight, Reason: event.EndedByEndlist, DurationSec: 3600},
+	event.StreamDelayed:     event.Delayed{ScheduledStartTime: eight, DelaySec: 320, ToleranceSec: 300},
+	event.Blackout:          event.Alert{DurationSec: 35, StartedAt: eight, ThresholdSec: 30, SegmentInfo: event.SegmentInfo{Sequence: 1520, Duration: 2}},
+	event.BlackoutRecovered: event.Recovered{TotalDurationSec: 45, StartedAt: eight, RecoveredAt: eight.Add(45 * time.Second)},
+	event.Silence:           event.Alert{DurationSec: 35, StartedAt: eight, ThresholdSec: 30, SegmentInfo: event.SegmentInfo{Sequence: 1520, Duration: 2}},
+	event.SilenceRecovered:  event.Recovered{TotalDurationSec: 45, StartedAt: eight, RecoveredAt: eight.Add(45 * time.Second)},
+	event.SegmentError:      event.Outage{StartedAt: eight, DurationSec: 60, ThresholdSec: 60, Failure: event.FailedStalled, LastError: "x"},
+	event.MonitorError: event.Trouble{Reason: event.ReasonMismatch, ErrorDetails: "x", Terminal: true,
+		ReconciliationAction: "mark_as_error_missing_pod", PreviousStatus: "monitoring",
+		ObservedState: &event.ObservedState{PodExists: false, DBStatus: "monitoring"}},
+}
+
+// fields are the data fields of sections 4.3 and 10.4 and of decision W7.
+var fields = map[event.Type]string{
+	event.StreamStarted:     "delay_sec detected_at scheduled_start_time started_at",
+	event.StreamEnded:       "duration_sec ended_at reason",
+	event.StreamDelayed:     "delay_sec scheduled_start_time tolerance_sec",
+	event.Blackout:          "duration_sec segment_info started_at threshold_sec",
+	event.BlackoutRecovered: "recovered_at started_at total_duration_sec",
+	event.Silence:           "duration_sec segment_info started_at threshold_sec",
+	event.SilenceRecovered:  "recovered_at started_at total_duration_sec",
+	event.SegmentError:      "duration_sec failure last_error started_at threshold_sec",
+	event.MonitorError:      "error_details observed_state previous_status reason reconciliation_action terminal",
+}
+
+func TestEveryTypeHasItsSpecifiedFields(t *testing.T) {
+	if len(event.Types()) != 9 {
+		t.Errorf("%d types, section 4.1 has nine", len(event.Types()))
+	}
+	for _, typ := range event.Types() {
+		e := event.Event{ID: "id", Type: typ, At: eight, Data: samples[typ]}
+		if err := e.Valid(); err != nil {
+			t.Error(err)
+		}
+		b, err := json.Marshal(e.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got map[string]any
+		if err := json.Unmarshal(b, &got); err != nil {
+			t.Fatal(err)
+		}
+		if names := strings.Join(slices.Sorted(maps.Keys(got)), " "); names != fields[typ] {
+			t.Errorf("%s has %s, want %s", typ, names, fields[typ])
+		}
+		if b, err = json.Marshal(e); err != nil {
+			t.Fatal(err)
+		}
+		var back event.Event
+		if err := json.Unmarshal(b, &back); err != nil {
+			t.Fatal(err)
+		}
+		again, err := json.Marshal(back)
+		if err != nil || string(again) != string(b) || reflect.TypeOf(back.Data) != reflect.TypeOf(e.Data) {
+			t.Errorf("%s came back as %s, %v", b, again, err)
+		}
+	}
+}
+
+func TestAnEventThatMeansNothingIsRefused(t *testing.T) {
+	for name, e := range map[string]event.Event{
+		"an unknown type":       {Type: "stream.exploded", At: eight, Data: event.Ended{}},
+		"no data":               {Type: event.StreamEnded, At: eight},
+		"another type's data":   {Type: event.StreamEnded, At: eight, Data: event.Started{}},
+		"no time":               {Type: event.StreamEnded, Data: event.Ended{}},
+		"a recovery's as alert": {Type: event.Blackout, At: eight, Data: event.Recovered{}},
+	} {
+		if e.Valid() == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+	for _, s := range []string{
+		`[]`, `{"event_type":"stream.exploded","data":{}}`, `{"event_type":"stream.ended","data":[]}`,
+		`{"event_type":"stream.ended"}`, `{"event_type":"stream.ended","data":{"ended_at":"yesterday"}}`,
+	} {
+		var e event.Event
+		if err := json.Unmarshal([]byte(s), &e); err == nil {
+			t.Errorf("%s is read as %+v", s, e)
+		}
+	}
+}
+
+func TestThePayloadIsTheSpecifiedOne(t *testing.T) { // section 4.2
+	utc := eight.Add(15*time.Minute + 30*time.Second + 123456789).UTC()
+	e := event.Event{ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Type: event.Blackout, At: utc, Data: event.Alert{
+		DurationSec: 35, StartedAt: utc.Add(-35 * time.Second), ThresholdSec: 30, SegmentInfo: event.SegmentInfo{Sequence: 1520, Duration: 2},
+	}}
+	got, err := event.NewPayload(e, "mon-1", "https://www.youtube.com/watch?v=XXXXXXXXXXX", json.RawMessage(`{"z":"<&>","a":1.0}`), jst).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"event_id":"0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d","event_type":"alert.blackout","monitor_id":"mon-1",` +
+		`"stream_url":"https://www.youtube.com/watch?v=XXXXXXXXXXX","timestamp":"2024-01-15T20:15:30.123+09:00",` +
+		`"data":{"duration_sec":35,"started_at":"2024-01-15T20:14:55.123+09:00","threshold_sec":30,"segment_info":{"sequence":1520,"duration":2}},` +
+		`"metadata":{"z":"<&>","a":1.0}}`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	for typ, data := range samples {
+		b, err := event.NewPayload(event.Event{Type: typ, At: utc, Data: data}, "m", "u", nil, time.UTC).Encode()
+		if err != nil || strings.Contains(string(b), "+09:00") || !strings.Contains(string(b), `"metadata":{}`) {
+			t.Errorf("%s in UTC: %s, %v", typ, b, err)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package monitor_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// code is the code of an error that a caller may see.
+func code(err error) monitor.Code {
+	var e *monitor.Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+func TestStreamURL(t *testing.T) { // decision A1
+	const canonical = "https://www.youtube.com/watch?v=dQw4w9WgXc_"
+	for _, s := range []string{
+		canonical,
+		"http://www.youtube.com/watch?v=dQw4w9WgXc_",
+		"https://youtube.com/watch?v=dQw4w9WgXc_",
+		"https://m.youtube.com/watch?v=dQw4w9WgXc_",
+		"https://WWW.YouTube.com/watch?v=dQw4w9WgXc_",
+		"HTTPS://www.youtube.com/watch?v=dQw4w9WgXc_",
+		"https://www.youtube.com/watch?t=90&v=dQw4w9WgXc_&list=PL0123456789",
+		"https://www.youtube.com/watch?v=dQw4w9WgXc_#t=10",
+		"https://www.youtube.com/watch?v=dQw4w9WgXc%5F",
+	} {
+		got, err := monitor.ParseStreamURL(s)
+		if err != nil || string(got) != canonical {
+			t.Errorf("%s: got %q, %v", s, got, err)
+		}
+		if got.VideoID() != "dQw4w9WgXc_" {
+			t.Errorf("%s: video id %q", s, got.VideoID())
+		}
+	}
+	for _, s := range []string{
+		"", "hello", "https://", "https://www.youtube.com", "https://www.youtube.com/watch",
+		"https://www.youtube.com/watch?v=", "https://www.youtube.com/watch?v=short",
+		"https://www.youtube.com/watch?v=twelve_chars", "https://www.youtube.com/watch?v=dQw4w9WgXc%2F",
+		"https://www.youtube.com/watch?v=dQw4w9WgXc_&v=dQw4w9WgXcQ",
+		"https://youtu.be/dQw4w9WgXc_", "https://www.youtube.com/live/dQw4w9WgXc_",
+		"https://www.youtube.com/@channel", "https://www.youtube.com/channel/UC0123456789012345678901/live",
+		"https://www.youtube.com/playlist?list=PL0", "https://www.youtube.com/embed/dQw4w9WgXc_",
+		"https://www.youtube.com/watch/?v=dQw4w9WgXc_",
+		"https://www.youtube.com:8443/watch?v=dQw4w9WgXc_",
+		"https://user@www.youtube.com/watch?v=dQw4w9WgXc_",
+		"https://www.youtube.com.evil.test/watch?v=dQw4w9WgXc_",
+		"https://evil.test/watch?v=dQw4w9WgXc_", "ftp://www.youtube.com/watch?v=dQw4w9WgXc_",
+		"//www.youtube.com/watch?v=dQw4w9WgXc_", "https://www.youtube.com/watch?v=%zz",
+		canonical + strings.Repeat("&x=1", 200),
+	} {
+		if got, err := monitor.ParseStreamURL(s); code(err) != monitor.InvalidURL || !strings.Contains(err.Error(), "https://www.youtube.com/watch?v=") {
+			t.Errorf("%.80s: got %q, %v; want INVALID_URL that says what is accepted", s, got, err)
+		}
+	}
+}
+
+func TestCallbackURL(t *testing.T) { // decision A2
+	for _, s := range []string{
+		"https://example.com/hook", "http://10.0.0.1:8080/hook?x=1", "https://[2001:db8::1]/x", "https://例え.jp/hook",
+	} {
+		if got, err := monitor.ParseCallbackURL(s); err != nil || string(got) != s {
+			t.Errorf("%s: got %q, %v", s, got, err)
+		}
+	}
+	for _, s := range []string{
+		"", "example.com/hook", "/hook", "ftp://example.com", "https://", "https:///hook", "https:example.com",
+		"https://user:secret@example.com/", "https://example.com/#fragment", "https://example.com/#", "https://exa mple.com/",
+		"https://example.com/" + strings.Repeat("a", 500),
+	} {
+		if got, err := monitor.ParseCallbackURL(s); code(err) != monitor.InvalidURL {
+			t.Errorf("%.60s: got %q, %v", s, got, err)
+		}
+	}
+	exactly := "https://example.com/" + strings.Repeat("a", monitor.MaxURLLength-len("https://example.com/"))
+	if _, err := monitor.ParseCallbackURL(exactly); err != nil {
+		t.Errorf("512 characters: %v", err)
+	}
+	if _, err := monitor.ParseCallbackURL(exactly + "a"); err == nil {
+		t.Error("513 characters are accepted")
+	}
+}
+
+func TestConfig(t *testing.T) { // decision A4
+	if err := monitor.DefaultConfig().Valid(); err != nil {
+		t.Fatalf("the defaults: %v", err)
+	}
+	change := func(f func(*monitor.Config)) error {
+		c := monitor.DefaultConfig()
+		f(&c)
+		return c.Valid()
+	}
+	for _, f := range []struct {
+		name     string
+		min, max int
+		set      func(*monitor.Config, int)
+	}{
+		{"check_interval_sec", 1, 300, func(c *monitor.Config, n int) { c.CheckIntervalSec = n }},
+		{"blackout_threshold_sec", 1, 3600, func(c *monitor.Config, n int) { c.BlackoutThresholdSec = n }},
+		{"silence_threshold_sec", 1, 3600, func(c *monitor.Config, n int) { c.SilenceThresholdSec = n }},
+		{"silence_db_threshold", -100, 0, func(c *monitor.Config, n int) { c.SilenceDBThreshold = float64(n) }},
+		{"start_delay_tolerance_sec", 0, 86400, func(c *monitor.Config, n int) { c.StartDelayToleranceSec = n }},
+	} {
+		for n, good := range map[int]bool{f.min - 1: false, f.min: true, f.max: true, f.max + 1: false} {
+			err := change(func(c *monitor.Config) { f.set(c, n) })
+			if (err == nil) != good {
+				t.Errorf("%s = %d: %v", f.name, n, err)
+			}
+			if !good && (code(err) != monitor.InvalidConfig || !strings.Contains(err.Error(), f.name) ||
+				!strings.Contains(err.Error(), fmt.Sprintf("%d to %d", f.min, f.max))) {
+				t.Errorf("%s = %d: the message names not all of field and range: %v", f.name, n, err)
+			}
+		}
+	}
+	for _, x := range []float64{math.NaN(), math.Inf(-1), -100.001, 0.001} {
+		if change(func(c *monitor.Config) { c.SilenceDBThreshold = x }) == nil {
+			t.Errorf("silence_db_threshold = %v is accepted", x)
+		}
+	}
+	start, end := time.Date(2026, 1, 1, 20, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 22, 0, 0, 0, time.UTC)
+	if err := change(func(c *monitor.Config) { c.ScheduledStartTime, c.ScheduledEndTime = &start, &end }); err != nil {
+		t.Error(err)
+	}
+	if change(func(c *monitor.Config) { c.ScheduledStartTime, c.ScheduledEndTime = &end, &start }) == nil {
+		t.Error("an end before the start is accepted")
+	}
+	if change(func(c *monitor.Config) { c.ScheduledStartTime = &time.Time{} }) == nil {
+		t.Error("the year 1 is accepted")
+	}
+}
+
+func TestID(t *testing.T) { // section 3.1
+	uuid := [16]byte{0x01, 0x90, 0xa5, 0xc8, 0xe4, 0xb0, 0x7d, 0x8a, 0x9c, 0x1d, 0x2e, 0x3f, 0x4a, 0x5b, 0x6c, 0x7d}
+	const want = "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d"
+	id := monitor.NewID(uuid)
+	if id != want {
+		t.Fatalf("got %s", id)
+	}
+	if got, err := monitor.ParseID(want); err != nil || got != id {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if id.WorkerName() != "stream-monitor-"+want || len(id.WorkerName()) > 63 {
+		t.Errorf("worker name %s", id.WorkerName())
+	}
+	for _, s := range []string{"", "mon-", want[4:], want + "0", strings.ToUpper(want), "mon-0190a5c8e4b04d8a9c1d2e3f4a5b6c7d", want + "\n", "mon-../../etc/passwd"} {
+		if _, err := monitor.ParseID(s); code(err) != monitor.NotFound {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+}
+
+func TestStatus(t *testing.T) { // section 8.2
+	const i, w, m, c, s, e = monitor.Initializing, monitor.Waiting, monitor.Monitoring, monitor.Completed, monitor.Stopped, monitor.Failed
+	allowed := map[monitor.Status][]monitor.Status{
+		i: {i, w, m, c, s, e}, w: {w, m, c, s, e}, m: {m, c, s, e}, c: {}, s: {}, e: {},
+	}
+	for from, tos := range allowed {
+		for _, to := range monitor.Statuses() {
+			want := false
+			for _, a := range tos {
+				want = want || a == to
+			}
+			if from.MayBecome(to) != want {
+				t.Errorf("%s → %s: want %v", from, to, want)
+			}
+		}
+		if from.Active() != (len(tos) > 0) {
+			t.Errorf("%s is active: %v", from, from.Active())
+		}
+		if got, err := monitor.ParseStatus(string(from)); err != nil || got != from {
+			t.Errorf("%s: %s, %v", from, got, err)
+		}
+	}
+	if _, err := monitor.ParseStatus("running"); code(err) != monitor.InvalidConfig {
+		t.Errorf("running: %v", err)
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		all := monitor.Statuses()
+		now, ended := all[0], false
+		for _, to := range rapid.SliceOf(rapid.SampledFrom(all)).Draw(r, "reports") {
+			if now.MayBecome(to) {
+				if ended {
+					r.Fatalf("%s follows the end %s", to, now)
+				}
+				now = to
+			}
+			ended = ended || !now.Active()
+		}
+	})
+}
