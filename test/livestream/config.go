@@ -1,0 +1,54 @@
+package livestream
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config is how a stream is laid out. Every field has a default.
+type Config struct {
+	Start      time.Time     // of the first frame; default now
+	Preroll    time.Duration // start this much before Start, so that the playlist is full at once
+	Segment    time.Duration // whole seconds, default 2 s
+	Window     time.Duration // what a playlist reaches back, default 30 s
+	Latency    time.Duration // from a segment's last frame to its place in the playlist, default 0
+	Renditions []Rendition   // default Muxed144p and Muxed360p
+	Script     []Cue         // edits known beforehand
+
+	NoProgramTime bool             // leave EXT-X-PROGRAM-DATE-TIME out
+	Now           func() time.Time // default time.Now
+}
+
+func (c *Config) complete() error {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Start.IsZero() {
+		c.Start = c.Now()
+	}
+	if c.Segment == 0 {
+		c.Segment = 2 * time.Second
+	}
+	if c.Window == 0 {
+		c.Window = 30 * time.Second
+	}
+	if c.Renditions == nil {
+		c.Renditions = []Rendition{Muxed144p, Muxed360p}
+	}
+	// To the millisecond, because that is what a playlist can say.
+	c.Start = c.Start.Add(-c.Preroll).Truncate(time.Millisecond)
+	switch {
+	case c.Segment < time.Second || c.Segment > 20*time.Second || c.Segment%time.Second != 0:
+		return fmt.Errorf("livestream: segments of %v; accepted are 1 s to 20 s, whole seconds", c.Segment)
+	case c.Window < c.Segment:
+		return fmt.Errorf("livestream: a window of %v is shorter than one segment of %v", c.Window, c.Segment)
+	case c.Latency < 0 || c.Preroll < 0:
+		return fmt.Errorf("livestream: negative latency or preroll")
+	}
+	for _, r := range c.Renditions {
+		if err := r.valid(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package livestream
+
+// packet writes one packet with as much of payload as it holds, stuffed if
+// that is not enough, and returns how much that is.
+func (w *tsWriter) packet(pid int, start bool, field, payload []byte) int {
+	room := packetSize - 4
+	adapted := field != nil
+	if adapted {
+		room -= 1 + len(field)
+	}
+	if len(payload) < room {
+		if !adapted {
+			adapted = true
+			room--
+			if len(payload) < room {
+				field = []byte{0}
+				room--
+			}
+		}
+		for ; len(payload) < room; room-- {
+			field = append(field, 0xff)
+		}
+	}
+	p := w.header(pid, start, adapted)
+	if adapted {
+		p = append(p, byte(len(field)))
+		p = append(p, field...)
+	}
+	w.out = append(append(w.out, p...), payload[:room]...)
+	return room
+}
+
+// header is the four bytes each packet starts with.
+func (w *tsWriter) header(pid int, start, adapted bool) []byte {
+	h := []byte{0x47, byte(pid >> 8), byte(pid), 0x10 | w.counters[pid]}
+	if start {
+		h[1] |= 0x40
+	}
+	if adapted {
+		h[3] |= 0x20
+	}
+	w.counters[pid] = (w.counters[pid] + 1) & 0x0f
+	return h
+}
+
+// appendStamp appends a PTS, 33 bits.
+func appendStamp(b []byte, at int64) []byte {
+	return append(b,
+		0x21|byte(at>>29)&0x0e,
+		byte(at>>22),
+		0x01|byte(at>>14)&0xfe,
+		byte(at>>7),
+		0x01|byte(at<<1),
+	)
+}
+
+// appendClock appends a PCR, 33 bits of 90 kHz and nine of zero.
+func appendClock(b []byte, at int64) []byte {
+	return append(b, byte(at>>25), byte(at>>17), byte(at>>9), byte(at>>1), byte(at<<7)|0x7e, 0)
+}
+
+// crc32MPEG is the checksum of a table: CRC-32/MPEG-2.
+func crc32MPEG(b []byte) uint32 {
+	crc := uint32(0xffffffff)
+	for _, c := range b {
+		crc ^= uint32(c) << 24
+		for range 8 {
+			if crc&0x80000000 != 0 {
+				crc = crc<<1 ^ 0x04c11db7
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return crc
+}

@@ -1,0 +1,39 @@
+package livestream
+
+import "fmt"
+
+// Rendition is one quality of a stream. A rendition with neither size nor
+// NoAudio is sound alone.
+type Rendition struct {
+	Itag          int // YouTube's number for it: 91 is 144p, 93 is 360p
+	Width, Height int // pixels, even; zero: no video track
+	NoAudio       bool
+	Bandwidth     int // bits per second, as the master playlist announces it
+}
+
+// The renditions of a default stream, and those of a demuxed one.
+var (
+	Muxed144p = Rendition{Itag: 91, Width: 256, Height: 144, Bandwidth: 290_288}
+	Muxed360p = Rendition{Itag: 93, Width: 640, Height: 360, Bandwidth: 1_010_000}
+	Muxed720p = Rendition{Itag: 95, Width: 1280, Height: 720, Bandwidth: 2_969_452}
+	Video144p = Rendition{Itag: 269, Width: 256, Height: 144, NoAudio: true, Bandwidth: 159_000}
+	AudioOnly = Rendition{Itag: 234, Bandwidth: 131_000}
+)
+
+// HasVideo tells whether the rendition has a video track.
+func (r Rendition) HasVideo() bool { return r.Height > 0 }
+
+// HasAudio tells whether the rendition has an audio track.
+func (r Rendition) HasAudio() bool { return !r.NoAudio }
+
+func (r Rendition) valid() error {
+	switch {
+	case r.Itag <= 0:
+		return fmt.Errorf("livestream: rendition without an itag: %+v", r)
+	case r.Width%2 != 0 || r.Height%2 != 0 || (r.Width > 0) != (r.Height > 0):
+		return fmt.Errorf("livestream: rendition %d: size %dx%d", r.Itag, r.Width, r.Height)
+	case !r.HasVideo() && !r.HasAudio():
+		return fmt.Errorf("livestream: rendition %d has no track", r.Itag)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package youtube
+
+import (
+	"strconv"
+	"time"
+)
+
+// Who broadcasts here.
+const (
+	author  = "Stream Monitor Television"
+	handle  = "@streammonitortelevision"
+	channel = "UC0123456789abcdefghijkl"
+)
+
+type object = map[string]any
+
+// playerResponse is what YouTube's player is told of a video: the answer of
+// the player API, and a part of the watch page.
+func (y *YouTube) playerResponse(id string) object {
+	v := y.video(id)
+	r, refused := refusals[v.State]
+	answer := object{"responseContext": object{"visitorData": visitor}, "playabilityStatus": playability(v, r, refused)}
+	if refused && !r.known {
+		return answer
+	}
+	answer["videoDetails"] = details(id, v)
+	answer["microformat"] = object{"playerMicroformatRenderer": microformat(v)}
+	if !refused {
+		answer["streamingData"] = y.streams(id, v)
+	}
+	return answer
+}
+
+func playability(v entry, r refusal, refused bool) object {
+	if !refused {
+		return object{"status": "OK", "playableInEmbed": true}
+	}
+	if v.Reason != "" {
+		r.reason = v.Reason
+	}
+	p := object{"status": r.status, "reason": r.reason, "playableInEmbed": r.known}
+	message := object{"reason": object{"simpleText": r.reason}}
+	if r.subreason != "" {
+		message["subreason"] = object{"simpleText": r.subreason}
+	}
+	switch {
+	case r.captcha:
+		p["errorScreen"] = object{"playerCaptchaViewModel": object{"message": "verify"}}
+	case !r.known:
+		p["errorScreen"] = object{"playerErrorMessageRenderer": message}
+	}
+	if !v.Scheduled.IsZero() {
+		p["liveStreamability"] = object{"liveStreamabilityRenderer": object{
+			"offlineSlate": object{"liveStreamOfflineSlateRenderer": object{"scheduledStartTime": strconv.FormatInt(v.Scheduled.Unix(), 10)}},
+		}}
+	}
+	return p
+}
+
+func details(id string, v entry) object {
+	d := object{
+		"videoId": id, "title": v.Title, "author": author, "channelId": channel, "lengthSeconds": "0",
+		"shortDescription": "", "viewCount": "1", "isPrivate": false, "isLiveContent": v.State != Ordinary,
+	}
+	switch v.State {
+	case Upcoming, Premiere:
+		d["isUpcoming"] = true
+		d["isLiveContent"] = v.State == Upcoming
+	case Live, Offline:
+		d["isLive"], d["isLiveDvrEnabled"] = true, true
+	case PostLive:
+		d["isPostLiveDvr"] = true
+	case Archived, Ordinary:
+		d["lengthSeconds"] = "600"
+	}
+	return d
+}
+
+func microformat(v entry) object {
+	m := object{
+		"title": object{"simpleText": v.Title}, "category": "Entertainment", "externalChannelId": channel,
+		"ownerChannelName": author, "ownerProfileUrl": "http://www.youtube.com/" + handle,
+		"isFamilySafe": true, "isUnlisted": false, "availableCountries": []string{"JP", "US"},
+	}
+	if v.State == Ordinary {
+		return m
+	}
+	broadcast := object{"isLiveNow": v.State == Live}
+	start := v.Started
+	if start.IsZero() {
+		start = v.Scheduled
+	}
+	if !start.IsZero() {
+		broadcast["startTimestamp"] = start.UTC().Format(time.RFC3339)
+	}
+	switch v.State {
+	case Ended, PostLive, Archived, NoRecording:
+		broadcast["endTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+	}
+	m["liveBroadcastDetails"] = broadcast
+	return m
+}
+
+// streams is where the media are: a playlist of what is live, a file of what
+// is not.
+func (y *YouTube) streams(id string, v entry) object {
+	data := object{"expiresInSeconds": strconv.Itoa(int(y.expiry.Seconds()))}
+	if v.State == Live {
+		if v.Source != nil {
+			data["hlsManifestUrl"] = y.masterURL(id)
+		}
+		return data
+	}
+	data["formats"] = []object{{
+		"itag": 18, "url": segmentHost + "/videoplayback?id=" + id + "&itag=18", "mimeType": `video/mp4; codecs="avc1.42001E, mp4a.40.2"`,
+		"width": 640, "height": 360, "quality": "medium", "qualityLabel": "360p", "fps": 30, "bitrate": 500_000, "approxDurationMs": "600000",
+	}}
+	return data
+}
