@@ -1,0 +1,17 @@
+//go:build unix && !linux
+
+package child
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+func groupLeader() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// waitForGroup reaps the leader and then ends what is left of its group.
+func waitForGroup(cmd *exec.Cmd) error {
+	err := cmd.Wait()
+	_ = killGroup(cmd.Process, syscall.SIGKILL)
+	return err
+}

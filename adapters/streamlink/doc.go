@@ -1,0 +1,18 @@
+// Package streamlink finds a stream's master playlist when yt-dlp could not
+// answer (section 5.2).
+//
+//	streamlink --no-config --stream-url -- URL
+//	   ├─ one line, a URL ─────────▶ FoundUnproven with Manifest
+//	   ├─ error: … HTTP 403, 429 ──▶ Blocked
+//	   ├─ error: … ────────────────▶ Unreachable
+//	   └─ did not run to its end, or printed something else ▶ ToolFailed, Unreachable
+//
+// It is a fallback and no second opinion: streamlink resolves the archive of an
+// ended stream as readily as a live one, and gives one text for every reason
+// YouTube may have not to show a stream. So a manifest is never proof of life,
+// and a failure never knowledge about the stream. For this reason there is no
+// second run either, which could only learn the reason for the log.
+//
+// --stream-url without a stream's name prints the master playlist, also where
+// picture and sound come separately; --json leaves it out in that case.
+package streamlink

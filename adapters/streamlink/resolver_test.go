@@ -1,0 +1,165 @@
+package streamlink_test
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"go.uber.org/goleak"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/child"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/pytool"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/pytool/pytooltest"
+	"github.com/stream-monitor/stream-monitor/adapters/streamlink"
+	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/youtube"
+)
+
+var _ worker.Resolver = (*streamlink.Resolver)(nil)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var quiet = slog.New(slog.DiscardHandler)
+
+const master = "https://manifest.googlevideo.com/api/manifest/hls_variant/expire/1795000000/id/demux______/sig/AABBCC/file/index.m3u8"
+
+// TestRead uses texts that streamlink 8.6.3 wrote about a stand-in for YouTube
+// in the state that each is named for.
+func TestRead(t *testing.T) {
+	tests := map[string]struct {
+		exit           int
+		stdout, stderr string
+		want           watch.Resolution
+	}{
+		"a stream, live or ended, muxed or not": {
+			stdout: master + "\n",
+			want:   watch.Resolution{State: watch.FoundUnproven, Manifest: master},
+		},
+		"upcoming, removed, private or bot check": {
+			exit: 1, stdout: "error: No playable streams found on this URL: https://www.youtube.com/watch?v=upcoming___\n",
+			want: watch.Resolution{State: watch.Unreachable, Detail: "No playable streams found on this URL: https://www.youtube.com/…"},
+		},
+		"an ordinary video": {
+			exit: 1, stdout: "error: This plugin does not support VOD content, try yt-dlp instead\n",
+			want: watch.Resolution{State: watch.Unreachable, Detail: "This plugin does not support VOD content, try yt-dlp instead"},
+		},
+		"the manifest is refused": {
+			exit: 1, stdout: "error: Unable to open URL: https://manifest.googlevideo.com/api/manifest/hls_variant/sig/AABBCC/file/index.m3u8 (403 Client Error: Forbidden for url: https://manifest.googlevideo.com/api/manifest/hls_variant/sig/AABBCC/file/index.m3u8)\n",
+			want: watch.Resolution{State: watch.Blocked, Detail: "Unable to open URL: https://manifest.googlevideo.com/… (403 Client Error: Forbidden for url: https://manifest.googlevideo.com/…"},
+		},
+		"the player is rate limited": {
+			exit: 1, stdout: "error: Unable to open URL: https://www.youtube.com/youtubei/v1/player (429 Client Error: Too Many Requests for url: https://www.youtube.com/youtubei/v1/player?key=k)\n",
+			want: watch.Resolution{State: watch.Blocked, Detail: "Unable to open URL: https://www.youtube.com/… (429 Client Error: Too Many Requests for url: https://www.youtube.com/…"},
+		},
+		"the player hangs": {
+			exit: 1, stdout: "error: Unable to open URL: https://www.youtube.com/youtubei/v1/player (HTTPSConnectionPool(host='www.youtube.com', port=443): Read timed out. (read timeout=3.0))\n",
+			want: watch.Resolution{State: watch.Unreachable, Detail: "Unable to open URL: https://www.youtube.com/… (HTTPSConnectionPool(host='www.youtube.com', port=443): Read timed out. (read timeout=3.0))"},
+		},
+		"a wrong option": {
+			exit: 2, stderr: "usage: streamlink [OPTIONS] <URL> [STREAM]\nstreamlink: error: unrecognized arguments: --bogus-option=1\n",
+			want: watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL: streamlink: error: unrecognized arguments: --bogus-option=1"},
+		},
+		"a URL and a failure": {
+			exit: 1, stdout: master + "\n",
+			want: watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL: https://manifest.googlevideo.com/…"},
+		},
+		"two URLs": {
+			stdout: master + "\n" + master + "\n",
+			want:   watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL: https://manifest.googlevideo.com/…"},
+		},
+		"something to open that is not on the network": {
+			stdout: "file:///etc/passwd\n",
+			want:   watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL: file:///etc/passwd"},
+		},
+		"nothing": {
+			want: watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := streamlink.Read(child.Result{ExitCode: tc.exit, Stdout: []byte(tc.stdout), Stderr: []byte(tc.stderr)})
+			if got.State != tc.want.State || got.Detail != tc.want.Detail || got.Manifest != tc.want.Manifest || len(got.Renditions) > 0 {
+				t.Errorf("got %+v\nwant %+v", got, tc.want)
+			}
+		})
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(master), []byte(""), 0)
+	f.Add([]byte("error: No playable streams found"), []byte(""), 1)
+	f.Add([]byte(""), []byte("Traceback"), 1)
+	f.Fuzz(func(t *testing.T, stdout, stderr []byte, exit int) {
+		got := streamlink.Read(child.Result{ExitCode: exit, Stdout: stdout, Stderr: stderr})
+		if got.State.Answers() {
+			t.Errorf("streamlink cannot know %s", got.State)
+		}
+		if (got.State == watch.FoundUnproven) != (got.Manifest != "") {
+			t.Errorf("%s with manifest %q", got.State, got.Manifest)
+		}
+		if len(got.Detail) > pytool.MaxLine || strings.ContainsAny(got.Detail, "\n\r\x00") || !utf8.ValidString(got.Detail) {
+			t.Errorf("detail %q", got.Detail)
+		}
+	})
+}
+
+func TestResolverSurvivesToolsThatMisbehave(t *testing.T) {
+	pytooltest.Run(t, func(path string, timeout time.Duration, log *slog.Logger) pytooltest.Resolver {
+		return streamlink.New(streamlink.Config{Path: path, Timeout: timeout}, log)
+	})
+}
+
+func TestResolverFindsAManifest(t *testing.T) {
+	path, _ := pytooltest.Script(t, "echo "+master)
+	got := streamlink.New(streamlink.Config{Path: path}, quiet).Resolve(t.Context(), pytooltest.URL)
+	if got.State != watch.FoundUnproven || got.Manifest != master || got.Source != "streamlink" || got.Began.IsZero() {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// The real tool, with a proxy that is not there, so that the outcome is the
+// same on machines with and without a network.
+func TestTheRealTool(t *testing.T) {
+	path := pytooltest.Find(t, "STREAMLINK_PATH", "streamlink")
+	pytooltest.NoNetwork(t)
+	resolver := streamlink.New(streamlink.Config{Path: path}, quiet)
+
+	t.Run("without a network YouTube is unreachable", func(t *testing.T) {
+		got := resolver.Resolve(t.Context(), pytooltest.URL)
+		if got.State != watch.Unreachable || !strings.Contains(got.Detail, "proxy") {
+			t.Errorf("got %s (%s)", got.State, got.Detail)
+		}
+	})
+	t.Run("a URL is never taken for an option", func(t *testing.T) {
+		for _, url := range []monitor.StreamURL{"--version", "-h"} {
+			got := resolver.Resolve(t.Context(), url)
+			if got.State != watch.Unreachable || !strings.Contains(got.Detail, "No plugin can handle URL") {
+				t.Errorf("%s: got %s (%s)", url, got.State, got.Detail)
+			}
+		}
+	})
+}
+
+// TestTheRealToolFindsWhatThereIs asks the installed streamlink about a video
+// in every state: it finds a manifest wherever there are media, live or not,
+// and tells nothing about the rest.
+func TestTheRealToolFindsWhatThereIs(t *testing.T) {
+	y := pytooltest.YouTube(t)
+	resolver := streamlink.New(streamlink.Config{Path: pytooltest.Find(t, "STREAMLINK_PATH", "streamlink")}, quiet)
+	for _, state := range youtube.States() {
+		t.Run(string(state), func(t *testing.T) {
+			y.Add(pytooltest.URL.VideoID(), youtube.Video{State: state, Source: pytooltest.Ladder{}})
+			got := resolver.Resolve(t.Context(), pytooltest.URL)
+			if state == youtube.Live && (got.State != watch.FoundUnproven || !strings.Contains(got.Manifest, "/hls_variant/")) {
+				t.Errorf("got %+v", got)
+			}
+			if got.State.Answers() || got.State == watch.ToolFailed && state != youtube.Ordinary && state != youtube.Archived {
+				t.Errorf("got %s (%s)", got.State, got.Detail)
+			}
+		})
+	}
+}

@@ -1,0 +1,105 @@
+package ytdlp
+
+import (
+	"bytes"
+
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// read makes an answer of what a run of yt-dlp left. Began and Source are the
+// caller's.
+func read(videoID string, stdout, stderr []byte) watch.Resolution {
+	said := hear(stderr)
+	if stdout = bytes.TrimSpace(stdout); len(stdout) == 0 {
+		return said.unanswered("yt-dlp printed nothing")
+	}
+	v, err := decode(videoID, stdout)
+	if err != nil {
+		return watch.Resolution{State: watch.ToolFailed, Detail: said.explain("yt-dlp's answer cannot be used: " + err.Error())}
+	}
+	switch v.LiveStatus {
+	case "is_live":
+		return v.live(said)
+	case "is_upcoming":
+		return v.upcoming(said)
+	case "post_live":
+		return watch.Resolution{State: watch.Ended, Detail: said.reason.words, ActualStart: v.release()}
+	case "was_live":
+		return v.wasLive(said)
+	}
+	return v.unclear(said)
+}
+
+// live is a stream that YouTube calls live. Without formats the words decide:
+// its encoder may not be sending, it may be closed to us, or YouTube may have
+// refused to say where its media are, which must not pass for "not sending".
+func (v *video) live(said testimony) watch.Resolution {
+	list, master := v.renditions()
+	answer := watch.Resolution{State: watch.Live, Renditions: list, Manifest: master, ActualStart: v.release()}
+	switch {
+	case len(list) > 0:
+	case said.reason.state != "":
+		answer.State, answer.Detail = said.reason.state, said.reason.words
+	case said.fault.state != "":
+		answer.State, answer.Detail = said.fault.state, said.fault.words
+	case v.otherMedia():
+		answer.Detail = "yt-dlp lists media, but none of it is HLS"
+	default:
+		answer.State, answer.Detail = watch.Offline, said.explain("live by name, but YouTube lists no media")
+	}
+	return answer
+}
+
+// upcoming is a scheduled stream or a premiere, even when YouTube would not
+// tell more; unless the words say that it will never be seen from here.
+func (v *video) upcoming(said testimony) watch.Resolution {
+	answer := watch.Resolution{State: watch.Upcoming, Detail: said.reason.words, ScheduledStart: v.release()}
+	switch said.reason.state {
+	case watch.Ended, watch.Private, watch.Removed, watch.RegionLocked, watch.AgeRestricted, watch.MembersOnly:
+		answer.State = said.reason.state
+	}
+	return answer
+}
+
+// wasLive has ended, which ends a monitor. yt-dlp concludes was_live from "live
+// content that is not live now"; when YouTube was refusing answers, or says in
+// words that it has yet to begin, that conclusion is not good enough.
+func (v *video) wasLive(said testimony) watch.Resolution {
+	answer := watch.Resolution{State: watch.Ended, Detail: said.reason.words, ActualStart: v.release()}
+	if v.playable() {
+		return answer
+	}
+	switch said.reason.state {
+	case watch.Blocked:
+		answer.State = watch.Blocked
+	case watch.Upcoming:
+		return v.upcoming(said)
+	}
+	return answer
+}
+
+// unclear is not_live, or a video of which YouTube told nothing but a reason.
+func (v *video) unclear(said testimony) watch.Resolution {
+	switch {
+	case v.playable():
+		if v.LiveStatus == "" && v.IsLive != nil && *v.IsLive {
+			return v.live(said)
+		}
+		return watch.Resolution{State: watch.NotALiveStream}
+	case said.reason.state != "":
+		answer := watch.Resolution{State: said.reason.state, Detail: said.reason.words}
+		if answer.State == watch.Upcoming {
+			answer.ScheduledStart = v.release()
+		}
+		return answer
+	case v.LiveStatus == "not_live":
+		return watch.Resolution{State: watch.NotALiveStream, Detail: said.explain("YouTube calls it no live stream")}
+	}
+	return said.unanswered("yt-dlp found no video")
+}
+
+// playable tells whether YouTube handed out any media at all.
+func (v *video) playable() bool {
+	list, _ := v.renditions()
+	return len(list) > 0 || v.otherMedia()
+}

@@ -1,0 +1,93 @@
+package ytdlp_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/pytool/pytooltest"
+	"github.com/stream-monitor/stream-monitor/adapters/ytdlp"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/fault"
+	"github.com/stream-monitor/stream-monitor/test/youtube"
+)
+
+// TestTheRealToolTellsEveryStateApart asks the installed yt-dlp, so that a
+// release of it that words something differently is noticed here.
+func TestTheRealToolTellsEveryStateApart(t *testing.T) {
+	y := pytooltest.YouTube(t)
+	resolver := ytdlp.New(ytdlp.Config{Path: pytooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, quiet)
+	wants := map[youtube.State]watch.State{
+		youtube.Upcoming:    watch.Upcoming,
+		youtube.Premiere:    watch.Upcoming,
+		youtube.Live:        watch.Live,
+		youtube.Offline:     watch.Offline,
+		youtube.Ended:       watch.Ended,
+		youtube.PostLive:    watch.Ended,
+		youtube.Archived:    watch.Ended,
+		youtube.NoRecording: watch.Ended,
+		youtube.Ordinary:    watch.NotALiveStream,
+		youtube.Private:     watch.Private,
+		youtube.Removed:     watch.Removed,
+		youtube.Unavailable: watch.Removed,
+		youtube.Region:      watch.RegionLocked,
+		youtube.Age:         watch.AgeRestricted,
+		youtube.Members:     watch.MembersOnly,
+		youtube.BotCheck:    watch.Blocked,
+		youtube.RateLimited: watch.Blocked,
+		youtube.Captcha:     watch.Blocked,
+	}
+	at := time.Now().Add(-time.Minute).Truncate(time.Second)
+	for _, state := range youtube.States() {
+		t.Run(string(state), func(t *testing.T) {
+			y.Add(pytooltest.URL.VideoID(), youtube.Video{State: state, Source: pytooltest.Ladder{}, Scheduled: at, Started: at})
+			got := resolver.Resolve(t.Context(), pytooltest.URL)
+			if got.State != wants[state] {
+				t.Fatalf("got %s (%s), want %s", got.State, got.Detail, wants[state])
+			}
+			switch state {
+			case youtube.Upcoming, youtube.Premiere:
+				if !got.ScheduledStart.Equal(at) || !got.ActualStart.IsZero() {
+					t.Errorf("scheduled %v, actual %v, want scheduled %v", got.ScheduledStart, got.ActualStart, at)
+				}
+			case youtube.Live:
+				if !got.ActualStart.Equal(at) || len(got.Renditions) != 2 || !strings.Contains(got.Manifest, "/hls_variant/") {
+					t.Errorf("got %+v", got)
+				}
+				for i, r := range got.Renditions {
+					if want := (pytooltest.Ladder{}).Renditions()[i]; r.Height != want.Height || r.Bandwidth == 0 || !r.HasVideo || !r.HasAudio {
+						t.Errorf("rendition %+v, want %+v", r, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestTheRealToolMeetsAYouTubeThatIsNotWell(t *testing.T) {
+	for name, tc := range map[string]struct {
+		class youtube.Class
+		fault fault.Fault
+		want  watch.State
+	}{
+		"everything answers 429":        {"", fault.Status(429), watch.Blocked},
+		"everything answers 503":        {"", fault.Status(503), watch.Unreachable},
+		"connections are reset":         {"", fault.Reset(), watch.Unreachable},
+		"everything hangs":              {"", fault.Hang(), watch.Unreachable},
+		"the manifest answers 403":      {youtube.Manifest, fault.Status(403), watch.Blocked},
+		"the player API answers 429":    {youtube.Player, fault.Status(429), watch.Live},
+		"a watch page that answers 429": {youtube.Watch, fault.Status(429), watch.Live},
+	} {
+		t.Run(name, func(t *testing.T) {
+			y := pytooltest.YouTube(t)
+			y.Add(pytooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: pytooltest.Ladder{}})
+			y.Inject(tc.class, "", 0, tc.fault)
+			resolver := ytdlp.New(ytdlp.Config{
+				Path: pytooltest.Find(t, "YTDLP_PATH", "yt-dlp"), Timeout: 30 * time.Second, SocketTimeout: time.Second,
+			}, quiet)
+			if got := resolver.Resolve(t.Context(), pytooltest.URL); got.State != tc.want {
+				t.Errorf("got %s (%s), want %s", got.State, got.Detail, tc.want)
+			}
+		})
+	}
+}
