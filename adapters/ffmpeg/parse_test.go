@@ -1,0 +1,233 @@
+package ffmpeg_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stream-monitor/stream-monitor/adapters/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// versions are those whose real output is in testdata: the oldest that is
+// supported, whose tracks are decoded in one thread, and one with a thread for
+// each. The arguments were this package's own.
+var versions = []string{"5.1", "9.0"}
+
+func TestRecordedOutputOfRealRuns(t *testing.T) {
+	for name, c := range map[string]struct{ video, audio track }{
+		// 4 s from 95440 s on, where 33 bits end: two black frames at 1 s, black
+		// from 2 s to 2.5 s and for the last two frames; silence from 0.5 s to
+		// 0.6 s, from 1 s to 1.7 s, and for the last 0.12 s.
+		"black-and-silence": {
+			track{from: lead, to: 4 + lead, bad: [][2]float64{{2 + lead, 2.5 + lead}, {3.954667, 4 + lead}}},
+			track{to: 4.032, bad: [][2]float64{{0.533458, 0.639875}, {1.024125, 1.727958}, {3.904062, 4.032}}},
+		},
+		// 256x144 and stereo become 320x180 and 5.1 at 2 s, black and silent.
+		"changing-format": {
+			track{from: lead, to: 4 + lead, bad: [][2]float64{{1.554667, 2.521333}}},
+			track{to: 4.026667, bad: [][2]float64{{1.536021, 4.026667}}},
+		},
+		"dead-video": {track{}, track{to: 5.034667}},
+		"dead-audio": {track{to: 5}, track{}},
+	} {
+		for _, version := range versions {
+			t.Run(name+" by ffmpeg "+version, func(t *testing.T) {
+				video, audio, err := ffmpeg.Parse(recorded(t, name, version))
+				if err != nil {
+					t.Fatal(err)
+				}
+				same(t, "video", video, c.video, exact)
+				same(t, "audio", audio, c.audio, exact)
+			})
+		}
+	}
+	for _, version := range versions {
+		t.Run("rubbish by ffmpeg "+version, func(t *testing.T) {
+			_, _, err := ffmpeg.Parse(recorded(t, "rubbish", version))
+			f := checkFailure(t, err, watch.FailureUndecodable)
+			if strings.Contains(f.Detail, "@ 0x") {
+				t.Errorf("detail = %q", f.Detail)
+			}
+		})
+	}
+}
+
+func recorded(t testing.TB, name, version string) (stdout, stderr []byte) {
+	t.Helper()
+	return read(t, name+"-"+version+".stdout"), read(t, name+"-"+version+".stderr")
+}
+
+func read(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// listed makes a listing of frames that are step seconds apart. Tags stand
+// under the frame of their number.
+func listed(n int, step float64, tags map[int]string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "frame:%-4d pts:%-7d pts_time:%g\n", i, i, float64(i)*step)
+		if tag, ok := tags[i]; ok {
+			b.WriteString(tag + "\n")
+		}
+		b.WriteString("v=1\n")
+	}
+	return b.String()
+}
+
+func TestOddOutput(t *testing.T) {
+	tenth := func(tags map[int]string) string { return listed(30, 0.1, tags) }
+	for name, c := range map[string]struct {
+		stdout, stderr string
+		video, audio   track
+	}{
+		"log lines of other threads stand before listed ones": {
+			"", strings.ReplaceAll(tenth(map[int]string{5: "lavfi.silence_start=0.5"}), "frame:1 ", "[h264 @ 0x55] frame:1 "),
+			track{absent: true}, track{to: 3, bad: [][2]float64{{0.5, 3}}},
+		},
+		"a stretch that begins and ends on one long frame": {
+			"", tenth(map[int]string{7: "lavfi.silence_start=0.55\nlavfi.silence_end=0.71"}),
+			track{absent: true}, track{to: 3, bad: [][2]float64{{0.55, 0.71}}},
+		},
+		"a stretch that ends and another that begins on one long frame": {
+			"", tenth(map[int]string{2: "lavfi.silence_start=0.1", 7: "lavfi.silence_end=0.71\nlavfi.silence_start=0.71"}),
+			track{absent: true}, track{to: 3, bad: [][2]float64{{0.1, 3}}},
+		},
+		"silence that is said to begin before the track does": {
+			"", tenth(map[int]string{2: "lavfi.silence_start=-0.02"}),
+			track{absent: true}, track{to: 3, bad: [][2]float64{{0, 3}}},
+		},
+		"an end without a beginning": {
+			tenth(map[int]string{9: "lavfi.black_end=0.9"}), "",
+			track{to: 3}, track{absent: true},
+		},
+		"a dropped frame before the last does not make the last one longer": {
+			strings.ReplaceAll(tenth(nil), "frame:28 ", "dropped "), "",
+			track{to: 3}, track{absent: true},
+		},
+		"frames without a time": {
+			strings.ReplaceAll(tenth(nil), "pts_time:0\n", "pts_time:NOPTS\n"), "",
+			track{from: 0.1, to: 3}, track{absent: true},
+		},
+		"absurd times": {
+			tenth(map[int]string{3: "lavfi.black_start=1e300", 4: "lavfi.black_start=nan", 5: "lavfi.black_start="}), "",
+			track{to: 3}, track{absent: true},
+		},
+		"a frame before the container's first timestamp": {
+			"frame:0    pts:-9 pts_time:-0.1\nlavfi.black_start=-0.1\nframe:1 pts:0 pts_time:0\n", listed(2, 0.1, nil),
+			track{to: 0.2, bad: [][2]float64{{0, 0.2}}}, track{from: 0.1, to: 0.3},
+		},
+		"a single frame lasts as long as frames do": {
+			"frame:0    pts:0 pts_time:0\nv=1\n", "",
+			track{to: 1. / 30}, track{absent: true},
+		},
+		"lines cut off and ended with a carriage return": {
+			strings.ReplaceAll(tenth(nil), "\n", "\r\n") + "frame:30   pts:9", "",
+			track{to: 3}, track{absent: true},
+		},
+		"a cover picture is no video": {
+			"", "  Stream #0:0: Video: mjpeg, 300x300 (attached pic)\n" + listed(2, 0.1, nil),
+			track{absent: true}, track{to: 0.2},
+		},
+		"our own outputs are no tracks of the segment": {
+			"", "  Stream #0:1[0x101](und): Audio: aac\nStream mapping:\n  Stream #0:0: Video: wrapped_avframe\n" + listed(2, 0.1, nil),
+			track{absent: true}, track{to: 0.2},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			video, audio, err := ffmpeg.Parse([]byte(c.stdout), []byte(c.stderr))
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "video", video, c.video, time.Microsecond)
+			same(t, "audio", audio, c.audio, time.Microsecond)
+		})
+	}
+}
+
+func TestAComplaintIsOneReadableLine(t *testing.T) {
+	for name, c := range map[string]struct {
+		log    string
+		detail string
+		kind   watch.FailureKind
+	}{
+		"the last words that say something": {
+			"Input #0\n[mov @ 0x55b8a9] [x @ 0x1] moov atom not found\nConversion failed!\n", "moov atom not found", watch.FailureUndecodable},
+		"no words":               {"", "ffmpeg did not say why", watch.FailureUndecodable},
+		"words with rubbish":     {"a\x00b\x1b[31mc\xff\xfe\n", "ab[31mc", watch.FailureUndecodable},
+		"too many words":         {strings.Repeat("é", 4000), strings.Repeat("é", 100) + "…", watch.FailureUndecodable},
+		"no memory":              {"x: Cannot allocate memory\nConversion failed!", "ffmpeg cannot do this: x: Cannot allocate memory", watch.FailureTool},
+		"a decoder that is none": {"Decoder (codec av1) not found for input stream #0:0", "this ffmpeg was built without a decoder", watch.FailureTool},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := ffmpeg.Parse(nil, []byte(c.log))
+			if f := checkFailure(t, err, c.kind); !strings.HasPrefix(f.Detail, c.detail) {
+				t.Errorf("detail = %q, want %q", f.Detail, c.detail)
+			}
+		})
+	}
+}
+
+// telling shortens a recording to the lines with something to tell: frames with
+// a detector's tag, and at most a screen of the log. With whole recordings the
+// fuzzer spends its time shortening what it finds.
+func telling(output []byte) []byte {
+	var kept []string
+	var frame string
+	for line := range strings.Lines(string(output)) {
+		switch {
+		case strings.HasPrefix(line, "frame:"):
+			frame = line
+		case strings.HasPrefix(line, "lavfi."):
+			kept = append(kept, frame, line)
+			frame = ""
+		case strings.Contains(line, "Stream ") || strings.Contains(line, "rror"):
+			kept = append(kept, line)
+		}
+	}
+	return []byte(strings.Join(kept[:min(len(kept), 24)], ""))
+}
+
+func FuzzParse(f *testing.F) {
+	for _, name := range []string{"black-and-silence", "changing-format", "dead-video", "dead-audio", "rubbish"} {
+		for _, version := range versions {
+			stdout, stderr := recorded(f, name, version)
+			f.Add(telling(stdout), telling(stderr))
+		}
+	}
+	f.Add([]byte(listed(3, 0.1, map[int]string{1: "lavfi.black_start=-5\nlavfi.black_end=99"})), []byte("frame:0 pts:0 pts_time:-1e6"))
+	f.Fuzz(func(t *testing.T, stdout, stderr []byte) {
+		video, audio, err := ffmpeg.Parse(stdout, stderr)
+		if err != nil {
+			var failure *watch.Failure
+			if !errors.As(err, &failure) || failure.Detail == "" || len(failure.Detail) > 400 ||
+				strings.ContainsAny(failure.Detail, "\r\n") || !utf8.ValidString(failure.Detail) {
+				t.Fatalf("error = %q", err)
+			}
+			return
+		}
+		for name, track := range map[string]watch.Track{"video": video, "audio": audio} {
+			if track.From < 0 || track.To < track.From || !track.Present && (track.To != 0 || track.Bad != nil) {
+				t.Fatalf("%s = %+v", name, track)
+			}
+			at := track.From
+			for i, b := range track.Bad {
+				if b.From < at || b.To <= b.From || b.To > track.To || i > 0 && b.From == at {
+					t.Fatalf("%s: stretch %d of %v is out of order or outside of %v–%v", name, i, track.Bad, track.From, track.To)
+				}
+				at = b.To
+			}
+		}
+	})
+}
