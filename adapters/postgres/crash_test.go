@@ -1,0 +1,111 @@
+package postgres_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestTheServerIsKilledWhileInUse(t *testing.T) {
+	dir := t.TempDir()
+	own, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // after the store is closed
+		if err := own.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	s := open(t, own.DSN())
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m := registered(t, s, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	wakes := s.Listen(ctx)
+	defer func() {
+		cancel()
+		for range wakes {
+		}
+	}()
+	<-wakes
+
+	text, err := os.ReadFile(filepath.Join(dir, "postgres", "postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// A worker reports without pause, an event each time, and repeats a report
+	// until it is answered.
+	var stored []string
+	failures, killed := 0, false
+	for second := 0; second < 60 && (failures == 0 || len(stored) < 30); second++ {
+		r := report(blackout(second))
+		for {
+			began := time.Now()
+			order, err := s.Accept(t.Context(), m.ID, r)
+			if took := time.Since(began); took > 8*time.Second {
+				t.Errorf("a report took %v", took)
+			}
+			if err == nil && order == monitor.Run {
+				break
+			}
+			failures++
+			if err == nil || !strings.Contains(err.Error(), string(m.ID)) {
+				t.Fatalf("order %q, error %v", order, err)
+			}
+			if failures == 1 {
+				t.Logf("the first error: %v", err)
+			}
+			if failures > 2000 {
+				t.Fatalf("it does not come back: %v", err)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		stored = append(stored, r.Events[0].ID)
+		if !killed && second == 5 {
+			killed = true
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			// Its children would serve on for a moment.
+			eventually(t, "the database is gone", func() bool { return s.Ping(t.Context()) != nil })
+		}
+	}
+	if failures == 0 {
+		t.Error("nobody noticed the kill")
+	}
+	page, total, err := s.Events(t.Context(), m.ID, 200, 0)
+	if err != nil || total != len(stored) {
+		t.Fatalf("%d events are on disk, %d were answered for, %v", total, len(stored), err)
+	}
+	for i, rec := range page {
+		if want := stored[len(stored)-1-i]; rec.EventID != want {
+			t.Errorf("event %d is %s, want %s", i, rec.EventID, want)
+		}
+	}
+	select { // the wake-ups so far
+	case <-wakes:
+	default:
+	}
+	accepted(t, s, m.ID, report(blackout(100)), monitor.Run)
+	select {
+	case <-wakes:
+	case <-time.After(10 * time.Second):
+		t.Error("no wake-up in 10 s after the restart")
+	}
+}

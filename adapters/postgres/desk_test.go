@@ -1,0 +1,208 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestReporting(t *testing.T) {
+	t.Run("a report is stored whole", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		r := report(blackout(40))
+		r.Health.Video = monitor.Black
+		accepted(t, s, m.ID, r, monitor.Run)
+		m = got(t, s, m.ID)
+		if m.Status != monitor.Monitoring || m.StreamStatus != monitor.StreamLive || m.Health != r.Health || m.Statistics != r.Statistics {
+			t.Errorf("it stands at %+v", m)
+		}
+		if string(m.Snapshot) != `{"mode": "monitoring"}` {
+			t.Errorf("the snapshot is %s", m.Snapshot)
+		}
+		if l := leasedOne(t, s); l.EventID != r.Events[0].ID || l.EventType != event.Blackout || l.MonitorID != m.ID || l.CallbackURL != m.CallbackURL || l.Attempts != 0 {
+			t.Errorf("the letter is %+v", l)
+		}
+	})
+
+	t.Run("the body is the payload of section 4.2, in the server's zone, metadata untouched", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		e := blackout(40)
+		accepted(t, s, m.ID, report(e), monitor.Run)
+		want, err := event.NewPayload(e, string(m.ID), string(m.StreamURL), m.Metadata, tokyo).Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body := leasedOne(t, s).Body; string(body) != string(want) {
+			t.Errorf("the body is\n%s, want\n%s", body, want)
+		}
+	})
+
+	t.Run("a report delivered twice stores its events once", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		r := report(blackout(40), blackout(100))
+		accepted(t, s, m.ID, r, monitor.Run)
+		accepted(t, s, m.ID, r, monitor.Run)
+		if _, total, err := s.Events(t.Context(), m.ID, 10, 0); err != nil || total != 2 {
+			t.Errorf("%d events, %v", total, err)
+		}
+	})
+
+	t.Run("statistics never go backwards", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		accepted(t, s, m.ID, report(), monitor.Run)
+		low := report()
+		low.Statistics = monitor.Statistics{TotalSegmentsAnalyzed: 2, SilenceEvents: 3}
+		low.Health.LastCheckAt = noon.Add(-time.Hour)
+		accepted(t, s, m.ID, low, monitor.Run)
+		m = got(t, s, m.ID)
+		want := monitor.Statistics{TotalSegmentsAnalyzed: 5, BlackoutEvents: 1, SilenceEvents: 3}
+		if m.Statistics != want || !m.Health.LastCheckAt.Equal(noon) {
+			t.Errorf("%+v checked at %v, want %+v", m.Statistics, m.Health.LastCheckAt, want)
+		}
+	})
+
+	t.Run("what a report leaves out stays", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		accepted(t, s, m.ID, report(), monitor.Run)
+		before := got(t, s, m.ID)
+		accepted(t, s, m.ID, monitor.Report{Generation: 1, At: noon}, monitor.Run)
+		after := got(t, s, m.ID)
+		if after.Status != before.Status || after.Health != before.Health || string(after.Snapshot) != string(before.Snapshot) {
+			t.Errorf("before %+v, after %+v", before, after)
+		}
+	})
+
+	t.Run("a status that may not follow is passed over, the rest is stored", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		accepted(t, s, m.ID, report(), monitor.Run)
+		back := report(blackout(40))
+		back.Status = monitor.Waiting
+		accepted(t, s, m.ID, back, monitor.Run)
+		if m := got(t, s, m.ID); m.Status != monitor.Monitoring {
+			t.Errorf("the status is %s", m.Status)
+		}
+		leasedOne(t, s)
+	})
+
+	t.Run("the report that completes a monitor brings its last event and is answered stop, again and again", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		final := report(blackout(40))
+		final.Status = monitor.Completed
+		accepted(t, s, m.ID, final, monitor.Stop)
+		accepted(t, s, m.ID, final, monitor.Stop)
+		if m := got(t, s, m.ID); m.Status != monitor.Completed || !m.EndedAt.Equal(noon) {
+			t.Errorf("it stands at %s, ended %v", m.Status, m.EndedAt)
+		}
+		leasedOne(t, s)
+	})
+
+	t.Run("a report of error leaves the reason of its last event", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		final := report(trouble(event.ReasonVideoPrivate))
+		final.Status = monitor.Failed
+		accepted(t, s, m.ID, final, monitor.Stop)
+		if m := got(t, s, m.ID); m.Status != monitor.Failed || m.Reason != event.ReasonVideoPrivate {
+			t.Errorf("it stands at %s, %q", m.Status, m.Reason)
+		}
+	})
+
+	t.Run("what a worker saw before its monitor was stopped is stored and changes nothing else", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon); err != nil {
+			t.Fatal(err)
+		}
+		accepted(t, s, m.ID, report(blackout(40)), monitor.Stop)
+		m = got(t, s, m.ID)
+		if m.Status != monitor.Stopped || m.Statistics != (monitor.Statistics{}) || m.Snapshot != nil {
+			t.Errorf("it stands at %+v", m)
+		}
+		leasedOne(t, s)
+	})
+
+	t.Run("after a failed callback nothing is stored any more", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		accepted(t, s, m.ID, report(blackout(40)), monitor.Run)
+		recorded(t, s, leasedOne(t, s), turned, hopeless)
+		accepted(t, s, m.ID, report(blackout(100)), monitor.Stop)
+		if _, total, err := s.Events(t.Context(), m.ID, 10, 0); err != nil || total != 1 {
+			t.Errorf("%d events, %v", total, err)
+		}
+	})
+
+	t.Run("a worker of an older generation is told so, and nothing is stored", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		if _, err := s.Advance(t.Context(), m.ID); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Accept(t.Context(), m.ID, report(blackout(40))); !errors.Is(err, monitor.ErrSuperseded) {
+			t.Errorf("the error is %v", err)
+		}
+		if m := got(t, s, m.ID); m.Status != monitor.Initializing {
+			t.Errorf("the status is %s", m.Status)
+		}
+		if n := len(leased(t, s)); n != 0 {
+			t.Errorf("%d events were stored", n)
+		}
+	})
+
+	t.Run("an unknown monitor is not found", func(t *testing.T) {
+		s := open(t, database(t))
+		_, err := s.Accept(t.Context(), registration(1).ID, report())
+		refusedWith(t, err, monitor.NotFound)
+	})
+
+	t.Run("a NUL in what a tool printed loses no event and no byte of its body", func(t *testing.T) {
+		dsn := database(t)
+		s := open(t, dsn)
+		m := registered(t, s, 1)
+		e := trouble(event.ReasonBlind)
+		e.Data = event.Trouble{Reason: event.ReasonBlind, ErrorDetails: "a\x00b C:\\u0000"}
+		r := report(e)
+		r.Snapshot = json.RawMessage(`{"said":"\u0000"}`)
+		accepted(t, s, m.ID, r, monitor.Run)
+		var p struct {
+			Data event.Trouble `json:"data"`
+		}
+		if err := json.Unmarshal(leasedOne(t, s).Body, &p); err != nil || p.Data != e.Data {
+			t.Errorf("the body says %+v, %v", p.Data, err)
+		}
+		var column string
+		if err := raw(t, dsn).QueryRowContext(t.Context(), `SELECT payload -> 'data' ->> 'error_details' FROM monitor_events`).Scan(&column); err != nil || column != "a\ufffdb C:\\u0000" {
+			t.Errorf("the column says %q, %v", column, err)
+		}
+	})
+
+	for name, spoil := range map[string]func(*event.Event){
+		"an id that is no UUID":  func(e *event.Event) { e.ID = "1" },
+		"data of another type":   func(e *event.Event) { e.Data = event.Ended{} },
+		"no data":                func(e *event.Event) { e.Data = nil },
+		"a type that is unknown": func(e *event.Event) { e.Type = "stream.paused" },
+	} {
+		t.Run("an event with "+name+" refuses the report whole", func(t *testing.T) {
+			s := open(t, database(t))
+			m := registered(t, s, 1)
+			bad := blackout(100)
+			spoil(&bad)
+			_, err := s.Accept(t.Context(), m.ID, report(blackout(40), bad))
+			refusedWith(t, err, monitor.InvalidConfig)
+			if n := len(leased(t, s)); n != 0 {
+				t.Errorf("%d events were stored", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,39 @@
+// Package postgres keeps monitors, their statistics and their events in
+// PostgreSQL: the tables of section 9.1. Store implements what the application
+// asks of it.
+//
+//	control.Registry     registry.go   register, get, list, end
+//	control.Desk         desk.go       a worker's report, stored whole
+//	control.History      history.go    events with the state of their delivery
+//	supervise.Roster     roster.go     active monitors, generations
+//	deliver.Outbox       outbox.go     leases, attempts, the queue of each monitor
+//	                     listen.go     a wake-up when an event was stored
+//
+// An event's life:
+//
+//	stored ──▶ pending ──Lease──▶ leased ──Record──▶ sent
+//	              ▲                  │ │
+//	              ├───── retry ──────┘ └──────────▶ failed ─▶ monitor: error,
+//	              ├───── lease over ─┘                        callback_failed
+//	              └───── Redeliver ── sent, failed
+//
+// What it guarantees:
+//
+//   - What must hold across gateways is decided here: one active monitor per
+//     stream and the maximum (decision A5), one newest generation (O2), one
+//     lease per event, one leased event per monitor (W2).
+//   - Events of a monitor are leased in the order they were stored. Everything
+//     that adds to a monitor's queue holds the monitor's row, so the order of
+//     the sequence is the order of the commits.
+//   - Every method may be repeated after an error. A connection lost during
+//     COMMIT leaves it unknown whether the work was done; doing it again stores
+//     nothing twice. Methods do that themselves a few times when the connection
+//     breaks; what they return then is what to tell the caller.
+//   - Leases, retries and updated_at run by the clock of the database; times in
+//     Verdict and NextDue are moved to and from this process's clock.
+//   - An error caused by the caller is a *monitor.Error. Any other says what was
+//     being done; errors.Is finds the context's error in it when that was the
+//     cause.
+//
+// Rows are locked in the order monitor, then events.
+package postgres

@@ -1,0 +1,66 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+)
+
+// maxLine is the longest line of the server that is kept, in bytes.
+const maxLine = 4096
+
+// lines turns what the server prints into log lines, and remembers the last
+// one that says why something failed.
+type lines struct {
+	log *slog.Logger
+
+	mu   sync.Mutex
+	rest []byte
+	said string
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for part := range bytes.Lines(p) {
+		whole := part[len(part)-1] == '\n'
+		l.rest = append(l.rest, part[:min(len(part), maxLine-len(l.rest))]...)
+		if whole {
+			l.line(strings.TrimSpace(string(l.rest)))
+			l.rest = l.rest[:0]
+		}
+	}
+	return len(p), nil
+}
+
+// severities are the server's words for how bad a line is. An ERROR goes to
+// the client that caused it, which tells; a FATAL ends one connection.
+var severities = map[string]slog.Level{
+	"WARNING": slog.LevelWarn,
+	"FATAL":   slog.LevelWarn,
+	"PANIC":   slog.LevelError,
+}
+
+func (l *lines) line(text string) {
+	if text == "" {
+		return
+	}
+	word, _, _ := strings.Cut(text, ":")
+	level, known := severities[word]
+	if !known {
+		level = slog.LevelDebug
+	}
+	if l.said == "" || level >= slog.LevelWarn {
+		l.said = text
+	}
+	l.log.Log(context.Background(), level, text)
+}
+
+// last is the line that says most about a failure.
+func (l *lines) last() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.said
+}

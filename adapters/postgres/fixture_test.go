@@ -1,0 +1,146 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/deliver"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+var (
+	tokyo = time.FixedZone("JST", 9*60*60)
+	noon  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+)
+
+const plenty = 1000 // a maximum that is not reached
+
+// registration is a new monitor of the stream with number n.
+func registration(n int) monitor.Monitor {
+	return monitor.Monitor{
+		ID:           monitor.NewID(uuid.Must(uuid.NewV7())),
+		StreamURL:    monitor.StreamURL(fmt.Sprintf("https://www.youtube.com/watch?v=%011d", n)),
+		CallbackURL:  "https://example.com/hook",
+		Config:       monitor.DefaultConfig(),
+		Metadata:     json.RawMessage(`{"b":1, "a":"<配信>"}`),
+		Status:       monitor.Initializing,
+		StreamStatus: monitor.StreamUnknown,
+		Health:       monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown},
+		Generation:   1,
+		CreatedAt:    noon,
+		UpdatedAt:    noon,
+	}
+}
+
+// registered is registration, stored.
+func registered(t testing.TB, s *postgres.Store, n int) monitor.Monitor {
+	t.Helper()
+	m := registration(n)
+	if err := s.Insert(t.Context(), m, plenty); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// blackout is an alert at the given second after noon.
+func blackout(second int) event.Event {
+	at := noon.Add(time.Duration(second) * time.Second)
+	return event.Event{
+		ID: uuid.Must(uuid.NewV7()).String(), Type: event.Blackout, At: at,
+		Data: event.Alert{DurationSec: 30, StartedAt: at.Add(-30 * time.Second), ThresholdSec: 30},
+	}
+}
+
+// trouble is a monitor.error that ends its monitor.
+func trouble(reason string) event.Event {
+	return event.Event{
+		ID: uuid.Must(uuid.NewV7()).String(), Type: event.MonitorError, At: noon,
+		Data: event.Trouble{Reason: reason, ErrorDetails: "as it happens", Terminal: true},
+	}
+}
+
+// report is what a worker of generation 1 says while it watches.
+func report(events ...event.Event) monitor.Report {
+	return monitor.Report{
+		Generation: 1, At: noon, Status: monitor.Monitoring, StreamStatus: monitor.StreamLive,
+		Health:     monitor.Health{Video: monitor.OK, Audio: monitor.OK, LastCheckAt: noon},
+		Statistics: monitor.Statistics{TotalSegmentsAnalyzed: 5, BlackoutEvents: 1},
+		Events:     events, Snapshot: json.RawMessage(`{"mode": "monitoring"}`),
+	}
+}
+
+// accepted stores a report and demands the order.
+func accepted(t testing.TB, s *postgres.Store, id monitor.ID, r monitor.Report, want monitor.Order) {
+	t.Helper()
+	order, err := s.Accept(t.Context(), id, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if order != want {
+		t.Fatalf("the order is %q, want %q", order, want)
+	}
+}
+
+// leased takes up to ten letters.
+func leased(t testing.TB, s *postgres.Store) []deliver.Letter {
+	t.Helper()
+	letters, err := s.Lease(t.Context(), 10, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return letters
+}
+
+// leasedOne takes the only letter that can be had.
+func leasedOne(t testing.TB, s *postgres.Store) deliver.Letter {
+	t.Helper()
+	letters := leased(t, s)
+	if len(letters) != 1 {
+		t.Fatalf("%d letters leased, want 1", len(letters))
+	}
+	return letters[0]
+}
+
+var (
+	taken    = deliver.Answer{At: noon, Status: 200}
+	turned   = deliver.Answer{At: noon, Status: 500, Err: "HTTP 500"}
+	sent     = deliver.Verdict{Sent: true}
+	hopeless = deliver.Verdict{Failed: true}
+)
+
+// recorded stores an attempt and returns the monitor it ended.
+func recorded(t testing.TB, s *postgres.Store, l deliver.Letter, a deliver.Answer, v deliver.Verdict) monitor.ID {
+	t.Helper()
+	ended, err := s.Record(t.Context(), l, a, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ended
+}
+
+// got reads a monitor.
+func got(t testing.TB, s *postgres.Store, id monitor.ID) monitor.Monitor {
+	t.Helper()
+	m, err := s.Get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// refusedWith demands an error of the given code.
+func refusedWith(t testing.TB, err error, code monitor.Code) *monitor.Error {
+	t.Helper()
+	var e *monitor.Error
+	if !errors.As(err, &e) || e.Code != code {
+		t.Fatalf("the error is %v, want %s", err, code)
+	}
+	return e
+}

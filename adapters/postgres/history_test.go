@@ -1,0 +1,113 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestHistory(t *testing.T) {
+	t.Run("events are newest first, in pages, with the total", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		first, second, third := blackout(1), blackout(2), blackout(3)
+		accepted(t, s, m.ID, report(first, second, third), monitor.Run)
+		page, total, err := s.Events(t.Context(), m.ID, 2, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if total != 3 || len(page) != 2 || page[0].EventID != second.ID || page[1].EventID != first.ID {
+			t.Errorf("%d in all, the page is %+v", total, page)
+		}
+		if rec := page[0]; rec.Status != "pending" || rec.EventType != second.Type || !rec.CreatedAt.Equal(second.At) || !rec.SentAt.IsZero() {
+			t.Errorf("the record is %+v", rec)
+		}
+	})
+
+	t.Run("an unknown monitor is not found", func(t *testing.T) {
+		s := open(t, database(t))
+		_, _, err := s.Events(t.Context(), registration(1).ID, 10, 0)
+		refusedWith(t, err, monitor.NotFound)
+	})
+}
+
+func TestRedelivering(t *testing.T) {
+	t.Run("a sent event is pending again, with a fresh count and its attempts kept", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		e := blackout(1)
+		accepted(t, s, m.ID, report(e), monitor.Run)
+		recorded(t, s, leasedOne(t, s), taken, sent)
+		if err := s.Redeliver(t.Context(), m.ID, e.ID); err != nil {
+			t.Fatal(err)
+		}
+		if l := leasedOne(t, s); l.EventID != e.ID || l.Attempts != 0 {
+			t.Errorf("the letter is %+v", l)
+		}
+		page, _, err := s.Events(t.Context(), m.ID, 1, 0)
+		if err != nil || len(page[0].Attempts) != 1 || !page[0].SentAt.IsZero() {
+			t.Errorf("the record is %+v, %v", page, err)
+		}
+	})
+
+	t.Run("it goes behind what is pending, so never beside what is being sent", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		first, second := blackout(1), blackout(2)
+		accepted(t, s, m.ID, report(first, second), monitor.Run)
+		recorded(t, s, leasedOne(t, s), taken, sent)
+		out := leasedOne(t, s)
+		if err := s.Redeliver(t.Context(), m.ID, first.ID); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(leased(t, s)); n != 0 {
+			t.Fatalf("%d leased beside %s", n, out.EventID)
+		}
+		recorded(t, s, out, taken, sent)
+		if l := leasedOne(t, s); l.EventID != first.ID {
+			t.Errorf("leased %s, want %s", l.EventID, first.ID)
+		}
+	})
+
+	t.Run("a failed event of an ended monitor is pending again, the monitor stays ended", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		e := blackout(1)
+		accepted(t, s, m.ID, report(e), monitor.Run)
+		recorded(t, s, leasedOne(t, s), turned, hopeless)
+		if err := s.Redeliver(t.Context(), m.ID, e.ID); err != nil {
+			t.Fatal(err)
+		}
+		recorded(t, s, leasedOne(t, s), taken, sent)
+		if m := got(t, s, m.ID); m.Status != monitor.Failed {
+			t.Errorf("the status is %s", m.Status)
+		}
+	})
+
+	t.Run("a pending event stays as it is", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		e := blackout(1)
+		accepted(t, s, m.ID, report(e), monitor.Run)
+		leasedOne(t, s)
+		if err := s.Redeliver(t.Context(), m.ID, e.ID); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(leased(t, s)); n != 0 {
+			t.Errorf("%d leased a second time", n)
+		}
+	})
+
+	t.Run("an event of another monitor, of none, or with no such id is not found", func(t *testing.T) {
+		s := open(t, database(t))
+		m, other := registered(t, s, 1), registered(t, s, 2)
+		e := blackout(1)
+		accepted(t, s, m.ID, report(e), monitor.Run)
+		refusedWith(t, s.Redeliver(t.Context(), other.ID, e.ID), monitor.NotFound)
+		refusedWith(t, s.Redeliver(t.Context(), registration(3).ID, e.ID), monitor.NotFound)
+		refusedWith(t, s.Redeliver(t.Context(), m.ID, uuid.NewString()), monitor.NotFound)
+		refusedWith(t, s.Redeliver(t.Context(), m.ID, "../../etc"), monitor.NotFound)
+	})
+}

@@ -1,0 +1,157 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	_ "github.com/lib/pq"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+)
+
+// server is a real PostgreSQL that all tests of the package share; each has a
+// database of its own in it, a copy of one that was migrated.
+var server *embedded.Server
+
+const template = "migrated"
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "store-test-")
+	if err != nil {
+		return broken(err)
+	}
+	defer os.RemoveAll(dir)
+	if server, err = embedded.Start(ctx, embedded.Config{DataDir: dir}); err != nil {
+		return broken(err)
+	}
+	defer server.Stop(ctx)
+	if err := prepare(ctx); err != nil {
+		return broken(err)
+	}
+	return m.Run()
+}
+
+func broken(err error) int {
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// prepare makes the database that the others are copied from.
+func prepare(ctx context.Context) error {
+	if err := execute(ctx, server.DSN(), "CREATE DATABASE "+template); err != nil {
+		return err
+	}
+	s, err := postgres.Open(ctx, in(template), postgres.Config{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.Migrate(ctx)
+}
+
+func execute(ctx context.Context, dsn, statement string) error {
+	db, err := sql.Open("postgres", dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, statement)
+	return err
+}
+
+// in is the DSN of another database of the server.
+func in(database string) string {
+	return strings.Replace(server.DSN(), "dbname=postgres", "dbname="+database, 1)
+}
+
+// idle are the databases that a test has used and emptied: making one costs
+// more than most tests.
+var (
+	idle    = make(chan string, 100)
+	created atomic.Int64
+)
+
+// database is an empty one for this test, migrated; database returns its DSN.
+func database(t testing.TB) string {
+	t.Helper()
+	var dsn string
+	select {
+	case dsn = <-idle:
+	default:
+		dsn = create(t, template)
+	}
+	t.Cleanup(func() {
+		err := execute(context.Background(), dsn, "DELETE FROM monitor_events; DELETE FROM monitor_stats; DELETE FROM monitors")
+		if err != nil {
+			t.Errorf("empty the database: %v", err)
+			return
+		}
+		idle <- dsn
+	})
+	return dsn
+}
+
+// create makes a database that is thrown away with the server.
+func create(t testing.TB, from string) string {
+	t.Helper()
+	name := fmt.Sprintf("test_%d", created.Add(1))
+	if err := execute(t.Context(), server.DSN(), "CREATE DATABASE "+name+" TEMPLATE "+from); err != nil {
+		t.Fatalf("create a database: %v", err)
+	}
+	return in(name)
+}
+
+// open returns a store on the database of dsn, closed when the test ends.
+func open(t testing.TB, dsn string) *postgres.Store {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), dsn, postgres.Config{Zone: tokyo, MaxConnections: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// raw is the database itself, to look behind the store.
+func raw(t testing.TB, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("postgres", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// alter changes the database behind the store.
+func alter(t testing.TB, db *sql.DB, statement string, args ...any) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// eventually polls until is true, and fails the test after ten seconds.
+func eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !is(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("still not so after 10 s: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}

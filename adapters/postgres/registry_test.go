@@ -1,0 +1,269 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestRegistering(t *testing.T) {
+	t.Run("what is stored comes back, metadata byte for byte", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registration(1)
+		start := noon.Add(time.Hour)
+		m.Config.ScheduledStartTime = &start
+		if err := s.Insert(t.Context(), m, plenty); err != nil {
+			t.Fatal(err)
+		}
+		if back := got(t, s, m.ID); !reflect.DeepEqual(back, m) {
+			t.Errorf("stored\n%+v, back came\n%+v", m, back)
+		}
+	})
+
+	t.Run("a stream that is watched is refused, naming the monitor", func(t *testing.T) {
+		s := open(t, database(t))
+		first := registered(t, s, 1)
+		e := refusedWith(t, s.Insert(t.Context(), registration(1), plenty), monitor.Duplicate)
+		if !strings.Contains(e.Message, string(first.ID)) {
+			t.Errorf("the message does not name %s: %s", first.ID, e.Message)
+		}
+	})
+
+	t.Run("a stream whose monitor has ended is accepted", func(t *testing.T) {
+		s := open(t, database(t))
+		first := registered(t, s, 1)
+		if _, err := s.End(t.Context(), first.ID, monitor.Stopped, "", nil, noon); err != nil {
+			t.Fatal(err)
+		}
+		registered(t, s, 1)
+	})
+
+	t.Run("the same registration again, its first answer lost, is no error", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		if err := s.Insert(t.Context(), m, plenty); err != nil {
+			t.Error(err)
+		}
+	})
+
+	t.Run("at the maximum the next is refused until one ends", func(t *testing.T) {
+		s := open(t, database(t))
+		first := registered(t, s, 1)
+		refusedWith(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
+		if _, err := s.End(t.Context(), first.ID, monitor.Stopped, "", nil, noon); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Insert(t.Context(), registration(2), 1); err != nil {
+			t.Error(err)
+		}
+	})
+
+	for name, metadata := range map[string]string{
+		"a NUL character":                 `{"a":"\u0000"}`,
+		"half a surrogate pair":           `{"a":"\ud800"}`,
+		"a number beyond all bounds":      `{"a":1e999999}`,
+		"bytes that are not UTF-8":        "{\"a\":\"\xff\"}",
+		"nesting that exhausts the stack": `{"a":` + strings.Repeat("[", 8000) + strings.Repeat("]", 8000) + `}`,
+	} {
+		t.Run("metadata with "+name+" is never an internal error", func(t *testing.T) {
+			s := open(t, database(t))
+			m := registration(1)
+			m.Metadata = json.RawMessage(metadata)
+			if err := s.Insert(t.Context(), m, plenty); err != nil {
+				refusedWith(t, err, monitor.InvalidConfig)
+			}
+		})
+	}
+}
+
+// insertAll inserts all at once through two stores and counts the outcomes.
+func insertAll(t *testing.T, limit int, stores []*postgres.Store, all []monitor.Monitor) map[monitor.Code]int {
+	t.Helper()
+	outcomes := make(chan error, len(all))
+	var wg sync.WaitGroup
+	for i, m := range all {
+		wg.Go(func() { outcomes <- stores[i%len(stores)].Insert(t.Context(), m, limit) })
+	}
+	wg.Wait()
+	close(outcomes)
+	counts := map[monitor.Code]int{}
+	for err := range outcomes {
+		if err == nil {
+			counts["stored"]++
+			continue
+		}
+		e, ok := errors.AsType[*monitor.Error](err)
+		if !ok {
+			t.Fatal(err)
+		}
+		counts[e.Code]++
+	}
+	return counts
+}
+
+func TestRegisteringFromManySidesAtOnce(t *testing.T) {
+	t.Run("of 200 for one stream exactly one is stored", func(t *testing.T) {
+		dsn := database(t)
+		var all []monitor.Monitor
+		for range 200 {
+			all = append(all, registration(1))
+		}
+		counts := insertAll(t, plenty, []*postgres.Store{open(t, dsn), open(t, dsn)}, all)
+		if counts["stored"] != 1 || counts[monitor.Duplicate] != 199 {
+			t.Errorf("outcomes: %v", counts)
+		}
+	})
+
+	t.Run("of 200 for 200 streams exactly the maximum of 50 is stored", func(t *testing.T) {
+		dsn := database(t)
+		var all []monitor.Monitor
+		for n := range 200 {
+			all = append(all, registration(n))
+		}
+		counts := insertAll(t, 50, []*postgres.Store{open(t, dsn), open(t, dsn)}, all)
+		if counts["stored"] != 50 || counts[monitor.MaxMonitorsExceeded] != 150 {
+			t.Errorf("outcomes: %v", counts)
+		}
+	})
+}
+
+func TestReading(t *testing.T) {
+	t.Run("an unknown monitor is not found", func(t *testing.T) {
+		s := open(t, database(t))
+		_, err := s.Get(t.Context(), registration(1).ID)
+		refusedWith(t, err, monitor.NotFound)
+	})
+
+	t.Run("a list is newest first, in pages, with the total", func(t *testing.T) {
+		s := open(t, database(t))
+		var want []monitor.ID
+		for n := range 5 {
+			want = append([]monitor.ID{registered(t, s, n).ID}, want...)
+		}
+		page, total, err := s.List(t.Context(), "", 2, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if total != 5 || !slices.Equal(ids(page), want[1:3]) {
+			t.Errorf("total %d, page %v, want %v", total, ids(page), want[1:3])
+		}
+		page, total, err = s.List(t.Context(), "", 2, 10)
+		if err != nil || total != 5 || len(page) != 0 {
+			t.Errorf("beyond the end: %d of %d, %v", len(page), total, err)
+		}
+	})
+
+	t.Run("a list of one status has no other", func(t *testing.T) {
+		s := open(t, database(t))
+		registered(t, s, 1)
+		stopped := registered(t, s, 2)
+		if _, err := s.End(t.Context(), stopped.ID, monitor.Stopped, "", nil, noon); err != nil {
+			t.Fatal(err)
+		}
+		page, total, err := s.List(t.Context(), monitor.Stopped, 10, 0)
+		if err != nil || total != 1 || !slices.Equal(ids(page), []monitor.ID{stopped.ID}) {
+			t.Errorf("%v of %d, %v", ids(page), total, err)
+		}
+	})
+}
+
+func ids(all []monitor.Monitor) []monitor.ID {
+	var list []monitor.ID
+	for _, m := range all {
+		list = append(list, m.ID)
+	}
+	return list
+}
+
+func TestEnding(t *testing.T) {
+	t.Run("an active monitor gets status, reason, time and a last event", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		last := trouble(event.ReasonWorkerLost)
+		after, err := s.End(t.Context(), m.ID, monitor.Failed, event.ReasonWorkerLost, &last, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after.Status != monitor.Failed || after.Reason != event.ReasonWorkerLost || !after.EndedAt.Equal(noon) {
+			t.Errorf("it stands at %s, %q, %v", after.Status, after.Reason, after.EndedAt)
+		}
+		if l := leasedOne(t, s); l.EventID != last.ID {
+			t.Errorf("pending is %s, want %s", l.EventID, last.ID)
+		}
+	})
+
+	t.Run("an ended monitor stays as it ended and gets no second last event", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon); err != nil {
+			t.Fatal(err)
+		}
+		last := trouble(event.ReasonWorkerLost)
+		after, err := s.End(t.Context(), m.ID, monitor.Failed, event.ReasonWorkerLost, &last, noon.Add(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after.Status != monitor.Stopped || after.Reason != "" || !after.EndedAt.Equal(noon) {
+			t.Errorf("it stands at %s, %q, %v", after.Status, after.Reason, after.EndedAt)
+		}
+		if n := len(leased(t, s)); n != 0 {
+			t.Errorf("%d events are pending", n)
+		}
+	})
+
+	t.Run("of two ends at once one counts", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				last := trouble(event.ReasonWorkerLost)
+				if _, err := s.End(t.Context(), m.ID, monitor.Failed, event.ReasonWorkerLost, &last, noon); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if _, total, err := s.Events(t.Context(), m.ID, 10, 0); err != nil || total != 1 {
+			t.Errorf("%d last events, %v", total, err)
+		}
+	})
+
+	t.Run("an unknown monitor is not found", func(t *testing.T) {
+		s := open(t, database(t))
+		_, err := s.End(t.Context(), registration(1).ID, monitor.Stopped, "", nil, noon)
+		refusedWith(t, err, monitor.NotFound)
+	})
+
+	t.Run("an active status is no end", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		if _, err := s.End(t.Context(), m.ID, monitor.Waiting, "", nil, noon); err == nil {
+			t.Error("it was accepted")
+		}
+	})
+}
+
+func BenchmarkRegister(b *testing.B) {
+	s := open(b, database(b))
+	var took []time.Duration
+	n := 0
+	for b.Loop() {
+		began := time.Now()
+		registered(b, s, n)
+		took = append(took, time.Since(began))
+		n++
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}

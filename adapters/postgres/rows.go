@@ -1,0 +1,128 @@
+package postgres
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// selectMonitor reads monitorRow.
+const selectMonitor = `
+	SELECT m.id, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
+	       m.stream_status, m.health_video, m.health_audio, m.reason, m.generation,
+	       m.snapshot, m.created_at, m.updated_at, m.ended_at,
+	       s.total_segments, s.blackout_events, s.silence_events, s.last_check_at
+	FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id`
+
+type monitorRow struct {
+	ID             string         `db:"id"`
+	StreamURL      string         `db:"stream_url"`
+	CallbackURL    string         `db:"callback_url"`
+	Config         []byte         `db:"config"`
+	MetadataText   sql.NullString `db:"metadata_text"`
+	Status         string         `db:"status"`
+	StreamStatus   string         `db:"stream_status"`
+	HealthVideo    string         `db:"health_video"`
+	HealthAudio    string         `db:"health_audio"`
+	Reason         string         `db:"reason"`
+	Generation     int            `db:"generation"`
+	Snapshot       []byte         `db:"snapshot"`
+	CreatedAt      time.Time      `db:"created_at"`
+	UpdatedAt      time.Time      `db:"updated_at"`
+	EndedAt        sql.NullTime   `db:"ended_at"`
+	TotalSegments  int            `db:"total_segments"`
+	BlackoutEvents int            `db:"blackout_events"`
+	SilenceEvents  int            `db:"silence_events"`
+	LastCheckAt    sql.NullTime   `db:"last_check_at"`
+}
+
+func (r monitorRow) monitor() (monitor.Monitor, error) {
+	m := monitor.Monitor{
+		ID:           monitor.ID(r.ID),
+		StreamURL:    monitor.StreamURL(r.StreamURL),
+		CallbackURL:  monitor.CallbackURL(r.CallbackURL),
+		Status:       monitor.Status(r.Status),
+		StreamStatus: monitor.StreamStatus(r.StreamStatus),
+		Health: monitor.Health{
+			Video:       monitor.Condition(r.HealthVideo),
+			Audio:       monitor.Condition(r.HealthAudio),
+			LastCheckAt: instant(r.LastCheckAt),
+		},
+		Statistics: monitor.Statistics{
+			TotalSegmentsAnalyzed: r.TotalSegments,
+			BlackoutEvents:        r.BlackoutEvents,
+			SilenceEvents:         r.SilenceEvents,
+		},
+		Reason:     r.Reason,
+		Generation: r.Generation,
+		Snapshot:   r.Snapshot,
+		CreatedAt:  r.CreatedAt.UTC(),
+		UpdatedAt:  r.UpdatedAt.UTC(),
+		EndedAt:    instant(r.EndedAt),
+	}
+	if r.MetadataText.Valid {
+		m.Metadata = json.RawMessage(r.MetadataText.String)
+	}
+	if err := json.Unmarshal(r.Config, &m.Config); err != nil {
+		return monitor.Monitor{}, fmt.Errorf("config of %s: %w", r.ID, err)
+	}
+	return m, nil
+}
+
+func monitors(rows []monitorRow) ([]monitor.Monitor, error) {
+	all := make([]monitor.Monitor, 0, len(rows))
+	for _, r := range rows {
+		m, err := r.monitor()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+type eventRow struct {
+	ID        string         `db:"id"`
+	EventType string         `db:"event_type"`
+	Body      string         `db:"body"`
+	Status    string         `db:"webhook_status"`
+	Attempts  []byte         `db:"attempts"`
+	LastError sql.NullString `db:"webhook_last_error"`
+	CreatedAt time.Time      `db:"created_at"`
+	SentAt    sql.NullTime   `db:"sent_at"`
+}
+
+func (r eventRow) record() (control.Record, error) {
+	rec := control.Record{
+		EventID:   r.ID,
+		EventType: event.Type(r.EventType),
+		Payload:   json.RawMessage(r.Body),
+		Status:    r.Status,
+		LastError: r.LastError.String,
+		CreatedAt: r.CreatedAt.UTC(),
+		SentAt:    instant(r.SentAt),
+	}
+	if err := json.Unmarshal(r.Attempts, &rec.Attempts); err != nil {
+		return control.Record{}, fmt.Errorf("attempts of event %s: %w", r.ID, err)
+	}
+	return rec, nil
+}
+
+func instant(t sql.NullTime) time.Time {
+	if !t.Valid {
+		return time.Time{}
+	}
+	return t.Time.UTC()
+}
+
+// nullTime is NULL for the zero time.
+func nullTime(t time.Time) sql.NullTime { return sql.NullTime{Time: t.UTC(), Valid: !t.IsZero()} }
+
+// nullText is NULL for no bytes. It is text because bytes would be sent as
+// bytea.
+func nullText(b []byte) sql.NullString { return sql.NullString{String: string(b), Valid: len(b) > 0} }

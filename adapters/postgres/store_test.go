@@ -1,0 +1,214 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestMigratingFromFourProcessesAtOnce(t *testing.T) {
+	dsn := create(t, "template0")
+	var wg sync.WaitGroup
+	for range 4 {
+		s := open(t, dsn)
+		wg.Go(func() {
+			if err := s.Migrate(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	registered(t, open(t, dsn), 1)
+}
+
+// Section 9.1 names these; a dashboard or a person with psql may rely on them.
+func TestTheSchemaIsThatOfTheSpecification(t *testing.T) {
+	db := raw(t, database(t))
+	for table, columns := range map[string][]string{
+		"monitors": {
+			"id varchar 37 NO", "stream_url varchar 512 NO", "callback_url varchar 512 NO", "config jsonb NO", "metadata jsonb YES",
+			"status varchar 20 NO", "pod_name varchar 63 YES", "created_at timestamptz NO", "updated_at timestamptz NO",
+		},
+		"monitor_stats": {
+			"monitor_id varchar 37 NO", "total_segments int4 NO", "blackout_events int4 NO", "silence_events int4 NO", "last_check_at timestamptz YES",
+		},
+		"monitor_events": {
+			"id uuid NO", "monitor_id varchar 37 NO", "event_type varchar 50 NO", "payload jsonb NO", "webhook_status varchar 20 NO",
+			"webhook_attempts int4 NO", "webhook_last_error text YES", "created_at timestamptz NO", "sent_at timestamptz YES",
+		},
+	} {
+		for _, want := range columns {
+			name, _, _ := strings.Cut(want, " ")
+			var have string
+			if err := db.QueryRowContext(t.Context(), `
+				SELECT concat_ws(' ', column_name, udt_name, character_maximum_length, is_nullable)
+				FROM information_schema.columns WHERE table_name = $1 AND column_name = $2`, table, name).Scan(&have); err != nil || have != want {
+				t.Errorf("%s: %q, want %q (%v)", table, have, want, err)
+			}
+		}
+	}
+	for _, index := range []string{
+		"idx_monitors_stream_url_active", "idx_monitor_events_monitor_id",
+		"idx_monitor_events_created_at", "idx_monitor_events_webhook_status",
+	} {
+		var n int
+		if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_indexes WHERE indexname = $1`, index).Scan(&n); err != nil || n != 1 {
+			t.Errorf("index %s: %d, %v", index, n, err)
+		}
+	}
+}
+
+func TestListening(t *testing.T) {
+	awake := func(t *testing.T, wakes <-chan struct{}) {
+		t.Helper()
+		select {
+		case _, open := <-wakes:
+			if !open {
+				t.Fatal("the channel was closed")
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("no wake-up in 10 s")
+		}
+	}
+
+	t.Run("it wakes when it begins, when an event is stored, and after a lost connection", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		m := registered(t, s, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		wakes := s.Listen(ctx)
+		awake(t, wakes)
+		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+		awake(t, wakes)
+		accepted(t, s, m.ID, report(), monitor.Run)
+		select {
+		case <-wakes:
+			t.Error("woken by a report without events")
+		case <-time.After(50 * time.Millisecond):
+		}
+		alter(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`)
+		awake(t, wakes)
+		accepted(t, s, m.ID, report(blackout(2)), monitor.Run)
+		awake(t, wakes)
+	})
+
+	t.Run("it ends with its context and leaves nothing running", func(t *testing.T) {
+		s := open(t, database(t))
+		before := goleak.IgnoreCurrent()
+		ctx, cancel := context.WithCancel(t.Context())
+		wakes := s.Listen(ctx)
+		awake(t, wakes)
+		cancel()
+		eventually(t, "the channel is closed", func() bool {
+			select {
+			case _, open := <-wakes:
+				return !open
+			default:
+				return false
+			}
+		})
+		goleak.VerifyNone(t, before)
+	})
+}
+
+func TestBrokenConnections(t *testing.T) {
+	t.Run("connections that died in the pool are not noticed by callers", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		m := registered(t, s, 1)
+		for second := range 5 {
+			alter(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+			accepted(t, s, m.ID, report(blackout(second)), monitor.Run)
+		}
+		if _, total, err := s.Events(t.Context(), m.ID, 10, 0); err != nil || total != 5 {
+			t.Errorf("%d events, %v", total, err)
+		}
+	})
+
+	t.Run("a context that ends during a statement is the error", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		m := registered(t, s, 1)
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		if _, err := tx.ExecContext(t.Context(), `SELECT FROM monitors FOR UPDATE`); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := s.Accept(ctx, m.ID, report()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+
+	t.Run("a statement takes no longer than its limit", func(t *testing.T) {
+		dsn := database(t)
+		s, err := postgres.Open(t.Context(), dsn, postgres.Config{StatementTimeout: 100 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		m := registered(t, s, 1)
+		tx, err := raw(t, dsn).BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		if _, err := tx.ExecContext(t.Context(), `SELECT FROM monitors FOR UPDATE`); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Accept(t.Context(), m.ID, report()); err == nil || !strings.Contains(err.Error(), "statement timeout") {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}
+
+func TestOpening(t *testing.T) {
+	t.Run("sslmode is disable on this machine and require elsewhere, unless somebody said", func(t *testing.T) {
+		for dsn, want := range map[string]string{
+			"host=/run/postgresql":                        "", // the driver never uses TLS there
+			"host=127.0.0.1":                              "sslmode='disable'",
+			"host=::1":                                    "sslmode='disable'",
+			"host=localhost dbname=x":                     "sslmode='disable'",
+			"host=db.example.com":                         "sslmode='require'",
+			"host=localhost,db.example.com":               "sslmode='require'",
+			"host=db.example.com sslmode=verify-full":     "sslmode=verify-full",
+			"postgres://u:p@db.example.com/x":             "sslmode=require",
+			"postgres://u:p@localhost/x":                  "sslmode=disable",
+			"postgresql://u:p@10.0.0.1/x?sslmode=disable": "sslmode=disable",
+		} {
+			full, err := postgres.Complete(dsn, postgres.Config{})
+			if err != nil || strings.Count(full, "sslmode=") != min(len(want), 1) || !strings.Contains(full, want) {
+				t.Errorf("%s became %s, %v; want %s", dsn, full, err, want)
+			}
+		}
+	})
+
+	t.Run("a bad DSN is refused without showing the password", func(t *testing.T) {
+		for _, dsn := range []string{"postgres://u:s3cret@host:port/x", "host=x password=s3cret sslmode=perhaps", "postgres://u:s3cret@%zz/"} {
+			_, err := postgres.Open(t.Context(), dsn, postgres.Config{})
+			if err == nil || strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("%s: %v", dsn, err)
+			}
+		}
+	})
+
+	t.Run("a server that is not there is an error that says where it was looked for", func(t *testing.T) {
+		_, err := postgres.Open(t.Context(), "host=/nonexistent", postgres.Config{})
+		if err == nil || !strings.Contains(err.Error(), "/nonexistent") {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}
