@@ -1,0 +1,128 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// maxAnswer is the largest answer read, in bytes; an assignment carries a
+// snapshot of at most 256 KiB.
+const maxAnswer = 1 << 20
+
+// keyHeader carries INTERNAL_API_KEY (section 8.6).
+const keyHeader = "X-Internal-Api-Key" // as net/http writes X-Internal-API-Key
+
+// Config is what may be set of a Client.
+type Config struct {
+	Timeout time.Duration  // of one exchange; 0: 10 s
+	RootCAs *x509.CertPool // nil: the system's, or those of SSL_CERT_FILE
+}
+
+// Client talks to the internal API. It may be used concurrently.
+type Client struct {
+	base string
+	key  string
+	http *http.Client
+}
+
+// New makes a Client of the internal API at baseURL, such as
+// http://127.0.0.1:8081, with INTERNAL_API_KEY as key.
+func New(baseURL, key string, cfg Config) (*Client, error) {
+	u, err := url.Parse(baseURL)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.RawQuery != "" || u.User != nil {
+		return nil, errors.New("gateway: the base URL is not http://host:port or https://host:port")
+	}
+	if key == "" {
+		return nil, errors.New("gateway: the key is empty")
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 10 * time.Second
+	}
+	return &Client{
+		base: strings.TrimRight(baseURL, "/"),
+		key:  key,
+		http: &http.Client{
+			Timeout:       cfg.Timeout,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Transport: &http.Transport{
+				Proxy:                  nil,
+				DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+				TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
+				TLSHandshakeTimeout:    5 * time.Second,
+				MaxResponseHeaderBytes: 64 << 10,
+				MaxConnsPerHost:        4,
+				MaxIdleConns:           2,
+				IdleConnTimeout:        90 * time.Second,
+				ForceAttemptHTTP2:      true,
+			},
+		},
+	}, nil
+}
+
+// Close drops idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// exchange sends one request and reads the answer into v.
+func (c *Client) exchange(ctx context.Context, method, path string, body []byte, v any) error {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set(keyHeader, c.key)
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if len(raw) > maxAnswer {
+		return fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return refusal(resp.StatusCode, raw)
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return fmt.Errorf("the answer is not understood: %w", err)
+	}
+	return nil
+}
+
+// refusal is the error that an answer other than 200 stands for.
+func refusal(status int, raw []byte) error {
+	var body struct {
+		Error struct {
+			Code    string `json:"code"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(raw, &body) != nil || body.Error.Code == "" {
+		return fmt.Errorf("HTTP %d, which is not the gateway's", status)
+	}
+	switch {
+	case status == http.StatusConflict && body.Error.Code == "SUPERSEDED":
+		return monitor.ErrSuperseded
+	case status == http.StatusNotFound && body.Error.Code == string(monitor.NotFound):
+		return monitor.Errorf(monitor.NotFound, "%s", body.Error.Message)
+	}
+	return fmt.Errorf("HTTP %d %s: %s", status, body.Error.Code, body.Error.Message)
+}

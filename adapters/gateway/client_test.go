@@ -1,0 +1,232 @@
+package gateway_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/gateway"
+	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+var _ worker.Gateway = (*gateway.Client)(nil)
+
+const (
+	anID = monitor.ID("mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d")
+	aKey = "the internal key"
+)
+
+var noon = time.Date(2024, 1, 15, 12, 0, 0, 123456789, time.UTC)
+
+// talking makes a client of a server that answers with handler.
+func talking(t *testing.T, cfg gateway.Config, handler http.HandlerFunc) *gateway.Client {
+	t.Helper()
+	s := httptest.NewServer(handler)
+	t.Cleanup(s.Close)
+	return client(t, s.URL, cfg)
+}
+
+func client(t *testing.T, base string, cfg gateway.Config) *gateway.Client {
+	t.Helper()
+	c, err := gateway.New(base, aKey, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func report(events int) monitor.Report {
+	r := monitor.Report{
+		Generation:   2,
+		At:           noon,
+		Status:       monitor.Completed,
+		StreamStatus: monitor.StreamEnded,
+		Health:       monitor.Health{Video: monitor.OK, Audio: monitor.Silent, LastCheckAt: noon},
+		Statistics:   monitor.Statistics{TotalSegmentsAnalyzed: 5, BlackoutEvents: 1, SilenceEvents: 2},
+		Snapshot:     json.RawMessage(`{"v":1}`),
+	}
+	for n := range events {
+		r.Events = append(r.Events, event.Event{
+			ID:   fmt.Sprintf("0190a5d0-1c2b-7d8a-9c1d-%012d", n),
+			Type: event.StreamEnded,
+			At:   noon,
+			Data: event.Ended{EndedAt: noon, Reason: event.EndedByEndlist},
+		})
+	}
+	return r
+}
+
+func TestRefusals(t *testing.T) {
+	envelope := func(status int, code string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			fmt.Fprintf(w, `{"error":{"code":%q,"message":"the reason"}}`, code)
+		}
+	}
+	for name, c := range map[string]struct {
+		answer   http.HandlerFunc
+		expected string // superseded, not found; else part of the message of an error that may pass
+	}{
+		"409 SUPERSEDED":              {envelope(409, "SUPERSEDED"), "superseded"},
+		"404 MONITOR_NOT_FOUND":       {envelope(404, "MONITOR_NOT_FOUND"), "not found"},
+		"404 of another port":         {envelope(404, "ROUTE_NOT_FOUND"), "HTTP 404 ROUTE_NOT_FOUND: the reason"},
+		"404 of something in between": {http.NotFound, "HTTP 404, which is not the gateway's"},
+		"409 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) }, "HTTP 409, which is not the gateway's"},
+		"409 of another kind":         {envelope(409, "DUPLICATE_MONITOR"), "HTTP 409 DUPLICATE_MONITOR: the reason"},
+		"401":                         {envelope(401, "UNAUTHORIZED"), "HTTP 401 UNAUTHORIZED: the reason"},
+		"500":                         {envelope(500, "INTERNAL_ERROR"), "HTTP 500"},
+		"503":                         {envelope(503, "UNAVAILABLE"), "HTTP 503"},
+		"a redirect":                  {http.RedirectHandler("/elsewhere", http.StatusTemporaryRedirect).ServeHTTP, "HTTP 307"},
+		"no JSON":                     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, "not understood"},
+		"an answer for nobody":        {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "{}") }, "it "},
+		"an answer without end":       {func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2<<20)) }, "larger than"},
+		"an answer that is cut off": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "99")
+			w.Write([]byte("{"))
+		}, "read the answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := talking(t, gateway.Config{}, c.answer)
+			_, assignErr := g.Assignment(context.Background(), anID, 1)
+			_, reportErr := g.Report(context.Background(), anID, report(0))
+			for _, err := range []error{assignErr, reportErr} {
+				var coded *monitor.Error
+				notFound := errors.As(err, &coded) && coded.Code == monitor.NotFound
+				switch {
+				case err == nil:
+					t.Error("no error")
+				case errors.Is(err, monitor.ErrSuperseded) != (c.expected == "superseded"), notFound != (c.expected == "not found"):
+					t.Errorf("error is %v", err)
+				case c.expected != "superseded" && c.expected != "not found" && !strings.Contains(err.Error(), c.expected):
+					t.Errorf("error is %v, expected %q", err, c.expected)
+				case strings.Contains(err.Error(), aKey):
+					t.Errorf("the error tells the key: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func TestManyEventsGoInSeveralExchanges(t *testing.T) {
+	type body struct {
+		Status     string            `json:"status"`
+		Generation int               `json:"generation"`
+		Snapshot   json.RawMessage   `json:"snapshot"`
+		Events     []json.RawMessage `json:"events"`
+	}
+	var got []body
+	g := talking(t, gateway.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		var b body
+		if err := json.NewDecoder(r.Body).Decode(&b); err != nil {
+			t.Error(err)
+		}
+		got = append(got, b)
+		io.WriteString(w, `{"order":"run"}`)
+	})
+	if _, err := g.Report(context.Background(), anID, report(450)); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 3 || len(got[0].Events) != 200 || len(got[1].Events) != 200 || len(got[2].Events) != 50 {
+		t.Fatalf("%d exchanges", len(got))
+	}
+	for i, b := range got {
+		if last := i == 2; b.Generation != 2 || (b.Status != "") != last || (b.Snapshot != nil) != last {
+			t.Errorf("exchange %d is of generation %d with status %q and snapshot %s; an end must come last", i, b.Generation, b.Status, b.Snapshot)
+		}
+	}
+}
+
+func TestATimeLimitHolds(t *testing.T) {
+	done := make(chan struct{})
+	g := talking(t, gateway.Config{Timeout: 20 * time.Millisecond}, func(http.ResponseWriter, *http.Request) { <-done })
+	defer close(done)
+	_, err := g.Report(context.Background(), anID, report(0))
+	if err == nil || !strings.Contains(err.Error(), "report to the gateway") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// TestMain sets a proxy that nobody answers at, before net/http reads it, which
+// it does once.
+func TestMain(m *testing.M) {
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+		os.Setenv(name, "http://127.0.0.1:1")
+	}
+	os.Unsetenv("NO_PROXY")
+	os.Unsetenv("no_proxy")
+	os.Exit(m.Run())
+}
+
+func TestNoProxyIsUsed(t *testing.T) {
+	// A name, because net/http itself never asks a proxy for a loopback address.
+	g := client(t, "http://gateway.invalid:8081", gateway.Config{Timeout: 5 * time.Second})
+	_, err := g.Report(context.Background(), anID, report(0))
+	if err == nil || strings.Contains(err.Error(), "proxyconnect") || strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"order":"stop"}`) }))
+	s.StartTLS()
+	defer s.Close()
+	t.Run("trusts the roots it is given", func(t *testing.T) {
+		roots := x509.NewCertPool()
+		roots.AddCert(s.Certificate())
+		order, err := client(t, s.URL, gateway.Config{RootCAs: roots}).Report(context.Background(), anID, report(0))
+		if err != nil || order != monitor.Stop {
+			t.Errorf("order is %q, %v", order, err)
+		}
+	})
+	t.Run("speaks nothing older than TLS 1.2", func(t *testing.T) {
+		old := httptest.NewUnstartedServer(http.NotFoundHandler())
+		old.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+		old.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+		old.StartTLS()
+		defer old.Close()
+		roots := x509.NewCertPool()
+		roots.AddCert(old.Certificate())
+		_, err := client(t, old.URL, gateway.Config{RootCAs: roots}).Report(context.Background(), anID, report(0))
+		if err == nil || !strings.Contains(err.Error(), "protocol version") {
+			t.Errorf("error is %v", err)
+		}
+	})
+	t.Run("trusts nobody else", func(t *testing.T) {
+		var unknown x509.UnknownAuthorityError
+		if _, err := client(t, s.URL, gateway.Config{}).Report(context.Background(), anID, report(0)); !errors.As(err, &unknown) {
+			t.Errorf("error is %v", err)
+		}
+	})
+}
+
+func TestNewRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ base, key string }{
+		"no base URL":      {"", aKey},
+		"no scheme":        {"gateway:8081", aKey},
+		"another scheme":   {"ftp://gateway", aKey},
+		"no host":          {"http://", aKey},
+		"a query":          {"http://gateway?x=1", aKey},
+		"a password in it": {"http://a:b@gateway", aKey},
+		"no key":           {"http://gateway:8081", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := gateway.New(c.base, c.key, gateway.Config{}); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}

@@ -1,0 +1,14 @@
+// Package gateway is the worker's side of the internal API (section 8.6,
+// decision O1): where it gets its assignment and reports to.
+//
+//	GET <base>/internal/v1/monitors/{monitor_id}?generation=N ──▶ Assignment
+//	PUT <base>/internal/v1/monitors/{monitor_id}/status       ──▶ run | stop
+//
+// Each call is one exchange of at most 10 s; asking again is the worker's
+// decision. It never goes through a proxy (decision O8), follows no redirect,
+// and speaks TLS 1.2 or newer to an https base, trusting the system's roots or
+// those of SSL_CERT_FILE, as crypto/x509 does.
+//
+// Only the gateway's own words end a worker: a 404 or 409 without its error
+// code, from a wrong port or something in between, is an error that may pass.
+package gateway

@@ -1,0 +1,77 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// maxEvents is how many events go into one exchange. The gateway takes 1000 and
+// 1 MiB; a worker that could not reach it for long may have more.
+const maxEvents = 200
+
+type reportBody struct {
+	Status       monitor.Status       `json:"status,omitempty"`
+	Health       healthBody           `json:"health,omitzero"`
+	Statistics   monitor.Statistics   `json:"statistics,omitzero"`
+	StreamStatus monitor.StreamStatus `json:"stream_status,omitempty"`
+	Events       []event.Event        `json:"events,omitempty"`
+	Snapshot     json.RawMessage      `json:"snapshot,omitempty"`
+	Generation   int                  `json:"generation,omitempty"`
+	At           time.Time            `json:"at"`
+}
+
+type healthBody struct {
+	Video       monitor.Condition `json:"video"`
+	Audio       monitor.Condition `json:"audio"`
+	LastCheckAt time.Time         `json:"last_check_at,omitzero"`
+}
+
+type orderBody struct {
+	Order monitor.Order `json:"order"`
+}
+
+// Report delivers one report, in several exchanges if it has many events;
+// delivering it again is harmless. Errors: monitor.ErrSuperseded;
+// *monitor.Error NotFound when the monitor is gone; anything else may pass.
+func (c *Client) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
+	events := r.Events
+	for ; len(events) > maxEvents; events = events[maxEvents:] {
+		// The state goes with the last of them: nothing follows an end.
+		first := reportBody{Events: events[:maxEvents], Generation: r.Generation, At: r.At}
+		if _, err := c.put(ctx, id, first); err != nil {
+			return "", err
+		}
+	}
+	return c.put(ctx, id, reportBody{
+		Status:       r.Status,
+		Health:       healthBody(r.Health),
+		Statistics:   r.Statistics,
+		StreamStatus: r.StreamStatus,
+		Events:       events,
+		Snapshot:     r.Snapshot,
+		Generation:   r.Generation,
+		At:           r.At,
+	})
+}
+
+func (c *Client) put(ctx context.Context, id monitor.ID, r reportBody) (monitor.Order, error) {
+	raw, err := json.Marshal(r)
+	if err != nil {
+		return "", fmt.Errorf("encode a report: %w", err)
+	}
+	var body orderBody
+	if err := c.exchange(ctx, http.MethodPut, "/internal/v1/monitors/"+url.PathEscape(string(id))+"/status", raw, &body); err != nil {
+		return "", fmt.Errorf("report to the gateway: %w", err)
+	}
+	if body.Order != monitor.Run && body.Order != monitor.Stop {
+		return "", fmt.Errorf("report to the gateway: it ordered %.40q", body.Order)
+	}
+	return body.Order, nil
+}

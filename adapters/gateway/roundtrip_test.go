@@ -1,0 +1,111 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/gateway"
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/control/controltest"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// TestRoundTrip lets the client talk to the real internal API: what is put in
+// at one end comes out at the other.
+func TestRoundTrip(t *testing.T) {
+	ctx := context.Background()
+	store := &controltest.Store{}
+	service, err := control.New(store, &controltest.Crew{}, controltest.Callbacks(nil), &controltest.Courier{}, control.Config{
+		NewUUID: func() (u [16]byte) { u[6], u[8] = 0x70, 0x80; return u },
+		Log:     slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := httpapi.New(service, func(context.Context) error { return nil }, httpapi.Config{
+		APIKey: "the public key", InternalAPIKey: aKey, Zone: time.FixedZone("JST", 9*60*60), Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(api.Internal())
+	defer server.Close()
+	g := client(t, server.URL+"/", gateway.Config{})
+
+	config := monitor.DefaultConfig()
+	start := time.Date(2024, 1, 15, 20, 0, 0, 0, time.UTC)
+	config.ScheduledStartTime, config.SilenceDBThreshold = &start, -42.5
+	m, err := service.Register(ctx, control.Request{StreamURL: "https://www.youtube.com/watch?v=dQw4w9WgXcQ", CallbackURL: "https://example.com/", Config: config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.Alter(m.ID, func(m *monitor.Monitor) { m.Generation = 2 })
+
+	t.Run("an assignment arrives as it was registered", func(t *testing.T) {
+		for _, generation := range []int{0, 2} {
+			a, err := g.Assignment(ctx, m.ID, generation)
+			want := monitor.Assignment{ID: m.ID, Generation: 2, StreamURL: m.StreamURL, Config: config}
+			if err != nil || !reflect.DeepEqual(a, want) {
+				t.Errorf("arrived is %+v, %v", a, err)
+			}
+		}
+	})
+	t.Run("an older generation is superseded", func(t *testing.T) {
+		if _, err := g.Assignment(ctx, m.ID, 1); !errors.Is(err, monitor.ErrSuperseded) {
+			t.Errorf("error is %v", err)
+		}
+		r := report(1)
+		r.Generation = 1
+		if _, err := g.Report(ctx, m.ID, r); !errors.Is(err, monitor.ErrSuperseded) {
+			t.Errorf("error is %v", err)
+		}
+	})
+	t.Run("a report arrives as it was made, with all its events in order", func(t *testing.T) {
+		r := report(450)
+		order, err := g.Report(ctx, m.ID, r)
+		if err != nil || order != monitor.Stop { // it reports the end
+			t.Fatalf("order is %q, %v", order, err)
+		}
+		got, err := service.Get(ctx, m.ID)
+		if err != nil || got.Status != r.Status || got.StreamStatus != r.StreamStatus || got.Health != r.Health ||
+			got.Statistics != r.Statistics || string(got.Snapshot) != string(r.Snapshot) || !got.UpdatedAt.Equal(r.At) {
+			t.Errorf("arrived is %+v, %v", got, err)
+		}
+		records, total, err := service.Events(ctx, m.ID, 200, 0)
+		if err != nil || total != 450 {
+			t.Fatalf("%d events arrived, %v", total, err)
+		}
+		for i, record := range records {
+			if record.EventID != r.Events[449-i].ID {
+				t.Fatalf("event %d from the end is %s", i, record.EventID)
+			}
+		}
+	})
+	t.Run("an ended and an unknown monitor have nothing to watch", func(t *testing.T) {
+		for _, id := range []monitor.ID{m.ID, anID} {
+			_, err := g.Assignment(ctx, id, 2)
+			var coded *monitor.Error
+			if !errors.As(err, &coded) || coded.Code != monitor.NotFound {
+				t.Errorf("error is %v", err)
+			}
+		}
+	})
+	t.Run("a wrong key is no order to end", func(t *testing.T) {
+		other, err := gateway.New(server.URL, "wrong", gateway.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		_, err = other.Report(ctx, m.ID, report(0))
+		var coded *monitor.Error
+		if err == nil || errors.Is(err, monitor.ErrSuperseded) || errors.As(err, &coded) {
+			t.Errorf("error is %v", err)
+		}
+	})
+}

@@ -1,0 +1,131 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+type historyBody struct {
+	Events     []recordBody   `json:"events"`
+	Pagination paginationBody `json:"pagination"`
+}
+
+type recordBody struct {
+	EventID          string          `json:"event_id"`
+	EventType        event.Type      `json:"event_type"`
+	CreatedAt        time.Time       `json:"created_at"`
+	WebhookStatus    string          `json:"webhook_status"`
+	WebhookLastError *string         `json:"webhook_last_error"`
+	SentAt           *time.Time      `json:"sent_at"`
+	Attempts         []attemptBody   `json:"attempts"`
+	Payload          json.RawMessage `json:"payload"`
+}
+
+type attemptBody struct {
+	At     time.Time `json:"at"`
+	Status *int      `json:"status"`
+	Error  *string   `json:"error"`
+}
+
+// events is GET /api/v1/monitors/{monitor_id}/events (decision A8).
+func (a *API) events(c *gin.Context) error {
+	id, err := monitor.ParseID(c.Param("monitor_id"))
+	if err != nil {
+		return err
+	}
+	query, err := readQuery(c, "limit", "offset")
+	if err != nil {
+		return err
+	}
+	limit, offset, err := page(query)
+	if err != nil {
+		return err
+	}
+	records, total, err := a.control.Events(c.Request.Context(), id, limit, offset)
+	if err != nil {
+		return err
+	}
+	body := historyBody{make([]recordBody, 0, len(records)), paginationBody{total, limit, offset}}
+	for _, r := range records {
+		record := recordBody{
+			EventID:          r.EventID,
+			EventType:        r.EventType,
+			CreatedAt:        a.civil(r.CreatedAt),
+			WebhookStatus:    r.Status,
+			WebhookLastError: orNull(r.LastError),
+			SentAt:           a.civilOrNull(&r.SentAt),
+			Attempts:         make([]attemptBody, 0, len(r.Attempts)),
+			Payload:          r.Payload,
+		}
+		for _, attempt := range r.Attempts {
+			record.Attempts = append(record.Attempts, attemptBody{a.civil(attempt.At), orNull(attempt.Status), orNull(attempt.Error)})
+		}
+		body.Events = append(body.Events, record)
+	}
+	a.write(c, http.StatusOK, body)
+	return nil
+}
+
+type redeliveryBody struct {
+	EventID       string `json:"event_id"`
+	WebhookStatus string `json:"webhook_status"`
+}
+
+// redeliver is POST /api/v1/monitors/{monitor_id}/events/{event_id}/redeliver
+// (decision A8).
+func (a *API) redeliver(c *gin.Context) error {
+	id, err := monitor.ParseID(c.Param("monitor_id"))
+	if err != nil {
+		return err
+	}
+	eventID := c.Param("event_id")
+	if err := a.control.Redeliver(c.Request.Context(), id, eventID); err != nil {
+		return err
+	}
+	a.write(c, http.StatusAccepted, redeliveryBody{eventID, "pending"})
+	return nil
+}
+
+type trialBody struct {
+	EventID   string  `json:"event_id"`
+	Delivered bool    `json:"delivered"`
+	Status    *int    `json:"status"`
+	Error     *string `json:"error"`
+}
+
+// try is POST /api/v1/webhooks/test (decision A8).
+func (a *API) try(c *gin.Context) error {
+	raw, err := readJSON(c, maxPublicBody)
+	if err != nil {
+		return err
+	}
+	body, err := readObject(raw, "", "callback_url")
+	if err != nil {
+		return err
+	}
+	var callback string
+	if err := body.text("callback_url", &callback); err != nil {
+		return err
+	}
+	trial, err := a.control.Try(c.Request.Context(), callback)
+	if err != nil {
+		return err
+	}
+	a.write(c, http.StatusOK, trialBody{trial.EventID, trial.Attempt.Error == "", orNull(trial.Attempt.Status), orNull(trial.Attempt.Error)})
+	return nil
+}
+
+// orNull shows a zero value as null: no status was received, no error happened.
+func orNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

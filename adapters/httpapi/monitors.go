@@ -1,0 +1,209 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// readRegistration decodes the body of section 3.1 and fills in its defaults.
+func readRegistration(raw []byte) (control.Request, error) {
+	r := control.Request{Config: monitor.DefaultConfig()}
+	body, err := readObject(raw, "", "stream_url", "callback_url", "config", "metadata")
+	if err != nil {
+		return r, err
+	}
+	if err := body.text("stream_url", &r.StreamURL); err != nil {
+		return r, err
+	}
+	if err := body.text("callback_url", &r.CallbackURL); err != nil {
+		return r, err
+	}
+	r.Metadata = body.fields["metadata"]
+	raw, given := body.fields["config"]
+	if !given {
+		return r, nil
+	}
+	config, err := readObject(raw, "config", "check_interval_sec", "blackout_threshold_sec", "silence_threshold_sec",
+		"silence_db_threshold", "scheduled_start_time", "start_delay_tolerance_sec", "scheduled_end_time")
+	if err != nil {
+		return r, err
+	}
+	for _, f := range []struct {
+		name     string
+		into     *int
+		accepted string
+	}{
+		{"check_interval_sec", &r.Config.CheckIntervalSec, "a whole number, 1 to 300"},
+		{"blackout_threshold_sec", &r.Config.BlackoutThresholdSec, "a whole number, 1 to 3600"},
+		{"silence_threshold_sec", &r.Config.SilenceThresholdSec, "a whole number, 1 to 3600"},
+		{"start_delay_tolerance_sec", &r.Config.StartDelayToleranceSec, "a whole number, 0 to 86400"},
+	} {
+		if err := config.whole(f.name, f.into, f.accepted); err != nil {
+			return r, err
+		}
+	}
+	if err := config.number("silence_db_threshold", &r.Config.SilenceDBThreshold, "a number, -100 to 0"); err != nil {
+		return r, err
+	}
+	if err := config.moment("scheduled_start_time", &r.Config.ScheduledStartTime); err != nil {
+		return r, err
+	}
+	return r, config.moment("scheduled_end_time", &r.Config.ScheduledEndTime)
+}
+
+type registeredBody struct {
+	MonitorID monitor.ID     `json:"monitor_id"`
+	Status    monitor.Status `json:"status"`
+	CreatedAt time.Time      `json:"created_at"`
+}
+
+// register is POST /api/v1/monitors (section 3.1).
+func (a *API) register(c *gin.Context) error {
+	raw, err := readJSON(c, maxPublicBody)
+	if err != nil {
+		return err
+	}
+	request, err := readRegistration(raw)
+	if err != nil {
+		return err
+	}
+	m, err := a.control.Register(c.Request.Context(), request)
+	if err != nil {
+		return err
+	}
+	c.Header("Location", "/api/v1/monitors/"+string(m.ID))
+	a.write(c, http.StatusCreated, registeredBody{m.ID, m.Status, a.civil(m.CreatedAt)})
+	return nil
+}
+
+type stoppedBody struct {
+	MonitorID monitor.ID     `json:"monitor_id"`
+	Status    monitor.Status `json:"status"`
+	StoppedAt time.Time      `json:"stopped_at"`
+}
+
+// stop is DELETE /api/v1/monitors/{monitor_id} (section 3.2).
+func (a *API) stop(c *gin.Context) error {
+	id, err := monitor.ParseID(c.Param("monitor_id"))
+	if err != nil {
+		return err
+	}
+	m, err := a.control.Stop(c.Request.Context(), id)
+	if err != nil {
+		return err
+	}
+	a.write(c, http.StatusOK, stoppedBody{m.ID, m.Status, a.civil(m.EndedAt)})
+	return nil
+}
+
+type monitorBody struct {
+	MonitorID    monitor.ID           `json:"monitor_id"`
+	StreamURL    monitor.StreamURL    `json:"stream_url"`
+	Status       monitor.Status       `json:"status"`
+	Reason       string               `json:"reason,omitempty"`
+	StreamStatus monitor.StreamStatus `json:"stream_status"`
+	Health       healthBody           `json:"health"`
+	Statistics   monitor.Statistics   `json:"statistics"`
+	Config       monitor.Config       `json:"config"`
+	Metadata     json.RawMessage      `json:"metadata"`
+	CreatedAt    time.Time            `json:"created_at"`
+	EndedAt      *time.Time           `json:"ended_at,omitempty"`
+}
+
+type healthBody struct {
+	Video       monitor.Condition `json:"video"`
+	Audio       monitor.Condition `json:"audio"`
+	LastCheckAt *time.Time        `json:"last_check_at"`
+}
+
+// get is GET /api/v1/monitors/{monitor_id} (section 3.3). Beside the specified
+// fields it has what the registration said (config, metadata), why it failed
+// (reason) and when it ended (ended_at). It has no callback_url: receivers keep
+// tokens there, and reading is not a reason to show them.
+func (a *API) get(c *gin.Context) error {
+	id, err := monitor.ParseID(c.Param("monitor_id"))
+	if err != nil {
+		return err
+	}
+	m, err := a.control.Get(c.Request.Context(), id)
+	if err != nil {
+		return err
+	}
+	m.Config.ScheduledStartTime = a.civilOrNull(m.Config.ScheduledStartTime)
+	m.Config.ScheduledEndTime = a.civilOrNull(m.Config.ScheduledEndTime)
+	if len(m.Metadata) == 0 {
+		m.Metadata = json.RawMessage(`{}`)
+	}
+	a.write(c, http.StatusOK, monitorBody{
+		MonitorID:    m.ID,
+		StreamURL:    m.StreamURL,
+		Status:       m.Status,
+		Reason:       m.Reason,
+		StreamStatus: m.StreamStatus,
+		Health:       healthBody{m.Health.Video, m.Health.Audio, a.civilOrNull(&m.Health.LastCheckAt)},
+		Statistics:   m.Statistics,
+		Config:       m.Config,
+		Metadata:     m.Metadata,
+		CreatedAt:    a.civil(m.CreatedAt),
+		EndedAt:      a.civilOrNull(&m.EndedAt),
+	})
+	return nil
+}
+
+type listBody struct {
+	Monitors   []listedBody   `json:"monitors"`
+	Pagination paginationBody `json:"pagination"`
+}
+
+type listedBody struct {
+	MonitorID monitor.ID        `json:"monitor_id"`
+	StreamURL monitor.StreamURL `json:"stream_url"`
+	Status    monitor.Status    `json:"status"`
+	CreatedAt time.Time         `json:"created_at"`
+}
+
+// list is GET /api/v1/monitors (section 3.4).
+func (a *API) list(c *gin.Context) error {
+	query, err := readQuery(c, "status", "limit", "offset")
+	if err != nil {
+		return err
+	}
+	var status monitor.Status
+	if query.Has("status") {
+		if status, err = monitor.ParseStatus(query.Get("status")); err != nil {
+			return err
+		}
+	}
+	limit, offset, err := page(query)
+	if err != nil {
+		return err
+	}
+	monitors, total, err := a.control.List(c.Request.Context(), status, limit, offset)
+	if err != nil {
+		return err
+	}
+	body := listBody{make([]listedBody, 0, len(monitors)), paginationBody{total, limit, offset}}
+	for _, m := range monitors {
+		body.Monitors = append(body.Monitors, listedBody{m.ID, m.StreamURL, m.Status, a.civil(m.CreatedAt)})
+	}
+	a.write(c, http.StatusOK, body)
+	return nil
+}
+
+// civil shows a time in the server's zone, to the millisecond (decision A11).
+func (a *API) civil(t time.Time) time.Time { return t.In(a.cfg.Zone).Truncate(time.Millisecond) }
+
+// civilOrNull shows a time there may not be.
+func (a *API) civilOrNull(t *time.Time) *time.Time {
+	if t == nil || t.IsZero() {
+		return nil
+	}
+	shown := a.civil(*t)
+	return &shown
+}

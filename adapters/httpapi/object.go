@@ -1,0 +1,140 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// object is a JSON object read strictly: names are case-sensitive, come once,
+// and are all known; values have exactly the type asked for (decision A3).
+type object struct {
+	path   string // of its fields, in messages: "" or "config."
+	fields map[string]json.RawMessage
+}
+
+// readObject reads the one object that raw is. known lists the fields there may
+// be.
+func readObject(raw []byte, name string, known ...string) (object, error) {
+	o := object{fields: map[string]json.RawMessage{}}
+	if name != "" {
+		o.path = name + "."
+	} else {
+		name = "the body"
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	open, err := dec.Token()
+	if err != nil {
+		return o, notJSON(err)
+	}
+	if open != json.Delim('{') {
+		return o, refusef(monitor.InvalidConfig, "%s is not a JSON object", name)
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return o, notJSON(err)
+		}
+		field, _ := key.(string) // the decoder lets nothing else stand here
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return o, notJSON(err)
+		}
+		if !slices.Contains(known, field) {
+			return o, refusef(monitor.InvalidConfig, "%s%.40s is not a field; accepted are %s", o.path, strconv.QuoteToASCII(field), strings.Join(known, ", "))
+		}
+		if _, twice := o.fields[field]; twice {
+			return o, refusef(monitor.InvalidConfig, "%s%s is given twice", o.path, field)
+		}
+		o.fields[field] = value
+	}
+	if _, err := dec.Token(); err != nil {
+		return o, notJSON(err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return o, refusef(monitor.InvalidConfig, "there is something after the end of %s", name)
+	}
+	return o, nil
+}
+
+func (o object) refuse(name, accepted string) error {
+	return refusef(monitor.InvalidConfig, "%s%s is %.40s; accepted is %s", o.path, name, o.fields[name], accepted)
+}
+
+// text reads a string; null and no field at all read as "".
+func (o object) text(name string, into *string) error {
+	raw, given := o.fields[name]
+	if !given || string(raw) == "null" {
+		return nil
+	}
+	if raw[0] != '"' || json.Unmarshal(raw, into) != nil {
+		return o.refuse(name, "a string")
+	}
+	return nil
+}
+
+// whole reads a number without a fraction, however it is written.
+func (o object) whole(name string, into *int, accepted string) error {
+	raw, given := o.fields[name]
+	if !given {
+		return nil
+	}
+	n, err := strconv.ParseFloat(string(raw), 64)
+	if !isNumber(raw) || err != nil || n != math.Trunc(n) || math.Abs(n) > math.MaxInt32 {
+		return o.refuse(name, accepted)
+	}
+	*into = int(n)
+	return nil
+}
+
+// number reads any number.
+func (o object) number(name string, into *float64, accepted string) error {
+	raw, given := o.fields[name]
+	if !given {
+		return nil
+	}
+	n, err := strconv.ParseFloat(string(raw), 64)
+	if !isNumber(raw) || err != nil {
+		return o.refuse(name, accepted)
+	}
+	*into = n
+	return nil
+}
+
+func isNumber(raw json.RawMessage) bool {
+	return raw[0] == '-' || (raw[0] >= '0' && raw[0] <= '9')
+}
+
+// momentForms are the spellings of ISO 8601 accepted: RFC 3339, and its common
+// variants without seconds or without the colon in the offset. Each has an
+// offset, because a time without one means a different instant to everybody.
+var momentForms = []string{time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z07:00", "2006-01-02T15:04Z0700"}
+
+// moment reads a time, to the millisecond (decision A11); null reads as none.
+func (o object) moment(name string, into **time.Time) error {
+	raw, given := o.fields[name]
+	if !given || string(raw) == "null" {
+		return nil
+	}
+	const accepted = "null or an ISO 8601 time with an offset, such as 2024-01-15T20:00:00+09:00"
+	var s string
+	if raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+		return o.refuse(name, accepted)
+	}
+	for _, form := range momentForms {
+		if t, err := time.Parse(form, s); err == nil {
+			t = t.Truncate(time.Millisecond)
+			*into = &t
+			return nil
+		}
+	}
+	return o.refuse(name, accepted)
+}

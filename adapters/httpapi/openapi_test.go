@@ -1,0 +1,145 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+)
+
+// contract is openapi.yaml as a client reads it.
+type contract struct{ doc *openapi3.T }
+
+var loaded = sync.OnceValues(func() (*openapi3.T, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(httpapi.Document())
+	if err != nil {
+		return nil, err
+	}
+	// With every example checked against its schema.
+	return doc, doc.Validate(context.Background(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaFormatValidation())
+})
+
+func document(t *testing.T) contract {
+	t.Helper()
+	doc, err := loaded()
+	if err != nil {
+		t.Fatalf("openapi.yaml: %v", err)
+	}
+	return contract{doc}
+}
+
+// find is the operation that describes a request, or nil.
+func (c contract) find(method, path string) (template string, op *openapi3.Operation) {
+	parts := strings.Split(path, "/")
+	for template, item := range c.doc.Paths.Map() {
+		want := strings.Split(template, "/")
+		if slices.EqualFunc(want, parts, func(w, p string) bool { return w == p || (strings.HasPrefix(w, "{") && p != "") }) {
+			return template, item.GetOperation(method)
+		}
+	}
+	return "", nil
+}
+
+// holds fails unless the document describes an answer: its status, its headers
+// and its body.
+func (c contract) holds(t *testing.T, r *http.Request, a answer) {
+	t.Helper()
+	template, op := c.find(r.Method, r.URL.Path)
+	if op == nil {
+		if a.status < 400 {
+			t.Errorf("%s %s is not described and answers %d", r.Method, r.URL.Path, a.status)
+		}
+		var body any = a.json()
+		if err := c.doc.Components.Schemas["Error"].Value.VisitJSON(body); err != nil {
+			t.Errorf("%s %s answers %d without the envelope: %v", r.Method, r.URL.Path, a.status, err)
+		}
+		return
+	}
+	input := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{
+			Request: r,
+			Route:   &routers.Route{Spec: c.doc, Path: template, PathItem: c.doc.Paths.Find(template), Method: r.Method, Operation: op},
+		},
+		Status:  a.status,
+		Header:  a.header,
+		Body:    io.NopCloser(bytes.NewReader(a.body)),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, SchemaValidationOptions: []openapi3.SchemaValidationOption{openapi3.EnableFormatValidation()}},
+	}
+	if a.header.Get("Content-Type") == "application/yaml" {
+		input.Options.ExcludeResponseBody = true // it is this document
+	}
+	if err := openapi3filter.ValidateResponse(context.Background(), input); err != nil {
+		t.Errorf("%s %s: the answer %d is not as described: %v\n%s", r.Method, r.URL.Path, a.status, err, a.body)
+	}
+}
+
+func TestDocumentDescribesExactlyTheRoutes(t *testing.T) {
+	described := map[string]bool{}
+	for path, item := range document(t).doc.Paths.Map() {
+		for method := range item.Operations() {
+			described[method+" "+path] = true
+		}
+	}
+	api := open(t).api
+	for _, handler := range []http.Handler{api.Public(), api.Internal()} {
+		for _, route := range handler.(*gin.Engine).Routes() {
+			parts := strings.Split(route.Path, "/")
+			for i, p := range parts {
+				if strings.HasPrefix(p, ":") {
+					parts[i] = "{" + p[1:] + "}"
+				}
+			}
+			name := route.Method + " " + strings.Join(parts, "/")
+			if !described[name] {
+				t.Errorf("%s is not described", name)
+			}
+			delete(described, name)
+		}
+	}
+	for name := range described {
+		t.Errorf("%s is described and not there", name)
+	}
+}
+
+func TestDocumentIsServed(t *testing.T) {
+	a := open(t).do(httptestGet("/openapi.yaml")).is(http.StatusOK)
+	if !bytes.Equal(a.body, httpapi.Document()) || !bytes.HasPrefix(a.body, []byte("openapi: 3.")) {
+		t.Error("served is something else")
+	}
+}
+
+// TestEveryDescribedAnswerHappens provokes each answer that the document
+// describes; do holds it against the document.
+func TestEveryDescribedAnswerHappens(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range provocations() {
+		t.Run(c.name, func(t *testing.T) {
+			g := open(t)
+			r := c.request(g)
+			g.do(r).is(c.status)
+			template, _ := document(t).find(r.Method, r.URL.Path)
+			seen[r.Method+" "+template+" "+http.StatusText(c.status)] = true
+		})
+	}
+	for path, item := range document(t).doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			for status := range op.Responses.Map() {
+				name := method + " " + path + " " + statusText(status)
+				if !seen[name] && status != "429" { // rate limits (section 12.3) stand before every handler
+					t.Errorf("nothing provokes %s", name)
+				}
+			}
+		}
+	}
+}

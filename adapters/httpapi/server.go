@@ -1,0 +1,110 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/net/netutil"
+)
+
+// Limits of a connection. The time to write is the time to read and
+// Config.RequestTimeout's default together.
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 15 * time.Second
+	writeTimeout      = 30 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 16 << 10
+	maxConnections    = 4096
+)
+
+// ServerConfig is where a Server listens, and how.
+type ServerConfig struct {
+	Name     string       // in the log: "public", "internal"
+	Addr     string       // host:port; port 0: any free one
+	CertFile string       // PEM, with KeyFile: TLS 1.2 or newer (decision O6); both empty: plain HTTP
+	KeyFile  string       // PEM
+	Log      *slog.Logger // nil: slog.Default
+}
+
+// Server serves one handler on one port.
+type Server struct {
+	http     *http.Server
+	listener net.Listener
+	secure   bool
+	log      *slog.Logger
+}
+
+// Listen binds the port and loads the certificate; nothing is answered before
+// Serve.
+func Listen(handler http.Handler, cfg ServerConfig) (*Server, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	if (cfg.CertFile == "") != (cfg.KeyFile == "") {
+		return nil, errors.New("listen: the certificate and its key must be given together")
+	}
+	s := &Server{
+		secure: cfg.CertFile != "",
+		log:    cfg.Log.With("component", "httpapi", "server", cfg.Name),
+	}
+	s.http = &http.Server{
+		Handler:                      handler,
+		ReadHeaderTimeout:            readHeaderTimeout,
+		ReadTimeout:                  readTimeout,
+		WriteTimeout:                 writeTimeout,
+		IdleTimeout:                  idleTimeout,
+		MaxHeaderBytes:               maxHeaderBytes,
+		DisableGeneralOptionsHandler: true, // it answers without the envelope
+		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	if s.secure {
+		cert, err := tls.LoadX509KeyPair(cfg.CertFile, cfg.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("listen: load the certificate: %w", err)
+		}
+		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
+	}
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", cfg.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen for the %s API: %w", cfg.Name, err)
+	}
+	s.listener = netutil.LimitListener(listener, maxConnections)
+	return s, nil
+}
+
+// Addr is where the Server listens.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Serve answers until Shutdown and then returns nil, while Shutdown still waits
+// for requests under way. It is called once.
+func (s *Server) Serve() error {
+	serve := func() error { return s.http.Serve(s.listener) }
+	if s.secure {
+		s.log.Info("listening with TLS", "addr", s.Addr().String())
+		serve = func() error { return s.http.ServeTLS(s.listener, "", "") }
+	} else {
+		s.log.Info("listening without TLS: no certificate is given", "addr", s.Addr().String())
+	}
+	if err := serve(); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve on %s: %w", s.Addr(), err)
+	}
+	return nil
+}
+
+// Shutdown stops listening, waits for the requests under way until ctx is done,
+// and then drops what is left. It also ends a Server that never served.
+func (s *Server) Shutdown(ctx context.Context) error {
+	defer func() { _ = s.listener.Close() }() // closed already, if it has served
+	if err := s.http.Shutdown(ctx); err != nil {
+		_ = s.http.Close()
+		return fmt.Errorf("requests were dropped at the end: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+)
+
+// leavesNothing fails the test if a goroutine outlives it and its servers.
+func leavesNothing(t *testing.T) {
+	t.Cleanup(func() {
+		// net/http gives a client half a second to read an answer to a body that it did not read itself.
+		goleak.VerifyNone(t, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
+	})
+}
+
+// certificate makes a key pair for 127.0.0.1 that is its own authority.
+func certificate(t *testing.T) (certFile, keyFile string, roots *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		NotBefore:    time.Now().Add(-time.Hour),
+		NotAfter:     time.Now().Add(time.Hour),
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA:         true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rawKey, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	for name, content := range map[string][]byte{certFile: certPEM, keyFile: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: rawKey})} {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	roots = x509.NewCertPool()
+	roots.AppendCertsFromPEM(certPEM)
+	return certFile, keyFile, roots
+}
+
+// serving starts a server and ends it with the test.
+func serving(t *testing.T, handler http.Handler, cfg httpapi.ServerConfig) *httpapi.Server {
+	t.Helper()
+	cfg.Addr = "127.0.0.1:0"
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	s, err := httpapi.Listen(handler, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve() }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := s.Shutdown(ctx); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		if err := <-ended; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return s
+}
+
+func TestServerWithTLS(t *testing.T) {
+	leavesNothing(t)
+	certFile, keyFile, roots := certificate(t)
+	t.Run("speaks to clients of TLS 1.2 and newer only", func(t *testing.T) {
+		s := serving(t, open(t).api.Public(), httpapi.ServerConfig{Name: "public", CertFile: certFile, KeyFile: keyFile})
+		for version, accepted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+			conn, err := tls.Dial("tcp", s.Addr().String(), &tls.Config{RootCAs: roots, MinVersion: version, MaxVersion: version})
+			if (err == nil) != accepted {
+				t.Errorf("%s: %v", tls.VersionName(version), err)
+			}
+			if err == nil {
+				conn.Close()
+			}
+		}
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
+		defer client.CloseIdleConnections()
+		resp, err := client.Get("https://" + s.Addr().String() + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("status is %d", resp.StatusCode)
+		}
+	})
+	for name, cfg := range map[string]httpapi.ServerConfig{
+		"a certificate without its key": {CertFile: certFile},
+		"a key without its certificate": {KeyFile: keyFile},
+		"a file that is not there":      {CertFile: certFile + "x", KeyFile: keyFile},
+		"the key for the certificate":   {CertFile: keyFile, KeyFile: keyFile},
+		"an address that is none":       {Addr: "nowhere:port"},
+	} {
+		t.Run("does not start with "+name, func(t *testing.T) {
+			if s, err := httpapi.Listen(http.NotFoundHandler(), cfg); err == nil {
+				_ = s.Shutdown(context.Background())
+				t.Error("no error")
+			}
+		})
+	}
+}
+
+func TestServerWithoutTLSSaysSo(t *testing.T) {
+	leavesNothing(t)
+	var log bytes.Buffer
+	s, err := httpapi.Listen(http.NotFoundHandler(), httpapi.ServerConfig{Addr: "127.0.0.1:0", Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Serve(); err != nil { // it ends at once
+		t.Fatal(err)
+	}
+	if !strings.Contains(log.String(), "without TLS") {
+		t.Errorf("the log is %s", log.String())
+	}
+	if _, err := net.Dial("tcp", s.Addr().String()); err == nil {
+		t.Error("the port is still open")
+	}
+}
+
+func TestServerFinishesRequestsUnderWay(t *testing.T) {
+	leavesNothing(t)
+	arrived, finish := make(chan struct{}), make(chan struct{})
+	s, err := httpapi.Listen(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(arrived)
+		<-finish
+		io.WriteString(w, "done")
+	}), httpapi.ServerConfig{Addr: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, shut, body := make(chan error, 1), make(chan error, 1), make(chan string, 1)
+	go func() { served <- s.Serve() }()
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	go func() {
+		resp, err := client.Get("http://" + s.Addr().String())
+		if err != nil {
+			body <- err.Error()
+			return
+		}
+		defer resp.Body.Close()
+		raw, _ := io.ReadAll(resp.Body)
+		body <- string(raw)
+	}()
+	<-arrived
+	go func() { shut <- s.Shutdown(context.Background()) }()
+	if err := <-served; err != nil { // listening has ended, the request has not
+		t.Fatal(err)
+	}
+	close(finish)
+	if got := <-body; got != "done" {
+		t.Errorf("the request under way got %q", got)
+	}
+	if err := <-shut; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestServerAnswersInTheEnvelopeOverTheWire(t *testing.T) {
+	leavesNothing(t)
+	s := serving(t, open(t).api.Public(), httpapi.ServerConfig{Name: "public"})
+	for name, request := range map[string]string{
+		"OPTIONS of everything":        "OPTIONS * HTTP/1.1\r\nHost: x\r\nX-API-Key: " + aKey + "\r\n\r\n",
+		"a body of unknown length":     "POST /api/v1/monitors HTTP/1.1\r\nHost: x\r\nX-API-Key: " + aKey + "\r\nTransfer-Encoding: chunked\r\n\r\n11000\r\n" + strings.Repeat(" ", 0x11000) + "\r\n0\r\n\r\n",
+		"a body announced as too long": "POST /api/v1/monitors HTTP/1.1\r\nHost: x\r\nX-API-Key: " + aKey + "\r\nContent-Length: 99999999\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", s.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+			if _, err := io.WriteString(conn, request); err != nil {
+				t.Fatal(err)
+			}
+			answer := make([]byte, 4096)
+			n, err := conn.Read(answer)
+			if err != nil || !strings.Contains(string(answer[:n]), `{"error":{"code":"`) {
+				t.Errorf("the answer is %s, %v", answer[:n], err)
+			}
+		})
+	}
+}

@@ -1,0 +1,225 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// registerWith registers with the given fields beside the two required ones.
+func registerWith(g *gate, fields string) answer {
+	g.t.Helper()
+	return g.post("/api/v1/monitors", strings.TrimSuffix(registration, "}")+fields+"}")
+}
+
+// TestParameterTable is the table of section 3.1, row by row: the default, what
+// is accepted, what is refused.
+func TestParameterTable(t *testing.T) {
+	for _, p := range []struct {
+		name     string
+		initial  string   // what GET shows when it is not given
+		accepted []string // and what GET then shows, when it is not the same
+		refused  []string
+	}{
+		{"check_interval_sec", `10`,
+			[]string{`1`, `300`, `60.0 → 60`, `3e1 → 30`},
+			[]string{`0`, `301`, `-1`, `10.5`, `"10"`, `null`, `true`, `[10]`, `1e99`, `99999999999999999999`}},
+		{"blackout_threshold_sec", `30`,
+			[]string{`1`, `3600`}, []string{`0`, `3601`, `10.5`, `"30"`, `{}`, `null`}},
+		{"silence_threshold_sec", `30`,
+			[]string{`1`, `3600`}, []string{`0`, `3601`, `10.5`, `"30"`, `{}`, `null`}},
+		{"silence_db_threshold", `-50`,
+			[]string{`-100`, `0`, `-35.5`}, []string{`-100.01`, `0.01`, `"-50"`, `null`, `-1e999`}},
+		{"scheduled_start_time", `null`,
+			[]string{
+				`null`,
+				`"2024-01-15T20:00:00+09:00"`,
+				`"2024-01-15T11:00:00Z" → "2024-01-15T20:00:00+09:00"`,
+				`"2024-01-15T20:00:00.5+09:00"`,
+				`"2024-01-15T20:00:00+0900" → "2024-01-15T20:00:00+09:00"`,
+				`"2024-01-15T20:00+09:00" → "2024-01-15T20:00:00+09:00"`,
+			},
+			[]string{`"2024-01-15T20:00:00"`, `"2024-01-15"`, `"tomorrow"`, `""`, `1705316400`, `"1999-12-31T23:59:59Z"`, `"2024-02-30T00:00:00Z"`}},
+		{"start_delay_tolerance_sec", `300`,
+			[]string{`0`, `86400`}, []string{`-1`, `86401`, `0.5`, `"300"`, `null`}},
+		{"scheduled_end_time", ``,
+			[]string{`"2024-01-15T22:00:00+09:00"`}, []string{`"later"`, `0`}},
+	} {
+		t.Run("config."+p.name+" has its default", func(t *testing.T) {
+			g := open(t)
+			if shown := shownConfig(t, g, g.registers("Q"), p.name); shown != p.initial {
+				t.Errorf("default is %s, expected %s", shown, p.initial)
+			}
+		})
+		for _, value := range p.accepted {
+			given, shown, differs := strings.Cut(value, " → ")
+			if !differs {
+				shown = given
+			}
+			t.Run("config."+p.name+" takes "+given, func(t *testing.T) {
+				g := open(t)
+				a := registerWith(g, `,"config":{"`+p.name+`":`+given+`}`).is(http.StatusCreated)
+				if got := shownConfig(t, g, monitor.ID(a.json()["monitor_id"].(string)), p.name); got != shown {
+					t.Errorf("shown is %s, expected %s", got, shown)
+				}
+			})
+		}
+		for _, value := range p.refused {
+			t.Run("config."+p.name+" does not take "+value, func(t *testing.T) {
+				registerWith(open(t), `,"config":{"`+p.name+`":`+value+`}`).
+					fails(http.StatusBadRequest, monitor.InvalidConfig, "config."+p.name, "accepted is")
+			})
+		}
+	}
+}
+
+// shownConfig is a field of config as GET shows it; empty: it does not.
+func shownConfig(t *testing.T, g *gate, id monitor.ID, name string) string {
+	t.Helper()
+	var body struct {
+		Config map[string]json.RawMessage `json:"config"`
+	}
+	if err := json.Unmarshal(g.get("/api/v1/monitors/"+string(id)).is(http.StatusOK).body, &body); err != nil {
+		t.Fatal(err)
+	}
+	return string(body.Config[name])
+}
+
+// TestURLParameters is the first two rows of the table of section 3.1.
+func TestURLParameters(t *testing.T) {
+	for name, body := range map[string]string{
+		"stream_url missing":             `{"callback_url":"https://example.com/"}`,
+		"stream_url null":                `{"stream_url":null,"callback_url":"https://example.com/"}`,
+		"stream_url empty":               `{"stream_url":"","callback_url":"https://example.com/"}`,
+		"stream_url a channel":           `{"stream_url":"https://www.youtube.com/@news","callback_url":"https://example.com/"}`,
+		"stream_url short":               `{"stream_url":"https://youtu.be/dQw4w9WgXcQ","callback_url":"https://example.com/"}`,
+		"stream_url under /live/":        `{"stream_url":"https://www.youtube.com/live/dQw4w9WgXcQ","callback_url":"https://example.com/"}`,
+		"callback_url missing":           `{"stream_url":"` + aStream + `"}`,
+		"callback_url null":              `{"stream_url":"` + aStream + `","callback_url":null}`,
+		"callback_url of 513 characters": `{"stream_url":"` + aStream + `","callback_url":"https://example.com/` + strings.Repeat("x", 493) + `"}`,
+		"callback_url with a password":   `{"stream_url":"` + aStream + `","callback_url":"https://a:b@example.com/"}`,
+		"callback_url of another scheme": `{"stream_url":"` + aStream + `","callback_url":"file:///etc/passwd"}`,
+	} {
+		t.Run("is refused: "+name, func(t *testing.T) {
+			field, _, _ := strings.Cut(name, " ")
+			open(t).post("/api/v1/monitors", body).fails(http.StatusBadRequest, monitor.InvalidURL, field)
+		})
+	}
+	t.Run("is refused: a callback_url where the policy allows none", func(t *testing.T) {
+		g := open(t)
+		g.policy = monitor.Errorf(monitor.InvalidURL, "callback_url: leads to a private network")
+		g.post("/api/v1/monitors", registration).fails(http.StatusBadRequest, monitor.InvalidURL, "private network")
+	})
+	t.Run("is stored in its canonical form", func(t *testing.T) {
+		g := open(t)
+		a := g.post("/api/v1/monitors", `{"stream_url":"http://m.youtube.com/watch?v=dQw4w9WgXcQ&t=5","callback_url":"https://example.com/"}`).is(201)
+		if shown := g.get("/api/v1/monitors/" + a.json()["monitor_id"].(string)).json()["stream_url"]; shown != aStream {
+			t.Errorf("stored is %v", shown)
+		}
+	})
+	t.Run("is INVALID_CONFIG when it is no text at all", func(t *testing.T) {
+		open(t).post("/api/v1/monitors", `{"stream_url":5,"callback_url":"https://example.com/"}`).
+			fails(http.StatusBadRequest, monitor.InvalidConfig, "stream_url is 5; accepted is a string")
+	})
+}
+
+// TestMetadataParameter is the last row of the table of section 3.1.
+func TestMetadataParameter(t *testing.T) {
+	for name, raw := range map[string]string{
+		"nothing in it":      `{}`,
+		"text of any kind":   `{"t":"配信タイトル <b>&\u2028\"","e":"\u00e9\ud83d\ude00"}`,
+		"numbers as written": `{"a":1.0,"b":1e2,"c":123456789012345678901234567890,"d":-0}`,
+		"its own order":      `{"z":1,"a":{"y":[],"b":null}}`,
+	} {
+		t.Run("comes back byte for byte with "+name, func(t *testing.T) {
+			g := open(t)
+			id := registerWith(g, `,"metadata":`+raw).is(http.StatusCreated).json()["monitor_id"].(string)
+			if a := g.get("/api/v1/monitors/" + id); !strings.Contains(string(a.body), `"metadata":`+raw+`,`) {
+				t.Errorf("came back in %s", a.body)
+			}
+		})
+	}
+	t.Run("is {} when it is not given", func(t *testing.T) {
+		g := open(t)
+		if a := g.get("/api/v1/monitors/" + string(g.registers("Q"))); !strings.Contains(string(a.body), `"metadata":{},`) {
+			t.Errorf("came back in %s", a.body)
+		}
+	})
+	for _, raw := range []string{`null`, `[]`, `"x"`, `1`, `{"a":"\u0000"}`, `{"a":"` + strings.Repeat("x", 16<<10) + `"}`} {
+		t.Run("is refused: "+raw[:min(len(raw), 20)], func(t *testing.T) {
+			registerWith(open(t), `,"metadata":`+raw).fails(http.StatusBadRequest, monitor.InvalidConfig, "metadata")
+		})
+	}
+}
+
+// TestErrorTable is the table of section 3.5, row by row.
+func TestErrorTable(t *testing.T) {
+	for _, row := range []struct {
+		code    monitor.Code
+		status  int
+		provoke func(*gate) answer
+	}{
+		{monitor.InvalidURL, 400, func(g *gate) answer { return g.post("/api/v1/monitors", `{}`) }},
+		{monitor.InvalidConfig, 400, func(g *gate) answer { return g.post("/api/v1/monitors", `{`) }},
+		{monitor.Unauthorized, 401, func(g *gate) answer { return g.do(httptestGet("/api/v1/monitors")) }},
+		{monitor.NotFound, 404, func(g *gate) answer { return g.get("/api/v1/monitors/" + noSuchID) }},
+		{monitor.Duplicate, 409, func(g *gate) answer { g.registers("Q"); return g.post("/api/v1/monitors", registration) }},
+		{monitor.RateLimitExceeded, 429, func(g *gate) answer {
+			g.policy = monitor.Errorf(monitor.RateLimitExceeded, "10 a minute are allowed")
+			return g.post("/api/v1/monitors", registration)
+		}},
+		{monitor.MaxMonitorsExceeded, 429, func(g *gate) answer {
+			for _, last := range []string{"A", "B", "C"} {
+				g.registers(last)
+			}
+			return g.post("/api/v1/monitors", registration)
+		}},
+		{monitor.Internal, 500, func(g *gate) answer {
+			g.policy = errors.New("the resolver exploded at 10.0.0.1")
+			return g.post("/api/v1/monitors", registration)
+		}},
+	} {
+		t.Run(string(row.code), func(t *testing.T) {
+			g := open(t)
+			a := row.provoke(g)
+			a.fails(row.status, row.code)
+			if limited := row.status == 429; limited != (a.header.Get("Retry-After") != "") {
+				t.Errorf("Retry-After is %q", a.header.Get("Retry-After"))
+			}
+			if strings.Contains(string(a.body), "exploded") {
+				t.Error("the answer tells an internal detail")
+			}
+		})
+	}
+}
+
+// TestStatusTable is appendix A, row by row, as far as it is not TestErrorTable.
+func TestStatusTable(t *testing.T) {
+	g := open(t)
+	t.Run("200 success", func(t *testing.T) { g.get("/api/v1/monitors").is(200) })
+	t.Run("201 registered", func(t *testing.T) { g.registers("Q") })
+}
+
+// TestStatusFilterTable is the list of statuses in section 3.4.
+func TestStatusFilterTable(t *testing.T) {
+	for _, status := range []string{"initializing", "waiting", "monitoring", "completed", "stopped", "error"} {
+		t.Run(status, func(t *testing.T) {
+			g := open(t)
+			g.registers("A")
+			id := g.registers("B")
+			g.store.Alter(id, func(m *monitor.Monitor) { m.Status = monitor.Status(status) })
+			a := g.get("/api/v1/monitors?status=" + status).is(http.StatusOK)
+			found := a.json()["monitors"].([]any)
+			if status == "initializing" && len(found) != 2 || status != "initializing" && len(found) != 1 {
+				t.Fatalf("found %v", found)
+			}
+			if first := found[0].(map[string]any); first["status"] != status || first["monitor_id"] != string(id) {
+				t.Errorf("found %v", first)
+			}
+		})
+	}
+}

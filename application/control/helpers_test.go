@@ -1,0 +1,80 @@
+package control_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/control/controltest"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+var noon = time.Date(2024, 1, 15, 12, 0, 0, 0, time.UTC)
+
+const (
+	aStream   = "https://www.youtube.com/watch?v=dQw4w9WgXcQ"
+	aCallback = "https://example.com/hook"
+)
+
+// desk is a Service over fakes, with a clock that stands still.
+type desk struct {
+	*control.Service
+	t       *testing.T
+	store   *controltest.Store
+	crew    *controltest.Crew
+	courier *controltest.Courier
+}
+
+func open(t *testing.T, limit int, policy controltest.Callbacks) desk {
+	t.Helper()
+	d := desk{t: t, store: &controltest.Store{}, crew: &controltest.Crew{}, courier: &controltest.Courier{}}
+	n := uint32(0)
+	service, err := control.New(d.store, d.crew, policy, d.courier, control.Config{
+		MaxMonitors: limit,
+		NewUUID: func() (u [16]byte) {
+			n++
+			u[6], u[8] = 0x70, 0x80
+			binary.BigEndian.PutUint32(u[12:], n)
+			return u
+		},
+		Now:  func() time.Time { return noon },
+		Zone: time.UTC,
+		Log:  slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Service = service
+	return d
+}
+
+// registers registers a stream of which only the last letter of the id differs.
+func (d desk) registers(last string) monitor.Monitor {
+	d.t.Helper()
+	m, err := d.Register(context.Background(), request(last))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return m
+}
+
+func request(last string) control.Request {
+	return control.Request{
+		StreamURL:   strings.TrimSuffix(aStream, "Q") + last,
+		CallbackURL: aCallback,
+		Config:      monitor.DefaultConfig(),
+	}
+}
+
+func mustBe(t *testing.T, err error, code monitor.Code) {
+	t.Helper()
+	var coded *monitor.Error
+	if !errors.As(err, &coded) || coded.Code != code {
+		t.Fatalf("error is %v; expected %s", err, code)
+	}
+}
