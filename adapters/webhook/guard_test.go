@@ -1,0 +1,152 @@
+package webhook_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Decision A2, at registration.
+func TestCheck(t *testing.T) {
+	dns := &names{answers: map[string][]string{
+		"public.example":  {"93.184.216.34"},
+		"inside.example":  {"10.1.2.3"},
+		"mixed.example":   {"93.184.216.34 192.168.7.7"},
+		"local.example":   {"127.0.0.1"},
+		"metadata.google": {"169.254.169.254"},
+	}}
+	for _, c := range []struct {
+		name, url, allowed string
+		refusal            string // part of the message; empty: accepted
+	}{
+		{"a public name by https is accepted", "https://public.example/hook", "", ""},
+		{"a public address by https is accepted", "https://93.184.216.34/hook", "", ""},
+		{"any port is accepted", "https://public.example:8443/hook", "", ""},
+		{"a public IPv6 address is accepted", "https://[2606:4700:4700::1111]/", "", ""},
+		{"a name that does not exist now is accepted", "https://later.example/", "", ""},
+
+		{"plain http is refused", "http://public.example/hook", "", "plain http"},
+		{"plain http to a name that does not exist is refused", "http://later.example/hook", "", "plain http"},
+		{"plain http outside the allowed networks is refused", "http://public.example/hook", "10.0.0.0/8", "plain http"},
+		{"plain http into an allowed network is accepted", "http://inside.example/hook", "10.0.0.0/8", ""},
+		{"https into an allowed network is accepted", "https://inside.example/hook", "10.0.0.0/8", ""},
+
+		{"a private name is refused", "https://inside.example/hook", "", "a private address"},
+		{"a name with one private address is refused", "https://mixed.example/", "", "a private address"},
+		{"a private address in another than the allowed network is refused", "https://mixed.example/", "10.0.0.0/8", "a private address"},
+		{"a loopback name is refused", "https://local.example/", "", "a loopback address"},
+		{"localhost is refused", "https://localhost/", "", "a loopback address"},
+		{"a metadata name is refused", "https://metadata.google/", "", "metadata address"},
+		{"a loopback address is refused", "https://127.0.0.1/", "", "127.0.0.1 is a loopback address"},
+		{"an IPv6 loopback address is refused", "https://[::1]:9/", "", "a loopback address"},
+		{"a mapped loopback address is refused", "https://[::ffff:127.0.0.1]/", "", "a loopback address"},
+		{"a mapped address in an allowed network is accepted", "https://[::ffff:127.0.0.1]/", "127.0.0.0/8", ""},
+		{"a private address is refused", "https://192.168.0.1/", "", "a private address"},
+		{"a unique local address is refused", "https://[fd00:ec2::254]/", "", "a private address"},
+		{"a unique local address that is allowed is accepted", "https://[fd00::1]/", "fd00::/8", ""},
+		{"a link-local address is refused", "https://169.254.169.254/", "", "metadata address"},
+		{"a link-local address with a zone is refused", "https://[fe80::1%25eth0]/", "", "a link-local"},
+		{"an allowed link-local address with a zone is accepted", "https://[fe80::1%25eth0]/", "fe80::/10", ""},
+		{"Azure's metadata address is refused", "https://168.63.129.16/", "", "metadata address"},
+		{"the unspecified address is refused", "https://0.0.0.0/", "", "no particular address"},
+		{"a carrier's address is refused", "https://100.64.0.1/", "", "a reserved address"},
+		{"broadcast is refused", "https://255.255.255.255/", "", "a reserved address"},
+		{"multicast is refused", "https://224.0.0.1/", "", "a multicast address"},
+		{"a translated loopback address is refused", "https://[64:ff9b::7f00:1]/", "", "a reserved address"},
+		{"a 6to4 loopback address is refused", "https://[2002:7f00:1::]/", "", "a reserved address"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := webhook.NewGuard(networks(t, c.allowed), dns.resolver(t))
+			err := g.Check(t.Context(), monitor.CallbackURL(c.url))
+			if c.refusal == "" {
+				if err != nil {
+					t.Errorf("refused: %v", err)
+				}
+				return
+			}
+			var e *monitor.Error
+			if !errors.As(err, &e) || e.Code != monitor.InvalidURL {
+				t.Fatalf("got %v, want INVALID_URL", err)
+			}
+			if !strings.Contains(e.Message, c.refusal) || !strings.Contains(e.Message, "accepted is an https URL") {
+				t.Errorf("message %q does not say %q and what is accepted", e.Message, c.refusal)
+			}
+		})
+	}
+
+	t.Run("the address that a name has inside is not told", func(t *testing.T) {
+		err := webhook.NewGuard(nil, dns.resolver(t)).Check(t.Context(), "https://inside.example/")
+		if err == nil || strings.Contains(err.Error(), "10.1.2.3") {
+			t.Errorf("got %v", err)
+		}
+	})
+
+	t.Run("a name service that is silent holds a registration up for 2 s", func(t *testing.T) {
+		began := time.Now()
+		g := webhook.NewGuard(nil, (&names{silent: true}).resolver(t))
+		if err := g.Check(t.Context(), "https://slow.example/"); err != nil {
+			t.Errorf("refused: %v", err)
+		}
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+// The second half of decision A2: at every dial.
+func TestRebindingIsRefusedAtTheDial(t *testing.T) {
+	reached := make(chan struct{}, 10)
+	// The receiver listens where the name leads the second time.
+	receiver := serveRaw(t, nilAnswer(reached))
+	port := receiver[strings.LastIndex(receiver, ":"):]
+
+	dns := &names{answers: map[string][]string{"rebind.example": {"93.184.216.34", "127.0.0.1"}}}
+	g := webhook.NewGuard(nil, dns.resolver(t))
+	url := "https://rebind.example" + port
+
+	if err := g.Check(t.Context(), monitor.CallbackURL(url)); err != nil {
+		t.Fatalf("registration refused: %v", err)
+	}
+	a := sender(t, g, webhook.Config{}).Send(t.Context(), letter(url))
+	if a.Delivered() || !strings.Contains(a.Err, "127.0.0.1 is a loopback address") {
+		t.Errorf("answer %+v, want a refusal", a)
+	}
+	if len(reached) != 0 {
+		t.Error("the receiver was reached")
+	}
+}
+
+func TestPlainHTTPIsRefusedAtTheDial(t *testing.T) {
+	dns := &names{answers: map[string][]string{"public.example": {"93.184.216.34"}}}
+	g := webhook.NewGuard(networks(t, "10.0.0.0/8"), dns.resolver(t))
+	a := sender(t, g, webhook.Config{Timeout: patience}).Send(t.Context(), letter("http://public.example/hook"))
+	if !strings.Contains(a.Err, "refused: plain http") {
+		t.Errorf("answer %+v, want a refusal", a)
+	}
+}
+
+func TestParseNetworks(t *testing.T) {
+	t.Run("nothing is no network", func(t *testing.T) {
+		if n := networks(t, " "); n != nil {
+			t.Errorf("got %v", n)
+		}
+	})
+	t.Run("networks are separated by commas and cleaned", func(t *testing.T) {
+		n := networks(t, "10.1.2.3/8, fd00::/8")
+		if len(n) != 2 || n[0].String() != "10.0.0.0/8" || n[1].String() != "fd00::/8" {
+			t.Errorf("got %v", n)
+		}
+	})
+	for _, bad := range []string{"10.0.0.1", "10.0.0.0/33", "localhost", "10.0.0.0/8,,", "::ffff:10.0.0.0/104"} {
+		t.Run(bad+" is refused", func(t *testing.T) {
+			_, err := webhook.ParseNetworks(bad)
+			if err == nil || !strings.Contains(err.Error(), "CALLBACK_ALLOWED_NETWORKS") || !strings.Contains(err.Error(), "10.0.0.0/8") {
+				t.Errorf("got %v, want the variable and what is accepted", err)
+			}
+		})
+	}
+}

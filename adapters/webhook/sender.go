@@ -1,0 +1,193 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/deliver"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+const (
+	maxHeader  = 64 << 10         // bytes of an answer's header
+	maxBody    = 64 << 10         // bytes read of an answer's body
+	drainLimit = time.Second      // spent reading it, to be able to use the connection again
+	idleLimit  = 60 * time.Second // an unused connection is kept
+	maxIdle    = 64               // unused connections in all
+	maxIdleTo  = 2                // to one receiver
+	maxErr     = 300              // characters of Answer.Err
+)
+
+// Config is what a Sender may be told; the zero value is usable.
+type Config struct {
+	Version string           // in the User-Agent, default "dev"
+	Timeout time.Duration    // of one attempt, default and at most deliver.SendLimit (section 4.4)
+	RootCAs *x509.CertPool   // that receivers' certificates lead to, default the system's
+	Now     func() time.Time // default time.Now
+}
+
+// Sender signs and sends letters. It is deliver.Sender and control.Courier and
+// may be used concurrently.
+type Sender struct {
+	keys    Keys
+	cfg     Config
+	agent   string
+	plain   *http.Transport // for http, with stricter rules than
+	private *http.Transport // for https
+}
+
+var (
+	_ deliver.Sender         = (*Sender)(nil)
+	_ control.Courier        = (*Sender)(nil)
+	_ control.CallbackPolicy = (*Guard)(nil)
+)
+
+// NewSender makes a sender that signs with keys and goes only where guard lets
+// it.
+func NewSender(keys Keys, guard *Guard, cfg Config) *Sender {
+	if cfg.Version == "" {
+		cfg.Version = "dev"
+	}
+	if cfg.Timeout <= 0 || cfg.Timeout > deliver.SendLimit {
+		cfg.Timeout = deliver.SendLimit
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Sender{
+		keys:    keys,
+		cfg:     cfg,
+		agent:   "stream-monitor/" + cfg.Version,
+		plain:   transport(guard, true, cfg),
+		private: transport(guard, false, cfg),
+	}
+}
+
+// transport speaks HTTP/1.1 only, where an attempt has its connection to itself.
+func transport(guard *Guard, plain bool, cfg Config) *http.Transport {
+	dialer := &net.Dialer{Timeout: cfg.Timeout, Resolver: guard.resolver, Control: guard.control(plain)}
+	return &http.Transport{
+		Proxy:                  nil, // decision O8
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
+		TLSHandshakeTimeout:    cfg.Timeout,
+		DisableCompression:     true, // what comes back is not read
+		MaxIdleConns:           maxIdle,
+		MaxIdleConnsPerHost:    maxIdleTo,
+		IdleConnTimeout:        idleLimit,
+		MaxResponseHeaderBytes: maxHeader,
+	}
+}
+
+// Close gives up the connections kept for later use. Call it when nothing is
+// being sent any more.
+func (s *Sender) Close() {
+	s.plain.CloseIdleConnections()
+	s.private.CloseIdleConnections()
+}
+
+// Send signs a letter and sends it once.
+func (s *Sender) Send(ctx context.Context, l deliver.Letter) deliver.Answer {
+	return s.send(ctx, l.CallbackURL, l.EventID, l.EventType, l.Body)
+}
+
+// Deliver signs and sends one webhook that is in no outbox.
+func (s *Sender) Deliver(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) control.Attempt {
+	a := s.send(ctx, to, eventID, t, body)
+	return control.Attempt{At: a.At, Status: a.Status, Error: a.Err}
+}
+
+func (s *Sender) send(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) deliver.Answer {
+	answer := deliver.Answer{At: s.cfg.Now()}
+	limited, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+
+	req, err := http.NewRequestWithContext(limited, http.MethodPost, string(to), bytes.NewReader(body))
+	if err != nil {
+		answer.Err = "callback_url cannot be requested"
+		return answer
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", s.agent)
+	req.Header.Set("X-Event-Id", eventID)
+	req.Header.Set("X-Event-Type", string(t))
+	if err := s.keys.sign(req.Header, eventID, body, answer.At); err != nil {
+		answer.Err = oneLine(err.Error())
+		return answer
+	}
+
+	// A round trip, not a client: no redirect is followed, no cookie kept, and
+	// the URL, which may hold a secret, is not part of the error.
+	via := s.private
+	if req.URL.Scheme == "http" {
+		via = s.plain
+	}
+	res, err := via.RoundTrip(req)
+	if err != nil {
+		answer.Err = s.explain(ctx, limited, err)
+		return answer
+	}
+	answer.Status = res.StatusCode
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		answer.Err = refusal(res)
+		answer.RetryAfter = retryAfter(res.Header, s.cfg.Now())
+	}
+
+	// The answer was complete with its header. Reading what is left, within
+	// limits, lets the connection be used again.
+	giveUp := time.AfterFunc(drainLimit, cancel)
+	defer giveUp.Stop()
+	_, _ = io.CopyN(io.Discard, res.Body, maxBody)
+	_ = res.Body.Close()
+	return answer
+}
+
+// explain says in one line why there was no answer.
+func (s *Sender) explain(ctx, limited context.Context, err error) string {
+	var network net.Error
+	switch {
+	case errors.Is(err, errRefused):
+		return oneLine(err.Error())
+	case ctx.Err() != nil:
+		return "cancelled"
+	case limited.Err() != nil, errors.As(err, &network) && network.Timeout():
+		return fmt.Sprintf("no answer within %v", s.cfg.Timeout)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection closed before an answer came"
+	}
+	return oneLine(err.Error())
+}
+
+// refusal says in one line what was answered instead of a 2xx.
+func refusal(res *http.Response) string {
+	status := strings.TrimSpace(fmt.Sprintf("HTTP %d %s", res.StatusCode, http.StatusText(res.StatusCode)))
+	if res.StatusCode < 300 || res.StatusCode > 399 {
+		return status
+	}
+	to := ""
+	if u, err := url.Parse(res.Header.Get("Location")); err == nil && u.Host != "" {
+		to = " (to " + u.Scheme + "://" + u.Host + "/…)"
+	}
+	return oneLine(status + to + ": redirects are not followed; register the final URL")
+}
+
+// oneLine makes a text fit for a column, a log line and an answer.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > maxErr {
+		s = string(r[:maxErr-1]) + "…"
+	}
+	return s
+}

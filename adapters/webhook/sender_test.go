@@ -1,0 +1,218 @@
+package webhook_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+)
+
+// nilAnswer notes that it was reached, and hangs up.
+func nilAnswer(reached chan<- struct{}) func(net.Conn) {
+	return func(net.Conn) { reached <- struct{}{} }
+}
+
+func TestAnswers(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		err    string // part of it; empty: delivered
+	}{
+		{200, ""}, {201, ""}, {204, ""}, {299, ""},
+		{301, "redirects are not followed"}, {304, "redirects are not followed"},
+		{400, "HTTP 400 Bad Request"}, {404, "HTTP 404"}, {410, "HTTP 410 Gone"},
+		{500, "HTTP 500 Internal Server Error"}, {599, "HTTP 599"},
+	} {
+		t.Run(fmt.Sprintf("a receiver that answers %d", c.status), func(t *testing.T) {
+			receiver := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(c.status) })
+			a := sender(t, local(t), webhook.Config{}).Send(t.Context(), letter(receiver.URL))
+			if a.Status != c.status || a.Delivered() != (c.err == "") || !strings.Contains(a.Err, c.err) {
+				t.Errorf("answer %+v, want status %d and error %q", a, c.status, c.err)
+			}
+			if a.At.IsZero() {
+				t.Error("the attempt has no time")
+			}
+		})
+	}
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	var followed atomic.Bool
+	receiver := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/elsewhere" {
+			followed.Store(true)
+		}
+		http.Redirect(w, r, "http://"+r.Host+"/elsewhere?token=geheim", http.StatusTemporaryRedirect)
+	})
+	a := sender(t, local(t), webhook.Config{}).Send(t.Context(), letter(receiver.URL+"/hook"))
+	if followed.Load() {
+		t.Error("the redirect was followed")
+	}
+	if a.Status != 307 || !strings.Contains(a.Err, receiver.URL) || strings.Contains(a.Err, "geheim") {
+		t.Errorf("answer %+v, want where it led, without the query", a)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2024, 1, 15, 20, 15, 30, 0, time.UTC)
+	for _, c := range []struct {
+		header string
+		want   time.Duration
+	}{
+		{"", 0}, {"0", 0}, {"7", 7 * time.Second}, {" 60 ", time.Minute},
+		{"-3", 0}, {"soon", 0}, {"1.5", 0},
+		{"99999999999999999999999", 24 * time.Hour},
+		{now.Add(42 * time.Second).Format(http.TimeFormat), 42 * time.Second},
+		{now.Add(-time.Hour).Format(http.TimeFormat), 0},
+	} {
+		t.Run(fmt.Sprintf("%q", c.header), func(t *testing.T) {
+			receiver := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", c.header)
+				w.WriteHeader(http.StatusServiceUnavailable)
+			})
+			s := sender(t, local(t), webhook.Config{Now: func() time.Time { return now }})
+			if a := s.Send(t.Context(), letter(receiver.URL)); a.RetryAfter != c.want {
+				t.Errorf("got %v, want %v", a.RetryAfter, c.want)
+			}
+		})
+	}
+}
+
+func TestBadReceivers(t *testing.T) {
+	hang := func(c net.Conn) { _, _ = io.Copy(io.Discard, c) } // until the sender hangs up
+	drip := func(c net.Conn, head, drop string) {
+		_, _ = io.WriteString(c, head)
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for range tick.C {
+			if _, err := io.WriteString(c, drop); err != nil {
+				return
+			}
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		answer func(net.Conn)
+		status int
+		err    string
+		within time.Duration
+	}{
+		{"one that hangs", hang, 0, "no answer within 300ms", 2 * time.Second},
+		{"one that drips its header for ever", func(c net.Conn) { drip(c, "HTTP/1.1 200 OK\r\nX: ", "a") },
+			0, "no answer within 300ms", 2 * time.Second},
+		{"one that says continue for ever", func(c net.Conn) { drip(c, "", "HTTP/1.1 103 Early Hints\r\n\r\n") },
+			0, "", 2 * time.Second},
+		{"one that hangs up without a word", func(net.Conn) {}, 0, "connection closed before an answer came", 2 * time.Second},
+		{"one that hangs up in its header", func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Le") },
+			0, "malformed MIME header", 2 * time.Second},
+		{"one that speaks no HTTP", func(c net.Conn) { _, _ = io.WriteString(c, "220 smtp.example ready\r\n\r\n") },
+			0, "malformed HTTP", 2 * time.Second},
+		{"one with a header without end", func(c net.Conn) {
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("a", 1<<20))
+		}, 0, "header", 2 * time.Second},
+		{"one that hangs up in its body has taken the letter", func(c net.Conn) {
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+		}, 200, "", 2 * time.Second},
+		{"one that drips its body for ever has taken the letter", func(c net.Conn) {
+			drip(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "a")
+		}, 200, "", 2 * time.Second},
+		{"one with an enormous body has taken the letter", func(c net.Conn) {
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
+			for chunk := make([]byte, 1<<20); ; {
+				if _, err := c.Write(chunk); err != nil {
+					return
+				}
+			}
+		}, 200, "", 2 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			url := serveRaw(t, c.answer)
+			began := time.Now()
+			a := sender(t, local(t), webhook.Config{Timeout: patience}).Send(t.Context(), letter(url))
+			if took := time.Since(began); took > c.within {
+				t.Errorf("took %v, want %v at most", took, c.within)
+			}
+			if a.Status != c.status || !strings.Contains(a.Err, c.err) || a.Delivered() != (c.status == 200) {
+				t.Errorf("answer %+v, want status %d and error %q", a, c.status, c.err)
+			}
+			if strings.ContainsAny(a.Err, "\n\r") || len(a.Err) > 1000 {
+				t.Errorf("error is not one short line: %q", a.Err)
+			}
+		})
+	}
+
+	t.Run("one that is not there", func(t *testing.T) {
+		a := sender(t, local(t), webhook.Config{}).Send(t.Context(), letter("http://127.0.0.1:1/hook?token=geheim"))
+		if !strings.Contains(a.Err, "connection refused") || strings.Contains(a.Err, "geheim") {
+			t.Errorf("answer %+v", a)
+		}
+	})
+
+	t.Run("a caller that gives up is told so", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		url := serveRaw(t, func(c net.Conn) { cancel(); hang(c) })
+		if a := sender(t, local(t), webhook.Config{}).Send(ctx, letter(url)); a.Err != "cancelled" {
+			t.Errorf("answer %+v", a)
+		}
+	})
+}
+
+func TestConnectionsAreUsedAgain(t *testing.T) {
+	var opened atomic.Int32
+	receiver := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "thank you")
+	}))
+	receiver.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	receiver.Start()
+	t.Cleanup(receiver.Close)
+	s := sender(t, local(t), webhook.Config{})
+	for range 10 {
+		if a := s.Send(t.Context(), letter(receiver.URL)); !a.Delivered() {
+			t.Fatalf("answer %+v", a)
+		}
+	}
+	if n := opened.Load(); n != 1 {
+		t.Errorf("%d connections for ten letters, want 1", n)
+	}
+}
+
+// Decision O8.
+func TestThereIsNeverAProxy(t *testing.T) {
+	proxy := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the proxy was used") })
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"} {
+		t.Setenv(name, proxy.URL)
+	}
+	// A name, because Go takes no proxy for loopback addresses anyway.
+	dns := &names{answers: map[string][]string{"receiver.example": {"127.0.0.1"}}}
+	receiver := serve(t, func(http.ResponseWriter, *http.Request) {})
+	g := webhook.NewGuard(networks(t, "127.0.0.0/8"), dns.resolver(t))
+	url := "http://receiver.example" + receiver.URL[strings.LastIndex(receiver.URL, ":"):]
+	if a := sender(t, g, webhook.Config{}).Send(t.Context(), letter(url)); !a.Delivered() {
+		t.Errorf("answer %+v", a)
+	}
+}
+
+func TestDeliverIsASendWithoutALetter(t *testing.T) {
+	receiver := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Event-Type") != "webhook.test" || r.Header.Get("X-Signature-256") == "" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+	})
+	a := sender(t, local(t), webhook.Config{}).Deliver(t.Context(), letter(receiver.URL).CallbackURL, eventID, "webhook.test", []byte(`{}`))
+	if a.Status != 202 || a.Error != "" || a.At.IsZero() {
+		t.Errorf("attempt %+v", a)
+	}
+}

@@ -1,0 +1,122 @@
+package deliver_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/deliver"
+)
+
+func TestDatabaseTroubles(t *testing.T) {
+	scenario(t, "a letter under another gateway's lease is taken when that runs out", func(t *testing.T) {
+		o, r := &outbox{}, newReceiver(accepts)
+		o.add("e1", "mon-a")
+		if _, err := o.Lease(t.Context(), 1, 30*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		b := start(t, o, r, nil)
+		defer b.stop()
+		b.after(29 * time.Second)
+		b.expectState("e1", "pending")
+		b.after(2 * time.Second)
+		b.expectState("e1", "sent")
+	})
+
+	scenario(t, "a database that is away loses nothing and is not hammered", func(t *testing.T) {
+		o, r := &outbox{down: true}, newReceiver(accepts)
+		o.add("e1", "mon-a")
+		b := start(t, o, r, nil)
+		defer b.stop()
+		b.after(time.Minute)
+		if o.leases > 15 {
+			t.Errorf("asked %d times in a minute", o.leases)
+		}
+		o.set(func(o *outbox) { o.down = false })
+		b.after(10 * time.Second)
+		b.expectState("e1", "sent")
+	})
+
+	scenario(t, "an outcome that cannot be stored at once is stored later, without sending again", func(t *testing.T) {
+		o, r := &outbox{recordIs: true}, newReceiver(accepts)
+		o.add("e1", "mon-a")
+		b := start(t, o, r, nil)
+		defer b.stop()
+		b.after(5 * time.Second)
+		o.set(func(o *outbox) { o.recordIs = false })
+		b.after(10 * time.Second)
+		b.expectState("e1", "sent")
+		if n := len(r.seen()); n != 1 {
+			t.Errorf("sent %d times, want once", n)
+		}
+	})
+
+	scenario(t, "an outcome that cannot be stored within the lease sends the letter again", func(t *testing.T) {
+		o, r := &outbox{recordIs: true}, newReceiver(accepts)
+		o.add("e1", "mon-a")
+		b := start(t, o, r, nil)
+		defer b.stop()
+		b.after(29 * time.Second)
+		if n := len(r.seen()); n != 1 {
+			t.Errorf("sent %d times within its lease, want once", n)
+		}
+		o.set(func(o *outbox) { o.recordIs = false })
+		b.after(10 * time.Second)
+		b.expectState("e1", "sent")
+		if !strings.Contains(b.log.String(), "could not be stored") {
+			t.Errorf("no line about it:\n%s", b.log.String())
+		}
+	})
+}
+
+func TestShutdown(t *testing.T) {
+	scenario(t, "stopping waits for the letters in flight and records them", func(t *testing.T) {
+		o := &outbox{}
+		r := newReceiver(func(ctx context.Context, _ deliver.Letter) deliver.Answer {
+			select {
+			case <-time.After(8 * time.Second):
+				return deliver.Answer{Status: 200}
+			case <-ctx.Done():
+				return deliver.Answer{Err: "cancelled"}
+			}
+		})
+		o.add("e1", "mon-a")
+		o.add("e2", "mon-a")
+		b := start(t, o, r, nil)
+		b.after(time.Second)
+		b.stop()
+		b.expectState("e1", "sent")
+		b.expectState("e2", "pending")
+		if n := len(r.seen()); n != 1 {
+			t.Errorf("%d letters tried, want 1: nothing is begun after the stop", n)
+		}
+	})
+
+	scenario(t, "stopping is bounded, and what is cut short does not count as tried", func(t *testing.T) {
+		o, r := &outbox{}, newReceiver(hangs)
+		o.add("e1", "mon-a")
+		b := start(t, o, r, func(c *deliver.Config) { c.Grace = 2 * time.Second })
+		b.after(time.Second)
+		asked := time.Now()
+		b.stop()
+		if took := time.Since(asked); took != 2*time.Second {
+			t.Errorf("stopping took %v, want 2s", took)
+		}
+		if e := o.find("e1"); e.state != "pending" || len(e.answers) != 0 {
+			t.Errorf("left as %s with %d attempts, want pending with none", e.state, len(e.answers))
+		}
+	})
+
+	scenario(t, "stopping while the database is away is bounded", func(t *testing.T) {
+		o, r := &outbox{recordIs: true}, newReceiver(accepts)
+		o.add("e1", "mon-a")
+		b := start(t, o, r, func(c *deliver.Config) { c.Grace = 2 * time.Second })
+		b.after(time.Second)
+		asked := time.Now()
+		b.stop()
+		if took := time.Since(asked); took > 2*time.Second {
+			t.Errorf("stopping took %v, want 2s at most", took)
+		}
+	})
+}
