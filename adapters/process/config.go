@@ -1,0 +1,69 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+)
+
+// Config is what a Launcher needs to know. GatewayURL, InternalKey and Output
+// are required.
+type Config struct {
+	GatewayURL  string // where workers find the internal API, e.g. http://127.0.0.1:8081
+	InternalKey string // INTERNAL_API_KEY (section 8.6)
+	LogLevel    string // LOG_LEVEL of workers, default info
+
+	// Output is what Log itself writes to; workers' log lines go there as they
+	// are, each in one Write. It must take concurrent Writes.
+	Output io.Writer
+	Log    *slog.Logger // default: none
+
+	Path    string        // the program, default this one
+	Args    []string      // default worker
+	Environ []string      // what children inherit, default os.Environ()
+	Grace   time.Duration // between SIGTERM and SIGKILL, default 30 s (section 8.3)
+}
+
+func (c Config) complete() (Config, error) {
+	var missing error
+	for name, value := range map[string]string{"GatewayURL": c.GatewayURL, "InternalKey": c.InternalKey} {
+		if value == "" {
+			missing = errors.Join(missing, fmt.Errorf("process: %s is required", name))
+		}
+	}
+	if c.Output == nil {
+		missing = errors.Join(missing, errors.New("process: Output is required"))
+	}
+	if missing != nil {
+		return c, missing
+	}
+	if c.LogLevel == "" {
+		c.LogLevel = "info"
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Path == "" {
+		path, err := os.Executable()
+		if err != nil {
+			return c, fmt.Errorf("process: where this program is: %w", err)
+		}
+		c.Path = path
+	}
+	if c.Args == nil {
+		c.Args = []string{"worker"}
+	}
+	if c.Environ == nil {
+		c.Environ = os.Environ()
+	}
+	if c.Grace == 0 {
+		c.Grace = 30 * time.Second
+	}
+	if c.Grace < 0 {
+		return c, errors.New("process: Grace must not be negative")
+	}
+	return c, nil
+}

@@ -1,0 +1,54 @@
+package process
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/stream-monitor/stream-monitor/application/supervise"
+)
+
+// withheld are the variables that never reach a worker: it neither signs, nor
+// opens the database, nor answers API calls.
+var withheld = map[string]bool{
+	"DB_DSN":              true,
+	"API_KEY":             true,
+	"WEBHOOK_SIGNING_KEY": true,
+	"PGPASSWORD":          true, // lib/pq reads these two
+	"PGPASSFILE":          true,
+}
+
+// environment is a worker's: what is inherited, less the secrets, plus its
+// assignment (section 8.1).
+func (c Config) environment(j supervise.Job) ([]string, error) {
+	config, err := json.Marshal(j.Config)
+	if err != nil {
+		return nil, fmt.Errorf("configuration of %s: %w", j.ID, err)
+	}
+	own := []struct{ name, value string }{
+		{"MONITOR_ID", string(j.ID)},
+		{"STREAM_URL", string(j.StreamURL)},
+		{"CALLBACK_URL", string(j.CallbackURL)},
+		{"CONFIG_JSON", string(config)},
+		{"GENERATION", strconv.Itoa(j.Generation)},
+		{"GATEWAY_URL", c.GatewayURL},
+		{"INTERNAL_API_KEY", c.InternalKey},
+		{"LOG_LEVEL", c.LogLevel},
+	}
+	drop := map[string]bool{}
+	for _, v := range own {
+		drop[v.name] = true
+	}
+	var env []string
+	for _, v := range c.Environ {
+		name, _, _ := strings.Cut(v, "=")
+		if !withheld[name] && !drop[name] {
+			env = append(env, v)
+		}
+	}
+	for _, v := range own {
+		env = append(env, v.name+"="+v.value)
+	}
+	return env, nil
+}

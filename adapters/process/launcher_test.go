@@ -1,0 +1,304 @@
+package process_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/process"
+	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/application/supervise/launchtest"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// journal is the gateway's log: it keeps what each Write brought.
+type journal struct {
+	mu     sync.Mutex
+	writes []string
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.writes = append(j.writes, string(p))
+	return len(p), nil
+}
+
+func (j *journal) all() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return append([]string(nil), j.writes...)
+}
+
+type rig struct {
+	t        *testing.T
+	launcher *process.Launcher
+	marks    string
+	log      *journal
+}
+
+func newRig(t *testing.T, change func(*process.Config)) *rig {
+	t.Helper()
+	r := &rig{t: t, marks: t.TempDir(), log: &journal{}}
+	cfg := process.Config{
+		GatewayURL: "http://127.0.0.1:8081", InternalKey: "internal-key", LogLevel: "debug",
+		Output:  r.log,
+		Log:     slog.New(slog.NewJSONHandler(r.log, nil)),
+		Args:    []string{"-test.run=^$"},
+		Environ: append(os.Environ(), marksVariable+"="+r.marks),
+		Grace:   500 * time.Millisecond,
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	l, err := process.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.launcher = l
+	t.Cleanup(func() { _ = l.Close(context.Background()) })
+	return r
+}
+
+func (r *rig) alive(id monitor.ID) []int {
+	var out []int
+	for _, w := range glob(r.marks, "worker", string(id)) {
+		if s := state(w.pid); s != "" && s != "Z" {
+			out = append(out, w.generation)
+		}
+	}
+	return out
+}
+
+func job(b launchtest.Behaviour) supervise.Job {
+	return supervise.Job{
+		ID:         monitor.NewID([16]byte{6: 0x70, 8: 0x80}),
+		Generation: 3, StreamURL: monitor.StreamURL("https://www.youtube.com/watch?v=" + string(b)),
+		CallbackURL: "https://receiver.example/hook", Config: monitor.DefaultConfig(),
+	}
+}
+
+func (r *rig) launch(j supervise.Job) {
+	r.t.Helper()
+	if err := r.launcher.Launch(r.t.Context(), j); err != nil {
+		r.t.Fatalf("launch: %v", err)
+	}
+}
+
+func (r *rig) exit() supervise.Exit {
+	r.t.Helper()
+	select {
+	case e := <-r.launcher.Exits():
+		return e
+	case <-time.After(20 * time.Second):
+		r.t.Fatal("no exit came")
+	}
+	return supervise.Exit{}
+}
+
+func (r *rig) eventually(what string, is func() bool) {
+	r.t.Helper()
+	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			r.t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+func TestLauncher(t *testing.T) {
+	launchtest.Run(t, func(t *testing.T) launchtest.Harness {
+		r := newRig(t, nil)
+		return launchtest.Harness{
+			Launcher: r.launcher, Close: r.launcher.Close, Alive: r.alive, Grace: 500 * time.Millisecond,
+		}
+	})
+}
+
+// Whatever a worker has started goes with it, and nothing stays a zombie of
+// the gateway's.
+func TestNothingIsLeftOfAWorker(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		behaviour launchtest.Behaviour
+		end       func(*rig, supervise.Job)
+	}{
+		{"when it is stopped", parent, func(r *rig, j supervise.Job) { _ = r.launcher.Stop(r.t.Context(), j.ID) }},
+		{"when it is stopped by force", grumpy, func(r *rig, j supervise.Job) { _ = r.launcher.Stop(r.t.Context(), j.ID) }},
+		{"when it ends by itself", abandoner, func(*rig, supervise.Job) {}},
+		{"when it is killed by someone else", parent, func(r *rig, j supervise.Job) {
+			_ = syscall.Kill(glob(r.marks, "worker", string(j.ID))[0].pid, syscall.SIGKILL)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, j := newRig(t, nil), job(c.behaviour)
+			r.launch(j)
+			r.eventually("the worker and its two tools", func() bool {
+				return len(glob(r.marks, "worker", string(j.ID))) == 1 && len(glob(r.marks, "tool", string(j.ID))) == 2
+			})
+			worker := glob(r.marks, "worker", string(j.ID))[0].pid
+			c.end(r, j)
+			r.exit()
+			if s := state(worker); s != "" {
+				t.Errorf("the worker is in state %s, want gone", s)
+			}
+			for _, tool := range glob(r.marks, "tool", string(j.ID)) {
+				r.eventually("the tool to be gone", func() bool { s := state(tool.pid); return s == "" || s == "Z" })
+			}
+		})
+	}
+}
+
+func TestExitsSayHow(t *testing.T) {
+	t.Run("an exit code", func(t *testing.T) {
+		r := newRig(t, nil)
+		r.launch(job(launchtest.Crashing))
+		if e := r.exit(); e.Detail != "exit status 7" || e.Clean {
+			t.Errorf("got %+v", e)
+		}
+	})
+	t.Run("a signal", func(t *testing.T) {
+		r, j := newRig(t, nil), job(launchtest.Obedient)
+		r.launch(j)
+		r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
+		_ = syscall.Kill(glob(r.marks, "worker", string(j.ID))[0].pid, syscall.SIGKILL)
+		if e := r.exit(); e.Detail != "killed by SIGKILL" || e.Clean {
+			t.Errorf("got %+v", e)
+		}
+	})
+}
+
+func TestAProgramThatIsNotThere(t *testing.T) {
+	r := newRig(t, func(c *process.Config) { c.Path = "/nowhere/stream-monitor" })
+	err := r.launcher.Launch(t.Context(), job(launchtest.Obedient))
+	if err == nil || !strings.Contains(err.Error(), "/nowhere/stream-monitor") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Section 8.1.
+func TestEnvironmentOfAWorker(t *testing.T) {
+	r := newRig(t, func(c *process.Config) {
+		c.Environ = append(c.Environ, "DB_DSN=geheim", "API_KEY=geheim", "WEBHOOK_SIGNING_KEY=geheim", "PGPASSWORD=geheim",
+			"HTTPS_PROXY=http://proxy.example:3128", "LOG_LEVEL=error", "MONITOR_ID=another")
+	})
+	j := job(revealing)
+	r.launch(j)
+	r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
+	b, err := os.ReadFile(glob(r.marks, "worker", string(j.ID))[0].file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for line := range strings.Lines(string(b)) {
+		name, value, _ := strings.Cut(strings.TrimRight(line, "\n"), "=")
+		if _, twice := got[name]; twice {
+			t.Errorf("%s is there twice", name)
+		}
+		got[name] = value
+	}
+	for name, want := range map[string]string{
+		"MONITOR_ID":       string(j.ID),
+		"STREAM_URL":       string(j.StreamURL),
+		"CALLBACK_URL":     string(j.CallbackURL),
+		"GENERATION":       "3",
+		"GATEWAY_URL":      "http://127.0.0.1:8081",
+		"INTERNAL_API_KEY": "internal-key",
+		"LOG_LEVEL":        "debug",
+		"HTTPS_PROXY":      "http://proxy.example:3128",
+		"PATH":             os.Getenv("PATH"),
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	if strings.Contains(string(b), "geheim") {
+		t.Error("a secret reached the worker")
+	}
+	var config monitor.Config
+	if err := json.Unmarshal([]byte(got["CONFIG_JSON"]), &config); err != nil || config != j.Config {
+		t.Errorf("CONFIG_JSON is %s (%v)", got["CONFIG_JSON"], err)
+	}
+}
+
+func TestOutputOfAWorker(t *testing.T) {
+	r, j := newRig(t, nil), job(chatty)
+	r.launch(j)
+	r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
+	_ = r.launcher.Stop(t.Context(), j.ID)
+
+	type record struct {
+		Level, Msg, Component string
+		MonitorID             string `json:"monitor_id"`
+		Cut                   bool
+	}
+	var wrapped []record
+	own := 0
+	for _, w := range r.log.all() {
+		if strings.Count(w, "\n") != 1 || !strings.HasSuffix(w, "\n") {
+			t.Errorf("a write that is not one line: %.80q", w)
+		}
+		if w == `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"INFO","component":"segment_analyzer","message":"own line"}`+"\n" {
+			own++
+			continue
+		}
+		var rec record
+		if err := json.Unmarshal([]byte(w), &rec); err != nil {
+			t.Errorf("not a log line: %.80q", w)
+		}
+		if rec.Component == "worker" {
+			wrapped = append(wrapped, rec)
+		}
+	}
+	if own != 1 {
+		t.Errorf("the worker's own log line came %d times as it is, want once", own)
+	}
+	want := map[string]record{}
+	add := func(level, text string, cut bool) {
+		want[text] = record{level, text, "worker", string(j.ID), cut}
+	}
+	add("INFO", "plain words", false)
+	add("INFO", `{"not":"a log line"}`, false)
+	add("INFO", `{"timestamp":"2024","level":"INFO","message":"cut`, false)
+	add("INFO", "bad \uFFFD bytes", false)
+	add("INFO", strings.Repeat("x", 64<<10), true)
+	add("INFO", "after the long one", false)
+	add("INFO", "no line end", false)
+	add("WARN", "on stderr", false)
+	for _, rec := range wrapped {
+		if want[rec.Msg] != rec {
+			t.Errorf("unexpected record %.200s", fmt.Sprintf("%+v", rec))
+		}
+		delete(want, rec.Msg)
+	}
+	for text := range want {
+		t.Errorf("missing: %.80s", text)
+	}
+}
+
+func TestAPanicIsInTheLog(t *testing.T) {
+	r := newRig(t, nil)
+	r.launch(job(panicking))
+	if e := r.exit(); e.Clean {
+		t.Errorf("got %+v", e)
+	}
+	if !bytes.Contains([]byte(strings.Join(r.log.all(), "")), []byte(`"msg":"panic: out of ideas"`)) {
+		t.Error("the panic is not in the log")
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	_, err := process.New(process.Config{Grace: time.Second})
+	for _, name := range []string{"GatewayURL", "InternalKey", "Output"} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v does not name %s", err, name)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+// Package supervise keeps a live worker for every active monitor: it launches,
+// stops, notices ends, and decides what an end means (sections 8.2 to 8.4,
+// decisions O2, O3).
+//
+//	Start ───────▶ launching ──▶ running ──▶ exit ──▶ inquiring ──▶ (ended itself: nothing)
+//	                 │    ▲         │                     │
+//	         failed  │    │ 1 2 4 s │ Stop                └──▶ lost: monitor.error, worker_lost
+//	                 ▼    │         ▼
+//	      four times: monitor.error, launch_failed      stopping ──▶ gone
+//
+// One goroutine, Run, owns what is known of every worker. For each monitor at
+// most one action is under way at a time (a launch with its retries, a stop, an
+// inquiry), in a goroutine of its own; a newer wish cancels an older one. So a
+// Stop during a launch never leaves a worker behind, and one monitor's slow
+// stop delays no other's launch.
+//
+// Whether a worker that ended was still needed is asked of the Roster, never of
+// memory: a monitor that has ended, or that has a newer generation, is none of
+// ours any more. A worker's last report comes before its end, so a worker that
+// finished its stream finds its monitor ended.
+//
+// A shutdown ends no monitor. Run stops deciding when its context is done; what
+// the launcher's Close ends afterwards is not looked at, and a restarted
+// gateway goes on from Resume, with workers of a newer generation that continue
+// from the last snapshot.
+//
+// A database that is away delays decisions; none is forgotten while Run runs.
+package supervise

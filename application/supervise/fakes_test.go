@@ -1,0 +1,194 @@
+package supervise_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+var errDatabase = errors.New("database is away")
+
+// roster is supervise.Roster in memory.
+type roster struct {
+	mu       sync.Mutex
+	monitors map[monitor.ID]monitor.Monitor
+	down     bool
+	stuck    monitor.ID // cannot be advanced
+	events   []event.Event
+	reads    int
+}
+
+func newRoster(ms ...monitor.Monitor) *roster {
+	r := &roster{monitors: map[monitor.ID]monitor.Monitor{}}
+	for _, m := range ms {
+		r.monitors[m.ID] = m
+	}
+	return r
+}
+
+func (r *roster) set(change func(*roster)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(r)
+}
+
+func (r *roster) get(id monitor.ID) monitor.Monitor {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.monitors[id]
+}
+
+func (r *roster) told() []event.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.events)
+}
+
+func (r *roster) Active(context.Context) ([]monitor.Monitor, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reads++
+	if r.down {
+		return nil, errDatabase
+	}
+	var out []monitor.Monitor
+	for _, m := range r.monitors {
+		if m.Status.Active() {
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}
+
+func (r *roster) Advance(_ context.Context, id monitor.ID) (monitor.Monitor, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.down || id == r.stuck {
+		return monitor.Monitor{}, errDatabase
+	}
+	m, there := r.monitors[id]
+	if !there || !m.Status.Active() {
+		return m, monitor.Errorf(monitor.NotFound, "no active monitor %s", id)
+	}
+	m.Generation++
+	r.monitors[id] = m
+	return m, nil
+}
+
+func (r *roster) End(_ context.Context, id monitor.ID, to monitor.Status, reason string, last *event.Event, at time.Time) (monitor.Monitor, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.down {
+		return monitor.Monitor{}, errDatabase
+	}
+	m := r.monitors[id]
+	if !m.Status.Active() {
+		return m, nil
+	}
+	m.Status, m.Reason, m.EndedAt = to, reason, at
+	r.monitors[id] = m
+	if last != nil {
+		r.events = append(r.events, *last)
+	}
+	return m, nil
+}
+
+// launcher is supervise.Launcher in memory. It remembers what it was asked as
+// lines like "launch mon-a 1".
+type launcher struct {
+	mu      sync.Mutex
+	calls   []string
+	running map[monitor.ID]int
+	failing int           // so many launches fail
+	slow    time.Duration // a launch takes
+	ending  time.Duration // a stop takes
+	busy    int
+	busiest int // launches at once
+	exits   chan supervise.Exit
+}
+
+func newLauncher() *launcher {
+	return &launcher{running: map[monitor.ID]int{}, exits: make(chan supervise.Exit, 100)}
+}
+
+func (l *launcher) set(change func(*launcher)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(l)
+}
+
+func (l *launcher) seen() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.calls)
+}
+
+func (l *launcher) generation(id monitor.ID) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.running[id]
+}
+
+// Launch is not atomic: cut short, it leaves a worker behind, as a real one may.
+func (l *launcher) Launch(ctx context.Context, j supervise.Job) error {
+	l.mu.Lock()
+	l.calls = append(l.calls, fmt.Sprintf("launch %s %d", j.ID, j.Generation))
+	l.busy++
+	l.busiest = max(l.busiest, l.busy)
+	slow, fails := l.slow, l.failing > 0
+	l.failing = max(l.failing-1, 0)
+	l.mu.Unlock()
+
+	var err error
+	select {
+	case <-time.After(slow):
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busy--
+	if fails {
+		return errors.New("no room")
+	}
+	l.running[j.ID] = j.Generation
+	return err
+}
+
+func (l *launcher) Stop(ctx context.Context, id monitor.ID) error {
+	l.mu.Lock()
+	l.calls = append(l.calls, fmt.Sprintf("stop %s", id))
+	ending := l.ending
+	l.mu.Unlock()
+	select {
+	case <-time.After(ending):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if g := l.running[id]; g != 0 {
+		delete(l.running, id)
+		l.exits <- supervise.Exit{ID: id, Generation: g, Detail: "exit status 0", Clean: true}
+	}
+	return nil
+}
+
+func (l *launcher) Exits() <-chan supervise.Exit { return l.exits }
+
+// dies ends a worker as if by itself.
+func (l *launcher) dies(id monitor.ID, how string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g := l.running[id]
+	delete(l.running, id)
+	l.exits <- supervise.Exit{ID: id, Generation: g, Detail: how, Clean: how == "exit status 0"}
+}

@@ -1,0 +1,11 @@
+// Package launchtest is what every supervise.Launcher has to pass, whatever it
+// launches: processes, pods, goroutines.
+//
+//	func TestLauncher(t *testing.T) {
+//		launchtest.Run(t, func(t *testing.T) launchtest.Harness { … })
+//	}
+//
+// The suite tells a worker how to behave by the video it is to watch: a worker
+// in a harness asks BehaviourOf its stream URL and acts accordingly. What
+// really runs it learns from Harness.Alive, never from the launcher.
+package launchtest
