@@ -1,0 +1,220 @@
+package logging_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"testing/slogtest"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/logging"
+)
+
+var (
+	tokyo = time.FixedZone("JST", 9*60*60)
+	at    = time.Date(2024, 1, 15, 11, 15, 30, 123_456_789, time.UTC)
+)
+
+// logger makes a logger that writes to the buffer it returns.
+func logger(t *testing.T, level string) (*slog.Logger, *bytes.Buffer) {
+	t.Helper()
+	var b bytes.Buffer
+	l, err := logging.New(&b, level, tokyo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, &b
+}
+
+// write logs one record of a fixed time with l.
+func write(t *testing.T, l *slog.Logger, level slog.Level, msg string, args ...any) {
+	t.Helper()
+	r := slog.NewRecord(at, level, msg, 0)
+	r.Add(args...)
+	if err := l.Handler().Handle(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func expect(t *testing.T, b *bytes.Buffer, want string) {
+	t.Helper()
+	if got := b.String(); got != want+"\n" {
+		t.Errorf("wrote\n  %swant\n  %s", got, want)
+	}
+}
+
+func TestShape(t *testing.T) {
+	t.Run("the example of section 11.2, byte for byte", func(t *testing.T) {
+		l, b := logger(t, "info")
+		l = l.With("component", "segment_analyzer", "monitor_id", "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d")
+		write(t, l, slog.LevelInfo, "Blackout detected", "duration_sec", 35, "segment_sequence", 1520)
+		expect(t, b, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"INFO",`+
+			`"monitor_id":"mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d","component":"segment_analyzer",`+
+			`"message":"Blackout detected","data":{"duration_sec":35,"segment_sequence":1520}}`)
+	})
+	t.Run("leaves out monitor_id and data when there are none", func(t *testing.T) {
+		l, b := logger(t, "info")
+		write(t, l.With("monitor_id", ""), slog.LevelWarn, "low on disk")
+		expect(t, b, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"WARN","component":"main","message":"low on disk"}`)
+	})
+	t.Run("the nearest component and monitor_id win, of whatever string type", func(t *testing.T) {
+		type id string
+		l, b := logger(t, "info")
+		write(t, l.With("component", "outer", "monitor_id", id("mon-1")), slog.LevelInfo, "m", "component", "inner")
+		expect(t, b, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"INFO","monitor_id":"mon-1","component":"inner","message":"m"}`)
+	})
+	t.Run("groups nest, and what is inside them stays there", func(t *testing.T) {
+		l, b := logger(t, "info")
+		l = l.With("a", 1).WithGroup("tool").With("component", "deep")
+		write(t, l, slog.LevelError, "m", slog.Group("run", "code", 2), slog.Group("none"))
+		expect(t, b, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"ERROR","component":"main","message":"m",`+
+			`"data":{"a":1,"tool":{"component":"deep","run":{"code":2}}}}`)
+	})
+	t.Run("levels are upper case, those between take the lower", func(t *testing.T) {
+		for level, want := range map[slog.Level]string{
+			slog.LevelDebug: "DEBUG", slog.LevelInfo: "INFO", slog.LevelWarn: "WARN", slog.LevelError: "ERROR",
+			slog.LevelDebug - 4: "DEBUG", slog.LevelInfo + 1: "INFO", slog.LevelError + 4: "ERROR",
+		} {
+			l, b := logger(t, "debug")
+			write(t, l, level, "m")
+			if !strings.Contains(b.String(), `"level":"`+want+`"`) {
+				t.Errorf("level %v wrote %s", level, b)
+			}
+		}
+	})
+}
+
+type valuer struct{ v slog.Value }
+
+func (v valuer) LogValue() slog.Value { return v.v }
+
+type stringer struct{ X int }
+
+func (stringer) String() string { return "a stringer" }
+
+type bomb struct{}
+
+func (bomb) Error() string { panic("boom") }
+
+func TestValues(t *testing.T) {
+	for name, c := range map[string]struct {
+		value any
+		want  string
+	}{
+		"an error is its text":                {errors.New("no such host"), `"no such host"`},
+		"a duration is seconds":               {1500 * time.Millisecond, `1.5`},
+		"a time is RFC 3339 in the zone":      {at, `"2024-01-15T20:15:30.123+09:00"`},
+		"so is a pointer to one":              {&at, `"2024-01-15T20:15:30.123+09:00"`},
+		"a missing one is null":               {(*time.Time)(nil), `null`},
+		"a large duration has no exponent":    {90 * 24 * time.Hour, `7776000`},
+		"text is quoted":                      {"a \"b\"\n", `"a \"b\"\n"`},
+		"text of no encoding is repaired":     {"\xff", `"\ufffd"`},
+		"infinity is text, JSON has none":     {math.Inf(1), `"+Inf"`},
+		"so is what is not a number":          {math.NaN(), `"NaN"`},
+		"bytes are text":                      {[]byte("ERROR: x"), `"ERROR: x"`},
+		"a struct is an object":               {struct{ A int }{1}, `{"A":1}`},
+		"a slice is a list":                   {[]string{"a", "b"}, `["a","b"]`},
+		"a value that says its name is that":  {stringer{1}, `"a stringer"`},
+		"a LogValuer is asked":                {valuer{slog.IntValue(7)}, `7`},
+		"what cannot be encoded is described": {struct{ C chan int }{}, `"{C:<nil>}"`},
+		"what panics is described":            {bomb{}, `"panic while logging: boom"`},
+		"HTML is not escaped":                 {"a<b>&c", `"a<b>&c"`},
+		"nil is null":                         {nil, `null`},
+		"a bool is a bool":                    {true, `true`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, b := logger(t, "info")
+			write(t, l, slog.LevelInfo, "m", "v", c.value)
+			expect(t, b, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"INFO","component":"main","message":"m","data":{"v":`+c.want+`}}`)
+		})
+	}
+	t.Run("the last of two values under one key is kept", func(t *testing.T) {
+		l, b := logger(t, "info")
+		write(t, l.With("v", 1), slog.LevelInfo, "m", "v", 2)
+		if !strings.HasSuffix(b.String(), `"data":{"v":2}}`+"\n") {
+			t.Errorf("wrote %s", b)
+		}
+	})
+}
+
+func TestLevel(t *testing.T) {
+	for i, level := range logging.Levels {
+		t.Run(level+" writes itself and what is louder", func(t *testing.T) {
+			l, b := logger(t, level)
+			for _, at := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+				l.Log(t.Context(), at, "m")
+			}
+			if got, want := strings.Count(b.String(), "\n"), len(logging.Levels)-i; got != want {
+				t.Errorf("wrote %d lines, want %d:\n%s", got, want, b)
+			}
+		})
+	}
+	for _, bad := range []string{"", "INFO", "warning", "trace", "loud"} {
+		t.Run("refuses "+bad, func(t *testing.T) {
+			_, err := logging.New(&bytes.Buffer{}, bad, nil)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			for _, part := range []string{"LOG_LEVEL", `"` + bad + `"`, "debug, info, warn, error"} {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%q does not say %s", err, part)
+				}
+			}
+		})
+	}
+}
+
+// TestHandler runs the standard library's own suite for handlers, with the
+// members of a line put where it looks for them.
+func TestHandler(t *testing.T) {
+	var b *bytes.Buffer
+	slogtest.Run(t, func(t *testing.T) slog.Handler {
+		l, buffer := logger(t, "debug")
+		b = buffer
+		return l.Handler()
+	}, func(t *testing.T) map[string]any {
+		var line map[string]any
+		if err := json.Unmarshal(b.Bytes(), &line); err != nil {
+			t.Fatalf("%v in %s", err, b)
+		}
+		flat := map[string]any{slog.TimeKey: line["timestamp"], slog.LevelKey: line["level"], slog.MessageKey: line["message"]}
+		if data, ok := line["data"].(map[string]any); ok {
+			maps.Copy(flat, data)
+		}
+		// Section 11.2 gives every line a time: a record without one gets the clock's.
+		if strings.HasSuffix(t.Name(), "/zero-time") {
+			delete(flat, slog.TimeKey)
+		}
+		return flat
+	})
+}
+
+func TestConcurrency(t *testing.T) {
+	l, b := logger(t, "info")
+	const writers, each = 16, 100
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			mine := l.With("component", "writer", "monitor_id", "mon").WithGroup("g")
+			for i := range each {
+				mine.Info("line", "w", w, "i", i, "text", strings.Repeat("x", 200))
+			}
+		})
+	}
+	wg.Wait()
+	lines := bytes.Split(bytes.TrimSpace(b.Bytes()), []byte("\n"))
+	if len(lines) != writers*each {
+		t.Fatalf("%d lines, want %d", len(lines), writers*each)
+	}
+	for _, line := range lines {
+		if !json.Valid(line) {
+			t.Fatalf("lines mixed: %s", line)
+		}
+	}
+}

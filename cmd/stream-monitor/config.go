@@ -1,0 +1,115 @@
+package main
+
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// CLI is the command line. Every setting of section 14.2 and decision P5 is a
+// flag and an environment variable of the same name; the flag wins, and an
+// empty variable counts as unset. The server's time zone is TZ, as everywhere
+// (decision A11).
+type CLI struct {
+	Serve   ServeCmd   `cmd:"" help:"Run the service: REST API, workers, webhooks."`
+	Watch   WatchCmd   `cmd:"" help:"Watch one stream in the foreground and print what happens; needs no database."`
+	Replay  ReplayCmd  `cmd:"" help:"Feed a recording of watch --record to the watcher again and print the same events."`
+	Doctor  DoctorCmd  `cmd:"" help:"Check tools, versions, database and data directory, and say what to do."`
+	Migrate MigrateCmd `cmd:"" help:"Bring the database to this version, then end. serve does it too."`
+	Worker  WorkerCmd  `cmd:"" help:"Watch one stream for a gateway. The gateway starts it, people do not."`
+	Version VersionCmd `cmd:"" help:"Print the version."`
+}
+
+// ServeCmd is the settings of the gateway.
+type ServeCmd struct {
+	ListenAddr         string   `type:"address" env:"LISTEN_ADDR" default:":8080" help:"Address of the public API."`
+	InternalListenAddr string   `type:"address" env:"INTERNAL_LISTEN_ADDR" default:":8081" help:"Address of the API for workers; keep it from the outside."`
+	TLSCertFile        string   `type:"file" name:"tls-cert-file" env:"TLS_CERT_FILE" help:"Certificate chain (PEM) for both addresses. Default: plain HTTP."`
+	TLSKeyFile         string   `type:"file" name:"tls-key-file" env:"TLS_KEY_FILE" help:"Private key (PEM) of the certificate."`
+	TrustedProxies     Networks `type:"networks" env:"TRUSTED_PROXIES" placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For is believed. Default: none."`
+
+	Database DatabaseFlags `embed:"" group:"Storage"`
+	Keys     KeyFlags      `embed:"" group:"Keys (flags show in the list of processes: prefer the environment)"`
+
+	MaxMonitors             int           `group:"Monitors" type:"whole" min:"1" max:"10000" env:"MAX_MONITORS" default:"50" help:"Monitors that may be active at once."`
+	WorkerRuntime           string        `group:"Monitors" type:"choice" accept:"process" later:"kubernetes,inline" env:"WORKER_RUNTIME" default:"process" help:"What runs a worker: process (a child process for each stream)."`
+	MissingWorker           string        `group:"Monitors" type:"choice" accept:"error" later:"relaunch" env:"MISSING_WORKER" default:"error" help:"What a worker that was lost does to its monitor: error (end it with monitor.error)."`
+	ScheduleLeadTime        time.Duration `group:"Monitors" type:"span" min:"0s" max:"1d" env:"SCHEDULE_LEAD_TIME" default:"10m" help:"How long before its scheduled start a stream gets a worker."`
+	GatewayReconcileTimeout time.Duration `group:"Monitors" type:"span" min:"1s" max:"10m" env:"GATEWAY_RECONCILE_TIMEOUT" default:"30s" help:"Time limit for bringing monitors and workers together at the start."`
+	EventRetention          time.Duration `group:"Monitors" type:"span" min:"1h" max:"36500d" env:"EVENT_RETENTION" default:"90d" help:"How long events of ended monitors are kept."`
+	CallbackAllowedNetworks Networks      `group:"Monitors" type:"networks" env:"CALLBACK_ALLOWED_NETWORKS" placeholder:"CIDR,…" help:"Private networks, and plain http, that webhooks may go to. Default: none."`
+
+	Watching WatchingFlags `embed:"" group:"Watching"`
+	Log      LogFlags      `embed:"" group:"Log"`
+}
+
+// WorkerCmd is what a worker is started with (section 8.1).
+type WorkerCmd struct {
+	MonitorID      monitor.ID          `type:"monitor" env:"MONITOR_ID" help:"The monitor to work for; required."`
+	Generation     int                 `type:"whole" min:"1" max:"2147483647" env:"GENERATION" help:"Which launch of its worker this is; required."`
+	GatewayURL     string              `type:"httpurl" env:"GATEWAY_URL" help:"Where the gateway's internal API is; required."`
+	InternalAPIKey string              `type:"key" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"Key for the internal API; required."`
+	StreamURL      monitor.StreamURL   `type:"stream" name:"stream-url" env:"STREAM_URL" help:"The stream, for information: the gateway's assignment decides."`
+	CallbackURL    monitor.CallbackURL `type:"callback" name:"callback-url" env:"CALLBACK_URL" help:"Where webhooks go, for information: the gateway sends them."`
+	ConfigJSON     monitor.Config      `type:"config" name:"config-json" env:"CONFIG_JSON" default:"{}" help:"What to watch for, for information: the gateway's assignment decides."`
+
+	Watching WatchingFlags `embed:"" group:"Watching"`
+	Log      LogFlags      `embed:"" group:"Log"`
+}
+
+// WatchCmd is the settings of a watch in the foreground. The rules are those of
+// a registration (section 3.1), with the same ranges and defaults.
+type WatchCmd struct {
+	URL monitor.StreamURL `arg:"" name:"URL" type:"stream" help:"The stream: https://www.youtube.com/watch?v=ID."`
+
+	Record string `type:"path" placeholder:"FILE" help:"Write all that is observed to FILE, for replay."`
+	JSON   bool   `name:"json" help:"Print events and log as JSON lines."`
+
+	CheckIntervalSec       int       `group:"Rules" type:"whole" min:"1" max:"300" default:"10" help:"Seconds between two checks of a segment."`
+	BlackoutThresholdSec   int       `group:"Rules" type:"whole" min:"1" max:"3600" default:"30" help:"Seconds of black picture before the alert."`
+	SilenceThresholdSec    int       `group:"Rules" type:"whole" min:"1" max:"3600" default:"30" help:"Seconds of silence before the alert."`
+	SilenceDBThreshold     float64   `group:"Rules" type:"decimal" min:"-100" max:"0" name:"silence-db-threshold" default:"-50" help:"Loudness below which sound is silence, in dB."`
+	ScheduledStartTime     time.Time `group:"Rules" type:"instant" placeholder:"TIME" help:"When the stream should start, e.g. 2030-01-15T20:00:00+09:00."`
+	StartDelayToleranceSec int       `group:"Rules" type:"whole" min:"0" max:"86400" default:"300" help:"Seconds it may be late."`
+
+	Watching WatchingFlags `embed:"" group:"Watching"`
+	Log      LogFlags      `embed:"" group:"Log"`
+}
+
+// Rules is the configuration of a registration that the flags amount to.
+func (c WatchCmd) Rules() monitor.Config {
+	rules := monitor.Config{
+		CheckIntervalSec:       c.CheckIntervalSec,
+		BlackoutThresholdSec:   c.BlackoutThresholdSec,
+		SilenceThresholdSec:    c.SilenceThresholdSec,
+		SilenceDBThreshold:     c.SilenceDBThreshold,
+		StartDelayToleranceSec: c.StartDelayToleranceSec,
+	}
+	if !c.ScheduledStartTime.IsZero() {
+		rules.ScheduledStartTime = &c.ScheduledStartTime
+	}
+	return rules
+}
+
+// ReplayCmd is a recording to replay.
+type ReplayCmd struct {
+	File string   `arg:"" name:"FILE" type:"file" help:"What watch --record wrote."`
+	JSON bool     `name:"json" help:"Print events as JSON lines."`
+	Log  LogFlags `embed:"" group:"Log"`
+}
+
+// MigrateCmd is which database to migrate.
+type MigrateCmd struct {
+	Database DatabaseFlags `embed:"" group:"Storage"`
+	Log      LogFlags      `embed:"" group:"Log"`
+}
+
+// DoctorCmd is what to examine: the same settings serve is run with.
+type DoctorCmd struct {
+	Database DatabaseFlags `embed:"" group:"Storage"`
+	Keys     KeyFlags      `embed:"" group:"Keys (flags show in the list of processes: prefer the environment)"`
+	Watching WatchingFlags `embed:"" group:"Watching"`
+}
+
+// VersionCmd has no settings.
+type VersionCmd struct{}

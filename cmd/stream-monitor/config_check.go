@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"net"
+)
+
+// check finds what does not fit together, and in production what is missing
+// (decision P4).
+func (c *ServeCmd) check() (found []problem) {
+	if c.Database.Production() {
+		for _, key := range []struct {
+			name, env, use string
+			missing        bool
+		}{
+			{"api-key", "API_KEY", "the key that callers of the API present", c.Keys.APIKey == ""},
+			{"webhook-signing-key", "WEBHOOK_SIGNING_KEY", "the key that signs webhooks", len(c.Keys.WebhookSigningKey) == 0},
+			{"internal-api-key", "INTERNAL_API_KEY", "the key that workers present to the gateway", c.Keys.InternalAPIKey == ""},
+		} {
+			if key.missing {
+				found = append(found, problem{key.name,
+					fmt.Sprintf("%s (--%s) is missing; it is required when DB_DSN is set: %s", key.env, key.name, key.use)})
+			}
+		}
+	}
+	switch {
+	case c.TLSCertFile != "" && c.TLSKeyFile == "":
+		found = append(found, problem{"tls-key-file", "TLS_KEY_FILE (--tls-key-file) is missing; TLS_CERT_FILE needs it"})
+	case c.TLSCertFile == "" && c.TLSKeyFile != "":
+		found = append(found, problem{"tls-cert-file", "TLS_CERT_FILE (--tls-cert-file) is missing; TLS_KEY_FILE needs it"})
+	}
+	if _, port, err := net.SplitHostPort(c.ListenAddr); err == nil && port != "0" && c.ListenAddr == c.InternalListenAddr {
+		found = append(found, problem{"internal-listen-addr",
+			fmt.Sprintf("INTERNAL_LISTEN_ADDR (--internal-listen-addr) is %q; accepted is another address than LISTEN_ADDR", c.InternalListenAddr)})
+	}
+	return found
+}
+
+// check finds what a worker cannot do without.
+func (c *WorkerCmd) check() (found []problem) {
+	for _, setting := range []struct {
+		name, env string
+		missing   bool
+	}{
+		{"monitor-id", "MONITOR_ID", c.MonitorID == ""},
+		{"generation", "GENERATION", c.Generation == 0},
+		{"gateway-url", "GATEWAY_URL", c.GatewayURL == ""},
+		{"internal-api-key", "INTERNAL_API_KEY", c.InternalAPIKey == ""},
+	} {
+		if setting.missing {
+			found = append(found, problem{setting.name,
+				fmt.Sprintf("%s (--%s) is missing; the gateway gives it to every worker it starts", setting.env, setting.name)})
+		}
+	}
+	return found
+}

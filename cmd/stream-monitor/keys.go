@@ -1,0 +1,169 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Keys are the three keys of section 14.2.
+type Keys struct {
+	API      string
+	Signing  SigningKeys
+	Internal string
+}
+
+// SigningKeys is WEBHOOK_SIGNING_KEY: one key, or the new and the old while
+// changing (decision W6). The first signs X-Signature-256; webhook-signature
+// carries all.
+type SigningKeys []string
+
+// parseSigningKeys reads WEBHOOK_SIGNING_KEY. The error says what is accepted
+// and repeats nothing of the value.
+func parseSigningKeys(text string) (SigningKeys, error) {
+	keys := SigningKeys(strings.Split(text, ","))
+	for i, key := range keys {
+		keys[i] = strings.TrimSpace(key)
+		if !keyForm.MatchString(keys[i]) {
+			return nil, errors.New("accepted are one or two keys separated by a comma, of ASCII letters, digits and signs, without spaces")
+		}
+	}
+	if len(keys) > 2 {
+		return nil, fmt.Errorf("accepted are one or two keys separated by a comma, and these are %d", len(keys))
+	}
+	return keys, nil
+}
+
+// StandardSecret is the key in the form that Standard Webhooks libraries take
+// (decision W5).
+func StandardSecret(key string) string {
+	return "whsec_" + base64.StdEncoding.EncodeToString([]byte(key))
+}
+
+// Limits of the key file.
+const (
+	keyBytes    = 32 // of randomness in a generated key
+	maxKeysFile = 16 << 10
+	dirMode     = 0o700
+	fileMode    = 0o600
+)
+
+// keysFile is the JSON of generated keys; members are named for the variables
+// they stand in for.
+type keysFile struct {
+	API      string `json:"API_KEY"`
+	Signing  string `json:"WEBHOOK_SIGNING_KEY"`
+	Internal string `json:"INTERNAL_API_KEY"`
+}
+
+// keysPath is where generated keys are kept.
+func keysPath(dataDir string) string { return filepath.Join(dataDir, "keys.json") }
+
+// loadKeys completes the keys that are given with those kept in dataDir, which
+// are generated and stored when there are none (decision P4). generated tells
+// that this call did so; the file is keysPath. It may be called by several
+// processes at once: all get the same keys. Errors name the file and what to
+// do; a file that others can read is one.
+func loadKeys(dataDir string, given KeyFlags) (keys Keys, generated bool, err error) {
+	keys = Keys{API: given.APIKey, Signing: given.WebhookSigningKey, Internal: given.InternalAPIKey}
+	if keys.API != "" && len(keys.Signing) > 0 && keys.Internal != "" {
+		return keys, false, nil
+	}
+	path := keysPath(dataDir)
+	kept, err := readKeys(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if generated, err = storeKeys(path, generateKeys()); err == nil {
+			kept, err = readKeys(path)
+		}
+	}
+	if err != nil {
+		return Keys{}, false, err
+	}
+	if keys.API == "" {
+		keys.API = kept.API
+	}
+	if len(keys.Signing) == 0 {
+		if keys.Signing, err = parseSigningKeys(kept.Signing); err != nil {
+			return Keys{}, false, fmt.Errorf("WEBHOOK_SIGNING_KEY in %s: %w", path, err)
+		}
+	}
+	if keys.Internal == "" {
+		keys.Internal = kept.Internal
+	}
+	return keys, generated, nil
+}
+
+func generateKeys() keysFile {
+	key := func() string {
+		random := make([]byte, keyBytes)
+		_, _ = rand.Read(random) // never fails: it ends the program instead
+		return hex.EncodeToString(random)
+	}
+	return keysFile{API: key(), Signing: key(), Internal: key()}
+}
+
+// readKeys reads a file of keys. Errors: fs.ErrNotExist; else what is wrong
+// with it and how to mend that.
+func readKeys(path string) (keysFile, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return keysFile{}, fmt.Errorf("read keys: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return keysFile{}, fmt.Errorf("%s can be read by others (mode %04o); if nobody has, run: chmod 600 %s; else remove it and give the new keys to all who need them",
+			path, info.Mode().Perm(), path)
+	}
+	if info.Size() > maxKeysFile {
+		return keysFile{}, fmt.Errorf("%s has %d bytes; a file of keys has a few hundred", path, info.Size())
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return keysFile{}, fmt.Errorf("read keys: %w", err)
+	}
+	var kept keysFile
+	if err := json.Unmarshal(raw, &kept); err != nil {
+		return keysFile{}, fmt.Errorf("%s is no file of keys (%w); remove it to have new ones generated", path, err)
+	}
+	if kept.API == "" || kept.Signing == "" || kept.Internal == "" {
+		return keysFile{}, fmt.Errorf("%s lacks one of API_KEY, WEBHOOK_SIGNING_KEY, INTERNAL_API_KEY; remove it to have new ones generated", path)
+	}
+	return kept, nil
+}
+
+// storeKeys writes keys to path, whole or not at all, unless it is there
+// already; stored tells which.
+func storeKeys(path string, keys keysFile) (stored bool, err error) {
+	raw, err := json.MarshalIndent(keys, "", "  ")
+	if err != nil {
+		return false, fmt.Errorf("encode keys: %w", err)
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, dirMode); err != nil {
+		return false, fmt.Errorf("make the data directory: %w", err)
+	}
+	temp, err := os.CreateTemp(dir, ".keys-*") // mode 0600
+	if err != nil {
+		return false, fmt.Errorf("store keys: %w", err)
+	}
+	defer func() { _ = os.Remove(temp.Name()) }()
+	_, err = temp.Write(append(raw, '\n'))
+	err = errors.Join(err, temp.Chmod(fileMode), temp.Sync(), temp.Close())
+	if err != nil {
+		return false, fmt.Errorf("store keys: %w", err)
+	}
+	// Unlike a rename, a link does not replace what another process stored first.
+	switch err := os.Link(temp.Name(), path); {
+	case errors.Is(err, fs.ErrExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("store keys: %w", err)
+	}
+	return true, nil
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/logging"
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+)
+
+// stopLimit is how long a private database may take to shut down.
+const stopLimit = 10 * time.Second
+
+// Run brings the database to this version.
+func (c *MigrateCmd) Run(ctx context.Context, io console) error {
+	log, err := logging.New(io.err, c.Log.LogLevel, time.Local)
+	if err != nil {
+		return err
+	}
+	store, done, err := c.Database.open(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := store.Migrate(ctx); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(io.out, "the database is up to date")
+	return err
+}
+
+// open connects to the database that DB_DSN names, or starts the private one
+// (decision P3). done ends both.
+func (f DatabaseFlags) open(ctx context.Context, log *slog.Logger) (store *postgres.Store, done func(), err error) {
+	dsn, stop := f.DBDSN, func() {}
+	if !f.Production() {
+		server, err := embedded.Start(ctx, embedded.Config{DataDir: f.DataDir, Log: log})
+		if err != nil {
+			return nil, nil, err
+		}
+		dsn = server.DSN()
+		stop = func() {
+			ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+			defer cancel()
+			if err := server.Stop(ctx); err != nil {
+				log.Error("the private database did not stop well", "error", err)
+			}
+		}
+	}
+	store, err = postgres.Open(ctx, dsn, postgres.Config{Zone: time.Local, Log: log})
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return store, func() {
+		if err := store.Close(); err != nil {
+			log.Warn("the connections to the database did not close well", "error", err)
+		}
+		stop()
+	}, nil
+}

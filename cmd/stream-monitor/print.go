@@ -1,0 +1,50 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// printer prints events as they happen: a line each for people, or the JSON
+// that a report carries.
+func printer(out io.Writer, asJSON bool) func(watch.Emit) {
+	if asJSON {
+		enc := json.NewEncoder(out)
+		enc.SetEscapeHTML(false)
+		return func(e watch.Emit) { _ = enc.Encode(e.Event) }
+	}
+	return func(e watch.Emit) {
+		fmt.Fprintf(out, "%s  %-24s  %s\n", e.Event.At.Local().Format(time.TimeOnly), e.Event.Type, sentence(e.Event.Data))
+	}
+}
+
+// sentence says for people what an event's data say.
+func sentence(d event.Data) string {
+	at := func(t time.Time) string { return t.Local().Format("15:04:05.0") }
+	switch d := d.(type) {
+	case event.Started:
+		if d.DelaySec != nil && *d.DelaySec > 0 {
+			return fmt.Sprintf("live since %s, %d s late", at(d.StartedAt), *d.DelaySec)
+		}
+		return "live since " + at(d.StartedAt)
+	case event.Ended:
+		return fmt.Sprintf("ended at %s after %d s (%s)", at(d.EndedAt), d.DurationSec, d.Reason)
+	case event.Delayed:
+		return fmt.Sprintf("should have started at %s, %d s ago", at(d.ScheduledStartTime), d.DelaySec)
+	case event.Alert:
+		return fmt.Sprintf("since %s, for %d s (threshold %d s)", at(d.StartedAt), d.DurationSec, d.ThresholdSec)
+	case event.Recovered:
+		return fmt.Sprintf("from %s to %s, %d s", at(d.StartedAt), at(d.RecoveredAt), d.TotalDurationSec)
+	case event.Outage:
+		return fmt.Sprintf("no media since %s, for %d s (%s: %s)", at(d.StartedAt), d.DurationSec, d.Failure, d.LastError)
+	case event.Trouble:
+		return strings.TrimSuffix(d.Reason+": "+d.ErrorDetails, ": ")
+	}
+	return ""
+}

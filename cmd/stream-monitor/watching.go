@@ -1,0 +1,52 @@
+package main
+
+import (
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"code.dny.dev/ssrf"
+	"github.com/google/uuid"
+
+	"github.com/stream-monitor/stream-monitor/adapters/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/adapters/hls"
+	"github.com/stream-monitor/stream-monitor/adapters/media"
+	"github.com/stream-monitor/stream-monitor/adapters/oembed"
+	"github.com/stream-monitor/stream-monitor/adapters/streamlink"
+	"github.com/stream-monitor/stream-monitor/adapters/ytdlp"
+	"github.com/stream-monitor/stream-monitor/application/worker"
+)
+
+// ports is what a stream is watched with; gateway is where that is reported.
+// The proxies count for the tools, the playlists and the segments alike
+// (decision O8): media URLs are bound to the address they were issued to.
+func (f WatchingFlags) ports(gateway worker.Gateway, log *slog.Logger) worker.Ports {
+	f.exportProxies()
+	client := media.New(media.Config{Control: ssrf.New().Safe})
+	return worker.Ports{
+		Gateway: gateway,
+		Resolver: worker.NewFinder(
+			ytdlp.New(ytdlp.Config{Path: f.YTDLP().Path}, log),
+			streamlink.New(streamlink.Config{Path: f.Streamlink().Path}, log),
+			time.Now, log,
+		),
+		Prober:    oembed.New(&http.Client{}),
+		Playlists: hls.New(client.Get, time.Now),
+		Segments:  client,
+		Analyser:  ffmpeg.New(ffmpeg.Config{Path: f.FFmpeg().Path}),
+	}
+}
+
+// exportProxies makes proxies that were given as flags what every child and
+// every client of this process finds in its environment.
+func (f WatchingFlags) exportProxies() {
+	for name, value := range map[string]string{"HTTP_PROXY": f.HTTPProxy, "HTTPS_PROXY": f.HTTPSProxy} {
+		if value != "" {
+			_ = os.Setenv(name, value) // fails only on names and values that cannot be in an environment
+		}
+	}
+}
+
+// newEventID makes the id of an event (decision W2).
+func newEventID() string { return uuid.Must(uuid.NewV7()).String() }
