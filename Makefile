@@ -1,0 +1,82 @@
+# Every target a person or the CI calls. "make" alone explains them.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+BINARY   := bin/stream-monitor
+FUZZTIME ?= 30s
+
+# Raise it together with .golangci.yml: linters change between versions.
+LINT_VERSION := v2.15.0
+LINT         := .tools/bin/golangci-lint-$(LINT_VERSION)
+
+# The acceptance tests play whole streams and take minutes. They mind company:
+# two packages at a time, whatever the number of cores.
+TEST := go test -p 2 -timeout 20m
+
+##@ Start here
+
+.PHONY: help
+help: ## explain the targets
+	@if [[ -t 1 && -z "$${NO_COLOR:-}" ]]; then bold=$$'\e[1m' blue=$$'\e[36m' off=$$'\e[0m'; else bold= blue= off=; fi; \
+	awk -v bold="$$bold" -v blue="$$blue" -v off="$$off" -F ':.*## ' ' \
+		/^##@ /                { printf "\n%s%s%s\n", bold, substr($$0, 5), off } \
+		/^[a-z][a-z-]*:.*## /  { printf "  %smake %-10s%s  %s\n", blue, $$1, off, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: tools build ## show the whole thing: a stream goes wrong, webhooks arrive (3 minutes)
+	go run ./test/demo
+
+.PHONY: run
+run: tools build ## start the service on this machine, with a database of its own
+	$(BINARY) serve
+
+##@ Build
+
+.PHONY: tools
+tools: ## install what it calls: ffmpeg, PostgreSQL, yt-dlp, streamlink, deno
+	@test/tools/install.sh
+
+.PHONY: build
+build: ## build bin/stream-monitor
+	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BINARY) ./cmd/stream-monitor
+
+.PHONY: clean
+clean: ## remove what was built and installed here (bin/, .tools/, .cache/)
+	rm -rf bin .tools .cache
+
+##@ Check
+
+.PHONY: test
+test: tools ## run every test, the acceptance timelines included (minutes)
+	$(TEST) ./...
+
+.PHONY: test-race
+test-race: tools ## the same under the race detector
+	$(TEST) -race ./...
+
+.PHONY: lint
+lint: $(LINT) ## find what the compiler does not; .golangci.yml gives the reasons
+	$(LINT) run ./...
+
+.PHONY: bench
+bench: tools ## what checking one segment costs, and one step of the watcher
+	@go test -p 1 -run '^$$' -bench . ./adapters/ffmpeg/... ./domain/... | awk -f test/tools/bench.awk
+
+.PHONY: fuzz
+fuzz: tools ## fuzz each parser for FUZZTIME (30s)
+	@grep -rnoE --include='*_test.go' --exclude-dir=.tools --exclude-dir=testdata '^func Fuzz[A-Za-z0-9_]+' . | \
+	while IFS=: read -r file _ func; do \
+		echo "fuzz: $${func#func } in $$(dirname "$$file") for $(FUZZTIME)"; \
+		go test -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null; \
+	done
+
+$(LINT):
+	@echo 'lint: building golangci-lint $(LINT_VERSION), once (about 2 minutes)'
+	@mkdir -p $(@D)
+	@GOBIN=$(abspath $(@D))/build go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	@mv $(@D)/build/golangci-lint $@
+	@rmdir $(@D)/build

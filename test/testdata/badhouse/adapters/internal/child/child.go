@@ -1,0 +1,6 @@
+package child
+
+import (
+	_ "github.com/stream-monitor/stream-monitor/application/control"
+	_ "os/exec"
+)

@@ -1,0 +1,7 @@
+package childtest
+
+import (
+	_ "testing"
+
+	_ "github.com/stream-monitor/stream-monitor/test/sink"
+)

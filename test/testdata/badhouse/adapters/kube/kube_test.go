@@ -1,0 +1,6 @@
+package kube_test
+
+import (
+	_ "github.com/sirupsen/logrus"
+	_ "testing"
+)

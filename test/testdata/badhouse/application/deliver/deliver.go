@@ -1,0 +1,6 @@
+package deliver
+
+import (
+	_ "github.com/gin-gonic/gin"
+	_ "github.com/stream-monitor/stream-monitor/application/control"
+)

@@ -1,0 +1,6 @@
+package monitor
+
+import (
+	_ "errors"
+	_ "github.com/google/uuid"
+)

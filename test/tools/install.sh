@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Installs what stream-monitor calls: ffmpeg and the PostgreSQL server binaries
+# from Debian, yt-dlp, streamlink and deno into .tools/venv. Only what is
+# missing is installed; a second run takes a blink. Run it as "make tools".
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+requirements=$here/requirements.txt
+venv=$root/.tools/venv
+stamp=$root/.tools/venv.stamp
+oldest_python='(3, 10)'
+
+say() { printf 'tools: %s\n' "$*" >&2; }
+fail() {
+	say "$*"
+	exit 1
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# A server of any version will do; Debian keeps it off PATH.
+have_postgres() {
+	have initdb && have postgres && return
+	local initdb
+	for initdb in /usr/lib/postgresql/*/bin/initdb; do
+		[[ -x $initdb && -x ${initdb%initdb}postgres ]] && return
+	done
+	return 1
+}
+
+# Prints the first python that is new enough and can make a virtual environment
+# with pip in it (Debian ships that part separately, as python3-venv).
+find_python() {
+	local python
+	for python in python3 /usr/bin/python3 python3.{14,13,12,11,10}; do
+		if have "$python" && "$python" -c "
+import ensurepip, sys, venv
+sys.exit(sys.version_info < $oldest_python)" >/dev/null 2>&1; then
+			command -v "$python"
+			return
+		fi
+	done
+	return 1
+}
+
+# A new server package makes a database cluster and starts it at boot. This
+# project runs its own, so nothing of the kind is wanted here.
+without_cluster() {
+	local conf=/etc/postgresql-common/createcluster.d/stream-monitor-tools.conf
+	"${as_root[@]}" mkdir -p "${conf%/*}"
+	echo 'create_main_cluster = false' | "${as_root[@]}" tee "$conf" >/dev/null
+	local status=0
+	"$@" || status=$?
+	"${as_root[@]}" rm -f "$conf"
+	return "$status"
+}
+
+install_debian() {
+	local missing=()
+	have ffmpeg || missing+=(ffmpeg)
+	have_postgres || missing+=(postgresql)
+	find_python >/dev/null || missing+=(python3-venv)
+	((${#missing[@]})) || return 0
+
+	have apt-get || fail "missing: ${missing[*]} (Debian's names). There is no apt-get here: install them by other means, then run \"make tools\" again."
+	as_root=()
+	if ((EUID != 0)); then
+		{ have sudo && sudo -n true 2>/dev/null; } || { have sudo && [[ -t 0 ]]; } ||
+			fail "missing: ${missing[*]}. As root, run: apt-get install ${missing[*]}"
+		as_root=(sudo)
+	fi
+	local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0)
+	say "installing ${missing[*]} from Debian (about a minute)"
+	local log
+	log=$(mktemp)
+	if ! { "${apt[@]}" update && without_cluster "${apt[@]}" install -y --no-install-recommends "${missing[@]}"; } </dev/null >"$log" 2>&1; then
+		tail -n 20 "$log" >&2
+		rm -f "$log"
+		fail "apt-get could not install ${missing[*]}; its last words are above"
+	fi
+	rm -f "$log"
+	have ffmpeg && have_postgres && find_python >/dev/null ||
+		fail "apt-get said it installed ${missing[*]}, but not all of it can be found"
+}
+
+install_venv() {
+	local want
+	want=$(cat "${BASH_SOURCE[0]}" "$requirements" | sha256sum)
+	if [[ -f $stamp && $(<"$stamp") == "$want $venv" && -x $venv/bin/yt-dlp && -x $venv/bin/python ]] &&
+		"$venv/bin/python" -c '' 2>/dev/null; then
+		return
+	fi
+	local python
+	python=$(find_python)
+	say "making .tools/venv with $("$python" --version)"
+	rm -rf "$venv" "$stamp"
+	"$python" -m venv "$venv"
+	say "installing yt-dlp, streamlink and deno from PyPI (about 50 MB)"
+	# Compiled files save yt-dlp half a second of CPU at every call.
+	env -u PYTHONDONTWRITEBYTECODE "$venv/bin/pip" install \
+		--quiet --disable-pip-version-check --no-input --compile --requirement "$requirements" </dev/null ||
+		fail "pip could not install test/tools/requirements.txt; see above"
+	local tool
+	for tool in yt-dlp streamlink deno; do
+		"$venv/bin/$tool" --version >/dev/null || fail "$venv/bin/$tool was installed but does not run"
+	done
+	# Paths inside a virtual environment are absolute, so a moved one is remade.
+	printf '%s\n' "$want $venv" >"$stamp"
+	say "done"
+}
+
+# Two runs at once (make -j, two terminals) take turns.
+mkdir -p "$root/.tools"
+exec 9>"$root/.tools/lock"
+flock 9
+
+install_debian
+install_venv
