@@ -1,0 +1,112 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/livestream"
+	"github.com/stream-monitor/stream-monitor/test/sink"
+	"github.com/stream-monitor/stream-monitor/test/system"
+	"github.com/stream-monitor/stream-monitor/test/youtube"
+)
+
+// Config is how to set a stage.
+type Config struct {
+	Binary string    // of stream-monitor; required
+	Env    []string  // for the service, after all else
+	Log    io.Writer // gets the service's log; nil: nobody
+	Out    io.Writer // gets a line for each webhook; nil: nobody
+}
+
+// Stage is set until Close.
+type Stage struct {
+	YouTube *youtube.YouTube
+	Library *livestream.Library
+	Sink    *sink.Sink
+	System  *system.System
+	dir     string
+}
+
+// Set sets a stage, with the service started.
+func Set(ctx context.Context, c Config) (s *Stage, err error) {
+	s = &Stage{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if s.dir, err = os.MkdirTemp("", "stream-monitor-stage-"); err != nil {
+		return s, err
+	}
+	// The private database runs as another user than root, and must get in.
+	if err := os.Chmod(s.dir, 0o755); err != nil {
+		return s, err
+	}
+	if s.Library, err = livestream.Open(livestream.Options{}); err != nil {
+		return s, err
+	}
+	if s.YouTube, err = youtube.Start(youtube.Config{}); err != nil {
+		return s, err
+	}
+	if s.Sink, err = sink.Start(sink.Config{Key: system.SigningKey, Out: c.Out}); err != nil {
+		return s, err
+	}
+	s.System, err = system.Start(ctx, system.Config{
+		Binary:  c.Binary,
+		DataDir: filepath.Join(s.dir, "data"),
+		Env:     append(s.YouTube.Env(), c.Env...),
+		Log:     c.Log,
+	})
+	return s, err
+}
+
+// Restart ends the service and starts it again on the same data.
+func (s *Stage) Restart(ctx context.Context, c Config) error {
+	if err := s.System.Stop(); err != nil {
+		return err
+	}
+	next, err := system.Start(ctx, system.Config{
+		Binary: c.Binary, DataDir: filepath.Join(s.dir, "data"), Env: append(s.YouTube.Env(), c.Env...), Log: c.Log,
+	})
+	if err != nil {
+		return err
+	}
+	s.System = next
+	return nil
+}
+
+// Close ends everything, the service first, and says what did not end well.
+func (s *Stage) Close() error {
+	var errs []error
+	if s.System != nil {
+		errs = append(errs, s.System.Stop())
+	}
+	if s.Sink != nil {
+		errs = append(errs, s.Sink.Close())
+	}
+	if s.YouTube != nil {
+		errs = append(errs, s.YouTube.Close())
+	}
+	if s.dir != "" {
+		errs = append(errs, os.RemoveAll(s.dir))
+	}
+	return errors.Join(errs...)
+}
+
+// Live puts a stream on the air at once, with a full playlist.
+func (s *Stage) Live(ctx context.Context, video string, c livestream.Config) (*livestream.Stream, error) {
+	if c.Preroll == 0 {
+		c.Preroll = time.Minute
+	}
+	stream, err := s.Library.Start(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("start a stream: %w", err)
+	}
+	s.YouTube.Add(video, youtube.Video{State: youtube.Live, Source: stream})
+	return stream, nil
+}

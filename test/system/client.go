@@ -1,0 +1,105 @@
+package system
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// client speaks to the REST API, with plain maps: what it sends and gets is the
+// wire, not the project's own types.
+type client struct {
+	public, internal string
+	http             *http.Client
+}
+
+func newClient(public, internal string) client {
+	// Never through the proxy that the environment names.
+	return client{public, internal, &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 32}}}
+}
+
+// Answer is an HTTP answer.
+type Answer struct {
+	Status int
+	Body   map[string]any
+}
+
+// URL is where the public API is.
+func (s *System) URL() string { return s.client.public }
+
+// InternalURL is where the internal API is.
+func (s *System) InternalURL() string { return s.client.internal }
+
+// Call makes a request to the public API. body is nil or is sent as JSON.
+func (s *System) Call(ctx context.Context, method, path string, body any) (Answer, error) {
+	var payload io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return Answer{}, err
+		}
+		payload = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, s.client.public+path, payload)
+	if err != nil {
+		return Answer{}, err
+	}
+	req.Header.Set("X-API-Key", APIKey)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := s.client.http.Do(req)
+	if err != nil {
+		return Answer{}, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	defer res.Body.Close()
+	a := Answer{Status: res.StatusCode}
+	if err := json.NewDecoder(res.Body).Decode(&a.Body); err != nil {
+		return a, fmt.Errorf("%s %s: %d with a body that is no JSON: %w", method, path, res.StatusCode, err)
+	}
+	return a, nil
+}
+
+// Register registers a monitor and gives its id.
+func (s *System) Register(ctx context.Context, streamURL, callbackURL string, config map[string]any) (string, error) {
+	a, err := s.Call(ctx, http.MethodPost, "/api/v1/monitors", map[string]any{
+		"stream_url": streamURL, "callback_url": callbackURL, "config": config,
+		"metadata": map[string]any{"channel_name": "Example Channel"},
+	})
+	if err != nil {
+		return "", err
+	}
+	id, _ := a.Body["monitor_id"].(string)
+	if a.Status != http.StatusCreated || id == "" {
+		return "", fmt.Errorf("registering was answered with %d %v", a.Status, a.Body)
+	}
+	return id, nil
+}
+
+// Monitor reads a monitor.
+func (s *System) Monitor(ctx context.Context, id string) (map[string]any, error) {
+	a, err := s.Call(ctx, http.MethodGet, "/api/v1/monitors/"+id, nil)
+	if err == nil && a.Status != http.StatusOK {
+		err = fmt.Errorf("reading %s was answered with %d %v", id, a.Status, a.Body)
+	}
+	return a.Body, err
+}
+
+// WaitStatus waits until a monitor has a status.
+func (s *System) WaitStatus(ctx context.Context, id, status string) (map[string]any, error) {
+	for {
+		m, err := s.Monitor(ctx, id)
+		if err == nil && m["status"] == status {
+			return m, nil
+		}
+		select {
+		case <-ctx.Done():
+			return m, fmt.Errorf("the monitor is %v, not %s: %w", m["status"], status, ctx.Err())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}

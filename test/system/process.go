@@ -1,0 +1,103 @@
+package system
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Process is a process of this machine, known by its id and start time.
+type Process struct {
+	PID     int
+	Command string // its first arguments
+	RSS     int64  // bytes of memory it holds
+	start   string
+	parent  int
+}
+
+// alive tells whether it still runs: another process may have its id by now.
+func (p Process) alive() bool {
+	now, err := inspect(p.PID)
+	return err == nil && now.start == p.start
+}
+
+// inspect reads a process of /proc (proc(5)).
+func inspect(pid int) (Process, error) {
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	stat, err := os.ReadFile(dir + "stat")
+	if err != nil {
+		return Process{}, err
+	}
+	// The name, in parentheses, may hold anything; fields are counted after it.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 22 {
+		return Process{}, fmt.Errorf("%sstat has %d fields", dir, len(fields))
+	}
+	if fields[0] == "Z" {
+		return Process{}, os.ErrProcessDone
+	}
+	parent, _ := strconv.Atoi(fields[1])
+	pages, _ := strconv.ParseInt(fields[21], 10, 64)
+	args, _ := os.ReadFile(dir + "cmdline")
+	words := strings.Split(strings.TrimRight(string(args), "\x00"), "\x00")
+	return Process{
+		PID:     pid,
+		Command: strings.Join(words[:min(len(words), 2)], " "),
+		RSS:     pages * int64(os.Getpagesize()),
+		start:   fields[19],
+		parent:  parent,
+	}, nil
+}
+
+// Descendants is every process below the service.
+func (s *System) Descendants() []Process {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	children := map[int][]Process{}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if p, err := inspect(pid); err == nil {
+			children[p.parent] = append(children[p.parent], p)
+		}
+	}
+	var below func(pid int) []Process
+	below = func(pid int) (all []Process) {
+		for _, c := range children[pid] {
+			all = append(append(all, c), below(c.PID)...)
+		}
+		return all
+	}
+	return below(s.PID())
+}
+
+// Workers is the workers among the descendants.
+func (s *System) Workers() (workers []Process) {
+	for _, p := range s.Descendants() {
+		if strings.HasSuffix(p.Command, " worker") {
+			workers = append(workers, p)
+		}
+	}
+	return workers
+}
+
+// Env is a variable of the process's environment.
+func (p Process) Env(name string) string {
+	env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
+	for _, line := range strings.Split(string(env), "\x00") {
+		if value, found := strings.CutPrefix(line, name+"="); found {
+			return value
+		}
+	}
+	return ""
+}
+
+// Kill ends the process with SIGKILL.
+func (p Process) Kill() { _ = syscall.Kill(p.PID, syscall.SIGKILL) }

@@ -1,0 +1,207 @@
+package system
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Keys that every system is started with.
+const (
+	APIKey      = "an-api-key-for-tests"
+	InternalKey = "an-internal-key-for-tests"
+	SigningKey  = "a-signing-key-for-tests"
+)
+
+// Config is how to start the service.
+type Config struct {
+	Binary  string    // required
+	DataDir string    // required
+	Env     []string  // after the inherited environment and the defaults for tests
+	Log     io.Writer // gets every log line as well; nil: nobody
+}
+
+// System is a stream-monitor that runs.
+type System struct {
+	cmd      *exec.Cmd
+	client   client
+	began    time.Time
+	exited   chan struct{} // closed when the process has been reaped
+	exit     error
+	scanning sync.WaitGroup
+
+	mu    sync.Mutex
+	lines []Line
+	news  chan struct{} // closed and replaced when a line comes
+}
+
+// Line is a line of the log (section 11.2).
+type Line struct {
+	Timestamp time.Time      `json:"timestamp"`
+	Level     string         `json:"level"`
+	MonitorID string         `json:"monitor_id"`
+	Component string         `json:"component"`
+	Message   string         `json:"message"`
+	Data      map[string]any `json:"data"`
+	Raw       string         `json:"-"`
+	Malformed bool           `json:"-"` // not in the specified shape
+}
+
+// Start starts the service and blocks until it listens, or has ended.
+func Start(ctx context.Context, c Config) (*System, error) {
+	cmd := exec.Command(c.Binary, "serve")
+	cmd.Env = append(slices.Clone(os.Environ()),
+		"LISTEN_ADDR=127.0.0.1:0", "INTERNAL_LISTEN_ADDR=127.0.0.1:0",
+		"DATA_DIR="+c.DataDir, "CALLBACK_ALLOWED_NETWORKS=127.0.0.0/8",
+		"API_KEY="+APIKey, "INTERNAL_API_KEY="+InternalKey, "WEBHOOK_SIGNING_KEY="+SigningKey,
+	)
+	cmd.Env = append(append(cmd.Env, toolEnv()...), c.Env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	s := &System{cmd: cmd, began: time.Now(), exited: make(chan struct{}), news: make(chan struct{})}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.Binary, err)
+	}
+	s.scanning.Go(func() { s.scan(out, c.Log) })
+	go func() {
+		s.scanning.Wait()
+		s.exit = cmd.Wait()
+		close(s.exited)
+	}()
+	address := func(server string) (string, error) {
+		line, err := s.WaitLog(ctx, func(l Line) bool {
+			return strings.HasPrefix(l.Message, "listening") && l.Data["server"] == server
+		})
+		if err != nil {
+			return "", errors.Join(fmt.Errorf("the service did not come to listen: %w; its log ends:\n%s", err, s.Tail(20)), s.Stop())
+		}
+		return fmt.Sprint(line.Data["addr"]), nil
+	}
+	public, err := address("public")
+	if err != nil {
+		return nil, err
+	}
+	internal, err := address("internal")
+	if err != nil {
+		return nil, err
+	}
+	s.client = newClient("http://"+public, "http://"+internal)
+	return s, nil
+}
+
+// scan reads the log until the process has ended.
+func (s *System) scan(out io.Reader, copyTo io.Writer) {
+	lines := bufio.NewScanner(out)
+	lines.Buffer(make([]byte, 64<<10), 4<<20)
+	for lines.Scan() {
+		line := Line{Raw: lines.Text()}
+		err := json.Unmarshal(lines.Bytes(), &line)
+		line.Malformed = err != nil || line.Timestamp.IsZero() || line.Level == "" || line.Message == "" || line.Component == ""
+		s.mu.Lock()
+		s.lines = append(s.lines, line)
+		close(s.news)
+		s.news = make(chan struct{})
+		s.mu.Unlock()
+		if copyTo != nil {
+			fmt.Fprintln(copyTo, line.Raw)
+		}
+	}
+}
+
+// Log is what has been logged so far.
+func (s *System) Log() []Line {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.lines)
+}
+
+// Tail is the last n lines of the log.
+func (s *System) Tail(n int) string {
+	var text []string
+	for _, l := range s.Log() {
+		text = append(text, l.Raw)
+	}
+	return strings.Join(text[max(0, len(text)-n):], "\n")
+}
+
+// WaitLog waits for a line, which may have come already. Errors: ctx's; the
+// service has ended.
+func (s *System) WaitLog(ctx context.Context, wanted func(Line) bool) (Line, error) {
+	for seen := 0; ; {
+		s.mu.Lock()
+		lines, news := s.lines, s.news
+		s.mu.Unlock()
+		for _, l := range lines[seen:] {
+			if wanted(l) {
+				return l, nil
+			}
+		}
+		seen = len(lines)
+		select {
+		case <-news:
+		case <-s.exited:
+			return Line{}, errors.New("the service has ended")
+		case <-ctx.Done():
+			return Line{}, ctx.Err()
+		}
+	}
+}
+
+// PID is the service's process.
+func (s *System) PID() int { return s.cmd.Process.Pid }
+
+// Began is when it was started.
+func (s *System) Began() time.Time { return s.began }
+
+// Stop asks the service to end, as an operator would, and waits for it; a
+// service that takes more than 45 s is killed, which is an error, as is an exit
+// status other than 0 and a process that stays behind.
+func (s *System) Stop() error {
+	family := s.Descendants()
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	var err error
+	select {
+	case <-s.exited:
+		if s.exit != nil {
+			err = fmt.Errorf("the service ended with %w", s.exit)
+		}
+	case <-time.After(45 * time.Second):
+		_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+		<-s.exited
+		err = errors.New("the service had to be killed: it did not end within 45 s of SIGTERM")
+	}
+	for _, p := range family {
+		if p.alive() {
+			err = errors.Join(err, fmt.Errorf("process %d (%s) was left behind", p.PID, p.Command))
+			_ = syscall.Kill(p.PID, syscall.SIGKILL)
+		}
+	}
+	return err
+}
+
+// Build builds the binary into dir, or finds the one in STREAM_MONITOR_BINARY.
+func Build(ctx context.Context, dir string) (string, error) {
+	if path := os.Getenv("STREAM_MONITOR_BINARY"); path != "" {
+		return filepath.Abs(path)
+	}
+	path := filepath.Join(dir, "stream-monitor")
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/stream-monitor/stream-monitor/cmd/stream-monitor").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+}
