@@ -1,0 +1,83 @@
+package acceptance_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fault"
+	"github.com/stream-monitor/stream-monitor/test/livestream"
+	"github.com/stream-monitor/stream-monitor/test/stage"
+	"github.com/stream-monitor/stream-monitor/test/system"
+)
+
+// workerMemory is what a worker may hold by itself, children apart.
+const workerMemory = 30 << 20
+
+func TestHostileMediaAreNamedAndSurvived(t *testing.T) {
+	const hugeLine = "#EXT-X-SOMETHING:"
+	for name, c := range map[string]struct {
+		part  livestream.Part
+		fault fault.Fault
+		says  string // in the log
+	}{
+		"a playlist with 50,000 lines":        {livestream.Playlists, fault.Lines("#EXTM3U", 50_000, "#EXTINF:2.0,\nseg.ts"), "malformed"},
+		"a playlist that is one endless line": {livestream.Playlists, fault.Text("#EXTM3U\n" + hugeLine + strings.Repeat("x", 4<<20)), "malformed"},
+		"a playlist that is a web page":       {livestream.Playlists, fault.Text("<!doctype html><title>hello</title>"), "malformed"},
+		"a playlist that hangs":               {livestream.Playlists, fault.Hang(), "network"},
+		"a segment of 200 MB":                 {livestream.Segments, fault.Zeros(200 << 20), "too_large"},
+		"a segment of 200 MB, unannounced":    {livestream.Segments, fault.Endless(200 << 20), "too_large"},
+		"a segment cut off halfway":           {livestream.Segments, fault.Truncate(), "truncated"},
+		"a segment of zeros":                  {livestream.Segments, fault.Zeros(200 << 10), "undecodable"},
+		"a segment that hangs":                {livestream.Segments, fault.Hang(), "network"},
+		"a segment that drips":                {livestream.Segments, fault.Drip(100, time.Second), "network"},
+		"a segment whose server resets":       {livestream.Segments, fault.Reset(), "network"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := video()
+			stream, err := common.Live(t.Context(), v, livestream.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := register(t, common, v, quick())
+			arrives(t, common, id, "stream.started", 60*time.Second)
+			eventually(t, 30*time.Second, "a first check", func() bool { return checks(t, common, id) > 0 })
+
+			stream.Fail(c.part, c.fault)
+			line, err := common.System.WaitLog(limited(t, 60*time.Second), func(l system.Line) bool {
+				text, _ := l.Data["error"].(string)
+				return l.MonitorID == id && l.Level == "WARN" && strings.HasPrefix(text, c.says)
+			})
+			if err != nil {
+				t.Fatalf("the log does not say %q: %v\n%s", c.says, err, common.System.Tail(20))
+			}
+			if strings.Contains(line.Raw, "expire/") || strings.Contains(line.Raw, "sq/") {
+				t.Errorf("the log gives a signed URL away: %s", line.Raw)
+			}
+			for _, p := range common.System.Workers() {
+				if p.Env("MONITOR_ID") == id && p.RSS > workerMemory {
+					t.Errorf("the worker holds %d MB", p.RSS>>20)
+				}
+			}
+			stream.Heal(c.part)
+			before := checks(t, common, id)
+			eventually(t, 90*time.Second, "checking again", func() bool { return checks(t, common, id) > before })
+			stream.End()
+			arrives(t, common, id, "stream.ended", 60*time.Second)
+			only(t, common, id, "stream.started", "stream.ended")
+			gone(t, common, id)
+		})
+	}
+}
+
+// checks is how many segments of a monitor have been analysed.
+func checks(t *testing.T, s *stage.Stage, id string) float64 {
+	t.Helper()
+	m, err := s.System.Monitor(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, _ := m["statistics"].(map[string]any)["total_segments_analyzed"].(float64)
+	return n
+}
