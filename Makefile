@@ -60,7 +60,7 @@ test-race: tools ## the same under the race detector
 
 .PHONY: lint
 lint: $(LINT) ## find what the compiler does not; .golangci.yml gives the reasons
-	$(LINT) run ./...
+	$(LINT) run --allow-parallel-runners ./...
 
 .PHONY: bench
 bench: tools ## what checking one segment costs, and one step of the watcher

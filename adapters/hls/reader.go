@@ -45,8 +45,7 @@ func (r *Reader) ReadPlaylist(ctx context.Context, rawURL string) watch.Playlist
 // failure keeps the text of an unknown error out of sight: it may hold the
 // signed URL.
 func failure(err error) *watch.Failure {
-	var known *watch.Failure
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*watch.Failure](err); ok {
 		return known
 	}
 	return watch.Failed(watch.FailureNetwork, "the playlist could not be fetched")

@@ -20,7 +20,7 @@ var (
 
 func names(list string) map[string]bool {
 	set := map[string]bool{}
-	for _, name := range strings.Fields(list) {
+	for name := range strings.FieldsSeq(list) {
 		set[name] = true
 	}
 	return set

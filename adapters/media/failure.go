@@ -30,8 +30,7 @@ func statusFailure(host string, status int) *watch.Failure {
 // failure makes a Failure of what ended an exchange with host. What is not
 // known to be free of URLs is not quoted.
 func (f *fetch) failure(host string, err error) *watch.Failure {
-	var known *watch.Failure
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*watch.Failure](err); ok {
 		return known
 	}
 	if cause := context.Cause(f.ctx); cause != nil {

@@ -44,25 +44,26 @@ func (s *Store) listen(ctx context.Context, wakes chan<- struct{}) {
 			s.log.Info("listening again")
 		}
 	})
-	listening := make(chan error, 1)
-	go func() { listening <- l.Listen(channel) }() // ends with the connection, or with Close
+	listening := make(chan struct{})
+	go func() { // ends once there is a connection, or with Close
+		defer close(listening)
+		if err := l.Listen(channel); err != nil && !errors.Is(err, net.ErrClosed) {
+			s.log.Error("cannot listen for events; they are found by looking only", "error", err)
+		}
+	}()
 	defer func() {
 		_ = l.Close()
 		for range l.Notify { // closed when the listener's goroutine has ended
 		}
-		if listening != nil {
-			<-listening
-		}
+		<-listening
 	}()
+	begun := listening
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case err := <-listening:
-			listening = nil
-			if err != nil && !errors.Is(err, net.ErrClosed) {
-				s.log.Error("cannot listen for events; they are found by looking only", "error", err)
-			}
+		case <-begun:
+			begun = nil
 			wake()
 		case <-l.Notify: // nil after a reconnect
 			wake()

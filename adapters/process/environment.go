@@ -20,7 +20,8 @@ var withheld = map[string]bool{
 }
 
 // environment is a worker's: what is inherited, less the secrets, plus its
-// assignment (section 8.1).
+// assignment (section 8.1), which comes last and so wins over what is inherited
+// under the same name.
 func (c Config) environment(j supervise.Job) ([]string, error) {
 	config, err := json.Marshal(j.Config)
 	if err != nil {
@@ -36,14 +37,10 @@ func (c Config) environment(j supervise.Job) ([]string, error) {
 		{"INTERNAL_API_KEY", c.InternalKey},
 		{"LOG_LEVEL", c.LogLevel},
 	}
-	drop := map[string]bool{}
-	for _, v := range own {
-		drop[v.name] = true
-	}
 	var env []string
 	for _, v := range c.Environ {
 		name, _, _ := strings.Cut(v, "=")
-		if !withheld[name] && !drop[name] {
+		if !withheld[name] {
 			env = append(env, v)
 		}
 	}

@@ -53,8 +53,8 @@ func (x *exits) take() (supervise.Exit, bool) {
 func (x *exits) pump() {
 	defer close(x.out)
 	for {
-		e, any := x.take()
-		if !any {
+		e, more := x.take()
+		if !more {
 			select {
 			case <-x.bell:
 				continue
@@ -77,8 +77,8 @@ func (x *exits) flush(first *supervise.Exit) {
 	defer over.Stop()
 	for {
 		if first == nil {
-			e, any := x.take()
-			if !any {
+			e, more := x.take()
+			if !more {
 				return
 			}
 			first = &e

@@ -156,6 +156,21 @@ func TestNothingIsLeftOfAWorker(t *testing.T) {
 	}
 }
 
+func TestClosingWithoutTimeSkipsTheGrace(t *testing.T) {
+	r := newRig(t, func(c *process.Config) { c.Grace = time.Hour })
+	j := job(launchtest.Stubborn)
+	r.launch(j)
+	r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.launcher.Close(ctx); err == nil {
+		t.Error("no error, though a worker had to be killed")
+	}
+	if left := r.alive(j.ID); len(left) > 0 {
+		t.Errorf("still running: %v", left)
+	}
+}
+
 func TestExitsSayHow(t *testing.T) {
 	t.Run("an exit code", func(t *testing.T) {
 		r := newRig(t, nil)
@@ -289,7 +304,7 @@ func TestAPanicIsInTheLog(t *testing.T) {
 	if e := r.exit(); e.Clean {
 		t.Errorf("got %+v", e)
 	}
-	if !bytes.Contains([]byte(strings.Join(r.log.all(), "")), []byte(`"msg":"panic: out of ideas"`)) {
+	if !strings.Contains(strings.Join(r.log.all(), ""), `"msg":"panic: out of ideas"`) {
 		t.Error("the panic is not in the log")
 	}
 }

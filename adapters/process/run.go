@@ -64,7 +64,7 @@ func (l *Launcher) begin(j supervise.Job) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(l.cfg.Path, l.cfg.Args...)
+	cmd := exec.Command(l.cfg.Path, l.cfg.Args...) //nolint:noctx // Stop and Close end it, with its whole group
 	cmd.Env = env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 
@@ -140,6 +140,7 @@ func (l *Launcher) attend(r *run, cmd *exec.Cmd) {
 				"monitor_id", string(r.id), "generation", r.generation, "pid", r.pid, "grace_sec", l.cfg.Grace.Seconds())
 		}
 	}
+	r.signal(syscall.SIGKILL)
 	<-r.exited
 }
 

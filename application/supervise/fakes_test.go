@@ -136,7 +136,8 @@ func (l *launcher) generation(id monitor.ID) int {
 	return l.running[id]
 }
 
-// Launch is not atomic: cut short, it leaves a worker behind, as a real one may.
+// Launch replaces an older worker, whose exit comes first. It is not atomic: cut
+// short, it leaves a worker behind, as a real one may.
 func (l *launcher) Launch(ctx context.Context, j supervise.Job) error {
 	l.mu.Lock()
 	l.calls = append(l.calls, fmt.Sprintf("launch %s %d", j.ID, j.Generation))
@@ -144,6 +145,10 @@ func (l *launcher) Launch(ctx context.Context, j supervise.Job) error {
 	l.busiest = max(l.busiest, l.busy)
 	slow, fails := l.slow, l.failing > 0
 	l.failing = max(l.failing-1, 0)
+	if g := l.running[j.ID]; g != 0 && g < j.Generation {
+		delete(l.running, j.ID)
+		l.exits <- supervise.Exit{ID: j.ID, Generation: g, Detail: "exit status 0", Clean: true}
+	}
 	l.mu.Unlock()
 
 	var err error

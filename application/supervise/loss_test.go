@@ -55,6 +55,22 @@ func TestLostWorkers(t *testing.T) {
 		h.expectCalls("launch mon-a 1", "launch mon-a 2")
 	})
 
+	scenario(t, "a worker that replaced another is watched in its turn", func(t *testing.T) {
+		m := registered("mon-a")
+		h := newHouse(t, m).open()
+		defer h.close()
+		h.sup.Start(m)
+		h.after(time.Second)
+		h.launcher.set(func(l *launcher) { l.slow = 3 * time.Second })
+		next, _ := h.roster.Advance(t.Context(), "mon-a")
+		h.sup.Start(next)
+		h.after(time.Minute)
+		h.expectActive("mon-a")
+		h.launcher.dies("mon-a", "exit status 2")
+		h.after(time.Minute)
+		h.expectGivenUp("mon-a", "worker_lost", "exit status 2")
+	})
+
 	scenario(t, "a worker that another gateway has replaced is no loss", func(t *testing.T) {
 		m := registered("mon-a")
 		h := newHouse(t, m).open()

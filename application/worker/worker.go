@@ -77,11 +77,11 @@ func (w *Worker) now() time.Time { return w.base.Add(time.Since(w.base)).Round(0
 // another worker has taken over, and an error when it could not begin.
 func (w *Worker) Run(ctx context.Context) error {
 	assignment, err := w.assignment(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
+	switch {
+	case err != nil && ctx.Err() == nil:
 		return err
+	case err != nil:
+		return nil //nolint:nilerr // whoever ended ctx knows, and nothing was begun
 	}
 	opening := watch.Opening{
 		Rules:    watch.RulesOf(assignment.Config, w.cfg.Prefer),

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/gateway"
@@ -12,6 +13,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
+// workerMemory is how much a worker aims to hold, so that collecting garbage
+// after a large playlist is not put off: there is one worker for every stream.
+const workerMemory = 16 << 20
+
 // Run watches one stream for a gateway. A worker that has been superseded ends
 // well: its successor is at work.
 func (c *WorkerCmd) Run(ctx context.Context, io console) error {
@@ -19,6 +24,7 @@ func (c *WorkerCmd) Run(ctx context.Context, io console) error {
 	if err != nil {
 		return err
 	}
+	debug.SetMemoryLimit(workerMemory)
 	desk, err := gateway.New(c.GatewayURL, c.InternalAPIKey, gateway.Config{})
 	if err != nil {
 		return err

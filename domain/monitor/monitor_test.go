@@ -15,8 +15,7 @@ import (
 
 // code is the code of an error that a caller may see.
 func code(err error) monitor.Code {
-	var e *monitor.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*monitor.Error](err); ok {
 		return e.Code
 	}
 	return ""

@@ -1,6 +1,9 @@
 package monitor
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Status is where a monitor stands (section 9.1).
 type Status string
@@ -43,12 +46,7 @@ func (s Status) Active() bool { return s == Initializing || s == Waiting || s ==
 // MayBecome tells whether t may follow s. Staying is allowed while active;
 // nothing follows an end.
 func (s Status) MayBecome(t Status) bool {
-	for _, n := range next[s] {
-		if n == t {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(next[s], t)
 }
 
 // StreamStatus is what is known of the stream itself (decision S14).

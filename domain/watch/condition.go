@@ -63,7 +63,7 @@ var detectors = [...]detector{
 // (S3). Where the state at the segment's start differs from the last one known, the
 // change is taken to have been at the segment's start: trace has looked
 // between them before if it could.
-func (c *condition) pass(d detector, threshold time.Duration, s sample, bad []stretch) []event.Data {
+func (c *condition) pass(threshold time.Duration, s sample, bad []stretch) []event.Data {
 	var told []event.Data
 	at := s.start()
 	if c.Seen && at.Before(c.Until) {

@@ -235,7 +235,7 @@ func (w *Watcher) pass() {
 	thresholds := w.thresholds()
 	for _, s := range w.trace.Samples {
 		for i, d := range detectors {
-			for _, told := range w.life.Conditions[i].pass(d, thresholds[i], s, s.bad[i]) {
+			for _, told := range w.life.Conditions[i].pass(thresholds[i], s, s.bad[i]) {
 				if _, ok := told.(event.Alert); ok {
 					d.count(&w.life.Statistics)
 					w.emit(d.alert, told)

@@ -76,8 +76,8 @@ type observation struct {
 
 func rows() []observation {
 	var all []observation
-	row := func(name string, make func(w *world) watch.Observation) {
-		all = append(all, observation{name, make})
+	row := func(name string, observe func(w *world) watch.Observation) {
+		all = append(all, observation{name, observe})
 	}
 	for _, s := range []watch.State{
 		watch.Live, watch.Upcoming, watch.Offline, watch.Ended, watch.NotALiveStream,

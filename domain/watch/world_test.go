@@ -401,15 +401,4 @@ func because(want string) func(event.Data) string {
 
 func abs(x float64) float64 { return max(x, -x) }
 
-// questions is how often a kind of task was begun in a part of the timeline.
-func (w *world) questions(k watch.Kind, s span) int {
-	n := 0
-	for _, x := range w.asked[k] {
-		if s.has(x) {
-			n++
-		}
-	}
-	return n
-}
-
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }

@@ -26,7 +26,7 @@ func TestHostileMediaAreNamedAndSurvived(t *testing.T) {
 		"a playlist that is a web page":       {livestream.Playlists, fault.Text("<!doctype html><title>hello</title>"), "malformed"},
 		"a playlist that hangs":               {livestream.Playlists, fault.Hang(), "network"},
 		"a segment of 200 MB":                 {livestream.Segments, fault.Zeros(200 << 20), "too_large"},
-		"a segment of 200 MB, unannounced":    {livestream.Segments, fault.Endless(200 << 20), "too_large"},
+		"a segment of 200 MB, unannounced":    {livestream.Segments, fault.Endless(200 << 20), "undecodable"},
 		"a segment cut off halfway":           {livestream.Segments, fault.Truncate(), "truncated"},
 		"a segment of zeros":                  {livestream.Segments, fault.Zeros(200 << 10), "undecodable"},
 		"a segment that hangs":                {livestream.Segments, fault.Hang(), "network"},

@@ -93,7 +93,7 @@ func TestACheckSpawnsOneFFmpegAndNoYtdlp(t *testing.T) {
 		if err := os.WriteFile(file, nil, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		return script(t, "echo run >> "+file+"; exec "+real(t, tool)+` "$@"`), func() int {
+		return script(t, "echo run >> "+file+"; exec "+installed(t, tool)+` "$@"`), func() int {
 			b, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -122,8 +122,8 @@ func TestACheckSpawnsOneFFmpegAndNoYtdlp(t *testing.T) {
 	}
 }
 
-// real is where a tool really is.
-func real(t *testing.T, tool string) string {
+// installed is where a tool really is.
+func installed(t *testing.T, tool string) string {
 	t.Helper()
 	path, err := system.Tool(tool)
 	if err != nil {

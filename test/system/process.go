@@ -91,7 +91,7 @@ func (s *System) Workers() (workers []Process) {
 // Env is a variable of the process's environment.
 func (p Process) Env(name string) string {
 	env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
-	for _, line := range strings.Split(string(env), "\x00") {
+	for line := range strings.SplitSeq(string(env), "\x00") {
 		if value, found := strings.CutPrefix(line, name+"="); found {
 			return value
 		}

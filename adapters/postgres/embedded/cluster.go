@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -81,6 +82,8 @@ func (c cluster) create(ctx context.Context) error {
 		"--encoding=UTF8", "--no-locale", "--auth=peer", "--wal-segsize=4", "--no-instructions")
 	c.prepare(cmd, dir)
 	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // what it has started as well
+	cmd.WaitDelay = drainTimeout
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("create the database: initdb: %w", context.Cause(ctx))

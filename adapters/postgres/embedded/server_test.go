@@ -33,10 +33,10 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if _, err := embedded.Start(context.Background(), embedded.Config{DataDir: dir}); err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Println("started")
+	fmt.Fprintln(os.Stdout, "started")
 	select {}
 }
 
@@ -113,7 +113,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 }
 
 // refused demands that Start fails with all of the words.
-func refused(t *testing.T, ctx context.Context, dir string, words ...string) error {
+func refused(ctx context.Context, t *testing.T, dir string, words ...string) error {
 	t.Helper()
 	s, err := embedded.Start(ctx, embedded.Config{DataDir: dir})
 	if err == nil {
@@ -126,6 +126,32 @@ func refused(t *testing.T, ctx context.Context, dir string, words ...string) err
 		}
 	}
 	return err
+}
+
+// shortDir is where temporary directories go during this test: with a short
+// name, and open to the server's user.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "socket-") //nolint:usetesting // t.TempDir's is long and closed to others
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", dir)
+	return dir
+}
+
+// sockets are the directories made for a socket in dir.
+func sockets(t *testing.T, dir string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "stream-monitor-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 // tree is every name under dir with its size, mode, owner and time.
@@ -202,24 +228,15 @@ func TestStarting(t *testing.T) {
 		"with a name that means two servers": "a,b",
 	} {
 		t.Run("in a directory "+name+" the socket lies elsewhere, and goes with the server", func(t *testing.T) {
-			scratch, err := os.MkdirTemp("/tmp", "socket-")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer os.RemoveAll(scratch)
-			if err := os.Chmod(scratch, 0o711); err != nil { // the server's user must get there
-				t.Fatal(err)
-			}
-			t.Setenv("TMPDIR", scratch)
+			scratch := shortDir(t)
 			s := started(t, filepath.Join(t.TempDir(), below))
 			answered(t, s, `SELECT 'here'`, "here")
 			if !strings.Contains(s.DSN(), scratch) {
 				t.Errorf("the address is %s", s.DSN())
 			}
 			stop(t, s)
-			left, err := filepath.Glob(filepath.Join(scratch, "stream-monitor-*"))
-			if err != nil || len(left) != 0 {
-				t.Errorf("left behind: %v, %v", left, err)
+			if left := sockets(t, scratch); len(left) != 0 {
+				t.Errorf("left behind: %v", left)
 			}
 		})
 	}
@@ -268,7 +285,7 @@ func TestRefusing(t *testing.T) {
 		}
 		before := tree(t, cluster)
 		major, _, _ := strings.Cut(version, ".")
-		refused(t, t.Context(), dir, "PostgreSQL 9", major, "nothing was touched", "pg_upgrade", "DB_DSN")
+		refused(t.Context(), t, dir, "PostgreSQL 9", major, "nothing was touched", "pg_upgrade", "DB_DSN")
 		if after := tree(t, cluster); after != before {
 			t.Errorf("before\n%s, after\n%s", before, after)
 		}
@@ -280,7 +297,7 @@ func TestRefusing(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := tree(t, filepath.Join(dir, "postgres"))
-		refused(t, t.Context(), dir, "no PostgreSQL database", "nothing was touched")
+		refused(t.Context(), t, dir, "no PostgreSQL database", "nothing was touched")
 		if after := tree(t, filepath.Join(dir, "postgres")); after != before {
 			t.Errorf("before\n%s, after\n%s", before, after)
 		}
@@ -289,7 +306,7 @@ func TestRefusing(t *testing.T) {
 	t.Run("a second server on one directory is refused and does the first no harm", func(t *testing.T) {
 		dir := t.TempDir()
 		s := started(t, dir)
-		refused(t, t.Context(), dir, "another stream-monitor", dir)
+		refused(t.Context(), t, dir, "another stream-monitor", dir)
 		answered(t, s, `SELECT 'here'`, "here")
 	})
 
@@ -301,7 +318,7 @@ func TestRefusing(t *testing.T) {
 			answered(t, s, `SELECT 'here'`, "here")
 			return
 		}
-		if err := refused(t, t.Context(), t.TempDir(), "apt-get install postgresql", "DB_DSN"); !errors.Is(err, embedded.ErrNotInstalled) {
+		if err := refused(t.Context(), t, t.TempDir(), "apt-get install postgresql", "DB_DSN"); !errors.Is(err, embedded.ErrNotInstalled) {
 			t.Errorf("the error is %v", err)
 		}
 	})
@@ -310,7 +327,7 @@ func TestRefusing(t *testing.T) {
 		dir := t.TempDir()
 		ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
 		defer cancel()
-		if err := refused(t, ctx, dir); !errors.Is(err, context.DeadlineExceeded) {
+		if err := refused(ctx, t, dir); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the error is %v", err)
 		}
 		answered(t, started(t, dir), `SELECT 'here'`, "here")
@@ -338,7 +355,8 @@ func TestDying(t *testing.T) {
 	})
 
 	t.Run("a server that outlived its gateway is ended by the next", func(t *testing.T) {
-		dir := t.TempDir()
+		dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 20)) // its socket lies elsewhere
+		scratch := shortDir(t)
 		gateway := exec.Command(os.Args[0])
 		gateway.Env = append(os.Environ(), gatewayDir+"="+dir)
 		out, err := gateway.StdoutPipe()
@@ -360,9 +378,17 @@ func TestDying(t *testing.T) {
 		if gone(pid) {
 			t.Fatal("the server went with its gateway: there is nothing to test")
 		}
-		answered(t, started(t, dir), `SELECT 'here'`, "here")
+		s := started(t, dir)
+		answered(t, s, `SELECT 'here'`, "here")
 		if !gone(pid) {
 			t.Errorf("process %d still runs", pid)
+		}
+		if left := sockets(t, scratch); len(left) != 1 {
+			t.Errorf("the sockets are in %v", left)
+		}
+		stop(t, s)
+		if left := sockets(t, scratch); len(left) != 0 {
+			t.Errorf("left behind: %v", left)
 		}
 	})
 
