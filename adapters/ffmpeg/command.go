@@ -21,7 +21,7 @@ const (
 // both. What goes to stderr is written line by line (direct), between log lines.
 const (
 	printVideo = ",metadata=mode=add:key=v:value=1,metadata=mode=print:file='pipe\\:1',select=0"
-	printAudio = ",ametadata=mode=add:key=a:value=1,ametadata=mode=print:file='pipe\\:2',aselect=0"
+	printAudio = ",ametadata=mode=add:key=a:value=1,ametadata=mode=print:direct=1:file='pipe\\:2',aselect=0"
 )
 
 // arguments has ffmpeg read one segment of the given format from its stdin.
