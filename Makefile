@@ -13,9 +13,11 @@ FUZZTIME ?= 30s
 LINT_VERSION := v2.15.0
 LINT         := .tools/bin/golangci-lint-$(LINT_VERSION)
 
-# The acceptance tests play whole streams and take minutes. They mind company:
-# two packages at a time, whatever the number of cores.
-TEST := go test -p 2 -timeout 20m
+# The acceptance tests play whole streams, take minutes and promise fractions
+# of a second: they have the machine to themselves, after all the others.
+TEST       := go test -p 2 -timeout 20m
+ACCEPTANCE := ./test/acceptance
+OTHERS      = $$(go list ./... | grep -v /test/acceptance)
 
 ##@ Start here
 
@@ -52,11 +54,13 @@ clean: ## remove what was built and installed here (bin/, .tools/, .cache/)
 
 .PHONY: test
 test: tools ## run every test, the acceptance timelines included (minutes)
-	$(TEST) ./...
+	$(TEST) $(OTHERS)
+	$(TEST) $(ACCEPTANCE)
 
 .PHONY: test-race
 test-race: tools ## the same under the race detector
-	$(TEST) -race ./...
+	$(TEST) -race $(OTHERS)
+	$(TEST) -race $(ACCEPTANCE)
 
 .PHONY: lint
 lint: $(LINT) ## find what the compiler does not; .golangci.yml gives the reasons
