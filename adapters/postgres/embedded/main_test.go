@@ -1,0 +1,175 @@
+package embedded_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/lib/pq"
+	"go.uber.org/goleak"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+)
+
+// gatewayDir makes this test program play a gateway on that directory, which
+// waits to be killed.
+const gatewayDir = "EMBEDDED_TEST_GATEWAY"
+
+func TestMain(m *testing.M) {
+	dir := os.Getenv(gatewayDir)
+	if dir == "" {
+		goleak.VerifyTestMain(m)
+		return
+	}
+	if _, err := embedded.Start(context.Background(), embedded.Config{DataDir: dir}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Fprintln(os.Stdout, "started")
+	select {}
+}
+
+// started runs a server until the test ends.
+func started(t *testing.T, dir string) *embedded.Server {
+	t.Helper()
+	s, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(t, s) })
+	return s
+}
+
+func stop(t *testing.T, s *embedded.Server) {
+	t.Helper()
+	if err := s.Stop(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// ask runs a statement on a connection of its own and returns its one value.
+func ask(t *testing.T, s *embedded.Server, statement string) (string, error) {
+	t.Helper()
+	db, err := sql.Open("postgres", s.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var answer sql.NullString
+	err = db.QueryRowContext(t.Context(), statement).Scan(&answer)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return answer.String, err
+}
+
+// answered is ask, with an answer demanded.
+func answered(t *testing.T, s *embedded.Server, statement, want string) {
+	t.Helper()
+	if have, err := ask(t, s, statement); err != nil || have != want {
+		t.Errorf("%s is %q, want %q (%v)", statement, have, want, err)
+	}
+}
+
+// postmaster is the process id of the server on dir; 0: none runs.
+func postmaster(dir string) int {
+	text, err := os.ReadFile(filepath.Join(dir, "postgres", "postmaster.pid"))
+	if err != nil {
+		return 0
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(line)
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// gone tells whether a process has ended, be it reaped or not.
+func gone(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(stat), ") Z ")
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !is(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("still not so after 20 s: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// refused demands that Start fails with all of the words.
+func refused(ctx context.Context, t *testing.T, dir string, words ...string) error {
+	t.Helper()
+	s, err := embedded.Start(ctx, embedded.Config{DataDir: dir})
+	if err == nil {
+		stop(t, s)
+		t.Fatal("it started")
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("the error does not say %q: %v", word, err)
+		}
+	}
+	return err
+}
+
+// shortDir is where temporary directories go during this test: with a short
+// name, and open to the server's user.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "socket-") //nolint:usetesting // t.TempDir's is long and closed to others
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", dir)
+	return dir
+}
+
+// sockets are the directories made for a socket in dir.
+func sockets(t *testing.T, dir string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "stream-monitor-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// tree is every name under dir with its size, mode, owner and time.
+func tree(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		st := info.Sys().(*syscall.Stat_t)
+		fmt.Fprintln(&b, path, info.Size(), info.Mode(), st.Uid, st.Gid, info.ModTime())
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

@@ -1,0 +1,125 @@
+package postgres_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/deliver"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestRecording(t *testing.T) {
+	history := func(t *testing.T, s *postgres.Store, id monitor.ID) []control.Record {
+		t.Helper()
+		page, _, err := s.Events(t.Context(), id, 50, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Reverse(page) // oldest first
+		return page
+	}
+	due := deliver.Verdict{RetryAt: time.Now()}
+
+	t.Run("every attempt is kept, the last makes it sent", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+		recorded(t, s, leasedOne(t, s), turned, due)
+		l := leasedOne(t, s)
+		if l.Attempts != 1 {
+			t.Errorf("%d attempts before the second", l.Attempts)
+		}
+		recorded(t, s, l, taken, sent)
+		rec := history(t, s, m.ID)[0]
+		want := []control.Attempt{{At: noon, Status: 500, Error: "HTTP 500"}, {At: noon, Status: 200}}
+		if rec.Status != "sent" || rec.SentAt.IsZero() || !slices.Equal(rec.Attempts, want) {
+			t.Errorf("the record is %+v", rec)
+		}
+	})
+
+	t.Run("the last failure ends the monitor and its other pending events", func(t *testing.T) {
+		s := open(t, database(t))
+		m, other := registered(t, s, 1), registered(t, s, 2)
+		accepted(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
+		l := leasedOne(t, s)
+		accepted(t, s, other.ID, report(blackout(3)), monitor.Run)
+		if ended := recorded(t, s, l, turned, hopeless); ended != m.ID {
+			t.Errorf("ended is %q, want %s", ended, m.ID)
+		}
+		if m := got(t, s, m.ID); m.Status != monitor.Failed || m.Reason != event.ReasonCallbackFailed || m.EndedAt.IsZero() {
+			t.Errorf("it stands at %s, %q, ended %v", m.Status, m.Reason, m.EndedAt)
+		}
+		for _, rec := range history(t, s, m.ID) {
+			if rec.Status != "failed" || rec.LastError == "" {
+				t.Errorf("the record is %+v", rec)
+			}
+		}
+		if l := leasedOne(t, s); l.MonitorID != other.ID {
+			t.Errorf("leased a letter of %s", l.MonitorID)
+		}
+	})
+
+	t.Run("recording the same again changes nothing and tells the same", func(t *testing.T) {
+		for name, v := range map[string]deliver.Verdict{"sent": sent, "failed": hopeless, "retry": due} {
+			s := open(t, database(t))
+			m := registered(t, s, 1)
+			accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+			l := leasedOne(t, s)
+			first := recorded(t, s, l, turned, v)
+			before := history(t, s, m.ID)
+			if again := recorded(t, s, l, turned, v); again != first {
+				t.Errorf("%s: ended is %q, then %q", name, first, again)
+			}
+			if after := history(t, s, m.ID); fmt.Sprint(after) != fmt.Sprint(before) {
+				t.Errorf("%s: before %+v, after %+v", name, before, after)
+			}
+		}
+	})
+
+	t.Run("a failure that comes after the lease was lost does not overwrite what another recorded", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		m := registered(t, s, 1)
+		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+		late := leasedOne(t, s)
+		alter(t, db, `UPDATE monitor_events SET leased_until = now() - interval '1 second'`)
+		recorded(t, s, leasedOne(t, s), taken, sent)
+		if ended := recorded(t, s, late, turned, hopeless); ended != "" {
+			t.Errorf("it ended %s", ended)
+		}
+		if rec := history(t, s, m.ID)[0]; rec.Status != "sent" {
+			t.Errorf("the record is %+v", rec)
+		}
+	})
+
+	t.Run("a failed last event of a completed monitor leaves it completed", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		final := report(blackout(1))
+		final.Status = monitor.Completed
+		accepted(t, s, m.ID, final, monitor.Stop)
+		if ended := recorded(t, s, leasedOne(t, s), turned, hopeless); ended != "" {
+			t.Errorf("it ended %s", ended)
+		}
+		if m := got(t, s, m.ID); m.Status != monitor.Completed {
+			t.Errorf("the status is %s", m.Status)
+		}
+	})
+
+	t.Run("an error text with a NUL, not UTF-8 and too long is stored", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+		bad := turned
+		bad.Err = "a\x00\xff" + string(make([]byte, 5000))
+		recorded(t, s, leasedOne(t, s), bad, due)
+		if rec := history(t, s, m.ID)[0]; len(rec.LastError) == 0 || len(rec.LastError) > 1010 {
+			t.Errorf("%d bytes of error", len(rec.LastError))
+		}
+	})
+}
