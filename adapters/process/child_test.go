@@ -42,6 +42,8 @@ func TestMain(m *testing.M) {
 
 // child is what a worker does in these tests.
 func child(marks string) int {
+	// Neither it nor its tools may outlive the test, whatever goes wrong.
+	time.AfterFunc(time.Minute, func() { os.Exit(9) })
 	if os.Getenv("PROCESS_TEST_TOOL") != "" {
 		signal.Ignore(syscall.SIGTERM, syscall.SIGPIPE)
 		mark(marks, "tool", "")
@@ -50,8 +52,6 @@ func child(marks string) int {
 	}
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGTERM)
-	// A child must not outlive the test, whatever goes wrong.
-	time.AfterFunc(time.Minute, func() { os.Exit(9) })
 
 	behaviour := launchtest.BehaviourOf(monitor.StreamURL(os.Getenv("STREAM_URL")))
 	switch behaviour {

@@ -49,10 +49,11 @@ func newRig(t *testing.T, change func(*process.Config)) *rig {
 	r := &rig{t: t, marks: t.TempDir(), log: &journal{}}
 	cfg := process.Config{
 		GatewayURL: "http://127.0.0.1:8081", InternalKey: "internal-key", LogLevel: "debug",
-		Output:  r.log,
-		Log:     slog.New(slog.NewJSONHandler(r.log, nil)),
-		Args:    []string{"-test.run=^$"},
-		Environ: append(os.Environ(), marksVariable+"="+r.marks),
+		Output: r.log,
+		Log:    slog.New(slog.NewJSONHandler(r.log, nil)),
+		Args:   []string{"-test.run=^$"},
+		// A program with the race detector sleeps a second before it ends.
+		Environ: append(os.Environ(), marksVariable+"="+r.marks, "GORACE=atexit_sleep_ms=0"),
 		Grace:   500 * time.Millisecond,
 	}
 	if change != nil {
