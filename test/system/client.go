@@ -66,6 +66,9 @@ func (s *System) Call(ctx context.Context, method, path string, body any) (Answe
 
 // Register registers a monitor and gives its id.
 func (s *System) Register(ctx context.Context, streamURL, callbackURL string, config map[string]any) (string, error) {
+	if config == nil {
+		config = map[string]any{} // the defaults
+	}
 	a, err := s.Call(ctx, http.MethodPost, "/api/v1/monitors", map[string]any{
 		"stream_url": streamURL, "callback_url": callbackURL, "config": config,
 		"metadata": map[string]any{"channel_name": "Example Channel"},
