@@ -181,6 +181,9 @@ func (w *Watcher) end(reason string) {
 // fail is the end of the watch, with the stream's state unknown or hopeless
 // (section 7.2).
 func (w *Watcher) fail(reason, details string) {
+	if details == "" {
+		details = "YouTube gives no further reason" // a video that is no stream is no error to it
+	}
 	w.emit(event.MonitorError, event.Trouble{Reason: reason, ErrorDetails: details, Terminal: true})
 	w.finish(monitor.Failed)
 }
