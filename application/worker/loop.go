@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -43,7 +42,7 @@ func (l *loop) run(ctx context.Context) error {
 	l.report(nil)
 
 	err := l.watch(ctx)
-	if errors.Is(err, monitor.ErrSuperseded) {
+	if err != nil {
 		l.abandon()
 		l.reporter.stop(0)
 		return err
@@ -61,7 +60,7 @@ func (l *loop) run(ctx context.Context) error {
 }
 
 // watch does the tasks until the watcher finishes, the gateway wants a stop,
-// or ctx is done.
+// or ctx is done; its error is that of a worker dismissed.
 func (l *loop) watch(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

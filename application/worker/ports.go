@@ -55,6 +55,6 @@ type Gateway interface {
 
 	// Report delivers one report and is idempotent: the same report may be
 	// delivered again after an error. When it returns nil, every event in it is
-	// on disk. Errors: monitor.ErrSuperseded, or one that may pass.
+	// on disk. Errors: as of Assignment.
 	Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error)
 }

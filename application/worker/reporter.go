@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 // newest matters; events are kept, in order, until they are accepted.
 type reporter struct {
 	w       *Worker
-	verdict chan error // one value: nil for the order to stop, or monitor.ErrSuperseded
+	verdict chan error // one value: nil for the order to stop, or how the worker was dismissed
 	wake    chan struct{}
 	done    chan struct{} // closed by the reporter's goroutine as it ends
 	ctx     context.Context
@@ -120,7 +119,7 @@ func (r *reporter) run() {
 			if order == monitor.Stop {
 				r.conclude(nil)
 			}
-		case errors.Is(err, monitor.ErrSuperseded):
+		case dismissed(err):
 			r.conclude(err)
 			return
 		case r.ctx.Err() != nil:

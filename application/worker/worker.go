@@ -74,7 +74,8 @@ func (w *Worker) now() time.Time { return w.base.Add(time.Since(w.base)).Round(0
 
 // Run watches until there is nothing more to watch. It returns nil when the
 // stream or the monitor has ended or ctx is done, monitor.ErrSuperseded when
-// another worker has taken over, and an error when it could not begin.
+// another worker has taken over, an *monitor.Error NotFound when the gateway
+// knows the monitor no more, and another error when it could not begin.
 func (w *Worker) Run(ctx context.Context) error {
 	assignment, err := w.assignment(ctx)
 	switch {
@@ -117,11 +118,10 @@ func (w *Worker) Run(ctx context.Context) error {
 func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
 	for failures := 1; ; failures++ {
 		a, err := w.ports.Gateway.Assignment(ctx, w.cfg.ID, w.cfg.Generation)
-		var refused *monitor.Error
 		switch {
 		case err == nil:
 			return a, nil
-		case errors.Is(err, monitor.ErrSuperseded), errors.As(err, &refused) && refused.Code == monitor.NotFound:
+		case dismissed(err):
 			return a, fmt.Errorf("assignment: %w", err)
 		}
 		w.log.Warn("The gateway gives no assignment; asking again", "error", err, "failures", failures)
@@ -129,6 +129,13 @@ func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
 			return a, context.Cause(ctx)
 		}
 	}
+}
+
+// dismissed tells whether an answer of the gateway means that this worker has
+// no monitor any more; every other error may pass.
+func dismissed(err error) bool {
+	var refused *monitor.Error
+	return errors.Is(err, monitor.ErrSuperseded) || errors.As(err, &refused) && refused.Code == monitor.NotFound
 }
 
 // retryDelay is how long to wait after the nth failure to reach the gateway:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -86,22 +87,28 @@ func TestAFinishedWorkerStaysUntilItsLastEventIsAccepted(t *testing.T) {
 	})
 }
 
-func TestASupersededWorkerExitsAtOnceAndSaysNothingMore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newDesk()
-		wait := watching(t.Context(), t, s, d)
-		time.Sleep(10 * time.Second)
-		d.set(func(d *desk) {
-			d.answer = func(monitor.Report) (monitor.Order, error) { return "", monitor.ErrSuperseded }
+func TestADismissedWorkerExitsAtOnceAndSaysNothingMore(t *testing.T) {
+	for name, dismissal := range map[string]error{
+		"because another has taken over":   monitor.ErrSuperseded,
+		"because its monitor is gone":      monitor.Errorf(monitor.NotFound, "no such monitor"),
+		"by an error that says more words": fmt.Errorf("report: %w", monitor.ErrSuperseded),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, d := &stream{}, newDesk()
+				wait := watching(t.Context(), t, s, d)
+				time.Sleep(10 * time.Second)
+				d.set(func(d *desk) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", dismissal } })
+				began := time.Now()
+				if err := wait(); !errors.Is(err, dismissal) {
+					t.Fatalf("ended with %v", err)
+				}
+				if took := time.Since(began); took > 10*time.Second {
+					t.Errorf("took %s, more than a heartbeat", took)
+				}
+			})
 		})
-		began := time.Now()
-		if err := wait(); !errors.Is(err, monitor.ErrSuperseded) {
-			t.Fatalf("ended with %v", err)
-		}
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("took %s, more than a heartbeat", took)
-		}
-	})
+	}
 }
 
 func TestAnOrderToStopIsFollowed(t *testing.T) {
