@@ -1,7 +1,7 @@
 // Package ffmpeg sees and hears one segment: which tracks it has, how far each
 // can be decoded, and where it is black or silent (sections 6.3 and 6.4).
 //
-//	bytes ─ sniff ─▶ ffmpeg, one process, one thread, one decode (decision S9)
+//	bytes ─ sniff ─▶ ffmpeg: one process, one decode, one thread a decoder (decision S9)
 //	                   │ video: blackdetect ── metadata=print ─▶ stdout ─┐
 //	                   │ audio: silencedetect ─ ametadata=print ▶ stderr ┼─▶ parse ─▶ watch.Analysis
 //	                   └ log: which tracks are announced, what broke ────┘
@@ -16,12 +16,13 @@
 // same in ffmpeg 5.1 and 9.0, and costs 3 ms of CPU in 85.
 //
 // A track that is announced but cannot be decoded makes ffmpeg fail, after it
-// has printed everything about the other one. So the exit code decides nothing:
-// what was printed does.
+// has printed everything about the other one. So a failing exit code decides
+// nothing: what was printed does.
 //
 // What a hostile segment can do: ffmpeg reads its bytes from a pipe, as MPEG-TS
 // or MP4 and nothing else, with no protocol but that pipe: it opens no file and
 // no address. It gets none of our environment's secrets. Input, output and time
-// have limits (Config); when one is passed, the process group is ended. Analyse
-// returns when the process is gone.
+// have limits (Config). Past that of input or time the process group is ended;
+// output past its limit is dropped, and the analysis refused. Analyse returns
+// when the process is gone.
 package ffmpeg

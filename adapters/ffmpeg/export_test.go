@@ -1,4 +1,7 @@
 package ffmpeg
 
-// Parse is parse, for tests with recorded and with made-up output.
-var Parse = parse
+// Parts without a process, for tests with recorded and with made-up bytes.
+var (
+	Parse     = parse
+	Container = container
+)

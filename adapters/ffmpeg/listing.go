@@ -43,10 +43,10 @@ func frames(listing []byte, start, end string) iter.Seq[frame] {
 				f, open = next, true
 				continue
 			}
-			if at, ok := parseTag(line, start); ok {
+			if at := parseTag(line, start); at.set {
 				f.start = at
 			}
-			if at, ok := parseTag(line, end); ok {
+			if at := parseTag(line, end); at.set {
 				f.end = at
 			}
 		}
@@ -72,13 +72,12 @@ func parseFrame(line string) (frame, bool) {
 	return frame{number: number, at: parseInstant(fields[2][len("pts_time:"):])}, true
 }
 
-func parseTag(line, name string) (instant, bool) {
+func parseTag(line, name string) instant {
 	at := strings.LastIndex(line, name+"=")
 	if at < 0 {
-		return instant{}, false
+		return instant{}
 	}
-	t := parseInstant(line[at+len(name)+1:])
-	return t, t.set
+	return parseInstant(line[at+len(name)+1:])
 }
 
 // farthest is the largest time believed, in seconds: a segment lasts seconds,

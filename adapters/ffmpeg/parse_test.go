@@ -93,7 +93,7 @@ func TestOddOutput(t *testing.T) {
 		video, audio   track
 	}{
 		"log lines of other threads stand before listed ones": {
-			"", strings.ReplaceAll(tenth(map[int]string{5: "lavfi.silence_start=0.5"}), "frame:1 ", "[h264 @ 0x55] frame:1 "),
+			"", strings.ReplaceAll(tenth(map[int]string{5: "lavfi.silence_start=0.5"}), "frame:", "[h264 @ 0x55] odd frame: frame:"),
 			track{absent: true}, track{to: 3, bad: [][2]float64{{0.5, 3}}},
 		},
 		"a stretch that begins and ends on one long frame": {
@@ -119,6 +119,38 @@ func TestOddOutput(t *testing.T) {
 		"frames without a time": {
 			strings.ReplaceAll(tenth(nil), "pts_time:0\n", "pts_time:NOPTS\n"), "",
 			track{from: 0.1, to: 3}, track{absent: true},
+		},
+		"lines that only look like frames": {
+			tenth(nil) + "frame:1 pts:1 pts_time:7 or so\nframe:x pts:1 pts_time:8\nframe:-1 pts:1 pts_time:9\nframe:1 pts=1 pts_time:9\n", "",
+			track{to: 3}, track{absent: true},
+		},
+		"black of 0.1 s that six digits make 3 µs shorter": {
+			tenth(map[int]string{9: "lavfi.black_start=0.921333", 10: "lavfi.black_end=1.02133"}), "",
+			track{to: 3, bad: [][2]float64{{0.921333, 1.02133}}}, track{absent: true},
+		},
+		"a stretch whose beginning is told twice": {
+			tenth(map[int]string{5: "lavfi.black_start=0.5", 9: "lavfi.black_start=0.9"}), "",
+			track{to: 3, bad: [][2]float64{{0.5, 3}}}, track{absent: true},
+		},
+		"a change of format on a frame without a time": {
+			tenth(map[int]string{5: "lavfi.black_start=0.5"}) + "frame:0 pts:NOPTS pts_time:NOPTS\n", "",
+			track{to: 3, bad: [][2]float64{{0.5, 3}}}, track{absent: true},
+		},
+		"stretches told out of order": {
+			tenth(map[int]string{8: "lavfi.black_start=2", 9: "lavfi.black_end=2.5", 11: "lavfi.black_start=0.5", 12: "lavfi.black_end=1"}), "",
+			track{to: 3, bad: [][2]float64{{0.5, 1}, {2, 2.5}}}, track{absent: true},
+		},
+		"a stretch beyond the end of the track": {
+			tenth(map[int]string{8: "lavfi.black_start=5", 9: "lavfi.black_end=6"}), "",
+			track{to: 3}, track{absent: true},
+		},
+		"frames out of order": {
+			"frame:0 pts:1 pts_time:0.1\nframe:1 pts:0 pts_time:0\nframe:2 pts:3 pts_time:0.3\nframe:3 pts:2 pts_time:0.2\n", "",
+			track{to: 0.5}, track{absent: true},
+		},
+		"a frame before the container's first timestamp, without sound": {
+			"frame:0    pts:-9 pts_time:-0.1\nframe:1 pts:0 pts_time:0\n", "",
+			track{to: 0.2}, track{absent: true},
 		},
 		"absurd times": {
 			tenth(map[int]string{3: "lavfi.black_start=1e300", 4: "lavfi.black_start=nan", 5: "lavfi.black_start="}), "",
@@ -163,11 +195,11 @@ func TestAComplaintIsOneReadableLine(t *testing.T) {
 		kind   watch.FailureKind
 	}{
 		"the last words that say something": {
-			"Input #0\n[mov @ 0x55b8a9] [x @ 0x1] moov atom not found\nConversion failed!\n", "moov atom not found", watch.FailureUndecodable},
+			"Input #0\n[mov @ 0x55b8a9] [x @ 0x1] moov atom not found\nConversion failed!\n\n", "moov atom not found", watch.FailureUndecodable},
 		"no words":               {"", "ffmpeg did not say why", watch.FailureUndecodable},
 		"words with rubbish":     {"a\x00b\x1b[31mc\xff\xfe\n", "ab[31mc", watch.FailureUndecodable},
-		"too many words":         {strings.Repeat("é", 4000), strings.Repeat("é", 100) + "…", watch.FailureUndecodable},
-		"no memory":              {"x: Cannot allocate memory\nConversion failed!", "ffmpeg cannot do this: x: Cannot allocate memory", watch.FailureTool},
+		"too many words":         {strings.Repeat("é", 101), strings.Repeat("é", 100) + "…", watch.FailureUndecodable},
+		"no memory":              {"x: Cannot allocate memory\nConversion failed!", "ffmpeg got no memory: x: Cannot allocate memory", watch.FailureTool},
 		"a decoder that is none": {"Decoder (codec av1) not found for input stream #0:0", "this ffmpeg was built without a decoder", watch.FailureTool},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -47,7 +47,7 @@ var stream = regexp.MustCompile(`^\s*Stream #0:\d+[^ ]*: (Video|Audio): `)
 // announced tells which tracks the container has, decodable or not.
 func announced(log []byte) (video, audio bool) {
 	for line := range lines(log) {
-		if strings.HasPrefix(line, "Stream mapping:") || strings.HasPrefix(line, "Output #") {
+		if strings.HasPrefix(line, "Stream mapping:") {
 			break // what follows are our own outputs
 		}
 		m := stream.FindStringSubmatch(line)
@@ -60,7 +60,7 @@ func announced(log []byte) (video, audio bool) {
 	return video, audio
 }
 
-// ours are complaints about the command or the machine, not about the segment.
+// ours are complaints about the command, not about the segment.
 var ours = []string{
 	"error while loading shared libraries",
 	"Unrecognized option",
@@ -69,7 +69,6 @@ var ours = []string{
 	"Unknown input format",
 	"Requested output format",
 	"Protocol not found",
-	"Cannot allocate memory",
 }
 
 // noDecoder is how ffmpeg says that it was built without a decoder for a codec.
@@ -84,6 +83,9 @@ func complaint(log []byte) error {
 			if strings.Contains(line, text) {
 				return watch.Failed(watch.FailureTool, "ffmpeg cannot do this: %s: version 5.1 or newer is needed, with the usual filters", words)
 			}
+		}
+		if strings.Contains(line, "Cannot allocate memory") {
+			return watch.Failed(watch.FailureTool, "ffmpeg got no memory: %s", words)
 		}
 		if said := noDecoder.FindString(line); said != "" {
 			return watch.Failed(watch.FailureTool, "this ffmpeg was built without a decoder that the stream needs: %s", said)

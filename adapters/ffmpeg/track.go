@@ -21,8 +21,7 @@ var (
 	sound   = medium{"lavfi.silence_start", "lavfi.silence_end", 1024 * time.Second / 48000, 0}
 )
 
-// joint is how far apart two halves of one stretch may be printed: ffmpeg
-// prints six digits.
+// joint is how far off a printed distance may be: ffmpeg 5.1 prints six digits.
 const joint = time.Millisecond
 
 // track puts the frames of a track together. It is not present when no frame
@@ -123,6 +122,6 @@ func (s *stretches) within(from, to, shortest time.Duration) []watch.Span {
 		joined = append(joined, span)
 	}
 	return slices.DeleteFunc(joined, func(span watch.Span) bool {
-		return span.To-span.From < shortest && span.From > from && span.To < to
+		return span.To-span.From < shortest-joint && span.From > from && span.To < to
 	})
 }

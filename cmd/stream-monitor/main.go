@@ -59,6 +59,10 @@ func run(args []string, io console) int {
 	return statusFailed
 }
 
+// outliveReaders lets a watchdog go on when whoever read its log has died:
+// writing to the broken pipe then fails, instead of ending the process.
+func outliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
 // Run prints the version.
 func (VersionCmd) Run(io console) error {
 	_, err := fmt.Fprintln(io.out, "stream-monitor", version)

@@ -36,6 +36,7 @@ const (
 // and stopped in the reverse order: callers first, workers while they can still
 // report, the dispatcher when nobody reports any more, the database last.
 func (c *ServeCmd) Run(ctx context.Context, out console) error {
+	outliveReaders()
 	output := &lineWriter{w: out.err}
 	log, err := logging.New(output, c.Log.LogLevel, time.Local)
 	if err != nil {

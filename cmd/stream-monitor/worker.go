@@ -20,6 +20,7 @@ const workerMemory = 16 << 20
 // Run watches one stream for a gateway. A worker that has been superseded ends
 // well: its successor is at work.
 func (c *WorkerCmd) Run(ctx context.Context, io console) error {
+	outliveReaders()
 	log, err := logging.New(io.err, c.Log.LogLevel, time.Local)
 	if err != nil {
 		return err

@@ -77,6 +77,26 @@ func TestAWorkerThatIsKilledIsNoticed(t *testing.T) { // O3, policy error
 	only(t, common, id, "monitor.error")
 }
 
+func TestItOutlivesWhoeverReadsItsLog(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	v := video()
+	s.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
+	id := register(t, s, v, quick())
+	becomes(t, s, id, "waiting", 60*time.Second)
+	if err := s.System.Deafen(); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := s.Live(t.Context(), v, livestream.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrives(t, s, id, "stream.started", 60*time.Second)
+	stream.End()
+	arrives(t, s, id, "stream.ended", 60*time.Second)
+	only(t, s, id, "stream.started", "stream.ended")
+}
+
 func TestAMonitorThatIsStopped(t *testing.T) { // 3.2, A6
 	t.Parallel()
 	v := video()

@@ -35,6 +35,7 @@ type Config struct {
 // System is a stream-monitor that runs.
 type System struct {
 	cmd      *exec.Cmd
+	out      io.Closer // the end of the log's pipe that is read
 	client   client
 	began    time.Time
 	exited   chan struct{} // closed when the process has been reaped
@@ -72,7 +73,7 @@ func Start(ctx context.Context, c Config) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &System{cmd: cmd, began: time.Now(), exited: make(chan struct{}), news: make(chan struct{})}
+	s := &System{cmd: cmd, out: out, began: time.Now(), exited: make(chan struct{}), news: make(chan struct{})}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Binary, err)
 	}
@@ -160,6 +161,10 @@ func (s *System) WaitLog(ctx context.Context, wanted func(Line) bool) (Line, err
 		}
 	}
 }
+
+// Deafen breaks the pipe that the service logs to, as when what read it has
+// died. Nothing is seen of the log from then on.
+func (s *System) Deafen() error { return s.out.Close() }
 
 // PID is the service's process.
 func (s *System) PID() int { return s.cmd.Process.Pid }
