@@ -13,11 +13,11 @@ type blindness struct {
 	Since   time.Time `json:"since"` // when something was last learned
 	Told    bool      `json:"told,omitempty"`
 	LastErr string    `json:"last_error,omitempty"`
-	Failed  time.Time `json:"failed,omitzero"` // when trying to last failed
+	InVain  time.Time `json:"in_vain,omitzero"` // when a question last came back unanswered
 }
 
-// fail takes note of a vain attempt.
-func (b *blindness) fail(now time.Time, err string) { b.Failed, b.LastErr = now, err }
+// unanswered takes note of a question asked in vain.
+func (b *blindness) unanswered(now time.Time, err string) { b.InVain, b.LastErr = now, err }
 
 // learned ends an episode; it reports whether one had been told.
 func (b *blindness) learned(now time.Time) (wasBlind bool) {
@@ -35,11 +35,12 @@ func (b *blindness) dueAt() time.Time {
 	return b.Since.Add(blindLimit)
 }
 
-// tellAt is when to tell: as soon as an attempt has failed after dueAt, or when
-// none has come to an end for the patience beyond it.
+// tellAt is when to tell: as soon as a question has come back unanswered after
+// dueAt, or when none has come back for the patience beyond it. Media that fail
+// meanwhile decide nothing: the answer may be under way.
 func (b *blindness) tellAt() time.Time {
 	due := b.dueAt()
-	if due.IsZero() || !b.Failed.Before(due) {
+	if due.IsZero() || !b.InVain.Before(due) {
 		return due
 	}
 	return due.Add(blindPatience)

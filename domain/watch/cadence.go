@@ -37,6 +37,9 @@ func (w *Watcher) checkAt() time.Time {
 		return l.ReadAt // the first check is due at once (S12)
 	}
 	at := l.CheckedAt.Add(w.rules.Interval)
+	if l.Outage.open() {
+		return at // there is nothing to see
+	}
 	thresholds := w.thresholds()
 	for i := range l.Conditions {
 		crossing := l.Conditions[i].crossing(thresholds[i])

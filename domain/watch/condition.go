@@ -131,6 +131,14 @@ func (c *condition) good(from time.Time) []event.Data {
 	}}
 }
 
+// interrupt is a long time without media: bad media before it and after it are
+// not one condition. One that has been told stays, until media are good again.
+func (c *condition) interrupt() {
+	if !c.Alerted {
+		*c = condition{}
+	}
+}
+
 // shift moves the condition with the media timeline.
 func (c *condition) shift(d time.Duration) {
 	for _, t := range []*time.Time{&c.Onset, &c.Until, &c.Known} {

@@ -41,7 +41,7 @@ func (w *Watcher) adopt(o Resolution) {
 	}
 	if !o.located() {
 		if m.URL == "" {
-			w.mediaFailed(event.FailedManifest, Failed(FailureNetwork, "the stream is live but its encoder sends nothing"), w.now)
+			w.mediaFailed(event.FailedManifest, Failed(FailureNetwork, "%s", o.nowhere()), w.now)
 		}
 		return
 	}
@@ -49,7 +49,7 @@ func (w *Watcher) adopt(o Resolution) {
 	if len(o.Renditions) > 0 {
 		r, ok := choose(o.Renditions, w.rules.Prefer)
 		if !ok {
-			w.unwatchable()
+			w.mediaFailed(event.FailedManifest, apart(), w.now)
 			return
 		}
 		url = r.URL
@@ -58,16 +58,22 @@ func (w *Watcher) adopt(o Resolution) {
 	if url != m.URL {
 		w.pass()
 		w.switched, w.wanted = true, nil
-		if w.life.Outage.Failures <= 1 {
+		if w.life.Outage.Failures <= 1 || !w.now.Before(m.Since.Add(renewPause)) {
 			w.life.Outage.RetryAt = w.now
 			w.life.ReadAt = time.Time{}
 		}
 	}
 }
 
-// unwatchable is a stream whose renditions all lack picture or sound.
-func (w *Watcher) unwatchable() {
-	w.mediaFailed(event.FailedManifest, Failed(FailureMalformed, "no rendition carries both picture and sound"), w.now)
+// apart is the failure to choose a rendition.
+func apart() *Failure {
+	return Failed(FailureMalformed, "no rendition carries both picture and sound")
+}
+
+// moving tells whether the playlist moves: there is a stream, whatever becomes
+// of its segments.
+func (w *Watcher) moving() bool {
+	return !w.life.Newest.Moved.IsZero() && w.now.Sub(w.life.Newest.Moved) < stallLimit
 }
 
 // read takes in a reading of the playlist (sections 6.1, 7.6).
@@ -85,8 +91,8 @@ func (w *Watcher) read(o Playlist) {
 			w.life.Manifest.URL = r.URL
 			w.life.ReadAt = time.Time{}
 		} else {
-			w.life.Manifest = manifest{}
-			w.unwatchable()
+			o.Failure = apart()
+			w.unreadable(o)
 		}
 	case len(o.Segments) == 0:
 		o.Failure = Failed(FailureMalformed, "the playlist lists no segment")
@@ -97,7 +103,7 @@ func (w *Watcher) read(o Playlist) {
 			w.start(time.Time{})
 			w.life.Asking.Next = earliest(w.life.Asking.Next, w.now.Add(liveCheck))
 		}
-		w.look(o, place(o.Segments, o.Began))
+		w.look(o, place(o.plausible(), o.Began))
 	}
 }
 
@@ -107,8 +113,6 @@ func (w *Watcher) unreadable(o Playlist) {
 	w.life.ReadAt = o.Began
 	if !w.monitoring() {
 		w.life.Manifest = manifest{}
-		w.life.Blind.fail(w.now, o.Failure.Error())
-		return
 	}
 	w.mediaFailed(event.FailedManifest, o.Failure, o.Began)
 }
@@ -128,42 +132,65 @@ func (w *Watcher) look(o Playlist, segments []Segment) {
 	last := segments[len(segments)-1]
 	due := !o.Began.Before(w.checkAt())
 	w.life.ReadAt = o.Began
-	switch {
-	case w.isNew(last):
+	switch w.compare(o, last) {
+	case newer:
 		w.moved(o, last)
-	case w.switched:
-		w.life.Newest.URI = last.URI // the same media under a renewed URL
+		w.switched, w.window = false, segments
+	case same:
+		w.life.Newest.URI = last.URI // it may be under a renewed URL
 		w.unmoved()
-	default:
+		w.switched, w.window = false, segments
+	case older:
 		w.unmoved()
 	}
-	w.switched, w.window = false, segments
 	if due {
 		w.life.CheckedAt = o.Began
 	}
-	if !w.life.Newest.Analysed && last.URI == w.life.Newest.URI && (due || w.life.Outage.open()) {
-		w.wanted, w.trace = &last, trace{}
+	if n := len(w.window); n > 0 && !w.life.Newest.Analysed && w.window[n-1].URI == w.life.Newest.URI && (due || w.life.Outage.open()) {
+		w.wanted, w.trace = &w.window[n-1], trace{}
 	}
 }
 
-// isNew tells whether a newest segment is one that was not seen before: its
-// URI differs, it is not one that an older copy of the playlist had last, and
-// it is not merely the same media under a renewed manifest's URL.
-func (w *Watcher) isNew(last Segment) bool {
+// reading is how a reading of the playlist compares with the one before.
+type reading int
+
+const (
+	newer reading = iota // it has a segment that was not seen before
+	same
+	older // a copy that lags behind, as two servers may give in turn
+)
+
+// compare tells a new segment from one seen before (decision S5). Under the URL of a
+// renewed manifest the same media have other URIs: there, program time tells.
+// Where none is stated, nothing does until the playlist moves again.
+func (w *Watcher) compare(o Playlist, last Segment) reading {
 	if last.URI == w.life.Newest.URI {
-		return false
+		return same
 	}
 	for _, s := range w.window {
 		if s.URI == last.URI {
-			return false
+			return older
 		}
 	}
-	return !w.switched || !w.life.Clock.Set || last.end().After(w.life.Clock.End)
+	if !w.switched || !w.life.Clock.Set {
+		return newer
+	}
+	ahead := last.end().Sub(w.life.Clock.End)
+	switch stated := !o.Segments[len(o.Segments)-1].ProgramTime.IsZero(); {
+	case !stated, ahead == 0, ahead <= -copyAge:
+		return same
+	case ahead < 0:
+		return older
+	}
+	return newer
 }
 
 // moved is a playlist with a new segment.
 func (w *Watcher) moved(o Playlist, last Segment) {
 	w.learned()
+	if w.life.Outage.Failure == event.FailedStalled {
+		w.mediaBack()
+	}
 	w.life.Newest = newest{URI: last.URI, Moved: w.now}
 	if shift := w.life.Clock.see(last, o.Began); shift != 0 {
 		for i := range w.life.Conditions {
@@ -172,15 +199,12 @@ func (w *Watcher) moved(o Playlist, last Segment) {
 		w.note(true, "The stream's program time was reset", map[string]any{"shift_sec": shift.Seconds()})
 	}
 	if target := o.TargetDuration.Seconds(); target > 0 {
-		if length := last.Duration.Seconds(); length < shortestSegment*target || length > longestSegment*target {
+		if length := o.Segments[len(o.Segments)-1].Duration.Seconds(); length < shortestSegment*target || length > longestSegment*target {
 			w.life.Odd++
 			w.note(true, "A segment has a strange length", map[string]any{
 				"segment_sequence": last.Sequence, "duration_sec": length, "target_duration_sec": target, "count": w.life.Odd,
 			})
 		}
-	}
-	if w.life.Outage.Failure == event.FailedStalled {
-		w.mediaBack()
 	}
 }
 
@@ -190,7 +214,7 @@ func (w *Watcher) unmoved() {
 	switch {
 	case still >= stallLimit:
 		w.life.Outage.fail(w.now, w.life.Newest.Moved, event.FailedStalled, "the playlist has not moved")
-		w.life.Blind.fail(w.now, w.life.Outage.LastError)
+		w.life.Blind.LastErr = w.life.Outage.LastError
 	case w.life.Newest.Analysed:
 		w.mediaBack()
 	}
@@ -255,17 +279,28 @@ func (w *Watcher) thresholds() (t [len(detectors)]time.Duration) {
 	return t
 }
 
-// mediaFailed opens or prolongs an outage. A URL that is no longer good has
-// the manifest resolved again at once (decision S7).
+// mediaFailed opens or prolongs an outage of a stream that has started. A URL
+// that is no longer good has the manifest resolved again at once (decision S7).
 func (w *Watcher) mediaFailed(failure string, f *Failure, since time.Time) {
+	w.life.Blind.LastErr = f.Error()
+	if !w.monitoring() {
+		return
+	}
 	w.life.Outage.fail(w.now, since, failure, f.Error())
-	w.life.Blind.fail(w.now, f.Error())
 	if f.Kind == FailureExpired {
 		w.life.Asking.Urgent = true
 	}
 	w.note(true, "The stream's media could not be read", map[string]any{
 		"failure": failure, "error": f.Error(), "failures": w.life.Outage.Failures,
 	})
+}
+
+// provenLive tells the outage if, at a moment at which the stream was proven
+// to be live, it had lasted long enough (section 6.6, decision S6).
+func (w *Watcher) provenLive(at time.Time) {
+	if w.life.Outage.due(at) {
+		w.emit(event.SegmentError, w.life.Outage.tell(w.now))
+	}
 }
 
 // mediaBack ends an outage. One that was long enough to be told, but could not
@@ -275,8 +310,11 @@ func (w *Watcher) mediaBack() {
 	if !w.life.Outage.open() {
 		return
 	}
-	if w.life.Outage.due(w.now) {
-		w.emit(event.SegmentError, w.life.Outage.tell(w.now))
+	w.provenLive(w.now)
+	if w.life.Outage.long(w.now) {
+		for i := range w.life.Conditions {
+			w.life.Conditions[i].interrupt()
+		}
 	}
 	w.note(false, "The stream's media are back", map[string]any{"outage_sec": w.now.Sub(w.life.Outage.Since).Seconds()})
 	w.life.Outage = outage{}

@@ -1,6 +1,9 @@
 package watch
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Observation is what came of a Task. Whatever went wrong is part of it: a
 // watcher learns from failures too. The types of this file are its only
@@ -41,14 +44,13 @@ func (s State) Answers() bool {
 
 // Resolution answers TaskResolve (sections 5.1, 7.4).
 type Resolution struct {
-	Began          time.Time   `json:"began"` // when the question was put
-	State          State       `json:"state"`
-	Source         string      `json:"source"`               // yt-dlp, streamlink
-	Detail         string      `json:"detail,omitempty"`     // the tool's own words, one line, no signed URL
-	Renditions     []Rendition `json:"renditions,omitempty"` // media playlists, when the tool lists them
-	Manifest       string      `json:"manifest,omitempty"`   // master playlist, used when Renditions is empty
-	ScheduledStart time.Time   `json:"scheduled_start,omitzero"`
-	ActualStart    time.Time   `json:"actual_start,omitzero"`
+	Began       time.Time   `json:"began"` // when the question was put
+	State       State       `json:"state"`
+	Source      string      `json:"source"`               // yt-dlp, streamlink
+	Detail      string      `json:"detail,omitempty"`     // the tool's own words, one line, no signed URL
+	Renditions  []Rendition `json:"renditions,omitempty"` // media playlists, when the tool lists them
+	Manifest    string      `json:"manifest,omitempty"`   // master playlist, used when Renditions is empty
+	ActualStart time.Time   `json:"actual_start,omitzero"`
 }
 
 // Presence answers TaskProbe (section 7.4, method 2).
@@ -79,6 +81,19 @@ type Playlist struct {
 	Segments       []Segment     `json:"segments,omitempty"` // oldest first; the newest is the last
 	TargetDuration time.Duration `json:"target_duration,omitempty"`
 	Ended          bool          `json:"ended,omitempty"` // EXT-X-ENDLIST (section 7.6)
+}
+
+// plausible gives the segments, with none longer than a playlist of this
+// target duration may hold by far (RFC 8216, 4.3.3.1): such a length is not
+// believed, or two black seconds could pass for forty.
+func (p Playlist) plausible() []Segment {
+	segments := slices.Clone(p.Segments)
+	for i := range segments {
+		if p.TargetDuration > 0 && segments[i].Duration > longestSegment*p.TargetDuration {
+			segments[i].Duration = p.TargetDuration
+		}
+	}
+	return segments
 }
 
 // Segment is one entry of a media playlist. Its URI identifies it (decision S5).

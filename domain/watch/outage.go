@@ -58,6 +58,10 @@ func (o *outage) due(at time.Time) bool {
 	return !judge.IsZero() && !at.Before(judge)
 }
 
+// long tells whether at now it has lasted so long that what was seen before it
+// says nothing about what is seen after it.
+func (o *outage) long(now time.Time) bool { return o.open() && now.Sub(o.Since) >= outageLimit }
+
 // tell marks the outage as told and gives the alert.
 func (o *outage) tell(now time.Time) event.Outage {
 	o.Alerted = true

@@ -7,11 +7,15 @@ import (
 
 // choose picks the rendition to watch: of those with both picture and sound,
 // the smallest or the best (decision S8). A rendition whose size is not stated
-// counts as larger than any that is. It reports false when none has both.
+// counts as larger than any that is. A stream that has no sound in any of them,
+// or no picture, is watched as it is: it is silent, or black (S4). It reports
+// false when there is none, or picture and sound are apart.
 func choose(all []Rendition, p Preference) (Rendition, bool) {
+	video := slices.ContainsFunc(all, func(r Rendition) bool { return r.HasVideo })
+	audio := slices.ContainsFunc(all, func(r Rendition) bool { return r.HasAudio })
 	var both []Rendition
 	for _, r := range all {
-		if r.HasVideo && r.HasAudio && r.URL != "" {
+		if r.HasVideo == video && r.HasAudio == audio && r.URL != "" {
 			both = append(both, r)
 		}
 	}

@@ -14,7 +14,7 @@ type asking struct {
 	Began    time.Time `json:"began,omitzero"`     // of the last question answered or failed
 	Urgent   bool      `json:"urgent,omitempty"`   // the manifest's URL has expired (decision S7)
 	Failures int       `json:"failures,omitempty"` // questions in a row without an answer
-	Refusals int       `json:"refusals,omitempty"` // answers in a row that the video is gone, while its media flow
+	Refused  State     `json:"refused,omitempty"`  // the last answer, if it refused the video while its media flow
 	Probe    bool      `json:"probe,omitempty"`    // oEmbed is to be asked next (7.4)
 	ProbedAt time.Time `json:"probed_at,omitzero"`
 	Missing  int       `json:"missing,omitempty"` // oEmbed answers in a row that there is no such video
@@ -42,12 +42,21 @@ func (w *Watcher) nextResolving() Task {
 	if a.Urgent && w.now.Before(at) {
 		at = w.now
 	}
-	for _, moment := range []time.Time{w.life.Outage.judgeAt(), w.life.Blind.dueAt(), w.expiresAt()} {
+	for _, moment := range []time.Time{w.life.Outage.judgeAt(), w.life.Blind.dueAt(), w.expiresAt(), w.searchAt()} {
 		if a.Began.Before(moment) {
 			at = earliest(at, moment)
 		}
 	}
 	return Task{Kind: TaskResolve, At: at}
+}
+
+// searchAt is when to look for the media again, while it is not known where
+// they are; zero when that is known, or nobody has said that there are any.
+func (w *Watcher) searchAt() time.Time {
+	if w.life.Manifest.URL != "" {
+		return time.Time{}
+	}
+	return w.life.Outage.RetryAt
 }
 
 // resolved takes in what came of asking for the stream's state.
@@ -61,7 +70,7 @@ func (w *Watcher) resolved(o Resolution) {
 		w.unanswered(o)
 		return
 	}
-	a.Failures, a.Missing = 0, 0
+	a.Failures = 0
 	w.learned()
 	if w.monitoring() {
 		w.resolvedWhileMonitoring(o)
@@ -78,11 +87,11 @@ func (w *Watcher) resolvedWhileWaiting(o Resolution) {
 		w.fail(reason, o.Detail)
 	case o.State == Ended:
 		w.end(event.EndedByNotLive)
-	case o.State == Live && o.located():
+	case o.State == Live:
 		w.start(o.ActualStart)
 		w.adopt(o)
 		w.life.Asking.Next = w.now.Add(liveCheck)
-	default: // Upcoming, Offline, or live by name with nothing to see
+	default: // Upcoming, Offline
 		w.life.Stream = monitor.StreamUpcoming
 		w.become(monitor.Waiting)
 		w.life.Manifest = manifest{}
@@ -104,12 +113,10 @@ func (w *Watcher) resolvedWhileMonitoring(o Resolution) {
 	a.Next = w.now.Add(liveCheck)
 	switch o.State {
 	case Live, Offline:
-		a.Refusals = 0
+		a.Refused = ""
 		w.life.Stream = monitor.StreamLive
-		if w.life.Outage.due(o.Began) {
-			w.emit(event.SegmentError, w.life.Outage.tell(w.now))
-		}
 		w.adopt(o)
+		w.provenLive(o.Began)
 	case Ended, Upcoming, NotALiveStream:
 		w.end(event.EndedByNotLive)
 	default:
@@ -123,14 +130,17 @@ func (w *Watcher) resolvedWhileMonitoring(o Resolution) {
 // account goes on until its media stop.
 func (w *Watcher) refused(o Resolution) {
 	a := &w.life.Asking
-	a.Refusals++
-	flowing := !w.life.Outage.open() && w.life.Newest.Analysed
-	if !flowing || o.State == Private || (o.State == Removed && a.Refusals > 1) {
+	again := o.State == a.Refused
+	a.Refused = o.State
+	flowing := w.moving() && !w.life.Outage.open()
+	if !flowing || o.State == Private || o.State == Removed && again {
 		w.fail(terminal[o.State], o.Detail)
 		return
 	}
 	w.note(true, "The stream is refused but its media flow", map[string]any{"state": o.State, "detail": o.Detail})
-	a.Next = w.now.Add(probeInterval)
+	if o.State == Removed {
+		a.Next = w.now.Add(probeInterval)
+	}
 }
 
 // unanswered takes in a question that was not answered, and decides when to ask again
@@ -140,7 +150,7 @@ func (w *Watcher) unanswered(o Resolution) {
 	a.Failures++
 	a.Next = w.now.Add(manifestBackoff.delay(a.Failures))
 	pressing := !w.monitoring() || w.life.Outage.open() || w.life.Manifest.URL == ""
-	if !pressing && manifestBackoff.exhausted(a.Failures) {
+	if !pressing && a.Failures > questionRetries {
 		a.Next = w.now.Add(liveCheck)
 	}
 	if !w.monitoring() {
@@ -150,7 +160,10 @@ func (w *Watcher) unanswered(o Resolution) {
 		w.adopt(o)
 		return
 	}
-	w.life.Blind.fail(w.now, string(o.State)+": "+o.Detail)
+	if w.moving() { // nobody says that it is live, but the playlist does
+		w.provenLive(o.Began)
+	}
+	w.life.Blind.unanswered(w.now, string(o.State)+": "+o.Detail)
 	w.note(true, "The stream's state could not be learned", map[string]any{
 		"state": o.State, "detail": o.Detail, "failures": a.Failures,
 	})
@@ -174,6 +187,14 @@ func (w *Watcher) probed(o Presence) {
 			w.fail(event.ReasonVideoUnavailable, "oEmbed: "+o.Detail)
 		}
 	}
+}
+
+// nowhere says why an answer does not tell where the media are.
+func (o Resolution) nowhere() string {
+	if o.Detail == "" {
+		return "the stream is live but its encoder sends nothing"
+	}
+	return o.Detail
 }
 
 // located tells whether the answer says where the media are.

@@ -14,12 +14,14 @@ const (
 	liveCheck        = 5 * time.Minute        // 7.6, periodic is_live check
 	outageLimit      = 60 * time.Second       // 6.6
 	stallLimit       = 60 * time.Second       // decision S6
+	copyAge          = 30 * time.Second       // by which one copy of a playlist may lag behind another
 	blindLimit       = 5 * time.Minute        // decision S15
-	blindPatience    = 30 * time.Second       // beyond it, for a last attempt to fail
+	blindPatience    = 90 * time.Second       // beyond it, for a last question to come back
 	eagerInterval    = 1 * time.Second        // between looks while a threshold may have been crossed (S2)
 	probeInterval    = 60 * time.Second       // between oEmbed questions (7.4)
 	shortestSegment  = 0.2                    // of the target duration (S10)
-	longestSegment   = 3.0                    // of the target duration (S10)
+	longestSegment   = 3                      // of the target duration (S10)
+	renewPause       = 60 * time.Second       // between readings at once because the manifest was renewed
 	renewAfter       = 4 * time.Hour          // a manifest this old is replaced when a new one is at hand; signed URLs last about 6 h
 	clockSlack       = 30 * time.Second       // by which program time may outrun the clock before it counts as reset
 	edge             = 100 * time.Millisecond // by which the bad may be late in a segment and still go on from the one before

@@ -133,20 +133,14 @@ func TestTheRenditionToWatch(t *testing.T) { // S8
 
 func TestAManifestFoundByTheFallback(t *testing.T) { // 5.2: it never proves is_live
 	t.Run("starts the watch when its playlist is live", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.says = map[span]watch.State{{0, never}: watch.FoundUnproven} })
-		w.now = 100
-		w.watcher = watch.New(w.rules, at(100))
-		w.step(watch.Resolution{Began: at(100), State: watch.FoundUnproven, Manifest: "https://media.test/1/list.m3u8"})
-		w.until(150)
-		w.expect(emits(100, event.StreamStarted, since(100)))
+		scenario(t, func(w *world) { w.says = map[span]watch.State{{0, never}: watch.FoundUnproven} }).
+			from(100).found().until(150).
+			expect(emits(100, event.StreamStarted, since(100)))
 	})
 	t.Run("is the end when it is an archive's", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.live.to, w.endlist = 50, true })
-		w.now = 100
-		w.watcher = watch.New(w.rules, at(100))
-		w.step(watch.Resolution{Began: at(100), State: watch.FoundUnproven, Manifest: "https://media.test/1/list.m3u8"})
-		w.until(150)
-		w.expect(emits(100, event.StreamEnded, because("endlist")))
+		scenario(t, func(w *world) { w.live.to, w.endlist = 50, true }).
+			from(100).found().until(150).
+			expect(emits(100, event.StreamEnded, because("endlist")))
 	})
 }
 
@@ -181,27 +175,6 @@ func TestAVideoThatOEmbedMissesTwiceIsGone(t *testing.T) { // 7.4
 	}
 }
 
-func TestARefusedStreamWhoseMediaFlowGoesOn(t *testing.T) {
-	for state, over := range map[watch.State]bool{watch.RegionLocked: false, watch.AgeRestricted: false, watch.Removed: true, watch.Private: true} {
-		t.Run(string(state), func(t *testing.T) {
-			w := scenario(t, func(w *world) { w.says = map[span]watch.State{{350, never}: state} }).from(100).until(900)
-			if w.over != over {
-				t.Errorf("over is %v", w.over)
-			}
-			if state == watch.Removed {
-				w.askedAt(watch.TaskResolve, span{350, 900}, 400, 460) // believed when said twice
-			}
-		})
-	}
-}
-
-func TestARenewedManifestIsNotNewMedia(t *testing.T) { // S5, S7
-	w := scenario(t, func(w *world) { w.frozen = []span{{100, 900}} }).from(50).until(800)
-	if n := w.told(event.SegmentError); n != 1 {
-		t.Errorf("one frozen playlist was told %d times: %v", n, w.events)
-	}
-}
-
 func TestHealthIsWhatTheNewestMediaShow(t *testing.T) { // S14
 	w := scenario(t, func(w *world) { w.black, w.noList = []span{{100, 130}}, []span{{200, 300}} })
 	for _, c := range []struct {
@@ -231,16 +204,7 @@ func TestASuccessorGoesOn(t *testing.T) { // S11
 		"before the onset": 95, "while black and untold": 115, "while black and told": 145, "after the recovery": 175,
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := scenario(t, func(w *world) { w.black = []span{{100, 150}} }).from(50).until(cut)
-			snapshot, err := w.watcher.Snapshot()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if w.watcher, err = watch.Restore(w.rules, snapshot, at(cut+3)); err != nil {
-				t.Fatal(err)
-			}
-			w.now, w.pending = cut+3, nil
-			w.until(300)
+			w := scenario(t, func(w *world) { w.black = []span{{100, 150}} }).from(50).until(cut).resume(3).until(300)
 			if w.told(event.StreamStarted) != 1 || w.told(event.Blackout) != 1 || w.told(event.BlackoutRecovered) != 1 {
 				t.Fatalf("got %v", w.events)
 			}

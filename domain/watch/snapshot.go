@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
 // Snapshot is everything a successor needs to go on where this watcher stands
@@ -32,11 +34,13 @@ func Restore(rules Rules, snapshot json.RawMessage, now time.Time) (*Watcher, er
 	}
 	l.Asking.Next, l.Asking.Probe = now, false
 	l.ReadAt, l.CheckedAt = time.Time{}, time.Time{}
-	l.Newest.Moved = now
+	if l.Outage.Failure != event.FailedStalled {
+		l.Newest.Moved = now
+	}
 	l.Outage.RetryAt = now
 	if !l.Blind.Told {
 		l.Blind.Since = now
 	}
-	w.life = l
+	w.life, w.switched = l, true
 	return w, nil
 }

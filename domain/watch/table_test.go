@@ -60,6 +60,21 @@ var columns = []struct {
 			w.noList, w.mute = []span{{220, never}}, []span{{220, never}}
 		}).from(200).until(moment)
 	}},
+	{"outage, told, of a playlist that stands still", func(t *testing.T) *world {
+		return scenario(t, func(w *world) { w.frozen = []span{{520, never}} }).from(500).until(moment)
+	}},
+	{"outage, told, of segments", func(t *testing.T) *world {
+		return scenario(t, func(w *world) { w.noSegment = []span{{520, never}} }).from(500).until(moment)
+	}},
+	{"silent, told", func(t *testing.T) *world {
+		return scenario(t, func(w *world) { w.silent = []span{{550, never}} }).from(500).until(moment)
+	}},
+	{"waiting, with a manifest not yet proven", func(t *testing.T) *world {
+		return scenario(t, func(w *world) { w.says = map[span]watch.State{{0, never}: watch.FoundUnproven} }).from(moment).found()
+	}},
+	{"resumed while black and told", func(t *testing.T) *world {
+		return scenario(t, func(w *world) { w.black = []span{{550, never}} }).from(500).until(moment - 3).resume(3)
+	}},
 	{"completed", func(t *testing.T) *world {
 		return scenario(t, func(w *world) { w.live.to, w.endlist = 550, true }).from(500).until(moment)
 	}},
@@ -95,8 +110,9 @@ func rows() []observation {
 	row("resolve: live, no media", func(w *world) watch.Observation {
 		return watch.Resolution{Began: at(w.now), State: watch.Live}
 	})
-	row("resolve: live, no rendition with both tracks", func(w *world) watch.Observation {
-		return watch.Resolution{Began: at(w.now), State: watch.Live, Renditions: []watch.Rendition{{URL: "https://media.test/v", HasVideo: true}}}
+	apart := []watch.Rendition{{URL: "https://media.test/v", HasVideo: true}, {URL: "https://media.test/a", HasAudio: true}}
+	row("resolve: live, picture and sound apart", func(w *world) watch.Observation {
+		return watch.Resolution{Began: at(w.now), State: watch.Live, Renditions: apart}
 	})
 	probe := func(name string, p watch.Presence) {
 		row("probe: "+name, func(w *world) watch.Observation { p.Began = at(w.now); return p })
@@ -124,8 +140,8 @@ func rows() []observation {
 	row("playlist: a master", playlist(func(_ *world, p *watch.Playlist) {
 		p.Segments, p.Renditions = nil, []watch.Rendition{{URL: "https://media.test/144", HasVideo: true, HasAudio: true}}
 	}))
-	row("playlist: a master without sound", playlist(func(_ *world, p *watch.Playlist) {
-		p.Segments, p.Renditions = nil, []watch.Rendition{{URL: "https://media.test/144", HasVideo: true}}
+	row("playlist: a master, picture and sound apart", playlist(func(_ *world, p *watch.Playlist) {
+		p.Segments, p.Renditions = nil, apart
 	}))
 	row("playlist: fails", playlist(func(_ *world, p *watch.Playlist) {
 		p.Segments, p.Failure = nil, watch.Failed(watch.FailureNetwork, "no")
@@ -162,7 +178,7 @@ func rows() []observation {
 	segment("403", func(a *watch.Analysis) { a.Failure = watch.Failed(watch.FailureExpired, "403") })
 	segment("cannot be decoded", func(a *watch.Analysis) { a.Failure = watch.Failed(watch.FailureUndecodable, "no") })
 	row("nothing, a second passes", func(w *world) watch.Observation { w.now++; return watch.Tick{} })
-	row("nothing, six minutes pass", func(w *world) watch.Observation { w.now += 360; return watch.Tick{} })
+	row("nothing, seven minutes pass", func(w *world) watch.Observation { w.now += 420; return watch.Tick{} })
 	return all
 }
 

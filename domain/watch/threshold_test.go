@@ -114,7 +114,7 @@ func TestThresholdsToTheNanosecond(t *testing.T) {
 			t.Errorf("S15: nothing learned for %v s: told %d times, want %d", after, got, want)
 		}
 	}
-	for after, want := range map[float64]int{329.999999999: 0, 330: 1} { // S15, while every attempt hangs
+	for after, want := range map[float64]int{389.999999999: 0, 390: 1} { // S15, while every attempt hangs
 		if got := blind(after, watch.Tick{}); got != want {
 			t.Errorf("S15: nothing heard for %v s: told %d times, want %d", after, got, want)
 		}

@@ -229,6 +229,7 @@ func (w *Watcher) health() Health {
 
 // learned takes note that something was found out.
 func (w *Watcher) learned() {
+	w.life.Asking.Missing = 0
 	if w.life.Blind.learned(w.now) {
 		w.note(false, "The watchdog can see again", nil)
 	}

@@ -61,12 +61,16 @@ type world struct {
 	noSegment  []span      // segments fail
 	failure    watch.FailureKind
 	mute       []span // questions get no answer: unreachable
+	missing    []span // oEmbed knows no such video
+	copies     []int  // by how many segments a playlist lags behind, in turn
 	says       map[span]watch.State
-	took       map[watch.Kind]float64 // how long a task takes
+	answer     func(*watch.Resolution) // changes what resolving finds
+	took       map[watch.Kind]float64  // how long a task takes
 
 	watcher *watch.Watcher
 	now     float64
 	issue   int // of manifests: each resolution gives another URL
+	reading int // of playlists: each is of another copy
 	pending []outcome
 	events  []seenEvent
 	asked   map[watch.Kind][]float64
@@ -109,6 +113,28 @@ func scenario(t *testing.T, change ...func(*world)) *world {
 func (w *world) from(sec float64) *world {
 	w.now = sec
 	w.watcher = watch.New(w.rules, at(sec))
+	return w
+}
+
+// found lets the fallback find a manifest now.
+func (w *world) found() *world {
+	w.t.Helper()
+	w.step(watch.Resolution{Began: at(w.now), State: watch.FoundUnproven, Manifest: w.manifest()})
+	return w
+}
+
+// resume lets a successor go on from a snapshot, after a pause in which nobody
+// watched.
+func (w *world) resume(pause float64) *world {
+	w.t.Helper()
+	snapshot, err := w.watcher.Snapshot()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.now, w.pending = w.now+pause, nil
+	if w.watcher, err = watch.Restore(w.rules, snapshot, at(w.now)); err != nil {
+		w.t.Fatal(err)
+	}
 	return w
 }
 
@@ -201,9 +227,14 @@ func (w *world) step(o watch.Observation) {
 func (w *world) observe(task watch.Task, began, done float64) watch.Observation {
 	switch task.Kind {
 	case watch.TaskResolve:
-		return w.resolve(began)
+		r := w.resolve(began)
+		if w.answer != nil {
+			w.answer(&r)
+		}
+		return r
 	case watch.TaskProbe:
-		return watch.Presence{Began: at(began), Known: !within(w.mute, began), Exists: true}
+		gone := within(w.missing, began)
+		return watch.Presence{Began: at(began), Known: gone || !within(w.mute, began), Exists: !gone, Detail: "404"}
 	case watch.TaskPlaylist:
 		return w.playlist(task.URL, began)
 	case watch.TaskSegment:
@@ -256,6 +287,10 @@ func (w *world) playlist(url string, began float64) watch.Playlist {
 	}
 	edge = min(edge, w.live.to+w.delay)
 	newest := int((edge - w.delay) / w.segment) // exclusive
+	if n := len(w.copies); n > 0 {
+		newest -= w.copies[w.reading%n]
+		w.reading++
+	}
 	for n := max(newest-int(w.windowed/w.segment), int(w.live.from/w.segment)); n < newest; n++ {
 		start := float64(n) * w.segment
 		s := watch.Segment{

@@ -1,0 +1,220 @@
+package watch_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+func TestAnOutageThatEndsUnjudgedIsToldAllTheSame(t *testing.T) { // S6: the alert is never lost
+	scenario(t, func(w *world) {
+		w.noList = []span{{195, 270}}
+		w.mute = []span{{195, 400}}
+	}).from(100).until(350).expect(
+		emits(100, event.StreamStarted),
+		emits(320, event.SegmentError, since(200), lasting(120), because("manifest")),
+	)
+}
+
+func TestSegmentsThatFailUnderAMovingPlaylistNeedNoAnswer(t *testing.T) { // S6: the playlist is the proof
+	scenario(t, func(w *world) {
+		w.noSegment = []span{{195, never}}
+		w.mute = []span{{195, never}}
+	}).from(100).until(3600).expect(
+		emits(100, event.StreamStarted),
+		emits(260, event.SegmentError, since(200), lasting(60), because("segment")),
+	)
+}
+
+func TestAnOutageOfAStreamKnownToBeLiveIsNotBlindness(t *testing.T) { // S15: neither, nor
+	for _, took := range []float64{0, 3, 8, 40} {
+		for name, change := range map[string]func(*world){
+			"fails":        func(w *world) { w.noList = []span{{200, never}} },
+			"stands still": func(w *world) { w.frozen = []span{{200, never}} },
+		} {
+			t.Run(fmt.Sprintf("a playlist %s, answers take %v s", name, took), func(t *testing.T) {
+				w := scenario(t, change, func(w *world) { w.took[watch.TaskResolve] = took }).from(100).until(3600)
+				if w.told(event.SegmentError) != 1 || w.told(event.MonitorError) != 0 {
+					t.Errorf("told %v", w.events)
+				}
+			})
+		}
+	}
+}
+
+func TestAStandstillIsToldOnce(t *testing.T) { // S5, S6, S11
+	for _, noPDT := range []bool{false, true} {
+		for _, cuts := range [][]float64{nil, {105, 150}, {161}, {200, 300, 400, 500}} {
+			t.Run(fmt.Sprintf("without program time: %v, restarts at %v", noPDT, cuts), func(t *testing.T) {
+				w := scenario(t, func(w *world) { w.frozen, w.noPDT = []span{{100, 1500}}, noPDT }).from(50)
+				for _, cut := range cuts {
+					w.until(cut).resume(3)
+				}
+				w.until(1400)
+				if n := w.told(event.SegmentError); n != 1 || len(w.events) != 2 {
+					t.Errorf("told %d times: %v", n, w.events)
+				}
+				w.frozen = append(w.frozen, span{1600, 2000})
+				w.until(1990)
+				if n := w.told(event.SegmentError); n != 2 || len(w.events) != 3 {
+					t.Errorf("the next one: told %d times: %v", n, w.events)
+				}
+			})
+		}
+	}
+}
+
+func TestAnOutageTheWatcherIsRestartedInIsToldOnce(t *testing.T) { // S11
+	for name, change := range map[string]func(*world){
+		"of the manifest": func(w *world) { w.noList = []span{{195, never}} },
+		"of segments":     func(w *world) { w.noSegment = []span{{195, never}} },
+	} {
+		for _, cut := range []float64{230, 262, 500} {
+			t.Run(fmt.Sprintf("%s, at %v", name, cut), func(t *testing.T) {
+				w := scenario(t, change).from(100).until(cut).resume(3).until(900)
+				if n := w.told(event.SegmentError); n != 1 || len(w.events) != 2 {
+					t.Fatalf("told %d times: %v", n, w.events)
+				}
+				if complaint := since(200)(w.events[1].Data); complaint != "" {
+					t.Error(complaint)
+				}
+			})
+		}
+	}
+}
+
+func TestAnOutageInWhichTheFailureChangesIsOne(t *testing.T) { // S6
+	scenario(t, func(w *world) {
+		w.noSegment = []span{{195, 230}}
+		w.noList = []span{{230, never}}
+	}).from(100).until(900).expect(
+		emits(100, event.StreamStarted),
+		emits(260, event.SegmentError, since(200), because("manifest")),
+	)
+}
+
+func TestBadMediaBeforeAndAfterAnOutageAreNotOne(t *testing.T) { // S1 is about sampling
+	short := func(w *world) {
+		w.rules.Interval = seconds(2)
+		w.noList = []span{{102.5, 1000}}
+		w.black = []span{{100, 102}, {1000, 1003}}
+	}
+	scenario(t, short).from(50).until(1300).expect(
+		emits(50, event.StreamStarted),
+		emits(164, event.SegmentError),
+	)
+	t.Run("but one that was told goes on until media are good", func(t *testing.T) {
+		scenario(t, func(w *world) {
+			w.noList = []span{{145, 1000}}
+			w.black = []span{{100, 1090}}
+		}).from(50).until(1300).expect(
+			emits(50, event.StreamStarted),
+			emits(130, event.Blackout, since(100)),
+			emits(210, event.SegmentError),
+			emits(1100, event.BlackoutRecovered, since(100), lasting(990)),
+		)
+	})
+}
+
+func TestAFrozenPlaylistIsNotReadEverySecond(t *testing.T) { // S2 needs media to look at
+	w := scenario(t, func(w *world) { w.frozen, w.black = []span{{110, never}}, []span{{100, never}} }).from(50).until(900)
+	n := 0
+	for _, x := range w.asked[watch.TaskPlaylist] {
+		if x > 300 {
+			n++
+		}
+	}
+	if n > 65 {
+		t.Errorf("read %d times in 600 s", n)
+	}
+}
+
+func TestALiveStreamWhoseMediaCannotBeWatched(t *testing.T) { // 6.6, 7.3
+	apart := []watch.Rendition{{URL: "https://media.test/v", HasVideo: true}, {URL: "https://media.test/a", HasAudio: true}}
+	for name, found := range map[string]func(*watch.Resolution){
+		"none of it HLS":          func(r *watch.Resolution) { r.Manifest, r.Detail = "", "none of it is HLS" },
+		"picture and sound apart": func(r *watch.Resolution) { r.Renditions = apart },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := scenario(t, func(w *world) { w.answer, w.rules.ScheduledStart = found, at(0) }).from(100).until(390).expect(
+				emits(100, event.StreamStarted),
+				emits(160, event.SegmentError, since(100), because("manifest")),
+			)
+			w.askedAt(watch.TaskResolve, span{100, 390}, 100, 105, 115, 135, 160, 220, 280, 340)
+			w.answer = nil
+			w.until(405)
+			w.askedAt(watch.TaskSegment, span{100, 405}, 400)
+		})
+	}
+}
+
+func TestAStreamOfWhichATrackIsMissingIsWatched(t *testing.T) { // S4
+	for name, r := range map[string]watch.Rendition{
+		"sound": {URL: "https://media.test/v/list.m3u8", HasVideo: true}, "picture": {URL: "https://media.test/a/list.m3u8", HasAudio: true},
+	} {
+		w := scenario(t, func(w *world) {
+			w.answer = func(o *watch.Resolution) { o.Renditions = []watch.Rendition{r} }
+		}).from(100).until(105)
+		if len(w.asked[watch.TaskSegment]) == 0 {
+			t.Errorf("without %s, nothing is watched", name)
+		}
+	}
+}
+
+func TestUnequalCopiesOfAPlaylistAreOneStream(t *testing.T) { // S5
+	for _, noPDT := range []bool{false, true} {
+		for _, interval := range []int{2, 10} {
+			t.Run(fmt.Sprintf("without program time: %v, checks every %d s", noPDT, interval), func(t *testing.T) {
+				scenario(t, func(w *world) {
+					w.copies, w.noPDT = []int{0, 6, 4}, noPDT
+					w.rules.Interval = seconds(interval)
+					w.black = []span{{120, 145}, {300, 340}}
+				}).from(50).until(500).alerted(300, 340, 15)
+			})
+		}
+	}
+}
+
+// alerted expects one blackout, no longer than it was and not told before its
+// threshold, each time within slack.
+func (w *world) alerted(from, to, slack float64) {
+	w.t.Helper()
+	if len(w.events) != 3 || w.events[1].Type != event.Blackout || w.events[2].Type != event.BlackoutRecovered {
+		w.t.Fatalf("got %v", w.events)
+	}
+	alert, back := w.events[1], w.events[2].Data.(event.Recovered)
+	onset, end := sec(back.StartedAt), sec(back.RecoveredAt)
+	if abs(onset-from) > slack || abs(end-to) > slack || float64(back.TotalDurationSec) > to-from+slack {
+		w.t.Errorf("told from %v to %v, was from %v to %v", onset, end, from, to)
+	}
+	if early := from + w.rules.BlackoutThreshold.Seconds(); alert.at < early {
+		w.t.Errorf("told at %v, before %v", alert.at, early)
+	}
+}
+
+func TestAManifestRenewedInTimeIsTheSameMedia(t *testing.T) { // S5, S7: signed URLs last 6 h
+	for _, noPDT := range []bool{false, true} {
+		w := scenario(t, func(w *world) {
+			w.noPDT, w.delay, w.took[watch.TaskResolve] = noPDT, 7, 3
+			w.black = []span{{14450, 14550}}
+		}).from(100).until(5 * 3600)
+		w.alerted(14450, 14550, 10)
+		if noted := fmt.Sprint(w.notes); noted != "[]" {
+			t.Errorf("noted %s", noted)
+		}
+	}
+}
+
+func TestALengthThatNoPlaylistMayHoldIsNotBelieved(t *testing.T) { // S10
+	w := watch.New(rules(), at(0))
+	w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "m"})
+	w.Step(at(0), watch.Playlist{Began: at(0), URL: "m", TargetDuration: 2 * time.Second, Segments: []watch.Segment{{URI: "a", Duration: 40 * time.Second}}})
+	for _, e := range w.Step(at(0), watch.Analysis{Began: at(0), URI: "a", Video: watch.Track{Present: true, To: 2 * time.Second, Bad: whole}, Audio: fine}) {
+		if e, ok := e.(watch.Emit); ok {
+			t.Errorf("2 s of black were told as %+v", e.Event.Data)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package watch_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+func TestARefusedStreamWhoseMediaFlowGoesOn(t *testing.T) {
+	for state, over := range map[watch.State]bool{watch.RegionLocked: false, watch.AgeRestricted: false, watch.MembersOnly: false, watch.Removed: true, watch.Private: true} {
+		for _, interval := range []int{10, 60, 300} {
+			t.Run(fmt.Sprintf("%s, checks every %d s", state, interval), func(t *testing.T) {
+				w := scenario(t, func(w *world) {
+					w.rules.Interval = seconds(interval)
+					w.took[watch.TaskResolve], w.took[watch.TaskSegment] = 0.5, 1
+					w.says = map[span]watch.State{{350, never}: state}
+				}).from(100).until(1200)
+				if w.over != over {
+					t.Errorf("over is %v: %v", w.over, w.events)
+				}
+				switch {
+				case state == watch.Removed: // believed when said twice
+					w.askedAt(watch.TaskResolve, span{350, 1200}, 400.5, 461)
+				case !over:
+					w.askedAt(watch.TaskResolve, span{350, 1200}, 400.5, 701, 1001.5)
+				}
+			})
+		}
+	}
+	t.Run("nor are two different refusals one said twice", func(t *testing.T) {
+		w := scenario(t, func(w *world) {
+			w.says = map[span]watch.State{{350, 420}: watch.RegionLocked, {650, 720}: watch.Removed}
+		}).from(100).until(1200)
+		if w.over {
+			t.Errorf("ended: %v", w.events)
+		}
+	})
+	t.Run("but not when its media have stopped", func(t *testing.T) {
+		scenario(t, func(w *world) {
+			w.noList = []span{{350, never}}
+			w.says = map[span]watch.State{{350, never}: watch.RegionLocked}
+		}).from(100).until(1200).expect(
+			emits(100, event.StreamStarted),
+			emits(400, event.MonitorError, because("region_locked")),
+		)
+	})
+}
+
+func TestOEmbedIsBelievedOnlyWhileNothingElseIsLearned(t *testing.T) { // 7.4
+	scenario(t, func(w *world) {
+		w.mute, w.missing = []span{{150, never}}, []span{{150, never}}
+		w.noList = []span{{200, 259}, {7200, 7259}}
+	}).from(100).until(9000).expect(emits(100, event.StreamStarted))
+	scenario(t, func(w *world) {
+		w.mute, w.missing, w.noList = []span{{150, never}}, []span{{150, never}}, []span{{200, never}}
+	}).from(100).until(9000).expect(
+		emits(100, event.StreamStarted),
+		emits(335, event.MonitorError, because("video_unavailable")),
+	)
+}
