@@ -117,16 +117,10 @@ func (a *Analyser) judge(ctx, running context.Context, in *input, res child.Resu
 		return asFailure(err)
 	case res.Signal != "":
 		return watch.Failed(watch.FailureTool, "ffmpeg was ended from outside by a signal (%s), perhaps for want of memory", res.Signal)
-	case interrupted(res):
+	case bytes.Contains(res.Stderr, []byte("Exiting normally, received signal")): // it obeyed, as if the segment were shorter
 		return watch.Failed(watch.FailureTool, "ffmpeg was asked from outside to stop halfway")
 	}
 	return a.fits(res)
-}
-
-// interrupted knows a signal that ffmpeg obeyed: it stops reading, and ends as
-// if the segment were shorter.
-func interrupted(res child.Result) bool {
-	return res.ExitCode == 255 && bytes.Contains(res.Stderr, []byte("Exiting normally, received signal"))
 }
 
 // fits refuses output that was cut off: its last frames are missing, so the

@@ -198,5 +198,3 @@ func same(t *testing.T, name string, got watch.Track, want track, tolerance time
 		}
 	}
 }
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

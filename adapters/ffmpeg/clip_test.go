@@ -19,7 +19,7 @@ type scene struct {
 	size    string       // default 256x144
 	black   [][2]float64 // whole frames only
 	silent  [][2]float64
-	volume  float64  // of the tone, in dB below its own -18 dBFS; default 0
+	volume  float64  // of the tone, in dB below its own -21 dBFS in stereo; default 0
 	offset  float64  // timestamps count from here
 	layout  string   // of the sound, default stereo
 	pan     string   // a filter for the sound
@@ -51,6 +51,8 @@ func (s scene) make(tb testing.TB) []byte {
 	}
 	return encode(tb, append(args, s.mux...)...)
 }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // between is the filter expression that is true within the parts. Frames begin
 // shift after the part does at the latest.

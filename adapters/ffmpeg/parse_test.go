@@ -1,14 +1,12 @@
 package ffmpeg_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/stream-monitor/stream-monitor/adapters/ffmpeg"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -140,20 +138,24 @@ func TestOddOutput(t *testing.T) {
 			tenth(map[int]string{8: "lavfi.black_start=2", 9: "lavfi.black_end=2.5", 11: "lavfi.black_start=0.5", 12: "lavfi.black_end=1"}), "",
 			track{to: 3, bad: [][2]float64{{0.5, 1}, {2, 2.5}}}, track{absent: true},
 		},
+		"a stretch told within another": {
+			tenth(map[int]string{8: "lavfi.black_start=1", 9: "lavfi.black_end=2.5", 11: "lavfi.black_start=1.5", 12: "lavfi.black_end=2"}), "",
+			track{to: 3, bad: [][2]float64{{1, 2.5}}}, track{absent: true},
+		},
 		"a stretch beyond the end of the track": {
 			tenth(map[int]string{8: "lavfi.black_start=5", 9: "lavfi.black_end=6"}), "",
 			track{to: 3}, track{absent: true},
 		},
 		"frames out of order": {
-			"frame:0 pts:1 pts_time:0.1\nframe:1 pts:0 pts_time:0\nframe:2 pts:3 pts_time:0.3\nframe:3 pts:2 pts_time:0.2\n", "",
-			track{to: 0.5}, track{absent: true},
+			"frame:0 pts:1 pts_time:0.1\nframe:1 pts:0 pts_time:0\nframe:2 pts:3 pts_time:0.3\nframe:3 pts:2 pts_time:0.2\nframe:4 pts:4 pts_time:0.4\n", "",
+			track{to: 0.6}, track{absent: true},
 		},
 		"a frame before the container's first timestamp, without sound": {
 			"frame:0    pts:-9 pts_time:-0.1\nframe:1 pts:0 pts_time:0\n", "",
 			track{to: 0.2}, track{absent: true},
 		},
 		"absurd times": {
-			tenth(map[int]string{3: "lavfi.black_start=1e300", 4: "lavfi.black_start=nan", 5: "lavfi.black_start="}), "",
+			tenth(map[int]string{3: "lavfi.black_start=1e300", 4: "lavfi.black_start=nan", 5: "lavfi.black_start=", 6: "lavfi.black_start=-1e300"}), "",
 			track{to: 3}, track{absent: true},
 		},
 		"a frame before the container's first timestamp": {
@@ -163,6 +165,10 @@ func TestOddOutput(t *testing.T) {
 		"a single frame lasts as long as frames do": {
 			"frame:0    pts:0 pts_time:0\nv=1\n", "",
 			track{to: 1. / 30}, track{absent: true},
+		},
+		"a single frame of sound lasts as long as AAC's do": {
+			"", "frame:0    pts:0 pts_time:0\na=1\n",
+			track{absent: true}, track{to: 1024. / 48000},
 		},
 		"lines cut off and ended with a carriage return": {
 			strings.ReplaceAll(tenth(nil), "\n", "\r\n") + "frame:30   pts:9", "",
@@ -186,80 +192,4 @@ func TestOddOutput(t *testing.T) {
 			same(t, "audio", audio, c.audio, time.Microsecond)
 		})
 	}
-}
-
-func TestAComplaintIsOneReadableLine(t *testing.T) {
-	for name, c := range map[string]struct {
-		log    string
-		detail string
-		kind   watch.FailureKind
-	}{
-		"the last words that say something": {
-			"Input #0\n[mov @ 0x55b8a9] [x @ 0x1] moov atom not found\nConversion failed!\n\n", "moov atom not found", watch.FailureUndecodable},
-		"no words":               {"", "ffmpeg did not say why", watch.FailureUndecodable},
-		"words with rubbish":     {"a\x00b\x1b[31mc\xff\xfe\n", "ab[31mc", watch.FailureUndecodable},
-		"too many words":         {strings.Repeat("é", 101), strings.Repeat("é", 100) + "…", watch.FailureUndecodable},
-		"no memory":              {"x: Cannot allocate memory\nConversion failed!", "ffmpeg got no memory: x: Cannot allocate memory", watch.FailureTool},
-		"a decoder that is none": {"Decoder (codec av1) not found for input stream #0:0", "this ffmpeg was built without a decoder", watch.FailureTool},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, _, err := ffmpeg.Parse(nil, []byte(c.log))
-			if f := checkFailure(t, err, c.kind); !strings.HasPrefix(f.Detail, c.detail) {
-				t.Errorf("detail = %q, want %q", f.Detail, c.detail)
-			}
-		})
-	}
-}
-
-// telling shortens a recording to the lines with something to tell: frames with
-// a detector's tag, and at most a screen of the log. With whole recordings the
-// fuzzer spends its time shortening what it finds.
-func telling(output []byte) []byte {
-	var kept []string
-	var frame string
-	for line := range strings.Lines(string(output)) {
-		switch {
-		case strings.HasPrefix(line, "frame:"):
-			frame = line
-		case strings.HasPrefix(line, "lavfi."):
-			kept = append(kept, frame, line)
-			frame = ""
-		case strings.Contains(line, "Stream ") || strings.Contains(line, "rror"):
-			kept = append(kept, line)
-		}
-	}
-	return []byte(strings.Join(kept[:min(len(kept), 24)], ""))
-}
-
-func FuzzParse(f *testing.F) {
-	for _, name := range []string{"black-and-silence", "changing-format", "dead-video", "dead-audio", "rubbish"} {
-		for _, version := range versions {
-			stdout, stderr := recorded(f, name, version)
-			f.Add(telling(stdout), telling(stderr))
-		}
-	}
-	f.Add([]byte(listed(3, 0.1, map[int]string{1: "lavfi.black_start=-5\nlavfi.black_end=99"})), []byte("frame:0 pts:0 pts_time:-1e6"))
-	f.Fuzz(func(t *testing.T, stdout, stderr []byte) {
-		video, audio, err := ffmpeg.Parse(stdout, stderr)
-		if err != nil {
-			var failure *watch.Failure
-			if !errors.As(err, &failure) || failure.Detail == "" || len(failure.Detail) > 400 ||
-				strings.ContainsAny(failure.Detail, "\r\n") || !utf8.ValidString(failure.Detail) {
-				t.Fatalf("error = %q", err)
-			}
-			return
-		}
-		for name, track := range map[string]watch.Track{"video": video, "audio": audio} {
-			if track.From < 0 || track.To < track.From || !track.Present && (track.To != 0 || track.Bad != nil) {
-				t.Fatalf("%s = %+v", name, track)
-			}
-			at := track.From
-			for i, b := range track.Bad {
-				if b.From < at || b.To <= b.From || b.To > track.To || i > 0 && b.From == at {
-					t.Fatalf("%s: stretch %d of %v is out of order or outside of %v–%v", name, i, track.Bad, track.From, track.To)
-				}
-				at = b.To
-			}
-		}
-	})
 }
