@@ -92,6 +92,7 @@ type desk struct {
 	mu       sync.Mutex
 	config   monitor.Config
 	snapshot []byte
+	refusal  error                                       // of an assignment
 	answer   func(monitor.Report) (monitor.Order, error) // nil: run
 	reports  []monitor.Report
 	accepted []event.Event
@@ -106,6 +107,9 @@ func newDesk() *desk {
 func (d *desk) Assignment(_ context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.refusal != nil {
+		return monitor.Assignment{}, d.refusal
+	}
 	return monitor.Assignment{ID: id, Generation: generation, Config: d.config, Snapshot: d.snapshot,
 		StreamURL: "https://www.youtube.com/watch?v=abcdefghijk"}, nil
 }

@@ -38,8 +38,8 @@ type outcome struct {
 // run is the loop. It owns the lanes and the reporter and waits for them.
 func (l *loop) run(ctx context.Context) error {
 	l.outcomes = make(chan outcome)
+	l.report(nil) // nothing is sent before there is something to say
 	l.reporter.start()
-	l.report(nil)
 
 	err := l.watch(ctx)
 	if err != nil {

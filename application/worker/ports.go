@@ -50,11 +50,13 @@ type Analyser interface {
 // foreground (watch URL) it is the terminal.
 type Gateway interface {
 	// Assignment blocks for one exchange. Errors: monitor.ErrSuperseded; an
-	// *monitor.Error of code NotFound; anything else may pass and be asked again.
+	// *monitor.Error, of code NotFound when the monitor is gone, is the
+	// gateway's own word; anything else may pass and be asked again.
 	Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error)
 
 	// Report delivers one report and is idempotent: the same report may be
 	// delivered again after an error. When it returns nil, every event in it is
-	// on disk. Errors: as of Assignment.
+	// on disk. Errors: as of Assignment; and an *monitor.Error InvalidConfig
+	// when this report will never be taken.
 	Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error)
 }

@@ -6,19 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // recorder writes what a watcher sees, a line of JSON each, so that it can be
-// replayed. Recording must not disturb watching: after a failed write there
-// are no more.
+// replayed. Recording must not disturb watching: a failed write is logged, and
+// there are no more.
 type recorder struct {
 	w   io.Writer
+	log *slog.Logger
 	err error
 }
-
-func newRecorder(w io.Writer) *recorder { return &recorder{w: w} }
 
 // open writes the first line.
 func (r *recorder) open(o watch.Opening) error {
@@ -29,10 +29,18 @@ func (r *recorder) open(o watch.Opening) error {
 	return nil
 }
 
-func (r *recorder) record(m watch.Moment) { r.line(m) }
+// record writes a later line.
+func (r *recorder) record(m watch.Moment) {
+	if r.err != nil {
+		return
+	}
+	if r.line(m); r.err != nil {
+		r.log.Error("The recording ends here: it cannot be written", "error", r.err)
+	}
+}
 
 func (r *recorder) line(v any) {
-	if r.w == nil || r.err != nil {
+	if r.w == nil {
 		return
 	}
 	b, err := json.Marshal(v)

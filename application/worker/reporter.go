@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ type reporter struct {
 
 	mu     sync.Mutex
 	latest monitor.Report
+	count  int  // of reports taken over; latest is the last of them
 	dirty  bool // latest or events are not yet accepted
 	events []event.Event
 	idle   chan struct{} // closed while nothing is outstanding
@@ -47,6 +49,7 @@ func (r *reporter) add(report monitor.Report) {
 	r.events = append(r.events, report.Events...)
 	report.Events = nil
 	r.latest = report
+	r.count++
 	if !r.dirty {
 		r.dirty = true
 		r.idle = make(chan struct{})
@@ -98,6 +101,7 @@ func (r *reporter) run() {
 	defer close(r.done)
 	heartbeat := time.NewTicker(r.w.cfg.Heartbeat)
 	defer heartbeat.Stop()
+	heard := time.Now()
 	for failures := 0; ; {
 		if failures > 0 {
 			if !sleep(r.ctx, retryDelay(failures)) {
@@ -115,7 +119,7 @@ func (r *reporter) run() {
 		order, err := r.send()
 		switch {
 		case err == nil:
-			failures = 0
+			failures, heard = 0, time.Now()
 			if order == monitor.Stop {
 				r.conclude(nil)
 			}
@@ -124,8 +128,14 @@ func (r *reporter) run() {
 			return
 		case r.ctx.Err() != nil:
 			return
+		case !answered(err) && r.w.alone(heard):
+			r.conclude(fmt.Errorf("%w: %w", ErrAlone, err))
+			return
 		default:
 			failures++
+			if answered(err) {
+				heard = time.Now()
+			}
 			r.w.log.Warn("The gateway took no report; trying again", "error", err, "failures", failures)
 		}
 	}
@@ -134,22 +144,44 @@ func (r *reporter) run() {
 // send delivers the newest state and all events once.
 func (r *reporter) send() (monitor.Order, error) {
 	r.mu.Lock()
-	report := r.latest
+	report, count := r.latest, r.count
 	report.Events = append([]event.Event(nil), r.events...)
 	r.mu.Unlock()
 
 	order, err := r.w.ports.Gateway.Report(r.ctx, r.w.cfg.ID, report)
+	if refused(err) {
+		order, err = r.sendInParts(report, err)
+	}
 	if err != nil {
 		return "", err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = r.events[len(report.Events):]
-	if r.dirty && r.latest.At.Equal(report.At) {
+	if r.dirty && r.count == count {
 		r.dirty = false
 		close(r.idle)
 	}
 	return order, nil
+}
+
+// sendInParts delivers what can be delivered of a report that was refused as a
+// whole: every event by itself, then the state without the snapshot. An event
+// that is refused even so is lost, or it would hold up all that follow.
+func (r *reporter) sendInParts(report monitor.Report, because error) (monitor.Order, error) {
+	r.w.log.Error("The gateway refuses a report; it gets it in parts, without the snapshot", "error", because)
+	for _, e := range report.Events {
+		part := monitor.Report{Generation: report.Generation, At: report.At, Events: []event.Event{e}}
+		_, err := r.w.ports.Gateway.Report(r.ctx, r.w.cfg.ID, part)
+		switch {
+		case refused(err):
+			r.w.log.Error("The gateway refuses an event; it is lost", "event_type", string(e.Type), "event_id", e.ID, "event", e.Data, "error", err)
+		case err != nil:
+			return "", err
+		}
+	}
+	report.Events, report.Snapshot = nil, nil
+	return r.w.ports.Gateway.Report(r.ctx, r.w.cfg.ID, report)
 }
 
 // conclude tells the loop that it is over; the first word counts.

@@ -30,6 +30,7 @@ type Config struct {
 	NewEventID func() string    // gives a UUIDv7; required
 	Record     io.Writer        // nil: nothing is recorded
 	Heartbeat  time.Duration    // longest silence towards the gateway, default 10 s
+	Patience   time.Duration    // without a word from the gateway, after which it is believed gone; default: without end
 	Shutdown   time.Duration    // bound on section 8.3's steps, default 25 s of the 30 s until SIGKILL
 	Log        *slog.Logger     // required
 }
@@ -38,8 +39,12 @@ type Config struct {
 const (
 	resolveLimit  = 90 * time.Second
 	playlistLimit = 20 * time.Second
-	segmentLimit  = 45 * time.Second
+	segmentLimit  = 20 * time.Second
 )
+
+// ErrAlone ends a worker whose gateway is gone: nobody hears what it sees, and
+// nobody would ever stop it.
+var ErrAlone = errors.New("the gateway is gone")
 
 // Worker watches one stream.
 type Worker struct {
@@ -75,7 +80,8 @@ func (w *Worker) now() time.Time { return w.base.Add(time.Since(w.base)).Round(0
 // Run watches until there is nothing more to watch. It returns nil when the
 // stream or the monitor has ended or ctx is done, monitor.ErrSuperseded when
 // another worker has taken over, an *monitor.Error NotFound when the gateway
-// knows the monitor no more, and another error when it could not begin.
+// knows the monitor no more, ErrAlone when it is gone, and another error when
+// the worker could not begin.
 func (w *Worker) Run(ctx context.Context) error {
 	assignment, err := w.assignment(ctx)
 	switch {
@@ -97,7 +103,7 @@ func (w *Worker) Run(ctx context.Context) error {
 			return fmt.Errorf("start watching: %w", err)
 		}
 	}
-	rec := newRecorder(w.cfg.Record)
+	rec := &recorder{w: w.cfg.Record, log: w.log}
 	if err := rec.open(opening); err != nil {
 		return err
 	}
@@ -116,6 +122,7 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // assignment asks for the worker's orders until it gets them.
 func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
+	heard := time.Now()
 	for failures := 1; ; failures++ {
 		a, err := w.ports.Gateway.Assignment(ctx, w.cfg.ID, w.cfg.Generation)
 		switch {
@@ -123,6 +130,10 @@ func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
 			return a, nil
 		case dismissed(err):
 			return a, fmt.Errorf("assignment: %w", err)
+		case answered(err):
+			heard = time.Now()
+		case w.alone(heard):
+			return a, fmt.Errorf("assignment: %w: %w", ErrAlone, err)
 		}
 		w.log.Warn("The gateway gives no assignment; asking again", "error", err, "failures", failures)
 		if !sleep(ctx, retryDelay(failures)) {
@@ -131,17 +142,9 @@ func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
 	}
 }
 
-// dismissed tells whether an answer of the gateway means that this worker has
-// no monitor any more; every other error may pass.
-func dismissed(err error) bool {
-	var refused *monitor.Error
-	return errors.Is(err, monitor.ErrSuperseded) || errors.As(err, &refused) && refused.Code == monitor.NotFound
-}
-
-// retryDelay is how long to wait after the nth failure to reach the gateway:
-// 0.5 s, doubling to 10 s.
-func retryDelay(n int) time.Duration {
-	return min(500*time.Millisecond<<min(n-1, 5), 10*time.Second)
+// alone tells whether nothing has been heard of the gateway for too long.
+func (w *Worker) alone(heard time.Time) bool {
+	return w.cfg.Patience > 0 && time.Since(heard) >= w.cfg.Patience
 }
 
 // sleep waits, and reports false if ctx was done first.
