@@ -53,7 +53,7 @@ func (v *video) live(said testimony) watch.Resolution {
 // upcoming is a scheduled stream or a premiere, even when YouTube would not
 // tell more; unless the words say that it will never be seen from here.
 func (v *video) upcoming(said testimony) watch.Resolution {
-	answer := watch.Resolution{State: watch.Upcoming, Detail: said.reason.words, ScheduledStart: v.release()}
+	answer := watch.Resolution{State: watch.Upcoming, Detail: said.reason.words}
 	switch said.reason.state {
 	case watch.Ended, watch.Private, watch.Removed, watch.RegionLocked, watch.AgeRestricted, watch.MembersOnly:
 		answer.State = said.reason.state
@@ -87,11 +87,7 @@ func (v *video) unclear(said testimony) watch.Resolution {
 		}
 		return watch.Resolution{State: watch.NotALiveStream}
 	case said.reason.state != "":
-		answer := watch.Resolution{State: said.reason.state, Detail: said.reason.words}
-		if answer.State == watch.Upcoming {
-			answer.ScheduledStart = v.release()
-		}
-		return answer
+		return watch.Resolution{State: said.reason.state, Detail: said.reason.words}
 	case v.LiveStatus == "not_live":
 		return watch.Resolution{State: watch.NotALiveStream, Detail: said.explain("YouTube calls it no live stream")}
 	}

@@ -46,7 +46,7 @@ func TestReadTellsEveryStateApart(t *testing.T) {
 		return watch.Resolution{State: watch.Ended, Detail: detail, ActualStart: start}
 	}
 	upcoming := func(detail string) watch.Resolution {
-		return watch.Resolution{State: watch.Upcoming, Detail: detail, ScheduledStart: start}
+		return watch.Resolution{State: watch.Upcoming, Detail: detail}
 	}
 	is := func(s watch.State, detail string) watch.Resolution { return watch.Resolution{State: s, Detail: detail} }
 	started := func(s watch.State, detail string) watch.Resolution {
@@ -100,7 +100,7 @@ func TestReadTellsEveryStateApart(t *testing.T) {
 		"age-restricted":             started(watch.AgeRestricted, "Sign in to confirm your age. This video may be inappropriate for some users."),
 		"members-only":               started(watch.MembersOnly, joining),
 		"members-only-upcoming": {
-			State: watch.MembersOnly, ScheduledStart: start,
+			State:  watch.MembersOnly,
 			Detail: "This video is available to this channel's members on level: Gold (or any higher level). Join this channel to get access to members-only content and other exclusive perks.",
 		},
 
@@ -272,8 +272,8 @@ func TestReadDistrustsWhatIsNotAnAnswer(t *testing.T) {
 	}
 	t.Run("a start beyond the calendar is unknown", func(t *testing.T) {
 		for _, at := range []string{"-1", "0", "0.5", "253402300800", "1e18"} {
-			got := ytdlp.Read("abcdefghijk", []byte(`{"id":"abcdefghijk","live_status":"is_upcoming","release_timestamp":`+at+`}`), nil)
-			if got.State != watch.Upcoming || !got.ScheduledStart.IsZero() {
+			got := ytdlp.Read("abcdefghijk", []byte(`{"id":"abcdefghijk","live_status":"was_live","release_timestamp":`+at+`}`), nil)
+			if got.State != watch.Ended || !got.ActualStart.IsZero() {
 				t.Errorf("%s: got %+v", at, got)
 			}
 		}

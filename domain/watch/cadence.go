@@ -22,7 +22,7 @@ func (w *Watcher) readAt() time.Time {
 		return w.now
 	}
 	at := earliest(w.checkAt(), l.ReadAt.Add(refreshInterval))
-	if stalled := l.Newest.Moved.Add(stallLimit); stalled.After(l.ReadAt) {
+	if stalled := w.stillSince().Add(stallLimit); stalled.After(l.ReadAt) {
 		at = earliest(at, stalled)
 	}
 	return at

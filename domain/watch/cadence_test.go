@@ -29,6 +29,22 @@ func TestWaitingPollsEvery30SecondsAndEvery10OnceLate(t *testing.T) { // 7.5
 	w.askedAt(watch.TaskResolve, span{0, 110}, 0, 30, 60, 75, 85, 95, 105)
 }
 
+func TestAReservationIsAskedForOnceMoreAtItsEnd(t *testing.T) { // A10
+	w := scenario(t, func(w *world) {
+		w.live.from, w.rules.ScheduledEnd, w.rules.StartTolerance = never, at(75), seconds(20)
+	}).from(0).until(500)
+	w.askedAt(watch.TaskResolve, span{0, 500}, 0, 30, 60, 90, 95)
+	w.expect(emits(95, event.MonitorError, because("reservation_expired")))
+	t.Run("and expires all the same when nobody ever answers", func(t *testing.T) {
+		scenario(t, func(w *world) {
+			w.rules.ScheduledEnd, w.rules.StartTolerance, w.took[watch.TaskResolve] = at(75), seconds(20), never
+		}).from(0).until(500).expect(
+			emits(390, event.MonitorError, because("blind")),
+			emits(395, event.MonitorError, because("reservation_expired")),
+		)
+	})
+}
+
 func TestChecksComeOncePerInterval(t *testing.T) { // 6.2
 	w := scenario(t).from(100).until(150)
 	w.askedAt(watch.TaskSegment, span{0, 150}, 100, 110, 120, 130, 140)
@@ -65,6 +81,7 @@ func TestAnUnansweredQuestionIsAskedAgainWithBackoff(t *testing.T) { // 10.2
 func TestAnUnansweredPeriodicCheckGoesBackToItsCadence(t *testing.T) { // 10.2: five retries
 	w := scenario(t, func(w *world) { w.mute = []span{{300, never}} }).from(100).until(1000)
 	w.askedAt(watch.TaskResolve, span{300, 1000}, 400, 405, 415, 435, 475, 535, 835)
+	w.askedAt(watch.TaskProbe, span{0, 1000}) // its media flow: it is there
 }
 
 func TestAFailingPlaylistIsReadAgainWithBackoff(t *testing.T) { // 10.2
@@ -99,6 +116,66 @@ func TestAnOutageIsJudgedAt60SecondsAndAgainUntilAnswered(t *testing.T) { // S6
 		emits(100, event.StreamStarted),
 		emits(335, event.SegmentError, since(200), lasting(135), because("manifest")),
 	)
+}
+
+func TestAnOutageIsJudgedByAQuestionOfItsOwn(t *testing.T) { // S6
+	scenario(t, func(w *world) {
+		w.took[watch.TaskResolve] = 8
+		w.rules.Interval = seconds(7)
+		w.noList = []span{{347, never}} // seen at 353, judged from 413 on
+		w.live.to = 410                 // after the periodic question was put, at 408
+	}).from(100).until(600).expect(
+		emits(108, event.StreamStarted),
+		emits(424, event.StreamEnded, because("not_live")),
+	)
+}
+
+func TestTheFirstQuestionAboutAnOutageStartsTheBackoffAfresh(t *testing.T) { // S6
+	w := scenario(t, func(w *world) {
+		w.mute = []span{{150, never}}
+		w.noList = []span{{535, never}}
+	}).from(100).until(700)
+	w.askedAt(watch.TaskResolve, span{545, 700}, 600, 605, 615, 635, 675)
+}
+
+func TestOneMoreLookBeforeBlindnessIsTold(t *testing.T) { // S15
+	dark := []span{{195, never}}
+	w := scenario(t, func(w *world) { w.noList, w.mute = dark, dark }).from(100).until(600)
+	w.askedAt(watch.TaskPlaylist, span{400, 500}, 440, 490)
+	w.askedAt(watch.TaskResolve, span{455, 500}, 455, 490)
+	w.expect(
+		emits(100, event.StreamStarted),
+		emits(490, event.MonitorError, because("blind")),
+	)
+}
+
+func TestAStandstillIsLookedAtWhenItsTimeIsUp(t *testing.T) { // S6, whatever the interval
+	w := scenario(t, func(w *world) {
+		w.rules.Interval = 5 * time.Minute
+		w.took[watch.TaskPlaylist] = 1
+		w.frozen = []span{{115, never}}
+	}).from(100).until(131)
+	w.took[watch.TaskPlaylist] = 0
+	w.until(400).expect(
+		emits(100, event.StreamStarted),
+		emits(191, event.SegmentError, since(131), lasting(60)), // not at 190, nor at 220
+	)
+}
+
+func TestALookForACrossingWaitsForItsSegmentToBePublished(t *testing.T) { // S2
+	w := scenario(t, func(w *world) {
+		w.delay, w.rules.Interval = 10, time.Minute
+		w.black = []span{{0, never}}
+	}).from(111).until(150)
+	w.askedAt(watch.TaskPlaylist, span{0, 150}, 111, 139) // 98 + 30, and 11 until it is seen
+}
+
+func TestAReadingThatFailsOnceChangesNoCadence(t *testing.T) { // 6.2
+	w := scenario(t, func(w *world) {
+		w.segment = 30
+		w.noList = []span{{195, 203}}
+	}).from(100).until(250)
+	w.askedAt(watch.TaskPlaylist, span{185, 250}, 190, 200, 205, 215, 225, 235, 245)
 }
 
 func TestBlindnessIsToldOncePerEpisode(t *testing.T) { // S15

@@ -16,7 +16,7 @@ type condition struct {
 	Onset   time.Time `json:"onset,omitzero"`  // first bad instant, while Open
 	Until   time.Time `json:"until,omitzero"`  // the newest instant judged
 	Known   time.Time `json:"known,omitzero"`  // the newest instant seen to be bad, while Open
-	Solid   bool      `json:"solid,omitempty"` // a whole segment of it has been bad, while Open
+	Solid   bool      `json:"solid,omitempty"` // the last segment of it was bad throughout, while Open
 	Alerted bool      `json:"alerted,omitempty"`
 }
 
@@ -83,10 +83,10 @@ func (c *condition) pass(threshold time.Duration, s sample, bad []stretch) []eve
 			from = b.from
 		}
 		if !c.Open {
-			c.Open, c.Onset, c.Solid = true, from, false
+			c.Open, c.Onset = true, from
 		}
 		c.Known, at = b.to, b.to
-		c.Solid = c.Solid || b.covers(s)
+		c.Solid = b.covers(s)
 		told = append(told, c.due(threshold, s)...)
 	}
 	if s.end().After(at) {
@@ -120,7 +120,7 @@ func (c *condition) good(from time.Time) []event.Data {
 		return nil
 	}
 	onset, alerted := c.Onset, c.Alerted
-	c.Open, c.Alerted, c.Solid, c.Onset, c.Known = false, false, false, time.Time{}, time.Time{}
+	*c = condition{Seen: c.Seen, Until: c.Until}
 	if !alerted {
 		return nil
 	}

@@ -73,3 +73,44 @@ func (o *outage) tell(now time.Time) event.Outage {
 		LastError:    o.LastError,
 	}
 }
+
+// mediaFailed opens or prolongs an outage of a stream that has started. A URL
+// that is no longer good has the manifest resolved again at once (decision S7).
+func (w *Watcher) mediaFailed(failure string, f *Failure, since time.Time) {
+	w.life.Blind.LastErr = f.Error()
+	if !w.monitoring() {
+		return
+	}
+	w.life.Outage.fail(w.now, since, failure, f.Error())
+	if f.Kind == FailureExpired {
+		w.life.Asking.Urgent = true
+	}
+	w.note(true, "The stream's media could not be read", map[string]any{
+		"failure": failure, "error": f.Error(), "failures": w.life.Outage.Failures,
+	})
+}
+
+// provenLive tells the outage if, at a moment at which the stream was proven
+// to be live, it had lasted long enough (section 6.6, decision S6).
+func (w *Watcher) provenLive(at time.Time) {
+	if w.life.Outage.due(at) {
+		w.emit(event.SegmentError, w.life.Outage.tell(w.now))
+	}
+}
+
+// mediaBack ends an outage. One that was long enough to be told, but could not
+// be judged, is told now: media that flow again are the proof that the stream
+// was live (decision S6).
+func (w *Watcher) mediaBack() {
+	if !w.life.Outage.open() {
+		return
+	}
+	w.provenLive(w.now)
+	if w.life.Outage.long(w.now) {
+		for i := range w.life.Conditions {
+			w.life.Conditions[i].interrupt()
+		}
+	}
+	w.note(false, "The stream's media are back", map[string]any{"outage_sec": w.now.Sub(w.life.Outage.Since).Seconds()})
+	w.life.Outage = outage{}
+}

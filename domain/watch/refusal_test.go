@@ -37,6 +37,23 @@ func TestARefusedStreamWhoseMediaFlowGoesOn(t *testing.T) {
 			t.Errorf("ended: %v", w.events)
 		}
 	})
+	t.Run("nor is one said twice with the contrary in between", func(t *testing.T) {
+		w := scenario(t, func(w *world) {
+			w.says = map[span]watch.State{{350, 450}: watch.Removed, {700, 800}: watch.Removed}
+		}).from(100).until(1200)
+		if w.over {
+			t.Errorf("ended: %v", w.events)
+		}
+	})
+	t.Run("nor right after a restart", func(t *testing.T) {
+		w := scenario(t, func(w *world) {
+			w.says = map[span]watch.State{{500, never}: watch.RegionLocked}
+			w.took[watch.TaskPlaylist] = 0.5
+		}).from(100).until(400).resume(200).until(1200)
+		if w.over {
+			t.Errorf("ended: %v", w.events)
+		}
+	})
 	t.Run("but not when its media have stopped", func(t *testing.T) {
 		scenario(t, func(w *world) {
 			w.noList = []span{{350, never}}
@@ -51,8 +68,19 @@ func TestARefusedStreamWhoseMediaFlowGoesOn(t *testing.T) {
 func TestOEmbedIsBelievedOnlyWhileNothingElseIsLearned(t *testing.T) { // 7.4
 	scenario(t, func(w *world) {
 		w.mute, w.missing = []span{{150, never}}, []span{{150, never}}
-		w.noList = []span{{200, 259}, {7200, 7259}}
-	}).from(100).until(9000).expect(emits(100, event.StreamStarted))
+		w.noList = []span{{200, 300}, {7200, 7300}}
+	}).from(100).until(9000).expect(
+		emits(100, event.StreamStarted),
+		emits(320, event.SegmentError),
+		emits(7320, event.SegmentError),
+	)
+	scenario(t, func(w *world) {
+		w.says, w.noList = map[span]watch.State{{150, never}: watch.Blocked}, []span{{200, never}}
+		w.missing = []span{{250, 300}, {390, 400}} // asked at 260, 335, 395
+	}).from(100).until(700).expect(
+		emits(100, event.StreamStarted),
+		emits(490, event.MonitorError, because("blind")),
+	)
 	scenario(t, func(w *world) {
 		w.mute, w.missing, w.noList = []span{{150, never}}, []span{{150, never}}, []span{{200, never}}
 	}).from(100).until(9000).expect(

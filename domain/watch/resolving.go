@@ -132,7 +132,7 @@ func (w *Watcher) refused(o Resolution) {
 	a := &w.life.Asking
 	again := o.State == a.Refused
 	a.Refused = o.State
-	flowing := w.moving() && !w.life.Outage.open()
+	flowing := w.now.Sub(w.stillSince()) < stallLimit && !w.life.Outage.open()
 	if !flowing || o.State == Private || o.State == Removed && again {
 		w.fail(terminal[o.State], o.Detail)
 		return
@@ -149,7 +149,7 @@ func (w *Watcher) unanswered(o Resolution) {
 	a := &w.life.Asking
 	a.Failures++
 	a.Next = w.now.Add(manifestBackoff.delay(a.Failures))
-	pressing := !w.monitoring() || w.life.Outage.open() || w.life.Manifest.URL == ""
+	pressing := !w.monitoring() || w.life.Outage.open()
 	if !pressing && a.Failures > questionRetries {
 		a.Next = w.now.Add(liveCheck)
 	}

@@ -27,17 +27,16 @@ func (b stretch) covers(s sample) bool {
 func judge(s Segment, a Analysis) sample {
 	out := sample{segment: s}
 	for i, d := range detectors {
-		out.bad[i] = stretches(s, d.track(a), d.minimum)
+		out.bad[i] = stretches(s, d.track(a))
 	}
 	return out
 }
 
 // stretches puts the bad spans of a track on the media timeline. A track that
 // is missing, or of which nothing could be decoded, is bad throughout. A span
-// that reaches the end of its track goes on to the segment's end, because the
-// tracks of a segment seldom end together. One that touches an edge may be part of
-// something longer; any other counts only if it lasts the minimum.
-func stretches(s Segment, t Track, minimum time.Duration) []stretch {
+// that reaches an end of its track goes on to that end of the segment, because
+// the tracks of a segment seldom begin and end together.
+func stretches(s Segment, t Track) []stretch {
 	if !t.decoded() {
 		return []stretch{{s.start(), s.end()}}
 	}
@@ -50,8 +49,7 @@ func stretches(s Segment, t Track, minimum time.Duration) []stretch {
 		if span.To >= t.To || b.to.After(s.end()) {
 			b.to = s.end()
 		}
-		touches := !b.from.After(s.start().Add(edge)) || b.to.Equal(s.end())
-		if b.to.After(b.from) && (touches || b.to.Sub(b.from) >= minimum) {
+		if b.to.After(b.from) {
 			out = append(out, b)
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-
-	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
 // Snapshot is everything a successor needs to go on where this watcher stands
@@ -32,11 +30,8 @@ func Restore(rules Rules, snapshot json.RawMessage, now time.Time) (*Watcher, er
 	if err := json.Unmarshal(snapshot, &l); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
-	l.Asking.Next, l.Asking.Probe = now, false
+	l.Asking.Next = now
 	l.ReadAt, l.CheckedAt = time.Time{}, time.Time{}
-	if l.Outage.Failure != event.FailedStalled {
-		l.Newest.Moved = now
-	}
 	l.Outage.RetryAt = now
 	if !l.Blind.Told {
 		l.Blind.Since = now

@@ -10,6 +10,7 @@ import (
 // Watcher is the state machine of one stream. Make it with New or Restore.
 type Watcher struct {
 	rules Rules
+	began time.Time // when this watcher began to watch
 	life  life
 
 	now      time.Time // of the present step
@@ -45,6 +46,7 @@ type life struct {
 func New(rules Rules, now time.Time) *Watcher {
 	return &Watcher{
 		rules: rules,
+		began: now,
 		now:   now,
 		life: life{
 			Status: monitor.Initializing,
@@ -220,7 +222,7 @@ func (w *Watcher) health() Health {
 	if w.life.Blind.Told {
 		h.Stream = monitor.StreamUnknown
 	}
-	if w.monitoring() && !w.life.Blind.Told && !w.life.Outage.due(w.now) && !w.life.Outage.Alerted {
+	if w.monitoring() && !w.life.Outage.due(w.now) && !w.life.Outage.Alerted {
 		h.Health.Video = w.life.Conditions[black].health(detectors[black])
 		h.Health.Audio = w.life.Conditions[silent].health(detectors[silent])
 	}

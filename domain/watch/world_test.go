@@ -62,6 +62,7 @@ type world struct {
 	failure    watch.FailureKind
 	mute       []span // questions get no answer: unreachable
 	missing    []span // oEmbed knows no such video
+	reset      span   // program time, from .from on, is .to later
 	copies     []int  // by how many segments a playlist lags behind, in turn
 	says       map[span]watch.State
 	answer     func(*watch.Resolution) // changes what resolving finds
@@ -71,6 +72,7 @@ type world struct {
 	now     float64
 	issue   int // of manifests: each resolution gives another URL
 	reading int // of playlists: each is of another copy
+	urls    map[string]bool
 	pending []outcome
 	events  []seenEvent
 	asked   map[watch.Kind][]float64
@@ -101,6 +103,7 @@ func scenario(t *testing.T, change ...func(*world)) *world {
 		segment: 2, windowed: 30, live: span{0, never}, afterwards: watch.Ended,
 		failure: watch.FailureNetwork,
 		asked:   map[watch.Kind][]float64{},
+		urls:    map[string]bool{},
 		took:    map[watch.Kind]float64{},
 	}
 	for _, c := range change {
@@ -274,6 +277,7 @@ func (w *world) manifest() string {
 }
 
 func (w *world) playlist(url string, began float64) watch.Playlist {
+	w.urls[url] = true
 	p := watch.Playlist{Began: at(began), URL: url, TargetDuration: time.Duration(w.segment * float64(time.Second))}
 	if within(w.noList, began) {
 		p.Failure = watch.Failed(w.failure, "no playlist")
@@ -300,6 +304,9 @@ func (w *world) playlist(url string, began float64) watch.Playlist {
 		}
 		if !w.noPDT {
 			s.ProgramTime = at(start)
+			if w.reset.to != 0 && start >= w.reset.from {
+				s.ProgramTime = at(start + w.reset.to)
+			}
 		}
 		p.Segments = append(p.Segments, s)
 	}
@@ -330,110 +337,3 @@ func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
 	a.Video, a.Audio = track(w.black), track(w.silent)
 	return a
 }
-
-// want is an event that a timeline expects: when, within tolerance, and what
-// of its data.
-type want struct {
-	at    float64
-	typ   event.Type
-	check []func(event.Data) string
-}
-
-const tolerance = 0.001
-
-// expect compares everything that was emitted with what should have been.
-func (w *world) expect(wants ...want) *world {
-	w.t.Helper()
-	ok := len(wants) == len(w.events)
-	for i := 0; ok && i < len(wants); i++ {
-		e := w.events[i]
-		ok = e.Type == wants[i].typ && abs(e.at-wants[i].at) <= tolerance
-		for _, c := range wants[i].check {
-			if complaint := c(e.Data); ok && complaint != "" {
-				w.t.Errorf("%s at %v: %s", e.Type, e.at, complaint)
-			}
-		}
-	}
-	if !ok {
-		var b strings.Builder
-		for _, x := range wants {
-			fmt.Fprintf(&b, "  wanted  %8.3f %s\n", x.at, x.typ)
-		}
-		for _, e := range w.events {
-			fmt.Fprintf(&b, "  emitted %8.3f %s %+v\n", e.at, e.Type, e.Data)
-		}
-		w.t.Errorf("the events differ:\n%s", b.String())
-	}
-	return w
-}
-
-func emits(at float64, t event.Type, check ...func(event.Data) string) want {
-	return want{at, t, check}
-}
-
-// since checks the onset, whatever kind of event it is.
-func since(want float64) func(event.Data) string {
-	return func(d event.Data) string {
-		var got time.Time
-		switch d := d.(type) {
-		case event.Alert:
-			got = d.StartedAt
-		case event.Recovered:
-			got = d.StartedAt
-		case event.Outage:
-			got = d.StartedAt
-		case event.Started:
-			got = d.StartedAt
-		}
-		if abs(sec(got)-want) > tolerance {
-			return fmt.Sprintf("since %v, want %v", sec(got), want)
-		}
-		return ""
-	}
-}
-
-// lasting checks the duration in whole seconds.
-func lasting(want int64) func(event.Data) string {
-	return func(d event.Data) string {
-		var got int64
-		switch d := d.(type) {
-		case event.Alert:
-			got = d.DurationSec
-		case event.Recovered:
-			got = d.TotalDurationSec
-		case event.Outage:
-			got = d.DurationSec
-		case event.Ended:
-			got = d.DurationSec
-		case event.Delayed:
-			got = d.DelaySec
-		}
-		if got != want {
-			return fmt.Sprintf("lasting %d s, want %d s", got, want)
-		}
-		return ""
-	}
-}
-
-// because checks the reason or failure.
-func because(want string) func(event.Data) string {
-	return func(d event.Data) string {
-		var got string
-		switch d := d.(type) {
-		case event.Ended:
-			got = d.Reason
-		case event.Trouble:
-			got = d.Reason
-		case event.Outage:
-			got = d.Failure
-		}
-		if got != want {
-			return fmt.Sprintf("because of %q, want %q", got, want)
-		}
-		return ""
-	}
-}
-
-func abs(x float64) float64 { return max(x, -x) }
-
-func seconds(n int) time.Duration { return time.Duration(n) * time.Second }

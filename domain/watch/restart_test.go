@@ -1,0 +1,55 @@
+package watch_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+func TestASuccessorGoesOn(t *testing.T) { // S11
+	for name, cut := range map[string]float64{
+		"before the onset": 95, "while black and untold": 115, "while black and told": 145, "after the recovery": 175,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := scenario(t, func(w *world) { w.black = []span{{100, 150}} }).from(50).until(cut).resume(3).until(300)
+			if w.told(event.StreamStarted) != 1 || w.told(event.Blackout) != 1 || w.told(event.BlackoutRecovered) != 1 {
+				t.Fatalf("got %v", w.events)
+			}
+			for _, e := range w.events {
+				if a, ok := e.Data.(event.Alert); ok && abs(sec(a.StartedAt)-100) > 0.1 {
+					t.Errorf("black since %v", sec(a.StartedAt))
+				}
+			}
+		})
+	}
+	t.Run("at once", func(t *testing.T) { // S12
+		w := scenario(t).from(100).until(205).resume(1).until(210)
+		w.askedAt(watch.TaskResolve, span{205, 210}, 206)
+		w.askedAt(watch.TaskPlaylist, span{205, 210}, 206)
+		w.askedAt(watch.TaskSegment, span{205, 210}, 206)
+	})
+	t.Run("at once in an outage too", func(t *testing.T) {
+		w := scenario(t, func(w *world) { w.noList = []span{{150, never}} }).from(100).until(245).resume(1).until(250)
+		w.askedAt(watch.TaskPlaylist, span{245, 250}, 246)
+	})
+	t.Run("and takes the pause for no standstill", func(t *testing.T) {
+		for _, noPDT := range []bool{false, true} {
+			scenario(t, func(w *world) { w.noPDT = noPDT }).from(100).until(200).resume(300).until(900).
+				expect(emits(100, event.StreamStarted))
+		}
+	})
+	t.Run("and takes the pause for no blindness", func(t *testing.T) {
+		dark := []span{{150, never}}
+		scenario(t, func(w *world) { w.noList, w.mute = dark, dark }).from(100).until(200).resume(400).until(1000).expect(
+			emits(100, event.StreamStarted),
+			emits(900, event.MonitorError, because("blind")),
+		)
+	})
+	t.Run("and refuses what is no snapshot", func(t *testing.T) {
+		if _, err := watch.Restore(rules(), json.RawMessage(`[1]`), at(0)); err == nil {
+			t.Error("no error")
+		}
+	})
+}
