@@ -28,23 +28,25 @@ const maxErrorText = 1000
 // whole key of that index, and hands the heads on as an array, so that the
 // planner sees no reason to read a backlog through another index.
 const heads = `
-	WITH RECURSIVE head (id, monitor_id) AS (
-		(SELECT id, monitor_id FROM monitor_events
+	WITH RECURSIVE head (id, monitor_id, seq) AS (
+		(SELECT id, monitor_id, seq FROM monitor_events
 		 WHERE webhook_status = 'pending'
 		 ORDER BY monitor_id, seq LIMIT 1)
 		UNION ALL
-		SELECT next.id, next.monitor_id
+		SELECT next.id, next.monitor_id, next.seq
 		FROM head CROSS JOIN LATERAL (
-			SELECT e.id, e.monitor_id FROM monitor_events e
+			SELECT e.id, e.monitor_id, e.seq FROM monitor_events e
 			WHERE e.webhook_status = 'pending' AND e.monitor_id > head.monitor_id
 			ORDER BY e.monitor_id, e.seq LIMIT 1) AS next)`
 
 // lease takes the due heads. What it finds is looked at again once locked, so
-// an event that another gateway leased or finished meanwhile is passed over.
-// IS NOT DISTINCT FROM is an equality that no index offers itself for.
+// an event that another gateway leased or finished meanwhile is passed over. So
+// is one that was finished and then put at the end of its queue: it is pending
+// again, but its seq as locked is not the one it was the head with. IS NOT
+// DISTINCT FROM is an equality that no index offers itself for.
 const lease = heads + `,
 	due AS (
-		SELECT e.id FROM monitor_events e
+		SELECT e.id, e.seq FROM monitor_events e
 		WHERE e.id = ANY (ARRAY(SELECT id FROM head)) AND e.webhook_status IS NOT DISTINCT FROM 'pending'
 		  AND e.next_attempt_at <= now() AND (e.leased_until IS NULL OR e.leased_until <= now())
 		ORDER BY e.next_attempt_at, e.seq
@@ -52,7 +54,7 @@ const lease = heads + `,
 		FOR UPDATE OF e SKIP LOCKED)
 	UPDATE monitor_events e SET leased_until = now() + make_interval(secs => $2)
 	FROM monitors m
-	WHERE e.id = ANY (ARRAY(SELECT id FROM due)) AND m.id = e.monitor_id
+	WHERE e.id = ANY (ARRAY(SELECT id FROM due JOIN head USING (id, seq))) AND m.id = e.monitor_id
 	RETURNING e.id, e.event_type, e.monitor_id, m.callback_url, e.body, e.webhook_attempts, e.seq`
 
 type letterRow struct {
