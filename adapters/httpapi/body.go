@@ -17,14 +17,16 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// readJSON reads the body of a request, of at most limit bytes. A missing
-// Content-Type is taken for JSON, since the specification does not ask for one;
-// a wrong one is refused.
+// readJSON reads the body of a request, of at most limit bytes. The
+// specification asks for no Content-Type: a missing one is taken for JSON, and
+// so is that of a form, which curl -d says of whatever it sends. That opens no
+// door to other sites' forms, because they cannot send a key's header. Any
+// other is refused.
 func readJSON(c *gin.Context, limit int64) ([]byte, error) {
 	if given := c.GetHeader("Content-Type"); given != "" {
 		media, params, err := mime.ParseMediaType(given)
 		charset := strings.ToLower(params["charset"])
-		if err != nil || media != "application/json" || (charset != "" && charset != "utf-8") {
+		if err != nil || (media != "application/json" && media != "application/x-www-form-urlencoded") || (charset != "" && charset != "utf-8") {
 			return nil, refusef(unsupportedMedia, "Content-Type is %.60q; accepted is application/json", given)
 		}
 	}

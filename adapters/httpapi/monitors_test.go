@@ -101,7 +101,7 @@ func TestContentTypes(t *testing.T) {
 		"Application/JSON; charset=UTF-8":   true,
 		"application/json; charset=latin-1": false,
 		"text/plain":                        false,
-		"application/x-www-form-urlencoded": false,
+		"application/x-www-form-urlencoded": true, // what curl -d says
 		"multipart/form-data; boundary=x":   false,
 		";;;":                               false,
 	} {

@@ -144,7 +144,7 @@ func provocations() []provocation {
 		with("with a body without end", 413, func(_ *gate, r *http.Request) {
 			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(strings.Repeat(" ", 2<<20))), -1
 		})
-		with("with a form", 415, func(_ *gate, r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") })
+		with("with plain text", 415, func(_ *gate, r *http.Request) { r.Header.Set("Content-Type", "text/plain") })
 	}
 	return list
 }
