@@ -20,9 +20,9 @@ type assignmentBody struct {
 }
 
 // Assignment asks what to watch; generation 0 asks as whichever is the newest.
-// Errors: monitor.ErrSuperseded; *monitor.Error
-// NotFound when there is no such monitor or it has ended; anything else may
-// pass.
+// Errors: monitor.ErrSuperseded; *monitor.Error NotFound when there is no such
+// monitor or it has ended; *monitor.Error InvalidConfig when the gateway does
+// not understand the question, and would not again; anything else may pass.
 func (c *Client) Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
 	path := "/internal/v1/monitors/" + url.PathEscape(string(id))
 	if generation != 0 {

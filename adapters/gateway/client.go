@@ -121,8 +121,12 @@ func refusal(status int, raw []byte) error {
 	switch {
 	case status == http.StatusConflict && body.Error.Code == "SUPERSEDED":
 		return monitor.ErrSuperseded
+	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
+		return monitor.Errorf(monitor.InvalidConfig, "%s", body.Error.Message)
 	case status == http.StatusNotFound && body.Error.Code == string(monitor.NotFound):
 		return monitor.Errorf(monitor.NotFound, "%s", body.Error.Message)
+	case status >= http.StatusInternalServerError:
+		return monitor.Errorf(monitor.Internal, "HTTP %d %s: %s", status, body.Error.Code, body.Error.Message)
 	}
 	return fmt.Errorf("HTTP %d %s: %s", status, body.Error.Code, body.Error.Message)
 }

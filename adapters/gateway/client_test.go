@@ -79,17 +79,23 @@ func TestRefusals(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		answer   http.HandlerFunc
-		expected string // superseded, not found; else part of the message of an error that may pass
+		expected string // superseded, not found, refused, in trouble; else part of the message of an error that may pass
 	}{
 		"409 SUPERSEDED":              {envelope(409, "SUPERSEDED"), "superseded"},
 		"404 MONITOR_NOT_FOUND":       {envelope(404, "MONITOR_NOT_FOUND"), "not found"},
+		"400 INVALID_CONFIG":          {envelope(400, "INVALID_CONFIG"), "refused"},
+		"413 BODY_TOO_LARGE":          {envelope(413, "BODY_TOO_LARGE"), "refused"},
+		"400 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }, "HTTP 400, which is not the gateway's"},
+		"413 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) }, "HTTP 413, which is not the gateway's"},
+		"408":                         {envelope(408, "REQUEST_TIMEOUT"), "HTTP 408 REQUEST_TIMEOUT: the reason"},
 		"404 of another port":         {envelope(404, "ROUTE_NOT_FOUND"), "HTTP 404 ROUTE_NOT_FOUND: the reason"},
 		"404 of something in between": {http.NotFound, "HTTP 404, which is not the gateway's"},
 		"409 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) }, "HTTP 409, which is not the gateway's"},
 		"409 of another kind":         {envelope(409, "DUPLICATE_MONITOR"), "HTTP 409 DUPLICATE_MONITOR: the reason"},
 		"401":                         {envelope(401, "UNAUTHORIZED"), "HTTP 401 UNAUTHORIZED: the reason"},
-		"500":                         {envelope(500, "INTERNAL_ERROR"), "HTTP 500"},
-		"503":                         {envelope(503, "UNAVAILABLE"), "HTTP 503"},
+		"500":                         {envelope(500, "INTERNAL_ERROR"), "in trouble"},
+		"503":                         {envelope(503, "UNAVAILABLE"), "in trouble"},
+		"503 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, "HTTP 503, which is not the gateway's"},
 		"a redirect":                  {http.RedirectHandler("/elsewhere", http.StatusTemporaryRedirect).ServeHTTP, "HTTP 307"},
 		"no JSON":                     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, "not understood"},
 		"an answer for nobody":        {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "{}") }, "it "},
@@ -105,13 +111,21 @@ func TestRefusals(t *testing.T) {
 			_, reportErr := g.Report(context.Background(), anID, report(0))
 			for _, err := range []error{assignErr, reportErr} {
 				var coded *monitor.Error
-				notFound := errors.As(err, &coded) && coded.Code == monitor.NotFound
+				kind := "" // it may pass
+				switch {
+				case errors.Is(err, monitor.ErrSuperseded):
+					kind = "superseded"
+				case errors.As(err, &coded):
+					kind = map[monitor.Code]string{monitor.NotFound: "not found", monitor.InvalidConfig: "refused", monitor.Internal: "in trouble"}[coded.Code]
+				}
 				switch {
 				case err == nil:
 					t.Error("no error")
-				case errors.Is(err, monitor.ErrSuperseded) != (c.expected == "superseded"), notFound != (c.expected == "not found"):
-					t.Errorf("error is %v", err)
-				case c.expected != "superseded" && c.expected != "not found" && !strings.Contains(err.Error(), c.expected):
+				case kind != "" && kind != c.expected:
+					t.Errorf("error is %v, which is %q, expected %q", err, kind, c.expected)
+				case coded != nil && !strings.HasSuffix(coded.Message, "the reason"):
+					t.Errorf("error is %v, expected the gateway's message", err)
+				case kind == "" && !strings.Contains(err.Error(), c.expected):
 					t.Errorf("error is %v, expected %q", err, c.expected)
 				case strings.Contains(err.Error(), aKey):
 					t.Errorf("the error tells the key: %v", err)

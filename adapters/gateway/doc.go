@@ -9,6 +9,7 @@
 // and speaks TLS 1.2 or newer to an https base, trusting the system's roots or
 // those of SSL_CERT_FILE, as crypto/x509 does.
 //
-// Only the gateway's own words end a worker: a 404 or 409 without its error
-// code, from a wrong port or something in between, is an error that may pass.
+// Only the gateway's own words are final: a 400, 404, 409 or 413 without its
+// error code, from a wrong port or something in between, is an error that may
+// pass.
 package gateway

@@ -39,7 +39,11 @@ type orderBody struct {
 
 // Report delivers one report, in several exchanges if it has many events;
 // delivering it again is harmless. Errors: monitor.ErrSuperseded;
-// *monitor.Error NotFound when the monitor is gone; anything else may pass.
+// *monitor.Error NotFound when the monitor is gone; *monitor.Error InvalidConfig,
+// with the gateway's message, when it refuses the report itself (HTTP 400 or
+// 413) and would again, of which the events up to the refused exchange may be
+// stored; anything else may pass: *monitor.Error Internal when the gateway
+// itself is in trouble, another error when it did not speak at all.
 func (c *Client) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
 	events := r.Events
 	for ; len(events) > maxEvents; events = events[maxEvents:] {

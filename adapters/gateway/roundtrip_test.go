@@ -2,10 +2,12 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http/httptest"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +66,20 @@ func TestRoundTrip(t *testing.T) {
 		r.Generation = 1
 		if _, err := g.Report(ctx, m.ID, r); !errors.Is(err, monitor.ErrSuperseded) {
 			t.Errorf("error is %v", err)
+		}
+	})
+	t.Run("a report that cannot be taken is refused for good, and the gateway says why", func(t *testing.T) {
+		for says, spoil := range map[string]func(*monitor.Report){
+			"status is":   func(r *monitor.Report) { r.Status = "nonsense" },
+			"larger than": func(r *monitor.Report) { r.Snapshot = json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`) },
+		} {
+			r := report(1)
+			spoil(&r)
+			_, err := g.Report(ctx, m.ID, r)
+			var coded *monitor.Error
+			if !errors.As(err, &coded) || coded.Code != monitor.InvalidConfig || !strings.Contains(coded.Message, says) {
+				t.Errorf("error is %v, expected %q", err, says)
+			}
 		}
 	})
 	t.Run("a report arrives as it was made, with all its events in order", func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 // are required.
 type Config struct {
 	GatewayURL  string // where workers find the internal API, e.g. http://127.0.0.1:8081
+	GatewayCA   string // file of certificates that vouch for it beside the system's; default: none
 	InternalKey string // INTERNAL_API_KEY (section 8.6)
 	LogLevel    string // LOG_LEVEL of workers, default info
 
@@ -25,6 +26,10 @@ type Config struct {
 	Args    []string      // default worker
 	Environ []string      // what children inherit, default os.Environ()
 	Grace   time.Duration // between SIGTERM and SIGKILL, default 30 s (section 8.3)
+
+	// Patience is how long a worker goes on without a word from its gateway
+	// before it ends by itself, default 15 min.
+	Patience time.Duration
 }
 
 func (c Config) complete() (Config, error) {
@@ -62,8 +67,11 @@ func (c Config) complete() (Config, error) {
 	if c.Grace == 0 {
 		c.Grace = 30 * time.Second
 	}
-	if c.Grace < 0 {
-		return c, errors.New("process: Grace must not be negative")
+	if c.Patience == 0 {
+		c.Patience = 15 * time.Minute
+	}
+	if c.Grace < 0 || c.Patience < 0 {
+		return c, errors.New("process: Grace and Patience must not be negative")
 	}
 	return c, nil
 }

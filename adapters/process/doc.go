@@ -8,8 +8,9 @@
 // A worker leads a session and a process group of its own. A signal meant for
 // the gateway's terminal does not reach it, and when it is gone, whatever it
 // has started, in whatever process group, is ended with it. A worker does not
-// die of the gateway's thread or process ending (no Pdeathsig): it goes on and
-// finds out from its next report whether it is still wanted.
+// die of the gateway's process ending (no Pdeathsig): it goes on, and the next
+// gateway tells it, in answer to a report, whether it is still wanted. When none
+// has come for 15 minutes (GATEWAY_PATIENCE), it ends by itself.
 //
 // Two goroutines own a child. One waits for the process; it sweeps up what the
 // process left before it gives the process id back to the system, so that no

@@ -34,6 +34,8 @@ func (c Config) environment(j supervise.Job) ([]string, error) {
 		{"CONFIG_JSON", string(config)},
 		{"GENERATION", strconv.Itoa(j.Generation)},
 		{"GATEWAY_URL", c.GatewayURL},
+		{"GATEWAY_CA_FILE", c.GatewayCA},
+		{"GATEWAY_PATIENCE", c.Patience.String()},
 		{"INTERNAL_API_KEY", c.InternalKey},
 		{"LOG_LEVEL", c.LogLevel},
 	}

@@ -202,7 +202,8 @@ func TestAProgramThatIsNotThere(t *testing.T) {
 func TestEnvironmentOfAWorker(t *testing.T) {
 	r := newRig(t, func(c *process.Config) {
 		c.Environ = append(c.Environ, "DB_DSN=geheim", "API_KEY=geheim", "WEBHOOK_SIGNING_KEY=geheim", "PGPASSWORD=geheim",
-			"HTTPS_PROXY=http://proxy.example:3128", "LOG_LEVEL=error", "MONITOR_ID=another")
+			"HTTPS_PROXY=http://proxy.example:3128", "LOG_LEVEL=error", "MONITOR_ID=another", "GATEWAY_PATIENCE=1s")
+		c.GatewayCA = "/etc/gateway.pem"
 	})
 	j := job(revealing)
 	r.launch(j)
@@ -225,6 +226,8 @@ func TestEnvironmentOfAWorker(t *testing.T) {
 		"CALLBACK_URL":     string(j.CallbackURL),
 		"GENERATION":       "3",
 		"GATEWAY_URL":      "http://127.0.0.1:8081",
+		"GATEWAY_CA_FILE":  "/etc/gateway.pem",
+		"GATEWAY_PATIENCE": "15m0s",
 		"INTERNAL_API_KEY": "internal-key",
 		"LOG_LEVEL":        "debug",
 		"HTTPS_PROXY":      "http://proxy.example:3128",

@@ -77,10 +77,7 @@ func (g *Guard) Check(ctx context.Context, u monitor.CallbackURL) error {
 
 	host := parsed.Hostname()
 	if a, err := netip.ParseAddr(host); err == nil {
-		if err := g.judge(a, plain); err != nil {
-			return monitor.Errorf(monitor.InvalidURL, "callback_url: %v; %s", err, accepted)
-		}
-		return nil
+		return g.refuse(host, a, plain)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
@@ -89,30 +86,34 @@ func (g *Guard) Check(ctx context.Context, u monitor.CallbackURL) error {
 		return nil
 	}
 	for _, a := range addresses {
-		if g.judge(a, plain) == nil {
-			continue
+		if err := g.refuse(host, a, plain); err != nil {
+			return err
 		}
-		// Which address a name has inside is not the caller's to learn.
-		if plain {
-			return monitor.Errorf(monitor.InvalidURL, "callback_url: plain http to the host %.100q is not accepted: "+
-				"it is not in an allowed network; %s", host, accepted)
-		}
-		return monitor.Errorf(monitor.InvalidURL, "callback_url: the host %.100q leads to %s; %s", host, kind(canonical(a)), accepted)
 	}
 	return nil
 }
 
-// judge tells why a webhook may not go to an address, in plain http or not.
-func (g *Guard) judge(a netip.Addr, plain bool) error {
+// refuse is Check of one of a host's addresses.
+func (g *Guard) refuse(host string, a netip.Addr, plain bool) error {
+	if err := g.judge(fmt.Sprintf("the host %.100q", host), a, plain); err != nil {
+		return monitor.Errorf(monitor.InvalidURL, "callback_url: %v; %s", err, accepted)
+	}
+	return nil
+}
+
+// judge tells why a webhook may not go to an address, in plain http or not. It
+// does not tell the address: which one a name has inside is not the caller's to
+// learn.
+func (g *Guard) judge(host string, a netip.Addr, plain bool) error {
 	a = canonical(a)
 	if plain {
 		if slices.ContainsFunc(g.allowed, func(p netip.Prefix) bool { return p.Contains(a) }) {
 			return nil
 		}
-		return fmt.Errorf("plain http to %s is not accepted: it is not in an allowed network", a)
+		return fmt.Errorf("plain http to %s is not accepted: it is not in an allowed network", host)
 	}
 	if g.guardian.SafeAddr(a) != nil {
-		return fmt.Errorf("%s is %s", a, kind(a))
+		return fmt.Errorf("%s leads to %s", host, kind(a))
 	}
 	return nil
 }
@@ -123,9 +124,9 @@ func (g *Guard) control(plain bool) func(network, address string, _ syscall.RawC
 	return func(network, address string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)
 		if err != nil || (network != "tcp4" && network != "tcp6") {
-			return fmt.Errorf("%w: %s %.60q is not a TCP address", errRefused, network, address)
+			return fmt.Errorf("%w: the host is not at a TCP address", errRefused)
 		}
-		if err := g.judge(to.Addr(), plain); err != nil {
+		if err := g.judge("the host", to.Addr(), plain); err != nil {
 			return fmt.Errorf("%w: %w; see CALLBACK_ALLOWED_NETWORKS", errRefused, err)
 		}
 		return nil

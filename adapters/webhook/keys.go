@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -14,56 +15,52 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// Keys signs webhooks.
-type Keys struct {
-	first    []byte // signs X-Signature-256
-	standard []*standardwebhooks.Webhook
-}
+// Keys sign webhooks: one, or the new and the old while they are being rotated
+// (decision W6). The first signs X-Signature-256, all sign webhook-signature.
+type Keys []string
 
-// ParseKeys reads WEBHOOK_SIGNING_KEY: one key, or two separated by a comma
-// while they are being rotated (decision W6). The bytes of each are used as
-// they are. Errors name the variable and never a key.
+var keyForm = regexp.MustCompile(`^[!-~]+$`)
+
+// ParseKeys reads one key, or two separated by a comma and perhaps a blank
+// (WEBHOOK_SIGNING_KEY). Each is the bytes it is made of. A blank or line break
+// elsewhere is refused: receivers rarely keep it, and then no signature fits.
+// The error says what is accepted, as the end of a sentence that names the
+// setting, and shows no key.
 func ParseKeys(s string) (Keys, error) {
-	if s == "" {
-		return Keys{}, errors.New("WEBHOOK_SIGNING_KEY is empty; expected is a key, or two separated by a comma")
+	keys := Keys(strings.Split(s, ","))
+	if len(keys) > 2 {
+		return nil, fmt.Errorf("accepted are one or two keys separated by a comma, and these are %d", len(keys))
 	}
-	parts := strings.Split(s, ",")
-	if len(parts) > 2 {
-		return Keys{}, fmt.Errorf("WEBHOOK_SIGNING_KEY holds %d keys; accepted are one, or two separated by a comma", len(parts))
+	for i := range keys {
+		if i > 0 {
+			keys[i] = strings.TrimLeft(keys[i], " ")
+		}
+		if !keyForm.MatchString(keys[i]) {
+			return nil, errors.New("accepted are one or two keys separated by a comma, of ASCII letters, digits and signs, without spaces")
+		}
 	}
-	k := Keys{first: []byte(parts[0])}
-	for i, part := range parts {
-		if part == "" {
-			return Keys{}, fmt.Errorf("WEBHOOK_SIGNING_KEY: key %d is empty; accepted are one key, or two separated by a comma", i+1)
-		}
-		if strings.TrimSpace(part) != part {
-			// Receivers rarely keep such a blank, and then no signature fits.
-			return Keys{}, fmt.Errorf("WEBHOOK_SIGNING_KEY: key %d begins or ends with a blank or a line break; remove it", i+1)
-		}
-		w, err := standardwebhooks.NewWebhookRaw([]byte(part))
-		if err != nil {
-			return Keys{}, fmt.Errorf("WEBHOOK_SIGNING_KEY: key %d: %w", i+1, err)
-		}
-		k.standard = append(k.standard, w)
-	}
-	return k, nil
+	return keys, nil
 }
 
 // sign sets the signature headers of both schemes (section 12.2, decision W5).
 func (k Keys) sign(h http.Header, eventID string, body []byte, at time.Time) error {
-	if len(k.first) == 0 {
+	if len(k) == 0 {
 		return errors.New("no signing key")
 	}
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 
-	mac := hmac.New(sha256.New, k.first)
+	mac := hmac.New(sha256.New, []byte(k[0]))
 	mac.Write([]byte(timestamp + "."))
 	mac.Write(body)
 	h.Set("X-Timestamp", timestamp)
 	h.Set("X-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
 
-	signatures := make([]string, 0, len(k.standard))
-	for _, w := range k.standard {
+	signatures := make([]string, 0, len(k))
+	for _, key := range k {
+		w, err := standardwebhooks.NewWebhookRaw([]byte(key))
+		if err != nil {
+			return fmt.Errorf("sign: %w", err)
+		}
 		signature, err := w.Sign(eventID, at, body)
 		if err != nil {
 			return fmt.Errorf("sign: %w", err)

@@ -6,31 +6,49 @@ import (
 	"strings"
 )
 
-// maxNetworks is how many networks CALLBACK_ALLOWED_NETWORKS may list.
+// maxNetworks is how many networks a setting may list.
 const maxNetworks = 256
 
-// ParseNetworks reads CALLBACK_ALLOWED_NETWORKS: CIDRs separated by commas,
-// none by default (decision A2). Errors name the variable, the value and what
-// is accepted.
+// ParseNetworks reads CIDRs and single addresses separated by commas, such as
+// CALLBACK_ALLOWED_NETWORKS (decision A2); a blank text is none. The error says
+// what is wrong and what is accepted, as the end of a sentence that names the
+// setting.
 func ParseNetworks(s string) ([]netip.Prefix, error) {
 	if strings.TrimSpace(s) == "" {
 		return nil, nil
 	}
 	parts := strings.Split(s, ",")
 	if len(parts) > maxNetworks {
-		return nil, fmt.Errorf("CALLBACK_ALLOWED_NETWORKS lists %d networks; accepted are %d", len(parts), maxNetworks)
+		return nil, fmt.Errorf("these are %d networks; accepted are at most %d", len(parts), maxNetworks)
 	}
-	var out []netip.Prefix
+	out := make([]netip.Prefix, 0, len(parts))
 	for _, part := range parts {
-		part = strings.TrimSpace(part)
-		p, err := netip.ParsePrefix(part)
-		if err != nil || p.Addr().Is4In6() {
-			return nil, fmt.Errorf("CALLBACK_ALLOWED_NETWORKS: %.60q is not a network; accepted are CIDRs separated by commas, "+
-				"such as 10.0.0.0/8,fd00::/8, and for a single address 10.1.2.3/32", part)
+		p, err := parseNetwork(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
 		}
 		out = append(out, p.Masked())
 	}
 	return out, nil
+}
+
+func parseNetwork(s string) (netip.Prefix, error) {
+	p, err := netip.ParsePrefix(s)
+	if err != nil {
+		a, notAddr := netip.ParseAddr(s)
+		if notAddr != nil {
+			return p, fmt.Errorf("%.60q is not a network; accepted are CIDRs and addresses separated by commas, such as 10.0.0.0/8,fd00::/8", s)
+		}
+		p = netip.PrefixFrom(a.WithZone(""), a.BitLen())
+	}
+	if p.Addr().Is4In6() { // would match nothing: addresses are compared as what they are, IPv4
+		form := fmt.Sprintf("%.60q is an IPv4 network in the form of an IPv6 one", s)
+		if v4 := p.Bits() - 96; v4 >= 0 {
+			return p, fmt.Errorf("%s; write %s", form, netip.PrefixFrom(p.Addr().Unmap(), v4).Masked())
+		}
+		return p, fmt.Errorf("%s; accepted are CIDRs such as 10.0.0.0/8,fd00::/8", form)
+	}
+	return p, nil
 }
 
 // kind says in a word or two why an address is not for webhooks.

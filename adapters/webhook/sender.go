@@ -5,13 +5,9 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/control"
@@ -27,7 +23,6 @@ const (
 	idleLimit  = 60 * time.Second // an unused connection is kept
 	maxIdle    = 64               // unused connections in all
 	maxIdleTo  = 2                // to one receiver
-	maxErr     = 300              // characters of Answer.Err
 )
 
 // Config is what a Sender may be told; the zero value is usable.
@@ -152,42 +147,4 @@ func (s *Sender) send(ctx context.Context, to monitor.CallbackURL, eventID strin
 	_, _ = io.CopyN(io.Discard, res.Body, maxBody)
 	_ = res.Body.Close()
 	return answer
-}
-
-// explain says in one line why there was no answer.
-func (s *Sender) explain(ctx, limited context.Context, err error) string {
-	var network net.Error
-	switch {
-	case errors.Is(err, errRefused):
-		return oneLine(err.Error())
-	case ctx.Err() != nil:
-		return "cancelled"
-	case limited.Err() != nil, errors.As(err, &network) && network.Timeout():
-		return fmt.Sprintf("no answer within %v", s.cfg.Timeout)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "connection closed before an answer came"
-	}
-	return oneLine(err.Error())
-}
-
-// refusal says in one line what was answered instead of a 2xx.
-func refusal(res *http.Response) string {
-	status := strings.TrimSpace(fmt.Sprintf("HTTP %d %s", res.StatusCode, http.StatusText(res.StatusCode)))
-	if res.StatusCode < 300 || res.StatusCode > 399 {
-		return status
-	}
-	to := ""
-	if u, err := url.Parse(res.Header.Get("Location")); err == nil && u.Host != "" {
-		to = " (to " + u.Scheme + "://" + u.Host + "/…)"
-	}
-	return oneLine(status + to + ": redirects are not followed; register the final URL")
-}
-
-// oneLine makes a text fit for a column, a log line and an answer.
-func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > maxErr {
-		s = string(r[:maxErr-1]) + "…"
-	}
-	return s
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -115,18 +116,29 @@ func TestKeyRotation(t *testing.T) {
 }
 
 func TestParseKeys(t *testing.T) {
+	for text, want := range map[string][]string{
+		"one": {"one"}, "new,old": {"new", "old"}, "new, old": {"new", "old"}, "a/b+c%d": {"a/b+c%d"},
+	} {
+		t.Run("keys are read from "+text, func(t *testing.T) {
+			if got := keys(t, text); !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
 	for name, bad := range map[string]string{
 		"no key":                       "",
 		"three keys":                   "geheim1,geheim2,geheim3",
 		"an empty second key":          "geheim1,",
 		"an empty first key":           ",geheim1",
 		"a key with a line break":      "geheim1\n",
-		"a blank after the comma":      "geheim1, geheim2",
+		"a blank before the comma":     "geheim1 ,geheim2",
+		"a blank in a key":             "geheim1 geheim2",
+		"a letter of another alphabet": "geheim\u00e9",
 		"a key that is nothing but it": " ",
 	} {
 		t.Run(name+" is refused without being shown", func(t *testing.T) {
 			_, err := webhook.ParseKeys(bad)
-			if err == nil || !strings.Contains(err.Error(), "WEBHOOK_SIGNING_KEY") || strings.Contains(err.Error(), "geheim") {
+			if err == nil || !strings.Contains(err.Error(), "accepted are one or two keys") || strings.Contains(err.Error(), "geheim") {
 				t.Errorf("got %v", err)
 			}
 		})

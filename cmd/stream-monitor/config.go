@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/x509"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -24,7 +25,7 @@ type CLI struct {
 type ServeCmd struct {
 	ListenAddr         string   `type:"address" env:"LISTEN_ADDR" default:":8080" help:"Address of the public API."`
 	InternalListenAddr string   `type:"address" env:"INTERNAL_LISTEN_ADDR" default:":8081" help:"Address of the API for workers; keep it from the outside."`
-	TLSCertFile        string   `type:"file" name:"tls-cert-file" env:"TLS_CERT_FILE" help:"Certificate chain (PEM) for both addresses. Default: plain HTTP."`
+	TLSCertFile        string   `type:"file" name:"tls-cert-file" env:"TLS_CERT_FILE" help:"Certificate chain (PEM) for both addresses; it must name the host of INTERNAL_LISTEN_ADDR, or localhost. Default: plain HTTP."`
 	TLSKeyFile         string   `type:"file" name:"tls-key-file" env:"TLS_KEY_FILE" help:"Private key (PEM) of the certificate."`
 	TrustedProxies     Networks `type:"networks" env:"TRUSTED_PROXIES" placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For is believed. Default: none."`
 
@@ -34,9 +35,9 @@ type ServeCmd struct {
 	MaxMonitors             int           `group:"Monitors" type:"whole" min:"1" max:"10000" env:"MAX_MONITORS" default:"50" help:"Monitors that may be active at once."`
 	WorkerRuntime           string        `group:"Monitors" type:"choice" accept:"process" later:"kubernetes,inline" env:"WORKER_RUNTIME" default:"process" help:"What runs a worker: process (a child process for each stream)."`
 	MissingWorker           string        `group:"Monitors" type:"choice" accept:"error" later:"relaunch" env:"MISSING_WORKER" default:"error" help:"What a worker that was lost does to its monitor: error (end it with monitor.error)."`
-	ScheduleLeadTime        time.Duration `group:"Monitors" type:"span" min:"0s" max:"1d" env:"SCHEDULE_LEAD_TIME" default:"10m" help:"How long before its scheduled start a stream gets a worker."`
-	GatewayReconcileTimeout time.Duration `group:"Monitors" type:"span" min:"1s" max:"10m" env:"GATEWAY_RECONCILE_TIMEOUT" default:"30s" help:"Time limit for bringing monitors and workers together at the start."`
-	EventRetention          time.Duration `group:"Monitors" type:"span" min:"1h" max:"36500d" env:"EVENT_RETENTION" default:"90d" help:"How long events of ended monitors are kept."`
+	ScheduleLeadTime        time.Duration `group:"Monitors" type:"span" min:"0s" max:"1d" env:"SCHEDULE_LEAD_TIME" default:"10m" help:"How long before its scheduled start a stream gets a worker; without effect in this version, where it gets one at once."`
+	GatewayReconcileTimeout time.Duration `group:"Monitors" type:"span" min:"1s" max:"10m" env:"GATEWAY_RECONCILE_TIMEOUT" default:"30s" help:"Time limit for bringing monitors and workers together at the start; without effect in this version, which goes on until it is done."`
+	EventRetention          time.Duration `group:"Monitors" type:"span" min:"1h" max:"36500d" env:"EVENT_RETENTION" default:"90d" help:"How long events of ended monitors are kept; without effect in this version, which keeps them all."`
 	CallbackAllowedNetworks Networks      `group:"Monitors" type:"networks" env:"CALLBACK_ALLOWED_NETWORKS" placeholder:"CIDR,…" help:"Private networks, and plain http, that webhooks may go to. Default: none."`
 
 	Watching WatchingFlags `embed:"" group:"Watching"`
@@ -45,13 +46,15 @@ type ServeCmd struct {
 
 // WorkerCmd is what a worker is started with (section 8.1).
 type WorkerCmd struct {
-	MonitorID      monitor.ID          `type:"monitor" env:"MONITOR_ID" help:"The monitor to work for; required."`
-	Generation     int                 `type:"whole" min:"1" max:"2147483647" env:"GENERATION" help:"Which launch of its worker this is; required."`
-	GatewayURL     string              `type:"httpurl" env:"GATEWAY_URL" help:"Where the gateway's internal API is; required."`
-	InternalAPIKey string              `type:"key" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"Key for the internal API; required."`
-	StreamURL      monitor.StreamURL   `type:"stream" name:"stream-url" env:"STREAM_URL" help:"The stream, for information: the gateway's assignment decides."`
-	CallbackURL    monitor.CallbackURL `type:"callback" name:"callback-url" env:"CALLBACK_URL" help:"Where webhooks go, for information: the gateway sends them."`
-	ConfigJSON     monitor.Config      `type:"config" name:"config-json" env:"CONFIG_JSON" default:"{}" help:"What to watch for, for information: the gateway's assignment decides."`
+	MonitorID       monitor.ID          `type:"monitor" env:"MONITOR_ID" help:"The monitor to work for; required."`
+	Generation      int                 `type:"whole" min:"1" max:"2147483647" env:"GENERATION" help:"Which launch of its worker this is; required."`
+	GatewayURL      string              `type:"httpurl" env:"GATEWAY_URL" help:"Where the gateway's internal API is; required."`
+	InternalAPIKey  string              `type:"key" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"Key for the internal API; required."`
+	GatewayCAFile   *x509.CertPool      `type:"roots" name:"gateway-ca-file" env:"GATEWAY_CA_FILE" placeholder:"FILE" help:"Certificates (PEM) that vouch for the gateway, beside the system's. Default: the system's alone."`
+	GatewayPatience time.Duration       `type:"span" min:"0s" max:"7d" env:"GATEWAY_PATIENCE" default:"0s" help:"How long without a word from the gateway until it is believed gone, and the worker ends. Default: without end."`
+	StreamURL       monitor.StreamURL   `type:"stream" name:"stream-url" env:"STREAM_URL" help:"The stream, for information: the gateway's assignment decides."`
+	CallbackURL     monitor.CallbackURL `type:"callback" name:"callback-url" env:"CALLBACK_URL" help:"Where webhooks go, for information: the gateway sends them."`
+	ConfigJSON      monitor.Config      `type:"config" name:"config-json" env:"CONFIG_JSON" default:"{}" help:"What to watch for, for information: the gateway's assignment decides."`
 
 	Watching WatchingFlags `embed:"" group:"Watching"`
 	Log      LogFlags      `embed:"" group:"Log"`

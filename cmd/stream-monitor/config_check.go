@@ -5,6 +5,10 @@ import (
 	"net"
 )
 
+// sameKeys is what is wrong when one key opens both APIs.
+const sameKeys = "INTERNAL_API_KEY (--internal-api-key) is the same as API_KEY (--api-key); " +
+	"accepted are two different keys: a worker must not be able to use the public API"
+
 // check finds what does not fit together, and in production what is missing
 // (decision P4).
 func (c *ServeCmd) check() (found []problem) {
@@ -23,11 +27,16 @@ func (c *ServeCmd) check() (found []problem) {
 			}
 		}
 	}
+	if c.Keys.APIKey != "" && c.Keys.APIKey == c.Keys.InternalAPIKey {
+		found = append(found, problem{"internal-api-key", sameKeys})
+	}
 	switch {
 	case c.TLSCertFile != "" && c.TLSKeyFile == "":
 		found = append(found, problem{"tls-key-file", "TLS_KEY_FILE (--tls-key-file) is missing; TLS_CERT_FILE needs it"})
 	case c.TLSCertFile == "" && c.TLSKeyFile != "":
 		found = append(found, problem{"tls-cert-file", "TLS_CERT_FILE (--tls-cert-file) is missing; TLS_KEY_FILE needs it"})
+	case c.TLSCertFile != "":
+		found = append(found, c.checkCertificate()...)
 	}
 	if _, port, err := net.SplitHostPort(c.ListenAddr); err == nil && port != "0" && c.ListenAddr == c.InternalListenAddr {
 		found = append(found, problem{"internal-listen-addr",

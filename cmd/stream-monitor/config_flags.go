@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+
+	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 )
 
 // LogFlags is how much is logged (section 11.1).
@@ -23,12 +25,13 @@ func (f DatabaseFlags) Production() bool { return f.DBDSN != "" }
 
 // KeyFlags are the three keys of section 14.2, as far as they are given.
 type KeyFlags struct {
-	APIKey            string      `type:"key" secret:"" name:"api-key" env:"API_KEY" help:"Key that callers of the API present. Default: generated at the first start."`
-	WebhookSigningKey SigningKeys `type:"signing" secret:"" env:"WEBHOOK_SIGNING_KEY" help:"Key that signs webhooks; two, separated by a comma, while changing it. Default: generated."`
-	InternalAPIKey    string      `type:"key" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"Key that workers present to the gateway. Default: generated."`
+	APIKey            string       `type:"key" secret:"" name:"api-key" env:"API_KEY" help:"Key that callers of the API present. Default: generated at the first start."`
+	WebhookSigningKey webhook.Keys `type:"signing" secret:"" env:"WEBHOOK_SIGNING_KEY" help:"Key that signs webhooks; two, separated by a comma, while changing it. Default: generated."`
+	InternalAPIKey    string       `type:"key" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"Key that workers present to the gateway. Default: generated."`
 }
 
 // WatchingFlags is how a stream is watched: with which tools, by which way.
+// Every field is a string with a variable: that is how workers get them.
 type WatchingFlags struct {
 	YTDLPPath       string `name:"ytdlp-path" env:"YTDLP_PATH" placeholder:"FILE" help:"yt-dlp. Default: the one of \"make tools\", else the one in PATH."`
 	StreamlinkPath  string `env:"STREAMLINK_PATH" placeholder:"FILE" help:"streamlink, used when yt-dlp fails. Default: likewise."`

@@ -122,10 +122,11 @@ func TestNames(t *testing.T) {
 			"EVENT_RETENTION", "TLS_CERT_FILE", "TLS_KEY_FILE",
 		},
 		"worker": {
-			"MONITOR_ID", "STREAM_URL", "CALLBACK_URL", "CONFIG_JSON", "INTERNAL_API_KEY", "GATEWAY_URL", "GENERATION", "LOG_LEVEL",
+			"MONITOR_ID", "STREAM_URL", "CALLBACK_URL", "CONFIG_JSON", "INTERNAL_API_KEY", "GATEWAY_URL", "GATEWAY_CA_FILE", "GATEWAY_PATIENCE", "GENERATION", "LOG_LEVEL",
 			"YTDLP_PATH", "STREAMLINK_PATH", "FFMPEG_PATH", "STREAM_RENDITION", "HTTP_PROXY", "HTTPS_PROXY",
 		},
 	}
+	idle := []string{"SCHEDULE_LEAD_TIME", "GATEWAY_RECONCILE_TIMEOUT", "EVENT_RETENTION"}
 	for _, command := range k.Model.Children {
 		var envs []string
 		for _, flag := range command.Flags {
@@ -134,6 +135,9 @@ func TestNames(t *testing.T) {
 			}
 			if len(flag.Envs) == 0 {
 				continue
+			}
+			if slices.Contains(idle, flag.Envs[0]) != strings.Contains(flag.Help, "without effect in this version") {
+				t.Errorf("the help of %s does not tell the truth: %s", flag.Envs[0], flag.Help)
 			}
 			envs = append(envs, flag.Envs[0])
 			if name := strings.ToLower(strings.ReplaceAll(flag.Envs[0], "_", "-")); name != flag.Name {
@@ -307,6 +311,11 @@ func TestNetworks(t *testing.T) {
 	got := accepted(t, "serve", "--trusted-proxies=10.1.2.3/8, 192.0.2.1,fd00::1/8").Serve.TrustedProxies.Strings()
 	if want := []string{"10.0.0.0/8", "192.0.2.1/32", "fd00::/8"}; !slices.Equal(got, want) {
 		t.Errorf("networks are %q, want %q", got, want)
+	}
+	for _, flag := range []string{"--trusted-proxies", "--callback-allowed-networks"} {
+		if said := refused(t, "serve", flag+"=::ffff:10.0.0.0/104"); !strings.Contains(said[0], "10.0.0.0/8") {
+			t.Errorf("%s says %q, which does not tell what to write", flag, said)
+		}
 	}
 }
 

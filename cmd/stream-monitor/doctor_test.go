@@ -2,14 +2,18 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 )
 
 // machine is one the doctor examines: tools that are shell scripts, in a PATH
@@ -43,7 +47,7 @@ func healthy(t *testing.T) *machine {
 	t.Setenv("PATH", m.bin)
 	m.cfg.Database.DataDir = t.TempDir()
 	m.cfg.Database.DBDSN = "postgres://app:hunter2@db.example/monitor?sslmode=require"
-	m.cfg.Keys = KeyFlags{APIKey: "hunter2a", WebhookSigningKey: SigningKeys{"hunter2b"}, InternalAPIKey: "hunter2c"}
+	m.cfg.Keys = KeyFlags{APIKey: "hunter2a", WebhookSigningKey: webhook.Keys{"hunter2b"}, InternalAPIKey: "hunter2c"}
 	m.tool("yt-dlp", newYTDLP)
 	m.tool("streamlink", newStreamlink)
 	m.tool("ffmpeg", newFFmpeg)
@@ -194,11 +198,11 @@ func TestDoctorPrivateDatabase(t *testing.T) {
 // TestDoctorSecret runs the command that the report recommends.
 func TestDoctorSecret(t *testing.T) {
 	for name, c := range map[string]struct {
-		given SigningKeys
+		given webhook.Keys
 		env   string
 	}{
-		"from the environment":                   {SigningKeys{"a/b+c%d"}, "a/b+c%d"},
-		"from the environment, the first of two": {SigningKeys{"new", "old"}, "new,old"},
+		"from the environment":                   {webhook.Keys{"a/b+c%d"}, "a/b+c%d"},
+		"from the environment, the first of two": {webhook.Keys{"new", "old"}, "new,old"},
 		"from the file":                          {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -210,13 +214,30 @@ func TestDoctorSecret(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			if got, want := strings.TrimSpace(string(out)), StandardSecret(keys.Signing[0]); got != want {
+			want := "whsec_" + base64.StdEncoding.EncodeToString([]byte(keys.Signing[0]))
+			if got := strings.TrimSpace(string(out)); got != want {
 				t.Errorf("it prints %s, want %s", got, want)
 			}
 			if !strings.Contains(d.secretHelp(), d.secretCommand()) {
 				t.Error("the report does not have it")
 			}
 		})
+	}
+}
+
+// TestReadmeSecret runs the command of the README, for one key and for two.
+func TestReadmeSecret(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile(`(?m)^printf 'whsec_.*$`).FindString(string(readme))
+	for _, given := range []string{"new", "new,old"} {
+		t.Setenv("WEBHOOK_SIGNING_KEY", given)
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", command).CombinedOutput()
+		if want := "whsec_" + base64.StdEncoding.EncodeToString([]byte("new")); err != nil || strings.TrimSpace(string(out)) != want {
+			t.Errorf("for %s it prints %s (%v), want %s", given, out, err, want)
+		}
 	}
 }
 

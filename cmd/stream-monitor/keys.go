@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/rand"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -10,41 +9,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 )
 
 // Keys are the three keys of section 14.2.
 type Keys struct {
 	API      string
-	Signing  SigningKeys
+	Signing  webhook.Keys
 	Internal string
-}
-
-// SigningKeys is WEBHOOK_SIGNING_KEY: one key, or the new and the old while
-// changing (decision W6). The first signs X-Signature-256; webhook-signature
-// carries all.
-type SigningKeys []string
-
-// parseSigningKeys reads WEBHOOK_SIGNING_KEY. The error says what is accepted
-// and repeats nothing of the value.
-func parseSigningKeys(text string) (SigningKeys, error) {
-	keys := SigningKeys(strings.Split(text, ","))
-	for i, key := range keys {
-		keys[i] = strings.TrimSpace(key)
-		if !keyForm.MatchString(keys[i]) {
-			return nil, errors.New("accepted are one or two keys separated by a comma, of ASCII letters, digits and signs, without spaces")
-		}
-	}
-	if len(keys) > 2 {
-		return nil, fmt.Errorf("accepted are one or two keys separated by a comma, and these are %d", len(keys))
-	}
-	return keys, nil
-}
-
-// StandardSecret is the key in the form that Standard Webhooks libraries take
-// (decision W5).
-func StandardSecret(key string) string {
-	return "whsec_" + base64.StdEncoding.EncodeToString([]byte(key))
 }
 
 // Limits of the key file.
@@ -90,7 +63,7 @@ func loadKeys(dataDir string, given KeyFlags) (keys Keys, generated bool, err er
 		keys.API = kept.API
 	}
 	if len(keys.Signing) == 0 {
-		if keys.Signing, err = parseSigningKeys(kept.Signing); err != nil {
+		if keys.Signing, err = webhook.ParseKeys(kept.Signing); err != nil {
 			return Keys{}, false, fmt.Errorf("WEBHOOK_SIGNING_KEY in %s: %w", path, err)
 		}
 	}

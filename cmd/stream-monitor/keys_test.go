@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/base64"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 )
 
 func load(t *testing.T, dir string, given KeyFlags) (Keys, bool) {
@@ -55,14 +56,14 @@ func TestKeys(t *testing.T) {
 	t.Run("that are given win over those kept", func(t *testing.T) {
 		dir := t.TempDir()
 		kept, _ := load(t, dir, KeyFlags{})
-		got, _ := load(t, dir, KeyFlags{APIKey: "mine", WebhookSigningKey: SigningKeys{"new", "old"}})
+		got, _ := load(t, dir, KeyFlags{APIKey: "mine", WebhookSigningKey: webhook.Keys{"new", "old"}})
 		if got.API != "mine" || !slices.Equal(got.Signing, []string{"new", "old"}) || got.Internal != kept.Internal {
 			t.Errorf("has %+v", got)
 		}
 	})
 	t.Run("that are all given leave no file", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "none")
-		load(t, dir, KeyFlags{APIKey: "a", WebhookSigningKey: SigningKeys{"b"}, InternalAPIKey: "c"})
+		load(t, dir, KeyFlags{APIKey: "a", WebhookSigningKey: webhook.Keys{"b"}, InternalAPIKey: "c"})
 		if _, err := os.Stat(dir); err == nil {
 			t.Error("made a directory")
 		}
@@ -113,13 +114,5 @@ func TestKeys(t *testing.T) {
 				t.Error("the file was changed")
 			}
 		})
-	}
-}
-
-func TestStandardSecret(t *testing.T) {
-	got := StandardSecret("a key/of mine")
-	raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(got, "whsec_"))
-	if err != nil || string(raw) != "a key/of mine" || !strings.HasPrefix(got, "whsec_") {
-		t.Errorf("secret is %s", got)
 	}
 }

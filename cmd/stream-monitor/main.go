@@ -6,6 +6,9 @@
 //	serve    the gateway: REST API, workers, webhooks       worker   one stream, for a gateway
 //	watch    one stream, in the foreground                  replay   a recording of watch, again
 //	doctor   what is missing, and what to do                migrate  the database, by hand
+//
+// SIGINT, SIGTERM and SIGHUP ask it to end, and it leaves nothing behind. The
+// second of them makes it hurry: what has not ended is then ended by force.
 package main
 
 import (
@@ -13,15 +16,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
-	"os/signal"
-	"syscall"
 )
 
 // version is set by the build.
 var version = "dev"
 
-// Exit statuses.
+// Exit statuses; usageStatus is the third.
 const (
 	statusFine   = 0
 	statusFailed = 1
@@ -36,15 +38,14 @@ type console struct {
 func main() { os.Exit(run(os.Args[1:], console{os.Stdout, os.Stderr})) }
 
 // run does what the command line asks for and gives the exit status: 0 fine,
-// 1 failed, 2 usage or configuration. The first SIGINT or SIGTERM asks the
-// command to end; a second one ends the process.
+// 1 failed, 2 usage or configuration.
 func run(args []string, io console) int {
 	_, chosen, err := parseArgs(args, io.out)
 	if err == nil {
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-		defer stop()
-		context.AfterFunc(ctx, stop)
+		ctx, hurry, release := obey()
+		defer release()
 		chosen.BindTo(ctx, (*context.Context)(nil))
+		chosen.Bind(hurry)
 		err = chosen.Run(io)
 	}
 	var usage *usageError
@@ -54,14 +55,27 @@ func run(args []string, io console) int {
 	case errors.As(err, &usage):
 		fmt.Fprintln(io.err, usage)
 		return usage.ExitCode()
+	case !errors.Is(err, errLogged):
+		fmt.Fprintf(io.err, "stream-monitor: %v\n", err)
 	}
-	fmt.Fprintf(io.err, "stream-monitor: %v\n", err)
 	return statusFailed
 }
 
-// outliveReaders lets a watchdog go on when whoever read its log has died:
-// writing to the broken pipe then fails, instead of ending the process.
-func outliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+// errLogged is what a command returns that has failed and has said why in its
+// log: there is nothing left to say.
+var errLogged = errors.New("the log says why")
+
+// logged puts the error that a command ends with where everything else it says
+// is read, in its log (section 11). What is wrong with the usage is for whoever
+// typed it and is returned as it is.
+func logged(log *slog.Logger, err error) error {
+	var usage *usageError
+	if err == nil || errors.As(err, &usage) {
+		return err
+	}
+	log.Error("this process has failed", "error", err)
+	return errLogged
+}
 
 // Run prints the version.
 func (VersionCmd) Run(io console) error {

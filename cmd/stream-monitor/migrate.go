@@ -15,26 +15,30 @@ import (
 const stopLimit = 10 * time.Second
 
 // Run brings the database to this version.
-func (c *MigrateCmd) Run(ctx context.Context, io console) error {
+func (c *MigrateCmd) Run(ctx context.Context, hurry haste, io console) error {
 	log, err := logging.New(io.err, c.Log.LogLevel, time.Local)
 	if err != nil {
 		return err
 	}
-	store, done, err := c.Database.open(ctx, log)
-	if err != nil {
-		return err
-	}
-	defer done()
-	if err := store.Migrate(ctx); err != nil {
-		return err
+	if err := c.Database.migrate(ctx, hurry, log); err != nil {
+		return logged(log.With("component", "migrate"), err)
 	}
 	_, err = fmt.Fprintln(io.out, "the database is up to date")
 	return err
 }
 
+func (f DatabaseFlags) migrate(ctx context.Context, hurry haste, log *slog.Logger) error {
+	store, done, err := f.open(ctx, hurry, log)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return store.Migrate(ctx)
+}
+
 // open connects to the database that DB_DSN names, or starts the private one
-// (decision P3). done ends both.
-func (f DatabaseFlags) open(ctx context.Context, log *slog.Logger) (store *postgres.Store, done func(), err error) {
+// (decision P3). done ends both, the latter by force if there is haste.
+func (f DatabaseFlags) open(ctx context.Context, hurry haste, log *slog.Logger) (store *postgres.Store, done func(), err error) {
 	dsn, stop := f.DBDSN, func() {}
 	if !f.Production() {
 		server, err := embedded.Start(ctx, embedded.Config{DataDir: f.DataDir, Log: log})
@@ -43,10 +47,8 @@ func (f DatabaseFlags) open(ctx context.Context, log *slog.Logger) (store *postg
 		}
 		dsn = server.DSN()
 		stop = func() {
-			ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
-			defer cancel()
-			if err := server.Stop(ctx); err != nil {
-				log.Error("the private database did not stop well", "error", err)
+			if err := bounded(hurry, stopLimit, server.Stop); err != nil {
+				log.Warn("the private database did not stop by itself", "component", "postgres", "error", err)
 			}
 		}
 	}
@@ -57,7 +59,7 @@ func (f DatabaseFlags) open(ctx context.Context, log *slog.Logger) (store *postg
 	}
 	return store, func() {
 		if err := store.Close(); err != nil {
-			log.Warn("the connections to the database did not close well", "error", err)
+			log.Warn("the connections to the database did not close well", "component", "postgres", "error", err)
 		}
 		stop()
 	}, nil

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"reflect"
+	"strings"
 	"time"
 
 	"code.dny.dev/ssrf"
@@ -22,7 +24,7 @@ import (
 // The proxies count for the tools, the playlists and the segments alike
 // (decision O8): media URLs are bound to the address they were issued to.
 func (f WatchingFlags) ports(gateway worker.Gateway, log *slog.Logger) worker.Ports {
-	f.exportProxies()
+	f.export()
 	client := media.New(media.Config{Control: ssrf.New().Safe})
 	return worker.Ports{
 		Gateway: gateway,
@@ -38,12 +40,27 @@ func (f WatchingFlags) ports(gateway worker.Gateway, log *slog.Logger) worker.Po
 	}
 }
 
-// exportProxies makes proxies that were given as flags what every child and
-// every client of this process finds in its environment.
-func (f WatchingFlags) exportProxies() {
-	for name, value := range map[string]string{"HTTP_PROXY": f.HTTPProxy, "HTTPS_PROXY": f.HTTPSProxy} {
-		if value != "" {
-			_ = os.Setenv(name, value) // fails only on names and values that cannot be in an environment
+// variables are these settings as the environment of a worker, whether they
+// came as flags or as variables; an empty one counts as unset.
+func (f WatchingFlags) variables() (env []string) {
+	settings := reflect.ValueOf(f)
+	for i := range settings.NumField() {
+		names := settings.Type().Field(i).Tag.Get("env")
+		for name := range strings.SplitSeq(names, ",") {
+			env = append(env, name+"="+settings.Field(i).String())
+		}
+	}
+	return env
+}
+
+// export makes these settings what every child and every client of this process
+// finds in its environment.
+func (f WatchingFlags) export() {
+	for _, variable := range f.variables() {
+		name, value, _ := strings.Cut(variable, "=")
+		_ = os.Setenv(name, value) // fails only on names and values that cannot be in an environment
+		if value == "" {
+			_ = os.Unsetenv(name) // tools differ in what an empty one means to them
 		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
@@ -26,25 +27,32 @@ func (c *WorkerCmd) Run(ctx context.Context, io console) error {
 		return err
 	}
 	debug.SetMemoryLimit(workerMemory)
-	desk, err := gateway.New(c.GatewayURL, c.InternalAPIKey, gateway.Config{})
-	if err != nil {
-		return err
-	}
-	err = worker.New(c.Watching.ports(desk, log), worker.Config{
-		ID:         c.MonitorID,
-		Generation: c.Generation,
-		Prefer:     watch.Preference(c.Watching.StreamRendition),
-		NewEventID: newEventID,
-		Log:        log,
-	}).Run(ctx)
+	own := log.With("component", "worker", "monitor_id", string(c.MonitorID))
+	err = c.watch(ctx, log)
 	var refused *monitor.Error
 	switch {
 	case errors.Is(err, monitor.ErrSuperseded):
-		log.Info("another worker has taken over", "component", "worker", "monitor_id", string(c.MonitorID))
+		own.Info("another worker has taken over")
 		return nil
 	case errors.As(err, &refused) && refused.Code == monitor.NotFound:
-		log.Info("there is nothing to watch any more", "component", "worker", "monitor_id", string(c.MonitorID))
+		own.Info("there is nothing to watch any more")
 		return nil
 	}
-	return err
+	return logged(own, err)
+}
+
+func (c *WorkerCmd) watch(ctx context.Context, log *slog.Logger) error {
+	desk, err := gateway.New(c.GatewayURL, c.InternalAPIKey, gateway.Config{RootCAs: c.GatewayCAFile})
+	if err != nil {
+		return err
+	}
+	defer desk.Close()
+	return worker.New(c.Watching.ports(desk, log), worker.Config{
+		ID:         c.MonitorID,
+		Generation: c.Generation,
+		Prefer:     watch.Preference(c.Watching.StreamRendition),
+		Patience:   c.GatewayPatience,
+		NewEventID: newEventID,
+		Log:        log,
+	}).Run(ctx)
 }

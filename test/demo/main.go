@@ -116,9 +116,15 @@ func (n narrator) answer(ctx context.Context, set *stage.Stage, t stage.Truth) e
 	if err != nil {
 		return err
 	}
-	n.say("GET /api/v1/monitors/%s: status %v, stream %v, statistics %v", t.MonitorID, m["status"], m["stream_status"], m["statistics"])
+	n.say("GET /api/v1/monitors/%s: status %v, stream %v, %v", t.MonitorID, m["status"], m["stream_status"], counted(m["statistics"]))
 	if m["status"] != "completed" {
 		return fmt.Errorf("the monitor is %v, not completed", m["status"])
 	}
 	return nil
+}
+
+// counted is the statistics of a monitor in words.
+func counted(statistics any) string {
+	s, _ := statistics.(map[string]any)
+	return fmt.Sprintf("%v segments analysed, %v blackout, %v silence", s["total_segments_analyzed"], s["blackout_events"], s["silence_events"])
 }

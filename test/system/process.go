@@ -2,6 +2,7 @@ package system
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -101,3 +102,14 @@ func (p Process) Env(name string) string {
 
 // Kill ends the process with SIGKILL.
 func (p Process) Kill() { _ = syscall.Kill(p.PID, syscall.SIGKILL) }
+
+// Left is an error that names those of a family that still run; they are killed.
+func Left(family []Process) (err error) {
+	for _, p := range family {
+		if p.alive() {
+			err = errors.Join(err, fmt.Errorf("process %d (%s) was left behind", p.PID, p.Command))
+			p.Kill()
+		}
+	}
+	return err
+}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +28,7 @@ type Config struct {
 	Binary  string    // required
 	DataDir string    // required
 	Env     []string  // after the inherited environment and the defaults for tests
+	Args    []string  // flags of serve
 	Log     io.Writer // gets every log line as well; nil: nobody
 }
 
@@ -61,7 +61,7 @@ type Line struct {
 
 // Start starts the service and blocks until it listens, or has ended.
 func Start(ctx context.Context, c Config) (*System, error) {
-	cmd := exec.Command(c.Binary, "serve")
+	cmd := exec.Command(c.Binary, append([]string{"serve"}, c.Args...)...)
 	cmd.Env = append(slices.Clone(os.Environ()),
 		"LISTEN_ADDR=127.0.0.1:0", "INTERNAL_LISTEN_ADDR=127.0.0.1:0",
 		"DATA_DIR="+c.DataDir, "CALLBACK_ALLOWED_NETWORKS=127.0.0.0/8",
@@ -172,41 +172,29 @@ func (s *System) PID() int { return s.cmd.Process.Pid }
 // Began is when it was started.
 func (s *System) Began() time.Time { return s.began }
 
-// Stop asks the service to end, as an operator would, and waits for it; a
-// service that takes more than 45 s is killed, which is an error, as is an exit
-// status other than 0 and a process that stays behind.
-func (s *System) Stop() error {
-	family := s.Descendants()
-	_ = s.cmd.Process.Signal(syscall.SIGTERM)
-	var err error
+// Signal sends the service a signal.
+func (s *System) Signal(sig syscall.Signal) error { return s.cmd.Process.Signal(sig) }
+
+// Wait waits for the service to end; one that takes more than 45 s is killed,
+// which is an error, as is an exit status other than 0.
+func (s *System) Wait() error {
 	select {
 	case <-s.exited:
 		if s.exit != nil {
-			err = fmt.Errorf("the service ended with %w", s.exit)
+			return fmt.Errorf("the service ended with %w", s.exit)
 		}
+		return nil
 	case <-time.After(45 * time.Second):
 		_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
 		<-s.exited
-		err = errors.New("the service had to be killed: it did not end within 45 s of SIGTERM")
+		return errors.New("the service had to be killed: it did not end within 45 s of being asked to")
 	}
-	for _, p := range family {
-		if p.alive() {
-			err = errors.Join(err, fmt.Errorf("process %d (%s) was left behind", p.PID, p.Command))
-			_ = syscall.Kill(p.PID, syscall.SIGKILL)
-		}
-	}
-	return err
 }
 
-// Build builds the binary into dir, or finds the one in STREAM_MONITOR_BINARY.
-func Build(ctx context.Context, dir string) (string, error) {
-	if path := os.Getenv("STREAM_MONITOR_BINARY"); path != "" {
-		return filepath.Abs(path)
-	}
-	path := filepath.Join(dir, "stream-monitor")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/stream-monitor/stream-monitor/cmd/stream-monitor").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return path, nil
+// Stop asks the service to end, as an operator would, and waits for it; a
+// process that stays behind is an error, too.
+func (s *System) Stop() error {
+	family := s.Descendants()
+	_ = s.Signal(syscall.SIGTERM)
+	return errors.Join(s.Wait(), Left(family))
 }

@@ -2,6 +2,7 @@ package system
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -57,3 +58,16 @@ func root() string {
 // Environment is what leads another command of the binary the way the service
 // is led: to the tools, and where extra says.
 func (s *System) Environment(extra []string) []string { return append(toolEnv(), extra...) }
+
+// Build builds the binary into dir, or finds the one in STREAM_MONITOR_BINARY.
+func Build(ctx context.Context, dir string) (string, error) {
+	if path := os.Getenv("STREAM_MONITOR_BINARY"); path != "" {
+		return filepath.Abs(path)
+	}
+	path := filepath.Join(dir, "stream-monitor")
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/stream-monitor/stream-monitor/cmd/stream-monitor").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+}

@@ -1,0 +1,67 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+const maxErr = 300 // characters of Answer.Err
+
+// explain says in one line why there was no answer, without an address: the
+// caller may learn neither those inside nor the name service's.
+func (s *Sender) explain(ctx, limited context.Context, err error) string {
+	var network net.Error
+	switch {
+	case errors.Is(err, errRefused):
+		return oneLine(addressless(err))
+	case ctx.Err() != nil:
+		return "cancelled"
+	case limited.Err() != nil, errors.As(err, &network) && network.Timeout():
+		return fmt.Sprintf("no answer within %v", s.cfg.Timeout)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection closed before an answer came"
+	}
+	return oneLine(addressless(err))
+}
+
+// addressless is the text of an error of a round trip, without addresses.
+func addressless(err error) string {
+	if lookup, is := errors.AsType[*net.DNSError](err); is {
+		if lookup.IsNotFound {
+			return fmt.Sprintf("the host %.100q has no address", lookup.Name)
+		}
+		return fmt.Sprintf("the host %.100q could not be looked up", lookup.Name)
+	}
+	if op, is := errors.AsType[*net.OpError](err); is && op.Err != nil {
+		return op.Op + ": " + op.Err.Error()
+	}
+	return err.Error()
+}
+
+// refusal says in one line what was answered instead of a 2xx.
+func refusal(res *http.Response) string {
+	status := strings.TrimSpace(fmt.Sprintf("HTTP %d %s", res.StatusCode, http.StatusText(res.StatusCode)))
+	if res.StatusCode < 300 || res.StatusCode > 399 {
+		return status
+	}
+	to := ""
+	if u, err := url.Parse(res.Header.Get("Location")); err == nil && u.Host != "" {
+		to = " (to " + u.Scheme + "://" + u.Host + "/…)"
+	}
+	return oneLine(status + to + ": redirects are not followed; register the final URL")
+}
+
+// oneLine makes a text fit for a column, a log line and an answer.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > maxErr {
+		s = string(r[:maxErr-1]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,30 @@
+package webhook_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+)
+
+func TestErrorsShowNoNameService(t *testing.T) {
+	t.Run("a name that does not exist", func(t *testing.T) {
+		g := webhook.NewGuard(nil, (&names{}).resolver(t))
+		a := sender(t, g, webhook.Config{}).Send(t.Context(), letter("https://gone.example/hook?token=geheim"))
+		if a.Err != `the host "gone.example" has no address` {
+			t.Errorf("answer %+v", a)
+		}
+	})
+
+	t.Run("a name service that is broken", func(t *testing.T) {
+		broken := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+			return nil, errors.New("dial udp 10.9.8.7:53: unreachable")
+		}}
+		a := sender(t, webhook.NewGuard(nil, broken), webhook.Config{}).Send(t.Context(), letter("https://far.example/hook"))
+		if a.Err != `the host "far.example" could not be looked up` {
+			t.Errorf("answer %+v", a)
+		}
+	})
+}

@@ -1,0 +1,46 @@
+package webhook_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+)
+
+func TestParseNetworks(t *testing.T) {
+	for text, want := range map[string][]string{
+		" ":                             nil,
+		"10.1.2.3/8, fd00::1/8":         {"10.0.0.0/8", "fd00::/8"},
+		"10.1.2.3,fd00::1,fe80::1%eth0": {"10.1.2.3/32", "fd00::1/128", "fe80::1/128"},
+	} {
+		t.Run("networks and addresses are read from "+text, func(t *testing.T) {
+			var got []string
+			for _, n := range networks(t, text) {
+				got = append(got, n.String())
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+	for text, says := range map[string]string{
+		"10.0.0.0/33":  `"10.0.0.0/33" is not a network; accepted are CIDRs`,
+		"localhost":    "accepted are CIDRs and addresses",
+		"10.0.0.0/8,,": `"" is not a network`,
+		strings.Repeat("10.0.0.0/8,", 256) + "10.0.0.0/8": "accepted are at most 256",
+
+		// None of these could ever match: addresses are looked at as what they
+		// are, IPv4.
+		"::ffff:10.0.0.0/104":    `"::ffff:10.0.0.0/104" is an IPv4 network in the form of an IPv6 one; write 10.0.0.0/8`,
+		"::ffff:10.1.2.3":        "write 10.1.2.3/32",
+		"fd00::/8,::ffff:0:0/96": "write 0.0.0.0/0",
+		"::ffff:10.0.0.0/90":     "accepted are CIDRs",
+	} {
+		t.Run(text[:min(len(text), 30)]+" is refused", func(t *testing.T) {
+			if _, err := webhook.ParseNetworks(text); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("got %v, want %q", err, says)
+			}
+		})
+	}
+}

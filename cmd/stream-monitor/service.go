@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/adapters/process"
+	"github.com/stream-monitor/stream-monitor/application/deliver"
+	"github.com/stream-monitor/stream-monitor/application/supervise"
+)
+
+// Bounds on the steps of a shutdown.
+const (
+	requestsLimit = 10 * time.Second // for requests under way
+	workersLimit  = 40 * time.Second // for workers: 30 s until SIGKILL (section 8.3), and a margin
+)
+
+// service is the parts of serve.
+type service struct {
+	log        *slog.Logger
+	store      *postgres.Store
+	launcher   *process.Launcher
+	supervisor *supervise.Supervisor
+	dispatcher *deliver.Dispatcher
+	public     *httpapi.Server
+	internal   *httpapi.Server
+
+	listening context.CancelFunc // ends the database's wake-up calls
+	resumed   atomic.Bool        // workers of active monitors have been asked for
+	stopping  atomic.Bool
+}
+
+// ready tells whether the gateway can do its work.
+func (g *service) ready(ctx context.Context) error {
+	switch {
+	case g.stopping.Load():
+		return errors.New("the gateway is stopping")
+	case !g.resumed.Load():
+		return errors.New("the workers of active monitors are not yet started")
+	}
+	return g.store.Ping(ctx)
+}
+
+// run runs the parts until ctx is done or one of them fails. They are stopped
+// in the reverse order of their dependence: callers first, workers while they
+// can still report, the dispatcher when nobody reports any more.
+func (g *service) run(ctx context.Context, hurry haste) error {
+	var failed error
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	dispatch := start(g.dispatcher.Run)
+	internal := start(func(context.Context) { cancel(g.internal.Serve()) })
+	supervise := start(g.supervisor.Run)
+	public := start(func(context.Context) { cancel(g.public.Serve()) })
+	resume := start(g.resume)
+
+	<-ctx.Done()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		failed = err
+	}
+	g.stopping.Store(true)
+	g.log.Info("the gateway stops")
+	resume.stop()
+	failed = errors.Join(failed, bounded(hurry, requestsLimit, g.public.Shutdown))
+	public.stop()
+	supervise.stop()
+	failed = errors.Join(failed, bounded(hurry, workersLimit, g.launcher.Close))
+	failed = errors.Join(failed, bounded(hurry, requestsLimit, g.internal.Shutdown))
+	internal.stop()
+	dispatch.stop()
+	g.listening()
+	return failed
+}
+
+// resume asks for the workers of all monitors that were active when the last
+// gateway stopped, until it has been done (section 10.4).
+func (g *service) resume(ctx context.Context) {
+	for {
+		err := g.supervisor.Resume(ctx)
+		switch {
+		case err == nil:
+			g.resumed.Store(true)
+			return
+		case ctx.Err() != nil:
+			return
+		}
+		g.log.Warn("the workers of active monitors could not all be started; trying again", "error", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (g *service) closePorts() error {
+	return errors.Join(g.public.Shutdown(context.Background()), g.internal.Shutdown(context.Background()))
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"testing"
+)
+
+func TestSettingsReachWorkers(t *testing.T) { // P5
+	flags := map[string]string{
+		"YTDLP_PATH": "/opt/yt-dlp", "STREAMLINK_PATH": "/opt/streamlink", "FFMPEG_PATH": "/opt/ffmpeg",
+		"STREAM_RENDITION": "best", "HTTP_PROXY": "http://p:1", "HTTPS_PROXY": "http://p:2",
+	}
+	given := []string{"serve", "--ytdlp-path=/opt/yt-dlp", "--streamlink-path=/opt/streamlink", "--ffmpeg-path=/opt/ffmpeg",
+		"--stream-rendition=best", "--http-proxy=http://p:1", "--https-proxy=http://p:2"}
+
+	t.Run("given as flags only", func(t *testing.T) {
+		alone(t)
+		env := accepted(t, given...).Serve.Watching.variables()
+		for name, value := range flags {
+			if !slices.Contains(env, name+"="+value) {
+				t.Errorf("%s=%s is not in %q", name, value, env)
+			}
+		}
+	})
+	t.Run("and are the same settings there", func(t *testing.T) {
+		alone(t)
+		serve := accepted(t, given...).Serve.Watching
+		serve.export()
+		if got := accepted(t, "watch", "https://www.youtube.com/watch?v=abcdefghijk").Watch.Watching; got != serve {
+			t.Errorf("a worker has %+v, want %+v", got, serve)
+		}
+	})
+	t.Run("and a flag that empties a variable empties it there", func(t *testing.T) {
+		alone(t)
+		t.Setenv("HTTPS_PROXY", "http://p:3")
+		t.Setenv("https_proxy", "http://p:4")
+		accepted(t, "serve", "--https-proxy=").Serve.Watching.export()
+		for _, name := range []string{"HTTPS_PROXY", "https_proxy"} {
+			if value, there := os.LookupEnv(name); there {
+				t.Errorf("%s is %q", name, value)
+			}
+		}
+	})
+}
