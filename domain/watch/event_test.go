@@ -3,7 +3,6 @@ package watch_test
 import (
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -38,7 +37,7 @@ func TestEventsSayAllThatTheSpecificationWants(t *testing.T) { // 4.2, 4.3, W7
 		"a start before its time": {
 			change: func(w *world) { w.rules.ScheduledStart = at(600) },
 			from:   100, until: 150,
-			want: []event.Data{event.Started{StartedAt: at(0), DetectedAt: at(100), ScheduledStartTime: ptr(at(600)), DelaySec: new(int64)}},
+			want: []event.Data{event.Started{StartedAt: at(0), DetectedAt: at(100), ScheduledStartTime: new(at(600)), DelaySec: new(int64)}},
 		},
 		"a start that YouTube dates in the future": {
 			change: func(w *world) { w.answer = func(r *watch.Resolution) { r.ActualStart = at(1000) } },
@@ -94,5 +93,3 @@ func TestEventsSayAllThatTheSpecificationWants(t *testing.T) { // 4.2, 4.3, W7
 		})
 	}
 }
-
-func ptr(t time.Time) *time.Time { return &t }
