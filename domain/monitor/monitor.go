@@ -25,4 +25,8 @@ type Monitor struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	EndedAt      time.Time // zero while active
+
+	// ReservedUntil is when a reservation is promoted: before, it has no worker
+	// (decision A10). Zero: it is none, or has been promoted.
+	ReservedUntil time.Time
 }
