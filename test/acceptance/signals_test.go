@@ -2,6 +2,8 @@ package acceptance_test
 
 import (
 	"context"
+	"os"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -49,6 +51,9 @@ func busy(t *testing.T) (*system.System, []system.Process) {
 
 func TestHowItIsAskedToEnd(t *testing.T) { // 8.3
 	t.Parallel()
+	// The tests may run under nohup, which must not reach the service: a signal
+	// that is handled here is not ignored there.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	for name, signals := range map[string][]syscall.Signal{
 		"the terminal is closed":      {syscall.SIGHUP},
 		"asked twice":                 {syscall.SIGTERM, syscall.SIGTERM},
