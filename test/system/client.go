@@ -25,6 +25,7 @@ func newClient(public, internal string) client {
 // Answer is an HTTP answer.
 type Answer struct {
 	Status int
+	Header http.Header
 	Body   map[string]any
 }
 
@@ -57,7 +58,7 @@ func (s *System) Call(ctx context.Context, method, path string, body any) (Answe
 		return Answer{}, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	defer res.Body.Close()
-	a := Answer{Status: res.StatusCode}
+	a := Answer{Status: res.StatusCode, Header: res.Header}
 	if err := json.NewDecoder(res.Body).Decode(&a.Body); err != nil {
 		return a, fmt.Errorf("%s %s: %d with a body that is no JSON: %w", method, path, res.StatusCode, err)
 	}

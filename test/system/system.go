@@ -65,6 +65,7 @@ func Start(ctx context.Context, c Config) (*System, error) {
 	cmd.Env = append(slices.Clone(os.Environ()),
 		"LISTEN_ADDR=127.0.0.1:0", "INTERNAL_LISTEN_ADDR=127.0.0.1:0",
 		"DATA_DIR="+c.DataDir, "CALLBACK_ALLOWED_NETWORKS=127.0.0.0/8",
+		"RATE_LIMIT_CREATE_PER_MIN=0", "RATE_LIMIT_QUERY_PER_MIN=0",
 		"API_KEY="+APIKey, "INTERNAL_API_KEY="+InternalKey, "WEBHOOK_SIGNING_KEY="+SigningKey,
 	)
 	cmd.Env = append(append(cmd.Env, toolEnv()...), c.Env...)
