@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,10 +32,13 @@ const patience = 20 * time.Second
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// anywhere is the Control of clients that ask the test's own servers.
+func anywhere(string, string, syscall.RawConn) error { return nil }
+
 // newClient makes a client without a proxy that is closed with the test.
 func newClient(t *testing.T, change func(*media.Config)) *media.Client {
 	t.Helper()
-	config := media.Config{Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }}
+	config := media.Config{Control: anywhere, Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }}
 	if change != nil {
 		change(&config)
 	}

@@ -1,10 +1,13 @@
 package media
 
 import (
+	"net"
 	"net/http"
 	"net/url"
 	"syscall"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 )
 
 // Limits that have no reason to be set.
@@ -29,11 +32,16 @@ type Config struct {
 	IdleConns int
 
 	// Control judges the address of every direct connection after DNS, as
-	// net.Dialer.Control does; an error refuses it. A playlist may point
-	// anywhere, so give one that refuses internal addresses. It is not asked
-	// about a proxy's address: where a proxy connects to is the proxy's to judge.
-	// Default: everything is allowed.
+	// net.Dialer.Control does; an error refuses it. It is not asked about a
+	// proxy's address, nor about what a proxy looks up: that is the proxy's to
+	// judge. It is asked, without a connection, about an address in a URL that
+	// goes through a proxy. Default: the public internet is allowed and nothing
+	// else, since a playlist may point anywhere.
 	Control func(network, address string, c syscall.RawConn) error
+
+	// Resolver looks up the names that do not go through a proxy. Default: the
+	// system's.
+	Resolver *net.Resolver
 
 	// Proxy chooses the proxy of a request; nil URL: none. Default
 	// http.ProxyFromEnvironment.
@@ -48,6 +56,9 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.Total, 20*time.Second)
 	orDefault(&c.MinRate, 1<<10)
 	orDefault(&c.IdleConns, 4)
+	if c.Control == nil {
+		c.Control = outbound.New(nil).Control
+	}
 	if c.Proxy == nil {
 		c.Proxy = http.ProxyFromEnvironment
 	}

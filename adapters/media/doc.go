@@ -15,6 +15,9 @@
 //   - it is bounded: bytes are counted after any content-encoding;
 //   - it follows at most five redirects, speaks http and https only, TLS 1.2 or
 //     newer (decision O6), and sends no Referer, which would carry a signed URL;
+//   - it reaches the public internet only, judged at every dial after DNS, a
+//     redirect's included (see adapters/internal/outbound); through a proxy, which
+//     does the looking up, it asks for no internal address;
 //   - errors are *watch.Failure, and name the host and the status, never the path
 //     or the query of a URL: those of media are secrets.
 //

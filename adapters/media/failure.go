@@ -40,7 +40,7 @@ func (f *fetch) failure(host string, err error) *watch.Failure {
 }
 
 func describe(err error) string {
-	for _, known := range []error{errStalled, errSlow, errTotal, errRedirects, errRefused, errScheme} {
+	for _, known := range []error{errStalled, errSlow, errTotal, errRedirects, errRefused, errScheme, errHost} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}
@@ -59,7 +59,7 @@ func describe(err error) string {
 	case errors.As(err, &proxy):
 		return proxy.Error()
 	case errors.As(err, &lookup):
-		return lookup.Error()
+		return (&net.DNSError{Err: lookup.Err, Name: lookup.Name}).Error() // without the name service's address
 	case errors.As(err, &operation):
 		return operation.Error()
 	case errors.As(err, &handshake):

@@ -17,14 +17,13 @@ import (
 	"syscall"
 	"testing"
 
-	"code.dny.dev/ssrf"
-
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 	"github.com/stream-monitor/stream-monitor/adapters/media"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 func TestDialGuard(t *testing.T) {
-	guard := ssrf.New(ssrf.WithAnyPort()).Safe
+	guard := outbound.New(nil).Control
 	asked := 0
 	base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 		asked++

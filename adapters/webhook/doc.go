@@ -18,5 +18,6 @@
 // registration, to tell the caller at once, and at every dial, after the name
 // was resolved: a name that changes its address after registration reaches
 // nothing (DNS rebinding). Whatever it is not sure of at registration it lets
-// pass, because the dial decides.
+// pass, because the dial decides. What is outside, and which spellings of it are
+// accepted, is said in adapters/internal/outbound.
 package webhook

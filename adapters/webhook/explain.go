@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 )
 
 const maxErr = 300 // characters of Answer.Err
@@ -18,7 +20,7 @@ const maxErr = 300 // characters of Answer.Err
 func (s *Sender) explain(ctx, limited context.Context, err error) string {
 	var network net.Error
 	switch {
-	case errors.Is(err, errRefused):
+	case errors.Is(err, outbound.ErrRefused):
 		return oneLine(addressless(err))
 	case ctx.Err() != nil:
 		return "cancelled"

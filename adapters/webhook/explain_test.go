@@ -6,12 +6,13 @@ import (
 	"net"
 	"testing"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound/outboundtest"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 )
 
 func TestErrorsShowNoNameService(t *testing.T) {
 	t.Run("a name that does not exist", func(t *testing.T) {
-		g := webhook.NewGuard(nil, (&names{}).resolver(t))
+		g := webhook.NewGuard(nil, outboundtest.Names{}.Resolver(t))
 		a := sender(t, g, webhook.Config{}).Send(t.Context(), letter("https://gone.example/hook?token=geheim"))
 		if a.Err != `the host "gone.example" has no address` {
 			t.Errorf("answer %+v", a)

@@ -6,19 +6,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound/outboundtest"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // Decision A2, at registration.
 func TestCheck(t *testing.T) {
-	dns := &names{answers: map[string][]string{
+	dns := outboundtest.Names{
 		"public.example":  {"93.184.216.34"},
 		"inside.example":  {"10.1.2.3"},
 		"mixed.example":   {"93.184.216.34 192.168.7.7"},
 		"local.example":   {"127.0.0.1"},
 		"metadata.google": {"169.254.169.254"},
-	}}
+	}
 	for _, c := range []struct {
 		name, url, allowed string
 		refusal            string // part of the message; empty: accepted
@@ -56,11 +57,20 @@ func TestCheck(t *testing.T) {
 		{"a carrier's address is refused", "https://100.64.0.1/", "", "a reserved address"},
 		{"broadcast is refused", "https://255.255.255.255/", "", "a reserved address"},
 		{"multicast is refused", "https://224.0.0.1/", "", "a multicast address"},
-		{"a translated loopback address is refused", "https://[64:ff9b::7f00:1]/", "", "a reserved address"},
+		{"a translated loopback address is refused", "https://[64:ff9b::7f00:1]/", "", "a loopback address"},
+		{"a translated address in an allowed network is accepted", "http://[64:ff9b::10.1.2.3]/", "10.0.0.0/8", ""},
+		{"a translated address outside the allowed networks is refused", "https://[64:ff9b::192.168.0.1]/", "10.0.0.0/8", "a private address"},
+		{"a translated address is accepted where translated ones are allowed", "https://[64:ff9b::192.168.0.1]/", "64:ff9b::/96", ""},
+		{"localhost is accepted where one of its addresses is allowed", "http://localhost:8080/", "127.0.0.0/8", ""},
+		{"localhost is accepted where the other of its addresses is allowed", "http://localhost:8080/", "::1", ""},
+		{"localhost is refused where neither is allowed", "https://localhost/", "10.0.0.0/8", "a loopback address"},
+		{"a number in place of a host is refused", "https://2130706433/", "", "write an IPv4 address as four decimal numbers"},
+		{"a number in place of a host is refused wherever it leads", "https://127.1/", "127.0.0.0/8", "write an IPv4 address as four decimal numbers"},
+		{"what is no name is refused", "https://*.example/", "", "neither an address nor a name"},
 		{"a 6to4 loopback address is refused", "https://[2002:7f00:1::]/", "", "a reserved address"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := webhook.NewGuard(networks(t, c.allowed), dns.resolver(t))
+			g := webhook.NewGuard(networks(t, c.allowed), dns.Resolver(t))
 			err := g.Check(t.Context(), monitor.CallbackURL(c.url))
 			if c.refusal == "" {
 				if err != nil {
@@ -79,7 +89,7 @@ func TestCheck(t *testing.T) {
 	}
 
 	t.Run("the address that a name has inside is not told", func(t *testing.T) {
-		err := webhook.NewGuard(nil, dns.resolver(t)).Check(t.Context(), "https://inside.example/")
+		err := webhook.NewGuard(nil, dns.Resolver(t)).Check(t.Context(), "https://inside.example/")
 		if err == nil || strings.Contains(err.Error(), "10.1.2.3") {
 			t.Errorf("got %v", err)
 		}
@@ -87,7 +97,7 @@ func TestCheck(t *testing.T) {
 
 	t.Run("a name service that is silent holds a registration up for 2 s", func(t *testing.T) {
 		began := time.Now()
-		g := webhook.NewGuard(nil, (&names{silent: true}).resolver(t))
+		g := webhook.NewGuard(nil, outboundtest.Names{"slow.example": {outboundtest.Silence}}.Resolver(t))
 		if err := g.Check(t.Context(), "https://slow.example/"); err != nil {
 			t.Errorf("refused: %v", err)
 		}
@@ -104,8 +114,8 @@ func TestRebindingIsRefusedAtTheDial(t *testing.T) {
 	receiver := serveRaw(t, nilAnswer(reached))
 	port := receiver[strings.LastIndex(receiver, ":"):]
 
-	dns := &names{answers: map[string][]string{"rebind.example": {"93.184.216.34", "127.0.0.1"}}}
-	g := webhook.NewGuard(nil, dns.resolver(t))
+	dns := outboundtest.Names{"rebind.example": {"93.184.216.34", "127.0.0.1"}}
+	g := webhook.NewGuard(nil, dns.Resolver(t))
 	url := "https://rebind.example" + port
 
 	if err := g.Check(t.Context(), monitor.CallbackURL(url)); err != nil {
@@ -124,8 +134,8 @@ func TestRebindingIsRefusedAtTheDial(t *testing.T) {
 }
 
 func TestPlainHTTPIsRefusedAtTheDial(t *testing.T) {
-	dns := &names{answers: map[string][]string{"public.example": {"93.184.216.34"}}}
-	g := webhook.NewGuard(networks(t, "10.0.0.0/8"), dns.resolver(t))
+	dns := outboundtest.Names{"public.example": {"93.184.216.34"}}
+	g := webhook.NewGuard(networks(t, "10.0.0.0/8"), dns.Resolver(t))
 	a := sender(t, g, webhook.Config{Timeout: patience}).Send(t.Context(), letter("http://public.example/hook"))
 	if !strings.Contains(a.Err, "refused: plain http to the host is not accepted") || strings.Contains(a.Err, "93.184.216.34") {
 		t.Errorf("answer %+v, want a refusal that does not show the address", a)

@@ -2,21 +2,17 @@ package webhook_test
 
 import (
 	"bufio"
-	"context"
-	"encoding/binary"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
-	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/application/deliver"
@@ -115,87 +111,4 @@ func serveRaw(t *testing.T, answer func(net.Conn)) string {
 	})
 	t.Cleanup(func() { _ = l.Close(); conns.Wait() })
 	return "http://" + l.Addr().String() + "/hook"
-}
-
-// names is a name service: each name has a list of answers, given in turn, the
-// last one for ever. A name it does not know does not exist.
-type names struct {
-	mu      sync.Mutex
-	answers map[string][]string
-	silent  bool // never answers
-}
-
-func (n *names) resolver(t *testing.T) *net.Resolver {
-	var servers sync.WaitGroup
-	over, end := context.WithCancel(context.Background())
-	t.Cleanup(func() { end(); servers.Wait() })
-	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
-		if over.Err() != nil { // the resolver goes on asking after its caller has gone
-			return nil, over.Err()
-		}
-		client, server := net.Pipe()
-		servers.Go(func() { defer server.Close(); n.serve(over, server) })
-		return client, nil
-	}}
-}
-
-// serve answers queries framed as on TCP (RFC 1035, section 4.2.2).
-func (n *names) serve(over context.Context, c net.Conn) {
-	for {
-		var size [2]byte
-		if _, err := io.ReadFull(c, size[:]); err != nil {
-			return
-		}
-		query := make([]byte, binary.BigEndian.Uint16(size[:]))
-		if _, err := io.ReadFull(c, query); err != nil {
-			return
-		}
-		if n.silent {
-			<-over.Done()
-			return
-		}
-		answer, err := n.answer(query)
-		if err != nil {
-			return
-		}
-		if _, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...)); err != nil {
-			return
-		}
-	}
-}
-
-func (n *names) answer(query []byte) ([]byte, error) {
-	var p dnsmessage.Parser
-	h, err := p.Start(query)
-	if err != nil {
-		return nil, err
-	}
-	q, err := p.Question()
-	if err != nil {
-		return nil, err
-	}
-	m := dnsmessage.Message{
-		Header:    dnsmessage.Header{ID: h.ID, Response: true, RecursionAvailable: true},
-		Questions: []dnsmessage.Question{q},
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	name := strings.TrimSuffix(q.Name.String(), ".")
-	list := n.answers[name]
-	if len(list) == 0 {
-		m.RCode = dnsmessage.RCodeNameError
-		return m.Pack()
-	}
-	if q.Type == dnsmessage.TypeA {
-		for s := range strings.FieldsSeq(list[0]) {
-			m.Answers = append(m.Answers, dnsmessage.Resource{
-				Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class},
-				Body:   &dnsmessage.AResource{A: netip.MustParseAddr(s).As4()},
-			})
-		}
-		if len(list) > 1 {
-			n.answers[name] = list[1:]
-		}
-	}
-	return m.Pack()
 }

@@ -50,20 +50,3 @@ func parseNetwork(s string) (netip.Prefix, error) {
 	}
 	return p, nil
 }
-
-// kind says in a word or two why an address is not for webhooks.
-func kind(a netip.Addr) string {
-	switch {
-	case a.IsLoopback():
-		return "a loopback address"
-	case a.IsPrivate():
-		return "a private address"
-	case a.IsLinkLocalUnicast() || metadata.Contains(a):
-		return "a link-local or metadata address"
-	case a.IsUnspecified():
-		return "no particular address"
-	case a.IsMulticast():
-		return "a multicast address"
-	}
-	return "a reserved address"
-}

@@ -70,12 +70,16 @@ func NewSender(keys Keys, guard *Guard, cfg Config) *Sender {
 	}
 }
 
+// dialer asks the guard at every dial.
+func dialer(guard *Guard, plain bool, cfg Config) *net.Dialer {
+	return &net.Dialer{Timeout: cfg.Timeout, Resolver: guard.resolver, Control: guard.control(plain)}
+}
+
 // transport speaks HTTP/1.1 only, where an attempt has its connection to itself.
 func transport(guard *Guard, plain bool, cfg Config) *http.Transport {
-	dialer := &net.Dialer{Timeout: cfg.Timeout, Resolver: guard.resolver, Control: guard.control(plain)}
 	return &http.Transport{
 		Proxy:                  nil, // decision O8
-		DialContext:            dialer.DialContext,
+		DialContext:            dialer(guard, plain, cfg).DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
 		TLSHandshakeTimeout:    cfg.Timeout,
 		DisableCompression:     true, // what comes back is not read

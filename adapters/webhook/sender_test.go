@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound/outboundtest"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 )
 
@@ -206,9 +207,9 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 // Decision O8.
 func TestThereIsNeverAProxy(t *testing.T) {
 	// A name, because Go takes no proxy for loopback addresses anyway.
-	dns := &names{answers: map[string][]string{"receiver.example": {"127.0.0.1"}}}
+	dns := outboundtest.Names{"receiver.example": {"127.0.0.1"}}
 	receiver := serve(t, func(http.ResponseWriter, *http.Request) {})
-	g := webhook.NewGuard(networks(t, "127.0.0.0/8"), dns.resolver(t))
+	g := webhook.NewGuard(networks(t, "127.0.0.0/8"), dns.Resolver(t))
 	url := "http://receiver.example" + receiver.URL[strings.LastIndex(receiver.URL, ":"):]
 	if a := sender(t, g, webhook.Config{}).Send(t.Context(), letter(url)); !a.Delivered() {
 		t.Errorf("answer %+v", a)

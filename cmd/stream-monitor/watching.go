@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"code.dny.dev/ssrf"
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/ffmpeg"
@@ -25,7 +24,7 @@ import (
 // (decision O8): media URLs are bound to the address they were issued to.
 func (f WatchingFlags) ports(gateway worker.Gateway, log *slog.Logger) worker.Ports {
 	f.export()
-	client := media.New(media.Config{Control: ssrf.New().Safe})
+	client := media.New(media.Config{})
 	return worker.Ports{
 		Gateway: gateway,
 		Resolver: worker.NewFinder(

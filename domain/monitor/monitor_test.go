@@ -67,6 +67,7 @@ func TestStreamURL(t *testing.T) { // decision A1
 func TestCallbackURL(t *testing.T) { // decision A2
 	for _, s := range []string{
 		"https://example.com/hook", "http://10.0.0.1:8080/hook?x=1", "https://[2001:db8::1]/x", "https://例え.jp/hook",
+		"https://example.com:1/", "https://example.com:65535/", "https://example.com:/", "https://[2001:db8::1]:8443/",
 	} {
 		if got, err := monitor.ParseCallbackURL(s); err != nil || string(got) != s {
 			t.Errorf("%s: got %q, %v", s, got, err)
@@ -75,6 +76,7 @@ func TestCallbackURL(t *testing.T) { // decision A2
 	for _, s := range []string{
 		"", "example.com/hook", "/hook", "ftp://example.com", "https://", "https:///hook", "https:example.com",
 		"https://user:secret@example.com/", "https://example.com/#fragment", "https://example.com/#", "https://exa mple.com/",
+		"https://example.com:0/", "https://example.com:65536/", "https://example.com:99999999999999999999/", "https://[2001:db8::1]:0/",
 		"https://example.com/" + strings.Repeat("a", 500),
 	} {
 		if got, err := monitor.ParseCallbackURL(s); code(err) != monitor.InvalidURL {

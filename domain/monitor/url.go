@@ -3,6 +3,7 @@ package monitor
 import (
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -68,7 +69,7 @@ func (u StreamURL) VideoID() string { return strings.TrimPrefix(string(u), canon
 type CallbackURL string
 
 // ParseCallbackURL checks the form of a callback URL: http or https, a host,
-// at most MaxURLLength bytes, no user name, no fragment. Which networks it may
+// a port that exists, at most MaxURLLength bytes, no user name, no fragment. Which networks it may
 // lead to is policy, checked where the network is known (decision A2).
 func ParseCallbackURL(s string) (CallbackURL, error) {
 	refuse := func(why string) (CallbackURL, error) {
@@ -91,8 +92,17 @@ func ParseCallbackURL(s string) (CallbackURL, error) {
 		return refuse("names no host")
 	case u.User != nil:
 		return refuse("must not carry a user name or password")
+	case !validPort(u.Port()):
+		return refuse("has a port outside 1 to 65535")
 	case u.Fragment != "" || strings.Contains(s, "#"):
 		return refuse("must not carry a fragment")
 	}
 	return CallbackURL(s), nil
+}
+
+// validPort tells whether a port can be connected to; without one, the scheme's
+// is meant.
+func validPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return s == "" || err == nil && n > 0
 }

@@ -1,0 +1,108 @@
+package outbound
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+	"syscall"
+
+	"code.dny.dev/ssrf"
+)
+
+var (
+	// metadata is the one metadata service with a public address (Azure's).
+	metadata = netip.MustParsePrefix("168.63.129.16/32")
+
+	// translated is where a NAT64 has the IPv4 internet (RFC 6052, section 2.1).
+	translated = netip.MustParsePrefix("64:ff9b::/96")
+)
+
+// ErrRefused marks a dial that was refused by policy, not by the network.
+var ErrRefused = errors.New("refused")
+
+// Policy is which addresses may be connected to: those of the public internet,
+// and those in the networks that are listed. It may be used concurrently.
+type Policy struct {
+	listed   []netip.Prefix
+	guardian *ssrf.Guardian
+}
+
+// New makes a policy. listed are networks that may be connected to though they
+// are not on the public internet; their IPv4 ones hold for what a NAT64
+// translates too.
+func New(listed []netip.Prefix) *Policy {
+	return &Policy{
+		listed:   slices.Clone(listed),
+		guardian: ssrf.New(ssrf.WithDeniedV4Prefixes(metadata)), // asked about addresses only: any port will do
+	}
+}
+
+// Lists tells whether an address is in one of the networks listed.
+func (p *Policy) Lists(a netip.Addr) bool {
+	plain, end := a.Unmap().WithZone(""), canonical(a)
+	return slices.ContainsFunc(p.listed, func(n netip.Prefix) bool { return n.Contains(plain) || n.Contains(end) })
+}
+
+// Refuses tells why an address may not be connected to, in a word or two such
+// as "a private address"; empty: it may. The address is not told: which one a
+// name has inside is not the caller's to learn.
+func (p *Policy) Refuses(a netip.Addr) (why string) {
+	if p.Lists(a) {
+		return ""
+	}
+	a = canonical(a)
+	if p.guardian.SafeAddr(a) == nil {
+		return ""
+	}
+	return kind(a)
+}
+
+// Control is the judgement of a dial, for net.Dialer.Control: the address is
+// the one that is about to be connected to. Its errors are ErrRefused.
+func (p *Policy) Control(network, address string, _ syscall.RawConn) error {
+	to, err := Dialled(network, address)
+	if err != nil {
+		return err
+	}
+	if p.Refuses(to) != "" {
+		return ErrRefused
+	}
+	return nil
+}
+
+// Dialled is the address that a dial, as net.Dialer.Control sees it, goes to.
+// What is not TCP to an address is ErrRefused.
+func Dialled(network, address string) (netip.Addr, error) {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil || (network != "tcp4" && network != "tcp6") {
+		return netip.Addr{}, ErrRefused
+	}
+	return to.Addr(), nil
+}
+
+// canonical is the address a packet would go to in the end.
+func canonical(a netip.Addr) netip.Addr {
+	a = a.Unmap().WithZone("")
+	if translated.Contains(a) {
+		b := a.As16()
+		return netip.AddrFrom4([4]byte(b[12:]))
+	}
+	return a
+}
+
+// kind says in a word or two why a canonical address is refused.
+func kind(a netip.Addr) string {
+	switch {
+	case a.IsLoopback():
+		return "a loopback address"
+	case a.IsPrivate():
+		return "a private address"
+	case a.IsLinkLocalUnicast() || metadata.Contains(a):
+		return "a link-local or metadata address"
+	case a.IsUnspecified():
+		return "no particular address"
+	case a.IsMulticast():
+		return "a multicast address"
+	}
+	return "a reserved address"
+}
