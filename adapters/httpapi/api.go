@@ -72,13 +72,14 @@ func New(service *control.Service, ready func(context.Context) error, cfg Config
 	a.public.GET("/readyz", a.answer(a.readyz))
 	a.public.GET("/openapi.yaml", a.answer(a.openapi))
 	v1 := a.public.Group("/api/v1")
-	v1.POST("/monitors", a.answer(a.register))
-	v1.GET("/monitors", a.answer(a.list))
-	v1.GET("/monitors/:monitor_id", a.answer(a.get))
+	creating, querying := a.within(control.Creating), a.within(control.Querying)
+	v1.POST("/monitors", creating, a.answer(a.register))
+	v1.GET("/monitors", querying, a.answer(a.list))
+	v1.GET("/monitors/:monitor_id", querying, a.answer(a.get))
 	v1.DELETE("/monitors/:monitor_id", a.answer(a.stop))
-	v1.GET("/monitors/:monitor_id/events", a.answer(a.events))
-	v1.POST("/monitors/:monitor_id/events/:event_id/redeliver", a.answer(a.redeliver))
-	v1.POST("/webhooks/test", a.answer(a.try))
+	v1.GET("/monitors/:monitor_id/events", querying, a.answer(a.events))
+	v1.POST("/monitors/:monitor_id/events/:event_id/redeliver", querying, a.answer(a.redeliver))
+	v1.POST("/webhooks/test", creating, a.answer(a.try))
 
 	if a.internal, err = a.engine(internalKeyHeader, cfg.InternalAPIKey); err != nil {
 		return nil, err
@@ -101,7 +102,8 @@ func (a *API) engine(header, key string, open ...string) (*gin.Engine, error) {
 	gin.SetMode(gin.ReleaseMode)
 	e := gin.New()
 	e.HandleMethodNotAllowed = true
-	e.RedirectTrailingSlash = false // a redirect is an answer without the envelope
+	e.RedirectTrailingSlash = false                 // a redirect is an answer without the envelope
+	e.RemoteIPHeaders = []string{"X-Forwarded-For"} // proxies that append to it may hand through any other
 	if err := e.SetTrustedProxies(a.cfg.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("httpapi: TrustedProxies: %w", err)
 	}

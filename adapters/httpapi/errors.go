@@ -8,23 +8,29 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/application/control"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Codes of errors that section 3.5 has none for: those of HTTP itself, and the
-// one answer that only a worker gets.
+// Codes of errors that section 3.5 has none for: those of HTTP itself, the one
+// that comes with idempotency keys (decision A9), and the one answer that only a
+// worker gets.
 const (
 	routeNotFound    monitor.Code = "ROUTE_NOT_FOUND"
 	methodNotAllowed monitor.Code = "METHOD_NOT_ALLOWED"
 	requestTimeout   monitor.Code = "REQUEST_TIMEOUT"
+	keyReused        monitor.Code = "IDEMPOTENCY_KEY_REUSED"
 	bodyTooLarge     monitor.Code = "BODY_TOO_LARGE"
 	unsupportedMedia monitor.Code = "UNSUPPORTED_MEDIA_TYPE"
 	superseded       monitor.Code = "SUPERSEDED"
 	unavailable      monitor.Code = "UNAVAILABLE"
 )
 
+const retryAfterHeader = "Retry-After"
+
 // httpStatus is the one table from codes to HTTP (section 3.5). retryAfter is
-// in seconds; 0: the header is not sent (decision A5).
+// in seconds; 0: the header is not sent (decision A5). It is a guess, for where
+// nothing better is known: when a monitor will end, nobody can tell.
 var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	monitor.InvalidURL:          {http.StatusBadRequest, 0},
 	monitor.InvalidConfig:       {http.StatusBadRequest, 0},
@@ -34,6 +40,7 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	methodNotAllowed:            {http.StatusMethodNotAllowed, 0},
 	requestTimeout:              {http.StatusRequestTimeout, 0},
 	monitor.Duplicate:           {http.StatusConflict, 0},
+	keyReused:                   {http.StatusConflict, 0},
 	superseded:                  {http.StatusConflict, 0},
 	bodyTooLarge:                {http.StatusRequestEntityTooLarge, 0},
 	unsupportedMedia:            {http.StatusUnsupportedMediaType, 0},
@@ -64,8 +71,8 @@ func (a *API) refuse(c *gin.Context, shown *monitor.Error) {
 	if !known {
 		row = httpStatus[monitor.Internal]
 	}
-	if row.retryAfter > 0 {
-		c.Header("Retry-After", strconv.Itoa(row.retryAfter))
+	if row.retryAfter > 0 && c.Writer.Header().Get(retryAfterHeader) == "" {
+		c.Header(retryAfterHeader, strconv.Itoa(row.retryAfter))
 	}
 	switch row.status {
 	case http.StatusUnauthorized:
@@ -92,6 +99,8 @@ func (a *API) shown(c *gin.Context, err error) *monitor.Error {
 		return coded
 	case errors.Is(err, monitor.ErrSuperseded):
 		return monitor.Errorf(superseded, "%v", monitor.ErrSuperseded)
+	case errors.Is(err, control.ErrKeyReused):
+		return monitor.Errorf(keyReused, "this %s came with another request; a new request needs a new key", idempotencyHeader)
 	case errors.Is(ctx.Err(), context.Canceled):
 		log.Debug("the caller hung up", "error", err)
 		return monitor.Errorf(unavailable, "the request was cancelled")

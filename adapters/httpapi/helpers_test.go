@@ -27,6 +27,7 @@ const (
 	publicKey    = "X-Api-Key"          // as net/http writes X-API-Key
 	internalKey  = "X-Internal-Api-Key" // as net/http writes X-Internal-API-Key
 	noSuchID     = "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d"
+	budget       = 100 // of each kind, which the clock that stands still does not give back
 )
 
 var (
@@ -53,7 +54,9 @@ func open(t *testing.T, change ...func(*httpapi.Config)) *gate {
 	log := slog.New(slog.NewJSONHandler(g.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	n := uint32(0)
 	service, err := control.New(g.store, g.crew, controltest.Callbacks(func(monitor.CallbackURL) error { return g.policy }), g.courier, control.Config{
-		MaxMonitors: 3,
+		MaxMonitors:  3,
+		CreatePerMin: budget,
+		QueryPerMin:  budget,
 		NewUUID: func() (u [16]byte) {
 			n++
 			u[6], u[8] = 0x70, 0x80
@@ -125,6 +128,15 @@ func (g *gate) post(path, body string) answer {
 func (g *gate) put(path, body string) answer {
 	g.t.Helper()
 	return g.do(req("PUT", path, strings.NewReader(body)))
+}
+
+// exhausts uses up both budgets.
+func (g *gate) exhausts() {
+	g.t.Helper()
+	for range budget {
+		g.get("/api/v1/monitors")
+		g.post("/api/v1/webhooks/test", "")
+	}
 }
 
 // registers registers the stream whose video id ends in last.

@@ -63,8 +63,13 @@ type registeredBody struct {
 	CreatedAt time.Time      `json:"created_at"`
 }
 
-// register is POST /api/v1/monitors (section 3.1).
+// register is POST /api/v1/monitors (section 3.1). With an idempotency key it
+// may be repeated (decision A9).
 func (a *API) register(c *gin.Context) error {
+	key, keyed, err := idempotencyKey(c)
+	if err != nil {
+		return err
+	}
 	raw, err := readJSON(c, maxPublicBody)
 	if err != nil {
 		return err
@@ -73,9 +78,18 @@ func (a *API) register(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := a.control.Register(c.Request.Context(), request)
+	var m monitor.Monitor
+	replayed := false
+	if keyed {
+		m, replayed, err = a.control.RegisterOnce(c.Request.Context(), request, key)
+	} else {
+		m, err = a.control.Register(c.Request.Context(), request)
+	}
 	if err != nil {
 		return err
+	}
+	if replayed {
+		c.Header(replayedHeader, "true")
 	}
 	c.Header("Location", "/api/v1/monitors/"+string(m.ID))
 	a.write(c, http.StatusCreated, registeredBody{m.ID, m.Status, a.civil(m.CreatedAt)})

@@ -30,27 +30,28 @@ func statusText(status string) string {
 
 // operation is how to send a good request to each operation there is.
 type operation struct {
-	name    string
-	success int
-	body    string // empty: it takes none
-	send    func(id monitor.ID) (method, path string)
-	setUp   func(*gate, monitor.ID)
+	name     string
+	success  int
+	body     string // empty: it takes none
+	send     func(id monitor.ID) (method, path string)
+	setUp    func(*gate, monitor.ID)
+	budgeted bool // it is one of section 12.3
 }
 
 func operations() []operation {
 	const eventID = "0190a5d0-1c2b-7d8a-9c1d-000000000001"
 	return []operation{
-		{"register", 201, strings.Replace(registration, "XcQ", "XcZ", 1), func(monitor.ID) (string, string) { return "POST", "/api/v1/monitors" }, nil},
-		{"list", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/monitors" }, nil},
-		{"get", 200, "", func(id monitor.ID) (string, string) { return "GET", "/api/v1/monitors/" + string(id) }, nil},
-		{"stop", 200, "", func(id monitor.ID) (string, string) { return "DELETE", "/api/v1/monitors/" + string(id) }, nil},
-		{"events", 200, "", func(id monitor.ID) (string, string) { return "GET", "/api/v1/monitors/" + string(id) + "/events" }, reportsAnEvent},
+		{"register", 201, strings.Replace(registration, "XcQ", "XcZ", 1), func(monitor.ID) (string, string) { return "POST", "/api/v1/monitors" }, nil, true},
+		{"list", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/monitors" }, nil, true},
+		{"get", 200, "", func(id monitor.ID) (string, string) { return "GET", "/api/v1/monitors/" + string(id) }, nil, true},
+		{"stop", 200, "", func(id monitor.ID) (string, string) { return "DELETE", "/api/v1/monitors/" + string(id) }, nil, false},
+		{"events", 200, "", func(id monitor.ID) (string, string) { return "GET", "/api/v1/monitors/" + string(id) + "/events" }, reportsAnEvent, true},
 		{"redeliver", 202, "", func(id monitor.ID) (string, string) {
 			return "POST", "/api/v1/monitors/" + string(id) + "/events/" + eventID + "/redeliver"
-		}, reportsAnEvent},
-		{"webhook test", 200, `{"callback_url":"https://example.com/hook"}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/webhooks/test" }, nil},
-		{"assignment", 200, "", func(id monitor.ID) (string, string) { return "GET", "/internal/v1/monitors/" + string(id) }, nil},
-		{"report", 200, `{"status":"monitoring"}`, func(id monitor.ID) (string, string) { return "PUT", "/internal/v1/monitors/" + string(id) + "/status" }, nil},
+		}, reportsAnEvent, true},
+		{"webhook test", 200, `{"callback_url":"https://example.com/hook"}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/webhooks/test" }, nil, true},
+		{"assignment", 200, "", func(id monitor.ID) (string, string) { return "GET", "/internal/v1/monitors/" + string(id) }, nil, false},
+		{"report", 200, `{"status":"monitoring"}`, func(id monitor.ID) (string, string) { return "PUT", "/internal/v1/monitors/" + string(id) + "/status" }, nil, false},
 	}
 }
 
@@ -72,6 +73,23 @@ func provocations() []provocation {
 		{"register twice", 409, func(g *gate) *http.Request {
 			g.registers("Q")
 			return req("POST", "/api/v1/monitors", strings.NewReader(registration))
+		}},
+		{"register with a key that stands for something else", 409, func(g *gate) *http.Request {
+			g.postOnce(registration, "k").is(http.StatusCreated)
+			r := req("POST", "/api/v1/monitors", strings.NewReader(strings.Replace(registration, "XcQ", "XcZ", 1)))
+			r.Header.Set(idempotencyKey, "k")
+			return r
+		}},
+		{"register again with a key", 201, func(g *gate) *http.Request {
+			g.postOnce(registration, "k").is(http.StatusCreated)
+			r := req("POST", "/api/v1/monitors", strings.NewReader(registration))
+			r.Header.Set(idempotencyKey, "k")
+			return r
+		}},
+		{"register with a bad key", 400, func(*gate) *http.Request {
+			r := req("POST", "/api/v1/monitors", strings.NewReader(registration))
+			r.Header.Set(idempotencyKey, "a key")
+			return r
 		}},
 		{"register too many", 429, func(g *gate) *http.Request {
 			for _, last := range []string{"A", "B", "C"} {
@@ -128,6 +146,9 @@ func provocations() []provocation {
 				r.Header.Set(header, "wrong")
 			}
 		})
+		if op.budgeted {
+			with("beyond the budget", 429, func(g *gate, _ *http.Request) { g.exhausts() })
+		}
 		with("on a broken store", 500, broken(errors.New("disk full")))
 		with("on a slow store", 503, broken(context.DeadlineExceeded))
 		if _, path := op.send(noSuchID); strings.Contains(path, noSuchID) {

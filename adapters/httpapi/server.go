@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -38,6 +39,7 @@ type Server struct {
 	http     *http.Server
 	listener net.Listener
 	secure   bool
+	leaving  atomic.Bool // every answer ends its connection
 	log      *slog.Logger
 }
 
@@ -55,7 +57,7 @@ func Listen(handler http.Handler, cfg ServerConfig) (*Server, error) {
 		log:    cfg.Log.With("component", "httpapi", "server", cfg.Name),
 	}
 	s.http = &http.Server{
-		Handler:                      handler,
+		Handler:                      s.dismissing(handler),
 		ReadHeaderTimeout:            readHeaderTimeout,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,
@@ -96,6 +98,20 @@ func (s *Server) Serve() error {
 		return fmt.Errorf("serve on %s: %w", s.Addr(), err)
 	}
 	return nil
+}
+
+// Drain still answers everything, but ends the connection with each answer, so
+// that clients come to another gateway with their next request. Idle connections
+// stay as they are: closing one could meet a request on its way.
+func (s *Server) Drain() { s.leaving.Store(true) }
+
+func (s *Server) dismissing(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.leaving.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		handler.ServeHTTP(w, r)
+	})
 }
 
 // Shutdown stops listening, waits for the requests under way until ctx is done,

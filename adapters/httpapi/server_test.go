@@ -97,28 +97,34 @@ func serving(t *testing.T, handler http.Handler, cfg httpapi.ServerConfig) *http
 func TestServerWithTLS(t *testing.T) {
 	leavesNothing(t)
 	certFile, keyFile, roots := certificate(t)
-	t.Run("speaks to clients of TLS 1.2 and newer only", func(t *testing.T) {
-		s := serving(t, open(t).api.Public(), httpapi.ServerConfig{Name: "public", CertFile: certFile, KeyFile: keyFile})
+	api := open(t).api
+	for port, handler := range map[string]http.Handler{"public": api.Public(), "internal": api.Internal()} {
+		s := serving(t, handler, httpapi.ServerConfig{Name: port, CertFile: certFile, KeyFile: keyFile})
 		for version, accepted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
-			conn, err := tls.Dial("tcp", s.Addr().String(), &tls.Config{RootCAs: roots, MinVersion: version, MaxVersion: version})
-			if (err == nil) != accepted {
-				t.Errorf("%s: %v", tls.VersionName(version), err)
+			verb := map[bool]string{true: " shakes hands in ", false: " refuses "}[accepted]
+			t.Run("the "+port+" port"+verb+tls.VersionName(version), func(t *testing.T) {
+				conn, err := tls.Dial("tcp", s.Addr().String(), &tls.Config{RootCAs: roots, MinVersion: version, MaxVersion: version})
+				if err == nil {
+					conn.Close()
+				}
+				if accepted != (err == nil) || err != nil && !strings.Contains(err.Error(), "protocol version") {
+					t.Errorf("error is %v", err)
+				}
+			})
+		}
+		t.Run("the "+port+" port answers, without a key with 401", func(t *testing.T) {
+			client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
+			defer client.CloseIdleConnections()
+			resp, err := client.Get("https://" + s.Addr().String() + "/")
+			if err != nil {
+				t.Fatal(err)
 			}
-			if err == nil {
-				conn.Close()
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusUnauthorized {
+				t.Errorf("status is %d", resp.StatusCode)
 			}
-		}
-		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
-		defer client.CloseIdleConnections()
-		resp, err := client.Get("https://" + s.Addr().String() + "/healthz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			t.Errorf("status is %d", resp.StatusCode)
-		}
-	})
+		})
+	}
 	for name, cfg := range map[string]httpapi.ServerConfig{
 		"a certificate without its key": {CertFile: certFile},
 		"a key without its certificate": {KeyFile: keyFile},
@@ -153,6 +159,26 @@ func TestServerWithoutTLSSaysSo(t *testing.T) {
 	}
 	if _, err := net.Dial("tcp", s.Addr().String()); err == nil {
 		t.Error("the port is still open")
+	}
+}
+
+func TestServerThatDrainsAnswersAndEndsConnections(t *testing.T) {
+	leavesNothing(t)
+	s := serving(t, open(t).api.Public(), httpapi.ServerConfig{Name: "public"})
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	for _, leaving := range []bool{false, true, true} {
+		if leaving {
+			s.Drain()
+		}
+		resp, err := client.Get("http://" + s.Addr().String() + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK || resp.Close != leaving {
+			t.Errorf("draining %v: the status is %d, the connection ends: %v", leaving, resp.StatusCode, resp.Close)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -154,54 +153,6 @@ func TestMetadataParameter(t *testing.T) {
 			registerWith(open(t), `,"metadata":`+raw).fails(http.StatusBadRequest, monitor.InvalidConfig, "metadata")
 		})
 	}
-}
-
-// TestErrorTable is the table of section 3.5, row by row.
-func TestErrorTable(t *testing.T) {
-	for _, row := range []struct {
-		code    monitor.Code
-		status  int
-		provoke func(*gate) answer
-	}{
-		{monitor.InvalidURL, 400, func(g *gate) answer { return g.post("/api/v1/monitors", `{}`) }},
-		{monitor.InvalidConfig, 400, func(g *gate) answer { return g.post("/api/v1/monitors", `{`) }},
-		{monitor.Unauthorized, 401, func(g *gate) answer { return g.do(httptestGet("/api/v1/monitors")) }},
-		{monitor.NotFound, 404, func(g *gate) answer { return g.get("/api/v1/monitors/" + noSuchID) }},
-		{monitor.Duplicate, 409, func(g *gate) answer { g.registers("Q"); return g.post("/api/v1/monitors", registration) }},
-		{monitor.RateLimitExceeded, 429, func(g *gate) answer {
-			g.policy = monitor.Errorf(monitor.RateLimitExceeded, "10 a minute are allowed")
-			return g.post("/api/v1/monitors", registration)
-		}},
-		{monitor.MaxMonitorsExceeded, 429, func(g *gate) answer {
-			for _, last := range []string{"A", "B", "C"} {
-				g.registers(last)
-			}
-			return g.post("/api/v1/monitors", registration)
-		}},
-		{monitor.Internal, 500, func(g *gate) answer {
-			g.policy = errors.New("the resolver exploded at 10.0.0.1")
-			return g.post("/api/v1/monitors", registration)
-		}},
-	} {
-		t.Run(string(row.code), func(t *testing.T) {
-			g := open(t)
-			a := row.provoke(g)
-			a.fails(row.status, row.code)
-			if limited := row.status == 429; limited != (a.header.Get("Retry-After") != "") {
-				t.Errorf("Retry-After is %q", a.header.Get("Retry-After"))
-			}
-			if strings.Contains(string(a.body), "exploded") {
-				t.Error("the answer tells an internal detail")
-			}
-		})
-	}
-}
-
-// TestStatusTable is appendix A, row by row, as far as it is not TestErrorTable.
-func TestStatusTable(t *testing.T) {
-	g := open(t)
-	t.Run("200 success", func(t *testing.T) { g.get("/api/v1/monitors").is(200) })
-	t.Run("201 registered", func(t *testing.T) { g.registers("Q") })
 }
 
 // TestStatusFilterTable is the list of statuses in section 3.4.

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound/outboundtest"
 	"github.com/stream-monitor/stream-monitor/adapters/oembed"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -136,6 +137,21 @@ func TestProbeStaysOnTheHost(t *testing.T) {
 		})
 		if got.Known || got.Detail != "HTTP 302" {
 			t.Errorf("got %+v", got)
+		}
+	})
+	t.Run("one to any spelling of any other host is no answer", func(t *testing.T) {
+		for _, c := range outboundtest.Cases() {
+			for _, scheme := range []string{"http", "https"} {
+				asked := 0
+				client := &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+					asked++
+					header := http.Header{"Location": {c.URL(scheme, "443")}}
+					return &http.Response{StatusCode: http.StatusFound, Header: header, Body: http.NoBody, Request: r}, nil
+				})}
+				if got := oembed.New(client).Probe(t.Context(), stream); got.Known || asked != 1 {
+					t.Errorf("%s: asked %d times, got %+v", c.URL(scheme, "443"), asked, got)
+				}
+			}
 		}
 	})
 	t.Run("a loop ends", func(t *testing.T) {

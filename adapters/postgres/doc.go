@@ -3,9 +3,12 @@
 // asks of it.
 //
 //	control.Registry     registry.go   register, get, list, end
+//	                     idempotency.go  registrations under a key
+//	control.Limiter      limits.go     what clients have left to spend
 //	control.Desk         desk.go       a worker's report, stored whole
 //	control.History      history.go    events with the state of their delivery
 //	supervise.Roster     roster.go     active monitors, generations
+//	                     reservations.go  taken when due, and promoted
 //	deliver.Outbox       outbox.go     leases, attempts, the queue of each monitor
 //	                     listen.go     a wake-up when an event was stored
 //
@@ -20,8 +23,10 @@
 // What it guarantees:
 //
 //   - What must hold across gateways is decided here: one active monitor per
-//     stream and the maximum (decision A5), one newest generation (O2), one
-//     lease per event, one leased event per monitor (W2).
+//     stream, the maximum and the budgets of clients (decision A5), one
+//     registration under a key (A9), one newest generation (O2), one
+//     promotion of a reservation (A10), one lease per event, one leased event
+//     per monitor (W2).
 //   - Events of a monitor are leased in the order they were stored. Everything
 //     that adds to a monitor's queue holds the monitor's row, so the order of
 //     the sequence is the order of the commits.
@@ -29,8 +34,9 @@
 //     COMMIT leaves it unknown whether the work was done; doing it again stores
 //     nothing twice. Methods do that themselves a few times when the connection
 //     breaks; what they return then is what to tell the caller.
-//   - Leases, retries and updated_at run by the clock of the database; times in
-//     Verdict and NextDue are moved to and from this process's clock.
+//   - Leases, retries, reservations, budgets, keys and updated_at run by the
+//     clock of the database; times in Verdict, NextDue and Due are moved to and
+//     from this process's clock.
 //   - An error caused by the caller is a *monitor.Error. Any other says what was
 //     being done; errors.Is finds the context's error in it when that was the
 //     cause.

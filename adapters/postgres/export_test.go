@@ -1,6 +1,9 @@
 package postgres
 
-// Complete and LeaseQuery are shown to the tests of this package.
+// Complete, LeaseQuery and DueBatch are shown to the tests of this package.
 var Complete = complete
 
-const LeaseQuery = lease
+const (
+	LeaseQuery = lease
+	DueBatch   = dueBatch
+)

@@ -91,7 +91,8 @@ func database(t testing.TB) string {
 		dsn = create(t, template)
 	}
 	t.Cleanup(func() {
-		err := execute(context.Background(), dsn, "DELETE FROM monitor_events; DELETE FROM monitor_stats; DELETE FROM monitors")
+		err := execute(context.Background(), dsn, "DELETE FROM rate_limits; DELETE FROM idempotency_keys; "+
+			"DELETE FROM monitor_events; DELETE FROM monitor_stats; DELETE FROM monitors")
 		if err != nil {
 			t.Errorf("empty the database: %v", err)
 			return

@@ -25,38 +25,44 @@ const lockRegistration = `SELECT pg_advisory_xact_lock(21325, 1)`
 // Insert implements control.Registry. A monitor that is stored already, by an
 // attempt whose outcome was unknown, is no error.
 func (s *Store) Insert(ctx context.Context, m monitor.Monitor, limit int) error {
-	config, err := json.Marshal(m.Config)
-	if err != nil {
-		return fmt.Errorf("register %s: config: %w", m.ID, err)
-	}
 	return s.inTx(ctx, "register "+string(m.ID), func(tx *sqlx.Tx) error {
 		if _, err := tx.ExecContext(ctx, lockRegistration); err != nil {
 			return err
 		}
-		if err := admit(ctx, tx, m, limit); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, `
-			WITH stored AS (
-				INSERT INTO monitors (id, stream_url, callback_url, config, metadata, metadata_text,
-				                      status, stream_status, health_video, health_audio, reason,
-				                      generation, snapshot, pod_name, created_at, updated_at, ended_at)
-				VALUES ($1, $2, $3, $4, CAST($5 AS jsonb), $6, $7,
-				        COALESCE(NULLIF($8, ''), 'unknown'), COALESCE(NULLIF($9, ''), 'unknown'),
-				        COALESCE(NULLIF($10, ''), 'unknown'), $11, $12, $13, $14, $15, $16, $17)
-				ON CONFLICT (id) DO NOTHING
-				RETURNING id)
-			INSERT INTO monitor_stats (monitor_id, total_segments, blackout_events, silence_events, last_check_at)
-			SELECT id, $18, $19, $20, $21 FROM stored`,
-			m.ID, m.StreamURL, m.CallbackURL, string(config), nullText(m.Metadata), nullText(m.Metadata), m.Status,
-			m.StreamStatus, m.Health.Video, m.Health.Audio, m.Reason,
-			m.Generation, nullText(m.Snapshot), m.ID.WorkerName(), m.CreatedAt.UTC(), m.UpdatedAt.UTC(), nullTime(m.EndedAt),
-			m.Statistics.TotalSegmentsAnalyzed, m.Statistics.BlackoutEvents, m.Statistics.SilenceEvents, nullTime(m.Health.LastCheckAt))
-		if why, bad := unstorable(err); bad {
-			return monitor.Errorf(monitor.InvalidConfig, "metadata cannot be stored: %s; accepted is a JSON object of valid Unicode text without \\u0000", why)
-		}
-		return err
+		return register(ctx, tx, m, limit)
 	})
+}
+
+// register stores a monitor if it may be admitted. It runs under
+// lockRegistration.
+func register(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) error {
+	config, err := json.Marshal(m.Config)
+	if err != nil {
+		return fmt.Errorf("config: %w", err)
+	}
+	if err := admit(ctx, tx, m, limit); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `
+		WITH stored AS (
+			INSERT INTO monitors (id, stream_url, callback_url, config, metadata, metadata_text,
+			                      status, stream_status, health_video, health_audio, reason, generation,
+			                      snapshot, pod_name, created_at, updated_at, ended_at, reserved_until)
+			VALUES ($1, $2, $3, $4, CAST($5 AS jsonb), $6, $7,
+			        COALESCE(NULLIF($8, ''), 'unknown'), COALESCE(NULLIF($9, ''), 'unknown'),
+			        COALESCE(NULLIF($10, ''), 'unknown'), $11, $12, $13, $14, $15, $16, $17, $18)
+			ON CONFLICT (id) DO NOTHING
+			RETURNING id)
+		INSERT INTO monitor_stats (monitor_id, total_segments, blackout_events, silence_events, last_check_at)
+		SELECT id, $19, $20, $21, $22 FROM stored`,
+		m.ID, m.StreamURL, m.CallbackURL, string(config), nullText(m.Metadata), nullText(m.Metadata), m.Status,
+		m.StreamStatus, m.Health.Video, m.Health.Audio, m.Reason, m.Generation,
+		nullText(m.Snapshot), m.ID.WorkerName(), m.CreatedAt.UTC(), m.UpdatedAt.UTC(), nullTime(m.EndedAt), nullTime(m.ReservedUntil),
+		m.Statistics.TotalSegmentsAnalyzed, m.Statistics.BlackoutEvents, m.Statistics.SilenceEvents, nullTime(m.Health.LastCheckAt))
+	if why, bad := unstorable(err); bad {
+		return monitor.Errorf(monitor.InvalidConfig, "metadata cannot be stored: %s; accepted is a JSON object of valid Unicode text without \\u0000", why)
+	}
+	return err
 }
 
 // admit applies the duplicate rule and the maximum (decision A5). It runs
@@ -156,10 +162,11 @@ func (s *Store) End(ctx context.Context, id monitor.ID, to monitor.Status, reaso
 	return after, err
 }
 
-// end writes an end; the caller holds the monitor and has found it active.
+// end writes an end; the caller holds the monitor and has found it active. A
+// reservation is one no more.
 func end(ctx context.Context, tx *sqlx.Tx, id monitor.ID, to monitor.Status, reason string, at time.Time) error {
 	_, err := tx.ExecContext(ctx, `
-		UPDATE monitors SET status = $2, reason = $3, ended_at = $4, updated_at = now() WHERE id = $1`,
+		UPDATE monitors SET status = $2, reason = $3, ended_at = $4, reserved_until = NULL, updated_at = now() WHERE id = $1`,
 		id, to, reason, at.UTC())
 	return err
 }

@@ -29,6 +29,20 @@ func TestRegistering(t *testing.T) {
 		}
 	})
 
+	t.Run("a reservation comes back with its time, and counts against the stream and the maximum", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registration(1)
+		m.Status, m.StreamStatus, m.ReservedUntil = monitor.Waiting, monitor.StreamUpcoming, noon.Add(90*time.Minute)
+		if err := s.Insert(t.Context(), m, 1); err != nil {
+			t.Fatal(err)
+		}
+		if back := got(t, s, m.ID); !reflect.DeepEqual(back, m) {
+			t.Errorf("stored\n%+v, back came\n%+v", m, back)
+		}
+		refusedWith(t, s.Insert(t.Context(), registration(1), plenty), monitor.Duplicate)
+		refusedWith(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
+	})
+
 	t.Run("a stream that is watched is refused, naming the monitor", func(t *testing.T) {
 		s := open(t, database(t))
 		first := registered(t, s, 1)
@@ -198,6 +212,19 @@ func TestEnding(t *testing.T) {
 		}
 		if l := leasedOne(t, s); l.EventID != last.ID {
 			t.Errorf("pending is %s, want %s", l.EventID, last.ID)
+		}
+	})
+
+	t.Run("a reservation that has ended is none any more", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registration(1)
+		m.Status, m.ReservedUntil = monitor.Waiting, noon.Add(time.Hour)
+		if err := s.Insert(t.Context(), m, plenty); err != nil {
+			t.Fatal(err)
+		}
+		after, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon)
+		if err != nil || after.Status != monitor.Stopped || !after.ReservedUntil.IsZero() {
+			t.Errorf("it stands at %+v, %v", after, err)
 		}
 	})
 

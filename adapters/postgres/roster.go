@@ -12,7 +12,7 @@ import (
 // Active implements supervise.Roster.
 func (s *Store) Active(ctx context.Context) ([]monitor.Monitor, error) {
 	var rows []monitorRow
-	if err := s.db.SelectContext(ctx, &rows, selectMonitor+` WHERE m.`+active+` ORDER BY m.seq`); err != nil {
+	if err := s.db.SelectContext(ctx, &rows, selectMonitor+` WHERE m.`+active+` AND m.reserved_until IS NULL ORDER BY m.seq`); err != nil {
 		return nil, explain(ctx, "read active monitors", err)
 	}
 	all, err := monitors(rows)
@@ -29,7 +29,7 @@ func (s *Store) Advance(ctx context.Context, id monitor.ID) (monitor.Monitor, er
 			return err
 		}
 		if !held.status.Active() {
-			return monitor.Errorf(monitor.NotFound, "monitor %s is not active: its status is %s", id, held.status)
+			return inactive(held)
 		}
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE monitors SET generation = generation + 1, updated_at = now() WHERE id = $1`, id); err != nil {
@@ -39,4 +39,8 @@ func (s *Store) Advance(ctx context.Context, id monitor.ID) (monitor.Monitor, er
 		return err
 	})
 	return after, err
+}
+
+func inactive(held heldMonitor) error {
+	return monitor.Errorf(monitor.NotFound, "monitor %s is not active: its status is %s", held.id, held.status)
 }

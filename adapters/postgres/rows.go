@@ -15,7 +15,7 @@ import (
 const selectMonitor = `
 	SELECT m.id, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
 	       m.stream_status, m.health_video, m.health_audio, m.reason, m.generation,
-	       m.snapshot, m.created_at, m.updated_at, m.ended_at,
+	       m.snapshot, m.created_at, m.updated_at, m.ended_at, m.reserved_until,
 	       s.total_segments, s.blackout_events, s.silence_events, s.last_check_at
 	FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id`
 
@@ -35,6 +35,7 @@ type monitorRow struct {
 	CreatedAt      time.Time      `db:"created_at"`
 	UpdatedAt      time.Time      `db:"updated_at"`
 	EndedAt        sql.NullTime   `db:"ended_at"`
+	ReservedUntil  sql.NullTime   `db:"reserved_until"`
 	TotalSegments  int            `db:"total_segments"`
 	BlackoutEvents int            `db:"blackout_events"`
 	SilenceEvents  int            `db:"silence_events"`
@@ -64,6 +65,8 @@ func (r monitorRow) monitor() (monitor.Monitor, error) {
 		CreatedAt:  r.CreatedAt.UTC(),
 		UpdatedAt:  r.UpdatedAt.UTC(),
 		EndedAt:    instant(r.EndedAt),
+
+		ReservedUntil: instant(r.ReservedUntil),
 	}
 	if r.MetadataText.Valid {
 		m.Metadata = json.RawMessage(r.MetadataText.String)

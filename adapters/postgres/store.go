@@ -20,6 +20,7 @@ var (
 	_ control.Registry = (*Store)(nil)
 	_ control.Desk     = (*Store)(nil)
 	_ control.History  = (*Store)(nil)
+	_ control.Limiter  = (*Store)(nil)
 	_ deliver.Outbox   = (*Store)(nil)
 	_ supervise.Roster = (*Store)(nil)
 )

@@ -2,7 +2,9 @@
 // stops, reads and lists monitors and looks at their events; a worker fetches
 // its assignment and reports.
 //
-//	caller ──▶ Register, Stop, Get, List ───▶ Registry ─┐
+//	caller ──▶ Spend ───────────────────────▶ Limiter  ─┐
+//	           Register, RegisterOnce,
+//	           Stop, Get, List ─────────────▶ Registry ─┤
 //	           Events, Redeliver ───────────▶ History  ─┤ one Store
 //	worker ──▶ Assign, Report ──────────────▶ Desk     ─┘
 //	           Register, Stop ──────────────▶ Crew      (starts and stops workers)
@@ -11,7 +13,10 @@
 // Guarantees:
 //
 //   - A monitor is on disk before Register answers; its worker is asked for
-//     after that and never waited for.
+//     after that and never waited for. A reservation gets none yet (decision
+//     A10); supervise promotes it.
+//   - Of a registration under one key there is one (decision A9), and a client
+//     has one budget (A5), however many gateways are asked.
 //   - A caller that hangs up half way leaves either nothing or a monitor with a
 //     worker: what changes the store is not cut short by the caller's context.
 //   - Stop is idempotent (decision A6).

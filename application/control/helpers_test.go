@@ -28,14 +28,21 @@ type desk struct {
 	store   *controltest.Store
 	crew    *controltest.Crew
 	courier *controltest.Courier
+	policy  *controltest.Callbacks // may be changed
 }
 
 func open(t *testing.T, limit int, policy controltest.Callbacks) desk {
 	t.Helper()
-	d := desk{t: t, store: &controltest.Store{}, crew: &controltest.Crew{}, courier: &controltest.Courier{}}
+	d := openWith(t, func(c *control.Config) { c.MaxMonitors = limit })
+	*d.policy = policy
+	return d
+}
+
+func openWith(t *testing.T, change ...func(*control.Config)) desk {
+	t.Helper()
+	d := desk{t: t, store: &controltest.Store{}, crew: &controltest.Crew{}, courier: &controltest.Courier{}, policy: new(controltest.Callbacks)}
 	n := uint32(0)
-	service, err := control.New(d.store, d.crew, policy, d.courier, control.Config{
-		MaxMonitors: limit,
+	cfg := control.Config{
 		NewUUID: func() (u [16]byte) {
 			n++
 			u[6], u[8] = 0x70, 0x80
@@ -45,7 +52,12 @@ func open(t *testing.T, limit int, policy controltest.Callbacks) desk {
 		Now:  func() time.Time { return noon },
 		Zone: time.UTC,
 		Log:  slog.New(slog.DiscardHandler),
-	})
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	policy := controltest.Callbacks(func(u monitor.CallbackURL) error { return d.policy.Check(context.Background(), u) })
+	service, err := control.New(d.store, d.crew, policy, d.courier, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,11 +9,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Store is everything that control keeps; one adapter is all three.
+// Store is everything that control keeps; one adapter is all four.
 type Store interface {
 	Registry
 	Desk
 	History
+	Limiter
 }
 
 // Registry keeps the monitors. All methods block for one exchange with the
@@ -24,6 +25,17 @@ type Registry interface {
 	// active monitor has the same stream, MaxMonitorsExceeded when limit are
 	// active.
 	Insert(ctx context.Context, m monitor.Monitor, limit int) error
+
+	// InsertOnce is Insert, remembered under a key for RepeatWithin, by the clock
+	// of the database. When the key stands for a registration already, nothing is
+	// stored and that First is returned, whether or not its request is the same;
+	// otherwise First is nil. One transaction decides and stores: of many at once
+	// under one key, at several gateways, one is stored and all others get it as
+	// their First.
+	InsertOnce(ctx context.Context, m monitor.Monitor, limit int, once Once) (*First, error)
+
+	// Recall reads what a key stands for; nil: nothing, or no longer.
+	Recall(ctx context.Context, key Digest) (*First, error)
 
 	// Get reads a monitor. Errors: *monitor.Error NotFound.
 	Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error)
@@ -60,6 +72,15 @@ type History interface {
 	// of attempts. Errors: *monitor.Error NotFound when the monitor has no such
 	// event.
 	Redeliver(ctx context.Context, id monitor.ID, eventID string) error
+}
+
+// Limiter counts what clients ask for, across gateways.
+type Limiter interface {
+	// Spend takes one from a client's budget of perMin requests a minute, 1 to
+	// MaxPerMin. wait is 0 when there was one; otherwise nothing was taken, and
+	// wait is how long until there is one again. It blocks for one exchange with
+	// the database and may be called concurrently.
+	Spend(ctx context.Context, client Client, budget Budget, perMin int) (wait time.Duration, err error)
 }
 
 // Record is an event with the state of its delivery (decision A8).

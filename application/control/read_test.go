@@ -117,8 +117,13 @@ func TestTry(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	uuid := func() (u [16]byte) { return u }
 	for name, cfg := range map[string]control.Config{
-		"no source of ids":   {},
-		"a negative maximum": {NewUUID: uuid, MaxMonitors: -1},
+		"no source of ids":             {},
+		"a negative maximum":           {NewUUID: uuid, MaxMonitors: -1},
+		"a negative budget to create":  {NewUUID: uuid, CreatePerMin: -1},
+		"too large a budget to create": {NewUUID: uuid, CreatePerMin: control.MaxPerMin + 1},
+		"a negative budget to query":   {NewUUID: uuid, QueryPerMin: -1},
+		"too large a budget to query":  {NewUUID: uuid, QueryPerMin: control.MaxPerMin + 1},
+		"a negative lead":              {NewUUID: uuid, ScheduleLead: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := control.New(nil, nil, nil, nil, cfg); err == nil {

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -16,9 +17,27 @@ type Request struct {
 }
 
 // Register stores a new monitor, asks for its worker and returns without
-// waiting for it. Errors: *monitor.Error InvalidURL, InvalidConfig, Duplicate,
-// MaxMonitorsExceeded.
+// waiting for it. One whose scheduled start is further away than
+// Config.ScheduleLead is a reservation (decision A10): it waits, and no worker
+// is asked for yet. Errors: *monitor.Error InvalidURL, InvalidConfig,
+// Duplicate, MaxMonitorsExceeded.
 func (s *Service) Register(ctx context.Context, r Request) (monitor.Monitor, error) {
+	m, err := s.draft(r)
+	if err != nil {
+		return monitor.Monitor{}, err
+	}
+	_, err = s.keep(ctx, m, func(ctx context.Context) (*First, error) {
+		return nil, s.store.Insert(ctx, m, s.cfg.MaxMonitors)
+	})
+	if err != nil {
+		return monitor.Monitor{}, err
+	}
+	return m, nil
+}
+
+// draft makes the monitor that is asked for. Its times are whole microseconds,
+// as the store keeps them, so that they read the same ever after.
+func (s *Service) draft(r Request) (monitor.Monitor, error) {
 	stream, err := monitor.ParseStreamURL(r.StreamURL)
 	if err != nil {
 		return monitor.Monitor{}, err
@@ -34,11 +53,7 @@ func (s *Service) Register(ctx context.Context, r Request) (monitor.Monitor, err
 	if err != nil {
 		return monitor.Monitor{}, err
 	}
-	if err := s.callbacks.Check(ctx, callback); err != nil {
-		return monitor.Monitor{}, err
-	}
-
-	now := s.cfg.Now()
+	now := s.cfg.Now().Truncate(time.Microsecond)
 	m := monitor.Monitor{
 		ID:           monitor.NewID(s.cfg.NewUUID()),
 		StreamURL:    stream,
@@ -52,15 +67,34 @@ func (s *Service) Register(ctx context.Context, r Request) (monitor.Monitor, err
 		CreatedAt:    now,
 		UpdatedAt:    now,
 	}
-	err = settle(ctx, "register a monitor", func(ctx context.Context) error {
-		return s.store.Insert(ctx, m, s.cfg.MaxMonitors)
-	})
-	if err != nil {
-		return monitor.Monitor{}, err
+	if start := r.Config.ScheduledStartTime; start != nil {
+		if until := start.Add(-s.cfg.ScheduleLead); until.After(now) {
+			m.Status, m.StreamStatus, m.ReservedUntil = monitor.Waiting, monitor.StreamUpcoming, until
+		}
 	}
-	s.crew.Start(m)
-	s.log.Info("monitor registered", "monitor_id", string(m.ID), "stream_url", string(m.StreamURL))
 	return m, nil
+}
+
+// keep has a new monitor inserted and asks for its worker, unless insert finds
+// that it is a repeat of a First.
+func (s *Service) keep(ctx context.Context, m monitor.Monitor, insert func(context.Context) (*First, error)) (first *First, err error) {
+	if err := s.callbacks.Check(ctx, m.CallbackURL); err != nil {
+		return nil, err
+	}
+	err = settle(ctx, "register a monitor", func(ctx context.Context) (err error) {
+		first, err = insert(ctx)
+		return err
+	})
+	if err != nil || first != nil {
+		return first, err
+	}
+	if m.ReservedUntil.IsZero() {
+		s.crew.Start(m)
+		s.log.Info("monitor registered", "monitor_id", string(m.ID), "stream_url", string(m.StreamURL))
+	} else {
+		s.log.Info("monitor reserved", "monitor_id", string(m.ID), "stream_url", string(m.StreamURL), "until", m.ReservedUntil)
+	}
+	return nil, nil
 }
 
 // Stop ends a monitor and asks for its worker to be ended. A monitor that has

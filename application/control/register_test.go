@@ -28,6 +28,13 @@ func TestRegister(t *testing.T) {
 		}
 	})
 
+	t.Run("answers with the time that is kept", func(t *testing.T) {
+		d := openWith(t, func(c *control.Config) { c.Now = func() time.Time { return noon.Add(123_999_600) } })
+		if m := d.registers("Q"); !m.CreatedAt.Equal(noon.Add(123_999*time.Microsecond)) || m.UpdatedAt != m.CreatedAt {
+			t.Errorf("created at %v, updated at %v", m.CreatedAt, m.UpdatedAt)
+		}
+	})
+
 	t.Run("refuses a second monitor of one stream, however it is spelled", func(t *testing.T) {
 		d := open(t, 50, nil)
 		d.registers("Q")

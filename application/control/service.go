@@ -22,11 +22,14 @@ const settleTimeout = 10 * time.Second
 
 // Config is what a Service needs to know.
 type Config struct {
-	NewUUID     func() [16]byte  // makes UUIDv7s; required
-	MaxMonitors int              // MAX_MONITORS, ≥ 1; 0: 50 (section 8.5)
-	Now         func() time.Time // nil: time.Now
-	Zone        *time.Location   // of times in a test webhook (decision A11); nil: time.Local
-	Log         *slog.Logger     // nil: slog.Default
+	NewUUID      func() [16]byte  // makes UUIDv7s; required
+	MaxMonitors  int              // MAX_MONITORS, ≥ 1; 0: 50 (section 8.5)
+	CreatePerMin int              // RATE_LIMIT_CREATE_PER_MIN, of each client, 0 to MaxPerMin; 0: without limit
+	QueryPerMin  int              // RATE_LIMIT_QUERY_PER_MIN, likewise (section 12.3)
+	ScheduleLead time.Duration    // SCHEDULE_LEAD_TIME, ≥ 0: how long before its start a reservation gets its worker (decision A10)
+	Now          func() time.Time // nil: time.Now
+	Zone         *time.Location   // of times in a test webhook (decision A11); nil: time.Local
+	Log          *slog.Logger     // nil: slog.Default
 }
 
 // Service answers callers and workers. It may be used concurrently.
@@ -49,6 +52,14 @@ func New(store Store, crew Crew, callbacks CallbackPolicy, courier Courier, cfg 
 	}
 	if cfg.MaxMonitors < 0 {
 		return nil, fmt.Errorf("control: MaxMonitors is %d; accepted is 1 or more", cfg.MaxMonitors)
+	}
+	for name, perMin := range map[string]int{"CreatePerMin": cfg.CreatePerMin, "QueryPerMin": cfg.QueryPerMin} {
+		if perMin < 0 || perMin > MaxPerMin {
+			return nil, fmt.Errorf("control: %s is %d; accepted is 0 to %d", name, perMin, MaxPerMin)
+		}
+	}
+	if cfg.ScheduleLead < 0 {
+		return nil, fmt.Errorf("control: ScheduleLead is %s; accepted is 0 or more", cfg.ScheduleLead)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

@@ -13,6 +13,9 @@ const (
 	pauseFirst     = time.Second      // after a failure; doubled up to pauseMax
 	pauseMax       = 30 * time.Second
 	stopAttempts   = 5
+
+	takenFor = 30 * time.Second       // a reservation, until it is promoted or due again; several exchanges fit in
+	soonest  = 100 * time.Millisecond // between two looks at reservations that could not be had
 )
 
 // Config is what a Supervisor may be told. NewEventID is required.
@@ -28,6 +31,11 @@ type Config struct {
 	// is told, and are not lost.
 	Settle time.Duration
 
+	// Poll is the longest time between two looks at the reservations, default
+	// 1 s: the bound on how late one is promoted that was made, here or at
+	// another gateway, for a moment sooner than the look that was to be next.
+	Poll time.Duration
+
 	Log *slog.Logger     // default: none
 	Now func() time.Time // default time.Now
 }
@@ -42,8 +50,11 @@ func (c Config) complete() (Config, error) {
 	if c.Settle == 0 {
 		c.Settle = time.Second
 	}
-	if c.Launches < 0 || c.Settle < 0 {
-		return c, errors.New("supervise: Launches and Settle must not be negative")
+	if c.Poll == 0 {
+		c.Poll = time.Second
+	}
+	if c.Launches < 0 || c.Settle < 0 || c.Poll < 0 {
+		return c, errors.New("supervise: Launches, Settle and Poll must not be negative")
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -1,6 +1,7 @@
 // Package supervise keeps a live worker for every active monitor: it launches,
 // stops, notices ends, and decides what an end means (sections 8.2 to 8.4,
-// decisions O2, O3).
+// decisions O2, O3). A reservation gets its worker when its time has come
+// (decision A10).
 //
 //	Start ───────▶ launching ──▶ running ──▶ exit ──▶ inquiring ──▶ (ended itself: nothing)
 //	                 │    ▲         │                     │
@@ -18,6 +19,21 @@
 // memory: a monitor that has ended, or that has a newer generation, is none of
 // ours any more. A worker's last report comes before its end, so a worker that
 // finished its stream finds its monitor ended.
+//
+// Promote, a goroutine of its own, gives reservations their workers. Any number
+// of gateways may do so on the same Roster:
+//
+//	reserved ──Due──▶ taken, with its next generation ──Promote──▶ Start
+//	    ▲                  │
+//	    └── 30 s are over ─┘
+//
+// Being taken excludes all other gateways, for a while; so a gateway that dies
+// then, or that is not told what it has taken, delays a worker and loses none.
+// Promote may be repeated until its answer is heard, and what is promoted is
+// like a monitor just registered: a gateway that dies before the launch resumes
+// it. A reservation that has been ended, or that another gateway has taken
+// since, is not promoted. One whose end has passed while no gateway ran is: its
+// worker finds out, and ends it.
 //
 // A shutdown ends no monitor. Run stops deciding when its context is done; what
 // the launcher's Close ends afterwards is not looked at, and a restarted

@@ -20,13 +20,19 @@ type roster struct {
 	mu       sync.Mutex
 	monitors map[monitor.ID]monitor.Monitor
 	down     bool
-	stuck    monitor.ID // cannot be advanced
+	stuck    monitor.ID // cannot be advanced or promoted
+	lost     lost       // answers that will not arrive, though what was asked was done
+	most     int        // reservations given at once
 	events   []event.Event
 	reads    int
+	looks    int    // for reservations
+	tries    int    // to promote one
+	held     bool   // somebody else has the reservations' rows
+	hangs    string // what is not answered: due, promote
 }
 
 func newRoster(ms ...monitor.Monitor) *roster {
-	r := &roster{monitors: map[monitor.ID]monitor.Monitor{}}
+	r := &roster{monitors: map[monitor.ID]monitor.Monitor{}, most: 8}
 	for _, m := range ms {
 		r.monitors[m.ID] = m
 	}
@@ -60,7 +66,7 @@ func (r *roster) Active(context.Context) ([]monitor.Monitor, error) {
 	}
 	var out []monitor.Monitor
 	for _, m := range r.monitors {
-		if m.Status.Active() {
+		if m.Status.Active() && m.ReservedUntil.IsZero() {
 			out = append(out, m)
 		}
 	}

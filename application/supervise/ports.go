@@ -42,11 +42,30 @@ type Launcher interface {
 	Exits() <-chan Exit
 }
 
+// Reservation is a monitor that had no worker yet (decision A10) and that this
+// gateway has taken to give it one, of this generation.
+type Reservation struct {
+	ID         monitor.ID
+	Generation int
+}
+
 // Roster is the monitors that should have a worker, on disk. All methods block
 // for one exchange with the database.
 type Roster interface {
-	// Active reads every active monitor.
+	// Active reads every active monitor but the reservations.
 	Active(ctx context.Context) ([]monitor.Monitor, error)
+
+	// Due takes reservations whose time has come, some at once, each with its
+	// next generation. What one gateway has taken no other gets, until term has
+	// passed without a Promote: then it is due again. next is when to look
+	// again, zero for no reservation at all; a time that has passed: at once.
+	Due(ctx context.Context, term time.Duration) (taken []Reservation, next time.Time, err error)
+
+	// Promote ends a reservation that Due gave: from then on its monitor is like
+	// any other. It may be repeated when its outcome is unknown. Errors:
+	// *monitor.Error NotFound when the monitor is not active;
+	// monitor.ErrSuperseded when somebody else has taken it meanwhile.
+	Promote(ctx context.Context, r Reservation) (monitor.Monitor, error)
 
 	// Advance gives an active monitor its next generation, before the launch
 	// that will carry it (decision O2), and returns the monitor. Errors:

@@ -185,6 +185,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"no NewEventID":       {},
 		"a negative Launches": {NewEventID: func() string { return "" }, Launches: -1},
 		"a negative Settle":   {NewEventID: func() string { return "" }, Settle: -1},
+		"a negative Poll":     {NewEventID: func() string { return "" }, Poll: -1},
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
 			if _, err := supervise.New(newRoster(), newLauncher(), cfg); err == nil {

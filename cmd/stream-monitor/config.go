@@ -23,19 +23,22 @@ type CLI struct {
 
 // ServeCmd is the settings of the gateway.
 type ServeCmd struct {
-	ListenAddr         string   `type:"address" env:"LISTEN_ADDR" default:":8080" help:"Address of the public API."`
-	InternalListenAddr string   `type:"address" env:"INTERNAL_LISTEN_ADDR" default:":8081" help:"Address of the API for workers; keep it from the outside."`
-	TLSCertFile        string   `type:"file" name:"tls-cert-file" env:"TLS_CERT_FILE" help:"Certificate chain (PEM) for both addresses; it must name the host of INTERNAL_LISTEN_ADDR, or localhost. Default: plain HTTP."`
-	TLSKeyFile         string   `type:"file" name:"tls-key-file" env:"TLS_KEY_FILE" help:"Private key (PEM) of the certificate."`
-	TrustedProxies     Networks `type:"networks" env:"TRUSTED_PROXIES" placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For is believed. Default: none."`
+	ListenAddr         string        `type:"address" env:"LISTEN_ADDR" default:":8080" help:"Address of the public API."`
+	InternalListenAddr string        `type:"address" env:"INTERNAL_LISTEN_ADDR" default:":8081" help:"Address of the API for workers; keep it from the outside."`
+	TLSCertFile        string        `type:"file" name:"tls-cert-file" env:"TLS_CERT_FILE" help:"Certificate chain (PEM) for both addresses; it must name the host of INTERNAL_LISTEN_ADDR, or localhost. Default: plain HTTP."`
+	TLSKeyFile         string        `type:"file" name:"tls-key-file" env:"TLS_KEY_FILE" help:"Private key (PEM) of the certificate."`
+	TrustedProxies     Networks      `type:"networks" env:"TRUSTED_PROXIES" placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For is believed. Default: none."`
+	DrainTime          time.Duration `type:"span" min:"0s" max:"5m" env:"DRAIN_TIME" default:"0s" help:"How long requests are still answered after /readyz has turned, when it is asked to end; behind a load balancer, the time it takes to notice."`
 
 	Database DatabaseFlags `embed:"" group:"Storage"`
 	Keys     KeyFlags      `embed:"" group:"Keys (flags show in the list of processes: prefer the environment)"`
 
 	MaxMonitors             int           `group:"Monitors" type:"whole" min:"1" max:"10000" env:"MAX_MONITORS" default:"50" help:"Monitors that may be active at once."`
+	RateLimitCreatePerMin   int           `group:"Monitors" type:"whole" min:"0" max:"60000000" env:"RATE_LIMIT_CREATE_PER_MIN" default:"10" help:"Registrations and test webhooks that a client may ask for in a minute, at all gateways together; 0: without limit."`
+	RateLimitQueryPerMin    int           `group:"Monitors" type:"whole" min:"0" max:"60000000" env:"RATE_LIMIT_QUERY_PER_MIN" default:"100" help:"Reads and redeliveries, likewise."`
 	WorkerRuntime           string        `group:"Monitors" type:"choice" accept:"process" later:"kubernetes,inline" env:"WORKER_RUNTIME" default:"process" help:"What runs a worker: process (a child process for each stream)."`
 	MissingWorker           string        `group:"Monitors" type:"choice" accept:"error" later:"relaunch" env:"MISSING_WORKER" default:"error" help:"What a worker that was lost does to its monitor: error (end it with monitor.error)."`
-	ScheduleLeadTime        time.Duration `group:"Monitors" type:"span" min:"0s" max:"1d" env:"SCHEDULE_LEAD_TIME" default:"10m" help:"How long before its scheduled start a stream gets a worker; without effect in this version, where it gets one at once."`
+	ScheduleLeadTime        time.Duration `group:"Monitors" type:"span" min:"0s" max:"1d" env:"SCHEDULE_LEAD_TIME" default:"10m" help:"How long before its scheduled start a stream gets a worker; registered sooner, it waits as a reservation."`
 	GatewayReconcileTimeout time.Duration `group:"Monitors" type:"span" min:"1s" max:"10m" env:"GATEWAY_RECONCILE_TIMEOUT" default:"30s" help:"Time limit for bringing monitors and workers together at the start; without effect in this version, which goes on until it is done."`
 	EventRetention          time.Duration `group:"Monitors" type:"span" min:"1h" max:"36500d" env:"EVENT_RETENTION" default:"90d" help:"How long events of ended monitors are kept; without effect in this version, which keeps them all."`
 	CallbackAllowedNetworks Networks      `group:"Monitors" type:"networks" env:"CALLBACK_ALLOWED_NETWORKS" placeholder:"CIDR,…" help:"Private networks, and plain http, that webhooks may go to. Default: none."`

@@ -116,17 +116,17 @@ func TestNames(t *testing.T) {
 	}
 	want := map[string][]string{
 		"serve": {
-			"DB_DSN", "API_KEY", "WEBHOOK_SIGNING_KEY", "INTERNAL_API_KEY", "LOG_LEVEL", "MAX_MONITORS", "HTTP_PROXY", "HTTPS_PROXY",
+			"DB_DSN", "API_KEY", "WEBHOOK_SIGNING_KEY", "INTERNAL_API_KEY", "LOG_LEVEL", "MAX_MONITORS", "RATE_LIMIT_CREATE_PER_MIN", "RATE_LIMIT_QUERY_PER_MIN", "HTTP_PROXY", "HTTPS_PROXY",
 			"GATEWAY_RECONCILE_TIMEOUT", "LISTEN_ADDR", "INTERNAL_LISTEN_ADDR", "DATA_DIR", "WORKER_RUNTIME", "MISSING_WORKER", "YTDLP_PATH",
 			"STREAMLINK_PATH", "FFMPEG_PATH", "STREAM_RENDITION", "SCHEDULE_LEAD_TIME", "CALLBACK_ALLOWED_NETWORKS", "TRUSTED_PROXIES",
-			"EVENT_RETENTION", "TLS_CERT_FILE", "TLS_KEY_FILE",
+			"EVENT_RETENTION", "TLS_CERT_FILE", "TLS_KEY_FILE", "DRAIN_TIME",
 		},
 		"worker": {
 			"MONITOR_ID", "STREAM_URL", "CALLBACK_URL", "CONFIG_JSON", "INTERNAL_API_KEY", "GATEWAY_URL", "GATEWAY_CA_FILE", "GATEWAY_PATIENCE", "GENERATION", "LOG_LEVEL",
 			"YTDLP_PATH", "STREAMLINK_PATH", "FFMPEG_PATH", "STREAM_RENDITION", "HTTP_PROXY", "HTTPS_PROXY",
 		},
 	}
-	idle := []string{"SCHEDULE_LEAD_TIME", "GATEWAY_RECONCILE_TIMEOUT", "EVENT_RETENTION"}
+	idle := []string{"GATEWAY_RECONCILE_TIMEOUT", "EVENT_RETENTION"}
 	for _, command := range k.Model.Children {
 		var envs []string
 		for _, flag := range command.Flags {
@@ -205,6 +205,9 @@ func TestValues(t *testing.T) {
 	}{
 		"LOG_LEVEL":                 {[]string{"debug", "error"}, []string{"loud", "INFO"}, `accepted are debug, info, warn, error`},
 		"MAX_MONITORS":              {[]string{"1", "10000"}, []string{"0", "10001", "-1", "many", "1.5"}, `accepted is a whole number from 1 to 10000`},
+		"RATE_LIMIT_CREATE_PER_MIN": {[]string{"0", "10"}, []string{"-1", "60000001", "ten", "0.5"}, `accepted is a whole number from 0 to 60000000`},
+		"RATE_LIMIT_QUERY_PER_MIN":  {[]string{"0", "100"}, []string{"-1", "60000001", "1/s"}, `accepted is a whole number from 0 to 60000000`},
+		"DRAIN_TIME":                {[]string{"0s", "35", "5m"}, []string{"-1s", "6m", "soon"}, `accepted is a time from 0s to 5m`},
 		"WORKER_RUNTIME":            {[]string{"process"}, []string{"kubernetes", "inline", "docker"}, `accepted is process (kubernetes and inline come with a later version)`},
 		"MISSING_WORKER":            {[]string{"error"}, []string{"relaunch"}, `accepted is error (relaunch comes with a later version)`},
 		"STREAM_RENDITION":          {[]string{"smallest", "best"}, []string{"worst"}, `accepted are smallest, best`},

@@ -27,7 +27,7 @@ func (c *ServeCmd) Run(ctx context.Context, hurry haste, out console) error {
 	if err != nil {
 		return err
 	}
-	g := &service{log: log.With("component", "gateway")}
+	g := &service{log: log.With("component", "gateway"), drainTime: c.DrainTime}
 	return logged(g.log, c.serve(ctx, hurry, g, output, log))
 }
 
@@ -74,9 +74,12 @@ func (g *service) assemble(c *ServeCmd, keys Keys, output io.Writer, log *slog.L
 	sender := webhook.NewSender(keys.Signing, guard, webhook.Config{Version: version})
 	crew := &crew{}
 	desk, err := control.New(g.store, crew, guard, sender, control.Config{
-		NewUUID:     func() [16]byte { return uuid.Must(uuid.NewV7()) },
-		MaxMonitors: c.MaxMonitors,
-		Log:         log,
+		NewUUID:      func() [16]byte { return uuid.Must(uuid.NewV7()) },
+		MaxMonitors:  c.MaxMonitors,
+		CreatePerMin: c.RateLimitCreatePerMin,
+		QueryPerMin:  c.RateLimitQueryPerMin,
+		ScheduleLead: c.ScheduleLeadTime,
+		Log:          log,
 	})
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 
 // Bounds on the steps of a shutdown.
 const (
-	requestsLimit = 10 * time.Second // for requests under way
+	requestsLimit = 20 * time.Second // for requests under way: the slowest has 15 s, and a margin
 	workersLimit  = 40 * time.Second // for workers: 30 s until SIGKILL (section 8.3), and a margin
 )
 
@@ -30,6 +30,7 @@ type service struct {
 	public     *httpapi.Server
 	internal   *httpapi.Server
 
+	drainTime time.Duration      // between the turn of the readiness probe and the last new request
 	listening context.CancelFunc // ends the database's wake-up calls
 	resumed   atomic.Bool        // workers of active monitors have been asked for
 	stopping  atomic.Bool
@@ -58,7 +59,7 @@ func (g *service) run(ctx context.Context, hurry haste) error {
 	internal := start(func(context.Context) { cancel(g.internal.Serve()) })
 	supervise := start(g.supervisor.Run)
 	public := start(func(context.Context) { cancel(g.public.Serve()) })
-	resume := start(g.resume)
+	staff := start(g.staff)
 
 	<-ctx.Done()
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
@@ -66,7 +67,10 @@ func (g *service) run(ctx context.Context, hurry haste) error {
 	}
 	g.stopping.Store(true)
 	g.log.Info("the gateway stops")
-	resume.stop()
+	staff.stop()
+	if failed == nil {
+		g.drain(hurry)
+	}
 	failed = errors.Join(failed, bounded(hurry, requestsLimit, g.public.Shutdown))
 	public.stop()
 	supervise.stop()
@@ -76,6 +80,13 @@ func (g *service) run(ctx context.Context, hurry haste) error {
 	dispatch.stop()
 	g.listening()
 	return failed
+}
+
+// staff asks for workers: of monitors that should have one already, and from
+// then on of reservations, each in its time (decision A10).
+func (g *service) staff(ctx context.Context) {
+	g.resume(ctx)
+	g.supervisor.Promote(ctx)
 }
 
 // resume asks for the workers of all monitors that were active when the last

@@ -68,7 +68,7 @@ func read(ctx context.Context, url string, lasts time.Duration) ([]time.Duration
 		})
 	}
 	all.Wait()
-	return slices.Concat(took...), errors.Join(append(failed, ctx.Err())...)
+	return slices.Concat(took...), errors.Join(errors.Join(failed...), ctx.Err())
 }
 
 func get(ctx context.Context, client *http.Client, url string) error {

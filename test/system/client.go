@@ -35,8 +35,9 @@ func (s *System) URL() string { return s.client.public }
 // InternalURL is where the internal API is.
 func (s *System) InternalURL() string { return s.client.internal }
 
-// Call makes a request to the public API. body is nil or is sent as JSON.
-func (s *System) Call(ctx context.Context, method, path string, body any) (Answer, error) {
+// Call makes a request to the public API. body is nil or is sent as JSON; each
+// header is a name and a value.
+func (s *System) Call(ctx context.Context, method, path string, body any, headers ...[2]string) (Answer, error) {
 	var payload io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
@@ -52,6 +53,9 @@ func (s *System) Call(ctx context.Context, method, path string, body any) (Answe
 	req.Header.Set("X-API-Key", APIKey)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, h := range headers {
+		req.Header.Set(h[0], h[1])
 	}
 	res, err := s.client.http.Do(req)
 	if err != nil {

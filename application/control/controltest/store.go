@@ -17,6 +17,8 @@ type Store struct {
 	mu       sync.Mutex
 	monitors []monitor.Monitor // oldest first
 	records  map[monitor.ID][]control.Record
+	firsts   map[control.Digest]control.First
+	spent    map[purse]int
 
 	// Fail, if set, is asked first by every method and may fail, panic or block
 	// in its place; op is the method's name.
@@ -49,6 +51,10 @@ func (s *Store) Insert(ctx context.Context, m monitor.Monitor, limit int) error 
 		return err
 	}
 	defer end()
+	return s.insert(m, limit)
+}
+
+func (s *Store) insert(m monitor.Monitor, limit int) error {
 	active := 0
 	for _, other := range s.monitors {
 		if !other.Status.Active() {
@@ -108,7 +114,7 @@ func (s *Store) End(ctx context.Context, id monitor.ID, to monitor.Status, reaso
 		return monitor.Monitor{}, err
 	}
 	if m.Status.Active() {
-		m.Status, m.Reason, m.EndedAt, m.UpdatedAt = to, reason, at, at
+		m.Status, m.Reason, m.EndedAt, m.UpdatedAt, m.ReservedUntil = to, reason, at, at, time.Time{}
 		if last != nil {
 			s.keep(*m, *last)
 		}

@@ -1,0 +1,38 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"regexp"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Headers of a create that may be repeated (decision A9).
+const (
+	idempotencyHeader = "Idempotency-Key"
+	replayedHeader    = "Idempotency-Replayed"
+)
+
+const maxIdempotencyKey = 255 // characters
+
+var idempotencyKeyForm = regexp.MustCompile(fmt.Sprintf(`^[!-~]{1,%d}$`, maxIdempotencyKey))
+
+// idempotencyKey reads the Idempotency-Key of a request, which stands for one
+// thing with one API key. given tells whether there is one.
+func idempotencyKey(c *gin.Context) (key control.Digest, given bool, err error) {
+	values := c.Request.Header.Values(idempotencyHeader)
+	switch {
+	case len(values) == 0:
+		return key, false, nil
+	case len(values) > 1:
+		return key, true, refusef(monitor.InvalidConfig, "%s is given %d times; accepted is one", idempotencyHeader, len(values))
+	case !idempotencyKeyForm.MatchString(values[0]):
+		return key, true, refusef(monitor.InvalidConfig, "%s is %.40q (%d characters); accepted are 1 to %d visible ASCII characters",
+			idempotencyHeader, values[0], len(values[0]), maxIdempotencyKey)
+	}
+	return sha256.Sum256(append(keyOf(c), values[0]...)), true, nil
+}

@@ -1,0 +1,43 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"net/netip"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/application/control"
+)
+
+// within takes a request from the client's budget, or answers that there is
+// none left (section 12.3).
+func (a *API) within(budget control.Budget) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		wait, err := a.control.Spend(c.Request.Context(), client(c), budget)
+		if err == nil {
+			return
+		}
+		c.Abort()
+		if wait > 0 {
+			c.Header(retryAfterHeader, strconv.Itoa(control.Seconds(wait)))
+		}
+		a.fail(c, err)
+	}
+}
+
+// client is who asks: the key, and the address however it is spelled
+// (decision A5).
+func client(c *gin.Context) control.Client {
+	address := c.ClientIP()
+	if parsed, err := netip.ParseAddr(address); err == nil {
+		address = parsed.Unmap().String()
+	}
+	return control.Client(sha256.Sum256(append(keyOf(c), address...)))
+}
+
+// keyOf is a digest of the API key that the request came with.
+func keyOf(c *gin.Context) []byte {
+	key := sha256.Sum256([]byte(c.GetHeader(publicKeyHeader)))
+	return key[:]
+}

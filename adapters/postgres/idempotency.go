@@ -1,0 +1,90 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// InsertOnce implements control.Registry.
+func (s *Store) InsertOnce(ctx context.Context, m monitor.Monitor, limit int, once control.Once) (*control.First, error) {
+	var first *control.First
+	err := s.inTx(ctx, "register "+string(m.ID), func(tx *sqlx.Tx) (err error) {
+		if _, err := tx.ExecContext(ctx, lockRegistration); err != nil {
+			return err
+		}
+		// In a statement of its own, as admit's is.
+		first, err = recall(ctx, tx, once.Key)
+		switch {
+		case err != nil:
+			return err
+		case first == nil:
+			if err := register(ctx, tx, m, limit); err != nil {
+				return err
+			}
+			return remember(ctx, tx, m, once)
+		case first.Monitor.ID == m.ID: // stored by an attempt whose outcome was unknown
+			first = nil
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return first, nil
+}
+
+// Recall implements control.Registry.
+func (s *Store) Recall(ctx context.Context, key control.Digest) (*control.First, error) {
+	first, err := recall(ctx, s.db, key)
+	return first, explain(ctx, "recall a registration by its key", err)
+}
+
+func recall(ctx context.Context, q sqlx.QueryerContext, key control.Digest) (*control.First, error) {
+	var row struct {
+		Request   []byte         `db:"request"`
+		MonitorID monitor.ID     `db:"monitor_id"`
+		Status    monitor.Status `db:"status"`
+	}
+	err := sqlx.GetContext(ctx, q, &row, `
+		SELECT request, monitor_id, status FROM idempotency_keys
+		WHERE key = $1 AND created_at > now() - make_interval(secs => $2)`, key[:], control.RepeatWithin.Seconds())
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := read(ctx, q, row.MonitorID)
+	if err != nil {
+		return nil, err
+	}
+	m.Status = row.Status
+	first := &control.First{Monitor: m}
+	copy(first.Request[:], row.Request)
+	return first, nil
+}
+
+// remember keeps a key that stands for nothing, or no longer, and removes others
+// that no longer do, some at a time.
+func remember(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, once control.Once) error {
+	_, err := tx.ExecContext(ctx, `
+		DELETE FROM idempotency_keys WHERE key = ANY (ARRAY(
+			SELECT key FROM idempotency_keys
+			WHERE created_at <= now() - make_interval(secs => $1)
+			ORDER BY created_at LIMIT 1000))`, control.RepeatWithin.Seconds())
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `
+		INSERT INTO idempotency_keys (key, request, monitor_id, status) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (key) DO UPDATE
+		SET request = excluded.request, monitor_id = excluded.monitor_id, status = excluded.status, created_at = excluded.created_at`,
+		once.Key[:], once.Request[:], m.ID, m.Status)
+	return err
+}

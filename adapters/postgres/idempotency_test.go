@@ -1,0 +1,218 @@
+package postgres_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+var once = control.Once{Key: control.Digest{7}, Request: control.Digest{8}}
+
+// registeredOnce registers under a key and returns what the key stood for.
+func registeredOnce(t testing.TB, s *postgres.Store, m monitor.Monitor, o control.Once) *control.First {
+	t.Helper()
+	first, err := s.InsertOnce(t.Context(), m, plenty, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return first
+}
+
+// recalled reads what a key stands for.
+func recalled(t testing.TB, s *postgres.Store, key control.Digest) *control.First {
+	t.Helper()
+	first, err := s.Recall(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return first
+}
+
+// standsFor demands that a First is this registration, as it was made.
+func standsFor(t testing.TB, first *control.First, m monitor.Monitor, o control.Once) {
+	t.Helper()
+	if first == nil {
+		t.Fatal("the key stands for nothing")
+	}
+	if first.Monitor.ID != m.ID || first.Monitor.Status != m.Status || !first.Monitor.CreatedAt.Equal(m.CreatedAt) || first.Request != o.Request {
+		t.Errorf("the key stands for %+v", first)
+	}
+}
+
+func total(t testing.TB, s *postgres.Store) int {
+	t.Helper()
+	_, n, err := s.List(t.Context(), "", 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestRegisteringUnderAKey is decision A9.
+func TestRegisteringUnderAKey(t *testing.T) {
+	t.Run("the first time it is stored, and the key stands for it", func(t *testing.T) {
+		s := open(t, database(t))
+		if first := recalled(t, s, once.Key); first != nil {
+			t.Errorf("a new key stands for %+v", first)
+		}
+		m := registration(1)
+		if first := registeredOnce(t, s, m, once); first != nil {
+			t.Errorf("a new key stands for %+v", first)
+		}
+		got(t, s, m.ID)
+		standsFor(t, recalled(t, s, once.Key), m, once)
+	})
+
+	t.Run("a repeat stores nothing and gets the first", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registration(1)
+		registeredOnce(t, s, m, once)
+		standsFor(t, registeredOnce(t, s, registration(1), once), m, once)
+		if n := total(t, s); n != 1 {
+			t.Errorf("%d monitors are stored", n)
+		}
+	})
+
+	t.Run("another request under the key stores nothing and learns what it stands for", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registration(1)
+		registeredOnce(t, s, m, once)
+		standsFor(t, registeredOnce(t, s, registration(2), control.Once{Key: once.Key, Request: control.Digest{9}}), m, once)
+		if n := total(t, s); n != 1 {
+			t.Errorf("%d monitors are stored", n)
+		}
+	})
+
+	t.Run("a repeat gets the status of then, whatever became of the monitor", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registration(1)
+		registeredOnce(t, s, m, once)
+		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon); err != nil {
+			t.Fatal(err)
+		}
+		standsFor(t, registeredOnce(t, s, registration(1), once), m, once)
+	})
+
+	t.Run("the same registration again, its first answer lost, is no repeat", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registration(1)
+		registeredOnce(t, s, m, once)
+		if first := registeredOnce(t, s, m, once); first != nil {
+			t.Errorf("it is taken for a repeat of %+v", first)
+		}
+	})
+
+	t.Run("what is refused is not remembered", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registration(1)
+		_, err := s.InsertOnce(t.Context(), m, 0, once)
+		refusedWith(t, err, monitor.MaxMonitorsExceeded)
+		if first := recalled(t, s, once.Key); first != nil {
+			t.Errorf("the key stands for %+v", first)
+		}
+		if first := registeredOnce(t, s, m, once); first != nil {
+			t.Errorf("the key stood for %+v", first)
+		}
+	})
+
+	t.Run("a stream that is watched is refused under a new key", func(t *testing.T) {
+		s := open(t, database(t))
+		registered(t, s, 1)
+		_, err := s.InsertOnce(t.Context(), registration(1), plenty, once)
+		refusedWith(t, err, monitor.Duplicate)
+	})
+}
+
+func TestKeysAreForgottenAfterADay(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	older := control.Once{Key: control.Digest{1}, Request: control.Digest{2}}
+	registeredOnce(t, s, registration(1), older)
+	m := registration(2)
+	registeredOnce(t, s, m, once)
+	age := func(d time.Duration) {
+		t.Helper()
+		alter(t, db, `UPDATE idempotency_keys SET created_at = now() - make_interval(secs => $1)`, d.Seconds())
+	}
+
+	age(24*time.Hour - time.Minute)
+	standsFor(t, registeredOnce(t, s, registration(2), once), m, once)
+
+	age(24 * time.Hour)
+	if first := recalled(t, s, once.Key); first != nil {
+		t.Errorf("the key stands for %+v", first)
+	}
+	m = registration(3)
+	again := control.Once{Key: once.Key, Request: control.Digest{9}}
+	if first := registeredOnce(t, s, m, again); first != nil {
+		t.Errorf("the key is not free: it stands for %+v", first)
+	}
+	standsFor(t, recalled(t, s, once.Key), m, again)
+	if n := count(t, db, `SELECT count(*) FROM idempotency_keys`); n != 1 {
+		t.Errorf("%d keys are kept, want 1", n)
+	}
+}
+
+func TestAKeyIsFreeThoughMoreThanCanBeForgottenAtOnceAreOlder(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	registeredOnce(t, s, registration(1), once)
+	alter(t, db, `UPDATE idempotency_keys SET created_at = now() - interval '25 hours'`)
+	alter(t, db, `
+		INSERT INTO idempotency_keys (key, request, monitor_id, status, created_at)
+		SELECT CAST(CAST(n AS text) AS bytea), request, monitor_id, status, now() - interval '26 hours'
+		FROM idempotency_keys, generate_series(1, 2500) n`)
+	m := registration(2)
+	if first := registeredOnce(t, s, m, once); first != nil {
+		t.Errorf("the key is not free: it stands for %+v", first)
+	}
+	standsFor(t, recalled(t, s, once.Key), m, once)
+	registeredOnce(t, s, registration(3), control.Once{Key: control.Digest{1}})
+	registeredOnce(t, s, registration(4), control.Once{Key: control.Digest{2}})
+	if n := count(t, db, `SELECT count(*) FROM idempotency_keys`); n != 3 {
+		t.Errorf("%d keys are kept, want 3", n)
+	}
+}
+
+func TestRegisteringUnderAKeyFromManySidesAtOnce(t *testing.T) {
+	for name, stream := range map[string]func(i int) int{
+		"for one stream":            func(int) int { return 1 },
+		"for a stream of each side": func(i int) int { return i },
+	} {
+		t.Run("of 100 under one key exactly one is stored, and all others get it, "+name, func(t *testing.T) {
+			dsn := database(t)
+			stores := []*postgres.Store{open(t, dsn), open(t, dsn)}
+			outcomes := make([]*control.First, 100)
+			sent := make([]monitor.Monitor, len(outcomes))
+			var all sync.WaitGroup
+			for i := range outcomes {
+				sent[i] = registration(stream(i))
+				all.Go(func() {
+					var err error
+					if outcomes[i], err = stores[i%len(stores)].InsertOnce(t.Context(), sent[i], plenty, once); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			var stored []monitor.Monitor
+			for i, first := range outcomes {
+				if first == nil {
+					stored = append(stored, sent[i])
+				}
+			}
+			if n := total(t, stores[0]); len(stored) != 1 || n != 1 {
+				t.Fatalf("%d were told that they were stored, and %d are", len(stored), n)
+			}
+			for _, first := range outcomes {
+				if first != nil {
+					standsFor(t, first, stored[0], once)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,234 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/control"
+)
+
+var (
+	someone     = control.Client{1}
+	anotherOne  = control.Client{2}
+	somebodyNew = control.Client{3}
+)
+
+// spends takes one and returns how long to wait for another.
+func spends(t *testing.T, s *postgres.Store, client control.Client, budget control.Budget, perMin int) time.Duration {
+	t.Helper()
+	wait, err := s.Spend(t.Context(), client, budget, perMin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wait
+}
+
+// spendsAll takes n, all of which there must be.
+func spendsAll(t *testing.T, s *postgres.Store, client control.Client, budget control.Budget, perMin, n int) {
+	t.Helper()
+	for i := range n {
+		if wait := spends(t, s, client, budget, perMin); wait != 0 {
+			t.Fatalf("request %d of %d must wait %v", i+1, n, wait)
+		}
+	}
+}
+
+// refusedFor demands a wait of more than least and at most most.
+func refusedFor(t *testing.T, wait, least, most time.Duration) {
+	t.Helper()
+	if wait <= least || wait > most {
+		t.Fatalf("the wait is %v, want more than %v and at most %v", wait, least, most)
+	}
+}
+
+// passes lets time pass for whoever has spent.
+func passes(t *testing.T, db *sql.DB, d time.Duration) {
+	t.Helper()
+	alter(t, db, `UPDATE rate_limits SET arrival_at = arrival_at - make_interval(secs => $1)`, d.Seconds())
+}
+
+func count(t *testing.T, db *sql.DB, query string, args ...any) (n int) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), query, args...).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestBudgets is section 12.3 and decision A5. What grows back during a test
+// takes longer than any test.
+func TestBudgets(t *testing.T) {
+	t.Run("all of a budget may be used at once, and not one more", func(t *testing.T) {
+		s := open(t, database(t))
+		spendsAll(t, s, someone, control.Creating, 4, 4)
+		refusedFor(t, spends(t, s, someone, control.Creating, 4), 0, 15*time.Second)
+	})
+
+	t.Run("it grows back evenly, one at a time", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		spendsAll(t, s, someone, control.Creating, 4, 4)
+		passes(t, db, 31*time.Second) // a budget of 4 gives one every 15 s
+		spendsAll(t, s, someone, control.Creating, 4, 2)
+		refusedFor(t, spends(t, s, someone, control.Creating, 4), 0, 14*time.Second)
+	})
+
+	t.Run("it never grows beyond what it is", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		spendsAll(t, s, someone, control.Creating, 4, 1)
+		passes(t, db, time.Hour)
+		spendsAll(t, s, someone, control.Creating, 4, 4)
+		refusedFor(t, spends(t, s, someone, control.Creating, 4), 0, 15*time.Second)
+	})
+
+	t.Run("a request after the wait is taken, one well before it is not", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		spendsAll(t, s, someone, control.Querying, 1, 1)
+		wait := spends(t, s, someone, control.Querying, 1)
+		refusedFor(t, wait, 0, time.Minute)
+		passes(t, db, wait-30*time.Second)
+		refusedFor(t, spends(t, s, someone, control.Querying, 1), 0, 30*time.Second)
+		passes(t, db, 30*time.Second)
+		spendsAll(t, s, someone, control.Querying, 1, 1)
+	})
+
+	t.Run("who is refused does not have to wait longer for it", func(t *testing.T) {
+		s := open(t, database(t))
+		spendsAll(t, s, someone, control.Creating, 1, 1)
+		wait := spends(t, s, someone, control.Creating, 1)
+		for range 20 {
+			refusedFor(t, spends(t, s, someone, control.Creating, 1), 0, wait)
+		}
+	})
+
+	t.Run("each client has its own, and each client both", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		for _, client := range []control.Client{someone, anotherOne} {
+			spendsAll(t, s, client, control.Creating, 1, 1)
+			spendsAll(t, s, client, control.Querying, 4, 4)
+		}
+		passes(t, db, 10*time.Second)
+		alter(t, db, `UPDATE rate_limits SET arrival_at = arrival_at - interval '10 seconds' WHERE budget = 'create' AND client = $1`, someone[:])
+		refusedFor(t, spends(t, s, someone, control.Creating, 1), 20*time.Second, 40*time.Second)
+		refusedFor(t, spends(t, s, anotherOne, control.Creating, 1), 40*time.Second, 50*time.Second)
+		refusedFor(t, spends(t, s, someone, control.Querying, 4), 0, 5*time.Second)
+	})
+
+	t.Run("who finds the last one just taken waits for the next", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		other, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.ExecContext(t.Context(), `INSERT INTO rate_limits VALUES ($1, 'create', now() + interval '1 minute')`, someone[:]); err != nil {
+			t.Fatal(err)
+		}
+		waits := make(chan time.Duration)
+		go func() {
+			wait, err := s.Spend(t.Context(), someone, control.Creating, 4)
+			if err != nil {
+				t.Error(err)
+			}
+			waits <- wait
+		}()
+		eventually(t, "the request waits for the other one", func() bool {
+			return count(t, db, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 1
+		})
+		if err := other.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		refusedFor(t, <-waits, 0, 15*time.Second)
+	})
+
+	t.Run("a budget that adds up to no whole microseconds is exact too", func(t *testing.T) {
+		s := open(t, database(t))
+		spendsAll(t, s, someone, control.Creating, 7, 7)
+		refusedFor(t, spends(t, s, someone, control.Creating, 7), 0, 8572*time.Millisecond)
+	})
+
+	t.Run("the largest budget is one", func(t *testing.T) {
+		s := open(t, database(t))
+		spendsAll(t, s, someone, control.Querying, control.MaxPerMin, 3)
+	})
+
+	t.Run("a clock that was set back locks nobody out", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		spendsAll(t, s, someone, control.Creating, 2, 2)
+		passes(t, db, -24*time.Hour)
+		spendsAll(t, s, someone, control.Creating, 2, 2)
+		refusedFor(t, spends(t, s, someone, control.Creating, 2), 0, 30*time.Second)
+	})
+}
+
+func TestBudgetsAcrossGateways(t *testing.T) {
+	dsn := database(t)
+	stores := []*postgres.Store{open(t, dsn), open(t, dsn)}
+	const perMin, requests = 5, 200
+	var (
+		taken atomic.Int64
+		all   sync.WaitGroup
+	)
+	for i := range requests {
+		all.Go(func() {
+			wait, err := stores[i%len(stores)].Spend(t.Context(), someone, control.Creating, perMin)
+			switch {
+			case err != nil:
+				t.Error(err)
+			case wait == 0:
+				taken.Add(1)
+			case wait < 0, wait > time.Minute/perMin+5*time.Second: // the wait for the row comes on top
+				t.Errorf("a request is to wait %v", wait)
+			}
+		})
+	}
+	all.Wait()
+	if taken.Load() != perMin {
+		t.Errorf("of %d requests at once %d were taken, want %d", requests, taken.Load(), perMin)
+	}
+}
+
+func TestForgettingClients(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	spendsAll(t, s, someone, control.Creating, 10, 1)
+	spendsAll(t, s, anotherOne, control.Creating, 10, 1)
+	passesFor := func(client control.Client, d string) {
+		t.Helper()
+		alter(t, db, `UPDATE rate_limits SET arrival_at = now() - CAST($2 AS interval) WHERE client = $1`, client[:], d)
+	}
+	passesFor(someone, "61 minutes")
+	spendsAll(t, s, anotherOne, control.Creating, 10, 1)
+	passesFor(anotherOne, "59 minutes")
+	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 2 {
+		t.Errorf("a client that was known made the database look for others: %d are left, want 2", n)
+	}
+	spendsAll(t, s, somebodyNew, control.Creating, 10, 1)
+	if count(t, db, `SELECT count(*) FROM rate_limits WHERE client = $1`, someone[:]) != 0 {
+		t.Error("a client that was not seen for an hour is not forgotten")
+	}
+	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 2 {
+		t.Errorf("%d clients are known, want 2", n)
+	}
+}
+
+// BenchmarkSpend is one client that asks over all connections at once: the worst
+// case, because they all wait for one row.
+func BenchmarkSpend(b *testing.B) {
+	s := open(b, database(b))
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if wait, err := s.Spend(b.Context(), someone, control.Querying, control.MaxPerMin); err != nil || wait != 0 {
+				b.Errorf("%v, %v", wait, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,92 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestPromoting(t *testing.T) { // A10
+	taken := func(t *testing.T) (*postgres.Store, *sql.DB, supervise.Reservation) {
+		t.Helper()
+		s, db, m := reserved(t, -time.Second)
+		r := supervise.Reservation{ID: m.ID, Generation: 2}
+		takes(t, s, r)
+		return s, db, r
+	}
+	promoted := func(t *testing.T, s *postgres.Store, r supervise.Reservation) {
+		t.Helper()
+		m, err := s.Promote(t.Context(), r)
+		if err != nil || m.ID != r.ID || m.Generation != r.Generation || m.Status != monitor.Waiting {
+			t.Fatalf("promoted is %+v, %v", m, err)
+		}
+	}
+
+	t.Run("a reservation is not resumed until it is promoted", func(t *testing.T) {
+		s, _, m := reserved(t, -time.Second)
+		resumed := func(want ...monitor.ID) {
+			t.Helper()
+			all, err := s.Active(t.Context())
+			if err != nil || !slices.Equal(ids(all), want) {
+				t.Errorf("active are %v, %v", ids(all), err)
+			}
+		}
+		resumed()
+		takes(t, s, supervise.Reservation{ID: m.ID, Generation: 2})
+		resumed()
+		promoted(t, s, supervise.Reservation{ID: m.ID, Generation: 2})
+		resumed(m.ID)
+	})
+
+	t.Run("what is promoted is never due again", func(t *testing.T) {
+		s, _, r := taken(t)
+		promoted(t, s, r)
+		if taken, next := due(t, s); len(taken) != 0 || !next.IsZero() {
+			t.Errorf("taken %v, next %v", taken, next)
+		}
+	})
+
+	t.Run("it may be repeated", func(t *testing.T) {
+		s, _, r := taken(t)
+		promoted(t, s, r)
+		promoted(t, s, r)
+	})
+
+	t.Run("one that was ended meanwhile is not promoted", func(t *testing.T) {
+		s, _, r := taken(t)
+		if _, err := s.End(t.Context(), r.ID, monitor.Stopped, "", nil, noon); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Promote(t.Context(), r)
+		refusedWith(t, err, monitor.NotFound)
+	})
+
+	t.Run("one that another gateway has taken since is that gateway's", func(t *testing.T) {
+		s, db, r := taken(t)
+		alter(t, db, `UPDATE monitors SET reserved_until = now() - interval '1 second'`)
+		next := supervise.Reservation{ID: r.ID, Generation: 3}
+		takes(t, s, next)
+		if _, err := s.Promote(t.Context(), r); !errors.Is(err, monitor.ErrSuperseded) {
+			t.Errorf("the error is %v", err)
+		}
+		promoted(t, s, next)
+	})
+
+	t.Run("an unknown one is not found", func(t *testing.T) {
+		s := open(t, database(t))
+		_, err := s.Promote(t.Context(), supervise.Reservation{ID: registration(1).ID, Generation: 1})
+		refusedWith(t, err, monitor.NotFound)
+	})
+
+	t.Run("a reservation counts against the maximum and the duplicate rule", func(t *testing.T) {
+		s, _, _ := reserved(t, time.Hour)
+		refusedWith(t, s.Insert(t.Context(), registration(1), plenty), monitor.Duplicate)
+		refusedWith(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
+	})
+}

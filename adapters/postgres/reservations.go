@@ -1,0 +1,83 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// dueBatch is how many reservations one Due takes.
+const dueBatch = 32
+
+// takeDue moves due reservations term into the future, in which nobody else
+// finds them due. What it finds is looked at again once locked, so one that
+// another gateway has taken, or that was ended, meanwhile is passed over. When
+// the next is due is as it was before: when something is taken, now.
+const takeDue = `
+	WITH taken AS (
+		UPDATE monitors SET reserved_until = now() + make_interval(secs => $1), generation = generation + 1
+		WHERE id = ANY (ARRAY(
+			SELECT id FROM monitors WHERE reserved_until <= now() AND ` + active + `
+			ORDER BY reserved_until LIMIT $2
+			FOR UPDATE SKIP LOCKED))
+		RETURNING id, generation),
+	next AS (
+		SELECT CAST(EXTRACT(EPOCH FROM min(reserved_until) - clock_timestamp()) AS float8) AS wait
+		FROM monitors WHERE reserved_until IS NOT NULL AND ` + active + `)
+	SELECT taken.id, taken.generation, next.wait FROM next LEFT JOIN taken ON true`
+
+type dueRow struct {
+	ID         sql.NullString  `db:"id"` // NULL: nothing was taken
+	Generation sql.NullInt32   `db:"generation"`
+	Wait       sql.NullFloat64 `db:"wait"` // seconds; NULL: there is no reservation
+}
+
+// Due implements supervise.Roster. When its answer is lost, what it took is due
+// again after term.
+func (s *Store) Due(ctx context.Context, term time.Duration) ([]supervise.Reservation, time.Time, error) {
+	var rows []dueRow
+	if err := s.db.SelectContext(ctx, &rows, takeDue, term.Seconds(), dueBatch); err != nil {
+		return nil, time.Time{}, explain(ctx, "take due reservations", err)
+	}
+	var taken []supervise.Reservation
+	var next time.Time
+	for _, r := range rows {
+		if r.ID.Valid {
+			taken = append(taken, supervise.Reservation{ID: monitor.ID(r.ID.String), Generation: int(r.Generation.Int32)})
+		}
+		if r.Wait.Valid {
+			next = time.Now().Add(time.Duration(r.Wait.Float64 * float64(time.Second)))
+		}
+	}
+	return taken, next, nil
+}
+
+// Promote implements supervise.Roster.
+func (s *Store) Promote(ctx context.Context, r supervise.Reservation) (monitor.Monitor, error) {
+	var after monitor.Monitor
+	err := s.inTx(ctx, "promote "+string(r.ID), func(tx *sqlx.Tx) error {
+		held, err := hold(ctx, tx, r.ID)
+		switch {
+		case err != nil:
+			return err
+		case !held.status.Active():
+			return inactive(held)
+		case held.generation != r.Generation:
+			return fmt.Errorf("promote generation %d of %s, which has generation %d: %w",
+				r.Generation, r.ID, held.generation, monitor.ErrSuperseded)
+		}
+		if _, err := tx.ExecContext(ctx,
+			`UPDATE monitors SET reserved_until = NULL, updated_at = now() WHERE id = $1`, r.ID); err != nil {
+			return err
+		}
+		after, err = read(ctx, tx, r.ID)
+		return err
+	})
+	return after, err
+}

@@ -1,0 +1,80 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Promote gives reservations their workers, each when its time has come
+// (decision A10), until ctx is done. Several gateways may do so at once. It is
+// called once, after Resume: what was promoted before is resumed.
+func (s *Supervisor) Promote(ctx context.Context) {
+	var taken []Reservation // by this gateway, and not known to be promoted
+	failures := 0           // rounds in a row
+	for {
+		due, next, err := s.due(ctx)
+		taken, err = s.promote(ctx, append(taken, due...), err)
+		if ctx.Err() != nil {
+			return
+		}
+		sleep := s.untilDue(next)
+		if err == nil {
+			failures = 0
+		} else {
+			failures++
+			sleep = pause(failures)
+			s.log.Warn("cannot promote reservations, will try again", "error", err.Error(), "pause_sec", sleep.Seconds())
+		}
+		if !wait(ctx, sleep) {
+			return
+		}
+	}
+}
+
+func (s *Supervisor) due(ctx context.Context) ([]Reservation, time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, exchangeLimit)
+	defer cancel()
+	return s.roster.Due(ctx, takenFor)
+}
+
+// untilDue is how long to sleep. A time that has already passed belongs to
+// reservations that just now could not be had, such as those beyond what Due
+// gives at once: it is asked again soon, but not in a tight loop.
+func (s *Supervisor) untilDue(next time.Time) time.Duration {
+	if next.IsZero() {
+		return s.cfg.Poll
+	}
+	return min(max(next.Sub(s.cfg.Now()), soonest), s.cfg.Poll)
+}
+
+// promote asks for the workers of what was taken. It gives back those of which
+// it could not learn whether they are promoted: if one is, nobody but this
+// gateway can know that its worker is missing. Sooner or later it is learned,
+// because what was not promoted is soon due again, with another generation.
+func (s *Supervisor) promote(ctx context.Context, taken []Reservation, err error) ([]Reservation, error) {
+	var undecided []Reservation
+	for _, r := range taken {
+		m, failed := s.promoteOne(ctx, r)
+		var gone *monitor.Error
+		switch {
+		case failed == nil:
+			s.log.Info("reservation promoted", "monitor_id", string(r.ID), "generation", m.Generation)
+			s.Start(m)
+		case errors.Is(failed, monitor.ErrSuperseded), errors.As(failed, &gone):
+			s.log.Debug("reservation not promoted", "monitor_id", string(r.ID), "generation", r.Generation, "reason", failed.Error())
+		default:
+			undecided = append(undecided, r)
+			err = errors.Join(err, failed)
+		}
+	}
+	return undecided, err
+}
+
+func (s *Supervisor) promoteOne(ctx context.Context, r Reservation) (monitor.Monitor, error) {
+	ctx, cancel := context.WithTimeout(ctx, exchangeLimit)
+	defer cancel()
+	return s.roster.Promote(ctx, r)
+}
