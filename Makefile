@@ -66,9 +66,18 @@ test-race: tools ## the same under the race detector
 lint: $(LINT) ## find what the compiler does not; .golangci.yml gives the reasons
 	$(LINT) run --allow-parallel-runners ./...
 
+.PHONY: test-api
+test-api: tools ## let a client made up from openapi.yaml loose on the API (2 minutes)
+	@test/tools/install.sh api
+	@go run ./test/api $(if $(SEED),-seed $(SEED))
+
 .PHONY: bench
 bench: tools ## what a check costs: the decoding, and the watcher (1 minute)
 	@go test -p 1 -run '^$$' -bench . ./adapters/ffmpeg ./domain/watch
+
+.PHONY: bench-api
+bench-api: tools ## what the API takes, beside what PostgreSQL takes (40 seconds)
+	@go run ./test/benchapi
 
 .PHONY: fuzz
 fuzz: tools ## fuzz each parser for FUZZTIME (30s)

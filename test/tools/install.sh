@@ -1,14 +1,12 @@
 #!/usr/bin/env bash
 # Installs what stream-monitor calls: ffmpeg and the PostgreSQL server binaries
-# from Debian, yt-dlp, streamlink and deno into .tools/venv. Only what is
+# from Debian, yt-dlp, streamlink and deno into .tools/venv; with the argument
+# "api" also what tries its API, schemathesis, into .tools/api-venv. Only what is
 # missing is installed; a second run takes a blink. Run it as "make tools".
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-requirements=$here/requirements.txt
-venv=$root/.tools/venv
-stamp=$root/.tools/venv.stamp
 oldest_python='(3, 10)'
 
 say() { printf 'tools: %s\n' "$*" >&2; }
@@ -83,25 +81,29 @@ install_debian() {
 		fail "apt-get said it installed ${missing[*]}, but not all of it can be found"
 }
 
+# install_venv DIRECTORY REQUIREMENTS TOOL… makes the virtual environment
+# .tools/DIRECTORY, unless it is there as the file of requirements says.
 install_venv() {
+	local venv=$root/.tools/$1 stamp=$root/.tools/$1.stamp requirements=$here/$2
+	shift 2
 	local want
 	want=$(cat "${BASH_SOURCE[0]}" "$requirements" | sha256sum)
-	if [[ -f $stamp && $(<"$stamp") == "$want $venv" && -x $venv/bin/yt-dlp && -x $venv/bin/python ]] &&
+	if [[ -f $stamp && $(<"$stamp") == "$want $venv" && -x $venv/bin/$1 && -x $venv/bin/python ]] &&
 		"$venv/bin/python" -c '' 2>/dev/null; then
 		return
 	fi
 	local python
 	python=$(find_python)
-	say "making .tools/venv with $("$python" --version)"
+	say "making ${venv#"$root/"} with $("$python" --version)"
 	rm -rf "$venv" "$stamp"
 	"$python" -m venv "$venv"
-	say "installing yt-dlp, streamlink and deno from PyPI (about 50 MB)"
+	say "installing $* from PyPI"
 	# Compiled files save yt-dlp half a second of CPU at every call.
 	env -u PYTHONDONTWRITEBYTECODE "$venv/bin/pip" install \
 		--quiet --disable-pip-version-check --no-input --compile --requirement "$requirements" </dev/null ||
-		fail "pip could not install test/tools/requirements.txt; see above"
+		fail "pip could not install ${requirements#"$root/"}; see above"
 	local tool
-	for tool in yt-dlp streamlink deno; do
+	for tool; do
 		"$venv/bin/$tool" --version >/dev/null || fail "$venv/bin/$tool was installed but does not run"
 	done
 	# Paths inside a virtual environment are absolute, so a moved one is remade.
@@ -115,4 +117,5 @@ exec 9>"$root/.tools/lock"
 flock 9
 
 install_debian
-install_venv
+install_venv venv requirements.txt yt-dlp streamlink deno
+[[ ${1-} != api ]] || install_venv api-venv requirements-api.txt schemathesis
