@@ -26,12 +26,20 @@ func (a *API) within(budget control.Budget) gin.HandlerFunc {
 	}
 }
 
+// networkBits is how much of an IPv6 address counts: who has one address has the
+// whole /64, and could ask from another each time.
+const networkBits = 64
+
 // client is who asks: the key, and the address however it is spelled
-// (decision A5).
+// (decision A5), or with IPv6 the network.
 func client(c *gin.Context) control.Client {
 	address := c.ClientIP()
 	if parsed, err := netip.ParseAddr(address); err == nil {
-		address = parsed.Unmap().String()
+		parsed = parsed.Unmap()
+		address = parsed.String()
+		if network, err := parsed.Prefix(networkBits); err == nil { // IPv4 has no 64 bits
+			address = network.String()
+		}
 	}
 	return control.Client(sha256.Sum256(append(keyOf(c), address...)))
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -178,6 +180,18 @@ func TestBudgetsAreOfAClient(t *testing.T) {
 		"another spelling of an address is the same client": {
 			sender{"192.0.2.7:1111", nil}, sender{"[::ffff:192.0.2.7]:1111", nil}, true,
 		},
+		"another address of one IPv6 network is the same client": {
+			sender{"[2001:db8:0:1::1]:1111", nil}, sender{"[2001:db8:0:1:ffff:ffff:ffff:ffff]:1111", nil}, true,
+		},
+		"another IPv6 network is another client": {
+			sender{"[2001:db8:0:1::1]:1111", nil}, sender{"[2001:db8:0:2::1]:1111", nil}, false,
+		},
+		"an address of another zone is the same client": {
+			sender{"[fe80::1%eth0]:1111", nil}, sender{"[fe80::1%eth1]:1111", nil}, true,
+		},
+		"behind a proxy, another address of one IPv6 network is the same client": {
+			sender{"10.0.0.1:1111", []string{forwarded, "2001:db8::1"}}, sender{"10.0.0.1:1111", []string{forwarded, "2001:db8::2"}}, true,
+		},
 		"what somebody who is no proxy says of an address is not believed": {
 			sender{"192.0.2.7:1111", []string{forwarded, "203.0.113.1"}}, sender{"192.0.2.7:1111", []string{forwarded, "203.0.113.2"}}, true,
 		},
@@ -230,5 +244,23 @@ func TestTooManyMonitorsSaysWhenToComeAgain(t *testing.T) {
 	a.fails(http.StatusTooManyRequests, monitor.MaxMonitorsExceeded)
 	if after := a.header.Get("Retry-After"); after != "60" {
 		t.Errorf("Retry-After is %q", after)
+	}
+}
+
+// TestLimitExamples holds the document's examples against what is said.
+func TestLimitExamples(t *testing.T) {
+	for _, send := range []func(*gate) answer{
+		func(g *gate) answer { return g.post("/api/v1/monitors", "") },
+		func(g *gate) answer { return g.get("/api/v1/monitors") },
+	} {
+		g := openWithin(t, 10, 100)
+		a := send(g)
+		for a.status != http.StatusTooManyRequests {
+			a = send(g)
+		}
+		message := a.json()["error"].(map[string]any)["message"].(string)
+		if !strings.Contains(string(httpapi.Document()), strconv.Quote(message)) {
+			t.Errorf("no example says %q", message)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,12 +114,14 @@ func isNumber(raw json.RawMessage) bool {
 	return raw[0] == '-' || (raw[0] >= '0' && raw[0] <= '9')
 }
 
-// momentForms are the spellings of ISO 8601 accepted: RFC 3339, and its common
+// momentForm is the spellings of ISO 8601 accepted: RFC 3339, and its common
 // variants without seconds or without the colon in the offset. Each has an
 // offset, because a time without one means a different instant to everybody.
-var momentForms = []string{time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z07:00", "2006-01-02T15:04Z0700"}
+// time.Parse alone would take one-digit hours, commas and offsets of a day.
+var momentForm = regexp.MustCompile(`^([0-9-]{10}T[0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\.[0-9]+)?)?(Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])$`)
 
-// moment reads a time, to the millisecond (decision A11); null reads as none.
+// moment reads a time in UTC, to the millisecond (decision A11); null reads as
+// none.
 func (o object) moment(name string, into **time.Time) error {
 	raw, given := o.fields[name]
 	if !given || string(raw) == "null" {
@@ -129,12 +132,22 @@ func (o object) moment(name string, into **time.Time) error {
 	if raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
 		return o.refuse(name, accepted)
 	}
-	for _, form := range momentForms {
-		if t, err := time.Parse(form, s); err == nil {
-			t = t.Truncate(time.Millisecond)
-			*into = &t
-			return nil
-		}
+	parts := momentForm.FindStringSubmatch(strings.ToUpper(s))
+	if parts == nil {
+		return o.refuse(name, accepted)
 	}
-	return o.refuse(name, accepted)
+	minute, seconds, offset := parts[1], parts[2], parts[3]
+	if seconds == "" {
+		seconds = ":00"
+	}
+	if len(offset) == len("+0900") {
+		offset = offset[:3] + ":" + offset[3:]
+	}
+	t, err := time.Parse(time.RFC3339, minute+seconds+offset)
+	if err != nil {
+		return o.refuse(name, accepted)
+	}
+	t = t.UTC().Truncate(time.Millisecond)
+	*into = &t
+	return nil
 }

@@ -15,6 +15,38 @@ func registerWith(g *gate, fields string) answer {
 	return g.post("/api/v1/monitors", strings.TrimSuffix(registration, "}")+fields+"}")
 }
 
+// What both times of a registration take, and what GET then shows.
+var momentsAccepted = []string{
+	`"2024-01-15T20:00:00+09:00"`,
+	`"2024-01-15T11:00:00Z" → "2024-01-15T20:00:00+09:00"`,
+	`"2024-01-15t11:00:00z" → "2024-01-15T20:00:00+09:00"`,
+	`"2024-01-15T20:00:00.5+09:00"`,
+	`"2024-01-15T20:00:00+0900" → "2024-01-15T20:00:00+09:00"`,
+	`"2024-01-15T20:00+09:00" → "2024-01-15T20:00:00+09:00"`,
+	`"2024-01-15T11:00Z" → "2024-01-15T20:00:00+09:00"`,
+	`"2024-01-16T10:59:00+23:59" → "2024-01-15T20:00:00+09:00"`,
+	`"9998-12-31T23:59:59Z" → "9999-01-01T08:59:59+09:00"`,
+}
+
+// What neither takes.
+var momentsRefused = []string{
+	`"2024-01-15T20:00:00"`,
+	`"2024-01-15T20:00"`,
+	`"2024-01-15"`,
+	`"2024-02-30T00:00:00Z"`,
+	`"2024-01-15T20:00:00+24:00"`,
+	`"2024-01-15T20:00:00+23:60"`,
+	`"2024-01-15T20:00:00+2400"`,
+	`"2024-01-15T2:00:00Z"`,
+	`"2024-01-15T20:00:00,5Z"`,
+	`"2024-01-15T20:00:00.Z"`,
+	`"1999-12-31T23:59:59Z"`,
+	`"2000-01-01T00:00:00+09:00"`, // 1999 in UTC
+	`"9999-01-01T00:00:00Z"`,
+	`"9999-12-31T23:59:59-12:00"`, // 10000 in UTC
+	`"9999-12-31T23:59:59+23:59"`,
+}
+
 // TestParameterTable is the table of section 3.1, row by row: the default, what
 // is accepted, what is refused.
 func TestParameterTable(t *testing.T) {
@@ -36,18 +68,18 @@ func TestParameterTable(t *testing.T) {
 		{"scheduled_start_time", `null`,
 			[]string{
 				`null`,
-				`"2024-01-15T20:00:00+09:00"`,
-				`"2024-01-15T11:00:00Z" → "2024-01-15T20:00:00+09:00"`,
-				`"2024-01-15T20:00:00.5+09:00"`,
-				`"2024-01-15T20:00:00+0900" → "2024-01-15T20:00:00+09:00"`,
-				`"2024-01-15T20:00+09:00" → "2024-01-15T20:00:00+09:00"`,
+				`"2000-01-01T00:00:00Z" → "2000-01-01T09:00:00+09:00"`,
+				`"1999-12-31T20:00:00-05:00" → "2000-01-01T10:00:00+09:00"`,
 			},
-			[]string{`"2024-01-15T20:00:00"`, `"2024-01-15"`, `"tomorrow"`, `""`, `1705316400`, `"1999-12-31T23:59:59Z"`, `"2024-02-30T00:00:00Z"`}},
+			[]string{`"tomorrow"`, `""`, `1705316400`}},
 		{"start_delay_tolerance_sec", `300`,
 			[]string{`0`, `86400`}, []string{`-1`, `86401`, `0.5`, `"300"`, `null`}},
 		{"scheduled_end_time", ``,
-			[]string{`"2024-01-15T22:00:00+09:00"`}, []string{`"later"`, `0`}},
+			[]string{`null → `, `"2024-01-15T22:00:00+09:00"`}, []string{`"later"`, `0`}},
 	} {
+		if strings.HasSuffix(p.name, "_time") {
+			p.accepted, p.refused = append(p.accepted, momentsAccepted...), append(p.refused, momentsRefused...)
+		}
 		t.Run("config."+p.name+" has its default", func(t *testing.T) {
 			g := open(t)
 			if shown := shownConfig(t, g, g.registers("Q"), p.name); shown != p.initial {
@@ -97,10 +129,12 @@ func TestURLParameters(t *testing.T) {
 		"stream_url a channel":           `{"stream_url":"https://www.youtube.com/@news","callback_url":"https://example.com/"}`,
 		"stream_url short":               `{"stream_url":"https://youtu.be/dQw4w9WgXcQ","callback_url":"https://example.com/"}`,
 		"stream_url under /live/":        `{"stream_url":"https://www.youtube.com/live/dQw4w9WgXcQ","callback_url":"https://example.com/"}`,
+		"stream_url a playlist":          `{"stream_url":"https://www.youtube.com/playlist?list=PL0123456789","callback_url":"https://example.com/"}`,
 		"callback_url missing":           `{"stream_url":"` + aStream + `"}`,
 		"callback_url null":              `{"stream_url":"` + aStream + `","callback_url":null}`,
 		"callback_url of 513 characters": `{"stream_url":"` + aStream + `","callback_url":"https://example.com/` + strings.Repeat("x", 493) + `"}`,
 		"callback_url with a password":   `{"stream_url":"` + aStream + `","callback_url":"https://a:b@example.com/"}`,
+		"callback_url with a fragment":   `{"stream_url":"` + aStream + `","callback_url":"https://example.com/#top"}`,
 		"callback_url of another scheme": `{"stream_url":"` + aStream + `","callback_url":"file:///etc/passwd"}`,
 	} {
 		t.Run("is refused: "+name, func(t *testing.T) {
@@ -108,11 +142,14 @@ func TestURLParameters(t *testing.T) {
 			open(t).post("/api/v1/monitors", body).fails(http.StatusBadRequest, monitor.InvalidURL, field)
 		})
 	}
-	t.Run("is refused: a callback_url where the policy allows none", func(t *testing.T) {
-		g := open(t)
-		g.policy = monitor.Errorf(monitor.InvalidURL, "callback_url: leads to a private network")
-		g.post("/api/v1/monitors", registration).fails(http.StatusBadRequest, monitor.InvalidURL, "private network")
-	})
+	for _, why := range []string{"leads to a private network", "plain http is not accepted here"} {
+		t.Run("is refused: a callback_url of which the policy says: "+why, func(t *testing.T) {
+			g := open(t)
+			g.policy = monitor.Errorf(monitor.InvalidURL, "callback_url: %s", why)
+			g.post("/api/v1/monitors", strings.Replace(registration, "https://example", "http://example", 1)).
+				fails(http.StatusBadRequest, monitor.InvalidURL, why)
+		})
+	}
 	t.Run("is stored in its canonical form", func(t *testing.T) {
 		g := open(t)
 		a := g.post("/api/v1/monitors", `{"stream_url":"http://m.youtube.com/watch?v=dQw4w9WgXcQ&t=5","callback_url":"https://example.com/"}`).is(201)

@@ -33,14 +33,20 @@ const spend = `
 	       (SELECT EXTRACT(EPOCH FROM arrival_at + make_interval(secs => $3) - make_interval(secs => $4) - now())
 	        FROM rate_limits WHERE client = $1 AND budget = $2) AS wait`
 
-// forget removes clients whose budgets have long been whole, some at a time. It
+// forget removes clients whose budgets have long been whole, at most $1. It
 // waits for nobody who is spending.
 const forget = `
 	DELETE FROM rate_limits WHERE (client, budget) IN (
 		SELECT client, budget FROM rate_limits
 		WHERE arrival_at < now() - interval '1 hour'
-		LIMIT 1000
+		LIMIT $1
 		FOR UPDATE SKIP LOCKED)`
+
+// Bounds on forgetting: it reads the whole table when there is little to find.
+const (
+	forgetEvery  = time.Minute
+	forgetAtOnce = 1000
+)
 
 // Spend implements control.Limiter. Repeated after an error it may take two. A
 // client that was not known makes room for itself, so that there are never many
@@ -57,9 +63,7 @@ func (s *Store) Spend(ctx context.Context, client control.Client, budget control
 		return 0, explain(ctx, "spend from a budget", err)
 	}
 	if !found.Wait.Valid {
-		if _, err := s.db.ExecContext(ctx, forget); err != nil {
-			s.log.Warn("clients not seen for long could not be forgotten", "error", err)
-		}
+		s.makeRoom(ctx)
 	}
 	wait := time.Duration(found.Wait.Float64 * float64(time.Second))
 	switch {
@@ -69,4 +73,21 @@ func (s *Store) Spend(ctx context.Context, client control.Client, budget control
 		return one, nil
 	}
 	return wait, nil
+}
+
+// makeRoom forgets clients, unless that was done less than forgetEvery ago and
+// left none.
+func (s *Store) makeRoom(ctx context.Context) {
+	last, now := s.forgot.Load(), time.Now()
+	if last != nil && now.Sub(*last) < forgetEvery || !s.forgot.CompareAndSwap(last, &now) {
+		return
+	}
+	result, err := s.db.ExecContext(ctx, forget, forgetAtOnce)
+	if err != nil {
+		s.log.Warn("clients not seen for long could not be forgotten", "error", err)
+		return
+	}
+	if n, err := result.RowsAffected(); err == nil && n == forgetAtOnce {
+		s.forgot.Store(nil) // there may be more
+	}
 }

@@ -212,9 +212,26 @@ func TestForgettingClients(t *testing.T) {
 		t.Errorf("a client that was known made the database look for others: %d are left, want 2", n)
 	}
 	spendsAll(t, s, somebodyNew, control.Creating, 10, 1)
+	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 3 {
+		t.Errorf("clients were looked for twice in a minute: %d are left, want 3", n)
+	}
+	spendsAll(t, open(t, dsn), control.Client{4}, control.Creating, 10, 1) // another gateway has not looked yet
 	if count(t, db, `SELECT count(*) FROM rate_limits WHERE client = $1`, someone[:]) != 0 {
 		t.Error("a client that was not seen for an hour is not forgotten")
 	}
+	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 3 {
+		t.Errorf("%d clients are known, want 3", n)
+	}
+}
+
+// TestForgettingManyClients has more of them than are forgotten at a time.
+func TestForgettingManyClients(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	alter(t, db, `INSERT INTO rate_limits
+		SELECT sha256(convert_to(CAST(n AS text), 'UTF8')), 'create', now() - interval '2 hours' FROM generate_series(1, $1) AS n`, 1500)
+	spendsAll(t, s, someone, control.Creating, 10, 1)
+	spendsAll(t, s, anotherOne, control.Creating, 10, 1)
 	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 2 {
 		t.Errorf("%d clients are known, want 2", n)
 	}

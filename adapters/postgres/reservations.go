@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
 
 	"github.com/stream-monitor/stream-monitor/application/supervise"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -80,4 +81,18 @@ func (s *Store) Promote(ctx context.Context, r supervise.Reservation) (monitor.M
 		return err
 	})
 	return after, err
+}
+
+// Release implements supervise.Roster.
+func (s *Store) Release(ctx context.Context, held []supervise.Reservation) error {
+	ids, generations := make([]string, len(held)), make([]int64, len(held))
+	for i, r := range held {
+		ids[i], generations[i] = string(r.ID), int64(r.Generation)
+	}
+	_, err := s.db.ExecContext(ctx, `
+		UPDATE monitors SET reserved_until = now()
+		FROM unnest(CAST($1 AS text[]), CAST($2 AS int[])) AS held (id, generation)
+		WHERE monitors.id = held.id AND monitors.generation = held.generation
+		  AND reserved_until IS NULL AND `+active, pq.Array(ids), pq.Array(generations))
+	return explain(ctx, "give monitors back", err)
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -43,6 +44,8 @@ type Store struct {
 	dsn  string // with everything that Open has added
 	zone *time.Location
 	log  *slog.Logger
+
+	forgot atomic.Pointer[time.Time] // when clients were last forgotten; nil: to be done
 }
 
 // Open connects to the database and blocks until it has answered once. dsn is

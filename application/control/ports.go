@@ -104,8 +104,9 @@ type Attempt struct {
 
 // Crew starts and stops workers; application/supervise is one.
 type Crew interface {
-	// Start asks for a worker for a monitor just registered and returns at
-	// once; what comes of it shows in the monitor's status.
+	// Start asks for a worker for a monitor just registered, has it promoted
+	// (see ReservedUntil), and returns at once; what comes of it shows in the
+	// monitor's status.
 	Start(m monitor.Monitor)
 
 	// Stop asks for a monitor's worker to be ended and returns at once.

@@ -16,6 +16,12 @@ type Request struct {
 	Metadata    json.RawMessage // a JSON object of at most monitor.MaxMetadata bytes; empty: {}
 }
 
+// startWithin is how long the gateway that registers a monitor has to ask for
+// its worker. Until then the monitor is a reservation that this gateway has
+// taken; after, it falls due, and whoever promotes reservations asks: so none
+// is forgotten when the answer of the insert is lost, or the gateway dies.
+const startWithin = 30 * time.Second
+
 // Register stores a new monitor, asks for its worker and returns without
 // waiting for it. One whose scheduled start is further away than
 // Config.ScheduleLead is a reservation (decision A10): it waits, and no worker
@@ -66,6 +72,8 @@ func (s *Service) draft(r Request) (monitor.Monitor, error) {
 		Generation:   1,
 		CreatedAt:    now,
 		UpdatedAt:    now,
+
+		ReservedUntil: now.Add(startWithin),
 	}
 	if start := r.Config.ScheduledStartTime; start != nil {
 		if until := start.Add(-s.cfg.ScheduleLead); until.After(now) {
@@ -78,6 +86,10 @@ func (s *Service) draft(r Request) (monitor.Monitor, error) {
 // keep has a new monitor inserted and asks for its worker, unless insert finds
 // that it is a repeat of a First.
 func (s *Service) keep(ctx context.Context, m monitor.Monitor, insert func(context.Context) (*First, error)) (first *First, err error) {
+	if end := m.Config.ScheduledEndTime; end != nil && !end.Add(time.Duration(m.Config.StartDelayToleranceSec)*time.Second).After(m.CreatedAt) {
+		return nil, monitor.Errorf(monitor.InvalidConfig, "config.scheduled_end_time is %s, which has passed; "+
+			"accepted is a time to come, or none", end.Format(time.RFC3339))
+	}
 	if err := s.callbacks.Check(ctx, m.CallbackURL); err != nil {
 		return nil, err
 	}
@@ -88,12 +100,12 @@ func (s *Service) keep(ctx context.Context, m monitor.Monitor, insert func(conte
 	if err != nil || first != nil {
 		return first, err
 	}
-	if m.ReservedUntil.IsZero() {
-		s.crew.Start(m)
-		s.log.Info("monitor registered", "monitor_id", string(m.ID), "stream_url", string(m.StreamURL))
-	} else {
+	if m.Status == monitor.Waiting {
 		s.log.Info("monitor reserved", "monitor_id", string(m.ID), "stream_url", string(m.StreamURL), "until", m.ReservedUntil)
+		return nil, nil
 	}
+	s.crew.Start(m)
+	s.log.Info("monitor registered", "monitor_id", string(m.ID), "stream_url", string(m.StreamURL))
 	return nil, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -131,6 +132,20 @@ func checkReport(r monitor.Report) error {
 		return err
 	}
 	for _, f := range []struct {
+		name string
+		t    time.Time
+	}{
+		{"at", r.At},
+		{"health.last_check_at", r.Health.LastCheckAt},
+	} {
+		if f.t.IsZero() {
+			continue
+		}
+		if err := monitor.ValidTime(f.name, f.t); err != nil {
+			return err
+		}
+	}
+	for _, f := range []struct {
 		name  string
 		value int
 	}{
@@ -154,6 +169,9 @@ func checkReport(r monitor.Report) error {
 	for i, e := range r.Events {
 		if err := e.Valid(); err != nil {
 			return monitor.Errorf(monitor.InvalidConfig, "events[%d]: %v", i, err)
+		}
+		if err := monitor.ValidTime(fmt.Sprintf("events[%d].timestamp", i), e.At); err != nil {
+			return err
 		}
 		if !uuidForm.MatchString(e.ID) {
 			return monitor.Errorf(monitor.InvalidConfig, "events[%d].event_id is %.60q; accepted is a UUID", i, e.ID)

@@ -2,6 +2,8 @@ package control_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +44,18 @@ func TestReservations(t *testing.T) {
 		}
 	})
 
+	t.Run("an end that has passed, with the tolerance, is refused", func(t *testing.T) {
+		for ago, accepted := range map[time.Duration]bool{301 * time.Second: false, 300 * time.Second: false, 299 * time.Second: true} {
+			r := request("Q")
+			r.Config.ScheduledEndTime = new(noon.Add(-ago))
+			_, err := reserving(t).Register(ctx, r)
+			var refused *monitor.Error
+			if errors.As(err, &refused) == accepted || !accepted && (refused.Code != monitor.InvalidConfig || !strings.Contains(refused.Message, "scheduled_end_time")) {
+				t.Errorf("%s ago: %v", ago, err)
+			}
+		}
+	})
+
 	for name, r := range map[string]control.Request{
 		"a start exactly the lead away": starting(noon.Add(lead)),
 		"a start sooner than that":      starting(noon.Add(lead - time.Millisecond)),
@@ -56,7 +70,7 @@ func TestReservations(t *testing.T) {
 		t.Run(name+" gets its worker at once", func(t *testing.T) {
 			d := reserving(t)
 			m, err := d.Register(ctx, r)
-			if err != nil || m.Status != monitor.Initializing || m.StreamStatus != monitor.StreamUnknown || !m.ReservedUntil.IsZero() {
+			if err != nil || m.Status != monitor.Initializing || m.StreamStatus != monitor.StreamUnknown || !m.ReservedUntil.Equal(noon.Add(30*time.Second)) {
 				t.Errorf("registered as %+v, %v", m, err)
 			}
 			if started := d.crew.Started(); len(started) != 1 {

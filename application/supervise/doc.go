@@ -29,16 +29,17 @@
 //
 // Being taken excludes all other gateways, for a while; so a gateway that dies
 // then, or that is not told what it has taken, delays a worker and loses none.
-// Promote may be repeated until its answer is heard, and what is promoted is
-// like a monitor just registered: a gateway that dies before the launch resumes
-// it. A reservation that has been ended, or that another gateway has taken
+// Promote may be repeated until its answer is heard; a gateway that dies between
+// that and the launch resumes the monitor. A monitor just registered goes the
+// same way, as a reservation that its gateway has taken. A reservation that has been ended, or that another gateway has taken
 // since, is not promoted. One whose end has passed while no gateway ran is: its
 // worker finds out, and ends it.
 //
 // A shutdown ends no monitor. Run stops deciding when its context is done; what
-// the launcher's Close ends afterwards is not looked at, and a restarted
-// gateway goes on from Resume, with workers of a newer generation that continue
-// from the last snapshot.
+// the launcher's Close ends afterwards is not looked at. Release then gives the
+// monitors back as reservations that are due, so that another gateway, or the
+// next start of this one, goes on with workers of a newer generation from the
+// last snapshots. What a gateway could not give back, it resumes (Resume).
 //
 // A database that is away delays decisions; none is forgotten while Run runs.
 package supervise

@@ -76,3 +76,18 @@ func (r *roster) Promote(ctx context.Context, taken supervise.Reservation) (moni
 	}
 	return m, nil
 }
+
+func (r *roster) Release(_ context.Context, held []supervise.Reservation) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.down {
+		return errDatabase
+	}
+	for _, h := range held {
+		if m := r.monitors[h.ID]; m.Status.Active() && m.Generation == h.Generation && m.ReservedUntil.IsZero() {
+			m.ReservedUntil = time.Now()
+			r.monitors[h.ID] = m
+		}
+	}
+	return nil
+}

@@ -39,7 +39,13 @@ type house struct {
 
 func newHouse(t *testing.T, ms ...monitor.Monitor) *house {
 	t.Helper()
-	h := &house{t: t, roster: newRoster(ms...), launcher: newLauncher()}
+	return houseOf(t, newRoster(ms...))
+}
+
+// houseOf is a house on a roster that others may share.
+func houseOf(t *testing.T, all *roster) *house {
+	t.Helper()
+	h := &house{t: t, roster: all, launcher: newLauncher()}
 	ids := 0
 	sup, err := supervise.New(h.roster, h.launcher, supervise.Config{
 		NewEventID: func() string { ids++; return fmt.Sprintf("event-%d", ids) },

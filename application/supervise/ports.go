@@ -72,6 +72,10 @@ type Roster interface {
 	// *monitor.Error NotFound when it is not active.
 	Advance(ctx context.Context, id monitor.ID) (monitor.Monitor, error)
 
+	// Release makes active monitors reservations that are due now: those whose
+	// newest generation is the one given. It may be repeated.
+	Release(ctx context.Context, held []Reservation) error
+
 	// End moves an active monitor to a final status and stores last, if any, as
 	// a pending event in the same transaction; ending an ended one does nothing.
 	End(ctx context.Context, id monitor.ID, to monitor.Status, reason string, last *event.Event, at time.Time) (monitor.Monitor, error)

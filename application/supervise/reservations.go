@@ -15,6 +15,7 @@ func (s *Supervisor) Promote(ctx context.Context) {
 	var taken []Reservation // by this gateway, and not known to be promoted
 	failures := 0           // rounds in a row
 	for {
+		taken = append(taken, s.takeHanded()...)
 		due, next, err := s.due(ctx)
 		taken, err = s.promote(ctx, append(taken, due...), err)
 		if ctx.Err() != nil {
@@ -28,10 +29,42 @@ func (s *Supervisor) Promote(ctx context.Context) {
 			sleep = pause(failures)
 			s.log.Warn("cannot promote reservations, will try again", "error", err.Error(), "pause_sec", sleep.Seconds())
 		}
-		if !wait(ctx, sleep) {
+		if !s.rest(ctx, sleep) {
 			return
 		}
 	}
+}
+
+// hand gives Promote a reservation that this gateway has taken.
+func (s *Supervisor) hand(r Reservation) {
+	s.mu.Lock()
+	s.handed = append(s.handed, r)
+	s.mu.Unlock()
+	select {
+	case s.knock <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Supervisor) takeHanded() []Reservation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.handed
+	s.handed = nil
+	return all
+}
+
+// rest waits for d or until something is handed over, and tells whether to go
+// on.
+func (s *Supervisor) rest(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-s.knock:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
 }
 
 func (s *Supervisor) due(ctx context.Context) ([]Reservation, time.Time, error) {

@@ -23,6 +23,8 @@ type Supervisor struct {
 	mu     sync.Mutex
 	wishes []wish        // in the order they came
 	bell   chan struct{} // rung when wishes has grown
+	handed []Reservation // taken by who made them, for Promote
+	knock  chan struct{} // rung when handed has grown
 }
 
 // wish is a call of Start or Stop on its way to Run.
@@ -46,13 +48,19 @@ func New(roster Roster, launcher Launcher, cfg Config) (*Supervisor, error) {
 		finished: make(chan outcome),
 		posts:    map[monitor.ID]*post{},
 		bell:     make(chan struct{}, 1),
+		knock:    make(chan struct{}, 1),
 	}, nil
 }
 
 // Start asks for a worker of m's generation. It returns at once; before Run it
 // is remembered. Asking again for what is there, or for an older generation,
-// does nothing.
+// does nothing. A monitor that is reserved is promoted first: should this
+// gateway not come to that, the reservation falls due, and another does.
 func (s *Supervisor) Start(m monitor.Monitor) {
+	if !m.ReservedUntil.IsZero() {
+		s.hand(Reservation{m.ID, m.Generation})
+		return
+	}
 	s.wish(wish{m.ID, &Job{
 		ID:          m.ID,
 		Generation:  m.Generation,

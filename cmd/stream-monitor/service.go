@@ -16,7 +16,8 @@ import (
 
 // Bounds on the steps of a shutdown.
 const (
-	requestsLimit = 20 * time.Second // for requests under way: the slowest has 15 s, and a margin
+	requestsLimit = 30 * time.Second // for requests under way: as long as httpapi has to write an answer
+	releaseLimit  = 5 * time.Second  // for giving their monitors back
 	workersLimit  = 40 * time.Second // for workers: 30 s until SIGKILL (section 8.3), and a margin
 )
 
@@ -75,6 +76,7 @@ func (g *service) run(ctx context.Context, hurry haste) error {
 	public.stop()
 	supervise.stop()
 	failed = errors.Join(failed, bounded(hurry, workersLimit, g.launcher.Close))
+	failed = errors.Join(failed, bounded(hurry, releaseLimit, g.supervisor.Release))
 	failed = errors.Join(failed, bounded(hurry, requestsLimit, g.internal.Shutdown))
 	internal.stop()
 	dispatch.stop()

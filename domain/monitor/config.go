@@ -48,16 +48,32 @@ func (c Config) Valid() error {
 	if math.IsNaN(c.SilenceDBThreshold) || c.SilenceDBThreshold < -100 || c.SilenceDBThreshold > 0 {
 		return Errorf(InvalidConfig, "config.silence_db_threshold is %v; accepted is -100 to 0", c.SilenceDBThreshold)
 	}
-	for name, t := range map[string]*time.Time{
-		"scheduled_start_time": c.ScheduledStartTime,
-		"scheduled_end_time":   c.ScheduledEndTime,
+	for _, f := range []struct {
+		name string
+		t    *time.Time
+	}{
+		{"config.scheduled_start_time", c.ScheduledStartTime},
+		{"config.scheduled_end_time", c.ScheduledEndTime},
 	} {
-		if t != nil && (t.Year() < 2000 || t.Year() > 9999) {
-			return Errorf(InvalidConfig, "config.%s is in the year %d; accepted is an ISO 8601 time from 2000 to 9999", name, t.Year())
+		if f.t == nil {
+			continue
+		}
+		if err := ValidTime(f.name, *f.t); err != nil {
+			return err
 		}
 	}
 	if c.ScheduledStartTime != nil && c.ScheduledEndTime != nil && !c.ScheduledEndTime.After(*c.ScheduledStartTime) {
 		return Errorf(InvalidConfig, "config.scheduled_end_time must be after config.scheduled_start_time")
+	}
+	return nil
+}
+
+// ValidTime reports a time that is not in the years 2000 to 9998 in UTC, as
+// InvalidConfig naming the field. RFC 3339 has no year 10000, and a time must be
+// written in any zone.
+func ValidTime(name string, t time.Time) error {
+	if year := t.UTC().Year(); year < 2000 || year > 9998 {
+		return Errorf(InvalidConfig, "%s is in the year %d in UTC; accepted is an ISO 8601 time from 2000 to 9998", name, year)
 	}
 	return nil
 }

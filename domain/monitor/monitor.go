@@ -27,6 +27,7 @@ type Monitor struct {
 	EndedAt      time.Time // zero while active
 
 	// ReservedUntil is when a reservation is promoted: before, it has no worker
-	// (decision A10). Zero: it is none, or has been promoted.
+	// (decision A10). Zero: it is none, or has been promoted. A new monitor that is
+	// to have its worker at once is a reservation for a moment.
 	ReservedUntil time.Time
 }

@@ -135,8 +135,34 @@ func TestConfig(t *testing.T) { // decision A4
 	if change(func(c *monitor.Config) { c.ScheduledStartTime, c.ScheduledEndTime = &end, &start }) == nil {
 		t.Error("an end before the start is accepted")
 	}
-	if change(func(c *monitor.Config) { c.ScheduledStartTime = &time.Time{} }) == nil {
-		t.Error("the year 1 is accepted")
+}
+
+func TestConfigTimes(t *testing.T) { // decision A11
+	west, east := time.FixedZone("", -12*60*60), time.FixedZone("", 14*60*60)
+	for name, set := range map[string]func(*monitor.Config, *time.Time){
+		"scheduled_start_time": func(c *monitor.Config, at *time.Time) { c.ScheduledStartTime = at },
+		"scheduled_end_time":   func(c *monitor.Config, at *time.Time) { c.ScheduledEndTime = at },
+	} {
+		for at, good := range map[time.Time]bool{
+			{}: false,
+			time.Date(1999, 12, 31, 23, 59, 59, 0, time.UTC): false,
+			time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC):      true,
+			time.Date(2000, 1, 1, 0, 0, 0, 0, east):          false, // 1999 in UTC
+			time.Date(1999, 12, 31, 20, 0, 0, 0, west):       true,  // 2000 in UTC
+			time.Date(9998, 12, 31, 23, 59, 59, 0, time.UTC): true,
+			time.Date(9998, 12, 31, 23, 59, 59, 0, west):     false, // 9999 in UTC
+			time.Date(9999, 12, 31, 23, 59, 59, 0, west):     false, // 10000 in UTC
+		} {
+			c := monitor.DefaultConfig()
+			set(&c, &at)
+			err := c.Valid()
+			if (err == nil) != good {
+				t.Errorf("%s = %v: %v", name, at, err)
+			}
+			if !good && (code(err) != monitor.InvalidConfig || !strings.Contains(err.Error(), "config."+name) || !strings.Contains(err.Error(), "2000 to 9998")) {
+				t.Errorf("%s = %v: the message names not all of field and range: %v", name, at, err)
+			}
+		}
 	}
 }
 

@@ -169,3 +169,31 @@ func TestTwoGatewaysBehaveAsOne(t *testing.T) {
 		t.Errorf("the first gateway says %v", a.Body)
 	}
 }
+
+func TestAGatewayThatStopsHandsItsMonitorsOver(t *testing.T) {
+	t.Parallel()
+	all := gateways(t, 2)
+	var ids []string
+	for range 3 {
+		id, err := all[0].Register(t.Context(), "https://www.youtube.com/watch?v="+video(), callback, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	has := func(s *system.System) func() bool {
+		return func() bool {
+			at := map[string]bool{}
+			for _, w := range s.Workers() {
+				at[w.Env("MONITOR_ID")] = true
+			}
+			return at[ids[0]] && at[ids[1]] && at[ids[2]]
+		}
+	}
+	here, there := has(all[0]), has(all[1])
+	eventually(t, 30*time.Second, "workers at either", func() bool { return here() || there() })
+	if err := all[0].Stop(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 10*time.Second, "workers at the gateway that stays", there)
+}

@@ -32,10 +32,11 @@ def to_receiver(body):
 
 
 def in_order(config):
-    """A scheduled end is after the start."""
+    """A scheduled end is yet to come, and after the start."""
     try:
-        start, end = (datetime.datetime.fromisoformat(config[f"scheduled_{name}_time"]) for name in ("start", "end"))
-        if end <= start:
+        end = datetime.datetime.fromisoformat(config["scheduled_end_time"])
+        start = config.get("scheduled_start_time")
+        if end <= datetime.datetime.now(datetime.UTC) or start is not None and end <= datetime.datetime.fromisoformat(start):
             del config["scheduled_end_time"]
     except (KeyError, TypeError, ValueError):
-        pass  # one of them is not there, or is to be refused anyway
+        pass  # it is not there, or is to be refused anyway

@@ -1,0 +1,38 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestReleasing(t *testing.T) {
+	s := open(t, database(t))
+	held, taken, ended := registered(t, s, 1), registered(t, s, 2), registered(t, s, 3)
+	advanced, err := s.Advance(t.Context(), taken.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.End(t.Context(), ended.ID, monitor.Stopped, "", nil, noon); err != nil {
+		t.Fatal(err)
+	}
+	all := []supervise.Reservation{
+		{ID: held.ID, Generation: held.Generation},
+		{ID: taken.ID, Generation: taken.Generation}, // another gateway has a newer one
+		{ID: ended.ID, Generation: ended.Generation},
+		{ID: "mon-unknown", Generation: 1},
+	}
+	for range 2 { // it may be repeated
+		if err := s.Release(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, next := due(t, s)
+	if want := (supervise.Reservation{ID: held.ID, Generation: held.Generation + 1}); len(got) != 1 || got[0] != want {
+		t.Errorf("due are %v (next %v), want %v", got, next, want)
+	}
+	if active, err := s.Active(t.Context()); err != nil || len(active) != 1 || active[0].Generation != advanced.Generation {
+		t.Errorf("what was not given back: %v, %v", active, err)
+	}
+}

@@ -1,0 +1,71 @@
+package supervise_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestHandingOver(t *testing.T) {
+	scenario(t, "a monitor that its gateway has just registered is promoted at once, in its first generation", func(t *testing.T) {
+		m := reserved("mon-a", 30*time.Second)
+		h := newHouse(t, m).promoting()
+		defer h.close()
+		h.after(time.Hour)
+		m.ReservedUntil = time.Now().Add(30 * time.Second)
+		h.roster.set(func(r *roster) { r.monitors["mon-b"] = withID(m, "mon-b") })
+		h.sup.Start(withID(m, "mon-b"))
+		h.after(0)
+		h.expectCalls("launch mon-a 2", "launch mon-b 1")
+		h.after(time.Hour)
+		h.expectCalls("launch mon-a 2", "launch mon-b 1")
+	})
+
+	scenario(t, "one that a gateway has registered, and did not come to start, is started by another", func(t *testing.T) {
+		h := newHouse(t, reserved("mon-a", 30*time.Second)).promoting()
+		defer h.close()
+		h.after(30*time.Second - time.Millisecond)
+		h.expectCalls()
+		h.after(time.Millisecond)
+		h.expectCalls("launch mon-a 2")
+	})
+
+	scenario(t, "what a gateway gives back when it stops is taken by another", func(t *testing.T) {
+		h := newHouse(t, registered("mon-a"), registered("mon-b"), registered("mon-c")).open()
+		for _, id := range []monitor.ID{"mon-a", "mon-b", "mon-c"} {
+			h.sup.Start(h.roster.get(id))
+			h.after(time.Second)
+		}
+		h.sup.Stop("mon-b")                                                                                 // and its end is not stored yet
+		h.roster.set(func(r *roster) { m := r.monitors["mon-c"]; m.Generation++; r.monitors["mon-c"] = m }) // taken over
+		h.after(time.Second)
+		h.close()
+		if err := h.sup.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		other := houseOf(t, h.roster).promoting()
+		defer other.close()
+		other.after(2 * time.Second)
+		other.expectCalls("launch mon-a 2")
+	})
+
+	scenario(t, "a database that stays away keeps nobody from stopping", func(t *testing.T) {
+		h := newHouse(t, registered("mon-a")).open()
+		h.sup.Start(registered("mon-a"))
+		h.after(time.Second)
+		h.close()
+		h.roster.set(func(r *roster) { r.down = true })
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if err := h.sup.Release(ctx); err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+func withID(m monitor.Monitor, id monitor.ID) monitor.Monitor {
+	m.ID = id
+	return m
+}
