@@ -84,7 +84,7 @@ fuzz: tools ## fuzz each parser for FUZZTIME (30s)
 	@grep -rnoE --include='*_test.go' --exclude-dir=.tools --exclude-dir=testdata '^func Fuzz[A-Za-z0-9_]+' . | \
 	while IFS=: read -r file _ func; do \
 		echo "fuzz: $${func#func } in $$(dirname "$$file") for $(FUZZTIME)"; \
-		go test -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null; \
+		go test -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$(dirname "$$file")" </dev/null; \
 	done
 
 $(LINT):
