@@ -53,7 +53,7 @@ var (
 // section first, and tells where it is black and where it is silent. See
 // worker.Analyser; beyond it:
 //
-//   - the answer has URI; Began is the caller's to fill in;
+//   - Began and Segment of the answer are the caller's to fill in;
 //   - the bytes tell the container, and s.Container only when they do not;
 //   - black shorter than 0.1 s (section 6.3) is left out, unless it touches an
 //     end of the track and so may be longer; silence is reported from 0.1 s, and
@@ -91,7 +91,7 @@ func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, body io.Reader,
 	if err != nil {
 		return watch.Analysis{}, fmt.Errorf("analyse segment: %w", err)
 	}
-	return watch.Analysis{URI: s.URI, Video: video, Audio: audio}, nil
+	return watch.Analysis{Video: video, Audio: audio}, nil
 }
 
 // judge tells whether ffmpeg saw the whole segment. What we did to it comes

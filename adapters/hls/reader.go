@@ -1,54 +1,27 @@
 package hls
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"net/url"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Get fetches at most limit bytes from url and tells from which URL they came
-// in the end. Its errors are *watch.Failure.
-type Get func(ctx context.Context, url string, limit int64) (body []byte, finalURL string, err error)
+// Format reads HLS playlists. It implements worker.Format.
+type Format struct{}
 
-// Reader reads playlists. It implements worker.PlaylistReader, keeps no state
-// and may be used concurrently.
-type Reader struct {
-	get Get
-	now func() time.Time
+// Recognises implements worker.Format: a playlist begins with #EXTM3U (RFC
+// 8216, 4.3.1.1), perhaps after a byte order mark or blank lines.
+func (Format) Recognises(body []byte) bool {
+	text := bytes.TrimLeft(bytes.TrimPrefix(body, byteOrderMark), " \t\r\n")
+	return bytes.HasPrefix(text, []byte("#EXTM3U"))
 }
 
-// New makes a Reader that fetches with get.
-func New(get func(ctx context.Context, url string, limit int64) ([]byte, string, error), now func() time.Time) *Reader {
-	return &Reader{get: get, now: now}
-}
-
-// ReadPlaylist fetches and decodes the playlist at rawURL. It blocks for as
-// long as get does, plus at most DecodeTime. Failures are those of get, and
-// malformed.
-func (r *Reader) ReadPlaylist(ctx context.Context, rawURL string) watch.Playlist {
-	asked := watch.Playlist{Began: r.now(), URL: rawURL}
-	body, finalURL, err := r.get(ctx, rawURL, MaxBytes)
-	if err == nil {
-		var p watch.Playlist
-		if p, err = decode(ctx, body, finalURL); err == nil {
-			p.Began, p.URL = asked.Began, asked.URL
-			return p
-		}
-	}
-	asked.Failure = failure(err)
-	return asked
-}
-
-// failure keeps the text of an unknown error out of sight: it may hold the
-// signed URL.
-func failure(err error) *watch.Failure {
-	if known, ok := errors.AsType[*watch.Failure](err); ok {
-		return known
-	}
-	return watch.Failed(watch.FailureNetwork, "the playlist could not be fetched")
+// Decode implements worker.Format. It blocks for at most DecodeTime. HLS names
+// no parts.
+func (Format) Decode(ctx context.Context, body []byte, base, _ string) (watch.Playlist, error) {
+	return decode(ctx, body, base)
 }
 
 // decode makes sense of body, which came from finalURL. Its errors are

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/hls"
+	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound/outboundtest"
 	"github.com/stream-monitor/stream-monitor/adapters/media"
@@ -90,7 +91,7 @@ func listed(lines string) func(t *testing.T, c *media.Client, public, target str
 }
 
 func readList(t *testing.T, c *media.Client, public, playlist string) watch.Playlist {
-	return hls.New(c.Get, time.Now).ReadPlaylist(bounded(t), public+"/list?is="+url.QueryEscape(playlist))
+	return worker.NewManifests(c.Get, time.Now, hls.Format{}).ReadPlaylist(bounded(t), public+"/list?is="+url.QueryEscape(playlist))
 }
 
 // outside starts a server that stands for a public one: it redirects and serves

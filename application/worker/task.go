@@ -42,7 +42,7 @@ func (l *loop) analyse(ctx context.Context, s watch.Segment, began time.Time) wa
 	ctx, cancel := context.WithTimeout(ctx, segmentLimit)
 	defer cancel()
 	failed := func(err error) watch.Analysis {
-		return watch.Analysis{Began: began, URI: s.URI, Failure: failure(ctx, err)}
+		return watch.Analysis{Began: began, Segment: s.ID(), Failure: failure(ctx, err)}
 	}
 	body, err := l.ports.Segments.FetchSegment(ctx, s)
 	if err != nil {
@@ -55,7 +55,7 @@ func (l *loop) analyse(ctx context.Context, s watch.Segment, began time.Time) wa
 	if err != nil {
 		return failed(err)
 	}
-	a.Began, a.URI, a.Failure = began, s.URI, nil
+	a.Began, a.Segment, a.Failure = began, s.ID(), nil
 	return a
 }
 

@@ -33,7 +33,7 @@ func (f WatchingFlags) ports(gateway worker.Gateway, log *slog.Logger) worker.Po
 			time.Now, log,
 		),
 		Prober:    oembed.New(&http.Client{}),
-		Playlists: hls.New(client.Get, time.Now),
+		Playlists: worker.NewManifests(client.Get, time.Now, hls.Format{}),
 		Segments:  client,
 		Analyser:  ffmpeg.New(ffmpeg.Config{Path: f.FFmpeg().Path}),
 	}

@@ -8,7 +8,7 @@ import (
 
 // analysed takes in what a decoder saw of a segment.
 func (w *Watcher) analysed(o Analysis) {
-	if w.wanted == nil || o.URI != w.wanted.URI {
+	if w.wanted == nil || o.Segment != w.wanted.ID() {
 		return
 	}
 	segment, tracing := *w.wanted, len(w.trace.Samples) > 0

@@ -27,7 +27,7 @@ func BenchmarkCheck(b *testing.B) {
 		w.Step(now, p)
 		for _, task := range w.Next() {
 			if task.Kind == watch.TaskSegment {
-				w.Step(now, watch.Analysis{Began: now, URI: task.Segment.URI, Video: fine, Audio: fine})
+				w.Step(now, watch.Analysis{Began: now, Segment: task.Segment.ID(), Video: fine, Audio: fine})
 			}
 		}
 		w.Next()

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -69,6 +70,7 @@ type Rendition struct {
 	Bandwidth int    `json:"bandwidth,omitempty"` // bits per second; 0: unknown
 	HasVideo  bool   `json:"has_video"`
 	HasAudio  bool   `json:"has_audio"`
+	Alternate bool   `json:"alternate,omitempty"` // not the stream's own sound but one to choose instead: a translation, a commentary
 }
 
 // Playlist answers TaskPlaylist. Of a master it has Renditions, of a media
@@ -96,7 +98,7 @@ func (p Playlist) plausible() []Segment {
 	return segments
 }
 
-// Segment is one entry of a media playlist. Its URI identifies it (decision S5).
+// Segment is one entry of a media playlist.
 type Segment struct {
 	URI         string        `json:"uri"` // absolute
 	Sequence    uint64        `json:"sequence"`
@@ -104,13 +106,31 @@ type Segment struct {
 	ProgramTime time.Time     `json:"program_time,omitzero"` // EXT-X-PROGRAM-DATE-TIME of its first frame, stated or extrapolated (RFC 8216, 4.3.2.6); zero: unknown
 	Range       *ByteRange    `json:"range,omitempty"`       // EXT-X-BYTERANGE
 	Init        *Init         `json:"init,omitempty"`        // EXT-X-MAP
-	Container   string        `json:"container,omitempty"`   // mpegts, mp4; empty: to be told from its bytes
+	Key         *Key          `json:"key,omitempty"`         // EXT-X-KEY; nil: not encrypted
+	Container   string        `json:"container,omitempty"`   // mpegts, mp4, aac, mp3; empty: to be told from its bytes
+}
+
+// ID identifies a segment (decision S5): its URI and, as the segments of one
+// resource share that, which part of it.
+func (s Segment) ID() string {
+	if s.Range == nil {
+		return s.URI
+	}
+	return fmt.Sprintf("%s@%d+%d", s.URI, s.Range.Offset, s.Range.Length)
 }
 
 // Init is the initialisation section that goes before a segment (EXT-X-MAP).
 type Init struct {
 	URI   string     `json:"uri"`
 	Range *ByteRange `json:"range,omitempty"`
+	Key   *Key       `json:"key,omitempty"` // nil: not encrypted
+}
+
+// Key is what a segment or an initialisation section is encrypted with, by
+// AES-128 in CBC mode with PKCS7 padding as a whole (RFC 8216, 4.3.2.4).
+type Key struct {
+	URI string `json:"uri"` // absolute, of the 16 bytes of the key
+	IV  []byte `json:"iv"`  // 16 bytes, stated or made of the sequence number (RFC 8216, 5.2)
 }
 
 // ByteRange is a part of a resource.
@@ -122,7 +142,7 @@ type ByteRange struct {
 // Analysis answers TaskSegment: what a decoder saw of one segment.
 type Analysis struct {
 	Began   time.Time `json:"began"`
-	URI     string    `json:"uri"`
+	Segment string    `json:"segment"`           // its ID
 	Failure *Failure  `json:"failure,omitempty"` // it could not be fetched, or not decoded at all
 	Video   Track     `json:"video"`
 	Audio   Track     `json:"audio"`

@@ -8,7 +8,7 @@ import (
 
 // newest is the newest segment seen (decision S5).
 type newest struct {
-	URI      string    `json:"uri,omitempty"`
+	ID       string    `json:"id,omitempty"`
 	Moved    time.Time `json:"moved,omitzero"` // when it was first seen, by the clock
 	Analysed bool      `json:"analysed,omitempty"`
 }
@@ -87,7 +87,7 @@ func (w *Watcher) look(o Playlist, segments []Segment) {
 		w.moved(o, last)
 		w.switched, w.window = false, segments
 	case same:
-		w.life.Newest.URI = last.URI // it may be under a renewed URL
+		w.life.Newest.ID = last.ID() // it may be under a renewed URL
 		w.unmoved()
 		w.switched, w.window = false, segments
 	case older:
@@ -96,7 +96,7 @@ func (w *Watcher) look(o Playlist, segments []Segment) {
 	if due {
 		w.life.CheckedAt = o.Began
 	}
-	if n := len(w.window); n > 0 && !w.life.Newest.Analysed && w.window[n-1].URI == w.life.Newest.URI && (due || w.life.Outage.open()) {
+	if n := len(w.window); n > 0 && !w.life.Newest.Analysed && w.window[n-1].ID() == w.life.Newest.ID && (due || w.life.Outage.open()) {
 		w.wanted, w.trace = &w.window[n-1], trace{}
 	}
 }
@@ -114,11 +114,11 @@ const (
 // renewed manifest the same media have other URIs: there, program time tells.
 // Where none is stated, nothing does until the playlist moves again.
 func (w *Watcher) compare(o Playlist, last Segment) reading {
-	if last.URI == w.life.Newest.URI {
+	if last.ID() == w.life.Newest.ID {
 		return same
 	}
 	for _, s := range w.window {
-		if s.URI == last.URI {
+		if s.ID() == last.ID() {
 			return older
 		}
 	}
@@ -138,7 +138,7 @@ func (w *Watcher) compare(o Playlist, last Segment) reading {
 // moved is a playlist with a new segment.
 func (w *Watcher) moved(o Playlist, last Segment) {
 	w.learned()
-	w.life.Newest = newest{URI: last.URI, Moved: w.now}
+	w.life.Newest = newest{ID: last.ID(), Moved: w.now}
 	if shift := w.life.Clock.see(last, o.Began); shift != 0 {
 		for i := range w.life.Conditions {
 			w.life.Conditions[i].shift(shift)

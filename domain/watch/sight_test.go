@@ -98,7 +98,7 @@ func byHand(t *testing.T, n int, show func(i int) (watch.Segment, watch.Analysis
 		step(now, watch.Playlist{Began: now, URL: "m", Segments: []watch.Segment{s}})
 		for _, task := range w.Next() {
 			if task.Kind == watch.TaskSegment {
-				a.Began, a.URI = now, s.URI
+				a.Began, a.Segment = now, s.ID()
 				step(now, a)
 			}
 		}

@@ -151,17 +151,17 @@ func rows() []observation {
 	}))
 	row("playlist: of a URL no longer read", playlist(func(_ *world, p *watch.Playlist) { p.URL = "https://media.test/old" }))
 	row("segment: nobody asked for", func(w *world) watch.Observation {
-		return watch.Analysis{Began: at(w.now), URI: "https://media.test/none.ts", Video: fine, Audio: fine}
+		return watch.Analysis{Began: at(w.now), Segment: "https://media.test/none.ts", Video: fine, Audio: fine}
 	})
 	// What follows is preceded by a playlist with a new segment that is wanted.
 	segment := func(name string, change func(a *watch.Analysis)) {
 		row("segment: "+name, func(w *world) watch.Observation {
 			w.now += 10
 			w.step(playlist(func(*world, *watch.Playlist) {})(w))
-			a := watch.Analysis{Began: at(w.now), URI: "none", Video: fine, Audio: fine}
+			a := watch.Analysis{Began: at(w.now), Segment: "none", Video: fine, Audio: fine}
 			for _, task := range w.watcher.Next() {
 				if task.Kind == watch.TaskSegment {
-					a.URI = task.Segment.URI
+					a.Segment = task.Segment.ID()
 				}
 			}
 			change(&a)

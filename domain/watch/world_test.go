@@ -318,7 +318,7 @@ func (w *world) playlist(url string, began float64) watch.Playlist {
 }
 
 func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
-	a := watch.Analysis{Began: at(began), URI: s.URI}
+	a := watch.Analysis{Began: at(began), Segment: s.ID()}
 	if within(w.noSegment, began) {
 		a.Failure = watch.Failed(w.failure, "no segment")
 		return a
