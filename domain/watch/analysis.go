@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -8,19 +9,21 @@ import (
 
 // analysed takes in what a decoder saw of a segment.
 func (w *Watcher) analysed(o Analysis) {
-	if w.wanted == nil || o.Segment != w.wanted.ID() {
+	at := slices.IndexFunc(w.life.Feeds, func(f *feed) bool { return f.wanted != nil && f.wanted.ID() == o.Segment })
+	if at < 0 {
 		return
 	}
-	segment, tracing := *w.wanted, len(w.trace.Samples) > 0
-	w.wanted = nil
+	f := w.life.Feeds[at]
+	segment, tracing := *f.wanted, len(f.trace.Samples) > 0
+	f.wanted = nil
 	if o.Failure == nil && !o.Video.decoded() && !o.Audio.decoded() {
 		o.Failure = Failed(FailureUndecodable, "neither picture nor sound could be decoded") // S4
 	}
 	if o.Failure != nil {
 		if tracing {
-			w.pass()
+			w.pass(f)
 		} else {
-			w.mediaFailed(event.FailedSegment, o.Failure, o.Began)
+			w.mediaFailed(f, event.FailedSegment, o.Failure, o.Began)
 		}
 		return
 	}
@@ -28,23 +31,27 @@ func (w *Watcher) analysed(o Analysis) {
 	w.life.Statistics.TotalSegmentsAnalyzed++
 	w.life.LastCheck = w.now
 	if !tracing {
-		w.life.Newest.Analysed = true
-		w.mediaBack()
+		f.Newest.Analysed = true
+		w.mediaBack(f)
 	}
-	w.trace.add(judge(segment, o))
-	w.trace.Steps++
-	if next, ok := w.trace.next(w.life.Conditions, w.window); ok {
-		w.wanted = &next
+	f.trace.add(judge(segment, o))
+	f.trace.Steps++
+	if next, ok := f.trace.next(w.life.Conditions, f.Judges, f.window); ok {
+		f.wanted = &next
 		return
 	}
-	w.pass()
+	w.pass(f)
 }
 
-// pass takes the conditions through what was traced and tells what came of it.
-func (w *Watcher) pass() {
+// pass takes the conditions that a feed judges through what was traced and tells
+// what came of it.
+func (w *Watcher) pass(f *feed) {
 	thresholds := w.thresholds()
-	for _, s := range w.trace.Samples {
+	for _, s := range f.trace.Samples {
 		for i, d := range detectors {
+			if !f.Judges[i] {
+				continue
+			}
 			for _, told := range w.life.Conditions[i].pass(thresholds[i], s, s.bad[i]) {
 				if _, ok := told.(event.Alert); ok {
 					d.count(&w.life.Statistics)
@@ -55,7 +62,7 @@ func (w *Watcher) pass() {
 			}
 		}
 	}
-	w.trace = trace{}
+	f.trace = trace{}
 }
 
 func (w *Watcher) thresholds() (t [len(detectors)]time.Duration) {

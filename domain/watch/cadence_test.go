@@ -10,6 +10,16 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
+// askedIn counts how often a kind of task was begun.
+func (w *world) askedIn(k watch.Kind, s span) (n int) {
+	for _, at := range w.asked[k] {
+		if s.has(at) {
+			n++
+		}
+	}
+	return n
+}
+
 // askedAt compares when a kind of task was begun.
 func (w *world) askedAt(k watch.Kind, s span, want ...float64) {
 	w.t.Helper()

@@ -6,7 +6,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// outage is a time without new media: the playlist or its newest segment
+// outage is a time without new media of a feed: its playlist or the newest segment
 // fails, or the playlist has not moved (sections 6.6, 7.6, decision S6). Times
 // are the clock's. The zero value is no outage.
 type outage struct {
@@ -74,43 +74,76 @@ func (o *outage) tell(now time.Time) event.Outage {
 	}
 }
 
-// mediaFailed opens or prolongs an outage of a stream that has started. A URL
-// that is no longer good has the manifest resolved again at once (decision S7).
-func (w *Watcher) mediaFailed(failure string, f *Failure, since time.Time) {
-	w.life.Blind.LastErr = f.Error()
+// outage tells whether any feed is out.
+func (w *Watcher) outage() bool {
+	for _, f := range w.life.Feeds {
+		if f.Outage.open() {
+			return true
+		}
+	}
+	return false
+}
+
+// mediaFailed opens or prolongs the outage of a feed of a stream that has
+// started. A URL that is no longer good has the manifest resolved again at once
+// (decision S7).
+func (w *Watcher) mediaFailed(f *feed, failure string, cause *Failure, since time.Time) {
+	w.life.Blind.LastErr = cause.Error()
 	if !w.monitoring() {
 		return
 	}
-	w.life.Outage.fail(w.now, since, failure, f.Error())
-	if f.Kind == FailureExpired {
+	w.out(f, since, failure, cause.Error())
+	if cause.Kind == FailureExpired {
 		w.life.Asking.Urgent = true
 	}
 	w.note(true, "The stream's media could not be read", map[string]any{
-		"failure": failure, "error": f.Error(), "failures": w.life.Outage.Failures,
+		"failure": failure, "error": cause.Error(), "failures": f.Outage.Failures,
 	})
+}
+
+// out opens or prolongs the outage of a feed. Feeds that are out together are
+// one outage, which is told once.
+func (w *Watcher) out(f *feed, since time.Time, failure, lastError string) {
+	w.life.Blind.LastErr = lastError
+	f.Outage.fail(w.now, since, failure, lastError)
+	for _, other := range w.life.Feeds {
+		f.Outage.Alerted = f.Outage.Alerted || other.Outage.open() && other.Outage.Alerted
+	}
 }
 
 // provenLive tells the outage if, at a moment at which the stream was proven
 // to be live, it had lasted long enough (section 6.6, decision S6).
 func (w *Watcher) provenLive(at time.Time) {
-	if w.life.Outage.due(at) {
-		w.emit(event.SegmentError, w.life.Outage.tell(w.now))
+	var first *outage
+	for _, f := range w.life.Feeds {
+		if o := &f.Outage; o.due(at) && (first == nil || o.Since.Before(first.Since)) {
+			first = o
+		}
+	}
+	if first == nil {
+		return
+	}
+	w.emit(event.SegmentError, first.tell(w.now))
+	for _, f := range w.life.Feeds {
+		f.Outage.Alerted = f.Outage.open()
 	}
 }
 
-// mediaBack ends an outage. One that was long enough to be told, but could not
-// be judged, is told now: media that flow again are the proof that the stream
+// mediaBack ends a feed's outage. One that was long enough to be told, but
+// could not be judged, is told now: media that flow again are the proof that the stream
 // was live (decision S6).
-func (w *Watcher) mediaBack() {
-	if !w.life.Outage.open() {
+func (w *Watcher) mediaBack(f *feed) {
+	if !f.Outage.open() {
 		return
 	}
 	w.provenLive(w.now)
-	if w.life.Outage.long(w.now) {
+	if f.Outage.long(w.now) {
 		for i := range w.life.Conditions {
-			w.life.Conditions[i].interrupt()
+			if f.Judges[i] {
+				w.life.Conditions[i].interrupt()
+			}
 		}
 	}
-	w.note(false, "The stream's media are back", map[string]any{"outage_sec": w.now.Sub(w.life.Outage.Since).Seconds()})
-	w.life.Outage = outage{}
+	w.note(false, "The stream's media are back", map[string]any{"outage_sec": w.now.Sub(f.Outage.Since).Seconds()})
+	f.Outage = outage{}
 }

@@ -146,10 +146,10 @@ func TestAFrozenPlaylistIsNotReadEverySecond(t *testing.T) { // S2 needs media t
 }
 
 func TestALiveStreamWhoseMediaCannotBeWatched(t *testing.T) { // 6.6, 7.3
-	apart := []watch.Rendition{{URL: "https://media.test/v", HasVideo: true}, {URL: "https://media.test/a", HasAudio: true}}
+	subtitles := []watch.Rendition{{URL: "https://media.test/s"}}
 	for name, found := range map[string]func(*watch.Resolution){
-		"none of it HLS":          func(r *watch.Resolution) { r.Manifest, r.Detail = "", "none of it is HLS" },
-		"picture and sound apart": func(r *watch.Resolution) { r.Renditions = apart },
+		"none of it HLS":    func(r *watch.Resolution) { r.Manifest, r.Detail = "", "none of it is HLS" },
+		"only of subtitles": func(r *watch.Resolution) { r.Renditions = subtitles },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := scenario(t, func(w *world) { w.answer, w.rules.ScheduledStart = found, at(0) }).from(100).until(390).expect(

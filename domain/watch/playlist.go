@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -13,91 +14,90 @@ type newest struct {
 	Analysed bool      `json:"analysed,omitempty"`
 }
 
-// moving tells whether the playlist moves: there is a stream, whatever becomes
-// of its segments.
-func (w *Watcher) moving() bool {
-	return w.now.Sub(w.life.Newest.Moved) < stallLimit
-}
-
-// stillSince is from when on the playlist is known to have stood still; the
-// time in which nobody watched does not count.
-func (w *Watcher) stillSince() time.Time {
-	if w.life.Newest.Moved.Before(w.began) {
-		return w.began
-	}
-	return w.life.Newest.Moved
-}
-
-// read takes in a reading of the playlist (sections 6.1, 7.6).
+// read takes in a reading of a playlist (sections 6.1, 7.6).
 func (w *Watcher) read(o Playlist) {
-	if m := w.life.Manifest; m.URL == "" || o.URL != m.URL {
+	at := slices.IndexFunc(w.life.Feeds, func(f *feed) bool { return f.URL != "" && f.URL == o.URL })
+	if at < 0 {
 		return
 	}
+	f := w.life.Feeds[at]
 	switch {
 	case o.Failure != nil:
-		w.unreadable(o)
+		w.unreadable(f, o)
 	case o.Ended:
-		w.ended(o)
+		w.ended(f, o)
 	case len(o.Renditions) > 0:
-		if r, ok := choose(o.Renditions, w.rules.Prefer); ok {
-			w.life.Manifest.URL = r.URL
-		} else {
-			o.Failure = apart()
-			w.unreadable(o)
-		}
+		w.descend(f, o)
 	case len(o.Segments) == 0:
 		o.Failure = Failed(FailureMalformed, "the playlist lists no segment")
-		w.unreadable(o)
+		w.unreadable(f, o)
 	default:
-		if !w.life.Manifest.Proven {
-			w.life.Manifest.Proven = true
+		f.Ended = false
+		if !w.monitoring() { // a playlist with segments is the proof that nobody else gave
 			w.start(time.Time{})
 		}
-		w.look(o, place(o.plausible(), o.Began))
+		w.look(f, o, place(o.plausible(), o.Began))
 	}
 }
 
 // unreadable is a playlist that could not be read. One that was never proven
 // to be live is dropped: the stream is still being waited for.
-func (w *Watcher) unreadable(o Playlist) {
-	w.life.ReadAt = o.Began
+func (w *Watcher) unreadable(f *feed, o Playlist) {
+	f.ReadAt = o.Began
+	w.mediaFailed(f, event.FailedManifest, o.Failure, o.Began)
 	if !w.monitoring() {
-		w.life.Manifest = manifest{}
+		w.forget()
 	}
-	w.mediaFailed(event.FailedManifest, o.Failure, o.Began)
 }
 
-// ended is EXT-X-ENDLIST, the first of the signs of the end (section 7.6).
-func (w *Watcher) ended(o Playlist) {
+// ended is EXT-X-ENDLIST, the first of the signs of the end (section 7.6). The
+// stream is over when all its playlists say so; they are read at once then. One
+// that says so alone has come to a standstill.
+func (w *Watcher) ended(f *feed, o Playlist) {
 	if len(o.Segments) > 0 {
 		placed := place(o.Segments, o.Began)
-		w.life.Clock.see(placed[len(placed)-1], o.Began)
+		f.Clock.see(placed[len(placed)-1], o.Began)
 	}
-	w.end(event.EndedByEndlist)
+	first := !f.Ended
+	f.Ended, f.ReadAt, f.CheckedAt = true, o.Began, o.Began
+	over := true
+	for _, other := range w.life.Feeds {
+		if !other.Ended {
+			over = false
+			if first {
+				other.ReadAt = time.Time{}
+			}
+		}
+	}
+	if over {
+		w.end(event.EndedByEndlist)
+		return
+	}
+	w.out(f, f.stillSince(w.began), event.FailedStalled, "the playlist has ended, the stream has not")
 }
 
 // look takes in the segments of a live playlist, decides whether they have
 // moved on, and whether the newest is to be analysed now.
-func (w *Watcher) look(o Playlist, segments []Segment) {
+func (w *Watcher) look(f *feed, o Playlist, segments []Segment) {
 	last := segments[len(segments)-1]
-	due := !o.Began.Before(w.checkAt())
-	w.life.ReadAt = o.Began
-	switch w.compare(o, last) {
+	due := !o.Began.Before(w.checkAt(f))
+	f.ReadAt = o.Began
+	switch f.compare(o, last) {
 	case newer:
-		w.moved(o, last)
-		w.switched, w.window = false, segments
+		w.moved(f, o, last)
+		f.switched, f.window = false, segments
 	case same:
-		w.life.Newest.ID = last.ID() // it may be under a renewed URL
-		w.unmoved()
-		w.switched, w.window = false, segments
+		f.Newest.ID = last.ID() // it may be under a renewed URL
+		w.unmoved(f)
+		f.switched, f.window = false, segments
 	case older:
-		w.unmoved()
+		w.unmoved(f)
 	}
 	if due {
-		w.life.CheckedAt = o.Began
+		f.CheckedAt = o.Began
 	}
-	if n := len(w.window); n > 0 && !w.life.Newest.Analysed && w.window[n-1].ID() == w.life.Newest.ID && (due || w.life.Outage.open()) {
-		w.wanted, w.trace = &w.window[n-1], trace{}
+	if n := len(f.window); n > 0 && !f.Newest.Analysed && f.window[n-1].ID() == f.Newest.ID && (due || f.Outage.open()) {
+		f.wanted, f.trace = &f.window[n-1], trace{}
 	}
 }
 
@@ -113,19 +113,19 @@ const (
 // compare tells a new segment from one seen before (decision S5). Under the URL of a
 // renewed manifest the same media have other URIs: there, program time tells.
 // Where none is stated, nothing does until the playlist moves again.
-func (w *Watcher) compare(o Playlist, last Segment) reading {
-	if last.ID() == w.life.Newest.ID {
+func (f *feed) compare(o Playlist, last Segment) reading {
+	if last.ID() == f.Newest.ID {
 		return same
 	}
-	for _, s := range w.window {
+	for _, s := range f.window {
 		if s.ID() == last.ID() {
 			return older
 		}
 	}
-	if !w.switched || !w.life.Clock.Set {
+	if !f.switched || !f.Clock.Set {
 		return newer
 	}
-	ahead := last.end().Sub(w.life.Clock.End)
+	ahead := last.end().Sub(f.Clock.End)
 	switch stated := !o.Segments[len(o.Segments)-1].ProgramTime.IsZero(); {
 	case !stated, ahead == 0, ahead <= -copyAge:
 		return same
@@ -136,12 +136,14 @@ func (w *Watcher) compare(o Playlist, last Segment) reading {
 }
 
 // moved is a playlist with a new segment.
-func (w *Watcher) moved(o Playlist, last Segment) {
+func (w *Watcher) moved(f *feed, o Playlist, last Segment) {
 	w.learned()
-	w.life.Newest = newest{ID: last.ID(), Moved: w.now}
-	if shift := w.life.Clock.see(last, o.Began); shift != 0 {
+	f.Newest = newest{ID: last.ID(), Moved: w.now}
+	if shift := f.Clock.see(last, o.Began); shift != 0 {
 		for i := range w.life.Conditions {
-			w.life.Conditions[i].shift(shift)
+			if f.Judges[i] {
+				w.life.Conditions[i].shift(shift)
+			}
 		}
 		w.note(true, "The stream's program time was reset", map[string]any{"shift_sec": shift.Seconds()})
 	}
@@ -156,13 +158,12 @@ func (w *Watcher) moved(o Playlist, last Segment) {
 }
 
 // unmoved is a playlist with nothing new (decisions S5, S6).
-func (w *Watcher) unmoved() {
-	still := w.stillSince()
+func (w *Watcher) unmoved(f *feed) {
+	still := f.stillSince(w.began)
 	switch {
-	case w.now.Sub(still) >= stallLimit, w.life.Outage.Failure == event.FailedStalled:
-		w.life.Outage.fail(w.now, still, event.FailedStalled, "the playlist has not moved")
-		w.life.Blind.LastErr = w.life.Outage.LastError
-	case w.life.Newest.Analysed:
-		w.mediaBack()
+	case w.now.Sub(still) >= stallLimit, f.Outage.Failure == event.FailedStalled:
+		w.out(f, still, event.FailedStalled, "the playlist has not moved")
+	case f.Newest.Analysed:
+		w.mediaBack(f)
 	}
 }

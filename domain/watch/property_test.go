@@ -35,6 +35,9 @@ func anyWorld(r *rapid.T, t *testing.T, end float64) *world {
 		w.noList = someSpans(r, "no list", end)
 		w.noSegment = someSpans(r, "no segment", end)
 		w.mute = someSpans(r, "mute", end)
+		w.apart = rapid.Bool().Draw(r, "picture and sound apart")
+		w.fails = map[string][]span{"/sound/": someSpans(r, "no sound", end), "/picture/": someSpans(r, "no picture", end)}
+		w.stands = map[string][]span{"/sound/": someSpans(r, "sound stands", end)}
 		w.failure = rapid.SampledFrom([]watch.FailureKind{watch.FailureNetwork, watch.FailureExpired, watch.FailureUndecodable}).Draw(r, "failure")
 		w.rules.Interval = seconds(rapid.SampledFrom([]int{1, 5, 10, 60, 300}).Draw(r, "interval"))
 		w.rules.BlackoutThreshold = seconds(rapid.IntRange(1, 60).Draw(r, "blackout threshold"))
@@ -127,6 +130,7 @@ func TestABlackoutOverItsThresholdIsNeverMissed(t *testing.T) {
 		w := scenario(t, func(w *world) {
 			w.segment = rapid.SampledFrom([]float64{1, 2, 5}).Draw(r, "segment")
 			w.delay = rapid.Float64Range(0, 10).Draw(r, "delay")
+			w.apart = rapid.Bool().Draw(r, "picture and sound apart")
 			w.rules.Interval = seconds(rapid.SampledFrom([]int{1, 2, 5, 10}).Draw(r, "interval"))
 			w.took[watch.TaskPlaylist] = rapid.Float64Range(0, 0.2).Draw(r, "reading")
 			w.took[watch.TaskSegment] = rapid.Float64Range(0, 0.2).Draw(r, "analysing")

@@ -5,23 +5,55 @@ import (
 	"slices"
 )
 
-// choose picks the rendition to watch: of those with both picture and sound,
-// the smallest or the best (decision S8). A rendition whose size is not stated
-// counts as larger than any that is. A stream that has no sound in any of them,
-// or no picture, is watched as it is: it is silent, or black (S4). It reports
-// false when there is none, or picture and sound are apart.
-func choose(all []Rendition, p Preference) (Rendition, bool) {
-	video := slices.ContainsFunc(all, func(r Rendition) bool { return r.HasVideo })
-	audio := slices.ContainsFunc(all, func(r Rendition) bool { return r.HasAudio })
-	var both []Rendition
-	for _, r := range all {
-		if r.HasVideo == video && r.HasAudio == audio && r.URL != "" {
-			both = append(both, r)
-		}
+// quality is what a rendition is known by when its URL has been renewed.
+type quality struct {
+	Height    int  `json:"height,omitempty"`
+	Bandwidth int  `json:"bandwidth,omitempty"`
+	HasVideo  bool `json:"has_video,omitempty"`
+	HasAudio  bool `json:"has_audio,omitempty"`
+	Alternate bool `json:"alternate,omitempty"`
+}
+
+func (r Rendition) quality() quality {
+	return quality{r.Height, r.Bandwidth, r.HasVideo, r.HasAudio, r.Alternate}
+}
+
+// choice is a rendition to watch, and what for.
+type choice struct {
+	rendition Rendition
+	judges    judges
+}
+
+// choose picks what to watch: of the renditions with both picture and sound the
+// smallest or the best (decision S8); where picture and sound are apart, one of each.
+// A stream that has no sound in any of them, or no picture, is watched as it
+// is: it is silent, or black (S4). Those in avoid are taken only if there is no
+// other. Nothing is chosen when none carries anything.
+func choose(all []Rendition, p Preference, avoid []quality) []choice {
+	with := func(video, audio bool) []Rendition {
+		return slices.DeleteFunc(slices.Clone(all), func(r Rendition) bool {
+			return r.URL == "" || r.HasVideo != video || r.HasAudio != audio
+		})
 	}
-	if len(both) == 0 {
-		return Rendition{}, false
+	both, video, audio := with(true, true), with(true, false), with(false, true)
+	switch {
+	case len(both) > 0:
+		return []choice{{pick(both, p, avoid), everything}}
+	case len(video) > 0 && len(audio) > 0:
+		return []choice{{pick(video, p, avoid), judges{black: true}}, {pick(audio, p, avoid), judges{silent: true}}}
+	case len(video) > 0:
+		return []choice{{pick(video, p, avoid), everything}}
+	case len(audio) > 0:
+		return []choice{{pick(audio, p, avoid), everything}}
 	}
+	return nil
+}
+
+// pick picks one of at least one candidate. A rendition whose size is not
+// stated counts as larger than any that is.
+func pick(candidates []Rendition, p Preference, avoid []quality) Rendition {
+	candidates = unless(candidates, func(r Rendition) bool { return r.Alternate })
+	candidates = unless(candidates, func(r Rendition) bool { return slices.Contains(avoid, r.quality()) })
 	bySize := func(a, b Rendition) int {
 		return cmp.Or(
 			cmp.Compare(stated(a.Height), stated(b.Height)),
@@ -30,13 +62,18 @@ func choose(all []Rendition, p Preference) (Rendition, bool) {
 		)
 	}
 	if p == Best {
-		known := slices.DeleteFunc(slices.Clone(both), func(r Rendition) bool { return r.Height == 0 && r.Bandwidth == 0 })
-		if len(known) > 0 {
-			both = known
-		}
-		return slices.MaxFunc(both, bySize), true
+		candidates = unless(candidates, func(r Rendition) bool { return r.Height == 0 && r.Bandwidth == 0 })
+		return slices.MaxFunc(candidates, bySize)
 	}
-	return slices.MinFunc(both, bySize), true
+	return slices.MinFunc(candidates, bySize)
+}
+
+// unless leaves out the renditions that are worse, unless all are.
+func unless(all []Rendition, worse func(Rendition) bool) []Rendition {
+	if better := slices.DeleteFunc(slices.Clone(all), worse); len(better) > 0 {
+		return better
+	}
+	return all
 }
 
 func stated(n int) int {

@@ -42,7 +42,11 @@ func (w *Watcher) nextResolving() Task {
 	if a.Urgent && w.now.Before(at) {
 		at = w.now
 	}
-	for _, moment := range []time.Time{w.life.Outage.judgeAt(), w.life.Blind.dueAt(), w.expiresAt(), w.searchAt()} {
+	moments := []time.Time{w.life.Blind.dueAt(), w.expiresAt()}
+	for _, f := range w.life.Feeds {
+		moments = append(moments, f.Outage.judgeAt(), f.searchAt())
+	}
+	for _, moment := range moments {
 		if a.Began.Before(moment) {
 			at = earliest(at, moment)
 		}
@@ -51,19 +55,21 @@ func (w *Watcher) nextResolving() Task {
 }
 
 // searchAt is when to look for the media again, while it is not known where
-// they are; zero when that is known, or nobody has said that there are any.
-func (w *Watcher) searchAt() time.Time {
-	if w.life.Manifest.URL != "" {
+// they are; zero when that is known.
+func (f *feed) searchAt() time.Time {
+	if f.URL != "" {
 		return time.Time{}
 	}
-	return w.life.Outage.RetryAt
+	return f.Outage.RetryAt
 }
 
 // resolved takes in what came of asking for the stream's state.
 func (w *Watcher) resolved(o Resolution) {
 	a := &w.life.Asking
-	if w.life.Outage.due(o.Began) && !w.life.Outage.due(a.Began) {
-		a.Failures = 0 // the first question about this outage: its backoff starts afresh (S6)
+	for _, f := range w.life.Feeds {
+		if f.Outage.due(o.Began) && !f.Outage.due(a.Began) {
+			a.Failures = 0 // the first question about this outage: its backoff starts afresh (S6)
+		}
 	}
 	a.Began, a.Urgent = o.Began, false
 	if !o.State.Answers() {
@@ -94,7 +100,7 @@ func (w *Watcher) resolvedWhileWaiting(o Resolution) {
 	default: // Upcoming, Offline
 		w.life.Stream = monitor.StreamUpcoming
 		w.become(monitor.Waiting)
-		w.life.Manifest = manifest{}
+		w.forget()
 		if at := w.expiresAt(); !at.IsZero() && !w.now.Before(at) {
 			w.expire()
 			return
@@ -132,8 +138,7 @@ func (w *Watcher) refused(o Resolution) {
 	a := &w.life.Asking
 	again := o.State == a.Refused
 	a.Refused = o.State
-	flowing := w.now.Sub(w.stillSince()) < stallLimit && !w.life.Outage.open()
-	if !flowing || o.State == Private || o.State == Removed && again {
+	if !w.flowing() || o.State == Private || o.State == Removed && again {
 		w.fail(terminal[o.State], o.Detail)
 		return
 	}
@@ -149,7 +154,7 @@ func (w *Watcher) unanswered(o Resolution) {
 	a := &w.life.Asking
 	a.Failures++
 	a.Next = w.now.Add(manifestBackoff.delay(a.Failures))
-	pressing := !w.monitoring() || w.life.Outage.open()
+	pressing := !w.monitoring() || w.outage()
 	if !pressing && a.Failures > questionRetries {
 		a.Next = w.now.Add(liveCheck)
 	}

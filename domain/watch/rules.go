@@ -27,6 +27,8 @@ const (
 	edge             = 100 * time.Millisecond // by which the bad may be late in a segment and still go on from the one before
 	blackMinimum     = 100 * time.Millisecond // 6.3, d
 	silenceMinimum   = 500 * time.Millisecond // 6.4, d
+	maxNesting       = 1                      // lists of renditions named by a list of renditions
+	maxAvoided       = 3                      // renditions given up in favour of others in one outage
 	maxTraceAnalyses = 10                     // bisecting the largest window takes no more
 )
 

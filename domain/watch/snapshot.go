@@ -31,11 +31,14 @@ func Restore(rules Rules, snapshot json.RawMessage, now time.Time) (*Watcher, er
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	l.Asking.Next = now
-	l.ReadAt, l.CheckedAt = time.Time{}, time.Time{}
-	l.Outage.RetryAt = now
+	for _, f := range l.Feeds {
+		f.ReadAt, f.CheckedAt = time.Time{}, time.Time{}
+		f.Outage.RetryAt = now
+		f.switched = true
+	}
 	if !l.Blind.Told {
 		l.Blind.Since = now
 	}
-	w.life, w.switched = l, true
+	w.life = l
 	return w, nil
 }

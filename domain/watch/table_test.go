@@ -114,6 +114,10 @@ func rows() []observation {
 	row("resolve: live, picture and sound apart", func(w *world) watch.Observation {
 		return watch.Resolution{Began: at(w.now), State: watch.Live, Renditions: apart}
 	})
+	subtitles := []watch.Rendition{{URL: "https://media.test/s"}}
+	row("resolve: live, neither picture nor sound", func(w *world) watch.Observation {
+		return watch.Resolution{Began: at(w.now), State: watch.Live, Renditions: subtitles}
+	})
 	probe := func(name string, p watch.Presence) {
 		row("probe: "+name, func(w *world) watch.Observation { p.Began = at(w.now); return p })
 	}
@@ -142,6 +146,9 @@ func rows() []observation {
 	}))
 	row("playlist: a master, picture and sound apart", playlist(func(_ *world, p *watch.Playlist) {
 		p.Segments, p.Renditions = nil, apart
+	}))
+	row("playlist: a master, neither picture nor sound", playlist(func(_ *world, p *watch.Playlist) {
+		p.Segments, p.Renditions = nil, subtitles
 	}))
 	row("playlist: fails", playlist(func(_ *world, p *watch.Playlist) {
 		p.Segments, p.Failure = nil, watch.Failed(watch.FailureNetwork, "no")

@@ -72,3 +72,9 @@ func TestALateStreamIsToldOnce(t *testing.T) { // 7.3, S13
 			emits(453, event.StreamStarted, since(450)),
 		)
 }
+
+func TestAStartIsToldOnceWhoeverProvesIt(t *testing.T) { // 7.5
+	w := scenario(t).from(50).found() // the playlist is being read when the answer comes
+	w.step(watch.Resolution{Began: at(50), State: watch.Live, Manifest: w.manifest()})
+	w.until(100).expect(emits(50, event.StreamStarted))
+}

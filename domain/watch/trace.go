@@ -28,14 +28,15 @@ func (t *trace) add(s sample) {
 }
 
 // next is the segment to analyse before the samples can be passed on, if any:
-// the middle one of those in window that lie where a condition is in doubt.
-func (t *trace) next(conditions [len(detectors)]condition, window []Segment) (Segment, bool) {
+// the middle one of those in window that lie where a condition that is judged
+// is in doubt.
+func (t *trace) next(conditions [len(detectors)]condition, judged judges, window []Segment) (Segment, bool) {
 	if t.Steps >= maxTraceAnalyses {
 		return Segment{}, false
 	}
 	for i := range t.Samples {
 		for c := range conditions {
-			if !t.doubt(conditions[c], c, i) {
+			if !judged[c] || !t.doubt(conditions[c], c, i) {
 				continue
 			}
 			after := conditions[c].Until

@@ -13,12 +13,8 @@ type Watcher struct {
 	began time.Time // when this watcher began to watch
 	life  life
 
-	now      time.Time // of the present step
-	effects  []Effect  // of the present step
-	window   []Segment // the playlist as last read, on the media timeline
-	wanted   *Segment  // to be analysed next
-	trace    trace
-	switched bool // the manifest has changed since a playlist was last read
+	now     time.Time // of the present step
+	effects []Effect  // of the present step
 }
 
 // life is everything that outlives a worker: the content of a Snapshot.
@@ -32,13 +28,9 @@ type life struct {
 	Schedule   schedule                  `json:"schedule"`
 	Asking     asking                    `json:"asking"`
 	Manifest   manifest                  `json:"manifest"`
-	Newest     newest                    `json:"newest"`
-	Clock      clock                     `json:"clock"`
+	Feeds      []*feed                   `json:"feeds,omitempty"`
 	Conditions [len(detectors)]condition `json:"conditions"`
-	Outage     outage                    `json:"outage"`
 	Blind      blindness                 `json:"blind"`
-	CheckedAt  time.Time                 `json:"checked_at,omitzero"` // when the last check began
-	ReadAt     time.Time                 `json:"read_at,omitzero"`    // when the last reading of the playlist began
 	Over       bool                      `json:"over,omitempty"`
 }
 
@@ -168,8 +160,8 @@ func (w *Watcher) start(startedAt time.Time) {
 // end is the end of the stream (section 7.6).
 func (w *Watcher) end(reason string) {
 	at := w.now
-	if c := w.life.Clock; c.Set && c.End.Before(at) && c.End.After(w.life.StartedAt) {
-		at = c.End
+	if last := w.lastMedia(); last.Before(at) && last.After(w.life.StartedAt) {
+		at = last
 	}
 	data := event.Ended{EndedAt: at, Reason: reason}
 	if !w.life.StartedAt.IsZero() {
@@ -178,6 +170,16 @@ func (w *Watcher) end(reason string) {
 	w.life.Stream = monitor.StreamEnded
 	w.emit(event.StreamEnded, data)
 	w.finish(monitor.Completed)
+}
+
+// lastMedia is the end of the newest media seen; zero: none were.
+func (w *Watcher) lastMedia() (last time.Time) {
+	for _, f := range w.life.Feeds {
+		if f.Clock.Set && f.Clock.End.After(last) {
+			last = f.Clock.End
+		}
+	}
+	return last
 }
 
 // fail is the end of the watch, with the stream's state unknown or hopeless
@@ -222,11 +224,23 @@ func (w *Watcher) health() Health {
 	if w.life.Blind.Told {
 		h.Stream = monitor.StreamUnknown
 	}
-	if w.monitoring() && !w.life.Outage.due(w.now) && !w.life.Outage.Alerted {
+	if w.monitoring() && w.visible(black) {
 		h.Health.Video = w.life.Conditions[black].health(detectors[black])
+	}
+	if w.monitoring() && w.visible(silent) {
 		h.Health.Audio = w.life.Conditions[silent].health(detectors[silent])
 	}
 	return h
+}
+
+// visible tells whether what judges a condition has not been out for long.
+func (w *Watcher) visible(condition int) bool {
+	for _, f := range w.life.Feeds {
+		if f.Judges[condition] && (f.Outage.due(w.now) || f.Outage.Alerted) {
+			return false
+		}
+	}
+	return true
 }
 
 // learned takes note that something was found out.

@@ -3,6 +3,7 @@ package watch_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,11 @@ type world struct {
 	reset      span   // program time, from .from on, is .to later
 	copies     []int  // by how many segments a playlist lags behind, in turn
 	says       map[span]watch.State
+	apart      bool                    // picture and sound have playlists of their own
+	qualities  []int                   // heights of the renditions; none: one of which nothing is said
+	fails      map[string][]span       // playlists whose URL contains this fail
+	stands     map[string][]span       // playlists whose URL contains this do not move
+	ends       map[string]float64      // playlists whose URL contains this end
 	answer     func(*watch.Resolution) // changes what resolving finds
 	took       map[watch.Kind]float64  // how long a task takes
 
@@ -253,7 +259,7 @@ func (w *world) resolve(began float64) watch.Resolution {
 		if s.has(began) {
 			r.State, r.Detail = state, "as the scenario says"
 			if state == watch.Live {
-				r.Manifest = w.manifest()
+				w.locate(&r)
 			}
 			return r
 		}
@@ -266,9 +272,36 @@ func (w *world) resolve(began float64) watch.Resolution {
 	case began >= w.live.to:
 		r.State = w.afterwards
 	default:
-		r.State, r.ActualStart, r.Manifest = watch.Live, at(w.live.from), w.manifest()
+		r.State, r.ActualStart = watch.Live, at(w.live.from)
+		w.locate(&r)
 	}
 	return r
+}
+
+// locate says where the media are.
+func (w *world) locate(r *watch.Resolution) {
+	base := w.manifest()
+	under := func(name string) string { return strings.TrimSuffix(base, "/list.m3u8") + name + "/list.m3u8" }
+	switch {
+	case w.apart:
+		r.Renditions = []watch.Rendition{{URL: under("/picture"), HasVideo: true}, {URL: under("/sound"), HasAudio: true}}
+	case len(w.qualities) > 0:
+		for _, height := range w.qualities {
+			r.Renditions = append(r.Renditions, watch.Rendition{URL: under(fmt.Sprintf("/%dp", height)), Height: height, HasVideo: true, HasAudio: true})
+		}
+	default:
+		r.Manifest = base
+	}
+}
+
+// of finds what is said of a URL by a part of it.
+func of[T any](said map[string]T, url string) (found T) {
+	for part, what := range said {
+		if strings.Contains(url, part) {
+			found = what
+		}
+	}
+	return found
 }
 
 func (w *world) manifest() string {
@@ -279,12 +312,12 @@ func (w *world) manifest() string {
 func (w *world) playlist(url string, began float64) watch.Playlist {
 	w.urls[url] = true
 	p := watch.Playlist{Began: at(began), URL: url, TargetDuration: time.Duration(w.segment * float64(time.Second))}
-	if within(w.noList, began) {
+	if within(w.noList, began) || within(of(w.fails, url), began) {
 		p.Failure = watch.Failed(w.failure, "no playlist")
 		return p
 	}
 	edge := began
-	for _, f := range w.frozen {
+	for _, f := range append(slices.Clone(of(w.stands, url)), w.frozen...) {
 		if f.has(began) {
 			edge = f.from
 		}
@@ -311,6 +344,9 @@ func (w *world) playlist(url string, began float64) watch.Playlist {
 		p.Segments = append(p.Segments, s)
 	}
 	p.Ended = w.endlist && began >= w.live.to+w.delay
+	if end := of(w.ends, url); end > 0 && began >= end {
+		p.Ended = true
+	}
 	if len(p.Segments) == 0 && !p.Ended {
 		p.Failure = watch.Failed(watch.FailureMalformed, "nothing yet")
 	}
@@ -334,6 +370,11 @@ func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
 		}
 		return t
 	}
-	a.Video, a.Audio = track(w.black), track(w.silent)
+	if !strings.Contains(s.URI, "/sound/") {
+		a.Video = track(w.black)
+	}
+	if !strings.Contains(s.URI, "/picture/") {
+		a.Audio = track(w.silent)
+	}
 	return a
 }

@@ -1,0 +1,109 @@
+package watch
+
+import "time"
+
+// feed is one media playlist that is watched. A stream whose picture and sound
+// come together has one. A stream whose picture and sound are apart has two,
+// and each condition is judged from the track that can show it.
+//
+//	together    [ picture and sound ] ──▶ black, silent
+//	apart       [ picture           ] ──▶ black
+//	            [ sound             ] ──▶ silent
+//
+// The exported fields are what a successor needs; the others it finds out anew.
+type feed struct {
+	URL       string    `json:"url,omitempty"` // empty: nobody knows where the media are
+	Quality   quality   `json:"quality"`
+	Judges    judges    `json:"judges"`
+	Newest    newest    `json:"newest"`
+	Clock     clock     `json:"clock"`
+	Outage    outage    `json:"outage"`
+	Ended     bool      `json:"ended,omitempty"`     // its playlist says that nothing will follow
+	CheckedAt time.Time `json:"checked_at,omitzero"` // when the last check began
+	ReadAt    time.Time `json:"read_at,omitzero"`    // when the last reading of the playlist began
+
+	window   []Segment // the playlist as last read, on the media timeline
+	wanted   *Segment  // to be analysed next
+	trace    trace
+	switched bool // the URL has changed since the playlist was last read
+}
+
+// judges says of each condition whether a feed decides it.
+type judges [len(detectors)]bool
+
+var everything = judges{black: true, silent: true}
+
+// and is what two have in common.
+func (j judges) and(k judges) (both judges, any bool) {
+	for i := range j {
+		both[i] = j[i] && k[i]
+		any = any || both[i]
+	}
+	return both, any
+}
+
+// stillSince is from when on the playlist is known to have stood still; the
+// time before began, in which nobody watched, does not count.
+func (f *feed) stillSince(began time.Time) time.Time {
+	if f.Newest.Moved.Before(began) {
+		return began
+	}
+	return f.Newest.Moved
+}
+
+// moving tells whether the playlist moves: there is a stream, whatever becomes
+// of its segments.
+func (f *feed) moving(now time.Time) bool { return now.Sub(f.Newest.Moved) < stallLimit }
+
+// located tells whether it is known where any media are.
+func (w *Watcher) located() bool {
+	for _, f := range w.life.Feeds {
+		if f.URL != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// moving tells whether any playlist moves.
+func (w *Watcher) moving() bool {
+	for _, f := range w.life.Feeds {
+		if f.moving(w.now) {
+			return true
+		}
+	}
+	return false
+}
+
+// flowing tells whether any media can be watched.
+func (w *Watcher) flowing() bool {
+	for _, f := range w.life.Feeds {
+		if w.now.Sub(f.stillSince(w.began)) < stallLimit && !f.Outage.open() {
+			return true
+		}
+	}
+	return false
+}
+
+// arrange puts feeds of these choices in the place of from. What the feed that
+// judged the same condition knew of the stream goes on in the new one.
+func (w *Watcher) arrange(from []*feed, choices []choice) []*feed {
+	var next []*feed
+	for _, c := range choices {
+		f := &feed{Judges: c.judges}
+		for _, old := range from {
+			if _, same := old.Judges.and(c.judges); same {
+				*f = *old
+				break
+			}
+		}
+		for _, old := range from {
+			if _, same := old.Judges.and(c.judges); same && old.Outage.open() && (!f.Outage.open() || old.Outage.Since.Before(f.Outage.Since)) {
+				f.Outage = old.Outage
+			}
+		}
+		f.URL, f.Quality, f.Judges, f.wanted, f.Ended = c.rendition.URL, c.rendition.quality(), c.judges, nil, false
+		next = append(next, f)
+	}
+	return next
+}
