@@ -26,6 +26,7 @@
 //
 // Each rule is a small type with one job:
 //
+//	feed       one media playlist: both tracks, or one of them 6.1, S5, S8
 //	condition  black or silent: onset, threshold, recovery     6.3, 6.4, S1–S4
 //	trace      finds the segment in which a condition changed  S1
 //	outage     60 s without new media, judged by is_live       6.6, 7.6, S6

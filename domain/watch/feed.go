@@ -55,6 +55,15 @@ func (f *feed) stillSince(began time.Time) time.Time {
 // of its segments.
 func (f *feed) moving(now time.Time) bool { return now.Sub(f.Newest.Moved) < stallLimit }
 
+// searchAt is when to look for the media again, while it is not known where
+// they are; zero when that is known.
+func (f *feed) searchAt() time.Time {
+	if f.URL != "" {
+		return time.Time{}
+	}
+	return f.Outage.RetryAt
+}
+
 // located tells whether it is known where any media are.
 func (w *Watcher) located() bool {
 	for _, f := range w.life.Feeds {
@@ -83,6 +92,16 @@ func (w *Watcher) flowing() bool {
 		}
 	}
 	return false
+}
+
+// lastMedia is the end of the newest media seen; zero: none were.
+func (w *Watcher) lastMedia() (last time.Time) {
+	for _, f := range w.life.Feeds {
+		if f.Clock.Set && f.Clock.End.After(last) {
+			last = f.Clock.End
+		}
+	}
+	return last
 }
 
 // arrange puts feeds of these choices in the place of from. What the feed that

@@ -54,15 +54,6 @@ func (w *Watcher) nextResolving() Task {
 	return Task{Kind: TaskResolve, At: at}
 }
 
-// searchAt is when to look for the media again, while it is not known where
-// they are; zero when that is known.
-func (f *feed) searchAt() time.Time {
-	if f.URL != "" {
-		return time.Time{}
-	}
-	return f.Outage.RetryAt
-}
-
 // resolved takes in what came of asking for the stream's state.
 func (w *Watcher) resolved(o Resolution) {
 	a := &w.life.Asking

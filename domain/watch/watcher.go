@@ -172,16 +172,6 @@ func (w *Watcher) end(reason string) {
 	w.finish(monitor.Completed)
 }
 
-// lastMedia is the end of the newest media seen; zero: none were.
-func (w *Watcher) lastMedia() (last time.Time) {
-	for _, f := range w.life.Feeds {
-		if f.Clock.Set && f.Clock.End.After(last) {
-			last = f.Clock.End
-		}
-	}
-	return last
-}
-
 // fail is the end of the watch, with the stream's state unknown or hopeless
 // (section 7.2).
 func (w *Watcher) fail(reason, details string) {
@@ -212,35 +202,6 @@ func (w *Watcher) emit(t event.Type, d event.Data) {
 
 func (w *Watcher) note(warn bool, message string, data map[string]any) {
 	w.effects = append(w.effects, Note{Warn: warn, Message: message, Data: data})
-}
-
-// health is what is known of picture, sound and stream (decision S14). While
-// nothing can be seen it is unknown, whatever was seen last.
-func (w *Watcher) health() Health {
-	h := Health{
-		Stream: w.life.Stream,
-		Health: monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown, LastCheckAt: w.life.LastCheck},
-	}
-	if w.life.Blind.Told {
-		h.Stream = monitor.StreamUnknown
-	}
-	if w.monitoring() && w.visible(black) {
-		h.Health.Video = w.life.Conditions[black].health(detectors[black])
-	}
-	if w.monitoring() && w.visible(silent) {
-		h.Health.Audio = w.life.Conditions[silent].health(detectors[silent])
-	}
-	return h
-}
-
-// visible tells whether what judges a condition has not been out for long.
-func (w *Watcher) visible(condition int) bool {
-	for _, f := range w.life.Feeds {
-		if f.Judges[condition] && (f.Outage.due(w.now) || f.Outage.Alerted) {
-			return false
-		}
-	}
-	return true
 }
 
 // learned takes note that something was found out.
