@@ -46,6 +46,41 @@ func TestPictureAndSoundApartAreBothWatched(t *testing.T) {
 	})
 }
 
+func TestPictureAndSoundApartAreIndependent(t *testing.T) {
+	t.Run("nothing is looked at for the sake of the other", func(t *testing.T) {
+		w := scenario(t, apart, func(w *world) { w.silent = []span{{101, 145}} }).from(50).until(200)
+		w.expect(
+			emits(50, event.StreamStarted),
+			emits(132, event.Silence, since(101)),
+			emits(152, event.SilenceRecovered, since(101), lasting(44)),
+		)
+		if n := w.askedIn(watch.TaskSegment, span{60, 100}); n != 8 {
+			t.Errorf("%d analyses for four checks of two playlists", n)
+		}
+		w.askedAt(watch.TaskPlaylist, span{121, 149}, 130, 130, 131, 132, 140, 142)
+	})
+	t.Run("the program time of one is reset", func(t *testing.T) {
+		scenario(t, apart, func(w *world) {
+			w.black, w.reset, w.resetIn = []span{{100, 160}}, span{110, 3600}, "/sound/"
+		}).from(50).until(300).expect(
+			emits(50, event.StreamStarted),
+			emits(130, event.Blackout, since(100), lasting(30)),
+			emits(170, event.BlackoutRecovered, since(100), lasting(60)),
+		)
+	})
+	t.Run("one is out for long while the other is bad", func(t *testing.T) {
+		scenario(t, apart, func(w *world) {
+			w.rules.BlackoutThreshold = seconds(110)
+			w.black = []span{{100, 300}}
+			w.fails = map[string][]span{"/sound/": {{105, 169}}}
+		}).from(50).until(400).expect(
+			emits(50, event.StreamStarted),
+			emits(210, event.Blackout, since(100), lasting(110)),
+			emits(310, event.BlackoutRecovered, since(100), lasting(200)),
+		)
+	})
+}
+
 func TestATrackThatIsOutIsAnOutage(t *testing.T) { // 6.6
 	for _, track := range []string{"sound", "picture"} {
 		t.Run(fmt.Sprintf("the %s for 90 s, and the other is watched meanwhile", track), func(t *testing.T) {
@@ -75,9 +110,26 @@ func TestATrackThatIsOutIsAnOutage(t *testing.T) { // 6.6
 			emits(160, event.SegmentError, since(100), lasting(60)),
 		)
 	})
+	t.Run("also when both are back at once", func(t *testing.T) {
+		scenario(t, apart, func(w *world) {
+			w.noList, w.took[watch.TaskResolve] = []span{{95, 163}}, 2
+		}).from(50).until(400).expect(
+			emits(52, event.StreamStarted),
+			emits(164, event.SegmentError, since(102), lasting(62)),
+		)
+	})
+	t.Run("since the first of them", func(t *testing.T) {
+		scenario(t, apart, func(w *world) {
+			w.fails = map[string][]span{"/picture/": {{105, 400}}, "/sound/": {{95, 400}}}
+			w.mute = []span{{60, 250}}
+		}).from(50).until(380).expect(
+			emits(50, event.StreamStarted),
+			emits(305, event.SegmentError, since(100)),
+		)
+	})
 	t.Run("one after the other, without a pause, likewise", func(t *testing.T) {
 		scenario(t, apart, func(w *world) {
-			w.fails = map[string][]span{"/picture/": {{95, 200}}, "/sound/": {{150, 400}}}
+			w.fails = map[string][]span{"/picture/": {{95, 200}}, "/sound/": {{175, 400}}}
 		}).from(50).until(600).expect(
 			emits(50, event.StreamStarted),
 			emits(160, event.SegmentError, since(100)),
@@ -92,99 +144,4 @@ func TestATrackThatIsOutIsAnOutage(t *testing.T) { // 6.6
 			emits(360, event.SegmentError, since(300)),
 		)
 	})
-}
-
-func TestAStreamApartIsOverWhenBothTracksAre(t *testing.T) { // 7.6
-	t.Run("both at once", func(t *testing.T) {
-		scenario(t, apart, func(w *world) { w.live.to, w.endlist = 200, true }).from(50).until(600).expect(
-			emits(50, event.StreamStarted),
-			emits(200, event.StreamEnded, because("endlist"), lasting(200)),
-		)
-	})
-	t.Run("the second a moment later", func(t *testing.T) {
-		scenario(t, apart, func(w *world) {
-			w.ends = map[string]float64{"/picture/": 200, "/sound/": 205}
-		}).from(50).until(600).expect(
-			emits(50, event.StreamStarted),
-			emits(210, event.StreamEnded, because("endlist")),
-		)
-	})
-	t.Run("one alone has come to a standstill", func(t *testing.T) {
-		scenario(t, apart, func(w *world) {
-			w.ends, w.stands = map[string]float64{"/sound/": 200}, map[string][]span{"/sound/": {{200, never}}}
-		}).from(50).until(600).expect(
-			emits(50, event.StreamStarted),
-			emits(250, event.SegmentError, since(190), because("stalled")),
-		)
-	})
-}
-
-func TestARenditionThatGoesAwayIsReplaced(t *testing.T) { // S7, S8
-	qualities := func(w *world) { w.qualities, w.failure = []int{144, 360, 720}, watch.FailureExpired }
-	t.Run("by the next, if it fails with a renewed URL, too", func(t *testing.T) {
-		w := scenario(t, qualities, func(w *world) {
-			w.fails = map[string][]span{"/144p/": {{95, never}}}
-			w.black = []span{{100, 140}}
-		}).from(50).until(400)
-		w.expect(
-			emits(50, event.StreamStarted),
-			emits(130, event.Blackout, since(100)),
-			emits(150, event.BlackoutRecovered, since(100), lasting(40)),
-		)
-		if n := w.askedIn(watch.TaskResolve, span{95, 125}); n > 3 {
-			t.Errorf("asked %d times for the next", n)
-		}
-	})
-	t.Run("and those of picture or sound each by its own", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.failure = watch.FailureExpired }, func(w *world) {
-			w.answer = func(r *watch.Resolution) {
-				r.Manifest = ""
-				for _, track := range []string{"picture", "sound"} {
-					for _, size := range []int{1, 2} {
-						r.Renditions = append(r.Renditions, watch.Rendition{
-							URL: fmt.Sprintf("https://media.test/%d/%s/%d/list.m3u8", w.issue, track, size), Bandwidth: size,
-							HasVideo: track == "picture", HasAudio: track == "sound",
-						})
-					}
-				}
-			}
-			w.fails = map[string][]span{"/sound/1/": {{95, never}}}
-		}).from(50).until(400)
-		w.expect(emits(50, event.StreamStarted))
-	})
-	t.Run("but when all are gone it is an outage, and nobody is asked without end", func(t *testing.T) {
-		w := scenario(t, qualities, func(w *world) { w.noList = []span{{95, 395}} }).from(50).until(600)
-		w.expect(
-			emits(50, event.StreamStarted),
-			emits(160, event.SegmentError, since(100)),
-		)
-		if n := w.askedIn(watch.TaskResolve, span{95, 395}); n > 15 {
-			t.Errorf("asked %d times in five minutes", n)
-		}
-	})
-}
-
-func TestAListOfRenditionsIsNotNestedDeeperThanOnce(t *testing.T) {
-	deep := func(depth int) *watch.Watcher {
-		w := watch.New(rules(), at(0))
-		w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "0"})
-		for i := range depth {
-			w.Step(at(0), watch.Playlist{Began: at(0), URL: fmt.Sprint(i), Renditions: []watch.Rendition{{URL: fmt.Sprint(i + 1), HasVideo: true, HasAudio: true}}})
-		}
-		return w
-	}
-	read := func(w *watch.Watcher) string {
-		for _, task := range w.Next() {
-			if task.Kind == watch.TaskPlaylist && !task.At.After(at(0)) {
-				return task.URL
-			}
-		}
-		return ""
-	}
-	if got := read(deep(1)); got != "1" {
-		t.Errorf("one list of renditions: reads %q next", got)
-	}
-	if got := read(deep(2)); got != "" {
-		t.Errorf("a list inside a list: reads %q at once", got)
-	}
 }

@@ -58,15 +58,12 @@ func (w *Watcher) ended(f *feed, o Playlist) {
 		placed := place(o.Segments, o.Began)
 		f.Clock.see(placed[len(placed)-1], o.Began)
 	}
-	first := !f.Ended
 	f.Ended, f.ReadAt, f.CheckedAt = true, o.Began, o.Began
 	over := true
 	for _, other := range w.life.Feeds {
 		if !other.Ended {
 			over = false
-			if first {
-				other.ReadAt = time.Time{}
-			}
+			other.ReadAt = time.Time{}
 		}
 	}
 	if over {

@@ -151,37 +151,6 @@ func TestASegmentOfStrangeLengthIsNotedAndCounted(t *testing.T) { // S10
 	}
 }
 
-func TestTheRenditionToWatch(t *testing.T) { // S8
-	both := func(url string, height, bandwidth int) watch.Rendition {
-		return watch.Rendition{URL: url, Height: height, Bandwidth: bandwidth, HasVideo: true, HasAudio: true}
-	}
-	for _, c := range []struct {
-		name           string
-		all            []watch.Rendition
-		smallest, best string
-	}{
-		{"by height", []watch.Rendition{both("720", 720, 9), both("144", 144, 50), both("1080", 1080, 1)}, "144", "1080"},
-		{"then by bandwidth", []watch.Rendition{both("b", 144, 200), both("a", 144, 100)}, "a", "b"},
-		{"unknown sizes last", []watch.Rendition{both("?", 0, 0), both("360", 360, 1)}, "360", "360"},
-		{"never without sound", []watch.Rendition{{URL: "144", Height: 144, HasVideo: true}, both("360", 360, 1)}, "360", "360"},
-		{"never without picture", []watch.Rendition{{URL: "audio", HasAudio: true}, both("360", 360, 1)}, "360", "360"},
-	} {
-		for prefer, want := range map[watch.Preference]string{watch.Smallest: c.smallest, watch.Best: c.best} {
-			t.Run(c.name+", "+string(prefer), func(t *testing.T) {
-				r := rules()
-				r.Prefer = prefer
-				w := watch.New(r, at(0))
-				w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Renditions: c.all})
-				for _, task := range w.Next() {
-					if task.Kind == watch.TaskPlaylist && task.URL != want {
-						t.Errorf("reads %q, want %q", task.URL, want)
-					}
-				}
-			})
-		}
-	}
-}
-
 func TestAManifestFoundByTheFallback(t *testing.T) { // 5.2: it never proves is_live
 	t.Run("starts the watch when its playlist is live", func(t *testing.T) {
 		scenario(t, func(w *world) { w.says = map[span]watch.State{{0, never}: watch.FoundUnproven} }).

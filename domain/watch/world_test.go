@@ -64,13 +64,14 @@ type world struct {
 	mute       []span // questions get no answer: unreachable
 	missing    []span // oEmbed knows no such video
 	reset      span   // program time, from .from on, is .to later
+	resetIn    string // in playlists whose URL contains this
 	copies     []int  // by how many segments a playlist lags behind, in turn
 	says       map[span]watch.State
 	apart      bool                    // picture and sound have playlists of their own
 	qualities  []int                   // heights of the renditions; none: one of which nothing is said
 	fails      map[string][]span       // playlists whose URL contains this fail
 	stands     map[string][]span       // playlists whose URL contains this do not move
-	ends       map[string]float64      // playlists whose URL contains this end
+	ends       map[string]span         // playlists whose URL contains this say ENDLIST
 	answer     func(*watch.Resolution) // changes what resolving finds
 	took       map[watch.Kind]float64  // how long a task takes
 
@@ -337,16 +338,14 @@ func (w *world) playlist(url string, began float64) watch.Playlist {
 		}
 		if !w.noPDT {
 			s.ProgramTime = at(start)
-			if w.reset.to != 0 && start >= w.reset.from {
+			if w.reset.to != 0 && start >= w.reset.from && strings.Contains(url, w.resetIn) {
 				s.ProgramTime = at(start + w.reset.to)
 			}
 		}
 		p.Segments = append(p.Segments, s)
 	}
 	p.Ended = w.endlist && began >= w.live.to+w.delay
-	if end := of(w.ends, url); end > 0 && began >= end {
-		p.Ended = true
-	}
+	p.Ended = p.Ended || of(w.ends, url).has(began)
 	if len(p.Segments) == 0 && !p.Ended {
 		p.Failure = watch.Failed(watch.FailureMalformed, "nothing yet")
 	}

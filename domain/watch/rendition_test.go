@@ -1,0 +1,105 @@
+package watch_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// follow lets a watcher find these renditions and do its tasks of the media
+// lane for a while, with playlists of two segments and whatever lists says. It
+// gives the URLs of the playlists read.
+func follow(t *testing.T, r watch.Rules, found []watch.Rendition, lists map[string][]watch.Rendition, see func(*watch.Analysis)) (*watch.Watcher, string) {
+	t.Helper()
+	w := watch.New(r, at(0))
+	w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Renditions: found})
+	var read []string
+	for range 12 {
+		for _, task := range w.Next() {
+			switch {
+			case task.At.After(at(0)):
+			case task.Kind == watch.TaskPlaylist && lists[task.URL] != nil:
+				w.Step(at(0), watch.Playlist{Began: at(0), URL: task.URL, Renditions: lists[task.URL]})
+			case task.Kind == watch.TaskPlaylist:
+				read = append(read, task.URL)
+				w.Step(at(0), watch.Playlist{Began: at(0), URL: task.URL, TargetDuration: 2 * time.Second, Segments: []watch.Segment{{URI: task.URL + "/1", Duration: 2 * time.Second}}})
+			case task.Kind == watch.TaskSegment:
+				a := watch.Analysis{Began: at(0), Segment: task.Segment.ID(), Video: fine, Audio: fine}
+				if see != nil {
+					see(&a)
+				}
+				w.Step(at(0), a)
+			}
+		}
+	}
+	return w, strings.Join(read, " ")
+}
+
+func TestWhichRenditionsAreWatched(t *testing.T) { // S8
+	both := func(url string, height int) watch.Rendition {
+		return watch.Rendition{URL: url, Height: height, Bandwidth: 1000 - height, HasVideo: true, HasAudio: true}
+	}
+	video := func(url string, height int) watch.Rendition {
+		return watch.Rendition{URL: url, Height: height, HasVideo: true}
+	}
+	audio := func(url string, bandwidth int) watch.Rendition {
+		return watch.Rendition{URL: url, Bandwidth: bandwidth, HasAudio: true}
+	}
+	foreign := func(url string, bandwidth int) watch.Rendition {
+		return watch.Rendition{URL: url, Bandwidth: bandwidth, HasAudio: true, Alternate: true}
+	}
+	type list = []watch.Rendition
+	for _, c := range []struct {
+		name           string
+		all            list
+		smallest, best string
+	}{
+		{"both tracks together", list{both("360", 360), both("144", 144), both("720", 720)}, "144", "720"},
+		{"together is better than apart", list{video("144", 144), audio("a", 1), both("360", 360)}, "360", "360"},
+		{"of one height by bandwidth", list{{"b", 144, 200, true, true, false}, {"a", 144, 100, true, true, false}}, "a", "b"},
+		{"apart", list{video("360", 360), video("144", 144), audio("high", 2), audio("low", 1)}, "144 low", "360 high"},
+		{"the stream's own sound", list{video("144", 144), foreign("commentary", 1), audio("own", 2)}, "144 own", "144 own"},
+		{"a foreign sound, if there is no other", list{video("144", 144), foreign("commentary", 1)}, "144 commentary", "144 commentary"},
+		{"pictures alone", list{video("360", 360), video("144", 144)}, "144", "360"},
+		{"sound alone", list{audio("high", 2), audio("low", 1)}, "low", "high"},
+		{"a size that is not stated is large, and never the best", list{{URL: "?", HasVideo: true, HasAudio: true}, both("144", 144)}, "144", "144"},
+		{"neither", list{{URL: "subtitles"}}, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for prefer, want := range map[watch.Preference]string{watch.Smallest: c.smallest, watch.Best: c.best} {
+				r := rules()
+				r.Prefer = prefer
+				if _, got := follow(t, r, c.all, nil, nil); got != want {
+					t.Errorf("%s: reads %q, want %q", prefer, got, want)
+				}
+			}
+		})
+	}
+	t.Run("a stream of one track lacks the other", func(t *testing.T) { // S4
+		w, _ := follow(t, rules(), list{audio("a", 1)}, nil, func(a *watch.Analysis) { a.Video = watch.Track{} })
+		if h := w.Report().Health; h.Video != monitor.Black || h.Audio != monitor.OK {
+			t.Errorf("sound alone: %+v", h)
+		}
+		w, _ = follow(t, rules(), list{video("v", 144)}, nil, func(a *watch.Analysis) { a.Audio = watch.Track{} })
+		if h := w.Report().Health; h.Video != monitor.OK || h.Audio != monitor.Silent {
+			t.Errorf("pictures alone: %+v", h)
+		}
+	})
+	t.Run("a rendition may turn out to be a list", func(t *testing.T) {
+		apart := list{video("v", 144), audio("a", 1)}
+		if _, got := follow(t, rules(), apart, map[string]list{"v": {video("v2", 144), audio("a2", 1)}}, nil); got != "v2 a" {
+			t.Errorf("of its own track: reads %q", got)
+		}
+		w, got := follow(t, rules(), apart, map[string]list{"v": {both("m", 144)}}, func(a *watch.Analysis) {
+			if strings.HasPrefix(a.Segment, "m/") {
+				a.Audio = watch.Track{}
+			}
+		})
+		if h := w.Report().Health; got != "m a" || h.Video != monitor.OK || h.Audio != monitor.OK {
+			t.Errorf("of both tracks: reads %q, %+v", got, h)
+		}
+	})
+}
