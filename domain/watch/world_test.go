@@ -85,6 +85,11 @@ type world struct {
 	asked   map[watch.Kind][]float64
 	notes   []string
 	over    bool
+
+	mortal bool   // what is reported is kept, to die
+	away   []span // when no report is accepted
+	kept   []byte // snapshot of the last report that was
+	keptOf int    // events that were accepted with it and before
 }
 
 type outcome struct {
@@ -137,15 +142,8 @@ func (w *world) found() *world {
 // watched.
 func (w *world) resume(pause float64) *world {
 	w.t.Helper()
-	snapshot, err := w.watcher.Snapshot()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.now, w.pending = w.now+pause, nil
-	if w.watcher, err = watch.Restore(w.rules, snapshot, at(w.now)); err != nil {
-		w.t.Fatal(err)
-	}
-	return w
+	w.kept, w.keptOf = w.snapshot(), len(w.events)
+	return w.die(pause)
 }
 
 // until lets time pass.
@@ -215,7 +213,8 @@ func (w *world) busy(l watch.Lane) bool {
 
 func (w *world) step(o watch.Observation) {
 	w.t.Helper()
-	for _, e := range w.watcher.Step(at(w.now), o) {
+	effects := w.watcher.Step(at(w.now), o)
+	for _, e := range effects {
 		if w.over {
 			w.t.Errorf("second %v: %#v after the end", w.now, e)
 		}
@@ -231,6 +230,31 @@ func (w *world) step(o watch.Observation) {
 			w.over = true
 		}
 	}
+	if w.mortal && len(effects) > 0 && !within(w.away, w.now) {
+		w.kept, w.keptOf = w.snapshot(), len(w.events)
+	}
+}
+
+func (w *world) snapshot() []byte {
+	w.t.Helper()
+	snapshot, err := w.watcher.Snapshot()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return snapshot
+}
+
+// die ends the watcher without a word. After a pause a successor goes on from
+// the last report that was accepted; what was not is forgotten.
+func (w *world) die(pause float64) *world {
+	w.t.Helper()
+	w.events = w.events[:w.keptOf]
+	w.now, w.pending, w.over = w.now+pause, nil, false
+	var err error
+	if w.watcher, err = watch.Restore(w.rules, w.kept, at(w.now)); err != nil {
+		w.t.Fatal(err)
+	}
+	return w
 }
 
 // observe is the truth about what a task asks for.

@@ -1,0 +1,90 @@
+package watch_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// story is what was told of one subject, without when it was told: which of two
+// subjects comes first is chance.
+func story(w *world, subject string) string {
+	var b strings.Builder
+	for _, e := range w.events {
+		if !strings.Contains(string(e.Type), subject) {
+			continue
+		}
+		switch d := e.Data.(type) {
+		case event.Alert:
+			fmt.Fprintf(&b, "%s since %.1f\n", e.Type, sec(d.StartedAt))
+		case event.Recovered:
+			fmt.Fprintf(&b, "%s since %.1f until %.1f\n", e.Type, sec(d.StartedAt), sec(d.RecoveredAt))
+		default:
+			fmt.Fprintln(&b, e.Type)
+		}
+	}
+	return b.String()
+}
+
+// TestADeathChangesNothingThatIsTold is decision S11: a watcher that dies at
+// any moment, once or often, whether its last reports were accepted or not, is
+// followed by one that tells the same story.
+func TestADeathChangesNothingThatIsTold(t *testing.T) {
+	const end = 500
+	rapid.Check(t, func(r *rapid.T) {
+		segment := rapid.SampledFrom([]float64{1, 2, 5}).Draw(r, "segment")
+		interval := rapid.SampledFrom([]int{1, 5, 10}).Draw(r, "interval")
+		apart := rapid.Bool().Draw(r, "picture and sound apart")
+		// Bad media are told of alike as long as they are, and are apart, by
+		// more than the longest time nobody looks.
+		spans := func(what string) (out []span) {
+			at := 40.0
+			for range rapid.IntRange(0, 4).Draw(r, what) {
+				from := at + float64(rapid.IntRange(50, 90).Draw(r, what+" after"))
+				at = from + float64(rapid.IntRange(50, 80).Draw(r, what+" for"))
+				out = append(out, span{from, at})
+			}
+			return out
+		}
+		blacks, silences := spans("black"), spans("silent")
+		make := func() *world {
+			return scenario(t, func(w *world) {
+				w.segment, w.apart, w.black, w.silent = segment, apart, blacks, silences
+				w.windowed = 60
+				w.live.to, w.endlist = end, true
+				w.rules.Interval = seconds(interval)
+				w.took[watch.TaskSegment], w.took[watch.TaskPlaylist], w.took[watch.TaskResolve] = 0.3, 0.1, 2
+			})
+		}
+		whole := make().from(10).until(end + 60)
+
+		w := make()
+		w.mortal = true
+		w.away = someSpans(r, "no report accepted", end)
+		for i := range w.away {
+			w.away[i].to = min(w.away[i].to, w.away[i].from+15)
+		}
+		w.from(10).until(20)
+		for range rapid.IntRange(1, 5).Draw(r, "deaths") {
+			next := w.now + rapid.Float64Range(0.1, 150).Draw(r, "lives for")
+			if next >= end-20 {
+				break
+			}
+			w.until(next).die(rapid.Float64Range(0, 10).Draw(r, "nobody for"))
+		}
+		w.until(end + 60)
+		for _, subject := range []string{"stream", "blackout", "silence"} {
+			if got, want := story(w, subject), story(whole, subject); got != want {
+				r.Fatalf("told\n%s\nand without the deaths\n%s", got, want)
+			}
+		}
+		if len(w.events) != len(whole.events) {
+			r.Fatalf("%d events, without the deaths %d", len(w.events), len(whole.events))
+		}
+	})
+}
