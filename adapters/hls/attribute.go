@@ -9,7 +9,7 @@ func attributes(list []byte) (map[string]string, bool) {
 	found := map[string]string{}
 	for first := true; first || len(list) > 0; first = false {
 		name, rest, ok := bytes.Cut(list, []byte("="))
-		name = bytes.TrimSpace(name)
+		name = bytes.TrimLeft(name, " \t")
 		if _, twice := found[string(name)]; !ok || twice || !isName(name) || len(found) == MaxAttributes {
 			return nil, false
 		}

@@ -2,8 +2,6 @@ package hls
 
 import (
 	"bytes"
-	"math"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -16,22 +14,24 @@ type entry struct {
 	duration     time.Duration
 	at           time.Time // stated or extrapolated; zero: unknown
 	gap          bool      // EXT-X-GAP
-	init         *watch.Init
+	init         *section  // EXT-X-MAP
 	part         *watch.ByteRange
+	key          *keyTag
 }
 
 // draft is a media playlist while it is being scanned, line by line.
 type draft struct {
-	base     *url.URL
 	target   time.Duration
-	sequence uint64 // of the first entry
+	sequence uint64 // EXT-X-MEDIA-SEQUENCE
+	skipped  uint64 // segments that EXT-X-SKIP stands for
 	ended    bool
 	entries  []entry
 
 	pending entry            // tags seen so far of the segment to come
 	open    bool             // EXTINF was seen, its URI not yet
 	part    *watch.ByteRange // EXT-X-BYTERANGE of the segment to come, its offset perhaps -1
-	init    *watch.Init      // EXT-X-MAP, good until the next one
+	init    *section         // EXT-X-MAP, good until the next one
+	locks   locks            // EXT-X-KEY
 	unbroke int              // index of the first entry since the last discontinuity
 	clock   time.Time        // when the segment to come begins; zero: unknown
 }
@@ -58,7 +58,7 @@ func (d *draft) add(l line) *watch.Failure {
 		}
 	case "EXT-X-MEDIA-SEQUENCE:":
 		n, err := strconv.ParseUint(string(l.value), 10, 63)
-		if err != nil || n > math.MaxInt64-MaxSegments || len(d.entries) > 0 {
+		if err != nil || len(d.entries) > 0 {
 			return malformed("EXT-X-MEDIA-SEQUENCE is not a number, or comes after a segment")
 		}
 		d.sequence = n
@@ -82,9 +82,9 @@ func (d *draft) add(l line) *watch.Failure {
 	case "EXT-X-MAP:":
 		return d.addMap(l.value)
 	case "EXT-X-KEY:":
-		return checkKey(l.value)
+		return d.locks.add(l.value)
 	case "EXT-X-SKIP:":
-		return malformed("a delta playlist (EXT-X-SKIP) was not asked for")
+		return d.skip(l.value)
 	}
 	return nil
 }
@@ -97,8 +97,12 @@ func (d *draft) addURI(uri []byte) *watch.Failure {
 	if len(d.entries) == MaxSegments {
 		return malformed("more than %d segments", MaxSegments)
 	}
+	key, locked := d.locks.key()
+	if locked != nil && !d.pending.gap {
+		return locked
+	}
 	e := d.pending
-	e.uri, e.init = uri, d.init
+	e.uri, e.init, e.key = uri, d.init, key
 	if d.part != nil {
 		if d.part.Offset < 0 && !d.follow(uri) {
 			return malformed("EXT-X-BYTERANGE without an offset does not follow a part of the same resource")
@@ -140,37 +144,22 @@ func (d *draft) extrapolateBack(at time.Time) {
 	}
 }
 
-// addMap takes an initialisation section, which goes before every segment from
-// here on (RFC 8216, 4.3.2.5).
-func (d *draft) addMap(list []byte) *watch.Failure {
+// skip takes an EXT-X-SKIP: the playlist is a delta update, which nobody asked
+// for, and leaves out its oldest segments (RFC 8216bis, 4.4.5.2). What follows
+// is good; keys and maps stated among what is left out are lost with it.
+func (d *draft) skip(list []byte) *watch.Failure {
 	a, ok := attributes(list)
-	if !ok || a["URI"] == "" {
-		return malformed("EXT-X-MAP has no URI or is not an attribute list")
+	n, err := strconv.ParseUint(a["SKIPPED-SEGMENTS"], 10, 63)
+	if !ok || err != nil || len(d.entries) > 0 || d.skipped > 0 {
+		return malformed("EXT-X-SKIP has no number of segments, or comes after a segment")
 	}
-	uri, ok := resolve(d.base, a["URI"])
-	if !ok {
-		return malformed("the URI of EXT-X-MAP is not an http or https URL")
-	}
-	d.init = &watch.Init{URI: uri}
-	if text := a["BYTERANGE"]; text != "" {
-		part, ok := byteRange([]byte(text))
-		if !ok {
-			return malformed("BYTERANGE of EXT-X-MAP is not a byte range")
-		}
-		part.Offset = max(0, part.Offset)
-		d.init.Range = &part
-	}
+	d.skipped = n
 	return nil
 }
 
-// checkKey refuses encrypted segments.
-func checkKey(list []byte) *watch.Failure {
-	a, ok := attributes(list)
-	if !ok || a["METHOD"] == "" {
-		return malformed("EXT-X-KEY has no METHOD or is not an attribute list")
-	}
-	if a["METHOD"] != "NONE" {
-		return malformed("encrypted segments are not supported yet")
-	}
-	return nil
+// first is the sequence number of the first entry. It is false if those of all
+// entries do not fit below MaxSequence.
+func (d *draft) first() (uint64, bool) {
+	first := d.sequence + d.skipped // both are below 1<<63
+	return first, first <= MaxSequence-uint64(len(d.entries))
 }

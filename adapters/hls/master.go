@@ -11,75 +11,96 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// decodeMaster decodes a master playlist: the scan finds its variants and audio
-// groups, within limits, and the library decodes them.
+// decodeMaster decodes a master playlist: the scan finds its variants and its
+// sounds, within limits, and the library decodes the variants.
 func decodeMaster(ctx context.Context, body []byte, base *url.URL) (watch.Playlist, error) {
-	text, variants, err := sanitised(ctx, body)
+	l, err := climb(ctx, body)
 	if err != nil {
 		return watch.Playlist{}, err
 	}
 	list := m3u8.NewMasterPlaylist()
-	if err := list.DecodeFrom(strings.NewReader(text), true); err != nil {
+	if err := list.DecodeFrom(strings.NewReader(l.text.String()), true); err != nil {
 		return watch.Playlist{}, malformed("the decoder refuses it")
 	}
-	if len(list.Variants) != variants {
-		return watch.Playlist{}, malformed("the decoder sees %d renditions, the scan %d", len(list.Variants), variants)
+	if len(list.Variants) != l.variants {
+		return watch.Playlist{}, malformed("the decoder sees %d renditions, the scan %d", len(list.Variants), l.variants)
 	}
-	if variants == 0 {
+	if l.variants == 0 {
 		return watch.Playlist{}, malformed("a master playlist without a rendition")
 	}
-	var p watch.Playlist
-	for i, v := range list.Variants {
-		r, ok := rendition(base, v)
-		if !ok {
-			return watch.Playlist{}, malformed("the URI of rendition %d is not an http or https URL", i+1)
-		}
-		p.Renditions = append(p.Renditions, r)
+	if !l.sounds.resolve(base) {
+		return watch.Playlist{}, malformed("the URI of an EXT-X-MEDIA is %s", notAURL)
 	}
-	return p, nil
+	var renditions []watch.Rendition
+	for i, v := range list.Variants {
+		r, ok := rendition(base, v, l.sounds)
+		if !ok {
+			return watch.Playlist{}, malformed("the URI of rendition %d is %s", i+1, notAURL)
+		}
+		renditions = append(renditions, r)
+	}
+	return watch.Playlist{Renditions: l.sounds.join(renditions)}, nil
 }
 
-// sanitised rewrites a master with the tags and attributes that the library is
-// asked about, and counts its variants. I-frame playlists are left out: they
-// hold no sound and not every picture.
-func sanitised(ctx context.Context, body []byte) (text string, variants int, err error) {
-	var out strings.Builder
-	out.WriteString("#EXTM3U\n")
-	var media, iframes int
-	open := false // EXT-X-STREAM-INF was seen, its URI not yet
+// ladder is a master playlist while it is being scanned, line by line.
+type ladder struct {
+	text   strings.Builder // the variants again, with only what the library is asked about
+	sounds sounds          // EXT-X-MEDIA of TYPE=AUDIO
+
+	variants, iframes, media int
+	open                     bool // EXT-X-STREAM-INF was seen, its URI not yet
+}
+
+// climb scans a master playlist.
+func climb(ctx context.Context, body []byte) (*ladder, error) {
+	l := &ladder{}
+	l.text.WriteString("#EXTM3U\n")
 	s := newScanner(ctx, body)
 	for s.next() {
-		switch string(s.line.tag) {
-		case "":
-			if !open {
-				return "", 0, malformed("line %d: a URI without EXT-X-STREAM-INF", s.read)
-			}
-			out.Write(s.line.value)
-			out.WriteByte('\n')
-			open = false
-		case "EXT-X-STREAM-INF:":
-			if open {
-				return "", 0, malformed("line %d: a second EXT-X-STREAM-INF before the URI of the first", s.read)
-			}
-			if variants++; !writeVariant(&out, s.line.value) {
-				return "", 0, malformed("line %d: EXT-X-STREAM-INF is not an attribute list with a BANDWIDTH", s.read)
-			}
-			open = true
-		case "EXT-X-I-FRAME-STREAM-INF:":
-			iframes++
-		case "EXT-X-MEDIA:":
-			if media++; !writeMedia(&out, s.line.value) {
-				return "", 0, malformed("line %d: EXT-X-MEDIA is not an attribute list", s.read)
-			}
-		}
-		if variants+iframes > MaxVariants || media > MaxMedia {
-			return "", 0, malformed("more than %d renditions or %d EXT-X-MEDIA", MaxVariants, MaxMedia)
+		if err := l.add(s.line); err != nil {
+			return nil, malformed("line %d: %s", s.read, err.Detail)
 		}
 	}
-	if s.err == nil && open {
-		return "", 0, malformed("it ends between EXT-X-STREAM-INF and its URI")
+	if s.err == nil && l.open {
+		return nil, malformed("it ends between EXT-X-STREAM-INF and its URI")
 	}
-	return out.String(), variants, s.err
+	return l, s.err
+}
+
+// add takes one line. I-frame playlists are left out: they hold no sound and
+// not every picture. So are subtitles and other angles of the same moment.
+func (l *ladder) add(line line) *watch.Failure {
+	switch string(line.tag) {
+	case "":
+		if !l.open {
+			return malformed("a URI without EXT-X-STREAM-INF")
+		}
+		l.text.Write(line.value)
+		l.text.WriteByte('\n')
+		l.open = false
+	case "EXT-X-STREAM-INF:":
+		if l.open {
+			return malformed("a second EXT-X-STREAM-INF before the URI of the first")
+		}
+		if l.variants++; !writeVariant(&l.text, line.value) {
+			return malformed("EXT-X-STREAM-INF is not an attribute list with a BANDWIDTH")
+		}
+		l.open = true
+	case "EXT-X-I-FRAME-STREAM-INF:":
+		l.iframes++
+	case "EXT-X-MEDIA:":
+		a, ok := attributes(line.value)
+		if l.media++; !ok {
+			return malformed("EXT-X-MEDIA is not an attribute list")
+		}
+		if a["TYPE"] == "AUDIO" {
+			l.sounds = append(l.sounds, sound{group: a["GROUP-ID"], uri: a["URI"], isDefault: a["DEFAULT"] == "YES"})
+		}
+	}
+	if l.variants+l.iframes > MaxVariants || l.media > MaxMedia {
+		return malformed("more than %d renditions or %d EXT-X-MEDIA", MaxVariants, MaxMedia)
+	}
+	return nil
 }
 
 // writeVariant writes the attributes of a variant that matter. BANDWIDTH may be
@@ -101,21 +122,6 @@ func writeVariant(out *strings.Builder, list []byte) bool {
 		writeAttribute(out, name, a[name])
 	}
 	out.WriteByte('\n')
-	return true
-}
-
-// writeMedia writes an audio rendition; the other types are left out.
-func writeMedia(out *strings.Builder, list []byte) bool {
-	a, ok := attributes(list)
-	if !ok {
-		return false
-	}
-	if a["TYPE"] == "AUDIO" {
-		out.WriteString("#EXT-X-MEDIA:TYPE=AUDIO")
-		writeAttribute(out, "GROUP-ID", a["GROUP-ID"])
-		writeAttribute(out, "URI", a["URI"])
-		out.WriteByte('\n')
-	}
 	return true
 }
 

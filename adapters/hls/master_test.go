@@ -69,6 +69,7 @@ func TestTracks(t *testing.T) {
 		"sound only, in a group":                    {demuxed, `BANDWIDTH=1,AUDIO="a",CODECS="mp4a.40.2"`, false, true, 0},
 		"a resolution that is none":                 {"", `BANDWIDTH=1,RESOLUTION=large`, true, true, 0},
 		"a resolution beyond reason":                {"", `BANDWIDTH=1,RESOLUTION=1x65535`, true, true, 0},
+		"spaces after the commas":                   {"", `BANDWIDTH=1, CODECS="avc1.4d401f" ,	RESOLUTION=1280x720`, true, false, 720},
 		"a quoted attribute that looks like others": {"", `NAME="x,CODECS=mp4a.40.2,RESOLUTION=1x2",BANDWIDTH=1`, true, true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,6 +105,7 @@ func TestMalformedMaster(t *testing.T) {
 		"an attribute without value":     {"#EXT-X-STREAM-INF:BANDWIDTH=,CODECS=\"a\"\na", "attribute list"},
 		"an attribute without name":      {"#EXT-X-STREAM-INF:=1\na", "attribute list"},
 		"a name with a space":            {"#EXT-X-STREAM-INF:BAND WIDTH=1\na", "attribute list"},
+		"a space before the equals sign": {"#EXT-X-STREAM-INF:BANDWIDTH =1\na", "attribute list"},
 		"an attribute twice":             {"#EXT-X-STREAM-INF:BANDWIDTH=1,BANDWIDTH=2\na", "attribute list"},
 		"no attributes":                  {"#EXT-X-STREAM-INF:\na", "attribute list"},
 		"no colon":                       {"#EXT-X-STREAM-INF\na\n#EXT-X-STREAM-INF:BANDWIDTH=1\na", "line 3: a URI without"},

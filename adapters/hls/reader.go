@@ -19,7 +19,7 @@ func (Format) Recognises(body []byte) bool {
 }
 
 // Decode implements worker.Format. It blocks for at most DecodeTime. HLS names
-// no parts.
+// no parts. How large body may be is its caller's to say (worker.MaxManifest).
 func (Format) Decode(ctx context.Context, body []byte, base, _ string) (watch.Playlist, error) {
 	return decode(ctx, body, base)
 }
@@ -33,9 +33,6 @@ func decode(ctx context.Context, body []byte, finalURL string) (p watch.Playlist
 			p, err = watch.Playlist{}, malformed("the decoder gave up on it")
 		}
 	}()
-	if len(body) > MaxBytes {
-		return p, watch.Failed(watch.FailureTooLarge, "a playlist of more than %d bytes", MaxBytes)
-	}
 	base, err := url.Parse(finalURL)
 	if err != nil {
 		return p, malformed("the playlist's own URL cannot be parsed")

@@ -12,30 +12,33 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-var _ worker.PlaylistReader = (*hls.Reader)(nil)
+var _ worker.Format = hls.Format{}
 
-const (
-	asked = "https://manifest.googlevideo.com/api/manifest/asked"
-	final = "https://cdn.example.com/live/720p/index.m3u8?key=s3cr3t"
-)
+// final is where every playlist of these tests comes from.
+const final = "https://cdn.example.com/live/720p/index.m3u8?key=s3cr3t"
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// read has a Reader read text, which comes from final in the end.
+// read decodes text.
 func read(t testing.TB, text string) watch.Playlist {
 	t.Helper()
-	get := func(_ context.Context, url string, limit int64) ([]byte, string, error) {
-		if url != asked || limit != hls.MaxBytes {
-			t.Errorf("got asked for %d bytes of %s", limit, url)
-		}
-		return []byte(text), final, nil
+	return readAs(t.Context(), t, text, final)
+}
+
+func readAs(ctx context.Context, t testing.TB, text, base string) watch.Playlist {
+	t.Helper()
+	p, err := hls.Format{}.Decode(ctx, []byte(text), base, "")
+	if err == nil {
+		return p
 	}
-	p := hls.New(get, func() time.Time { return noon }).ReadPlaylist(t.Context(), asked)
-	if p.URL != asked || !p.Began.Equal(noon) {
-		t.Errorf("URL %q, Began %v", p.URL, p.Began)
-	}
-	if p.Failure != nil && (p.Renditions != nil || p.Segments != nil || p.Ended || p.TargetDuration != 0) {
+	if p.Renditions != nil || p.Segments != nil || p.Ended || p.TargetDuration != 0 {
 		t.Errorf("a failure with contents: %+v", p)
+	}
+	if p.Failure, _ = errors.AsType[*watch.Failure](err); p.Failure == nil {
+		t.Fatalf("not a failure: %v", err)
+	}
+	if strings.Contains(p.Failure.Detail, "s3cr3t") || strings.ContainsAny(p.Failure.Detail, "\r\n") {
+		t.Errorf("the detail is %q", p.Failure.Detail)
 	}
 	return p
 }
@@ -58,58 +61,51 @@ func wantMalformed(t testing.TB, text, says string) {
 		t.Fatalf("got %v with %d segments and %d renditions, want malformed saying %q",
 			p.Failure, len(p.Segments), len(p.Renditions), says)
 	}
-	if strings.Contains(p.Failure.Detail, "s3cr3t") || strings.Contains(p.Failure.Detail, "\n") {
-		t.Errorf("the detail is %q", p.Failure.Detail)
-	}
 }
 
-func TestFetchFailures(t *testing.T) {
-	cases := map[string]struct {
-		err  error
-		want watch.FailureKind
+func TestAPlaylistIsRecognisedByItsBytes(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want bool
 	}{
-		"an expired URL stays one":                {watch.Failed(watch.FailureExpired, "x: answered 403"), watch.FailureExpired},
-		"a failure may be wrapped":                {errors.Join(watch.Failed(watch.FailureTooLarge, "x")), watch.FailureTooLarge},
-		"another error is of the network, unsaid": {errors.New("Get " + final + ": boom"), watch.FailureNetwork},
-	}
-	for name, c := range cases {
+		"a playlist":                    {live, true},
+		"one with a byte order mark":    {"\ufeff" + live, true},
+		"one after blank lines":         {"\r\n \n" + live, true},
+		"one that is a header alone":    {"#EXTM3U", true},
+		"nothing":                       {"", false},
+		"a page":                        {"<!DOCTYPE html>\n", false},
+		"an MPD":                        {`<?xml version="1.0"?><MPD/>`, false},
+		"a playlist that is further on": {"# a comment\n" + live, false},
+	} {
 		t.Run(name, func(t *testing.T) {
-			get := func(context.Context, string, int64) ([]byte, string, error) { return nil, "", c.err }
-			p := hls.New(get, func() time.Time { return noon }).ReadPlaylist(t.Context(), asked)
-			if p.Failure == nil || p.Failure.Kind != c.want || strings.Contains(p.Failure.Detail, "s3cr3t") {
-				t.Errorf("got %v", p.Failure)
-			}
-			if p.URL != asked || !p.Began.Equal(noon) {
-				t.Errorf("URL %q, Began %v", p.URL, p.Began)
+			if got := (hls.Format{}).Recognises([]byte(c.text)); got != c.want {
+				t.Errorf("got %v", got)
 			}
 		})
 	}
-	t.Run("a base that is no URL is malformed", func(t *testing.T) {
-		get := func(context.Context, string, int64) ([]byte, string, error) { return []byte(live), "http://[::1", nil }
-		p := hls.New(get, time.Now).ReadPlaylist(t.Context(), asked)
-		if p.Failure == nil || p.Failure.Kind != watch.FailureMalformed {
-			t.Errorf("got %v", p.Failure)
-		}
-	})
+}
+
+func TestDecodingCanBeStopped(t *testing.T) {
 	for name, c := range map[string]struct {
 		done func(context.Context) (context.Context, context.CancelFunc)
 		want watch.FailureKind
 	}{
-		"stopping stops decoding":     {context.WithCancel, watch.FailureNetwork},
-		"decoding has an end in time": {func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, 0) }, watch.FailureMalformed},
+		"by its caller":      {context.WithCancel, watch.FailureNetwork},
+		"by the end of time": {func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, 0) }, watch.FailureMalformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := c.done(t.Context())
-			defer cancel()
-			get := func(context.Context, string, int64) ([]byte, string, error) {
-				cancel()
-				return []byte(live), final, nil
-			}
-			p := hls.New(get, time.Now).ReadPlaylist(ctx, asked)
-			if p.Failure == nil || p.Failure.Kind != c.want {
+			cancel()
+			if p := readAs(ctx, t, live, final); p.Failure == nil || p.Failure.Kind != c.want {
 				t.Errorf("got %v", p.Failure)
 			}
 		})
+	}
+}
+
+func TestABaseThatIsNoURLIsMalformed(t *testing.T) {
+	if p := readAs(t.Context(), t, live, "http://[::1"); p.Failure == nil || p.Failure.Kind != watch.FailureMalformed {
+		t.Errorf("got %v", p.Failure)
 	}
 }
 
@@ -137,10 +133,8 @@ type panicking struct{ context.Context }
 
 func (panicking) Done() <-chan struct{} { panic("index out of range") }
 
-func TestPanic(t *testing.T) {
-	get := func(context.Context, string, int64) ([]byte, string, error) { return []byte(live), final, nil }
-	p := hls.New(get, time.Now).ReadPlaylist(panicking{t.Context()}, asked)
-	if p.Failure == nil || p.Failure.Kind != watch.FailureMalformed || p.Segments != nil {
+func TestAPanicCostsOneReading(t *testing.T) {
+	if p := readAs(panicking{t.Context()}, t, live, final); p.Failure == nil || p.Failure.Kind != watch.FailureMalformed {
 		t.Errorf("got %+v", p)
 	}
 }

@@ -13,8 +13,8 @@ import (
 // Codecs by the first part of their name (RFC 6381), as far as HLS has them.
 // Subtitles carry neither picture nor sound.
 var (
-	videoCodecs    = names("avc1 avc3 hvc1 hev1 vp08 vp09 vp8 vp9 av01 dvh1 dvhe mp4v vvc1 vvi1")
-	audioCodecs    = names("mp4a opus ac-3 ec-3 ac-4 mp3 flac alac vorbis")
+	videoCodecs    = names("avc1 avc3 hvc1 hev1 vp08 vp09 vp8 vp9 av01 dvh1 dvhe dva1 dvav dav1 mp4v vvc1 vvi1")
+	audioCodecs    = names("mp4a opus ac-3 ec-3 ac-4 mp3 flac alac vorbis mha1 mhm1 dtsc dtse dtsh dtsl dtsx")
 	subtitleCodecs = names("stpp wvtt")
 )
 
@@ -28,16 +28,16 @@ func names(list string) map[string]bool {
 
 // rendition makes a Rendition of a variant. It is false if the variant's URI
 // cannot be fetched.
-func rendition(base *url.URL, v *m3u8.Variant) (watch.Rendition, bool) {
+func rendition(base *url.URL, v *m3u8.Variant, all sounds) (watch.Rendition, bool) {
 	uri, ok := resolve(base, v.URI)
 	r := watch.Rendition{URL: uri, Height: height(v.Resolution), Bandwidth: int(v.Bandwidth)}
 	r.HasVideo, r.HasAudio = tracks(v.Codecs)
 	if r.Height > 0 {
 		r.HasVideo = true
 	}
-	// The sound of a variant with pictures is elsewhere. A variant of sound
+	// The sound of a variant with pictures may be elsewhere. A variant of sound
 	// alone names its group too and is a member of it.
-	if r.HasVideo && demuxed(v) {
+	if r.HasVideo && v.Audio != "" && all.apart(v.Audio, uri) {
 		r.HasAudio = false
 	}
 	return r, ok
@@ -56,20 +56,6 @@ func tracks(codecs string) (video, audio bool) {
 		audio = audio || isAudio || unknown
 	}
 	return video, audio
-}
-
-// demuxed tells whether all sound of v is in playlists of its own. An entry of
-// its audio group without a URI says that the sound is in v itself (RFC 8216,
-// 4.3.4.1).
-func demuxed(v *m3u8.Variant) bool {
-	elsewhere := false
-	for _, alternative := range v.Alternatives {
-		if alternative.URI == "" {
-			return false
-		}
-		elsewhere = true
-	}
-	return elsewhere
 }
 
 // height takes the height from WIDTHxHEIGHT; 0: unknown.

@@ -2,9 +2,12 @@ package hls
 
 import (
 	"bytes"
+	"encoding/hex"
+	"fmt"
 	"math"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -26,6 +29,21 @@ func seconds(text []byte) (time.Duration, bool) {
 
 func toDuration(seconds float64) time.Duration {
 	return time.Duration(math.Round(seconds * float64(time.Second)))
+}
+
+// ivBytes is the length of an initialisation vector.
+const ivBytes = 16
+
+// vector reads an initialisation vector: 0x and up to 32 hexadecimal digits,
+// a number of 128 bits (RFC 8216, 4.2 and 4.3.2.4).
+func vector(text string) ([]byte, bool) {
+	digits, ok := strings.CutPrefix(strings.ToLower(text), "0x")
+	missing := 2*ivBytes - len(digits)
+	if !ok || digits == "" || missing < 0 {
+		return nil, false
+	}
+	iv, err := hex.DecodeString(strings.Repeat("0", missing) + digits)
+	return iv, err == nil
 }
 
 // byteRange reads "length[@offset]" (RFC 8216, 4.3.2.2). An offset that is not
@@ -65,8 +83,11 @@ func programTime(text []byte) time.Time {
 	return time.Time{}
 }
 
+// notAURL is what is wrong with a reference that resolve refuses.
+var notAURL = fmt.Sprintf("not an http or https URL of at most %d bytes", MaxURL)
+
 // resolve makes reference absolute. Only http and https with a host are URLs
-// that may be fetched.
+// that may be fetched, and only up to MaxURL bytes of them.
 func resolve(base *url.URL, reference string) (string, bool) {
 	u, err := base.Parse(reference)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
@@ -74,6 +95,9 @@ func resolve(base *url.URL, reference string) (string, bool) {
 	}
 	u.Fragment, u.RawFragment = "", ""
 	absolute := u.String()
+	if len(absolute) > MaxURL {
+		return "", false
+	}
 	// A host that passes without a scheme may not pass with one.
 	if _, err := url.Parse(absolute); err != nil {
 		return "", false

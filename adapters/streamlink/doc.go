@@ -14,5 +14,9 @@
 // second run either, which could only learn the reason for the log.
 //
 // --stream-url without a stream's name prints the master playlist, also where
-// picture and sound come separately; --json leaves it out in that case.
+// picture and sound come separately ("hls-multi"); --json leaves it out in that
+// case, and with a stream's name it prints one of the two playlists, or fails.
+// A DASH stream has no such URL: streamlink says that it "cannot be translated",
+// and its plugin for YouTube reads no DASH to begin with. An MPD's URL would be
+// taken like any other.
 package streamlink

@@ -2,20 +2,21 @@ package streamlink_test
 
 import (
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"go.uber.org/goleak"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/child"
-	"github.com/stream-monitor/stream-monitor/adapters/internal/pytool"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pytool/pytooltest"
 	"github.com/stream-monitor/stream-monitor/adapters/streamlink"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/livestream"
 	"github.com/stream-monitor/stream-monitor/test/youtube"
 )
 
@@ -63,6 +64,14 @@ func TestRead(t *testing.T) {
 			exit: 2, stderr: "usage: streamlink [OPTIONS] <URL> [STREAM]\nstreamlink: error: unrecognized arguments: --bogus-option=1\n",
 			want: watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL: streamlink: error: unrecognized arguments: --bogus-option=1"},
 		},
+		"a stream of another kind than HLS": {
+			exit: 1, stdout: "error: The stream specified cannot be translated to a URL\n",
+			want: watch.Resolution{State: watch.Unreachable, Detail: "The stream specified cannot be translated to a URL"},
+		},
+		"an MPD, should it ever print one": {
+			stdout: "https://manifest.googlevideo.com/api/manifest/dash/sig/AABBCC\n",
+			want:   watch.Resolution{State: watch.FoundUnproven, Manifest: "https://manifest.googlevideo.com/api/manifest/dash/sig/AABBCC"},
+		},
 		"a URL and a failure": {
 			exit: 1, stdout: master + "\n",
 			want: watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL: https://manifest.googlevideo.com/…"},
@@ -87,24 +96,6 @@ func TestRead(t *testing.T) {
 			}
 		})
 	}
-}
-
-func FuzzRead(f *testing.F) {
-	f.Add([]byte(master), []byte(""), 0)
-	f.Add([]byte("error: No playable streams found"), []byte(""), 1)
-	f.Add([]byte(""), []byte("Traceback"), 1)
-	f.Fuzz(func(t *testing.T, stdout, stderr []byte, exit int) {
-		got := streamlink.Read(child.Result{ExitCode: exit, Stdout: stdout, Stderr: stderr})
-		if got.State.Answers() {
-			t.Errorf("streamlink cannot know %s", got.State)
-		}
-		if (got.State == watch.FoundUnproven) != (got.Manifest != "") {
-			t.Errorf("%s with manifest %q", got.State, got.Manifest)
-		}
-		if len(got.Detail) > pytool.MaxLine || strings.ContainsAny(got.Detail, "\n\r\x00") || !utf8.ValidString(got.Detail) {
-			t.Errorf("detail %q", got.Detail)
-		}
-	})
 }
 
 func TestResolverSurvivesToolsThatMisbehave(t *testing.T) {
@@ -161,5 +152,29 @@ func TestTheRealToolFindsWhatThereIs(t *testing.T) {
 				t.Errorf("got %s (%s)", got.State, got.Detail)
 			}
 		})
+	}
+}
+
+// apart is a live stream whose picture and sound are apart.
+type apart struct{ pytooltest.Ladder }
+
+func (apart) Renditions() []livestream.Rendition {
+	return []livestream.Rendition{livestream.Video144p, livestream.AudioOnly}
+}
+
+// Of a stream whose picture and sound are apart streamlink makes one stream of
+// two playlists ("hls-multi"); what it prints must be the master, since either
+// of the two alone is black or silent. So too without an ffmpeg in PATH, where
+// it drops the sound.
+func TestTheRealToolFindsTheMasterOfPictureAndSoundApart(t *testing.T) {
+	y := pytooltest.YouTube(t)
+	y.Add(pytooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: apart{}})
+	path := pytooltest.Find(t, "STREAMLINK_PATH", "streamlink")
+	for _, where := range []string{os.Getenv("PATH"), filepath.Dir(path)} {
+		t.Setenv("PATH", where)
+		got := streamlink.New(streamlink.Config{Path: path}, quiet).Resolve(t.Context(), pytooltest.URL)
+		if got.State != watch.FoundUnproven || !strings.Contains(got.Manifest, "/hls_variant/") {
+			t.Errorf("with PATH %s: got %+v", where, got)
+		}
 	}
 }

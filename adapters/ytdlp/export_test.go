@@ -1,4 +1,15 @@
 package ytdlp
 
+import "github.com/stream-monitor/stream-monitor/domain/watch"
+
 // Read lets the tests read a run's output without the run.
-var Read = read
+func Read(videoID string, stdout, stderr []byte) watch.Resolution {
+	answer, _ := read(videoID, stdout, stderr)
+	return answer
+}
+
+// The options of a run, for a test that runs the tool itself.
+var (
+	Everything = everything
+	WithDASH   = withDASH
+)

@@ -7,25 +7,27 @@ import (
 )
 
 // read makes an answer of what a run of yt-dlp left. Began and Source are the
-// caller's.
-func read(videoID string, stdout, stderr []byte) watch.Resolution {
+// caller's. It is not sure of the answer when YouTube calls the stream live,
+// yt-dlp lists nothing that can be watched, and nobody says why: then it may be
+// worth asking for what yt-dlp does not list by itself.
+func read(videoID string, stdout, stderr []byte) (answer watch.Resolution, sure bool) {
 	said := hear(stderr)
 	if stdout = bytes.TrimSpace(stdout); len(stdout) == 0 {
-		return said.unanswered("yt-dlp printed nothing")
+		return said.unanswered("yt-dlp printed nothing"), true
 	}
 	v, err := decode(videoID, stdout)
 	if err != nil {
-		return watch.Resolution{State: watch.ToolFailed, Detail: said.explain("yt-dlp's answer cannot be used: " + err.Error())}
+		return watch.Resolution{State: watch.ToolFailed, Detail: said.explain("yt-dlp's answer cannot be used: " + err.Error())}, true
 	}
 	switch v.LiveStatus {
 	case "is_live":
 		return v.live(said)
 	case "is_upcoming":
-		return v.upcoming(said)
+		return v.upcoming(said), true
 	case "post_live":
-		return watch.Resolution{State: watch.Ended, Detail: said.reason.words, ActualStart: v.release()}
+		return watch.Resolution{State: watch.Ended, Detail: said.reason.words, ActualStart: v.release()}, true
 	case "was_live":
-		return v.wasLive(said)
+		return v.wasLive(said), true
 	}
 	return v.unclear(said)
 }
@@ -33,21 +35,24 @@ func read(videoID string, stdout, stderr []byte) watch.Resolution {
 // live is a stream that YouTube calls live. Without formats the words decide:
 // its encoder may not be sending, it may be closed to us, or YouTube may have
 // refused to say where its media are, which must not pass for "not sending".
-func (v *video) live(said testimony) watch.Resolution {
-	list, master := v.renditions()
-	answer := watch.Resolution{State: watch.Live, Renditions: list, Manifest: master, ActualStart: v.release()}
+func (v *video) live(said testimony) (answer watch.Resolution, sure bool) {
+	list, manifest := v.renditions()
+	answer = watch.Resolution{State: watch.Live, Renditions: list, Manifest: manifest, ActualStart: v.release()}
 	switch {
-	case len(list) > 0:
+	case len(list) > 0 || manifest != "":
+		return answer, true
 	case said.reason.state != "":
 		answer.State, answer.Detail = said.reason.state, said.reason.words
+		return answer, true
 	case said.fault.state != "":
 		answer.State, answer.Detail = said.fault.state, said.fault.words
-	case v.otherMedia():
-		answer.Detail = "yt-dlp lists media, but none of it is HLS"
+		return answer, true
+	case v.playable():
+		answer.Detail = "yt-dlp lists media, but none of it as HLS or DASH without DRM"
 	default:
 		answer.State, answer.Detail = watch.Offline, said.explain("live by name, but YouTube lists no media")
 	}
-	return answer
+	return answer, false
 }
 
 // upcoming is a scheduled stream or a premiere, even when YouTube would not
@@ -79,23 +84,17 @@ func (v *video) wasLive(said testimony) watch.Resolution {
 }
 
 // unclear is not_live, or a video of which YouTube told nothing but a reason.
-func (v *video) unclear(said testimony) watch.Resolution {
+func (v *video) unclear(said testimony) (answer watch.Resolution, sure bool) {
 	switch {
 	case v.playable():
 		if v.LiveStatus == "" && v.IsLive != nil && *v.IsLive {
 			return v.live(said)
 		}
-		return watch.Resolution{State: watch.NotALiveStream}
+		return watch.Resolution{State: watch.NotALiveStream}, true
 	case said.reason.state != "":
-		return watch.Resolution{State: said.reason.state, Detail: said.reason.words}
+		return watch.Resolution{State: said.reason.state, Detail: said.reason.words}, true
 	case v.LiveStatus == "not_live":
-		return watch.Resolution{State: watch.NotALiveStream, Detail: said.explain("YouTube calls it no live stream")}
+		return watch.Resolution{State: watch.NotALiveStream, Detail: said.explain("YouTube calls it no live stream")}, true
 	}
-	return said.unanswered("yt-dlp found no video")
-}
-
-// playable tells whether YouTube handed out any media at all.
-func (v *video) playable() bool {
-	list, _ := v.renditions()
-	return len(list) > 0 || v.otherMedia()
+	return said.unanswered("yt-dlp found no video"), true
 }

@@ -2,6 +2,7 @@ package ytdlp_test
 
 import (
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,51 @@ func TestResolverHidesNoWarnings(t *testing.T) {
 		!strings.Contains(got.Detail, "--ignore-config") || !strings.Contains(got.Detail, "--socket-timeout 7 ") {
 		t.Errorf("was called with %s", got.Detail)
 	}
+}
+
+// A live stream without HLS is asked about again, for its DASH: by itself yt-dlp
+// does not list that.
+func TestResolverAsksAgainForDASH(t *testing.T) {
+	const (
+		again  = `case "$*" in *formats=incomplete*) second;; *) first;; esac; echo run >>"$ids"`
+		answer = `echo '{"id":"abcdefghijk","live_status":"is_live","formats":[%s]}'`
+		dash   = `{"protocol":"http_dash_segments","manifest_url":"https://x.example/mpd"}`
+		hls    = `{"protocol":"m3u8","url":"https://x.example/hls"}`
+	)
+	printed := func(formats string) string { return strings.Replace(answer, "%s", formats, 1) }
+	for name, c := range map[string]struct {
+		first, second string
+		runs          int
+		want          watch.Resolution
+	}{
+		"and it has some":              {printed(""), printed(dash), 2, watch.Resolution{State: watch.Live, Manifest: "https://x.example/mpd"}},
+		"it has files, and has some":   {printed(`{"protocol":"https"}`), printed(dash), 2, watch.Resolution{State: watch.Live, Manifest: "https://x.example/mpd"}},
+		"and it has none":              {printed(""), printed(""), 2, watch.Resolution{State: watch.Offline, Detail: "live by name, but YouTube lists no media"}},
+		"and there is no answer":       {printed(""), "exit 1", 2, watch.Resolution{State: watch.Offline, Detail: "live by name, but YouTube lists no media"}},
+		"and there is another answer":  {printed(""), `echo '{"id":"abcdefghijk","live_status":"was_live"}'`, 2, watch.Resolution{State: watch.Offline, Detail: "live by name, but YouTube lists no media"}},
+		"not when there is HLS":        {printed(hls), printed(dash), 1, watch.Resolution{State: watch.Live, Renditions: []watch.Rendition{{URL: "https://x.example/hls", HasVideo: true, HasAudio: true}}}},
+		"not when it is said why":      {printed("") + "; echo 'WARNING: [youtube] abcdefghijk: Offline.' >&2", printed(dash), 1, watch.Resolution{State: watch.Offline, Detail: "Offline."}},
+		"not when YouTube was refused": {printed("") + "; echo 'WARNING: HTTP Error 429: Too Many Requests' >&2", printed(dash), 1, watch.Resolution{State: watch.Blocked, Detail: "HTTP Error 429: Too Many Requests"}},
+		"not when it is not live":      {`echo '{"id":"abcdefghijk","live_status":"was_live"}'`, printed(dash), 1, watch.Resolution{State: watch.Ended}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, ids := pytooltest.Script(t, "first() { "+c.first+"; }\nsecond() { "+c.second+"; }\n"+again)
+			got := ytdlp.New(ytdlp.Config{Path: path}, quiet).Resolve(t.Context(), pytooltest.URL)
+			got.Began, got.Source = time.Time{}, ""
+			same(t, got, c.want)
+			if log, _ := os.ReadFile(ids); strings.Count(string(log), "run") != c.runs && c.second != "exit 1" {
+				t.Errorf("%d runs, want %d", strings.Count(string(log), "run"), c.runs)
+			}
+		})
+	}
+	t.Run("both runs together have the time of one", func(t *testing.T) {
+		path, _ := pytooltest.Script(t, "first() { sleep 2; "+printed("")+"; }\nsecond() { exec sleep 60; }\n"+again)
+		began := time.Now()
+		got := ytdlp.New(ytdlp.Config{Path: path, Timeout: 4 * time.Second}, quiet).Resolve(t.Context(), pytooltest.URL)
+		if took := time.Since(began); took > 5500*time.Millisecond || got.State != watch.Offline {
+			t.Errorf("took %v: %+v", took, got)
+		}
+	})
 }
 
 // The real tool, with a proxy that is not there, so that the outcome is the

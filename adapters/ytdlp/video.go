@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,13 +31,18 @@ type video struct {
 
 type format struct {
 	URL         string  `json:"url"`
-	ManifestURL string  `json:"manifest_url"` // of the master playlist it was found in
+	ManifestURL string  `json:"manifest_url"` // of the master playlist or MPD it was found in
 	Protocol    string  `json:"protocol"`
 	Height      float64 `json:"height"`
-	TBR         float64 `json:"tbr"` // kbit/s
+	TBR         float64 `json:"tbr"` // kbit/s; null for sound that has a playlist of its own
 	VideoCodec  *string `json:"vcodec"`
 	AudioCodec  *string `json:"acodec"`
-	DRM         any     `json:"has_drm"`
+	DRM         any     `json:"has_drm"` // true, false, null, or "maybe" for all of a master that has some
+
+	// How a sound compares with the others; see sounds.
+	Language           *string  `json:"language"`
+	LanguagePreference *float64 `json:"language_preference"`
+	SourcePreference   *float64 `json:"source_preference"`
 }
 
 // decode reads the one JSON object that yt-dlp writes. An answer about another
@@ -58,23 +64,41 @@ func decode(videoID string, stdout []byte) (*video, error) {
 
 // hls tells a format that can be watched: a media playlist without DRM.
 func (f format) hls() bool {
+	return strings.HasPrefix(f.Protocol, "m3u8") && !f.locked() && mediaURL(f.URL)
+}
+
+// dash tells a format whose MPD can be watched. What yt-dlp makes of the
+// segments is left alone: it is the MPD that is read, again and again.
+func (f format) dash() bool {
+	return strings.HasPrefix(f.Protocol, "http_dash_segments") && !f.locked() && mediaURL(f.ManifestURL)
+}
+
+func (f format) locked() bool {
 	drm, _ := f.DRM.(bool)
-	return strings.HasPrefix(f.Protocol, "m3u8") && !drm && mediaURL(f.URL)
+	return drm
 }
 
 // media tells a format with picture or sound from a storyboard.
 func (f format) media() bool {
-	return f.Protocol != "mhtml" && (carries(f.VideoCodec) || carries(f.AudioCodec))
+	return f.Protocol != "mhtml" && (f.hasVideo() || f.hasAudio())
 }
+
+func (f format) hasVideo() bool { return carries(f.VideoCodec) }
+func (f format) hasAudio() bool { return carries(f.AudioCodec) }
 
 // carries reads a codec: "none" is the only way yt-dlp says that a track is
 // not there; null means that the playlist did not say.
 func carries(codec *string) bool { return codec == nil || *codec != "none" }
 
-// renditions lists the formats that can be watched and the master playlist of
-// the first that names one.
-func (v *video) renditions() (list []watch.Rendition, master string) {
+// renditions lists the HLS formats that can be watched and the master playlist
+// of the first that names one. Without HLS it gives the MPD of the first DASH
+// format.
+func (v *video) renditions() (list []watch.Rendition, manifest string) {
+	sounds, mpd := v.sounds(), ""
 	for _, f := range v.Formats {
+		if mpd == "" && f.dash() {
+			mpd = f.ManifestURL
+		}
 		if !f.hls() || len(list) == MaxRenditions {
 			continue
 		}
@@ -82,24 +106,23 @@ func (v *video) renditions() (list []watch.Rendition, master string) {
 			URL:       f.URL,
 			Height:    whole(f.Height),
 			Bandwidth: whole(f.TBR * 1000),
-			HasVideo:  carries(f.VideoCodec),
-			HasAudio:  carries(f.AudioCodec),
+			HasVideo:  f.hasVideo(),
+			HasAudio:  f.hasAudio(),
+			Alternate: sounds[f.hasVideo()].alternate(f),
 		})
-		if master == "" && mediaURL(f.ManifestURL) {
-			master = f.ManifestURL
+		if manifest == "" && mediaURL(f.ManifestURL) {
+			manifest = f.ManifestURL
 		}
 	}
-	return list, master
+	if len(list) == 0 {
+		manifest = mpd
+	}
+	return list, manifest
 }
 
-// otherMedia tells whether there is something to play that is not HLS.
-func (v *video) otherMedia() bool {
-	for _, f := range v.Formats {
-		if f.media() && !strings.HasPrefix(f.Protocol, "m3u8") {
-			return true
-		}
-	}
-	return false
+// playable tells whether YouTube handed out any media at all, of whatever kind.
+func (v *video) playable() bool {
+	return slices.ContainsFunc(v.Formats, format.media)
 }
 
 // release is the start, zero when unknown or beyond what RFC 3339 can say.

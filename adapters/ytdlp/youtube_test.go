@@ -9,6 +9,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/ytdlp"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/fault"
+	"github.com/stream-monitor/stream-monitor/test/livestream"
 	"github.com/stream-monitor/stream-monitor/test/youtube"
 )
 
@@ -61,6 +62,26 @@ func TestTheRealToolTellsEveryStateApart(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// apart is a live stream whose picture and sound are apart.
+type apart struct{ pytooltest.Ladder }
+
+func (apart) Renditions() []livestream.Rendition {
+	return []livestream.Rendition{livestream.Video144p, livestream.AudioOnly}
+}
+
+func TestTheRealToolListsPictureAndSoundApart(t *testing.T) {
+	y := pytooltest.YouTube(t)
+	y.Add(pytooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: apart{}})
+	got := ytdlp.New(ytdlp.Config{Path: pytooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, quiet).Resolve(t.Context(), pytooltest.URL)
+	if len(got.Renditions) != 2 {
+		t.Fatalf("got %+v", got)
+	}
+	sound, picture := got.Renditions[0], got.Renditions[1]
+	if sound.HasVideo || !sound.HasAudio || sound.Alternate || !picture.HasVideo || picture.HasAudio || picture.Height != 144 {
+		t.Errorf("got %+v", got.Renditions)
 	}
 }
 

@@ -1,0 +1,125 @@
+package hls_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// The tags of a licensed stream, as packagers write them for three systems.
+const (
+	fairPlay  = `#EXT-X-KEY:METHOD=SAMPLE-AES,URI="skd://key",KEYFORMAT="com.apple.streamingkeydelivery",KEYFORMATVERSIONS="1"`
+	widevine  = `#EXT-X-KEY:METHOD=SAMPLE-AES-CTR,URI="data:text/plain;base64,AAAA",KEYFORMAT="urn:uuid:edef8ba9-79d6-4ace-a3c8-27dcd51d21ed"`
+	playReady = `#EXT-X-KEY:METHOD=AES-128,URI="data:text/plain;base64,AAAA",KEYFORMAT="com.microsoft.playready"`
+)
+
+const at = "https://cdn.example.com/live/720p/"
+
+// shown is a Key as the tables below write it: URI, and IV in hexadecimal.
+func shown(k *watch.Key) string {
+	if k == nil {
+		return "none"
+	}
+	return strings.TrimPrefix(k.URI, at) + " " + hex.EncodeToString(k.IV)
+}
+
+func TestKeys(t *testing.T) {
+	const zeros = "000000000000000000000000000000"
+	segment := func(name string, before ...string) string {
+		return strings.Join(append(before, "#EXTINF:5,", name), "\n")
+	}
+	key := func(rest string) string { return "#EXT-X-KEY:METHOD=AES-128," + rest }
+	for name, c := range map[string]struct {
+		lines []string
+		want  []string // of each segment
+	}{
+		"there is none":               {[]string{segment("a")}, []string{"none"}},
+		"an IV is stated":             {[]string{key(`URI="k",IV=0x000102030405060708090A0B0C0d0e0f`), segment("a"), segment("b")}, []string{"k 000102030405060708090a0b0c0d0e0f", "k 000102030405060708090a0b0c0d0e0f"}},
+		"an IV is short":              {[]string{key(`URI="k",IV=0X123`), segment("a")}, []string{"k " + zeros[2:] + "0123"}},
+		"an IV is one digit":          {[]string{key(`URI="k",IV=0xf`), segment("a")}, []string{"k " + zeros + "0f"}},
+		"the IV is the number":        {[]string{"#EXT-X-MEDIA-SEQUENCE:255", key(`URI="k"`), segment("a"), segment("b")}, []string{"k " + zeros + "ff", "k " + zeros[2:] + "0100"}},
+		"the number is large":         {[]string{"#EXT-X-MEDIA-SEQUENCE:1311768467463790320", key(`URI="k"`), segment("a")}, []string{"k 0000000000000000123456789abcdef0"}},
+		"a gap has a number too":      {[]string{key(`URI="k"`), segment("a", "#EXT-X-GAP"), segment("b")}, []string{"k " + zeros + "01"}},
+		"a discontinuity goes by":     {[]string{key(`URI="k",IV=0x1`), segment("a"), segment("b", "#EXT-X-DISCONTINUITY")}, []string{"k " + zeros + "01", "k " + zeros + "01"}},
+		"a skipped one has a number":  {[]string{"#EXT-X-SKIP:SKIPPED-SEGMENTS=9", "#EXT-X-MEDIA-SEQUENCE:7", key(`URI="k"`), segment("a")}, []string{"k " + zeros + "10"}},
+		"they rotate":                 {[]string{key(`URI="k1",IV=0x1`), segment("a"), key(`URI="/k2",IV=0x2`), segment("b"), key(`URI="https://x.example/k3"`), segment("c")}, []string{"k1 " + zeros + "01", "https://cdn.example.com/k2 " + zeros + "02", "https://x.example/k3 " + zeros + "02"}},
+		"NONE ends them":              {[]string{key(`URI="k",IV=0x1`), segment("a"), "#EXT-X-KEY:METHOD=NONE", segment("b")}, []string{"k " + zeros + "01", "none"}},
+		"they begin late":             {[]string{segment("a"), key(`URI="k",IV=0x1`), segment("b")}, []string{"none", "k " + zeros + "01"}},
+		"a tag stands before the URI": {[]string{"#EXTINF:5,\n" + key(`URI="k",IV=0x1`) + "\na"}, []string{"k " + zeros + "01"}},
+		"its format is identity":      {[]string{key(`URI="k",IV=0x1,KEYFORMAT="identity",KEYFORMATVERSIONS="1"`), segment("a")}, []string{"k " + zeros + "01"}},
+
+		"one of several systems is ours":         {[]string{fairPlay, key(`URI="k",IV=0x1`), playReady, segment("a"), segment("b")}, []string{"k " + zeros + "01", "k " + zeros + "01"}},
+		"ours goes on when another comes":        {[]string{key(`URI="k",IV=0x1`), segment("a"), playReady, segment("b")}, []string{"k " + zeros + "01", "k " + zeros + "01"}},
+		"ours comes after a method not ours":     {[]string{`#EXT-X-KEY:METHOD=SAMPLE-AES,URI="k"`, key(`URI="k",IV=0x1`), segment("a")}, []string{"k " + zeros + "01"}},
+		"NONE ends those of every system":        {[]string{fairPlay, widevine, `#EXT-X-KEY:METHOD=SAMPLE-AES,URI="k"`, "#EXT-X-KEY:METHOD=NONE", segment("a")}, []string{"none"}},
+		"what is not there need not be readable": {[]string{fairPlay, segment("a", "#EXT-X-GAP"), "#EXT-X-KEY:METHOD=NONE", segment("b")}, []string{"none"}},
+		"a licence at the end is of no segment":  {[]string{segment("a"), fairPlay}, []string{"none"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, s := range mustRead(t, list(c.lines...)).Segments {
+				got = append(got, shown(s.Key))
+			}
+			if fmt.Sprint(got) != fmt.Sprint(c.want) {
+				t.Errorf("got  %v\nwant %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestKeysOfMaps(t *testing.T) {
+	const one = "00000000000000000000000000000001"
+	for name, c := range map[string]struct {
+		lines         []string
+		init, segment string
+	}{
+		"one before it is its own":      {[]string{`#EXT-X-KEY:METHOD=AES-128,URI="k",IV=0x1`, `#EXT-X-MAP:URI="i"`}, "k " + one, "k " + one},
+		"one after it is not":           {[]string{`#EXT-X-MAP:URI="i"`, `#EXT-X-KEY:METHOD=AES-128,URI="k",IV=0x1`}, "none", "k " + one},
+		"it keeps its own":              {[]string{`#EXT-X-KEY:METHOD=AES-128,URI="k",IV=0x1`, `#EXT-X-MAP:URI="i"`, `#EXT-X-KEY:METHOD=AES-128,URI="l",IV=0x1`}, "k " + one, "l " + one},
+		"it keeps its own to the clear": {[]string{`#EXT-X-KEY:METHOD=AES-128,URI="k",IV=0x1`, `#EXT-X-MAP:URI="i"`, "#EXT-X-KEY:METHOD=NONE"}, "k " + one, "none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := mustRead(t, list(append(c.lines, "#EXTINF:5,", "a")...)).Segments[0]
+			if shown(s.Init.Key) != c.init || shown(s.Key) != c.segment {
+				t.Errorf("got %s and %s", shown(s.Init.Key), shown(s.Key))
+			}
+		})
+	}
+}
+
+func TestKeysThatAreOfNoUse(t *testing.T) {
+	for name, c := range map[string]struct {
+		lines []string
+		says  string
+	}{
+		"no method":                      {[]string{`#EXT-X-KEY:URI="k"`}, "line 3: EXT-X-KEY has no METHOD"},
+		"no list":                        {[]string{`#EXT-X-KEY:METHOD="NONE`}, "line 3: EXT-X-KEY has no METHOD"},
+		"no URI":                         {[]string{"#EXT-X-KEY:METHOD=AES-128"}, "line 3: EXT-X-KEY has no URI"},
+		"a URI of a file":                {[]string{`#EXT-X-KEY:METHOD=AES-128,URI="file:///etc/passwd"`}, "the URI of EXT-X-KEY is not an http"},
+		"a key in the playlist":          {[]string{`#EXT-X-KEY:METHOD=AES-128,URI="data:;base64,AAAAAAAAAAAAAAAAAAAAAA=="`}, "the URI of EXT-X-KEY is not an http"},
+		"a map's key of a file":          {[]string{`#EXT-X-KEY:METHOD=AES-128,URI="file:///k",IV=0x1`, `#EXT-X-MAP:URI="i"`, "#EXT-X-KEY:METHOD=NONE"}, "the URI of EXT-X-KEY is not an http"},
+		"an IV without 0x":               {[]string{`#EXT-X-KEY:METHOD=AES-128,URI="k",IV=12`}, "IV of EXT-X-KEY"},
+		"an IV without digits":           {[]string{`#EXT-X-KEY:METHOD=AES-128,URI="k",IV=0x`}, "IV of EXT-X-KEY"},
+		"an IV of other characters":      {[]string{`#EXT-X-KEY:METHOD=AES-128,URI="k",IV=0x-1`}, "IV of EXT-X-KEY"},
+		"an IV that is empty":            {[]string{`#EXT-X-KEY:METHOD=AES-128,URI="k",IV=""`}, "IV of EXT-X-KEY"},
+		"a map without IV":               {[]string{`#EXT-X-KEY:METHOD=AES-128,URI="k"`, `#EXT-X-MAP:URI="i"`}, "line 4: EXT-X-MAP is encrypted, and its EXT-X-KEY states no IV"},
+		"FairPlay":                       {[]string{fairPlay}, "line 5: encrypted with SAMPLE-AES, which only a licensed player can read"},
+		"Widevine":                       {[]string{widevine}, "encrypted with SAMPLE-AES-CTR, which"},
+		"PlayReady, with AES-128":        {[]string{playReady}, "encrypted with AES-128, which"},
+		"all three":                      {[]string{fairPlay, playReady, widevine}, "encrypted with SAMPLE-AES-CTR, which"},
+		"a licence for the map":          {[]string{fairPlay, `#EXT-X-MAP:URI="i"`, "#EXT-X-KEY:METHOD=NONE"}, "line 4: encrypted with SAMPLE-AES, which"},
+		"samples alone":                  {[]string{`#EXT-X-KEY:METHOD=SAMPLE-AES,URI="k"`}, "encrypted with SAMPLE-AES, which"},
+		"ours replaced by another":       {[]string{`#EXT-X-KEY:METHOD=AES-128,URI="k"`, `#EXT-X-KEY:METHOD=SAMPLE-AES,URI="k"`}, "encrypted with SAMPLE-AES, which"},
+		"a method nobody knows":          {[]string{`#EXT-X-KEY:METHOD=ROT-13,URI="k"`}, "encrypted with ROT-13, which"},
+		"a method that is a secret":      {[]string{`#EXT-X-KEY:METHOD="https://s3cr3t",URI="k"`}, "encrypted with a method without a name, which"},
+		"a method that goes on and on":   {[]string{"#EXT-X-KEY:METHOD=" + strings.Repeat("A", 33)}, "encrypted with a method without a name, which"},
+		"the key, after one of a system": {[]string{fairPlay, "#EXTINF:5,", "z", `#EXT-X-KEY:METHOD=AES-128,URI="k"`}, "line 5: encrypted with SAMPLE-AES, which"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wantMalformed(t, list(append(c.lines, "#EXTINF:5,", "a")...), c.says)
+		})
+	}
+}
