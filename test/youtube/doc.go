@@ -12,7 +12,8 @@
 // YouTube's is refused and remembered ([YouTube.Refused]).
 //
 // Each [Video] is in a [State] that can be changed while it is being watched.
-// Live media come from a [Source], usually a livestream.Stream. Media URLs
+// Live media come from a [Source], usually a livestream.Stream, or from an
+// [Origin] of any shape, usually a broadcast.Broadcast. Media URLs
 // have the shape of the real ones, expire like them, and answer 403 from then
 // on. A fault can be put before every class of request.
 package youtube

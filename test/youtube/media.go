@@ -59,19 +59,31 @@ func params(path, prefix string) map[string]string {
 func (y *YouTube) media(prefix string, answer func(w http.ResponseWriter, r *http.Request, s Source, ticket string, p map[string]string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		p := params(r.URL.Path, prefix)
-		id, _, _ := strings.Cut(p["id"], ".")
-		expire, _ := strconv.ParseInt(p["expire"], 10, 64)
-		issue, _ := strconv.Atoi(strings.TrimPrefix(p["ei"], "issue-"))
+		id, issue, expire := holder(p)
 		e := y.video(id)
 		switch {
 		case e.Source == nil:
 			http.NotFound(w, r)
-		case time.Now().Unix() >= expire || issue <= e.expired:
+		case !e.admits(issue, expire):
 			http.Error(w, "403 Forbidden", http.StatusForbidden)
 		default:
 			answer(w, r, e.Source, y.ticket(id, issue, time.Unix(expire, 0)), p)
 		}
 	}
+}
+
+// holder reads what ticket wrote: which video it is for, of which issue it is,
+// and until when it is good, in Unix seconds.
+func holder(p map[string]string) (id string, issue int, expire int64) {
+	id, _, _ = strings.Cut(p["id"], ".")
+	expire, _ = strconv.ParseInt(p["expire"], 10, 64)
+	issue, _ = strconv.Atoi(strings.TrimPrefix(p["ei"], "issue-"))
+	return id, issue, expire
+}
+
+// admits tells whether a media URL is still good.
+func (e entry) admits(issue int, expire int64) bool {
+	return time.Now().Unix() < expire && issue > e.expired
 }
 
 func serveMaster(w http.ResponseWriter, _ *http.Request, s Source, ticket string, _ map[string]string) {

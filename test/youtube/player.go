@@ -106,7 +106,10 @@ func microformat(v entry) object {
 func (y *YouTube) streams(id string, v entry) object {
 	data := object{"expiresInSeconds": strconv.Itoa(int(y.expiry.Seconds()))}
 	if v.State == Live {
-		if v.Source != nil {
+		switch {
+		case v.Origin != nil:
+			y.originStreams(data, id, *v.Origin)
+		case v.Source != nil:
 			data["hlsManifestUrl"] = y.masterURL(id)
 		}
 		return data

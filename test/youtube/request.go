@@ -14,9 +14,9 @@ type Class string
 const (
 	Watch    Class = "watch"    // the watch page
 	Player   Class = "player"   // the player API
-	Manifest Class = "manifest" // the master playlist
+	Manifest Class = "manifest" // the master playlist, an MPD, or what else is an origin's entry
 	Playlist Class = "playlist" // a media playlist
-	Segment  Class = "segment"
+	Segment  Class = "segment"  // or a part, a key, an initialisation section
 	OEmbed   Class = "oembed"
 	Other    Class = "other" // scripts, configuration pages
 )
@@ -77,6 +77,8 @@ func classify(r *http.Request) (Class, string) {
 		return Playlist, inPath()
 	case strings.HasSuffix(host, ".googlevideo.com") && strings.HasPrefix(path, "/videoplayback/"):
 		return Segment, inPath()
+	case strings.HasSuffix(host, ".googlevideo.com") && strings.HasPrefix(path, originPrefix):
+		return originClass(path), inPath()
 	case path == "/watch":
 		return Watch, inQuery(r.URL.RawQuery)
 	case path == "/oembed":

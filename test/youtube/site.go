@@ -33,6 +33,7 @@ func (y *YouTube) site() http.Handler {
 	mux.HandleFunc("GET /api/manifest/hls_variant/", y.media("/api/manifest/hls_variant/", serveMaster))
 	mux.HandleFunc("GET /api/manifest/hls_playlist/", y.media("/api/manifest/hls_playlist/", servePlaylist))
 	mux.HandleFunc("GET /videoplayback/", y.media("/videoplayback/", serveSegment))
+	mux.HandleFunc("GET "+originPrefix, y.origin)
 	mux.HandleFunc("GET /videoplayback", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "video/mp4")
 	})

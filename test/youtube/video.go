@@ -2,6 +2,7 @@ package youtube
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fault"
@@ -15,7 +16,18 @@ type Video struct {
 	Scheduled time.Time // start of an upcoming one; zero: not told
 	Started   time.Time // actual start; default: when it was first set Live
 	Reason    string    // instead of the state's own words
-	Source    Source    // of the media; nil: live without formats
+	Source    Source    // of the media; nil: live without formats, unless there is an Origin
+	Origin    *Origin   // of the media, instead of a Source
+}
+
+// Origin is an HTTP origin that a live video's media come from, whatever their
+// shape. It is reachable below a path of its own on the manifests' and on the
+// segments' hosts, which expires like any media URL, so what its manifests say
+// must be relative. Paths are the handler's own and begin with no slash.
+type Origin struct {
+	Handler http.Handler
+	HLS     string // path of a master or media playlist (hlsManifestUrl); empty: none
+	DASH    string // path of an MPD (dashManifestUrl); empty: none
 }
 
 // Source is where the media of a live video come from. *livestream.Stream is
@@ -59,7 +71,7 @@ func (y *YouTube) Set(id string, s State) {
 // Broadcast makes a video live, with these media.
 func (y *YouTube) Broadcast(id string, source Source) {
 	y.change(id, func(e *entry) {
-		e.State, e.Reason, e.Source = Live, "", source
+		e.State, e.Reason, e.Source, e.Origin = Live, "", source, nil
 		e.arrive()
 	})
 }

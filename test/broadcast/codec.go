@@ -1,0 +1,62 @@
+package broadcast
+
+// Video is how pictures are encoded; empty: there are none.
+type Video string
+
+// The codecs of pictures. Every second begins with a key frame, and nothing
+// refers back across it.
+const (
+	NoVideo      Video = ""
+	H264         Video = "h264"          // High profile, with B-frames
+	H264Baseline Video = "h264-baseline" // as an encoder of another kind sends it, and larger
+	HEVC         Video = "hevc"
+	VP9          Video = "vp9"
+	AV1          Video = "av1"
+)
+
+// Audio is how sound is encoded; empty: there is none.
+type Audio string
+
+// The codecs of sound.
+const (
+	NoAudio Audio = ""
+	AAC     Audio = "aac"    // AAC-LC
+	HEAAC   Audio = "he-aac" // declared so, see heaac.go; MP4 only
+	Opus    Audio = "opus"   // MP4 only
+	MP3     Audio = "mp3"
+)
+
+// video is what there is to know of a codec of pictures.
+type video struct {
+	width, height int
+	codecs        string // RFC 6381
+	encoder       []string
+}
+
+var videos = map[Video]video{
+	H264: {256, 144, "avc1.64000b", []string{
+		"libx264", "-preset", "veryfast", "-profile:v", "high", "-level", "1.1", "-crf", "28", "-sc_threshold", "0",
+	}},
+	H264Baseline: {320, 180, "avc1.42c00c", []string{
+		"libx264", "-preset", "veryfast", "-profile:v", "baseline", "-level", "1.2", "-crf", "28", "-sc_threshold", "0",
+	}},
+	HEVC: {256, 144, "hvc1.1.6.L30.90", []string{
+		"libx265", "-preset", "ultrafast", "-tag:v", "hvc1", "-x265-params", "scenecut=0:open-gop=0:log-level=error",
+	}},
+	VP9: {256, 144, "vp09.00.10.08", []string{"libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "150k"}},
+	AV1: {256, 144, "av01.0.00M.08", []string{"libaom-av1", "-usage", "realtime", "-cpu-used", "8", "-b:v", "150k"}},
+}
+
+// audio is what there is to know of a codec of sound.
+type audio struct {
+	rate    int // samples a second, as they are encoded
+	codecs  string
+	encoder []string
+}
+
+var audios = map[Audio]audio{
+	AAC:   {48_000, "mp4a.40.2", []string{"aac", "-b:a", "64k"}},
+	HEAAC: {24_000, "mp4a.40.5", []string{"aac", "-b:a", "32k"}},
+	Opus:  {48_000, "opus", []string{"libopus", "-b:a", "48k"}},
+	MP3:   {48_000, "mp4a.40.34", []string{"libmp3lame", "-b:a", "64k"}},
+}

@@ -1,0 +1,111 @@
+package broadcast
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Handler serves the broadcast: what Entry names, and what that leads to, all
+// by relative URLs. What has not been on the air yet answers 404, or is waited
+// for where the playlist says that it may be (low latency).
+func (b *Broadcast) Handler() http.Handler {
+	mux := http.NewServeMux()
+	if b.shape.MPD != HLS {
+		mux.HandleFunc("GET /"+manifest, func(w http.ResponseWriter, _ *http.Request) {
+			write(w, "application/dash+xml", []byte(b.mpdText()))
+		})
+	} else {
+		mux.HandleFunc("GET /"+master, func(w http.ResponseWriter, _ *http.Request) {
+			write(w, "application/vnd.apple.mpegurl", []byte(b.masterText()))
+		})
+	}
+	for i := range b.tracks {
+		t := &b.tracks[i]
+		if b.shape.MPD == HLS {
+			mux.HandleFunc("GET /"+t.path(), func(w http.ResponseWriter, r *http.Request) {
+				b.reload(r, t)
+				write(w, "application/vnd.apple.mpegurl", []byte(b.playlistText(t)))
+			})
+		}
+		mux.HandleFunc(fmt.Sprintf("GET /itag/%d/{name}", t.itag), func(w http.ResponseWriter, r *http.Request) { b.resource(w, r, t) })
+	}
+	return mux
+}
+
+func write(w http.ResponseWriter, kind string, body []byte) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body)
+}
+
+// reload waits for what a player of low latency asks to be in the playlist.
+func (b *Broadcast) reload(r *http.Request, t *track) {
+	msn, err := strconv.Atoi(r.URL.Query().Get("_HLS_msn"))
+	if err != nil || !b.shape.Parts || msn < 0 || msn >= len(t.segments) {
+		return
+	}
+	due := t.segments[msn].end()
+	if i, err := strconv.Atoi(r.URL.Query().Get("_HLS_part")); err == nil && i >= 0 && i < len(t.segments[msn].pieces) {
+		due = t.segments[msn].at
+		for _, piece := range t.segments[msn].pieces[:i+1] {
+			due += piece.duration
+		}
+	}
+	b.await(r.Context(), due)
+}
+
+// await waits until something is due, but not for longer than a player may.
+func (b *Broadcast) await(ctx context.Context, due time.Duration) {
+	wait := due - b.elapsed()
+	if wait <= 0 || wait > 3*b.shape.Segment {
+		return
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// resource answers with what is beside a playlist.
+func (b *Broadcast) resource(w http.ResponseWriter, r *http.Request, t *track) {
+	kind, n, m, two, ok := numbers(r.PathValue("name"))
+	var (
+		body []byte
+		err  = errNotThere
+	)
+	switch {
+	case !ok:
+	case kind == "seg" && two:
+		body, err = b.part(r.Context(), t, n, m)
+	case kind == "seg" && b.shape.MPD != HLS:
+		body, err = b.segment(t, n-1) // numbers begin with 1
+	case kind == "seg":
+		body, err = b.segment(t, n)
+	case kind == "time":
+		body, err = b.segment(t, t.at(int64(n)))
+	case kind == "init":
+		body, err = b.init(t, n, m, two)
+	case kind == "key" && b.shape.Keys != Clear:
+		body, err = secret(b.shape.Keys, n), nil
+	case kind == "media" && b.shape.OneFile:
+		body, err = b.file(t, n)
+	}
+	switch {
+	case errors.Is(err, errNotThere), errors.Is(err, fs.ErrNotExist):
+		b.miss(r.PathValue("name"))
+		http.NotFound(w, r)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	default:
+		w.Header().Set("Content-Type", "application/octet-stream")
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+	}
+}

@@ -1,0 +1,146 @@
+package broadcast
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// recipe is one run of ffmpeg: a part of the recording, encoded and packaged.
+type recipe struct {
+	video     Video
+	audio     Audio
+	container Container
+	segment   time.Duration
+	apart     bool
+	oneFile   bool
+	encrypted bool
+	mpd       Addressing // of the packaging: Timeline or Number; HLS: none
+	from, to  time.Duration
+}
+
+// The files that ffmpeg is asked to write. %v is the number of a playlist.
+const (
+	manifest   = "manifest.mpd"
+	keyInfo    = "keyinfo"
+	keyFile    = "key.bin"
+	theKey     = "sixteen byte key"
+	packedList = "packed.m3u8"
+)
+
+// recipes are the runs that a shape takes: one, or two if the encoder
+// reconnects.
+func (s Shape) recipes() []recipe {
+	r := recipe{
+		video: s.Video, audio: s.Audio, container: s.Container, segment: s.Segment, apart: s.Apart, oneFile: s.OneFile,
+		encrypted: s.Keys == ByFFmpeg, to: Program.End,
+	}
+	switch {
+	case s.Parts:
+		r.segment = part
+	case s.MPD == Number && (s.Apart || s.Video == NoVideo || s.Audio == NoAudio):
+		r.mpd = Number
+	case s.MPD != HLS && (s.Apart || s.Video == NoVideo || s.Audio == NoAudio):
+		r.mpd = Timeline // both ways to address it; ffmpeg's dash muxer has no muxed segments
+	}
+	if s.Reconnect == 0 {
+		return []recipe{r}
+	}
+	next := r
+	next.video = s.Then
+	r.to, next.from = s.Reconnect, s.Reconnect
+	return []recipe{r, next}
+}
+
+// name is that of the recipe's directory: another recipe has another.
+func (r recipe) name() string {
+	sum := sha256.Sum256([]byte(edition + strings.Join(r.arguments(), "\x00")))
+	return fmt.Sprintf("%s-%s-%s", edition, strings.Trim(string(r.video)+"-"+string(r.audio), "-"), hex.EncodeToString(sum[:6]))
+}
+
+// arguments is ffmpeg's command line.
+func (r recipe) arguments() []string {
+	args := []string{"-hide_banner", "-nostdin", "-loglevel", "warning"}
+	var maps, codecs []string
+	input := 0
+	if v, ok := videos[r.video]; ok {
+		args = append(args, "-f", "lavfi", "-i", pictures(v.width, v.height, r.from, r.to))
+		maps = append(maps, "-map", fmt.Sprintf("%d:v", input))
+		codecs = append(append(codecs, "-c:v"), v.encoder...)
+		codecs = append(codecs, "-g", fmt.Sprint(group), "-keyint_min", fmt.Sprint(group), "-pix_fmt", "yuv420p", "-threads", "1")
+		input++
+	}
+	if a, ok := audios[r.audio]; ok {
+		args = append(args, "-f", "lavfi", "-i", sounds(a.rate, r.from, r.to))
+		maps = append(maps, "-map", fmt.Sprintf("%d:a", input))
+		codecs = append(append(codecs, "-c:a"), a.encoder...)
+	}
+	seconds := fmt.Sprint(r.segment.Seconds())
+	switch {
+	case r.mpd != HLS:
+		return slices.Concat(args, maps, codecs, r.dash(seconds))
+	case r.container == Packed && r.video == NoVideo:
+		return slices.Concat(args, maps, codecs, r.packed(seconds))
+	case r.container == Packed:
+		// Two outputs: what ffmpeg's hls muxer packages, and what it does not.
+		pictures := append(slices.Clone(codecs), r.hls(seconds)...)
+		return slices.Concat(args, maps[:2], pictures, maps[2:], codecs, r.packed(seconds))
+	}
+	return slices.Concat(args, maps, codecs, r.hls(seconds))
+}
+
+func (r recipe) hls(seconds string) []string {
+	args := []string{"-f", "hls", "-hls_time", seconds, "-hls_list_size", "0"}
+	name := "%v-%05d.ts"
+	if r.container == FMP4 {
+		name = "%v-%05d.m4s"
+		args = append(args, "-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", "init-%v.mp4")
+	}
+	if r.oneFile {
+		name = "%v.media"
+		args = append(args, "-hls_flags", "single_file")
+	}
+	if r.encrypted {
+		args = append(args, "-hls_key_info_file", keyInfo)
+	}
+	streams := map[bool]string{true: "v:0,agroup:sound a:0,agroup:sound", false: "v:0,a:0"}[r.apart]
+	switch {
+	case r.video == NoVideo:
+		streams = "a:0"
+	case r.audio == NoAudio, r.container == Packed:
+		streams = "v:0"
+	}
+	return append(args, "-var_stream_map", streams, "-hls_segment_filename", name, "%v.m3u8")
+}
+
+func (r recipe) packed(seconds string) []string {
+	format, options := "adts", "write_id3v2=0"
+	if r.audio == MP3 {
+		format, options = "mp3", "id3v2_version=0:write_xing=0"
+	}
+	return []string{
+		"-f", "segment", "-segment_time", seconds, "-segment_format", format, "-segment_format_options", options,
+		"-segment_list", packedList, "-segment_list_type", "m3u8", "-segment_list_size", "0", "packed-%05d." + string(r.audio),
+	}
+}
+
+func (r recipe) dash(seconds string) []string {
+	sets := "id=0,streams=v id=1,streams=a"
+	switch {
+	case r.video == NoVideo:
+		sets = "id=0,streams=a"
+	case r.audio == NoAudio:
+		sets = "id=0,streams=v"
+	}
+	timeline := "1"
+	if r.mpd == Number {
+		timeline = "0"
+	}
+	return []string{
+		"-f", "dash", "-dash_segment_type", "mp4", "-seg_duration", seconds, "-use_timeline", timeline, "-use_template", "1",
+		"-adaptation_sets", sets, manifest,
+	}
+}

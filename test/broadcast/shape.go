@@ -1,0 +1,134 @@
+package broadcast
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Shape is what a broadcast looks like from outside. Its zero value is HLS of
+// H.264 and AAC-LC in MPEG-TS segments of 2 s, six of them listed, with a
+// master playlist.
+type Shape struct {
+	Video   Video // NoVideo and NoAudio both: H264 and AAC
+	Audio   Audio
+	Apart   bool          // picture and sound in playlists (HLS) or adaptation sets (DASH) of their own
+	Segment time.Duration // whole seconds, default 2 s; with Parts each part is one second
+	Window  int           // segments listed, default 6
+
+	Container Container // of HLS; DASH is always MP4
+	OneFile   bool      // segments are byte ranges of one file
+	Keys      Keys      // AES-128
+
+	MediaEntry  bool            // the entry is a media playlist, not a master
+	ProgramTime Stated          // where EXT-X-PROGRAM-DATE-TIME is
+	History     time.Duration   // MPEG-TS only: as much is listed before the recording's beginning
+	Parts       bool            // low latency: EXT-X-PART, EXT-X-PRELOAD-HINT, EXT-X-RENDITION-REPORT
+	Delta       bool            // EXT-X-SKIP, though nobody asked for it
+	Gaps        []time.Duration // the segments that show these instants of the recording are missing: EXT-X-GAP
+
+	Reconnect time.Duration // whole segments: where the encoder reconnects, with timestamps from zero; 0: never
+	Then      Video         // what it sends from then on; default: the same
+	Away      time.Duration // how long it was away
+	Untold    bool          // nothing is said of it: no EXT-X-DISCONTINUITY
+
+	MPD  Addressing // DASH instead of HLS
+	Ends Ending     // of DASH
+}
+
+// Container is what HLS segments are.
+type Container string
+
+// The containers.
+const (
+	MPEGTS Container = ""       // .ts
+	FMP4   Container = "fmp4"   // .m4s, with EXT-X-MAP
+	Packed Container = "packed" // pictures in MPEG-TS, sound as bare ADTS or MP3 frames after an ID3 timestamp
+)
+
+// Keys is who encrypts, and how often the key changes.
+type Keys string
+
+// The ways to encrypt.
+const (
+	Clear    Keys = ""
+	ByFFmpeg Keys = "ffmpeg"   // MPEG-TS: one key, as ffmpeg's hls muxer does it
+	Rotating Keys = "rotating" // another key for every third segment; the IV now stated, now made of the sequence number
+)
+
+// Stated is where program times are.
+type Stated string
+
+// The places.
+const (
+	AtFirst Stated = ""      // before the first entry and after a discontinuity, as YouTube does it
+	AtEvery Stated = "every" // before each entry
+	Nowhere Stated = "none"
+)
+
+// Addressing is how an MPD addresses segments.
+type Addressing string
+
+// The ways to address.
+const (
+	HLS          Addressing = ""
+	TimelineTime Addressing = "timeline-time"   // SegmentTimeline, $Time$
+	Timeline     Addressing = "timeline-number" // SegmentTimeline, $Number$
+	Number       Addressing = "number"          // duration, $Number$
+)
+
+// Ending is how an MPD says that it is over.
+type Ending string
+
+// The ways to end.
+const (
+	Static   Ending = ""         // type="static"
+	Duration Ending = "duration" // still dynamic, but mediaPresentationDuration is there and minimumUpdatePeriod is not
+)
+
+const (
+	defaultSegment = 2 * time.Second
+	defaultWindow  = 6
+	part           = time.Second
+)
+
+func (s *Shape) complete() error {
+	if s.Video == NoVideo && s.Audio == NoAudio {
+		s.Video, s.Audio = H264, AAC
+	}
+	if s.Segment == 0 {
+		s.Segment = defaultSegment
+	}
+	if s.Window == 0 {
+		s.Window = defaultWindow
+	}
+	if s.Then == NoVideo {
+		s.Then = s.Video
+	}
+	if s.Delta || s.Parts {
+		s.ProgramTime = AtEvery // who skips the first entry must not lose the time
+	}
+	if s.MPD != HLS {
+		s.Container = FMP4
+	}
+	return s.sensible()
+}
+
+func (s *Shape) sensible() error {
+	one := s.Video == NoVideo || s.Audio == NoAudio
+	switch {
+	case s.Segment%time.Second != 0 || s.Segment <= 0 || s.Window < 3:
+		return fmt.Errorf("broadcast: segments of %v, %d of them", s.Segment, s.Window)
+	case s.Apart && one, s.Container == Packed && !s.Apart && s.Video != NoVideo:
+		return errors.New("broadcast: a track cannot be apart from one that is not there, nor packed with another")
+	case s.Container == Packed && s.Audio != AAC && s.Audio != MP3, s.Container != FMP4 && (s.Audio == HEAAC || s.Audio == Opus):
+		return fmt.Errorf("broadcast: no %s in this container", s.Audio)
+	case s.Keys == ByFFmpeg && s.Container != MPEGTS, s.Keys != Clear && s.OneFile, s.MPD != HLS && (s.Keys != Clear || s.OneFile):
+		return errors.New("broadcast: this cannot be encrypted so")
+	case s.History > 0 && (s.Container != MPEGTS || s.Keys != Clear || s.Parts || s.OneFile || s.Video == HEVC):
+		return errors.New("broadcast: no history for this shape")
+	case s.Reconnect%s.Segment != 0 || s.Reconnect < 0 || s.Reconnect >= Program.End, s.Reconnect > 0 && s.MPD != HLS:
+		return fmt.Errorf("broadcast: no reconnection at %v", s.Reconnect)
+	}
+	return nil
+}
