@@ -71,6 +71,10 @@ test-api: tools ## let a client made up from openapi.yaml loose on the API (2 mi
 	@test/tools/install.sh api
 	@go run ./test/api $(if $(SEED),-seed $(SEED))
 
+.PHONY: quality
+quality: tools ## what it sees and misses, on clips whose truth is known (3 minutes)
+	@go run ./test/quality
+
 .PHONY: bench
 bench: tools ## what a check costs: the decoding, and the watcher (1 minute)
 	@go test -p 1 -run '^$$' -bench . ./adapters/ffmpeg ./domain/watch
