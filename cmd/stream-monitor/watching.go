@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/stream-monitor/stream-monitor/adapters/dash"
 	"github.com/stream-monitor/stream-monitor/adapters/ffmpeg"
 	"github.com/stream-monitor/stream-monitor/adapters/hls"
 	"github.com/stream-monitor/stream-monitor/adapters/media"
@@ -33,7 +34,7 @@ func (f WatchingFlags) ports(gateway worker.Gateway, log *slog.Logger) worker.Po
 			time.Now, log,
 		),
 		Prober:    oembed.New(&http.Client{}),
-		Playlists: worker.NewManifests(client.Get, time.Now, hls.Format{}),
+		Playlists: worker.NewManifests(client.Get, time.Now, hls.Format{}, dash.Format{}),
 		Segments:  client,
 		Analyser:  ffmpeg.New(ffmpeg.Config{Path: f.FFmpeg().Path}),
 	}

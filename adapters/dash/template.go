@@ -1,0 +1,89 @@
+package dash
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/Eyevinn/dash-mpd/mpd"
+)
+
+// template is a URL with identifiers to fill in (ISO/IEC 23009-1, 5.3.9.4.4).
+type template struct {
+	pieces []piece
+	number bool // it names segments by $Number$
+	time   bool // it names segments by $Time$
+}
+
+// piece is text, or the number or time of a segment.
+type piece struct {
+	text  string
+	of    string // Number, Time; empty: text
+	width int
+}
+
+// newTemplate reads written, and fills in what does not depend on a segment.
+func newTemplate(written string, rep *mpd.RepresentationType) (template, error) {
+	var t template
+	parts := strings.Split(written, "$")
+	if len(parts)%2 == 0 {
+		return t, malformed("a template in which a $ is missing")
+	}
+	for i, part := range parts {
+		if i%2 == 0 {
+			t.pieces = append(t.pieces, piece{text: part})
+			continue
+		}
+		identifier, format, formatted := strings.Cut(part, "%")
+		width, ok := 1, true
+		if formatted {
+			width, ok = parseWidth(format)
+		}
+		if !ok || formatted && identifier == "RepresentationID" {
+			return t, malformed("a template with a format other than %%0[1..%d]d", MaxWidth)
+		}
+		switch identifier {
+		case "":
+			if formatted {
+				return t, malformed("a template with a format of nothing")
+			}
+			t.pieces = append(t.pieces, piece{text: "$"})
+		case "RepresentationID":
+			t.pieces = append(t.pieces, piece{text: rep.Id})
+		case "Bandwidth":
+			t.pieces = append(t.pieces, piece{text: fmt.Sprintf("%0*d", width, rep.Bandwidth)})
+		case "Number", "Time":
+			t.number, t.time = t.number || identifier == "Number", t.time || identifier == "Time"
+			t.pieces = append(t.pieces, piece{of: identifier, width: width})
+		default:
+			return t, malformed("a template with an identifier other than RepresentationID, Number, Time and Bandwidth")
+		}
+	}
+	return t, nil
+}
+
+// parseWidth reads "05d", or "d".
+func parseWidth(format string) (int, bool) {
+	digits, ok := strings.CutSuffix(format, "d")
+	if !ok || digits == "" {
+		return 1, ok
+	}
+	width, err := strconv.ParseUint(digits, 10, 8)
+	return int(width), err == nil && digits[0] == '0' && width <= MaxWidth
+}
+
+// fill makes the URL of a segment.
+func (t template) fill(number, time int64) string {
+	var out strings.Builder
+	for _, p := range t.pieces {
+		switch p.of {
+		case "Number":
+			fmt.Fprintf(&out, "%0*d", p.width, number)
+		case "Time":
+			fmt.Fprintf(&out, "%0*d", p.width, time)
+		default:
+			out.WriteString(p.text)
+		}
+	}
+	return out.String()
+}
