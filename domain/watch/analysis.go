@@ -21,8 +21,15 @@ func (w *Watcher) analysed(o Analysis) {
 	}
 	if o.Failure != nil {
 		if tracing {
+			f.window = slices.DeleteFunc(slices.Clone(f.window), func(s Segment) bool { return s.ID() == o.Segment })
+			f.trace.Steps++
+			if next, ok := f.trace.next(w.life.Conditions, f.Judges, f.window); ok {
+				f.wanted = &next
+				return
+			}
 			w.pass(f)
 		} else {
+			f.Newest.Failed = true
 			w.mediaFailed(f, event.FailedSegment, o.Failure, o.Began)
 		}
 		return

@@ -8,10 +8,14 @@ import (
 
 // readAt is when to read a feed's playlist next: when a check is due, at least
 // every 30 s (section 5.4), at the moment at which it would have stood still for too long, and
-// after a failure when the backoff says so (10.2).
+// after a failure when the backoff says so (10.2). A segment that fails delays
+// no check of the next one.
 func (w *Watcher) readAt(f *feed) time.Time {
 	if f.Outage.open() && f.Outage.Failure != event.FailedStalled {
 		at := f.Outage.RetryAt
+		if f.Outage.Failure == event.FailedSegment {
+			at = earliest(at, w.checkAt(f)) // the next segment may be fine
+		}
 		if due := w.life.Blind.dueAt(); f.ReadAt.Before(due) {
 			at = earliest(at, due)
 		}

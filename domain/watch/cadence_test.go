@@ -101,8 +101,95 @@ func TestAFailingPlaylistIsReadAgainWithBackoff(t *testing.T) { // 10.2
 }
 
 func TestAFailingSegmentIsTriedAgainWithBackoff(t *testing.T) { // 10.2
-	w := scenario(t, func(w *world) { w.noSegment = []span{{195, never}} }).from(100).until(300)
-	w.askedAt(watch.TaskSegment, span{195, 300}, 200, 202, 206, 214, 230, 260, 260, 290)
+	w := scenario(t, func(w *world) {
+		w.noSegment, w.rules.Interval = []span{{195, never}}, seconds(100)
+	}).from(100).until(295)
+	w.askedAt(watch.TaskSegment, span{195, 295}, 200, 202, 206, 214, 230, 260, 260, 290)
+	t.Run("which delays no check of the next one", func(t *testing.T) {
+		w := scenario(t, func(w *world) { w.noSegment = []span{{195, never}} }).from(100).until(300)
+		w.askedAt(watch.TaskSegment, span{195, 255}, 200, 202, 206, 210, 220, 230, 240, 250)
+	})
+	t.Run("also when it is still the newest at the next check", func(t *testing.T) {
+		w := scenario(t, func(w *world) {
+			w.noSegment, w.frozen, w.rules.Interval = []span{{195, never}}, []span{{200, never}}, seconds(1)
+		}).from(100).until(240)
+		w.askedAt(watch.TaskSegment, span{195.5, 240}, 196, 198, 200, 208, 224)
+	})
+}
+
+func TestHalfTheSegmentsAreEnough(t *testing.T) { // 6.6: an outage is a time without any
+	w := scenario(t, func(w *world) {
+		w.rules.Interval, w.failure = seconds(2), watch.FailureExpired
+		w.spoilt = func(sequence uint64) bool { return sequence > 50 && sequence%2 == 0 }
+		w.black = []span{{200, 260}}
+	}).from(50).until(600)
+	w.expect(
+		emits(50, event.StreamStarted),
+		emits(232, event.Blackout, since(202), lasting(30)), // the segment before is one of those
+		emits(264, event.BlackoutRecovered, since(202)),
+	)
+	if n := w.askedIn(watch.TaskResolve, span{150, 450}); n > 7 {
+		t.Errorf("asked yt-dlp %d times in five minutes", n)
+	}
+	t.Run("and the others are looked at once each to find a change", func(t *testing.T) {
+		w := scenario(t, func(w *world) {
+			w.spoilt = func(sequence uint64) bool { return sequence%5 != 4 } // all but the newest at each check
+			w.black = []span{{193, 260}}
+		}).from(50).until(250)
+		if n := w.askedIn(watch.TaskSegment, span{196, 204}); n != 5 {
+			t.Errorf("%d analyses for five segments", n)
+		}
+	})
+	t.Run("within bounds", func(t *testing.T) {
+		w := scenario(t, func(w *world) {
+			w.segment, w.windowed, w.rules.Interval = 1, 60, seconds(40)
+			w.spoilt = func(sequence uint64) bool { return sequence%40 != 9 }
+			w.black = []span{{193, 360}}
+		}).from(50).until(250)
+		if n := w.askedIn(watch.TaskSegment, span{205, 215}); n != 10 {
+			t.Errorf("%d analyses at one check", n)
+		}
+	})
+}
+
+func TestAnEncoderThatStartsAgainWithTheSameNames(t *testing.T) { // S5: program time tells
+	const unstated = -1
+	w := watch.New(rules(), at(0))
+	w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "m"})
+	newest := func(now float64, first float64, names ...string) (id string) {
+		p := watch.Playlist{Began: at(now), URL: "m", TargetDuration: 2 * time.Second}
+		for i, name := range names {
+			s := watch.Segment{URI: name, Duration: 2 * time.Second}
+			if first != unstated {
+				s.ProgramTime = at(first + 2*float64(i))
+			}
+			p.Segments = append(p.Segments, s)
+		}
+		w.Step(at(now), p)
+		for _, task := range w.Next() {
+			if task.Kind == watch.TaskSegment {
+				w.Step(at(now), watch.Analysis{Began: at(now), Segment: task.Segment.ID(), Video: fine, Audio: fine})
+				return task.Segment.ID()
+			}
+		}
+		return ""
+	}
+	if id := newest(6, 0, "a", "b", "c"); id != "c" {
+		t.Errorf("analyses %q", id)
+	}
+	if id := newest(16, 0, "a", "b"); id != "" {
+		t.Errorf("analyses %q of a copy that lags behind", id)
+	}
+	if id := newest(26, 0.5, "a", "b"); id != "" {
+		t.Errorf("analyses %q of a copy whose clock is a little off", id)
+	}
+	if id := newest(46, 40, "a", "b"); id != "b" {
+		t.Errorf("analyses %q of the new ones", id)
+	}
+	newest(56, unstated, "c", "d")
+	if id := newest(106, unstated, "c"); id != "" {
+		t.Errorf("analyses %q, of which nothing tells that it is new", id)
+	}
 }
 
 func TestAnExpiredURLIsResolvedAgainAtOnce(t *testing.T) { // S7

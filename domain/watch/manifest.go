@@ -73,6 +73,16 @@ func (w *Watcher) adopt(o Resolution) {
 	*m = manifest{Since: w.now, Avoid: m.Avoid}
 }
 
+// renew has the manifest resolved again at once (decision S7). A segment that is
+// refused although that was done a moment ago is itself missing.
+func (w *Watcher) renew(failure string) {
+	a := &w.life.Asking
+	if failure == event.FailedSegment && w.now.Before(a.Renewed.Add(renewPause)) {
+		return
+	}
+	a.Urgent, a.Renewed = true, w.now
+}
+
 // avoid takes note of renditions that failed even with a renewed URL: others
 // may be fine. Without an outage there is no reason to avoid any.
 func (w *Watcher) avoid(o Resolution) {

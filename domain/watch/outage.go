@@ -94,7 +94,7 @@ func (w *Watcher) mediaFailed(f *feed, failure string, cause *Failure, since tim
 	}
 	w.out(f, since, failure, cause.Error())
 	if cause.Kind == FailureExpired {
-		w.life.Asking.Urgent = true
+		w.renew(failure)
 	}
 	w.note(true, "The stream's media could not be read", map[string]any{
 		"failure": failure, "error": cause.Error(), "failures": f.Outage.Failures,

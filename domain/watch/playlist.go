@@ -12,6 +12,7 @@ type newest struct {
 	ID       string    `json:"id,omitempty"`
 	Moved    time.Time `json:"moved,omitzero"` // when it was first seen, by the clock
 	Analysed bool      `json:"analysed,omitempty"`
+	Failed   bool      `json:"failed,omitempty"` // it could not be analysed; the outage says when to try again
 }
 
 // read takes in a reading of a playlist (sections 6.1, 7.6).
@@ -93,7 +94,10 @@ func (w *Watcher) look(f *feed, o Playlist, segments []Segment) {
 	if due {
 		f.CheckedAt = o.Began
 	}
-	if n := len(f.window); n > 0 && !f.Newest.Analysed && f.window[n-1].ID() == f.Newest.ID && (due || f.Outage.open()) {
+	if f.Newest.Failed {
+		due = !o.Began.Before(f.Outage.RetryAt)
+	}
+	if n := len(f.window); n > 0 && !f.Newest.Analysed && f.window[n-1].ID() == f.Newest.ID && (due || f.Outage.open() && !f.Newest.Failed) {
 		f.wanted, f.trace = &f.window[n-1], trace{}
 	}
 }
@@ -109,13 +113,19 @@ const (
 
 // compare tells a new segment from one seen before (decision S5). Under the URL of a
 // renewed manifest the same media have other URIs: there, program time tells.
-// Where none is stated, nothing does until the playlist moves again.
+// Where none is stated, nothing does until the playlist moves again. Program time
+// also tells the segments of an encoder that has started again from those of
+// the same names before.
 func (f *feed) compare(o Playlist, last Segment) reading {
 	if last.ID() == f.Newest.ID {
 		return same
 	}
+	stated := !o.Segments[len(o.Segments)-1].ProgramTime.IsZero()
 	for _, s := range f.window {
 		if s.ID() == last.ID() {
+			if stated && last.ProgramTime.Sub(s.ProgramTime).Abs() > clockSlack {
+				return newer
+			}
 			return older
 		}
 	}
@@ -123,7 +133,7 @@ func (f *feed) compare(o Playlist, last Segment) reading {
 		return newer
 	}
 	ahead := last.end().Sub(f.Clock.End)
-	switch stated := !o.Segments[len(o.Segments)-1].ProgramTime.IsZero(); {
+	switch {
 	case !stated, ahead == 0, ahead <= -copyAge:
 		return same
 	case ahead < 0:

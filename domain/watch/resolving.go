@@ -13,6 +13,7 @@ type asking struct {
 	Next     time.Time `json:"next"`
 	Began    time.Time `json:"began,omitzero"`     // of the last question answered or failed
 	Urgent   bool      `json:"urgent,omitempty"`   // the manifest's URL has expired (decision S7)
+	Renewed  time.Time `json:"renewed,omitzero"`   // when it last had
 	Failures int       `json:"failures,omitempty"` // questions in a row without an answer
 	Refused  State     `json:"refused,omitempty"`  // the last answer, if it refused the video while its media flow
 	Probe    bool      `json:"probe,omitempty"`    // oEmbed is to be asked next (7.4)

@@ -21,7 +21,7 @@ const (
 	probeInterval    = 60 * time.Second       // between oEmbed questions (7.4)
 	shortestSegment  = 0.2                    // of the target duration (S10)
 	longestSegment   = 3                      // of the target duration (S10)
-	renewPause       = 60 * time.Second       // between readings at once because the manifest was renewed
+	renewPause       = 60 * time.Second       // between two renewals for a segment's sake, and two readings because of one
 	renewAfter       = 4 * time.Hour          // a manifest this old is replaced when a new one is at hand; signed URLs last about 6 h
 	clockSlack       = 30 * time.Second       // by which program time may outrun the clock before it counts as reset
 	edge             = 100 * time.Millisecond // by which the bad may be late in a segment and still go on from the one before

@@ -9,8 +9,9 @@ package watch
 //	last sample        not looked at            newest sample
 //	[ good good ]  [   ][   ][ ? ][   ][   ]    [ black black ]
 //
-// It also looks between two bad samples neither of which is bad throughout: two
-// pauses in speech are not one long silence.
+// It also looks between two bad samples, for good media that nobody saw: always
+// until the condition has been told, since two pauses in speech are not one
+// long silence, and then where neither sample is bad throughout.
 type trace struct {
 	Samples []sample // waiting to be passed on, oldest first; the last is the newest
 	Steps   int      // analyses made
@@ -69,5 +70,5 @@ func (t *trace) doubt(known condition, c, i int) bool {
 	if bad != s.startsBad(c) {
 		return true
 	}
-	return bad && !solid && !s.wholly(c)
+	return bad && (!known.Alerted || !solid && !s.wholly(c))
 }

@@ -52,14 +52,15 @@ type world struct {
 	delay    float64 // from a segment's end to its publication
 	noPDT    bool
 
-	live       span        // when the stream is live by YouTube's word
-	afterwards watch.State // what it is after that, default Ended
-	endlist    bool        // the playlist ends with the stream
-	black      []span      // in program time
-	silent     []span      // in program time
-	frozen     []span      // the playlist does not move
-	noList     []span      // the playlist fails
-	noSegment  []span      // segments fail
+	live       span                       // when the stream is live by YouTube's word
+	afterwards watch.State                // what it is after that, default Ended
+	endlist    bool                       // the playlist ends with the stream
+	black      []span                     // in program time
+	silent     []span                     // in program time
+	frozen     []span                     // the playlist does not move
+	noList     []span                     // the playlist fails
+	noSegment  []span                     // segments fail
+	spoilt     func(sequence uint64) bool // these segments fail
 	failure    watch.FailureKind
 	mute       []span // questions get no answer: unreachable
 	missing    []span // oEmbed knows no such video
@@ -378,7 +379,7 @@ func (w *world) playlist(url string, began float64) watch.Playlist {
 
 func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
 	a := watch.Analysis{Began: at(began), Segment: s.ID()}
-	if within(w.noSegment, began) {
+	if within(w.noSegment, began) || w.spoilt != nil && w.spoilt(s.Sequence) {
 		a.Failure = watch.Failed(w.failure, "no segment")
 		return a
 	}
