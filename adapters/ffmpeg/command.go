@@ -24,15 +24,17 @@ const (
 	printAudio = ",ametadata=mode=add:key=a:value=1,ametadata=mode=print:direct=1:file='pipe\\:2',aselect=0"
 )
 
-// arguments has ffmpeg read one segment of the given format from its stdin.
+// arguments has ffmpeg read one segment of the given format from its stdin, and
+// decode no picture of more pixels.
 //
 // The size of the probe is left at ffmpeg's default: smaller ones (down to
 // 32 KB) saved nothing measurable, and may miss a track that starts late.
-func arguments(format string, silenceDB float64) []string {
+func arguments(format string, silenceDB float64, pixels int64) []string {
 	return []string{
 		"-hide_banner", "-nostdin", "-nostats", "-loglevel", "info",
 		"-max_error_rate", "1", // newer versions stop everything when one track has too many errors
 		"-filter_threads", "1", "-threads", "1", // one thread a stream (decision S9), and 5 ms of CPU less
+		"-max_pixels", strconv.FormatInt(pixels, 10),
 		"-protocol_whitelist", "pipe", "-f", format, "-i", "pipe:0",
 		"-map", "0:V:0?", "-map", "0:a:0?", // either may be missing; V is video without cover pictures
 		"-vf", blackdetect + printVideo,

@@ -7,11 +7,16 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// ffmpeg's names of the only two demuxers a segment is ever given to.
+// ffmpeg's names of the only demuxers a segment is ever given to.
 const (
 	mpegTS = "mpegts"
 	mp4    = "mov"
+	aac    = "aac"
+	mp3    = "mp3"
 )
+
+// demuxers are those of the containers of watch.Segment.
+var demuxers = map[string]string{"mpegts": mpegTS, "mp4": mp4, "aac": aac, "mp3": mp3}
 
 const (
 	packet   = 188        // bytes of an MPEG-TS packet, each beginning with syncByte
@@ -20,23 +25,41 @@ const (
 	oddBytes = 16         // of an unknown segment, shown to whoever has to find out
 )
 
-// container tells the demuxer for a segment that begins with head. The bytes
-// are believed first: a playlist's reader knows the container from a name only.
-// When they are neither and nothing is declared, ffmpeg is not even started.
-func container(head []byte, declared string) (string, error) {
+// container tells the demuxer for a segment. The bytes are believed first: a
+// playlist's reader knows the container from a name only. When they are none
+// that is known and nothing is declared, ffmpeg is not even started.
+func container(in *input, s watch.Segment) (string, error) {
+	head := in.head(headSize)
+	format := sniff(head)
+	if n := tagSize(head); format == "" && n > 0 {
+		if b := in.head(n + headSize); len(b) > n {
+			format = packedAudio(b[n:])
+		}
+	}
 	switch {
 	case len(head) == 0:
 		return "", watch.Failed(watch.FailureUndecodable, "the segment is empty")
-	case isMPEGTS(head):
-		return mpegTS, nil
-	case isMP4(head):
-		return mp4, nil
-	case declared == "mpegts":
-		return mpegTS, nil
-	case declared == "mp4":
-		return mp4, nil
+	case format != "":
+		return format, nil
+	case demuxers[s.Container] != "":
+		return demuxers[s.Container], nil
+	case s.Key != nil:
+		return "", watch.Failed(watch.FailureUndecodable, "neither MPEG-TS, MP4, AAC nor MP3, perhaps decrypted with the wrong key: it begins with %s", excerpt(head))
 	}
-	return "", watch.Failed(watch.FailureUndecodable, "neither MPEG-TS nor MP4: it begins with %s", excerpt(head))
+	return "", watch.Failed(watch.FailureUndecodable, "neither MPEG-TS, MP4, AAC nor MP3: it begins with %s", excerpt(head))
+}
+
+// sniff tells the demuxer for what begins with b; empty: it is not known.
+func sniff(b []byte) string {
+	switch {
+	case len(b) == 0:
+		return ""
+	case isMPEGTS(b):
+		return mpegTS
+	case isMP4(b):
+		return mp4
+	}
+	return packedAudio(b)
 }
 
 // isMPEGTS looks for packets in step, after at most one packet of rubbish. Of

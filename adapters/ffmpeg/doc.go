@@ -19,10 +19,17 @@
 // has printed everything about the other one. So a failing exit code decides
 // nothing: what was printed does.
 //
-// What a hostile segment can do: ffmpeg reads its bytes from a pipe, as MPEG-TS
-// or MP4 and nothing else, with no protocol but that pipe: it opens no file and
-// no address. It gets none of our environment's secrets. Input, output and time
-// have limits (Config). Past that of input or time the process group is ended;
-// output past its limit is dropped, and the analysis refused. Analyse returns
-// when the process is gone.
+// What a hostile segment can do: ffmpeg reads its bytes from a pipe, as MPEG-TS,
+// MP4, ADTS or MP3 and nothing else, with no protocol but that pipe: it opens no
+// file and no address. It gets none of our environment's secrets, and before it
+// gets a byte of the segment the kernel limits its memory, CPU time and open
+// files, and keeps it from writing any. Input, output and time have limits as
+// well (Config). Past that of input or time the process group is ended; output
+// past its limit is dropped, and the analysis refused. When memory or CPU time
+// was too short the analysis is refused too, whatever was seen: it is a failure
+// of the tool, not a black stream. Analyse returns when the process is gone.
+//
+// Within one segment, MPEG-TS timestamps that jump back, or on by more than ten
+// seconds, are ffmpeg's to mend: what comes after goes on where the last frame
+// ended. A smaller jump is a gap. In MP4 what jumps back is not seen.
 package ffmpeg

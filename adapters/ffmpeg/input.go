@@ -23,7 +23,7 @@ type input struct {
 }
 
 func newInput(body io.Reader, limit int64, exceed func()) *input {
-	return &input{body: body, buffer: bufio.NewReader(body), left: limit, exceed: exceed}
+	return &input{body: body, buffer: bufio.NewReaderSize(body, bufferSize), left: limit, exceed: exceed}
 }
 
 // closeWith closes the body, if it can be closed, when ctx is done: that ends a
@@ -44,11 +44,15 @@ func (in *input) closeWith(ctx context.Context) (release func()) {
 	}
 }
 
-// head blocks for the first bytes and leaves them to be read.
-func (in *input) head() []byte {
+// bufferSize is how many of the first bytes can be looked at, in bytes.
+const bufferSize = 32 << 10
+
+// head blocks for the first n bytes, of which there may be fewer, and leaves
+// them to be read.
+func (in *input) head(n int) []byte {
 	in.reading.Store(true)
 	defer in.reading.Store(false)
-	head, err := in.buffer.Peek(headSize)
+	head, err := in.buffer.Peek(min(n, bufferSize))
 	in.note(err)
 	return head
 }

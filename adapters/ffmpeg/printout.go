@@ -72,11 +72,13 @@ var ours = []string{
 }
 
 // noDecoder is how ffmpeg says that it was built without a decoder for a codec.
+// A codec that nobody knows it calls none.
 var noDecoder = regexp.MustCompile(`Decoder \(codec [^)]*\) not found`)
 
-// complaint makes a failure of a log without a single frame.
+// complaint makes a failure of a log without a single frame: of its last error
+// or, when nothing is called one, of its last words.
 func complaint(log []byte) error {
-	last := "ffmpeg did not say why"
+	last, isError := "ffmpeg did not say why", false
 	for line := range lines(log) {
 		words := plain(line)
 		for _, text := range ours {
@@ -84,14 +86,11 @@ func complaint(log []byte) error {
 				return watch.Failed(watch.FailureTool, "ffmpeg cannot do this: %s: version 5.1 or newer is needed, with the usual filters", words)
 			}
 		}
-		if strings.Contains(line, "Cannot allocate memory") {
-			return watch.Failed(watch.FailureTool, "ffmpeg got no memory: %s", words)
-		}
-		if said := noDecoder.FindString(line); said != "" {
+		if said := noDecoder.FindString(line); said != "" && !strings.Contains(said, "(codec none)") {
 			return watch.Failed(watch.FailureTool, "this ffmpeg was built without a decoder that the stream needs: %s", said)
 		}
-		if words != "" && !closing(words) {
-			last = words
+		if says := strings.Contains(words, "rror"); words != "" && !closing(words) && (says || !isError) {
+			last, isError = words, says
 		}
 	}
 	return watch.Failed(watch.FailureUndecodable, "%s", last)

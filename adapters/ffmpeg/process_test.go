@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -24,6 +25,12 @@ func TestTroubleWithTheToolIsToldFromTroubleWithTheSegment(t *testing.T) {
 		detail string
 	}{
 		"killed from outside":         {"kill -9 $$", "killed"},
+		"crashes":                     {"kill -SEGV $$", "crashed (segmentation fault)"},
+		"gives up":                    {"kill -ABRT $$", "crashed (aborted)"},
+		"writes to a file":            {"echo x > " + filepath.Join(t.TempDir(), "file"), "crashed (file size limit exceeded)"},
+		"gets no memory":              {"echo '[h264 @ 0x5581] get_buffer() failed' >&2", "256 MiB of memory"},
+		"gets no memory and crashes":  {"echo 'Cannot allocate memory' >&2; kill -SEGV $$", "256 MiB of memory"},
+		"obeys its limit of CPU time": {fmt.Sprintf("echo 'Exiting normally, received signal %d.' >&2; exit 255", int(syscall.SIGXCPU)), "15s of CPU time"},
 		"hangs without reading":       {"sleep 600 & wait", "did not finish within"},
 		"hangs after reading":         {"cat >/dev/null; sleep 600 & wait", "did not finish within"},
 		"ignores the request to stop": {"trap '' TERM; cat >/dev/null; while :; do sleep 1; done", "did not finish within"},
@@ -34,7 +41,7 @@ func TestTroubleWithTheToolIsToldFromTroubleWithTheSegment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pids := filepath.Join(t.TempDir(), "pid")
-			path := script(t, "echo $$ > "+pids+"\n"+c.script)
+			path := script(t, "ln -s $$ "+pids+"\n"+c.script)
 			f := failed(t, ffmpeg.New(ffmpeg.Config{Path: path, Timeout: 300 * time.Millisecond}), bytes.NewReader(scene{}.make(t)), watch.FailureTool)
 			if !strings.Contains(f.Detail, c.detail) {
 				t.Errorf("detail = %q, want %q in it", f.Detail, c.detail)
@@ -67,13 +74,13 @@ func TestACancelledAnalysisSaysSo(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stopped := errors.New("the monitor was stopped")
 	pids := filepath.Join(t.TempDir(), "pid")
-	path := script(t, "echo $$ > "+pids+"\ncat >/dev/null; sleep 600 & wait")
+	path := script(t, "ln -s $$ "+pids+"\ncat >/dev/null; sleep 600 & wait")
 	done := make(chan error)
 	go func() {
 		_, err := ffmpeg.New(ffmpeg.Config{Path: path}).Analyse(ctx, watch.Segment{}, bytes.NewReader(scene{}.make(t)), threshold)
 		done <- err
 	}()
-	eventually(t, "the tool runs", func() bool { b, _ := os.ReadFile(pids); return len(b) > 1 })
+	eventually(t, "the tool runs", func() bool { _, err := os.Readlink(pids); return err == nil })
 	cancel(stopped)
 	began := time.Now()
 	if err := <-done; !errors.Is(err, stopped) {
@@ -91,13 +98,13 @@ func TestAnFFmpegThatObeysASignalFromOutsideDidNotSeeTheWholeSegment(t *testing.
 		t.Fatalf("%d bytes fit into the pipe: ffmpeg may get the signal before it can obey", half)
 	}
 	pids := filepath.Join(t.TempDir(), "pid")
-	path := script(t, "echo $$ > "+pids+"\nexec "+tool(t)+` "$@"`)
+	path := script(t, "ln -s $$ "+pids+"\nexec "+tool(t)+` "$@"`)
 	stop := readerFunc(func([]byte) (int, error) {
-		b, err := os.ReadFile(pids)
+		id, err := os.Readlink(pids)
 		if err != nil {
 			return 0, err
 		}
-		pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+		pid, err := strconv.Atoi(id)
 		return 0, cmp.Or(err, syscall.Kill(pid, syscall.SIGTERM), io.EOF)
 	})
 	body := io.MultiReader(bytes.NewReader(ts[:half]), stop, bytes.NewReader(ts[half:]))
@@ -131,20 +138,19 @@ func TestABodyThatStallsWhenTheAnalysisIsCancelledIsNoFaultOfTheNetwork(t *testi
 
 func TestTheToolGetsNoSecretsAndNoAddress(t *testing.T) {
 	t.Setenv("WEBHOOK_SIGNING_KEY", "a-secret")
-	said := filepath.Join(t.TempDir(), "said")
-	path := script(t, `{ env; for a; do echo "$a"; done; } >> `+said+"\ncat >/dev/null")
+	path := script(t, `env; for a; do echo "$a"; done; cat >/dev/null`)
 	s := watch.Segment{URI: "https://media.example/signed"}
-	_, _ = ffmpeg.New(ffmpeg.Config{Path: path}).Analyse(t.Context(), s, bytes.NewReader(scene{}.make(t)), threshold)
-	b, err := os.ReadFile(said)
+	res, err := ffmpeg.Decode(ffmpeg.New(ffmpeg.Config{Path: path}), t.Context(), s, bytes.NewReader(scene{}.make(t)), threshold)
 	if err != nil {
 		t.Fatal(err)
 	}
+	b := res.Stdout
 	for _, forbidden := range []string{"a-secret", "http", "signed"} {
 		if strings.Contains(string(b), forbidden) {
 			t.Errorf("the tool was given %q", forbidden)
 		}
 	}
-	for _, needed := range []string{"-max_error_rate\n1\n", "-filter_threads\n1\n-threads\n1\n-protocol_whitelist\npipe\n-f\nmpegts\n-i\npipe:0\n", "LC_ALL=C\n", "\nPATH="} {
+	for _, needed := range []string{"-max_error_rate\n1\n", "-filter_threads\n1\n-threads\n1\n-max_pixels\n10066329\n-protocol_whitelist\npipe\n-f\nmpegts\n-i\npipe:0\n", "LC_ALL=C\n", "\nPATH="} {
 		if n := strings.Count(string(b), needed); n != 1 {
 			t.Errorf("the tool was given %q %d times, want one process that is given it once", needed, n)
 		}

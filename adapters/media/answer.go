@@ -30,7 +30,7 @@ func (a *answer) accept(part *watch.ByteRange) error {
 		return statusFailure(a.host, a.resp.StatusCode)
 	}
 	// Compression that was not asked for is not taken off by net/http.
-	if coding := a.resp.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+	if coding := strings.Join(a.resp.Header.Values("Content-Encoding"), ","); coding != "" && !strings.EqualFold(coding, "identity") {
 		return watch.Failed(watch.FailureNetwork, "%s: a content-encoding that was not asked for", a.host)
 	}
 	if part == nil {

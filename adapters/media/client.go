@@ -6,8 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-
-	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // Client fetches media. It implements worker.SegmentFetcher and may be used
@@ -42,62 +40,14 @@ func (c *Client) Get(ctx context.Context, url string, limit int64) (body []byte,
 	if err != nil {
 		return nil, "", err
 	}
-	if body, err = a.readAll(); err != nil {
+	if body, err = a.readAll(a); err != nil {
 		return nil, "", err
 	}
 	return body, a.resp.Request.URL.String(), nil
 }
 
-// FetchSegment opens the bytes of s, its initialisation section first. The
-// section is read whole before the segment is asked for; the limit of time is
-// for both together. Errors as those of Get, from the body's Read too. Close
-// the body.
-func (c *Client) FetchSegment(ctx context.Context, s watch.Segment) (io.ReadCloser, error) {
-	f := c.newFetch(ctx)
-	b := &segment{fetch: f}
-	if s.Init != nil {
-		a, err := f.open(s.Init.URI, s.Init.Range, MaxInit)
-		if err == nil {
-			b.init, err = a.readAll()
-		}
-		if err != nil {
-			f.end()
-			return nil, err
-		}
-	}
-	var err error
-	if b.media, err = f.open(s.URI, s.Range, c.config.MaxSegment); err != nil {
-		f.end()
-		return nil, err
-	}
-	return b, nil
-}
-
-// segment is an initialisation section and the answer that follows it.
-type segment struct {
-	fetch *fetch
-	init  []byte
-	media *answer
-}
-
-func (s *segment) Read(p []byte) (int, error) {
-	if len(s.init) > 0 {
-		n := copy(p, s.init)
-		s.init = s.init[n:]
-		return n, nil
-	}
-	return s.media.Read(p)
-}
-
-// Close gives up what has not been read.
-func (s *segment) Close() error {
-	err := s.media.resp.Body.Close()
-	s.fetch.end()
-	return err
-}
-
-// readAll reads the answer to its end and closes it.
-func (a *answer) readAll() ([]byte, error) {
+// readAll reads r, which is made of the answer, to its end and closes the answer.
+func (a *answer) readAll(r io.Reader) ([]byte, error) {
 	defer func() { _ = a.resp.Body.Close() }()
 	const announcedIsBelieved = 1 << 20 // bytes set aside before they have come
 	var all bytes.Buffer
@@ -105,7 +55,7 @@ func (a *answer) readAll() ([]byte, error) {
 		// ReadFrom wants room for one more read to see the end.
 		all.Grow(int(min(n, announcedIsBelieved)) + bytes.MinRead)
 	}
-	_, err := all.ReadFrom(a)
+	_, err := all.ReadFrom(r)
 	return all.Bytes(), err
 }
 

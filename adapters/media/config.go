@@ -14,12 +14,13 @@ import (
 const (
 	MaxRedirects = 5        // hops of one request
 	MaxHeader    = 64 << 10 // bytes of an answer's header
-	MaxInit      = 1 << 20  // bytes of an initialisation section; they have about a thousand
+	MaxInit      = 1 << 20  // bytes of an initialisation section, encrypted if it is; they have about a thousand
+	MaxKey       = 16       // bytes of a key, and the least as well (RFC 8216, 4.3.2.4)
 )
 
 // Config sets the limits of a Client. Zero, or less, means the default.
 type Config struct {
-	MaxSegment int64 // bytes of one segment, without its initialisation section; default 64 MiB
+	MaxSegment int64 // bytes of one segment, without its initialisation section, encrypted if it is; default 64 MiB
 
 	Connect time.Duration // for a TCP connection, and again for a TLS handshake; default 5 s
 	Header  time.Duration // until the answer's header is read, per hop; default 10 s

@@ -4,7 +4,11 @@
 //	Get ───────────┐            ┌─ proxied: the proxy of the environment (decision O8)
 //	               ├─▶ fetch ───┤
 //	FetchSegment ──┘   clock,   └─ direct: past the dial guard
-//	                   limits
+//	  └ section,       limits
+//	    keys
+//
+// What is encrypted with AES-128 is decrypted on its way, with a key that is
+// fetched as everything else is: its server is trusted no more.
 //
 // Guarantees, for every call:
 //
@@ -12,7 +16,8 @@
 //     limits of time, and a server that drips bytes below a minimum rate is given
 //     up. The clock runs only while a server is waited for, so a decoder that is
 //     slow to take a segment is not held against the server;
-//   - it is bounded: bytes are counted after any content-encoding;
+//   - it is bounded: bytes are counted after any content-encoding, and no more of a
+//     segment is held than a buffer;
 //   - it follows at most five redirects, speaks http and https only, TLS 1.2 or
 //     newer (decision O6), and sends no Referer, which would carry a signed URL;
 //   - it reaches the public internet only, judged at every dial after DNS, a

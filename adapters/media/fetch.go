@@ -19,13 +19,15 @@ var (
 	errTotal   = errors.New("it took too long in all")
 )
 
-// fetch is one call of a Client: up to two requests, one after the other, and a
-// clock that runs while a server is waited for. Not for concurrent use.
+// fetch is one call of a Client: up to four requests (a segment, what goes before
+// it, and the key of each), one after the other, and a clock for all of them
+// that runs while a server is waited for. Not for concurrent use.
 type fetch struct {
 	client *Client
 	ctx    context.Context // of the requests; its cause is why the fetch gave up
 	cancel context.CancelCauseFunc
-	left   time.Duration // of Config.Total
+	left   time.Duration     // of Config.Total
+	keys   map[string][]byte // by URI; those of this call
 
 	// The rate is measured over stretches of Config.Stall, of time waited.
 	waited time.Duration
@@ -33,7 +35,7 @@ type fetch struct {
 }
 
 func (c *Client) newFetch(ctx context.Context) *fetch {
-	f := &fetch{client: c, left: c.config.Total}
+	f := &fetch{client: c, left: c.config.Total, keys: map[string][]byte{}}
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
 	return f
 }

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/hls"
-	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound/outboundtest"
 	"github.com/stream-monitor/stream-monitor/adapters/media"
+	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -39,7 +39,7 @@ func held(t *testing.T, trap *outboundtest.Trap, dns outboundtest.Names, public 
 }
 
 // steps are the ways to a resource: as a manifest, as a segment, as the
-// initialisation section of one, as what any of these redirects to, and as what
+// initialisation section of one, as the key of either, as what any of these redirects to, and as what
 // a playlist names, with and without its scheme. public is a server that is
 // outside.
 var steps = map[string]func(t *testing.T, c *media.Client, public, target string) error{
@@ -55,6 +55,18 @@ var steps = map[string]func(t *testing.T, c *media.Client, public, target string
 		_, err := fetch(t, c, watch.Segment{URI: public, Init: &watch.Init{URI: target}})
 		return err
 	},
+	"a key": func(t *testing.T, c *media.Client, public, target string) error {
+		_, err := fetch(t, c, watch.Segment{URI: public, Key: &watch.Key{URI: target, IV: make([]byte, 16)}})
+		return err
+	},
+	"the key of an initialisation section": func(t *testing.T, c *media.Client, public, target string) error {
+		_, err := fetch(t, c, watch.Segment{URI: public, Init: &watch.Init{URI: public, Key: &watch.Key{URI: target, IV: make([]byte, 16)}}})
+		return err
+	},
+	"where a key redirects to": func(t *testing.T, c *media.Client, public, target string) error {
+		_, err := fetch(t, c, watch.Segment{URI: public, Key: &watch.Key{URI: public + "/redirect?to=" + url.QueryEscape(target), IV: make([]byte, 16)}})
+		return err
+	},
 	"where a manifest redirects to": func(t *testing.T, c *media.Client, public, target string) error {
 		_, _, err := c.Get(bounded(t), public+"/redirect?to="+url.QueryEscape(target), 100)
 		return err
@@ -65,6 +77,7 @@ var steps = map[string]func(t *testing.T, c *media.Client, public, target string
 	},
 	"a segment in a playlist":                 listed("#EXTINF:5,\nTARGET\n"),
 	"an initialisation section in a playlist": listed("#EXT-X-MAP:URI=\"TARGET\"\n#EXTINF:5,\n/segment\n"),
+	"a key in a playlist":                     listed("#EXT-X-KEY:METHOD=AES-128,URI=\"TARGET\"\n#EXTINF:5,\n/segment\n"),
 	"a segment in a playlist, without a scheme": func(t *testing.T, c *media.Client, public, target string) error {
 		return listed("#EXTINF:5,\nTARGET\n")(t, c, public, strings.TrimPrefix(target, "http:"))
 	},

@@ -32,7 +32,8 @@ type PlaylistReader interface {
 // SegmentFetcher opens the bytes of a segment, its initialisation section
 // first. It blocks until the answer's header is read. Errors, of Fetch and of
 // reading the body, are *watch.Failure: expired, network, too_large,
-// truncated. The caller closes the body.
+// truncated; malformed, of its key; undecodable, when that does not fit. The
+// caller closes the body.
 type SegmentFetcher interface {
 	FetchSegment(ctx context.Context, s watch.Segment) (io.ReadCloser, error)
 }

@@ -23,6 +23,7 @@ type Command struct {
 	Stdin     io.Reader     // nil: empty. A Read in progress is waited for, so a reader that may block must give up by itself once ctx is done
 	MaxOutput int           // bytes kept of each of stdout and stderr, default 1 MiB; the rest is read and dropped
 	Grace     time.Duration // between SIGTERM and SIGKILL once ctx is done, default 2 s
+	Limits    Limits        // of what it may use; default none
 }
 
 // Result is what a tool left.
@@ -32,11 +33,13 @@ type Result struct {
 	ExitCode       int    // -1 when ended by a signal
 	Signal         string // which, e.g. "killed"; empty otherwise
 	InputErr       error  // what reading Stdin ended with, other than EOF
+
+	CPU time.Duration // user and system, of the tool and of those of its children that it waited for
 }
 
 // Run starts c and blocks until it has ended. A tool that ran to its end is no
 // error, whatever its exit code. Errors: ErrMissing; ctx's, when it had to be
-// ended; or what prevented the start.
+// ended; or what prevented the start, or the setting of its limits.
 func Run(ctx context.Context, c Command) (Result, error) {
 	if c.MaxOutput == 0 {
 		c.MaxOutput = 1 << 20
@@ -45,14 +48,14 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		c.Grace = 2 * time.Second
 	}
 	stdout, stderr := &capped{limit: c.MaxOutput}, &capped{limit: c.MaxOutput}
-	var input *recorded
+	var in *input
 
 	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
 	cmd.Env = c.Env
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if c.Stdin != nil {
-		input = &recorded{r: c.Stdin}
-		cmd.Stdin = input
+		in = newInput(c.Stdin)
+		cmd.Stdin = in
 	}
 	cmd.SysProcAttr = groupLeader()
 	cmd.Cancel = func() error {
@@ -72,19 +75,30 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		}
 		return Result{}, fmt.Errorf("start %s: %w", c.Path, err)
 	}
+	limitErr := c.Limits.impose(cmd.Process.Pid)
+	if limitErr != nil {
+		_ = killGroup(cmd.Process, syscall.SIGKILL)
+	}
+	if in != nil {
+		in.release(limitErr == nil)
+	}
 	err := waitForGroup(cmd)
+	if limitErr != nil && !errors.Is(limitErr, syscall.ESRCH) { // it has ended already
+		return Result{}, fmt.Errorf("limit what %s may use: %w", c.Path, limitErr)
+	}
 
 	res := Result{
 		Stdout:    stdout.Bytes(),
 		Stderr:    stderr.Bytes(),
 		Truncated: stdout.over || stderr.over,
 		ExitCode:  cmd.ProcessState.ExitCode(),
+		CPU:       cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
 	}
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		res.Signal = ws.Signal().String()
 	}
-	if input != nil {
-		res.InputErr = input.err
+	if in != nil {
+		res.InputErr = in.err
 	}
 	if ctx.Err() != nil && err != nil {
 		return res, context.Cause(ctx)
@@ -134,18 +148,4 @@ func (c *capped) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	return c.buf.Write(p)
-}
-
-// recorded remembers what reading ended with.
-type recorded struct {
-	r   io.Reader
-	err error
-}
-
-func (r *recorded) Read(p []byte) (int, error) {
-	n, err := r.r.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		r.err = err
-	}
-	return n, err
 }

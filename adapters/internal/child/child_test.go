@@ -20,12 +20,24 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/child"
 )
 
-// asParent makes the test binary run a tool for a test that kills it.
-const asParent = "CHILD_TEST_RUNS_TOOL"
+// Each makes the test binary run a tool: a script, for a test that kills the
+// binary, or one with limits, for a test in which none can be set.
+const (
+	asParent   = "CHILD_TEST_RUNS_TOOL"
+	asHelpless = "CHILD_TEST_LIMITS_TOOL"
+)
 
 func TestMain(m *testing.M) {
 	if script := os.Getenv(asParent); script != "" {
 		_, _ = child.Run(context.Background(), child.Command{Path: "/bin/sh", Args: []string{"-c", script}})
+		os.Exit(0)
+	}
+	if os.Getenv(asHelpless) != "" {
+		c := sh("cat")
+		c.Limits = child.Limits{Sealed: true}
+		c.Stdin = readerFunc(func([]byte) (int, error) { fmt.Print("read for it; "); return 0, io.EOF })
+		_, err := child.Run(context.Background(), c)
+		fmt.Print(err)
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)

@@ -1,0 +1,141 @@
+package ffmpeg_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// remuxed puts an elementary stream, which may be forged, into a container.
+func remuxed(t *testing.T, from string, stream []byte, to ...string) []byte {
+	t.Helper()
+	in, out := filepath.Join(t.TempDir(), "in"), filepath.Join(t.TempDir(), "out")
+	if err := os.WriteFile(in, stream, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"-nostdin", "-v", "error", "-y", "-f", from, "-i", in, "-c", "copy", "-bsf:v", "setts=pts=N*120000:dts=N*120000"}, to...)
+	if said, err := exec.Command(tool(t), append(args, out)...).CombinedOutput(); err != nil {
+		t.Fatalf("remux: %v\n%s", err, said)
+	}
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// box is one of MP4 (ISO/IEC 14496-12, 4.2).
+func box(kind string, content ...[]byte) []byte {
+	all := bytes.Join(content, nil)
+	return append(append(binary.BigEndian.AppendUint32(nil, uint32(8+len(all))), kind...), all...)
+}
+
+func u32(numbers ...uint32) (b []byte) {
+	for _, n := range numbers {
+		b = binary.BigEndian.AppendUint32(b, n)
+	}
+	return b
+}
+
+// boxOf finds a box by its kind, its size and kind included.
+func boxOf(t *testing.T, file []byte, kind string) []byte {
+	t.Helper()
+	i := bytes.Index(file, []byte(kind))
+	if i < 4 {
+		t.Fatalf("no %s", kind)
+	}
+	n := int(binary.BigEndian.Uint32(file[i-4:]))
+	if n < 8 || i-4+n > len(file) {
+		t.Fatalf("%s has %d bytes", kind, n)
+	}
+	return file[i-4 : i-4+n]
+}
+
+// patched overwrites what stands so many bytes after the name of every box of a
+// kind.
+func patched(t *testing.T, file []byte, kind string, after int, with ...byte) []byte {
+	t.Helper()
+	file = bytes.Clone(file)
+	found := false
+	for at := 0; ; {
+		i := bytes.Index(file[at:], []byte(kind))
+		if i < 0 {
+			break
+		}
+		at += i + len(kind)
+		found = copy(file[min(at+after, len(file)):], with) == len(with) || found
+	}
+	if !found {
+		t.Fatalf("no %s", kind)
+	}
+	return file
+}
+
+// replacing puts other boxes in the place of one, and mends the sizes of those
+// around it, which are named from the outside in.
+func replacing(t *testing.T, file []byte, kind string, with []byte, around ...string) []byte {
+	t.Helper()
+	old := boxOf(t, file, kind)
+	at := bytes.Index(file, []byte(kind)) - 4
+	out := bytes.Join([][]byte{file[:at], with, file[at+len(old):]}, nil)
+	for _, name := range around {
+		i := bytes.Index(out, []byte(name)) - 4
+		binary.BigEndian.PutUint32(out[i:], binary.BigEndian.Uint32(out[i:])+uint32(len(with)-len(old)))
+	}
+	return out
+}
+
+// section makes packets of a table of MPEG-TS (ISO/IEC 13818-1, 2.4.4).
+func section(pid, table, extension, version int, body []byte) (out []byte) {
+	length := 5 + len(body) + 4
+	s := append([]byte{byte(table), 0xb0 | byte(length>>8), byte(length), byte(extension >> 8), byte(extension), 0xc1 | byte(version&31)<<1, 0, 0}, body...)
+	s = binary.BigEndian.AppendUint32(s, crc(s))
+	s = append([]byte{0}, s...) // the pointer to where it begins
+	for i := 0; len(s) > 0; i++ {
+		start := byte(0)
+		if i == 0 {
+			start = 0x40
+		}
+		n := min(len(s), packetSize-4)
+		p := append([]byte{0x47, start | byte(pid>>8), byte(pid), 0x10 | byte(i&15)}, s[:n]...)
+		out = append(out, append(p, bytes.Repeat([]byte{0xff}, packetSize-len(p))...)...)
+		s = s[n:]
+	}
+	return out
+}
+
+const packetSize = 188
+
+// crc is that of MPEG-TS tables (annex A).
+func crc(b []byte) uint32 {
+	sum := ^uint32(0)
+	for _, c := range b {
+		sum ^= uint32(c) << 24
+		for range 8 {
+			carry := sum >> 31
+			sum = sum<<1 ^ 0x04c11db7*carry
+		}
+	}
+	return sum
+}
+
+// programs is a table of programs, each of which has its table at first+i.
+func programs(first, count, version int) (body []byte) {
+	for i := range count {
+		body = append(body, byte(i>>8), byte(i+1), 0xe0|byte((first+i)>>8), byte(first+i))
+	}
+	return section(0, 0, 1, version, body)
+}
+
+// tracks is a program's table of tracks of a type, at first and after.
+func tracks(pid, program int, kind byte, first, count, version int) []byte {
+	body := []byte{0xe0 | byte(first>>8&0x1f), byte(first), 0xf0, 0}
+	for i := range count {
+		p := first + i
+		body = append(body, kind, 0xe0|byte(p>>8&0x1f), byte(p), 0xf0, 0)
+	}
+	return section(pid, 2, program, version, body)
+}
