@@ -1,6 +1,7 @@
 package acceptance_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -78,19 +79,22 @@ func TestTroubleWithURLsThatExpireAllTheTime(t *testing.T) { // S7
 
 func TestTroubleWithURLsThatAreRefusedOnce(t *testing.T) { // S7: 401, 403, 404, 410
 	t.Parallel()
-	p := onAir(t, common, livestream.Config{}, nil)
 	for _, c := range []struct {
 		part   youtube.Class
 		status int
 	}{
 		{youtube.Playlist, 401}, {youtube.Segment, 403}, {youtube.Playlist, 404}, {youtube.Segment, 410},
 	} {
-		before := p.asked()
-		heal := common.YouTube.Inject(c.part, p.video, 1, fault.Status(c.status))
-		eventually(t, 15*time.Second, "asked again", func() bool { return p.asked() > before })
-		heal()
-		p.checked(renewal)
+		t.Run(fmt.Sprintf("%s %d", c.part, c.status), func(t *testing.T) {
+			t.Parallel()
+			p := onAir(t, common, livestream.Config{}, nil)
+			before := p.asked()
+			heal := common.YouTube.Inject(c.part, p.video, 1, fault.Status(c.status))
+			eventually(t, 15*time.Second, "asked again", func() bool { return p.asked() > before })
+			heal()
+			p.checked(renewal)
+			p.blackout(0)
+			p.ends(blackout, recovered)
+		})
 	}
-	p.blackout(0)
-	p.ends(blackout, recovered)
 }
