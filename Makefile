@@ -72,7 +72,7 @@ test-api: tools ## let a client made up from openapi.yaml loose on the API (2 mi
 	@go run ./test/api $(if $(SEED),-seed $(SEED))
 
 .PHONY: quality
-quality: tools ## what it sees and misses, on clips whose truth is known (3 minutes)
+quality: tools ## what it sees and misses, on clips whose truth is known (2 minutes)
 	@go run ./test/quality
 
 .PHONY: bench

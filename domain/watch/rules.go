@@ -25,6 +25,7 @@ const (
 	renewAfter       = 4 * time.Hour          // a manifest this old is replaced when a new one is at hand; signed URLs last about 6 h
 	clockSlack       = 30 * time.Second       // by which program time may outrun the clock before it counts as reset
 	edge             = 100 * time.Millisecond // by which the bad may be late in a segment and still go on from the one before
+	soundAhead       = 300 * time.Millisecond // by which the sound of a segment may begin before its picture
 	blackMinimum     = 100 * time.Millisecond // 6.3, d
 	silenceMinimum   = 500 * time.Millisecond // 6.4, d
 	maxNesting       = 1                      // lists of renditions named by a list of renditions

@@ -26,8 +26,14 @@ func (b stretch) covers(s sample) bool {
 // judge turns what a decoder saw into what it means (decision S4).
 func judge(s Segment, a Analysis) sample {
 	out := sample{segment: s}
+	// Program time is that of the first picture. Packagers put the sound of a
+	// segment with reordered pictures some milliseconds before it.
+	var zero time.Duration
+	if a.Video.decoded() && a.Video.From <= soundAhead {
+		zero = a.Video.From
+	}
 	for i, d := range detectors {
-		out.bad[i] = stretches(s, d.track(a))
+		out.bad[i] = stretches(s, d.track(a), zero)
 	}
 	return out
 }
@@ -36,14 +42,14 @@ func judge(s Segment, a Analysis) sample {
 // is missing, or of which nothing could be decoded, is bad throughout. A span
 // that reaches an end of its track goes on to that end of the segment, because
 // the tracks of a segment seldom begin and end together.
-func stretches(s Segment, t Track) []stretch {
+func stretches(s Segment, t Track, zero time.Duration) []stretch {
 	if !t.decoded() {
 		return []stretch{{s.start(), s.end()}}
 	}
 	var out []stretch
 	for _, span := range t.Bad {
-		b := stretch{s.start().Add(span.From), s.start().Add(span.To)}
-		if span.From <= t.From {
+		b := stretch{s.start().Add(span.From - zero), s.start().Add(span.To - zero)}
+		if span.From <= t.From || b.from.Before(s.start()) {
 			b.from = s.start()
 		}
 		if span.To >= t.To || b.to.After(s.end()) {

@@ -58,6 +58,40 @@ func TestATrackShorterThanItsSegmentIsSilentThroughout(t *testing.T) { // S4
 	}
 }
 
+func TestProgramTimeIsThatOfTheFirstPicture(t *testing.T) { // S1
+	for _, c := range []struct {
+		name  string
+		ahead time.Duration // of the sound
+		late  float64
+	}{
+		{"sound that begins a little before it does not count", 80 * time.Millisecond, 0},
+		{"a picture that is broken for a while does", 800 * time.Millisecond, 0.8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := rules()
+			r.BlackoutThreshold = time.Second
+			w := watch.New(r, at(0))
+			w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "m"})
+			w.Step(at(0), watch.Playlist{Began: at(0), URL: "m", TargetDuration: 4 * time.Second, Segments: []watch.Segment{
+				{URI: "a", Duration: 4 * time.Second, ProgramTime: at(-4)},
+			}})
+			black := watch.Span{From: time.Second + c.ahead, To: 4*time.Second + c.ahead}
+			for _, e := range w.Step(at(0), watch.Analysis{Began: at(0), Segment: "a",
+				Video: watch.Track{Present: true, From: c.ahead, To: black.To, Bad: []watch.Span{black}},
+				Audio: watch.Track{Present: true, To: 4 * time.Second},
+			}) {
+				if alert, ok := e.(watch.Emit); ok {
+					if got := sec(alert.Event.Data.(event.Alert).StartedAt); abs(got-(-3+c.late)) > tolerance {
+						t.Errorf("black since %v", got)
+					}
+					return
+				}
+			}
+			t.Error("no alert")
+		})
+	}
+}
+
 func TestSegmentsThatOverlapRecoverAfterTheBlack(t *testing.T) {
 	byHand(t, 21, func(i int) (watch.Segment, watch.Analysis) {
 		if i < 20 {

@@ -1,5 +1,7 @@
 package watch
 
+import "time"
+
 // trace is the search for the instant at which a condition changed. Only the
 // newest segment is analysed at each check (6.1), so with checks further apart than
 // segments are long, a change may lie in one that was never looked at. While
@@ -35,40 +37,61 @@ func (t *trace) next(conditions [len(detectors)]condition, judged judges, window
 	if t.Steps >= maxTraceAnalyses {
 		return Segment{}, false
 	}
-	for i := range t.Samples {
-		for c := range conditions {
-			if !judged[c] || !t.doubt(conditions[c], c, i) {
-				continue
-			}
-			after := conditions[c].Until
-			if i > 0 {
-				after = t.Samples[i-1].end()
-			}
-			var between []Segment
-			for _, s := range window {
-				if !s.start().Before(after.Add(-edge)) && !s.end().After(t.Samples[i].start().Add(edge)) {
-					between = append(between, s)
+	// Where it changed comes first: what lies between two bad samples may use
+	// up the steps that are left, not those that an onset needs.
+	for _, doubt := range []func(condition, int, int) bool{t.changed, t.unseen} {
+		for i := range t.Samples {
+			for c := range conditions {
+				if !judged[c] || !doubt(conditions[c], c, i) {
+					continue
 				}
-			}
-			if len(between) > 0 {
-				return between[len(between)/2], true
+				if middle, ok := t.middle(conditions[c].Until, i, window); ok {
+					return middle, true
+				}
 			}
 		}
 	}
 	return Segment{}, false
 }
 
-// doubt tells whether condition c may have changed, unseen, before sample i.
-func (t *trace) doubt(known condition, c, i int) bool {
-	s := t.Samples[i]
-	bad, solid := known.Open, known.Solid
+// middle is the segment in the middle of those in window that lie between
+// sample i and the one before it, or, before the first, what was judged until
+// then.
+func (t *trace) middle(until time.Time, i int, window []Segment) (Segment, bool) {
 	if i > 0 {
-		bad, solid = t.Samples[i-1].endsBad(c), t.Samples[i-1].wholly(c)
-	} else if !known.Seen {
-		return false
+		until = t.Samples[i-1].end()
 	}
-	if bad != s.startsBad(c) {
-		return true
+	var between []Segment
+	for _, s := range window {
+		if !s.start().Before(until.Add(-edge)) && !s.end().After(t.Samples[i].start().Add(edge)) {
+			between = append(between, s)
+		}
 	}
-	return bad && (!known.Alerted || !solid && !s.wholly(c))
+	if len(between) == 0 {
+		return Segment{}, false
+	}
+	return between[len(between)/2], true
+}
+
+// changed tells whether condition c has changed before sample i.
+func (t *trace) changed(known condition, c, i int) bool {
+	bad, _, seen := t.before(known, c, i)
+	return seen && bad != t.Samples[i].startsBad(c)
+}
+
+// unseen tells whether condition c, bad before sample i and at its start, may
+// have been good in between.
+func (t *trace) unseen(known condition, c, i int) bool {
+	s := t.Samples[i]
+	bad, solid, seen := t.before(known, c, i)
+	return seen && bad && s.startsBad(c) && (!known.Alerted || !solid && !s.wholly(c))
+}
+
+// before is the state of condition c where sample i's predecessor ends, and
+// whether that was bad throughout.
+func (t *trace) before(known condition, c, i int) (bad, solid, seen bool) {
+	if i > 0 {
+		return t.Samples[i-1].endsBad(c), t.Samples[i-1].wholly(c), true
+	}
+	return known.Open, known.Solid, known.Seen
 }

@@ -1,0 +1,68 @@
+package corpus
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Clip is an item as a packager publishes it.
+type Clip struct {
+	Item     Item
+	Segments []Segment // in order
+}
+
+// Segment is one file of MPEG-TS.
+type Segment struct {
+	Name     string        // of the file
+	Start    time.Duration // from the beginning of the clip
+	Duration time.Duration // as the packager states it
+	Bytes    []byte
+}
+
+// End is where the next segment begins.
+func (s Segment) End() time.Duration { return s.Start + s.Duration }
+
+// Length is how long the clip is, by its segments.
+func (c Clip) Length() time.Duration { return c.Segments[len(c.Segments)-1].End() }
+
+// list is the name of the packager's playlist.
+const list = "index.m3u8"
+
+// load reads a clip from its directory.
+func load(dir string, i Item) (Clip, error) {
+	c := Clip{Item: i}
+	playlist, err := os.ReadFile(filepath.Join(dir, list))
+	if err != nil {
+		return Clip{}, err
+	}
+	var at, duration time.Duration
+	for lines := bufio.NewScanner(bytes.NewReader(playlist)); lines.Scan(); {
+		line := lines.Text()
+		if stated, ok := strings.CutPrefix(line, "#EXTINF:"); ok {
+			number, err := strconv.ParseFloat(strings.TrimRight(stated, ","), 64)
+			if err != nil {
+				return Clip{}, fmt.Errorf("corpus: %s: %w", dir, err)
+			}
+			duration = seconds(number).Round(time.Microsecond)
+		}
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		body, err := os.ReadFile(filepath.Join(dir, line))
+		if err != nil {
+			return Clip{}, err
+		}
+		c.Segments = append(c.Segments, Segment{Name: line, Start: at, Duration: duration, Bytes: body})
+		at += duration
+	}
+	if lacks := seconds(i.Length) - at; lacks.Abs() > time.Second/Rate {
+		return Clip{}, fmt.Errorf("corpus: %s is %v long, not %v s", dir, at, i.Length)
+	}
+	return c, nil
+}

@@ -1,0 +1,99 @@
+package corpus
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// SampleRate is that of every clip's sound, in samples a second; there are two channels.
+const SampleRate = 48000
+
+// Sound is a recipe for a sound: a source, and what happens to it. Each method
+// gives a new one, with something more happening.
+type Sound struct {
+	source string // chains of filters that end in mono
+	stereo string // how it becomes two channels
+	steps  []string
+}
+
+const (
+	bothSides = "pan=stereo|c0=c0|c1=0.8*c0"
+	oneSide   = "pan=stereo|c0=c0|c1=0*c0"
+)
+
+// music is a chord that swells, at about −20 dBFS.
+func music() Sound {
+	return Sound{source: fmt.Sprintf(
+		"sine=f=220:r=%[1]d[s1];sine=f=277.2:r=%[1]d[s2];sine=f=329.6:r=%[1]d[s3];[s1][s2][s3]amix=inputs=3,tremolo=f=0.7:d=0.5,volume=6dB", SampleRate), stereo: bothSides}
+}
+
+// talk is a voice: bursts of noise in the range of speech, four syllables a
+// second, with a pause in each part.
+func talk(pauses ...[2]float64) Sound {
+	s := Sound{source: fmt.Sprintf(
+		"anoisesrc=c=pink:a=0.5:r=%d:seed=11,bandpass=f=700:width_type=o:w=2,volume=9dB", SampleRate), stereo: bothSides}
+	return s.then("volume='0.15+0.85*abs(sin(PI*4*t))':eval=frame").hushed(pauses...)
+}
+
+// bass is the hum of a large machine: 30 Hz, which small loudspeakers do not
+// give at all.
+func bass() Sound {
+	return Sound{source: fmt.Sprintf("sine=f=30:r=%d", SampleRate), stereo: bothSides}
+}
+
+// tone is the tone of a test signal, its peaks at −20 dBFS.
+func tone() Sound {
+	return Sound{source: fmt.Sprintf("sine=f=997:r=%d,volume=-1.94dB", SampleRate), stereo: "pan=stereo|c0=c0|c1=c0"}
+}
+
+// hiss is what an open input without a microphone gives: white noise, its
+// level in dBFS at its peaks (its RMS is 5 dB below).
+func hiss(db float64) Sound {
+	return Sound{source: fmt.Sprintf("anoisesrc=c=white:a=1:r=%d:seed=5,volume=%gdB", SampleRate, db), stereo: bothSides}
+}
+
+// then adds a filter. Filters see blocks of one millisecond, so that what is
+// switched in them is switched then.
+func (s Sound) then(format string, args ...any) Sound {
+	s.steps = append(slices.Clip(s.steps), fmt.Sprintf(format, args...))
+	return s
+}
+
+// hushed is digital silence in each part.
+func (s Sound) hushed(parts ...[2]float64) Sound {
+	return s.then("volume=0:enable='%s'", during(0.0005, parts...))
+}
+
+// louder changes the level, in dB.
+func (s Sound) louder(db float64) Sound { return s.then("volume=%gdB", db) }
+
+// over lies over another sound.
+func (s Sound) over(other Sound) Sound {
+	return Sound{source: s.chain("over") + "[over];" + other.chain("under") + "[under];[over][under]amix=inputs=2:normalize=0", stereo: s.stereo}
+}
+
+// faded fades out within d seconds from out on, and back from back on, both
+// linearly.
+func (s Sound) faded(out, back, d float64) Sound {
+	middle := (out + back) / 2
+	return s.then("afade=t=out:st=%g:d=%g:enable='lt(t,%g)'", out, d, middle).
+		then("afade=t=in:st=%g:d=%g:enable='gte(t,%g)'", back, d, middle)
+}
+
+// onOneSide leaves the right channel dead.
+func (s Sound) onOneSide() Sound { s.stereo = oneSide; return s }
+
+// chain is the recipe up to mono, its labels made unique by a name.
+func (s Sound) chain(name string) string {
+	source := s.source
+	for _, label := range []string{"s1", "s2", "s3"} {
+		source = strings.ReplaceAll(source, "["+label+"]", "["+label+name+"]")
+	}
+	return strings.Join(append([]string{source, fmt.Sprintf("asetnsamples=n=%d:p=0", SampleRate/1000)}, s.steps...), ",")
+}
+
+// graph is the recipe as ffmpeg takes it, without a label for its output. It
+// ends in blocks of the encoder's own size: ffmpeg 5.1 fills the first one up
+// with zeros if it is smaller, and everything comes later by that.
+func (s Sound) graph() string { return s.chain("") + "," + s.stereo + ",asetnsamples=n=1024:p=0" }

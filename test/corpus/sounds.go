@@ -1,0 +1,222 @@
+package corpus
+
+import "time"
+
+// Pauses of a speaker: irregular ones, and such as come exactly as often as
+// the checks do, so that each check could fall into one.
+var (
+	breaths = [][2]float64{{4.3, 6.5}, {8.1, 11.1}, {12.7, 16.7}, {18.2, 20.4}, {22.1, 25.9}, {27.4, 30.4}, {32, 36}, {37.9, 40.1}, {41.6, 45.4}}
+	beats   = [][2]float64{{2, 6}, {7, 11}, {12, 16}, {17, 21}, {22, 26}, {27, 31}, {32, 36}, {37, 41}, {42, 46}}
+)
+
+// sounds and silences, in the order of their loudness.
+var sounds = []Item{
+	{
+		Name:    "digital silence",
+		Shows:   "Every sample is zero.",
+		Length:  36,
+		Picture: show(),
+		Sound:   music().hushed([2]float64{12.5, 27.2}),
+		Truth:   []Stretch{silent(12.5, 27.2).alert()},
+	},
+	{
+		Name:    "digital silence, segments of 5 s",
+		Shows:   "The same in segments as long as YouTube's ordinary ones.",
+		Length:  45,
+		Picture: show(),
+		Sound:   music().hushed([2]float64{13.4, 30.7}),
+		Segment: 5 * time.Second,
+		Truth:   []Stretch{silent(13.4, 30.7).alert()},
+	},
+	{
+		Name:    "silence for just less than the threshold",
+		Shows:   "9.8 s are not 10 s: no alert.",
+		Length:  36,
+		Picture: show(),
+		Sound:   music().hushed([2]float64{12.5, 22.3}),
+		Truth:   []Stretch{silent(12.5, 22.3)},
+	},
+	{
+		Name:    "silence for just more than the threshold",
+		Shows:   "10.2 s are an alert, and a recovery at once.",
+		Length:  36,
+		Picture: show(),
+		Sound:   music().hushed([2]float64{12.5, 22.7}),
+		Truth:   []Stretch{silent(12.5, 22.7).alert()},
+	},
+	{
+		Name:    "silence at the very start",
+		Shows:   "The stream begins silent.",
+		Length:  36,
+		Picture: show(),
+		Sound:   music().hushed([2]float64{-1, 24.3}),
+		Truth:   []Stretch{silent(0, 24.3).alert()},
+	},
+	{
+		Name:    "silence to the very end",
+		Shows:   "The stream ends silent: an alert, and no recovery after it.",
+		Length:  40,
+		Picture: show(),
+		Sound:   music().hushed([2]float64{16.3, 99}),
+		Truth:   []Stretch{silent(16.3, 40).alert()},
+	},
+	{
+		Name:    "hiss at -60 dB",
+		Shows:   "The microphone is unplugged, and its input hisses at −60 dBFS: silent at the default of −50.",
+		Length:  36,
+		Picture: show(),
+		Sound:   music().hushed([2]float64{12.5, 27.2}).over(hiss(-60)),
+		Truth:   []Stretch{silent(12.5, 27.2).alert()},
+	},
+	{
+		Name:    "room tone at -45 dB",
+		Shows:   "Nobody speaks in an open studio whose air reaches −45 dBFS, 5 dB over the threshold at its peaks only: not silent.",
+		Length:  36,
+		Picture: show(),
+		Sound:   music().hushed([2]float64{12.5, 27.2}).over(hiss(-45)),
+	},
+	{
+		Name:    "quiet music",
+		Shows:   "A passage that hardly ever reaches −40 dBFS: not silent.",
+		Length:  36,
+		Picture: show(),
+		Sound:   music().louder(-28),
+	},
+	{
+		Name:    "very low bass",
+		Shows:   "Nothing but 30 Hz: not silent, though many a loudspeaker is.",
+		Length:  24,
+		Picture: show(),
+		Sound:   bass(),
+	},
+	{
+		Name:    "one channel dead",
+		Shows:   "Sound on the left only: not silent.",
+		Length:  24,
+		Picture: show(),
+		Sound:   music().onOneSide(),
+	},
+	{
+		Name:    "speech with pauses",
+		Shows:   "A slow speaker, with pauses of 2 to 4 s: not one silence.",
+		Length:  50,
+		Picture: studio(),
+		Sound:   talk(breaths...),
+		Truth:   pauses(breaths...),
+	},
+	{
+		Name:    "speech with pauses in time with the checks",
+		Shows:   "A second of speech every 5 s: whoever looks every 5 or 10 s may see nothing but pauses, and must not call them one.",
+		Length:  50,
+		Picture: studio(),
+		Sound:   talk(beats...),
+		Truth:   pauses(beats...),
+	},
+	{
+		Name:    "speech with pauses, segments of 5 s",
+		Shows:   "As with pauses of 2 to 4 s.",
+		Length:  50,
+		Picture: studio(),
+		Sound:   talk(breaths...),
+		Segment: 5 * time.Second,
+		Truth:   pauses(breaths...),
+	},
+	{
+		Name:    "sound that fades out",
+		Shows:   "A tone of −20 dBFS fades out and back within 4 s: silent once it is 30 dB down, after 0.968 of the fade.",
+		Length:  36,
+		Picture: show(),
+		Sound:   tone().faded(9, 26, 4),
+		Truth:   []Stretch{silent(9+0.968*4, 26+0.032*4).faded(4).alert()},
+	},
+}
+
+// losses are tracks that are missing for a while.
+var losses = []Item{
+	{
+		Name:    "the sound's track vanishes",
+		Shows:   "From one segment on the container has no audio track; later it has it again.",
+		Length:  36,
+		Picture: show(),
+		Sound:   music(),
+		Lost:    &Loss{Of: Silent, From: 12, To: 28},
+		Truth:   []Stretch{silent(12, 28).alert()},
+	},
+	{
+		Name:    "the sound's track is empty",
+		Shows:   "The container announces an audio track in which there is nothing.",
+		Length:  36,
+		Picture: show(),
+		Sound:   music(),
+		Lost:    &Loss{Of: Silent, From: 12, To: 28, Listed: true},
+		Truth:   []Stretch{silent(12, 28).alert()},
+	},
+	{
+		Name:    "the sound's track is empty all along",
+		Shows:   "Announced, and never a packet.",
+		Length:  30,
+		Picture: show(),
+		Sound:   music(),
+		Lost:    &Loss{Of: Silent, From: 0, To: 30, Listed: true},
+		Truth:   []Stretch{silent(0, 30).alert()},
+	},
+	{
+		Name:    "the sound's track vanishes for good",
+		Shows:   "In segments of 5 s, to the end.",
+		Length:  45,
+		Picture: show(),
+		Sound:   music(),
+		Segment: 5 * time.Second,
+		Lost:    &Loss{Of: Silent, From: 15, To: 45},
+		Truth:   []Stretch{silent(15, 45).alert()},
+	},
+	{
+		Name:    "the picture's track vanishes",
+		Shows:   "From one segment on there is sound only; later there is a picture again.",
+		Length:  36,
+		Picture: show(),
+		Sound:   music(),
+		Lost:    &Loss{Of: Black, From: 12, To: 28},
+		Truth:   []Stretch{black(12, 28).alert()},
+	},
+	{
+		Name:    "the picture's track is empty",
+		Shows:   "The container announces a video track in which there is nothing.",
+		Length:  36,
+		Picture: show(),
+		Sound:   music(),
+		Lost:    &Loss{Of: Black, From: 12, To: 28, Listed: true},
+		Truth:   []Stretch{black(12, 28).alert()},
+	},
+}
+
+// together is more than one thing at a time, or after another.
+var together = []Item{
+	{
+		Name:    "black and silent at once",
+		Shows:   "The encoder's input is pulled out: both go, and both come back.",
+		Length:  36,
+		Picture: film().black([2]float64{12.52, 27.16}),
+		Sound:   music().hushed([2]float64{12.5, 27.2}),
+		Truth:   []Stretch{black(12.52, 27.16).alert(), silent(12.5, 27.2).alert()},
+	},
+	{
+		Name:    "black, then silent too",
+		Shows:   "They overlap: each is judged by itself, and one may be over long before the other.",
+		Length:  50,
+		Picture: film().black([2]float64{12.52, 36.16}),
+		Sound:   music().hushed([2]float64{18.3, 29.9}),
+		Truth:   []Stretch{black(12.52, 36.16).alert(), silent(18.3, 29.9).alert()},
+	},
+	{
+		Name:    "a bad evening",
+		Shows:   "Black twice and silent twice, some of it too short to be told.",
+		Length:  90,
+		Picture: crowd().black([2]float64{12.52, 24.16}, [2]float64{34.2, 40.4}, [2]float64{52.6, 68.8}),
+		Sound:   music().hushed([2]float64{20.3, 33.1}, [2]float64{44.5, 48.5}, [2]float64{62.2, 78.6}),
+		Truth: []Stretch{
+			black(12.52, 24.16).alert(), black(34.2, 40.4), black(52.6, 68.8).alert(),
+			silent(20.3, 33.1).alert(), silent(44.5, 48.5), silent(62.2, 78.6).alert(),
+		},
+	},
+}
