@@ -55,7 +55,7 @@ func TestADeathChangesNothingThatIsTold(t *testing.T) {
 			return out
 		}
 		blacks, silences := spans("black"), spans("silent")
-		make := func() *world {
+		set := func() *world {
 			return scenario(t, func(w *world) {
 				w.segment, w.apart, w.black, w.silent = segment, apart, blacks, silences
 				w.windowed = 60
@@ -64,9 +64,9 @@ func TestADeathChangesNothingThatIsTold(t *testing.T) {
 				w.took[watch.TaskSegment], w.took[watch.TaskPlaylist], w.took[watch.TaskResolve] = 0.3, 0.1, 2
 			})
 		}
-		whole := make().from(10).until(end + 60)
+		whole := set().from(10).until(end + 60)
 
-		w := make()
+		w := set()
 		w.mortal = true
 		w.away = someSpans(r, "no report accepted", end)
 		for i := range w.away {

@@ -34,12 +34,12 @@ type judges [len(detectors)]bool
 var everything = judges{black: true, silent: true}
 
 // and is what two have in common.
-func (j judges) and(k judges) (both judges, any bool) {
+func (j judges) and(k judges) (both judges, some bool) {
 	for i := range j {
 		both[i] = j[i] && k[i]
-		any = any || both[i]
+		some = some || both[i]
 	}
-	return both, any
+	return both, some
 }
 
 // stillSince is from when on the playlist is known to have stood still; the

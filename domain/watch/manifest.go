@@ -117,8 +117,8 @@ func (w *Watcher) descend(f *feed, o Playlist) {
 		return
 	}
 	choices := slices.DeleteFunc(choose(o.Renditions, w.rules.Prefer, m.Avoid), func(c choice) bool {
-		_, any := c.judges.and(f.Judges)
-		return !any
+		_, concerned := c.judges.and(f.Judges)
+		return !concerned
 	})
 	if len(choices) == 0 {
 		o.Failure = nothingToWatch()
