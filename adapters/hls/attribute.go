@@ -3,8 +3,8 @@ package hls
 import "bytes"
 
 // attributes reads an attribute list (RFC 8216, 4.2). Quotes are taken off the
-// values. A list that is empty or not well-formed, names an attribute twice or has more
-// than MaxAttributes is refused: decoders disagree about those.
+// values. A list that is empty or not well-formed, names an attribute twice or
+// has more than MaxAttributes is refused: decoders disagree about those.
 func attributes(list []byte) (map[string]string, bool) {
 	found := map[string]string{}
 	for first := true; first || len(list) > 0; first = false {

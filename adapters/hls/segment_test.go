@@ -85,3 +85,12 @@ func TestProgramTime(t *testing.T) {
 		})
 	}
 }
+
+func TestProgramTimesBeyondAnyClockAreNone(t *testing.T) { // S1: the fetch clock counts then
+	for year, known := range map[int]bool{1969: false, 1970: true, 2200: true, 2201: false, 9000: false} {
+		p := read(t, list(fmt.Sprintf("#EXT-X-PROGRAM-DATE-TIME:%d-06-01T00:00:00Z", year), "#EXTINF:5,", "a"))
+		if p.Failure != nil || p.Segments[0].ProgramTime.IsZero() == known {
+			t.Errorf("%d: %+v", year, p)
+		}
+	}
+}

@@ -73,7 +73,7 @@ var zones = []string{"Z07:00", "Z0700", "Z07"}
 // programTime reads EXT-X-PROGRAM-DATE-TIME. What cannot be read is no time,
 // and no reason to refuse the playlist: there is the fetch clock (decision S1).
 func programTime(text []byte) time.Time {
-	const lastYear = 9000 // leaves room to extrapolate within the four digits that JSON allows
+	const lastYear = 2200 // later ones are no clock, and do not fit a time.Duration
 	for _, zone := range zones {
 		t, err := time.Parse("2006-01-02T15:04:05"+zone, string(text))
 		if err == nil && t.Year() >= 1970 && t.Year() <= lastYear {

@@ -57,9 +57,9 @@ const maxRecordedLine = 16 << 20
 // ErrDiverged says that a watcher no longer does what was recorded.
 var ErrDiverged = errors.New("the watcher no longer does what was recorded")
 
-// Replay does a recording again, from its first line, and hands every moment
-// to see, with the effects of now. It returns ErrDiverged, wrapped with the line, at the
-// first moment whose effects differ from the recorded ones.
+// Replay does a recording again, from its first line, and hands every moment to
+// see, with the effects of now. It returns ErrDiverged, wrapped with the line,
+// at the first moment whose effects differ from the recorded ones.
 func Replay(recording io.Reader, see func(watch.Moment)) error {
 	lines := bufio.NewScanner(recording)
 	lines.Buffer(make([]byte, 0, 1<<20), maxRecordedLine)

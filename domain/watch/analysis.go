@@ -23,11 +23,7 @@ func (w *Watcher) analysed(o Analysis) {
 		if tracing {
 			f.window = slices.DeleteFunc(slices.Clone(f.window), func(s Segment) bool { return s.ID() == o.Segment })
 			f.trace.Steps++
-			if next, ok := f.trace.next(w.life.Conditions, f.Judges, f.window); ok {
-				f.wanted = &next
-				return
-			}
-			w.pass(f)
+			w.traceOn(f)
 		} else {
 			f.Newest.Failed = true
 			w.mediaFailed(f, event.FailedSegment, o.Failure, o.Began)
@@ -40,18 +36,27 @@ func (w *Watcher) analysed(o Analysis) {
 	if !tracing {
 		f.Newest.Analysed = true
 		w.mediaBack(f)
+		f.trace.Began = w.now
 	}
 	f.trace.add(judge(segment, o))
 	f.trace.Steps++
-	if next, ok := f.trace.next(w.life.Conditions, f.Judges, f.window); ok {
-		f.wanted = &next
-		return
+	w.traceOn(f)
+}
+
+// traceOn has the next segment of a trace analysed, or, when there is none or
+// it takes too long, passes on what was found.
+func (w *Watcher) traceOn(f *feed) {
+	if w.now.Sub(f.trace.Began) < traceLimit {
+		if next, ok := f.trace.next(w.life.Conditions, f.Judges, f.window); ok {
+			f.wanted = &next
+			return
+		}
 	}
 	w.pass(f)
 }
 
-// pass takes the conditions that a feed judges through what was traced and tells
-// what came of it.
+// pass takes the conditions that a feed judges through what was traced and
+// tells what came of it.
 func (w *Watcher) pass(f *feed) {
 	thresholds := w.thresholds()
 	for _, s := range f.trace.Samples {

@@ -7,9 +7,9 @@ import (
 )
 
 // readAt is when to read a feed's playlist next: when a check is due, at least
-// every 30 s (section 5.4), at the moment at which it would have stood still for too long, and
-// after a failure when the backoff says so (10.2). A segment that fails delays
-// no check of the next one.
+// every 30 s (section 5.4), at the moment at which it would have stood still
+// for too long, and after a failure when the backoff says so (10.2). A segment
+// that fails delays no check of the next one.
 func (w *Watcher) readAt(f *feed) time.Time {
 	if f.Outage.open() && f.Outage.Failure != event.FailedStalled {
 		at := f.Outage.RetryAt
@@ -31,9 +31,10 @@ func (w *Watcher) readAt(f *feed) time.Time {
 	return at
 }
 
-// checkAt is when the next check of a feed is due: an interval after the last one began
-// (section 6.2; if that has passed, at once), or at the first moment at which a threshold
-// may have been crossed, whichever is earlier (decision S2).
+// checkAt is when the next check of a feed is due: an interval after the last
+// one began (section 6.2; if that has passed, at once), or at the first moment
+// at which a threshold may have been crossed, whichever is earlier (decision
+// S2).
 func (w *Watcher) checkAt(f *feed) time.Time {
 	if f.CheckedAt.IsZero() {
 		return f.ReadAt // the first check is due at once (S12)

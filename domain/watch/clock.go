@@ -26,10 +26,10 @@ func place(segments []Segment, read time.Time) []Segment {
 	return placed
 }
 
-// see takes note of the newest segment and returns by how much program time
-// was reset: a segment that lies before what was already seen, or further
-// ahead than the time that passed allows, starts a new time. What is remembered of the old one must
-// be moved by the shift to stay at its distance from now.
+// see takes note of the newest segment and returns by how much program time was
+// reset: a segment that lies before what was already seen, or further ahead
+// than the time that passed allows, starts a new time. What is remembered of
+// the old one must be moved by the shift to stay at its distance from now.
 func (c *clock) see(newest Segment, read time.Time) (shift time.Duration) {
 	end := newest.end()
 	lag := read.Sub(end)

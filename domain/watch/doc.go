@@ -37,6 +37,6 @@
 //	clock      the media timeline                              S1
 //
 // Guarantees: alerts and recoveries alternate; no duration exceeds the time
-// that passed; an outage is told once; nothing follows an end. A Watcher is not
-// safe for concurrent use.
+// that passed by the stream's program time; an outage is told once; nothing
+// follows an end. A Watcher is not safe for concurrent use.
 package watch

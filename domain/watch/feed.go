@@ -109,7 +109,7 @@ func (w *Watcher) lastMedia() (last time.Time) {
 func (w *Watcher) arrange(from []*feed, choices []choice) []*feed {
 	var next []*feed
 	for _, c := range choices {
-		f := &feed{Judges: c.judges}
+		f := &feed{Newest: newest{Moved: w.now}}
 		for _, old := range from {
 			if _, same := old.Judges.and(c.judges); same {
 				*f = *old
@@ -121,7 +121,10 @@ func (w *Watcher) arrange(from []*feed, choices []choice) []*feed {
 				f.Outage = old.Outage
 			}
 		}
-		f.URL, f.Quality, f.Judges, f.wanted, f.Ended = c.rendition.URL, c.rendition.quality(), c.judges, nil, false
+		if f.wanted != nil {
+			f.wanted, f.CheckedAt = nil, time.Time{} // what is being analysed for the old feed is lost
+		}
+		f.URL, f.Quality, f.Judges, f.Ended = c.rendition.URL, c.rendition.quality(), c.judges, false
 		next = append(next, f)
 	}
 	return next

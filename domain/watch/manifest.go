@@ -10,27 +10,10 @@ import (
 // manifest is what the feeds were found with.
 type manifest struct {
 	Since   time.Time `json:"since,omitzero"`
+	List    string    `json:"list,omitempty"`    // URL of a renewed manifest that has yet to be read
+	Again   bool      `json:"again,omitempty"`   // the one before was found a moment earlier
 	Nesting int       `json:"nesting,omitempty"` // lists of renditions that led to the feeds, beyond the resolver's
 	Avoid   []quality `json:"avoid,omitempty"`   // renditions that went on failing after their URLs were renewed
-}
-
-// nextMedia is the task of the media lane: of those of all feeds the earliest.
-func (w *Watcher) nextMedia() (next Task, ok bool) {
-	for _, f := range w.life.Feeds {
-		var t Task
-		switch {
-		case f.wanted != nil:
-			t = Task{Kind: TaskSegment, At: w.now, Segment: *f.wanted}
-		case f.URL != "":
-			t = Task{Kind: TaskPlaylist, At: w.readAt(f), URL: f.URL}
-		default:
-			continue
-		}
-		if !ok || t.At.Before(next.At) {
-			next, ok = t, true
-		}
-	}
-	return next, ok
 }
 
 // adopt takes the manifest that a resolution found, if there is need of one:
@@ -46,18 +29,30 @@ func (w *Watcher) adopt(o Resolution) {
 	}
 	w.avoid(o)
 	choices := []choice{{Rendition{URL: o.Manifest}, everything}}
-	if len(o.Renditions) > 0 {
+	switch {
+	case len(o.Renditions) > 0:
 		choices = choose(o.Renditions, w.rules.Prefer, m.Avoid)
+		if len(choices) == 0 {
+			w.nowhere(nothingToWatch())
+			return
+		}
+	case w.located():
+		choices = nil // until the list has been read the feeds go on
 	}
-	if len(choices) == 0 {
-		w.nowhere(nothingToWatch())
+	*m = manifest{Since: w.now, Again: w.now.Before(m.Since.Add(renewPause)), Avoid: m.Avoid}
+	if choices == nil {
+		m.List = o.Manifest
 		return
 	}
-	for _, f := range w.life.Feeds {
+	w.take(choices)
+}
+
+// take watches these renditions from now on.
+func (w *Watcher) take(choices []choice) {
+	before := w.life.Feeds
+	for _, f := range before {
 		w.pass(f)
 	}
-	paused := w.now.Before(m.Since.Add(renewPause))
-	before := w.life.Feeds
 	w.life.Feeds = w.arrange(before, choices)
 	for _, f := range w.life.Feeds {
 		if slices.ContainsFunc(before, func(old *feed) bool { return old.URL == f.URL }) {
@@ -66,46 +61,32 @@ func (w *Watcher) adopt(o Resolution) {
 		f.switched = true
 		// A renewed URL is tried at once; one renewed in vain a moment ago is not,
 		// unless it is of another rendition.
-		if f.Outage.Failures <= 1 || !paused || w.untried(f, before) {
+		if f.Outage.Failures <= 1 || !w.life.Manifest.Again || w.untried(f, before) {
 			f.Outage.RetryAt, f.ReadAt = w.now, time.Time{}
 		}
 	}
-	*m = manifest{Since: w.now, Avoid: m.Avoid}
 }
 
-// renew has the manifest resolved again at once (decision S7). A segment that is
-// refused although that was done a moment ago is itself missing.
-func (w *Watcher) renew(failure string) {
-	a := &w.life.Asking
-	if failure == event.FailedSegment && w.now.Before(a.Renewed.Add(renewPause)) {
-		return
-	}
-	a.Urgent, a.Renewed = true, w.now
-}
-
-// avoid takes note of renditions that failed even with a renewed URL: others
-// may be fine. Without an outage there is no reason to avoid any.
-func (w *Watcher) avoid(o Resolution) {
+// listed takes in what a renewed manifest lists.
+func (w *Watcher) listed(o Playlist) {
 	m := &w.life.Manifest
-	if !w.outage() {
-		m.Avoid = nil
+	m.List = ""
+	choices := []choice{{Rendition{URL: o.URL}, everything}}
+	if len(o.Renditions) > 0 {
+		m.Nesting++
+		choices = choose(o.Renditions, w.rules.Prefer, m.Avoid)
+	}
+	if o.Failure == nil && len(choices) == 0 {
+		o.Failure = nothingToWatch()
+	}
+	if o.Failure != nil {
+		w.note(true, "The stream's renewed manifest could not be read", map[string]any{"error": o.Failure.Error()})
 		return
 	}
-	for _, f := range w.life.Feeds {
-		renewedInVain := f.Outage.open() && m.Since.After(f.Outage.Since) && f.Outage.Last.After(m.Since)
-		if renewedInVain && f.Quality != (quality{}) && len(o.Renditions) != 1 && len(m.Avoid) < maxAvoided && !slices.Contains(m.Avoid, f.Quality) {
-			m.Avoid = append(m.Avoid, f.Quality)
-			w.note(true, "A rendition goes on failing; another is tried if there is one", map[string]any{
-				"height": f.Quality.Height, "bandwidth": f.Quality.Bandwidth, "has_video": f.Quality.HasVideo, "has_audio": f.Quality.HasAudio,
-			})
-		}
+	w.take(choices)
+	if len(o.Renditions) == 0 {
+		w.read(o)
 	}
-}
-
-// untried tells whether f is of a rendition that has not failed in this outage.
-func (w *Watcher) untried(f *feed, before []*feed) bool {
-	return !slices.Contains(w.life.Manifest.Avoid, f.Quality) &&
-		!slices.ContainsFunc(before, func(old *feed) bool { return old.Quality == f.Quality })
 }
 
 // descend takes the renditions that a feed's URL turned out to list.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -64,8 +65,8 @@ func TestARenditionThatGoesAwayIsReplaced(t *testing.T) { // S7, S8
 		}).from(50).until(400)
 		w.expect(
 			emits(51, event.StreamStarted),
-			emits(131.1, event.Blackout, since(100)),
-			emits(151.1, event.BlackoutRecovered, since(100), lasting(40)),
+			emits(130.2, event.Blackout, since(100)),
+			emits(150.2, event.BlackoutRecovered, since(100), lasting(40)),
 		)
 		if n := w.askedIn(watch.TaskResolve, span{95, 125}); n > 3 {
 			t.Errorf("asked %d times for the next", n)
@@ -136,5 +137,97 @@ func TestAListOfRenditionsIsNotNestedDeeperThanOnce(t *testing.T) {
 	}
 	if got := read(deep(2)); got != "" {
 		t.Errorf("a list inside a list: reads %q at once", got)
+	}
+}
+
+func TestARenewedManifest(t *testing.T) { // S7
+	list := func(url string, listed ...string) watch.Playlist {
+		p := watch.Playlist{Began: at(400), URL: url}
+		for _, u := range listed {
+			p.Renditions = append(p.Renditions, watch.Rendition{URL: u, HasVideo: u != "subtitles", HasAudio: u != "subtitles"})
+		}
+		return p
+	}
+	refused := func(url string) watch.Playlist {
+		return watch.Playlist{Began: at(400), URL: url, Failure: watch.Failed(watch.FailureExpired, "403")}
+	}
+	// next is what the media lane reads after these readings; the stream watched
+	// until then was found in a master.
+	next := func(readings ...watch.Playlist) string {
+		w := scenario(t, func(w *world) { w.qualities, w.byMaster = []int{144}, true }).from(50).until(399.9)
+		w.now = 400
+		w.step(refused("https://media.test/1/144p/list.m3u8"))
+		w.step(watch.Resolution{Began: at(400), State: watch.Live, Manifest: "renewed"})
+		for _, p := range readings {
+			w.step(p)
+		}
+		for _, task := range w.watcher.Next() {
+			if task.Kind == watch.TaskPlaylist {
+				return task.URL
+			}
+		}
+		return ""
+	}
+	const before = "https://media.test/1/144p/list.m3u8"
+	for _, c := range []struct {
+		name     string
+		readings []watch.Playlist
+		reads    string
+	}{
+		{"is read at once", nil, "renewed"},
+		{"and then what it lists", []watch.Playlist{list("renewed", "144p")}, "144p"},
+		{"is no reason to forget the old one when it cannot be read", []watch.Playlist{refused("renewed")}, before},
+		{"nor when there is nothing to watch in it", []watch.Playlist{list("renewed", "subtitles")}, before},
+		{"may not be nested either", []watch.Playlist{list("renewed", "144p"), list("144p", "deeper")}, "144p"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := next(c.readings...); got != c.reads {
+				t.Errorf("reads %q next, want %q", got, c.reads)
+			}
+		})
+	}
+}
+
+func TestAManifestThatProvesNothingIsForgotten(t *testing.T) { // 5.2, 7.1
+	w := scenario(t, func(w *world) {
+		w.says, w.noList = map[span]watch.State{{0, never}: watch.FoundUnproven}, []span{{0, 100}}
+	}).from(50).found().until(60).found().until(120).found().until(130)
+	w.expect(emits(120, event.StreamStarted))
+}
+
+func TestWhatWasTracedIsToldBeforeAnotherPlaylistIsRead(t *testing.T) { // S1
+	r := rules()
+	r.BlackoutThreshold = 3 * time.Second
+	w := watch.New(r, at(0))
+	w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Renditions: []watch.Rendition{{URL: "old", HasVideo: true, HasAudio: true}}})
+	read := func(now float64, url string) {
+		p := watch.Playlist{Began: at(now), URL: url, TargetDuration: 2 * time.Second}
+		for n := int(now)/2 - 10; n < int(now)/2; n++ {
+			p.Segments = append(p.Segments, watch.Segment{URI: fmt.Sprint(n), Duration: 2 * time.Second, ProgramTime: at(float64(2 * n))})
+		}
+		w.Step(at(now), p)
+	}
+	look := func(now float64, video watch.Track) {
+		for _, task := range w.Next() {
+			if task.Kind == watch.TaskSegment {
+				w.Step(at(now), watch.Analysis{Began: at(now), Segment: task.Segment.ID(), Video: video, Audio: fine})
+			}
+		}
+	}
+	const late = 5 * 3600
+	black := watch.Track{Present: true, To: 2 * time.Second, Bad: whole}
+	read(late, "old")
+	look(late, fine)
+	read(late+10, "old")
+	look(late+10, black)
+	look(late+10, black)
+	told := ""
+	for _, e := range w.Step(at(late+10), watch.Resolution{Began: at(late + 10), State: watch.Live, Renditions: []watch.Rendition{{URL: "new", HasVideo: true, HasAudio: true}}}) {
+		if e, ok := e.(watch.Emit); ok {
+			told += string(e.Event.Type)
+		}
+	}
+	if told != string(event.Blackout) {
+		t.Errorf("told %q", told)
 	}
 }

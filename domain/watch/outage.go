@@ -6,9 +6,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// outage is a time without new media of a feed: its playlist or the newest segment
-// fails, or the playlist has not moved (sections 6.6, 7.6, decision S6). Times
-// are the clock's. The zero value is no outage.
+// outage is a time without new media of a feed: its playlist or the newest
+// segment fails, or the playlist has not moved (sections 6.6, 7.6, decision
+// S6). Times are the clock's. The zero value is no outage.
 type outage struct {
 	Since     time.Time `json:"since,omitzero"`
 	Failure   string    `json:"failure,omitempty"` // event.FailedManifest, …
@@ -130,8 +130,8 @@ func (w *Watcher) provenLive(at time.Time) {
 }
 
 // mediaBack ends a feed's outage. One that was long enough to be told, but
-// could not be judged, is told now: media that flow again are the proof that the stream
-// was live (decision S6).
+// could not be judged, is told now: media that flow again are the proof that
+// the stream was live (decision S6).
 func (w *Watcher) mediaBack(f *feed) {
 	if !f.Outage.open() {
 		return

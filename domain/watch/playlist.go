@@ -17,11 +17,22 @@ type newest struct {
 
 // read takes in a reading of a playlist (sections 6.1, 7.6).
 func (w *Watcher) read(o Playlist) {
-	at := slices.IndexFunc(w.life.Feeds, func(f *feed) bool { return f.URL != "" && f.URL == o.URL })
-	if at < 0 {
+	if o.URL == "" {
 		return
 	}
-	f := w.life.Feeds[at]
+	if o.URL == w.life.Manifest.List {
+		w.listed(o)
+		return
+	}
+	for _, f := range slices.Clone(w.life.Feeds) {
+		if f.URL == o.URL && !w.life.Over {
+			w.readFor(f, o)
+		}
+	}
+}
+
+// readFor takes in a reading of a feed's playlist.
+func (w *Watcher) readFor(f *feed, o Playlist) {
 	switch {
 	case o.Failure != nil:
 		w.unreadable(f, o)
@@ -89,6 +100,9 @@ func (w *Watcher) look(f *feed, o Playlist, segments []Segment) {
 		w.unmoved(f)
 		f.switched, f.window = false, segments
 	case older:
+		if f.window == nil { // of a successor's first look; it will do until there is a better one
+			f.Newest.ID, f.window = last.ID(), segments
+		}
 		w.unmoved(f)
 	}
 	if due {
@@ -111,11 +125,11 @@ const (
 	older // a copy that lags behind, as two servers may give in turn
 )
 
-// compare tells a new segment from one seen before (decision S5). Under the URL of a
-// renewed manifest the same media have other URIs: there, program time tells.
-// Where none is stated, nothing does until the playlist moves again. Program time
-// also tells the segments of an encoder that has started again from those of
-// the same names before.
+// compare tells a new segment from one seen before (decision S5). Under the URL
+// of a renewed manifest the same media have other URIs: there, program time
+// tells. Where none is stated, nothing does until the playlist moves again.
+// Program time also tells the segments of an encoder that has started again
+// from those of the same names before.
 func (f *feed) compare(o Playlist, last Segment) reading {
 	if last.ID() == f.Newest.ID {
 		return same

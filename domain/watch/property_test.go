@@ -36,6 +36,7 @@ func anyWorld(r *rapid.T, t *testing.T, end float64) *world {
 		w.noSegment = someSpans(r, "no segment", end)
 		w.mute = someSpans(r, "mute", end)
 		w.apart = rapid.Bool().Draw(r, "picture and sound apart")
+		w.byMaster = rapid.Bool().Draw(r, "listed in a master")
 		w.fails = map[string][]span{"/sound/": someSpans(r, "no sound", end), "/picture/": someSpans(r, "no picture", end)}
 		w.stands = map[string][]span{"/sound/": someSpans(r, "sound stands", end)}
 		w.failure = rapid.SampledFrom([]watch.FailureKind{watch.FailureNetwork, watch.FailureExpired, watch.FailureUndecodable}).Draw(r, "failure")
@@ -83,6 +84,13 @@ func TestWhateverIsObserved(t *testing.T) {
 		for _, typ := range []event.Type{event.StreamStarted, event.StreamEnded, event.StreamDelayed} {
 			if once[typ] > 1 {
 				r.Fatalf("%s was told %d times", typ, once[typ])
+			}
+		}
+		for kind, most := range map[watch.Kind]int{watch.TaskResolve: 12, watch.TaskPlaylist: 90, watch.TaskSegment: 120} {
+			for from := began; from < end+700; from += 30 {
+				if n := w.askedIn(kind, span{from, from + 30}); n > most {
+					r.Fatalf("%s %d times in the 30 s from second %v", kind, n, from)
+				}
 			}
 		}
 		stats := w.watcher.Report().Statistics

@@ -25,10 +25,10 @@ type choice struct {
 }
 
 // choose picks what to watch: of the renditions with both picture and sound the
-// smallest or the best (decision S8); where picture and sound are apart, one of each.
-// A stream that has no sound in any of them, or no picture, is watched as it
-// is: it is silent, or black (S4). Those in avoid are taken only if there is no
-// other. Nothing is chosen when none carries anything.
+// smallest or the best (decision S8); where picture and sound are apart, one of
+// each. A stream that has no sound in any of them, or no picture, is watched as
+// it is: it is silent, or black (S4). Those in avoid are taken only if there is
+// no other. Nothing is chosen when none carries anything.
 func choose(all []Rendition, p Preference, avoid []quality) []choice {
 	with := func(video, audio bool) []Rendition {
 		return slices.DeleteFunc(slices.Clone(all), func(r Rendition) bool {
@@ -40,7 +40,11 @@ func choose(all []Rendition, p Preference, avoid []quality) []choice {
 	case len(both) > 0:
 		return []choice{{pick(both, p, avoid), everything}}
 	case len(video) > 0 && len(audio) > 0:
-		return []choice{{pick(video, p, avoid), judges{black: true}}, {pick(audio, p, avoid), judges{silent: true}}}
+		picture, sound := pick(video, p, avoid), pick(audio, p, avoid)
+		if picture.URL == sound.URL { // together after all
+			return []choice{{picture, everything}}
+		}
+		return []choice{{picture, judges{black: true}}, {sound, judges{silent: true}}}
 	case len(video) > 0:
 		return []choice{{pick(video, p, avoid), everything}}
 	case len(audio) > 0:

@@ -12,8 +12,8 @@ import (
 type asking struct {
 	Next     time.Time `json:"next"`
 	Began    time.Time `json:"began,omitzero"`     // of the last question answered or failed
-	Urgent   bool      `json:"urgent,omitempty"`   // the manifest's URL has expired (decision S7)
-	Renewed  time.Time `json:"renewed,omitzero"`   // when it last had
+	RenewAt  time.Time `json:"renew_at,omitzero"`  // the manifest's URL has expired and is to be renewed then (decision S7)
+	Renewed  time.Time `json:"renewed,omitzero"`   // when that was last asked for
 	Failures int       `json:"failures,omitempty"` // questions in a row without an answer
 	Refused  State     `json:"refused,omitempty"`  // the last answer, if it refused the video while its media flow
 	Probe    bool      `json:"probe,omitempty"`    // oEmbed is to be asked next (7.4)
@@ -40,9 +40,7 @@ func (w *Watcher) nextResolving() Task {
 		return Task{Kind: TaskProbe, At: w.now}
 	}
 	at := a.Next
-	if a.Urgent && w.now.Before(at) {
-		at = w.now
-	}
+	at = earliest(at, a.RenewAt)
 	moments := []time.Time{w.life.Blind.dueAt(), w.expiresAt()}
 	for _, f := range w.life.Feeds {
 		moments = append(moments, f.Outage.judgeAt(), f.searchAt())
@@ -63,7 +61,10 @@ func (w *Watcher) resolved(o Resolution) {
 			a.Failures = 0 // the first question about this outage: its backoff starts afresh (S6)
 		}
 	}
-	a.Began, a.Urgent = o.Began, false
+	if !a.RenewAt.IsZero() {
+		a.RenewAt, a.Renewed = time.Time{}, o.Began
+	}
+	a.Began = o.Began
 	if !o.State.Answers() {
 		w.unanswered(o)
 		return
@@ -124,8 +125,8 @@ func (w *Watcher) resolvedWhileMonitoring(o Resolution) {
 
 // refused weighs an answer that the video cannot be seen. A private video is
 // over. For the others, media that still flow outweigh what a page says: a
-// removed one must be reported twice, and one that is merely kept from this place or
-// account goes on until its media stop.
+// removed one must be reported twice, and one that is merely kept from this
+// place or account goes on until its media stop.
 func (w *Watcher) refused(o Resolution) {
 	a := &w.life.Asking
 	again := o.State == a.Refused
@@ -140,8 +141,9 @@ func (w *Watcher) refused(o Resolution) {
 	}
 }
 
-// unanswered takes in a question that was not answered, and decides when to ask again
-// (section 10.2) and whether to ask oEmbed if the video exists at all (7.4).
+// unanswered takes in a question that was not answered, and decides when to ask
+// again (section 10.2) and whether to ask oEmbed if the video exists at all
+// (7.4).
 func (w *Watcher) unanswered(o Resolution) {
 	a := &w.life.Asking
 	a.Failures++

@@ -32,7 +32,7 @@ func TestASuccessorGoesOn(t *testing.T) { // S11
 	})
 	t.Run("at once in an outage too", func(t *testing.T) {
 		w := scenario(t, func(w *world) { w.noList = []span{{150, never}} }).from(100).until(245).resume(1).until(250)
-		w.askedAt(watch.TaskPlaylist, span{245, 250}, 246)
+		w.askedAt(watch.TaskPlaylist, span{245, 250}, 246, 246) // and where it is found anew
 	})
 	t.Run("and takes the pause for no standstill", func(t *testing.T) {
 		for _, noPDT := range []bool{false, true} {

@@ -21,6 +21,7 @@ const (
 	probeInterval    = 60 * time.Second       // between oEmbed questions (7.4)
 	shortestSegment  = 0.2                    // of the target duration (S10)
 	longestSegment   = 3                      // of the target duration (S10)
+	playlistPause    = 10 * time.Second       // between two renewals for a playlist's sake
 	renewPause       = 60 * time.Second       // between two renewals for a segment's sake, and two readings because of one
 	renewAfter       = 4 * time.Hour          // a manifest this old is replaced when a new one is at hand; signed URLs last about 6 h
 	clockSlack       = 30 * time.Second       // by which program time may outrun the clock before it counts as reset
@@ -30,6 +31,7 @@ const (
 	silenceMinimum   = 500 * time.Millisecond // 6.4, d
 	maxNesting       = 1                      // lists of renditions named by a list of renditions
 	maxAvoided       = 3                      // renditions given up in favour of others in one outage
+	traceLimit       = 20 * time.Second       // a trace begins no further analysis after it
 	maxTraceAnalyses = 10                     // bisecting the largest window takes no more
 )
 

@@ -7,9 +7,9 @@ import (
 )
 
 // Snapshot is everything a successor needs to go on where this watcher stands
-// (decision S11): no second stream.started, no repeated alert, open conditions with their
-// onset. It is opaque JSON of a few kilobytes, and holds the manifest's signed URL: it is
-// as secret as that.
+// (decision S11): no second stream.started, no repeated alert, open conditions
+// with their onset. It is opaque JSON of a few kilobytes, and holds the
+// manifest's signed URL: it is as secret as that.
 func (w *Watcher) Snapshot() (json.RawMessage, error) {
 	b, err := json.Marshal(w.life)
 	if err != nil {

@@ -15,8 +15,9 @@ import "time"
 // until the condition has been told, since two pauses in speech are not one
 // long silence, and then where neither sample is bad throughout.
 type trace struct {
-	Samples []sample // waiting to be passed on, oldest first; the last is the newest
-	Steps   int      // analyses made
+	Samples []sample  // waiting to be passed on, oldest first; the last is the newest
+	Steps   int       // analyses made
+	Began   time.Time // when the first of them was done
 }
 
 // add puts a sample in its place.

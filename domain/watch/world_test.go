@@ -70,7 +70,9 @@ type world struct {
 	says       map[span]watch.State
 	apart      bool                    // picture and sound have playlists of their own
 	qualities  []int                   // heights of the renditions; none: one of which nothing is said
+	byMaster   bool                    // the renditions are listed in a master
 	fails      map[string][]span       // playlists whose URL contains this fail
+	spoils     map[string][]span       // segments whose URL contains this fail
 	stands     map[string][]span       // playlists whose URL contains this do not move
 	ends       map[string]span         // playlists whose URL contains this say ENDLIST
 	answer     func(*watch.Resolution) // changes what resolving finds
@@ -306,18 +308,26 @@ func (w *world) resolve(began float64) watch.Resolution {
 
 // locate says where the media are.
 func (w *world) locate(r *watch.Resolution) {
-	base := w.manifest()
-	under := func(name string) string { return strings.TrimSuffix(base, "/list.m3u8") + name + "/list.m3u8" }
+	r.Manifest = w.manifest()
+	list := w.list(r.Manifest)
 	switch {
-	case w.apart:
-		r.Renditions = []watch.Rendition{{URL: under("/picture"), HasVideo: true}, {URL: under("/sound"), HasAudio: true}}
-	case len(w.qualities) > 0:
-		for _, height := range w.qualities {
-			r.Renditions = append(r.Renditions, watch.Rendition{URL: under(fmt.Sprintf("/%dp", height)), Height: height, HasVideo: true, HasAudio: true})
-		}
-	default:
-		r.Manifest = base
+	case list != nil && w.byMaster:
+		r.Manifest = strings.TrimSuffix(r.Manifest, "/list.m3u8") + "/master/list.m3u8"
+	case list != nil:
+		r.Manifest, r.Renditions = "", list
 	}
+}
+
+// list is the renditions of a manifest.
+func (w *world) list(manifest string) (all []watch.Rendition) {
+	under := func(name string) string { return strings.TrimSuffix(manifest, "/list.m3u8") + name + "/list.m3u8" }
+	if w.apart {
+		return []watch.Rendition{{URL: under("/picture"), HasVideo: true}, {URL: under("/sound"), HasAudio: true}}
+	}
+	for _, height := range w.qualities {
+		all = append(all, watch.Rendition{URL: under(fmt.Sprintf("/%dp", height)), Height: height, HasVideo: true, HasAudio: true})
+	}
+	return all
 }
 
 // of finds what is said of a URL by a part of it.
@@ -340,6 +350,10 @@ func (w *world) playlist(url string, began float64) watch.Playlist {
 	p := watch.Playlist{Began: at(began), URL: url, TargetDuration: time.Duration(w.segment * float64(time.Second))}
 	if within(w.noList, began) || within(of(w.fails, url), began) {
 		p.Failure = watch.Failed(w.failure, "no playlist")
+		return p
+	}
+	if base, ok := strings.CutSuffix(url, "/master/list.m3u8"); ok {
+		p.Renditions = w.list(base + "/list.m3u8")
 		return p
 	}
 	edge := began
@@ -379,7 +393,7 @@ func (w *world) playlist(url string, began float64) watch.Playlist {
 
 func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
 	a := watch.Analysis{Began: at(began), Segment: s.ID()}
-	if within(w.noSegment, began) || w.spoilt != nil && w.spoilt(s.Sequence) {
+	if within(w.noSegment, began) || within(of(w.spoils, s.URI), began) || w.spoilt != nil && w.spoilt(s.Sequence) {
 		a.Failure = watch.Failed(w.failure, "no segment")
 		return a
 	}

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"net"
@@ -83,6 +84,22 @@ func Lines(first string, n int, line string) Fault {
 		block := bytes.Repeat([]byte(line), 100)
 		for ; n > 0 && r.Context().Err() == nil; n -= 100 {
 			if _, err := w.Write(block[:min(n, 100)*len(line)]); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Bomb answers 200 with n bytes of zero, as the few that gzip makes of them.
+func Bomb(n int64) Fault {
+	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Header().Set("Content-Type", "application/octet-stream")
+		small := gzip.NewWriter(w)
+		defer func() { _ = small.Close() }()
+		block := make([]byte, 1<<20)
+		for ; n > 0 && r.Context().Err() == nil; n -= int64(len(block)) {
+			if _, err := small.Write(block[:min(n, int64(len(block)))]); err != nil {
 				return
 			}
 		}

@@ -19,6 +19,18 @@ type Process struct {
 	parent  int
 }
 
+// Peak is the most memory that it has held at any time, in bytes; 0: it is gone.
+func (p Process) Peak() int64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	var kib int64
+	_, _ = fmt.Sscanf(rest, "%d kB", &kib)
+	return kib << 10
+}
+
 // alive tells whether it still runs: another process may have its id by now.
 func (p Process) alive() bool {
 	now, err := inspect(p.PID)

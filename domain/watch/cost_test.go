@@ -1,0 +1,186 @@
+package watch_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// timely lets tasks take their time.
+func timely(w *world) {
+	w.took[watch.TaskResolve], w.took[watch.TaskPlaylist], w.took[watch.TaskSegment] = 3, 0.1, 0.3
+}
+
+func TestTroubleOfOneTrackCostsTheOtherNothing(t *testing.T) {
+	for _, byMaster := range []bool{false, true} {
+		for name, change := range map[string]func(*world){
+			"its playlist is refused": func(w *world) { w.fails = map[string][]span{"/sound/": {{95, 900}}} },
+			"its segments are":        func(w *world) { w.spoils = map[string][]span{"/sound/": {{95, 900}}} },
+		} {
+			for _, threshold := range []int{30, 120} {
+				t.Run(fmt.Sprintf("%s, listed in a master: %v, threshold %d s", name, byMaster, threshold), func(t *testing.T) {
+					w := scenario(t, apart, timely, change, func(w *world) {
+						w.byMaster, w.failure = byMaster, watch.FailureExpired
+						w.rules.BlackoutThreshold = seconds(threshold)
+						w.black = []span{{300, 500}}
+					}).from(50).until(900)
+					if w.told(event.Blackout) != 1 || w.told(event.BlackoutRecovered) != 1 || w.told(event.SegmentError) != 1 {
+						t.Fatalf("told %+v", w.events)
+					}
+					for _, e := range w.events {
+						if e.Type == event.Blackout && (e.at > 300+float64(threshold)+15 || since(300)(e.Data) != "") {
+							t.Errorf("told at %v: %+v", e.at, e.Data)
+						}
+					}
+					if n := w.askedIn(watch.TaskResolve, span{100, 900}); n > 85 {
+						t.Errorf("asked yt-dlp %d times in 800 s", n)
+					}
+					if n := w.askedIn(watch.TaskSegment, span{550, 850}); n < 25 {
+						t.Errorf("%d analyses in 300 s", n)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestASlowTrackStarvesNotTheOther(t *testing.T) { // S16
+	for _, c := range []struct {
+		interval               int
+		segment, read, analyse float64
+	}{
+		{1, 1, 0.2, 0.2}, {1, 1, 0.3, 0.8}, {2, 2, 1, 1.2}, {10, 2, 4, 7},
+	} {
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
+			w := scenario(t, apart, func(w *world) {
+				w.silent, w.segment, w.rules.Interval = []span{{100, 300}}, c.segment, seconds(c.interval)
+				w.took[watch.TaskPlaylist], w.took[watch.TaskSegment] = c.read, c.analyse
+			}).from(50).until(420)
+			if w.told(event.Silence) != 1 || w.told(event.SilenceRecovered) != 1 {
+				t.Errorf("told %+v", w.events)
+			}
+		})
+	}
+}
+
+func TestRefusalsCostNoEndlessQuestions(t *testing.T) { // S7, and YouTube's patience
+	most := func(t *testing.T, w *world, s span, n int) {
+		t.Helper()
+		if got := w.askedIn(watch.TaskResolve, s); got > n {
+			t.Errorf("asked %d times from second %v to %v", got, s.from, s.to)
+		}
+	}
+	t.Run("of every rendition of a master that can be read", func(t *testing.T) {
+		w := scenario(t, timely, func(w *world) {
+			w.qualities, w.byMaster, w.failure = []int{144, 240, 360, 480, 720}, true, watch.FailureExpired
+			w.fails = map[string][]span{"p/": {{95, never}}}
+		}).from(50).until(400)
+		most(t, w, span{95, 395}, 15)
+	})
+	t.Run("of every second reading", func(t *testing.T) {
+		w := scenario(t, timely, func(w *world) {
+			w.rules.Interval, w.failure = seconds(1), watch.FailureExpired
+			for at := 100.0; at < 700; at += 2 {
+				w.noList = append(w.noList, span{at, at + 1})
+			}
+		}).from(50).until(700)
+		most(t, w, span{100, 700}, 61)
+	})
+}
+
+func TestAnalysesAreNotLostWhenTheOtherTrackIsRenewed(t *testing.T) {
+	analysed := func(change func(*world)) int {
+		w := scenario(t, apart, timely, change, func(w *world) {
+			w.failure, w.took[watch.TaskSegment] = watch.FailureExpired, 4
+		}).from(50).until(3000)
+		return w.watcher.Report().Statistics.TotalSegmentsAnalyzed
+	}
+	whole := analysed(func(*world) {})
+	if half := analysed(func(w *world) { w.fails = map[string][]span{"/sound/": {{60, never}}} }); half < whole/2*9/10 {
+		t.Errorf("%d analyses of the picture, of %d of both", half, whole)
+	}
+}
+
+func TestATraceDoesNotTakeForEver(t *testing.T) {
+	w := scenario(t, func(w *world) {
+		w.rules.Interval, w.windowed, w.black = seconds(100), 100, []span{{160, 400}}
+		w.took[watch.TaskSegment] = 9
+	}).from(50).until(290)
+	if n := w.askedIn(watch.TaskSegment, span{240, 290}); n > 4 {
+		t.Errorf("%d analyses of 9 s each at one check", n)
+	}
+}
+
+func TestNothingIsReadInATightLoop(t *testing.T) {
+	count := func(w *watch.Watcher, now, end float64, playlist func(now float64, url string) watch.Playlist) (reads int) {
+		for now < end {
+			next := now + 0.1
+			for _, task := range w.Next() {
+				switch {
+				case task.At.After(at(now)):
+				case task.Kind == watch.TaskPlaylist:
+					reads++
+					next = now + 0.01
+					w.Step(at(next), playlist(next, task.URL))
+				case task.Kind == watch.TaskSegment:
+					w.Step(at(now), watch.Analysis{Began: at(now), Segment: task.Segment.ID(), Video: fine, Audio: fine})
+				case task.Kind == watch.TaskResolve:
+					w.Step(at(now), watch.Resolution{Began: at(now), State: watch.Live, Renditions: []watch.Rendition{{URL: "u", HasVideo: true, HasAudio: true}}})
+				}
+			}
+			now = next
+		}
+		return reads
+	}
+	list := func(now float64, url string, last int) watch.Playlist {
+		p := watch.Playlist{Began: at(now), URL: url, TargetDuration: 2 * time.Second}
+		for n := last - 5; n <= last; n++ {
+			p.Segments = append(p.Segments, watch.Segment{URI: fmt.Sprint("s", n), Duration: 2 * time.Second, ProgramTime: at(float64(2 * n))})
+		}
+		return p
+	}
+	t.Run("picture and sound at one URL", func(t *testing.T) {
+		w := watch.New(rules(), at(0))
+		w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Renditions: []watch.Rendition{{URL: "u", HasVideo: true}, {URL: "u", HasAudio: true}}})
+		if n := count(w, 0, 9, func(now float64, url string) watch.Playlist { return list(now, url, int(now)/2) }); n > 4 {
+			t.Errorf("read %d times in 9 s", n)
+		}
+		if n := w.Report().Statistics.TotalSegmentsAnalyzed; n != 1 {
+			t.Errorf("%d analyses of one check", n)
+		}
+	})
+	t.Run("a successor in an outage, given a copy that lags behind", func(t *testing.T) {
+		w := watch.New(rules(), at(100))
+		w.Step(at(100), watch.Resolution{Began: at(100), State: watch.Live, Renditions: []watch.Rendition{{URL: "u", HasVideo: true, HasAudio: true}}})
+		w.Step(at(100), list(100, "u", 50))
+		w.Step(at(100), watch.Analysis{Began: at(100), Segment: "s50", Failure: watch.Failed(watch.FailureNetwork, "x")})
+		snapshot, err := w.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w, err = watch.Restore(rules(), snapshot, at(101)); err != nil {
+			t.Fatal(err)
+		}
+		if n := count(w, 101, 115, func(now float64, url string) watch.Playlist { return list(now, url, int(now)/2-5) }); n > 6 {
+			t.Errorf("read %d times in 14 s", n)
+		}
+	})
+}
+
+func TestAnOutageDoesNotBeginBeforeTheStream(t *testing.T) {
+	w := scenario(t, apart, timely, func(w *world) {
+		w.live.from = 3600
+		w.ends, w.stands = map[string]span{"/picture/": {0, never}}, map[string][]span{"/picture/": {{3600, never}}}
+	}).from(0).until(4000)
+	if w.told(event.SegmentError) != 1 {
+		t.Fatalf("told %+v", w.events)
+	}
+	for _, e := range w.events {
+		if o, ok := e.Data.(event.Outage); ok && (sec(o.StartedAt) < 3600 || e.at < sec(o.StartedAt)+60) {
+			t.Errorf("told at %v: %+v", e.at, o)
+		}
+	}
+}
