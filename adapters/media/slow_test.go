@@ -41,7 +41,7 @@ func TestSlowServers(t *testing.T) {
 		"sends no header":                     {hang, func(c *media.Config) { c.Header = 50 * time.Millisecond }, "timed out"},
 		"sends no header in the time for all": {hang, func(c *media.Config) { c.Total = 50 * time.Millisecond }, "too long in all"},
 		"stops in the middle":                 {stall, func(c *media.Config) { c.Stall = 50 * time.Millisecond }, "nothing came"},
-		"drips below the least rate":          {drip, func(c *media.Config) { c.Stall, c.MinRate = 200*time.Millisecond, 100_000 }, "too slowly"},
+		"drips below the least rate":          {drip, func(c *media.Config) { c.Stall, c.MinRate = 600*time.Millisecond, 100_000 }, "too slowly"},
 		"drips for longer than allowed":       {drip, func(c *media.Config) { c.Total, c.MinRate = 200*time.Millisecond, 1 }, "too long in all"},
 	}
 	for name, c := range cases {
@@ -56,9 +56,41 @@ func TestSlowServers(t *testing.T) {
 			wantFailure(t, err, watch.FailureNetwork, c.says)
 		})
 	}
+	t.Run("a server that never begins with TLS is given up", func(t *testing.T) {
+		silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = silent.Close() }() // connections wait in its backlog, unanswered
+		client := newClient(t, func(c *media.Config) { c.Connect = 50 * time.Millisecond })
+		_, err = fetch(t, client, watch.Segment{URI: "https://" + silent.Addr().String() + secret})
+		wantFailure(t, err, watch.FailureNetwork, "timed out")
+	})
+	slow := func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
+		for i := range 20 { // 100 ms until the header, then 50 bytes a second
+			<-time.After(20 * time.Millisecond)
+			if i >= 5 {
+				flushed(w, "x")
+			}
+		}
+	}
+	for name, limit := range map[string]func(*media.Config){
+		"its header":     func(c *media.Config) { c.Header = 20 * time.Second },
+		"each byte":      func(c *media.Config) { c.Stall, c.MinRate = 20*time.Second, 1 },
+		"the least rate": func(c *media.Config) { c.Stall, c.MinRate = 200*time.Millisecond, 1 },
+		"all of it":      func(c *media.Config) { c.Total = 20 * time.Second },
+		"the connection": func(c *media.Config) { c.Connect = 20 * time.Second },
+	} {
+		t.Run("a server that is slow within the limit of "+name+" is put up with", func(t *testing.T) {
+			got, err := fetch(t, newClient(t, limit), watch.Segment{URI: serve(t, slow) + secret})
+			if err != nil || string(got) != strings.Repeat("x", 15) {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
 	t.Run("a reader that takes its time is not the server's fault", func(t *testing.T) {
 		base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) { flushed(w, "ab") })
-		client := newClient(t, func(c *media.Config) { c.Stall, c.Total = 300*time.Millisecond, 300*time.Millisecond })
+		client := newClient(t, func(c *media.Config) { c.Stall, c.Total = time.Second, time.Second })
 		body, err := client.FetchSegment(bounded(t), watch.Segment{URI: base + secret})
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +100,7 @@ func TestSlowServers(t *testing.T) {
 		if _, err := io.ReadFull(body, one); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(500 * time.Millisecond) // what is tested is that this much may pass
+		<-time.After(1200 * time.Millisecond) // what is tested is that this much may pass
 		if rest, err := io.ReadAll(body); err != nil || string(rest) != "b" {
 			t.Errorf("got %q, %v", rest, err)
 		}
