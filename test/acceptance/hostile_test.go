@@ -30,7 +30,7 @@ func TestHostileMediaAreNamedAndSurvived(t *testing.T) {
 		"a playlist with 50,000 lines":        {livestream.Playlists, fault.Lines("#EXTM3U", 50_000, "#EXTINF:2.0,\nseg.ts"), "malformed"},
 		"a playlist that is one endless line": {livestream.Playlists, fault.Text("#EXTM3U\n" + hugeLine + strings.Repeat("x", 4<<20)), "malformed"},
 		"a playlist of 8 MB, and all of it in order": {
-			livestream.Playlists, fault.Lines("#EXTM3U\n#EXT-X-TARGETDURATION:2\n", 10_000, "#EXTINF:2.0,\n"+strings.Repeat("s", 800)+".ts\n"), "expired",
+			livestream.Playlists, fault.Lines("#EXTM3U\n#EXT-X-TARGETDURATION:2\n", 10_000, "#EXTINF:2.0,\n"+strings.Repeat("s", 800)+".ts\n"), "undecodable",
 		},
 		"a playlist that is a bomb": {livestream.Playlists, fault.Bomb(1 << 30), "too_large"},
 		"an MPD of 4 MB": {

@@ -82,8 +82,8 @@ func Lines(first string, n int, line string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		_, _ = io.WriteString(w, first)
 		block := bytes.Repeat([]byte(line), 100)
-		for ; n > 0 && r.Context().Err() == nil; n -= 100 {
-			if _, err := w.Write(block[:min(n, 100)*len(line)]); err != nil {
+		for left := n; left > 0 && r.Context().Err() == nil; left -= 100 {
+			if _, err := w.Write(block[:min(left, 100)*len(line)]); err != nil {
 				return
 			}
 		}
@@ -98,8 +98,8 @@ func Bomb(n int64) Fault {
 		small := gzip.NewWriter(w)
 		defer func() { _ = small.Close() }()
 		block := make([]byte, 1<<20)
-		for ; n > 0 && r.Context().Err() == nil; n -= int64(len(block)) {
-			if _, err := small.Write(block[:min(n, int64(len(block)))]); err != nil {
+		for left := n; left > 0 && r.Context().Err() == nil; left -= int64(len(block)) {
+			if _, err := small.Write(block[:min(left, int64(len(block)))]); err != nil {
 				return
 			}
 		}
