@@ -187,7 +187,7 @@ func TestReport(t *testing.T) {
 		"statistics.blackout_events":         func(r *monitor.Report) { r.Statistics.BlackoutEvents = 1 << 31 },
 		"statistics.silence_events":          func(r *monitor.Report) { r.Statistics.SilenceEvents = -5 },
 		"at is in the year 10000":            func(r *monitor.Report) { r.At = time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -12*60*60)) },
-		"health.last_check_at is in":         func(r *monitor.Report) { r.Health.LastCheckAt = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) },
+		"health.last_check_at is in":         func(r *monitor.Report) { r.Health.LastCheckAt = time.Date(9999, 2, 1, 0, 0, 0, 0, time.UTC) },
 		"snapshot is 262146 bytes":           func(r *monitor.Report) { r.Snapshot = []byte(`"` + strings.Repeat("x", control.MaxSnapshot) + `"`) },
 		"snapshot is not valid JSON":         func(r *monitor.Report) { r.Snapshot = []byte(`{`) },
 		"events has 1001 entries":            func(r *monitor.Report) { r.Events = make([]event.Event, control.MaxReportEvents+1) },
@@ -199,7 +199,7 @@ func TestReport(t *testing.T) {
 		},
 		"events[0].timestamp is in the year 1999": func(r *monitor.Report) {
 			e := blackout(1)
-			e.At = time.Date(1999, 12, 31, 23, 59, 59, 0, time.UTC)
+			e.At = time.Date(1999, 12, 1, 0, 0, 0, 0, time.UTC)
 			r.Events = []event.Event{e}
 		},
 		"events[1].event_id": func(r *monitor.Report) {

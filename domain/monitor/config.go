@@ -68,12 +68,19 @@ func (c Config) Valid() error {
 	return nil
 }
 
-// ValidTime reports a time that is not in the years 2000 to 9998 in UTC, as
-// InvalidConfig naming the field. RFC 3339 has no year 10000, and a time must be
-// written in any zone.
+// The times that are accepted: the years 2000 to 9998, and two days before and
+// after, so that a time of those years in any zone is one of them. RFC 3339 has
+// no year 10000, and a time must be written in any zone.
+var (
+	earliestTime = time.Date(1999, 12, 30, 0, 0, 0, 0, time.UTC)
+	latestTime   = time.Date(9999, 1, 3, 0, 0, 0, 0, time.UTC)
+)
+
+// ValidTime reports a time that is not in the years 2000 to 9998, as
+// InvalidConfig naming the field.
 func ValidTime(name string, t time.Time) error {
-	if year := t.UTC().Year(); year < 2000 || year > 9998 {
-		return Errorf(InvalidConfig, "%s is in the year %d in UTC; accepted is an ISO 8601 time from 2000 to 9998", name, year)
+	if t.Before(earliestTime) || !t.Before(latestTime) {
+		return Errorf(InvalidConfig, "%s is in the year %d in UTC; accepted is an ISO 8601 time from 2000 to 9998", name, t.UTC().Year())
 	}
 	return nil
 }

@@ -145,12 +145,13 @@ func TestConfigTimes(t *testing.T) { // decision A11
 	} {
 		for at, good := range map[time.Time]bool{
 			{}: false,
-			time.Date(1999, 12, 31, 23, 59, 59, 0, time.UTC): false,
-			time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC):      true,
-			time.Date(2000, 1, 1, 0, 0, 0, 0, east):          false, // 1999 in UTC
-			time.Date(1999, 12, 31, 20, 0, 0, 0, west):       true,  // 2000 in UTC
-			time.Date(9998, 12, 31, 23, 59, 59, 0, time.UTC): true,
-			time.Date(9998, 12, 31, 23, 59, 59, 0, west):     false, // 9999 in UTC
+			time.Date(1999, 12, 29, 23, 59, 59, 0, time.UTC): false,
+			time.Date(1999, 12, 30, 0, 0, 0, 0, time.UTC):    true,
+			time.Date(2000, 1, 1, 0, 0, 0, 0, east):          true, // 1999 in UTC
+			time.Date(1999, 12, 31, 20, 0, 0, 0, west):       true, // 2000 in UTC
+			time.Date(9998, 12, 31, 23, 59, 59, 0, west):     true, // 9999 in UTC
+			time.Date(9999, 1, 2, 23, 59, 59, 0, time.UTC):   true,
+			time.Date(9999, 1, 3, 0, 0, 0, 0, time.UTC):      false,
 			time.Date(9999, 12, 31, 23, 59, 59, 0, west):     false, // 10000 in UTC
 		} {
 			c := monitor.DefaultConfig()
