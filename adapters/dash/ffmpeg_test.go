@@ -12,22 +12,15 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/workshop"
 )
 
 // findFFmpeg finds the real ffmpeg.
 func findFFmpeg(t *testing.T) string {
 	t.Helper()
-	if path := os.Getenv("FFMPEG_PATH"); path != "" {
-		return path
-	}
-	if path, err := filepath.Abs("../../.tools/venv/bin/ffmpeg"); err == nil {
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-	}
-	path, err := exec.LookPath("ffmpeg")
+	path, err := workshop.Tool("ffmpeg", "")
 	if err != nil {
-		t.Fatalf("ffmpeg is missing: run make tools (%v)", err)
+		t.Fatal(err)
 	}
 	return path
 }

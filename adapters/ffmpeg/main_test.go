@@ -3,11 +3,11 @@ package ffmpeg_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/stream-monitor/stream-monitor/test/workshop"
 )
 
 // shared is where clips are made, each once.
@@ -33,17 +33,9 @@ func TestMain(m *testing.M) {
 // tool finds the real ffmpeg: these tests are worth nothing without it.
 func tool(tb testing.TB) string {
 	tb.Helper()
-	if path := os.Getenv("FFMPEG_PATH"); path != "" {
-		return path
-	}
-	if path, err := filepath.Abs("../../.tools/venv/bin/ffmpeg"); err == nil {
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-	}
-	path, err := exec.LookPath("ffmpeg")
+	path, err := workshop.Tool("ffmpeg", "")
 	if err != nil {
-		tb.Fatalf("ffmpeg is missing: run make tools (%v)", err)
+		tb.Fatal(err)
 	}
 	return path
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/test/livestream"
 	"github.com/stream-monitor/stream-monitor/test/system"
+	"github.com/stream-monitor/stream-monitor/test/workshop"
 	"github.com/stream-monitor/stream-monitor/test/youtube"
 )
 
@@ -123,7 +124,7 @@ func TestACheckSpawnsOneFFmpegAndNoYtdlp(t *testing.T) {
 // installed is where a tool really is.
 func installed(t *testing.T, tool string) string {
 	t.Helper()
-	path, err := system.Tool(tool)
+	path, err := workshop.Tool(tool, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/stream-monitor/stream-monitor/test/workshop"
 )
 
 // edition is part of every name in the cache; it changes with what is made of
@@ -18,7 +20,7 @@ const edition = "2"
 // Options are where a library finds things. The zero value will do.
 type Options struct {
 	CacheDir string // default: stream-monitor/broadcast in the user's cache directory
-	FFmpeg   string // default: FFMPEG_PATH, else ffmpeg in PATH
+	FFmpeg   string // default: as of workshop.Tool
 }
 
 // Library is packaged recordings: kept on disk, and shared by any number of
@@ -33,29 +35,15 @@ type Library struct {
 
 // Open opens a library. Error: no ffmpeg, no cache directory.
 func Open(o Options) (*Library, error) {
-	l := &Library{dir: o.CacheDir, ffmpeg: o.FFmpeg, being: map[string]*sync.Mutex{}}
-	if l.ffmpeg == "" {
-		l.ffmpeg = os.Getenv("FFMPEG_PATH")
-	}
-	if l.ffmpeg == "" {
-		l.ffmpeg = "ffmpeg"
-	}
-	path, err := exec.LookPath(l.ffmpeg)
+	ffmpeg, err := workshop.Tool("ffmpeg", o.FFmpeg)
 	if err != nil {
-		return nil, fmt.Errorf("broadcast: ffmpeg (install it, or set FFMPEG_PATH): %w", err)
+		return nil, fmt.Errorf("broadcast: %w", err)
 	}
-	l.ffmpeg = path
-	if l.dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil { // no HOME, as in some build containers
-			cache = filepath.Join(os.TempDir(), fmt.Sprintf("cache-%d", os.Getuid()))
-		}
-		l.dir = filepath.Join(cache, "stream-monitor", "broadcast")
+	dir, err := workshop.Cache(o.CacheDir, "broadcast")
+	if err != nil {
+		return nil, fmt.Errorf("broadcast: %w", err)
 	}
-	if err := os.MkdirAll(l.dir, 0o755); err != nil {
-		return nil, fmt.Errorf("broadcast: cache: %w", err)
-	}
-	return l, nil
+	return &Library{dir: dir, ffmpeg: ffmpeg, being: map[string]*sync.Mutex{}}, nil
 }
 
 // Prepare makes what a shape needs, if it is not there yet: one or two runs of

@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/stream-monitor/stream-monitor/test/workshop"
 )
 
 // edition is part of every name in the cache; it changes when clips are put
@@ -20,7 +22,7 @@ const edition = "1"
 // Options are where a library finds things. The zero value will do.
 type Options struct {
 	CacheDir string // default: stream-monitor/corpus in the user's cache directory
-	FFmpeg   string // default: FFMPEG_PATH, else .tools/venv/bin/ffmpeg above the working directory, else ffmpeg in PATH
+	FFmpeg   string // default: as of workshop.Tool
 }
 
 // Library makes clips and keeps them on disk. It may be used concurrently, by
@@ -32,20 +34,13 @@ type Library struct {
 
 // Open opens a library. Error: no ffmpeg, no cache directory.
 func Open(o Options) (*Library, error) {
-	path, err := find(o.FFmpeg)
+	path, err := workshop.Tool("ffmpeg", o.FFmpeg)
 	if err != nil {
-		return nil, fmt.Errorf("corpus: ffmpeg is missing: run make tools, or set FFMPEG_PATH: %w", err)
+		return nil, fmt.Errorf("corpus: %w", err)
 	}
-	dir := o.CacheDir
-	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil { // no HOME, as in some build containers
-			cache = filepath.Join(os.TempDir(), fmt.Sprintf("cache-%d", os.Getuid()))
-		}
-		dir = filepath.Join(cache, "stream-monitor", "corpus")
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("corpus: cache: %w", err)
+	dir, err := workshop.Cache(o.CacheDir, "corpus")
+	if err != nil {
+		return nil, fmt.Errorf("corpus: %w", err)
 	}
 	return &Library{dir: dir, ffmpeg: path}, nil
 }
@@ -114,22 +109,4 @@ func (l *Library) run(ctx context.Context, args ...string) error {
 		return errors.Join(err, errors.New(strings.TrimSpace(problems.String())))
 	}
 	return nil
-}
-
-// find finds the real ffmpeg.
-func find(path string) (string, error) {
-	if path == "" {
-		path = os.Getenv("FFMPEG_PATH")
-	}
-	if path != "" {
-		return exec.LookPath(path)
-	}
-	if here, err := os.Getwd(); err == nil {
-		for dir := here; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-			if own, err := exec.LookPath(filepath.Join(dir, ".tools", "venv", "bin", "ffmpeg")); err == nil {
-				return own, nil
-			}
-		}
-	}
-	return exec.LookPath("ffmpeg")
 }

@@ -7,10 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/workshop"
 )
 
 // edition is part of every name in the cache; it changes with the encoder's
@@ -20,7 +21,7 @@ const edition = "1"
 // Options are where a library finds things. The zero value will do.
 type Options struct {
 	CacheDir string // default: stream-monitor/livestream in the user's cache directory
-	FFmpeg   string // default: FFMPEG_PATH, else ffmpeg in PATH
+	FFmpeg   string // default: as of workshop.Tool
 	Clip     string // a film to show instead of the generated picture, default TEST_CLIP, else none
 }
 
@@ -44,18 +45,11 @@ type item struct {
 
 // Open opens a library. Error: no ffmpeg, no cache directory, no such clip.
 func Open(o Options) (*Library, error) {
-	l := &Library{dir: o.CacheDir, ffmpeg: o.FFmpeg, clip: o.Clip, items: map[string]*item{}}
-	if l.ffmpeg == "" {
-		l.ffmpeg = os.Getenv("FFMPEG_PATH")
-	}
-	if l.ffmpeg == "" {
-		l.ffmpeg = "ffmpeg"
-	}
-	path, err := exec.LookPath(l.ffmpeg)
+	ffmpeg, err := workshop.Tool("ffmpeg", o.FFmpeg)
 	if err != nil {
-		return nil, fmt.Errorf("livestream: ffmpeg (install it, or set FFMPEG_PATH): %w", err)
+		return nil, fmt.Errorf("livestream: %w", err)
 	}
-	l.ffmpeg = path
+	l := &Library{ffmpeg: ffmpeg, clip: o.Clip, items: map[string]*item{}}
 	if l.clip == "" {
 		l.clip = os.Getenv("TEST_CLIP")
 	}
@@ -67,17 +61,13 @@ func Open(o Options) (*Library, error) {
 		}
 		source = fmt.Sprintf("%s %d %d", l.clip, info.Size(), info.ModTime().UnixNano())
 	}
-	if l.dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil { // no HOME, as in some build containers
-			cache = filepath.Join(os.TempDir(), fmt.Sprintf("cache-%d", os.Getuid()))
-		}
-		l.dir = filepath.Join(cache, "stream-monitor", "livestream")
-	}
 	sum := sha256.Sum256([]byte(source))
-	l.dir = filepath.Join(l.dir, edition+"-"+hex.EncodeToString(sum[:4]))
-	if err := os.MkdirAll(l.dir, 0o755); err != nil {
-		return nil, fmt.Errorf("livestream: cache: %w", err)
+	dir, err := workshop.Cache(o.CacheDir, "livestream")
+	if err == nil {
+		l.dir, err = workshop.Cache(filepath.Join(dir, edition+"-"+hex.EncodeToString(sum[:4])), "livestream")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("livestream: %w", err)
 	}
 	return l, nil
 }

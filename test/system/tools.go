@@ -1,58 +1,24 @@
 package system
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/stream-monitor/stream-monitor/test/workshop"
 )
-
-// variables name the tools in the environment.
-var variables = map[string]string{"yt-dlp": "YTDLP_PATH", "streamlink": "STREAMLINK_PATH", "ffmpeg": "FFMPEG_PATH"}
-
-// Tool is where a tool is: where its variable says, where "make tools" put it,
-// or in PATH.
-func Tool(name string) (string, error) {
-	installed := filepath.Join(root(), ".tools", "venv", "bin", name)
-	if _, err := os.Stat(installed); err != nil {
-		installed = ""
-	}
-	path, err := exec.LookPath(cmp.Or(os.Getenv(variables[name]), installed, name))
-	if err != nil {
-		return "", fmt.Errorf("%s is not installed (make tools): %w", name, err)
-	}
-	return path, nil
-}
 
 // toolEnv leads the service to the tools: a binary outside of bin/ does not
 // find those of "make tools" by itself.
 func toolEnv() (env []string) {
-	for tool, name := range variables {
-		if path, err := Tool(tool); err == nil {
+	for tool, name := range workshop.Variables {
+		if path, err := workshop.Tool(tool, ""); err == nil {
 			env = append(env, name+"="+path)
 		}
 	}
 	return env
-}
-
-// root is the directory of go.mod, upwards from where we are; empty: none.
-func root() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return ""
-		}
-		dir = up
-	}
 }
 
 // Environment is what leads another command of the binary the way the service
