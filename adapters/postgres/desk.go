@@ -19,6 +19,7 @@ type heldMonitor struct {
 	status     monitor.Status
 	reason     string
 	generation int
+	place      string
 	streamURL  string
 	metadata   []byte
 }
@@ -28,8 +29,8 @@ func hold(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (heldMonitor, error) 
 	h := heldMonitor{id: id}
 	var metadata sql.NullString
 	err := tx.QueryRowxContext(ctx, `
-		SELECT status, reason, generation, stream_url, metadata_text FROM monitors WHERE id = $1 FOR UPDATE`, id).
-		Scan(&h.status, &h.reason, &h.generation, &h.streamURL, &metadata)
+		SELECT status, reason, generation, place, stream_url, metadata_text FROM monitors WHERE id = $1 FOR UPDATE`, id).
+		Scan(&h.status, &h.reason, &h.generation, &h.place, &h.streamURL, &metadata)
 	if errors.Is(err, sql.ErrNoRows) {
 		return h, unknown(id)
 	}

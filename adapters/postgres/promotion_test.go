@@ -22,7 +22,7 @@ func TestPromoting(t *testing.T) { // A10
 	}
 	promoted := func(t *testing.T, s *postgres.Store, r supervise.Reservation) {
 		t.Helper()
-		m, err := s.Promote(t.Context(), r)
+		m, err := s.Promote(t.Context(), r, "here")
 		if err != nil || m.ID != r.ID || m.Generation != r.Generation || m.Status != monitor.Waiting {
 			t.Fatalf("promoted is %+v, %v", m, err)
 		}
@@ -63,7 +63,7 @@ func TestPromoting(t *testing.T) { // A10
 		if _, err := s.End(t.Context(), r.ID, monitor.Stopped, "", nil, noon); err != nil {
 			t.Fatal(err)
 		}
-		_, err := s.Promote(t.Context(), r)
+		_, err := s.Promote(t.Context(), r, "here")
 		refusedWith(t, err, monitor.NotFound)
 	})
 
@@ -72,7 +72,7 @@ func TestPromoting(t *testing.T) { // A10
 		alter(t, db, `UPDATE monitors SET reserved_until = now() - interval '1 second'`)
 		next := supervise.Reservation{ID: r.ID, Generation: 3}
 		takes(t, s, next)
-		if _, err := s.Promote(t.Context(), r); !errors.Is(err, monitor.ErrSuperseded) {
+		if _, err := s.Promote(t.Context(), r, "here"); !errors.Is(err, monitor.ErrSuperseded) {
 			t.Errorf("the error is %v", err)
 		}
 		promoted(t, s, next)
@@ -80,7 +80,7 @@ func TestPromoting(t *testing.T) { // A10
 
 	t.Run("an unknown one is not found", func(t *testing.T) {
 		s := open(t, database(t))
-		_, err := s.Promote(t.Context(), supervise.Reservation{ID: registration(1).ID, Generation: 1})
+		_, err := s.Promote(t.Context(), supervise.Reservation{ID: registration(1).ID, Generation: 1}, "here")
 		refusedWith(t, err, monitor.NotFound)
 	})
 

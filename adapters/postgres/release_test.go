@@ -10,7 +10,7 @@ import (
 func TestReleasing(t *testing.T) {
 	s := open(t, database(t))
 	held, taken, ended := registered(t, s, 1), registered(t, s, 2), registered(t, s, 3)
-	advanced, err := s.Advance(t.Context(), taken.ID)
+	advanced, err := s.Advance(t.Context(), taken.ID, taken.Generation, "here")
 	if err != nil {
 		t.Fatal(err)
 	}

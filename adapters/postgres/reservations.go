@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -60,21 +59,18 @@ func (s *Store) Due(ctx context.Context, term time.Duration) ([]supervise.Reserv
 }
 
 // Promote implements supervise.Roster.
-func (s *Store) Promote(ctx context.Context, r supervise.Reservation) (monitor.Monitor, error) {
+func (s *Store) Promote(ctx context.Context, r supervise.Reservation, place string) (monitor.Monitor, error) {
 	var after monitor.Monitor
 	err := s.inTx(ctx, "promote "+string(r.ID), func(tx *sqlx.Tx) error {
 		held, err := hold(ctx, tx, r.ID)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case !held.status.Active():
-			return inactive(held)
-		case held.generation != r.Generation:
-			return fmt.Errorf("promote generation %d of %s, which has generation %d: %w",
-				r.Generation, r.ID, held.generation, monitor.ErrSuperseded)
+		}
+		if err := held.is(r.Generation); err != nil {
+			return err
 		}
 		if _, err := tx.ExecContext(ctx,
-			`UPDATE monitors SET reserved_until = NULL, updated_at = now() WHERE id = $1`, r.ID); err != nil {
+			`UPDATE monitors SET reserved_until = NULL, place = $2, updated_at = now() WHERE id = $1`, r.ID, place); err != nil {
 			return err
 		}
 		after, err = read(ctx, tx, r.ID)

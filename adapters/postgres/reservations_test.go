@@ -176,7 +176,7 @@ func TestTakingReservationsFromManySidesAtOnce(t *testing.T) { // A10, O5
 						return
 					}
 					for _, r := range taken {
-						m, err := s.Promote(ctx, r)
+						m, err := s.Promote(ctx, r, "here")
 						if err != nil {
 							t.Error(err)
 							return

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -19,20 +20,26 @@ func (s *Store) Active(ctx context.Context) ([]monitor.Monitor, error) {
 	return all, explain(ctx, "read active monitors", err)
 }
 
-// Advance implements supervise.Roster. Repeated after an error it may skip a
-// generation, which harms nobody.
-func (s *Store) Advance(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
+// Advance implements supervise.Roster. What has just that generation at that
+// place already was advanced by an attempt whose outcome was unknown, or by
+// another gateway of the place: either way that generation is to be launched
+// there.
+func (s *Store) Advance(ctx context.Context, id monitor.ID, generation int, place string) (monitor.Monitor, error) {
 	var after monitor.Monitor
-	err := s.inTx(ctx, fmt.Sprintf("advance %s to its next generation", id), func(tx *sqlx.Tx) error {
+	err := s.inTx(ctx, fmt.Sprintf("advance %s from generation %d", id, generation), func(tx *sqlx.Tx) error {
 		held, err := hold(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		if !held.status.Active() {
-			return inactive(held)
+		if held.status.Active() && held.generation == generation+1 && held.place == place {
+			after, err = read(ctx, tx, id)
+			return err
+		}
+		if err := held.is(generation); err != nil {
+			return err
 		}
 		if _, err := tx.ExecContext(ctx,
-			`UPDATE monitors SET generation = generation + 1, updated_at = now() WHERE id = $1`, id); err != nil {
+			`UPDATE monitors SET generation = generation + 1, place = $2, updated_at = now() WHERE id = $1`, id, place); err != nil {
 			return err
 		}
 		after, err = read(ctx, tx, id)
@@ -41,6 +48,48 @@ func (s *Store) Advance(ctx context.Context, id monitor.ID) (monitor.Monitor, er
 	return after, err
 }
 
-func inactive(held heldMonitor) error {
-	return monitor.Errorf(monitor.NotFound, "monitor %s is not active: its status is %s", held.id, held.status)
+// Fail implements supervise.Roster.
+func (s *Store) Fail(ctx context.Context, m monitor.Monitor, reason string, last event.Event) error {
+	return s.inTx(ctx, "give up "+string(m.ID), func(tx *sqlx.Tx) error {
+		held, err := hold(ctx, tx, m.ID)
+		if err != nil {
+			return err
+		}
+		if err := held.is(m.Generation); err != nil {
+			return err
+		}
+		if held.status != m.Status {
+			return fmt.Errorf("%s is %s, not %s any more: %w", m.ID, held.status, m.Status, monitor.ErrSuperseded)
+		}
+		if err := end(ctx, tx, m.ID, monitor.Failed, reason, last.At); err != nil {
+			return err
+		}
+		return s.enqueue(ctx, tx, held, []event.Event{last})
+	})
+}
+
+// Tell implements supervise.Roster.
+func (s *Store) Tell(ctx context.Context, m monitor.Monitor, e event.Event) error {
+	return s.inTx(ctx, "tell of "+string(m.ID), func(tx *sqlx.Tx) error {
+		held, err := hold(ctx, tx, m.ID)
+		if err != nil {
+			return err
+		}
+		if err := held.is(m.Generation); err != nil {
+			return err
+		}
+		return s.enqueue(ctx, tx, held, []event.Event{e})
+	})
+}
+
+// is tells whether the monitor is active with this generation as its newest:
+// *monitor.Error NotFound or monitor.ErrSuperseded if not.
+func (h heldMonitor) is(generation int) error {
+	switch {
+	case !h.status.Active():
+		return monitor.Errorf(monitor.NotFound, "monitor %s is not active: its status is %s", h.id, h.status)
+	case h.generation != generation:
+		return fmt.Errorf("%s has generation %d, not %d: %w", h.id, h.generation, generation, monitor.ErrSuperseded)
+	}
+	return nil
 }

@@ -24,7 +24,7 @@ func TestRoster(t *testing.T) {
 	t.Run("advancing gives the next generation", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
-		after, err := s.Advance(t.Context(), m.ID)
+		after, err := s.Advance(t.Context(), m.ID, m.Generation, "here")
 		if err != nil || after.Generation != m.Generation+1 || after.ID != m.ID {
 			t.Errorf("%+v, %v", after, err)
 		}
@@ -36,9 +36,9 @@ func TestRoster(t *testing.T) {
 		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon); err != nil {
 			t.Fatal(err)
 		}
-		_, err := s.Advance(t.Context(), m.ID)
+		_, err := s.Advance(t.Context(), m.ID, m.Generation, "here")
 		refusedWith(t, err, monitor.NotFound)
-		_, err = s.Advance(t.Context(), registration(2).ID)
+		_, err = s.Advance(t.Context(), registration(2).ID, 1, "here")
 		refusedWith(t, err, monitor.NotFound)
 	})
 }

@@ -14,7 +14,7 @@ import (
 // selectMonitor reads monitorRow.
 const selectMonitor = `
 	SELECT m.id, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
-	       m.stream_status, m.health_video, m.health_audio, m.reason, m.generation,
+	       m.stream_status, m.health_video, m.health_audio, m.reason, m.generation, m.place,
 	       m.snapshot, m.created_at, m.updated_at, m.ended_at, m.reserved_until,
 	       s.total_segments, s.blackout_events, s.silence_events, s.last_check_at
 	FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id`
@@ -31,6 +31,7 @@ type monitorRow struct {
 	HealthAudio    string         `db:"health_audio"`
 	Reason         string         `db:"reason"`
 	Generation     int            `db:"generation"`
+	Place          string         `db:"place"`
 	Snapshot       []byte         `db:"snapshot"`
 	CreatedAt      time.Time      `db:"created_at"`
 	UpdatedAt      time.Time      `db:"updated_at"`
@@ -61,6 +62,7 @@ func (r monitorRow) monitor() (monitor.Monitor, error) {
 		},
 		Reason:     r.Reason,
 		Generation: r.Generation,
+		Place:      r.Place,
 		Snapshot:   r.Snapshot,
 		CreatedAt:  r.CreatedAt.UTC(),
 		UpdatedAt:  r.UpdatedAt.UTC(),

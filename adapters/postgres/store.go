@@ -45,6 +45,7 @@ type Store struct {
 	zone *time.Location
 	log  *slog.Logger
 
+	office office
 	forgot atomic.Pointer[time.Time] // when clients were last forgotten; nil: to be done
 }
 

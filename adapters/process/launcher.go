@@ -51,6 +51,22 @@ func New(cfg Config) (*Launcher, error) {
 	return l, nil
 }
 
+// Place is this machine, as far as its run directory reaches.
+func (l *Launcher) Place() supervise.Place {
+	return supervise.Place{ID: "process", Absence: "Worker process not found on this machine"}
+}
+
+// Workers lists the workers that run.
+func (l *Launcher) Workers(context.Context) ([]supervise.Worker, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []supervise.Worker
+	for id, r := range l.runs {
+		all = append(all, supervise.Worker{ID: id, Generation: r.generation})
+	}
+	return all, nil
+}
+
 // Launch starts a worker. A worker of the same monitor and an older generation
 // is stopped first, which may take Config.Grace; one that is just being stopped
 // is waited for. Errors: ErrClosed; ctx's; a newer generation is running; or

@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -92,16 +93,15 @@ func (s *Supervisor) replace(ctx context.Context, m monitor.Monitor, e Exit) {
 // find reads a monitor and tells whether it is active with this generation as
 // its newest; never when ctx is done.
 func (s *Supervisor) find(ctx context.Context, id monitor.ID, generation int) (found monitor.Monitor, ours bool) {
-	_ = s.persist(ctx, "read the active monitors", func(ctx context.Context) error {
-		active, err := s.roster.Active(ctx)
-		found, ours = monitor.Monitor{}, false
-		for _, m := range active {
-			if m.ID == id {
-				found, ours = m, m.Generation == generation
-			}
+	_ = s.persist(ctx, "read a monitor", func(ctx context.Context) (err error) {
+		found, err = s.roster.Get(ctx, id)
+		var gone *monitor.Error
+		if errors.As(err, &gone) {
+			found, err = monitor.Monitor{}, nil
 		}
 		return err
 	})
+	ours = found.Status.Active() && found.Generation == generation
 	return found, ours && ctx.Err() == nil
 }
 
@@ -111,15 +111,14 @@ func (s *Supervisor) end(ctx context.Context, m monitor.Monitor, reason, details
 		details = string(r[:maxDetails-1]) + "…"
 	}
 	now := s.cfg.Now()
-	last := &event.Event{
+	last := event.Event{
 		ID:   s.cfg.NewEventID(), // one for all tries: a repeated End stores one event
 		Type: event.MonitorError,
 		At:   now,
 		Data: event.Trouble{Reason: reason, ErrorDetails: details, Terminal: true},
 	}
 	err := s.persist(ctx, "end a monitor", func(ctx context.Context) error {
-		_, err := s.roster.End(ctx, m.ID, monitor.Failed, reason, last, now)
-		return err
+		return s.roster.Fail(ctx, m, reason, last)
 	})
 	if err == nil {
 		s.log.Error("monitor given up", "monitor_id", string(m.ID), "generation", m.Generation,

@@ -35,7 +35,7 @@ func (r *roster) Due(ctx context.Context, term time.Duration) (taken []supervise
 	}
 	now := time.Now()
 	for id, m := range r.monitors {
-		if m.Status.Active() && !m.ReservedUntil.IsZero() && !m.ReservedUntil.After(now) && len(taken) < r.most && !r.held {
+		if m.Status.Active() && !m.ReservedUntil.IsZero() && !m.ReservedUntil.After(now) && len(taken) < r.most && !r.locked {
 			m.ReservedUntil = now.Add(term)
 			m.Generation++
 			r.monitors[id] = m
@@ -52,23 +52,21 @@ func (r *roster) Due(ctx context.Context, term time.Duration) (taken []supervise
 	return taken, next, nil
 }
 
-func (r *roster) Promote(ctx context.Context, taken supervise.Reservation) (monitor.Monitor, error) {
+func (r *roster) Promote(ctx context.Context, taken supervise.Reservation, place string) (monitor.Monitor, error) {
 	if err := r.answers(ctx, "promote"); err != nil {
 		return monitor.Monitor{}, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tries++
-	m, there := r.monitors[taken.ID]
-	switch {
-	case r.down || taken.ID == r.stuck:
+	if r.down || taken.ID == r.stuck {
 		return monitor.Monitor{}, errDatabase
-	case !there || !m.Status.Active():
-		return m, monitor.Errorf(monitor.NotFound, "no active monitor %s", taken.ID)
-	case m.Generation != taken.Generation:
-		return m, monitor.ErrSuperseded
 	}
-	m.ReservedUntil = time.Time{}
+	m, err := r.held(taken.ID, taken.Generation)
+	if err != nil {
+		return m, err
+	}
+	m.ReservedUntil, m.Place, m.UpdatedAt = time.Time{}, place, time.Now()
 	r.monitors[taken.ID] = m
 	if r.lost.promote > 0 {
 		r.lost.promote--

@@ -27,7 +27,8 @@ type roster struct {
 	reads    int
 	looks    int    // for reservations
 	tries    int    // to promote one
-	held     bool   // somebody else has the reservations' rows
+	locked   bool   // somebody else has the reservations' rows
+	led      bool   // somebody else is elected
 	hangs    string // what is not answered: due, promote
 }
 
@@ -73,37 +74,96 @@ func (r *roster) Active(context.Context) ([]monitor.Monitor, error) {
 	return out, nil
 }
 
-func (r *roster) Advance(_ context.Context, id monitor.ID) (monitor.Monitor, error) {
+func (r *roster) Get(_ context.Context, id monitor.ID) (monitor.Monitor, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reads++
+	if r.down {
+		return monitor.Monitor{}, errDatabase
+	}
+	m, there := r.monitors[id]
+	if !there {
+		return m, monitor.Errorf(monitor.NotFound, "no monitor %s", id)
+	}
+	return m, nil
+}
+
+func (r *roster) Advance(_ context.Context, id monitor.ID, generation int, place string) (monitor.Monitor, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down || id == r.stuck {
 		return monitor.Monitor{}, errDatabase
 	}
-	m, there := r.monitors[id]
-	if !there || !m.Status.Active() {
-		return m, monitor.Errorf(monitor.NotFound, "no active monitor %s", id)
+	m, err := r.held(id, generation)
+	if err != nil {
+		return m, err
 	}
 	m.Generation++
+	m.Place, m.UpdatedAt = place, time.Now()
 	r.monitors[id] = m
 	return m, nil
 }
 
-func (r *roster) End(_ context.Context, id monitor.ID, to monitor.Status, reason string, last *event.Event, at time.Time) (monitor.Monitor, error) {
+// held is an active monitor of this generation.
+func (r *roster) held(id monitor.ID, generation int) (monitor.Monitor, error) {
+	m, there := r.monitors[id]
+	switch {
+	case !there || !m.Status.Active():
+		return m, monitor.Errorf(monitor.NotFound, "no active monitor %s", id)
+	case m.Generation != generation:
+		return m, monitor.ErrSuperseded
+	}
+	return m, nil
+}
+
+func (r *roster) Fail(_ context.Context, before monitor.Monitor, reason string, last event.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down {
-		return monitor.Monitor{}, errDatabase
+		return errDatabase
 	}
-	m := r.monitors[id]
-	if !m.Status.Active() {
-		return m, nil
+	m, err := r.held(before.ID, before.Generation)
+	switch {
+	case err != nil:
+		return err
+	case m.Status != before.Status:
+		return monitor.ErrSuperseded
 	}
-	m.Status, m.Reason, m.EndedAt = to, reason, at
-	r.monitors[id] = m
-	if last != nil {
-		r.events = append(r.events, *last)
+	m.Status, m.Reason, m.EndedAt = monitor.Failed, reason, last.At
+	r.monitors[m.ID] = m
+	r.events = append(r.events, last)
+	return nil
+}
+
+func (r *roster) Tell(_ context.Context, before monitor.Monitor, e event.Event) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.down {
+		return errDatabase
 	}
-	return m, nil
+	if _, err := r.held(before.ID, before.Generation); err != nil {
+		return err
+	}
+	r.events = append(r.events, e)
+	return nil
+}
+
+func (r *roster) Lead(context.Context) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.down {
+		return false, errDatabase
+	}
+	return !r.led, nil
+}
+
+// ends moves a monitor to an end, as a caller's DELETE would.
+func (r *roster) ends(id monitor.ID) {
+	r.set(func(r *roster) {
+		m := r.monitors[id]
+		m.Status = monitor.Stopped
+		r.monitors[id] = m
+	})
 }
 
 // launcher is supervise.Launcher in memory. It remembers what it was asked as
@@ -191,6 +251,20 @@ func (l *launcher) Stop(ctx context.Context, id monitor.ID) error {
 		l.exits <- supervise.Exit{ID: id, Generation: g, Detail: "exit status 0", Clean: true}
 	}
 	return nil
+}
+
+func (l *launcher) Place() supervise.Place {
+	return supervise.Place{ID: "here", Absence: "Worker not found here"}
+}
+
+func (l *launcher) Workers(context.Context) ([]supervise.Worker, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []supervise.Worker
+	for id, g := range l.running {
+		all = append(all, supervise.Worker{ID: id, Generation: g})
+	}
+	return all, nil
 }
 
 func (l *launcher) Exits() <-chan supervise.Exit { return l.exits }

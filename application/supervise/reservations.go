@@ -109,5 +109,5 @@ func (s *Supervisor) promote(ctx context.Context, taken []Reservation, err error
 func (s *Supervisor) promoteOne(ctx context.Context, r Reservation) (monitor.Monitor, error) {
 	ctx, cancel := context.WithTimeout(ctx, exchangeLimit)
 	defer cancel()
-	return s.roster.Promote(ctx, r)
+	return s.roster.Promote(ctx, r, s.launcher.Place().ID)
 }

@@ -92,9 +92,7 @@ func TestReservations(t *testing.T) {
 		h := newHouse(t, reserved("mon-a", time.Hour)).promoting()
 		defer h.close()
 		h.after(time.Minute)
-		if _, err := h.roster.End(t.Context(), "mon-a", monitor.Stopped, "", nil, time.Now()); err != nil {
-			t.Fatal(err)
-		}
+		h.roster.ends("mon-a")
 		h.sup.Stop("mon-a")
 		h.after(2 * time.Hour)
 		h.expectCalls("stop mon-a")
@@ -107,9 +105,7 @@ func TestReservations(t *testing.T) {
 		defer h.close()
 		h.after(time.Minute + 500*time.Millisecond)
 		h.roster.set(func(r *roster) { r.stuck = "" })
-		if _, err := h.roster.End(t.Context(), "mon-a", monitor.Stopped, "", nil, time.Now()); err != nil {
-			t.Fatal(err)
-		}
+		h.roster.ends("mon-a")
 		h.roster.set(func(r *roster) { r.tries = 0 })
 		h.after(time.Hour)
 		h.expectCalls()
@@ -120,7 +116,7 @@ func TestReservations(t *testing.T) {
 
 	scenario(t, "one that somebody else has hold of is looked for until it can be had", func(t *testing.T) {
 		h := newHouse(t, reserved("mon-a", time.Minute))
-		h.roster.held = true
+		h.roster.locked = true
 		h.promoting()
 		defer h.close()
 		h.after(time.Minute)
@@ -130,7 +126,7 @@ func TestReservations(t *testing.T) {
 		if n := h.roster.looks; n > 100 {
 			t.Errorf("%d looks in 10 s", n)
 		}
-		h.roster.set(func(r *roster) { r.held = false })
+		h.roster.set(func(r *roster) { r.locked = false })
 		h.after(100 * time.Millisecond)
 		h.expectCalls("launch mon-a 2")
 	})

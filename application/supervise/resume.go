@@ -30,7 +30,7 @@ func (s *Supervisor) Resume(ctx context.Context) error {
 
 	resumed, ended, skipped := 0, 0, 0
 	for _, m := range active {
-		next, err := s.advance(ctx, m.ID)
+		next, err := s.advance(ctx, m)
 		var gone *monitor.Error
 		switch {
 		case err == nil:
@@ -48,17 +48,17 @@ func (s *Supervisor) Resume(ctx context.Context) error {
 	return nil
 }
 
-func (s *Supervisor) advance(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
+func (s *Supervisor) advance(ctx context.Context, m monitor.Monitor) (monitor.Monitor, error) {
 	for n := 1; ; n++ {
 		once, cancel := context.WithTimeout(ctx, exchangeLimit)
-		m, err := s.roster.Advance(once, id)
+		next, err := s.roster.Advance(once, m.ID, m.Generation, s.launcher.Place().ID)
 		cancel()
 		var final *monitor.Error
 		if err == nil || n == advanceAttempts || errors.As(err, &final) {
-			return m, err
+			return next, err
 		}
 		if !wait(ctx, pause(n)) {
-			return m, err
+			return next, err
 		}
 	}
 }

@@ -21,9 +21,10 @@ type Monitor struct {
 	Statistics   Statistics
 	Reason       string // why Status is error, e.g. callback_failed; empty otherwise
 	Generation   int    // of the newest worker launched, from 1 (decision O2)
+	Place        string // where that worker was launched; empty: nowhere yet
 	Snapshot     json.RawMessage
 	CreatedAt    time.Time
-	UpdatedAt    time.Time
+	UpdatedAt    time.Time // it changes with every report and every launch
 	EndedAt      time.Time // zero while active
 
 	// ReservedUntil is when a reservation is promoted: before, it has no worker
