@@ -27,7 +27,7 @@ const keyHeader = "X-Internal-Api-Key" // as net/http writes X-Internal-API-Key
 
 // Config is what may be set of a Client.
 type Config struct {
-	Timeout time.Duration  // of one exchange; 0: 10 s
+	Timeout time.Duration  // of one exchange whose context allows it more; 0: 20 s
 	RootCAs *x509.CertPool // nil: the system's, or those of SSL_CERT_FILE
 }
 
@@ -49,8 +49,12 @@ func New(baseURL, key string, cfg Config) (*Client, error) {
 		return nil, errors.New("gateway: the key is empty")
 	}
 	if cfg.Timeout == 0 {
-		cfg.Timeout = 10 * time.Second
+		cfg.Timeout = 20 * time.Second
 	}
+	// Over HTTP/2 all exchanges share a connection, which stays in use after it
+	// has been cut unnoticed: with HTTP/1.1 the next try has another one.
+	var http1 http.Protocols
+	http1.SetHTTP1(true)
 	return &Client{
 		base: strings.TrimRight(baseURL, "/"),
 		key:  key,
@@ -66,7 +70,7 @@ func New(baseURL, key string, cfg Config) (*Client, error) {
 				MaxConnsPerHost:        4,
 				MaxIdleConns:           2,
 				IdleConnTimeout:        90 * time.Second,
-				ForceAttemptHTTP2:      true,
+				Protocols:              &http1,
 			},
 		},
 	}, nil

@@ -135,35 +135,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestManyEventsGoInSeveralExchanges(t *testing.T) {
-	type body struct {
-		Status     string            `json:"status"`
-		Generation int               `json:"generation"`
-		Snapshot   json.RawMessage   `json:"snapshot"`
-		Events     []json.RawMessage `json:"events"`
-	}
-	var got []body
-	g := talking(t, gateway.Config{}, func(w http.ResponseWriter, r *http.Request) {
-		var b body
-		if err := json.NewDecoder(r.Body).Decode(&b); err != nil {
-			t.Error(err)
-		}
-		got = append(got, b)
-		io.WriteString(w, `{"order":"run"}`)
-	})
-	if _, err := g.Report(context.Background(), anID, report(450)); err != nil {
-		t.Fatal(err)
-	}
-	if len(got) != 3 || len(got[0].Events) != 200 || len(got[1].Events) != 200 || len(got[2].Events) != 50 {
-		t.Fatalf("%d exchanges", len(got))
-	}
-	for i, b := range got {
-		if last := i == 2; b.Generation != 2 || (b.Status != "") != last || (b.Snapshot != nil) != last {
-			t.Errorf("exchange %d is of generation %d with status %q and snapshot %s; an end must come last", i, b.Generation, b.Status, b.Snapshot)
-		}
-	}
-}
-
 func TestATimeLimitHolds(t *testing.T) {
 	done := make(chan struct{})
 	g := talking(t, gateway.Config{Timeout: 20 * time.Millisecond}, func(http.ResponseWriter, *http.Request) { <-done })

@@ -12,10 +12,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// maxEvents is how many events go into one exchange. The gateway takes 1000 and
-// 1 MiB; a worker that could not reach it for long may have more.
-const maxEvents = 200
-
 type reportBody struct {
 	Status       monitor.Status       `json:"status,omitempty"`
 	Health       healthBody           `json:"health,omitzero"`
@@ -37,36 +33,23 @@ type orderBody struct {
 	Order monitor.Order `json:"order"`
 }
 
-// Report delivers one report, in several exchanges if it has many events;
-// delivering it again is harmless. Errors: monitor.ErrSuperseded;
-// *monitor.Error NotFound when the monitor is gone; *monitor.Error InvalidConfig,
-// with the gateway's message, when it refuses the report itself (HTTP 400 or
-// 413) and would again, of which the events up to the refused exchange may be
-// stored; anything else may pass: *monitor.Error Internal when the gateway
+// Report delivers one report; delivering it again is harmless. The gateway takes
+// 1000 events and 1 MiB in one. Errors: monitor.ErrSuperseded; *monitor.Error
+// NotFound when the monitor is gone; *monitor.Error InvalidConfig, with the
+// gateway's message, when it refuses the report itself (HTTP 400 or 413) and
+// would again; anything else may pass: *monitor.Error Internal when the gateway
 // itself is in trouble, another error when it did not speak at all.
 func (c *Client) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
-	events := r.Events
-	for ; len(events) > maxEvents; events = events[maxEvents:] {
-		// The state goes with the last of them: nothing follows an end.
-		first := reportBody{Events: events[:maxEvents], Generation: r.Generation, At: r.At}
-		if _, err := c.put(ctx, id, first); err != nil {
-			return "", err
-		}
-	}
-	return c.put(ctx, id, reportBody{
+	raw, err := json.Marshal(reportBody{
 		Status:       r.Status,
 		Health:       healthBody(r.Health),
 		Statistics:   r.Statistics,
 		StreamStatus: r.StreamStatus,
-		Events:       events,
+		Events:       r.Events,
 		Snapshot:     r.Snapshot,
 		Generation:   r.Generation,
 		At:           r.At,
 	})
-}
-
-func (c *Client) put(ctx context.Context, id monitor.ID, r reportBody) (monitor.Order, error) {
-	raw, err := json.Marshal(r)
 	if err != nil {
 		return "", fmt.Errorf("encode a report: %w", err)
 	}

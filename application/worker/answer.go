@@ -26,8 +26,31 @@ func refused(err error) bool {
 	return errors.As(err, &said) && said.Code == monitor.InvalidConfig
 }
 
-// retryDelay is how long to wait after the nth failure to reach the gateway:
-// 0.5 s, doubling to 10 s.
+// Waiting for the gateway.
+const (
+	longestPause = 2 * time.Second  // between two tries
+	tryTime      = 4 * time.Second  // of one try
+	patientTry   = 20 * time.Second // of one that a gateway gets that is slow
+	quickTries   = 30               // in vain, two minutes or less, before the first patient one
+)
+
+// retryDelay is the time between the beginnings of two tries after the nth
+// failure in a row to reach the gateway, the second of which does not begin
+// before the first has ended: 0.5 s, doubling to 2 s. An alert may be waiting,
+// and must leave within 5 s of the gateway's return.
 func retryDelay(n int) time.Duration {
-	return min(500*time.Millisecond<<min(n-1, 5), 10*time.Second)
+	return min(500*time.Millisecond<<min(n-1, 5), longestPause)
+}
+
+// tryLimit is how long a try may take after n failures in a row: 4 s, for one
+// that is lost on its way (a cut connection, a gateway that was halted) tells
+// nobody that it is. A gateway that needs longer than that to answer stores what
+// it gets all the same, but would never be heard: in the long run every other
+// try has the time that the slowest answer can take, and once one has needed it
+// (slow) so has the next.
+func tryLimit(n int, slow bool) time.Duration {
+	if n == 0 && slow || n > quickTries && n%2 == 1 {
+		return patientTry
+	}
+	return tryTime
 }

@@ -10,8 +10,13 @@
 //	                            SegmentFetcher + Analyser ─────┘
 //
 // At most one task is in flight in each lane (decision S16). The reporter runs
-// beside the loop: a gateway that is away delays no check, and an event is kept
-// until the gateway has said that it is on disk (decision W1).
+// beside the loop: a gateway that is away delays no check, and an event is kept,
+// in order, until the gateway has said that it is on disk (decision W1). Tries
+// are at most 2 s apart and, at first, no longer than 4 s each, so that an alert
+// leaves within 5 s of the gateway's return. Reports may be repeated and answers
+// be lost; what was reported in vain is reported again. Every report is true by
+// itself: its snapshot knows of the events up to it and of none behind, so a
+// successor (decision S11) neither repeats nor misses any.
 //
 // A worker ends when the stream has ended, when the gateway orders it to stop,
 // when another worker has taken over (decision O2), or when its context is
@@ -19,4 +24,9 @@
 // begun, a segment being analysed is finished, what is not yet reported is
 // reported, and only then does Run return. It leaves no goroutine and no child
 // process behind.
+//
+// It may share its process with others and with the gateway: a panic in any of
+// its goroutines ends it alone, with an error that names it, and it can be
+// forced to end at once (RunUntil). What it cannot contain is a panic in a
+// goroutine of an adapter's.
 package worker

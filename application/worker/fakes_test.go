@@ -24,6 +24,8 @@ type stream struct {
 	mu       sync.Mutex
 	resolve  func(ctx context.Context) watch.Resolution // nil: live
 	analyse  func(ctx context.Context)                  // nil: takes 100 ms
+	blackAt  func(watch.Segment) bool                   // nil: as black says
+	silentAt func(watch.Segment) bool                   // nil: never
 	black    bool
 	ended    bool
 	resolved int
@@ -71,6 +73,10 @@ func (s *stream) FetchSegment(context.Context, watch.Segment) (io.ReadCloser, er
 func (s *stream) Analyse(ctx context.Context, seg watch.Segment, _ io.Reader, _ float64) (watch.Analysis, error) {
 	s.mu.Lock()
 	analyse, black := s.analyse, s.black
+	if s.blackAt != nil {
+		black = s.blackAt(seg)
+	}
+	silent := s.silentAt != nil && s.silentAt(seg)
 	s.mu.Unlock()
 	if analyse != nil {
 		analyse(ctx)
@@ -84,6 +90,9 @@ func (s *stream) Analyse(ctx context.Context, seg watch.Segment, _ io.Reader, _ 
 	if black {
 		a.Video.Bad = []watch.Span{{To: seg.Duration}}
 	}
+	if silent {
+		a.Audio.Bad = []watch.Span{{To: seg.Duration}}
+	}
 	return a, nil
 }
 
@@ -94,6 +103,9 @@ type desk struct {
 	snapshot []byte
 	refusal  error                                       // of an assignment
 	answer   func(monitor.Report) (monitor.Order, error) // nil: run
+	way      func(ctx context.Context) error             // what a report meets on its way here; nil: nothing
+	back     func() error                                // what its answer meets; nil: nothing
+	newest   int                                         // generation; 0: whoever comes
 	reports  []monitor.Report
 	accepted []event.Event
 }
@@ -114,9 +126,28 @@ func (d *desk) Assignment(_ context.Context, id monitor.ID, generation int) (mon
 		StreamURL: "https://www.youtube.com/watch?v=abcdefghijk"}, nil
 }
 
-func (d *desk) Report(_ context.Context, _ monitor.ID, r monitor.Report) (monitor.Order, error) {
+func (d *desk) Report(ctx context.Context, _ monitor.ID, r monitor.Report) (monitor.Order, error) {
+	d.mu.Lock()
+	way, back := d.way, d.back
+	d.mu.Unlock()
+	if way != nil {
+		if err := way(ctx); err != nil {
+			return "", err
+		}
+	}
+	order, err := d.take(r)
+	if err == nil && back != nil {
+		err = back()
+	}
+	return order, err
+}
+
+func (d *desk) take(r monitor.Report) (monitor.Order, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.newest != 0 && r.Generation != d.newest {
+		return "", monitor.ErrSuperseded
+	}
 	if d.answer != nil {
 		if order, err := d.answer(r); err != nil || order == monitor.Stop {
 			return order, err
@@ -131,6 +162,12 @@ func (d *desk) Report(_ context.Context, _ monitor.ID, r monitor.Report) (monito
 		if !known {
 			d.accepted = append(d.accepted, e)
 		}
+	}
+	if r.Snapshot != nil {
+		d.snapshot = r.Snapshot
+	}
+	if r.Status != "" && !r.Status.Active() {
+		return monitor.Stop, nil
 	}
 	return monitor.Run, nil
 }
@@ -152,6 +189,13 @@ func (d *desk) types() string {
 	return strings.Join(types, " ")
 }
 
+// count is how many events were accepted.
+func (d *desk) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.accepted)
+}
+
 func (d *desk) last() monitor.Report {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -167,6 +211,14 @@ var errAway = errors.New("the gateway is away")
 // it to end.
 func watching(ctx context.Context, t *testing.T, s *stream, d *desk, change ...func(*worker.Config)) (wait func() error) {
 	t.Helper()
+	return watchingUntil(ctx, context.Background(), ports(s, d), change...)
+}
+
+func ports(s *stream, d *desk) worker.Ports {
+	return worker.Ports{Gateway: d, Resolver: s, Prober: s, Playlists: s, Segments: s, Analyser: s}
+}
+
+func watchingUntil(ctx, force context.Context, p worker.Ports, change ...func(*worker.Config)) (wait func() error) {
 	ids := 0
 	cfg := worker.Config{
 		ID: id, Generation: 1,
@@ -176,8 +228,8 @@ func watching(ctx context.Context, t *testing.T, s *stream, d *desk, change ...f
 	for _, c := range change {
 		c(&cfg)
 	}
-	w := worker.New(worker.Ports{Gateway: d, Resolver: s, Prober: s, Playlists: s, Segments: s, Analyser: s}, cfg)
+	w := worker.New(p, cfg)
 	done := make(chan error, 1)
-	go func() { done <- w.Run(ctx) }()
+	go func() { done <- w.RunUntil(ctx, force) }()
 	return func() error { return <-done }
 }

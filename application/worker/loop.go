@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -17,46 +18,53 @@ type loop struct {
 	watcher  *watch.Watcher
 	recorder *recorder
 	reporter *reporter
+	force    context.Context // done: everything is broken off
 
 	lanes    [watch.Clock]lane // resolving, media
 	outcomes chan outcome      // never closed; the loop waits for every lane before it returns
 }
 
-// lane is where tasks of one kind are done, one at a time.
-type lane struct {
-	busy   bool
-	kind   watch.Kind
-	cancel context.CancelFunc
-}
-
-// outcome is what a lane brings back.
-type outcome struct {
-	lane        watch.Lane
-	observation watch.Observation
-}
-
 // run is the loop. It owns the lanes and the reporter and waits for them.
 func (l *loop) run(ctx context.Context) error {
 	l.outcomes = make(chan outcome)
-	l.report(nil) // nothing is sent before there is something to say
 	l.reporter.start()
 
-	err := l.watch(ctx)
+	var deadline time.Time
+	err := contained(l.log, "watching", func() error {
+		l.reporter.add(l.state())
+		if err := l.watch(ctx); err != nil {
+			return err
+		}
+		deadline = time.Now().Add(l.cfg.Shutdown)
+		return l.drain(deadline)
+	})
 	if err != nil {
-		l.abandon()
-		l.reporter.stop(0)
-		return err
+		return l.breakOff(err)
 	}
-	deadline := time.Now().Add(l.cfg.Shutdown)
-	l.drain(deadline)
 	if ctx.Err() == nil && l.reporter.outstanding() {
 		// The stream is over and nobody hurries: what happened must arrive.
 		l.reporter.flush(ctx)
 		deadline = time.Now().Add(l.cfg.Shutdown)
 	}
-	l.reporter.stop(time.Until(deadline))
-	l.log.Info("Watching ends", "status", string(l.watcher.Report().Status))
-	return nil
+	err = l.reporter.stop(time.Until(deadline))
+	if l.force.Err() != nil {
+		return ErrForced
+	}
+	if err == nil {
+		l.log.Info("Watching ends", "status", string(l.watcher.Report().Status))
+	}
+	return err
+}
+
+// breakOff ends a worker that must not or cannot go on, and returns why.
+func (l *loop) breakOff(why error) error {
+	l.abandon()
+	limit := lastWords
+	if dismissed(why) || errors.Is(why, ErrAlone) {
+		limit = 0
+	}
+	_ = l.reporter.stop(limit) // why came first
+	return why
 }
 
 // watch does the tasks until the watcher finishes, the gateway wants a stop,
@@ -77,6 +85,9 @@ func (l *loop) watch(ctx context.Context) error {
 			}
 		case o := <-l.outcomes:
 			l.lanes[o.lane] = lane{}
+			if o.err != nil {
+				return o.err
+			}
 			l.step(o.observation)
 		case err := <-l.reporter.verdict:
 			return err
@@ -120,17 +131,6 @@ func (l *loop) wake() (watch.Observation, bool) {
 	return nil, false
 }
 
-// launch begins a task in its lane.
-func (l *loop) launch(t watch.Task) {
-	ctx, cancel := context.WithCancel(context.Background())
-	at := t.Kind.Lane()
-	l.lanes[at] = lane{busy: true, kind: t.Kind, cancel: cancel}
-	go func() {
-		defer cancel()
-		l.outcomes <- outcome{at, l.do(ctx, t)}
-	}()
-}
-
 // step lets the watcher see an observation and carries out what follows.
 func (l *loop) step(o watch.Observation) {
 	now := l.now()
@@ -138,7 +138,6 @@ func (l *loop) step(o watch.Observation) {
 	l.recorder.record(watch.Moment{At: now, Observation: o, Effects: effects})
 
 	var events []event.Event
-	tell := false
 	for _, e := range effects {
 		switch e := e.(type) {
 		case watch.Emit:
@@ -147,12 +146,13 @@ func (l *loop) step(o watch.Observation) {
 			l.log.Info("Event", "event_type", string(e.Event.Type), "event_id", e.Event.ID, "event", e.Event.Data)
 		case watch.Note:
 			l.note(e)
-		case watch.Become, watch.Health, watch.Finish:
-			tell = true
 		}
 	}
-	if tell || len(events) > 0 {
-		l.report(events)
+	r := l.state()
+	if r.Events = events; len(effects) > 0 {
+		l.reporter.add(r)
+	} else {
+		l.reporter.refresh(r)
 	}
 }
 
@@ -168,59 +168,14 @@ func (l *loop) note(n watch.Note) {
 	}
 }
 
-// report hands the present state and new events to the reporter.
-func (l *loop) report(events []event.Event) {
+// state is the present one, as a report without events.
+func (l *loop) state() monitor.Report {
 	r := l.watcher.Report()
-	r.Generation, r.At, r.Events = l.cfg.Generation, l.now(), events
+	r.Generation, r.At = l.cfg.Generation, l.now()
 	snapshot, err := l.watcher.Snapshot()
 	if err != nil {
 		l.log.Error("No snapshot could be made; a successor would start afresh", "error", err)
 	}
 	r.Snapshot = snapshot
-	l.reporter.add(r)
+	return r
 }
-
-// drain ends the lanes as section 8.3 says: a segment being analysed is
-// finished and counts, all else is broken off.
-func (l *loop) drain(deadline time.Time) {
-	for i := range l.lanes {
-		if l.lanes[i].busy && l.lanes[i].kind != watch.TaskSegment {
-			l.lanes[i].cancel()
-		}
-	}
-	force := time.AfterFunc(time.Until(deadline)-5*time.Second, l.cancelLanes())
-	defer force.Stop()
-	for l.busy() {
-		o := <-l.outcomes
-		analysed := l.lanes[o.lane].kind == watch.TaskSegment
-		l.lanes[o.lane] = lane{}
-		if analysed {
-			l.step(o.observation)
-		}
-	}
-}
-
-// abandon breaks off whatever is in flight.
-func (l *loop) abandon() {
-	l.cancelLanes()()
-	for l.busy() {
-		o := <-l.outcomes
-		l.lanes[o.lane] = lane{}
-	}
-}
-
-func (l *loop) cancelLanes() func() {
-	var cancels []context.CancelFunc
-	for _, lane := range l.lanes {
-		if lane.busy {
-			cancels = append(cancels, lane.cancel)
-		}
-	}
-	return func() {
-		for _, cancel := range cancels {
-			cancel()
-		}
-	}
-}
-
-func (l *loop) busy() bool { return l.lanes[watch.Resolving].busy || l.lanes[watch.Media].busy }

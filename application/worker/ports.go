@@ -50,14 +50,16 @@ type Analyser interface {
 // Gateway is where a worker gets its assignment and reports to. In the
 // foreground (watch URL) it is the terminal.
 type Gateway interface {
-	// Assignment blocks for one exchange. Errors: monitor.ErrSuperseded; an
+	// Assignment blocks for one exchange, which ctx bounds. Errors: monitor.ErrSuperseded; an
 	// *monitor.Error, of code NotFound when the monitor is gone, is the
 	// gateway's own word; anything else may pass and be asked again.
 	Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error)
 
-	// Report delivers one report and is idempotent: the same report may be
-	// delivered again after an error. When it returns nil, every event in it is
-	// on disk. Errors: as of Assignment; and an *monitor.Error InvalidConfig
-	// when this report will never be taken.
+	// Report delivers one report, of at most 200 events, and is idempotent: the
+	// same report may be delivered again after an error, with more in it. When it
+	// returns nil, every event in it is on disk. ctx bounds the exchange; what was
+	// asked for may happen even though the answer was not awaited. Errors: as of
+	// Assignment; and an *monitor.Error InvalidConfig when this report will never
+	// be taken.
 	Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error)
 }

@@ -6,30 +6,36 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// reporter carries reports to the gateway beside the loop. Of states only the
-// newest matters; events are kept, in order, until they are accepted.
+// complainEvery is how often a gateway that stays away is spoken of.
+const complainEvery = 30 * time.Second
+
+// reporter carries reports to the gateway beside the loop.
 type reporter struct {
 	w       *Worker
-	verdict chan error // one value: nil for the order to stop, or how the worker was dismissed
+	verdict chan error // one value: nil for the order to stop, or why the worker must end
 	wake    chan struct{}
 	done    chan struct{} // closed by the reporter's goroutine as it ends
+	ended   error         // why it ended by itself; to be read when done is closed
 	ctx     context.Context
 	cancel  context.CancelFunc
 
-	mu     sync.Mutex
-	latest monitor.Report
-	count  int  // of reports taken over; latest is the last of them
-	dirty  bool // latest or events are not yet accepted
-	events []event.Event
-	idle   chan struct{} // closed while nothing is outstanding
+	mu      sync.Mutex
+	backlog backlog
+	idle    chan struct{} // closed while nothing is outstanding
+
+	// Of the goroutine alone.
+	failures   int       // in a row
+	slow       bool      // the last answer took longer than a quick try
+	heard      time.Time // when the gateway last said anything
+	accepted   time.Time // when it last accepted anything
+	complained time.Time
 }
 
-func newReporter(w *Worker) *reporter {
-	ctx, cancel := context.WithCancel(context.Background())
+func newReporter(force context.Context, w *Worker) *reporter {
+	ctx, cancel := context.WithCancel(force)
 	return &reporter{
 		w:       w,
 		verdict: make(chan error, 1),
@@ -41,31 +47,42 @@ func newReporter(w *Worker) *reporter {
 	}
 }
 
-func (r *reporter) start() { go r.run() }
+func (r *reporter) start() {
+	go func() {
+		defer close(r.done)
+		if r.ended = contained(r.w.log, "reporting", r.run); r.ended != nil {
+			r.conclude(r.ended)
+		}
+	}()
+}
 
 // add takes a report over; it never blocks.
 func (r *reporter) add(report monitor.Report) {
 	r.mu.Lock()
-	r.events = append(r.events, report.Events...)
-	report.Events = nil
-	r.latest = report
-	r.count++
-	if !r.dirty {
-		r.dirty = true
+	defer r.mu.Unlock()
+	if r.backlog.told {
 		r.idle = make(chan struct{})
 	}
-	r.mu.Unlock()
+	r.backlog.add(report)
 	select {
 	case r.wake <- struct{}{}:
 	default:
 	}
 }
 
+// refresh is add for a state that no news has led to: it goes with whatever is
+// sent next, a heartbeat at the latest.
+func (r *reporter) refresh(state monitor.Report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.backlog.refresh(state)
+}
+
 // outstanding tells whether anything has not been accepted yet.
 func (r *reporter) outstanding() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.dirty
+	return r.backlog.outstanding()
 }
 
 // flush waits until nothing is outstanding, the reporter has ended, or ctx is
@@ -81,107 +98,90 @@ func (r *reporter) flush(ctx context.Context) {
 	}
 }
 
-// stop ends the reporter, giving it limit to bring out what is outstanding,
-// and waits for it.
-func (r *reporter) stop(limit time.Duration) {
+// stop ends the reporter, giving it limit to bring out what is outstanding, and
+// waits for it. It returns what has ended the reporter before, if anything.
+func (r *reporter) stop(limit time.Duration) error {
 	if limit > 0 && r.outstanding() {
-		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		ctx, cancel := context.WithTimeout(r.ctx, limit)
 		r.flush(ctx)
 		cancel()
 	}
 	r.cancel()
 	<-r.done
-	if lost := len(r.events); lost > 0 {
-		r.w.log.Error("The gateway could not be told everything before the end", "events", lost)
+	switch untold := r.backlog.events(); {
+	case untold == 0:
+	case dismissed(r.ended):
+		r.w.log.Info("What is not told yet is left to whoever watches now", "events", untold)
+	default:
+		r.w.log.Error("The gateway could not be told everything before the end", "events", untold)
 	}
+	return r.ended
 }
 
-// run sends whatever is new, and something every heartbeat.
-func (r *reporter) run() {
-	defer close(r.done)
-	heartbeat := time.NewTicker(r.w.cfg.Heartbeat)
-	defer heartbeat.Stop()
-	heard := time.Now()
-	for failures := 0; ; {
-		if failures > 0 {
-			if !sleep(r.ctx, retryDelay(failures)) {
-				return
-			}
-		} else {
-			select {
-			case <-r.wake:
-			case <-heartbeat.C:
-			case <-r.ctx.Done():
-				return
-			}
-		}
-		heartbeat.Reset(r.w.cfg.Heartbeat)
+// run sends whatever is new, and something every heartbeat. It returns nil when
+// it was cancelled, and why the worker must end otherwise.
+func (r *reporter) run() error {
+	r.heard, r.accepted = time.Now(), time.Now()
+	for r.await() {
+		began := time.Now()
 		order, err := r.send()
 		switch {
 		case err == nil:
-			failures, heard = 0, time.Now()
+			r.succeeded(time.Since(began))
 			if order == monitor.Stop {
 				r.conclude(nil)
 			}
 		case dismissed(err):
-			r.conclude(err)
-			return
+			return err
 		case r.ctx.Err() != nil:
-			return
-		case !answered(err) && r.w.alone(heard):
-			r.conclude(fmt.Errorf("%w: %w", ErrAlone, err))
-			return
+			return nil //nolint:nilerr // whoever cancelled it knows
+		case !answered(err) && r.w.alone(r.heard):
+			return fmt.Errorf("%w: %w", ErrAlone, err)
 		default:
-			failures++
-			if answered(err) {
-				heard = time.Now()
+			r.failed(err)
+			// What the try itself took need not be waited for again.
+			if !sleep(r.ctx, retryDelay(r.failures)-time.Since(began)) {
+				return nil
 			}
-			r.w.log.Warn("The gateway took no report; trying again", "error", err, "failures", failures)
 		}
 	}
+	return nil
 }
 
-// send delivers the newest state and all events once.
-func (r *reporter) send() (monitor.Order, error) {
-	r.mu.Lock()
-	report, count := r.latest, r.count
-	report.Events = append([]event.Event(nil), r.events...)
-	r.mu.Unlock()
-
-	order, err := r.w.ports.Gateway.Report(r.ctx, r.w.cfg.ID, report)
-	if refused(err) {
-		order, err = r.sendInParts(report, err)
-	}
-	if err != nil {
-		return "", err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.events = r.events[len(report.Events):]
-	if r.dirty && r.count == count {
-		r.dirty = false
-		close(r.idle)
-	}
-	return order, nil
-}
-
-// sendInParts delivers what can be delivered of a report that was refused as a
-// whole: every event by itself, then the state without the snapshot. An event
-// that is refused even so is lost, or it would hold up all that follow.
-func (r *reporter) sendInParts(report monitor.Report, because error) (monitor.Order, error) {
-	r.w.log.Error("The gateway refuses a report; it gets it in parts, without the snapshot", "error", because)
-	for _, e := range report.Events {
-		part := monitor.Report{Generation: report.Generation, At: report.At, Events: []event.Event{e}}
-		_, err := r.w.ports.Gateway.Report(r.ctx, r.w.cfg.ID, part)
-		switch {
-		case refused(err):
-			r.w.log.Error("The gateway refuses an event; it is lost", "event_type", string(e.Type), "event_id", e.ID, "event", e.Data, "error", err)
-		case err != nil:
-			return "", err
+// await waits until there is something to send; false: the reporter is to end.
+func (r *reporter) await() bool {
+	heartbeat := time.NewTimer(r.w.cfg.Heartbeat)
+	defer heartbeat.Stop()
+	for r.failures == 0 && !r.outstanding() {
+		select {
+		case <-r.wake:
+		case <-heartbeat.C:
+			return true
+		case <-r.ctx.Done():
+			return false
 		}
 	}
-	report.Events, report.Snapshot = nil, nil
-	return r.w.ports.Gateway.Report(r.ctx, r.w.cfg.ID, report)
+	return r.ctx.Err() == nil
+}
+
+func (r *reporter) succeeded(took time.Duration) {
+	r.slow = took > tryTime
+	if r.failures > 0 {
+		r.w.log.Info("The gateway takes reports again", "failures", r.failures, "away_sec", time.Since(r.accepted).Seconds())
+	}
+	r.failures, r.complained = 0, time.Time{}
+	r.heard, r.accepted = time.Now(), time.Now()
+}
+
+func (r *reporter) failed(err error) {
+	r.failures++
+	if answered(err) {
+		r.heard = time.Now()
+	}
+	if time.Since(r.complained) >= complainEvery {
+		r.complained = time.Now()
+		r.w.log.Warn("The gateway took no report; trying again", "error", err, "failures", r.failures)
+	}
 }
 
 // conclude tells the loop that it is over; the first word counts.

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -48,15 +49,22 @@ func (l *loop) analyse(ctx context.Context, s watch.Segment, began time.Time) wa
 	if err != nil {
 		return failed(err)
 	}
-	a, err := l.ports.Analyser.Analyse(ctx, s, body, l.silence)
-	if closeErr := body.Close(); err == nil && closeErr != nil {
-		err = closeErr
-	}
+	a, err := l.decode(ctx, s, body)
 	if err != nil {
 		return failed(err)
 	}
 	a.Began, a.Segment, a.Failure = began, s.ID(), nil
 	return a
+}
+
+// decode has a segment decoded and closes its body, whatever happens.
+func (l *loop) decode(ctx context.Context, s watch.Segment, body io.ReadCloser) (a watch.Analysis, err error) {
+	defer func() {
+		if closeErr := body.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	return l.ports.Analyser.Analyse(ctx, s, body, l.silence)
 }
 
 // failure is an adapter's error as the watcher sees it.

@@ -33,6 +33,7 @@ type Config struct {
 	Patience   time.Duration    // without a word from the gateway, after which it is believed gone; default: without end
 	Shutdown   time.Duration    // bound on section 8.3's steps, default 25 s of the 30 s until SIGKILL
 	Log        *slog.Logger     // required
+	Now        func() time.Time // the clock, which is read once, at the start; default time.Now
 }
 
 // Bounds on a task, beyond those that the adapters keep.
@@ -41,6 +42,13 @@ const (
 	playlistLimit = 20 * time.Second
 	segmentLimit  = 20 * time.Second
 )
+
+// lastWords is how long a worker that ends for a fault of its own goes on
+// trying to tell what it has seen; its successor sees what it could not.
+const lastWords = 2 * time.Second
+
+// ErrForced ends a worker that may not take the steps of section 8.3.
+var ErrForced = errors.New("ended by force")
 
 // ErrAlone ends a worker whose gateway is gone: nobody hears what it sees, and
 // nobody would ever stop it.
@@ -65,10 +73,13 @@ func New(ports Ports, cfg Config) *Worker {
 	if cfg.Shutdown == 0 {
 		cfg.Shutdown = 25 * time.Second
 	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	return &Worker{
 		ports: ports,
 		cfg:   cfg,
-		base:  time.Now(),
+		base:  cfg.Now(),
 		log:   cfg.Log.With("component", "worker", "monitor_id", string(cfg.ID)),
 	}
 }
@@ -81,8 +92,19 @@ func (w *Worker) now() time.Time { return w.base.Add(time.Since(w.base)).Round(0
 // stream or the monitor has ended or ctx is done, monitor.ErrSuperseded when
 // another worker has taken over, an *monitor.Error NotFound when the gateway
 // knows the monitor no more, ErrAlone when it is gone, and another error when
-// the worker could not begin.
-func (w *Worker) Run(ctx context.Context) error {
+// the worker could not begin or something in it panicked.
+func (w *Worker) Run(ctx context.Context) error { return w.RunUntil(ctx, context.Background()) }
+
+// RunUntil is Run for a worker that shares its process with others: when force
+// is done it breaks off whatever it does and returns ErrForced.
+func (w *Worker) RunUntil(ctx, force context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(force, cancel)()
+	return contained(w.log, "worker", func() error { return w.run(ctx, force) })
+}
+
+func (w *Worker) run(ctx, force context.Context) error {
 	assignment, err := w.assignment(ctx)
 	switch {
 	case err != nil && ctx.Err() == nil:
@@ -115,7 +137,8 @@ func (w *Worker) Run(ctx context.Context) error {
 		silence:  assignment.Config.SilenceDBThreshold,
 		watcher:  watcher,
 		recorder: rec,
-		reporter: newReporter(w),
+		reporter: newReporter(force, w),
+		force:    force,
 	}
 	return l.run(ctx)
 }
@@ -124,7 +147,8 @@ func (w *Worker) Run(ctx context.Context) error {
 func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
 	heard := time.Now()
 	for failures := 1; ; failures++ {
-		a, err := w.ports.Gateway.Assignment(ctx, w.cfg.ID, w.cfg.Generation)
+		began := time.Now()
+		a, err := w.ask(ctx, tryLimit(failures-1, false))
 		switch {
 		case err == nil:
 			return a, nil
@@ -136,10 +160,17 @@ func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
 			return a, fmt.Errorf("assignment: %w: %w", ErrAlone, err)
 		}
 		w.log.Warn("The gateway gives no assignment; asking again", "error", err, "failures", failures)
-		if !sleep(ctx, retryDelay(failures)) {
+		if !sleep(ctx, retryDelay(failures)-time.Since(began)) {
 			return a, context.Cause(ctx)
 		}
 	}
+}
+
+// ask asks for them once.
+func (w *Worker) ask(ctx context.Context, limit time.Duration) (monitor.Assignment, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return w.ports.Gateway.Assignment(ctx, w.cfg.ID, w.cfg.Generation)
 }
 
 // alone tells whether nothing has been heard of the gateway for too long.

@@ -25,7 +25,7 @@ func (w *Watcher) readAt(f *feed) time.Time {
 		return w.now
 	}
 	at := earliest(w.checkAt(f), f.ReadAt.Add(refreshInterval))
-	if stalled := f.stillSince(w.began).Add(stallLimit); stalled.After(f.ReadAt) {
+	if stalled := f.Newest.stillSince().Add(stallLimit); stalled.After(f.ReadAt) {
 		at = earliest(at, stalled)
 	}
 	return at

@@ -8,6 +8,7 @@ type clock struct {
 	End time.Time     `json:"end,omitzero"` // of the newest segment placed
 	Lag time.Duration `json:"lag"`          // least time seen between a segment's end and its sighting
 	Set bool          `json:"set"`
+	Own bool          `json:"own,omitempty"` // no program time is stated: the timeline is the clock's
 }
 
 // place gives every segment of a playlist a ProgramTime. Where the newest has

@@ -42,15 +42,6 @@ func (j judges) and(k judges) (both judges, some bool) {
 	return both, some
 }
 
-// stillSince is from when on the playlist is known to have stood still; the
-// time before began, in which nobody watched, does not count.
-func (f *feed) stillSince(began time.Time) time.Time {
-	if f.Newest.Moved.Before(began) {
-		return began
-	}
-	return f.Newest.Moved
-}
-
 // moving tells whether the playlist moves: there is a stream, whatever becomes
 // of its segments.
 func (f *feed) moving(now time.Time) bool { return now.Sub(f.Newest.Moved) < stallLimit }
@@ -87,7 +78,7 @@ func (w *Watcher) moving() bool {
 // flowing tells whether any media can be watched.
 func (w *Watcher) flowing() bool {
 	for _, f := range w.life.Feeds {
-		if w.now.Sub(f.stillSince(w.began)) < stallLimit && !f.Outage.open() {
+		if w.now.Sub(f.Newest.stillSince()) < stallLimit && !f.Outage.open() {
 			return true
 		}
 	}

@@ -9,11 +9,16 @@ import (
 
 // newest is the newest segment seen (decision S5).
 type newest struct {
-	ID       string    `json:"id,omitempty"`
-	Moved    time.Time `json:"moved,omitzero"` // when it was first seen, by the clock
-	Analysed bool      `json:"analysed,omitempty"`
-	Failed   bool      `json:"failed,omitempty"` // it could not be analysed; the outage says when to try again
+	ID        string        `json:"id,omitempty"`
+	Moved     time.Time     `json:"moved,omitzero"`     // when it was first seen, by the clock
+	Unwatched time.Duration `json:"unwatched,omitzero"` // since Moved: nobody looked whether the playlist moves
+	Analysed  bool          `json:"analysed,omitempty"`
+	Failed    bool          `json:"failed,omitempty"` // it could not be analysed; the outage says when to try again
 }
+
+// stillSince is from when on the playlist is known to have stood still, were it
+// not for the time in which nobody watched.
+func (n newest) stillSince() time.Time { return n.Moved.Add(n.Unwatched) }
 
 // read takes in a reading of a playlist (sections 6.1, 7.6).
 func (w *Watcher) read(o Playlist) {
@@ -82,7 +87,7 @@ func (w *Watcher) ended(f *feed, o Playlist) {
 		w.end(event.EndedByEndlist)
 		return
 	}
-	w.out(f, f.stillSince(w.began), event.FailedStalled, "the playlist has ended, the stream has not")
+	w.out(f, f.Newest.stillSince(), event.FailedStalled, "the playlist has ended, the stream has not")
 }
 
 // look takes in the segments of a live playlist, decides whether they have
@@ -160,6 +165,7 @@ func (f *feed) compare(o Playlist, last Segment) reading {
 func (w *Watcher) moved(f *feed, o Playlist, last Segment) {
 	w.learned()
 	f.Newest = newest{ID: last.ID(), Moved: w.now}
+	f.Clock.Own = o.Segments[len(o.Segments)-1].ProgramTime.IsZero()
 	if shift := f.Clock.see(last, o.Began); shift != 0 {
 		for i := range w.life.Conditions {
 			if f.Judges[i] {
@@ -180,7 +186,7 @@ func (w *Watcher) moved(f *feed, o Playlist, last Segment) {
 
 // unmoved is a playlist with nothing new (decisions S5, S6).
 func (w *Watcher) unmoved(f *feed) {
-	still := f.stillSince(w.began)
+	still := f.Newest.stillSince()
 	switch {
 	case w.now.Sub(still) >= stallLimit, f.Outage.Failure == event.FailedStalled:
 		w.out(f, still, event.FailedStalled, "the playlist has not moved")

@@ -20,7 +20,8 @@ func (w *Watcher) Snapshot() (json.RawMessage, error) {
 
 // Restore makes a watcher that goes on from a snapshot at now. An empty
 // snapshot is a new start. The time in which nobody watched is neither a
-// stall nor blindness; an outage that was open stays open.
+// stall nor blindness; the time before it is. An outage that was open stays
+// open.
 func Restore(rules Rules, snapshot json.RawMessage, now time.Time) (*Watcher, error) {
 	w := New(rules, now)
 	if len(snapshot) == 0 {
@@ -30,14 +31,22 @@ func Restore(rules Rules, snapshot json.RawMessage, now time.Time) (*Watcher, er
 	if err := json.Unmarshal(snapshot, &l); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
+	if back := l.At.Sub(now); back > 0 {
+		l.setBack(back)
+		l.At = now
+	}
+	unwatched := now.Sub(l.At) // of a snapshot that tells no time: as long as can be
 	l.Asking.Next = now
 	for _, f := range l.Feeds {
 		f.ReadAt, f.CheckedAt = time.Time{}, time.Time{}
 		f.Outage.RetryAt = now
+		f.Newest.Unwatched = min(f.Newest.Unwatched+unwatched, now.Sub(f.Newest.Moved))
 		f.switched = true
 	}
 	if !l.Blind.Told {
-		l.Blind.Since = now
+		if l.Blind.Since = l.Blind.Since.Add(unwatched); l.Blind.Since.After(now) {
+			l.Blind.Since = now
+		}
 	}
 	w.life = l
 	return w, nil

@@ -10,7 +10,6 @@ import (
 // Watcher is the state machine of one stream. Make it with New or Restore.
 type Watcher struct {
 	rules Rules
-	began time.Time // when this watcher began to watch
 	life  life
 
 	now     time.Time // of the present step
@@ -19,6 +18,7 @@ type Watcher struct {
 
 // life is everything that outlives a worker: the content of a Snapshot.
 type life struct {
+	At         time.Time                 `json:"at,omitzero"` // of the last step
 	Status     monitor.Status            `json:"status"`
 	Stream     monitor.StreamStatus      `json:"stream"`
 	Statistics monitor.Statistics        `json:"statistics"`
@@ -38,7 +38,6 @@ type life struct {
 func New(rules Rules, now time.Time) *Watcher {
 	return &Watcher{
 		rules: rules,
-		began: now,
 		now:   now,
 		life: life{
 			Status: monitor.Initializing,
@@ -73,6 +72,7 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 		return nil
 	}
 	w.now, w.effects = now, nil
+	w.life.At = now
 	before := w.health()
 	switch o := o.(type) {
 	case Resolution:

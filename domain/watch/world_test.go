@@ -93,6 +93,7 @@ type world struct {
 	away   []span // when no report is accepted
 	kept   []byte // snapshot of the last report that was
 	keptOf int    // events that were accepted with it and before
+	keptAt float64
 }
 
 type outcome struct {
@@ -155,10 +156,19 @@ func (w *world) until(end float64) *world {
 	if w.watcher == nil {
 		w.from(0)
 	}
-	for steps := 0; ; steps++ {
+	for steps := 0; w.once(end); steps++ {
 		if steps > 200_000 {
 			w.t.Fatalf("the watcher is busy without end at second %v", w.now)
 		}
+	}
+	return w
+}
+
+// once lets time pass until the watcher has made one step; false: it made none
+// by end.
+func (w *world) once(end float64) bool {
+	w.t.Helper()
+	for {
 		next, wake := w.begin()
 		moment := next
 		which := -1
@@ -169,7 +179,7 @@ func (w *world) until(end float64) *world {
 		}
 		if moment > end || (len(w.pending) == 0 && w.over) {
 			w.now = end
-			return w
+			return false
 		}
 		w.now = max(w.now, moment)
 		switch {
@@ -177,8 +187,10 @@ func (w *world) until(end float64) *world {
 			o := w.pending[which]
 			w.pending = append(w.pending[:which], w.pending[which+1:]...)
 			w.step(o.obs)
+			return true
 		case wake:
 			w.step(watch.Tick{})
+			return true
 		}
 	}
 }
@@ -233,8 +245,9 @@ func (w *world) step(o watch.Observation) {
 			w.over = true
 		}
 	}
-	if w.mortal && len(effects) > 0 && !within(w.away, w.now) {
-		w.kept, w.keptOf = w.snapshot(), len(w.events)
+	// A worker reports whatever has an effect, and the rest every 10 s.
+	if w.mortal && (len(effects) > 0 || w.now-w.keptAt >= 10) && !within(w.away, w.now) {
+		w.kept, w.keptOf, w.keptAt = w.snapshot(), len(w.events), w.now
 	}
 }
 

@@ -1,0 +1,95 @@
+package worker
+
+import (
+	"slices"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// maxEvents is how many events go into one report. The gateway takes 1000 of
+// them, and 1 MiB in all, of which a snapshot may be 256 KiB.
+const maxEvents = 200
+
+// backlog is what the gateway has yet to accept, as the reports that will tell
+// it, oldest first.
+//
+//	[ 200 events, the state after them ] [ 200 … ] [ some events, the newest state ]
+//
+// Of states only the newest counts, so older ones are dropped, but for those
+// that stand between two reports: each report is true by itself, and whichever
+// is the last that was accepted, a successor that goes on from its snapshot has
+// every event behind it told, and none ahead. Events are never dropped, and stay
+// in order.
+//
+// What bounds it: events are decided by the time that passes on the stream, and
+// the shortest threshold is 1 s, so picture and sound together can tell of four
+// changes a second at the very most, some 2 KB; a stream in earnest has a few in
+// an hour. A worker that hears nothing of its gateway waits for Config.Patience,
+// 15 min of it at most, which is 2 MB in the worst of cases. A gateway that
+// answers that it cannot store (its database is away) is waited for without end:
+// whoever looks after it knows, and dropping events would be the greater harm.
+type backlog struct {
+	reports []monitor.Report // never empty after the first add; all but the last have events
+	changes int              // how often there was news; tells whether there was any meanwhile
+	told    bool             // the last is accepted as it is
+}
+
+// add takes in news: events and the state after them.
+func (b *backlog) add(r monitor.Report) {
+	b.changes++
+	b.told = false
+	if n := len(b.reports); n > 0 {
+		last := &b.reports[n-1]
+		if len(last.Events)+len(r.Events) <= maxEvents {
+			r.Events = append(last.Events, r.Events...)
+			*last = r
+			return
+		}
+		if len(last.Events) == 0 {
+			b.reports = b.reports[:n-1]
+		}
+	}
+	for len(r.Events) > maxEvents {
+		// A single step told so much that only the last of it has a state after it.
+		b.reports = append(b.reports, monitor.Report{Generation: r.Generation, At: r.At, Events: r.Events[:maxEvents:maxEvents]})
+		r.Events = r.Events[maxEvents:]
+	}
+	b.reports = append(b.reports, r)
+}
+
+// refresh puts a newer state in the place of the newest, which is no news.
+func (b *backlog) refresh(state monitor.Report) {
+	last := &b.reports[len(b.reports)-1]
+	state.Events = last.Events
+	*last = state
+}
+
+// next is the report to send next, and what accepted must be told with it.
+func (b *backlog) next() (r monitor.Report, changes int) {
+	r = b.reports[0]
+	r.Events = slices.Clip(r.Events)
+	return r, b.changes
+}
+
+// accepted takes note that a report that next gave is stored.
+func (b *backlog) accepted(r monitor.Report, changes int) {
+	first := &b.reports[0]
+	first.Events = first.Events[len(r.Events):]
+	switch {
+	case len(b.reports) > 1 && len(first.Events) == 0:
+		b.reports = b.reports[1:]
+	case len(b.reports) == 1:
+		b.told = changes == b.changes
+	}
+}
+
+// outstanding tells whether anything has not been accepted yet.
+func (b *backlog) outstanding() bool { return len(b.reports) > 0 && !b.told }
+
+// events is how many of them have not been accepted yet.
+func (b *backlog) events() (n int) {
+	for _, r := range b.reports {
+		n += len(r.Events)
+	}
+	return n
+}

@@ -1,0 +1,58 @@
+package worker
+
+import (
+	"context"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// send delivers the oldest of what is outstanding once, or the newest state
+// again.
+func (r *reporter) send() (monitor.Order, error) {
+	r.mu.Lock()
+	report, changes := r.backlog.next()
+	r.mu.Unlock()
+
+	order, err := r.exchange(report)
+	if refused(err) {
+		order, err = r.sendInParts(report, err)
+	}
+	if err != nil {
+		return "", err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.backlog.outstanding()
+	r.backlog.accepted(report, changes)
+	if before && !r.backlog.outstanding() {
+		close(r.idle)
+	}
+	return order, nil
+}
+
+// exchange delivers one report once, within the limit of a try.
+func (r *reporter) exchange(report monitor.Report) (monitor.Order, error) {
+	ctx, cancel := context.WithTimeout(r.ctx, tryLimit(r.failures, r.slow))
+	defer cancel()
+	return r.w.ports.Gateway.Report(ctx, r.w.cfg.ID, report)
+}
+
+// sendInParts delivers what can be delivered of a report that was refused as a
+// whole: every event by itself, then the state without the snapshot. An event
+// that is refused even so is lost, or it would hold up all that follow.
+func (r *reporter) sendInParts(report monitor.Report, because error) (monitor.Order, error) {
+	r.w.log.Error("The gateway refuses a report; it gets it in parts, without the snapshot", "error", because)
+	for _, e := range report.Events {
+		part := monitor.Report{Generation: report.Generation, At: report.At, Events: []event.Event{e}}
+		_, err := r.exchange(part)
+		switch {
+		case refused(err):
+			r.w.log.Error("The gateway refuses an event; it is lost", "event_type", string(e.Type), "event_id", e.ID, "event", e.Data, "error", err)
+		case err != nil:
+			return "", err
+		}
+	}
+	report.Events, report.Snapshot = nil, nil
+	return r.exchange(report)
+}
