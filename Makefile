@@ -8,6 +8,7 @@ SHELL       := /bin/bash
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BINARY   := bin/stream-monitor
 FUZZTIME ?= 30s
+SEEDS    ?= 20
 
 # Raise it together with .golangci.yml: linters change between versions.
 LINT_VERSION := v2.15.0
@@ -26,7 +27,7 @@ help: ## explain the targets
 	@if [[ -t 1 && -z "$${NO_COLOR:-}" ]]; then bold=$$'\e[1m' blue=$$'\e[36m' off=$$'\e[0m'; else bold= blue= off=; fi; \
 	awk -v bold="$$bold" -v blue="$$blue" -v off="$$off" -F ':.*## ' ' \
 		/^##@ /                { printf "\n%s%s%s\n", bold, substr($$0, 5), off } \
-		/^[a-z][a-z-]*:.*## /  { printf "  %smake %-10s%s  %s\n", blue, $$1, off, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z][a-z-]*:.*## /  { printf "  %smake %-11s%s  %s\n", blue, $$1, off, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: tools build ## show the whole thing: a stream goes wrong, webhooks arrive (3 minutes)
@@ -70,6 +71,17 @@ lint: $(LINT) ## find what the compiler does not; .golangci.yml gives the reason
 test-api: tools ## let a client made up from openapi.yaml loose on the API (2 minutes)
 	@test/tools/install.sh api
 	@go run ./test/api $(if $(SEED),-seed $(SEED))
+
+.PHONY: test-faults
+test-faults: tools ## kill, halt, cut off, fill up and step what there is, SEEDS (20) times over
+	@test/tools/install.sh faults
+	@go run ./test/faults -seeds $(SEEDS) $(if $(SEED),-seed $(SEED))
+
+.PHONY: nightly
+nightly: ## what takes hours: 200 seeds of faults, the race detector, each fuzzer for 10 minutes
+	$(MAKE) test-faults SEEDS=200
+	$(MAKE) test-race
+	$(MAKE) fuzz FUZZTIME=10m
 
 .PHONY: quality
 quality: tools ## what it sees and misses, on clips whose truth is known (2 minutes)

@@ -45,10 +45,11 @@ func arguments(format string, silenceDB float64, pixels int64) []string {
 
 // environment is what a program needs to start. Not ours: it has keys in it
 // that a decoder of strangers' bytes must not have, and may have variables that
-// change what ffmpeg prints.
+// change what ffmpeg prints. GATEWAY_PLACE is no secret: by it a gateway finds
+// what is left of a worker that has died.
 func environment() []string {
 	env := []string{"LC_ALL=C", "AV_LOG_FORCE_NOCOLOR=1"}
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "GATEWAY_PLACE"} {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)
 		}

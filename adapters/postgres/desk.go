@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -20,6 +21,8 @@ type heldMonitor struct {
 	reason     string
 	generation int
 	place      string
+	reserved   bool
+	reportedAt time.Time // of the newest report of this generation; zero: there is none
 	streamURL  string
 	metadata   []byte
 }
@@ -28,19 +31,22 @@ type heldMonitor struct {
 func hold(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (heldMonitor, error) {
 	h := heldMonitor{id: id}
 	var metadata sql.NullString
+	var reportedAt sql.NullTime
 	err := tx.QueryRowxContext(ctx, `
-		SELECT status, reason, generation, place, stream_url, metadata_text FROM monitors WHERE id = $1 FOR UPDATE`, id).
-		Scan(&h.status, &h.reason, &h.generation, &h.place, &h.streamURL, &metadata)
+		SELECT status, reason, generation, place, reserved_until IS NOT NULL, reported_at, stream_url, metadata_text
+		FROM monitors WHERE id = $1 FOR UPDATE`, id).
+		Scan(&h.status, &h.reason, &h.generation, &h.place, &h.reserved, &reportedAt, &h.streamURL, &metadata)
 	if errors.Is(err, sql.ErrNoRows) {
 		return h, unknown(id)
 	}
-	h.metadata = []byte(metadata.String)
+	h.metadata, h.reportedAt = []byte(metadata.String), instant(reportedAt)
 	return h, err
 }
 
 // Accept implements control.Desk. What a worker saw before its monitor was
-// ended by somebody else is stored as well, but changes the monitor no more;
-// once its callback has failed nothing is.
+// ended by somebody else is stored as well, but changes the monitor no more; nor
+// does a report that a newer one of the same worker has overtaken. Once its
+// callback has failed nothing is stored.
 func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
 	var order monitor.Order
 	err := s.inTx(ctx, "store a report of "+string(id), func(tx *sqlx.Tx) error {
@@ -58,6 +64,7 @@ func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (mo
 			return nil
 		case !held.status.Active():
 			order = monitor.Stop
+		case held.hasOvertaken(r):
 		default:
 			if err := s.update(ctx, tx, held, r); err != nil {
 				return err
@@ -82,9 +89,10 @@ func (s *Store) update(ctx context.Context, tx *sqlx.Tx, held heldMonitor, r mon
 			health_video  = COALESCE(NULLIF($3, ''), health_video),
 			health_audio  = COALESCE(NULLIF($4, ''), health_audio),
 			snapshot      = COALESCE(CAST($5 AS jsonb), snapshot),
+			reported_at   = $6,
 			updated_at    = now()
 		WHERE id = $1`,
-		held.id, r.StreamStatus, r.Health.Video, r.Health.Audio, nullText(storable(r.Snapshot)))
+		held.id, r.StreamStatus, r.Health.Video, r.Health.Audio, nullText(storable(r.Snapshot)), nullTime(kept(r.At)))
 	if err != nil {
 		return refused("snapshot", err)
 	}
@@ -108,6 +116,20 @@ func (s *Store) update(ctx context.Context, tx *sqlx.Tx, held heldMonitor, r mon
 	_, err = tx.ExecContext(ctx, `UPDATE monitors SET status = $2 WHERE id = $1`, held.id, r.Status)
 	return err
 }
+
+// overtakable is by how much a report may be older than the newest and count as
+// overtaken by it. Workers never set their clock back; what is older than that
+// was made by something else, whose clock was.
+const overtakable = 30 * time.Minute
+
+// hasOvertaken tells whether a newer report of the same worker is stored.
+func (h heldMonitor) hasOvertaken(r monitor.Report) bool {
+	late := h.reportedAt.Sub(kept(r.At))
+	return late > 0 && late < overtakable
+}
+
+// kept is a time as the database keeps it.
+func kept(t time.Time) time.Time { return t.Round(time.Microsecond) }
 
 // reasonOf is why a report says error: its last event that ends a monitor.
 func reasonOf(r monitor.Report) string {

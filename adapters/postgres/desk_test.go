@@ -69,6 +69,52 @@ func TestReporting(t *testing.T) {
 		}
 	})
 
+	t.Run("a report that a newer one has overtaken brings its events and nothing else", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		newer, older := report(), report(blackout(40))
+		newer.At, newer.Snapshot = noon.Add(time.Second), []byte(`{"mode": "newer"}`)
+		older.At, older.Health.Video = noon.Add(time.Second-time.Microsecond), monitor.Black
+		accepted(t, s, m.ID, newer, monitor.Run)
+		accepted(t, s, m.ID, older, monitor.Run)
+		if after := got(t, s, m.ID); string(after.Snapshot) != string(newer.Snapshot) || after.Health.Video != newer.Health.Video {
+			t.Errorf("it stands at %+v", after)
+		}
+		if _, total, err := s.Events(t.Context(), m.ID, 10, 0); err != nil || total != 1 {
+			t.Errorf("%d events, %v", total, err)
+		}
+		again := newer
+		again.Snapshot = []byte(`{"mode": "repeated"}`)
+		accepted(t, s, m.ID, again, monitor.Run)
+		if after := got(t, s, m.ID); string(after.Snapshot) != string(again.Snapshot) {
+			t.Errorf("a repeated one left %s", after.Snapshot)
+		}
+	})
+
+	t.Run("whoever has set its clock back by an hour is heard", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		accepted(t, s, m.ID, report(), monitor.Run)
+		end := report()
+		end.At, end.Status = noon.Add(-time.Hour), monitor.Completed
+		accepted(t, s, m.ID, end, monitor.Stop)
+	})
+
+	t.Run("a successor whose clock is behind is heard", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		accepted(t, s, m.ID, report(), monitor.Run)
+		if _, err := s.Advance(t.Context(), m.ID, m.Generation, "here"); err != nil {
+			t.Fatal(err)
+		}
+		next := report()
+		next.Generation, next.At, next.Snapshot = 2, noon.Add(-time.Hour), []byte(`{"mode": "next"}`)
+		accepted(t, s, m.ID, next, monitor.Run)
+		if after := got(t, s, m.ID); string(after.Snapshot) != string(next.Snapshot) {
+			t.Errorf("its snapshot is %s", after.Snapshot)
+		}
+	})
+
 	t.Run("what a report leaves out stays", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)

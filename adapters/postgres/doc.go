@@ -9,7 +9,9 @@
 //	control.History      history.go    events with the state of their delivery
 //	supervise.Roster     roster.go     active monitors, generations
 //	                     reservations.go  taken when due, and promoted
-//	deliver.Outbox       outbox.go     leases, attempts, the queue of each monitor
+//	                     lead.go       the one gateway that looks after all monitors
+//	deliver.Outbox       leases.go     whose turn it is in the queue of each monitor
+//	                     outbox.go     attempts and what came of them
 //	                     listen.go     a wake-up when an event was stored
 //
 // An event's life:
@@ -36,7 +38,14 @@
 //     breaks; what they return then is what to tell the caller.
 //   - Leases, retries, reservations, budgets, keys and updated_at run by the
 //     clock of the database; times in Verdict, NextDue and Due are moved to and
-//     from this process's clock.
+//     from this process's clock. When the database's clock is set back, nothing
+//     waits for longer than 70 s: a retry a little over a minute at most, a
+//     lease for a whole one, a budget for itself. Only reservations are times of
+//     day, and stay so.
+//   - A context ends what it is given to also when the server, or the network to
+//     it, says nothing any more (session.go); without one, the longest statement
+//     and a second is the limit. What is sent and not acknowledged for 3 s, and a
+//     listening connection that is silent for 10 s, is lost.
 //   - An error caused by the caller is a *monitor.Error. Any other says what was
 //     being done; errors.Is finds the context's error in it when that was the
 //     cause.

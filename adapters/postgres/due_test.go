@@ -40,7 +40,7 @@ func TestNextDue(t *testing.T) {
 	t.Run("of a monitor that waits for a retry it is the retry, though more is pending", func(t *testing.T) {
 		s := open(t, database(t))
 		accepted(t, s, registered(t, s, 1).ID, report(blackout(1), blackout(2)), monitor.Run)
-		at := time.Now().Add(time.Hour)
+		at := time.Now().Add(time.Minute)
 		recorded(t, s, leasedOne(t, s), turned, deliver.Verdict{RetryAt: at})
 		within(t, next(t, s), at)
 	})

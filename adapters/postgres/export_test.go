@@ -1,5 +1,7 @@
 package postgres
 
+import "time"
+
 // Complete, LeaseQuery and DueBatch are shown to the tests of this package.
 var Complete = complete
 
@@ -7,3 +9,10 @@ const (
 	LeaseQuery = lease
 	DueBatch   = dueBatch
 )
+
+// Prick makes a store notice sooner that it hears nothing, and its office pass on
+// sooner.
+func (s *Store) Prick() {
+	s.ears = ears{100 * time.Millisecond, 300 * time.Millisecond}
+	s.office.term = time.Second
+}

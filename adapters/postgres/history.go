@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 
 	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
@@ -56,22 +58,26 @@ func (s *Store) Redeliver(ctx context.Context, id monitor.ID, eventID string) er
 	if _, err := uuid.Parse(eventID); err != nil {
 		return noEvent(id, eventID)
 	}
+	var was sql.NullInt64 // its place when first seen: when that changes, an attempt whose outcome was unknown has done it
 	return s.inTx(ctx, "redeliver event "+eventID, func(tx *sqlx.Tx) error {
 		if _, err := hold(ctx, tx, id); err != nil {
 			return err
 		}
-		var exists bool
-		if err := tx.GetContext(ctx, &exists,
-			`SELECT EXISTS (SELECT FROM monitor_events WHERE id = $1 AND monitor_id = $2)`, eventID, id); err != nil {
-			return err
-		}
-		if !exists {
+		var is sql.NullInt64
+		err := tx.GetContext(ctx, &is, `SELECT seq FROM monitor_events WHERE id = $1 AND monitor_id = $2`, eventID, id)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
 			return noEvent(id, eventID)
+		case err != nil:
+			return err
+		case was.Valid && was != is:
+			return nil
 		}
+		was = is
 		if _, err := tx.ExecContext(ctx, `
 			UPDATE monitor_events SET
 				webhook_status = 'pending', webhook_attempts = 0, webhook_last_error = NULL, sent_at = NULL,
-				seq = DEFAULT, next_attempt_at = now(), leased_until = NULL
+				seq = DEFAULT, next_attempt_at = now(), leased_until = NULL, lease = NULL
 			WHERE id = $1 AND webhook_status IN ('sent', 'failed')`, eventID); err != nil {
 			return err
 		}

@@ -4,52 +4,113 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"sync"
+	"time"
 )
 
-// tryLead takes the office if nobody has it. It belongs to the connection, and
-// ends with it.
-const tryLead = `SELECT pg_try_advisory_lock(21325, 2)`
+// officeTerm is how long the leader may leave its connection unused before the
+// server ends it, and the office with it: a gateway that hangs, or that nobody
+// can reach any more, leads nobody. PostgreSQL before 14 cannot do that, and
+// waits for the network to give the connection up.
+const officeTerm = 10 * time.Second
 
-// office is the connection that holds the office, if this gateway does.
+const (
+	// tryLead takes the office if nobody has it. It belongs to the connection,
+	// and ends with it.
+	tryLead = `SELECT pg_try_advisory_lock(21325, 2)`
+
+	limitOffice = `SELECT set_config(name, $1, false) FROM pg_settings WHERE name = 'idle_session_timeout'`
+
+	// The server looks at a connection that was lost without a word after
+	// seconds instead of hours; without effect on a unix socket.
+	probeLeader = `SELECT set_config('tcp_keepalives_idle', '5', false),
+		set_config('tcp_keepalives_interval', '2', false), set_config('tcp_keepalives_count', '3', false)`
+)
+
+// office is the one connection that is elected with.
 type office struct {
-	mu   sync.Mutex
-	conn *sql.Conn
+	term    time.Duration
+	db      *sql.DB       // that connection and no other, so that it never has to wait for one
+	desk    chan struct{} // holds a token while somebody uses what follows
+	conn    *sql.Conn     // nil: not elected
+	closing context.Context
+	shut    context.CancelFunc
 }
 
-// Lead implements supervise.Roster.
+func newOffice(c driver.Connector) *office {
+	o := &office{term: officeTerm, db: sql.OpenDB(c), desk: make(chan struct{}, 1)}
+	o.db.SetMaxOpenConns(1)
+	o.closing, o.shut = context.WithCancel(context.Background())
+	return o
+}
+
+// Lead implements supervise.Roster. The office needs a connection that is not
+// shared: DB_DSN must not lead to a pooler that changes servers between
+// transactions.
 func (s *Store) Lead(ctx context.Context) (bool, error) {
-	o := &s.office
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	leads, err := s.office.ask(ctx)
+	return leads, explain(ctx, "be elected", err)
+}
+
+func (o *office) ask(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(o.closing, cancel)()
+	select {
+	case o.desk <- struct{}{}:
+		defer func() { <-o.desk }()
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
 	if o.conn != nil {
 		if _, err := o.conn.ExecContext(ctx, `SELECT 1`); err != nil {
 			o.leave()
-			return false, explain(ctx, "keep the office", err)
+			return false, err
 		}
 		return true, nil
 	}
-	conn, err := s.db.Conn(ctx)
+	conn, err := o.db.Conn(ctx)
 	if err != nil {
-		return false, explain(ctx, "be elected", err)
-	}
-	var elected bool
-	if err := conn.QueryRowContext(ctx, tryLead).Scan(&elected); err != nil {
-		o.conn = conn
-		o.leave()
-		return false, explain(ctx, "be elected", err)
-	}
-	if !elected {
-		return false, conn.Close()
+		return false, err
 	}
 	o.conn = conn
+	elected, err := o.stand(ctx, conn)
+	if err != nil {
+		o.leave()
+		return false, err
+	}
+	if !elected {
+		o.conn = nil
+		return false, conn.Close() // kept for the next question
+	}
 	return true, nil
 }
 
-// leave closes the connection itself: given back to the pool, it would keep
-// the office.
+// stand is a candidacy.
+func (o *office) stand(ctx context.Context, conn *sql.Conn) (elected bool, err error) {
+	if err := conn.QueryRowContext(ctx, tryLead).Scan(&elected); err != nil || !elected {
+		return false, err
+	}
+	if _, err := conn.ExecContext(ctx, limitOffice, o.term.String()); err != nil {
+		return false, err
+	}
+	_, err = conn.ExecContext(ctx, probeLeader)
+	return err == nil, err
+}
+
+// leave ends the connection itself: given back, it would keep the office.
 func (o *office) leave() {
 	_ = o.conn.Raw(func(any) error { return driver.ErrBadConn })
-	_ = o.conn.Close()
+	_ = o.conn.Close() // says that it is closed already
 	o.conn = nil
+}
+
+// close gives the office up. Nobody is elected any more.
+func (o *office) close() error {
+	o.shut()
+	o.desk <- struct{}{} // whoever is asking has just been told to stop
+	defer func() { <-o.desk }()
+	if o.conn != nil {
+		o.leave()
+	}
+	return o.db.Close()
 }

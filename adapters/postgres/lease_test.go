@@ -34,7 +34,7 @@ func TestLeasing(t *testing.T) {
 		s := open(t, database(t))
 		slow, quick := registered(t, s, 1), registered(t, s, 2)
 		accepted(t, s, slow.ID, report(blackout(1), blackout(2)), monitor.Run)
-		recorded(t, s, leasedOne(t, s), turned, deliver.Verdict{RetryAt: time.Now().Add(time.Hour)})
+		recorded(t, s, leasedOne(t, s), turned, deliver.Verdict{RetryAt: time.Now().Add(time.Minute)})
 		accepted(t, s, quick.ID, report(blackout(3)), monitor.Run)
 		if l := leasedOne(t, s); l.MonitorID != quick.ID {
 			t.Errorf("leased a letter of %s", l.MonitorID)

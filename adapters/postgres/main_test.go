@@ -22,7 +22,12 @@ var server *embedded.Server
 
 const template = "migrated"
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	if dsn := os.Getenv(leaderOf); dsn != "" {
+		os.Exit(lead(dsn))
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	ctx := context.Background()

@@ -48,6 +48,15 @@ func (s *Store) store(ctx context.Context, tx *sqlx.Tx, held heldMonitor, e even
 	return refused("event "+e.ID, err)
 }
 
+// stored tells whether a monitor has an event. An id that is no UUID is none's.
+func stored(ctx context.Context, tx *sqlx.Tx, id monitor.ID, eventID string) (is bool, err error) {
+	if _, err := uuid.Parse(eventID); err != nil {
+		return false, nil //nolint:nilerr // it is refused where it is to be stored
+	}
+	err = tx.GetContext(ctx, &is, `SELECT EXISTS (SELECT FROM monitor_events WHERE id = $1 AND monitor_id = $2)`, eventID, id)
+	return is, err
+}
+
 // wake tells all listening gateways, once the transaction is committed.
 func wake(ctx context.Context, tx *sqlx.Tx) error {
 	_, err := tx.ExecContext(ctx, `NOTIFY `+channel)

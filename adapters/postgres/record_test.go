@@ -97,6 +97,28 @@ func TestRecording(t *testing.T) {
 		}
 	})
 
+	t.Run("a failure that comes after the lease was lost leaves the letter to whoever has it now", func(t *testing.T) {
+		for name, v := range map[string]deliver.Verdict{"retry": due, "failed": hopeless} {
+			dsn := database(t)
+			s, db := open(t, dsn), raw(t, dsn)
+			m := registered(t, s, 1)
+			accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+			late := leasedOne(t, s)
+			alter(t, db, `UPDATE monitor_events SET leased_until = now() - interval '1 second'`)
+			now := leasedOne(t, s)
+			if ended := recorded(t, s, late, turned, v); ended != "" {
+				t.Errorf("%s: it ended %s", name, ended)
+			}
+			if n := len(leased(t, s)); n != 0 {
+				t.Errorf("%s: it is out a second time", name)
+			}
+			recorded(t, s, now, taken, sent)
+			if rec := history(t, s, m.ID)[0]; rec.Status != "sent" || len(rec.Attempts) != 1 {
+				t.Errorf("%s: the record is %+v", name, rec)
+			}
+		}
+	})
+
 	t.Run("a failed last event of a completed monitor leaves it completed", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)

@@ -21,7 +21,7 @@ const dueBatch = 32
 // the next is due is as it was before: when something is taken, now.
 const takeDue = `
 	WITH taken AS (
-		UPDATE monitors SET reserved_until = now() + make_interval(secs => $1), generation = generation + 1
+		UPDATE monitors SET reserved_until = now() + make_interval(secs => $1), generation = generation + 1, reported_at = NULL
 		WHERE id = ANY (ARRAY(
 			SELECT id FROM monitors WHERE reserved_until <= now() AND ` + active + `
 			ORDER BY reserved_until LIMIT $2

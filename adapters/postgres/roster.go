@@ -3,21 +3,30 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/stream-monitor/stream-monitor/application/supervise"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // Active implements supervise.Roster.
-func (s *Store) Active(ctx context.Context) ([]monitor.Monitor, error) {
-	var rows []monitorRow
-	if err := s.db.SelectContext(ctx, &rows, selectMonitor+` WHERE m.`+active+` AND m.reserved_until IS NULL ORDER BY m.seq`); err != nil {
+func (s *Store) Active(ctx context.Context) ([]supervise.Standing, error) {
+	var rows []standingRow
+	if err := s.db.SelectContext(ctx, &rows, selectStanding+` WHERE m.`+active+` AND m.reserved_until IS NULL ORDER BY m.seq`); err != nil {
 		return nil, explain(ctx, "read active monitors", err)
 	}
-	all, err := monitors(rows)
-	return all, explain(ctx, "read active monitors", err)
+	all := make([]supervise.Standing, 0, len(rows))
+	for _, r := range rows {
+		m, err := r.monitor()
+		if err != nil {
+			return nil, explain(ctx, "read active monitors", err)
+		}
+		all = append(all, supervise.Standing{Monitor: m, Idle: time.Duration(r.Idle * float64(time.Second))})
+	}
+	return all, nil
 }
 
 // Advance implements supervise.Roster. What has just that generation at that
@@ -31,15 +40,21 @@ func (s *Store) Advance(ctx context.Context, id monitor.ID, generation int, plac
 		if err != nil {
 			return err
 		}
-		if held.status.Active() && held.generation == generation+1 && held.place == place {
+		if held.generation == generation+1 && held.place == place {
+			if err := held.is(generation + 1); err != nil {
+				return err
+			}
 			after, err = read(ctx, tx, id)
 			return err
 		}
 		if err := held.is(generation); err != nil {
 			return err
 		}
+		if held.reserved {
+			return fmt.Errorf("%s is a reservation again: %w", id, monitor.ErrSuperseded)
+		}
 		if _, err := tx.ExecContext(ctx,
-			`UPDATE monitors SET generation = generation + 1, place = $2, updated_at = now() WHERE id = $1`, id, place); err != nil {
+			`UPDATE monitors SET generation = generation + 1, reported_at = NULL, place = $2, updated_at = now() WHERE id = $1`, id, place); err != nil {
 			return err
 		}
 		after, err = read(ctx, tx, id)
@@ -48,34 +63,38 @@ func (s *Store) Advance(ctx context.Context, id monitor.ID, generation int, plac
 	return after, err
 }
 
-// Fail implements supervise.Roster.
+// Fail implements supervise.Roster. It is idempotent: what has its last event
+// already failed by an attempt whose outcome was unknown.
 func (s *Store) Fail(ctx context.Context, m monitor.Monitor, reason string, last event.Event) error {
-	return s.inTx(ctx, "give up "+string(m.ID), func(tx *sqlx.Tx) error {
-		held, err := hold(ctx, tx, m.ID)
-		if err != nil {
-			return err
-		}
-		if err := held.is(m.Generation); err != nil {
-			return err
-		}
+	return s.announce(ctx, "give up "+string(m.ID), m, last, func(tx *sqlx.Tx, held heldMonitor) error {
 		if held.status != m.Status {
 			return fmt.Errorf("%s is %s, not %s any more: %w", m.ID, held.status, m.Status, monitor.ErrSuperseded)
 		}
-		if err := end(ctx, tx, m.ID, monitor.Failed, reason, last.At); err != nil {
-			return err
-		}
-		return s.enqueue(ctx, tx, held, []event.Event{last})
+		return end(ctx, tx, m.ID, monitor.Failed, reason, last.At)
 	})
 }
 
 // Tell implements supervise.Roster.
 func (s *Store) Tell(ctx context.Context, m monitor.Monitor, e event.Event) error {
-	return s.inTx(ctx, "tell of "+string(m.ID), func(tx *sqlx.Tx) error {
+	return s.announce(ctx, "tell of "+string(m.ID), m, e, func(*sqlx.Tx, heldMonitor) error { return nil })
+}
+
+// announce changes a monitor that is as it was taken for, and stores an event
+// about it; when that is stored, all is done.
+func (s *Store) announce(ctx context.Context, doing string, m monitor.Monitor, e event.Event, change func(*sqlx.Tx, heldMonitor) error) error {
+	return s.inTx(ctx, doing, func(tx *sqlx.Tx) error {
 		held, err := hold(ctx, tx, m.ID)
 		if err != nil {
 			return err
 		}
+		done, err := stored(ctx, tx, m.ID, e.ID)
+		if err != nil || done {
+			return err
+		}
 		if err := held.is(m.Generation); err != nil {
+			return err
+		}
+		if err := change(tx, held); err != nil {
 			return err
 		}
 		return s.enqueue(ctx, tx, held, []event.Event{e})

@@ -1,44 +1,342 @@
 package postgres_test
 
 import (
+	"encoding/json"
+	"errors"
 	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestRoster(t *testing.T) {
-	t.Run("active monitors are listed, ended ones are not", func(t *testing.T) {
-		s := open(t, database(t))
-		first, ended, second := registered(t, s, 1), registered(t, s, 2), registered(t, s, 3)
+// standing are the ids of active monitors.
+func standing(all []supervise.Standing) []monitor.ID {
+	var list []monitor.ID
+	for _, m := range all {
+		list = append(list, m.ID)
+	}
+	return list
+}
+
+// ended stops a monitor.
+func ended(t testing.TB, s *postgres.Store, id monitor.ID) {
+	t.Helper()
+	if _, err := s.End(t.Context(), id, monitor.Stopped, "", nil, noon); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// advanced gives a monitor of generation 1 the next.
+func advanced(t testing.TB, s *postgres.Store, id monitor.ID, place string) monitor.Monitor {
+	t.Helper()
+	m, err := s.Advance(t.Context(), id, 1, place)
+	if err != nil || m.ID != id || m.Generation != 2 || m.Place != place {
+		t.Fatalf("advanced is %+v, %v", m, err)
+	}
+	return m
+}
+
+// superseded demands that error.
+func superseded(t testing.TB, err error) {
+	t.Helper()
+	if !errors.Is(err, monitor.ErrSuperseded) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// told are the types of a monitor's events, oldest first.
+func told(t testing.TB, s *postgres.Store, id monitor.ID) []event.Type {
+	t.Helper()
+	page, _, err := s.Events(t.Context(), id, 100, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []event.Type
+	for _, rec := range slices.Backward(page) {
+		types = append(types, rec.EventType)
+	}
+	return types
+}
+
+func TestActive(t *testing.T) {
+	t.Run("active monitors are listed, ended ones and reservations are not", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		first, stopped, second, later := registered(t, s, 1), registered(t, s, 2), registered(t, s, 3), registered(t, s, 4)
 		accepted(t, s, second.ID, report(), monitor.Run)
-		if _, err := s.End(t.Context(), ended.ID, monitor.Stopped, "", nil, noon); err != nil {
-			t.Fatal(err)
-		}
+		ended(t, s, stopped.ID)
+		reserve(t, db, later.ID, time.Hour)
 		all, err := s.Active(t.Context())
-		if err != nil || !slices.Equal(ids(all), []monitor.ID{first.ID, second.ID}) {
-			t.Errorf("%v, %v", ids(all), err)
+		if err != nil || !slices.Equal(standing(all), []monitor.ID{first.ID, second.ID}) {
+			t.Errorf("%v, %v", standing(all), err)
 		}
 	})
 
-	t.Run("advancing gives the next generation", func(t *testing.T) {
-		s := open(t, database(t))
-		m := registered(t, s, 1)
-		after, err := s.Advance(t.Context(), m.ID, m.Generation, "here")
-		if err != nil || after.Generation != m.Generation+1 || after.ID != m.ID {
-			t.Errorf("%+v, %v", after, err)
+	t.Run("how long nothing was heard of it is said by the clock of the database", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		registered(t, s, 1)
+		for said, want := range map[string]time.Duration{"-40 seconds": 40 * time.Second, "1 hour": 0} {
+			alter(t, db, `UPDATE monitors SET updated_at = now() + CAST($1 AS interval)`, said)
+			all, err := s.Active(t.Context())
+			if err != nil || len(all) != 1 || all[0].Idle < want || all[0].Idle > want+5*time.Second {
+				t.Errorf("%s: %+v, %v", said, all, err)
+			}
 		}
 	})
 
-	t.Run("an ended or unknown monitor does not advance", func(t *testing.T) {
+	t.Run("ten thousand with long snapshots are read quickly, without the snapshots", func(t *testing.T) {
+		const monitors = 10_000
+		dsn := create(t, template)
+		s, db := open(t, dsn), raw(t, dsn)
+		alter(t, db, `
+			INSERT INTO monitors (id, stream_url, callback_url, config, status, snapshot, created_at, updated_at, generation)
+			SELECT 'mon-' || md5(n::text), 'https://www.youtube.com/watch?v=' || lpad(n::text, 11, '0'), 'https://example.com/hook', $1,
+			       'monitoring', jsonb_build_object('pad', repeat(md5(n::text), 625)), now(), now(), 1
+			FROM generate_series(1, CAST($2 AS int)) n`, mustJSON(t, monitor.DefaultConfig()), monitors)
+		alter(t, db, `INSERT INTO monitor_stats (monitor_id) SELECT id FROM monitors`)
+		began := time.Now()
+		all, err := s.Active(t.Context())
+		took := time.Since(began)
+		if err != nil || len(all) != monitors {
+			t.Fatalf("%d, %v", len(all), err)
+		}
+		if i := slices.IndexFunc(all, func(m supervise.Standing) bool { return m.Snapshot != nil }); i >= 0 {
+			t.Errorf("%s came with its snapshot", all[i].ID)
+		}
+		t.Logf("%d monitors in %v", monitors, took)
+		if took > 2*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+func mustJSON(t testing.TB, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestAdvancing(t *testing.T) {
+	t.Run("it gives the next generation and the place, and shows that something happened", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
-		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon); err != nil {
+		after := advanced(t, s, m.ID, "here")
+		if !after.UpdatedAt.After(m.UpdatedAt) {
+			t.Errorf("updated at %v, then %v", m.UpdatedAt, after.UpdatedAt)
+		}
+	})
+
+	t.Run("it comes with the snapshot, for the worker that starts", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		accepted(t, s, m.ID, report(), monitor.Run)
+		if after := advanced(t, s, m.ID, "here"); !strings.Contains(string(after.Snapshot), "monitoring") {
+			t.Errorf("the snapshot is %s", after.Snapshot)
+		}
+	})
+
+	t.Run("it may be repeated", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		first := advanced(t, s, m.ID, "here")
+		if again := advanced(t, s, m.ID, "here"); !again.UpdatedAt.Equal(first.UpdatedAt) {
+			t.Error("the repetition changed something")
+		}
+	})
+
+	t.Run("what another place has advanced is that place's", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		advanced(t, s, m.ID, "there")
+		_, err := s.Advance(t.Context(), m.ID, 1, "here")
+		superseded(t, err)
+	})
+
+	t.Run("what has gone on since is not advanced", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		advanced(t, s, m.ID, "here")
+		if _, err := s.Advance(t.Context(), m.ID, 2, "here"); err != nil {
 			t.Fatal(err)
 		}
-		_, err := s.Advance(t.Context(), m.ID, m.Generation, "here")
+		_, err := s.Advance(t.Context(), m.ID, 1, "here")
+		superseded(t, err)
+	})
+
+	t.Run("what has become a reservation again is not advanced", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		if err := s.Release(t.Context(), []supervise.Reservation{{ID: m.ID, Generation: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Advance(t.Context(), m.ID, 1, "here")
+		superseded(t, err)
+	})
+
+	t.Run("an ended or unknown monitor does not advance, not even again", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		advanced(t, s, m.ID, "here")
+		ended(t, s, m.ID)
+		for generation := 1; generation <= 2; generation++ {
+			_, err := s.Advance(t.Context(), m.ID, generation, "here")
+			refusedWith(t, err, monitor.NotFound)
+		}
+		_, err := s.Advance(t.Context(), registration(2).ID, 1, "here")
 		refusedWith(t, err, monitor.NotFound)
-		_, err = s.Advance(t.Context(), registration(2).ID, 1, "here")
-		refusedWith(t, err, monitor.NotFound)
+	})
+}
+
+func TestFailing(t *testing.T) {
+	t.Run("it ends the monitor with its reason and stores the last event, once", func(t *testing.T) {
+		s := open(t, database(t))
+		m, last := registered(t, s, 1), trouble(event.ReasonWorkerLost)
+		for range 3 {
+			if err := s.Fail(t.Context(), m, event.ReasonWorkerLost, last); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if m := got(t, s, m.ID); m.Status != monitor.Failed || m.Reason != event.ReasonWorkerLost || !m.EndedAt.Equal(last.At) {
+			t.Errorf("it stands at %s, %q, ended %v", m.Status, m.Reason, m.EndedAt)
+		}
+		if types := told(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
+			t.Errorf("told are %v", types)
+		}
+		if l := leasedOne(t, s); l.EventID != last.ID {
+			t.Errorf("leased %s", l.EventID)
+		}
+	})
+
+	t.Run("what it was not taken for is left alone", func(t *testing.T) {
+		s := open(t, database(t))
+		moved, newer, gone := registered(t, s, 1), registered(t, s, 2), registered(t, s, 3)
+		accepted(t, s, moved.ID, report(), monitor.Run)
+		advanced(t, s, newer.ID, "here")
+		ended(t, s, gone.ID)
+		superseded(t, s.Fail(t.Context(), moved, event.ReasonWorkerLost, trouble(event.ReasonWorkerLost)))
+		superseded(t, s.Fail(t.Context(), newer, event.ReasonWorkerLost, trouble(event.ReasonWorkerLost)))
+		refusedWith(t, s.Fail(t.Context(), gone, event.ReasonWorkerLost, trouble(event.ReasonWorkerLost)), monitor.NotFound)
+		refusedWith(t, s.Fail(t.Context(), registration(4), event.ReasonWorkerLost, trouble(event.ReasonWorkerLost)), monitor.NotFound)
+		for _, m := range []monitor.Monitor{moved, newer, gone} {
+			if types := told(t, s, m.ID); len(types) != 0 {
+				t.Errorf("told are %v", types)
+			}
+		}
+	})
+}
+
+func TestTelling(t *testing.T) {
+	t.Run("it stores the event, once, and changes nothing else", func(t *testing.T) {
+		s := open(t, database(t))
+		m, e := registered(t, s, 1), trouble(event.ReasonWorkerLost)
+		for range 3 {
+			if err := s.Tell(t.Context(), m, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if after := got(t, s, m.ID); after.Status != m.Status || after.Generation != m.Generation || !after.UpdatedAt.Equal(m.UpdatedAt) {
+			t.Errorf("it became %+v", after)
+		}
+		if types := told(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
+			t.Errorf("told are %v", types)
+		}
+	})
+
+	t.Run("what was told is told, whatever came after", func(t *testing.T) {
+		s := open(t, database(t))
+		m, e := registered(t, s, 1), trouble(event.ReasonWorkerLost)
+		if err := s.Tell(t.Context(), m, e); err != nil {
+			t.Fatal(err)
+		}
+		advanced(t, s, m.ID, "here")
+		if err := s.Tell(t.Context(), m, e); err != nil {
+			t.Error(err)
+		}
+		ended(t, s, m.ID)
+		if err := s.Tell(t.Context(), m, e); err != nil {
+			t.Error(err)
+		}
+	})
+
+	t.Run("a newer generation, an ended or an unknown monitor is told nothing", func(t *testing.T) {
+		s := open(t, database(t))
+		newer, gone := registered(t, s, 1), registered(t, s, 2)
+		advanced(t, s, newer.ID, "here")
+		ended(t, s, gone.ID)
+		superseded(t, s.Tell(t.Context(), newer, trouble(event.ReasonWorkerLost)))
+		refusedWith(t, s.Tell(t.Context(), gone, trouble(event.ReasonWorkerLost)), monitor.NotFound)
+		refusedWith(t, s.Tell(t.Context(), registration(3), trouble(event.ReasonWorkerLost)), monitor.NotFound)
+	})
+}
+
+// Several gateways act on the same sight of a monitor at the same time.
+func TestTwoGatewaysAtOnce(t *testing.T) {
+	const monitors, hands = 12, 3
+	dsn := database(t)
+	gateways := []*postgres.Store{open(t, dsn), open(t, dsn)}
+	var seen []monitor.Monitor
+	for n := range monitors {
+		seen = append(seen, registered(t, gateways[0], n))
+	}
+	race := func(t *testing.T, act func(gateway int, s *postgres.Store, m monitor.Monitor) error) {
+		t.Helper()
+		for _, m := range seen {
+			var wins [2]atomic.Int64
+			var wg sync.WaitGroup
+			for hand := range 2 * hands {
+				wg.Go(func() {
+					err := act(hand%2, gateways[hand%2], m)
+					switch seen := new(monitor.Error); {
+					case err == nil:
+						wins[hand%2].Add(1)
+					case !errors.Is(err, monitor.ErrSuperseded) && !errors.As(err, &seen):
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			if (wins[0].Load() > 0) == (wins[1].Load() > 0) {
+				t.Errorf("%s: the gateways succeeded %d and %d times", m.ID, wins[0].Load(), wins[1].Load())
+			}
+		}
+	}
+
+	t.Run("of several that advance one wins", func(t *testing.T) {
+		race(t, func(gateway int, s *postgres.Store, m monitor.Monitor) error {
+			_, err := s.Advance(t.Context(), m.ID, m.Generation, []string{"here", "there"}[gateway])
+			return err
+		})
+		for _, m := range seen {
+			if after := got(t, gateways[0], m.ID); after.Generation != 2 {
+				t.Errorf("%s has generation %d", m.ID, after.Generation)
+			}
+		}
+	})
+
+	t.Run("of several that give up one wins, and tells", func(t *testing.T) {
+		last := map[monitor.ID][2]event.Event{}
+		for i := range seen {
+			seen[i] = got(t, gateways[0], seen[i].ID)
+			last[seen[i].ID] = [2]event.Event{trouble(event.ReasonWorkerLost), trouble(event.ReasonWorkerLost)}
+		}
+		race(t, func(gateway int, s *postgres.Store, m monitor.Monitor) error {
+			return s.Fail(t.Context(), m, event.ReasonWorkerLost, last[m.ID][gateway])
+		})
+		for _, m := range seen {
+			if types := told(t, gateways[0], m.ID); len(types) != 1 {
+				t.Errorf("%s: told are %v", m.ID, types)
+			}
+		}
 	})
 }

@@ -11,13 +11,24 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// selectMonitor reads monitorRow.
-const selectMonitor = `
-	SELECT m.id, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
-	       m.stream_status, m.health_video, m.health_audio, m.reason, m.generation, m.place,
-	       m.snapshot, m.created_at, m.updated_at, m.ended_at, m.reserved_until,
-	       s.total_segments, s.blackout_events, s.silence_events, s.last_check_at
-	FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id`
+// selectMonitor reads monitorRow; selectStanding the same without the snapshot,
+// which may be long, and standingRow's own column.
+const (
+	monitorColumns = `
+		m.id, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
+		m.stream_status, m.health_video, m.health_audio, m.reason, m.generation, m.place,
+		m.created_at, m.updated_at, m.ended_at, m.reserved_until,
+		s.total_segments, s.blackout_events, s.silence_events, s.last_check_at`
+	fromMonitors = ` FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id`
+
+	selectMonitor  = `SELECT m.snapshot,` + monitorColumns + fromMonitors
+	selectStanding = `SELECT GREATEST(CAST(EXTRACT(EPOCH FROM now() - m.updated_at) AS float8), 0) AS idle,` + monitorColumns + fromMonitors
+)
+
+type standingRow struct {
+	monitorRow
+	Idle float64 `db:"idle"` // seconds
+}
 
 type monitorRow struct {
 	ID             string         `db:"id"`

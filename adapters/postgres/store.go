@@ -3,13 +3,13 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
-	"github.com/lib/pq"
 
 	"github.com/stream-monitor/stream-monitor/application/control"
 	"github.com/stream-monitor/stream-monitor/application/deliver"
@@ -30,7 +30,7 @@ var (
 type Config struct {
 	Zone             *time.Location // of the times in webhook payloads (decision A11); default UTC
 	Log              *slog.Logger   // default: nothing is logged
-	MaxConnections   int            // 1 or more, default 16; Listen takes one beyond them
+	MaxConnections   int            // 1 or more, default 16; Listen and Lead take one each beyond them
 	StatementTimeout time.Duration  // longest a statement may take, default 5 s; the DSN's own wins
 	ConnectTimeout   time.Duration  // whole seconds, default 5 s; the DSN's own wins
 }
@@ -45,7 +45,9 @@ type Store struct {
 	zone *time.Location
 	log  *slog.Logger
 
-	office office
+	office *office
+	unsure tokens
+	ears   ears
 	forgot atomic.Pointer[time.Time] // when clients were last forgotten; nil: to be done
 }
 
@@ -78,24 +80,27 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	connector, err := pq.NewConnector(dsn)
+	connector, err := newConnector(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("open the database: %w", secretless(err))
+		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	db := sqlx.NewDb(sql.OpenDB(connector), "postgres")
 	db.SetMaxOpenConns(cfg.MaxConnections)
 	db.SetMaxIdleConns(cfg.MaxConnections)
 	db.SetConnMaxIdleTime(maxIdleTime)
-	s := &Store{db: db, dsn: dsn, zone: cfg.Zone, log: cfg.Log.With("component", "store")}
+	s := &Store{
+		db: db, dsn: dsn, zone: cfg.Zone, log: cfg.Log.With("component", "store"),
+		office: newOffice(connector), ears: ears{beat, silence},
+	}
 	if err := s.Ping(ctx); err != nil {
-		_ = db.Close()
-		return nil, err
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// Close ends all connections but that of Listen, which ends with its context.
-func (s *Store) Close() error { return s.db.Close() }
+// Close gives up the office and ends all connections but that of Listen, which
+// ends with its context.
+func (s *Store) Close() error { return errors.Join(s.office.close(), s.db.Close()) }
 
 // Ping asks the database for a sign of life. It blocks for one exchange.
 func (s *Store) Ping(ctx context.Context) error {

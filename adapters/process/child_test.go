@@ -2,6 +2,7 @@ package process_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,9 +32,15 @@ const (
 	abandoner launchtest.Behaviour = "abandoner--" // has such tools, and ends without them
 	revealing launchtest.Behaviour = "revealing--" // writes its environment to its mark, then as obedient
 	panicking launchtest.Behaviour = "panicking--" // panics
+	speaking  launchtest.Behaviour = "speaking---" // says a line when told to, then as obedient
+	late      launchtest.Behaviour = "late-------" // as parent, but only when told to
+	flooding  launchtest.Behaviour = "flooding---" // says far more than a FIFO holds when told to, then as obedient
 )
 
 func TestMain(m *testing.M) {
+	if text := os.Getenv(predecessorVariable); text != "" {
+		os.Exit(predecessor(text))
+	}
 	if marks := os.Getenv(marksVariable); marks != "" {
 		os.Exit(child(marks))
 	}
@@ -50,8 +57,9 @@ func child(marks string) int {
 		time.Sleep(time.Hour)
 		return 0
 	}
-	asked := make(chan os.Signal, 1)
+	asked, told := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGTERM)
+	signal.Notify(told, syscall.SIGUSR1)
 
 	behaviour := launchtest.BehaviourOf(monitor.StreamURL(os.Getenv("STREAM_URL")))
 	switch behaviour {
@@ -64,14 +72,8 @@ func child(marks string) int {
 	case chatty:
 		chat()
 	case parent, grumpy, abandoner:
-		for range 2 {
-			tool := exec.Command(os.Args[0])
-			tool.Env = append(os.Environ(), "PROCESS_TEST_TOOL=1")
-			tool.Stdout, tool.Stderr = os.Stdout, os.Stderr // they hold the pipes open
-			tool.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-			if err := tool.Start(); err != nil {
-				return 8
-			}
+		if err := startTools(); err != nil {
+			return 8
 		}
 	}
 	content := ""
@@ -85,12 +87,54 @@ func child(marks string) int {
 		}
 		return 0
 	}
-	for {
-		<-asked
-		if behaviour != launchtest.Stubborn && behaviour != grumpy {
-			return 0
+	for n := 1; ; n++ {
+		select {
+		case <-told:
+			if behaviour == late {
+				_ = startTools()
+				continue
+			}
+			if err := say(behaviour, n); err != nil {
+				return 5
+			}
+			mark(marks, fmt.Sprintf("said%d", n), "")
+		case <-asked:
+			if behaviour != launchtest.Stubborn && behaviour != grumpy {
+				return 0
+			}
 		}
 	}
+}
+
+func startTools() error {
+	for range 2 {
+		tool := exec.Command(os.Args[0])
+		tool.Env = append(os.Environ(), "PROCESS_TEST_TOOL=1")
+		tool.Stdout, tool.Stderr = os.Stdout, os.Stderr // they hold the pipes open
+		tool.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := tool.Start(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// say prints, and never waits for a reader.
+func say(b launchtest.Behaviour, n int) error {
+	lines := 1
+	if b == flooding {
+		lines = 10_000
+	}
+	if err := syscall.SetNonblock(syscall.Stderr, true); err != nil {
+		return err
+	}
+	for range lines {
+		_, err := fmt.Fprintf(os.Stderr, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"INFO","message":"line %d"}`+"\n", n)
+		if err != nil && !errors.Is(err, syscall.EAGAIN) {
+			return err
+		}
+	}
+	return nil
 }
 
 func chat() {

@@ -9,13 +9,17 @@ import (
 	"time"
 )
 
-// Config is what a Launcher needs to know. GatewayURL, InternalKey and Output
-// are required.
+// Config is what a Launcher needs to know. GatewayURL, InternalKey, RunDir and
+// Output are required.
 type Config struct {
 	GatewayURL  string // where workers find the internal API, e.g. http://127.0.0.1:8081
 	GatewayCA   string // file of certificates that vouch for it beside the system's; default: none
 	InternalKey string // INTERNAL_API_KEY (section 8.6)
 	LogLevel    string // LOG_LEVEL of workers, default info
+
+	// RunDir is the directory that says which workers run, made if it is not
+	// there. It belongs to one gateway at a time.
+	RunDir string
 
 	// Output is what Log itself writes to; workers' log lines go there as they
 	// are, each in one Write. It must take concurrent Writes.
@@ -32,9 +36,13 @@ type Config struct {
 	Patience time.Duration
 }
 
+// handover is what a worker gets at most that is of no use any more: a newer
+// generation replaces it, or it cannot report here. It has nothing to say.
+const handover = 5 * time.Second
+
 func (c Config) complete() (Config, error) {
 	var missing error
-	for name, value := range map[string]string{"GatewayURL": c.GatewayURL, "InternalKey": c.InternalKey} {
+	for name, value := range map[string]string{"GatewayURL": c.GatewayURL, "InternalKey": c.InternalKey, "RunDir": c.RunDir} {
 		if value == "" {
 			missing = errors.Join(missing, fmt.Errorf("process: %s is required", name))
 		}

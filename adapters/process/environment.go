@@ -19,24 +19,34 @@ var withheld = map[string]bool{
 	"PGPASSFILE":          true,
 }
 
+// The variables by which a worker is known.
+const (
+	idVariable         = "MONITOR_ID"
+	generationVariable = "GENERATION"
+	gatewayVariable    = "GATEWAY_URL"
+	keyVariable        = "INTERNAL_API_KEY"
+	placeVariable      = "GATEWAY_PLACE" // the mark of its run directory
+)
+
 // environment is a worker's: what is inherited, less the secrets, plus its
 // assignment (section 8.1), which comes last and so wins over what is inherited
 // under the same name.
-func (c Config) environment(j supervise.Job) ([]string, error) {
+func (c Config) environment(j supervise.Job, mark string) ([]string, error) {
 	config, err := json.Marshal(j.Config)
 	if err != nil {
 		return nil, fmt.Errorf("configuration of %s: %w", j.ID, err)
 	}
 	own := []struct{ name, value string }{
-		{"MONITOR_ID", string(j.ID)},
+		{idVariable, string(j.ID)},
 		{"STREAM_URL", string(j.StreamURL)},
 		{"CALLBACK_URL", string(j.CallbackURL)},
 		{"CONFIG_JSON", string(config)},
-		{"GENERATION", strconv.Itoa(j.Generation)},
-		{"GATEWAY_URL", c.GatewayURL},
+		{generationVariable, strconv.Itoa(j.Generation)},
+		{gatewayVariable, c.GatewayURL},
 		{"GATEWAY_CA_FILE", c.GatewayCA},
 		{"GATEWAY_PATIENCE", c.Patience.String()},
-		{"INTERNAL_API_KEY", c.InternalKey},
+		{keyVariable, c.InternalKey},
+		{placeVariable, mark},
 		{"LOG_LEVEL", c.LogLevel},
 	}
 	var env []string

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/exits"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/rundir"
 	"github.com/stream-monitor/stream-monitor/application/supervise"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -18,124 +21,142 @@ var ErrClosed = errors.New("the launcher is closed")
 type Launcher struct {
 	cfg     Config
 	log     *slog.Logger
+	dir     *directory
 	printer *printer
-	exits   *exits
+	exits   *exits.Queue[supervise.Exit]
 
 	owners sync.WaitGroup // one for each run
-	pump   sync.WaitGroup
 
 	mu     sync.Mutex
 	closed bool
-	runs   map[monitor.ID]*run // at most one worker for each monitor
-
-	closeOnce sync.Once
+	runs   map[monitor.ID][]*run // the oldest first: all but the last are on their way out
 }
 
 var _ supervise.Launcher = (*Launcher)(nil)
 
-// New makes a launcher. Whoever made it must Close it. Errors: a required value
-// of cfg is missing.
+// New makes a launcher and adopts the workers that have outlived an earlier one
+// of the same directory. It reads files and looks through the processes of this
+// machine. Whoever made it must Close it. Errors: a required value of cfg is
+// missing; another gateway holds Config.RunDir, or it cannot be used.
 func New(cfg Config) (*Launcher, error) {
 	cfg, err := cfg.complete()
 	if err != nil {
 		return nil, err
 	}
+	held, problem, err := rundir.Hold(cfg.RunDir)
+	if err != nil {
+		return nil, fmt.Errorf("process: %w", err)
+	}
+	dir := &directory{held}
 	l := &Launcher{
 		cfg:     cfg,
 		log:     cfg.Log.With("component", "process"),
+		dir:     dir,
 		printer: &printer{out: cfg.Output},
-		exits:   newExits(),
-		runs:    map[monitor.ID]*run{},
+		runs:    map[monitor.ID][]*run{},
 	}
-	l.pump.Go(l.exits.pump)
+	if problem != nil {
+		l.log.Warn("the run directory has lost its id", "error", problem.Error())
+	}
+	l.exits = exits.New[supervise.Exit]()
+	if err := l.adoptAll(); err != nil {
+		l.exits.Close()
+		dir.Close()
+		return nil, err
+	}
 	return l, nil
 }
 
 // Place is this machine, as far as its run directory reaches.
-func (l *Launcher) Place() supervise.Place {
-	return supervise.Place{ID: "process", Absence: "Worker process not found on this machine"}
-}
+func (l *Launcher) Place() supervise.Place { return l.dir.place() }
 
-// Workers lists the workers that run.
+// Workers lists the workers that run, adopted ones included. Those that cannot
+// report here are not: they are being ended. It never fails.
 func (l *Launcher) Workers(context.Context) ([]supervise.Worker, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var all []supervise.Worker
-	for id, r := range l.runs {
-		all = append(all, supervise.Worker{ID: id, Generation: r.generation})
+	for id := range l.runs {
+		if r := l.current(id); r != nil {
+			all = append(all, supervise.Worker{ID: id, Generation: r.generation})
+		}
 	}
 	return all, nil
 }
 
 // Launch starts a worker. A worker of the same monitor and an older generation
-// is stopped first, which may take Config.Grace; one that is just being stopped
-// is waited for. Errors: ErrClosed; ctx's; a newer generation is running; or
-// what prevented the start.
+// is ended first, which may take 5 s, or Config.Grace if that is less; one that
+// is just being stopped is waited for. Errors: ErrClosed; ctx's; a newer
+// generation is running; or what prevented the start.
 func (l *Launcher) Launch(ctx context.Context, j supervise.Job) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("launch %s: %w", j.ID, err)
 		}
-		older, err := l.launch(j)
-		if err != nil || older == nil {
+		other, err := l.launch(j)
+		if err != nil || other == nil {
 			return err
 		}
-		older.askToStop()
+		if other.generation < j.Generation {
+			other.askToYield()
+		}
 		select {
-		case <-older.done:
+		case <-other.done:
 		case <-ctx.Done():
-			return fmt.Errorf("launch %s: waiting for generation %d to end: %w", j.ID, older.generation, ctx.Err())
+			return fmt.Errorf("launch %s: waiting for generation %d to end: %w", j.ID, other.generation, ctx.Err())
 		}
 	}
 }
 
 // launch starts a worker unless another one has to go first, which it returns.
-func (l *Launcher) launch(j supervise.Job) (older *run, err error) {
+func (l *Launcher) launch(j supervise.Job) (other *run, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return nil, fmt.Errorf("launch %s: %w", j.ID, ErrClosed)
 	}
-	if r := l.runs[j.ID]; r != nil {
+	if r := l.current(j.ID); r != nil {
 		switch {
 		case r.generation > j.Generation:
 			return nil, fmt.Errorf("launch %s: generation %d is running, %d is older", j.ID, r.generation, j.Generation)
 		case r.generation == j.Generation && !r.isStopping():
 			return nil, nil
 		}
-		return r, nil
+	}
+	if of := l.runs[j.ID]; len(of) > 0 {
+		return of[len(of)-1], nil
 	}
 	r, err := l.begin(j)
 	if err != nil {
 		return nil, err
 	}
-	l.runs[j.ID] = r
 	l.log.Info("worker started", "monitor_id", string(j.ID), "generation", j.Generation, "pid", r.pid)
 	return nil, nil
 }
 
-// Stop ends a monitor's worker: SIGTERM to its process group, SIGKILL after
-// Config.Grace. It returns when the worker is gone. When ctx is done earlier it
-// returns ctx's error, and the stopping goes on.
+// Stop ends a monitor's worker: SIGTERM, SIGKILL after Config.Grace. It returns
+// when the worker is gone. When ctx is done earlier it returns ctx's error, and
+// the stopping goes on.
 func (l *Launcher) Stop(ctx context.Context, id monitor.ID) error {
 	l.mu.Lock()
-	r := l.runs[id]
+	of := slices.Clone(l.runs[id])
 	l.mu.Unlock()
-	if r == nil {
-		return nil
+	for _, r := range of {
+		r.askToStop()
 	}
-	r.askToStop()
-	select {
-	case <-r.done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("stop %s: %w", id, ctx.Err())
+	for _, r := range of {
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			return fmt.Errorf("stop %s: %w", id, ctx.Err())
+		}
 	}
+	return nil
 }
 
 // Exits delivers every end of a worker. None is lost while nobody reads; at
 // Close, what nobody has then read within a quarter of a second is.
-func (l *Launcher) Exits() <-chan supervise.Exit { return l.exits.out }
+func (l *Launcher) Exits() <-chan supervise.Exit { return l.exits.Out() }
 
 // Close stops all workers at once, as Stop does, waits for them, and closes
 // Exits. When ctx is done earlier, those still running are killed. It returns
@@ -144,9 +165,9 @@ func (l *Launcher) Exits() <-chan supervise.Exit { return l.exits.out }
 func (l *Launcher) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
-	running := make([]*run, 0, len(l.runs))
-	for _, r := range l.runs {
-		running = append(running, r)
+	var running []*run
+	for _, of := range l.runs {
+		running = append(running, of...)
 	}
 	l.mu.Unlock()
 	for _, r := range running {
@@ -165,7 +186,7 @@ func (l *Launcher) Close(ctx context.Context) error {
 		}
 		<-gone
 	}
-	l.closeOnce.Do(func() { close(l.exits.closing) })
-	l.pump.Wait()
+	l.exits.Close()
+	l.dir.Close()
 	return err
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -18,106 +16,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// journal is the gateway's log: it keeps what each Write brought.
-type journal struct {
-	mu     sync.Mutex
-	writes []string
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.writes = append(j.writes, string(p))
-	return len(p), nil
-}
-
-func (j *journal) all() []string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return append([]string(nil), j.writes...)
-}
-
-type rig struct {
-	t        *testing.T
-	launcher *process.Launcher
-	marks    string
-	log      *journal
-}
-
-func newRig(t *testing.T, change func(*process.Config)) *rig {
-	t.Helper()
-	r := &rig{t: t, marks: t.TempDir(), log: &journal{}}
-	cfg := process.Config{
-		GatewayURL: "http://127.0.0.1:8081", InternalKey: "internal-key", LogLevel: "debug",
-		Output: r.log,
-		Log:    slog.New(slog.NewJSONHandler(r.log, nil)),
-		Args:   []string{"-test.run=^$"},
-		// A program with the race detector sleeps a second before it ends.
-		Environ: append(os.Environ(), marksVariable+"="+r.marks, "GORACE=atexit_sleep_ms=0"),
-		Grace:   500 * time.Millisecond,
-	}
-	if change != nil {
-		change(&cfg)
-	}
-	l, err := process.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.launcher = l
-	t.Cleanup(func() { _ = l.Close(context.Background()) })
-	return r
-}
-
-func (r *rig) alive(id monitor.ID) []int {
-	var out []int
-	for _, w := range glob(r.marks, "worker", string(id)) {
-		if s := state(w.pid); s != "" && s != "Z" {
-			out = append(out, w.generation)
-		}
-	}
-	return out
-}
-
-func job(b launchtest.Behaviour) supervise.Job {
-	return supervise.Job{
-		ID:         monitor.NewID([16]byte{6: 0x70, 8: 0x80}),
-		Generation: 3, StreamURL: monitor.StreamURL("https://www.youtube.com/watch?v=" + string(b)),
-		CallbackURL: "https://receiver.example/hook", Config: monitor.DefaultConfig(),
-	}
-}
-
-func (r *rig) launch(j supervise.Job) {
-	r.t.Helper()
-	if err := r.launcher.Launch(r.t.Context(), j); err != nil {
-		r.t.Fatalf("launch: %v", err)
-	}
-}
-
-func (r *rig) exit() supervise.Exit {
-	r.t.Helper()
-	select {
-	case e := <-r.launcher.Exits():
-		return e
-	case <-time.After(20 * time.Second):
-		r.t.Fatal("no exit came")
-	}
-	return supervise.Exit{}
-}
-
-func (r *rig) eventually(what string, is func() bool) {
-	r.t.Helper()
-	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			r.t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
-
 func TestLauncher(t *testing.T) {
 	launchtest.Run(t, func(t *testing.T) launchtest.Harness {
 		r := newRig(t, nil)
 		return launchtest.Harness{
-			Launcher: r.launcher, Close: r.launcher.Close, Alive: r.alive, Grace: 500 * time.Millisecond,
+			Launcher: r.launcher, Close: r.launcher.Close, Alive: r.alive, Grace: grace,
 		}
 	})
 }
@@ -279,17 +182,16 @@ func TestOutputOfAWorker(t *testing.T) {
 		t.Errorf("the worker's own log line came %d times as it is, want once", own)
 	}
 	want := map[string]record{}
-	add := func(level, text string, cut bool) {
-		want[text] = record{level, text, "worker", string(j.ID), cut}
+	add := func(text string, cut bool) {
+		want[text] = record{"WARN", text, "worker", string(j.ID), cut}
 	}
-	add("INFO", "plain words", false)
-	add("INFO", `{"not":"a log line"}`, false)
-	add("INFO", `{"timestamp":"2024","level":"INFO","message":"cut`, false)
-	add("INFO", "bad \uFFFD bytes", false)
-	add("INFO", strings.Repeat("x", 64<<10), true)
-	add("INFO", "after the long one", false)
-	add("INFO", "no line end", false)
-	add("WARN", "on stderr", false)
+	for _, text := range []string{
+		"plain words", `{"not":"a log line"}`, `{"timestamp":"2024","level":"INFO","message":"cut`,
+		"bad \uFFFD bytes", "after the long one", "no line end", "on stderr",
+	} {
+		add(text, false)
+	}
+	add(strings.Repeat("x", 64<<10), true)
 	for _, rec := range wrapped {
 		if want[rec.Msg] != rec {
 			t.Errorf("unexpected record %.200s", fmt.Sprintf("%+v", rec))
@@ -314,7 +216,7 @@ func TestAPanicIsInTheLog(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	_, err := process.New(process.Config{Grace: time.Second})
-	for _, name := range []string{"GatewayURL", "InternalKey", "Output"} {
+	for _, name := range []string{"GatewayURL", "InternalKey", "RunDir", "Output"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v does not name %s", err, name)
 		}

@@ -20,9 +20,9 @@ type printer struct {
 	out io.Writer
 }
 
-// pass reads one stream of a worker's to its end. Lines that are no log lines
-// become records of log, at the given level.
-func (p *printer) pass(from io.Reader, log *slog.Logger, level slog.Level) {
+// pass reads what a worker prints to its end. Lines that are no log lines become
+// warnings of log: a worker has nothing else to print but what it dies of.
+func (p *printer) pass(from io.Reader, log *slog.Logger) {
 	r := bufio.NewReaderSize(from, maxLine)
 	for {
 		line, long, err := r.ReadLine()
@@ -32,7 +32,7 @@ func (p *printer) pass(from io.Reader, log *slog.Logger, level slog.Level) {
 		if !long && isLogLine(line) {
 			p.write(line)
 		} else {
-			p.wrap(line, long, log, level)
+			p.wrap(line, long, log)
 		}
 		for long && err == nil {
 			_, long, err = r.ReadLine()
@@ -48,7 +48,7 @@ func (p *printer) write(line []byte) {
 	_, _ = p.out.Write(whole)
 }
 
-func (p *printer) wrap(line []byte, cut bool, log *slog.Logger, level slog.Level) {
+func (p *printer) wrap(line []byte, cut bool, log *slog.Logger) {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(line), "\uFFFD"))
 	if text == "" {
 		return
@@ -57,7 +57,7 @@ func (p *printer) wrap(line []byte, cut bool, log *slog.Logger, level slog.Level
 	if cut {
 		attrs = append(attrs, slog.Bool("cut", true))
 	}
-	log.LogAttrs(context.Background(), level, text, attrs...)
+	log.LogAttrs(context.Background(), slog.LevelWarn, text, attrs...)
 }
 
 // isLogLine tells a line of section 11.2.

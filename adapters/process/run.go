@@ -1,44 +1,54 @@
 package process
 
 import (
-	"fmt"
-	"log/slog"
 	"os"
-	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/stream-monitor/stream-monitor/application/supervise"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // outputLimit is how long the output of a worker that is gone may stay open in
 // the hands of something that escaped with it.
 const outputLimit = 2 * time.Second
 
-// run is one worker, from its start until it is gone.
+// run is one worker, from its start, or its adoption, until it is gone.
 type run struct {
-	id         monitor.ID
-	generation int
-	pid        int
-	started    time.Time
+	assignment
+
+	pid     int
+	started time.Time
+	body    body
+	output  *os.File // nil: it cannot be read
+	useless bool     // it cannot work for this gateway, and is on its way out
 
 	stopping  chan struct{} // closed by askToStop: end it, with grace
+	hurrying  chan struct{} // closed by askToYield: with little grace
 	forcing   chan struct{} // closed by force: end it now
-	exited    chan struct{} // closed by the waiter: the process is reaped
+	exited    chan struct{} // closed by the waiter: the process is gone, with all it had started
 	done      chan struct{} // closed by the owner: nothing is left, its exit is queued
 	stopOnce  sync.Once
+	hurryOnce sync.Once
 	forceOnce sync.Once
+}
 
-	mu     sync.Mutex
-	reaped bool // its pid is no longer its own
+func newRun(a assignment, pid int, b body, output *os.File) *run {
+	return &run{
+		assignment: a, pid: pid, started: time.Now(), body: b, output: output,
+		stopping: make(chan struct{}), hurrying: make(chan struct{}), forcing: make(chan struct{}),
+		exited: make(chan struct{}), done: make(chan struct{}),
+	}
 }
 
 func (r *run) askToStop() { r.stopOnce.Do(func() { close(r.stopping) }) }
 func (r *run) force()     { r.forceOnce.Do(func() { close(r.forcing) }) }
+
+func (r *run) askToYield() {
+	r.hurryOnce.Do(func() { close(r.hurrying) })
+	r.askToStop()
+}
 
 func (r *run) isStopping() bool {
 	select {
@@ -49,121 +59,87 @@ func (r *run) isStopping() bool {
 	}
 }
 
-// signal reaches the worker's process group, or nobody.
-func (r *run) signal(s syscall.Signal) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.reaped {
-		_ = syscall.Kill(-r.pid, s)
-	}
-}
-
-// begin starts a worker and the goroutines that own it.
-func (l *Launcher) begin(j supervise.Job) (*run, error) {
-	env, err := l.cfg.environment(j)
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command(l.cfg.Path, l.cfg.Args...) //nolint:noctx // Stop and Close end it, with its whole group
-	cmd.Env = env
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-
-	var readers []*os.File
-	closeAll := func(files []*os.File) {
-		for _, f := range files {
-			_ = f.Close()
-		}
-	}
-	stdout, childOut, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("pipe for %s: %w", j.ID, err)
-	}
-	readers = append(readers, stdout)
-	stderr, childErr, err := os.Pipe()
-	if err != nil {
-		closeAll([]*os.File{stdout, childOut})
-		return nil, fmt.Errorf("pipe for %s: %w", j.ID, err)
-	}
-	readers = append(readers, stderr)
-	cmd.Stdout, cmd.Stderr = childOut, childErr
-
-	err = cmd.Start()
-	closeAll([]*os.File{childOut, childErr})
-	if err != nil {
-		closeAll(readers)
-		return nil, fmt.Errorf("start worker of %s: %w", j.ID, err)
-	}
-
-	r := &run{
-		id: j.ID, generation: j.Generation, pid: cmd.Process.Pid, started: time.Now(),
-		stopping: make(chan struct{}), forcing: make(chan struct{}),
-		exited: make(chan struct{}), done: make(chan struct{}),
-	}
-	worker := l.cfg.Log.With("component", "worker", "monitor_id", string(j.ID))
+// own sees a worker through. Whoever calls it holds mu.
+func (l *Launcher) own(r *run) {
+	l.runs[r.id] = append(l.runs[r.id], r)
 	var output sync.WaitGroup
-	output.Go(func() { l.printer.pass(stdout, worker, slog.LevelInfo) })
-	output.Go(func() { l.printer.pass(stderr, worker, slog.LevelWarn) })
-
+	if r.output != nil {
+		log := l.cfg.Log.With("component", "worker", "monitor_id", string(r.id))
+		output.Go(func() { l.printer.pass(r.output, log) })
+	}
 	l.owners.Go(func() {
-		l.attend(r, cmd)
-		for _, f := range readers {
-			_ = f.SetReadDeadline(time.Now().Add(outputLimit))
+		end := l.attend(r)
+		if r.output != nil {
+			_ = r.output.SetReadDeadline(time.Now().Add(outputLimit))
+			output.Wait()
+			_ = r.output.Close()
 		}
-		output.Wait()
-		closeAll(readers)
-		l.finish(r, cmd.ProcessState)
+		l.finish(r, end)
 	})
-	return r, nil
 }
 
 // attend sees a worker to its end, with force if it must.
-func (l *Launcher) attend(r *run, cmd *exec.Cmd) {
+func (l *Launcher) attend(r *run) (end ending) {
 	go func() {
 		defer close(r.exited)
-		r.reap(cmd)
+		end = r.body.wait()
 	}()
-
 	select {
 	case <-r.exited:
-		return
+		return end
 	case <-r.forcing:
 	case <-r.stopping:
-		r.signal(syscall.SIGTERM)
-		grace := time.NewTimer(l.cfg.Grace)
-		defer grace.Stop()
-		select {
-		case <-r.exited:
-			return
-		case <-r.forcing:
-		case <-grace.C:
-			l.log.Warn("worker did not end when asked, ending it by force",
-				"monitor_id", string(r.id), "generation", r.generation, "pid", r.pid, "grace_sec", l.cfg.Grace.Seconds())
+		r.body.signal(syscall.SIGTERM)
+		r.body.signal(syscall.SIGCONT) // one that is stopped could not obey
+		if l.ends(r) {
+			return end
 		}
 	}
-	r.signal(syscall.SIGKILL)
+	r.body.signal(syscall.SIGKILL)
 	<-r.exited
+	return end
+}
+
+// ends tells whether a worker that was asked to end does so in time.
+func (l *Launcher) ends(r *run) bool {
+	given := l.cfg.Grace
+	timer := time.NewTimer(given)
+	defer timer.Stop()
+	asked := time.Now()
+	hurrying := r.hurrying
+	for {
+		select {
+		case <-r.exited:
+			return true
+		case <-r.forcing:
+			return false
+		case <-hurrying:
+			hurrying = nil
+			given = min(given, time.Since(asked)+handover)
+			timer.Reset(given - time.Since(asked))
+		case <-timer.C:
+			l.log.Warn("worker did not end when asked, ending it by force",
+				"monitor_id", string(r.id), "generation", r.generation, "pid", r.pid, "grace_sec", given.Seconds())
+			return false
+		}
+	}
 }
 
 // finish takes a worker that is gone off the books and tells.
-func (l *Launcher) finish(r *run, state *os.ProcessState) {
-	e := supervise.Exit{ID: r.id, Generation: r.generation, Detail: detail(state), Clean: state.ExitCode() == 0}
+func (l *Launcher) finish(r *run, end ending) {
+	e := supervise.Exit{ID: r.id, Generation: r.generation, Detail: end.detail, Clean: end.clean}
 	l.log.Info("worker ended", "monitor_id", string(r.id), "generation", r.generation, "pid", r.pid,
 		"detail", e.Detail, "asked_to", r.isStopping(), "ran_sec", int64(time.Since(r.started).Seconds()))
 
 	l.mu.Lock()
-	delete(l.runs, r.id)
-	l.mu.Unlock()
-	l.exits.add(e)
-	close(r.done)
-}
-
-// detail says how a process ended, for people.
-func detail(state *os.ProcessState) string {
-	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		if name := unix.SignalName(ws.Signal()); name != "" {
-			return "killed by " + name
-		}
-		return "killed by signal " + ws.Signal().String()
+	left := slices.DeleteFunc(l.runs[r.id], func(other *run) bool { return other == r })
+	if l.runs[r.id] = left; len(left) == 0 {
+		delete(l.runs, r.id)
 	}
-	return fmt.Sprintf("exit status %d", state.ExitCode())
+	if !slices.ContainsFunc(left, func(other *run) bool { return other.assignment == r.assignment }) {
+		l.dir.forget(r.assignment)
+	}
+	l.mu.Unlock()
+	l.exits.Add(e)
+	close(r.done)
 }

@@ -10,12 +10,13 @@ import (
 )
 
 const (
-	exchangeLimit = 5 * time.Second            // for one exchange with the database
-	leaseMin      = SendLimit + 10*time.Second // room for sending and for recording twice
-	batchMax      = 32                         // letters leased at once
-	soonest       = 100 * time.Millisecond     // between two looks at an outbox that has nothing to give
-	pauseFirst    = 200 * time.Millisecond     // after a failed exchange; doubled up to pauseMax
-	pauseMax      = 10 * time.Second
+	lookLimit   = 3 * time.Second            // for one look at the outbox
+	recordLimit = 5 * time.Second            // for storing an outcome once
+	leaseMin    = SendLimit + 10*time.Second // room for sending and for recording twice
+	batchMax    = 32                         // letters leased at once
+	soonest     = 100 * time.Millisecond     // between two looks at an outbox that has nothing to give
+	pauseFirst  = 200 * time.Millisecond     // after a failed exchange; doubled up to pauseMax
+	pauseMax    = time.Second                // with lookLimit it bounds the delay after the database is back
 )
 
 // Config is what a Dispatcher may be told; the zero value is usable.
@@ -37,8 +38,7 @@ type Config struct {
 	// default 15 s.
 	Grace time.Duration
 
-	Log *slog.Logger     // default: none
-	Now func() time.Time // default time.Now
+	Log *slog.Logger // default: none
 
 	// OnEnded is told of a monitor that has been ended because its callback
 	// failed (decision W4), so that its worker can be stopped. It must not
@@ -61,9 +61,6 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Now == nil {
-		c.Now = time.Now
 	}
 	if c.OnEnded == nil {
 		c.OnEnded = func(monitor.ID) {}

@@ -8,9 +8,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// carry sends one letter once and stores what came of it. The letter is this
-// dispatcher's until the given time.
-func (d *Dispatcher) carry(ctx context.Context, l Letter, until time.Time) {
+// carry sends one letter once and stores what came of it.
+func (d *Dispatcher) carry(ctx context.Context, f *flight) {
+	l, _ := d.held(f)
 	log := d.log.With("monitor_id", string(l.MonitorID), "event_id", l.EventID,
 		"event_type", string(l.EventType), "receiver", receiver(l.CallbackURL))
 
@@ -21,8 +21,8 @@ func (d *Dispatcher) carry(ctx context.Context, l Letter, until time.Time) {
 	}
 
 	attempts := l.Attempts + 1
-	v := Decide(d.cfg.Now(), a, attempts)
-	ended, err := d.record(ctx, l, a, v, until)
+	v := Decide(time.Now(), a, attempts)
+	ended, err := d.record(ctx, f, a, v)
 	if err != nil {
 		log.Error("outcome of a webhook could not be stored, it will be sent again",
 			"error", err.Error(), "delivered", a.Delivered())
@@ -46,16 +46,17 @@ func (d *Dispatcher) carry(ctx context.Context, l Letter, until time.Time) {
 
 // record stores a verdict, again and again while the letter is still ours. The
 // attempt was made, so it is stored even when ctx ends meanwhile.
-func (d *Dispatcher) record(ctx context.Context, l Letter, a Answer, v Verdict, until time.Time) (monitor.ID, error) {
+func (d *Dispatcher) record(ctx context.Context, f *flight, a Answer, v Verdict) (monitor.ID, error) {
 	for failures := 1; ; failures++ {
-		once, cancel := context.WithTimeout(context.WithoutCancel(ctx), exchangeLimit)
+		l, _ := d.held(f)
+		once, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordLimit)
 		ended, err := d.outbox.Record(once, l, a, v)
 		cancel()
 		if err == nil {
 			return ended, nil
 		}
 		wait := pause(failures)
-		if !d.cfg.Now().Add(wait).Before(until) {
+		if _, until := d.held(f); !time.Now().Add(wait).Before(until) {
 			return "", err
 		}
 		select {

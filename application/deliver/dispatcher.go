@@ -15,6 +15,9 @@ type Dispatcher struct {
 	wake   <-chan struct{}
 	cfg    Config
 	log    *slog.Logger
+
+	mu     sync.Mutex
+	flying map[string]*flight // by event id
 }
 
 // New makes a dispatcher. wake says that the outbox has something new; it may
@@ -31,6 +34,7 @@ func New(outbox Outbox, sender Sender, wake <-chan struct{}, cfg Config) (*Dispa
 		wake:   wake,
 		cfg:    cfg,
 		log:    cfg.Log.With("component", "dispatcher"),
+		flying: map[string]*flight{},
 	}, nil
 }
 
@@ -47,9 +51,14 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	freed := make(chan struct{}, 1) // a letter has ended: there is room, and its monitor's next may be due
 
 	d.dispatch(ctx, slots, freed, func(l Letter, until time.Time) {
+		f, fresh := d.takeOff(l, until)
+		if !fresh {
+			return
+		}
 		slots <- struct{}{}
 		couriers.Go(func() {
-			d.carry(sending, l, until)
+			d.carry(sending, f)
+			d.land(f)
 			<-slots
 			select {
 			case freed <- struct{}{}:
@@ -84,7 +93,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, slots, freed chan struct{}, c
 			continue
 		}
 
-		asked := d.cfg.Now()
+		asked := time.Now()
 		letters, err := d.lease(ctx, room)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -121,7 +130,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, slots, freed chan struct{}, c
 }
 
 func (d *Dispatcher) lease(ctx context.Context, limit int) ([]Letter, error) {
-	ctx, cancel := context.WithTimeout(ctx, exchangeLimit)
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
 	return d.outbox.Lease(ctx, limit, d.cfg.Lease)
 }
@@ -130,11 +139,11 @@ func (d *Dispatcher) lease(ctx context.Context, limit int) ([]Letter, error) {
 // letter that just now could not be had, and one that cannot be read is as good
 // as none: either way the outbox is asked again soon, but not in a tight loop.
 func (d *Dispatcher) untilDue(ctx context.Context) time.Duration {
-	ctx, cancel := context.WithTimeout(ctx, exchangeLimit)
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
 	due, err := d.outbox.NextDue(ctx)
 	if err != nil || due.IsZero() {
 		return d.cfg.Poll
 	}
-	return min(max(due.Sub(d.cfg.Now()), soonest), d.cfg.Poll)
+	return min(max(time.Until(due), soonest), d.cfg.Poll)
 }

@@ -18,10 +18,12 @@
 //   - First in, first out for each monitor. The Outbox never leases a letter
 //     behind another pending one of its monitor, so at most one letter of a
 //     monitor is in flight, in however many gateways.
+//   - A letter in flight is not sent beside itself: when its lease ends early,
+//     because the outbox's clock jumped ahead, the flight goes on under the next.
 //   - A receiver that hangs holds up its own monitors and no others, as long as
 //     fewer than Config.Workers of them are hanging at once.
 //   - A database that does not answer stops the dispatcher from leasing, with
-//     growing pauses; nothing is dropped, and what is in flight is recorded
+//     pauses of up to a second; nothing is dropped, and what is in flight is recorded
 //     when the database is back or, failing that, sent again.
 //
 // Decide judges and touches nothing; Dispatcher owns the goroutines and the

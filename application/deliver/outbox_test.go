@@ -3,6 +3,7 @@ package deliver_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -78,6 +79,7 @@ func (o *outbox) Lease(_ context.Context, limit int, lease time.Duration) ([]del
 			continue
 		}
 		e.heldTill = now.Add(lease)
+		e.letter.Lease = fmt.Sprint(o.leases)
 		out = append(out, e.letter)
 	}
 	return out, nil
@@ -92,6 +94,9 @@ func (o *outbox) Record(_ context.Context, l deliver.Letter, a deliver.Answer, v
 	for _, e := range o.entries {
 		if e.letter.EventID != l.EventID {
 			continue
+		}
+		if !v.Sent && l.Lease != e.letter.Lease {
+			return "", nil
 		}
 		e.answers = append(e.answers, a)
 		e.letter.Attempts++

@@ -16,6 +16,7 @@ type Letter struct {
 	CallbackURL monitor.CallbackURL
 	Body        []byte // the payload, the same bytes at every attempt
 	Attempts    int    // made before this one
+	Lease       string // the Outbox's name for the lease; Record goes by it
 }
 
 // Answer is what came of sending a letter once.
@@ -41,11 +42,13 @@ type Verdict struct {
 type Outbox interface {
 	// Lease takes up to limit due letters for lease, never one that follows a
 	// pending letter of the same monitor, never one under another's lease
-	// (decision W2).
+	// (decision W2). It may be repeated: what an attempt took whose answer got
+	// lost is taken again.
 	Lease(ctx context.Context, limit int, lease time.Duration) ([]Letter, error)
 
 	// Record stores an attempt and its verdict and ends the lease, in one
-	// transaction. On Failed it also ends the monitor: status error, reason
+	// transaction. It may be repeated. A failure under a lease that is over stores
+	// nothing: the letter is another's; that it was sent is stored always. On Failed it also ends the monitor: status error, reason
 	// callback_failed; it then returns its id, so that its worker can be
 	// stopped, and ends the monitor's other pending events as failed.
 	Record(ctx context.Context, l Letter, a Answer, v Verdict) (ended monitor.ID, err error)

@@ -2,6 +2,7 @@ package deliver_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,11 +31,11 @@ func TestDatabaseTroubles(t *testing.T) {
 		b := start(t, o, r, nil)
 		defer b.stop()
 		b.after(time.Minute)
-		if o.leases > 15 {
+		if o.leases > 65 {
 			t.Errorf("asked %d times in a minute", o.leases)
 		}
 		o.set(func(o *outbox) { o.down = false })
-		b.after(10 * time.Second)
+		b.after(time.Second)
 		b.expectState("e1", "sent")
 	})
 
@@ -61,11 +62,58 @@ func TestDatabaseTroubles(t *testing.T) {
 		if n := len(r.seen()); n != 1 {
 			t.Errorf("sent %d times within its lease, want once", n)
 		}
+		b.after(1900 * time.Millisecond)
 		o.set(func(o *outbox) { o.recordIs = false })
 		b.after(10 * time.Second)
 		b.expectState("e1", "sent")
 		if !strings.Contains(b.log.String(), "could not be stored") {
 			t.Errorf("no line about it:\n%s", b.log.String())
+		}
+	})
+}
+
+func TestClocks(t *testing.T) {
+	// ahead ends every lease, as a database does whose clock jumps ahead.
+	ahead := func(o *outbox) {
+		for _, e := range o.entries {
+			e.heldTill = time.Time{}
+		}
+	}
+	slow := func(status int) func(context.Context, deliver.Letter) deliver.Answer {
+		return func(_ context.Context, l deliver.Letter) deliver.Answer {
+			time.Sleep(5 * time.Second)
+			if l.Attempts == 0 && status != 200 {
+				return deliver.Answer{Status: status, Err: "no"}
+			}
+			return deliver.Answer{Status: 200}
+		}
+	}
+
+	scenario(t, "a letter whose lease ends early is not sent beside itself", func(t *testing.T) {
+		o, r := &outbox{}, newReceiver(slow(200))
+		o.add("e1", "mon-a")
+		b := start(t, o, r, nil)
+		defer b.stop()
+		b.after(time.Second)
+		o.set(ahead)
+		b.after(10 * time.Second)
+		b.expectState("e1", "sent")
+		if n := len(r.seen()); n != 1 {
+			t.Errorf("sent %d times", n)
+		}
+	})
+
+	scenario(t, "its failure is recorded under the lease that it has then", func(t *testing.T) {
+		o, r := &outbox{}, newReceiver(slow(500))
+		o.add("e1", "mon-a")
+		b := start(t, o, r, nil)
+		defer b.stop()
+		b.after(time.Second)
+		o.set(ahead)
+		b.after(12 * time.Second)
+		b.expectState("e1", "sent")
+		if got, want := r.times("e1"), seconds(0, 6); !slices.Equal(got, want) {
+			t.Errorf("attempts at %v, want %v", got, want)
 		}
 	})
 }

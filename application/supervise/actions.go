@@ -2,7 +2,6 @@ package supervise
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -27,10 +26,7 @@ func (s *Supervisor) launch(ctx context.Context, j Job) (over bool) {
 		case ctx.Err() != nil:
 			return false
 		case n == launchAttempts:
-			m, ours := s.find(ctx, j.ID, j.Generation)
-			if ours {
-				s.end(ctx, m, event.ReasonLaunchFailed, fmt.Sprintf("no worker could be started: %v", err))
-			}
+			s.renounce(ctx, j, err)
 			return true
 		}
 		log.Warn("worker could not be launched, will try again", "error", err.Error(), "pause_sec", pause(n).Seconds())
@@ -38,6 +34,17 @@ func (s *Supervisor) launch(ctx context.Context, j Job) (over bool) {
 			return false
 		}
 	}
+}
+
+// renounce ends the monitor of a job that cannot be launched.
+func (s *Supervisor) renounce(ctx context.Context, j Job, because error) {
+	_ = s.persist(ctx, endless, "give a monitor up", func(ctx context.Context) error {
+		m, ours, err := s.find(ctx, j.ID, j.Generation)
+		if err == nil && ours {
+			_, err = s.giveUp(ctx, m, event.ReasonLaunchFailed, fmt.Sprintf("no worker could be started: %v", because), false)
+		}
+		return err
+	})
 }
 
 func (s *Supervisor) launchOnce(ctx context.Context, j Job) error {
@@ -73,70 +80,60 @@ func (s *Supervisor) dismiss(ctx context.Context, id monitor.ID) (over bool) {
 	}
 }
 
-// inquire finds out whether a worker that ended was still needed.
-func (s *Supervisor) inquire(ctx context.Context, e Exit) (over bool) {
-	if !wait(ctx, s.cfg.Settle) {
+// inquire finds out whether a worker that was lost is still needed, and does
+// something about it. What cannot be done is tried again; a loss that a look has
+// found, a few times only: the next look finds it again (section 10.4).
+func (s *Supervisor) inquire(ctx context.Context, id monitor.ID, l loss) (over bool) {
+	sleep, tries := relaunchPause(s.repeats.count(id)), lookTries
+	if l.settle {
+		sleep, tries = max(sleep, s.cfg.Settle), endless
+	}
+	if !wait(ctx, sleep) {
+		l.told(nothing, ctx.Err())
 		return false
 	}
-	if m, ours := s.find(ctx, e.ID, e.Generation); ours {
-		s.replace(ctx, m, e)
-	}
-	return true
-}
-
-// replace is what is done about the lost worker of an active monitor: policy
-// error of decision O3, the monitor ends and its owner is told.
-func (s *Supervisor) replace(ctx context.Context, m monitor.Monitor, e Exit) {
-	s.end(ctx, m, event.ReasonWorkerLost, "the worker ended by itself: "+e.Detail)
-}
-
-// find reads a monitor and tells whether it is active with this generation as
-// its newest; never when ctx is done.
-func (s *Supervisor) find(ctx context.Context, id monitor.ID, generation int) (found monitor.Monitor, ours bool) {
-	_ = s.persist(ctx, "read a monitor", func(ctx context.Context) (err error) {
-		found, err = s.roster.Get(ctx, id)
-		var gone *monitor.Error
-		if errors.As(err, &gone) {
-			found, err = monitor.Monitor{}, nil
+	done := nothing
+	err := s.persist(ctx, tries, "replace a lost worker", func(ctx context.Context) error {
+		m, ours, err := s.find(ctx, id, l.generation)
+		if err == nil && ours {
+			done, err = s.replace(ctx, m, l)
 		}
 		return err
 	})
-	ours = found.Status.Active() && found.Generation == generation
-	return found, ours && ctx.Err() == nil
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("a lost worker could not be replaced", "monitor_id", string(id), "error", err.Error())
+	}
+	l.told(done, err)
+	return ctx.Err() == nil
 }
 
-// end gives a monitor up: status error and a last monitor.error event.
-func (s *Supervisor) end(ctx context.Context, m monitor.Monitor, reason, details string) {
-	if r := []rune(details); len(r) > maxDetails {
-		details = string(r[:maxDetails-1]) + "…"
+// find reads a monitor and tells whether it is active with this generation as
+// its newest.
+func (s *Supervisor) find(ctx context.Context, id monitor.ID, generation int) (found monitor.Monitor, ours bool, err error) {
+	found, err = s.roster.Get(ctx, id)
+	if overtaken(err) {
+		return found, false, nil
 	}
-	now := s.cfg.Now()
-	last := event.Event{
-		ID:   s.cfg.NewEventID(), // one for all tries: a repeated End stores one event
-		Type: event.MonitorError,
-		At:   now,
-		Data: event.Trouble{Reason: reason, ErrorDetails: details, Terminal: true},
-	}
-	err := s.persist(ctx, "end a monitor", func(ctx context.Context) error {
-		return s.roster.Fail(ctx, m, reason, last)
-	})
-	if err == nil {
-		s.log.Error("monitor given up", "monitor_id", string(m.ID), "generation", m.Generation,
-			"reason", reason, "error_details", details)
-	}
+	return found, found.Status.Active() && found.Generation == generation, err
 }
 
-// persist repeats an exchange with the database until it succeeds or ctx is
-// done.
-func (s *Supervisor) persist(ctx context.Context, what string, exchange func(context.Context) error) error {
+// How often persist tries.
+const (
+	endless   = 0
+	lookTries = 4 // section 10.4: beyond, it is skipped
+)
+
+// persist repeats an exchange with the database until it succeeds, until it was
+// tried so many times, or until ctx is done.
+func (s *Supervisor) persist(ctx context.Context, tries int, what string, exchange func(context.Context) error) error {
 	for n := 1; ; n++ {
 		once, cancel := context.WithTimeout(ctx, exchangeLimit)
 		err := exchange(once)
 		cancel()
-		if err == nil {
+		switch {
+		case err == nil:
 			return nil
-		}
-		if ctx.Err() != nil {
+		case ctx.Err() != nil, n == tries:
 			return fmt.Errorf("%s: %w", what, err)
 		}
 		s.log.Warn("cannot "+what+", will try again", "error", err.Error(), "pause_sec", pause(n).Seconds())

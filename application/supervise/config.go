@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 )
@@ -14,14 +15,41 @@ const (
 	pauseMax       = 30 * time.Second
 	stopAttempts   = 5
 
+	relaunches   = 5 // of one monitor's workers within relaunchTerm (decision O3)
+	relaunchTerm = 10 * time.Minute
+
 	takenFor = 30 * time.Second       // a reservation, until it is promoted or due again; several exchanges fit in
 	soonest  = 100 * time.Millisecond // between two looks at reservations that could not be had
 )
 
+// Policy is what the loss of a worker does to its monitor (decision O3).
+type Policy string
+
+// The policies of MISSING_WORKER.
+const (
+	EndMonitor Policy = "error"    // it ends with status error (section 10.4)
+	Relaunch   Policy = "relaunch" // it gets another worker, 5 times in 10 minutes; then it ends
+)
+
 // Config is what a Supervisor may be told. NewEventID is required.
 type Config struct {
-	// NewEventID makes the id of an event, a UUIDv7 (decision W2).
+	// NewEventID makes the id of an event, a UUIDv7 (decision W2). It may be
+	// called concurrently.
 	NewEventID func() string
+
+	// Missing is what the loss of a worker does, default EndMonitor.
+	Missing Policy
+
+	// ReconcileTimeout is how long the reconciliation at the start may take,
+	// default 30 s (section 10.4).
+	ReconcileTimeout time.Duration
+
+	// Lease is how long a worker may be silent before it counts as lost, default
+	// 30 s: three reports (decision O3).
+	Lease time.Duration
+
+	// Look is how often monitors and workers are compared, default 5 s.
+	Look time.Duration
 
 	// Launches is how many launches may be under way at once, default 4.
 	Launches int
@@ -44,17 +72,34 @@ func (c Config) complete() (Config, error) {
 	if c.NewEventID == nil {
 		return c, errors.New("supervise: NewEventID is required")
 	}
+	if c.Missing == "" {
+		c.Missing = EndMonitor
+	}
+	if c.Missing != EndMonitor && c.Missing != Relaunch {
+		return c, fmt.Errorf("supervise: Missing is %q; accepted is %q or %q", c.Missing, EndMonitor, Relaunch)
+	}
+	for _, d := range []struct {
+		value    *time.Duration
+		standard time.Duration
+	}{
+		{&c.ReconcileTimeout, 30 * time.Second},
+		{&c.Lease, 30 * time.Second},
+		{&c.Look, 5 * time.Second},
+		{&c.Settle, time.Second},
+		{&c.Poll, time.Second},
+	} {
+		if *d.value == 0 {
+			*d.value = d.standard
+		}
+		if *d.value < 0 {
+			return c, errors.New("supervise: no duration may be negative")
+		}
+	}
 	if c.Launches == 0 {
 		c.Launches = 4
 	}
-	if c.Settle == 0 {
-		c.Settle = time.Second
-	}
-	if c.Poll == 0 {
-		c.Poll = time.Second
-	}
-	if c.Launches < 0 || c.Settle < 0 || c.Poll < 0 {
-		return c, errors.New("supervise: Launches, Settle and Poll must not be negative")
+	if c.Launches < 0 {
+		return c, fmt.Errorf("supervise: Launches is %d; accepted is 1 or more", c.Launches)
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

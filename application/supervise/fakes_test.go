@@ -25,11 +25,12 @@ type roster struct {
 	most     int        // reservations given at once
 	events   []event.Event
 	reads    int
-	looks    int    // for reservations
-	tries    int    // to promote one
-	locked   bool   // somebody else has the reservations' rows
-	led      bool   // somebody else is elected
-	hangs    string // what is not answered: due, promote
+	looks    int        // for reservations
+	tries    int        // to promote one
+	locked   bool       // somebody else has the reservations' rows
+	led      bool       // somebody else is elected
+	hides    monitor.ID // is not among the active yet
+	hangs    string     // what is not answered: due, promote
 }
 
 func newRoster(ms ...monitor.Monitor) *roster {
@@ -58,20 +59,32 @@ func (r *roster) told() []event.Event {
 	return slices.Clone(r.events)
 }
 
-func (r *roster) Active(context.Context) ([]monitor.Monitor, error) {
+func (r *roster) Active(ctx context.Context) ([]supervise.Standing, error) {
+	if err := r.answers(ctx, "active"); err != nil {
+		return nil, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reads++
 	if r.down {
 		return nil, errDatabase
 	}
-	var out []monitor.Monitor
+	var out []supervise.Standing
 	for _, m := range r.monitors {
-		if m.Status.Active() && m.ReservedUntil.IsZero() {
-			out = append(out, m)
+		if m.Status.Active() && m.ReservedUntil.IsZero() && m.ID != r.hides {
+			out = append(out, supervise.Standing{Monitor: m, Idle: time.Since(m.UpdatedAt)})
 		}
 	}
 	return out, nil
+}
+
+// reports is what a worker's report does.
+func (r *roster) reports(id monitor.ID, status monitor.Status) {
+	r.set(func(r *roster) {
+		m := r.monitors[id]
+		m.Status, m.UpdatedAt = status, time.Now()
+		r.monitors[id] = m
+	})
 }
 
 func (r *roster) Get(_ context.Context, id monitor.ID) (monitor.Monitor, error) {
@@ -144,7 +157,13 @@ func (r *roster) Tell(_ context.Context, before monitor.Monitor, e event.Event) 
 	if _, err := r.held(before.ID, before.Generation); err != nil {
 		return err
 	}
-	r.events = append(r.events, e)
+	if !slices.ContainsFunc(r.events, func(known event.Event) bool { return known.ID == e.ID }) {
+		r.events = append(r.events, e)
+	}
+	if r.lost.tell > 0 {
+		r.lost.tell--
+		return errDatabase
+	}
 	return nil
 }
 
@@ -171,6 +190,8 @@ func (r *roster) ends(id monitor.ID) {
 type launcher struct {
 	mu      sync.Mutex
 	calls   []string
+	place   supervise.Place
+	blind   bool // cannot tell who runs
 	running map[monitor.ID]int
 	failing int           // so many launches fail
 	slow    time.Duration // a launch takes
@@ -181,7 +202,7 @@ type launcher struct {
 }
 
 func newLauncher() *launcher {
-	return &launcher{running: map[monitor.ID]int{}, exits: make(chan supervise.Exit, 100)}
+	return &launcher{place: supervise.Place{ID: "here", Absence: "Worker not found here"}, running: map[monitor.ID]int{}, exits: make(chan supervise.Exit, 100)}
 }
 
 func (l *launcher) set(change func(*launcher)) {
@@ -230,7 +251,7 @@ func (l *launcher) Launch(ctx context.Context, j supervise.Job) error {
 	if fails {
 		return errors.New("no room")
 	}
-	l.running[j.ID] = j.Generation
+	l.running[j.ID] = max(l.running[j.ID], j.Generation)
 	return err
 }
 
@@ -254,12 +275,15 @@ func (l *launcher) Stop(ctx context.Context, id monitor.ID) error {
 }
 
 func (l *launcher) Place() supervise.Place {
-	return supervise.Place{ID: "here", Absence: "Worker not found here"}
+	return l.place
 }
 
 func (l *launcher) Workers(context.Context) ([]supervise.Worker, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.blind {
+		return nil, errors.New("no view")
+	}
 	var all []supervise.Worker
 	for id, g := range l.running {
 		all = append(all, supervise.Worker{ID: id, Generation: g})

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,18 +44,41 @@ func newHouse(t *testing.T, ms ...monitor.Monitor) *house {
 }
 
 // houseOf is a house on a roster that others may share.
-func houseOf(t *testing.T, all *roster) *house {
+func houseOf(t *testing.T, all *roster, change ...func(*supervise.Config)) *house {
 	t.Helper()
-	h := &house{t: t, roster: all, launcher: newLauncher()}
-	ids := 0
-	sup, err := supervise.New(h.roster, h.launcher, supervise.Config{
-		NewEventID: func() string { ids++; return fmt.Sprintf("event-%d", ids) },
+	return houseWith(t, all, newLauncher(), change...)
+}
+
+// houseWith is a house that may share its launcher's place, too.
+func houseWith(t *testing.T, all *roster, l *launcher, change ...func(*supervise.Config)) *house {
+	t.Helper()
+	h := &house{t: t, roster: all, launcher: l}
+	var ids atomic.Int64
+	cfg := supervise.Config{
+		NewEventID: func() string { return fmt.Sprintf("event-%d", ids.Add(1)) },
 		Log:        slog.New(slog.NewTextHandler(&h.log, nil)),
-	})
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	sup, err := supervise.New(h.roster, h.launcher, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.sup = sup
+	return h
+}
+
+// relaunching is the policy that replaces lost workers.
+func relaunching(c *supervise.Config) { c.Missing = supervise.Relaunch }
+
+// looking goes on comparing until the house is closed.
+func (h *house) looking() *house {
+	ctx, cancel := context.WithCancel(h.t.Context())
+	done := make(chan struct{})
+	go func() { h.sup.Watch(ctx); close(done) }()
+	shut := h.close
+	h.close = func() { cancel(); <-done; shut() }
 	return h
 }
 
@@ -68,6 +92,16 @@ func (h *house) open() *house {
 }
 
 func (h *house) after(d time.Duration) { time.Sleep(d); synctest.Wait() }
+
+// lives lets time pass in which monitors are reported for.
+func (h *house) lives(d time.Duration, ids ...monitor.ID) {
+	for ; d > 0; d -= 10 * time.Second {
+		h.after(10 * time.Second)
+		for _, id := range ids {
+			h.roster.reports(id, monitor.Monitoring)
+		}
+	}
+}
 
 func (h *house) expectCalls(want ...string) {
 	h.t.Helper()

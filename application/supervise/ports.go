@@ -36,6 +36,7 @@ type Worker struct {
 // place see none of them.
 type Place struct {
 	ID      string // 1 to 63 characters, the same for ever
+	Shared  bool   // other gateways launch there too
 	Absence string // what is said of a worker that is not there: "Pod not found in Kubernetes cluster"
 }
 
@@ -75,13 +76,18 @@ type Reservation struct {
 	Generation int
 }
 
+// Standing is an active monitor, without its snapshot.
+type Standing struct {
+	monitor.Monitor
+	Idle time.Duration // since UpdatedAt, by the clock that set it
+}
+
 // Roster is the monitors that should have a worker, on disk. All methods block
 // for one exchange with the database. Whoever changes a monitor says what it
 // took it for, so of several gateways that act on the same sight one succeeds.
 type Roster interface {
-	// Active reads every active monitor but the reservations, without their
-	// snapshots.
-	Active(ctx context.Context) ([]monitor.Monitor, error)
+	// Active reads every active monitor but the reservations.
+	Active(ctx context.Context) ([]Standing, error)
 
 	// Get reads a monitor. Errors: *monitor.Error NotFound.
 	Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error)

@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -13,7 +14,7 @@ const (
 	rest    duty = iota // nothing to do: the worker runs
 	launch              // a worker of job's generation is wanted
 	dismiss             // no worker is wanted
-	inquire             // the worker has ended, and nobody asked it to
+	inquire             // the worker was lost
 )
 
 // post is what is known of one monitor's worker. It exists from the first Start
@@ -22,7 +23,7 @@ type post struct {
 	job    Job                // the newest asked for; the zero Job if it was never asked for here
 	due    duty               // what to do next
 	doing  duty               // the action under way, if one is
-	exit   Exit               // for inquire
+	loss   loss               // for inquire
 	cancel context.CancelFunc // ends the action under way; nil: none is
 	ending bool               // a Stop was asked for: an exit is no news
 }
@@ -33,7 +34,17 @@ type outcome struct {
 	over bool // nothing is left to supervise
 }
 
-// grant takes a wish up.
+// grantAll takes up what was asked for.
+func (s *Supervisor) grantAll(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.wishes {
+		s.grant(ctx, w)
+	}
+	s.wishes = nil
+}
+
+// grant takes a wish up. Whoever calls it, or proceed, holds mu.
 func (s *Supervisor) grant(ctx context.Context, w wish) {
 	p := s.posts[w.id]
 	if p == nil {
@@ -41,6 +52,13 @@ func (s *Supervisor) grant(ctx context.Context, w wish) {
 		s.posts[w.id] = p
 	}
 	switch {
+	case w.loss != nil:
+		if p.ending || p.cancel != nil || p.job.Generation > w.loss.generation {
+			w.loss.told(nothing, nil)
+			return
+		}
+		p.job.Generation = w.loss.generation
+		p.loss, p.due = *w.loss, inquire
 	case w.job == nil:
 		p.due, p.ending = dismiss, true
 	case w.job.Generation <= p.job.Generation:
@@ -54,16 +72,26 @@ func (s *Supervisor) grant(ctx context.Context, w wish) {
 // notice takes an exit up. That of a worker that was asked to stop, that has
 // been replaced, or that nobody knows, is no news.
 func (s *Supervisor) notice(ctx context.Context, e Exit) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	p := s.posts[e.ID]
 	if p == nil || p.ending || p.job.Generation != e.Generation {
 		return
 	}
-	p.exit, p.due = e, inquire
+	p.loss, p.due = loss{
+		generation: e.Generation,
+		reason:     event.ReasonWorkerLost,
+		details:    "the worker ended by itself: " + e.Detail,
+		settle:     true,
+		told:       func(remedy, error) {},
+	}, inquire
 	s.proceed(ctx, e.ID, p)
 }
 
 // conclude takes the end of an action up.
 func (s *Supervisor) conclude(ctx context.Context, o outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	p := s.posts[o.id]
 	p.cancel = nil
 	if p.due == rest {
@@ -94,8 +122,8 @@ func (s *Supervisor) proceed(ctx context.Context, id monitor.ID, p *post) {
 	case dismiss:
 		act = func(ctx context.Context) bool { return s.dismiss(ctx, id) }
 	case inquire:
-		exit := p.exit
-		act = func(ctx context.Context) bool { return s.inquire(ctx, exit) }
+		l := p.loss
+		act = func(ctx context.Context) bool { return s.inquire(ctx, id, l) }
 	}
 	p.doing, p.due = p.due, rest
 

@@ -17,7 +17,7 @@ func (s *Supervisor) Release(ctx context.Context) error {
 	if len(held) == 0 {
 		return nil
 	}
-	return s.persist(ctx, "give monitors back", func(ctx context.Context) error {
+	return s.persist(ctx, endless, "give monitors back", func(ctx context.Context) error {
 		return s.roster.Release(ctx, held)
 	})
 }

@@ -9,8 +9,9 @@ import (
 )
 
 // Promote gives reservations their workers, each when its time has come
-// (decision A10), until ctx is done. Several gateways may do so at once. It is
-// called once, after Resume: what was promoted before is resumed.
+// (decision A10), until ctx is done: those that this gateway has taken itself,
+// and, while it is elected, all that are due (decision O5). Several gateways may
+// do so at once. It is called once.
 func (s *Supervisor) Promote(ctx context.Context) {
 	var taken []Reservation // by this gateway, and not known to be promoted
 	failures := 0           // rounds in a row
@@ -70,6 +71,9 @@ func (s *Supervisor) rest(ctx context.Context, d time.Duration) bool {
 func (s *Supervisor) due(ctx context.Context) ([]Reservation, time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, exchangeLimit)
 	defer cancel()
+	if elected, err := s.roster.Lead(ctx); err != nil || !elected {
+		return nil, time.Time{}, err
+	}
 	return s.roster.Due(ctx, takenFor)
 }
 
@@ -96,8 +100,10 @@ func (s *Supervisor) promote(ctx context.Context, taken []Reservation, err error
 		case failed == nil:
 			s.log.Info("reservation promoted", "monitor_id", string(r.ID), "generation", m.Generation)
 			s.Start(m)
+			s.unclaim(r.ID)
 		case errors.Is(failed, monitor.ErrSuperseded), errors.As(failed, &gone):
 			s.log.Debug("reservation not promoted", "monitor_id", string(r.ID), "generation", r.Generation, "reason", failed.Error())
+			s.unclaim(r.ID)
 		default:
 			undecided = append(undecided, r)
 			err = errors.Join(err, failed)
@@ -106,8 +112,19 @@ func (s *Supervisor) promote(ctx context.Context, taken []Reservation, err error
 	return undecided, err
 }
 
+// promoteOne promotes one. Until its outcome is known the monitor is in this
+// gateway's charge: nobody must miss a worker that is about to be launched.
 func (s *Supervisor) promoteOne(ctx context.Context, r Reservation) (monitor.Monitor, error) {
 	ctx, cancel := context.WithTimeout(ctx, exchangeLimit)
 	defer cancel()
+	s.mu.Lock()
+	s.claims[r.ID] = r.Generation
+	s.mu.Unlock()
 	return s.roster.Promote(ctx, r, s.launcher.Place().ID)
+}
+
+func (s *Supervisor) unclaim(id monitor.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.claims, id)
 }

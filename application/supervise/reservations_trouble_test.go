@@ -137,12 +137,10 @@ func TestReservationsOfSeveralGateways(t *testing.T) {
 
 	scenario(t, "a restarted gateway starts what was promoted but never launched, and not what is reserved", func(t *testing.T) {
 		promoted := reserved("mon-a", 0)
-		promoted.ReservedUntil, promoted.Generation = time.Time{}, 2
+		promoted.ReservedUntil, promoted.Generation, promoted.Place = time.Time{}, 2, "here"
 		h := newHouse(t, promoted, reserved("mon-b", time.Hour)).open()
 		defer h.close()
-		if err := h.sup.Resume(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		h.sup.Reconcile(t.Context())
 		h.after(time.Second)
 		h.expectCalls("launch mon-a 3")
 	})

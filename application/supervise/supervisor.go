@@ -18,19 +18,24 @@ type Supervisor struct {
 	launches chan struct{} // a place for each launch under way
 	finished chan outcome  // from the actions to Run
 	actions  sync.WaitGroup
-	posts    map[monitor.ID]*post // Run's alone
+	leases   *leases  // of Reconcile and Watch, which come one after the other
+	late     *apology // likewise
+	repeats  *relaunched
 
 	mu     sync.Mutex
-	wishes []wish        // in the order they came
-	bell   chan struct{} // rung when wishes has grown
-	handed []Reservation // taken by who made them, for Promote
-	knock  chan struct{} // rung when handed has grown
+	posts  map[monitor.ID]*post // changed by Run alone
+	claims map[monitor.ID]int   // generations that are being promoted
+	wishes []wish               // in the order they came
+	bell   chan struct{}        // rung when wishes has grown
+	handed []Reservation        // taken by who made them, for Promote
+	knock  chan struct{}        // rung when handed has grown
 }
 
-// wish is a call of Start or Stop on its way to Run.
+// wish is something asked for on its way to Run.
 type wish struct {
-	id  monitor.ID
-	job *Job // nil: no worker
+	id   monitor.ID
+	job  *Job  // a worker
+	loss *loss // to look into it; with neither: no worker
 }
 
 // New makes a supervisor. Errors: a value of cfg is missing or out of its range.
@@ -46,7 +51,10 @@ func New(roster Roster, launcher Launcher, cfg Config) (*Supervisor, error) {
 		log:      cfg.Log.With("component", "supervisor"),
 		launches: make(chan struct{}, cfg.Launches),
 		finished: make(chan outcome),
+		leases:   newLeases(cfg.Lease, cfg.Look),
+		repeats:  newRelaunched(),
 		posts:    map[monitor.ID]*post{},
+		claims:   map[monitor.ID]int{},
 		bell:     make(chan struct{}, 1),
 		knock:    make(chan struct{}, 1),
 	}, nil
@@ -61,7 +69,7 @@ func (s *Supervisor) Start(m monitor.Monitor) {
 		s.hand(Reservation{m.ID, m.Generation})
 		return
 	}
-	s.wish(wish{m.ID, &Job{
+	s.wish(wish{id: m.ID, job: &Job{
 		ID:          m.ID,
 		Generation:  m.Generation,
 		StreamURL:   m.StreamURL,
@@ -84,12 +92,27 @@ func (s *Supervisor) wish(w wish) {
 	}
 }
 
-func (s *Supervisor) takeWishes() []wish {
+// charge tells which generation of a monitor's workers this gateway looks
+// after, or is about to; 0: none. It is busy while that is being launched,
+// ended or looked into.
+func (s *Supervisor) charge(id monitor.ID) (generation int, busy bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := s.wishes
-	s.wishes = nil
-	return all
+	generation = s.claims[id]
+	busy = generation > 0
+	if p := s.posts[id]; p != nil {
+		generation = max(generation, p.job.Generation)
+		busy = busy || p.cancel != nil
+	}
+	for _, w := range s.wishes {
+		if w.id == id {
+			busy = true
+			if w.job != nil {
+				generation = max(generation, w.job.Generation)
+			}
+		}
+	}
+	return generation, busy
 }
 
 // Run does what was asked for and notices what ends, until ctx is done; it
@@ -102,9 +125,7 @@ func (s *Supervisor) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-s.bell:
-			for _, w := range s.takeWishes() {
-				s.grant(ctx, w)
-			}
+			s.grantAll(ctx)
 		case e, open := <-exits:
 			if !open {
 				exits = nil

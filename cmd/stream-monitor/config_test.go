@@ -72,7 +72,7 @@ func TestDefaults(t *testing.T) {
 	alone(t)
 	serve := accepted(t, "serve").Serve
 	if serve.ListenAddr != ":8080" || serve.InternalListenAddr != ":8081" || serve.MaxMonitors != 50 ||
-		serve.WorkerRuntime != "process" || serve.MissingWorker != "error" ||
+		serve.WorkerRuntime != "process" || serve.MissingWorker != "relaunch" ||
 		serve.GatewayReconcileTimeout != 30*time.Second || serve.ScheduleLeadTime != 10*time.Minute ||
 		serve.EventRetention != 90*24*time.Hour || serve.Watching.StreamRendition != "smallest" || serve.Log.LogLevel != "info" {
 		t.Errorf("serve has %+v", serve)
@@ -126,7 +126,7 @@ func TestNames(t *testing.T) {
 			"YTDLP_PATH", "STREAMLINK_PATH", "FFMPEG_PATH", "STREAM_RENDITION", "HTTP_PROXY", "HTTPS_PROXY",
 		},
 	}
-	idle := []string{"GATEWAY_RECONCILE_TIMEOUT", "EVENT_RETENTION"}
+	idle := []string{"EVENT_RETENTION"}
 	for _, command := range k.Model.Children {
 		var envs []string
 		for _, flag := range command.Flags {
@@ -208,8 +208,8 @@ func TestValues(t *testing.T) {
 		"RATE_LIMIT_CREATE_PER_MIN": {[]string{"0", "10"}, []string{"-1", "60000001", "ten", "0.5"}, `accepted is a whole number from 0 to 60000000`},
 		"RATE_LIMIT_QUERY_PER_MIN":  {[]string{"0", "100"}, []string{"-1", "60000001", "1/s"}, `accepted is a whole number from 0 to 60000000`},
 		"DRAIN_TIME":                {[]string{"0s", "35", "5m"}, []string{"-1s", "6m", "soon"}, `accepted is a time from 0s to 5m`},
-		"WORKER_RUNTIME":            {[]string{"process"}, []string{"kubernetes", "inline", "docker"}, `accepted is process (kubernetes and inline come with a later version)`},
-		"MISSING_WORKER":            {[]string{"error"}, []string{"relaunch"}, `accepted is error (relaunch comes with a later version)`},
+		"WORKER_RUNTIME":            {[]string{"process", "inline"}, []string{"kubernetes", "docker"}, `accepted is process, inline (kubernetes comes with a later version)`},
+		"MISSING_WORKER":            {[]string{"relaunch", "error"}, []string{"ignore"}, `accepted are relaunch, error`},
 		"STREAM_RENDITION":          {[]string{"smallest", "best"}, []string{"worst"}, `accepted are smallest, best`},
 		"LISTEN_ADDR":               {[]string{":80", "127.0.0.1:0", "[::1]:8080", "host:1"}, []string{"8080", "host", ":65536", ":http", "http://x:80"}, `accepted is [HOST]:PORT`},
 		"SCHEDULE_LEAD_TIME":        {[]string{"0s", "600", "1d", "1h30m"}, []string{"25h", "-1s", "soon", "2d"}, `accepted is a time from 0s to 1d`},

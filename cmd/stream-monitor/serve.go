@@ -2,21 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
-	"os"
 	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
-	"github.com/stream-monitor/stream-monitor/adapters/process"
-	"github.com/stream-monitor/stream-monitor/adapters/webhook"
-	"github.com/stream-monitor/stream-monitor/application/control"
-	"github.com/stream-monitor/stream-monitor/application/deliver"
-	"github.com/stream-monitor/stream-monitor/application/supervise"
 )
 
 // Run is the gateway, from its configuration to its end.
@@ -47,7 +37,7 @@ func (c *ServeCmd) serve(ctx context.Context, hurry haste, g *service, output io
 		return err
 	}
 	g.store = store
-	if err := g.assemble(c, keys, output, log); err != nil {
+	if err := c.assemble(g, keys, output, log); err != nil {
 		return err
 	}
 	return g.run(ctx, hurry)
@@ -67,72 +57,3 @@ func (c *ServeCmd) keys(log *slog.Logger) (Keys, error) {
 	}
 	return keys, nil
 }
-
-// assemble makes the parts; nothing runs yet but the ports' listeners.
-func (g *service) assemble(c *ServeCmd, keys Keys, output io.Writer, log *slog.Logger) (err error) {
-	guard := webhook.NewGuard(c.CallbackAllowedNetworks, nil)
-	sender := webhook.NewSender(keys.Signing, guard, webhook.Config{Version: version})
-	crew := &crew{}
-	desk, err := control.New(g.store, crew, guard, sender, control.Config{
-		NewUUID:      func() [16]byte { return uuid.Must(uuid.NewV7()) },
-		MaxMonitors:  c.MaxMonitors,
-		CreatePerMin: c.RateLimitCreatePerMin,
-		QueryPerMin:  c.RateLimitQueryPerMin,
-		ScheduleLead: c.ScheduleLeadTime,
-		Log:          log,
-	})
-	if err != nil {
-		return err
-	}
-	api, err := httpapi.New(desk, g.ready, httpapi.Config{
-		APIKey: keys.API, InternalAPIKey: keys.Internal, TrustedProxies: c.TrustedProxies.Strings(), Log: log,
-	})
-	if err != nil {
-		return err
-	}
-	listen := func(name, addr string) httpapi.ServerConfig {
-		return httpapi.ServerConfig{Name: name, Addr: addr, CertFile: c.TLSCertFile, KeyFile: c.TLSKeyFile, Log: log}
-	}
-	if g.internal, err = httpapi.Listen(api.Internal(), listen("internal", c.InternalListenAddr)); err != nil {
-		return err
-	}
-	if g.public, err = httpapi.Listen(api.Public(), listen("public", c.ListenAddr)); err != nil {
-		return errors.Join(err, g.internal.Shutdown(context.Background()))
-	}
-	here, err := c.workersURL(g.internal.Addr())
-	if err != nil {
-		return errors.Join(err, g.closePorts())
-	}
-	g.launcher, err = process.New(process.Config{
-		GatewayURL: here, GatewayCA: c.TLSCertFile, InternalKey: keys.Internal, LogLevel: c.Log.LogLevel,
-		Environ: append(os.Environ(), c.Watching.variables()...), Output: output, Log: log,
-	})
-	if err != nil {
-		return errors.Join(err, g.closePorts())
-	}
-	g.supervisor, err = supervise.New(g.store, g.launcher, supervise.Config{NewEventID: newEventID, Log: log})
-	if err != nil {
-		return errors.Join(err, g.closePorts())
-	}
-	crew.Supervisor = g.supervisor
-	wakes, cancel := context.WithCancel(context.Background())
-	g.listening = cancel
-	g.dispatcher, err = deliver.New(g.store, sender, g.store.Listen(wakes), deliver.Config{
-		Workers: couriers(c.MaxMonitors), Log: log, OnEnded: g.supervisor.Stop,
-	})
-	if err != nil {
-		cancel()
-		return errors.Join(err, g.closePorts())
-	}
-	return nil
-}
-
-// crew is the supervisor, which can only be made after the service it serves.
-type crew struct{ *supervise.Supervisor }
-
-var _ control.Crew = (*crew)(nil)
-
-// couriers is how many webhooks may be on their way at once. No monitor has two,
-// so with one more than there are monitors no receiver delays another's; with
-// few monitors there is room for those of monitors that have ended.
-func couriers(monitors int) int { return max(128, monitors+1) }

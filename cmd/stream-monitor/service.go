@@ -9,7 +9,6 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/adapters/process"
 	"github.com/stream-monitor/stream-monitor/application/deliver"
 	"github.com/stream-monitor/stream-monitor/application/supervise"
 )
@@ -25,16 +24,17 @@ const (
 type service struct {
 	log        *slog.Logger
 	store      *postgres.Store
-	launcher   *process.Launcher
+	crew       *crew
+	runtime    *runtime
 	supervisor *supervise.Supervisor
 	dispatcher *deliver.Dispatcher
 	public     *httpapi.Server
 	internal   *httpapi.Server
 
-	drainTime time.Duration      // between the turn of the readiness probe and the last new request
-	listening context.CancelFunc // ends the database's wake-up calls
-	resumed   atomic.Bool        // workers of active monitors have been asked for
-	stopping  atomic.Bool
+	drainTime  time.Duration      // between the turn of the readiness probe and the last new request
+	listening  context.CancelFunc // ends the database's wake-up calls
+	reconciled atomic.Bool        // or given up, for the moment
+	stopping   atomic.Bool
 }
 
 // ready tells whether the gateway can do its work.
@@ -42,8 +42,8 @@ func (g *service) ready(ctx context.Context) error {
 	switch {
 	case g.stopping.Load():
 		return errors.New("the gateway is stopping")
-	case !g.resumed.Load():
-		return errors.New("the workers of active monitors are not yet started")
+	case !g.reconciled.Load():
+		return errors.New("monitors and workers are being compared")
 	}
 	return g.store.Ping(ctx)
 }
@@ -75,7 +75,7 @@ func (g *service) run(ctx context.Context, hurry haste) error {
 	failed = errors.Join(failed, bounded(hurry, requestsLimit, g.public.Shutdown))
 	public.stop()
 	supervise.stop()
-	failed = errors.Join(failed, bounded(hurry, workersLimit, g.launcher.Close))
+	failed = errors.Join(failed, bounded(hurry, workersLimit, g.runtime.Close))
 	failed = errors.Join(failed, bounded(hurry, releaseLimit, g.supervisor.Release))
 	failed = errors.Join(failed, bounded(hurry, requestsLimit, g.internal.Shutdown))
 	internal.stop()
@@ -84,32 +84,14 @@ func (g *service) run(ctx context.Context, hurry haste) error {
 	return failed
 }
 
-// staff asks for workers: of monitors that should have one already, and from
-// then on of reservations, each in its time (decision A10).
+// staff sees to it that every active monitor has its worker (section 10.4,
+// decisions A10, O3 and O5).
 func (g *service) staff(ctx context.Context) {
-	g.resume(ctx)
-	g.supervisor.Promote(ctx)
-}
-
-// resume asks for the workers of all monitors that were active when the last
-// gateway stopped, until it has been done (section 10.4).
-func (g *service) resume(ctx context.Context) {
-	for {
-		err := g.supervisor.Resume(ctx)
-		switch {
-		case err == nil:
-			g.resumed.Store(true)
-			return
-		case ctx.Err() != nil:
-			return
-		}
-		g.log.Warn("the workers of active monitors could not all be started; trying again", "error", err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(time.Second):
-		}
-	}
+	promoting := start(g.supervisor.Promote)
+	defer promoting.stop()
+	g.supervisor.Reconcile(ctx)
+	g.reconciled.Store(true)
+	g.supervisor.Watch(ctx)
 }
 
 func (g *service) closePorts() error {

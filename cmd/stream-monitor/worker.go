@@ -22,23 +22,29 @@ const workerMemory = 16 << 20
 // well: its successor is at work.
 func (c *WorkerCmd) Run(ctx context.Context, io console) error {
 	outliveReaders()
-	log, err := logging.New(io.err, c.Log.LogLevel, time.Local)
+	log, err := logging.New(lossy(io.err, c.MonitorID), c.Log.LogLevel, time.Local)
 	if err != nil {
 		return err
 	}
 	debug.SetMemoryLimit(workerMemory)
 	own := log.With("component", "worker", "monitor_id", string(c.MonitorID))
 	err = c.watch(ctx, log)
+	return logged(own, dismissed(own, err))
+}
+
+// dismissed is how a worker ended that has not failed: nil for one that has been
+// told to go.
+func dismissed(log *slog.Logger, err error) error {
 	var refused *monitor.Error
 	switch {
 	case errors.Is(err, monitor.ErrSuperseded):
-		own.Info("another worker has taken over")
+		log.Info("another worker has taken over")
 		return nil
 	case errors.As(err, &refused) && refused.Code == monitor.NotFound:
-		own.Info("there is nothing to watch any more")
+		log.Info("there is nothing to watch any more")
 		return nil
 	}
-	return logged(own, err)
+	return err
 }
 
 func (c *WorkerCmd) watch(ctx context.Context, log *slog.Logger) error {
@@ -54,5 +60,6 @@ func (c *WorkerCmd) watch(ctx context.Context, log *slog.Logger) error {
 		Patience:   c.GatewayPatience,
 		NewEventID: newEventID,
 		Log:        log,
+		Now:        tamper(parts{Now: time.Now}).Now,
 	}).Run(ctx)
 }

@@ -87,7 +87,7 @@ const (
 	ReasonMembersOnly        = "members_only"            // needs a membership
 	ReasonNotALiveStream     = "not_a_live_stream"       // an ordinary video
 	ReasonReservationExpired = "reservation_expired"     // never went live (decision A10)
-	ReasonWorkerLost         = "worker_lost"             // the worker process ended by itself (decision O3)
+	ReasonWorkerLost         = "worker_lost"             // the worker ended by itself, or fell silent (decision O3)
 	ReasonLaunchFailed       = "launch_failed"           // no worker could be started
 	ReasonMismatch           = "reconciliation_mismatch" // section 10.4
 	ReasonReconcileTimeout   = "reconciliation_timeout"  // section 10.4
@@ -98,7 +98,7 @@ const (
 type Trouble struct {
 	Reason       string `json:"reason"`
 	ErrorDetails string `json:"error_details"`
-	Terminal     bool   `json:"terminal"` // false only for reason blind: the monitor goes on
+	Terminal     bool   `json:"terminal"` // false for the reasons blind and reconciliation_timeout: the monitor goes on
 
 	ReconciliationAction string         `json:"reconciliation_action,omitempty"`
 	PreviousStatus       string         `json:"previous_status,omitempty"`

@@ -58,25 +58,6 @@ func TestItIsReadySoonAndGoesOnAfterARestart(t *testing.T) { // P3, P4, S11
 	only(t, s, id, "stream.started", "alert.blackout", "alert.blackout_recovered", "stream.ended")
 }
 
-func TestAWorkerThatIsKilledIsNoticed(t *testing.T) { // O3, policy error
-	t.Parallel()
-	v := video()
-	common.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
-	id := register(t, common, v, nil)
-	becomes(t, common, id, "waiting", 60*time.Second)
-	for _, p := range common.System.Workers() {
-		if p.Env("MONITOR_ID") == id {
-			p.Kill()
-		}
-	}
-	e := arrives(t, common, id, "monitor.error", 10*time.Second)
-	if e.Data.Reason != "worker_lost" || !e.Data.Terminal {
-		t.Errorf("reason %q", e.Data.Reason)
-	}
-	becomes(t, common, id, "error", 5*time.Second)
-	only(t, common, id, "monitor.error")
-}
-
 func TestItOutlivesWhoeverReadsItsLog(t *testing.T) {
 	t.Parallel()
 	s := own(t)

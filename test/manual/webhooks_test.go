@@ -53,10 +53,10 @@ var reasons = []struct{ Name, Says string }{
 	{event.ReasonNotALiveStream, "it is a video that is no stream"},
 	{event.ReasonReservationExpired, "it never went live until `scheduled_end_time` and the tolerance after it"},
 	{event.ReasonBlind, "nothing can be learned of it; the monitor goes on"},
-	{event.ReasonWorkerLost, "its worker ended by itself"},
+	{event.ReasonWorkerLost, "its worker ended by itself or fell silent, and others in its place did no better (or `MISSING_WORKER=error`)"},
 	{event.ReasonLaunchFailed, "no worker could be started for it"},
-	{event.ReasonMismatch, "at a start of the gateway in a cluster, what is stored was found not to be what runs"},
-	{event.ReasonReconcileTimeout, "at a start of the gateway in a cluster, comparing the two took too long"},
+	{event.ReasonMismatch, "a gateway found that its worker does not run, and the policy is `MISSING_WORKER=error`"},
+	{event.ReasonReconcileTimeout, "whether its worker runs could not be found out in time at a start of the gateway; the monitor goes on"},
 }
 
 // TestWebhooks renders docs/webhooks.md.

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/livestream"
@@ -30,6 +32,7 @@ type Stage struct {
 	Sink    *sink.Sink
 	System  *system.System
 	dir     string
+	port    int // of the internal API: workers that outlive a gateway look for the next one there
 }
 
 // Set sets a stage, with the service started.
@@ -56,13 +59,21 @@ func Set(ctx context.Context, c Config) (s *Stage, err error) {
 	if s.Sink, err = sink.Start(sink.Config{Key: system.SigningKey, Out: c.Out}); err != nil {
 		return s, err
 	}
+	if s.port, err = freePort(); err != nil {
+		return s, err
+	}
+	return s, s.start(ctx, c)
+}
+
+// start starts the service on the stage's data.
+func (s *Stage) start(ctx context.Context, c Config) (err error) {
 	s.System, err = system.Start(ctx, system.Config{
 		Binary:  c.Binary,
 		DataDir: filepath.Join(s.dir, "data"),
-		Env:     append(s.YouTube.Env(), c.Env...),
+		Env:     slices.Concat(s.YouTube.Env(), []string{fmt.Sprint("INTERNAL_LISTEN_ADDR=127.0.0.1:", s.port)}, c.Env),
 		Log:     c.Log,
 	})
-	return s, err
+	return err
 }
 
 // Restart ends the service and starts it again on the same data.
@@ -70,14 +81,23 @@ func (s *Stage) Restart(ctx context.Context, c Config) error {
 	if err := s.System.Stop(); err != nil {
 		return err
 	}
-	next, err := system.Start(ctx, system.Config{
-		Binary: c.Binary, DataDir: filepath.Join(s.dir, "data"), Env: append(s.YouTube.Env(), c.Env...), Log: c.Log,
-	})
+	return s.start(ctx, c)
+}
+
+// Revive kills the service, and nothing that it has started, and starts it
+// again at once, as a service manager would.
+func (s *Stage) Revive(ctx context.Context, c Config) error {
+	s.System.Kill()
+	return s.start(ctx, c)
+}
+
+// freePort finds a port of the loopback that nobody listens at.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return err
+		return 0, err
 	}
-	s.System = next
-	return nil
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
 // Close ends everything, the service first, and says what did not end well.

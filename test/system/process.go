@@ -101,6 +101,25 @@ func (s *System) Workers() (workers []Process) {
 	return workers
 }
 
+// WorkersOf is the workers of a monitor, whoever started them.
+func WorkersOf(monitorID string) (workers []Process) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		p, err := inspect(pid)
+		if err == nil && strings.HasSuffix(p.Command, " worker") && p.Env("MONITOR_ID") == monitorID {
+			workers = append(workers, p)
+		}
+	}
+	return workers
+}
+
 // Env is a variable of the process's environment.
 func (p Process) Env(name string) string {
 	env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
@@ -113,7 +132,10 @@ func (p Process) Env(name string) string {
 }
 
 // Kill ends the process with SIGKILL.
-func (p Process) Kill() { _ = syscall.Kill(p.PID, syscall.SIGKILL) }
+func (p Process) Kill() { p.Signal(syscall.SIGKILL) }
+
+// Signal sends the process a signal.
+func (p Process) Signal(s syscall.Signal) { _ = syscall.Kill(p.PID, s) }
 
 // Left is an error that names those of a family that still run; they are killed.
 func Left(family []Process) (err error) {

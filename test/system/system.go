@@ -61,6 +61,19 @@ type Line struct {
 
 // Start starts the service and blocks until it listens, or has ended.
 func Start(ctx context.Context, c Config) (*System, error) {
+	s, err := Launch(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Listening(ctx); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
+// Launch starts the service and does not wait for anything. It can be called
+// when Listening has returned nil.
+func Launch(c Config) (*System, error) {
 	cmd := exec.Command(c.Binary, append([]string{"serve"}, c.Args...)...)
 	cmd.Env = append(slices.Clone(os.Environ()),
 		"LISTEN_ADDR=127.0.0.1:0", "INTERNAL_LISTEN_ADDR=127.0.0.1:0",
@@ -84,25 +97,23 @@ func Start(ctx context.Context, c Config) (*System, error) {
 		s.exit = cmd.Wait()
 		close(s.exited)
 	}()
-	address := func(server string) (string, error) {
+	return s, nil
+}
+
+// Listening blocks until the service listens. Errors: ctx's; it has ended.
+func (s *System) Listening(ctx context.Context) error {
+	var at [2]string
+	for i, server := range [...]string{"public", "internal"} {
 		line, err := s.WaitLog(ctx, func(l Line) bool {
 			return strings.HasPrefix(l.Message, "listening") && l.Data["server"] == server
 		})
 		if err != nil {
-			return "", errors.Join(fmt.Errorf("the service did not come to listen: %w; its log ends:\n%s", err, s.Tail(20)), s.Stop())
+			return fmt.Errorf("the service did not come to listen: %w; its log ends:\n%s", err, s.Tail(20))
 		}
-		return fmt.Sprint(line.Data["addr"]), nil
+		at[i] = fmt.Sprint("http://", line.Data["addr"])
 	}
-	public, err := address("public")
-	if err != nil {
-		return nil, err
-	}
-	internal, err := address("internal")
-	if err != nil {
-		return nil, err
-	}
-	s.client = newClient("http://"+public, "http://"+internal)
-	return s, nil
+	s.client = newClient(at[0], at[1])
+	return nil
 }
 
 // scan reads the log until the process has ended.
@@ -175,6 +186,22 @@ func (s *System) Began() time.Time { return s.began }
 
 // Signal sends the service a signal.
 func (s *System) Signal(sig syscall.Signal) error { return s.cmd.Process.Signal(sig) }
+
+// Kill ends the service with SIGKILL, and nothing that it has started, and
+// returns when it is gone.
+func (s *System) Kill() {
+	_ = s.Signal(syscall.SIGKILL)
+	<-s.exited
+}
+
+// Exited is closed when the service has ended.
+func (s *System) Exited() <-chan struct{} { return s.exited }
+
+// Killed tells whether the service, which has ended, was ended by SIGKILL.
+func (s *System) Killed() bool {
+	status, ok := s.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+}
 
 // Wait waits for the service to end; one that takes more than 45 s is killed,
 // which is an error, as is an exit status other than 0.

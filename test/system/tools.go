@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/stream-monitor/stream-monitor/test/workshop"
 )
@@ -25,13 +26,14 @@ func toolEnv() (env []string) {
 // is led: to the tools, and where extra says.
 func (s *System) Environment(extra []string) []string { return append(toolEnv(), extra...) }
 
-// Build builds the binary into dir, or finds the one in STREAM_MONITOR_BINARY.
-func Build(ctx context.Context, dir string) (string, error) {
-	if path := os.Getenv("STREAM_MONITOR_BINARY"); path != "" {
+// Build builds the binary into dir, or finds the one in STREAM_MONITOR_BINARY;
+// one that is to have build tags is always built.
+func Build(ctx context.Context, dir string, tags ...string) (string, error) {
+	if path := os.Getenv("STREAM_MONITOR_BINARY"); path != "" && len(tags) == 0 {
 		return filepath.Abs(path)
 	}
 	path := filepath.Join(dir, "stream-monitor")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/stream-monitor/stream-monitor/cmd/stream-monitor").CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-tags", strings.Join(tags, ","), "-o", path, "github.com/stream-monitor/stream-monitor/cmd/stream-monitor").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Installs what stream-monitor calls: ffmpeg and the PostgreSQL server binaries
 # from Debian, yt-dlp, streamlink and deno into .tools/venv; with the argument
-# "api" also what tries its API, schemathesis, into .tools/api-venv. Only what is
-# missing is installed; a second run takes a blink. Run it as "make tools".
+# "api" also what tries its API, schemathesis, into .tools/api-venv; with "faults"
+# also what steps PostgreSQL's clock, faketime, from Debian. Only what is missing
+# is installed; a second run takes a blink. Run it as "make tools".
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 oldest_python='(3, 10)'
+extra=${1:-}
 
 say() { printf 'tools: %s\n' "$*" >&2; }
 fail() {
@@ -58,6 +60,7 @@ install_debian() {
 	have ffmpeg || missing+=(ffmpeg)
 	have_postgres || missing+=(postgresql)
 	find_python >/dev/null || missing+=(python3-venv)
+	[[ $extra != faults ]] || have faketime || missing+=(faketime)
 	((${#missing[@]})) || return 0
 
 	have apt-get || fail "missing: ${missing[*]} (Debian's names). There is no apt-get here: install them by other means, then run \"make tools\" again."
@@ -118,4 +121,4 @@ flock 9
 
 install_debian
 install_venv venv requirements.txt yt-dlp streamlink deno
-[[ ${1-} != api ]] || install_venv api-venv requirements-api.txt schemathesis
+[[ $extra != api ]] || install_venv api-venv requirements-api.txt schemathesis

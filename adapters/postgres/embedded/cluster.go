@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -57,8 +58,13 @@ func found(dir string) (int, error) {
 
 // create makes the cluster. It is made beside its place and moved there when
 // complete, so one that was interrupted is never taken for a database.
-func (c cluster) create(ctx context.Context) error {
+func (c cluster) create(ctx context.Context) (err error) {
 	draft := c.dir + ".new"
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(draft) // the disk may be full; the next start tries again
+		}
+	}()
 	if err := os.RemoveAll(draft); err != nil {
 		return fmt.Errorf("remove an unfinished database: %w", err)
 	}
@@ -88,7 +94,7 @@ func (c cluster) create(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("create the database: initdb: %w", context.Cause(ctx))
 		}
-		return fmt.Errorf("create the database: initdb: %w: %.500s", err, lastLine(out.String()))
+		return fmt.Errorf("create the database: initdb: %w: %.500s", err, telling(out.String()))
 	}
 	if err := os.Rename(draft, c.dir); err != nil {
 		return fmt.Errorf("create the database: %w", err)
@@ -97,7 +103,7 @@ func (c cluster) create(ctx context.Context) error {
 }
 
 // admit lets in the user that runs this process, and nobody else. It is
-// written anew at every start: that user may be another one than last time.
+// looked at at every start: that user may be another one than last time.
 func (c cluster) admit() error {
 	me, err := user.Current()
 	if err != nil {
@@ -108,11 +114,26 @@ func (c cluster) admit() error {
 		"pg_ident.conf": fmt.Sprintf("gateway %q %s\n", me.Username, superuser),
 	}
 	for name, text := range files {
+		if c.holds(name, text) {
+			continue // so that a full disk is no obstacle
+		}
 		if err := c.write(name, text); err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
 		}
 	}
 	return nil
+}
+
+// holds tells whether a file of the cluster is that text.
+func (c cluster) holds(name, text string) bool {
+	f, err := os.OpenFile(filepath.Join(c.dir, name), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	was := make([]byte, len(text)+1)
+	n, err := io.ReadFull(f, was)
+	return errors.Is(err, io.ErrUnexpectedEOF) && string(was[:n]) == text
 }
 
 // write replaces a file of the cluster as a whole. The directory belongs to
@@ -150,7 +171,16 @@ func (c cluster) prepare(cmd *exec.Cmd, dir *os.File) {
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"}
 }
 
-func lastLine(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
+// telling is the line of what a tool printed that says most: the first that is
+// an error, else the last.
+func telling(out string) string {
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	for _, l := range lines {
+		for _, word := range []string{noSpace, "error:", "FATAL:", "PANIC:"} {
+			if strings.Contains(l, word) {
+				return strings.TrimSpace(l)
+			}
+		}
+	}
 	return strings.TrimSpace(lines[len(lines)-1])
 }

@@ -21,7 +21,8 @@
 //   - One gateway per DATA_DIR. A second one gets an error. A server that
 //     outlived its gateway (SIGKILL) is ended by the next one, then started
 //     afresh; what was committed is there.
-//   - A server that dies is started again, after a second, then after two, up
-//     to ten; the address stays the same.
+//   - A server that dies is started again, after a quarter of a second, then
+//     after two quarters, up to two seconds; the address stays the same. So it is
+//     back by itself soon after there is space again on a disk that was full.
 //   - Stop ends it: by fast shutdown, and by force if it does not obey.
 package embedded

@@ -14,7 +14,8 @@ const maxLine = 4096
 // lines turns what the server prints into log lines, and remembers the last
 // one that says why something failed.
 type lines struct {
-	log *slog.Logger
+	log  *slog.Logger
+	full *repeated
 
 	mu   sync.Mutex
 	rest []byte
@@ -56,6 +57,10 @@ func (l *lines) line(text string) {
 		l.said = text
 	}
 	l.log.Log(context.Background(), level, text)
+	if strings.Contains(text, noSpace) && !l.full.already(noSpace) {
+		l.log.Error("no space is left for the database: what is reported now is not stored; "+
+			"free some space where DATA_DIR is, then all goes on by itself, and what was confirmed is there", "said", text)
+	}
 }
 
 // last is the line that says most about a failure.

@@ -18,10 +18,13 @@ type Config struct {
 	Log     *slog.Logger // default: nothing is logged
 }
 
-// Pauses before a server that died is started again.
+// Pauses before a server that died is started again. The longest bounds how long
+// it stays away after whatever ended it is over, such as a full disk. A server
+// that has lived for settled died of something new.
 const (
-	firstPause = time.Second
-	mostPause  = 10 * time.Second
+	firstPause = 250 * time.Millisecond
+	mostPause  = 2 * time.Second
+	settled    = 10 * time.Second
 )
 
 // Server is a private PostgreSQL that runs.
@@ -30,6 +33,7 @@ type Server struct {
 	socket  socket
 	lock    lockFile
 	log     *slog.Logger
+	full    repeated // "no space left"
 
 	stop   context.CancelFunc // asks keep to end the server
 	force  chan struct{}      // closed when Stop's context is done
@@ -67,6 +71,9 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		s.socket.remove()
 		s.lock.release()
+		if outOfSpace(err) {
+			err = fmt.Errorf("%w; free some space where %s is, or choose another DATA_DIR", err, data)
+		}
 		return nil, fmt.Errorf("private PostgreSQL: %w", err)
 	}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -156,7 +163,9 @@ func (s *Server) keep(run context.Context, p *process) {
 	defer s.lock.release()
 	defer s.socket.remove()
 	pause := firstPause
+	var refused repeated
 	for {
+		began := time.Now()
 		select {
 		case <-run.Done():
 			p.end(s.force)
@@ -164,17 +173,19 @@ func (s *Server) keep(run context.Context, p *process) {
 			return
 		case <-p.exited:
 		}
-		s.log.Error("database died, starting it again", "pid", p.pid(), "how", p.how())
+		if time.Since(began) > settled {
+			pause = firstPause
+		}
+		s.log.Error("database died, starting it again", "pid", p.pid(), "how", p.how(), "said", p.lines.last())
 		for p = nil; p == nil; pause = min(2*pause, mostPause) {
 			if sleep(run, pause) != nil {
 				return
 			}
 			var err error
-			if p, err = s.launch(run); err != nil && run.Err() == nil {
-				s.log.Error("database did not start", "error", err.Error())
+			if p, err = s.launch(run); err != nil && run.Err() == nil && !refused.already(err.Error()) {
+				s.log.Error("database did not start, trying again until it does", "error", err.Error(), "pause_ms", mostPause.Milliseconds())
 			}
 		}
 		s.log.Info("database started", "pid", p.pid())
-		pause = firstPause
 	}
 }

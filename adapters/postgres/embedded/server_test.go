@@ -57,7 +57,9 @@ func TestDying(t *testing.T) {
 		if gone(pid) {
 			t.Fatal("the server went with its gateway: there is nothing to test")
 		}
+		began := time.Now()
 		s := started(t, dir)
+		t.Logf("ended and started anew in %v", time.Since(began))
 		answered(t, s, `SELECT 'here'`, "here")
 		if !gone(pid) {
 			t.Errorf("process %d still runs", pid)

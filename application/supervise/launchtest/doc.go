@@ -8,4 +8,7 @@
 // The suite tells a worker how to behave by the video it is to watch: a worker
 // in a harness asks BehaviourOf its stream URL and acts accordingly. What
 // really runs it learns from Harness.Alive, never from the launcher.
+//
+// Run is for every launcher. RunOutlived is for those whose workers go on when
+// the gateway is gone: pods and processes, not goroutines.
 package launchtest

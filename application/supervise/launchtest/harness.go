@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,10 @@ type Harness struct {
 	// need not show.
 	Alive func(id monitor.ID) []int
 
+	// Kill ends a monitor's worker behind the launcher's back, and does not wait
+	// for it. Only RunOutlived needs it.
+	Kill func(id monitor.ID)
+
 	// Grace is what the launcher gives a worker that was asked to stop, at least
 	// 200 ms: short, so that tests are, and long enough to see that it is given.
 	Grace time.Duration
@@ -48,13 +53,13 @@ type Harness struct {
 // fixture is a harness in one test.
 type fixture struct {
 	Harness
+	jobs
+
 	t *testing.T
-	n int
 }
 
-func start(t *testing.T, newHarness func(t *testing.T) Harness) *fixture {
+func start(t *testing.T, h Harness) *fixture {
 	t.Helper()
-	h := newHarness(t)
 	if h.Patience == 0 {
 		h.Patience = 10 * time.Second
 	}
@@ -72,10 +77,13 @@ func start(t *testing.T, newHarness func(t *testing.T) Harness) *fixture {
 	return &fixture{Harness: h, t: t}
 }
 
+// jobs counts the monitors of a test.
+type jobs int
+
 // job makes a job of a new monitor.
-func (f *fixture) job(b Behaviour) supervise.Job {
-	f.n++
-	uuid := [16]byte{0: byte(f.n), 6: 0x70, 8: 0x80}
+func (n *jobs) job(b Behaviour) supervise.Job {
+	*n++
+	uuid := [16]byte{0: byte(*n), 6: 0x70, 8: 0x80}
 	return supervise.Job{
 		ID:          monitor.NewID(uuid),
 		Generation:  1,
@@ -114,6 +122,25 @@ func (f *fixture) eventually(what string, is func() bool, instead func() string)
 		if time.Now().After(end) {
 			f.t.Fatalf("waited %v for %s; %s", f.Patience, what, instead())
 		}
+	}
+}
+
+// expectListed checks that the launcher lists exactly the workers of these jobs.
+func (f *fixture) expectListed(of ...supervise.Job) {
+	f.t.Helper()
+	got, err := f.Launcher.Workers(f.t.Context())
+	if err != nil {
+		f.t.Fatalf("workers: %v", err)
+	}
+	var want []supervise.Worker
+	for _, j := range of {
+		want = append(want, supervise.Worker{ID: j.ID, Generation: j.Generation})
+	}
+	for _, workers := range [][]supervise.Worker{got, want} {
+		slices.SortFunc(workers, func(a, b supervise.Worker) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	}
+	if !slices.Equal(got, want) {
+		f.t.Errorf("listed are %v, want %v", got, want)
 	}
 }
 

@@ -2,9 +2,47 @@ package launchtest
 
 import (
 	"sync"
+	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/supervise"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
+
+// handover is what an older generation gets at most (supervise.Launcher).
+const handover = 5 * time.Second
+
+func placed(f *fixture) {
+	p := f.Launcher.Place()
+	if len(p.ID) < 1 || len(p.ID) > 63 {
+		f.t.Errorf("its id %q has %d characters, want 1 to 63", p.ID, len(p.ID))
+	}
+	if p.Absence == "" {
+		f.t.Error("nothing is said of a worker that is not there")
+	}
+	j := f.job(Obedient)
+	f.launch(j)
+	f.stop(j.ID)
+	if later := f.Launcher.Place(); later != p {
+		f.t.Errorf("it was %+v and is %+v", p, later)
+	}
+}
+
+func listed(f *fixture) {
+	f.expectListed()
+	a, b, done := f.job(Obedient), f.job(Stubborn), f.job(Finishing)
+	f.launch(a)
+	f.launch(b)
+	f.expectListed(a, b)
+	f.expectAlive(a.ID, 1)
+	f.launch(done)
+	f.expectExit(done, true)
+	f.expectListed(a, b)
+	f.launch(later(a, 2))
+	f.expectExit(a, true)
+	f.expectListed(later(a, 2), b)
+	f.stop(a.ID)
+	f.expectListed(b)
+}
 
 func launched(f *fixture) {
 	a, b := f.job(Obedient), f.job(Obedient)
@@ -52,9 +90,20 @@ func replacedByForce(f *fixture) {
 	j := f.job(Stubborn)
 	f.launch(j)
 	f.expectAlive(j.ID, 1)
-	f.launch(later(j, 2))
+	f.replace(j, 2)
 	f.expectExit(j, false)
 	f.expectAlive(j.ID, 2)
+}
+
+// replace launches a newer generation and sees that it does not take long,
+// whatever the older does.
+func (f *fixture) replace(older supervise.Job, generation int) {
+	f.t.Helper()
+	began := time.Now()
+	f.launch(later(older, generation))
+	if took, limit := time.Since(began), min(handover, f.Grace)+f.Patience; took > limit {
+		f.t.Errorf("the older generation was replaced after %v, want at most %v", took, limit)
+	}
 }
 
 func outdated(f *fixture) {

@@ -8,11 +8,13 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		name string
 		test func(f *fixture)
 	}{
+		{"its place is a name and does not change", placed},
 		{"a launched worker runs", launched},
+		{"the workers that run are listed, and no others", listed},
 		{"launching what runs already does nothing", idempotent},
 		{"launching the same job from many sides starts one worker", concurrent},
 		{"a newer generation replaces the older", replaced},
-		{"a newer generation replaces even a stubborn older one", replacedByForce},
+		{"a newer generation replaces even a stubborn older one, soon", replacedByForce},
 		{"an older generation than the running one is refused", outdated},
 		{"a worker that crashes is noticed", crashed},
 		{"a worker that ends cleanly is noticed", finished},
@@ -27,6 +29,6 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"closing ends all workers at once and then closes the exits", closed},
 		{"closing does not wait for a stubborn worker when it may not", closedByForce},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.test(start(t, newHarness)) })
+		t.Run(c.name, func(t *testing.T) { c.test(start(t, newHarness(t))) })
 	}
 }

@@ -1,0 +1,77 @@
+package exits_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/exits"
+)
+
+func TestNothingIsLostWhileNobodyReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := exits.New[int]()
+		for n := range 1000 {
+			q.Add(n)
+			if n%100 == 0 {
+				synctest.Wait() // whoever hands over has taken one
+			}
+		}
+		for n := range 1000 {
+			if got := <-q.Out(); got != n {
+				t.Fatalf("got %d as number %d", got, n)
+			}
+		}
+		synctest.Wait()
+		q.Add(1000)
+		if got := <-q.Out(); got != 1000 {
+			t.Errorf("got %d after a pause", got)
+		}
+		q.Close()
+		q.Close()
+		if _, open := <-q.Out(); open {
+			t.Error("open after Close")
+		}
+		q.Add(1001) // nobody will hear of it
+	})
+}
+
+func TestTheLastCall(t *testing.T) {
+	for name, c := range map[string]struct {
+		reads int
+		took  time.Duration
+	}{
+		"a reader gets the rest":           {3, 0},
+		"one that leaves is not awaited":   {1, exits.LastCall},
+		"nobody is not awaited for ever":   {0, exits.LastCall},
+		"an empty queue is closed at once": {3, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := exits.New[int]()
+				if name != "an empty queue is closed at once" {
+					for n := range 3 {
+						q.Add(n)
+					}
+				}
+				synctest.Wait()
+				got := 0
+				go func() {
+					for range c.reads {
+						if _, open := <-q.Out(); open {
+							got++
+						}
+					}
+				}()
+				began := time.Now()
+				q.Close()
+				if took := time.Since(began); took != c.took {
+					t.Errorf("took %s, want %s", took, c.took)
+				}
+				if synctest.Wait(); name != "an empty queue is closed at once" && got != c.reads {
+					t.Errorf("%d were read, want %d", got, c.reads)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/deliver"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// steps moves the clock of the database by d: seen from its clock, all that it
+// has written moves the other way.
+func steps(t testing.TB, db *sql.DB, d time.Duration) {
+	t.Helper()
+	back := -d.Seconds()
+	alter(t, db, `UPDATE monitor_events SET next_attempt_at = next_attempt_at + make_interval(secs => $1),
+		leased_until = leased_until + make_interval(secs => $1)`, back)
+	alter(t, db, `UPDATE monitors SET updated_at = updated_at + make_interval(secs => $1)`, back)
+	alter(t, db, `UPDATE rate_limits SET arrival_at = arrival_at + make_interval(secs => $1)`, back)
+	alter(t, db, `UPDATE idempotency_keys SET created_at = created_at + make_interval(secs => $1)`, back)
+}
+
+// The clock of the database jumps by an hour, as when it was wrong and is set.
+func TestClockSteps(t *testing.T) {
+	for name, step := range map[string]time.Duration{"back": -time.Hour, "ahead": time.Hour} {
+		// waiting is a monitor with an event in the queue.
+		waiting := func(t *testing.T) (*postgres.Store, *sql.DB, monitor.Monitor) {
+			t.Helper()
+			dsn := database(t)
+			s, db := open(t, dsn), raw(t, dsn)
+			m := registered(t, s, 1)
+			accepted(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
+			return s, db, m
+		}
+		soon := func(t *testing.T, s *postgres.Store, most time.Duration) {
+			t.Helper()
+			at, err := s.NextDue(t.Context())
+			if err != nil || at.IsZero() || time.Until(at) > most {
+				t.Errorf("the next is due in %v, %v", time.Until(at), err)
+			}
+		}
+
+		t.Run(name+": an event that is due is due", func(t *testing.T) {
+			s, db, _ := waiting(t)
+			steps(t, db, step)
+			soon(t, s, 0)
+			leasedOne(t, s)
+		})
+
+		t.Run(name+": an event that waits for its retry waits a minute at most", func(t *testing.T) {
+			s, db, _ := waiting(t)
+			recorded(t, s, leasedOne(t, s), turned, deliver.Verdict{RetryAt: time.Now().Add(time.Minute)})
+			steps(t, db, step)
+			soon(t, s, 0)
+			leasedOne(t, s)
+		})
+
+		t.Run(name+": what is recorded is recorded", func(t *testing.T) {
+			s, db, m := waiting(t)
+			l := leasedOne(t, s)
+			steps(t, db, step)
+			recorded(t, s, l, turned, deliver.Verdict{RetryAt: time.Now()})
+			soon(t, s, 0)
+			l = leasedOne(t, s)
+			if l.Attempts != 1 {
+				t.Errorf("%d attempts", l.Attempts)
+			}
+			steps(t, db, -step)
+			recorded(t, s, l, taken, sent)
+			if types := told(t, s, m.ID); len(types) != 2 {
+				t.Errorf("told are %v", types)
+			}
+			leasedOne(t, s)
+		})
+
+		t.Run(name+": a key that was just used still stands for its registration", func(t *testing.T) {
+			dsn := database(t)
+			s, db := open(t, dsn), raw(t, dsn)
+			m, once := registration(1), control.Once{Key: control.Digest{1}}
+			if _, err := s.InsertOnce(t.Context(), m, plenty, once); err != nil {
+				t.Fatal(err)
+			}
+			steps(t, db, step)
+			again := registration(1)
+			first, err := s.InsertOnce(t.Context(), again, plenty, once)
+			if err != nil || first == nil || first.Monitor.ID != m.ID {
+				t.Errorf("first is %+v, %v", first, err)
+			}
+		})
+
+		t.Run(name+": a budget that is spent comes back in time", func(t *testing.T) {
+			const perMin = 5
+			dsn := database(t)
+			s, db := open(t, dsn), raw(t, dsn)
+			spendsAll(t, s, someone, control.Creating, perMin, perMin)
+			steps(t, db, step)
+			if wait := spends(t, s, someone, control.Creating, perMin); wait > time.Minute/perMin {
+				t.Errorf("the next may come in %v", wait)
+			}
+		})
+	}
+
+	t.Run("back: a lease ends when a whole one has passed", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		m := registered(t, s, 1)
+		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+		held := leasedOne(t, s)
+		steps(t, db, -time.Hour)
+		if n := len(leased(t, s)); n != 0 {
+			t.Errorf("%d leased while it is being sent", n)
+		}
+		at, err := s.NextDue(t.Context())
+		if wait := time.Until(at); err != nil || wait > time.Minute || wait < 50*time.Second {
+			t.Errorf("the next is due in %v, %v", wait, err)
+		}
+		// Its holder is as good as before.
+		recorded(t, s, held, turned, deliver.Verdict{RetryAt: time.Now()})
+		if l := leasedOne(t, s); l.Attempts != 1 {
+			t.Errorf("%d attempts", l.Attempts)
+		}
+	})
+
+	t.Run("back: a lease that nobody can hold any more is over when a whole one has passed", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		m := registered(t, s, 1)
+		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+		leasedOne(t, s)
+		steps(t, db, -time.Hour)
+		if n := len(leased(t, s)); n != 0 {
+			t.Errorf("%d leased at once", n)
+		}
+		steps(t, db, time.Minute+time.Second)
+		leasedOne(t, s)
+	})
+}
+
+func TestALeaseThatIsTooLongIsRefused(t *testing.T) {
+	if _, err := open(t, database(t)).Lease(t.Context(), 1, time.Hour); err == nil {
+		t.Error("it was given")
+	}
+}

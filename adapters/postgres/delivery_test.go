@@ -1,0 +1,313 @@
+package postgres_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/application/deliver"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// arrival is a webhook that was received.
+type arrival struct {
+	monitor string // the path of the callback
+	event   string
+	at      time.Time
+}
+
+// receiver takes webhooks, and answers as answer does; nil: 200.
+type receiver struct {
+	url    string
+	answer func(w http.ResponseWriter, r *http.Request)
+
+	mu       sync.Mutex
+	arrivals []arrival
+}
+
+func receives(t testing.TB, answer func(w http.ResponseWriter, r *http.Request)) *receiver {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &receiver{url: "http://" + l.Addr().String(), answer: answer}
+	end, cut := context.WithCancel(context.Background())
+	s := &http.Server{Handler: r, ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return end }}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = s.Serve(l) }) // until it is closed
+	t.Cleanup(func() {
+		cut()
+		_ = s.Close()
+		serving.Wait()
+	})
+	return r
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	_, _ = io.Copy(io.Discard, req.Body)
+	r.mu.Lock()
+	r.arrivals = append(r.arrivals, arrival{req.URL.Path, req.Header.Get("X-Event-Id"), time.Now()})
+	r.mu.Unlock()
+	if r.answer != nil {
+		r.answer(w, req)
+	}
+}
+
+// of are the events that arrived for a monitor, in order.
+func (r *receiver) of(id monitor.ID) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var events []string
+	for _, a := range r.arrivals {
+		if a.monitor == "/"+string(id) {
+			events = append(events, a.event)
+		}
+	}
+	return events
+}
+
+// watched is a monitor whose webhooks go to a receiver.
+func watched(t testing.TB, s *postgres.Store, n int, url string) monitor.Monitor {
+	t.Helper()
+	m := registration(n)
+	m.CallbackURL = monitor.CallbackURL(url + "/" + string(m.ID))
+	if err := s.Insert(t.Context(), m, plenty); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// dispatches runs a dispatcher, as a gateway does, until it is stopped.
+func dispatches(t testing.TB, s *postgres.Store, outbox deliver.Outbox, timeout time.Duration) (stop func()) {
+	t.Helper()
+	keys, err := webhook.ParseKeys("a-key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	local, err := webhook.ParseNetworks("127.0.0.0/8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sender := webhook.NewSender(keys, webhook.NewGuard(local, nil), webhook.Config{Timeout: timeout})
+	ctx, cancel := context.WithCancel(context.Background())
+	wakes := s.Listen(ctx)
+	d, err := deliver.New(outbox, sender, wakes, deliver.Config{Grace: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() { d.Run(ctx) })
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			cancel()
+			running.Wait()
+			for range wakes { // closed when it listens no more
+			}
+			sender.Close()
+		})
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// hanging answers nothing for as long as somebody waits.
+func hanging(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+func closing(w http.ResponseWriter, _ *http.Request) {
+	if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
+		_ = conn.Close()
+	}
+}
+
+// endless writes on the connection itself, first and then again and again until
+// nobody reads it any more.
+func endless(first, again string, every time.Duration) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		out := bufio.NewWriter(conn)
+		_, _ = out.WriteString(first)
+		for out.Flush() == nil {
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(every):
+			}
+			if _, err := out.WriteString(again); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// bad are receivers that make trouble; not all of them fail.
+var bad = map[string]struct {
+	answer    func(http.ResponseWriter, *http.Request)
+	delivered bool
+}{
+	"hangs":                     {hanging, false},
+	"closes without an answer":  {closing, false},
+	"drips a byte a second":     {endless("HTTP/1.1 2", "0", time.Second), false},
+	"answers 1xx for ever":      {endless("", "HTTP/1.1 103 Early Hints\r\n\r\n", time.Millisecond), false},
+	"sends a header for ever":   {endless("HTTP/1.1 200 OK\r\n", "X-More: and more\r\n", 0), false},
+	"drips a header":            {endless("HTTP/1.1 200 OK\r\n", "X-More: and more\r\n", 300*time.Millisecond), false},
+	"sends a body for ever":     {endless("HTTP/1.1 200 OK\r\n\r\n", "and more and more", 0), true},
+	"drips a body":              {endless("HTTP/1.1 200 OK\r\n\r\n", "a", 300*time.Millisecond), true},
+	"sends chunks for ever":     {endless("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n", time.Millisecond), true},
+	"promises more than it has": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "1000") }, true},
+}
+
+func TestBadReceivers(t *testing.T) {
+	const timeout = time.Second
+	s := open(t, database(t))
+	good := receives(t, nil)
+	type victim struct {
+		name string
+		m    monitor.Monitor
+		e    event.Event
+	}
+	var victims []victim
+	for name, b := range bad {
+		m, e := watched(t, s, len(victims), receives(t, b.answer).url), blackout(1)
+		accepted(t, s, m.ID, report(e), monitor.Run)
+		victims = append(victims, victim{name, m, e})
+	}
+	stop := dispatches(t, s, s, timeout)
+	m := watched(t, s, len(victims), good.url)
+	began := time.Now()
+	accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+	eventually(t, "the good receiver is told", func() bool { return len(good.of(m.ID)) == 1 })
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("beside bad receivers it took %v", took)
+	}
+	for _, v := range victims {
+		t.Run("a receiver that "+v.name, func(t *testing.T) {
+			eventually(t, "an attempt is recorded", func() bool {
+				page, _, err := s.Events(t.Context(), v.m.ID, 1, 0)
+				return err == nil && len(page[0].Attempts) > 0
+			})
+			page, _, err := s.Events(t.Context(), v.m.ID, 1, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if delivered := page[0].Attempts[0].Error == ""; delivered != bad[v.name].delivered {
+				t.Errorf("delivered is %t: %+v", delivered, page[0])
+			}
+		})
+	}
+	quickly(t, 5*time.Second, "to stop", stop)
+}
+
+// One dead receiver slows no other monitor's events, nor do a hundred.
+func TestDeadReceiversHoldUpNobodyElse(t *testing.T) {
+	const soon = time.Second
+	t.Run("ten thousand pending events of one", func(t *testing.T) {
+		dsn := create(t, template)
+		s, db := open(t, dsn), raw(t, dsn)
+		dead := watched(t, s, 1, receives(t, hanging).url)
+		alter(t, db, `INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
+			SELECT gen_random_uuid(), $1, 'alert.blackout', '{}', '{}', 'pending', now() FROM generate_series(1, 10000)`, dead.ID)
+		othersInTime(t, s, soon)
+	})
+
+	t.Run("a hundred at once", func(t *testing.T) {
+		s := open(t, database(t))
+		dead := receives(t, hanging)
+		for n := range 100 {
+			accepted(t, s, watched(t, s, n, dead.url).ID, report(blackout(1)), monitor.Run)
+		}
+		othersInTime(t, s, soon)
+	})
+}
+
+// othersInTime demands that other monitors' events leave soon.
+func othersInTime(t *testing.T, s *postgres.Store, soon time.Duration) {
+	t.Helper()
+	dispatches(t, s, s, deliver.SendLimit)
+	good := receives(t, nil)
+	var worst time.Duration
+	for n := range 20 {
+		m := watched(t, s, 500+n, good.url)
+		began := time.Now()
+		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+		eventually(t, "another's event leaves", func() bool { return len(good.of(m.ID)) == 1 })
+		worst = max(worst, time.Since(began))
+	}
+	t.Logf("the slowest of 20 took %v", worst)
+	if worst > soon {
+		t.Errorf("the slowest took %v", worst)
+	}
+}
+
+// mute is the outbox of a gateway that is killed between sending and recording.
+type mute struct {
+	*postgres.Store
+
+	dead   context.Context
+	unsaid atomic.Int64
+}
+
+func (m *mute) Record(context.Context, deliver.Letter, deliver.Answer, deliver.Verdict) (monitor.ID, error) {
+	m.unsaid.Add(1)
+	<-m.dead.Done()
+	return "", context.Canceled
+}
+
+func TestAGatewayIsKilledBetweenSendingAndRecording(t *testing.T) {
+	const monitors, each = 8, 5
+	dsn := database(t)
+	first, second, db := open(t, dsn), open(t, dsn), raw(t, dsn)
+	good := receives(t, nil)
+	want := map[monitor.ID][]string{}
+	for n := range monitors {
+		m := watched(t, first, n, good.url)
+		var events []event.Event
+		for i := range each {
+			events = append(events, blackout(i))
+			want[m.ID] = append(want[m.ID], events[i].ID)
+		}
+		accepted(t, first, m.ID, report(events...), monitor.Run)
+	}
+	dying, kill := context.WithCancel(t.Context())
+	outbox := &mute{Store: first, dead: dying}
+	stop := dispatches(t, first, outbox, deliver.SendLimit)
+	eventually(t, "one of each monitor has been sent", func() bool { return outbox.unsaid.Load() == monitors })
+	kill()
+	stop()
+
+	dispatches(t, second, second, deliver.SendLimit)
+	for n := range monitors {
+		m := watched(t, second, 100+n, good.url) // the second gateway works
+		accepted(t, second, m.ID, report(blackout(1)), monitor.Run)
+		eventually(t, "others are told", func() bool { return len(good.of(m.ID)) == 1 })
+	}
+	for id := range want {
+		if have := good.of(id); len(have) != 1 {
+			t.Errorf("while the lease lasts %v arrived", have)
+		}
+	}
+	alter(t, db, `UPDATE monitor_events SET leased_until = now() WHERE leased_until IS NOT NULL`)
+	for id, events := range want {
+		again := slices.Concat(events[:1], events) // the first one a second time
+		eventually(t, "all are told", func() bool { return len(good.of(id)) >= len(again) })
+		if have := good.of(id); !slices.Equal(have, again) {
+			t.Errorf("%s: arrived\n%v, want\n%v", id, have, again)
+		}
+	}
+}

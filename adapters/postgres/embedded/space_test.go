@@ -1,0 +1,182 @@
+//go:build linux
+
+package embedded_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+)
+
+// ownMounts makes this test program run in a mount namespace of its own.
+const ownMounts = "EMBEDDED_TEST_OWN_MOUNTS"
+
+// A disk that is full, for real: a small file system in memory.
+func TestFullDisk(t *testing.T) {
+	if os.Getenv(ownMounts) == "" {
+		inOwnMounts(t)
+		return
+	}
+
+	t.Run("a first start says what is missing and leaves nothing behind", func(t *testing.T) {
+		dir := disk(t, 20)
+		refused(t.Context(), t, dir, "o space left on device", "free some space", dir, "DATA_DIR")
+		if _, err := os.Stat(filepath.Join(dir, "postgres.new")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a part of it is still there: %v", err)
+		}
+	})
+
+	t.Run("a start of what is there says what is missing, and works when there is space", func(t *testing.T) {
+		dir := disk(t, 80)
+		stop(t, started(t, dir))
+		ballast := fill(t, dir)
+		refused(t.Context(), t, dir, "o space left on device", "free some space", dir)
+		free(t, ballast)
+		answered(t, started(t, dir), `SELECT 'here'`, "here")
+	})
+
+	t.Run("a server whose disk becomes full is back soon after there is space, with all that was confirmed", func(t *testing.T) {
+		dir := disk(t, 96)
+		log := &journal{}
+		s, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir, Log: slog.New(slog.NewTextHandler(log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { stop(t, s) })
+		if _, err := ask(t, s, `CREATE TABLE kept (n int, pad text)`); err != nil {
+			t.Fatal(err)
+		}
+		confirmed := 0
+		insert := func() error {
+			_, err := ask(t, s, fmt.Sprintf(`INSERT INTO kept SELECT %d, repeat('x', 500) FROM generate_series(1, 100)`, confirmed+1))
+			if err == nil {
+				confirmed++
+			}
+			return err
+		}
+		if err := insert(); err != nil {
+			t.Fatal(err)
+		}
+		ballast := fill(t, dir)
+		eventually(t, "nothing can be stored", func() bool { return insert() != nil })
+		eventually(t, "the server has died of it, and cannot start", func() bool {
+			_, _ = ask(t, s, `SELECT pg_logical_emit_message(false, 'test', repeat('x', 1000000))`) // wants space for its log
+			return log.has("database did not start")
+		})
+		time.Sleep(3 * time.Second) // so that the pauses are at their longest
+		free(t, ballast)
+		began := time.Now()
+		eventually(t, "something can be stored", func() bool { return insert() == nil })
+		took := time.Since(began)
+		t.Logf("stored %v after there was space", took)
+		if took > 5*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		// One that was not confirmed may have been stored all the same.
+		answered(t, s, fmt.Sprintf(`SELECT count(DISTINCT n) FROM kept WHERE n <= %d`, confirmed), fmt.Sprint(confirmed))
+		for _, words := range []string{"level=ERROR msg=\"no space is left for the database", "free some space", "database died", "database did not start"} {
+			if !log.has(words) {
+				t.Errorf("the log does not say %q:\n%s", words, log)
+			}
+		}
+		if n := log.count("level=ERROR"); n > 8 {
+			t.Errorf("%d errors:\n%s", n, log)
+		}
+	})
+}
+
+// inOwnMounts runs this test again where it may mount.
+func inOwnMounts(t *testing.T) {
+	t.Helper()
+	again := exec.Command(os.Args[0], "-test.run=^TestFullDisk$", "-test.v")
+	again.Env = append(os.Environ(), ownMounts+"=1")
+	again.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	if uid, gid := os.Getuid(), os.Getgid(); uid != 0 {
+		again.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		again.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+		again.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+		again.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
+	}
+	out, err := again.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatalf("in a mount namespace of its own: %v (user namespaces must be allowed: sysctl kernel.unprivileged_userns_clone=1)", err)
+	}
+}
+
+// disk is a file system of that many megabytes.
+func disk(t *testing.T, megabytes int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", megabytes)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// fill takes all the space that is left on the disk, and returns what it took
+// it with.
+func fill(t *testing.T, dir string) (ballast string) {
+	t.Helper()
+	ballast = filepath.Join(dir, "ballast")
+	f, err := os.Create(ballast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for block := make([]byte, 1<<20); len(block) > 0; {
+		if _, err := f.Write(block); err != nil {
+			block = block[:len(block)/2]
+		}
+	}
+	return ballast
+}
+
+func free(t *testing.T, ballast string) {
+	t.Helper()
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// journal is a log that can be asked.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+func (j *journal) has(words string) bool  { return strings.Contains(j.String(), words) }
+func (j *journal) count(words string) int { return strings.Count(j.String(), words) }

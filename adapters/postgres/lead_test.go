@@ -1,0 +1,338 @@
+package postgres_test
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"os"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+)
+
+// leaderOf makes this test program play a gateway that takes the office in the
+// database of that DSN and then waits to be killed.
+const leaderOf = "STORE_TEST_LEADER_OF"
+
+func lead(dsn string) int {
+	s, err := postgres.Open(context.Background(), dsn, postgres.Config{})
+	if err != nil {
+		return broken(err)
+	}
+	if elected, err := s.Lead(context.Background()); err != nil || !elected {
+		return broken(err)
+	}
+	_, _ = os.Stdout.WriteString("elected\n")
+	select {}
+}
+
+// leads asks once.
+func leads(t testing.TB, s *postgres.Store) bool {
+	t.Helper()
+	is, err := s.Lead(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return is
+}
+
+// elected asks until it is so.
+func elected(t testing.TB, s *postgres.Store) {
+	t.Helper()
+	eventually(t, "the office passes on", func() bool {
+		is, err := s.Lead(t.Context())
+		return err == nil && is
+	})
+}
+
+// holder is the server's process that holds the office in the database; 0: none
+// does.
+func holder(t testing.TB, db *sql.DB) (pid int) {
+	t.Helper()
+	err := db.QueryRowContext(t.Context(), `
+		SELECT COALESCE(min(pid), 0) FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = 21325 AND objid = 2
+		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// connected is how many connections the database has from stores.
+func connected(t testing.TB, db *sql.DB) (n int) {
+	t.Helper()
+	err := db.QueryRowContext(t.Context(), `
+		SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'stream-monitor'`).Scan(&n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// quickly demands that something is over soon.
+func quickly(t testing.TB, most time.Duration, what string, do func()) {
+	t.Helper()
+	began := time.Now()
+	do()
+	if took := time.Since(began); took > most {
+		t.Errorf("%s took %v", what, took)
+	}
+}
+
+func TestLeading(t *testing.T) { // O5
+	t.Run("one of several is elected, and stays so", func(t *testing.T) {
+		dsn := database(t)
+		var gateways []*postgres.Store
+		for range 5 {
+			gateways = append(gateways, open(t, dsn))
+		}
+		for range 3 {
+			var count atomic.Int64
+			var wg sync.WaitGroup
+			for _, s := range gateways {
+				wg.Go(func() {
+					if is, err := s.Lead(t.Context()); err != nil {
+						t.Error(err)
+					} else if is {
+						count.Add(1)
+					}
+				})
+			}
+			wg.Wait()
+			if count.Load() != 1 {
+				t.Errorf("%d lead", count.Load())
+			}
+		}
+	})
+
+	t.Run("a store that is closed gives the office up, and leaves no connection", func(t *testing.T) {
+		dsn := database(t)
+		first, second, db := open(t, dsn), open(t, dsn), raw(t, dsn)
+		if !leads(t, first) || leads(t, second) {
+			t.Fatal("it is not the first that leads")
+		}
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+		elected(t, second)
+		if _, err := first.Lead(t.Context()); err == nil {
+			t.Error("a closed store still stands for the office")
+		}
+		if err := second.Close(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "nobody is connected", func() bool { return connected(t, db) == 0 })
+	})
+
+	t.Run("the office passes on when the server ends the leader's connection", func(t *testing.T) {
+		dsn := database(t)
+		first, second, db := open(t, dsn), open(t, dsn), raw(t, dsn)
+		leads(t, first)
+		alter(t, db, `SELECT pg_terminate_backend($1)`, holder(t, db))
+		elected(t, second)
+		if is, err := first.Lead(t.Context()); err == nil {
+			t.Errorf("the old leader notices nothing: %t", is)
+		}
+		if leads(t, first) {
+			t.Error("there are two")
+		}
+	})
+
+	t.Run("the office passes on when the leader is killed", func(t *testing.T) {
+		dsn := database(t)
+		s := open(t, dsn)
+		leader := exec.Command(os.Args[0])
+		leader.Env = append(os.Environ(), leaderOf+"="+dsn)
+		leader.Stderr = os.Stderr
+		out, err := leader.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := leader.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "elected\n" {
+			t.Fatalf("the leader says %q, %v", line, err)
+		}
+		if leads(t, s) {
+			t.Fatal("there are two")
+		}
+		if err := leader.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = leader.Wait() // says that it was killed
+		elected(t, s)
+	})
+
+	t.Run("a leader that asks no more leads no more", func(t *testing.T) {
+		dsn := database(t)
+		first, second := open(t, dsn), open(t, dsn)
+		first.Prick()
+		leads(t, first)
+		began := time.Now()
+		for deadline := began.Add(20 * time.Second); !leads(t, second); {
+			if time.Now().After(deadline) {
+				t.Fatal("it goes on for 20 s")
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		if term := time.Since(began); term < 900*time.Millisecond {
+			t.Errorf("the office was lost after %v", term)
+		}
+		if is, err := first.Lead(t.Context()); err == nil && is {
+			t.Error("there are two")
+		}
+	})
+
+	t.Run("with one connection in all nothing waits for the office", func(t *testing.T) {
+		s, err := postgres.Open(t.Context(), database(t), postgres.Config{MaxConnections: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if !leads(t, s) {
+			t.Fatal("not elected")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if err := s.Insert(ctx, registration(1), plenty); err != nil {
+			t.Error(err)
+		}
+		if !leads(t, s) {
+			t.Error("the office is lost")
+		}
+	})
+}
+
+func TestLeadingWithoutAnAnswer(t *testing.T) {
+	const patience, slack = 300 * time.Millisecond, time.Second
+	// noticed asks with a context, which must be obeyed.
+	noticed := func(t *testing.T, s *postgres.Store) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		quickly(t, patience+slack, "to notice it", func() {
+			if is, err := s.Lead(ctx); err == nil {
+				t.Errorf("nothing is noticed: %t", is)
+			}
+		})
+	}
+
+	t.Run("a leader whose server process is stopped notices within its context", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		leads(t, s)
+		pid := holder(t, db)
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		noticed(t, s)
+		if leads(t, s) {
+			t.Error("it leads again, and the office is still held")
+		}
+		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		elected(t, s)
+	})
+
+	t.Run("a leader whose network swallows everything notices within its context", func(t *testing.T) {
+		dsn := database(t)
+		way := through(t, dsn)
+		s, other, db := open(t, way.dsn), open(t, dsn), raw(t, dsn)
+		leads(t, s)
+		way.hole.Store(true)
+		noticed(t, s)
+		noticed(t, s) // not even a new connection is made
+		elected(t, other)
+		way.hole.Store(false)
+		if leads(t, s) {
+			t.Error("there are two")
+		}
+		if err := errorOfClosing(s, other); err != nil {
+			t.Error(err)
+		}
+		eventually(t, "no connection is left", func() bool { return connected(t, db) == 0 })
+	})
+
+	t.Run("who waits for one that asks obeys its context as well", func(t *testing.T) {
+		way := through(t, database(t))
+		s := open(t, way.dsn)
+		leads(t, s)
+		way.hole.Store(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		asked := make(chan struct{})
+		go func() {
+			defer close(asked)
+			_, _ = s.Lead(ctx)
+		}()
+		noticed(t, s)
+		cancel()
+		<-asked
+	})
+
+	t.Run("closing the store waits for nobody who asks", func(t *testing.T) {
+		way := through(t, database(t))
+		s := open(t, way.dsn)
+		leads(t, s)
+		way.hole.Store(true)
+		asked := make(chan error, 1)
+		go func() {
+			_, err := s.Lead(t.Context())
+			asked <- err
+		}()
+		quickly(t, time.Second, "closing", func() { _ = s.Close() })
+		if err := <-asked; err == nil {
+			t.Error("it was elected by nobody")
+		}
+	})
+}
+
+func errorOfClosing(stores ...*postgres.Store) error {
+	for _, s := range stores {
+		if err := s.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestLeadingAcrossARestartOfTheServer(t *testing.T) {
+	dir := t.TempDir()
+	start := func() *embedded.Server {
+		t.Helper()
+		own, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return own
+	}
+	own := start()
+	first, second := open(t, own.DSN()), open(t, own.DSN())
+	if !leads(t, first) || leads(t, second) {
+		t.Fatal("it is not the first that leads")
+	}
+	if err := own.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*postgres.Store{first, second} {
+		if is, err := s.Lead(t.Context()); err == nil {
+			t.Errorf("without a server: %t", is)
+		}
+	}
+	own = start()
+	defer own.Stop(context.Background())
+	elected(t, second)
+	if leads(t, first) {
+		t.Error("there are two")
+	}
+	if err := errorOfClosing(first, second); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,135 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/stream-monitor/stream-monitor/application/deliver"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// heads finds the head of every monitor's queue. It hops through
+// idx_monitor_events_queue from monitor to monitor, so its cost is that of the
+// monitors that have pending events, however many those are. It sorts by the
+// whole key of that index, and hands the heads on as an array, so that the
+// planner sees no reason to read a backlog through another index.
+const heads = `
+	WITH RECURSIVE head (id, monitor_id, seq) AS (
+		(SELECT id, monitor_id, seq FROM monitor_events
+		 WHERE webhook_status = 'pending'
+		 ORDER BY monitor_id, seq LIMIT 1)
+		UNION ALL
+		SELECT next.id, next.monitor_id, next.seq
+		FROM head CROSS JOIN LATERAL (
+			SELECT e.id, e.monitor_id, e.seq FROM monitor_events e
+			WHERE e.webhook_status = 'pending' AND e.monitor_id > head.monitor_id
+			ORDER BY e.monitor_id, e.seq LIMIT 1) AS next)`
+
+// mostLease is the longest lease that may be asked for.
+const mostLease = 2 * time.Minute
+
+// A time further ahead than it can have been set is left over from before the
+// clock was set back. A retry is due then: it was 60 s away at most
+// (deliver.MaxRetryAfter). A lease may be of a gateway that is sending; it is
+// cut to a whole one from now. now() is a little old in a statement that had to
+// wait, so both have a margin.
+const (
+	retryFar = `e.next_attempt_at > now() + interval '70 seconds'`
+	leaseFar = `e.leased_until > now() + interval '130 seconds'`
+)
+
+// lease takes the due heads. What it finds is looked at again once locked, so
+// an event that another gateway leased or finished meanwhile is passed over. So
+// is one that was finished and then put at the end of its queue: it is pending
+// again, but its seq as locked is not the one it was the head with. IS NOT
+// DISTINCT FROM is an equality that no index offers itself for.
+//
+// What has been leased under the same name, $3, by an attempt whose answer got
+// lost, is taken again. Leases that are cut stay their holders'.
+const lease = heads + `,
+	due AS (
+		SELECT e.id, e.seq FROM monitor_events e
+		WHERE e.id = ANY (ARRAY(SELECT id FROM head)) AND e.webhook_status IS NOT DISTINCT FROM 'pending'
+		  AND (e.lease = $3 OR (e.next_attempt_at <= now() OR ` + retryFar + `)
+		                   AND (e.leased_until IS NULL OR e.leased_until <= now() OR ` + leaseFar + `))
+		ORDER BY e.next_attempt_at, e.seq
+		LIMIT $1
+		FOR UPDATE OF e SKIP LOCKED)
+	UPDATE monitor_events e
+	SET leased_until = now() + make_interval(secs => $2), lease = CASE WHEN ` + leaseFar + ` THEN e.lease ELSE $3 END
+	FROM monitors m
+	WHERE e.id = ANY (ARRAY(SELECT id FROM due JOIN head USING (id, seq))) AND m.id = e.monitor_id
+	RETURNING e.id, e.event_type, e.monitor_id, m.callback_url, e.body, e.webhook_attempts, e.seq, e.lease`
+
+type letterRow struct {
+	ID          string         `db:"id"`
+	EventType   string         `db:"event_type"`
+	MonitorID   string         `db:"monitor_id"`
+	CallbackURL string         `db:"callback_url"`
+	Body        string         `db:"body"`
+	Attempts    int            `db:"webhook_attempts"`
+	Seq         int64          `db:"seq"`
+	Lease       sql.NullString `db:"lease"`
+}
+
+// Lease implements deliver.Outbox. When its answer gets lost, the next Lease of
+// this store takes what that one took.
+func (s *Store) Lease(ctx context.Context, limit int, term time.Duration) ([]deliver.Letter, error) {
+	if term > mostLease {
+		return nil, fmt.Errorf("lease pending events for %v: the longest lease is %v", term, mostLease)
+	}
+	name := s.unsure.take()
+	var rows []letterRow
+	if err := s.db.SelectContext(ctx, &rows, lease, limit, term.Seconds(), name); err != nil {
+		s.unsure.keep(name)
+		return nil, explain(ctx, "lease pending events", err)
+	}
+	rows = slices.DeleteFunc(rows, func(r letterRow) bool { return r.Lease.String != name })
+	slices.SortFunc(rows, func(a, b letterRow) int { return cmp.Compare(a.Seq, b.Seq) })
+	letters := make([]deliver.Letter, 0, len(rows))
+	for _, r := range rows {
+		letters = append(letters, deliver.Letter{
+			EventID:     r.ID,
+			EventType:   event.Type(r.EventType),
+			MonitorID:   monitor.ID(r.MonitorID),
+			CallbackURL: monitor.CallbackURL(r.CallbackURL),
+			Body:        []byte(r.Body),
+			Attempts:    r.Attempts,
+			Lease:       name,
+		})
+	}
+	return letters, nil
+}
+
+// tokens are the names of leases whose answers got lost.
+type tokens struct {
+	mu    sync.Mutex
+	names []string
+}
+
+// take returns one of them, else a new one.
+func (t *tokens) take() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := len(t.names)
+	if n == 0 {
+		return uuid.NewString()
+	}
+	name := t.names[n-1]
+	t.names = t.names[:n-1]
+	return name
+}
+
+func (t *tokens) keep(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.names = append(t.names, name)
+}

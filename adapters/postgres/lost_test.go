@@ -1,0 +1,330 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/deliver"
+	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// commits tells statements that make something last.
+func commits(statement string) bool {
+	return statement == "COMMIT" || strings.Contains(statement, "WITH taken AS") || // Due
+		strings.Contains(statement, "SET reserved_until = now()\n") || // Release
+		strings.Contains(statement, "RECURSIVE head") && strings.Contains(statement, "UPDATE") // Lease
+}
+
+// deed is something that a store does, and its answer as text.
+type deed func(ctx context.Context, s *postgres.Store) (string, error)
+
+// writing is every method that writes: it is made ready on a good connection.
+var writing = map[string]func(t *testing.T, s *postgres.Store) deed{
+	"Insert": func(*testing.T, *postgres.Store) deed {
+		m := registration(1)
+		return func(ctx context.Context, s *postgres.Store) (string, error) { return "", s.Insert(ctx, m, 1) }
+	},
+	"InsertOnce": func(*testing.T, *postgres.Store) deed {
+		m, once := registration(1), control.Once{Key: control.Digest{1}, Request: control.Digest{2}}
+		return func(ctx context.Context, s *postgres.Store) (string, error) {
+			first, err := s.InsertOnce(ctx, m, 1, once)
+			return fmt.Sprint(first != nil), err
+		}
+	},
+	"Accept": func(t *testing.T, s *postgres.Store) deed {
+		m, r := registered(t, s, 1), report(blackout(1), blackout(2))
+		return func(ctx context.Context, s *postgres.Store) (string, error) {
+			order, err := s.Accept(ctx, m.ID, r)
+			return string(order), err
+		}
+	},
+	"Accept of a last report": func(t *testing.T, s *postgres.Store) deed {
+		m, r := registered(t, s, 1), report(blackout(1))
+		r.Status = monitor.Completed
+		return func(ctx context.Context, s *postgres.Store) (string, error) {
+			order, err := s.Accept(ctx, m.ID, r)
+			return string(order), err
+		}
+	},
+	"End": func(t *testing.T, s *postgres.Store) deed {
+		m, last := registered(t, s, 1), trouble("as_it_happens")
+		return func(ctx context.Context, s *postgres.Store) (string, error) {
+			after, err := s.End(ctx, m.ID, monitor.Failed, "as_it_happens", &last, noon)
+			return string(after.Status) + after.Reason, err
+		}
+	},
+	"Record, sent": func(t *testing.T, s *postgres.Store) deed { return recording(t, s, taken, sent) },
+	"Record, retry": func(t *testing.T, s *postgres.Store) deed {
+		return recording(t, s, turned, deliver.Verdict{RetryAt: time.Now().Add(time.Minute)})
+	},
+	"Record, failed": func(t *testing.T, s *postgres.Store) deed { return recording(t, s, turned, hopeless) },
+	"Lease": func(t *testing.T, s *postgres.Store) deed {
+		for n := range 3 {
+			accepted(t, s, registered(t, s, n).ID, report(blackout(1), blackout(2)), monitor.Run)
+		}
+		return func(ctx context.Context, s *postgres.Store) (string, error) {
+			letters, err := s.Lease(ctx, 10, time.Minute)
+			return fmt.Sprint(len(letters)), err
+		}
+	},
+	"Redeliver": func(t *testing.T, s *postgres.Store) deed {
+		m, e := registered(t, s, 1), blackout(1)
+		accepted(t, s, m.ID, report(e), monitor.Run)
+		recorded(t, s, leasedOne(t, s), taken, sent)
+		return func(ctx context.Context, s *postgres.Store) (string, error) { return "", s.Redeliver(ctx, m.ID, e.ID) }
+	},
+	"Promote": func(t *testing.T, s *postgres.Store) deed {
+		m := registered(t, s, 1)
+		if err := s.Release(t.Context(), []supervise.Reservation{{ID: m.ID, Generation: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		r := supervise.Reservation{ID: m.ID, Generation: 2}
+		takes(t, s, r)
+		return func(ctx context.Context, s *postgres.Store) (string, error) {
+			after, err := s.Promote(ctx, r, "here")
+			return fmt.Sprint(after.Generation, after.Place), err
+		}
+	},
+	"Release": func(t *testing.T, s *postgres.Store) deed {
+		m := registered(t, s, 1)
+		return func(ctx context.Context, s *postgres.Store) (string, error) {
+			return "", s.Release(ctx, []supervise.Reservation{{ID: m.ID, Generation: 1}})
+		}
+	},
+	"Advance": func(t *testing.T, s *postgres.Store) deed {
+		m := registered(t, s, 1)
+		return func(ctx context.Context, s *postgres.Store) (string, error) {
+			after, err := s.Advance(ctx, m.ID, 1, "here")
+			return fmt.Sprint(after.Generation, after.Place), err
+		}
+	},
+	"Fail": func(t *testing.T, s *postgres.Store) deed {
+		m, last := registered(t, s, 1), trouble(event.ReasonWorkerLost)
+		return func(ctx context.Context, s *postgres.Store) (string, error) {
+			return "", s.Fail(ctx, m, event.ReasonWorkerLost, last)
+		}
+	},
+	"Tell": func(t *testing.T, s *postgres.Store) deed {
+		m, e := registered(t, s, 1), trouble(event.ReasonWorkerLost)
+		return func(ctx context.Context, s *postgres.Store) (string, error) { return "", s.Tell(ctx, m, e) }
+	},
+}
+
+func recording(t *testing.T, s *postgres.Store, a deliver.Answer, v deliver.Verdict) deed {
+	t.Helper()
+	m := registered(t, s, 1)
+	accepted(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
+	l := leasedOne(t, s)
+	return func(ctx context.Context, s *postgres.Store) (string, error) {
+		ended, err := s.Record(ctx, l, a, v)
+		return fmt.Sprint(ended != ""), err
+	}
+}
+
+// books is all that the database holds, but for ids and times.
+func books(t *testing.T, db *sql.DB) string {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), `
+		SELECT 1, m.seq, concat_ws(' ', m.status, m.reason, m.generation, m.place, m.reserved_until IS NULL, m.ended_at IS NULL, s.total_segments)
+		FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id
+		UNION ALL
+		SELECT 2, seq, concat_ws(' ', event_type, webhook_status, webhook_attempts, jsonb_array_length(attempts), leased_until IS NULL)
+		FROM monitor_events
+		UNION ALL
+		SELECT 3, 0, status FROM idempotency_keys
+		ORDER BY 1, 2`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var b strings.Builder
+	for rows.Next() {
+		var table, seq int
+		var line string
+		if err := rows.Scan(&table, &seq, &line); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&b, table, line)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// A lost answer to COMMIT is unknown, not failed: doing it again gives the right
+// answer, and all is as if it had been done once.
+func TestLostAnswers(t *testing.T) {
+	for name, ready := range writing {
+		// What it is without losses.
+		dsn := database(t)
+		s := open(t, dsn)
+		wantAnswer, err := ready(t, s)(t.Context(), s)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		want := books(t, raw(t, dsn))
+
+		for _, c := range []struct {
+			name  string
+			what  loss
+			times int
+		}{
+			{"the answer is lost once", answer, 1},
+			{"the answer is lost until it gives up", answer, 4},
+			{"the request is lost once", request, 1},
+		} {
+			t.Run(name+": "+c.name, func(t *testing.T) {
+				dsn := database(t)
+				do := ready(t, open(t, dsn))
+				way := through(t, dsn)
+				s := open(t, way.dsn)
+				left := c.times
+				way.lose(func(statement string) loss {
+					if !commits(statement) || left == 0 {
+						return nothing
+					}
+					left--
+					return c.what
+				})
+				var have string
+				var err error
+				tried := 0
+				for ; tried < 10; tried++ {
+					if have, err = do(t.Context(), s); err == nil {
+						break
+					}
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if way.losses() != c.times {
+					t.Errorf("%d losses: there was nothing to test", way.losses())
+				}
+				if c.times == 1 && tried != 0 {
+					t.Error("one loss is not made up for by itself")
+				}
+				if have != wantAnswer {
+					t.Errorf("the answer is %q, want %q", have, wantAnswer)
+				}
+				if have := books(t, raw(t, dsn)); have != want {
+					t.Errorf("the books are\n%swant\n%s", have, want)
+				}
+			})
+		}
+	}
+}
+
+// What a gateway takes whose answer it never gets is not held for a whole
+// lease: the next one that it asks for brings it.
+func TestALeaseWhoseAnswerWasLostComesWithTheNext(t *testing.T) {
+	dsn := database(t)
+	way := through(t, dsn)
+	s := open(t, way.dsn)
+	m := registered(t, s, 1)
+	accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+	way.lose(func(statement string) loss {
+		if commits(statement) {
+			return answer
+		}
+		return nothing
+	})
+	if letters, err := s.Lease(t.Context(), 10, time.Minute); err == nil {
+		t.Fatalf("%d letters came through", len(letters))
+	}
+	if others := leased(t, open(t, dsn)); len(others) != 0 {
+		t.Errorf("another gateway was given %d", len(others))
+	}
+	way.lose(nil)
+	l := leasedOne(t, s)
+	recorded(t, s, l, taken, sent)
+	if n := len(leased(t, s)); n != 0 {
+		t.Errorf("%d more", n)
+	}
+}
+
+// A lost answer is told as what it is.
+func TestAnUnknownOutcomeIsSaid(t *testing.T) {
+	way := through(t, database(t))
+	s := open(t, way.dsn)
+	way.lose(func(statement string) loss {
+		if commits(statement) {
+			return answer
+		}
+		return nothing
+	})
+	err := s.Insert(t.Context(), registration(1), plenty)
+	if err == nil || !strings.Contains(err.Error(), "outcome unknown") {
+		t.Errorf("the error is %v", err)
+	}
+	if seen := new(monitor.Error); errors.As(err, &seen) {
+		t.Errorf("the caller is told %v", seen)
+	}
+}
+
+func TestWhatHappensBetweenALostAnswerAndItsRepetition(t *testing.T) {
+	// delivered is a monitor with one event, which was sent.
+	delivered := func(t *testing.T, s *postgres.Store) (monitor.Monitor, deliver.Letter) {
+		t.Helper()
+		m := registered(t, s, 1)
+		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+		l := leasedOne(t, s)
+		recorded(t, s, l, taken, sent)
+		return m, l
+	}
+
+	t.Run("an event that is to be sent again is not taken for sent because that is said twice", func(t *testing.T) {
+		s := open(t, database(t))
+		m, l := delivered(t, s)
+		if err := s.Redeliver(t.Context(), m.ID, l.EventID); err != nil {
+			t.Fatal(err)
+		}
+		recorded(t, s, l, taken, sent)
+		if again := leasedOne(t, s); again.EventID != l.EventID {
+			t.Errorf("leased %s", again.EventID)
+		}
+	})
+
+	t.Run("an event that was sent again is not sent once more", func(t *testing.T) {
+		dsn := database(t)
+		s := open(t, dsn)
+		m, l := delivered(t, s)
+		way := through(t, dsn)
+		far := open(t, way.dsn)
+		broken := false
+		way.lose(func(statement string) loss {
+			switch {
+			case statement == "COMMIT" && !broken:
+				broken = true
+				return answer
+			case broken && strings.Contains(statement, "FOR UPDATE"):
+				letters, err := s.Lease(t.Context(), 1, time.Minute)
+				if err != nil || len(letters) != 1 {
+					t.Errorf("leased are %v, %v", letters, err)
+					return nothing
+				}
+				again := taken
+				again.At = noon.Add(time.Second)
+				if _, err := s.Record(t.Context(), letters[0], again, sent); err != nil {
+					t.Error(err)
+				}
+			}
+			return nothing
+		})
+		if err := far.Redeliver(t.Context(), m.ID, l.EventID); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(leased(t, s)); n != 0 {
+			t.Errorf("%d more", n)
+		}
+	})
+}

@@ -1,0 +1,224 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+	"github.com/stream-monitor/stream-monitor/application/deliver"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// away is how long the database is away in these tests. Longer makes no
+// difference: all pauses are at their longest by then.
+const away = 2 * time.Second
+
+const (
+	// backWithin is how soon after the database is back an alert must have left.
+	backWithin = 5 * time.Second
+
+	// foundWithin is that where something on the way has acknowledged a request and
+	// dropped it: the answer is waited for until no statement could take that long.
+	foundWithin = 7 * time.Second
+)
+
+// own runs a server for this test alone, with the schema in it.
+func own(t testing.TB, dir string) (*embedded.Server, *postgres.Store) {
+	t.Helper()
+	server, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	s := open(t, server.DSN())
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return server, s
+}
+
+// postmaster is the process id of the server in dir; 0: there is none.
+func postmaster(dir string) int {
+	text, err := os.ReadFile(filepath.Join(dir, "postgres", "postmaster.pid"))
+	if err != nil {
+		return 0
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(line)
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// insists reports as a worker does: again and again until it is answered.
+func insists(ctx context.Context, s *postgres.Store, id monitor.ID, r monitor.Report) error {
+	for {
+		limited, cancel := context.WithTimeout(ctx, 10*time.Second)
+		order, err := s.Accept(limited, id, r)
+		cancel()
+		if err == nil && order == monitor.Run {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("order %q: %w (%w)", order, ctx.Err(), err)
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+func TestAnAlertLeavesSoonAfterTheDatabaseIsBack(t *testing.T) {
+	// alerted measures from back, which blocks until the database is there again.
+	// One alert is pending all the time, one is reported while it is away.
+	alerted := func(t *testing.T, direct, s *postgres.Store, within time.Duration, leave, back func()) {
+		t.Helper()
+		good := receives(t, nil)
+		dispatches(t, s, s, deliver.SendLimit)
+		before, during := watched(t, direct, 1, good.url), watched(t, direct, 2, good.url)
+		accepted(t, direct, before.ID, report(blackout(1)), monitor.Run)
+		eventually(t, "all works", func() bool { return len(good.of(before.ID)) == 1 })
+		leave()
+		worker := make(chan error, 1)
+		go func() { worker <- insists(t.Context(), s, during.ID, report(blackout(2))) }()
+		time.Sleep(away) // the time that it is away is what is tested
+		back()
+		began := time.Now()
+		eventually(t, "it leaves", func() bool { return len(good.of(during.ID)) == 1 })
+		took := time.Since(began)
+		t.Logf("it left %v after the database was back", took)
+		if took > within {
+			t.Errorf("it took %v", took)
+		}
+		if err := <-worker; err != nil {
+			t.Error(err)
+		}
+	}
+
+	t.Run("it was stopped", func(t *testing.T) {
+		dir := t.TempDir()
+		server, s := own(t, dir)
+		alerted(t, s, s, backWithin, func() {
+			if err := server.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}, func() { own(t, dir) })
+	})
+
+	t.Run("its network swallowed everything", func(t *testing.T) {
+		dsn := database(t)
+		way := through(t, dsn)
+		alerted(t, open(t, dsn), open(t, way.dsn), foundWithin, func() { way.hole.Store(true) }, func() { way.hole.Store(false) })
+	})
+
+	t.Run("it was stopped as a process", func(t *testing.T) {
+		dir := t.TempDir()
+		_, s := own(t, dir)
+		all := func(signal syscall.Signal) {
+			pid := postmaster(dir)
+			if pid == 0 {
+				t.Fatal("there is no server")
+			}
+			found, err := filepath.Glob("/proc/[0-9]*/stat")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, stat := range found {
+				text, err := os.ReadFile(stat)
+				if err != nil {
+					continue // it has ended meanwhile
+				}
+				_, rest, _ := strings.Cut(string(text), ") ")
+				fields := strings.Fields(rest)
+				child, _ := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
+				if child == pid || len(fields) > 1 && fields[1] == strconv.Itoa(pid) {
+					_ = syscall.Kill(child, signal)
+				}
+			}
+		}
+		alerted(t, s, s, backWithin, func() { all(syscall.SIGSTOP) }, func() { all(syscall.SIGCONT) })
+	})
+}
+
+// Workers report, the dispatcher delivers, and the server is killed again and
+// again.
+func TestTheBooksAreBalancedAfterTheServerWasKilled(t *testing.T) {
+	const monitors, each, kills = 6, 30, 4
+	dir := t.TempDir()
+	server, s := own(t, dir)
+	slow := receives(t, nil)
+	dispatches(t, s, s, deliver.SendLimit)
+	want := map[monitor.ID][]string{}
+	var workers sync.WaitGroup
+	for n := range monitors {
+		m := watched(t, s, n, slow.url)
+		var reports []monitor.Report
+		for i := range each {
+			r := report(blackout(i))
+			reports = append(reports, r)
+			want[m.ID] = append(want[m.ID], r.Events[0].ID)
+		}
+		workers.Go(func() {
+			for _, r := range reports {
+				if err := insists(t.Context(), s, m.ID, r); err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(100 * time.Millisecond) // a worker reports now and then
+			}
+		})
+	}
+	arrived := func() (n int) {
+		for id := range want {
+			n += len(slow.of(id))
+		}
+		return n
+	}
+	for i := range kills {
+		before := arrived()
+		eventually(t, "some arrive", func() bool { return arrived() > before+5 })
+		if pid := postmaster(dir); pid != 0 {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Logf("kill %d after %d webhooks", i+1, arrived())
+	}
+	workers.Wait()
+	twice := 0
+	for id, events := range want {
+		once := func() []string { return slices.Compact(slow.of(id)) }
+		for deadline := time.Now().Add(45 * time.Second); len(once()) < len(events) && time.Now().Before(deadline); { // a lease may have to run out
+			time.Sleep(10 * time.Millisecond)
+		}
+		if !slices.Equal(once(), events) {
+			t.Errorf("%s: arrived\n%v, reported\n%v", id, once(), events)
+		}
+		twice += len(slow.of(id)) - len(events)
+	}
+	t.Logf("%d events, %d arrived twice", monitors*each, twice)
+	if twice > kills*monitors {
+		t.Errorf("%d arrived twice; at most %d were under way when the server died", twice, kills*monitors)
+	}
+	db := raw(t, server.DSN())
+	eventually(t, "all is recorded", func() bool {
+		var sent, others int
+		err := db.QueryRowContext(t.Context(), `
+			SELECT count(*) FILTER (WHERE webhook_status = 'sent'), count(*) FILTER (WHERE webhook_status <> 'sent') FROM monitor_events`).Scan(&sent, &others)
+		return err == nil && sent == monitors*each && others == 0
+	})
+}

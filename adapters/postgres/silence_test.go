@@ -1,0 +1,167 @@
+package postgres_test
+
+import (
+	"context"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// A server that does not answer any more and does not say so either.
+func TestSilence(t *testing.T) {
+	t.Run("a context is obeyed on a connection that hangs, and the next one works", func(t *testing.T) {
+		dsn := database(t)
+		way := through(t, dsn)
+		s, db := open(t, way.dsn), raw(t, dsn)
+		m := registered(t, s, 1)
+		way.hole.Store(true)
+		for name, do := range map[string]func(ctx context.Context) error{
+			"a query":       func(ctx context.Context) error { _, err := s.Get(ctx, m.ID); return err },
+			"a transaction": func(ctx context.Context) error { _, err := s.Accept(ctx, m.ID, report()); return err },
+			"a lease":       func(ctx context.Context) error { _, err := s.Lease(ctx, 1, time.Minute); return err },
+			"a ping":        s.Ping,
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			quickly(t, time.Second, name, func() {
+				if err := do(ctx); err == nil {
+					t.Errorf("%s was answered", name)
+				}
+			})
+			cancel()
+		}
+		way.hole.Store(false)
+		accepted(t, s, m.ID, report(), monitor.Run)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		eventually(t, "no connection is left", func() bool { return connected(t, db) == 0 })
+	})
+
+	t.Run("without a context nothing is waited for much longer than a statement may take", func(t *testing.T) {
+		way := through(t, database(t))
+		s, err := postgres.Open(t.Context(), way.dsn, postgres.Config{StatementTimeout: 500 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		way.hole.Store(true)
+		quickly(t, 4*time.Second, "a query", func() {
+			if _, err := s.NextDue(context.Background()); err == nil {
+				t.Error("it was answered")
+			}
+		})
+	})
+
+	t.Run("an ended context spoils no connection for the next", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		m := registered(t, s, 1)
+		process := func() (pid int) {
+			err := db.QueryRowContext(t.Context(), `SELECT COALESCE(max(pid), 0) FROM pg_stat_activity
+				WHERE datname = current_database() AND application_name = 'stream-monitor'`).Scan(&pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pid
+		}
+		before := process()
+		for range 50 {
+			ctx, cancel := context.WithCancel(t.Context())
+			if _, err := s.Get(ctx, m.ID); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Accept(ctx, m.ID, report()); err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+		}
+		if after := process(); before == 0 || after != before {
+			t.Errorf("process %d served first, %d last", before, after)
+		}
+	})
+}
+
+func TestListeningInSilence(t *testing.T) {
+	// listening is a store that has just begun to listen.
+	listening := func(t *testing.T, dsn string) (*postgres.Store, <-chan struct{}) {
+		t.Helper()
+		s := open(t, dsn)
+		s.Prick()
+		ctx, cancel := context.WithCancel(t.Context())
+		wakes := s.Listen(ctx)
+		t.Cleanup(func() {
+			began := time.Now()
+			cancel()
+			for range wakes {
+			}
+			if took := time.Since(began); took > 2*time.Second {
+				t.Errorf("to stop listening took %v", took)
+			}
+		})
+		woken(t, wakes, "it listens")
+		return s, wakes
+	}
+	// hears demands that an event wakes.
+	hears := func(t *testing.T, dsn string, wakes <-chan struct{}) {
+		t.Helper()
+		s := open(t, dsn)
+		accepted(t, s, registered(t, s, 1).ID, report(blackout(1)), monitor.Run)
+		woken(t, wakes, "an event is stored")
+	}
+
+	t.Run("a connection on which nothing happens is kept", func(t *testing.T) {
+		dsn := database(t)
+		_, wakes := listening(t, dsn)
+		select {
+		case <-wakes:
+			t.Error("it was made anew")
+		case <-time.After(time.Second):
+		}
+		hears(t, dsn, wakes)
+	})
+
+	t.Run("a network that swallows everything is noticed", func(t *testing.T) {
+		dsn := database(t)
+		way := through(t, dsn)
+		_, wakes := listening(t, way.dsn)
+		way.hole.Store(true)
+		time.AfterFunc(time.Second, func() { way.hole.Store(false) })
+		woken(t, wakes, "it listens again")
+		hears(t, dsn, wakes)
+	})
+
+	t.Run("it ends while the network swallows everything", func(t *testing.T) {
+		way := through(t, database(t))
+		listening(t, way.dsn)
+		way.hole.Store(true)
+	})
+
+	t.Run("a server process that is stopped is noticed", func(t *testing.T) {
+		dsn := database(t)
+		_, wakes := listening(t, dsn)
+		var pid int
+		eventually(t, "the connection that listens is seen", func() bool {
+			return raw(t, dsn).QueryRowContext(t.Context(), `SELECT pid FROM pg_stat_activity
+				WHERE datname = current_database() AND application_name = 'stream-monitor' AND query LIKE '%LISTEN%'`).Scan(&pid) == nil
+		})
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+		woken(t, wakes, "it listens on another connection")
+		hears(t, dsn, wakes)
+	})
+}
+
+// woken waits for a wake-up.
+func woken(t testing.TB, wakes <-chan struct{}, why string) {
+	t.Helper()
+	select {
+	case <-wakes:
+	case <-time.After(10 * time.Second):
+		t.Fatalf("no wake-up in 10 s after %s", why)
+	}
+}

@@ -1,0 +1,209 @@
+package postgres_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// tunnel is a way to the server that understands the protocol as far as to
+// break where it hurts.
+type tunnel struct {
+	dsn  string
+	unix string
+
+	hole atomic.Bool // it swallows everything, both ways, and says nothing
+
+	mu    sync.Mutex
+	cut   func(statement string) loss // asked at every statement that is executed; nil: nothing is lost
+	conns []net.Conn
+	ended bool
+	lost  int // how often something was
+}
+
+// loss is what becomes of a statement.
+type loss int
+
+const (
+	nothing loss = iota
+	request      // the connection breaks before the server has it
+	answer       // the connection breaks when the server has done it
+)
+
+var (
+	hostWord = regexp.MustCompile(`host='([^']*)' port=(\d+)`)
+	nul      = []byte{0}
+)
+
+// through makes a tunnel to the server of dsn, until the test ends.
+func through(t testing.TB, dsn string) *tunnel {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := hostWord.FindStringSubmatch(dsn)
+	if words == nil {
+		t.Fatalf("no socket in %s", dsn)
+	}
+	w := &tunnel{
+		unix: words[1] + "/.s.PGSQL." + words[2],
+		dsn: strings.Replace(dsn, words[0],
+			fmt.Sprintf("host=127.0.0.1 port=%d", l.Addr().(*net.TCPAddr).Port), 1),
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { w.carry(c) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		w.mu.Lock()
+		w.ended = true
+		w.mu.Unlock()
+		w.drop()
+		all.Wait()
+	})
+	return w
+}
+
+// lose sets what is lost from now on.
+func (w *tunnel) lose(cut func(statement string) loss) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = cut
+}
+
+func (w *tunnel) judge(statement string) loss {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cut == nil {
+		return nothing
+	}
+	what := w.cut(statement)
+	if what != nothing {
+		w.lost++
+	}
+	return what
+}
+
+// losses is how often something was lost.
+func (w *tunnel) losses() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lost
+}
+
+// drop breaks all connections.
+func (w *tunnel) drop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.conns {
+		_ = c.Close()
+	}
+	w.conns = nil
+}
+
+func (w *tunnel) carry(client net.Conn) {
+	server, err := net.Dial("unix", w.unix)
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	end := func() { _ = client.Close(); _ = server.Close() }
+	w.mu.Lock()
+	w.conns = append(w.conns, client, server)
+	if w.ended {
+		end()
+	}
+	w.mu.Unlock()
+	var swallow atomic.Bool // the answer that comes is lost
+	var both sync.WaitGroup
+	both.Go(func() { defer end(); w.ask(bufio.NewReader(client), server, &swallow) })
+	both.Go(func() { defer end(); w.reply(bufio.NewReader(server), client, &swallow) })
+	both.Wait()
+}
+
+// ask carries what the client says.
+func (w *tunnel) ask(client *bufio.Reader, server net.Conn, swallow *atomic.Bool) {
+	prepared := ""
+	for started := false; ; started = true {
+		kind, frame, err := message(client, started)
+		if err != nil {
+			return
+		}
+		if w.hole.Load() {
+			continue
+		}
+		what := nothing
+		switch kind {
+		case 'Q': // a query in one
+			text, _, _ := bytes.Cut(frame[5:], nul)
+			what = w.judge(string(text))
+		case 'P': // parse: a name and a query
+			parts := bytes.SplitN(frame[5:], nul, 3)
+			prepared = string(parts[1])
+		case 'E': // execute
+			what = w.judge(prepared)
+		}
+		switch what {
+		case request:
+			return
+		case answer:
+			swallow.Store(true)
+		}
+		if _, err := server.Write(frame); err != nil {
+			return
+		}
+	}
+}
+
+// reply carries what the server says.
+func (w *tunnel) reply(server *bufio.Reader, client net.Conn, swallow *atomic.Bool) {
+	for {
+		kind, frame, err := message(server, true)
+		if err != nil {
+			return
+		}
+		switch {
+		case swallow.Load() && kind == 'Z': // ready for the next: it has been done
+			return
+		case swallow.Load(), w.hole.Load():
+			continue
+		}
+		if _, err := client.Write(frame); err != nil {
+			return
+		}
+	}
+}
+
+// message reads one message, the first of a connection has no kind.
+func message(r *bufio.Reader, kinded bool) (kind byte, frame []byte, err error) {
+	head := 5 // bytes: the kind, and the length of all but the kind
+	if !kinded {
+		head = 4
+	}
+	start, err := r.Peek(head)
+	if err != nil {
+		return 0, nil, err
+	}
+	if kinded {
+		kind = start[0]
+	}
+	frame = make([]byte, head-4+int(binary.BigEndian.Uint32(start[head-4:])))
+	_, err = io.ReadFull(r, frame)
+	return kind, frame, err
+}

@@ -1,0 +1,53 @@
+package process_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A worker's log goes on where the killed gateway stopped reading it.
+func TestALogGoesOn(t *testing.T) {
+	r, j := prepare(t), job(speaking)
+	line := func(n int) string { return fmt.Sprintf(`"message":"line %d"`, n) }
+	say := func(n int) {
+		r.signal(j.ID, syscall.SIGUSR1)
+		r.eventually("it to have spoken", func() bool { return len(glob(r.marks, fmt.Sprintf("said%d", n), string(j.ID))) == 1 })
+	}
+	gateway := r.earlier(nil, j)
+	say(1)
+	r.eventually("line 1 in the earlier gateway's log", func() bool {
+		b, _ := os.ReadFile(filepath.Join(r.marks, "predecessor.log"))
+		return strings.Contains(string(b), line(1))
+	})
+	gateway.kill()
+	say(2) // to nobody
+	r.open(nil)
+	say(3)
+	for n := 2; n <= 3; n++ {
+		r.eventually(line(n), func() bool { return strings.Contains(strings.Join(r.log.all(), ""), line(n)) })
+	}
+	if log := strings.Join(r.log.all(), ""); strings.Contains(log, line(1)) || strings.Index(log, line(2)) > strings.Index(log, line(3)) {
+		t.Errorf("the log is\n%s", log)
+	}
+}
+
+// Without a gateway a log fills up, which does the worker no harm: it gets
+// EAGAIN, and neither an end of file, nor SIGPIPE, nor sleep.
+func TestALogThatNobodyReads(t *testing.T) {
+	r, j := prepare(t), job(flooding)
+	r.earlier(nil, j).kill()
+	r.signal(j.ID, syscall.SIGUSR1)
+	r.eventually("it to have said it all", func() bool { return len(glob(r.marks, "said1", string(j.ID))) == 1 })
+	r.open(nil)
+	r.expectListed(j.Generation)
+	r.eventually("what there was room for", func() bool {
+		return strings.Count(strings.Join(r.log.all(), ""), `"message":"line 1"`) > 100
+	})
+	if err := r.launcher.Stop(t.Context(), j.ID); err != nil {
+		t.Error(err)
+	}
+}

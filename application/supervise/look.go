@@ -1,0 +1,139 @@
+package supervise
+
+import (
+	"context"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// view is what one look shows.
+type view struct {
+	elected bool
+	active  map[monitor.ID]Standing
+	workers map[monitor.ID]int // generations
+}
+
+// take looks. The workers come first: whoever was launched before is, if still
+// wanted, among the active monitors read after that.
+func (s *Supervisor) take(ctx context.Context) (v view, err error) {
+	workers, err := s.launcher.Workers(ctx)
+	if err != nil {
+		return v, err
+	}
+	if v.elected, err = s.roster.Lead(ctx); err != nil {
+		return v, err
+	}
+	active, err := s.roster.Active(ctx)
+	if err != nil {
+		return v, err
+	}
+	v.active, v.workers = map[monitor.ID]Standing{}, map[monitor.ID]int{}
+	for _, m := range active {
+		v.active[m.ID] = m
+	}
+	for _, w := range workers {
+		v.workers[w.ID] = w.Generation
+	}
+	s.leases.look(time.Now())
+	s.leases.keep(v.active)
+	s.repeats.keep(v.active)
+	return v, nil
+}
+
+// settle does what a view calls for, and notes it. It blocks for the database,
+// not for launches and ends.
+func (s *Supervisor) settle(ctx context.Context, v view, r *report) {
+	r.see(v)
+	for _, m := range v.active {
+		s.judge(v, m, r)
+	}
+	for id, generation := range v.workers {
+		if _, active := v.active[id]; !active {
+			s.dismissStray(ctx, id, generation, r)
+		}
+	}
+}
+
+// judge looks at one monitor of a view.
+func (s *Supervisor) judge(v view, m Standing, r *report) {
+	charged, busy := s.charge(m.ID)
+	if busy {
+		s.leases.renew(m.ID)
+		return
+	}
+	own := s.own(m)
+	switch judge(sight{
+		generation: m.Generation,
+		worker:     v.workers[m.ID],
+		charged:    charged >= m.Generation,
+		own:        own,
+		elected:    v.elected,
+		silent:     s.leases.silent(m, v.workers[m.ID] == m.Generation),
+	}) {
+	case found:
+		r.note(adoptedWorkers)
+		s.Start(m.Monitor)
+	case missing:
+		s.lose(m.ID, r, loss{
+			generation: m.Generation,
+			reason:     event.ReasonMismatch,
+			details:    s.launcher.Place().Absence + " during " + r.occasion,
+			absent:     true,
+		})
+	case silent:
+		s.lose(m.ID, r, loss{
+			generation: m.Generation,
+			reason:     event.ReasonWorkerLost,
+			details:    "the worker has not reported for " + s.cfg.Lease.String(),
+		})
+	}
+	if here := v.workers[m.ID]; here != 0 && here < m.Generation && !own {
+		r.note(supersededWorkers)
+		s.Stop(m.ID) // its successor works elsewhere
+	}
+}
+
+// own tells whether a monitor's newest worker was launched at this gateway's
+// place, where nobody else launches.
+func (s *Supervisor) own(m Standing) bool {
+	place := s.launcher.Place()
+	return m.Place == place.ID && !place.Shared
+}
+
+// lose has a loss looked into.
+func (s *Supervisor) lose(id monitor.ID, r *report, l loss) {
+	r.begin(id)
+	l.told = func(done remedy, err error) {
+		if err != nil {
+			s.leases.renew(id) // a database that takes nothing takes no reports either
+		}
+		r.end(id, done, err)
+	}
+	s.wish(wish{id: id, loss: &l})
+}
+
+// dismissStray ends a worker whose monitor is not active: it has ended, is a
+// reservation, or does not exist. One that was registered in this moment is
+// left alone.
+func (s *Supervisor) dismissStray(ctx context.Context, id monitor.ID, generation int, r *report) {
+	if charged, busy := s.charge(id); charged >= generation || busy {
+		return
+	}
+	m, err := s.roster.Get(ctx, id)
+	switch {
+	case overtaken(err):
+		r.note(orphanedWorkers)
+	case err != nil:
+		s.log.Error("a worker that may be superfluous was left alone", "monitor_id", string(id), "error", err.Error())
+		r.note(skippedMonitors)
+		return
+	case m.Status.Active() && m.ReservedUntil.IsZero():
+		return
+	default:
+		r.note(zombieWorkers)
+	}
+	s.log.Warn("a worker that nobody needs is ended", "monitor_id", string(id), "generation", generation)
+	s.Stop(id)
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/stream-monitor/stream-monitor/adapters/inline"
+	"github.com/stream-monitor/stream-monitor/adapters/process"
+	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// launcher is a launcher with an end.
+type launcher interface {
+	supervise.Launcher
+	Close(ctx context.Context) error
+}
+
+// runtime is what runs the workers (WORKER_RUNTIME), which can only be made when
+// it is known where they find the gateway.
+type runtime struct{ launcher }
+
+func (c *ServeCmd) launcher(g *service, to *control.Service, keys Keys, output io.Writer, log *slog.Logger) (launcher, error) {
+	if c.WorkerRuntime == "inline" {
+		return inline.New(inline.Config{RunDir: c.runDir(), Work: c.work(to, log), Log: log})
+	}
+	here, err := c.workersURL(g.internal.Addr())
+	if err != nil {
+		return nil, err
+	}
+	return process.New(process.Config{
+		GatewayURL: here, GatewayCA: c.TLSCertFile, InternalKey: keys.Internal, LogLevel: c.Log.LogLevel,
+		Environ: append(os.Environ(), c.Watching.variables()...), RunDir: c.runDir(), Output: output, Log: log,
+	})
+}
+
+// runDir is where the gateway writes down which workers it runs.
+func (c *ServeCmd) runDir() string { return filepath.Join(c.Database.DataDir, "run") }
+
+// work is a worker in the gateway's own process, which reports without a detour.
+func (c *ServeCmd) work(to *control.Service, log *slog.Logger) inline.Work {
+	return func(ctx, force context.Context, j supervise.Job) error {
+		err := worker.New(c.Watching.ports(desk{to}, log), worker.Config{
+			ID:         j.ID,
+			Generation: j.Generation,
+			Prefer:     watch.Preference(c.Watching.StreamRendition),
+			NewEventID: newEventID,
+			Log:        log,
+		}).RunUntil(ctx, force)
+		return dismissed(log.With("component", "worker", "monitor_id", string(j.ID)), err)
+	}
+}
+
+// desk is the gateway as its own workers see it: no network in between.
+type desk struct{ *control.Service }
+
+var _ worker.Gateway = desk{}
+
+// Assignment implements worker.Gateway.
+func (d desk) Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
+	return d.Assign(ctx, id, generation)
+}
