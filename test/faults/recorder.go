@@ -1,0 +1,127 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// recorder stands between workers and gateway and writes down what the workers
+// have been told is accepted.
+type recorder struct {
+	server   *http.Server
+	listener net.Listener
+	serving  sync.WaitGroup
+
+	mu       sync.Mutex
+	accepted []acceptance
+}
+
+// acceptance is a report that was answered with 2xx.
+type acceptance struct {
+	at         time.Time
+	monitor    string
+	generation int
+	events     []string
+	checks     int // total_segments_analyzed
+}
+
+func newRecorder(gateway string) (*recorder, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	r := &recorder{listener: listener}
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: gateway})
+	proxy.Transport = &http.Transport{Proxy: nil, DisableKeepAlives: true}
+	proxy.ErrorLog = log.New(io.Discard, "", 0)
+	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // as if nobody stood here
+	proxy.ModifyResponse = func(answer *http.Response) error {
+		if body, ok := answer.Request.Context().Value(reportKey{}).([]byte); ok && answer.StatusCode/100 == 2 {
+			r.record(answer.Request.URL.Path, body)
+		}
+		return nil
+	}
+	r.server = &http.Server{
+		Handler:           reading(proxy),
+		ErrorLog:          log.New(io.Discard, "", 0),
+		ReadHeaderTimeout: 10 * time.Second,
+	}
+	r.serving.Go(func() { _ = r.server.Serve(listener) })
+	return r, nil
+}
+
+// reportKey is where a request carries its body.
+type reportKey struct{}
+
+// maxReport is the largest report, in bytes, which the gateway limits too.
+const maxReport = 8 << 20
+
+// reading keeps the body of a report.
+func reading(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			body, err := io.ReadAll(io.LimitReader(r.Body, maxReport))
+			if err != nil {
+				panic(http.ErrAbortHandler)
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			r = r.WithContext(context.WithValue(r.Context(), reportKey{}, body))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (r *recorder) record(path string, body []byte) {
+	var report struct {
+		Generation int `json:"generation"`
+		Statistics struct {
+			Total int `json:"total_segments_analyzed"`
+		} `json:"statistics"`
+		Events []struct {
+			ID string `json:"event_id"`
+		} `json:"events"`
+	}
+	if json.Unmarshal(body, &report) != nil {
+		return
+	}
+	a := acceptance{at: time.Now(), generation: report.Generation, checks: report.Statistics.Total}
+	for part := range strings.SplitSeq(path, "/") {
+		if strings.HasPrefix(part, "mon-") {
+			a.monitor = part
+		}
+	}
+	for _, e := range report.Events {
+		a.events = append(a.events, strings.ToLower(e.ID))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.accepted = append(r.accepted, a)
+}
+
+// all is what has been accepted so far.
+func (r *recorder) all() []acceptance {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]acceptance(nil), r.accepted...)
+}
+
+func (r *recorder) address() string { return r.listener.Addr().String() }
+
+func (r *recorder) close() {
+	if r != nil {
+		_ = r.server.Close()
+		r.serving.Wait()
+	}
+}
