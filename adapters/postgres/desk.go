@@ -44,9 +44,10 @@ func hold(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (heldMonitor, error) 
 }
 
 // Accept implements control.Desk. What a worker saw before its monitor was
-// ended by somebody else is stored as well, but changes the monitor no more; nor
-// does a report that a newer one of the same worker has overtaken. Once its
-// callback has failed nothing is stored.
+// ended by somebody else is stored as well, but changes the monitor no more. Of a
+// report that a newer one of the same worker has overtaken the events and the
+// sign of life count; an end cannot be overtaken. Once the callback has failed
+// nothing is stored.
 func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
 	var order monitor.Order
 	err := s.inTx(ctx, "store a report of "+string(id), func(tx *sqlx.Tx) error {
@@ -64,12 +65,15 @@ func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (mo
 			return nil
 		case !held.status.Active():
 			order = monitor.Stop
-		case held.hasOvertaken(r):
+		case held.hasOvertaken(r) && !held.endsBy(r):
+			if _, err := tx.ExecContext(ctx, `UPDATE monitors SET updated_at = now() WHERE id = $1`, id); err != nil {
+				return err
+			}
 		default:
 			if err := s.update(ctx, tx, held, r); err != nil {
 				return err
 			}
-			if held.status.MayBecome(r.Status) && !r.Status.Active() {
+			if held.endsBy(r) {
 				order = monitor.Stop
 			}
 		}
@@ -126,6 +130,11 @@ const overtakable = 30 * time.Minute
 func (h heldMonitor) hasOvertaken(r monitor.Report) bool {
 	late := h.reportedAt.Sub(kept(r.At))
 	return late > 0 && late < overtakable
+}
+
+// endsBy tells whether a report is its monitor's end.
+func (h heldMonitor) endsBy(r monitor.Report) bool {
+	return h.status.MayBecome(r.Status) && !r.Status.Active()
 }
 
 // kept is a time as the database keeps it.

@@ -91,6 +91,32 @@ func TestReporting(t *testing.T) {
 		}
 	})
 
+	t.Run("an overtaken report is a sign of life", func(t *testing.T) {
+		dsn := database(t)
+		s, db := open(t, dsn), raw(t, dsn)
+		m := registered(t, s, 1)
+		accepted(t, s, m.ID, report(), monitor.Run)
+		alter(t, db, `UPDATE monitors SET updated_at = now() - interval '1 hour'`)
+		older := report()
+		older.At = noon.Add(-time.Second)
+		accepted(t, s, m.ID, older, monitor.Run)
+		if after := got(t, s, m.ID); time.Since(after.UpdatedAt) > time.Minute {
+			t.Errorf("last heard of at %v", after.UpdatedAt)
+		}
+	})
+
+	t.Run("an end cannot be overtaken", func(t *testing.T) {
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		accepted(t, s, m.ID, report(), monitor.Run)
+		end := report()
+		end.At, end.Status = noon.Add(-time.Second), monitor.Completed
+		accepted(t, s, m.ID, end, monitor.Stop)
+		if after := got(t, s, m.ID); after.Status != monitor.Completed {
+			t.Errorf("it is %s", after.Status)
+		}
+	})
+
 	t.Run("whoever has set its clock back by an hour is heard", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)

@@ -45,7 +45,9 @@
 //   - A context ends what it is given to also when the server, or the network to
 //     it, says nothing any more (session.go); without one, the longest statement
 //     and a second is the limit. What is sent and not acknowledged for 3 s, and a
-//     listening connection that is silent for 10 s, is lost.
+//     listening connection that is silent for 10 s, is lost. The server is told
+//     to notice as well: a transaction that it hears nothing more of holds its
+//     monitor for 5 s, and a connection that is gone without a word ends after 11.
 //   - An error caused by the caller is a *monitor.Error. Any other says what was
 //     being done; errors.Is finds the context's error in it when that was the
 //     cause.

@@ -11,6 +11,16 @@ import (
 	"github.com/lib/pq"
 )
 
+// sessionLimits let the server notice within seconds that a session was lost
+// without a word, and end it with its transaction and locks: where it waits for
+// the next statement of one, and by probes, which a unix socket does without.
+var sessionLimits = map[string]string{
+	"idle_in_transaction_session_timeout": "5000", // ms
+	"tcp_keepalives_idle":                 "5",    // s
+	"tcp_keepalives_interval":             "2",    // s
+	"tcp_keepalives_count":                "3",
+}
+
 // complete adds to dsn what it does not say: sslmode, time limits, a name.
 func complete(dsn string, cfg Config) (string, error) {
 	given, err := pq.NewConfig(dsn)
@@ -29,6 +39,11 @@ func complete(dsn string, cfg Config) (string, error) {
 	}
 	if given.ApplicationName == "" {
 		missing["application_name"] = "stream-monitor"
+	}
+	for name, value := range sessionLimits {
+		if given.Runtime[name] == "" {
+			missing[name] = value
+		}
 	}
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
 		u, err := url.Parse(dsn)

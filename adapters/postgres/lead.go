@@ -19,11 +19,6 @@ const (
 	tryLead = `SELECT pg_try_advisory_lock(21325, 2)`
 
 	limitOffice = `SELECT set_config(name, $1, false) FROM pg_settings WHERE name = 'idle_session_timeout'`
-
-	// The server looks at a connection that was lost without a word after
-	// seconds instead of hours; without effect on a unix socket.
-	probeLeader = `SELECT set_config('tcp_keepalives_idle', '5', false),
-		set_config('tcp_keepalives_interval', '2', false), set_config('tcp_keepalives_count', '3', false)`
 )
 
 // office is the one connection that is elected with.
@@ -90,10 +85,7 @@ func (o *office) stand(ctx context.Context, conn *sql.Conn) (elected bool, err e
 	if err := conn.QueryRowContext(ctx, tryLead).Scan(&elected); err != nil || !elected {
 		return false, err
 	}
-	if _, err := conn.ExecContext(ctx, limitOffice, o.term.String()); err != nil {
-		return false, err
-	}
-	_, err = conn.ExecContext(ctx, probeLeader)
+	_, err = conn.ExecContext(ctx, limitOffice, o.term.String())
 	return err == nil, err
 }
 

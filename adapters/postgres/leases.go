@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/stream-monitor/stream-monitor/application/deliver"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -111,8 +109,16 @@ func (s *Store) Lease(ctx context.Context, limit int, term time.Duration) ([]del
 
 // tokens are the names of leases whose answers got lost.
 type tokens struct {
-	mu    sync.Mutex
-	names []string
+	mu     sync.Mutex
+	holder holder
+	names  []string
+}
+
+// belong says whose leases are named from now on.
+func (t *tokens) belong(h holder) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.holder, t.names = h, nil
 }
 
 // take returns one of them, else a new one.
@@ -121,7 +127,7 @@ func (t *tokens) take() string {
 	defer t.mu.Unlock()
 	n := len(t.names)
 	if n == 0 {
-		return uuid.NewString()
+		return t.holder.name()
 	}
 	name := t.names[n-1]
 	t.names = t.names[:n-1]

@@ -33,8 +33,8 @@ func TestPromoting(t *testing.T) { // A10
 		resumed := func(want ...monitor.ID) {
 			t.Helper()
 			all, err := s.Active(t.Context())
-			if err != nil || !slices.Equal(standing(all), want) {
-				t.Errorf("active are %v, %v", standing(all), err)
+			if err != nil || !slices.Equal(ids(all), want) {
+				t.Errorf("active are %v, %v", ids(all), err)
 			}
 		}
 		resumed()

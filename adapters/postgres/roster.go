@@ -3,28 +3,28 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/stream-monitor/stream-monitor/application/supervise"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Active implements supervise.Roster.
-func (s *Store) Active(ctx context.Context) ([]supervise.Standing, error) {
-	var rows []standingRow
-	if err := s.db.SelectContext(ctx, &rows, selectStanding+` WHERE m.`+active+` AND m.reserved_until IS NULL ORDER BY m.seq`); err != nil {
+// Active implements supervise.Roster. One that cannot be read, which nothing here
+// has written, must not hide the others: it is named in the log and left out.
+func (s *Store) Active(ctx context.Context) ([]monitor.Monitor, error) {
+	var rows []monitorRow
+	if err := s.db.SelectContext(ctx, &rows, selectActive); err != nil {
 		return nil, explain(ctx, "read active monitors", err)
 	}
-	all := make([]supervise.Standing, 0, len(rows))
+	all := make([]monitor.Monitor, 0, len(rows))
 	for _, r := range rows {
 		m, err := r.monitor()
 		if err != nil {
-			return nil, explain(ctx, "read active monitors", err)
+			s.log.Error("an active monitor cannot be read, and is not watched", "monitor_id", r.ID, "error", err.Error())
+			continue
 		}
-		all = append(all, supervise.Standing{Monitor: m, Idle: time.Duration(r.Idle * float64(time.Second))})
+		all = append(all, m)
 	}
 	return all, nil
 }

@@ -11,24 +11,19 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// selectMonitor reads monitorRow; selectStanding the same without the snapshot,
-// which may be long, and standingRow's own column.
+// selectMonitor reads monitorRow; selectActive the same of those that should have
+// a worker, without their snapshots, which may be long.
 const (
 	monitorColumns = `
 		m.id, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
-		m.stream_status, m.health_video, m.health_audio, m.reason, m.generation, m.place,
+		m.stream_status, m.health_video, m.health_audio, m.reason, m.generation, m.place, m.reported_at,
 		m.created_at, m.updated_at, m.ended_at, m.reserved_until,
 		s.total_segments, s.blackout_events, s.silence_events, s.last_check_at`
 	fromMonitors = ` FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id`
 
-	selectMonitor  = `SELECT m.snapshot,` + monitorColumns + fromMonitors
-	selectStanding = `SELECT GREATEST(CAST(EXTRACT(EPOCH FROM now() - m.updated_at) AS float8), 0) AS idle,` + monitorColumns + fromMonitors
+	selectMonitor = `SELECT m.snapshot,` + monitorColumns + fromMonitors
+	selectActive  = `SELECT ` + monitorColumns + fromMonitors + ` WHERE m.` + active + ` AND m.reserved_until IS NULL ORDER BY m.seq`
 )
-
-type standingRow struct {
-	monitorRow
-	Idle float64 `db:"idle"` // seconds
-}
 
 type monitorRow struct {
 	ID             string         `db:"id"`
@@ -43,6 +38,7 @@ type monitorRow struct {
 	Reason         string         `db:"reason"`
 	Generation     int            `db:"generation"`
 	Place          string         `db:"place"`
+	ReportedAt     sql.NullTime   `db:"reported_at"`
 	Snapshot       []byte         `db:"snapshot"`
 	CreatedAt      time.Time      `db:"created_at"`
 	UpdatedAt      time.Time      `db:"updated_at"`
@@ -74,6 +70,7 @@ func (r monitorRow) monitor() (monitor.Monitor, error) {
 		Reason:     r.Reason,
 		Generation: r.Generation,
 		Place:      r.Place,
+		ReportedAt: instant(r.ReportedAt),
 		Snapshot:   r.Snapshot,
 		CreatedAt:  r.CreatedAt.UTC(),
 		UpdatedAt:  r.UpdatedAt.UTC(),

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -82,6 +83,50 @@ func TestSilence(t *testing.T) {
 			t.Errorf("process %d served first, %d last", before, after)
 		}
 	})
+}
+
+// A connection that is lost without a word to the server leaves a transaction
+// there, with all that it has locked.
+func TestALostTransactionHoldsItsMonitorUpForSecondsOnly(t *testing.T) {
+	way := through(t, database(t))
+	s := open(t, way.dsn)
+	m := registered(t, s, 1)
+	way.lose(func(statement string) loss {
+		if way.lost == 0 && strings.Contains(statement, "FOR UPDATE") {
+			return word
+		}
+		return nothing
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := s.Accept(ctx, m.ID, report()); err == nil || way.losses() != 1 {
+		t.Fatalf("%v, and %d connections lost", err, way.losses())
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	quickly(t, 7*time.Second, "the next report", func() {
+		if err := insists(ctx, s, m.ID, report()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAGatewayThatWasHaltedInATransactionDoesItAgain(t *testing.T) {
+	way := through(t, database(t))
+	s := open(t, way.dsn+" idle_in_transaction_session_timeout=50")
+	m := registered(t, s, 1)
+	halted := false
+	way.lose(func(statement string) loss {
+		if !halted && statement == "COMMIT" {
+			halted = true
+			time.Sleep(300 * time.Millisecond) // the server's patience is what is tested
+		}
+		return nothing
+	})
+	accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+	if !halted {
+		t.Error("it was not halted")
+	}
 }
 
 func TestListeningInSilence(t *testing.T) {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
+	"github.com/lib/pq/pqerror"
 
 	"github.com/stream-monitor/stream-monitor/application/control"
 	"github.com/stream-monitor/stream-monitor/application/deliver"
@@ -51,12 +54,26 @@ type Store struct {
 	forgot atomic.Pointer[time.Time] // when clients were last forgotten; nil: to be done
 }
 
-// Open connects to the database and blocks until it has answered once. dsn is
-// a URL (postgres://…) or key=value words; what it leaves out is taken from the
-// PG* variables, as with psql. When neither names an sslmode it is disable for
-// a unix socket and for the loopback, and require for anything else. The schema
-// is brought up to date by Migrate, not by Open.
+// Open is New and Ping: it connects to the database and blocks until it has
+// answered once.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
+	s, err := New(dsn, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Ping(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// New makes a store of a database that need not be there yet: connections are
+// made when they are needed. dsn is a URL (postgres://…) or key=value words;
+// what it leaves out is taken from the PG* variables, as with psql. When neither
+// names an sslmode it is disable for a unix socket and for the loopback, and
+// require for anything else. The schema is brought up to date by Migrate.
+// Errors: dsn cannot be read; a value of cfg is out of its range.
+func New(dsn string, cfg Config) (*Store, error) {
 	if cfg.Zone == nil {
 		cfg.Zone = time.UTC
 	}
@@ -88,14 +105,10 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	db.SetMaxOpenConns(cfg.MaxConnections)
 	db.SetMaxIdleConns(cfg.MaxConnections)
 	db.SetConnMaxIdleTime(maxIdleTime)
-	s := &Store{
+	return &Store{
 		db: db, dsn: dsn, zone: cfg.Zone, log: cfg.Log.With("component", "store"),
 		office: newOffice(connector), ears: ears{beat, silence},
-	}
-	if err := s.Ping(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
+	}, nil
 }
 
 // Close gives up the office and ends all connections but that of Listen, which
@@ -110,4 +123,25 @@ func (s *Store) Ping(ctx context.Context) error {
 // Migrate brings the schema up to date; see migrations.Migrate.
 func (s *Store) Migrate(ctx context.Context) error {
 	return explain(ctx, "prepare the database", migrations.Migrate(ctx, s.db.DB))
+}
+
+// Refused tells whether an error of Ping or Migrate is the server's last word,
+// which no waiting changes: it does not let this user in, has no such database,
+// speaks no TLS where that is required or has not the right certificate, or
+// cannot have this schema. All else may pass.
+func Refused(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	if errors.Is(err, pq.ErrSSLNotSupported) || errors.As(err, &certificate) {
+		return true
+	}
+	said := pq.As(err)
+	if said == nil {
+		return false
+	}
+	switch said.Code.Class() {
+	case pqerror.ClassInvalidAuthorizationSpecification, pqerror.ClassInvalidCatalogName,
+		pqerror.ClassSyntaxErrorOrAccessRuleViolation, pqerror.ClassFeatureNotSupported:
+		return true
+	}
+	return false
 }

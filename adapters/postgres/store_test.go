@@ -212,3 +212,48 @@ func TestOpening(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatNoWaitingChanges(t *testing.T) {
+	ask := func(t *testing.T, dsn string) error {
+		t.Helper()
+		s, err := postgres.New(dsn, postgres.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if err := s.Ping(t.Context()); err != nil {
+			return err
+		}
+		return s.Migrate(t.Context())
+	}
+	for name, c := range map[string]struct {
+		dsn     string
+		refused bool
+	}{
+		"a database that is not there":     {in("nowhere"), true},
+		"a user who is not let in":         {strings.Replace(server.DSN(), "user=", "user=not_", 1), true},
+		"a server that is not there":       {"host=/nonexistent", false},
+		"a server that nobody can resolve": {"host=nowhere.invalid dbname=x", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := ask(t, c.dsn); err == nil || postgres.Refused(err) != c.refused {
+				t.Errorf("the error is %v, refused: %v", err, postgres.Refused(err))
+			}
+		})
+	}
+	t.Run("a schema that is somebody else's", func(t *testing.T) {
+		dsn := create(t, "template0")
+		alter(t, raw(t, dsn), `CREATE TABLE monitors (note text)`)
+		if err := ask(t, dsn); err == nil || !postgres.Refused(err) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+	t.Run("a database that is closed for the moment", func(t *testing.T) {
+		dsn := create(t, "template0")
+		_, rest, _ := strings.Cut(dsn, "dbname=")
+		alter(t, raw(t, server.DSN()), `ALTER DATABASE `+strings.Fields(rest)[0]+` ALLOW_CONNECTIONS false`)
+		if err := ask(t, dsn); err == nil || postgres.Refused(err) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}

@@ -36,6 +36,7 @@ const (
 	nothing loss = iota
 	request      // the connection breaks before the server has it
 	answer       // the connection breaks when the server has done it
+	word         // the server has done it, and neither side ever hears of the other again
 )
 
 var (
@@ -123,29 +124,41 @@ func (w *tunnel) carry(client net.Conn) {
 		_ = client.Close()
 		return
 	}
-	end := func() { _ = client.Close(); _ = server.Close() }
+	var fate fate
+	end := func() {
+		_ = client.Close()
+		if !fate.unknown.Load() {
+			_ = server.Close()
+		}
+	}
 	w.mu.Lock()
 	w.conns = append(w.conns, client, server)
 	if w.ended {
 		end()
 	}
 	w.mu.Unlock()
-	var swallow atomic.Bool // the answer that comes is lost
 	var both sync.WaitGroup
-	both.Go(func() { defer end(); w.ask(bufio.NewReader(client), server, &swallow) })
-	both.Go(func() { defer end(); w.reply(bufio.NewReader(server), client, &swallow) })
+	both.Go(func() { defer end(); w.ask(bufio.NewReader(client), server, &fate) })
+	both.Go(func() { defer end(); w.reply(bufio.NewReader(server), client, &fate) })
 	both.Wait()
+	_ = server.Close()
+}
+
+// fate is what has been decided of a connection.
+type fate struct {
+	swallow atomic.Bool // the answer that comes is lost
+	unknown atomic.Bool // the server does not learn that the client has hung up
 }
 
 // ask carries what the client says.
-func (w *tunnel) ask(client *bufio.Reader, server net.Conn, swallow *atomic.Bool) {
+func (w *tunnel) ask(client *bufio.Reader, server net.Conn, fate *fate) {
 	prepared := ""
 	for started := false; ; started = true {
 		kind, frame, err := message(client, started)
 		if err != nil {
 			return
 		}
-		if w.hole.Load() {
+		if w.hole.Load() || kind == 'X' && fate.unknown.Load() {
 			continue
 		}
 		what := nothing
@@ -163,7 +176,10 @@ func (w *tunnel) ask(client *bufio.Reader, server net.Conn, swallow *atomic.Bool
 		case request:
 			return
 		case answer:
-			swallow.Store(true)
+			fate.swallow.Store(true)
+		case word:
+			fate.unknown.Store(true)
+			fate.swallow.Store(true)
 		}
 		if _, err := server.Write(frame); err != nil {
 			return
@@ -172,16 +188,16 @@ func (w *tunnel) ask(client *bufio.Reader, server net.Conn, swallow *atomic.Bool
 }
 
 // reply carries what the server says.
-func (w *tunnel) reply(server *bufio.Reader, client net.Conn, swallow *atomic.Bool) {
+func (w *tunnel) reply(server *bufio.Reader, client net.Conn, fate *fate) {
 	for {
 		kind, frame, err := message(server, true)
 		if err != nil {
 			return
 		}
 		switch {
-		case swallow.Load() && kind == 'Z': // ready for the next: it has been done
+		case fate.swallow.Load() && kind == 'Z' && !fate.unknown.Load(): // ready for the next: it has been done
 			return
-		case swallow.Load(), w.hole.Load():
+		case fate.swallow.Load(), w.hole.Load():
 			continue
 		}
 		if _, err := client.Write(frame); err != nil {

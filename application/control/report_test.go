@@ -79,6 +79,18 @@ func TestReport(t *testing.T) {
 		return order
 	}
 
+	t.Run("is heard of, whether or not it can be stored", func(t *testing.T) {
+		d, id := started(t)
+		old := full()
+		old.Generation = 99
+		if _, err := d.Report(ctx, id, old); err == nil {
+			t.Error("no error")
+		}
+		if heard := d.crew.HeardOf(); len(heard) != 1 || heard[0] != id {
+			t.Errorf("heard of %v", heard)
+		}
+	})
+
 	t.Run("stores a full report as it is", func(t *testing.T) {
 		d, id := started(t)
 		if order := send(t, d, id, full()); order != monitor.Run {

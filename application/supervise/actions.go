@@ -13,10 +13,12 @@ import (
 const maxDetails = 500
 
 // launch starts a worker, with retries, and gives its monitor up when none
-// helps. It tells whether the post is over; when ctx is done that is undecided,
+// helps: by the policy Relaunch not before relaunchTerm, for what stands in the
+// way may pass. It tells whether the post is over; when ctx is done that is undecided,
 // and a newer wish follows.
 func (s *Supervisor) launch(ctx context.Context, j Job) (over bool) {
 	log := s.log.With("monitor_id", string(j.ID), "generation", j.Generation)
+	began := time.Now()
 	for n := 1; ; n++ {
 		err := s.launchOnce(ctx, j)
 		switch {
@@ -25,7 +27,7 @@ func (s *Supervisor) launch(ctx context.Context, j Job) (over bool) {
 			return false
 		case ctx.Err() != nil:
 			return false
-		case n == launchAttempts:
+		case n >= launchAttempts && (s.cfg.Missing == EndMonitor || time.Since(began) >= relaunchTerm):
 			s.renounce(ctx, j, err)
 			return true
 		}
@@ -84,18 +86,14 @@ func (s *Supervisor) dismiss(ctx context.Context, id monitor.ID) (over bool) {
 // something about it. What cannot be done is tried again; a loss that a look has
 // found, a few times only: the next look finds it again (section 10.4).
 func (s *Supervisor) inquire(ctx context.Context, id monitor.ID, l loss) (over bool) {
-	sleep, tries := relaunchPause(s.repeats.count(id)), lookTries
-	if l.settle {
-		sleep, tries = max(sleep, s.cfg.Settle), endless
-	}
-	if !wait(ctx, sleep) {
+	if !wait(ctx, max(l.settle, relaunchPause(s.budget.spent(id)))) {
 		l.told(nothing, ctx.Err())
 		return false
 	}
 	done := nothing
-	err := s.persist(ctx, tries, "replace a lost worker", func(ctx context.Context) error {
+	err := s.persist(ctx, l.attempts, "replace a lost worker", func(ctx context.Context) error {
 		m, ours, err := s.find(ctx, id, l.generation)
-		if err == nil && ours {
+		if err == nil && ours && !l.disproved(m) && !s.retired.Load() {
 			done, err = s.replace(ctx, m, l)
 		}
 		return err
@@ -116,12 +114,6 @@ func (s *Supervisor) find(ctx context.Context, id monitor.ID, generation int) (f
 	}
 	return found, found.Status.Active() && found.Generation == generation, err
 }
-
-// How often persist tries.
-const (
-	endless   = 0
-	lookTries = 4 // section 10.4: beyond, it is skipped
-)
 
 // persist repeats an exchange with the database until it succeeds, until it was
 // tried so many times, or until ctx is done.

@@ -8,12 +8,15 @@ import (
 )
 
 const (
-	launchAttempts = 4                // before a monitor is given up
+	launchAttempts = 4                // before a monitor is given up by the policy EndMonitor
 	launchLimit    = 90 * time.Second // for one; a stop of an older worker may be part of it
 	exchangeLimit  = 10 * time.Second // for one exchange with the database
+	tellLimit      = 2 * time.Second  // for one apology of many
 	pauseFirst     = time.Second      // after a failure; doubled up to pauseMax
-	pauseMax       = 30 * time.Second
+	pauseMax       = 5 * time.Second  // what waits is done within this of the database's return
 	stopAttempts   = 5
+	endless        = 0 // attempts
+	lookAttempts   = 4 // at what a look has found; beyond, it is skipped (section 10.4), and found again
 
 	relaunches   = 5 // of one monitor's workers within relaunchTerm (decision O3)
 	relaunchTerm = 10 * time.Minute
@@ -47,6 +50,10 @@ type Config struct {
 	// Lease is how long a worker may be silent before it counts as lost, default
 	// 30 s: three reports (decision O3).
 	Lease time.Duration
+
+	// FirstReport is how long a worker may take to its first report, default
+	// 2 min: it may have to be fetched to where it runs.
+	FirstReport time.Duration
 
 	// Look is how often monitors and workers are compared, default 5 s.
 	Look time.Duration
@@ -84,6 +91,7 @@ func (c Config) complete() (Config, error) {
 	}{
 		{&c.ReconcileTimeout, 30 * time.Second},
 		{&c.Lease, 30 * time.Second},
+		{&c.FirstReport, 2 * time.Minute},
 		{&c.Look, 5 * time.Second},
 		{&c.Settle, time.Second},
 		{&c.Poll, time.Second},

@@ -30,6 +30,7 @@ type roster struct {
 	locked   bool       // somebody else has the reservations' rows
 	led      bool       // somebody else is elected
 	hides    monitor.ID // is not among the active yet
+	stutters int        // monitors that report just before they are read
 	hangs    string     // what is not answered: due, promote
 }
 
@@ -59,7 +60,7 @@ func (r *roster) told() []event.Event {
 	return slices.Clone(r.events)
 }
 
-func (r *roster) Active(ctx context.Context) ([]supervise.Standing, error) {
+func (r *roster) Active(ctx context.Context) ([]monitor.Monitor, error) {
 	if err := r.answers(ctx, "active"); err != nil {
 		return nil, err
 	}
@@ -69,10 +70,10 @@ func (r *roster) Active(ctx context.Context) ([]supervise.Standing, error) {
 	if r.down {
 		return nil, errDatabase
 	}
-	var out []supervise.Standing
+	var out []monitor.Monitor
 	for _, m := range r.monitors {
 		if m.Status.Active() && m.ReservedUntil.IsZero() && m.ID != r.hides {
-			out = append(out, supervise.Standing{Monitor: m, Idle: time.Since(m.UpdatedAt)})
+			out = append(out, m)
 		}
 	}
 	return out, nil
@@ -82,7 +83,7 @@ func (r *roster) Active(ctx context.Context) ([]supervise.Standing, error) {
 func (r *roster) reports(id monitor.ID, status monitor.Status) {
 	r.set(func(r *roster) {
 		m := r.monitors[id]
-		m.Status, m.UpdatedAt = status, time.Now()
+		m.Status, m.UpdatedAt, m.ReportedAt = status, time.Now(), time.Now()
 		r.monitors[id] = m
 	})
 }
@@ -98,6 +99,11 @@ func (r *roster) Get(_ context.Context, id monitor.ID) (monitor.Monitor, error) 
 	if !there {
 		return m, monitor.Errorf(monitor.NotFound, "no monitor %s", id)
 	}
+	if r.stutters > 0 {
+		r.stutters--
+		m.UpdatedAt = time.Now()
+		r.monitors[id] = m
+	}
 	return m, nil
 }
 
@@ -112,7 +118,7 @@ func (r *roster) Advance(_ context.Context, id monitor.ID, generation int, place
 		return m, err
 	}
 	m.Generation++
-	m.Place, m.UpdatedAt = place, time.Now()
+	m.Place, m.UpdatedAt, m.ReportedAt = place, time.Now(), time.Time{}
 	r.monitors[id] = m
 	return m, nil
 }
@@ -148,7 +154,10 @@ func (r *roster) Fail(_ context.Context, before monitor.Monitor, reason string, 
 	return nil
 }
 
-func (r *roster) Tell(_ context.Context, before monitor.Monitor, e event.Event) error {
+func (r *roster) Tell(ctx context.Context, before monitor.Monitor, e event.Event) error {
+	if err := r.answers(ctx, "tell "+string(before.ID)); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down {

@@ -5,8 +5,11 @@ type sight struct {
 	generation int  // the monitor's newest
 	worker     int  // the generation that runs at this gateway's place; 0: none does
 	charged    bool // this gateway looks after its newest generation already
-	own        bool // that was launched at this gateway's place, where nobody else launches
+	here       bool // that was launched at this gateway's place
+	shared     bool // where others launch, too
 	elected    bool // this gateway looks after all monitors (decision O5)
+	reported   bool // its newest generation has reported
+	absent     bool // it was not in view at the last look, either
 	silent     bool // its report lease has run out (decision O3)
 }
 
@@ -20,17 +23,22 @@ const (
 	silent                 // its worker may run, but says nothing
 )
 
-// judge knows two ways to tell that a worker is lost: it is not where it should
-// be, which only its own place can tell; or it has been silent for too long,
-// which everybody can, and one does. What this gateway has launched or adopted
-// itself is not missed: its end will be told.
+// judge knows two ways to tell that a worker is lost. It is not where it should
+// be, which only its own place can tell: at once where nobody else launches, at
+// the second look where it may just be on its way. Or it has been silent for too
+// long, which everybody can tell, and one does. What this gateway has launched or
+// adopted itself is not missed: its end will be told.
 func judge(s sight) finding {
+	runs := s.worker == s.generation
+	own := s.here && !s.shared
 	switch {
-	case s.own && !s.charged && s.worker != s.generation:
+	case own && !runs && !s.charged:
+		return missing
+	case s.here && s.shared && s.elected && !runs && !s.charged && (s.reported && s.absent || s.silent):
 		return missing
 	case s.silent && s.elected:
 		return silent
-	case !s.charged && s.worker == s.generation && (s.own || s.elected):
+	case runs && !s.charged && (own || s.elected):
 		return found
 	}
 	return fine

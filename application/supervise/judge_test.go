@@ -9,31 +9,43 @@ func TestJudging(t *testing.T) {
 		sight
 		want finding
 	}{
-		// Its worker runs here.
-		{sight{worker: 4, charged: true, own: true}, fine},
-		{sight{worker: 4, own: true}, found},
-		{sight{worker: 4, own: true, elected: true}, found},
-		{sight{worker: 4}, fine},                 // a gateway that shares the place looks after it
-		{sight{worker: 4, elected: true}, found}, // none may
-		{sight{worker: 4, charged: true, elected: true}, fine},
+		// Its worker runs, launched here, where nobody else launches.
+		{sight{worker: 4, here: true, charged: true}, fine},
+		{sight{worker: 4, here: true}, found},
+		{sight{worker: 4, here: true, elected: true}, found},
 		// It does not.
-		{sight{own: true}, missing},
-		{sight{own: true, elected: true}, missing},
-		{sight{own: true, charged: true}, fine}, // it is being launched, or its end will be told
+		{sight{here: true}, missing},
+		{sight{here: true, elected: true}, missing},
+		{sight{here: true, charged: true}, fine}, // it is being launched, or its end will be told
+		{sight{here: true, worker: other}, missing},
+		{sight{here: true, worker: other, charged: true}, fine},
+		{sight{here: true, worker: 5}, missing}, // a database that was restored
+		{sight{here: true, silent: true, elected: true}, missing},
+
+		// Launched here, where others launch, too.
+		{sight{worker: 4, here: true, shared: true}, fine}, // one of them looks after it
+		{sight{worker: 4, here: true, shared: true, elected: true}, found},
+		{sight{worker: 4, here: true, shared: true, elected: true, charged: true}, fine},
+		{sight{here: true, shared: true, elected: true, reported: true}, fine}, // it may be on its way
+		{sight{here: true, shared: true, elected: true, reported: true, absent: true}, missing},
+		{sight{here: true, shared: true, elected: true, reported: true, absent: true, charged: true}, fine},
+		{sight{here: true, shared: true, reported: true, absent: true}, fine},
+		{sight{here: true, shared: true, elected: true, absent: true}, fine}, // it is being launched
+		{sight{here: true, shared: true, elected: true, absent: true, silent: true}, missing},
+		{sight{here: true, shared: true, elected: true, worker: other, reported: true, absent: true}, missing},
+
+		// Launched elsewhere.
 		{sight{}, fine},
-		{sight{elected: true}, fine}, // it may run elsewhere: its lease will tell
-		// An older or a newer one does.
-		{sight{worker: other, own: true}, missing},
-		{sight{worker: other, own: true, charged: true}, fine},
+		{sight{elected: true}, fine},
+		{sight{elected: true, reported: true, absent: true}, fine}, // of course it is
 		{sight{worker: other}, fine},
 		{sight{worker: other, elected: true}, fine},
-		{sight{worker: 5, own: true}, missing}, // a database that was restored
+
 		// It says nothing.
-		{sight{worker: 4, charged: true, own: true, silent: true, elected: true}, silent},
-		{sight{worker: 4, charged: true, own: true, silent: true}, fine}, // another gateway is elected
+		{sight{worker: 4, here: true, charged: true, silent: true, elected: true}, silent},
+		{sight{worker: 4, here: true, charged: true, silent: true}, fine}, // another gateway is elected
 		{sight{silent: true, elected: true}, silent},
 		{sight{silent: true}, fine},
-		{sight{own: true, silent: true, elected: true}, missing},
 		{sight{worker: other, silent: true, elected: true}, silent},
 	} {
 		c.generation = 4

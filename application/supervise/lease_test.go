@@ -11,74 +11,87 @@ import (
 func TestLeases(t *testing.T) {
 	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	at := func(sec int) time.Time { return start.Add(time.Duration(sec) * time.Second) }
-	standing := func(updated time.Time, idle time.Duration) Standing {
-		return Standing{Monitor: monitor.Monitor{ID: "mon-a", Generation: 1, UpdatedAt: updated}, Idle: idle}
-	}
-	type look struct {
-		at     int // s
-		m      Standing
-		inView bool
-		silent bool
-	}
-	hour := time.Hour
+	const hour = 3600
 	for _, c := range []struct {
-		name  string
-		looks []look
+		name    string
+		looks   []int                      // s
+		updated func(sec int) (change int) // as the database has it
+		first   bool                       // it has not reported yet
+		silent  int                        // from which look on; 0: never
 	}{
-		{"one that reports is not silent", []look{
-			{0, standing(start, 0), true, false}, {10, standing(at(9), 0), true, false}, {20, standing(at(19), 0), true, false},
-			{30, standing(at(29), 0), true, false}, {40, standing(at(39), 0), true, false},
-		}},
-		{"one that stopped reporting is silent after 30 s, not before", []look{
-			{0, standing(start, 0), true, false}, {15, standing(start, 0), true, false},
-			{29, standing(start, 0), true, false}, {30, standing(start, 0), true, true},
-		}},
-		{"a step of the database's clock ends no lease, and begins one", []look{
-			{0, standing(start, 0), true, false}, {10, standing(start, hour), true, false}, {20, standing(start, hour), true, false},
-			{25, standing(at(25).Add(-hour), 0), true, false}, {35, standing(at(25).Add(-hour), 0), true, false},
-			{50, standing(at(25).Add(-hour), 0), true, false}, {55, standing(at(25).Add(-hour), 0), true, true},
-		}},
-		{"at first sight the database's word counts for one that is out of view", []look{
-			{0, standing(start, 20*time.Second), false, false}, {9, standing(start, 29*time.Second), false, false},
-			{10, standing(start, 30*time.Second), false, true},
-		}},
-		{"and not for one in view: nobody may have been there to report to", []look{
-			{0, standing(start, hour), true, false}, {15, standing(start, hour), true, false}, {29, standing(start, hour), true, false},
-			{30, standing(start, hour), true, true},
-		}},
-		{"a gap between looks is nobody's silence", []look{
-			{0, standing(start, 0), true, false}, {14, standing(start, 0), true, false},
-			{60, standing(start, 0), true, false}, {75, standing(start, 0), true, false}, {89, standing(start, 0), true, false},
-			{90, standing(start, 0), true, true},
-		}},
-		{"nor is one in which it was first seen out of view", []look{
-			{0, Standing{Monitor: monitor.Monitor{ID: "mon-b"}}, true, false},
-			{60, standing(start, hour), false, false}, {75, standing(start, hour), false, false},
-		}},
-		{"a launch begins a lease", []look{
-			{0, standing(start, 0), true, false}, {15, standing(start, 0), true, false},
-			{29, Standing{Monitor: monitor.Monitor{ID: "mon-a", Generation: 2, UpdatedAt: start}}, true, false},
-			{40, Standing{Monitor: monitor.Monitor{ID: "mon-a", Generation: 2, UpdatedAt: start}}, true, false},
-		}},
+		{"one that reports is not silent", every(5, 0, 120), func(sec int) int { return sec / 10 }, false, 0},
+		{"one that stops reporting is silent after 30 s, not before", every(5, 0, 60), func(int) int { return 0 }, false, 30},
+		{"one that stops later, too", every(5, 0, 120), func(sec int) int { return min(sec, 40) }, false, 70},
+		{"one that has not reported yet has two minutes", every(5, 0, 150), func(int) int { return 0 }, true, 120},
+		{"steps of the database's clock end no lease", every(5, 0, 120), func(sec int) int { return sec/10 - sec/60*hour }, false, 0},
+		{"a gap between looks counts as one look", append(every(5, 0, 20), 80, 85, 90), func(int) int { return 0 }, false, 85},
+		{"so do many", []int{0, 14, 28, 42, 56, 70, 84}, func(int) int { return 0 }, false, 84},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newLeases(30*time.Second, 5*time.Second)
-			for _, k := range c.looks {
-				l.look(at(k.at))
-				if got := l.silent(k.m, k.inView); got != k.silent {
-					t.Errorf("at %d s: silent is %v, want %v", k.at, got, k.silent)
+			l := newLeases(30*time.Second, 2*time.Minute, 5*time.Second)
+			for _, sec := range c.looks {
+				m := monitor.Monitor{ID: "mon-a", Generation: 1, UpdatedAt: at(c.updated(sec))}
+				if !c.first {
+					m.ReportedAt = m.UpdatedAt
+				}
+				l.look(at(sec))
+				got, _ := l.see(m, true)
+				if want := c.silent != 0 && sec >= c.silent; got != want {
+					t.Errorf("at %d s: silent is %v, want %v", sec, got, want)
 				}
 			}
 		})
 	}
 
+	t.Run("a launch begins a lease, and so does a report that could not be stored", func(t *testing.T) {
+		l := newLeases(30*time.Second, 2*time.Minute, 5*time.Second)
+		m := monitor.Monitor{ID: "mon-a", Generation: 1, UpdatedAt: start, ReportedAt: start}
+		for _, sec := range every(5, 0, 120) {
+			switch sec {
+			case 25:
+				m.Generation++
+			case 50:
+				l.hear(m.ID, m.Generation)
+			case 60:
+				l.hear(m.ID, 1)
+			}
+			l.look(at(sec))
+			if got, _ := l.see(m, true); got != (sec >= 75) {
+				t.Errorf("at %d s: silent is %v", sec, got)
+			}
+		}
+	})
+
+	t.Run("it is known who was out of view before", func(t *testing.T) {
+		l := newLeases(30*time.Second, 2*time.Minute, 5*time.Second)
+		m := monitor.Monitor{ID: "mon-a", Generation: 1}
+		for n, c := range []struct {
+			generation int
+			inView     bool
+			before     bool
+		}{{1, false, false}, {1, false, true}, {1, true, true}, {1, false, false}, {2, false, false}, {2, false, true}} {
+			m.Generation = c.generation
+			l.look(at(5 * n))
+			if _, before := l.see(m, c.inView); before != c.before {
+				t.Errorf("look %d: absent before is %v, want %v", n, before, c.before)
+			}
+		}
+	})
+
 	t.Run("who has ended is forgotten", func(t *testing.T) {
-		l := newLeases(30*time.Second, 5*time.Second)
-		l.look(at(0))
-		l.silent(standing(start, 0), true)
+		l := newLeases(30*time.Second, 2*time.Minute, 5*time.Second)
+		l.look(start)
+		l.see(monitor.Monitor{ID: "mon-a"}, true)
 		l.keep(nil)
 		if len(l.signs) != 0 {
 			t.Error("remembered")
 		}
 	})
+}
+
+func every(step, from, to int) (all []int) {
+	for ; from <= to; from += step {
+		all = append(all, from)
+	}
+	return all
 }

@@ -11,7 +11,7 @@ import (
 // view is what one look shows.
 type view struct {
 	elected bool
-	active  map[monitor.ID]Standing
+	active  map[monitor.ID]monitor.Monitor
 	workers map[monitor.ID]int // generations
 }
 
@@ -29,7 +29,7 @@ func (s *Supervisor) take(ctx context.Context) (v view, err error) {
 	if err != nil {
 		return v, err
 	}
-	v.active, v.workers = map[monitor.ID]Standing{}, map[monitor.ID]int{}
+	v.active, v.workers = map[monitor.ID]monitor.Monitor{}, map[monitor.ID]int{}
 	for _, m := range active {
 		v.active[m.ID] = m
 	}
@@ -38,7 +38,7 @@ func (s *Supervisor) take(ctx context.Context) (v view, err error) {
 	}
 	s.leases.look(time.Now())
 	s.leases.keep(v.active)
-	s.repeats.keep(v.active)
+	s.budget.keep(v.active)
 	return v, nil
 }
 
@@ -46,6 +46,9 @@ func (s *Supervisor) take(ctx context.Context) (v view, err error) {
 // not for launches and ends.
 func (s *Supervisor) settle(ctx context.Context, v view, r *report) {
 	r.see(v)
+	if s.retired.Load() {
+		return
+	}
 	for _, m := range v.active {
 		s.judge(v, m, r)
 	}
@@ -57,57 +60,69 @@ func (s *Supervisor) settle(ctx context.Context, v view, r *report) {
 }
 
 // judge looks at one monitor of a view.
-func (s *Supervisor) judge(v view, m Standing, r *report) {
+func (s *Supervisor) judge(v view, m monitor.Monitor, r *report) {
 	charged, busy := s.charge(m.ID)
+	here := v.workers[m.ID]
+	silence, absentBefore := s.leases.see(m, here == m.Generation)
 	if busy {
-		s.leases.renew(m.ID)
+		s.leases.hear(m.ID, 0)
 		return
 	}
-	own := s.own(m)
+	place := s.launcher.Place()
 	switch judge(sight{
 		generation: m.Generation,
-		worker:     v.workers[m.ID],
+		worker:     here,
 		charged:    charged >= m.Generation,
-		own:        own,
+		here:       m.Place == place.ID,
+		shared:     place.Shared,
 		elected:    v.elected,
-		silent:     s.leases.silent(m, v.workers[m.ID] == m.Generation),
+		reported:   !m.ReportedAt.IsZero(),
+		absent:     absentBefore,
+		silent:     silence,
 	}) {
 	case found:
 		r.note(adoptedWorkers)
-		s.Start(m.Monitor)
+		s.Start(m)
 	case missing:
 		s.lose(m.ID, r, loss{
 			generation: m.Generation,
 			reason:     event.ReasonMismatch,
-			details:    s.launcher.Place().Absence + " during " + r.occasion,
+			details:    place.Absence + " during " + r.occasion,
 			absent:     true,
+			attempts:   lookAttempts,
 		})
 	case silent:
 		s.lose(m.ID, r, loss{
 			generation: m.Generation,
 			reason:     event.ReasonWorkerLost,
 			details:    "the worker has not reported for " + s.cfg.Lease.String(),
+			attempts:   1, // the next look asks again, with a whole lease
+			unless:     m.UpdatedAt,
 		})
 	}
-	if here := v.workers[m.ID]; here != 0 && here < m.Generation && !own {
+	if here != 0 && here < m.Generation && m.Place != place.ID {
 		r.note(supersededWorkers)
-		s.Stop(m.ID) // its successor works elsewhere
+		s.stopUpTo(m.ID, here) // its successor works elsewhere
 	}
 }
 
 // own tells whether a monitor's newest worker was launched at this gateway's
 // place, where nobody else launches.
-func (s *Supervisor) own(m Standing) bool {
+func (s *Supervisor) own(m monitor.Monitor) bool {
 	place := s.launcher.Place()
 	return m.Place == place.ID && !place.Shared
 }
+
+// stopUpTo asks for the end of a monitor's worker, unless a newer one than the
+// given generation has been asked for here meanwhile.
+func (s *Supervisor) stopUpTo(id monitor.ID, generation int) { s.wish(wish{id: id, upTo: generation}) }
 
 // lose has a loss looked into.
 func (s *Supervisor) lose(id monitor.ID, r *report, l loss) {
 	r.begin(id)
 	l.told = func(done remedy, err error) {
 		if err != nil {
-			s.leases.renew(id) // a database that takes nothing takes no reports either
+			s.leases.hear(id, 0) // a database that takes nothing takes no reports either
 		}
 		r.end(id, done, err)
 	}
@@ -135,5 +150,5 @@ func (s *Supervisor) dismissStray(ctx context.Context, id monitor.ID, generation
 		r.note(zombieWorkers)
 	}
 	s.log.Warn("a worker that nobody needs is ended", "monitor_id", string(id), "generation", generation)
-	s.Stop(id)
+	s.stopUpTo(id, generation)
 }

@@ -100,7 +100,7 @@ func TestLostWorkers(t *testing.T) {
 		h.roster.set(func(r *roster) { r.down = true })
 		h.launcher.dies("mon-a", "exit status 2")
 		h.after(10 * time.Minute)
-		if h.roster.reads > 30 {
+		if h.roster.reads > 130 {
 			t.Errorf("asked %d times in 10 minutes", h.roster.reads)
 		}
 		h.roster.set(func(r *roster) { r.down = false })

@@ -76,18 +76,13 @@ type Reservation struct {
 	Generation int
 }
 
-// Standing is an active monitor, without its snapshot.
-type Standing struct {
-	monitor.Monitor
-	Idle time.Duration // since UpdatedAt, by the clock that set it
-}
-
 // Roster is the monitors that should have a worker, on disk. All methods block
 // for one exchange with the database. Whoever changes a monitor says what it
 // took it for, so of several gateways that act on the same sight one succeeds.
 type Roster interface {
-	// Active reads every active monitor but the reservations.
-	Active(ctx context.Context) ([]Standing, error)
+	// Active reads every active monitor but the reservations, without their
+	// snapshots.
+	Active(ctx context.Context) ([]monitor.Monitor, error)
 
 	// Get reads a monitor. Errors: *monitor.Error NotFound.
 	Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error)

@@ -59,6 +59,8 @@ func (s *Supervisor) grant(ctx context.Context, w wish) {
 		}
 		p.job.Generation = w.loss.generation
 		p.loss, p.due = *w.loss, inquire
+	case w.job == nil && w.upTo != 0 && w.upTo < p.job.Generation:
+		return
 	case w.job == nil:
 		p.due, p.ending = dismiss, true
 	case w.job.Generation <= p.job.Generation:
@@ -82,7 +84,8 @@ func (s *Supervisor) notice(ctx context.Context, e Exit) {
 		generation: e.Generation,
 		reason:     event.ReasonWorkerLost,
 		details:    "the worker ended by itself: " + e.Detail,
-		settle:     true,
+		settle:     s.cfg.Settle,
+		attempts:   endless,
 		told:       func(remedy, error) {},
 	}, inquire
 	s.proceed(ctx, e.ID, p)

@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,17 +21,14 @@ func (s *Supervisor) Reconcile(ctx context.Context) {
 	within, cancel := context.WithTimeout(ctx, s.cfg.ReconcileTimeout)
 	defer cancel()
 	r := newReport("startup reconciliation")
-	err := s.persist(within, endless, "compare monitors and workers", func(ctx context.Context) error {
-		v, err := s.take(ctx)
-		if err == nil {
-			s.settle(ctx, v, r)
-		}
-		return err
-	})
+	err := s.compare(within, r)
+	if err == nil && s.launcher.Place().Shared && wait(within, s.cfg.Settle) {
+		err = s.compare(within, r) // only the second look tells who is missing there
+	}
 	r.wait(within)
 	late := within.Err() != nil && ctx.Err() == nil
 	if late {
-		s.late = &apology{concerns: r.unsettled(), events: map[monitor.ID]event.Event{}}
+		s.late = &apology{concerns: r.unsettled(), events: map[monitor.ID]event.Event{}, told: map[monitor.ID]bool{}}
 	}
 	s.log.Info("Startup Reconciliation Report", r.summary(time.Since(began), late, err)...)
 }
@@ -52,16 +50,30 @@ func (s *Supervisor) Watch(ctx context.Context) {
 	}
 }
 
+// compare looks and settles what it sees, again and again until it could look.
+func (s *Supervisor) compare(ctx context.Context, r *report) error {
+	return s.persist(ctx, endless, "compare monitors and workers", func(ctx context.Context) error {
+		v, err := s.take(ctx)
+		if err == nil {
+			s.settle(ctx, v, r)
+		}
+		return err
+	})
+}
+
 func (s *Supervisor) round(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, exchangeLimit)
+	once, cancel := context.WithTimeout(ctx, exchangeLimit)
 	defer cancel()
-	late := s.apologise(ctx)
-	v, err := s.take(ctx)
-	if err != nil {
+	v, err := s.take(once)
+	if err == nil {
+		s.settle(once, v, newReport("reconciliation"))
+	}
+	if s.late == nil {
 		return err
 	}
-	s.settle(ctx, v, newReport("reconciliation"))
-	return late
+	late, cancel := context.WithTimeout(ctx, exchangeLimit)
+	defer cancel()
+	return errors.Join(err, s.apologise(late))
 }
 
 // apology is what remains to be told of a reconciliation at the start that took
@@ -69,14 +81,12 @@ func (s *Supervisor) round(ctx context.Context) error {
 type apology struct {
 	concerns func(monitor.ID) bool
 	events   map[monitor.ID]event.Event // once made, the same at every try
+	told     map[monitor.ID]bool
 }
 
 // apologise tells the monitors that the reconciliation at the start did not come
 // to in time (section 10.4). They go on: theirs is not a terminal error.
 func (s *Supervisor) apologise(ctx context.Context) error {
-	if s.late == nil {
-		return nil
-	}
 	elected, err := s.roster.Lead(ctx)
 	if err != nil {
 		return err
@@ -85,8 +95,9 @@ func (s *Supervisor) apologise(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var untold error
 	for _, m := range active {
-		if !s.late.concerns(m.ID) || !elected && !s.own(m) {
+		if s.late.told[m.ID] || !s.late.concerns(m.ID) || !elected && !s.own(m) {
 			continue
 		}
 		e, made := s.late.events[m.ID]
@@ -98,10 +109,25 @@ func (s *Supervisor) apologise(ctx context.Context) error {
 			}}
 			s.late.events[m.ID] = e
 		}
-		if err := s.roster.Tell(ctx, m.Monitor, e); err != nil && !overtaken(err) {
-			return err
+		if err := s.tell(ctx, m, e); err != nil {
+			untold = errors.Join(untold, err)
+		} else {
+			s.late.told[m.ID] = true
 		}
 	}
-	s.late = nil
-	return nil
+	if untold == nil {
+		s.late = nil
+	}
+	return untold
+}
+
+// tell has one event stored, in a time that leaves some for the others.
+func (s *Supervisor) tell(ctx context.Context, m monitor.Monitor, e event.Event) error {
+	ctx, cancel := context.WithTimeout(ctx, tellLimit)
+	defer cancel()
+	err := s.roster.Tell(ctx, m, e)
+	if overtaken(err) {
+		return nil
+	}
+	return err
 }

@@ -16,6 +16,7 @@ import (
 func watched(id monitor.ID) monitor.Monitor {
 	m := registered(id)
 	m.Status, m.Place, m.UpdatedAt, m.Snapshot = monitor.Monitoring, "here", time.Now(), []byte(`{}`)
+	m.ReportedAt = m.UpdatedAt
 	return m
 }
 
@@ -79,7 +80,7 @@ func TestReconcile(t *testing.T) {
 
 	scenario(t, "a monitor that never had a worker gets one whatever the policy", func(t *testing.T) {
 		m := watched("mon-a")
-		m.Snapshot = nil
+		m.ReportedAt = time.Time{}
 		h := newHouse(t, m).open()
 		defer h.close()
 		h.sup.Reconcile(t.Context())
@@ -139,13 +140,16 @@ func TestReconcile(t *testing.T) {
 		}
 	})
 
-	scenario(t, "what is long silent at another place is taken over at once", func(t *testing.T) {
+	scenario(t, "how long it was silent before this gateway came nobody can know", func(t *testing.T) {
 		m := watched("mon-a")
-		m.Place, m.UpdatedAt = "there", time.Now().Add(-time.Minute)
+		m.Place, m.UpdatedAt = "there", time.Now().Add(-time.Hour) // the database was away, or its clock was stepped
 		h := houseOf(t, newRoster(m), relaunching).open()
-		defer h.close()
 		h.sup.Reconcile(t.Context())
-		h.after(0)
+		h.looking()
+		defer h.close()
+		h.after(28 * time.Second)
+		h.expectCalls()
+		h.after(10 * time.Second)
 		h.expectCalls("launch mon-a 2")
 	})
 
@@ -224,6 +228,31 @@ func TestReconcile(t *testing.T) {
 		if want := []string{"launch mon-a 2", "launch mon-b 1"}; !slices.Equal(got, want) {
 			t.Errorf("asked %q, want %q", got, want)
 		}
+	})
+
+	scenario(t, "at a shared place a missing worker is found by the second look at the start", func(t *testing.T) {
+		here := newLauncher()
+		here.place.Shared = true
+		h := houseWith(t, newRoster(watched("mon-a")), here).open()
+		defer h.close()
+		h.sup.Reconcile(t.Context())
+		h.expectGivenUp("mon-a", event.ReasonMismatch, "Worker not found here during startup reconciliation")
+		h.expectCounts("marked_as_error=1")
+	})
+
+	scenario(t, "at a shared place one that has not reported yet may be on its way", func(t *testing.T) {
+		here := newLauncher()
+		here.place.Shared = true
+		m := watched("mon-a")
+		m.ReportedAt = time.Time{}
+		h := houseWith(t, newRoster(m), here, relaunching).open()
+		h.sup.Reconcile(t.Context())
+		h.looking()
+		defer h.close()
+		h.after(110 * time.Second)
+		h.expectCalls()
+		h.after(20 * time.Second)
+		h.expectCalls("launch mon-a 2")
 	})
 
 	scenario(t, "two gateways of one place that see the same launch one worker", func(t *testing.T) {
@@ -362,6 +391,21 @@ func TestReconcileInTrouble(t *testing.T) {
 		h.roster.set(func(r *roster) { r.monitors["mon-later"] = watched("mon-later") })
 		h.lives(20*time.Second, "mon-a", "mon-other")
 		apology(t, h, "mon-a")
+	})
+
+	scenario(t, "an apology that cannot be stored keeps nothing else waiting", func(t *testing.T) {
+		h := houseOf(t, newRoster(watched("mon-a"), watched("mon-b")), relaunching).open()
+		h.roster.down = true
+		h.sup.Reconcile(t.Context())
+		h.roster.set(func(r *roster) { r.down = false; r.hangs = "tell mon-a" })
+		h.looking()
+		defer h.close()
+		h.after(30 * time.Second)
+		for _, id := range []monitor.ID{"mon-a", "mon-b"} {
+			if g := h.launcher.generation(id); g != 2 {
+				t.Errorf("generation %d of %s runs", g, id)
+			}
+		}
 	})
 
 	scenario(t, "a shutdown ends it", func(t *testing.T) {

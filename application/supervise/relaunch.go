@@ -16,9 +16,16 @@ type loss struct {
 	generation int
 	reason     string // of the monitor.error event, should there be one
 	details    string
-	settle     bool // it has just ended: whether it was needed is asked a little later
-	absent     bool // a reconciliation found no worker (section 10.4)
+	absent     bool          // a reconciliation found no worker (section 10.4)
+	settle     time.Duration // how long to wait before it is asked whether the worker was needed
+	attempts   int
+	unless     time.Time // what UpdatedAt must still be for it to be a loss; zero: anything
 	told       func(remedy, error)
+}
+
+// disproved tells that the worker has given a sign of life since.
+func (l loss) disproved(m monitor.Monitor) bool {
+	return !l.unless.IsZero() && !l.unless.Equal(m.UpdatedAt)
 }
 
 // remedy is what was done about a loss.
@@ -32,16 +39,16 @@ const (
 )
 
 // replace does what the policy of decision O3 says about the lost worker of an
-// active monitor. A worker that was only intended is no loss: a monitor that
-// nobody ever reported for gets its worker whatever the policy. Errors: it could
-// not be done, and may be tried again.
+// active monitor. A worker that was only intended is no loss: what never reported
+// is launched whatever the policy. Errors: it could not be done, and may be tried
+// again.
 func (s *Supervisor) replace(ctx context.Context, m monitor.Monitor, l loss) (remedy, error) {
-	unborn := l.absent && len(m.Snapshot) == 0
+	unborn := l.absent && m.ReportedAt.IsZero()
 	if s.cfg.Missing == EndMonitor && !unborn {
 		return s.giveUp(ctx, m, l.reason, l.details, l.absent)
 	}
-	if n := s.repeats.count(m.ID); n >= relaunches {
-		l.details += fmt.Sprintf("; %d relaunches in %v did not help", n, relaunchTerm)
+	if s.budget.spent(m.ID) >= relaunches {
+		l.details += fmt.Sprintf("; %d relaunches in %v did not help", relaunches, relaunchTerm)
 		return s.giveUp(ctx, m, event.ReasonWorkerLost, l.details, false)
 	}
 	next, err := s.roster.Advance(ctx, m.ID, m.Generation, s.launcher.Place().ID)
@@ -51,13 +58,13 @@ func (s *Supervisor) replace(ctx context.Context, m monitor.Monitor, l loss) (re
 	case err != nil:
 		return nothing, err
 	}
-	s.repeats.note(m.ID)
 	s.log.Warn("worker lost, another one is launched", "monitor_id", string(m.ID),
 		"generation", next.Generation, "lost", l.details)
 	s.Start(next)
 	if unborn {
 		return launched, nil
 	}
+	s.budget.spend(m.ID)
 	return replaced, nil
 }
 
@@ -99,44 +106,45 @@ func brief(text string) string {
 }
 
 // relaunchPause is how long to wait before the next relaunch of a worker that
-// was relaunched n times lately: not at all, then 1, 2, 4, 8 s.
+// was relaunched n times lately: not at all, then 1, 2, 4, 5 s. There is nothing
+// to wait for when there will be no other.
 func relaunchPause(n int) time.Duration {
-	if n == 0 {
+	if n == 0 || n >= relaunches {
 		return 0
 	}
 	return pause(n)
 }
 
-// relaunched counts the relaunches of the last ten minutes.
-type relaunched struct {
+// budget counts the relaunches of the last ten minutes.
+type budget struct {
 	mu sync.Mutex
 	at map[monitor.ID][]time.Time
 }
 
-func newRelaunched() *relaunched { return &relaunched{at: map[monitor.ID][]time.Time{}} }
+func newBudget() *budget { return &budget{at: map[monitor.ID][]time.Time{}} }
 
-func (r *relaunched) count(id monitor.ID) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for len(r.at[id]) > 0 && time.Since(r.at[id][0]) >= relaunchTerm {
-		r.at[id] = r.at[id][1:]
+func (b *budget) spent(id monitor.ID) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.at[id]) > 0 && time.Since(b.at[id][0]) >= relaunchTerm {
+		b.at[id] = b.at[id][1:]
 	}
-	return len(r.at[id])
+	return len(b.at[id])
 }
 
-func (r *relaunched) note(id monitor.ID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.at[id] = append(r.at[id], time.Now())
+func (b *budget) spend(id monitor.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.at[id] = append(b.at[id], time.Now())
 }
 
 // keep forgets monitors that are not active any more.
-func (r *relaunched) keep(active map[monitor.ID]Standing) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for id := range r.at {
+func (b *budget) keep(active map[monitor.ID]monitor.Monitor) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id := range b.at {
 		if _, there := active[id]; !there {
-			delete(r.at, id)
+			delete(b.at, id)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // Decision O3.
@@ -31,7 +33,7 @@ func TestRelaunching(t *testing.T) {
 		want := []string{"launch mon-a 1"}
 		for n := range 5 {
 			h.launcher.dies("mon-a", "exit status 2")
-			h.after(time.Duration(max(1, 1<<n/2))*time.Second - time.Millisecond)
+			h.after(time.Duration(min(max(1, 1<<n/2), 5))*time.Second - time.Millisecond)
 			h.expectCalls(want...)
 			h.after(time.Millisecond)
 			want = append(want, fmt.Sprintf("launch mon-a %d", n+2))
@@ -109,10 +111,47 @@ func TestRelaunching(t *testing.T) {
 		h.after(55 * time.Second) // silent after 35 s, tried for 7 s, and again after 30 s
 		h.roster.set(func(r *roster) { r.stuck = "" })
 		h.after(8 * time.Second)
+		h.roster.reports("mon-a", monitor.Monitoring)
 		h.lives(time.Minute, "mon-a")
 		if g := h.launcher.generation("mon-a"); g != 1 {
 			t.Errorf("generation %d runs", g)
 		}
+	})
+
+	scenario(t, "nor is one silent that was heard, though nothing could be stored", func(t *testing.T) {
+		h := start(t).looking()
+		defer h.close()
+		for range 20 {
+			h.after(10 * time.Second)
+			h.sup.Heard("mon-a", 1)
+		}
+		h.expectCalls("launch mon-a 1")
+	})
+
+	scenario(t, "nor is one silent that reports while it is being replaced", func(t *testing.T) {
+		h := start(t).looking()
+		defer h.close()
+		h.roster.set(func(r *roster) { r.stutters = 1 })
+		h.after(35*time.Second + 500*time.Millisecond)
+		h.expectCalls("launch mon-a 1")
+	})
+
+	scenario(t, "by this policy a launch that fails is tried for ten minutes", func(t *testing.T) {
+		h := houseOf(t, newRoster(watched("mon-a"), watched("mon-b")), relaunching).open()
+		defer h.close()
+		h.launcher.failing = 100
+		h.sup.Start(h.roster.get("mon-a"))
+		h.after(9 * time.Minute)
+		h.expectActive("mon-a")
+		h.launcher.set(func(l *launcher) { l.failing = 0 })
+		h.after(10 * time.Second)
+		if g := h.launcher.generation("mon-a"); g != 1 {
+			t.Errorf("generation %d runs", g)
+		}
+		h.launcher.set(func(l *launcher) { l.failing = 1000 })
+		h.sup.Start(h.roster.get("mon-b"))
+		h.after(11 * time.Minute)
+		h.expectGivenUp("mon-b", "launch_failed", "no room")
 	})
 
 	scenario(t, "nor is one silent that is being launched", func(t *testing.T) {

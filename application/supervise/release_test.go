@@ -42,6 +42,7 @@ func TestHandingOver(t *testing.T) {
 		h.roster.set(func(r *roster) { m := r.monitors["mon-c"]; m.Generation++; r.monitors["mon-c"] = m }) // taken over
 		h.after(time.Second)
 		h.close()
+		close(h.launcher.exits)
 		if err := h.sup.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -49,6 +50,64 @@ func TestHandingOver(t *testing.T) {
 		defer other.close()
 		other.after(2 * time.Second)
 		other.expectCalls("launch mon-a 2")
+	})
+
+	scenario(t, "each monitor is given back when its own worker has ended", func(t *testing.T) {
+		h := newHouse(t, registered("mon-quick"), registered("mon-slow")).open()
+		h.sup.Start(h.roster.get("mon-quick"))
+		h.sup.Start(h.roster.get("mon-slow"))
+		h.after(time.Second)
+		h.sup.Retire()
+		h.close()
+		done := make(chan error)
+		go func() { done <- h.sup.Release(t.Context()) }()
+		h.launcher.dies("mon-quick", "exit status 0")
+		h.after(time.Second)
+		if m := h.roster.get("mon-quick"); m.ReservedUntil.IsZero() {
+			t.Error("it waits for the other")
+		}
+		if m := h.roster.get("mon-slow"); !m.ReservedUntil.IsZero() {
+			t.Error("it is given back while its worker runs")
+		}
+		h.launcher.dies("mon-slow", "killed by SIGKILL")
+		h.after(time.Second)
+		close(h.launcher.exits)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if m := h.roster.get("mon-slow"); m.ReservedUntil.IsZero() {
+			t.Error("it is not given back")
+		}
+	})
+
+	scenario(t, "so is one whose worker this gateway has not come to adopt", func(t *testing.T) {
+		h := newHouse(t, watched("mon-a")).open()
+		h.launcher.set(func(l *launcher) { l.running["mon-a"] = 1 })
+		h.sup.Retire()
+		h.close()
+		h.launcher.dies("mon-a", "exit status 0")
+		close(h.launcher.exits)
+		if err := h.sup.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if m := h.roster.get("mon-a"); m.ReservedUntil.IsZero() {
+			t.Error("it is not given back")
+		}
+	})
+
+	scenario(t, "who has retired misses nobody", func(t *testing.T) {
+		h := newHouse(t, watched("mon-a"), watched("mon-b")).open()
+		h.sup.Start(h.roster.get("mon-a"))
+		h.after(time.Second)
+		h.sup.Retire()
+		h.launcher.dies("mon-a", "killed by SIGTERM")
+		h.sup.Reconcile(t.Context()) // mon-b is missing
+		h.looking()
+		defer h.close()
+		h.after(5 * time.Minute)
+		h.expectActive("mon-a")
+		h.expectActive("mon-b")
+		h.expectCalls("launch mon-a 1")
 	})
 
 	scenario(t, "a database that stays away keeps nobody from stopping", func(t *testing.T) {

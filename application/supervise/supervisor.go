@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -20,7 +21,9 @@ type Supervisor struct {
 	actions  sync.WaitGroup
 	leases   *leases  // of Reconcile and Watch, which come one after the other
 	late     *apology // likewise
-	repeats  *relaunched
+	budget   *budget
+	retired  atomic.Bool
+	held     []Reservation // what Run has left, for Release
 
 	mu     sync.Mutex
 	posts  map[monitor.ID]*post // changed by Run alone
@@ -36,6 +39,7 @@ type wish struct {
 	id   monitor.ID
 	job  *Job  // a worker
 	loss *loss // to look into it; with neither: no worker
+	upTo int   // which generation, then; 0: whichever
 }
 
 // New makes a supervisor. Errors: a value of cfg is missing or out of its range.
@@ -51,8 +55,8 @@ func New(roster Roster, launcher Launcher, cfg Config) (*Supervisor, error) {
 		log:      cfg.Log.With("component", "supervisor"),
 		launches: make(chan struct{}, cfg.Launches),
 		finished: make(chan outcome),
-		leases:   newLeases(cfg.Lease, cfg.Look),
-		repeats:  newRelaunched(),
+		leases:   newLeases(cfg.Lease, cfg.FirstReport, cfg.Look),
+		budget:   newBudget(),
 		posts:    map[monitor.ID]*post{},
 		claims:   map[monitor.ID]int{},
 		bell:     make(chan struct{}, 1),
@@ -81,6 +85,14 @@ func (s *Supervisor) Start(m monitor.Monitor) {
 // Stop asks for the end of a monitor's worker, whatever its generation. It
 // returns at once; before Run it is remembered.
 func (s *Supervisor) Stop(id monitor.ID) { s.wish(wish{id: id}) }
+
+// Heard says that a worker of this generation, or with 0 of the newest, has
+// reported, whether or not that can be stored. It does not block.
+func (s *Supervisor) Heard(id monitor.ID, generation int) { s.leases.hear(id, generation) }
+
+// Retire is the first step of a shutdown: from then on no worker is missed and no
+// monitor given up. Whoever ends this gateway may have ended its workers, too.
+func (s *Supervisor) Retire() { s.retired.Store(true) }
 
 func (s *Supervisor) wish(w wish) {
 	s.mu.Lock()
@@ -119,6 +131,7 @@ func (s *Supervisor) charge(id monitor.ID) (generation int, busy bool) {
 // returns when every goroutine of its has ended. Workers are left as they are.
 // Run is called once.
 func (s *Supervisor) Run(ctx context.Context) {
+	defer s.takeStock()
 	defer s.actions.Wait()
 	exits := s.launcher.Exits()
 	for ctx.Err() == nil {

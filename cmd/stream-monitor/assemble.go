@@ -22,7 +22,7 @@ func (c *ServeCmd) assemble(g *service, keys Keys, output io.Writer, log *slog.L
 	guard := webhook.NewGuard(c.CallbackAllowedNetworks, nil)
 	sender := webhook.NewSender(keys.Signing, guard, webhook.Config{Version: version})
 	g.crew, g.runtime = &crew{}, &runtime{}
-	p := tamper(parts{Roster: g.store, Launcher: g.runtime, Store: g.store, Outbox: g.store, Sender: sender, Now: time.Now})
+	p := tamper(parts{Roster: patientRoster{g.store, g.database}, Launcher: g.runtime, Store: g.store, Outbox: g.store, Sender: sender, Now: time.Now})
 	desk, err := control.New(p.Store, g.crew, guard, sender, control.Config{
 		NewUUID:      func() [16]byte { return uuid.Must(uuid.NewV7()) },
 		MaxMonitors:  c.MaxMonitors,

@@ -40,6 +40,7 @@ type ServeCmd struct {
 	MissingWorker           string        `group:"Monitors" type:"choice" accept:"relaunch,error" env:"MISSING_WORKER" default:"relaunch" help:"What a worker that was lost does to its monitor: relaunch (it gets another one, 5 times in 10 minutes, then error) or error (it ends with monitor.error)."`
 	ScheduleLeadTime        time.Duration `group:"Monitors" type:"span" min:"0s" max:"1d" env:"SCHEDULE_LEAD_TIME" default:"10m" help:"How long before its scheduled start a stream gets a worker; registered sooner, it waits as a reservation."`
 	GatewayReconcileTimeout time.Duration `group:"Monitors" type:"span" min:"1s" max:"10m" env:"GATEWAY_RECONCILE_TIMEOUT" default:"30s" help:"How long bringing monitors and workers together may take at the start; what is not done by then is gone on with, and the monitors concerned are told."`
+	GatewayPatience         time.Duration `group:"Monitors" type:"span" min:"1m" max:"7d" env:"GATEWAY_PATIENCE" default:"15m" help:"How long a worker goes on when no gateway runs, until it ends; with WORKER_RUNTIME=process."`
 	EventRetention          time.Duration `group:"Monitors" type:"span" min:"1h" max:"36500d" env:"EVENT_RETENTION" default:"90d" help:"How long events of ended monitors are kept; without effect in this version, which keeps them all."`
 	CallbackAllowedNetworks Networks      `group:"Monitors" type:"networks" env:"CALLBACK_ALLOWED_NETWORKS" placeholder:"CIDR,…" help:"Private networks, and plain http, that webhooks may go to. Default: none."`
 

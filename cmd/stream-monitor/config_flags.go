@@ -15,7 +15,7 @@ type LogFlags struct {
 
 // DatabaseFlags is where things are kept (decision P3).
 type DatabaseFlags struct {
-	DBDSN   string `name:"db-dsn" type:"dsn" secret:"" env:"DB_DSN" placeholder:"postgres://…" help:"PostgreSQL to use; setting it means production, where all three keys are required. Default: a private one in the data directory."`
+	DBDSN   string `name:"db-dsn" type:"dsn" secret:"" env:"DB_DSN" placeholder:"postgres://…" help:"PostgreSQL to use; setting it means production, where all three keys are required. serve waits for one that is away, and ends if it is refused. Default: a private one in the data directory."`
 	DataDir string `type:"path" env:"DATA_DIR" default:"${data_dir}" help:"Where the private database and generated keys are kept."`
 }
 

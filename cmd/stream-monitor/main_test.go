@@ -24,9 +24,15 @@ func TestFailuresAreInTheLog(t *testing.T) { // section 11
 	}
 	nobody := l.Addr().String()
 	_ = l.Close()
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
 	dsn := "--db-dsn=postgres://" + nobody + "/x?sslmode=disable&connect_timeout=1"
 	for name, args := range map[string][]string{
-		"serve":   {"serve", dsn, "--api-key=a", "--webhook-signing-key=b", "--internal-api-key=c"},
+		"serve": {"serve", dsn, "--api-key=a", "--webhook-signing-key=b", "--internal-api-key=c", // it would wait for the database
+			"--listen-addr=127.0.0.1:0", "--internal-listen-addr=" + taken.Addr().String()},
 		"migrate": {"migrate", dsn},
 		"worker": {"worker", "--monitor-id=mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d", "--generation=1", "--internal-api-key=c",
 			"--gateway-url=http://" + nobody, "--gateway-patience=1s"},

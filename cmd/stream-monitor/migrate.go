@@ -33,11 +33,12 @@ func (f DatabaseFlags) migrate(ctx context.Context, hurry haste, log *slog.Logge
 		return err
 	}
 	defer done()
-	return store.Migrate(ctx)
+	return prepare(ctx, store)
 }
 
-// open connects to the database that DB_DSN names, or starts the private one
-// (decision P3). done ends both, the latter by force if there is haste.
+// open makes the way to the database that DB_DSN names, which need not be there,
+// or starts the private one (decision P3). done ends both, the latter by force if
+// there is haste.
 func (f DatabaseFlags) open(ctx context.Context, hurry haste, log *slog.Logger) (store *postgres.Store, done func(), err error) {
 	dsn, stop := f.DBDSN, func() {}
 	if !f.Production() {
@@ -52,7 +53,7 @@ func (f DatabaseFlags) open(ctx context.Context, hurry haste, log *slog.Logger) 
 			}
 		}
 	}
-	store, err = postgres.Open(ctx, dsn, postgres.Config{Zone: time.Local, Log: log})
+	store, err = postgres.New(dsn, postgres.Config{Zone: time.Local, Log: log})
 	if err != nil {
 		stop()
 		return nil, nil, err

@@ -22,7 +22,7 @@ func (c *ServeCmd) Run(ctx context.Context, hurry haste, out console) error {
 }
 
 // serve starts the parts in the order of their dependence, the database first,
-// which also ends last.
+// which also ends last. One that is away is no obstacle.
 func (c *ServeCmd) serve(ctx context.Context, hurry haste, g *service, output io.Writer, log *slog.Logger) error {
 	keys, err := c.keys(log)
 	if err != nil {
@@ -33,10 +33,10 @@ func (c *ServeCmd) serve(ctx context.Context, hurry haste, g *service, output io
 		return err
 	}
 	defer closeStore()
-	if err := store.Migrate(ctx); err != nil {
+	g.store, g.database = store, newPreparation(store, g.log)
+	if err := g.database.begin(ctx); err != nil {
 		return err
 	}
-	g.store = store
 	if err := c.assemble(g, keys, output, log); err != nil {
 		return err
 	}

@@ -163,7 +163,7 @@ func (s *Server) keep(run context.Context, p *process) {
 	defer s.lock.release()
 	defer s.socket.remove()
 	pause := firstPause
-	var refused repeated
+	var died, refused repeated
 	for {
 		began := time.Now()
 		select {
@@ -176,16 +176,22 @@ func (s *Server) keep(run context.Context, p *process) {
 		if time.Since(began) > settled {
 			pause = firstPause
 		}
-		s.log.Error("database died, starting it again", "pid", p.pid(), "how", p.how(), "said", p.lines.last())
+		said := !died.already(p.how())
+		if said {
+			s.log.Error("database died, starting it again", "pid", p.pid(), "how", p.how(), "said", p.lines.last())
+		}
 		for p = nil; p == nil; pause = min(2*pause, mostPause) {
 			if sleep(run, pause) != nil {
 				return
 			}
 			var err error
 			if p, err = s.launch(run); err != nil && run.Err() == nil && !refused.already(err.Error()) {
+				said = true
 				s.log.Error("database did not start, trying again until it does", "error", err.Error(), "pause_ms", mostPause.Milliseconds())
 			}
 		}
-		s.log.Info("database started", "pid", p.pid())
+		if said {
+			s.log.Info("database started", "pid", p.pid())
+		}
 	}
 }

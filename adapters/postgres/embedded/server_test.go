@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 )
 
 func TestDying(t *testing.T) {
@@ -30,6 +33,28 @@ func TestDying(t *testing.T) {
 		})
 		if postmaster(dir) == pid {
 			t.Error("it is the same process")
+		}
+	})
+
+	t.Run("a server that dies again and again is spoken of once", func(t *testing.T) {
+		dir, log := t.TempDir(), &journal{}
+		s, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir, Log: slog.New(slog.NewTextHandler(log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stop(t, s)
+		for range 3 {
+			pid := postmaster(dir)
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "another one answers", func() bool {
+				_, err := ask(t, s, `SELECT 1`)
+				return err == nil && postmaster(dir) != pid
+			})
+		}
+		if died, back := log.count("database died"), log.count("database started"); died != 1 || back != 2 {
+			t.Errorf("it died %d times and started %d, the log says\n%s", died, back, log)
 		}
 	})
 

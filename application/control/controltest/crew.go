@@ -15,6 +15,7 @@ type Crew struct {
 	mu      sync.Mutex
 	started []monitor.ID
 	stopped []monitor.ID
+	heard   []monitor.ID
 }
 
 // Start is control.Crew's.
@@ -29,6 +30,20 @@ func (c *Crew) Stop(id monitor.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopped = append(c.stopped, id)
+}
+
+// Heard is control.Crew's.
+func (c *Crew) Heard(id monitor.ID, _ int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heard = append(c.heard, id)
+}
+
+// HeardOf lists every Heard, in order.
+func (c *Crew) HeardOf() []monitor.ID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.heard)
 }
 
 // Started lists every Start, in order.
