@@ -37,6 +37,7 @@ type API struct {
 	ready    func(context.Context) error
 	cfg      Config
 	log      *slog.Logger
+	failures complaints
 	public   *gin.Engine
 	internal *gin.Engine
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strconv"
 
@@ -105,10 +106,10 @@ func (a *API) shown(c *gin.Context, err error) *monitor.Error {
 		log.Debug("the caller hung up", "error", err)
 		return monitor.Errorf(unavailable, "the request was cancelled")
 	case ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded):
-		log.Warn("a request took too long", "error", err)
+		a.failures.say(log, slog.LevelWarn, "a request took too long", c.FullPath(), err)
 		return monitor.Errorf(unavailable, "the request could not be answered in time; it may be repeated")
 	}
-	log.Error("a request failed", "error", err)
+	a.failures.say(log, slog.LevelError, "a request failed", c.FullPath(), err)
 	return internalError()
 }
 

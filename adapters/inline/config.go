@@ -29,6 +29,9 @@ type Config struct {
 // replaceGrace is the most that a worker gets which a newer generation replaces.
 const replaceGrace = 5 * time.Second
 
+// heedGrace is how long Close waits for workers that it has forced.
+const heedGrace = 5 * time.Second
+
 func (c Config) complete() (Config, error) {
 	switch {
 	case c.RunDir == "":

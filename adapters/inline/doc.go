@@ -11,9 +11,9 @@
 // so.
 //
 // What a goroutine is not. It cannot be killed: after force it is waited for,
-// and Stop, Launch of a newer generation and Close last until it returns, or, of
-// the first two, until their context is done; there are never two workers of one
-// monitor in this gateway. Work must therefore heed force wherever it waits. It
+// and Stop and Launch of a newer generation last until it returns or their
+// context is done; there are never two workers of one monitor in this gateway.
+// Close leaves it behind 5 s after its context is done: it ends with the process. Work must therefore heed force wherever it waits. It
 // has no memory of its own: what takes the process down takes all workers down,
 // be it the memory limit, a panic in a goroutine that Work did not contain, or a
 // race that the runtime finds. It dies with its gateway: nothing is ever adopted,

@@ -57,9 +57,10 @@ func New(cfg Config) (*Launcher, error) {
 	return l, nil
 }
 
-// Place is this gateway and whoever comes after it in its run directory.
+// Place is this gateway and whoever comes after it in its run directory, under
+// whatever runtime.
 func (l *Launcher) Place() supervise.Place {
-	return supervise.Place{ID: "inline-" + l.dir.ID.String(), Absence: "Worker not found in its gateway"}
+	return supervise.Place{ID: l.dir.ID.String(), Absence: "Worker not found in its gateway"}
 }
 
 // Workers lists the workers that run; it never fails.
@@ -160,9 +161,9 @@ func (l *Launcher) Stop(ctx context.Context, id monitor.ID) error {
 func (l *Launcher) Exits() <-chan supervise.Exit { return l.exits.Out() }
 
 // Close stops all workers at once, as Stop does, waits for them, and closes
-// Exits. When ctx is done earlier, those still running are forced. It returns
-// when no worker is left, however long that takes. Errors: workers had to be
-// forced because ctx was done.
+// Exits. When ctx is done earlier, those still running are forced. Errors:
+// workers had to be forced because ctx was done; some did not heed that for 5 s
+// and are left running, with nobody to hear how they end.
 func (l *Launcher) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
@@ -185,7 +186,11 @@ func (l *Launcher) Close(ctx context.Context) error {
 		for _, r := range running {
 			r.hasten()
 		}
-		<-gone
+		select {
+		case <-gone:
+		case <-time.After(heedGrace):
+			err = fmt.Errorf("close launcher: workers do not heed force and are left running: %w", ctx.Err())
+		}
 	}
 	l.exits.Close()
 	l.dir.Close()

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -251,6 +253,31 @@ func TestWhatHeedsNoForceIsWaitedForAndNeverDoubled(t *testing.T) {
 	})
 }
 
+func TestWhatHeedsNoForceHoldsNoGatewayUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		l := made(t, inline.Config{RunDir: t.TempDir(), Work: func(context.Context, context.Context, supervise.Job) error {
+			<-release
+			return nil
+		}})
+		launch(t, l, job(1))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began, closed := time.Now(), make(chan error, 1)
+		go func() { closed <- l.Close(ctx) }()
+		select {
+		case err := <-closed:
+			if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != 6*time.Second {
+				t.Errorf("%v after %v", err, took)
+			}
+		case <-time.After(time.Minute):
+			t.Error("it waits")
+		}
+		close(release)
+		time.Sleep(time.Second)
+	})
+}
+
 func TestAWorkerOutlivesWhoeverLaunchedIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := launching(t, func(ctx, _ context.Context, _ supervise.Job) error { <-ctx.Done(); return nil })
@@ -276,6 +303,9 @@ func TestAPlaceHasOneGateway(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := made(t, inline.Config{RunDir: dir, Work: stubborn})
+	if id, err := os.ReadFile(filepath.Join(dir, "id")); err != nil || next.Place().ID+"\n" != string(id) {
+		t.Errorf("the place is %v, and on disk %q, %v", next.Place(), id, err)
+	}
 	if first.Place() != next.Place() {
 		t.Errorf("the place was %v and is %v", first.Place(), next.Place())
 	}

@@ -23,9 +23,10 @@ const (
 // directory is the run directory that this launcher holds.
 type directory struct{ *rundir.Dir }
 
-// place is what Place tells of it.
+// place is what Place tells of it. Under another runtime it is the same place:
+// what ran here is missed at once.
 func (d *directory) place() supervise.Place {
-	return supervise.Place{ID: "process-" + d.ID.String(), Absence: "Worker process not found on this machine"}
+	return supervise.Place{ID: d.ID.String(), Absence: "Worker process not found on this machine"}
 }
 
 // mark is what workers from here carry. The id alone is copied with a

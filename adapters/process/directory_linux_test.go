@@ -45,8 +45,8 @@ var oddities = map[string]func(path string) error{
 func TestThePlaceIsThatOfTheDirectory(t *testing.T) {
 	r := newRig(t, nil)
 	first := r.launcher.Place()
-	if !strings.HasPrefix(first.ID, "process-") {
-		t.Errorf("its id is %q", first.ID)
+	if id, err := os.ReadFile(filepath.Join(r.runDir, "id")); err != nil || first.ID+"\n" != string(id) {
+		t.Errorf("its id is %q, and on disk %q, %v", first.ID, id, err)
 	}
 	_ = r.launcher.Close(t.Context())
 	r.open(nil)
@@ -75,7 +75,7 @@ func TestThePlaceIsThatOfTheDirectory(t *testing.T) {
 			r.expectLogged("WARN", filepath.Join(r.runDir, "id"))
 		})
 	}
-	for name, content := range map[string]string{"empty": "", "cut": first.ID[8:20], "binary": "\x00\xff\x17"} {
+	for name, content := range map[string]string{"empty": "", "cut": first.ID[:12], "binary": "\x00\xff\x17"} {
 		t.Run("an id that is "+name+" is made anew", func(t *testing.T) {
 			r := prepare(t)
 			r.put("id", content)

@@ -9,22 +9,23 @@ import (
 
 // survivors finds the workers from this directory that are alive: those that
 // are on record, and those whose gateway has died before it could put them
-// there, which carry the directory's mark in their environment. What is left of
-// others it ends.
+// there, which carry the directory's mark in their environment. So does what a
+// worker on record has started in a session of its own, which is no worker. What
+// is left of others it ends.
 func (d *directory) survivors(records []record) ([]survivor, error) {
 	boot, err := bootID()
 	if err != nil {
 		return nil, err
 	}
 	var all []survivor
-	known := map[int]bool{os.Getpid(): true}
+	known, recorded := map[int]bool{os.Getpid(): true}, map[assignment]bool{}
 	for _, r := range records {
 		if r.Process == nil || r.Process.Boot != boot {
 			continue
 		}
 		pid := r.Process.PID
 		if s, ok := readStat(pid); ok && !s.over() && s.start == r.Process.Start {
-			known[pid] = true
+			known[pid], recorded[r.assignment()] = true, true
 			all = append(all, survivor{r, readEnviron(pid)[keyVariable]})
 		}
 	}
@@ -35,7 +36,7 @@ func (d *directory) survivors(records []record) ([]survivor, error) {
 		}
 		if s.session != pid {
 			d.endOrphan(pid, s.session)
-		} else if worker, ok := d.recognize(identity{pid, s.start, boot}); ok {
+		} else if worker, ok := d.recognize(identity{pid, s.start, boot}); ok && !recorded[worker.assignment()] {
 			all = append(all, worker)
 		}
 	}

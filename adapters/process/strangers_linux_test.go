@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -95,6 +96,26 @@ func TestStrangersAreLeftAlone(t *testing.T) {
 		there.open(nil)
 		there.expectListed(j.Generation)
 	})
+}
+
+// What a worker has started carries all that its environment does.
+func TestWhatAWorkerHasStartedIsNoWorker(t *testing.T) {
+	r, j := prepare(t), job(launchtest.Obedient)
+	r.earlier(nil, j).kill()
+	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", r.pid(j.ID)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := slices.DeleteFunc(strings.Split(string(environ), "\x00"), func(word string) bool { return strings.HasPrefix(word, marksVariable+"=") })
+	started := spawn(t, append(env, marksVariable+"="+t.TempDir(), "STREAM_URL=https://www.youtube.com/watch?v="+string(launchtest.Stubborn)))
+	r.open(nil)
+	r.expectListed(j.Generation)
+	if err := r.launcher.Stop(t.Context(), j.ID); err != nil {
+		t.Error(err)
+	}
+	if s := state(started); s == "" || s == "Z" {
+		t.Error("it was taken for one, and killed")
+	}
 }
 
 // startOf is field 22 of proc_pid_stat(5).

@@ -48,9 +48,10 @@ type Outbox interface {
 
 	// Record stores an attempt and its verdict and ends the lease, in one
 	// transaction. It may be repeated. A failure under a lease that is over stores
-	// nothing: the letter is another's; that it was sent is stored always. On Failed it also ends the monitor: status error, reason
-	// callback_failed; it then returns its id, so that its worker can be
-	// stopped, and ends the monitor's other pending events as failed.
+	// nothing: the letter is another's; that it was sent is stored always. On
+	// Failed it also ends the monitor: status error, reason callback_failed; it
+	// then returns its id, so that its worker can be stopped, and ends the
+	// monitor's other pending events as failed.
 	Record(ctx context.Context, l Letter, a Answer, v Verdict) (ended monitor.ID, err error)
 
 	// NextDue is when the earliest letter that nobody holds is due, for the

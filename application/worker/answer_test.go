@@ -29,9 +29,10 @@ func TestAReportThatIsRefusedIsGivenInParts(t *testing.T) {
 	for name, c := range map[string]struct {
 		refuses  func(monitor.Report) bool
 		accepted string
+		whole    bool // but for the snapshot
 	}{
-		"for its snapshot":      {func(r monitor.Report) bool { return r.Snapshot != nil }, "stream.started alert.blackout stream.ended"},
-		"for one of its events": {func(r monitor.Report) bool { return carries(r, event.Blackout) }, "stream.started stream.ended"},
+		"for its snapshot":      {func(r monitor.Report) bool { return r.Snapshot != nil }, "stream.started alert.blackout stream.ended", true},
+		"for one of its events": {func(r monitor.Report) bool { return carries(r, event.Blackout) }, "stream.started stream.ended", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -54,6 +55,11 @@ func TestAReportThatIsRefusedIsGivenInParts(t *testing.T) {
 				}
 				if d.last().Status != monitor.Completed {
 					t.Errorf("the last status told is %q", d.last().Status)
+				}
+				for _, r := range d.reports {
+					if c.whole && len(r.Events) > 0 && r.Status == "" {
+						t.Errorf("%v came without the state after it", r.Events)
+					}
 				}
 				if lost := !strings.Contains(c.accepted, "blackout"); lost != strings.Contains(log.String(), "it is lost") {
 					t.Errorf("lost is %v, the log says\n%s", lost, log.String())
@@ -96,10 +102,15 @@ func TestAWorkerWhoseGatewayIsGoneEnds(t *testing.T) {
 	}
 	t.Run("even if it never had an assignment", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
+			var log bytes.Buffer
 			d := newDesk()
 			d.refusal = errAway
-			if err := watching(t.Context(), t, &stream{}, d, patient)(); !errors.Is(err, worker.ErrAlone) {
+			err := watching(t.Context(), t, &stream{}, d, patient, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })()
+			if !errors.Is(err, worker.ErrAlone) {
 				t.Errorf("ended with %v", err)
+			}
+			if n := strings.Count(log.String(), "gives no assignment"); n < 2 || n > 10 {
+				t.Errorf("said %d times in 5 min", n)
 			}
 		})
 	})

@@ -264,6 +264,7 @@ func TestForceBreaksOffWhateverIsDone(t *testing.T) {
 		"a report that hangs":    func(_ *stream, d *desk) { d.way = hangs },
 		"an event that must out": func(s *stream, d *desk) { s.ended, d.way = true, hangs },
 		"nothing in particular":  func(*stream, *desk) {},
+		"nothing to do yet":      func(_ *stream, d *desk) { d.refusal = errAway },
 	} {
 		lasts := !strings.HasPrefix(name, "nothing") && !strings.HasPrefix(name, "a question") // when asked to end
 		for _, asked := range []bool{true, false} {

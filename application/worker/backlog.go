@@ -24,10 +24,11 @@ const maxEvents = 200
 // What bounds it: events are decided by the time that passes on the stream, and
 // the shortest threshold is 1 s, so picture and sound together can tell of four
 // changes a second at the very most, some 2 KB; a stream in earnest has a few in
-// an hour. A worker that hears nothing of its gateway waits for Config.Patience,
-// 15 min of it at most, which is 2 MB in the worst of cases. A gateway that
-// answers that it cannot store (its database is away) is waited for without end:
-// whoever looks after it knows, and dropping events would be the greater harm.
+// an hour. A worker that hears nothing of its gateway waits for Config.Patience;
+// 15 min of it, the default of worker processes, are 2 MB in the worst of cases.
+// A gateway that answers that it cannot store (its database is away) is waited
+// for without end, and so is one that shares this process: whoever looks after it
+// knows, and dropping events would be the greater harm.
 type backlog struct {
 	reports []monitor.Report // never empty after the first add; all but the last have events
 	changes int              // how often there was news; tells whether there was any meanwhile

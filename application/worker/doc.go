@@ -16,14 +16,18 @@
 // leaves within 5 s of the gateway's return. Reports may be repeated and answers
 // be lost; what was reported in vain is reported again. Every report is true by
 // itself: its snapshot knows of the events up to it and of none behind, so a
-// successor (decision S11) neither repeats nor misses any.
+// successor (decision S11) neither repeats nor misses any. Without a snapshot are
+// the parts of a report that was refused as a whole, and all but the last report
+// of a step that tells of more than 200 events: a successor that begins between
+// them repeats some.
 //
 // A worker ends when the stream has ended, when the gateway orders it to stop,
-// when another worker has taken over (decision O2), or when its context is
-// done; in every case but the third in the order of section 8.3: nothing new is
-// begun, a segment being analysed is finished, what is not yet reported is
-// reported, and only then does Run return. It leaves no goroutine and no child
-// process behind.
+// when another worker has taken over (decision O2) or its monitor is unknown, when
+// nothing has been heard of the gateway for too long (ErrAlone), when something in
+// it panics, or when its context is done. At the stream's end, at the order and
+// with the context it takes the steps of section 8.3: nothing new is begun, a
+// segment being analysed is finished, what is not yet reported is reported, and
+// only then does Run return. It leaves no goroutine and no child process behind.
 //
 // It may share its process with others and with the gateway: a panic in any of
 // its goroutines ends it alone, with an error that names it, and it can be

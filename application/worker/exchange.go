@@ -39,10 +39,20 @@ func (r *reporter) exchange(report monitor.Report) (monitor.Order, error) {
 }
 
 // sendInParts delivers what can be delivered of a report that was refused as a
-// whole: every event by itself, then the state without the snapshot. An event
-// that is refused even so is lost, or it would hold up all that follow.
+// whole: all but the snapshot; and if that is refused as well, every event by
+// itself, then the state. An event that is refused even so is lost, or it would
+// hold up all that follow.
 func (r *reporter) sendInParts(report monitor.Report, because error) (monitor.Order, error) {
-	r.w.log.Error("The gateway refuses a report; it gets it in parts, without the snapshot", "error", because)
+	if report.Snapshot != nil {
+		r.w.log.Error("The gateway refuses a report; it gets it without the snapshot", "error", because)
+		report.Snapshot = nil
+		order, err := r.exchange(report)
+		if !refused(err) {
+			return order, err
+		}
+		because = err
+	}
+	r.w.log.Error("The gateway refuses a report; it gets it in parts", "error", because)
 	for _, e := range report.Events {
 		part := monitor.Report{Generation: report.Generation, At: report.At, Events: []event.Event{e}}
 		_, err := r.exchange(part)
@@ -53,6 +63,6 @@ func (r *reporter) sendInParts(report monitor.Report, because error) (monitor.Or
 			return "", err
 		}
 	}
-	report.Events, report.Snapshot = nil, nil
+	report.Events = nil
 	return r.exchange(report)
 }

@@ -57,7 +57,8 @@ type Gateway interface {
 
 	// Report delivers one report, of at most 200 events, and is idempotent: the
 	// same report may be delivered again after an error, with more in it. When it
-	// returns nil, every event in it is on disk. ctx bounds the exchange; what was
+	// returns nil, every event in it is on disk, or of a monitor whose callback has
+	// failed: nothing is told of that any more. ctx bounds the exchange; what was
 	// asked for may happen even though the answer was not awaited. Errors: as of
 	// Assignment; and an *monitor.Error InvalidConfig when this report will never
 	// be taken.

@@ -107,6 +107,8 @@ func (w *Worker) RunUntil(ctx, force context.Context) error {
 func (w *Worker) run(ctx, force context.Context) error {
 	assignment, err := w.assignment(ctx)
 	switch {
+	case err != nil && force.Err() != nil:
+		return ErrForced
 	case err != nil && ctx.Err() == nil:
 		return err
 	case err != nil:
@@ -145,7 +147,7 @@ func (w *Worker) run(ctx, force context.Context) error {
 
 // assignment asks for the worker's orders until it gets them.
 func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
-	heard := time.Now()
+	heard, complained := time.Now(), time.Time{}
 	for failures := 1; ; failures++ {
 		began := time.Now()
 		a, err := w.ask(ctx, tryLimit(failures-1, false))
@@ -159,7 +161,10 @@ func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
 		case w.alone(heard):
 			return a, fmt.Errorf("assignment: %w: %w", ErrAlone, err)
 		}
-		w.log.Warn("The gateway gives no assignment; asking again", "error", err, "failures", failures)
+		if time.Since(complained) >= complainEvery {
+			complained = time.Now()
+			w.log.Warn("The gateway gives no assignment; asking again", "error", err, "failures", failures)
+		}
 		if !sleep(ctx, retryDelay(failures)-time.Since(began)) {
 			return a, context.Cause(ctx)
 		}

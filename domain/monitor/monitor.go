@@ -19,9 +19,10 @@ type Monitor struct {
 	StreamStatus StreamStatus
 	Health       Health
 	Statistics   Statistics
-	Reason       string // why Status is error, e.g. callback_failed; empty otherwise
-	Generation   int    // of the newest worker launched, from 1 (decision O2)
-	Place        string // where that worker was launched; empty: nowhere yet
+	Reason       string    // why Status is error, e.g. callback_failed; empty otherwise
+	Generation   int       // of the newest worker launched, from 1 (decision O2)
+	Place        string    // where that worker was launched; empty: nowhere yet
+	ReportedAt   time.Time // of the newest report of that worker, by its clock; zero: it has made none
 	Snapshot     json.RawMessage
 	CreatedAt    time.Time
 	UpdatedAt    time.Time // it changes with every report and every launch

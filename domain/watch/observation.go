@@ -98,6 +98,10 @@ func (p Playlist) plausible() []Segment {
 	return segments
 }
 
+// stated tells whether the playlist itself gives its newest segment's program
+// time; place gives one to those that have none.
+func (p Playlist) stated() bool { return !p.Segments[len(p.Segments)-1].ProgramTime.IsZero() }
+
 // Segment is one entry of a media playlist.
 type Segment struct {
 	URI         string        `json:"uri"` // absolute

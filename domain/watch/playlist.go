@@ -101,6 +101,9 @@ func (w *Watcher) look(f *feed, o Playlist, segments []Segment) {
 		w.moved(f, o, last)
 		f.switched, f.window = false, segments
 	case same:
+		if f.switched && last.ID() != f.Newest.ID && !o.stated() {
+			f.Newest.Unwatched = w.now.Sub(f.Newest.Moved) // nothing tells whether it has moved meanwhile
+		}
 		f.Newest.ID = last.ID() // it may be under a renewed URL
 		w.unmoved(f)
 		f.switched, f.window = false, segments
@@ -139,7 +142,7 @@ func (f *feed) compare(o Playlist, last Segment) reading {
 	if last.ID() == f.Newest.ID {
 		return same
 	}
-	stated := !o.Segments[len(o.Segments)-1].ProgramTime.IsZero()
+	stated := o.stated()
 	for _, s := range f.window {
 		if s.ID() == last.ID() {
 			if stated && last.ProgramTime.Sub(s.ProgramTime).Abs() > clockSlack {
@@ -165,7 +168,7 @@ func (f *feed) compare(o Playlist, last Segment) reading {
 func (w *Watcher) moved(f *feed, o Playlist, last Segment) {
 	w.learned()
 	f.Newest = newest{ID: last.ID(), Moved: w.now}
-	f.Clock.Own = o.Segments[len(o.Segments)-1].ProgramTime.IsZero()
+	f.Clock.Own = !o.stated()
 	if shift := f.Clock.see(last, o.Began); shift != 0 {
 		for i := range w.life.Conditions {
 			if f.Judges[i] {

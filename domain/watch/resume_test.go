@@ -53,6 +53,9 @@ var broadcasts = []broadcast{
 		w.black, w.noList = []span{{60, 160}}, []span{{90, 110}}
 	}},
 	{"no program time", 200, 2, func(w *world) { w.noPDT, w.black = true, []span{{60, 110}} }},
+	{"no program time, a short outage", 300, 8, func(w *world) { w.noPDT, w.noList = true, []span{{100, 130}} }},
+	{"no program time, an outage of nearly a minute", 300, 8, func(w *world) { w.noPDT, w.noList = true, []span{{100, 158}} }},
+	{"no program time, a playlist that stands", 400, 8, func(w *world) { w.noPDT, w.frozen = true, []span{{60, 200}} }},
 	{"nothing to be learned", 900, 8, func(w *world) {
 		dark := []span{{100, 600}}
 		w.noList, w.mute = dark, dark
@@ -207,5 +210,31 @@ func TestAStandstillIsSeenAcrossDeaths(t *testing.T) {
 	}
 	if n := w.told(event.SegmentError); n != 1 {
 		t.Errorf("told %d times", n)
+	}
+}
+
+func TestSuccessorsThatDieBeforeTheyLookDelayNothing(t *testing.T) {
+	w := scenario(t, func(w *world) { w.frozen = []span{{100, never}} }).from(10).until(120)
+	for range 8 {
+		w.resume(1)
+	}
+	w.until(300).expect(
+		emits(10, event.StreamStarted),
+		emits(168, event.SegmentError, since(108)),
+	)
+}
+
+func TestAStreamThatEndsBeforeItBeganByTheClockLastedNoTime(t *testing.T) {
+	w := scenario(t, func(w *world) { w.noPDT, w.endlist, w.live.to = true, true, 1e6 }).from(10).until(100)
+	w.kept, w.keptOf = w.snapshot(), len(w.events)
+	w.now, w.delay = w.now-3600, w.delay-3600
+	w.live = span{-1e5, -3400}
+	for _, e := range w.die(2).until(-3200).events {
+		if ended, is := e.Data.(event.Ended); is && ended.DurationSec != 0 {
+			t.Errorf("it lasted %v s", ended.DurationSec)
+		}
+	}
+	if w.told(event.StreamEnded) != 1 {
+		t.Error("it has not ended")
 	}
 }

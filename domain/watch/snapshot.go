@@ -33,9 +33,10 @@ func Restore(rules Rules, snapshot json.RawMessage, now time.Time) (*Watcher, er
 	}
 	if back := l.At.Sub(now); back > 0 {
 		l.setBack(back)
-		l.At = now
+		l.At = now // until then nobody looked, and no time has passed
 	}
 	unwatched := now.Sub(l.At) // of a snapshot that tells no time: as long as can be
+	l.At = now                 // a successor that dies before it looks has not been away for longer
 	l.Asking.Next = now
 	for _, f := range l.Feeds {
 		f.ReadAt, f.CheckedAt = time.Time{}, time.Time{}

@@ -165,7 +165,7 @@ func (w *Watcher) end(reason string) {
 	}
 	data := event.Ended{EndedAt: at, Reason: reason}
 	if !w.life.StartedAt.IsZero() {
-		data.DurationSec = whole(at.Sub(w.life.StartedAt))
+		data.DurationSec = whole(max(0, at.Sub(w.life.StartedAt))) // a clock may have been set back
 	}
 	w.life.Stream = monitor.StreamEnded
 	w.emit(event.StreamEnded, data)
