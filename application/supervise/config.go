@@ -18,6 +18,8 @@ const (
 	endless        = 0 // attempts
 	lookAttempts   = 4 // at what a look has found; beyond, it is skipped (section 10.4), and found again
 
+	strayTerm = 40 * time.Second // for a worker to end by itself when its monitor has; its shutdown may take 25 s
+
 	relaunches   = 5 // of one monitor's workers within relaunchTerm (decision O3)
 	relaunchTerm = 10 * time.Minute
 

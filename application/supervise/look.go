@@ -52,10 +52,18 @@ func (s *Supervisor) settle(ctx context.Context, v view, r *report) {
 	for _, m := range v.active {
 		s.judge(v, m, r)
 	}
+	before := s.strays
+	s.strays = map[Worker]time.Time{}
 	for id, generation := range v.workers {
-		if _, active := v.active[id]; !active {
-			s.dismissStray(ctx, id, generation, r)
+		if _, active := v.active[id]; active {
+			continue
 		}
+		w := Worker{id, generation}
+		s.strays[w] = time.Now()
+		if since, known := before[w]; known {
+			s.strays[w] = since
+		}
+		s.dismissStray(ctx, w, r)
 	}
 }
 
@@ -130,18 +138,19 @@ func (s *Supervisor) lose(id monitor.ID, r *report, l loss) {
 }
 
 // dismissStray ends a worker whose monitor is not active: it has ended, is a
-// reservation, or does not exist. One that was registered in this moment is
-// left alone.
-func (s *Supervisor) dismissStray(ctx context.Context, id monitor.ID, generation int, r *report) {
-	if charged, busy := s.charge(id); charged >= generation || busy {
+// reservation, or does not exist. One that was registered in this moment is left
+// alone; one that this gateway looks after may take its time to end by itself.
+func (s *Supervisor) dismissStray(ctx context.Context, w Worker, r *report) {
+	charged, busy := s.charge(w.ID)
+	if busy || charged >= w.Generation && time.Since(s.strays[w]) < strayTerm {
 		return
 	}
-	m, err := s.roster.Get(ctx, id)
+	m, err := s.roster.Get(ctx, w.ID)
 	switch {
 	case overtaken(err):
 		r.note(orphanedWorkers)
 	case err != nil:
-		s.log.Error("a worker that may be superfluous was left alone", "monitor_id", string(id), "error", err.Error())
+		s.log.Error("a worker that may be superfluous was left alone", "monitor_id", string(w.ID), "error", err.Error())
 		r.note(skippedMonitors)
 		return
 	case m.Status.Active() && m.ReservedUntil.IsZero():
@@ -149,6 +158,6 @@ func (s *Supervisor) dismissStray(ctx context.Context, id monitor.ID, generation
 	default:
 		r.note(zombieWorkers)
 	}
-	s.log.Warn("a worker that nobody needs is ended", "monitor_id", string(id), "generation", generation)
-	s.stopUpTo(id, generation)
+	s.log.Warn("a worker that nobody needs is ended", "monitor_id", string(w.ID), "generation", w.Generation)
+	s.stopUpTo(w.ID, w.Generation)
 }

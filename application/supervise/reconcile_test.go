@@ -107,6 +107,20 @@ func TestReconcile(t *testing.T) {
 		h.expectCounts("zombies_deleted=2", "orphans_deleted=1")
 	})
 
+	scenario(t, "one that this gateway looks after may take its time to end by itself, and not for ever", func(t *testing.T) {
+		h := newHouse(t, watched("mon-a")).open()
+		h.sup.Start(h.roster.get("mon-a"))
+		h.sup.Reconcile(t.Context())
+		h.looking()
+		defer h.close()
+		h.lives(20*time.Second, "mon-a")
+		h.roster.ends("mon-a") // at another gateway, and it does not hear of it
+		h.after(40 * time.Second)
+		h.expectCalls("launch mon-a 1")
+		h.after(10 * time.Second)
+		h.expectCalls("launch mon-a 1", "stop mon-a")
+	})
+
 	scenario(t, "a worker of an older generation is replaced", func(t *testing.T) {
 		m := watched("mon-a")
 		m.Generation = 4

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -19,8 +20,9 @@ type Supervisor struct {
 	launches chan struct{} // a place for each launch under way
 	finished chan outcome  // from the actions to Run
 	actions  sync.WaitGroup
-	leases   *leases  // of Reconcile and Watch, which come one after the other
-	late     *apology // likewise
+	leases   *leases              // of Reconcile and Watch, which come one after the other
+	late     *apology             // likewise
+	strays   map[Worker]time.Time // likewise: since when they are
 	budget   *budget
 	retired  atomic.Bool
 	held     []Reservation // what Run has left, for Release
