@@ -18,8 +18,9 @@ const written = 300 * time.Millisecond
 // arrived, and its sender does not know. then lets it through, or not.
 func asAWebhookArrives(do func(context.Context, *site, strike) error, then fault.Fault) func(context.Context, *site, strike) error {
 	return func(ctx context.Context, s *site, k strike) error {
-		done := make(chan error, 1)
+		came, done := make(chan struct{}), make(chan error, 1)
 		behave := s.sink.Misbehave(1, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			close(came)
 			*k.began = time.Now()
 			s.note("%s: now", k)
 			done <- do(context.WithoutCancel(ctx), s, k)
@@ -34,8 +35,8 @@ func asAWebhookArrives(do func(context.Context, *site, strike) error, then fault
 		}
 		behave()
 		select { // it may have come in the last moment
-		case err := <-done:
-			return err
+		case <-came:
+			return <-done
 		default:
 			return fmt.Errorf("%w: no webhook came for %s", errNobody, k.by)
 		}
