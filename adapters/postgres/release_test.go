@@ -36,3 +36,16 @@ func TestReleasing(t *testing.T) {
 		t.Errorf("what was not given back: %v, %v", active, err)
 	}
 }
+
+// The clock of the database was an hour ahead when a gateway stopped, and is set
+// right: what was given back must not wait that hour.
+func TestReleasingByAClockThatIsAhead(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	held := registered(t, s, 1)
+	if err := s.Release(t.Context(), []supervise.Reservation{{ID: held.ID, Generation: held.Generation}}); err != nil {
+		t.Fatal(err)
+	}
+	alter(t, db, `UPDATE monitors SET reserved_until = reserved_until + interval '1 hour'`)
+	takes(t, s, supervise.Reservation{ID: held.ID, Generation: held.Generation + 1})
+}

@@ -79,14 +79,15 @@ func (s *Store) Promote(ctx context.Context, r supervise.Reservation, place stri
 	return after, err
 }
 
-// Release implements supervise.Roster.
+// Release implements supervise.Roster. What is due at once is due by every clock,
+// also by one that is set back afterwards.
 func (s *Store) Release(ctx context.Context, held []supervise.Reservation) error {
 	ids, generations := make([]string, len(held)), make([]int64, len(held))
 	for i, r := range held {
 		ids[i], generations[i] = string(r.ID), int64(r.Generation)
 	}
 	_, err := s.db.ExecContext(ctx, `
-		UPDATE monitors SET reserved_until = now()
+		UPDATE monitors SET reserved_until = 'epoch'
 		FROM unnest(CAST($1 AS text[]), CAST($2 AS int[])) AS held (id, generation)
 		WHERE monitors.id = held.id AND monitors.generation = held.generation
 		  AND reserved_until IS NULL AND `+active, pq.Array(ids), pq.Array(generations))
