@@ -10,16 +10,21 @@ import (
 // segment fails, or the playlist has not moved (sections 6.6, 7.6, decision
 // S6). Times are the clock's. The zero value is no outage.
 type outage struct {
-	Since     time.Time `json:"since,omitzero"`
-	Failure   string    `json:"failure,omitempty"` // event.FailedManifest, …
-	LastError string    `json:"last_error,omitempty"`
-	Failures  int       `json:"failures,omitempty"` // in a row, of this Failure
-	Last      time.Time `json:"last,omitzero"`      // when the latest of them was seen
-	RetryAt   time.Time `json:"retry_at,omitzero"`
-	Alerted   bool      `json:"alerted,omitempty"`
+	Since     time.Time     `json:"since,omitzero"`
+	Unwatched time.Duration `json:"unwatched,omitzero"` // since then: nobody looked whether media flow
+	Failure   string        `json:"failure,omitempty"`  // event.FailedManifest, …
+	LastError string        `json:"last_error,omitempty"`
+	Failures  int           `json:"failures,omitempty"` // in a row, of this Failure
+	Last      time.Time     `json:"last,omitzero"`      // when the latest of them was seen
+	RetryAt   time.Time     `json:"retry_at,omitzero"`
+	Alerted   bool          `json:"alerted,omitempty"`
 }
 
 func (o *outage) open() bool { return !o.Since.IsZero() }
+
+// limit is when it has lasted, as far as it was watched, for as long as an outage
+// may.
+func (o *outage) limit() time.Time { return o.Since.Add(o.Unwatched + outageLimit) }
 
 // fail adds a failure that began at since.
 func (o *outage) fail(now, since time.Time, failure, lastError string) {
@@ -36,7 +41,7 @@ func (o *outage) fail(now, since time.Time, failure, lastError string) {
 		policy = segmentBackoff
 	}
 	o.RetryAt = now.Add(policy.delay(o.Failures))
-	if limit := o.Since.Add(outageLimit); limit.After(now) && limit.Before(o.RetryAt) {
+	if limit := o.limit(); limit.After(now) && limit.Before(o.RetryAt) {
 		o.RetryAt = limit // it is judged by what is seen then, not before
 	}
 }
@@ -45,7 +50,7 @@ func (o *outage) fail(now, since time.Time, failure, lastError string) {
 // failure has been seen that is 60 s from the first. Zero when it need not be
 // asked: there is no outage, none that long yet, or it has been told.
 func (o *outage) judgeAt() time.Time {
-	limit := o.Since.Add(outageLimit)
+	limit := o.limit()
 	if !o.open() || o.Alerted || o.Last.Before(limit) {
 		return time.Time{}
 	}
@@ -60,7 +65,7 @@ func (o *outage) due(at time.Time) bool {
 
 // long tells whether at now it has lasted so long that what was seen before it
 // says nothing about what is seen after it.
-func (o *outage) long(now time.Time) bool { return o.open() && now.Sub(o.Since) >= outageLimit }
+func (o *outage) long(now time.Time) bool { return o.open() && !now.Before(o.limit()) }
 
 // tell marks the outage as told and gives the alert.
 func (o *outage) tell(now time.Time) event.Outage {

@@ -40,6 +40,16 @@ func TestASuccessorGoesOn(t *testing.T) { // S11
 				expect(emits(100, event.StreamStarted))
 		}
 	})
+	t.Run("and takes the pause for no outage", func(t *testing.T) { // it may be a step of the clock
+		scenario(t, func(w *world) { w.noList = []span{{150, 156}, {3755, 3765}} }).from(100).until(155).resume(3600).until(3900).
+			expect(emits(100, event.StreamStarted))
+		scenario(t, func(w *world) { w.noList = []span{{150, 156}}; w.black = []span{{130, 4000}} }).from(100).until(155).resume(3600).until(3900).
+			expect(emits(100, event.StreamStarted), emits(3755, event.Blackout))
+	})
+	t.Run("but for an outage what was watched of it", func(t *testing.T) {
+		scenario(t, func(w *world) { w.noList = []span{{150, never}} }).from(100).until(170).resume(3600).until(3900).
+			expect(emits(100, event.StreamStarted), emits(3815, event.SegmentError)) // 150 to 165, and 45 s more
+	})
 	t.Run("and takes the pause for no blindness", func(t *testing.T) {
 		dark := []span{{150, never}}
 		scenario(t, func(w *world) { w.noList, w.mute = dark, dark }).from(100).until(200).resume(400).until(1000).expect(

@@ -19,9 +19,8 @@ func (w *Watcher) Snapshot() (json.RawMessage, error) {
 }
 
 // Restore makes a watcher that goes on from a snapshot at now. An empty
-// snapshot is a new start. The time in which nobody watched is neither a
-// stall nor blindness; the time before it is. An outage that was open stays
-// open.
+// snapshot is a new start. The time in which nobody watched is no stall, no
+// outage and no blindness; the time before it is, and what was open stays open.
 func Restore(rules Rules, snapshot json.RawMessage, now time.Time) (*Watcher, error) {
 	w := New(rules, now)
 	if len(snapshot) == 0 {
@@ -41,6 +40,9 @@ func Restore(rules Rules, snapshot json.RawMessage, now time.Time) (*Watcher, er
 	for _, f := range l.Feeds {
 		f.ReadAt, f.CheckedAt = time.Time{}, time.Time{}
 		f.Outage.RetryAt = now
+		if f.Outage.open() {
+			f.Outage.Unwatched = min(f.Outage.Unwatched+unwatched, now.Sub(f.Outage.Since))
+		}
 		f.Newest.Unwatched = min(f.Newest.Unwatched+unwatched, now.Sub(f.Newest.Moved))
 		f.switched = true
 	}
