@@ -44,11 +44,10 @@ func hold(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (heldMonitor, error) 
 }
 
 // Accept implements control.Desk. What a worker saw before its monitor was
-// ended by somebody else is stored as well, but changes the monitor no more. Of a
-// report that a newer one of the same worker has overtaken the events and the
-// sign of life count; an end cannot be overtaken. Once the callback has failed
-// nothing is stored.
+// ended by somebody else is stored as well, but changes the monitor no more; once
+// its callback has failed nothing is.
 func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
+	r.At = kept(r.At)
 	var order monitor.Order
 	err := s.inTx(ctx, "store a report of "+string(id), func(tx *sqlx.Tx) error {
 		held, err := hold(ctx, tx, id)
@@ -65,7 +64,7 @@ func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (mo
 			return nil
 		case !held.status.Active():
 			order = monitor.Stop
-		case held.hasOvertaken(r) && !held.endsBy(r):
+		case r.Overtaken(held.reportedAt, held.status):
 			if _, err := tx.ExecContext(ctx, `UPDATE monitors SET updated_at = now() WHERE id = $1`, id); err != nil {
 				return err
 			}
@@ -73,7 +72,7 @@ func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (mo
 			if err := s.update(ctx, tx, held, r); err != nil {
 				return err
 			}
-			if held.endsBy(r) {
+			if r.Ends(held.status) {
 				order = monitor.Stop
 			}
 		}
@@ -96,7 +95,7 @@ func (s *Store) update(ctx context.Context, tx *sqlx.Tx, held heldMonitor, r mon
 			reported_at   = $6,
 			updated_at    = now()
 		WHERE id = $1`,
-		held.id, r.StreamStatus, r.Health.Video, r.Health.Audio, nullText(storable(r.Snapshot)), nullTime(kept(r.At)))
+		held.id, r.StreamStatus, r.Health.Video, r.Health.Audio, nullText(storable(r.Snapshot)), nullTime(r.At))
 	if err != nil {
 		return refused("snapshot", err)
 	}
@@ -119,22 +118,6 @@ func (s *Store) update(ctx context.Context, tx *sqlx.Tx, held heldMonitor, r mon
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE monitors SET status = $2 WHERE id = $1`, held.id, r.Status)
 	return err
-}
-
-// overtakable is by how much a report may be older than the newest and count as
-// overtaken by it. Workers never set their clock back; what is older than that
-// was made by something else, whose clock was.
-const overtakable = 30 * time.Minute
-
-// hasOvertaken tells whether a newer report of the same worker is stored.
-func (h heldMonitor) hasOvertaken(r monitor.Report) bool {
-	late := h.reportedAt.Sub(kept(r.At))
-	return late > 0 && late < overtakable
-}
-
-// endsBy tells whether a report is its monitor's end.
-func (h heldMonitor) endsBy(r monitor.Report) bool {
-	return h.status.MayBecome(r.Status) && !r.Status.Active()
 }
 
 // kept is a time as the database keeps it.

@@ -20,7 +20,7 @@ import (
 // commits tells statements that make something last.
 func commits(statement string) bool {
 	return statement == "COMMIT" || strings.Contains(statement, "WITH taken AS") || // Due
-		strings.Contains(statement, "SET reserved_until = now()\n") || // Release
+		strings.Contains(statement, "SET reserved_until = 'epoch'\n") || // Release
 		strings.Contains(statement, "RECURSIVE head") && strings.Contains(statement, "UPDATE") // Lease
 }
 

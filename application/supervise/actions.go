@@ -14,8 +14,8 @@ const maxDetails = 500
 
 // launch starts a worker, with retries, and gives its monitor up when none
 // helps: by the policy Relaunch not before relaunchTerm, for what stands in the
-// way may pass. It tells whether the post is over; when ctx is done that is undecided,
-// and a newer wish follows.
+// way may pass. It tells whether the post is over; when ctx is done that is
+// undecided, and a newer wish follows.
 func (s *Supervisor) launch(ctx context.Context, j Job) (over bool) {
 	log := s.log.With("monitor_id", string(j.ID), "generation", j.Generation)
 	began := time.Now()

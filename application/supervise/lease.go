@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -84,9 +85,5 @@ func (l *leases) hear(id monitor.ID, generation int) {
 func (l *leases) keep(active map[monitor.ID]monitor.Monitor) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for id := range l.signs {
-		if _, there := active[id]; !there {
-			delete(l.signs, id)
-		}
-	}
+	maps.DeleteFunc(l.signs, func(id monitor.ID, _ sign) bool { return active[id].ID == "" })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -142,9 +143,5 @@ func (b *budget) spend(id monitor.ID) {
 func (b *budget) keep(active map[monitor.ID]monitor.Monitor) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for id := range b.at {
-		if _, there := active[id]; !there {
-			delete(b.at, id)
-		}
-	}
+	maps.DeleteFunc(b.at, func(id monitor.ID, _ []time.Time) bool { return active[id].ID == "" })
 }

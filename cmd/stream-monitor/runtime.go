@@ -35,9 +35,9 @@ func (c *ServeCmd) launcher(g *service, to *control.Service, keys Keys, output i
 		return nil, err
 	}
 	return process.New(process.Config{
-		Patience:   c.GatewayPatience,
 		GatewayURL: here, GatewayCA: c.TLSCertFile, InternalKey: keys.Internal, LogLevel: c.Log.LogLevel,
-		Environ: append(os.Environ(), c.Watching.variables()...), RunDir: c.runDir(), Output: output, Log: log,
+		Environ: append(os.Environ(), c.Watching.variables()...), RunDir: c.runDir(), Patience: c.GatewayPatience,
+		Output: output, Log: log,
 	})
 }
 

@@ -92,7 +92,8 @@ func (g *service) run(ctx context.Context, hurry haste) error {
 	return failed
 }
 
-// handOver ends the workers, and gives each one's monitor back when it has ended.
+// handOver ends the workers, and gives each one's monitor back when it has
+// ended.
 func (g *service) handOver(hurry haste) error {
 	releasing, cancel := context.WithCancel(hurry)
 	defer cancel()
@@ -103,8 +104,8 @@ func (g *service) handOver(hurry haste) error {
 	return errors.Join(err, <-released)
 }
 
-// dispatch sends webhooks, first what an earlier gateway at this place was sending
-// when it died.
+// dispatch sends webhooks, first what an earlier gateway at this place was
+// sending when it died.
 func (g *service) dispatch(ctx context.Context) {
 	if place := g.runtime.Place(); !place.Shared {
 		if err := g.store.Succeed(ctx, place.ID); err != nil {

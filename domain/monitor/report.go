@@ -31,6 +31,23 @@ type Report struct {
 	Snapshot     json.RawMessage
 }
 
+// overtakable is by how much a report may be older than the newest and count as
+// overtaken by it. Workers never set their clock back; what is older than that
+// was made by something else, whose clock was.
+const overtakable = 30 * time.Minute
+
+// Overtaken tells whether a newer report of the same worker, made at newest, has
+// overtaken this one, as one may that was halted on its way: then its events and
+// the sign of life count, and nothing else of it. An end cannot be overtaken.
+// Zero: there is no other.
+func (r Report) Overtaken(newest time.Time, status Status) bool {
+	late := newest.Sub(r.At)
+	return late > 0 && late < overtakable && !r.Ends(status)
+}
+
+// Ends tells whether the report ends a monitor that has this status.
+func (r Report) Ends(status Status) bool { return status.MayBecome(r.Status) && !r.Status.Active() }
+
 // Order is the gateway's answer to a report: what it wants of the worker.
 type Order string
 
