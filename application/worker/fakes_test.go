@@ -219,6 +219,14 @@ func ports(s *stream, d *desk) worker.Ports {
 }
 
 func watchingUntil(ctx, force context.Context, p worker.Ports, change ...func(*worker.Config)) (wait func() error) {
+	w := employ(p, change...)
+	done := make(chan error, 1)
+	go func() { done <- w.RunUntil(ctx, force) }()
+	return func() error { return <-done }
+}
+
+// employ makes a worker that does not run yet.
+func employ(p worker.Ports, change ...func(*worker.Config)) *worker.Worker {
 	ids := 0
 	cfg := worker.Config{
 		ID: id, Generation: 1,
@@ -228,8 +236,5 @@ func watchingUntil(ctx, force context.Context, p worker.Ports, change ...func(*w
 	for _, c := range change {
 		c(&cfg)
 	}
-	w := worker.New(p, cfg)
-	done := make(chan error, 1)
-	go func() { done <- w.RunUntil(ctx, force) }()
-	return func() error { return <-done }
+	return worker.New(p, cfg)
 }

@@ -70,6 +70,7 @@ func (l *loop) breakOff(why error) error {
 // watch does the tasks until the watcher finishes, the gateway wants a stop,
 // or ctx is done; its error is that of a worker dismissed.
 func (l *loop) watch(ctx context.Context) error {
+	defer l.pulse.begin()()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -89,6 +90,7 @@ func (l *loop) watch(ctx context.Context) error {
 				return o.err
 			}
 			l.step(o.observation)
+		case <-l.pulse.beat:
 		case err := <-l.reporter.verdict:
 			return err
 		case <-ctx.Done():

@@ -60,6 +60,7 @@ type Worker struct {
 	cfg   Config
 	base  time.Time
 	log   *slog.Logger
+	pulse pulse
 }
 
 // New makes a worker; Run starts it.
@@ -80,6 +81,7 @@ func New(ports Ports, cfg Config) *Worker {
 		ports: ports,
 		cfg:   cfg,
 		base:  cfg.Now(),
+		pulse: newPulse(),
 		log:   cfg.Log.With("component", "worker", "monitor_id", string(cfg.ID)),
 	}
 }

@@ -1,0 +1,69 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/net/netutil"
+)
+
+// Limits of a probe; it may take 5 s in all (section 8.7).
+const (
+	askLimit       = 4 * time.Second
+	readLimit      = time.Second
+	writeLimit     = 5 * time.Second
+	maxHeaderBytes = 4 << 10
+	maxConnections = 16
+)
+
+// Question asks after something: nil, or what is wrong. It obeys its context.
+type Question func(ctx context.Context) error
+
+// Server answers probes until Close.
+type Server struct {
+	http     http.Server
+	listener net.Listener
+	serving  sync.WaitGroup
+}
+
+// Listen opens a port (host:port; port 0: any free one) and answers from then
+// on. Questions may be asked concurrently.
+func Listen(addr string, alive, ready Question) (*Server, error) {
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen for probes: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /healthz", alive)
+	mux.Handle("GET /readyz", ready)
+	s := &Server{listener: listener, http: http.Server{
+		Handler: mux, ReadTimeout: readLimit, WriteTimeout: writeLimit, MaxHeaderBytes: maxHeaderBytes,
+	}}
+	s.serving.Go(func() { _ = s.http.Serve(netutil.LimitListener(listener, maxConnections)) }) // ends with Close
+	return s, nil
+}
+
+// Addr is where it listens.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Close ends every connection and waits for the server to be gone.
+func (s *Server) Close() error {
+	err := s.http.Close()
+	s.serving.Wait()
+	return err
+}
+
+// ServeHTTP implements http.Handler: it asks.
+func (q Question) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), askLimit)
+	defer cancel()
+	if err := q(ctx); err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = fmt.Fprintln(w, "ok") // a prober that has gone asks again
+}
