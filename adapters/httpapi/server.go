@@ -67,11 +67,11 @@ func Listen(handler http.Handler, cfg ServerConfig) (*Server, error) {
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	if s.secure {
-		cert, err := tls.LoadX509KeyPair(cfg.CertFile, cfg.KeyFile)
+		cert, err := loadCertificate(cfg.CertFile, cfg.KeyFile, s.log)
 		if err != nil {
-			return nil, fmt.Errorf("listen: load the certificate: %w", err)
+			return nil, err
 		}
-		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
+		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: cert.get}
 	}
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", cfg.Addr)
 	if err != nil {

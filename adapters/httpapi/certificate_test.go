@@ -1,0 +1,64 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+)
+
+// A certificate that its files are renewed for counts without a restart: whoever
+// renews it every few weeks must not have to know of this process.
+func TestARenewedCertificate(t *testing.T) {
+	certFile, keyFile, _ := certificate(t)
+	newCert, newKey, _ := certificate(t)
+	put := func(file, from string) {
+		raw := []byte("no certificate")
+		if from != "" {
+			var err error
+			if raw, err = os.ReadFile(from); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(file, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		get, err := httpapi.LoadCertificate(certFile, keyFile, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := get()
+		put(certFile, newCert)
+		if get() != first {
+			t.Error("the files are read at every connection")
+		}
+		time.Sleep(10 * time.Second)
+		if get() != first {
+			t.Error("half of a new certificate is shown")
+		}
+		put(keyFile, newKey)
+		time.Sleep(10 * time.Second)
+		second := get()
+		if second == first {
+			t.Error("the new certificate is not shown")
+		}
+		put(certFile, "")
+		for range 3 {
+			time.Sleep(10 * time.Second)
+			if get() != second {
+				t.Error("what makes no sense has ousted the certificate")
+			}
+		}
+		if n := strings.Count(log.String(), "cannot be used"); n != 2 {
+			t.Errorf("%d complaints, want one for each bad state:\n%s", n, &log)
+		}
+	})
+}
