@@ -75,6 +75,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		}
 		return Result{}, fmt.Errorf("start %s: %w", c.Path, err)
 	}
+	offer(cmd.Process.Pid)
 	limitErr := c.Limits.impose(cmd.Process.Pid)
 	if limitErr != nil {
 		_ = killGroup(cmd.Process, syscall.SIGKILL)

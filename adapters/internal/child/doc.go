@@ -16,5 +16,6 @@
 // much neither fills memory nor hangs. It may be limited in what it uses, and
 // gets none of its input before it is. A process that left the group (setsid)
 // cannot be ended, but cannot hold Run up for longer than Grace either. On
-// Linux the tool dies with this process even when that is killed outright.
+// Linux the tool dies with this process even when that is killed outright, and
+// when memory runs out, it goes first.
 package child
