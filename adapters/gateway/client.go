@@ -127,6 +127,8 @@ func refusal(status int, raw []byte) error {
 		return monitor.ErrSuperseded
 	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
 		return monitor.Errorf(monitor.InvalidConfig, "%s", body.Error.Message)
+	case status == http.StatusUnauthorized && body.Error.Code == string(monitor.Unauthorized):
+		return monitor.Errorf(monitor.Unauthorized, "%s", body.Error.Message)
 	case status == http.StatusNotFound && body.Error.Code == string(monitor.NotFound):
 		return monitor.Errorf(monitor.NotFound, "%s", body.Error.Message)
 	case status >= http.StatusInternalServerError:

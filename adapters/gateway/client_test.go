@@ -92,7 +92,7 @@ func TestRefusals(t *testing.T) {
 		"404 of something in between": {http.NotFound, "HTTP 404, which is not the gateway's"},
 		"409 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) }, "HTTP 409, which is not the gateway's"},
 		"409 of another kind":         {envelope(409, "DUPLICATE_MONITOR"), "HTTP 409 DUPLICATE_MONITOR: the reason"},
-		"401":                         {envelope(401, "UNAUTHORIZED"), "HTTP 401 UNAUTHORIZED: the reason"},
+		"401":                         {envelope(401, "UNAUTHORIZED"), "locked out"},
 		"500":                         {envelope(500, "INTERNAL_ERROR"), "in trouble"},
 		"503":                         {envelope(503, "UNAVAILABLE"), "in trouble"},
 		"503 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, "HTTP 503, which is not the gateway's"},
@@ -116,7 +116,7 @@ func TestRefusals(t *testing.T) {
 				case errors.Is(err, monitor.ErrSuperseded):
 					kind = "superseded"
 				case errors.As(err, &coded):
-					kind = map[monitor.Code]string{monitor.NotFound: "not found", monitor.InvalidConfig: "refused", monitor.Internal: "in trouble"}[coded.Code]
+					kind = map[monitor.Code]string{monitor.NotFound: "not found", monitor.InvalidConfig: "refused", monitor.Unauthorized: "locked out", monitor.Internal: "in trouble"}[coded.Code]
 				}
 				switch {
 				case err == nil:

@@ -120,7 +120,7 @@ func TestRoundTrip(t *testing.T) {
 		defer other.Close()
 		_, err = other.Report(ctx, m.ID, report(0))
 		var coded *monitor.Error
-		if err == nil || errors.Is(err, monitor.ErrSuperseded) || errors.As(err, &coded) {
+		if errors.Is(err, monitor.ErrSuperseded) || !errors.As(err, &coded) || coded.Code != monitor.Unauthorized {
 			t.Errorf("error is %v", err)
 		}
 	})

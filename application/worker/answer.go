@@ -26,6 +26,29 @@ func refused(err error) bool {
 	return errors.As(err, &said) && said.Code == monitor.InvalidConfig
 }
 
+// ErrLockedOut ends a worker whose key the gateway has not taken for a while.
+// Keys are changed; a worker that is started anew has the new one.
+var ErrLockedOut = errors.New("the gateway does not take this worker's key")
+
+// lockout tells when that has gone on for long enough: while gateways are replaced
+// one by one, some know the new key already and others the old one still.
+type lockout struct{ since time.Time }
+
+// lockedFor is how long it may go on; a report lease is longer.
+const lockedFor = 15 * time.Second
+
+// after takes up the outcome of a try.
+func (l *lockout) after(err error) (over bool) {
+	var said *monitor.Error
+	switch {
+	case !errors.As(err, &said) || said.Code != monitor.Unauthorized:
+		l.since = time.Time{}
+	case l.since.IsZero():
+		l.since = time.Now()
+	}
+	return !l.since.IsZero() && time.Since(l.since) >= lockedFor
+}
+
 // Waiting for the gateway.
 const (
 	longestPause = 2 * time.Second  // between two tries

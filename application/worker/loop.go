@@ -60,7 +60,7 @@ func (l *loop) run(ctx context.Context) error {
 func (l *loop) breakOff(why error) error {
 	l.abandon()
 	limit := lastWords
-	if dismissed(why) || errors.Is(why, ErrAlone) {
+	if dismissed(why) || errors.Is(why, ErrAlone) || errors.Is(why, ErrLockedOut) {
 		limit = 0
 	}
 	_ = l.reporter.stop(limit) // why came first

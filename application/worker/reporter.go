@@ -32,6 +32,7 @@ type reporter struct {
 	heard      time.Time // when the gateway last said anything
 	accepted   time.Time // when it last accepted anything
 	complained time.Time
+	lockout    lockout
 }
 
 func newReporter(force context.Context, w *Worker) *reporter {
@@ -125,6 +126,7 @@ func (r *reporter) run() error {
 	for r.await() {
 		began := time.Now()
 		order, err := r.send()
+		locked := r.lockout.after(err)
 		switch {
 		case err == nil:
 			r.succeeded(time.Since(began))
@@ -137,6 +139,8 @@ func (r *reporter) run() error {
 			return nil //nolint:nilerr // whoever cancelled it knows
 		case !answered(err) && r.w.alone(r.heard):
 			return fmt.Errorf("%w: %w", ErrAlone, err)
+		case locked:
+			return fmt.Errorf("%w: %w", ErrLockedOut, err)
 		default:
 			r.failed(err)
 			// What the try itself took need not be waited for again.

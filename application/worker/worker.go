@@ -93,8 +93,9 @@ func (w *Worker) now() time.Time { return w.base.Add(time.Since(w.base)).Round(0
 // Run watches until there is nothing more to watch. It returns nil when the
 // stream or the monitor has ended or ctx is done, monitor.ErrSuperseded when
 // another worker has taken over, an *monitor.Error NotFound when the gateway
-// knows the monitor no more, ErrAlone when it is gone, and another error when
-// the worker could not begin or something in it panicked.
+// knows the monitor no more, ErrAlone when it is gone, ErrLockedOut when it does
+// not take the worker's key, and another error when the worker could not begin or
+// something in it panicked.
 func (w *Worker) Run(ctx context.Context) error { return w.RunUntil(ctx, context.Background()) }
 
 // RunUntil is Run for a worker that shares its process with others: when force
@@ -150,14 +151,18 @@ func (w *Worker) run(ctx, force context.Context) error {
 // assignment asks for the worker's orders until it gets them.
 func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
 	heard, complained := time.Now(), time.Time{}
+	var door lockout
 	for failures := 1; ; failures++ {
 		began := time.Now()
 		a, err := w.ask(ctx, tryLimit(failures-1, false))
+		locked := door.after(err)
 		switch {
 		case err == nil:
 			return a, nil
 		case dismissed(err):
 			return a, fmt.Errorf("assignment: %w", err)
+		case locked:
+			return a, fmt.Errorf("assignment: %w: %w", ErrLockedOut, err)
 		case answered(err):
 			heard = time.Now()
 		case w.alone(heard):
