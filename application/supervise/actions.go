@@ -12,13 +12,16 @@ import (
 // maxDetails bounds error_details, in characters.
 const maxDetails = 500
 
-// launch starts a worker, with retries, and gives its monitor up when none
-// helps: by the policy Relaunch not before relaunchTerm, for what stands in the
-// way may pass. It tells whether the post is over; when ctx is done that is
+// launch starts a worker, with retries, and gives its monitor up when none has
+// helped for launchTerm, by the policy Relaunch for relaunchTerm: what stands in
+// the way may pass. It tells whether the post is over; when ctx is done that is
 // undecided, and a newer wish follows.
 func (s *Supervisor) launch(ctx context.Context, j Job) (over bool) {
 	log := s.log.With("monitor_id", string(j.ID), "generation", j.Generation)
-	began := time.Now()
+	began, term := time.Now(), launchTerm
+	if s.cfg.Missing == Relaunch {
+		term = relaunchTerm
+	}
 	for n := 1; ; n++ {
 		err := s.launchOnce(ctx, j)
 		switch {
@@ -27,7 +30,7 @@ func (s *Supervisor) launch(ctx context.Context, j Job) (over bool) {
 			return false
 		case ctx.Err() != nil:
 			return false
-		case n >= launchAttempts && (s.cfg.Missing == EndMonitor || time.Since(began) >= relaunchTerm):
+		case time.Since(began) >= term:
 			s.renounce(ctx, j, err)
 			return true
 		}

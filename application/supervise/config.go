@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	launchAttempts = 4                // before a monitor is given up by the policy EndMonitor
-	launchLimit    = 90 * time.Second // for one; a stop of an older worker may be part of it
-	exchangeLimit  = 10 * time.Second // for one exchange with the database
-	tellLimit      = 2 * time.Second  // for one apology of many
-	pauseFirst     = time.Second      // after a failure; doubled up to pauseMax
-	pauseMax       = 5 * time.Second  // what waits is done within this of the database's return
-	stopAttempts   = 5
-	endless        = 0 // attempts
-	lookAttempts   = 4 // at what a look has found; beyond, it is skipped (section 10.4), and found again
+	launchTerm    = 2 * time.Minute  // for a launch to succeed, by the policy EndMonitor: control planes are restarted
+	launchLimit   = 90 * time.Second // for one; a stop of an older worker may be part of it
+	exchangeLimit = 10 * time.Second // for one exchange with the database
+	tellLimit     = 2 * time.Second  // for one apology of many
+	pauseFirst    = time.Second      // after a failure; doubled up to pauseMax
+	pauseMax      = 5 * time.Second  // what waits is done within this of the database's return
+	stopAttempts  = 5
+	endless       = 0 // attempts
+	lookAttempts  = 4 // at what a look has found; beyond, it is skipped (section 10.4), and found again
 
 	strayTerm = 40 * time.Second // for a worker to end by itself when its monitor has; its shutdown may take 25 s
 
@@ -53,9 +53,14 @@ type Config struct {
 	// 30 s: three reports (decision O3).
 	Lease time.Duration
 
-	// FirstReport is how long a worker may take to its first report, default
-	// 2 min: it may have to be fetched to where it runs.
+	// FirstReport is how long a worker may take from its start to its first
+	// report, default 2 min, where that it has started cannot be seen, too.
 	FirstReport time.Duration
+
+	// StartUp is how long a worker that was launched may take to start, where that
+	// can be seen, default 10 min: its image may have to be fetched, and a node for
+	// it to be added.
+	StartUp time.Duration
 
 	// Look is how often monitors and workers are compared, default 5 s.
 	Look time.Duration
@@ -94,6 +99,7 @@ func (c Config) complete() (Config, error) {
 		{&c.ReconcileTimeout, 30 * time.Second},
 		{&c.Lease, 30 * time.Second},
 		{&c.FirstReport, 2 * time.Minute},
+		{&c.StartUp, 10 * time.Minute},
 		{&c.Look, 5 * time.Second},
 		{&c.Settle, time.Second},
 		{&c.Poll, time.Second},

@@ -197,17 +197,18 @@ func (r *roster) ends(id monitor.ID) {
 // launcher is supervise.Launcher in memory. It remembers what it was asked as
 // lines like "launch mon-a 1".
 type launcher struct {
-	mu      sync.Mutex
-	calls   []string
-	place   supervise.Place
-	blind   bool // cannot tell who runs
-	running map[monitor.ID]int
-	failing int           // so many launches fail
-	slow    time.Duration // a launch takes
-	ending  time.Duration // a stop takes
-	busy    int
-	busiest int // launches at once
-	exits   chan supervise.Exit
+	mu        sync.Mutex
+	calls     []string
+	place     supervise.Place
+	blind     bool // cannot tell who runs
+	running   map[monitor.ID]int
+	hindrance string        // what keeps workers from starting
+	failing   int           // so many launches fail
+	slow      time.Duration // a launch takes
+	ending    time.Duration // a stop takes
+	busy      int
+	busiest   int // launches at once
+	exits     chan supervise.Exit
 }
 
 func newLauncher() *launcher {
@@ -295,7 +296,7 @@ func (l *launcher) Workers(context.Context) ([]supervise.Worker, error) {
 	}
 	var all []supervise.Worker
 	for id, g := range l.running {
-		all = append(all, supervise.Worker{ID: id, Generation: g})
+		all = append(all, supervise.Worker{ID: id, Generation: g, Starting: l.hindrance != "", Hindrance: l.hindrance})
 	}
 	return all, nil
 }

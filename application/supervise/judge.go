@@ -4,6 +4,7 @@ package supervise
 type sight struct {
 	generation int  // the monitor's newest
 	worker     int  // the generation that runs at this gateway's place; 0: none does
+	blind      bool // that cannot be told
 	charged    bool // this gateway looks after its newest generation already
 	here       bool // that was launched at this gateway's place
 	shared     bool // where others launch, too
@@ -32,6 +33,10 @@ func judge(s sight) finding {
 	runs := s.worker == s.generation
 	own := s.here && !s.shared
 	switch {
+	case s.blind && s.silent && s.elected:
+		return silent
+	case s.blind:
+		return fine
 	case own && !runs && !s.charged:
 		return missing
 	case s.here && s.shared && s.elected && !runs && !s.charged && (s.reported && s.absent || s.silent):

@@ -34,6 +34,12 @@ func TestJudging(t *testing.T) {
 		{sight{here: true, shared: true, elected: true, absent: true, silent: true}, missing},
 		{sight{here: true, shared: true, elected: true, worker: other, reported: true, absent: true}, missing},
 
+		// Who runs there cannot be seen.
+		{sight{here: true, shared: true, elected: true, blind: true, reported: true, absent: true}, fine},
+		{sight{here: true, shared: true, elected: true, blind: true, silent: true}, silent},
+		{sight{here: true, shared: true, blind: true, silent: true}, fine},
+		{sight{here: true, blind: true}, fine},
+
 		// Launched elsewhere.
 		{sight{}, fine},
 		{sight{elected: true}, fine},

@@ -28,23 +28,23 @@ func TestLeases(t *testing.T) {
 		{"so do many", []int{0, 14, 28, 42, 56, 70, 84}, func(int) int { return 0 }, false, 84},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newLeases(30*time.Second, 2*time.Minute, 5*time.Second)
+			l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
 			for _, sec := range c.looks {
 				m := monitor.Monitor{ID: "mon-a", Generation: 1, UpdatedAt: at(c.updated(sec))}
 				if !c.first {
 					m.ReportedAt = m.UpdatedAt
 				}
 				l.look(at(sec))
-				got, _ := l.see(m, true)
-				if want := c.silent != 0 && sec >= c.silent; got != want {
-					t.Errorf("at %d s: silent is %v, want %v", sec, got, want)
+				got, _ := l.see(m, glimpse{inView: true})
+				if want := c.silent != 0 && sec >= c.silent; (got > 0) != want {
+					t.Errorf("at %d s: silent for %v, want that %v", sec, got, want)
 				}
 			}
 		})
 	}
 
 	t.Run("a launch begins a lease, and so does a report that could not be stored", func(t *testing.T) {
-		l := newLeases(30*time.Second, 2*time.Minute, 5*time.Second)
+		l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
 		m := monitor.Monitor{ID: "mon-a", Generation: 1, UpdatedAt: start, ReportedAt: start}
 		for _, sec := range every(5, 0, 120) {
 			switch sec {
@@ -56,14 +56,43 @@ func TestLeases(t *testing.T) {
 				l.hear(m.ID, 1)
 			}
 			l.look(at(sec))
-			if got, _ := l.see(m, true); got != (sec >= 75) {
-				t.Errorf("at %d s: silent is %v", sec, got)
+			if got, _ := l.see(m, glimpse{inView: true}); (got > 0) != (sec >= 75) {
+				t.Errorf("at %d s: silent for %v", sec, got)
+			}
+		}
+	})
+
+	t.Run("how long one may be silent that has not reported yet depends on what is seen of it", func(t *testing.T) {
+		starting, begun := glimpse{inView: true, starting: true}, glimpse{inView: true}
+		nowhere, dark := glimpse{unlaunched: true}, glimpse{unlaunched: true, blind: true}
+		for name, c := range map[string]struct {
+			seen func(sec int) glimpse
+			at   int           // when it is silent
+			term time.Duration // for so long
+		}{
+			"it starts, and starts":                {func(int) glimpse { return starting }, 600, 10 * time.Minute},
+			"it takes long to start, then hangs":   {func(sec int) glimpse { return pick(sec < 300, starting, begun) }, 420, 2 * time.Minute},
+			"it was never launched":                {func(int) glimpse { return nowhere }, 30, 30 * time.Second},
+			"whether it was cannot be seen":        {func(int) glimpse { return dark }, 120, 2 * time.Minute},
+			"it starts, and then nothing is seen":  {func(sec int) glimpse { return pick(sec < 100, starting, dark) }, 600, 10 * time.Minute},
+			"it starts, and its pod has gone then": {func(sec int) glimpse { return pick(sec < 100, starting, nowhere) }, 130, 30 * time.Second},
+		} {
+			l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
+			for _, sec := range every(5, 0, 650) {
+				l.look(at(sec))
+				term, _ := l.see(monitor.Monitor{ID: "mon-a", Generation: 1}, c.seen(sec))
+				if term > 0 || sec == 650 {
+					if sec != c.at || term != c.term {
+						t.Errorf("%s: after %d s it is silent for %v, want after %d s for %v", name, sec, term, c.at, c.term)
+					}
+					break
+				}
 			}
 		}
 	})
 
 	t.Run("it is known who was out of view before", func(t *testing.T) {
-		l := newLeases(30*time.Second, 2*time.Minute, 5*time.Second)
+		l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
 		m := monitor.Monitor{ID: "mon-a", Generation: 1}
 		for n, c := range []struct {
 			generation int
@@ -72,21 +101,28 @@ func TestLeases(t *testing.T) {
 		}{{1, false, false}, {1, false, true}, {1, true, true}, {1, false, false}, {2, false, false}, {2, false, true}} {
 			m.Generation = c.generation
 			l.look(at(5 * n))
-			if _, before := l.see(m, c.inView); before != c.before {
+			if _, before := l.see(m, glimpse{inView: c.inView}); before != c.before {
 				t.Errorf("look %d: absent before is %v, want %v", n, before, c.before)
 			}
 		}
 	})
 
 	t.Run("who has ended is forgotten", func(t *testing.T) {
-		l := newLeases(30*time.Second, 2*time.Minute, 5*time.Second)
+		l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
 		l.look(start)
-		l.see(monitor.Monitor{ID: "mon-a"}, true)
+		l.see(monitor.Monitor{ID: "mon-a"}, glimpse{inView: true})
 		l.keep(nil)
 		if len(l.signs) != 0 {
 			t.Error("remembered")
 		}
 	})
+}
+
+func pick(first bool, a, b glimpse) glimpse {
+	if first {
+		return a
+	}
+	return b
 }
 
 func every(step, from, to int) (all []int) {

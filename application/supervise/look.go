@@ -12,16 +12,14 @@ import (
 type view struct {
 	elected bool
 	active  map[monitor.ID]monitor.Monitor
-	workers map[monitor.ID]int // generations
+	workers map[monitor.ID]Worker
+	blind   error // why the workers cannot be seen: then only who is silent can be told
 }
 
 // take looks. The workers come first: whoever was launched before is, if still
-// wanted, among the active monitors read after that.
+// wanted, among the active monitors read after that. Errors: there is no view.
 func (s *Supervisor) take(ctx context.Context) (v view, err error) {
-	workers, err := s.launcher.Workers(ctx)
-	if err != nil {
-		return v, err
-	}
+	workers, blind := s.workers(ctx)
 	if v.elected, err = s.roster.Lead(ctx); err != nil {
 		return v, err
 	}
@@ -29,17 +27,25 @@ func (s *Supervisor) take(ctx context.Context) (v view, err error) {
 	if err != nil {
 		return v, err
 	}
-	v.active, v.workers = map[monitor.ID]monitor.Monitor{}, map[monitor.ID]int{}
+	v.blind = blind
+	v.active, v.workers = map[monitor.ID]monitor.Monitor{}, map[monitor.ID]Worker{}
 	for _, m := range active {
 		v.active[m.ID] = m
 	}
 	for _, w := range workers {
-		v.workers[w.ID] = w.Generation
+		v.workers[w.ID] = w
 	}
 	s.leases.look(time.Now())
 	s.leases.keep(v.active)
 	s.budget.keep(v.active)
 	return v, nil
+}
+
+// workers leaves time for the database.
+func (s *Supervisor) workers(ctx context.Context) ([]Worker, error) {
+	ctx, cancel := context.WithTimeout(ctx, exchangeLimit/2)
+	defer cancel()
+	return s.launcher.Workers(ctx)
 }
 
 // settle does what a view calls for, and notes it. It blocks for the database,
@@ -52,13 +58,16 @@ func (s *Supervisor) settle(ctx context.Context, v view, r *report) {
 	for _, m := range v.active {
 		s.judge(v, m, r)
 	}
+	if v.blind != nil {
+		return
+	}
 	before := s.strays
 	s.strays = map[Worker]time.Time{}
-	for id, generation := range v.workers {
+	for id, seen := range v.workers {
 		if _, active := v.active[id]; active {
 			continue
 		}
-		w := Worker{id, generation}
+		w := Worker{ID: id, Generation: seen.Generation}
 		s.strays[w] = time.Now()
 		if since, known := before[w]; known {
 			s.strays[w] = since
@@ -70,23 +79,28 @@ func (s *Supervisor) settle(ctx context.Context, v view, r *report) {
 // judge looks at one monitor of a view.
 func (s *Supervisor) judge(v view, m monitor.Monitor, r *report) {
 	charged, busy := s.charge(m.ID)
-	here := v.workers[m.ID]
-	silence, absentBefore := s.leases.see(m, here == m.Generation)
+	place := s.launcher.Place()
+	w := v.workers[m.ID]
+	here := w.Generation
+	g := glimpse{inView: here == m.Generation, blind: v.blind != nil}
+	g.starting = g.inView && w.Starting
+	g.unlaunched = !g.inView && place.Shared && m.Place == place.ID
+	term, absentBefore := s.leases.see(m, g)
 	if busy {
 		s.leases.hear(m.ID, 0)
 		return
 	}
-	place := s.launcher.Place()
 	switch judge(sight{
 		generation: m.Generation,
 		worker:     here,
+		blind:      g.blind,
 		charged:    charged >= m.Generation,
 		here:       m.Place == place.ID,
 		shared:     place.Shared,
 		elected:    v.elected,
 		reported:   !m.ReportedAt.IsZero(),
 		absent:     absentBefore,
-		silent:     silence,
+		silent:     term > 0,
 	}) {
 	case found:
 		r.note(adoptedWorkers)
@@ -103,7 +117,7 @@ func (s *Supervisor) judge(v view, m monitor.Monitor, r *report) {
 		s.lose(m.ID, r, loss{
 			generation: m.Generation,
 			reason:     event.ReasonWorkerLost,
-			details:    "the worker has not reported for " + s.cfg.Lease.String(),
+			details:    silence(term, w),
 			attempts:   1, // the next look asks again, with a whole lease
 			unless:     m.UpdatedAt,
 		})
@@ -112,6 +126,19 @@ func (s *Supervisor) judge(v view, m monitor.Monitor, r *report) {
 		r.note(supersededWorkers)
 		s.stopUpTo(m.ID, here) // its successor works elsewhere
 	}
+}
+
+// silence says that nothing was heard of a worker, and why, if that is known.
+func silence(term time.Duration, w Worker) string {
+	what := "the worker has not reported for "
+	if w.Starting {
+		what = "the worker has not started for "
+	}
+	what += term.String()
+	if w.Hindrance != "" {
+		what += ": " + w.Hindrance
+	}
+	return what
 }
 
 // own tells whether a monitor's newest worker was launched at this gateway's

@@ -137,19 +137,52 @@ func TestPlaces(t *testing.T) {
 		h.expectCounts("marked_as_error=1")
 	})
 
-	scenario(t, "at a shared place one that has not reported yet may be on its way", func(t *testing.T) {
+	scenario(t, "at a shared place one that was never launched, whoever was to, is launched", func(t *testing.T) {
 		here := newLauncher()
 		here.place.Shared = true
 		m := watched("mon-a")
 		m.ReportedAt = time.Time{}
-		h := houseWith(t, newRoster(m), here, relaunching).open()
+		h := houseWith(t, newRoster(m), here).open()
 		h.sup.Reconcile(t.Context())
 		h.looking()
 		defer h.close()
-		h.after(110 * time.Second)
-		h.expectCalls()
+		h.after(25 * time.Second)
+		h.expectCalls() // it may be on its way
 		h.after(20 * time.Second)
 		h.expectCalls("launch mon-a 2")
+	})
+
+	scenario(t, "at a shared place one that has not started may take ten minutes, and it is said what keeps it", func(t *testing.T) {
+		here := newLauncher()
+		here.place.Shared = true
+		here.running["mon-a"], here.hindrance = 1, "ErrImagePull: no such image"
+		m := watched("mon-a")
+		m.ReportedAt = time.Time{}
+		h := houseWith(t, newRoster(m), here).open()
+		h.sup.Reconcile(t.Context())
+		h.looking()
+		defer h.close()
+		h.after(595 * time.Second)
+		h.expectActive("mon-a")
+		h.after(15 * time.Second)
+		h.expectGivenUp("mon-a", event.ReasonWorkerLost, "the worker has not started for 10m0s: ErrImagePull: no such image")
+	})
+
+	scenario(t, "one that is silent is found when nobody can see who runs", func(t *testing.T) {
+		here := newLauncher()
+		here.place.Shared = true
+		here.running["mon-a"] = 1
+		h := houseWith(t, newRoster(watched("mon-a"), watched("mon-b")), here).open()
+		here.running["mon-b"] = 1
+		h.sup.Reconcile(t.Context())
+		h.looking()
+		defer h.close()
+		here.set(func(l *launcher) { l.blind = true })
+		h.lives(time.Minute, "mon-b")
+		h.expectGivenUp("mon-a", event.ReasonWorkerLost, "the worker has not reported for 30s")
+		if m := h.roster.get("mon-b"); !m.Status.Active() {
+			t.Errorf("one that is heard is %s", m.Status)
+		}
 	})
 
 	scenario(t, "two gateways of one place that see the same launch one worker", func(t *testing.T) {

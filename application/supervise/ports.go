@@ -22,13 +22,15 @@ type Exit struct {
 	ID         monitor.ID
 	Generation int
 	Detail     string // how, for people: "exit status 1", "killed by SIGKILL"
-	Clean      bool   // it ended by its own decision, having said so to the gateway
+	Clean      bool   // it ended well, by its own decision or because it was asked to
 }
 
 // Worker is a worker that runs.
 type Worker struct {
 	ID         monitor.ID
 	Generation int
+	Starting   bool   // it was launched and cannot have begun yet: its image is fetched, a node is looked for
+	Hindrance  string // what keeps it from starting, for people; empty: nothing is known
 }
 
 // Place is where a launcher's workers run. Launchers of the same place, one

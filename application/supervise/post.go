@@ -83,7 +83,7 @@ func (s *Supervisor) notice(ctx context.Context, e Exit) {
 	p.loss, p.due = loss{
 		generation: e.Generation,
 		reason:     event.ReasonWorkerLost,
-		details:    "the worker ended by itself: " + e.Detail,
+		details:    "the worker's end: " + e.Detail,
 		settle:     s.cfg.Settle,
 		attempts:   endless,
 		told:       func(remedy, error) {},

@@ -54,10 +54,14 @@ func (s *Supervisor) Watch(ctx context.Context) {
 func (s *Supervisor) compare(ctx context.Context, r *report) error {
 	return s.persist(ctx, endless, "compare monitors and workers", func(ctx context.Context) error {
 		v, err := s.take(ctx)
-		if err == nil {
-			s.settle(ctx, v, r)
+		switch {
+		case err != nil:
+			return err
+		case v.blind != nil:
+			return v.blind
 		}
-		return err
+		s.settle(ctx, v, r)
+		return nil
 	})
 }
 
@@ -67,6 +71,7 @@ func (s *Supervisor) round(ctx context.Context) error {
 	v, err := s.take(once)
 	if err == nil {
 		s.settle(once, v, newReport("reconciliation"))
+		err = v.blind
 	}
 	if s.late == nil {
 		return err

@@ -64,7 +64,7 @@ func TestReconcileInTrouble(t *testing.T) {
 		defer h.close()
 		h.after(10 * time.Second)
 		apology(t, h, "mon-a")
-		h.after(time.Hour)
+		h.lives(time.Hour, "mon-a")
 		h.expectCalls()
 		h.launcher.set(func(l *launcher) { l.blind = false })
 		h.after(10 * time.Second)

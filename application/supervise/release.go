@@ -9,42 +9,53 @@ import (
 )
 
 // takeStock notes the workers that Run leaves: those it has asked for, and those
-// that it has not come to adopt.
+// that it has not come to adopt. At a shared place they go on, and other gateways
+// find them; what is noted are those that it has not come to launch.
 func (s *Supervisor) takeStock() {
 	ctx, cancel := context.WithTimeout(context.Background(), exchangeLimit)
 	defer cancel()
-	all := map[monitor.ID]int{}
-	if workers, err := s.launcher.Workers(ctx); err == nil {
-		for _, w := range workers {
-			all[w.ID] = w.Generation
-		}
+	running := map[monitor.ID]int{}
+	workers, err := s.launcher.Workers(ctx)
+	for _, w := range workers {
+		running[w.ID] = w.Generation
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	held := maps.Clone(running)
 	for id, p := range s.posts {
 		if p.ending {
-			delete(all, id)
+			delete(held, id)
 		} else {
-			all[id] = max(all[id], p.job.Generation)
+			held[id] = max(held[id], p.job.Generation)
 		}
 	}
 	for _, w := range s.wishes {
 		switch {
 		case w.job != nil:
-			all[w.id] = max(all[w.id], w.job.Generation)
+			held[w.id] = max(held[w.id], w.job.Generation)
 		case w.loss == nil:
-			delete(all, w.id)
+			delete(held, w.id)
 		}
 	}
-	for id, generation := range all {
-		if generation > 0 {
+	shared := s.launcher.Place().Shared
+	for id, generation := range held {
+		if generation > 0 && (!shared || err == nil && generation > running[id] && s.toLaunch(id)) {
 			s.held = append(s.held, Reservation{id, generation})
 		}
 	}
 }
 
-// Release gives back the monitors that this gateway has workers for: from then
-// on they are reservations that are due, for another gateway at once, or for
+// toLaunch tells whether a monitor's worker was asked for and not come to, rather
+// than lost, which others find. Whoever calls it holds mu.
+func (s *Supervisor) toLaunch(id monitor.ID) bool {
+	if p := s.posts[id]; p != nil && (p.due == launch || p.cancel != nil && p.doing == launch) {
+		return true
+	}
+	return slices.ContainsFunc(s.wishes, func(w wish) bool { return w.id == id && w.job != nil })
+}
+
+// Release gives back the monitors that this gateway has noted workers for when Run
+// returned: from then on they are reservations that are due, for another gateway at once, or for
 // this one's next start. It is called after Run has returned, while the launcher
 // is closed: each monitor is given back when its worker has ended, so that a slow
 // one keeps no other waiting, and the rest when the launcher is closed. Errors:

@@ -95,6 +95,33 @@ func TestHandingOver(t *testing.T) {
 		}
 	})
 
+	scenario(t, "at a shared place workers go on, and only what was not launched is given back", func(t *testing.T) {
+		here := newLauncher()
+		here.place.Shared = true
+		all := newRoster(watched("mon-runs"), registered("mon-waits"), watched("mon-lost"), watched("mon-elsewhere"))
+		here.running["mon-elsewhere"] = 1
+		h := houseWith(t, all, here, relaunching).open()
+		h.sup.Start(h.roster.get("mon-runs"))
+		h.sup.Start(h.roster.get("mon-lost"))
+		h.after(time.Second)
+		here.set(func(l *launcher) { l.failing = 100 })
+		h.sup.Start(h.roster.get("mon-waits"))
+		h.after(time.Second)
+		h.sup.Retire()
+		here.dies("mon-lost", "evicted")
+		h.after(0)
+		h.close()
+		close(here.exits)
+		if err := h.sup.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range map[monitor.ID]bool{"mon-runs": false, "mon-waits": true, "mon-lost": false, "mon-elsewhere": false} {
+			if got := !all.get(id).ReservedUntil.IsZero(); got != want {
+				t.Errorf("%s is given back: %v", id, got)
+			}
+		}
+	})
+
 	scenario(t, "who has retired misses nobody", func(t *testing.T) {
 		h := newHouse(t, watched("mon-a"), watched("mon-b")).open()
 		h.sup.Start(h.roster.get("mon-a"))

@@ -138,16 +138,15 @@ func TestStartAndStop(t *testing.T) {
 		h.expectActive("mon-a")
 	})
 
-	scenario(t, "a launch that fails four times gives the monitor up", func(t *testing.T) {
+	scenario(t, "a launch that fails for two minutes gives the monitor up", func(t *testing.T) {
 		m := registered("mon-a")
 		h := newHouse(t, m).open()
 		defer h.close()
 		h.launcher.failing = 100
 		h.sup.Start(m)
-		h.after(time.Minute)
-		if n := len(h.launcher.seen()); n != 4 {
-			t.Errorf("tried %d times, want 4", n)
-		}
+		h.after(2 * time.Minute)
+		h.expectActive("mon-a") // a control plane that is restarted may take as long
+		h.after(10 * time.Second)
 		h.expectGivenUp("mon-a", "launch_failed", "no room")
 	})
 

@@ -57,7 +57,7 @@ func New(roster Roster, launcher Launcher, cfg Config) (*Supervisor, error) {
 		log:      cfg.Log.With("component", "supervisor"),
 		launches: make(chan struct{}, cfg.Launches),
 		finished: make(chan outcome),
-		leases:   newLeases(cfg.Lease, cfg.FirstReport, cfg.Look),
+		leases:   newLeases(cfg.Lease, cfg.FirstReport, cfg.StartUp, cfg.Look),
 		budget:   newBudget(),
 		posts:    map[monitor.ID]*post{},
 		claims:   map[monitor.ID]int{},
@@ -93,8 +93,9 @@ func (s *Supervisor) Stop(id monitor.ID) { s.wish(wish{id: id}) }
 func (s *Supervisor) Heard(id monitor.ID, generation int) { s.leases.hear(id, generation) }
 
 // Retire is the first step of a shutdown: from then on no worker is missed and no
-// monitor given up. Whoever ends this gateway may have ended its workers, too.
-func (s *Supervisor) Retire() { s.retired.Store(true) }
+// monitor given up. Whoever ends this gateway may have ended its workers, too;
+// not so at a shared place, where it goes on looking after them to its end.
+func (s *Supervisor) Retire() { s.retired.Store(!s.launcher.Place().Shared) }
 
 func (s *Supervisor) wish(w wish) {
 	s.mu.Lock()

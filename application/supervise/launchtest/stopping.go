@@ -111,14 +111,7 @@ func closed(f *fixture) {
 		f.launch(j)
 		f.expectAlive(j.ID, 1)
 	}
-	exits := make(chan int)
-	go func() {
-		n := 0
-		for range f.Launcher.Exits() {
-			n++
-		}
-		exits <- n
-	}()
+	ends := f.countExits()
 	began := time.Now()
 	if err := f.Close(f.t.Context()); err != nil {
 		f.t.Errorf("close: %v", err)
@@ -126,12 +119,7 @@ func closed(f *fixture) {
 	if took := time.Since(began); took > stubborn/2*f.Grace {
 		f.t.Errorf("closing took %v: not all at once", took)
 	}
-	if n := <-exits; n != len(jobs) {
-		f.t.Errorf("%d exits came, want %d", n, len(jobs))
-	}
-	for _, j := range jobs {
-		f.expectAlive(j.ID)
-	}
+	f.expectClosed(ends, jobs)
 	if f.Launcher.Launch(f.t.Context(), f.job(Obedient)) == nil {
 		f.t.Error("a closed launcher launched a worker")
 	}
@@ -144,11 +132,49 @@ func closedByForce(f *fixture) {
 	ctx, cancel := context.WithCancel(f.t.Context())
 	cancel()
 	began := time.Now()
-	if err := f.Close(ctx); !errors.Is(err, context.Canceled) {
-		f.t.Errorf("got %v, want the context's error", err)
-	}
+	err := f.Close(ctx)
 	if took := time.Since(began); took > f.Patience {
 		f.t.Errorf("closing took %v", took)
 	}
+	if f.Leaves {
+		f.expectAlive(j.ID, 1)
+		return
+	}
+	if !errors.Is(err, context.Canceled) {
+		f.t.Errorf("got %v, want the context's error", err)
+	}
 	f.expectAlive(j.ID)
+}
+
+// countExits reads the exits until they are closed, and tells how many came.
+func (f *fixture) countExits() <-chan int {
+	counted := make(chan int, 1)
+	go func() {
+		n := 0
+		for range f.Launcher.Exits() {
+			n++
+		}
+		counted <- n
+	}()
+	return counted
+}
+
+// expectClosed checks what a launcher that is closed has done with the workers
+// of these jobs: ended all and told so, or left all alone.
+func (f *fixture) expectClosed(ends <-chan int, jobs []supervise.Job) {
+	f.t.Helper()
+	want := len(jobs)
+	if f.Leaves {
+		want = 0
+	}
+	if n := <-ends; n != want {
+		f.t.Errorf("%d exits came, want %d", n, want)
+	}
+	for _, j := range jobs {
+		if f.Leaves {
+			f.expectAlive(j.ID, j.Generation)
+		} else {
+			f.expectAlive(j.ID)
+		}
+	}
 }

@@ -26,7 +26,7 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"a stop that is not waited for is carried out", stoppedUnattended},
 		{"stopping one worker leaves the others alone", stoppedAlone},
 		{"a stopped monitor can be launched again", relaunched},
-		{"closing ends all workers at once and then closes the exits", closed},
+		{"closing ends all workers at once, or leaves them, and closes the exits", closed},
 		{"closing does not wait for a stubborn worker when it may not", closedByForce},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(start(t, newHarness(t))) })
