@@ -2,7 +2,9 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -14,7 +16,7 @@ import (
 // Limits of a probe; it may take 5 s in all (section 8.7).
 const (
 	askLimit       = 4 * time.Second
-	readLimit      = time.Second
+	readLimit      = 4 * time.Second
 	writeLimit     = 5 * time.Second
 	maxHeaderBytes = 4 << 10
 	maxConnections = 16
@@ -31,19 +33,26 @@ type Server struct {
 }
 
 // Listen opens a port (host:port; port 0: any free one) and answers from then
-// on. Questions may be asked concurrently.
-func Listen(addr string, alive, ready Question) (*Server, error) {
+// on. Questions may be asked concurrently. Whoever listens must Close it. What
+// single probes do wrong is logged at debug. Errors: the port cannot be had.
+func Listen(addr string, alive, ready Question, log *slog.Logger) (*Server, error) {
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen for probes: %w", err)
 	}
+	log = log.With("component", "probe")
 	mux := http.NewServeMux()
 	mux.Handle("GET /healthz", alive)
 	mux.Handle("GET /readyz", ready)
 	s := &Server{listener: listener, http: http.Server{
 		Handler: mux, ReadTimeout: readLimit, WriteTimeout: writeLimit, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}}
-	s.serving.Go(func() { _ = s.http.Serve(netutil.LimitListener(listener, maxConnections)) }) // ends with Close
+	s.serving.Go(func() {
+		if err := s.http.Serve(netutil.LimitListener(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+			log.Warn("probes are answered no more", "error", err.Error())
+		}
+	})
 	return s, nil
 }
 

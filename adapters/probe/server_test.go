@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -37,12 +40,17 @@ func answer(t *testing.T, s *probe.Server, path string) (status int, body string
 
 func listen(t *testing.T, alive, ready probe.Question) *probe.Server {
 	t.Helper()
-	s, err := probe.Listen("127.0.0.1:0", alive, ready)
+	return listenAndSay(t, alive, ready, slog.New(slog.DiscardHandler))
+}
+
+func listenAndSay(t *testing.T, alive, ready probe.Question, log *slog.Logger) *probe.Server {
+	t.Helper()
+	s, err := probe.Listen("127.0.0.1:0", alive, ready, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
+		if err := s.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			t.Error(err)
 		}
 		goleak.VerifyNone(t)
@@ -81,8 +89,84 @@ func TestAQuestionThatIsNotAnsweredIsAFailure(t *testing.T) {
 
 func TestAPortThatIsTaken(t *testing.T) {
 	s := listen(t, fine, fine)
-	if second, err := probe.Listen(s.Addr().String(), fine, fine); err == nil {
+	if second, err := probe.Listen(s.Addr().String(), fine, fine, slog.New(slog.DiscardHandler)); err == nil {
 		_ = second.Close()
 		t.Error("two listen at one port")
+	}
+}
+
+// lines is a log to read.
+type lines chan string
+
+func (l lines) Write(p []byte) (int, error) {
+	l <- string(p)
+	return len(p), nil
+}
+
+func (l lines) expect(t *testing.T, wanted ...string) {
+	t.Helper()
+	select {
+	case line := <-l:
+		for _, w := range wanted {
+			if !strings.Contains(line, w) {
+				t.Errorf("logged was %s, want %s", line, w)
+			}
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatalf("waited for %v", wanted)
+	}
+}
+
+func said() (lines, *slog.Logger) {
+	l := make(lines, 10)
+	return l, slog.New(slog.NewJSONHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+func TestAPortThatIsLostIsSaid(t *testing.T) {
+	log, logger := said()
+	if err := listenAndSay(t, fine, fine, logger).Lose(); err != nil {
+		t.Fatal(err)
+	}
+	log.expect(t, `"level":"WARN"`, `"msg":"probes are answered no more"`, `"component":"probe"`, "closed network connection")
+}
+
+func TestAServerThatIsClosedSaysNothing(t *testing.T) {
+	log, logger := said()
+	if err := listenAndSay(t, fine, fine, logger).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(log) > 0 {
+		t.Errorf("logged was %s", <-log)
+	}
+}
+
+func TestWhatASingleProbeDoesIsSaidAtDebug(t *testing.T) {
+	log, logger := said()
+	s := listenAndSay(t, func(context.Context) error { panic("nobody knows") }, fine, logger)
+	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "GET /healthz HTTP/1.0\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	log.expect(t, `"level":"DEBUG"`, "nobody knows", `"component":"probe"`)
+}
+
+func TestARequestThatComesSlowlyIsAnswered(t *testing.T) {
+	s := listen(t, fine, fine)
+	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "GET /healthz HTTP/1.0\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	// What is under way for two seconds is what is tested.
+	time.AfterFunc(2*time.Second, func() { _, _ = io.WriteString(c, "\r\n") })
+	if got, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(got), "HTTP/1.0 200 OK") {
+		t.Errorf("it answers %q, %v", got, err)
 	}
 }

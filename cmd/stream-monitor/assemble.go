@@ -49,7 +49,8 @@ func (c *ServeCmd) assemble(g *service, keys Keys, output io.Writer, log *slog.L
 	}
 	g.supervisor, err = supervise.New(p.Roster, p.Launcher, supervise.Config{
 		NewEventID:       newEventID,
-		Missing:          supervise.Policy(c.MissingWorker),
+		Missing:          c.missing(),
+		Launches:         c.launches(),
 		ReconcileTimeout: c.GatewayReconcileTimeout,
 		Log:              log,
 		Now:              p.Now,

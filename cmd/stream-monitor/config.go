@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/supervise"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -19,13 +20,15 @@ type CLI struct {
 	Migrate MigrateCmd `cmd:"" help:"Bring the database to this version, then end. serve does it too."`
 	Worker  WorkerCmd  `cmd:"" help:"Watch one stream for a gateway. The gateway starts it, people do not."`
 	Version VersionCmd `cmd:"" help:"Print the version."`
+
+	Uninstall UninstallCmd `cmd:"" help:"End the gateway and the workers that run in a cluster. The Helm chart calls it when it is uninstalled."`
 }
 
 // ServeCmd is the settings of the gateway.
 type ServeCmd struct {
 	ListenAddr         string        `type:"address" env:"LISTEN_ADDR" default:":8080" help:"Address of the public API."`
 	InternalListenAddr string        `type:"address" env:"INTERNAL_LISTEN_ADDR" default:":8081" help:"Address of the API for workers; keep it from the outside."`
-	TLSCertFile        string        `type:"file" name:"tls-cert-file" env:"TLS_CERT_FILE" help:"Certificate chain (PEM) for both addresses; it must name the host of INTERNAL_LISTEN_ADDR, or localhost. Default: plain HTTP."`
+	TLSCertFile        string        `type:"file" name:"tls-cert-file" env:"TLS_CERT_FILE" help:"Certificate chain (PEM) for both addresses; it must name the host of INTERNAL_LISTEN_ADDR, or localhost; in a cluster that of WORKER_GATEWAY_URL. Default: plain HTTP."`
 	TLSKeyFile         string        `type:"file" name:"tls-key-file" env:"TLS_KEY_FILE" help:"Private key (PEM) of the certificate."`
 	TrustedProxies     Networks      `type:"networks" env:"TRUSTED_PROXIES" placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For is believed. Default: none."`
 	DrainTime          time.Duration `type:"span" min:"0s" max:"5m" env:"DRAIN_TIME" default:"0s" help:"How long requests are still answered after /readyz has turned, when it is asked to end; behind a load balancer, the time it takes to notice."`
@@ -36,16 +39,38 @@ type ServeCmd struct {
 	MaxMonitors             int           `group:"Monitors" type:"whole" min:"1" max:"10000" env:"MAX_MONITORS" default:"50" help:"Monitors that may be active at once."`
 	RateLimitCreatePerMin   int           `group:"Monitors" type:"whole" min:"0" max:"60000000" env:"RATE_LIMIT_CREATE_PER_MIN" default:"10" help:"Registrations and test webhooks that a client may ask for in a minute, at all gateways together; 0: without limit."`
 	RateLimitQueryPerMin    int           `group:"Monitors" type:"whole" min:"0" max:"60000000" env:"RATE_LIMIT_QUERY_PER_MIN" default:"100" help:"Reads and redeliveries, likewise."`
-	WorkerRuntime           string        `group:"Monitors" type:"choice" accept:"process,inline" later:"kubernetes" env:"WORKER_RUNTIME" default:"process" help:"What runs a worker: process (a child process for each stream, which outlives a gateway that dies) or inline (in the gateway itself, for many streams on one machine)."`
-	MissingWorker           string        `group:"Monitors" type:"choice" accept:"relaunch,error" env:"MISSING_WORKER" default:"relaunch" help:"What a worker that was lost does to its monitor: relaunch (it gets another one, 5 times in 10 minutes, then error) or error (it ends with monitor.error)."`
+	WorkerRuntime           string        `group:"Monitors" type:"choice" accept:"kubernetes,process,inline" env:"WORKER_RUNTIME" default:"${runtime}" help:"What runs a worker: kubernetes (a pod for each stream; the default in a cluster), process (a child process for each, which outlives a gateway that dies) or inline (in the gateway itself, for many streams on one machine)."`
+	MissingWorker           string        `group:"Monitors" type:"choice" accept:"relaunch,error" env:"MISSING_WORKER" help:"What a worker that was lost does to its monitor: relaunch (it gets another one, 5 times in 10 minutes, then error) or error (it ends with monitor.error). Default: relaunch; with WORKER_RUNTIME=kubernetes error."`
 	ScheduleLeadTime        time.Duration `group:"Monitors" type:"span" min:"0s" max:"1d" env:"SCHEDULE_LEAD_TIME" default:"10m" help:"How long before its scheduled start a stream gets a worker; registered sooner, it waits as a reservation."`
 	GatewayReconcileTimeout time.Duration `group:"Monitors" type:"span" min:"1s" max:"10m" env:"GATEWAY_RECONCILE_TIMEOUT" default:"30s" help:"How long bringing monitors and workers together may take at the start; what is not done by then is gone on with, and the monitors concerned are told."`
 	GatewayPatience         time.Duration `group:"Monitors" type:"span" min:"1m" max:"7d" env:"GATEWAY_PATIENCE" default:"15m" help:"How long a worker goes on when no gateway runs, until it ends; with WORKER_RUNTIME=process."`
 	EventRetention          time.Duration `group:"Monitors" type:"span" min:"1h" max:"36500d" env:"EVENT_RETENTION" default:"90d" help:"How long events of ended monitors are kept; without effect in this version, which keeps them all."`
 	CallbackAllowedNetworks Networks      `group:"Monitors" type:"networks" env:"CALLBACK_ALLOWED_NETWORKS" placeholder:"CIDR,…" help:"Private networks, and plain http, that webhooks may go to. Default: none."`
 
+	Cluster  ClusterFlags  `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
+	Pods     PodFlags      `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
 	Watching WatchingFlags `embed:"" group:"Watching"`
 	Log      LogFlags      `embed:"" group:"Log"`
+}
+
+// missing is what becomes of a monitor whose worker was lost (decision O3).
+func (c *ServeCmd) missing() supervise.Policy {
+	switch {
+	case c.MissingWorker != "":
+		return supervise.Policy(c.MissingWorker)
+	case c.WorkerRuntime == runtimeKubernetes:
+		return supervise.EndMonitor
+	}
+	return supervise.Relaunch
+}
+
+// launches is how many may be under way at once. To launch a process takes this
+// machine's CPU; to launch a pod may be waiting for its predecessor's node.
+func (c *ServeCmd) launches() int {
+	if c.WorkerRuntime == runtimeKubernetes {
+		return 32
+	}
+	return 0 // the default
 }
 
 // WorkerCmd is what a worker is started with (section 8.1).
@@ -56,6 +81,7 @@ type WorkerCmd struct {
 	InternalAPIKey  string              `type:"key" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"Key for the internal API; required."`
 	GatewayCAFile   *x509.CertPool      `type:"roots" name:"gateway-ca-file" env:"GATEWAY_CA_FILE" placeholder:"FILE" help:"Certificates (PEM) that vouch for the gateway, beside the system's. Default: the system's alone."`
 	GatewayPatience time.Duration       `type:"span" min:"0s" max:"7d" env:"GATEWAY_PATIENCE" default:"0s" help:"How long without a word from the gateway until it is believed gone, and the worker ends. Default: without end."`
+	ProbeListenAddr string              `type:"address" env:"PROBE_LISTEN_ADDR" placeholder:"[HOST]:PORT" help:"Address that answers a kubelet's probes, /healthz and /readyz. Default: none."`
 	StreamURL       monitor.StreamURL   `type:"stream" name:"stream-url" env:"STREAM_URL" help:"The stream, for information: the gateway's assignment decides."`
 	CallbackURL     monitor.CallbackURL `type:"callback" name:"callback-url" env:"CALLBACK_URL" help:"Where webhooks go, for information: the gateway sends them."`
 	ConfigJSON      monitor.Config      `type:"config" name:"config-json" env:"CONFIG_JSON" default:"{}" help:"What to watch for, for information: the gateway's assignment decides."`
@@ -113,9 +139,20 @@ type MigrateCmd struct {
 
 // DoctorCmd is what to examine: the same settings serve is run with.
 type DoctorCmd struct {
+	WorkerRuntime string `group:"Monitors" type:"choice" accept:"kubernetes,process,inline" env:"WORKER_RUNTIME" default:"${runtime}" help:"What runs a worker; with kubernetes the cluster is examined, too."`
+
+	Cluster  ClusterFlags  `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
 	Database DatabaseFlags `embed:"" group:"Storage"`
 	Keys     KeyFlags      `embed:"" group:"Keys (flags show in the list of processes: prefer the environment)"`
 	Watching WatchingFlags `embed:"" group:"Watching"`
+}
+
+// UninstallCmd is what to end.
+type UninstallCmd struct {
+	Deployment string `type:"name" required:"" placeholder:"NAME" help:"The gateway's Deployment. It is scaled to 0 first, so that nobody misses the workers."`
+
+	Cluster ClusterFlags `embed:"" group:"Kubernetes"`
+	Log     LogFlags     `embed:"" group:"Log"`
 }
 
 // VersionCmd has no settings.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net"
+	"strings"
 )
 
 // sameKeys is what is wrong when one key opens both APIs.
@@ -27,6 +28,17 @@ func (c *ServeCmd) check() (found []problem) {
 			}
 		}
 	}
+	if c.WorkerRuntime == runtimeKubernetes {
+		found = append(found, c.Pods.check()...)
+		if u := c.Pods.WorkerGatewayURL; u != "" && strings.HasPrefix(u, "https:") != (c.TLSCertFile != "") {
+			found = append(found, problem{"worker-gateway-url", fmt.Sprintf("WORKER_GATEWAY_URL (--worker-gateway-url) is %q; "+
+				"accepted is https:// with TLS_CERT_FILE, http:// without", u)})
+		}
+		if c.Keys.InternalAPIKey == "" && !c.Database.Production() {
+			found = append(found, problem{"internal-api-key",
+				"INTERNAL_API_KEY (--internal-api-key) is missing; it is required with WORKER_RUNTIME=kubernetes: the same as WORKER_SECRET has"})
+		}
+	}
 	if c.Keys.APIKey != "" && c.Keys.APIKey == c.Keys.InternalAPIKey {
 		found = append(found, problem{"internal-api-key", sameKeys})
 	}
@@ -35,12 +47,27 @@ func (c *ServeCmd) check() (found []problem) {
 		found = append(found, problem{"tls-key-file", "TLS_KEY_FILE (--tls-key-file) is missing; TLS_CERT_FILE needs it"})
 	case c.TLSCertFile == "" && c.TLSKeyFile != "":
 		found = append(found, problem{"tls-cert-file", "TLS_CERT_FILE (--tls-cert-file) is missing; TLS_KEY_FILE needs it"})
-	case c.TLSCertFile != "":
+	case c.TLSCertFile != "" && c.workersName() != "":
 		found = append(found, c.checkCertificate()...)
 	}
 	if _, port, err := net.SplitHostPort(c.ListenAddr); err == nil && port != "0" && c.ListenAddr == c.InternalListenAddr {
 		found = append(found, problem{"internal-listen-addr",
 			fmt.Sprintf("INTERNAL_LISTEN_ADDR (--internal-listen-addr) is %q; accepted is another address than LISTEN_ADDR", c.InternalListenAddr)})
+	}
+	return found
+}
+
+// check finds what a worker pod cannot do without.
+func (f PodFlags) check() (found []problem) {
+	for _, setting := range []struct{ name, env, value, use string }{
+		{"worker-image", "WORKER_IMAGE", f.WorkerImage, "the image of worker pods"},
+		{"worker-gateway-url", "WORKER_GATEWAY_URL", f.WorkerGatewayURL, "where worker pods find the gateway"},
+		{"worker-secret", "WORKER_SECRET", f.WorkerSecret, "the secret whose INTERNAL_API_KEY they get"},
+	} {
+		if setting.value == "" {
+			found = append(found, problem{setting.name, fmt.Sprintf("%s (--%s) is missing; it is required with WORKER_RUNTIME=kubernetes: %s",
+				setting.env, setting.name, setting.use)})
+		}
 	}
 	return found
 }

@@ -52,6 +52,37 @@ func (f WatchingFlags) Streamlink() Tool {
 // FFmpeg is where ffmpeg is; if nowhere, its name.
 func (f WatchingFlags) FFmpeg() Tool { return findTool("ffmpeg", "FFMPEG_PATH", f.FFmpegPath) }
 
+// The runtimes of workers (WORKER_RUNTIME, decision P2).
+const (
+	runtimeKubernetes = "kubernetes"
+	runtimeProcess    = "process"
+	runtimeInline     = "inline"
+)
+
+// defaultRuntime is kubernetes in a pod of a cluster, else process.
+func defaultRuntime() string {
+	if os.Getenv("KUBERNETES_SERVICE_HOST") != "" {
+		return runtimeKubernetes
+	}
+	return runtimeProcess
+}
+
+// ClusterFlags is which pods of a cluster are workers of this installation. The
+// cluster is the one this runs in, else that of KUBECONFIG, as for kubectl.
+type ClusterFlags struct {
+	WorkerNamespace string `type:"label" env:"WORKER_NAMESPACE" placeholder:"NAME" help:"Namespace of the worker pods. Default: that of the pod this runs in, else of the kubeconfig."`
+	WorkerInstance  string `type:"label" env:"WORKER_INSTANCE" default:"stream-monitor" help:"What tells this installation's worker pods from those of others in the namespace: their label app.kubernetes.io/instance."`
+}
+
+// PodFlags is what a worker pod is made of (section 8.1).
+type PodFlags struct {
+	WorkerImage       string `env:"WORKER_IMAGE" type:"image" placeholder:"IMAGE:TAG" help:"Image of worker pods; required."`
+	WorkerGatewayURL  string `name:"worker-gateway-url" type:"httpurl" env:"WORKER_GATEWAY_URL" placeholder:"URL" help:"Where worker pods find INTERNAL_LISTEN_ADDR, such as https://stream-monitor-internal.NAMESPACE.svc:8081; required."`
+	WorkerSecret      string `type:"name" env:"WORKER_SECRET" placeholder:"NAME" help:"Secret whose INTERNAL_API_KEY worker pods get; required."`
+	WorkerCASecret    string `name:"worker-ca-secret" type:"name" env:"WORKER_CA_SECRET" placeholder:"NAME" help:"Secret whose ca.crt vouches for the gateway to worker pods. Default: the system's certificates."`
+	WorkerPodTemplate string `type:"file" env:"WORKER_POD_TEMPLATE" placeholder:"FILE" help:"Part of a PodTemplateSpec (YAML) that is merged over that of a worker, whose container is called monitor: resources, nodes, volumes."`
+}
+
 // Networks is a list of address ranges.
 type Networks []netip.Prefix
 

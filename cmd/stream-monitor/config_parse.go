@@ -56,7 +56,7 @@ func parseArgs(args []string, out io.Writer) (cli *CLI, chosen *kong.Context, er
 	options := []kong.Option{
 		kong.Name("stream-monitor"),
 		kong.Description("Watches YouTube live streams and reports black pictures, silence and missing starts by webhook."),
-		kong.Vars{"data_dir": defaultDataDir()},
+		kong.Vars{"data_dir": defaultDataDir(), "runtime": defaultRuntime()},
 		kong.Writers(out, out),
 		kong.Exit(func(int) { panic(answered{}) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 120}),

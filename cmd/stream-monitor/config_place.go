@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,6 +48,37 @@ func parseDSN(text string, _ *kong.Tag) (any, error) {
 	isPairs := !strings.Contains(text, "://") && strings.Contains(text, "=")
 	if !isURL && !isPairs {
 		return nil, errors.New("accepted is postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=… or key=value pairs")
+	}
+	return text, nil
+}
+
+var (
+	nameForm  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
+	labelForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+)
+
+// parseName reads the name of something in a cluster (RFC 1123, a subdomain).
+func parseName(text string, _ *kong.Tag) (any, error) {
+	if !nameForm.MatchString(text) {
+		return nil, errors.New("accepted are 1 to 253 small letters, digits, - and ., a letter or digit first and last")
+	}
+	return text, nil
+}
+
+// parseLabel reads the name of a namespace (RFC 1123, a label), or what may be a
+// label's value, too.
+func parseLabel(text string, _ *kong.Tag) (any, error) {
+	if !labelForm.MatchString(text) {
+		return nil, errors.New("accepted are 1 to 63 small letters, digits and -, a letter or digit first and last")
+	}
+	return text, nil
+}
+
+var imageForm = regexp.MustCompile(`^[a-zA-Z0-9][-a-zA-Z0-9._/:@]{0,511}$`)
+
+func parseImage(text string, _ *kong.Tag) (any, error) {
+	if !imageForm.MatchString(text) {
+		return nil, errors.New("accepted is [REGISTRY/]NAME[:TAG][@DIGEST]")
 	}
 	return text, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/stream-monitor/stream-monitor/application/supervise"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -31,12 +32,13 @@ func alone(t *testing.T) {
 			}
 		}
 	}
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
 }
 
 func grammar(t *testing.T) []kong.Option {
 	t.Helper()
-	options := []kong.Option{kong.Vars{"data_dir": "/data"}}
+	options := []kong.Option{kong.Vars{"data_dir": "/data", "runtime": runtimeProcess}}
 	for name, parse := range parsers {
 		options = append(options, kong.NamedMapper(name, newReadings().mapper(parse)))
 	}
@@ -72,7 +74,7 @@ func TestDefaults(t *testing.T) {
 	alone(t)
 	serve := accepted(t, "serve").Serve
 	if serve.ListenAddr != ":8080" || serve.InternalListenAddr != ":8081" || serve.MaxMonitors != 50 ||
-		serve.WorkerRuntime != "process" || serve.MissingWorker != "relaunch" ||
+		serve.WorkerRuntime != "process" || serve.missing() != supervise.Relaunch ||
 		serve.GatewayReconcileTimeout != 30*time.Second || serve.GatewayPatience != 15*time.Minute || serve.ScheduleLeadTime != 10*time.Minute ||
 		serve.EventRetention != 90*24*time.Hour || serve.Watching.StreamRendition != "smallest" || serve.Log.LogLevel != "info" {
 		t.Errorf("serve has %+v", serve)
@@ -120,9 +122,10 @@ func TestNames(t *testing.T) {
 			"GATEWAY_RECONCILE_TIMEOUT", "GATEWAY_PATIENCE", "LISTEN_ADDR", "INTERNAL_LISTEN_ADDR", "DATA_DIR", "WORKER_RUNTIME", "MISSING_WORKER", "YTDLP_PATH",
 			"STREAMLINK_PATH", "FFMPEG_PATH", "STREAM_RENDITION", "SCHEDULE_LEAD_TIME", "CALLBACK_ALLOWED_NETWORKS", "TRUSTED_PROXIES",
 			"EVENT_RETENTION", "TLS_CERT_FILE", "TLS_KEY_FILE", "DRAIN_TIME",
+			"WORKER_NAMESPACE", "WORKER_INSTANCE", "WORKER_IMAGE", "WORKER_GATEWAY_URL", "WORKER_SECRET", "WORKER_CA_SECRET", "WORKER_POD_TEMPLATE",
 		},
 		"worker": {
-			"MONITOR_ID", "STREAM_URL", "CALLBACK_URL", "CONFIG_JSON", "INTERNAL_API_KEY", "GATEWAY_URL", "GATEWAY_CA_FILE", "GATEWAY_PATIENCE", "GENERATION", "LOG_LEVEL",
+			"MONITOR_ID", "STREAM_URL", "CALLBACK_URL", "CONFIG_JSON", "INTERNAL_API_KEY", "GATEWAY_URL", "GATEWAY_CA_FILE", "GATEWAY_PATIENCE", "GENERATION", "LOG_LEVEL", "PROBE_LISTEN_ADDR",
 			"YTDLP_PATH", "STREAMLINK_PATH", "FFMPEG_PATH", "STREAM_RENDITION", "HTTP_PROXY", "HTTPS_PROXY",
 		},
 	}
@@ -132,6 +135,9 @@ func TestNames(t *testing.T) {
 		for _, flag := range command.Flags {
 			if flag.Help == "" {
 				t.Errorf("%s --%s has no help", command.Name, flag.Name)
+			}
+			if _, known := parsers[flag.Tag.Type]; !known && flag.Tag.Type != "" {
+				t.Errorf("%s --%s has the type %q, which nothing parses", command.Name, flag.Name, flag.Tag.Type)
 			}
 			if len(flag.Envs) == 0 {
 				continue
@@ -155,7 +161,7 @@ func TestNames(t *testing.T) {
 func TestHelp(t *testing.T) {
 	alone(t)
 	t.Setenv("API_KEY", "do-not-show")
-	for _, command := range []string{"", "serve", "worker", "watch", "replay", "migrate", "doctor", "version"} {
+	for _, command := range []string{"", "serve", "worker", "watch", "replay", "migrate", "doctor", "uninstall", "version"} {
 		t.Run("help of "+command+" is shown and ends well", func(t *testing.T) {
 			var out bytes.Buffer
 			_, _, err := parseArgs(strings.Fields(command+" --help"), &out)
@@ -208,8 +214,11 @@ func TestValues(t *testing.T) {
 		"RATE_LIMIT_CREATE_PER_MIN": {[]string{"0", "10"}, []string{"-1", "60000001", "ten", "0.5"}, `accepted is a whole number from 0 to 60000000`},
 		"RATE_LIMIT_QUERY_PER_MIN":  {[]string{"0", "100"}, []string{"-1", "60000001", "1/s"}, `accepted is a whole number from 0 to 60000000`},
 		"DRAIN_TIME":                {[]string{"0s", "35", "5m"}, []string{"-1s", "6m", "soon"}, `accepted is a time from 0s to 5m`},
-		"WORKER_RUNTIME":            {[]string{"process", "inline"}, []string{"kubernetes", "docker"}, `accepted is process, inline (kubernetes comes with a later version)`},
+		"WORKER_RUNTIME":            {[]string{"process", "inline"}, []string{"docker"}, `accepted are kubernetes, process, inline`},
 		"MISSING_WORKER":            {[]string{"relaunch", "error"}, []string{"ignore"}, `accepted are relaunch, error`},
+		"WORKER_NAMESPACE":          {[]string{"stream-monitor", "a"}, []string{"Stream", "a.b", "-a", "a-", strings.Repeat("a", 64)}, `accepted are 1 to 63 small letters`},
+		"WORKER_SECRET":             {[]string{"keys", "keys.v1", strings.Repeat("a", 253)}, []string{"Keys", "a/b", ".a", "a-", "a_b"}, `accepted are 1 to 253 small letters`},
+		"WORKER_IMAGE":              {[]string{"stream-monitor:1.2", "registry.example:5000/a/b@sha256:abc"}, []string{"a b", ":tag", "-x"}, `accepted is [REGISTRY/]NAME[:TAG][@DIGEST]`},
 		"STREAM_RENDITION":          {[]string{"smallest", "best"}, []string{"worst"}, `accepted are smallest, best`},
 		"LISTEN_ADDR":               {[]string{":80", "127.0.0.1:0", "[::1]:8080", "host:1"}, []string{"8080", "host", ":65536", ":http", "http://x:80"}, `accepted is [HOST]:PORT`},
 		"SCHEDULE_LEAD_TIME":        {[]string{"0s", "600", "1d", "1h30m"}, []string{"25h", "-1s", "soon", "2d"}, `accepted is a time from 0s to 1d`},

@@ -23,9 +23,12 @@ var parsers = map[string]parser{
 	"dsn":      parseDSN,
 	"file":     parseFile,
 	"httpurl":  parseHTTPURL,
+	"image":    parseImage,
 	"instant":  parseInstant,
 	"key":      parseKey,
+	"label":    parseLabel,
 	"monitor":  parseMonitor,
+	"name":     parseName,
 	"networks": parseNetworks,
 	"path":     parsePath,
 	"proxy":    parseProxy,
@@ -36,18 +39,11 @@ var parsers = map[string]parser{
 	"whole":    parseWhole,
 }
 
-// parseChoice reads one of the words of the accept tag; the later tag lists
-// those that the specification has and this version has not.
+// parseChoice reads one of the words of the accept tag.
 func parseChoice(text string, tag *kong.Tag) (any, error) {
 	words := strings.Split(tag.Get("accept"), ",")
-	switch {
-	case slices.Contains(words, text):
+	if slices.Contains(words, text) {
 		return text, nil
-	case strings.Contains(tag.Get("later"), ","):
-		return nil, fmt.Errorf("accepted is %s (%s come with a later version)",
-			strings.Join(words, ", "), strings.ReplaceAll(tag.Get("later"), ",", " and "))
-	case tag.Has("later"):
-		return nil, fmt.Errorf("accepted is %s (%s comes with a later version)", strings.Join(words, ", "), tag.Get("later"))
 	}
 	return nil, fmt.Errorf("accepted are %s", strings.Join(words, ", "))
 }

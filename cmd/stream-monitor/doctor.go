@@ -35,12 +35,16 @@ type doctor struct {
 
 	// pingDB connects to a database once. Errors are for people.
 	pingDB func(ctx context.Context, dsn string) error
+
+	// askCluster finds out whether pods may be run, and in which namespace.
+	// Errors are for people, one a line.
+	askCluster func(ctx context.Context, f ClusterFlags) (namespace string, err error)
 }
 
 // Time limits of an examination.
 const (
 	askTime  = 20 * time.Second // for one question to a tool
-	pingTime = 5 * time.Second  // for the database to answer
+	pingTime = 5 * time.Second  // for the database to answer, and for the cluster
 )
 
 // examine writes a report to w and tells whether nothing that is needed is
@@ -48,7 +52,7 @@ const (
 func (d doctor) examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 	var findings []finding
 	for _, ask := range []func(context.Context) []finding{
-		d.ytdlp, d.streamlink, d.ffmpeg, d.database, d.dataDirectory, d.keys,
+		d.ytdlp, d.streamlink, d.ffmpeg, d.database, d.cluster, d.dataDirectory, d.keys,
 	} {
 		findings = append(findings, ask(ctx)...)
 	}

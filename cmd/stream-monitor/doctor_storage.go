@@ -31,6 +31,22 @@ func (d doctor) database(ctx context.Context) []finding {
 	return []finding{{subject: subject, verdict: fine, found: shownDSN(d.cfg.Database.DBDSN) + " answers (found by DB_DSN)"}}
 }
 
+// cluster looks at the cluster, if workers are to run in one.
+func (d doctor) cluster(ctx context.Context) []finding {
+	const subject = "Kubernetes"
+	if d.cfg.WorkerRuntime != runtimeKubernetes {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	defer cancel()
+	namespace, err := d.askCluster(ctx, d.cfg.Cluster)
+	if err != nil {
+		return []finding{{subject, fail, strings.ReplaceAll(err.Error(), "\n", "; "),
+			"a cluster that lets this gateway run pods (section 14.3)", "install the Helm chart, or check KUBECONFIG and WORKER_NAMESPACE"}}
+	}
+	return []finding{{subject: subject, verdict: fine, found: "pods may be run in namespace " + namespace}}
+}
+
 // shownDSN is a DSN without what is secret in it.
 func shownDSN(dsn string) string {
 	if u, err := url.Parse(dsn); err == nil && u.Host != "" {

@@ -23,6 +23,7 @@ type machine struct {
 	cfg   DoctorCmd
 	bin   string
 	pings error
+	pods  error // why none may be run
 }
 
 // What healthy tools print.
@@ -43,7 +44,7 @@ esac`
 // healthy is a machine that lacks nothing.
 func healthy(t *testing.T) *machine {
 	t.Helper()
-	m := &machine{t: t, bin: t.TempDir()}
+	m := &machine{t: t, bin: t.TempDir(), pods: errors.New("there is no cluster, and none is wanted")}
 	t.Setenv("PATH", m.bin)
 	m.cfg.Database.DataDir = t.TempDir()
 	m.cfg.Database.DBDSN = "postgres://app:hunter2@db.example/monitor?sslmode=require"
@@ -73,7 +74,10 @@ func (m *machine) without(name string) {
 func (m *machine) examine() (bool, string) {
 	m.t.Helper()
 	var report strings.Builder
-	ok, err := doctor{m.cfg, func(context.Context, string) error { return m.pings }}.examine(m.t.Context(), &report)
+	ok, err := doctor{
+		m.cfg, func(context.Context, string) error { return m.pings },
+		func(_ context.Context, f ClusterFlags) (string, error) { return f.WorkerNamespace, m.pods },
+	}.examine(m.t.Context(), &report)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -125,6 +129,12 @@ func TestDoctor(t *testing.T) {
 		"a database that answers": {func(*machine) {}, fine, "PostgreSQL", []string{"postgres://db.example/monitor answers"}},
 		"a database that does not": {func(m *machine) { m.pings = errors.New("connection refused") }, fail, "PostgreSQL",
 			[]string{"postgres://db.example/monitor does not answer: connection refused", "check DB_DSN"}},
+		"a cluster that lets it": {func(m *machine) {
+			m.cfg.WorkerRuntime, m.cfg.Cluster.WorkerNamespace, m.pods = runtimeKubernetes, "live", nil
+		}, fine, "Kubernetes", []string{"pods may be run in namespace live"}},
+		"a cluster that does not": {func(m *machine) {
+			m.cfg.WorkerRuntime, m.pods = runtimeKubernetes, errors.Join(errors.New("may not create pods"), errors.New("may not watch pods"))
+		}, fail, "Kubernetes", []string{"may not create pods; may not watch pods", "section 14.3", "Helm chart"}},
 		"a data directory still to be made": {func(m *machine) { m.cfg.Database.DataDir += "/a/b" }, fine, "data directory", []string{"made at the first start"}},
 		"a data directory below a file":     {func(m *machine) { m.cfg.Database.DataDir = filepath.Join(m.bin, "ffmpeg", "x") }, fail, "data directory", []string{"set DATA_DIR"}},
 		"a key missing in production": {func(m *machine) { m.cfg.Keys.InternalAPIKey = "" }, fail, "keys",
@@ -258,7 +268,7 @@ func TestDoctorRealTools(t *testing.T) {
 		}
 	}
 	var report strings.Builder
-	ok, err := doctor{cfg, nil}.examine(t.Context(), &report)
+	ok, err := doctor{cfg: cfg}.examine(t.Context(), &report)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,9 +37,14 @@ func (c *ServeCmd) workersURL(bound net.Addr) (string, error) {
 	return u.String(), nil
 }
 
-// workersName is what the certificate has to name: the host that the internal
-// API is told to listen on, or localhost.
+// workersName is what the certificate has to name: in a cluster the host that
+// workers are told, else the host that the internal API is told to listen on, or
+// localhost.
 func (c *ServeCmd) workersName() string {
+	if c.WorkerRuntime == runtimeKubernetes {
+		u, _ := url.Parse(c.Pods.WorkerGatewayURL) // parseHTTPURL has seen it
+		return u.Hostname()
+	}
 	host, _, _ := net.SplitHostPort(c.InternalListenAddr) // parseAddress has seen it
 	if at, err := netip.ParseAddr(host); host == "" || err == nil && at.IsUnspecified() {
 		return nearbyName
@@ -61,7 +66,15 @@ func (c *ServeCmd) checkCertificate() []problem {
 	}
 	if err != nil {
 		return []problem{{"tls-cert-file", fmt.Sprintf("TLS_CERT_FILE (--tls-cert-file) is not good for %s, where workers reach the internal API; "+
-			"accepted is a certificate that names it, or one of its names as the host of INTERNAL_LISTEN_ADDR (%v)", c.workersName(), err)}}
+			"accepted is a certificate that names it, or one of its names as the host of %s (%v)", c.workersName(), c.workersSetting(), err)}}
 	}
 	return nil
+}
+
+// workersSetting is where workersName comes from.
+func (c *ServeCmd) workersSetting() string {
+	if c.WorkerRuntime == runtimeKubernetes {
+		return "WORKER_GATEWAY_URL"
+	}
+	return "INTERNAL_LISTEN_ADDR"
 }

@@ -42,6 +42,7 @@ func main() { os.Exit(run(os.Args[1:], console{os.Stdout, os.Stderr})) }
 func run(args []string, io console) int {
 	_, chosen, err := parseArgs(args, io.out)
 	if err == nil {
+		forgetSecrets(chosen)
 		ctx, hurry, release := obey()
 		defer release()
 		chosen.BindTo(ctx, (*context.Context)(nil))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/stream-monitor/stream-monitor/adapters/inline"
+	"github.com/stream-monitor/stream-monitor/adapters/kube"
 	"github.com/stream-monitor/stream-monitor/adapters/process"
 	"github.com/stream-monitor/stream-monitor/application/control"
 	"github.com/stream-monitor/stream-monitor/application/supervise"
@@ -27,8 +28,11 @@ type launcher interface {
 type runtime struct{ launcher }
 
 func (c *ServeCmd) launcher(g *service, to *control.Service, keys Keys, output io.Writer, log *slog.Logger) (launcher, error) {
-	if c.WorkerRuntime == "inline" {
+	switch c.WorkerRuntime {
+	case runtimeInline:
 		return inline.New(inline.Config{RunDir: c.runDir(), Work: c.work(to, log), Log: log})
+	case runtimeKubernetes:
+		return c.pods(log)
 	}
 	here, err := c.workersURL(g.internal.Addr())
 	if err != nil {
@@ -38,6 +42,19 @@ func (c *ServeCmd) launcher(g *service, to *control.Service, keys Keys, output i
 		GatewayURL: here, GatewayCA: c.TLSCertFile, InternalKey: keys.Internal, LogLevel: c.Log.LogLevel,
 		Environ: append(os.Environ(), c.Watching.variables()...), RunDir: c.runDir(), Patience: c.GatewayPatience,
 		Output: output, Log: log,
+	})
+}
+
+// pods runs a worker in each of them.
+func (c *ServeCmd) pods(log *slog.Logger) (launcher, error) {
+	cluster, err := c.Cluster.open()
+	if err != nil {
+		return nil, err
+	}
+	return kube.New(cluster, kube.Config{
+		Instance: c.Cluster.WorkerInstance, Image: c.Pods.WorkerImage, GatewayURL: c.Pods.WorkerGatewayURL,
+		Secret: c.Pods.WorkerSecret, CASecret: c.Pods.WorkerCASecret, Template: c.Pods.WorkerPodTemplate,
+		LogLevel: c.Log.LogLevel, Environ: c.Watching.settings(), Log: log,
 	})
 }
 

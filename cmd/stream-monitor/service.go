@@ -93,7 +93,7 @@ func (g *service) run(ctx context.Context, hurry haste) error {
 }
 
 // handOver ends the workers, and gives each one's monitor back when it has
-// ended.
+// ended. Pods go on, and with them their monitors.
 func (g *service) handOver(hurry haste) error {
 	releasing, cancel := context.WithCancel(hurry)
 	defer cancel()

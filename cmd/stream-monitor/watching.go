@@ -53,6 +53,22 @@ func (f WatchingFlags) variables() (env []string) {
 	return env
 }
 
+// settings are those of them that are given, under one name each, and the time
+// zone (decision A11): for a worker in a pod, which inherits nothing.
+func (f WatchingFlags) settings() (env []string) {
+	fields := reflect.ValueOf(f)
+	for i := range fields.NumField() {
+		name, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("env"), ",")
+		if value := fields.Field(i).String(); value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	if zone := os.Getenv("TZ"); zone != "" {
+		env = append(env, "TZ="+zone)
+	}
+	return env
+}
+
 // export makes these settings what every child and every client of this process
 // finds in its environment.
 func (f WatchingFlags) export() {

@@ -31,6 +31,24 @@ func TestSettingsReachWorkers(t *testing.T) { // P5
 			t.Errorf("a worker has %+v, want %+v", got, serve)
 		}
 	})
+	t.Run("in a pod, once each, with the time zone", func(t *testing.T) { // section 14.2, decision A11
+		alone(t)
+		t.Setenv("TZ", "Asia/Tokyo")
+		got := accepted(t, given...).Serve.Watching.settings()
+		want := []string{"TZ=Asia/Tokyo"}
+		for name, value := range flags {
+			want = append(want, name+"="+value)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("it gets %q, want %q", got, want)
+		}
+		t.Setenv("TZ", "")
+		if got := accepted(t, "serve").Serve.Watching.settings(); !slices.Equal(got, []string{"STREAM_RENDITION=smallest"}) {
+			t.Errorf("with nothing given it gets %q", got)
+		}
+	})
 	t.Run("and a flag that empties a variable empties it there", func(t *testing.T) {
 		alone(t)
 		t.Setenv("HTTPS_PROXY", "http://p:3")

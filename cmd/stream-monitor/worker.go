@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/gateway"
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
+	"github.com/stream-monitor/stream-monitor/adapters/probe"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -53,7 +54,7 @@ func (c *WorkerCmd) watch(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer desk.Close()
-	return worker.New(c.Watching.ports(desk, log), worker.Config{
+	w := worker.New(c.Watching.ports(desk, log), worker.Config{
 		ID:         c.MonitorID,
 		Generation: c.Generation,
 		Prefer:     watch.Preference(c.Watching.StreamRendition),
@@ -61,5 +62,13 @@ func (c *WorkerCmd) watch(ctx context.Context, log *slog.Logger) error {
 		NewEventID: newEventID,
 		Log:        log,
 		Now:        tamper(parts{Now: time.Now}).Now,
-	}).Run(ctx)
+	})
+	if c.ProbeListenAddr != "" {
+		probes, err := probe.Listen(c.ProbeListenAddr, w.Alive, w.Ready, log)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = probes.Close() }() // nobody is left to hear of it
+	}
+	return w.Run(ctx)
 }
