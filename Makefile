@@ -27,7 +27,7 @@ help: ## explain the targets
 	@if [[ -t 1 && -z "$${NO_COLOR:-}" ]]; then bold=$$'\e[1m' blue=$$'\e[36m' off=$$'\e[0m'; else bold= blue= off=; fi; \
 	awk -v bold="$$bold" -v blue="$$blue" -v off="$$off" -F ':.*## ' ' \
 		/^##@ /                { printf "\n%s%s%s\n", bold, substr($$0, 5), off } \
-		/^[a-z][a-z-]*:.*## /  { printf "  %smake %-11s%s  %s\n", blue, $$1, off, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z][a-z-]*:.*## /  { printf "  %smake %-12s%s  %s\n", blue, $$1, off, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: tools build ## show the whole thing: a stream goes wrong, webhooks arrive (3 minutes)
@@ -46,6 +46,10 @@ tools: ## install what it calls: ffmpeg, PostgreSQL, yt-dlp, streamlink, deno
 .PHONY: build
 build: ## build bin/stream-monitor
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BINARY) ./cmd/stream-monitor
+
+.PHONY: image
+image: ## build the image stream-monitor:VERSION, of gateway and worker (5 minutes the first time)
+	@VERSION=$(VERSION) test/image/build.sh
 
 .PHONY: clean
 clean: ## remove what was built and installed here (bin/, .tools/, .cache/)
@@ -76,6 +80,20 @@ test-api: tools ## let a client made up from openapi.yaml loose on the API (2 mi
 test-faults: tools ## kill, halt, cut off, fill up and step what there is, SEEDS (20) times over
 	@test/tools/install.sh faults
 	@go run ./test/faults -seeds $(SEEDS) $(if $(SEED),-seed $(SEED))
+
+.PHONY: image-smoke
+image-smoke: tools image ## see whether the image works as it is run: no root, read-only, every codec (2 minutes)
+	@test/image/bases.sh postgres:17-trixie
+	@IMAGE=stream-monitor:$(VERSION) go test -tags image -count=1 -v ./test/image
+
+.PHONY: test-compose
+test-compose: tools image ## play the timelines against deploy/compose.yaml, on a real Docker (3 minutes)
+	@test/image/bases.sh postgres:17-trixie
+	@IMAGE=stream-monitor:$(VERSION) go test -tags compose -count=1 -timeout 15m -v ./test/compose
+
+.PHONY: test-cluster
+test-cluster: tools image ## play them in a real Kubernetes, that of KUBECONFIG or one brought up here as root (10 minutes)
+	@STREAM_MONITOR_IMAGE=stream-monitor:$(VERSION) test/cluster/run.sh
 
 .PHONY: nightly
 nightly: ## what takes hours: 200 seeds of faults, the race detector, each fuzzer for 10 minutes

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Builds the image from deploy/Dockerfile and tags it stream-monitor:VERSION, with
+# the versions of what is in it as labels. Called by "make image".
+#
+#	VERSION    of stream-monitor, and the tag (default: git describe, else dev)
+#	IMAGE      the name without the tag (default: stream-monitor)
+#	FFMPEG     static (default) or debian
+#	TOOLS_OF   yt-dlp, streamlink and deno are installed anew when it changes
+#	           (default: the week; now: in any case)
+#	YTDLP, STREAMLINK, DENO   what pip is to install, such as yt-dlp==2026.10.26
+#	           (default: the newest)
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+exec </dev/null
+
+version=${VERSION:-$(git -C "$root" describe --tags --always --dirty 2>/dev/null || echo dev)}
+revision=$(git -C "$root" rev-parse HEAD 2>/dev/null || echo unknown)
+image=${IMAGE:-stream-monitor}:$version
+tools_of=${TOOLS_OF:-$(date -u +%G-W%V)}
+[[ $tools_of != now ]] || tools_of=$(date -u +%FT%TZ)
+[[ $version != latest ]] || fail "an image called latest tells nobody what it is"
+
+args=(--build-arg "VERSION=$version" --build-arg "TOOLS_OF=$tools_of")
+for name in FFMPEG YTDLP STREAMLINK DENO; do
+	[[ -z ${!name:-} ]] || args+=(--build-arg "$name=${!name}")
+done
+
+# build FILTER ARGUMENT… shows what the filter leaves of its progress, and the end
+# of all of it when it fails.
+build() {
+	local log status=0 filter=$1
+	shift
+	log=$(mktemp)
+	docker buildx build --load --progress plain -f "$root/deploy/Dockerfile" "${args[@]}" "$@" "$root" 2>&1 |
+		tee "$log" | "$filter" >&2 || status=$?
+	((status == 0)) || tail -n 60 "$log" >&2
+	rm -f "$log"
+	return "$status"
+}
+
+# Each step that is begun, and what the scripts in it say.
+steps() { sed -un 's/^#[0-9]* \(\[[a-z-]* [0-9]*\/[0-9]*\] .\{1,70\}\).*/image:   \1/p; s/^#[0-9.]* [0-9.]* \(\(ffmpeg\|tools\): .*\)/image:   \1/p'; }
+nothing() { cat >/dev/null; }
+
+# A label cannot be computed while an image is built. So it is asked what it has
+# in it, and built again: nothing is done twice but the labels.
+label() {
+	local labels=() tool number
+	while read -r tool number; do
+		labels+=(--label "stream-monitor.$tool=$number")
+	done < <(docker run --rm --entrypoint cat "$image" /usr/share/stream-monitor/versions)
+	((${#labels[@]})) || fail "the image does not say what it has in it"
+	build nothing -t "$image" "${labels[@]}" \
+		--label org.opencontainers.image.title=stream-monitor \
+		--label "org.opencontainers.image.version=$version" \
+		--label "org.opencontainers.image.revision=$revision"
+}
+
+"$here/engine.sh"
+"$here/bases.sh" debian:trixie-slim golang:1.26-trixie
+timed "building $image" build steps -t "$image"
+timed "labelling it" label
+docker image inspect -f '{{range $k, $v := .Config.Labels}}{{println $k $v}}{{end}}' "$image" |
+	sed -n 's/^stream-monitor\./image:   /p' >&2
+say "$image is $(($(docker image inspect -f '{{.Size}}' "$image") / 1000000)) MB unpacked"

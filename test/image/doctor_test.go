@@ -1,0 +1,33 @@
+//go:build image
+
+package image_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestTheDoctorIsContent gives the doctor what the image does not have: a
+// database and keys.
+func TestTheDoctorIsContent(t *testing.T) {
+	name, _ := network(t)
+	t.Cleanup(func() { _, _ = try(t, "rm", "-f", "-v", name) })
+	docker(t, "run", "--detach", "--name", name, "--network", name, "--network-alias", "postgres",
+		"--env", "POSTGRES_PASSWORD=secret", "postgres:17-trixie")
+	said := func() string { return logs(t, name) }
+	eventually(t, time.Minute, "a database", said, func() bool {
+		_, err := try(t, "exec", name, "pg_isready", "-q", "-h", "127.0.0.1", "-U", "postgres")
+		return err == nil
+	})
+	args := append([]string{"run", "--rm", "--network", name}, hardened...)
+	report := docker(t, append(args,
+		"--env", "DB_DSN=postgres://postgres:secret@postgres/postgres?sslmode=disable",
+		"--env", "API_KEY=an-api-key-for-tests", "--env", "INTERNAL_API_KEY=an-internal-key-for-tests",
+		"--env", "WEBHOOK_SIGNING_KEY=a-signing-key-for-tests",
+		"--tmpfs", "/var/lib/stream-monitor:uid=65532,mode=0700", image, "doctor")...)
+	t.Log("\n" + report)
+	if !strings.Contains(report, "Everything is there.") {
+		t.Error("it is not content")
+	}
+}
