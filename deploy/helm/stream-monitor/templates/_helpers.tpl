@@ -1,0 +1,197 @@
+{{- define "stream-monitor.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* What every name begins with: 40 characters at most, so that the longest, with a suffix, is still a label. */}}
+{{- define "stream-monitor.fullname" -}}
+{{- $name := include "stream-monitor.name" . -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "stream-monitor.gateway" -}}{{ include "stream-monitor.fullname" . }}-gateway{{- end -}}
+{{- define "stream-monitor.internal" -}}{{ include "stream-monitor.fullname" . }}-internal{{- end -}}
+{{- define "stream-monitor.uninstall" -}}{{ include "stream-monitor.fullname" . }}-uninstall{{- end -}}
+
+{{- define "stream-monitor.selector" -}}
+app.kubernetes.io/name: {{ include "stream-monitor.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: gateway
+{{- end -}}
+
+{{/* Labels of a part: (list $ "gateway"). */}}
+{{- define "stream-monitor.labels" -}}
+{{- $ := index . 0 -}}
+app.kubernetes.io/name: {{ include "stream-monitor.name" $ }}
+app.kubernetes.io/instance: {{ $.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+app.kubernetes.io/version: {{ $.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ $.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{/* Further labels of pods, without those that pods are told apart by: (list $ "gateway"). */}}
+{{- define "stream-monitor.podLabels" -}}
+{{- $of := index . 1 -}}
+{{- $labels := (index (index . 0).Values $of).podLabels -}}
+{{- range $name := list "app" "monitor-id" "generation" "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "helm.sh/chart" -}}
+  {{- if hasKey $labels $name -}}
+    {{- fail (printf "%s.podLabels sets %s, which is not yours to set: pods are told apart by it" $of $name) -}}
+  {{- end -}}
+{{- end -}}
+{{- toYaml $labels -}}
+{{- end -}}
+
+{{/* The pods that the gateway makes. */}}
+{{- define "stream-monitor.workers" -}}
+app: stream-monitor
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: worker
+{{- end -}}
+
+{{- define "stream-monitor.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ required "image.tag is missing: the version that \"make image\" has printed, of the image that is in image.repository; or give its image.digest" .Values.image.tag }}
+{{- end -}}
+{{- end -}}
+
+{{/*
+Seconds from SIGTERM to SIGKILL: the draining, and all bounds that the gateway has
+for its end, one after the other: 30 s for requests, 40 s and 5 s for giving the
+monitors over, 30 s for reports under way.
+*/}}
+{{- define "stream-monitor.grace" -}}{{ add (int .Values.gateway.drainSeconds) 110 }}{{- end -}}
+
+{{- define "stream-monitor.scheme" -}}{{ ternary "https" "http" .Values.tls.enabled }}{{- end -}}
+{{- define "stream-monitor.port" -}}{{ default (ternary 443 80 .Values.tls.enabled) .Values.service.port }}{{- end -}}
+
+{{- define "stream-monitor.secret" -}}{{ default (include "stream-monitor.fullname" .) .Values.secret.existingSecret }}{{- end -}}
+{{- define "stream-monitor.tlsSecret" -}}{{ default (printf "%s-tls" (include "stream-monitor.fullname" .)) .Values.tls.existingSecret }}{{- end -}}
+
+{{/* True, or nothing: there is a ca.crt for those who call the gateway. */}}
+{{- define "stream-monitor.hasCA" -}}
+{{- if and .Values.tls.enabled (or (not .Values.tls.existingSecret) .Values.tls.existingSecretHasCA) }}true{{ end -}}
+{{- end -}}
+
+{{/* What the service runs as; the same for every pod of the release. */}}
+{{- define "stream-monitor.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "stream-monitor.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end -}}
+
+{{/*
+The keys, decided once in a rendering: what is given, else what is there, else
+new ones. Templates are rendered in an order of Helm's own, and the checksum in
+the Deployment must be of the very keys that the Secret gets.
+*/}}
+{{- define "stream-monitor.keys" -}}
+{{- if not (hasKey .Values.secret "decided") -}}
+  {{- $there := dict -}}
+  {{- if .Values.generate -}}
+    {{- $there = (lookup "v1" "Secret" .Release.Namespace (include "stream-monitor.fullname" .)).data | default dict -}}
+  {{- end -}}
+  {{- $keys := dict -}}
+  {{- range $name := list "API_KEY" "INTERNAL_API_KEY" "WEBHOOK_SIGNING_KEY" -}}
+    {{- $key := index $.Values.secret.values $name -}}
+    {{- if and (not $key) (hasKey $there $name) -}}
+      {{- $key = index $there $name | b64dec -}}
+    {{- end -}}
+    {{- if not (or $key $.Values.generate) -}}
+      {{- fail (printf "secret.values.%s is missing, and generate is false: name a Secret that has it in secret.existingSecret, or give all keys" $name) -}}
+    {{- end -}}
+    {{- $_ := set $keys $name (default (randAlphaNum 48) $key) -}}
+  {{- end -}}
+  {{- $dsn := .Values.secret.values.DB_DSN -}}
+  {{- if and (not $dsn) (hasKey $there "DB_DSN") -}}
+    {{- $dsn = index $there "DB_DSN" | b64dec -}}
+  {{- end -}}
+  {{- $_ := set $keys "DB_DSN" (required "secret.values.DB_DSN is missing: where the database is, postgres://USER:PASSWORD@HOST:5432/DATABASE; or name a Secret that has it in secret.existingSecret" $dsn) -}}
+  {{- range $name := list "HTTP_PROXY" "HTTPS_PROXY" -}}
+    {{- with index $.Values.secret.values $name -}}{{- $_ := set $keys $name . -}}{{- end -}}
+  {{- end -}}
+  {{- if eq (get $keys "API_KEY") (get $keys "INTERNAL_API_KEY") -}}
+    {{- fail "secret.values.API_KEY and secret.values.INTERNAL_API_KEY are the same; accepted are two different keys: a worker must not be able to use the public API" -}}
+  {{- end -}}
+  {{- $_ := set .Values.secret "decided" $keys -}}
+{{- end -}}
+{{- .Values.secret.decided | toJson -}}
+{{- end -}}
+
+{{/* The names that the certificate is for, in a fixed order. */}}
+{{- define "stream-monitor.certificateNames" -}}
+{{- $names := list "localhost" -}}
+{{- range $service := list (include "stream-monitor.internal" .) (include "stream-monitor.fullname" .) -}}
+  {{- $names = concat $names (list $service (printf "%s.%s" $service $.Release.Namespace) (printf "%s.%s.svc" $service $.Release.Namespace) (printf "%s.%s.svc.cluster.local" $service $.Release.Namespace)) -}}
+{{- end -}}
+{{- concat $names .Values.tls.extraNames | uniq | join "," -}}
+{{- end -}}
+
+{{/*
+The authority and the certificate, decided once in a rendering. Both are kept;
+a certificate whose names have changed is made anew by the same authority, so
+that workers that run go on trusting the gateway.
+*/}}
+{{- define "stream-monitor.certificate" -}}
+{{- if not (hasKey .Values.tls "decided") -}}
+  {{- if not .Values.generate -}}
+    {{- fail "tls.existingSecret is missing, and generate is false: name a Secret with tls.crt, tls.key and ca.crt, such as cert-manager's" -}}
+  {{- end -}}
+  {{- $fullname := include "stream-monitor.fullname" . -}}
+  {{- $names := include "stream-monitor.certificateNames" . -}}
+  {{- $days := int .Values.tls.validityDays -}}
+  {{- $authority := lookup "v1" "Secret" .Release.Namespace (printf "%s-ca" $fullname) -}}
+  {{- $there := lookup "v1" "Secret" .Release.Namespace (printf "%s-tls" $fullname) -}}
+  {{- $ca := dict -}}
+  {{- if $authority -}}
+    {{- $ca = buildCustomCert (index $authority.data "tls.crt") (index $authority.data "tls.key") -}}
+  {{- else -}}
+    {{- $ca = genCA (printf "%s authority" $fullname) $days -}}
+  {{- end -}}
+  {{- $made := dict "names" $names "caCert" $ca.Cert "caKey" $ca.Key -}}
+  {{- if and $authority $there (eq $names (dig "metadata" "annotations" "stream-monitor/names" "" $there)) -}}
+    {{- $_ := set $made "cert" (index $there.data "tls.crt" | b64dec) -}}
+    {{- $_ := set $made "key" (index $there.data "tls.key" | b64dec) -}}
+  {{- else -}}
+    {{- $cert := genSignedCert (include "stream-monitor.internal" .) (list "127.0.0.1") (concat (list) (splitList "," $names)) $days $ca -}}
+    {{- $_ := set $made "cert" $cert.Cert -}}
+    {{- $_ := set $made "key" $cert.Key -}}
+  {{- end -}}
+  {{- $_ := set .Values.tls "decided" $made -}}
+{{- end -}}
+{{- .Values.tls.decided | toJson -}}
+{{- end -}}
+
+{{/* Changes when a Secret that the gateway reads at its start does. */}}
+{{- define "stream-monitor.secretChecksum" -}}
+{{- $all := list -}}
+{{- if .Values.secret.existingSecret -}}
+  {{- $all = append $all ((lookup "v1" "Secret" .Release.Namespace .Values.secret.existingSecret).data | default dict) -}}
+{{- else -}}
+  {{- $all = append $all (include "stream-monitor.keys" .) -}}
+{{- end -}}
+{{- if and .Values.tls.enabled .Values.tls.existingSecret -}}
+  {{- $all = append $all ((lookup "v1" "Secret" .Release.Namespace .Values.tls.existingSecret).data | default dict) -}}
+{{- else if .Values.tls.enabled -}}
+  {{- $all = append $all (include "stream-monitor.certificate" .) -}}
+{{- end -}}
+{{- $all | toJson | sha256sum -}}
+{{- end -}}

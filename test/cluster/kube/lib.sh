@@ -1,0 +1,67 @@
+# What the scripts here share. Every setting can come from the environment.
+# shellcheck shell=bash disable=SC2034
+
+# Without a home go has nowhere to build, either.
+export HOME=${HOME:-$(awk -F: -v uid="$(id -u)" '$3 == uid {print $6; exit}' /etc/passwd)}
+export HOME=${HOME:-/root}
+
+# What is built, kept between runs; and the state of the one cluster, whose path
+# must be short, because sockets are in it.
+K8S_HOME=${K8S_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}/kube-local}
+KUBE_BIN=${KUBE_BIN:-$K8S_HOME/bin}
+KUBE_SRC=${KUBE_SRC:-$K8S_HOME/src}
+KUBE_DIR=${KUBE_DIR:-$K8S_HOME/run}
+CNI_BIN=${CNI_BIN:-$K8S_HOME/cni/usr/lib/cni}
+
+# Raise them together: etcd's is the one that Kubernetes names, and CoreDNS shares
+# its client-go, and so the build cache.
+K8S_VERSION=${K8S_VERSION:-v1.34.2}
+ETCD_VERSION=${ETCD_VERSION:-v3.6.4}
+COREDNS_VERSION=${COREDNS_VERSION:-v1.13.2}
+HELM_VERSION=${HELM_VERSION:-v3.22.0}
+CNI_VERSION=${CNI_VERSION:-v1.7.1}
+
+POD_CIDR=${POD_CIDR:-10.244.0.0/24}
+SVC_CIDR=${SVC_CIDR:-10.96.0.0/16}
+API_IP=${API_IP:-10.96.0.1}
+DNS_IP=${DNS_IP:-10.96.0.10}
+DOMAIN=cluster.local
+BRIDGE=${BRIDGE:-kcni0}
+NODE=${NODE_NAME:-$(hostname | tr 'A-Z_' 'a-z-')}
+API_PORT=${API_PORT:-6443}
+ETCD_PORT=${ETCD_PORT:-12379}
+ETCD_PEER_PORT=${ETCD_PEER_PORT:-12380}
+DNS_PORT=${DNS_PORT:-10053}            # on the node, behind the Service at DNS_IP:53
+DNS_READY_PORT=${DNS_READY_PORT:-10054}
+PAUSE_IMAGE=localhost/kube-pause:1
+
+PIDS=$KUBE_DIR/pids LOGS=$KUBE_DIR/logs PKI=$KUBE_DIR/pki CONF=$KUBE_DIR/conf
+CRI=$KUBE_DIR/containerd.sock
+ADMIN=$KUBE_DIR/kubeconfig
+
+say() { printf 'cluster: %s\n' "$*" >&2; }
+fail() {
+	say "$*"
+	exit 1
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# Prints the pid of a daemon of this cluster; fails when it does not run, also if
+# another program has its number by now.
+alive() {
+	local pid exe
+	pid=$(cat "$PIDS/$1.pid" 2>/dev/null) && [[ -n $pid ]] || return 1
+	exe=$(readlink "/proc/$pid/exe" 2>/dev/null) || return 1
+	[[ $(basename "${exe% (deleted)}") == "$1" ]] || return 1
+	{ tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null | grep -qF "$KUBE_DIR" || return 1
+	echo "$pid"
+}
+
+# Succeeds when anything of this cluster runs.
+running() {
+	local name
+	for name in etcd containerd kube-apiserver kubelet; do alive $name >/dev/null && return; done
+	return 1
+}
+
+ctr_k8s() { ctr -a "$CRI" -n k8s.io "$@"; }

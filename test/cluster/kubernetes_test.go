@@ -1,0 +1,166 @@
+//go:build cluster
+
+package cluster_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+// kubeconfig is the variable that says which cluster is meant.
+const kubeconfig = "STREAM_MONITOR_TEST_KUBECONFIG"
+
+// tool is kubectl or helm, for the cluster of kubeconfig whatever else is in the
+// environment.
+func tool(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "KUBECONFIG=") || strings.HasPrefix(variable, "HELM_KUBE") || strings.HasPrefix(variable, "HELM_NAMESPACE=")
+	})
+	cmd.Env = append(cmd.Env, "KUBECONFIG="+os.Getenv(kubeconfig))
+	return cmd
+}
+
+// kubernetes is the cluster, asked through "kubectl proxy": as the user of the
+// kubeconfig, and without a client library.
+type kubernetes struct {
+	proxy *exec.Cmd
+	url   string
+	http  *http.Client
+}
+
+// object is anything of the cluster's, as far as the tests look.
+type object struct {
+	Metadata struct {
+		Name        string            `json:"name"`
+		UID         string            `json:"uid"`
+		Labels      map[string]string `json:"labels"`
+		Annotations map[string]string `json:"annotations"`
+		Deletion    *time.Time        `json:"deletionTimestamp"`
+	} `json:"metadata"`
+	Type string            `json:"type"`
+	Data map[string]string `json:"data"` // base64 in Secrets
+	Spec struct {
+		NodeName string   `json:"nodeName"`
+		PodCIDRs []string `json:"podCIDRs"` // of a node
+		Ports    []struct {
+			NodePort int `json:"nodePort"`
+		} `json:"ports"`
+		Containers []struct {
+			Name      string          `json:"name"`
+			Image     string          `json:"image"`
+			Env       json.RawMessage `json:"env"`
+			Resources json.RawMessage `json:"resources"`
+		} `json:"containers"`
+	} `json:"spec"`
+	Status struct {
+		Phase      string `json:"phase"`
+		Addresses  []struct{ Type, Address string }
+		Containers []struct {
+			Ready    bool `json:"ready"`
+			Restarts int  `json:"restartCount"`
+			State    struct {
+				Running *struct {
+					StartedAt time.Time `json:"startedAt"`
+				} `json:"running"`
+			} `json:"state"`
+		} `json:"containerStatuses"`
+	} `json:"status"`
+	Rules json.RawMessage `json:"rules"`
+}
+
+// running tells whether a pod's container runs.
+func (o object) running() bool {
+	return o.Status.Phase == "Running" && len(o.Status.Containers) > 0 && o.Status.Containers[0].State.Running != nil
+}
+
+// open starts the proxy.
+func open() (*kubernetes, error) {
+	k := &kubernetes{proxy: tool(context.Background(), "kubectl", "proxy", "--port=0"), http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}}
+	out, err := k.proxy.StdoutPipe()
+	if err == nil {
+		err = k.proxy.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("kubectl proxy: %w", err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	_, at, found := strings.Cut(line, "Starting to serve on ")
+	if err != nil || !found {
+		k.close()
+		return nil, errors.Join(fmt.Errorf("kubectl proxy said %q", line), err)
+	}
+	k.url = "http://" + strings.TrimSpace(at)
+	return k, nil
+}
+
+func (k *kubernetes) close() {
+	_ = k.proxy.Process.Kill()
+	_ = k.proxy.Wait() // it was killed
+}
+
+// call asks the API server; into may be nil.
+func (k *kubernetes) call(ctx context.Context, method, path, contentType string, body, into any) error {
+	payload, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, k.url+path, bytes.NewReader(payload))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", contentType)
+	res, err := k.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode >= http.StatusBadRequest {
+		err = fmt.Errorf("%s %s: %s: %s", method, path, res.Status, answer)
+	}
+	if err != nil || into == nil {
+		return err
+	}
+	return json.Unmarshal(answer, into)
+}
+
+func (k *kubernetes) get(ctx context.Context, path string, into any) error {
+	return k.call(ctx, http.MethodGet, path, "application/json", nil, into)
+}
+
+func (k *kubernetes) list(ctx context.Context, path string) ([]object, error) {
+	var list struct {
+		Items []object `json:"items"`
+	}
+	err := k.get(ctx, path, &list)
+	return list.Items, err
+}
+
+// run runs kubectl or helm. The error has what it said.
+func run(ctx context.Context, name string, args ...string) (string, error) {
+	return fed(ctx, "", name, args...)
+}
+
+// fed is run with something to read.
+func fed(ctx context.Context, input, name string, args ...string) (string, error) {
+	cmd := tool(ctx, name, args...)
+	cmd.Stdin = strings.NewReader(input)
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(args, " "), err, &out, &complaint)
+	}
+	return out.String(), nil
+}
