@@ -92,7 +92,7 @@ test-compose: tools image ## play the timelines against deploy/compose.yaml, on 
 	@IMAGE=stream-monitor:$(VERSION) go test -tags compose -count=1 -timeout 15m -v ./test/compose
 
 .PHONY: test-cluster
-test-cluster: tools image ## play them in a real Kubernetes, that of KUBECONFIG or one brought up here as root (10 minutes)
+test-cluster: tools image ## play them in a real Kubernetes, that of STREAM_MONITOR_TEST_KUBECONFIG or one brought up here as root (12 minutes)
 	@STREAM_MONITOR_IMAGE=stream-monitor:$(VERSION) test/cluster/run.sh
 
 .PHONY: nightly

@@ -27,7 +27,7 @@ import (
 )
 
 // as is the cluster as a service account with these rights sees it.
-func (r *real) as(name string, rules ...rbacv1.PolicyRule) *kube.Cluster {
+func (r *actual) as(name string, rules ...rbacv1.PolicyRule) *kube.Cluster {
 	r.t.Helper()
 	ctx, ns := context.Background(), r.Namespace()
 	meta := metav1.ObjectMeta{Name: name}
@@ -62,6 +62,7 @@ func rule(group, resources string, verbs ...string) rbacv1.PolicyRule {
 }
 
 func TestRightsInARealCluster(t *testing.T) {
+	t.Parallel()
 	r := realCluster(t)
 
 	t.Run("those of section 14.3 are enough for a gateway", func(t *testing.T) {
@@ -120,6 +121,7 @@ func TestRightsInARealCluster(t *testing.T) {
 }
 
 func TestAnEvictionInARealCluster(t *testing.T) {
+	t.Parallel()
 	r := realCluster(t)
 	l := r.launcher(behaving)
 	defer func() { _ = l.Close(context.Background()) }()

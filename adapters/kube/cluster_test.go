@@ -13,10 +13,12 @@ import (
 )
 
 func TestLauncherInARealCluster(t *testing.T) {
+	t.Parallel()
 	launchtest.Run(t, func(t *testing.T) launchtest.Harness { return realCluster(t).harness() })
 }
 
 func TestLauncherOfPodsThatWereThereInARealCluster(t *testing.T) {
+	t.Parallel()
 	launchtest.RunOutlived(t, func(t *testing.T, running []supervise.Job) launchtest.Harness {
 		r := realCluster(t)
 		earlier := r.harness()
@@ -41,6 +43,7 @@ func TestLauncherOfPodsThatWereThereInARealCluster(t *testing.T) {
 
 // How pods end for real, in the words of an exit.
 func TestEndsInARealCluster(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, script, limit, detail string }{
 		{"out of memory", "x=aaaaaaaaaaaaaaaa; while :; do x=$x$x; done", "24Mi", "OOMKilled"},
 		{"an exit code, again and again", "exit 3", "24Mi", "exit code 3"},
@@ -50,6 +53,7 @@ func TestEndsInARealCluster(t *testing.T) {
 				`[ "$(id -u)" = 65532 ] && touch /tmp/segments/x /tmp/x && ! touch /x && [ ! -e /var/run/secrets/kubernetes.io ]`, "24Mi", "exit code 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			r := realCluster(t)
 			l := r.launcher(fmt.Sprintf("spec:\n  containers:\n  - name: monitor\n    imagePullPolicy: IfNotPresent\n    command: [sh, -c, %q]\n"+
 				"    resources: {requests: {cpu: 1m, memory: 4Mi}, limits: {memory: %s}}\n", c.script, c.limit))

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -34,11 +33,6 @@ const (
 // patience is for a cluster with much to do, and a kubelet that pauses for half a
 // minute before a fourth crash.
 const patience = 150 * time.Second
-
-// A connection to the API server is kept for the next that asks.
-func init() {
-	kept = append(kept, goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*ClientConn).readLoop"))
-}
 
 // behaving is a worker that does what launchtest wants of it.
 const behaving = `
@@ -65,14 +59,14 @@ spec:
       requests: {cpu: 1m, memory: 4Mi}
 `
 
-// real is a namespace of a real cluster, which is deleted with the test.
-type real struct {
+// actual is a namespace of a real cluster, which is deleted with the test.
+type actual struct {
 	t      *testing.T
 	client kubernetes.Interface
 	*kube.Cluster
 }
 
-func realCluster(t *testing.T) *real {
+func realCluster(t *testing.T) *actual {
 	t.Helper()
 	file := os.Getenv(kubeconfigVariable)
 	if file == "" {
@@ -96,7 +90,7 @@ func realCluster(t *testing.T) *real {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &real{t, client, opened.In(ns.Name)}
+	r := &actual{t, client, opened.In(ns.Name)}
 	t.Cleanup(func() {
 		for _, p := range r.pods("") {
 			_ = client.CoreV1().Pods(ns.Name).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
@@ -118,7 +112,7 @@ func realCluster(t *testing.T) *real {
 	return r
 }
 
-func (r *real) pods(selector string) []corev1.Pod {
+func (r *actual) pods(selector string) []corev1.Pod {
 	r.t.Helper()
 	list, err := r.client.CoreV1().Pods(r.Namespace()).List(context.Background(), metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
@@ -128,12 +122,12 @@ func (r *real) pods(selector string) []corev1.Pod {
 }
 
 // launcher is one whose workers behave, or as the template says.
-func (r *real) launcher(template string) *kube.Launcher {
+func (r *actual) launcher(template string) *kube.Launcher {
 	r.t.Helper()
 	return r.launcherOf(r.Cluster, template, nil)
 }
 
-func (r *real) launcherOf(c *kube.Cluster, template string, log *slog.Logger) *kube.Launcher {
+func (r *actual) launcherOf(c *kube.Cluster, template string, log *slog.Logger) *kube.Launcher {
 	r.t.Helper()
 	file := filepath.Join(r.t.TempDir(), "pod.yaml")
 	if err := os.WriteFile(file, []byte(template), 0o600); err != nil {
@@ -149,7 +143,7 @@ func (r *real) launcherOf(c *kube.Cluster, template string, log *slog.Logger) *k
 	return l
 }
 
-func (r *real) ready(id monitor.ID) (all []int) {
+func (r *actual) ready(id monitor.ID) (all []int) {
 	r.t.Helper()
 	for _, p := range r.pods("monitor-id=" + string(id)) {
 		for _, c := range p.Status.Conditions {
@@ -162,7 +156,7 @@ func (r *real) ready(id monitor.ID) (all []int) {
 	return all
 }
 
-func (r *real) harness() launchtest.Harness {
+func (r *actual) harness() launchtest.Harness {
 	l := r.launcher(behaving)
 	return launchtest.Harness{
 		Launcher: l, Close: l.Close, Alive: r.ready, Leaves: true,

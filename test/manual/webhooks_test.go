@@ -53,7 +53,7 @@ var reasons = []struct{ Name, Says string }{
 	{event.ReasonNotALiveStream, "it is a video that is no stream"},
 	{event.ReasonReservationExpired, "it never went live until `scheduled_end_time` and the tolerance after it"},
 	{event.ReasonBlind, "nothing can be learned of it; the monitor goes on"},
-	{event.ReasonWorkerLost, "its worker ended by itself or fell silent, and others in its place did no better (or `MISSING_WORKER=error`)"},
+	{event.ReasonWorkerLost, "its worker ended, was ended, or fell silent, and others in its place did no better (or `MISSING_WORKER=error`)"},
 	{event.ReasonLaunchFailed, "no worker could be started for it"},
 	{event.ReasonMismatch, "a gateway found that its worker does not run, and the policy is `MISSING_WORKER=error`"},
 	{event.ReasonReconcileTimeout, "whether its worker runs could not be found out in time at a start of the gateway; the monitor goes on"},
