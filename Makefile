@@ -96,7 +96,8 @@ test-cluster: tools image ## play them in a real Kubernetes, that of STREAM_MONI
 	@STREAM_MONITOR_IMAGE=stream-monitor:$(VERSION) test/cluster/run.sh
 
 .PHONY: nightly
-nightly: ## what takes hours: 200 seeds of faults, the race detector, each fuzzer for 10 minutes
+nightly: ## what takes hours: a cluster, 200 seeds of faults, the race detector, each fuzzer for 10 minutes
+	$(MAKE) test-cluster
 	$(MAKE) test-faults SEEDS=200
 	$(MAKE) test-race
 	$(MAKE) fuzz FUZZTIME=10m

@@ -47,6 +47,7 @@ func TestTheReleaseInACluster(t *testing.T) {
 		{"workers that are lost", lostWorkers},
 		{"a gateway that is killed", killedGateway},
 		{"an upgrade, three gateways, and the way back", upgrade},
+		{"a key that is changed", changedKey},
 		{"a node that is drained", drain},
 		{"the policy of the specification", policy},
 		{"helm uninstall", uninstall},
