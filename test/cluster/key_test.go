@@ -18,8 +18,9 @@ func changedKey(t *testing.T, s *site) {
 	must(t, s.settled(t.Context(), 1))
 	p.again(time.Now(), p.checks(), 45*time.Second, "when its key was changed")
 	p.alerted(45*time.Second, "an alert while the key was changed")
-	if now := p.pod(); now.Metadata.UID != pod.Metadata.UID || now.Status.Containers[0].Restarts == 0 {
-		t.Errorf("it is the same pod: %t, started again %d times", now.Metadata.UID == pod.Metadata.UID, now.Status.Containers[0].Restarts)
+	must(t, until(t.Context(), 30*time.Second, "the cluster's word that it was started again", func() bool { return p.pod().Status.Containers[0].Restarts > 0 }))
+	if p.pod().Metadata.UID != pod.Metadata.UID {
+		t.Error("it is another pod")
 	}
 	p.ends()
 	must(t, s.helm(t.Context()))
