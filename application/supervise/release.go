@@ -54,9 +54,9 @@ func (s *Supervisor) toLaunch(id monitor.ID) bool {
 	return slices.ContainsFunc(s.wishes, func(w wish) bool { return w.id == id && w.job != nil })
 }
 
-// Release gives back the monitors that this gateway has noted workers for when Run
-// returned: from then on they are reservations that are due, for another gateway at once, or for
-// this one's next start. It is called after Run has returned, while the launcher
+// Release gives back the monitors of the workers that were noted when Run
+// returned: from then on they are reservations that are due, for another gateway
+// at once, or for this one's next start. It is called after Run has returned, while the launcher
 // is closed: each monitor is given back when its worker has ended, so that a slow
 // one keeps no other waiting, and the rest when the launcher is closed. Errors:
 // they could not all be given back before ctx was done; a gateway that starts

@@ -4,7 +4,6 @@ import (
 	"crypto/x509"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/supervise"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -13,14 +12,13 @@ import (
 // empty variable counts as unset. The server's time zone is TZ, as everywhere
 // (decision A11).
 type CLI struct {
-	Serve   ServeCmd   `cmd:"" help:"Run the service: REST API, workers, webhooks."`
-	Watch   WatchCmd   `cmd:"" help:"Watch one stream in the foreground and print what happens; needs no database."`
-	Replay  ReplayCmd  `cmd:"" help:"Feed a recording of watch --record to the watcher again and print the same events."`
-	Doctor  DoctorCmd  `cmd:"" help:"Check tools, versions, database and data directory, and say what to do."`
-	Migrate MigrateCmd `cmd:"" help:"Bring the database to this version, then end. serve does it too."`
-	Worker  WorkerCmd  `cmd:"" help:"Watch one stream for a gateway. The gateway starts it, people do not."`
-	Version VersionCmd `cmd:"" help:"Print the version."`
-
+	Serve     ServeCmd     `cmd:"" help:"Run the service: REST API, workers, webhooks."`
+	Watch     WatchCmd     `cmd:"" help:"Watch one stream in the foreground and print what happens; needs no database."`
+	Replay    ReplayCmd    `cmd:"" help:"Feed a recording of watch --record to the watcher again and print the same events."`
+	Doctor    DoctorCmd    `cmd:"" help:"Check tools, versions, database and data directory, and say what to do."`
+	Migrate   MigrateCmd   `cmd:"" help:"Bring the database to this version, then end. serve does it too."`
+	Worker    WorkerCmd    `cmd:"" help:"Watch one stream for a gateway. The gateway starts it, people do not."`
+	Version   VersionCmd   `cmd:"" help:"Print the version."`
 	Uninstall UninstallCmd `cmd:"" help:"End the gateway and the workers that run in a cluster. The Helm chart calls it when it is uninstalled."`
 }
 
@@ -51,26 +49,6 @@ type ServeCmd struct {
 	Pods     PodFlags      `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
 	Watching WatchingFlags `embed:"" group:"Watching"`
 	Log      LogFlags      `embed:"" group:"Log"`
-}
-
-// missing is what becomes of a monitor whose worker was lost (decision O3).
-func (c *ServeCmd) missing() supervise.Policy {
-	switch {
-	case c.MissingWorker != "":
-		return supervise.Policy(c.MissingWorker)
-	case c.WorkerRuntime == runtimeKubernetes:
-		return supervise.EndMonitor
-	}
-	return supervise.Relaunch
-}
-
-// launches is how many may be under way at once. To launch a process takes this
-// machine's CPU; to launch a pod may be waiting for its predecessor's node.
-func (c *ServeCmd) launches() int {
-	if c.WorkerRuntime == runtimeKubernetes {
-		return 32
-	}
-	return 0 // the default
 }
 
 // WorkerCmd is what a worker is started with (section 8.1).

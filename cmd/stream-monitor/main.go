@@ -6,6 +6,7 @@
 //	serve    the gateway: REST API, workers, webhooks       worker   one stream, for a gateway
 //	watch    one stream, in the foreground                  replay   a recording of watch, again
 //	doctor   what is missing, and what to do                migrate  the database, by hand
+//	version                                                 uninstall  what runs in a cluster
 //
 // SIGINT, SIGTERM and SIGHUP ask it to end, and it leaves nothing behind. The
 // second of them makes it hurry: what has not ended is then ended by force.

@@ -45,6 +45,26 @@ func (c *ServeCmd) launcher(g *service, to *control.Service, keys Keys, output i
 	})
 }
 
+// missing is what becomes of a monitor whose worker was lost (decision O3).
+func (c *ServeCmd) missing() supervise.Policy {
+	switch {
+	case c.MissingWorker != "":
+		return supervise.Policy(c.MissingWorker)
+	case c.WorkerRuntime == runtimeKubernetes:
+		return supervise.EndMonitor
+	}
+	return supervise.Relaunch
+}
+
+// launches is how many may be under way at once. To launch a process takes this
+// machine's CPU; to launch a pod may be waiting for its predecessor's node.
+func (c *ServeCmd) launches() int {
+	if c.WorkerRuntime == runtimeKubernetes {
+		return 32
+	}
+	return 0 // the default
+}
+
 // pods runs a worker in each of them.
 func (c *ServeCmd) pods(log *slog.Logger) (launcher, error) {
 	cluster, err := c.Cluster.open()

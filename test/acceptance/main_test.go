@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/sink"
 	"github.com/stream-monitor/stream-monitor/test/stage"
 	"github.com/stream-monitor/stream-monitor/test/system"
+	"github.com/stream-monitor/stream-monitor/test/youtube"
 )
 
 // binary is stream-monitor, built once.
@@ -83,15 +83,8 @@ func own(t *testing.T, env ...string) *stage.Stage {
 	return s
 }
 
-// video makes the id of a video that no other test has.
-func video() string {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-	id := make([]byte, 11)
-	for i := range id {
-		id[i] = letters[rand.IntN(len(letters))]
-	}
-	return string(id)
-}
+// video is the id of a video that no other test has.
+func video() string { return youtube.NewID() }
 
 // limited is a context for one wait.
 func limited(t *testing.T, d time.Duration) context.Context {

@@ -6,12 +6,12 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/sink"
+	"github.com/stream-monitor/stream-monitor/test/youtube"
 )
 
 // together is how many streams are played at once, at most.
@@ -36,15 +36,8 @@ func say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "cluster: %4.0f s  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// video makes the id of a video that no other test has.
-func video() string {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-	id := make([]byte, 11)
-	for i := range id {
-		id[i] = letters[rand.IntN(len(letters))]
-	}
-	return string(id)
-}
+// video is the id of a video that no other test has.
+func video() string { return youtube.NewID() }
 
 // limited is a context for one wait.
 func limited(t *testing.T, d time.Duration) context.Context {

@@ -2,12 +2,23 @@ package youtube
 
 import (
 	"context"
+	"math/rand/v2"
 	"net/http"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fault"
 	"github.com/stream-monitor/stream-monitor/test/livestream"
 )
+
+// NewID makes the id of a video that there has not been yet.
+func NewID() string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	id := make([]byte, 11)
+	for i := range id {
+		id[i] = letters[rand.IntN(len(letters))]
+	}
+	return string(id)
+}
 
 // Video is what there is to know of one.
 type Video struct {

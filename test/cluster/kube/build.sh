@@ -104,9 +104,9 @@ fi
 if [[ ! -f $K8S_HOME/pause.tar ]]; then
 	work=$(mktemp -d)
 	trap 'rm -rf "$work"' EXIT
-	mkdir "$work/root"
-	(cd "$here/testdata/pause" && GOFLAGS=-trimpath go build -ldflags='-s -w' -o "$work/root/pause" main.go)
-	tar -C "$work/root" --owner=0 --group=0 --numeric-owner --mtime=@0 -cf "$work/layer.tar" pause
+	mkdir "$work/layer"
+	(cd "$here/testdata/pause" && GOFLAGS=-trimpath go build -ldflags='-s -w' -o "$work/layer/pause" main.go)
+	tar -C "$work/layer" --owner=0 --group=0 --numeric-owner --mtime=@0 -cf "$work/layer.tar" pause
 	printf '{"architecture":"%s","os":"linux","config":{"Entrypoint":["/pause"],"User":"65535:65535"},"rootfs":{"type":"layers","diff_ids":["sha256:%s"]},"history":[{"created":"1970-01-01T00:00:00Z"}]}' \
 		"$(go env GOARCH)" "$(sha256sum "$work/layer.tar" | cut -d' ' -f1)" >"$work/config.json"
 	printf '[{"Config":"config.json","RepoTags":["%s"],"Layers":["layer.tar"]}]' "$PAUSE_IMAGE" >"$work/manifest.json"
