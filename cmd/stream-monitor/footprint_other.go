@@ -2,4 +2,6 @@
 
 package main
 
-func forgetStart() {}
+import "context"
+
+func keepSmall(context.Context) {}

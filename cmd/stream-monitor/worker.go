@@ -19,10 +19,6 @@ import (
 // after a large playlist is not put off: there is one worker for every stream.
 const workerMemory = 16 << 20
 
-// underWay is when a worker has found its stream and looked at it, as a rule: what
-// it has needed for that alone, it needs no more.
-const underWay = 10 * time.Second
-
 // Run watches one stream for a gateway. A worker that has been superseded ends
 // well: its successor is at work.
 func (c *WorkerCmd) Run(ctx context.Context, io console) error {
@@ -33,8 +29,9 @@ func (c *WorkerCmd) Run(ctx context.Context, io console) error {
 	}
 	debug.SetMemoryLimit(workerMemory)
 	debug.FreeOSMemory()
-	forgetStart()
-	defer time.AfterFunc(underWay, forgetStart).Stop()
+	small, enough := context.WithCancel(ctx)
+	defer enough()
+	go keepSmall(small)
 	own := log.With("component", "worker", "monitor_id", string(c.MonitorID))
 	err = c.watch(ctx, log)
 	return logged(own, dismissed(own, err))
