@@ -16,6 +16,10 @@ import (
 // outage is after how long without media a live stream's outage is told (6.6).
 const outage = 60 * time.Second
 
+// sign is how long before an outage the last sign of life may have come, from
+// which it counts: a segment's length, and a part of the next check.
+const sign = 3 * time.Second
+
 // show is a stream that is on the air and being watched, to have its trouble.
 type show struct {
 	*livestream.Stream
@@ -125,10 +129,13 @@ func (p *show) broken(began time.Time, failure string, limit time.Duration) sink
 	took := e.Received.Sub(began)
 	p.t.Logf("told after %s: %s since %s, for %.0f s: %s", took.Round(time.Second), e.Data.Failure,
 		e.Data.StartedAt.Sub(began).Round(time.Millisecond), e.Data.DurationSec, e.Data.LastError)
-	if took < outage || took > limit {
-		p.t.Errorf("told %s after the outage began; want %s to %s", took, outage, limit)
+	if took < outage-sign || took > limit {
+		p.t.Errorf("told %s after the outage began; want %s to %s", took, outage-sign, limit)
 	}
 	near(p.t, "started_at", e.Data.StartedAt, began, 5*time.Second)
+	if since := e.Received.Sub(e.Data.StartedAt); since < outage {
+		p.t.Errorf("told %s after started_at, want %s", since, outage)
+	}
 	if e.Data.Failure != failure || e.Data.ThresholdSec != outage.Seconds() || e.Data.LastError == "" {
 		p.t.Errorf("failure %q, threshold %v, last error %q; want failure %q", e.Data.Failure, e.Data.ThresholdSec, e.Data.LastError, failure)
 	}
