@@ -148,7 +148,19 @@ func (k *kubernetes) list(ctx context.Context, path string) ([]object, error) {
 	return list.Items, err
 }
 
-// run runs kubectl or helm. The error has what it said.
+// failure is the error of a tool: what was asked of it, and what it said.
+type failure struct {
+	asked, out, complaint string
+	err                   error
+}
+
+func (f *failure) Error() string {
+	return fmt.Sprintf("%s: %v\n%s%s", f.asked, f.err, f.out, f.complaint)
+}
+
+func (f *failure) Unwrap() error { return f.err }
+
+// run runs kubectl or helm. Its error is a failure.
 func run(ctx context.Context, name string, args ...string) (string, error) {
 	return fed(ctx, "", name, args...)
 }
@@ -160,7 +172,7 @@ func fed(ctx context.Context, input, name string, args ...string) (string, error
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(args, " "), err, &out, &complaint)
+		return out.String(), &failure{asked: name + " " + strings.Join(args, " "), out: out.String(), complaint: complaint.String(), err: err}
 	}
 	return out.String(), nil
 }
