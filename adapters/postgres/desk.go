@@ -44,8 +44,8 @@ func hold(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (heldMonitor, error) 
 }
 
 // Accept implements control.Desk. What a worker saw before its monitor was
-// ended by somebody else is stored as well, but changes the monitor no more; once
-// its callback has failed nothing is.
+// stopped is stored as well, but changes the monitor no more; once its callback
+// has failed, or it was given up (Fail), nothing is.
 func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
 	r.At = kept(r.At)
 	var order monitor.Order

@@ -64,13 +64,19 @@ func (s *Store) Advance(ctx context.Context, id monitor.ID, generation int, plac
 }
 
 // Fail implements supervise.Roster. It is idempotent: what has its last event
-// already failed by an attempt whose outcome was unknown.
+// already failed by an attempt whose outcome was unknown. The generation of the
+// worker that is given up is over, although nobody is launched with the next: it
+// may yet wake, and must not speak after the last event.
 func (s *Store) Fail(ctx context.Context, m monitor.Monitor, reason string, last event.Event) error {
 	return s.announce(ctx, "give up "+string(m.ID), m, last, func(tx *sqlx.Tx, held heldMonitor) error {
 		if held.status != m.Status {
 			return fmt.Errorf("%s is %s, not %s any more: %w", m.ID, held.status, m.Status, monitor.ErrSuperseded)
 		}
-		return end(ctx, tx, m.ID, monitor.Failed, reason, last.At)
+		if err := end(ctx, tx, m.ID, monitor.Failed, reason, last.At); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE monitors SET generation = generation + 1 WHERE id = $1`, m.ID)
+		return err
 	})
 }
 

@@ -196,14 +196,29 @@ func TestFailing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if m := got(t, s, m.ID); m.Status != monitor.Failed || m.Reason != event.ReasonWorkerLost || !m.EndedAt.Equal(last.At) {
-			t.Errorf("it stands at %s, %q, ended %v", m.Status, m.Reason, m.EndedAt)
+		if m := got(t, s, m.ID); m.Status != monitor.Failed || m.Generation != 2 || m.Reason != event.ReasonWorkerLost || !m.EndedAt.Equal(last.At) {
+			t.Errorf("it stands at %s, generation %d, %q, ended %v", m.Status, m.Generation, m.Reason, m.EndedAt)
 		}
 		if types := told(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
 			t.Errorf("told are %v", types)
 		}
 		if l := leasedOne(t, s); l.EventID != last.ID {
 			t.Errorf("leased %s", l.EventID)
+		}
+	})
+
+	t.Run("whoever was given up speaks no more, though all that it has to say was seen before", func(t *testing.T) { // O2
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		accepted(t, s, m.ID, report(), monitor.Run)
+		m = got(t, s, m.ID)
+		if err := s.Fail(t.Context(), m, event.ReasonWorkerLost, trouble(event.ReasonWorkerLost)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Accept(t.Context(), m.ID, report(blackout(1)))
+		superseded(t, err)
+		if types := told(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
+			t.Errorf("told are %v", types)
 		}
 	})
 
