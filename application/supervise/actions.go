@@ -94,10 +94,14 @@ func (s *Supervisor) inquire(ctx context.Context, id monitor.ID, l loss) (over b
 		return false
 	}
 	done := nothing
-	err := s.persist(ctx, l.attempts, "replace a lost worker", func(ctx context.Context) error {
+	err := s.persist(ctx, l.attempts, "replace a lost worker", func(ctx context.Context) (err error) {
+		if l.advancing != nothing {
+			done, err = s.advance(ctx, id, l)
+			return err
+		}
 		m, ours, err := s.find(ctx, id, l.generation)
 		if err == nil && ours && !l.disproved(m) && !s.retired.Load() {
-			done, err = s.replace(ctx, m, l)
+			done, err = s.replace(ctx, m, &l)
 		}
 		return err
 	})

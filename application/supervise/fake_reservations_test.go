@@ -9,7 +9,7 @@ import (
 )
 
 // lost counts answers by the question.
-type lost struct{ due, promote, tell int }
+type lost struct{ advance, due, promote, tell int }
 
 // answers waits for the end of ctx if what is asked is not answered.
 func (r *roster) answers(ctx context.Context, what string) error {

@@ -113,6 +113,9 @@ func (r *roster) Advance(_ context.Context, id monitor.ID, generation int, place
 	if r.down || id == r.stuck {
 		return monitor.Monitor{}, errDatabase
 	}
+	if m, err := r.held(id, generation+1); err == nil && m.Place == place {
+		return m, nil // by an attempt whose answer was lost
+	}
 	m, err := r.held(id, generation)
 	if err != nil {
 		return m, err
@@ -120,6 +123,10 @@ func (r *roster) Advance(_ context.Context, id monitor.ID, generation int, place
 	m.Generation++
 	m.Place, m.UpdatedAt, m.ReportedAt = place, time.Now(), time.Time{}
 	r.monitors[id] = m
+	if r.lost.advance > 0 {
+		r.lost.advance--
+		return monitor.Monitor{}, errDatabase
+	}
 	return m, nil
 }
 

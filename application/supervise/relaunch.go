@@ -21,6 +21,7 @@ type loss struct {
 	settle     time.Duration // how long to wait before it is asked whether the worker was needed
 	attempts   int
 	unless     time.Time // what UpdatedAt must still be for it to be a loss; zero: anything
+	advancing  remedy    // what its monitor is advanced for, once that was tried
 	told       func(remedy, error)
 }
 
@@ -43,30 +44,40 @@ const (
 // active monitor. A worker that was only intended is no loss: what never reported
 // is launched whatever the policy. Errors: it could not be done, and may be tried
 // again.
-func (s *Supervisor) replace(ctx context.Context, m monitor.Monitor, l loss) (remedy, error) {
+func (s *Supervisor) replace(ctx context.Context, m monitor.Monitor, l *loss) (remedy, error) {
 	unborn := l.absent && m.ReportedAt.IsZero()
 	if s.cfg.Missing == EndMonitor && !unborn {
 		return s.giveUp(ctx, m, l.reason, l.details, l.absent)
 	}
 	if s.budget.spent(m.ID) >= relaunches {
-		l.details += fmt.Sprintf("; %d relaunches in %v did not help", relaunches, relaunchTerm)
-		return s.giveUp(ctx, m, event.ReasonWorkerLost, l.details, false)
+		details := l.details + fmt.Sprintf("; %d relaunches in %v did not help", relaunches, relaunchTerm)
+		return s.giveUp(ctx, m, event.ReasonWorkerLost, details, false)
 	}
-	next, err := s.roster.Advance(ctx, m.ID, m.Generation, s.launcher.Place().ID)
+	l.advancing = replaced
+	if unborn {
+		l.advancing = launched
+	}
+	return s.advance(ctx, m.ID, *l)
+}
+
+// advance has a worker of the next generation launched. When its outcome is
+// unknown it must be tried again as it is: a monitor that it has advanced looks
+// like somebody else's to find.
+func (s *Supervisor) advance(ctx context.Context, id monitor.ID, l loss) (remedy, error) {
+	next, err := s.roster.Advance(ctx, id, l.generation, s.launcher.Place().ID)
 	switch {
 	case overtaken(err):
 		return nothing, nil
 	case err != nil:
 		return nothing, err
 	}
-	s.log.Warn("worker lost, another one is launched", "monitor_id", string(m.ID),
+	s.log.Warn("worker lost, another one is launched", "monitor_id", string(id),
 		"generation", next.Generation, "lost", l.details)
 	s.Start(next)
-	if unborn {
-		return launched, nil
+	if l.advancing == replaced {
+		s.budget.spend(id)
 	}
-	s.budget.spend(m.ID)
-	return replaced, nil
+	return l.advancing, nil
 }
 
 // giveUp ends a monitor: status error and a last monitor.error event, with what

@@ -70,6 +70,34 @@ func TestRelaunching(t *testing.T) {
 		h.expectCalls("launch mon-a 1", "launch mon-a 2")
 	})
 
+	for _, shared := range []bool{false, true} {
+		scenario(t, fmt.Sprintf("one whose next generation is stored, and the answer lost, gets that (shared place: %v)", shared), func(t *testing.T) {
+			here := newLauncher()
+			here.place.Shared = shared
+			h := houseWith(t, newRoster(watched("mon-a")), here, relaunching).open().looking()
+			defer h.close()
+			h.sup.Start(h.roster.get("mon-a"))
+			h.after(time.Second)
+			h.roster.set(func(r *roster) { r.lost.advance = 1 })
+			h.launcher.dies("mon-a", "killed by SIGKILL")
+			h.after(3 * time.Second) // the end settles, and one pause passes
+			h.expectCalls("launch mon-a 1", "launch mon-a 2")
+			h.expectActive("mon-a")
+		})
+	}
+
+	scenario(t, "one whose next generation another place has stored is that place's", func(t *testing.T) {
+		h := start(t)
+		defer h.close()
+		h.roster.set(func(r *roster) { r.lost.advance = 1 })
+		h.launcher.dies("mon-a", "killed by SIGKILL")
+		h.after(1500 * time.Millisecond)
+		h.roster.set(func(r *roster) { m := r.monitors["mon-a"]; m.Place = "there"; r.monitors["mon-a"] = m })
+		h.after(time.Minute)
+		h.expectCalls("launch mon-a 1")
+		h.expectActive("mon-a")
+	})
+
 	scenario(t, "one that is silent for 30 s is replaced, though it runs", func(t *testing.T) {
 		h := start(t).looking()
 		defer h.close()

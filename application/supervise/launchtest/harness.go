@@ -178,11 +178,15 @@ func (f *fixture) expectExit(j supervise.Job, clean bool) {
 	}
 }
 
+// expectNoExit checks that no exit is left to come. Exits come in the order of
+// the ends, so one more worker ends, and its exit has to be the next.
 func (f *fixture) expectNoExit() {
 	f.t.Helper()
-	select {
-	case e, open := <-f.Launcher.Exits():
-		f.t.Errorf("unexpected exit %+v (open %v)", e, open)
-	default:
+	last := f.job(Obedient)
+	f.launch(last)
+	f.expectAlive(last.ID, 1)
+	f.stop(last.ID)
+	if e := f.exit(); e.ID != last.ID {
+		f.t.Errorf("unexpected exit %+v", e)
 	}
 }
