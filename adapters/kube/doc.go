@@ -25,9 +25,11 @@
 // 20 and 40 s after the next ones; it says CrashLoopBackOff while it waits, from
 // the second crash on, and begins anew with a container that has run for 10
 // minutes. It is an end when three restarts have not helped (CrashLoopBackOff
-// with RestartCount 3; measured, 45 to 60 s after the first of crashes that follow
-// at once), when the pod is over, and when it is gone. Each end is told once by
-// each gateway:
+// after the fourth crash since the container last ran that long; measured, 45 to
+// 60 s after the first of crashes that follow at once), when the pod is over, and
+// when it is gone. A gateway that starts while a container crashes may not know
+// how often it has: it counts from there, and the report lease ends before. Each
+// end is told once by each gateway:
 //
 //	watch ────────────▶ ┌────────┐
 //	list (Workers) ───▶ │ ledger │──▶ Exits

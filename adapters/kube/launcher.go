@@ -98,7 +98,7 @@ func (l *Launcher) Workers(ctx context.Context) ([]supervise.Worker, error) {
 	var all []supervise.Worker
 	for i := range list {
 		w, ours := identify(&list[i], l.cfg.Instance)
-		if ended, _, _ := verdict(&list[i]); !ours || ended {
+		if !ours || l.ledger.over(&list[i]) {
 			continue
 		}
 		w.Starting, w.Hindrance = startless(&list[i]), hindrance(&list[i], time.Now())

@@ -60,11 +60,10 @@ func (l *Launcher) launch(ctx context.Context, j supervise.Job, wanted *corev1.P
 			labelApp, appName, labelInstance, l.cfg.Instance)
 	}
 	l.ledger.see(there, false)
-	ended, _, _ := verdict(there)
 	switch {
 	case w.Generation > j.Generation:
 		return false, fmt.Errorf("generation %d is there, %d is older", w.Generation, j.Generation)
-	case w.Generation == j.Generation && !ended:
+	case w.Generation == j.Generation && !l.ledger.over(there):
 		return true, nil
 	}
 	return false, l.end(ctx, w, min(handover, l.cfg.Grace), func() {})

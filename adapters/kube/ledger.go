@@ -48,6 +48,7 @@ type entry struct {
 	gone     chan struct{}
 	warned   map[string]bool // of what reasons
 	restarts int32
+	forgiven int32       // of these: what verdict does not count
 	last     *corev1.Pod // while its container has not started
 }
 
@@ -70,14 +71,18 @@ func (l *ledger) see(pod *corev1.Pod, byWatch bool) {
 	if _, over := l.buried[w.uid]; over {
 		return
 	}
+	n, known := forgiven(statusOf(pod), time.Now())
 	e := l.entries[w.uid]
 	if e == nil {
-		e = &entry{worker: w, since: time.Now(), gone: make(chan struct{}), warned: map[string]bool{}}
+		e = &entry{worker: w, since: time.Now(), gone: make(chan struct{}), warned: map[string]bool{}, forgiven: n}
 		l.entries[w.uid] = e
 	}
 	e.watched = e.watched || byWatch
 	e.missed = time.Time{}
-	if ended, how, clean := verdict(pod); ended {
+	if known {
+		e.forgiven = max(e.forgiven, n)
+	}
+	if ended, how, clean := verdict(pod, e.forgiven); ended {
 		l.tell(e, how, clean)
 		if pod.DeletionTimestamp == nil {
 			l.ended(w)
@@ -103,11 +108,23 @@ func (l *ledger) bury(uid types.UID, last *corev1.Pod) {
 	}
 	how, clean := "its pod has vanished; nobody saw how it ended", false
 	if last != nil {
-		how, clean = removed(last)
+		how, clean = removed(last, e.forgiven)
 	}
 	l.tell(e, how, clean)
 	delete(l.entries, uid)
 	close(e.gone)
+}
+
+// over tells whether the worker of a pod that was just seen has ended.
+func (l *ledger) over(pod *corev1.Pod) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n, _ := forgiven(statusOf(pod), time.Now())
+	if e := l.entries[pod.UID]; e != nil {
+		n = e.forgiven
+	}
+	ended, _, _ := verdict(pod, n)
+	return ended
 }
 
 // tell delivers an end. Whoever calls it holds mu.
