@@ -41,7 +41,8 @@
 //     from this process's clock. When the database's clock is set back, nothing
 //     waits for longer than 70 s: a retry a little over a minute at most, a
 //     lease for a whole one, a budget for itself. Only reservations are times of
-//     day, and stay so.
+//     day, and stay so: for how long a new monitor is held is none, and no clock of
+//     a gateway's changes it.
 //   - A context ends what it is given to also when the server, or the network to
 //     it, says nothing any more (session.go); without one, the longest statement
 //     and a second is the limit. What is sent and not acknowledged for 3 s, and a

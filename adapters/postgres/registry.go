@@ -43,6 +43,7 @@ func register(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) er
 	if err := admit(ctx, tx, m, limit); err != nil {
 		return err
 	}
+	until, hold := reservation(m)
 	_, err = tx.ExecContext(ctx, `
 		WITH stored AS (
 			INSERT INTO monitors (id, stream_url, callback_url, config, metadata, metadata_text,
@@ -50,19 +51,30 @@ func register(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) er
 			                      snapshot, pod_name, created_at, updated_at, ended_at, reserved_until)
 			VALUES ($1, $2, $3, $4, CAST($5 AS jsonb), $6, $7,
 			        COALESCE(NULLIF($8, ''), 'unknown'), COALESCE(NULLIF($9, ''), 'unknown'),
-			        COALESCE(NULLIF($10, ''), 'unknown'), $11, $12, $13, $14, $15, $16, $17, $18)
+			        COALESCE(NULLIF($10, ''), 'unknown'), $11, $12, $13, $14, $15, $16, $17,
+			        COALESCE(CAST($18 AS timestamptz), clock_timestamp() + make_interval(secs => $19)))
 			ON CONFLICT (id) DO NOTHING
 			RETURNING id)
 		INSERT INTO monitor_stats (monitor_id, total_segments, blackout_events, silence_events, last_check_at)
-		SELECT id, $19, $20, $21, $22 FROM stored`,
+		SELECT id, $20, $21, $22, $23 FROM stored`,
 		m.ID, m.StreamURL, m.CallbackURL, string(config), nullText(m.Metadata), nullText(m.Metadata), m.Status,
 		m.StreamStatus, m.Health.Video, m.Health.Audio, m.Reason, m.Generation,
-		nullText(m.Snapshot), m.ID.WorkerName(), m.CreatedAt.UTC(), m.UpdatedAt.UTC(), nullTime(m.EndedAt), nullTime(m.ReservedUntil),
+		nullText(m.Snapshot), m.ID.WorkerName(), m.CreatedAt.UTC(), m.UpdatedAt.UTC(), nullTime(m.EndedAt), until, hold,
 		m.Statistics.TotalSegmentsAnalyzed, m.Statistics.BlackoutEvents, m.Statistics.SilenceEvents, nullTime(m.Health.LastCheckAt))
 	if why, bad := unstorable(err); bad {
 		return monitor.Errorf(monitor.InvalidConfig, "metadata cannot be stored: %s; accepted is a JSON object of valid Unicode text without \\u0000", why)
 	}
 	return err
+}
+
+// reservation is when a new monitor's ends: at a time of day (decision A10), or
+// so many seconds after it is stored, by the clock of the database, which tells
+// when it is due. NULL both: it is none.
+func reservation(m monitor.Monitor) (until sql.NullTime, hold sql.NullFloat64) {
+	if m.Status == monitor.Waiting || m.ReservedUntil.IsZero() {
+		return nullTime(m.ReservedUntil), hold
+	}
+	return until, sql.NullFloat64{Float64: m.ReservedUntil.Sub(m.CreatedAt).Seconds(), Valid: true}
 }
 
 // admit applies the duplicate rule and the maximum (decision A5). It runs

@@ -208,3 +208,37 @@ func TestTakingReservationsFromManySidesAtOnce(t *testing.T) { // A10, O5
 		}
 	})
 }
+
+// The clock of the gateway that registers may be wrong, and it may die before it
+// promotes what it has registered.
+func TestANewMonitorIsHeldByTheClockOfTheDatabase(t *testing.T) {
+	const hold = 10 * time.Second
+	for name, wrong := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour} {
+		t.Run("its gateway's is an hour "+name, func(t *testing.T) {
+			s := open(t, database(t))
+			m := registration(1)
+			m.CreatedAt = time.Now().Add(wrong)
+			m.UpdatedAt, m.ReservedUntil = m.CreatedAt, m.CreatedAt.Add(hold)
+			if err := s.Insert(t.Context(), m, plenty); err != nil {
+				t.Fatal(err)
+			}
+			taken, next := due(t, s)
+			if len(taken) != 0 || (time.Until(next)-hold).Abs() > 5*time.Second {
+				t.Errorf("taken %v, next in %v", taken, time.Until(next))
+			}
+		})
+	}
+
+	t.Run("a reservation is for its time of day", func(t *testing.T) { // A10
+		s := open(t, database(t))
+		m := registration(1)
+		m.CreatedAt = time.Now().Add(-time.Hour)
+		m.Status, m.ReservedUntil = monitor.Waiting, time.Now().Add(time.Minute)
+		if err := s.Insert(t.Context(), m, plenty); err != nil {
+			t.Fatal(err)
+		}
+		if _, next := due(t, s); (time.Until(next) - time.Minute).Abs() > 5*time.Second {
+			t.Errorf("next in %v", time.Until(next))
+		}
+	})
+}
