@@ -28,7 +28,8 @@ type Config struct {
 
 	// Template is a file, YAML or JSON of at most 256 KiB: part of a
 	// PodTemplateSpec that is merged over that of a worker, as kubectl patch does
-	// it. The worker's container is called monitor. Default: none.
+	// it. The worker's container is called monitor. It requests 256Mi and 100m, or
+	// its limits if those are lower (512Mi and 500m). Default: none.
 	Template string
 
 	LogLevel  string // LOG_LEVEL of workers, default info

@@ -47,7 +47,7 @@ var _ supervise.Launcher = (*Launcher)(nil)
 // them. It blocks until it knows which there are, 5 s at most: the API server may
 // be away. Whoever made it must Close it.
 // Errors: a required value of cfg is missing, or one is out of its range; the pod
-// template cannot be read or merged.
+// template cannot be read or merged, or requests more than a limit.
 func New(c *Cluster, cfg Config) (*Launcher, error) {
 	cfg, err := cfg.complete()
 	if err != nil {

@@ -53,7 +53,8 @@ func merge(over *corev1.PodTemplateSpec, part []byte) (*corev1.PodTemplateSpec, 
 	if err := yaml.UnmarshalStrict(part, &fields); err != nil {
 		return nil, fmt.Errorf("it is not the YAML of an object: %w", err)
 	}
-	if err := checkFields(fields); err != nil {
+	operators, err := checkFields(fields)
+	if err != nil {
 		return nil, err
 	}
 	patch, err := json.Marshal(fields)
@@ -72,22 +73,21 @@ func merge(over *corev1.PodTemplateSpec, part []byte) (*corev1.PodTemplateSpec, 
 	if err := json.Unmarshal(b, &merged); err != nil {
 		return nil, fmt.Errorf("it cannot be merged: %w", err)
 	}
-	_, err = theContainer(&merged.Spec)
-	return &merged, err
+	return &merged, fit(&merged, operators)
 }
 
 // checkFields finds what is no field of a PodTemplateSpec, or of another type.
-// The directives of a merge are none, either, but allowed.
-func checkFields(fields map[string]any) error {
+// The directives of a merge are none, either, but allowed; the rest is returned.
+func checkFields(fields map[string]any) (*corev1.PodTemplateSpec, error) {
 	b, err := json.Marshal(plain(fields))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var into corev1.PodTemplateSpec
 	if err := yaml.UnmarshalStrict(b, &into); err != nil {
-		return fmt.Errorf("it is no part of a PodTemplateSpec: %w", err)
+		return nil, fmt.Errorf("it is no part of a PodTemplateSpec: %w", err)
 	}
-	return nil
+	return &into, nil
 }
 
 // plain is a value without the directives of a merge, such as $patch: delete.

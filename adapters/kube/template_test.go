@@ -84,20 +84,48 @@ spec:
 	}
 }
 
+// monitorWith is a template with resources of the worker's container.
+func monitorWith(resources string) string {
+	return "spec:\n  containers:\n  - name: monitor\n    resources: " + resources + "\n"
+}
+
+func TestALimitBelowWhatIsRequestedByDefaultLowersThat(t *testing.T) {
+	for name, c := range map[string]struct{ part, want string }{
+		"of memory":        {"{limits: {memory: 128Mi}}", `{"limits":{"cpu":"500m","memory":"128Mi"},"requests":{"cpu":"100m","memory":"128Mi"}}`},
+		"of both":          {"{limits: {memory: 128Mi, cpu: 50m}}", `{"limits":{"cpu":"50m","memory":"128Mi"},"requests":{"cpu":"50m","memory":"128Mi"}}`},
+		"beside a request": {"{limits: {memory: 128Mi}, requests: {cpu: 10m}}", `{"limits":{"cpu":"500m","memory":"128Mi"},"requests":{"cpu":"10m","memory":"128Mi"}}`},
+		"and no less is one that is equal": {"{limits: {memory: 256Mi}, requests: {memory: 256Mi}}",
+			`{"limits":{"cpu":"500m","memory":"256Mi"},"requests":{"cpu":"100m","memory":"256Mi"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := launched(t, func(cfg *kube.Config) { cfg.Template = written(t, monitorWith(c.part)) })
+			expect(t, "its resources", p.Spec.Containers[0].Resources, c.want)
+		})
+	}
+}
+
 func TestATemplateThatIsWrongIsSaidToBe(t *testing.T) {
 	for name, c := range map[string]struct {
 		content string
 		says    []string
 	}{
-		"no YAML":                     {"spec: [", []string{"not the YAML of an object"}},
-		"a list":                      {"- a\n- b\n", []string{"not the YAML of an object"}},
-		"twice the same":              {"spec: {}\nspec: {}\n", []string{"not the YAML of an object", "spec"}},
-		"a field that there is not":   {"spec:\n  nodeSelektor: {}\n", []string{"no part of a PodTemplateSpec", "nodeSelektor"}},
-		"a whole pod":                 {"apiVersion: v1\nkind: Pod\nspec: {}\n", []string{"no part of a PodTemplateSpec", "apiVersion"}},
-		"a field of another type":     {"spec:\n  containers: monitor\n", []string{"no part of a PodTemplateSpec", "containers"}},
-		"an amount that is none":      {"spec:\n  containers:\n  - name: monitor\n    resources: {limits: {memory: much}}\n", []string{"quantities"}},
-		"a container without a name":  {"spec:\n  containers:\n  - image: x\n", []string{"cannot be merged", "name"}},
-		"the worker's is taken away":  {"spec:\n  containers:\n  - $patch: delete\n    name: monitor\n", []string{"no container called monitor"}},
+		"no YAML":                    {"spec: [", []string{"not the YAML of an object"}},
+		"a list":                     {"- a\n- b\n", []string{"not the YAML of an object"}},
+		"twice the same":             {"spec: {}\nspec: {}\n", []string{"not the YAML of an object", "spec"}},
+		"a field that there is not":  {"spec:\n  nodeSelektor: {}\n", []string{"no part of a PodTemplateSpec", "nodeSelektor"}},
+		"a whole pod":                {"apiVersion: v1\nkind: Pod\nspec: {}\n", []string{"no part of a PodTemplateSpec", "apiVersion"}},
+		"a field of another type":    {"spec:\n  containers: monitor\n", []string{"no part of a PodTemplateSpec", "containers"}},
+		"an amount that is none":     {"spec:\n  containers:\n  - name: monitor\n    resources: {limits: {memory: much}}\n", []string{"quantities"}},
+		"a container without a name": {"spec:\n  containers:\n  - image: x\n", []string{"cannot be merged", "name"}},
+		"the worker's is taken away": {"spec:\n  containers:\n  - $patch: delete\n    name: monitor\n", []string{"no container called monitor"}},
+		"a request beyond its limit": {monitorWith("{requests: {memory: 256Mi}, limits: {memory: 128Mi}}"),
+			[]string{"container monitor", "requests.memory is 256Mi", "limits.memory is 128Mi", "lower the request or raise the limit"}},
+		"a request beyond the default limit": {monitorWith("{requests: {cpu: 600m}}"),
+			[]string{"container monitor", "requests.cpu is 600m", "limits.cpu is 500m"}},
+		"a request of what is beside it": {"spec:\n  containers:\n  - name: beside\n    resources: {requests: {cpu: 2}, limits: {cpu: 1}}\n",
+			[]string{"container beside", "requests.cpu is 2", "limits.cpu is 1"}},
+		"a request of what goes before it": {"spec:\n  initContainers:\n  - name: before\n    resources: {requests: {cpu: 2}, limits: {cpu: 1}}\n",
+			[]string{"container before", "requests.cpu is 2", "limits.cpu is 1"}},
 		"it is too long":              {"# " + strings.Repeat("x", 256<<10), []string{"longer than 262144 bytes"}},
 		"it says nothing and is fine": {"", nil},
 	} {
