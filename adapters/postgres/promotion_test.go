@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -89,4 +90,36 @@ func TestPromoting(t *testing.T) { // A10
 		refusedWith(t, s.Insert(t.Context(), registration(1), plenty), monitor.Duplicate)
 		refusedWith(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
 	})
+}
+
+// The hold of a new monitor runs out just when its own gateway comes to promote
+// it.
+func TestANewMonitorIsPromotedByOne(t *testing.T) {
+	const monitors = 30
+	dsn := database(t)
+	own, other, db := open(t, dsn), open(t, dsn), raw(t, dsn)
+	for n := range monitors {
+		m := registered(t, own, n)
+		alter(t, db, `UPDATE monitors SET reserved_until = now() WHERE id = $1`, m.ID)
+		var promoted [2]error
+		found := false
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, promoted[0] = own.Promote(t.Context(), supervise.Reservation{ID: m.ID, Generation: 1}, "here")
+		})
+		wg.Go(func() {
+			all, _, err := other.Due(t.Context(), term)
+			if promoted[1] = err; err == nil && len(all) == 1 {
+				found = true
+				_, promoted[1] = other.Promote(t.Context(), all[0], "there")
+			}
+		})
+		wg.Wait()
+		if promoted[1] != nil {
+			t.Fatal(promoted[1])
+		}
+		if first := promoted[0] == nil; first == found || !first && !errors.Is(promoted[0], monitor.ErrSuperseded) {
+			t.Errorf("its own gateway got %v, another took it: %v", promoted[0], found)
+		}
+	}
 }

@@ -19,8 +19,9 @@ type Request struct {
 // startWithin is how long the gateway that registers a monitor has to ask for
 // its worker. Until then the monitor is a reservation that this gateway has
 // taken; after, it falls due, and whoever promotes reservations asks: so none
-// is forgotten when the answer of the insert is lost, or the gateway dies.
-const startWithin = 30 * time.Second
+// is forgotten when the answer of the insert is lost, or the gateway dies. It
+// may well be too short: who is late finds that another has it.
+const startWithin = 10 * time.Second
 
 // Register stores a new monitor, asks for its worker and returns without
 // waiting for it. One whose scheduled start is further away than

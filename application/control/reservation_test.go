@@ -70,7 +70,7 @@ func TestReservations(t *testing.T) {
 		t.Run(name+" gets its worker at once", func(t *testing.T) {
 			d := reserving(t)
 			m, err := d.Register(ctx, r)
-			if err != nil || m.Status != monitor.Initializing || m.StreamStatus != monitor.StreamUnknown || !m.ReservedUntil.Equal(noon.Add(30*time.Second)) {
+			if err != nil || m.Status != monitor.Initializing || m.StreamStatus != monitor.StreamUnknown || !m.ReservedUntil.Equal(noon.Add(10*time.Second)) {
 				t.Errorf("registered as %+v, %v", m, err)
 			}
 			if started := d.crew.Started(); len(started) != 1 {
