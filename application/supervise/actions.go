@@ -87,7 +87,8 @@ func (s *Supervisor) dismiss(ctx context.Context, id monitor.ID) (over bool) {
 
 // inquire finds out whether a worker that was lost is still needed, and does
 // something about it. What cannot be done is tried again; a loss that a look has
-// found, a few times only: the next look finds it again (section 10.4).
+// found, a few times only: the next look finds it again (section 10.4). Who has
+// retired keeps the post, and so gives the monitor back.
 func (s *Supervisor) inquire(ctx context.Context, id monitor.ID, l loss) (over bool) {
 	if !wait(ctx, max(l.settle, relaunchPause(s.budget.spent(id)))) {
 		l.told(nothing, ctx.Err())
@@ -109,7 +110,8 @@ func (s *Supervisor) inquire(ctx context.Context, id monitor.ID, l loss) (over b
 		s.log.Error("a lost worker could not be replaced", "monitor_id", string(id), "error", err.Error())
 	}
 	l.told(done, err)
-	return ctx.Err() == nil
+	lost := l.unless.IsZero() // rather than silent, which may be another place's
+	return ctx.Err() == nil && !(lost && s.retired.Load())
 }
 
 // find reads a monitor and tells whether it is active with this generation as

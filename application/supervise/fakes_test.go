@@ -31,7 +31,7 @@ type roster struct {
 	led      bool       // somebody else is elected
 	hides    monitor.ID // is not among the active yet
 	stutters int        // monitors that report just before they are read
-	hangs    string     // what is not answered: due, promote
+	hangs    string     // what is not answered: active, get, due, promote, tell and whom
 }
 
 func newRoster(ms ...monitor.Monitor) *roster {
@@ -88,7 +88,10 @@ func (r *roster) reports(id monitor.ID, status monitor.Status) {
 	})
 }
 
-func (r *roster) Get(_ context.Context, id monitor.ID) (monitor.Monitor, error) {
+func (r *roster) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
+	if err := r.answers(ctx, "get"); err != nil {
+		return monitor.Monitor{}, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reads++

@@ -137,6 +137,53 @@ func TestHandingOver(t *testing.T) {
 		h.expectCalls("launch mon-a 1")
 	})
 
+	scenario(t, "whose worker is lost after that is given back", func(t *testing.T) {
+		h := newHouse(t, watched("mon-a"), watched("mon-b")).open()
+		h.sup.Start(h.roster.get("mon-a"))
+		h.sup.Start(h.roster.get("mon-b"))
+		h.after(time.Second)
+		h.sup.Retire()
+		h.launcher.dies("mon-a", "exit status 2")
+		h.roster.reports("mon-b", monitor.Completed)
+		h.launcher.dies("mon-b", "exit status 0")
+		h.after(10 * time.Second) // requests are answered until their end
+		h.close()
+		close(h.launcher.exits)
+		if err := h.sup.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if m := h.roster.get("mon-a"); m.ReservedUntil.IsZero() {
+			t.Error("it is not given back")
+		}
+		if m := h.roster.get("mon-b"); m.Status != monitor.Completed || !m.ReservedUntil.IsZero() {
+			t.Errorf("what has ended became %+v", m)
+		}
+		other := houseOf(t, h.roster).promoting()
+		defer other.close()
+		other.after(2 * time.Second)
+		other.expectCalls("launch mon-a 2")
+		other.expectActive("mon-a")
+	})
+
+	scenario(t, "silence elsewhere that is looked into when it retires is not its to give back", func(t *testing.T) {
+		m := watched("mon-a")
+		m.Place = "there"
+		h := houseOf(t, newRoster(m), relaunching).open().looking()
+		h.roster.set(func(r *roster) { r.hangs = "get" })
+		h.after(36 * time.Second)
+		h.sup.Retire()
+		h.roster.set(func(r *roster) { r.hangs = "" })
+		h.after(10 * time.Second)
+		h.close()
+		close(h.launcher.exits)
+		if err := h.sup.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if m := h.roster.get("mon-a"); !m.ReservedUntil.IsZero() || m.Generation != 1 {
+			t.Errorf("it became %+v", m)
+		}
+	})
+
 	scenario(t, "a database that stays away keeps nobody from stopping", func(t *testing.T) {
 		h := newHouse(t, registered("mon-a")).open()
 		h.sup.Start(registered("mon-a"))
