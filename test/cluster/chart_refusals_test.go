@@ -47,6 +47,7 @@ func TestTheChartRefuses(t *testing.T) {
 		"an unknown kind of access":  {[]string{"service.type=ExternalName"}, "service.type"},
 		"a volume without a name":    {[]string{"worker.extraVolumes[0].emptyDir.medium=Memory"}, "worker.extraVolumes"},
 		"memory that is none":        {[]string{"worker.resources.limits.memory=plenty"}, "worker.resources.limits.memory"},
+		"a unit that is none":        {[]string{"worker.resources.limits.memory=1ki"}, "worker.resources.limits.memory"},
 		"one key for both APIs":      {[]string{"secret.values.API_KEY=a", "secret.values.INTERNAL_API_KEY=a"}, "two different keys"},
 	} {
 		t.Run(name, func(t *testing.T) {
