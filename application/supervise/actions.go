@@ -110,8 +110,8 @@ func (s *Supervisor) inquire(ctx context.Context, id monitor.ID, l loss) (over b
 		s.log.Error("a lost worker could not be replaced", "monitor_id", string(id), "error", err.Error())
 	}
 	l.told(done, err)
-	lost := l.unless.IsZero() // rather than silent, which may be another place's
-	return ctx.Err() == nil && !(lost && s.retired.Load())
+	kept := s.retired.Load() && l.unless.IsZero() // who is silent may be another place's
+	return ctx.Err() == nil && !kept
 }
 
 // find reads a monitor and tells whether it is active with this generation as
