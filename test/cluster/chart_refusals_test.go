@@ -48,6 +48,7 @@ func TestTheChartRefuses(t *testing.T) {
 		"a volume without a name":    {[]string{"worker.extraVolumes[0].emptyDir.medium=Memory"}, "worker.extraVolumes"},
 		"memory that is none":        {[]string{"worker.resources.limits.memory=plenty"}, "worker.resources.limits.memory"},
 		"a unit that is none":        {[]string{"worker.resources.limits.memory=1ki"}, "worker.resources.limits.memory"},
+		"an address that is none":    {[]string{"tls.extraNames={192.0.2.777}"}, "192.0.2.777"},
 		"one key for both APIs":      {[]string{"secret.values.API_KEY=a", "secret.values.INTERNAL_API_KEY=a"}, "two different keys"},
 	} {
 		t.Run(name, func(t *testing.T) {

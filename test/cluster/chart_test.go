@@ -3,7 +3,10 @@
 package cluster_test
 
 import (
+	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"maps"
 	"slices"
 	"strings"
@@ -258,6 +261,36 @@ func TestTheChartTakesWhatItIsGiven(t *testing.T) {
 	t.Run("ports of DNS", func(t *testing.T) {
 		b, _ := json.Marshal(rendered(t, "networkPolicy.workerEgress[0].to[0].ipBlock.cidr=0.0.0.0/0", "networkPolicy.dnsPorts={53,5353}")["NetworkPolicy/stream-monitor-worker"].at("spec", "egress", 0, "ports"))
 		same(t, "the ports", string(b), `[{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}, {"port": 5353, "protocol": "UDP"}, {"port": 5353, "protocol": "TCP"}]`)
+	})
+	t.Run("who reaches the public API, helm test among them", func(t *testing.T) {
+		peers := func(set ...string) string {
+			b, _ := json.Marshal(rendered(t, set...)["NetworkPolicy/stream-monitor-gateway"].at("spec", "ingress", 0, "from"))
+			return string(b)
+		}
+		same(t, "everybody", peers(), `null`)
+		same(t, "some", peers("networkPolicy.publicFrom[0].namespaceSelector.matchLabels.name=ingress"), `[
+			{"namespaceSelector": {"matchLabels": {"name": "ingress"}}},
+			{"podSelector": {"matchLabels": {"app.kubernetes.io/instance": "stream-monitor", "app.kubernetes.io/component": "test"}}}]`)
+		for key, want := range map[string]string{"app.kubernetes.io/instance": "stream-monitor", "app.kubernetes.io/component": "test"} {
+			if got := rendered(t)["Pod/stream-monitor-test"].at("metadata", "labels", key); got != want {
+				t.Errorf("the test's pod has %s=%v, want %s", key, got, want)
+			}
+		}
+	})
+	t.Run("what the certificate is for", func(t *testing.T) {
+		secret := rendered(t, "tls.extraNames={watch.example.com,192.0.2.7,2001:db8::7}")["Secret/stream-monitor-tls"]
+		text, _ := secret.at("data", "tls.crt").(string)
+		pair, err := base64.StdEncoding.DecodeString(text)
+		must(t, err)
+		block, _ := pem.Decode(pair)
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		must(t, err)
+		for _, host := range []string{"stream-monitor-internal.stream-monitor.svc", "stream-monitor.stream-monitor.svc", "localhost", "127.0.0.1",
+			"watch.example.com", "192.0.2.7", "2001:db8::7"} {
+			if err := certificate.VerifyHostname(host); err != nil {
+				t.Error(err)
+			}
+		}
 	})
 	t.Run("a digest in the tag's place", func(t *testing.T) {
 		digest := "sha256:" + strings.Repeat("0a", 32)

@@ -136,13 +136,16 @@ the Deployment must be of the very keys that the Secret gets.
 {{- .Values.secret.decided | toJson -}}
 {{- end -}}
 
-{{/* The names that the certificate is for, in a fixed order. */}}
+{{/* The names and addresses that the certificate is for, in a fixed order; addresses begin with "IP:". */}}
 {{- define "stream-monitor.certificateNames" -}}
 {{- $names := list "localhost" -}}
 {{- range $service := list (include "stream-monitor.internal" .) (include "stream-monitor.fullname" .) -}}
   {{- $names = concat $names (list $service (printf "%s.%s" $service $.Release.Namespace) (printf "%s.%s.svc" $service $.Release.Namespace) (printf "%s.%s.svc.cluster.local" $service $.Release.Namespace)) -}}
 {{- end -}}
-{{- concat $names .Values.tls.extraNames | uniq | join "," -}}
+{{- range $name := .Values.tls.extraNames -}}
+  {{- $names = append $names (ternary (printf "IP:%s" $name) $name (regexMatch "^[0-9.]+$|:" $name)) -}}
+{{- end -}}
+{{- $names | uniq | join "," -}}
 {{- end -}}
 
 {{/*
@@ -171,7 +174,16 @@ that workers that run go on trusting the gateway.
     {{- $_ := set $made "cert" (index $there.data "tls.crt" | b64dec) -}}
     {{- $_ := set $made "key" (index $there.data "tls.key" | b64dec) -}}
   {{- else -}}
-    {{- $cert := genSignedCert (include "stream-monitor.internal" .) (list "127.0.0.1") (concat (list) (splitList "," $names)) $days $ca -}}
+    {{- $hosts := list -}}
+    {{- $addresses := list "127.0.0.1" -}}
+    {{- range $name := splitList "," $names -}}
+      {{- if hasPrefix "IP:" $name -}}
+        {{- $addresses = append $addresses (trimPrefix "IP:" $name) -}}
+      {{- else -}}
+        {{- $hosts = append $hosts $name -}}
+      {{- end -}}
+    {{- end -}}
+    {{- $cert := genSignedCert (include "stream-monitor.internal" .) $addresses $hosts $days $ca -}}
     {{- $_ := set $made "cert" $cert.Cert -}}
     {{- $_ := set $made "key" $cert.Key -}}
   {{- end -}}
