@@ -24,6 +24,7 @@ type roster struct {
 	lost     lost       // answers that will not arrive, though what was asked was done
 	most     int        // reservations given at once
 	events   []event.Event
+	whom     []monitor.ID // was told something, each once
 	reads    int
 	looks    int        // for reservations
 	tries    int        // to promote one
@@ -177,7 +178,7 @@ func (r *roster) Tell(ctx context.Context, before monitor.Monitor, e event.Event
 		return err
 	}
 	if !slices.ContainsFunc(r.events, func(known event.Event) bool { return known.ID == e.ID }) {
-		r.events = append(r.events, e)
+		r.events, r.whom = append(r.events, e), append(r.whom, before.ID)
 	}
 	if r.lost.tell > 0 {
 		r.lost.tell--

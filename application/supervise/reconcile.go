@@ -17,7 +17,7 @@ import (
 // is not done by then Watch goes on with, and the monitors concerned are told.
 // It is called once, before Watch; Run must be running.
 func (s *Supervisor) Reconcile(ctx context.Context) {
-	began := time.Now()
+	began, start := time.Now(), s.cfg.Now()
 	within, cancel := context.WithTimeout(ctx, s.cfg.ReconcileTimeout)
 	defer cancel()
 	r := newReport("startup reconciliation")
@@ -28,7 +28,7 @@ func (s *Supervisor) Reconcile(ctx context.Context) {
 	r.wait(within)
 	late := within.Err() != nil && ctx.Err() == nil
 	if late {
-		s.late = &apology{concerns: r.unsettled(), events: map[monitor.ID]event.Event{}, told: map[monitor.ID]bool{}}
+		s.late = &apology{start: start, concerns: r.unsettled(), events: map[monitor.ID]event.Event{}, told: map[monitor.ID]bool{}}
 	}
 	s.log.Info("Startup Reconciliation Report", r.summary(time.Since(began), late, err)...)
 }
@@ -84,13 +84,17 @@ func (s *Supervisor) round(ctx context.Context) error {
 // apology is what remains to be told of a reconciliation at the start that took
 // too long.
 type apology struct {
+	start    time.Time // of it; who was registered after that is not concerned
 	concerns func(monitor.ID) bool
 	events   map[monitor.ID]event.Event // once made, the same at every try
 	told     map[monitor.ID]bool
 }
 
 // apologise tells the monitors that the reconciliation at the start did not come
-// to in time (section 10.4). They go on: theirs is not a terminal error.
+// to in time (section 10.4). They go on: theirs is not a terminal error. When they
+// were registered is by the clock of the gateway that did so: should it differ from
+// this one's by some seconds, one registered in just these is told or spared wrongly,
+// which changes nothing else.
 func (s *Supervisor) apologise(ctx context.Context) error {
 	elected, err := s.roster.Lead(ctx)
 	if err != nil {
@@ -102,7 +106,7 @@ func (s *Supervisor) apologise(ctx context.Context) error {
 	}
 	var untold error
 	for _, m := range active {
-		if s.late.told[m.ID] || !s.late.concerns(m.ID) || !elected && !s.own(m) {
+		if s.late.told[m.ID] || m.CreatedAt.After(s.late.start) || !s.late.concerns(m.ID) || !elected && !s.own(m) {
 			continue
 		}
 		e, made := s.late.events[m.ID]

@@ -2,6 +2,8 @@ package supervise_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +129,27 @@ func TestReconcileInTrouble(t *testing.T) {
 		h.lives(20*time.Second, "mon-a", "mon-other")
 		apology(t, h, "mon-a")
 	})
+
+	for _, blind := range []bool{false, true} {
+		scenario(t, fmt.Sprintf("nor is one that was registered meanwhile (the launcher cannot see: %v)", blind), func(t *testing.T) {
+			h := houseOf(t, newRoster(watched("mon-a")), relaunching).open()
+			h.launcher.set(func(l *launcher) { l.blind = blind })
+			h.roster.down = !blind
+			h.sup.Reconcile(t.Context())
+			h.looking()
+			defer h.close()
+			h.after(500 * time.Millisecond)
+			fresh := registered("mon-fresh")
+			fresh.Place, fresh.CreatedAt, fresh.UpdatedAt = "here", time.Now(), time.Now()
+			h.roster.set(func(r *roster) { r.down = false; r.monitors["mon-fresh"] = fresh })
+			h.sup.Start(fresh)
+			h.after(20 * time.Second)
+			apology(t, h, "mon-a")
+			if whom := h.roster.whom; !slices.Equal(whom, []monitor.ID{"mon-a"}) {
+				t.Errorf("told %q", whom)
+			}
+		})
+	}
 
 	scenario(t, "an apology that cannot be stored keeps nothing else waiting", func(t *testing.T) {
 		h := houseOf(t, newRoster(watched("mon-a"), watched("mon-b")), relaunching).open()
