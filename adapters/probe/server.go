@@ -13,20 +13,27 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// Limits of a probe; it may take 5 s in all (section 8.7).
 const (
-	askLimit       = 4 * time.Second
-	readLimit      = 4 * time.Second
-	writeLimit     = 5 * time.Second
 	maxHeaderBytes = 4 << 10
 	maxConnections = 16
 )
+
+// limits are how long the parts of a probe may take.
+type limits struct {
+	read  time.Duration // of the request
+	ask   time.Duration // of the question; less than write, so that its failure is still told
+	write time.Duration // from the request on, the answer included
+}
+
+// usual are those of a probe that may take 5 s in all (section 8.7).
+var usual = limits{read: 4 * time.Second, ask: 4 * time.Second, write: 5 * time.Second}
 
 // Question asks after something: nil, or what is wrong. It obeys its context.
 type Question func(ctx context.Context) error
 
 // Server answers probes until Close.
 type Server struct {
+	limits   limits
 	http     http.Server
 	listener net.Listener
 	serving  sync.WaitGroup
@@ -36,18 +43,22 @@ type Server struct {
 // on. Questions may be asked concurrently. Whoever listens must Close it. What
 // single probes do wrong is logged at debug. Errors: the port cannot be had.
 func Listen(addr string, alive, ready Question, log *slog.Logger) (*Server, error) {
+	return listen(addr, alive, ready, usual, log)
+}
+
+func listen(addr string, alive, ready Question, within limits, log *slog.Logger) (*Server, error) {
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen for probes: %w", err)
 	}
 	log = log.With("component", "probe")
 	mux := http.NewServeMux()
-	mux.Handle("GET /healthz", alive)
-	mux.Handle("GET /readyz", ready)
-	s := &Server{listener: listener, http: http.Server{
-		Handler: mux, ReadTimeout: readLimit, WriteTimeout: writeLimit, MaxHeaderBytes: maxHeaderBytes,
+	s := &Server{limits: within, listener: listener, http: http.Server{
+		Handler: mux, ReadTimeout: within.read, WriteTimeout: within.write, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}}
+	mux.Handle("GET /healthz", s.asks(alive))
+	mux.Handle("GET /readyz", s.asks(ready))
 	s.serving.Go(func() {
 		if err := s.http.Serve(netutil.LimitListener(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
 			log.Warn("probes are answered no more", "error", err.Error())
@@ -66,13 +77,15 @@ func (s *Server) Close() error {
 	return err
 }
 
-// ServeHTTP implements http.Handler: it asks.
-func (q Question) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), askLimit)
-	defer cancel()
-	if err := q(ctx); err != nil {
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-		return
+// asks answers a probe with what a question says.
+func (s *Server) asks(q Question) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), s.limits.ask)
+		defer cancel()
+		if err := q(ctx); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = fmt.Fprintln(w, "ok") // a prober that has gone asks again
 	}
-	_, _ = fmt.Fprintln(w, "ok") // a prober that has gone asks again
 }

@@ -46,6 +46,23 @@ func listen(t *testing.T, alive, ready probe.Question) *probe.Server {
 func listenAndSay(t *testing.T, alive, ready probe.Question, log *slog.Logger) *probe.Server {
 	t.Helper()
 	s, err := probe.Listen("127.0.0.1:0", alive, ready, log)
+	return closing(t, s, err)
+}
+
+// Limits of what must not be over, and of what must.
+const (
+	long  = time.Minute
+	short = 20 * time.Millisecond
+)
+
+func listenWithin(t *testing.T, alive probe.Question, read, ask time.Duration) *probe.Server {
+	t.Helper()
+	s, err := probe.ListenWithin("127.0.0.1:0", alive, fine, read, ask, long, slog.New(slog.DiscardHandler))
+	return closing(t, s, err)
+}
+
+func closing(t *testing.T, s *probe.Server, err error) *probe.Server {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,10 +95,10 @@ func TestProbes(t *testing.T) {
 }
 
 func TestAQuestionThatIsNotAnsweredIsAFailure(t *testing.T) {
-	s := listen(t, func(ctx context.Context) error {
+	s := listenWithin(t, func(ctx context.Context) error {
 		<-ctx.Done()
 		return context.Cause(ctx)
-	}, fine)
+	}, long, short)
 	if status, body := answer(t, s, "/healthz"); status != 503 || body != "context deadline exceeded" {
 		t.Errorf("it answers %d %q", status, body)
 	}
@@ -154,19 +171,42 @@ func TestWhatASingleProbeDoesIsSaidAtDebug(t *testing.T) {
 	log.expect(t, `"level":"DEBUG"`, "nobody knows", `"component":"probe"`)
 }
 
-func TestARequestThatComesSlowlyIsAnswered(t *testing.T) {
-	s := listen(t, fine, fine)
+// begin opens a connection and sends all of a request but its end.
+func begin(t *testing.T, s *probe.Server) net.Conn {
+	t.Helper()
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	t.Cleanup(func() { _ = c.Close() })
 	if _, err := io.WriteString(c, "GET /healthz HTTP/1.0\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	// What is under way for two seconds is what is tested.
-	time.AfterFunc(2*time.Second, func() { _, _ = io.WriteString(c, "\r\n") })
+	return c
+}
+
+// How long a request takes to come is no part of the time for its question.
+func TestARequestThatComesSlowlyIsAnswered(t *testing.T) {
+	c := begin(t, listenWithin(t, fine, long, short))
+	time.AfterFunc(2*short, func() { _, _ = io.WriteString(c, "\r\n") })
 	if got, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(got), "HTTP/1.0 200 OK") {
 		t.Errorf("it answers %q, %v", got, err)
+	}
+}
+
+func TestARequestThatDoesNotComeIsGivenUp(t *testing.T) {
+	c := begin(t, listenWithin(t, fine, short, long))
+	if err := c.SetReadDeadline(time.Now().Add(long / 2)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(c); err != nil || len(got) > 0 {
+		t.Errorf("it answers %q, %v", got, err)
+	}
+}
+
+// Section 8.7: a probe may take 5 s.
+func TestAFailureIsToldWithinTheTimeOfAProbe(t *testing.T) {
+	if read, ask, write := probe.Usual(); read > 5*time.Second || ask > 4*time.Second || write < ask+time.Second {
+		t.Errorf("a request may take %v, its question %v, its answer %v", read, ask, write)
 	}
 }
