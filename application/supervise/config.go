@@ -23,8 +23,14 @@ const (
 	relaunches   = 5 // of one monitor's workers within relaunchTerm (decision O3)
 	relaunchTerm = 10 * time.Minute
 
-	takenFor = 30 * time.Second       // a reservation, until it is promoted or due again; several exchanges fit in
-	soonest  = 100 * time.Millisecond // between two looks at reservations that could not be had
+	soonest = 100 * time.Millisecond // between two looks at reservations that could not be had
+
+	// takenFor is how long a reservation is taken, until it is promoted or due
+	// again: what a gateway that dies between the two leaves waits for so long. The
+	// two follow each other at once, launches come after. It may well be too short:
+	// what is due again gets another generation, and Promote, which asks for the one
+	// that it was given, finds that somebody else has it.
+	takenFor = 10 * time.Second
 )
 
 // Policy is what the loss of a worker does to its monitor (decision O3).

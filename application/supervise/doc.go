@@ -37,7 +37,7 @@
 //
 //	reserved ──Due──▶ taken, with its next generation ──Promote──▶ Start
 //	    ▲                  │
-//	    └── 30 s are over ─┘
+//	    └── 10 s are over ─┘
 //
 // Being taken excludes all other gateways, for a while; so a gateway that dies
 // then, or that is not told what it has taken, delays a worker and loses none.

@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -18,7 +19,7 @@ func (s *Supervisor) Promote(ctx context.Context) {
 	for {
 		taken = append(taken, s.takeHanded()...)
 		due, next, err := s.due(ctx)
-		taken, err = s.promote(ctx, append(taken, due...), err)
+		taken, err = s.promote(ctx, append(without(taken, due), due...), err)
 		if ctx.Err() != nil {
 			return
 		}
@@ -110,6 +111,14 @@ func (s *Supervisor) promote(ctx context.Context, taken []Reservation, err error
 		}
 	}
 	return undecided, err
+}
+
+// without leaves out what was taken anew: its older generation can be promoted no
+// more.
+func without(taken, anew []Reservation) []Reservation {
+	return slices.DeleteFunc(taken, func(r Reservation) bool {
+		return slices.ContainsFunc(anew, func(a Reservation) bool { return a.ID == r.ID })
+	})
 }
 
 // promoteOne promotes one. Until its outcome is known the monitor is in this

@@ -155,6 +155,9 @@ func TestReservations(t *testing.T) {
 		h.expectCalls("launch mon-b 2")
 		h.after(time.Hour)
 		h.expectCalls("launch mon-b 2")
+		if n := h.roster.tries; n > 1000 {
+			t.Errorf("%d attempts in an hour", n)
+		}
 		h.roster.set(func(r *roster) { r.stuck = "" })
 		h.after(time.Minute)
 		if g := h.launcher.generation("mon-a"); g == 0 {

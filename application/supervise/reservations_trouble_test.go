@@ -32,7 +32,7 @@ func TestReservationsWithADatabaseInTrouble(t *testing.T) {
 		h.roster.set(func(r *roster) { r.lost.due = 1 })
 		h.after(time.Second)
 		h.expectCalls()
-		h.after(35 * time.Second)
+		h.after(10 * time.Second)
 		h.expectCalls("launch mon-a 3")
 		h.expectActive("mon-a")
 	})
@@ -61,7 +61,7 @@ func TestReservationsWithADatabaseInTrouble(t *testing.T) {
 		h.expectCalls("launch mon-a 2")
 	})
 
-	for _, what := range []string{"due", "promote"} {
+	for what, want := range map[string]string{"due": "launch mon-a 2", "promote": "launch mon-a 3"} { // due again meanwhile
 		scenario(t, "one that does not answer "+what+" is asked again", func(t *testing.T) {
 			h := newHouse(t, reserved("mon-a", time.Second))
 			h.roster.hangs = what
@@ -70,7 +70,7 @@ func TestReservationsWithADatabaseInTrouble(t *testing.T) {
 			h.after(5 * time.Second)
 			h.roster.set(func(r *roster) { r.hangs = "" })
 			h.after(time.Minute)
-			h.expectCalls("launch mon-a 2")
+			h.expectCalls(want)
 		})
 	}
 }
