@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -300,6 +302,26 @@ func TestTheChartTakesWhatItIsGiven(t *testing.T) {
 			t.Errorf("workers have %v", got)
 		}
 	})
+	t.Run("the version that runs", func(t *testing.T) {
+		digest := "image.digest=sha256:" + strings.Repeat("0a", 32)
+		for _, c := range []struct {
+			set         []string
+			label, note string
+		}{
+			{[]string{tag}, "v1", "v1"},
+			{[]string{"image.tag=_v1.2_"}, "v1.2", "_v1.2_"},
+			{[]string{"image.tag=" + strings.Repeat("a", 62) + "-b"}, strings.Repeat("a", 62), strings.Repeat("a", 62) + "-b"},
+			{[]string{tag, digest}, "0.1.0", "0.1.0"},
+			{[]string{"image.tag=", digest}, "0.1.0", "0.1.0"},
+		} {
+			if got := rendered(t, c.set...)["Deployment/stream-monitor-gateway"].at("metadata", "labels", "app.kubernetes.io/version"); got != c.label {
+				t.Errorf("%v: the label is %v, want %s", c.set, got, c.label)
+			}
+			if notes, want := noted(t, c.set...), "stream-monitor "+c.note+" is installed"; !strings.Contains(notes, want) {
+				t.Errorf("%v: %q is not among the notes: %s", c.set, want, notes)
+			}
+		}
+	})
 	t.Run("another release has other names", func(t *testing.T) {
 		all := rendered(t, "fullnameOverride=other")
 		for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -308,4 +330,20 @@ func TestTheChartTakesWhatItIsGiven(t *testing.T) {
 			}
 		}
 	})
+}
+
+// noted is what "helm install" says in the end. "helm template" leaves it out: it
+// is rendered by a manifest, in a copy of the chart.
+func noted(t *testing.T, set ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, os.CopyFS(dir, os.DirFS(chart)))
+	must(t, os.WriteFile(filepath.Join(dir, "templates", "notes.yaml"), []byte(`notes: {{ include (print .Template.BasePath "/NOTES.txt") . | quote }}`), 0o600))
+	args := []string{"template", release, dir, "--show-only", "templates/notes.yaml", "--kube-version", "v1.34.0", "--set", dsn}
+	for _, one := range set {
+		args = append(args, "--set", one)
+	}
+	out, err := run(t.Context(), "helm", args...)
+	must(t, err)
+	return out
 }

@@ -24,13 +24,18 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: gateway
 {{- end -}}
 
+{{/* What runs, as far as it is known: a digest does not tell. */}}
+{{- define "stream-monitor.version" -}}
+{{- ternary .Chart.AppVersion .Values.image.tag (or (not .Values.image.tag) (not (not .Values.image.digest))) -}}
+{{- end -}}
+
 {{/* Labels of a part: (list $ "gateway"). */}}
 {{- define "stream-monitor.labels" -}}
 {{- $ := index . 0 -}}
 app.kubernetes.io/name: {{ include "stream-monitor.name" $ }}
 app.kubernetes.io/instance: {{ $.Release.Name }}
 app.kubernetes.io/component: {{ index . 1 }}
-app.kubernetes.io/version: {{ $.Chart.AppVersion | quote }}
+app.kubernetes.io/version: {{ include "stream-monitor.version" $ | trunc 63 | regexFind "[A-Za-z0-9](.*[A-Za-z0-9])?" | quote }}
 app.kubernetes.io/managed-by: {{ $.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version | replace "+" "_" }}
 {{- end -}}
