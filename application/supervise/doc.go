@@ -6,9 +6,13 @@
 //	Start ───────▶ launching ──▶ running ──▶ exit ───▶ inquiring ──▶ (ended itself: nothing)
 //	                 │    ▲         │          ▲          │
 //	         failed  │    │ 1 2 4 s │ Stop     │          └──▶ lost: another generation,
-//	                 ▼    │         ▼          │                     or monitor.error
-//	      four times: monitor.error       missing, silent
-//	                                    (Reconcile, Watch)
+//	                 ▼    │ 5 5 5 … ▼          │                     or monitor.error
+//	       for 2 or 10 min:               missing, silent
+//	         monitor.error              (Reconcile, Watch)
+//
+// Launches are tried for 2 minutes, or, where lost workers are replaced, for 10.
+// The first replacement of a worker within 10 minutes comes at once, later ones
+// after 1, 2, 4 and 5 s; five do not help: monitor.error.
 //
 // One goroutine, Run, acts on every worker. For each monitor at most one action
 // is under way at a time (a launch with its retries, a stop, an inquiry), in a
