@@ -10,7 +10,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -162,9 +164,30 @@ func TestTheChartIsTheSpecifications(t *testing.T) {
 	}
 }
 
-// What a gateway takes for its end at most, after the draining: requests, its
-// workers, what is given back, and reports under way.
-const bounds = 30 + 40 + 5 + 30
+// bounds is what a gateway takes for its end at most, after the draining, in
+// seconds: the bounds that are in its code, one after the other.
+func bounds(t *testing.T) (sum float64) {
+	t.Helper()
+	for _, one := range []struct{ file, name string }{
+		{"cmd/stream-monitor/service.go", "requestsLimit"},   // of callers
+		{"adapters/kube/call.go", "callLimit"},               // a creation that is under way
+		{"application/supervise/config.go", "exchangeLimit"}, // taking stock
+		{"cmd/stream-monitor/service.go", "workersLimit"},
+		{"cmd/stream-monitor/service.go", "releaseLimit"},
+		{"cmd/stream-monitor/service.go", "requestsLimit"}, // of workers
+	} {
+		code, err := os.ReadFile(filepath.Join("..", "..", one.file))
+		must(t, err)
+		found := regexp.MustCompile(`(?m)^\s*` + one.name + `\s*= (\d+) \* time\.Second\b`).FindSubmatch(code)
+		if found == nil {
+			t.Fatalf("%s has no %s in seconds", one.file, one.name)
+		}
+		n, err := strconv.ParseFloat(string(found[1]), 64)
+		must(t, err)
+		sum += n
+	}
+	return sum
+}
 
 func TestTheChartGivesTimeToEnd(t *testing.T) {
 	for _, c := range []struct {
@@ -179,8 +202,8 @@ func TestTheChartGivesTimeToEnd(t *testing.T) {
 		t.Run(strings.Join(c.set, ","), func(t *testing.T) {
 			all := rendered(t, c.set...)
 			grace, _ := all["Deployment/stream-monitor-gateway"].at("spec", "template", "spec", "terminationGracePeriodSeconds").(float64)
-			if grace < c.drain+bounds {
-				t.Errorf("a gateway that drains for %v s has %v s to end, which takes %v s at most", c.drain, grace, c.drain+bounds)
+			if atMost := c.drain + bounds(t); grace < atMost {
+				t.Errorf("a gateway that drains for %v s has %v s to end, which takes %v s at most", c.drain, grace, atMost)
 			}
 			hook, _ := all["Job/stream-monitor-uninstall"].at("spec", "activeDeadlineSeconds").(float64)
 			if hook < max(c.atLeast, grace+60) || c.hook != 0 && hook != c.hook {

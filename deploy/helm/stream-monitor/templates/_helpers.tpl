@@ -69,10 +69,11 @@ app.kubernetes.io/component: worker
 
 {{/*
 Seconds from SIGTERM to SIGKILL: the draining, and all bounds that the gateway has
-for its end, one after the other: 30 s for requests, 40 s and 5 s for giving the
-monitors over, 30 s for reports under way.
+for its end, one after the other, with 5 s to spare: 30 s for requests, 10 s for
+a pod that is being made, 10 s for taking stock of the workers, 40 s and 5 s for
+giving the monitors over, 30 s for reports under way.
 */}}
-{{- define "stream-monitor.grace" -}}{{ add (int .Values.gateway.drainSeconds) 110 }}{{- end -}}
+{{- define "stream-monitor.grace" -}}{{ add (int .Values.gateway.drainSeconds) 130 }}{{- end -}}
 
 {{- define "stream-monitor.scheme" -}}{{ ternary "https" "http" .Values.tls.enabled }}{{- end -}}
 {{- define "stream-monitor.port" -}}{{ default (ternary 443 80 .Values.tls.enabled) .Values.service.port }}{{- end -}}
