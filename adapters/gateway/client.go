@@ -22,12 +22,19 @@ import (
 // snapshot of at most 256 KiB.
 const maxAnswer = 1 << 20
 
+// connectLimit is half of what a worker's try may take: a Service that leads one
+// connection to a node that is gone may lead that of the next try elsewhere. It is
+// not shorter, because a SYN that was lost is sent again after 1 s. A question to
+// DNS is sent again after 5 s only, so asking anew is no loss either.
+const connectLimit = 2 * time.Second
+
 // keyHeader carries INTERNAL_API_KEY (section 8.6).
 const keyHeader = "X-Internal-Api-Key" // as net/http writes X-Internal-API-Key
 
 // Config is what may be set of a Client.
 type Config struct {
 	Timeout time.Duration  // of one exchange whose context allows it more; 0: 20 s
+	Connect time.Duration  // of that, until its connection is up, TLS aside; 0: 2 s
 	RootCAs *x509.CertPool // nil: the system's, or those of SSL_CERT_FILE
 }
 
@@ -51,6 +58,9 @@ func New(baseURL, key string, cfg Config) (*Client, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 20 * time.Second
 	}
+	if cfg.Connect == 0 {
+		cfg.Connect = connectLimit
+	}
 	// Over HTTP/2 all exchanges share a connection, which stays in use after it
 	// has been cut unnoticed: with HTTP/1.1 the next try has another one.
 	var http1 http.Protocols
@@ -63,7 +73,7 @@ func New(baseURL, key string, cfg Config) (*Client, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport: &http.Transport{
 				Proxy:                  nil,
-				DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+				DialContext:            (&net.Dialer{Timeout: cfg.Connect, KeepAlive: 30 * time.Second}).DialContext,
 				TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
 				TLSHandshakeTimeout:    5 * time.Second,
 				MaxResponseHeaderBytes: 64 << 10,
