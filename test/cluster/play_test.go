@@ -94,7 +94,7 @@ func (p *play) arrives(event string, within time.Duration) sink.Delivery {
 
 // alerted waits for the alert, which counts from the first black frame, and holds
 // it against the last moment that an undisturbed watcher has.
-func (p *play) alerted(allowed time.Duration, what string) {
+func (p *play) alerted(allowed time.Duration, what string) sink.Delivery {
 	p.Helper()
 	alert := p.arrives("alert.blackout", 90*time.Second)
 	p.near("started_at", alert.Data.StartedAt, p.black)
@@ -104,6 +104,7 @@ func (p *play) alerted(allowed time.Duration, what string) {
 	if behind > allowed {
 		p.Errorf("%s: the alert was %s late, want %s at most", what, behind, allowed)
 	}
+	return alert
 }
 
 // ends sees the stream to its end: nothing is told twice, and all of it as it was.
