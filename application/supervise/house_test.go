@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -34,8 +35,26 @@ type house struct {
 	roster   *roster
 	launcher *launcher
 	sup      *supervise.Supervisor
-	log      bytes.Buffer
+	log      journal
 	close    func() // ends Run and waits for it
+}
+
+// journal is what was logged; it may be read while more is.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
 }
 
 func newHouse(t *testing.T, ms ...monitor.Monitor) *house {
