@@ -207,12 +207,14 @@ func threeStreams(t *testing.T, s *site) {
 		}
 	})
 	working, private, peak, measured := m.most()
-	say("a worker pod held %.1f MiB at most, %.1f MiB without files; its peak with all pages of files was %.1f MiB", float64(working)/(1<<20), float64(private)/(1<<20), float64(peak)/(1<<20))
+	say("a worker pod held %.1f MiB at most, %.1f MiB without files; the kernel's peak, with all pages of files, was %.1f MiB", float64(working)/(1<<20), float64(private)/(1<<20), float64(peak)/(1<<20))
 	if here, err := netip.ParseAddr(s.node); err == nil && s.mine(here) && (measured < 4 || private == 0) {
 		t.Errorf("%d pods of 4 were measured, though the node is this machine", measured)
 	}
-	if most := max(working, peak); most > workerMemory { // a peak between two looks is the kernel's to tell
-		t.Errorf("a worker pod held %d MiB, want %d", most>>20, workerMemory>>20)
+	// The peak is told and not held: pages of files count for the pod that happens
+	// to read them first, and go when memory is wanted.
+	if working > workerMemory {
+		t.Errorf("a worker pod held %d MiB, want %d", working>>20, workerMemory>>20)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -38,9 +39,11 @@ func (s *site) observe(ctx context.Context) *memory {
 		var pods []object
 		for round, tick := 0, time.Tick(100*time.Millisecond); ; round++ {
 			if round%10 == 0 {
-				if now, err := s.kube.list(ctx, selected("pods", workers)); err == nil {
+				asked, cancel := context.WithTimeout(ctx, 800*time.Millisecond) // no pod goes unmeasured for longer than a second
+				if now, err := s.kube.list(asked, selected("pods", workers)); err == nil {
 					pods = now
 				}
+				cancel()
 			}
 			for _, p := range pods {
 				m.measure(p)
@@ -91,6 +94,24 @@ func held(group string) (working, private int64) {
 		}
 	}
 	return max(used, 0), private
+}
+
+func TestAPodHoldsWhatTheKubeletCounts(t *testing.T) {
+	for version, files := range map[string]map[string]string{
+		"version 2": {"memory.current": "100\n", "memory.peak": "900\n", "memory.stat": "anon 60\nfile 40\ninactive_file 30\nactive_file 10\n"},
+		"version 1": {"memory.usage_in_bytes": "100\n", "memory.max_usage_in_bytes": "900\n",
+			"memory.stat": "rss 1\ninactive_file 2\ntotal_rss 60\ntotal_inactive_file 30\ntotal_active_file 10\n"},
+	} {
+		t.Run(version, func(t *testing.T) {
+			group := t.TempDir()
+			for name, content := range files {
+				must(t, os.WriteFile(filepath.Join(group, name), []byte(content), 0o600))
+			}
+			if working, private := held(group); working != 70 || private != 60 {
+				t.Errorf("held are %d, %d without files; want 70 and 60", working, private)
+			}
+		})
+	}
 }
 
 func number(file string) int64 {
