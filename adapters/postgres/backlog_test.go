@@ -29,7 +29,7 @@ func TestABacklogOfOneMonitorDoesNotSlowTheOthers(t *testing.T) {
 			accepted(t, s, other.ID, report(blackout(1)), monitor.Run)
 
 			var text []byte
-			if err := db.QueryRowContext(t.Context(), `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) `+postgres.LeaseQuery, 10, 60, uuid.NewString()).Scan(&text); err != nil {
+			if err := db.QueryRowContext(t.Context(), `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) `+postgres.LeaseQuery, 10, 60, uuid.NewString(), "{}").Scan(&text); err != nil {
 				t.Fatal(err)
 			}
 			var plan []struct {

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/lib/pq"
 
 	"github.com/stream-monitor/stream-monitor/application/deliver"
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -50,19 +53,21 @@ const (
 // again, but its seq as locked is not the one it was the head with. IS NOT
 // DISTINCT FROM is an equality that no index offers itself for.
 //
-// What has been leased under the same name, $3, by an attempt whose answer got
-// lost, is taken again. Leases that are cut stay their holders'.
+// What has been leased under one of the names $4, by an attempt whose answer got
+// lost, is taken again, under the new name $3. Leases that are cut stay their
+// holders'.
 const lease = heads + `,
 	due AS (
 		SELECT e.id, e.seq FROM monitor_events e
 		WHERE e.id = ANY (ARRAY(SELECT id FROM head)) AND e.webhook_status IS NOT DISTINCT FROM 'pending'
-		  AND (e.lease = $3 OR (e.next_attempt_at <= now() OR ` + retryFar + `)
-		                   AND (e.leased_until IS NULL OR e.leased_until <= now() OR ` + leaseFar + `))
+		  AND (e.lease = ANY (CAST($4 AS uuid[])) OR (e.next_attempt_at <= now() OR ` + retryFar + `)
+		       AND (e.leased_until IS NULL OR e.leased_until <= now() OR ` + leaseFar + `))
 		ORDER BY e.next_attempt_at, e.seq
 		LIMIT $1
 		FOR UPDATE OF e SKIP LOCKED)
 	UPDATE monitor_events e
-	SET leased_until = now() + make_interval(secs => $2), lease = CASE WHEN ` + leaseFar + ` THEN e.lease ELSE $3 END
+	SET leased_until = now() + make_interval(secs => $2),
+	    lease = CASE WHEN ` + leaseFar + ` AND e.lease <> ALL (CAST($4 AS uuid[])) THEN e.lease ELSE $3 END
 	FROM monitors m
 	WHERE e.id = ANY (ARRAY(SELECT id FROM due JOIN head USING (id, seq))) AND m.id = e.monitor_id
 	RETURNING e.id, e.event_type, e.monitor_id, m.callback_url, e.body, e.webhook_attempts, e.seq, e.lease`
@@ -78,18 +83,26 @@ type letterRow struct {
 	Lease       sql.NullString `db:"lease"`
 }
 
-// Lease implements deliver.Outbox. When its answer gets lost, the next Lease of
-// this store takes what that one took.
+// Lease implements deliver.Outbox. What an attempt took whose answer got lost, or
+// still takes because the server was slow, the next Lease of this store takes
+// that finds it.
 func (s *Store) Lease(ctx context.Context, limit int, term time.Duration) ([]deliver.Letter, error) {
 	if term > mostLease {
 		return nil, fmt.Errorf("lease pending events for %v: the longest lease is %v", term, mostLease)
 	}
-	name := s.unsure.take()
+	asked := time.Now()
+	t := s.unsure.take()
 	var rows []letterRow
-	if err := s.db.SelectContext(ctx, &rows, lease, limit, term.Seconds(), name); err != nil {
-		s.unsure.keep(name)
+	err := s.db.SelectContext(ctx, &rows, lease, limit, term.Seconds(), newName{t}, unsureNames{t})
+	if err != nil {
+		s.unsure.lost(t.tried, time.Now().Add(term))
 		return nil, explain(ctx, "lease pending events", err)
 	}
+	name := t.tried[len(t.tried)-1]
+	if broken := t.tried[:len(t.tried)-1]; len(broken) > 0 {
+		s.unsure.lost(broken, time.Now().Add(term))
+	}
+	s.unsure.answered(asked)
 	rows = slices.DeleteFunc(rows, func(r letterRow) bool { return r.Lease.String != name })
 	slices.SortFunc(rows, func(a, b letterRow) int { return cmp.Compare(a.Seq, b.Seq) })
 	letters := make([]deliver.Letter, 0, len(rows))
@@ -107,11 +120,46 @@ func (s *Store) Lease(ctx context.Context, limit int, term time.Duration) ([]del
 	return letters, nil
 }
 
-// tokens are the names of leases whose answers got lost.
+// ticket is what one Lease asks under. When a connection breaks, the pool sends
+// the statement again, and evaluates its arguments for that: so each sending has
+// a name of its own, and what the earlier ones took is known by theirs.
+type ticket struct {
+	holder holder
+	unsure []string
+	tried  []string // the last is that of the sending under way
+}
+
+// newName is an argument: a name for this sending.
+type newName struct{ *ticket }
+
+// Value implements driver.Valuer.
+func (n newName) Value() (driver.Value, error) {
+	name := n.holder.name()
+	n.tried = append(n.tried, name)
+	return name, nil
+}
+
+// unsureNames is an argument: all names under which something may have been
+// taken that nobody sends.
+type unsureNames struct{ *ticket }
+
+// Value implements driver.Valuer.
+func (u unsureNames) Value() (driver.Value, error) {
+	return pq.StringArray(slices.Concat(u.unsure, u.tried)).Value()
+}
+
+// mostUnsure is how many names of lost leases are asked for: those of more than
+// the time for which a stalled server keeps one open.
+const mostUnsure = 100
+
+// tokens are the names of leases whose answers got lost. A server that was slow
+// may yet take them, when others have been answered; so they are asked for until
+// an answer comes when the last of them would be over.
 type tokens struct {
 	mu     sync.Mutex
 	holder holder
 	names  []string
+	until  time.Time // when the last would be over
 }
 
 // belong says whose leases are named from now on.
@@ -121,21 +169,28 @@ func (t *tokens) belong(h holder) {
 	t.holder, t.names = h, nil
 }
 
-// take returns one of them, else a new one.
-func (t *tokens) take() string {
+func (t *tokens) take() *ticket {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := len(t.names)
-	if n == 0 {
-		return t.holder.name()
-	}
-	name := t.names[n-1]
-	t.names = t.names[:n-1]
-	return name
+	return &ticket{holder: t.holder, unsure: slices.Clone(t.names)}
 }
 
-func (t *tokens) keep(name string) {
+// lost adds names of leases that are over at until, at the latest.
+func (t *tokens) lost(names []string, until time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.names = append(t.names, name)
+	t.names = append(t.names, names...)
+	t.names = t.names[max(len(t.names)-mostUnsure, 0):]
+	if until.After(t.until) {
+		t.until = until
+	}
+}
+
+// answered says that a lease was answered which was asked for at that time.
+func (t *tokens) answered(asked time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !asked.Before(t.until) {
+		t.names = nil
+	}
 }

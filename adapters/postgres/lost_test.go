@@ -252,6 +252,141 @@ func TestALeaseWhoseAnswerWasLostComesWithTheNext(t *testing.T) {
 	}
 }
 
+// A server that stalls in COMMIT goes on with it when its client has long given
+// up: meanwhile what it takes is locked, and passed over by the lease that comes
+// next.
+func TestALeaseThatIsTakenLateComesWithALaterOne(t *testing.T) {
+	const gate = 16
+	dsn := create(t, template)
+	db := raw(t, dsn)
+	alter(t, db, `CREATE FUNCTION stall() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN
+			LOOP -- it cannot be cancelled
+				BEGIN
+					PERFORM pg_advisory_xact_lock_shared(16);
+					RETURN NULL;
+				EXCEPTION WHEN query_canceled THEN
+				END;
+			END LOOP;
+		END $$`)
+	way := through(t, dsn)
+	s := open(t, way.dsn)
+	m := registered(t, s, 1)
+	accepted(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
+	alter(t, db, `CREATE CONSTRAINT TRIGGER stall AFTER UPDATE ON monitor_events
+		DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION stall()`)
+	holder, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close()
+	if _, err := holder.ExecContext(t.Context(), `SELECT pg_advisory_lock($1)`, gate); err != nil {
+		t.Fatal(err)
+	}
+	count := func(query string) (n int) {
+		if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+
+	way.lose(func(statement string) loss {
+		if commits(statement) {
+			return word
+		}
+		return nothing
+	})
+	patience, giveUp := context.WithCancel(t.Context())
+	defer giveUp()
+	late := make(chan error, 1)
+	go func() {
+		_, err := s.Lease(patience, 10, time.Minute)
+		late <- err
+	}()
+	eventually(t, "the lease stalls", func() bool {
+		return count(`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`) == 1
+	})
+	giveUp()
+	if err := <-late; err == nil {
+		t.Fatal("it was answered")
+	}
+	way.lose(nil)
+
+	for range 2 {
+		if n := len(leased(t, s)); n != 0 {
+			t.Fatalf("%d were leased that are locked", n)
+		}
+	}
+	if _, err := holder.ExecContext(t.Context(), `SELECT pg_advisory_unlock($1)`, gate); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the lease is taken", func() bool { return count(`SELECT count(*) FROM monitor_events WHERE lease IS NOT NULL`) == 1 })
+	if n := len(leased(t, open(t, dsn))); n != 0 {
+		t.Errorf("another gateway was given %d", n)
+	}
+	l := leasedOne(t, s)
+	if n := len(leased(t, s)); n != 0 {
+		t.Errorf("%d came again while it is being sent", n)
+	}
+	recorded(t, s, l, taken, sent)
+	leasedOne(t, s)
+}
+
+func TestALostLeaseIsAskedForUntilItIsOver(t *testing.T) {
+	lost := func(t *testing.T, term time.Duration) *postgres.Store {
+		t.Helper()
+		way := through(t, database(t))
+		s := open(t, way.dsn)
+		way.lose(func(statement string) loss {
+			if commits(statement) {
+				return answer
+			}
+			return nothing
+		})
+		if _, err := s.Lease(t.Context(), 10, term); err == nil {
+			t.Fatal("it was answered")
+		}
+		way.lose(nil)
+		return s
+	}
+
+	t.Run("no answer to another ends that before", func(t *testing.T) {
+		s := lost(t, time.Minute)
+		before := s.Unsure()
+		leased(t, s)
+		if n := s.Unsure(); n == 0 || n != before {
+			t.Errorf("%d are asked for, before it were %d", n, before)
+		}
+	})
+
+	t.Run("then one does", func(t *testing.T) {
+		s := lost(t, time.Millisecond)
+		eventually(t, "none is asked for", func() bool { leased(t, s); return s.Unsure() == 0 })
+	})
+
+	t.Run("of more than can be asked for the latest are", func(t *testing.T) {
+		way := through(t, database(t))
+		s := open(t, way.dsn)
+		way.lose(func(statement string) loss {
+			if commits(statement) {
+				return answer
+			}
+			return nothing
+		})
+		for range postgres.MostUnsure/3 + 1 { // each is sent three times
+			if _, err := s.Lease(t.Context(), 10, time.Minute); err == nil {
+				t.Fatal("it was answered")
+			}
+		}
+		way.lose(nil)
+		if n := s.Unsure(); n != postgres.MostUnsure {
+			t.Errorf("%d are asked for", n)
+		}
+		leased(t, s)
+	})
+}
+
 // A lost answer is told as what it is.
 func TestAnUnknownOutcomeIsSaid(t *testing.T) {
 	way := through(t, database(t))

@@ -27,7 +27,7 @@ func TestAHeadThatWentToTheEndOfItsQueueIsNotLeased(t *testing.T) {
 	if strings.Count(postgres.LeaseQuery, before) != 1 {
 		t.Fatal("the query has no place to wait at")
 	}
-	waiting := strings.Replace(postgres.LeaseQuery, before, "WHERE (SELECT pg_advisory_xact_lock_shared($4)) IS NOT NULL AND"+before[len("WHERE"):], 1)
+	waiting := strings.Replace(postgres.LeaseQuery, before, "WHERE (SELECT pg_advisory_xact_lock_shared($5)) IS NOT NULL AND"+before[len("WHERE"):], 1)
 
 	holder, err := db.Conn(t.Context())
 	if err != nil {
@@ -44,7 +44,7 @@ func TestAHeadThatWentToTheEndOfItsQueueIsNotLeased(t *testing.T) {
 	late := make(chan outcome, 1)
 	go func() {
 		var o outcome
-		res, err := db.ExecContext(t.Context(), waiting, 10, 60, uuid.NewString(), gate)
+		res, err := db.ExecContext(t.Context(), waiting, 10, 60, uuid.NewString(), "{}", gate)
 		if o.err = err; err == nil {
 			o.leased, o.err = res.RowsAffected()
 		}
