@@ -32,6 +32,7 @@ type roster struct {
 	led      bool       // somebody else is elected
 	hides    monitor.ID // is not among the active yet
 	stutters int        // monitors that report just before they are read
+	overtook int        // monitors that are advanced just before they are told something
 	hangs    string     // what is not answered: active, get, due, promote, tell and whom
 }
 
@@ -173,6 +174,12 @@ func (r *roster) Tell(ctx context.Context, before monitor.Monitor, e event.Event
 	defer r.mu.Unlock()
 	if r.down {
 		return errDatabase
+	}
+	if r.overtook > 0 {
+		r.overtook--
+		m := r.monitors[before.ID]
+		m.Generation++
+		r.monitors[before.ID] = m
 	}
 	if _, err := r.held(before.ID, before.Generation); err != nil {
 		return err

@@ -105,6 +105,7 @@ func (s *Supervisor) apologise(ctx context.Context) error {
 		return err
 	}
 	var untold error
+	changed := false
 	for _, m := range active {
 		if s.late.told[m.ID] || m.CreatedAt.After(s.late.start) || !s.late.concerns(m.ID) || !elected && !s.own(m) {
 			continue
@@ -118,24 +119,28 @@ func (s *Supervisor) apologise(ctx context.Context) error {
 			}}
 			s.late.events[m.ID] = e
 		}
-		if err := s.tell(ctx, m, e); err != nil {
-			untold = errors.Join(untold, err)
-		} else {
+		switch err := s.tell(ctx, m, e); {
+		case err == nil:
 			s.late.told[m.ID] = true
+		case errors.Is(err, monitor.ErrSuperseded):
+			changed = true // its worker is being replaced: it is told at the next look
+		default:
+			untold = errors.Join(untold, err)
 		}
 	}
-	if untold == nil {
+	if untold == nil && !changed {
 		s.late = nil
 	}
 	return untold
 }
 
-// tell has one event stored, in a time that leaves some for the others.
+// tell has one event stored, in a time that leaves some for the others; there is
+// nothing to tell a monitor that has ended.
 func (s *Supervisor) tell(ctx context.Context, m monitor.Monitor, e event.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, tellLimit)
 	defer cancel()
 	err := s.roster.Tell(ctx, m, e)
-	if overtaken(err) {
+	if overtaken(err) && !errors.Is(err, monitor.ErrSuperseded) {
 		return nil
 	}
 	return err

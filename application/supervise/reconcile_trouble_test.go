@@ -151,6 +151,17 @@ func TestReconcileInTrouble(t *testing.T) {
 		})
 	}
 
+	scenario(t, "one whose worker is replaced in the moment that it is told is told all the same", func(t *testing.T) {
+		h := houseOf(t, newRoster(watched("mon-a")), relaunching).open()
+		h.roster.down = true
+		h.sup.Reconcile(t.Context())
+		h.roster.set(func(r *roster) { r.down, r.overtook = false, 1 })
+		h.looking()
+		defer h.close()
+		h.after(20 * time.Second)
+		apology(t, h, "mon-a")
+	})
+
 	scenario(t, "an apology that cannot be stored keeps nothing else waiting", func(t *testing.T) {
 		h := houseOf(t, newRoster(watched("mon-a"), watched("mon-b")), relaunching).open()
 		h.roster.down = true
