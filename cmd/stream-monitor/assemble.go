@@ -20,9 +20,10 @@ import (
 // workers that outlived an earlier gateway.
 func (c *ServeCmd) assemble(g *service, keys Keys, output io.Writer, log *slog.Logger) (err error) {
 	guard := webhook.NewGuard(c.CallbackAllowedNetworks, nil)
-	sender := webhook.NewSender(keys.Signing, guard, webhook.Config{Version: version})
+	clock := tamper(parts{Now: time.Now}).Now
+	sender := webhook.NewSender(keys.Signing, guard, webhook.Config{Version: version, Now: clock})
 	g.crew, g.runtime = &crew{}, &runtime{}
-	p := tamper(parts{Roster: patientRoster{g.store, g.database}, Launcher: g.runtime, Store: g.store, Outbox: g.store, Sender: sender, Now: time.Now})
+	p := tamper(parts{Roster: patientRoster{g.store, g.database}, Launcher: g.runtime, Store: g.store, Outbox: g.store, Sender: sender})
 	desk, err := control.New(p.Store, g.crew, guard, sender, control.Config{
 		NewUUID:      func() [16]byte { return uuid.Must(uuid.NewV7()) },
 		MaxMonitors:  c.MaxMonitors,
@@ -30,7 +31,7 @@ func (c *ServeCmd) assemble(g *service, keys Keys, output io.Writer, log *slog.L
 		QueryPerMin:  c.RateLimitQueryPerMin,
 		ScheduleLead: c.ScheduleLeadTime,
 		Log:          log,
-		Now:          p.Now,
+		Now:          clock,
 	})
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func (c *ServeCmd) assemble(g *service, keys Keys, output io.Writer, log *slog.L
 		Launches:         c.launches(),
 		ReconcileTimeout: c.GatewayReconcileTimeout,
 		Log:              log,
-		Now:              p.Now,
+		Now:              clock,
 	})
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/inline"
 	"github.com/stream-monitor/stream-monitor/adapters/kube"
@@ -90,6 +91,7 @@ func (c *ServeCmd) work(to *control.Service, log *slog.Logger) inline.Work {
 			Prefer:     watch.Preference(c.Watching.StreamRendition),
 			NewEventID: newEventID,
 			Log:        log,
+			Now:        tamper(parts{Now: time.Now}).Now,
 		}).RunUntil(ctx, force)
 		return dismissed(log.With("component", "worker", "monitor_id", string(j.ID)), err)
 	}

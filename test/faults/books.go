@@ -24,6 +24,7 @@ type books struct {
 	accepted   map[string]bool // events whose workers were told that they are kept
 	deliveries []sink.Delivery // all of them, in order
 	injected   []injection
+	clocks     []setting // in order
 	missed     []string
 	lives      []life
 	deaths     []death

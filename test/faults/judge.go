@@ -34,6 +34,7 @@ func (b *books) judge() (findings []string, t tally) {
 	findings = append(findings, b.gatewayTroubles...)
 	findings = append(findings, b.ends()...)
 	findings = append(findings, b.balance(&t)...)
+	findings = append(findings, b.stamps()...)
 	findings = append(findings, b.inOrder()...)
 	findings = append(findings, b.repeats(&t)...)
 	for i := range b.accounts {

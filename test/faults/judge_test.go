@@ -54,6 +54,9 @@ func TestTheJudge(t *testing.T) {
 		d.Received, d.Attempt = at(seconds), 2
 		b.deliveries = slices.Insert(b.deliveries, i+1, d)
 	}
+	stamp := func(b *books, i int, when time.Time) {
+		b.deliveries[i].Header = http.Header{"X-Timestamp": {fmt.Sprint(when.Unix())}}
+	}
 	for name, c := range map[string]struct {
 		change func(*books)
 		says   string // empty: nothing
@@ -98,6 +101,25 @@ func TestTheJudge(t *testing.T) {
 				again(b, 1, 18)
 				b.injected = []injection{{name: "gateway killed", subject: gatewaySubject, from: at(5), to: at(5)}}
 			}, says: "told twice",
+		},
+		"lets a webhook bear the time of a clock that is off": {
+			change: func(b *books) {
+				b.clocks = []setting{{at(9), -time.Hour}, {at(13), 0}}
+				stamp(b, 1, at(10).Add(-time.Hour))
+				stamp(b, 2, at(19.4))
+			},
+		},
+		"finds a webhook that bears the true time while the clock is off": {
+			change: func(b *books) {
+				b.clocks = []setting{{at(5), time.Hour}, {at(13), 0}}
+				stamp(b, 1, at(10))
+			}, says: "which the gateway's clock did not show then",
+		},
+		"finds a webhook that bears the time of a clock that was right again": {
+			change: func(b *books) {
+				b.clocks = []setting{{at(5), time.Hour}, {at(13), 0}}
+				stamp(b, 2, at(20).Add(time.Hour))
+			}, says: "which the gateway's clock did not show then",
 		},
 		"finds what comes out of order": {
 			change: func(b *books) { b.deliveries[1], b.deliveries[2] = b.deliveries[2], b.deliveries[1] }, says: "which comes first",

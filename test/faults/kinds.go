@@ -137,6 +137,11 @@ func init() { //nolint:gochecknoinits // the table's functions look things up in
 	}
 }
 
+// offFromTheStart steps the clock back to the right time; it is drawn by no dice.
+var offFromTheStart = kind{
+	name: "gateway's clock an hour off from its start", subject: clockSubject, least: 6000 * ms, most: 6000 * ms, strike: stepGateway,
+}
+
 // points are the places at which a gateway can be told to die, in the order in
 // which a monitor meets them.
 var points = []struct {

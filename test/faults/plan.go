@@ -59,8 +59,9 @@ type plan struct {
 	runtime  string // of the workers
 	scripts  []script
 	strikes  []strike
-	finale   []strike // since the streams ended
-	crashes  []crash  // of the first, second, … gateway; an empty one: none
+	finale   []strike      // since the streams ended
+	crashes  []crash       // of the first, second, … gateway; an empty one: none
+	clock    time.Duration // by how much the gateway's is off when it starts
 }
 
 // draw makes the plan of a seed, of faults that can be had.
@@ -85,6 +86,7 @@ func draw(seed int, can ability) plan {
 		p.place(r, k, can)
 	}
 	p.drawFinale(r, can)
+	p.startOff()
 	slices.SortStableFunc(p.strikes, func(a, b strike) int { return int(a.at - b.at) })
 	return p
 }
@@ -143,6 +145,16 @@ func (p *plan) drawCrashes(r *rand.Rand) {
 	}
 	if r.IntN(4) == 0 {
 		p.crashes[1] = at(r.IntN(len(points)))
+	}
+}
+
+// startOff lets every seventh seed's gateway begin with the wrong time, ahead and
+// behind in turn, and keep it until its monitors have been registered.
+func (p *plan) startOff() {
+	s := strike{kind: &offFromTheStart, by: offFromTheStart.least, amount: p.seed / 7}
+	if p.seed%7 == 0 && !p.collides(s) {
+		p.clock = hour(s)
+		p.strikes = append(p.strikes, s)
 	}
 }
 

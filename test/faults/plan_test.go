@@ -18,8 +18,10 @@ func TestPlans(t *testing.T) {
 
 	t.Run("twenty seeds have every kind of fault and every crash point", func(t *testing.T) {
 		met := map[string]int{}
+		off := map[time.Duration]int{}
 		for seed := 1; seed <= 20; seed++ {
 			p := draw(seed, everything)
+			off[p.clock]++
 			for _, s := range p.strikes {
 				met[s.kind.name]++
 			}
@@ -36,6 +38,9 @@ func TestPlans(t *testing.T) {
 			if met[p.name] == 0 {
 				t.Errorf("no crash at %s", p.name)
 			}
+		}
+		if off[time.Hour] == 0 || off[-time.Hour] == 0 {
+			t.Errorf("the gateway's clock is off from its start this often: %v", off)
 		}
 	})
 

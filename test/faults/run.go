@@ -64,7 +64,7 @@ func play(ctx context.Context, y yard, p plan) (r result) {
 	}
 	b.deaths = s.staff.deaths
 	s.mu.Lock()
-	b.injected, b.missed = s.injected, s.missed
+	b.injected, b.missed, b.clocks = s.injected, s.missed, s.clocks
 	s.mu.Unlock()
 	r.findings, r.tally = b.judge()
 	r.took = time.Since(began)

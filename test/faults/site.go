@@ -56,6 +56,7 @@ type site struct {
 	injected []injection
 	missed   []string // faults that found nothing to strike
 	notes    []string // what happened, for the log
+	clocks   []setting
 	disks    []string // mounted
 }
 
@@ -112,7 +113,7 @@ func open(ctx context.Context, y yard, p plan) (s *site, err error) {
 	if s.tube, err = youtube.Start(youtube.Config{Dir: s.path("youtube")}); err != nil {
 		return s, err
 	}
-	if s.sink, err = sink.Start(sink.Config{Key: system.SigningKey}); err != nil {
+	if s.sink, err = sink.Start(sink.Config{Key: system.SigningKey, Tolerance: clockWithin}); err != nil {
 		return s, err
 	}
 	if s.pipes[toReceiver], err = newPipe("receiver", hostOf(s.sink.URL())); err != nil {
@@ -130,6 +131,11 @@ func open(ctx context.Context, y yard, p plan) (s *site, err error) {
 	}
 	if s.pipes[toGateway], err = newPipe("gateway", s.recorder.address()); err != nil {
 		return s, err
+	}
+	if p.clock != 0 {
+		if err := s.setClock(p.clock); err != nil {
+			return s, err
+		}
 	}
 	s.leave = s.census.watch(s.tmp, func(now time.Time, all []process) { s.staff.seen(now, s.tmp, all) })
 	s.keeper = startKeeper(s.gateway(internal, dsn), p.crashes)

@@ -304,20 +304,20 @@ func hour(k strike) time.Duration {
 
 func stepGateway(ctx context.Context, s *site, k strike) error {
 	s.note("%s: by %s", k, hour(k))
-	if err := replace(s.path("clock"), hour(k).String()); err != nil {
+	if err := s.setClock(hour(k)); err != nil {
 		return err
 	}
 	pause(ctx, k.by)
-	return replace(s.path("clock"), "0s")
+	return s.setClock(0)
 }
 
 // killOffTime has a worker's successor begin with the wrong time, and go on with
 // it when the clock is right again.
 func killOffTime(ctx context.Context, s *site, k strike) error {
-	if err := replace(s.path("clock"), hour(k).String()); err != nil {
+	if err := s.setClock(hour(k)); err != nil {
 		return err
 	}
-	defer func() { _ = replace(s.path("clock"), "0s") }()
+	defer func() { _ = s.setClock(0) }()
 	p, err := target(ctx, s, k, workerRole)
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@
 // what the sender and the sink agree on is what the specification says. A
 // delivery is verified when
 //
-//   - X-Timestamp is within 300 s of now and X-Signature-256 is right,
+//   - X-Timestamp is within 300 s of now (Config.Tolerance) and X-Signature-256 is right,
 //   - the Standard Webhooks library accepts webhook-id, webhook-timestamp and
 //     webhook-signature, its secret being whsec_ and the key in base64,
 //   - X-Event-Id, webhook-id and event_id agree, and so do X-Event-Type and

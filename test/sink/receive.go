@@ -26,8 +26,8 @@ func (s *Sink) receive(w http.ResponseWriter, r *http.Request) {
 	problem := parse(&d)
 	if problem == nil {
 		problem = errors.Join(
-			verifyHMAC(s.config.Key, r.Header, body, d.Received),
-			verifyStandard(s.config.Key, r.Header, body),
+			verifyHMAC(s.config, r.Header, body, d.Received),
+			verifyStandard(s.config, r.Header, body),
 			agree(r.Header, d),
 		)
 	}

@@ -21,6 +21,7 @@ import (
 type Config struct {
 	Key         string           // the sender's WEBHOOK_SIGNING_KEY; required
 	Addr        string           // to listen on, default 127.0.0.1:0
+	Tolerance   time.Duration    // between the sender's clock and ours, default 300 s (section 12.2)
 	Certificate *tls.Certificate // serve HTTPS with it; nil: plain HTTP
 	Out         io.Writer        // gets a line for each delivery; nil: silent
 }
@@ -52,6 +53,9 @@ func Start(c Config) (*Sink, error) {
 	}
 	if c.Addr == "" {
 		c.Addr = "127.0.0.1:0"
+	}
+	if c.Tolerance == 0 {
+		c.Tolerance = tolerance
 	}
 	listener, err := net.Listen("tcp", c.Addr)
 	if err != nil {

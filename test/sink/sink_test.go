@@ -162,6 +162,24 @@ func TestNotVerified(t *testing.T) {
 	})
 }
 
+func TestTolerance(t *testing.T) {
+	s := start(t, sink.Config{Tolerance: time.Hour})
+	for off, want := range map[time.Duration]int{
+		0: 204, 59 * time.Minute: 204, -59 * time.Minute: 204, 61 * time.Minute: 401, -61 * time.Minute: 401,
+	} {
+		if got := status(t, client(t), signed(t, s.URL(), body, time.Now().Add(off))); got != want {
+			t.Errorf("%v off: status %d, want %d", off, got, want)
+		}
+	}
+	r, other := signed(t, s.URL(), body, time.Now()), signed(t, s.URL(), body, time.Now().Add(-time.Minute))
+	for _, name := range []string{"X-Timestamp", "X-Signature-256"} {
+		r.Header.Set(name, other.Header.Get(name))
+	}
+	if got := status(t, client(t), r); got != http.StatusUnauthorized {
+		t.Errorf("two timestamps that differ: status %d", got)
+	}
+}
+
 func TestMisbehave(t *testing.T) {
 	t.Run("so many times, and every attempt is counted", func(t *testing.T) {
 		s := start(t, sink.Config{})

@@ -14,20 +14,21 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// tolerance is how far the sender's clock may be from ours (section 12.2).
+// tolerance is how far the sender's clock may be from ours (section 12.2), unless
+// Config.Tolerance says otherwise.
 const tolerance = 300 * time.Second
 
 // verifyHMAC checks X-Signature-256 as section 12.2 shows it.
-func verifyHMAC(key string, h http.Header, body []byte, now time.Time) error {
+func verifyHMAC(c Config, h http.Header, body []byte, now time.Time) error {
 	stamp := h.Get("X-Timestamp")
 	sent, err := strconv.ParseInt(stamp, 10, 64)
 	if err != nil {
 		return fmt.Errorf("X-Timestamp: %q is no Unix time", stamp)
 	}
-	if off := now.Sub(time.Unix(sent, 0)).Abs(); off > tolerance {
-		return fmt.Errorf("X-Timestamp: %v from now, accepted are %v", off.Truncate(time.Second), tolerance)
+	if off := now.Sub(time.Unix(sent, 0)).Abs(); off > c.Tolerance {
+		return fmt.Errorf("X-Timestamp: %v from now, accepted are %v", off.Truncate(time.Second), c.Tolerance)
 	}
-	mac := hmac.New(sha256.New, []byte(key))
+	mac := hmac.New(sha256.New, []byte(c.Key))
 	_, _ = fmt.Fprintf(mac, "%s.%s", stamp, body)
 	if want := "sha256=" + hex.EncodeToString(mac.Sum(nil)); !hmac.Equal([]byte(want), []byte(h.Get("X-Signature-256"))) {
 		return errors.New("X-Signature-256: wrong")
@@ -41,14 +42,23 @@ func Secret(key string) string {
 	return "whsec_" + base64.StdEncoding.EncodeToString([]byte(key))
 }
 
-// verifyStandard checks the Standard Webhooks headers with their own library.
-func verifyStandard(key string, h http.Header, body []byte) error {
-	webhook, err := standardwebhooks.NewWebhook(Secret(key))
+// verifyStandard checks the Standard Webhooks headers with their own library,
+// whose tolerance cannot be set: with another one webhook-timestamp has to be
+// X-Timestamp, which is checked.
+func verifyStandard(c Config, h http.Header, body []byte) error {
+	webhook, err := standardwebhooks.NewWebhook(Secret(c.Key))
 	if err != nil {
 		return fmt.Errorf("standard webhooks: %w", err)
 	}
-	if err := webhook.Verify(body, h); err != nil {
+	verify := webhook.Verify
+	if c.Tolerance != tolerance {
+		verify = webhook.VerifyIgnoringTimestamp
+	}
+	if err := verify(body, h); err != nil {
 		return fmt.Errorf("standard webhooks: %w", err)
+	}
+	if stamp := h.Get("Webhook-Timestamp"); c.Tolerance != tolerance && stamp != h.Get("X-Timestamp") {
+		return fmt.Errorf("webhook-timestamp: %s is not X-Timestamp", stamp)
 	}
 	return nil
 }
