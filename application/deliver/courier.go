@@ -20,6 +20,9 @@ func (d *Dispatcher) carry(ctx context.Context, f *flight) {
 		return
 	}
 
+	if a.Delivered() {
+		d.arrive(f)
+	}
 	attempts := l.Attempts + 1
 	v := Decide(time.Now(), a, attempts)
 	ended, err := d.record(ctx, f, a, v)
@@ -44,8 +47,9 @@ func (d *Dispatcher) carry(ctx context.Context, f *flight) {
 	}
 }
 
-// record stores a verdict, again and again while the letter is still ours. The
-// attempt was made, so it is stored even when ctx ends meanwhile.
+// record stores a verdict, again and again: a failure while the letter is still
+// ours, and that it was sent until ctx ends, since nobody else knows. The attempt
+// was made, so it is tried once even when ctx ends meanwhile.
 func (d *Dispatcher) record(ctx context.Context, f *flight, a Answer, v Verdict) (monitor.ID, error) {
 	for failures := 1; ; failures++ {
 		l, _ := d.held(f)
@@ -56,7 +60,7 @@ func (d *Dispatcher) record(ctx context.Context, f *flight, a Answer, v Verdict)
 			return ended, nil
 		}
 		wait := pause(failures)
-		if _, until := d.held(f); !time.Now().Add(wait).Before(until) {
+		if _, until := d.held(f); !v.Sent && !time.Now().Add(wait).Before(until) {
 			return "", err
 		}
 		select {

@@ -16,8 +16,10 @@ type Dispatcher struct {
 	cfg    Config
 	log    *slog.Logger
 
-	mu     sync.Mutex
-	flying map[string]*flight // by event id
+	mu      sync.Mutex
+	flying  map[string]*flight // by event id
+	looking bool               // letters are being leased or handed out
+	landed  []*flight          // meanwhile, delivered; at most Config.Workers
 }
 
 // New makes a dispatcher. wake says that the outbox has something new; it may
@@ -93,8 +95,13 @@ func (d *Dispatcher) dispatch(ctx context.Context, slots, freed chan struct{}, c
 			continue
 		}
 
+		d.look()
 		asked := time.Now()
 		letters, err := d.lease(ctx, room)
+		for _, l := range letters {
+			carry(l, asked.Add(d.cfg.Lease))
+		}
+		d.hand()
 		if err != nil {
 			if ctx.Err() != nil {
 				return
@@ -109,9 +116,6 @@ func (d *Dispatcher) dispatch(ctx context.Context, slots, freed chan struct{}, c
 			continue
 		}
 		failures = 0
-		for _, l := range letters {
-			carry(l, asked.Add(d.cfg.Lease))
-		}
 		if len(letters) == room {
 			continue
 		}

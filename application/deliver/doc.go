@@ -13,8 +13,10 @@
 // What is guaranteed:
 //
 //   - At least once. An event leaves the outbox only when a verdict about it is
-//     on disk. When the verdict cannot be stored the lease runs out, and the
-//     event is sent again with the same id and the same bytes.
+//     on disk. When a failure cannot be stored the lease runs out, and the event
+//     is sent again with the same id and the same bytes. That it was sent is
+//     stored as soon as that can be, however late, unless the dispatcher ends
+//     before; until then it does not send it again, though another one may.
 //   - First in, first out for each monitor. The Outbox never leases a letter
 //     behind another pending one of its monitor, so at most one letter of a
 //     monitor is in flight, in however many gateways.
@@ -24,7 +26,7 @@
 //     fewer than Config.Workers of them are hanging at once.
 //   - A database that does not answer stops the dispatcher from leasing, with
 //     pauses of up to a second; nothing is dropped, and what is in flight is recorded
-//     when the database is back or, failing that, sent again.
+//     when the database is back; a failure whose lease is over is tried again.
 //
 // Decide judges and touches nothing; Dispatcher owns the goroutines and the
 // clock; what an attempt is, is the Sender's business.

@@ -31,6 +31,8 @@ type outbox struct {
 	down     bool // every exchange fails
 	recordIs bool // only Record fails
 	leases   int  // calls of Lease
+
+	slow time.Duration // between what Lease does and its answer
 }
 
 func (o *outbox) add(id string, m monitor.ID) {
@@ -81,6 +83,11 @@ func (o *outbox) Lease(_ context.Context, limit int, lease time.Duration) ([]del
 		e.heldTill = now.Add(lease)
 		e.letter.Lease = fmt.Sprint(o.leases)
 		out = append(out, e.letter)
+	}
+	if wait := o.slow; wait > 0 {
+		o.mu.Unlock()
+		time.Sleep(wait)
+		o.mu.Lock()
 	}
 	return out, nil
 }

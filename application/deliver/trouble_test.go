@@ -53,8 +53,14 @@ func TestDatabaseTroubles(t *testing.T) {
 		}
 	})
 
-	scenario(t, "an outcome that cannot be stored within the lease sends the letter again", func(t *testing.T) {
-		o, r := &outbox{recordIs: true}, newReceiver(accepts)
+	scenario(t, "a failure that cannot be stored within the lease sends the letter again", func(t *testing.T) {
+		tries := 0
+		o, r := &outbox{recordIs: true}, newReceiver(func(ctx context.Context, l deliver.Letter) deliver.Answer {
+			if tries++; tries == 1 {
+				return refuses(ctx, l)
+			}
+			return accepts(ctx, l)
+		})
 		o.add("e1", "mon-a")
 		b := start(t, o, r, nil)
 		defer b.stop()
@@ -66,8 +72,86 @@ func TestDatabaseTroubles(t *testing.T) {
 		o.set(func(o *outbox) { o.recordIs = false })
 		b.after(10 * time.Second)
 		b.expectState("e1", "sent")
+		if n := len(r.seen()); n != 2 {
+			t.Errorf("sent %d times, want twice", n)
+		}
 		if !strings.Contains(b.log.String(), "could not be stored") {
 			t.Errorf("no line about it:\n%s", b.log.String())
+		}
+	})
+}
+
+// A letter that was taken is sent again by nobody who knows, however long that
+// cannot be stored.
+func TestATakenLetterIsNotSentAgain(t *testing.T) {
+	stored := func(t *testing.T, b *office, r *receiver) {
+		t.Helper()
+		b.outbox.set(func(o *outbox) { o.down, o.recordIs = false, false })
+		b.after(10 * time.Second)
+		b.expectState("e1", "sent")
+		if n := len(r.seen()); n != 1 {
+			t.Errorf("sent %d times, want once", n)
+		}
+		if strings.Contains(b.log.String(), "could not be stored") {
+			t.Errorf("it is said that it would be sent again:\n%s", b.log.String())
+		}
+	}
+
+	for name, trouble := range map[string]func(*outbox){
+		"while the database is away":      func(o *outbox) { o.down = true },
+		"though it could be leased again": func(o *outbox) { o.recordIs = true },
+	} {
+		scenario(t, name, func(t *testing.T) {
+			o := &outbox{}
+			r := newReceiver(func(ctx context.Context, l deliver.Letter) deliver.Answer {
+				o.set(trouble)
+				return accepts(ctx, l)
+			})
+			o.add("e1", "mon-a")
+			b := start(t, o, r, nil)
+			defer b.stop()
+			b.after(100 * time.Second)
+			stored(t, b, r)
+		})
+	}
+
+	scenario(t, "when another gateway has tried it since, in vain", func(t *testing.T) {
+		o, r := &outbox{recordIs: true}, newReceiver(accepts)
+		o.add("e1", "mon-a")
+		b := start(t, o, r, nil)
+		defer b.stop()
+		b.after(29 * time.Second)
+		o.set(func(o *outbox) { o.entries[0].letter.Attempts, o.entries[0].letter.Lease = 1, "another's" })
+		b.after(20 * time.Second)
+		stored(t, b, r)
+	})
+
+	scenario(t, "when that is stored just while it is leased again", func(t *testing.T) {
+		o, r := &outbox{recordIs: true}, newReceiver(accepts)
+		o.add("e1", "mon-a")
+		b := start(t, o, r, nil)
+		defer b.stop()
+		b.after(29 * time.Second)
+		o.set(func(o *outbox) { o.slow = 2 * time.Second })
+		for first := o.find("e1").letter.Lease; o.find("e1").letter.Lease == first; {
+			b.after(10 * time.Millisecond)
+		}
+		stored(t, b, r)
+	})
+
+	scenario(t, "and one that takes its place is sent", func(t *testing.T) {
+		o, r := &outbox{recordIs: true}, newReceiver(accepts)
+		o.add("e1", "mon-a")
+		o.add("e2", "mon-a")
+		b := start(t, o, r, func(c *deliver.Config) { c.Workers = 1 })
+		defer b.stop()
+		b.after(50 * time.Second)
+		o.set(func(o *outbox) { o.recordIs = false })
+		b.after(2 * time.Second)
+		b.expectState("e1", "sent")
+		b.expectState("e2", "sent")
+		if n := len(r.seen()); n != 2 {
+			t.Errorf("%d were sent, want 2", n)
 		}
 	})
 }
