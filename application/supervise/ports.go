@@ -115,7 +115,8 @@ type Roster interface {
 
 	// Fail moves an active monitor to status error, for the reason given, and
 	// stores last as a pending event in the same transaction, provided that its
-	// status and its newest generation are those of m. Errors: *monitor.Error
+	// status and its newest generation are those of m. That generation is over:
+	// what its worker still says is refused (decision O2). Errors: *monitor.Error
 	// NotFound when it is not active; monitor.ErrSuperseded when it has changed.
 	Fail(ctx context.Context, m monitor.Monitor, reason string, last event.Event) error
 

@@ -58,5 +58,6 @@ const (
 )
 
 // ErrSuperseded answers a report or a request of an older generation: another
-// worker speaks for this monitor, and the caller exits at once (decision O2).
+// worker speaks for this monitor, or it was given up together with its worker, and
+// the caller exits at once (decision O2).
 var ErrSuperseded = errors.New("another worker has taken over this monitor")
