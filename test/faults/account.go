@@ -27,7 +27,7 @@ func (s *site) account(b books, r result) string {
 		fmt.Fprintf(&text, "worker of %s generation %d ended at %s\n", d.monitor, d.generation, clock(d.at))
 	}
 	for _, a := range b.accounts {
-		heading("monitor %d, %s: %s", a.number, a.id, a.status)
+		heading("monitor %d, %s, registered %s: %s", a.number, a.id, clock(a.registered), a.status)
 		for _, e := range a.truth {
 			fmt.Fprintf(&text, "truth: %s %s – %s\n", e.condition, clock(e.from), clock(e.to))
 		}

@@ -34,18 +34,19 @@ type books struct {
 
 // account is the story of one monitor, from all sides.
 type account struct {
-	number    int
-	id        string
-	interval  time.Duration
-	truth     []episode
-	live      time.Time // its stream began to be watched
-	ended     time.Time
-	fetches   []fetch
-	stored    []record // in the order of their queue
-	status    string
-	counted   map[string]float64
-	backwards []string
-	history   int // events that the API lists
+	number     int
+	id         string
+	interval   time.Duration
+	truth      []episode
+	live       time.Time // its stream began to be watched
+	registered time.Time
+	ended      time.Time
+	fetches    []fetch
+	stored     []record // in the order of their queue
+	status     string
+	counted    map[string]float64
+	backwards  []string
+	history    int // events that the API lists
 }
 
 // episode is a stretch of black or silence: as it was, or as it was told.
@@ -78,7 +79,7 @@ func (s *site) collect(ctx context.Context, b *books) error {
 	for i, m := range s.monitors {
 		a := account{
 			number: i, id: m.id, interval: time.Duration(m.script.interval) * time.Second,
-			live: m.live, ended: m.ended, fetches: s.fetches(m),
+			live: m.live, registered: m.registered, ended: m.ended, fetches: s.fetches(m),
 		}
 		for condition, spans := range map[string][]span{"blackout": m.script.black, "silence": m.script.silent} {
 			for _, k := range spans {

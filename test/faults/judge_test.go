@@ -22,7 +22,7 @@ func at(seconds float64) time.Time { return start.Add(time.Duration(seconds * fl
 func ledger() *books {
 	b := &books{accepted: map[string]bool{}}
 	a := account{
-		id: "mon-a", interval: time.Second, live: at(0), ended: at(30), status: "completed", history: 4,
+		id: "mon-a", interval: time.Second, live: at(0), registered: at(0), ended: at(30), status: "completed", history: 4,
 		truth:   []episode{{"blackout", at(10), at(16)}},
 		counted: map[string]float64{"blackout_events": 1},
 	}
@@ -149,7 +149,7 @@ func TestTheJudge(t *testing.T) {
 		"takes the first that is seen for the onset when the watch begins within an episode": {
 			change: func(b *books) {
 				a := &b.accounts[0]
-				a.truth[0].from = at(7)
+				a.truth[0].from, a.registered = at(7), at(8)
 				a.fetches = slices.DeleteFunc(a.fetches, func(f fetch) bool { return f.from.Before(at(10)) })
 			},
 		},
@@ -192,6 +192,24 @@ func TestTheJudge(t *testing.T) {
 		},
 		"finds statistics that differ from what was told": {
 			change: func(b *books) { b.accounts[0].counted["blackout_events"] = 2 }, says: "blackout_events 2, and 1 were told",
+		},
+		"finds that nobody watched a new monitor": {
+			change: func(b *books) {
+				a := &b.accounts[0]
+				a.fetches = slices.DeleteFunc(a.fetches, func(f fetch) bool { return f.from.Before(at(6)) })
+			}, says: "nobody watched from 12:00:00.000",
+		},
+		"finds that nobody watched a new monitor for longer than a gateway's death explains": {
+			change: func(b *books) {
+				b.accounts[0].registered = at(-20)
+				b.injected = []injection{{name: "gateway killed", subject: gatewaySubject, from: at(-19), to: at(-18.5)}}
+			}, says: "nobody watched from 11:59:40.000",
+		},
+		"lets a gateway's death explain that nobody watched a new monitor for a while": {
+			change: func(b *books) {
+				b.accounts[0].registered = at(-15)
+				b.injected = []injection{{name: "gateway killed", subject: gatewaySubject, from: at(-14), to: at(-13.5)}}
+			},
 		},
 		"finds that nobody watched": {
 			change: func(b *books) {

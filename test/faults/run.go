@@ -188,6 +188,7 @@ func (s *site) register(ctx context.Context) error {
 			if a.Status != http.StatusCreated {
 				return fmt.Errorf("answered with %d %v", a.Status, a.Body)
 			}
+			m.registered = time.Now()
 			return nil
 		}); err != nil {
 			return fmt.Errorf("register monitor %d: %w", i, err)

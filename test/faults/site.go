@@ -62,13 +62,14 @@ type site struct {
 
 // watched is a monitor and the truth about its stream.
 type watched struct {
-	script script
-	video  string
-	stream *livestream.Stream
-	id     string
-	live   time.Time
-	ended  time.Time
-	polls  polls
+	script     script
+	video      string
+	stream     *livestream.Stream
+	id         string
+	live       time.Time
+	registered time.Time
+	ended      time.Time
+	polls      polls
 }
 
 // injection is a fault that was injected, in true times.

@@ -184,13 +184,17 @@ func (b *books) losses(a *account) (all []injection) {
 const (
 	blinkMost   = 5 * time.Second  // without a fault, beyond the interval: a busy machine
 	recoverMost = 12 * time.Second // after the last fault near it
+	beginMost   = 22 * time.Second // the same for a new monitor: when its gateway dies with it just stored, nobody looks after it for 10 s
 )
 
-// gaps: nobody is unwatched for long.
+// gaps: nobody is unwatched for long, from the registration on.
 func (b *books) gaps(a *account) (findings []string) {
 	troubles := append(b.outages(), b.injected...)
-	for i := 1; i < len(a.fetches); i++ {
-		from, to := a.fetches[i-1].at, a.fetches[i].at
+	for i, f := range a.fetches {
+		from, to, most := a.registered, f.at, beginMost
+		if i > 0 {
+			from, most = a.fetches[i-1].at, recoverMost
+		}
 		if to.Sub(from) <= a.interval+blinkMost {
 			continue
 		}
@@ -201,7 +205,7 @@ func (b *books) gaps(a *account) (findings []string) {
 				since = k.to
 			}
 		}
-		limit := recoverMost
+		limit := most
 		if since.Equal(from) {
 			limit = a.interval + blinkMost
 		}
