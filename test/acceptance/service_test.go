@@ -104,15 +104,18 @@ func TestAWorkersOwnMemory(t *testing.T) {
 	id := register(t, common, v, quick())
 	// By then it has given back what only finding the stream has needed.
 	eventually(t, 120*time.Second, "sixteen checks", func() bool { return checks(t, common, id) >= 16 })
-	held := int64(0)
+	var own, resident int64
 	for _, p := range common.System.Workers() {
 		if p.Env("MONITOR_ID") == id {
-			held = p.RSS
+			own, resident = p.Memory()
 		}
 	}
-	t.Logf("the worker holds %.1f MB", float64(held)/(1<<20))
-	if held == 0 || held > workerMemory {
-		t.Errorf("the worker holds %d MB, want 30", held>>20)
+	// How much of the program's file is resident, which all workers share, depends
+	// on the machine.
+	const mb = 1 << 20
+	t.Logf("the worker holds %.1f MB of its own, %.1f MB in all", float64(own)/mb, float64(resident)/mb)
+	if own == 0 || own > workerMemory {
+		t.Errorf("the worker holds %d MB, want %d", own/mb, workerMemory/mb)
 	}
 	stream.End()
 	arrives(t, common, id, "stream.ended", 30*time.Second)

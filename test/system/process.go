@@ -14,18 +14,26 @@ import (
 type Process struct {
 	PID     int
 	Command string // its first arguments
-	RSS     int64  // bytes of memory it holds
 	start   string
 	parent  int
 }
 
-// Peak is the most memory that it has held at any time, in bytes; 0: it is gone.
-func (p Process) Peak() int64 {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID))
+// Memory is what it holds, in bytes: what is its own, of pages that it shares its
+// share (PSS), and all that is resident. 0: it is gone.
+func (p Process) Memory() (own, resident int64) {
+	return p.amount("smaps_rollup", "Pss:"), p.amount("smaps_rollup", "Rss:")
+}
+
+// Peak is the most memory that was resident at any time, in bytes; 0: it is gone.
+func (p Process) Peak() int64 { return p.amount("status", "VmHWM:") }
+
+// amount reads a number of kB from a file of /proc/PID, in bytes.
+func (p Process) amount(file, name string) int64 {
+	all, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.PID, file))
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	_, rest, _ := strings.Cut(string(all), "\n"+name)
 	var kib int64
 	_, _ = fmt.Sscanf(rest, "%d kB", &kib)
 	return kib << 10
@@ -46,20 +54,18 @@ func inspect(pid int) (Process, error) {
 	}
 	// The name, in parentheses, may hold anything; fields are counted after it.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < 22 {
+	if len(fields) < 20 {
 		return Process{}, fmt.Errorf("%sstat has %d fields", dir, len(fields))
 	}
 	if fields[0] == "Z" {
 		return Process{}, os.ErrProcessDone
 	}
 	parent, _ := strconv.Atoi(fields[1])
-	pages, _ := strconv.ParseInt(fields[21], 10, 64)
 	args, _ := os.ReadFile(dir + "cmdline")
 	words := strings.Split(strings.TrimRight(string(args), "\x00"), "\x00")
 	return Process{
 		PID:     pid,
 		Command: strings.Join(words[:min(len(words), 2)], " "),
-		RSS:     pages * int64(os.Getpagesize()),
 		start:   fields[19],
 		parent:  parent,
 	}, nil
