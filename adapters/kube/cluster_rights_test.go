@@ -24,6 +24,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/kube"
 	"github.com/stream-monitor/stream-monitor/application/supervise/launchtest"
+	"github.com/stream-monitor/stream-monitor/test/journal"
 )
 
 // as is the cluster as a service account with these rights sees it.
@@ -68,7 +69,7 @@ func TestRightsInARealCluster(t *testing.T) {
 	t.Run("those of section 14.3 are enough for a gateway", func(t *testing.T) {
 		c := r.as("gateway", rule("", "pods", "create", "delete", "get", "list", "watch"), rule("", "pods/log", "get"))
 		until(t, "the rights", func() bool { return c.Check(t.Context()) == nil })
-		log := &journal{}
+		log := &journal.Journal{}
 		l := r.launcherOf(c, behaving, slog.New(slog.NewJSONHandler(log, nil)))
 		defer func() { _ = l.Close(context.Background()) }()
 		j := job(launchtest.Obedient)
@@ -79,7 +80,7 @@ func TestRightsInARealCluster(t *testing.T) {
 		if e := exit(t, l); !e.Clean {
 			t.Errorf("got %+v", e)
 		}
-		if log.count(`"level":"WARN"`) > 0 {
+		if log.Count(`"level":"WARN"`) > 0 {
 			t.Errorf("the log says\n%s", log)
 		}
 	})

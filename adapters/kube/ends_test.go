@@ -103,7 +103,7 @@ func TestExitsSayHow(t *testing.T) {
 				t.Errorf("got %+v", e)
 			}
 			until(t, "the pod to be deleted (section 8.4)", func() bool { return !s.has(p.Name) })
-			until(t, "the end in the log", func() bool { return log.count(`"worker ended"`) == 1 })
+			until(t, "the end in the log", func() bool { return log.Count(`"worker ended"`) == 1 })
 			expectNoExit(t, l)
 		})
 	}
@@ -142,9 +142,9 @@ func TestARestartInThePodIsNoEnd(t *testing.T) {
 				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, LastTerminationState: terminated(2)}
 		})
 	}
-	until(t, "three warnings", func() bool { return log.count(`restarted in its pod`) == 3 })
+	until(t, "three warnings", func() bool { return log.Count(`restarted in its pod`) == 3 })
 	expectContains(t, log.String(), `"restarts":3`, `"detail":"exit code 2"`)
-	if log.count("cannot start") > 0 {
+	if log.Count("cannot start") > 0 {
 		t.Errorf("the log says\n%s", log)
 	}
 	expectNoExit(t, l)
@@ -172,7 +172,7 @@ func TestAWorkerThatCrashesAgainAndAgain(t *testing.T) {
 		if e.Clean || e.Detail != "it crashes again and again, 4 times by now, the last time with exit code 7" {
 			t.Errorf("got %+v", e)
 		}
-		if n := log.count("restarted in its pod"); n != 3 {
+		if n := log.Count("restarted in its pod"); n != 3 {
 			t.Errorf("%d restarts were said", n)
 		}
 	})

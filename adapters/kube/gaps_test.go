@@ -143,7 +143,7 @@ func TestGaps(t *testing.T) {
 			t.Error("it lists workers that it cannot know")
 		}
 		time.Sleep(time.Minute)
-		if n := log.count("cannot watch the worker pods"); n < 5 || n > 20 {
+		if n := log.Count("cannot watch the worker pods"); n < 5 || n > 20 {
 			t.Errorf("warned %d times", n)
 		}
 		s.set(func(s *simulated) { s.fail["list"] = nil })
@@ -162,7 +162,7 @@ func TestGaps(t *testing.T) {
 		s.happens(p, failed("Evicted", ""))
 		exit(t, l)
 		time.Sleep(10 * time.Second)
-		if !s.has(p.Name) || log.count("could not be deleted") != 1 {
+		if !s.has(p.Name) || log.Count("could not be deleted") != 1 {
 			t.Errorf("the log says\n%s", log)
 		}
 		s.set(func(s *simulated) { s.fail["delete"] = nil })
@@ -189,11 +189,11 @@ func TestGaps(t *testing.T) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
 		})
 		time.Sleep(50 * time.Second)
-		if log.count("SlowStart") != 0 {
+		if log.Count("SlowStart") != 0 {
 			t.Error("too soon")
 		}
 		time.Sleep(5 * time.Minute)
-		if n := log.count("SlowStart"); n != 1 {
+		if n := log.Count("SlowStart"); n != 1 {
 			t.Errorf("said %d times", n)
 		}
 	})

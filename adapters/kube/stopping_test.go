@@ -68,7 +68,7 @@ func TestEnding(t *testing.T) {
 			t.Errorf("took %v", took)
 		}
 		s.expectGraces(1, 0)
-		if s.has(p.Name) || log.count("removed by force") != 1 {
+		if s.has(p.Name) || log.Count("removed by force") != 1 {
 			t.Errorf("the log says\n%s", log)
 		}
 		if e := exit(t, l); e.Detail != "its pod was deleted" {

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/supervise/launchtest"
+	"github.com/stream-monitor/stream-monitor/test/journal"
 )
 
 // held is a running worker that a finalizer holds when it is deleted.
-func held(t *testing.T) (*simulated, *journal, func() error, func() error) {
+func held(t *testing.T) (*simulated, *journal.Journal, func() error, func() error) {
 	t.Helper()
 	s := simulate(t)
 	cfg, log := logged()
@@ -35,7 +36,7 @@ func TestAPodThatNothingRemoves(t *testing.T) {
 		expectContains(t, err.Error(), "pod "+podName+" in namespace streams is still there after 3 attempts to remove it by force",
 			"finalizers", "backup.example/keep, audit.example/log")
 		s.expectGraces(1, 0, 0, 0)
-		if n := log.count("removed by force"); n != 1 {
+		if n := log.Count("removed by force"); n != 1 {
 			t.Errorf("it was said %d times", n)
 		}
 	})

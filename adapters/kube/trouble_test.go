@@ -27,13 +27,13 @@ func TestAPodThatCannotStartIsWarnedOfOnceForEachReason(t *testing.T) {
 			})
 		}
 	}
-	until(t, "the last", func() bool { return log.count("because of CreateContainerConfigError") == 1 })
+	until(t, "the last", func() bool { return log.Count("because of CreateContainerConfigError") == 1 })
 	for _, reason := range []string{"Unschedulable", "ErrImagePull", "ImagePullBackOff", "CreateContainerConfigError"} {
-		if n := log.count(`"reason":"` + reason + `"`); n != 1 {
+		if n := log.Count(`"reason":"` + reason + `"`); n != 1 {
 			t.Errorf("%s was said %d times", reason, n)
 		}
 	}
-	if log.count("ContainerCreating") != 0 {
+	if log.Count("ContainerCreating") != 0 {
 		t.Error("what is usual was warned of")
 	}
 	expectNoExit(t, l)

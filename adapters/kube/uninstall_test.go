@@ -20,6 +20,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/kube"
 	"github.com/stream-monitor/stream-monitor/application/supervise/launchtest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/journal"
 )
 
 // deploy puts a Deployment into a cluster whose gateway takes a while to end,
@@ -82,7 +83,7 @@ func TestUninstall(t *testing.T) {
 			}
 			running(t, s, l, b) // the last thing a gateway does
 		})
-		log := &journal{}
+		log := &journal.Journal{}
 		began := time.Now()
 		err := kube.Uninstall(t.Context(), kube.Of(s.client, namespace), kube.Installation{Deployment: "gateways",
 			Log: slog.New(slog.NewJSONHandler(log, nil))})
@@ -116,7 +117,7 @@ func TestUninstall(t *testing.T) {
 		s := simulate(t)
 		s.deploy("gateways", func() {})
 		s.set(func(s *simulated) { s.noNode = true })
-		log, began := &journal{}, time.Now()
+		log, began := &journal.Journal{}, time.Now()
 		if err := kube.Uninstall(t.Context(), kube.Of(s.client, namespace), kube.Installation{Deployment: "gateways",
 			Log: slog.New(slog.NewJSONHandler(log, nil))}); err != nil {
 			t.Fatal(err)
@@ -136,13 +137,13 @@ func TestUninstall(t *testing.T) {
 		}
 		away(apierrors.NewServiceUnavailable("away"))()
 		time.AfterFunc(2*time.Minute, away(nil))
-		log := &journal{}
+		log := &journal.Journal{}
 		if err := kube.Uninstall(t.Context(), kube.Of(s.client, namespace), kube.Installation{Deployment: "none",
 			Log: slog.New(slog.NewJSONHandler(log, nil))}); err != nil {
 			t.Fatal(err)
 		}
 		s.expectGraces(30)
-		if n := log.count(`"level":"WARN","msg":"cannot end the pods of this installation, will try again","component":"kube","of":"workers"`); n < 20 || n > 40 {
+		if n := log.Count(`"level":"WARN","msg":"cannot end the pods of this installation, will try again","component":"kube","of":"workers"`); n < 20 || n > 40 {
 			t.Errorf("it was said %d times", n)
 		}
 		expectContains(t, log.String(), `"pause_sec":1}`, `"pause_sec":5}`)

@@ -24,6 +24,16 @@ func commits(statement string) bool {
 		strings.Contains(statement, "RECURSIVE head") && strings.Contains(statement, "UPDATE") // Lease
 }
 
+// atCommit loses what belongs to such a statement.
+func atCommit(what loss) func(statement string) loss {
+	return func(statement string) loss {
+		if commits(statement) {
+			return what
+		}
+		return nothing
+	}
+}
+
 // deed is something that a store does, and its answer as text.
 type deed func(ctx context.Context, s *postgres.Store) (string, error)
 
@@ -232,12 +242,7 @@ func TestALeaseWhoseAnswerWasLostComesWithTheNext(t *testing.T) {
 	s := open(t, way.dsn)
 	m := registered(t, s, 1)
 	accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
-	way.lose(func(statement string) loss {
-		if commits(statement) {
-			return answer
-		}
-		return nothing
-	})
+	way.lose(atCommit(answer))
 	if letters, err := s.Lease(t.Context(), 10, time.Minute); err == nil {
 		t.Fatalf("%d letters came through", len(letters))
 	}
@@ -275,14 +280,7 @@ func TestALeaseThatIsTakenLateComesWithALaterOne(t *testing.T) {
 	accepted(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
 	alter(t, db, `CREATE CONSTRAINT TRIGGER stall AFTER UPDATE ON monitor_events
 		DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION stall()`)
-	holder, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer holder.Close()
-	if _, err := holder.ExecContext(t.Context(), `SELECT pg_advisory_lock($1)`, gate); err != nil {
-		t.Fatal(err)
-	}
+	unlock := locked(t, db, gate)
 	count := func(query string) (n int) {
 		if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
 			t.Error(err)
@@ -290,12 +288,7 @@ func TestALeaseThatIsTakenLateComesWithALaterOne(t *testing.T) {
 		return n
 	}
 
-	way.lose(func(statement string) loss {
-		if commits(statement) {
-			return word
-		}
-		return nothing
-	})
+	way.lose(atCommit(word))
 	patience, giveUp := context.WithCancel(t.Context())
 	defer giveUp()
 	late := make(chan error, 1)
@@ -318,9 +311,7 @@ func TestALeaseThatIsTakenLateComesWithALaterOne(t *testing.T) {
 			t.Fatalf("%d were leased that are locked", n)
 		}
 	}
-	if _, err := holder.ExecContext(t.Context(), `SELECT pg_advisory_unlock($1)`, gate); err != nil {
-		t.Fatal(err)
-	}
+	unlock()
 	eventually(t, "the lease is taken", func() bool { return count(`SELECT count(*) FROM monitor_events WHERE lease IS NOT NULL`) == 1 })
 	if n := len(leased(t, open(t, dsn))); n != 0 {
 		t.Errorf("another gateway was given %d", n)
@@ -338,12 +329,7 @@ func TestALostLeaseIsAskedForUntilItIsOver(t *testing.T) {
 		t.Helper()
 		way := through(t, database(t))
 		s := open(t, way.dsn)
-		way.lose(func(statement string) loss {
-			if commits(statement) {
-				return answer
-			}
-			return nothing
-		})
+		way.lose(atCommit(answer))
 		if _, err := s.Lease(t.Context(), 10, term); err == nil {
 			t.Fatal("it was answered")
 		}
@@ -368,12 +354,7 @@ func TestALostLeaseIsAskedForUntilItIsOver(t *testing.T) {
 	t.Run("of more than can be asked for the latest are", func(t *testing.T) {
 		way := through(t, database(t))
 		s := open(t, way.dsn)
-		way.lose(func(statement string) loss {
-			if commits(statement) {
-				return answer
-			}
-			return nothing
-		})
+		way.lose(atCommit(answer))
 		for range postgres.MostUnsure/3 + 1 { // each is sent three times
 			if _, err := s.Lease(t.Context(), 10, time.Minute); err == nil {
 				t.Fatal("it was answered")
@@ -391,12 +372,7 @@ func TestALostLeaseIsAskedForUntilItIsOver(t *testing.T) {
 func TestAnUnknownOutcomeIsSaid(t *testing.T) {
 	way := through(t, database(t))
 	s := open(t, way.dsn)
-	way.lose(func(statement string) loss {
-		if commits(statement) {
-			return answer
-		}
-		return nothing
-	})
+	way.lose(atCommit(answer))
 	err := s.Insert(t.Context(), registration(1), plenty)
 	if err == nil || !strings.Contains(err.Error(), "outcome unknown") {
 		t.Errorf("the error is %v", err)

@@ -143,6 +143,24 @@ func raw(t testing.TB, dsn string) *sql.DB {
 	return db
 }
 
+// locked takes an advisory lock, at which statements then wait until unlock.
+func locked(t *testing.T, db *sql.DB, key int) (unlock func()) {
+	t.Helper()
+	holder, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = holder.Close() })
+	ask := func(statement string) {
+		t.Helper()
+		if _, err := holder.ExecContext(t.Context(), statement, key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask(`SELECT pg_advisory_lock($1)`)
+	return func() { t.Helper(); ask(`SELECT pg_advisory_unlock($1)`) }
+}
+
 // alter changes the database behind the store.
 func alter(t testing.TB, db *sql.DB, statement string, args ...any) {
 	t.Helper()

@@ -29,14 +29,7 @@ func TestAHeadThatWentToTheEndOfItsQueueIsNotLeased(t *testing.T) {
 	}
 	waiting := strings.Replace(postgres.LeaseQuery, before, "WHERE (SELECT pg_advisory_xact_lock_shared($5)) IS NOT NULL AND"+before[len("WHERE"):], 1)
 
-	holder, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer holder.Close()
-	if _, err := holder.ExecContext(t.Context(), `SELECT pg_advisory_lock($1)`, gate); err != nil {
-		t.Fatal(err)
-	}
+	unlock := locked(t, db, gate)
 	type outcome struct {
 		leased int64
 		err    error
@@ -66,9 +59,7 @@ func TestAHeadThatWentToTheEndOfItsQueueIsNotLeased(t *testing.T) {
 	if l := leasedOne(t, s); l.EventID != second.ID {
 		t.Fatalf("leased %s, want %s", l.EventID, second.ID)
 	}
-	if _, err := holder.ExecContext(t.Context(), `SELECT pg_advisory_unlock($1)`, gate); err != nil {
-		t.Fatal(err)
-	}
+	unlock()
 	select {
 	case o := <-late:
 		if o.err != nil || o.leased != 0 {

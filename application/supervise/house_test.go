@@ -1,13 +1,11 @@
 package supervise_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,6 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervise"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/journal"
 )
 
 // scenario is a test on virtual time.
@@ -35,26 +34,8 @@ type house struct {
 	roster   *roster
 	launcher *launcher
 	sup      *supervise.Supervisor
-	log      journal
+	log      journal.Journal
 	close    func() // ends Run and waits for it
-}
-
-// journal is what was logged; it may be read while more is.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
 }
 
 func newHouse(t *testing.T, ms ...monitor.Monitor) *house {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+	"github.com/stream-monitor/stream-monitor/test/journal"
 )
 
 func TestDying(t *testing.T) {
@@ -37,7 +38,7 @@ func TestDying(t *testing.T) {
 	})
 
 	t.Run("a server that dies again and again is spoken of once", func(t *testing.T) {
-		dir, log := t.TempDir(), &journal{}
+		dir, log := t.TempDir(), &journal.Journal{}
 		s, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir, Log: slog.New(slog.NewTextHandler(log, nil))})
 		if err != nil {
 			t.Fatal(err)
@@ -53,7 +54,7 @@ func TestDying(t *testing.T) {
 				return err == nil && postmaster(dir) != pid
 			})
 		}
-		if died, back := log.count("database died"), log.count("database started"); died != 1 || back != 2 {
+		if died, back := log.Count("database died"), log.Count("database started"); died != 1 || back != 2 {
 			t.Errorf("it died %d times and started %d, the log says\n%s", died, back, log)
 		}
 	})

@@ -10,8 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+	"github.com/stream-monitor/stream-monitor/test/journal"
 )
 
 // ownMounts makes this test program run in a mount namespace of its own.
@@ -50,7 +49,7 @@ func TestFullDisk(t *testing.T) {
 
 	t.Run("a server whose disk becomes full is back soon after there is space, with all that was confirmed", func(t *testing.T) {
 		dir := disk(t, 96)
-		log := &journal{}
+		log := &journal.Journal{}
 		s, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir, Log: slog.New(slog.NewTextHandler(log, nil))})
 		if err != nil {
 			t.Fatal(err)
@@ -74,7 +73,7 @@ func TestFullDisk(t *testing.T) {
 		eventually(t, "nothing can be stored", func() bool { return insert() != nil })
 		eventually(t, "the server has died of it, and cannot start", func() bool {
 			_, _ = ask(t, s, `SELECT pg_logical_emit_message(false, 'test', repeat('x', 1000000))`) // wants space for its log
-			return log.has("database did not start")
+			return log.Has("database did not start")
 		})
 		time.Sleep(3 * time.Second) // so that the pauses are at their longest
 		free(t, ballast)
@@ -88,11 +87,11 @@ func TestFullDisk(t *testing.T) {
 		// One that was not confirmed may have been stored all the same.
 		answered(t, s, fmt.Sprintf(`SELECT count(DISTINCT n) FROM kept WHERE n <= %d`, confirmed), fmt.Sprint(confirmed))
 		for _, words := range []string{"level=ERROR msg=\"no space is left for the database", "free some space", "database died", "database did not start"} {
-			if !log.has(words) {
+			if !log.Has(words) {
 				t.Errorf("the log does not say %q:\n%s", words, log)
 			}
 		}
-		if n := log.count("level=ERROR"); n > 8 {
+		if n := log.Count("level=ERROR"); n > 8 {
 			t.Errorf("%d errors:\n%s", n, log)
 		}
 	})
@@ -159,24 +158,3 @@ func free(t *testing.T, ballast string) {
 		t.Fatal(err)
 	}
 }
-
-// journal is a log that can be asked.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
-func (j *journal) has(words string) bool  { return strings.Contains(j.String(), words) }
-func (j *journal) count(words string) int { return strings.Count(j.String(), words) }
