@@ -67,14 +67,14 @@ func register(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) er
 	return err
 }
 
-// reservation is when a new monitor's ends: at a time of day (decision A10), or
-// so many seconds after it is stored, by the clock of the database, which tells
-// when it is due. NULL both: it is none.
+// reservation is when a new monitor's ends: at a time of day, or so many seconds
+// after it is stored, by the clock of the database, which tells when it is due.
+// NULL both: it is none.
 func reservation(m monitor.Monitor) (until sql.NullTime, hold sql.NullFloat64) {
-	if m.Status == monitor.Waiting || m.ReservedUntil.IsZero() {
-		return nullTime(m.ReservedUntil), hold
+	if held := m.Held(); held > 0 {
+		return until, sql.NullFloat64{Float64: held.Seconds(), Valid: true}
 	}
-	return until, sql.NullFloat64{Float64: m.ReservedUntil.Sub(m.CreatedAt).Seconds(), Valid: true}
+	return nullTime(m.ReservedUntil), hold
 }
 
 // admit applies the duplicate rule and the maximum (decision A5). It runs

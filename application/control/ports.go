@@ -21,10 +21,10 @@ type Store interface {
 // database and may be called concurrently, by several gateways; what must hold
 // across them (duplicates, the maximum) is decided in the database.
 type Registry interface {
-	// Insert stores a new monitor. Unless it is waiting, its ReservedUntil says for
-	// how long after CreatedAt it is held; that time begins when it is stored, by
-	// the clock of the database. Errors: *monitor.Error Duplicate when an active
-	// monitor has the same stream, MaxMonitorsExceeded when limit are active.
+	// Insert stores a new monitor. The time for which it is Held begins when it is
+	// stored, by the clock of the database. Errors: *monitor.Error Duplicate when
+	// an active monitor has the same stream, MaxMonitorsExceeded when limit are
+	// active.
 	Insert(ctx context.Context, m monitor.Monitor, limit int) error
 
 	// InsertOnce is Insert, remembered under a key for RepeatWithin, by the clock

@@ -33,3 +33,13 @@ type Monitor struct {
 	// to have its worker at once is a reservation for a moment.
 	ReservedUntil time.Time
 }
+
+// Held is for how long, once it is stored, a new monitor is that of the gateway
+// which registered it. 0: it is not held, or is reserved until a time of day
+// (decision A10).
+func (m Monitor) Held() time.Duration {
+	if m.Status == Waiting || m.ReservedUntil.IsZero() {
+		return 0
+	}
+	return m.ReservedUntil.Sub(m.CreatedAt)
+}

@@ -226,3 +226,19 @@ func TestStatus(t *testing.T) { // section 8.2
 		}
 	})
 }
+
+func TestHeldIsANewMonitorOnly(t *testing.T) {
+	now := time.Date(2024, 1, 15, 10, 55, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		m    monitor.Monitor
+		want time.Duration
+	}{
+		"new":      {monitor.Monitor{Status: monitor.Initializing, CreatedAt: now, ReservedUntil: now.Add(10 * time.Second)}, 10 * time.Second},
+		"promoted": {monitor.Monitor{Status: monitor.Initializing, CreatedAt: now}, 0},
+		"reserved": {monitor.Monitor{Status: monitor.Waiting, CreatedAt: now, ReservedUntil: now.Add(time.Hour)}, 0},
+	} {
+		if got := c.m.Held(); got != c.want {
+			t.Errorf("%s: held for %v", name, got)
+		}
+	}
+}
