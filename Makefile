@@ -74,7 +74,7 @@ lint: $(LINT) ## find what the compiler does not; .golangci.yml gives the reason
 .PHONY: test-api
 test-api: tools ## let a client made up from openapi.yaml loose on the API (2 minutes)
 	@test/tools/install.sh api
-	@go run ./test/api $(if $(SEED),-seed $(SEED))
+	@go run ./test/api $(if $(SEED),-seed $(SEED)) $(if $(BUDGET),-budget $(BUDGET))
 
 .PHONY: test-faults
 test-faults: tools ## kill, halt, cut off, fill up and step what there is, SEEDS (20) times over
@@ -96,8 +96,9 @@ test-cluster: tools image ## play them in a real Kubernetes, that of STREAM_MONI
 	@STREAM_MONITOR_IMAGE=stream-monitor:$(VERSION) test/cluster/run.sh
 
 .PHONY: nightly
-nightly: ## what takes hours: a cluster, 200 seeds of faults, the race detector, each fuzzer for 10 minutes
+nightly: ## what takes hours: a cluster, 200 seeds of faults, the race detector, the API's client and each fuzzer for 10 minutes
 	$(MAKE) test-cluster
+	$(MAKE) test-api SEED=0 BUDGET=10m
 	$(MAKE) test-faults SEEDS=200
 	$(MAKE) test-race
 	$(MAKE) fuzz FUZZTIME=10m

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -55,9 +56,10 @@ func tooLarge(limit int64) error {
 	return refusef(bodyTooLarge, "the body is larger than %d bytes", limit)
 }
 
-// decode reads the one JSON object that body is into v as encoding/json does,
-// unknown fields ignored. It is for the internal API, where worker and gateway
-// may be of different versions.
+// decode reads the one JSON object that body is into v, a pointer to a struct,
+// as encoding/json does, unknown fields ignored, but refuses a null where it
+// would leave a field as it is. It is for the internal API, where worker and
+// gateway may be of different versions.
 func decode(body []byte, v any) error {
 	err := json.Unmarshal(body, v)
 	var wrong *json.UnmarshalTypeError
@@ -72,7 +74,34 @@ func decode(body []byte, v any) error {
 	case err != nil:
 		return refusef(monitor.InvalidConfig, "%.300s", fmt.Sprint(err))
 	}
+	if field := nullField(body, reflect.TypeOf(v).Elem()); field != "" {
+		return refusef(monitor.InvalidConfig, "%s cannot be a JSON null", field)
+	}
 	return nil
+}
+
+// nullField is the path of a field that object, which has been read into a
+// struct of type t, sets to null; "" if there is none. What t keeps as it came,
+// or reads by a method of its own, may be null as far as this goes.
+func nullField(object json.RawMessage, t reflect.Type) string {
+	var values map[string]json.RawMessage
+	if json.Unmarshal(object, &values) != nil {
+		return ""
+	}
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		value, given := values[name]
+		switch {
+		case !given || f.Type == reflect.TypeFor[json.RawMessage]():
+		case string(value) == "null":
+			return name
+		case f.Type.Kind() == reflect.Struct && !reflect.PointerTo(f.Type).Implements(reflect.TypeFor[json.Unmarshaler]()):
+			if inner := nullField(value, f.Type); inner != "" {
+				return name + "." + inner
+			}
+		}
+	}
+	return ""
 }
 
 func notJSON(err error) error {

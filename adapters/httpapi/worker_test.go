@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -23,6 +24,54 @@ const fullReport = `{
 	}],
 	"snapshot": {"version": 1}
 }`
+
+// TestReportTakesANullWhereItIsDescribed puts a null in the place of each value
+// of a report in turn, and asks the document whether that is one.
+func TestReportTakesANullWhereItIsDescribed(t *testing.T) {
+	schema := document(t).doc.Components.Schemas["Report"].Value
+	var report any
+	if err := json.Unmarshal([]byte(fullReport), &report); err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	try := func(at string) {
+		g := open(t)
+		body, err := json.Marshal(report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := g.put("/internal/v1/monitors/"+string(g.registers("Q"))+"/status", string(body))
+		if described := schema.VisitJSON(report); (a.status == http.StatusOK) != (described == nil) {
+			t.Errorf("%s null: answered with %d; the document says %v", at, a.status, described)
+		}
+		if a.status != http.StatusOK {
+			refused++
+		}
+	}
+	var visit func(at string, v any)
+	visit = func(at string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, value := range v {
+				visit(at+"."+name, value)
+				v[name] = nil
+				try(at + "." + name)
+				v[name] = value
+			}
+		case []any:
+			for i, value := range v {
+				visit(at, value)
+				v[i] = nil
+				try(at + "[]")
+				v[i] = value
+			}
+		}
+	}
+	visit("report", report)
+	if refused != 18 {
+		t.Errorf("%d nulls were refused", refused)
+	}
+}
 
 func TestAssignment(t *testing.T) {
 	g := open(t)
@@ -107,6 +156,9 @@ func TestReport(t *testing.T) {
 		"two reports":          {`{}{}`, "not valid JSON"},
 		"an unknown status":    {`{"status":"dancing"}`, "status is"},
 		"a status of a number": {`{"status":1}`, "status cannot be a JSON number"},
+		"a status of nothing":  {`{"status":null}`, "status cannot be a JSON null"},
+		"a count of nothing":   {`{"statistics":{"silence_events":null}}`, "statistics.silence_events cannot be a JSON null"},
+		"an event of nothing":  {`{"events":[{"event_id":"` + anEvent + `","event_type":"stream.ended","timestamp":"2024-01-15T11:30:00Z","data":null}]}`, "null"},
 		"a fraction":           {`{"statistics":{"silence_events":1.5}}`, "silence_events cannot be"},
 		"sound on the picture": {`{"health":{"video":"silent"}}`, "health.video"},
 		"no time":              {`{"at":"now"}`, "now"},

@@ -87,6 +87,9 @@ func decode(t Type, raw json.RawMessage) (Data, error) {
 
 func decodeAs[D Data](raw json.RawMessage) (Data, error) {
 	var d D
+	if string(raw) == "null" {
+		return nil, fmt.Errorf("event data %T: null", d)
+	}
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return nil, fmt.Errorf("event data %T: %w", d, err)
 	}
