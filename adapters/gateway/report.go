@@ -20,12 +20,12 @@ type reportBody struct {
 	Events       []event.Event        `json:"events,omitempty"`
 	Snapshot     json.RawMessage      `json:"snapshot,omitempty"`
 	Generation   int                  `json:"generation,omitempty"`
-	At           time.Time            `json:"at"`
+	At           time.Time            `json:"at,omitzero"`
 }
 
 type healthBody struct {
-	Video       monitor.Condition `json:"video"`
-	Audio       monitor.Condition `json:"audio"`
+	Video       monitor.Condition `json:"video,omitempty"`
+	Audio       monitor.Condition `json:"audio,omitempty"`
 	LastCheckAt time.Time         `json:"last_check_at,omitzero"`
 }
 

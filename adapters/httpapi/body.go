@@ -11,6 +11,7 @@ import (
 	"os"
 	"reflect"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
@@ -57,9 +58,9 @@ func tooLarge(limit int64) error {
 }
 
 // decode reads the one JSON object that body is into v, a pointer to a struct,
-// as encoding/json does, unknown fields ignored, but refuses a null where it
-// would leave a field as it is. It is for the internal API, where worker and
-// gateway may be of different versions.
+// as encoding/json does, unknown fields ignored, but refuses a field that is
+// given and would pass for one that is not. It is for the internal API, where
+// worker and gateway may be of different versions.
 func decode(body []byte, v any) error {
 	err := json.Unmarshal(body, v)
 	var wrong *json.UnmarshalTypeError
@@ -74,29 +75,32 @@ func decode(body []byte, v any) error {
 	case err != nil:
 		return refusef(monitor.InvalidConfig, "%.300s", fmt.Sprint(err))
 	}
-	if field := nullField(body, reflect.TypeOf(v).Elem()); field != "" {
-		return refusef(monitor.InvalidConfig, "%s cannot be a JSON null", field)
+	if field := emptied(body, reflect.ValueOf(v).Elem()); field != "" {
+		return refusef(monitor.InvalidConfig, "%s is null or empty; accepted is a value, or to leave it out", field)
 	}
 	return nil
 }
 
-// nullField is the path of a field that object, which has been read into a
-// struct of type t, sets to null; "" if there is none. What t keeps as it came,
-// or reads by a method of its own, may be null as far as this goes.
-func nullField(object json.RawMessage, t reflect.Type) string {
-	var values map[string]json.RawMessage
-	if json.Unmarshal(object, &values) != nil {
+// emptied is the path of a field that object, which has been read into the
+// struct v, sets to what it would be if it were left out: to null, an empty text
+// or no time. It is "" if there is none. What v keeps as it came may be null.
+func emptied(object json.RawMessage, v reflect.Value) string {
+	var given map[string]json.RawMessage
+	if json.Unmarshal(object, &given) != nil {
 		return ""
 	}
-	for f := range t.Fields() {
+	for f, value := range v.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		value, given := values[name]
+		raw, is := given[name]
+		if !is || f.Type == reflect.TypeFor[json.RawMessage]() {
+			continue
+		}
+		isTime := f.Type == reflect.TypeFor[time.Time]()
 		switch {
-		case !given || f.Type == reflect.TypeFor[json.RawMessage]():
-		case string(value) == "null":
+		case string(raw) == "null", value.IsZero() && (isTime || value.Kind() == reflect.String):
 			return name
-		case f.Type.Kind() == reflect.Struct && !reflect.PointerTo(f.Type).Implements(reflect.TypeFor[json.Unmarshaler]()):
-			if inner := nullField(value, f.Type); inner != "" {
+		case value.Kind() == reflect.Struct && !isTime:
+			if inner := emptied(raw, value); inner != "" {
 				return name + "." + inner
 			}
 		}

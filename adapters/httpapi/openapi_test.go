@@ -22,6 +22,7 @@ import (
 type contract struct{ doc *openapi3.T }
 
 var loaded = sync.OnceValues(func() (*openapi3.T, error) {
+	openapi3.DefineStringFormatValidator("uuid", openapi3.NewRegexpFormatValidator(openapi3.FormatOfStringForUUIDOfRFC9562))
 	doc, err := openapi3.NewLoader().LoadFromData(httpapi.Document())
 	if err != nil {
 		return nil, err

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -25,51 +27,54 @@ const fullReport = `{
 	"snapshot": {"version": 1}
 }`
 
-// TestReportTakesANullWhereItIsDescribed puts a null in the place of each value
-// of a report in turn, and asks the document whether that is one.
-func TestReportTakesANullWhereItIsDescribed(t *testing.T) {
+// TestReportTakesWhatIsDescribed puts in the place of each value of a report in
+// turn what could pass for no value, and asks the document whether it may.
+func TestReportTakesWhatIsDescribed(t *testing.T) {
 	schema := document(t).doc.Components.Schemas["Report"].Value
 	var report any
 	if err := json.Unmarshal([]byte(fullReport), &report); err != nil {
 		t.Fatal(err)
 	}
 	refused := 0
-	try := func(at string) {
+	try := func(at string, v any) {
 		g := open(t)
 		body, err := json.Marshal(report)
 		if err != nil {
 			t.Fatal(err)
 		}
 		a := g.put("/internal/v1/monitors/"+string(g.registers("Q"))+"/status", string(body))
-		if described := schema.VisitJSON(report); (a.status == http.StatusOK) != (described == nil) {
-			t.Errorf("%s null: answered with %d; the document says %v", at, a.status, described)
+		described := schema.VisitJSON(report, openapi3.EnableFormatValidation())
+		if (a.status == http.StatusOK) != (described == nil) {
+			t.Errorf("%s %#v: answered with %d %s; the document says %v", at, v, a.status, a.body, described)
 		}
 		if a.status != http.StatusOK {
 			refused++
 		}
 	}
-	var visit func(at string, v any)
-	visit = func(at string, v any) {
+	var visit func(at string, v any, set func(any))
+	visit = func(at string, v any, set func(any)) {
+		if strings.HasPrefix(at, "report.events.data.") { // which the document leaves open
+			return
+		}
+		for _, empty := range []any{nil, "", 0.0, "0001-01-01T00:00:00Z", map[string]any{}, []any{}} {
+			set(empty)
+			try(at, empty)
+		}
+		set(v)
 		switch v := v.(type) {
 		case map[string]any:
 			for name, value := range v {
-				visit(at+"."+name, value)
-				v[name] = nil
-				try(at + "." + name)
-				v[name] = value
+				visit(at+"."+name, value, func(other any) { v[name] = other })
 			}
 		case []any:
 			for i, value := range v {
-				visit(at, value)
-				v[i] = nil
-				try(at + "[]")
-				v[i] = value
+				visit(at, value, func(other any) { v[i] = other })
 			}
 		}
 	}
-	visit("report", report)
-	if refused != 18 {
-		t.Errorf("%d nulls were refused", refused)
+	visit("report", report, func(other any) { report = other })
+	if refused < 18 {
+		t.Errorf("only %d reports were refused", refused)
 	}
 }
 
@@ -156,8 +161,8 @@ func TestReport(t *testing.T) {
 		"two reports":          {`{}{}`, "not valid JSON"},
 		"an unknown status":    {`{"status":"dancing"}`, "status is"},
 		"a status of a number": {`{"status":1}`, "status cannot be a JSON number"},
-		"a status of nothing":  {`{"status":null}`, "status cannot be a JSON null"},
-		"a count of nothing":   {`{"statistics":{"silence_events":null}}`, "statistics.silence_events cannot be a JSON null"},
+		"a status of nothing":  {`{"status":null}`, "status is null or empty"},
+		"a count of nothing":   {`{"statistics":{"silence_events":null}}`, "statistics.silence_events is null or empty"},
 		"an event of nothing":  {`{"events":[{"event_id":"` + anEvent + `","event_type":"stream.ended","timestamp":"2024-01-15T11:30:00Z","data":null}]}`, "null"},
 		"a fraction":           {`{"statistics":{"silence_events":1.5}}`, "silence_events cannot be"},
 		"sound on the picture": {`{"health":{"video":"silent"}}`, "health.video"},
