@@ -112,9 +112,12 @@ func (k *kubernetes) close() {
 
 // call asks the API server; into may be nil.
 func (k *kubernetes) call(ctx context.Context, method, path, contentType string, body, into any) error {
-	payload, err := json.Marshal(body)
-	if err != nil {
-		return err
+	var payload []byte
+	if body != nil {
+		var err error
+		if payload, err = json.Marshal(body); err != nil {
+			return err
+		}
 	}
 	req, err := http.NewRequestWithContext(ctx, method, k.url+path, bytes.NewReader(payload))
 	if err != nil {
@@ -136,8 +139,15 @@ func (k *kubernetes) call(ctx context.Context, method, path, contentType string,
 	return json.Unmarshal(answer, into)
 }
 
-func (k *kubernetes) get(ctx context.Context, path string, into any) error {
-	return k.call(ctx, http.MethodGet, path, "application/json", nil, into)
+// get asks again for an answer that was cut off between the API server and the
+// proxy, which is seen rarely.
+func (k *kubernetes) get(ctx context.Context, path string, into any) (err error) {
+	for range 3 {
+		if err = k.call(ctx, http.MethodGet, path, "application/json", nil, into); !errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+	}
+	return err
 }
 
 func (k *kubernetes) list(ctx context.Context, path string) ([]object, error) {
