@@ -45,6 +45,13 @@ start() {
 	echo $! >"$PIDS/$name.pid"
 }
 
+# put FILE: what is read, unless it is there already.
+put() {
+	local text
+	text=$(cat)
+	[[ $text == "$(cat "$1" 2>/dev/null)" ]] || printf '%s\n' "$text" >"$1"
+}
+
 # await NAME SECONDS COMMAND...: until the command succeeds.
 await() {
 	local name=$1 tries=$(($2 * 5))
@@ -209,8 +216,8 @@ sh -c 'echo -999 >/proc/self/oom_score_adj' 2>/dev/null || oom=0
 start kubelet '10250 10248' --oom-score-adj=$oom --config="$CONF/kubelet.yaml" --kubeconfig="$CONF/kubelet.kubeconfig" --root-dir="$KUBE_DIR/kubelet" \
 	--hostname-override="$NODE" --node-ip="$NODE_IP" --cert-dir="$PKI/kubelet-run"
 
-# --- Services and names.
-cat >"$CONF/proxy.yaml" <<Y
+# --- Services and names. kube-proxy ends when its file is written to.
+put "$CONF/proxy.yaml" <<Y
 apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration
 clientConnection: {kubeconfig: $CONF/proxy.kubeconfig}
