@@ -34,6 +34,20 @@ func TestASuccessorGoesOn(t *testing.T) { // S11
 		w := scenario(t, func(w *world) { w.noList = []span{{150, never}} }).from(100).until(245).resume(1).until(250)
 		w.askedAt(watch.TaskPlaylist, span{245, 250}, 246, 246) // and where it is found anew
 	})
+	t.Run("at once however often a URL that has expired was handed on", func(t *testing.T) { // S7
+		w := scenario(t, func(w *world) {
+			w.qualities = []int{144}
+			w.failure, w.fails = watch.FailureExpired, map[string][]span{"/1/": {{110, never}}}
+			w.took[watch.TaskResolve] = 3
+		}).from(99).until(111)
+		for range 5 {
+			w.resume(1).until(w.now + 1) // not long enough to find another
+		}
+		resumed := w.now + 1
+		w.resume(1).until(200)
+		w.askedAt(watch.TaskPlaylist, span{resumed, resumed + 4}, resumed, resumed+3)
+		w.expect(emits(102, event.StreamStarted))
+	})
 	t.Run("and takes the pause for no standstill", func(t *testing.T) {
 		for _, noPDT := range []bool{false, true} {
 			scenario(t, func(w *world) { w.noPDT = noPDT }).from(100).until(200).resume(300).until(900).

@@ -39,7 +39,7 @@ func Restore(rules Rules, snapshot json.RawMessage, now time.Time) (*Watcher, er
 	l.Asking.Next = now
 	for _, f := range l.Feeds {
 		f.ReadAt, f.CheckedAt = time.Time{}, time.Time{}
-		f.Outage.RetryAt = now
+		f.Outage.RetryAt, f.Outage.Failures = now, 0 // a URL handed on may be an old one: the backoff is for those found since
 		if f.Outage.open() {
 			f.Outage.Unwatched = min(f.Outage.Unwatched+unwatched, now.Sub(f.Outage.Since))
 		}
