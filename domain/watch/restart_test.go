@@ -41,7 +41,8 @@ func TestASuccessorGoesOn(t *testing.T) { // S11
 			w.took[watch.TaskResolve] = 3
 		}).from(99).until(111)
 		for range 5 {
-			w.resume(1).until(w.now + 1) // not long enough to find another
+			w.resume(1)
+			w.until(w.now + 1) // not long enough to find another
 		}
 		resumed := w.now + 1
 		w.resume(1).until(200)
