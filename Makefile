@@ -17,8 +17,8 @@ LINT         := .tools/bin/golangci-lint-$(LINT_VERSION)
 # The acceptance tests play whole streams, take minutes and promise fractions
 # of a second: they have the machine to themselves, after all the others.
 TEST       := go test -p 2 -timeout 20m
-ACCEPTANCE := ./test/acceptance
-OTHERS      = $$(go list ./... | grep -v /test/acceptance)
+ACCEPTANCE := ./test/suite/acceptance
+OTHERS      = $$(go list ./... | grep -v /test/suite/acceptance)
 
 ##@ Start here
 
@@ -31,7 +31,7 @@ help: ## explain the targets
 
 .PHONY: demo
 demo: tools build ## show the whole thing: a stream goes wrong, webhooks arrive (3 minutes)
-	go run ./test/demo
+	go run ./test/program/demo
 
 .PHONY: run
 run: tools build ## start the service on this machine, with a database of its own
@@ -49,7 +49,7 @@ build: ## build bin/stream-monitor
 
 .PHONY: image
 image: ## build the image stream-monitor:VERSION, of gateway and worker (5 minutes the first time)
-	@VERSION=$(VERSION) test/image/build.sh
+	@VERSION=$(VERSION) test/suite/image/build.sh
 
 .PHONY: clean
 clean: ## remove what was built and installed here (bin/, .tools/, .cache/)
@@ -74,26 +74,26 @@ lint: $(LINT) ## find what the compiler does not; .golangci.yml gives the reason
 .PHONY: test-api
 test-api: tools ## let a client made up from openapi.yaml loose on the API (2 minutes)
 	@test/tools/install.sh api
-	@go run ./test/api $(if $(SEED),-seed $(SEED)) $(if $(BUDGET),-budget $(BUDGET))
+	@go run ./test/program/apifuzz $(if $(SEED),-seed $(SEED)) $(if $(BUDGET),-budget $(BUDGET))
 
 .PHONY: test-faults
 test-faults: tools ## kill, halt, cut off, fill up and step what there is, SEEDS (20) times over
 	@test/tools/install.sh faults
-	@go run ./test/faults -seeds $(SEEDS) $(if $(SEED),-seed $(SEED))
+	@go run ./test/program/chaos -seeds $(SEEDS) $(if $(SEED),-seed $(SEED))
 
 .PHONY: image-smoke
 image-smoke: tools image ## see whether the image works as it is run: no root, read-only, every codec (2 minutes)
-	@test/image/bases.sh postgres:17-trixie
-	@IMAGE=stream-monitor:$(VERSION) go test -tags image -count=1 -v ./test/image
+	@test/suite/image/bases.sh postgres:17-trixie
+	@IMAGE=stream-monitor:$(VERSION) go test -tags image -count=1 -v ./test/suite/image
 
 .PHONY: test-compose
 test-compose: tools image ## play the timelines against deploy/compose.yaml, on a real Docker (3 minutes)
-	@test/image/bases.sh postgres:17-trixie
-	@IMAGE=stream-monitor:$(VERSION) go test -tags compose -count=1 -timeout 15m -v ./test/compose
+	@test/suite/image/bases.sh postgres:17-trixie
+	@IMAGE=stream-monitor:$(VERSION) go test -tags compose -count=1 -timeout 15m -v ./test/suite/compose
 
 .PHONY: test-cluster
 test-cluster: tools image ## play them in a real Kubernetes, that of STREAM_MONITOR_TEST_KUBECONFIG or one brought up here as root (12 minutes)
-	@STREAM_MONITOR_IMAGE=stream-monitor:$(VERSION) test/cluster/run.sh
+	@STREAM_MONITOR_IMAGE=stream-monitor:$(VERSION) test/suite/cluster/run.sh
 
 .PHONY: nightly
 nightly: ## what takes hours: a cluster, 200 seeds of faults, the race detector, the API's client and each fuzzer for 10 minutes
@@ -105,15 +105,15 @@ nightly: ## what takes hours: a cluster, 200 seeds of faults, the race detector,
 
 .PHONY: quality
 quality: tools ## what it sees and misses, on clips whose truth is known (2 minutes)
-	@go run ./test/quality
+	@go run ./test/program/quality
 
 .PHONY: bench
 bench: tools ## what a check costs: the decoding, and the watcher (1 minute)
-	@go test -p 1 -run '^$$' -bench . ./adapters/ffmpeg ./domain/watch
+	@go test -p 1 -run '^$$' -bench . ./adapters/stream/ffmpeg ./domain/watch
 
 .PHONY: bench-api
 bench-api: tools ## what the API takes, beside what PostgreSQL takes (40 seconds)
-	@go run ./test/benchapi
+	@go run ./test/program/benchapi
 
 .PHONY: fuzz
 fuzz: tools ## fuzz each parser for FUZZTIME (30s)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Builds the ffmpeg of the image: static, with what adapters/ffmpeg asks for and
+# Builds the ffmpeg of the image: static, with what adapters/stream/ffmpeg asks for and
 # nothing else. It starts in 2 ms and 14 MB where a distribution's takes 47 ms
 # and 50 MB, and it lacks what strangers' bytes could otherwise reach: no network,
 # no files (its one protocol is a pipe), no codec that no live stream has.
@@ -59,14 +59,14 @@ join() {
 }
 
 build_ffmpeg() {
-	# Of a segment (adapters/ffmpeg, container.go), and what tells apart the
+	# Of a segment (adapters/stream/ffmpeg, container.go), and what tells apart the
 	# tracks in MPEG-TS whose program map does not say what they are.
 	local demuxers=(mpegts mov aac mp3 h264 hevc mpegvideo ac3 eac3 loas)
 	# Those of docs/streams.md, and those which HLS and MPEG-TS allow beside them.
 	local decoders=(h264 hevc vp9 libdav1d mpeg1video mpeg2video mpeg4
 		aac aac_latm opus mp3float mp2float ac3 eac3 flac)
 	local parsers=(h264 hevc vp9 av1 mpegvideo mpeg4video aac aac_latm opus mpegaudio ac3 flac)
-	# The arguments of adapters/ffmpeg, command.go; then what ffmpeg puts in by
+	# The arguments of adapters/stream/ffmpeg, command.go; then what ffmpeg puts in by
 	# itself: for another pixel or sample format, and for a turned picture.
 	local filters=(blackdetect silencedetect metadata ametadata select aselect
 		null anull format aformat scale aresample trim atrim setpts asetpts

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/gateway"
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
-	"github.com/stream-monitor/stream-monitor/application/control"
-	"github.com/stream-monitor/stream-monitor/application/control/controltest"
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -22,8 +22,8 @@ import (
 // at one end comes out at the other.
 func TestRoundTrip(t *testing.T) {
 	ctx := context.Background()
-	store := &controltest.Store{}
-	service, err := control.New(store, &controltest.Crew{}, controltest.Callbacks(nil), &controltest.Courier{}, control.Config{
+	store := &registrytest.Store{}
+	service, err := registry.New(store, &registrytest.Crew{}, registrytest.Callbacks(nil), &registrytest.Courier{}, registry.Config{
 		NewUUID: func() (u [16]byte) { u[6], u[8] = 0x70, 0x80; return u },
 		Log:     slog.New(slog.DiscardHandler),
 	})
@@ -43,7 +43,7 @@ func TestRoundTrip(t *testing.T) {
 	config := monitor.DefaultConfig()
 	start := time.Date(2024, 1, 15, 20, 0, 0, 0, time.UTC)
 	config.ScheduledStartTime, config.SilenceDBThreshold = &start, -42.5
-	m, err := service.Register(ctx, control.Request{StreamURL: "https://www.youtube.com/watch?v=dQw4w9WgXcQ", CallbackURL: "https://example.com/", Config: config})
+	m, err := service.Register(ctx, registry.Request{StreamURL: "https://www.youtube.com/watch?v=dQw4w9WgXcQ", CallbackURL: "https://example.com/", Config: config})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 )
 
 // Limits of a request.
@@ -33,7 +33,7 @@ type Config struct {
 
 // API answers HTTP. Its handlers may be used concurrently.
 type API struct {
-	control  *control.Service
+	control  *registry.Service
 	ready    func(context.Context) error
 	cfg      Config
 	log      *slog.Logger
@@ -45,7 +45,7 @@ type API struct {
 // New makes an API over a Service. ready tells whether the gateway can do its
 // work, and is asked on every /readyz, for at most 3 s. It fails only on a
 // Config that is not valid.
-func New(service *control.Service, ready func(context.Context) error, cfg Config) (*API, error) {
+func New(service *registry.Service, ready func(context.Context) error, cfg Config) (*API, error) {
 	switch {
 	case cfg.APIKey == "":
 		return nil, errors.New("httpapi: APIKey is required")
@@ -73,7 +73,7 @@ func New(service *control.Service, ready func(context.Context) error, cfg Config
 	a.public.GET("/readyz", a.answer(a.readyz))
 	a.public.GET("/openapi.yaml", a.answer(a.openapi))
 	v1 := a.public.Group("/api/v1")
-	creating, querying := a.within(control.Creating), a.within(control.Querying)
+	creating, querying := a.within(registry.Creating), a.within(registry.Querying)
 	v1.POST("/monitors", creating, a.answer(a.register))
 	v1.GET("/monitors", querying, a.answer(a.list))
 	v1.GET("/monitors/:monitor_id", querying, a.answer(a.get))

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stream-monitor/stream-monitor/application/control/controltest"
+	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // TestIDTable is the table of the form of monitor_id in section 3.1.
 func TestIDTable(t *testing.T) {
-	g := openOn(t, &controltest.Store{}, 0, 0)
+	g := openOn(t, &registrytest.Store{}, 0, 0)
 	a := g.post("/api/v1/monitors", registration).is(http.StatusCreated)
 	id := a.json()["monitor_id"].(string)
 	t.Run("mon- and a UUIDv7 without hyphens", func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestQueryParameterTable(t *testing.T) {
 // TestMaximumTable is section 8.5.
 func TestMaximumTable(t *testing.T) {
 	t.Run("50 are monitored at once, and the 51st is 429", func(t *testing.T) {
-		g := openOn(t, &controltest.Store{}, 0, 0) // with the default
+		g := openOn(t, &registrytest.Store{}, 0, 0) // with the default
 		stream := func(n int) string { return strings.Replace(registration, "dQw4w9WgXcQ", fmt.Sprintf("%011d", n), 1) }
 		var last answer
 		for n := range 50 {

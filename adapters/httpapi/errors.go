@@ -9,7 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -100,7 +100,7 @@ func (a *API) shown(c *gin.Context, err error) *monitor.Error {
 		return coded
 	case errors.Is(err, monitor.ErrSuperseded):
 		return monitor.Errorf(superseded, "%v", monitor.ErrSuperseded)
-	case errors.Is(err, control.ErrKeyReused):
+	case errors.Is(err, registry.ErrKeyReused):
 		return monitor.Errorf(keyReused, "this %s came with another request; a new request needs a new key", idempotencyHeader)
 	case errors.Is(ctx.Err(), context.Canceled):
 		log.Debug("the caller hung up", "error", err)

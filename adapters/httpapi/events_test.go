@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -30,7 +30,7 @@ func TestEvents(t *testing.T) {
 	})
 	t.Run("tell each attempt", func(t *testing.T) {
 		g.store.Settle(id, anEvent, "failed", "no answer", time.Time{},
-			control.Attempt{At: now, Status: 503, Error: "the receiver answered 503"}, control.Attempt{At: now, Error: "no answer"})
+			registry.Attempt{At: now, Status: 503, Error: "the receiver answered 503"}, registry.Attempt{At: now, Error: "no answer"})
 		g.get(path).is(http.StatusOK).equals(`{"events":[{"event_id":"` + anEvent + `","event_type":"alert.blackout",
 			"created_at":"2024-01-15T20:30:00+09:00","webhook_status":"failed","webhook_last_error":"no answer","sent_at":null,
 			"attempts":[{"at":"2024-01-15T19:55:00.123+09:00","status":503,"error":"the receiver answered 503"},
@@ -54,7 +54,7 @@ func TestWebhookTest(t *testing.T) {
 	const path, body = "/api/v1/webhooks/test", `{"callback_url":"https://example.com/hook"}`
 	t.Run("tells that the receiver took it", func(t *testing.T) {
 		g := open(t)
-		g.courier.Answer = control.Attempt{At: now, Status: 204}
+		g.courier.Answer = registry.Attempt{At: now, Status: 204}
 		g.post(path, body).is(http.StatusOK).equals(`{"event_id":"00000000-0000-7000-8000-000000000001","delivered":true,"status":204,"error":null}`)
 		if letters := g.courier.Letters(); len(letters) != 1 || !strings.Contains(string(letters[0].Body), `+09:00"`) {
 			t.Errorf("sent %s", letters)
@@ -62,7 +62,7 @@ func TestWebhookTest(t *testing.T) {
 	})
 	t.Run("tells that it could not be reached", func(t *testing.T) {
 		g := open(t)
-		g.courier.Answer = control.Attempt{At: now, Error: "connection refused"}
+		g.courier.Answer = registry.Attempt{At: now, Error: "connection refused"}
 		g.post(path, body).is(http.StatusOK).equals(`{"event_id":"00000000-0000-7000-8000-000000000001","delivered":false,"status":null,"error":"connection refused"}`)
 	})
 	for name, bad := range map[string]string{"nothing": `{}`, "a bad URL": `{"callback_url":"ftp://x"}`} {

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
-	"github.com/stream-monitor/stream-monitor/application/control"
-	"github.com/stream-monitor/stream-monitor/application/control/controltest"
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -40,9 +40,9 @@ var (
 type gate struct {
 	t       *testing.T
 	api     *httpapi.API
-	store   *controltest.Store
-	crew    *controltest.Crew
-	courier *controltest.Courier
+	store   *registrytest.Store
+	crew    *registrytest.Crew
+	courier *registrytest.Courier
 	log     *bytes.Buffer
 	policy  error // what the callback policy says
 	ready   error // what the readiness check says
@@ -50,10 +50,10 @@ type gate struct {
 
 func open(t *testing.T, change ...func(*httpapi.Config)) *gate {
 	t.Helper()
-	g := &gate{t: t, store: &controltest.Store{}, crew: &controltest.Crew{}, courier: &controltest.Courier{}, log: &bytes.Buffer{}}
+	g := &gate{t: t, store: &registrytest.Store{}, crew: &registrytest.Crew{}, courier: &registrytest.Courier{}, log: &bytes.Buffer{}}
 	log := slog.New(slog.NewJSONHandler(g.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	n := uint32(0)
-	service, err := control.New(g.store, g.crew, controltest.Callbacks(func(monitor.CallbackURL) error { return g.policy }), g.courier, control.Config{
+	service, err := registry.New(g.store, g.crew, registrytest.Callbacks(func(monitor.CallbackURL) error { return g.policy }), g.courier, registry.Config{
 		MaxMonitors:  3,
 		CreatePerMin: budget,
 		QueryPerMin:  budget,

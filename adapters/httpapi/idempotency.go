@@ -7,7 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -23,7 +23,7 @@ var idempotencyKeyForm = regexp.MustCompile(fmt.Sprintf(`^[!-~]{1,%d}$`, maxIdem
 
 // idempotencyKey reads the Idempotency-Key of a request, which stands for one
 // thing with one API key. given tells whether there is one.
-func idempotencyKey(c *gin.Context) (key control.Digest, given bool, err error) {
+func idempotencyKey(c *gin.Context) (key registry.Digest, given bool, err error) {
 	values := c.Request.Header.Values(idempotencyHeader)
 	switch {
 	case len(values) == 0:

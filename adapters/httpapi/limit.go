@@ -7,12 +7,12 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 )
 
 // within takes a request from the client's budget, or answers that there is
 // none left (section 12.3).
-func (a *API) within(budget control.Budget) gin.HandlerFunc {
+func (a *API) within(budget registry.Budget) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		wait, err := a.control.Spend(c.Request.Context(), client(c), budget)
 		if err == nil {
@@ -20,7 +20,7 @@ func (a *API) within(budget control.Budget) gin.HandlerFunc {
 		}
 		c.Abort()
 		if wait > 0 {
-			c.Header(retryAfterHeader, strconv.Itoa(control.Seconds(wait)))
+			c.Header(retryAfterHeader, strconv.Itoa(registry.Seconds(wait)))
 		}
 		a.fail(c, err)
 	}
@@ -32,7 +32,7 @@ const networkBits = 64
 
 // client is who asks: the key, and the address however it is spelled
 // (decision A5), or with IPv6 the network.
-func client(c *gin.Context) control.Client {
+func client(c *gin.Context) registry.Client {
 	address := c.ClientIP()
 	if parsed, err := netip.ParseAddr(address); err == nil {
 		parsed = parsed.Unmap()
@@ -41,7 +41,7 @@ func client(c *gin.Context) control.Client {
 			address = network.String()
 		}
 	}
-	return control.Client(sha256.Sum256(append(keyOf(c), address...)))
+	return registry.Client(sha256.Sum256(append(keyOf(c), address...)))
 }
 
 // keyOf is a digest of the API key that the request came with.

@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
-	"github.com/stream-monitor/stream-monitor/application/control"
-	"github.com/stream-monitor/stream-monitor/application/control/controltest"
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -22,14 +22,14 @@ const rateLimited monitor.Code = "RATE_LIMIT_EXCEEDED"
 // openWithin is an API whose clients have budgets.
 func openWithin(t *testing.T, create, query int, change ...func(*httpapi.Config)) *gate {
 	t.Helper()
-	return openOn(t, &controltest.Store{}, create, query, change...)
+	return openOn(t, &registrytest.Store{}, create, query, change...)
 }
 
 // openOn is one on a store that others may be on as well.
-func openOn(t *testing.T, store *controltest.Store, create, query int, change ...func(*httpapi.Config)) *gate {
+func openOn(t *testing.T, store *registrytest.Store, create, query int, change ...func(*httpapi.Config)) *gate {
 	t.Helper()
-	g := &gate{t: t, store: store, crew: &controltest.Crew{}, courier: &controltest.Courier{}}
-	service, err := control.New(g.store, g.crew, controltest.Callbacks(nil), g.courier, control.Config{
+	g := &gate{t: t, store: store, crew: &registrytest.Crew{}, courier: &registrytest.Courier{}}
+	service, err := registry.New(g.store, g.crew, registrytest.Callbacks(nil), g.courier, registry.Config{
 		NewUUID: func() [16]byte { return uuid.Must(uuid.NewV7()) }, CreatePerMin: create, QueryPerMin: query,
 	})
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // readRegistration decodes the body of section 3.1 and fills in its defaults.
-func readRegistration(raw []byte) (control.Request, error) {
-	r := control.Request{Config: monitor.DefaultConfig()}
+func readRegistration(raw []byte) (registry.Request, error) {
+	r := registry.Request{Config: monitor.DefaultConfig()}
 	body, err := readObject(raw, "", "stream_url", "callback_url", "config", "metadata")
 	if err != nil {
 		return r, err

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -33,7 +33,7 @@ func readQuery(c *gin.Context, known ...string) (url.Values, error) {
 
 // page reads limit and offset (section 3.4).
 func page(query url.Values) (limit, offset int, err error) {
-	limit, offset = control.DefaultPage, 0
+	limit, offset = registry.DefaultPage, 0
 	for _, p := range []struct {
 		name string
 		into *int

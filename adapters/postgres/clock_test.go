@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/control"
-	"github.com/stream-monitor/stream-monitor/application/deliver"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -52,7 +52,7 @@ func TestClockSteps(t *testing.T) {
 
 		t.Run(name+": an event that waits for its retry waits a minute at most", func(t *testing.T) {
 			s, db, _ := waiting(t)
-			recorded(t, s, leasedOne(t, s), turned, deliver.Verdict{RetryAt: time.Now().Add(time.Minute)})
+			recorded(t, s, leasedOne(t, s), turned, delivery.Verdict{RetryAt: time.Now().Add(time.Minute)})
 			steps(t, db, step)
 			soon(t, s, 0)
 			leasedOne(t, s)
@@ -62,7 +62,7 @@ func TestClockSteps(t *testing.T) {
 			s, db, m := waiting(t)
 			l := leasedOne(t, s)
 			steps(t, db, step)
-			recorded(t, s, l, turned, deliver.Verdict{RetryAt: time.Now()})
+			recorded(t, s, l, turned, delivery.Verdict{RetryAt: time.Now()})
 			soon(t, s, 0)
 			l = leasedOne(t, s)
 			if l.Attempts != 1 {
@@ -79,7 +79,7 @@ func TestClockSteps(t *testing.T) {
 		t.Run(name+": a key that was just used still stands for its registration", func(t *testing.T) {
 			dsn := database(t)
 			s, db := open(t, dsn), raw(t, dsn)
-			m, once := registration(1), control.Once{Key: control.Digest{1}}
+			m, once := registration(1), registry.Once{Key: registry.Digest{1}}
 			if _, err := s.InsertOnce(t.Context(), m, plenty, once); err != nil {
 				t.Fatal(err)
 			}
@@ -95,9 +95,9 @@ func TestClockSteps(t *testing.T) {
 			const perMin = 5
 			dsn := database(t)
 			s, db := open(t, dsn), raw(t, dsn)
-			spendsAll(t, s, someone, control.Creating, perMin, perMin)
+			spendsAll(t, s, someone, registry.Creating, perMin, perMin)
 			steps(t, db, step)
-			if wait := spends(t, s, someone, control.Creating, perMin); wait > time.Minute/perMin {
+			if wait := spends(t, s, someone, registry.Creating, perMin); wait > time.Minute/perMin {
 				t.Errorf("the next may come in %v", wait)
 			}
 		})
@@ -118,7 +118,7 @@ func TestClockSteps(t *testing.T) {
 			t.Errorf("the next is due in %v, %v", wait, err)
 		}
 		// Its holder is as good as before.
-		recorded(t, s, held, turned, deliver.Verdict{RetryAt: time.Now()})
+		recorded(t, s, held, turned, delivery.Verdict{RetryAt: time.Now()})
 		if l := leasedOne(t, s); l.Attempts != 1 {
 			t.Errorf("%d attempts", l.Attempts)
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/deliver"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -41,7 +41,7 @@ func TestNextDue(t *testing.T) {
 		s := open(t, database(t))
 		accepted(t, s, registered(t, s, 1).ID, report(blackout(1), blackout(2)), monitor.Run)
 		at := time.Now().Add(time.Minute)
-		recorded(t, s, leasedOne(t, s), turned, deliver.Verdict{RetryAt: at})
+		recorded(t, s, leasedOne(t, s), turned, delivery.Verdict{RetryAt: at})
 		within(t, next(t, s), at)
 	})
 

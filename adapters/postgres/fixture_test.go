@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/deliver"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -89,7 +89,7 @@ func accepted(t testing.TB, s *postgres.Store, id monitor.ID, r monitor.Report, 
 }
 
 // leased takes up to ten letters.
-func leased(t testing.TB, s *postgres.Store) []deliver.Letter {
+func leased(t testing.TB, s *postgres.Store) []delivery.Letter {
 	t.Helper()
 	letters, err := s.Lease(t.Context(), 10, time.Minute)
 	if err != nil {
@@ -99,7 +99,7 @@ func leased(t testing.TB, s *postgres.Store) []deliver.Letter {
 }
 
 // leasedOne takes the only letter that can be had.
-func leasedOne(t testing.TB, s *postgres.Store) deliver.Letter {
+func leasedOne(t testing.TB, s *postgres.Store) delivery.Letter {
 	t.Helper()
 	letters := leased(t, s)
 	if len(letters) != 1 {
@@ -109,14 +109,14 @@ func leasedOne(t testing.TB, s *postgres.Store) deliver.Letter {
 }
 
 var (
-	taken    = deliver.Answer{At: noon, Status: 200}
-	turned   = deliver.Answer{At: noon, Status: 500, Err: "HTTP 500"}
-	sent     = deliver.Verdict{Sent: true}
-	hopeless = deliver.Verdict{Failed: true}
+	taken    = delivery.Answer{At: noon, Status: 200}
+	turned   = delivery.Answer{At: noon, Status: 500, Err: "HTTP 500"}
+	sent     = delivery.Verdict{Sent: true}
+	hopeless = delivery.Verdict{Failed: true}
 )
 
 // recorded stores an attempt and returns the monitor it ended.
-func recorded(t testing.TB, s *postgres.Store, l deliver.Letter, a deliver.Answer, v deliver.Verdict) monitor.ID {
+func recorded(t testing.TB, s *postgres.Store, l delivery.Letter, a delivery.Answer, v delivery.Verdict) monitor.ID {
 	t.Helper()
 	ended, err := s.Record(t.Context(), l, a, v)
 	if err != nil {

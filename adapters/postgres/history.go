@@ -8,17 +8,17 @@ import (
 	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
 
-	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // Events implements control.History.
-func (s *Store) Events(ctx context.Context, id monitor.ID, limit, offset int) ([]control.Record, int, error) {
+func (s *Store) Events(ctx context.Context, id monitor.ID, limit, offset int) ([]registry.Record, int, error) {
 	page, total, err := s.events(ctx, id, limit, offset)
 	return page, total, explain(ctx, "read the events of "+string(id), err)
 }
 
-func (s *Store) events(ctx context.Context, id monitor.ID, limit, offset int) ([]control.Record, int, error) {
+func (s *Store) events(ctx context.Context, id monitor.ID, limit, offset int) ([]registry.Record, int, error) {
 	var count struct {
 		Known bool `db:"known"`
 		Total int  `db:"total"`
@@ -40,7 +40,7 @@ func (s *Store) events(ctx context.Context, id monitor.ID, limit, offset int) ([
 	if err != nil {
 		return nil, 0, err
 	}
-	page := make([]control.Record, 0, len(rows))
+	page := make([]registry.Record, 0, len(rows))
 	for _, r := range rows {
 		rec, err := r.record()
 		if err != nil {

@@ -7,13 +7,13 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // InsertOnce implements control.Registry.
-func (s *Store) InsertOnce(ctx context.Context, m monitor.Monitor, limit int, once control.Once) (*control.First, error) {
-	var first *control.First
+func (s *Store) InsertOnce(ctx context.Context, m monitor.Monitor, limit int, once registry.Once) (*registry.First, error) {
+	var first *registry.First
 	err := s.inTx(ctx, "register "+string(m.ID), func(tx *sqlx.Tx) (err error) {
 		if _, err := tx.ExecContext(ctx, lockRegistration); err != nil {
 			return err
@@ -40,12 +40,12 @@ func (s *Store) InsertOnce(ctx context.Context, m monitor.Monitor, limit int, on
 }
 
 // Recall implements control.Registry.
-func (s *Store) Recall(ctx context.Context, key control.Digest) (*control.First, error) {
+func (s *Store) Recall(ctx context.Context, key registry.Digest) (*registry.First, error) {
 	first, err := recall(ctx, s.db, key)
 	return first, explain(ctx, "recall a registration by its key", err)
 }
 
-func recall(ctx context.Context, q sqlx.QueryerContext, key control.Digest) (*control.First, error) {
+func recall(ctx context.Context, q sqlx.QueryerContext, key registry.Digest) (*registry.First, error) {
 	var row struct {
 		Request   []byte         `db:"request"`
 		MonitorID monitor.ID     `db:"monitor_id"`
@@ -53,7 +53,7 @@ func recall(ctx context.Context, q sqlx.QueryerContext, key control.Digest) (*co
 	}
 	err := sqlx.GetContext(ctx, q, &row, `
 		SELECT request, monitor_id, status FROM idempotency_keys
-		WHERE key = $1 AND created_at > now() - make_interval(secs => $2)`, key[:], control.RepeatWithin.Seconds())
+		WHERE key = $1 AND created_at > now() - make_interval(secs => $2)`, key[:], registry.RepeatWithin.Seconds())
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -65,19 +65,19 @@ func recall(ctx context.Context, q sqlx.QueryerContext, key control.Digest) (*co
 		return nil, err
 	}
 	m.Status = row.Status
-	first := &control.First{Monitor: m}
+	first := &registry.First{Monitor: m}
 	copy(first.Request[:], row.Request)
 	return first, nil
 }
 
 // remember keeps a key that stands for nothing, or no longer, and removes others
 // that no longer do, some at a time.
-func remember(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, once control.Once) error {
+func remember(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, once registry.Once) error {
 	_, err := tx.ExecContext(ctx, `
 		DELETE FROM idempotency_keys WHERE key = ANY (ARRAY(
 			SELECT key FROM idempotency_keys
 			WHERE created_at <= now() - make_interval(secs => $1)
-			ORDER BY created_at LIMIT 1000))`, control.RepeatWithin.Seconds())
+			ORDER BY created_at LIMIT 1000))`, registry.RepeatWithin.Seconds())
 	if err != nil {
 		return err
 	}

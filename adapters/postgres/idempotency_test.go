@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-var once = control.Once{Key: control.Digest{7}, Request: control.Digest{8}}
+var once = registry.Once{Key: registry.Digest{7}, Request: registry.Digest{8}}
 
 // registeredOnce registers under a key and returns what the key stood for.
-func registeredOnce(t testing.TB, s *postgres.Store, m monitor.Monitor, o control.Once) *control.First {
+func registeredOnce(t testing.TB, s *postgres.Store, m monitor.Monitor, o registry.Once) *registry.First {
 	t.Helper()
 	first, err := s.InsertOnce(t.Context(), m, plenty, o)
 	if err != nil {
@@ -23,7 +23,7 @@ func registeredOnce(t testing.TB, s *postgres.Store, m monitor.Monitor, o contro
 }
 
 // recalled reads what a key stands for.
-func recalled(t testing.TB, s *postgres.Store, key control.Digest) *control.First {
+func recalled(t testing.TB, s *postgres.Store, key registry.Digest) *registry.First {
 	t.Helper()
 	first, err := s.Recall(t.Context(), key)
 	if err != nil {
@@ -33,7 +33,7 @@ func recalled(t testing.TB, s *postgres.Store, key control.Digest) *control.Firs
 }
 
 // standsFor demands that a First is this registration, as it was made.
-func standsFor(t testing.TB, first *control.First, m monitor.Monitor, o control.Once) {
+func standsFor(t testing.TB, first *registry.First, m monitor.Monitor, o registry.Once) {
 	t.Helper()
 	if first == nil {
 		t.Fatal("the key stands for nothing")
@@ -81,7 +81,7 @@ func TestRegisteringUnderAKey(t *testing.T) {
 		s := open(t, database(t))
 		m := registration(1)
 		registeredOnce(t, s, m, once)
-		standsFor(t, registeredOnce(t, s, registration(2), control.Once{Key: once.Key, Request: control.Digest{9}}), m, once)
+		standsFor(t, registeredOnce(t, s, registration(2), registry.Once{Key: once.Key, Request: registry.Digest{9}}), m, once)
 		if n := total(t, s); n != 1 {
 			t.Errorf("%d monitors are stored", n)
 		}
@@ -130,7 +130,7 @@ func TestRegisteringUnderAKey(t *testing.T) {
 func TestKeysAreForgottenAfterADay(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
-	older := control.Once{Key: control.Digest{1}, Request: control.Digest{2}}
+	older := registry.Once{Key: registry.Digest{1}, Request: registry.Digest{2}}
 	registeredOnce(t, s, registration(1), older)
 	m := registration(2)
 	registeredOnce(t, s, m, once)
@@ -147,7 +147,7 @@ func TestKeysAreForgottenAfterADay(t *testing.T) {
 		t.Errorf("the key stands for %+v", first)
 	}
 	m = registration(3)
-	again := control.Once{Key: once.Key, Request: control.Digest{9}}
+	again := registry.Once{Key: once.Key, Request: registry.Digest{9}}
 	if first := registeredOnce(t, s, m, again); first != nil {
 		t.Errorf("the key is not free: it stands for %+v", first)
 	}
@@ -171,8 +171,8 @@ func TestAKeyIsFreeThoughMoreThanCanBeForgottenAtOnceAreOlder(t *testing.T) {
 		t.Errorf("the key is not free: it stands for %+v", first)
 	}
 	standsFor(t, recalled(t, s, once.Key), m, once)
-	registeredOnce(t, s, registration(3), control.Once{Key: control.Digest{1}})
-	registeredOnce(t, s, registration(4), control.Once{Key: control.Digest{2}})
+	registeredOnce(t, s, registration(3), registry.Once{Key: registry.Digest{1}})
+	registeredOnce(t, s, registration(4), registry.Once{Key: registry.Digest{2}})
 	if n := count(t, db, `SELECT count(*) FROM idempotency_keys`); n != 3 {
 		t.Errorf("%d keys are kept, want 3", n)
 	}
@@ -186,7 +186,7 @@ func TestRegisteringUnderAKeyFromManySidesAtOnce(t *testing.T) {
 		t.Run("of 100 under one key exactly one is stored, and all others get it, "+name, func(t *testing.T) {
 			dsn := database(t)
 			stores := []*postgres.Store{open(t, dsn), open(t, dsn)}
-			outcomes := make([]*control.First, 100)
+			outcomes := make([]*registry.First, 100)
 			sent := make([]monitor.Monitor, len(outcomes))
 			var all sync.WaitGroup
 			for i := range outcomes {

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 )
 
 // spend is the generic cell rate algorithm (ITU-T I.371) in one statement, by
@@ -51,7 +51,7 @@ const (
 // Spend implements control.Limiter. Repeated after an error it may take two. A
 // client that was not known makes room for itself, so that there are never many
 // more than were seen in an hour.
-func (s *Store) Spend(ctx context.Context, client control.Client, budget control.Budget, perMin int) (time.Duration, error) {
+func (s *Store) Spend(ctx context.Context, client registry.Client, budget registry.Budget, perMin int) (time.Duration, error) {
 	// The database counts microseconds, and whole ones add up to the budget.
 	one := (time.Minute / time.Duration(perMin)).Truncate(time.Microsecond)
 	whole := one * time.Duration(perMin)

@@ -8,17 +8,17 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 )
 
 var (
-	someone     = control.Client{1}
-	anotherOne  = control.Client{2}
-	somebodyNew = control.Client{3}
+	someone     = registry.Client{1}
+	anotherOne  = registry.Client{2}
+	somebodyNew = registry.Client{3}
 )
 
 // spends takes one and returns how long to wait for another.
-func spends(t *testing.T, s *postgres.Store, client control.Client, budget control.Budget, perMin int) time.Duration {
+func spends(t *testing.T, s *postgres.Store, client registry.Client, budget registry.Budget, perMin int) time.Duration {
 	t.Helper()
 	wait, err := s.Spend(t.Context(), client, budget, perMin)
 	if err != nil {
@@ -28,7 +28,7 @@ func spends(t *testing.T, s *postgres.Store, client control.Client, budget contr
 }
 
 // spendsAll takes n, all of which there must be.
-func spendsAll(t *testing.T, s *postgres.Store, client control.Client, budget control.Budget, perMin, n int) {
+func spendsAll(t *testing.T, s *postgres.Store, client registry.Client, budget registry.Budget, perMin, n int) {
 	t.Helper()
 	for i := range n {
 		if wait := spends(t, s, client, budget, perMin); wait != 0 {
@@ -64,61 +64,61 @@ func count(t *testing.T, db *sql.DB, query string, args ...any) (n int) {
 func TestBudgets(t *testing.T) {
 	t.Run("all of a budget may be used at once, and not one more", func(t *testing.T) {
 		s := open(t, database(t))
-		spendsAll(t, s, someone, control.Creating, 4, 4)
-		refusedFor(t, spends(t, s, someone, control.Creating, 4), 0, 15*time.Second)
+		spendsAll(t, s, someone, registry.Creating, 4, 4)
+		refusedFor(t, spends(t, s, someone, registry.Creating, 4), 0, 15*time.Second)
 	})
 
 	t.Run("it grows back evenly, one at a time", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		spendsAll(t, s, someone, control.Creating, 4, 4)
+		spendsAll(t, s, someone, registry.Creating, 4, 4)
 		passes(t, db, 31*time.Second) // a budget of 4 gives one every 15 s
-		spendsAll(t, s, someone, control.Creating, 4, 2)
-		refusedFor(t, spends(t, s, someone, control.Creating, 4), 0, 14*time.Second)
+		spendsAll(t, s, someone, registry.Creating, 4, 2)
+		refusedFor(t, spends(t, s, someone, registry.Creating, 4), 0, 14*time.Second)
 	})
 
 	t.Run("it never grows beyond what it is", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		spendsAll(t, s, someone, control.Creating, 4, 1)
+		spendsAll(t, s, someone, registry.Creating, 4, 1)
 		passes(t, db, time.Hour)
-		spendsAll(t, s, someone, control.Creating, 4, 4)
-		refusedFor(t, spends(t, s, someone, control.Creating, 4), 0, 15*time.Second)
+		spendsAll(t, s, someone, registry.Creating, 4, 4)
+		refusedFor(t, spends(t, s, someone, registry.Creating, 4), 0, 15*time.Second)
 	})
 
 	t.Run("a request after the wait is taken, one well before it is not", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		spendsAll(t, s, someone, control.Querying, 1, 1)
-		wait := spends(t, s, someone, control.Querying, 1)
+		spendsAll(t, s, someone, registry.Querying, 1, 1)
+		wait := spends(t, s, someone, registry.Querying, 1)
 		refusedFor(t, wait, 0, time.Minute)
 		passes(t, db, wait-30*time.Second)
-		refusedFor(t, spends(t, s, someone, control.Querying, 1), 0, 30*time.Second)
+		refusedFor(t, spends(t, s, someone, registry.Querying, 1), 0, 30*time.Second)
 		passes(t, db, 30*time.Second)
-		spendsAll(t, s, someone, control.Querying, 1, 1)
+		spendsAll(t, s, someone, registry.Querying, 1, 1)
 	})
 
 	t.Run("who is refused does not have to wait longer for it", func(t *testing.T) {
 		s := open(t, database(t))
-		spendsAll(t, s, someone, control.Creating, 1, 1)
-		wait := spends(t, s, someone, control.Creating, 1)
+		spendsAll(t, s, someone, registry.Creating, 1, 1)
+		wait := spends(t, s, someone, registry.Creating, 1)
 		for range 20 {
-			refusedFor(t, spends(t, s, someone, control.Creating, 1), 0, wait)
+			refusedFor(t, spends(t, s, someone, registry.Creating, 1), 0, wait)
 		}
 	})
 
 	t.Run("each client has its own, and each client both", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		for _, client := range []control.Client{someone, anotherOne} {
-			spendsAll(t, s, client, control.Creating, 1, 1)
-			spendsAll(t, s, client, control.Querying, 4, 4)
+		for _, client := range []registry.Client{someone, anotherOne} {
+			spendsAll(t, s, client, registry.Creating, 1, 1)
+			spendsAll(t, s, client, registry.Querying, 4, 4)
 		}
 		passes(t, db, 10*time.Second)
 		alter(t, db, `UPDATE rate_limits SET arrival_at = arrival_at - interval '10 seconds' WHERE budget = 'create' AND client = $1`, someone[:])
-		refusedFor(t, spends(t, s, someone, control.Creating, 1), 20*time.Second, 40*time.Second)
-		refusedFor(t, spends(t, s, anotherOne, control.Creating, 1), 40*time.Second, 50*time.Second)
-		refusedFor(t, spends(t, s, someone, control.Querying, 4), 0, 5*time.Second)
+		refusedFor(t, spends(t, s, someone, registry.Creating, 1), 20*time.Second, 40*time.Second)
+		refusedFor(t, spends(t, s, anotherOne, registry.Creating, 1), 40*time.Second, 50*time.Second)
+		refusedFor(t, spends(t, s, someone, registry.Querying, 4), 0, 5*time.Second)
 	})
 
 	t.Run("who finds the last one just taken waits for the next", func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestBudgets(t *testing.T) {
 		}
 		waits := make(chan time.Duration)
 		go func() {
-			wait, err := s.Spend(t.Context(), someone, control.Creating, 4)
+			wait, err := s.Spend(t.Context(), someone, registry.Creating, 4)
 			if err != nil {
 				t.Error(err)
 			}
@@ -150,22 +150,22 @@ func TestBudgets(t *testing.T) {
 
 	t.Run("a budget that adds up to no whole microseconds is exact too", func(t *testing.T) {
 		s := open(t, database(t))
-		spendsAll(t, s, someone, control.Creating, 7, 7)
-		refusedFor(t, spends(t, s, someone, control.Creating, 7), 0, 8572*time.Millisecond)
+		spendsAll(t, s, someone, registry.Creating, 7, 7)
+		refusedFor(t, spends(t, s, someone, registry.Creating, 7), 0, 8572*time.Millisecond)
 	})
 
 	t.Run("the largest budget is one", func(t *testing.T) {
 		s := open(t, database(t))
-		spendsAll(t, s, someone, control.Querying, control.MaxPerMin, 3)
+		spendsAll(t, s, someone, registry.Querying, registry.MaxPerMin, 3)
 	})
 
 	t.Run("a clock that was set back locks nobody out", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		spendsAll(t, s, someone, control.Creating, 2, 2)
+		spendsAll(t, s, someone, registry.Creating, 2, 2)
 		passes(t, db, -24*time.Hour)
-		spendsAll(t, s, someone, control.Creating, 2, 2)
-		refusedFor(t, spends(t, s, someone, control.Creating, 2), 0, 30*time.Second)
+		spendsAll(t, s, someone, registry.Creating, 2, 2)
+		refusedFor(t, spends(t, s, someone, registry.Creating, 2), 0, 30*time.Second)
 	})
 }
 
@@ -179,7 +179,7 @@ func TestBudgetsAcrossGateways(t *testing.T) {
 	)
 	for i := range requests {
 		all.Go(func() {
-			wait, err := stores[i%len(stores)].Spend(t.Context(), someone, control.Creating, perMin)
+			wait, err := stores[i%len(stores)].Spend(t.Context(), someone, registry.Creating, perMin)
 			switch {
 			case err != nil:
 				t.Error(err)
@@ -199,23 +199,23 @@ func TestBudgetsAcrossGateways(t *testing.T) {
 func TestForgettingClients(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
-	spendsAll(t, s, someone, control.Creating, 10, 1)
-	spendsAll(t, s, anotherOne, control.Creating, 10, 1)
-	passesFor := func(client control.Client, d string) {
+	spendsAll(t, s, someone, registry.Creating, 10, 1)
+	spendsAll(t, s, anotherOne, registry.Creating, 10, 1)
+	passesFor := func(client registry.Client, d string) {
 		t.Helper()
 		alter(t, db, `UPDATE rate_limits SET arrival_at = now() - CAST($2 AS interval) WHERE client = $1`, client[:], d)
 	}
 	passesFor(someone, "61 minutes")
-	spendsAll(t, s, anotherOne, control.Creating, 10, 1)
+	spendsAll(t, s, anotherOne, registry.Creating, 10, 1)
 	passesFor(anotherOne, "59 minutes")
 	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 2 {
 		t.Errorf("a client that was known made the database look for others: %d are left, want 2", n)
 	}
-	spendsAll(t, s, somebodyNew, control.Creating, 10, 1)
+	spendsAll(t, s, somebodyNew, registry.Creating, 10, 1)
 	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 3 {
 		t.Errorf("clients were looked for twice in a minute: %d are left, want 3", n)
 	}
-	spendsAll(t, open(t, dsn), control.Client{4}, control.Creating, 10, 1) // another gateway has not looked yet
+	spendsAll(t, open(t, dsn), registry.Client{4}, registry.Creating, 10, 1) // another gateway has not looked yet
 	if count(t, db, `SELECT count(*) FROM rate_limits WHERE client = $1`, someone[:]) != 0 {
 		t.Error("a client that was not seen for an hour is not forgotten")
 	}
@@ -230,8 +230,8 @@ func TestForgettingManyClients(t *testing.T) {
 	s, db := open(t, dsn), raw(t, dsn)
 	alter(t, db, `INSERT INTO rate_limits
 		SELECT sha256(convert_to(CAST(n AS text), 'UTF8')), 'create', now() - interval '2 hours' FROM generate_series(1, $1) AS n`, 1500)
-	spendsAll(t, s, someone, control.Creating, 10, 1)
-	spendsAll(t, s, anotherOne, control.Creating, 10, 1)
+	spendsAll(t, s, someone, registry.Creating, 10, 1)
+	spendsAll(t, s, anotherOne, registry.Creating, 10, 1)
 	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 2 {
 		t.Errorf("%d clients are known, want 2", n)
 	}
@@ -243,7 +243,7 @@ func BenchmarkSpend(b *testing.B) {
 	s := open(b, database(b))
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if wait, err := s.Spend(b.Context(), someone, control.Querying, control.MaxPerMin); err != nil || wait != 0 {
+			if wait, err := s.Spend(b.Context(), someone, registry.Querying, registry.MaxPerMin); err != nil || wait != 0 {
 				b.Errorf("%v, %v", wait, err)
 			}
 		}

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/control"
-	"github.com/stream-monitor/stream-monitor/application/deliver"
-	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -44,7 +44,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) deed{
 		return func(ctx context.Context, s *postgres.Store) (string, error) { return "", s.Insert(ctx, m, 1) }
 	},
 	"InsertOnce": func(*testing.T, *postgres.Store) deed {
-		m, once := registration(1), control.Once{Key: control.Digest{1}, Request: control.Digest{2}}
+		m, once := registration(1), registry.Once{Key: registry.Digest{1}, Request: registry.Digest{2}}
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			first, err := s.InsertOnce(ctx, m, 1, once)
 			return fmt.Sprint(first != nil), err
@@ -74,7 +74,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) deed{
 	},
 	"Record, sent": func(t *testing.T, s *postgres.Store) deed { return recording(t, s, taken, sent) },
 	"Record, retry": func(t *testing.T, s *postgres.Store) deed {
-		return recording(t, s, turned, deliver.Verdict{RetryAt: time.Now().Add(time.Minute)})
+		return recording(t, s, turned, delivery.Verdict{RetryAt: time.Now().Add(time.Minute)})
 	},
 	"Record, failed": func(t *testing.T, s *postgres.Store) deed { return recording(t, s, turned, hopeless) },
 	"Lease": func(t *testing.T, s *postgres.Store) deed {
@@ -94,10 +94,10 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) deed{
 	},
 	"Promote": func(t *testing.T, s *postgres.Store) deed {
 		m := registered(t, s, 1)
-		if err := s.Release(t.Context(), []supervise.Reservation{{ID: m.ID, Generation: 1}}); err != nil {
+		if err := s.Release(t.Context(), []supervisor.Reservation{{ID: m.ID, Generation: 1}}); err != nil {
 			t.Fatal(err)
 		}
-		r := supervise.Reservation{ID: m.ID, Generation: 2}
+		r := supervisor.Reservation{ID: m.ID, Generation: 2}
 		takes(t, s, r)
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			after, err := s.Promote(ctx, r, "here")
@@ -107,7 +107,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) deed{
 	"Release": func(t *testing.T, s *postgres.Store) deed {
 		m := registered(t, s, 1)
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
-			return "", s.Release(ctx, []supervise.Reservation{{ID: m.ID, Generation: 1}})
+			return "", s.Release(ctx, []supervisor.Reservation{{ID: m.ID, Generation: 1}})
 		}
 	},
 	"Advance": func(t *testing.T, s *postgres.Store) deed {
@@ -129,7 +129,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) deed{
 	},
 }
 
-func recording(t *testing.T, s *postgres.Store, a deliver.Answer, v deliver.Verdict) deed {
+func recording(t *testing.T, s *postgres.Store, a delivery.Answer, v delivery.Verdict) deed {
 	t.Helper()
 	m := registered(t, s, 1)
 	accepted(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
@@ -384,7 +384,7 @@ func TestAnUnknownOutcomeIsSaid(t *testing.T) {
 
 func TestWhatHappensBetweenALostAnswerAndItsRepetition(t *testing.T) {
 	// delivered is a monitor with one event, which was sent.
-	delivered := func(t *testing.T, s *postgres.Store) (monitor.Monitor, deliver.Letter) {
+	delivered := func(t *testing.T, s *postgres.Store) (monitor.Monitor, delivery.Letter) {
 		t.Helper()
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/stream-monitor/stream-monitor/application/control"
-	"github.com/stream-monitor/stream-monitor/application/deliver"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -39,9 +39,9 @@ func (s *Store) NextDue(ctx context.Context) (time.Time, error) {
 // this lease any more has been recorded, or is somebody else's, and stays as it
 // is. One exception: that it was sent is true whatever else happened to it while
 // it was pending.
-func (s *Store) Record(ctx context.Context, l deliver.Letter, a deliver.Answer, v deliver.Verdict) (monitor.ID, error) {
+func (s *Store) Record(ctx context.Context, l delivery.Letter, a delivery.Answer, v delivery.Verdict) (monitor.ID, error) {
 	a.Err = line(a.Err)
-	attempt, err := json.Marshal([]control.Attempt{{At: a.At.UTC(), Status: a.Status, Error: a.Err}})
+	attempt, err := json.Marshal([]registry.Attempt{{At: a.At.UTC(), Status: a.Status, Error: a.Err}})
 	if err != nil {
 		return "", fmt.Errorf("record an attempt at event %s: %w", l.EventID, err)
 	}
@@ -66,7 +66,7 @@ func (s *Store) Record(ctx context.Context, l deliver.Letter, a deliver.Answer, 
 				webhook_attempts = webhook_attempts + 1, attempts = attempts || CAST($3 AS jsonb), webhook_last_error = $4,
 				next_attempt_at = clock_timestamp() + make_interval(secs => $5), leased_until = NULL, lease = NULL
 			WHERE id = $1 AND webhook_status = 'pending' AND lease = $2`,
-			l.EventID, l.Lease, string(storable(attempt)), a.Err, min(max(time.Until(v.RetryAt), 0), deliver.MaxRetryAfter).Seconds())
+			l.EventID, l.Lease, string(storable(attempt)), a.Err, min(max(time.Until(v.RetryAt), 0), delivery.MaxRetryAfter).Seconds())
 		return err
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Store) Record(ctx context.Context, l deliver.Letter, a deliver.Answer, 
 // fail gives up on a letter, and with it on its monitor's callback (decision
 // W4). It returns the monitor when that is how the monitor ended, also when it
 // was so before, so that a repetition tells the same.
-func (s *Store) fail(ctx context.Context, tx *sqlx.Tx, l deliver.Letter, a deliver.Answer, attempt string) (monitor.ID, error) {
+func (s *Store) fail(ctx context.Context, tx *sqlx.Tx, l delivery.Letter, a delivery.Answer, attempt string) (monitor.ID, error) {
 	held, err := hold(ctx, tx, l.MonitorID)
 	if err != nil {
 		return "", err

@@ -9,19 +9,19 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 func TestPromoting(t *testing.T) { // A10
-	taken := func(t *testing.T) (*postgres.Store, *sql.DB, supervise.Reservation) {
+	taken := func(t *testing.T) (*postgres.Store, *sql.DB, supervisor.Reservation) {
 		t.Helper()
 		s, db, m := reserved(t, -time.Second)
-		r := supervise.Reservation{ID: m.ID, Generation: 2}
+		r := supervisor.Reservation{ID: m.ID, Generation: 2}
 		takes(t, s, r)
 		return s, db, r
 	}
-	promoted := func(t *testing.T, s *postgres.Store, r supervise.Reservation) {
+	promoted := func(t *testing.T, s *postgres.Store, r supervisor.Reservation) {
 		t.Helper()
 		m, err := s.Promote(t.Context(), r, "here")
 		if err != nil || m.ID != r.ID || m.Generation != r.Generation || m.Status != monitor.Waiting {
@@ -39,9 +39,9 @@ func TestPromoting(t *testing.T) { // A10
 			}
 		}
 		resumed()
-		takes(t, s, supervise.Reservation{ID: m.ID, Generation: 2})
+		takes(t, s, supervisor.Reservation{ID: m.ID, Generation: 2})
 		resumed()
-		promoted(t, s, supervise.Reservation{ID: m.ID, Generation: 2})
+		promoted(t, s, supervisor.Reservation{ID: m.ID, Generation: 2})
 		resumed(m.ID)
 	})
 
@@ -71,7 +71,7 @@ func TestPromoting(t *testing.T) { // A10
 	t.Run("one that another gateway has taken since is that gateway's", func(t *testing.T) {
 		s, db, r := taken(t)
 		alter(t, db, `UPDATE monitors SET reserved_until = now() - interval '1 second'`)
-		next := supervise.Reservation{ID: r.ID, Generation: 3}
+		next := supervisor.Reservation{ID: r.ID, Generation: 3}
 		takes(t, s, next)
 		if _, err := s.Promote(t.Context(), r, "here"); !errors.Is(err, monitor.ErrSuperseded) {
 			t.Errorf("the error is %v", err)
@@ -81,7 +81,7 @@ func TestPromoting(t *testing.T) { // A10
 
 	t.Run("an unknown one is not found", func(t *testing.T) {
 		s := open(t, database(t))
-		_, err := s.Promote(t.Context(), supervise.Reservation{ID: registration(1).ID, Generation: 1}, "here")
+		_, err := s.Promote(t.Context(), supervisor.Reservation{ID: registration(1).ID, Generation: 1}, "here")
 		refusedWith(t, err, monitor.NotFound)
 	})
 
@@ -105,7 +105,7 @@ func TestANewMonitorIsPromotedByOne(t *testing.T) {
 		found := false
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			_, promoted[0] = own.Promote(t.Context(), supervise.Reservation{ID: m.ID, Generation: 1}, "here")
+			_, promoted[0] = own.Promote(t.Context(), supervisor.Reservation{ID: m.ID, Generation: 1}, "here")
 		})
 		wg.Go(func() {
 			all, _, err := other.Due(t.Context(), term)

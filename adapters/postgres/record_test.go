@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/control"
-	"github.com/stream-monitor/stream-monitor/application/deliver"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 func TestRecording(t *testing.T) {
-	history := func(t *testing.T, s *postgres.Store, id monitor.ID) []control.Record {
+	history := func(t *testing.T, s *postgres.Store, id monitor.ID) []registry.Record {
 		t.Helper()
 		page, _, err := s.Events(t.Context(), id, 50, 0)
 		if err != nil {
@@ -23,7 +23,7 @@ func TestRecording(t *testing.T) {
 		slices.Reverse(page) // oldest first
 		return page
 	}
-	due := deliver.Verdict{RetryAt: time.Now()}
+	due := delivery.Verdict{RetryAt: time.Now()}
 
 	t.Run("every attempt is kept, the last makes it sent", func(t *testing.T) {
 		s := open(t, database(t))
@@ -36,7 +36,7 @@ func TestRecording(t *testing.T) {
 		}
 		recorded(t, s, l, taken, sent)
 		rec := history(t, s, m.ID)[0]
-		want := []control.Attempt{{At: noon, Status: 500, Error: "HTTP 500"}, {At: noon, Status: 200}}
+		want := []registry.Attempt{{At: noon, Status: 500, Error: "HTTP 500"}, {At: noon, Status: 200}}
 		if rec.Status != "sent" || rec.SentAt.IsZero() || !slices.Equal(rec.Attempts, want) {
 			t.Errorf("the record is %+v", rec)
 		}
@@ -65,7 +65,7 @@ func TestRecording(t *testing.T) {
 	})
 
 	t.Run("recording the same again changes nothing and tells the same", func(t *testing.T) {
-		for name, v := range map[string]deliver.Verdict{"sent": sent, "failed": hopeless, "retry": due} {
+		for name, v := range map[string]delivery.Verdict{"sent": sent, "failed": hopeless, "retry": due} {
 			s := open(t, database(t))
 			m := registered(t, s, 1)
 			accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
@@ -98,7 +98,7 @@ func TestRecording(t *testing.T) {
 	})
 
 	t.Run("a failure that comes after the lease was lost leaves the letter to whoever has it now", func(t *testing.T) {
-		for name, v := range map[string]deliver.Verdict{"retry": due, "failed": hopeless} {
+		for name, v := range map[string]delivery.Verdict{"retry": due, "failed": hopeless} {
 			dsn := database(t)
 			s, db := open(t, dsn), raw(t, dsn)
 			m := registered(t, s, 1)

@@ -3,7 +3,7 @@ package postgres_test
 import (
 	"testing"
 
-	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -17,7 +17,7 @@ func TestReleasing(t *testing.T) {
 	if _, err := s.End(t.Context(), ended.ID, monitor.Stopped, "", nil, noon); err != nil {
 		t.Fatal(err)
 	}
-	all := []supervise.Reservation{
+	all := []supervisor.Reservation{
 		{ID: held.ID, Generation: held.Generation},
 		{ID: taken.ID, Generation: taken.Generation}, // another gateway has a newer one
 		{ID: ended.ID, Generation: ended.Generation},
@@ -29,7 +29,7 @@ func TestReleasing(t *testing.T) {
 		}
 	}
 	got, next := due(t, s)
-	if want := (supervise.Reservation{ID: held.ID, Generation: held.Generation + 1}); len(got) != 1 || got[0] != want {
+	if want := (supervisor.Reservation{ID: held.ID, Generation: held.Generation + 1}); len(got) != 1 || got[0] != want {
 		t.Errorf("due are %v (next %v), want %v", got, next, want)
 	}
 	if active, err := s.Active(t.Context()); err != nil || len(active) != 1 || active[0].Generation != advanced.Generation {
@@ -43,9 +43,9 @@ func TestReleasingByAClockThatIsAhead(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
 	held := registered(t, s, 1)
-	if err := s.Release(t.Context(), []supervise.Reservation{{ID: held.ID, Generation: held.Generation}}); err != nil {
+	if err := s.Release(t.Context(), []supervisor.Reservation{{ID: held.ID, Generation: held.Generation}}); err != nil {
 		t.Fatal(err)
 	}
 	alter(t, db, `UPDATE monitors SET reserved_until = reserved_until + interval '1 hour'`)
-	takes(t, s, supervise.Reservation{ID: held.ID, Generation: held.Generation + 1})
+	takes(t, s, supervisor.Reservation{ID: held.ID, Generation: held.Generation + 1})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
-	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -40,16 +40,16 @@ type dueRow struct {
 
 // Due implements supervise.Roster. When its answer is lost, what it took is due
 // again after term.
-func (s *Store) Due(ctx context.Context, term time.Duration) ([]supervise.Reservation, time.Time, error) {
+func (s *Store) Due(ctx context.Context, term time.Duration) ([]supervisor.Reservation, time.Time, error) {
 	var rows []dueRow
 	if err := s.db.SelectContext(ctx, &rows, takeDue, term.Seconds(), dueBatch); err != nil {
 		return nil, time.Time{}, explain(ctx, "take due reservations", err)
 	}
-	var taken []supervise.Reservation
+	var taken []supervisor.Reservation
 	var next time.Time
 	for _, r := range rows {
 		if r.ID.Valid {
-			taken = append(taken, supervise.Reservation{ID: monitor.ID(r.ID.String), Generation: int(r.Generation.Int32)})
+			taken = append(taken, supervisor.Reservation{ID: monitor.ID(r.ID.String), Generation: int(r.Generation.Int32)})
 		}
 		if r.Wait.Valid {
 			next = time.Now().Add(time.Duration(r.Wait.Float64 * float64(time.Second)))
@@ -59,7 +59,7 @@ func (s *Store) Due(ctx context.Context, term time.Duration) ([]supervise.Reserv
 }
 
 // Promote implements supervise.Roster.
-func (s *Store) Promote(ctx context.Context, r supervise.Reservation, place string) (monitor.Monitor, error) {
+func (s *Store) Promote(ctx context.Context, r supervisor.Reservation, place string) (monitor.Monitor, error) {
 	var after monitor.Monitor
 	err := s.inTx(ctx, "promote "+string(r.ID), func(tx *sqlx.Tx) error {
 		held, err := hold(ctx, tx, r.ID)
@@ -81,7 +81,7 @@ func (s *Store) Promote(ctx context.Context, r supervise.Reservation, place stri
 
 // Release implements supervise.Roster. What is due at once is due by every clock,
 // also by one that is set back afterwards.
-func (s *Store) Release(ctx context.Context, held []supervise.Reservation) error {
+func (s *Store) Release(ctx context.Context, held []supervisor.Reservation) error {
 	ids, generations := make([]string, len(held)), make([]int64, len(held))
 	for i, r := range held {
 		ids[i], generations[i] = string(r.ID), int64(r.Generation)

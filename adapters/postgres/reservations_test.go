@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -32,7 +32,7 @@ func reserved(t testing.TB, in time.Duration) (*postgres.Store, *sql.DB, monitor
 }
 
 // due takes what is due.
-func due(t testing.TB, s *postgres.Store) ([]supervise.Reservation, time.Time) {
+func due(t testing.TB, s *postgres.Store) ([]supervisor.Reservation, time.Time) {
 	t.Helper()
 	taken, next, err := s.Due(t.Context(), term)
 	if err != nil {
@@ -42,7 +42,7 @@ func due(t testing.TB, s *postgres.Store) ([]supervise.Reservation, time.Time) {
 }
 
 // takes demands that exactly this is due.
-func takes(t testing.TB, s *postgres.Store, want ...supervise.Reservation) {
+func takes(t testing.TB, s *postgres.Store, want ...supervisor.Reservation) {
 	t.Helper()
 	if taken, _ := due(t, s); !slices.Equal(taken, want) {
 		t.Fatalf("taken are %v, want %v", taken, want)
@@ -77,7 +77,7 @@ func TestTakingReservations(t *testing.T) { // A10
 
 	t.Run("in its time one is taken with its next generation, and by nobody else", func(t *testing.T) {
 		s, _, m := reserved(t, -time.Second)
-		takes(t, s, supervise.Reservation{ID: m.ID, Generation: m.Generation + 1})
+		takes(t, s, supervisor.Reservation{ID: m.ID, Generation: m.Generation + 1})
 		taken, next := due(t, s)
 		if len(taken) != 0 || (time.Until(next)-term).Abs() > 5*time.Second {
 			t.Errorf("taken %v, next in %v", taken, time.Until(next))
@@ -96,9 +96,9 @@ func TestTakingReservations(t *testing.T) { // A10
 
 	t.Run("one taken by a gateway that is heard of no more is due again", func(t *testing.T) {
 		s, db, m := reserved(t, -time.Second)
-		takes(t, s, supervise.Reservation{ID: m.ID, Generation: 2})
+		takes(t, s, supervisor.Reservation{ID: m.ID, Generation: 2})
 		alter(t, db, `UPDATE monitors SET reserved_until = reserved_until - make_interval(secs => $1)`, term.Seconds())
-		takes(t, s, supervise.Reservation{ID: m.ID, Generation: 3})
+		takes(t, s, supervisor.Reservation{ID: m.ID, Generation: 3})
 	})
 
 	t.Run("one that was ended is not due, and does not hide the next", func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestTakingReservations(t *testing.T) { // A10
 			t.Errorf("next in %v", time.Until(next))
 		}
 		reserve(t, db, other.ID, -time.Second)
-		takes(t, s, supervise.Reservation{ID: other.ID, Generation: 2})
+		takes(t, s, supervisor.Reservation{ID: other.ID, Generation: 2})
 	})
 
 	t.Run("one that somebody is at work on is left for the next look", func(t *testing.T) {
@@ -133,12 +133,12 @@ func TestTakingReservations(t *testing.T) { // A10
 		if _, err := tx.ExecContext(t.Context(), `SELECT 1 FROM monitors WHERE id = $1 FOR UPDATE`, m.ID); err != nil {
 			t.Fatal(err)
 		}
-		takes(t, s, supervise.Reservation{ID: other.ID, Generation: 2})
+		takes(t, s, supervisor.Reservation{ID: other.ID, Generation: 2})
 		if _, next := due(t, s); next.IsZero() || time.Until(next) > 0 {
 			t.Errorf("next is %v", next)
 		}
 		_ = tx.Rollback()
-		takes(t, s, supervise.Reservation{ID: m.ID, Generation: 2})
+		takes(t, s, supervisor.Reservation{ID: m.ID, Generation: 2})
 	})
 
 	t.Run("of more than one look takes, the earliest are taken first", func(t *testing.T) {
@@ -147,10 +147,10 @@ func TestTakingReservations(t *testing.T) { // A10
 			reserve(t, db, registered(t, s, 2+n).ID, -time.Hour)
 		}
 		taken, _ := due(t, s)
-		if len(taken) != postgres.DueBatch || slices.ContainsFunc(taken, func(r supervise.Reservation) bool { return r.ID == late.ID }) {
+		if len(taken) != postgres.DueBatch || slices.ContainsFunc(taken, func(r supervisor.Reservation) bool { return r.ID == late.ID }) {
 			t.Errorf("taken are %d: %v", len(taken), taken)
 		}
-		takes(t, s, supervise.Reservation{ID: late.ID, Generation: 2})
+		takes(t, s, supervisor.Reservation{ID: late.ID, Generation: 2})
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -166,7 +166,7 @@ func TestAdvancing(t *testing.T) {
 	t.Run("what has become a reservation again is not advanced", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
-		if err := s.Release(t.Context(), []supervise.Reservation{{ID: m.ID, Generation: 1}}); err != nil {
+		if err := s.Release(t.Context(), []supervisor.Reservation{{ID: m.ID, Generation: 1}}); err != nil {
 			t.Fatal(err)
 		}
 		_, err := s.Advance(t.Context(), m.ID, 1, "here")

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/control"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -110,8 +110,8 @@ type eventRow struct {
 	SentAt    sql.NullTime   `db:"sent_at"`
 }
 
-func (r eventRow) record() (control.Record, error) {
-	rec := control.Record{
+func (r eventRow) record() (registry.Record, error) {
+	rec := registry.Record{
 		EventID:   r.ID,
 		EventType: event.Type(r.EventType),
 		Payload:   json.RawMessage(r.Body),
@@ -121,7 +121,7 @@ func (r eventRow) record() (control.Record, error) {
 		SentAt:    instant(r.SentAt),
 	}
 	if err := json.Unmarshal(r.Attempts, &rec.Attempts); err != nil {
-		return control.Record{}, fmt.Errorf("attempts of event %s: %w", r.ID, err)
+		return registry.Record{}, fmt.Errorf("attempts of event %s: %w", r.ID, err)
 	}
 	return rec, nil
 }

@@ -14,19 +14,19 @@ import (
 	"github.com/lib/pq"
 	"github.com/lib/pq/pqerror"
 
-	"github.com/stream-monitor/stream-monitor/application/control"
-	"github.com/stream-monitor/stream-monitor/application/deliver"
-	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/migrations"
 )
 
 var (
-	_ control.Registry = (*Store)(nil)
-	_ control.Desk     = (*Store)(nil)
-	_ control.History  = (*Store)(nil)
-	_ control.Limiter  = (*Store)(nil)
-	_ deliver.Outbox   = (*Store)(nil)
-	_ supervise.Roster = (*Store)(nil)
+	_ registry.Registry = (*Store)(nil)
+	_ registry.Desk     = (*Store)(nil)
+	_ registry.History  = (*Store)(nil)
+	_ registry.Limiter  = (*Store)(nil)
+	_ delivery.Outbox   = (*Store)(nil)
+	_ supervisor.Roster = (*Store)(nil)
 )
 
 // Config is what may be set of a store. The zero value is good.

@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/control"
-	"github.com/stream-monitor/stream-monitor/application/deliver"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -44,9 +44,9 @@ type Sender struct {
 }
 
 var (
-	_ deliver.Sender         = (*Sender)(nil)
-	_ control.Courier        = (*Sender)(nil)
-	_ control.CallbackPolicy = (*Guard)(nil)
+	_ delivery.Sender         = (*Sender)(nil)
+	_ registry.Courier        = (*Sender)(nil)
+	_ registry.CallbackPolicy = (*Guard)(nil)
 )
 
 // NewSender makes a sender that signs with keys and goes only where guard lets
@@ -55,8 +55,8 @@ func NewSender(keys Keys, guard *Guard, cfg Config) *Sender {
 	if cfg.Version == "" {
 		cfg.Version = "dev"
 	}
-	if cfg.Timeout <= 0 || cfg.Timeout > deliver.SendLimit {
-		cfg.Timeout = deliver.SendLimit
+	if cfg.Timeout <= 0 || cfg.Timeout > delivery.SendLimit {
+		cfg.Timeout = delivery.SendLimit
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -98,18 +98,18 @@ func (s *Sender) Close() {
 }
 
 // Send signs a letter and sends it once.
-func (s *Sender) Send(ctx context.Context, l deliver.Letter) deliver.Answer {
+func (s *Sender) Send(ctx context.Context, l delivery.Letter) delivery.Answer {
 	return s.send(ctx, l.CallbackURL, l.EventID, l.EventType, l.Body)
 }
 
 // Deliver signs and sends one webhook that is in no outbox.
-func (s *Sender) Deliver(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) control.Attempt {
+func (s *Sender) Deliver(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) registry.Attempt {
 	a := s.send(ctx, to, eventID, t, body)
-	return control.Attempt{At: a.At, Status: a.Status, Error: a.Err}
+	return registry.Attempt{At: a.At, Status: a.Status, Error: a.Err}
 }
 
-func (s *Sender) send(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) deliver.Answer {
-	answer := deliver.Answer{At: s.cfg.Now()}
+func (s *Sender) send(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) delivery.Answer {
+	answer := delivery.Answer{At: s.cfg.Now()}
 	limited, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 

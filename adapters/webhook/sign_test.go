@@ -18,18 +18,18 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 )
 
-type delivery struct {
+type receivedRequest struct {
 	header http.Header
 	body   []byte
 }
 
 // deliverOnce sends one letter with the given keys and returns what arrived.
-func deliverOnce(t *testing.T, secret string, now func() time.Time) delivery {
+func deliverOnce(t *testing.T, secret string, now func() time.Time) receivedRequest {
 	t.Helper()
-	got := make(chan delivery, 1)
+	got := make(chan receivedRequest, 1)
 	receiver := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
-		got <- delivery{r.Header, b}
+		got <- receivedRequest{r.Header, b}
 		w.WriteHeader(http.StatusNoContent)
 	})
 	s := webhook.NewSender(keys(t, secret), local(t), webhook.Config{Version: "1.2.3", Now: now})

@@ -11,9 +11,9 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
-	"github.com/stream-monitor/stream-monitor/application/control"
-	"github.com/stream-monitor/stream-monitor/application/deliver"
-	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
 // assemble makes the parts; nothing runs yet but the ports' listeners, and the
@@ -24,7 +24,7 @@ func (c *ServeCmd) assemble(g *service, keys Keys, output io.Writer, log *slog.L
 	sender := webhook.NewSender(keys.Signing, guard, webhook.Config{Version: version, Now: clock})
 	g.crew, g.runtime = &crew{}, &runtime{}
 	p := tamper(parts{Roster: patientRoster{g.store, g.database}, Launcher: g.runtime, Store: g.store, Outbox: g.store, Sender: sender})
-	desk, err := control.New(p.Store, g.crew, guard, sender, control.Config{
+	desk, err := registry.New(p.Store, g.crew, guard, sender, registry.Config{
 		NewUUID:      func() [16]byte { return uuid.Must(uuid.NewV7()) },
 		MaxMonitors:  c.MaxMonitors,
 		CreatePerMin: c.RateLimitCreatePerMin,
@@ -48,7 +48,7 @@ func (c *ServeCmd) assemble(g *service, keys Keys, output io.Writer, log *slog.L
 	if err != nil {
 		return err
 	}
-	g.supervisor, err = supervise.New(p.Roster, p.Launcher, supervise.Config{
+	g.supervisor, err = supervisor.New(p.Roster, p.Launcher, supervisor.Config{
 		NewEventID:       newEventID,
 		Missing:          c.missing(),
 		Launches:         c.launches(),
@@ -62,7 +62,7 @@ func (c *ServeCmd) assemble(g *service, keys Keys, output io.Writer, log *slog.L
 	g.crew.Supervisor = g.supervisor
 	wakes, cancel := context.WithCancel(context.Background())
 	g.listening = cancel
-	g.dispatcher, err = deliver.New(p.Outbox, p.Sender, g.store.Listen(wakes), deliver.Config{
+	g.dispatcher, err = delivery.New(p.Outbox, p.Sender, g.store.Listen(wakes), delivery.Config{
 		Workers: couriers(c.MaxMonitors), Log: log, OnEnded: g.supervisor.Stop,
 	})
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *ServeCmd) assemble(g *service, keys Keys, output io.Writer, log *slog.L
 }
 
 // listen opens the ports.
-func (c *ServeCmd) listen(g *service, desk *control.Service, keys Keys, log *slog.Logger) error {
+func (c *ServeCmd) listen(g *service, desk *registry.Service, keys Keys, log *slog.Logger) error {
 	api, err := httpapi.New(desk, g.ready, httpapi.Config{
 		APIKey: keys.API, InternalAPIKey: keys.Internal, TrustedProxies: c.TrustedProxies.Strings(), Log: log,
 	})
@@ -92,9 +92,9 @@ func (c *ServeCmd) listen(g *service, desk *control.Service, keys Keys, log *slo
 }
 
 // crew is the supervisor, which can only be made after the service it serves.
-type crew struct{ *supervise.Supervisor }
+type crew struct{ *supervisor.Supervisor }
 
-var _ control.Crew = (*crew)(nil)
+var _ registry.Crew = (*crew)(nil)
 
 // couriers is how many webhooks may be on their way at once. No monitor has two,
 // so with one more than there are monitors no receiver delays another's; with

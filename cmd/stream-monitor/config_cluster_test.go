@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
 func TestInACluster(t *testing.T) {
@@ -24,15 +24,15 @@ func TestInACluster(t *testing.T) {
 	}
 	t.Run("a lost worker ends its monitor, unless it is told otherwise", func(t *testing.T) { // decision O3
 		serve := accepted(t, "serve").Serve
-		if serve.WorkerRuntime != "kubernetes" || serve.missing() != supervise.EndMonitor {
+		if serve.WorkerRuntime != "kubernetes" || serve.missing() != supervisor.EndMonitor {
 			t.Errorf("%s has %s", serve.WorkerRuntime, serve.missing())
 		}
-		if serve := accepted(t, "serve", "--missing-worker=relaunch").Serve; serve.missing() != supervise.Relaunch {
+		if serve := accepted(t, "serve", "--missing-worker=relaunch").Serve; serve.missing() != supervisor.Relaunch {
 			t.Errorf("told otherwise it has %s", serve.missing())
 		}
 	})
 	t.Run("other runtimes can be had there, too", func(t *testing.T) {
-		if serve := accepted(t, "serve", "--worker-runtime=inline").Serve; serve.missing() != supervise.Relaunch {
+		if serve := accepted(t, "serve", "--worker-runtime=inline").Serve; serve.missing() != supervisor.Relaunch {
 			t.Errorf("inline has %s", serve.missing())
 		}
 	})

@@ -14,7 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -74,7 +74,7 @@ func TestDefaults(t *testing.T) {
 	alone(t)
 	serve := accepted(t, "serve").Serve
 	if serve.ListenAddr != ":8080" || serve.InternalListenAddr != ":8081" || serve.MaxMonitors != 50 ||
-		serve.WorkerRuntime != "process" || serve.missing() != supervise.Relaunch ||
+		serve.WorkerRuntime != "process" || serve.missing() != supervisor.Relaunch ||
 		serve.GatewayReconcileTimeout != 30*time.Second || serve.GatewayPatience != 15*time.Minute || serve.ScheduleLeadTime != 10*time.Minute ||
 		serve.EventRetention != 90*24*time.Hour || serve.Watching.StreamRendition != "smallest" || serve.Log.LogLevel != "info" {
 		t.Errorf("serve has %+v", serve)

@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/control"
-	"github.com/stream-monitor/stream-monitor/application/deliver"
-	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -58,11 +58,11 @@ func init() { //nolint:gochecknoinits // see above
 
 // parts is what the gateway is wired from where a fault can be put in between.
 type parts struct {
-	Roster   supervise.Roster
-	Launcher supervise.Launcher
-	Store    control.Store
-	Outbox   deliver.Outbox
-	Sender   deliver.Sender
+	Roster   supervisor.Roster
+	Launcher supervisor.Launcher
+	Store    registry.Store
+	Outbox   delivery.Outbox
+	Sender   delivery.Sender
 	Now      func() time.Time
 }
 
@@ -132,11 +132,11 @@ func die() {
 }
 
 type mortalRoster struct {
-	supervise.Roster
+	supervisor.Roster
 	death *death
 }
 
-func (r mortalRoster) Promote(ctx context.Context, taken supervise.Reservation, place string) (monitor.Monitor, error) {
+func (r mortalRoster) Promote(ctx context.Context, taken supervisor.Reservation, place string) (monitor.Monitor, error) {
 	m, err := r.Roster.Promote(ctx, taken, place)
 	if err == nil {
 		r.death.at(pointIntent)
@@ -153,11 +153,11 @@ func (r mortalRoster) Advance(ctx context.Context, id monitor.ID, generation int
 }
 
 type mortalLauncher struct {
-	supervise.Launcher
+	supervisor.Launcher
 	death *death
 }
 
-func (l mortalLauncher) Launch(ctx context.Context, j supervise.Job) error {
+func (l mortalLauncher) Launch(ctx context.Context, j supervisor.Job) error {
 	l.death.at(pointRecord)
 	err := l.Launcher.Launch(ctx, j)
 	if err == nil {
@@ -167,7 +167,7 @@ func (l mortalLauncher) Launch(ctx context.Context, j supervise.Job) error {
 }
 
 type mortalStore struct {
-	control.Store
+	registry.Store
 	death *death
 	books string
 }
@@ -180,7 +180,7 @@ func (s mortalStore) Insert(ctx context.Context, m monitor.Monitor, limit int) e
 	return err
 }
 
-func (s mortalStore) InsertOnce(ctx context.Context, m monitor.Monitor, limit int, once control.Once) (*control.First, error) {
+func (s mortalStore) InsertOnce(ctx context.Context, m monitor.Monitor, limit int, once registry.Once) (*registry.First, error) {
 	first, err := s.Store.InsertOnce(ctx, m, limit, once)
 	if err == nil && first == nil {
 		s.death.at(pointIntent)
@@ -217,11 +217,11 @@ func (s mortalStore) write(events []event.Event) {
 }
 
 type mortalOutbox struct {
-	deliver.Outbox
+	delivery.Outbox
 	death *death
 }
 
-func (o mortalOutbox) Record(ctx context.Context, l deliver.Letter, a deliver.Answer, v deliver.Verdict) (monitor.ID, error) {
+func (o mortalOutbox) Record(ctx context.Context, l delivery.Letter, a delivery.Answer, v delivery.Verdict) (monitor.ID, error) {
 	ended, err := o.Outbox.Record(ctx, l, a, v)
 	if err == nil {
 		o.death.at(pointMark)
@@ -230,11 +230,11 @@ func (o mortalOutbox) Record(ctx context.Context, l deliver.Letter, a deliver.An
 }
 
 type mortalSender struct {
-	deliver.Sender
+	delivery.Sender
 	death *death
 }
 
-func (s mortalSender) Send(ctx context.Context, l deliver.Letter) deliver.Answer {
+func (s mortalSender) Send(ctx context.Context, l delivery.Letter) delivery.Answer {
 	a := s.Sender.Send(ctx, l)
 	s.death.at(pointSend)
 	return a

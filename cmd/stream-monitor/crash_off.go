@@ -5,18 +5,18 @@ package main
 import (
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/control"
-	"github.com/stream-monitor/stream-monitor/application/deliver"
-	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
 // parts is what the gateway is wired from where a fault can be put in between.
 type parts struct {
-	Roster   supervise.Roster
-	Launcher supervise.Launcher
-	Store    control.Store
-	Outbox   deliver.Outbox
-	Sender   deliver.Sender
+	Roster   supervisor.Roster
+	Launcher supervisor.Launcher
+	Store    registry.Store
+	Outbox   delivery.Outbox
+	Sender   delivery.Sender
 	Now      func() time.Time
 }
 

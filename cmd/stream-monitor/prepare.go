@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
 const (
@@ -128,7 +128,7 @@ func (p *preparation) ready(ctx context.Context, ping func(context.Context) erro
 // election, wait for a database that is not prepared: so Reconcile's time runs,
 // and it is at once there when the database is.
 type patientRoster struct {
-	supervise.Roster
+	supervisor.Roster
 
 	database *preparation
 }

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
 // absent is a preparation that fails until there is set to a time in the past.
@@ -110,7 +110,7 @@ func TestADatabaseThatIsAway(t *testing.T) { // 10.4
 }
 
 // elected is a roster that always elects.
-type elected struct{ supervise.Roster }
+type elected struct{ supervisor.Roster }
 
 func (elected) Lead(context.Context) (bool, error) { return true, nil }
 

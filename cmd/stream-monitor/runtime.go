@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/adapters/inline"
-	"github.com/stream-monitor/stream-monitor/adapters/kube"
-	"github.com/stream-monitor/stream-monitor/adapters/process"
-	"github.com/stream-monitor/stream-monitor/application/control"
-	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/inline"
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/process"
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -20,7 +20,7 @@ import (
 
 // launcher is a launcher with an end.
 type launcher interface {
-	supervise.Launcher
+	supervisor.Launcher
 	Close(ctx context.Context) error
 }
 
@@ -28,7 +28,7 @@ type launcher interface {
 // it is known where they find the gateway.
 type runtime struct{ launcher }
 
-func (c *ServeCmd) launcher(g *service, to *control.Service, keys Keys, output io.Writer, log *slog.Logger) (launcher, error) {
+func (c *ServeCmd) launcher(g *service, to *registry.Service, keys Keys, output io.Writer, log *slog.Logger) (launcher, error) {
 	switch c.WorkerRuntime {
 	case runtimeInline:
 		return inline.New(inline.Config{RunDir: c.runDir(), Work: c.work(to, log), Log: log})
@@ -47,14 +47,14 @@ func (c *ServeCmd) launcher(g *service, to *control.Service, keys Keys, output i
 }
 
 // missing is what becomes of a monitor whose worker was lost (decision O3).
-func (c *ServeCmd) missing() supervise.Policy {
+func (c *ServeCmd) missing() supervisor.Policy {
 	switch {
 	case c.MissingWorker != "":
-		return supervise.Policy(c.MissingWorker)
+		return supervisor.Policy(c.MissingWorker)
 	case c.WorkerRuntime == runtimeKubernetes:
-		return supervise.EndMonitor
+		return supervisor.EndMonitor
 	}
-	return supervise.Relaunch
+	return supervisor.Relaunch
 }
 
 // launches is how many may be under way at once. To launch a process takes this
@@ -83,8 +83,8 @@ func (c *ServeCmd) pods(log *slog.Logger) (launcher, error) {
 func (c *ServeCmd) runDir() string { return filepath.Join(c.Database.DataDir, "run") }
 
 // work is a worker in the gateway's own process, which reports without a detour.
-func (c *ServeCmd) work(to *control.Service, log *slog.Logger) inline.Work {
-	return func(ctx, force context.Context, j supervise.Job) error {
+func (c *ServeCmd) work(to *registry.Service, log *slog.Logger) inline.Work {
+	return func(ctx, force context.Context, j supervisor.Job) error {
 		err := worker.New(c.Watching.ports(desk{to}, log), worker.Config{
 			ID:         j.ID,
 			Generation: j.Generation,
@@ -98,7 +98,7 @@ func (c *ServeCmd) work(to *control.Service, log *slog.Logger) inline.Work {
 }
 
 // desk is the gateway as its own workers see it: no network in between.
-type desk struct{ *control.Service }
+type desk struct{ *registry.Service }
 
 var _ worker.Gateway = desk{}
 

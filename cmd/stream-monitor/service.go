@@ -9,8 +9,8 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/application/deliver"
-	"github.com/stream-monitor/stream-monitor/application/supervise"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
 // Bounds on the steps of a shutdown.
@@ -27,8 +27,8 @@ type service struct {
 	database   *preparation
 	crew       *crew
 	runtime    *runtime
-	supervisor *supervise.Supervisor
-	dispatcher *deliver.Dispatcher
+	supervisor *supervisor.Supervisor
+	dispatcher *delivery.Dispatcher
 	public     *httpapi.Server
 	internal   *httpapi.Server
 

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/adapters/kube"
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
 )
 
 // open is the cluster that these settings mean. It asks nobody.

@@ -10,13 +10,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/stream-monitor/stream-monitor/adapters/dash"
-	"github.com/stream-monitor/stream-monitor/adapters/ffmpeg"
-	"github.com/stream-monitor/stream-monitor/adapters/hls"
-	"github.com/stream-monitor/stream-monitor/adapters/media"
-	"github.com/stream-monitor/stream-monitor/adapters/oembed"
-	"github.com/stream-monitor/stream-monitor/adapters/streamlink"
-	"github.com/stream-monitor/stream-monitor/adapters/ytdlp"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/dash"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/hls"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/oembed"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 )
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
-	"github.com/stream-monitor/stream-monitor/test/journal"
+	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 )
 
 func TestDying(t *testing.T) {
@@ -38,7 +38,7 @@ func TestDying(t *testing.T) {
 	})
 
 	t.Run("a server that dies again and again is spoken of once", func(t *testing.T) {
-		dir, log := t.TempDir(), &journal.Journal{}
+		dir, log := t.TempDir(), &logbuffer.Journal{}
 		s, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir, Log: slog.New(slog.NewTextHandler(log, nil))})
 		if err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
-	"github.com/stream-monitor/stream-monitor/test/journal"
+	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 )
 
 // ownMounts makes this test program run in a mount namespace of its own.
@@ -49,7 +49,7 @@ func TestFullDisk(t *testing.T) {
 
 	t.Run("a server whose disk becomes full is back soon after there is space, with all that was confirmed", func(t *testing.T) {
 		dir := disk(t, 96)
-		log := &journal.Journal{}
+		log := &logbuffer.Journal{}
 		s, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir, Log: slog.New(slog.NewTextHandler(log, nil))})
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,195 @@
+// Package pytooltest has what the tests of the adapters for yt-dlp and
+// streamlink share: the real tools, stand-ins for them that misbehave, and one
+// table of misbehaviour that both adapters must survive.
+package pythontooltest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// URL is a stream to ask for.
+const URL = monitor.StreamURL("https://www.youtube.com/watch?v=abcdefghijk")
+
+// Find returns the real tool: the one that the environment variable names, the
+// repository's own, or the one in PATH.
+func Find(t *testing.T, variable, name string) string {
+	t.Helper()
+	if path := os.Getenv(variable); path != "" {
+		return path
+	}
+	_, here, _, _ := runtime.Caller(0)
+	own := filepath.Join(filepath.Dir(here), "../../../..", ".tools/venv/bin", name)
+	if _, err := os.Stat(own); err == nil {
+		return own
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatalf("%s is needed: run make tools, or set %s", name, variable)
+	}
+	return path
+}
+
+// NoNetwork gives a test a proxy that is not there.
+func NoNetwork(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+		t.Setenv(name, "http://127.0.0.1:1")
+	}
+	for _, name := range []string{"NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy"} {
+		t.Setenv(name, "")
+	}
+}
+
+// Script makes a tool of a shell script. "$ids" in it is a file into which it
+// may write the ids of its processes, which Run then looks for.
+func Script(t *testing.T, body string) (path, ids string) {
+	t.Helper()
+	dir := t.TempDir()
+	path, ids = filepath.Join(dir, "tool"), filepath.Join(dir, "ids")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nids='"+ids+"'\n"+body+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path, ids
+}
+
+// A Resolver is what is tested.
+type Resolver interface {
+	Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution
+}
+
+// Run asks resolvers made by of for tools that misbehave in every way a tool
+// can, and checks the state, the words, the time taken, and that no process is
+// left. of is given the tool's path and the time limit to use.
+func Run(t *testing.T, of func(path string, timeout time.Duration, log *slog.Logger) Resolver) {
+	tests := map[string]struct {
+		script string
+		state  watch.State
+		says   string
+	}{
+		"that hangs":                  {`echo $$ >"$ids"; exec sleep 60`, watch.Unreachable, "no answer within"},
+		"that ignores SIGTERM":        {`trap "" TERM; echo $$ >"$ids"; while :; do sleep 1; done`, watch.Unreachable, "no answer within"},
+		"that hangs after a refusal":  {`echo "WARNING: HTTP Error 429: Too Many Requests. Retrying" >&2; echo $$ >"$ids"; exec sleep 60`, watch.Blocked, "429"},
+		"that is killed":              {`kill -9 $$`, watch.ToolFailed, "killed"},
+		"that prints rubbish":         {`echo "<html>"`, watch.ToolFailed, ""},
+		"that prints nothing":         {`exit 0`, watch.ToolFailed, ""},
+		"that does not know options":  {`echo "tool: error: no such option: --json" >&2; exit 2`, watch.ToolFailed, "no such option"},
+		"that crashes":                {`printf 'Traceback (most recent call last):\n  File "x"\nImportError: no module named x\n' >&2; exit 1`, watch.ToolFailed, "no module named x"},
+		"that writes 100 MB":          {`echo $$ >"$ids"; head -c 104857600 /dev/zero`, watch.ToolFailed, "wrote more than"},
+		"that complains for 100 MB":   {`echo $$ >"$ids"; yes WARNING: again and again | head -c 104857600 >&2`, watch.ToolFailed, "wrote more than"},
+		"that leaves a child behind":  {`sleep 60 & echo "$! $$" >"$ids"; echo rubbish`, watch.ToolFailed, ""},
+		"whose child hangs":           {`sleep 60 & echo "$! $$" >"$ids"; wait`, watch.Unreachable, "no answer within"},
+		"that was deleted by mistake": {``, watch.ToolFailed, "install"},
+	}
+	for name, tc := range tests {
+		t.Run("a tool "+name, func(t *testing.T) {
+			path, ids := Script(t, tc.script)
+			limit := 10 * time.Second
+			if strings.Contains(tc.says, "no answer") || tc.state == watch.Blocked {
+				limit = 400 * time.Millisecond
+			}
+			if tc.script == "" {
+				if err := os.Remove(path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			began := time.Now()
+			got := of(path, limit, slog.New(slog.DiscardHandler)).Resolve(t.Context(), URL)
+			if got.State != tc.state || !strings.Contains(got.Detail, tc.says) || got.Detail == "" {
+				t.Errorf("got %s (%s)", got.State, got.Detail)
+			}
+			if got.Began.Before(began) || got.Began.After(began.Add(time.Second)) || got.Source == "" {
+				t.Errorf("began %v, source %q", got.Began, got.Source)
+			}
+			if took := time.Since(began); took > 8*time.Second {
+				t.Errorf("took %v", took)
+			}
+			noneLeft(t, ids)
+		})
+	}
+
+	t.Run("a caller that gives up is not kept waiting", func(t *testing.T) {
+		path, ids := Script(t, `echo $$ >"$ids"; exec sleep 60`)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			defer cancel()
+			eventually(func() bool { text, _ := os.ReadFile(ids); return len(text) > 0 })
+		}()
+		got := of(path, time.Minute, slog.New(slog.DiscardHandler)).Resolve(ctx, URL)
+		if got.State.Answers() || !strings.Contains(got.Detail, "called off") {
+			t.Errorf("got %+v", got)
+		}
+		noneLeft(t, ids)
+	})
+
+	t.Run("the URL comes after -- and the environment is passed on", func(t *testing.T) {
+		path, ids := Script(t, `for a; do echo "$a"; done >"$ids"; echo "$HTTPS_PROXY $SSL_CERT_FILE $PYTHONPATH" >>"$ids"`)
+		for _, name := range []string{"HTTPS_PROXY", "SSL_CERT_FILE", "PYTHONPATH"} {
+			t.Setenv(name, "some-"+name)
+		}
+		of(path, 10*time.Second, slog.New(slog.DiscardHandler)).Resolve(t.Context(), URL)
+		text, err := os.ReadFile(ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if end := "\n--\n" + string(URL) + "\nsome-HTTPS_PROXY some-SSL_CERT_FILE some-PYTHONPATH\n"; !strings.HasSuffix(string(text), end) {
+			t.Errorf("was given %q", text)
+		}
+	})
+
+	t.Run("no signed URL gets into the log", func(t *testing.T) {
+		path, _ := Script(t, `echo "ERROR: GET https://rr1.googlevideo.com/videoplayback/sig/SECRET?sig=SECRET failed" >&2; exit 1`)
+		var logged bytes.Buffer
+		log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		got := of(path, 10*time.Second, log).Resolve(t.Context(), URL)
+		if all := logged.String() + got.Detail; strings.Contains(all, "SECRET") || !strings.Contains(all, "rr1.googlevideo.com") {
+			t.Errorf("logged and answered %q", all)
+		}
+	})
+}
+
+// noneLeft fails the test unless every process in ids has ended; a zombie has.
+func noneLeft(t *testing.T, ids string) {
+	t.Helper()
+	text, _ := os.ReadFile(ids)
+	for field := range strings.FieldsSeq(string(text)) {
+		id, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !eventually(func() bool {
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
+			_, state, _ := strings.Cut(string(stat), ") ")
+			return err != nil || strings.HasPrefix(state, "Z")
+		}) {
+			t.Errorf("process %d is left", id)
+		}
+	}
+}
+
+func eventually(ok func() bool) bool {
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	deadline := time.After(5 * time.Second)
+	for !ok() {
+		select {
+		case <-poll.C:
+		case <-deadline:
+			return false
+		}
+	}
+	return true
+}

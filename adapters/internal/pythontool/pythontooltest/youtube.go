@@ -1,0 +1,51 @@
+package pythontooltest
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+)
+
+// YouTube leads the tools to a stand-in for YouTube for the rest of a test.
+func YouTube(t *testing.T) *youtube.YouTube {
+	t.Helper()
+	y, err := youtube.Start(youtube.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := y.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, line := range y.Env() {
+		name, value, _ := strings.Cut(line, "=")
+		t.Setenv(name, value)
+	}
+	return y
+}
+
+// Ladder is a live stream as far as finding it goes.
+type Ladder struct{}
+
+// Renditions implements youtube.Source.
+func (Ladder) Renditions() []livestream.Rendition {
+	return []livestream.Rendition{livestream.Muxed144p, livestream.Muxed360p}
+}
+
+// Playlist implements youtube.Source.
+func (Ladder) Playlist(int) (livestream.Playlist, error) {
+	return livestream.Playlist{}, livestream.ErrNotThere
+}
+
+// Segment implements youtube.Source.
+func (Ladder) Segment(context.Context, int, uint64) ([]byte, error) {
+	return nil, livestream.ErrNotThere
+}
+
+// Fault implements youtube.Source.
+func (Ladder) Fault(livestream.Part) httpfault.Fault { return nil }

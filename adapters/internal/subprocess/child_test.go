@@ -1,0 +1,309 @@
+package subprocess_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+)
+
+// Each makes the test binary run a tool: a script, for a test that kills the
+// binary, or one with limits, for a test in which none can be set.
+const (
+	asParent   = "CHILD_TEST_RUNS_TOOL"
+	asHelpless = "CHILD_TEST_LIMITS_TOOL"
+)
+
+func TestMain(m *testing.M) {
+	if script := os.Getenv(asParent); script != "" {
+		_, _ = subprocess.Run(context.Background(), subprocess.Command{Path: "/bin/sh", Args: []string{"-c", script}})
+		os.Exit(0)
+	}
+	if os.Getenv(asHelpless) != "" {
+		c := sh("cat")
+		c.Limits = subprocess.Limits{Sealed: true}
+		c.Stdin = readerFunc(func([]byte) (int, error) { fmt.Print("read for it; "); return 0, io.EOF })
+		_, err := subprocess.Run(context.Background(), c)
+		fmt.Print(err)
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// sh is a tool made of a shell script.
+func sh(script string, args ...string) subprocess.Command {
+	return subprocess.Command{Path: "/bin/sh", Args: append([]string{"-c", script, "sh"}, args...), Grace: 200 * time.Millisecond}
+}
+
+func TestRunReportsWhatTheToolLeft(t *testing.T) {
+	t.Run("its output, both streams, and its exit code are no error", func(t *testing.T) {
+		res, err := subprocess.Run(t.Context(), sh("echo out; echo err >&2; exit 7"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(res.Stdout) != "out\n" || string(res.Stderr) != "err\n" || res.ExitCode != 7 || res.Signal != "" || res.Truncated {
+			t.Fatalf("got %+v", res)
+		}
+	})
+
+	t.Run("the signal that ended it is named", func(t *testing.T) {
+		res, err := subprocess.Run(t.Context(), sh("kill -9 $$"))
+		if err != nil || res.Signal != "killed" || res.ExitCode != -1 {
+			t.Fatalf("got %+v, %v", res, err)
+		}
+	})
+
+	t.Run("this process's environment is passed on unless another is given", func(t *testing.T) {
+		t.Setenv("CHILD_TEST_VALUE", "ours")
+		res, err := subprocess.Run(t.Context(), sh("echo $CHILD_TEST_VALUE"))
+		if err != nil || string(res.Stdout) != "ours\n" {
+			t.Fatalf("got %q, %v", res.Stdout, err)
+		}
+		c := sh("echo $CHILD_TEST_VALUE")
+		c.Env = []string{"CHILD_TEST_VALUE=theirs"}
+		if res, err = subprocess.Run(t.Context(), c); err != nil || string(res.Stdout) != "theirs\n" {
+			t.Fatalf("got %q, %v", res.Stdout, err)
+		}
+	})
+}
+
+func TestRunSaysWhatKeptTheToolFromStarting(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for name, path := range map[string]string{
+		"a name that is not in PATH":          "no-such-tool-anywhere",
+		"a path that is not there":            filepath.Join(dir, "nothing"),
+		"a directory":                         dir,
+		"a file without execute permission":   write("plain", "#!/bin/sh\n", 0o644),
+		"a script whose interpreter is gone":  write("orphan", "#!/no/such/python3\n", 0o755),
+		"a file that is no program":           write("rubbish", "\x00\x01\x02\x03", 0o755),
+		"a path through something not a tree": filepath.Join(write("leaf", "", 0o644), "tool"),
+	} {
+		t.Run(name+" is missing", func(t *testing.T) {
+			_, err := subprocess.Run(t.Context(), subprocess.Command{Path: path})
+			if !errors.Is(err, subprocess.ErrMissing) {
+				t.Fatalf("got %v, want ErrMissing", err)
+			}
+			if !strings.Contains(err.Error(), path) || strings.Count(err.Error(), path) != 1 {
+				t.Fatalf("%q does not name the path once", err)
+			}
+		})
+	}
+
+	t.Run("a context already done is its own reason", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		reason := errors.New("shutting down")
+		cancel(reason)
+		if _, err := subprocess.Run(ctx, sh("true")); !errors.Is(err, reason) {
+			t.Fatalf("got %v", err)
+		}
+	})
+}
+
+func TestRunBoundsOutput(t *testing.T) {
+	c := sh("head -c 104857600 /dev/zero; echo loud >&2")
+	c.MaxOutput = 4096
+	res, err := subprocess.Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Stdout) != 4096 || cap(res.Stdout) > 1<<20 || !res.Truncated {
+		t.Fatalf("kept %d of 100 MB in %d bytes, truncated %v", len(res.Stdout), cap(res.Stdout), res.Truncated)
+	}
+	if res.ExitCode != 0 || string(res.Stderr) != "loud\n" {
+		t.Fatalf("the tool was not let to its end: %+v", res)
+	}
+
+	t.Run("output of exactly the limit is whole", func(t *testing.T) {
+		c := sh("printf 1234")
+		c.MaxOutput = 4
+		if res, err := subprocess.Run(t.Context(), c); err != nil || res.Truncated || string(res.Stdout) != "1234" {
+			t.Fatalf("got %+v, %v", res, err)
+		}
+	})
+}
+
+func TestRunEndsTheWholeGroup(t *testing.T) {
+	tests := map[string]struct {
+		script string // $1 is where to write the ids of all its processes
+		cancel bool
+		within time.Duration
+	}{
+		"a tool that ends on SIGTERM": {
+			script: `echo $$ >"$1"; exec sleep 60`, cancel: true, within: 2 * time.Second,
+		},
+		"a tool that ignores SIGTERM": {
+			script: `trap "" TERM; echo $$ >"$1"; while :; do sleep 1; done`, cancel: true, within: 3 * time.Second,
+		},
+		"a grandchild that holds the pipe after its parent ended": {
+			script: `sleep 60 & echo "$! $$" >"$1"; echo done`, within: 2 * time.Second,
+		},
+		"a grandchild that ignores SIGTERM": {
+			script: `sh -c 'trap "" TERM; while :; do sleep 1; done' & echo "$! $$" >"$1"; wait`, cancel: true, within: 3 * time.Second,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			ids := filepath.Join(t.TempDir(), "ids")
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			watched := make(chan struct{})
+			go func() {
+				defer close(watched)
+				if tc.cancel {
+					readIDs(t, ids)
+					cancel()
+				}
+			}()
+			began := time.Now()
+			_, err := subprocess.Run(ctx, sh(tc.script, ids))
+			<-watched
+			if tc.cancel != errors.Is(err, context.Canceled) {
+				t.Errorf("got error %v", err)
+			}
+			if took := time.Since(began); took > tc.within {
+				t.Errorf("took %v, want at most %v", took, tc.within)
+			}
+			for _, id := range readIDs(t, ids) {
+				gone(t, id)
+			}
+		})
+	}
+
+	t.Run("a grandchild in a session of its own cannot hold Run up", func(t *testing.T) {
+		ids := filepath.Join(t.TempDir(), "ids")
+		began := time.Now()
+		res, err := subprocess.Run(t.Context(), sh(`setsid sh -c 'echo $$ >"$1"; exec sleep 60' sh "$1" & while [ ! -s "$1" ]; do :; done; echo done`, ids))
+		if err != nil || string(res.Stdout) != "done\n" {
+			t.Errorf("got %+v, %v", res, err)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("took %v", took)
+		}
+		for _, id := range readIDs(t, ids) {
+			_ = syscall.Kill(id, syscall.SIGKILL)
+		}
+	})
+}
+
+func TestTheToolDiesWithAProcessThatIsKilled(t *testing.T) {
+	ids := filepath.Join(t.TempDir(), "ids")
+	parent := exec.CommandContext(t.Context(), os.Args[0])
+	parent.Env = append(os.Environ(), asParent+"=echo $$ >"+ids+"; exec sleep 60")
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	tool := readIDs(t, ids)
+	_ = parent.Process.Kill()
+	_ = parent.Wait()
+	for _, id := range tool {
+		gone(t, id)
+	}
+}
+
+func TestRunFeedsStandardInput(t *testing.T) {
+	t.Run("the tool reads all of it", func(t *testing.T) {
+		c := sh("wc -c")
+		c.Stdin = io.LimitReader(zeros{}, 3<<20)
+		res, err := subprocess.Run(t.Context(), c)
+		if err != nil || strings.TrimSpace(string(res.Stdout)) != "3145728" || res.InputErr != nil {
+			t.Fatalf("got %+v, %v", res, err)
+		}
+	})
+
+	t.Run("what reading it failed with is handed back", func(t *testing.T) {
+		broken := errors.New("the source broke")
+		c := sh("wc -c")
+		c.Stdin = io.MultiReader(bytes.NewReader(make([]byte, 10)), failing{broken})
+		res, err := subprocess.Run(t.Context(), c)
+		if err != nil || !errors.Is(res.InputErr, broken) || strings.TrimSpace(string(res.Stdout)) != "10" {
+			t.Fatalf("got %+v, %v", res, err)
+		}
+	})
+
+	t.Run("a tool that stops reading is no error of the source", func(t *testing.T) {
+		c := sh("head -c 1 >/dev/null; exit 3")
+		c.Stdin = zeros{}
+		res, err := subprocess.Run(t.Context(), c)
+		if err != nil || res.InputErr != nil || res.ExitCode != 3 {
+			t.Fatalf("got %+v, %v", res, err)
+		}
+	})
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// readIDs waits for a script to have written the ids of its processes.
+func readIDs(t *testing.T, path string) []int {
+	t.Helper()
+	var ids []int
+	eventually(t, "the tool wrote its ids", func() bool {
+		text, err := os.ReadFile(path)
+		if err != nil || !bytes.HasSuffix(text, []byte("\n")) {
+			return false
+		}
+		ids = ids[:0]
+		for field := range strings.FieldsSeq(string(text)) {
+			id, err := strconv.Atoi(field)
+			if err != nil {
+				return false
+			}
+			ids = append(ids, id)
+		}
+		return len(ids) > 0
+	})
+	return ids
+}
+
+// gone fails the test unless the process ends soon; a zombie counts as ended.
+func gone(t *testing.T, id int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("process %d is gone", id), func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
+		if err != nil {
+			return true
+		}
+		_, after, _ := strings.Cut(string(stat), ") ")
+		return strings.HasPrefix(after, "Z")
+	})
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	deadline := time.After(5 * time.Second)
+	for !ok() {
+		select {
+		case <-poll.C:
+		case <-deadline:
+			t.Errorf("not within 5 s: %s", what)
+			return
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package subprocess_test
+
+import (
+	"context"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+)
+
+func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
+	t.Run("of memory: asking for more fails, and it is told so", func(t *testing.T) {
+		// What dd has to set aside is its block; the shell does nothing of it.
+		for size, fits := range map[int]bool{48: true, 80: false} {
+			c := sh("read _; dd if=/dev/zero of=/dev/null count=1 bs=" + strconv.Itoa(size) + "M")
+			c.Stdin = strings.NewReader("\n")
+			c.Limits = subprocess.Limits{Data: 64 << 20}
+			res := mustRun(t, c)
+			if (res.ExitCode == 0) != fits || !fits && !strings.Contains(string(res.Stderr), "memory") {
+				t.Errorf("%d MB of 64: got %+v, %s", size, res, res.Stderr)
+			}
+		}
+	})
+
+	t.Run("of CPU time: it is asked to end, and told why", func(t *testing.T) {
+		c := sh("read _; while :; do :; done")
+		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{CPU: time.Second / 2}
+		res := mustRun(t, c)
+		if !strings.HasPrefix(res.Signal, "CPU time limit exceeded") || res.CPU < time.Second/2 || res.CPU > 3*time.Second/2 {
+			t.Errorf("got %+v", res)
+		}
+	})
+
+	t.Run("of CPU time: one that will not be asked is killed a second later", func(t *testing.T) {
+		c := sh("trap '' XCPU; read _; while :; do :; done")
+		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{CPU: time.Second}
+		res := mustRun(t, c)
+		if res.Signal != "killed" || res.CPU < 3*time.Second/2 || res.CPU > 5*time.Second/2 {
+			t.Errorf("got %+v", res)
+		}
+	})
+
+	t.Run("of open files", func(t *testing.T) {
+		c := sh("read _; exec 3<&0 4<&0 5<&0 6<&0 7<&0 && echo five; exec 8<&0; echo six")
+		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{Files: 8}
+		if res := mustRun(t, c); string(res.Stdout) != "five\n" || res.ExitCode == 0 {
+			t.Errorf("got %q, %+v", res.Stdout, res)
+		}
+	})
+
+	t.Run("and writes to pipes only", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "file")
+		c := sh(`read _; ulimit -Hc; echo x >"$1"; echo not reached`, file)
+		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{Sealed: true}
+		res := mustRun(t, c)
+		if string(res.Stdout) != "0\n" || res.Signal != "file size limit exceeded" {
+			t.Errorf("got %q, %+v", res.Stdout, res)
+		}
+		if b, err := os.ReadFile(file); err != nil || len(b) > 0 {
+			t.Errorf("wrote %q, %v", b, err)
+		}
+	})
+
+	t.Run("nor has what it starts", func(t *testing.T) {
+		c := sh("read _; sh -c 'ulimit -n; ulimit -d; ulimit -t; ulimit -f'")
+		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{Data: 64 << 20, CPU: 5 * time.Second, Files: 16, Sealed: true}
+		if res := mustRun(t, c); string(res.Stdout) != "16\n65536\n5\n0\n" {
+			t.Errorf("may have %q", res.Stdout)
+		}
+	})
+
+	t.Run("and has no others", func(t *testing.T) {
+		c := sh("read _; cat /proc/self/limits")
+		c.Stdin = strings.NewReader("\n")
+		free := mustRun(t, c)
+		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{CPU: math.MaxInt64}
+		few := strings.Split(string(mustRun(t, c).Stdout), "\n")
+		for i, line := range strings.Split(string(free.Stdout), "\n") {
+			if i != 1 && line != few[i] { // the line of CPU time
+				t.Errorf("limits are %q, want %q as without", few[i], line)
+			}
+		}
+	})
+
+	t.Run("and none that is higher than this process's own", func(t *testing.T) {
+		c := sh("read _; ulimit -Sn; ulimit -Hn")
+		c.Stdin = strings.NewReader("\n")
+		free := mustRun(t, c)
+		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{Files: 1 << 40}
+		if high := mustRun(t, c); string(high.Stdout) != string(free.Stdout) {
+			t.Errorf("may open %q files, want %q as without", high.Stdout, free.Stdout)
+		}
+	})
+}
+
+func TestNotAByteIsReadForTheToolBeforeItsLimitsStand(t *testing.T) {
+	for range 50 {
+		c := sh("cat")
+		c.Limits = subprocess.Limits{CPU: time.Hour, Files: 50, Data: 32 << 20, Sealed: true}
+		limits, asked := "", false
+		c.Stdin = readerFunc(func([]byte) (int, error) {
+			if !asked {
+				limits, asked = onlyChildsLimits(t), true
+			}
+			return 0, io.EOF
+		})
+		mustRun(t, c)
+		for _, want := range []string{"Max data size             33554432", "Max cpu time              3600", "Max open files            50 ", "Max file size             0 ", "Max core file size        0                    0 "} {
+			if !strings.Contains(limits, want) {
+				t.Fatalf("was read for a tool with\n%s\nwant %q", limits, want)
+			}
+		}
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func onlyChildsLimits(t *testing.T) string {
+	threads, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Error(err)
+	}
+	var children []string
+	for _, file := range threads {
+		b, _ := os.ReadFile(file) // the thread may have ended
+		children = append(children, strings.Fields(string(b))...)
+	}
+	if len(children) != 1 {
+		t.Errorf("children: %v", children)
+		return ""
+	}
+	limits, err := os.ReadFile("/proc/" + children[0] + "/limits")
+	if err != nil {
+		t.Error(err)
+	}
+	return string(limits)
+}
+
+func TestAToolThatEndsBeforeItIsLimitedIsNoError(t *testing.T) {
+	for range 50 {
+		c := subprocess.Command{Path: "/bin/true", Stdin: io.LimitReader(zeros{}, 1<<20), Limits: subprocess.Limits{Data: 32 << 20, CPU: time.Second, Sealed: true}}
+		if res := mustRun(t, c); res.ExitCode != 0 {
+			t.Fatalf("got %+v", res)
+		}
+	}
+}
+
+func mustRun(t *testing.T, c subprocess.Command) subprocess.Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	res, err := subprocess.Run(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}

@@ -1,0 +1,327 @@
+package inline_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/inline"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const id monitor.ID = "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d"
+
+func job(generation int) supervisor.Job { return supervisor.Job{ID: id, Generation: generation} }
+
+// crew is the workers of a harness.
+type crew struct {
+	mu    sync.Mutex
+	alive map[monitor.ID][]int
+}
+
+func (c *crew) change(id monitor.ID, to func([]int) []int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.alive[id] = to(c.alive[id])
+}
+
+func (c *crew) seen(id monitor.ID) []int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]int(nil), c.alive[id]...)
+}
+
+func (c *crew) work(ctx, force context.Context, j supervisor.Job) error {
+	switch launchertest.BehaviourOf(j.StreamURL) {
+	case launchertest.Crashing:
+		return errors.New("crashed")
+	case launchertest.Finishing:
+		return nil
+	}
+	c.change(j.ID, func(all []int) []int { return append(all, j.Generation) })
+	defer c.change(j.ID, func(all []int) []int {
+		rest := make([]int, 0, len(all))
+		for _, g := range all {
+			if g != j.Generation {
+				rest = append(rest, g)
+			}
+		}
+		return rest
+	})
+	if launchertest.BehaviourOf(j.StreamURL) == launchertest.Obedient {
+		<-ctx.Done()
+		return nil
+	}
+	<-force.Done()
+	return errors.New("ended by force")
+}
+
+func TestLauncher(t *testing.T) {
+	launchertest.Run(t, func(t *testing.T) launchertest.Harness {
+		c := &crew{alive: map[monitor.ID][]int{}}
+		const grace = 300 * time.Millisecond
+		l := made(t, inline.Config{RunDir: t.TempDir(), Work: c.work, Grace: grace})
+		return launchertest.Harness{Launcher: l, Close: l.Close, Alive: c.seen, Grace: grace}
+	})
+}
+
+func made(t *testing.T, cfg inline.Config) *inline.Launcher {
+	t.Helper()
+	l, err := inline.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// launching makes a launcher of one kind of work and closes it in the end.
+func launching(t *testing.T, work inline.Work, change ...func(*inline.Config)) *inline.Launcher {
+	t.Helper()
+	cfg := inline.Config{RunDir: t.TempDir(), Work: work}
+	for _, c := range change {
+		c(&cfg)
+	}
+	l := made(t, cfg)
+	t.Cleanup(func() {
+		if err := l.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+func launch(t *testing.T, l *inline.Launcher, j supervisor.Job) {
+	t.Helper()
+	if err := l.Launch(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stubborn ends by force alone.
+func stubborn(_, force context.Context, _ supervisor.Job) error {
+	<-force.Done()
+	return errors.New("ended by force")
+}
+
+func TestHowAWorkerEndedIsSaid(t *testing.T) {
+	for name, c := range map[string]struct {
+		work   func() error
+		detail string
+		clean  bool
+		logged string
+	}{
+		"well":                   {func() error { return nil }, "ended", true, ""},
+		"with an error":          {func() error { return errors.New("no stream") }, "no stream", false, ""},
+		"with an error of lines": {func() error { return errors.New("no stream\nnor anything else") }, "no stream", false, ""},
+		"with an empty error":    {func() error { return errors.New("") }, "an error without words", false, ""},
+		"with a long error":      {func() error { return errors.New(strings.Repeat("é", 200)) }, strings.Repeat("é", 150), false, ""},
+		"in panic":               {func() error { panic("out of ideas") }, "panic: out of ideas", false, "launcher_test.go"},
+		"without a word":         {func() error { runtime.Goexit(); return nil }, "the worker's goroutine ended without returning", false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				l := launching(t, func(context.Context, context.Context, supervisor.Job) error { return c.work() },
+					func(cfg *inline.Config) { cfg.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
+				launch(t, l, job(3))
+				got := <-l.Exits()
+				if want := (supervisor.Exit{ID: id, Generation: 3, Detail: c.detail, Clean: c.clean}); got != want {
+					t.Errorf("got %+v, want %+v", got, want)
+				}
+				if text := log.String(); strings.Contains(text, `"level":"ERROR"`) != (c.logged != "") || !strings.Contains(text, c.logged) {
+					t.Errorf("the log says\n%s", text)
+				}
+				if all, err := l.Workers(t.Context()); err != nil || len(all) != 0 {
+					t.Errorf("it is still listed: %v, %v", all, err)
+				}
+			})
+		})
+	}
+}
+
+func TestAPanicLeavesOthersAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := launching(t, func(ctx, _ context.Context, j supervisor.Job) error {
+			if j.ID != id {
+				panic("of another")
+			}
+			<-ctx.Done()
+			return nil
+		})
+		launch(t, l, job(1))
+		launch(t, l, supervisor.Job{ID: "another", Generation: 1})
+		if e := <-l.Exits(); e.ID != "another" {
+			t.Errorf("got %+v", e)
+		}
+		synctest.Wait()
+		all, err := l.Workers(t.Context())
+		if err != nil || len(all) != 1 || all[0] != (supervisor.Worker{ID: id, Generation: 1}) {
+			t.Errorf("running are %v, %v", all, err)
+		}
+	})
+}
+
+func TestAWorkerGetsItsTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(t *testing.T, l *inline.Launcher)
+		took time.Duration
+	}{
+		"when it is stopped": {func(t *testing.T, l *inline.Launcher) {
+			if err := l.Stop(t.Context(), id); err != nil {
+				t.Error(err)
+			}
+		}, 30 * time.Second},
+		"and little when it is replaced": {func(t *testing.T, l *inline.Launcher) { launch(t, l, job(2)) }, 5 * time.Second},
+		"and little when it is replaced while it is stopped": {func(t *testing.T, l *inline.Launcher) {
+			go func() { _ = l.Stop(context.Background(), id) }()
+			synctest.Wait()
+			time.Sleep(time.Second)
+			launch(t, l, job(2))
+		}, 6 * time.Second},
+		"and what is left of it when it is replaced late": {func(t *testing.T, l *inline.Launcher) {
+			go func() { _ = l.Stop(context.Background(), id) }()
+			synctest.Wait()
+			time.Sleep(28 * time.Second)
+			launch(t, l, job(2))
+		}, 30 * time.Second},
+		"even if the same is wanted again meanwhile": {func(t *testing.T, l *inline.Launcher) {
+			go func() { _ = l.Stop(context.Background(), id) }()
+			synctest.Wait()
+			launch(t, l, job(1))
+		}, 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := launching(t, stubborn)
+				launch(t, l, job(1))
+				began := time.Now()
+				c.end(t, l)
+				if took := time.Since(began); took != c.took {
+					t.Errorf("took %s, want %s", took, c.took)
+				}
+				if e := <-l.Exits(); e.Generation != 1 || e.Clean {
+					t.Errorf("got %+v", e)
+				}
+			})
+		})
+	}
+}
+
+func TestWhatHeedsNoForceIsWaitedForAndNeverDoubled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		running := 0
+		l := launching(t, func(ctx, _ context.Context, j supervisor.Job) error {
+			if running++; running > 1 {
+				t.Error("two of one monitor")
+			}
+			defer func() { running-- }()
+			if j.Generation > 1 {
+				<-ctx.Done()
+				return nil
+			}
+			<-release
+			return nil
+		})
+		launch(t, l, job(1))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := l.Launch(ctx, job(2)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want the context's error", err)
+		}
+		if all, _ := l.Workers(t.Context()); len(all) != 1 || all[0].Generation != 1 {
+			t.Errorf("running are %v", all)
+		}
+		close(release)
+		launch(t, l, job(2))
+		synctest.Wait()
+	})
+}
+
+func TestWhatHeedsNoForceHoldsNoGatewayUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		l := made(t, inline.Config{RunDir: t.TempDir(), Work: func(context.Context, context.Context, supervisor.Job) error {
+			<-release
+			return nil
+		}})
+		launch(t, l, job(1))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began, closed := time.Now(), make(chan error, 1)
+		go func() { closed <- l.Close(ctx) }()
+		select {
+		case err := <-closed:
+			if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != 6*time.Second {
+				t.Errorf("%v after %v", err, took)
+			}
+		case <-time.After(time.Minute):
+			t.Error("it waits")
+		}
+		close(release)
+		time.Sleep(time.Second)
+	})
+}
+
+func TestAWorkerOutlivesWhoeverLaunchedIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := launching(t, func(ctx, _ context.Context, _ supervisor.Job) error { <-ctx.Done(); return nil })
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := l.Launch(ctx, job(1)); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		synctest.Wait()
+		if all, _ := l.Workers(t.Context()); len(all) != 1 {
+			t.Errorf("running are %v", all)
+		}
+	})
+}
+
+func TestAPlaceHasOneGateway(t *testing.T) {
+	dir := t.TempDir()
+	first := made(t, inline.Config{RunDir: dir, Work: stubborn})
+	if _, err := inline.New(inline.Config{RunDir: dir, Work: stubborn}); err == nil || !strings.Contains(err.Error(), "another gateway") {
+		t.Errorf("a second gateway got %v", err)
+	}
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	next := made(t, inline.Config{RunDir: dir, Work: stubborn})
+	if id, err := os.ReadFile(filepath.Join(dir, "id")); err != nil || next.Place().ID+"\n" != string(id) {
+		t.Errorf("the place is %v, and on disk %q, %v", next.Place(), id, err)
+	}
+	if first.Place() != next.Place() {
+		t.Errorf("the place was %v and is %v", first.Place(), next.Place())
+	}
+	if err := next.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	for name, cfg := range map[string]inline.Config{
+		"no directory":     {Work: stubborn},
+		"no work":          {RunDir: t.TempDir()},
+		"a negative grace": {RunDir: t.TempDir(), Work: stubborn, Grace: -1},
+	} {
+		if _, err := inline.New(cfg); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+}

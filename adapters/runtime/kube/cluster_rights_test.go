@@ -1,0 +1,137 @@
+//go:build cluster
+
+package kube_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
+	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
+)
+
+// as is the cluster as a service account with these rights sees it.
+func (r *actual) as(name string, rules ...rbacv1.PolicyRule) *kube.Cluster {
+	r.t.Helper()
+	ctx, ns := context.Background(), r.Namespace()
+	meta := metav1.ObjectMeta{Name: name}
+	_, err := r.client.CoreV1().ServiceAccounts(ns).Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
+	must(r.t, err)
+	_, err = r.client.RbacV1().Roles(ns).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
+	must(r.t, err)
+	_, err = r.client.RbacV1().RoleBindings(ns).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta,
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: name, Namespace: ns}}}, metav1.CreateOptions{})
+	must(r.t, err)
+	token, err := r.client.CoreV1().ServiceAccounts(ns).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	must(r.t, err)
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv(kubeconfigVariable))
+	must(r.t, err)
+	config = rest.AnonymousClientConfig(config)
+	config.BearerToken = token.Status.Token
+	client, err := kubernetes.NewForConfig(config)
+	must(r.t, err)
+	return kube.Of(client, ns)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func rule(group, resources string, verbs ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: strings.Split(resources, ","), Verbs: verbs}
+}
+
+func TestRightsInARealCluster(t *testing.T) {
+	t.Parallel()
+	r := realCluster(t)
+
+	t.Run("those of section 14.3 are enough for a gateway", func(t *testing.T) {
+		c := r.as("gateway", rule("", "pods", "create", "delete", "get", "list", "watch"), rule("", "pods/log", "get"))
+		until(t, "the rights", func() bool { return c.Check(t.Context()) == nil })
+		log := &logbuffer.Journal{}
+		l := r.launcherOf(c, behaving, slog.New(slog.NewJSONHandler(log, nil)))
+		defer func() { _ = l.Close(context.Background()) }()
+		j := job(launchertest.Obedient)
+		must(t, l.Launch(t.Context(), j))
+		until(t, "the worker", func() bool { return len(r.ready(j.ID)) == 1 })
+		expectListed(t, l, 1)
+		must(t, l.Stop(t.Context(), j.ID))
+		if e := exit(t, l); !e.Clean {
+			t.Errorf("got %+v", e)
+		}
+		if log.Count(`"level":"WARN"`) > 0 {
+			t.Errorf("the log says\n%s", log)
+		}
+	})
+
+	t.Run("without them it is said which are missing", func(t *testing.T) {
+		c := r.as("nobody", rule("", "pods", "get", "list"))
+		until(t, "the rights", func() bool { err := c.Check(t.Context()); return err != nil && !strings.Contains(err.Error(), "list") })
+		err := c.Check(t.Context())
+		expectContains(t, fmt.Sprint(err), "may not create pods in namespace "+r.Namespace(), "may not delete", "may not watch")
+	})
+
+	t.Run("an uninstallation ends the gateway and then the workers", func(t *testing.T) {
+		c := r.as("uninstall", rule("apps", "deployments,deployments/scale", "get", "update"), rule("", "pods", "list", "watch", "get", "delete"))
+		l := r.launcher(behaving)
+		defer func() { _ = l.Close(context.Background()) }()
+		labels := map[string]string{"app.kubernetes.io/component": "gateway"}
+		_, err := r.client.AppsV1().Deployments(r.Namespace()).Create(t.Context(), &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Name: "gateways"},
+			Spec: appsv1.DeploymentSpec{
+				Replicas: new(int32(2)), Selector: &metav1.LabelSelector{MatchLabels: labels},
+				Template: corev1.PodTemplateSpec{
+					ObjectMeta: metav1.ObjectMeta{Labels: labels},
+					Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(1)), Containers: []corev1.Container{{Name: "gateway",
+						Image: cmp.Or(os.Getenv(imageVariable), "busybox:1.37"), Command: []string{"sleep", "3600"}}}},
+				},
+			},
+		}, metav1.CreateOptions{})
+		must(t, err)
+		j := job(launchertest.Obedient)
+		must(t, l.Launch(t.Context(), j))
+		until(t, "gateways and worker", func() bool { return len(r.pods("")) == 3 && len(r.ready(j.ID)) == 1 })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		must(t, kube.Uninstall(ctx, c, kube.Installation{Deployment: "gateways", Grace: 2 * time.Second}))
+		if left := r.pods(""); len(left) > 0 {
+			t.Errorf("%d pods are left", len(left))
+		}
+	})
+}
+
+func TestAnEvictionInARealCluster(t *testing.T) {
+	t.Parallel()
+	r := realCluster(t)
+	l := r.launcher(behaving)
+	defer func() { _ = l.Close(context.Background()) }()
+	j := job(launchertest.Obedient)
+	must(t, l.Launch(t.Context(), j))
+	until(t, "the worker", func() bool { return len(r.ready(j.ID)) == 1 })
+	must(t, r.client.PolicyV1().Evictions(r.Namespace()).Evict(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{
+		Name: j.ID.WorkerName(), Namespace: r.Namespace()}}))
+	e := exit(t, l)
+	expectContains(t, e.Detail, "exit code 0", "it had to go (EvictionByEvictionAPI)")
+	t.Log(e.Detail)
+}

@@ -1,0 +1,194 @@
+package process_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// How a child is told from the test itself, and where it leaves its marks.
+const marksVariable = "PROCESS_TEST_MARKS"
+
+// More behaviours than the suite's.
+const (
+	chatty    launchertest.Behaviour = "chatty-----" // prints all kinds of lines, then as obedient
+	parent    launchertest.Behaviour = "parent-----" // has tools in groups of their own, then as obedient
+	grumpy    launchertest.Behaviour = "grumpy-----" // has such tools, then as stubborn
+	abandoner launchertest.Behaviour = "abandoner--" // has such tools, and ends without them
+	revealing launchertest.Behaviour = "revealing--" // writes its environment to its mark, then as obedient
+	panicking launchertest.Behaviour = "panicking--" // panics
+	speaking  launchertest.Behaviour = "speaking---" // says a line when told to, then as obedient
+	late      launchertest.Behaviour = "late-------" // as parent, but only when told to
+	flooding  launchertest.Behaviour = "flooding---" // says far more than a FIFO holds when told to, then as obedient
+)
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(predecessorVariable); text != "" {
+		os.Exit(predecessor(text))
+	}
+	if marks := os.Getenv(marksVariable); marks != "" {
+		os.Exit(child(marks))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// child is what a worker does in these tests.
+func child(marks string) int {
+	// Neither it nor its tools may outlive the test, whatever goes wrong.
+	time.AfterFunc(time.Minute, func() { os.Exit(9) })
+	if os.Getenv("PROCESS_TEST_TOOL") != "" {
+		signal.Ignore(syscall.SIGTERM, syscall.SIGPIPE)
+		mark(marks, "tool", "")
+		time.Sleep(time.Hour)
+		return 0
+	}
+	asked, told := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+	signal.Notify(told, syscall.SIGUSR1)
+
+	behaviour := launchertest.BehaviourOf(monitor.StreamURL(os.Getenv("STREAM_URL")))
+	switch behaviour {
+	case launchertest.Crashing:
+		return 7
+	case launchertest.Finishing:
+		return 0
+	case panicking:
+		panic("out of ideas")
+	case chatty:
+		chat()
+	case parent, grumpy, abandoner:
+		if err := startTools(); err != nil {
+			return 8
+		}
+	}
+	content := ""
+	if behaviour == revealing {
+		content = strings.Join(os.Environ(), "\n")
+	}
+	mark(marks, "worker", content)
+	if behaviour == abandoner {
+		for len(glob(marks, "tool", os.Getenv("MONITOR_ID"))) < 2 {
+			time.Sleep(5 * time.Millisecond)
+		}
+		return 0
+	}
+	for n := 1; ; n++ {
+		select {
+		case <-told:
+			if behaviour == late {
+				_ = startTools()
+				continue
+			}
+			if err := say(behaviour, n); err != nil {
+				return 5
+			}
+			mark(marks, fmt.Sprintf("said%d", n), "")
+		case <-asked:
+			if behaviour != launchertest.Stubborn && behaviour != grumpy {
+				return 0
+			}
+		}
+	}
+}
+
+func startTools() error {
+	for range 2 {
+		tool := exec.Command(os.Args[0])
+		tool.Env = append(os.Environ(), "PROCESS_TEST_TOOL=1")
+		tool.Stdout, tool.Stderr = os.Stdout, os.Stderr // they hold the pipes open
+		tool.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := tool.Start(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// say prints, and never waits for a reader.
+func say(b launchertest.Behaviour, n int) error {
+	lines := 1
+	if b == flooding {
+		lines = 10_000
+	}
+	if err := syscall.SetNonblock(syscall.Stderr, true); err != nil {
+		return err
+	}
+	for range lines {
+		_, err := fmt.Fprintf(os.Stderr, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"INFO","message":"line %d"}`+"\n", n)
+		if err != nil && !errors.Is(err, syscall.EAGAIN) {
+			return err
+		}
+	}
+	return nil
+}
+
+func chat() {
+	out := bufio.NewWriterSize(os.Stdout, 1<<20)
+	fmt.Fprintln(out, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"INFO","component":"segment_analyzer","message":"own line"}`)
+	fmt.Fprintln(out, `plain words`)
+	fmt.Fprintln(out, ``)
+	fmt.Fprintln(out, `{"not":"a log line"}`)
+	fmt.Fprintln(out, `{"timestamp":"2024","level":"INFO","message":"cut`)
+	fmt.Fprintln(out, "bad \xff bytes")
+	fmt.Fprintln(out, strings.Repeat("x", 200<<10))
+	fmt.Fprintln(out, "after the long one")
+	_ = out.Flush()
+	fmt.Fprintln(os.Stderr, "on stderr")
+	fmt.Fprint(os.Stdout, "no line end")
+}
+
+// mark leaves a file that says who runs: kind, monitor, generation, pid.
+func mark(marks, kind, content string) {
+	name := fmt.Sprintf("%s.%s.%s.%d", kind, os.Getenv("MONITOR_ID"), os.Getenv("GENERATION"), os.Getpid())
+	if err := os.WriteFile(filepath.Join(marks, ".new"+name), []byte(content), 0o600); err != nil {
+		panic(err)
+	}
+	if err := os.Rename(filepath.Join(marks, ".new"+name), filepath.Join(marks, name)); err != nil {
+		panic(err)
+	}
+}
+
+// trace is a mark read back.
+type trace struct {
+	file            string
+	generation, pid int
+}
+
+func glob(marks, kind, id string) []trace {
+	files, _ := filepath.Glob(filepath.Join(marks, kind+"."+id+".*.*"))
+	var out []trace
+	for _, f := range files {
+		part := strings.Split(filepath.Base(f), ".")
+		generation, _ := strconv.Atoi(part[2])
+		pid, _ := strconv.Atoi(part[3])
+		out = append(out, trace{f, generation, pid})
+	}
+	return out
+}
+
+// state is a process's state letter of proc_pid_stat(5); empty when it is gone.
+func state(pid int) string {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b, _ := io.ReadAll(f)
+	_, rest, _ := strings.Cut(string(b), ") ")
+	return rest[:min(1, len(rest))]
+}

@@ -1,0 +1,251 @@
+package process_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/process"
+	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+)
+
+func TestARunDirectoryHasOneGateway(t *testing.T) {
+	r := newRig(t, nil)
+	j := job(launchertest.Obedient)
+	r.launch(j)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(r.runDir, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{r.runDir, link} {
+		_, err := process.New(settings(dir, r.marks, r.log))
+		if err == nil || !strings.Contains(err.Error(), r.runDir) || !strings.Contains(err.Error(), "another gateway") {
+			t.Errorf("got %v, want an error that names the directory", err)
+		}
+	}
+	r.expectListed(j.Generation)
+	if err := r.launcher.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.expectFiles()
+	r.open(nil)
+}
+
+// oddities are what may be where a file should be.
+var oddities = map[string]func(path string) error{
+	"directory": func(path string) error { return os.Mkdir(path, 0o700) },
+	"link":      func(path string) error { return os.Symlink("/dev/zero", path) },
+	"FIFO":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+}
+
+func TestThePlaceIsThatOfTheDirectory(t *testing.T) {
+	r := newRig(t, nil)
+	first := r.launcher.Place()
+	if id, err := os.ReadFile(filepath.Join(r.runDir, "id")); err != nil || first.ID+"\n" != string(id) {
+		t.Errorf("its id is %q, and on disk %q, %v", first.ID, id, err)
+	}
+	_ = r.launcher.Close(t.Context())
+	r.open(nil)
+	if got := r.launcher.Place(); got != first {
+		t.Errorf("it was %+v and is %+v", first, got)
+	}
+	if other := newRig(t, nil).launcher.Place(); other.ID == first.ID {
+		t.Error("two directories have the same id")
+	}
+
+	for kind, put := range oddities {
+		t.Run("an id that is a "+kind+" is made anew, or says so", func(t *testing.T) {
+			r := prepare(t)
+			r.put("lock", "")
+			if err := put(filepath.Join(r.runDir, "id")); err != nil {
+				t.Fatal(err)
+			}
+			l, err := process.New(settings(r.runDir, r.marks, r.log))
+			if err != nil {
+				if !strings.Contains(err.Error(), "run directory") {
+					t.Error(err)
+				}
+				return
+			}
+			_ = l.Close(t.Context())
+			r.expectLogged("WARN", filepath.Join(r.runDir, "id"))
+		})
+	}
+	for name, content := range map[string]string{"empty": "", "cut": first.ID[:12], "binary": "\x00\xff\x17"} {
+		t.Run("an id that is "+name+" is made anew", func(t *testing.T) {
+			r := prepare(t)
+			r.put("id", content)
+			r.open(nil)
+			r.expectLogged("WARN", filepath.Join(r.runDir, "id"))
+			made := r.launcher.Place()
+			_ = r.launcher.Close(t.Context())
+			r.open(nil)
+			if got := r.launcher.Place(); got != made || got.ID == first.ID {
+				t.Errorf("made was %v, found %v", made, got)
+			}
+		})
+	}
+}
+
+func TestADirectoryThatCannotBeUsed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{file, filepath.Join(file, "run"), "/proc/run"} {
+		if _, err := process.New(settings(dir, t.TempDir(), &journal{})); err == nil || !strings.Contains(err.Error(), "run directory") {
+			t.Errorf("%s: got %v", dir, err)
+		}
+	}
+}
+
+// Whatever is found in a run directory, the gateway starts, and says what it
+// has found.
+func TestWhatMakesNoSenseInTheRunDirectory(t *testing.T) {
+	j := job(launchertest.Obedient)
+	name := fmt.Sprintf("%s.%d.json", j.ID, j.Generation)
+	for _, c := range []struct {
+		what, name, content string
+		stays               bool
+	}{
+		{"an empty record", name, "", false},
+		{"a record that was cut", name, `{"monitor_id":"mon-`, false},
+		{"a record of nothing", name, "null", false},
+		{"a record of another kind", name, `[{"monitor_id":7}]`, false},
+		{"a record of bytes", name, "\x00\x01\xff", false},
+		{"a record of another worker", name, fmt.Sprintf(`{"monitor_id":%q,"generation":9}`, j.ID), false},
+		{"a record from elsewhere", name, fmt.Sprintf(`{"monitor_id":%q,"generation":3,"mark":"elsewhere"}`, j.ID), false},
+		{"a record of a process that cannot be", name, fmt.Sprintf(`{"monitor_id":%q,"generation":3,"process":{"pid":-1}}`, j.ID), false},
+		{"a huge record", name, strings.Repeat(" ", 100<<10), false},
+		{"somebody's file", "notes.txt", "buy milk", true},
+		{"a name that is nearly one", "mon-1.3.json", "{}", true},
+		{"a number that is nearly one", strings.Replace(name, ".3.", ".03.", 1), "{}", true},
+		{"a log that is no FIFO", strings.Replace(name, "json", "log", 1), "lines", true},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			r := prepare(t)
+			r.put(c.name, c.content)
+			r.open(nil)
+			r.expectLogged("WARN", filepath.Join(r.runDir, c.name))
+			r.expectListed()
+			if c.stays {
+				r.expectFiles(c.name)
+			} else {
+				r.expectFiles()
+			}
+			r.launch(j)
+			r.expectListed(j.Generation)
+		})
+	}
+	for kind, put := range oddities {
+		t.Run("a record that is a "+kind, func(t *testing.T) {
+			r := newRig(t, nil)
+			_ = r.launcher.Close(t.Context())
+			if err := put(filepath.Join(r.runDir, name)); err != nil {
+				t.Fatal(err)
+			}
+			r.open(nil)
+			r.expectLogged("WARN", filepath.Join(r.runDir, name))
+			r.launch(j)
+			r.expectListed(j.Generation)
+		})
+	}
+}
+
+// A gateway that was killed leaves drafts, and FIFOs and intents of workers
+// that are gone.
+func TestWhatDeadWorkersLeaveIsRemoved(t *testing.T) {
+	r, j := prepare(t), job(launchertest.Obedient)
+	stem := fmt.Sprintf("%s.%d", j.ID, j.Generation)
+	r.put(".new-"+stem+".json", "{")
+	r.put(".new-id", "")
+	if err := syscall.Mkfifo(filepath.Join(r.runDir, stem+".log"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.open(nil)
+	r.expectFiles()
+	for _, line := range r.log.all() {
+		if strings.Contains(line, "WARN") {
+			t.Errorf("of what is nothing to worry about it says %s", line)
+		}
+	}
+}
+
+// A disk that is full keeps no stream from being watched, and the next gateway
+// finds the worker all the same.
+func TestARunDirectoryThatCannotBeWritten(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("the gateway is killed: %v", killed), func(t *testing.T) {
+			r, j := prepare(t), job(chatty)
+			// Where nothing can be put in the place of what is there.
+			for _, suffix := range []string{".json", ".log"} {
+				if err := os.MkdirAll(filepath.Join(r.runDir, fmt.Sprintf("%s.%d%s", j.ID, j.Generation, suffix), "full"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if killed {
+				r.earlier(nil, j).kill()
+				r.open(nil)
+			} else {
+				r.open(nil)
+				r.launch(j)
+				r.eventually("what it prints", func() bool { return strings.Contains(strings.Join(r.log.all(), ""), "plain words") })
+			}
+			r.expectLogged("WARN", "could not be put on record", string(j.ID))
+			r.expectListed(j.Generation)
+			if err := r.launcher.Stop(t.Context(), j.ID); err != nil {
+				t.Error(err)
+			}
+			r.exit()
+		})
+	}
+}
+
+// A replaced worker is fenced out already: it need not be waited for as long as
+// one that may have something to say.
+func TestAReplacedWorkerGetsFiveSeconds(t *testing.T) {
+	r := newRig(t, func(c *process.Config) { c.Grace = time.Hour })
+	j := job(launchertest.Stubborn)
+	r.launch(j)
+	r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
+	stopped := make(chan error)
+	go func() { stopped <- r.launcher.Stop(t.Context(), j.ID) }() // with the whole grace
+	began := time.Now()
+	j.Generation++
+	r.launch(j)
+	if took := time.Since(began); took < 4900*time.Millisecond || took > 8*time.Second {
+		t.Errorf("it was given %v, want 5 s", took)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNothingLeaksWithEachWorker(t *testing.T) {
+	r := newRig(t, nil)
+	open := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	before := 0
+	for n := range 51 {
+		j := job(launchertest.Finishing)
+		j.Generation = n + 1
+		r.launch(j)
+		r.exit()
+		if n == 0 {
+			before = open() // now that the poller is there
+		}
+	}
+	if after := open(); after > before {
+		t.Errorf("%d files are open, %d were after the first", after, before)
+	}
+	r.expectFiles()
+}

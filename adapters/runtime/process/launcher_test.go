@@ -1,0 +1,224 @@
+package process_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/process"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestLauncher(t *testing.T) {
+	launchertest.Run(t, func(t *testing.T) launchertest.Harness {
+		r := newRig(t, nil)
+		return launchertest.Harness{
+			Launcher: r.launcher, Close: r.launcher.Close, Alive: r.alive, Grace: grace,
+		}
+	})
+}
+
+// Whatever a worker has started goes with it, and nothing stays a zombie of
+// the gateway's.
+func TestNothingIsLeftOfAWorker(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		behaviour launchertest.Behaviour
+		end       func(*rig, supervisor.Job)
+	}{
+		{"when it is stopped", parent, func(r *rig, j supervisor.Job) { _ = r.launcher.Stop(r.t.Context(), j.ID) }},
+		{"when it is stopped by force", grumpy, func(r *rig, j supervisor.Job) { _ = r.launcher.Stop(r.t.Context(), j.ID) }},
+		{"when it ends by itself", abandoner, func(*rig, supervisor.Job) {}},
+		{"when it is killed by someone else", parent, func(r *rig, j supervisor.Job) {
+			_ = syscall.Kill(glob(r.marks, "worker", string(j.ID))[0].pid, syscall.SIGKILL)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, j := newRig(t, nil), job(c.behaviour)
+			r.launch(j)
+			r.eventually("the worker and its two tools", func() bool {
+				return len(glob(r.marks, "worker", string(j.ID))) == 1 && len(glob(r.marks, "tool", string(j.ID))) == 2
+			})
+			worker := glob(r.marks, "worker", string(j.ID))[0].pid
+			c.end(r, j)
+			r.exit()
+			if s := state(worker); s != "" {
+				t.Errorf("the worker is in state %s, want gone", s)
+			}
+			for _, tool := range glob(r.marks, "tool", string(j.ID)) {
+				r.eventually("the tool to be gone", func() bool { s := state(tool.pid); return s == "" || s == "Z" })
+			}
+		})
+	}
+}
+
+func TestClosingWithoutTimeSkipsTheGrace(t *testing.T) {
+	r := newRig(t, func(c *process.Config) { c.Grace = time.Hour })
+	j := job(launchertest.Stubborn)
+	r.launch(j)
+	r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.launcher.Close(ctx); err == nil {
+		t.Error("no error, though a worker had to be killed")
+	}
+	if left := r.alive(j.ID); len(left) > 0 {
+		t.Errorf("still running: %v", left)
+	}
+}
+
+func TestExitsSayHow(t *testing.T) {
+	t.Run("an exit code", func(t *testing.T) {
+		r := newRig(t, nil)
+		r.launch(job(launchertest.Crashing))
+		if e := r.exit(); e.Detail != "exit status 7" || e.Clean {
+			t.Errorf("got %+v", e)
+		}
+	})
+	t.Run("a signal", func(t *testing.T) {
+		r, j := newRig(t, nil), job(launchertest.Obedient)
+		r.launch(j)
+		r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
+		_ = syscall.Kill(glob(r.marks, "worker", string(j.ID))[0].pid, syscall.SIGKILL)
+		if e := r.exit(); e.Detail != "killed by SIGKILL" || e.Clean {
+			t.Errorf("got %+v", e)
+		}
+	})
+}
+
+func TestAProgramThatIsNotThere(t *testing.T) {
+	r := newRig(t, func(c *process.Config) { c.Path = "/nowhere/stream-monitor" })
+	err := r.launcher.Launch(t.Context(), job(launchertest.Obedient))
+	if err == nil || !strings.Contains(err.Error(), "/nowhere/stream-monitor") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Section 8.1.
+func TestEnvironmentOfAWorker(t *testing.T) {
+	r := newRig(t, func(c *process.Config) {
+		c.Environ = append(c.Environ, "DB_DSN=geheim", "API_KEY=geheim", "WEBHOOK_SIGNING_KEY=geheim", "PGPASSWORD=geheim",
+			"HTTPS_PROXY=http://proxy.example:3128", "LOG_LEVEL=error", "MONITOR_ID=another", "GATEWAY_PATIENCE=1s")
+		c.GatewayCA = "/etc/gateway.pem"
+	})
+	j := job(revealing)
+	r.launch(j)
+	r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
+	b, err := os.ReadFile(glob(r.marks, "worker", string(j.ID))[0].file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for line := range strings.Lines(string(b)) {
+		name, value, _ := strings.Cut(strings.TrimRight(line, "\n"), "=")
+		if _, twice := got[name]; twice {
+			t.Errorf("%s is there twice", name)
+		}
+		got[name] = value
+	}
+	for name, want := range map[string]string{
+		"MONITOR_ID":       string(j.ID),
+		"STREAM_URL":       string(j.StreamURL),
+		"CALLBACK_URL":     string(j.CallbackURL),
+		"GENERATION":       "3",
+		"GATEWAY_URL":      "http://127.0.0.1:8081",
+		"GATEWAY_CA_FILE":  "/etc/gateway.pem",
+		"GATEWAY_PATIENCE": "15m0s",
+		"INTERNAL_API_KEY": "internal-key",
+		"LOG_LEVEL":        "debug",
+		"HTTPS_PROXY":      "http://proxy.example:3128",
+		"PATH":             os.Getenv("PATH"),
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	if strings.Contains(string(b), "geheim") {
+		t.Error("a secret reached the worker")
+	}
+	var config monitor.Config
+	if err := json.Unmarshal([]byte(got["CONFIG_JSON"]), &config); err != nil || config != j.Config {
+		t.Errorf("CONFIG_JSON is %s (%v)", got["CONFIG_JSON"], err)
+	}
+}
+
+func TestOutputOfAWorker(t *testing.T) {
+	r, j := newRig(t, nil), job(chatty)
+	r.launch(j)
+	r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
+	_ = r.launcher.Stop(t.Context(), j.ID)
+
+	type record struct {
+		Level, Msg, Component string
+		MonitorID             string `json:"monitor_id"`
+		Cut                   bool
+	}
+	var wrapped []record
+	own := 0
+	for _, w := range r.log.all() {
+		if strings.Count(w, "\n") != 1 || !strings.HasSuffix(w, "\n") {
+			t.Errorf("a write that is not one line: %.80q", w)
+		}
+		if w == `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"INFO","component":"segment_analyzer","message":"own line"}`+"\n" {
+			own++
+			continue
+		}
+		var rec record
+		if err := json.Unmarshal([]byte(w), &rec); err != nil {
+			t.Errorf("not a log line: %.80q", w)
+		}
+		if rec.Component == "worker" {
+			wrapped = append(wrapped, rec)
+		}
+	}
+	if own != 1 {
+		t.Errorf("the worker's own log line came %d times as it is, want once", own)
+	}
+	want := map[string]record{}
+	add := func(text string, cut bool) {
+		want[text] = record{"WARN", text, "worker", string(j.ID), cut}
+	}
+	for _, text := range []string{
+		"plain words", `{"not":"a log line"}`, `{"timestamp":"2024","level":"INFO","message":"cut`,
+		"bad \uFFFD bytes", "after the long one", "no line end", "on stderr",
+	} {
+		add(text, false)
+	}
+	add(strings.Repeat("x", 64<<10), true)
+	for _, rec := range wrapped {
+		if want[rec.Msg] != rec {
+			t.Errorf("unexpected record %.200s", fmt.Sprintf("%+v", rec))
+		}
+		delete(want, rec.Msg)
+	}
+	for text := range want {
+		t.Errorf("missing: %.80s", text)
+	}
+}
+
+func TestAPanicIsInTheLog(t *testing.T) {
+	r := newRig(t, nil)
+	r.launch(job(panicking))
+	if e := r.exit(); e.Clean {
+		t.Errorf("got %+v", e)
+	}
+	if !strings.Contains(strings.Join(r.log.all(), ""), `"msg":"panic: out of ideas"`) {
+		t.Error("the panic is not in the log")
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	_, err := process.New(process.Config{Grace: time.Second})
+	for _, name := range []string{"GatewayURL", "InternalKey", "RunDir", "Output"} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v does not name %s", err, name)
+		}
+	}
+}

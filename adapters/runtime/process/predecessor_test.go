@@ -1,0 +1,104 @@
+package process_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/process"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
+)
+
+// How an earlier gateway is told from the test itself, and what it is to do.
+const predecessorVariable = "PROCESS_TEST_PREDECESSOR"
+
+// past is what an earlier gateway did before it was killed.
+type past struct {
+	RunDir, Marks   string
+	GatewayURL, Key string
+	Jobs            []supervisor.Job
+}
+
+// predecessor is an earlier gateway: it launches workers and waits for its end.
+func predecessor(text string) int {
+	fail := func(err error) int {
+		fmt.Println("failed:", err)
+		return 6
+	}
+	time.AfterFunc(time.Minute, func() { os.Exit(9) })
+	var p past
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return fail(err)
+	}
+	_ = os.Unsetenv(predecessorVariable)
+	log := &journal{file: filepath.Join(p.Marks, "predecessor.log")}
+	cfg := settings(p.RunDir, p.Marks, log)
+	cfg.GatewayURL, cfg.InternalKey = p.GatewayURL, p.Key
+	l, err := process.New(cfg)
+	if err != nil {
+		return fail(err)
+	}
+	for _, j := range p.Jobs {
+		if err := l.Launch(context.Background(), j); err != nil {
+			return fail(err)
+		}
+		for len(glob(p.Marks, "worker", string(j.ID))) == 0 {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	fmt.Println("ready")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	return 0
+}
+
+// gateway is an earlier gateway.
+type gateway struct {
+	cmd  *exec.Cmd
+	over bool
+}
+
+func (g *gateway) kill() {
+	if !g.over {
+		g.over = true
+		_ = g.cmd.Process.Kill()
+		_ = g.cmd.Wait()
+	}
+}
+
+// earlier runs a gateway that launches jobs. It is killed with the test, at the
+// latest.
+func (r *rig) earlier(change func(*past), jobs ...supervisor.Job) *gateway {
+	r.t.Helper()
+	p := past{r.runDir, r.marks, "http://127.0.0.1:8081", "internal-key", jobs}
+	if change != nil {
+		change(&p)
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), predecessorVariable+"="+string(text))
+	if _, err := cmd.StdinPipe(); err != nil {
+		r.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	g := &gateway{cmd: cmd}
+	r.t.Cleanup(g.kill)
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		r.t.Fatalf("the earlier gateway says %q (%v)", line, err)
+	}
+	return g
+}

@@ -1,0 +1,220 @@
+package process_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/process"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// journal is the gateway's log: it keeps what each Write brought, and in a file
+// what others are to read.
+type journal struct {
+	file   string
+	mu     sync.Mutex
+	writes []string
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.writes = append(j.writes, string(p))
+	if j.file != "" {
+		_ = os.WriteFile(j.file, []byte(strings.Join(j.writes, "")), 0o600)
+	}
+	return len(p), nil
+}
+
+func (j *journal) all() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return append([]string(nil), j.writes...)
+}
+
+const grace = 500 * time.Millisecond
+
+// settings are those of a gateway whose workers leave their marks.
+func settings(runDir, marks string, log *journal) process.Config {
+	return process.Config{
+		GatewayURL: "http://127.0.0.1:8081", InternalKey: "internal-key", LogLevel: "debug",
+		RunDir: runDir,
+		Output: log,
+		Log:    slog.New(slog.NewJSONHandler(log, nil)),
+		Args:   []string{"-test.run=^$"},
+		// A program with the race detector sleeps a second before it ends.
+		Environ: append(os.Environ(), marksVariable+"="+marks, "GORACE=atexit_sleep_ms=0"),
+		Grace:   grace,
+	}
+}
+
+type rig struct {
+	t        *testing.T
+	launcher *process.Launcher
+	runDir   string
+	marks    string
+	log      *journal
+}
+
+// prepare makes a rig whose launcher is yet to be made.
+func prepare(t *testing.T) *rig {
+	t.Helper()
+	return &rig{t: t, runDir: filepath.Join(t.TempDir(), "run"), marks: t.TempDir(), log: &journal{}}
+}
+
+func newRig(t *testing.T, change func(*process.Config)) *rig {
+	t.Helper()
+	r := prepare(t)
+	r.open(change)
+	return r
+}
+
+// open makes the launcher, which is closed with the test.
+func (r *rig) open(change func(*process.Config)) {
+	r.t.Helper()
+	cfg := settings(r.runDir, r.marks, r.log)
+	if change != nil {
+		change(&cfg)
+	}
+	l, err := process.New(cfg)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.launcher = l
+	r.t.Cleanup(func() { _ = l.Close(context.Background()) })
+}
+
+func (r *rig) alive(id monitor.ID) []int {
+	var out []int
+	for _, w := range glob(r.marks, "worker", string(id)) {
+		if s := state(w.pid); s != "" && s != "Z" {
+			out = append(out, w.generation)
+		}
+	}
+	return out
+}
+
+func job(b launchertest.Behaviour) supervisor.Job {
+	return supervisor.Job{
+		ID:         monitor.NewID([16]byte{6: 0x70, 8: 0x80}),
+		Generation: 3, StreamURL: monitor.StreamURL("https://www.youtube.com/watch?v=" + string(b)),
+		CallbackURL: "https://receiver.example/hook", Config: monitor.DefaultConfig(),
+	}
+}
+
+func (r *rig) launch(j supervisor.Job) {
+	r.t.Helper()
+	if err := r.launcher.Launch(r.t.Context(), j); err != nil {
+		r.t.Fatalf("launch: %v", err)
+	}
+}
+
+func (r *rig) exit() supervisor.Exit {
+	r.t.Helper()
+	select {
+	case e := <-r.launcher.Exits():
+		return e
+	case <-time.After(20 * time.Second):
+		r.t.Fatal("no exit came")
+	}
+	return supervisor.Exit{}
+}
+
+// pid is the process number of a monitor's only worker that is alive.
+func (r *rig) pid(id monitor.ID) int {
+	r.t.Helper()
+	var all []int
+	for _, w := range glob(r.marks, "worker", string(id)) {
+		if s := state(w.pid); s != "" && s != "Z" {
+			all = append(all, w.pid)
+		}
+	}
+	if len(all) != 1 {
+		r.t.Fatalf("%d workers of %s are alive, want 1", len(all), id)
+	}
+	return all[0]
+}
+
+func (r *rig) signal(id monitor.ID, s syscall.Signal) {
+	r.t.Helper()
+	if err := syscall.Kill(r.pid(id), s); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// expectListed checks which generations of workers are listed, of all monitors.
+func (r *rig) expectListed(want ...int) {
+	r.t.Helper()
+	workers, err := r.launcher.Workers(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var got []int
+	for _, w := range workers {
+		got = append(got, w.Generation)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		r.t.Errorf("listed are generations %v, want %v", got, want)
+	}
+}
+
+// put writes a file of the run directory.
+func (r *rig) put(name, content string) {
+	r.t.Helper()
+	if err := os.MkdirAll(r.runDir, 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.runDir, name), []byte(content), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// expectFiles checks what is in the run directory beside its own two files.
+func (r *rig) expectFiles(want ...string) {
+	r.t.Helper()
+	entries, err := os.ReadDir(r.runDir)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		if e.Name() != "lock" && e.Name() != "id" {
+			got = append(got, e.Name())
+		}
+	}
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		r.t.Errorf("in the run directory are %q, want %q", got, want)
+	}
+}
+
+// expectLogged checks that one record of the log has all these words.
+func (r *rig) expectLogged(words ...string) {
+	r.t.Helper()
+	for _, line := range r.log.all() {
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) {
+			return
+		}
+	}
+	r.t.Errorf("no line of the log has %q; it is:\n%s", words, strings.Join(r.log.all(), ""))
+}
+
+func (r *rig) eventually(what string, is func() bool) {
+	r.t.Helper()
+	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			r.t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}

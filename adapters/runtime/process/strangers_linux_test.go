@@ -1,0 +1,133 @@
+package process_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+)
+
+// spawn starts what is no child of the launcher's, in a session of its own.
+func spawn(t *testing.T, env []string) int {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	reaped := make(chan struct{})
+	go func() { defer close(reaped); _ = cmd.Wait() }()
+	t.Cleanup(func() { _ = cmd.Process.Kill(); <-reaped })
+	return cmd.Process.Pid
+}
+
+// bystander starts a process that is nothing to the launcher.
+func bystander(t *testing.T) int {
+	t.Helper()
+	return spawn(t, append(os.Environ(), marksVariable+"="+t.TempDir(), "STREAM_URL=https://www.youtube.com/watch?v="+string(launchertest.Stubborn)))
+}
+
+// A number on record is no reason to touch a process.
+func TestStrangersAreLeftAlone(t *testing.T) {
+	for name, change := range map[string]func(process map[string]any){
+		"the number has become another's": func(map[string]any) {},
+		"so many processes ago that only the start differs": func(process map[string]any) {
+			process["start"] = process["start"].(float64) + 1
+		},
+		"the machine has been started again": func(process map[string]any) {
+			process["boot"] = "00000000-0000-4000-8000-000000000000"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, j := prepare(t), job(launchertest.Obedient)
+			gateway := r.earlier(nil, j)
+			worker := r.pid(j.ID)
+			gateway.kill()
+			_ = syscall.Kill(worker, syscall.SIGKILL)
+			r.eventually("its end", func() bool { return len(r.alive(j.ID)) == 0 })
+			stranger := bystander(t)
+			r.edit(j, func(record map[string]any) {
+				process := inRecord(record)
+				process["pid"] = stranger
+				if name != "the number has become another's" {
+					process["start"] = float64(startOf(t, stranger))
+				}
+				change(process)
+			})
+			r.open(nil)
+			r.expectListed()
+			r.expectFiles()
+			if err := r.launcher.Stop(t.Context(), j.ID); err != nil {
+				t.Error(err)
+			}
+			if err := r.launcher.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if s := state(stranger); s == "" || s == "Z" {
+				t.Error("a stranger was killed")
+			}
+		})
+	}
+
+	t.Run("a process of another directory's", func(t *testing.T) {
+		here, there := prepare(t), prepare(t)
+		j := job(launchertest.Obedient)
+		there.earlier(nil, j).kill()
+		// A copy has the same id and the same records.
+		for _, name := range []string{"id", filepath.Base(there.record(j))} {
+			b, err := os.ReadFile(filepath.Join(there.runDir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			here.put(name, string(b))
+		}
+		here.open(nil)
+		here.expectListed()
+		if err := here.launcher.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		there.open(nil)
+		there.expectListed(j.Generation)
+	})
+}
+
+// What a worker has started carries all that its environment does.
+func TestWhatAWorkerHasStartedIsNoWorker(t *testing.T) {
+	r, j := prepare(t), job(launchertest.Obedient)
+	r.earlier(nil, j).kill()
+	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", r.pid(j.ID)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := slices.DeleteFunc(strings.Split(string(environ), "\x00"), func(word string) bool { return strings.HasPrefix(word, marksVariable+"=") })
+	started := spawn(t, append(env, marksVariable+"="+t.TempDir(), "STREAM_URL=https://www.youtube.com/watch?v="+string(launchertest.Stubborn)))
+	r.open(nil)
+	r.expectListed(j.Generation)
+	if err := r.launcher.Stop(t.Context(), j.ID); err != nil {
+		t.Error(err)
+	}
+	if s := state(started); s == "" || s == "Z" {
+		t.Error("it was taken for one, and killed")
+	}
+}
+
+// startOf is field 22 of proc_pid_stat(5).
+func startOf(t *testing.T, pid int) (start uint64) {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	if _, err := fmt.Sscan(strings.Fields(rest)[19], &start); err != nil {
+		t.Fatal(err)
+	}
+	return start
+}

@@ -1,0 +1,134 @@
+package dash_test
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
+)
+
+// findFFmpeg finds the real ffmpeg.
+func findFFmpeg(t *testing.T) string {
+	t.Helper()
+	path, err := testtools.Tool("ffmpeg", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestFFmpeg reads what ffmpeg writes while it is live, and when it stops.
+func TestFFmpeg(t *testing.T) {
+	for name, options := range map[string][]string{
+		"with a timeline":  {"-use_timeline", "1"},
+		"by number":        {"-use_timeline", "0"},
+		"with low latency": {"-use_timeline", "0", "-ldash", "1", "-frag_type", "every_frame", "-utc_timing_url", "https://time.example.com/"},
+		"as a list":        {"-use_template", "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "m.mpd")
+			args := append([]string{
+				"-hide_banner", "-loglevel", "error", "-re", "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=20", "-re", "-f", "lavfi", "-i", "sine",
+				"-t", "120", "-c:v", "libx264", "-preset", "ultrafast", "-g", "10", "-b:v", "100k", "-c:a", "aac", "-f", "dash", "-seg_duration", "0.5",
+				"-window_size", "5", "-extra_window_size", "5", "-streaming", "1",
+				"-adaptation_sets", "id=0,streams=v id=1,streams=a",
+			}, options...)
+			cmd := exec.CommandContext(t.Context(), findFFmpeg(t), append(args, file)...)
+			keys, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var said bytes.Buffer
+			cmd.Stderr = &said
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			stopped := make(chan struct{})
+			go func() { cmd.Wait(); close(stopped) }()
+			defer func() { cmd.Process.Kill(); <-stopped }()
+
+			var seen [2]string
+			watchGrow(t, dir, file, &seen, &said)
+			io.WriteString(keys, "q")
+			<-stopped
+
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range renditions(t, string(text), time.Now()) {
+				p := readPart(t, string(text), partOf(t, r), time.Now())
+				if !p.Ended || len(p.Segments) == 0 {
+					t.Errorf("ended: %v, %s", p.Ended, brief(p))
+				}
+				there(t, dir, p.Segments)
+			}
+		})
+	}
+}
+
+// watchGrow reads an MPD that grows until its newest segment has moved on a few
+// times.
+func watchGrow(t *testing.T, dir, file string, seen *[2]string, said *bytes.Buffer) {
+	t.Helper()
+	const moves, patience = 4, 60 * time.Second
+	var moved [2]int
+	for deadline := time.Now().Add(patience); moved[0] < moves || moved[1] < moves; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			text, _ := os.ReadFile(file)
+			_, failure := decode(t, string(text), "kind=video&id=0&bandwidth=0", time.Now())
+			t.Fatalf("moved %v times; %v; %s\n%s", moved, failure, said, text)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil || len(text) == 0 {
+			continue
+		}
+		for i, part := range []string{"kind=video&id=0&bandwidth=0", "kind=audio&id=1&bandwidth=0"} {
+			p, failure := decode(t, string(text), part, time.Now())
+			if failure != nil {
+				continue // nothing is there yet
+			}
+			newest := p.Segments[len(p.Segments)-1]
+			if newest.ProgramTime.IsZero() != strings.Contains(string(text), "<SegmentList") {
+				t.Errorf("program time %v", newest.ProgramTime)
+			}
+			if newest.ProgramTime.IsZero() {
+				newest.ProgramTime = time.Now().Add(-newest.Duration)
+			}
+			if late := time.Since(newest.ProgramTime.Add(newest.Duration)); late < 0 || late > 20*time.Second || p.Ended {
+				t.Errorf("ended: %v, the newest ended %v ago", p.Ended, late)
+			}
+			if newest.URI != seen[i] {
+				moved[i]++
+				seen[i] = newest.URI
+			}
+			there(t, dir, p.Segments[len(p.Segments)-1:])
+		}
+	}
+}
+
+// there sees whether segments and their initialisation sections can be had.
+func there(t *testing.T, dir string, segments []watch.Segment) {
+	t.Helper()
+	for _, s := range segments {
+		uris := []string{s.URI}
+		if s.Init != nil {
+			uris = append(uris, s.Init.URI)
+		}
+		for _, uri := range uris {
+			name, ok := strings.CutPrefix(uri, "https://cdn.example.com/live/")
+			if _, err := fs.Stat(os.DirFS(dir), name); !ok || err != nil || s.Container != "mp4" {
+				t.Errorf("%s: %v, in %s", uri, err, s.Container)
+			}
+		}
+	}
+}

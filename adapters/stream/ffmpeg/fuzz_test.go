@@ -1,0 +1,122 @@
+package ffmpeg_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// telling shortens a recording to the lines with something to tell: frames with
+// a detector's tag, and at most a screen of the log. With whole recordings the
+// fuzzer spends its time shortening what it finds.
+func telling(output []byte) []byte {
+	var kept []string
+	var frame string
+	for line := range strings.Lines(string(output)) {
+		switch {
+		case strings.HasPrefix(line, "frame:"):
+			frame = line
+		case strings.HasPrefix(line, "lavfi."):
+			kept = append(kept, frame, line)
+			frame = ""
+		case strings.Contains(line, "Stream ") || strings.Contains(line, "rror"):
+			kept = append(kept, line)
+		}
+	}
+	return []byte(strings.Join(kept[:min(len(kept), 24)], ""))
+}
+
+func FuzzParse(f *testing.F) {
+	for _, name := range []string{"black-and-silence", "changing-format", "dead-video", "dead-audio", "rubbish"} {
+		for _, version := range versions {
+			stdout, stderr := recorded(f, name, version)
+			f.Add(telling(stdout), telling(stderr))
+		}
+	}
+	f.Add([]byte(listed(3, 0.1, map[int]string{1: "lavfi.black_start=-5\nlavfi.black_end=99"})), []byte("frame:0 pts:0 pts_time:-1e6"))
+	f.Fuzz(func(t *testing.T, stdout, stderr []byte) {
+		video, audio, err := ffmpeg.Parse(bytes.Clone(stdout), bytes.Clone(stderr))
+		sameAgain(t, stdout, stderr, video, audio, err)
+		if err != nil {
+			var failure *watch.Failure
+			if !errors.As(err, &failure) || failure.Detail == "" || len(failure.Detail) > 400 ||
+				failure.Kind != watch.FailureTool && failure.Kind != watch.FailureUndecodable ||
+				strings.ContainsAny(failure.Detail, "\r\n") || !utf8.ValidString(failure.Detail) {
+				t.Fatalf("error = %q", err)
+			}
+			return
+		}
+		// Something was decoded, and where that begins is zero or later.
+		if video.To == video.From && audio.To == audio.From {
+			t.Fatalf("video = %+v, audio = %+v", video, audio)
+		}
+		promised(t, "video", video, 99*time.Millisecond)
+		promised(t, "audio", audio, 0)
+	})
+}
+
+// promised checks a track. Of its bad stretches, those in the middle last at
+// least so long.
+func promised(t *testing.T, name string, track watch.Track, shortest time.Duration) {
+	t.Helper()
+	const farthest = 4e6 * time.Second // twice what is believed, on either side
+	if track.From < 0 || track.To < track.From || track.To > farthest || !track.Present && (track.To != 0 || track.Bad != nil) {
+		t.Fatalf("%s = %+v", name, track)
+	}
+	at := track.From
+	for i, b := range track.Bad {
+		if b.From < at || b.To <= b.From || b.To > track.To || i > 0 && b.From <= at {
+			t.Fatalf("%s: stretch %d of %v is out of order or outside of %v–%v", name, i, track.Bad, track.From, track.To)
+		}
+		if b.To-b.From < shortest && b.From > track.From && b.To < track.To {
+			t.Fatalf("%s: stretch %d of %v is too short", name, i, track.Bad)
+		}
+		at = b.To
+	}
+}
+
+// sameAgain parses what must mean the same: other ends of lines, and a line more
+// that says nothing.
+func sameAgain(t *testing.T, stdout, stderr []byte, video, audio watch.Track, err error) {
+	t.Helper()
+	for name, change := range map[string]func([]byte) []byte{
+		"once more":             bytes.Clone,
+		"with carriage returns": func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n")) },
+		"after an empty line":   func(b []byte) []byte { return append([]byte("\n"), b...) },
+	} {
+		v, a, e := ffmpeg.Parse(change(stdout), change(stderr))
+		if !reflect.DeepEqual(v, video) || !reflect.DeepEqual(a, audio) || fmt.Sprint(e) != fmt.Sprint(err) {
+			t.Fatalf("%s: %+v, %+v, %v; before %+v, %+v, %v", name, v, a, e, video, audio, err)
+		}
+	}
+}
+
+// Whatever a segment begins with, it is given to a demuxer that is known, or to
+// none.
+func FuzzContainer(f *testing.F) {
+	f.Add(bytes.Repeat(append([]byte{0x47}, make([]byte, 187)...), 4), "mp4")
+	f.Add([]byte("\x00\x00\x00\x18ftypiso5\x00\x00\x02\x00iso5"), "")
+	f.Add([]byte("ID3\x04\x00\x00\x00\x00\x00\x05hello\xff\xf1\x4c\x80\x00\xff\xfc"), "aac")
+	f.Add([]byte("\xff\xfb\x90\x00 and so on"), "mp3")
+	f.Fuzz(func(t *testing.T, head []byte, declared string) {
+		format, err := ffmpeg.Container(head, declared)
+		known := format == "mpegts" || format == "mov" || format == "aac" || format == "mp3"
+		if known != (err == nil) {
+			t.Fatalf("container = %q, %v", format, err)
+		}
+		if other, _ := ffmpeg.Container(head, ""); other != "" && other != format {
+			t.Fatalf("%q, and %q when %q is declared", other, format, declared)
+		}
+		if err != nil {
+			checkFailure(t, err, watch.FailureUndecodable)
+		}
+	})
+}

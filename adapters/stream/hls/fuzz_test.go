@@ -1,0 +1,82 @@
+package hls_test
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/adapters/stream/hls"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// FuzzDecode feeds the reader anything. What it accepts keeps its promises, and
+// says the same as a decoder of another author, where that accepts it too. What
+// it begins with is here and in testdata/fuzz, one shape to a file.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{live, youtube, muxed, apple, lowLatency, "\ufeff" + live, strings.ReplaceAll(live, "\n", "\r\n\r\n")} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p := read(t, text)
+		if p.Failure != nil {
+			if len(p.Failure.Detail) > 200 {
+				t.Errorf("%d bytes of detail", len(p.Failure.Detail))
+			}
+			return
+		}
+		checkPromises(t, p)
+		checkOracle(t, p, text)
+	})
+}
+
+func checkPromises(t *testing.T, p watch.Playlist) {
+	t.Helper()
+	if len(p.Renditions) > 0 == (len(p.Segments) > 0 || p.Ended) {
+		t.Errorf("neither or both kinds: %+v", p)
+	}
+	if len(p.Segments) > hls.KeptSegments || len(p.Renditions) > hls.MaxRenditions {
+		t.Errorf("%d segments, %d renditions", len(p.Segments), len(p.Renditions))
+	}
+	if _, err := json.Marshal(p); err != nil {
+		t.Error(err)
+	}
+	for _, r := range p.Renditions {
+		checkURL(t, r.URL)
+		if r.Height < 0 || r.Bandwidth < 0 || r.Alternate && (r.HasVideo || !r.HasAudio) {
+			t.Errorf("got %+v", r)
+		}
+	}
+	for i, s := range p.Segments {
+		checkURL(t, s.URI)
+		if s.Duration <= 0 || s.Duration > hls.MaxDuration || i > 0 && s.Sequence <= p.Segments[i-1].Sequence {
+			t.Errorf("segment %d: %+v", i, s)
+		}
+		ranges, keys := []*watch.ByteRange{s.Range}, []*watch.Key{s.Key}
+		if s.Init != nil {
+			checkURL(t, s.Init.URI)
+			ranges, keys = append(ranges, s.Init.Range), append(keys, s.Init.Key)
+		}
+		for _, r := range ranges {
+			if r != nil && (r.Offset < 0 || r.Length <= 0 || r.Offset+r.Length > hls.MaxRangeEnd) {
+				t.Errorf("segment %d: %+v", i, r)
+			}
+		}
+		for _, k := range keys {
+			if k == nil {
+				continue
+			}
+			if checkURL(t, k.URI); len(k.IV) != 16 {
+				t.Errorf("segment %d: an IV of %d bytes", i, len(k.IV))
+			}
+		}
+	}
+}
+
+func checkURL(t *testing.T, raw string) {
+	t.Helper()
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsAny(raw, "\r\n\x00") || len(raw) > hls.MaxURL {
+		t.Errorf("not a URL to fetch: %q", raw)
+	}
+}

@@ -1,0 +1,219 @@
+package media_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
+	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+var _ worker.SegmentFetcher = (*media.Client)(nil)
+
+// secret is in every URL asked for; no failure may show it.
+const secret = "/videoplayback/sig/AOq0QJ8w?key=s3cr3t"
+
+// patience bounds what must end by itself; the limits under test are far shorter.
+const patience = 20 * time.Second
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// anywhere is the Control of clients that ask the test's own servers.
+func anywhere(string, string, syscall.RawConn) error { return nil }
+
+// newClient makes a client without a proxy that is closed with the test.
+func newClient(t *testing.T, change func(*media.Config)) *media.Client {
+	t.Helper()
+	config := media.Config{Control: anywhere, Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }}
+	if change != nil {
+		change(&config)
+	}
+	c := media.New(config)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// serve starts a server. Its handler may wait for release, which is closed
+// before the server is.
+func serve(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, release <-chan struct{})) string {
+	t.Helper()
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handle(w, r, release) }))
+	t.Cleanup(func() { close(release); server.Close() })
+	return server.URL
+}
+
+func bounded(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// fetch reads a whole segment, whichever step fails.
+func fetch(t *testing.T, c *media.Client, s watch.Segment) ([]byte, error) {
+	t.Helper()
+	ctx := bounded(t)
+	body, err := c.FetchSegment(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err := body.Close(); err != nil {
+			t.Errorf("closing the body: %v", err)
+		}
+	}()
+	all, err := io.ReadAll(body)
+	if ctx.Err() != nil {
+		t.Fatal("the fetch did not end by itself")
+	}
+	return all, err
+}
+
+// wantFailure checks the kind of err, and that it names no secret.
+func wantFailure(t *testing.T, err error, kind watch.FailureKind, says string) {
+	t.Helper()
+	var failure *watch.Failure
+	if !errors.As(err, &failure) {
+		t.Fatalf("got %v, want a failure %s", err, kind)
+	}
+	if failure.Kind != kind || !strings.Contains(failure.Detail, says) {
+		t.Errorf("got %v, want %s saying %q", err, kind, says)
+	}
+	for _, part := range []string{"s3cr3t", "AOq0QJ8w", "videoplayback", "\n"} {
+		if strings.Contains(failure.Detail, part) {
+			t.Errorf("the detail %q shows %q", failure.Detail, part)
+		}
+	}
+}
+
+func TestGet(t *testing.T) {
+	t.Run("gives the body and the URL after redirects", func(t *testing.T) {
+		var referer, agent string
+		base := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+			if r.URL.Path != "/there" {
+				http.Redirect(w, r, "/there", http.StatusFound)
+				return
+			}
+			referer, agent = r.Referer(), r.UserAgent()
+			_, _ = io.WriteString(w, "#EXTM3U")
+		})
+		body, final, err := newClient(t, nil).Get(bounded(t), base+secret, 100)
+		if err != nil || string(body) != "#EXTM3U" || final != base+"/there" {
+			t.Errorf("got %q from %q, %v", body, final, err)
+		}
+		if referer != "" || agent != "stream-monitor" {
+			t.Errorf("sent Referer %q, User-Agent %q", referer, agent)
+		}
+	})
+	for _, announced := range []bool{true, false} {
+		t.Run(fmt.Sprintf("takes as many bytes as the limit and no more, announced: %v", announced), func(t *testing.T) {
+			base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
+				if !announced {
+					w.(http.Flusher).Flush()
+				}
+				_, _ = io.WriteString(w, "0123456789")
+			})
+			c := newClient(t, nil)
+			if body, _, err := c.Get(bounded(t), base+secret, 10); err != nil || len(body) != 10 {
+				t.Errorf("at the limit: %q, %v", body, err)
+			}
+			_, _, err := c.Get(bounded(t), base+secret, 9)
+			wantFailure(t, err, watch.FailureTooLarge, "127.0.0.1")
+		})
+	}
+	t.Run("counts what a gzip bomb becomes", func(t *testing.T) {
+		var bomb bytes.Buffer
+		z := gzip.NewWriter(&bomb)
+		_, _ = io.CopyN(z, zeros{}, 8<<20)
+		_ = z.Close()
+		base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(bomb.Bytes())
+		})
+		c := newClient(t, nil)
+		if body, _, err := c.Get(bounded(t), base+secret, 8<<20); err != nil || len(body) != 8<<20 {
+			t.Errorf("at the limit: %d bytes, %v", len(body), err)
+		}
+		_, _, err := c.Get(bounded(t), base+secret, 8<<20-1)
+		wantFailure(t, err, watch.FailureTooLarge, "")
+	})
+	t.Run("refuses a coding that was not asked for", func(t *testing.T) {
+		base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
+			w.Header().Set("Content-Encoding", "br")
+			_, _ = io.WriteString(w, "xxxx")
+		})
+		_, _, err := newClient(t, nil).Get(bounded(t), base+secret, 100)
+		wantFailure(t, err, watch.FailureNetwork, "content-encoding")
+	})
+}
+
+func TestRedirects(t *testing.T) {
+	hops := func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+		var left int
+		_, _ = fmt.Sscanf(r.URL.Path, "/%d", &left)
+		if left != 0 {
+			http.Redirect(w, r, fmt.Sprintf("/%d?key=s3cr3t", left-1), http.StatusFound)
+		}
+	}
+	base := serve(t, hops)
+	c := newClient(t, nil)
+	if _, _, err := c.Get(bounded(t), fmt.Sprintf("%s/%d", base, media.MaxRedirects), 1); err != nil {
+		t.Errorf("as many as allowed: %v", err)
+	}
+	_, _, err := c.Get(bounded(t), fmt.Sprintf("%s/%d", base, media.MaxRedirects+1), 1)
+	wantFailure(t, err, watch.FailureNetwork, "more redirects")
+	_, _, err = c.Get(bounded(t), base+"/-1", 1)
+	wantFailure(t, err, watch.FailureNetwork, "more redirects")
+
+	for name, location := range map[string]string{
+		"another scheme":        "file:///etc/passwd",
+		"rubbish with a secret": "http://[::1%zz/videoplayback?key=s3cr3t",
+	} {
+		t.Run("to "+name+" are a network failure", func(t *testing.T) {
+			base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
+				w.Header().Set("Location", location)
+				w.WriteHeader(http.StatusFound)
+			})
+			_, _, err := newClient(t, nil).Get(bounded(t), base+secret, 1)
+			wantFailure(t, err, watch.FailureNetwork, "")
+		})
+	}
+}
+
+func TestStatus(t *testing.T) {
+	for status, kind := range map[int]watch.FailureKind{
+		204: watch.FailureNetwork, 206: watch.FailureNetwork, 302: watch.FailureNetwork, 304: watch.FailureNetwork,
+		400: watch.FailureNetwork, 401: watch.FailureExpired, 403: watch.FailureExpired, 404: watch.FailureExpired,
+		405: watch.FailureNetwork, 410: watch.FailureExpired, 416: watch.FailureTruncated, 429: watch.FailureNetwork,
+		500: watch.FailureNetwork, 503: watch.FailureNetwork,
+	} {
+		t.Run(fmt.Sprintf("%d is %s", status, kind), func(t *testing.T) {
+			base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) { w.WriteHeader(status) })
+			c := newClient(t, nil)
+			_, _, err := c.Get(bounded(t), base+secret, 1)
+			wantFailure(t, err, kind, fmt.Sprintf("answered %d", status))
+			_, err = fetch(t, c, watch.Segment{URI: base + secret})
+			wantFailure(t, err, kind, fmt.Sprintf("answered %d", status))
+		})
+	}
+}
+
+// zeros is an endless reader of zeros.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }

@@ -1,0 +1,163 @@
+package media_test
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// padded adds the padding that says how long it is.
+func padded(plain []byte) []byte {
+	n := aes.BlockSize - len(plain)%aes.BlockSize
+	return append(bytes.Clone(plain), bytes.Repeat([]byte{byte(n)}, n)...)
+}
+
+// encrypt does not pad.
+func encrypt(tb testing.TB, key, iv, plain []byte) []byte {
+	tb.Helper()
+	c, err := aes.NewCipher(key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	out := make([]byte, len(plain))
+	cipher.NewCBCEncrypter(c, iv).CryptBlocks(out, plain)
+	return out
+}
+
+func decrypter(tb testing.TB, key, iv []byte) cipher.BlockMode {
+	tb.Helper()
+	c, err := aes.NewCipher(key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return cipher.NewCBCDecrypter(c, iv)
+}
+
+var (
+	aKey = []byte("0123456789abcdef")
+	anIV = []byte("fedcba9876543210")
+)
+
+func TestDecryption(t *testing.T) {
+	plain := make([]byte, 100_000)
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for i := range plain {
+		plain[i] = byte(rnd.Uint32())
+	}
+	t.Run("gives every length back, however it arrives", func(t *testing.T) {
+		for _, n := range []int{0, 1, 15, 16, 17, 31, 32, 16<<10 - 17, 16<<10 - 16, 16<<10 - 1, 16 << 10, 16<<10 + 1, 32 << 10, 100_000} {
+			secret := encrypt(t, aKey, anIV, padded(plain[:n]))
+			for name, r := range map[string]io.Reader{
+				"at once": bytes.NewReader(secret), "byte by byte": iotest.OneByteReader(bytes.NewReader(secret)),
+				"by halves": iotest.HalfReader(bytes.NewReader(secret)), "with its end": iotest.DataErrReader(bytes.NewReader(secret)),
+			} {
+				got, err := io.ReadAll(media.Decrypted(r, decrypter(t, aKey, anIV)))
+				if err != nil || !bytes.Equal(got, plain[:n]) {
+					t.Errorf("%d bytes %s: got %d, %v", n, name, len(got), err)
+				}
+			}
+		}
+	})
+	t.Run("behaves as readers have to", func(t *testing.T) {
+		secret := encrypt(t, aKey, anIV, padded(plain[:50_000]))
+		if err := iotest.TestReader(media.Decrypted(bytes.NewReader(secret), decrypter(t, aKey, anIV)), plain[:50_000]); err != nil {
+			t.Error(err)
+		}
+	})
+	whole := encrypt(t, aKey, anIV, padded(plain[:100]))
+	t.Run("of less than whole blocks is truncated", func(t *testing.T) {
+		for _, n := range []int{0, 1, 15, 17, len(whole) - 1} {
+			got, err := io.ReadAll(media.Decrypted(bytes.NewReader(whole[:n]), decrypter(t, aKey, anIV)))
+			wantFailure(t, err, watch.FailureTruncated, "whole block")
+			if !bytes.HasPrefix(plain, got) {
+				t.Errorf("gave %d wrong bytes", len(got))
+			}
+		}
+	})
+	t.Run("finds padding that cannot be", func(t *testing.T) {
+		for name, end := range map[string][]byte{
+			"none":                  {0},
+			"too much":              {17},
+			"much":                  {255},
+			"of two kinds":          {2, 3, 3},
+			"a whole block but one": append([]byte{15}, bytes.Repeat([]byte{16}, 15)...),
+		} {
+			text := bytes.Clone(plain[:48])
+			copy(text[48-len(end):], end)
+			_, err := io.ReadAll(media.Decrypted(bytes.NewReader(encrypt(t, aKey, anIV, text)), decrypter(t, aKey, anIV)))
+			if err == nil {
+				t.Errorf("%s: not found", name)
+				continue
+			}
+			wantFailure(t, err, watch.FailureUndecodable, "wrong key")
+		}
+	})
+	t.Run("with another key is undecodable", func(t *testing.T) {
+		_, err := io.ReadAll(media.Decrypted(bytes.NewReader(whole), decrypter(t, []byte("another key, 16."), anIV)))
+		wantFailure(t, err, watch.FailureUndecodable, "wrong key")
+	})
+	t.Run("hands back what reading failed with, after what came before", func(t *testing.T) {
+		broken := errors.New("the server went away")
+		r := io.MultiReader(bytes.NewReader(whole[:64]), iotest.ErrReader(broken))
+		got, err := io.ReadAll(media.Decrypted(r, decrypter(t, aKey, anIV)))
+		if !errors.Is(err, broken) || !bytes.HasPrefix(plain, got) || len(got) < 48 {
+			t.Errorf("got %d bytes, %v", len(got), err)
+		}
+	})
+}
+
+// What is read in pieces is what crypto/cipher makes of the whole.
+func FuzzDecrypted(f *testing.F) {
+	for _, n := range []int{0, 16, 17, 32, 64} {
+		f.Add(make([]byte, n), []byte{1, 15, 16, 17, 200})
+	}
+	f.Add(encrypt(f, aKey, anIV, padded([]byte("a segment"))), []byte{})
+	f.Fuzz(func(t *testing.T, secret, pieces []byte) {
+		got, err := io.ReadAll(media.Decrypted(&inPieces{rest: secret, sizes: pieces}, decrypter(t, aKey, anIV)))
+		plain := make([]byte, len(secret)/aes.BlockSize*aes.BlockSize)
+		decrypter(t, aKey, anIV).CryptBlocks(plain, secret[:len(plain)])
+		if !bytes.HasPrefix(plain, got) {
+			t.Fatal("other bytes than those of the whole")
+		}
+		if len(plain) == 0 || len(plain) < len(secret) {
+			wantFailure(t, err, watch.FailureTruncated, "")
+			return
+		}
+		n := int(plain[len(plain)-1])
+		if n < 1 || n > aes.BlockSize || !bytes.HasSuffix(plain, bytes.Repeat([]byte{byte(n)}, n)) {
+			wantFailure(t, err, watch.FailureUndecodable, "")
+			return
+		}
+		if err != nil || len(got) != len(plain)-n {
+			t.Fatalf("%d of %d bytes, %d of them padding: %v", len(got), len(plain), n, err)
+		}
+	})
+}
+
+// inPieces gives as many bytes at a time as it is told, over and over.
+type inPieces struct {
+	rest, sizes []byte
+	reads       int
+}
+
+func (p *inPieces) Read(b []byte) (int, error) {
+	if len(p.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := 1 << 10
+	if len(p.sizes) > 0 {
+		n = int(p.sizes[p.reads%len(p.sizes)])%64 + 1
+	}
+	p.reads++
+	n = copy(b[:min(n, len(b))], p.rest)
+	p.rest = p.rest[n:]
+	return n, nil
+}

@@ -1,0 +1,169 @@
+package media_test
+
+import (
+	"crypto/tls"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+func TestDialGuard(t *testing.T) {
+	guard := outbound.New(nil).Control
+	asked := 0
+	base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
+		asked++
+		_, _ = io.WriteString(w, "through the proxy")
+	})
+	for _, target := range []string{base, "http://169.254.169.254", "http://10.0.0.1", "http://[::1]:80", "http://localhost:" + port(t, base)} {
+		t.Run("refuses "+target[:12], func(t *testing.T) {
+			_, _, err := newClient(t, func(c *media.Config) { c.Control = guard }).Get(bounded(t), target+secret, 100)
+			wantFailure(t, err, watch.FailureNetwork, "not allowed")
+		})
+	}
+	if asked > 0 {
+		t.Error("a refused server was asked")
+	}
+	t.Run("refuses what a redirect leads to", func(t *testing.T) {
+		outside := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+			http.Redirect(w, r, base+secret, http.StatusFound)
+		})
+		only := func(_, address string, _ syscall.RawConn) error {
+			if address == strings.TrimPrefix(outside, "http://") {
+				return nil
+			}
+			return errors.New("internal: " + secret)
+		}
+		_, _, err := newClient(t, func(c *media.Config) { c.Control = only }).Get(bounded(t), outside, 100)
+		wantFailure(t, err, watch.FailureNetwork, "not allowed")
+	})
+	t.Run("does not judge the proxy", func(t *testing.T) {
+		proxy, err := url.Parse(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := newClient(t, func(c *media.Config) { c.Control, c.Proxy = guard, http.ProxyURL(proxy) })
+		body, final, err := c.Get(bounded(t), "http://media.example.com/x", 100)
+		if err != nil || string(body) != "through the proxy" || final != "http://media.example.com/x" {
+			t.Errorf("got %q from %q, %v", body, final, err)
+		}
+	})
+	t.Run("judges what is not to go through the proxy", func(t *testing.T) {
+		proxy, err := url.Parse(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		direct := func(r *http.Request) (*url.URL, error) {
+			if r.URL.Hostname() == "127.0.0.1" {
+				return nil, nil
+			}
+			return proxy, nil
+		}
+		_, _, err = newClient(t, func(c *media.Config) { c.Control, c.Proxy = guard, direct }).Get(bounded(t), base+secret, 100)
+		wantFailure(t, err, watch.FailureNetwork, "not allowed")
+	})
+}
+
+func TestProxyThatRefuses(t *testing.T) {
+	base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
+		w.WriteHeader(http.StatusProxyAuthRequired)
+	})
+	proxy, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = newClient(t, func(c *media.Config) { c.Proxy = http.ProxyURL(proxy) }).Get(bounded(t), "https://media.example.com"+secret, 100)
+	wantFailure(t, err, watch.FailureNetwork, "the proxy answered 407")
+	wantFailure(t, err, watch.FailureNetwork, "media.example.com")
+}
+
+func TestOldTLS(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	defer server.Close()
+	_, _, err := newClient(t, nil).Get(bounded(t), server.URL+secret, 100)
+	wantFailure(t, err, watch.FailureNetwork, "protocol version not supported")
+}
+
+// TestEnvironment runs this test again in a child, since net/http and
+// crypto/x509 read the environment once per process.
+func TestEnvironment(t *testing.T) {
+	if target := os.Getenv("MEDIA_TEST_TARGET"); target != "" {
+		c := media.New(media.Config{})
+		defer c.Close()
+		body, _, err := c.Get(bounded(t), target, 100)
+		if err != nil || string(body) != "hello" {
+			t.Fatalf("got %q, %v", body, err)
+		}
+		return
+	}
+	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
+	server := httptest.NewTLSServer(hello)
+	defer server.Close()
+	tunnel := httptest.NewServer(connectTo(server.Listener.Addr().String()))
+	defer tunnel.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	child := func(env ...string) (string, error) {
+		cmd := exec.CommandContext(bounded(t), os.Args[0], "-test.run=^TestEnvironment$")
+		cmd.Env = append(os.Environ(), "MEDIA_TEST_TARGET=https://example.com/x", "NO_PROXY=", "no_proxy=")
+		cmd.Env = append(cmd.Env, env...)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := child("HTTPS_PROXY="+tunnel.URL, "https_proxy="+tunnel.URL, "SSL_CERT_FILE="+ca); err != nil {
+		t.Errorf("with HTTPS_PROXY and SSL_CERT_FILE: %v\n%s", err, out)
+	}
+	if out, err := child("HTTPS_PROXY="+tunnel.URL, "https_proxy="+tunnel.URL); err == nil || !strings.Contains(out, "certificate") {
+		t.Errorf("an unknown authority was trusted: %v\n%s", err, out)
+	}
+}
+
+// connectTo is a proxy that connects every CONNECT to address.
+func connectTo(address string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		up, err := net.Dial("tcp", address)
+		if err != nil || r.Method != http.MethodConnect {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		down, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			_ = up.Close()
+			return
+		}
+		_, _ = io.WriteString(down, "HTTP/1.1 200 OK\r\n\r\n")
+		done := make(chan struct{})
+		go func() { defer close(done); _, _ = io.Copy(up, down); _ = up.Close() }()
+		_, _ = io.Copy(down, up)
+		_ = down.Close()
+		<-done
+	})
+}
+
+func port(t *testing.T, base string) string {
+	t.Helper()
+	u, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Port()
+}

@@ -1,0 +1,52 @@
+package streamlink_test
+
+import (
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// FuzzRead checks that whatever a run prints becomes an answer that the watcher
+// can keep: never knowledge about the stream, at most one URL that may be
+// fetched, a short clean Detail without secrets, JSON.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(master), []byte(""), 0)
+	f.Add([]byte("error: No playable streams found"), []byte(""), 1)
+	f.Add([]byte(""), []byte("Traceback"), 1)
+	f.Fuzz(func(t *testing.T, stdout, stderr []byte, exit int) {
+		got := streamlink.Read(subprocess.Result{ExitCode: exit, Stdout: stdout, Stderr: stderr})
+		if got.State.Answers() {
+			t.Errorf("streamlink cannot know %s", got.State)
+		}
+		if (got.State == watch.FoundUnproven) != (got.Manifest != "") {
+			t.Errorf("%s with manifest %q", got.State, got.Manifest)
+		}
+		if got.Manifest != "" {
+			u, err := url.Parse(got.Manifest)
+			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(got.Manifest) > streamlink.MaxURL {
+				t.Errorf("not a URL to fetch: %q", got.Manifest)
+			}
+		}
+		if len(got.Detail) > pythontool.MaxLine || strings.ContainsAny(got.Detail, "\n\r\x00") || !utf8.ValidString(got.Detail) {
+			t.Errorf("detail %q", got.Detail)
+		}
+		if found := secret.FindString(got.Detail); found != "" {
+			t.Errorf("detail %q holds %q", got.Detail, found)
+		}
+		if _, err := json.Marshal(got); err != nil || len(got.Renditions) > 0 {
+			t.Errorf("cannot be kept: %v", err)
+		}
+	})
+}
+
+// secret finds what no Detail may hold: more of a URL than its host, other than
+// punctuation, and the signed paths of YouTube's media.
+var secret = regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>\\/?#]*(?:@|[/?#][/?#.,;:)\]]*[^\s"'<>\\/?#.,;:)\]…])|/(?:videoplayback|api/manifest)\b`)

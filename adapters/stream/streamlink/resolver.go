@@ -1,0 +1,119 @@
+package streamlink
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// Source is the Resolution's Source.
+const Source = "streamlink"
+
+// Limits on what is taken over from streamlink's answer.
+const (
+	MaxOutput = 64 << 10 // bytes of stdout, and of stderr
+	MaxURL    = 8 << 10  // bytes of the manifest's URL
+)
+
+// Config is how to run streamlink. The zero value is usable.
+type Config struct {
+	Path        string        // STREAMLINK_PATH; default "streamlink", looked up in PATH
+	Timeout     time.Duration // of a whole run, default 30 s
+	HTTPTimeout time.Duration // of each request within it, whole seconds, default 10 s
+}
+
+// Resolver is a worker.Resolver. It keeps nothing between calls and may be
+// used concurrently.
+type Resolver struct {
+	tool    pythontool.Tool
+	options []string
+	log     *slog.Logger
+}
+
+// New makes a Resolver.
+func New(c Config, log *slog.Logger) *Resolver {
+	if c.Path == "" {
+		c.Path = "streamlink"
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = 30 * time.Second
+	}
+	if c.HTTPTimeout < time.Second {
+		c.HTTPTimeout = 10 * time.Second
+	}
+	return &Resolver{
+		tool: pythontool.Tool{
+			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput,
+			Install: "install it with pip install streamlink, or set STREAMLINK_PATH",
+		},
+		options: []string{
+			"--no-config", "--http-timeout", strconv.Itoa(int(c.HTTPTimeout / time.Second)), "--stream-url",
+			// What follows is a URL, whatever it begins with.
+			"--",
+		},
+		log: log.With("component", "streamlink"),
+	}
+}
+
+// Resolve implements worker.Resolver. It runs streamlink once and blocks until
+// it has ended, at most Timeout and two seconds.
+func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
+	began := time.Now()
+	res, trouble := r.tool.Ask(ctx, r.log, slices.Concat(r.options, []string{string(url)})...)
+	answer := watch.Resolution{}
+	if trouble != nil {
+		answer.State, answer.Detail = trouble.State, trouble.Detail
+	} else {
+		answer = read(res)
+	}
+	answer.Began, answer.Source = began, Source
+	return answer
+}
+
+// read makes an answer of what a run left: on success one line with a URL, on
+// failure "error: …", both on stdout. Usage errors and crashes are on stderr.
+func read(res subprocess.Result) watch.Resolution {
+	out := strings.TrimSpace(string(res.Stdout))
+	if manifest(out) && res.ExitCode == 0 {
+		return watch.Resolution{State: watch.FoundUnproven, Manifest: out}
+	}
+	if said, ok := strings.CutPrefix(out, "error: "); ok {
+		state := pythontool.Fault(said)
+		if state == "" {
+			state = watch.Unreachable
+		}
+		return watch.Resolution{State: state, Detail: pythontool.Line(said)}
+	}
+	said := "streamlink printed no URL"
+	for _, output := range [][]byte{res.Stdout, res.Stderr} {
+		if last := lastLine(output); last != "" {
+			said = "streamlink printed no URL: " + last
+		}
+	}
+	return watch.Resolution{State: watch.ToolFailed, Detail: pythontool.Line(said)}
+}
+
+func manifest(s string) bool {
+	if len(s) > MaxURL || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' }) {
+		return false
+	}
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
+}
+
+func lastLine(output []byte) string {
+	last := ""
+	for line := range pythontool.Lines(output) {
+		last = line
+	}
+	return last
+}

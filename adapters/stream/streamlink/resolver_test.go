@@ -1,0 +1,180 @@
+package streamlink_test
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool/pythontooltest"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
+	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+)
+
+var _ worker.Resolver = (*streamlink.Resolver)(nil)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var quiet = slog.New(slog.DiscardHandler)
+
+const master = "https://manifest.googlevideo.com/api/manifest/hls_variant/expire/1795000000/id/demux______/sig/AABBCC/file/index.m3u8"
+
+// TestRead uses texts that streamlink 8.6.3 wrote about a stand-in for YouTube
+// in the state that each is named for.
+func TestRead(t *testing.T) {
+	tests := map[string]struct {
+		exit           int
+		stdout, stderr string
+		want           watch.Resolution
+	}{
+		"a stream, live or ended, muxed or not": {
+			stdout: master + "\n",
+			want:   watch.Resolution{State: watch.FoundUnproven, Manifest: master},
+		},
+		"upcoming, removed, private or bot check": {
+			exit: 1, stdout: "error: No playable streams found on this URL: https://www.youtube.com/watch?v=upcoming___\n",
+			want: watch.Resolution{State: watch.Unreachable, Detail: "No playable streams found on this URL: https://www.youtube.com/…"},
+		},
+		"an ordinary video": {
+			exit: 1, stdout: "error: This plugin does not support VOD content, try yt-dlp instead\n",
+			want: watch.Resolution{State: watch.Unreachable, Detail: "This plugin does not support VOD content, try yt-dlp instead"},
+		},
+		"the manifest is refused": {
+			exit: 1, stdout: "error: Unable to open URL: https://manifest.googlevideo.com/api/manifest/hls_variant/sig/AABBCC/file/index.m3u8 (403 Client Error: Forbidden for url: https://manifest.googlevideo.com/api/manifest/hls_variant/sig/AABBCC/file/index.m3u8)\n",
+			want: watch.Resolution{State: watch.Blocked, Detail: "Unable to open URL: https://manifest.googlevideo.com/… (403 Client Error: Forbidden for url: https://manifest.googlevideo.com/…"},
+		},
+		"the player is rate limited": {
+			exit: 1, stdout: "error: Unable to open URL: https://www.youtube.com/youtubei/v1/player (429 Client Error: Too Many Requests for url: https://www.youtube.com/youtubei/v1/player?key=k)\n",
+			want: watch.Resolution{State: watch.Blocked, Detail: "Unable to open URL: https://www.youtube.com/… (429 Client Error: Too Many Requests for url: https://www.youtube.com/…"},
+		},
+		"the player hangs": {
+			exit: 1, stdout: "error: Unable to open URL: https://www.youtube.com/youtubei/v1/player (HTTPSConnectionPool(host='www.youtube.com', port=443): Read timed out. (read timeout=3.0))\n",
+			want: watch.Resolution{State: watch.Unreachable, Detail: "Unable to open URL: https://www.youtube.com/… (HTTPSConnectionPool(host='www.youtube.com', port=443): Read timed out. (read timeout=3.0))"},
+		},
+		"a wrong option": {
+			exit: 2, stderr: "usage: streamlink [OPTIONS] <URL> [STREAM]\nstreamlink: error: unrecognized arguments: --bogus-option=1\n",
+			want: watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL: streamlink: error: unrecognized arguments: --bogus-option=1"},
+		},
+		"a stream of another kind than HLS": {
+			exit: 1, stdout: "error: The stream specified cannot be translated to a URL\n",
+			want: watch.Resolution{State: watch.Unreachable, Detail: "The stream specified cannot be translated to a URL"},
+		},
+		"an MPD, should it ever print one": {
+			stdout: "https://manifest.googlevideo.com/api/manifest/dash/sig/AABBCC\n",
+			want:   watch.Resolution{State: watch.FoundUnproven, Manifest: "https://manifest.googlevideo.com/api/manifest/dash/sig/AABBCC"},
+		},
+		"a URL and a failure": {
+			exit: 1, stdout: master + "\n",
+			want: watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL: https://manifest.googlevideo.com/…"},
+		},
+		"two URLs": {
+			stdout: master + "\n" + master + "\n",
+			want:   watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL: https://manifest.googlevideo.com/…"},
+		},
+		"something to open that is not on the network": {
+			stdout: "file:///etc/passwd\n",
+			want:   watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL: file:///etc/passwd"},
+		},
+		"nothing": {
+			want: watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := streamlink.Read(subprocess.Result{ExitCode: tc.exit, Stdout: []byte(tc.stdout), Stderr: []byte(tc.stderr)})
+			if got.State != tc.want.State || got.Detail != tc.want.Detail || got.Manifest != tc.want.Manifest || len(got.Renditions) > 0 {
+				t.Errorf("got %+v\nwant %+v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestResolverSurvivesToolsThatMisbehave(t *testing.T) {
+	pythontooltest.Run(t, func(path string, timeout time.Duration, log *slog.Logger) pythontooltest.Resolver {
+		return streamlink.New(streamlink.Config{Path: path, Timeout: timeout}, log)
+	})
+}
+
+func TestResolverFindsAManifest(t *testing.T) {
+	path, _ := pythontooltest.Script(t, "echo "+master)
+	got := streamlink.New(streamlink.Config{Path: path}, quiet).Resolve(t.Context(), pythontooltest.URL)
+	if got.State != watch.FoundUnproven || got.Manifest != master || got.Source != "streamlink" || got.Began.IsZero() {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// The real tool, with a proxy that is not there, so that the outcome is the
+// same on machines with and without a network.
+func TestTheRealTool(t *testing.T) {
+	path := pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")
+	pythontooltest.NoNetwork(t)
+	resolver := streamlink.New(streamlink.Config{Path: path}, quiet)
+
+	t.Run("without a network YouTube is unreachable", func(t *testing.T) {
+		got := resolver.Resolve(t.Context(), pythontooltest.URL)
+		if got.State != watch.Unreachable || !strings.Contains(got.Detail, "proxy") {
+			t.Errorf("got %s (%s)", got.State, got.Detail)
+		}
+	})
+	t.Run("a URL is never taken for an option", func(t *testing.T) {
+		for _, url := range []monitor.StreamURL{"--version", "-h"} {
+			got := resolver.Resolve(t.Context(), url)
+			if got.State != watch.Unreachable || !strings.Contains(got.Detail, "No plugin can handle URL") {
+				t.Errorf("%s: got %s (%s)", url, got.State, got.Detail)
+			}
+		}
+	})
+}
+
+// TestTheRealToolFindsWhatThereIs asks the installed streamlink about a video
+// in every state: it finds a manifest wherever there are media, live or not,
+// and tells nothing about the rest.
+func TestTheRealToolFindsWhatThereIs(t *testing.T) {
+	y := pythontooltest.YouTube(t)
+	resolver := streamlink.New(streamlink.Config{Path: pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")}, quiet)
+	for _, state := range youtube.States() {
+		t.Run(string(state), func(t *testing.T) {
+			y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: state, Source: pythontooltest.Ladder{}})
+			got := resolver.Resolve(t.Context(), pythontooltest.URL)
+			if state == youtube.Live && (got.State != watch.FoundUnproven || !strings.Contains(got.Manifest, "/hls_variant/")) {
+				t.Errorf("got %+v", got)
+			}
+			if got.State.Answers() || got.State == watch.ToolFailed && state != youtube.Ordinary && state != youtube.Archived {
+				t.Errorf("got %s (%s)", got.State, got.Detail)
+			}
+		})
+	}
+}
+
+// apart is a live stream whose picture and sound are apart.
+type apart struct{ pythontooltest.Ladder }
+
+func (apart) Renditions() []livestream.Rendition {
+	return []livestream.Rendition{livestream.Video144p, livestream.AudioOnly}
+}
+
+// Of a stream whose picture and sound are apart streamlink makes one stream of
+// two playlists ("hls-multi"); what it prints must be the master, since either
+// of the two alone is black or silent. So too without an ffmpeg in PATH, where
+// it drops the sound.
+func TestTheRealToolFindsTheMasterOfPictureAndSoundApart(t *testing.T) {
+	y := pythontooltest.YouTube(t)
+	y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: apart{}})
+	path := pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")
+	for _, where := range []string{os.Getenv("PATH"), filepath.Dir(path)} {
+		t.Setenv("PATH", where)
+		got := streamlink.New(streamlink.Config{Path: path}, quiet).Resolve(t.Context(), pythontooltest.URL)
+		if got.State != watch.FoundUnproven || !strings.Contains(got.Manifest, "/hls_variant/") {
+			t.Errorf("with PATH %s: got %+v", where, got)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package ytdlp_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// start is the release_timestamp of every recording that has one.
+var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+// TestReadTellsEveryStateApart runs over recordings in testdata: what yt-dlp
+// 2026.10.26 wrote when a stand-in for YouTube was in the state that the file
+// is named for. Their JSON is shortened to the fields that matter.
+func TestReadTellsEveryStateApart(t *testing.T) {
+	live := watch.Resolution{
+		State:       watch.Live,
+		ActualStart: start,
+		Manifest:    "https://manifest.googlevideo.com/api/manifest/hls_variant/expire/1795000000/id/live_______/sig/AABBCC/file/index.m3u8",
+		Renditions: []watch.Rendition{
+			{URL: media("91"), Height: 144, Bandwidth: 290288, HasVideo: true, HasAudio: true},
+			{URL: media("95"), Height: 720, Bandwidth: 2969452, HasVideo: true, HasAudio: true},
+		},
+	}
+	liveAs := func(id string) watch.Resolution {
+		r := live
+		r.Manifest = strings.Replace(r.Manifest, "live_______", id, 1)
+		return r
+	}
+	demuxed := liveAs("demux______")
+	demuxed.Renditions = []watch.Rendition{
+		{URL: media("233"), HasAudio: true},
+		{URL: media("269"), Height: 144, Bandwidth: 290288, HasVideo: true},
+	}
+	dubbed := liveAs("languages__")
+	dubbed.Renditions = []watch.Rendition{
+		{URL: media("233/lang/ja"), HasAudio: true, Alternate: true},
+		{URL: media("233/lang/en"), HasAudio: true},
+		{URL: media("234"), HasAudio: true},
+		{URL: media("269"), Height: 144, Bandwidth: 290288, HasVideo: true},
+		{URL: media("91"), Height: 144, Bandwidth: 290288, HasVideo: true, HasAudio: true},
+	}
+	dash := watch.Resolution{
+		State: watch.Live, ActualStart: start,
+		Manifest: "https://manifest.googlevideo.com/api/manifest/dash/expire/1795000000/id/dash_______/sig/AABBCC",
+	}
+	ended := func(detail string) watch.Resolution {
+		return watch.Resolution{State: watch.Ended, Detail: detail, ActualStart: start}
+	}
+	upcoming := func(detail string) watch.Resolution {
+		return watch.Resolution{State: watch.Upcoming, Detail: detail}
+	}
+	is := func(s watch.State, detail string) watch.Resolution { return watch.Resolution{State: s, Detail: detail} }
+	started := func(s watch.State, detail string) watch.Resolution {
+		return watch.Resolution{State: s, Detail: detail, ActualStart: start}
+	}
+	const (
+		notABot  = "Sign in to confirm you’re not a bot."
+		rate     = "Video unavailable. This content isn't available, try again later. The current session has been rate-limited by YouTube for up to an hour."
+		joining  = "Join this channel to get access to members-only content like this video, and other exclusive perks."
+		unclear  = "Something new and strange happened"
+		page429  = "Unable to download webpage: HTTP Error 429: Too Many Requests (caused by <HTTPError 429: Too Many Requests>)"
+		page403  = "Unable to download webpage: HTTP Error 403: Forbidden (caused by <HTTPError 403: Forbidden>)"
+		page503  = "HTTP Error 503: Service Unavailable. Retrying (1/1)..."
+		slow     = "Failed to download m3u8 information: HTTPSConnectionPool(host='manifest.googlevideo.com', port=443): Read timed out. (read timeout=3.0)"
+		noName   = "HTTPSConnection(host='www.youtube.com', port=443): Failed to resolve 'www.youtube.com' ([Errno -2] Name or service not known). Retrying (1/1)..."
+		badCert  = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: unable to get local issuer certificate (_ssl.c:1006). Retrying (1/1)..."
+		badProxy = `('Unable to connect to proxy', NewConnectionError("HTTPSConnection(host='127.0.0.1', port=1): Failed to establish a new connection: [Errno 111] Connection refused")). Retrying (1/1)...`
+	)
+
+	want := map[string]watch.Resolution{
+		"live":              live,
+		"live-demuxed":      demuxed,
+		"live-languages":    dubbed,
+		"live-dash":         dash,
+		"live-despite-429":  liveAs("api429_____"),
+		"live-despite-503":  liveAs("api503_____"),
+		"live-despite-hang": liveAs("apihang____"),
+
+		"upcoming":                upcoming("This live event will begin in 42 minutes."),
+		"upcoming-premiere":       upcoming("Premieres in 3 hours"),
+		"upcoming-shortly":        upcoming("This live event will begin in a few moments."),
+		"upcoming-while-was-live": upcoming("This live event will begin in a few moments."),
+
+		"offline":          started(watch.Offline, "Offline."),
+		"offline-no-media": started(watch.Offline, "live by name, but YouTube lists no media"),
+
+		"ended":               ended("This live event has ended."),
+		"ended-while-is-live": ended("This live event has ended."),
+		"ended-no-recording":  ended("Video unavailable. This live stream recording is not available."),
+		"post-live":           ended(""),
+		"was-live":            ended(""),
+
+		"not-a-live-stream": is(watch.NotALiveStream, ""),
+
+		"private":                    is(watch.Private, "Private video. Sign in if you've been granted access to this video."),
+		"private-unavailable":        is(watch.Private, "Video unavailable. This video is private"),
+		"removed":                    is(watch.Removed, "Video unavailable"),
+		"removed-by-uploader":        is(watch.Removed, "Video unavailable. This video has been removed by the uploader"),
+		"removed-terms":              is(watch.Removed, "This video has been removed for violating YouTube’s Terms of Service"),
+		"removed-account-terminated": is(watch.Removed, "Video unavailable. This video is no longer available because the YouTube account associated with this video has been terminated."),
+		"region-locked":              is(watch.RegionLocked, "The uploader has not made this video available in your country"),
+		"region-locked-while-live":   started(watch.RegionLocked, "Video unavailable. This video contains content from ACME, who has blocked it in your country on copyright grounds"),
+		"age-restricted":             started(watch.AgeRestricted, "Sign in to confirm your age. This video may be inappropriate for some users."),
+		"members-only":               started(watch.MembersOnly, joining),
+		"members-only-upcoming": {
+			State:  watch.MembersOnly,
+			Detail: "This video is available to this channel's members on level: Gold (or any higher level). Join this channel to get access to members-only content and other exclusive perks.",
+		},
+
+		"blocked-bot":                is(watch.Blocked, notABot),
+		"blocked-bot-while-live":     started(watch.Blocked, notABot),
+		"blocked-bot-while-was-live": started(watch.Blocked, "Sign in to confirm that you’re not a bot."),
+		"blocked-rate-limit":         is(watch.Blocked, rate),
+		"blocked-captcha":            is(watch.Blocked, "Something went wrong. YouTube is requiring a captcha challenge before playback"),
+		"blocked-app":                started(watch.Blocked, "The following content is not available on this app.. Watch this content on the latest version of YouTube."),
+		"blocked-manifest-403":       started(watch.Blocked, "Failed to download m3u8 information: HTTP Error 403: Forbidden"),
+		"blocked-page-403":           is(watch.Blocked, page403),
+		"blocked-page-429":           is(watch.Blocked, page429),
+
+		"unreachable-manifest-503":  started(watch.Unreachable, "Failed to download m3u8 information: HTTP Error 503: Service Unavailable"),
+		"unreachable-manifest-hang": started(watch.Unreachable, slow),
+		"unreachable-page-503":      is(watch.Unreachable, page503),
+		"unreachable-dns":           is(watch.Unreachable, noName),
+		"unreachable-tls":           is(watch.Unreachable, badCert),
+		"unreachable-proxy":         is(watch.Unreachable, badProxy),
+
+		"unknown-reason":            is(watch.ToolFailed, "yt-dlp found no video: "+unclear),
+		"unknown-reason-while-live": started(watch.Offline, "live by name, but YouTube lists no media: "+unclear),
+	}
+
+	for _, file := range recordings(t) {
+		t.Run(file.name, func(t *testing.T) {
+			expected, ok := want[file.name]
+			if !ok {
+				t.Fatal("the table does not say what to make of it")
+			}
+			delete(want, file.name)
+			same(t, ytdlp.Read(file.id, file.stdout, file.stderr), expected)
+		})
+	}
+	for name := range want {
+		t.Errorf("testdata has no recording %q", name)
+	}
+}

@@ -1,0 +1,99 @@
+package ytdlp
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// Source is the Resolution's Source.
+const Source = "yt-dlp"
+
+// MaxOutput is the most that is read of a run's stdout, and of its stderr. The
+// answer for an ordinary video with captions in every language is about 1 MB.
+const MaxOutput = 8 << 20
+
+// Config is how to run yt-dlp. The zero value is usable.
+type Config struct {
+	Path          string        // YTDLP_PATH; default "yt-dlp", looked up in PATH
+	Timeout       time.Duration // of a whole run, default 45 s
+	SocketTimeout time.Duration // of each connection within it, whole seconds, default 10 s
+}
+
+// Resolver is a worker.Resolver. It keeps nothing between calls and may be
+// used concurrently.
+type Resolver struct {
+	tool   pythontool.Tool
+	common []string // options of every run
+	log    *slog.Logger
+}
+
+// What a run prints. By itself yt-dlp lists no DASH of a live stream; asked for
+// it (formats=incomplete) it lists every segment of every format too, 10 MB of
+// them, so that then only what is read of a format is printed.
+var (
+	everything = []string{"--dump-json"}
+	withDASH   = []string{
+		"--extractor-args", "youtube:formats=incomplete",
+		"--print", `{"id":%(id)j,"live_status":%(live_status|null)j,"is_live":%(is_live|null)j,"release_timestamp":%(release_timestamp|null)j,` +
+			`"formats":%(formats.:.{url,manifest_url,protocol,height,tbr,vcodec,acodec,has_drm,language,language_preference,source_preference})j}`,
+	}
+)
+
+// New makes a Resolver.
+func New(c Config, log *slog.Logger) *Resolver {
+	if c.Path == "" {
+		c.Path = "yt-dlp"
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = 45 * time.Second
+	}
+	if c.SocketTimeout < time.Second {
+		c.SocketTimeout = 10 * time.Second
+	}
+	return &Resolver{
+		tool: pythontool.Tool{
+			Name: Source, Path: c.Path, Timeout: c.Timeout, MaxOutput: MaxOutput,
+			Install: `install it with pip install "yt-dlp[default]", or set YTDLP_PATH`,
+		},
+		common: []string{
+			"--ignore-config", "--ignore-no-formats-error", "--no-playlist",
+			"--socket-timeout", strconv.Itoa(int(c.SocketTimeout / time.Second)),
+			"--extractor-retries", "1",
+		},
+		log: log.With("component", "yt-dlp"),
+	}
+}
+
+// Resolve implements worker.Resolver. It runs yt-dlp once, or, when a live
+// stream seems to have no media, a second time for its DASH, and blocks until
+// that has ended, at most Timeout and two seconds.
+func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
+	began := time.Now()
+	answer, sure := r.run(ctx, url, r.tool.Timeout, everything)
+	if left := r.tool.Timeout - time.Since(began); !sure && left > 0 {
+		if second, _ := r.run(ctx, url, left, withDASH); second.Manifest != "" {
+			answer = second
+		}
+	}
+	answer.Began, answer.Source = began, Source
+	return answer
+}
+
+// run asks once.
+func (r *Resolver) run(ctx context.Context, url monitor.StreamURL, limit time.Duration, prints []string) (answer watch.Resolution, sure bool) {
+	tool := r.tool
+	tool.Timeout = limit
+	// What follows "--" is a URL, whatever it begins with.
+	res, trouble := tool.Ask(ctx, r.log, slices.Concat(r.common, prints, []string{"--", string(url)})...)
+	if trouble != nil {
+		return watch.Resolution{State: trouble.State, Detail: trouble.Detail}, true
+	}
+	return read(url.VideoID(), res.Stdout, res.Stderr)
+}

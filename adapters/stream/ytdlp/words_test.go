@@ -1,0 +1,87 @@
+package ytdlp_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// TestReadUnderstandsOtherWordings covers what was not recorded: reasons as
+// ERROR lines (older versions), and texts known from the field.
+func TestReadUnderstandsOtherWordings(t *testing.T) {
+	tests := []struct {
+		line string
+		want watch.State
+	}{
+		{"ERROR: [youtube] abcdefghijk: This live event will begin in 2 days.", watch.Upcoming},
+		{"ERROR: [youtube] abcdefghijk: Premiere will begin shortly", watch.Upcoming},
+		{"ERROR: [youtube] abcdefghijk: Scheduled for 21 November", watch.Upcoming},
+		{"ERROR: [youtube] abcdefghijk: Offline", watch.Offline},
+		{"ERROR: [youtube] abcdefghijk: OFFLINE.", watch.Offline},
+		{"ERROR: [youtube] abcdefghijk: This live event has ended.", watch.Ended},
+		{"ERROR: [youtube] abcdefghijk: Private video. Sign in if you've been granted access to this video", watch.Private},
+		{"ERROR: [youtube] abcdefghijk: This video is private. Please sign in to verify that you may see it", watch.Private},
+		{"ERROR: [youtube] abcdefghijk: Please sign in. Use --cookies for the authentication", watch.Blocked},
+		{"ERROR: [youtube] abcdefghijk: Sign in to confirm you're not a bot", watch.Blocked},
+		{"ERROR: [youtube] abcdefghijk: All player responses are invalid. Your IP is likely being blocked by Youtube", watch.Blocked},
+		{"ERROR: [youtube] abcdefghijk: This video is not available in your country", watch.RegionLocked},
+		{"ERROR: [youtube] abcdefghijk: This video is not available from your location due to geo restriction", watch.RegionLocked},
+		{"ERROR: [youtube] abcdefghijk: This video is age-restricted and only available on YouTube.", watch.AgeRestricted},
+		{"ERROR: [youtube] abcdefghijk: This video requires payment to watch", watch.MembersOnly},
+		{"ERROR: [youtube] abcdefghijk: This video isn’t available anymore", watch.Removed},
+		{"ERROR: [youtube] abcdefghijk: Video unavailable. This video is not available", watch.Removed},
+		{"ERROR: [youtube] abcdefghijk: Unable to download API page: HTTP Error 502: Bad Gateway", watch.Unreachable},
+		{"ERROR: [youtube] abcdefghijk: Unable to download API page: Tunnel connection failed: 403 Forbidden", watch.Unreachable},
+		{"ERROR: [youtube] abcdefghijk: Unable to download API page: [Errno 104] Connection reset by peer", watch.Unreachable},
+		{"ERROR: [youtube] abcdefghijk: Failed to extract any player response; please report this issue on  https://github.com/yt-dlp/yt-dlp/issues?q=", watch.ToolFailed},
+		{"WARNING: HTTP Error 503: Service Unavailable. Retrying (1/1)...\nWARNING: HTTP Error 429: Too Many Requests", watch.Blocked},
+		{"ERROR: [generic] '--version' is not a valid URL", watch.ToolFailed},
+		{"yt-dlp: error: no such option: --bad", watch.ToolFailed},
+		{"WARNING: [youtube] No supported JavaScript runtime could be found. YouTube extraction without a JS runtime has been deprecated, and some formats may be missing", watch.ToolFailed},
+		{"", watch.ToolFailed},
+	}
+	for _, tc := range tests {
+		t.Run(fmt.Sprintf("%q means %s", tc.line, tc.want), func(t *testing.T) {
+			got := ytdlp.Read("abcdefghijk", nil, []byte(tc.line+"\n"))
+			if got.State != tc.want || got.Detail == "" {
+				t.Fatalf("got %s (%s)", got.State, got.Detail)
+			}
+		})
+	}
+}
+
+func TestReadDistrustsWhatIsNotAnAnswer(t *testing.T) {
+	for name, stdout := range map[string]string{
+		"rubbish":                   "<html>captive portal</html>",
+		"JSON cut short":            `{"id":"abcdefghijk","live_status":"is_li`,
+		"something after the JSON":  `{"id":"abcdefghijk","live_status":"is_live"} and more`,
+		"null":                      `null`,
+		"a list":                    `[]`,
+		"a field of the wrong type": `{"id":"abcdefghijk","formats":"none"}`,
+		"another video's answer":    `{"id":"trailer1234","live_status":"not_live","formats":[]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ytdlp.Read("abcdefghijk", []byte(stdout), []byte("WARNING: something odd\n"))
+			if got.State != watch.ToolFailed || !strings.Contains(got.Detail, "cannot be used") {
+				t.Fatalf("got %+v", got)
+			}
+		})
+	}
+	t.Run("a start beyond the calendar is unknown", func(t *testing.T) {
+		for _, at := range []string{"-1", "0", "0.5", "253402300800", "1e18"} {
+			got := ytdlp.Read("abcdefghijk", []byte(`{"id":"abcdefghijk","live_status":"was_live","release_timestamp":`+at+`}`), nil)
+			if got.State != watch.Ended || !got.ActualStart.IsZero() {
+				t.Errorf("%s: got %+v", at, got)
+			}
+		}
+	})
+	t.Run("titles do not decide", func(t *testing.T) {
+		got := ytdlp.Read("abcdefghijk", []byte(`{"id":"abcdefghijk","title":"Private video: this live event has ended","live_status":"is_upcoming"}`), nil)
+		if got.State != watch.Upcoming {
+			t.Fatalf("got %+v", got)
+		}
+	})
+}

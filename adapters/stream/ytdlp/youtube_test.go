@@ -1,0 +1,114 @@
+package ytdlp_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool/pythontooltest"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+)
+
+// TestTheRealToolTellsEveryStateApart asks the installed yt-dlp, so that a
+// release of it that words something differently is noticed here.
+func TestTheRealToolTellsEveryStateApart(t *testing.T) {
+	y := pythontooltest.YouTube(t)
+	resolver := ytdlp.New(ytdlp.Config{Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, quiet)
+	wants := map[youtube.State]watch.State{
+		youtube.Upcoming:    watch.Upcoming,
+		youtube.Premiere:    watch.Upcoming,
+		youtube.Live:        watch.Live,
+		youtube.Offline:     watch.Offline,
+		youtube.Ended:       watch.Ended,
+		youtube.PostLive:    watch.Ended,
+		youtube.Archived:    watch.Ended,
+		youtube.NoRecording: watch.Ended,
+		youtube.Ordinary:    watch.NotALiveStream,
+		youtube.Private:     watch.Private,
+		youtube.Removed:     watch.Removed,
+		youtube.Unavailable: watch.Removed,
+		youtube.Region:      watch.RegionLocked,
+		youtube.Age:         watch.AgeRestricted,
+		youtube.Members:     watch.MembersOnly,
+		youtube.BotCheck:    watch.Blocked,
+		youtube.RateLimited: watch.Blocked,
+		youtube.Captcha:     watch.Blocked,
+	}
+	at := time.Now().Add(-time.Minute).Truncate(time.Second)
+	for _, state := range youtube.States() {
+		t.Run(string(state), func(t *testing.T) {
+			y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: state, Source: pythontooltest.Ladder{}, Scheduled: at, Started: at})
+			got := resolver.Resolve(t.Context(), pythontooltest.URL)
+			if got.State != wants[state] {
+				t.Fatalf("got %s (%s), want %s", got.State, got.Detail, wants[state])
+			}
+			switch state {
+			case youtube.Upcoming, youtube.Premiere:
+				if !got.ActualStart.IsZero() {
+					t.Errorf("started at %v, before it was live", got.ActualStart)
+				}
+			case youtube.Live:
+				if !got.ActualStart.Equal(at) || len(got.Renditions) != 2 || !strings.Contains(got.Manifest, "/hls_variant/") {
+					t.Errorf("got %+v", got)
+				}
+				for i, r := range got.Renditions {
+					if want := (pythontooltest.Ladder{}).Renditions()[i]; r.Height != want.Height || r.Bandwidth == 0 || !r.HasVideo || !r.HasAudio {
+						t.Errorf("rendition %+v, want %+v", r, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// apart is a live stream whose picture and sound are apart.
+type apart struct{ pythontooltest.Ladder }
+
+func (apart) Renditions() []livestream.Rendition {
+	return []livestream.Rendition{livestream.Video144p, livestream.AudioOnly}
+}
+
+func TestTheRealToolListsPictureAndSoundApart(t *testing.T) {
+	y := pythontooltest.YouTube(t)
+	y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: apart{}})
+	got := ytdlp.New(ytdlp.Config{Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, quiet).Resolve(t.Context(), pythontooltest.URL)
+	if len(got.Renditions) != 2 {
+		t.Fatalf("got %+v", got)
+	}
+	sound, picture := got.Renditions[0], got.Renditions[1]
+	if sound.HasVideo || !sound.HasAudio || sound.Alternate || !picture.HasVideo || picture.HasAudio || picture.Height != 144 {
+		t.Errorf("got %+v", got.Renditions)
+	}
+}
+
+func TestTheRealToolMeetsAYouTubeThatIsNotWell(t *testing.T) {
+	for name, tc := range map[string]struct {
+		class youtube.Class
+		fault httpfault.Fault
+		want  watch.State
+	}{
+		"everything answers 429":        {"", httpfault.Status(429), watch.Blocked},
+		"everything answers 503":        {"", httpfault.Status(503), watch.Unreachable},
+		"connections are reset":         {"", httpfault.Reset(), watch.Unreachable},
+		"everything hangs":              {"", httpfault.Hang(), watch.Unreachable},
+		"the manifest answers 403":      {youtube.Manifest, httpfault.Status(403), watch.Blocked},
+		"the player API answers 429":    {youtube.Player, httpfault.Status(429), watch.Live},
+		"a watch page that answers 429": {youtube.Watch, httpfault.Status(429), watch.Live},
+	} {
+		t.Run(name, func(t *testing.T) {
+			y := pythontooltest.YouTube(t)
+			y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: pythontooltest.Ladder{}})
+			y.Inject(tc.class, "", 0, tc.fault)
+			resolver := ytdlp.New(ytdlp.Config{
+				Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp"), Timeout: 30 * time.Second, SocketTimeout: time.Second,
+			}, quiet)
+			if got := resolver.Resolve(t.Context(), pythontooltest.URL); got.State != tc.want {
+				t.Errorf("got %s (%s), want %s", got.State, got.Detail, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,46 @@
+package delivery_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+)
+
+// Section 4.4, decision W3.
+func TestDecide(t *testing.T) {
+	now := time.Date(2024, 1, 15, 20, 15, 30, 0, time.UTC)
+	ok := delivery.Answer{Status: 204}
+	bad := delivery.Answer{Status: 500, Err: "HTTP 500"}
+	asking := func(d time.Duration) delivery.Answer {
+		return delivery.Answer{Status: 503, Err: "HTTP 503", RetryAfter: d}
+	}
+	retry := func(d time.Duration) delivery.Verdict { return delivery.Verdict{RetryAt: now.Add(d)} }
+	sent, failed := delivery.Verdict{Sent: true}, delivery.Verdict{Failed: true}
+
+	for _, c := range []struct {
+		name     string
+		answer   delivery.Answer
+		attempts int
+		want     delivery.Verdict
+	}{
+		{"a 2xx is sent at the first attempt", ok, 1, sent},
+		{"a 2xx is sent at the last attempt", ok, 4, sent},
+		{"the first failure is retried after 1 s", bad, 1, retry(time.Second)},
+		{"the second failure is retried after 2 s", bad, 2, retry(2 * time.Second)},
+		{"the third failure is retried after 4 s", bad, 3, retry(4 * time.Second)},
+		{"the fourth failure is the last", bad, 4, failed},
+		{"more attempts than there can be are the last", bad, 9, failed},
+		{"a Retry-After below the schedule changes nothing", asking(time.Second), 3, retry(4 * time.Second)},
+		{"a Retry-After above the schedule is honoured", asking(30 * time.Second), 1, retry(30 * time.Second)},
+		{"a Retry-After of 60 s is honoured", asking(time.Minute), 1, retry(time.Minute)},
+		{"a longer Retry-After is cut to 60 s", asking(time.Hour), 1, retry(time.Minute)},
+		{"a Retry-After gives no fifth attempt", asking(time.Second), 4, failed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := delivery.Decide(now, c.answer, c.attempts); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}

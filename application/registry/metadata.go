@@ -1,0 +1,147 @@
+package registry
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Limits of metadata beside monitor.MaxMetadata. They keep out what a JSONB
+// column cannot hold (section 9.1) and what would trouble a receiver.
+const (
+	MaxMetadataDepth  = 32  // objects and arrays within each other
+	maxNumberLength   = 512 // characters of one number
+	maxExponent       = 999 // of a number, either way
+	replacementEscape = `\ufffd`
+)
+
+// checkMetadata returns metadata as it is to be kept: byte for byte, or {} for
+// none.
+func checkMetadata(raw json.RawMessage) (json.RawMessage, error) {
+	refuse := func(why string) (json.RawMessage, error) {
+		return nil, monitor.Errorf(monitor.InvalidConfig,
+			"metadata: %s; accepted is a JSON object of at most %d bytes and %d levels", why, monitor.MaxMetadata, MaxMetadataDepth)
+	}
+	if len(raw) == 0 {
+		return json.RawMessage(`{}`), nil
+	}
+	switch {
+	case len(raw) > monitor.MaxMetadata:
+		return refuse("is " + strconv.Itoa(len(raw)) + " bytes long")
+	case !utf8.Valid(raw):
+		return refuse("is not valid UTF-8")
+	case !json.Valid(raw):
+		return refuse("is not valid JSON")
+	case bytes.TrimLeft(raw, " \t\r\n")[0] != '{':
+		return refuse("is not an object")
+	}
+	if at := badEscape(raw); at >= 0 {
+		return refuse(`contains ` + string(raw[at:at+6]) + `, which is not a character`)
+	}
+	if why := badShape(raw); why != "" {
+		return refuse(why)
+	}
+	return raw, nil
+}
+
+// badShape says what in valid JSON is nested too deep or too large a number.
+func badShape(raw []byte) string {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	depth := 0
+	for {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return ""
+		}
+		if err != nil {
+			return "is not valid JSON"
+		}
+		switch t := token.(type) {
+		case json.Delim:
+			if t == '{' || t == '[' {
+				depth++
+			} else {
+				depth--
+			}
+			if depth > MaxMetadataDepth {
+				return "is nested too deep"
+			}
+		case json.Number:
+			if !modest(string(t)) {
+				return "contains a number too long or too large to be kept exactly"
+			}
+		}
+	}
+}
+
+func modest(number string) bool {
+	if len(number) > maxNumberLength {
+		return false
+	}
+	_, exponent, has := strings.Cut(strings.ToLower(number), "e")
+	if !has {
+		return true
+	}
+	n, err := strconv.Atoi(exponent)
+	return err == nil && -maxExponent <= n && n <= maxExponent
+}
+
+// badEscape finds the first \u escape in valid JSON that JSON allows and JSONB
+// refuses: NUL, and one half of a surrogate pair. -1: there is none.
+func badEscape(raw []byte) int {
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		if raw[i+1] != 'u' {
+			i++
+			continue
+		}
+		r := escaped(raw[i:])
+		switch {
+		case r == 0:
+			return i
+		case !utf16.IsSurrogate(r):
+			i += 5
+		case utf16.DecodeRune(r, escaped(raw[i+6:])) == utf8.RuneError:
+			return i
+		default:
+			i += 11
+		}
+	}
+	return -1
+}
+
+// escaped reads the \uXXXX at the start of b; -1: there is none.
+func escaped(b []byte) rune {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(b[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
+}
+
+// mend replaces in valid JSON what badEscape finds, and returns raw itself
+// where there is nothing to replace.
+func mend(raw []byte) []byte {
+	at := badEscape(raw)
+	if at < 0 {
+		return raw
+	}
+	raw = bytes.Clone(raw)
+	for ; at >= 0; at = badEscape(raw) {
+		copy(raw[at:], replacementEscape)
+	}
+	return raw
+}

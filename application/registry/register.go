@@ -1,0 +1,129 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Request is what a caller asks to have watched (section 3.1).
+type Request struct {
+	StreamURL   string
+	CallbackURL string
+	Config      monitor.Config  // start from monitor.DefaultConfig
+	Metadata    json.RawMessage // a JSON object of at most monitor.MaxMetadata bytes; empty: {}
+}
+
+// startWithin is how long the gateway that registers a monitor has to ask for
+// its worker. Until then the monitor is a reservation that this gateway has
+// taken; after, it falls due, and whoever promotes reservations asks: so none
+// is forgotten when the answer of the insert is lost, or the gateway dies. It
+// may well be too short: who is late finds that another has it.
+const startWithin = 10 * time.Second
+
+// Register stores a new monitor, asks for its worker and returns without
+// waiting for it. One whose scheduled start is further away than
+// Config.ScheduleLead is a reservation (decision A10): it waits, and no worker
+// is asked for yet. Errors: *monitor.Error InvalidURL, InvalidConfig,
+// Duplicate, MaxMonitorsExceeded.
+func (s *Service) Register(ctx context.Context, r Request) (monitor.Monitor, error) {
+	m, err := s.draft(r)
+	if err != nil {
+		return monitor.Monitor{}, err
+	}
+	_, err = s.keep(ctx, m, func(ctx context.Context) (*First, error) {
+		return nil, s.store.Insert(ctx, m, s.cfg.MaxMonitors)
+	})
+	if err != nil {
+		return monitor.Monitor{}, err
+	}
+	return m, nil
+}
+
+// draft makes the monitor that is asked for. Its times are whole microseconds,
+// as the store keeps them, so that they read the same ever after.
+func (s *Service) draft(r Request) (monitor.Monitor, error) {
+	stream, err := monitor.ParseStreamURL(r.StreamURL)
+	if err != nil {
+		return monitor.Monitor{}, err
+	}
+	callback, err := monitor.ParseCallbackURL(r.CallbackURL)
+	if err != nil {
+		return monitor.Monitor{}, err
+	}
+	if err := r.Config.Valid(); err != nil {
+		return monitor.Monitor{}, err
+	}
+	metadata, err := checkMetadata(r.Metadata)
+	if err != nil {
+		return monitor.Monitor{}, err
+	}
+	now := s.cfg.Now().Truncate(time.Microsecond)
+	m := monitor.Monitor{
+		ID:           monitor.NewID(s.cfg.NewUUID()),
+		StreamURL:    stream,
+		CallbackURL:  callback,
+		Config:       r.Config,
+		Metadata:     metadata,
+		Status:       monitor.Initializing,
+		StreamStatus: monitor.StreamUnknown,
+		Health:       monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown},
+		Generation:   1,
+		CreatedAt:    now,
+		UpdatedAt:    now,
+
+		ReservedUntil: now.Add(startWithin),
+	}
+	if start := r.Config.ScheduledStartTime; start != nil {
+		if until := start.Add(-s.cfg.ScheduleLead); until.After(now) {
+			m.Status, m.StreamStatus, m.ReservedUntil = monitor.Waiting, monitor.StreamUpcoming, until
+		}
+	}
+	return m, nil
+}
+
+// keep has a new monitor inserted and asks for its worker, unless insert finds
+// that it is a repeat of a First.
+func (s *Service) keep(ctx context.Context, m monitor.Monitor, insert func(context.Context) (*First, error)) (first *First, err error) {
+	if end := m.Config.ScheduledEndTime; end != nil && !end.Add(time.Duration(m.Config.StartDelayToleranceSec)*time.Second).After(m.CreatedAt) {
+		return nil, monitor.Errorf(monitor.InvalidConfig, "config.scheduled_end_time is %s, which has passed; "+
+			"accepted is a time to come, or none", end.Format(time.RFC3339))
+	}
+	if err := s.callbacks.Check(ctx, m.CallbackURL); err != nil {
+		return nil, err
+	}
+	err = settle(ctx, "register a monitor", func(ctx context.Context) (err error) {
+		first, err = insert(ctx)
+		return err
+	})
+	if err != nil || first != nil {
+		return first, err
+	}
+	if m.Status == monitor.Waiting {
+		s.log.Info("monitor reserved", "monitor_id", string(m.ID), "stream_url", string(m.StreamURL), "until", m.ReservedUntil)
+		return nil, nil
+	}
+	s.crew.Start(m)
+	s.log.Info("monitor registered", "monitor_id", string(m.ID), "stream_url", string(m.StreamURL))
+	return nil, nil
+}
+
+// Stop ends a monitor and asks for its worker to be ended. A monitor that has
+// ended is returned as it is (decision A6). Errors: *monitor.Error NotFound.
+func (s *Service) Stop(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
+	now := s.cfg.Now()
+	var m monitor.Monitor
+	err := settle(ctx, "stop a monitor", func(ctx context.Context) (err error) {
+		m, err = s.store.End(ctx, id, monitor.Stopped, "", nil, now)
+		return err
+	})
+	if err != nil {
+		return monitor.Monitor{}, err
+	}
+	// Also for one that had ended: a repeated request mends a lost order.
+	s.crew.Stop(id)
+	s.log.Info("monitor stopped", "monitor_id", string(id), "status", string(m.Status))
+	return m, nil
+}

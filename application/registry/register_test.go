@@ -1,0 +1,210 @@
+package registry_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestRegister(t *testing.T) {
+	ctx := context.Background()
+
+	t.Run("stores the monitor, asks for its worker and answers with it", func(t *testing.T) {
+		d := open(t, 50, nil)
+		m := d.registers("Q")
+		if m.Status != monitor.Initializing || m.Generation != 1 || !m.CreatedAt.Equal(noon) || string(m.Metadata) != "{}" {
+			t.Errorf("registered as %+v", m)
+		}
+		if kept, err := d.Get(ctx, m.ID); err != nil || kept.StreamURL != aStream {
+			t.Errorf("kept is %+v, %v", kept, err)
+		}
+		if started := d.crew.Started(); len(started) != 1 || started[0] != m.ID {
+			t.Errorf("workers asked for: %v", started)
+		}
+	})
+
+	t.Run("answers with the time that is kept", func(t *testing.T) {
+		d := openWith(t, func(c *registry.Config) { c.Now = func() time.Time { return noon.Add(123_999_600) } })
+		if m := d.registers("Q"); !m.CreatedAt.Equal(noon.Add(123_999*time.Microsecond)) || m.UpdatedAt != m.CreatedAt {
+			t.Errorf("created at %v, updated at %v", m.CreatedAt, m.UpdatedAt)
+		}
+	})
+
+	t.Run("refuses a second monitor of one stream, however it is spelled", func(t *testing.T) {
+		d := open(t, 50, nil)
+		d.registers("Q")
+		r := request("Q")
+		r.StreamURL = "http://m.youtube.com/watch?feature=share&v=dQw4w9WgXcQ"
+		_, err := d.Register(ctx, r)
+		mustBe(t, err, monitor.Duplicate)
+		if len(d.crew.Started()) != 1 {
+			t.Error("a worker was asked for")
+		}
+	})
+
+	t.Run("refuses more than the maximum and takes one again after a stop", func(t *testing.T) {
+		d := open(t, 1, nil)
+		m := d.registers("Q")
+		_, err := d.Register(ctx, request("A"))
+		mustBe(t, err, monitor.MaxMonitorsExceeded)
+		if _, err := d.Stop(ctx, m.ID); err != nil {
+			t.Fatal(err)
+		}
+		d.registers("A")
+	})
+
+	t.Run("refuses a callback that the policy refuses, before anything is stored", func(t *testing.T) {
+		d := open(t, 50, func(monitor.CallbackURL) error {
+			return monitor.Errorf(monitor.InvalidURL, "callback_url: leads to a private network")
+		})
+		_, err := d.Register(ctx, request("Q"))
+		mustBe(t, err, monitor.InvalidURL)
+		if _, total, _ := d.List(ctx, "", 50, 0); total != 0 {
+			t.Error("something was stored")
+		}
+	})
+
+	t.Run("finishes what it has begun when the caller hangs up", func(t *testing.T) {
+		d := open(t, 50, nil)
+		hung, hangUp := context.WithCancel(ctx)
+		d.store.Fail = func(ctx context.Context, op string) error {
+			hangUp()
+			return ctx.Err()
+		}
+		if _, err := d.Register(hung, request("Q")); err != nil {
+			t.Fatalf("the registration was cut short: %v", err)
+		}
+		if len(d.crew.Started()) != 1 {
+			t.Error("no worker was asked for")
+		}
+	})
+
+	t.Run("asks for no worker when the store fails", func(t *testing.T) {
+		d := open(t, 50, nil)
+		broken := errors.New("disk full")
+		d.store.Fail = func(context.Context, string) error { return broken }
+		if _, err := d.Register(ctx, request("Q")); !errors.Is(err, broken) {
+			t.Errorf("error is %v", err)
+		}
+		if len(d.crew.Started()) != 0 {
+			t.Error("a worker was asked for")
+		}
+	})
+}
+
+func TestRegisterRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*registry.Request)
+		code   monitor.Code
+	}{
+		"a missing stream URL":       {func(r *registry.Request) { r.StreamURL = "" }, monitor.InvalidURL},
+		"a channel URL":              {func(r *registry.Request) { r.StreamURL = "https://www.youtube.com/@news" }, monitor.InvalidURL},
+		"a missing callback URL":     {func(r *registry.Request) { r.CallbackURL = "" }, monitor.InvalidURL},
+		"a callback with a user":     {func(r *registry.Request) { r.CallbackURL = "https://me@example.com/" }, monitor.InvalidURL},
+		"a value out of its range":   {func(r *registry.Request) { r.Config.CheckIntervalSec = 301 }, monitor.InvalidConfig},
+		"metadata that is no object": {func(r *registry.Request) { r.Metadata = []byte(`[]`) }, monitor.InvalidConfig},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := open(t, 50, nil)
+			r := request("Q")
+			c.change(&r)
+			_, err := d.Register(context.Background(), r)
+			mustBe(t, err, c.code)
+		})
+	}
+}
+
+func TestMetadata(t *testing.T) {
+	deep := func(n int) string { return strings.Repeat(`{"a":`, n-1) + `{}` + strings.Repeat(`}`, n-1) }
+	sized := func(n int) string { return `{"a":"` + strings.Repeat("x", n-8) + `"}` }
+
+	for name, raw := range map[string]string{
+		"in any script":                     `{"title":"配信タイトル","emoji":"📺"}`,
+		"with numbers as they were written": `{"a":1.0,"b":1e2,"c":123456789012345678901234567890}`,
+		"with white space and order":        "{ \"b\" : 1,\n\"a\":2 }",
+		"with escapes":                      `{"a":"\\u0000 \u00e9 \ud83d\ude00 <&>"}`,
+		"of exactly 16 KiB":                 sized(monitor.MaxMetadata),
+		"of 32 levels":                      deep(registry.MaxMetadataDepth),
+	} {
+		t.Run("is kept byte for byte "+name, func(t *testing.T) {
+			d := open(t, 50, nil)
+			r := request("Q")
+			r.Metadata = []byte(raw)
+			m, err := d.Register(context.Background(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(m.Metadata) != raw {
+				t.Errorf("kept %s", m.Metadata)
+			}
+		})
+	}
+
+	for name, raw := range map[string]string{
+		"that is null":                            `null`,
+		"that is a text":                          `"x"`,
+		"that is not JSON":                        `{"a":}`,
+		"that is not UTF-8":                       "{\"a\":\"\xff\"}",
+		"of one byte more than 16 KiB":            sized(monitor.MaxMetadata + 1),
+		"of 33 levels":                            deep(registry.MaxMetadataDepth + 1),
+		"with NUL, which JSONB cannot hold":       `{"a":"x\u0000"}`,
+		"with NUL in a name":                      `{"\u0000":1}`,
+		"with the first half of a surrogate pair": `{"a":"\ud83d"}`,
+		"with two first halves":                   `{"a":"\ud83d\ud83d"}`,
+		"with the second half alone":              `{"a":"\ude00"}`,
+		"with a number that overflows JSONB":      `{"a":1e200000}`,
+		"with a number that underflows JSONB":     `{"a":1e-200000}`,
+		"with a number of a thousand digits":      `{"a":` + strings.Repeat("1", 1000) + `}`,
+	} {
+		t.Run("is refused "+name, func(t *testing.T) {
+			d := open(t, 50, nil)
+			r := request("Q")
+			r.Metadata = []byte(raw)
+			_, err := d.Register(context.Background(), r)
+			mustBe(t, err, monitor.InvalidConfig)
+			if !strings.Contains(err.Error(), "metadata") {
+				t.Errorf("the message does not name the field: %v", err)
+			}
+		})
+	}
+}
+
+func TestStop(t *testing.T) {
+	ctx := context.Background()
+
+	t.Run("ends the monitor and asks for its worker to be ended", func(t *testing.T) {
+		d := open(t, 50, nil)
+		id := d.registers("Q").ID
+		m, err := d.Stop(ctx, id)
+		if err != nil || m.Status != monitor.Stopped || !m.EndedAt.Equal(noon) {
+			t.Errorf("stopped as %+v, %v", m, err)
+		}
+		if stopped := d.crew.Stopped(); len(stopped) != 1 || stopped[0] != id {
+			t.Errorf("workers ended: %v", stopped)
+		}
+	})
+
+	t.Run("leaves an ended monitor as it ended", func(t *testing.T) {
+		d := open(t, 50, nil)
+		id := d.registers("Q").ID
+		d.store.Alter(id, func(m *monitor.Monitor) { m.Status, m.EndedAt = monitor.Completed, noon.Add(-time.Minute) })
+		m, err := d.Stop(ctx, id)
+		if err != nil || m.Status != monitor.Completed || !m.EndedAt.Equal(noon.Add(-time.Minute)) {
+			t.Errorf("stopped as %+v, %v", m, err)
+		}
+	})
+
+	t.Run("does not know what was never registered", func(t *testing.T) {
+		d := open(t, 50, nil)
+		_, err := d.Stop(ctx, "mon-00000000000070008000000000000009")
+		mustBe(t, err, monitor.NotFound)
+		if len(d.crew.Stopped()) != 0 {
+			t.Error("a worker was asked to end")
+		}
+	})
+}

@@ -1,0 +1,32 @@
+package registrytest
+
+import (
+	"context"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/registry"
+)
+
+// purse is one budget of one client.
+type purse struct {
+	client registry.Client
+	budget registry.Budget
+}
+
+// Spend is control.Limiter's. Its clock stands still: what is spent does not
+// come back.
+func (s *Store) Spend(ctx context.Context, client registry.Client, budget registry.Budget, perMin int) (time.Duration, error) {
+	end, err := s.begin(ctx, "Spend")
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	if s.spent == nil {
+		s.spent = map[purse]int{}
+	}
+	if s.spent[purse{client, budget}] >= perMin {
+		return time.Minute / time.Duration(perMin), nil
+	}
+	s.spent[purse{client, budget}]++
+	return 0, nil
+}

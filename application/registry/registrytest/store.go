@@ -1,0 +1,232 @@
+package registrytest
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Store is a control.Store in memory. It may be used concurrently.
+type Store struct {
+	mu       sync.Mutex
+	monitors []monitor.Monitor // oldest first
+	records  map[monitor.ID][]registry.Record
+	firsts   map[registry.Digest]registry.First
+	spent    map[purse]int
+
+	// Fail, if set, is asked first by every method and may fail, panic or block
+	// in its place; op is the method's name.
+	Fail func(ctx context.Context, op string) error
+}
+
+func (s *Store) begin(ctx context.Context, op string) (func(), error) {
+	if s.Fail != nil {
+		if err := s.Fail(ctx, op); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	return s.mu.Unlock, nil
+}
+
+func (s *Store) find(id monitor.ID) (*monitor.Monitor, error) {
+	for i := range s.monitors {
+		if s.monitors[i].ID == id {
+			return &s.monitors[i], nil
+		}
+	}
+	return nil, monitor.Errorf(monitor.NotFound, "there is no monitor %s", id)
+}
+
+// Insert is control.Registry's.
+func (s *Store) Insert(ctx context.Context, m monitor.Monitor, limit int) error {
+	end, err := s.begin(ctx, "Insert")
+	if err != nil {
+		return err
+	}
+	defer end()
+	return s.insert(m, limit)
+}
+
+func (s *Store) insert(m monitor.Monitor, limit int) error {
+	active := 0
+	for _, other := range s.monitors {
+		if !other.Status.Active() {
+			continue
+		}
+		active++
+		if other.StreamURL == m.StreamURL {
+			return monitor.Errorf(monitor.Duplicate, "an active monitor watches %s", m.StreamURL)
+		}
+	}
+	if active >= limit {
+		return monitor.Errorf(monitor.MaxMonitorsExceeded, "%d monitors are active, which is the maximum", active)
+	}
+	s.monitors = append(s.monitors, m)
+	return nil
+}
+
+// Get is control.Registry's.
+func (s *Store) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
+	end, err := s.begin(ctx, "Get")
+	if err != nil {
+		return monitor.Monitor{}, err
+	}
+	defer end()
+	m, err := s.find(id)
+	if err != nil {
+		return monitor.Monitor{}, err
+	}
+	return *m, nil
+}
+
+// List is control.Registry's.
+func (s *Store) List(ctx context.Context, status monitor.Status, limit, offset int) ([]monitor.Monitor, int, error) {
+	end, err := s.begin(ctx, "List")
+	if err != nil {
+		return nil, 0, err
+	}
+	defer end()
+	var matching []monitor.Monitor
+	for _, m := range slices.Backward(s.monitors) {
+		if status == "" || m.Status == status {
+			matching = append(matching, m)
+		}
+	}
+	return window(matching, limit, offset), len(matching), nil
+}
+
+// End is control.Registry's.
+func (s *Store) End(ctx context.Context, id monitor.ID, to monitor.Status, reason string, last *event.Event, at time.Time) (monitor.Monitor, error) {
+	end, err := s.begin(ctx, "End")
+	if err != nil {
+		return monitor.Monitor{}, err
+	}
+	defer end()
+	m, err := s.find(id)
+	if err != nil {
+		return monitor.Monitor{}, err
+	}
+	if m.Status.Active() {
+		m.Status, m.Reason, m.EndedAt, m.UpdatedAt, m.ReservedUntil = to, reason, at, at, time.Time{}
+		if last != nil {
+			s.keep(*m, *last)
+		}
+	}
+	return *m, nil
+}
+
+// Accept is control.Desk's.
+func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
+	end, err := s.begin(ctx, "Accept")
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	m, err := s.find(id)
+	if err != nil {
+		return "", err
+	}
+	if r.Generation != m.Generation {
+		return "", monitor.ErrSuperseded
+	}
+	if m.Status.MayBecome(r.Status) {
+		m.Status = r.Status
+		if !m.Status.Active() {
+			m.EndedAt = r.At
+		}
+	}
+	m.StreamStatus, m.Health, m.Snapshot, m.UpdatedAt = r.StreamStatus, r.Health, r.Snapshot, r.At
+	m.Statistics.TotalSegmentsAnalyzed = max(m.Statistics.TotalSegmentsAnalyzed, r.Statistics.TotalSegmentsAnalyzed)
+	m.Statistics.BlackoutEvents = max(m.Statistics.BlackoutEvents, r.Statistics.BlackoutEvents)
+	m.Statistics.SilenceEvents = max(m.Statistics.SilenceEvents, r.Statistics.SilenceEvents)
+	for _, e := range r.Events {
+		s.keep(*m, e)
+	}
+	if m.Status.Active() {
+		return monitor.Run, nil
+	}
+	return monitor.Stop, nil
+}
+
+func (s *Store) keep(m monitor.Monitor, e event.Event) {
+	if s.records == nil {
+		s.records = map[monitor.ID][]registry.Record{}
+	}
+	for _, r := range s.records[m.ID] {
+		if r.EventID == e.ID {
+			return
+		}
+	}
+	payload, err := event.NewPayload(e, string(m.ID), string(m.StreamURL), m.Metadata, time.UTC).Encode()
+	if err != nil {
+		panic(err)
+	}
+	s.records[m.ID] = append(s.records[m.ID], registry.Record{
+		EventID: e.ID, EventType: e.Type, Payload: json.RawMessage(payload), Status: "pending", CreatedAt: e.At,
+	})
+}
+
+// Events is control.History's.
+func (s *Store) Events(ctx context.Context, id monitor.ID, limit, offset int) ([]registry.Record, int, error) {
+	end, err := s.begin(ctx, "Events")
+	if err != nil {
+		return nil, 0, err
+	}
+	defer end()
+	if _, err := s.find(id); err != nil {
+		return nil, 0, err
+	}
+	records := slices.Clone(s.records[id])
+	slices.Reverse(records)
+	return window(records, limit, offset), len(records), nil
+}
+
+// Redeliver is control.History's.
+func (s *Store) Redeliver(ctx context.Context, id monitor.ID, eventID string) error {
+	end, err := s.begin(ctx, "Redeliver")
+	if err != nil {
+		return err
+	}
+	defer end()
+	for i := range s.records[id] {
+		if r := &s.records[id][i]; r.EventID == eventID {
+			r.Status, r.SentAt = "pending", time.Time{}
+			return nil
+		}
+	}
+	return monitor.Errorf(monitor.NotFound, "monitor %s has no event %s", id, eventID)
+}
+
+// Alter changes a stored monitor, as another part of the system would.
+func (s *Store) Alter(id monitor.ID, change func(*monitor.Monitor)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := s.find(id)
+	if err != nil {
+		panic(err)
+	}
+	change(m)
+}
+
+// Settle sets the outcome of an event's delivery, as a dispatcher would.
+func (s *Store) Settle(id monitor.ID, eventID, status, lastError string, at time.Time, attempts ...registry.Attempt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.records[id] {
+		if r := &s.records[id][i]; r.EventID == eventID {
+			r.Status, r.LastError, r.SentAt, r.Attempts = status, lastError, at, attempts
+		}
+	}
+}
+
+func window[T any](all []T, limit, offset int) []T {
+	from := min(offset, len(all))
+	return all[from:min(from+limit, len(all))]
+}

@@ -1,0 +1,210 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Limits of one report.
+const (
+	MaxReportEvents = 1000
+	MaxSnapshot     = 256 << 10 // bytes
+)
+
+// Assign gives a worker what it is to watch (decision O1). Generation 0 means
+// whichever is the newest. Errors: monitor.ErrSuperseded when another is the
+// newest; *monitor.Error NotFound when there is no such monitor or when it has
+// ended: either way there is nothing to watch, and the worker exits cleanly.
+func (s *Service) Assign(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
+	m, err := s.store.Get(ctx, id)
+	if err != nil {
+		return monitor.Assignment{}, fmt.Errorf("assign a monitor: %w", err)
+	}
+	if !m.Status.Active() {
+		return monitor.Assignment{}, monitor.Errorf(monitor.NotFound, "monitor %s has ended (%s): there is nothing to watch", id, m.Status)
+	}
+	if generation != 0 && generation != m.Generation {
+		return monitor.Assignment{}, fmt.Errorf("generation %d asks, %d is the newest: %w", generation, m.Generation, monitor.ErrSuperseded)
+	}
+	return monitor.Assignment{
+		ID:         m.ID,
+		Generation: m.Generation,
+		StreamURL:  m.StreamURL,
+		Config:     m.Config,
+		Snapshot:   m.Snapshot,
+	}, nil
+}
+
+// Report stores what a worker says and answers what is wanted of it. Whatever
+// the report leaves out (section 8.6 names only status, health and statistics)
+// stays as it is: generation 0, an empty status or condition, a zero time, no
+// snapshot. Errors: *monitor.Error InvalidConfig, NotFound;
+// monitor.ErrSuperseded.
+func (s *Service) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
+	if err := checkReport(r); err != nil {
+		return "", err
+	}
+	s.crew.Heard(id, r.Generation)
+	if r.At.IsZero() {
+		r.At = s.cfg.Now()
+	}
+	if incomplete(r) {
+		m, err := s.store.Get(ctx, id)
+		if err != nil {
+			return "", fmt.Errorf("complete a report: %w", err)
+		}
+		r = complete(r, m)
+	}
+	r.Snapshot = mend(r.Snapshot)
+	events, err := storable(r.Events)
+	if err != nil {
+		return "", err
+	}
+	r.Events = events
+
+	var order monitor.Order
+	err = settle(ctx, "accept a report", func(ctx context.Context) (err error) {
+		order, err = s.store.Accept(ctx, id, r)
+		return err
+	})
+	return order, err
+}
+
+func incomplete(r monitor.Report) bool {
+	return r.Generation == 0 || r.Status == "" || r.StreamStatus == "" || r.Health.Video == "" ||
+		r.Health.Audio == "" || r.Health.LastCheckAt.IsZero() || len(r.Snapshot) == 0
+}
+
+// complete fills what r leaves out with what m has.
+func complete(r monitor.Report, m monitor.Monitor) monitor.Report {
+	if r.Generation == 0 {
+		r.Generation = m.Generation
+	}
+	if r.Status == "" {
+		r.Status = m.Status
+	}
+	if r.StreamStatus == "" {
+		r.StreamStatus = m.StreamStatus
+	}
+	if r.Health.Video == "" {
+		r.Health.Video = m.Health.Video
+	}
+	if r.Health.Audio == "" {
+		r.Health.Audio = m.Health.Audio
+	}
+	if r.Health.LastCheckAt.IsZero() {
+		r.Health.LastCheckAt = m.Health.LastCheckAt
+		if r.Statistics.TotalSegmentsAnalyzed > m.Statistics.TotalSegmentsAnalyzed {
+			r.Health.LastCheckAt = r.At // something was analysed since
+		}
+	}
+	if len(r.Snapshot) == 0 {
+		r.Snapshot = m.Snapshot
+	}
+	return r
+}
+
+// checkReport reports what in r cannot be right, as InvalidConfig naming the
+// field.
+func checkReport(r monitor.Report) error {
+	if r.Generation < 0 || r.Generation > math.MaxInt32 {
+		return monitor.Errorf(monitor.InvalidConfig, "generation is %d; accepted is 1 or more", r.Generation)
+	}
+	if r.Status != "" {
+		if _, err := monitor.ParseStatus(string(r.Status)); err != nil {
+			return err
+		}
+	}
+	if err := oneOf("stream_status", r.StreamStatus, monitor.StreamUnknown, monitor.StreamUpcoming, monitor.StreamLive, monitor.StreamEnded); err != nil {
+		return err
+	}
+	if err := oneOf("health.video", r.Health.Video, monitor.OK, monitor.Black, monitor.Unknown); err != nil {
+		return err
+	}
+	if err := oneOf("health.audio", r.Health.Audio, monitor.OK, monitor.Silent, monitor.Unknown); err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name string
+		t    time.Time
+	}{
+		{"at", r.At},
+		{"health.last_check_at", r.Health.LastCheckAt},
+	} {
+		if f.t.IsZero() {
+			continue
+		}
+		if err := monitor.ValidTime(f.name, f.t); err != nil {
+			return err
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value int
+	}{
+		{"total_segments_analyzed", r.Statistics.TotalSegmentsAnalyzed},
+		{"blackout_events", r.Statistics.BlackoutEvents},
+		{"silence_events", r.Statistics.SilenceEvents},
+	} {
+		if f.value < 0 || f.value > math.MaxInt32 {
+			return monitor.Errorf(monitor.InvalidConfig, "statistics.%s is %d; accepted is 0 to %d", f.name, f.value, math.MaxInt32)
+		}
+	}
+	if len(r.Snapshot) > MaxSnapshot {
+		return monitor.Errorf(monitor.InvalidConfig, "snapshot is %d bytes long; accepted is at most %d", len(r.Snapshot), MaxSnapshot)
+	}
+	if len(r.Snapshot) > 0 && !json.Valid(r.Snapshot) {
+		return monitor.Errorf(monitor.InvalidConfig, "snapshot is not valid JSON")
+	}
+	if len(r.Events) > MaxReportEvents {
+		return monitor.Errorf(monitor.InvalidConfig, "events has %d entries; accepted is at most %d", len(r.Events), MaxReportEvents)
+	}
+	for i, e := range r.Events {
+		if err := e.Valid(); err != nil {
+			return monitor.Errorf(monitor.InvalidConfig, "events[%d]: %v", i, err)
+		}
+		if err := monitor.ValidTime(fmt.Sprintf("events[%d].timestamp", i), e.At); err != nil {
+			return err
+		}
+		if !uuidForm.MatchString(e.ID) {
+			return monitor.Errorf(monitor.InvalidConfig, "events[%d].event_id is %.60q; accepted is a UUID", i, e.ID)
+		}
+	}
+	return nil
+}
+
+func oneOf[S ~string](name string, value S, accepted ...S) error {
+	if value == "" || slices.Contains(accepted, value) {
+		return nil
+	}
+	return monitor.Errorf(monitor.InvalidConfig, "%s is %.40q; accepted is one of %v", name, value, accepted)
+}
+
+// storable returns events as a JSONB column can hold them. Their texts come
+// from tools and servers that may say anything, and an event must not be lost
+// for a NUL in its details.
+func storable(events []event.Event) ([]event.Event, error) {
+	events = slices.Clone(events)
+	for i := range events {
+		events[i].ID = strings.ToLower(events[i].ID)
+		raw, err := json.Marshal(events[i])
+		if err != nil {
+			return nil, monitor.Errorf(monitor.InvalidConfig, "events[%d]: %v", i, err)
+		}
+		if badEscape(raw) < 0 {
+			continue
+		}
+		if err := json.Unmarshal(mend(raw), &events[i]); err != nil {
+			return nil, fmt.Errorf("mend event %d: %w", i, err)
+		}
+	}
+	return events, nil
+}

@@ -1,0 +1,97 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Limits of a page (section 3.4, decision A7).
+const (
+	DefaultPage = 50
+	MaxPage     = 200
+	MaxOffset   = 1<<31 - 1
+)
+
+// settleTimeout bounds one change to the store, once begun.
+const settleTimeout = 10 * time.Second
+
+// Config is what a Service needs to know.
+type Config struct {
+	NewUUID      func() [16]byte  // makes UUIDv7s; required
+	MaxMonitors  int              // MAX_MONITORS, ≥ 1; 0: 50 (section 8.5)
+	CreatePerMin int              // RATE_LIMIT_CREATE_PER_MIN, of each client, 0 to MaxPerMin; 0: without limit
+	QueryPerMin  int              // RATE_LIMIT_QUERY_PER_MIN, likewise (section 12.3)
+	ScheduleLead time.Duration    // SCHEDULE_LEAD_TIME, ≥ 0: how long before its start a reservation gets its worker (decision A10)
+	Now          func() time.Time // nil: time.Now
+	Zone         *time.Location   // of times in a test webhook (decision A11); nil: time.Local
+	Log          *slog.Logger     // nil: slog.Default
+}
+
+// Service answers callers and workers. It may be used concurrently.
+type Service struct {
+	store     Store
+	crew      Crew
+	callbacks CallbackPolicy
+	courier   Courier
+	cfg       Config
+	log       *slog.Logger
+}
+
+// New makes a Service. It fails only on a Config out of its ranges.
+func New(store Store, crew Crew, callbacks CallbackPolicy, courier Courier, cfg Config) (*Service, error) {
+	if cfg.NewUUID == nil {
+		return nil, errors.New("control: NewUUID is required")
+	}
+	if cfg.MaxMonitors == 0 {
+		cfg.MaxMonitors = 50
+	}
+	if cfg.MaxMonitors < 0 {
+		return nil, fmt.Errorf("control: MaxMonitors is %d; accepted is 1 or more", cfg.MaxMonitors)
+	}
+	for name, perMin := range map[string]int{"CreatePerMin": cfg.CreatePerMin, "QueryPerMin": cfg.QueryPerMin} {
+		if perMin < 0 || perMin > MaxPerMin {
+			return nil, fmt.Errorf("control: %s is %d; accepted is 0 to %d", name, perMin, MaxPerMin)
+		}
+	}
+	if cfg.ScheduleLead < 0 {
+		return nil, fmt.Errorf("control: ScheduleLead is %s; accepted is 0 or more", cfg.ScheduleLead)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Zone == nil {
+		cfg.Zone = time.Local
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	return &Service{store, crew, callbacks, courier, cfg, cfg.Log.With("component", "control")}, nil
+}
+
+// settle runs a change to the store to its end whether or not the caller is
+// still there: half a registration would be a monitor without a worker.
+func settle(ctx context.Context, what string, change func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	err := change(ctx)
+	if err == nil {
+		return nil
+	}
+	// A driver need not say that it was the deadline that ended its exchange.
+	return fmt.Errorf("%s: %w", what, errors.Join(err, ctx.Err()))
+}
+
+func checkPage(limit, offset int) error {
+	if limit < 1 || limit > MaxPage {
+		return monitor.Errorf(monitor.InvalidConfig, "limit is %d; accepted is 1 to %d", limit, MaxPage)
+	}
+	if offset < 0 || offset > MaxOffset {
+		return monitor.Errorf(monitor.InvalidConfig, "offset is %d; accepted is 0 to %d", offset, MaxOffset)
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package registry
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// TestEvent is the event type of a test webhook (decision A8). It is none of
+// section 4.1, so that no receiver takes a test for an alarm.
+const TestEvent event.Type = "webhook.test"
+
+// What a test webhook says of a monitor there is none of. Both have the
+// specified form, so that a receiver that checks forms can be tested too.
+const (
+	testMonitor = "mon-00000000000070008000000000000000"
+	testStream  = "https://www.youtube.com/watch?v=XXXXXXXXXXX"
+)
+
+// Trial is what came of a test webhook.
+type Trial struct {
+	EventID string
+	Attempt Attempt
+}
+
+type testPayload struct {
+	EventID   string            `json:"event_id"`
+	EventType event.Type        `json:"event_type"`
+	MonitorID string            `json:"monitor_id"`
+	StreamURL string            `json:"stream_url"`
+	Timestamp time.Time         `json:"timestamp"`
+	Data      map[string]string `json:"data"`
+	Metadata  struct{}          `json:"metadata"`
+}
+
+// Try sends one signed test webhook to a URL and tells what came of it; that
+// the receiver did not take it is no error. It blocks for as long as the
+// receiver does, 10 s at most. Errors: *monitor.Error InvalidURL.
+func (s *Service) Try(ctx context.Context, callbackURL string) (Trial, error) {
+	to, err := monitor.ParseCallbackURL(callbackURL)
+	if err != nil {
+		return Trial{}, err
+	}
+	if err := s.callbacks.Check(ctx, to); err != nil {
+		return Trial{}, err
+	}
+	u := s.cfg.NewUUID()
+	id := fmt.Sprintf("%s-%s-%s-%s-%s", hex.EncodeToString(u[:4]), hex.EncodeToString(u[4:6]),
+		hex.EncodeToString(u[6:8]), hex.EncodeToString(u[8:10]), hex.EncodeToString(u[10:]))
+	body, err := json.Marshal(testPayload{
+		EventID:   id,
+		EventType: TestEvent,
+		MonitorID: testMonitor,
+		StreamURL: testStream,
+		Timestamp: s.cfg.Now().In(s.cfg.Zone).Truncate(time.Millisecond),
+		Data:      map[string]string{"message": "This is a test. Nothing has happened to any stream."},
+	})
+	if err != nil {
+		return Trial{}, fmt.Errorf("test webhook: %w", err)
+	}
+	return Trial{EventID: id, Attempt: s.courier.Deliver(ctx, to, id, TestEvent, body)}, nil
+}

@@ -1,0 +1,91 @@
+package supervisor_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// lost counts answers by the question.
+type lost struct{ advance, due, promote, tell int }
+
+// answers waits for the end of ctx if what is asked is not answered.
+func (r *roster) answers(ctx context.Context, what string) error {
+	r.mu.Lock()
+	hangs := r.hangs == what
+	r.mu.Unlock()
+	if !hangs {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (r *roster) Due(ctx context.Context, term time.Duration) (taken []supervisor.Reservation, next time.Time, err error) {
+	if err := r.answers(ctx, "due"); err != nil {
+		return nil, next, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.looks++
+	if r.down {
+		return nil, next, errDatabase
+	}
+	now := time.Now()
+	for id, m := range r.monitors {
+		if m.Status.Active() && !m.ReservedUntil.IsZero() && !m.ReservedUntil.After(now) && len(taken) < r.most && !r.locked {
+			m.ReservedUntil = now.Add(term)
+			m.Generation++
+			r.monitors[id] = m
+			taken = append(taken, supervisor.Reservation{ID: id, Generation: m.Generation})
+		}
+		if m.Status.Active() && !m.ReservedUntil.IsZero() && (next.IsZero() || m.ReservedUntil.Before(next)) {
+			next = m.ReservedUntil
+		}
+	}
+	if r.lost.due > 0 {
+		r.lost.due--
+		return nil, time.Time{}, errDatabase
+	}
+	return taken, next, nil
+}
+
+func (r *roster) Promote(ctx context.Context, taken supervisor.Reservation, place string) (monitor.Monitor, error) {
+	if err := r.answers(ctx, "promote"); err != nil {
+		return monitor.Monitor{}, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tries++
+	if r.down || taken.ID == r.stuck {
+		return monitor.Monitor{}, errDatabase
+	}
+	m, err := r.held(taken.ID, taken.Generation)
+	if err != nil {
+		return m, err
+	}
+	m.ReservedUntil, m.Place, m.UpdatedAt = time.Time{}, place, time.Now()
+	r.monitors[taken.ID] = m
+	if r.lost.promote > 0 {
+		r.lost.promote--
+		return monitor.Monitor{}, errDatabase
+	}
+	return m, nil
+}
+
+func (r *roster) Release(_ context.Context, held []supervisor.Reservation) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.down {
+		return errDatabase
+	}
+	for _, h := range held {
+		if m := r.monitors[h.ID]; m.Status.Active() && m.Generation == h.Generation && m.ReservedUntil.IsZero() {
+			m.ReservedUntil = time.Now()
+			r.monitors[h.ID] = m
+		}
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package supervisor
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Decision O3: three reports, 30 s; looked at every 5 s.
+func TestLeases(t *testing.T) {
+	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	at := func(sec int) time.Time { return start.Add(time.Duration(sec) * time.Second) }
+	const hour = 3600
+	for _, c := range []struct {
+		name    string
+		looks   []int                      // s
+		updated func(sec int) (change int) // as the database has it
+		first   bool                       // it has not reported yet
+		silent  int                        // from which look on; 0: never
+	}{
+		{"one that reports is not silent", every(5, 0, 120), func(sec int) int { return sec / 10 }, false, 0},
+		{"one that stops reporting is silent after 30 s, not before", every(5, 0, 60), func(int) int { return 0 }, false, 30},
+		{"one that stops later, too", every(5, 0, 120), func(sec int) int { return min(sec, 40) }, false, 70},
+		{"one that has not reported yet has two minutes", every(5, 0, 150), func(int) int { return 0 }, true, 120},
+		{"steps of the database's clock end no lease", every(5, 0, 120), func(sec int) int { return sec/10 - sec/60*hour }, false, 0},
+		{"a gap between looks counts as one look", append(every(5, 0, 20), 80, 85, 90), func(int) int { return 0 }, false, 85},
+		{"so do many", []int{0, 14, 28, 42, 56, 70, 84}, func(int) int { return 0 }, false, 84},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
+			for _, sec := range c.looks {
+				m := monitor.Monitor{ID: "mon-a", Generation: 1, UpdatedAt: at(c.updated(sec))}
+				if !c.first {
+					m.ReportedAt = m.UpdatedAt
+				}
+				l.look(at(sec))
+				got, _ := l.see(m, glimpse{inView: true})
+				if want := c.silent != 0 && sec >= c.silent; (got > 0) != want {
+					t.Errorf("at %d s: silent for %v, want that %v", sec, got, want)
+				}
+			}
+		})
+	}
+
+	t.Run("a launch begins a lease, and so does a report that could not be stored", func(t *testing.T) {
+		l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
+		m := monitor.Monitor{ID: "mon-a", Generation: 1, UpdatedAt: start, ReportedAt: start}
+		for _, sec := range every(5, 0, 120) {
+			switch sec {
+			case 25:
+				m.Generation++
+			case 50:
+				l.hear(m.ID, m.Generation)
+			case 60:
+				l.hear(m.ID, 1)
+			}
+			l.look(at(sec))
+			if got, _ := l.see(m, glimpse{inView: true}); (got > 0) != (sec >= 75) {
+				t.Errorf("at %d s: silent for %v", sec, got)
+			}
+		}
+	})
+
+	t.Run("how long one may be silent that has not reported yet depends on what is seen of it", func(t *testing.T) {
+		starting, begun := glimpse{inView: true, starting: true}, glimpse{inView: true}
+		nowhere, dark := glimpse{unlaunched: true}, glimpse{unlaunched: true, blind: true}
+		for name, c := range map[string]struct {
+			seen func(sec int) glimpse
+			at   int           // when it is silent
+			term time.Duration // for so long
+		}{
+			"it starts, and starts":                {func(int) glimpse { return starting }, 600, 10 * time.Minute},
+			"it takes long to start, then hangs":   {func(sec int) glimpse { return pick(sec < 300, starting, begun) }, 420, 2 * time.Minute},
+			"it was never launched":                {func(int) glimpse { return nowhere }, 30, 30 * time.Second},
+			"whether it was cannot be seen":        {func(int) glimpse { return dark }, 120, 2 * time.Minute},
+			"it starts, and then nothing is seen":  {func(sec int) glimpse { return pick(sec < 100, starting, dark) }, 600, 10 * time.Minute},
+			"it starts, and its pod has gone then": {func(sec int) glimpse { return pick(sec < 100, starting, nowhere) }, 130, 30 * time.Second},
+		} {
+			l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
+			for _, sec := range every(5, 0, 650) {
+				l.look(at(sec))
+				term, _ := l.see(monitor.Monitor{ID: "mon-a", Generation: 1}, c.seen(sec))
+				if term > 0 || sec == 650 {
+					if sec != c.at || term != c.term {
+						t.Errorf("%s: after %d s it is silent for %v, want after %d s for %v", name, sec, term, c.at, c.term)
+					}
+					break
+				}
+			}
+		}
+	})
+
+	t.Run("it is known who was out of view before", func(t *testing.T) {
+		l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
+		m := monitor.Monitor{ID: "mon-a", Generation: 1}
+		for n, c := range []struct {
+			generation int
+			inView     bool
+			before     bool
+		}{{1, false, false}, {1, false, true}, {1, true, true}, {1, false, false}, {2, false, false}, {2, false, true}} {
+			m.Generation = c.generation
+			l.look(at(5 * n))
+			if _, before := l.see(m, glimpse{inView: c.inView}); before != c.before {
+				t.Errorf("look %d: absent before is %v, want %v", n, before, c.before)
+			}
+		}
+	})
+
+	t.Run("who has ended is forgotten", func(t *testing.T) {
+		l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
+		l.look(start)
+		l.see(monitor.Monitor{ID: "mon-a"}, glimpse{inView: true})
+		l.keep(nil)
+		if len(l.signs) != 0 {
+			t.Error("remembered")
+		}
+	})
+}
+
+func pick(first bool, a, b glimpse) glimpse {
+	if first {
+		return a
+	}
+	return b
+}
+
+func every(step, from, to int) (all []int) {
+	for ; from <= to; from += step {
+		all = append(all, from)
+	}
+	return all
+}

@@ -1,0 +1,195 @@
+package supervisor_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestStartAndStop(t *testing.T) {
+	scenario(t, "a monitor that is started gets a worker of its generation", func(t *testing.T) {
+		m := registered("mon-a")
+		h := newHouse(t, m).open()
+		defer h.close()
+		h.sup.Start(m)
+		h.after(0)
+		h.expectCalls("launch mon-a 1")
+	})
+
+	scenario(t, "starting twice, or an older generation, launches nothing", func(t *testing.T) {
+		m := registered("mon-a")
+		m.Generation = 2
+		h := newHouse(t, m).open()
+		defer h.close()
+		h.sup.Start(m)
+		h.sup.Start(m)
+		m.Generation = 1
+		h.sup.Start(m)
+		h.after(time.Minute)
+		h.expectCalls("launch mon-a 2")
+	})
+
+	scenario(t, "what is asked before Run is done by Run", func(t *testing.T) {
+		m := registered("mon-a")
+		h := newHouse(t, m)
+		h.sup.Start(m)
+		h.open()
+		defer h.close()
+		h.after(0)
+		h.expectCalls("launch mon-a 1")
+	})
+
+	scenario(t, "a monitor that is stopped loses its worker, and that is no error", func(t *testing.T) {
+		m := registered("mon-a")
+		h := newHouse(t, m).open()
+		defer h.close()
+		h.sup.Start(m)
+		h.after(time.Second)
+		h.sup.Stop("mon-a")
+		h.after(time.Minute)
+		h.expectCalls("launch mon-a 1", "stop mon-a")
+		h.expectActive("mon-a") // ending it is the caller's
+	})
+
+	scenario(t, "a monitor stopped twice is stopped once", func(t *testing.T) {
+		m := registered("mon-a")
+		h := newHouse(t, m).open()
+		defer h.close()
+		h.launcher.ending = 20 * time.Second
+		h.sup.Start(m)
+		h.after(time.Second)
+		h.sup.Stop("mon-a")
+		h.after(time.Second)
+		h.sup.Stop("mon-a")
+		h.after(time.Minute)
+		h.expectCalls("launch mon-a 1", "stop mon-a")
+	})
+
+	scenario(t, "stopping a monitor nobody knows asks the launcher all the same", func(t *testing.T) {
+		h := newHouse(t).open()
+		defer h.close()
+		h.sup.Stop("mon-x")
+		h.after(0)
+		h.expectCalls("stop mon-x")
+	})
+
+	scenario(t, "a stop during a launch leaves no worker behind", func(t *testing.T) {
+		m := registered("mon-a")
+		h := newHouse(t, m).open()
+		defer h.close()
+		h.launcher.slow = 10 * time.Second
+		h.sup.Start(m)
+		h.after(time.Second)
+		h.sup.Stop("mon-a")
+		h.after(time.Minute)
+		h.expectCalls("launch mon-a 1", "stop mon-a")
+		if g := h.launcher.generation("mon-a"); g != 0 {
+			t.Errorf("generation %d runs", g)
+		}
+		h.expectActive("mon-a")
+	})
+
+	scenario(t, "a stop between two tries of a launch ends the trying", func(t *testing.T) {
+		m := registered("mon-a")
+		h := newHouse(t, m).open()
+		defer h.close()
+		h.launcher.failing = 100
+		h.sup.Start(m)
+		h.after(500 * time.Millisecond)
+		h.sup.Stop("mon-a")
+		h.after(time.Minute)
+		h.expectCalls("launch mon-a 1", "stop mon-a")
+		h.expectActive("mon-a")
+	})
+
+	scenario(t, "a start after a stop waits for the stop and launches", func(t *testing.T) {
+		m := registered("mon-a")
+		h := newHouse(t, m).open()
+		defer h.close()
+		h.sup.Start(m)
+		h.after(time.Second)
+		h.launcher.set(func(l *launcher) { l.ending = 5 * time.Second })
+		h.sup.Stop("mon-a")
+		h.after(10 * time.Second)
+		m.Generation = 2
+		h.sup.Start(m)
+		h.after(time.Second)
+		if g := h.launcher.generation("mon-a"); g != 2 {
+			t.Errorf("generation %d runs, want 2", g)
+		}
+		h.expectActive("mon-a")
+	})
+
+	scenario(t, "a launch that fails is tried again after 1, 2 and 4 s", func(t *testing.T) {
+		m := registered("mon-a")
+		h := newHouse(t, m).open()
+		defer h.close()
+		h.launcher.failing = 3
+		h.sup.Start(m)
+		h.after(6900 * time.Millisecond)
+		h.expectCalls("launch mon-a 1", "launch mon-a 1", "launch mon-a 1")
+		h.after(200 * time.Millisecond)
+		if g := h.launcher.generation("mon-a"); g != 1 {
+			t.Errorf("generation %d runs, want 1", g)
+		}
+		h.expectActive("mon-a")
+	})
+
+	scenario(t, "a launch that fails for two minutes gives the monitor up", func(t *testing.T) {
+		m := registered("mon-a")
+		h := newHouse(t, m).open()
+		defer h.close()
+		h.launcher.failing = 100
+		h.sup.Start(m)
+		h.after(2 * time.Minute)
+		h.expectActive("mon-a") // a control plane that is restarted may take as long
+		h.after(10 * time.Second)
+		h.expectGivenUp("mon-a", "launch_failed", "no room")
+	})
+
+	scenario(t, "no more launches are under way than allowed", func(t *testing.T) {
+		h := newHouse(t).open()
+		defer h.close()
+		h.launcher.slow = time.Second
+		for i := range 20 {
+			h.sup.Start(registered(monitor.ID(fmt.Sprintf("mon-%d", i))))
+		}
+		h.after(time.Minute)
+		if n := len(h.launcher.seen()); n != 20 || h.launcher.busiest != 4 {
+			t.Errorf("%d launches, %d at once; want 20, 4", n, h.launcher.busiest)
+		}
+	})
+
+	scenario(t, "a slow stop delays no launch of another monitor", func(t *testing.T) {
+		a, b := registered("mon-a"), registered("mon-b")
+		h := newHouse(t, a, b).open()
+		defer h.close()
+		h.launcher.ending = 30 * time.Second
+		h.sup.Start(a)
+		h.after(time.Second)
+		h.sup.Stop("mon-a")
+		h.sup.Start(b)
+		h.after(time.Second)
+		if g := h.launcher.generation("mon-b"); g != 1 {
+			t.Errorf("generation %d of mon-b runs, want 1", g)
+		}
+	})
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	for name, cfg := range map[string]supervisor.Config{
+		"no NewEventID":       {},
+		"a negative Launches": {NewEventID: func() string { return "" }, Launches: -1},
+		"a negative Settle":   {NewEventID: func() string { return "" }, Settle: -1},
+		"a negative Poll":     {NewEventID: func() string { return "" }, Poll: -1},
+	} {
+		t.Run(name+" is refused", func(t *testing.T) {
+			if _, err := supervisor.New(newRoster(), newLauncher(), cfg); err == nil {
+				t.Error("accepted")
+			}
+		})
+	}
+}

@@ -1,0 +1,85 @@
+package broadcast_test
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/binary"
+	"encoding/hex"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/broadcast"
+)
+
+// TestKeys decrypts every segment by what the playlist says and finds what is
+// sent in clear otherwise. That a player manages to is not proof enough: a
+// wrong IV spoils 16 bytes, which MPEG-TS can do without.
+func TestKeys(t *testing.T) {
+	for name, s := range map[string]broadcast.Shape{
+		"MPEG-TS": {Window: 1000, Keys: broadcast.Rotating},
+		"fMP4":    {Window: 1000, Keys: broadcast.Rotating, Container: broadcast.FMP4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, server := onAir(t, s, broadcast.Program.End)
+			s.Keys = broadcast.Clear
+			_, open := onAir(t, s, broadcast.Program.End)
+			base, clearBase := server.URL+"/itag/91/", open.URL+"/itag/91/"
+			tag := regexp.MustCompile(`URI="([^"]+)"(?:,IV=0x([0-9a-f]+))?`)
+			var (
+				secret, iv string
+				keys       = map[string]bool{}
+				sequence   uint64
+			)
+			for line := range strings.Lines(mustGet(t, base+"index.m3u8")) {
+				line = strings.TrimSpace(line)
+				a := tag.FindStringSubmatch(line)
+				switch {
+				case strings.HasPrefix(line, "#EXT-X-KEY:"):
+					secret, iv = mustGet(t, base+a[1]), a[2]
+					keys[secret] = true
+				case strings.HasPrefix(line, "#EXT-X-MAP:"):
+					if decrypt(t, mustGet(t, base+a[1]), secret, iv, 0) != mustGet(t, clearBase+"init-0.mp4") {
+						t.Errorf("%s is another than in clear", a[1])
+					}
+				case !strings.HasPrefix(line, "#"):
+					if decrypt(t, mustGet(t, base+line), secret, iv, sequence) != mustGet(t, clearBase+line) {
+						t.Errorf("%s is another than in clear", line)
+					}
+					sequence++
+				}
+			}
+			if sequence != uint64(broadcast.Program.End/(2*time.Second)) || len(keys) != 11 {
+				t.Errorf("%d segments, %d keys", sequence, len(keys))
+			}
+		})
+	}
+}
+
+// decrypt is AES-128 in CBC mode (RFC 8216, 4.3.2.4 and 5.2), iv hexadecimal or
+// empty.
+func decrypt(t *testing.T, body, secret, iv string, sequence uint64) string {
+	t.Helper()
+	vector, err := hex.DecodeString(iv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if iv == "" {
+		vector = binary.BigEndian.AppendUint64(make([]byte, 8), sequence)
+	}
+	block, err := aes.NewCipher([]byte(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := []byte(body)
+	if len(b) == 0 || len(b)%aes.BlockSize != 0 {
+		t.Fatalf("%d bytes are not whole blocks", len(b))
+	}
+	cipher.NewCBCDecrypter(block, vector).CryptBlocks(b, b)
+	padding := int(b[len(b)-1])
+	if padding == 0 || padding > aes.BlockSize {
+		t.Fatalf("padding of %d bytes", padding)
+	}
+	return string(b[:len(b)-padding])
+}

@@ -1,0 +1,157 @@
+package dns
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// maxQuestion is the size of the largest question read, in bytes (RFC 1035,
+// 4.2.1); what is cut off is not answered.
+const maxQuestion = 512
+
+// Mode is how a Server answers.
+type Mode int
+
+// The modes.
+const (
+	Answering Mode = iota
+	Silent         // no answer ever comes
+	Failing        // SERVFAIL: it cannot find out
+	Denying        // NXDOMAIN: there is no such host, whichever it is
+)
+
+// Query is a question that was asked.
+type Query struct {
+	At   time.Time
+	Host string // without the final dot
+	Type dnsmessage.Type
+	Mode Mode // in which it was taken
+}
+
+// Server is a name server. It is safe for concurrent use.
+type Server struct {
+	socket  net.PacketConn
+	hosts   map[string]netip.Addr
+	serving sync.WaitGroup
+
+	mu      sync.Mutex
+	mode    Mode
+	queries []Query
+}
+
+// Serve answers on socket, which it takes over, until Close. hosts maps domains
+// to IPv4 addresses; a domain stands for everything below it, too.
+func Serve(socket net.PacketConn, hosts map[string]netip.Addr) *Server {
+	s := &Server{socket: socket, hosts: hosts}
+	s.serving.Go(s.serve)
+	return s
+}
+
+// Set changes how it answers from now on.
+func (s *Server) Set(m Mode) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mode = m
+}
+
+// Queries lists every question so far, in order.
+func (s *Server) Queries() []Query {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.queries)
+}
+
+// Close closes the socket and waits for the last answer.
+func (s *Server) Close() error {
+	err := s.socket.Close()
+	s.serving.Wait()
+	return err
+}
+
+func (s *Server) serve() {
+	buffer := make([]byte, maxQuestion)
+	for {
+		n, from, err := s.socket.ReadFrom(buffer)
+		if err != nil {
+			return // it has been closed
+		}
+		if reply := s.answer(buffer[:n]); reply != nil {
+			_, _ = s.socket.WriteTo(reply, from) // whoever asked asks again
+		}
+	}
+}
+
+// answer makes the reply to a message; nil: none.
+func (s *Server) answer(message []byte) []byte {
+	var p dnsmessage.Parser
+	header, err := p.Start(message)
+	if err != nil || header.Response {
+		return nil
+	}
+	q, err := p.Question()
+	if err != nil {
+		return nil
+	}
+	host := strings.ToLower(strings.TrimSuffix(q.Name.String(), "."))
+	s.mu.Lock()
+	mode := s.mode
+	s.queries = append(s.queries, Query{At: time.Now(), Host: host, Type: q.Type, Mode: mode})
+	s.mu.Unlock()
+
+	address, known := s.address(host)
+	code := dnsmessage.RCodeSuccess
+	switch {
+	case mode == Silent:
+		return nil
+	case mode == Failing:
+		code = dnsmessage.RCodeServerFailure
+	case mode == Denying || !known:
+		code = dnsmessage.RCodeNameError
+	}
+	return reply(header, q, code, address)
+}
+
+func (s *Server) address(host string) (a netip.Addr, known bool) {
+	for {
+		if a, known = s.hosts[host]; known {
+			return a, true
+		}
+		_, above, more := strings.Cut(host, ".")
+		if !more {
+			return netip.Addr{}, false
+		}
+		host = above
+	}
+}
+
+// reply writes a reply. The address lives for no time at all, so that the next
+// connection asks again.
+func reply(to dnsmessage.Header, q dnsmessage.Question, code dnsmessage.RCode, address netip.Addr) []byte {
+	b := dnsmessage.NewBuilder(nil, dnsmessage.Header{
+		ID: to.ID, Response: true, OpCode: to.OpCode, RCode: code,
+		Authoritative: true, RecursionDesired: to.RecursionDesired, RecursionAvailable: true,
+	})
+	err := b.StartQuestions()
+	if err == nil {
+		err = b.Question(q)
+	}
+	if err == nil && code == dnsmessage.RCodeSuccess && q.Type == dnsmessage.TypeA {
+		if err = b.StartAnswers(); err == nil {
+			err = b.AResource(dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class}, dnsmessage.AResource{A: address.As4()})
+		}
+	}
+	if err != nil {
+		return nil
+	}
+	packed, err := b.Finish()
+	if err != nil {
+		return nil
+	}
+	return packed
+}

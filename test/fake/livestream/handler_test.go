@@ -1,0 +1,133 @@
+package livestream_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+)
+
+func TestHandler(t *testing.T) {
+	stream, at := start(t, livestream.Config{
+		Preroll: 10 * time.Second,
+		Script: []livestream.Cue{
+			{At: 20 * time.Second, Do: livestream.Fail, Part: livestream.Segments, Fault: httpfault.Status(404)},
+			{At: 30 * time.Second, Do: livestream.Heal, Part: livestream.Segments},
+			{At: 30 * time.Second, Do: livestream.Fail, Part: livestream.Playlists, Fault: httpfault.Text("rubbish")},
+		},
+	})
+	server := httptest.NewServer(stream.Handler())
+	defer server.Close()
+	get := func(path string) (int, string) {
+		t.Helper()
+		resp, err := server.Client().Get(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(b)
+	}
+
+	_, master := get("/master.m3u8")
+	if want := "RESOLUTION=256x144,FRAME-RATE=30,VIDEO-RANGE=SDR,CLOSED-CAPTIONS=NONE\n91/index.m3u8\n"; !strings.Contains(master, want) {
+		t.Errorf("master:\n%s", master)
+	}
+	want := "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXT-X-MEDIA-SEQUENCE:0\n#EXT-X-DISCONTINUITY-SEQUENCE:0\n" +
+		"#EXT-X-PROGRAM-DATE-TIME:2026-11-21T19:59:50.000+00:00\n#EXTINF:2.000,\n0.ts\n#EXTINF:2.000,\n1.ts\n#EXTINF:2.000,\n2.ts\n#EXTINF:2.000,\n3.ts\n#EXTINF:2.000,\n4.ts\n"
+	if _, got := get("/91/index.m3u8"); got != want {
+		t.Errorf("playlist:\n%s", got)
+	}
+	for path, status := range map[string]int{"/91/4.ts": 200, "/91/5.ts": 404, "/91/x.ts": 404, "/90/index.m3u8": 404, "/90/0.ts": 404} {
+		if got, _ := get(path); got != status {
+			t.Errorf("%s: %d", path, got)
+		}
+	}
+	t.Run("failures come and go as scripted", func(t *testing.T) {
+		at.forward(10 * time.Second)
+		if status, _ := get("/91/4.ts"); status != 404 {
+			t.Errorf("segment: %d", status)
+		}
+		if status, _ := get("/91/index.m3u8"); status != 200 {
+			t.Errorf("playlist: %d", status)
+		}
+		at.forward(10 * time.Second)
+		if status, _ := get("/91/4.ts"); status != 200 {
+			t.Errorf("segment, healed: %d", status)
+		}
+		if _, body := get("/91/index.m3u8"); body != "rubbish" {
+			t.Errorf("playlist: %s", body)
+		}
+		stream.Heal(livestream.Playlists)
+		if _, body := get("/91/index.m3u8"); !strings.HasPrefix(body, "#EXTM3U") {
+			t.Errorf("playlist, healed: %s", body)
+		}
+	})
+}
+
+// TestMixedOnce fetches a segment that takes an encoder run from many sides at
+// once: all get the same.
+func TestMixedOnce(t *testing.T) {
+	stream, at := start(t, livestream.Config{Script: []livestream.Cue{{At: 900 * time.Millisecond, Do: livestream.Black}}})
+	at.forward(3 * time.Second)
+	server := httptest.NewServer(stream.Handler())
+	defer server.Close()
+	var fetching sync.WaitGroup
+	bodies := make([]string, 8)
+	for i := range bodies {
+		fetching.Go(func() {
+			resp, err := http.Get(server.URL + "/91/0.ts")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			b, err := io.ReadAll(resp.Body)
+			if err != nil || resp.StatusCode != http.StatusOK {
+				t.Errorf("%s, %v", resp.Status, err)
+			}
+			bodies[i] = string(b)
+		})
+	}
+	fetching.Wait()
+	http.DefaultClient.CloseIdleConnections()
+	for _, b := range bodies {
+		if b != bodies[0] {
+			t.Fatal("not the same")
+		}
+	}
+}
+
+// TestClip takes the darkest film there is: what is black and silent is still
+// the script's to say.
+func TestClip(t *testing.T) {
+	clip := t.TempDir() + "/dark.mp4"
+	tool(t, "ffmpeg", nil, "-v", "error", "-f", "lavfi", "-i", "color=black:size=320x180:rate=24", "-t", "1", clip)
+	library, err := livestream.Open(livestream.Options{CacheDir: t.TempDir(), Clip: clip})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC)
+	stream, err := library.Start(t.Context(), livestream.Config{
+		Preroll: 20 * time.Second, Now: func() time.Time { return now },
+		Script: []livestream.Cue{{At: 5 * time.Second, Do: livestream.Black}, {At: 7 * time.Second, Do: livestream.Picture}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := watch(t, all(t, stream, 91))
+	near(t, "black", seen.black, [][2]float64{{5, 7}}, 0.034)
+	near(t, "silence", seen.silence, nil, 0)
+	if _, err := livestream.Open(livestream.Options{CacheDir: t.TempDir(), Clip: "/nowhere"}); err == nil {
+		t.Error("a clip that is not there is accepted")
+	}
+}

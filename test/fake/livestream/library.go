@@ -1,0 +1,159 @@
+package livestream
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
+)
+
+// edition is part of every name in the cache; it changes with the encoder's
+// settings.
+const edition = "1"
+
+// Options are where a library finds things. The zero value will do.
+type Options struct {
+	CacheDir string // default: stream-monitor/livestream in the user's cache directory
+	FFmpeg   string // default: as of workshop.Tool
+	Clip     string // a film to show instead of the generated picture, default TEST_CLIP, else none
+}
+
+// Library is encoded material: kept on disk, held in memory once used, and
+// shared by any number of streams at once, in any number of processes.
+type Library struct {
+	dir    string
+	ffmpeg string
+	clip   string
+
+	mu    sync.Mutex
+	items map[string]*item
+}
+
+// item is one piece of material, made by whoever asks first.
+type item struct {
+	done   chan struct{}
+	frames [][]byte
+	err    error
+}
+
+// Open opens a library. Error: no ffmpeg, no cache directory, no such clip.
+func Open(o Options) (*Library, error) {
+	ffmpeg, err := testtools.Tool("ffmpeg", o.FFmpeg)
+	if err != nil {
+		return nil, fmt.Errorf("livestream: %w", err)
+	}
+	l := &Library{ffmpeg: ffmpeg, clip: o.Clip, items: map[string]*item{}}
+	if l.clip == "" {
+		l.clip = os.Getenv("TEST_CLIP")
+	}
+	source := "generated"
+	if l.clip != "" {
+		info, err := os.Stat(l.clip)
+		if err != nil {
+			return nil, fmt.Errorf("livestream: clip: %w", err)
+		}
+		source = fmt.Sprintf("%s %d %d", l.clip, info.Size(), info.ModTime().UnixNano())
+	}
+	sum := sha256.Sum256([]byte(source))
+	dir, err := testtools.Cache(o.CacheDir, "livestream")
+	if err == nil {
+		l.dir, err = testtools.Cache(filepath.Join(dir, edition+"-"+hex.EncodeToString(sum[:4])), "livestream")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("livestream: %w", err)
+	}
+	return l, nil
+}
+
+// prepare makes what renditions need outside transitions.
+func (l *Library) prepare(ctx context.Context, renditions []Rendition, segment time.Duration) error {
+	for _, r := range renditions {
+		if r.HasVideo() {
+			if _, err := l.picture(ctx, r, segment); err != nil {
+				return err
+			}
+			if _, err := l.black(ctx, r, segment); err != nil {
+				return err
+			}
+		}
+		if r.HasAudio() {
+			if _, err := l.audio(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// frames returns the item called name, from memory, from disk, or made by
+// produce and then cut by split. Who waits for another's work stops waiting
+// with ctx; a failure is not remembered.
+func (l *Library) frames(ctx context.Context, name string, produce func() ([]byte, error), split func([]byte) ([][]byte, error)) ([][]byte, error) {
+	for {
+		l.mu.Lock()
+		it, found := l.items[name]
+		if !found {
+			it = &item{done: make(chan struct{})}
+			l.items[name] = it
+		}
+		l.mu.Unlock()
+		if !found {
+			it.frames, it.err = l.load(name, produce, split)
+			if it.err != nil {
+				l.mu.Lock()
+				delete(l.items, name)
+				l.mu.Unlock()
+			}
+			close(it.done)
+			return it.frames, it.err
+		}
+		select {
+		case <-it.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		// Whoever made it may have been called off; then it is our turn.
+		if it.err == nil || (!errors.Is(it.err, context.Canceled) && !errors.Is(it.err, context.DeadlineExceeded)) {
+			return it.frames, it.err
+		}
+	}
+}
+
+func (l *Library) load(name string, produce func() ([]byte, error), split func([]byte) ([][]byte, error)) ([][]byte, error) {
+	path := filepath.Join(l.dir, name)
+	if b, err := os.ReadFile(path); err == nil {
+		if frames, err := split(b); err == nil {
+			return frames, nil
+		}
+	}
+	b, err := produce()
+	if err != nil {
+		return nil, fmt.Errorf("livestream: make %s: %w", name, err)
+	}
+	frames, err := split(b)
+	if err != nil {
+		return nil, err
+	}
+	return frames, keep(path, b)
+}
+
+// keep writes a file so that another process sees all of it or nothing.
+func keep(path string, b []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return fmt.Errorf("livestream: cache: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("livestream: cache: %w", err)
+	}
+	return os.Rename(f.Name(), path)
+}

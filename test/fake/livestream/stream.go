@@ -1,0 +1,198 @@
+package livestream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+)
+
+// ErrNotThere says that a rendition or segment is not, no longer or not yet
+// in the playlist (a little more than the window is kept).
+var ErrNotThere = errors.New("livestream: not there")
+
+// Stream is a live stream. It has no goroutine and nothing to close; it can be
+// used from several goroutines. Its instants are wall times, which are program
+// times too.
+type Stream struct {
+	library *Library
+	config  Config
+	line    timeline
+}
+
+// Start begins a stream, and encodes what its renditions need if the library
+// does not have it yet (half a second for the default ones, once per machine).
+func (l *Library) Start(ctx context.Context, c Config) (*Stream, error) {
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	s := &Stream{library: l, config: c}
+	for _, cue := range c.Script {
+		if err := cue.valid(); err != nil {
+			return nil, err
+		}
+		s.line.add(s.settle(cue))
+	}
+	if err := l.prepare(ctx, c.Renditions, c.Segment); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Began is the instant of the first frame.
+func (s *Stream) Began() time.Time { return s.config.Start }
+
+// SegmentDuration is how long each segment is.
+func (s *Stream) SegmentDuration() time.Duration { return s.config.Segment }
+
+// Renditions lists the qualities, as configured.
+func (s *Stream) Renditions() []Rendition { return slices.Clone(s.config.Renditions) }
+
+// Black makes the picture black, or brings it back, and returns the instant of
+// the first frame that shows it.
+func (s *Stream) Black(on bool) time.Time { return s.do(on, Black, Picture) }
+
+// Silence takes the sound away, or brings it back, and returns the instant.
+func (s *Stream) Silence(on bool) time.Time { return s.do(on, Silence, Sound) }
+
+// Freeze stops the playlists, or lets them jump to the live edge, and returns
+// the instant.
+func (s *Stream) Freeze(on bool) time.Time { return s.do(on, Freeze, Thaw) }
+
+// Discontinuity starts a new timeline of timestamps with the next segment and
+// returns the instant at which that begins.
+func (s *Stream) Discontinuity() time.Time { return s.Do(Cue{Do: Discontinuity}) }
+
+// End ends the stream with EXT-X-ENDLIST and returns the end of its last
+// segment. The segment that had begun is lost.
+func (s *Stream) End() time.Time { return s.finish(End) }
+
+// Stop ends the stream without EXT-X-ENDLIST and returns the end of its last
+// segment.
+func (s *Stream) Stop() time.Time { return s.finish(Stop) }
+
+// Fail answers part with f from now on.
+func (s *Stream) Fail(part Part, f httpfault.Fault) { s.Do(Cue{Do: Fail, Part: part, Fault: f}) }
+
+// Heal ends what Fail began.
+func (s *Stream) Heal(part Part) { s.Do(Cue{Do: Heal, Part: part}) }
+
+// Do adds a cue, at c.At or now, whichever is later, and returns the instant
+// at which it takes effect. What has been published never changes. It panics
+// on a cue that means nothing.
+func (s *Stream) Do(c Cue) time.Time {
+	if err := c.valid(); err != nil {
+		panic(err)
+	}
+	c.At = max(c.At, s.offset())
+	c = s.settle(c)
+	s.line.add(c)
+	return s.config.Start.Add(c.At)
+}
+
+func (s *Stream) do(on bool, yes, no Action) time.Time {
+	if on {
+		return s.Do(Cue{Do: yes})
+	}
+	return s.Do(Cue{Do: no})
+}
+
+func (s *Stream) finish(a Action) time.Time {
+	s.Do(Cue{Do: a})
+	return s.config.Start.Add(time.Duration(s.published(s.offset())) * s.config.Segment)
+}
+
+// settle moves a cue to the boundary on which it takes effect: of a frame for
+// the picture, of a segment for a discontinuity.
+func (s *Stream) settle(c Cue) Cue {
+	switch c.Do {
+	case Black, Picture:
+		c.At = frameTime(framesIn(c.At))
+	case Discontinuity:
+		c.At = roundUp(c.At, s.config.Segment)
+	}
+	return c
+}
+
+// Available returns when the media at instant at appear in the playlist, if it
+// is not frozen: when the segment that holds them is complete.
+func (s *Stream) Available(at time.Time) time.Time {
+	n := int64(at.Sub(s.config.Start)/s.config.Segment) + 1
+	return s.config.Start.Add(s.begin(n) + s.config.Latency)
+}
+
+// Sequence returns the media sequence number of the segment that holds the
+// media at instant at, which is not before Began.
+func (s *Stream) Sequence(at time.Time) uint64 {
+	return uint64(max(0, at.Sub(s.config.Start)/s.config.Segment))
+}
+
+// offset is now, as a distance from the first frame.
+func (s *Stream) offset() time.Duration { return s.config.Now().Sub(s.config.Start) }
+
+// published is how many segments the playlists have shown at offset at.
+func (s *Stream) published(at time.Duration) int64 {
+	edge, _ := s.line.edge(at)
+	return int64(max(0, edge-s.config.Latency) / s.config.Segment)
+}
+
+// Fault is what part suffers from now, or nil.
+func (s *Stream) Fault(part Part) httpfault.Fault { return s.line.fault(s.offset(), part) }
+
+// Playlist returns what the playlist of the rendition with itag says now.
+// Error: ErrNotThere.
+func (s *Stream) Playlist(itag int) (Playlist, error) {
+	if _, err := s.rendition(itag); err != nil {
+		return Playlist{}, err
+	}
+	at := s.offset()
+	end := s.published(at)
+	first := max(0, end-int64(s.config.Window/s.config.Segment))
+	_, over := s.line.edge(at)
+	p := Playlist{
+		Target:              s.config.Segment,
+		First:               uint64(first),
+		DiscontinuityNumber: s.line.breaks(s.begin(first)),
+		Ended:               over,
+	}
+	for n := first; n < end; n++ {
+		e := Entry{Sequence: uint64(n), Duration: s.config.Segment}
+		e.Discontinuity = n > first && s.line.breaks(s.begin(n)) > s.line.breaks(s.begin(n-1))
+		if !s.config.NoProgramTime {
+			e.ProgramTime = s.config.Start.Add(s.begin(n))
+		}
+		p.Entries = append(p.Entries, e)
+	}
+	return p, nil
+}
+
+// Segment returns the bytes of a segment, MPEG-TS. It may run ffmpeg. Errors:
+// ErrNotThere, ctx's, and what ffmpeg says.
+func (s *Stream) Segment(ctx context.Context, itag int, sequence uint64) ([]byte, error) {
+	r, err := s.rendition(itag)
+	if err != nil {
+		return nil, err
+	}
+	n, end := int64(sequence), s.published(s.offset())
+	// A listed segment must not vanish while somebody fetches it.
+	kept := 2 * int64(s.config.Window/s.config.Segment)
+	if n < 0 || n >= end || n < end-kept {
+		return nil, fmt.Errorf("segment %d: %w", sequence, ErrNotThere)
+	}
+	return s.compose(ctx, r, n)
+}
+
+func (s *Stream) rendition(itag int) (Rendition, error) {
+	for _, r := range s.config.Renditions {
+		if r.Itag == itag {
+			return r, nil
+		}
+	}
+	return Rendition{}, fmt.Errorf("rendition %d: %w", itag, ErrNotThere)
+}
+
+// begin is where segment n begins.
+func (s *Stream) begin(n int64) time.Duration { return time.Duration(n) * s.config.Segment }

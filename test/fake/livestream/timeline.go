@@ -1,0 +1,133 @@
+package livestream
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+)
+
+// timeline is the list of everything that happens to a stream, in order. It is
+// safe for concurrent use.
+type timeline struct {
+	mu   sync.Mutex
+	cues []Cue
+}
+
+// add puts a cue in its place, after those of the same time.
+func (t *timeline) add(c Cue) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(t.cues, c, func(a, b Cue) int {
+		if a.At <= b.At {
+			return -1
+		}
+		return 1
+	})
+	t.cues = slices.Insert(t.cues, i, c)
+}
+
+// last returns the latest cue at or before at that does one of actions.
+func (t *timeline) last(at time.Duration, actions ...Action) (Cue, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range slices.Backward(t.cues) {
+		if c.At <= at && slices.Contains(actions, c.Do) {
+			return c, true
+		}
+	}
+	return Cue{}, false
+}
+
+// spans returns where on holds within [from, to), as offsets from from.
+func (t *timeline) spans(from, to time.Duration, on, off Action) []span {
+	last, ok := t.last(from, on, off)
+	open := ok && last.Do == on
+	var spans []span
+	begin := time.Duration(0)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.cues {
+		if c.At <= from || c.At >= to {
+			continue
+		}
+		switch {
+		case c.Do == on && !open:
+			open, begin = true, c.At-from
+		case c.Do == off && open:
+			open = false
+			spans = append(spans, span{begin, c.At - from})
+		}
+	}
+	if open {
+		spans = append(spans, span{begin, to - from})
+	}
+	return spans
+}
+
+// edge returns how far the playlists reach at instant at: at itself, or the
+// instant at which they stopped. over tells whether they say ENDLIST.
+func (t *timeline) edge(at time.Duration) (edge time.Duration, over bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var frozen bool
+	var since time.Duration
+	for _, c := range t.cues {
+		if c.At > at {
+			break
+		}
+		switch c.Do {
+		case Freeze:
+			if !frozen {
+				frozen, since = true, c.At
+			}
+		case Thaw:
+			frozen = false
+		case End, Stop:
+			if frozen {
+				return since, c.Do == End
+			}
+			return c.At, c.Do == End
+		}
+	}
+	if frozen {
+		return since, false
+	}
+	return at, false
+}
+
+// breaks counts the discontinuities at or before at.
+func (t *timeline) breaks(at time.Duration) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := 0
+	for _, c := range t.cues {
+		if c.Do == Discontinuity && c.At <= at {
+			n++
+		}
+	}
+	return n
+}
+
+// fault returns what part suffers from at instant at, or nil.
+func (t *timeline) fault(at time.Duration, part Part) httpfault.Fault {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var f httpfault.Fault
+	for _, c := range t.cues {
+		if c.At > at {
+			break
+		}
+		if c.Part == part {
+			f = c.Fault
+			if c.Do == Heal {
+				f = nil
+			}
+		}
+	}
+	return f
+}
+
+// span is a stretch of media, from inclusive, to exclusive.
+type span struct{ from, to time.Duration }

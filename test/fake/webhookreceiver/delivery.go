@@ -1,0 +1,118 @@
+package webhookreceiver
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Delivery is one attempt to deliver an event to us.
+type Delivery struct {
+	Received time.Time
+	Attempt  int // of this event id, the first is 1
+	Method   string
+	Header   http.Header
+	Body     []byte
+
+	EventID   string // from the body, as are those below
+	EventType string
+	MonitorID string
+	StreamURL string
+	Timestamp time.Time
+	Data      Data
+	Metadata  json.RawMessage
+
+	Verified bool   // see the package's doc
+	Problem  string // why not
+	Accepted bool   // verified, and answered 204
+}
+
+// Data is the data of any event type (section 4.3, decision W7): the fields
+// that its type has, the others zero.
+type Data struct {
+	StartedAt            time.Time    `json:"started_at"`
+	DetectedAt           time.Time    `json:"detected_at"`
+	EndedAt              time.Time    `json:"ended_at"`
+	RecoveredAt          time.Time    `json:"recovered_at"`
+	ScheduledStartTime   time.Time    `json:"scheduled_start_time"`
+	DurationSec          float64      `json:"duration_sec"`
+	TotalDurationSec     float64      `json:"total_duration_sec"`
+	DelaySec             float64      `json:"delay_sec"`
+	ToleranceSec         float64      `json:"tolerance_sec"`
+	ThresholdSec         float64      `json:"threshold_sec"`
+	SegmentInfo          *SegmentInfo `json:"segment_info"`
+	Failure              string       `json:"failure"`
+	LastError            string       `json:"last_error"`
+	Reason               string       `json:"reason"`
+	ErrorDetails         string       `json:"error_details"`
+	Terminal             bool         `json:"terminal"`
+	ReconciliationAction string       `json:"reconciliation_action"`
+}
+
+// SegmentInfo is segment_info of section 4.2.
+type SegmentInfo struct {
+	Sequence uint64  `json:"sequence"`
+	Duration float64 `json:"duration"`
+}
+
+// parse reads what the body says into d.
+func parse(d *Delivery) error {
+	var body struct {
+		EventID   string          `json:"event_id"`
+		EventType string          `json:"event_type"`
+		MonitorID string          `json:"monitor_id"`
+		StreamURL string          `json:"stream_url"`
+		Timestamp time.Time       `json:"timestamp"`
+		Data      Data            `json:"data"`
+		Metadata  json.RawMessage `json:"metadata"`
+	}
+	if err := json.Unmarshal(d.Body, &body); err != nil {
+		return fmt.Errorf("body: %w", err)
+	}
+	d.EventID, d.EventType, d.MonitorID, d.StreamURL = body.EventID, body.EventType, body.MonitorID, body.StreamURL
+	d.Timestamp, d.Data, d.Metadata = body.Timestamp, body.Data, body.Metadata
+	return nil
+}
+
+// String is the delivery as one line for people, without the time.
+func (d Delivery) String() string {
+	verdict := "verified"
+	if !d.Verified {
+		verdict = "NOT VERIFIED (" + d.Problem + ")"
+	}
+	if d.Attempt > 1 {
+		verdict += fmt.Sprintf(", attempt %d", d.Attempt)
+	}
+	return fmt.Sprintf("%-25s  %s  %s", d.EventType, verdict, d.Data.tell(d.EventType))
+}
+
+// tell says in words what the data of an event of type t say.
+func (d Data) tell(t string) string {
+	clock := func(t time.Time) string { return t.Local().Format(time.TimeOnly) }
+	switch t {
+	case "stream.started":
+		s := "live since " + clock(d.StartedAt)
+		if d.DelaySec > 0 {
+			s += fmt.Sprintf(", %.0f s late", d.DelaySec)
+		}
+		return s
+	case "stream.ended":
+		return fmt.Sprintf("ended at %s after %.0f s (%s)", clock(d.EndedAt), d.DurationSec, d.Reason)
+	case "stream.delayed":
+		return fmt.Sprintf("was to start at %s, %.0f s ago", clock(d.ScheduledStartTime), d.DelaySec)
+	case "alert.blackout":
+		return fmt.Sprintf("black since %s for %.0f s", clock(d.StartedAt), d.DurationSec)
+	case "alert.silence":
+		return fmt.Sprintf("silent since %s for %.0f s", clock(d.StartedAt), d.DurationSec)
+	case "alert.blackout_recovered":
+		return fmt.Sprintf("picture back at %s, black for %.0f s", clock(d.RecoveredAt), d.TotalDurationSec)
+	case "alert.silence_recovered":
+		return fmt.Sprintf("sound back at %s, silent for %.0f s", clock(d.RecoveredAt), d.TotalDurationSec)
+	case "alert.segment_error":
+		return fmt.Sprintf("no media since %s for %.0f s (%s: %s)", clock(d.StartedAt), d.DurationSec, d.Failure, d.LastError)
+	case "monitor.error":
+		return fmt.Sprintf("%s: %s", d.Reason, d.ErrorDetails)
+	}
+	return ""
+}

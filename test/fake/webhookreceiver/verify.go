@@ -1,0 +1,78 @@
+package webhookreceiver
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// tolerance is how far the sender's clock may be from ours (section 12.2), unless
+// Config.Tolerance says otherwise.
+const tolerance = 300 * time.Second
+
+// verifyHMAC checks X-Signature-256 as section 12.2 shows it.
+func verifyHMAC(c Config, h http.Header, body []byte, now time.Time) error {
+	stamp := h.Get("X-Timestamp")
+	sent, err := strconv.ParseInt(stamp, 10, 64)
+	if err != nil {
+		return fmt.Errorf("X-Timestamp: %q is no Unix time", stamp)
+	}
+	if off := now.Sub(time.Unix(sent, 0)).Abs(); off > c.Tolerance {
+		return fmt.Errorf("X-Timestamp: %v from now, accepted are %v", off.Truncate(time.Second), c.Tolerance)
+	}
+	mac := hmac.New(sha256.New, []byte(c.Key))
+	_, _ = fmt.Fprintf(mac, "%s.%s", stamp, body)
+	if want := "sha256=" + hex.EncodeToString(mac.Sum(nil)); !hmac.Equal([]byte(want), []byte(h.Get("X-Signature-256"))) {
+		return errors.New("X-Signature-256: wrong")
+	}
+	return nil
+}
+
+// Secret is what a Standard Webhooks library wants to be given for a key
+// (decision W5).
+func Secret(key string) string {
+	return "whsec_" + base64.StdEncoding.EncodeToString([]byte(key))
+}
+
+// verifyStandard checks the Standard Webhooks headers with their own library,
+// whose tolerance cannot be set: with another one webhook-timestamp has to be
+// X-Timestamp, which is checked.
+func verifyStandard(c Config, h http.Header, body []byte) error {
+	webhook, err := standardwebhooks.NewWebhook(Secret(c.Key))
+	if err != nil {
+		return fmt.Errorf("standard webhooks: %w", err)
+	}
+	verify := webhook.Verify
+	if c.Tolerance != tolerance {
+		verify = webhook.VerifyIgnoringTimestamp
+	}
+	if err := verify(body, h); err != nil {
+		return fmt.Errorf("standard webhooks: %w", err)
+	}
+	if stamp := h.Get("Webhook-Timestamp"); c.Tolerance != tolerance && stamp != h.Get("X-Timestamp") {
+		return fmt.Errorf("webhook-timestamp: %s is not X-Timestamp", stamp)
+	}
+	return nil
+}
+
+// agree checks that the headers tell what the body tells.
+func agree(h http.Header, d Delivery) error {
+	for _, pair := range [][3]string{
+		{"X-Event-Id", h.Get("X-Event-Id"), d.EventID},
+		{"webhook-id", h.Get("Webhook-Id"), d.EventID},
+		{"X-Event-Type", h.Get("X-Event-Type"), d.EventType},
+	} {
+		if pair[1] == "" || pair[1] != pair[2] {
+			return fmt.Errorf("%s: %q, the body says %q", pair[0], pair[1], pair[2])
+		}
+	}
+	return nil
+}

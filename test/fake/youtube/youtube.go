@@ -1,0 +1,158 @@
+package youtube
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+)
+
+// Config is how the stand-in behaves. The zero value will do.
+type Config struct {
+	Addr   string        // to listen on, default 127.0.0.1:0
+	Dir    string        // for the CA and the Python module, default a temporary one that Close removes
+	Expiry time.Duration // of media URLs, default 6 h
+}
+
+// YouTube is the stand-in. It is safe for concurrent use.
+type YouTube struct {
+	dir       string
+	temporary bool
+	expiry    time.Duration
+	address   string
+	outer     *http.Server // the proxy
+	inner     *http.Server // YouTube itself, inside the tunnels
+	tunnels   *tunnels
+	serving   sync.WaitGroup
+	cancel    context.CancelFunc
+
+	mu       sync.Mutex
+	videos   map[string]*entry
+	faults   []*injected
+	requests []Request
+	refused  []string
+}
+
+// Start makes a stand-in, which runs until Close.
+func Start(c Config) (*YouTube, error) {
+	if c.Addr == "" {
+		c.Addr = "127.0.0.1:0"
+	}
+	if c.Expiry == 0 {
+		c.Expiry = 6 * time.Hour
+	}
+	y := &YouTube{dir: c.Dir, expiry: c.Expiry, videos: map[string]*entry{}}
+	certificate, root, err := authority()
+	if err != nil {
+		return nil, err
+	}
+	if err := y.furnish(root); err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", c.Addr)
+	if err != nil {
+		y.clear()
+		return nil, fmt.Errorf("youtube: listen: %w", err)
+	}
+	y.address = listener.Addr().String()
+	y.tunnels = newTunnels(listener.Addr(), &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+	var ctx context.Context
+	ctx, y.cancel = context.WithCancel(context.Background())
+	quiet := log.New(io.Discard, "", 0) // clients that hang up are part of the tests
+	base := func(net.Listener) context.Context { return ctx }
+	y.outer = &http.Server{Handler: http.HandlerFunc(y.proxy), ErrorLog: quiet, BaseContext: base, ReadHeaderTimeout: 10 * time.Second}
+	y.inner = &http.Server{Handler: httpfault.Wrap(y.site(), y.fault), ErrorLog: quiet, BaseContext: base, ReadHeaderTimeout: time.Minute}
+	y.serving.Go(func() { _ = y.outer.Serve(listener) })
+	y.serving.Go(func() { _ = y.inner.Serve(y.tunnels) })
+	return y, nil
+}
+
+// Close ends every connection and waits for everything that was started.
+func (y *YouTube) Close() error {
+	y.cancel()
+	err := errors.Join(y.outer.Close(), y.inner.Close())
+	y.serving.Wait()
+	return errors.Join(err, y.clear())
+}
+
+// URL is where a video is watched.
+func (y *YouTube) URL(id string) string { return "https://www.youtube.com/watch?v=" + id }
+
+// Proxy is the proxy's own address, http://host:port.
+func (y *YouTube) Proxy() string { return "http://" + y.address }
+
+// CAFile is the throw-away authority's certificate, PEM.
+func (y *YouTube) CAFile() string { return filepath.Join(y.dir, "ca.pem") }
+
+// Env is the environment that leads a program and its children here instead of
+// to the real YouTube, and nowhere else: lines for exec.Cmd.Env, to come after
+// the inherited ones. Go's client, yt-dlp and streamlink understand it.
+func (y *YouTube) Env() []string {
+	env := []string{
+		"SSL_CERT_FILE=" + y.CAFile(),
+		"REQUESTS_CA_BUNDLE=" + y.CAFile(), // streamlink prefers these two to certifi, if they are set
+		"CURL_CA_BUNDLE=" + y.CAFile(),
+		"PYTHONPATH=" + filepath.Join(y.dir, "python"), // yt-dlp prefers certifi to SSL_CERT_FILE
+	}
+	for name, value := range map[string]string{
+		"https_proxy": y.Proxy(), "http_proxy": y.Proxy(), "all_proxy": "", "no_proxy": "localhost,127.0.0.1,::1",
+	} {
+		env = append(env, name+"="+value, strings.ToUpper(name)+"="+value)
+	}
+	slices.Sort(env)
+	return env
+}
+
+// furnish writes what Env points to.
+func (y *YouTube) furnish(root []byte) error {
+	if y.dir == "" {
+		dir, err := os.MkdirTemp("", "youtube-")
+		if err != nil {
+			return fmt.Errorf("youtube: directory: %w", err)
+		}
+		y.dir, y.temporary = dir, true
+	}
+	const certifi = `"""Trust the authority of SSL_CERT_FILE alone."""
+import os
+
+
+def where():
+    return os.environ["SSL_CERT_FILE"]
+
+
+def contents():
+    with open(where(), encoding="ascii") as f:
+        return f.read()
+`
+	module := filepath.Join(y.dir, "python", "certifi")
+	err := os.MkdirAll(module, 0o755)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(module, "__init__.py"), []byte(certifi), 0o644)
+	}
+	if err == nil {
+		err = os.WriteFile(y.CAFile(), root, 0o644)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("youtube: directory: %w", err), y.clear())
+	}
+	return nil
+}
+
+func (y *YouTube) clear() error {
+	if !y.temporary {
+		return nil
+	}
+	return os.RemoveAll(y.dir)
+}

@@ -1,0 +1,33 @@
+package corpus_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
+)
+
+func TestTheTablesAreInOrder(t *testing.T) {
+	names := map[string]bool{}
+	for _, i := range corpus.Items() {
+		t.Run(i.Name, func(t *testing.T) {
+			if i.Name == "" || i.Shows == "" || names[i.Name] {
+				t.Error("an item has a name of its own and says what it shows")
+			}
+			names[i.Name] = true
+			if rest := math.Mod(i.Length, i.Target().Seconds()); rest != 0 {
+				t.Errorf("%v s is not a whole number of segments of %v", i.Length, i.Target())
+			}
+			end := map[corpus.Condition]float64{}
+			for _, s := range i.Truth {
+				if s.From < end[s.Of] || s.To <= s.From || s.To > i.Length {
+					t.Errorf("%+v is out of order or outside the clip", s)
+				}
+				end[s.Of] = s.To
+				if s.Alert != (s.Lasts() >= corpus.Threshold) {
+					t.Errorf("%+v lasts %v: an alert is promised for what lasts %v, and for nothing else", s, s.Lasts(), corpus.Threshold)
+				}
+			}
+		})
+	}
+}

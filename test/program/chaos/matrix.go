@@ -1,0 +1,113 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/harness/system"
+)
+
+// logDir is where what is known of seeds that went wrong is kept.
+const logDir = "bin/faults"
+
+// matrix runs the seeds and tells how many went wrong, the run as a whole being
+// one more. Error: they could not be
+// run.
+func matrix(ctx context.Context, o options, out io.Writer) (failed int, err error) {
+	dir, err := os.MkdirTemp("", "stream-monitor-faults-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	// The database runs as another user than root, and must get in.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return 0, err
+	}
+	y := yard{dir: dir, can: explore(dir), options: o}
+	for _, missing := range y.can.without {
+		fmt.Fprintf(out, "faults: NOT ALL FAULTS CAN BE HAD HERE: %s; another fault takes its place\n", missing)
+	}
+	if y.binary, err = system.Build(ctx, dir, "faults"); err != nil {
+		return 0, err
+	}
+	if y.library, err = livestream.Open(livestream.Options{}); err != nil {
+		return 0, err
+	}
+	if y.cluster, err = newCluster(ctx, dir); err != nil {
+		return 0, err
+	}
+	if y.census, err = newCensus(); err != nil {
+		return 0, err
+	}
+	defer y.census.close()
+
+	began := time.Now()
+	results := runAll(ctx, y, o, out)
+	for _, r := range results {
+		if len(r.findings) > 0 {
+			failed++
+		}
+	}
+	if !summary(out, results, time.Since(began)) {
+		failed++
+	}
+	return failed, ctx.Err()
+}
+
+// runAll runs the seeds, some at once, and tells of each as it ends.
+func runAll(ctx context.Context, y yard, o options, out io.Writer) []result {
+	results := make([]result, o.seeds)
+	slots := make(chan struct{}, o.parallel)
+	var running sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for i := range results {
+		slots <- struct{}{}
+		if ctx.Err() != nil {
+			results = results[:i]
+			break
+		}
+		p := draw(o.first+i, y.can)
+		if o.verbose || o.seeds == 1 {
+			mu.Lock()
+			fmt.Fprintln(out, p)
+			mu.Unlock()
+		}
+		running.Go(func() {
+			defer func() { <-slots }()
+			r := play(ctx, y, p)
+			keepLog(r)
+			mu.Lock()
+			defer mu.Unlock()
+			results[i] = r
+			done++
+			fmt.Fprintf(out, "%3d/%d  %s\n", done, o.seeds, r.line())
+			for _, f := range r.findings {
+				fmt.Fprintf(out, "         %s\n", strings.ReplaceAll(f, "\n", "\n           "))
+			}
+		})
+	}
+	running.Wait()
+	return results
+}
+
+// keepLog writes down what is known of a seed that went wrong.
+func keepLog(r result) {
+	path := filepath.Join(logDir, fmt.Sprintf("seed-%d.log", r.plan.seed))
+	if len(r.findings) == 0 {
+		_ = os.Remove(path)
+		return
+	}
+	if err := os.MkdirAll(logDir, 0o755); err == nil {
+		_ = os.WriteFile(path, []byte(r.log), 0o644)
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
+)
+
+// How far off an onset or an end may be. A segment's time is taken to begin
+// with its first packet, and that is sound from up to two frames before its
+// first picture when the encoder reorders pictures: 80 ms at 25 frames a
+// second, and one frame of AAC is 21 ms. A fade adds a frame, and the two steps
+// of luma that an encoder's rounding is worth, which is 2 % of its length.
+const (
+	cutBound  = 40 * time.Millisecond
+	fadeFrame = time.Second / corpus.Rate
+	fadePart  = 0.02
+)
+
+func bound(s corpus.Stretch) time.Duration {
+	if s.Fade == 0 {
+		return cutBound
+	}
+	return cutBound + fadeFrame + time.Duration(s.Fade*fadePart*float64(time.Second))
+}
+
+// TestTheCorpus is the promise: no event over the threshold is missed, no
+// false alarm is given, and every instant is right within its bound, however
+// far apart the checks are.
+func TestTheCorpus(t *testing.T) {
+	l, err := corpus.Open(corpus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	items := corpus.Items()
+	results, err := run(t.Context(), l, items, func(corpus.Item) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		t.Run(r.item.Name, func(t *testing.T) {
+			for n, at := range r.at {
+				for _, alarm := range at.falseAlarms {
+					t.Errorf("false alarm: %s", alarm)
+				}
+				for k, v := range at.verdicts {
+					truth := r.item.Truth[k]
+					if v.missed > 0 {
+						t.Errorf("%s from %v to %v s: missed by %d of %d watches with checks every %v", truth.Of, truth.From, truth.To, v.missed, starts, intervals[n])
+					}
+					if may := bound(truth); v.onset.Abs() > may || v.end.Abs() > may {
+						t.Errorf("%s from %v to %v s: with checks every %v the onset is off by %v and the end by %v; may be %v", truth.Of, truth.From, truth.To, intervals[n], v.onset, v.end, may)
+					}
+				}
+			}
+		})
+	}
+	if sum := total(results); sum.events < 40 || sum.clips < 60 {
+		t.Errorf("%d events in %d clips: some of the corpus is missing", sum.events, sum.clips)
+	}
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
+)
+
+// totals are the figures of all results.
+type totals struct {
+	clips, watches int
+	events         int // stretches that deserve an alert
+	missed         int // watches that did not tell of one
+	falseAlarms    int
+	onset, end     spread
+	delay          [len(intervals)]time.Duration // the longest from a threshold to its telling
+}
+
+// spread is how large errors are, without their signs.
+type spread struct {
+	cut  time.Duration // the largest after a cut
+	fade time.Duration // the largest in a fade
+	most time.Duration // 95 of 100 are no larger
+}
+
+func total(results []result) totals {
+	t := totals{clips: len(results), watches: len(results) * len(intervals) * starts}
+	var onsets, ends []time.Duration
+	for _, r := range results {
+		for n, at := range r.at {
+			t.falseAlarms += len(at.falseAlarms)
+			for k, v := range at.verdicts {
+				t.missed += v.missed
+				t.onset.see(r.item.Truth[k], v.onset.Abs())
+				t.end.see(r.item.Truth[k], v.end.Abs())
+				t.delay[n] = max(t.delay[n], v.delay)
+				onsets, ends = append(onsets, v.onsets...), append(ends, v.ends...)
+			}
+		}
+		for _, s := range r.item.Truth {
+			if s.Alert {
+				t.events++
+			}
+		}
+	}
+	t.onset.most, t.end.most = percentile95(onsets), percentile95(ends)
+	return t
+}
+
+func (e *spread) see(s corpus.Stretch, off time.Duration) {
+	if s.Fade > 0 {
+		e.fade = max(e.fade, off)
+	} else {
+		e.cut = max(e.cut, off)
+	}
+}
+
+func percentile95(all []time.Duration) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[(len(all)*95+99)/100-1]
+}

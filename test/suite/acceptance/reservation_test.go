@@ -1,0 +1,176 @@
+package acceptance_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/system"
+	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
+)
+
+// workersOf are the generations of a monitor's workers that run now.
+func workersOf(s *testenv.Stage, id string) (generations []string) {
+	for _, p := range s.System.Workers() {
+		if p.Env("MONITOR_ID") == id {
+			generations = append(generations, p.Env("GENERATION"))
+		}
+	}
+	return generations
+}
+
+// idle fails the test unless a reservation waits without a worker.
+func idle(t *testing.T, s *testenv.Stage, id string) {
+	t.Helper()
+	m, err := s.System.Monitor(t.Context(), id)
+	if err != nil || m["status"] != "waiting" || m["stream_status"] != "upcoming" {
+		t.Errorf("the reservation is %v, %v", m, err)
+	}
+	if workers := workersOf(s, id); len(workers) != 0 {
+		t.Errorf("it has workers already: %v", workers)
+	}
+}
+
+func TestAReservation(t *testing.T) { // A10
+	t.Parallel()
+	const lead, ahead = 5 * time.Second, 12 * time.Second
+	env := []string{"SCHEDULE_LEAD_TIME=" + lead.String()}
+	s := own(t, env...)
+	v := video()
+	s.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
+	start := time.Now().Add(ahead)
+	due := start.Add(-lead)
+	id := register(t, s, v, quick("scheduled_start_time", start.Format(time.RFC3339Nano)))
+	idle(t, s, id)
+
+	if err := s.Restart(t.Context(), testenv.Config{Binary: binary, Env: env}); err != nil {
+		t.Fatal(err)
+	}
+	back := time.Now()
+	if back.Before(due.Add(-time.Second)) {
+		idle(t, s, id)
+	} else {
+		t.Logf("the restart ended only %s before it was due", due.Sub(back))
+	}
+	line, err := s.System.WaitLog(limited(t, 30*time.Second), func(l system.Line) bool {
+		return l.MonitorID == id && l.Message == "reservation promoted"
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	latest := due
+	if back.After(due) {
+		latest = back
+	}
+	if line.Timestamp.Before(due.Add(-100*time.Millisecond)) || line.Timestamp.After(latest.Add(2*time.Second)) {
+		t.Errorf("promoted %s after it was due", line.Timestamp.Sub(due))
+	}
+	t.Logf("promoted %s after it was due", line.Timestamp.Sub(due))
+	eventually(t, 10*time.Second, "a worker", func() bool { return len(workersOf(s, id)) == 1 })
+
+	stream, err := s.Library.Start(t.Context(), livestream.Config{Preroll: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Until(start)) // program time: what the test is about
+	s.YouTube.Broadcast(v, stream)
+	arrives(t, s, id, "stream.started", 60*time.Second)
+	stream.End()
+	arrives(t, s, id, "stream.ended", 60*time.Second)
+	only(t, s, id, "stream.started", "stream.ended")
+}
+
+func TestAReservationThatIsStopped(t *testing.T) { // A10, 3.2
+	t.Parallel()
+	const lead = 5 * time.Second
+	s := own(t, "SCHEDULE_LEAD_TIME="+lead.String())
+	v := video()
+	s.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
+	start := time.Now().Add(lead + 4*time.Second)
+	id := register(t, s, v, quick("scheduled_start_time", start.Format(time.RFC3339Nano)))
+	a, err := s.System.Call(t.Context(), "DELETE", "/api/v1/monitors/"+id, nil)
+	if err != nil || a.Status != 200 || a.Body["status"] != "stopped" {
+		t.Fatalf("stopping: %v %v", a, err)
+	}
+	// Well past the moment at which it would have been promoted.
+	time.Sleep(time.Until(start))
+	// One that was launched would be turned away, and be gone by now.
+	for _, l := range s.System.Log() {
+		if l.MonitorID == id && l.Component == "process" {
+			t.Errorf("it got a worker: %s", l.Raw)
+		}
+	}
+	if n := s.YouTube.Count(youtube.Watch, v); n != 0 {
+		t.Errorf("YouTube was asked %d times", n)
+	}
+	only(t, s, id)
+}
+
+func TestAReservationThatExpiredWhileNobodyRan(t *testing.T) { // A10
+	t.Parallel()
+	env := []string{"SCHEDULE_LEAD_TIME=1s"}
+	s := own(t, env...)
+	v := video()
+	s.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
+	start := time.Now().Add(8 * time.Second)
+	end := start.Add(time.Second)
+	id := register(t, s, v, map[string]any{
+		"scheduled_start_time": start.Format(time.RFC3339Nano), "scheduled_end_time": end.Format(time.RFC3339Nano),
+		"start_delay_tolerance_sec": 0,
+	})
+	idle(t, s, id)
+	if err := s.System.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Until(end) + time.Second)
+	if err := s.Restart(t.Context(), testenv.Config{Binary: binary, Env: env}); err != nil {
+		t.Fatal(err)
+	}
+	e := arrives(t, s, id, "monitor.error", 60*time.Second)
+	if e.Data.Reason != "reservation_expired" || !e.Data.Terminal {
+		t.Errorf("reason %q, terminal %v", e.Data.Reason, e.Data.Terminal)
+	}
+	becomes(t, s, id, "error", 5*time.Second)
+	gone(t, s, id)
+	only(t, s, id, "monitor.error")
+}
+
+func TestReservationsOfTwoGateways(t *testing.T) { // A10, O5
+	t.Parallel()
+	const number, lead = 12, time.Second
+	both := gateways(t, 2, "SCHEDULE_LEAD_TIME="+lead.String())
+	start := time.Now().Add(5 * time.Second)
+	for i := range number {
+		_, err := both[i%2].Register(t.Context(), "https://www.youtube.com/watch?v="+video(), callback,
+			map[string]any{"scheduled_start_time": start.Format(time.RFC3339Nano)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	promoted := func() map[string]int {
+		times := map[string]int{}
+		for _, s := range both {
+			for _, l := range s.Log() {
+				if l.Message == "reservation promoted" {
+					times[l.MonitorID]++
+				}
+			}
+		}
+		return times
+	}
+	eventually(t, 30*time.Second, "all are promoted", func() bool { return len(promoted()) == number })
+	time.Sleep(2 * time.Second) // for one too many
+	workers := 0
+	for _, s := range both {
+		workers += len(s.Workers())
+	}
+	for id, n := range promoted() {
+		if n != 1 {
+			t.Errorf("%s was promoted %d times", id, n)
+		}
+	}
+	if workers != number {
+		t.Errorf("%d workers for %d reservations", workers, number)
+	}
+}

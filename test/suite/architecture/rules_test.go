@@ -1,0 +1,237 @@
+package architecture_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const module = "github.com/stream-monitor/stream-monitor"
+
+// pkg is what "go list -json" says of a package, as far as the rules ask.
+type pkg struct {
+	ImportPath   string
+	Dir          string
+	Imports      []string // of the product's own code
+	GoFiles      []string
+	TestImports  []string
+	XTestImports []string
+}
+
+// at is the package's place in the house, "" at its root; imports from outside
+// have none.
+func place(importPath string) (at string, ours bool) {
+	if importPath == module {
+		return "", true
+	}
+	return strings.CutPrefix(importPath, module+"/")
+}
+
+// within tells whether a place is dir or below it.
+func within(at, dir string) bool { return at == dir || strings.HasPrefix(at, dir+"/") }
+
+// helper tells packages made for tests to share, beside what they test: named as
+// httptest is.
+func helper(at string) bool { return strings.HasSuffix(at, "test") && !within(at, "test") }
+
+// standard tells packages of the standard library, whose first element has no dot.
+func standard(importPath string) bool {
+	first, _, _ := strings.Cut(importPath, "/")
+	return !strings.Contains(first, ".")
+}
+
+// rule is one thing that has to hold of every import.
+type rule struct {
+	name   string
+	reason string
+	of     func(pkg) []string // which imports it is about; nil: the product's own
+
+	// breaks judges one import of the package at a place.
+	breaks func(at, imported string) bool
+}
+
+func product(p pkg) []string    { return p.Imports }
+func testsOnly(p pkg) []string  { return slices.Concat(p.TestImports, p.XTestImports) }
+func everything(p pkg) []string { return slices.Concat(product(p), testsOnly(p)) }
+
+// domainNeeds is the handful of standard packages the domain may use: data and
+// text, nothing that knows a clock, a context, a file or a network.
+var domainNeeds = []string{
+	"bytes", "cmp", "encoding/hex", "encoding/json", "errors", "fmt", "iter", "maps", "math",
+	"net/url", "regexp", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf8",
+}
+
+// applicationNeeds is what the application uses from outside.
+var applicationNeeds = []string{
+	"github.com/cenkalti/backoff/v5", "github.com/google/uuid", "github.com/sony/gobreaker/v2", "golang.org/x/sync",
+}
+
+// outside is what only adapters may touch.
+var outside = []string{"database/sql", "net", "net/http", "os", "os/exec", "os/signal", "syscall"}
+
+// homes is where each library lives.
+var homes = []struct {
+	library string
+	at      []string
+}{
+	{"github.com/gin-gonic", []string{"adapters/httpapi"}},
+	{"github.com/gin-contrib", []string{"adapters/httpapi"}},
+	{"github.com/jmoiron/sqlx", []string{"adapters/postgres"}},
+	{"github.com/lib/pq", []string{"adapters/postgres"}},
+	{"database/sql", []string{"adapters/postgres", "migrations"}},
+	{"github.com/pressly/goose", []string{"adapters/postgres", "migrations"}},
+	{"k8s.io", []string{"adapters/runtime/kube"}},
+	{"sigs.k8s.io", []string{"adapters/runtime/kube"}},
+	{"github.com/grafov/m3u8", []string{"adapters/stream/hls"}},
+	{"github.com/Eyevinn/dash-mpd", []string{"adapters/stream/dash"}},
+	{"github.com/sirupsen/logrus", []string{"adapters/logging"}},
+	{"github.com/alecthomas/kong", []string{"cmd"}},
+}
+
+// rules is "Who knows whom".
+var rules = []rule{
+	{
+		name:   "domain-is-pure",
+		reason: "the domain is a pure core: the same observations give the same effects, always; it needs data and text, nothing else",
+		breaks: func(at, imported string) bool {
+			inner, ours := place(imported)
+			switch {
+			case !within(at, "domain"):
+				return false
+			case ours:
+				return !within(inner, "domain")
+			}
+			return !slices.Contains(domainNeeds, imported)
+		},
+	},
+	{
+		name:   "application-knows-the-domain",
+		reason: "the application declares ports and knows what is behind them only by their contract; its parts meet in cmd",
+		breaks: func(at, imported string) bool {
+			inner, ours := place(imported)
+			switch {
+			case !within(at, "application"):
+				return false
+			case ours:
+				return !within(inner, "domain") && !within(inner, part(at))
+			case standard(imported):
+				return false
+			}
+			return !slices.ContainsFunc(applicationNeeds, func(lib string) bool { return within(imported, lib) })
+		},
+	},
+	{
+		name:   "application-touches-nothing",
+		reason: "the application owns time, goroutines and transactions; files, sockets and processes are the adapters' business",
+		breaks: func(at, imported string) bool {
+			return within(at, "application") && slices.Contains(outside, imported)
+		},
+	},
+	{
+		name:   "adapters-apart",
+		reason: "an adapter can be replaced without reading another; what several need mechanically is in adapters/internal",
+		breaks: func(at, imported string) bool {
+			inner, ours := place(imported)
+			return ours && within(at, "adapters") && within(inner, "adapters") &&
+				!within(inner, "adapters/internal") && part(inner) != part(at)
+		},
+	},
+	{
+		name:   "shared-mechanics-know-nobody",
+		reason: "adapters/internal is used by every adapter; it may speak the domain's words, and knows nobody's port",
+		breaks: func(at, imported string) bool {
+			inner, ours := place(imported)
+			return ours && within(at, "adapters/internal") && !helper(at) && !within(inner, "adapters/internal") && !within(inner, "domain")
+		},
+	},
+	{
+		name:   "only-cmd-sees-all",
+		reason: "the wiring is in one place: nothing imports cmd, and of the rest only cmd and test know adapters",
+		breaks: func(at, imported string) bool {
+			inner, ours := place(imported)
+			switch {
+			case !ours || within(at, "test"):
+				return false
+			case within(inner, "cmd"):
+				return !within(at, "cmd")
+			}
+			return within(inner, "adapters") && !within(at, "cmd") && !within(at, "adapters")
+		},
+	},
+	{
+		name:   "product-knows-no-test",
+		reason: "stand-ins are for tests; a product that imports one ships it",
+		breaks: func(at, imported string) bool {
+			inner, ours := place(imported)
+			return ours && (within(inner, "test") || helper(inner)) && !within(at, "test") && !helper(at)
+		},
+	},
+	{
+		name:   "libraries-at-home",
+		reason: "a library is known in one place, so that replacing it changes one package",
+		of:     everything,
+		breaks: func(at, imported string) bool {
+			if within(at, "test") {
+				return false
+			}
+			for _, h := range homes {
+				if within(imported, h.library) {
+					return !slices.ContainsFunc(h.at, func(home string) bool { return within(at, home) })
+				}
+			}
+			return false
+		},
+	},
+	{
+		name:   "domain-tests-know-the-domain",
+		reason: "the domain's tests are its executable specification; they need a clock of their own, and no world",
+		of:     testsOnly,
+		breaks: func(at, imported string) bool {
+			inner, ours := place(imported)
+			return within(at, "domain") && (ours && !within(inner, "domain") || imported == "net/http" || imported == "os/exec")
+		},
+	},
+}
+
+// part names the replaceable piece that a package belongs to: adapters/postgres
+// for adapters/postgres/embedded, adapters/stream/hls for adapters/stream/hls.
+func part(at string) string {
+	depth := 2
+	if within(at, "adapters/runtime") || within(at, "adapters/stream") {
+		depth = 3
+	}
+	elements := strings.SplitN(at, "/", depth+1)
+	return strings.Join(elements[:min(len(elements), depth)], "/")
+}
+
+// violation is one import that breaks a rule.
+type violation struct {
+	rule           rule
+	from, imported string
+}
+
+func (v violation) String() string {
+	return fmt.Sprintf("%s imports %s\n    %s: %s", v.from, v.imported, v.rule.name, v.rule.reason)
+}
+
+// judge holds every import against every rule.
+func judge(packages []pkg) []violation {
+	var found []violation
+	for _, p := range packages {
+		at, _ := place(p.ImportPath)
+		for _, r := range rules {
+			of := r.of
+			if of == nil {
+				of = product
+			}
+			imports := of(p)
+			slices.Sort(imports)
+			for _, imported := range slices.Compact(imports) {
+				if r.breaks(at, imported) {
+					found = append(found, violation{r, at, strings.TrimPrefix(imported, module+"/")})
+				}
+			}
+		}
+	}
+	return found
+}

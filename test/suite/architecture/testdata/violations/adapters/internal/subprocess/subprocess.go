@@ -1,0 +1,6 @@
+package subprocess
+
+import (
+	_ "github.com/stream-monitor/stream-monitor/application/registry"
+	_ "os/exec"
+)

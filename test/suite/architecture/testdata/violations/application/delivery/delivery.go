@@ -1,0 +1,6 @@
+package delivery
+
+import (
+	_ "github.com/gin-gonic/gin"
+	_ "github.com/stream-monitor/stream-monitor/application/registry"
+)

@@ -1,0 +1,7 @@
+package registry
+
+import (
+	_ "context"
+	_ "github.com/stream-monitor/stream-monitor/domain/event"
+	_ "net/http"
+)

@@ -1,0 +1,8 @@
+package watch
+
+import (
+	_ "context"
+	_ "github.com/stream-monitor/stream-monitor/application/registry"
+	_ "github.com/stream-monitor/stream-monitor/domain/monitor"
+	_ "strings"
+)

@@ -1,0 +1,165 @@
+package docgen_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+const (
+	signingKey = "an-example-key"
+	eventID    = "0190a5d0-1c2b-7d8a-9c1d-2e3f4a5b6c7d"
+	monitorID  = "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d"
+	streamURL  = "https://www.youtube.com/watch?v=XXXXXXXXXXX"
+	metadata   = `{"channel_name":"Example Channel","stream_title":"配信タイトル","custom_data":{}}`
+)
+
+var (
+	tokyo  = time.FixedZone("JST", 9*60*60)
+	eight  = time.Date(2024, 1, 15, 20, 0, 0, 0, tokyo)
+	signed = time.Date(2024, 1, 15, 20, 15, 31, 0, tokyo)
+)
+
+func at(minute, second int) time.Time {
+	return eight.Add(time.Duration(minute)*time.Minute + time.Duration(second)*time.Second)
+}
+
+// examples has one event of every type, and of monitor.error one of every kind.
+func examples() map[string]event.Event {
+	schedule, delay := eight, int64(320)
+	segment := event.SegmentInfo{Sequence: 1520, Duration: 2}
+	all := map[string]event.Event{}
+	for name, e := range map[string]struct {
+		at   time.Time
+		data event.Data
+	}{
+		"stream.started":           {at(5, 24), event.Started{StartedAt: at(5, 20), DetectedAt: at(5, 24), ScheduledStartTime: &schedule, DelaySec: &delay}},
+		"stream.ended":             {at(90, 2), event.Ended{EndedAt: at(90, 0), Reason: event.EndedByEndlist, DurationSec: 5080}},
+		"stream.delayed":           {at(5, 10), event.Delayed{ScheduledStartTime: schedule, DelaySec: 310, ToleranceSec: 300}},
+		"alert.blackout":           {at(15, 30), event.Alert{DurationSec: 35, StartedAt: at(14, 55), ThresholdSec: 30, SegmentInfo: segment}},
+		"alert.blackout_recovered": {at(15, 42), event.Recovered{TotalDurationSec: 45, StartedAt: at(14, 55), RecoveredAt: at(15, 40)}},
+		"alert.silence":            {at(15, 30), event.Alert{DurationSec: 35, StartedAt: at(14, 55), ThresholdSec: 30, SegmentInfo: segment}},
+		"alert.silence_recovered":  {at(15, 42), event.Recovered{TotalDurationSec: 45, StartedAt: at(14, 55), RecoveredAt: at(15, 40)}},
+		"alert.segment_error": {at(31, 1), event.Outage{StartedAt: at(30, 0), DurationSec: 61, ThresholdSec: 60,
+			Failure: event.FailedManifest, LastError: "the playlist: 502 Bad Gateway"}},
+		"monitor.error": {at(40, 0), event.Trouble{Reason: event.ReasonVideoPrivate, ErrorDetails: "This video is private", Terminal: true}},
+		"monitor.error, blind": {at(40, 0), event.Trouble{Reason: event.ReasonBlind,
+			ErrorDetails: "nothing could be learned of the stream for 5 minutes: Sign in to confirm you're not a bot"}},
+		"monitor.error, reconciliation": {at(40, 0), event.Trouble{Reason: event.ReasonMismatch,
+			ErrorDetails: "Pod not found in Kubernetes cluster during startup reconciliation", Terminal: true,
+			ReconciliationAction: "mark_as_error_missing_pod", PreviousStatus: "monitoring",
+			ObservedState: &event.ObservedState{DBStatus: "monitoring"}}},
+	} {
+		kind, _, _ := strings.Cut(name, ",")
+		all[name] = event.Event{ID: eventID, Type: event.Type(kind), At: e.at, Data: e.data}
+	}
+	return all
+}
+
+// request is a webhook as the receiver got it.
+type request struct {
+	raw    string // request line, headers and body, with a receiver of another name
+	header http.Header
+	body   []byte
+}
+
+// deliveries has every example as the sender really sends it.
+func deliveries(t *testing.T) map[string]request {
+	t.Helper()
+	keys, err := webhook.ParseKeys(signingKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	sender := webhook.NewSender(keys, webhook.NewGuard(here, nil), webhook.Config{Version: "1.0.0", Now: func() time.Time { return signed }})
+	t.Cleanup(sender.Close)
+
+	all := map[string]request{}
+	for _, typ := range event.Types() {
+		if _, found := examples()[string(typ)]; !found {
+			t.Errorf("there is no example of %s", typ)
+		}
+	}
+	for name, e := range examples() {
+		if err := e.Valid(); err != nil {
+			t.Fatal(err)
+		}
+		body, err := event.NewPayload(e, monitorID, streamURL, json.RawMessage(metadata), tokyo).Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = receive(t, func(url monitor.CallbackURL) {
+			if a := sender.Send(t.Context(), delivery.Letter{CallbackURL: url, EventID: e.ID, EventType: e.Type, Body: body}); !a.Delivered() {
+				t.Errorf("%s: %+v", name, a)
+			}
+		})
+	}
+	desk, err := registry.New(&registrytest.Store{}, &registrytest.Crew{}, registrytest.Callbacks(nil), sender, registry.Config{
+		NewUUID: func() [16]byte {
+			return [16]byte{0x01, 0x90, 0xa5, 0xd0, 0x1c, 0x2b, 0x7d, 0x8a, 0x9c, 0x1d, 0x2e, 0x3f, 0x4a, 0x5b, 0x6c, 0x7d}
+		},
+		Now: func() time.Time { return signed }, Zone: tokyo, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["webhook.test"] = receive(t, func(url monitor.CallbackURL) {
+		if trial, err := desk.Try(context.Background(), string(url)); err != nil || trial.Attempt.Error != "" {
+			t.Errorf("webhook.test: %v %v", trial, err)
+		}
+	})
+	return all
+}
+
+// receive takes one webhook from the wire, byte by byte.
+func receive(t *testing.T, send func(monitor.CallbackURL)) request {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	got := make(chan request, 1)
+	go func() {
+		defer close(got)
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		var raw strings.Builder
+		req, err := http.ReadRequest(bufio.NewReader(io.TeeReader(conn, &raw)))
+		if err != nil {
+			return
+		}
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			return
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+		shown := strings.NewReplacer("\r\n", "\n", listener.Addr().String(), "example.com").Replace(raw.String())
+		got <- request{shown, req.Header, body}
+	}()
+	send(monitor.CallbackURL("http://" + listener.Addr().String() + "/webhook/stream-alert"))
+	d, arrived := <-got
+	if !arrived {
+		t.Fatal("no webhook arrived")
+	}
+	return d
+}

@@ -1,0 +1,184 @@
+package docgen_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const operations = "../../../docs/operations.md"
+
+// relayed are the files that log words which are not their own: what they log
+// is explained in these words of the page, or where the words are written.
+var relayed = map[string]string{
+	"adapters/runtime/process/lines.go": "anything that is no log line",
+	"application/worker/loop.go":        "", // watch.Note, found in domain/watch
+}
+
+// A row of a table of log lines: level, message, explanation. What the program
+// puts together has an ellipsis for each part that is not always the same.
+var row = regexp.MustCompile("(?m)^\\| (WARN|ERROR) \\| `([^`]+)` \\| (.+) \\|$")
+
+// TestEveryWarningIsExplained holds the tables of docs/operations.md against
+// the code: every line at warn and above is in them, with its level, and
+// nothing else is.
+func TestEveryWarningIsExplained(t *testing.T) {
+	page, err := os.ReadFile(operations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	explained := map[string]bool{}
+	for _, m := range row.FindAllStringSubmatch(string(page), -1) {
+		line := m[1] + " " + m[2]
+		if explained[line] {
+			t.Errorf("%s is explained twice", line)
+		}
+		if len(m[3]) < 20 {
+			t.Errorf("%s is hardly explained: %q", line, m[3])
+		}
+		explained[line] = true
+	}
+	found := warnings(t)
+	if len(found) < 50 {
+		t.Fatalf("%d lines were found; the test looks for them in the wrong way", len(found))
+	}
+	for _, line := range slices.Sorted(maps.Keys(found)) {
+		if !explained[line] {
+			t.Errorf("%s: %s is not in docs/operations.md", found[line], line)
+		}
+	}
+	for _, line := range slices.Sorted(maps.Keys(explained)) {
+		if found[line] == "" {
+			t.Errorf("docs/operations.md has %q, which nothing logs", line)
+		}
+	}
+	for file, words := range relayed {
+		if !strings.Contains(string(page), words) {
+			t.Errorf("%s: docs/operations.md does not speak of %q", file, words)
+		}
+	}
+}
+
+// warnings finds what the product can log at warn and above, as level and
+// message, and where.
+func warnings(t *testing.T) map[string]string {
+	t.Helper()
+	found, root, set := map[string]string{}, "../../..", token.NewFileSet()
+	for _, dir := range []string{"adapters", "application", "cmd", "domain"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && strings.HasSuffix(d.Name(), "test"): // suites for other packages' tests
+				return fs.SkipDir
+			case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+				return nil
+			}
+			file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			name, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				level, message := logged(n)
+				if message == nil {
+					return true
+				}
+				text := wording(message)
+				if text == "…" {
+					if _, known := relayed[filepath.ToSlash(name)]; !known {
+						t.Errorf("%s logs words that are not its own at %s; say so here and in docs/operations.md", name, level)
+					}
+					return true
+				}
+				found[level+" "+text] = fmt.Sprintf("%s:%d", name, set.Position(n.Pos()).Line)
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return found
+}
+
+// logged is the level and message of what logs at warn or above: a call of a
+// logger, a call that is given a level of slog, or a note of the watcher's. The
+// message is nil for anything else.
+func logged(n ast.Node) (level string, message ast.Expr) {
+	switch n := n.(type) {
+	case *ast.CompositeLit:
+		var warn bool
+		for _, e := range n.Elts {
+			if kv, is := e.(*ast.KeyValueExpr); is && named(kv.Key, "Warn") && named(kv.Value, "true") {
+				warn = true
+			} else if is && named(kv.Key, "Message") {
+				message = kv.Value
+			}
+		}
+		if warn {
+			return "WARN", message
+		}
+	case *ast.CallExpr:
+		for i, arg := range n.Args[:max(len(n.Args)-1, 0)] {
+			if level := levels[selected(arg)]; level != "" {
+				return level, n.Args[i+1]
+			}
+		}
+		call, is := n.Fun.(*ast.SelectorExpr)
+		switch {
+		case !is:
+		case call.Sel.Name == "note" && len(n.Args) > 1 && named(n.Args[0], "true"):
+			return "WARN", n.Args[1]
+		case !logger(call.X) || len(n.Args) == 0:
+		case levels["Level"+call.Sel.Name] != "":
+			return levels["Level"+call.Sel.Name], n.Args[0]
+		}
+	}
+	return "", nil
+}
+
+var levels = map[string]string{"LevelWarn": "WARN", "LevelError": "ERROR"}
+
+// logger tells whether an expression is called log, as every logger is here.
+func logger(x ast.Expr) bool { return named(x, "log") || selected(x) == "log" }
+
+func named(x ast.Expr, name string) bool {
+	id, is := x.(*ast.Ident)
+	return is && id.Name == name
+}
+
+// selected is what an expression takes of another: b of a.b.
+func selected(x ast.Expr) string {
+	if s, is := x.(*ast.SelectorExpr); is {
+		return s.Sel.Name
+	}
+	return ""
+}
+
+// wording is a message as the page has it.
+func wording(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.BasicLit:
+		if text, err := strconv.Unquote(x.Value); err == nil {
+			return text
+		}
+	case *ast.BinaryExpr:
+		return wording(x.X) + wording(x.Y)
+	}
+	return "…"
+}

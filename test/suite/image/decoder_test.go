@@ -1,0 +1,148 @@
+//go:build image
+
+package image_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
+)
+
+// TestItsFFmpegSeesWhatAnyFFmpegSees has the same clips analysed by the image's
+// ffmpeg, which has little more than what these need, and by the one of this
+// machine, which also makes them. Black lasts from 1 s to 2.5 s, silence from
+// 1 s to 2 s.
+func TestItsFFmpegSeesWhatAnyFFmpegSees(t *testing.T) {
+	whole, err := testtools.Tool("ffmpeg", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := extracted(t)
+	var (
+		h264     = []string{"-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p"}
+		h264deep = []string{"-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p10le"}
+		h264high = []string{"-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv444p"}
+		hevc     = []string{"-c:v", "libx265", "-x265-params", "log-level=none", "-pix_fmt", "yuv420p"}
+		hevcdeep = []string{"-c:v", "libx265", "-x265-params", "log-level=none", "-pix_fmt", "yuv420p10le"}
+		vp9      = []string{"-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-pix_fmt", "yuv420p"}
+		vp9deep  = []string{"-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-pix_fmt", "yuv420p10le"}
+		av1      = []string{"-c:v", "libsvtav1", "-preset", "12", "-pix_fmt", "yuv420p"}
+		av1deep  = []string{"-c:v", "libsvtav1", "-preset", "12", "-pix_fmt", "yuv420p10le"}
+		mpeg2    = []string{"-c:v", "mpeg2video"}
+		mpeg4    = []string{"-c:v", "mpeg4"}
+		blind    = []string{"-vn"}
+
+		aac  = []string{"-c:a", "aac"}
+		opus = []string{"-c:a", "libopus"}
+		mp3  = []string{"-c:a", "libmp3lame"}
+		mp2  = []string{"-c:a", "mp2"}
+		ac3  = []string{"-c:a", "ac3"}
+		eac3 = []string{"-c:a", "eac3"}
+		flac = []string{"-c:a", "flac", "-strict", "experimental"}
+		six  = []string{"-c:a", "aac", "-ac", "6"}
+		mute = []string{"-an"}
+
+		ts     = []string{"-f", "mpegts"}
+		mp4    = []string{"-movflags", "empty_moov+delay_moov+default_base_moof+frag_keyframe", "-f", "mp4"}
+		turned = append([]string{"-metadata:s:v:0", "rotate=90"}, mp4...)
+		adts   = []string{"-f", "adts"}
+		packed = []string{"-f", "mp3"}
+	)
+	for name, c := range map[string][3][]string{
+		"H.264 and AAC in MPEG-TS":            {h264, aac, ts},
+		"H.264 and AAC in MP4":                {h264, aac, mp4},
+		"H.264 and AAC in MP4, turned":        {h264, aac, turned},
+		"H.264 of 10 bits and MP3 in MPEG-TS": {h264deep, mp3, ts},
+		"H.264 of 4:4:4 and AAC in MPEG-TS":   {h264high, aac, ts},
+		"H.264 and Opus in MPEG-TS":           {h264, opus, ts},
+		"H.264 and AC-3 in MPEG-TS":           {h264, ac3, ts},
+		"H.264 and E-AC-3 in MP4":             {h264, eac3, mp4},
+		"H.264 and FLAC in MP4":               {h264, flac, mp4},
+		"H.264 and surround sound in MPEG-TS": {h264, six, ts},
+		"HEVC and AAC in MPEG-TS":             {hevc, aac, ts},
+		"HEVC of 10 bits and Opus in MP4":     {hevcdeep, opus, mp4},
+		"VP9 and Opus in MP4":                 {vp9, opus, mp4},
+		"VP9 of 10 bits and AAC in MP4":       {vp9deep, aac, mp4},
+		"AV1 and AAC in MP4":                  {av1, aac, mp4},
+		"AV1 of 10 bits and Opus in MP4":      {av1deep, opus, mp4},
+		"MPEG-2 and MP2 in MPEG-TS":           {mpeg2, mp2, ts},
+		"MPEG-4 part 2 and AAC in MP4":        {mpeg4, aac, mp4},
+		"H.264 alone in MPEG-TS":              {h264, mute, ts},
+		"AAC alone in MPEG-TS":                {blind, aac, ts},
+		"packed AAC":                          {blind, aac, adts},
+		"packed MP3":                          {blind, mp3, packed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clip := encode(t, whole, c[0], c[1], c[2])
+			want, got := analysed(t, whole, clip), analysed(t, small, clip)
+			alike(t, "video", got.Video, want.Video)
+			alike(t, "audio", got.Audio, want.Audio)
+			if !want.Video.Present && !want.Audio.Present || want.Video.Present && len(want.Video.Bad) == 0 || want.Audio.Present && len(want.Audio.Bad) == 0 {
+				t.Errorf("the clip shows nothing: %+v", want)
+			}
+		})
+	}
+}
+
+// extracted is the image's ffmpeg, as a file of this machine. Built static, it
+// runs anywhere.
+func extracted(t *testing.T) (path string) {
+	t.Helper()
+	container := docker(t, "create", image)
+	defer docker(t, "rm", container)
+	path = filepath.Join(t.TempDir(), "ffmpeg")
+	if _, err := try(t, "cp", container+":/usr/local/bin/ffmpeg", path); err != nil {
+		t.Fatalf("the image was not built with FFMPEG=static: %v", err)
+	}
+	return path
+}
+
+func encode(t *testing.T, tool string, video, audio, mux []string) []byte {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "clip")
+	args := []string{"-nostdin", "-v", "error", "-y",
+		"-f", "lavfi", "-i", "testsrc2=s=256x144:r=30:d=3", "-f", "lavfi", "-i", "sine=f=440:r=48000:d=3",
+		"-vf", "drawbox=c=black:t=fill:enable='between(t,0.99,2.49)'", "-af", "volume=0:enable='between(t,1,2)',aformat=channel_layouts=stereo"}
+	for _, more := range [][]string{video, audio, mux, {out}} {
+		args = append(args, more...)
+	}
+	if said, err := exec.CommandContext(t.Context(), tool, args...).CombinedOutput(); err != nil {
+		t.Fatalf("make a clip: %v\n%s", err, said)
+	}
+	clip, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return clip
+}
+
+func analysed(t *testing.T, tool string, clip []byte) watch.Analysis {
+	t.Helper()
+	got, err := ffmpeg.New(ffmpeg.Config{Path: tool}).Analyse(t.Context(), watch.Segment{URI: "https://media.example/7"}, bytes.NewReader(clip), -50)
+	if err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	return got
+}
+
+// alike fails the test unless two tracks are the same to a frame of sound:
+// decoders differ in how they begin.
+func alike(t *testing.T, what string, got, want watch.Track) {
+	t.Helper()
+	const tolerance = 25 * time.Millisecond
+	near := func(a, b time.Duration) bool { return (a - b).Abs() <= tolerance }
+	same := got.Present == want.Present && near(got.From, want.From) && near(got.To, want.To) && len(got.Bad) == len(want.Bad)
+	for i := range min(len(got.Bad), len(want.Bad)) {
+		same = same && near(got.Bad[i].From, want.Bad[i].From) && near(got.Bad[i].To, want.Bad[i].To)
+	}
+	if !same {
+		t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}

@@ -1,6 +1,0 @@
-package child
-
-import (
-	_ "github.com/stream-monitor/stream-monitor/application/control"
-	_ "os/exec"
-)

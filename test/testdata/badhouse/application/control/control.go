@@ -1,7 +1,0 @@
-package control
-
-import (
-	_ "context"
-	_ "github.com/stream-monitor/stream-monitor/domain/event"
-	_ "net/http"
-)

@@ -1,6 +1,0 @@
-package deliver
-
-import (
-	_ "github.com/gin-gonic/gin"
-	_ "github.com/stream-monitor/stream-monitor/application/control"
-)

@@ -1,7 +1,0 @@
-package worker
-
-import (
-	_ "github.com/sony/gobreaker/v2"
-	_ "github.com/stream-monitor/stream-monitor/adapters/hls"
-	_ "github.com/stream-monitor/stream-monitor/domain/watch"
-)
