@@ -24,7 +24,7 @@ var partOfSegment = regexp.MustCompile(`/seg-\d+\.\d+\.`)
 // TestShapes watches the same recording in every shape that a live stream can
 // have, and expects the same of all: what is told must not depend on how the
 // media are packaged.
-func TestShapes(t *testing.T) { // issue 4: HLS and DASH
+func TestShapes(t *testing.T) {
 	library, err := broadcast.Open(broadcast.Options{})
 	if err != nil {
 		t.Fatal(err)
