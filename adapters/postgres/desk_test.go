@@ -67,6 +67,11 @@ func TestReporting(t *testing.T) {
 		if m.Statistics != want || !m.Health.LastCheckAt.Equal(noon) {
 			t.Errorf("%+v checked at %v, want %+v", m.Statistics, m.Health.LastCheckAt, want)
 		}
+		low.Health.LastCheckAt = time.Time{}
+		accepted(t, s, m.ID, low, monitor.Run)
+		if m = got(t, s, m.ID); !m.Health.LastCheckAt.Equal(noon) {
+			t.Errorf("a report without a check left %v, want %v", m.Health.LastCheckAt, noon)
+		}
 	})
 
 	t.Run("a report that a newer one has overtaken brings its events and nothing else", func(t *testing.T) {

@@ -58,7 +58,8 @@ type Desk interface {
 	// the present one), stream status, health, statistics, snapshot, and its
 	// events as pending webhooks, in order, skipping those already stored. It
 	// answers Stop when the monitor is, or was already, at an end. Statistics
-	// never go backwards. Errors: *monitor.Error NotFound; monitor.ErrSuperseded
+	// never go backwards, nor does the time of the last check; a zero one keeps
+	// what is stored. Errors: *monitor.Error NotFound; monitor.ErrSuperseded
 	// when the report's generation is not the newest, and nothing is stored.
 	Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error)
 }

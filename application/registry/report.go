@@ -78,9 +78,13 @@ func (s *Service) Report(ctx context.Context, id monitor.ID, r monitor.Report) (
 	return order, err
 }
 
+// incomplete reports whether completing r needs the stored monitor. A worker
+// that has analysed nothing yet, as while it waits for a stream, has no time of
+// a last check to send: its heartbeats are complete without one.
 func incomplete(r monitor.Report) bool {
 	return r.Generation == 0 || r.Status == "" || r.StreamStatus == "" || r.Health.Video == "" ||
-		r.Health.Audio == "" || r.Health.LastCheckAt.IsZero() || len(r.Snapshot) == 0
+		r.Health.Audio == "" || len(r.Snapshot) == 0 ||
+		r.Health.LastCheckAt.IsZero() && r.Statistics.TotalSegmentsAnalyzed > 0
 }
 
 // complete fills what r leaves out with what m has.

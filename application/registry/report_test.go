@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -237,4 +238,49 @@ func TestReport(t *testing.T) {
 		_, err := d.Report(ctx, "mon-00000000000070008000000000000009", full())
 		mustBe(t, err, monitor.NotFound)
 	})
+}
+
+func TestAHeartbeatOfAWaitingWorkerReadsNoMonitor(t *testing.T) {
+	ctx := context.Background()
+	d := open(t, 50, nil)
+	id := d.registers("Q").ID
+	waiting := monitor.Report{
+		Generation:   1,
+		At:           noon.Add(time.Minute),
+		Status:       monitor.Waiting,
+		StreamStatus: monitor.StreamUpcoming,
+		Health:       monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown},
+		Snapshot:     []byte(`{"v":1}`),
+	}
+	var calls []string
+	d.store.Fail = func(_ context.Context, op string) error {
+		calls = append(calls, op)
+		return nil
+	}
+	for range 3 {
+		if _, err := d.Report(ctx, id, waiting); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"Accept", "Accept", "Accept"}; !slices.Equal(calls, want) {
+		t.Errorf("three heartbeats called %v; expected %v", calls, want)
+	}
+}
+
+func TestAReportWithoutAnyAnalysisKeepsTheTimeOfTheLastCheck(t *testing.T) {
+	ctx := context.Background()
+	d := open(t, 50, nil)
+	id := d.registers("Q").ID
+	if _, err := d.Report(ctx, id, full()); err != nil {
+		t.Fatal(err)
+	}
+	later := full()
+	later.At = noon.Add(2 * time.Minute)
+	later.Health.LastCheckAt, later.Statistics = time.Time{}, monitor.Statistics{}
+	if _, err := d.Report(ctx, id, later); err != nil {
+		t.Fatal(err)
+	}
+	if m, _ := d.Get(ctx, id); !m.Health.LastCheckAt.Equal(full().Health.LastCheckAt) {
+		t.Errorf("last check at %v; expected %v", m.Health.LastCheckAt, full().Health.LastCheckAt)
+	}
 }

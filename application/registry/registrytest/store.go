@@ -142,6 +142,9 @@ func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (mo
 			m.EndedAt = r.At
 		}
 	}
+	if r.Health.LastCheckAt.Before(m.Health.LastCheckAt) {
+		r.Health.LastCheckAt = m.Health.LastCheckAt
+	}
 	m.StreamStatus, m.Health, m.Snapshot, m.UpdatedAt = r.StreamStatus, r.Health, r.Snapshot, r.At
 	m.Statistics.TotalSegmentsAnalyzed = max(m.Statistics.TotalSegmentsAnalyzed, r.Statistics.TotalSegmentsAnalyzed)
 	m.Statistics.BlackoutEvents = max(m.Statistics.BlackoutEvents, r.Statistics.BlackoutEvents)
