@@ -4,13 +4,11 @@ package docs_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"sort"
 	"strings"
 	"testing"
 )
@@ -33,31 +31,11 @@ const (
 // later decision takes the next number.
 var decisionGroups = map[string]int{"P": 5, "A": 11, "W": 7, "S": 20, "O": 10, "C": 31}
 
-// targets is everything that a citation may point to.
-type targets struct {
-	sections   map[string]bool // of the specification: 7, 7.6, 2.2.1
-	appendices map[string]bool // A, B, C
-	decisions  map[string]bool // S7, C31
-	records    map[string]bool // of docs/decisions: 0007
-	files      map[string]bool // paths from the root
-	anchors    map[string]map[string]bool
-}
-
-// problem is a citation that does not resolve.
-type problem struct {
-	line int
-	text string
-	why  string
-}
-
-// counts is how many citations of each kind were seen.
-type counts struct{ sections, decisions, paths int }
-
 func TestEveryCitationResolves(t *testing.T) {
 	texts := trackedTexts(t)
 	known := collectTargets(texts)
 	var total counts
-	for _, name := range sortedKeys(texts) {
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		if name == thisFile {
 			continue
 		}
@@ -175,234 +153,13 @@ func TestAWrongCitationIsFound(t *testing.T) {
 			for _, p := range known.check(test.file, test.text, &counts{}) {
 				wrong = append(wrong, p.text)
 			}
-			sort.Strings(wrong)
+			slices.Sort(wrong)
 			want := slices.Sorted(slices.Values(test.wrong))
 			if !slices.Equal(wrong, want) {
 				t.Errorf("%q: found %q, want %q", test.text, wrong, want)
 			}
 		})
 	}
-}
-
-const (
-	sectionNumber = `\d+(?:\.\d+)+`
-	conjunction   = `\s*(?:,\s*(?:and\s+|or\s+)?|;\s*|\band\s+|\bor\s+|\bto\s+|–|/)`
-	decisionName  = `[A-Z]\d{1,2}`
-)
-
-var (
-	sectionCited  = regexp.MustCompile(`\b[Ss]ections?\s+(\d+(?:\.\d+)*(?:` + conjunction + sectionNumber + `\b)*)`)
-	sectionItem   = regexp.MustCompile(`\d+(?:\.\d+)*`)
-	chapterCited  = regexp.MustCompile(`\b[Cc]hapters?\s+(\d+(?:` + conjunction + `\d+\b)*)`)
-	appendixCited = regexp.MustCompile(`\b[Aa]ppendix\s+([A-Z])\b`)
-	decisionCited = regexp.MustCompile(`\b[Dd]ecisions?\s+(` + decisionName + `(?:` + conjunction + decisionName + `)*)\b`)
-	decisionItem  = regexp.MustCompile(decisionName)
-	// inBrackets is what is between brackets: "S7", "S7, S13", and what follows a section: "section 7.6, S6".
-	inBrackets  = regexp.MustCompile(`^(?:.*\d, )?([PAWSO]\d{1,2}(?:, [PAWSO]\d{1,2})*)$`)
-	recordCited = regexp.MustCompile(`\b[Dd]ecisions?\s+(\d{1,4})\b`)
-	recordPath  = regexp.MustCompile(`\bdocs/decisions/(\d{4})`)
-	pagePath    = regexp.MustCompile(`docs/[\w./-]*\w\.md\b`)
-	pathBefore  = regexp.MustCompile(`[\w.:/-]*$`)
-	pageLink    = regexp.MustCompile(`\]\(([^()\s:]*\.md)?(#[^()\s]+)?\)`)
-	issueCited  = regexp.MustCompile(`\b[Ii]ssues?\s+#?\d+\b`)
-
-	foreignBefore = regexp.MustCompile(`\b(?:RFC|ISO(?:/IEC)?|ITU-T|ETSI|BCP)\s*[\w./-]+\s*(?:,|\()?\s*$`)
-	foreignAfter  = regexp.MustCompile(`^\s+(?:of|in)\s+(?:the\s+)?(?:RFC|ISO|ITU-T|ETSI|BCP)\b`)
-	unitAfter     = regexp.MustCompile(`^\s*(?:s|ms|bytes?|%|MB|MiB|KiB|kB)\b`)
-	trackerAfter  = regexp.MustCompile(`^\]?\s?[(<]?https?://`)
-
-	headingNumber  = regexp.MustCompile(`(?m)^#{1,4} (\d+(?:\.\d+)*)\.? `)
-	headingLetter  = regexp.MustCompile(`(?m)^## Appendix ([A-Z])\. `)
-	heading        = regexp.MustCompile(`(?m)^#{1,6} (.+)$`)
-	anchorID       = regexp.MustCompile(`<a id="([^"]+)"></a>`)
-	decisionAnchor = regexp.MustCompile(`<a id="([a-z]\d{1,2})"></a>`)
-	recordFile     = regexp.MustCompile(`^docs/decisions/(\d{4})-.*\.md$`)
-	linkInHeading  = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`)
-	notInAnchor    = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
-	lineLeader     = regexp.MustCompile(`^[ \t]*(?://|#+|--|\*|>)?[ \t]*`)
-)
-
-// check lists the citations in text that do not resolve, and adds all that it
-// finds to seen.
-func (k targets) check(name, text string, seen *counts) []problem {
-	prose, lineOf := joinComments(text)
-	var problems []problem
-	report := func(at int, text, why string) { problems = append(problems, problem{lineOf(at), text, why}) }
-
-	own := map[string]bool{}
-	if path.Ext(name) == ".md" {
-		own = numberedHeadings(text)
-	}
-	for _, m := range find(sectionCited, prose, "ection") {
-		if foreignBefore.MatchString(prose[max(0, m[0]-60):m[0]]) || foreignAfter.MatchString(prose[m[1]:]) {
-			continue
-		}
-		for _, item := range sectionItem.FindAllStringIndex(prose[m[2]:m[3]], -1) {
-			number, after := prose[m[2]+item[0]:m[2]+item[1]], prose[m[2]+item[1]:]
-			if unitAfter.MatchString(after) {
-				continue // "section 7.6, 0.5 s later", "an initialisation section 16 bytes long"
-			}
-			seen.sections++
-			if !own[number] && !k.sections[number] {
-				report(m[0], number, "no such section in "+specification)
-			}
-		}
-	}
-	for _, m := range find(chapterCited, prose, "hapter") {
-		for _, number := range sectionItem.FindAllString(prose[m[2]:m[3]], -1) {
-			seen.sections++
-			if !k.sections[number] {
-				report(m[0], number, "no such chapter in "+specification)
-			}
-		}
-	}
-	for _, m := range find(appendixCited, prose, "ppendix") {
-		if letter := prose[m[2]:m[3]]; !k.appendices[letter] {
-			report(m[0], letter, "no such appendix in "+specification)
-		}
-	}
-	for _, m := range append(find(decisionCited, prose, "ecision"), bracketed(prose)...) {
-		for _, decision := range decisionItem.FindAllString(prose[m[2]:m[3]], -1) {
-			seen.decisions++
-			if !k.decisions[decision] {
-				report(m[0], decision, "no such decision in "+specification)
-			}
-		}
-	}
-	for _, m := range find(recordCited, prose, "ecision") {
-		number := prose[m[2]:m[3]]
-		if !k.records[strings.Repeat("0", 4-len(number))+number] {
-			report(m[0], number, "no such record in docs/decisions")
-		}
-	}
-	for _, m := range find(issueCited, prose, "ssue") {
-		if !trackerAfter.MatchString(prose[m[1]:]) {
-			report(m[0], prose[m[0]:m[1]], "a reader cannot open it: say what it says, or link a public tracker")
-		}
-	}
-	k.checkPaths(name, prose, seen, report)
-	return problems
-}
-
-// find is re.FindAllStringSubmatchIndex for a text that has the hint in it.
-func find(re *regexp.Regexp, text, hint string) [][]int {
-	if !strings.Contains(text, hint) {
-		return nil
-	}
-	return re.FindAllStringSubmatchIndex(text, -1)
-}
-
-// bracketed finds decisions in brackets, as find does.
-func bracketed(text string) (found [][]int) {
-	for i := 1; i < len(text); i++ {
-		if (text[i] != ')' && text[i] != ']') || text[i-1] < '0' || text[i-1] > '9' {
-			continue
-		}
-		from := max(0, i-80)
-		opening := strings.LastIndexAny(text[from:i], "([\n") + from
-		if opening < from || text[opening] == '\n' {
-			continue
-		}
-		if m := inBrackets.FindStringSubmatchIndex(text[opening+1 : i]); m != nil {
-			found = append(found, []int{opening, i, opening + 1 + m[2], opening + 1 + m[3]})
-		}
-	}
-	return found
-}
-
-// checkPaths checks paths to documents, records and, in Markdown, links.
-func (k targets) checkPaths(name, prose string, seen *counts, report func(at int, text, why string)) {
-	for _, m := range find(recordPath, prose, "docs/") {
-		seen.paths++
-		if !k.records[prose[m[2]:m[3]]] {
-			report(m[0], prose[m[0]:m[1]], "no such record")
-		}
-	}
-	for _, m := range find(pagePath, prose, "docs/") {
-		file := prose[m[0]:m[1]]
-		before := pathBefore.FindString(prose[max(0, m[0]-60):m[0]])
-		if strings.Trim(before, "./") != "" {
-			continue // of another project
-		}
-		seen.paths++
-		if !k.files[file] {
-			report(m[0], file, "no such file")
-		}
-	}
-	if path.Ext(name) != ".md" {
-		return
-	}
-	for _, m := range pageLink.FindAllStringSubmatch(prose, -1) {
-		file := name
-		if m[1] != "" {
-			file = path.Join(path.Dir(name), m[1])
-		}
-		seen.paths++
-		at := strings.Index(prose, m[0])
-		if anchors, ok := k.anchors[file]; !ok {
-			report(at, file, "no such file")
-		} else if m[2] != "" && !anchors[m[2][1:]] {
-			report(at, file+m[2], "no such heading or anchor")
-		}
-	}
-}
-
-// joinComments removes what begins the lines of a comment, so that a citation
-// may go over the end of a line, and tells of an offset in which line it is.
-func joinComments(text string) (prose string, lineOf func(int) int) {
-	var b strings.Builder
-	var starts []int
-	for line := range strings.Lines(text) {
-		starts = append(starts, b.Len())
-		b.WriteString(strings.TrimRight(line[len(lineLeader.FindString(line)):], "\r\n"))
-		b.WriteByte('\n')
-	}
-	return b.String(), func(at int) int { return sort.SearchInts(starts, at+1) }
-}
-
-// collectTargets reads everything that may be cited from the documents in texts.
-func collectTargets(texts map[string]string) targets {
-	k := targets{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]map[string]bool{}}
-	for name, text := range texts {
-		k.files[name] = true
-		if m := recordFile.FindStringSubmatch(name); m != nil {
-			k.records[m[1]] = true
-		}
-		if path.Ext(name) == ".md" {
-			k.anchors[name] = headingAnchors(text)
-		}
-	}
-	text := texts[specification]
-	k.sections = numberedHeadings(text)
-	for _, m := range headingLetter.FindAllStringSubmatch(text, -1) {
-		k.appendices[m[1]] = true
-	}
-	for _, m := range decisionAnchor.FindAllStringSubmatch(text, -1) {
-		k.decisions[strings.ToUpper(m[1])] = true
-	}
-	return k
-}
-
-func numberedHeadings(text string) map[string]bool {
-	numbers := map[string]bool{}
-	for _, m := range headingNumber.FindAllStringSubmatch(text, -1) {
-		numbers[m[1]] = true
-	}
-	return numbers
-}
-
-// headingAnchors is every anchor of a Markdown page, made as GitHub makes them.
-func headingAnchors(text string) map[string]bool {
-	anchors := map[string]bool{}
-	for _, m := range heading.FindAllStringSubmatch(text, -1) {
-		words := linkInHeading.ReplaceAllString(m[1], "$1")
-		words = notInAnchor.ReplaceAllString(strings.ToLower(words), "")
-		anchors[strings.ReplaceAll(strings.TrimSpace(words), " ", "-")] = true
-	}
-	for _, m := range anchorID.FindAllStringSubmatch(text, -1) {
-		anchors[m[1]] = true
-	}
-	return anchors
 }
 
 // trackedTexts is every text file of the repository, new ones included, except
@@ -416,7 +173,7 @@ func trackedTexts(t *testing.T) map[string]string {
 		t.Fatalf("git cannot list the files of the repository: %v", err)
 	}
 	texts := map[string]string{}
-	for _, name := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		if strings.Contains("/"+name, "/testdata/") || name == "go.sum" {
 			continue
 		}
@@ -438,13 +195,4 @@ func readFile(t *testing.T, name string) []byte {
 		t.Fatal(err)
 	}
 	return text
-}
-
-func sortedKeys(m map[string]string) []string {
-	var keys []string
-	for key := range m {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	return keys
 }
