@@ -34,7 +34,7 @@ type house struct {
 	roster   *roster
 	launcher *launcher
 	sup      *supervisor.Supervisor
-	log      logbuffer.Journal
+	log      logbuffer.Buffer
 	close    func() // ends Run and waits for it
 }
 

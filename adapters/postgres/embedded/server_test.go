@@ -38,7 +38,7 @@ func TestDying(t *testing.T) {
 	})
 
 	t.Run("a server that dies again and again is spoken of once", func(t *testing.T) {
-		dir, log := t.TempDir(), &logbuffer.Journal{}
+		dir, log := t.TempDir(), &logbuffer.Buffer{}
 		s, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir, Log: slog.New(slog.NewTextHandler(log, nil))})
 		if err != nil {
 			t.Fatal(err)

@@ -49,7 +49,7 @@ func TestFullDisk(t *testing.T) {
 
 	t.Run("a server whose disk becomes full is back soon after there is space, with all that was confirmed", func(t *testing.T) {
 		dir := disk(t, 96)
-		log := &logbuffer.Journal{}
+		log := &logbuffer.Buffer{}
 		s, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir, Log: slog.New(slog.NewTextHandler(log, nil))})
 		if err != nil {
 			t.Fatal(err)
@@ -73,7 +73,7 @@ func TestFullDisk(t *testing.T) {
 		eventually(t, "nothing can be stored", func() bool { return insert() != nil })
 		eventually(t, "the server has died of it, and cannot start", func() bool {
 			_, _ = ask(t, s, `SELECT pg_logical_emit_message(false, 'test', repeat('x', 1000000))`) // wants space for its log
-			return log.Has("database did not start")
+			return log.Contains("database did not start")
 		})
 		time.Sleep(3 * time.Second) // so that the pauses are at their longest
 		free(t, ballast)
@@ -87,7 +87,7 @@ func TestFullDisk(t *testing.T) {
 		// One that was not confirmed may have been stored all the same.
 		answered(t, s, fmt.Sprintf(`SELECT count(DISTINCT n) FROM kept WHERE n <= %d`, confirmed), fmt.Sprint(confirmed))
 		for _, words := range []string{"level=ERROR msg=\"no space is left for the database", "free some space", "database died", "database did not start"} {
-			if !log.Has(words) {
+			if !log.Contains(words) {
 				t.Errorf("the log does not say %q:\n%s", words, log)
 			}
 		}

@@ -69,7 +69,7 @@ func TestRightsInARealCluster(t *testing.T) {
 	t.Run("those of section 14.3 are enough for a gateway", func(t *testing.T) {
 		c := r.as("gateway", rule("", "pods", "create", "delete", "get", "list", "watch"), rule("", "pods/log", "get"))
 		until(t, "the rights", func() bool { return c.Check(t.Context()) == nil })
-		log := &logbuffer.Journal{}
+		log := &logbuffer.Buffer{}
 		l := r.launcherOf(c, behaving, slog.New(slog.NewJSONHandler(log, nil)))
 		defer func() { _ = l.Close(context.Background()) }()
 		j := job(launchertest.Obedient)

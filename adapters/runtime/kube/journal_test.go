@@ -8,8 +8,8 @@ import (
 )
 
 // logged is settings with a log.
-func logged() (kube.Config, *logbuffer.Journal) {
-	j, cfg := &logbuffer.Journal{}, settings()
+func logged() (kube.Config, *logbuffer.Buffer) {
+	j, cfg := &logbuffer.Buffer{}, settings()
 	cfg.Log = slog.New(slog.NewJSONHandler(j, nil))
 	return cfg, j
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // held is a running worker that a finalizer holds when it is deleted.
-func held(t *testing.T) (*simulated, *logbuffer.Journal, func() error, func() error) {
+func held(t *testing.T) (*simulated, *logbuffer.Buffer, func() error, func() error) {
 	t.Helper()
 	s := simulate(t)
 	cfg, log := logged()

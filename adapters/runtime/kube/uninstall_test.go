@@ -83,7 +83,7 @@ func TestUninstall(t *testing.T) {
 			}
 			running(t, s, l, b) // the last thing a gateway does
 		})
-		log := &logbuffer.Journal{}
+		log := &logbuffer.Buffer{}
 		began := time.Now()
 		err := kube.Uninstall(t.Context(), kube.Of(s.client, namespace), kube.Installation{Deployment: "gateways",
 			Log: slog.New(slog.NewJSONHandler(log, nil))})
@@ -117,7 +117,7 @@ func TestUninstall(t *testing.T) {
 		s := simulate(t)
 		s.deploy("gateways", func() {})
 		s.set(func(s *simulated) { s.noNode = true })
-		log, began := &logbuffer.Journal{}, time.Now()
+		log, began := &logbuffer.Buffer{}, time.Now()
 		if err := kube.Uninstall(t.Context(), kube.Of(s.client, namespace), kube.Installation{Deployment: "gateways",
 			Log: slog.New(slog.NewJSONHandler(log, nil))}); err != nil {
 			t.Fatal(err)
@@ -137,7 +137,7 @@ func TestUninstall(t *testing.T) {
 		}
 		away(apierrors.NewServiceUnavailable("away"))()
 		time.AfterFunc(2*time.Minute, away(nil))
-		log := &logbuffer.Journal{}
+		log := &logbuffer.Buffer{}
 		if err := kube.Uninstall(t.Context(), kube.Of(s.client, namespace), kube.Installation{Deployment: "none",
 			Log: slog.New(slog.NewJSONHandler(log, nil))}); err != nil {
 			t.Fatal(err)

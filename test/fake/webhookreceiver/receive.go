@@ -16,7 +16,7 @@ import (
 const maxBody = 1 << 20
 
 // receive takes one delivery.
-func (s *Sink) receive(w http.ResponseWriter, r *http.Request) {
+func (s *Receiver) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -55,7 +55,7 @@ func (s *Sink) receive(w http.ResponseWriter, r *http.Request) {
 
 // remember keeps a delivery and returns its number and what is to happen to
 // it, or nil.
-func (s *Sink) remember(d Delivery) (int, httpfault.Fault) {
+func (s *Receiver) remember(d Delivery) (int, httpfault.Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d.Attempt = 1
@@ -82,7 +82,7 @@ func (s *Sink) remember(d Delivery) (int, httpfault.Fault) {
 }
 
 // accepted notes that a fault let delivery n through after all.
-func (s *Sink) accepted(n int) {
+func (s *Receiver) accepted(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.deliveries[n].Accepted = s.deliveries[n].Verified
@@ -90,7 +90,7 @@ func (s *Sink) accepted(n int) {
 }
 
 // announce wakes who waits; s.mu is held.
-func (s *Sink) announce() {
+func (s *Receiver) announce() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }

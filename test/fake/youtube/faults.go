@@ -30,7 +30,7 @@ type injected struct {
 // them, or all if times is 0. An empty class or id means any. The function
 // returned ends it. The latest fault that fits is the one that acts; faults of
 // a [Source] come after these.
-func (y *YouTube) Inject(class Class, id string, times int, f httpfault.Fault) (heal func()) {
+func (y *Server) Inject(class Class, id string, times int, f httpfault.Fault) (heal func()) {
 	if times == 0 {
 		times = -1
 	}
@@ -46,7 +46,7 @@ func (y *YouTube) Inject(class Class, id string, times int, f httpfault.Fault) (
 }
 
 // fault remembers a request and returns what is to happen to it, or nil.
-func (y *YouTube) fault(r *http.Request) httpfault.Fault {
+func (y *Server) fault(r *http.Request) httpfault.Fault {
 	if r.URL.Path == "/youtubei/v1/player" {
 		r.Header.Set(videoHeader, videoInBody(r))
 	}

@@ -18,7 +18,7 @@ const (
 )
 
 // masterURL gives out a master playlist's URL, good until it expires.
-func (y *YouTube) masterURL(id string) string {
+func (y *Server) masterURL(id string) string {
 	return fmt.Sprintf("%s/api/manifest/hls_variant/%s/playlist_duration/30/manifest_duration/30/go/1/keepalive/yes/file/index.m3u8",
 		manifestHost, y.ticket(id, y.issued(id), time.Now().Add(y.expiry)))
 }
@@ -34,7 +34,7 @@ func segmentURL(ticket string, itag int, e livestream.Entry) string {
 
 // ticket is the part of a media URL that says for what, since which issue and
 // until when it is good.
-func (y *YouTube) ticket(id string, issue int, until time.Time) string {
+func (y *Server) ticket(id string, issue int, until time.Time) string {
 	return fmt.Sprintf("expire/%d/ei/issue-%d/ip/127.0.0.1/id/%s.1/source/yt_live_broadcast/requiressl/yes/hfr/1/sparams/expire%%2Cei%%2Cip%%2Cid%%2Csource/sig/AJfQdSswRQIhALs1gnatur3",
 		until.Unix(), issue, id)
 }
@@ -56,7 +56,7 @@ func params(path, prefix string) map[string]string {
 
 // media answers for one of the three kinds of media URL, if it is still good
 // and the video still has media.
-func (y *YouTube) media(prefix string, answer func(w http.ResponseWriter, r *http.Request, s Source, ticket string, p map[string]string)) http.HandlerFunc {
+func (y *Server) media(prefix string, answer func(w http.ResponseWriter, r *http.Request, s Source, ticket string, p map[string]string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		p := params(r.URL.Path, prefix)
 		id, issue, expire := holder(p)

@@ -202,7 +202,7 @@ func TestRefused(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(y.Refused(), " "); got != "example.com:443 www.youtube.com www.youtube.com:8443 notyoutube.com:443" {
+	if got := strings.Join(y.RefusedHosts(), " "); got != "example.com:443 www.youtube.com www.youtube.com:8443 notyoutube.com:443" {
 		t.Errorf("refused %s", got)
 	}
 }
@@ -221,7 +221,7 @@ func livestreamOf(t *testing.T) *livestream.Stream {
 }
 
 // through is a client that reaches the stand-in the way Env says.
-func through(t *testing.T, y *youtube.YouTube) *http.Client {
+func through(t *testing.T, y *youtube.Server) *http.Client {
 	t.Helper()
 	env := map[string]string{}
 	for _, line := range y.Env() {

@@ -16,7 +16,7 @@ const (
 
 // originStreams tells where an origin's manifests are. The master playlist's
 // place is like YouTube's own: yt-dlp may add to it.
-func (y *YouTube) originStreams(data object, id string, o Origin) {
+func (y *Server) originStreams(data object, id string, o Origin) {
 	base := manifestHost + originPrefix + y.ticket(id, y.issued(id), time.Now().Add(y.expiry)) + originMark
 	if o.HLS != "" {
 		data["hlsManifestUrl"] = base + o.HLS
@@ -28,7 +28,7 @@ func (y *YouTube) originStreams(data object, id string, o Origin) {
 
 // origin hands a request on to the origin of the video it is about, if the URL
 // is still good.
-func (y *YouTube) origin(w http.ResponseWriter, r *http.Request) {
+func (y *Server) origin(w http.ResponseWriter, r *http.Request) {
 	ticket, rest, found := strings.Cut(r.URL.Path, originMark)
 	id, issue, expire := holder(params(ticket, originPrefix))
 	e := y.video(id)

@@ -35,7 +35,7 @@ func TestOrigin(t *testing.T) {
 		}
 		return b
 	}
-	formats := func(t *testing.T, y *youtube.YouTube, options ...string) []listed {
+	formats := func(t *testing.T, y *youtube.Server, options ...string) []listed {
 		t.Helper()
 		args := append([]string{"--ignore-config", "--dump-json", "--ignore-no-formats-error", "--no-playlist", "--socket-timeout", "10"}, options...)
 		a := run(t, y, find(t, "YTDLP_PATH", "yt-dlp"), append(args, "--", y.URL(id))...)

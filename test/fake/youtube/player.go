@@ -16,7 +16,7 @@ type object = map[string]any
 
 // playerResponse is what YouTube's player is told of a video: the answer of
 // the player API, and a part of the watch page.
-func (y *YouTube) playerResponse(id string) object {
+func (y *Server) playerResponse(id string) object {
 	v := y.video(id)
 	r, refused := refusals[v.State]
 	answer := object{"responseContext": object{"visitorData": visitor}, "playabilityStatus": playability(v, r, refused)}
@@ -103,7 +103,7 @@ func microformat(v entry) object {
 
 // streams is where the media are: a playlist of what is live, a file of what
 // is not.
-func (y *YouTube) streams(id string, v entry) object {
+func (y *Server) streams(id string, v entry) object {
 	data := object{"expiresInSeconds": strconv.Itoa(int(y.expiry.Seconds()))}
 	if v.State == Live {
 		switch {

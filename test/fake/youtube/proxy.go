@@ -10,7 +10,7 @@ import (
 )
 
 // proxy answers CONNECT for YouTube's hosts and refuses everything else.
-func (y *YouTube) proxy(w http.ResponseWriter, r *http.Request) {
+func (y *Server) proxy(w http.ResponseWriter, r *http.Request) {
 	host, port, err := net.SplitHostPort(r.Host)
 	if r.Method != http.MethodConnect || err != nil || port != "443" || !ours(host) {
 		y.mu.Lock()
@@ -45,7 +45,7 @@ func ours(host string) bool {
 }
 
 // Refused lists the hosts asked for that are not YouTube's, in order.
-func (y *YouTube) Refused() []string {
+func (y *Server) RefusedHosts() []string {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return append([]string(nil), y.refused...)

@@ -31,7 +31,7 @@ type Request struct {
 }
 
 // Requests lists every request so far, in order.
-func (y *YouTube) Requests() []Request {
+func (y *Server) Requests() []Request {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return append([]Request(nil), y.requests...)
@@ -39,7 +39,7 @@ func (y *YouTube) Requests() []Request {
 
 // Count is how many requests of a class there were for a video; an empty class
 // or id counts all.
-func (y *YouTube) Count(class Class, id string) int {
+func (y *Server) Count(class Class, id string) int {
 	n := 0
 	for _, r := range y.Requests() {
 		if (class == "" || r.Class == class) && (id == "" || r.Video == id) {

@@ -15,7 +15,7 @@ const (
 )
 
 // site is YouTube itself.
-func (y *YouTube) site() http.Handler {
+func (y *Server) site() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /watch", y.watchPage)
 	mux.HandleFunc("POST /youtubei/v1/player", y.playerAPI)
@@ -40,7 +40,7 @@ func (y *YouTube) site() http.Handler {
 	return mux
 }
 
-func (y *YouTube) watchPage(w http.ResponseWriter, r *http.Request) {
+func (y *Server) watchPage(w http.ResponseWriter, r *http.Request) {
 	response, err := json.Marshal(y.playerResponse(r.URL.Query().Get("v")))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -55,14 +55,14 @@ func (y *YouTube) watchPage(w http.ResponseWriter, r *http.Request) {
 		"<script>var ytInitialData = %s;</script>\n", response, data))
 }
 
-func (y *YouTube) playerAPI(w http.ResponseWriter, r *http.Request) {
+func (y *Server) playerAPI(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, y.playerResponse(r.Header.Get(videoHeader)))
 }
 
 // oembed tells whether a video exists (section 7.4, method 2). It is 200 for
 // one that can be embedded, 403 for a private one and 404 for one that is not
 // there.
-func (y *YouTube) oembed(w http.ResponseWriter, r *http.Request) {
+func (y *Server) oembed(w http.ResponseWriter, r *http.Request) {
 	_, id := classify(r)
 	v := y.video(id)
 	switch v.State {

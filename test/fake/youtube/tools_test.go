@@ -178,7 +178,7 @@ func TestStreamlink(t *testing.T) {
 	})
 }
 
-func begin(t *testing.T) (*youtube.YouTube, *livestream.Stream) {
+func begin(t *testing.T) (*youtube.Server, *livestream.Stream) {
 	t.Helper()
 	y, err := youtube.Start(youtube.Config{})
 	if err != nil {
@@ -188,7 +188,7 @@ func begin(t *testing.T) (*youtube.YouTube, *livestream.Stream) {
 		if err := y.Close(); err != nil {
 			t.Error(err)
 		}
-		if refused := y.Refused(); len(refused) > 0 {
+		if refused := y.RefusedHosts(); len(refused) > 0 {
 			t.Errorf("asked for %v", refused)
 		}
 	})
@@ -203,14 +203,14 @@ func begin(t *testing.T) (*youtube.YouTube, *livestream.Stream) {
 	return y, stream
 }
 
-func ytdlp(t *testing.T, y *youtube.YouTube) answer {
+func ytdlp(t *testing.T, y *youtube.Server) answer {
 	t.Helper()
 	return run(t, y, find(t, "YTDLP_PATH", "yt-dlp"), "--ignore-config", "--dump-json", "--ignore-no-formats-error", "--no-playlist",
 		"--socket-timeout", "10", "--extractor-retries", "1", "--", y.URL(id))
 }
 
 // run runs a tool in the stand-in's environment.
-func run(t *testing.T, y *youtube.YouTube, tool string, args ...string) answer {
+func run(t *testing.T, y *youtube.Server, tool string, args ...string) answer {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

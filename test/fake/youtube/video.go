@@ -11,7 +11,7 @@ import (
 )
 
 // NewID makes the id of a video that there has not been yet.
-func NewID() string {
+func NewVideoID() string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	id := make([]byte, 11)
 	for i := range id {
@@ -58,7 +58,7 @@ type entry struct {
 }
 
 // Add puts a video up, or replaces it. id is 11 of A-Z a-z 0-9 _ -.
-func (y *YouTube) Add(id string, v Video) {
+func (y *Server) Add(id string, v Video) {
 	y.change(id, func(e *entry) {
 		if v.State == "" {
 			v.State = Upcoming
@@ -72,7 +72,7 @@ func (y *YouTube) Add(id string, v Video) {
 }
 
 // Set changes the state of a video.
-func (y *YouTube) Set(id string, s State) {
+func (y *Server) Set(id string, s State) {
 	y.change(id, func(e *entry) {
 		e.State, e.Reason = s, ""
 		e.arrive()
@@ -80,7 +80,7 @@ func (y *YouTube) Set(id string, s State) {
 }
 
 // Broadcast makes a video live, with these media.
-func (y *YouTube) Broadcast(id string, source Source) {
+func (y *Server) Broadcast(id string, source Source) {
 	y.change(id, func(e *entry) {
 		e.State, e.Reason, e.Source, e.Origin = Live, "", source, nil
 		e.arrive()
@@ -88,7 +88,7 @@ func (y *YouTube) Broadcast(id string, source Source) {
 }
 
 // ExpireNow makes every media URL given out so far for a video answer 403.
-func (y *YouTube) ExpireNow(id string) {
+func (y *Server) ExpireNow(id string) {
 	y.change(id, func(e *entry) { e.expired = e.issue })
 }
 
@@ -98,7 +98,7 @@ func (e *entry) arrive() {
 	}
 }
 
-func (y *YouTube) change(id string, f func(*entry)) {
+func (y *Server) change(id string, f func(*entry)) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	e := y.videos[id]
@@ -110,7 +110,7 @@ func (y *YouTube) change(id string, f func(*entry)) {
 }
 
 // video returns a copy of what is known of id now.
-func (y *YouTube) video(id string) entry {
+func (y *Server) video(id string) entry {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if e := y.videos[id]; e != nil {
@@ -120,7 +120,7 @@ func (y *YouTube) video(id string) entry {
 }
 
 // issued gives out a new issue of media URLs.
-func (y *YouTube) issued(id string) int {
+func (y *Server) issued(id string) int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.videos[id].issue++

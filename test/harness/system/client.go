@@ -23,32 +23,32 @@ func newClient(public, internal string) client {
 }
 
 // Answer is an HTTP answer.
-type Answer struct {
+type Response struct {
 	Status int
 	Header http.Header
 	Body   map[string]any
 }
 
 // URL is where the public API is.
-func (s *System) URL() string { return s.client.public }
+func (s *Service) URL() string { return s.client.public }
 
 // InternalURL is where the internal API is.
-func (s *System) InternalURL() string { return s.client.internal }
+func (s *Service) InternalURL() string { return s.client.internal }
 
 // Call makes a request to the public API. body is nil or is sent as JSON; each
 // header is a name and a value.
-func (s *System) Call(ctx context.Context, method, path string, body any, headers ...[2]string) (Answer, error) {
+func (s *Service) Call(ctx context.Context, method, path string, body any, headers ...[2]string) (Response, error) {
 	var payload io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
 		if err != nil {
-			return Answer{}, err
+			return Response{}, err
 		}
 		payload = bytes.NewReader(b)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, s.client.public+path, payload)
 	if err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
 	req.Header.Set("X-API-Key", APIKey)
 	if body != nil {
@@ -59,10 +59,10 @@ func (s *System) Call(ctx context.Context, method, path string, body any, header
 	}
 	res, err := s.client.http.Do(req)
 	if err != nil {
-		return Answer{}, fmt.Errorf("%s %s: %w", method, path, err)
+		return Response{}, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	defer res.Body.Close()
-	a := Answer{Status: res.StatusCode, Header: res.Header}
+	a := Response{Status: res.StatusCode, Header: res.Header}
 	if err := json.NewDecoder(res.Body).Decode(&a.Body); err != nil {
 		return a, fmt.Errorf("%s %s: %d with a body that is no JSON: %w", method, path, res.StatusCode, err)
 	}
@@ -70,7 +70,7 @@ func (s *System) Call(ctx context.Context, method, path string, body any, header
 }
 
 // Register registers a monitor and gives its id.
-func (s *System) Register(ctx context.Context, streamURL, callbackURL string, config map[string]any) (string, error) {
+func (s *Service) Register(ctx context.Context, streamURL, callbackURL string, config map[string]any) (string, error) {
 	if config == nil {
 		config = map[string]any{} // the defaults
 	}
@@ -89,7 +89,7 @@ func (s *System) Register(ctx context.Context, streamURL, callbackURL string, co
 }
 
 // Monitor reads a monitor.
-func (s *System) Monitor(ctx context.Context, id string) (map[string]any, error) {
+func (s *Service) Monitor(ctx context.Context, id string) (map[string]any, error) {
 	a, err := s.Call(ctx, http.MethodGet, "/api/v1/monitors/"+id, nil)
 	if err == nil && a.Status != http.StatusOK {
 		err = fmt.Errorf("reading %s was answered with %d %v", id, a.Status, a.Body)
@@ -98,7 +98,7 @@ func (s *System) Monitor(ctx context.Context, id string) (map[string]any, error)
 }
 
 // WaitStatus waits until a monitor has a status.
-func (s *System) WaitStatus(ctx context.Context, id, status string) (map[string]any, error) {
+func (s *Service) WaitStatus(ctx context.Context, id, status string) (map[string]any, error) {
 	for {
 		m, err := s.Monitor(ctx, id)
 		if err == nil && m["status"] == status {

@@ -72,7 +72,7 @@ func inspect(pid int) (Process, error) {
 }
 
 // Descendants is every process below the service.
-func (s *System) Descendants() []Process {
+func (s *Service) Descendants() []Process {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
@@ -98,7 +98,7 @@ func (s *System) Descendants() []Process {
 }
 
 // Workers is the workers among the descendants.
-func (s *System) Workers() (workers []Process) {
+func (s *Service) Workers() (workers []Process) {
 	for _, p := range s.Descendants() {
 		if strings.HasSuffix(p.Command, " worker") {
 			workers = append(workers, p)
@@ -144,7 +144,7 @@ func (p Process) Kill() { p.Signal(syscall.SIGKILL) }
 func (p Process) Signal(s syscall.Signal) { _ = syscall.Kill(p.PID, s) }
 
 // Left is an error that names those of a family that still run; they are killed.
-func Left(family []Process) (err error) {
+func KillRemaining(family []Process) (err error) {
 	for _, p := range family {
 		if p.alive() {
 			err = errors.Join(err, fmt.Errorf("process %d (%s) was left behind", p.PID, p.Command))

@@ -24,7 +24,7 @@ func toolEnv() (env []string) {
 
 // Environment is what leads another command of the binary the way the service
 // is led: to the tools, and where extra says.
-func (s *System) Environment(extra []string) []string { return append(toolEnv(), extra...) }
+func (s *Service) Environment(extra []string) []string { return append(toolEnv(), extra...) }
 
 // Build builds the binary into dir, or finds the one in STREAM_MONITOR_BINARY;
 // one that is to have build tags is always built.

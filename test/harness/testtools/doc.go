@@ -1,3 +1,3 @@
-// Package workshop is where tests find what they work with: the tools that the
-// service calls, and a place on disk for material that is made once.
+// Package testtools finds the programs that the service calls, and a cache directory
+// for test material that is made once.
 package testtools

@@ -16,7 +16,7 @@ import (
 
 // happening registers a monitor and reports, as its worker would, that
 // something has happened to it.
-func happening(ctx context.Context, service *system.System, receiver *webhookreceiver.Sink) (id, event string, err error) {
+func happening(ctx context.Context, service *system.Service, receiver *webhookreceiver.Receiver) (id, event string, err error) {
 	video := fmt.Sprintf("%011d", rand.Int64N(1e11))
 	if id, err = service.Register(ctx, "https://www.youtube.com/watch?v="+video, receiver.URL(), nil); err != nil {
 		return "", "", err

@@ -111,7 +111,7 @@ func run() error {
 }
 
 // play runs the client against one port, which it knows a monitor of.
-func play(ctx context.Context, service *system.System, receiver *webhookreceiver.Sink, dir, port, url string, budget time.Duration) error {
+func play(ctx context.Context, service *system.Service, receiver *webhookreceiver.Receiver, dir, port, url string, budget time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func configure(path string, variables map[string]string) error {
 
 // logged is an error if the service has logged one, or anything in another
 // shape than that of section 11.2.
-func logged(service *system.System) (err error) {
+func logged(service *system.Service) (err error) {
 	for _, l := range service.Log() {
 		if l.Malformed || l.Level == "ERROR" {
 			err = errors.Join(err, fmt.Errorf("the service logged: %s", l.Raw))
@@ -167,7 +167,7 @@ func logged(service *system.System) (err error) {
 }
 
 // verified is an error if the receiver could not verify a webhook.
-func verified(receiver *webhookreceiver.Sink) (err error) {
+func verified(receiver *webhookreceiver.Receiver) (err error) {
 	all := receiver.All()
 	for _, d := range all {
 		if !d.Verified {

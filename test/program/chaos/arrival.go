@@ -19,7 +19,7 @@ const written = 300 * time.Millisecond
 func asAWebhookArrives(do func(context.Context, *site, strike) error, then httpfault.Fault) func(context.Context, *site, strike) error {
 	return func(ctx context.Context, s *site, k strike) error {
 		came, done := make(chan struct{}), make(chan error, 1)
-		behave := s.sink.Misbehave(1, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		behave := s.sink.Inject(1, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			close(came)
 			*k.began = time.Now()
 			s.note("%s: now", k)

@@ -27,7 +27,7 @@ type keeper struct {
 
 // life is a gateway from its start to its end.
 type life struct {
-	system  *system.System
+	system  *system.Service
 	crash   bool // it is to end itself
 	listens bool
 	began   time.Time
@@ -67,7 +67,7 @@ func (k *keeper) keep(ctx context.Context, crashes []crash) {
 
 // accompany is a gateway's life.
 func (k *keeper) accompany(ctx context.Context, l *life) {
-	if l.system.Listening(ctx) == nil {
+	if l.system.WaitListening(ctx) == nil {
 		k.mu.Lock()
 		l.listens = true
 		k.mu.Unlock()
@@ -131,7 +131,7 @@ func (k *keeper) listens(l *life) bool {
 }
 
 // service is the latest gateway if it listens.
-func (k *keeper) service() *system.System {
+func (k *keeper) service() *system.Service {
 	l := k.newest()
 	if l == nil || !k.listens(l) {
 		return nil

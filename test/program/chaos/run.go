@@ -199,10 +199,10 @@ func (s *site) register(ctx context.Context) error {
 }
 
 // call makes a request to the gateway that runs.
-func (s *site) call(ctx context.Context, method, path string, body any, headers ...[2]string) (system.Answer, error) {
+func (s *site) call(ctx context.Context, method, path string, body any, headers ...[2]string) (system.Response, error) {
 	service := s.keeper.service()
 	if service == nil {
-		return system.Answer{}, errNoGateway
+		return system.Response{}, errNoGateway
 	}
 	ctx, cancel := context.WithTimeout(ctx, 8*time.Second)
 	defer cancel()

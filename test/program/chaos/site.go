@@ -39,8 +39,8 @@ type site struct {
 	dir  string
 	tmp  string // TMPDIR of all that the gateway starts; the site's mark in the census
 
-	tube     *youtube.YouTube
-	sink     *webhookreceiver.Sink
+	tube     *youtube.Server
+	sink     *webhookreceiver.Receiver
 	database *database // nil: the gateway's own
 	pipes    [3]*pipe
 	recorder *recorder

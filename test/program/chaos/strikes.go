@@ -247,7 +247,7 @@ const refusals = 2
 func misbehave(f httpfault.Fault) func(context.Context, *site, strike) error {
 	return func(ctx context.Context, s *site, k strike) error {
 		s.note("%s", k)
-		behave := s.sink.Misbehave(refusals, f)
+		behave := s.sink.Inject(refusals, f)
 		pause(ctx, k.by)
 		behave()
 		return nil

@@ -61,12 +61,12 @@ func run() error {
 
 	out.say("starting PostgreSQL, the service, a stand-in for YouTube and a receiver (log: %s)", logFile)
 	began := time.Now()
-	set, err := testenv.Set(ctx, testenv.Config{Binary: binary, Log: log, Out: out.webhooks()})
+	set, err := testenv.Start(ctx, testenv.Config{Binary: binary, Log: log, Out: out.webhooks()})
 	if err != nil {
 		return err
 	}
-	out.say("the service listens at %s", set.System.URL())
-	truth, err := set.Story(ctx, "demonstrate", out.say)
+	out.say("the service listens at %s", set.Service.URL())
+	truth, err := set.PlayMainScenario(ctx, "demonstrate", out.say)
 	if err == nil {
 		err = out.answer(ctx, set, truth)
 	}
@@ -111,8 +111,8 @@ func (w webhookLines) Write(p []byte) (int, error) {
 }
 
 // answer shows what the API says of the monitor in the end.
-func (n narrator) answer(ctx context.Context, set *testenv.Stage, t testenv.Truth) error {
-	m, err := set.System.Monitor(ctx, t.MonitorID)
+func (n narrator) answer(ctx context.Context, set *testenv.Env, t testenv.GroundTruth) error {
+	m, err := set.Service.Monitor(ctx, t.MonitorID)
 	if err != nil {
 		return err
 	}

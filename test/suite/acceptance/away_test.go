@@ -21,23 +21,23 @@ func TestADatabaseThatIsAwayAtTheStart(t *testing.T) { // 10.4, O4
 	d := inTheDark(t, s)
 	worker := d.worker()
 	before := checks(t, s, d.id)
-	s.System.Kill()
+	s.Service.Kill()
 	if err := db.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Revive(t.Context(), testenv.Config{Binary: binary, Env: []string{"DB_DSN=" + db.DSN()}}); err != nil {
+	if err := s.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: []string{"DB_DSN=" + db.DSN()}}); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("it listens %.1f s after its start", time.Since(s.System.Began()).Seconds())
+	t.Logf("it listens %.1f s after its start", time.Since(s.Service.StartedAt()).Seconds())
 	const away = 17 * time.Second // longer than pauses that double take to get long
 	for until := time.Now().Add(away); time.Now().Before(until); pause(t.Context(), time.Second) {
-		if g := look(t.Context(), s.System, "/readyz"); g.status != http.StatusServiceUnavailable {
+		if g := look(t.Context(), s.Service, "/readyz"); g.status != http.StatusServiceUnavailable {
 			t.Fatalf("without a database the readiness probe is answered with %d %v", g.status, g.err)
 		}
-		if g := look(t.Context(), s.System, "/healthz"); g.status != http.StatusOK {
+		if g := look(t.Context(), s.Service, "/healthz"); g.status != http.StatusOK {
 			t.Fatalf("without a database the liveness probe is answered with %d %v", g.status, g.err)
 		}
-		if g := look(t.Context(), s.System, "/api/v1/monitors"); g.status < 500 {
+		if g := look(t.Context(), s.Service, "/api/v1/monitors"); g.status < 500 {
 			t.Fatalf("without a database a request is answered with %d %v", g.status, g.err)
 		}
 		if now := d.worker(); now.PID != worker.PID {
@@ -45,7 +45,7 @@ func TestADatabaseThatIsAwayAtTheStart(t *testing.T) { // 10.4, O4
 		}
 	}
 	said := 0
-	for _, l := range s.System.Log() {
+	for _, l := range s.Service.Log() {
 		if l.Level == "WARN" && strings.Contains(l.Message, "DB_DSN") {
 			said++
 		}
@@ -63,7 +63,7 @@ func TestADatabaseThatIsAwayAtTheStart(t *testing.T) { // 10.4, O4
 	if took := time.Since(back); took > again {
 		t.Errorf("adopted %s after the database was back, want %s", took, again)
 	}
-	eventually(t, again, "ready", func() bool { return look(t.Context(), s.System, "/readyz").status == http.StatusOK })
+	eventually(t, again, "ready", func() bool { return look(t.Context(), s.Service, "/readyz").status == http.StatusOK })
 	d.watchedAgain(back, before, 2*again)
 	if now := d.worker(); now.PID != worker.PID {
 		t.Errorf("worker %d took the place of %d", now.PID, worker.PID)
@@ -81,16 +81,16 @@ func TestADatabaseThatIsAwayForLongerThanAReconciliationMayTake(t *testing.T) { 
 	s := own(t, env...)
 	d := inTheDark(t, s)
 	worker := d.worker()
-	s.System.Kill()
+	s.Service.Kill()
 	if err := db.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Revive(t.Context(), testenv.Config{Binary: binary, Env: env}); err != nil {
+	if err := s.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: env}); err != nil {
 		t.Fatal(err)
 	}
 	line := report(t, s)
 	t.Logf("the report says %s", line.Raw)
-	if g := look(t.Context(), s.System, "/readyz"); g.status != http.StatusServiceUnavailable {
+	if g := look(t.Context(), s.Service, "/readyz"); g.status != http.StatusServiceUnavailable {
 		t.Errorf("the readiness probe is answered with %d %v", g.status, g.err)
 	}
 	db.Server = started(t, dir)
@@ -120,7 +120,7 @@ func TestADatabaseThatRefusesAtTheStart(t *testing.T) {
 			if err := s.Wait(); err == nil || !strings.Contains(err.Error(), "exit status 1") {
 				t.Errorf("it ends with %v", err)
 			}
-			if took := time.Since(s.Began()); took > again {
+			if took := time.Since(s.StartedAt()); took > again {
 				t.Errorf("it took %s", took)
 			}
 			if last := s.Log()[len(s.Log())-1]; last.Level != "ERROR" || last.Data["error"] == nil {

@@ -21,7 +21,7 @@ const (
 )
 
 // gateways starts n gateways on one database. Their workers find no tool.
-func gateways(t *testing.T, n int, env ...string) (all []*system.System) {
+func gateways(t *testing.T, n int, env ...string) (all []*system.Service) {
 	t.Helper()
 	dir := t.TempDir()
 	db, err := embedded.Start(t.Context(), embedded.Config{DataDir: filepath.Join(dir, "db")})
@@ -56,9 +56,9 @@ func gateways(t *testing.T, n int, env ...string) (all []*system.System) {
 
 // rush makes as many creates as the crowd at once, over the gateways in turn,
 // and counts the answers by status and code.
-func rush(t *testing.T, to []*system.System, stream func(i int) string) map[string]int {
+func rush(t *testing.T, to []*system.Service, stream func(i int) string) map[string]int {
 	t.Helper()
-	answers := make([]system.Answer, crowd)
+	answers := make([]system.Response, crowd)
 	var all sync.WaitGroup
 	for i := range crowd {
 		all.Go(func() {
@@ -109,7 +109,7 @@ func one(stream string) map[string]any {
 func TestTwoGatewaysBehaveAsOne(t *testing.T) {
 	t.Parallel()
 	all := gateways(t, 2, "RATE_LIMIT_CREATE_PER_MIN=4")
-	call := func(i int, method, path string, body any, headers ...[2]string) system.Answer {
+	call := func(i int, method, path string, body any, headers ...[2]string) system.Response {
 		t.Helper()
 		a, err := all[i%2].Call(t.Context(), method, path, body, headers...)
 		if err != nil {
@@ -120,7 +120,7 @@ func TestTwoGatewaysBehaveAsOne(t *testing.T) {
 
 	// Three creates of one key, of which one is done. // A9
 	key, stream := [2]string{"Idempotency-Key", "one-of-its-kind"}, video()
-	var first system.Answer
+	var first system.Response
 	for i := range 3 {
 		a := call(i, http.MethodPost, "/api/v1/monitors", one(stream), key)
 		switch {
@@ -181,7 +181,7 @@ func TestAGatewayThatStopsHandsItsMonitorsOver(t *testing.T) {
 		}
 		ids = append(ids, id)
 	}
-	has := func(s *system.System) func() bool {
+	has := func(s *system.Service) func() bool {
 		return func() bool {
 			at := map[string]bool{}
 			for _, w := range s.Workers() {

@@ -17,7 +17,7 @@ import (
 )
 
 // plain is a service of its own that watches nothing.
-func plain(t *testing.T, env ...string) *system.System {
+func plain(t *testing.T, env ...string) *system.Service {
 	t.Helper()
 	s, err := system.Start(t.Context(), system.Config{Binary: binary, DataDir: filepath.Join(t.TempDir(), "data"),
 		Env: append([]string{"YTDLP_PATH=/bin/true", "STREAMLINK_PATH=/bin/true"}, env...)})
@@ -42,7 +42,7 @@ type glimpse struct {
 	err    error
 }
 
-func look(ctx context.Context, s *system.System, path string) glimpse {
+func look(ctx context.Context, s *system.Service, path string) glimpse {
 	g := glimpse{began: time.Now()}
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
@@ -63,7 +63,7 @@ func look(ctx context.Context, s *system.System, path string) glimpse {
 }
 
 // looking looks again and again until the service refuses.
-func looking(ctx context.Context, s *system.System, path string) <-chan []glimpse {
+func looking(ctx context.Context, s *system.Service, path string) <-chan []glimpse {
 	done := make(chan []glimpse, 1)
 	go func() {
 		var all []glimpse
@@ -83,7 +83,7 @@ func looking(ctx context.Context, s *system.System, path string) <-chan []glimps
 // pending has the service do something that takes as long as the test wants: it
 // sends a test webhook to a receiver that does not answer until release. answer
 // then gives the service's answer.
-func pending(t *testing.T, s *system.System) (release func(), answer func() (system.Answer, error)) {
+func pending(t *testing.T, s *system.Service) (release func(), answer func() (system.Response, error)) {
 	t.Helper()
 	arrived, released := make(chan struct{}), make(chan struct{})
 	release = sync.OnceFunc(func() { close(released) })
@@ -95,7 +95,7 @@ func pending(t *testing.T, s *system.System) (release func(), answer func() (sys
 	t.Cleanup(receiver.Close)
 	t.Cleanup(release)
 	type result struct {
-		system.Answer
+		system.Response
 		error
 	}
 	answered := make(chan result, 1)
@@ -106,14 +106,14 @@ func pending(t *testing.T, s *system.System) (release func(), answer func() (sys
 	select {
 	case <-arrived:
 	case r := <-answered:
-		t.Fatalf("the test webhook was answered at once: %v %v", r.Answer, r.error)
+		t.Fatalf("the test webhook was answered at once: %v %v", r.Response, r.error)
 	case <-time.After(20 * time.Second):
 		t.Fatal("the test webhook does not arrive")
 	}
-	return release, func() (system.Answer, error) { r := <-answered; return r.Answer, r.error }
+	return release, func() (system.Response, error) { r := <-answered; return r.Response, r.error }
 }
 
-func finished(t *testing.T, answer func() (system.Answer, error)) {
+func finished(t *testing.T, answer func() (system.Response, error)) {
 	t.Helper()
 	a, err := answer()
 	if err != nil || a.Status != http.StatusOK || a.Body["delivered"] != true {
@@ -121,7 +121,7 @@ func finished(t *testing.T, answer func() (system.Answer, error)) {
 	}
 }
 
-func refuses(s *system.System) func() bool {
+func refuses(s *system.Service) func() bool {
 	return func() bool { return look(context.Background(), s, "/healthz").err != nil }
 }
 

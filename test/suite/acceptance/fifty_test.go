@@ -18,7 +18,7 @@ func TestFiftyWorkersOutliveTheirGateway(t *testing.T) { // O4, section 8.5
 		adoption = 2 * time.Second
 	)
 	s := own(t)
-	stream, err := s.Live(t.Context(), video(), livestream.Config{})
+	stream, err := s.StartStream(t.Context(), video(), livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestFiftyWorkersOutliveTheirGateway(t *testing.T) { // O4, section 8.5
 	look := func() map[string]time.Time {
 		t.Helper()
 		checked := map[string]time.Time{}
-		a, err := s.System.Call(t.Context(), http.MethodGet, "/api/v1/monitors?limit=200&status=monitoring", nil)
+		a, err := s.Service.Call(t.Context(), http.MethodGet, "/api/v1/monitors?limit=200&status=monitoring", nil)
 		if err != nil {
 			return checked // the gateway is away
 		}
@@ -38,7 +38,7 @@ func TestFiftyWorkersOutliveTheirGateway(t *testing.T) { // O4, section 8.5
 		for _, m := range all {
 			m, _ := m.(map[string]any)
 			id, _ := m["monitor_id"].(string)
-			one, err := s.System.Monitor(t.Context(), id)
+			one, err := s.Service.Monitor(t.Context(), id)
 			if err != nil {
 				continue
 			}
@@ -64,11 +64,11 @@ func TestFiftyWorkersOutliveTheirGateway(t *testing.T) { // O4, section 8.5
 		note()
 	}
 	usual := widest
-	if err := s.Revive(t.Context(), testenv.Config{Binary: binary}); err != nil {
+	if err := s.KillAndRestart(t.Context(), testenv.Config{Binary: binary}); err != nil {
 		t.Fatal(err)
 	}
 	line := report(t, s)
-	took := line.Timestamp.Sub(s.System.Began())
+	took := line.Timestamp.Sub(s.Service.StartedAt())
 	t.Logf("all %v adopted %.2f s after the gateway was started again: %s", line.Data["adopted"], took.Seconds(), line.Raw)
 	if line.Data["adopted"] != float64(maximum) || took > adoption {
 		t.Errorf("adopted %v within %s, want %d within %s", line.Data["adopted"], took, maximum, adoption)

@@ -50,7 +50,7 @@ func TestHostileMediaAreNamedAndSurvived(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := video()
-			stream, err := common.Live(t.Context(), v, livestream.Config{})
+			stream, err := common.StartStream(t.Context(), v, livestream.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,12 +59,12 @@ func TestHostileMediaAreNamedAndSurvived(t *testing.T) {
 			eventually(t, 30*time.Second, "a first check", func() bool { return checks(t, common, id) > 0 })
 
 			stream.Fail(c.part, c.fault)
-			line, err := common.System.WaitLog(limited(t, 60*time.Second), func(l system.Line) bool {
+			line, err := common.Service.WaitLog(limited(t, 60*time.Second), func(l system.Line) bool {
 				text, _ := l.Data["error"].(string)
 				return l.MonitorID == id && l.Level == "WARN" && strings.HasPrefix(text, c.says)
 			})
 			if err != nil {
-				t.Fatalf("the log does not say %q: %v\n%s", c.says, err, common.System.Tail(20))
+				t.Fatalf("the log does not say %q: %v\n%s", c.says, err, common.Service.Tail(20))
 			}
 			if strings.Contains(line.Raw, "expire/") || strings.Contains(line.Raw, "sq/") {
 				t.Errorf("the log gives a signed URL away: %s", line.Raw)
@@ -73,7 +73,7 @@ func TestHostileMediaAreNamedAndSurvived(t *testing.T) {
 			before := checks(t, common, id)
 			eventually(t, 90*time.Second, "checking again", func() bool { return checks(t, common, id) > before })
 			held := int64(0)
-			for _, p := range common.System.Workers() {
+			for _, p := range common.Service.Workers() {
 				if p.Env("MONITOR_ID") == id {
 					held = p.Peak()
 				}
@@ -90,9 +90,9 @@ func TestHostileMediaAreNamedAndSurvived(t *testing.T) {
 }
 
 // checks is how many segments of a monitor have been analysed.
-func checks(t *testing.T, s *testenv.Stage, id string) float64 {
+func checks(t *testing.T, s *testenv.Env, id string) float64 {
 	t.Helper()
-	m, err := s.System.Monitor(t.Context(), id)
+	m, err := s.Service.Monitor(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 var binary string
 
 // common is the stage that most tests share, each with videos of its own.
-var common *testenv.Stage
+var common *testenv.Env
 
 // together is how many tests run at once: they wait more than they work.
 const together = "8"
@@ -43,7 +43,7 @@ func run(m *testing.M) int {
 	if binary, err = system.Build(ctx, dir); err != nil {
 		return fail(err)
 	}
-	if common, err = testenv.Set(ctx, testenv.Config{Binary: binary}); err != nil {
+	if common, err = testenv.Start(ctx, testenv.Config{Binary: binary}); err != nil {
 		return fail(err)
 	}
 	status := m.Run()
@@ -52,7 +52,7 @@ func run(m *testing.M) int {
 	if err := common.Close(); err != nil {
 		return fail(err)
 	}
-	for _, l := range common.System.Log() {
+	for _, l := range common.Service.Log() {
 		if l.Malformed {
 			return fail(fmt.Errorf("a log line is not in the shape of section 11.2: %s", l.Raw))
 		}
@@ -66,9 +66,9 @@ func fail(err error) int {
 }
 
 // own sets a stage for one test, with an environment of its own.
-func own(t *testing.T, env ...string) *testenv.Stage {
+func own(t *testing.T, env ...string) *testenv.Env {
 	t.Helper()
-	s, err := testenv.Set(t.Context(), testenv.Config{Binary: binary, Env: env})
+	s, err := testenv.Start(t.Context(), testenv.Config{Binary: binary, Env: env})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,14 +77,14 @@ func own(t *testing.T, env ...string) *testenv.Stage {
 			t.Error(err)
 		}
 		if t.Failed() {
-			t.Logf("the service's log ends:\n%s", s.System.Tail(60))
+			t.Logf("the service's log ends:\n%s", s.Service.Tail(60))
 		}
 	})
 	return s
 }
 
 // video is the id of a video that no other test has.
-func video() string { return youtube.NewID() }
+func video() string { return youtube.NewVideoID() }
 
 // limited is a context for one wait.
 func limited(t *testing.T, d time.Duration) context.Context {
@@ -104,23 +104,23 @@ func quick(change ...string) map[string]any {
 }
 
 // register registers a monitor of a video with the stage's sink.
-func register(t *testing.T, s *testenv.Stage, video string, config map[string]any) (id string) {
+func register(t *testing.T, s *testenv.Env, video string, config map[string]any) (id string) {
 	t.Helper()
-	id, err := s.System.Register(t.Context(), s.YouTube.URL(video), s.Sink.URL(), config)
+	id, err := s.Service.Register(t.Context(), s.YouTube.URL(video), s.Receiver.URL(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		// It must not outlive its test: workers cost the other tests their time.
-		_, _ = s.System.Call(context.Background(), "DELETE", "/api/v1/monitors/"+id, nil)
+		_, _ = s.Service.Call(context.Background(), "DELETE", "/api/v1/monitors/"+id, nil)
 	})
 	return id
 }
 
 // arrives waits for an event of a monitor.
-func arrives(t *testing.T, s *testenv.Stage, id, event string, within time.Duration) webhookreceiver.Delivery {
+func arrives(t *testing.T, s *testenv.Env, id, event string, within time.Duration) webhookreceiver.Delivery {
 	t.Helper()
-	d, err := s.Arrives(limited(t, within), id, event)
+	d, err := s.WaitEvent(limited(t, within), id, event)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,8 +128,8 @@ func arrives(t *testing.T, s *testenv.Stage, id, event string, within time.Durat
 }
 
 // about is the accepted events of a monitor, in order.
-func about(s *testenv.Stage, id string) (all []webhookreceiver.Delivery) {
-	for _, d := range s.Sink.Accepted() {
+func about(s *testenv.Env, id string) (all []webhookreceiver.Delivery) {
+	for _, d := range s.Receiver.Accepted() {
 		if d.MonitorID == id {
 			all = append(all, d)
 		}
@@ -138,7 +138,7 @@ func about(s *testenv.Stage, id string) (all []webhookreceiver.Delivery) {
 }
 
 // only fails the test unless a monitor's events are exactly these.
-func only(t *testing.T, s *testenv.Stage, id string, want ...string) {
+func only(t *testing.T, s *testenv.Env, id string, want ...string) {
 	t.Helper()
 	var got []string
 	for _, d := range about(s, id) {
@@ -153,11 +153,11 @@ func only(t *testing.T, s *testenv.Stage, id string, want ...string) {
 }
 
 // becomes waits until a monitor has a status.
-func becomes(t *testing.T, s *testenv.Stage, id, status string, within time.Duration) map[string]any {
+func becomes(t *testing.T, s *testenv.Env, id, status string, within time.Duration) map[string]any {
 	t.Helper()
-	m, err := s.System.WaitStatus(limited(t, within), id, status)
+	m, err := s.Service.WaitStatus(limited(t, within), id, status)
 	if err != nil {
-		t.Fatalf("%v; the service's log ends:\n%s", err, s.System.Tail(30))
+		t.Fatalf("%v; the service's log ends:\n%s", err, s.Service.Tail(30))
 	}
 	return m
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // badReceiver is a sink of a test's own.
-func badReceiver(t *testing.T) *webhookreceiver.Sink {
+func badReceiver(t *testing.T) *webhookreceiver.Receiver {
 	t.Helper()
 	s, err := webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey})
 	if err != nil {
@@ -28,13 +28,13 @@ func late(t *testing.T, callback string) (id string) {
 	t.Helper()
 	v := video()
 	common.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
-	id, err := common.System.Register(t.Context(), common.YouTube.URL(v), callback, map[string]any{
+	id, err := common.Service.Register(t.Context(), common.YouTube.URL(v), callback, map[string]any{
 		"scheduled_start_time": time.Now().Add(-time.Minute).Format(time.RFC3339), "start_delay_tolerance_sec": 0,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _, _ = common.System.Call(limited(t, 5*time.Second), "DELETE", "/api/v1/monitors/"+id, nil) })
+	t.Cleanup(func() { _, _ = common.Service.Call(limited(t, 5*time.Second), "DELETE", "/api/v1/monitors/"+id, nil) })
 	return id
 }
 
@@ -51,7 +51,7 @@ func TestAReceiverThatNeverTakesAnything(t *testing.T) { // 4.4, W3, W4
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			receiver := badReceiver(t)
-			receiver.Misbehave(0, c.fault)
+			receiver.Inject(0, c.fault)
 			id := late(t, receiver.URL())
 			m := becomes(t, common, id, "error", 120*time.Second)
 			if m["reason"] != "callback_failed" {
@@ -84,7 +84,7 @@ func TestAReceiverThatNeverTakesAnything(t *testing.T) { // 4.4, W3, W4
 func TestAReceiverThatIsAwayForAMoment(t *testing.T) { // 4.4
 	t.Parallel()
 	receiver := badReceiver(t)
-	receiver.Misbehave(2, httpfault.Status(503))
+	receiver.Inject(2, httpfault.Status(503))
 	id := late(t, receiver.URL())
 	if _, err := receiver.Wait(limited(t, 60*time.Second), func(d webhookreceiver.Delivery) bool { return d.Accepted }); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestAReceiverThatIsAwayForAMoment(t *testing.T) { // 4.4
 // events is the history of a monitor.
 func events(t *testing.T, id string) (all []map[string]any) {
 	t.Helper()
-	a, err := common.System.Call(t.Context(), "GET", "/api/v1/monitors/"+id+"/events", nil)
+	a, err := common.Service.Call(t.Context(), "GET", "/api/v1/monitors/"+id+"/events", nil)
 	if err != nil || a.Status != 200 {
 		t.Fatalf("history: %v %v", a, err)
 	}

@@ -20,16 +20,16 @@ const again = 5 * time.Second // from a worker's death to its successor's first 
 // darkness is a stream that has gone black, with a watcher that has not told yet.
 type darkness struct {
 	*testing.T
-	stage  *testenv.Stage
+	stage  *testenv.Env
 	id     string
 	stream *livestream.Stream
 	black  time.Time
 }
 
-func inTheDark(t *testing.T, s *testenv.Stage) *darkness {
+func inTheDark(t *testing.T, s *testenv.Env) *darkness {
 	t.Helper()
 	v := video()
-	stream, err := s.Live(t.Context(), v, livestream.Config{})
+	stream, err := s.StartStream(t.Context(), v, livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestAGatewayThatIsKilledAdoptsItsWorkers(t *testing.T) { // O4
 	s := own(t)
 	d := inTheDark(t, s)
 	old := d.worker()
-	if err := s.Revive(t.Context(), testenv.Config{Binary: binary}); err != nil {
+	if err := s.KillAndRestart(t.Context(), testenv.Config{Binary: binary}); err != nil {
 		t.Fatal(err)
 	}
 	line := report(t, s)
@@ -120,7 +120,7 @@ func TestAGatewayThatIsKilledAdoptsItsWorkers(t *testing.T) { // O4
 		t.Errorf("worker %d took the place of %d", now.PID, old.PID)
 	}
 	// What the adopted worker prints is in the new gateway's log.
-	if _, err := s.System.WaitLog(limited(t, 60*time.Second), func(l system.Line) bool {
+	if _, err := s.Service.WaitLog(limited(t, 60*time.Second), func(l system.Line) bool {
 		return l.MonitorID == d.id && l.Component == "worker" && l.Data["event_type"] == "alert.blackout"
 	}); err != nil {
 		t.Error(err)
@@ -133,10 +133,10 @@ func TestAGatewayThatIsKilledWithItsWorkerRelaunchesIt(t *testing.T) { // O4, O3
 	s := own(t)
 	d := inTheDark(t, s)
 	before, old := checks(t, s, d.id), d.worker()
-	s.System.Kill()
+	s.Service.Kill()
 	old.Kill()
 	died := time.Now()
-	if err := s.Revive(t.Context(), testenv.Config{Binary: binary}); err != nil {
+	if err := s.KillAndRestart(t.Context(), testenv.Config{Binary: binary}); err != nil {
 		t.Fatal(err)
 	}
 	if line := report(t, s); line.Data["relaunched"] != 1.0 {
@@ -162,9 +162,9 @@ func TestByThePolicyOfTheSpecification(t *testing.T) { // O3: MISSING_WORKER=err
 		t.Errorf("told %+v", e.Data)
 	}
 	old := missing.worker()
-	s.System.Kill()
+	s.Service.Kill()
 	old.Kill()
-	if err := s.Revive(t.Context(), testenv.Config{Binary: binary, Env: []string{"MISSING_WORKER=error"}}); err != nil {
+	if err := s.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: []string{"MISSING_WORKER=error"}}); err != nil {
 		t.Fatal(err)
 	}
 	e := expect(missing)
@@ -185,7 +185,7 @@ func TestWorkersInTheGatewayItself(t *testing.T) { // P2, WORKER_RUNTIME=inline
 	}
 	before := checks(t, s, d.id)
 	died := time.Now()
-	if err := s.Revive(t.Context(), testenv.Config{Binary: binary, Env: []string{"WORKER_RUNTIME=inline"}}); err != nil {
+	if err := s.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: []string{"WORKER_RUNTIME=inline"}}); err != nil {
 		t.Fatal(err)
 	}
 	d.watchedAgain(died, before, 2*again)
@@ -193,9 +193,9 @@ func TestWorkersInTheGatewayItself(t *testing.T) { // P2, WORKER_RUNTIME=inline
 }
 
 // report waits for the report of the reconciliation at the start (section 10.4).
-func report(t *testing.T, s *testenv.Stage) system.Line {
+func report(t *testing.T, s *testenv.Env) system.Line {
 	t.Helper()
-	line, err := s.System.WaitLog(limited(t, 35*time.Second), func(l system.Line) bool {
+	line, err := s.Service.WaitLog(limited(t, 35*time.Second), func(l system.Line) bool {
 		return l.Message == "Startup Reconciliation Report"
 	})
 	if err != nil {
@@ -212,7 +212,7 @@ func TestAWorkerThatNobodyNeedsIsEnded(t *testing.T) { // 10.4: zombies
 	d := inTheDark(t, s)
 	worker := d.worker()
 	worker.Signal(syscall.SIGSTOP) // so that it does not find out by itself
-	s.System.Kill()
+	s.Service.Kill()
 	store, err := postgres.Open(t.Context(), db.DSN(), postgres.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +221,7 @@ func TestAWorkerThatNobodyNeedsIsEnded(t *testing.T) { // 10.4: zombies
 	if _, err := store.End(t.Context(), monitor.ID(d.id), monitor.Stopped, "", nil, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Revive(t.Context(), testenv.Config{Binary: binary, Env: []string{"DB_DSN=" + db.DSN()}}); err != nil {
+	if err := s.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: []string{"DB_DSN=" + db.DSN()}}); err != nil {
 		t.Fatal(err)
 	}
 	if line := report(t, s); line.Data["zombies_deleted"] != 1.0 {

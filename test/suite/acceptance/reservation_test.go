@@ -11,8 +11,8 @@ import (
 )
 
 // workersOf are the generations of a monitor's workers that run now.
-func workersOf(s *testenv.Stage, id string) (generations []string) {
-	for _, p := range s.System.Workers() {
+func workersOf(s *testenv.Env, id string) (generations []string) {
+	for _, p := range s.Service.Workers() {
 		if p.Env("MONITOR_ID") == id {
 			generations = append(generations, p.Env("GENERATION"))
 		}
@@ -21,9 +21,9 @@ func workersOf(s *testenv.Stage, id string) (generations []string) {
 }
 
 // idle fails the test unless a reservation waits without a worker.
-func idle(t *testing.T, s *testenv.Stage, id string) {
+func idle(t *testing.T, s *testenv.Env, id string) {
 	t.Helper()
-	m, err := s.System.Monitor(t.Context(), id)
+	m, err := s.Service.Monitor(t.Context(), id)
 	if err != nil || m["status"] != "waiting" || m["stream_status"] != "upcoming" {
 		t.Errorf("the reservation is %v, %v", m, err)
 	}
@@ -53,7 +53,7 @@ func TestAReservation(t *testing.T) { // A10
 	} else {
 		t.Logf("the restart ended only %s before it was due", due.Sub(back))
 	}
-	line, err := s.System.WaitLog(limited(t, 30*time.Second), func(l system.Line) bool {
+	line, err := s.Service.WaitLog(limited(t, 30*time.Second), func(l system.Line) bool {
 		return l.MonitorID == id && l.Message == "reservation promoted"
 	})
 	if err != nil {
@@ -89,14 +89,14 @@ func TestAReservationThatIsStopped(t *testing.T) { // A10, 3.2
 	s.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
 	start := time.Now().Add(lead + 4*time.Second)
 	id := register(t, s, v, quick("scheduled_start_time", start.Format(time.RFC3339Nano)))
-	a, err := s.System.Call(t.Context(), "DELETE", "/api/v1/monitors/"+id, nil)
+	a, err := s.Service.Call(t.Context(), "DELETE", "/api/v1/monitors/"+id, nil)
 	if err != nil || a.Status != 200 || a.Body["status"] != "stopped" {
 		t.Fatalf("stopping: %v %v", a, err)
 	}
 	// Well past the moment at which it would have been promoted.
 	time.Sleep(time.Until(start))
 	// One that was launched would be turned away, and be gone by now.
-	for _, l := range s.System.Log() {
+	for _, l := range s.Service.Log() {
 		if l.MonitorID == id && l.Component == "process" {
 			t.Errorf("it got a worker: %s", l.Raw)
 		}
@@ -120,7 +120,7 @@ func TestAReservationThatExpiredWhileNobodyRan(t *testing.T) { // A10
 		"start_delay_tolerance_sec": 0,
 	})
 	idle(t, s, id)
-	if err := s.System.Stop(); err != nil {
+	if err := s.Service.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(time.Until(end) + time.Second)

@@ -22,14 +22,14 @@ func TestItIsReadySoonAndGoesOnAfterARestart(t *testing.T) { // P3, P4, S11
 	ready := func(within time.Duration) {
 		t.Helper()
 		eventually(t, 20*time.Second, "ready", func() bool {
-			res, err := http.Get(s.System.URL() + "/readyz")
+			res, err := http.Get(s.Service.URL() + "/readyz")
 			if err != nil {
 				return false
 			}
 			defer res.Body.Close()
 			return res.StatusCode == http.StatusOK
 		})
-		took := time.Since(s.System.Began())
+		took := time.Since(s.Service.StartedAt())
 		t.Logf("ready after %s", took)
 		if took > within {
 			t.Errorf("ready after %s, want %s", took, within)
@@ -38,7 +38,7 @@ func TestItIsReadySoonAndGoesOnAfterARestart(t *testing.T) { // P3, P4, S11
 	ready(10 * time.Second)
 
 	v := video()
-	stream, err := s.Live(t.Context(), v, livestream.Config{})
+	stream, err := s.StartStream(t.Context(), v, livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,10 +65,10 @@ func TestItOutlivesWhoeverReadsItsLog(t *testing.T) {
 	s.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
 	id := register(t, s, v, quick())
 	becomes(t, s, id, "waiting", 60*time.Second)
-	if err := s.System.Deafen(); err != nil {
+	if err := s.Service.CloseLogPipe(); err != nil {
 		t.Fatal(err)
 	}
-	stream, err := s.Live(t.Context(), v, livestream.Config{})
+	stream, err := s.StartStream(t.Context(), v, livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestAMonitorThatIsStopped(t *testing.T) { // 3.2, A6
 	id := register(t, common, v, nil)
 	becomes(t, common, id, "waiting", 60*time.Second)
 	for range 2 {
-		a, err := common.System.Call(t.Context(), "DELETE", "/api/v1/monitors/"+id, nil)
+		a, err := common.Service.Call(t.Context(), "DELETE", "/api/v1/monitors/"+id, nil)
 		if err != nil || a.Status != 200 || a.Body["status"] != "stopped" || a.Body["stopped_at"] == nil {
 			t.Fatalf("stopping: %v %v", a, err)
 		}
@@ -97,7 +97,7 @@ func TestAMonitorThatIsStopped(t *testing.T) { // 3.2, A6
 func TestAWorkersOwnMemory(t *testing.T) {
 	t.Parallel()
 	v := video()
-	stream, err := common.Live(t.Context(), v, livestream.Config{})
+	stream, err := common.StartStream(t.Context(), v, livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestAWorkersOwnMemory(t *testing.T) {
 	// By then it has given back what only finding the stream has needed.
 	eventually(t, 120*time.Second, "sixteen checks", func() bool { return checks(t, common, id) >= 16 })
 	var own, resident int64
-	for _, p := range common.System.Workers() {
+	for _, p := range common.Service.Workers() {
 		if p.Env("MONITOR_ID") == id {
 			own, resident = p.Memory()
 		}
@@ -124,7 +124,7 @@ func TestAWorkersOwnMemory(t *testing.T) {
 func TestTheSpecifiedRowsOfBadRequests(t *testing.T) { // 3.5
 	t.Parallel()
 	body := func(stream string) map[string]any {
-		return map[string]any{"stream_url": stream, "callback_url": common.Sink.URL()}
+		return map[string]any{"stream_url": stream, "callback_url": common.Receiver.URL()}
 	}
 	for name, c := range map[string]struct {
 		body   any
@@ -135,7 +135,7 @@ func TestTheSpecifiedRowsOfBadRequests(t *testing.T) { // 3.5
 		"a channel":         {body("https://www.youtube.com/@somebody/live"), 400, "INVALID_URL"},
 		"no object":         {"hello", 400, "INVALID_CONFIG"},
 	} {
-		a, err := common.System.Call(t.Context(), "POST", "/api/v1/monitors", c.body)
+		a, err := common.Service.Call(t.Context(), "POST", "/api/v1/monitors", c.body)
 		e, _ := a.Body["error"].(map[string]any)
 		if err != nil || a.Status != c.status || e["code"] != c.code || e["message"] == "" {
 			t.Errorf("%s: %v %v", name, a, err)
@@ -146,7 +146,7 @@ func TestTheSpecifiedRowsOfBadRequests(t *testing.T) { // 3.5
 func TestWatchInTheForeground(t *testing.T) { // P1
 	t.Parallel()
 	v := video()
-	stream, err := common.Live(t.Context(), v, livestream.Config{})
+	stream, err := common.StartStream(t.Context(), v, livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestWatchInTheForeground(t *testing.T) { // P1
 	var out, log bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), binary, "watch", common.YouTube.URL(v),
 		"--check-interval-sec=2", "--blackout-threshold-sec=6", "--json", "--record", recording)
-	cmd.Env = append(cmd.Environ(), common.System.Environment(common.YouTube.Env())...)
+	cmd.Env = append(cmd.Environ(), common.Service.Environment(common.YouTube.Env())...)
 	cmd.Stdout, cmd.Stderr = &out, &log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -207,14 +207,14 @@ func TestRegisteringAnswersSoon(t *testing.T) {
 	for range 100 {
 		v := video()
 		began := time.Now()
-		id, err := s.System.Register(t.Context(), s.YouTube.URL(v), s.Sink.URL(), nil)
+		id, err := s.Service.Register(t.Context(), s.YouTube.URL(v), s.Receiver.URL(), nil)
 		took = append(took, time.Since(began))
 		if err != nil {
 			t.Fatal(err)
 		}
 		// The launch is not waited for, and not what is measured: one core's
 		// worth of starting workers would be.
-		if _, err := s.System.Call(t.Context(), "DELETE", "/api/v1/monitors/"+id, nil); err != nil {
+		if _, err := s.Service.Call(t.Context(), "DELETE", "/api/v1/monitors/"+id, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -128,7 +128,7 @@ func shapeTolerance(s broadcast.Shape) time.Duration {
 // shapeLog is what the service has logged of a monitor, of these levels.
 func shapeLog(id string, levels ...string) string {
 	var lines []string
-	for _, l := range common.System.Log() {
+	for _, l := range common.Service.Log() {
 		if l.MonitorID == id && slices.Contains(levels, l.Level) {
 			lines = append(lines, l.Raw)
 		}

@@ -15,7 +15,7 @@ import (
 // busy is a service of its own with two workers, and all that it has started.
 // Only its flags say where yt-dlp is, and its workers have to find it at an
 // address that is not the usual one: if not, it does not become busy.
-func busy(t *testing.T) (*system.System, []system.Process) {
+func busy(t *testing.T) (*system.Service, []system.Process) {
 	t.Helper()
 	// The tool does not end when asked to, so that there is something to leave behind.
 	tool := script(t, `trap "" HUP INT TERM; exec sleep 600`)
@@ -84,7 +84,7 @@ func TestHowItIsAskedToEnd(t *testing.T) { // 8.3
 					t.Errorf("a log line is not in the shape of section 11.2: %s", l.Raw)
 				}
 			}
-			if err := system.Left(family); err != nil {
+			if err := system.KillRemaining(family); err != nil {
 				t.Error(err)
 			}
 			if took := time.Since(asked); len(signals) > 1 && took > 10*time.Second {

@@ -91,7 +91,7 @@ func TestAStreamWhoseStateCannotBeLearned(t *testing.T) { // S15: said in the lo
 			v := video()
 			common.YouTube.Add(v, youtube.Video{State: state})
 			id := register(t, common, v, quick())
-			line, err := common.System.WaitLog(limited(t, 60*time.Second), func(l system.Line) bool {
+			line, err := common.Service.WaitLog(limited(t, 60*time.Second), func(l system.Line) bool {
 				return l.MonitorID == id && l.Level == "WARN" && l.Data["state"] == "blocked"
 			})
 			if err != nil {
@@ -103,7 +103,7 @@ func TestAStreamWhoseStateCannotBeLearned(t *testing.T) { // S15: said in the lo
 			becomes(t, common, id, "waiting", 5*time.Second)
 			only(t, common, id)
 			// And it sees the stream as soon as it can.
-			stream, err := common.Live(t.Context(), v, livestream.Config{})
+			stream, err := common.StartStream(t.Context(), v, livestream.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +118,7 @@ func TestAStreamWhoseStateCannotBeLearned(t *testing.T) { // S15: said in the lo
 func TestAStreamThatEndsWithoutAWord(t *testing.T) { // 7.6, S6
 	t.Parallel()
 	v := video()
-	stream, err := common.Live(t.Context(), v, livestream.Config{})
+	stream, err := common.StartStream(t.Context(), v, livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestAnOutageOfALiveStream(t *testing.T) { // 6.6, 7.6, S6, S7
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := video()
-			stream, err := common.Live(t.Context(), v, livestream.Config{})
+			stream, err := common.StartStream(t.Context(), v, livestream.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,7 +178,7 @@ func TestAnOutageOfALiveStream(t *testing.T) { // 6.6, 7.6, S6, S7
 			}
 			end()
 			eventually(t, 90*time.Second, "healthy again", func() bool {
-				m, err := common.System.Monitor(t.Context(), id)
+				m, err := common.Service.Monitor(t.Context(), id)
 				return err == nil && m["health"].(map[string]any)["video"] == "ok"
 			})
 			stream.End()
@@ -191,7 +191,7 @@ func TestAnOutageOfALiveStream(t *testing.T) { // 6.6, 7.6, S6, S7
 func TestURLsThatExpireAreResolvedAgainAtOnce(t *testing.T) { // S7
 	t.Parallel()
 	v := video()
-	stream, err := common.Live(t.Context(), v, livestream.Config{})
+	stream, err := common.StartStream(t.Context(), v, livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ const exact = 500 * time.Millisecond // of instants that come from the media
 // TestTheMainJob has the machine to itself: what it promises is measured in
 // fractions of a second.
 func TestTheMainJob(t *testing.T) {
-	truth, err := common.Story(limited(t, 3*time.Minute), video(), t.Logf)
+	truth, err := common.PlayMainScenario(limited(t, 3*time.Minute), video(), t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,12 +27,12 @@ func TestTheMainJob(t *testing.T) {
 	segment := truth.Stream.SegmentDuration()
 
 	delayed := events[0]
-	if late := delayed.Received.Sub(truth.Scheduled); late < truth.Tolerance() || late > truth.Tolerance()+15*time.Second {
-		t.Errorf("7.3: told %s after the scheduled start, tolerance %s", late, truth.Tolerance())
+	if late := delayed.Received.Sub(truth.ScheduledStart); late < truth.StartDelayTolerance() || late > truth.StartDelayTolerance()+15*time.Second {
+		t.Errorf("7.3: told %s after the scheduled start, tolerance %s", late, truth.StartDelayTolerance())
 	}
 	started := events[1]
-	near(t, "started_at", started.Data.StartedAt, truth.Live, 2*time.Second)
-	if late := started.Received.Sub(truth.Live); late > 15*time.Second {
+	near(t, "started_at", started.Data.StartedAt, truth.LiveAt, 2*time.Second)
+	if late := started.Received.Sub(truth.LiveAt); late > 15*time.Second {
 		t.Errorf("7.5: the start was told %s after it", late)
 	}
 	for i, c := range []struct {
@@ -41,8 +41,8 @@ func TestTheMainJob(t *testing.T) {
 		onset     time.Time
 		recovered time.Time
 	}{
-		{"black", truth.Black, truth.Picture, events[2].Data.StartedAt, events[3].Data.RecoveredAt},
-		{"silence", truth.Silence, truth.Sound, events[4].Data.StartedAt, events[5].Data.RecoveredAt},
+		{"black", truth.BlackFrom, truth.BlackUntil, events[2].Data.StartedAt, events[3].Data.RecoveredAt},
+		{"silence", truth.SilentFrom, truth.SilentUntil, events[4].Data.StartedAt, events[5].Data.RecoveredAt},
 	} {
 		alert, back := events[2+2*i], events[3+2*i]
 		near(t, c.what+": started_at", c.onset, c.from, exact)
@@ -69,7 +69,7 @@ func TestTheMainJob(t *testing.T) {
 		}
 	}
 	ended := events[6]
-	near(t, "ended_at", ended.Data.EndedAt, truth.Ended, exact)
+	near(t, "ended_at", ended.Data.EndedAt, truth.EndedAt, exact)
 	if ended.Data.Reason != "endlist" {
 		t.Errorf("ended because of %q", ended.Data.Reason)
 	}
@@ -90,12 +90,12 @@ func TestTheMainJob(t *testing.T) {
 }
 
 // gone waits until a monitor has no worker any more.
-func gone(t *testing.T, s *testenv.Stage, id string) {
+func gone(t *testing.T, s *testenv.Env, id string) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
 	for {
 		left := 0
-		for _, p := range s.System.Workers() {
+		for _, p := range s.Service.Workers() {
 			if p.Env("MONITOR_ID") == id {
 				left = p.PID
 			}

@@ -43,18 +43,18 @@ func TestAYtdlpThatIsOfNoUse(t *testing.T) { // 5.2, 10.2
 				v := video()
 				s.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
 				id := register(t, s, v, quick())
-				if _, err := s.System.WaitLog(limited(t, 100*time.Second), func(l system.Line) bool {
+				if _, err := s.Service.WaitLog(limited(t, 100*time.Second), func(l system.Line) bool {
 					state, _ := l.Data["state"].(string)
 					return l.MonitorID == id && l.Level == "WARN" && (state == c.says || state == "tool_failed")
 				}); err != nil {
-					t.Fatalf("%v\n%s", err, s.System.Tail(10))
+					t.Fatalf("%v\n%s", err, s.Service.Tail(10))
 				}
 				becomes(t, s, id, "waiting", 5*time.Second)
 				only(t, s, id)
 			})
 			t.Run("but streamlink finds the stream: it is watched", func(t *testing.T) {
 				v := video()
-				stream, err := s.Live(t.Context(), v, livestream.Config{})
+				stream, err := s.StartStream(t.Context(), v, livestream.Config{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -74,7 +74,7 @@ func TestWithoutFFmpeg(t *testing.T) {
 	t.Parallel()
 	s := own(t, "FFMPEG_PATH=/nowhere/ffmpeg")
 	v := video()
-	if _, err := s.Live(t.Context(), v, livestream.Config{}); err != nil {
+	if _, err := s.StartStream(t.Context(), v, livestream.Config{}); err != nil {
 		t.Fatal(err)
 	}
 	id := register(t, s, v, quick())
@@ -104,7 +104,7 @@ func TestACheckSpawnsOneFFmpegAndNoYtdlp(t *testing.T) {
 	ytdlp, questions := count("yt-dlp")
 	s := own(t, "FFMPEG_PATH="+ffmpeg, "YTDLP_PATH="+ytdlp)
 	v := video()
-	stream, err := s.Live(t.Context(), v, livestream.Config{})
+	stream, err := s.StartStream(t.Context(), v, livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

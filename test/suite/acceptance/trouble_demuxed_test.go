@@ -44,7 +44,7 @@ func TestTroubleWithTheSoundAlone(t *testing.T) { // 6.6
 	p.lasts(lost, 75*time.Second)
 	source.set(false)
 	eventually(t, 75*time.Second, "heard again", func() bool {
-		m, err := common.System.Monitor(t.Context(), p.id)
+		m, err := common.Service.Monitor(t.Context(), p.id)
 		return err == nil && m["health"].(map[string]any)["audio"] == "ok"
 	})
 	p.ends(blackout, recovered, broke)

@@ -46,7 +46,7 @@ type printed struct {
 func watching(t *testing.T) *foreground {
 	t.Helper()
 	v := video()
-	stream, err := common.Live(t.Context(), v, livestream.Config{})
+	stream, err := common.StartStream(t.Context(), v, livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func watching(t *testing.T) *foreground {
 		Stream: stream, t: t, youtube: newGate(), ended: make(chan struct{}),
 	}
 	cmd := exec.Command(binary, "watch", "--json", "--check-interval-sec=2", "--blackout-threshold-sec=6", common.YouTube.URL(v))
-	cmd.Env = common.System.Environment(unproxied(common.YouTube.Env()))
+	cmd.Env = common.Service.Environment(unproxied(common.YouTube.Env()))
 	events, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ const sign = 3 * time.Second
 type show struct {
 	*livestream.Stream
 	t     *testing.T
-	stage *testenv.Stage
+	stage *testenv.Env
 	video string
 	id    string        // of the monitor
 	shift time.Duration // by which the stream's clock is wrong
@@ -33,11 +33,11 @@ type show struct {
 
 // onAir puts a stream on the air, has it watched, and waits for the first
 // check. wrapped, if not nil, makes of it what is broadcast.
-func onAir(t *testing.T, s *testenv.Stage, c livestream.Config, wrapped func(*livestream.Stream) youtube.Source) *show {
+func onAir(t *testing.T, s *testenv.Env, c livestream.Config, wrapped func(*livestream.Stream) youtube.Source) *show {
 	t.Helper()
 	p := &show{t: t, stage: s, video: video()}
 	var err error
-	if p.Stream, err = s.Live(t.Context(), p.video, c); err != nil {
+	if p.Stream, err = s.StartStream(t.Context(), p.video, c); err != nil {
 		t.Fatal(err)
 	}
 	if wrapped != nil {
@@ -171,7 +171,7 @@ func (p *show) asked() int { return p.stage.YouTube.Count(youtube.Watch, p.video
 
 // logged is what has been logged about the monitor with a message.
 func (p *show) logged(message string) (lines []system.Line) {
-	for _, l := range p.stage.System.Log() {
+	for _, l := range p.stage.Service.Log() {
 		if l.MonitorID == p.id && l.Message == message {
 			lines = append(lines, l)
 		}
@@ -198,7 +198,7 @@ func (p *show) gaps() (longest func() time.Duration) {
 		var gap time.Duration
 		last, at := -1.0, time.Now()
 		for ctx.Err() == nil {
-			m, err := p.stage.System.Monitor(ctx, p.id)
+			m, err := p.stage.Service.Monitor(ctx, p.id)
 			if statistics, ok := m["statistics"].(map[string]any); ok && err == nil {
 				gap = max(gap, time.Since(at))
 				if n, _ := statistics["total_segments_analyzed"].(float64); n != last {

@@ -199,7 +199,7 @@ func threeStreams(t *testing.T, s *site) {
 						say(format, args...)
 					}
 				}
-				truth, err := s.Story(limited(t, 4*time.Minute), video(), quiet)
+				truth, err := s.PlayMainScenario(limited(t, 4*time.Minute), video(), quiet)
 				must(t, err)
 				told(t, truth, about(s, truth.MonitorID))
 				(&play{T: t, site: s, id: truth.MonitorID}).gone()
@@ -233,7 +233,7 @@ func hardened(t *testing.T, pod object) {
 }
 
 // told holds a story's events against what happened.
-func told(t *testing.T, truth testenv.Truth, events []webhookreceiver.Delivery) {
+func told(t *testing.T, truth testenv.GroundTruth, events []webhookreceiver.Delivery) {
 	t.Helper()
 	want := []string{"stream.delayed", "stream.started", "alert.blackout", "alert.blackout_recovered", "alert.silence", "alert.silence_recovered", "stream.ended"}
 	var got []string
@@ -247,17 +247,17 @@ func told(t *testing.T, truth testenv.Truth, events []webhookreceiver.Delivery) 
 		what       string
 		got, truth time.Time
 	}{
-		{"black: started_at", events[2].Data.StartedAt, truth.Black},
-		{"black: recovered_at", events[3].Data.RecoveredAt, truth.Picture},
-		{"silence: started_at", events[4].Data.StartedAt, truth.Silence},
-		{"silence: recovered_at", events[5].Data.RecoveredAt, truth.Sound},
-		{"ended_at", events[6].Data.EndedAt, truth.Ended},
+		{"black: started_at", events[2].Data.StartedAt, truth.BlackFrom},
+		{"black: recovered_at", events[3].Data.RecoveredAt, truth.BlackUntil},
+		{"silence: started_at", events[4].Data.StartedAt, truth.SilentFrom},
+		{"silence: recovered_at", events[5].Data.RecoveredAt, truth.SilentUntil},
+		{"ended_at", events[6].Data.EndedAt, truth.EndedAt},
 	} {
 		if d := i.got.Sub(i.truth).Abs(); d > exact {
 			t.Errorf("%s is off by %s", i.what, d)
 		}
 	}
-	for i, onset := range map[int]time.Time{2: truth.Black, 4: truth.Silence} {
+	for i, onset := range map[int]time.Time{2: truth.BlackFrom, 4: truth.SilentFrom} {
 		latest := truth.Stream.Available(onset).Add(truth.Threshold() + truth.Stream.SegmentDuration() + 2*time.Second)
 		say("%s: %.1f s before the last moment promised", events[i].EventType, latest.Sub(events[i].Received).Seconds())
 		if behind := events[i].Received.Sub(latest); behind > 0 {

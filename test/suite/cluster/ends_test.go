@@ -49,7 +49,7 @@ func (p *play) errs(e webhookreceiver.Delivery, data string) {
 	}
 	must(p.T, json.Unmarshal(e.Body, &body))
 	same(p.T, "monitor.error", string(body.Data), data)
-	_, err := p.site.System.WaitStatus(limited(p.T, 10*time.Second), p.id, "error")
+	_, err := p.site.Service.WaitStatus(limited(p.T, 10*time.Second), p.id, "error")
 	must(p.T, err)
 	p.only("stream.started", "monitor.error")
 	p.gone()

@@ -48,7 +48,7 @@ func (s *site) hammer(ctx context.Context) *hammer {
 	h := &hammer{}
 	ctx, h.stop = context.WithCancel(ctx)
 	for i := range clients {
-		transport := s.System.Client().Transport.(*http.Transport).Clone()
+		transport := s.Service.Client().Transport.(*http.Transport).Clone()
 		transport.DisableKeepAlives = i%2 == 0
 		blow := reading
 		if i/2%2 == 0 {
@@ -59,7 +59,7 @@ func (s *site) hammer(ctx context.Context) *hammer {
 			for tick := time.Tick(beat); ; {
 				select {
 				case <-tick:
-					h.strike(&http.Client{Transport: transport, Timeout: 10 * time.Second}, s.System.URL(), blow)
+					h.strike(&http.Client{Transport: transport, Timeout: 10 * time.Second}, s.Service.URL(), blow)
 				case <-ctx.Done():
 					return
 				}

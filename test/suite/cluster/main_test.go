@@ -37,7 +37,7 @@ func say(format string, args ...any) {
 }
 
 // video is the id of a video that no other test has.
-func video() string { return youtube.NewID() }
+func video() string { return youtube.NewVideoID() }
 
 // limited is a context for one wait.
 func limited(t *testing.T, d time.Duration) context.Context {
@@ -56,7 +56,7 @@ func must(t *testing.T, err error) {
 
 // about is the accepted events of a monitor, in order.
 func about(s *site, id string) (all []webhookreceiver.Delivery) {
-	for _, d := range s.Sink.Accepted() {
+	for _, d := range s.Receiver.Accepted() {
 		if d.MonitorID == id {
 			all = append(all, d)
 		}

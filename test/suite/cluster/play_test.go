@@ -32,10 +32,10 @@ type play struct {
 func watched(t *testing.T, s *site) *play {
 	t.Helper()
 	v := video()
-	stream, err := s.Live(t.Context(), v, livestream.Config{})
+	stream, err := s.StartStream(t.Context(), v, livestream.Config{})
 	must(t, err)
 	asked := time.Now()
-	id, err := s.System.Register(t.Context(), s.YouTube.URL(v), s.Sink.URL(), map[string]any{
+	id, err := s.Service.Register(t.Context(), s.YouTube.URL(v), s.Receiver.URL(), map[string]any{
 		"check_interval_sec": 2, "blackout_threshold_sec": threshold.Seconds(), "silence_threshold_sec": threshold.Seconds(),
 	})
 	must(t, err)
@@ -57,7 +57,7 @@ func (p *play) dark() {
 // checks is how many segments have been analysed, as far as the API says; -1: it
 // says nothing.
 func (p *play) checks() float64 {
-	m, err := p.site.System.Monitor(p.Context(), p.id)
+	m, err := p.site.Service.Monitor(p.Context(), p.id)
 	if err != nil {
 		return -1
 	}
@@ -87,7 +87,7 @@ func (p *play) again(since time.Time, before float64, within time.Duration, what
 // arrives waits for an event.
 func (p *play) arrives(event string, within time.Duration) webhookreceiver.Delivery {
 	p.Helper()
-	d, err := p.site.Arrives(limited(p.T, within), p.id, event)
+	d, err := p.site.WaitEvent(limited(p.T, within), p.id, event)
 	must(p.T, err)
 	return d
 }

@@ -97,7 +97,7 @@ func (s *site) connect(ctx context.Context) error {
 		return errors.Join(errors.New("the chart has made no authority"), err)
 	}
 	at := net.JoinHostPort(s.node, fmt.Sprint(service.Spec.Ports[0].NodePort))
-	s.System = system.Remote("https://"+at, &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
+	s.Service = system.Remote("https://"+at, &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: release + "." + namespace + ".svc", MinVersion: tls.VersionTLS12},
 	}})
 	return nil

@@ -33,12 +33,12 @@ type site struct {
 	ours     []netip.Prefix // this machine's addresses, with their networks
 	dir      string
 	database *database
-	*testenv.Stage
+	*testenv.Env
 }
 
 // prepare makes the site ready for the release.
 func prepare(ctx context.Context) (s *site, err error) {
-	s = &site{Stage: &testenv.Stage{}}
+	s = &site{Env: &testenv.Env{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -64,7 +64,7 @@ func prepare(ctx context.Context) (s *site, err error) {
 	if s.YouTube, err = youtube.Start(youtube.Config{Addr: at, Dir: filepath.Join(s.dir, "youtube")}); err != nil {
 		return s, err
 	}
-	if s.Sink, err = webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey, Addr: at}); err != nil {
+	if s.Receiver, err = webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey, Addr: at}); err != nil {
 		return s, err
 	}
 	if s.database, err = startDatabase(ctx, filepath.Join(s.dir, "data"), s.host, s.knows); err != nil {
@@ -145,8 +145,8 @@ func (s *site) close() error {
 	if s.database != nil {
 		errs = append(errs, s.database.close())
 	}
-	if s.Sink != nil {
-		errs = append(errs, s.Sink.Close())
+	if s.Receiver != nil {
+		errs = append(errs, s.Receiver.Close())
 	}
 	if s.YouTube != nil {
 		errs = append(errs, s.YouTube.Close())

@@ -47,7 +47,7 @@ func TestTheSystemOnOneMachine(t *testing.T) {
 	const first, second, third = "composeOne1", "composeTwo2", "composeSix6"
 	for _, name := range []string{first, second, third} {
 		var err error
-		streams[name], err = s.Live(t.Context(), name, livestream.Config{})
+		streams[name], err = s.StartStream(t.Context(), name, livestream.Config{})
 		must(t, err)
 	}
 	main := streams[first]
@@ -154,7 +154,7 @@ func TestTheSystemOnOneMachine(t *testing.T) {
 		s.only(t, id, "stream.started", black[0], black[1], "alert.silence", "alert.silence_recovered", black[0], black[1], "stream.ended")
 		s.only(t, ids[second], "stream.started", black[0], black[1], "stream.ended")
 		s.only(t, ids[third], "stream.started", "stream.ended")
-		for _, host := range s.YouTube.Refused() {
+		for _, host := range s.YouTube.RefusedHosts() {
 			t.Errorf("something asked for %s", host)
 		}
 	})

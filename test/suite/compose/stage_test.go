@@ -22,7 +22,7 @@ import (
 // site is a project with stand-ins around it.
 type site struct {
 	*project
-	*testenv.Stage
+	*testenv.Env
 }
 
 // set puts up the stand-ins, where containers reach them, and prepares a project
@@ -30,8 +30,8 @@ type site struct {
 func set(t *testing.T, image string) *site {
 	t.Helper()
 	address := freeAddress(t)
-	s := &site{project: newProject(t, image, "LISTEN="+address), Stage: &testenv.Stage{}}
-	s.System = system.Remote("http://"+address, &http.Client{Timeout: 10 * time.Second, Transport: keyed{s.secrets["API_KEY"]}})
+	s := &site{project: newProject(t, image, "LISTEN="+address), Env: &testenv.Env{}}
+	s.Service = system.Remote("http://"+address, &http.Client{Timeout: 10 * time.Second, Transport: keyed{s.secrets["API_KEY"]}})
 
 	network := s.name + "-stand-ins"
 	docker(t, "network", "create", network)
@@ -46,9 +46,9 @@ func set(t *testing.T, image string) *site {
 	s.YouTube, err = youtube.Start(youtube.Config{Addr: host + ":0", Dir: dir})
 	must(t, err)
 	t.Cleanup(func() { _ = s.YouTube.Close() })
-	s.Sink, err = webhookreceiver.Start(webhookreceiver.Config{Addr: host + ":0", Key: s.secrets["WEBHOOK_SIGNING_KEY"]})
+	s.Receiver, err = webhookreceiver.Start(webhookreceiver.Config{Addr: host + ":0", Key: s.secrets["WEBHOOK_SIGNING_KEY"]})
 	must(t, err)
-	t.Cleanup(func() { _ = s.Sink.Close() })
+	t.Cleanup(func() { _ = s.Receiver.Close() })
 
 	environment := map[string]string{"CALLBACK_ALLOWED_NETWORKS": host + "/32", "RATE_LIMIT_QUERY_PER_MIN": "0"}
 	for _, line := range s.YouTube.Env() {
@@ -91,7 +91,7 @@ func freeAddress(t *testing.T) string {
 func (s *site) ready(t *testing.T, within time.Duration) {
 	t.Helper()
 	eventually(t, within, "the gateway is ready", func() bool {
-		a, err := s.System.Call(t.Context(), http.MethodGet, "/readyz", nil)
+		a, err := s.Service.Call(t.Context(), http.MethodGet, "/readyz", nil)
 		return err == nil && a.Status == http.StatusOK
 	})
 }
@@ -99,7 +99,7 @@ func (s *site) ready(t *testing.T, within time.Duration) {
 // register registers a monitor whose alerts come soon.
 func (s *site) register(t *testing.T, video string) (id string) {
 	t.Helper()
-	id, err := s.System.Register(t.Context(), s.YouTube.URL(video), s.Sink.URL(), map[string]any{
+	id, err := s.Service.Register(t.Context(), s.YouTube.URL(video), s.Receiver.URL(), map[string]any{
 		"check_interval_sec": 2, "blackout_threshold_sec": int(threshold.Seconds()), "silence_threshold_sec": int(threshold.Seconds()),
 	})
 	must(t, err)
@@ -109,7 +109,7 @@ func (s *site) register(t *testing.T, video string) (id string) {
 // checks is how many segments of a monitor have been looked at; negative: it
 // cannot be told, or nobody is looking.
 func (s *site) checks(ctx context.Context, id string) int {
-	m, err := s.System.Monitor(ctx, id)
+	m, err := s.Service.Monitor(ctx, id)
 	statistics, _ := m["statistics"].(map[string]any)
 	total, found := statistics["total_segments_analyzed"].(float64)
 	if err != nil || !found || m["status"] != "monitoring" {
@@ -150,7 +150,7 @@ func (s *site) arrives(t *testing.T, id, event string, number int, within time.D
 
 // about is the accepted events of a monitor, in order.
 func (s *site) about(id string) (all []webhookreceiver.Delivery) {
-	for _, d := range s.Sink.Accepted() {
+	for _, d := range s.Receiver.Accepted() {
 		if d.MonitorID == id {
 			all = append(all, d)
 		}

@@ -15,7 +15,7 @@ import (
 func (s *site) story(t *testing.T, video string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	truth, err := s.Story(ctx, video, t.Logf)
+	truth, err := s.PlayMainScenario(ctx, video, t.Logf)
 	must(t, err)
 	s.only(t, truth.MonitorID, "stream.delayed", "stream.started", "alert.blackout", "alert.blackout_recovered",
 		"alert.silence", "alert.silence_recovered", "stream.ended")
@@ -23,13 +23,13 @@ func (s *site) story(t *testing.T, video string) {
 		return
 	}
 	events := s.about(truth.MonitorID)
-	near(t, "started_at of the blackout", events[2].Data.StartedAt, truth.Black)
-	near(t, "recovered_at of the blackout", events[3].Data.RecoveredAt, truth.Picture)
-	near(t, "started_at of the silence", events[4].Data.StartedAt, truth.Silence)
-	near(t, "recovered_at of the silence", events[5].Data.RecoveredAt, truth.Sound)
-	near(t, "ended_at", events[6].Data.EndedAt, truth.Ended)
-	inTime(t, truth.Stream, truth.Black, events[2])
-	inTime(t, truth.Stream, truth.Silence, events[4])
+	near(t, "started_at of the blackout", events[2].Data.StartedAt, truth.BlackFrom)
+	near(t, "recovered_at of the blackout", events[3].Data.RecoveredAt, truth.BlackUntil)
+	near(t, "started_at of the silence", events[4].Data.StartedAt, truth.SilentFrom)
+	near(t, "recovered_at of the silence", events[5].Data.RecoveredAt, truth.SilentUntil)
+	near(t, "ended_at", events[6].Data.EndedAt, truth.EndedAt)
+	inTime(t, truth.Stream, truth.BlackFrom, events[2])
+	inTime(t, truth.Stream, truth.SilentFrom, events[4])
 }
 
 // lostWorker kills a monitor's worker, and no other process, in the middle of an

@@ -27,12 +27,12 @@ func TestTheUnitKeepsWorkersWhenTheGatewayDies(t *testing.T) {
 		t.Errorf("systemd-analyze says %s", said)
 	}
 	const video = "imageUnit01"
-	_, err := h.Live(t.Context(), video, livestream.Config{})
+	_, err := h.StartStream(t.Context(), video, livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.ready(t)
-	id, err := h.System.Register(t.Context(), h.YouTube.URL(video), h.Sink.URL(), map[string]any{"check_interval_sec": 2})
+	id, err := h.Service.Register(t.Context(), h.YouTube.URL(video), h.Receiver.URL(), map[string]any{"check_interval_sec": 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ const unit = "stream-monitor.service"
 // host is a container with systemd, and stand-ins around it.
 type host struct {
 	name string
-	*testenv.Stage
+	*testenv.Env
 }
 
 // boot starts a host, with the service.
@@ -74,7 +74,7 @@ func boot(t *testing.T) *host {
 		"--file", filepath.Join("systemd", "Dockerfile"), filepath.Join("..", "..", "..", "deploy", "systemd"))
 	t.Cleanup(func() { docker(t, "rmi", network) })
 
-	h := &host{name: network, Stage: &testenv.Stage{}}
+	h := &host{name: network, Env: &testenv.Env{}}
 	var err error
 	if h.Library, err = livestream.Open(livestream.Options{}); err != nil {
 		t.Fatal(err)
@@ -83,10 +83,10 @@ func boot(t *testing.T) *host {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.YouTube.Close() })
-	if h.Sink, err = webhookreceiver.Start(webhookreceiver.Config{Addr: address + ":0", Key: system.SigningKey}); err != nil {
+	if h.Receiver, err = webhookreceiver.Start(webhookreceiver.Config{Addr: address + ":0", Key: system.SigningKey}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = h.Sink.Close() })
+	t.Cleanup(func() { _ = h.Receiver.Close() })
 	settings := append(h.YouTube.Env(), "LISTEN_ADDR=0.0.0.0:8080", "CALLBACK_ALLOWED_NETWORKS="+address+"/32",
 		"API_KEY="+system.APIKey, "INTERNAL_API_KEY="+system.InternalKey, "WEBHOOK_SIGNING_KEY="+system.SigningKey)
 	environment := filepath.Join(dir, "environment")
@@ -100,7 +100,7 @@ func boot(t *testing.T) *host {
 		"--tmpfs", "/run", "--tmpfs", "/run/lock", "--tmpfs", "/tmp", "--volume", dir+":"+dir+":ro",
 		"--volume", environment+":/etc/stream-monitor/environment:ro", network)
 	at := docker(t, "inspect", "-f", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", h.name)
-	h.System = system.Remote("http://"+at+":8080", &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}})
+	h.Service = system.Remote("http://"+at+":8080", &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}})
 	return h
 }
 
@@ -121,7 +121,7 @@ func (h *host) until(t *testing.T, what string, holds func() bool) {
 func (h *host) ready(t *testing.T) {
 	t.Helper()
 	h.until(t, "the gateway is ready", func() bool {
-		a, err := h.System.Call(t.Context(), http.MethodGet, "/readyz", nil)
+		a, err := h.Service.Call(t.Context(), http.MethodGet, "/readyz", nil)
 		return err == nil && a.Status == http.StatusOK
 	})
 }
@@ -130,7 +130,7 @@ func (h *host) ready(t *testing.T) {
 func (h *host) checked(t *testing.T, id string, more float64) {
 	t.Helper()
 	total := func() float64 {
-		m, _ := h.System.Monitor(t.Context(), id)
+		m, _ := h.Service.Monitor(t.Context(), id)
 		statistics, _ := m["statistics"].(map[string]any)
 		n, _ := statistics["total_segments_analyzed"].(float64)
 		return n

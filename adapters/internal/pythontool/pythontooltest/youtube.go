@@ -11,7 +11,7 @@ import (
 )
 
 // YouTube leads the tools to a stand-in for YouTube for the rest of a test.
-func YouTube(t *testing.T) *youtube.YouTube {
+func YouTube(t *testing.T) *youtube.Server {
 	t.Helper()
 	y, err := youtube.Start(youtube.Config{})
 	if err != nil {

@@ -26,18 +26,18 @@ type Config struct {
 }
 
 // Stage is set until Close.
-type Stage struct {
-	YouTube *youtube.YouTube
-	Library *livestream.Library
-	Sink    *webhookreceiver.Sink
-	System  *system.System
-	dir     string
-	port    int // of the internal API: workers that outlive a gateway look for the next one there
+type Env struct {
+	YouTube  *youtube.Server
+	Library  *livestream.Library
+	Receiver *webhookreceiver.Receiver
+	Service  *system.Service
+	dir      string
+	port     int // of the internal API: workers that outlive a gateway look for the next one there
 }
 
 // Set sets a stage, with the service started.
-func Set(ctx context.Context, c Config) (s *Stage, err error) {
-	s = &Stage{}
+func Start(ctx context.Context, c Config) (s *Env, err error) {
+	s = &Env{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -56,7 +56,7 @@ func Set(ctx context.Context, c Config) (s *Stage, err error) {
 	if s.YouTube, err = youtube.Start(youtube.Config{}); err != nil {
 		return s, err
 	}
-	if s.Sink, err = webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey, Out: c.Out}); err != nil {
+	if s.Receiver, err = webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey, Out: c.Out}); err != nil {
 		return s, err
 	}
 	if s.port, err = freePort(); err != nil {
@@ -66,8 +66,8 @@ func Set(ctx context.Context, c Config) (s *Stage, err error) {
 }
 
 // start starts the service on the stage's data.
-func (s *Stage) start(ctx context.Context, c Config) (err error) {
-	s.System, err = system.Start(ctx, system.Config{
+func (s *Env) start(ctx context.Context, c Config) (err error) {
+	s.Service, err = system.Start(ctx, system.Config{
 		Binary:  c.Binary,
 		DataDir: filepath.Join(s.dir, "data"),
 		Env:     slices.Concat(s.YouTube.Env(), []string{fmt.Sprint("INTERNAL_LISTEN_ADDR=127.0.0.1:", s.port)}, c.Env),
@@ -77,8 +77,8 @@ func (s *Stage) start(ctx context.Context, c Config) (err error) {
 }
 
 // Restart ends the service and starts it again on the same data.
-func (s *Stage) Restart(ctx context.Context, c Config) error {
-	if err := s.System.Stop(); err != nil {
+func (s *Env) Restart(ctx context.Context, c Config) error {
+	if err := s.Service.Stop(); err != nil {
 		return err
 	}
 	return s.start(ctx, c)
@@ -86,8 +86,8 @@ func (s *Stage) Restart(ctx context.Context, c Config) error {
 
 // Revive kills the service, and nothing that it has started, and starts it
 // again at once, as a service manager would.
-func (s *Stage) Revive(ctx context.Context, c Config) error {
-	s.System.Kill()
+func (s *Env) KillAndRestart(ctx context.Context, c Config) error {
+	s.Service.Kill()
 	return s.start(ctx, c)
 }
 
@@ -101,13 +101,13 @@ func freePort() (int, error) {
 }
 
 // Close ends everything, the service first, and says what did not end well.
-func (s *Stage) Close() error {
+func (s *Env) Close() error {
 	var errs []error
-	if s.System != nil {
-		errs = append(errs, s.System.Stop())
+	if s.Service != nil {
+		errs = append(errs, s.Service.Stop())
 	}
-	if s.Sink != nil {
-		errs = append(errs, s.Sink.Close())
+	if s.Receiver != nil {
+		errs = append(errs, s.Receiver.Close())
 	}
 	if s.YouTube != nil {
 		errs = append(errs, s.YouTube.Close())
@@ -119,7 +119,7 @@ func (s *Stage) Close() error {
 }
 
 // Live puts a stream on the air at once, with a full playlist.
-func (s *Stage) Live(ctx context.Context, video string, c livestream.Config) (*livestream.Stream, error) {
+func (s *Env) StartStream(ctx context.Context, video string, c livestream.Config) (*livestream.Stream, error) {
 	if c.Preroll == 0 {
 		c.Preroll = time.Minute
 	}

@@ -27,7 +27,7 @@ type Config struct {
 }
 
 // Sink receives webhooks until Close. It is safe for concurrent use.
-type Sink struct {
+type Receiver struct {
 	config  Config
 	url     string
 	server  *http.Server
@@ -47,9 +47,9 @@ type injected struct {
 }
 
 // Start makes a sink.
-func Start(c Config) (*Sink, error) {
+func Start(c Config) (*Receiver, error) {
 	if c.Key == "" {
-		return nil, errors.New("sink: no key")
+		return nil, errors.New("webhookreceiver: no key")
 	}
 	if c.Addr == "" {
 		c.Addr = "127.0.0.1:0"
@@ -59,9 +59,9 @@ func Start(c Config) (*Sink, error) {
 	}
 	listener, err := net.Listen("tcp", c.Addr)
 	if err != nil {
-		return nil, fmt.Errorf("sink: listen: %w", err)
+		return nil, fmt.Errorf("webhookreceiver: listen: %w", err)
 	}
-	s := &Sink{config: c, url: "http://" + listener.Addr().String() + "/webhook", changed: make(chan struct{})}
+	s := &Receiver{config: c, url: "http://" + listener.Addr().String() + "/webhook", changed: make(chan struct{})}
 	if c.Certificate != nil {
 		s.url = "https" + s.url[len("http"):]
 		listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{*c.Certificate}, MinVersion: tls.VersionTLS12})
@@ -79,7 +79,7 @@ func Start(c Config) (*Sink, error) {
 }
 
 // Close ends every connection and waits for the server to be gone.
-func (s *Sink) Close() error {
+func (s *Receiver) Close() error {
 	s.cancel()
 	err := s.server.Close()
 	s.serving.Wait()
@@ -87,10 +87,10 @@ func (s *Sink) Close() error {
 }
 
 // URL is where to send webhooks.
-func (s *Sink) URL() string { return s.url }
+func (s *Receiver) URL() string { return s.url }
 
 // All lists every delivery so far, refused and repeated ones too, in order.
-func (s *Sink) All() []Delivery {
+func (s *Receiver) All() []Delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.deliveries)
@@ -98,7 +98,7 @@ func (s *Sink) All() []Delivery {
 
 // Accepted lists the first accepted delivery of each event, in order: what a
 // receiver that drops repeats has got.
-func (s *Sink) Accepted() []Delivery {
+func (s *Receiver) Accepted() []Delivery {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(s.All(), func(d Delivery) bool {
 		if !d.Accepted || seen[d.EventID] {
@@ -110,7 +110,7 @@ func (s *Sink) Accepted() []Delivery {
 }
 
 // Attempts is how often an event has been delivered.
-func (s *Sink) Attempts(eventID string) int {
+func (s *Receiver) Attempts(eventID string) int {
 	n := 0
 	for _, d := range s.All() {
 		if d.EventID == eventID {
@@ -122,7 +122,7 @@ func (s *Sink) Attempts(eventID string) int {
 
 // Wait returns the first delivery, past or to come, for which is is true. It
 // blocks until then. Error: ctx's, with the list of what did come.
-func (s *Sink) Wait(ctx context.Context, is func(Delivery) bool) (Delivery, error) {
+func (s *Receiver) Wait(ctx context.Context, is func(Delivery) bool) (Delivery, error) {
 	for {
 		s.mu.Lock()
 		deliveries, changed := slices.Clone(s.deliveries), s.changed
@@ -133,14 +133,14 @@ func (s *Sink) Wait(ctx context.Context, is func(Delivery) bool) (Delivery, erro
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return Delivery{}, fmt.Errorf("sink: waiting: %w; so far came:%s", context.Cause(ctx), list(deliveries))
+			return Delivery{}, fmt.Errorf("webhookreceiver: waiting: %w; so far came:%s", context.Cause(ctx), list(deliveries))
 		}
 	}
 }
 
 // Misbehave answers the next times deliveries with f, or all if times is 0,
 // until the function returned is called. The latest fault acts.
-func (s *Sink) Misbehave(times int, f httpfault.Fault) (behave func()) {
+func (s *Receiver) Inject(times int, f httpfault.Fault) (behave func()) {
 	if times == 0 {
 		times = -1
 	}

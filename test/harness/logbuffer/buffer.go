@@ -8,27 +8,27 @@ import (
 )
 
 // Journal keeps what is written to it; the zero value is empty.
-type Journal struct {
+type Buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
 // Write implements io.Writer.
-func (j *Journal) Write(p []byte) (int, error) {
+func (j *Buffer) Write(p []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.Write(p)
 }
 
 // String is all of it.
-func (j *Journal) String() string {
+func (j *Buffer) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.String()
 }
 
 // Count is how often it has some words.
-func (j *Journal) Count(words string) int { return strings.Count(j.String(), words) }
+func (j *Buffer) Count(words string) int { return strings.Count(j.String(), words) }
 
 // Has tells whether it has some words.
-func (j *Journal) Has(words string) bool { return j.Count(words) > 0 }
+func (j *Buffer) Contains(words string) bool { return j.Count(words) > 0 }

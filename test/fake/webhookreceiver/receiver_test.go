@@ -66,7 +66,7 @@ func sum(s string) []byte {
 	return mac.Sum(nil)
 }
 
-func start(t *testing.T, c webhookreceiver.Config) *webhookreceiver.Sink {
+func start(t *testing.T, c webhookreceiver.Config) *webhookreceiver.Receiver {
 	t.Helper()
 	c.Key = key
 	s, err := webhookreceiver.Start(c)
@@ -183,7 +183,7 @@ func TestTolerance(t *testing.T) {
 func TestMisbehave(t *testing.T) {
 	t.Run("so many times, and every attempt is counted", func(t *testing.T) {
 		s := start(t, webhookreceiver.Config{})
-		s.Misbehave(2, httpfault.Status(500))
+		s.Inject(2, httpfault.Status(500))
 		for i, want := range []int{500, 500, 204, 204} {
 			if got := status(t, client(t), signed(t, s.URL(), body, time.Now())); got != want {
 				t.Errorf("attempt %d: %d", i+1, got)
@@ -195,7 +195,7 @@ func TestMisbehave(t *testing.T) {
 	})
 	t.Run("until told otherwise", func(t *testing.T) {
 		s := start(t, webhookreceiver.Config{})
-		behave := s.Misbehave(0, httpfault.Redirect("http://127.0.0.1:1/"))
+		behave := s.Inject(0, httpfault.Redirect("http://127.0.0.1:1/"))
 		c := client(t)
 		c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		for range 3 {
@@ -210,7 +210,7 @@ func TestMisbehave(t *testing.T) {
 	})
 	t.Run("a late answer is an answer", func(t *testing.T) {
 		s := start(t, webhookreceiver.Config{})
-		s.Misbehave(1, httpfault.Delay(time.Millisecond))
+		s.Inject(1, httpfault.Delay(time.Millisecond))
 		if got := status(t, client(t), signed(t, s.URL(), body, time.Now())); got != 204 || !s.All()[0].Accepted {
 			t.Errorf("status %d, %+v", got, s.All())
 		}
@@ -220,7 +220,7 @@ func TestMisbehave(t *testing.T) {
 		c := client(t)
 		c.Timeout = 200 * time.Millisecond
 		for _, f := range []httpfault.Fault{httpfault.Hang(), httpfault.HangUp(), httpfault.Reset()} {
-			s.Misbehave(1, f)
+			s.Inject(1, f)
 			if resp, err := c.Do(signed(t, s.URL(), body, time.Now())); err == nil {
 				resp.Body.Close()
 				t.Errorf("answered %s", resp.Status)

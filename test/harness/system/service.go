@@ -33,7 +33,7 @@ type Config struct {
 }
 
 // System is a stream-monitor that runs.
-type System struct {
+type Service struct {
 	cmd      *exec.Cmd
 	out      io.Closer // the end of the log's pipe that is read
 	client   client
@@ -60,12 +60,12 @@ type Line struct {
 }
 
 // Start starts the service and blocks until it listens, or has ended.
-func Start(ctx context.Context, c Config) (*System, error) {
+func Start(ctx context.Context, c Config) (*Service, error) {
 	s, err := Launch(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Listening(ctx); err != nil {
+	if err := s.WaitListening(ctx); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
 	return s, nil
@@ -73,7 +73,7 @@ func Start(ctx context.Context, c Config) (*System, error) {
 
 // Launch starts the service and does not wait for anything. It can be called
 // when Listening has returned nil.
-func Launch(c Config) (*System, error) {
+func Launch(c Config) (*Service, error) {
 	cmd := exec.Command(c.Binary, append([]string{"serve"}, c.Args...)...)
 	cmd.Env = append(slices.Clone(os.Environ()),
 		"LISTEN_ADDR=127.0.0.1:0", "INTERNAL_LISTEN_ADDR=127.0.0.1:0",
@@ -87,7 +87,7 @@ func Launch(c Config) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &System{cmd: cmd, out: out, began: time.Now(), exited: make(chan struct{}), news: make(chan struct{})}
+	s := &Service{cmd: cmd, out: out, began: time.Now(), exited: make(chan struct{}), news: make(chan struct{})}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Binary, err)
 	}
@@ -101,7 +101,7 @@ func Launch(c Config) (*System, error) {
 }
 
 // Listening blocks until the service listens. Errors: ctx's; it has ended.
-func (s *System) Listening(ctx context.Context) error {
+func (s *Service) WaitListening(ctx context.Context) error {
 	var at [2]string
 	for i, server := range [...]string{"public", "internal"} {
 		line, err := s.WaitLog(ctx, func(l Line) bool {
@@ -117,7 +117,7 @@ func (s *System) Listening(ctx context.Context) error {
 }
 
 // scan reads the log until the process has ended.
-func (s *System) scan(out io.Reader, copyTo io.Writer) {
+func (s *Service) scan(out io.Reader, copyTo io.Writer) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(make([]byte, 64<<10), 4<<20)
 	for lines.Scan() {
@@ -136,14 +136,14 @@ func (s *System) scan(out io.Reader, copyTo io.Writer) {
 }
 
 // Log is what has been logged so far.
-func (s *System) Log() []Line {
+func (s *Service) Log() []Line {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.lines)
 }
 
 // Tail is the last n lines of the log.
-func (s *System) Tail(n int) string {
+func (s *Service) Tail(n int) string {
 	var text []string
 	for _, l := range s.Log() {
 		text = append(text, l.Raw)
@@ -153,7 +153,7 @@ func (s *System) Tail(n int) string {
 
 // WaitLog waits for a line, which may have come already. Errors: ctx's; the
 // service has ended.
-func (s *System) WaitLog(ctx context.Context, wanted func(Line) bool) (Line, error) {
+func (s *Service) WaitLog(ctx context.Context, wanted func(Line) bool) (Line, error) {
 	for seen := 0; ; {
 		s.mu.Lock()
 		lines, news := s.lines, s.news
@@ -176,36 +176,36 @@ func (s *System) WaitLog(ctx context.Context, wanted func(Line) bool) (Line, err
 
 // Deafen breaks the pipe that the service logs to, as when what read it has
 // died. Nothing is seen of the log from then on.
-func (s *System) Deafen() error { return s.out.Close() }
+func (s *Service) CloseLogPipe() error { return s.out.Close() }
 
 // PID is the service's process.
-func (s *System) PID() int { return s.cmd.Process.Pid }
+func (s *Service) PID() int { return s.cmd.Process.Pid }
 
 // Began is when it was started.
-func (s *System) Began() time.Time { return s.began }
+func (s *Service) StartedAt() time.Time { return s.began }
 
 // Signal sends the service a signal.
-func (s *System) Signal(sig syscall.Signal) error { return s.cmd.Process.Signal(sig) }
+func (s *Service) Signal(sig syscall.Signal) error { return s.cmd.Process.Signal(sig) }
 
 // Kill ends the service with SIGKILL, and nothing that it has started, and
 // returns when it is gone.
-func (s *System) Kill() {
+func (s *Service) Kill() {
 	_ = s.Signal(syscall.SIGKILL)
 	<-s.exited
 }
 
 // Exited is closed when the service has ended.
-func (s *System) Exited() <-chan struct{} { return s.exited }
+func (s *Service) Exited() <-chan struct{} { return s.exited }
 
 // Killed tells whether the service, which has ended, was ended by SIGKILL.
-func (s *System) Killed() bool {
+func (s *Service) Killed() bool {
 	status, ok := s.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
 // Wait waits for the service to end; one that takes more than 45 s is killed,
 // which is an error, as is an exit status other than 0.
-func (s *System) Wait() error {
+func (s *Service) Wait() error {
 	select {
 	case <-s.exited:
 		if s.exit != nil {
@@ -221,8 +221,8 @@ func (s *System) Wait() error {
 
 // Stop asks the service to end, as an operator would, and waits for it; a
 // process that stays behind is an error, too.
-func (s *System) Stop() error {
+func (s *Service) Stop() error {
 	family := s.Descendants()
 	_ = s.Signal(syscall.SIGTERM)
-	return errors.Join(s.Wait(), Left(family))
+	return errors.Join(s.Wait(), KillRemaining(family))
 }

@@ -27,7 +27,7 @@ type Config struct {
 }
 
 // YouTube is the stand-in. It is safe for concurrent use.
-type YouTube struct {
+type Server struct {
 	dir       string
 	temporary bool
 	expiry    time.Duration
@@ -46,14 +46,14 @@ type YouTube struct {
 }
 
 // Start makes a stand-in, which runs until Close.
-func Start(c Config) (*YouTube, error) {
+func Start(c Config) (*Server, error) {
 	if c.Addr == "" {
 		c.Addr = "127.0.0.1:0"
 	}
 	if c.Expiry == 0 {
 		c.Expiry = 6 * time.Hour
 	}
-	y := &YouTube{dir: c.Dir, expiry: c.Expiry, videos: map[string]*entry{}}
+	y := &Server{dir: c.Dir, expiry: c.Expiry, videos: map[string]*entry{}}
 	certificate, root, err := authority()
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func Start(c Config) (*YouTube, error) {
 }
 
 // Close ends every connection and waits for everything that was started.
-func (y *YouTube) Close() error {
+func (y *Server) Close() error {
 	y.cancel()
 	err := errors.Join(y.outer.Close(), y.inner.Close())
 	y.serving.Wait()
@@ -88,18 +88,18 @@ func (y *YouTube) Close() error {
 }
 
 // URL is where a video is watched.
-func (y *YouTube) URL(id string) string { return "https://www.youtube.com/watch?v=" + id }
+func (y *Server) URL(id string) string { return "https://www.youtube.com/watch?v=" + id }
 
 // Proxy is the proxy's own address, http://host:port.
-func (y *YouTube) Proxy() string { return "http://" + y.address }
+func (y *Server) Proxy() string { return "http://" + y.address }
 
 // CAFile is the throw-away authority's certificate, PEM.
-func (y *YouTube) CAFile() string { return filepath.Join(y.dir, "ca.pem") }
+func (y *Server) CAFile() string { return filepath.Join(y.dir, "ca.pem") }
 
 // Env is the environment that leads a program and its children here instead of
 // to the real YouTube, and nowhere else: lines for exec.Cmd.Env, to come after
 // the inherited ones. Go's client, yt-dlp and streamlink understand it.
-func (y *YouTube) Env() []string {
+func (y *Server) Env() []string {
 	env := []string{
 		"SSL_CERT_FILE=" + y.CAFile(),
 		"REQUESTS_CA_BUNDLE=" + y.CAFile(), // streamlink prefers these two to certifi, if they are set
@@ -116,7 +116,7 @@ func (y *YouTube) Env() []string {
 }
 
 // furnish writes what Env points to.
-func (y *YouTube) furnish(root []byte) error {
+func (y *Server) furnish(root []byte) error {
 	if y.dir == "" {
 		dir, err := os.MkdirTemp("", "youtube-")
 		if err != nil {
@@ -150,7 +150,7 @@ def contents():
 	return nil
 }
 
-func (y *YouTube) clear() error {
+func (y *Server) clear() error {
 	if !y.temporary {
 		return nil
 	}
