@@ -48,7 +48,9 @@ func (s *stream) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Resolut
 	return watch.Resolution{State: watch.Live, Manifest: "https://media.test/list.m3u8"}
 }
 
-func (s *stream) Probe(context.Context, monitor.StreamURL) watch.Presence { return watch.Presence{} }
+func (s *stream) Probe(context.Context, monitor.StreamURL) watch.ProbeResult {
+	return watch.ProbeResult{}
+}
 
 func (s *stream) ReadPlaylist(_ context.Context, url string) watch.Playlist {
 	s.mu.Lock()

@@ -73,7 +73,7 @@ func (f *Finder) ask(ctx context.Context, url monitor.StreamURL) watch.Resolutio
 }
 
 // found tells whether something was learned.
-func found(r watch.Resolution) bool { return r.State.Answers() || r.State == watch.FoundUnproven }
+func found(r watch.Resolution) bool { return r.State.Answers() || r.State == watch.ManifestFound }
 
 // detailShare is how much of a Detail remains when two are told in one, in
 // bytes; adapters give at most 300.

@@ -37,7 +37,7 @@ func (o *oracle) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Resolut
 	return answer
 }
 
-func (o *oracle) says(s watch.State) {
+func (o *oracle) says(s watch.StreamState) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.answer.State, o.answer.Detail = s, "it is "+string(s)
@@ -69,7 +69,7 @@ func finder(t *testing.T, scenario func(t *testing.T, f *worker.Finder, ytdlp, s
 const watched = monitor.StreamURL("https://www.youtube.com/watch?v=abcdefghijk")
 
 func TestFinderAsksTheFallbackOnlyWhenItMayHelp(t *testing.T) {
-	for state, helps := range map[watch.State]bool{
+	for state, helps := range map[watch.StreamState]bool{
 		watch.Live: false, watch.Upcoming: false, watch.Offline: false, watch.Ended: false, watch.NotALiveStream: false,
 		watch.Private: false, watch.Removed: false, watch.RegionLocked: false, watch.AgeRestricted: false, watch.MembersOnly: false,
 		watch.Blocked: true, watch.Unreachable: true, watch.ToolFailed: true,
@@ -77,7 +77,7 @@ func TestFinderAsksTheFallbackOnlyWhenItMayHelp(t *testing.T) {
 		t.Run(fmt.Sprintf("%s: %v", state, helps), func(t *testing.T) {
 			finder(t, func(t *testing.T, f *worker.Finder, ytdlp, streamlink *oracle, _ *bytes.Buffer) {
 				ytdlp.says(state)
-				streamlink.says(watch.FoundUnproven)
+				streamlink.says(watch.ManifestFound)
 				streamlink.answer.Manifest, streamlink.answer.Detail = "https://media.test/master.m3u8", ""
 				ytdlp.takes = 3 * time.Second
 				asked := time.Now()
@@ -88,7 +88,7 @@ func TestFinderAsksTheFallbackOnlyWhenItMayHelp(t *testing.T) {
 				want := watch.Resolution{Began: asked, State: state, Source: "yt-dlp", Detail: "it is " + string(state)}
 				if helps {
 					want = watch.Resolution{
-						Began: asked, State: watch.FoundUnproven, Source: "streamlink",
+						Began: asked, State: watch.ManifestFound, Source: "streamlink",
 						Manifest: "https://media.test/master.m3u8", Detail: "yt-dlp: it is " + string(state),
 					}
 				}
@@ -231,10 +231,10 @@ func TestFinderBreaksTheCircuit(t *testing.T) { // 10.3
 
 	t.Run("the fallback goes on while the primary rests, and back", func(t *testing.T) {
 		finder(t, func(t *testing.T, f *worker.Finder, ytdlp, streamlink *oracle, _ *bytes.Buffer) {
-			streamlink.says(watch.FoundUnproven)
+			streamlink.says(watch.ManifestFound)
 			streamlink.answer.Detail = ""
 			got := resolve(t, f, 20)
-			if got.State != watch.FoundUnproven || got.Detail != "yt-dlp: not asked after failing repeatedly: it is unreachable" {
+			if got.State != watch.ManifestFound || got.Detail != "yt-dlp: not asked after failing repeatedly: it is unreachable" {
 				t.Errorf("got %+v", got)
 			}
 			if a, b := ytdlp.times(), streamlink.times(); a != 5 || b != 20 {

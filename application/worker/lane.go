@@ -10,7 +10,7 @@ import (
 // lane is where tasks of one kind are done, one at a time.
 type lane struct {
 	busy   bool
-	kind   watch.Kind
+	kind   watch.TaskKind
 	cancel context.CancelFunc
 }
 
@@ -85,4 +85,4 @@ func (l *loop) cancelLanes() func() {
 	}
 }
 
-func (l *loop) busy() bool { return l.lanes[watch.Resolving].busy || l.lanes[watch.Media].busy }
+func (l *loop) busy() bool { return l.lanes[watch.LaneResolve].busy || l.lanes[watch.LaneMedia].busy }

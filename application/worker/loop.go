@@ -20,8 +20,8 @@ type loop struct {
 	reporter *reporter
 	force    context.Context // done: everything is broken off
 
-	lanes    [watch.Clock]lane // resolving, media
-	outcomes chan outcome      // never closed; the loop waits for every lane before it returns
+	lanes    [watch.LaneTimer]lane // resolving, media
+	outcomes chan outcome          // never closed; the loop waits for every lane before it returns
 }
 
 // run is the loop. It owns the lanes and the reporter and waits for them.
@@ -105,11 +105,11 @@ func (l *loop) begin() (next time.Time, more bool) {
 	tasks := l.watcher.Next()
 	now := l.now()
 	for _, t := range tasks {
-		idle := t.Kind.Lane() == watch.Clock || !l.lanes[t.Kind.Lane()].busy
+		idle := t.Kind.Lane() == watch.LaneTimer || !l.lanes[t.Kind.Lane()].busy
 		if !idle {
 			continue
 		}
-		if t.Kind.Lane() != watch.Clock && !t.At.After(now) {
+		if t.Kind.Lane() != watch.LaneTimer && !t.At.After(now) {
 			l.launch(t)
 			continue
 		}
@@ -137,16 +137,16 @@ func (l *loop) wake() (watch.Observation, bool) {
 func (l *loop) step(o watch.Observation) {
 	now := l.now()
 	effects := l.watcher.Step(now, o)
-	l.recorder.record(watch.Moment{At: now, Observation: o, Effects: effects})
+	l.recorder.record(watch.RecordedStep{At: now, Observation: o, Effects: effects})
 
 	var events []event.Event
 	for _, e := range effects {
 		switch e := e.(type) {
-		case watch.Emit:
+		case watch.EventEmitted:
 			e.Event.ID = l.cfg.NewEventID()
 			events = append(events, e.Event)
 			l.log.Info("Event", "event_type", string(e.Event.Type), "event_id", e.Event.ID, "event", e.Event.Data)
-		case watch.Note:
+		case watch.LogEntry:
 			l.note(e)
 		}
 	}
@@ -158,7 +158,7 @@ func (l *loop) step(o watch.Observation) {
 	}
 }
 
-func (l *loop) note(n watch.Note) {
+func (l *loop) note(n watch.LogEntry) {
 	args := make([]any, 0, 2*len(n.Data))
 	for k, v := range n.Data {
 		args = append(args, k, v)

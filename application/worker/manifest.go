@@ -62,14 +62,14 @@ func (m *Manifests) read(ctx context.Context, url string) (watch.Playlist, error
 		return watch.Playlist{}, err
 	}
 	if len(body) > MaxManifest {
-		return watch.Playlist{}, watch.Failed(watch.FailureTooLarge, "a manifest of more than %d bytes", MaxManifest)
+		return watch.Playlist{}, watch.NewFailure(watch.FailureTooLarge, "a manifest of more than %d bytes", MaxManifest)
 	}
 	for _, f := range m.formats {
 		if f.Recognises(body) {
 			return f.Decode(ctx, body, base, part)
 		}
 	}
-	return watch.Playlist{}, watch.Failed(watch.FailureMalformed, "neither an HLS playlist nor a DASH MPD")
+	return watch.Playlist{}, watch.NewFailure(watch.FailureMalformed, "neither an HLS playlist nor a DASH MPD")
 }
 
 // unreadable keeps the text of an unknown error out of sight: it may hold the
@@ -78,5 +78,5 @@ func unreadable(err error) *watch.Failure {
 	if known, ok := errors.AsType[*watch.Failure](err); ok {
 		return known
 	}
-	return watch.Failed(watch.FailureNetwork, "the manifest could not be fetched")
+	return watch.NewFailure(watch.FailureNetwork, "the manifest could not be fetched")
 }

@@ -108,8 +108,8 @@ func TestWhatFailsIsTold(t *testing.T) {
 		err  error
 		want watch.FailureKind
 	}{
-		"an expired URL stays one":                {watch.Failed(watch.FailureExpired, "x: answered 403"), watch.FailureExpired},
-		"a failure may be wrapped":                {errors.Join(watch.Failed(watch.FailureTooLarge, "x")), watch.FailureTooLarge},
+		"an expired URL stays one":                {watch.NewFailure(watch.FailureExpired, "x: answered 403"), watch.FailureExpired},
+		"a failure may be wrapped":                {errors.Join(watch.NewFailure(watch.FailureTooLarge, "x")), watch.FailureTooLarge},
 		"another error is of the network, unsaid": {errors.New("Get " + cameFrom + ": boom"), watch.FailureNetwork},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -43,7 +43,7 @@ func (f *fuse) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolut
 	return f.Resolver.Resolve(ctx, url)
 }
 
-func (f *fuse) Probe(ctx context.Context, url monitor.StreamURL) watch.Presence {
+func (f *fuse) Probe(ctx context.Context, url monitor.StreamURL) watch.ProbeResult {
 	f.burn("prober")
 	return f.Prober.Probe(ctx, url)
 }

@@ -19,7 +19,7 @@ type Resolver interface {
 // Prober answers whether a video still exists (section 7.4, method 2). Same
 // rules as Resolver.
 type Prober interface {
-	Probe(ctx context.Context, url monitor.StreamURL) watch.Presence
+	Probe(ctx context.Context, url monitor.StreamURL) watch.ProbeResult
 }
 
 // PlaylistReader reads the master or media playlist at url, within limits of

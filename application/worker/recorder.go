@@ -21,7 +21,7 @@ type recorder struct {
 }
 
 // open writes the first line.
-func (r *recorder) open(o watch.Opening) error {
+func (r *recorder) open(o watch.RecordingHeader) error {
 	r.line(o)
 	if r.err != nil {
 		return fmt.Errorf("write the recording: %w", r.err)
@@ -30,7 +30,7 @@ func (r *recorder) open(o watch.Opening) error {
 }
 
 // record writes a later line.
-func (r *recorder) record(m watch.Moment) {
+func (r *recorder) record(m watch.RecordedStep) {
 	if r.err != nil {
 		return
 	}
@@ -60,13 +60,13 @@ var ErrDiverged = errors.New("the watcher no longer does what was recorded")
 // Replay does a recording again, from its first line, and hands every moment to
 // see, with the effects of now. It returns ErrDiverged, wrapped with the line,
 // at the first moment whose effects differ from the recorded ones.
-func Replay(recording io.Reader, see func(watch.Moment)) error {
+func Replay(recording io.Reader, see func(watch.RecordedStep)) error {
 	lines := bufio.NewScanner(recording)
 	lines.Buffer(make([]byte, 0, 1<<20), maxRecordedLine)
 	if !lines.Scan() {
 		return errors.Join(errors.New("the recording is empty"), lines.Err())
 	}
-	var opening watch.Opening
+	var opening watch.RecordingHeader
 	if err := json.Unmarshal(lines.Bytes(), &opening); err != nil {
 		return fmt.Errorf("line 1: %w", err)
 	}
@@ -75,11 +75,11 @@ func Replay(recording io.Reader, see func(watch.Moment)) error {
 		return fmt.Errorf("line 1: %w", err)
 	}
 	for n := 2; lines.Scan(); n++ {
-		var then watch.Moment
+		var then watch.RecordedStep
 		if err := json.Unmarshal(lines.Bytes(), &then); err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
-		now := watch.Moment{At: then.At, Observation: then.Observation, Effects: watcher.Step(then.At, then.Observation)}
+		now := watch.RecordedStep{At: then.At, Observation: then.Observation, Effects: watcher.Step(then.At, then.Observation)}
 		see(now)
 		if err := same(then, now); err != nil {
 			return fmt.Errorf("line %d, at %s: %w", n, then.At.Format("15:04:05.000"), err)
@@ -89,7 +89,7 @@ func Replay(recording io.Reader, see func(watch.Moment)) error {
 }
 
 // same compares two moments as they are written.
-func same(then, now watch.Moment) error {
+func same(then, now watch.RecordedStep) error {
 	a, err := json.Marshal(then)
 	if err != nil {
 		return err

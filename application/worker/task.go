@@ -74,7 +74,7 @@ func failure(ctx context.Context, err error) *watch.Failure {
 	case errors.As(err, &f):
 		return f
 	case ctx.Err() != nil:
-		return watch.Failed(watch.FailureNetwork, "took longer than %s", segmentLimit)
+		return watch.NewFailure(watch.FailureNetwork, "took longer than %s", segmentLimit)
 	}
-	return watch.Failed(watch.FailureNetwork, "%v", err)
+	return watch.NewFailure(watch.FailureNetwork, "%v", err)
 }

@@ -26,14 +26,14 @@ type Ports struct {
 type Config struct {
 	ID         monitor.ID
 	Generation int
-	Prefer     watch.Preference // default watch.Smallest
-	NewEventID func() string    // gives a UUIDv7; required
-	Record     io.Writer        // nil: nothing is recorded
-	Heartbeat  time.Duration    // longest silence towards the gateway, default 10 s
-	Patience   time.Duration    // without a word from the gateway, after which it is believed gone; default: without end
-	Shutdown   time.Duration    // bound on section 8.3's steps, default 25 s of the 30 s until SIGKILL
-	Log        *slog.Logger     // required
-	Now        func() time.Time // the clock, which is read once, at the start; default time.Now
+	Prefer     watch.RenditionPreference // default watch.Smallest
+	NewEventID func() string             // gives a UUIDv7; required
+	Record     io.Writer                 // nil: nothing is recorded
+	Heartbeat  time.Duration             // longest silence towards the gateway, default 10 s
+	Patience   time.Duration             // without a word from the gateway, after which it is believed gone; default: without end
+	Shutdown   time.Duration             // bound on section 8.3's steps, default 25 s of the 30 s until SIGKILL
+	Log        *slog.Logger              // required
+	Now        func() time.Time          // the clock, which is read once, at the start; default time.Now
 }
 
 // Bounds on a task, beyond those that the adapters keep.
@@ -117,7 +117,7 @@ func (w *Worker) run(ctx, force context.Context) error {
 	case err != nil:
 		return nil //nolint:nilerr // whoever ended ctx knows, and nothing was begun
 	}
-	opening := watch.Opening{
+	opening := watch.RecordingHeader{
 		Rules:    watch.RulesOf(assignment.Config, w.cfg.Prefer),
 		At:       w.now(),
 		Snapshot: assignment.Snapshot,

@@ -238,9 +238,9 @@ func TestARecordingReplaysToTheSameEffects(t *testing.T) {
 	})
 	text := recording.String()
 	var told []string
-	err := worker.Replay(&recording, func(m watch.Moment) {
+	err := worker.Replay(&recording, func(m watch.RecordedStep) {
 		for _, e := range m.Effects {
-			if e, ok := e.(watch.Emit); ok {
+			if e, ok := e.(watch.EventEmitted); ok {
 				told = append(told, string(e.Event.Type))
 			}
 		}
@@ -254,7 +254,7 @@ func TestARecordingReplaysToTheSameEffects(t *testing.T) {
 
 	t.Run("and a watcher that does otherwise is found out", func(t *testing.T) {
 		forged := strings.Replace(text, `"blackout_threshold":6000000000`, `"blackout_threshold":9000000000`, 1)
-		err := worker.Replay(strings.NewReader(forged), func(watch.Moment) {})
+		err := worker.Replay(strings.NewReader(forged), func(watch.RecordedStep) {})
 		if !errors.Is(err, worker.ErrDiverged) {
 			t.Errorf("got %v", err)
 		}
@@ -266,7 +266,7 @@ func TestARecordingReplaysToTheSameEffects(t *testing.T) {
 		"an unknown kind":     strings.SplitAfter(text, "\n")[0] + `{"at":"2026-01-01T00:00:00Z","kind":"dream","observation":{}}` + "\n",
 	} {
 		t.Run(name+" is an error", func(t *testing.T) {
-			if err := worker.Replay(strings.NewReader(broken), func(watch.Moment) {}); err == nil {
+			if err := worker.Replay(strings.NewReader(broken), func(watch.RecordedStep) {}); err == nil {
 				t.Error("no error")
 			}
 		})

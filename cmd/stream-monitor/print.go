@@ -13,13 +13,13 @@ import (
 
 // printer prints events as they happen: a line each for people, or the JSON
 // that a report carries.
-func printer(out io.Writer, asJSON bool) func(watch.Emit) {
+func printer(out io.Writer, asJSON bool) func(watch.EventEmitted) {
 	if asJSON {
 		enc := json.NewEncoder(out)
 		enc.SetEscapeHTML(false)
-		return func(e watch.Emit) { _ = enc.Encode(e.Event) }
+		return func(e watch.EventEmitted) { _ = enc.Encode(e.Event) }
 	}
-	return func(e watch.Emit) {
+	return func(e watch.EventEmitted) {
 		fmt.Fprintf(out, "%s  %-24s  %s\n", e.Event.At.Local().Format(time.TimeOnly), e.Event.Type, sentence(e.Event.Data))
 	}
 }

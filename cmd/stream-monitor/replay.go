@@ -20,10 +20,10 @@ func (c *ReplayCmd) Run(io console) error {
 
 	show := printer(io.out, c.JSON)
 	observations, events := 0, 0
-	err = worker.Replay(bufio.NewReader(file), func(m watch.Moment) {
+	err = worker.Replay(bufio.NewReader(file), func(m watch.RecordedStep) {
 		observations++
 		for _, e := range m.Effects {
-			if e, ok := e.(watch.Emit); ok {
+			if e, ok := e.(watch.EventEmitted); ok {
 				events++
 				show(e)
 			}

@@ -88,7 +88,7 @@ func (c *ServeCmd) work(to *registry.Service, log *slog.Logger) inline.Work {
 		err := worker.New(c.Watching.ports(desk{to}, log), worker.Config{
 			ID:         j.ID,
 			Generation: j.Generation,
-			Prefer:     watch.Preference(c.Watching.StreamRendition),
+			Prefer:     watch.RenditionPreference(c.Watching.StreamRendition),
 			NewEventID: newEventID,
 			Log:        log,
 			Now:        tamper(parts{Now: time.Now}).Now,

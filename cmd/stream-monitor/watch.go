@@ -31,7 +31,7 @@ func (c *WatchCmd) Run(ctx context.Context, io console) error {
 	cfg := worker.Config{
 		ID:         monitor.NewID(uuid.Must(uuid.NewV7())),
 		Generation: 1,
-		Prefer:     watch.Preference(c.Watching.StreamRendition),
+		Prefer:     watch.RenditionPreference(c.Watching.StreamRendition),
 		NewEventID: newEventID,
 		Log:        log,
 	}
@@ -53,7 +53,7 @@ func (c *WatchCmd) Run(ctx context.Context, io console) error {
 // terminal is the gateway of a watch in the foreground: it hands out the
 // command line as the assignment and prints the events.
 type terminal struct {
-	print  func(watch.Emit)
+	print  func(watch.EventEmitted)
 	stream monitor.StreamURL
 	config monitor.Config
 
@@ -70,7 +70,7 @@ func (t *terminal) Report(_ context.Context, _ monitor.ID, r monitor.Report) (mo
 	defer t.mu.Unlock()
 	t.last = r.Status
 	for _, e := range r.Events {
-		t.print(watch.Emit{Event: e})
+		t.print(watch.EventEmitted{Event: e})
 	}
 	return monitor.Run, nil
 }

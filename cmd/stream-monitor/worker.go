@@ -61,7 +61,7 @@ func (c *WorkerCmd) watch(ctx context.Context, log *slog.Logger) error {
 	w := worker.New(c.Watching.ports(desk, log), worker.Config{
 		ID:         c.MonitorID,
 		Generation: c.Generation,
-		Prefer:     watch.Preference(c.Watching.StreamRendition),
+		Prefer:     watch.RenditionPreference(c.Watching.StreamRendition),
 		Patience:   c.GatewayPatience,
 		NewEventID: newEventID,
 		Log:        log,

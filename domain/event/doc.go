@@ -2,7 +2,7 @@
 // specification (section 4.1), the data each carries (4.3, decision W7) and
 // the payload they travel in (4.2).
 //
-//	watch.Emit ──▶ Event (id given by the worker) ──▶ Payload (stored, signed, sent)
+//	watch.EventEmitted ──▶ Event (id given by the worker) ──▶ Payload (stored, signed, sent)
 //
 // An Event is what happened to one stream; a Payload is an Event together with
 // what the registration knows: whose stream it is and the caller's metadata.

@@ -17,7 +17,7 @@ func (w *Watcher) analysed(o Analysis) {
 	segment, tracing := *f.wanted, len(f.trace.Samples) > 0
 	f.wanted = nil
 	if o.Failure == nil && !o.Video.decoded() && !o.Audio.decoded() {
-		o.Failure = Failed(FailureUndecodable, "neither picture nor sound could be decoded") // S4
+		o.Failure = NewFailure(FailureUndecodable, "neither picture nor sound could be decoded") // S4
 	}
 	if o.Failure != nil {
 		if tracing {

@@ -11,7 +11,7 @@ import (
 )
 
 // askedIn counts how often a kind of task was begun.
-func (w *world) askedIn(k watch.Kind, s span) (n int) {
+func (w *world) askedIn(k watch.TaskKind, s span) (n int) {
 	for _, at := range w.asked[k] {
 		if s.has(at) {
 			n++
@@ -21,7 +21,7 @@ func (w *world) askedIn(k watch.Kind, s span) (n int) {
 }
 
 // askedAt compares when a kind of task was begun.
-func (w *world) askedAt(k watch.Kind, s span, want ...float64) {
+func (w *world) askedAt(k watch.TaskKind, s span, want ...float64) {
 	w.t.Helper()
 	var got []float64
 	for _, x := range w.asked[k] {

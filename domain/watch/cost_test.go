@@ -156,7 +156,7 @@ func TestNothingIsReadInATightLoop(t *testing.T) {
 		w := watch.New(rules(), at(100))
 		w.Step(at(100), watch.Resolution{Began: at(100), State: watch.Live, Renditions: []watch.Rendition{{URL: "u", HasVideo: true, HasAudio: true}}})
 		w.Step(at(100), list(100, "u", 50))
-		w.Step(at(100), watch.Analysis{Began: at(100), Segment: "s50", Failure: watch.Failed(watch.FailureNetwork, "x")})
+		w.Step(at(100), watch.Analysis{Began: at(100), Segment: "s50", Failure: watch.NewFailure(watch.FailureNetwork, "x")})
 		snapshot, err := w.Snapshot()
 		if err != nil {
 			t.Fatal(err)

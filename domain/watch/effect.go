@@ -11,30 +11,30 @@ type Effect interface{ effect() }
 
 // Emit says that something happened that the broadcaster wants to hear of. The
 // event has no ID yet: whoever carries it out gives one.
-type Emit struct{ Event event.Event }
+type EventEmitted struct{ Event event.Event }
 
 // Become says that the monitor has another status (section 8.2).
-type Become struct{ Status monitor.Status }
+type StatusChanged struct{ Status monitor.Status }
 
 // Health says that a check has been made or that what is known of picture,
 // sound or stream has changed (section 8.6).
-type Health struct {
+type HealthChanged struct {
 	Health monitor.Health
 	Stream monitor.StreamStatus
 }
 
 // Note is for the log, not for the broadcaster.
-type Note struct {
+type LogEntry struct {
 	Warn    bool
 	Message string
 	Data    map[string]any
 }
 
 // Finish says that the watcher is done; nothing follows.
-type Finish struct{}
+type Finished struct{}
 
-func (Emit) effect()   {}
-func (Become) effect() {}
-func (Health) effect() {}
-func (Note) effect()   {}
-func (Finish) effect() {}
+func (EventEmitted) effect()  {}
+func (StatusChanged) effect() {}
+func (HealthChanged) effect() {}
+func (LogEntry) effect()      {}
+func (Finished) effect()      {}

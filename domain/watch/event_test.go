@@ -58,7 +58,7 @@ func TestEventsSayAllThatTheSpecificationWants(t *testing.T) { // 4.2, 4.3, W7
 			want: []event.Data{event.Ended{EndedAt: at(100), Reason: event.EndedByNotLive}},
 		},
 		"a video that is private": {
-			change: func(w *world) { w.says = map[span]watch.State{{0, never}: watch.Private} },
+			change: func(w *world) { w.says = map[span]watch.StreamState{{0, never}: watch.Private} },
 			from:   100, until: 150,
 			want: []event.Data{event.Trouble{Reason: event.ReasonVideoPrivate, ErrorDetails: "as the scenario says", Terminal: true}},
 		},

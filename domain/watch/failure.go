@@ -26,6 +26,6 @@ type Failure struct {
 func (f *Failure) Error() string { return string(f.Kind) + ": " + f.Detail }
 
 // Failed makes a Failure.
-func Failed(kind FailureKind, format string, args ...any) *Failure {
+func NewFailure(kind FailureKind, format string, args ...any) *Failure {
 	return &Failure{Kind: kind, Detail: fmt.Sprintf(format, args...)}
 }

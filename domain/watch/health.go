@@ -4,8 +4,8 @@ import "github.com/stream-monitor/stream-monitor/domain/monitor"
 
 // health is what is known of picture, sound and stream (decision S14). While
 // nothing can be seen it is unknown, whatever was seen last.
-func (w *Watcher) health() Health {
-	h := Health{
+func (w *Watcher) health() HealthChanged {
+	h := HealthChanged{
 		Stream: w.life.Stream,
 		Health: monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown, LastCheckAt: w.life.LastCheck},
 	}

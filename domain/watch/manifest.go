@@ -24,7 +24,7 @@ func (w *Watcher) adopt(o Resolution) {
 		return
 	}
 	if !o.located() {
-		w.nowhere(Failed(FailureNetwork, "%s", o.nowhere()))
+		w.nowhere(NewFailure(FailureNetwork, "%s", o.nowhere()))
 		return
 	}
 	w.avoid(o)
@@ -93,7 +93,7 @@ func (w *Watcher) listed(o Playlist) {
 func (w *Watcher) descend(f *feed, o Playlist) {
 	m := &w.life.Manifest
 	if m.Nesting == maxNesting {
-		o.Failure = Failed(FailureMalformed, "a list of renditions inside a list of renditions")
+		o.Failure = NewFailure(FailureMalformed, "a list of renditions inside a list of renditions")
 		w.unreadable(f, o)
 		return
 	}
@@ -132,5 +132,5 @@ func (w *Watcher) nowhere(f *Failure) {
 func (w *Watcher) forget() { w.life.Feeds, w.life.Manifest = nil, manifest{} }
 
 func nothingToWatch() *Failure {
-	return Failed(FailureMalformed, "no rendition carries picture or sound")
+	return NewFailure(FailureMalformed, "no rendition carries picture or sound")
 }

@@ -149,7 +149,7 @@ func TestARenewedManifest(t *testing.T) { // S7
 		return p
 	}
 	refused := func(url string) watch.Playlist {
-		return watch.Playlist{Began: at(400), URL: url, Failure: watch.Failed(watch.FailureExpired, "403")}
+		return watch.Playlist{Began: at(400), URL: url, Failure: watch.NewFailure(watch.FailureExpired, "403")}
 	}
 	// next is what the media lane reads after these readings; the stream watched
 	// until then was found in a master.
@@ -190,7 +190,7 @@ func TestARenewedManifest(t *testing.T) { // S7
 
 func TestAManifestThatProvesNothingIsForgotten(t *testing.T) { // 5.2, 7.1
 	w := scenario(t, func(w *world) {
-		w.says, w.noList = map[span]watch.State{{0, never}: watch.FoundUnproven}, []span{{0, 100}}
+		w.says, w.noList = map[span]watch.StreamState{{0, never}: watch.ManifestFound}, []span{{0, 100}}
 	}).from(50).found().until(60).found().until(120).found().until(130)
 	w.expect(emits(120, event.StreamStarted))
 }
@@ -223,7 +223,7 @@ func TestWhatWasTracedIsToldBeforeAnotherPlaylistIsRead(t *testing.T) { // S1
 	look(late+10, black)
 	told := ""
 	for _, e := range w.Step(at(late+10), watch.Resolution{Began: at(late + 10), State: watch.Live, Renditions: []watch.Rendition{{URL: "new", HasVideo: true, HasAudio: true}}}) {
-		if e, ok := e.(watch.Emit); ok {
+		if e, ok := e.(watch.EventEmitted); ok {
 			told += string(e.Event.Type)
 		}
 	}

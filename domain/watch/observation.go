@@ -9,35 +9,35 @@ import (
 // Observation is what came of a Task. Whatever went wrong is part of it: a
 // watcher learns from failures too. The types of this file are its only
 // implementations.
-type Observation interface{ kind() Kind }
+type Observation interface{ kind() TaskKind }
 
 // State is what is known of a stream after asking (section 7.2).
-type State string
+type StreamState string
 
 // States that answer the question.
 const (
-	Live           State = "live"                 // is_live; Renditions or Manifest tell where, unless the encoder is not sending
-	Upcoming       State = "upcoming"             // scheduled, a premiere, or "will begin in"
-	Offline        State = "offline"              // is_live by name, but the encoder is not connected
-	Ended          State = "ended"                // was live: post_live, was_live
-	NotALiveStream State = "not_a_live_stream"    // an ordinary video
-	Private        State = "private"              // section 7.2
-	Removed        State = "removed"              // section 7.2
-	RegionLocked   State = "region_locked"        // cannot be seen from here
-	AgeRestricted  State = "age_restricted"       // needs a signed-in adult
-	MembersOnly    State = "members_only"         // needs a membership
-	FoundUnproven  State = "manifest_found"       // a manifest, but not whether it is live (streamlink)
-	Blocked        State = "blocked"              // bot check, captcha, rate limit: the stream's state is unknown
-	Unreachable    State = "unreachable"          // network, DNS, timeout, 5xx: unknown
-	ToolFailed     State = "tool_failed"          // the tool is missing, was killed or printed rubbish: unknown
-	CircuitOpen    State = "circuit_breaker_open" // not asked (section 10.3): unknown
+	Live           StreamState = "live"                 // is_live; Renditions or Manifest tell where, unless the encoder is not sending
+	Upcoming       StreamState = "upcoming"             // scheduled, a premiere, or "will begin in"
+	Offline        StreamState = "offline"              // is_live by name, but the encoder is not connected
+	Ended          StreamState = "ended"                // was live: post_live, was_live
+	NotALiveStream StreamState = "not_a_live_stream"    // an ordinary video
+	Private        StreamState = "private"              // section 7.2
+	Removed        StreamState = "removed"              // section 7.2
+	RegionLocked   StreamState = "region_locked"        // cannot be seen from here
+	AgeRestricted  StreamState = "age_restricted"       // needs a signed-in adult
+	MembersOnly    StreamState = "members_only"         // needs a membership
+	ManifestFound  StreamState = "manifest_found"       // a manifest, but not whether it is live (streamlink)
+	Blocked        StreamState = "blocked"              // bot check, captcha, rate limit: the stream's state is unknown
+	Unreachable    StreamState = "unreachable"          // network, DNS, timeout, 5xx: unknown
+	ToolFailed     StreamState = "tool_failed"          // the tool is missing, was killed or printed rubbish: unknown
+	CircuitOpen    StreamState = "circuit_breaker_open" // not asked (section 10.3): unknown
 )
 
 // Answers tells whether the state is knowledge about the stream rather than
 // about our failure to ask.
-func (s State) Answers() bool {
+func (s StreamState) Answers() bool {
 	switch s {
-	case FoundUnproven, Blocked, Unreachable, ToolFailed, CircuitOpen, "":
+	case ManifestFound, Blocked, Unreachable, ToolFailed, CircuitOpen, "":
 		return false
 	}
 	return true
@@ -46,7 +46,7 @@ func (s State) Answers() bool {
 // Resolution answers TaskResolve (sections 5.1, 7.4).
 type Resolution struct {
 	Began       time.Time   `json:"began"` // when the question was put
-	State       State       `json:"state"`
+	State       StreamState `json:"state"`
 	Source      string      `json:"source"`               // yt-dlp, streamlink
 	Detail      string      `json:"detail,omitempty"`     // the tool's own words, one line, no signed URL
 	Renditions  []Rendition `json:"renditions,omitempty"` // media playlists, when the tool lists them
@@ -55,7 +55,7 @@ type Resolution struct {
 }
 
 // Presence answers TaskProbe (section 7.4, method 2).
-type Presence struct {
+type ProbeResult struct {
 	Began  time.Time `json:"began"`
 	Known  bool      `json:"known"`            // false: the question was not answered
 	Exists bool      `json:"exists"`           // when Known
@@ -171,8 +171,8 @@ type Span struct {
 // Tick answers TaskWake: only time has passed.
 type Tick struct{}
 
-func (Resolution) kind() Kind { return TaskResolve }
-func (Presence) kind() Kind   { return TaskProbe }
-func (Playlist) kind() Kind   { return TaskPlaylist }
-func (Analysis) kind() Kind   { return TaskSegment }
-func (Tick) kind() Kind       { return TaskWake }
+func (Resolution) kind() TaskKind  { return TaskResolve }
+func (ProbeResult) kind() TaskKind { return TaskProbe }
+func (Playlist) kind() TaskKind    { return TaskPlaylist }
+func (Analysis) kind() TaskKind    { return TaskSegment }
+func (Tick) kind() TaskKind        { return TaskWake }

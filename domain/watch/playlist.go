@@ -46,7 +46,7 @@ func (w *Watcher) readFor(f *feed, o Playlist) {
 	case len(o.Renditions) > 0:
 		w.descend(f, o)
 	case len(o.Segments) == 0:
-		o.Failure = Failed(FailureMalformed, "the playlist lists no segment")
+		o.Failure = NewFailure(FailureMalformed, "the playlist lists no segment")
 		w.unreadable(f, o)
 	default:
 		f.Ended = false

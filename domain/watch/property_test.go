@@ -28,7 +28,7 @@ func anyWorld(r *rapid.T, t *testing.T, end float64) *world {
 		w.live.from = rapid.Float64Range(0, end/2).Draw(r, "live from")
 		w.live.to = rapid.Float64Range(w.live.from, end).Draw(r, "live to")
 		w.endlist = rapid.Bool().Draw(r, "endlist")
-		w.afterwards = rapid.SampledFrom([]watch.State{watch.Ended, watch.Private, watch.Removed, watch.NotALiveStream, watch.Offline}).Draw(r, "afterwards")
+		w.afterwards = rapid.SampledFrom([]watch.StreamState{watch.Ended, watch.Private, watch.Removed, watch.NotALiveStream, watch.Offline}).Draw(r, "afterwards")
 		w.black = someSpans(r, "black", end)
 		w.silent = someSpans(r, "silent", end)
 		w.frozen = someSpans(r, "frozen", end)
@@ -44,7 +44,7 @@ func anyWorld(r *rapid.T, t *testing.T, end float64) *world {
 		w.rules.BlackoutThreshold = seconds(rapid.IntRange(1, 60).Draw(r, "blackout threshold"))
 		w.rules.SilenceThreshold = seconds(rapid.IntRange(1, 60).Draw(r, "silence threshold"))
 		w.rules.ScheduledStart = at(rapid.Float64Range(0, end).Draw(r, "scheduled"))
-		for _, k := range []watch.Kind{watch.TaskResolve, watch.TaskProbe, watch.TaskPlaylist, watch.TaskSegment} {
+		for _, k := range []watch.TaskKind{watch.TaskResolve, watch.TaskProbe, watch.TaskPlaylist, watch.TaskSegment} {
 			w.took[k] = rapid.Float64Range(0, 3).Draw(r, "time of "+string(k))
 		}
 	})
@@ -86,7 +86,7 @@ func TestWhateverIsObserved(t *testing.T) {
 				r.Fatalf("%s was told %d times", typ, once[typ])
 			}
 		}
-		for kind, most := range map[watch.Kind]int{watch.TaskResolve: 12, watch.TaskPlaylist: 90, watch.TaskSegment: 120} {
+		for kind, most := range map[watch.TaskKind]int{watch.TaskResolve: 12, watch.TaskPlaylist: 90, watch.TaskSegment: 120} {
 			for from := began; from < end+700; from += 30 {
 				if n := w.askedIn(kind, span{from, from + 30}); n > most {
 					r.Fatalf("%s %d times in the 30 s from second %v", kind, n, from)

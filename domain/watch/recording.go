@@ -9,19 +9,19 @@ import (
 )
 
 // Opening is the first line of a recording: with what a watcher began.
-type Opening struct {
+type RecordingHeader struct {
 	Rules    Rules           `json:"rules"`
 	At       time.Time       `json:"at"`
 	Snapshot json.RawMessage `json:"snapshot,omitempty"`
 }
 
 // Watcher makes the watcher that the recording is of.
-func (o Opening) Watcher() (*Watcher, error) { return Restore(o.Rules, o.Snapshot, o.At) }
+func (o RecordingHeader) Watcher() (*Watcher, error) { return Restore(o.Rules, o.Snapshot, o.At) }
 
 // Moment is a later line of a recording: one observation, and what followed
 // from it. Replayed in order on the watcher of the Opening, the same
 // observations give the same effects.
-type Moment struct {
+type RecordedStep struct {
 	At          time.Time
 	Observation Observation
 	Effects     []Effect
@@ -29,21 +29,21 @@ type Moment struct {
 
 type momentWire struct {
 	At          time.Time       `json:"at"`
-	Kind        Kind            `json:"kind"`
+	Kind        TaskKind        `json:"kind"`
 	Observation json.RawMessage `json:"observation"`
 	Effects     []effectWire    `json:"effects,omitempty"`
 }
 
 type effectWire struct {
-	Emit   *event.Event `json:"emit,omitempty"`
-	Become *Become      `json:"become,omitempty"`
-	Health *Health      `json:"health,omitempty"`
-	Note   *Note        `json:"note,omitempty"`
-	Finish bool         `json:"finish,omitempty"`
+	Emit   *event.Event   `json:"emit,omitempty"`
+	Become *StatusChanged `json:"become,omitempty"`
+	Health *HealthChanged `json:"health,omitempty"`
+	Note   *LogEntry      `json:"note,omitempty"`
+	Finish bool           `json:"finish,omitempty"`
 }
 
 // MarshalJSON writes the moment as {at, kind, observation, effects}.
-func (m Moment) MarshalJSON() ([]byte, error) {
+func (m RecordedStep) MarshalJSON() ([]byte, error) {
 	raw, err := json.Marshal(m.Observation)
 	if err != nil {
 		return nil, fmt.Errorf("observation: %w", err)
@@ -52,15 +52,15 @@ func (m Moment) MarshalJSON() ([]byte, error) {
 	for _, e := range m.Effects {
 		var ew effectWire
 		switch e := e.(type) {
-		case Emit:
+		case EventEmitted:
 			ew.Emit = &e.Event
-		case Become:
+		case StatusChanged:
 			ew.Become = &e
-		case Health:
+		case HealthChanged:
 			ew.Health = &e
-		case Note:
+		case LogEntry:
 			ew.Note = &e
-		case Finish:
+		case Finished:
 			ew.Finish = true
 		}
 		w.Effects = append(w.Effects, ew)
@@ -69,7 +69,7 @@ func (m Moment) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
-func (m *Moment) UnmarshalJSON(b []byte) error {
+func (m *RecordedStep) UnmarshalJSON(b []byte) error {
 	var w momentWire
 	if err := json.Unmarshal(b, &w); err != nil {
 		return err
@@ -78,11 +78,11 @@ func (m *Moment) UnmarshalJSON(b []byte) error {
 	if err != nil {
 		return err
 	}
-	*m = Moment{At: w.At, Observation: o}
+	*m = RecordedStep{At: w.At, Observation: o}
 	for _, ew := range w.Effects {
 		switch {
 		case ew.Emit != nil:
-			m.Effects = append(m.Effects, Emit{*ew.Emit})
+			m.Effects = append(m.Effects, EventEmitted{*ew.Emit})
 		case ew.Become != nil:
 			m.Effects = append(m.Effects, *ew.Become)
 		case ew.Health != nil:
@@ -90,18 +90,18 @@ func (m *Moment) UnmarshalJSON(b []byte) error {
 		case ew.Note != nil:
 			m.Effects = append(m.Effects, *ew.Note)
 		case ew.Finish:
-			m.Effects = append(m.Effects, Finish{})
+			m.Effects = append(m.Effects, Finished{})
 		}
 	}
 	return nil
 }
 
-func decodeObservation(k Kind, raw json.RawMessage) (Observation, error) {
+func decodeObservation(k TaskKind, raw json.RawMessage) (Observation, error) {
 	switch k {
 	case TaskResolve:
 		return decodeAs[Resolution](raw)
 	case TaskProbe:
-		return decodeAs[Presence](raw)
+		return decodeAs[ProbeResult](raw)
 	case TaskPlaylist:
 		return decodeAs[Playlist](raw)
 	case TaskSegment:

@@ -9,13 +9,13 @@ import (
 )
 
 func TestARefusedStreamWhoseMediaFlowGoesOn(t *testing.T) {
-	for state, over := range map[watch.State]bool{watch.RegionLocked: false, watch.AgeRestricted: false, watch.MembersOnly: false, watch.Removed: true, watch.Private: true} {
+	for state, over := range map[watch.StreamState]bool{watch.RegionLocked: false, watch.AgeRestricted: false, watch.MembersOnly: false, watch.Removed: true, watch.Private: true} {
 		for _, interval := range []int{10, 60, 300} {
 			t.Run(fmt.Sprintf("%s, checks every %d s", state, interval), func(t *testing.T) {
 				w := scenario(t, func(w *world) {
 					w.rules.Interval = seconds(interval)
 					w.took[watch.TaskResolve], w.took[watch.TaskSegment] = 0.5, 1
-					w.says = map[span]watch.State{{350, never}: state}
+					w.says = map[span]watch.StreamState{{350, never}: state}
 				}).from(100).until(1200)
 				if w.over != over {
 					t.Errorf("over is %v: %v", w.over, w.events)
@@ -31,7 +31,7 @@ func TestARefusedStreamWhoseMediaFlowGoesOn(t *testing.T) {
 	}
 	t.Run("nor are two different refusals one said twice", func(t *testing.T) {
 		w := scenario(t, func(w *world) {
-			w.says = map[span]watch.State{{350, 420}: watch.RegionLocked, {650, 720}: watch.Removed}
+			w.says = map[span]watch.StreamState{{350, 420}: watch.RegionLocked, {650, 720}: watch.Removed}
 		}).from(100).until(1200)
 		if w.over {
 			t.Errorf("ended: %v", w.events)
@@ -39,7 +39,7 @@ func TestARefusedStreamWhoseMediaFlowGoesOn(t *testing.T) {
 	})
 	t.Run("nor is one said twice with the contrary in between", func(t *testing.T) {
 		w := scenario(t, func(w *world) {
-			w.says = map[span]watch.State{{350, 450}: watch.Removed, {700, 800}: watch.Removed}
+			w.says = map[span]watch.StreamState{{350, 450}: watch.Removed, {700, 800}: watch.Removed}
 		}).from(100).until(1200)
 		if w.over {
 			t.Errorf("ended: %v", w.events)
@@ -47,7 +47,7 @@ func TestARefusedStreamWhoseMediaFlowGoesOn(t *testing.T) {
 	})
 	t.Run("nor right after a restart", func(t *testing.T) {
 		w := scenario(t, func(w *world) {
-			w.says = map[span]watch.State{{500, never}: watch.RegionLocked}
+			w.says = map[span]watch.StreamState{{500, never}: watch.RegionLocked}
 			w.took[watch.TaskPlaylist] = 0.5
 		}).from(100).until(400).resume(200).until(1200)
 		if w.over {
@@ -57,7 +57,7 @@ func TestARefusedStreamWhoseMediaFlowGoesOn(t *testing.T) {
 	t.Run("but not when its media have stopped", func(t *testing.T) {
 		scenario(t, func(w *world) {
 			w.noList = []span{{350, never}}
-			w.says = map[span]watch.State{{350, never}: watch.RegionLocked}
+			w.says = map[span]watch.StreamState{{350, never}: watch.RegionLocked}
 		}).from(100).until(1200).expect(
 			emits(100, event.StreamStarted),
 			emits(400, event.MonitorError, because("region_locked")),
@@ -75,7 +75,7 @@ func TestOEmbedIsBelievedOnlyWhileNothingElseIsLearned(t *testing.T) { // 7.4
 		emits(7320, event.SegmentError),
 	)
 	scenario(t, func(w *world) {
-		w.says, w.noList = map[span]watch.State{{150, never}: watch.Blocked}, []span{{200, never}}
+		w.says, w.noList = map[span]watch.StreamState{{150, never}: watch.Blocked}, []span{{200, never}}
 		w.missing = []span{{250, 300}, {390, 400}} // asked at 260, 335, 395
 	}).from(100).until(700).expect(
 		emits(100, event.StreamStarted),

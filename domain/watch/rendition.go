@@ -29,7 +29,7 @@ type choice struct {
 // each. A stream that has no sound in any of them, or no picture, is watched as
 // it is: it is silent, or black (S4). Those in avoid are taken only if there is
 // no other. Nothing is chosen when none carries anything.
-func choose(all []Rendition, p Preference, avoid []quality) []choice {
+func choose(all []Rendition, p RenditionPreference, avoid []quality) []choice {
 	with := func(video, audio bool) []Rendition {
 		return slices.DeleteFunc(slices.Clone(all), func(r Rendition) bool {
 			return r.URL == "" || r.HasVideo != video || r.HasAudio != audio
@@ -55,7 +55,7 @@ func choose(all []Rendition, p Preference, avoid []quality) []choice {
 
 // pick picks one of at least one candidate. A rendition whose size is not
 // stated counts as larger than any that is.
-func pick(candidates []Rendition, p Preference, avoid []quality) Rendition {
+func pick(candidates []Rendition, p RenditionPreference, avoid []quality) Rendition {
 	candidates = unless(candidates, func(r Rendition) bool { return r.Alternate })
 	candidates = unless(candidates, func(r Rendition) bool { return slices.Contains(avoid, r.quality()) })
 	bySize := func(a, b Rendition) int {

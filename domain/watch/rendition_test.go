@@ -69,7 +69,7 @@ func TestWhichRenditionsAreWatched(t *testing.T) { // S8
 		{"neither", list{{URL: "subtitles"}}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for prefer, want := range map[watch.Preference]string{watch.Smallest: c.smallest, watch.Best: c.best} {
+			for prefer, want := range map[watch.RenditionPreference]string{watch.Smallest: c.smallest, watch.Best: c.best} {
 				r := rules()
 				r.Prefer = prefer
 				if _, got := follow(t, r, c.all, nil, nil); got != want {

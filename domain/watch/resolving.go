@@ -10,19 +10,19 @@ import (
 // asking is the state of the resolving lane: when to ask next, and how the
 // last questions fared.
 type asking struct {
-	Next     time.Time `json:"next"`
-	Began    time.Time `json:"began,omitzero"`     // of the last question answered or failed
-	RenewAt  time.Time `json:"renew_at,omitzero"`  // the manifest's URL has expired and is to be renewed then (decision S7)
-	Renewed  time.Time `json:"renewed,omitzero"`   // when that was last asked for
-	Failures int       `json:"failures,omitempty"` // questions in a row without an answer
-	Refused  State     `json:"refused,omitempty"`  // the last answer, if it refused the video while its media flow
-	Probe    bool      `json:"probe,omitempty"`    // oEmbed is to be asked next (7.4)
-	ProbedAt time.Time `json:"probed_at,omitzero"`
-	Missing  int       `json:"missing,omitempty"` // oEmbed answers in a row that there is no such video
+	Next     time.Time   `json:"next"`
+	Began    time.Time   `json:"began,omitzero"`     // of the last question answered or failed
+	RenewAt  time.Time   `json:"renew_at,omitzero"`  // the manifest's URL has expired and is to be renewed then (decision S7)
+	Renewed  time.Time   `json:"renewed,omitzero"`   // when that was last asked for
+	Failures int         `json:"failures,omitempty"` // questions in a row without an answer
+	Refused  StreamState `json:"refused,omitempty"`  // the last answer, if it refused the video while its media flow
+	Probe    bool        `json:"probe,omitempty"`    // oEmbed is to be asked next (7.4)
+	ProbedAt time.Time   `json:"probed_at,omitzero"`
+	Missing  int         `json:"missing,omitempty"` // oEmbed answers in a row that there is no such video
 }
 
 // terminal says which states end a watch, and as what (section 7.2).
-var terminal = map[State]string{
+var terminal = map[StreamState]string{
 	NotALiveStream: event.ReasonNotALiveStream,
 	Private:        event.ReasonVideoPrivate,
 	Removed:        event.ReasonVideoUnavailable,
@@ -155,7 +155,7 @@ func (w *Watcher) unanswered(o Resolution) {
 	if !w.monitoring() {
 		w.become(monitor.Waiting)
 	}
-	if o.State == FoundUnproven {
+	if o.State == ManifestFound {
 		w.adopt(o)
 		return
 	}
@@ -173,7 +173,7 @@ func (w *Watcher) unanswered(o Resolution) {
 
 // probed takes in oEmbed's answer. That a video is missing is believed when it
 // is said twice, with no answer about its state in between.
-func (w *Watcher) probed(o Presence) {
+func (w *Watcher) probed(o ProbeResult) {
 	a := &w.life.Asking
 	a.Probe, a.ProbedAt = false, w.now
 	switch {

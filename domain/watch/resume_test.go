@@ -137,7 +137,7 @@ type bequest struct {
 func (w *world) fork(from bequest, pause float64) *world {
 	f := *w
 	f.kept, f.keptOf, f.events = from.kept, from.keptOf, slices.Clone(w.events)
-	f.mortal, f.notes, f.asked, f.urls = false, nil, map[watch.Kind][]float64{}, map[string]bool{}
+	f.mortal, f.notes, f.asked, f.urls = false, nil, map[watch.TaskKind][]float64{}, map[string]bool{}
 	return f.die(pause)
 }
 

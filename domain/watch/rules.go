@@ -36,27 +36,27 @@ const (
 )
 
 // Preference says which rendition to watch (decision S8).
-type Preference string
+type RenditionPreference string
 
 // The preferences of decision S8.
 const (
-	Smallest Preference = "smallest" // the smallest that has both tracks; the default
-	Best     Preference = "best"     // the specification's literal choice (5.1)
+	Smallest RenditionPreference = "smallest" // the smallest that has both tracks; the default
+	Best     RenditionPreference = "best"     // the specification's literal choice (5.1)
 )
 
 // Rules is what one stream is watched for. Durations are positive.
 type Rules struct {
-	Interval          time.Duration `json:"interval"`           // between checks (6.2)
-	BlackoutThreshold time.Duration `json:"blackout_threshold"` // 6.3
-	SilenceThreshold  time.Duration `json:"silence_threshold"`  // 6.4
-	ScheduledStart    time.Time     `json:"scheduled_start,omitzero"`
-	ScheduledEnd      time.Time     `json:"scheduled_end,omitzero"`
-	StartTolerance    time.Duration `json:"start_tolerance"` // 7.3
-	Prefer            Preference    `json:"prefer"`
+	Interval          time.Duration       `json:"interval"`           // between checks (6.2)
+	BlackoutThreshold time.Duration       `json:"blackout_threshold"` // 6.3
+	SilenceThreshold  time.Duration       `json:"silence_threshold"`  // 6.4
+	ScheduledStart    time.Time           `json:"scheduled_start,omitzero"`
+	ScheduledEnd      time.Time           `json:"scheduled_end,omitzero"`
+	StartTolerance    time.Duration       `json:"start_tolerance"` // 7.3
+	Prefer            RenditionPreference `json:"prefer"`
 }
 
 // RulesOf translates a registration's configuration.
-func RulesOf(c monitor.Config, p Preference) Rules {
+func RulesOf(c monitor.Config, p RenditionPreference) Rules {
 	r := Rules{
 		Interval:          seconds(c.CheckIntervalSec),
 		BlackoutThreshold: seconds(c.BlackoutThresholdSec),

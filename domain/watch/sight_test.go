@@ -80,7 +80,7 @@ func TestProgramTimeIsThatOfTheFirstPicture(t *testing.T) { // S1
 				Video: watch.Track{Present: true, From: c.ahead, To: black.To, Bad: []watch.Span{black}},
 				Audio: watch.Track{Present: true, To: 4 * time.Second},
 			}) {
-				if alert, ok := e.(watch.Emit); ok {
+				if alert, ok := e.(watch.EventEmitted); ok {
 					if got := sec(alert.Event.Data.(event.Alert).StartedAt); abs(got-(-3+c.late)) > tolerance {
 						t.Errorf("black since %v", got)
 					}
@@ -115,11 +115,11 @@ func byHand(t *testing.T, n int, show func(i int) (watch.Segment, watch.Analysis
 	step := func(now time.Time, o watch.Observation) {
 		for _, e := range w.Step(now, o) {
 			switch e := e.(type) {
-			case watch.Emit:
+			case watch.EventEmitted:
 				if e.Event.Type != event.StreamStarted {
 					told(e.Event.Data)
 				}
-			case watch.Note:
+			case watch.LogEntry:
 				notes = append(notes, e.Message)
 			}
 		}
@@ -175,7 +175,7 @@ func TestASegmentOfStrangeLengthIsNotedAndCounted(t *testing.T) { // S10
 		noted := false
 		for _, e := range w.Step(at(1), watch.Playlist{Began: at(1), URL: "m", TargetDuration: 2 * time.Second,
 			Segments: []watch.Segment{{URI: "a", Duration: length}}}) {
-			if n, ok := e.(watch.Note); ok && n.Warn && n.Data["count"] == 1 {
+			if n, ok := e.(watch.LogEntry); ok && n.Warn && n.Data["count"] == 1 {
 				noted = true
 			}
 		}
@@ -187,7 +187,7 @@ func TestASegmentOfStrangeLengthIsNotedAndCounted(t *testing.T) { // S10
 
 func TestAManifestFoundByTheFallback(t *testing.T) { // 5.2: it never proves is_live
 	t.Run("starts the watch when its playlist is live", func(t *testing.T) {
-		scenario(t, func(w *world) { w.says = map[span]watch.State{{0, never}: watch.FoundUnproven} }).
+		scenario(t, func(w *world) { w.says = map[span]watch.StreamState{{0, never}: watch.ManifestFound} }).
 			from(100).found().until(150).
 			expect(emits(100, event.StreamStarted, since(100)))
 	})
@@ -206,8 +206,8 @@ func TestAVideoThatOEmbedMissesTwiceIsGone(t *testing.T) { // 7.4
 	probe := func(sec float64) (over bool) {
 		for _, task := range w.Next() {
 			if task.Kind == watch.TaskProbe {
-				for _, e := range w.Step(at(sec), watch.Presence{Began: at(sec), Known: true, Detail: "404"}) {
-					if e, ok := e.(watch.Emit); ok && e.Event.Data.(event.Trouble).Reason == event.ReasonVideoUnavailable {
+				for _, e := range w.Step(at(sec), watch.ProbeResult{Began: at(sec), Known: true, Detail: "404"}) {
+					if e, ok := e.(watch.EventEmitted); ok && e.Event.Data.(event.Trouble).Reason == event.ReasonVideoUnavailable {
 						return true
 					}
 				}

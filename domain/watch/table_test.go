@@ -70,7 +70,7 @@ var columns = []struct {
 		return scenario(t, func(w *world) { w.silent = []span{{550, never}} }).from(500).until(moment)
 	}},
 	{"waiting, with a manifest not yet proven", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.says = map[span]watch.State{{0, never}: watch.FoundUnproven} }).from(moment).found()
+		return scenario(t, func(w *world) { w.says = map[span]watch.StreamState{{0, never}: watch.ManifestFound} }).from(moment).found()
 	}},
 	{"resumed while black and told", func(t *testing.T) *world {
 		return scenario(t, func(w *world) { w.black = []span{{550, never}} }).from(500).until(moment - 3).resume(3)
@@ -79,7 +79,7 @@ var columns = []struct {
 		return scenario(t, func(w *world) { w.live.to, w.endlist = 550, true }).from(500).until(moment)
 	}},
 	{"error", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.says = map[span]watch.State{{0, never}: watch.Private} }).from(500).until(moment)
+		return scenario(t, func(w *world) { w.says = map[span]watch.StreamState{{0, never}: watch.Private} }).from(500).until(moment)
 	}},
 }
 
@@ -94,14 +94,14 @@ func rows() []observation {
 	row := func(name string, observe func(w *world) watch.Observation) {
 		all = append(all, observation{name, observe})
 	}
-	for _, s := range []watch.State{
+	for _, s := range []watch.StreamState{
 		watch.Live, watch.Upcoming, watch.Offline, watch.Ended, watch.NotALiveStream,
 		watch.Private, watch.Removed, watch.RegionLocked, watch.AgeRestricted, watch.MembersOnly,
-		watch.FoundUnproven, watch.Blocked, watch.Unreachable, watch.ToolFailed, watch.CircuitOpen,
+		watch.ManifestFound, watch.Blocked, watch.Unreachable, watch.ToolFailed, watch.CircuitOpen,
 	} {
 		row("resolve: "+string(s), func(w *world) watch.Observation {
 			r := watch.Resolution{Began: at(w.now), State: s, Detail: "as the table says"}
-			if s == watch.Live || s == watch.FoundUnproven {
+			if s == watch.Live || s == watch.ManifestFound {
 				r.Manifest = "https://media.test/table/list.m3u8"
 			}
 			return r
@@ -118,12 +118,12 @@ func rows() []observation {
 	row("resolve: live, neither picture nor sound", func(w *world) watch.Observation {
 		return watch.Resolution{Began: at(w.now), State: watch.Live, Renditions: subtitles}
 	})
-	probe := func(name string, p watch.Presence) {
+	probe := func(name string, p watch.ProbeResult) {
 		row("probe: "+name, func(w *world) watch.Observation { p.Began = at(w.now); return p })
 	}
-	probe("exists", watch.Presence{Known: true, Exists: true})
-	probe("is missing", watch.Presence{Known: true})
-	probe("not known", watch.Presence{})
+	probe("exists", watch.ProbeResult{Known: true, Exists: true})
+	probe("is missing", watch.ProbeResult{Known: true})
+	probe("not known", watch.ProbeResult{})
 	playlist := func(change func(w *world, p *watch.Playlist)) func(w *world) watch.Observation {
 		return func(w *world) watch.Observation {
 			w.noList, w.frozen, w.now = nil, nil, w.now+2
@@ -151,10 +151,10 @@ func rows() []observation {
 		p.Segments, p.Renditions = nil, subtitles
 	}))
 	row("playlist: fails", playlist(func(_ *world, p *watch.Playlist) {
-		p.Segments, p.Failure = nil, watch.Failed(watch.FailureNetwork, "no")
+		p.Segments, p.Failure = nil, watch.NewFailure(watch.FailureNetwork, "no")
 	}))
 	row("playlist: 403", playlist(func(_ *world, p *watch.Playlist) {
-		p.Segments, p.Failure = nil, watch.Failed(watch.FailureExpired, "403")
+		p.Segments, p.Failure = nil, watch.NewFailure(watch.FailureExpired, "403")
 	}))
 	row("playlist: of a URL no longer read", playlist(func(_ *world, p *watch.Playlist) { p.URL = "https://media.test/old" }))
 	row("segment: nobody asked for", func(w *world) watch.Observation {
@@ -181,9 +181,9 @@ func rows() []observation {
 	segment("no video track", func(a *watch.Analysis) { a.Video = watch.Track{} })
 	segment("no frame can be decoded", func(a *watch.Analysis) { a.Video = watch.Track{Present: true} })
 	segment("no track at all", func(a *watch.Analysis) { a.Video, a.Audio = watch.Track{}, watch.Track{} })
-	segment("fails", func(a *watch.Analysis) { a.Failure = watch.Failed(watch.FailureNetwork, "no") })
-	segment("403", func(a *watch.Analysis) { a.Failure = watch.Failed(watch.FailureExpired, "403") })
-	segment("cannot be decoded", func(a *watch.Analysis) { a.Failure = watch.Failed(watch.FailureUndecodable, "no") })
+	segment("fails", func(a *watch.Analysis) { a.Failure = watch.NewFailure(watch.FailureNetwork, "no") })
+	segment("403", func(a *watch.Analysis) { a.Failure = watch.NewFailure(watch.FailureExpired, "403") })
+	segment("cannot be decoded", func(a *watch.Analysis) { a.Failure = watch.NewFailure(watch.FailureUndecodable, "no") })
 	row("nothing, a second passes", func(w *world) watch.Observation { w.now++; return watch.Tick{} })
 	row("nothing, seven minutes pass", func(w *world) watch.Observation { w.now += 420; return watch.Tick{} })
 	return all
@@ -200,16 +200,16 @@ func follows(effects []watch.Effect) string {
 	health := false
 	for _, e := range effects {
 		switch e := e.(type) {
-		case watch.Emit:
+		case watch.EventEmitted:
 			name := string(e.Event.Type)
 			words = append(words, name[strings.IndexByte(name, '.')+1:])
-		case watch.Become:
+		case watch.StatusChanged:
 			words = append(words, "→"+string(e.Status))
-		case watch.Note:
+		case watch.LogEntry:
 			if e.Warn {
 				words = append(words, "!")
 			}
-		case watch.Health:
+		case watch.HealthChanged:
 			health = true
 		}
 	}

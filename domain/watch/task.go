@@ -9,37 +9,37 @@ type Lane int
 
 // The lanes, and the clock, whose tasks take no time.
 const (
-	Resolving Lane = iota // Resolve, Probe
-	Media                 // Playlist, Segment
-	Clock                 // Wake
+	LaneResolve Lane = iota // Resolve, Probe
+	LaneMedia               // Playlist, Segment
+	LaneTimer               // Wake
 )
 
 // Kind says what a Task asks for.
-type Kind string
+type TaskKind string
 
 // The kinds of task, each with the observation that answers it.
 const (
-	TaskResolve  Kind = "resolve"  // what state is the stream in, where is its manifest? → Resolution
-	TaskProbe    Kind = "probe"    // does the video still exist (oEmbed, section 7.4)? → Presence
-	TaskPlaylist Kind = "playlist" // read the playlist at URL → Playlist
-	TaskSegment  Kind = "segment"  // fetch and analyse Segment → Analysis
-	TaskWake     Kind = "wake"     // time itself decides something at At → Tick
+	TaskResolve  TaskKind = "resolve"  // what state is the stream in, where is its manifest? → Resolution
+	TaskProbe    TaskKind = "probe"    // does the video still exist (oEmbed, section 7.4)? → Presence
+	TaskPlaylist TaskKind = "playlist" // read the playlist at URL → Playlist
+	TaskSegment  TaskKind = "segment"  // fetch and analyse Segment → Analysis
+	TaskWake     TaskKind = "wake"     // time itself decides something at At → Tick
 )
 
 // Lane tells where a task of this kind is done.
-func (k Kind) Lane() Lane {
+func (k TaskKind) Lane() Lane {
 	switch k {
 	case TaskResolve, TaskProbe:
-		return Resolving
+		return LaneResolve
 	case TaskPlaylist, TaskSegment:
-		return Media
+		return LaneMedia
 	}
-	return Clock
+	return LaneTimer
 }
 
 // Task is something to find out next. A task whose time has passed is due now.
 type Task struct {
-	Kind    Kind
+	Kind    TaskKind
 	At      time.Time // not before
 	URL     string    // TaskPlaylist: what to read
 	Segment Segment   // TaskSegment: what to analyse

@@ -89,7 +89,7 @@ func TestThresholdsToTheNanosecond(t *testing.T) {
 		moment := at(after)
 		n := 0
 		for _, e := range w.Step(moment, watch.Resolution{Began: moment, State: watch.Upcoming}) {
-			if _, ok := e.(watch.Emit); ok {
+			if _, ok := e.(watch.EventEmitted); ok {
 				n++
 			}
 		}
@@ -103,7 +103,7 @@ func TestThresholdsToTheNanosecond(t *testing.T) {
 	blind := func(after float64, o watch.Observation) int {
 		n := 0
 		for _, e := range watch.New(rules(), at(0)).Step(at(after), o) {
-			if _, ok := e.(watch.Emit); ok {
+			if _, ok := e.(watch.EventEmitted); ok {
 				n++
 			}
 		}

@@ -77,7 +77,7 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	switch o := o.(type) {
 	case Resolution:
 		w.resolved(o)
-	case Presence:
+	case ProbeResult:
 		w.probed(o)
 	case Playlist:
 		w.read(o)
@@ -185,7 +185,7 @@ func (w *Watcher) fail(reason, details string) {
 func (w *Watcher) finish(s monitor.Status) {
 	w.become(s)
 	w.life.Over = true
-	w.effects = append(w.effects, Finish{})
+	w.effects = append(w.effects, Finished{})
 }
 
 func (w *Watcher) become(s monitor.Status) {
@@ -193,15 +193,15 @@ func (w *Watcher) become(s monitor.Status) {
 		return
 	}
 	w.life.Status = s
-	w.effects = append(w.effects, Become{s})
+	w.effects = append(w.effects, StatusChanged{s})
 }
 
 func (w *Watcher) emit(t event.Type, d event.Data) {
-	w.effects = append(w.effects, Emit{event.Event{Type: t, At: w.now, Data: d}})
+	w.effects = append(w.effects, EventEmitted{event.Event{Type: t, At: w.now, Data: d}})
 }
 
 func (w *Watcher) note(warn bool, message string, data map[string]any) {
-	w.effects = append(w.effects, Note{Warn: warn, Message: message, Data: data})
+	w.effects = append(w.effects, LogEntry{Warn: warn, Message: message, Data: data})
 }
 
 // learned takes note that something was found out.

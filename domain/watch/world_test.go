@@ -53,7 +53,7 @@ type world struct {
 	noPDT    bool
 
 	live       span                       // when the stream is live by YouTube's word
-	afterwards watch.State                // what it is after that, default Ended
+	afterwards watch.StreamState          // what it is after that, default Ended
 	endlist    bool                       // the playlist ends with the stream
 	black      []span                     // in program time
 	silent     []span                     // in program time
@@ -67,16 +67,16 @@ type world struct {
 	reset      span   // program time, from .from on, is .to later
 	resetIn    string // in playlists whose URL contains this
 	copies     []int  // by how many segments a playlist lags behind, in turn
-	says       map[span]watch.State
-	apart      bool                    // picture and sound have playlists of their own
-	qualities  []int                   // heights of the renditions; none: one of which nothing is said
-	byMaster   bool                    // the renditions are listed in a master
-	fails      map[string][]span       // playlists whose URL contains this fail
-	spoils     map[string][]span       // segments whose URL contains this fail
-	stands     map[string][]span       // playlists whose URL contains this do not move
-	ends       map[string]span         // playlists whose URL contains this say ENDLIST
-	answer     func(*watch.Resolution) // changes what resolving finds
-	took       map[watch.Kind]float64  // how long a task takes
+	says       map[span]watch.StreamState
+	apart      bool                       // picture and sound have playlists of their own
+	qualities  []int                      // heights of the renditions; none: one of which nothing is said
+	byMaster   bool                       // the renditions are listed in a master
+	fails      map[string][]span          // playlists whose URL contains this fail
+	spoils     map[string][]span          // segments whose URL contains this fail
+	stands     map[string][]span          // playlists whose URL contains this do not move
+	ends       map[string]span            // playlists whose URL contains this say ENDLIST
+	answer     func(*watch.Resolution)    // changes what resolving finds
+	took       map[watch.TaskKind]float64 // how long a task takes
 
 	watcher *watch.Watcher
 	now     float64
@@ -85,7 +85,7 @@ type world struct {
 	urls    map[string]bool
 	pending []outcome
 	events  []seenEvent
-	asked   map[watch.Kind][]float64
+	asked   map[watch.TaskKind][]float64
 	notes   []string
 	over    bool
 
@@ -118,9 +118,9 @@ func scenario(t *testing.T, change ...func(*world)) *world {
 		t: t, rules: rules(),
 		segment: 2, windowed: 30, live: span{0, never}, afterwards: watch.Ended,
 		failure: watch.FailureNetwork,
-		asked:   map[watch.Kind][]float64{},
+		asked:   map[watch.TaskKind][]float64{},
 		urls:    map[string]bool{},
-		took:    map[watch.Kind]float64{},
+		took:    map[watch.TaskKind]float64{},
 	}
 	for _, c := range change {
 		c(w)
@@ -138,7 +138,7 @@ func (w *world) from(sec float64) *world {
 // found lets the fallback find a manifest now.
 func (w *world) found() *world {
 	w.t.Helper()
-	w.step(watch.Resolution{Began: at(w.now), State: watch.FoundUnproven, Manifest: w.manifest()})
+	w.step(watch.Resolution{Began: at(w.now), State: watch.ManifestFound, Manifest: w.manifest()})
 	return w
 }
 
@@ -200,18 +200,18 @@ func (w *world) begin() (next float64, wake bool) {
 	next = never
 	for _, task := range w.watcher.Next() {
 		lane := task.Kind.Lane()
-		if lane != watch.Clock && w.busy(lane) {
+		if lane != watch.LaneTimer && w.busy(lane) {
 			continue
 		}
 		due := max(sec(task.At), w.now)
-		if lane != watch.Clock && due <= w.now {
+		if lane != watch.LaneTimer && due <= w.now {
 			w.asked[task.Kind] = append(w.asked[task.Kind], w.now)
 			done := w.now + w.took[task.Kind]
 			w.pending = append(w.pending, outcome{lane, done, w.observe(task, w.now, done)})
 			continue
 		}
 		if due < next {
-			next, wake = due, lane == watch.Clock
+			next, wake = due, lane == watch.LaneTimer
 		}
 	}
 	return next, wake
@@ -234,14 +234,14 @@ func (w *world) step(o watch.Observation) {
 			w.t.Errorf("second %v: %#v after the end", w.now, e)
 		}
 		switch e := e.(type) {
-		case watch.Emit:
+		case watch.EventEmitted:
 			if err := e.Event.Valid(); err != nil {
 				w.t.Error(err)
 			}
 			w.events = append(w.events, seenEvent{w.now, e.Event})
-		case watch.Note:
+		case watch.LogEntry:
 			w.notes = append(w.notes, e.Message)
-		case watch.Finish:
+		case watch.Finished:
 			w.over = true
 		}
 	}
@@ -284,7 +284,7 @@ func (w *world) observe(task watch.Task, began, done float64) watch.Observation 
 		return r
 	case watch.TaskProbe:
 		gone := within(w.missing, began)
-		return watch.Presence{Began: at(began), Known: gone || !within(w.mute, began), Exists: !gone, Detail: "404"}
+		return watch.ProbeResult{Began: at(began), Known: gone || !within(w.mute, began), Exists: !gone, Detail: "404"}
 	case watch.TaskPlaylist:
 		return w.playlist(task.URL, began)
 	case watch.TaskSegment:
@@ -362,7 +362,7 @@ func (w *world) playlist(url string, began float64) watch.Playlist {
 	w.urls[url] = true
 	p := watch.Playlist{Began: at(began), URL: url, TargetDuration: time.Duration(w.segment * float64(time.Second))}
 	if within(w.noList, began) || within(of(w.fails, url), began) {
-		p.Failure = watch.Failed(w.failure, "no playlist")
+		p.Failure = watch.NewFailure(w.failure, "no playlist")
 		return p
 	}
 	if base, ok := strings.CutSuffix(url, "/master/list.m3u8"); ok {
@@ -399,7 +399,7 @@ func (w *world) playlist(url string, began float64) watch.Playlist {
 	p.Ended = w.endlist && began >= w.live.to+w.delay
 	p.Ended = p.Ended || of(w.ends, url).has(began)
 	if len(p.Segments) == 0 && !p.Ended {
-		p.Failure = watch.Failed(watch.FailureMalformed, "nothing yet")
+		p.Failure = watch.NewFailure(watch.FailureMalformed, "nothing yet")
 	}
 	return p
 }
@@ -407,7 +407,7 @@ func (w *world) playlist(url string, began float64) watch.Playlist {
 func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
 	a := watch.Analysis{Began: at(began), Segment: s.ID()}
 	if within(w.noSegment, began) || within(of(w.spoils, s.URI), began) || w.spoilt != nil && w.spoilt(s.Sequence) {
-		a.Failure = watch.Failed(w.failure, "no segment")
+		a.Failure = watch.NewFailure(w.failure, "no segment")
 		return a
 	}
 	start := float64(s.Sequence) * w.segment

@@ -23,7 +23,7 @@ type Tool struct {
 // Trouble is why a question was not even answered with an error: the state it
 // leaves the caller with, always one that does not Answer, and why.
 type Trouble struct {
-	State  watch.State
+	State  watch.StreamState
 	Detail string
 }
 
@@ -74,6 +74,6 @@ func (t Tool) tooSlow(res subprocess.Result) *Trouble {
 	return trouble(state, "%s had no answer within %v%s", t.Name, t.Timeout, said)
 }
 
-func trouble(state watch.State, format string, args ...any) *Trouble {
+func trouble(state watch.StreamState, format string, args ...any) *Trouble {
 	return &Trouble{State: state, Detail: Line(fmt.Sprintf(format, args...))}
 }

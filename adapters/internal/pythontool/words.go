@@ -96,7 +96,7 @@ var (
 // Fault reads a complaint about the network: Blocked when YouTube refused
 // (HTTP 403 and 429), Unreachable for every other failure of HTTP, TLS or DNS,
 // and empty when the text is about something else.
-func Fault(text string) watch.State {
+func Fault(text string) watch.StreamState {
 	text = Plain(text)
 	if containsAny(text, refusals) && !strings.Contains(text, "tunnel connection failed") {
 		return watch.Blocked

@@ -68,7 +68,7 @@ func TestLines(t *testing.T) {
 }
 
 func TestFault(t *testing.T) {
-	for text, want := range map[string]watch.State{
+	for text, want := range map[string]watch.StreamState{
 		"HTTP Error 429: Too Many Requests":                             watch.Blocked,
 		"429 Client Error: Too Many Requests for url: x":                watch.Blocked,
 		"HTTP Error 403: Forbidden":                                     watch.Blocked,

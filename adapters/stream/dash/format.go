@@ -41,7 +41,7 @@ func (f Format) Decode(ctx context.Context, body []byte, base, part string) (p w
 		}
 	}()
 	if len(body) > MaxBytes {
-		return p, watch.Failed(watch.FailureTooLarge, "an MPD of more than %d bytes", MaxBytes)
+		return p, watch.NewFailure(watch.FailureTooLarge, "an MPD of more than %d bytes", MaxBytes)
 	}
 	from, err := url.Parse(base)
 	if err != nil {
@@ -103,13 +103,13 @@ func load(ctx context.Context, body []byte, chosen choice) (document, error) {
 }
 
 func malformed(format string, args ...any) *watch.Failure {
-	return watch.Failed(watch.FailureMalformed, format, args...)
+	return watch.NewFailure(watch.FailureMalformed, format, args...)
 }
 
 // outOfTime tells an MPD that takes too long from a reader that is stopped.
 func outOfTime(ctx context.Context) *watch.Failure {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return watch.Failed(watch.FailureNetwork, "stopped while decoding")
+		return watch.NewFailure(watch.FailureNetwork, "stopped while decoding")
 	}
 	return malformed("not decoded within %v", DecodeTime)
 }

@@ -97,7 +97,7 @@ func (p *presentation) choose(asked repName, remote bool) (choice, error) {
 	case len(chosen) > 0:
 		return chosen, nil
 	case others:
-		return nil, watch.Failed(watch.FailureExpired, "the current Period has nothing like the rendition asked for (%s)", asked.tracks)
+		return nil, watch.NewFailure(watch.FailureExpired, "the current Period has nothing like the rendition asked for (%s)", asked.tracks)
 	}
 	return nil, left.failure(remote)
 }

@@ -38,15 +38,15 @@ func container(in *input, s watch.Segment) (string, error) {
 	}
 	switch {
 	case len(head) == 0:
-		return "", watch.Failed(watch.FailureUndecodable, "the segment is empty")
+		return "", watch.NewFailure(watch.FailureUndecodable, "the segment is empty")
 	case format != "":
 		return format, nil
 	case demuxers[s.Container] != "":
 		return demuxers[s.Container], nil
 	case s.Key != nil:
-		return "", watch.Failed(watch.FailureUndecodable, "neither MPEG-TS, MP4, AAC nor MP3, perhaps decrypted with the wrong key: it begins with %s", excerpt(head))
+		return "", watch.NewFailure(watch.FailureUndecodable, "neither MPEG-TS, MP4, AAC nor MP3, perhaps decrypted with the wrong key: it begins with %s", excerpt(head))
 	}
-	return "", watch.Failed(watch.FailureUndecodable, "neither MPEG-TS, MP4, AAC nor MP3: it begins with %s", excerpt(head))
+	return "", watch.NewFailure(watch.FailureUndecodable, "neither MPEG-TS, MP4, AAC nor MP3: it begins with %s", excerpt(head))
 }
 
 // sniff tells the demuxer for what begins with b; empty: it is not known.

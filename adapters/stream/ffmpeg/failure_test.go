@@ -66,7 +66,7 @@ func TestTheBytesTellTheContainerWhateverIsDeclared(t *testing.T) {
 
 func TestAnErrorOfTheBodyComesBackUnchanged(t *testing.T) {
 	ts := scene{}.make(t)
-	broken := watch.Failed(watch.FailureTruncated, "the server announced more")
+	broken := watch.NewFailure(watch.FailureTruncated, "the server announced more")
 	for name, n := range map[string]int{"at once": 0, "halfway": len(ts) / 2, "after everything": len(ts)} {
 		t.Run(name, func(t *testing.T) {
 			body := io.MultiReader(bytes.NewReader(ts[:n]), iotest.ErrReader(broken))

@@ -20,31 +20,31 @@ func (a *Analyser) judge(ctx, running context.Context, in *input, res subprocess
 	cause := context.Cause(running)
 	switch {
 	case errors.Is(cause, errTooLarge):
-		return watch.Failed(watch.FailureTooLarge, "a segment of more than %d bytes", a.config.MaxInput)
+		return watch.NewFailure(watch.FailureTooLarge, "a segment of more than %d bytes", a.config.MaxInput)
 	case in.err == nil && res.ExitCode == 0 && err == nil:
 		return a.fits(res)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case cause != nil && in.stalled:
-		return watch.Failed(watch.FailureNetwork, "the segment was still arriving after %v", a.config.Timeout)
+		return watch.NewFailure(watch.FailureNetwork, "the segment was still arriving after %v", a.config.Timeout)
 	case cause != nil:
-		return watch.Failed(watch.FailureTool, "ffmpeg did not finish within %v", a.config.Timeout)
+		return watch.NewFailure(watch.FailureTool, "ffmpeg did not finish within %v", a.config.Timeout)
 	case in.err != nil:
 		return in.err
 	case errors.Is(err, subprocess.ErrMissing):
-		return watch.Failed(watch.FailureTool, "%v: install ffmpeg, or say where it is with FFMPEG_PATH", err)
+		return watch.NewFailure(watch.FailureTool, "%v: install ffmpeg, or say where it is with FFMPEG_PATH", err)
 	case err != nil:
 		return asFailure(err)
 	case a.spentCPU(res):
-		return watch.Failed(watch.FailureTool, "ffmpeg wanted more than the %v of CPU time it may have for a segment: a smaller rendition takes less", a.config.MaxCPU)
+		return watch.NewFailure(watch.FailureTool, "ffmpeg wanted more than the %v of CPU time it may have for a segment: a smaller rendition takes less", a.config.MaxCPU)
 	case slices.Contains([]string{"killed", "terminated", "interrupt", "hangup"}, res.Signal):
-		return watch.Failed(watch.FailureTool, "ffmpeg was ended from outside by a signal (%s), perhaps for want of memory", res.Signal)
+		return watch.NewFailure(watch.FailureTool, "ffmpeg was ended from outside by a signal (%s), perhaps for want of memory", res.Signal)
 	case a.starved(res):
 		return a.fits(res)
 	case res.Signal != "":
-		return watch.Failed(watch.FailureTool, "ffmpeg crashed (%s): another version may not", res.Signal)
+		return watch.NewFailure(watch.FailureTool, "ffmpeg crashed (%s): another version may not", res.Signal)
 	case bytes.Contains(res.Stderr, []byte("Exiting normally, received signal")): // it obeyed, as if the segment were shorter
-		return watch.Failed(watch.FailureTool, "ffmpeg was asked from outside to stop halfway")
+		return watch.NewFailure(watch.FailureTool, "ffmpeg was asked from outside to stop halfway")
 	}
 	return a.fits(res)
 }
@@ -105,11 +105,11 @@ var giant = regexp.MustCompile(`exceeds specified max pixel count|Frame size [0-
 func (a *Analyser) fits(res subprocess.Result) error {
 	switch {
 	case giant.Match(res.Stderr):
-		return watch.Failed(watch.FailureTool, "a picture of more than the %d pixels for which there is memory: a smaller rendition has fewer", a.config.pixels())
+		return watch.NewFailure(watch.FailureTool, "a picture of more than the %d pixels for which there is memory: a smaller rendition has fewer", a.config.pixels())
 	case a.starved(res):
-		return watch.Failed(watch.FailureTool, "ffmpeg wanted more than the %d MiB of memory it may have: a smaller rendition takes less", a.config.MaxMemory>>20)
+		return watch.NewFailure(watch.FailureTool, "ffmpeg wanted more than the %d MiB of memory it may have: a smaller rendition takes less", a.config.MaxMemory>>20)
 	case res.Truncated:
-		return watch.Failed(watch.FailureUndecodable, "ffmpeg had more than %d bytes to say about it", a.config.MaxOutput)
+		return watch.NewFailure(watch.FailureUndecodable, "ffmpeg had more than %d bytes to say about it", a.config.MaxOutput)
 	}
 	return nil
 }
@@ -119,5 +119,5 @@ func asFailure(err error) error {
 	if f := (*watch.Failure)(nil); errors.As(err, &f) {
 		return f
 	}
-	return watch.Failed(watch.FailureTool, "%v", err)
+	return watch.NewFailure(watch.FailureTool, "%v", err)
 }

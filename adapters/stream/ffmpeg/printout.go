@@ -83,17 +83,17 @@ func complaint(log []byte) error {
 		words := plain(line)
 		for _, text := range ours {
 			if strings.Contains(line, text) {
-				return watch.Failed(watch.FailureTool, "ffmpeg cannot do this: %s: version 5.1 or newer is needed, with the usual filters", words)
+				return watch.NewFailure(watch.FailureTool, "ffmpeg cannot do this: %s: version 5.1 or newer is needed, with the usual filters", words)
 			}
 		}
 		if said := noDecoder.FindString(line); said != "" && !strings.Contains(said, "(codec none)") {
-			return watch.Failed(watch.FailureTool, "this ffmpeg was built without a decoder that the stream needs: %s", said)
+			return watch.NewFailure(watch.FailureTool, "this ffmpeg was built without a decoder that the stream needs: %s", said)
 		}
 		if says := strings.Contains(words, "rror"); words != "" && !closing(words) && (says || !isError) {
 			last, isError = words, says
 		}
 	}
-	return watch.Failed(watch.FailureUndecodable, "%s", last)
+	return watch.NewFailure(watch.FailureUndecodable, "%s", last)
 }
 
 // closing tells the lines that ffmpeg ends with whatever the cause was.

@@ -51,5 +51,5 @@ func decode(ctx context.Context, body []byte, finalURL string) (p watch.Playlist
 }
 
 func malformed(format string, args ...any) *watch.Failure {
-	return watch.Failed(watch.FailureMalformed, format, args...)
+	return watch.NewFailure(watch.FailureMalformed, format, args...)
 }

@@ -74,7 +74,7 @@ func (s *scanner) next() bool {
 // outOfTime tells a playlist that takes too long from a reader that is stopped.
 func outOfTime(ctx context.Context) *watch.Failure {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return watch.Failed(watch.FailureNetwork, "stopped while decoding")
+		return watch.NewFailure(watch.FailureNetwork, "stopped while decoding")
 	}
 	return malformed("not decoded within %v", DecodeTime)
 }

@@ -31,7 +31,7 @@ func (a *answer) accept(part *watch.ByteRange) error {
 	}
 	// Compression that was not asked for is not taken off by net/http.
 	if coding := strings.Join(a.resp.Header.Values("Content-Encoding"), ","); coding != "" && !strings.EqualFold(coding, "identity") {
-		return watch.Failed(watch.FailureNetwork, "%s: a content-encoding that was not asked for", a.host)
+		return watch.NewFailure(watch.FailureNetwork, "%s: a content-encoding that was not asked for", a.host)
 	}
 	if part == nil {
 		if a.resp.ContentLength > a.room {
@@ -44,7 +44,7 @@ func (a *answer) accept(part *watch.ByteRange) error {
 	}
 	if a.resp.StatusCode == http.StatusPartialContent {
 		if !begins(a.resp.Header.Get("Content-Range"), *part) {
-			return watch.Failed(watch.FailureNetwork, "%s: answered 206 with another range than asked for", a.host)
+			return watch.NewFailure(watch.FailureNetwork, "%s: answered 206 with another range than asked for", a.host)
 		}
 	} else if err := a.skip(part.Offset); err != nil {
 		return err
@@ -98,11 +98,11 @@ func (a *answer) Read(p []byte) (int, error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, io.EOF) && a.want > 0:
-		a.err = watch.Failed(watch.FailureTruncated, "%s: the part ended early", a.host)
+		a.err = watch.NewFailure(watch.FailureTruncated, "%s: the part ended early", a.host)
 	case errors.Is(err, io.EOF):
 		a.err = io.EOF
 	case errors.Is(err, io.ErrUnexpectedEOF) && a.fetch.ctx.Err() == nil:
-		a.err = watch.Failed(watch.FailureTruncated, "%s: the connection ended early", a.host)
+		a.err = watch.NewFailure(watch.FailureTruncated, "%s: the connection ended early", a.host)
 	default:
 		a.err = a.fetch.failure(a.host, err)
 	}
@@ -110,5 +110,5 @@ func (a *answer) Read(p []byte) (int, error) {
 }
 
 func (a *answer) tooLarge() error {
-	return watch.Failed(watch.FailureTooLarge, "%s: more bytes than allowed", a.host)
+	return watch.NewFailure(watch.FailureTooLarge, "%s: more bytes than allowed", a.host)
 }

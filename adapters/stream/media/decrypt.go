@@ -48,7 +48,7 @@ func (d *decrypted) fill() {
 	whole := len(all) / aes.BlockSize * aes.BlockSize
 	switch {
 	case last && (whole == 0 || whole < len(all)):
-		d.err = watch.Failed(watch.FailureTruncated, "%s: what is encrypted does not end with a whole block", d.host)
+		d.err = watch.NewFailure(watch.FailureTruncated, "%s: what is encrypted does not end with a whole block", d.host)
 		whole = 0
 	case err != nil:
 		d.err = err
@@ -69,7 +69,7 @@ func (d *decrypted) trim() {
 	n := int(d.plain[len(d.plain)-1])
 	end := len(d.plain) - n
 	if n < 1 || n > aes.BlockSize || !bytes.Equal(d.plain[end:], bytes.Repeat([]byte{byte(n)}, n)) {
-		d.err = watch.Failed(watch.FailureUndecodable, "%s: decrypted, it does not end as it has to: the wrong key, perhaps", d.host)
+		d.err = watch.NewFailure(watch.FailureUndecodable, "%s: decrypted, it does not end as it has to: the wrong key, perhaps", d.host)
 		end = max(len(d.plain)-aes.BlockSize, 0)
 	}
 	d.plain = d.plain[:end]

@@ -24,7 +24,7 @@ func statusFailure(host string, status int) *watch.Failure {
 	case http.StatusRequestedRangeNotSatisfiable:
 		kind = watch.FailureTruncated
 	}
-	return watch.Failed(kind, "%s: answered %d", host, status)
+	return watch.NewFailure(kind, "%s: answered %d", host, status)
 }
 
 // failure makes a Failure of what ended an exchange with host. What is not
@@ -36,7 +36,7 @@ func (f *fetch) failure(host string, err error) *watch.Failure {
 	if cause := context.Cause(f.ctx); cause != nil {
 		err = cause
 	}
-	return watch.Failed(watch.FailureNetwork, "%s: %s", host, describe(err))
+	return watch.NewFailure(watch.FailureNetwork, "%s: %s", host, describe(err))
 }
 
 func describe(err error) string {

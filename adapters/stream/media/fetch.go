@@ -63,7 +63,7 @@ func (f *fetch) await(limit time.Duration, late error, work func()) time.Duratio
 func (f *fetch) open(rawURL string, part *watch.ByteRange, limit int64) (*answer, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		return nil, watch.Failed(watch.FailureNetwork, "a media URL that cannot be parsed")
+		return nil, watch.NewFailure(watch.FailureNetwork, "a media URL that cannot be parsed")
 	}
 	req := (&http.Request{Method: http.MethodGet, URL: u, Header: http.Header{}}).WithContext(f.ctx)
 	req.Header.Set("User-Agent", "stream-monitor")

@@ -15,7 +15,7 @@ type blocks = cipher.BlockMode
 // decrypt what follows its initialisation vector.
 func (f *fetch) cbc(key watch.Key) (blocks, error) {
 	if len(key.IV) != aes.BlockSize {
-		return nil, watch.Failed(watch.FailureMalformed, "an initialisation vector of %d bytes, not %d", len(key.IV), aes.BlockSize)
+		return nil, watch.NewFailure(watch.FailureMalformed, "an initialisation vector of %d bytes, not %d", len(key.IV), aes.BlockSize)
 	}
 	secret, ok := f.keys[key.URI]
 	if !ok {
@@ -27,7 +27,7 @@ func (f *fetch) cbc(key watch.Key) (blocks, error) {
 	}
 	cipherOf, err := aes.NewCipher(secret)
 	if err != nil {
-		return nil, watch.Failed(watch.FailureMalformed, "%v", err)
+		return nil, watch.NewFailure(watch.FailureMalformed, "%v", err)
 	}
 	return cipher.NewCBCDecrypter(cipherOf, key.IV), nil
 }
@@ -43,7 +43,7 @@ func (f *fetch) key(url string) ([]byte, error) {
 	failure, failed := errors.AsType[*watch.Failure](err)
 	switch {
 	case failed && failure.Kind == watch.FailureTooLarge, err == nil && len(secret) != MaxKey:
-		return nil, watch.Failed(watch.FailureMalformed, "a key that is not of %d bytes", MaxKey)
+		return nil, watch.NewFailure(watch.FailureMalformed, "a key that is not of %d bytes", MaxKey)
 	case err != nil:
 		return nil, err
 	}

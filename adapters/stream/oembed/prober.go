@@ -50,8 +50,8 @@ func stayOnHost(next *http.Request, sent []*http.Request) error {
 }
 
 // Probe implements worker.Prober. It blocks for at most Timeout.
-func (p *Prober) Probe(ctx context.Context, stream monitor.StreamURL) watch.Presence {
-	answer := watch.Presence{Began: time.Now()}
+func (p *Prober) Probe(ctx context.Context, stream monitor.StreamURL) watch.ProbeResult {
+	answer := watch.ProbeResult{Began: time.Now()}
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 

@@ -31,7 +31,7 @@ const (
 )
 
 // ask probes a service made of handler.
-func ask(t *testing.T, handler http.HandlerFunc) watch.Presence {
+func ask(t *testing.T, handler http.HandlerFunc) watch.ProbeResult {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	defer server.Close()
@@ -41,8 +41,8 @@ func ask(t *testing.T, handler http.HandlerFunc) watch.Presence {
 }
 
 func TestProbeReadsTheStatus(t *testing.T) {
-	gone := watch.Presence{Known: true}
-	tests := map[int]watch.Presence{
+	gone := watch.ProbeResult{Known: true}
+	tests := map[int]watch.ProbeResult{
 		200: {Known: true, Exists: true},
 		404: gone,
 		400: gone,

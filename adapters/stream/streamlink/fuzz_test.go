@@ -26,7 +26,7 @@ func FuzzRead(f *testing.F) {
 		if got.State.Answers() {
 			t.Errorf("streamlink cannot know %s", got.State)
 		}
-		if (got.State == watch.FoundUnproven) != (got.Manifest != "") {
+		if (got.State == watch.ManifestFound) != (got.Manifest != "") {
 			t.Errorf("%s with manifest %q", got.State, got.Manifest)
 		}
 		if got.Manifest != "" {

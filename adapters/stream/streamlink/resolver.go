@@ -84,7 +84,7 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 func read(res subprocess.Result) watch.Resolution {
 	out := strings.TrimSpace(string(res.Stdout))
 	if manifest(out) && res.ExitCode == 0 {
-		return watch.Resolution{State: watch.FoundUnproven, Manifest: out}
+		return watch.Resolution{State: watch.ManifestFound, Manifest: out}
 	}
 	if said, ok := strings.CutPrefix(out, "error: "); ok {
 		state := pythontool.Fault(said)

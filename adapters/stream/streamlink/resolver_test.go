@@ -38,7 +38,7 @@ func TestRead(t *testing.T) {
 	}{
 		"a stream, live or ended, muxed or not": {
 			stdout: master + "\n",
-			want:   watch.Resolution{State: watch.FoundUnproven, Manifest: master},
+			want:   watch.Resolution{State: watch.ManifestFound, Manifest: master},
 		},
 		"upcoming, removed, private or bot check": {
 			exit: 1, stdout: "error: No playable streams found on this URL: https://www.youtube.com/watch?v=upcoming___\n",
@@ -70,7 +70,7 @@ func TestRead(t *testing.T) {
 		},
 		"an MPD, should it ever print one": {
 			stdout: "https://manifest.googlevideo.com/api/manifest/dash/sig/AABBCC\n",
-			want:   watch.Resolution{State: watch.FoundUnproven, Manifest: "https://manifest.googlevideo.com/api/manifest/dash/sig/AABBCC"},
+			want:   watch.Resolution{State: watch.ManifestFound, Manifest: "https://manifest.googlevideo.com/api/manifest/dash/sig/AABBCC"},
 		},
 		"a URL and a failure": {
 			exit: 1, stdout: master + "\n",
@@ -107,7 +107,7 @@ func TestResolverSurvivesToolsThatMisbehave(t *testing.T) {
 func TestResolverFindsAManifest(t *testing.T) {
 	path, _ := pythontooltest.Script(t, "echo "+master)
 	got := streamlink.New(streamlink.Config{Path: path}, quiet).Resolve(t.Context(), pythontooltest.URL)
-	if got.State != watch.FoundUnproven || got.Manifest != master || got.Source != "streamlink" || got.Began.IsZero() {
+	if got.State != watch.ManifestFound || got.Manifest != master || got.Source != "streamlink" || got.Began.IsZero() {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -145,7 +145,7 @@ func TestTheRealToolFindsWhatThereIs(t *testing.T) {
 		t.Run(string(state), func(t *testing.T) {
 			y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: state, Source: pythontooltest.Ladder{}})
 			got := resolver.Resolve(t.Context(), pythontooltest.URL)
-			if state == youtube.Live && (got.State != watch.FoundUnproven || !strings.Contains(got.Manifest, "/hls_variant/")) {
+			if state == youtube.Live && (got.State != watch.ManifestFound || !strings.Contains(got.Manifest, "/hls_variant/")) {
 				t.Errorf("got %+v", got)
 			}
 			if got.State.Answers() || got.State == watch.ToolFailed && state != youtube.Ordinary && state != youtube.Archived {
@@ -173,7 +173,7 @@ func TestTheRealToolFindsTheMasterOfPictureAndSoundApart(t *testing.T) {
 	for _, where := range []string{os.Getenv("PATH"), filepath.Dir(path)} {
 		t.Setenv("PATH", where)
 		got := streamlink.New(streamlink.Config{Path: path}, quiet).Resolve(t.Context(), pythontooltest.URL)
-		if got.State != watch.FoundUnproven || !strings.Contains(got.Manifest, "/hls_variant/") {
+		if got.State != watch.ManifestFound || !strings.Contains(got.Manifest, "/hls_variant/") {
 			t.Errorf("with PATH %s: got %+v", where, got)
 		}
 	}

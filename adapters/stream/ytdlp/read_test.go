@@ -53,8 +53,10 @@ func TestReadTellsEveryStateApart(t *testing.T) {
 	upcoming := func(detail string) watch.Resolution {
 		return watch.Resolution{State: watch.Upcoming, Detail: detail}
 	}
-	is := func(s watch.State, detail string) watch.Resolution { return watch.Resolution{State: s, Detail: detail} }
-	started := func(s watch.State, detail string) watch.Resolution {
+	is := func(s watch.StreamState, detail string) watch.Resolution {
+		return watch.Resolution{State: s, Detail: detail}
+	}
+	started := func(s watch.StreamState, detail string) watch.Resolution {
 		return watch.Resolution{State: s, Detail: detail, ActualStart: start}
 	}
 	const (

@@ -11,7 +11,7 @@ import (
 // A meaning is a state and the words that make YouTube's reason mean it, in
 // lower case and with straight apostrophes.
 type meaning struct {
-	state watch.State
+	state watch.StreamState
 	words []string
 }
 
@@ -41,7 +41,7 @@ const offline = "offline."
 
 // statement is a line of yt-dlp's and what it means, empty when nothing to us.
 type statement struct {
-	state watch.State
+	state watch.StreamState
 	words string // made for people, see pytool.Line
 }
 
@@ -77,7 +77,7 @@ func hear(stderr []byte) testimony {
 	return t
 }
 
-func meansTo(text string) watch.State {
+func meansTo(text string) watch.StreamState {
 	text = strings.TrimSpace(pythontool.Plain(text))
 	if text == offline || text == strings.TrimSuffix(offline, ".") {
 		return watch.Offline

@@ -14,7 +14,7 @@ import (
 func TestReadUnderstandsOtherWordings(t *testing.T) {
 	tests := []struct {
 		line string
-		want watch.State
+		want watch.StreamState
 	}{
 		{"ERROR: [youtube] abcdefghijk: This live event will begin in 2 days.", watch.Upcoming},
 		{"ERROR: [youtube] abcdefghijk: Premiere will begin shortly", watch.Upcoming},

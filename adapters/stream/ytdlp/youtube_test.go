@@ -18,7 +18,7 @@ import (
 func TestTheRealToolTellsEveryStateApart(t *testing.T) {
 	y := pythontooltest.YouTube(t)
 	resolver := ytdlp.New(ytdlp.Config{Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, quiet)
-	wants := map[youtube.State]watch.State{
+	wants := map[youtube.State]watch.StreamState{
 		youtube.Upcoming:    watch.Upcoming,
 		youtube.Premiere:    watch.Upcoming,
 		youtube.Live:        watch.Live,
@@ -89,7 +89,7 @@ func TestTheRealToolMeetsAYouTubeThatIsNotWell(t *testing.T) {
 	for name, tc := range map[string]struct {
 		class youtube.Class
 		fault httpfault.Fault
-		want  watch.State
+		want  watch.StreamState
 	}{
 		"everything answers 429":        {"", httpfault.Status(429), watch.Blocked},
 		"everything answers 503":        {"", httpfault.Status(503), watch.Unreachable},

@@ -128,10 +128,10 @@ func (p *play) run(ctx context.Context) error {
 func (p *play) begin(ctx context.Context) (next time.Time, err error) {
 	for _, t := range p.watcher.Next() {
 		lane := t.Kind.Lane()
-		if lane != watch.Clock && p.busy(lane) {
+		if lane != watch.LaneTimer && p.busy(lane) {
 			continue
 		}
-		if lane == watch.Clock || t.At.After(p.now) {
+		if lane == watch.LaneTimer || t.At.After(p.now) {
 			if next.IsZero() || t.At.Before(next) {
 				next = t.At
 			}
@@ -158,9 +158,9 @@ func (p *play) busy(l watch.Lane) bool {
 func (p *play) step(o watch.Observation) {
 	for _, e := range p.watcher.Step(p.now, o) {
 		switch e := e.(type) {
-		case watch.Emit:
+		case watch.EventEmitted:
 			p.sighting.events = append(p.sighting.events, told{p.now.Sub(epoch), e.Event})
-		case watch.Finish:
+		case watch.Finished:
 			p.over = true
 		}
 	}
@@ -172,7 +172,7 @@ func (p *play) observe(ctx context.Context, t watch.Task) (watch.Observation, ti
 	case watch.TaskResolve:
 		return watch.Resolution{Began: p.now, State: watch.Live, Source: "player", Manifest: address, ActualStart: epoch}, resolving, nil
 	case watch.TaskProbe:
-		return watch.Presence{Began: p.now, Known: true, Exists: true}, resolving, nil
+		return watch.ProbeResult{Began: p.now, Known: true, Exists: true}, resolving, nil
 	case watch.TaskPlaylist:
 		playlist, err := p.playlist(ctx)
 		playlist.Began, playlist.URL = p.now, t.URL

@@ -22,7 +22,7 @@ const operations = "../../../docs/operations.md"
 // is explained in these words of the page, or where the words are written.
 var relayed = map[string]string{
 	"adapters/runtime/process/lines.go": "anything that is no log line",
-	"application/worker/loop.go":        "", // watch.Note, found in domain/watch
+	"application/worker/loop.go":        "", // watch.LogEntry, found in domain/watch
 }
 
 // A row of a table of log lines: level, message, explanation. What the program

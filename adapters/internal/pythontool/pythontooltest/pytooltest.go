@@ -77,7 +77,7 @@ type Resolver interface {
 func Run(t *testing.T, of func(path string, timeout time.Duration, log *slog.Logger) Resolver) {
 	tests := map[string]struct {
 		script string
-		state  watch.State
+		state  watch.StreamState
 		says   string
 	}{
 		"that hangs":                  {`echo $$ >"$ids"; exec sleep 60`, watch.Unreachable, "no answer within"},
