@@ -5,64 +5,132 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
+	"syscall"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 )
 
-// Client fetches media. It implements worker.SegmentFetcher and may be used
-// concurrently.
-type Client struct {
-	config Config
-	http   *http.Client
-	routes *routes
+// Limits that cannot be configured.
+const (
+	MaxRedirects = 5        // redirects of one request
+	MaxHeader    = 64 << 10 // bytes of a response header
+	MaxInit      = 1 << 20  // bytes of an init section as transferred; real ones have about a thousand
+	MaxKey       = 16       // bytes of an AES-128 key, and the minimum as well (RFC 8216, 4.3.2.4)
+)
+
+// Config sets the limits of a Client. A field that is zero or negative has its
+// default.
+type Config struct {
+	MaxSegment int64 // bytes of one segment as transferred, without its init section; default 64 MiB
+
+	Connect time.Duration // limit of a TCP connection, and again of a TLS handshake; default 5 s
+	Header  time.Duration // limit until the response header is read, for each redirect again; default 10 s
+	Stall   time.Duration // limit of one read of a body, and the time over which MinRate is measured; default 5 s
+	Total   time.Duration // limit of all waiting for servers in one call; default 20 s
+	MinRate int64         // lowest accepted rate in bytes per second; default 1 KiB, a tenth of YouTube's smallest rendition
+
+	// IdleConns is the number of idle connections that are kept for the next
+	// request; default 4. A stream has two hosts, for playlists and for segments.
+	IdleConns int
+
+	// Control checks the address of every direct connection after DNS, as
+	// net.Dialer.Control does; an error refuses the connection. Proxies' own
+	// addresses are not checked. Before a request goes to a proxy, Control checks an
+	// IP address in its URL with a nil connection. Default: public addresses only,
+	// because a playlist may point anywhere.
+	Control func(network, address string, c syscall.RawConn) error
+
+	// Resolver resolves the hosts of direct connections. Default: the system's.
+	Resolver *net.Resolver
+
+	// Proxy returns the proxy for a request, or nil for a direct connection.
+	// Default: http.ProxyFromEnvironment.
+	Proxy func(*http.Request) (*url.URL, error)
 }
 
-// New makes a Client.
-func New(config Config) *Client {
-	config = config.withDefaults()
-	r := newRoutes(config)
-	return &Client{
-		config: config,
-		routes: r,
-		http:   &http.Client{Transport: r, CheckRedirect: checkRedirect},
+func (c Config) withDefaults() Config {
+	setDefault(&c.MaxSegment, 64<<20)
+	setDefault(&c.Connect, 5*time.Second)
+	setDefault(&c.Header, 10*time.Second)
+	setDefault(&c.Stall, 5*time.Second)
+	setDefault(&c.Total, 20*time.Second)
+	setDefault(&c.MinRate, 1<<10)
+	setDefault(&c.IdleConns, 4)
+	if c.Control == nil {
+		c.Control = outbound.New(nil).Control
+	}
+	if c.Proxy == nil {
+		c.Proxy = http.ProxyFromEnvironment
+	}
+	return c
+}
+
+func setDefault[T ~int | ~int64](field *T, value T) {
+	if *field <= 0 {
+		*field = value
 	}
 }
 
-// Close ends the connections that are kept for later. The Client stays usable.
-func (c *Client) Close() { c.routes.closeIdle() }
+// Client fetches media. It implements worker.SegmentFetcher and is safe for
+// concurrent use.
+type Client struct {
+	config    Config
+	http      *http.Client
+	transport *transport
+}
 
-// Get fetches something small, such as a playlist, whole. limit is in bytes,
-// after any content-encoding. finalURL is where it came from after redirects.
-// Errors: *watch.Failure of kind expired, network, too_large or truncated.
+// New returns a Client with the limits of config.
+func New(config Config) *Client {
+	config = config.withDefaults()
+	t := newTransport(config)
+	return &Client{
+		config:    config,
+		transport: t,
+		http:      &http.Client{Transport: t, CheckRedirect: checkRedirect},
+	}
+}
+
+// Close closes idle connections. The Client can still be used.
+func (c *Client) Close() { c.transport.closeIdle() }
+
+// Get fetches a small resource, such as a playlist, into memory. limit is its
+// size in bytes after any content-encoding. finalURL is its URL after redirects.
+// Get blocks for at most Config.Total. Its error is a *watch.Failure of kind
+// expired, network, too_large or truncated.
 func (c *Client) Get(ctx context.Context, url string, limit int64) (body []byte, finalURL string, err error) {
 	f := c.newFetch(ctx)
-	defer f.end()
-	a, err := f.open(url, nil, limit)
+	defer f.cancelAll()
+	r, err := f.request(url, nil, limit)
 	if err != nil {
 		return nil, "", err
 	}
-	if body, err = a.readAll(a); err != nil {
+	if body, err = r.readAll(r); err != nil {
 		return nil, "", err
 	}
-	return body, a.resp.Request.URL.String(), nil
+	return body, r.http.Request.URL.String(), nil
 }
 
-// readAll reads r, which is made of the answer, to its end and closes the answer.
-func (a *answer) readAll(r io.Reader) ([]byte, error) {
-	defer func() { _ = a.resp.Body.Close() }()
-	const announcedIsBelieved = 1 << 20 // bytes set aside before they have come
-	var all bytes.Buffer
-	if n := a.resp.ContentLength; n > 0 {
-		// ReadFrom wants room for one more read to see the end.
-		all.Grow(int(min(n, announcedIsBelieved)) + bytes.MinRead)
+// readAll reads from, which may decrypt the response, to its end. It closes the
+// response.
+func (r *response) readAll(from io.Reader) ([]byte, error) {
+	defer func() { _ = r.http.Body.Close() }()
+	const maxPreallocated = 1 << 20 // a Content-Length is believed up to here
+	var content bytes.Buffer
+	if n := r.http.ContentLength; n > 0 {
+		// ReadFrom needs room for one more read to see the end.
+		content.Grow(int(min(n, maxPreallocated)) + bytes.MinRead)
 	}
-	_, err := all.ReadFrom(r)
-	return all.Bytes(), err
+	_, err := content.ReadFrom(from)
+	return content.Bytes(), err
 }
 
 var errRedirects = errors.New("more redirects than allowed")
 
-// checkRedirect bounds redirects and keeps the URL that redirected, which is
-// signed, from the next host.
+// checkRedirect limits redirects and removes the Referer: it is a signed URL.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > MaxRedirects {
 		return errRedirects

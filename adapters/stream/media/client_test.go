@@ -24,21 +24,21 @@ import (
 
 var _ worker.SegmentFetcher = (*media.Client)(nil)
 
-// secret is in every URL asked for; no failure may show it.
+// secret is part of every requested URL; no failure may show it.
 const secret = "/videoplayback/sig/AOq0QJ8w?key=s3cr3t"
 
-// patience bounds what must end by itself; the limits under test are far shorter.
-const patience = 20 * time.Second
+// testTimeout limits each call; the limits under test are far shorter.
+const testTimeout = 20 * time.Second
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// anywhere is the Control of clients that ask the test's own servers.
-func anywhere(string, string, syscall.RawConn) error { return nil }
+// allowAll is the Control of clients that connect to the test's own servers.
+func allowAll(string, string, syscall.RawConn) error { return nil }
 
-// newClient makes a client without a proxy that is closed with the test.
+// newClient returns a client without a proxy, and closes it after the test.
 func newClient(t *testing.T, change func(*media.Config)) *media.Client {
 	t.Helper()
-	config := media.Config{Control: anywhere, Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }}
+	config := media.Config{Control: allowAll, Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }}
 	if change != nil {
 		change(&config)
 	}
@@ -47,8 +47,8 @@ func newClient(t *testing.T, change func(*media.Config)) *media.Client {
 	return c
 }
 
-// serve starts a server. Its handler may wait for release, which is closed
-// before the server is.
+// serve starts a server. release is closed before the server, so that a handler
+// may wait for it.
 func serve(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, release <-chan struct{})) string {
 	t.Helper()
 	release := make(chan struct{})
@@ -57,17 +57,17 @@ func serve(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, rel
 	return server.URL
 }
 
-func bounded(t *testing.T) context.Context {
+func withTimeout(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// fetch reads a whole segment, whichever step fails.
+// fetch reads a whole segment. It returns the error of any step.
 func fetch(t *testing.T, c *media.Client, s watch.Segment) ([]byte, error) {
 	t.Helper()
-	ctx := bounded(t)
+	ctx := withTimeout(t)
 	body, err := c.FetchSegment(ctx, s)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func fetch(t *testing.T, c *media.Client, s watch.Segment) ([]byte, error) {
 	return all, err
 }
 
-// wantFailure checks the kind of err, and that it names no secret.
+// wantFailure checks the kind of err, and that it shows no part of the secret.
 func wantFailure(t *testing.T, err error, kind watch.FailureKind, says string) {
 	t.Helper()
 	var failure *watch.Failure
@@ -94,15 +94,15 @@ func wantFailure(t *testing.T, err error, kind watch.FailureKind, says string) {
 	if failure.Kind != kind || !strings.Contains(failure.Detail, says) {
 		t.Errorf("got %v, want %s saying %q", err, kind, says)
 	}
-	for _, part := range []string{"s3cr3t", "AOq0QJ8w", "videoplayback", "\n"} {
-		if strings.Contains(failure.Detail, part) {
-			t.Errorf("the detail %q shows %q", failure.Detail, part)
+	for _, byteRange := range []string{"s3cr3t", "AOq0QJ8w", "videoplayback", "\n"} {
+		if strings.Contains(failure.Detail, byteRange) {
+			t.Errorf("the detail %q shows %q", failure.Detail, byteRange)
 		}
 	}
 }
 
-func TestGet(t *testing.T) {
-	t.Run("gives the body and the URL after redirects", func(t *testing.T) {
+func TestGetReturnsTheBodyAndItsURL(t *testing.T) {
+	t.Run("returns the body and the URL after redirects", func(t *testing.T) {
 		var referer, agent string
 		base := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
 			if r.URL.Path != "/there" {
@@ -112,7 +112,7 @@ func TestGet(t *testing.T) {
 			referer, agent = r.Referer(), r.UserAgent()
 			_, _ = io.WriteString(w, "#EXTM3U")
 		})
-		body, final, err := newClient(t, nil).Get(bounded(t), base+secret, 100)
+		body, final, err := newClient(t, nil).Get(withTimeout(t), base+secret, 100)
 		if err != nil || string(body) != "#EXTM3U" || final != base+"/there" {
 			t.Errorf("got %q from %q, %v", body, final, err)
 		}
@@ -121,7 +121,7 @@ func TestGet(t *testing.T) {
 		}
 	})
 	for _, announced := range []bool{true, false} {
-		t.Run(fmt.Sprintf("takes as many bytes as the limit and no more, announced: %v", announced), func(t *testing.T) {
+		t.Run(fmt.Sprintf("accepts as many bytes as the limit, announced: %v", announced), func(t *testing.T) {
 			base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 				if !announced {
 					w.(http.Flusher).Flush()
@@ -129,14 +129,14 @@ func TestGet(t *testing.T) {
 				_, _ = io.WriteString(w, "0123456789")
 			})
 			c := newClient(t, nil)
-			if body, _, err := c.Get(bounded(t), base+secret, 10); err != nil || len(body) != 10 {
+			if body, _, err := c.Get(withTimeout(t), base+secret, 10); err != nil || len(body) != 10 {
 				t.Errorf("at the limit: %q, %v", body, err)
 			}
-			_, _, err := c.Get(bounded(t), base+secret, 9)
+			_, _, err := c.Get(withTimeout(t), base+secret, 9)
 			wantFailure(t, err, watch.FailureTooLarge, "127.0.0.1")
 		})
 	}
-	t.Run("counts what a gzip bomb becomes", func(t *testing.T) {
+	t.Run("counts the decompressed bytes of a gzip bomb", func(t *testing.T) {
 		var bomb bytes.Buffer
 		z := gzip.NewWriter(&bomb)
 		_, _ = io.CopyN(z, zeros{}, 8<<20)
@@ -146,23 +146,23 @@ func TestGet(t *testing.T) {
 			_, _ = w.Write(bomb.Bytes())
 		})
 		c := newClient(t, nil)
-		if body, _, err := c.Get(bounded(t), base+secret, 8<<20); err != nil || len(body) != 8<<20 {
+		if body, _, err := c.Get(withTimeout(t), base+secret, 8<<20); err != nil || len(body) != 8<<20 {
 			t.Errorf("at the limit: %d bytes, %v", len(body), err)
 		}
-		_, _, err := c.Get(bounded(t), base+secret, 8<<20-1)
+		_, _, err := c.Get(withTimeout(t), base+secret, 8<<20-1)
 		wantFailure(t, err, watch.FailureTooLarge, "")
 	})
-	t.Run("refuses a coding that was not asked for", func(t *testing.T) {
+	t.Run("refuses a content-encoding that was not asked for", func(t *testing.T) {
 		base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 			w.Header().Set("Content-Encoding", "br")
 			_, _ = io.WriteString(w, "xxxx")
 		})
-		_, _, err := newClient(t, nil).Get(bounded(t), base+secret, 100)
+		_, _, err := newClient(t, nil).Get(withTimeout(t), base+secret, 100)
 		wantFailure(t, err, watch.FailureNetwork, "content-encoding")
 	})
 }
 
-func TestRedirects(t *testing.T) {
+func TestRedirectsAreFollowedUpToTheLimit(t *testing.T) {
 	hops := func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
 		var left int
 		_, _ = fmt.Sscanf(r.URL.Path, "/%d", &left)
@@ -172,12 +172,12 @@ func TestRedirects(t *testing.T) {
 	}
 	base := serve(t, hops)
 	c := newClient(t, nil)
-	if _, _, err := c.Get(bounded(t), fmt.Sprintf("%s/%d", base, media.MaxRedirects), 1); err != nil {
+	if _, _, err := c.Get(withTimeout(t), fmt.Sprintf("%s/%d", base, media.MaxRedirects), 1); err != nil {
 		t.Errorf("as many as allowed: %v", err)
 	}
-	_, _, err := c.Get(bounded(t), fmt.Sprintf("%s/%d", base, media.MaxRedirects+1), 1)
+	_, _, err := c.Get(withTimeout(t), fmt.Sprintf("%s/%d", base, media.MaxRedirects+1), 1)
 	wantFailure(t, err, watch.FailureNetwork, "more redirects")
-	_, _, err = c.Get(bounded(t), base+"/-1", 1)
+	_, _, err = c.Get(withTimeout(t), base+"/-1", 1)
 	wantFailure(t, err, watch.FailureNetwork, "more redirects")
 
 	for name, location := range map[string]string{
@@ -189,13 +189,13 @@ func TestRedirects(t *testing.T) {
 				w.Header().Set("Location", location)
 				w.WriteHeader(http.StatusFound)
 			})
-			_, _, err := newClient(t, nil).Get(bounded(t), base+secret, 1)
+			_, _, err := newClient(t, nil).Get(withTimeout(t), base+secret, 1)
 			wantFailure(t, err, watch.FailureNetwork, "")
 		})
 	}
 }
 
-func TestStatus(t *testing.T) {
+func TestEachStatusHasItsFailureKind(t *testing.T) {
 	for status, kind := range map[int]watch.FailureKind{
 		204: watch.FailureNetwork, 206: watch.FailureNetwork, 302: watch.FailureNetwork, 304: watch.FailureNetwork,
 		400: watch.FailureNetwork, 401: watch.FailureExpired, 403: watch.FailureExpired, 404: watch.FailureExpired,
@@ -205,7 +205,7 @@ func TestStatus(t *testing.T) {
 		t.Run(fmt.Sprintf("%d is %s", status, kind), func(t *testing.T) {
 			base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) { w.WriteHeader(status) })
 			c := newClient(t, nil)
-			_, _, err := c.Get(bounded(t), base+secret, 1)
+			_, _, err := c.Get(withTimeout(t), base+secret, 1)
 			wantFailure(t, err, kind, fmt.Sprintf("answered %d", status))
 			_, err = fetch(t, c, watch.Segment{URI: base + secret})
 			wantFailure(t, err, kind, fmt.Sprintf("answered %d", status))

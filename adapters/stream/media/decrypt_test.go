@@ -14,14 +14,14 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// padded adds the padding that says how long it is.
-func padded(plain []byte) []byte {
+// pad adds PKCS #7 padding.
+func pad(plain []byte) []byte {
 	n := aes.BlockSize - len(plain)%aes.BlockSize
 	return append(bytes.Clone(plain), bytes.Repeat([]byte{byte(n)}, n)...)
 }
 
-// encrypt does not pad.
-func encrypt(tb testing.TB, key, iv, plain []byte) []byte {
+// encryptCBC encrypts whole blocks; it does not pad.
+func encryptCBC(tb testing.TB, key, iv, plain []byte) []byte {
 	tb.Helper()
 	c, err := aes.NewCipher(key)
 	if err != nil {
@@ -32,7 +32,7 @@ func encrypt(tb testing.TB, key, iv, plain []byte) []byte {
 	return out
 }
 
-func decrypter(tb testing.TB, key, iv []byte) cipher.BlockMode {
+func newDecrypter(tb testing.TB, key, iv []byte) cipher.BlockMode {
 	tb.Helper()
 	c, err := aes.NewCipher(key)
 	if err != nil {
@@ -42,11 +42,11 @@ func decrypter(tb testing.TB, key, iv []byte) cipher.BlockMode {
 }
 
 var (
-	aKey = []byte("0123456789abcdef")
-	anIV = []byte("fedcba9876543210")
+	testKey = []byte("0123456789abcdef")
+	testIV  = []byte("fedcba9876543210")
 )
 
-func TestDecryption(t *testing.T) {
+func TestDecryptionRemovesThePadding(t *testing.T) {
 	plain := make([]byte, 100_000)
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for i := range plain {
@@ -54,12 +54,12 @@ func TestDecryption(t *testing.T) {
 	}
 	t.Run("gives every length back, however it arrives", func(t *testing.T) {
 		for _, n := range []int{0, 1, 15, 16, 17, 31, 32, 16<<10 - 17, 16<<10 - 16, 16<<10 - 1, 16 << 10, 16<<10 + 1, 32 << 10, 100_000} {
-			secret := encrypt(t, aKey, anIV, padded(plain[:n]))
+			secret := encryptCBC(t, testKey, testIV, pad(plain[:n]))
 			for name, r := range map[string]io.Reader{
 				"at once": bytes.NewReader(secret), "byte by byte": iotest.OneByteReader(bytes.NewReader(secret)),
 				"by halves": iotest.HalfReader(bytes.NewReader(secret)), "with its end": iotest.DataErrReader(bytes.NewReader(secret)),
 			} {
-				got, err := io.ReadAll(media.Decrypted(r, decrypter(t, aKey, anIV)))
+				got, err := io.ReadAll(media.Decrypted(r, newDecrypter(t, testKey, testIV)))
 				if err != nil || !bytes.Equal(got, plain[:n]) {
 					t.Errorf("%d bytes %s: got %d, %v", n, name, len(got), err)
 				}
@@ -67,15 +67,15 @@ func TestDecryption(t *testing.T) {
 		}
 	})
 	t.Run("behaves as readers have to", func(t *testing.T) {
-		secret := encrypt(t, aKey, anIV, padded(plain[:50_000]))
-		if err := iotest.TestReader(media.Decrypted(bytes.NewReader(secret), decrypter(t, aKey, anIV)), plain[:50_000]); err != nil {
+		secret := encryptCBC(t, testKey, testIV, pad(plain[:50_000]))
+		if err := iotest.TestReader(media.Decrypted(bytes.NewReader(secret), newDecrypter(t, testKey, testIV)), plain[:50_000]); err != nil {
 			t.Error(err)
 		}
 	})
-	whole := encrypt(t, aKey, anIV, padded(plain[:100]))
+	whole := encryptCBC(t, testKey, testIV, pad(plain[:100]))
 	t.Run("of less than whole blocks is truncated", func(t *testing.T) {
 		for _, n := range []int{0, 1, 15, 17, len(whole) - 1} {
-			got, err := io.ReadAll(media.Decrypted(bytes.NewReader(whole[:n]), decrypter(t, aKey, anIV)))
+			got, err := io.ReadAll(media.Decrypted(bytes.NewReader(whole[:n]), newDecrypter(t, testKey, testIV)))
 			wantFailure(t, err, watch.FailureTruncated, "whole block")
 			if !bytes.HasPrefix(plain, got) {
 				t.Errorf("gave %d wrong bytes", len(got))
@@ -92,7 +92,7 @@ func TestDecryption(t *testing.T) {
 		} {
 			text := bytes.Clone(plain[:48])
 			copy(text[48-len(end):], end)
-			_, err := io.ReadAll(media.Decrypted(bytes.NewReader(encrypt(t, aKey, anIV, text)), decrypter(t, aKey, anIV)))
+			_, err := io.ReadAll(media.Decrypted(bytes.NewReader(encryptCBC(t, testKey, testIV, text)), newDecrypter(t, testKey, testIV)))
 			if err == nil {
 				t.Errorf("%s: not found", name)
 				continue
@@ -101,29 +101,29 @@ func TestDecryption(t *testing.T) {
 		}
 	})
 	t.Run("with another key is undecodable", func(t *testing.T) {
-		_, err := io.ReadAll(media.Decrypted(bytes.NewReader(whole), decrypter(t, []byte("another key, 16."), anIV)))
+		_, err := io.ReadAll(media.Decrypted(bytes.NewReader(whole), newDecrypter(t, []byte("another key, 16."), testIV)))
 		wantFailure(t, err, watch.FailureUndecodable, "wrong key")
 	})
 	t.Run("hands back what reading failed with, after what came before", func(t *testing.T) {
 		broken := errors.New("the server went away")
 		r := io.MultiReader(bytes.NewReader(whole[:64]), iotest.ErrReader(broken))
-		got, err := io.ReadAll(media.Decrypted(r, decrypter(t, aKey, anIV)))
+		got, err := io.ReadAll(media.Decrypted(r, newDecrypter(t, testKey, testIV)))
 		if !errors.Is(err, broken) || !bytes.HasPrefix(plain, got) || len(got) < 48 {
 			t.Errorf("got %d bytes, %v", len(got), err)
 		}
 	})
 }
 
-// What is read in pieces is what crypto/cipher makes of the whole.
+// Decrypting piece by piece gives the same bytes as decrypting everything at once.
 func FuzzDecrypted(f *testing.F) {
 	for _, n := range []int{0, 16, 17, 32, 64} {
 		f.Add(make([]byte, n), []byte{1, 15, 16, 17, 200})
 	}
-	f.Add(encrypt(f, aKey, anIV, padded([]byte("a segment"))), []byte{})
+	f.Add(encryptCBC(f, testKey, testIV, pad([]byte("a segment"))), []byte{})
 	f.Fuzz(func(t *testing.T, secret, pieces []byte) {
-		got, err := io.ReadAll(media.Decrypted(&inPieces{rest: secret, sizes: pieces}, decrypter(t, aKey, anIV)))
+		got, err := io.ReadAll(media.Decrypted(&pieceReader{rest: secret, sizes: pieces}, newDecrypter(t, testKey, testIV)))
 		plain := make([]byte, len(secret)/aes.BlockSize*aes.BlockSize)
-		decrypter(t, aKey, anIV).CryptBlocks(plain, secret[:len(plain)])
+		newDecrypter(t, testKey, testIV).CryptBlocks(plain, secret[:len(plain)])
 		if !bytes.HasPrefix(plain, got) {
 			t.Fatal("other bytes than those of the whole")
 		}
@@ -142,13 +142,13 @@ func FuzzDecrypted(f *testing.F) {
 	})
 }
 
-// inPieces gives as many bytes at a time as it is told, over and over.
-type inPieces struct {
+// pieceReader returns reads of the given sizes, over and over.
+type pieceReader struct {
 	rest, sizes []byte
 	reads       int
 }
 
-func (p *inPieces) Read(b []byte) (int, error) {
+func (p *pieceReader) Read(b []byte) (int, error) {
 	if len(p.rest) == 0 {
 		return 0, io.EOF
 	}

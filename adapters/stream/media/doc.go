@@ -1,30 +1,30 @@
 // Package media fetches playlists and segments over HTTP from servers that may
-// be slow, broken or hostile.
+// be slow, broken or hostile. It implements worker.SegmentFetcher.
 //
-//	Get ───────────┐            ┌─ proxied: the proxy of the environment (decision O8)
-//	               ├─▶ fetch ───┤
-//	FetchSegment ──┘   clock,   └─ direct: past the dial guard
-//	  └ section,       limits
-//	    keys
+//	Get ───────────┐             ┌─ proxied: through the proxy of the environment (decision O8)
+//	               ├─▶ request ──┤
+//	FetchSegment ──┘   budget,   └─ direct: every address is checked before the connection
+//	  ├ init section   limits
+//	  └ keys
 //
-// What is encrypted with AES-128 is decrypted on its way, with a key that is
-// fetched as everything else is: its server is trusted no more.
+// A segment encrypted with AES-128 is decrypted while it is read. Its key is
+// fetched under the same limits as the segment: the key server is not trusted either.
 //
-// Guarantees, for every call:
+// Guarantees for every call:
 //
-//   - it ends: connecting, TLS, the answer's header, each read and the whole have
-//     limits of time, and a server that drips bytes below a minimum rate is given
-//     up. The clock runs only while a server is waited for, so a decoder that is
-//     slow to take a segment is not held against the server;
-//   - it is bounded: bytes are counted after any content-encoding, and no more of a
-//     segment is held than a buffer;
-//   - it follows at most five redirects, speaks http and https only, TLS 1.2 or
-//     newer (decision O6), and sends no Referer, which would carry a signed URL;
-//   - it reaches the public internet only, judged at every dial after DNS, a
-//     redirect's included (see adapters/internal/outbound); through a proxy, which
-//     does the looking up, it asks for no internal address;
-//   - errors are *watch.Failure, and name the host and the status, never the path
-//     or the query of a URL: those of media are secrets.
+//   - It ends. Connecting, the TLS handshake, the response header, each read and the
+//     whole call have time limits, and a server that sends fewer than Config.MinRate
+//     bytes a second is given up. Only time spent waiting for a server counts: a slow
+//     decoder does not make a fetch fail.
+//   - It is bounded. Limits count bytes after any content-encoding, and no more of a
+//     segment than one buffer is held in memory.
+//   - It follows at most MaxRedirects redirects, uses http and https only, with TLS 1.2
+//     or newer (decision O6), and sends no Referer: a Referer would reveal a signed URL.
+//   - It connects to public addresses only. Each address is checked at each dial, after
+//     DNS and after redirects (see adapters/internal/outbound). Through a proxy, which
+//     resolves names itself, no internal address is requested.
+//   - Its errors are *watch.Failure. They name the host and the status, never the path
+//     or the query of a URL: media URLs are signed and therefore secret.
 //
 // HTTP_PROXY, HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE are honoured.
 package media

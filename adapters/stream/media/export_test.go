@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Decrypted reads what r is decrypted to.
+// Decrypted returns a reader of the decrypted bytes of r.
 func Decrypted(r io.Reader, mode cipher.BlockMode) io.Reader {
-	return &decrypted{from: r, mode: mode, host: "media.example"}
+	return &decrypter{source: r, mode: mode, host: "media.example"}
 }

@@ -12,86 +12,98 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Why a fetch gave up a server.
+// Reasons for which a fetch gives up a server.
 var (
 	errStalled = errors.New("nothing came for too long")
 	errSlow    = errors.New("it came too slowly")
 	errTotal   = errors.New("it took too long in all")
 )
 
-// fetch is one call of a Client: up to four requests (a segment, what goes before
-// it, and the key of each), one after the other, and a clock for all of them
-// that runs while a server is waited for. Not for concurrent use.
+// fetch is one call of a Client: up to four requests, one after the other (a
+// segment, its init section, and the key of each). They share one time budget,
+// and only waiting for servers uses it up. Not safe for concurrent use.
 type fetch struct {
-	client *Client
-	ctx    context.Context // of the requests; its cause is why the fetch gave up
-	cancel context.CancelCauseFunc
-	left   time.Duration     // of Config.Total
-	keys   map[string][]byte // by URI; those of this call
+	client    *Client
+	ctx       context.Context // of the requests; its cause is the reason for giving up
+	cancel    context.CancelCauseFunc
+	remaining time.Duration     // of Config.Total
+	keys      map[string][]byte // by URI; only those of this call
 
-	// The rate is measured over stretches of Config.Stall, of time waited.
-	waited time.Duration
-	got    int64
+	// The rate is measured over each Config.Stall of waiting.
+	rateWait  time.Duration
+	rateBytes int64
 }
 
 func (c *Client) newFetch(ctx context.Context) *fetch {
-	f := &fetch{client: c, left: c.config.Total, keys: map[string][]byte{}}
+	f := &fetch{client: c, remaining: c.config.Total, keys: map[string][]byte{}}
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
 	return f
 }
 
-// end gives up what is still under way.
-func (f *fetch) end() { f.cancel(context.Canceled) }
+// cancelAll aborts requests that are in progress.
+func (f *fetch) cancelAll() { f.cancel(context.Canceled) }
 
-// await does work, which waits for a server, for at most limit, and at most for
-// what is left in all. It returns how long it took.
-func (f *fetch) await(limit time.Duration, late error, work func()) time.Duration {
-	if f.left <= limit {
-		limit, late = f.left, errTotal
+// await runs wait, which blocks on a server, for at most limit and at most the
+// remaining budget. After that it cancels the fetch with the cause late. It
+// returns how long wait took.
+func (f *fetch) await(limit time.Duration, late error, wait func()) time.Duration {
+	if f.remaining <= limit {
+		limit, late = f.remaining, errTotal
 	}
 	began := time.Now()
 	timer := time.AfterFunc(limit, func() { f.cancel(late) })
-	work()
+	wait()
 	timer.Stop()
 	took := time.Since(began)
-	f.left -= took
+	f.remaining -= took
 	return took
 }
 
-// open asks for a resource, or the part of it, and blocks until the answer's
-// header is read and it is clear that the answer is of use.
-func (f *fetch) open(rawURL string, part *watch.ByteRange, limit int64) (*answer, error) {
+// request asks for a resource, or for one byte range of it. It blocks until the
+// response header is read and accepted. limit is in bytes of the body.
+func (f *fetch) request(rawURL string, byteRange *watch.ByteRange, limit int64) (*response, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return nil, watch.NewFailure(watch.FailureNetwork, "a media URL that cannot be parsed")
 	}
 	req := (&http.Request{Method: http.MethodGet, URL: u, Header: http.Header{}}).WithContext(f.ctx)
 	req.Header.Set("User-Agent", "stream-monitor")
-	if part != nil {
-		req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", part.Offset, part.Offset+part.Length-1))
+	if byteRange != nil {
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", byteRange.Offset, byteRange.Offset+byteRange.Length-1))
 	}
 	var resp *http.Response
-	f.await(f.left, errTotal, func() { resp, err = f.client.http.Do(req) })
+	f.await(f.remaining, errTotal, func() { resp, err = f.client.http.Do(req) })
 	if err != nil {
-		return nil, f.failure(u.Host, err)
+		return nil, f.requestFailure(requestedHost(u, err), err)
 	}
-	a := &answer{fetch: f, resp: resp, host: resp.Request.URL.Host, room: limit, want: -1}
-	if err := a.accept(part); err != nil {
+	r := &response{fetch: f, http: resp, host: resp.Request.URL.Host, allowed: limit, required: -1}
+	if err := r.accept(byteRange); err != nil {
 		_ = resp.Body.Close()
 		return nil, err
 	}
-	return a, nil
+	return r, nil
 }
 
-// read reads from r under the limits of stall, rate and total.
+// requestedHost returns the host of the request that failed: after a redirect it
+// is not the host of the first URL.
+func requestedHost(first *url.URL, err error) string {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		if u, parseErr := url.Parse(failed.URL); parseErr == nil && u.Host != "" {
+			return u.Host
+		}
+	}
+	return first.Host
+}
+
+// read reads from r within the limits of Stall, MinRate and Total.
 func (f *fetch) read(r io.Reader, p []byte) (n int, err error) {
-	f.waited += f.await(f.client.config.Stall, errStalled, func() { n, err = r.Read(p) })
-	f.got += int64(n)
-	if f.waited >= f.client.config.Stall {
-		if float64(f.got) < f.waited.Seconds()*float64(f.client.config.MinRate) {
+	f.rateWait += f.await(f.client.config.Stall, errStalled, func() { n, err = r.Read(p) })
+	f.rateBytes += int64(n)
+	if f.rateWait >= f.client.config.Stall {
+		if float64(f.rateBytes) < f.rateWait.Seconds()*float64(f.client.config.MinRate) {
 			f.cancel(errSlow)
 		}
-		f.waited, f.got = 0, 0
+		f.rateWait, f.rateBytes = 0, 0
 	}
 	return n, err
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// vault serves resources by path, parts of them too, and counts how often each
-// is asked for.
-type vault struct {
+// countingServer serves resources by path, with byte ranges, and counts the
+// requests for each.
+type countingServer struct {
 	mu    sync.Mutex
 	files map[string][]byte
 	asked map[string]int
 }
 
-func (v *vault) serve(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+func (v *countingServer) serve(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
 	v.mu.Lock()
 	v.asked[r.URL.Path]++
 	v.mu.Unlock()
@@ -33,18 +33,18 @@ func (v *vault) serve(w http.ResponseWriter, r *http.Request, _ <-chan struct{})
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b))
 }
 
-func TestEncryptedSegments(t *testing.T) {
+func TestEncryptedSegmentsAreDecrypted(t *testing.T) {
 	otherKey, otherIV := []byte("another key, 16."), []byte("another IV of 16")
-	media1, section := bytes.Repeat([]byte("media"), 20_000), []byte("section")
-	v := &vault{files: map[string][]byte{
-		"/key": aKey, "/other": otherKey, "/page": []byte("<html>Log in, please</html>"), "/short": aKey[:15], "/long": append(aKey, 0), "/empty": {},
-		"/segment": encrypt(t, aKey, anIV, padded(media1)), "/section": encrypt(t, aKey, anIV, padded(section)),
-		"/section/other": encrypt(t, otherKey, otherIV, padded(section)), "/section/plain": section,
-		"/parts": append(encrypt(t, aKey, anIV, padded(section)), encrypt(t, aKey, otherIV, padded(media1))...),
+	content, section := bytes.Repeat([]byte("media"), 20_000), []byte("section")
+	v := &countingServer{files: map[string][]byte{
+		"/key": testKey, "/other": otherKey, "/page": []byte("<html>Log in, please</html>"), "/short": testKey[:15], "/long": append(testKey, 0), "/empty": {},
+		"/segment": encryptCBC(t, testKey, testIV, pad(content)), "/section": encryptCBC(t, testKey, testIV, pad(section)),
+		"/section/other": encryptCBC(t, otherKey, otherIV, pad(section)), "/section/plain": section,
+		"/parts": append(encryptCBC(t, testKey, testIV, pad(section)), encryptCBC(t, testKey, otherIV, pad(content))...),
 	}}
 	base := serve(t, v.serve)
 	key := func(path string, iv []byte) *watch.Key { return &watch.Key{URI: base + path + "?key=s3cr3t", IV: iv} }
-	n := int64(len(padded(section)))
+	n := int64(len(pad(section)))
 
 	for name, c := range map[string]struct {
 		segment watch.Segment
@@ -52,26 +52,26 @@ func TestEncryptedSegments(t *testing.T) {
 		keys    map[string]int // how often each is fetched
 	}{
 		"a segment": {
-			watch.Segment{URI: base + "/segment", Key: key("/key", anIV)}, string(media1), map[string]int{"/key": 1},
+			watch.Segment{URI: base + "/segment", Key: key("/key", testIV)}, string(content), map[string]int{"/key": 1},
 		},
 		"after a section with the same key": {
-			watch.Segment{URI: base + "/segment", Key: key("/key", anIV), Init: &watch.Init{URI: base + "/section", Key: key("/key", anIV)}},
-			"section" + string(media1), map[string]int{"/key": 1},
+			watch.Segment{URI: base + "/segment", Key: key("/key", testIV), Init: &watch.Init{URI: base + "/section", Key: key("/key", testIV)}},
+			"section" + string(content), map[string]int{"/key": 1},
 		},
 		"after a section with another key": {
-			watch.Segment{URI: base + "/segment", Key: key("/key", anIV), Init: &watch.Init{URI: base + "/section/other", Key: key("/other", otherIV)}},
-			"section" + string(media1), map[string]int{"/key": 1, "/other": 1},
+			watch.Segment{URI: base + "/segment", Key: key("/key", testIV), Init: &watch.Init{URI: base + "/section/other", Key: key("/other", otherIV)}},
+			"section" + string(content), map[string]int{"/key": 1, "/other": 1},
 		},
 		"after a section that is not encrypted": {
-			watch.Segment{URI: base + "/segment", Key: key("/key", anIV), Init: &watch.Init{URI: base + "/section/plain"}},
-			"section" + string(media1), map[string]int{"/key": 1},
+			watch.Segment{URI: base + "/segment", Key: key("/key", testIV), Init: &watch.Init{URI: base + "/section/plain"}},
+			"section" + string(content), map[string]int{"/key": 1},
 		},
 		"in parts of one resource": {
 			watch.Segment{
-				URI: base + "/parts", Range: part(n, int64(len(padded(media1)))), Key: key("/key", otherIV),
-				Init: &watch.Init{URI: base + "/parts", Range: part(0, n), Key: key("/key", anIV)},
+				URI: base + "/parts", Range: byteRange(n, int64(len(pad(content)))), Key: key("/key", otherIV),
+				Init: &watch.Init{URI: base + "/parts", Range: byteRange(0, n), Key: key("/key", testIV)},
 			},
-			"section" + string(media1), map[string]int{"/key": 1},
+			"section" + string(content), map[string]int{"/key": 1},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,16 +96,16 @@ func TestEncryptedSegments(t *testing.T) {
 		kind watch.FailureKind
 		says string
 	}{
-		"a key of 15 bytes":       {key("/short", anIV), watch.FailureMalformed, "16 bytes"},
-		"a key of 17 bytes":       {key("/long", anIV), watch.FailureMalformed, "16 bytes"},
-		"no bytes of a key":       {key("/empty", anIV), watch.FailureMalformed, "16 bytes"},
-		"a page instead of a key": {key("/page", anIV), watch.FailureMalformed, "16 bytes"},
-		"a key that has expired":  {key("/gone", anIV), watch.FailureExpired, "answered 403"},
-		"another key":             {key("/other", anIV), watch.FailureUndecodable, "wrong key"},
-		"a vector of 15 bytes":    {key("/key", anIV[:15]), watch.FailureMalformed, "15 bytes"},
+		"a key of 15 bytes":       {key("/short", testIV), watch.FailureMalformed, "16 bytes"},
+		"a key of 17 bytes":       {key("/long", testIV), watch.FailureMalformed, "16 bytes"},
+		"no bytes of a key":       {key("/empty", testIV), watch.FailureMalformed, "16 bytes"},
+		"a page instead of a key": {key("/page", testIV), watch.FailureMalformed, "16 bytes"},
+		"a key that has expired":  {key("/gone", testIV), watch.FailureExpired, "answered 403"},
+		"another key":             {key("/other", testIV), watch.FailureUndecodable, "wrong key"},
+		"a vector of 15 bytes":    {key("/key", testIV[:15]), watch.FailureMalformed, "15 bytes"},
 		"no vector":               {key("/key", nil), watch.FailureMalformed, "0 bytes"},
-		"a key in an app":         {&watch.Key{URI: "skd://app/videoplayback?key=s3cr3t", IV: anIV}, watch.FailureNetwork, "neither http nor https"},
-		"a key nowhere":           {&watch.Key{IV: anIV}, watch.FailureNetwork, "neither http nor https"},
+		"a key in an app":         {&watch.Key{URI: "skd://app/videoplayback?key=s3cr3t", IV: testIV}, watch.FailureNetwork, "neither http nor https"},
+		"a key nowhere":           {&watch.Key{IV: testIV}, watch.FailureNetwork, "neither http nor https"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v.asked = map[string]int{}
@@ -120,13 +120,13 @@ func TestEncryptedSegments(t *testing.T) {
 	}
 }
 
-func TestEncryptedSegmentsAreAsLargeAsOthers(t *testing.T) {
+func TestEncryptedSegmentsHaveTheSameLimits(t *testing.T) {
 	const limit = 1 << 20
-	at, over := encrypt(t, aKey, anIV, padded(make([]byte, limit-1))), encrypt(t, aKey, anIV, padded(make([]byte, limit)))
-	v := &vault{asked: map[string]int{}, files: map[string][]byte{"/key": aKey, "/at": at, "/over": over}}
+	at, over := encryptCBC(t, testKey, testIV, pad(make([]byte, limit-1))), encryptCBC(t, testKey, testIV, pad(make([]byte, limit)))
+	v := &countingServer{asked: map[string]int{}, files: map[string][]byte{"/key": testKey, "/at": at, "/over": over}}
 	base := serve(t, v.serve)
 	c := newClient(t, func(c *media.Config) { c.MaxSegment = limit })
-	key := &watch.Key{URI: base + "/key", IV: anIV}
+	key := &watch.Key{URI: base + "/key", IV: testIV}
 	if media.MaxInit != limit {
 		t.Fatal("at and over are of the limit of sections too")
 	}
@@ -145,31 +145,30 @@ func TestEncryptedSegmentsAreAsLargeAsOthers(t *testing.T) {
 	}
 }
 
-// resources are what a segment is made of, each of which may be the one that
-// makes trouble.
+// resources are the requests that one encrypted segment takes.
 var resources = []string{"/segment", "/section", "/key", "/other"}
 
-// madeOf makes a segment of resources of a server, all of them encrypted.
-func madeOf(base string) watch.Segment {
+// encryptedSegment returns a segment of resources, all of them encrypted.
+func encryptedSegment(base string) watch.Segment {
 	return watch.Segment{
-		URI: base + "/segment", Key: &watch.Key{URI: base + "/key", IV: anIV},
-		Init: &watch.Init{URI: base + "/section", Key: &watch.Key{URI: base + "/other", IV: anIV}},
+		URI: base + "/segment", Key: &watch.Key{URI: base + "/key", IV: testIV},
+		Init: &watch.Init{URI: base + "/section", Key: &watch.Key{URI: base + "/other", IV: testIV}},
 	}
 }
 
-// plainVault has what madeOf asks for.
-func plainVault(t *testing.T) *vault {
+// newCountingServer serves the resources of encryptedSegment.
+func newCountingServer(t *testing.T) *countingServer {
 	t.Helper()
-	return &vault{asked: map[string]int{}, files: map[string][]byte{
-		"/key": aKey, "/other": anIV, "/segment": encrypt(t, aKey, anIV, padded([]byte("media"))), "/section": encrypt(t, anIV, anIV, padded([]byte("section"))),
+	return &countingServer{asked: map[string]int{}, files: map[string][]byte{
+		"/key": testKey, "/other": testIV, "/segment": encryptCBC(t, testKey, testIV, pad([]byte("media"))), "/section": encryptCBC(t, testIV, testIV, pad([]byte("section"))),
 	}}
 }
 
-func TestRedirectsOfEachResource(t *testing.T) {
+func TestEveryResourceMayRedirect(t *testing.T) {
 	for _, resource := range resources {
 		for hops, allowed := range map[int]bool{media.MaxRedirects: true, media.MaxRedirects + 1: false} {
 			t.Run(fmt.Sprintf("%d of %s", hops, resource), func(t *testing.T) {
-				v := plainVault(t)
+				v := newCountingServer(t)
 				base := serve(t, func(w http.ResponseWriter, r *http.Request, release <-chan struct{}) {
 					left, _ := strconv.Atoi(r.URL.Query().Get("left"))
 					if r.URL.Path == resource && r.URL.RawQuery == "" {
@@ -181,7 +180,7 @@ func TestRedirectsOfEachResource(t *testing.T) {
 					}
 					v.serve(w, r, release)
 				})
-				got, err := fetch(t, newClient(t, nil), madeOf(base))
+				got, err := fetch(t, newClient(t, nil), encryptedSegment(base))
 				if allowed && (err != nil || string(got) != "sectionmedia") {
 					t.Errorf("got %q, %v", got, err)
 				}
@@ -193,33 +192,32 @@ func TestRedirectsOfEachResource(t *testing.T) {
 	}
 }
 
-// A server that takes a third of the time for each of four resources has taken
-// it all before the last.
-func TestOneClockRunsForAllResources(t *testing.T) {
-	v := plainVault(t)
+// Each of four resources takes a third of the budget: it is used up before the last.
+func TestAllResourcesShareOneTimeBudget(t *testing.T) {
+	v := newCountingServer(t)
 	late := func(w http.ResponseWriter, r *http.Request, release <-chan struct{}) {
 		select {
-		case <-time.After(200 * time.Millisecond): // what is tested is that this much passes
+		case <-time.After(200 * time.Millisecond): // the delay itself is tested: it must count
 			v.serve(w, r, release)
 		case <-release:
 		}
 	}
 	base := serve(t, late)
 	began := time.Now()
-	_, err := fetch(t, newClient(t, func(c *media.Config) { c.Total = 600 * time.Millisecond }), madeOf(base))
+	_, err := fetch(t, newClient(t, func(c *media.Config) { c.Total = 600 * time.Millisecond }), encryptedSegment(base))
 	wantFailure(t, err, watch.FailureNetwork, "too long in all")
 	if took := time.Since(began); took > 3*time.Second {
 		t.Errorf("took %v", took)
 	}
-	if got, err := fetch(t, newClient(t, nil), madeOf(base)); err != nil || string(got) != "sectionmedia" {
+	if got, err := fetch(t, newClient(t, nil), encryptedSegment(base)); err != nil || string(got) != "sectionmedia" {
 		t.Errorf("with time enough: %q, %v", got, err)
 	}
 }
 
-func TestEachResourceMayBeTheSlowOne(t *testing.T) {
+func TestAStallOfAnyResourceEndsTheFetch(t *testing.T) {
 	for _, resource := range resources {
 		t.Run(resource, func(t *testing.T) {
-			v := plainVault(t)
+			v := newCountingServer(t)
 			base := serve(t, func(w http.ResponseWriter, r *http.Request, release <-chan struct{}) {
 				if r.URL.Path == resource {
 					w.(http.Flusher).Flush()
@@ -228,7 +226,7 @@ func TestEachResourceMayBeTheSlowOne(t *testing.T) {
 				}
 				v.serve(w, r, release)
 			})
-			_, err := fetch(t, newClient(t, func(c *media.Config) { c.Stall = 100 * time.Millisecond }), madeOf(base))
+			_, err := fetch(t, newClient(t, func(c *media.Config) { c.Stall = 100 * time.Millisecond }), encryptedSegment(base))
 			wantFailure(t, err, watch.FailureNetwork, "nothing came")
 		})
 	}

@@ -20,9 +20,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// held makes a client whose default control lets nothing leave the machine. It
-// reaches the servers beside it, which stand for public ones.
-func held(t *testing.T, trap *outboundtest.Trap, dns outboundtest.Names, public ...string) *media.Client {
+// guardedClient returns a client with the default Control. The trap keeps its
+// connections on this machine. public are servers that stand for public ones.
+func guardedClient(t *testing.T, trap *outboundtest.Trap, dns outboundtest.Names, public ...string) *media.Client {
 	t.Helper()
 	strict := trap.Hold(outbound.New(nil).Control)
 	return newClient(t, func(c *media.Config) {
@@ -38,20 +38,19 @@ func held(t *testing.T, trap *outboundtest.Trap, dns outboundtest.Names, public 
 	})
 }
 
-// steps are the ways to a resource: as a manifest, as a segment, as the
-// initialisation section of one, as the key of either, as what any of these redirects to, and as what
-// a playlist names, with and without its scheme. public is a server that is
-// outside.
-var steps = map[string]func(t *testing.T, c *media.Client, public, target string) error{
+// routes are the ways by which a client may be led to a URL: it is requested
+// itself, as an init section or key, after a redirect, or because a playlist names
+// it. public is the URL of a server that stands for a public one.
+var routes = map[string]func(t *testing.T, c *media.Client, public, target string) error{
 	"a manifest": func(t *testing.T, c *media.Client, _, target string) error {
-		_, _, err := c.Get(bounded(t), target, 100)
+		_, _, err := c.Get(withTimeout(t), target, 100)
 		return err
 	},
 	"a segment": func(t *testing.T, c *media.Client, _, target string) error {
 		_, err := fetch(t, c, watch.Segment{URI: target})
 		return err
 	},
-	"an initialisation section": func(t *testing.T, c *media.Client, public, target string) error {
+	"an init section": func(t *testing.T, c *media.Client, public, target string) error {
 		_, err := fetch(t, c, watch.Segment{URI: public, Init: &watch.Init{URI: target}})
 		return err
 	},
@@ -59,7 +58,7 @@ var steps = map[string]func(t *testing.T, c *media.Client, public, target string
 		_, err := fetch(t, c, watch.Segment{URI: public, Key: &watch.Key{URI: target, IV: make([]byte, 16)}})
 		return err
 	},
-	"the key of an initialisation section": func(t *testing.T, c *media.Client, public, target string) error {
+	"the key of an init section": func(t *testing.T, c *media.Client, public, target string) error {
 		_, err := fetch(t, c, watch.Segment{URI: public, Init: &watch.Init{URI: public, Key: &watch.Key{URI: target, IV: make([]byte, 16)}}})
 		return err
 	},
@@ -68,33 +67,34 @@ var steps = map[string]func(t *testing.T, c *media.Client, public, target string
 		return err
 	},
 	"where a manifest redirects to": func(t *testing.T, c *media.Client, public, target string) error {
-		_, _, err := c.Get(bounded(t), public+"/redirect?to="+url.QueryEscape(target), 100)
+		_, _, err := c.Get(withTimeout(t), public+"/redirect?to="+url.QueryEscape(target), 100)
 		return err
 	},
 	"where a segment redirects to": func(t *testing.T, c *media.Client, public, target string) error {
 		_, err := fetch(t, c, watch.Segment{URI: public + "/redirect?to=" + url.QueryEscape(target)})
 		return err
 	},
-	"a segment in a playlist":                 listed("#EXTINF:5,\nTARGET\n"),
-	"an initialisation section in a playlist": listed("#EXT-X-MAP:URI=\"TARGET\"\n#EXTINF:5,\n/segment\n"),
-	"a key in a playlist":                     listed("#EXT-X-KEY:METHOD=AES-128,URI=\"TARGET\"\n#EXTINF:5,\n/segment\n"),
+	"a segment in a playlist":       fetchListed("#EXTINF:5,\nTARGET\n"),
+	"an init section in a playlist": fetchListed("#EXT-X-MAP:URI=\"TARGET\"\n#EXTINF:5,\n/segment\n"),
+	"a key in a playlist":           fetchListed("#EXT-X-KEY:METHOD=AES-128,URI=\"TARGET\"\n#EXTINF:5,\n/segment\n"),
 	"a segment in a playlist, without a scheme": func(t *testing.T, c *media.Client, public, target string) error {
-		return listed("#EXTINF:5,\nTARGET\n")(t, c, public, strings.TrimPrefix(target, "http:"))
+		return fetchListed("#EXTINF:5,\nTARGET\n")(t, c, public, strings.TrimPrefix(target, "http:"))
 	},
 	"a rendition in a master playlist": func(t *testing.T, c *media.Client, public, target string) error {
-		p := readList(t, c, public, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n"+target+"\n")
+		p := readPlaylist(t, c, public, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n"+target+"\n")
 		if p.Failure != nil {
 			return p.Failure
 		}
-		_, _, err := c.Get(bounded(t), p.Renditions[0].URL, 100)
+		_, _, err := c.Get(withTimeout(t), p.Renditions[0].URL, 100)
 		return err
 	},
 }
 
-// listed fetches the first segment of a playlist that names the target in these lines.
-func listed(lines string) func(t *testing.T, c *media.Client, public, target string) error {
+// fetchListed fetches the first segment of a playlist with these lines; TARGET
+// stands for the target.
+func fetchListed(lines string) func(t *testing.T, c *media.Client, public, target string) error {
 	return func(t *testing.T, c *media.Client, public, target string) error {
-		p := readList(t, c, public, "#EXTM3U\n#EXT-X-TARGETDURATION:5\n"+strings.Replace(lines, "TARGET", target, 1))
+		p := readPlaylist(t, c, public, "#EXTM3U\n#EXT-X-TARGETDURATION:5\n"+strings.Replace(lines, "TARGET", target, 1))
 		if p.Failure != nil {
 			return p.Failure
 		}
@@ -103,13 +103,13 @@ func listed(lines string) func(t *testing.T, c *media.Client, public, target str
 	}
 }
 
-func readList(t *testing.T, c *media.Client, public, playlist string) watch.Playlist {
-	return worker.NewManifests(c.Get, time.Now, hls.Format{}).ReadPlaylist(bounded(t), public+"/list?is="+url.QueryEscape(playlist))
+func readPlaylist(t *testing.T, c *media.Client, public, playlist string) watch.Playlist {
+	return worker.NewManifests(c.Get, time.Now, hls.Format{}).ReadPlaylist(withTimeout(t), public+"/list?is="+url.QueryEscape(playlist))
 }
 
-// outside starts a server that stands for a public one: it redirects and serves
-// as it is told.
-func outside(t *testing.T) string {
+// publicServer starts a server that stands for a public one. The query says where
+// it redirects to, or which playlist it serves.
+func publicServer(t *testing.T) string {
 	t.Helper()
 	return serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
 		switch r.URL.Path {
@@ -122,34 +122,33 @@ func outside(t *testing.T) string {
 	})
 }
 
-// Every spelling of a host, on every way to it.
-func TestMediaHosts(t *testing.T) {
+func TestNoSpellingOfAHostReachesAnInternalAddress(t *testing.T) {
 	trap := outboundtest.NewTrap(t)
-	public := outside(t)
-	strict := held(t, trap, outboundtest.Zone(), public)
+	public := publicServer(t)
+	strict := guardedClient(t, trap, outboundtest.Zone(), public)
 	dns := outboundtest.Zone().Resolver(t)
-	open := newClient(t, func(c *media.Config) { c.Control, c.Resolver = trap.Hold(anywhere), dns })
-	for way, step := range steps {
+	open := newClient(t, func(c *media.Config) { c.Control, c.Resolver = trap.Hold(allowAll), dns })
+	for way, step := range routes {
 		for _, c := range outboundtest.Cases() {
 			t.Run(way+": "+c.Name, func(t *testing.T) {
 				trap.Reset()
 				err := step(t, strict, public, c.URL("http", trap.Port))
 				if _, failed := errors.AsType[*watch.Failure](err); !failed {
-					t.Errorf("got %v, want a failure: nothing is where the test lets it go", err)
+					t.Errorf("got %v, want a failure: the test leads to no server", err)
 				}
 				if c.Verdict == outboundtest.Outside {
 					if let := trap.Let(); len(let) != 1 || let[0] != netip.MustParseAddr(c.Leads) {
-						t.Errorf("was let go to %v, want %s: %v", let, c.Leads, err)
+						t.Errorf("connected to %v, want %s: %v", let, c.Leads, err)
 					}
 					return
 				}
 				if len(trap.Let()) > 0 || trap.Arrived() > 0 {
-					t.Errorf("was let go to %v, and %d connections arrived", trap.Let(), trap.Arrived())
+					t.Errorf("connected to %v, and %d connections arrived", trap.Let(), trap.Arrived())
 				}
 			})
 		}
 	}
-	// Without the control each of them does arrive: it is the control that refuses.
+	// Without Control each connection arrives: nothing else refuses it.
 	for _, c := range outboundtest.Cases() {
 		if c.Verdict != outboundtest.Inside || c.Leads == "" {
 			continue
@@ -157,9 +156,9 @@ func TestMediaHosts(t *testing.T) {
 		t.Run("without the control: "+c.Name, func(t *testing.T) {
 			trap.Reset()
 			open.Close() // a connection kept is not dialled again
-			_, _, err := open.Get(bounded(t), c.URL("http", trap.Port), 100)
+			_, _, err := open.Get(withTimeout(t), c.URL("http", trap.Port), 100)
 			if let := trap.Let(); len(let) != 1 || let[0] != netip.MustParseAddr(c.Leads) {
-				t.Errorf("was let go to %v, want %s", let, c.Leads)
+				t.Errorf("connected to %v, want %s", let, c.Leads)
 			}
 			if c.Leads == "127.0.0.1" && (err != nil || trap.Arrived() != 1) {
 				t.Errorf("got %v, and %d connections arrived", err, trap.Arrived())
@@ -168,20 +167,18 @@ func TestMediaHosts(t *testing.T) {
 	}
 }
 
-// A client that is told nothing refuses what is inside.
-func TestMediaIsStrictByDefault(t *testing.T) {
+func TestADefaultClientRefusesInternalAddresses(t *testing.T) {
 	trap := outboundtest.NewTrap(t)
 	c := newClient(t, func(c *media.Config) { c.Control = nil })
-	_, _, err := c.Get(bounded(t), "http://127.0.0.1:"+trap.Port, 100)
+	_, _, err := c.Get(withTimeout(t), "http://127.0.0.1:"+trap.Port, 100)
 	wantFailure(t, err, watch.FailureNetwork, "not allowed")
 	if n := trap.Arrived(); n > 0 {
 		t.Errorf("%d connections arrived", n)
 	}
 }
 
-// What a proxy is asked for: names, which it looks up itself, and public
-// addresses.
-func TestMediaHostsThroughAProxy(t *testing.T) {
+// The proxy resolves names itself, so it gets every name, but no internal address.
+func TestAProxyIsAskedForNamesAndPublicAddressesOnly(t *testing.T) {
 	asked := 0
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
 	defer proxy.Close()
@@ -193,7 +190,7 @@ func TestMediaHostsThroughAProxy(t *testing.T) {
 	for _, k := range outboundtest.Cases() {
 		t.Run(k.Name, func(t *testing.T) {
 			asked = 0
-			_, _, err := c.Get(bounded(t), k.URL("http", "80"), 100)
+			_, _, err := c.Get(withTimeout(t), k.URL("http", "80"), 100)
 			want := 0
 			if k.Verdict == outboundtest.Outside || k.ByName {
 				want = 1
@@ -205,8 +202,8 @@ func TestMediaHostsThroughAProxy(t *testing.T) {
 	}
 }
 
-// A control is asked about an address in a URL as it is about one dialled.
-func TestControlIsAskedBeforeAProxyIs(t *testing.T) {
+// Control gets an IP address in a URL exactly as it gets a dialled one.
+func TestAnIPAddressIsCheckedBeforeAProxyIsAsked(t *testing.T) {
 	for host, want := range map[string]string{
 		"127.0.0.1":          "tcp4 127.0.0.1:443",
 		"[::ffff:127.0.0.1]": "tcp4 127.0.0.1:443",
@@ -221,14 +218,13 @@ func TestControlIsAskedBeforeAProxyIs(t *testing.T) {
 				return errors.New("no")
 			}
 		})
-		if _, _, err := c.Get(bounded(t), "http://"+host, 100); err == nil || got != want {
+		if _, _, err := c.Get(withTimeout(t), "http://"+host, 100); err == nil || got != want {
 			t.Errorf("%s: asked about %q, want %q: %v", host, got, want, err)
 		}
 	}
 }
 
-// A name's address is judged at every dial.
-func TestMediaRebinding(t *testing.T) {
+func TestANameIsCheckedAtEveryDial(t *testing.T) {
 	for name, then := range map[string]string{
 		"to loopback":               "127.0.0.1",
 		"to IPv6 loopback":          "::1",
@@ -241,35 +237,35 @@ func TestMediaRebinding(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			trap := outboundtest.NewTrap(t)
-			c := held(t, trap, outboundtest.Names{"rebind.example": {"93.184.216.34", then}, "loop.example": {"127.0.0.1"}})
+			c := guardedClient(t, trap, outboundtest.Names{"rebind.example": {"93.184.216.34", then}, "loop.example": {"127.0.0.1"}})
 			target := "http://rebind.example:" + trap.Port
-			if _, _, err := c.Get(bounded(t), target, 100); err == nil || len(trap.Let()) != 1 || trap.Let()[0] != netip.MustParseAddr("93.184.216.34") {
-				t.Fatalf("at first: was let go to %v: %v", trap.Let(), err)
+			if _, _, err := c.Get(withTimeout(t), target, 100); err == nil || len(trap.Let()) != 1 || trap.Let()[0] != netip.MustParseAddr("93.184.216.34") {
+				t.Fatalf("at first: connected to %v: %v", trap.Let(), err)
 			}
 			trap.Reset()
-			_, _, err := c.Get(bounded(t), target+secret, 100)
+			_, _, err := c.Get(withTimeout(t), target+secret, 100)
 			wantFailure(t, err, watch.FailureNetwork, "not allowed")
 			_, err = fetch(t, c, watch.Segment{URI: target + secret})
 			wantFailure(t, err, watch.FailureNetwork, "not allowed")
 			if len(trap.Let()) > 0 || trap.Arrived() > 0 {
-				t.Errorf("was let go to %v, and %d connections arrived", trap.Let(), trap.Arrived())
+				t.Errorf("connected to %v, and %d connections arrived", trap.Let(), trap.Arrived())
 			}
 		})
 	}
-	t.Run("to a mixture goes to what is outside only", func(t *testing.T) {
+	t.Run("to a mixture goes to what is publicServer only", func(t *testing.T) {
 		trap := outboundtest.NewTrap(t)
-		c := held(t, trap, outboundtest.Names{"mixed.example": {"127.0.0.1 93.184.216.34 ::1"}})
-		_, _, _ = c.Get(bounded(t), "http://mixed.example:"+trap.Port, 100)
+		c := guardedClient(t, trap, outboundtest.Names{"mixed.example": {"127.0.0.1 93.184.216.34 ::1"}})
+		_, _, _ = c.Get(withTimeout(t), "http://mixed.example:"+trap.Port, 100)
 		if let := trap.Let(); len(let) != 1 || let[0] != netip.MustParseAddr("93.184.216.34") || trap.Arrived() > 0 {
-			t.Errorf("was let go to %v, and %d connections arrived", let, trap.Arrived())
+			t.Errorf("connected to %v, and %d connections arrived", let, trap.Arrived())
 		}
 	})
 }
 
-func TestMediaErrorsShowNoNameService(t *testing.T) {
-	c := held(t, outboundtest.NewTrap(t), outboundtest.Names{})
-	_, _, err := c.Get(bounded(t), "http://later.example"+secret, 100)
-	wantFailure(t, err, watch.FailureNetwork, "later.example: lookup later.example: no such host")
+func TestErrorsHideTheDNSServer(t *testing.T) {
+	c := guardedClient(t, outboundtest.NewTrap(t), outboundtest.Names{})
+	_, _, err := c.Get(withTimeout(t), "http://later.example"+secret, 100)
+	wantFailure(t, err, watch.FailureNetwork, "(lookup later.example: no such host)")
 	if strings.Contains(err.Error(), "127.0.0.1") {
 		t.Errorf("%v shows the name service", err)
 	}

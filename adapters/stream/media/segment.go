@@ -7,19 +7,18 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// FetchSegment opens the bytes of s, its initialisation section first, both
-// decrypted. The section, and the keys, are read whole before the segment is
-// asked for; the limit of time is for all of them together, and nothing is kept
-// for the next segment. Errors as those of Get, from the body's Read too, and
+// FetchSegment opens s: its init section followed by its media, both decrypted.
+// It reads the init section and the keys whole before it requests the media.
+// Config.Total is for all of them together, and nothing is cached for the next
+// segment. The caller closes the body. FetchSegment and Read of the body return
+// the errors of Get and, as *watch.Failure:
 //
-//	malformed     a key that is not of 16 bytes
-//	truncated     an encrypted resource that is not of whole blocks
-//	undecodable   what a resource was decrypted to cannot be right
-//
-// Close the body.
+//	malformed     a key is not 16 bytes long
+//	truncated     an encrypted resource does not consist of whole blocks
+//	undecodable   the padding after decryption is wrong, probably because the key is
 func (c *Client) FetchSegment(ctx context.Context, s watch.Segment) (io.ReadCloser, error) {
 	f := c.newFetch(ctx)
-	b := &segment{fetch: f}
+	b := &segmentBody{fetch: f}
 	if err := b.open(s); err != nil {
 		_ = b.Close()
 		return nil, err
@@ -27,60 +26,62 @@ func (c *Client) FetchSegment(ctx context.Context, s watch.Segment) (io.ReadClos
 	return b, nil
 }
 
-// segment is an initialisation section and the answer that follows it.
-type segment struct {
-	fetch  *fetch
-	init   []byte
-	answer *answer
-	media  io.Reader // the answer, or what it is decrypted to
+// segmentBody reads an init section and then the media that belongs to it.
+type segmentBody struct {
+	fetch    *fetch
+	init     []byte // not read yet
+	response *response
+	media    io.Reader // response, or what it is decrypted to
 }
 
-func (s *segment) open(of watch.Segment) error {
-	if of.Init != nil {
-		a, r, err := s.fetch.openEncrypted(of.Init.URI, of.Init.Range, MaxInit, of.Init.Key)
+func (b *segmentBody) open(s watch.Segment) error {
+	if s.Init != nil {
+		response, r, err := b.fetch.requestDecrypted(s.Init.URI, s.Init.Range, MaxInit, s.Init.Key)
 		if err == nil {
-			s.init, err = a.readAll(r)
+			b.init, err = response.readAll(r)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	var err error
-	s.answer, s.media, err = s.fetch.openEncrypted(of.URI, of.Range, s.fetch.client.config.MaxSegment, of.Key)
+	b.response, b.media, err = b.fetch.requestDecrypted(s.URI, s.Range, b.fetch.client.config.MaxSegment, s.Key)
 	return err
 }
 
-// openEncrypted is open, of a resource that may be encrypted. The limit is that
-// of the encrypted bytes, which are more than those they are decrypted to.
-func (f *fetch) openEncrypted(url string, part *watch.ByteRange, limit int64, key *watch.Key) (*answer, io.Reader, error) {
-	var mode blocks
-	if key != nil {
-		var err error
-		if mode, err = f.cbc(*key); err != nil {
-			return nil, nil, err
-		}
+// requestDecrypted requests a resource. It is encrypted if key is not nil.
+// limit is in encrypted bytes, of which there are more than decrypted ones.
+func (f *fetch) requestDecrypted(url string, byteRange *watch.ByteRange, limit int64, key *watch.Key) (*response, io.Reader, error) {
+	if key == nil {
+		r, err := f.request(url, byteRange, limit)
+		return r, r, err
 	}
-	a, err := f.open(url, part, limit)
-	if err != nil || mode == nil {
-		return a, a, err
+	mode, err := f.cbcDecrypter(*key)
+	if err != nil {
+		return nil, nil, err
 	}
-	return a, &decrypted{from: a, mode: mode, host: a.host}, nil
+	r, err := f.request(url, byteRange, limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	return r, &decrypter{source: r, mode: mode, host: r.host}, nil
 }
 
-func (s *segment) Read(p []byte) (int, error) {
-	if len(s.init) > 0 {
-		n := copy(p, s.init)
-		s.init = s.init[n:]
+// Read implements io.Reader.
+func (b *segmentBody) Read(p []byte) (int, error) {
+	if len(b.init) > 0 {
+		n := copy(p, b.init)
+		b.init = b.init[n:]
 		return n, nil
 	}
-	return s.media.Read(p)
+	return b.media.Read(p)
 }
 
-// Close gives up what has not been read.
-func (s *segment) Close() error {
-	defer s.fetch.end()
-	if s.answer == nil {
+// Close aborts what has not been read.
+func (b *segmentBody) Close() error {
+	defer b.fetch.cancelAll()
+	if b.response == nil {
 		return nil
 	}
-	return s.answer.resp.Body.Close()
+	return b.response.http.Body.Close()
 }

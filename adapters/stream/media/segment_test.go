@@ -15,11 +15,11 @@ import (
 
 const resource = "0123456789abcdefghijklmnopqrstuvwxyz"
 
-func part(offset, length int64) *watch.ByteRange {
+func byteRange(offset, length int64) *watch.ByteRange {
 	return &watch.ByteRange{Offset: offset, Length: length}
 }
 
-func TestSegment(t *testing.T) {
+func TestASegmentFollowsItsInitSection(t *testing.T) {
 	files := func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
 		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(strings.TrimPrefix(r.URL.Path, "/")+resource))
 	}
@@ -31,12 +31,12 @@ func TestSegment(t *testing.T) {
 		segment watch.Segment // URIs are paths
 		want    string
 	}{
-		"without anything":                {watch.Segment{URI: "/s"}, "s" + resource},
-		"of a part":                       {watch.Segment{URI: "/", Range: part(10, 3)}, "abc"},
-		"of a part at the start":          {watch.Segment{URI: "/", Range: part(0, 2)}, "01"},
-		"of a part at the end":            {watch.Segment{URI: "/", Range: part(34, 2)}, "yz"},
-		"after its initialisation":        {watch.Segment{URI: "/s", Init: &watch.Init{URI: "/i"}}, "i" + resource + "s" + resource},
-		"and its initialisation in parts": {watch.Segment{URI: "/", Range: part(1, 2), Init: &watch.Init{URI: "/", Range: part(0, 1)}}, "012"},
+		"without anything":              {watch.Segment{URI: "/s"}, "s" + resource},
+		"of a byte range":               {watch.Segment{URI: "/", Range: byteRange(10, 3)}, "abc"},
+		"of a byte range at the start":  {watch.Segment{URI: "/", Range: byteRange(0, 2)}, "01"},
+		"of a byte range at the end":    {watch.Segment{URI: "/", Range: byteRange(34, 2)}, "yz"},
+		"after its init section":        {watch.Segment{URI: "/s", Init: &watch.Init{URI: "/i"}}, "i" + resource + "s" + resource},
+		"and its init section in parts": {watch.Segment{URI: "/", Range: byteRange(1, 2), Init: &watch.Init{URI: "/", Range: byteRange(0, 1)}}, "012"},
 	}
 	for server, handle := range map[string]func(http.ResponseWriter, *http.Request, <-chan struct{}){
 		"that knows ranges": files, "that always sends the whole": whole,
@@ -55,26 +55,26 @@ func TestSegment(t *testing.T) {
 				}
 			})
 		}
-		t.Run("a part beyond the end from a server "+server+" is truncated", func(t *testing.T) {
+		t.Run("a byte range beyond the end from a server "+server+" is truncated", func(t *testing.T) {
 			base := serve(t, handle)
-			for _, r := range []*watch.ByteRange{part(30, 7), part(36, 1), part(99, 1)} {
+			for _, r := range []*watch.ByteRange{byteRange(30, 7), byteRange(36, 1), byteRange(99, 1)} {
 				_, err := fetch(t, newClient(t, nil), watch.Segment{URI: base + "/", Range: r})
 				wantFailure(t, err, watch.FailureTruncated, "127.0.0.1")
 			}
 		})
 	}
-	t.Run("another part than asked for is refused", func(t *testing.T) {
+	t.Run("another byte range than asked for is refused", func(t *testing.T) {
 		for _, answer := range []string{"bytes 0-2/36", "bytes 10-13/36", "bytes 10-9/36", "", "bytes */36", "items 10-12/36"} {
 			base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 				w.Header().Set("Content-Range", answer)
 				w.WriteHeader(http.StatusPartialContent)
 				_, _ = io.WriteString(w, "abc")
 			})
-			_, err := fetch(t, newClient(t, nil), watch.Segment{URI: base + secret, Range: part(10, 3)})
+			_, err := fetch(t, newClient(t, nil), watch.Segment{URI: base + secret, Range: byteRange(10, 3)})
 			wantFailure(t, err, watch.FailureNetwork, "another range")
 		}
 	})
-	t.Run("an initialisation section that has expired is an expired segment", func(t *testing.T) {
+	t.Run("an init section that has expired is an expired segment", func(t *testing.T) {
 		base := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
 			if r.URL.Path == "/i" {
 				w.WriteHeader(http.StatusForbidden)
@@ -85,7 +85,7 @@ func TestSegment(t *testing.T) {
 	})
 }
 
-func TestSegmentSize(t *testing.T) {
+func TestTheSizeOfASegmentIsLimited(t *testing.T) {
 	sized := func(announced bool) func(http.ResponseWriter, *http.Request, <-chan struct{}) {
 		return func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
 			n, _ := strconv.ParseInt(r.URL.Path[1:], 10, 64)
@@ -98,7 +98,7 @@ func TestSegmentSize(t *testing.T) {
 		}
 	}
 	for _, announced := range []bool{true, false} {
-		t.Run(fmt.Sprintf("is bounded, announced: %v", announced), func(t *testing.T) {
+		t.Run(fmt.Sprintf("is limited, announced: %v", announced), func(t *testing.T) {
 			base := serve(t, sized(announced))
 			c := newClient(t, func(c *media.Config) { c.MaxSegment = 1 << 20 })
 			got, err := fetch(t, c, watch.Segment{URI: fmt.Sprintf("%s/%d", base, 1<<20)})
@@ -119,7 +119,7 @@ func TestSegmentSize(t *testing.T) {
 				t.Errorf("%d bytes came through", len(got))
 			}
 		})
-		t.Run(fmt.Sprintf("of an initialisation section is bounded, announced: %v", announced), func(t *testing.T) {
+		t.Run(fmt.Sprintf("of an init section is limited, announced: %v", announced), func(t *testing.T) {
 			base := serve(t, sized(announced))
 			s := watch.Segment{URI: base + "/1", Init: &watch.Init{URI: fmt.Sprintf("%s/%d", base, media.MaxInit)}}
 			got, err := fetch(t, newClient(t, nil), s)
@@ -133,18 +133,18 @@ func TestSegmentSize(t *testing.T) {
 	}
 	t.Run("announced as too large is not begun", func(t *testing.T) {
 		base := serve(t, sized(true))
-		_, err := newClient(t, nil).FetchSegment(bounded(t), watch.Segment{URI: fmt.Sprintf("%s/%d", base, 64<<20+1)})
+		_, err := newClient(t, nil).FetchSegment(withTimeout(t), watch.Segment{URI: fmt.Sprintf("%s/%d", base, 64<<20+1)})
 		wantFailure(t, err, watch.FailureTooLarge, "")
 	})
-	t.Run("of a part is bounded before it is read", func(t *testing.T) {
+	t.Run("of a byte range is limited before it is read", func(t *testing.T) {
 		base := serve(t, sized(true))
 		c := newClient(t, func(c *media.Config) { c.MaxSegment = 100 })
-		got, err := fetch(t, c, watch.Segment{URI: base + "/1000", Range: part(100, 100)})
+		got, err := fetch(t, c, watch.Segment{URI: base + "/1000", Range: byteRange(100, 100)})
 		if err != nil || len(got) != 100 {
 			t.Errorf("at the limit: %d bytes, %v", len(got), err)
 		}
-		for _, r := range []*watch.ByteRange{part(0, 101), part(101, 1)} {
-			_, err := c.FetchSegment(bounded(t), watch.Segment{URI: base + "/1000", Range: r})
+		for _, r := range []*watch.ByteRange{byteRange(0, 101), byteRange(101, 1)} {
+			_, err := c.FetchSegment(withTimeout(t), watch.Segment{URI: base + "/1000", Range: r})
 			wantFailure(t, err, watch.FailureTooLarge, "")
 		}
 	})

@@ -13,17 +13,17 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-func TestSlowServers(t *testing.T) {
+func TestASlowServerIsGivenUpAtItsLimit(t *testing.T) {
 	flushed := func(w http.ResponseWriter, text string) {
 		_, _ = io.WriteString(w, text)
 		w.(http.Flusher).Flush()
 	}
-	hang := func(_ http.ResponseWriter, _ *http.Request, release <-chan struct{}) { <-release }
+	sendNothing := func(_ http.ResponseWriter, _ *http.Request, release <-chan struct{}) { <-release }
 	stall := func(w http.ResponseWriter, _ *http.Request, release <-chan struct{}) {
 		flushed(w, "some")
 		<-release
 	}
-	drip := func(w http.ResponseWriter, r *http.Request, release <-chan struct{}) {
+	dripBytes := func(w http.ResponseWriter, r *http.Request, release <-chan struct{}) {
 		for r.Context().Err() == nil {
 			flushed(w, "x")
 			select {
@@ -38,11 +38,11 @@ func TestSlowServers(t *testing.T) {
 		limit  func(*media.Config)
 		says   string
 	}{
-		"sends no header":                     {hang, func(c *media.Config) { c.Header = 50 * time.Millisecond }, "timed out"},
-		"sends no header in the time for all": {hang, func(c *media.Config) { c.Total = 50 * time.Millisecond }, "too long in all"},
+		"sends no header":                     {sendNothing, func(c *media.Config) { c.Header = 50 * time.Millisecond }, "timed out"},
+		"sends no header in the time for all": {sendNothing, func(c *media.Config) { c.Total = 50 * time.Millisecond }, "too long in all"},
 		"stops in the middle":                 {stall, func(c *media.Config) { c.Stall = 50 * time.Millisecond }, "nothing came"},
-		"drips below the least rate":          {drip, func(c *media.Config) { c.Stall, c.MinRate = 600*time.Millisecond, 100_000 }, "too slowly"},
-		"drips for longer than allowed":       {drip, func(c *media.Config) { c.Total, c.MinRate = 200*time.Millisecond, 1 }, "too long in all"},
+		"drips below the least rate":          {dripBytes, func(c *media.Config) { c.Stall, c.MinRate = 600*time.Millisecond, 100_000 }, "too slowly"},
+		"drips for longer than allowed":       {dripBytes, func(c *media.Config) { c.Total, c.MinRate = 200*time.Millisecond, 1 }, "too long in all"},
 	}
 	for name, c := range cases {
 		t.Run("a server that "+name+" is given up", func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestSlowServers(t *testing.T) {
 			wantFailure(t, err, watch.FailureNetwork, c.says)
 			_, err = fetch(t, client, watch.Segment{URI: base + secret, Init: &watch.Init{URI: base + secret}})
 			wantFailure(t, err, watch.FailureNetwork, c.says)
-			_, _, err = client.Get(bounded(t), base+secret, 1<<20)
+			_, _, err = client.Get(withTimeout(t), base+secret, 1<<20)
 			wantFailure(t, err, watch.FailureNetwork, c.says)
 		})
 	}
@@ -61,7 +61,7 @@ func TestSlowServers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = silent.Close() }() // connections wait in its backlog, unanswered
+		defer func() { _ = silent.Close() }() // connections wait in its backlog
 		client := newClient(t, func(c *media.Config) { c.Connect = 50 * time.Millisecond })
 		_, err = fetch(t, client, watch.Segment{URI: "https://" + silent.Addr().String() + secret})
 		wantFailure(t, err, watch.FailureNetwork, "timed out")
@@ -81,7 +81,7 @@ func TestSlowServers(t *testing.T) {
 		"all of it":      func(c *media.Config) { c.Total = 20 * time.Second },
 		"the connection": func(c *media.Config) { c.Connect = 20 * time.Second },
 	} {
-		t.Run("a server that is slow within the limit of "+name+" is put up with", func(t *testing.T) {
+		t.Run("a server that is slow within the limit of "+name+" is accepted", func(t *testing.T) {
 			got, err := fetch(t, newClient(t, limit), watch.Segment{URI: serve(t, slow) + secret})
 			if err != nil || string(got) != strings.Repeat("x", 15) {
 				t.Errorf("got %q, %v", got, err)
@@ -91,7 +91,7 @@ func TestSlowServers(t *testing.T) {
 	t.Run("a reader that takes its time is not the server's fault", func(t *testing.T) {
 		base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) { flushed(w, "ab") })
 		client := newClient(t, func(c *media.Config) { c.Stall, c.Total = time.Second, time.Second })
-		body, err := client.FetchSegment(bounded(t), watch.Segment{URI: base + secret})
+		body, err := client.FetchSegment(withTimeout(t), watch.Segment{URI: base + secret})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,14 +100,14 @@ func TestSlowServers(t *testing.T) {
 		if _, err := io.ReadFull(body, one); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(1200 * time.Millisecond) // what is tested is that this much may pass
+		<-time.After(1200 * time.Millisecond) // the pause itself is tested: it must not count
 		if rest, err := io.ReadAll(body); err != nil || string(rest) != "b" {
 			t.Errorf("got %q, %v", rest, err)
 		}
 	})
-	t.Run("a caller that stops is obeyed", func(t *testing.T) {
+	t.Run("a caller that stops ends the fetch", func(t *testing.T) {
 		base := serve(t, stall)
-		ctx, cancel := context.WithCancel(bounded(t))
+		ctx, cancel := context.WithCancel(withTimeout(t))
 		body, err := newClient(t, nil).FetchSegment(ctx, watch.Segment{URI: base + secret})
 		if err != nil {
 			t.Fatal(err)
@@ -119,8 +119,8 @@ func TestSlowServers(t *testing.T) {
 	})
 }
 
-func TestBrokenServers(t *testing.T) {
-	// raw answers every connection with text and closes it.
+func TestABrokenResponseIsAFailure(t *testing.T) {
+	// raw starts a server that answers every connection with text and closes it.
 	raw := func(t *testing.T, text string) string {
 		t.Helper()
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -144,24 +144,24 @@ func TestBrokenServers(t *testing.T) {
 		return "http://" + listener.Addr().String()
 	}
 	cases := map[string]struct {
-		text string
-		part *watch.ByteRange
-		kind watch.FailureKind
+		text      string
+		byteRange *watch.ByteRange
+		kind      watch.FailureKind
 	}{
-		"less than announced":        {"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234", nil, watch.FailureTruncated},
-		"a part less than announced": {"HTTP/1.1 206 OK\r\nContent-Range: bytes 0-9/10\r\nContent-Length: 10\r\n\r\n01234", part(0, 10), watch.FailureTruncated},
-		"a part shorter than asked":  {"HTTP/1.1 206 OK\r\nContent-Range: bytes 0-4/5\r\nContent-Length: 5\r\n\r\n01234", part(0, 10), watch.FailureTruncated},
-		"chunks without an end":      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n01234\r\n", nil, watch.FailureTruncated},
-		"half a gzip":                {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00\x00\x00\x00\x00", nil, watch.FailureTruncated},
-		"a gzip that is none":        {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n0123456789", nil, watch.FailureNetwork},
-		"nothing":                    {"", nil, watch.FailureNetwork},
-		"half a header":              {"HTTP/1.1 200 OK\r\nContent-Le", nil, watch.FailureNetwork},
-		"something other than HTTP":  {"220 ftp.example.com\r\n", nil, watch.FailureNetwork},
-		"a header without end":       {"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", media.MaxHeader+4096), nil, watch.FailureNetwork},
+		"less than announced":              {"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234", nil, watch.FailureTruncated},
+		"a byte range less than announced": {"HTTP/1.1 206 OK\r\nContent-Range: bytes 0-9/10\r\nContent-Length: 10\r\n\r\n01234", byteRange(0, 10), watch.FailureTruncated},
+		"a byte range shorter than asked":  {"HTTP/1.1 206 OK\r\nContent-Range: bytes 0-4/5\r\nContent-Length: 5\r\n\r\n01234", byteRange(0, 10), watch.FailureTruncated},
+		"chunks without an end":            {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n01234\r\n", nil, watch.FailureTruncated},
+		"half a gzip":                      {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00\x00\x00\x00\x00", nil, watch.FailureTruncated},
+		"a gzip that is none":              {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n0123456789", nil, watch.FailureNetwork},
+		"nothing":                          {"", nil, watch.FailureNetwork},
+		"half a header":                    {"HTTP/1.1 200 OK\r\nContent-Le", nil, watch.FailureNetwork},
+		"something other than HTTP":        {"220 ftp.example.com\r\n", nil, watch.FailureNetwork},
+		"a header without end":             {"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", media.MaxHeader+4096), nil, watch.FailureNetwork},
 	}
 	for name, c := range cases {
 		t.Run("a server that sends "+name, func(t *testing.T) {
-			_, err := fetch(t, newClient(t, nil), watch.Segment{URI: raw(t, c.text) + secret, Range: c.part})
+			_, err := fetch(t, newClient(t, nil), watch.Segment{URI: raw(t, c.text) + secret, Range: c.byteRange})
 			wantFailure(t, err, c.kind, "127.0.0.1")
 		})
 	}

@@ -1,11 +1,9 @@
 package media_test
 
 import (
-	"crypto/tls"
 	"encoding/pem"
 	"errors"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -22,7 +20,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-func TestDialGuard(t *testing.T) {
+func TestInternalAddressesAreRefused(t *testing.T) {
 	guard := outbound.New(nil).Control
 	asked := 0
 	base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
@@ -31,7 +29,7 @@ func TestDialGuard(t *testing.T) {
 	})
 	for _, target := range []string{base, "http://169.254.169.254", "http://10.0.0.1", "http://[::1]:80", "http://localhost:" + port(t, base)} {
 		t.Run("refuses "+target[:12], func(t *testing.T) {
-			_, _, err := newClient(t, func(c *media.Config) { c.Control = guard }).Get(bounded(t), target+secret, 100)
+			_, _, err := newClient(t, func(c *media.Config) { c.Control = guard }).Get(withTimeout(t), target+secret, 100)
 			wantFailure(t, err, watch.FailureNetwork, "not allowed")
 		})
 	}
@@ -39,16 +37,16 @@ func TestDialGuard(t *testing.T) {
 		t.Error("a refused server was asked")
 	}
 	t.Run("refuses what a redirect leads to", func(t *testing.T) {
-		outside := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+		publicServer := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
 			http.Redirect(w, r, base+secret, http.StatusFound)
 		})
 		only := func(_, address string, _ syscall.RawConn) error {
-			if address == strings.TrimPrefix(outside, "http://") {
+			if address == strings.TrimPrefix(publicServer, "http://") {
 				return nil
 			}
 			return errors.New("internal: " + secret)
 		}
-		_, _, err := newClient(t, func(c *media.Config) { c.Control = only }).Get(bounded(t), outside, 100)
+		_, _, err := newClient(t, func(c *media.Config) { c.Control = only }).Get(withTimeout(t), publicServer, 100)
 		wantFailure(t, err, watch.FailureNetwork, "not allowed")
 	})
 	t.Run("does not judge the proxy", func(t *testing.T) {
@@ -57,7 +55,7 @@ func TestDialGuard(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := newClient(t, func(c *media.Config) { c.Control, c.Proxy = guard, http.ProxyURL(proxy) })
-		body, final, err := c.Get(bounded(t), "http://media.example.com/x", 100)
+		body, final, err := c.Get(withTimeout(t), "http://media.example.com/x", 100)
 		if err != nil || string(body) != "through the proxy" || final != "http://media.example.com/x" {
 			t.Errorf("got %q from %q, %v", body, final, err)
 		}
@@ -73,41 +71,18 @@ func TestDialGuard(t *testing.T) {
 			}
 			return proxy, nil
 		}
-		_, _, err = newClient(t, func(c *media.Config) { c.Control, c.Proxy = guard, direct }).Get(bounded(t), base+secret, 100)
+		_, _, err = newClient(t, func(c *media.Config) { c.Control, c.Proxy = guard, direct }).Get(withTimeout(t), base+secret, 100)
 		wantFailure(t, err, watch.FailureNetwork, "not allowed")
 	})
 }
 
-func TestProxyThatRefuses(t *testing.T) {
-	base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
-		w.WriteHeader(http.StatusProxyAuthRequired)
-	})
-	proxy, err := url.Parse(base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _, err = newClient(t, func(c *media.Config) { c.Proxy = http.ProxyURL(proxy) }).Get(bounded(t), "https://media.example.com"+secret, 100)
-	wantFailure(t, err, watch.FailureNetwork, "the proxy answered 407")
-	wantFailure(t, err, watch.FailureNetwork, "media.example.com")
-}
-
-func TestOldTLS(t *testing.T) {
-	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.StartTLS()
-	defer server.Close()
-	_, _, err := newClient(t, nil).Get(bounded(t), server.URL+secret, 100)
-	wantFailure(t, err, watch.FailureNetwork, "protocol version not supported")
-}
-
-// TestEnvironment runs this test again in a child, since net/http and
-// crypto/x509 read the environment once per process.
-func TestEnvironment(t *testing.T) {
+// The test runs itself again in a subprocess, because net/http and crypto/x509 read
+// the environment once per process.
+func TestTheProxyAndCertificateVariablesAreHonoured(t *testing.T) {
 	if target := os.Getenv("MEDIA_TEST_TARGET"); target != "" {
 		c := media.New(media.Config{})
 		defer c.Close()
-		body, _, err := c.Get(bounded(t), target, 100)
+		body, _, err := c.Get(withTimeout(t), target, 100)
 		if err != nil || string(body) != "hello" {
 			t.Fatalf("got %q, %v", body, err)
 		}
@@ -116,14 +91,14 @@ func TestEnvironment(t *testing.T) {
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
 	server := httptest.NewTLSServer(hello)
 	defer server.Close()
-	tunnel := httptest.NewServer(connectTo(server.Listener.Addr().String()))
+	tunnel := httptest.NewServer(connectProxy(server.Listener.Addr().String()))
 	defer tunnel.Close()
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	child := func(env ...string) (string, error) {
-		cmd := exec.CommandContext(bounded(t), os.Args[0], "-test.run=^TestEnvironment$")
+		cmd := exec.CommandContext(withTimeout(t), os.Args[0], "-test.run=^TestTheProxyAndCertificateVariablesAreHonoured$")
 		cmd.Env = append(os.Environ(), "MEDIA_TEST_TARGET=https://example.com/x", "NO_PROXY=", "no_proxy=")
 		cmd.Env = append(cmd.Env, env...)
 		out, err := cmd.CombinedOutput()
@@ -137,8 +112,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// connectTo is a proxy that connects every CONNECT to address.
-func connectTo(address string) http.Handler {
+// connectProxy is a proxy that connects every CONNECT to address.
+func connectProxy(address string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		up, err := net.Dial("tcp", address)
 		if err != nil || r.Method != http.MethodConnect {

@@ -16,7 +16,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// bomb is a gzip of zeros, a thousandth of their size.
+// bomb returns zeros compressed with gzip, to about a thousandth of size.
 func bomb(t *testing.T, size int64) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -42,7 +42,7 @@ func encoded(coding string, body []byte) func(http.ResponseWriter, *http.Request
 	}
 }
 
-func TestGzipBombs(t *testing.T) {
+func TestCompressedBodiesCountDecompressed(t *testing.T) {
 	t.Run("a segment counts as what it becomes", func(t *testing.T) {
 		const limit = 4 << 20
 		c := newClient(t, func(c *media.Config) { c.MaxSegment = limit })
@@ -58,8 +58,8 @@ func TestGzipBombs(t *testing.T) {
 		}
 	})
 	for name, s := range map[string]watch.Segment{
-		"an initialisation section": {Init: &watch.Init{}},
-		"a key":                     {Key: &watch.Key{IV: anIV}},
+		"an init section": {Init: &watch.Init{}},
+		"a key":           {Key: &watch.Key{IV: testIV}},
 	} {
 		t.Run(name+" counts as what it becomes", func(t *testing.T) {
 			base, kind := serve(t, encoded("gzip", bomb(t, media.MaxInit+1))), watch.FailureTooLarge
@@ -75,8 +75,8 @@ func TestGzipBombs(t *testing.T) {
 	t.Run("one without an end costs no memory", func(t *testing.T) {
 		base := serve(t, encoded("gzip", bomb(t, 256<<20)))
 		c := newClient(t, nil)
-		grew := allocated(t, func() {
-			body, err := c.FetchSegment(bounded(t), watch.Segment{URI: base + "/again"})
+		grew := bytesAllocated(t, func() {
+			body, err := c.FetchSegment(withTimeout(t), watch.Segment{URI: base + "/again"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,20 +116,20 @@ func TestGzipBombs(t *testing.T) {
 			t.Errorf("%d bytes, %v", len(got), err)
 		}
 	})
-	t.Run("a part that is compressed is refused", func(t *testing.T) {
+	t.Run("a byte range that is compressed is refused", func(t *testing.T) {
 		base := serve(t, encoded("gzip", bomb(t, 100)))
-		_, err := fetch(t, newClient(t, nil), watch.Segment{URI: base + secret, Range: part(0, 10)})
+		_, err := fetch(t, newClient(t, nil), watch.Segment{URI: base + secret, Range: byteRange(0, 10)})
 		wantFailure(t, err, watch.FailureNetwork, "content-encoding")
 	})
 }
 
-func TestAnEncryptedSegmentCostsNoMemory(t *testing.T) {
+func TestAnEncryptedSegmentIsNotHeldInMemory(t *testing.T) {
 	const size = 32 << 20
-	v := &vault{asked: map[string]int{}, files: map[string][]byte{"/key": aKey, "/segment": encrypt(t, aKey, anIV, padded(make([]byte, size)))}}
+	v := &countingServer{asked: map[string]int{}, files: map[string][]byte{"/key": testKey, "/segment": encryptCBC(t, testKey, testIV, pad(make([]byte, size)))}}
 	base := serve(t, v.serve)
 	c := newClient(t, nil)
-	grew := allocated(t, func() {
-		body, err := c.FetchSegment(bounded(t), watch.Segment{URI: base + "/segment", Key: &watch.Key{URI: base + "/key", IV: anIV}})
+	grew := bytesAllocated(t, func() {
+		body, err := c.FetchSegment(withTimeout(t), watch.Segment{URI: base + "/segment", Key: &watch.Key{URI: base + "/key", IV: testIV}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,8 +143,9 @@ func TestAnEncryptedSegmentCostsNoMemory(t *testing.T) {
 	}
 }
 
-// allocated is how many bytes were, by the servers too, in use or not.
-func allocated(t *testing.T, do func()) uint64 {
+// bytesAllocated returns how many bytes do allocates, those of the servers included,
+// whether or not they are still in use.
+func bytesAllocated(t *testing.T, do func()) uint64 {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -153,8 +154,8 @@ func allocated(t *testing.T, do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-func TestAnswerHeaders(t *testing.T) {
-	// The limit is of all lines together; a server adds a few of its own.
+func TestTheResponseHeaderIsLimited(t *testing.T) {
+	// The limit is for all header lines together; the server adds a few of its own.
 	answer := func(n int) string {
 		return serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 			for i := range n / 1024 {
@@ -169,7 +170,7 @@ func TestAnswerHeaders(t *testing.T) {
 	wantFailure(t, err, watch.FailureNetwork, "")
 }
 
-func TestOneByteAtATimeIsTooSlowWhereverItIs(t *testing.T) {
+func TestOneByteAtATimeIsTooSlowEverywhere(t *testing.T) {
 	for name, text := range map[string]string{
 		"in the status line": "",
 		"in the header":      "HTTP/1.1 200 OK\r\nX: ",
@@ -178,7 +179,7 @@ func TestOneByteAtATimeIsTooSlowWhereverItIs(t *testing.T) {
 		"in the trailer":     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ",
 	} {
 		t.Run(name, func(t *testing.T) {
-			base := dripping(t, text)
+			base := drippingServer(t, text)
 			c := newClient(t, func(c *media.Config) {
 				c.Header, c.Stall, c.MinRate = 300*time.Millisecond, 300*time.Millisecond, 100_000
 			})
@@ -192,8 +193,8 @@ func TestOneByteAtATimeIsTooSlowWhereverItIs(t *testing.T) {
 	}
 }
 
-// dripping answers with text and then a byte at a time, for ever.
-func dripping(t *testing.T, text string) string {
+// drippingServer answers with text and then with one byte at a time, for ever.
+func drippingServer(t *testing.T, text string) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
