@@ -52,7 +52,7 @@ func TestClockSteps(t *testing.T) {
 
 		t.Run(name+": an event that waits for its retry waits a minute at most", func(t *testing.T) {
 			s, db, _ := waiting(t)
-			recorded(t, s, leasedOne(t, s), turned, delivery.Verdict{RetryAt: time.Now().Add(time.Minute)})
+			recorded(t, s, leasedOne(t, s), turned, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
 			steps(t, db, step)
 			soon(t, s, 0)
 			leasedOne(t, s)
@@ -62,7 +62,7 @@ func TestClockSteps(t *testing.T) {
 			s, db, m := waiting(t)
 			l := leasedOne(t, s)
 			steps(t, db, step)
-			recorded(t, s, l, turned, delivery.Verdict{RetryAt: time.Now()})
+			recorded(t, s, l, turned, delivery.Decision{RetryAt: time.Now()})
 			soon(t, s, 0)
 			l = leasedOne(t, s)
 			if l.Attempts != 1 {
@@ -118,7 +118,7 @@ func TestClockSteps(t *testing.T) {
 			t.Errorf("the next is due in %v, %v", wait, err)
 		}
 		// Its holder is as good as before.
-		recorded(t, s, held, turned, delivery.Verdict{RetryAt: time.Now()})
+		recorded(t, s, held, turned, delivery.Decision{RetryAt: time.Now()})
 		if l := leasedOne(t, s); l.Attempts != 1 {
 			t.Errorf("%d attempts", l.Attempts)
 		}

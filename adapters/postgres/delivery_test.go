@@ -103,7 +103,7 @@ func dispatches(t testing.TB, s *postgres.Store, outbox delivery.Outbox, timeout
 	sender := webhook.NewSender(keys, webhook.NewGuard(local, nil), webhook.Config{Timeout: timeout})
 	ctx, cancel := context.WithCancel(context.Background())
 	wakes := s.Listen(ctx)
-	d, err := delivery.New(outbox, sender, wakes, delivery.Config{Grace: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	d, err := delivery.New(outbox, sender, wakes, delivery.Config{GracePeriod: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func TestDeadReceiversHoldUpNobodyElse(t *testing.T) {
 // othersInTime demands that other monitors' events leave soon.
 func othersInTime(t *testing.T, s *postgres.Store, soon time.Duration) {
 	t.Helper()
-	dispatches(t, s, s, delivery.SendLimit)
+	dispatches(t, s, s, delivery.SendTimeout)
 	good := receives(t, nil)
 	var worst time.Duration
 	for n := range 20 {
@@ -263,7 +263,7 @@ type mute struct {
 	unsaid atomic.Int64
 }
 
-func (m *mute) Record(context.Context, delivery.Letter, delivery.Answer, delivery.Verdict) (monitor.ID, error) {
+func (m *mute) RecordAttempt(context.Context, delivery.Delivery, delivery.Attempt, delivery.Decision) (monitor.ID, error) {
 	m.unsaid.Add(1)
 	<-m.dead.Done()
 	return "", context.Canceled
@@ -286,12 +286,12 @@ func TestAGatewayIsKilledBetweenSendingAndRecording(t *testing.T) {
 	}
 	dying, kill := context.WithCancel(t.Context())
 	outbox := &mute{Store: first, dead: dying}
-	stop := dispatches(t, first, outbox, delivery.SendLimit)
+	stop := dispatches(t, first, outbox, delivery.SendTimeout)
 	eventually(t, "one of each monitor has been sent", func() bool { return outbox.unsaid.Load() == monitors })
 	kill()
 	stop()
 
-	dispatches(t, second, second, delivery.SendLimit)
+	dispatches(t, second, second, delivery.SendTimeout)
 	for n := range monitors {
 		m := watched(t, second, 100+n, good.url) // the second gateway works
 		accepted(t, second, m.ID, report(blackout(1)), monitor.Run)

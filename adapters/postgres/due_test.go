@@ -41,7 +41,7 @@ func TestNextDue(t *testing.T) {
 		s := open(t, database(t))
 		accepted(t, s, registered(t, s, 1).ID, report(blackout(1), blackout(2)), monitor.Run)
 		at := time.Now().Add(time.Minute)
-		recorded(t, s, leasedOne(t, s), turned, delivery.Verdict{RetryAt: at})
+		recorded(t, s, leasedOne(t, s), turned, delivery.Decision{RetryAt: at})
 		within(t, next(t, s), at)
 	})
 

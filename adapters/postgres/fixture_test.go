@@ -89,7 +89,7 @@ func accepted(t testing.TB, s *postgres.Store, id monitor.ID, r monitor.Report, 
 }
 
 // leased takes up to ten letters.
-func leased(t testing.TB, s *postgres.Store) []delivery.Letter {
+func leased(t testing.TB, s *postgres.Store) []delivery.Delivery {
 	t.Helper()
 	letters, err := s.Lease(t.Context(), 10, time.Minute)
 	if err != nil {
@@ -99,7 +99,7 @@ func leased(t testing.TB, s *postgres.Store) []delivery.Letter {
 }
 
 // leasedOne takes the only letter that can be had.
-func leasedOne(t testing.TB, s *postgres.Store) delivery.Letter {
+func leasedOne(t testing.TB, s *postgres.Store) delivery.Delivery {
 	t.Helper()
 	letters := leased(t, s)
 	if len(letters) != 1 {
@@ -109,16 +109,16 @@ func leasedOne(t testing.TB, s *postgres.Store) delivery.Letter {
 }
 
 var (
-	taken    = delivery.Answer{At: noon, Status: 200}
-	turned   = delivery.Answer{At: noon, Status: 500, Err: "HTTP 500"}
-	sent     = delivery.Verdict{Sent: true}
-	hopeless = delivery.Verdict{Failed: true}
+	taken    = delivery.Attempt{At: noon, Status: 200}
+	turned   = delivery.Attempt{At: noon, Status: 500, Error: "HTTP 500"}
+	sent     = delivery.Decision{Sent: true}
+	hopeless = delivery.Decision{Failed: true}
 )
 
 // recorded stores an attempt and returns the monitor it ended.
-func recorded(t testing.TB, s *postgres.Store, l delivery.Letter, a delivery.Answer, v delivery.Verdict) monitor.ID {
+func recorded(t testing.TB, s *postgres.Store, l delivery.Delivery, a delivery.Attempt, v delivery.Decision) monitor.ID {
 	t.Helper()
-	ended, err := s.Record(t.Context(), l, a, v)
+	ended, err := s.RecordAttempt(t.Context(), l, a, v)
 	if err != nil {
 		t.Fatal(err)
 	}

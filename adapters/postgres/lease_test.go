@@ -34,7 +34,7 @@ func TestLeasing(t *testing.T) {
 		s := open(t, database(t))
 		slow, quick := registered(t, s, 1), registered(t, s, 2)
 		accepted(t, s, slow.ID, report(blackout(1), blackout(2)), monitor.Run)
-		recorded(t, s, leasedOne(t, s), turned, delivery.Verdict{RetryAt: time.Now().Add(time.Minute)})
+		recorded(t, s, leasedOne(t, s), turned, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
 		accepted(t, s, quick.ID, report(blackout(3)), monitor.Run)
 		if l := leasedOne(t, s); l.MonitorID != quick.ID {
 			t.Errorf("leased a letter of %s", l.MonitorID)
@@ -97,7 +97,7 @@ func TestLeasingFromTwoGatewaysAtOnce(t *testing.T) {
 	out := map[monitor.ID]string{}
 	seen := map[monitor.ID][]string{}
 	count := 0
-	take := func(l delivery.Letter) {
+	take := func(l delivery.Delivery) {
 		mu.Lock()
 		defer mu.Unlock()
 		if other, busy := out[l.MonitorID]; busy {
@@ -107,7 +107,7 @@ func TestLeasingFromTwoGatewaysAtOnce(t *testing.T) {
 		seen[l.MonitorID] = append(seen[l.MonitorID], l.EventID)
 		count++
 	}
-	giveBack := func(l delivery.Letter) {
+	giveBack := func(l delivery.Delivery) {
 		mu.Lock()
 		defer mu.Unlock()
 		delete(out, l.MonitorID)
@@ -133,7 +133,7 @@ func TestLeasingFromTwoGatewaysAtOnce(t *testing.T) {
 				}
 				for _, l := range letters {
 					giveBack(l) // before it is recorded: afterwards it may be out again
-					if _, err := s.Record(t.Context(), l, taken, sent); err != nil {
+					if _, err := s.RecordAttempt(t.Context(), l, taken, sent); err != nil {
 						t.Error(err)
 						return
 					}

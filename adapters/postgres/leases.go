@@ -86,7 +86,7 @@ type letterRow struct {
 // Lease implements deliver.Outbox. What an attempt took whose answer got lost, or
 // still takes because the server was slow, the next Lease of this store takes
 // that finds it.
-func (s *Store) Lease(ctx context.Context, limit int, term time.Duration) ([]delivery.Letter, error) {
+func (s *Store) Lease(ctx context.Context, limit int, term time.Duration) ([]delivery.Delivery, error) {
 	if term > mostLease {
 		return nil, fmt.Errorf("lease pending events for %v: the longest lease is %v", term, mostLease)
 	}
@@ -105,9 +105,9 @@ func (s *Store) Lease(ctx context.Context, limit int, term time.Duration) ([]del
 	s.unsure.answered(asked)
 	rows = slices.DeleteFunc(rows, func(r letterRow) bool { return r.Lease.String != name })
 	slices.SortFunc(rows, func(a, b letterRow) int { return cmp.Compare(a.Seq, b.Seq) })
-	letters := make([]delivery.Letter, 0, len(rows))
+	letters := make([]delivery.Delivery, 0, len(rows))
 	for _, r := range rows {
-		letters = append(letters, delivery.Letter{
+		letters = append(letters, delivery.Delivery{
 			EventID:     r.ID,
 			EventType:   event.Type(r.EventType),
 			MonitorID:   monitor.ID(r.MonitorID),

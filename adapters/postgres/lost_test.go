@@ -74,7 +74,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) deed{
 	},
 	"Record, sent": func(t *testing.T, s *postgres.Store) deed { return recording(t, s, taken, sent) },
 	"Record, retry": func(t *testing.T, s *postgres.Store) deed {
-		return recording(t, s, turned, delivery.Verdict{RetryAt: time.Now().Add(time.Minute)})
+		return recording(t, s, turned, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
 	},
 	"Record, failed": func(t *testing.T, s *postgres.Store) deed { return recording(t, s, turned, hopeless) },
 	"Lease": func(t *testing.T, s *postgres.Store) deed {
@@ -129,13 +129,13 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) deed{
 	},
 }
 
-func recording(t *testing.T, s *postgres.Store, a delivery.Answer, v delivery.Verdict) deed {
+func recording(t *testing.T, s *postgres.Store, a delivery.Attempt, v delivery.Decision) deed {
 	t.Helper()
 	m := registered(t, s, 1)
 	accepted(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
 	l := leasedOne(t, s)
 	return func(ctx context.Context, s *postgres.Store) (string, error) {
-		ended, err := s.Record(ctx, l, a, v)
+		ended, err := s.RecordAttempt(ctx, l, a, v)
 		return fmt.Sprint(ended != ""), err
 	}
 }
@@ -384,7 +384,7 @@ func TestAnUnknownOutcomeIsSaid(t *testing.T) {
 
 func TestWhatHappensBetweenALostAnswerAndItsRepetition(t *testing.T) {
 	// delivered is a monitor with one event, which was sent.
-	delivered := func(t *testing.T, s *postgres.Store) (monitor.Monitor, delivery.Letter) {
+	delivered := func(t *testing.T, s *postgres.Store) (monitor.Monitor, delivery.Delivery) {
 		t.Helper()
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
@@ -425,7 +425,7 @@ func TestWhatHappensBetweenALostAnswerAndItsRepetition(t *testing.T) {
 				}
 				again := taken
 				again.At = noon.Add(time.Second)
-				if _, err := s.Record(t.Context(), letters[0], again, sent); err != nil {
+				if _, err := s.RecordAttempt(t.Context(), letters[0], again, sent); err != nil {
 					t.Error(err)
 				}
 			}

@@ -88,7 +88,7 @@ func TestAnAlertLeavesSoonAfterTheDatabaseIsBack(t *testing.T) {
 	alerted := func(t *testing.T, direct, s *postgres.Store, within time.Duration, leave, back func()) {
 		t.Helper()
 		good := receives(t, nil)
-		dispatches(t, s, s, delivery.SendLimit)
+		dispatches(t, s, s, delivery.SendTimeout)
 		before, during := watched(t, direct, 1, good.url), watched(t, direct, 2, good.url)
 		accepted(t, direct, before.ID, report(blackout(1)), monitor.Run)
 		eventually(t, "all works", func() bool { return len(good.of(before.ID)) == 1 })
@@ -161,7 +161,7 @@ func TestTheBooksAreBalancedAfterTheServerWasKilled(t *testing.T) {
 	dir := t.TempDir()
 	server, s := own(t, dir)
 	slow := receives(t, nil)
-	dispatches(t, s, s, delivery.SendLimit)
+	dispatches(t, s, s, delivery.SendTimeout)
 	want := map[monitor.ID][]string{}
 	var workers sync.WaitGroup
 	for n := range monitors {

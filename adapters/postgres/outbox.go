@@ -39,9 +39,9 @@ func (s *Store) NextDue(ctx context.Context) (time.Time, error) {
 // this lease any more has been recorded, or is somebody else's, and stays as it
 // is. One exception: that it was sent is true whatever else happened to it while
 // it was pending.
-func (s *Store) Record(ctx context.Context, l delivery.Letter, a delivery.Answer, v delivery.Verdict) (monitor.ID, error) {
-	a.Err = line(a.Err)
-	attempt, err := json.Marshal([]registry.Attempt{{At: a.At.UTC(), Status: a.Status, Error: a.Err}})
+func (s *Store) RecordAttempt(ctx context.Context, l delivery.Delivery, a delivery.Attempt, v delivery.Decision) (monitor.ID, error) {
+	a.Error = line(a.Error)
+	attempt, err := json.Marshal([]registry.Attempt{{At: a.At.UTC(), Status: a.Status, Error: a.Error}})
 	if err != nil {
 		return "", fmt.Errorf("record an attempt at event %s: %w", l.EventID, err)
 	}
@@ -66,7 +66,7 @@ func (s *Store) Record(ctx context.Context, l delivery.Letter, a delivery.Answer
 				webhook_attempts = webhook_attempts + 1, attempts = attempts || CAST($3 AS jsonb), webhook_last_error = $4,
 				next_attempt_at = clock_timestamp() + make_interval(secs => $5), leased_until = NULL, lease = NULL
 			WHERE id = $1 AND webhook_status = 'pending' AND lease = $2`,
-			l.EventID, l.Lease, string(storable(attempt)), a.Err, min(max(time.Until(v.RetryAt), 0), delivery.MaxRetryAfter).Seconds())
+			l.EventID, l.Lease, string(storable(attempt)), a.Error, min(max(time.Until(v.RetryAt), 0), delivery.MaxRetryAfter).Seconds())
 		return err
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Store) Record(ctx context.Context, l delivery.Letter, a delivery.Answer
 // fail gives up on a letter, and with it on its monitor's callback (decision
 // W4). It returns the monitor when that is how the monitor ended, also when it
 // was so before, so that a repetition tells the same.
-func (s *Store) fail(ctx context.Context, tx *sqlx.Tx, l delivery.Letter, a delivery.Answer, attempt string) (monitor.ID, error) {
+func (s *Store) fail(ctx context.Context, tx *sqlx.Tx, l delivery.Delivery, a delivery.Attempt, attempt string) (monitor.ID, error) {
 	held, err := hold(ctx, tx, l.MonitorID)
 	if err != nil {
 		return "", err
@@ -89,7 +89,7 @@ func (s *Store) fail(ctx context.Context, tx *sqlx.Tx, l delivery.Letter, a deli
 			webhook_status = 'failed', webhook_attempts = webhook_attempts + 1, attempts = attempts || CAST($3 AS jsonb),
 			webhook_last_error = $4, leased_until = NULL, lease = NULL
 		WHERE id = $1 AND webhook_status = 'pending' AND lease = $2
-		RETURNING webhook_status`, l.EventID, l.Lease, attempt, a.Err)
+		RETURNING webhook_status`, l.EventID, l.Lease, attempt, a.Error)
 	switch {
 	case errors.Is(err, sql.ErrNoRows): // recorded before, or the lease was lost
 		if held.reason == event.ReasonCallbackFailed {
@@ -102,7 +102,7 @@ func (s *Store) fail(ctx context.Context, tx *sqlx.Tx, l delivery.Letter, a deli
 	if _, err := tx.ExecContext(ctx, `
 		UPDATE monitor_events SET webhook_status = 'failed', webhook_last_error = $2, leased_until = NULL, lease = NULL
 		WHERE monitor_id = $1 AND webhook_status = 'pending'`,
-		held.id, "not sent: event "+l.EventID+" before it could not be delivered: "+a.Err); err != nil {
+		held.id, "not sent: event "+l.EventID+" before it could not be delivered: "+a.Error); err != nil {
 		return "", err
 	}
 	if held.status.Active() {

@@ -23,7 +23,7 @@ func TestRecording(t *testing.T) {
 		slices.Reverse(page) // oldest first
 		return page
 	}
-	due := delivery.Verdict{RetryAt: time.Now()}
+	due := delivery.Decision{RetryAt: time.Now()}
 
 	t.Run("every attempt is kept, the last makes it sent", func(t *testing.T) {
 		s := open(t, database(t))
@@ -65,7 +65,7 @@ func TestRecording(t *testing.T) {
 	})
 
 	t.Run("recording the same again changes nothing and tells the same", func(t *testing.T) {
-		for name, v := range map[string]delivery.Verdict{"sent": sent, "failed": hopeless, "retry": due} {
+		for name, v := range map[string]delivery.Decision{"sent": sent, "failed": hopeless, "retry": due} {
 			s := open(t, database(t))
 			m := registered(t, s, 1)
 			accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
@@ -98,7 +98,7 @@ func TestRecording(t *testing.T) {
 	})
 
 	t.Run("a failure that comes after the lease was lost leaves the letter to whoever has it now", func(t *testing.T) {
-		for name, v := range map[string]delivery.Verdict{"retry": due, "failed": hopeless} {
+		for name, v := range map[string]delivery.Decision{"retry": due, "failed": hopeless} {
 			dsn := database(t)
 			s, db := open(t, dsn), raw(t, dsn)
 			m := registered(t, s, 1)
@@ -138,7 +138,7 @@ func TestRecording(t *testing.T) {
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
 		bad := turned
-		bad.Err = "a\x00\xff" + string(make([]byte, 5000))
+		bad.Error = "a\x00\xff" + string(make([]byte, 5000))
 		recorded(t, s, leasedOne(t, s), bad, due)
 		if rec := history(t, s, m.ID)[0]; len(rec.LastError) == 0 || len(rec.LastError) > 1010 {
 			t.Errorf("%d bytes of error", len(rec.LastError))

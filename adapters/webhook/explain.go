@@ -13,15 +13,15 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 )
 
-const maxErr = 300 // characters of Answer.Err
+const maxErrorLength = 300 // characters of Answer.Err
 
 // explain says in one line why there was no answer, without an address: the
 // caller may learn neither those inside nor the name service's.
-func (s *Sender) explain(ctx, limited context.Context, err error) string {
+func (s *Sender) describeFailure(ctx, limited context.Context, err error) string {
 	var network net.Error
 	switch {
 	case errors.Is(err, outbound.ErrRefused):
-		return oneLine(addressless(err))
+		return oneLine(withoutAddresses(err))
 	case ctx.Err() != nil:
 		return "cancelled"
 	case limited.Err() != nil, errors.As(err, &network) && network.Timeout():
@@ -29,11 +29,11 @@ func (s *Sender) explain(ctx, limited context.Context, err error) string {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "connection closed before an answer came"
 	}
-	return oneLine(addressless(err))
+	return oneLine(withoutAddresses(err))
 }
 
 // addressless is the text of an error of a round trip, without addresses.
-func addressless(err error) string {
+func withoutAddresses(err error) string {
 	if lookup, is := errors.AsType[*net.DNSError](err); is {
 		if lookup.IsNotFound {
 			return fmt.Sprintf("the host %.100q has no address", lookup.Name)
@@ -47,7 +47,7 @@ func addressless(err error) string {
 }
 
 // refusal says in one line what was answered instead of a 2xx.
-func refusal(res *http.Response) string {
+func describeResponse(res *http.Response) string {
 	status := strings.TrimSpace(fmt.Sprintf("HTTP %d %s", res.StatusCode, http.StatusText(res.StatusCode)))
 	if res.StatusCode < 300 || res.StatusCode > 399 {
 		return status
@@ -62,8 +62,8 @@ func refusal(res *http.Response) string {
 // oneLine makes a text fit for a column, a log line and an answer.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > maxErr {
-		s = string(r[:maxErr-1]) + "…"
+	if r := []rune(s); len(r) > maxErrorLength {
+		s = string(r[:maxErrorLength-1]) + "…"
 	}
 	return s
 }

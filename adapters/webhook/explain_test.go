@@ -14,7 +14,7 @@ func TestErrorsShowNoNameService(t *testing.T) {
 	t.Run("a name that does not exist", func(t *testing.T) {
 		g := webhook.NewGuard(nil, outboundtest.Names{}.Resolver(t))
 		a := sender(t, g, webhook.Config{}).Send(t.Context(), letter("https://gone.example/hook?token=geheim"))
-		if a.Err != `the host "gone.example" has no address` {
+		if a.Error != `the host "gone.example" has no address` {
 			t.Errorf("answer %+v", a)
 		}
 	})
@@ -24,7 +24,7 @@ func TestErrorsShowNoNameService(t *testing.T) {
 			return nil, errors.New("dial udp 10.9.8.7:53: unreachable")
 		}}
 		a := sender(t, webhook.NewGuard(nil, broken), webhook.Config{}).Send(t.Context(), letter("https://far.example/hook"))
-		if a.Err != `the host "far.example" could not be looked up` {
+		if a.Error != `the host "far.example" could not be looked up` {
 			t.Errorf("answer %+v", a)
 		}
 	})

@@ -14,14 +14,14 @@ import (
 )
 
 // lookupLimit is how long a registration waits for the name service.
-const lookupLimit = 2 * time.Second
+const lookupTimeout = 2 * time.Second
 
 // Guard decides where webhooks may go (decision A2). It may be used
 // concurrently.
 type Guard struct {
-	networks bool // some are allowed
-	policy   *outbound.Policy
-	resolver *net.Resolver
+	allowsNetworks bool // some are allowed
+	policy         *outbound.Policy
+	resolver       *net.Resolver
 }
 
 // NewGuard makes a guard that lets webhooks go by https to public addresses,
@@ -31,10 +31,10 @@ func NewGuard(allowed []netip.Prefix, resolver *net.Resolver) *Guard {
 	if resolver == nil {
 		resolver = net.DefaultResolver
 	}
-	return &Guard{networks: len(allowed) > 0, policy: outbound.New(allowed), resolver: resolver}
+	return &Guard{allowsNetworks: len(allowed) > 0, policy: outbound.New(allowed), resolver: resolver}
 }
 
-const accepted = "accepted is an https URL that leads to public addresses, " +
+const acceptedURLs = "accepted is an https URL that leads to public addresses, " +
 	"or an http or https URL into a network listed in CALLBACK_ALLOWED_NETWORKS"
 
 // Check looks a callback URL's host up, for 2 s at most, and refuses what is
@@ -45,30 +45,30 @@ const accepted = "accepted is an https URL that leads to public addresses, " +
 func (g *Guard) Check(ctx context.Context, u monitor.CallbackURL) error {
 	parsed, err := url.Parse(string(u))
 	if err != nil || parsed.Hostname() == "" {
-		return invalid("is not a URL with a host")
+		return invalidURL("is not a URL with a host")
 	}
 	plain := parsed.Scheme == "http"
-	if plain && !g.networks {
-		return invalid("plain http is not accepted here")
+	if plain && !g.allowsNetworks {
+		return invalidURL("plain http is not accepted here")
 	}
 
 	shown := fmt.Sprintf("the host %.100q", parsed.Hostname())
 	host, err := outbound.ParseHost(parsed.Hostname())
 	if err != nil {
-		return invalid(shown + " " + err.Error())
+		return invalidURL(shown + " " + err.Error())
 	}
 	if len(host.Known) > 0 {
-		return g.judgeEither(shown, host.Known, plain)
+		return g.checkAnyAddress(shown, host.Known, plain)
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	addresses, err := g.resolver.LookupNetIP(ctx, "ip", host.Name)
 	if err != nil {
 		return nil
 	}
 	for _, a := range addresses {
-		if reason := g.judge(shown, a, plain); reason != nil {
-			return invalid(reason.Error())
+		if reason := g.checkAddress(shown, a, plain); reason != nil {
+			return invalidURL(reason.Error())
 		}
 	}
 	return nil
@@ -76,28 +76,28 @@ func (g *Guard) Check(ctx context.Context, u monitor.CallbackURL) error {
 
 // judgeEither refuses a host if webhooks may go to none of its addresses: which
 // of its two localhost has on this machine shows at the dial.
-func (g *Guard) judgeEither(shown string, addresses []netip.Addr, plain bool) error {
+func (g *Guard) checkAnyAddress(shown string, addresses []netip.Addr, plain bool) error {
 	var first error
 	for _, a := range addresses {
-		reason := g.judge(shown, a, plain)
+		reason := g.checkAddress(shown, a, plain)
 		if reason == nil {
 			return nil
 		}
 		if first == nil {
-			first = invalid(reason.Error())
+			first = invalidURL(reason.Error())
 		}
 	}
 	return first
 }
 
-func invalid(why string) error {
-	return monitor.Errorf(monitor.InvalidURL, "callback_url: %s; %s", why, accepted)
+func invalidURL(why string) error {
+	return monitor.Errorf(monitor.InvalidURL, "callback_url: %s; %s", why, acceptedURLs)
 }
 
 // judge tells why a webhook may not go to an address, in plain http or not. It
 // does not tell the address: which one a name has inside is not the caller's to
 // learn.
-func (g *Guard) judge(host string, a netip.Addr, plain bool) error {
+func (g *Guard) checkAddress(host string, a netip.Addr, plain bool) error {
 	if plain {
 		if g.policy.Lists(a) {
 			return nil
@@ -118,7 +118,7 @@ func (g *Guard) control(plain bool) func(network, address string, _ syscall.RawC
 		if err != nil {
 			return fmt.Errorf("%w: the host is not at a TCP address", err)
 		}
-		if err := g.judge("the host", to, plain); err != nil {
+		if err := g.checkAddress("the host", to, plain); err != nil {
 			return fmt.Errorf("%w: %w; see CALLBACK_ALLOWED_NETWORKS", outbound.ErrRefused, err)
 		}
 		return nil

@@ -122,11 +122,11 @@ func TestRebindingIsRefusedAtTheDial(t *testing.T) {
 		t.Fatalf("registration refused: %v", err)
 	}
 	a := sender(t, g, webhook.Config{}).Send(t.Context(), letter(url))
-	if a.Delivered() || !strings.Contains(a.Err, "refused: the host leads to a loopback address; see CALLBACK_ALLOWED_NETWORKS") {
+	if a.Delivered() || !strings.Contains(a.Error, "refused: the host leads to a loopback address; see CALLBACK_ALLOWED_NETWORKS") {
 		t.Errorf("answer %+v, want a refusal", a)
 	}
-	if strings.Contains(a.Err, "127.0.0.1") {
-		t.Errorf("error %q shows the address", a.Err)
+	if strings.Contains(a.Error, "127.0.0.1") {
+		t.Errorf("error %q shows the address", a.Error)
 	}
 	if len(reached) != 0 {
 		t.Error("the receiver was reached")
@@ -137,7 +137,7 @@ func TestPlainHTTPIsRefusedAtTheDial(t *testing.T) {
 	dns := outboundtest.Names{"public.example": {"93.184.216.34"}}
 	g := webhook.NewGuard(networks(t, "10.0.0.0/8"), dns.Resolver(t))
 	a := sender(t, g, webhook.Config{Timeout: patience}).Send(t.Context(), letter("http://public.example/hook"))
-	if !strings.Contains(a.Err, "refused: plain http to the host is not accepted") || strings.Contains(a.Err, "93.184.216.34") {
+	if !strings.Contains(a.Error, "refused: plain http to the host is not accepted") || strings.Contains(a.Error, "93.184.216.34") {
 		t.Errorf("answer %+v, want a refusal that does not show the address", a)
 	}
 }

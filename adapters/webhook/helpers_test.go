@@ -70,8 +70,8 @@ func sender(t *testing.T, g *webhook.Guard, cfg webhook.Config) *webhook.Sender 
 	return s
 }
 
-func letter(url string) delivery.Letter {
-	return delivery.Letter{
+func letter(url string) delivery.Delivery {
+	return delivery.Delivery{
 		EventID: eventID, EventType: "alert.blackout", MonitorID: "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d",
 		CallbackURL: monitor.CallbackURL(url), Body: []byte(body),
 	}

@@ -19,7 +19,7 @@ import (
 // (decision W6). The first signs X-Signature-256, all sign webhook-signature.
 type Keys []string
 
-var keyForm = regexp.MustCompile(`^[!-~]+$`)
+var keyPattern = regexp.MustCompile(`^[!-~]+$`)
 
 // ParseKeys reads one key, or two separated by a comma and perhaps a blank
 // (WEBHOOK_SIGNING_KEY). Each is the bytes it is made of. A blank or line break
@@ -35,7 +35,7 @@ func ParseKeys(s string) (Keys, error) {
 		if i > 0 {
 			keys[i] = strings.TrimLeft(keys[i], " ")
 		}
-		if !keyForm.MatchString(keys[i]) {
+		if !keyPattern.MatchString(keys[i]) {
 			return nil, errors.New("accepted are one or two keys separated by a comma, of ASCII letters, digits and signs, without spaces")
 		}
 	}

@@ -59,8 +59,8 @@ func TestCallbackHosts(t *testing.T) {
 			} else if len(let) > 0 || trap.Arrived() > 0 {
 				t.Errorf("was let go to %v, and %d connections arrived", let, trap.Arrived())
 			}
-			if c.Verdict == outboundtest.Inside && c.Leads != "" && !strings.Contains(a.Err, "refused: the host leads to") {
-				t.Errorf("error %q, want a refusal", a.Err)
+			if c.Verdict == outboundtest.Inside && c.Leads != "" && !strings.Contains(a.Error, "refused: the host leads to") {
+				t.Errorf("error %q, want a refusal", a.Error)
 			}
 		})
 		t.Run(c.Name+", in plain http", func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestCallbackRebinding(t *testing.T) {
 			if err := register(t.Context(), g, url); err != nil {
 				t.Fatalf("registration: %v", err)
 			}
-			if a := s.Send(t.Context(), letter(url)); !strings.Contains(a.Err, "refused: the host leads to") {
+			if a := s.Send(t.Context(), letter(url)); !strings.Contains(a.Error, "refused: the host leads to") {
 				t.Errorf("answer %+v, want a refusal", a)
 			}
 			if len(trap.Let()) > 0 || trap.Arrived() > 0 {
@@ -164,7 +164,7 @@ func TestCallbackRedirects(t *testing.T) {
 		}
 		for _, scheme := range []string{"http", "https"} {
 			location = c.URL(scheme, trap.Port)
-			if a := s.Send(t.Context(), letter(receiver.URL)); a.Status != http.StatusTemporaryRedirect || !strings.Contains(a.Err, "redirects are not followed") {
+			if a := s.Send(t.Context(), letter(receiver.URL)); a.Status != http.StatusTemporaryRedirect || !strings.Contains(a.Error, "redirects are not followed") {
 				t.Errorf("to %q: answer %+v", location, a)
 			}
 		}

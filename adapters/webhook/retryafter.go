@@ -9,7 +9,7 @@ import (
 
 // retryAfterMax keeps a nonsensical wish from overflowing; the policy of the
 // dispatcher cuts far lower.
-const retryAfterMax = 24 * time.Hour
+const maxRetryAfter = 24 * time.Hour
 
 // retryAfter reads the Retry-After header of RFC 9110, section 10.2.3: seconds,
 // or a date. What is neither, or lies in the past, is 0.
@@ -20,8 +20,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	}
 	if strings.Trim(v, "0123456789") == "" {
 		n, err := strconv.ParseInt(v, 10, 64)
-		if err != nil || n > int64(retryAfterMax/time.Second) {
-			return retryAfterMax
+		if err != nil || n > int64(maxRetryAfter/time.Second) {
+			return maxRetryAfter
 		}
 		return time.Duration(n) * time.Second
 	}
@@ -29,5 +29,5 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	if err != nil {
 		return 0
 	}
-	return min(max(at.Sub(now), 0), retryAfterMax)
+	return min(max(at.Sub(now), 0), maxRetryAfter)
 }

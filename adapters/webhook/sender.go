@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	maxHeader  = 64 << 10         // bytes of an answer's header
-	maxBody    = 64 << 10         // bytes read of an answer's body
-	drainLimit = time.Second      // spent reading it, to be able to use the connection again
-	idleLimit  = 60 * time.Second // an unused connection is kept
-	maxIdle    = 64               // unused connections in all
-	maxIdleTo  = 2                // to one receiver
+	maxHeaderBytes = 64 << 10         // bytes of an answer's header
+	maxBodyBytes   = 64 << 10         // bytes read of an answer's body
+	drainTimeout   = time.Second      // spent reading it, to be able to use the connection again
+	idleTimeout    = 60 * time.Second // an unused connection is kept
+	maxIdle        = 64               // unused connections in all
+	maxIdlePerHost = 2                // to one receiver
 )
 
 // Config is what a Sender may be told; the zero value is usable.
@@ -36,11 +36,11 @@ type Config struct {
 // Sender signs and sends letters. It is deliver.Sender and control.Courier and
 // may be used concurrently.
 type Sender struct {
-	keys    Keys
-	cfg     Config
-	agent   string
-	plain   *http.Transport // for http, with stricter rules than
-	private *http.Transport // for https
+	keys           Keys
+	cfg            Config
+	userAgent      string
+	httpTransport  *http.Transport // for http, with stricter rules than
+	httpsTransport *http.Transport // for https
 }
 
 var (
@@ -55,18 +55,18 @@ func NewSender(keys Keys, guard *Guard, cfg Config) *Sender {
 	if cfg.Version == "" {
 		cfg.Version = "dev"
 	}
-	if cfg.Timeout <= 0 || cfg.Timeout > delivery.SendLimit {
-		cfg.Timeout = delivery.SendLimit
+	if cfg.Timeout <= 0 || cfg.Timeout > delivery.SendTimeout {
+		cfg.Timeout = delivery.SendTimeout
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	return &Sender{
-		keys:    keys,
-		cfg:     cfg,
-		agent:   "stream-monitor/" + cfg.Version,
-		plain:   transport(guard, true, cfg),
-		private: transport(guard, false, cfg),
+		keys:           keys,
+		cfg:            cfg,
+		userAgent:      "stream-monitor/" + cfg.Version,
+		httpTransport:  transport(guard, true, cfg),
+		httpsTransport: transport(guard, false, cfg),
 	}
 }
 
@@ -84,71 +84,71 @@ func transport(guard *Guard, plain bool, cfg Config) *http.Transport {
 		TLSHandshakeTimeout:    cfg.Timeout,
 		DisableCompression:     true, // what comes back is not read
 		MaxIdleConns:           maxIdle,
-		MaxIdleConnsPerHost:    maxIdleTo,
-		IdleConnTimeout:        idleLimit,
-		MaxResponseHeaderBytes: maxHeader,
+		MaxIdleConnsPerHost:    maxIdlePerHost,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
 }
 
 // Close gives up the connections kept for later use. Call it when nothing is
 // being sent any more.
 func (s *Sender) Close() {
-	s.plain.CloseIdleConnections()
-	s.private.CloseIdleConnections()
+	s.httpTransport.CloseIdleConnections()
+	s.httpsTransport.CloseIdleConnections()
 }
 
 // Send signs a letter and sends it once.
-func (s *Sender) Send(ctx context.Context, l delivery.Letter) delivery.Answer {
+func (s *Sender) Send(ctx context.Context, l delivery.Delivery) delivery.Attempt {
 	return s.send(ctx, l.CallbackURL, l.EventID, l.EventType, l.Body)
 }
 
 // Deliver signs and sends one webhook that is in no outbox.
 func (s *Sender) Deliver(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) registry.Attempt {
 	a := s.send(ctx, to, eventID, t, body)
-	return registry.Attempt{At: a.At, Status: a.Status, Error: a.Err}
+	return registry.Attempt{At: a.At, Status: a.Status, Error: a.Error}
 }
 
-func (s *Sender) send(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) delivery.Answer {
-	answer := delivery.Answer{At: s.cfg.Now()}
+func (s *Sender) send(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) delivery.Attempt {
+	answer := delivery.Attempt{At: s.cfg.Now()}
 	limited, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 
 	req, err := http.NewRequestWithContext(limited, http.MethodPost, string(to), bytes.NewReader(body))
 	if err != nil {
-		answer.Err = "callback_url cannot be requested"
+		answer.Error = "callback_url cannot be requested"
 		return answer
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", s.agent)
+	req.Header.Set("User-Agent", s.userAgent)
 	req.Header.Set("X-Event-Id", eventID)
 	req.Header.Set("X-Event-Type", string(t))
 	if err := s.keys.sign(req.Header, eventID, body, answer.At); err != nil {
-		answer.Err = oneLine(err.Error())
+		answer.Error = oneLine(err.Error())
 		return answer
 	}
 
 	// A round trip, not a client: no redirect is followed, no cookie kept, and
 	// the URL, which may hold a secret, is not part of the error.
-	via := s.private
+	via := s.httpsTransport
 	if req.URL.Scheme == "http" {
-		via = s.plain
+		via = s.httpTransport
 	}
 	res, err := via.RoundTrip(req)
 	if err != nil {
-		answer.Err = s.explain(ctx, limited, err)
+		answer.Error = s.describeFailure(ctx, limited, err)
 		return answer
 	}
 	answer.Status = res.StatusCode
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		answer.Err = refusal(res)
+		answer.Error = describeResponse(res)
 		answer.RetryAfter = retryAfter(res.Header, s.cfg.Now())
 	}
 
 	// The answer was complete with its header. Reading what is left, within
 	// limits, lets the connection be used again.
-	giveUp := time.AfterFunc(drainLimit, cancel)
+	giveUp := time.AfterFunc(drainTimeout, cancel)
 	defer giveUp.Stop()
-	_, _ = io.CopyN(io.Discard, res.Body, maxBody)
+	_, _ = io.CopyN(io.Discard, res.Body, maxBodyBytes)
 	_ = res.Body.Close()
 	return answer
 }

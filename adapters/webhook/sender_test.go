@@ -34,7 +34,7 @@ func TestAnswers(t *testing.T) {
 		t.Run(fmt.Sprintf("a receiver that answers %d", c.status), func(t *testing.T) {
 			receiver := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(c.status) })
 			a := sender(t, local(t), webhook.Config{}).Send(t.Context(), letter(receiver.URL))
-			if a.Status != c.status || a.Delivered() != (c.err == "") || !strings.Contains(a.Err, c.err) {
+			if a.Status != c.status || a.Delivered() != (c.err == "") || !strings.Contains(a.Error, c.err) {
 				t.Errorf("answer %+v, want status %d and error %q", a, c.status, c.err)
 			}
 			if a.At.IsZero() {
@@ -56,7 +56,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	if followed.Load() {
 		t.Error("the redirect was followed")
 	}
-	if a.Status != 307 || !strings.Contains(a.Err, receiver.URL) || strings.Contains(a.Err, "geheim") {
+	if a.Status != 307 || !strings.Contains(a.Error, receiver.URL) || strings.Contains(a.Error, "geheim") {
 		t.Errorf("answer %+v, want where it led, without the query", a)
 	}
 }
@@ -129,11 +129,11 @@ func TestBadReceivers(t *testing.T) {
 			if took := time.Since(began); took > c.within {
 				t.Errorf("took %v, want %v at most", took, c.within)
 			}
-			if a.Status != c.status || !strings.Contains(a.Err, c.err) || a.Delivered() != (c.status == 200) {
+			if a.Status != c.status || !strings.Contains(a.Error, c.err) || a.Delivered() != (c.status == 200) {
 				t.Errorf("answer %+v, want status %d and error %q", a, c.status, c.err)
 			}
-			if strings.ContainsAny(a.Err, "\n\r") || len(a.Err) > 1000 {
-				t.Errorf("error is not one short line: %q", a.Err)
+			if strings.ContainsAny(a.Error, "\n\r") || len(a.Error) > 1000 {
+				t.Errorf("error is not one short line: %q", a.Error)
 			}
 		})
 	}
@@ -167,7 +167,7 @@ func TestBadReceivers(t *testing.T) {
 
 	t.Run("one that is not there", func(t *testing.T) {
 		a := sender(t, local(t), webhook.Config{}).Send(t.Context(), letter("http://127.0.0.1:1/hook?token=geheim"))
-		if !strings.Contains(a.Err, "connection refused") || strings.Contains(a.Err, "geheim") || strings.Contains(a.Err, "127.0.0.1") {
+		if !strings.Contains(a.Error, "connection refused") || strings.Contains(a.Error, "geheim") || strings.Contains(a.Error, "127.0.0.1") {
 			t.Errorf("answer %+v", a)
 		}
 	})
@@ -175,7 +175,7 @@ func TestBadReceivers(t *testing.T) {
 	t.Run("a caller that gives up is told so", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		url := serveRaw(t, func(c net.Conn) { cancel(); hang(c) })
-		if a := sender(t, local(t), webhook.Config{}).Send(ctx, letter(url)); a.Err != "cancelled" {
+		if a := sender(t, local(t), webhook.Config{}).Send(ctx, letter(url)); a.Error != "cancelled" {
 			t.Errorf("answer %+v", a)
 		}
 	})

@@ -40,7 +40,7 @@ func TestTLS(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			receiver, roots := secure(t, c.version, c.version)
 			a := sender(t, local(t), webhook.Config{RootCAs: roots}).Send(t.Context(), letter(receiver.URL))
-			if a.Delivered() != (c.err == "") || !strings.Contains(a.Err, c.err) {
+			if a.Delivered() != (c.err == "") || !strings.Contains(a.Error, c.err) {
 				t.Errorf("answer %+v, want error %q", a, c.err)
 			}
 		})
@@ -48,7 +48,7 @@ func TestTLS(t *testing.T) {
 	t.Run("a certificate that leads nowhere is refused", func(t *testing.T) {
 		receiver, _ := secure(t, tls.VersionTLS12, tls.VersionTLS13)
 		a := sender(t, local(t), webhook.Config{}).Send(t.Context(), letter(receiver.URL))
-		if !strings.Contains(a.Err, "certificate") {
+		if !strings.Contains(a.Error, "certificate") {
 			t.Errorf("answer %+v", a)
 		}
 	})
@@ -59,7 +59,7 @@ func TestTLS(t *testing.T) {
 		}
 		defer l.Close()
 		a := sender(t, local(t), webhook.Config{Timeout: patience}).Send(t.Context(), letter("https://"+l.Addr().String()))
-		if a.Err != "no answer within 300ms" {
+		if a.Error != "no answer within 300ms" {
 			t.Errorf("answer %+v", a)
 		}
 	})

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	lookLimit   = 3 * time.Second            // for one look at the outbox
-	recordLimit = 5 * time.Second            // for storing an outcome once
-	leaseMin    = SendLimit + 10*time.Second // room for sending and for recording twice
-	batchMax    = 32                         // letters leased at once
-	soonest     = 100 * time.Millisecond     // between two looks at an outbox that has nothing to give
-	pauseFirst  = 200 * time.Millisecond     // after a failed exchange; doubled up to pauseMax
-	pauseMax    = time.Second                // with lookLimit it bounds the delay after the database is back
+	queryTimeout  = 3 * time.Second              // for one look at the outbox
+	recordTimeout = 5 * time.Second              // for storing an outcome once
+	minLease      = SendTimeout + 10*time.Second // room for sending and for recording twice
+	maxBatch      = 32                           // letters leased at once
+	minPoll       = 100 * time.Millisecond       // between two looks at an outbox that has nothing to give
+	minBackoff    = 200 * time.Millisecond       // after a failed exchange; doubled up to pauseMax
+	maxBackoff    = time.Second                  // with lookLimit it bounds the delay after the database is back
 )
 
 // Config is what a Dispatcher may be told; the zero value is usable.
@@ -24,59 +24,59 @@ type Config struct {
 	// Workers is how many letters may be in flight, default 128. Since no
 	// monitor has two, a number above the maximum of monitors (section 8.5)
 	// means that no receiver can hold up another's letters.
-	Workers int
+	MaxInFlight int
 
 	// Lease is how long a letter is this dispatcher's, default 30 s, at least
 	// 20 s: an attempt and its recording must fit in.
-	Lease time.Duration
+	LeaseDuration time.Duration
 
 	// Poll is the longest time between two looks at the outbox, default 1 s: the
 	// bound on the delay after a wake-up that got lost.
-	Poll time.Duration
+	PollInterval time.Duration
 
 	// Grace is how long letters in flight may take after Run's context is done,
 	// default 15 s.
-	Grace time.Duration
+	GracePeriod time.Duration
 
 	Log *slog.Logger // default: none
 
 	// OnEnded is told of a monitor that has been ended because its callback
 	// failed (decision W4), so that its worker can be stopped. It must not
 	// block. Default: nobody is told.
-	OnEnded func(monitor.ID)
+	OnMonitorFailed func(monitor.ID)
 }
 
 func (c Config) complete() (Config, error) {
-	if c.Workers == 0 {
-		c.Workers = 128
+	if c.MaxInFlight == 0 {
+		c.MaxInFlight = 128
 	}
-	if c.Lease == 0 {
-		c.Lease = 30 * time.Second
+	if c.LeaseDuration == 0 {
+		c.LeaseDuration = 30 * time.Second
 	}
-	if c.Poll == 0 {
-		c.Poll = time.Second
+	if c.PollInterval == 0 {
+		c.PollInterval = time.Second
 	}
-	if c.Grace == 0 {
-		c.Grace = 15 * time.Second
+	if c.GracePeriod == 0 {
+		c.GracePeriod = 15 * time.Second
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if c.OnEnded == nil {
-		c.OnEnded = func(monitor.ID) {}
+	if c.OnMonitorFailed == nil {
+		c.OnMonitorFailed = func(monitor.ID) {}
 	}
 	switch {
-	case c.Workers < 0:
-		return c, fmt.Errorf("deliver: Workers is %d; accepted is 1 or more", c.Workers)
-	case c.Lease < leaseMin:
-		return c, fmt.Errorf("deliver: Lease is %v; accepted is %v or more", c.Lease, leaseMin)
-	case c.Poll < 0 || c.Grace < 0:
+	case c.MaxInFlight < 0:
+		return c, fmt.Errorf("deliver: Workers is %d; accepted is 1 or more", c.MaxInFlight)
+	case c.LeaseDuration < minLease:
+		return c, fmt.Errorf("deliver: Lease is %v; accepted is %v or more", c.LeaseDuration, minLease)
+	case c.PollInterval < 0 || c.GracePeriod < 0:
 		return c, errors.New("deliver: Poll and Grace must not be negative")
 	}
 	return c, nil
 }
 
 // pause is how long to wait after the nth failure in a row, from 1.
-func pause(n int) time.Duration {
-	return min(pauseFirst<<min(n-1, 10), pauseMax)
+func backoff(n int) time.Duration {
+	return min(minBackoff<<min(n-1, 10), maxBackoff)
 }

@@ -9,10 +9,10 @@ import (
 )
 
 // carry sends one letter once and stores what came of it.
-func (d *Dispatcher) carry(ctx context.Context, f *flight) {
-	l, _ := d.held(f)
+func (d *Dispatcher) deliver(ctx context.Context, f *inFlight) {
+	l, _ := d.current(f)
 	log := d.log.With("monitor_id", string(l.MonitorID), "event_id", l.EventID,
-		"event_type", string(l.EventType), "receiver", receiver(l.CallbackURL))
+		"event_type", string(l.EventType), "receiver", origin(l.CallbackURL))
 
 	a := d.sender.Send(ctx, l)
 	if ctx.Err() != nil && !a.Delivered() {
@@ -21,7 +21,7 @@ func (d *Dispatcher) carry(ctx context.Context, f *flight) {
 	}
 
 	if a.Delivered() {
-		d.arrive(f)
+		d.markDelivered(f)
 	}
 	attempts := l.Attempts + 1
 	v := Decide(time.Now(), a, attempts)
@@ -37,30 +37,30 @@ func (d *Dispatcher) carry(ctx context.Context, f *flight) {
 	case v.Sent:
 		log.Info("webhook delivered")
 	case v.Failed:
-		log.Error("webhook failed for good", "error", a.Err)
+		log.Error("webhook failed for good", "error", a.Error)
 	default:
-		log.Warn("webhook failed, will be retried", "error", a.Err, "retry_at", v.RetryAt.Format(time.RFC3339Nano))
+		log.Warn("webhook failed, will be retried", "error", a.Error, "retry_at", v.RetryAt.Format(time.RFC3339Nano))
 	}
 	if ended != "" {
 		log.Error("monitor ended: its callback failed", "reason", "callback_failed")
-		d.cfg.OnEnded(ended)
+		d.cfg.OnMonitorFailed(ended)
 	}
 }
 
 // record stores a verdict, again and again: a failure while the letter is still
 // ours, and that it was sent until ctx ends, since nobody else knows. The attempt
 // was made, so it is tried once even when ctx ends meanwhile.
-func (d *Dispatcher) record(ctx context.Context, f *flight, a Answer, v Verdict) (monitor.ID, error) {
+func (d *Dispatcher) record(ctx context.Context, f *inFlight, a Attempt, v Decision) (monitor.ID, error) {
 	for failures := 1; ; failures++ {
-		l, _ := d.held(f)
-		once, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordLimit)
-		ended, err := d.outbox.Record(once, l, a, v)
+		l, _ := d.current(f)
+		once, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+		ended, err := d.outbox.RecordAttempt(once, l, a, v)
 		cancel()
 		if err == nil {
 			return ended, nil
 		}
-		wait := pause(failures)
-		if _, until := d.held(f); !v.Sent && !time.Now().Add(wait).Before(until) {
+		wait := backoff(failures)
+		if _, until := d.current(f); !v.Sent && !time.Now().Add(wait).Before(until) {
 			return "", err
 		}
 		select {
@@ -73,7 +73,7 @@ func (d *Dispatcher) record(ctx context.Context, f *flight, a Answer, v Verdict)
 
 // receiver names a callback URL in the log: its path and query may hold
 // secrets of the receiver's.
-func receiver(u monitor.CallbackURL) string {
+func origin(u monitor.CallbackURL) string {
 	parsed, err := url.Parse(string(u))
 	if err != nil {
 		return "unreadable"

@@ -16,10 +16,10 @@ type Dispatcher struct {
 	cfg    Config
 	log    *slog.Logger
 
-	mu      sync.Mutex
-	flying  map[string]*flight // by event id
-	looking bool               // letters are being leased or handed out
-	landed  []*flight          // meanwhile, delivered; at most Config.Workers
+	mu                sync.Mutex
+	active            map[string]*inFlight // by event id
+	leasing           bool                 // letters are being leased or handed out
+	endedWhileLeasing []*inFlight          // meanwhile, delivered; at most Config.Workers
 }
 
 // New makes a dispatcher. wake says that the outbox has something new; it may
@@ -36,7 +36,7 @@ func New(outbox Outbox, sender Sender, wake <-chan struct{}, cfg Config) (*Dispa
 		wake:   wake,
 		cfg:    cfg,
 		log:    cfg.Log.With("component", "dispatcher"),
-		flying: map[string]*flight{},
+		active: map[string]*inFlight{},
 	}, nil
 }
 
@@ -49,18 +49,18 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	defer abandon()
 
 	var couriers sync.WaitGroup
-	slots := make(chan struct{}, d.cfg.Workers)
+	slots := make(chan struct{}, d.cfg.MaxInFlight)
 	freed := make(chan struct{}, 1) // a letter has ended: there is room, and its monitor's next may be due
 
-	d.dispatch(ctx, slots, freed, func(l Letter, until time.Time) {
-		f, fresh := d.takeOff(l, until)
+	d.dispatch(ctx, slots, freed, func(l Delivery, until time.Time) {
+		f, fresh := d.begin(l, until)
 		if !fresh {
 			return
 		}
 		slots <- struct{}{}
 		couriers.Go(func() {
-			d.carry(sending, f)
-			d.land(f)
+			d.deliver(sending, f)
+			d.end(f)
 			<-slots
 			select {
 			case freed <- struct{}{}:
@@ -73,7 +73,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	go func() { couriers.Wait(); close(idle) }()
 	select {
 	case <-idle:
-	case <-time.After(d.cfg.Grace):
+	case <-time.After(d.cfg.GracePeriod):
 		abandon()
 		<-idle
 	}
@@ -81,12 +81,12 @@ func (d *Dispatcher) Run(ctx context.Context) {
 
 // dispatch leases letters and hands each to carry, which must not block while
 // there is a free slot, until ctx is done.
-func (d *Dispatcher) dispatch(ctx context.Context, slots, freed chan struct{}, carry func(Letter, time.Time)) {
+func (d *Dispatcher) dispatch(ctx context.Context, slots, freed chan struct{}, carry func(Delivery, time.Time)) {
 	wake, failures := d.wake, 0
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		room := min(cap(slots)-len(slots), batchMax)
+		room := min(cap(slots)-len(slots), maxBatch)
 		if room == 0 {
 			select {
 			case <-ctx.Done():
@@ -95,20 +95,20 @@ func (d *Dispatcher) dispatch(ctx context.Context, slots, freed chan struct{}, c
 			continue
 		}
 
-		d.look()
+		d.beginLease()
 		asked := time.Now()
 		letters, err := d.lease(ctx, room)
 		for _, l := range letters {
-			carry(l, asked.Add(d.cfg.Lease))
+			carry(l, asked.Add(d.cfg.LeaseDuration))
 		}
-		d.hand()
+		d.endLease()
 		if err != nil {
 			if ctx.Err() != nil {
 				return
 			}
 			failures++
-			d.log.Warn("cannot read pending webhooks, will try again", "error", err.Error(), "pause_ms", pause(failures).Milliseconds())
-			timer.Reset(pause(failures))
+			d.log.Warn("cannot read pending webhooks, will try again", "error", err.Error(), "pause_ms", backoff(failures).Milliseconds())
+			timer.Reset(backoff(failures))
 			select {
 			case <-ctx.Done():
 			case <-timer.C:
@@ -133,21 +133,21 @@ func (d *Dispatcher) dispatch(ctx context.Context, slots, freed chan struct{}, c
 	}
 }
 
-func (d *Dispatcher) lease(ctx context.Context, limit int) ([]Letter, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+func (d *Dispatcher) lease(ctx context.Context, limit int) ([]Delivery, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	return d.outbox.Lease(ctx, limit, d.cfg.Lease)
+	return d.outbox.Lease(ctx, limit, d.cfg.LeaseDuration)
 }
 
 // untilDue is how long to sleep. A time that has already passed belongs to a
 // letter that just now could not be had, and one that cannot be read is as good
 // as none: either way the outbox is asked again soon, but not in a tight loop.
 func (d *Dispatcher) untilDue(ctx context.Context) time.Duration {
-	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	due, err := d.outbox.NextDue(ctx)
 	if err != nil || due.IsZero() {
-		return d.cfg.Poll
+		return d.cfg.PollInterval
 	}
-	return min(max(time.Until(due), soonest), d.cfg.Poll)
+	return min(max(time.Until(due), minPoll), d.cfg.PollInterval)
 }

@@ -24,7 +24,7 @@ func TestDispatcher(t *testing.T) {
 
 	scenario(t, "a wake-up sends a new letter at once", func(t *testing.T) {
 		o, r := &outbox{}, newReceiver(accepts)
-		b := start(t, o, r, func(c *delivery.Config) { c.Poll = time.Hour })
+		b := start(t, o, r, func(c *delivery.Config) { c.PollInterval = time.Hour })
 		defer b.stop()
 		b.after(10 * time.Minute)
 		o.add("e1", "mon-a")
@@ -86,11 +86,11 @@ func TestDispatcher(t *testing.T) {
 
 	scenario(t, "Retry-After puts the next attempt off", func(t *testing.T) {
 		o := &outbox{}
-		r := newReceiver(func(_ context.Context, l delivery.Letter) delivery.Answer {
+		r := newReceiver(func(_ context.Context, l delivery.Delivery) delivery.Attempt {
 			if l.Attempts == 0 {
-				return delivery.Answer{Status: 429, Err: "HTTP 429", RetryAfter: 25 * time.Second}
+				return delivery.Attempt{Status: 429, Error: "HTTP 429", RetryAfter: 25 * time.Second}
 			}
-			return delivery.Answer{Status: 200}
+			return delivery.Attempt{Status: 200}
 		})
 		o.add("e1", "mon-a")
 		b := start(t, o, r, nil)
@@ -104,12 +104,12 @@ func TestDispatcher(t *testing.T) {
 
 	scenario(t, "letters of a monitor arrive in order, one at a time, past retries", func(t *testing.T) {
 		o := &outbox{}
-		r := newReceiver(func(_ context.Context, l delivery.Letter) delivery.Answer {
+		r := newReceiver(func(_ context.Context, l delivery.Delivery) delivery.Attempt {
 			time.Sleep(300 * time.Millisecond)
 			if l.EventID == "e2" && l.Attempts < 2 {
-				return delivery.Answer{Status: 502, Err: "HTTP 502"}
+				return delivery.Attempt{Status: 502, Error: "HTTP 502"}
 			}
-			return delivery.Answer{Status: 200}
+			return delivery.Attempt{Status: 200}
 		})
 		for i := range 5 {
 			o.add(fmt.Sprintf("e%d", i+1), "mon-a")
@@ -134,7 +134,7 @@ func TestDispatcher(t *testing.T) {
 		for i := range 100 {
 			o.add(fmt.Sprintf("e%d", i), "mon-a")
 		}
-		b := start(t, o, r, func(c *delivery.Config) { c.Poll = time.Hour })
+		b := start(t, o, r, func(c *delivery.Config) { c.PollInterval = time.Hour })
 		defer b.stop()
 		b.after(0)
 		b.expectState("e99", "sent")
@@ -142,11 +142,11 @@ func TestDispatcher(t *testing.T) {
 
 	scenario(t, "receivers that hang hold up nobody else", func(t *testing.T) {
 		o := &outbox{}
-		r := newReceiver(func(ctx context.Context, l delivery.Letter) delivery.Answer {
+		r := newReceiver(func(ctx context.Context, l delivery.Delivery) delivery.Attempt {
 			if l.MonitorID != "mon-good" {
 				return hangs(ctx, l)
 			}
-			return delivery.Answer{Status: 200}
+			return delivery.Attempt{Status: 200}
 		})
 		for i := range 50 {
 			o.add(fmt.Sprintf("h%d", i), monitor.ID(fmt.Sprintf("mon-%d", i)))
@@ -169,7 +169,7 @@ func TestDispatcher(t *testing.T) {
 		for i := range 10 {
 			o.add(fmt.Sprintf("h%d", i), monitor.ID(fmt.Sprintf("mon-%d", i)))
 		}
-		b := start(t, o, r, func(c *delivery.Config) { c.Workers = 3 })
+		b := start(t, o, r, func(c *delivery.Config) { c.MaxInFlight = 3 })
 		defer b.stop()
 		b.after(9 * time.Second)
 		if n := len(r.seen()); n != 3 {
@@ -184,9 +184,9 @@ func TestDispatcher(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	for name, cfg := range map[string]delivery.Config{
-		"a lease too short for an attempt": {Lease: 15 * time.Second},
-		"a negative number of workers":     {Workers: -1},
-		"a negative poll":                  {Poll: -time.Second},
+		"a lease too short for an attempt": {LeaseDuration: 15 * time.Second},
+		"a negative number of workers":     {MaxInFlight: -1},
+		"a negative poll":                  {PollInterval: -time.Second},
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
 			if _, err := delivery.New(&outbox{}, newReceiver(accepts), nil, cfg); err == nil {

@@ -5,30 +5,30 @@ import "time"
 // flight is a letter that this dispatcher is sending. It is the dispatcher's
 // until the lease is over, on this process's monotonic clock; one that was
 // delivered is so until that is stored.
-type flight struct {
-	letter    Letter
-	until     time.Time
-	delivered bool
+type inFlight struct {
+	delivery    Delivery
+	leasedUntil time.Time
+	delivered   bool
 }
 
 // takeOff begins a flight. A letter that is in the air already is not sent
 // beside itself: when the clock of the outbox jumps ahead its lease is over
 // there, and the same letter comes again under a new one. The flight then goes
 // on under that. So does one that was delivered, whoever has tried it since.
-func (d *Dispatcher) takeOff(l Letter, until time.Time) (f *flight, fresh bool) {
+func (d *Dispatcher) begin(l Delivery, until time.Time) (f *inFlight, fresh bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if f, in := d.flying[l.EventID]; in && (f.delivered || f.letter.Attempts == l.Attempts) {
-		f.letter.Lease, f.until = l.Lease, until
+	if f, in := d.active[l.EventID]; in && (f.delivered || f.delivery.Attempts == l.Attempts) {
+		f.delivery.Lease, f.leasedUntil = l.Lease, until
 		return f, false
 	}
-	f = &flight{letter: l, until: until}
-	d.flying[l.EventID] = f
+	f = &inFlight{delivery: l, leasedUntil: until}
+	d.active[l.EventID] = f
 	return f, true
 }
 
 // arrive notes that the receiver has taken the letter.
-func (d *Dispatcher) arrive(f *flight) {
+func (d *Dispatcher) markDelivered(f *inFlight) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f.delivered = true
@@ -36,44 +36,44 @@ func (d *Dispatcher) arrive(f *flight) {
 
 // look begins a look at the outbox, and hand ends it, when what it gave has been
 // handed out.
-func (d *Dispatcher) look() {
+func (d *Dispatcher) beginLease() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.looking = true
+	d.leasing = true
 }
 
-func (d *Dispatcher) hand() {
+func (d *Dispatcher) endLease() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.looking = false
-	for _, f := range d.landed {
+	d.leasing = false
+	for _, f := range d.endedWhileLeasing {
 		d.forget(f)
 	}
-	d.landed = nil
+	d.endedWhileLeasing = nil
 }
 
 // land ends a flight. What is being leased may be a letter as it was just before
 // it was stored that it was delivered: such a flight is remembered for so long.
-func (d *Dispatcher) land(f *flight) {
+func (d *Dispatcher) end(f *inFlight) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.looking && f.delivered {
-		d.landed = append(d.landed, f)
+	if d.leasing && f.delivered {
+		d.endedWhileLeasing = append(d.endedWhileLeasing, f)
 		return
 	}
 	d.forget(f)
 }
 
 // forget is called under mu.
-func (d *Dispatcher) forget(f *flight) {
-	if d.flying[f.letter.EventID] == f {
-		delete(d.flying, f.letter.EventID)
+func (d *Dispatcher) forget(f *inFlight) {
+	if d.active[f.delivery.EventID] == f {
+		delete(d.active, f.delivery.EventID)
 	}
 }
 
 // held is the letter under the lease it has now, and until when.
-func (d *Dispatcher) held(f *flight) (Letter, time.Time) {
+func (d *Dispatcher) current(f *inFlight) (Delivery, time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return f.letter, f.until
+	return f.delivery, f.leasedUntil
 }

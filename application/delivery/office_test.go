@@ -31,12 +31,12 @@ type office struct {
 	log   bytes.Buffer
 }
 
-func start(t *testing.T, o *outbox, r *receiver, change func(*delivery.Config)) *office {
+func start(t *testing.T, o *outbox, r *origin, change func(*delivery.Config)) *office {
 	t.Helper()
 	b := &office{t: t, outbox: o, wake: make(chan struct{}, 1)}
 	cfg := delivery.Config{
 		Log: slog.New(slog.NewTextHandler(&b.log, nil)),
-		OnEnded: func(id monitor.ID) {
+		OnMonitorFailed: func(id monitor.ID) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.ended = append(b.ended, id)

@@ -17,11 +17,11 @@ var errDatabase = errors.New("database is away")
 
 // entry is a letter as the outbox on disk knows it.
 type entry struct {
-	letter   delivery.Letter
+	letter   delivery.Delivery
 	state    string // pending, sent, failed
 	due      time.Time
 	heldTill time.Time
-	answers  []delivery.Answer
+	answers  []delivery.Attempt
 }
 
 // outbox is deliver.Outbox in memory, by the rules of its contract.
@@ -39,7 +39,7 @@ func (o *outbox) add(id string, m monitor.ID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.entries = append(o.entries, &entry{
-		letter: delivery.Letter{
+		letter: delivery.Delivery{
 			EventID: id, EventType: event.Blackout, MonitorID: m,
 			CallbackURL: "https://receiver.example/hook?token=geheim", Body: []byte("{}"),
 		},
@@ -62,7 +62,7 @@ func (o *outbox) find(id string) entry {
 	return e
 }
 
-func (o *outbox) Lease(_ context.Context, limit int, lease time.Duration) ([]delivery.Letter, error) {
+func (o *outbox) Lease(_ context.Context, limit int, lease time.Duration) ([]delivery.Delivery, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.leases++
@@ -70,7 +70,7 @@ func (o *outbox) Lease(_ context.Context, limit int, lease time.Duration) ([]del
 		return nil, errDatabase
 	}
 	now := time.Now()
-	var out []delivery.Letter
+	var out []delivery.Delivery
 	behind := map[monitor.ID]bool{}
 	for _, e := range o.entries {
 		if e.state != "pending" || behind[e.letter.MonitorID] {
@@ -92,7 +92,7 @@ func (o *outbox) Lease(_ context.Context, limit int, lease time.Duration) ([]del
 	return out, nil
 }
 
-func (o *outbox) Record(_ context.Context, l delivery.Letter, a delivery.Answer, v delivery.Verdict) (monitor.ID, error) {
+func (o *outbox) RecordAttempt(_ context.Context, l delivery.Delivery, a delivery.Attempt, v delivery.Decision) (monitor.ID, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.down || o.recordIs {
@@ -147,9 +147,9 @@ type attempt struct {
 }
 
 // receiver is deliver.Sender: answers as told, remembers every attempt.
-type receiver struct {
+type origin struct {
 	began  time.Time
-	answer func(ctx context.Context, l delivery.Letter) delivery.Answer
+	answer func(ctx context.Context, l delivery.Delivery) delivery.Attempt
 
 	mu       sync.Mutex
 	attempts []attempt
@@ -157,11 +157,11 @@ type receiver struct {
 	overlap  bool // two letters of one monitor at once
 }
 
-func newReceiver(answer func(context.Context, delivery.Letter) delivery.Answer) *receiver {
-	return &receiver{began: time.Now(), answer: answer, flying: map[monitor.ID]int{}}
+func newReceiver(answer func(context.Context, delivery.Delivery) delivery.Attempt) *origin {
+	return &origin{began: time.Now(), answer: answer, flying: map[monitor.ID]int{}}
 }
 
-func (r *receiver) Send(ctx context.Context, l delivery.Letter) delivery.Answer {
+func (r *origin) Send(ctx context.Context, l delivery.Delivery) delivery.Attempt {
 	at := time.Now()
 	r.mu.Lock()
 	r.attempts = append(r.attempts, attempt{l.EventID, at.Sub(r.began)})
@@ -178,13 +178,13 @@ func (r *receiver) Send(ctx context.Context, l delivery.Letter) delivery.Answer 
 	return a
 }
 
-func (r *receiver) seen() []attempt {
+func (r *origin) seen() []attempt {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.attempts)
 }
 
-func (r *receiver) times(id string) []time.Duration {
+func (r *origin) times(id string) []time.Duration {
 	var out []time.Duration
 	for _, a := range r.seen() {
 		if a.id == id {
@@ -194,18 +194,20 @@ func (r *receiver) times(id string) []time.Duration {
 	return out
 }
 
-func accepts(context.Context, delivery.Letter) delivery.Answer { return delivery.Answer{Status: 200} }
+func accepts(context.Context, delivery.Delivery) delivery.Attempt {
+	return delivery.Attempt{Status: 200}
+}
 
-func refuses(context.Context, delivery.Letter) delivery.Answer {
-	return delivery.Answer{Status: 500, Err: "HTTP 500"}
+func refuses(context.Context, delivery.Delivery) delivery.Attempt {
+	return delivery.Attempt{Status: 500, Error: "HTTP 500"}
 }
 
 // hangs answers nothing until the sender's own limit, as a real Sender would.
-func hangs(ctx context.Context, _ delivery.Letter) delivery.Answer {
+func hangs(ctx context.Context, _ delivery.Delivery) delivery.Attempt {
 	select {
 	case <-ctx.Done():
-		return delivery.Answer{Err: "cancelled"}
-	case <-time.After(delivery.SendLimit):
-		return delivery.Answer{Err: "no answer within 10s"}
+		return delivery.Attempt{Error: "cancelled"}
+	case <-time.After(delivery.SendTimeout):
+		return delivery.Attempt{Error: "no answer within 10s"}
 	}
 }

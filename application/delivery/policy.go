@@ -8,26 +8,26 @@ const (
 	MaxAttempts = 4
 
 	// SendLimit is how long one attempt may take (section 4.4).
-	SendLimit = 10 * time.Second
+	SendTimeout = 10 * time.Second
 
 	// MaxRetryAfter is the longest Retry-After that is honoured; a longer one
 	// is cut to it.
 	MaxRetryAfter = 60 * time.Second
 
-	firstDelay = time.Second // doubled at every retry: 1 s, 2 s, 4 s
+	firstRetryDelay = time.Second // doubled at every retry: 1 s, 2 s, 4 s
 )
 
 // Decide tells what becomes of a letter that has now been sent attempts times,
 // the last time with the answer a. The pause before the next attempt counts
 // from now, when the answer was in, and is never shorter than the schedule's:
 // a Retry-After can only lengthen it.
-func Decide(now time.Time, a Answer, attempts int) Verdict {
+func Decide(now time.Time, a Attempt, attempts int) Decision {
 	switch {
 	case a.Delivered():
-		return Verdict{Sent: true}
+		return Decision{Sent: true}
 	case attempts >= MaxAttempts:
-		return Verdict{Failed: true}
+		return Decision{Failed: true}
 	}
-	delay := firstDelay << max(attempts-1, 0)
-	return Verdict{RetryAt: now.Add(max(delay, min(a.RetryAfter, MaxRetryAfter)))}
+	delay := firstRetryDelay << max(attempts-1, 0)
+	return Decision{RetryAt: now.Add(max(delay, min(a.RetryAfter, MaxRetryAfter)))}
 }

@@ -10,19 +10,19 @@ import (
 // Section 4.4, decision W3.
 func TestDecide(t *testing.T) {
 	now := time.Date(2024, 1, 15, 20, 15, 30, 0, time.UTC)
-	ok := delivery.Answer{Status: 204}
-	bad := delivery.Answer{Status: 500, Err: "HTTP 500"}
-	asking := func(d time.Duration) delivery.Answer {
-		return delivery.Answer{Status: 503, Err: "HTTP 503", RetryAfter: d}
+	ok := delivery.Attempt{Status: 204}
+	bad := delivery.Attempt{Status: 500, Error: "HTTP 500"}
+	asking := func(d time.Duration) delivery.Attempt {
+		return delivery.Attempt{Status: 503, Error: "HTTP 503", RetryAfter: d}
 	}
-	retry := func(d time.Duration) delivery.Verdict { return delivery.Verdict{RetryAt: now.Add(d)} }
-	sent, failed := delivery.Verdict{Sent: true}, delivery.Verdict{Failed: true}
+	retry := func(d time.Duration) delivery.Decision { return delivery.Decision{RetryAt: now.Add(d)} }
+	sent, failed := delivery.Decision{Sent: true}, delivery.Decision{Failed: true}
 
 	for _, c := range []struct {
 		name     string
-		answer   delivery.Answer
+		answer   delivery.Attempt
 		attempts int
-		want     delivery.Verdict
+		want     delivery.Decision
 	}{
 		{"a 2xx is sent at the first attempt", ok, 1, sent},
 		{"a 2xx is sent at the last attempt", ok, 4, sent},

@@ -9,7 +9,7 @@ import (
 )
 
 // Letter is a pending event under lease: what to send, and where.
-type Letter struct {
+type Delivery struct {
 	EventID     string
 	EventType   event.Type
 	MonitorID   monitor.ID
@@ -20,18 +20,18 @@ type Letter struct {
 }
 
 // Answer is what came of sending a letter once.
-type Answer struct {
+type Attempt struct {
 	At         time.Time     // when the attempt began
 	Status     int           // HTTP status; 0: none was received
-	Err        string        // empty on success (2xx); one line, for people
+	Error      string        // empty on success (2xx); one line, for people
 	RetryAfter time.Duration // what the receiver asked for; 0: nothing
 }
 
 // Delivered tells whether the receiver took the letter: HTTP 2xx (section 4.4).
-func (a Answer) Delivered() bool { return a.Err == "" }
+func (a Attempt) Delivered() bool { return a.Error == "" }
 
 // Verdict is what becomes of a letter after an attempt.
-type Verdict struct {
+type Decision struct {
 	Sent    bool
 	Failed  bool      // no attempt is left: the event is failed and its monitor ended (decision W4)
 	RetryAt time.Time // when neither
@@ -44,7 +44,7 @@ type Outbox interface {
 	// pending letter of the same monitor, never one under another's lease
 	// (decision W2). It may be repeated: what an attempt took whose answer got
 	// lost is taken again.
-	Lease(ctx context.Context, limit int, lease time.Duration) ([]Letter, error)
+	Lease(ctx context.Context, limit int, lease time.Duration) ([]Delivery, error)
 
 	// Record stores an attempt and its verdict and ends the lease, in one
 	// transaction. It may be repeated. A failure under a lease that is over stores
@@ -52,7 +52,7 @@ type Outbox interface {
 	// Failed it also ends the monitor: status error, reason callback_failed; it
 	// then returns its id, so that its worker can be stopped, and ends the
 	// monitor's other pending events as failed.
-	Record(ctx context.Context, l Letter, a Answer, v Verdict) (ended monitor.ID, err error)
+	RecordAttempt(ctx context.Context, l Delivery, a Attempt, v Decision) (ended monitor.ID, err error)
 
 	// NextDue is when the earliest letter that nobody holds is due, for the
 	// dispatcher to sleep until; zero: none is pending.
@@ -62,5 +62,5 @@ type Outbox interface {
 // Sender signs and sends a letter once, within its own time limit of 10 s
 // (section 4.4). It never fails otherwise than in its answer.
 type Sender interface {
-	Send(ctx context.Context, l Letter) Answer
+	Send(ctx context.Context, l Delivery) Attempt
 }

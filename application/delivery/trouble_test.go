@@ -55,7 +55,7 @@ func TestDatabaseTroubles(t *testing.T) {
 
 	scenario(t, "a failure that cannot be stored within the lease sends the letter again", func(t *testing.T) {
 		tries := 0
-		o, r := &outbox{recordIs: true}, newReceiver(func(ctx context.Context, l delivery.Letter) delivery.Answer {
+		o, r := &outbox{recordIs: true}, newReceiver(func(ctx context.Context, l delivery.Delivery) delivery.Attempt {
 			if tries++; tries == 1 {
 				return refuses(ctx, l)
 			}
@@ -84,7 +84,7 @@ func TestDatabaseTroubles(t *testing.T) {
 // A letter that was taken is sent again by nobody who knows, however long that
 // cannot be stored.
 func TestATakenLetterIsNotSentAgain(t *testing.T) {
-	stored := func(t *testing.T, b *office, r *receiver) {
+	stored := func(t *testing.T, b *office, r *origin) {
 		t.Helper()
 		b.outbox.set(func(o *outbox) { o.down, o.recordIs = false, false })
 		b.after(10 * time.Second)
@@ -103,7 +103,7 @@ func TestATakenLetterIsNotSentAgain(t *testing.T) {
 	} {
 		scenario(t, name, func(t *testing.T) {
 			o := &outbox{}
-			r := newReceiver(func(ctx context.Context, l delivery.Letter) delivery.Answer {
+			r := newReceiver(func(ctx context.Context, l delivery.Delivery) delivery.Attempt {
 				o.set(trouble)
 				return accepts(ctx, l)
 			})
@@ -143,7 +143,7 @@ func TestATakenLetterIsNotSentAgain(t *testing.T) {
 		o, r := &outbox{recordIs: true}, newReceiver(accepts)
 		o.add("e1", "mon-a")
 		o.add("e2", "mon-a")
-		b := start(t, o, r, func(c *delivery.Config) { c.Workers = 1 })
+		b := start(t, o, r, func(c *delivery.Config) { c.MaxInFlight = 1 })
 		defer b.stop()
 		b.after(50 * time.Second)
 		o.set(func(o *outbox) { o.recordIs = false })
@@ -163,13 +163,13 @@ func TestClocks(t *testing.T) {
 			e.heldTill = time.Time{}
 		}
 	}
-	slow := func(status int) func(context.Context, delivery.Letter) delivery.Answer {
-		return func(_ context.Context, l delivery.Letter) delivery.Answer {
+	slow := func(status int) func(context.Context, delivery.Delivery) delivery.Attempt {
+		return func(_ context.Context, l delivery.Delivery) delivery.Attempt {
 			time.Sleep(5 * time.Second)
 			if l.Attempts == 0 && status != 200 {
-				return delivery.Answer{Status: status, Err: "no"}
+				return delivery.Attempt{Status: status, Error: "no"}
 			}
-			return delivery.Answer{Status: 200}
+			return delivery.Attempt{Status: 200}
 		}
 	}
 
@@ -205,12 +205,12 @@ func TestClocks(t *testing.T) {
 func TestShutdown(t *testing.T) {
 	scenario(t, "stopping waits for the letters in flight and records them", func(t *testing.T) {
 		o := &outbox{}
-		r := newReceiver(func(ctx context.Context, _ delivery.Letter) delivery.Answer {
+		r := newReceiver(func(ctx context.Context, _ delivery.Delivery) delivery.Attempt {
 			select {
 			case <-time.After(8 * time.Second):
-				return delivery.Answer{Status: 200}
+				return delivery.Attempt{Status: 200}
 			case <-ctx.Done():
-				return delivery.Answer{Err: "cancelled"}
+				return delivery.Attempt{Error: "cancelled"}
 			}
 		})
 		o.add("e1", "mon-a")
@@ -228,7 +228,7 @@ func TestShutdown(t *testing.T) {
 	scenario(t, "stopping is bounded, and what is cut short does not count as tried", func(t *testing.T) {
 		o, r := &outbox{}, newReceiver(hangs)
 		o.add("e1", "mon-a")
-		b := start(t, o, r, func(c *delivery.Config) { c.Grace = 2 * time.Second })
+		b := start(t, o, r, func(c *delivery.Config) { c.GracePeriod = 2 * time.Second })
 		b.after(time.Second)
 		asked := time.Now()
 		b.stop()
@@ -243,7 +243,7 @@ func TestShutdown(t *testing.T) {
 	scenario(t, "stopping while the database is away is bounded", func(t *testing.T) {
 		o, r := &outbox{recordIs: true}, newReceiver(accepts)
 		o.add("e1", "mon-a")
-		b := start(t, o, r, func(c *delivery.Config) { c.Grace = 2 * time.Second })
+		b := start(t, o, r, func(c *delivery.Config) { c.GracePeriod = 2 * time.Second })
 		b.after(time.Second)
 		asked := time.Now()
 		b.stop()

@@ -63,7 +63,7 @@ func (c *ServeCmd) assemble(g *service, keys Keys, output io.Writer, log *slog.L
 	wakes, cancel := context.WithCancel(context.Background())
 	g.listening = cancel
 	g.dispatcher, err = delivery.New(p.Outbox, p.Sender, g.store.Listen(wakes), delivery.Config{
-		Workers: couriers(c.MaxMonitors), Log: log, OnEnded: g.supervisor.Stop,
+		MaxInFlight: couriers(c.MaxMonitors), Log: log, OnMonitorFailed: g.supervisor.Stop,
 	})
 	if err != nil {
 		cancel()

@@ -221,8 +221,8 @@ type mortalOutbox struct {
 	death *death
 }
 
-func (o mortalOutbox) Record(ctx context.Context, l delivery.Letter, a delivery.Answer, v delivery.Verdict) (monitor.ID, error) {
-	ended, err := o.Outbox.Record(ctx, l, a, v)
+func (o mortalOutbox) RecordAttempt(ctx context.Context, l delivery.Delivery, a delivery.Attempt, v delivery.Decision) (monitor.ID, error) {
+	ended, err := o.Outbox.RecordAttempt(ctx, l, a, v)
 	if err == nil {
 		o.death.at(pointMark)
 	}
@@ -234,7 +234,7 @@ type mortalSender struct {
 	death *death
 }
 
-func (s mortalSender) Send(ctx context.Context, l delivery.Letter) delivery.Answer {
+func (s mortalSender) Send(ctx context.Context, l delivery.Delivery) delivery.Attempt {
 	a := s.Sender.Send(ctx, l)
 	s.death.at(pointSend)
 	return a
