@@ -55,8 +55,8 @@ func (v *video) live(said testimony) (answer watch.Resolution, sure bool) {
 	return answer, false
 }
 
-// upcoming is a scheduled stream or a premiere, even when YouTube would not
-// tell more; unless the words say that it will never be seen from here.
+// upcoming answers for a scheduled stream or a premiere, also when YouTube gave no
+// more than that. A refusal that will not pass, or an end, outweighs it.
 func (v *video) upcoming(said testimony) watch.Resolution {
 	answer := watch.Resolution{State: watch.Upcoming, Detail: said.reason.words}
 	switch said.reason.state {
@@ -66,19 +66,19 @@ func (v *video) upcoming(said testimony) watch.Resolution {
 	return answer
 }
 
-// wasLive has ended, which ends a monitor. yt-dlp concludes was_live from "live
-// content that is not live now"; when YouTube was refusing answers, or says in
-// words that it has yet to begin, that conclusion is not good enough.
+// wasLive answers Ended, unless YouTube refused the media in words. yt-dlp
+// concludes was_live from "live content that is not live now", and a page that
+// refuses a running stream reads the same: the refusal is the answer (decision S19).
 func (v *video) wasLive(said testimony) watch.Resolution {
 	answer := watch.Resolution{State: watch.Ended, Detail: said.reason.words, ActualStart: v.release()}
 	if v.playable() {
 		return answer
 	}
 	switch said.reason.state {
-	case watch.Blocked:
-		answer.State = watch.Blocked
 	case watch.Upcoming:
 		return v.upcoming(said)
+	case watch.Blocked, watch.Private, watch.Removed, watch.RegionLocked, watch.AgeRestricted, watch.MembersOnly:
+		answer.State = said.reason.state
 	}
 	return answer
 }

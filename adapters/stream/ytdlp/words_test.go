@@ -85,3 +85,49 @@ func TestReadDistrustsWhatIsNotAnAnswer(t *testing.T) {
 		}
 	})
 }
+
+// TestARefusalInWordsOutweighsAnEndThatYtdlpConcludes covers decision S19: yt-dlp
+// concludes was_live and not_live from a watch page that refuses media, also
+// while the stream goes on.
+func TestARefusalInWordsOutweighsAnEndThatYtdlpConcludes(t *testing.T) {
+	refusals := map[string]watch.StreamState{
+		"Sign in to confirm you’re not a bot.":                              watch.Blocked,
+		"Video unavailable. This content isn't available, try again later.": watch.Blocked,
+		"Please sign in": watch.Blocked,
+		"Sign in to confirm your age. This video may be inappropriate for some users.": watch.AgeRestricted,
+		"This video is age-restricted and only available on YouTube.":                  watch.AgeRestricted,
+		"The uploader has not made this video available in your country":               watch.RegionLocked,
+		"Join this channel to get access to members-only content like this video":      watch.MembersOnly,
+		"Private video. Sign in if you've been granted access to this video.":          watch.Private,
+		"Video unavailable. This video is private":                                     watch.Private,
+		"Video unavailable": watch.Removed,
+		"Video unavailable. This video has been removed by the uploader": watch.Removed,
+		"This live event will begin in a few moments.":                   watch.Upcoming,
+	}
+	for _, claim := range []string{"was_live", "not_live"} {
+		for words, want := range refusals {
+			t.Run(claim+" with "+words, func(t *testing.T) {
+				stdout := `{"id":"abcdefghijk","live_status":"` + claim + `","is_live":false,"release_timestamp":1795255200,"formats":[]}`
+				got := ytdlp.Read("abcdefghijk", []byte(stdout), []byte("WARNING: [youtube] "+words+"\nWARNING: No video formats found!\n"))
+				if got.State != want || got.Detail != words {
+					t.Errorf("got %s (%s), want %s", got.State, got.Detail, want)
+				}
+			})
+		}
+	}
+	t.Run("an end in words is an end", func(t *testing.T) {
+		for _, words := range []string{"This live event has ended.", "Video unavailable. This live stream recording is not available."} {
+			got := ytdlp.Read("abcdefghijk", []byte(`{"id":"abcdefghijk","live_status":"was_live","formats":[]}`), []byte("WARNING: "+words+"\n"))
+			if got.State != watch.Ended || got.Detail != words {
+				t.Errorf("%s: got %s (%s)", words, got.State, got.Detail)
+			}
+		}
+	})
+	t.Run("a recording that can be played is an end", func(t *testing.T) {
+		stdout := `{"id":"abcdefghijk","live_status":"was_live","formats":[{"protocol":"https","url":"https://x.example/1"}]}`
+		got := ytdlp.Read("abcdefghijk", []byte(stdout), []byte("WARNING: Sign in to confirm your age.\n"))
+		if got.State != watch.Ended {
+			t.Errorf("got %s (%s)", got.State, got.Detail)
+		}
+	})
+}
