@@ -2,32 +2,44 @@ package watch
 
 import "time"
 
-// setBack moves what a snapshot remembers by the clock back by d. A successor's
-// clock may be behind the one by which the snapshot was made: it was set back,
-// or is another machine's. Unmoved, an hour would pass before what is seen now
-// would count as new. A clock that was put forward cannot be told from a time in
-// which nobody watched. Times of the media are their own and stay, but for
-// streams that state none: those are on the clock's time.
-func (l *life) setBack(d time.Duration) {
-	back := func(times ...*time.Time) {
+// stepClock goes on after the machine's clock was set. Durations so far stay as
+// they are, and what is stamped from now on is on the new time. A machine that was
+// suspended looks the same: nobody watched meanwhile. What is in doubt is asked
+// again at once, as after a restart.
+func (w *Watcher) stepClock(o ClockStep) {
+	w.life.shiftClock(o.By)
+	w.life.resume(w.now, 0)
+	w.note(true, "The clock of this machine was set; monitoring goes on by the new time", map[string]any{
+		"step_sec": o.By.Seconds(),
+	})
+}
+
+// shiftClock moves what is remembered by the clock by d. Without it, a clock that
+// is set back by an hour would hide for an hour what is seen from now on. Times of
+// the media are their own and stay, but those of a stream that states none: they
+// are on the clock's time.
+func (l *life) shiftClock(d time.Duration) {
+	shift := func(times ...*time.Time) {
 		for _, t := range times {
 			if !t.IsZero() {
-				*t = t.Add(-d)
+				*t = t.Add(d)
 			}
 		}
 	}
 	a := &l.Asking
-	back(&a.Began, &a.RenewAt, &a.Renewed, &a.ProbedAt, &l.Manifest.Since, &l.Blind.Since, &l.Blind.InVain)
+	shift(&a.Began, &a.RenewAt, &a.Renewed, &a.ProbedAt, &l.Manifest.Since, &l.Blind.Since, &l.Blind.InVain)
 	for _, f := range l.Feeds {
-		back(&f.Newest.Moved, &f.Outage.Since, &f.Outage.Last)
+		shift(&f.Newest.Moved, &f.Outage.Since, &f.Outage.Last)
 		if !f.Clock.Own {
-			f.Clock.Lag -= d
+			// Of a clock that was put forward the lag stays: had the machine been
+			// suspended, a larger one would pass for a reset of program time.
+			f.Clock.Lag += min(d, 0)
 			continue
 		}
-		back(&f.Clock.End)
+		shift(&f.Clock.End)
 		for i := range l.Conditions {
 			if f.Judges[i] {
-				l.Conditions[i].shift(-d)
+				l.Conditions[i].shift(d)
 			}
 		}
 	}

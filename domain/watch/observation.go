@@ -171,8 +171,15 @@ type Span struct {
 // Tick answers TaskWake: only time has passed.
 type Tick struct{}
 
+// ClockStep says that the machine's clock was set while the watcher ran: Step's
+// now is By later than the time that has passed since the last step allows.
+type ClockStep struct {
+	By time.Duration `json:"by"` // negative: the clock was set back
+}
+
 func (Resolution) kind() TaskKind  { return TaskResolve }
 func (ProbeResult) kind() TaskKind { return TaskProbe }
 func (Playlist) kind() TaskKind    { return TaskPlaylist }
 func (Analysis) kind() TaskKind    { return TaskSegment }
 func (Tick) kind() TaskKind        { return TaskWake }
+func (ClockStep) kind() TaskKind   { return clockStep }

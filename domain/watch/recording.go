@@ -108,6 +108,8 @@ func decodeObservation(k TaskKind, raw json.RawMessage) (Observation, error) {
 		return decodeAs[Analysis](raw)
 	case TaskWake:
 		return Tick{}, nil
+	case clockStep:
+		return decodeAs[ClockStep](raw)
 	}
 	return nil, fmt.Errorf("recording: unknown kind of observation %q", k)
 }

@@ -31,14 +31,24 @@ func Restore(rules Rules, snapshot json.RawMessage, now time.Time) (*Watcher, er
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	if back := l.At.Sub(now); back > 0 {
-		l.setBack(back)
+		// The successor's clock is behind the one by which the snapshot was made. A
+		// clock ahead of it cannot be told from a time in which nobody watched.
+		l.shiftClock(-back)
 		l.At = now // until then nobody looked, and no time has passed
 	}
-	unwatched := now.Sub(l.At) // of a snapshot that tells no time: as long as can be
-	l.At = now                 // a successor that dies before it looks has not been away for longer
+	l.resume(now, now.Sub(l.At)) // of a snapshot that tells no time: as long as can be
+	w.life = l
+	return w, nil
+}
+
+// resume goes on at now, after a time in which nobody watched, and forgets what a
+// snapshot does not hold.
+func (l *life) resume(now time.Time, unwatched time.Duration) {
+	l.At = now // a successor that dies before it looks has not been away for longer
 	l.Asking.Next = now
 	for _, f := range l.Feeds {
 		f.ReadAt, f.CheckedAt = time.Time{}, time.Time{}
+		f.window, f.wanted, f.trace = nil, nil, trace{}
 		f.Outage.RetryAt, f.Outage.Failures = now, 0 // a URL handed on may be an old one: the backoff is for those found since
 		if f.Outage.open() {
 			f.Outage.Unwatched = min(f.Outage.Unwatched+unwatched, now.Sub(f.Outage.Since))
@@ -51,6 +61,4 @@ func Restore(rules Rules, snapshot json.RawMessage, now time.Time) (*Watcher, er
 			l.Blind.Since = now
 		}
 	}
-	w.life = l
-	return w, nil
 }

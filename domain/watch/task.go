@@ -24,6 +24,8 @@ const (
 	TaskPlaylist TaskKind = "playlist" // read the playlist at URL → Playlist
 	TaskSegment  TaskKind = "segment"  // fetch and analyse Segment → Analysis
 	TaskWake     TaskKind = "wake"     // time itself decides something at At → Tick
+
+	clockStep TaskKind = "clock_step" // in a recording only: no task asks for a ClockStep
 )
 
 // Lane tells where a task of this kind is done.

@@ -66,7 +66,8 @@ func (w *Watcher) Next() []Task {
 
 // Step takes in an observation made by now and gives what follows from it. An
 // observation that nobody waits for any more changes nothing; after Finish,
-// none does. Times never go backwards from one step to the next.
+// none does. Times never go backwards from one step to the next, but with a
+// ClockStep that says so.
 func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	if w.life.Over {
 		return nil
@@ -83,6 +84,8 @@ func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 		w.read(o)
 	case Analysis:
 		w.analysed(o)
+	case ClockStep:
+		w.stepClock(o)
 	case Tick:
 	}
 	w.passTime()
