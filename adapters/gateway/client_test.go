@@ -18,6 +18,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/gateway"
 	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -56,7 +57,7 @@ func report(events int) monitor.Report {
 		Status:       monitor.Completed,
 		StreamStatus: monitor.StreamEnded,
 		Health:       monitor.Health{Video: monitor.OK, Audio: monitor.Silent, LastCheckAt: noon},
-		Statistics:   monitor.Statistics{TotalSegmentsAnalyzed: 5, BlackoutEvents: 1, SilenceEvents: 2},
+		Statistics:   monitor.Statistics{TotalSegmentsAnalyzed: 5}.With(detector.Blackout, 1).With(detector.Silence, 2),
 		Snapshot:     json.RawMessage(`{"v":1}`),
 	}
 	for n := range events {

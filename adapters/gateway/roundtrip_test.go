@@ -15,6 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -42,7 +43,8 @@ func TestRoundTrip(t *testing.T) {
 
 	config := monitor.DefaultConfig()
 	start := time.Date(2024, 1, 15, 20, 0, 0, 0, time.UTC)
-	config.ScheduledStartTime, config.SilenceDBThreshold = &start, -42.5
+	config.ScheduledStartTime = &start
+	config.Set(detector.SilenceDB, -42.5)
 	m, err := service.Register(ctx, registry.Request{StreamURL: "https://www.youtube.com/watch?v=dQw4w9WgXcQ", CallbackURL: "https://example.com/", Config: config})
 	if err != nil {
 		t.Fatal(err)

@@ -99,10 +99,28 @@ func emptied(object json.RawMessage, v reflect.Value) string {
 		switch {
 		case string(raw) == "null", value.IsZero() && (isTime || value.Kind() == reflect.String):
 			return name
+		case f.Type == reflect.TypeFor[monitor.Statistics]():
+			if field := nullCount(raw); field != "" {
+				return name + "." + field
+			}
 		case value.Kind() == reflect.Struct && !isTime:
 			if inner := emptied(raw, value); inner != "" {
 				return name + "." + inner
 			}
+		}
+	}
+	return ""
+}
+
+// nullCount is a count that statistics set to null, or "".
+func nullCount(raw json.RawMessage) string {
+	var given map[string]json.RawMessage
+	if json.Unmarshal(raw, &given) != nil {
+		return ""
+	}
+	for field := range (monitor.Statistics{}).Fields() {
+		if string(given[field]) == "null" {
+			return field
 		}
 	}
 	return ""

@@ -46,6 +46,8 @@ type gate struct {
 	log     *bytes.Buffer
 	policy  error // what the callback policy says
 	ready   error // what the readiness check says
+
+	undescribed bool // answers are not held against openapi.yaml
 }
 
 func open(t *testing.T, change ...func(*httpapi.Config)) *gate {
@@ -99,7 +101,9 @@ func (g *gate) do(r *http.Request) answer {
 	}
 	handler.ServeHTTP(w, r)
 	a := answer{g.t, w.Code, w.Header(), w.Body.Bytes()}
-	document(g.t).holds(g.t, r, a)
+	if !g.undescribed {
+		document(g.t).holds(g.t, r, a)
+	}
 	return a
 }
 

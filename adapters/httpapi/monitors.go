@@ -29,32 +29,32 @@ func readRegistration(raw []byte) (registry.Request, error) {
 	if !given {
 		return r, nil
 	}
-	config, err := readObject(raw, "config", "check_interval_sec", "blackout_threshold_sec", "silence_threshold_sec",
-		"silence_db_threshold", "scheduled_start_time", "start_delay_tolerance_sec", "scheduled_end_time")
+	config, err := readObject(raw, "config", configFields()...)
 	if err != nil {
 		return r, err
 	}
-	for _, f := range []struct {
-		name     string
-		into     *int
-		accepted string
-	}{
-		{"check_interval_sec", &r.Config.CheckIntervalSec, "a whole number, 1 to 300"},
-		{"blackout_threshold_sec", &r.Config.BlackoutThresholdSec, "a whole number, 1 to 3600"},
-		{"silence_threshold_sec", &r.Config.SilenceThresholdSec, "a whole number, 1 to 3600"},
-		{"start_delay_tolerance_sec", &r.Config.StartDelayToleranceSec, "a whole number, 0 to 86400"},
-	} {
-		if err := config.whole(f.name, f.into, f.accepted); err != nil {
+	for _, s := range monitor.Settings() {
+		v, given, err := config.number(s)
+		if err != nil {
 			return r, err
 		}
-	}
-	if err := config.number("silence_db_threshold", &r.Config.SilenceDBThreshold, "a number, -100 to 0"); err != nil {
-		return r, err
+		if given {
+			r.Config.Set(s.Field, v)
+		}
 	}
 	if err := config.moment("scheduled_start_time", &r.Config.ScheduledStartTime); err != nil {
 		return r, err
 	}
 	return r, config.moment("scheduled_end_time", &r.Config.ScheduledEndTime)
+}
+
+// configFields are the fields of config (section 3.1).
+func configFields() []string {
+	fields := []string{"scheduled_start_time", "scheduled_end_time"}
+	for _, s := range monitor.Settings() {
+		fields = append(fields, s.Field)
+	}
+	return fields
 }
 
 type registeredBody struct {

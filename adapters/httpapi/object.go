@@ -82,32 +82,22 @@ func (o object) text(name string, into *string) error {
 	return nil
 }
 
-// whole reads a number without a fraction, however it is written.
-func (o object) whole(name string, into *int, accepted string) error {
-	raw, given := o.fields[name]
+// number reads a setting, however the number is written. given is false if the
+// object does not have it.
+func (o object) number(s monitor.Setting) (v float64, given bool, err error) {
+	raw, given := o.fields[s.Field]
 	if !given {
-		return nil
+		return 0, false, nil
 	}
-	n, err := strconv.ParseFloat(string(raw), 64)
-	if !isNumber(raw) || err != nil || n != math.Trunc(n) || math.Abs(n) > math.MaxInt32 {
-		return o.refuse(name, accepted)
+	v, err = strconv.ParseFloat(string(raw), 64)
+	if !isNumber(raw) || err != nil || s.Whole && (v != math.Trunc(v) || math.Abs(v) > math.MaxInt32) {
+		kind := "a number"
+		if s.Whole {
+			kind = "a whole number"
+		}
+		return 0, true, o.refuse(s.Field, kind+", "+s.Range())
 	}
-	*into = int(n)
-	return nil
-}
-
-// number reads any number.
-func (o object) number(name string, into *float64, accepted string) error {
-	raw, given := o.fields[name]
-	if !given {
-		return nil
-	}
-	n, err := strconv.ParseFloat(string(raw), 64)
-	if !isNumber(raw) || err != nil {
-		return o.refuse(name, accepted)
-	}
-	*into = n
-	return nil
+	return v, true, nil
 }
 
 func isNumber(raw json.RawMessage) bool {

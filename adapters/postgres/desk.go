@@ -9,6 +9,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -99,14 +100,23 @@ func (s *Store) update(ctx context.Context, tx *sqlx.Tx, held heldMonitor, r mon
 	if err != nil {
 		return refused("snapshot", err)
 	}
+	others, err := otherCounts(r.Statistics)
+	if err != nil {
+		return err
+	}
 	_, err = tx.ExecContext(ctx, `
 		UPDATE monitor_stats SET
 			total_segments  = GREATEST(total_segments, $2),
 			blackout_events = GREATEST(blackout_events, $3),
 			silence_events  = GREATEST(silence_events, $4),
+			detector_events = CASE WHEN CAST($6 AS jsonb) = '{}' THEN detector_events ELSE (
+				SELECT jsonb_object_agg(name, n) FROM (
+					SELECT key AS name, max(value::int) AS n
+					FROM (SELECT * FROM jsonb_each_text(detector_events) UNION ALL SELECT * FROM jsonb_each_text(CAST($6 AS jsonb))) both_counts
+					GROUP BY key) larger) END,
 			last_check_at   = GREATEST(last_check_at, $5)
 		WHERE monitor_id = $1`,
-		held.id, r.Statistics.TotalSegmentsAnalyzed, r.Statistics.BlackoutEvents, r.Statistics.SilenceEvents, nullTime(r.Health.LastCheckAt))
+		held.id, r.Statistics.TotalSegmentsAnalyzed, r.Statistics.Alerts(detector.Blackout), r.Statistics.Alerts(detector.Silence), nullTime(r.Health.LastCheckAt), others)
 	if err != nil {
 		return refused("statistics", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -59,11 +61,11 @@ func TestReporting(t *testing.T) {
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(), monitor.Run)
 		low := report()
-		low.Statistics = monitor.Statistics{TotalSegmentsAnalyzed: 2, SilenceEvents: 3}
+		low.Statistics = monitor.Statistics{TotalSegmentsAnalyzed: 2}.With(detector.Silence, 3)
 		low.Health.LastCheckAt = noon.Add(-time.Hour)
 		accepted(t, s, m.ID, low, monitor.Run)
 		m = got(t, s, m.ID)
-		want := monitor.Statistics{TotalSegmentsAnalyzed: 5, BlackoutEvents: 1, SilenceEvents: 3}
+		want := monitor.Statistics{TotalSegmentsAnalyzed: 5}.With(detector.Blackout, 1).With(detector.Silence, 3)
 		if m.Statistics != want || !m.Health.LastCheckAt.Equal(noon) {
 			t.Errorf("%+v checked at %v, want %+v", m.Statistics, m.Health.LastCheckAt, want)
 		}
@@ -71,6 +73,20 @@ func TestReporting(t *testing.T) {
 		accepted(t, s, m.ID, low, monitor.Run)
 		if m = got(t, s, m.ID); !m.Health.LastCheckAt.Equal(noon) {
 			t.Errorf("a report without a check left %v, want %v", m.Health.LastCheckAt, noon)
+		}
+	})
+
+	t.Run("alerts of a third detector are counted", func(t *testing.T) {
+		s := open(t, database(t))
+		detectortest.Add(t, detectortest.Frozen)
+		m := registered(t, s, 1)
+		for _, n := range []int{2, 5, 3, 0} {
+			r := report()
+			r.Statistics = r.Statistics.With("frozen", n)
+			accepted(t, s, m.ID, r, monitor.Run)
+		}
+		if n := got(t, s, m.ID).Statistics.Alerts("frozen"); n != 5 {
+			t.Errorf("%d alerts are stored, want the largest count, 5", n)
 		}
 	})
 

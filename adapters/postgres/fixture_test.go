@@ -11,6 +11,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -71,7 +72,7 @@ func report(events ...event.Event) monitor.Report {
 	return monitor.Report{
 		Generation: 1, At: noon, Status: monitor.Monitoring, StreamStatus: monitor.StreamLive,
 		Health:     monitor.Health{Video: monitor.OK, Audio: monitor.OK, LastCheckAt: noon},
-		Statistics: monitor.Statistics{TotalSegmentsAnalyzed: 5, BlackoutEvents: 1},
+		Statistics: monitor.Statistics{TotalSegmentsAnalyzed: 5}.With(detector.Blackout, 1),
 		Events:     events, Snapshot: json.RawMessage(`{"mode": "monitoring"}`),
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -43,6 +44,10 @@ func register(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) er
 	if err := admit(ctx, tx, m, limit); err != nil {
 		return err
 	}
+	others, err := otherCounts(m.Statistics)
+	if err != nil {
+		return err
+	}
 	until, hold := reservation(m)
 	_, err = tx.ExecContext(ctx, `
 		WITH stored AS (
@@ -55,12 +60,12 @@ func register(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) er
 			        COALESCE(CAST($18 AS timestamptz), clock_timestamp() + make_interval(secs => $19)))
 			ON CONFLICT (id) DO NOTHING
 			RETURNING id)
-		INSERT INTO monitor_stats (monitor_id, total_segments, blackout_events, silence_events, last_check_at)
-		SELECT id, $20, $21, $22, $23 FROM stored`,
+		INSERT INTO monitor_stats (monitor_id, total_segments, blackout_events, silence_events, last_check_at, detector_events)
+		SELECT id, $20, $21, $22, $23, CAST($24 AS jsonb) FROM stored`,
 		m.ID, m.StreamURL, m.CallbackURL, string(config), nullText(m.Metadata), nullText(m.Metadata), m.Status,
 		m.StreamStatus, m.Health.Video, m.Health.Audio, m.Reason, m.Generation,
 		nullText(m.Snapshot), m.ID.WorkerName(), m.CreatedAt.UTC(), m.UpdatedAt.UTC(), nullTime(m.EndedAt), until, hold,
-		m.Statistics.TotalSegmentsAnalyzed, m.Statistics.BlackoutEvents, m.Statistics.SilenceEvents, nullTime(m.Health.LastCheckAt))
+		m.Statistics.TotalSegmentsAnalyzed, m.Statistics.Alerts(detector.Blackout), m.Statistics.Alerts(detector.Silence), nullTime(m.Health.LastCheckAt), others)
 	if why, bad := unstorable(err); bad {
 		return monitor.Errorf(monitor.InvalidConfig, "metadata cannot be stored: %s; accepted is a JSON object of valid Unicode text without \\u0000", why)
 	}

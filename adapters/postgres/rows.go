@@ -18,7 +18,7 @@ const (
 		m.id, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
 		m.stream_status, m.health_video, m.health_audio, m.reason, m.generation, m.place, m.reported_at,
 		m.created_at, m.updated_at, m.ended_at, m.reserved_until,
-		s.total_segments, s.blackout_events, s.silence_events, s.last_check_at`
+		s.total_segments, s.blackout_events, s.silence_events, s.detector_events, s.last_check_at`
 	fromMonitors = ` FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id`
 
 	selectMonitor = `SELECT m.snapshot,` + monitorColumns + fromMonitors
@@ -47,10 +47,15 @@ type monitorRow struct {
 	TotalSegments  int            `db:"total_segments"`
 	BlackoutEvents int            `db:"blackout_events"`
 	SilenceEvents  int            `db:"silence_events"`
+	DetectorEvents []byte         `db:"detector_events"`
 	LastCheckAt    sql.NullTime   `db:"last_check_at"`
 }
 
 func (r monitorRow) monitor() (monitor.Monitor, error) {
+	counts, err := statistics(r.TotalSegments, r.BlackoutEvents, r.SilenceEvents, r.DetectorEvents)
+	if err != nil {
+		return monitor.Monitor{}, fmt.Errorf("statistics of %s: %w", r.ID, err)
+	}
 	m := monitor.Monitor{
 		ID:           monitor.ID(r.ID),
 		StreamURL:    monitor.StreamURL(r.StreamURL),
@@ -62,11 +67,7 @@ func (r monitorRow) monitor() (monitor.Monitor, error) {
 			Audio:       monitor.Condition(r.HealthAudio),
 			LastCheckAt: instant(r.LastCheckAt),
 		},
-		Statistics: monitor.Statistics{
-			TotalSegmentsAnalyzed: r.TotalSegments,
-			BlackoutEvents:        r.BlackoutEvents,
-			SilenceEvents:         r.SilenceEvents,
-		},
+		Statistics: counts,
 		Reason:     r.Reason,
 		Generation: r.Generation,
 		Place:      r.Place,

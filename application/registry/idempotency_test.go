@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -95,12 +96,14 @@ func TestRegisterOnce(t *testing.T) {
 	})
 
 	for name, change := range map[string]func(*registry.Request){
-		"another stream":    func(r *registry.Request) { *r = request("A") },
-		"another callback":  func(r *registry.Request) { r.CallbackURL = aCallback + "2" },
-		"another threshold": func(r *registry.Request) { r.Config.BlackoutThresholdSec++ },
-		"another start":     func(r *registry.Request) { r.Config.ScheduledStartTime = new(noon) },
-		"another end":       func(r *registry.Request) { r.Config.ScheduledEndTime = new(noon) },
-		"other metadata":    func(r *registry.Request) { r.Metadata = []byte(`{"a":1}`) },
+		"another stream":   func(r *registry.Request) { *r = request("A") },
+		"another callback": func(r *registry.Request) { r.CallbackURL = aCallback + "2" },
+		"another threshold": func(r *registry.Request) {
+			r.Config.SetThresholdSec(detector.Blackout, r.Config.ThresholdSec(detector.Blackout)+1)
+		},
+		"another start":  func(r *registry.Request) { r.Config.ScheduledStartTime = new(noon) },
+		"another end":    func(r *registry.Request) { r.Config.ScheduledEndTime = new(noon) },
+		"other metadata": func(r *registry.Request) { r.Metadata = []byte(`{"a":1}`) },
 	} {
 		t.Run("refuses "+name+" under the same key", func(t *testing.T) {
 			d := openWith(t)

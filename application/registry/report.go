@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -130,10 +131,10 @@ func checkReport(r monitor.Report) error {
 	if err := oneOf("stream_status", r.StreamStatus, monitor.StreamUnknown, monitor.StreamUpcoming, monitor.StreamLive, monitor.StreamEnded); err != nil {
 		return err
 	}
-	if err := oneOf("health.video", r.Health.Video, monitor.OK, monitor.Black, monitor.Unknown); err != nil {
+	if err := oneOf("health.video", r.Health.Video, monitor.Conditions(detector.Video)...); err != nil {
 		return err
 	}
-	if err := oneOf("health.audio", r.Health.Audio, monitor.OK, monitor.Silent, monitor.Unknown); err != nil {
+	if err := oneOf("health.audio", r.Health.Audio, monitor.Conditions(detector.Audio)...); err != nil {
 		return err
 	}
 	for _, f := range []struct {
@@ -150,16 +151,9 @@ func checkReport(r monitor.Report) error {
 			return err
 		}
 	}
-	for _, f := range []struct {
-		name  string
-		value int
-	}{
-		{"total_segments_analyzed", r.Statistics.TotalSegmentsAnalyzed},
-		{"blackout_events", r.Statistics.BlackoutEvents},
-		{"silence_events", r.Statistics.SilenceEvents},
-	} {
-		if f.value < 0 || f.value > math.MaxInt32 {
-			return monitor.Errorf(monitor.InvalidConfig, "statistics.%s is %d; accepted is 0 to %d", f.name, f.value, math.MaxInt32)
+	for field, n := range r.Statistics.Fields() {
+		if n < 0 || n > math.MaxInt32 {
+			return monitor.Errorf(monitor.InvalidConfig, "statistics.%s is %d; accepted is 0 to %d", field, n, math.MaxInt32)
 		}
 	}
 	if len(r.Snapshot) > MaxSnapshot {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -51,7 +52,7 @@ func full() monitor.Report {
 		Status:       monitor.Monitoring,
 		StreamStatus: monitor.StreamLive,
 		Health:       monitor.Health{Video: monitor.Black, Audio: monitor.OK, LastCheckAt: noon.Add(50 * time.Second)},
-		Statistics:   monitor.Statistics{TotalSegmentsAnalyzed: 7, BlackoutEvents: 1},
+		Statistics:   monitor.Statistics{TotalSegmentsAnalyzed: 7}.With(detector.Blackout, 1),
 		Snapshot:     []byte(`{"v":1}`),
 	}
 }
@@ -197,8 +198,8 @@ func TestReport(t *testing.T) {
 		"health.video":                       func(r *monitor.Report) { r.Health.Video = monitor.Silent },
 		"health.audio":                       func(r *monitor.Report) { r.Health.Audio = monitor.Black },
 		"statistics.total_segments_analyzed": func(r *monitor.Report) { r.Statistics.TotalSegmentsAnalyzed = -1 },
-		"statistics.blackout_events":         func(r *monitor.Report) { r.Statistics.BlackoutEvents = 1 << 31 },
-		"statistics.silence_events":          func(r *monitor.Report) { r.Statistics.SilenceEvents = -5 },
+		"statistics.blackout_events":         func(r *monitor.Report) { r.Statistics = r.Statistics.With(detector.Blackout, 1<<31) },
+		"statistics.silence_events":          func(r *monitor.Report) { r.Statistics = r.Statistics.With(detector.Silence, -5) },
 		"at is in the year 10000":            func(r *monitor.Report) { r.At = time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -12*60*60)) },
 		"health.last_check_at is in":         func(r *monitor.Report) { r.Health.LastCheckAt = time.Date(9999, 2, 1, 0, 0, 0, 0, time.UTC) },
 		"snapshot is 262146 bytes":           func(r *monitor.Report) { r.Snapshot = []byte(`"` + strings.Repeat("x", registry.MaxSnapshot) + `"`) },

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -142,7 +143,8 @@ func TestAGatewayThatStaysAwayIsSpokenOfNowAndThen(t *testing.T) {
 
 // blinking is black in every other segment, which makes an event at each.
 func blinking(d *desk) func(watch.Segment) bool {
-	d.config.BlackoutThresholdSec, d.config.CheckIntervalSec = 1, 2
+	d.config.CheckIntervalSec = 2
+	d.config.SetThresholdSec(detector.Blackout, 1)
 	return func(s watch.Segment) bool { return s.Sequence%2 == 0 }
 }
 
@@ -181,7 +183,7 @@ func TestManyEventsGoInSeveralReportsEachTrueByItself(t *testing.T) {
 					counted++
 				}
 			}
-			if r.Status == "" || r.Snapshot == nil || r.Statistics.BlackoutEvents != counted {
+			if r.Status == "" || r.Snapshot == nil || r.Statistics.Alerts(detector.Blackout) != counted {
 				t.Errorf("report %d counts %+v, %d were told until then", i, r.Statistics, counted)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -114,7 +115,8 @@ type desk struct {
 
 func newDesk() *desk {
 	c := monitor.DefaultConfig()
-	c.BlackoutThresholdSec, c.CheckIntervalSec = 6, 2
+	c.CheckIntervalSec = 2
+	c.SetThresholdSec(detector.Blackout, 6)
 	return &desk{config: c}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -46,7 +47,7 @@ func troubled(rng *rand.Rand) (*stream, *desk) {
 		}
 	}
 	s, d := &stream{}, newDesk()
-	d.config.SilenceThresholdSec = 8
+	d.config.SetThresholdSec(detector.Silence, 8)
 	s.blackAt, s.silentAt = spans(), spans()
 	return s, d
 }
@@ -167,7 +168,7 @@ func TestNothingIsLostAndNothingIsToldTwice(t *testing.T) {
 			}
 			inOrder(t, d)
 			last := d.last()
-			if last.Status != monitor.Completed || last.Statistics.BlackoutEvents != strings.Count(d.types(), "alert.blackout")-strings.Count(d.types(), "recovered")+strings.Count(d.types(), "silence_recovered") {
+			if last.Status != monitor.Completed || last.Statistics.Alerts(detector.Blackout) != strings.Count(d.types(), "alert.blackout")-strings.Count(d.types(), "recovered")+strings.Count(d.types(), "silence_recovered") {
 				t.Errorf("the last report says %s, %+v", last.Status, last.Statistics)
 			}
 		})
@@ -179,7 +180,7 @@ func TestNothingIsLostAndNothingIsToldTwice(t *testing.T) {
 func TestADeathBetweenTwoReportsOfABacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d := &stream{}, newDesk()
-		d.config.BlackoutThresholdSec = 1
+		d.config.SetThresholdSec(detector.Blackout, 1)
 		s.blackAt = func(s watch.Segment) bool { return s.Sequence/4%2 == 0 }
 		d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway }
 		force, kill := context.WithCancel(t.Context())

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -139,7 +140,7 @@ func (w *Worker) run(ctx, force context.Context) error {
 	l := &loop{
 		Worker:   w,
 		stream:   assignment.StreamURL,
-		silence:  assignment.Config.SilenceDBThreshold,
+		silence:  assignment.Config.Value(detector.SilenceDB),
 		watcher:  watcher,
 		recorder: rec,
 		reporter: newReporter(force, w),

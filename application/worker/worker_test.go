@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -42,7 +43,7 @@ func TestAWorkerReportsAWholeStream(t *testing.T) {
 		if last.Status != monitor.Completed || last.StreamStatus != monitor.StreamEnded {
 			t.Errorf("the last report says %s, %s", last.Status, last.StreamStatus)
 		}
-		if last.Statistics.BlackoutEvents != 1 || last.Statistics.TotalSegmentsAnalyzed < 15 || len(last.Snapshot) == 0 {
+		if last.Statistics.Alerts(detector.Blackout) != 1 || last.Statistics.TotalSegmentsAnalyzed < 15 || len(last.Snapshot) == 0 {
 			t.Errorf("the last report counts %+v with a snapshot of %d bytes", last.Statistics, len(last.Snapshot))
 		}
 	})
@@ -126,7 +127,7 @@ func TestAnOrderToStopIsFollowed(t *testing.T) {
 func TestShutdownFinishesTheAnalysisAndReportsWhatCameOfIt(t *testing.T) { // 8.3
 	synctest.Test(t, func(t *testing.T) {
 		s, d := &stream{black: true}, newDesk()
-		d.config.BlackoutThresholdSec = 1
+		d.config.SetThresholdSec(detector.Blackout, 1)
 		s.analyse = func(ctx context.Context) {
 			select {
 			case <-time.After(8 * time.Second):

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -89,13 +90,12 @@ type WatchCmd struct {
 
 // Rules is the configuration of a registration that the flags amount to.
 func (c WatchCmd) Rules() monitor.Config {
-	rules := monitor.Config{
-		CheckIntervalSec:       c.CheckIntervalSec,
-		BlackoutThresholdSec:   c.BlackoutThresholdSec,
-		SilenceThresholdSec:    c.SilenceThresholdSec,
-		SilenceDBThreshold:     c.SilenceDBThreshold,
-		StartDelayToleranceSec: c.StartDelayToleranceSec,
-	}
+	rules := monitor.DefaultConfig()
+	rules.CheckIntervalSec = c.CheckIntervalSec
+	rules.SetThresholdSec(detector.Blackout, c.BlackoutThresholdSec)
+	rules.SetThresholdSec(detector.Silence, c.SilenceThresholdSec)
+	rules.Set(detector.SilenceDB, c.SilenceDBThreshold)
+	rules.StartDelayToleranceSec = c.StartDelayToleranceSec
 	if !c.ScheduledStartTime.IsZero() {
 		rules.ScheduledStartTime = &c.ScheduledStartTime
 	}

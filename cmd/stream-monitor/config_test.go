@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -397,7 +398,10 @@ func TestWatch(t *testing.T) {
 			t.Errorf("start is %v, want %v", rules.ScheduledStartTime, start)
 		}
 		rules.ScheduledStartTime = nil
-		want := monitor.Config{CheckIntervalSec: 1, BlackoutThresholdSec: 2, SilenceThresholdSec: 3, SilenceDBThreshold: -60.5}
+		want := monitor.Config{CheckIntervalSec: 1}
+		want.SetThresholdSec(detector.Blackout, 2)
+		want.SetThresholdSec(detector.Silence, 3)
+		want.Set(detector.SilenceDB, -60.5)
 		if rules != want || !got.JSON || !filepath.IsAbs(got.Record) {
 			t.Errorf("has %+v", got)
 		}
@@ -414,9 +418,9 @@ func TestWatch(t *testing.T) {
 			set    func(*monitor.Config, int)
 		}{
 			"check-interval-sec":        {[]string{"0", "1", "300", "301"}, func(c *monitor.Config, n int) { c.CheckIntervalSec = n }},
-			"blackout-threshold-sec":    {[]string{"0", "1", "3600", "3601"}, func(c *monitor.Config, n int) { c.BlackoutThresholdSec = n }},
-			"silence-threshold-sec":     {[]string{"0", "1", "3600", "3601"}, func(c *monitor.Config, n int) { c.SilenceThresholdSec = n }},
-			"silence-db-threshold":      {[]string{"-101", "-100", "0", "1"}, func(c *monitor.Config, n int) { c.SilenceDBThreshold = float64(n) }},
+			"blackout-threshold-sec":    {[]string{"0", "1", "3600", "3601"}, func(c *monitor.Config, n int) { c.SetThresholdSec(detector.Blackout, n) }},
+			"silence-threshold-sec":     {[]string{"0", "1", "3600", "3601"}, func(c *monitor.Config, n int) { c.SetThresholdSec(detector.Silence, n) }},
+			"silence-db-threshold":      {[]string{"-101", "-100", "0", "1"}, func(c *monitor.Config, n int) { c.Set(detector.SilenceDB, float64(n)) }},
 			"start-delay-tolerance-sec": {[]string{"-1", "0", "86400", "86401"}, func(c *monitor.Config, n int) { c.StartDelayToleranceSec = n }},
 		} {
 			for _, value := range c.values {

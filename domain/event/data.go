@@ -44,7 +44,8 @@ type Delayed struct {
 	ToleranceSec       int64     `json:"tolerance_sec"`
 }
 
-// Alert is the data of alert.blackout and alert.silence (section 4.3).
+// Alert is the data of alert.blackout, alert.silence and the alert of any other
+// detector (section 4.3).
 type Alert struct {
 	DurationSec  int64       `json:"duration_sec"` // wall seconds since started_at (decision S1)
 	StartedAt    time.Time   `json:"started_at"`   // first bad instant
@@ -52,8 +53,8 @@ type Alert struct {
 	SegmentInfo  SegmentInfo `json:"segment_info"`
 }
 
-// Recovered is the data of alert.blackout_recovered and
-// alert.silence_recovered (section 4.3).
+// Recovered is the data of alert.blackout_recovered, alert.silence_recovered and
+// the recovery of any other detector (section 4.3).
 type Recovered struct {
 	TotalDurationSec int64     `json:"total_duration_sec"`
 	StartedAt        time.Time `json:"started_at"`
@@ -114,7 +115,7 @@ type ObservedState struct {
 func (Started) types() []Type   { return []Type{StreamStarted} }
 func (Ended) types() []Type     { return []Type{StreamEnded} }
 func (Delayed) types() []Type   { return []Type{StreamDelayed} }
-func (Alert) types() []Type     { return []Type{Blackout, Silence} }
-func (Recovered) types() []Type { return []Type{BlackoutRecovered, SilenceRecovered} }
+func (Alert) types() []Type     { return alerts() }
+func (Recovered) types() []Type { return recoveries() }
 func (Outage) types() []Type    { return []Type{SegmentError} }
 func (Trouble) types() []Type   { return []Type{MonitorError} }

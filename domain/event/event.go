@@ -73,14 +73,16 @@ func decode(t Type, raw json.RawMessage) (Data, error) {
 		return decodeAs[Ended](raw)
 	case StreamDelayed:
 		return decodeAs[Delayed](raw)
-	case Blackout, Silence:
-		return decodeAs[Alert](raw)
-	case BlackoutRecovered, SilenceRecovered:
-		return decodeAs[Recovered](raw)
 	case SegmentError:
 		return decodeAs[Outage](raw)
 	case MonitorError:
 		return decodeAs[Trouble](raw)
+	}
+	switch {
+	case slices.Contains(alerts(), t):
+		return decodeAs[Alert](raw)
+	case slices.Contains(recoveries(), t):
+		return decodeAs[Recovered](raw)
 	}
 	return nil, fmt.Errorf("event: unknown type %q", t)
 }

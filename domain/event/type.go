@@ -1,9 +1,12 @@
 package event
 
+import "github.com/stream-monitor/stream-monitor/domain/detector"
+
 // Type names what happened, exactly as sent in event_type (section 4.1).
 type Type string
 
-// The nine event types of section 4.1.
+// The nine event types of section 4.1. Those of blackout and silence are the
+// ones of the table of detectors.
 const (
 	StreamStarted     Type = "stream.started"
 	StreamEnded       Type = "stream.ended"
@@ -18,9 +21,24 @@ const (
 
 // Types lists every type, in the order of section 4.1.
 func Types() []Type {
-	return []Type{
-		StreamStarted, StreamEnded, StreamDelayed,
-		Blackout, BlackoutRecovered, Silence, SilenceRecovered,
-		SegmentError, MonitorError,
+	list := []Type{StreamStarted, StreamEnded, StreamDelayed}
+	for _, d := range detector.Table {
+		list = append(list, Type(d.Alert), Type(d.Recovered))
 	}
+	return append(list, SegmentError, MonitorError)
+}
+
+// alerts and recoveries list the types of all detectors.
+func alerts() (list []Type) {
+	for _, d := range detector.Table {
+		list = append(list, Type(d.Alert))
+	}
+	return list
+}
+
+func recoveries() (list []Type) {
+	for _, d := range detector.Table {
+		list = append(list, Type(d.Recovered))
+	}
+	return list
 }

@@ -1,52 +1,199 @@
 package monitor
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"math"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
-// Config is what to watch for, as registered (section 3.1). The zero value is
-// not valid; start from DefaultConfig.
+// Config says how a stream is watched, as registered (section 3.1). Beside the
+// fields below it has the settings of every detector; read and set them with
+// Value, Set, ThresholdSec and SetThresholdSec. The zero value is not valid;
+// start from DefaultConfig. Configs can be compared with ==.
 type Config struct {
-	CheckIntervalSec       int        `json:"check_interval_sec"`           // 1–300 s, default 10
-	BlackoutThresholdSec   int        `json:"blackout_threshold_sec"`       // 1–3600 s, default 30
-	SilenceThresholdSec    int        `json:"silence_threshold_sec"`        // 1–3600 s, default 30
-	SilenceDBThreshold     float64    `json:"silence_db_threshold"`         // −100–0 dB, default −50
-	ScheduledStartTime     *time.Time `json:"scheduled_start_time"`         // default null
-	StartDelayToleranceSec int        `json:"start_delay_tolerance_sec"`    // 0–86400 s, default 300
-	ScheduledEndTime       *time.Time `json:"scheduled_end_time,omitempty"` // decision A10, default null
+	CheckIntervalSec       int        // 1 to 300 s, default 10
+	ScheduledStartTime     *time.Time // default none
+	StartDelayToleranceSec int        // 0 to 86400 s, default 300
+	ScheduledEndTime       *time.Time // decision A10, default none
+
+	detectors [detector.MaxDetectors][1 + detector.MaxSettings]float64 // for each row, first its threshold
 }
 
-// DefaultConfig is the configuration of a registration that says nothing.
-func DefaultConfig() Config {
-	return Config{
-		CheckIntervalSec:       10,
-		BlackoutThresholdSec:   30,
-		SilenceThresholdSec:    30,
-		SilenceDBThreshold:     -50,
-		StartDelayToleranceSec: 300,
+// Setting is one number of a configuration, with its range and default.
+type Setting = detector.Setting
+
+// The settings that belong to no detector (section 3.1, decision A4).
+var (
+	checkInterval  = Setting{Field: "check_interval_sec", Min: 1, Max: 300, Default: 10, Whole: true, Help: "Seconds between two checks of a segment."}
+	startTolerance = Setting{Field: "start_delay_tolerance_sec", Min: 0, Max: 86400, Default: 300, Whole: true, Help: "Seconds the stream may be late."}
+)
+
+// Settings lists every number of a configuration: the check interval, the
+// thresholds and then the other settings of all detectors, the start tolerance.
+func Settings() []Setting {
+	list := []Setting{checkInterval}
+	list = append(list, detectorSettings()...)
+	return append(list, startTolerance)
+}
+
+func detectorSettings() (list []Setting) {
+	for _, d := range detector.Table {
+		list = append(list, d.Threshold)
 	}
+	for _, d := range detector.Table {
+		list = append(list, d.Settings...)
+	}
+	return list
+}
+
+// DefaultConfig is the configuration of a registration without config.
+func DefaultConfig() Config {
+	var c Config
+	for _, s := range Settings() {
+		c.Set(s.Field, s.Default)
+	}
+	return c
+}
+
+// Value is the value of the setting with the given JSON field. It panics if
+// there is no such setting.
+func (c Config) Value(field string) float64 {
+	switch field {
+	case checkInterval.Field:
+		return float64(c.CheckIntervalSec)
+	case startTolerance.Field:
+		return float64(c.StartDelayToleranceSec)
+	}
+	return *c.at(field)
+}
+
+// Set changes the setting with the given JSON field. It panics if there is no
+// such setting.
+func (c *Config) Set(field string, v float64) {
+	switch field {
+	case checkInterval.Field:
+		c.CheckIntervalSec = int(v)
+	case startTolerance.Field:
+		c.StartDelayToleranceSec = int(v)
+	default:
+		*c.at(field) = v
+	}
+}
+
+// ThresholdSec is how many seconds a detector's condition lasts before its alert.
+func (c Config) ThresholdSec(name detector.Name) int {
+	return int(c.detectors[detector.Index(name)][0])
+}
+
+// SetThresholdSec changes the threshold of a detector.
+func (c *Config) SetThresholdSec(name detector.Name, seconds int) {
+	c.detectors[detector.Index(name)][0] = float64(seconds)
+}
+
+// at is where a detector's setting is kept.
+func (c *Config) at(field string) *float64 {
+	for row, d := range detector.Table {
+		if d.Threshold.Field == field {
+			return &c.detectors[row][0]
+		}
+		for i, s := range d.Settings {
+			if s.Field == field {
+				return &c.detectors[row][1+i]
+			}
+		}
+	}
+	panic(fmt.Sprintf("monitor: no setting has the field %q", field))
+}
+
+// times is the part of a configuration's JSON that Go encodes unaided.
+type times struct {
+	Start *time.Time `json:"scheduled_start_time"`
+	End   *time.Time `json:"scheduled_end_time"`
+}
+
+// MarshalJSON writes the object of section 3.1, complete, with its fields in a
+// constant order: digests of registrations depend on it (decision A9).
+func (c Config) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	write := func(field string, v any) error {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("config.%s: %w", field, err)
+		}
+		separator := byte(',')
+		if b.Len() == 0 {
+			separator = '{'
+		}
+		b.WriteByte(separator)
+		fmt.Fprintf(&b, "%q:%s", field, raw)
+		return nil
+	}
+	if err := write(checkInterval.Field, c.CheckIntervalSec); err != nil {
+		return nil, err
+	}
+	for _, s := range detectorSettings() {
+		if err := write(s.Field, c.Value(s.Field)); err != nil {
+			return nil, err
+		}
+	}
+	if err := write("scheduled_start_time", c.ScheduledStartTime); err != nil {
+		return nil, err
+	}
+	if err := write(startTolerance.Field, c.StartDelayToleranceSec); err != nil {
+		return nil, err
+	}
+	if c.ScheduledEndTime != nil {
+		if err := write("scheduled_end_time", c.ScheduledEndTime); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON reads an object of section 3.1. A field that is left out gets
+// its default, so that monitors registered before a detector was added have its
+// defaults. Unknown fields are ignored; ranges are for Valid to check.
+func (c *Config) UnmarshalJSON(b []byte) error {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(b, &given); err != nil {
+		return err
+	}
+	var t times
+	if err := json.Unmarshal(b, &t); err != nil {
+		return err
+	}
+	read := DefaultConfig()
+	for _, s := range Settings() {
+		raw, is := given[s.Field]
+		if !is {
+			continue
+		}
+		var v float64
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return fmt.Errorf("config.%s: %w", s.Field, err)
+		}
+		if s.Whole && (v != math.Trunc(v) || math.Abs(v) > math.MaxInt32) {
+			return fmt.Errorf("config.%s is %.40s, which is no whole number", s.Field, raw)
+		}
+		read.Set(s.Field, v)
+	}
+	read.ScheduledStartTime, read.ScheduledEndTime = t.Start, t.End
+	*c = read
+	return nil
 }
 
 // Valid reports the first value out of its range (decision A4), as
 // InvalidConfig naming field, value and range.
 func (c Config) Valid() error {
-	for _, f := range []struct {
-		name     string
-		value    int
-		min, max int
-	}{
-		{"check_interval_sec", c.CheckIntervalSec, 1, 300},
-		{"blackout_threshold_sec", c.BlackoutThresholdSec, 1, 3600},
-		{"silence_threshold_sec", c.SilenceThresholdSec, 1, 3600},
-		{"start_delay_tolerance_sec", c.StartDelayToleranceSec, 0, 86400},
-	} {
-		if f.value < f.min || f.value > f.max {
-			return Errorf(InvalidConfig, "config.%s is %d; accepted is %d to %d", f.name, f.value, f.min, f.max)
+	for _, s := range Settings() {
+		if v := c.Value(s.Field); !s.Accepts(v) {
+			return Errorf(InvalidConfig, "config.%s is %s; accepted is %s", s.Field, detector.Format(v), s.Range())
 		}
-	}
-	if math.IsNaN(c.SilenceDBThreshold) || c.SilenceDBThreshold < -100 || c.SilenceDBThreshold > 0 {
-		return Errorf(InvalidConfig, "config.silence_db_threshold is %v; accepted is -100 to 0", c.SilenceDBThreshold)
 	}
 	for _, f := range []struct {
 		name string

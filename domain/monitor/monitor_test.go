@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -107,9 +108,9 @@ func TestConfig(t *testing.T) { // decision A4
 		set      func(*monitor.Config, int)
 	}{
 		{"check_interval_sec", 1, 300, func(c *monitor.Config, n int) { c.CheckIntervalSec = n }},
-		{"blackout_threshold_sec", 1, 3600, func(c *monitor.Config, n int) { c.BlackoutThresholdSec = n }},
-		{"silence_threshold_sec", 1, 3600, func(c *monitor.Config, n int) { c.SilenceThresholdSec = n }},
-		{"silence_db_threshold", -100, 0, func(c *monitor.Config, n int) { c.SilenceDBThreshold = float64(n) }},
+		{"blackout_threshold_sec", 1, 3600, func(c *monitor.Config, n int) { c.SetThresholdSec(detector.Blackout, n) }},
+		{"silence_threshold_sec", 1, 3600, func(c *monitor.Config, n int) { c.SetThresholdSec(detector.Silence, n) }},
+		{"silence_db_threshold", -100, 0, func(c *monitor.Config, n int) { c.Set(detector.SilenceDB, float64(n)) }},
 		{"start_delay_tolerance_sec", 0, 86400, func(c *monitor.Config, n int) { c.StartDelayToleranceSec = n }},
 	} {
 		for n, good := range map[int]bool{f.min - 1: false, f.min: true, f.max: true, f.max + 1: false} {
@@ -124,7 +125,7 @@ func TestConfig(t *testing.T) { // decision A4
 		}
 	}
 	for _, x := range []float64{math.NaN(), math.Inf(-1), -100.001, 0.001} {
-		if change(func(c *monitor.Config) { c.SilenceDBThreshold = x }) == nil {
+		if change(func(c *monitor.Config) { c.Set(detector.SilenceDB, x) }) == nil {
 			t.Errorf("silence_db_threshold = %v is accepted", x)
 		}
 	}

@@ -3,6 +3,8 @@ package monitor
 import (
 	"slices"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
 // Status is where a monitor stands (section 9.1).
@@ -63,7 +65,8 @@ const (
 // Condition is the state of picture or sound (decision S14).
 type Condition string
 
-// The conditions of decision S14.
+// The conditions of decision S14. Black and Silent are those of the table of
+// detectors.
 const (
 	OK      Condition = "ok"
 	Black   Condition = "black"  // video only
@@ -71,17 +74,19 @@ const (
 	Unknown Condition = "unknown"
 )
 
+// Conditions lists the conditions that a track may have: OK, those of its
+// detectors, Unknown.
+func Conditions(t detector.Track) []Condition {
+	list := []Condition{OK}
+	for _, word := range detector.Conditions(t) {
+		list = append(list, Condition(word))
+	}
+	return append(list, Unknown)
+}
+
 // Health is what the newest analysed media showed (section 3.3).
 type Health struct {
 	Video       Condition
 	Audio       Condition
 	LastCheckAt time.Time // zero: nothing analysed yet
-}
-
-// Statistics counts over the life of a monitor (section 3.3); they never go
-// backwards.
-type Statistics struct {
-	TotalSegmentsAnalyzed int `json:"total_segments_analyzed"`
-	BlackoutEvents        int `json:"blackout_events"`
-	SilenceEvents         int `json:"silence_events"`
 }

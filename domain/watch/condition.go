@@ -3,6 +3,7 @@ package watch
 import (
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -20,9 +21,9 @@ type condition struct {
 	Alerted bool      `json:"alerted,omitempty"`
 }
 
-// detector is what tells one condition from another. Another thing to detect
+// detection is what tells one condition from another. Another thing to detect
 // is another detector and a Bad of its own in the analysis.
-type detector struct {
+type detection struct {
 	alert, recovered event.Type
 	name             monitor.Condition
 	minimum          time.Duration // shorter is not seen as bad (6.3, 6.4: d)
@@ -36,7 +37,7 @@ const (
 	silent
 )
 
-var detectors = [...]detector{
+var detectors = [...]detection{
 	black: {
 		alert:     event.Blackout,
 		recovered: event.BlackoutRecovered,
@@ -44,7 +45,7 @@ var detectors = [...]detector{
 		minimum:   blackMinimum,
 		threshold: func(r Rules) time.Duration { return r.BlackoutThreshold },
 		track:     func(a Analysis) Track { return a.Video },
-		count:     func(s *monitor.Statistics) { s.BlackoutEvents++ },
+		count:     func(s *monitor.Statistics) { s.Count(detector.Blackout) },
 	},
 	silent: {
 		alert:     event.Silence,
@@ -53,7 +54,7 @@ var detectors = [...]detector{
 		minimum:   silenceMinimum,
 		threshold: func(r Rules) time.Duration { return r.SilenceThreshold },
 		track:     func(a Analysis) Track { return a.Audio },
-		count:     func(s *monitor.Statistics) { s.SilenceEvents++ },
+		count:     func(s *monitor.Statistics) { s.Count(detector.Silence) },
 	},
 }
 
@@ -159,7 +160,7 @@ func (c *condition) crossing(threshold time.Duration) time.Time {
 
 // health is the condition as an answer shows it: bad from the moment it has
 // lasted long enough to be seen as bad at all.
-func (c *condition) health(d detector) monitor.Condition {
+func (c *condition) health(d detection) monitor.Condition {
 	switch {
 	case !c.Seen:
 		return monitor.Unknown

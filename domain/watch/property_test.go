@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -94,7 +95,7 @@ func TestWhateverIsObserved(t *testing.T) {
 			}
 		}
 		stats := w.watcher.Report().Statistics
-		if stats.BlackoutEvents != once[event.Blackout] || stats.SilenceEvents != once[event.Silence] {
+		if stats.Alerts(detector.Blackout) != once[event.Blackout] || stats.Alerts(detector.Silence) != once[event.Silence] {
 			r.Fatalf("the statistics %+v do not count the events %v", stats, once)
 		}
 	})

@@ -3,6 +3,7 @@ package watch
 import (
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -59,8 +60,8 @@ type Rules struct {
 func RulesOf(c monitor.Config, p RenditionPreference) Rules {
 	r := Rules{
 		Interval:          seconds(c.CheckIntervalSec),
-		BlackoutThreshold: seconds(c.BlackoutThresholdSec),
-		SilenceThreshold:  seconds(c.SilenceThresholdSec),
+		BlackoutThreshold: seconds(c.ThresholdSec(detector.Blackout)),
+		SilenceThreshold:  seconds(c.ThresholdSec(detector.Silence)),
 		StartTolerance:    seconds(c.StartDelayToleranceSec),
 		Prefer:            p,
 	}

@@ -146,9 +146,7 @@ func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (mo
 		r.Health.LastCheckAt = m.Health.LastCheckAt
 	}
 	m.StreamStatus, m.Health, m.Snapshot, m.UpdatedAt = r.StreamStatus, r.Health, r.Snapshot, r.At
-	m.Statistics.TotalSegmentsAnalyzed = max(m.Statistics.TotalSegmentsAnalyzed, r.Statistics.TotalSegmentsAnalyzed)
-	m.Statistics.BlackoutEvents = max(m.Statistics.BlackoutEvents, r.Statistics.BlackoutEvents)
-	m.Statistics.SilenceEvents = max(m.Statistics.SilenceEvents, r.Statistics.SilenceEvents)
+	m.Statistics = m.Statistics.Max(r.Statistics)
 	for _, e := range r.Events {
 		s.keep(*m, e)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -60,11 +61,11 @@ type told struct {
 func (v *viewer) watch(ctx context.Context, interval, phase time.Duration) (sighting, error) {
 	config := monitor.DefaultConfig()
 	config.CheckIntervalSec = int(interval / time.Second)
-	config.BlackoutThresholdSec = int(corpus.Threshold / time.Second)
-	config.SilenceThresholdSec = int(corpus.Threshold / time.Second)
+	config.SetThresholdSec(detector.Blackout, int(corpus.Threshold/time.Second))
+	config.SetThresholdSec(detector.Silence, int(corpus.Threshold/time.Second))
 	now := epoch.Add(v.clip.Segments[0].End() + latency + phase)
 	w := &play{
-		viewer: v, silence: config.SilenceDBThreshold,
+		viewer: v, silence: config.Value(detector.SilenceDB),
 		ends:    epoch.Add(v.clip.Length() + latency + interval + lingers),
 		watcher: watch.New(watch.RulesOf(config, watch.Smallest), now), now: now,
 		sighting: sighting{first: -1},

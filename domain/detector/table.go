@@ -1,0 +1,125 @@
+package detector
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Name identifies a detector. Snapshots and the column detector_events keep it,
+// so it never changes.
+type Name string
+
+// The detectors of sections 6.3 and 6.4.
+const (
+	Blackout Name = "blackout"
+	Silence  Name = "silence"
+)
+
+// Track is a track of the media, and the field of health that shows it
+// (section 3.3).
+type Track string
+
+// The tracks of section 3.3.
+const (
+	Video Track = "video"
+	Audio Track = "audio"
+)
+
+// Setting is one number of a registration's config object (section 3.1).
+type Setting struct {
+	Field    string // of the JSON object
+	Min, Max float64
+	Default  float64
+	Whole    bool   // only numbers without a fraction are accepted
+	Help     string // one sentence for the command line
+}
+
+// Accepts reports whether the setting may have the value v.
+func (s Setting) Accepts(v float64) bool {
+	return v >= s.Min && v <= s.Max && (!s.Whole || v == math.Trunc(v))
+}
+
+// Range is the accepted range as messages show it, such as "1 to 3600".
+func (s Setting) Range() string { return Format(s.Min) + " to " + Format(s.Max) }
+
+// Format writes the value of a setting as JSON does.
+func Format(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// Detector is one row of the table.
+type Detector struct {
+	Name      Name
+	Track     Track     // that it judges
+	Health    string    // health of the track while the condition lasts
+	Alert     string    // event type when the condition has lasted for the threshold
+	Recovered string    // event type when an alerted condition is over
+	Threshold Setting   // whole seconds
+	Settings  []Setting // others that only this detector reads, at most MaxSettings
+	Statistic string    // field of statistics that counts the alerts (section 3.3)
+}
+
+// Sizes of the arrays that keep one value for each detector or setting. Arrays
+// keep configurations and statistics comparable, and their copies independent.
+const (
+	MaxDetectors = 16
+	MaxSettings  = 4
+)
+
+// Table lists every detector. The first bad detector of a track decides the
+// track's health. Only tests change it, with detectortest.Add.
+var Table = []Detector{
+	{
+		Name:      Blackout,
+		Track:     Video,
+		Health:    "black",
+		Alert:     "alert.blackout",
+		Recovered: "alert.blackout_recovered",
+		Threshold: Setting{
+			Field: "blackout_threshold_sec", Min: 1, Max: 3600, Default: 30, Whole: true,
+			Help: "Seconds of black picture before the alert.",
+		},
+		Statistic: "blackout_events",
+	},
+	{
+		Name:      Silence,
+		Track:     Audio,
+		Health:    "silent",
+		Alert:     "alert.silence",
+		Recovered: "alert.silence_recovered",
+		Threshold: Setting{
+			Field: "silence_threshold_sec", Min: 1, Max: 3600, Default: 30, Whole: true,
+			Help: "Seconds of silence before the alert.",
+		},
+		Settings: []Setting{{
+			Field: SilenceDB, Min: -100, Max: 0, Default: -50,
+			Help: "Loudness below which sound is silence, in dB.",
+		}},
+		Statistic: "silence_events",
+	},
+}
+
+// SilenceDB is the setting that says which loudness, in dB, is silence
+// (section 6.4).
+const SilenceDB = "silence_db_threshold"
+
+// Index is the row of a detector. It panics if no row has the name: only the
+// program itself names detectors this way.
+func Index(name Name) int {
+	i := slices.IndexFunc(Table, func(d Detector) bool { return d.Name == name })
+	if i < 0 {
+		panic(fmt.Sprintf("detector: the table has no row %q", name))
+	}
+	return i
+}
+
+// Conditions lists the words of health that detectors give a track, in the
+// order of the table.
+func Conditions(t Track) (words []string) {
+	for _, d := range Table {
+		if d.Track == t && !slices.Contains(words, d.Health) {
+			words = append(words, d.Health)
+		}
+	}
+	return words
+}

@@ -1,0 +1,64 @@
+package detector_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
+)
+
+func TestEveryRowIsCompleteAndNamesNothingTwice(t *testing.T) {
+	detectortest.Add(t, detectortest.Frozen)
+	if len(detector.Table) > detector.MaxDetectors {
+		t.Errorf("%d detectors, MaxDetectors is %d", len(detector.Table), detector.MaxDetectors)
+	}
+	var names []string
+	for i, d := range detector.Table {
+		if detector.Index(d.Name) != i {
+			t.Errorf("%s is not at %d", d.Name, i)
+		}
+		if d.Track != detector.Video && d.Track != detector.Audio {
+			t.Errorf("%s is of the track %q", d.Name, d.Track)
+		}
+		if len(d.Settings) > detector.MaxSettings {
+			t.Errorf("%s has %d settings, MaxSettings is %d", d.Name, len(d.Settings), detector.MaxSettings)
+		}
+		if !d.Threshold.Whole || d.Threshold.Min < 1 {
+			t.Errorf("%s: its threshold is not a whole number of seconds from 1", d.Name)
+		}
+		names = append(names, string(d.Name), d.Alert, d.Recovered, d.Statistic)
+		for _, s := range append([]detector.Setting{d.Threshold}, d.Settings...) {
+			names = append(names, s.Field)
+			if !s.Accepts(s.Default) || s.Accepts(s.Max+1) || s.Accepts(s.Min-1) || s.Help == "" {
+				t.Errorf("%s: the default %v is outside %s, or there is no help", s.Field, s.Default, s.Range())
+			}
+		}
+	}
+	if slices.Contains(names, "") {
+		t.Errorf("a name is missing: %q", names)
+	}
+	slices.Sort(names)
+	if unique := slices.Compact(slices.Clone(names)); len(unique) != len(names) {
+		t.Errorf("a name stands twice: %q", names)
+	}
+}
+
+func TestConditionsAreOfOneTrackInTheOrderOfTheTable(t *testing.T) {
+	detectortest.Add(t, detectortest.Frozen)
+	if got := detector.Conditions(detector.Video); !slices.Equal(got, []string{"black", "frozen"}) {
+		t.Errorf("video: %q", got)
+	}
+	if got := detector.Conditions(detector.Audio); !slices.Equal(got, []string{"silent"}) {
+		t.Errorf("audio: %q", got)
+	}
+}
+
+func TestAnUnknownNameIsAMistakeOfTheProgram(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("Index found a row that is not there")
+		}
+	}()
+	detector.Index("nothing")
+}

@@ -1,0 +1,104 @@
+package monitor_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// JSON of the two specified detectors, which idempotency digests (decision A9)
+// and stored snapshots depend on.
+const (
+	specifiedConfig = `{"check_interval_sec":10,"blackout_threshold_sec":30,"silence_threshold_sec":30,"silence_db_threshold":-42.5,` +
+		`"scheduled_start_time":"2024-01-15T11:00:00Z","start_delay_tolerance_sec":300,"scheduled_end_time":"2024-01-15T13:00:00Z"}`
+	specifiedStatistics = `{"total_segments_analyzed":150,"blackout_events":0,"silence_events":1}`
+)
+
+func encoded(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestConfigAndStatisticsAreWrittenInTheSpecifiedOrder(t *testing.T) {
+	start, end := time.Date(2024, 1, 15, 11, 0, 0, 0, time.UTC), time.Date(2024, 1, 15, 13, 0, 0, 0, time.UTC)
+	c := monitor.DefaultConfig()
+	c.ScheduledStartTime, c.ScheduledEndTime = &start, &end
+	c.Set(detector.SilenceDB, -42.5)
+	if got := encoded(t, c); got != specifiedConfig {
+		t.Errorf("got  %s\nwant %s", got, specifiedConfig)
+	}
+	if got := encoded(t, monitor.Statistics{TotalSegmentsAnalyzed: 150}.With(detector.Silence, 1)); got != specifiedStatistics {
+		t.Errorf("got  %s\nwant %s", got, specifiedStatistics)
+	}
+	var read monitor.Config
+	if err := json.Unmarshal([]byte(specifiedConfig), &read); err != nil || encoded(t, read) != specifiedConfig {
+		t.Errorf("read %s, %v", encoded(t, read), err)
+	}
+	if err := json.Unmarshal([]byte(`{"check_interval_sec":1.5}`), &read); err == nil {
+		t.Error("1.5 is read as a whole number")
+	}
+	statistics := monitor.Statistics{}.With(detector.Blackout, 9)
+	if err := json.Unmarshal([]byte(specifiedStatistics), &statistics); err != nil || encoded(t, statistics) != specifiedStatistics {
+		t.Errorf("read %s, %v", encoded(t, statistics), err)
+	}
+}
+
+func TestAThirdDetectorFollowsFromItsRow(t *testing.T) {
+	old := encoded(t, monitor.DefaultConfig())
+	detectortest.Add(t, detectortest.Frozen)
+
+	t.Run("its settings have defaults and ranges", func(t *testing.T) {
+		c := monitor.DefaultConfig()
+		if c.ThresholdSec("frozen") != 45 || c.Value("frozen_difference") != 0.25 || c.Valid() != nil {
+			t.Errorf("the defaults are %s, %v", encoded(t, c), c.Valid())
+		}
+		c.SetThresholdSec("frozen", 601)
+		if err := c.Valid(); code(err) != monitor.InvalidConfig || !strings.Contains(err.Error(), "config.frozen_threshold_sec is 601; accepted is 5 to 600") {
+			t.Errorf("error is %v", err)
+		}
+	})
+	t.Run("its settings are written and read", func(t *testing.T) {
+		c := monitor.DefaultConfig()
+		c.SetThresholdSec("frozen", 60)
+		c.Set("frozen_difference", 0.5)
+		written := encoded(t, c)
+		var read monitor.Config
+		if err := json.Unmarshal([]byte(written), &read); err != nil || read != c || !strings.Contains(written, `"frozen_threshold_sec":60`) {
+			t.Errorf("%s is read as %s, %v", written, encoded(t, read), err)
+		}
+	})
+	t.Run("a configuration stored before it has its defaults", func(t *testing.T) {
+		var read monitor.Config
+		if err := json.Unmarshal([]byte(old), &read); err != nil || read != monitor.DefaultConfig() {
+			t.Errorf("read %s, %v", encoded(t, read), err)
+		}
+	})
+	t.Run("its alerts are counted", func(t *testing.T) {
+		var s monitor.Statistics
+		s.Count("frozen")
+		s.Count("frozen")
+		s = s.Max(monitor.Statistics{TotalSegmentsAnalyzed: 3}.With(detector.Silence, 1))
+		const want = `{"total_segments_analyzed":3,"blackout_events":0,"silence_events":1,"frozen_events":2}`
+		if got := encoded(t, s); got != want || s.Alerts("frozen") != 2 {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("its word of health is its track's", func(t *testing.T) {
+		if got := monitor.Conditions(detector.Video); !slices.Equal(got, []monitor.Condition{"ok", "black", "frozen", "unknown"}) {
+			t.Errorf("video: %q", got)
+		}
+		if got := monitor.Conditions(detector.Audio); !slices.Equal(got, []monitor.Condition{"ok", "silent", "unknown"}) {
+			t.Errorf("audio: %q", got)
+		}
+	})
+}
