@@ -151,7 +151,7 @@ func TestReporting(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(), monitor.Run)
-		if _, err := s.Advance(t.Context(), m.ID, m.Generation, "here"); err != nil {
+		if _, err := s.AdvanceGeneration(t.Context(), m.ID, m.Generation, "here"); err != nil {
 			t.Fatal(err)
 		}
 		next := report()
@@ -239,7 +239,7 @@ func TestReporting(t *testing.T) {
 	t.Run("a worker of an older generation is told so, and nothing is stored", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
-		if _, err := s.Advance(t.Context(), m.ID, m.Generation, "here"); err != nil {
+		if _, err := s.AdvanceGeneration(t.Context(), m.ID, m.Generation, "here"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Accept(t.Context(), m.ID, report(blackout(40))); !errors.Is(err, monitor.ErrSuperseded) {

@@ -7,7 +7,7 @@
 //	control.Limiter      limits.go     what clients have left to spend
 //	control.Desk         desk.go       a worker's report, stored whole
 //	control.History      history.go    events with the state of their delivery
-//	supervise.Roster     roster.go     active monitors, generations
+//	supervisor.Store     roster.go     active monitors, generations
 //	                     reservations.go  taken when due, and promoted
 //	                     lead.go       the one gateway that looks after all monitors
 //	deliver.Outbox       leases.go     whose turn it is in the queue of each monitor

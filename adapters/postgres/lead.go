@@ -38,10 +38,10 @@ func newOffice(c driver.Connector) *office {
 	return o
 }
 
-// Lead implements supervise.Roster. The office needs a connection that is not
+// TryLead implements supervisor.Store. The office needs a connection that is not
 // shared: DB_DSN must not lead to a pooler that changes servers between
 // transactions.
-func (s *Store) Lead(ctx context.Context) (bool, error) {
+func (s *Store) TryLead(ctx context.Context) (bool, error) {
 	leads, err := s.office.ask(ctx)
 	return leads, explain(ctx, "be elected", err)
 }

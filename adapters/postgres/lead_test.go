@@ -25,7 +25,7 @@ func lead(dsn string) int {
 	if err != nil {
 		return broken(err)
 	}
-	if elected, err := s.Lead(context.Background()); err != nil || !elected {
+	if elected, err := s.TryLead(context.Background()); err != nil || !elected {
 		return broken(err)
 	}
 	_, _ = os.Stdout.WriteString("elected\n")
@@ -35,7 +35,7 @@ func lead(dsn string) int {
 // leads asks once.
 func leads(t testing.TB, s *postgres.Store) bool {
 	t.Helper()
-	is, err := s.Lead(t.Context())
+	is, err := s.TryLead(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func leads(t testing.TB, s *postgres.Store) bool {
 func elected(t testing.TB, s *postgres.Store) {
 	t.Helper()
 	eventually(t, "the office passes on", func() bool {
-		is, err := s.Lead(t.Context())
+		is, err := s.TryLead(t.Context())
 		return err == nil && is
 	})
 }
@@ -97,7 +97,7 @@ func TestLeading(t *testing.T) { // O5
 			var wg sync.WaitGroup
 			for _, s := range gateways {
 				wg.Go(func() {
-					if is, err := s.Lead(t.Context()); err != nil {
+					if is, err := s.TryLead(t.Context()); err != nil {
 						t.Error(err)
 					} else if is {
 						count.Add(1)
@@ -121,7 +121,7 @@ func TestLeading(t *testing.T) { // O5
 			t.Fatal(err)
 		}
 		elected(t, second)
-		if _, err := first.Lead(t.Context()); err == nil {
+		if _, err := first.TryLead(t.Context()); err == nil {
 			t.Error("a closed store still stands for the office")
 		}
 		if err := second.Close(); err != nil {
@@ -136,7 +136,7 @@ func TestLeading(t *testing.T) { // O5
 		leads(t, first)
 		alter(t, db, `SELECT pg_terminate_backend($1)`, holder(t, db))
 		elected(t, second)
-		if is, err := first.Lead(t.Context()); err == nil {
+		if is, err := first.TryLead(t.Context()); err == nil {
 			t.Errorf("the old leader notices nothing: %t", is)
 		}
 		if leads(t, first) {
@@ -185,7 +185,7 @@ func TestLeading(t *testing.T) { // O5
 		if term := time.Since(began); term < 900*time.Millisecond {
 			t.Errorf("the office was lost after %v", term)
 		}
-		if is, err := first.Lead(t.Context()); err == nil && is {
+		if is, err := first.TryLead(t.Context()); err == nil && is {
 			t.Error("there are two")
 		}
 	})
@@ -218,7 +218,7 @@ func TestLeadingWithoutAnAnswer(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		quickly(t, patience+slack, "to notice it", func() {
-			if is, err := s.Lead(ctx); err == nil {
+			if is, err := s.TryLead(ctx); err == nil {
 				t.Errorf("nothing is noticed: %t", is)
 			}
 		})
@@ -270,7 +270,7 @@ func TestLeadingWithoutAnAnswer(t *testing.T) {
 		asked := make(chan struct{})
 		go func() {
 			defer close(asked)
-			_, _ = s.Lead(ctx)
+			_, _ = s.TryLead(ctx)
 		}()
 		noticed(t, s)
 		cancel()
@@ -284,7 +284,7 @@ func TestLeadingWithoutAnAnswer(t *testing.T) {
 		way.hole.Store(true)
 		asked := make(chan error, 1)
 		go func() {
-			_, err := s.Lead(t.Context())
+			_, err := s.TryLead(t.Context())
 			asked <- err
 		}()
 		quickly(t, time.Second, "closing", func() { _ = s.Close() })
@@ -322,7 +322,7 @@ func TestLeadingAcrossARestartOfTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []*postgres.Store{first, second} {
-		if is, err := s.Lead(t.Context()); err == nil {
+		if is, err := s.TryLead(t.Context()); err == nil {
 			t.Errorf("without a server: %t", is)
 		}
 	}

@@ -101,7 +101,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) deed{
 		takes(t, s, r)
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			after, err := s.Promote(ctx, r, "here")
-			return fmt.Sprint(after.Generation, after.Place), err
+			return fmt.Sprint(after.Generation, after.RuntimeID), err
 		}
 	},
 	"Release": func(t *testing.T, s *postgres.Store) deed {
@@ -113,8 +113,8 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) deed{
 	"Advance": func(t *testing.T, s *postgres.Store) deed {
 		m := registered(t, s, 1)
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
-			after, err := s.Advance(ctx, m.ID, 1, "here")
-			return fmt.Sprint(after.Generation, after.Place), err
+			after, err := s.AdvanceGeneration(ctx, m.ID, 1, "here")
+			return fmt.Sprint(after.Generation, after.RuntimeID), err
 		}
 	},
 	"Fail": func(t *testing.T, s *postgres.Store) deed {
@@ -125,7 +125,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) deed{
 	},
 	"Tell": func(t *testing.T, s *postgres.Store) deed {
 		m, e := registered(t, s, 1), trouble(event.ReasonWorkerLost)
-		return func(ctx context.Context, s *postgres.Store) (string, error) { return "", s.Tell(ctx, m, e) }
+		return func(ctx context.Context, s *postgres.Store) (string, error) { return "", s.AddEvent(ctx, m, e) }
 	},
 }
 

@@ -33,7 +33,7 @@ func TestPromoting(t *testing.T) { // A10
 		s, _, m := reserved(t, -time.Second)
 		resumed := func(want ...monitor.ID) {
 			t.Helper()
-			all, err := s.Active(t.Context())
+			all, err := s.ListActive(t.Context())
 			if err != nil || !slices.Equal(ids(all), want) {
 				t.Errorf("active are %v, %v", ids(all), err)
 			}
@@ -108,7 +108,7 @@ func TestANewMonitorIsPromotedByOne(t *testing.T) {
 			_, promoted[0] = own.Promote(t.Context(), supervisor.Reservation{ID: m.ID, Generation: 1}, "here")
 		})
 		wg.Go(func() {
-			all, _, err := other.Due(t.Context(), term)
+			all, _, err := other.ClaimDue(t.Context(), term)
 			if promoted[1] = err; err == nil && len(all) == 1 {
 				found = true
 				_, promoted[1] = other.Promote(t.Context(), all[0], "there")

@@ -152,7 +152,7 @@ func (s *Store) list(ctx context.Context, status monitor.Status, limit, offset i
 	return page, total, err
 }
 
-// End implements control.Registry and supervise.Roster.
+// End implements control.Registry and supervisor.Store.
 func (s *Store) End(ctx context.Context, id monitor.ID, to monitor.Status, reason string, last *event.Event, at time.Time) (monitor.Monitor, error) {
 	if to.Active() {
 		return monitor.Monitor{}, fmt.Errorf("end %s: %s is not an end", id, to)

@@ -10,7 +10,7 @@ import (
 func TestReleasing(t *testing.T) {
 	s := open(t, database(t))
 	held, taken, ended := registered(t, s, 1), registered(t, s, 2), registered(t, s, 3)
-	advanced, err := s.Advance(t.Context(), taken.ID, taken.Generation, "here")
+	advanced, err := s.AdvanceGeneration(t.Context(), taken.ID, taken.Generation, "here")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestReleasing(t *testing.T) {
 	if want := (supervisor.Reservation{ID: held.ID, Generation: held.Generation + 1}); len(got) != 1 || got[0] != want {
 		t.Errorf("due are %v (next %v), want %v", got, next, want)
 	}
-	if active, err := s.Active(t.Context()); err != nil || len(active) != 1 || active[0].Generation != advanced.Generation {
+	if active, err := s.ListActive(t.Context()); err != nil || len(active) != 1 || active[0].Generation != advanced.Generation {
 		t.Errorf("what was not given back: %v, %v", active, err)
 	}
 }

@@ -38,9 +38,9 @@ type dueRow struct {
 	Wait       sql.NullFloat64 `db:"wait"` // seconds; NULL: there is no reservation
 }
 
-// Due implements supervise.Roster. When its answer is lost, what it took is due
+// ClaimDue implements supervisor.Store. When its answer is lost, what it took is due
 // again after term.
-func (s *Store) Due(ctx context.Context, term time.Duration) ([]supervisor.Reservation, time.Time, error) {
+func (s *Store) ClaimDue(ctx context.Context, term time.Duration) ([]supervisor.Reservation, time.Time, error) {
 	var rows []dueRow
 	if err := s.db.SelectContext(ctx, &rows, takeDue, term.Seconds(), dueBatch); err != nil {
 		return nil, time.Time{}, explain(ctx, "take due reservations", err)
@@ -58,7 +58,7 @@ func (s *Store) Due(ctx context.Context, term time.Duration) ([]supervisor.Reser
 	return taken, next, nil
 }
 
-// Promote implements supervise.Roster.
+// Promote implements supervisor.Store.
 func (s *Store) Promote(ctx context.Context, r supervisor.Reservation, place string) (monitor.Monitor, error) {
 	var after monitor.Monitor
 	err := s.inTx(ctx, "promote "+string(r.ID), func(tx *sqlx.Tx) error {
@@ -79,7 +79,7 @@ func (s *Store) Promote(ctx context.Context, r supervisor.Reservation, place str
 	return after, err
 }
 
-// Release implements supervise.Roster. What is due at once is due by every clock,
+// Release implements supervisor.Store. What is due at once is due by every clock,
 // also by one that is set back afterwards.
 func (s *Store) Release(ctx context.Context, held []supervisor.Reservation) error {
 	ids, generations := make([]string, len(held)), make([]int64, len(held))

@@ -34,7 +34,7 @@ func reserved(t testing.TB, in time.Duration) (*postgres.Store, *sql.DB, monitor
 // due takes what is due.
 func due(t testing.TB, s *postgres.Store) ([]supervisor.Reservation, time.Time) {
 	t.Helper()
-	taken, next, err := s.Due(t.Context(), term)
+	taken, next, err := s.ClaimDue(t.Context(), term)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestTakingReservationsFromManySidesAtOnce(t *testing.T) { // A10, O5
 			s := stores[i%2]
 			wg.Go(func() {
 				for {
-					taken, next, err := s.Due(ctx, term)
+					taken, next, err := s.ClaimDue(ctx, term)
 					if err != nil {
 						t.Error(err)
 						return

@@ -10,9 +10,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Active implements supervise.Roster. One that cannot be read, which nothing here
+// ListActive implements supervisor.Store. One that cannot be read, which nothing here
 // has written, must not hide the others: it is named in the log and left out.
-func (s *Store) Active(ctx context.Context) ([]monitor.Monitor, error) {
+func (s *Store) ListActive(ctx context.Context) ([]monitor.Monitor, error) {
 	var rows []monitorRow
 	if err := s.db.SelectContext(ctx, &rows, selectActive); err != nil {
 		return nil, explain(ctx, "read active monitors", err)
@@ -29,11 +29,11 @@ func (s *Store) Active(ctx context.Context) ([]monitor.Monitor, error) {
 	return all, nil
 }
 
-// Advance implements supervise.Roster. What has just that generation at that
+// AdvanceGeneration implements supervisor.Store. What has just that generation at that
 // place already was advanced by an attempt whose outcome was unknown, or by
 // another gateway of the place: either way that generation is to be launched
 // there.
-func (s *Store) Advance(ctx context.Context, id monitor.ID, generation int, place string) (monitor.Monitor, error) {
+func (s *Store) AdvanceGeneration(ctx context.Context, id monitor.ID, generation int, place string) (monitor.Monitor, error) {
 	var after monitor.Monitor
 	err := s.inTx(ctx, fmt.Sprintf("advance %s from generation %d", id, generation), func(tx *sqlx.Tx) error {
 		held, err := hold(ctx, tx, id)
@@ -63,7 +63,7 @@ func (s *Store) Advance(ctx context.Context, id monitor.ID, generation int, plac
 	return after, err
 }
 
-// Fail implements supervise.Roster. It is idempotent: what has its last event
+// Fail implements supervisor.Store. It is idempotent: what has its last event
 // already failed by an attempt whose outcome was unknown. The generation of the
 // worker that is given up is over, although nobody is launched with the next: it
 // may yet wake, and must not speak after the last event.
@@ -80,8 +80,8 @@ func (s *Store) Fail(ctx context.Context, m monitor.Monitor, reason string, last
 	})
 }
 
-// Tell implements supervise.Roster.
-func (s *Store) Tell(ctx context.Context, m monitor.Monitor, e event.Event) error {
+// AddEvent implements supervisor.Store.
+func (s *Store) AddEvent(ctx context.Context, m monitor.Monitor, e event.Event) error {
 	return s.announce(ctx, "tell of "+string(m.ID), m, e, func(*sqlx.Tx, heldMonitor) error { return nil })
 }
 

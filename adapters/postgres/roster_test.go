@@ -27,8 +27,8 @@ func ended(t testing.TB, s *postgres.Store, id monitor.ID) {
 // advanced gives a monitor of generation 1 the next.
 func advanced(t testing.TB, s *postgres.Store, id monitor.ID, place string) monitor.Monitor {
 	t.Helper()
-	m, err := s.Advance(t.Context(), id, 1, place)
-	if err != nil || m.ID != id || m.Generation != 2 || m.Place != place {
+	m, err := s.AdvanceGeneration(t.Context(), id, 1, place)
+	if err != nil || m.ID != id || m.Generation != 2 || m.RuntimeID != place {
 		t.Fatalf("advanced is %+v, %v", m, err)
 	}
 	return m
@@ -64,7 +64,7 @@ func TestActive(t *testing.T) {
 		accepted(t, s, second.ID, report(), monitor.Run)
 		ended(t, s, stopped.ID)
 		reserve(t, db, later.ID, time.Hour)
-		all, err := s.Active(t.Context())
+		all, err := s.ListActive(t.Context())
 		if err != nil || !slices.Equal(ids(all), []monitor.ID{first.ID, second.ID}) {
 			t.Errorf("%v, %v", ids(all), err)
 		}
@@ -75,7 +75,7 @@ func TestActive(t *testing.T) {
 		s, db := open(t, dsn), raw(t, dsn)
 		broken, whole := registered(t, s, 1), registered(t, s, 2)
 		alter(t, db, `UPDATE monitors SET config = '"words"' WHERE id = $1`, broken.ID)
-		all, err := s.Active(t.Context())
+		all, err := s.ListActive(t.Context())
 		if err != nil || !slices.Equal(ids(all), []monitor.ID{whole.ID}) {
 			t.Errorf("%v, %v", ids(all), err)
 		}
@@ -92,7 +92,7 @@ func TestActive(t *testing.T) {
 			FROM generate_series(1, CAST($2 AS int)) n`, mustJSON(t, monitor.DefaultConfig()), monitors)
 		alter(t, db, `INSERT INTO monitor_stats (monitor_id) SELECT id FROM monitors`)
 		began := time.Now()
-		all, err := s.Active(t.Context())
+		all, err := s.ListActive(t.Context())
 		took := time.Since(began)
 		if err != nil || len(all) != monitors {
 			t.Fatalf("%d, %v", len(all), err)
@@ -148,7 +148,7 @@ func TestAdvancing(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		advanced(t, s, m.ID, "there")
-		_, err := s.Advance(t.Context(), m.ID, 1, "here")
+		_, err := s.AdvanceGeneration(t.Context(), m.ID, 1, "here")
 		superseded(t, err)
 	})
 
@@ -156,10 +156,10 @@ func TestAdvancing(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		advanced(t, s, m.ID, "here")
-		if _, err := s.Advance(t.Context(), m.ID, 2, "here"); err != nil {
+		if _, err := s.AdvanceGeneration(t.Context(), m.ID, 2, "here"); err != nil {
 			t.Fatal(err)
 		}
-		_, err := s.Advance(t.Context(), m.ID, 1, "here")
+		_, err := s.AdvanceGeneration(t.Context(), m.ID, 1, "here")
 		superseded(t, err)
 	})
 
@@ -169,7 +169,7 @@ func TestAdvancing(t *testing.T) {
 		if err := s.Release(t.Context(), []supervisor.Reservation{{ID: m.ID, Generation: 1}}); err != nil {
 			t.Fatal(err)
 		}
-		_, err := s.Advance(t.Context(), m.ID, 1, "here")
+		_, err := s.AdvanceGeneration(t.Context(), m.ID, 1, "here")
 		superseded(t, err)
 	})
 
@@ -179,10 +179,10 @@ func TestAdvancing(t *testing.T) {
 		advanced(t, s, m.ID, "here")
 		ended(t, s, m.ID)
 		for generation := 1; generation <= 2; generation++ {
-			_, err := s.Advance(t.Context(), m.ID, generation, "here")
+			_, err := s.AdvanceGeneration(t.Context(), m.ID, generation, "here")
 			refusedWith(t, err, monitor.NotFound)
 		}
-		_, err := s.Advance(t.Context(), registration(2).ID, 1, "here")
+		_, err := s.AdvanceGeneration(t.Context(), registration(2).ID, 1, "here")
 		refusedWith(t, err, monitor.NotFound)
 	})
 }
@@ -245,7 +245,7 @@ func TestTelling(t *testing.T) {
 		s := open(t, database(t))
 		m, e := registered(t, s, 1), trouble(event.ReasonWorkerLost)
 		for range 3 {
-			if err := s.Tell(t.Context(), m, e); err != nil {
+			if err := s.AddEvent(t.Context(), m, e); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -260,15 +260,15 @@ func TestTelling(t *testing.T) {
 	t.Run("what was told is told, whatever came after", func(t *testing.T) {
 		s := open(t, database(t))
 		m, e := registered(t, s, 1), trouble(event.ReasonWorkerLost)
-		if err := s.Tell(t.Context(), m, e); err != nil {
+		if err := s.AddEvent(t.Context(), m, e); err != nil {
 			t.Fatal(err)
 		}
 		advanced(t, s, m.ID, "here")
-		if err := s.Tell(t.Context(), m, e); err != nil {
+		if err := s.AddEvent(t.Context(), m, e); err != nil {
 			t.Error(err)
 		}
 		ended(t, s, m.ID)
-		if err := s.Tell(t.Context(), m, e); err != nil {
+		if err := s.AddEvent(t.Context(), m, e); err != nil {
 			t.Error(err)
 		}
 	})
@@ -278,9 +278,9 @@ func TestTelling(t *testing.T) {
 		newer, gone := registered(t, s, 1), registered(t, s, 2)
 		advanced(t, s, newer.ID, "here")
 		ended(t, s, gone.ID)
-		superseded(t, s.Tell(t.Context(), newer, trouble(event.ReasonWorkerLost)))
-		refusedWith(t, s.Tell(t.Context(), gone, trouble(event.ReasonWorkerLost)), monitor.NotFound)
-		refusedWith(t, s.Tell(t.Context(), registration(3), trouble(event.ReasonWorkerLost)), monitor.NotFound)
+		superseded(t, s.AddEvent(t.Context(), newer, trouble(event.ReasonWorkerLost)))
+		refusedWith(t, s.AddEvent(t.Context(), gone, trouble(event.ReasonWorkerLost)), monitor.NotFound)
+		refusedWith(t, s.AddEvent(t.Context(), registration(3), trouble(event.ReasonWorkerLost)), monitor.NotFound)
 	})
 }
 
@@ -318,7 +318,7 @@ func TestTwoGatewaysAtOnce(t *testing.T) {
 
 	t.Run("of several that advance one wins", func(t *testing.T) {
 		race(t, func(gateway int, s *postgres.Store, m monitor.Monitor) error {
-			_, err := s.Advance(t.Context(), m.ID, m.Generation, []string{"here", "there"}[gateway])
+			_, err := s.AdvanceGeneration(t.Context(), m.ID, m.Generation, []string{"here", "there"}[gateway])
 			return err
 		})
 		for _, m := range seen {

@@ -70,7 +70,7 @@ func (r monitorRow) monitor() (monitor.Monitor, error) {
 		Statistics: counts,
 		Reason:     r.Reason,
 		Generation: r.Generation,
-		Place:      r.Place,
+		RuntimeID:  r.Place,
 		ReportedAt: instant(r.ReportedAt),
 		Snapshot:   r.Snapshot,
 		CreatedAt:  r.CreatedAt.UTC(),

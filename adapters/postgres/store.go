@@ -26,7 +26,7 @@ var (
 	_ registry.History  = (*Store)(nil)
 	_ registry.Limiter  = (*Store)(nil)
 	_ delivery.Outbox   = (*Store)(nil)
-	_ supervisor.Roster = (*Store)(nil)
+	_ supervisor.Store  = (*Store)(nil)
 )
 
 // Config is what may be set of a store. The zero value is good.

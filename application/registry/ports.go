@@ -114,10 +114,10 @@ type Crew interface {
 	// Stop asks for a monitor's worker to be ended and returns at once.
 	Stop(id monitor.ID)
 
-	// Heard says that a worker of this generation has reported, before it is known
+	// RenewLease says that a worker of this generation has reported, before it is known
 	// whether that can be stored: a database that takes no reports makes nobody
 	// silent. Generation 0 is the newest. It returns at once.
-	Heard(id monitor.ID, generation int)
+	RenewLease(id monitor.ID, generation int)
 }
 
 // CallbackPolicy decides where webhooks may go (decision A2). Check may look

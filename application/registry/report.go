@@ -53,7 +53,7 @@ func (s *Service) Report(ctx context.Context, id monitor.ID, r monitor.Report) (
 	if err := checkReport(r); err != nil {
 		return "", err
 	}
-	s.crew.Heard(id, r.Generation)
+	s.crew.RenewLease(id, r.Generation)
 	if r.At.IsZero() {
 		r.At = s.cfg.Now()
 	}

@@ -16,10 +16,10 @@ const maxDetails = 500
 // helped for launchTerm, by the policy Relaunch for relaunchTerm: what stands in
 // the way may pass. It tells whether the post is over; when ctx is done that is
 // undecided, and a newer wish follows.
-func (s *Supervisor) launch(ctx context.Context, j Job) (over bool) {
+func (s *Supervisor) launch(ctx context.Context, j WorkerSpec) (over bool) {
 	log := s.log.With("monitor_id", string(j.ID), "generation", j.Generation)
 	began, term := time.Now(), launchTerm
-	if s.cfg.Missing == Relaunch {
+	if s.cfg.MissingWorker == Relaunch {
 		term = relaunchTerm
 	}
 	for n := 1; ; n++ {
@@ -42,7 +42,7 @@ func (s *Supervisor) launch(ctx context.Context, j Job) (over bool) {
 }
 
 // renounce ends the monitor of a job that cannot be launched.
-func (s *Supervisor) renounce(ctx context.Context, j Job, because error) {
+func (s *Supervisor) renounce(ctx context.Context, j WorkerSpec, because error) {
 	_ = s.persist(ctx, endless, "give a monitor up", func(ctx context.Context) error {
 		m, ours, err := s.find(ctx, j.ID, j.Generation)
 		if err == nil && ours {
@@ -52,7 +52,7 @@ func (s *Supervisor) renounce(ctx context.Context, j Job, because error) {
 	})
 }
 
-func (s *Supervisor) launchOnce(ctx context.Context, j Job) error {
+func (s *Supervisor) launchOnce(ctx context.Context, j WorkerSpec) error {
 	select {
 	case s.launches <- struct{}{}:
 		defer func() { <-s.launches }()

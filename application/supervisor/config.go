@@ -34,12 +34,12 @@ const (
 )
 
 // Policy is what the loss of a worker does to its monitor (decision O3).
-type Policy string
+type MissingWorkerPolicy string
 
 // The policies of MISSING_WORKER.
 const (
-	EndMonitor Policy = "error"    // it ends with status error (section 10.4)
-	Relaunch   Policy = "relaunch" // it gets another worker, 5 times in 10 minutes; then it ends
+	EndMonitor MissingWorkerPolicy = "error"    // it ends with status error (section 10.4)
+	Relaunch   MissingWorkerPolicy = "relaunch" // it gets another worker, 5 times in 10 minutes; then it ends
 )
 
 // Config is what a Supervisor may be told. NewEventID is required.
@@ -49,7 +49,7 @@ type Config struct {
 	NewEventID func() string
 
 	// Missing is what the loss of a worker does, default EndMonitor.
-	Missing Policy
+	MissingWorker MissingWorkerPolicy
 
 	// ReconcileTimeout is how long the reconciliation at the start may take,
 	// default 30 s (section 10.4).
@@ -57,32 +57,32 @@ type Config struct {
 
 	// Lease is how long a worker may be silent before it counts as lost, default
 	// 30 s: three reports (decision O3).
-	Lease time.Duration
+	ReportLease time.Duration
 
 	// FirstReport is how long a worker may take from its start to its first
 	// report, default 2 min, where that it has started cannot be seen, too.
-	FirstReport time.Duration
+	FirstReportTimeout time.Duration
 
 	// StartUp is how long a worker that was launched may take to start, where that
 	// can be seen, default 10 min: its image may have to be fetched, and a node for
 	// it to be added.
-	StartUp time.Duration
+	StartTimeout time.Duration
 
 	// Look is how often monitors and workers are compared, default 5 s.
-	Look time.Duration
+	ReconcileInterval time.Duration
 
 	// Launches is how many launches may be under way at once, default 4.
-	Launches int
+	MaxConcurrentLaunches int
 
 	// Settle is how long after its end a worker's absence is judged, default
 	// 1 s: when a whole host goes down, workers may be gone before the gateway
 	// is told, and are not lost.
-	Settle time.Duration
+	ExitGracePeriod time.Duration
 
 	// Poll is the longest time between two looks at the reservations, default
 	// 1 s: the bound on how late one is promoted that was made, here or at
 	// another gateway, for a moment sooner than the look that was to be next.
-	Poll time.Duration
+	ReservationPollInterval time.Duration
 
 	Log *slog.Logger     // default: none
 	Now func() time.Time // default time.Now
@@ -92,23 +92,23 @@ func (c Config) complete() (Config, error) {
 	if c.NewEventID == nil {
 		return c, errors.New("supervise: NewEventID is required")
 	}
-	if c.Missing == "" {
-		c.Missing = EndMonitor
+	if c.MissingWorker == "" {
+		c.MissingWorker = EndMonitor
 	}
-	if c.Missing != EndMonitor && c.Missing != Relaunch {
-		return c, fmt.Errorf("supervise: Missing is %q; accepted is %q or %q", c.Missing, EndMonitor, Relaunch)
+	if c.MissingWorker != EndMonitor && c.MissingWorker != Relaunch {
+		return c, fmt.Errorf("supervise: Missing is %q; accepted is %q or %q", c.MissingWorker, EndMonitor, Relaunch)
 	}
 	for _, d := range []struct {
 		value    *time.Duration
 		standard time.Duration
 	}{
 		{&c.ReconcileTimeout, 30 * time.Second},
-		{&c.Lease, 30 * time.Second},
-		{&c.FirstReport, 2 * time.Minute},
-		{&c.StartUp, 10 * time.Minute},
-		{&c.Look, 5 * time.Second},
-		{&c.Settle, time.Second},
-		{&c.Poll, time.Second},
+		{&c.ReportLease, 30 * time.Second},
+		{&c.FirstReportTimeout, 2 * time.Minute},
+		{&c.StartTimeout, 10 * time.Minute},
+		{&c.ReconcileInterval, 5 * time.Second},
+		{&c.ExitGracePeriod, time.Second},
+		{&c.ReservationPollInterval, time.Second},
 	} {
 		if *d.value == 0 {
 			*d.value = d.standard
@@ -117,11 +117,11 @@ func (c Config) complete() (Config, error) {
 			return c, errors.New("supervise: no duration may be negative")
 		}
 	}
-	if c.Launches == 0 {
-		c.Launches = 4
+	if c.MaxConcurrentLaunches == 0 {
+		c.MaxConcurrentLaunches = 4
 	}
-	if c.Launches < 0 {
-		return c, fmt.Errorf("supervise: Launches is %d; accepted is 1 or more", c.Launches)
+	if c.MaxConcurrentLaunches < 0 {
+		return c, fmt.Errorf("supervise: Launches is %d; accepted is 1 or more", c.MaxConcurrentLaunches)
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -23,7 +23,7 @@ func (r *roster) answers(ctx context.Context, what string) error {
 	return ctx.Err()
 }
 
-func (r *roster) Due(ctx context.Context, term time.Duration) (taken []supervisor.Reservation, next time.Time, err error) {
+func (r *roster) ClaimDue(ctx context.Context, term time.Duration) (taken []supervisor.Reservation, next time.Time, err error) {
 	if err := r.answers(ctx, "due"); err != nil {
 		return nil, next, err
 	}
@@ -66,7 +66,7 @@ func (r *roster) Promote(ctx context.Context, taken supervisor.Reservation, plac
 	if err != nil {
 		return m, err
 	}
-	m.ReservedUntil, m.Place, m.UpdatedAt = time.Time{}, place, time.Now()
+	m.ReservedUntil, m.RuntimeID, m.UpdatedAt = time.Time{}, place, time.Now()
 	r.monitors[taken.ID] = m
 	if r.lost.promote > 0 {
 		r.lost.promote--

@@ -15,7 +15,7 @@ import (
 
 var errDatabase = errors.New("database is away")
 
-// roster is supervise.Roster in memory.
+// roster is supervisor.Store in memory.
 type roster struct {
 	mu       sync.Mutex
 	monitors map[monitor.ID]monitor.Monitor
@@ -62,7 +62,7 @@ func (r *roster) told() []event.Event {
 	return slices.Clone(r.events)
 }
 
-func (r *roster) Active(ctx context.Context) ([]monitor.Monitor, error) {
+func (r *roster) ListActive(ctx context.Context) ([]monitor.Monitor, error) {
 	if err := r.answers(ctx, "active"); err != nil {
 		return nil, err
 	}
@@ -112,13 +112,13 @@ func (r *roster) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error
 	return m, nil
 }
 
-func (r *roster) Advance(_ context.Context, id monitor.ID, generation int, place string) (monitor.Monitor, error) {
+func (r *roster) AdvanceGeneration(_ context.Context, id monitor.ID, generation int, place string) (monitor.Monitor, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down || id == r.stuck {
 		return monitor.Monitor{}, errDatabase
 	}
-	if m, err := r.held(id, generation+1); err == nil && m.Place == place {
+	if m, err := r.held(id, generation+1); err == nil && m.RuntimeID == place {
 		return m, nil // by an attempt whose answer was lost
 	}
 	m, err := r.held(id, generation)
@@ -126,7 +126,7 @@ func (r *roster) Advance(_ context.Context, id monitor.ID, generation int, place
 		return m, err
 	}
 	m.Generation++
-	m.Place, m.UpdatedAt, m.ReportedAt = place, time.Now(), time.Time{}
+	m.RuntimeID, m.UpdatedAt, m.ReportedAt = place, time.Now(), time.Time{}
 	r.monitors[id] = m
 	if r.lost.advance > 0 {
 		r.lost.advance--
@@ -166,7 +166,7 @@ func (r *roster) Fail(_ context.Context, before monitor.Monitor, reason string, 
 	return nil
 }
 
-func (r *roster) Tell(ctx context.Context, before monitor.Monitor, e event.Event) error {
+func (r *roster) AddEvent(ctx context.Context, before monitor.Monitor, e event.Event) error {
 	if err := r.answers(ctx, "tell "+string(before.ID)); err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (r *roster) Tell(ctx context.Context, before monitor.Monitor, e event.Event
 	return nil
 }
 
-func (r *roster) Lead(context.Context) (bool, error) {
+func (r *roster) TryLead(context.Context) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down {
@@ -212,12 +212,12 @@ func (r *roster) ends(id monitor.ID) {
 	})
 }
 
-// launcher is supervise.Launcher in memory. It remembers what it was asked as
+// launcher is supervisor.Launcher in memory. It remembers what it was asked as
 // lines like "launch mon-a 1".
 type launcher struct {
 	mu        sync.Mutex
 	calls     []string
-	place     supervisor.Place
+	place     supervisor.Runtime
 	blind     bool // cannot tell who runs
 	running   map[monitor.ID]int
 	hindrance string        // what keeps workers from starting
@@ -230,7 +230,7 @@ type launcher struct {
 }
 
 func newLauncher() *launcher {
-	return &launcher{place: supervisor.Place{ID: "here", Absence: "Worker not found here"}, running: map[monitor.ID]int{}, exits: make(chan supervisor.Exit, 100)}
+	return &launcher{place: supervisor.Runtime{ID: "here", NotFoundMessage: "Worker not found here"}, running: map[monitor.ID]int{}, exits: make(chan supervisor.Exit, 100)}
 }
 
 func (l *launcher) set(change func(*launcher)) {
@@ -253,7 +253,7 @@ func (l *launcher) generation(id monitor.ID) int {
 
 // Launch replaces an older worker, whose exit comes first. It is not atomic: cut
 // short, it leaves a worker behind, as a real one may.
-func (l *launcher) Launch(ctx context.Context, j supervisor.Job) error {
+func (l *launcher) Launch(ctx context.Context, j supervisor.WorkerSpec) error {
 	l.mu.Lock()
 	l.calls = append(l.calls, fmt.Sprintf("launch %s %d", j.ID, j.Generation))
 	l.busy++
@@ -302,7 +302,7 @@ func (l *launcher) Stop(ctx context.Context, id monitor.ID) error {
 	return nil
 }
 
-func (l *launcher) Place() supervisor.Place {
+func (l *launcher) Runtime() supervisor.Runtime {
 	return l.place
 }
 
@@ -314,7 +314,7 @@ func (l *launcher) Workers(context.Context) ([]supervisor.Worker, error) {
 	}
 	var all []supervisor.Worker
 	for id, g := range l.running {
-		all = append(all, supervisor.Worker{ID: id, Generation: g, Starting: l.hindrance != "", Hindrance: l.hindrance})
+		all = append(all, supervisor.Worker{ID: id, Generation: g, Pending: l.hindrance != "", PendingReason: l.hindrance})
 	}
 	return all, nil
 }

@@ -70,7 +70,7 @@ func houseWith(t *testing.T, all *roster, l *launcher, change ...func(*superviso
 }
 
 // relaunching is the policy that replaces lost workers.
-func relaunching(c *supervisor.Config) { c.Missing = supervisor.Relaunch }
+func relaunching(c *supervisor.Config) { c.MissingWorker = supervisor.Relaunch }
 
 // looking goes on comparing until the house is closed.
 func (h *house) looking() *house {

@@ -20,10 +20,10 @@ type view struct {
 // wanted, among the active monitors read after that. Errors: there is no view.
 func (s *Supervisor) take(ctx context.Context) (v view, err error) {
 	workers, blind := s.workers(ctx)
-	if v.elected, err = s.roster.Lead(ctx); err != nil {
+	if v.elected, err = s.roster.TryLead(ctx); err != nil {
 		return v, err
 	}
-	active, err := s.roster.Active(ctx)
+	active, err := s.roster.ListActive(ctx)
 	if err != nil {
 		return v, err
 	}
@@ -79,12 +79,12 @@ func (s *Supervisor) settle(ctx context.Context, v view, r *report) {
 // judge looks at one monitor of a view.
 func (s *Supervisor) judge(v view, m monitor.Monitor, r *report) {
 	charged, busy := s.charge(m.ID)
-	place := s.launcher.Place()
+	place := s.launcher.Runtime()
 	w := v.workers[m.ID]
 	here := w.Generation
 	g := glimpse{inView: here == m.Generation, blind: v.blind != nil}
-	g.starting = g.inView && w.Starting
-	g.unlaunched = !g.inView && place.Shared && m.Place == place.ID
+	g.starting = g.inView && w.Pending
+	g.unlaunched = !g.inView && place.Shared && m.RuntimeID == place.ID
 	term, absentBefore := s.leases.see(m, g)
 	if busy {
 		s.leases.hear(m.ID, 0)
@@ -95,7 +95,7 @@ func (s *Supervisor) judge(v view, m monitor.Monitor, r *report) {
 		worker:     here,
 		blind:      g.blind,
 		charged:    charged >= m.Generation,
-		here:       m.Place == place.ID,
+		here:       m.RuntimeID == place.ID,
 		shared:     place.Shared,
 		elected:    v.elected,
 		reported:   !m.ReportedAt.IsZero(),
@@ -109,7 +109,7 @@ func (s *Supervisor) judge(v view, m monitor.Monitor, r *report) {
 		s.lose(m.ID, r, loss{
 			generation: m.Generation,
 			reason:     event.ReasonMismatch,
-			details:    place.Absence + " during " + r.occasion,
+			details:    place.NotFoundMessage + " during " + r.occasion,
 			absent:     true,
 			attempts:   lookAttempts,
 		})
@@ -122,7 +122,7 @@ func (s *Supervisor) judge(v view, m monitor.Monitor, r *report) {
 			unless:     m.UpdatedAt,
 		})
 	}
-	if here != 0 && here < m.Generation && m.Place != place.ID {
+	if here != 0 && here < m.Generation && m.RuntimeID != place.ID {
 		r.note(supersededWorkers)
 		s.stopUpTo(m.ID, here) // its successor works elsewhere
 	}
@@ -131,12 +131,12 @@ func (s *Supervisor) judge(v view, m monitor.Monitor, r *report) {
 // silence says that nothing was heard of a worker, and why, if that is known.
 func silence(term time.Duration, w Worker) string {
 	what := "the worker has not reported for "
-	if w.Starting {
+	if w.Pending {
 		what = "the worker has not started for "
 	}
 	what += term.String()
-	if w.Hindrance != "" {
-		what += ": " + w.Hindrance
+	if w.PendingReason != "" {
+		what += ": " + w.PendingReason
 	}
 	return what
 }
@@ -144,8 +144,8 @@ func silence(term time.Duration, w Worker) string {
 // own tells whether a monitor's newest worker was launched at this gateway's
 // place, where nobody else launches.
 func (s *Supervisor) own(m monitor.Monitor) bool {
-	place := s.launcher.Place()
-	return m.Place == place.ID && !place.Shared
+	place := s.launcher.Runtime()
+	return m.RuntimeID == place.ID && !place.Shared
 }
 
 // stopUpTo asks for the end of a monitor's worker, unless a newer one than the

@@ -37,7 +37,7 @@ func TestPlaces(t *testing.T) {
 
 	scenario(t, "what another place looks after is left to it, until its lease has run out", func(t *testing.T) {
 		m := watched("mon-a")
-		m.Place = "there"
+		m.RuntimeID = "there"
 		h := houseOf(t, newRoster(m), relaunching).open()
 		h.sup.Reconcile(t.Context())
 		h.looking()
@@ -48,14 +48,14 @@ func TestPlaces(t *testing.T) {
 		h.expectCalls()
 		h.after(10 * time.Second)
 		h.expectCalls("launch mon-a 2")
-		if p := h.roster.get("mon-a").Place; p != "here" {
+		if p := h.roster.get("mon-a").RuntimeID; p != "here" {
 			t.Errorf("it is at %q", p)
 		}
 	})
 
 	scenario(t, "how long it was silent before this gateway came nobody can know", func(t *testing.T) {
 		m := watched("mon-a")
-		m.Place, m.UpdatedAt = "there", time.Now().Add(-time.Hour) // the database was away, or its clock was stepped
+		m.RuntimeID, m.UpdatedAt = "there", time.Now().Add(-time.Hour) // the database was away, or its clock was stepped
 		h := houseOf(t, newRoster(m), relaunching).open()
 		h.sup.Reconcile(t.Context())
 		h.looking()
@@ -73,7 +73,7 @@ func TestPlaces(t *testing.T) {
 		h.looking()
 		defer h.close()
 		h.after(time.Second)
-		if _, err := h.roster.Advance(t.Context(), "mon-a", 1, "there"); err != nil {
+		if _, err := h.roster.AdvanceGeneration(t.Context(), "mon-a", 1, "there"); err != nil {
 			t.Fatal(err)
 		}
 		h.lives(20*time.Second, "mon-a")
@@ -88,7 +88,7 @@ func TestPlaces(t *testing.T) {
 		h.looking()
 		defer h.close()
 		h.after(time.Second)
-		if _, err := h.roster.Advance(t.Context(), "mon-a", 1, "here"); err != nil {
+		if _, err := h.roster.AdvanceGeneration(t.Context(), "mon-a", 1, "here"); err != nil {
 			t.Fatal(err)
 		}
 		h.after(10 * time.Second)
@@ -116,7 +116,7 @@ func TestPlaces(t *testing.T) {
 
 	scenario(t, "a gateway that is not elected looks after its own only", func(t *testing.T) {
 		own, others := watched("mon-own"), watched("mon-other")
-		others.Place, others.UpdatedAt = "there", time.Now().Add(-time.Minute)
+		others.RuntimeID, others.UpdatedAt = "there", time.Now().Add(-time.Minute)
 		h := houseOf(t, newRoster(own, others), relaunching)
 		h.roster.led = true
 		h.open()

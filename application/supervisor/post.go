@@ -20,7 +20,7 @@ const (
 // post is what is known of one monitor's worker. It exists from the first Start
 // until the worker is gone for good.
 type post struct {
-	job    Job                // the newest asked for; the zero Job if it was never asked for here
+	job    WorkerSpec         // the newest asked for; the zero Job if it was never asked for here
 	due    duty               // what to do next
 	doing  duty               // the action under way, if one is
 	loss   loss               // for inquire
@@ -84,7 +84,7 @@ func (s *Supervisor) notice(ctx context.Context, e Exit) {
 		generation: e.Generation,
 		reason:     event.ReasonWorkerLost,
 		details:    "the worker's end: " + e.Detail,
-		settle:     s.cfg.Settle,
+		settle:     s.cfg.ExitGracePeriod,
 		attempts:   endless,
 		told:       func(remedy, error) {},
 	}, inquire

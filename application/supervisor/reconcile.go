@@ -22,7 +22,7 @@ func (s *Supervisor) Reconcile(ctx context.Context) {
 	defer cancel()
 	r := newReport("startup reconciliation")
 	err := s.compare(within, r)
-	if err == nil && s.launcher.Place().Shared && wait(within, s.cfg.Settle) {
+	if err == nil && s.launcher.Runtime().Shared && wait(within, s.cfg.ExitGracePeriod) {
 		err = s.compare(within, r) // only the second look tells who is missing there
 	}
 	r.wait(within)
@@ -37,14 +37,14 @@ func (s *Supervisor) Reconcile(ctx context.Context) {
 // run out, gateways die, workers are left behind (decisions O3, O5).
 func (s *Supervisor) Watch(ctx context.Context) {
 	failures := 0
-	for sleep := s.cfg.Look; wait(ctx, sleep); {
+	for sleep := s.cfg.ReconcileInterval; wait(ctx, sleep); {
 		err := s.round(ctx)
 		switch {
 		case err == nil:
-			sleep, failures = s.cfg.Look, 0
+			sleep, failures = s.cfg.ReconcileInterval, 0
 		case ctx.Err() == nil:
 			failures++
-			sleep = min(pause(failures), s.cfg.Look)
+			sleep = min(pause(failures), s.cfg.ReconcileInterval)
 			s.log.Warn("cannot compare monitors and workers, will try again", "error", err.Error(), "pause_sec", sleep.Seconds())
 		}
 	}
@@ -96,11 +96,11 @@ type apology struct {
 // this one's by some seconds, one registered in just these is told or spared wrongly,
 // which changes nothing else.
 func (s *Supervisor) apologise(ctx context.Context) error {
-	elected, err := s.roster.Lead(ctx)
+	elected, err := s.roster.TryLead(ctx)
 	if err != nil {
 		return err
 	}
-	active, err := s.roster.Active(ctx)
+	active, err := s.roster.ListActive(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (s *Supervisor) apologise(ctx context.Context) error {
 func (s *Supervisor) tell(ctx context.Context, m monitor.Monitor, e event.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, tellLimit)
 	defer cancel()
-	err := s.roster.Tell(ctx, m, e)
+	err := s.roster.AddEvent(ctx, m, e)
 	if overtaken(err) && !errors.Is(err, monitor.ErrSuperseded) {
 		return nil
 	}

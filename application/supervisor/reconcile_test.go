@@ -13,7 +13,7 @@ import (
 // watched is a monitor whose worker was launched here and has reported.
 func watched(id monitor.ID) monitor.Monitor {
 	m := registered(id)
-	m.Status, m.Place, m.UpdatedAt, m.Snapshot = monitor.Monitoring, "here", time.Now(), []byte(`{}`)
+	m.Status, m.RuntimeID, m.UpdatedAt, m.Snapshot = monitor.Monitoring, "here", time.Now(), []byte(`{}`)
 	m.ReportedAt = m.UpdatedAt
 	return m
 }

@@ -117,7 +117,7 @@ func TestReconcileInTrouble(t *testing.T) {
 
 	scenario(t, "nor are those told that are others' concern, or that came later", func(t *testing.T) {
 		others := watched("mon-other")
-		others.Place = "there"
+		others.RuntimeID = "there"
 		h := houseOf(t, newRoster(watched("mon-a"), others), relaunching).open()
 		h.roster.set(func(r *roster) { r.down, r.led = true, true })
 		h.sup.Reconcile(t.Context())
@@ -140,7 +140,7 @@ func TestReconcileInTrouble(t *testing.T) {
 			defer h.close()
 			h.after(500 * time.Millisecond)
 			fresh := registered("mon-fresh")
-			fresh.Place, fresh.CreatedAt, fresh.UpdatedAt = "here", time.Now(), time.Now()
+			fresh.RuntimeID, fresh.CreatedAt, fresh.UpdatedAt = "here", time.Now(), time.Now()
 			h.roster.set(func(r *roster) { r.down = false; r.monitors["mon-fresh"] = fresh })
 			h.sup.Start(fresh)
 			h.after(20 * time.Second)

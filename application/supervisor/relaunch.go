@@ -46,7 +46,7 @@ const (
 // again.
 func (s *Supervisor) replace(ctx context.Context, m monitor.Monitor, l *loss) (remedy, error) {
 	unborn := l.absent && m.ReportedAt.IsZero()
-	if s.cfg.Missing == EndMonitor && !unborn {
+	if s.cfg.MissingWorker == EndMonitor && !unborn {
 		return s.giveUp(ctx, m, l.reason, l.details, l.absent)
 	}
 	if s.budget.spent(m.ID) >= relaunches {
@@ -64,7 +64,7 @@ func (s *Supervisor) replace(ctx context.Context, m monitor.Monitor, l *loss) (r
 // unknown it must be tried again as it is: a monitor that it has advanced looks
 // like somebody else's to find.
 func (s *Supervisor) advance(ctx context.Context, id monitor.ID, l loss) (remedy, error) {
-	next, err := s.roster.Advance(ctx, id, l.generation, s.launcher.Place().ID)
+	next, err := s.roster.AdvanceGeneration(ctx, id, l.generation, s.launcher.Runtime().ID)
 	switch {
 	case overtaken(err):
 		return nothing, nil

@@ -92,7 +92,7 @@ func TestRelaunching(t *testing.T) {
 		h.roster.set(func(r *roster) { r.lost.advance = 1 })
 		h.launcher.dies("mon-a", "killed by SIGKILL")
 		h.after(1500 * time.Millisecond)
-		h.roster.set(func(r *roster) { m := r.monitors["mon-a"]; m.Place = "there"; r.monitors["mon-a"] = m })
+		h.roster.set(func(r *roster) { m := r.monitors["mon-a"]; m.RuntimeID = "there"; r.monitors["mon-a"] = m })
 		h.after(time.Minute)
 		h.expectCalls("launch mon-a 1")
 		h.expectActive("mon-a")
@@ -151,7 +151,7 @@ func TestRelaunching(t *testing.T) {
 		defer h.close()
 		for range 20 {
 			h.after(10 * time.Second)
-			h.sup.Heard("mon-a", 1)
+			h.sup.RenewLease("mon-a", 1)
 		}
 		h.expectCalls("launch mon-a 1")
 	})

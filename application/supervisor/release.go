@@ -37,7 +37,7 @@ func (s *Supervisor) takeStock() {
 			delete(held, w.id)
 		}
 	}
-	shared := s.launcher.Place().Shared
+	shared := s.launcher.Runtime().Shared
 	for id, generation := range held {
 		if generation > 0 && (!shared || err == nil && generation > running[id] && s.toLaunch(id)) {
 			s.held = append(s.held, Reservation{id, generation})

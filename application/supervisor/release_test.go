@@ -57,7 +57,7 @@ func TestHandingOver(t *testing.T) {
 		h.sup.Start(h.roster.get("mon-quick"))
 		h.sup.Start(h.roster.get("mon-slow"))
 		h.after(time.Second)
-		h.sup.Retire()
+		h.sup.BeginShutdown()
 		h.close()
 		done := make(chan error)
 		go func() { done <- h.sup.Release(t.Context()) }()
@@ -83,7 +83,7 @@ func TestHandingOver(t *testing.T) {
 	scenario(t, "so is one whose worker this gateway has not come to adopt", func(t *testing.T) {
 		h := newHouse(t, watched("mon-a")).open()
 		h.launcher.set(func(l *launcher) { l.running["mon-a"] = 1 })
-		h.sup.Retire()
+		h.sup.BeginShutdown()
 		h.close()
 		h.launcher.dies("mon-a", "exit status 0")
 		close(h.launcher.exits)
@@ -107,7 +107,7 @@ func TestHandingOver(t *testing.T) {
 		here.set(func(l *launcher) { l.failing = 100 })
 		h.sup.Start(h.roster.get("mon-waits"))
 		h.after(time.Second)
-		h.sup.Retire()
+		h.sup.BeginShutdown()
 		here.dies("mon-lost", "evicted")
 		h.after(0)
 		h.close()
@@ -126,7 +126,7 @@ func TestHandingOver(t *testing.T) {
 		h := newHouse(t, watched("mon-a"), watched("mon-b")).open()
 		h.sup.Start(h.roster.get("mon-a"))
 		h.after(time.Second)
-		h.sup.Retire()
+		h.sup.BeginShutdown()
 		h.launcher.dies("mon-a", "killed by SIGTERM")
 		h.sup.Reconcile(t.Context()) // mon-b is missing
 		h.looking()
@@ -142,7 +142,7 @@ func TestHandingOver(t *testing.T) {
 		h.sup.Start(h.roster.get("mon-a"))
 		h.sup.Start(h.roster.get("mon-b"))
 		h.after(time.Second)
-		h.sup.Retire()
+		h.sup.BeginShutdown()
 		h.launcher.dies("mon-a", "exit status 2")
 		h.roster.reports("mon-b", monitor.Completed)
 		h.launcher.dies("mon-b", "exit status 0")
@@ -167,11 +167,11 @@ func TestHandingOver(t *testing.T) {
 
 	scenario(t, "silence elsewhere that is looked into when it retires is not its to give back", func(t *testing.T) {
 		m := watched("mon-a")
-		m.Place = "there"
+		m.RuntimeID = "there"
 		h := houseOf(t, newRoster(m), relaunching).open().looking()
 		h.roster.set(func(r *roster) { r.hangs = "get" })
 		h.after(36 * time.Second)
-		h.sup.Retire()
+		h.sup.BeginShutdown()
 		h.roster.set(func(r *roster) { r.hangs = "" })
 		h.after(10 * time.Second)
 		h.close()

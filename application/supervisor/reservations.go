@@ -72,10 +72,10 @@ func (s *Supervisor) rest(ctx context.Context, d time.Duration) bool {
 func (s *Supervisor) due(ctx context.Context) ([]Reservation, time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, exchangeLimit)
 	defer cancel()
-	if elected, err := s.roster.Lead(ctx); err != nil || !elected {
+	if elected, err := s.roster.TryLead(ctx); err != nil || !elected {
 		return nil, time.Time{}, err
 	}
-	return s.roster.Due(ctx, takenFor)
+	return s.roster.ClaimDue(ctx, takenFor)
 }
 
 // untilDue is how long to sleep. A time that has already passed belongs to
@@ -83,9 +83,9 @@ func (s *Supervisor) due(ctx context.Context) ([]Reservation, time.Time, error) 
 // gives at once: it is asked again soon, but not in a tight loop.
 func (s *Supervisor) untilDue(next time.Time) time.Duration {
 	if next.IsZero() {
-		return s.cfg.Poll
+		return s.cfg.ReservationPollInterval
 	}
-	return min(max(next.Sub(s.cfg.Now()), soonest), s.cfg.Poll)
+	return min(max(next.Sub(s.cfg.Now()), soonest), s.cfg.ReservationPollInterval)
 }
 
 // promote asks for the workers of what was taken. It gives back those of which
@@ -129,7 +129,7 @@ func (s *Supervisor) promoteOne(ctx context.Context, r Reservation) (monitor.Mon
 	s.mu.Lock()
 	s.claims[r.ID] = r.Generation
 	s.mu.Unlock()
-	return s.roster.Promote(ctx, r, s.launcher.Place().ID)
+	return s.roster.Promote(ctx, r, s.launcher.Runtime().ID)
 }
 
 func (s *Supervisor) unclaim(id monitor.ID) {

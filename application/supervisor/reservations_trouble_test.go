@@ -137,7 +137,7 @@ func TestReservationsOfSeveralGateways(t *testing.T) {
 
 	scenario(t, "a restarted gateway starts what was promoted but never launched, and not what is reserved", func(t *testing.T) {
 		promoted := reserved("mon-a", 0)
-		promoted.ReservedUntil, promoted.Generation, promoted.Place = time.Time{}, 2, "here"
+		promoted.ReservedUntil, promoted.Generation, promoted.RuntimeID = time.Time{}, 2, "here"
 		h := newHouse(t, promoted, reserved("mon-b", time.Hour)).open()
 		defer h.close()
 		h.sup.Reconcile(t.Context())

@@ -182,9 +182,9 @@ func TestStartAndStop(t *testing.T) {
 func TestConfigIsChecked(t *testing.T) {
 	for name, cfg := range map[string]supervisor.Config{
 		"no NewEventID":       {},
-		"a negative Launches": {NewEventID: func() string { return "" }, Launches: -1},
-		"a negative Settle":   {NewEventID: func() string { return "" }, Settle: -1},
-		"a negative Poll":     {NewEventID: func() string { return "" }, Poll: -1},
+		"a negative Launches": {NewEventID: func() string { return "" }, MaxConcurrentLaunches: -1},
+		"a negative Settle":   {NewEventID: func() string { return "" }, ExitGracePeriod: -1},
+		"a negative Poll":     {NewEventID: func() string { return "" }, ReservationPollInterval: -1},
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
 			if _, err := supervisor.New(newRoster(), newLauncher(), cfg); err == nil {

@@ -12,7 +12,7 @@ import (
 
 // Supervisor keeps workers running; it is a control.Crew.
 type Supervisor struct {
-	roster   Roster
+	roster   Store
 	launcher Launcher
 	cfg      Config
 	log      *slog.Logger
@@ -39,13 +39,13 @@ type Supervisor struct {
 // wish is something asked for on its way to Run.
 type wish struct {
 	id   monitor.ID
-	job  *Job  // a worker
-	loss *loss // to look into it; with neither: no worker
-	upTo int   // which generation, then; 0: whichever
+	job  *WorkerSpec // a worker
+	loss *loss       // to look into it; with neither: no worker
+	upTo int         // which generation, then; 0: whichever
 }
 
 // New makes a supervisor. Errors: a value of cfg is missing or out of its range.
-func New(roster Roster, launcher Launcher, cfg Config) (*Supervisor, error) {
+func New(roster Store, launcher Launcher, cfg Config) (*Supervisor, error) {
 	cfg, err := cfg.complete()
 	if err != nil {
 		return nil, err
@@ -55,9 +55,9 @@ func New(roster Roster, launcher Launcher, cfg Config) (*Supervisor, error) {
 		launcher: launcher,
 		cfg:      cfg,
 		log:      cfg.Log.With("component", "supervisor"),
-		launches: make(chan struct{}, cfg.Launches),
+		launches: make(chan struct{}, cfg.MaxConcurrentLaunches),
 		finished: make(chan outcome),
-		leases:   newLeases(cfg.Lease, cfg.FirstReport, cfg.StartUp, cfg.Look),
+		leases:   newLeases(cfg.ReportLease, cfg.FirstReportTimeout, cfg.StartTimeout, cfg.ReconcileInterval),
 		budget:   newBudget(),
 		posts:    map[monitor.ID]*post{},
 		claims:   map[monitor.ID]int{},
@@ -75,7 +75,7 @@ func (s *Supervisor) Start(m monitor.Monitor) {
 		s.hand(Reservation{m.ID, m.Generation})
 		return
 	}
-	s.wish(wish{id: m.ID, job: &Job{
+	s.wish(wish{id: m.ID, job: &WorkerSpec{
 		ID:          m.ID,
 		Generation:  m.Generation,
 		StreamURL:   m.StreamURL,
@@ -88,14 +88,14 @@ func (s *Supervisor) Start(m monitor.Monitor) {
 // returns at once; before Run it is remembered.
 func (s *Supervisor) Stop(id monitor.ID) { s.wish(wish{id: id}) }
 
-// Heard says that a worker of this generation, or with 0 of the newest, has
+// RenewLease says that a worker of this generation, or with 0 of the newest, has
 // reported, whether or not that can be stored. It does not block.
-func (s *Supervisor) Heard(id monitor.ID, generation int) { s.leases.hear(id, generation) }
+func (s *Supervisor) RenewLease(id monitor.ID, generation int) { s.leases.hear(id, generation) }
 
-// Retire is the first step of a shutdown: from then on no worker is missed and no
+// BeginShutdown is the first step of a shutdown: from then on no worker is missed and no
 // monitor given up. Whoever ends this gateway may have ended its workers, too;
 // not so at a shared place, where it goes on looking after them to its end.
-func (s *Supervisor) Retire() { s.retired.Store(!s.launcher.Place().Shared) }
+func (s *Supervisor) BeginShutdown() { s.retired.Store(!s.launcher.Runtime().Shared) }
 
 func (s *Supervisor) wish(w wish) {
 	s.mu.Lock()

@@ -49,12 +49,12 @@ func (c *ServeCmd) assemble(g *service, keys Keys, output io.Writer, log *slog.L
 		return err
 	}
 	g.supervisor, err = supervisor.New(p.Roster, p.Launcher, supervisor.Config{
-		NewEventID:       newEventID,
-		Missing:          c.missing(),
-		Launches:         c.launches(),
-		ReconcileTimeout: c.GatewayReconcileTimeout,
-		Log:              log,
-		Now:              clock,
+		NewEventID:            newEventID,
+		MissingWorker:         c.missing(),
+		MaxConcurrentLaunches: c.launches(),
+		ReconcileTimeout:      c.GatewayReconcileTimeout,
+		Log:                   log,
+		Now:                   clock,
 	})
 	if err != nil {
 		return err

@@ -58,7 +58,7 @@ func init() { //nolint:gochecknoinits // see above
 
 // parts is what the gateway is wired from where a fault can be put in between.
 type parts struct {
-	Roster   supervisor.Roster
+	Roster   supervisor.Store
 	Launcher supervisor.Launcher
 	Store    registry.Store
 	Outbox   delivery.Outbox
@@ -132,20 +132,20 @@ func die() {
 }
 
 type mortalRoster struct {
-	supervisor.Roster
+	supervisor.Store
 	death *death
 }
 
 func (r mortalRoster) Promote(ctx context.Context, taken supervisor.Reservation, place string) (monitor.Monitor, error) {
-	m, err := r.Roster.Promote(ctx, taken, place)
+	m, err := r.Store.Promote(ctx, taken, place)
 	if err == nil {
 		r.death.at(pointIntent)
 	}
 	return m, err
 }
 
-func (r mortalRoster) Advance(ctx context.Context, id monitor.ID, generation int, place string) (monitor.Monitor, error) {
-	m, err := r.Roster.Advance(ctx, id, generation, place)
+func (r mortalRoster) AdvanceGeneration(ctx context.Context, id monitor.ID, generation int, place string) (monitor.Monitor, error) {
+	m, err := r.Store.AdvanceGeneration(ctx, id, generation, place)
 	if err == nil {
 		r.death.at(pointIntent)
 	}
@@ -157,7 +157,7 @@ type mortalLauncher struct {
 	death *death
 }
 
-func (l mortalLauncher) Launch(ctx context.Context, j supervisor.Job) error {
+func (l mortalLauncher) Launch(ctx context.Context, j supervisor.WorkerSpec) error {
 	l.death.at(pointRecord)
 	err := l.Launcher.Launch(ctx, j)
 	if err == nil {

@@ -12,7 +12,7 @@ import (
 
 // parts is what the gateway is wired from where a fault can be put in between.
 type parts struct {
-	Roster   supervisor.Roster
+	Roster   supervisor.Store
 	Launcher supervisor.Launcher
 	Store    registry.Store
 	Outbox   delivery.Outbox

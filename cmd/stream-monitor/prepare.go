@@ -128,15 +128,15 @@ func (p *preparation) ready(ctx context.Context, ping func(context.Context) erro
 // election, wait for a database that is not prepared: so Reconcile's time runs,
 // and it is at once there when the database is.
 type patientRoster struct {
-	supervisor.Roster
+	supervisor.Store
 
 	database *preparation
 }
 
-// Lead implements supervise.Roster.
-func (r patientRoster) Lead(ctx context.Context) (bool, error) {
+// TryLead implements supervisor.Store.
+func (r patientRoster) TryLead(ctx context.Context) (bool, error) {
 	if err := r.database.wait(ctx); err != nil {
 		return false, err
 	}
-	return r.Roster.Lead(ctx)
+	return r.Store.TryLead(ctx)
 }

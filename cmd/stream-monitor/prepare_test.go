@@ -96,10 +96,10 @@ func TestADatabaseThatIsAway(t *testing.T) { // 10.4
 			defer running.stop()
 			limited, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			if _, err := roster.Lead(limited); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := roster.TryLead(limited); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("the error is %v", err)
 			}
-			if leads, err := roster.Lead(t.Context()); err != nil || !leads {
+			if leads, err := roster.TryLead(t.Context()); err != nil || !leads {
 				t.Errorf("%v, %v", leads, err)
 			}
 			if late := time.Since(back); late > tryPauseMax {
@@ -110,9 +110,9 @@ func TestADatabaseThatIsAway(t *testing.T) { // 10.4
 }
 
 // elected is a roster that always elects.
-type elected struct{ supervisor.Roster }
+type elected struct{ supervisor.Store }
 
-func (elected) Lead(context.Context) (bool, error) { return true, nil }
+func (elected) TryLead(context.Context) (bool, error) { return true, nil }
 
 func TestADatabaseThatRefuses(t *testing.T) {
 	alone(t)

@@ -31,7 +31,7 @@ type runtime struct{ launcher }
 func (c *ServeCmd) launcher(g *service, to *registry.Service, keys Keys, output io.Writer, log *slog.Logger) (launcher, error) {
 	switch c.WorkerRuntime {
 	case runtimeInline:
-		return inline.New(inline.Config{RunDir: c.runDir(), Work: c.work(to, log), Log: log})
+		return inline.New(inline.Config{RunDir: c.runDir(), RunWorker: c.work(to, log), Log: log})
 	case runtimeKubernetes:
 		return c.pods(log)
 	}
@@ -41,16 +41,16 @@ func (c *ServeCmd) launcher(g *service, to *registry.Service, keys Keys, output 
 	}
 	return process.New(process.Config{
 		GatewayURL: here, GatewayCA: c.TLSCertFile, InternalKey: keys.Internal, LogLevel: c.Log.LogLevel,
-		Environ: append(os.Environ(), c.Watching.variables()...), RunDir: c.runDir(), Patience: c.GatewayPatience,
+		Environ: append(os.Environ(), c.Watching.variables()...), RunDir: c.runDir(), GatewayPatience: c.GatewayPatience,
 		Output: output, Log: log,
 	})
 }
 
 // missing is what becomes of a monitor whose worker was lost (decision O3).
-func (c *ServeCmd) missing() supervisor.Policy {
+func (c *ServeCmd) missing() supervisor.MissingWorkerPolicy {
 	switch {
 	case c.MissingWorker != "":
-		return supervisor.Policy(c.MissingWorker)
+		return supervisor.MissingWorkerPolicy(c.MissingWorker)
 	case c.WorkerRuntime == runtimeKubernetes:
 		return supervisor.EndMonitor
 	}
@@ -83,8 +83,8 @@ func (c *ServeCmd) pods(log *slog.Logger) (launcher, error) {
 func (c *ServeCmd) runDir() string { return filepath.Join(c.Database.DataDir, "run") }
 
 // work is a worker in the gateway's own process, which reports without a detour.
-func (c *ServeCmd) work(to *registry.Service, log *slog.Logger) inline.Work {
-	return func(ctx, force context.Context, j supervisor.Job) error {
+func (c *ServeCmd) work(to *registry.Service, log *slog.Logger) inline.WorkerFunc {
+	return func(ctx, force context.Context, j supervisor.WorkerSpec) error {
 		err := worker.New(c.Watching.ports(desk{to}, log), worker.Config{
 			ID:         j.ID,
 			Generation: j.Generation,

@@ -72,7 +72,7 @@ func (g *service) run(ctx context.Context, hurry haste) error {
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		failed = err
 	}
-	g.supervisor.Retire()
+	g.supervisor.BeginShutdown()
 	g.stopping.Store(true)
 	g.log.Info("the gateway stops")
 	if failed == nil {
@@ -107,7 +107,7 @@ func (g *service) handOver(hurry haste) error {
 // dispatch sends webhooks, first what an earlier gateway at this place was
 // sending when it died.
 func (g *service) dispatch(ctx context.Context) {
-	if place := g.runtime.Place(); !place.Shared {
+	if place := g.runtime.Runtime(); !place.Shared {
 		if err := g.store.Succeed(ctx, place.ID); err != nil {
 			g.log.Warn("webhooks that an earlier gateway was sending wait for the end of its leases", "error", err)
 		}

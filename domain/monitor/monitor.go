@@ -21,7 +21,7 @@ type Monitor struct {
 	Statistics   Statistics
 	Reason       string    // why Status is error, e.g. callback_failed; empty otherwise
 	Generation   int       // of the newest worker launched, from 1; one more when it was given up (decision O2)
-	Place        string    // where that worker was launched; empty: nowhere yet
+	RuntimeID    string    // where that worker was launched; empty: nowhere yet
 	ReportedAt   time.Time // of the newest report of that worker, by its clock; zero: it has made none
 	Snapshot     json.RawMessage
 	CreatedAt    time.Time

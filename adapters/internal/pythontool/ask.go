@@ -45,7 +45,7 @@ func (t Tool) Ask(ctx context.Context, log *slog.Logger, args ...string) (subpro
 		"exit_code", res.ExitCode, "duration_ms", time.Since(began).Milliseconds(), "stderr", Line(string(res.Stderr[:min(len(res.Stderr), MaxSpoken)])))
 
 	switch {
-	case errors.Is(err, subprocess.ErrMissing):
+	case errors.Is(err, subprocess.ErrNotInstalled):
 		return res, trouble(watch.ToolFailed, "%v; %s", err, t.Install)
 	case errors.Is(err, errTooSlow):
 		return res, t.tooSlow(res)

@@ -13,17 +13,17 @@ import (
 )
 
 // ErrMissing says that the tool is not there or cannot be executed.
-var ErrMissing = errors.New("not installed or not executable")
+var ErrNotInstalled = errors.New("not installed or not executable")
 
 // Command is a tool to run. Path is required; each limit has a default.
 type Command struct {
-	Path      string
-	Args      []string
-	Env       []string      // nil: this process's own
-	Stdin     io.Reader     // nil: empty. A Read in progress is waited for, so a reader that may block must give up by itself once ctx is done
-	MaxOutput int           // bytes kept of each of stdout and stderr, default 1 MiB; the rest is read and dropped
-	Grace     time.Duration // between SIGTERM and SIGKILL once ctx is done, default 2 s
-	Limits    Limits        // of what it may use; default none
+	Path        string
+	Args        []string
+	Env         []string      // nil: this process's own
+	Stdin       io.Reader     // nil: empty. A Read in progress is waited for, so a reader that may block must give up by itself once ctx is done
+	MaxOutput   int           // bytes kept of each of stdout and stderr, default 1 MiB; the rest is read and dropped
+	GracePeriod time.Duration // between SIGTERM and SIGKILL once ctx is done, default 2 s
+	Limits      Limits        // of what it may use; default none
 }
 
 // Result is what a tool left.
@@ -34,7 +34,7 @@ type Result struct {
 	Signal         string // which, e.g. "killed"; empty otherwise
 	InputErr       error  // what reading Stdin ended with, other than EOF
 
-	CPU time.Duration // user and system, of the tool and of those of its children that it waited for
+	CPUTime time.Duration // user and system, of the tool and of those of its children that it waited for
 }
 
 // Run starts c and blocks until it has ended. A tool that ran to its end is no
@@ -44,8 +44,8 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if c.MaxOutput == 0 {
 		c.MaxOutput = 1 << 20
 	}
-	if c.Grace == 0 {
-		c.Grace = 2 * time.Second
+	if c.GracePeriod == 0 {
+		c.GracePeriod = 2 * time.Second
 	}
 	stdout, stderr := &capped{limit: c.MaxOutput}, &capped{limit: c.MaxOutput}
 	var in *input
@@ -64,14 +64,14 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		}
 		return os.ErrProcessDone
 	}
-	cmd.WaitDelay = c.Grace
+	cmd.WaitDelay = c.GracePeriod
 
 	if err := cmd.Start(); err != nil {
 		if ctx.Err() != nil {
 			return Result{}, context.Cause(ctx)
 		}
 		if cannotExecute(err) {
-			return Result{}, fmt.Errorf("%s is %w: %w", c.Path, ErrMissing, reason(err))
+			return Result{}, fmt.Errorf("%s is %w: %w", c.Path, ErrNotInstalled, reason(err))
 		}
 		return Result{}, fmt.Errorf("start %s: %w", c.Path, err)
 	}
@@ -93,7 +93,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		Stderr:    stderr.Bytes(),
 		Truncated: stdout.over || stderr.over,
 		ExitCode:  cmd.ProcessState.ExitCode(),
-		CPU:       cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+		CPUTime:   cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
 	}
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		res.Signal = ws.Signal().String()

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(asHelpless) != "" {
 		c := sh("cat")
-		c.Limits = subprocess.Limits{Sealed: true}
+		c.Limits = subprocess.Limits{NoFileWrites: true}
 		c.Stdin = readerFunc(func([]byte) (int, error) { fmt.Print("read for it; "); return 0, io.EOF })
 		_, err := subprocess.Run(context.Background(), c)
 		fmt.Print(err)
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 
 // sh is a tool made of a shell script.
 func sh(script string, args ...string) subprocess.Command {
-	return subprocess.Command{Path: "/bin/sh", Args: append([]string{"-c", script, "sh"}, args...), Grace: 200 * time.Millisecond}
+	return subprocess.Command{Path: "/bin/sh", Args: append([]string{"-c", script, "sh"}, args...), GracePeriod: 200 * time.Millisecond}
 }
 
 func TestRunReportsWhatTheToolLeft(t *testing.T) {
@@ -100,7 +100,7 @@ func TestRunSaysWhatKeptTheToolFromStarting(t *testing.T) {
 	} {
 		t.Run(name+" is missing", func(t *testing.T) {
 			_, err := subprocess.Run(t.Context(), subprocess.Command{Path: path})
-			if !errors.Is(err, subprocess.ErrMissing) {
+			if !errors.Is(err, subprocess.ErrNotInstalled) {
 				t.Fatalf("got %v, want ErrMissing", err)
 			}
 			if !strings.Contains(err.Error(), path) || strings.Count(err.Error(), path) != 1 {

@@ -1,4 +1,4 @@
-// Package child runs a tool to its end, within limits.
+// Package subprocess runs a tool to its end, within limits.
 //
 //	Run ─ start ─▶ the tool, leader of a process group of its own
 //	        │            └─ whatever it starts itself (a JavaScript runtime…)

@@ -23,17 +23,17 @@ type Limits struct {
 	// but cannot be set as low: it counts whole libraries, read or not, and
 	// ffmpeg with those of Debian needs 270 MB of it to decode 144p, where 55 MB
 	// are resident. Resident memory itself (RLIMIT_RSS) Linux does not limit.
-	Data int64
+	DataBytes int64
 
 	// CPU is user and system time, rounded up to seconds. When it is used up the
 	// tool gets SIGXCPU, and SIGKILL a second of CPU later. Result.CPU counts more
 	// finely, and may differ from the kernel's own count by a fifth of a second.
-	CPU time.Duration
+	CPUTime time.Duration
 
 	// Files is how many may be open at once, pipes and sockets included.
-	Files int
+	OpenFiles int
 
 	// Sealed forbids to write to any file, a core dump included: what the tool
 	// has to say it can say through pipes.
-	Sealed bool
+	NoFileWrites bool
 }

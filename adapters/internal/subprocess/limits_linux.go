@@ -10,18 +10,18 @@ import (
 // impose sets the limits of a process, for good. ESRCH: it has ended.
 func (l Limits) impose(pid int) error {
 	var all []limit
-	if l.Data > 0 {
-		all = append(all, limit{"memory", unix.RLIMIT_DATA, uint64(l.Data), 0})
+	if l.DataBytes > 0 {
+		all = append(all, limit{"memory", unix.RLIMIT_DATA, uint64(l.DataBytes), 0})
 	}
-	if l.CPU > 0 {
+	if l.CPUTime > 0 {
 		// The second more is for SIGXCPU to be told from other signals by: a process
 		// whose two limits are one is killed without it.
-		all = append(all, limit{"CPU time", unix.RLIMIT_CPU, uint64((l.CPU-1)/time.Second) + 1, 1})
+		all = append(all, limit{"CPU time", unix.RLIMIT_CPU, uint64((l.CPUTime-1)/time.Second) + 1, 1})
 	}
-	if l.Files > 0 {
-		all = append(all, limit{"open files", unix.RLIMIT_NOFILE, uint64(l.Files), 0})
+	if l.OpenFiles > 0 {
+		all = append(all, limit{"open files", unix.RLIMIT_NOFILE, uint64(l.OpenFiles), 0})
 	}
-	if l.Sealed {
+	if l.NoFileWrites {
 		all = append(all, limit{"file size", unix.RLIMIT_FSIZE, 0, 0}, limit{"core dump", unix.RLIMIT_CORE, 0, 0})
 	}
 	for _, one := range all {

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package child
+package subprocess
 
 func (l Limits) impose(int) error { return nil }
 

@@ -20,7 +20,7 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 		for size, fits := range map[int]bool{48: true, 80: false} {
 			c := sh("read _; dd if=/dev/zero of=/dev/null count=1 bs=" + strconv.Itoa(size) + "M")
 			c.Stdin = strings.NewReader("\n")
-			c.Limits = subprocess.Limits{Data: 64 << 20}
+			c.Limits = subprocess.Limits{DataBytes: 64 << 20}
 			res := mustRun(t, c)
 			if (res.ExitCode == 0) != fits || !fits && !strings.Contains(string(res.Stderr), "memory") {
 				t.Errorf("%d MB of 64: got %+v, %s", size, res, res.Stderr)
@@ -30,25 +30,25 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 
 	t.Run("of CPU time: it is asked to end, and told why", func(t *testing.T) {
 		c := sh("read _; while :; do :; done")
-		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{CPU: time.Second / 2}
+		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{CPUTime: time.Second / 2}
 		res := mustRun(t, c)
-		if !strings.HasPrefix(res.Signal, "CPU time limit exceeded") || res.CPU < time.Second/2 || res.CPU > 3*time.Second/2 {
+		if !strings.HasPrefix(res.Signal, "CPU time limit exceeded") || res.CPUTime < time.Second/2 || res.CPUTime > 3*time.Second/2 {
 			t.Errorf("got %+v", res)
 		}
 	})
 
 	t.Run("of CPU time: one that will not be asked is killed a second later", func(t *testing.T) {
 		c := sh("trap '' XCPU; read _; while :; do :; done")
-		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{CPU: time.Second}
+		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{CPUTime: time.Second}
 		res := mustRun(t, c)
-		if res.Signal != "killed" || res.CPU < 3*time.Second/2 || res.CPU > 5*time.Second/2 {
+		if res.Signal != "killed" || res.CPUTime < 3*time.Second/2 || res.CPUTime > 5*time.Second/2 {
 			t.Errorf("got %+v", res)
 		}
 	})
 
 	t.Run("of open files", func(t *testing.T) {
 		c := sh("read _; exec 3<&0 4<&0 5<&0 6<&0 7<&0 && echo five; exec 8<&0; echo six")
-		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{Files: 8}
+		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{OpenFiles: 8}
 		if res := mustRun(t, c); string(res.Stdout) != "five\n" || res.ExitCode == 0 {
 			t.Errorf("got %q, %+v", res.Stdout, res)
 		}
@@ -57,7 +57,7 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 	t.Run("and writes to pipes only", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
 		c := sh(`read _; ulimit -Hc; echo x >"$1"; echo not reached`, file)
-		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{Sealed: true}
+		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{NoFileWrites: true}
 		res := mustRun(t, c)
 		if string(res.Stdout) != "0\n" || res.Signal != "file size limit exceeded" {
 			t.Errorf("got %q, %+v", res.Stdout, res)
@@ -69,7 +69,7 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 
 	t.Run("nor has what it starts", func(t *testing.T) {
 		c := sh("read _; sh -c 'ulimit -n; ulimit -d; ulimit -t; ulimit -f'")
-		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{Data: 64 << 20, CPU: 5 * time.Second, Files: 16, Sealed: true}
+		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{DataBytes: 64 << 20, CPUTime: 5 * time.Second, OpenFiles: 16, NoFileWrites: true}
 		if res := mustRun(t, c); string(res.Stdout) != "16\n65536\n5\n0\n" {
 			t.Errorf("may have %q", res.Stdout)
 		}
@@ -79,7 +79,7 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 		c := sh("read _; cat /proc/self/limits")
 		c.Stdin = strings.NewReader("\n")
 		free := mustRun(t, c)
-		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{CPU: math.MaxInt64}
+		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{CPUTime: math.MaxInt64}
 		few := strings.Split(string(mustRun(t, c).Stdout), "\n")
 		for i, line := range strings.Split(string(free.Stdout), "\n") {
 			if i != 1 && line != few[i] { // the line of CPU time
@@ -92,7 +92,7 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 		c := sh("read _; ulimit -Sn; ulimit -Hn")
 		c.Stdin = strings.NewReader("\n")
 		free := mustRun(t, c)
-		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{Files: 1 << 40}
+		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{OpenFiles: 1 << 40}
 		if high := mustRun(t, c); string(high.Stdout) != string(free.Stdout) {
 			t.Errorf("may open %q files, want %q as without", high.Stdout, free.Stdout)
 		}
@@ -102,7 +102,7 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 func TestNotAByteIsReadForTheToolBeforeItsLimitsStand(t *testing.T) {
 	for range 50 {
 		c := sh("cat")
-		c.Limits = subprocess.Limits{CPU: time.Hour, Files: 50, Data: 32 << 20, Sealed: true}
+		c.Limits = subprocess.Limits{CPUTime: time.Hour, OpenFiles: 50, DataBytes: 32 << 20, NoFileWrites: true}
 		limits, asked := "", false
 		c.Stdin = readerFunc(func([]byte) (int, error) {
 			if !asked {
@@ -146,7 +146,7 @@ func onlyChildsLimits(t *testing.T) string {
 
 func TestAToolThatEndsBeforeItIsLimitedIsNoError(t *testing.T) {
 	for range 50 {
-		c := subprocess.Command{Path: "/bin/true", Stdin: io.LimitReader(zeros{}, 1<<20), Limits: subprocess.Limits{Data: 32 << 20, CPU: time.Second, Sealed: true}}
+		c := subprocess.Command{Path: "/bin/true", Stdin: io.LimitReader(zeros{}, 1<<20), Limits: subprocess.Limits{DataBytes: 32 << 20, CPUTime: time.Second, NoFileWrites: true}}
 		if res := mustRun(t, c); res.ExitCode != 0 {
 			t.Fatalf("got %+v", res)
 		}

@@ -1,8 +1,8 @@
-// Package rundir is the directory in which a gateway writes down which workers it
+// Package workerlist is the directory in which a gateway writes down which workers it
 // runs. One gateway lives there at a time.
 //
 //	lock   locked by the gateway that lives here
-//	id     a random UUID, made once: what makes it a place (supervise.Place)
+//	id     a random UUID, made once: what makes it a place (supervisor.Runtime)
 package workerlist
 
 import (
@@ -19,9 +19,9 @@ import (
 
 // What every run directory has in it.
 const (
-	LockName    = "lock"
-	IDName      = "id"
-	DraftPrefix = ".new-" // of a file that is being written
+	LockName   = "lock"
+	IDName     = "id"
+	TempPrefix = ".new-" // of a file that is being written
 )
 
 // maxFile is the largest file of a run directory that is read, in bytes.
@@ -34,10 +34,10 @@ type Dir struct {
 	held *os.File
 }
 
-// Hold makes the directory if need be and takes hold of it until Close. A
+// Acquire makes the directory if need be and takes hold of it until Close. A
 // problem is told that is none any more. Errors: another gateway holds it, or it
 // cannot be written.
-func Hold(path string) (d *Dir, problem error, err error) {
+func Acquire(path string) (d *Dir, problem error, err error) {
 	d, err = lock(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("run directory: %w", err)
@@ -83,7 +83,7 @@ func lock(path string) (*Dir, error) {
 // identify reads the directory's id, and makes one where there is none yet.
 func (d *Dir) identify() (problem error, err error) {
 	file := filepath.Join(d.Path, IDName)
-	b, err := Read(file)
+	b, err := ReadFile(file)
 	if err == nil {
 		if d.ID, err = uuid.ParseBytes([]byte(strings.TrimSpace(string(b)))); err == nil {
 			return nil, nil
@@ -96,12 +96,12 @@ func (d *Dir) identify() (problem error, err error) {
 		return nil, err
 	}
 	// It has to be on disk, unlike records, which mean nothing after a reboot.
-	return problem, d.Write(IDName, []byte(d.ID.String()+"\n"), true)
+	return problem, d.WriteFile(IDName, []byte(d.ID.String()+"\n"), true)
 }
 
-// Write replaces a file, or leaves it as it was; durable: it is on disk then.
-func (d *Dir) Write(name string, content []byte, durable bool) error {
-	draft := filepath.Join(d.Path, DraftPrefix+name)
+// WriteFile replaces a file, or leaves it as it was; durable: it is on disk then.
+func (d *Dir) WriteFile(name string, content []byte, durable bool) error {
+	draft := filepath.Join(d.Path, TempPrefix+name)
 	err := writeFile(draft, content, durable)
 	if err == nil {
 		err = os.Rename(draft, filepath.Join(d.Path, name))
@@ -124,8 +124,8 @@ func writeFile(path string, content []byte, durable bool) error {
 	return errors.Join(err, f.Close())
 }
 
-// Read reads a file that should be small and regular.
-func Read(path string) ([]byte, error) {
+// ReadFile reads a file that should be small and regular.
+func ReadFile(path string) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, err

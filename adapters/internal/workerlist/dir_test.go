@@ -12,7 +12,7 @@ import (
 // held is a directory that is held until the test ends, without a problem.
 func held(t *testing.T, path string) *workerlist.Dir {
 	t.Helper()
-	d, problem, err := workerlist.Hold(path)
+	d, problem, err := workerlist.Acquire(path)
 	if err != nil || problem != nil {
 		t.Fatalf("%v, %v", problem, err)
 	}
@@ -28,7 +28,7 @@ func TestADirectoryIsHeldByOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, way := range []string{path, link} {
-		if _, _, err := workerlist.Hold(way); err == nil || !strings.Contains(err.Error(), "another gateway") {
+		if _, _, err := workerlist.Acquire(way); err == nil || !strings.Contains(err.Error(), "another gateway") {
 			t.Errorf("by %s a second one gets %v", way, err)
 		}
 	}
@@ -50,7 +50,7 @@ func TestAnIDIsMadeOnce(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(path, workerlist.IDName), []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			d, problem, err := workerlist.Hold(path)
+			d, problem, err := workerlist.Acquire(path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,14 +70,14 @@ func TestADirectoryThatCannotBeWritten(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := workerlist.Hold(filepath.Join(file, "run")); err == nil {
+	if _, _, err := workerlist.Acquire(filepath.Join(file, "run")); err == nil {
 		t.Error("it is held")
 	}
 	path := t.TempDir()
 	if err := os.Mkdir(filepath.Join(path, workerlist.IDName), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := workerlist.Hold(path); err == nil {
+	if _, _, err := workerlist.Acquire(path); err == nil {
 		t.Error("one whose id cannot be written is held")
 	}
 	if err := os.Remove(filepath.Join(path, workerlist.IDName)); err != nil {

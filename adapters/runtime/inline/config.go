@@ -13,7 +13,7 @@ import (
 // steps of section 8.3. force done, which is never before ctx: it ends at once.
 // nil says that it ended by its own decision, or as it was asked, having said so
 // to the gateway.
-type Work func(ctx, force context.Context, j supervisor.Job) error
+type WorkerFunc func(ctx, force context.Context, j supervisor.WorkerSpec) error
 
 // Config is what a Launcher needs to know. RunDir and Work are required.
 type Config struct {
@@ -21,9 +21,9 @@ type Config struct {
 	// it is not there. It belongs to one gateway at a time.
 	RunDir string
 
-	Work  Work          // must heed force wherever it waits
-	Grace time.Duration // between ctx and force, default 30 s (section 8.3)
-	Log   *slog.Logger  // default: none
+	RunWorker   WorkerFunc    // must heed force wherever it waits
+	GracePeriod time.Duration // between ctx and force, default 30 s (section 8.3)
+	Log         *slog.Logger  // default: none
 }
 
 // replaceGrace is the most that a worker gets which a newer generation replaces.
@@ -36,12 +36,12 @@ func (c Config) complete() (Config, error) {
 	switch {
 	case c.RunDir == "":
 		return c, errors.New("inline: RunDir is required")
-	case c.Work == nil:
+	case c.RunWorker == nil:
 		return c, errors.New("inline: Work is required")
-	case c.Grace < 0:
+	case c.GracePeriod < 0:
 		return c, errors.New("inline: Grace must not be negative")
-	case c.Grace == 0:
-		c.Grace = 30 * time.Second
+	case c.GracePeriod == 0:
+		c.GracePeriod = 30 * time.Second
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/adapters/internal/exits"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/exitqueue"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/workerlist"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -17,12 +17,12 @@ import (
 // ErrClosed answers a Launch after Close.
 var ErrClosed = errors.New("the launcher is closed")
 
-// Launcher runs workers as goroutines; it is a supervise.Launcher.
+// Launcher runs workers as goroutines; it is a supervisor.Launcher.
 type Launcher struct {
 	cfg   Config
 	log   *slog.Logger
 	dir   *workerlist.Dir
-	exits *exits.Queue[supervisor.Exit]
+	exits *exitqueue.Queue[supervisor.Exit]
 
 	owners sync.WaitGroup // one for each run
 
@@ -40,7 +40,7 @@ func New(cfg Config) (*Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, problem, err := workerlist.Hold(cfg.RunDir)
+	dir, problem, err := workerlist.Acquire(cfg.RunDir)
 	if err != nil {
 		return nil, fmt.Errorf("inline: %w", err)
 	}
@@ -48,7 +48,7 @@ func New(cfg Config) (*Launcher, error) {
 		cfg:   cfg,
 		log:   cfg.Log.With("component", "inline"),
 		dir:   dir,
-		exits: exits.New[supervisor.Exit](),
+		exits: exitqueue.New[supervisor.Exit](),
 		runs:  map[monitor.ID]*run{},
 	}
 	if problem != nil {
@@ -57,10 +57,10 @@ func New(cfg Config) (*Launcher, error) {
 	return l, nil
 }
 
-// Place is this gateway and whoever comes after it in its run directory, under
+// Runtime is this gateway and whoever comes after it in its run directory, under
 // whatever runtime.
-func (l *Launcher) Place() supervisor.Place {
-	return supervisor.Place{ID: l.dir.ID.String(), Absence: "Worker not found in its gateway"}
+func (l *Launcher) Runtime() supervisor.Runtime {
+	return supervisor.Runtime{ID: l.dir.ID.String(), NotFoundMessage: "Worker not found in its gateway"}
 }
 
 // Workers lists the workers that run; it never fails.
@@ -77,7 +77,7 @@ func (l *Launcher) Workers(context.Context) ([]supervisor.Worker, error) {
 // Launch starts a worker. A worker of the same monitor and an older generation
 // is ended first, for which it gets 5 s at most; one that is just being stopped
 // is waited for. Errors: ErrClosed; ctx's; a newer generation is running.
-func (l *Launcher) Launch(ctx context.Context, j supervisor.Job) error {
+func (l *Launcher) Launch(ctx context.Context, j supervisor.WorkerSpec) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("launch %s: %w", j.ID, err)
@@ -87,7 +87,7 @@ func (l *Launcher) Launch(ctx context.Context, j supervisor.Job) error {
 			return err
 		}
 		if older.job.Generation < j.Generation {
-			older.end(min(replaceGrace, l.cfg.Grace))
+			older.end(min(replaceGrace, l.cfg.GracePeriod))
 		}
 		select {
 		case <-older.done:
@@ -98,7 +98,7 @@ func (l *Launcher) Launch(ctx context.Context, j supervisor.Job) error {
 }
 
 // launch starts a worker unless another one has to go first, which it returns.
-func (l *Launcher) launch(j supervisor.Job) (older *run, err error) {
+func (l *Launcher) launch(j supervisor.WorkerSpec) (older *run, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -118,7 +118,7 @@ func (l *Launcher) launch(j supervisor.Job) (older *run, err error) {
 	l.owners.Go(func() {
 		err := errVanished
 		defer func() { l.finish(r, err) }()
-		err = r.live(l.cfg.Work)
+		err = r.live(l.cfg.RunWorker)
 	})
 	r.log.Info("worker started")
 	return nil, nil
@@ -147,7 +147,7 @@ func (l *Launcher) Stop(ctx context.Context, id monitor.ID) error {
 	if r == nil {
 		return nil
 	}
-	r.end(l.cfg.Grace)
+	r.end(l.cfg.GracePeriod)
 	select {
 	case <-r.done:
 		return nil
@@ -173,7 +173,7 @@ func (l *Launcher) Close(ctx context.Context) error {
 	}
 	l.mu.Unlock()
 	for _, r := range running {
-		r.end(l.cfg.Grace)
+		r.end(l.cfg.GracePeriod)
 	}
 
 	gone := make(chan struct{})

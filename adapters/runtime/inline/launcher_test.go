@@ -26,7 +26,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const id monitor.ID = "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d"
 
-func job(generation int) supervisor.Job { return supervisor.Job{ID: id, Generation: generation} }
+func job(generation int) supervisor.WorkerSpec {
+	return supervisor.WorkerSpec{ID: id, Generation: generation}
+}
 
 // crew is the workers of a harness.
 type crew struct {
@@ -46,11 +48,11 @@ func (c *crew) seen(id monitor.ID) []int {
 	return append([]int(nil), c.alive[id]...)
 }
 
-func (c *crew) work(ctx, force context.Context, j supervisor.Job) error {
+func (c *crew) work(ctx, force context.Context, j supervisor.WorkerSpec) error {
 	switch launchertest.BehaviourOf(j.StreamURL) {
-	case launchertest.Crashing:
+	case launchertest.ExitsWithError:
 		return errors.New("crashed")
-	case launchertest.Finishing:
+	case launchertest.ExitsCleanly:
 		return nil
 	}
 	c.change(j.ID, func(all []int) []int { return append(all, j.Generation) })
@@ -63,7 +65,7 @@ func (c *crew) work(ctx, force context.Context, j supervisor.Job) error {
 		}
 		return rest
 	})
-	if launchertest.BehaviourOf(j.StreamURL) == launchertest.Obedient {
+	if launchertest.BehaviourOf(j.StreamURL) == launchertest.StopsWhenAsked {
 		<-ctx.Done()
 		return nil
 	}
@@ -75,8 +77,8 @@ func TestLauncher(t *testing.T) {
 	launchertest.Run(t, func(t *testing.T) launchertest.Harness {
 		c := &crew{alive: map[monitor.ID][]int{}}
 		const grace = 300 * time.Millisecond
-		l := made(t, inline.Config{RunDir: t.TempDir(), Work: c.work, Grace: grace})
-		return launchertest.Harness{Launcher: l, Close: l.Close, Alive: c.seen, Grace: grace}
+		l := made(t, inline.Config{RunDir: t.TempDir(), RunWorker: c.work, GracePeriod: grace})
+		return launchertest.Harness{Launcher: l, Close: l.Close, Alive: c.seen, GracePeriod: grace}
 	})
 }
 
@@ -90,9 +92,9 @@ func made(t *testing.T, cfg inline.Config) *inline.Launcher {
 }
 
 // launching makes a launcher of one kind of work and closes it in the end.
-func launching(t *testing.T, work inline.Work, change ...func(*inline.Config)) *inline.Launcher {
+func launching(t *testing.T, work inline.WorkerFunc, change ...func(*inline.Config)) *inline.Launcher {
 	t.Helper()
-	cfg := inline.Config{RunDir: t.TempDir(), Work: work}
+	cfg := inline.Config{RunDir: t.TempDir(), RunWorker: work}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -105,7 +107,7 @@ func launching(t *testing.T, work inline.Work, change ...func(*inline.Config)) *
 	return l
 }
 
-func launch(t *testing.T, l *inline.Launcher, j supervisor.Job) {
+func launch(t *testing.T, l *inline.Launcher, j supervisor.WorkerSpec) {
 	t.Helper()
 	if err := l.Launch(t.Context(), j); err != nil {
 		t.Fatal(err)
@@ -113,7 +115,7 @@ func launch(t *testing.T, l *inline.Launcher, j supervisor.Job) {
 }
 
 // stubborn ends by force alone.
-func stubborn(_, force context.Context, _ supervisor.Job) error {
+func stubborn(_, force context.Context, _ supervisor.WorkerSpec) error {
 	<-force.Done()
 	return errors.New("ended by force")
 }
@@ -136,7 +138,7 @@ func TestHowAWorkerEndedIsSaid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
-				l := launching(t, func(context.Context, context.Context, supervisor.Job) error { return c.work() },
+				l := launching(t, func(context.Context, context.Context, supervisor.WorkerSpec) error { return c.work() },
 					func(cfg *inline.Config) { cfg.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
 				launch(t, l, job(3))
 				got := <-l.Exits()
@@ -156,7 +158,7 @@ func TestHowAWorkerEndedIsSaid(t *testing.T) {
 
 func TestAPanicLeavesOthersAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := launching(t, func(ctx, _ context.Context, j supervisor.Job) error {
+		l := launching(t, func(ctx, _ context.Context, j supervisor.WorkerSpec) error {
 			if j.ID != id {
 				panic("of another")
 			}
@@ -164,7 +166,7 @@ func TestAPanicLeavesOthersAlone(t *testing.T) {
 			return nil
 		})
 		launch(t, l, job(1))
-		launch(t, l, supervisor.Job{ID: "another", Generation: 1})
+		launch(t, l, supervisor.WorkerSpec{ID: "another", Generation: 1})
 		if e := <-l.Exits(); e.ID != "another" {
 			t.Errorf("got %+v", e)
 		}
@@ -226,7 +228,7 @@ func TestWhatHeedsNoForceIsWaitedForAndNeverDoubled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		running := 0
-		l := launching(t, func(ctx, _ context.Context, j supervisor.Job) error {
+		l := launching(t, func(ctx, _ context.Context, j supervisor.WorkerSpec) error {
 			if running++; running > 1 {
 				t.Error("two of one monitor")
 			}
@@ -256,7 +258,7 @@ func TestWhatHeedsNoForceIsWaitedForAndNeverDoubled(t *testing.T) {
 func TestWhatHeedsNoForceHoldsNoGatewayUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		l := made(t, inline.Config{RunDir: t.TempDir(), Work: func(context.Context, context.Context, supervisor.Job) error {
+		l := made(t, inline.Config{RunDir: t.TempDir(), RunWorker: func(context.Context, context.Context, supervisor.WorkerSpec) error {
 			<-release
 			return nil
 		}})
@@ -280,7 +282,7 @@ func TestWhatHeedsNoForceHoldsNoGatewayUp(t *testing.T) {
 
 func TestAWorkerOutlivesWhoeverLaunchedIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := launching(t, func(ctx, _ context.Context, _ supervisor.Job) error { <-ctx.Done(); return nil })
+		l := launching(t, func(ctx, _ context.Context, _ supervisor.WorkerSpec) error { <-ctx.Done(); return nil })
 		ctx, cancel := context.WithCancel(t.Context())
 		if err := l.Launch(ctx, job(1)); err != nil {
 			t.Fatal(err)
@@ -295,19 +297,19 @@ func TestAWorkerOutlivesWhoeverLaunchedIt(t *testing.T) {
 
 func TestAPlaceHasOneGateway(t *testing.T) {
 	dir := t.TempDir()
-	first := made(t, inline.Config{RunDir: dir, Work: stubborn})
-	if _, err := inline.New(inline.Config{RunDir: dir, Work: stubborn}); err == nil || !strings.Contains(err.Error(), "another gateway") {
+	first := made(t, inline.Config{RunDir: dir, RunWorker: stubborn})
+	if _, err := inline.New(inline.Config{RunDir: dir, RunWorker: stubborn}); err == nil || !strings.Contains(err.Error(), "another gateway") {
 		t.Errorf("a second gateway got %v", err)
 	}
 	if err := first.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	next := made(t, inline.Config{RunDir: dir, Work: stubborn})
-	if id, err := os.ReadFile(filepath.Join(dir, "id")); err != nil || next.Place().ID+"\n" != string(id) {
-		t.Errorf("the place is %v, and on disk %q, %v", next.Place(), id, err)
+	next := made(t, inline.Config{RunDir: dir, RunWorker: stubborn})
+	if id, err := os.ReadFile(filepath.Join(dir, "id")); err != nil || next.Runtime().ID+"\n" != string(id) {
+		t.Errorf("the place is %v, and on disk %q, %v", next.Runtime(), id, err)
 	}
-	if first.Place() != next.Place() {
-		t.Errorf("the place was %v and is %v", first.Place(), next.Place())
+	if first.Runtime() != next.Runtime() {
+		t.Errorf("the place was %v and is %v", first.Runtime(), next.Runtime())
 	}
 	if err := next.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -316,9 +318,9 @@ func TestAPlaceHasOneGateway(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	for name, cfg := range map[string]inline.Config{
-		"no directory":     {Work: stubborn},
+		"no directory":     {RunWorker: stubborn},
 		"no work":          {RunDir: t.TempDir()},
-		"a negative grace": {RunDir: t.TempDir(), Work: stubborn, Grace: -1},
+		"a negative grace": {RunDir: t.TempDir(), RunWorker: stubborn, GracePeriod: -1},
 	} {
 		if _, err := inline.New(cfg); err == nil {
 			t.Errorf("%s is accepted", name)

@@ -22,7 +22,7 @@ var errVanished = errors.New("the worker's goroutine ended without returning")
 
 // run is one worker, from its start until it is gone.
 type run struct {
-	job     supervisor.Job
+	job     supervisor.WorkerSpec
 	log     *slog.Logger
 	started time.Time
 	done    chan struct{} // closed by the run's goroutine: its exit is queued
@@ -36,7 +36,7 @@ type run struct {
 	timer *time.Timer
 }
 
-func newRun(j supervisor.Job, log *slog.Logger) *run {
+func newRun(j supervisor.WorkerSpec, log *slog.Logger) *run {
 	r := &run{job: j, log: log.With("monitor_id", string(j.ID), "generation", j.Generation), started: time.Now(), done: make(chan struct{})}
 	r.force, r.hasten = context.WithCancel(context.Background())
 	r.ctx, r.ask = context.WithCancel(r.force)
@@ -74,7 +74,7 @@ func (r *run) ending() bool {
 }
 
 // live does the work and contains its panic.
-func (r *run) live(work Work) (err error) {
+func (r *run) live(work WorkerFunc) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.log.Error("worker panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))

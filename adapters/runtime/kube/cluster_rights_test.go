@@ -72,7 +72,7 @@ func TestRightsInARealCluster(t *testing.T) {
 		log := &logbuffer.Buffer{}
 		l := r.launcherOf(c, behaving, slog.New(slog.NewJSONHandler(log, nil)))
 		defer func() { _ = l.Close(context.Background()) }()
-		j := job(launchertest.Obedient)
+		j := job(launchertest.StopsWhenAsked)
 		must(t, l.Launch(t.Context(), j))
 		until(t, "the worker", func() bool { return len(r.ready(j.ID)) == 1 })
 		expectListed(t, l, 1)
@@ -109,7 +109,7 @@ func TestRightsInARealCluster(t *testing.T) {
 			},
 		}, metav1.CreateOptions{})
 		must(t, err)
-		j := job(launchertest.Obedient)
+		j := job(launchertest.StopsWhenAsked)
 		must(t, l.Launch(t.Context(), j))
 		until(t, "gateways and worker", func() bool { return len(r.pods("")) == 3 && len(r.ready(j.ID)) == 1 })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -126,7 +126,7 @@ func TestAnEvictionInARealCluster(t *testing.T) {
 	r := realCluster(t)
 	l := r.launcher(behaving)
 	defer func() { _ = l.Close(context.Background()) }()
-	j := job(launchertest.Obedient)
+	j := job(launchertest.StopsWhenAsked)
 	must(t, l.Launch(t.Context(), j))
 	until(t, "the worker", func() bool { return len(r.ready(j.ID)) == 1 })
 	must(t, r.client.PolicyV1().Evictions(r.Namespace()).Evict(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{

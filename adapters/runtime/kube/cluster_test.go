@@ -19,7 +19,7 @@ func TestLauncherInARealCluster(t *testing.T) {
 
 func TestLauncherOfPodsThatWereThereInARealCluster(t *testing.T) {
 	t.Parallel()
-	launchertest.RunOutlived(t, func(t *testing.T, running []supervisor.Job) launchertest.Harness {
+	launchertest.RunAdoption(t, func(t *testing.T, running []supervisor.WorkerSpec) launchertest.Harness {
 		r := realCluster(t)
 		earlier := r.harness()
 		for _, j := range running {
@@ -28,7 +28,7 @@ func TestLauncherOfPodsThatWereThereInARealCluster(t *testing.T) {
 			}
 		}
 		for _, j := range running {
-			for end := time.Now().Add(earlier.Patience); len(r.ready(j.ID)) == 0; time.Sleep(50 * time.Millisecond) {
+			for end := time.Now().Add(earlier.Timeout); len(r.ready(j.ID)) == 0; time.Sleep(50 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("a worker did not start")
 				}
@@ -58,7 +58,7 @@ func TestEndsInARealCluster(t *testing.T) {
 			l := r.launcher(fmt.Sprintf("spec:\n  containers:\n  - name: monitor\n    imagePullPolicy: IfNotPresent\n    command: [sh, -c, %q]\n"+
 				"    resources: {requests: {cpu: 1m, memory: 4Mi}, limits: {memory: %s}}\n", c.script, c.limit))
 			defer func() { _ = l.Close(context.Background()) }()
-			j := job(launchertest.Obedient)
+			j := job(launchertest.StopsWhenAsked)
 			j.CallbackURL = "https://receiver.example/$(INTERNAL_API_KEY)?$$x"
 			if err := l.Launch(t.Context(), j); err != nil {
 				t.Fatal(err)

@@ -59,6 +59,6 @@
 // name, so even a creation whose answer was lost is found by the next. Workers
 // go on meanwhile. A pod that cannot start, for lack of an image, of room, of a
 // Secret, is said once for each reason, and Workers tells that it is starting and
-// what keeps it (supervise.Worker). What client-go says by itself is in the log,
+// what keeps it (supervisor.Worker). What client-go says by itself is in the log,
 // too.
 package kube

@@ -33,7 +33,7 @@ func expectNoExit(t *testing.T, l *kube.Launcher) {
 }
 
 // running launches a worker and waits until it runs.
-func running(t *testing.T, s *simulated, l *kube.Launcher, j supervisor.Job) *corev1.Pod {
+func running(t *testing.T, s *simulated, l *kube.Launcher, j supervisor.WorkerSpec) *corev1.Pod {
 	t.Helper()
 	if err := l.Launch(t.Context(), j); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestExitsSayHow(t *testing.T) {
 			s := simulate(t)
 			cfg, log := logged()
 			l := open(t, s, cfg)
-			p := running(t, s, l, job(launchertest.Obedient))
+			p := running(t, s, l, job(launchertest.StopsWhenAsked))
 			s.happens(p, c.what)
 			if e := exit(t, l); e.Detail != c.detail || e.Clean != c.clean || e.Generation != 3 {
 				t.Errorf("got %+v", e)
@@ -119,7 +119,7 @@ func TestExitsSayHow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := simulate(t)
 			l := open(t, s, settings())
-			p := running(t, s, l, job(launchertest.Obedient))
+			p := running(t, s, l, job(launchertest.StopsWhenAsked))
 			s.happens(p, c.what)
 			s.vanish(p.Name, p.UID)
 			if e := exit(t, l); e.Detail != c.detail || e.Clean {
@@ -133,7 +133,7 @@ func TestARestartInThePodIsNoEnd(t *testing.T) {
 	s := simulate(t)
 	cfg, log := logged()
 	l := open(t, s, cfg)
-	p := running(t, s, l, job(launchertest.Obedient))
+	p := running(t, s, l, job(launchertest.StopsWhenAsked))
 	for n := range int32(3) {
 		s.happens(p, func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State = terminated(2) })
 		s.happens(p, paused(n, 2))
@@ -159,7 +159,7 @@ func TestAWorkerThatCrashesAgainAndAgain(t *testing.T) {
 		cfg, log := logged()
 		l := open(t, s, cfg)
 		began := time.Now()
-		if err := l.Launch(t.Context(), job(launchertest.Crashing)); err != nil {
+		if err := l.Launch(t.Context(), job(launchertest.ExitsWithError)); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(29 * time.Second)

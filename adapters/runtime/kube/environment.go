@@ -75,7 +75,7 @@ func hasUserinfo(value string) bool {
 }
 
 // assignment is the variables of one worker (section 8.1).
-func assignment(j supervisor.Job) ([]corev1.EnvVar, error) {
+func assignment(j supervisor.WorkerSpec) ([]corev1.EnvVar, error) {
 	config, err := json.Marshal(j.Config)
 	if err != nil {
 		return nil, fmt.Errorf("configuration of %s: %w", j.ID, err)

@@ -30,7 +30,7 @@ func TestGaps(t *testing.T) {
 	scenario(t, "a watch that is cut goes on where it was", func(t *testing.T) {
 		s := simulate(t)
 		l := open(t, s, settings())
-		p := running(t, s, l, job(launchertest.Obedient))
+		p := running(t, s, l, job(launchertest.StopsWhenAsked))
 		s.cut()
 		s.happens(p, func(p *corev1.Pod) { contain(p, corev1.PodFailed, terminated(3)) })
 		if e := exit(t, l); e.Detail != "exit code 3" {
@@ -43,7 +43,7 @@ func TestGaps(t *testing.T) {
 	scenario(t, "what went while nobody watched has vanished, once", func(t *testing.T) {
 		s := simulate(t)
 		l := open(t, s, settings())
-		p := running(t, s, l, job(launchertest.Obedient))
+		p := running(t, s, l, job(launchertest.StopsWhenAsked))
 		s.set(func(s *simulated) { s.forgets, s.deaf = true, true })
 		s.vanish(p.Name, p.UID)
 		s.set(func(s *simulated) { s.deaf = false })
@@ -59,7 +59,7 @@ func TestGaps(t *testing.T) {
 	scenario(t, "one that was replaced while nobody watched has ended, and its successor has not", func(t *testing.T) {
 		s := simulate(t)
 		l := open(t, s, settings())
-		j := job(launchertest.Obedient)
+		j := job(launchertest.StopsWhenAsked)
 		p := running(t, s, l, j)
 		other := open(t, s, settings())
 		s.set(func(s *simulated) { s.forgets, s.deaf = true, true })
@@ -79,7 +79,7 @@ func TestGaps(t *testing.T) {
 	scenario(t, "when the watch hangs, two lists find out, and it tells nothing again", func(t *testing.T) {
 		s := simulate(t)
 		l := open(t, s, settings())
-		p := running(t, s, l, job(launchertest.Obedient))
+		p := running(t, s, l, job(launchertest.StopsWhenAsked))
 		synctest.Wait()
 		s.set(func(s *simulated) { s.deaf = true })
 		s.vanish(p.Name, p.UID)
@@ -103,7 +103,7 @@ func TestGaps(t *testing.T) {
 	scenario(t, "an end that a list shows needs no watch", func(t *testing.T) {
 		s := simulate(t)
 		l := open(t, s, settings())
-		p := running(t, s, l, job(launchertest.Obedient))
+		p := running(t, s, l, job(launchertest.StopsWhenAsked))
 		synctest.Wait()
 		s.set(func(s *simulated) { s.deaf = true })
 		s.happens(p, failed("Evicted", ""))
@@ -118,7 +118,7 @@ func TestGaps(t *testing.T) {
 		l := open(t, s, settings())
 		synctest.Wait()
 		s.set(func(s *simulated) { s.deaf, s.noNode = true, true })
-		j := job(launchertest.Obedient)
+		j := job(launchertest.StopsWhenAsked)
 		if err := l.Launch(t.Context(), j); err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestGaps(t *testing.T) {
 		}
 		s.set(func(s *simulated) { s.fail["list"] = nil })
 		time.Sleep(10 * time.Second)
-		p := running(t, s, l, job(launchertest.Obedient))
+		p := running(t, s, l, job(launchertest.StopsWhenAsked))
 		s.happens(p, failed("Evicted", ""))
 		exit(t, l)
 	})
@@ -157,7 +157,7 @@ func TestGaps(t *testing.T) {
 		s := simulate(t)
 		cfg, log := logged()
 		l := open(t, s, cfg)
-		p := running(t, s, l, job(launchertest.Obedient))
+		p := running(t, s, l, job(launchertest.StopsWhenAsked))
 		s.set(func(s *simulated) { s.fail["delete"] = errors.New("connection refused") })
 		s.happens(p, failed("Evicted", ""))
 		exit(t, l)
@@ -178,7 +178,7 @@ func TestGaps(t *testing.T) {
 		s.set(func(s *simulated) { s.noNode = true })
 		cfg, log := logged()
 		l := open(t, s, cfg)
-		if err := l.Launch(t.Context(), job(launchertest.Obedient)); err != nil {
+		if err := l.Launch(t.Context(), job(launchertest.StopsWhenAsked)); err != nil {
 			t.Fatal(err)
 		}
 		s.mu.Lock()

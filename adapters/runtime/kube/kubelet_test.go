@@ -52,17 +52,17 @@ func (s *simulated) run(name string, uid types.UID) {
 	}
 	s.change(name, uid, func(p *corev1.Pod) {
 		switch behaviour(p) {
-		case launchertest.Obedient, launchertest.Stubborn:
+		case launchertest.StopsWhenAsked, launchertest.IgnoresStop:
 			contain(p, corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
-		case launchertest.Finishing:
+		case launchertest.ExitsCleanly:
 			contain(p, corev1.PodSucceeded, terminated(0))
-		case launchertest.Crashing:
+		case launchertest.ExitsWithError:
 		}
 	})
 	s.mu.Lock()
 	p := s.pods[name]
 	s.mu.Unlock()
-	if p != nil && behaviour(p) == launchertest.Crashing {
+	if p != nil && behaviour(p) == launchertest.ExitsWithError {
 		s.crash(name, uid)
 	}
 }
@@ -123,7 +123,7 @@ func (s *simulated) terminate(name string, uid types.UID) {
 	exit := int32(-1)
 	s.change(name, uid, func(p *corev1.Pod) {
 		switch {
-		case behaviour(p) != launchertest.Stubborn || p.Status.Phase == corev1.PodPending:
+		case behaviour(p) != launchertest.IgnoresStop || p.Status.Phase == corev1.PodPending:
 			exit = 0
 		case p.DeletionTimestamp.After(time.Now()):
 			return

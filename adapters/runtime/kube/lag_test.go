@@ -75,7 +75,7 @@ func TestAnswersThatComeLate(t *testing.T) {
 	scenario(t, "a list that shows what has gone since brings nothing back", func(t *testing.T) {
 		s := simulate(t)
 		l := openLagging(t, s, 3*time.Second, 0)
-		p := running(t, s, l, job(launchertest.Obedient))
+		p := running(t, s, l, job(launchertest.StopsWhenAsked))
 		asked := make(chan error, 1)
 		go func() { _, err := l.Workers(t.Context()); asked <- err }()
 		time.Sleep(time.Second)
@@ -96,7 +96,7 @@ func TestAnswersThatComeLate(t *testing.T) {
 		l := openLagging(t, s, 0, 2*time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_ = l.Launch(ctx, job(launchertest.Obedient))
+		_ = l.Launch(ctx, job(launchertest.StopsWhenAsked))
 		if err := l.Stop(t.Context(), job("").ID); err != nil {
 			t.Error(err)
 		}
@@ -114,7 +114,7 @@ func TestAnswersThatComeLate(t *testing.T) {
 			go func() { _, err := l.Workers(t.Context()); asked <- err }()
 			time.Sleep(6 * time.Second)
 		}
-		running(t, s, l, job(launchertest.Obedient))
+		running(t, s, l, job(launchertest.StopsWhenAsked))
 		for range 2 {
 			if err := <-asked; err != nil {
 				t.Error(err)
@@ -127,7 +127,7 @@ func TestAnswersThatComeLate(t *testing.T) {
 	scenario(t, "lists that lack it now and then say nothing of it, either", func(t *testing.T) {
 		s := simulate(t)
 		l := open(t, s, settings())
-		running(t, s, l, job(launchertest.Obedient))
+		running(t, s, l, job(launchertest.StopsWhenAsked))
 		for n := range 6 {
 			time.Sleep(10 * time.Second)
 			s.set(func(s *simulated) { s.hides = n%2 == 0 })

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stream-monitor/stream-monitor/adapters/internal/exits"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/exitqueue"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -20,14 +20,14 @@ import (
 // ErrClosed answers a Launch or a Stop after Close.
 var ErrClosed = errors.New("the launcher is closed")
 
-// Launcher runs workers as pods; it is a supervise.Launcher.
+// Launcher runs workers as pods; it is a supervisor.Launcher.
 type Launcher struct {
 	cfg    Config
 	log    *slog.Logger
 	pods   pods
 	mold   *corev1.PodTemplateSpec // of all worker pods
 	ledger *ledger
-	exits  *exits.Queue[supervisor.Exit]
+	exits  *exitqueue.Queue[supervisor.Exit]
 
 	alive  context.Context // until Close
 	cancel context.CancelFunc
@@ -63,7 +63,7 @@ func New(c *Cluster, cfg Config) (*Launcher, error) {
 		log:      cfg.Log.With("component", "kube"),
 		pods:     pods{c, cfg.Instance},
 		mold:     mold,
-		exits:    exits.New[supervisor.Exit](),
+		exits:    exitqueue.New[supervisor.Exit](),
 		clearing: map[types.UID]bool{},
 	}
 	l.alive, l.cancel = context.WithCancel(context.Background())
@@ -77,12 +77,12 @@ func New(c *Cluster, cfg Config) (*Launcher, error) {
 	return l, nil
 }
 
-// Place is the installation's pods in its namespace, for all its gateways.
-func (l *Launcher) Place() supervisor.Place {
-	return supervisor.Place{
-		ID:      placeID(l.pods.namespace, l.cfg.Instance),
-		Shared:  true,
-		Absence: "Pod not found in Kubernetes cluster",
+// Runtime is the installation's pods in its namespace, for all its gateways.
+func (l *Launcher) Runtime() supervisor.Runtime {
+	return supervisor.Runtime{
+		ID:              placeID(l.pods.namespace, l.cfg.Instance),
+		Shared:          true,
+		NotFoundMessage: "Pod not found in Kubernetes cluster",
 	}
 }
 
@@ -101,7 +101,7 @@ func (l *Launcher) Workers(ctx context.Context) ([]supervisor.Worker, error) {
 		if !ours || l.ledger.over(&list[i]) {
 			continue
 		}
-		w.Starting, w.Hindrance = startless(&list[i]), hindrance(&list[i], time.Now())
+		w.Pending, w.PendingReason = startless(&list[i]), hindrance(&list[i], time.Now())
 		all = append(all, w.Worker)
 	}
 	return all, nil

@@ -33,12 +33,12 @@ func harness(t *testing.T, s *simulated) launchertest.Harness {
 		t.Fatal(err)
 	}
 	return launchertest.Harness{
-		Launcher: l,
-		Close:    l.Close,
-		Alive:    s.working,
-		Kill:     func(id monitor.ID) { s.vanish(id.WorkerName(), "") },
-		Leaves:   true,
-		Grace:    time.Second,
+		Launcher:     l,
+		Close:        l.Close,
+		Alive:        s.working,
+		Kill:         func(id monitor.ID) { s.vanish(id.WorkerName(), "") },
+		KeepsWorkers: true,
+		GracePeriod:  time.Second,
 	}
 }
 
@@ -47,7 +47,7 @@ func TestLauncher(t *testing.T) {
 }
 
 func TestLauncherOfWorkersThatWereThere(t *testing.T) {
-	launchertest.RunOutlived(t, func(t *testing.T, running []supervisor.Job) launchertest.Harness {
+	launchertest.RunAdoption(t, func(t *testing.T, running []supervisor.WorkerSpec) launchertest.Harness {
 		s := simulate(t)
 		earlier := harness(t, s)
 		for _, j := range running {
@@ -73,8 +73,8 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-func job(b launchertest.Behaviour) supervisor.Job {
-	return supervisor.Job{
+func job(b launchertest.Behaviour) supervisor.WorkerSpec {
+	return supervisor.WorkerSpec{
 		ID:         monitor.NewID([16]byte{6: 0x70, 8: 0x80}),
 		Generation: 3, StreamURL: monitor.StreamURL("https://www.youtube.com/watch?v=" + string(b)),
 		CallbackURL: "https://receiver.example/hook", Config: monitor.DefaultConfig(),

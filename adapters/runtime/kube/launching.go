@@ -15,7 +15,7 @@ import (
 // as it is, even if it is being deleted: its end will be told. Errors: ErrClosed;
 // ctx's; a newer generation is there, or a pod of that name that is none of ours;
 // or what the API server has against it.
-func (l *Launcher) Launch(ctx context.Context, j supervisor.Job) error {
+func (l *Launcher) Launch(ctx context.Context, j supervisor.WorkerSpec) error {
 	wanted, err := pod(l.mold, l.pods.namespace, j, l.cfg.Instance)
 	if err != nil {
 		return fmt.Errorf("launch %s: %w", j.ID, err)
@@ -37,7 +37,7 @@ func (l *Launcher) Launch(ctx context.Context, j supervisor.Job) error {
 // launch makes the pod, or, if there is one of that name, removes what has to go
 // first. It looks before it asks: where a quota is used up, nothing can be made,
 // and what is there need not be.
-func (l *Launcher) launch(ctx context.Context, j supervisor.Job, wanted *corev1.Pod) (over bool, err error) {
+func (l *Launcher) launch(ctx context.Context, j supervisor.WorkerSpec, wanted *corev1.Pod) (over bool, err error) {
 	if l.isClosed() {
 		return false, ErrClosed
 	}

@@ -39,8 +39,8 @@ func TestLaunching(t *testing.T) {
 	scenario(t, "a pod that another gateway has made meanwhile is as good", func(t *testing.T) {
 		s := simulate(t)
 		a, b := open(t, s, settings()), open(t, s, settings())
-		running(t, s, a, job(launchertest.Obedient))
-		if err := b.Launch(t.Context(), job(launchertest.Obedient)); err != nil {
+		running(t, s, a, job(launchertest.StopsWhenAsked))
+		if err := b.Launch(t.Context(), job(launchertest.StopsWhenAsked)); err != nil {
 			t.Error(err)
 		}
 		s.expectCalls("create " + podName + " 3")
@@ -51,17 +51,17 @@ func TestLaunching(t *testing.T) {
 		l := open(t, s, settings())
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := l.Launch(ctx, job(launchertest.Obedient)); !errors.Is(err, context.Canceled) && err != nil {
+		if err := l.Launch(ctx, job(launchertest.StopsWhenAsked)); !errors.Is(err, context.Canceled) && err != nil {
 			t.Error(err)
 		}
-		running(t, s, l, job(launchertest.Obedient))
+		running(t, s, l, job(launchertest.StopsWhenAsked))
 		s.expectCalls("create " + podName + " 3")
 	})
 
 	scenario(t, "a pod that is being deleted is not launched over in its generation", func(t *testing.T) {
 		s := simulate(t)
 		l := open(t, s, settings())
-		j := job(launchertest.Stubborn)
+		j := job(launchertest.IgnoresStop)
 		p := running(t, s, l, j)
 		go func() { _ = l.Stop(context.Background(), j.ID) }()
 		synctest.Wait()
@@ -79,13 +79,13 @@ func TestLaunching(t *testing.T) {
 	scenario(t, "what is left of one that has ended makes way", func(t *testing.T) {
 		s := simulate(t)
 		l := open(t, s, settings())
-		p := running(t, s, l, job(launchertest.Obedient))
+		p := running(t, s, l, job(launchertest.StopsWhenAsked))
 		s.set(func(s *simulated) { s.fail["delete"] = errors.New("connection refused") })
 		s.happens(p, failed("Evicted", ""))
 		exit(t, l)
 		time.Sleep(2 * time.Second)
 		s.set(func(s *simulated) { s.fail["delete"] = nil })
-		running(t, s, l, job(launchertest.Obedient))
+		running(t, s, l, job(launchertest.StopsWhenAsked))
 		expectNoExit(t, l)
 	})
 
@@ -94,9 +94,9 @@ func TestLaunching(t *testing.T) {
 		other := settings()
 		other.Instance = "another"
 		theirs := open(t, s, other)
-		p := running(t, s, theirs, job(launchertest.Obedient))
+		p := running(t, s, theirs, job(launchertest.StopsWhenAsked))
 		l := open(t, s, settings())
-		err := l.Launch(t.Context(), job(launchertest.Obedient))
+		err := l.Launch(t.Context(), job(launchertest.StopsWhenAsked))
 		if err == nil || !strings.Contains(err.Error(), podName+" in namespace streams is none of this installation") {
 			t.Errorf("got %v", err)
 		}
@@ -112,7 +112,7 @@ func TestLaunching(t *testing.T) {
 	scenario(t, "a pod that has a worker's labels and no worker's name is none", func(t *testing.T) {
 		s := simulate(t)
 		l := open(t, s, settings())
-		p := running(t, s, l, job(launchertest.Obedient))
+		p := running(t, s, l, job(launchertest.StopsWhenAsked))
 		p.Name = "copy-of-" + p.Name
 		s.set(func(s *simulated) { _, _ = s.create(p) })
 		time.Sleep(time.Second)
@@ -129,7 +129,7 @@ func TestLaunching(t *testing.T) {
 		})
 		l := open(t, s, settings())
 		began := time.Now()
-		err := l.Launch(t.Context(), job(launchertest.Obedient))
+		err := l.Launch(t.Context(), job(launchertest.StopsWhenAsked))
 		if err == nil || !strings.Contains(err.Error(), "exceeded quota: streams") || time.Since(began) > 0 {
 			t.Errorf("got %v after %v", err, time.Since(began))
 		}
@@ -137,11 +137,11 @@ func TestLaunching(t *testing.T) {
 
 	scenario(t, "where nothing more can be made, what runs is adopted", func(t *testing.T) {
 		s := simulate(t)
-		running(t, s, open(t, s, settings()), job(launchertest.Obedient))
+		running(t, s, open(t, s, settings()), job(launchertest.StopsWhenAsked))
 		s.set(func(s *simulated) {
 			s.fail["create"] = apierrors.NewForbidden(podResource, podName, errors.New("exceeded quota"))
 		})
-		if err := open(t, s, settings()).Launch(t.Context(), job(launchertest.Obedient)); err != nil {
+		if err := open(t, s, settings()).Launch(t.Context(), job(launchertest.StopsWhenAsked)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -151,7 +151,7 @@ func TestLaunching(t *testing.T) {
 		l := open(t, s, settings())
 		s.set(func(s *simulated) { s.fail["get"] = apierrors.NewTooManyRequests("later", 1) })
 		time.AfterFunc(300*time.Millisecond, func() { s.set(func(s *simulated) { s.fail["get"] = nil }) })
-		running(t, s, l, job(launchertest.Obedient))
+		running(t, s, l, job(launchertest.StopsWhenAsked))
 	})
 }
 
@@ -165,8 +165,8 @@ func TestPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = l.Close(t.Context()) }()
-		p := l.Place()
-		if !p.Shared || p.Absence != "Pod not found in Kubernetes cluster" || len(p.ID) < 1 || len(p.ID) > 63 {
+		p := l.Runtime()
+		if !p.Shared || p.NotFoundMessage != "Pod not found in Kubernetes cluster" || len(p.ID) < 1 || len(p.ID) > 63 {
 			t.Errorf("it is %+v", p)
 		}
 		return p.ID

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stream-monitor/stream-monitor/adapters/internal/exits"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/exitqueue"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
@@ -28,7 +28,7 @@ const (
 type ledger struct {
 	instance string
 	log      *slog.Logger
-	exits    *exits.Queue[supervisor.Exit]
+	exits    *exitqueue.Queue[supervisor.Exit]
 	ended    func(worker)  // its pod is to be deleted; must not block
 	opened   chan struct{} // closed when the watch has shown all pods
 	open     func()
@@ -52,7 +52,7 @@ type entry struct {
 	last     *corev1.Pod // while its container has not started
 }
 
-func newLedger(instance string, out *exits.Queue[supervisor.Exit], ended func(worker), log *slog.Logger) *ledger {
+func newLedger(instance string, out *exitqueue.Queue[supervisor.Exit], ended func(worker), log *slog.Logger) *ledger {
 	opened := make(chan struct{})
 	return &ledger{
 		instance: instance, log: log, exits: out, ended: ended, opened: opened, open: sync.OnceFunc(func() { close(opened) }),

@@ -85,7 +85,7 @@ func (c Config) mold() *corev1.PodTemplateSpec {
 }
 
 // pod is the worker pod of a job, made from what they have in common.
-func pod(t *corev1.PodTemplateSpec, namespace string, j supervisor.Job, instance string) (*corev1.Pod, error) {
+func pod(t *corev1.PodTemplateSpec, namespace string, j supervisor.WorkerSpec, instance string) (*corev1.Pod, error) {
 	own, err := assignment(j)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func launched(t *testing.T, change func(*kube.Config)) *corev1.Pod {
 		change(&cfg)
 	}
 	l := open(t, s, cfg)
-	if err := l.Launch(t.Context(), job(launchertest.Obedient)); err != nil {
+	if err := l.Launch(t.Context(), job(launchertest.StopsWhenAsked)); err != nil {
 		t.Fatal(err)
 	}
 	s.mu.Lock()
@@ -131,7 +131,7 @@ func TestNoAddressRevealsTheKey(t *testing.T) {
 	cfg := settings()
 	cfg.Environ = []string{"HTTP_PROXY=http://proxy/$(INTERNAL_API_KEY)"}
 	l := open(t, s, cfg)
-	j := job(launchertest.Obedient)
+	j := job(launchertest.StopsWhenAsked)
 	j.CallbackURL = "https://receiver.example/?key=$(INTERNAL_API_KEY)&$$(x)"
 	if err := l.Launch(t.Context(), j); err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ const (
 // minute before a fourth crash.
 const patience = 150 * time.Second
 
-// behaving is a worker that does what launchtest wants of it.
+// behaving is a worker that does what launchertest wants of it.
 const behaving = `
 spec:
   containers:
@@ -159,13 +159,13 @@ func (r *actual) ready(id monitor.ID) (all []int) {
 func (r *actual) harness() launchertest.Harness {
 	l := r.launcher(behaving)
 	return launchertest.Harness{
-		Launcher: l, Close: l.Close, Alive: r.ready, Leaves: true,
+		Launcher: l, Close: l.Close, Alive: r.ready, KeepsWorkers: true,
 		Kill: func(id monitor.ID) {
 			if err := r.client.CoreV1().Pods(r.Namespace()).Delete(context.Background(), id.WorkerName(),
 				metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
 				r.t.Error(err)
 			}
 		},
-		Grace: 2 * time.Second, Patience: patience,
+		GracePeriod: 2 * time.Second, Timeout: patience,
 	}
 }

@@ -58,7 +58,7 @@ func found(t *testing.T, first func(*corev1.Pod), shown ...func(*corev1.Pod)) (e
 	t.Helper()
 	s := simulate(t)
 	earlier := harness(t, s)
-	if err := earlier.Launcher.Launch(t.Context(), job(launchertest.Obedient)); err != nil {
+	if err := earlier.Launcher.Launch(t.Context(), job(launchertest.StopsWhenAsked)); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the worker", func() bool { return len(s.working(job("").ID)) == 1 })

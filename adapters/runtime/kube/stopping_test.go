@@ -19,7 +19,7 @@ func TestEnding(t *testing.T) {
 		cfg := settings()
 		cfg.Grace = 0
 		l := open(t, s, cfg)
-		running(t, s, l, job(launchertest.Stubborn))
+		running(t, s, l, job(launchertest.IgnoresStop))
 		began := time.Now()
 		if err := l.Stop(t.Context(), job("").ID); err != nil {
 			t.Error(err)
@@ -35,7 +35,7 @@ func TestEnding(t *testing.T) {
 		cfg := settings()
 		cfg.Grace = 0
 		l := open(t, s, cfg)
-		j := job(launchertest.Stubborn)
+		j := job(launchertest.IgnoresStop)
 		running(t, s, l, j)
 		go func() { _ = l.Stop(context.Background(), j.ID) }()
 		time.Sleep(time.Second)
@@ -58,7 +58,7 @@ func TestEnding(t *testing.T) {
 		s := simulate(t)
 		cfg, log := logged()
 		l := open(t, s, cfg)
-		p := running(t, s, l, job(launchertest.Obedient))
+		p := running(t, s, l, job(launchertest.StopsWhenAsked))
 		s.set(func(s *simulated) { s.noNode = true })
 		began := time.Now()
 		if err := l.Stop(t.Context(), job("").ID); err != nil {
@@ -79,7 +79,7 @@ func TestEnding(t *testing.T) {
 	scenario(t, "a deletion that comes too late does not hit the successor", func(t *testing.T) {
 		s := simulate(t)
 		l := open(t, s, settings())
-		p := running(t, s, l, job(launchertest.Obedient))
+		p := running(t, s, l, job(launchertest.StopsWhenAsked))
 		s.set(func(s *simulated) {
 			s.atDelete = func() {
 				s.store(watch.Deleted, p)
@@ -103,7 +103,7 @@ func TestEnding(t *testing.T) {
 	scenario(t, "a stop needs no watch", func(t *testing.T) {
 		s := simulate(t)
 		l := open(t, s, settings())
-		running(t, s, l, job(launchertest.Obedient))
+		running(t, s, l, job(launchertest.StopsWhenAsked))
 		synctest.Wait()
 		s.set(func(s *simulated) { s.deaf = true })
 		began := time.Now()
@@ -115,7 +115,7 @@ func TestEnding(t *testing.T) {
 	scenario(t, "a stop that cannot be asked for fails, soon", func(t *testing.T) {
 		s := simulate(t)
 		l := open(t, s, settings())
-		running(t, s, l, job(launchertest.Obedient))
+		running(t, s, l, job(launchertest.StopsWhenAsked))
 		s.set(func(s *simulated) { s.fail["delete"] = errors.New("connection refused") })
 		began := time.Now()
 		if err := l.Stop(t.Context(), job("").ID); err == nil || time.Since(began) > time.Second {
@@ -126,7 +126,7 @@ func TestEnding(t *testing.T) {
 	scenario(t, "closing waits until the cluster knows of a stop", func(t *testing.T) {
 		s := simulate(t)
 		l := open(t, s, settings())
-		p := running(t, s, l, job(launchertest.Stubborn))
+		p := running(t, s, l, job(launchertest.IgnoresStop))
 		s.set(func(s *simulated) { s.fail["delete"] = errors.New("connection refused") })
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -150,7 +150,7 @@ func TestEnding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		running(t, s, l, job(launchertest.Stubborn))
+		running(t, s, l, job(launchertest.IgnoresStop))
 		s.set(func(s *simulated) { s.fail["delete"] = errors.New("connection refused") })
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -16,10 +16,10 @@ func held(t *testing.T) (*simulated, *logbuffer.Buffer, func() error, func() err
 	s := simulate(t)
 	cfg, log := logged()
 	l := open(t, s, cfg)
-	running(t, s, l, job(launchertest.Obedient))
+	running(t, s, l, job(launchertest.StopsWhenAsked))
 	s.set(func(s *simulated) { s.pods[podName].Finalizers = []string{"backup.example/keep", "audit.example/log"} })
 	return s, log, func() error { return l.Stop(t.Context(), job("").ID) }, func() error {
-		j := job(launchertest.Obedient)
+		j := job(launchertest.StopsWhenAsked)
 		j.Generation++
 		return l.Launch(t.Context(), j)
 	}

@@ -15,7 +15,7 @@ func TestAPodThatCannotStartIsWarnedOfOnceForEachReason(t *testing.T) {
 	s := simulate(t)
 	cfg, log := logged()
 	l := open(t, s, cfg)
-	p := running(t, s, l, job(launchertest.Obedient))
+	p := running(t, s, l, job(launchertest.StopsWhenAsked))
 	s.happens(p, func(p *corev1.Pod) {
 		p.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled,
 			Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/1 nodes are available"}}}
@@ -93,7 +93,7 @@ func TestWorkersSayWhoIsStartingAndWhatKeepsThem(t *testing.T) {
 			s := simulate(t)
 			s.set(func(s *simulated) { s.noNode = true })
 			l := open(t, s, settings())
-			if err := l.Launch(t.Context(), job(launchertest.Obedient)); err != nil {
+			if err := l.Launch(t.Context(), job(launchertest.StopsWhenAsked)); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
@@ -105,7 +105,7 @@ func TestWorkersSayWhoIsStartingAndWhatKeepsThem(t *testing.T) {
 			if err != nil || len(all) != 1 || all[0].ID != job("").ID || all[0].Generation != 3 {
 				t.Fatalf("got %+v, %v", all, err)
 			}
-			if all[0].Starting != c.starting || all[0].Hindrance != c.hindrance {
+			if all[0].Pending != c.starting || all[0].PendingReason != c.hindrance {
 				t.Errorf("got %+v", all[0])
 			}
 		})

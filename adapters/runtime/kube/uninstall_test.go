@@ -73,9 +73,9 @@ func TestUninstall(t *testing.T) {
 		other := settings()
 		other.Instance = "another"
 		theirs := open(t, s, other)
-		b, c := job(launchertest.Stubborn), job(launchertest.Obedient)
+		b, c := job(launchertest.IgnoresStop), job(launchertest.StopsWhenAsked)
 		b.ID, c.ID = monitor.NewID([16]byte{1, 6: 0x70, 8: 0x80}), monitor.NewID([16]byte{2, 6: 0x70, 8: 0x80})
-		running(t, s, l, job(launchertest.Obedient))
+		running(t, s, l, job(launchertest.StopsWhenAsked))
 		running(t, s, theirs, c)
 		scaled := s.deploy("gateways", func() {
 			if !s.has(podName) {
@@ -104,7 +104,7 @@ func TestUninstall(t *testing.T) {
 
 	scenario(t, "workers on a node that does not answer are removed by force", func(t *testing.T) {
 		s := simulate(t)
-		running(t, s, open(t, s, settings()), job(launchertest.Obedient))
+		running(t, s, open(t, s, settings()), job(launchertest.StopsWhenAsked))
 		s.set(func(s *simulated) { s.noNode = true })
 		if err := kube.Uninstall(t.Context(), kube.Of(s.client, namespace), kube.Installation{Deployment: "none"}); err != nil {
 			t.Fatal(err)
@@ -131,7 +131,7 @@ func TestUninstall(t *testing.T) {
 
 	scenario(t, "an API server that is away for a while is waited for, and the worker's grace counts from when it knows", func(t *testing.T) {
 		s := simulate(t)
-		running(t, s, open(t, s, settings()), job(launchertest.Obedient))
+		running(t, s, open(t, s, settings()), job(launchertest.StopsWhenAsked))
 		away := func(err error) func() {
 			return func() { s.set(func(s *simulated) { s.fail["list"], s.fail["delete"] = err, err }) }
 		}
@@ -163,7 +163,7 @@ func TestUninstall(t *testing.T) {
 
 	scenario(t, "what is left when there is no more time is said", func(t *testing.T) {
 		s := simulate(t)
-		running(t, s, open(t, s, settings()), job(launchertest.Stubborn))
+		running(t, s, open(t, s, settings()), job(launchertest.IgnoresStop))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		err := kube.Uninstall(ctx, kube.Of(s.client, namespace), kube.Installation{Deployment: "none"})

@@ -18,24 +18,24 @@ import (
 )
 
 func TestWorkersThatHaveOutlivedTheirGateway(t *testing.T) {
-	launchertest.RunOutlived(t, func(t *testing.T, running []supervisor.Job) launchertest.Harness {
+	launchertest.RunAdoption(t, func(t *testing.T, running []supervisor.WorkerSpec) launchertest.Harness {
 		r := prepare(t)
 		r.earlier(nil, running...).kill()
 		r.open(nil)
 		return launchertest.Harness{
-			Launcher: r.launcher, Close: r.launcher.Close, Alive: r.alive, Grace: grace,
+			Launcher: r.launcher, Close: r.launcher.Close, Alive: r.alive, GracePeriod: grace,
 			Kill: func(id monitor.ID) { r.signal(id, syscall.SIGKILL) },
 		}
 	})
 }
 
 // The file that says what is known of a job's worker.
-func (r *rig) record(j supervisor.Job) string {
+func (r *rig) record(j supervisor.WorkerSpec) string {
 	return filepath.Join(r.runDir, fmt.Sprintf("%s.%d.json", j.ID, j.Generation))
 }
 
 // edit changes a record as a gateway might have left it.
-func (r *rig) edit(j supervisor.Job, change func(record map[string]any)) {
+func (r *rig) edit(j supervisor.WorkerSpec, change func(record map[string]any)) {
 	r.t.Helper()
 	b, err := os.ReadFile(r.record(j))
 	if err != nil {
@@ -61,31 +61,31 @@ func inRecord(record map[string]any) map[string]any { return record["process"].(
 
 // Wherever in a launch the gateway was killed, what runs is adopted.
 func TestAGatewayThatDiesAroundALaunch(t *testing.T) {
-	for name, left := range map[string]func(*rig, supervisor.Job){
-		"with the worker on record": func(*rig, supervisor.Job) {},
-		"before it could record what it had started": func(r *rig, j supervisor.Job) {
+	for name, left := range map[string]func(*rig, supervisor.WorkerSpec){
+		"with the worker on record": func(*rig, supervisor.WorkerSpec) {},
+		"before it could record what it had started": func(r *rig, j supervisor.WorkerSpec) {
 			r.edit(j, withoutProcess)
 		},
-		"while it recorded what it had started": func(r *rig, j supervisor.Job) {
+		"while it recorded what it had started": func(r *rig, j supervisor.WorkerSpec) {
 			r.edit(j, withoutProcess)
 			draft := filepath.Join(r.runDir, ".new-"+filepath.Base(r.record(j)))
 			if err := os.WriteFile(draft, []byte(`{"monitor_id":"mon-`), 0o600); err != nil {
 				r.t.Fatal(err)
 			}
 		},
-		"on a disk that lost the record": func(r *rig, j supervisor.Job) {
+		"on a disk that lost the record": func(r *rig, j supervisor.WorkerSpec) {
 			if err := os.Remove(r.record(j)); err != nil {
 				r.t.Fatal(err)
 			}
 		},
-		"on a disk that cut the record": func(r *rig, j supervisor.Job) {
+		"on a disk that cut the record": func(r *rig, j supervisor.WorkerSpec) {
 			if err := os.Truncate(r.record(j), 20); err != nil {
 				r.t.Fatal(err)
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, j := prepare(t), job(launchertest.Obedient)
+			r, j := prepare(t), job(launchertest.StopsWhenAsked)
 			r.earlier(nil, j).kill()
 			left(r, j)
 			worker := r.pid(j.ID)
@@ -110,7 +110,7 @@ func TestAGatewayThatDiesAroundALaunch(t *testing.T) {
 	}
 
 	t.Run("before it started anything", func(t *testing.T) {
-		r, j := prepare(t), job(launchertest.Obedient)
+		r, j := prepare(t), job(launchertest.StopsWhenAsked)
 		gateway := r.earlier(nil, j)
 		worker := r.pid(j.ID)
 		gateway.kill()
@@ -126,7 +126,7 @@ func TestAGatewayThatDiesAroundALaunch(t *testing.T) {
 }
 
 // twin starts what a worker would be that had another generation.
-func (r *rig) twin(j supervisor.Job, generation int) {
+func (r *rig) twin(j supervisor.WorkerSpec, generation int) {
 	r.t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", r.pid(j.ID)))
 	if err != nil {
@@ -145,9 +145,9 @@ func TestOfSeveralGenerationsTheNewestIsKept(t *testing.T) {
 		kept      int
 		ended     int
 	}{
-		{"the one on record is older", launchertest.Obedient, 4, 4, 3},
-		{"the one on record is older and stubborn", launchertest.Stubborn, 4, 4, 3},
-		{"the one on record is newer", launchertest.Obedient, 2, 3, 2},
+		{"the one on record is older", launchertest.StopsWhenAsked, 4, 4, 3},
+		{"the one on record is older and stubborn", launchertest.IgnoresStop, 4, 4, 3},
+		{"the one on record is newer", launchertest.StopsWhenAsked, 2, 3, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, j := prepare(t), job(c.behaviour)
@@ -193,8 +193,8 @@ func TestWorkersThatReportElsewhere(t *testing.T) {
 func TestAStoppedProcessCanBeEnded(t *testing.T) {
 	for _, outlived := range []bool{false, true} {
 		t.Run(fmt.Sprintf("adopted is %v", outlived), func(t *testing.T) {
-			r, j := prepare(t), job(launchertest.Obedient)
-			patient := func(c *process.Config) { c.Grace = time.Hour }
+			r, j := prepare(t), job(launchertest.StopsWhenAsked)
+			patient := func(c *process.Config) { c.GracePeriod = time.Hour }
 			if outlived {
 				r.earlier(nil, j).kill()
 			}

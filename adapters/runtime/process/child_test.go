@@ -63,9 +63,9 @@ func child(marks string) int {
 
 	behaviour := launchertest.BehaviourOf(monitor.StreamURL(os.Getenv("STREAM_URL")))
 	switch behaviour {
-	case launchertest.Crashing:
+	case launchertest.ExitsWithError:
 		return 7
-	case launchertest.Finishing:
+	case launchertest.ExitsCleanly:
 		return 0
 	case panicking:
 		panic("out of ideas")
@@ -99,7 +99,7 @@ func child(marks string) int {
 			}
 			mark(marks, fmt.Sprintf("said%d", n), "")
 		case <-asked:
-			if behaviour != launchertest.Stubborn && behaviour != grumpy {
+			if behaviour != launchertest.IgnoresStop && behaviour != grumpy {
 				return 0
 			}
 		}

@@ -26,14 +26,14 @@ type Config struct {
 	Output io.Writer
 	Log    *slog.Logger // default: none
 
-	Path    string        // the program, default this one
-	Args    []string      // default worker
-	Environ []string      // what children inherit, default os.Environ()
-	Grace   time.Duration // between SIGTERM and SIGKILL, default 30 s (section 8.3)
+	Path        string        // the program, default this one
+	Args        []string      // default worker
+	Environ     []string      // what children inherit, default os.Environ()
+	GracePeriod time.Duration // between SIGTERM and SIGKILL, default 30 s (section 8.3)
 
 	// Patience is how long a worker goes on without a word from its gateway
 	// before it ends by itself, default 15 min.
-	Patience time.Duration
+	GatewayPatience time.Duration
 }
 
 // handover is what a worker gets at most that is of no use any more: a newer
@@ -72,13 +72,13 @@ func (c Config) complete() (Config, error) {
 	if c.Environ == nil {
 		c.Environ = os.Environ()
 	}
-	if c.Grace == 0 {
-		c.Grace = 30 * time.Second
+	if c.GracePeriod == 0 {
+		c.GracePeriod = 30 * time.Second
 	}
-	if c.Patience == 0 {
-		c.Patience = 15 * time.Minute
+	if c.GatewayPatience == 0 {
+		c.GatewayPatience = 15 * time.Minute
 	}
-	if c.Grace < 0 || c.Patience < 0 {
+	if c.GracePeriod < 0 || c.GatewayPatience < 0 {
 		return c, errors.New("process: Grace and Patience must not be negative")
 	}
 	return c, nil

@@ -25,8 +25,8 @@ type directory struct{ *workerlist.Dir }
 
 // place is what Place tells of it. Under another runtime it is the same place:
 // what ran here is missed at once.
-func (d *directory) place() supervisor.Place {
-	return supervisor.Place{ID: d.ID.String(), Absence: "Worker process not found on this machine"}
+func (d *directory) place() supervisor.Runtime {
+	return supervisor.Runtime{ID: d.ID.String(), NotFoundMessage: "Worker process not found on this machine"}
 }
 
 // mark is what workers from here carry. The id alone is copied with a

@@ -15,7 +15,7 @@ import (
 
 func TestARunDirectoryHasOneGateway(t *testing.T) {
 	r := newRig(t, nil)
-	j := job(launchertest.Obedient)
+	j := job(launchertest.StopsWhenAsked)
 	r.launch(j)
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(r.runDir, link); err != nil {
@@ -44,16 +44,16 @@ var oddities = map[string]func(path string) error{
 
 func TestThePlaceIsThatOfTheDirectory(t *testing.T) {
 	r := newRig(t, nil)
-	first := r.launcher.Place()
+	first := r.launcher.Runtime()
 	if id, err := os.ReadFile(filepath.Join(r.runDir, "id")); err != nil || first.ID+"\n" != string(id) {
 		t.Errorf("its id is %q, and on disk %q, %v", first.ID, id, err)
 	}
 	_ = r.launcher.Close(t.Context())
 	r.open(nil)
-	if got := r.launcher.Place(); got != first {
+	if got := r.launcher.Runtime(); got != first {
 		t.Errorf("it was %+v and is %+v", first, got)
 	}
-	if other := newRig(t, nil).launcher.Place(); other.ID == first.ID {
+	if other := newRig(t, nil).launcher.Runtime(); other.ID == first.ID {
 		t.Error("two directories have the same id")
 	}
 
@@ -81,10 +81,10 @@ func TestThePlaceIsThatOfTheDirectory(t *testing.T) {
 			r.put("id", content)
 			r.open(nil)
 			r.expectLogged("WARN", filepath.Join(r.runDir, "id"))
-			made := r.launcher.Place()
+			made := r.launcher.Runtime()
 			_ = r.launcher.Close(t.Context())
 			r.open(nil)
-			if got := r.launcher.Place(); got != made || got.ID == first.ID {
+			if got := r.launcher.Runtime(); got != made || got.ID == first.ID {
 				t.Errorf("made was %v, found %v", made, got)
 			}
 		})
@@ -106,7 +106,7 @@ func TestADirectoryThatCannotBeUsed(t *testing.T) {
 // Whatever is found in a run directory, the gateway starts, and says what it
 // has found.
 func TestWhatMakesNoSenseInTheRunDirectory(t *testing.T) {
-	j := job(launchertest.Obedient)
+	j := job(launchertest.StopsWhenAsked)
 	name := fmt.Sprintf("%s.%d.json", j.ID, j.Generation)
 	for _, c := range []struct {
 		what, name, content string
@@ -159,7 +159,7 @@ func TestWhatMakesNoSenseInTheRunDirectory(t *testing.T) {
 // A gateway that was killed leaves drafts, and FIFOs and intents of workers
 // that are gone.
 func TestWhatDeadWorkersLeaveIsRemoved(t *testing.T) {
-	r, j := prepare(t), job(launchertest.Obedient)
+	r, j := prepare(t), job(launchertest.StopsWhenAsked)
 	stem := fmt.Sprintf("%s.%d", j.ID, j.Generation)
 	r.put(".new-"+stem+".json", "{")
 	r.put(".new-id", "")
@@ -208,8 +208,8 @@ func TestARunDirectoryThatCannotBeWritten(t *testing.T) {
 // A replaced worker is fenced out already: it need not be waited for as long as
 // one that may have something to say.
 func TestAReplacedWorkerGetsFiveSeconds(t *testing.T) {
-	r := newRig(t, func(c *process.Config) { c.Grace = time.Hour })
-	j := job(launchertest.Stubborn)
+	r := newRig(t, func(c *process.Config) { c.GracePeriod = time.Hour })
+	j := job(launchertest.IgnoresStop)
 	r.launch(j)
 	r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
 	stopped := make(chan error)
@@ -236,7 +236,7 @@ func TestNothingLeaksWithEachWorker(t *testing.T) {
 	}
 	before := 0
 	for n := range 51 {
-		j := job(launchertest.Finishing)
+		j := job(launchertest.ExitsCleanly)
 		j.Generation = n + 1
 		r.launch(j)
 		r.exit()

@@ -31,7 +31,7 @@ const (
 // environment is a worker's: what is inherited, less the secrets, plus its
 // assignment (section 8.1), which comes last and so wins over what is inherited
 // under the same name.
-func (c Config) environment(j supervisor.Job, mark string) ([]string, error) {
+func (c Config) environment(j supervisor.WorkerSpec, mark string) ([]string, error) {
 	config, err := json.Marshal(j.Config)
 	if err != nil {
 		return nil, fmt.Errorf("configuration of %s: %w", j.ID, err)
@@ -44,7 +44,7 @@ func (c Config) environment(j supervisor.Job, mark string) ([]string, error) {
 		{generationVariable, strconv.Itoa(j.Generation)},
 		{gatewayVariable, c.GatewayURL},
 		{"GATEWAY_CA_FILE", c.GatewayCA},
-		{"GATEWAY_PATIENCE", c.Patience.String()},
+		{"GATEWAY_PATIENCE", c.GatewayPatience.String()},
 		{keyVariable, c.InternalKey},
 		{placeVariable, mark},
 		{"LOG_LEVEL", c.LogLevel},

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/stream-monitor/stream-monitor/adapters/internal/exits"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/exitqueue"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/workerlist"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -17,13 +17,13 @@ import (
 // ErrClosed answers a Launch after Close.
 var ErrClosed = errors.New("the launcher is closed")
 
-// Launcher runs workers as child processes; it is a supervise.Launcher.
+// Launcher runs workers as child processes; it is a supervisor.Launcher.
 type Launcher struct {
 	cfg     Config
 	log     *slog.Logger
 	dir     *directory
 	printer *printer
-	exits   *exits.Queue[supervisor.Exit]
+	exits   *exitqueue.Queue[supervisor.Exit]
 
 	owners sync.WaitGroup // one for each run
 
@@ -43,7 +43,7 @@ func New(cfg Config) (*Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, problem, err := workerlist.Hold(cfg.RunDir)
+	held, problem, err := workerlist.Acquire(cfg.RunDir)
 	if err != nil {
 		return nil, fmt.Errorf("process: %w", err)
 	}
@@ -58,7 +58,7 @@ func New(cfg Config) (*Launcher, error) {
 	if problem != nil {
 		l.log.Warn("the run directory has lost its id", "error", problem.Error())
 	}
-	l.exits = exits.New[supervisor.Exit]()
+	l.exits = exitqueue.New[supervisor.Exit]()
 	if err := l.adoptAll(); err != nil {
 		l.exits.Close()
 		dir.Close()
@@ -67,8 +67,8 @@ func New(cfg Config) (*Launcher, error) {
 	return l, nil
 }
 
-// Place is this machine, as far as its run directory reaches.
-func (l *Launcher) Place() supervisor.Place { return l.dir.place() }
+// Runtime is this machine, as far as its run directory reaches.
+func (l *Launcher) Runtime() supervisor.Runtime { return l.dir.place() }
 
 // Workers lists the workers that run, adopted ones included. Those that cannot
 // report here are not: they are being ended. It never fails.
@@ -88,7 +88,7 @@ func (l *Launcher) Workers(context.Context) ([]supervisor.Worker, error) {
 // is ended first, which may take 5 s, or Config.Grace if that is less; one that
 // is just being stopped is waited for. Errors: ErrClosed; ctx's; a newer
 // generation is running; or what prevented the start.
-func (l *Launcher) Launch(ctx context.Context, j supervisor.Job) error {
+func (l *Launcher) Launch(ctx context.Context, j supervisor.WorkerSpec) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("launch %s: %w", j.ID, err)
@@ -109,7 +109,7 @@ func (l *Launcher) Launch(ctx context.Context, j supervisor.Job) error {
 }
 
 // launch starts a worker unless another one has to go first, which it returns.
-func (l *Launcher) launch(j supervisor.Job) (other *run, err error) {
+func (l *Launcher) launch(j supervisor.WorkerSpec) (other *run, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {

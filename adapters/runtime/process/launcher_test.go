@@ -20,7 +20,7 @@ func TestLauncher(t *testing.T) {
 	launchertest.Run(t, func(t *testing.T) launchertest.Harness {
 		r := newRig(t, nil)
 		return launchertest.Harness{
-			Launcher: r.launcher, Close: r.launcher.Close, Alive: r.alive, Grace: grace,
+			Launcher: r.launcher, Close: r.launcher.Close, Alive: r.alive, GracePeriod: grace,
 		}
 	})
 }
@@ -31,12 +31,12 @@ func TestNothingIsLeftOfAWorker(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		behaviour launchertest.Behaviour
-		end       func(*rig, supervisor.Job)
+		end       func(*rig, supervisor.WorkerSpec)
 	}{
-		{"when it is stopped", parent, func(r *rig, j supervisor.Job) { _ = r.launcher.Stop(r.t.Context(), j.ID) }},
-		{"when it is stopped by force", grumpy, func(r *rig, j supervisor.Job) { _ = r.launcher.Stop(r.t.Context(), j.ID) }},
-		{"when it ends by itself", abandoner, func(*rig, supervisor.Job) {}},
-		{"when it is killed by someone else", parent, func(r *rig, j supervisor.Job) {
+		{"when it is stopped", parent, func(r *rig, j supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), j.ID) }},
+		{"when it is stopped by force", grumpy, func(r *rig, j supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), j.ID) }},
+		{"when it ends by itself", abandoner, func(*rig, supervisor.WorkerSpec) {}},
+		{"when it is killed by someone else", parent, func(r *rig, j supervisor.WorkerSpec) {
 			_ = syscall.Kill(glob(r.marks, "worker", string(j.ID))[0].pid, syscall.SIGKILL)
 		}},
 	} {
@@ -60,8 +60,8 @@ func TestNothingIsLeftOfAWorker(t *testing.T) {
 }
 
 func TestClosingWithoutTimeSkipsTheGrace(t *testing.T) {
-	r := newRig(t, func(c *process.Config) { c.Grace = time.Hour })
-	j := job(launchertest.Stubborn)
+	r := newRig(t, func(c *process.Config) { c.GracePeriod = time.Hour })
+	j := job(launchertest.IgnoresStop)
 	r.launch(j)
 	r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
 	ctx, cancel := context.WithCancel(t.Context())
@@ -77,13 +77,13 @@ func TestClosingWithoutTimeSkipsTheGrace(t *testing.T) {
 func TestExitsSayHow(t *testing.T) {
 	t.Run("an exit code", func(t *testing.T) {
 		r := newRig(t, nil)
-		r.launch(job(launchertest.Crashing))
+		r.launch(job(launchertest.ExitsWithError))
 		if e := r.exit(); e.Detail != "exit status 7" || e.Clean {
 			t.Errorf("got %+v", e)
 		}
 	})
 	t.Run("a signal", func(t *testing.T) {
-		r, j := newRig(t, nil), job(launchertest.Obedient)
+		r, j := newRig(t, nil), job(launchertest.StopsWhenAsked)
 		r.launch(j)
 		r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
 		_ = syscall.Kill(glob(r.marks, "worker", string(j.ID))[0].pid, syscall.SIGKILL)
@@ -95,7 +95,7 @@ func TestExitsSayHow(t *testing.T) {
 
 func TestAProgramThatIsNotThere(t *testing.T) {
 	r := newRig(t, func(c *process.Config) { c.Path = "/nowhere/stream-monitor" })
-	err := r.launcher.Launch(t.Context(), job(launchertest.Obedient))
+	err := r.launcher.Launch(t.Context(), job(launchertest.StopsWhenAsked))
 	if err == nil || !strings.Contains(err.Error(), "/nowhere/stream-monitor") {
 		t.Errorf("got %v", err)
 	}
@@ -215,7 +215,7 @@ func TestAPanicIsInTheLog(t *testing.T) {
 }
 
 func TestConfigIsChecked(t *testing.T) {
-	_, err := process.New(process.Config{Grace: time.Second})
+	_, err := process.New(process.Config{GracePeriod: time.Second})
 	for _, name := range []string{"GatewayURL", "InternalKey", "RunDir", "Output"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v does not name %s", err, name)

@@ -22,7 +22,7 @@ const predecessorVariable = "PROCESS_TEST_PREDECESSOR"
 type past struct {
 	RunDir, Marks   string
 	GatewayURL, Key string
-	Jobs            []supervisor.Job
+	Jobs            []supervisor.WorkerSpec
 }
 
 // predecessor is an earlier gateway: it launches workers and waits for its end.
@@ -73,7 +73,7 @@ func (g *gateway) kill() {
 
 // earlier runs a gateway that launches jobs. It is killed with the test, at the
 // latest.
-func (r *rig) earlier(change func(*past), jobs ...supervisor.Job) *gateway {
+func (r *rig) earlier(change func(*past), jobs ...supervisor.WorkerSpec) *gateway {
 	r.t.Helper()
 	p := past{r.runDir, r.marks, "http://127.0.0.1:8081", "internal-key", jobs}
 	if change != nil {

@@ -42,7 +42,7 @@ func (d *directory) put(r record) error {
 	if err != nil {
 		return err
 	}
-	return d.Write(r.assignment().stem()+recordSuffix, append(b, '\n'), false)
+	return d.WriteFile(r.assignment().stem()+recordSuffix, append(b, '\n'), false)
 }
 
 // parseRecord reads what put has written as the record of a.
@@ -76,13 +76,13 @@ func (d *directory) survey(log *slog.Logger) (records []record, seen []assignmen
 		regular, fifo := entry.Type().IsRegular(), entry.Type()&os.ModeNamedPipe != 0
 		switch {
 		case name == workerlist.LockName, name == workerlist.IDName:
-		case strings.HasPrefix(name, workerlist.DraftPrefix) && regular:
+		case strings.HasPrefix(name, workerlist.TempPrefix) && regular:
 			_ = os.Remove(path)
 		case ours && suffix == outputSuffix && fifo:
 			workers[a] = true
 		case ours && suffix == recordSuffix && regular:
 			workers[a] = true
-			b, err := workerlist.Read(path)
+			b, err := workerlist.ReadFile(path)
 			if err == nil {
 				var r record
 				if r, err = parseRecord(b, a, d.mark()); err == nil {

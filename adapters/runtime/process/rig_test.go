@@ -53,8 +53,8 @@ func settings(runDir, marks string, log *journal) process.Config {
 		Log:    slog.New(slog.NewJSONHandler(log, nil)),
 		Args:   []string{"-test.run=^$"},
 		// A program with the race detector sleeps a second before it ends.
-		Environ: append(os.Environ(), marksVariable+"="+marks, "GORACE=atexit_sleep_ms=0"),
-		Grace:   grace,
+		Environ:     append(os.Environ(), marksVariable+"="+marks, "GORACE=atexit_sleep_ms=0"),
+		GracePeriod: grace,
 	}
 }
 
@@ -104,15 +104,15 @@ func (r *rig) alive(id monitor.ID) []int {
 	return out
 }
 
-func job(b launchertest.Behaviour) supervisor.Job {
-	return supervisor.Job{
+func job(b launchertest.Behaviour) supervisor.WorkerSpec {
+	return supervisor.WorkerSpec{
 		ID:         monitor.NewID([16]byte{6: 0x70, 8: 0x80}),
 		Generation: 3, StreamURL: monitor.StreamURL("https://www.youtube.com/watch?v=" + string(b)),
 		CallbackURL: "https://receiver.example/hook", Config: monitor.DefaultConfig(),
 	}
 }
 
-func (r *rig) launch(j supervisor.Job) {
+func (r *rig) launch(j supervisor.WorkerSpec) {
 	r.t.Helper()
 	if err := r.launcher.Launch(r.t.Context(), j); err != nil {
 		r.t.Fatalf("launch: %v", err)

@@ -102,7 +102,7 @@ func (l *Launcher) attend(r *run) (end ending) {
 
 // ends tells whether a worker that was asked to end does so in time.
 func (l *Launcher) ends(r *run) bool {
-	given := l.cfg.Grace
+	given := l.cfg.GracePeriod
 	timer := time.NewTimer(given)
 	defer timer.Stop()
 	asked := time.Now()

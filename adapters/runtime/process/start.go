@@ -9,7 +9,7 @@ import (
 )
 
 // begin starts a worker and the goroutines that own it. Whoever calls it holds mu.
-func (l *Launcher) begin(j supervisor.Job) (*run, error) {
+func (l *Launcher) begin(j supervisor.WorkerSpec) (*run, error) {
 	env, err := l.cfg.environment(j, l.dir.mark())
 	if err != nil {
 		return nil, err

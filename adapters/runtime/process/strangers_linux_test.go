@@ -31,7 +31,7 @@ func spawn(t *testing.T, env []string) int {
 // bystander starts a process that is nothing to the launcher.
 func bystander(t *testing.T) int {
 	t.Helper()
-	return spawn(t, append(os.Environ(), marksVariable+"="+t.TempDir(), "STREAM_URL=https://www.youtube.com/watch?v="+string(launchertest.Stubborn)))
+	return spawn(t, append(os.Environ(), marksVariable+"="+t.TempDir(), "STREAM_URL=https://www.youtube.com/watch?v="+string(launchertest.IgnoresStop)))
 }
 
 // A number on record is no reason to touch a process.
@@ -46,7 +46,7 @@ func TestStrangersAreLeftAlone(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, j := prepare(t), job(launchertest.Obedient)
+			r, j := prepare(t), job(launchertest.StopsWhenAsked)
 			gateway := r.earlier(nil, j)
 			worker := r.pid(j.ID)
 			gateway.kill()
@@ -78,7 +78,7 @@ func TestStrangersAreLeftAlone(t *testing.T) {
 
 	t.Run("a process of another directory's", func(t *testing.T) {
 		here, there := prepare(t), prepare(t)
-		j := job(launchertest.Obedient)
+		j := job(launchertest.StopsWhenAsked)
 		there.earlier(nil, j).kill()
 		// A copy has the same id and the same records.
 		for _, name := range []string{"id", filepath.Base(there.record(j))} {
@@ -100,14 +100,14 @@ func TestStrangersAreLeftAlone(t *testing.T) {
 
 // What a worker has started carries all that its environment does.
 func TestWhatAWorkerHasStartedIsNoWorker(t *testing.T) {
-	r, j := prepare(t), job(launchertest.Obedient)
+	r, j := prepare(t), job(launchertest.StopsWhenAsked)
 	r.earlier(nil, j).kill()
 	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", r.pid(j.ID)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	env := slices.DeleteFunc(strings.Split(string(environ), "\x00"), func(word string) bool { return strings.HasPrefix(word, marksVariable+"=") })
-	started := spawn(t, append(env, marksVariable+"="+t.TempDir(), "STREAM_URL=https://www.youtube.com/watch?v="+string(launchertest.Stubborn)))
+	started := spawn(t, append(env, marksVariable+"="+t.TempDir(), "STREAM_URL=https://www.youtube.com/watch?v="+string(launchertest.IgnoresStop)))
 	r.open(nil)
 	r.expectListed(j.Generation)
 	if err := r.launcher.Stop(t.Context(), j.ID); err != nil {

@@ -15,10 +15,10 @@ import (
 
 // What an adopted worker has started goes with it, too.
 func TestNothingIsLeftOfAnAdoptedWorker(t *testing.T) {
-	for name, end := range map[string]func(*rig, supervisor.Job){
-		"when it is stopped":                func(r *rig, j supervisor.Job) { _ = r.launcher.Stop(r.t.Context(), j.ID) },
-		"when it is killed by someone else": func(r *rig, j supervisor.Job) { r.signal(j.ID, syscall.SIGKILL) },
-		"when there is no time": func(r *rig, _ supervisor.Job) {
+	for name, end := range map[string]func(*rig, supervisor.WorkerSpec){
+		"when it is stopped":                func(r *rig, j supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), j.ID) },
+		"when it is killed by someone else": func(r *rig, j supervisor.WorkerSpec) { r.signal(j.ID, syscall.SIGKILL) },
+		"when there is no time": func(r *rig, _ supervisor.WorkerSpec) {
 			ctx, cancel := context.WithCancel(r.t.Context())
 			cancel()
 			_ = r.launcher.Close(ctx)
@@ -99,7 +99,7 @@ func TestToolsOfAWorkerThatIsGoneAreEnded(t *testing.T) {
 	r, j, other := prepare(t), job(grumpy), job(grumpy)
 	other.ID = monitor.NewID([16]byte{0: 1, 6: 0x70, 8: 0x80})
 	gateway := r.earlier(nil, j, other)
-	tools := func(of supervisor.Job) []trace { return glob(r.marks, "tool", string(of.ID)) }
+	tools := func(of supervisor.WorkerSpec) []trace { return glob(r.marks, "tool", string(of.ID)) }
 	r.eventually("their tools", func() bool { return len(tools(j)) == 2 && len(tools(other)) == 2 })
 	gateway.kill()
 	// A tool that is stopped does not notice by itself.

@@ -84,9 +84,9 @@ func (c Config) pixels() int64 { return c.memory() / bytesPerPixel }
 
 func (c Config) limits() subprocess.Limits {
 	return subprocess.Limits{
-		Data:   c.memory(),
-		CPU:    c.MaxCPU,
-		Files:  MaxFiles,
-		Sealed: true,
+		DataBytes:    c.memory(),
+		CPUTime:      c.MaxCPU,
+		OpenFiles:    MaxFiles,
+		NoFileWrites: true,
 	}
 }

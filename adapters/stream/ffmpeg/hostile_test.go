@@ -62,12 +62,12 @@ func survived(t *testing.T, segment []byte) (memory, own int64, cpu, took time.D
 		t.Errorf("error = %v", err)
 	}
 	t.Logf("%8d bytes: %3d MB, %5.2f s of CPU, %5.2f s; %d+%d bytes printed; %v",
-		len(segment), memory>>20, res.CPU.Seconds(), took.Seconds(), len(res.Stdout), len(res.Stderr), err)
+		len(segment), memory>>20, res.CPUTime.Seconds(), took.Seconds(), len(res.Stdout), len(res.Stderr), err)
 	if memory > ffmpeg.DefaultMaxMemory {
 		t.Errorf("ffmpeg had %d MB", memory>>20)
 	}
-	if res.CPU > c.MaxCPU+3*time.Second/2 {
-		t.Errorf("ffmpeg had %v of CPU", res.CPU)
+	if res.CPUTime > c.MaxCPU+3*time.Second/2 {
+		t.Errorf("ffmpeg had %v of CPU", res.CPUTime)
 	}
 	if took > c.Timeout+3*time.Second { // the time to end politely
 		t.Errorf("took %v", took)
@@ -76,5 +76,5 @@ func survived(t *testing.T, segment []byte) (memory, own int64, cpu, took time.D
 		t.Errorf("this process needs %d MB more", own>>20)
 	}
 	noChildren(t)
-	return memory, own, res.CPU, took
+	return memory, own, res.CPUTime, took
 }

@@ -31,7 +31,7 @@ func (a *Analyser) judge(ctx, running context.Context, in *input, res subprocess
 		return watch.NewFailure(watch.FailureTool, "ffmpeg did not finish within %v", a.config.Timeout)
 	case in.err != nil:
 		return in.err
-	case errors.Is(err, subprocess.ErrMissing):
+	case errors.Is(err, subprocess.ErrNotInstalled):
 		return watch.NewFailure(watch.FailureTool, "%v: install ffmpeg, or say where it is with FFMPEG_PATH", err)
 	case err != nil:
 		return asFailure(err)
@@ -55,7 +55,7 @@ func (a *Analyser) judge(ctx, running context.Context, in *input, res subprocess
 func (a *Analyser) spentCPU(res subprocess.Result) bool {
 	const asked = syscall.SIGXCPU
 	return res.Signal == asked.String() ||
-		res.Signal == "killed" && res.CPU > a.config.MaxCPU ||
+		res.Signal == "killed" && res.CPUTime > a.config.MaxCPU ||
 		bytes.Contains(res.Stderr, fmt.Appendf(nil, "Exiting normally, received signal %d.", int(asked)))
 }
 

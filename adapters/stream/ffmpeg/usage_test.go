@@ -50,7 +50,7 @@ func TestWhatLiveStreamsTakeIsThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			resident := peak(t)
 			res, err := ffmpeg.Decode(ffmpeg.New(ffmpeg.Config{Path: tool(t)}), t.Context(), watch.Segment{}, bytes.NewReader(c.segment), threshold)
-			t.Logf("%d MB, %v of CPU", resident()>>20, res.CPU)
+			t.Logf("%d MB, %v of CPU", resident()>>20, res.CPUTime)
 			if n := bytes.Count(res.Stdout, []byte("frame:")); err != nil || n != c.frames {
 				t.Errorf("%d frames of %d, %v", n, c.frames, err)
 			}

@@ -32,8 +32,8 @@ func (c *Crew) Stop(id monitor.ID) {
 	c.stopped = append(c.stopped, id)
 }
 
-// Heard is control.Crew's.
-func (c *Crew) Heard(id monitor.ID, _ int) {
+// RenewLease is control.Crew's.
+func (c *Crew) RenewLease(id monitor.ID, _ int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.heard = append(c.heard, id)

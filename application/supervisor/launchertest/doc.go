@@ -1,8 +1,8 @@
-// Package launchtest is what every supervise.Launcher has to pass, whatever it
+// Package launchertest is what every supervisor.Launcher has to pass, whatever it
 // launches: processes, pods, goroutines.
 //
 //	func TestLauncher(t *testing.T) {
-//		launchtest.Run(t, func(t *testing.T) launchtest.Harness { … })
+//		launchertest.Run(t, func(t *testing.T) launchertest.Harness { … })
 //	}
 //
 // The suite tells a worker how to behave by the video it is to watch: a worker

@@ -17,10 +17,10 @@ type Behaviour string
 
 // The behaviours a harness has to know.
 const (
-	Obedient  Behaviour = "obedient---" // works until it is asked to stop, then ends cleanly
-	Stubborn  Behaviour = "stubborn---" // works on when it is asked to stop
-	Crashing  Behaviour = "crashing---" // ends at once, with an error
-	Finishing Behaviour = "finishing--" // ends at once, cleanly
+	StopsWhenAsked Behaviour = "obedient---" // works until it is asked to stop, then ends cleanly
+	IgnoresStop    Behaviour = "stubborn---" // works on when it is asked to stop
+	ExitsWithError Behaviour = "crashing---" // ends at once, with an error
+	ExitsCleanly   Behaviour = "finishing--" // ends at once, cleanly
 )
 
 // BehaviourOf tells a worker what to do.
@@ -44,14 +44,14 @@ type Harness struct {
 
 	// Leaves says that closing the launcher leaves its workers running, as pods
 	// are left. Whoever makes the harness ends them with the test.
-	Leaves bool
+	KeepsWorkers bool
 
 	// Grace is what the launcher gives a worker that was asked to stop, at least
 	// 200 ms: short, so that tests are, and long enough to see that it is given.
-	Grace time.Duration
+	GracePeriod time.Duration
 
 	// Patience is how long anything may take, beyond Grace. Default 10 s.
-	Patience time.Duration
+	Timeout time.Duration
 }
 
 // fixture is a harness in one test.
@@ -64,11 +64,11 @@ type fixture struct {
 
 func start(t *testing.T, h Harness) *fixture {
 	t.Helper()
-	if h.Patience == 0 {
-		h.Patience = 10 * time.Second
+	if h.Timeout == 0 {
+		h.Timeout = 10 * time.Second
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), h.Grace+h.Patience)
+		ctx, cancel := context.WithTimeout(context.Background(), h.GracePeriod+h.Timeout)
 		defer cancel()
 		go func() {
 			for range h.Launcher.Exits() { // ends with the launcher
@@ -85,10 +85,10 @@ func start(t *testing.T, h Harness) *fixture {
 type jobs int
 
 // job makes a job of a new monitor.
-func (n *jobs) job(b Behaviour) supervisor.Job {
+func (n *jobs) job(b Behaviour) supervisor.WorkerSpec {
 	*n++
 	uuid := [16]byte{0: byte(*n), 6: 0x70, 8: 0x80}
-	return supervisor.Job{
+	return supervisor.WorkerSpec{
 		ID:          monitor.NewID(uuid),
 		Generation:  1,
 		StreamURL:   monitor.StreamURL("https://www.youtube.com/watch?v=" + string(b)),
@@ -97,12 +97,12 @@ func (n *jobs) job(b Behaviour) supervisor.Job {
 	}
 }
 
-func later(j supervisor.Job, generation int) supervisor.Job {
+func later(j supervisor.WorkerSpec, generation int) supervisor.WorkerSpec {
 	j.Generation = generation
 	return j
 }
 
-func (f *fixture) launch(j supervisor.Job) {
+func (f *fixture) launch(j supervisor.WorkerSpec) {
 	f.t.Helper()
 	if err := f.Launcher.Launch(f.t.Context(), j); err != nil {
 		f.t.Fatalf("launch: %v", err)
@@ -122,15 +122,15 @@ func (f *fixture) expectAlive(id monitor.ID, generations ...int) {
 
 func (f *fixture) eventually(what string, is func() bool, instead func() string) {
 	f.t.Helper()
-	for end := time.Now().Add(f.Patience); !is(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(f.Timeout); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			f.t.Fatalf("waited %v for %s; %s", f.Patience, what, instead())
+			f.t.Fatalf("waited %v for %s; %s", f.Timeout, what, instead())
 		}
 	}
 }
 
 // expectListed checks that the launcher lists exactly the workers of these jobs.
-func (f *fixture) expectListed(of ...supervisor.Job) {
+func (f *fixture) expectListed(of ...supervisor.WorkerSpec) {
 	f.t.Helper()
 	got, err := f.Launcher.Workers(f.t.Context())
 	if err != nil {
@@ -160,14 +160,14 @@ func (f *fixture) exit() supervisor.Exit {
 			f.t.Fatal("exits are closed")
 		}
 		return e
-	case <-time.After(f.Patience + f.Grace):
+	case <-time.After(f.Timeout + f.GracePeriod):
 		f.t.Fatal("no exit came")
 	}
 	return supervisor.Exit{}
 }
 
 // expectExit waits for the next exit and checks whose it is.
-func (f *fixture) expectExit(j supervisor.Job, clean bool) {
+func (f *fixture) expectExit(j supervisor.WorkerSpec, clean bool) {
 	f.t.Helper()
 	e := f.exit()
 	if e.ID != j.ID || e.Generation != j.Generation || e.Clean != clean {
@@ -182,7 +182,7 @@ func (f *fixture) expectExit(j supervisor.Job, clean bool) {
 // the ends, so one more worker ends, and its exit has to be the next.
 func (f *fixture) expectNoExit() {
 	f.t.Helper()
-	last := f.job(Obedient)
+	last := f.job(StopsWhenAsked)
 	f.launch(last)
 	f.expectAlive(last.ID, 1)
 	f.stop(last.ID)

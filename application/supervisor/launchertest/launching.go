@@ -8,28 +8,28 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// handover is what an older generation gets at most (supervise.Launcher).
+// handover is what an older generation gets at most (supervisor.Launcher).
 const handover = 5 * time.Second
 
 func placed(f *fixture) {
-	p := f.Launcher.Place()
+	p := f.Launcher.Runtime()
 	if len(p.ID) < 1 || len(p.ID) > 63 {
 		f.t.Errorf("its id %q has %d characters, want 1 to 63", p.ID, len(p.ID))
 	}
-	if p.Absence == "" {
+	if p.NotFoundMessage == "" {
 		f.t.Error("nothing is said of a worker that is not there")
 	}
-	j := f.job(Obedient)
+	j := f.job(StopsWhenAsked)
 	f.launch(j)
 	f.stop(j.ID)
-	if later := f.Launcher.Place(); later != p {
+	if later := f.Launcher.Runtime(); later != p {
 		f.t.Errorf("it was %+v and is %+v", p, later)
 	}
 }
 
 func listed(f *fixture) {
 	f.expectListed()
-	a, b, done := f.job(Obedient), f.job(Stubborn), f.job(Finishing)
+	a, b, done := f.job(StopsWhenAsked), f.job(IgnoresStop), f.job(ExitsCleanly)
 	f.launch(a)
 	f.launch(b)
 	f.expectListed(a, b)
@@ -45,7 +45,7 @@ func listed(f *fixture) {
 }
 
 func launched(f *fixture) {
-	a, b := f.job(Obedient), f.job(Obedient)
+	a, b := f.job(StopsWhenAsked), f.job(StopsWhenAsked)
 	f.launch(a)
 	f.launch(b)
 	f.expectAlive(a.ID, 1)
@@ -54,7 +54,7 @@ func launched(f *fixture) {
 }
 
 func idempotent(f *fixture) {
-	j := f.job(Obedient)
+	j := f.job(StopsWhenAsked)
 	for range 3 {
 		f.launch(j)
 	}
@@ -63,7 +63,7 @@ func idempotent(f *fixture) {
 }
 
 func concurrent(f *fixture) {
-	j := f.job(Obedient)
+	j := f.job(StopsWhenAsked)
 	var all sync.WaitGroup
 	for range 10 {
 		all.Go(func() {
@@ -78,7 +78,7 @@ func concurrent(f *fixture) {
 }
 
 func replaced(f *fixture) {
-	j := f.job(Obedient)
+	j := f.job(StopsWhenAsked)
 	f.launch(j)
 	f.expectAlive(j.ID, 1)
 	f.launch(later(j, 2))
@@ -87,7 +87,7 @@ func replaced(f *fixture) {
 }
 
 func replacedByForce(f *fixture) {
-	j := f.job(Stubborn)
+	j := f.job(IgnoresStop)
 	f.launch(j)
 	f.expectAlive(j.ID, 1)
 	f.replace(j, 2)
@@ -97,17 +97,17 @@ func replacedByForce(f *fixture) {
 
 // replace launches a newer generation and sees that it does not take long,
 // whatever the older does.
-func (f *fixture) replace(older supervisor.Job, generation int) {
+func (f *fixture) replace(older supervisor.WorkerSpec, generation int) {
 	f.t.Helper()
 	began := time.Now()
 	f.launch(later(older, generation))
-	if took, limit := time.Since(began), min(handover, f.Grace)+f.Patience; took > limit {
+	if took, limit := time.Since(began), min(handover, f.GracePeriod)+f.Timeout; took > limit {
 		f.t.Errorf("the older generation was replaced after %v, want at most %v", took, limit)
 	}
 }
 
 func outdated(f *fixture) {
-	j := later(f.job(Obedient), 5)
+	j := later(f.job(StopsWhenAsked), 5)
 	f.launch(j)
 	f.expectAlive(j.ID, 5)
 	if err := f.Launcher.Launch(f.t.Context(), later(j, 4)); err == nil {
@@ -118,14 +118,14 @@ func outdated(f *fixture) {
 }
 
 func crashed(f *fixture) {
-	j := f.job(Crashing)
+	j := f.job(ExitsWithError)
 	f.launch(j)
 	f.expectExit(j, false)
 	f.expectAlive(j.ID)
 }
 
 func finished(f *fixture) {
-	j := f.job(Finishing)
+	j := f.job(ExitsCleanly)
 	f.launch(j)
 	f.expectExit(j, true)
 	f.expectAlive(j.ID)
@@ -135,12 +135,12 @@ func unread(f *fixture) {
 	const many = 20
 	want := map[monitor.ID]bool{}
 	for range many {
-		j := f.job(Finishing)
+		j := f.job(ExitsCleanly)
 		want[j.ID] = true
 		f.launch(j)
 	}
 	// A worker that is stopped afterwards shows that the launcher goes on.
-	last := f.job(Obedient)
+	last := f.job(StopsWhenAsked)
 	f.launch(last)
 	f.expectAlive(last.ID, 1)
 	if err := f.Launcher.Stop(f.t.Context(), last.ID); err != nil {

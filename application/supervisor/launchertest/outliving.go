@@ -15,28 +15,28 @@ import (
 // place by an earlier launcher, its worker has come as far as Harness.Alive
 // asks, and then that launcher has gone without a word. Only then the harness's
 // own is made. Harness.Kill is required.
-func RunOutlived(t *testing.T, newHarness func(t *testing.T, running []supervisor.Job) Harness) {
+func RunAdoption(t *testing.T, newHarness func(t *testing.T, running []supervisor.WorkerSpec) Harness) {
 	for _, c := range []struct {
 		name string
 		ask  []Behaviour // of the workers that have outlived their launcher
-		test func(f *fixture, running []supervisor.Job)
+		test func(f *fixture, running []supervisor.WorkerSpec)
 	}{
-		{"they are listed, run on, and have not ended", []Behaviour{Obedient, Stubborn}, outlivedListed},
-		{"launching what runs already does nothing", []Behaviour{Obedient}, outlivedLaunched},
-		{"a newer generation replaces one", []Behaviour{Obedient}, outlivedReplaced},
-		{"a newer generation replaces even a stubborn one, soon", []Behaviour{Stubborn}, outlivedReplaced},
-		{"an older generation is refused", []Behaviour{Obedient}, outlivedOutdated},
-		{"one that is stopped is gone when Stop returns", []Behaviour{Obedient, Obedient}, outlivedStopped},
-		{"one that does not stop is ended by force after its grace", []Behaviour{Stubborn}, outlivedForced},
-		{"the end of one is noticed", []Behaviour{Obedient, Obedient}, outlivedEnded},
-		{"one that has ended can be launched again", []Behaviour{Obedient}, outlivedRelaunched},
-		{"others are launched beside them", []Behaviour{Obedient}, outlivedJoined},
-		{"closing ends them, or leaves them", []Behaviour{Obedient, Stubborn}, outlivedClosed},
-		{"closing does not wait for a stubborn one when it may not", []Behaviour{Stubborn}, outlivedClosedByForce},
+		{"they are listed, run on, and have not ended", []Behaviour{StopsWhenAsked, IgnoresStop}, outlivedListed},
+		{"launching what runs already does nothing", []Behaviour{StopsWhenAsked}, outlivedLaunched},
+		{"a newer generation replaces one", []Behaviour{StopsWhenAsked}, outlivedReplaced},
+		{"a newer generation replaces even a stubborn one, soon", []Behaviour{IgnoresStop}, outlivedReplaced},
+		{"an older generation is refused", []Behaviour{StopsWhenAsked}, outlivedOutdated},
+		{"one that is stopped is gone when Stop returns", []Behaviour{StopsWhenAsked, StopsWhenAsked}, outlivedStopped},
+		{"one that does not stop is ended by force after its grace", []Behaviour{IgnoresStop}, outlivedForced},
+		{"the end of one is noticed", []Behaviour{StopsWhenAsked, StopsWhenAsked}, outlivedEnded},
+		{"one that has ended can be launched again", []Behaviour{StopsWhenAsked}, outlivedRelaunched},
+		{"others are launched beside them", []Behaviour{StopsWhenAsked}, outlivedJoined},
+		{"closing ends them, or leaves them", []Behaviour{StopsWhenAsked, IgnoresStop}, outlivedClosed},
+		{"closing does not wait for a stubborn one when it may not", []Behaviour{IgnoresStop}, outlivedClosedByForce},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var n jobs
-			var running []supervisor.Job
+			var running []supervisor.WorkerSpec
 			for i, b := range c.ask {
 				running = append(running, later(n.job(b), 3+i))
 			}
@@ -47,7 +47,7 @@ func RunOutlived(t *testing.T, newHarness func(t *testing.T, running []superviso
 	}
 }
 
-func outlivedListed(f *fixture, running []supervisor.Job) {
+func outlivedListed(f *fixture, running []supervisor.WorkerSpec) {
 	f.expectListed(running...)
 	for _, j := range running {
 		f.expectAlive(j.ID, j.Generation)
@@ -56,7 +56,7 @@ func outlivedListed(f *fixture, running []supervisor.Job) {
 	f.expectListed(running...)
 }
 
-func outlivedLaunched(f *fixture, running []supervisor.Job) {
+func outlivedLaunched(f *fixture, running []supervisor.WorkerSpec) {
 	j := running[0]
 	for range 3 {
 		f.launch(j)
@@ -66,7 +66,7 @@ func outlivedLaunched(f *fixture, running []supervisor.Job) {
 	f.expectListed(j)
 }
 
-func outlivedReplaced(f *fixture, running []supervisor.Job) {
+func outlivedReplaced(f *fixture, running []supervisor.WorkerSpec) {
 	j := running[0]
 	f.replace(j, j.Generation+1)
 	f.expectEnd(j)
@@ -74,7 +74,7 @@ func outlivedReplaced(f *fixture, running []supervisor.Job) {
 	f.expectListed(later(j, j.Generation+1))
 }
 
-func outlivedOutdated(f *fixture, running []supervisor.Job) {
+func outlivedOutdated(f *fixture, running []supervisor.WorkerSpec) {
 	j := running[0]
 	if err := f.Launcher.Launch(f.t.Context(), later(j, j.Generation-1)); err == nil {
 		f.t.Error("an older generation was launched")
@@ -83,7 +83,7 @@ func outlivedOutdated(f *fixture, running []supervisor.Job) {
 	f.expectNoExit()
 }
 
-func outlivedStopped(f *fixture, running []supervisor.Job) {
+func outlivedStopped(f *fixture, running []supervisor.WorkerSpec) {
 	j, other := running[0], running[1]
 	f.stop(j.ID)
 	if left := f.Alive(j.ID); len(left) > 0 {
@@ -96,10 +96,10 @@ func outlivedStopped(f *fixture, running []supervisor.Job) {
 	f.expectNoExit()
 }
 
-func outlivedForced(f *fixture, running []supervisor.Job) {
+func outlivedForced(f *fixture, running []supervisor.WorkerSpec) {
 	j := running[0]
-	if took := f.stop(j.ID); took < f.Grace || took > f.Grace+f.Patience {
-		f.t.Errorf("took %v, want the grace of %v and little more", took, f.Grace)
+	if took := f.stop(j.ID); took < f.GracePeriod || took > f.GracePeriod+f.Timeout {
+		f.t.Errorf("took %v, want the grace of %v and little more", took, f.GracePeriod)
 	}
 	if left := f.Alive(j.ID); len(left) > 0 {
 		f.t.Errorf("Stop returned while %v ran", left)
@@ -107,7 +107,7 @@ func outlivedForced(f *fixture, running []supervisor.Job) {
 	f.expectEnd(j)
 }
 
-func outlivedEnded(f *fixture, running []supervisor.Job) {
+func outlivedEnded(f *fixture, running []supervisor.WorkerSpec) {
 	j, other := running[0], running[1]
 	f.Kill(j.ID)
 	f.expectEnd(j)
@@ -117,7 +117,7 @@ func outlivedEnded(f *fixture, running []supervisor.Job) {
 	f.expectNoExit()
 }
 
-func outlivedRelaunched(f *fixture, running []supervisor.Job) {
+func outlivedRelaunched(f *fixture, running []supervisor.WorkerSpec) {
 	j := running[0]
 	f.Kill(j.ID)
 	f.expectEnd(j)
@@ -127,8 +127,8 @@ func outlivedRelaunched(f *fixture, running []supervisor.Job) {
 	f.expectListed(next)
 }
 
-func outlivedJoined(f *fixture, running []supervisor.Job) {
-	j := f.job(Obedient)
+func outlivedJoined(f *fixture, running []supervisor.WorkerSpec) {
+	j := f.job(StopsWhenAsked)
 	f.launch(j)
 	f.expectAlive(j.ID, 1)
 	f.expectListed(j, running[0])
@@ -138,7 +138,7 @@ func outlivedJoined(f *fixture, running []supervisor.Job) {
 	f.expectNoExit()
 }
 
-func outlivedClosed(f *fixture, running []supervisor.Job) {
+func outlivedClosed(f *fixture, running []supervisor.WorkerSpec) {
 	ends := f.countExits()
 	if err := f.Close(f.t.Context()); err != nil {
 		f.t.Errorf("close: %v", err)
@@ -146,15 +146,15 @@ func outlivedClosed(f *fixture, running []supervisor.Job) {
 	f.expectClosed(ends, running)
 }
 
-func outlivedClosedByForce(f *fixture, running []supervisor.Job) {
+func outlivedClosedByForce(f *fixture, running []supervisor.WorkerSpec) {
 	ctx, cancel := context.WithCancel(f.t.Context())
 	cancel()
 	began := time.Now()
 	err := f.Close(ctx)
-	if took := time.Since(began); took > f.Patience {
+	if took := time.Since(began); took > f.Timeout {
 		f.t.Errorf("closing took %v", took)
 	}
-	if f.Leaves {
+	if f.KeepsWorkers {
 		f.expectAlive(running[0].ID, running[0].Generation)
 		return
 	}
@@ -166,7 +166,7 @@ func outlivedClosedByForce(f *fixture, running []supervisor.Job) {
 
 // expectEnd waits for the next exit and checks whose it is. How a worker ended
 // that another launcher started need not be known.
-func (f *fixture) expectEnd(j supervisor.Job) {
+func (f *fixture) expectEnd(j supervisor.WorkerSpec) {
 	f.t.Helper()
 	e := f.exit()
 	if e.ID != j.ID || e.Generation != j.Generation {

@@ -21,7 +21,7 @@ func (f *fixture) stop(id monitor.ID) time.Duration {
 }
 
 func stopped(f *fixture) {
-	j := f.job(Obedient)
+	j := f.job(StopsWhenAsked)
 	f.launch(j)
 	f.expectAlive(j.ID, 1)
 	f.stop(j.ID)
@@ -32,11 +32,11 @@ func stopped(f *fixture) {
 }
 
 func forced(f *fixture) {
-	j := f.job(Stubborn)
+	j := f.job(IgnoresStop)
 	f.launch(j)
 	f.expectAlive(j.ID, 1)
-	if took := f.stop(j.ID); took < f.Grace || took > f.Grace+f.Patience {
-		f.t.Errorf("took %v, want the grace of %v and little more", took, f.Grace)
+	if took := f.stop(j.ID); took < f.GracePeriod || took > f.GracePeriod+f.Timeout {
+		f.t.Errorf("took %v, want the grace of %v and little more", took, f.GracePeriod)
 	}
 	if left := f.Alive(j.ID); len(left) > 0 {
 		f.t.Errorf("Stop returned while %v ran", left)
@@ -45,8 +45,8 @@ func forced(f *fixture) {
 }
 
 func stoppedUnknown(f *fixture) {
-	f.stop(f.job(Obedient).ID)
-	done := f.job(Finishing)
+	f.stop(f.job(StopsWhenAsked).ID)
+	done := f.job(ExitsCleanly)
 	f.launch(done)
 	f.expectExit(done, true)
 	f.stop(done.ID)
@@ -54,7 +54,7 @@ func stoppedUnknown(f *fixture) {
 }
 
 func stoppedTwice(f *fixture) {
-	j := f.job(Obedient)
+	j := f.job(StopsWhenAsked)
 	f.launch(j)
 	f.expectAlive(j.ID, 1)
 	var both sync.WaitGroup
@@ -67,10 +67,10 @@ func stoppedTwice(f *fixture) {
 }
 
 func stoppedUnattended(f *fixture) {
-	j := f.job(Stubborn)
+	j := f.job(IgnoresStop)
 	f.launch(j)
 	f.expectAlive(j.ID, 1)
-	ctx, cancel := context.WithTimeout(f.t.Context(), f.Grace/10)
+	ctx, cancel := context.WithTimeout(f.t.Context(), f.GracePeriod/10)
 	defer cancel()
 	if err := f.Launcher.Stop(ctx, j.ID); !errors.Is(err, context.DeadlineExceeded) {
 		f.t.Errorf("got %v, want the context's error", err)
@@ -80,7 +80,7 @@ func stoppedUnattended(f *fixture) {
 }
 
 func stoppedAlone(f *fixture) {
-	a, b := f.job(Obedient), f.job(Obedient)
+	a, b := f.job(StopsWhenAsked), f.job(StopsWhenAsked)
 	f.launch(a)
 	f.launch(b)
 	f.expectAlive(a.ID, 1)
@@ -92,7 +92,7 @@ func stoppedAlone(f *fixture) {
 }
 
 func relaunched(f *fixture) {
-	j := f.job(Obedient)
+	j := f.job(StopsWhenAsked)
 	f.launch(j)
 	f.expectAlive(j.ID, 1)
 	f.stop(j.ID)
@@ -103,9 +103,9 @@ func relaunched(f *fixture) {
 
 func closed(f *fixture) {
 	const stubborn = 10
-	jobs := []supervisor.Job{f.job(Obedient)}
+	jobs := []supervisor.WorkerSpec{f.job(StopsWhenAsked)}
 	for range stubborn {
-		jobs = append(jobs, f.job(Stubborn))
+		jobs = append(jobs, f.job(IgnoresStop))
 	}
 	for _, j := range jobs {
 		f.launch(j)
@@ -116,27 +116,27 @@ func closed(f *fixture) {
 	if err := f.Close(f.t.Context()); err != nil {
 		f.t.Errorf("close: %v", err)
 	}
-	if took := time.Since(began); took > stubborn/2*f.Grace {
+	if took := time.Since(began); took > stubborn/2*f.GracePeriod {
 		f.t.Errorf("closing took %v: not all at once", took)
 	}
 	f.expectClosed(ends, jobs)
-	if f.Launcher.Launch(f.t.Context(), f.job(Obedient)) == nil {
+	if f.Launcher.Launch(f.t.Context(), f.job(StopsWhenAsked)) == nil {
 		f.t.Error("a closed launcher launched a worker")
 	}
 }
 
 func closedByForce(f *fixture) {
-	j := f.job(Stubborn)
+	j := f.job(IgnoresStop)
 	f.launch(j)
 	f.expectAlive(j.ID, 1)
 	ctx, cancel := context.WithCancel(f.t.Context())
 	cancel()
 	began := time.Now()
 	err := f.Close(ctx)
-	if took := time.Since(began); took > f.Patience {
+	if took := time.Since(began); took > f.Timeout {
 		f.t.Errorf("closing took %v", took)
 	}
-	if f.Leaves {
+	if f.KeepsWorkers {
 		f.expectAlive(j.ID, 1)
 		return
 	}
@@ -161,17 +161,17 @@ func (f *fixture) countExits() <-chan int {
 
 // expectClosed checks what a launcher that is closed has done with the workers
 // of these jobs: ended all and told so, or left all alone.
-func (f *fixture) expectClosed(ends <-chan int, jobs []supervisor.Job) {
+func (f *fixture) expectClosed(ends <-chan int, jobs []supervisor.WorkerSpec) {
 	f.t.Helper()
 	want := len(jobs)
-	if f.Leaves {
+	if f.KeepsWorkers {
 		want = 0
 	}
 	if n := <-ends; n != want {
 		f.t.Errorf("%d exits came, want %d", n, want)
 	}
 	for _, j := range jobs {
-		if f.Leaves {
+		if f.KeepsWorkers {
 			f.expectAlive(j.ID, j.Generation)
 		} else {
 			f.expectAlive(j.ID)

@@ -1,4 +1,4 @@
-package exits
+package exitqueue
 
 import (
 	"sync"
@@ -6,7 +6,7 @@ import (
 )
 
 // LastCall is how long the ends still queued at Close wait for a reader.
-const LastCall = 250 * time.Millisecond
+const DrainTimeout = 250 * time.Millisecond
 
 // Queue is the ends of workers, whatever a launcher calls them. One goroutine,
 // pump, owns out and closes it.
@@ -85,7 +85,7 @@ func (q *Queue[E]) pump() {
 
 // flush hands over what was taken already and then the rest.
 func (q *Queue[E]) flush(taken ...E) {
-	over := time.NewTimer(LastCall)
+	over := time.NewTimer(DrainTimeout)
 	defer over.Stop()
 	for {
 		if len(taken) == 0 {

@@ -1,16 +1,16 @@
-package exits_test
+package exitqueue_test
 
 import (
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/adapters/internal/exits"
+	"github.com/stream-monitor/stream-monitor/adapters/internal/exitqueue"
 )
 
 func TestNothingIsLostWhileNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := exits.New[int]()
+		q := exitqueue.New[int]()
 		for n := range 1000 {
 			q.Add(n)
 			if n%100 == 0 {
@@ -42,13 +42,13 @@ func TestTheLastCall(t *testing.T) {
 		took  time.Duration
 	}{
 		"a reader gets the rest":           {3, 0},
-		"one that leaves is not awaited":   {1, exits.LastCall},
-		"nobody is not awaited for ever":   {0, exits.LastCall},
+		"one that leaves is not awaited":   {1, exitqueue.DrainTimeout},
+		"nobody is not awaited for ever":   {0, exitqueue.DrainTimeout},
 		"an empty queue is closed at once": {3, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				q := exits.New[int]()
+				q := exitqueue.New[int]()
 				if name != "an empty queue is closed at once" {
 					for n := range 3 {
 						q.Add(n)
