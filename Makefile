@@ -20,6 +20,11 @@ TEST       := go test -p 2 -timeout 20m
 ACCEPTANCE := ./test/suite/acceptance
 OTHERS      = $$(go list ./... | grep -v /test/suite/acceptance)
 
+# Packages whose tests start PostgreSQL, ffmpeg, yt-dlp or whole gateways; the
+# others' are unit tests, which "make check" runs.
+REAL := adapters/postgres|adapters/runtime/process|adapters/stream/(ffmpeg|streamlink|ytdlp)|test/(fake|harness|program|suite/acceptance|suite/docgen)
+UNIT  = $$(go list ./... | grep -vE '/($(REAL))(/|$$)')
+
 ##@ Start here
 
 .PHONY: help
@@ -56,6 +61,10 @@ clean: ## remove what was built and installed here (bin/, .tools/, .cache/)
 	rm -rf bin .tools .cache
 
 ##@ Check
+
+.PHONY: check
+check: $(LINT) ## check a change before its commit: build, vet, lint of it, unit tests (2 minutes)
+	@test/tools/check.sh $(LINT) $(UNIT)
 
 .PHONY: test
 test: tools ## run every test, the acceptance timelines included (minutes)
