@@ -47,12 +47,13 @@ func (s *Store) listen(ctx context.Context, wakes chan<- struct{}) {
 		}
 	}
 	l := pq.NewDialListener(&ear{ctx: ctx, silence: s.ears.silence, unbind: func() {}}, s.dsn, firstReconnect, mostReconnect, func(kind pq.ListenerEventType, err error) {
-		switch kind {
-		case pq.ListenerEventDisconnected:
+		switch {
+		case ctx.Err() != nil: // the connection ended because ctx did
+		case kind == pq.ListenerEventDisconnected:
 			s.log.Warn("listening connection lost", "error", err)
-		case pq.ListenerEventConnectionAttemptFailed:
+		case kind == pq.ListenerEventConnectionAttemptFailed:
 			s.log.Debug("listening connection not made", "error", err)
-		case pq.ListenerEventReconnected:
+		case kind == pq.ListenerEventReconnected:
 			s.log.Info("listening again")
 		}
 	})

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"syscall"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 )
 
 // A server that does not answer any more and does not say so either.
@@ -208,5 +210,25 @@ func woken(t testing.TB, wakes <-chan struct{}, why string) {
 	case <-wakes:
 	case <-time.After(10 * time.Second):
 		t.Fatalf("no wake-up in 10 s after %s", why)
+	}
+}
+
+func TestAListenerThatIsStoppedLogsNoLostConnection(t *testing.T) {
+	dsn, log := database(t), &logbuffer.Buffer{}
+	s, err := postgres.Open(t.Context(), dsn, postgres.Config{Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		wakes := s.Listen(ctx)
+		woken(t, wakes, "it listens")
+		cancel()
+		for range wakes {
+		}
+	}
+	if log.Contains("connection lost") {
+		t.Errorf("logged:\n%s", log)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // maxLine is the longest line of the server that is kept, in bytes.
@@ -14,8 +15,9 @@ const maxLine = 4096
 // lines turns what the server prints into log lines, and remembers the last
 // one that says why something failed.
 type lines struct {
-	log  *slog.Logger
-	full *repeated
+	log      *slog.Logger
+	full     *repeated
+	stopping atomic.Bool // the server was asked to stop
 
 	mu   sync.Mutex
 	rest []byte
@@ -50,8 +52,8 @@ func (l *lines) line(text string) {
 	}
 	word, _, _ := strings.Cut(text, ":")
 	level, known := severities[word]
-	if !known {
-		level = slog.LevelDebug
+	if !known || word == "FATAL" && l.stopping.Load() {
+		level = slog.LevelDebug // a stopping server ends every connection that is left
 	}
 	if l.said == "" || level >= slog.LevelWarn {
 		l.said = text

@@ -153,6 +153,7 @@ func (p *process) how() string { return p.cmd.ProcessState.String() }
 // end ends the process and blocks until it is gone: fast shutdown, immediate
 // shutdown after stopGrace or once force is closed, SIGKILL at last.
 func (p *process) end(force <-chan struct{}) {
+	p.lines.stopping.Store(true)
 	_ = p.cmd.Process.Signal(syscall.SIGINT) // gone already: the wait below returns
 	select {
 	case <-p.exited:
