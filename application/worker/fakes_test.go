@@ -30,6 +30,9 @@ type stream struct {
 	black    bool
 	ended    bool
 	resolved int
+
+	unreadable bool          // the playlist fails
+	ahead      time.Duration // of the bubble's time: the machine was suspended for so long
 }
 
 func (s *stream) set(change func(*stream)) {
@@ -57,7 +60,11 @@ func (s *stream) ReadPlaylist(_ context.Context, url string) watch.Playlist {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := watch.Playlist{URL: url, TargetDuration: 2 * time.Second, Ended: s.ended}
-	newest := time.Now().Unix() / 2
+	if s.unreadable {
+		p.Failure = watch.NewFailure(watch.FailureNetwork, "no playlist")
+		return p
+	}
+	newest := time.Now().Add(s.ahead).Unix() / 2
 	for n := newest - 15; n < newest; n++ {
 		p.Segments = append(p.Segments, watch.Segment{
 			URI:         fmt.Sprintf("https://media.test/%d.ts", n),

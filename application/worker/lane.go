@@ -17,6 +17,7 @@ type lane struct {
 // outcome is what a lane brings back.
 type outcome struct {
 	lane        watch.Lane
+	began       time.Time // with its monotonic reading
 	observation watch.Observation
 	err         error // what ends the worker: the task panicked
 }
@@ -28,7 +29,7 @@ func (l *loop) launch(t watch.Task) {
 	l.lanes[at] = lane{busy: true, kind: t.Kind, cancel: cancel}
 	go func() {
 		defer cancel()
-		o := outcome{lane: at, err: errVanished}
+		o := outcome{lane: at, began: time.Now(), err: errVanished}
 		defer func() { l.outcomes <- o }()
 		o.err = contained(l.log, "task "+string(t.Kind), func() error {
 			o.observation = l.do(ctx, t)
@@ -56,7 +57,7 @@ func (l *loop) drain(deadline time.Time) error {
 		case o.err != nil:
 			return o.err
 		case analysed:
-			l.step(o.observation)
+			l.observe(o)
 		}
 	}
 	return nil

@@ -20,8 +20,9 @@ type loop struct {
 	reporter *reporter
 	force    context.Context // done: everything is broken off
 
-	lanes    [watch.LaneTimer]lane // resolving, media
-	outcomes chan outcome          // never closed; the loop waits for every lane before it returns
+	reportedAt time.Time             // the At of the newest report
+	lanes      [watch.LaneTimer]lane // resolving, media
+	outcomes   chan outcome          // never closed; the loop waits for every lane before it returns
 }
 
 // run is the loop. It owns the lanes and the reporter and waits for them.
@@ -78,18 +79,19 @@ func (l *loop) watch(ctx context.Context) error {
 		if !more {
 			return nil
 		}
-		timer.Reset(max(0, next.Sub(l.now())))
+		timer.Reset(min(max(0, next.Sub(l.clock.now())), clockCheckInterval))
 		select {
 		case <-timer.C:
-			if next, due := l.wake(); due {
-				l.step(next)
+			l.followClock()
+			if l.wakeDue() {
+				l.step(watch.Tick{})
 			}
 		case o := <-l.outcomes:
 			l.lanes[o.lane] = lane{}
 			if o.err != nil {
 				return o.err
 			}
-			l.step(o.observation)
+			l.observe(o)
 		case <-l.pulse.beat:
 		case err := <-l.reporter.verdict:
 			return err
@@ -103,7 +105,7 @@ func (l *loop) watch(ctx context.Context) error {
 // is due; more is false when nothing is left to do.
 func (l *loop) begin() (next time.Time, more bool) {
 	tasks := l.watcher.Next()
-	now := l.now()
+	now := l.clock.now()
 	for _, t := range tasks {
 		idle := t.Kind.Lane() == watch.LaneTimer || !l.lanes[t.Kind.Lane()].busy
 		if !idle {
@@ -123,19 +125,33 @@ func (l *loop) begin() (next time.Time, more bool) {
 	return next, len(tasks) > 0
 }
 
-// wake is the observation that time has come for something, if it has.
-func (l *loop) wake() (watch.Observation, bool) {
+// wakeDue reports whether the watcher waits for time alone, and it has come.
+func (l *loop) wakeDue() bool {
 	for _, t := range l.watcher.Next() {
-		if t.Kind == watch.TaskWake && !t.At.After(l.now()) {
-			return watch.Tick{}, true
+		if t.Kind == watch.TaskWake && !t.At.After(l.clock.now()) {
+			return true
 		}
 	}
-	return nil, false
+	return false
+}
+
+// observe passes the outcome of a task to the watcher. The task may have begun
+// before the clock was set; its beginning is told by the clock of now.
+func (l *loop) observe(o outcome) {
+	l.followClock()
+	l.step(begunAt(o.observation, l.clock.at(o.began)))
+}
+
+// followClock tells the watcher if the wall clock was set.
+func (l *loop) followClock() {
+	if step := l.clock.follow(); step != 0 {
+		l.step(watch.ClockStep{By: step})
+	}
 }
 
 // step lets the watcher see an observation and carries out what follows.
 func (l *loop) step(o watch.Observation) {
-	now := l.now()
+	now := l.clock.now()
 	effects := l.watcher.Step(now, o)
 	l.recorder.record(watch.RecordedStep{At: now, Observation: o, Effects: effects})
 
@@ -173,11 +189,23 @@ func (l *loop) note(n watch.LogEntry) {
 // state is the present one, as a report without events.
 func (l *loop) state() monitor.Report {
 	r := l.watcher.Report()
-	r.Generation, r.At = l.cfg.Generation, l.now()
+	r.Generation, r.At = l.cfg.Generation, l.reportTime(r.Status)
 	snapshot, err := l.watcher.Snapshot()
 	if err != nil {
 		l.log.Error("No snapshot could be made; a successor would start afresh", "error", err)
 	}
 	r.Snapshot = snapshot
 	return r
+}
+
+// reportTime stamps a report. After the clock was set back by minutes, reports would
+// count as overtaken by those before the step (monitor.Report.Overtaken): until the
+// clock is there again they carry the time of the newest. An end is never overtaken.
+func (l *loop) reportTime(status monitor.Status) time.Time {
+	now := l.clock.now()
+	if back := l.reportedAt.Sub(now); status.Active() && back > 0 && back < monitor.MaxOvertaken {
+		return l.reportedAt
+	}
+	l.reportedAt = now
+	return now
 }

@@ -11,39 +11,53 @@ import (
 
 // do does a task with the ports and gives what came of it. It blocks.
 func (l *loop) do(ctx context.Context, t watch.Task) watch.Observation {
-	began := l.now()
 	switch t.Kind {
 	case watch.TaskResolve:
 		ctx, cancel := context.WithTimeout(ctx, resolveLimit)
 		defer cancel()
-		r := l.ports.Resolver.Resolve(ctx, l.stream)
-		r.Began = began
-		return r
+		return l.ports.Resolver.Resolve(ctx, l.stream)
 	case watch.TaskProbe:
 		ctx, cancel := context.WithTimeout(ctx, playlistLimit)
 		defer cancel()
-		p := l.ports.Prober.Probe(ctx, l.stream)
-		p.Began = began
-		return p
+		return l.ports.Prober.Probe(ctx, l.stream)
 	case watch.TaskPlaylist:
 		ctx, cancel := context.WithTimeout(ctx, playlistLimit)
 		defer cancel()
 		p := l.ports.Playlists.ReadPlaylist(ctx, t.URL)
-		p.Began, p.URL = began, t.URL
+		p.URL = t.URL
 		return p
 	case watch.TaskSegment:
-		return l.analyse(ctx, t.Segment, began)
+		return l.analyse(ctx, t.Segment)
 	}
 	return watch.Tick{}
 }
 
+// begunAt gives an observation the time at which its task began.
+func begunAt(o watch.Observation, began time.Time) watch.Observation {
+	switch o := o.(type) {
+	case watch.Resolution:
+		o.Began = began
+		return o
+	case watch.ProbeResult:
+		o.Began = began
+		return o
+	case watch.Playlist:
+		o.Began = began
+		return o
+	case watch.Analysis:
+		o.Began = began
+		return o
+	}
+	return o
+}
+
 // analyse fetches and decodes a segment; its bytes go from one to the other
 // without being kept.
-func (l *loop) analyse(ctx context.Context, s watch.Segment, began time.Time) watch.Analysis {
+func (l *loop) analyse(ctx context.Context, s watch.Segment) watch.Analysis {
 	ctx, cancel := context.WithTimeout(ctx, segmentLimit)
 	defer cancel()
 	failed := func(err error) watch.Analysis {
-		return watch.Analysis{Began: began, Segment: s.ID(), Failure: failure(ctx, err)}
+		return watch.Analysis{Segment: s.ID(), Failure: failure(ctx, err)}
 	}
 	body, err := l.ports.Segments.FetchSegment(ctx, s)
 	if err != nil {
@@ -53,7 +67,7 @@ func (l *loop) analyse(ctx context.Context, s watch.Segment, began time.Time) wa
 	if err != nil {
 		return failed(err)
 	}
-	a.Began, a.Segment, a.Failure = began, s.ID(), nil
+	a.Segment, a.Failure = s.ID(), nil
 	return a
 }
 

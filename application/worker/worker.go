@@ -34,7 +34,7 @@ type Config struct {
 	Patience   time.Duration             // without a word from the gateway, after which it is believed gone; default: without end
 	Shutdown   time.Duration             // bound on section 8.3's steps, default 25 s of the 30 s until SIGKILL
 	Log        *slog.Logger              // required
-	Now        func() time.Time          // the clock, which is read once, at the start; default time.Now
+	Now        func() time.Time          // the wall clock, read again and again: a worker follows it when it is set; default time.Now
 }
 
 // Bounds on a task, beyond those that the adapters keep.
@@ -59,7 +59,7 @@ var ErrAlone = errors.New("the gateway is gone")
 type Worker struct {
 	ports Ports
 	cfg   Config
-	base  time.Time
+	clock *clock
 	log   *slog.Logger
 	pulse pulse
 }
@@ -81,15 +81,11 @@ func New(ports Ports, cfg Config) *Worker {
 	return &Worker{
 		ports: ports,
 		cfg:   cfg,
-		base:  cfg.Now(),
+		clock: newClock(cfg.Now),
 		pulse: newPulse(),
 		log:   cfg.Log.With("component", "worker", "monitor_id", string(cfg.ID)),
 	}
 }
-
-// now is the time as the watcher sees it: the wall clock at the start plus the
-// time that passed, so that a step of the clock is no event in a stream's life.
-func (w *Worker) now() time.Time { return w.base.Add(time.Since(w.base)).Round(0).UTC() }
 
 // Run watches until there is nothing more to watch. It returns nil when the
 // stream or the monitor has ended or ctx is done, monitor.ErrSuperseded when
@@ -120,7 +116,7 @@ func (w *Worker) run(ctx, force context.Context) error {
 	}
 	opening := watch.RecordingHeader{
 		Rules:    watch.RulesOf(assignment.Config, w.cfg.Prefer),
-		At:       w.now(),
+		At:       w.clock.now(),
 		Snapshot: assignment.Snapshot,
 	}
 	watcher, err := opening.Watcher()

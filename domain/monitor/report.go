@@ -31,10 +31,10 @@ type Report struct {
 	Snapshot     json.RawMessage
 }
 
-// overtakable is by how much a report may be older than the newest and count as
-// overtaken by it. Workers never set their clock back; what is older than that
+// MaxOvertaken is by how much a report may be older than the newest and count as
+// overtaken by it. A worker does not stamp its reports back by less; what is older than that
 // was made by something else, whose clock was.
-const overtakable = 30 * time.Minute
+const MaxOvertaken = 30 * time.Minute
 
 // Overtaken tells whether a newer report of the same worker, made at newest, has
 // overtaken this one, as one may that was halted on its way: then its events and
@@ -42,7 +42,7 @@ const overtakable = 30 * time.Minute
 // Zero: there is no other.
 func (r Report) Overtaken(newest time.Time, status Status) bool {
 	late := newest.Sub(r.At)
-	return late > 0 && late < overtakable && !r.Ends(status)
+	return late > 0 && late < MaxOvertaken && !r.Ends(status)
 }
 
 // Ends tells whether the report ends a monitor that has this status.

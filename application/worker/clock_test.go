@@ -1,0 +1,166 @@
+package worker_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// wallClock is a machine's wall clock, which is wrong by an offset. The time of the
+// synctest bubble is the right one, and the monotonic clock.
+type wallClock struct{ offset atomic.Int64 }
+
+func (c *wallClock) set(offset time.Duration) { c.offset.Store(int64(offset)) }
+
+func (c *wallClock) now() time.Time {
+	return time.Now().Round(0).Add(time.Duration(c.offset.Load()))
+}
+
+// A worker that starts before the clock is synchronised stamps right times once it
+// is, and tells nothing that did not happen.
+func TestAWorkerFollowsTheClockWhenItIsSet(t *testing.T) {
+	for _, wrong := range []time.Duration{-5 * time.Hour, -10 * time.Minute, -5 * time.Second, 5 * time.Second, 10 * time.Minute, 5 * time.Hour} {
+		t.Run(fmt.Sprintf("from %s off", wrong), func(t *testing.T) {
+			var recording bytes.Buffer
+			synctest.Test(t, func(t *testing.T) {
+				s, d := &stream{}, newDesk()
+				var clock wallClock
+				clock.set(wrong)
+				wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Now, c.Record = clock.now, &recording })
+				time.Sleep(20 * time.Second)
+				clock.set(0)
+				stepped := time.Now()
+				time.Sleep(10 * time.Minute) // longer than any limit on an outage or blindness
+				began := time.Now()
+				play(s)
+				if err := wait(); err != nil {
+					t.Fatal(err)
+				}
+				if got := d.types(); got != wholeStory {
+					t.Errorf("events %s, want %s", got, wholeStory)
+				}
+				for _, e := range d.accepted[1:] {
+					if off := e.At.Sub(began); off < 0 || off > time.Minute {
+						t.Errorf("%s is stamped %s from when the clock was set", e.Type, e.At.Sub(stepped))
+					}
+					if a, ok := e.Data.(event.Alert); ok && a.StartedAt.Sub(began.Add(20*time.Second)).Abs() > 3*time.Second {
+						t.Errorf("black since %s after the true onset", a.StartedAt.Sub(began.Add(20*time.Second)))
+					}
+				}
+				if last := d.last(); time.Now().Sub(last.At).Abs() > 5*time.Second || last.Status != monitor.Completed {
+					t.Errorf("the last report says %s, %s ago", last.Status, time.Since(last.At))
+				}
+			})
+			if err := worker.Replay(&recording, func(watch.RecordedStep) {}); err != nil {
+				t.Errorf("the recording does not replay: %v", err)
+			}
+		})
+	}
+}
+
+// A step that comes while something fails hastens no alert and delays none.
+func TestAStepOfTheClockIsNoTimeInWhichNothingWasSeen(t *testing.T) {
+	for _, step := range []time.Duration{-5 * time.Hour, -10 * time.Minute, 10 * time.Minute, 5 * time.Hour} {
+		t.Run(step.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, d := &stream{}, newDesk()
+				var clock wallClock
+				wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Now = clock.now })
+				time.Sleep(30 * time.Second)
+				s.set(func(s *stream) {
+					s.unreadable = true
+					s.resolve = func(context.Context) watch.Resolution {
+						return watch.Resolution{State: watch.Unreachable, Detail: "no answer"}
+					}
+				})
+				failed := time.Now()
+				time.Sleep(200 * time.Second)
+				clock.set(step)
+				time.Sleep(80 * time.Second)
+				if got := d.types(); strings.Contains(got, "monitor.error") {
+					t.Errorf("after %s without an answer: %s", time.Since(failed), got)
+				}
+				time.Sleep(130 * time.Second)
+				if got := d.types(); got != "stream.started monitor.error" {
+					t.Errorf("events %s", got)
+				}
+				s.set(func(s *stream) { s.unreadable, s.resolve = false, nil })
+				time.Sleep(10 * time.Second)
+				s.set(func(s *stream) { s.ended = true })
+				if err := wait(); err != nil {
+					t.Fatal(err)
+				}
+			})
+		})
+	}
+}
+
+// A report that is older than the newest counts as overtaken (monitor.Report), and
+// a clock that was set back must not make that of all reports for minutes.
+func TestReportsAreNotOvertakenWhenTheClockIsSetBack(t *testing.T) {
+	for _, back := range []time.Duration{3 * time.Second, 10 * time.Minute, 29 * time.Minute, 5 * time.Hour} {
+		t.Run(back.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, d := &stream{}, newDesk()
+				var newest time.Time
+				overtaken := 0
+				d.answer = func(r monitor.Report) (monitor.Order, error) {
+					if r.Overtaken(newest, monitor.Monitoring) {
+						overtaken++
+					}
+					newest = r.At
+					return monitor.Run, nil
+				}
+				var clock wallClock
+				wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Now = clock.now })
+				time.Sleep(30 * time.Second)
+				clock.set(-back)
+				time.Sleep(time.Minute)
+				s.set(func(s *stream) { s.ended = true })
+				if err := wait(); err != nil {
+					t.Fatal(err)
+				}
+				if overtaken > 0 {
+					t.Errorf("%d reports count as overtaken", overtaken)
+				}
+				if off := time.Since(d.last().At.Add(back)); off > 5*time.Second {
+					t.Errorf("the end is stamped %s off", off)
+				}
+			})
+		})
+	}
+}
+
+// While a machine is suspended its monotonic clock stands still, and the stream
+// goes on.
+func TestASuspendedMachineTellsNothingOfThatTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, d := &stream{}, newDesk()
+		var clock wallClock
+		wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Now = clock.now })
+		time.Sleep(30 * time.Second)
+		clock.set(3 * time.Hour)
+		s.set(func(s *stream) { s.ahead = 3 * time.Hour })
+		time.Sleep(10 * time.Minute)
+		s.set(func(s *stream) { s.ended = true })
+		if err := wait(); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.types(); got != "stream.started stream.ended" {
+			t.Errorf("events %s", got)
+		}
+		if off := time.Since(d.last().At.Add(-3 * time.Hour)); off.Abs() > 5*time.Second {
+			t.Errorf("the end is stamped %s off", off)
+		}
+	})
+}
