@@ -14,17 +14,22 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/faultinject"
 )
 
-// assemble makes the parts; nothing runs yet but the ports' listeners, and the
-// workers that outlived an earlier gateway.
-func (c *ServeCmd) assemble(g *service, keys Keys, output io.Writer, log *slog.Logger) (err error) {
+// assemble makes the parts of the gateway. It opens the ports and adopts workers
+// of an earlier gateway; nothing else runs yet.
+func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.Logger) (err error) {
+	c := g.settings
 	guard := webhook.NewGuard(c.CallbackAllowedNetworks, nil)
-	clock := tamper(parts{Now: time.Now}).Now
+	clock := faultinject.Wrap(faultinject.Ports{Now: time.Now}).Now
 	sender := webhook.NewSender(keys.Signing, guard, webhook.Config{Version: version, Now: clock})
-	g.crew, g.runtime = &crew{}, &runtime{}
-	p := tamper(parts{Roster: patientRoster{g.store, g.database}, Launcher: g.runtime, Store: g.store, Outbox: g.store, Sender: sender})
-	desk, err := registry.New(p.Store, g.crew, guard, sender, registry.Config{
+	g.workers, g.runtime = &workerManager{}, &runtime{}
+	ports := faultinject.Wrap(faultinject.Ports{
+		Monitors: waitingStore{g.store, g.database}, Launcher: g.runtime, Store: g.store, Outbox: g.store, Sender: sender,
+	})
+	monitors, err := registry.New(ports.Store, g.workers, guard, sender, registry.Config{
 		NewUUID:      func() [16]byte { return uuid.Must(uuid.NewV7()) },
 		MaxMonitors:  c.MaxMonitors,
 		CreatePerMin: c.RateLimitCreatePerMin,
@@ -36,7 +41,7 @@ func (c *ServeCmd) assemble(g *service, keys Keys, output io.Writer, log *slog.L
 	if err != nil {
 		return err
 	}
-	if err := c.listen(g, desk, keys, log); err != nil {
+	if err := g.listen(monitors, keys, log); err != nil {
 		return err
 	}
 	defer func() {
@@ -44,14 +49,14 @@ func (c *ServeCmd) assemble(g *service, keys Keys, output io.Writer, log *slog.L
 			err = errors.Join(err, g.closePorts())
 		}
 	}()
-	g.runtime.launcher, err = c.launcher(g, desk, keys, output, log)
+	g.runtime.launcher, err = g.newLauncher(monitors, keys, output, log)
 	if err != nil {
 		return err
 	}
-	g.supervisor, err = supervisor.New(p.Roster, p.Launcher, supervisor.Config{
+	g.supervisor, err = supervisor.New(ports.Monitors, ports.Launcher, supervisor.Config{
 		NewEventID:            newEventID,
-		MissingWorker:         c.missing(),
-		MaxConcurrentLaunches: c.launches(),
+		MissingWorker:         c.MissingWorkerPolicy(),
+		MaxConcurrentLaunches: maxConcurrentLaunches(c),
 		ReconcileTimeout:      c.GatewayReconcileTimeout,
 		Log:                   log,
 		Now:                   clock,
@@ -59,11 +64,11 @@ func (c *ServeCmd) assemble(g *service, keys Keys, output io.Writer, log *slog.L
 	if err != nil {
 		return err
 	}
-	g.crew.Supervisor = g.supervisor
-	wakes, cancel := context.WithCancel(context.Background())
-	g.listening = cancel
-	g.dispatcher, err = delivery.New(p.Outbox, p.Sender, g.store.Listen(wakes), delivery.Config{
-		MaxInFlight: couriers(c.MaxMonitors), Log: log, OnMonitorFailed: g.supervisor.Stop,
+	g.workers.Supervisor = g.supervisor
+	listening, cancel := context.WithCancel(context.Background())
+	g.stopListening = cancel
+	g.dispatcher, err = delivery.New(ports.Outbox, ports.Sender, g.store.Listen(listening), delivery.Config{
+		MaxInFlight: maxWebhooksInFlight(c.MaxMonitors), Log: log, OnMonitorFailed: g.supervisor.Stop,
 	})
 	if err != nil {
 		cancel()
@@ -71,32 +76,33 @@ func (c *ServeCmd) assemble(g *service, keys Keys, output io.Writer, log *slog.L
 	return err
 }
 
-// listen opens the ports.
-func (c *ServeCmd) listen(g *service, desk *registry.Service, keys Keys, log *slog.Logger) error {
-	api, err := httpapi.New(desk, g.ready, httpapi.Config{
+// listen opens both ports.
+func (g *gatewayServer) listen(monitors *registry.Service, keys config.Keys, log *slog.Logger) error {
+	c := g.settings
+	api, err := httpapi.New(monitors, g.ready, httpapi.Config{
 		APIKey: keys.API, InternalAPIKey: keys.Internal, TrustedProxies: c.TrustedProxies.Strings(), Log: log,
 	})
 	if err != nil {
 		return err
 	}
-	open := func(name, addr string) httpapi.ServerConfig {
+	server := func(name, addr string) httpapi.ServerConfig {
 		return httpapi.ServerConfig{Name: name, Addr: addr, CertFile: c.TLSCertFile, KeyFile: c.TLSKeyFile, Log: log}
 	}
-	if g.internal, err = httpapi.Listen(api.Internal(), open("internal", c.InternalListenAddr)); err != nil {
-		return err
+	if g.internal, err = httpapi.Listen(api.Internal(), server("internal", c.InternalListenAddr)); err != nil {
+		return config.ExplainListen("INTERNAL_LISTEN_ADDR", c.InternalListenAddr, err)
 	}
-	if g.public, err = httpapi.Listen(api.Public(), open("public", c.ListenAddr)); err != nil {
-		return errors.Join(err, g.internal.Shutdown(context.Background()))
+	if g.public, err = httpapi.Listen(api.Public(), server("public", c.ListenAddr)); err != nil {
+		return errors.Join(config.ExplainListen("LISTEN_ADDR", c.ListenAddr, err), g.internal.Shutdown(context.Background()))
 	}
 	return nil
 }
 
-// crew is the supervisor, which can only be made after the service it serves.
-type crew struct{ *supervisor.Supervisor }
+// workerManager is the supervisor, which is made after the registry that uses it.
+type workerManager struct{ *supervisor.Supervisor }
 
-var _ registry.Crew = (*crew)(nil)
+var _ registry.Crew = (*workerManager)(nil)
 
-// couriers is how many webhooks may be on their way at once. No monitor has two,
-// so with one more than there are monitors no receiver delays another's; with
-// few monitors there is room for those of monitors that have ended.
-func couriers(monitors int) int { return max(128, monitors+1) }
+// maxWebhooksInFlight allows one delivery for each monitor, and at least 128. One
+// monitor has at most one in flight, so no slow receiver delays another's webhooks.
+// The minimum leaves room for monitors that have ended.
+func maxWebhooksInFlight(maxMonitors int) int { return max(128, maxMonitors+1) }

@@ -2,103 +2,41 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"strings"
-	"time"
+	"errors"
+	"net"
+	"net/http"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/oembed"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/doctor"
 )
 
-// verdict is how a finding is to be taken.
-type verdict string
-
-// The verdicts. Only fail makes the doctor fail.
-const (
-	fine verdict = "ok"
-	warn verdict = "warn"
-	fail verdict = "FAIL"
-)
-
-// finding is what the doctor says about one thing: what was found, and, unless
-// that is fine, what was expected and what to do.
-type finding struct {
-	subject  string
-	verdict  verdict
-	found    string
-	expected string
-	advice   string
+// examine checks the machine, prints a report, and fails if something is missing.
+func examine(ctx context.Context, c *config.Doctor, out console) error {
+	c.Watching.Export() // the proxies, for the question to YouTube
+	ok, err := doctor.Doctor{
+		Settings: *c, PingDatabase: pingDatabase, CheckCluster: checkCluster,
+		LookupHost: net.DefaultResolver.LookupHost, ProbeVideo: oembed.New(&http.Client{}).Probe,
+	}.Examine(ctx, out.out)
+	if err == nil && !ok {
+		err = errors.New("not everything is in order; see above")
+	}
+	return err
 }
 
-// doctor examines a machine for what serve and watch need on it, with the
-// settings they would run with.
-type doctor struct {
-	cfg DoctorCmd
-
-	// pingDB connects to a database once. Errors are for people.
-	pingDB func(ctx context.Context, dsn string) error
-
-	// askCluster finds out whether pods may be run, and in which namespace.
-	// Errors are for people, one a line.
-	askCluster func(ctx context.Context, f ClusterFlags) (namespace string, err error)
+func checkCluster(ctx context.Context, f config.ClusterFlags) (namespace string, err error) {
+	cluster, err := openCluster(f)
+	if err != nil {
+		return "", err
+	}
+	return cluster.Namespace(), cluster.Check(ctx)
 }
 
-// Time limits of an examination.
-const (
-	askTime  = 20 * time.Second // for one question to a tool
-	pingTime = 5 * time.Second  // for the database to answer, and for the cluster
-)
-
-// examine writes a report to w and tells whether nothing that is needed is
-// missing. It blocks until every tool it ran has ended.
-func (d doctor) examine(ctx context.Context, w io.Writer) (ok bool, err error) {
-	var findings []finding
-	for _, ask := range []func(context.Context) []finding{
-		d.ytdlp, d.streamlink, d.ffmpeg, d.database, d.cluster, d.dataDirectory, d.keys,
-	} {
-		findings = append(findings, ask(ctx)...)
+func pingDatabase(ctx context.Context, dsn string) error {
+	store, err := postgres.Open(ctx, dsn, postgres.Config{})
+	if err != nil {
+		return err
 	}
-	warnings, failures := 0, 0
-	var report strings.Builder
-	for _, f := range findings {
-		switch f.verdict {
-		case warn:
-			warnings++
-		case fail:
-			failures++
-		}
-		f.write(&report)
-	}
-	report.WriteString("\n" + d.secretHelp() + "\n")
-	switch {
-	case failures > 0:
-		fmt.Fprintf(&report, "%s to mend, %s.\n", count(failures, "thing"), count(warnings, "warning"))
-	case warnings > 0:
-		fmt.Fprintf(&report, "Everything needed is there; %s.\n", count(warnings, "warning"))
-	default:
-		report.WriteString("Everything is there.\n")
-	}
-	if _, err := io.WriteString(w, report.String()); err != nil {
-		return false, fmt.Errorf("write the report: %w", err)
-	}
-	return failures == 0, nil
-}
-
-// write gives a finding a line, and two more when something is to be done.
-func (f finding) write(report *strings.Builder) {
-	fmt.Fprintf(report, "%-4s  %-18s  %s\n", f.verdict, f.subject, f.found)
-	if f.verdict == fine {
-		return
-	}
-	if f.expected != "" {
-		fmt.Fprintf(report, "%26sexpected: %s\n", "", f.expected)
-	}
-	if f.advice != "" {
-		fmt.Fprintf(report, "%26sdo: %s\n", "", f.advice)
-	}
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return store.Close()
 }

@@ -1,15 +1,15 @@
-// Command stream-monitor watches YouTube live streams and tells by signed
-// webhook when one starts, ends, is late, goes black, goes silent, recovers, or
-// cannot be fetched. This package is the wiring: the one place that sees
-// everything.
+// Command stream-monitor watches live streams and reports by signed webhook when
+// one starts, ends, is late, goes black, goes silent, recovers, or cannot be
+// watched. This package only wires the parts together.
 //
-//	serve    the gateway: REST API, workers, webhooks       worker   one stream, for a gateway
-//	watch    one stream, in the foreground                  replay   a recording of watch, again
-//	doctor   what is missing, and what to do                migrate  the database, by hand
-//	version                                                 uninstall  what runs in a cluster
+//	serve    the gateway: REST API, workers, webhooks   worker   one stream, for a gateway
+//	watch    one stream, in the foreground              replay   a recording of watch, again
+//	doctor   checks this machine                        migrate  brings the database to this version
+//	version  prints the version                         uninstall  removes what runs in a cluster
 //
-// SIGINT, SIGTERM and SIGHUP ask it to end, and it leaves nothing behind. The
-// second of them makes it hurry: what has not ended is then ended by force.
+// The first SIGINT, SIGTERM or SIGHUP starts an orderly shutdown; the second one
+// forces what has not ended yet. Neither leaves a process behind. Exit statuses: 0
+// fine, 1 failed, 2 usage or configuration.
 package main
 
 import (
@@ -19,68 +19,80 @@ import (
 	"io"
 	"log/slog"
 	"os"
+
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
 
 // version is set by the build.
 var version = "dev"
 
-// Exit statuses; usageStatus is the third.
+// Exit statuses. config.UsageStatus is the third.
 const (
 	statusFine   = 0
 	statusFailed = 1
 )
 
-// console is where a command speaks to people: results to out, the log and
-// complaints to err.
+// console receives the output of a command: results on out, log and errors on err.
 type console struct {
 	out, err io.Writer
 }
 
 func main() { os.Exit(run(os.Args[1:], console{os.Stdout, os.Stderr})) }
 
-// run does what the command line asks for and gives the exit status: 0 fine,
-// 1 failed, 2 usage or configuration.
-func run(args []string, io console) int {
-	_, chosen, err := parseArgs(args, io.out)
+// run executes the command line and returns the exit status.
+func run(args []string, out console) int {
+	command, err := config.Parse(args, out.out)
 	if err == nil {
-		forgetSecrets(chosen)
-		ctx, hurry, release := obey()
+		ctx, forced, release := handleSignals()
 		defer release()
-		chosen.BindTo(ctx, (*context.Context)(nil))
-		chosen.Bind(hurry)
-		err = chosen.Run(io)
+		err = execute(ctx, forced, command, out)
 	}
-	var usage *usageError
+	var usage *config.UsageError
 	switch {
-	case err == nil, errors.Is(err, errAnswered):
+	case err == nil, errors.Is(err, config.ErrHelpShown):
 		return statusFine
 	case errors.As(err, &usage):
-		fmt.Fprintln(io.err, usage)
-		return usage.ExitCode()
+		fmt.Fprintln(out.err, usage)
+		return config.UsageStatus
 	case !errors.Is(err, errLogged):
-		fmt.Fprintf(io.err, "stream-monitor: %v\n", err)
+		fmt.Fprintf(out.err, "stream-monitor: %v\n", err)
 	}
 	return statusFailed
 }
 
-// errLogged is what a command returns that has failed and has said why in its
-// log: there is nothing left to say.
+func execute(ctx context.Context, forced forcedShutdown, command any, out console) error {
+	switch c := command.(type) {
+	case *config.Serve:
+		return serve(ctx, forced, c, out)
+	case *config.Worker:
+		return runWorker(ctx, c, out)
+	case *config.Watch:
+		return watchForeground(ctx, c, out)
+	case *config.Replay:
+		return replay(c, out)
+	case *config.Doctor:
+		return examine(ctx, c, out)
+	case *config.Migrate:
+		return migrate(ctx, forced, c, out)
+	case *config.Uninstall:
+		return uninstall(ctx, c, out)
+	case *config.Version:
+		_, err := fmt.Fprintln(out.out, "stream-monitor", version)
+		return err
+	}
+	return fmt.Errorf("the command %T has no implementation", command)
+}
+
+// errLogged is the error of a command that failed and has logged the reason.
 var errLogged = errors.New("the log says why")
 
-// logged puts the error that a command ends with where everything else it says
-// is read, in its log (section 11). What is wrong with the usage is for whoever
-// typed it and is returned as it is.
+// logged writes the error with which a command ends to its log (section 11) and
+// replaces it with errLogged. It returns a usage error as it is.
 func logged(log *slog.Logger, err error) error {
-	var usage *usageError
+	var usage *config.UsageError
 	if err == nil || errors.As(err, &usage) {
 		return err
 	}
-	log.Error("this process has failed", "error", err)
+	log.Error("this process failed and ends", "error", err)
 	return errLogged
-}
-
-// Run prints the version.
-func (VersionCmd) Run(io console) error {
-	_, err := fmt.Fprintln(io.out, "stream-monitor", version)
-	return err
 }

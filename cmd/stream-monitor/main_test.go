@@ -6,18 +6,30 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
 
-// ended runs a command that fails, and returns its status and what it said.
-func ended(t *testing.T, args ...string) (status int, said string) {
+// clearEnvironment removes every setting from the environment of one test.
+func clearEnvironment(t *testing.T) {
 	t.Helper()
-	var out, complaints bytes.Buffer
-	status = run(args, console{&out, &complaints})
-	return status, complaints.String()
+	for _, name := range config.Variables() {
+		t.Setenv(name, "")
+	}
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	t.Setenv("XDG_DATA_HOME", t.TempDir())
 }
 
-func TestFailuresAreInTheLog(t *testing.T) { // section 11
-	alone(t)
+// runFailing runs a command and returns its exit status and its errors.
+func runFailing(t *testing.T, args ...string) (status int, errors string) {
+	t.Helper()
+	var out, failure bytes.Buffer
+	status = run(args, console{&out, &failure})
+	return status, failure.String()
+}
+
+func TestTheErrorThatEndsACommandIsInItsLog(t *testing.T) { // section 11
+	clearEnvironment(t)
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +50,7 @@ func TestFailuresAreInTheLog(t *testing.T) { // section 11
 			"--gateway-url=http://" + nobody, "--gateway-patience=1s"},
 	} {
 		t.Run("that of "+name, func(t *testing.T) {
-			status, said := ended(t, args...)
+			status, said := runFailing(t, args...)
 			if status != statusFailed {
 				t.Errorf("ends with %d, want %d", status, statusFailed)
 			}
@@ -62,28 +74,47 @@ func TestFailuresAreInTheLog(t *testing.T) { // section 11
 	}
 }
 
-func TestOneKeyForTwoAPIs(t *testing.T) { // 8.6
-	t.Run("is refused", func(t *testing.T) {
-		alone(t)
-		got := refused(t, "serve", "--api-key=hunter2", "--internal-api-key=hunter2")
-		if len(got) != 1 || !strings.HasPrefix(got[0], "INTERNAL_API_KEY ") || !strings.Contains(got[0], "API_KEY (--api-key)") || strings.Contains(got[0], "hunter2") {
-			t.Errorf("says %q", got)
-		}
-	})
-	t.Run("is refused when one of them was generated, before anything is started", func(t *testing.T) {
-		alone(t)
-		dir := t.TempDir()
-		kept, _ := load(t, dir, KeyFlags{})
-		status, said := ended(t, "serve", "--data-dir="+dir, "--api-key="+kept.Internal)
-		if status != usageStatus || strings.TrimSpace(said) != sameKeys {
-			t.Errorf("ends with %d: %s", status, said)
-		}
-	})
+func TestAGeneratedKeyMustDifferFromAConfiguredOne(t *testing.T) { // section 8.6
+	clearEnvironment(t)
+	dir := t.TempDir()
+	stored, _, err := config.LoadKeys(dir, config.KeyFlags{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, errors := runFailing(t, "serve", "--data-dir="+dir, "--api-key="+stored.Internal)
+	if status != config.UsageStatus || strings.TrimSpace(errors) != config.SameKeys {
+		t.Errorf("ends with %d: %s", status, errors)
+	}
 }
 
-func TestNoReceiverHoldsUpAnother(t *testing.T) {
+func TestAPortInUseIsExplained(t *testing.T) {
+	clearEnvironment(t)
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, errors := runFailing(t, "serve", "--db-dsn=postgres://127.0.0.1:1/x?sslmode=disable", "--api-key=a", "--webhook-signing-key=b", "--internal-api-key=c",
+		"--listen-addr=127.0.0.1:0", "--internal-listen-addr="+l.Addr().String())
+	for _, part := range []string{"cannot listen on " + l.Addr().String(), "INTERNAL_LISTEN_ADDR", "another process listens there"} {
+		if !strings.Contains(errors, part) {
+			t.Errorf("%q is not in: %s", part, errors)
+		}
+	}
+}
+
+func TestAMisspeltVariableIsReportedAtTheStart(t *testing.T) {
+	clearEnvironment(t)
+	t.Setenv("LISTEN_ADR", "127.0.0.1:0")
+	_, errors := runFailing(t, "serve", "--data-dir=/dev/null/x")
+	if !strings.Contains(errors, "LISTEN_ADR") || !strings.Contains(errors, `"similar_setting":"LISTEN_ADDR"`) {
+		t.Errorf("does not name it: %s", errors)
+	}
+}
+
+func TestThereIsADeliveryInFlightForEveryMonitor(t *testing.T) {
 	for monitors, want := range map[int]int{1: 128, 50: 128, 127: 128, 128: 129, 10000: 10001} {
-		if got := couriers(monitors); got != want {
+		if got := maxWebhooksInFlight(monitors); got != want {
 			t.Errorf("%d webhooks at once for %d monitors, want %d", got, monitors, want)
 		}
 	}

@@ -8,24 +8,23 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
-	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// printer prints events as they happen: a line each for people, or the JSON
-// that a report carries.
-func printer(out io.Writer, asJSON bool) func(watch.EventEmitted) {
+// eventPrinter returns a function that prints an event: as a line for people, or as
+// the JSON of a report.
+func eventPrinter(out io.Writer, asJSON bool) func(event.Event) {
 	if asJSON {
 		enc := json.NewEncoder(out)
 		enc.SetEscapeHTML(false)
-		return func(e watch.EventEmitted) { _ = enc.Encode(e.Event) }
+		return func(e event.Event) { _ = enc.Encode(e) }
 	}
-	return func(e watch.EventEmitted) {
-		fmt.Fprintf(out, "%s  %-24s  %s\n", e.Event.At.Local().Format(time.TimeOnly), e.Event.Type, sentence(e.Event.Data))
+	return func(e event.Event) {
+		fmt.Fprintf(out, "%s  %-24s  %s\n", e.At.Local().Format(time.TimeOnly), e.Type, describe(e.Data))
 	}
 }
 
-// sentence says for people what an event's data say.
-func sentence(d event.Data) string {
+// describe puts the data of an event into words.
+func describe(d event.Data) string {
 	at := func(t time.Time) string { return t.Local().Format("15:04:05.0") }
 	switch d := d.(type) {
 	case event.Started:

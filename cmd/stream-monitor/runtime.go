@@ -14,95 +14,95 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/faultinject"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// launcher is a launcher with an end.
+// launcher is a supervisor.Launcher that can be closed.
 type launcher interface {
 	supervisor.Launcher
 	Close(ctx context.Context) error
 }
 
-// runtime is what runs the workers (WORKER_RUNTIME), which can only be made when
-// it is known where they find the gateway.
+// runtime runs the workers (WORKER_RUNTIME). Its launcher is made last, when it is
+// known where workers find the gateway.
 type runtime struct{ launcher }
 
-func (c *ServeCmd) launcher(g *service, to *registry.Service, keys Keys, output io.Writer, log *slog.Logger) (launcher, error) {
+func (g *gatewayServer) newLauncher(monitors *registry.Service, keys config.Keys, output io.Writer, log *slog.Logger) (launcher, error) {
+	c := g.settings
+	runDir := filepath.Join(c.Database.DataDir, "run")
 	switch c.WorkerRuntime {
-	case runtimeInline:
-		return inline.New(inline.Config{RunDir: c.runDir(), RunWorker: c.work(to, log), Log: log})
-	case runtimeKubernetes:
-		return c.pods(log)
+	case config.RuntimeInline:
+		return inline.New(inline.Config{RunDir: runDir, RunWorker: inlineWorker(c, monitors, log), Log: log})
+	case config.RuntimeKubernetes:
+		return newPodLauncher(c, log)
 	}
-	here, err := c.workersURL(g.internal.Addr())
+	url, err := c.WorkersURL(g.internal.Addr())
 	if err != nil {
 		return nil, err
 	}
 	return process.New(process.Config{
-		GatewayURL: here, GatewayCA: c.TLSCertFile, InternalKey: keys.Internal, LogLevel: c.Log.LogLevel,
-		Environ: append(os.Environ(), c.Watching.variables()...), RunDir: c.runDir(), GatewayPatience: c.GatewayPatience,
+		GatewayURL: url, GatewayCA: c.TLSCertFile, InternalKey: keys.Internal, LogLevel: c.Log.LogLevel,
+		Environ: append(os.Environ(), c.Watching.Environ()...), RunDir: runDir, GatewayPatience: c.GatewayPatience,
 		Output: output, Log: log,
 	})
 }
 
-// missing is what becomes of a monitor whose worker was lost (decision O3).
-func (c *ServeCmd) missing() supervisor.MissingWorkerPolicy {
-	switch {
-	case c.MissingWorker != "":
-		return supervisor.MissingWorkerPolicy(c.MissingWorker)
-	case c.WorkerRuntime == runtimeKubernetes:
-		return supervisor.EndMonitor
-	}
-	return supervisor.Relaunch
-}
-
-// launches is how many may be under way at once. To launch a process takes this
-// machine's CPU; to launch a pod may be waiting for its predecessor's node.
-func (c *ServeCmd) launches() int {
-	if c.WorkerRuntime == runtimeKubernetes {
+// maxConcurrentLaunches limits how many workers are launched at once; 0 is the default of the
+// supervisor. Launching a process costs CPU of this machine. Launching a pod is
+// mostly waiting, possibly for a node that is gone.
+func maxConcurrentLaunches(c *config.Serve) int {
+	if c.WorkerRuntime == config.RuntimeKubernetes {
 		return 32
 	}
-	return 0 // the default
+	return 0
 }
 
-// pods runs a worker in each of them.
-func (c *ServeCmd) pods(log *slog.Logger) (launcher, error) {
-	cluster, err := c.Cluster.open()
+func newPodLauncher(c *config.Serve, log *slog.Logger) (launcher, error) {
+	cluster, err := openCluster(c.Cluster)
 	if err != nil {
 		return nil, err
 	}
 	return kube.New(cluster, kube.Config{
 		Instance: c.Cluster.WorkerInstance, Image: c.Pods.WorkerImage, GatewayURL: c.Pods.WorkerGatewayURL,
 		Secret: c.Pods.WorkerSecret, CASecret: c.Pods.WorkerCASecret, Template: c.Pods.WorkerPodTemplate,
-		LogLevel: c.Log.LogLevel, Environ: c.Watching.settings(), Log: log,
+		LogLevel: c.Log.LogLevel, Environ: c.Watching.PodEnviron(), Log: log,
 	})
 }
 
-// runDir is where the gateway writes down which workers it runs.
-func (c *ServeCmd) runDir() string { return filepath.Join(c.Database.DataDir, "run") }
+// openCluster selects the cluster and namespace of these settings. It makes no
+// request.
+func openCluster(f config.ClusterFlags) (*kube.Cluster, error) {
+	cluster, err := kube.Open("")
+	if err != nil {
+		return nil, err
+	}
+	return cluster.In(f.WorkerNamespace), nil
+}
 
-// work is a worker in the gateway's own process, which reports without a detour.
-func (c *ServeCmd) work(to *registry.Service, log *slog.Logger) inline.WorkerFunc {
-	return func(ctx, force context.Context, j supervisor.WorkerSpec) error {
-		err := worker.New(c.Watching.ports(desk{to}, log), worker.Config{
-			ID:         j.ID,
-			Generation: j.Generation,
+// inlineWorker runs a worker as a goroutine of the gateway.
+func inlineWorker(c *config.Serve, monitors *registry.Service, log *slog.Logger) inline.WorkerFunc {
+	return func(ctx, force context.Context, spec supervisor.WorkerSpec) error {
+		err := worker.New(workerPorts(c.Watching, inlineGateway{monitors}, log), worker.Config{
+			ID:         spec.ID,
+			Generation: spec.Generation,
 			Prefer:     watch.RenditionPreference(c.Watching.StreamRendition),
 			NewEventID: newEventID,
 			Log:        log,
-			Now:        tamper(parts{Now: time.Now}).Now,
+			Now:        faultinject.Wrap(faultinject.Ports{Now: time.Now}).Now,
 		}).RunUntil(ctx, force)
-		return dismissed(log.With("component", "worker", "monitor_id", string(j.ID)), err)
+		return withoutDismissal(log.With("component", "worker", "monitor_id", string(spec.ID)), err)
 	}
 }
 
-// desk is the gateway as its own workers see it: no network in between.
-type desk struct{ *registry.Service }
+// inlineGateway is the gateway as its inline workers reach it, without a network.
+type inlineGateway struct{ *registry.Service }
 
-var _ worker.Gateway = desk{}
+var _ worker.Gateway = inlineGateway{}
 
 // Assignment implements worker.Gateway.
-func (d desk) Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
-	return d.Assign(ctx, id, generation)
+func (g inlineGateway) Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
+	return g.Assign(ctx, id, generation)
 }

@@ -4,56 +4,63 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
 
-// Run is the gateway, from its configuration to its end.
-func (c *ServeCmd) Run(ctx context.Context, hurry haste, out console) error {
-	outliveReaders()
+// serve runs the gateway until ctx is done or a part of it fails.
+func serve(ctx context.Context, forced forcedShutdown, c *config.Serve, out console) error {
+	ignoreBrokenPipe()
 	output := &lineWriter{w: out.err}
 	log, err := logging.New(output, c.Log.LogLevel, time.Local)
 	if err != nil {
 		return err
 	}
-	g := &service{log: log.With("component", "gateway"), drainTime: c.DrainTime}
-	return logged(g.log, c.serve(ctx, hurry, g, output, log))
+	g := &gatewayServer{settings: c, log: log.With("component", "gateway")}
+	return logged(g.log, g.serve(ctx, forced, output, log))
 }
 
-// serve starts the parts in the order of their dependence, the database first,
-// which also ends last. One that is away is no obstacle.
-func (c *ServeCmd) serve(ctx context.Context, hurry haste, g *service, output io.Writer, log *slog.Logger) error {
-	keys, err := c.keys(log)
+// serve starts the parts in the order of their dependence: first the database,
+// which is also stopped last. A database that is away does not keep it from
+// starting.
+func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output io.Writer, log *slog.Logger) error {
+	for _, m := range config.Misspellings(os.Environ()) {
+		g.log.Warn("a variable is set that is no setting; if it is misspelt, correct it and restart", "variable", m.Set, "similar_setting", m.Setting)
+	}
+	keys, err := g.loadKeys()
 	if err != nil {
 		return err
 	}
-	store, closeStore, err := c.Database.open(ctx, hurry, log)
+	store, closeStore, err := openDatabase(ctx, forced, g.settings.Database, log)
 	if err != nil {
 		return err
 	}
 	defer closeStore()
-	g.store, g.database = store, newPreparation(store, g.log)
+	g.store, g.database = store, newDatabaseSetup(store, g.log)
 	if err := g.database.begin(ctx); err != nil {
 		return err
 	}
-	if err := c.assemble(g, keys, output, log); err != nil {
+	if err := g.assemble(keys, output, log); err != nil {
 		return err
 	}
-	return g.run(ctx, hurry)
+	return g.run(ctx, forced)
 }
 
-// keys are those of the configuration, completed with generated ones.
-func (c *ServeCmd) keys(log *slog.Logger) (Keys, error) {
-	keys, generated, err := loadKeys(c.Database.DataDir, c.Keys)
+// loadKeys completes the configured keys with generated ones (decision P4).
+func (g *gatewayServer) loadKeys() (config.Keys, error) {
+	dir := g.settings.Database.DataDir
+	keys, generated, err := config.LoadKeys(dir, g.settings.Keys)
 	if err != nil {
 		return keys, err
 	}
 	if generated {
-		log.Info("API keys were generated", "component", "gateway", "file", keysPath(c.Database.DataDir))
+		g.log.Info("API keys were generated", "file", config.KeysPath(dir))
 	}
-	if keys.API == keys.Internal { // one given, the other one kept
-		return keys, &usageError{[]string{sameKeys}}
+	if keys.API == keys.Internal { // one configured, the other one stored
+		return keys, &config.UsageError{Problems: []string{config.SameKeys}}
 	}
 	return keys, nil
 }

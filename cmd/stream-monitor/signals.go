@@ -9,56 +9,57 @@ import (
 	"time"
 )
 
-// haste is done when whoever asked the process to end has asked again: what is
-// left of a shutdown is then done by force, and still done.
-type haste struct{ context.Context }
+// forcedShutdown is done once a second signal has asked the process to end. What is
+// left of the shutdown is then done by force.
+type forcedShutdown struct{ context.Context }
 
-// echo is how soon after a signal another one is the same request: timeout(1)
-// sends two, and so do a terminal and its shell when they go.
-const echo = 20 * time.Millisecond
+// signalEcho is the time within which a second signal counts as the first:
+// timeout(1) sends two, and so do a terminal and its shell when they close.
+const signalEcho = 20 * time.Millisecond
 
-// obey turns the signals that ask the process to end into contexts: the first
-// ends ctx, the second hurry, and a third is the system's to deal with, which
-// ends the process as it is. release gives all of them back to the system.
-func obey() (ctx context.Context, hurry haste, release func()) {
-	asked := make(chan os.Signal, 2)
-	signal.Notify(asked, endings()...)
+// handleSignals turns the signals that ask the process to end into contexts. The
+// first ends ctx, the second forced. A third has its default effect: it kills the
+// process. release restores the default for all of them.
+func handleSignals() (ctx context.Context, forced forcedShutdown, release func()) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, endSignals()...)
 	ctx, end := context.WithCancel(context.Background())
-	hasty, hasten := context.WithCancel(context.Background())
+	force, cancelForce := context.WithCancel(context.Background())
 	released := make(chan struct{})
 	var listening sync.WaitGroup
 	listening.Go(func() {
-		defer signal.Stop(asked)
-		heed(asked, released, end, hasten)
+		defer signal.Stop(signals)
+		onEachSignal(signals, released, end, cancelForce)
 	})
-	return ctx, haste{hasty}, func() {
+	return ctx, forcedShutdown{force}, func() {
 		close(released)
 		listening.Wait()
 		end()
-		hasten()
+		cancelForce()
 	}
 }
 
-// heed takes a step for every signal, until none is left or released is closed.
-func heed(asked <-chan os.Signal, released <-chan struct{}, steps ...func()) {
+// onEachSignal calls the next action for every signal, until all have been called
+// or released is closed.
+func onEachSignal(signals <-chan os.Signal, released <-chan struct{}, actions ...func()) {
 	var last time.Time
-	for len(steps) > 0 {
+	for len(actions) > 0 {
 		select {
-		case <-asked:
+		case <-signals:
 		case <-released:
 			return
 		}
-		if time.Since(last) > echo {
-			steps[0]()
-			steps = steps[1:]
+		if time.Since(last) > signalEcho {
+			actions[0]()
+			actions = actions[1:]
 		}
 		last = time.Now()
 	}
 }
 
-// endings are the signals that ask the process to end. SIGHUP says that its
-// terminal is gone, which nohup has it ignore.
-func endings() []os.Signal {
+// endSignals lists the signals that ask the process to end. SIGHUP, which reports
+// that the terminal was closed, stays ignored under nohup.
+func endSignals() []os.Signal {
 	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
@@ -66,6 +67,6 @@ func endings() []os.Signal {
 	return signals
 }
 
-// outliveReaders lets a watchdog go on when whoever read its log has died:
-// writing to the broken pipe then fails, instead of ending the process.
-func outliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+// ignoreBrokenPipe lets the process go on after the reader of its log has died. A
+// write to the broken pipe then fails instead of killing the process.
+func ignoreBrokenPipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

@@ -7,29 +7,21 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
 
-// open is the cluster that these settings mean. It asks nobody.
-func (f ClusterFlags) open() (*kube.Cluster, error) {
-	cluster, err := kube.Open("")
-	if err != nil {
-		return nil, err
-	}
-	return cluster.In(f.WorkerNamespace), nil
-}
-
-// Run ends what runs in the cluster: the gateway first, then the workers.
-func (c *UninstallCmd) Run(ctx context.Context, out console) error {
+// uninstall removes what runs in the cluster: the gateway first, then the workers.
+func uninstall(ctx context.Context, c *config.Uninstall, out console) error {
 	log, err := logging.New(out.err, c.Log.LogLevel, time.Local)
 	if err != nil {
 		return err
 	}
-	own := log.With("component", "uninstall")
-	return logged(own, c.uninstall(ctx, own))
+	log = log.With("component", "uninstall")
+	return logged(log, removeInstallation(ctx, c, log))
 }
 
-func (c *UninstallCmd) uninstall(ctx context.Context, log *slog.Logger) error {
-	cluster, err := c.Cluster.open()
+func removeInstallation(ctx context.Context, c *config.Uninstall, log *slog.Logger) error {
+	cluster, err := openCluster(c.Cluster)
 	if err != nil {
 		return err
 	}

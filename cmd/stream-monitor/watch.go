@@ -12,19 +12,21 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
 	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Run watches one stream in the foreground: the same loop as a worker's, with
-// the terminal for a gateway. It ends well when the stream has ended or the user
-// interrupts it, and fails when the watch could not go on.
-func (c *WatchCmd) Run(ctx context.Context, io console) error {
+// watchForeground watches one stream with the loop of a worker, and prints its
+// events. It returns nil when the stream has ended or the user interrupts it, and
+// an error when the stream cannot be watched.
+func watchForeground(ctx context.Context, c *config.Watch, out console) error {
 	newLog := logging.NewText
 	if c.JSON {
 		newLog = logging.New
 	}
-	log, err := newLog(io.err, c.Log.LogLevel, time.Local)
+	log, err := newLog(out.err, c.Log.LogLevel, time.Local)
 	if err != nil {
 		return err
 	}
@@ -43,42 +45,44 @@ func (c *WatchCmd) Run(ctx context.Context, io console) error {
 		defer func() { _ = file.Close() }()
 		cfg.Record = file
 	}
-	t := &terminal{print: printer(io.out, c.JSON), stream: c.URL, config: c.Rules()}
-	if err := worker.New(c.Watching.ports(t, log), cfg).Run(ctx); err != nil {
+	g := &terminalGateway{printEvent: eventPrinter(out.out, c.JSON), stream: c.URL, config: c.Rules()}
+	if err := worker.New(workerPorts(c.Watching, g, log), cfg).Run(ctx); err != nil {
 		return err
 	}
-	return t.verdict()
+	return g.failure()
 }
 
-// terminal is the gateway of a watch in the foreground: it hands out the
-// command line as the assignment and prints the events.
-type terminal struct {
-	print  func(watch.EventEmitted)
-	stream monitor.StreamURL
-	config monitor.Config
+// terminalGateway is the gateway of a watch in the foreground. Its assignment is the
+// command line, and it prints the events of each report.
+type terminalGateway struct {
+	printEvent func(event.Event)
+	stream     monitor.StreamURL
+	config     monitor.Config
 
 	mu   sync.Mutex
 	last monitor.Status
 }
 
-func (t *terminal) Assignment(_ context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
-	return monitor.Assignment{ID: id, Generation: generation, StreamURL: t.stream, Config: t.config}, nil
+// Assignment implements worker.Gateway.
+func (g *terminalGateway) Assignment(_ context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
+	return monitor.Assignment{ID: id, Generation: generation, StreamURL: g.stream, Config: g.config}, nil
 }
 
-func (t *terminal) Report(_ context.Context, _ monitor.ID, r monitor.Report) (monitor.Order, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.last = r.Status
+// Report implements worker.Gateway.
+func (g *terminalGateway) Report(_ context.Context, _ monitor.ID, r monitor.Report) (monitor.Order, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.last = r.Status
 	for _, e := range r.Events {
-		t.print(watch.EventEmitted{Event: e})
+		g.printEvent(e)
 	}
 	return monitor.Run, nil
 }
 
-func (t *terminal) verdict() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.last == monitor.Failed {
+func (g *terminalGateway) failure() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.last == monitor.Failed {
 		return errors.New("the stream cannot be watched; the last event says why")
 	}
 	return nil

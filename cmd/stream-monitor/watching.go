@@ -3,9 +3,6 @@ package main
 import (
 	"log/slog"
 	"net/http"
-	"os"
-	"reflect"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,13 +15,14 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
 	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
 
-// ports is what a stream is watched with; gateway is where that is reported.
-// The proxies count for the tools, the playlists and the segments alike
-// (decision O8): media URLs are bound to the address they were issued to.
-func (f WatchingFlags) ports(gateway worker.Gateway, log *slog.Logger) worker.Ports {
-	f.export()
+// workerPorts wires a worker to the tools and to its gateway. Tools, playlists and
+// segments use the same proxies (decision O8): media URLs are bound to the address
+// to which they were issued.
+func workerPorts(f config.WatchingFlags, gateway worker.Gateway, log *slog.Logger) worker.Ports {
+	f.Export()
 	client := media.New(media.Config{})
 	return worker.Ports{
 		Gateway: gateway,
@@ -37,47 +35,6 @@ func (f WatchingFlags) ports(gateway worker.Gateway, log *slog.Logger) worker.Po
 		Playlists: worker.NewManifests(client.Get, time.Now, hls.Format{}, dash.Format{}),
 		Segments:  client,
 		Analyser:  ffmpeg.New(ffmpeg.Config{Path: f.FFmpeg().Path}),
-	}
-}
-
-// variables are these settings as the environment of a worker, whether they
-// came as flags or as variables; an empty one counts as unset.
-func (f WatchingFlags) variables() (env []string) {
-	settings := reflect.ValueOf(f)
-	for i := range settings.NumField() {
-		names := settings.Type().Field(i).Tag.Get("env")
-		for name := range strings.SplitSeq(names, ",") {
-			env = append(env, name+"="+settings.Field(i).String())
-		}
-	}
-	return env
-}
-
-// settings are those of them that are given, under one name each, and the time
-// zone (decision A11): for a worker in a pod, which inherits nothing.
-func (f WatchingFlags) settings() (env []string) {
-	fields := reflect.ValueOf(f)
-	for i := range fields.NumField() {
-		name, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("env"), ",")
-		if value := fields.Field(i).String(); value != "" {
-			env = append(env, name+"="+value)
-		}
-	}
-	if zone := os.Getenv("TZ"); zone != "" {
-		env = append(env, "TZ="+zone)
-	}
-	return env
-}
-
-// export makes these settings what every child and every client of this process
-// finds in its environment.
-func (f WatchingFlags) export() {
-	for _, variable := range f.variables() {
-		name, value, _ := strings.Cut(variable, "=")
-		_ = os.Setenv(name, value) // fails only on names and values that cannot be in an environment
-		if value == "" {
-			_ = os.Unsetenv(name) // tools differ in what an empty one means to them
-		}
 	}
 }
 

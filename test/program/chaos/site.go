@@ -184,7 +184,7 @@ func (s *site) gateway(internal, dsn string) func(n int) system.Config {
 	return func(n int) system.Config {
 		env := append(s.tube.Env(),
 			"TMPDIR="+s.tmp, "LISTEN_ADDR="+public, "INTERNAL_LISTEN_ADDR="+internal,
-			"FAULTS_GATEWAY_URL=http://"+s.pipes[toGateway].address(), "FAULTS_BOOKS="+s.path("books"),
+			"FAULTS_GATEWAY_URL=http://"+s.pipes[toGateway].address(), "FAULTS_ACCEPTED="+s.path("books"),
 			"CLOCK_OFFSET_FILE="+s.path("clock"), "WORKER_RUNTIME="+s.plan.runtime, "DB_DSN="+dsn, "CRASH_AT=",
 			"MISSING_WORKER="+s.missing(),
 		)

@@ -16,12 +16,12 @@ import (
 func bounds(t *testing.T) (sum float64) {
 	t.Helper()
 	for _, one := range []struct{ file, name string }{
-		{"cmd/stream-monitor/service.go", "requestsLimit"},    // of callers
+		{"cmd/stream-monitor/gateway.go", "requestsLimit"},    // of callers
 		{"adapters/runtime/kube/call.go", "callLimit"},        // a creation that is under way
 		{"application/supervisor/config.go", "exchangeLimit"}, // taking stock
-		{"cmd/stream-monitor/service.go", "workersLimit"},
-		{"cmd/stream-monitor/service.go", "releaseLimit"},
-		{"cmd/stream-monitor/service.go", "requestsLimit"}, // of workers
+		{"cmd/stream-monitor/gateway.go", "workersLimit"},
+		{"cmd/stream-monitor/gateway.go", "releaseLimit"},
+		{"cmd/stream-monitor/gateway.go", "requestsLimit"}, // of workers
 	} {
 		code, err := os.ReadFile(filepath.Join("..", "..", "..", one.file))
 		must(t, err)

@@ -17,7 +17,7 @@ var ranged = regexp.MustCompile(`type:"(?:whole|span)" min:"(\w+)" max:"(\w+)" e
 // TestTheChartHoldsSettingsToTheProgramsRanges: a gateway that has a setting beyond
 // them ends at its start, again and again.
 func TestTheChartHoldsSettingsToTheProgramsRanges(t *testing.T) {
-	table, err := os.ReadFile("../../../cmd/stream-monitor/config.go")
+	table, err := os.ReadFile("../../../cmd/stream-monitor/internal/config/commands.go")
 	must(t, err)
 	bounds := map[string][]string{}
 	for _, setting := range ranged.FindAllStringSubmatch(string(table), -1) {

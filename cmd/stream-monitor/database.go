@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+)
+
+const (
+	firstTryLimit   = 5 * time.Second // how long a start waits for the database before it goes on without
+	retryPause      = 250 * time.Millisecond
+	retryPauseMax   = 2 * time.Second // retryPause doubles up to this
+	warningInterval = 10 * time.Second
+	privateStop     = 10 * time.Second // how long a private database may take to stop
+)
+
+// openDatabase opens the database that DB_DSN names, which may be away, or starts
+// the private one (decision P3). closeStore closes it; a forced shutdown kills the
+// private server.
+func openDatabase(ctx context.Context, forced forcedShutdown, f config.DatabaseFlags, log *slog.Logger) (store *postgres.Store, closeStore func(), err error) {
+	dsn, stop := f.DBDSN, func() {}
+	if !f.Production() {
+		server, err := embedded.Start(ctx, embedded.Config{DataDir: f.DataDir, Log: log})
+		if err != nil {
+			return nil, nil, err
+		}
+		dsn = server.DSN()
+		stop = func() {
+			if err := withTimeout(forced, privateStop, server.Stop); err != nil {
+				log.Warn("the private database did not stop by itself", "component", "postgres", "error", err)
+			}
+		}
+	}
+	store, err = postgres.New(dsn, postgres.Config{Zone: time.Local, Log: log})
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return store, func() {
+		if err := store.Close(); err != nil {
+			log.Warn("the connections to the database did not close well", "component", "postgres", "error", err)
+		}
+		stop()
+	}, nil
+}
+
+// databaseSetup connects to the database and migrates it to the schema of this
+// version. It waits for a database that is away (section 10.4).
+type databaseSetup struct {
+	try  func(context.Context) error // may be repeated
+	log  *slog.Logger
+	done chan struct{} // closed when a try has succeeded
+}
+
+func newDatabaseSetup(store *postgres.Store, log *slog.Logger) *databaseSetup {
+	return &databaseSetup{
+		try:  func(ctx context.Context) error { return connectAndMigrate(ctx, store) },
+		log:  log,
+		done: make(chan struct{}),
+	}
+}
+
+func connectAndMigrate(ctx context.Context, store *postgres.Store) error {
+	if err := store.Ping(ctx); err != nil {
+		return err
+	}
+	return store.Migrate(ctx)
+}
+
+// begin tries once, before anything is started. It returns an error that waiting
+// cannot change, or that of ctx. Other failures are left to run.
+func (s *databaseSetup) begin(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, firstTryLimit)
+	defer cancel()
+	err := s.try(limited)
+	switch {
+	case err == nil:
+		close(s.done)
+	case ctx.Err() != nil, postgres.Refused(err):
+		return err
+	}
+	return nil
+}
+
+// run tries until the database is set up or ctx is done. It goes on even after an
+// error that begin would return: by now there may be workers, which go on while
+// somebody repairs the database.
+func (s *databaseSetup) run(ctx context.Context) {
+	began := time.Now()
+	var warned time.Time
+	for pause := retryPause; !s.isDone(); pause = min(2*pause, retryPauseMax) {
+		err := s.try(ctx)
+		switch {
+		case err == nil:
+			s.log.Info("the database is available", "waited_sec", time.Since(began).Seconds())
+			close(s.done)
+			return
+		case ctx.Err() != nil:
+			return
+		case time.Since(warned) >= warningInterval:
+			warned = time.Now()
+			s.log.Warn("cannot reach and prepare the database, will try again until it is there: "+
+				"see that the PostgreSQL of DB_DSN runs and lets this gateway in; workers go on meanwhile", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (s *databaseSetup) isDone() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait blocks until the database is set up. It returns an error if ctx is done.
+func (s *databaseSetup) wait(ctx context.Context) error {
+	select {
+	case <-s.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the database: %w", ctx.Err())
+	}
+}
+
+// before delays a component until the database is set up.
+func (s *databaseSetup) before(run func(context.Context)) func(context.Context) {
+	return func(ctx context.Context) {
+		if s.wait(ctx) == nil {
+			run(ctx)
+		}
+	}
+}
+
+// ready returns why the database cannot be used.
+func (s *databaseSetup) ready(ctx context.Context, ping func(context.Context) error) error {
+	if err := ping(ctx); err != nil {
+		return err
+	}
+	if !s.isDone() {
+		return errors.New("the database is still being migrated")
+	}
+	return nil
+}
+
+// waitingStore delays the election of the leader until the database is set up.
+// The time limit of Reconcile runs meanwhile.
+type waitingStore struct {
+	supervisor.Store
+
+	database *databaseSetup
+}
+
+// TryLead implements supervisor.Store.
+func (s waitingStore) TryLead(ctx context.Context) (bool, error) {
+	if err := s.database.wait(ctx); err != nil {
+		return false, err
+	}
+	return s.Store.TryLead(ctx)
+}

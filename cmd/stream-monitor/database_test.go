@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
+)
+
+// absentDatabase fails every try until the time there. A zero time means forever.
+func absentDatabase(there *time.Time, log io.Writer) (setup *databaseSetup, tries *[]time.Time) {
+	tries = &[]time.Time{}
+	return &databaseSetup{
+		try: func(context.Context) error {
+			*tries = append(*tries, time.Now())
+			if there.IsZero() || time.Now().Before(*there) {
+				return errors.New("connection refused")
+			}
+			return nil
+		},
+		log:  slog.New(slog.NewTextHandler(log, nil)),
+		done: make(chan struct{}),
+	}, tries
+}
+
+func TestADatabaseThatIsAwayIsWaitedFor(t *testing.T) { // section 10.4
+	t.Run("with a try every 2 s and a warning every 10 s", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			const away = time.Minute
+			back := time.Now().Add(away)
+			var log bytes.Buffer
+			setup, tries := absentDatabase(&back, &log)
+			if err := setup.begin(t.Context()); err != nil {
+				t.Fatalf("it does not begin: %v", err)
+			}
+			if setup.ready(t.Context(), func(context.Context) error { return nil }) == nil {
+				t.Error("ready with a database that is not prepared")
+			}
+			began := false
+			component := start(setup.before(func(context.Context) { began = true }))
+			setup.run(t.Context())
+			<-component.done
+			if !began || !setup.isDone() || setup.ready(t.Context(), func(context.Context) error { return nil }) != nil {
+				t.Error("not prepared when the database is available")
+			}
+			for i, at := range *tries {
+				if i > 0 && at.Sub((*tries)[i-1]) > 2*time.Second {
+					t.Errorf("%v between two tries", at.Sub((*tries)[i-1]))
+				}
+			}
+			if n := len(*tries); n < 30 || n > 40 {
+				t.Errorf("%d tries in %v", n, away)
+			}
+			if n := strings.Count(log.String(), "level=WARN"); n < 5 || n > 6 {
+				t.Errorf("%d warnings in %v:\n%s", n, away, &log)
+			}
+			for _, say := range []string{"DB_DSN", "connection refused", "the database is available"} {
+				if !strings.Contains(log.String(), say) {
+					t.Errorf("does not say %q", say)
+				}
+			}
+		})
+	})
+
+	t.Run("until the gateway is stopped", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			setup, _ := absentDatabase(&time.Time{}, io.Discard)
+			component := start(setup.run)
+			waiting := start(setup.before(func(context.Context) { t.Error("began without a database") }))
+			time.Sleep(time.Hour)
+			component.stop()
+			waiting.stop()
+			asked, cancel := context.WithCancel(t.Context())
+			cancel()
+			if setup.begin(asked) == nil {
+				t.Error("it begins")
+			}
+		})
+	})
+
+	t.Run("also by the election of the leader", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			back := time.Now().Add(15 * time.Second)
+			setup, _ := absentDatabase(&back, io.Discard)
+			store := waitingStore{elected{}, setup}
+			running := start(setup.run)
+			defer running.stop()
+			limited, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if _, err := store.TryLead(limited); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("the error is %v", err)
+			}
+			if leads, err := store.TryLead(t.Context()); err != nil || !leads {
+				t.Errorf("%v, %v", leads, err)
+			}
+			if late := time.Since(back); late > retryPauseMax {
+				t.Errorf("elected %v after the database was there", late)
+			}
+		})
+	})
+}
+
+// elected is a Store that always elects the caller.
+type elected struct{ supervisor.Store }
+
+func (elected) TryLead(context.Context) (bool, error) { return true, nil }
+
+func TestADatabaseThatRefusesTheGatewayEndsTheStart(t *testing.T) {
+	clearEnvironment(t)
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go refuse(l, "28P01", `password authentication failed for user "u"`)
+	began := time.Now()
+	status, said := runFailing(t, "serve", "--db-dsn=postgres://u:hunter2@"+l.Addr().String()+"/x?sslmode=disable",
+		"--api-key=a", "--webhook-signing-key=b", "--internal-api-key=c", "--listen-addr=127.0.0.1:0", "--internal-listen-addr=127.0.0.1:0")
+	if status != statusFailed || !strings.Contains(said, "password authentication failed") || strings.Contains(said, "hunter2") {
+		t.Errorf("ends with %d: %s", status, said)
+	}
+	if took := time.Since(began); took > firstTryLimit {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// refuse answers every connection with an error
+// (https://www.postgresql.org/docs/current/protocol-message-formats.html).
+func refuse(l net.Listener, code, message string) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		var length [4]byte
+		if _, err := io.ReadFull(conn, length[:]); err == nil {
+			_, _ = io.CopyN(io.Discard, conn, int64(binary.BigEndian.Uint32(length[:]))-4)
+			fields := "SFATAL\x00VFATAL\x00C" + code + "\x00M" + message + "\x00\x00"
+			_, _ = conn.Write(append(binary.BigEndian.AppendUint32([]byte{'E'}, uint32(4+len(fields))), fields...))
+		}
+		_ = conn.Close()
+	}
+}

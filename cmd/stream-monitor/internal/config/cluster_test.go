@@ -1,0 +1,50 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
+)
+
+func TestInACluster(t *testing.T) {
+	clearEnvironment(t)
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
+	t.Run("pods are the default, and what they need is named at once", func(t *testing.T) {
+		got := mustRefuse(t, "serve")
+		for i, env := range []string{"WORKER_IMAGE", "WORKER_GATEWAY_URL", "WORKER_SECRET", "INTERNAL_API_KEY"} {
+			if len(got) != 4 || !strings.HasPrefix(got[i], env+" ") || !strings.Contains(got[i], "WORKER_RUNTIME=kubernetes") {
+				t.Errorf("problem %d of %q does not name %s", i, got, env)
+			}
+		}
+	})
+	for env, value := range map[string]string{"WORKER_IMAGE": "sm:1", "WORKER_GATEWAY_URL": "http://gateway:8081", "WORKER_SECRET": "keys", "INTERNAL_API_KEY": "k"} {
+		t.Setenv(env, value)
+	}
+	t.Run("a lost worker ends its monitor, unless it is told otherwise", func(t *testing.T) { // decision O3
+		serve := mustParse(t, "serve").Serve
+		if serve.WorkerRuntime != "kubernetes" || serve.MissingWorkerPolicy() != supervisor.EndMonitor {
+			t.Errorf("%s has %s", serve.WorkerRuntime, serve.MissingWorkerPolicy())
+		}
+		if serve := mustParse(t, "serve", "--missing-worker=relaunch").Serve; serve.MissingWorkerPolicy() != supervisor.Relaunch {
+			t.Errorf("told otherwise it has %s", serve.MissingWorkerPolicy())
+		}
+	})
+	t.Run("other runtimes can be had there, too", func(t *testing.T) {
+		if serve := mustParse(t, "serve", "--worker-runtime=inline").Serve; serve.MissingWorkerPolicy() != supervisor.Relaunch {
+			t.Errorf("inline has %s", serve.MissingWorkerPolicy())
+		}
+	})
+	t.Run("the certificate is for the name that workers are told", func(t *testing.T) {
+		cert, key := certificate(t, time.Now().Add(time.Hour), "gateway.ns.svc")
+		secure := []string{"serve", "--tls-cert-file=" + cert, "--tls-key-file=" + key}
+		mustParse(t, append(secure, "--worker-gateway-url=https://gateway.ns.svc:8081")...)
+		if got := mustRefuse(t, append(secure, "--worker-gateway-url=https://other.ns.svc:8081")...); !strings.Contains(got[0], "other.ns.svc") || !strings.Contains(got[0], "WORKER_GATEWAY_URL") {
+			t.Errorf("says %q", got)
+		}
+		if got := mustRefuse(t, secure...); !strings.HasPrefix(got[0], "WORKER_GATEWAY_URL (--worker-gateway-url) is ") {
+			t.Errorf("says %q of a URL without TLS", got)
+		}
+	})
+}

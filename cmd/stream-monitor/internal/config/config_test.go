@@ -1,0 +1,440 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// clearEnvironment removes every setting from the environment of one test.
+func clearEnvironment(t *testing.T) {
+	t.Helper()
+	k, err := kong.New(&CLI{}, testOptions(t)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range k.Model.Children {
+		for _, flag := range command.Flags {
+			for _, env := range flag.Envs {
+				t.Setenv(env, "")
+			}
+		}
+	}
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	t.Setenv("XDG_DATA_HOME", t.TempDir())
+}
+
+func testOptions(t *testing.T) []kong.Option {
+	t.Helper()
+	return append(newReader().options(), kong.Vars{"data_dir": "/data", "runtime": RuntimeProcess})
+}
+
+// mustParse parses a valid command line.
+func mustParse(t *testing.T, args ...string) *CLI {
+	t.Helper()
+	cli, _, err := parse(args, &bytes.Buffer{})
+	if err != nil {
+		t.Fatalf("%q: %v", args, err)
+	}
+	return cli
+}
+
+// mustRefuse parses an invalid command line and returns its problems.
+func mustRefuse(t *testing.T, args ...string) []string {
+	t.Helper()
+	_, _, err := parse(args, &bytes.Buffer{})
+	var usage *UsageError
+	if !errors.As(err, &usage) {
+		t.Fatalf("%q: error is %v, want a usage error", args, err)
+	}
+	return usage.Problems
+}
+
+func TestDefaultSettings(t *testing.T) {
+	clearEnvironment(t)
+	serve := mustParse(t, "serve").Serve
+	if serve.ListenAddr != ":8080" || serve.InternalListenAddr != ":8081" || serve.MaxMonitors != 50 ||
+		serve.WorkerRuntime != "process" || serve.MissingWorkerPolicy() != supervisor.Relaunch ||
+		serve.GatewayReconcileTimeout != 30*time.Second || serve.GatewayPatience != 15*time.Minute || serve.ScheduleLeadTime != 10*time.Minute ||
+		serve.EventRetention != 90*24*time.Hour || serve.Watching.StreamRendition != "smallest" || serve.Log.LogLevel != "info" {
+		t.Errorf("serve has %+v", serve)
+	}
+	if serve.Database.Production() {
+		t.Error("production without DB_DSN")
+	}
+	if want := filepath.Join(os.Getenv("XDG_DATA_HOME"), "stream-monitor"); serve.Database.DataDir != want {
+		t.Errorf("data directory is %s, want %s", serve.Database.DataDir, want)
+	}
+	t.Run("without XDG_DATA_HOME the data is in the home directory", func(t *testing.T) {
+		t.Setenv("XDG_DATA_HOME", "")
+		t.Setenv("HOME", "/home/ops")
+		if got := mustParse(t, "serve").Serve.Database.DataDir; got != "/home/ops/.local/share/stream-monitor" {
+			t.Errorf("data directory is %s", got)
+		}
+	})
+	t.Run("without a home it is where services keep theirs", func(t *testing.T) {
+		t.Setenv("XDG_DATA_HOME", "")
+		t.Setenv("HOME", "")
+		if got := mustParse(t, "serve").Serve.Database.DataDir; got != "/var/lib/stream-monitor" {
+			t.Errorf("data directory is %s", got)
+		}
+	})
+	t.Run("a watch has the rules of a registration that says nothing", func(t *testing.T) {
+		got := mustParse(t, "watch", "https://youtube.com/watch?v=abcdefghijk&t=1").Watch
+		if got.Rules() != monitor.DefaultConfig() {
+			t.Errorf("rules are %+v", got.Rules())
+		}
+		if got.URL != "https://www.youtube.com/watch?v=abcdefghijk" {
+			t.Errorf("URL is %s", got.URL)
+		}
+	})
+}
+
+func TestEverySettingOfTheSpecificationExists(t *testing.T) {
+	k, err := kong.New(&CLI{}, testOptions(t)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{
+		"serve": {
+			"DB_DSN", "API_KEY", "WEBHOOK_SIGNING_KEY", "INTERNAL_API_KEY", "LOG_LEVEL", "MAX_MONITORS", "RATE_LIMIT_CREATE_PER_MIN", "RATE_LIMIT_QUERY_PER_MIN", "HTTP_PROXY", "HTTPS_PROXY",
+			"GATEWAY_RECONCILE_TIMEOUT", "GATEWAY_PATIENCE", "LISTEN_ADDR", "INTERNAL_LISTEN_ADDR", "DATA_DIR", "WORKER_RUNTIME", "MISSING_WORKER", "YTDLP_PATH",
+			"STREAMLINK_PATH", "FFMPEG_PATH", "STREAM_RENDITION", "SCHEDULE_LEAD_TIME", "CALLBACK_ALLOWED_NETWORKS", "TRUSTED_PROXIES",
+			"EVENT_RETENTION", "TLS_CERT_FILE", "TLS_KEY_FILE", "DRAIN_TIME",
+			"WORKER_NAMESPACE", "WORKER_INSTANCE", "WORKER_IMAGE", "WORKER_GATEWAY_URL", "WORKER_SECRET", "WORKER_CA_SECRET", "WORKER_POD_TEMPLATE",
+		},
+		"worker": {
+			"MONITOR_ID", "STREAM_URL", "CALLBACK_URL", "CONFIG_JSON", "INTERNAL_API_KEY", "GATEWAY_URL", "GATEWAY_CA_FILE", "GATEWAY_PATIENCE", "GENERATION", "LOG_LEVEL", "PROBE_LISTEN_ADDR",
+			"YTDLP_PATH", "STREAMLINK_PATH", "FFMPEG_PATH", "STREAM_RENDITION", "HTTP_PROXY", "HTTPS_PROXY",
+		},
+	}
+	idle := []string{"EVENT_RETENTION"}
+	for _, command := range k.Model.Children {
+		var envs []string
+		for _, flag := range command.Flags {
+			if flag.Help == "" {
+				t.Errorf("%s --%s has no help", command.Name, flag.Name)
+			}
+			if _, known := parsers[flag.Tag.Type]; !known && flag.Tag.Type != "" {
+				t.Errorf("%s --%s has the type %q, which nothing parses", command.Name, flag.Name, flag.Tag.Type)
+			}
+			if len(flag.Envs) == 0 {
+				continue
+			}
+			if slices.Contains(idle, flag.Envs[0]) != strings.Contains(flag.Help, "without effect in this version") {
+				t.Errorf("the help of %s does not tell the truth: %s", flag.Envs[0], flag.Help)
+			}
+			envs = append(envs, flag.Envs[0])
+			if name := strings.ToLower(strings.ReplaceAll(flag.Envs[0], "_", "-")); name != flag.Name {
+				t.Errorf("%s: the flag of %s is --%s, want --%s", command.Name, flag.Envs[0], flag.Name, name)
+			}
+		}
+		for _, env := range want[command.Name] {
+			if !slices.Contains(envs, env) {
+				t.Errorf("%s does not read %s", command.Name, env)
+			}
+		}
+	}
+}
+
+func TestHelpOfEveryCommand(t *testing.T) {
+	clearEnvironment(t)
+	t.Setenv("API_KEY", "do-not-show")
+	for _, command := range []string{"", "serve", "worker", "watch", "replay", "migrate", "doctor", "uninstall", "version"} {
+		t.Run("help of "+command+" is shown and ends well", func(t *testing.T) {
+			var out bytes.Buffer
+			_, _, err := parse(strings.Fields(command+" --help"), &out)
+			if !errors.Is(err, ErrHelpShown) {
+				t.Fatalf("error is %v", err)
+			}
+			if !strings.HasPrefix(out.String(), "Usage: stream-monitor "+command) {
+				t.Errorf("help is %s", &out)
+			}
+			if strings.Contains(out.String(), "do-not-show") {
+				t.Error("help shows a key")
+			}
+		})
+	}
+}
+
+func TestWrongCommandLine(t *testing.T) {
+	clearEnvironment(t)
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"nothing at all":          {nil, `expected one of`},
+		"an unknown command":      {[]string{"sevre"}, `sevre`},
+		"an unknown flag":         {[]string{"serve", "--listen"}, `unknown flag --listen`},
+		"a flag with no value":    {[]string{"serve", "--max-monitors"}, `--max-monitors`},
+		"a replay without a file": {[]string{"replay"}, `record one with: stream-monitor watch --record FILE URL; then: stream-monitor replay FILE`},
+		"a watch without a URL":   {[]string{"watch"}, `the URL of the stream is missing, such as: stream-monitor watch https://www.youtube.com/watch?v=`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := mustRefuse(t, c.args...)
+			if !strings.Contains(got[0], c.want) || !strings.Contains(got[1], "--help") {
+				t.Errorf("says %q", got)
+			}
+		})
+	}
+}
+
+func TestValues(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for env, c := range map[string]struct {
+		good []string
+		bad  []string
+		says string
+	}{
+		"LOG_LEVEL":                 {[]string{"debug", "error"}, []string{"loud", "INFO"}, `accepted are debug, info, warn, error`},
+		"MAX_MONITORS":              {[]string{"1", "10000"}, []string{"0", "10001", "-1", "many", "1.5"}, `accepted is a whole number from 1 to 10000`},
+		"RATE_LIMIT_CREATE_PER_MIN": {[]string{"0", "10"}, []string{"-1", "60000001", "ten", "0.5"}, `accepted is a whole number from 0 to 60000000`},
+		"RATE_LIMIT_QUERY_PER_MIN":  {[]string{"0", "100"}, []string{"-1", "60000001", "1/s"}, `accepted is a whole number from 0 to 60000000`},
+		"DRAIN_TIME":                {[]string{"0s", "35", "5m"}, []string{"-1s", "6m", "soon"}, `accepted is a time from 0s to 5m`},
+		"WORKER_RUNTIME":            {[]string{"process", "inline"}, []string{"docker"}, `accepted are kubernetes, process, inline`},
+		"MISSING_WORKER":            {[]string{"relaunch", "error"}, []string{"ignore"}, `accepted are relaunch, error`},
+		"WORKER_NAMESPACE":          {[]string{"stream-monitor", "a"}, []string{"Stream", "a.b", "-a", "a-", strings.Repeat("a", 64)}, `accepted are 1 to 63 small letters`},
+		"WORKER_SECRET":             {[]string{"keys", "keys.v1", strings.Repeat("a", 253)}, []string{"Keys", "a/b", ".a", "a-", "a_b"}, `accepted are 1 to 253 small letters`},
+		"WORKER_IMAGE":              {[]string{"stream-monitor:1.2", "registry.example:5000/a/b@sha256:abc"}, []string{"a b", ":tag", "-x"}, `accepted is [REGISTRY/]NAME[:TAG][@DIGEST]`},
+		"STREAM_RENDITION":          {[]string{"smallest", "best"}, []string{"worst"}, `accepted are smallest, best`},
+		"LISTEN_ADDR":               {[]string{":80", "127.0.0.1:0", "[::1]:8080", "host:1"}, []string{"8080", "host", ":65536", ":http", "http://x:80"}, `accepted is [HOST]:PORT`},
+		"SCHEDULE_LEAD_TIME":        {[]string{"0s", "600", "1d", "1h30m"}, []string{"25h", "-1s", "soon", "2d"}, `accepted is a time from 0s to 1d`},
+		"GATEWAY_RECONCILE_TIMEOUT": {[]string{"30", "1s", "10m"}, []string{"0", "11m"}, `accepted is a time from 1s to 10m`},
+		"GATEWAY_PATIENCE":          {[]string{"1m", "15m", "7d"}, []string{"0s", "59s", "8d", "long"}, `accepted is a time from 1m to 7d`},
+		"EVENT_RETENTION":           {[]string{"1h", "90d", "36500d"}, []string{"1m", "36501d", "9999999999999d"}, `accepted is a time from 1h`},
+		"CALLBACK_ALLOWED_NETWORKS": {[]string{"10.0.0.0/8", "10.1.2.3, fd00::/8"}, []string{"10.0.0.0/33", "example.com", "10.0.0.0/8,"}, `accepted are CIDRs`},
+		"TRUSTED_PROXIES":           {[]string{"::1"}, []string{"proxy"}, `accepted are CIDRs`},
+		"TLS_CERT_FILE":             {nil, []string{"/nowhere/at/all", os.TempDir()}, `accepted is a file that can be read`},
+		"HTTPS_PROXY":               {[]string{"http://p:3128", "socks5://u:p@h:1"}, []string{"p:3128", "ftp://p", "http://"}, `accepted is http://[USER:PASSWORD@]HOST:PORT`},
+		"DB_DSN":                    {nil, []string{"mysql://u:hunter2@h/d", "hunter2"}, `accepted is postgres://`},
+		"API_KEY":                   {[]string{"k"}, []string{"hunter2 x", "hunter2\n", "hunter2é"}, `accepted are ASCII letters`},
+		"WEBHOOK_SIGNING_KEY":       {[]string{"one", "one,two", "one, two"}, []string{"hunter2,", ",hunter2", "hunter2,b,c", "hunter2 x"}, `accepted are one or two keys`},
+	} {
+		t.Run(env, func(t *testing.T) {
+			flag := "--" + strings.ToLower(strings.ReplaceAll(env, "_", "-"))
+			for _, value := range c.good {
+				clearEnvironment(t)
+				t.Setenv(env, value)
+				mustParse(t, "serve")
+				t.Setenv(env, c.bad[0])
+				mustParse(t, "serve", flag+"="+value) // the flag wins
+			}
+			for _, value := range c.bad {
+				clearEnvironment(t)
+				for how, args := range map[string][]string{"environment": {"serve"}, "flag": {"serve", flag + "=" + value}} {
+					t.Setenv(env, "")
+					if how == "environment" {
+						t.Setenv(env, value)
+					}
+					got := mustRefuse(t, args...)
+					if len(got) != 1 || !strings.HasPrefix(got[0], env+" ("+flag+") is ") || !strings.Contains(got[0], c.says) {
+						t.Errorf("%q by %s: says %q", value, how, got)
+					}
+					if secret := strings.Contains(value, "hunter2"); !secret && !strings.Contains(got[0], `"`+value+`"`) && env != "HTTPS_PROXY" {
+						t.Errorf("%q by %s is not named: %q", value, how, got)
+					}
+					if strings.Contains(strings.Join(got, ""), "hunter2") {
+						t.Errorf("gives a secret away: %q", got)
+					}
+				}
+			}
+		})
+	}
+	t.Run("what a command does not read cannot stop it", func(t *testing.T) {
+		clearEnvironment(t)
+		t.Setenv("MAX_MONITORS", "many")
+		mustParse(t, "version")
+		mustParse(t, "watch", "https://www.youtube.com/watch?v=abcdefghijk")
+	})
+	t.Run("everything wrong is said at once", func(t *testing.T) {
+		clearEnvironment(t)
+		t.Setenv("MAX_MONITORS", "many")
+		t.Setenv("LOG_LEVEL", "loud")
+		t.Setenv("DB_DSN", "postgres://db/x")
+		t.Setenv("API_KEY", "not good")
+		t.Setenv("TLS_KEY_FILE", file)
+		var names []string
+		for _, p := range mustRefuse(t, "serve") {
+			names = append(names, strings.Fields(p)[0])
+		}
+		slices.Sort(names)
+		want := []string{"API_KEY", "INTERNAL_API_KEY", "LOG_LEVEL", "MAX_MONITORS", "TLS_CERT_FILE", "WEBHOOK_SIGNING_KEY"}
+		if !slices.Equal(names, want) {
+			t.Errorf("names %q, want %q", names, want)
+		}
+	})
+}
+
+func TestProduction(t *testing.T) {
+	clearEnvironment(t)
+	t.Setenv("DB_DSN", "postgres://db/monitor?sslmode=require")
+	t.Run("all missing keys are named", func(t *testing.T) {
+		got := mustRefuse(t, "serve")
+		for i, env := range []string{"API_KEY", "WEBHOOK_SIGNING_KEY", "INTERNAL_API_KEY"} {
+			if len(got) != 3 || !strings.HasPrefix(got[i], env+" ") || !strings.Contains(got[i], "DB_DSN") {
+				t.Errorf("problem %d of %q does not name %s", i, got, env)
+			}
+		}
+	})
+	t.Run("with the keys it starts", func(t *testing.T) {
+		t.Setenv("API_KEY", "a")
+		t.Setenv("WEBHOOK_SIGNING_KEY", "new,old")
+		t.Setenv("INTERNAL_API_KEY", "c")
+		serve := mustParse(t, "serve").Serve
+		if !serve.Database.Production() || !slices.Equal(serve.Keys.WebhookSigningKey, []string{"new", "old"}) {
+			t.Errorf("has %+v", serve)
+		}
+	})
+	t.Run("migrate needs none", func(t *testing.T) { mustParse(t, "migrate") })
+}
+
+func TestAddressesApart(t *testing.T) {
+	clearEnvironment(t)
+	if got := mustRefuse(t, "serve", "--listen-addr=:9", "--internal-listen-addr=:9"); !strings.Contains(got[0], "INTERNAL_LISTEN_ADDR") {
+		t.Errorf("says %q", got)
+	}
+	mustParse(t, "serve", "--listen-addr=127.0.0.1:0", "--internal-listen-addr=127.0.0.1:0")
+}
+
+func TestNetworks(t *testing.T) {
+	clearEnvironment(t)
+	got := mustParse(t, "serve", "--trusted-proxies=10.1.2.3/8, 192.0.2.1,fd00::1/8").Serve.TrustedProxies.Strings()
+	if want := []string{"10.0.0.0/8", "192.0.2.1/32", "fd00::/8"}; !slices.Equal(got, want) {
+		t.Errorf("networks are %q, want %q", got, want)
+	}
+	for _, flag := range []string{"--trusted-proxies", "--callback-allowed-networks"} {
+		if said := mustRefuse(t, "serve", flag+"=::ffff:10.0.0.0/104"); !strings.Contains(said[0], "10.0.0.0/8") {
+			t.Errorf("%s says %q, which does not tell what to write", flag, said)
+		}
+	}
+}
+
+func TestWorker(t *testing.T) {
+	set := func(t *testing.T) {
+		clearEnvironment(t)
+		for env, value := range map[string]string{
+			"MONITOR_ID":       "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d",
+			"GENERATION":       "3",
+			"GATEWAY_URL":      "http://127.0.0.1:8081/",
+			"INTERNAL_API_KEY": "secret",
+			"STREAM_URL":       "https://www.youtube.com/watch?v=abcdefghijk",
+			"CALLBACK_URL":     "https://example.com/hook?x=1",
+			"CONFIG_JSON":      `{"check_interval_sec":5,"something_new":1}`,
+		} {
+			t.Setenv(env, value)
+		}
+	}
+	t.Run("reads what section 8.1 gives it", func(t *testing.T) {
+		set(t)
+		got := mustParse(t, "worker").Worker
+		if got.MonitorID != "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d" || got.Generation != 3 || got.GatewayURL != "http://127.0.0.1:8081" ||
+			got.InternalAPIKey != "secret" || got.StreamURL.VideoID() != "abcdefghijk" || got.CallbackURL != "https://example.com/hook?x=1" {
+			t.Errorf("has %+v", got)
+		}
+		want := monitor.DefaultConfig()
+		want.CheckIntervalSec = 5
+		if got.ConfigJSON != want {
+			t.Errorf("config is %+v, want %+v", got.ConfigJSON, want)
+		}
+	})
+	t.Run("names all that is missing", func(t *testing.T) {
+		clearEnvironment(t)
+		got := strings.Join(mustRefuse(t, "worker"), "\n")
+		for _, env := range []string{"MONITOR_ID", "GENERATION", "GATEWAY_URL", "INTERNAL_API_KEY"} {
+			if !regexp.MustCompile(`(?m)^` + env + ` .* is missing`).MatchString(got) {
+				t.Errorf("%s is not named: %s", env, got)
+			}
+		}
+	})
+	for env, bad := range map[string]string{
+		"MONITOR_ID": "mon-1", "GENERATION": "0", "GATEWAY_URL": "localhost:8081", "STREAM_URL": "https://youtu.be/abcdefghijk",
+		"CALLBACK_URL": "mailto:x", "CONFIG_JSON": `{"check_interval_sec":0}`,
+	} {
+		t.Run("refuses a bad "+env+", once", func(t *testing.T) {
+			set(t)
+			t.Setenv(env, bad)
+			got := mustRefuse(t, "worker")
+			if len(got) != 1 || !strings.HasPrefix(got[0], env+" (--") || !strings.Contains(got[0], "ccepted") && !strings.Contains(got[0], "xpected") {
+				t.Errorf("says %q", got)
+			}
+		})
+	}
+}
+
+func TestWatch(t *testing.T) {
+	const url = "https://www.youtube.com/watch?v=abcdefghijk"
+	clearEnvironment(t)
+	t.Run("takes every rule, a negative number too", func(t *testing.T) {
+		got := mustParse(t, "watch", url, "--check-interval-sec", "1", "--blackout-threshold-sec=2", "--silence-threshold-sec", "3",
+			"--silence-db-threshold", "-60.5", "--scheduled-start-time", "2030-01-15T20:00:00.5+09:00", "--start-delay-tolerance-sec", "0",
+			"--record", "x.jsonl", "--json").Watch
+		start := time.Date(2030, 1, 15, 11, 0, 0, 500e6, time.UTC)
+		rules := got.Rules()
+		if rules.ScheduledStartTime == nil || !rules.ScheduledStartTime.Equal(start) {
+			t.Errorf("start is %v, want %v", rules.ScheduledStartTime, start)
+		}
+		rules.ScheduledStartTime = nil
+		want := monitor.Config{CheckIntervalSec: 1}
+		want.SetThresholdSec(detector.Blackout, 2)
+		want.SetThresholdSec(detector.Silence, 3)
+		want.Set(detector.SilenceDB, -60.5)
+		if rules != want || !got.JSON || !filepath.IsAbs(got.Record) {
+			t.Errorf("has %+v", got)
+		}
+	})
+	t.Run("says which URL is accepted", func(t *testing.T) {
+		got := mustRefuse(t, "watch", "https://youtu.be/abcdefghijk")
+		if !strings.HasPrefix(got[0], `URL is "https://youtu.be/abcdefghijk"; is not on`) || !strings.Contains(got[0], "https://www.youtube.com/watch?v=ID") {
+			t.Errorf("says %q", got)
+		}
+	})
+	t.Run("has the ranges of the domain", func(t *testing.T) {
+		for flag, c := range map[string]struct {
+			values []string
+			set    func(*monitor.Config, int)
+		}{
+			"check-interval-sec":        {[]string{"0", "1", "300", "301"}, func(c *monitor.Config, n int) { c.CheckIntervalSec = n }},
+			"blackout-threshold-sec":    {[]string{"0", "1", "3600", "3601"}, func(c *monitor.Config, n int) { c.SetThresholdSec(detector.Blackout, n) }},
+			"silence-threshold-sec":     {[]string{"0", "1", "3600", "3601"}, func(c *monitor.Config, n int) { c.SetThresholdSec(detector.Silence, n) }},
+			"silence-db-threshold":      {[]string{"-101", "-100", "0", "1"}, func(c *monitor.Config, n int) { c.Set(detector.SilenceDB, float64(n)) }},
+			"start-delay-tolerance-sec": {[]string{"-1", "0", "86400", "86401"}, func(c *monitor.Config, n int) { c.StartDelayToleranceSec = n }},
+		} {
+			for _, value := range c.values {
+				_, _, err := parse([]string{"watch", url, "--" + flag, value}, &bytes.Buffer{})
+				config := monitor.DefaultConfig()
+				n, errN := strconv.Atoi(value)
+				if errN != nil {
+					t.Fatal(errN)
+				}
+				c.set(&config, n)
+				if (err == nil) != (config.Valid() == nil) {
+					t.Errorf("--%s %s: %v here, %v in the domain", flag, value, err, config.Valid())
+				}
+			}
+		}
+	})
+}
+
+func TestOneKeyForBothAPIsIsRefused(t *testing.T) { // section 8.6
+	clearEnvironment(t)
+	got := mustRefuse(t, "serve", "--api-key=hunter2", "--internal-api-key=hunter2")
+	if len(got) != 1 || !strings.HasPrefix(got[0], "INTERNAL_API_KEY ") || !strings.Contains(got[0], "API_KEY (--api-key)") || strings.Contains(got[0], "hunter2") {
+		t.Errorf("says %q", got)
+	}
+}

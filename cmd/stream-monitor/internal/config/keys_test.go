@@ -1,0 +1,118 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+)
+
+func load(t *testing.T, dir string, given KeyFlags) (Keys, bool) {
+	t.Helper()
+	keys, generated, err := LoadKeys(dir, given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys, generated
+}
+
+func TestKeys(t *testing.T) {
+	t.Run("are generated at the first start and kept for the next", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "a", "b")
+		first, generated := load(t, dir, KeyFlags{})
+		if !generated {
+			t.Error("the first start generated nothing")
+		}
+		for _, key := range []string{first.API, first.Internal, first.Signing[0]} {
+			if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(key) {
+				t.Errorf("%q is not 32 bytes in hexadecimal", key)
+			}
+		}
+		if first.API == first.Internal || first.API == first.Signing[0] {
+			t.Error("two keys are the same")
+		}
+		again, generated := load(t, dir, KeyFlags{})
+		if generated || again.API != first.API || again.Internal != first.Internal || !slices.Equal(again.Signing, first.Signing) {
+			t.Error("the second start has other keys")
+		}
+		for path, want := range map[string]os.FileMode{dir: 0o700, KeysPath(dir): 0o600} {
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.Mode().Perm() != want {
+				t.Errorf("%s has mode %04o, want %04o", path, info.Mode().Perm(), want)
+			}
+		}
+		if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+			t.Errorf("left behind: %v", entries)
+		}
+	})
+	t.Run("that are given win over those kept", func(t *testing.T) {
+		dir := t.TempDir()
+		kept, _ := load(t, dir, KeyFlags{})
+		got, _ := load(t, dir, KeyFlags{APIKey: "mine", WebhookSigningKey: webhook.Keys{"new", "old"}})
+		if got.API != "mine" || !slices.Equal(got.Signing, []string{"new", "old"}) || got.Internal != kept.Internal {
+			t.Errorf("has %+v", got)
+		}
+	})
+	t.Run("that are all given leave no file", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "none")
+		load(t, dir, KeyFlags{APIKey: "a", WebhookSigningKey: webhook.Keys{"b"}, InternalAPIKey: "c"})
+		if _, err := os.Stat(dir); err == nil {
+			t.Error("made a directory")
+		}
+	})
+	t.Run("are the same for all that start at once", func(t *testing.T) {
+		dir := t.TempDir()
+		got := make([]Keys, 16)
+		made := make([]bool, len(got))
+		var wg sync.WaitGroup
+		for i := range got {
+			wg.Go(func() { got[i], made[i] = load(t, dir, KeyFlags{}) })
+		}
+		wg.Wait()
+		for _, k := range got {
+			if k.API != got[0].API || k.Internal != got[0].Internal || !slices.Equal(k.Signing, got[0].Signing) {
+				t.Fatal("two processes have different keys")
+			}
+		}
+		if n := len(slices.DeleteFunc(made, func(m bool) bool { return !m })); n != 1 {
+			t.Errorf("%d say that they generated them", n)
+		}
+	})
+	for name, c := range map[string]struct {
+		content string
+		mode    os.FileMode
+		says    string
+	}{
+		"readable by others": {`{}`, 0o640, "chmod 600"},
+		"that is no JSON":    {`API_KEY=hunter2`, 0o600, "remove it"},
+		"that lacks a key":   {`{"API_KEY":"hunter2","INTERNAL_API_KEY":"hunter2"}`, 0o600, "lacks one of"},
+		"that is too large":  {strings.Repeat(" ", maxKeysFile+1), 0o600, "bytes"},
+		"with a bad key":     {`{"API_KEY":"a","INTERNAL_API_KEY":"b","WEBHOOK_SIGNING_KEY":"hunter2,"}`, 0o600, "WEBHOOK_SIGNING_KEY"},
+	} {
+		t.Run("a file "+name+" is refused, and not touched", func(t *testing.T) {
+			dir := t.TempDir()
+			path := KeysPath(dir)
+			if err := os.WriteFile(path, []byte(c.content), c.mode); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(path, c.mode); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err := LoadKeys(dir, KeyFlags{})
+			if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("error is %v", err)
+			}
+			if after, _ := os.ReadFile(path); string(after) != c.content {
+				t.Error("the file was changed")
+			}
+		})
+	}
+}

@@ -1,0 +1,69 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Variables returns the names of all environment variables that are settings, in
+// alphabetical order.
+func Variables() []string {
+	var names []string
+	collectVariables(reflect.TypeFor[CLI](), &names)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// collectVariables walks the commands and their embedded groups of flags.
+func collectVariables(t reflect.Type, names *[]string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if env := f.Tag.Get("env"); env != "" {
+			*names = append(*names, strings.Split(env, ",")...)
+			continue
+		}
+		if _, group := f.Tag.Lookup("embed"); group || f.Tag.Get("help") != "" && f.Type.Kind() == reflect.Struct && f.Type.PkgPath() == t.PkgPath() {
+			collectVariables(f.Type, names)
+		}
+	}
+}
+
+// Misspelling is an environment variable that is probably meant as a setting.
+type Misspelling struct{ Set, Setting string }
+
+// Misspellings finds variables in environ (NAME=VALUE, as os.Environ) that are no
+// setting and differ from one by a letter: added, missing, other or swapped with
+// its neighbour.
+func Misspellings(environ []string) (found []Misspelling) {
+	settings := Variables()
+	for _, variable := range environ {
+		name, _, _ := strings.Cut(variable, "=")
+		if slices.Contains(settings, name) {
+			continue
+		}
+		i := slices.IndexFunc(settings, func(setting string) bool { return differByOneLetter(name, setting) })
+		if i >= 0 {
+			found = append(found, Misspelling{name, settings[i]})
+		}
+	}
+	return found
+}
+
+func differByOneLetter(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	switch len(b) - len(a) {
+	case 0:
+		swapped := i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+		return i < len(a) && (a[i+1:] == b[i+1:] || swapped)
+	case 1:
+		return a[i:] == b[i+1:]
+	}
+	return false
+}

@@ -1,0 +1,117 @@
+// Package doctor checks that a machine has what serve and watch need: tools and
+// their versions, the database, the cluster, the data directory, the keys, and a
+// way to YouTube. Each finding says what was found, what was expected and what to
+// do.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// verdict grades a finding.
+type verdict string
+
+// Only fail makes the examination fail.
+const (
+	fine verdict = "ok"
+	warn verdict = "warn"
+	fail verdict = "FAIL"
+)
+
+// finding is the result of one check. Expected and advice are shown unless the
+// verdict is fine.
+type finding struct {
+	subject  string
+	verdict  verdict
+	found    string
+	expected string
+	advice   string
+}
+
+// Doctor examines a machine with the settings that serve and watch would use.
+type Doctor struct {
+	Settings config.Doctor
+
+	// PingDatabase connects to a database once.
+	PingDatabase func(ctx context.Context, dsn string) error
+
+	// CheckCluster verifies that pods may be run, and returns their namespace. Its
+	// error names one problem per line.
+	CheckCluster func(ctx context.Context, f config.ClusterFlags) (namespace string, err error)
+
+	// LookupHost resolves a host name, as net.Resolver does.
+	LookupHost func(ctx context.Context, host string) (addresses []string, err error)
+
+	// ProbeVideo asks YouTube's oEmbed service about a video, as oembed.Prober does.
+	ProbeVideo func(ctx context.Context, stream monitor.StreamURL) watch.ProbeResult
+}
+
+// Time limits of an examination.
+const (
+	toolTimeout = 20 * time.Second // for one call of a tool
+	pingTimeout = 5 * time.Second  // for one answer of the database, the cluster or YouTube
+)
+
+// Examine writes a report to w. It returns ok if everything that is needed is there.
+// It blocks until every tool that it started has ended.
+func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
+	var findings []finding
+	for _, check := range []func(context.Context) []finding{
+		d.ytdlp, d.streamlink, d.ffmpeg, d.database, d.cluster, d.dataDirectory, d.keys, d.youtube,
+	} {
+		findings = append(findings, check(ctx)...)
+	}
+	warnings, failures := 0, 0
+	var report strings.Builder
+	for _, f := range findings {
+		switch f.verdict {
+		case warn:
+			warnings++
+		case fail:
+			failures++
+		}
+		f.write(&report)
+	}
+	report.WriteString("\n" + d.secretHelp() + "\n")
+	switch {
+	case failures > 0:
+		fmt.Fprintf(&report, "%s to repair, %s.\n", count(failures, "thing"), count(warnings, "warning"))
+	case warnings > 0:
+		fmt.Fprintf(&report, "Everything needed is there; %s.\n", count(warnings, "warning"))
+	default:
+		report.WriteString("Everything is there.\n")
+	}
+	if _, err := io.WriteString(w, report.String()); err != nil {
+		return false, fmt.Errorf("write the report: %w", err)
+	}
+	return failures == 0, nil
+}
+
+// write writes one line, and two more if something has to be done.
+func (f finding) write(report *strings.Builder) {
+	fmt.Fprintf(report, "%-4s  %-18s  %s\n", f.verdict, f.subject, f.found)
+	if f.verdict == fine {
+		return
+	}
+	if f.expected != "" {
+		fmt.Fprintf(report, "%26sexpected: %s\n", "", f.expected)
+	}
+	if f.advice != "" {
+		fmt.Fprintf(report, "%26sdo: %s\n", "", f.advice)
+	}
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

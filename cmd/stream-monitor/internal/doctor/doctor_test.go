@@ -1,0 +1,360 @@
+package doctor
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// machine is a machine to examine. Its tools are shell scripts in a PATH of their
+// own.
+type machine struct {
+	t        *testing.T
+	settings config.Doctor
+	bin      string
+	database error // of a ping; nil: it answers
+	cluster  error // of the check of rights; nil: pods may be run
+	dns      error // of every look-up
+	video    watch.ProbeResult
+}
+
+// The output of healthy tools.
+const (
+	newYTDLP = `case "$*" in
+*--version*) echo 2026.10.26 ;;
+*--verbose*) echo "[debug] Optional libraries: certifi-2026.10.18, yt_dlp_ejs-0.8.0" >&2
+	echo "[debug] JS runtimes: deno-2.9.8" >&2
+	exit 2 ;;
+esac`
+	newStreamlink = `echo streamlink 8.6.3`
+	newFFmpeg     = `case "$*" in
+-version) echo "ffmpeg version 7.1.5-0+deb13u1 Copyright (c)"; echo configuration: x ;;
+*) echo " T.. blackdetect       V->V       Detect"; echo " ... silencedetect     A->A       Detect" ;;
+esac`
+)
+
+// healthy makes a machine that lacks nothing. It reaches YouTube through a proxy on
+// loopback.
+func healthy(t *testing.T) *machine {
+	t.Helper()
+	m := &machine{t: t, bin: t.TempDir(), cluster: errors.New("there is no cluster, and none is wanted"), video: watch.ProbeResult{Known: true}}
+	t.Setenv("PATH", m.bin)
+	t.Setenv("NO_PROXY", "")
+	m.settings.Watching.HTTPSProxy = "http://user:hunter2@" + listener(t).Addr().String()
+	m.settings.Database.DataDir = t.TempDir()
+	m.settings.Database.DBDSN = "postgres://app:hunter2@db.example/monitor?sslmode=require"
+	m.settings.Keys = config.KeyFlags{APIKey: "hunter2a", WebhookSigningKey: webhook.Keys{"hunter2b"}, InternalAPIKey: "hunter2c"}
+	m.tool("yt-dlp", newYTDLP)
+	m.tool("streamlink", newStreamlink)
+	m.tool("ffmpeg", newFFmpeg)
+	return m
+}
+
+// tool puts a script into the machine's PATH.
+func (m *machine) tool(name, script string) {
+	m.t.Helper()
+	if err := os.WriteFile(filepath.Join(m.bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func listener(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func (m *machine) without(name string) {
+	m.t.Helper()
+	if err := os.Remove(filepath.Join(m.bin, name)); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// examine returns the verdict and the report.
+func (m *machine) examine() (bool, string) {
+	m.t.Helper()
+	var report strings.Builder
+	ok, err := Doctor{
+		Settings:     m.settings,
+		PingDatabase: func(context.Context, string) error { return m.database },
+		CheckCluster: func(_ context.Context, f config.ClusterFlags) (string, error) { return f.WorkerNamespace, m.cluster },
+		LookupHost:   func(context.Context, string) ([]string, error) { return []string{"127.0.0.1"}, m.dns },
+		ProbeVideo:   func(context.Context, monitor.StreamURL) watch.ProbeResult { return m.video },
+	}.Examine(m.t.Context(), &report)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if strings.Contains(report.String(), "hunter2") {
+		m.t.Errorf("the report gives a secret away:\n%s", &report)
+	}
+	return ok, report.String()
+}
+
+func TestEachFinding(t *testing.T) {
+	for name, c := range map[string]struct {
+		with    func(*machine)
+		verdict verdict
+		subject string
+		says    []string
+	}{
+		"a healthy machine": {func(*machine) {}, fine, "yt-dlp", []string{"2026.10.26", "(found by PATH)", "Everything is there."}},
+		"no yt-dlp": {func(m *machine) { m.without("yt-dlp") }, fail, "yt-dlp",
+			[]string{"not found in PATH", "2026.01.29 or newer", "pip install", "make tools"}},
+		"a yt-dlp below section 13.1": {func(m *machine) { m.tool("yt-dlp", "echo 2025.01.14") }, fail, "yt-dlp", []string{"2025.01.14", "pip install"}},
+		"a yt-dlp of section 13.1":    {func(m *machine) { m.tool("yt-dlp", "echo 2025.01.15") }, warn, "yt-dlp", []string{"expected: 2026.01.29"}},
+		"a yt-dlp just too old for today": {
+			func(m *machine) { m.tool("yt-dlp", "echo 2026.01.28.232323") }, warn, "yt-dlp", nil},
+		"the first yt-dlp of today": {func(m *machine) { m.tool("yt-dlp", strings.ReplaceAll(newYTDLP, "2026.10.26", "2026.01.29")) }, fine, "yt-dlp", nil},
+		"a yt-dlp that is broken":   {func(m *machine) { m.tool("yt-dlp", "echo Traceback; exit 1") }, fail, "yt-dlp", []string{`"Traceback"`}},
+		"YTDLP_PATH to nothing": {func(m *machine) { m.settings.Watching.YTDLPPath = "/nowhere/yt-dlp" }, fail, "yt-dlp",
+			[]string{"/nowhere/yt-dlp (found by YTDLP_PATH) cannot be run", "no such file"}},
+		"no JavaScript runtime": {func(m *machine) { m.tool("yt-dlp", strings.ReplaceAll(newYTDLP, "deno-2.9.8", "none")) }, warn, "JavaScript runtime",
+			[]string{"none", "deno 2.3 or newer", "pip install deno"}},
+		"one that is too old": {func(m *machine) {
+			m.tool("yt-dlp", strings.ReplaceAll(newYTDLP, "deno-2.9.8", "deno-1.4.0 (unsupported)"))
+		}, warn, "JavaScript runtime", []string{"deno-1.4.0 (unsupported)"}},
+		"one of two is good": {func(m *machine) {
+			m.tool("yt-dlp", strings.ReplaceAll(newYTDLP, "deno-2.9.8", "deno-1.4.0 (unsupported), node-24.1.0"))
+		}, fine, "JavaScript runtime", nil},
+		"no solver scripts": {func(m *machine) { m.tool("yt-dlp", strings.ReplaceAll(newYTDLP, ", yt_dlp_ejs-0.8.0", "")) }, warn, "yt-dlp-ejs",
+			[]string{"none", `yt-dlp[default]`}},
+		"no streamlink":                   {func(m *machine) { m.without("streamlink") }, warn, "streamlink", []string{"7.1.0 or newer"}},
+		"a streamlink below section 13.1": {func(m *machine) { m.tool("streamlink", "echo streamlink 7.0.9") }, warn, "streamlink", nil},
+		"a streamlink of section 13.1":    {func(m *machine) { m.tool("streamlink", "echo streamlink 7.1.0") }, fine, "streamlink", nil},
+		"no ffmpeg":                       {func(m *machine) { m.without("ffmpeg") }, fail, "ffmpeg", []string{"7.1 or newer", "apt-get install ffmpeg"}},
+		"an ffmpeg below section 13.1": {func(m *machine) {
+			m.tool("ffmpeg", strings.ReplaceAll(newFFmpeg, "7.1.5-0+deb13u1", "5.1.9-0+deb12u1"))
+		}, warn, "ffmpeg", []string{"5.1.9-0+deb12u1", "7.1 or newer", "known to work"}},
+		"a newer ffmpeg":          {func(m *machine) { m.tool("ffmpeg", strings.ReplaceAll(newFFmpeg, "7.1.5-0+deb13u1", "n10.0")) }, fine, "ffmpeg", nil},
+		"an ffmpeg of some day":   {func(m *machine) { m.tool("ffmpeg", strings.ReplaceAll(newFFmpeg, "7.1.5", "N-118-gabc")) }, warn, "ffmpeg", nil},
+		"an ffmpeg with a lack":   {func(m *machine) { m.tool("ffmpeg", strings.ReplaceAll(newFFmpeg, "silencedetect", "x")) }, fail, "ffmpeg", []string{"without the filter silencedetect"}},
+		"something else as that":  {func(m *machine) { m.tool("ffmpeg", "echo hello") }, fail, "ffmpeg", []string{`"hello"`}},
+		"a database that answers": {func(*machine) {}, fine, "PostgreSQL", []string{"postgres://db.example/monitor answers"}},
+		"a database that does not": {func(m *machine) { m.database = errors.New("connection refused") }, fail, "PostgreSQL",
+			[]string{"postgres://db.example/monitor does not answer: connection refused", "check DB_DSN"}},
+		"a cluster that lets it": {func(m *machine) {
+			m.settings.WorkerRuntime, m.settings.Cluster.WorkerNamespace, m.cluster = config.RuntimeKubernetes, "live", nil
+		}, fine, "Kubernetes", []string{"pods may be run in namespace live"}},
+		"a cluster that does not": {func(m *machine) {
+			m.settings.WorkerRuntime, m.cluster = config.RuntimeKubernetes, errors.Join(errors.New("may not create pods"), errors.New("may not watch pods"))
+		}, fail, "Kubernetes", []string{"may not create pods; may not watch pods", "section 14.3", "Helm chart"}},
+		"a data directory still to be made": {func(m *machine) { m.settings.Database.DataDir += "/a/b" }, fine, "data directory", []string{"will be created at the first start"}},
+		"a data directory below a file":     {func(m *machine) { m.settings.Database.DataDir = filepath.Join(m.bin, "ffmpeg", "x") }, fail, "data directory", []string{"set DATA_DIR"}},
+		"a key missing in production": {func(m *machine) { m.settings.Keys.InternalAPIKey = "" }, fail, "keys",
+			[]string{"INTERNAL_API_KEY not set", "openssl rand -hex 32"}},
+		"keys still to be made": {func(m *machine) {
+			m.settings.Database.DBDSN, m.settings.Keys = "", config.KeyFlags{}
+		}, fine, "keys", []string{"API_KEY, INTERNAL_API_KEY, WEBHOOK_SIGNING_KEY generated at the first start"}},
+		"YouTube that answers through a proxy": {func(*machine) {}, fine, "YouTube", []string{"www.youtube.com answers, through the proxy 127.0.0.1:"}},
+		"no DNS": {func(m *machine) { m.settings.Watching.HTTPSProxy, m.dns = "", errors.New("no such host") }, fail, "YouTube",
+			[]string{"YouTube cannot be reached from here: DNS does not resolve www.youtube.com (no such host)", "/etc/resolv.conf", "--offline"}},
+		"a name that leads nowhere": {func(m *machine) { m.settings.Watching.HTTPSProxy = "" }, fail, "YouTube",
+			[]string{"no connection to www.youtube.com:443", "check the firewall"}},
+		"a proxy that does not run": {func(m *machine) { m.settings.Watching.HTTPSProxy = "http://user:hunter2@127.0.0.1:1" }, fail, "YouTube",
+			[]string{"no connection to 127.0.0.1:1 (", "connection refused", "check HTTPS_PROXY"}},
+		"a proxy that refuses": {func(m *machine) { m.video = watch.ProbeResult{Detail: "oEmbed not reached: Forbidden"} }, fail, "YouTube",
+			[]string{"through the proxy 127.0.0.1:", "oEmbed not reached: Forbidden"}},
+		"YouTube that is not asked": {func(m *machine) { m.settings.Offline, m.dns = true, errors.New("no such host") }, fine, "YouTube", []string{"not asked (--offline)"}},
+		"a file of keys that others can read": {func(m *machine) {
+			m.settings.Database.DBDSN, m.settings.Keys = "", config.KeyFlags{}
+			if err := os.WriteFile(config.KeysPath(m.settings.Database.DataDir), []byte(`{}`), 0o644); err != nil {
+				m.t.Fatal(err)
+			}
+		}, fail, "keys", []string{"chmod 600"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := healthy(t)
+			c.with(m)
+			ok, report := m.examine()
+			if want := fmt.Sprintf("%-4s  %-18s  ", c.verdict, c.subject); !strings.Contains(report, want) {
+				t.Errorf("no line begins with %q", want)
+			}
+			for _, say := range c.says {
+				if !strings.Contains(report, say) {
+					t.Errorf("does not say %q", say)
+				}
+			}
+			if strings.Contains(report, "FAIL") == ok {
+				t.Errorf("its end is %v", ok)
+			}
+			if c.verdict == fail && ok {
+				t.Error("it finds nothing to repair")
+			}
+			if t.Failed() {
+				t.Log(report)
+			}
+		})
+	}
+}
+
+// privatePostgres puts a server of a version into the machine's PATH.
+func (m *machine) privatePostgres(version string) {
+	m.settings.Database.DBDSN = ""
+	m.tool("postgres", "echo 'postgres (PostgreSQL) "+version+" (Debian)'")
+	m.tool("initdb", "")
+}
+
+func TestAPrivateDatabase(t *testing.T) {
+	t.Run("binaries are enough", func(t *testing.T) {
+		m := healthy(t)
+		m.privatePostgres("98.3")
+		if ok, report := m.examine(); !ok || !strings.Contains(report, "98.3, "+m.bin) {
+			t.Error(report)
+		}
+	})
+	t.Run("a database of another version is not to be served", func(t *testing.T) {
+		m := healthy(t)
+		m.privatePostgres("98.3")
+		cluster := filepath.Join(m.settings.Database.DataDir, "postgres")
+		if err := os.Mkdir(cluster, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(cluster, "PG_VERSION"), []byte("97\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if ok, report := m.examine(); ok || !strings.Contains(report, `version "97"`) {
+			t.Error(report)
+		}
+	})
+}
+
+func TestTheCommandThatPrintsTheSecretWorks(t *testing.T) {
+	for name, c := range map[string]struct {
+		given webhook.Keys
+		env   string
+	}{
+		"from the environment":                   {webhook.Keys{"a/b+c%d"}, "a/b+c%d"},
+		"from the environment, the first of two": {webhook.Keys{"new", "old"}, "new,old"},
+		"from the file":                          {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "it's here")
+			keys, _, err := config.LoadKeys(dir, config.KeyFlags{WebhookSigningKey: c.given})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := Doctor{Settings: config.Doctor{Database: config.DatabaseFlags{DataDir: dir}, Keys: config.KeyFlags{WebhookSigningKey: c.given}}}
+			t.Setenv("WEBHOOK_SIGNING_KEY", c.env)
+			out, err := exec.CommandContext(t.Context(), "sh", "-c", d.secretCommand()).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			want := "whsec_" + base64.StdEncoding.EncodeToString([]byte(keys.Signing[0]))
+			if got := strings.TrimSpace(string(out)); got != want {
+				t.Errorf("it prints %s, want %s", got, want)
+			}
+			if !strings.Contains(d.secretHelp(), d.secretCommand()) {
+				t.Error("the report does not have it")
+			}
+		})
+	}
+}
+
+func TestTheCommandOfTheReadmeThatPrintsTheSecretWorks(t *testing.T) {
+	readme, err := os.ReadFile("../../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile(`(?m)^printf 'whsec_.*$`).FindString(string(readme))
+	for _, given := range []string{"new", "new,old"} {
+		t.Setenv("WEBHOOK_SIGNING_KEY", given)
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", command).CombinedOutput()
+		if want := "whsec_" + base64.StdEncoding.EncodeToString([]byte("new")); err != nil || strings.TrimSpace(string(out)) != want {
+			t.Errorf("for %s it prints %s (%v), want %s", given, out, err, want)
+		}
+	}
+}
+
+// TestTheToolsOfThisMachine needs what "make tools" installs.
+func TestTheToolsOfThisMachine(t *testing.T) {
+	for _, name := range config.Variables() {
+		t.Setenv(name, "")
+	}
+	command, err := config.Parse([]string{"doctor", "--offline", "--worker-runtime=process", "--data-dir=" + t.TempDir()}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := *command.(*config.Doctor)
+	for variable, path := range map[string]*string{"yt-dlp": &settings.Watching.YTDLPPath, "streamlink": &settings.Watching.StreamlinkPath} {
+		venv, err := filepath.Abs(filepath.Join("..", "..", "..", "..", ".tools", "venv", "bin", variable))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *path, err = exec.LookPath(venv); err != nil {
+			if *path, err = exec.LookPath(variable); err != nil {
+				t.Fatalf("%s is not installed: run make tools", variable)
+			}
+		}
+	}
+	var report strings.Builder
+	ok, err := Doctor{Settings: settings}.Examine(t.Context(), &report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ok {
+		t.Errorf("this machine is not fit; run make tools:\n%s", &report)
+	}
+	for _, subject := range []string{"yt-dlp", "JavaScript runtime", "yt-dlp-ejs", "streamlink", "PostgreSQL", "data directory", "keys"} {
+		if !strings.Contains(report.String(), fmt.Sprintf("%-4s  %-18s  ", fine, subject)) {
+			t.Errorf("%s is not fine:\n%s", subject, &report)
+		}
+	}
+	t.Log("\n" + report.String())
+}
+
+func TestAToolThatHangsIsKilledWithItsChildren(t *testing.T) {
+	m := healthy(t)
+	note := filepath.Join(m.bin, "pid")
+	m.tool("yt-dlp", "/bin/sleep 600 & echo $! >"+note+"; wait")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := runTool(ctx, config.Tool{Path: filepath.Join(m.bin, "yt-dlp")})
+		done <- err
+	}()
+	var pid string
+	eventually(t, "the tool starts a process of its own", func() bool {
+		raw, _ := os.ReadFile(note)
+		pid = strings.TrimSpace(string(raw))
+		return strings.HasSuffix(string(raw), "\n")
+	})
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v", err)
+	}
+	eventually(t, "that process ends with it", func() bool {
+		raw, err := os.ReadFile("/proc/" + pid + "/stat")
+		return err != nil || strings.Contains(string(raw), ") Z ")
+	})
+}
+
+// eventually polls until what holds, for at most ten seconds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !holds(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 10 s: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}

@@ -1,0 +1,61 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+)
+
+// keys checks the three keys (decision P4).
+func (d Doctor) keys(context.Context) []finding {
+	const subject = "keys"
+	path := config.KeysPath(d.Settings.Database.DataDir)
+	var absent []string
+	for name, given := range map[string]bool{
+		"API_KEY":             d.Settings.Keys.APIKey != "",
+		"INTERNAL_API_KEY":    d.Settings.Keys.InternalAPIKey != "",
+		"WEBHOOK_SIGNING_KEY": len(d.Settings.Keys.WebhookSigningKey) > 0,
+	} {
+		if !given {
+			absent = append(absent, name)
+		}
+	}
+	list := sortedList(absent)
+	switch _, err := config.ReadKeys(path); {
+	case len(absent) == 0:
+		return []finding{{subject: subject, verdict: fine, found: "all three are set"}}
+	case d.Settings.Database.Production():
+		return []finding{{subject, fail, list + " not set", "all three, because DB_DSN is set",
+			"set them, each to a secret of its own, such as: openssl rand -hex 32"}}
+	case err == nil:
+		return []finding{{subject: subject, verdict: fine, found: fmt.Sprintf("%s (for %s)", path, list)}}
+	case errors.Is(err, fs.ErrNotExist):
+		return []finding{{subject: subject, verdict: fine, found: fmt.Sprintf("%s generated at the first start, in %s", list, path)}}
+	default:
+		return []finding{{subject, fail, err.Error(), "", ""}}
+	}
+}
+
+// secretHelp says how to print the secret for a Standard Webhooks library
+// (decision W5), without showing it.
+func (d Doctor) secretHelp() string {
+	return "Standard Webhooks libraries take the signing key as whsec_ and its base64. To print it:\n  " + d.secretCommand() + "\n"
+}
+
+// secretCommand returns a command for a POSIX shell.
+func (d Doctor) secretCommand() string {
+	if len(d.Settings.Keys.WebhookSigningKey) > 0 {
+		return `printf %s "${WEBHOOK_SIGNING_KEY%%,*}" | base64 -w0 | sed 's/^/whsec_/'`
+	}
+	path := "'" + strings.ReplaceAll(config.KeysPath(d.Settings.Database.DataDir), "'", `'\''`) + "'"
+	return `sed -n 's/.*"WEBHOOK_SIGNING_KEY": "\([^",]*\).*/\1/p' ` + path + ` | tr -d '\n' | base64 -w0 | sed 's/^/whsec_/'`
+}
+
+func sortedList(names []string) string {
+	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
+}

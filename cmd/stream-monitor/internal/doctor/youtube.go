@@ -1,0 +1,109 @@
+package doctor
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+
+	"golang.org/x/net/http/httpproxy"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+const (
+	youtubeHost = "www.youtube.com"
+	youtubeURL  = "https://" + youtubeHost + "/"
+
+	// knownVideo has been public since 2005. The answer is the same for a video
+	// that does not exist: only that YouTube answers matters.
+	knownVideo = monitor.StreamURL(youtubeURL + "watch?v=jNQXAC9IVRw")
+)
+
+// youtube checks the way to YouTube: the name, the connection through the proxy
+// that would be used, and one question to the oEmbed service.
+func (d Doctor) youtube(ctx context.Context) []finding {
+	const subject = "YouTube"
+	if d.Settings.Offline {
+		return []finding{{subject: subject, verdict: fine, found: "not asked (--offline)"}}
+	}
+	unreachable := func(found, advice string) []finding {
+		return []finding{{subject, fail, "YouTube cannot be reached from here: " + found, "an answer of " + youtubeHost, advice + "; or leave this check out with --offline"}}
+	}
+	proxy, err := d.proxy()
+	if err != nil {
+		return unreachable(fmt.Sprintf("the proxy cannot be used: %v", err), "correct HTTPS_PROXY")
+	}
+	host, port, way, advice := youtubeHost, "443", "directly", "check the firewall, or set HTTPS_PROXY"
+	if proxy != nil {
+		host, port, way, advice = proxy.Hostname(), proxyPort(proxy), "through the proxy "+proxy.Host, "check HTTPS_PROXY, and that the proxy runs and lets this machine in"
+	}
+	addresses, err := d.resolve(ctx, host)
+	if err != nil {
+		return unreachable(fmt.Sprintf("DNS does not resolve %s (%v)", host, err), "check the name server (/etc/resolv.conf), or set HTTPS_PROXY")
+	}
+	if err := connect(ctx, addresses, host, port, proxy == nil); err != nil {
+		return unreachable(fmt.Sprintf("no connection to %s (%v)", net.JoinHostPort(host, port), err), advice)
+	}
+	if p := d.ProbeVideo(ctx, knownVideo); !p.Known {
+		return unreachable(fmt.Sprintf("the question about a video, %s, was not answered (%s)", way, p.Detail), advice)
+	}
+	return []finding{{subject: subject, verdict: fine, found: youtubeHost + " answers, " + way}}
+}
+
+// proxy returns the proxy for YouTube, or nil.
+func (d Doctor) proxy() (*url.URL, error) {
+	settings := httpproxy.FromEnvironment() // NO_PROXY
+	settings.HTTPProxy, settings.HTTPSProxy = d.Settings.Watching.HTTPProxy, d.Settings.Watching.HTTPSProxy
+	target, err := url.Parse(youtubeURL)
+	if err != nil {
+		return nil, err
+	}
+	return settings.ProxyFunc()(target)
+}
+
+func proxyPort(proxy *url.URL) string {
+	if port := proxy.Port(); port != "" {
+		return port
+	}
+	if port, ok := map[string]string{"http": "80", "https": "443"}[proxy.Scheme]; ok {
+		return port
+	}
+	return "1080" // SOCKS (RFC 1928)
+}
+
+func (d Doctor) resolve(ctx context.Context, host string) ([]string, error) {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return []string{host}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	addresses, err := d.LookupHost(ctx, host)
+	if err == nil && len(addresses) == 0 {
+		err = errors.New("no address")
+	}
+	return addresses, err
+}
+
+// connect opens a connection to the first address that accepts one, and closes it.
+// A secure connection includes the TLS handshake.
+func connect(ctx context.Context, addresses []string, host, port string, secure bool) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	for _, address := range addresses {
+		var conn net.Conn
+		address = net.JoinHostPort(address, port)
+		if secure {
+			conn, err = (&tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host}}).DialContext(ctx, "tcp", address)
+		} else {
+			conn, err = new(net.Dialer).DialContext(ctx, "tcp", address)
+		}
+		if err == nil {
+			return conn.Close()
+		}
+	}
+	return err
+}

@@ -1,0 +1,53 @@
+//go:build faults
+
+package faultinject
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func TestASteppedClockMovesTheWallClockOnly(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "clock")
+	t.Setenv(clockVariable, file)
+	now := Wrap(Ports{Now: time.Now}).Now
+	for text, want := range map[string]time.Duration{"": 0, "1h": time.Hour, "-1h": -time.Hour, "nonsense": 0} {
+		if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		before := time.Now()
+		got := now()
+		if d := got.Round(0).Sub(before.Round(0)) - want; d.Abs() > time.Second {
+			t.Errorf("%q: the wall clock is off by %v more", text, d)
+		}
+		if d := got.Sub(before); d < 0 || d > time.Second {
+			t.Errorf("%q: the monotonic clock has gone %v", text, d)
+		}
+	}
+}
+
+func TestCrashSettingsAreParsed(t *testing.T) {
+	for text, want := range map[string]struct {
+		point string
+		left  int64
+		delay time.Duration
+	}{
+		"":              {"", 1, 0},
+		"intent":        {pointIntent, 1, 0},
+		"store:7":       {pointStore, 7, 0},
+		"record:2:15ms": {pointRecord, 2, 15 * time.Millisecond},
+		"launch:1:0s":   {pointLaunch, 1, 0},
+	} {
+		c, err := parseCrash(text)
+		if err != nil || c.point != want.point || c.left.Load() != want.left || c.delay != want.delay {
+			t.Errorf("%q: %+v, %v", text, c, err)
+		}
+	}
+	for _, text := range []string{"store:0", "store:x", "store:1:soon"} {
+		if _, err := parseCrash(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
