@@ -2,156 +2,139 @@ package supervisor
 
 import (
 	"context"
-	"fmt"
-	"time"
+	"log/slog"
+	"sync/atomic"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// maxDetails bounds error_details, in characters.
-const maxDetails = 500
-
-// launch starts a worker, with retries, and gives its monitor up when none has
-// helped for launchTerm, by the policy Relaunch for relaunchTerm: what stands in
-// the way may pass. It tells whether the post is over; when ctx is done that is
-// undecided, and a newer wish follows.
-func (s *Supervisor) launch(ctx context.Context, j WorkerSpec) (over bool) {
-	log := s.log.With("monitor_id", string(j.ID), "generation", j.Generation)
-	began, term := time.Now(), launchTerm
-	if s.cfg.MissingWorker == Relaunch {
-		term = relaunchTerm
-	}
-	for n := 1; ; n++ {
-		err := s.launchOnce(ctx, j)
-		switch {
-		case err == nil:
-			log.Debug("worker launched")
-			return false
-		case ctx.Err() != nil:
-			return false
-		case time.Since(began) >= term:
-			s.renounce(ctx, j, err)
-			return true
-		}
-		log.Warn("worker could not be launched, will try again", "error", err.Error(), "pause_sec", pause(n).Seconds())
-		if !wait(ctx, pause(n)) {
-			return false
-		}
-	}
+// actionRunner does what one worker needs: a launch with its retries, a stop, or
+// the handling of a loss. Its methods block and may be called concurrently for
+// different monitors.
+type actionRunner struct {
+	store        MonitorStore
+	launcher     Launcher
+	cfg          Config
+	log          *slog.Logger
+	slots        chan struct{} // one for each launch under way
+	relaunches   *relaunchHistory
+	shuttingDown *atomic.Bool
+	start        func(monitor.Monitor) // asks for a worker of the next generation
 }
 
-// renounce ends the monitor of a job that cannot be launched.
-func (s *Supervisor) renounce(ctx context.Context, j WorkerSpec, because error) {
-	_ = s.persist(ctx, endless, "give a monitor up", func(ctx context.Context) error {
-		m, ours, err := s.find(ctx, j.ID, j.Generation)
-		if err == nil && ours {
-			_, err = s.giveUp(ctx, m, event.ReasonLaunchFailed, fmt.Sprintf("no worker could be started: %v", because), false)
+// prepare returns a function that does the action and reports whether the monitor
+// needs no worker any more; nil for none.
+func (r *actionRunner) prepare(a action, id monitor.ID, state *workerState) func(context.Context) (gone bool) {
+	switch a {
+	case launch:
+		spec := state.spec
+		return func(ctx context.Context) bool { return r.launch(ctx, spec) }
+	case stop:
+		return func(ctx context.Context) bool { return r.stop(ctx, id) }
+	case handleLoss:
+		loss := state.loss
+		return func(ctx context.Context) bool { return r.handleLostWorker(ctx, id, loss) }
+	case none:
+	}
+	return nil
+}
+
+// launch starts a worker. When no try has succeeded for launchTimeout, or for
+// relaunchPeriod under the policy Relaunch, the monitor fails.
+func (r *actionRunner) launch(ctx context.Context, spec WorkerSpec) (gone bool) {
+	log := r.log.With("monitor_id", string(spec.ID), "generation", spec.Generation)
+	policy := retryPolicy{within: launchTimeout}
+	if r.cfg.MissingWorker == Relaunch {
+		policy.within = relaunchPeriod
+	}
+	var launchErr error
+	err := retry(ctx, log, policy, "launch the worker", func(ctx context.Context) error {
+		launchErr = r.launchOnce(ctx, spec)
+		return launchErr
+	})
+	switch {
+	case err == nil:
+		log.Debug("worker launched")
+		return false
+	case ctx.Err() != nil:
+		return false
+	}
+	_ = retry(ctx, log, exchange, "end a monitor whose worker cannot be launched", func(ctx context.Context) error {
+		m, current, err := r.find(ctx, spec.ID, spec.Generation)
+		if err == nil && current {
+			_, err = r.failMonitor(ctx, m, event.ReasonLaunchFailed, "no worker could be started: "+launchErr.Error(), false)
 		}
 		return err
 	})
+	return true
 }
 
-func (s *Supervisor) launchOnce(ctx context.Context, j WorkerSpec) error {
+// launchOnce waits for a slot and tries once.
+func (r *actionRunner) launchOnce(ctx context.Context, spec WorkerSpec) error {
 	select {
-	case s.launches <- struct{}{}:
-		defer func() { <-s.launches }()
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	ctx, cancel := context.WithTimeout(ctx, launchLimit)
+	ctx, cancel := context.WithTimeout(ctx, launchAttemptTimeout)
 	defer cancel()
-	return s.launcher.Launch(ctx, j)
+	return r.launcher.Launch(ctx, spec)
 }
 
-// dismiss ends a monitor's worker.
-func (s *Supervisor) dismiss(ctx context.Context, id monitor.ID) (over bool) {
-	for n := 1; ; n++ {
-		err := s.launcher.Stop(ctx, id)
-		switch {
-		case err == nil:
-			return true
-		case ctx.Err() != nil:
-			return false
-		case n == stopAttempts:
-			s.log.Error("worker could not be stopped", "monitor_id", string(id), "error", err.Error())
-			return true
-		}
-		s.log.Warn("worker could not be stopped, will try again",
-			"monitor_id", string(id), "error", err.Error(), "pause_sec", pause(n).Seconds())
-		if !wait(ctx, pause(n)) {
-			return false
-		}
+// stop ends a monitor's worker.
+func (r *actionRunner) stop(ctx context.Context, id monitor.ID) (gone bool) {
+	log := r.log.With("monitor_id", string(id))
+	err := retry(ctx, log, retryPolicy{attempts: stopAttempts}, "stop the worker", func(ctx context.Context) error {
+		return r.launcher.Stop(ctx, id)
+	})
+	if ctx.Err() != nil {
+		return err == nil
 	}
+	if err != nil {
+		log.Error("worker could not be stopped, the next comparison tries again if it still runs", "error", err.Error())
+	}
+	return true
 }
 
-// inquire finds out whether a worker that was lost is still needed, and does
-// something about it. What cannot be done is tried again; a loss that a look has
-// found, a few times only: the next look finds it again (section 10.4). Who has
-// retired keeps the post, and so gives the monitor back.
-func (s *Supervisor) inquire(ctx context.Context, id monitor.ID, l loss) (over bool) {
-	if !wait(ctx, max(l.settle, relaunchPause(s.budget.spent(id)))) {
-		l.told(nothing, ctx.Err())
+// find reads a monitor. current reports that it is active and that generation is
+// its newest.
+func (r *actionRunner) find(ctx context.Context, id monitor.ID, generation int) (m monitor.Monitor, current bool, err error) {
+	m, err = r.store.Get(ctx, id)
+	if isOutdated(err) {
+		return m, false, nil
+	}
+	return m, m.Status.Active() && m.Generation == generation, err
+}
+
+// handleLostWorker finds out whether a lost worker is still needed, and follows
+// the policy if it is. What a comparison found is tried a few times only, because
+// the next comparison finds it again (section 10.4). After BeginShutdown the state
+// is kept, so that the monitor is released.
+func (r *actionRunner) handleLostWorker(ctx context.Context, id monitor.ID, loss workerLoss) (gone bool) {
+	if !wait(ctx, max(loss.delay, relaunchBackoff(r.relaunches.count(id))), nil) {
+		loss.done(noAction, ctx.Err())
 		return false
 	}
-	done := nothing
-	err := s.persist(ctx, l.attempts, "replace a lost worker", func(ctx context.Context) (err error) {
-		if l.advancing != nothing {
-			done, err = s.advance(ctx, id, l)
+	log := r.log.With("monitor_id", string(id))
+	result := noAction
+	policy := retryPolicy{attempts: loss.attempts, timeout: exchangeTimeout}
+	err := retry(ctx, log, policy, "replace a lost worker", func(ctx context.Context) (err error) {
+		if loss.advancing != noAction {
+			result, err = r.advance(ctx, id, loss)
 			return err
 		}
-		m, ours, err := s.find(ctx, id, l.generation)
-		if err == nil && ours && !l.disproved(m) && !s.retired.Load() {
-			done, err = s.replace(ctx, m, &l)
+		m, current, err := r.find(ctx, id, loss.generation)
+		if err == nil && current && !loss.disproved(m) && !r.shuttingDown.Load() {
+			result, err = r.replace(ctx, m, &loss)
 		}
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		s.log.Error("a lost worker could not be replaced", "monitor_id", string(id), "error", err.Error())
+		log.Error("a lost worker could not be replaced, the next comparison tries again", "error", err.Error())
 	}
-	l.told(done, err)
-	kept := s.retired.Load() && l.unless.IsZero() // who is silent may be another place's
-	return ctx.Err() == nil && !kept
-}
-
-// find reads a monitor and tells whether it is active with this generation as
-// its newest.
-func (s *Supervisor) find(ctx context.Context, id monitor.ID, generation int) (found monitor.Monitor, ours bool, err error) {
-	found, err = s.roster.Get(ctx, id)
-	if overtaken(err) {
-		return found, false, nil
-	}
-	return found, found.Status.Active() && found.Generation == generation, err
-}
-
-// persist repeats an exchange with the database until it succeeds, until it was
-// tried so many times, or until ctx is done.
-func (s *Supervisor) persist(ctx context.Context, tries int, what string, exchange func(context.Context) error) error {
-	for n := 1; ; n++ {
-		once, cancel := context.WithTimeout(ctx, exchangeLimit)
-		err := exchange(once)
-		cancel()
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil, n == tries:
-			return fmt.Errorf("%s: %w", what, err)
-		}
-		s.log.Warn("cannot "+what+", will try again", "error", err.Error(), "pause_sec", pause(n).Seconds())
-		if !wait(ctx, pause(n)) {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-	}
-}
-
-// wait blocks for d and tells whether to go on: not when ctx is done.
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
+	loss.done(result, err)
+	keep := r.shuttingDown.Load() && loss.unchangedSince.IsZero() // a silent worker may be another gateway's
+	return ctx.Err() == nil && !keep
 }

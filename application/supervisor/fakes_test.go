@@ -16,54 +16,54 @@ import (
 var errDatabase = errors.New("database is away")
 
 // roster is supervisor.Store in memory.
-type roster struct {
-	mu       sync.Mutex
-	monitors map[monitor.ID]monitor.Monitor
-	down     bool
-	stuck    monitor.ID // cannot be advanced or promoted
-	lost     lost       // answers that will not arrive, though what was asked was done
-	most     int        // reservations given at once
-	events   []event.Event
-	whom     []monitor.ID // was told something, each once
-	reads    int
-	looks    int        // for reservations
-	tries    int        // to promote one
-	locked   bool       // somebody else has the reservations' rows
-	led      bool       // somebody else is elected
-	hides    monitor.ID // is not among the active yet
-	stutters int        // monitors that report just before they are read
-	overtook int        // monitors that are advanced just before they are told something
-	hangs    string     // what is not answered: active, get, due, promote, tell and whom
+type fakeStore struct {
+	mu                  sync.Mutex
+	monitors            map[monitor.ID]monitor.Monitor
+	down                bool
+	failingID           monitor.ID  // cannot be advanced or promoted
+	lostAnswers         lostAnswers // answers that will not arrive, though what was asked was done
+	maxClaims           int         // reservations given at once
+	events              []event.Event
+	notified            []monitor.ID // was told something, each once
+	reads               int
+	claims              int        // for reservations
+	promotions          int        // to promote one
+	locked              bool       // somebody else has the reservations' rows
+	otherLeads          bool       // somebody else is elected
+	hiddenID            monitor.ID // is not among the active yet
+	reportsBeforeGet    int        // monitors that report just before they are read
+	advancesBeforeEvent int        // monitors that are advanced just before they are told something
+	hanging             string     // what is not answered: active, get, due, promote, tell and whom
 }
 
-func newRoster(ms ...monitor.Monitor) *roster {
-	r := &roster{monitors: map[monitor.ID]monitor.Monitor{}, most: 8}
+func newFakeStore(ms ...monitor.Monitor) *fakeStore {
+	r := &fakeStore{monitors: map[monitor.ID]monitor.Monitor{}, maxClaims: 8}
 	for _, m := range ms {
 		r.monitors[m.ID] = m
 	}
 	return r
 }
 
-func (r *roster) set(change func(*roster)) {
+func (r *fakeStore) set(change func(*fakeStore)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change(r)
 }
 
-func (r *roster) get(id monitor.ID) monitor.Monitor {
+func (r *fakeStore) get(id monitor.ID) monitor.Monitor {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.monitors[id]
 }
 
-func (r *roster) told() []event.Event {
+func (r *fakeStore) storedEvents() []event.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.events)
 }
 
-func (r *roster) ListActive(ctx context.Context) ([]monitor.Monitor, error) {
-	if err := r.answers(ctx, "active"); err != nil {
+func (r *fakeStore) ListActive(ctx context.Context) ([]monitor.Monitor, error) {
+	if err := r.waitIfHanging(ctx, "active"); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
@@ -74,7 +74,7 @@ func (r *roster) ListActive(ctx context.Context) ([]monitor.Monitor, error) {
 	}
 	var out []monitor.Monitor
 	for _, m := range r.monitors {
-		if m.Status.Active() && m.ReservedUntil.IsZero() && m.ID != r.hides {
+		if m.Status.Active() && m.ReservedUntil.IsZero() && m.ID != r.hiddenID {
 			out = append(out, m)
 		}
 	}
@@ -82,16 +82,16 @@ func (r *roster) ListActive(ctx context.Context) ([]monitor.Monitor, error) {
 }
 
 // reports is what a worker's report does.
-func (r *roster) reports(id monitor.ID, status monitor.Status) {
-	r.set(func(r *roster) {
+func (r *fakeStore) report(id monitor.ID, status monitor.Status) {
+	r.set(func(r *fakeStore) {
 		m := r.monitors[id]
 		m.Status, m.UpdatedAt, m.ReportedAt = status, time.Now(), time.Now()
 		r.monitors[id] = m
 	})
 }
 
-func (r *roster) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
-	if err := r.answers(ctx, "get"); err != nil {
+func (r *fakeStore) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
+	if err := r.waitIfHanging(ctx, "get"); err != nil {
 		return monitor.Monitor{}, err
 	}
 	r.mu.Lock()
@@ -104,39 +104,39 @@ func (r *roster) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error
 	if !there {
 		return m, monitor.Errorf(monitor.NotFound, "no monitor %s", id)
 	}
-	if r.stutters > 0 {
-		r.stutters--
+	if r.reportsBeforeGet > 0 {
+		r.reportsBeforeGet--
 		m.UpdatedAt = time.Now()
 		r.monitors[id] = m
 	}
 	return m, nil
 }
 
-func (r *roster) AdvanceGeneration(_ context.Context, id monitor.ID, generation int, place string) (monitor.Monitor, error) {
+func (r *fakeStore) AdvanceGeneration(_ context.Context, id monitor.ID, generation int, place string) (monitor.Monitor, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.down || id == r.stuck {
+	if r.down || id == r.failingID {
 		return monitor.Monitor{}, errDatabase
 	}
-	if m, err := r.held(id, generation+1); err == nil && m.RuntimeID == place {
+	if m, err := r.find(id, generation+1); err == nil && m.RuntimeID == place {
 		return m, nil // by an attempt whose answer was lost
 	}
-	m, err := r.held(id, generation)
+	m, err := r.find(id, generation)
 	if err != nil {
 		return m, err
 	}
 	m.Generation++
 	m.RuntimeID, m.UpdatedAt, m.ReportedAt = place, time.Now(), time.Time{}
 	r.monitors[id] = m
-	if r.lost.advance > 0 {
-		r.lost.advance--
+	if r.lostAnswers.advance > 0 {
+		r.lostAnswers.advance--
 		return monitor.Monitor{}, errDatabase
 	}
 	return m, nil
 }
 
 // held is an active monitor of this generation.
-func (r *roster) held(id monitor.ID, generation int) (monitor.Monitor, error) {
+func (r *fakeStore) find(id monitor.ID, generation int) (monitor.Monitor, error) {
 	m, there := r.monitors[id]
 	switch {
 	case !there || !m.Status.Active():
@@ -147,13 +147,13 @@ func (r *roster) held(id monitor.ID, generation int) (monitor.Monitor, error) {
 	return m, nil
 }
 
-func (r *roster) Fail(_ context.Context, before monitor.Monitor, reason string, last event.Event) error {
+func (r *fakeStore) Fail(_ context.Context, before monitor.Monitor, reason string, last event.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down {
 		return errDatabase
 	}
-	m, err := r.held(before.ID, before.Generation)
+	m, err := r.find(before.ID, before.Generation)
 	switch {
 	case err != nil:
 		return err
@@ -166,8 +166,8 @@ func (r *roster) Fail(_ context.Context, before monitor.Monitor, reason string, 
 	return nil
 }
 
-func (r *roster) AddEvent(ctx context.Context, before monitor.Monitor, e event.Event) error {
-	if err := r.answers(ctx, "tell "+string(before.ID)); err != nil {
+func (r *fakeStore) AddEvent(ctx context.Context, before monitor.Monitor, e event.Event) error {
+	if err := r.waitIfHanging(ctx, "tell "+string(before.ID)); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -175,37 +175,37 @@ func (r *roster) AddEvent(ctx context.Context, before monitor.Monitor, e event.E
 	if r.down {
 		return errDatabase
 	}
-	if r.overtook > 0 {
-		r.overtook--
+	if r.advancesBeforeEvent > 0 {
+		r.advancesBeforeEvent--
 		m := r.monitors[before.ID]
 		m.Generation++
 		r.monitors[before.ID] = m
 	}
-	if _, err := r.held(before.ID, before.Generation); err != nil {
+	if _, err := r.find(before.ID, before.Generation); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(r.events, func(known event.Event) bool { return known.ID == e.ID }) {
-		r.events, r.whom = append(r.events, e), append(r.whom, before.ID)
+		r.events, r.notified = append(r.events, e), append(r.notified, before.ID)
 	}
-	if r.lost.tell > 0 {
-		r.lost.tell--
+	if r.lostAnswers.event > 0 {
+		r.lostAnswers.event--
 		return errDatabase
 	}
 	return nil
 }
 
-func (r *roster) TryLead(context.Context) (bool, error) {
+func (r *fakeStore) TryLead(context.Context) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down {
 		return false, errDatabase
 	}
-	return !r.led, nil
+	return !r.otherLeads, nil
 }
 
 // ends moves a monitor to an end, as a caller's DELETE would.
-func (r *roster) ends(id monitor.ID) {
-	r.set(func(r *roster) {
+func (r *fakeStore) end(id monitor.ID) {
+	r.set(func(r *fakeStore) {
 		m := r.monitors[id]
 		m.Status = monitor.Stopped
 		r.monitors[id] = m
@@ -214,38 +214,38 @@ func (r *roster) ends(id monitor.ID) {
 
 // launcher is supervisor.Launcher in memory. It remembers what it was asked as
 // lines like "launch mon-a 1".
-type launcher struct {
-	mu        sync.Mutex
-	calls     []string
-	place     supervisor.Runtime
-	blind     bool // cannot tell who runs
-	running   map[monitor.ID]int
-	hindrance string        // what keeps workers from starting
-	failing   int           // so many launches fail
-	slow      time.Duration // a launch takes
-	ending    time.Duration // a stop takes
-	busy      int
-	busiest   int // launches at once
-	exits     chan supervisor.Exit
+type fakeLauncher struct {
+	mu             sync.Mutex
+	calls          []string
+	runtime        supervisor.Runtime
+	listFails      bool // cannot tell who runs
+	running        map[monitor.ID]int
+	pendingReason  string        // what keeps workers from starting
+	launchFailures int           // so many launches fail
+	launchTime     time.Duration // a launch takes
+	stopTime       time.Duration // a stop takes
+	launching      int
+	maxLaunching   int // launches at once
+	exits          chan supervisor.Exit
 }
 
-func newLauncher() *launcher {
-	return &launcher{place: supervisor.Runtime{ID: "here", NotFoundMessage: "Worker not found here"}, running: map[monitor.ID]int{}, exits: make(chan supervisor.Exit, 100)}
+func newFakeLauncher() *fakeLauncher {
+	return &fakeLauncher{runtime: supervisor.Runtime{ID: "here", NotFoundMessage: "Worker not found here"}, running: map[monitor.ID]int{}, exits: make(chan supervisor.Exit, 100)}
 }
 
-func (l *launcher) set(change func(*launcher)) {
+func (l *fakeLauncher) set(change func(*fakeLauncher)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	change(l)
 }
 
-func (l *launcher) seen() []string {
+func (l *fakeLauncher) requests() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.calls)
 }
 
-func (l *launcher) generation(id monitor.ID) int {
+func (l *fakeLauncher) generation(id monitor.ID) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.running[id]
@@ -253,13 +253,13 @@ func (l *launcher) generation(id monitor.ID) int {
 
 // Launch replaces an older worker, whose exit comes first. It is not atomic: cut
 // short, it leaves a worker behind, as a real one may.
-func (l *launcher) Launch(ctx context.Context, j supervisor.WorkerSpec) error {
+func (l *fakeLauncher) Launch(ctx context.Context, j supervisor.WorkerSpec) error {
 	l.mu.Lock()
 	l.calls = append(l.calls, fmt.Sprintf("launch %s %d", j.ID, j.Generation))
-	l.busy++
-	l.busiest = max(l.busiest, l.busy)
-	slow, fails := l.slow, l.failing > 0
-	l.failing = max(l.failing-1, 0)
+	l.launching++
+	l.maxLaunching = max(l.maxLaunching, l.launching)
+	slow, fails := l.launchTime, l.launchFailures > 0
+	l.launchFailures = max(l.launchFailures-1, 0)
 	if g := l.running[j.ID]; g != 0 && g < j.Generation {
 		delete(l.running, j.ID)
 		l.exits <- supervisor.Exit{ID: j.ID, Generation: g, Detail: "exit status 0", Clean: true}
@@ -275,7 +275,7 @@ func (l *launcher) Launch(ctx context.Context, j supervisor.WorkerSpec) error {
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.busy--
+	l.launching--
 	if fails {
 		return errors.New("no room")
 	}
@@ -283,10 +283,10 @@ func (l *launcher) Launch(ctx context.Context, j supervisor.WorkerSpec) error {
 	return err
 }
 
-func (l *launcher) Stop(ctx context.Context, id monitor.ID) error {
+func (l *fakeLauncher) Stop(ctx context.Context, id monitor.ID) error {
 	l.mu.Lock()
 	l.calls = append(l.calls, fmt.Sprintf("stop %s", id))
-	ending := l.ending
+	ending := l.stopTime
 	l.mu.Unlock()
 	select {
 	case <-time.After(ending):
@@ -302,27 +302,27 @@ func (l *launcher) Stop(ctx context.Context, id monitor.ID) error {
 	return nil
 }
 
-func (l *launcher) Runtime() supervisor.Runtime {
-	return l.place
+func (l *fakeLauncher) Runtime() supervisor.Runtime {
+	return l.runtime
 }
 
-func (l *launcher) Workers(context.Context) ([]supervisor.Worker, error) {
+func (l *fakeLauncher) Workers(context.Context) ([]supervisor.Worker, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.blind {
+	if l.listFails {
 		return nil, errors.New("no view")
 	}
 	var all []supervisor.Worker
 	for id, g := range l.running {
-		all = append(all, supervisor.Worker{ID: id, Generation: g, Pending: l.hindrance != "", PendingReason: l.hindrance})
+		all = append(all, supervisor.Worker{ID: id, Generation: g, Pending: l.pendingReason != "", PendingReason: l.pendingReason})
 	}
 	return all, nil
 }
 
-func (l *launcher) Exits() <-chan supervisor.Exit { return l.exits }
+func (l *fakeLauncher) Exits() <-chan supervisor.Exit { return l.exits }
 
 // dies ends a worker as if by itself.
-func (l *launcher) dies(id monitor.ID, how string) {
+func (l *fakeLauncher) exit(id monitor.ID, how string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	g := l.running[id]

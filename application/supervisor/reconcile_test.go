@@ -11,15 +11,15 @@ import (
 )
 
 // watched is a monitor whose worker was launched here and has reported.
-func watched(id monitor.ID) monitor.Monitor {
-	m := registered(id)
+func monitored(id monitor.ID) monitor.Monitor {
+	m := newMonitor(id)
 	m.Status, m.RuntimeID, m.UpdatedAt, m.Snapshot = monitor.Monitoring, "here", time.Now(), []byte(`{}`)
 	m.ReportedAt = m.UpdatedAt
 	return m
 }
 
 // expectCounts reads the report in the log.
-func (h *house) expectCounts(want ...string) {
+func (h *harness) expectCounts(want ...string) {
 	h.t.Helper()
 	for line := range strings.Lines(h.log.String()) {
 		if !strings.Contains(line, "Startup Reconciliation Report") {
@@ -38,28 +38,28 @@ func (h *house) expectCounts(want ...string) {
 // Section 10.4.
 func TestReconcile(t *testing.T) {
 	scenario(t, "a worker that outlived its gateway is adopted, and its end noticed", func(t *testing.T) {
-		h := houseOf(t, newRoster(watched("mon-a")), relaunching)
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
 		h.launcher.running["mon-a"] = 1
-		h.open()
-		defer h.close()
+		h.run()
+		defer h.stop()
 		h.sup.Reconcile(t.Context())
-		h.after(time.Second)
+		h.advance(time.Second)
 		h.expectCalls("launch mon-a 1") // which does nothing
 		h.expectCounts("active=1", "adopted=1", "relaunched=0", "timed_out=false")
 		h.expectActive("mon-a")
-		h.launcher.dies("mon-a", "exit status 2")
-		h.after(2 * time.Second)
+		h.launcher.exit("mon-a", "exit status 2")
+		h.advance(2 * time.Second)
 		h.expectCalls("launch mon-a 1", "launch mon-a 2")
 	})
 
 	scenario(t, "a missing worker is an error by the policy of the specification", func(t *testing.T) {
-		h := newHouse(t, watched("mon-a")).open()
-		defer h.close()
+		h := newHarness(t, monitored("mon-a")).run()
+		defer h.stop()
 		h.sup.Reconcile(t.Context())
-		h.expectGivenUp("mon-a", event.ReasonMismatch, "Worker not found here during startup reconciliation")
+		h.expectFailed("mon-a", event.ReasonMismatch, "Worker not found here during startup reconciliation")
 		h.expectCounts("marked_as_error=1", "relaunched=0")
 		h.expectCalls()
-		trouble, _ := h.roster.told()[0].Data.(event.Trouble)
+		trouble, _ := h.store.storedEvents()[0].Data.(event.Trouble)
 		if trouble.ReconciliationAction != "mark_as_error_missing_pod" || trouble.PreviousStatus != "monitoring" ||
 			trouble.ObservedState == nil || *trouble.ObservedState != (event.ObservedState{PodExists: false, DBStatus: "monitoring"}) {
 			t.Errorf("told %+v", trouble)
@@ -67,27 +67,29 @@ func TestReconcile(t *testing.T) {
 	})
 
 	scenario(t, "a monitor that never had a worker gets one whatever the policy", func(t *testing.T) {
-		m := watched("mon-a")
+		m := monitored("mon-a")
 		m.ReportedAt = time.Time{}
-		h := newHouse(t, m).open()
-		defer h.close()
+		h := newHarness(t, m).run()
+		defer h.stop()
 		h.sup.Reconcile(t.Context())
-		h.after(0)
+		h.advance(0)
 		h.expectCalls("launch mon-a 2")
 		h.expectCounts("launched=1")
 		h.expectActive("mon-a")
 	})
 
 	scenario(t, "workers of monitors that have ended, are reserved or unknown are ended", func(t *testing.T) {
-		ended, waiting := watched("mon-ended"), watched("mon-reserved")
+		ended, waiting := monitored("mon-ended"), monitored("mon-reserved")
 		ended.Status = monitor.Stopped
 		waiting.ReservedUntil = time.Now().Add(time.Hour)
-		h := newHouse(t, ended, waiting).open()
-		defer h.close()
-		h.launcher.set(func(l *launcher) { l.running = map[monitor.ID]int{"mon-ended": 1, "mon-reserved": 1, "mon-unknown": 7} })
+		h := newHarness(t, ended, waiting).run()
+		defer h.stop()
+		h.launcher.set(func(l *fakeLauncher) {
+			l.running = map[monitor.ID]int{"mon-ended": 1, "mon-reserved": 1, "mon-unknown": 7}
+		})
 		h.sup.Reconcile(t.Context())
-		h.after(0)
-		got := h.launcher.seen()
+		h.advance(0)
+		got := h.launcher.requests()
 		slices.Sort(got)
 		if want := []string{"stop mon-ended", "stop mon-reserved", "stop mon-unknown"}; !slices.Equal(got, want) {
 			t.Errorf("asked %q, want %q", got, want)
@@ -96,29 +98,29 @@ func TestReconcile(t *testing.T) {
 	})
 
 	scenario(t, "one that this gateway looks after may take its time to end by itself, and not for ever", func(t *testing.T) {
-		h := newHouse(t, watched("mon-a")).open()
-		h.sup.Start(h.roster.get("mon-a"))
+		h := newHarness(t, monitored("mon-a")).run()
+		h.sup.Start(h.store.get("mon-a"))
 		h.sup.Reconcile(t.Context())
-		h.looking()
-		defer h.close()
-		h.lives(20*time.Second, "mon-a")
-		h.roster.ends("mon-a") // at another gateway, and it does not hear of it
-		h.after(40 * time.Second)
+		h.watch()
+		defer h.stop()
+		h.reportFor(20*time.Second, "mon-a")
+		h.store.end("mon-a") // at another gateway, and it does not hear of it
+		h.advance(40 * time.Second)
 		h.expectCalls("launch mon-a 1")
-		h.after(10 * time.Second)
+		h.advance(10 * time.Second)
 		h.expectCalls("launch mon-a 1", "stop mon-a")
 	})
 
 	scenario(t, "it may be repeated", func(t *testing.T) {
-		h := houseOf(t, newRoster(watched("mon-a"), watched("mon-b")), relaunching)
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), relaunchPolicy)
 		h.launcher.running["mon-b"] = 1
-		h.open()
-		defer h.close()
+		h.run()
+		defer h.stop()
 		for range 3 {
 			h.sup.Reconcile(t.Context())
-			h.after(time.Second)
+			h.advance(time.Second)
 		}
-		got := h.launcher.seen()
+		got := h.launcher.requests()
 		slices.Sort(got)
 		if want := []string{"launch mon-a 2", "launch mon-b 1"}; !slices.Equal(got, want) {
 			t.Errorf("asked %q, want %q", got, want)

@@ -10,107 +10,107 @@ import (
 
 func TestHandingOver(t *testing.T) {
 	scenario(t, "a monitor that its gateway has just registered is promoted at once, in its first generation", func(t *testing.T) {
-		m := reserved("mon-a", 30*time.Second)
-		h := newHouse(t, m).promoting()
-		defer h.close()
-		h.after(time.Hour)
+		m := newReservation("mon-a", 30*time.Second)
+		h := newHarness(t, m).promote()
+		defer h.stop()
+		h.advance(time.Hour)
 		m.ReservedUntil = time.Now().Add(30 * time.Second)
-		h.roster.set(func(r *roster) { r.monitors["mon-b"] = withID(m, "mon-b") })
+		h.store.set(func(r *fakeStore) { r.monitors["mon-b"] = withID(m, "mon-b") })
 		h.sup.Start(withID(m, "mon-b"))
-		h.after(0)
+		h.advance(0)
 		h.expectCalls("launch mon-a 2", "launch mon-b 1")
-		h.after(time.Hour)
+		h.advance(time.Hour)
 		h.expectCalls("launch mon-a 2", "launch mon-b 1")
 	})
 
 	scenario(t, "one that a gateway has registered, and did not come to start, is started by another", func(t *testing.T) {
-		h := newHouse(t, reserved("mon-a", 30*time.Second)).promoting()
-		defer h.close()
-		h.after(30*time.Second - time.Millisecond)
+		h := newHarness(t, newReservation("mon-a", 30*time.Second)).promote()
+		defer h.stop()
+		h.advance(30*time.Second - time.Millisecond)
 		h.expectCalls()
-		h.after(time.Millisecond)
+		h.advance(time.Millisecond)
 		h.expectCalls("launch mon-a 2")
 	})
 
 	scenario(t, "what a gateway gives back when it stops is taken by another", func(t *testing.T) {
-		h := newHouse(t, registered("mon-a"), registered("mon-b"), registered("mon-c")).open()
+		h := newHarness(t, newMonitor("mon-a"), newMonitor("mon-b"), newMonitor("mon-c")).run()
 		for _, id := range []monitor.ID{"mon-a", "mon-b", "mon-c"} {
-			h.sup.Start(h.roster.get(id))
-			h.after(time.Second)
+			h.sup.Start(h.store.get(id))
+			h.advance(time.Second)
 		}
-		h.sup.Stop("mon-b")                                                                                 // and its end is not stored yet
-		h.roster.set(func(r *roster) { m := r.monitors["mon-c"]; m.Generation++; r.monitors["mon-c"] = m }) // taken over
-		h.after(time.Second)
-		h.close()
+		h.sup.Stop("mon-b")                                                                                   // and its end is not stored yet
+		h.store.set(func(r *fakeStore) { m := r.monitors["mon-c"]; m.Generation++; r.monitors["mon-c"] = m }) // taken over
+		h.advance(time.Second)
+		h.stop()
 		close(h.launcher.exits)
 		if err := h.sup.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		other := houseOf(t, h.roster).promoting()
-		defer other.close()
-		other.after(2 * time.Second)
+		other := newHarnessOn(t, h.store).promote()
+		defer other.stop()
+		other.advance(2 * time.Second)
 		other.expectCalls("launch mon-a 2")
 	})
 
 	scenario(t, "each monitor is given back when its own worker has ended", func(t *testing.T) {
-		h := newHouse(t, registered("mon-quick"), registered("mon-slow")).open()
-		h.sup.Start(h.roster.get("mon-quick"))
-		h.sup.Start(h.roster.get("mon-slow"))
-		h.after(time.Second)
+		h := newHarness(t, newMonitor("mon-quick"), newMonitor("mon-slow")).run()
+		h.sup.Start(h.store.get("mon-quick"))
+		h.sup.Start(h.store.get("mon-slow"))
+		h.advance(time.Second)
 		h.sup.BeginShutdown()
-		h.close()
+		h.stop()
 		done := make(chan error)
 		go func() { done <- h.sup.Release(t.Context()) }()
-		h.launcher.dies("mon-quick", "exit status 0")
-		h.after(time.Second)
-		if m := h.roster.get("mon-quick"); m.ReservedUntil.IsZero() {
+		h.launcher.exit("mon-quick", "exit status 0")
+		h.advance(time.Second)
+		if m := h.store.get("mon-quick"); m.ReservedUntil.IsZero() {
 			t.Error("it waits for the other")
 		}
-		if m := h.roster.get("mon-slow"); !m.ReservedUntil.IsZero() {
+		if m := h.store.get("mon-slow"); !m.ReservedUntil.IsZero() {
 			t.Error("it is given back while its worker runs")
 		}
-		h.launcher.dies("mon-slow", "killed by SIGKILL")
-		h.after(time.Second)
+		h.launcher.exit("mon-slow", "killed by SIGKILL")
+		h.advance(time.Second)
 		close(h.launcher.exits)
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if m := h.roster.get("mon-slow"); m.ReservedUntil.IsZero() {
+		if m := h.store.get("mon-slow"); m.ReservedUntil.IsZero() {
 			t.Error("it is not given back")
 		}
 	})
 
 	scenario(t, "so is one whose worker this gateway has not come to adopt", func(t *testing.T) {
-		h := newHouse(t, watched("mon-a")).open()
-		h.launcher.set(func(l *launcher) { l.running["mon-a"] = 1 })
+		h := newHarness(t, monitored("mon-a")).run()
+		h.launcher.set(func(l *fakeLauncher) { l.running["mon-a"] = 1 })
 		h.sup.BeginShutdown()
-		h.close()
-		h.launcher.dies("mon-a", "exit status 0")
+		h.stop()
+		h.launcher.exit("mon-a", "exit status 0")
 		close(h.launcher.exits)
 		if err := h.sup.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if m := h.roster.get("mon-a"); m.ReservedUntil.IsZero() {
+		if m := h.store.get("mon-a"); m.ReservedUntil.IsZero() {
 			t.Error("it is not given back")
 		}
 	})
 
 	scenario(t, "at a shared place workers go on, and only what was not launched is given back", func(t *testing.T) {
-		here := newLauncher()
-		here.place.Shared = true
-		all := newRoster(watched("mon-runs"), registered("mon-waits"), watched("mon-lost"), watched("mon-elsewhere"))
+		here := newFakeLauncher()
+		here.runtime.Shared = true
+		all := newFakeStore(monitored("mon-runs"), newMonitor("mon-waits"), monitored("mon-lost"), monitored("mon-elsewhere"))
 		here.running["mon-elsewhere"] = 1
-		h := houseWith(t, all, here, relaunching).open()
-		h.sup.Start(h.roster.get("mon-runs"))
-		h.sup.Start(h.roster.get("mon-lost"))
-		h.after(time.Second)
-		here.set(func(l *launcher) { l.failing = 100 })
-		h.sup.Start(h.roster.get("mon-waits"))
-		h.after(time.Second)
+		h := newHarnessWith(t, all, here, relaunchPolicy).run()
+		h.sup.Start(h.store.get("mon-runs"))
+		h.sup.Start(h.store.get("mon-lost"))
+		h.advance(time.Second)
+		here.set(func(l *fakeLauncher) { l.launchFailures = 100 })
+		h.sup.Start(h.store.get("mon-waits"))
+		h.advance(time.Second)
 		h.sup.BeginShutdown()
-		here.dies("mon-lost", "evicted")
-		h.after(0)
-		h.close()
+		here.exit("mon-lost", "evicted")
+		h.advance(0)
+		h.stop()
 		close(here.exits)
 		if err := h.sup.Release(t.Context()); err != nil {
 			t.Fatal(err)
@@ -123,73 +123,73 @@ func TestHandingOver(t *testing.T) {
 	})
 
 	scenario(t, "who has retired misses nobody", func(t *testing.T) {
-		h := newHouse(t, watched("mon-a"), watched("mon-b")).open()
-		h.sup.Start(h.roster.get("mon-a"))
-		h.after(time.Second)
+		h := newHarness(t, monitored("mon-a"), monitored("mon-b")).run()
+		h.sup.Start(h.store.get("mon-a"))
+		h.advance(time.Second)
 		h.sup.BeginShutdown()
-		h.launcher.dies("mon-a", "killed by SIGTERM")
+		h.launcher.exit("mon-a", "killed by SIGTERM")
 		h.sup.Reconcile(t.Context()) // mon-b is missing
-		h.looking()
-		defer h.close()
-		h.after(5 * time.Minute)
+		h.watch()
+		defer h.stop()
+		h.advance(5 * time.Minute)
 		h.expectActive("mon-a")
 		h.expectActive("mon-b")
 		h.expectCalls("launch mon-a 1")
 	})
 
 	scenario(t, "whose worker is lost after that is given back", func(t *testing.T) {
-		h := newHouse(t, watched("mon-a"), watched("mon-b")).open()
-		h.sup.Start(h.roster.get("mon-a"))
-		h.sup.Start(h.roster.get("mon-b"))
-		h.after(time.Second)
+		h := newHarness(t, monitored("mon-a"), monitored("mon-b")).run()
+		h.sup.Start(h.store.get("mon-a"))
+		h.sup.Start(h.store.get("mon-b"))
+		h.advance(time.Second)
 		h.sup.BeginShutdown()
-		h.launcher.dies("mon-a", "exit status 2")
-		h.roster.reports("mon-b", monitor.Completed)
-		h.launcher.dies("mon-b", "exit status 0")
-		h.after(10 * time.Second) // requests are answered until their end
-		h.close()
+		h.launcher.exit("mon-a", "exit status 2")
+		h.store.report("mon-b", monitor.Completed)
+		h.launcher.exit("mon-b", "exit status 0")
+		h.advance(10 * time.Second) // requests are answered until their end
+		h.stop()
 		close(h.launcher.exits)
 		if err := h.sup.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if m := h.roster.get("mon-a"); m.ReservedUntil.IsZero() {
+		if m := h.store.get("mon-a"); m.ReservedUntil.IsZero() {
 			t.Error("it is not given back")
 		}
-		if m := h.roster.get("mon-b"); m.Status != monitor.Completed || !m.ReservedUntil.IsZero() {
+		if m := h.store.get("mon-b"); m.Status != monitor.Completed || !m.ReservedUntil.IsZero() {
 			t.Errorf("what has ended became %+v", m)
 		}
-		other := houseOf(t, h.roster).promoting()
-		defer other.close()
-		other.after(2 * time.Second)
+		other := newHarnessOn(t, h.store).promote()
+		defer other.stop()
+		other.advance(2 * time.Second)
 		other.expectCalls("launch mon-a 2")
 		other.expectActive("mon-a")
 	})
 
 	scenario(t, "silence elsewhere that is looked into when it retires is not its to give back", func(t *testing.T) {
-		m := watched("mon-a")
+		m := monitored("mon-a")
 		m.RuntimeID = "there"
-		h := houseOf(t, newRoster(m), relaunching).open().looking()
-		h.roster.set(func(r *roster) { r.hangs = "get" })
-		h.after(36 * time.Second)
+		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy).run().watch()
+		h.store.set(func(r *fakeStore) { r.hanging = "get" })
+		h.advance(36 * time.Second)
 		h.sup.BeginShutdown()
-		h.roster.set(func(r *roster) { r.hangs = "" })
-		h.after(10 * time.Second)
-		h.close()
+		h.store.set(func(r *fakeStore) { r.hanging = "" })
+		h.advance(10 * time.Second)
+		h.stop()
 		close(h.launcher.exits)
 		if err := h.sup.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if m := h.roster.get("mon-a"); !m.ReservedUntil.IsZero() || m.Generation != 1 {
+		if m := h.store.get("mon-a"); !m.ReservedUntil.IsZero() || m.Generation != 1 {
 			t.Errorf("it became %+v", m)
 		}
 	})
 
 	scenario(t, "a database that stays away keeps nobody from stopping", func(t *testing.T) {
-		h := newHouse(t, registered("mon-a")).open()
-		h.sup.Start(registered("mon-a"))
-		h.after(time.Second)
-		h.close()
-		h.roster.set(func(r *roster) { r.down = true })
+		h := newHarness(t, newMonitor("mon-a")).run()
+		h.sup.Start(newMonitor("mon-a"))
+		h.advance(time.Second)
+		h.stop()
+		h.store.set(func(r *fakeStore) { r.down = true })
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		if err := h.sup.Release(ctx); err == nil {

@@ -10,52 +10,59 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// report is what came of one comparison of monitors and workers.
-type report struct {
-	occasion string
+// reconcileReport counts what came of one comparison of monitors and workers.
+type reconcileReport struct {
+	occasion string // "startup reconciliation" or "reconciliation"
 
-	mu      sync.Mutex
-	seen    bool // there was a view
-	active  int
-	elected bool
-	counts  map[string]int
-	pending map[monitor.ID]bool // being looked into
-	settled chan struct{}       // closed while nothing is pending
+	mu       sync.Mutex
+	compared bool // the database could be read
+	active   int
+	leader   bool
+	counts   map[counter]int
+	pending  map[monitor.ID]bool // losses that are being handled
+	settled  chan struct{}       // closed while pending is empty
 }
 
-func newReport(occasion string) *report {
-	r := &report{occasion: occasion, counts: map[string]int{}, pending: map[monitor.ID]bool{}, settled: make(chan struct{})}
+// counter is a count in the report, by its name in the log.
+type counter string
+
+const (
+	adoptedWorkers    counter = "adopted"
+	launchedWorkers   counter = "launched"
+	relaunchedWorkers counter = "relaunched"
+	failedMonitors    counter = "marked_as_error"
+	zombieWorkers     counter = "zombies_deleted"
+	orphanedWorkers   counter = "orphans_deleted"
+	supersededWorkers counter = "superseded_deleted"
+	changedMeanwhile  counter = "changed_meanwhile"
+	skippedMonitors   counter = "skipped"
+)
+
+// counters is the order in which the report lists them.
+var counters = []counter{adoptedWorkers, launchedWorkers, relaunchedWorkers, failedMonitors,
+	zombieWorkers, orphanedWorkers, supersededWorkers, changedMeanwhile, skippedMonitors}
+
+func newReport(occasion string) *reconcileReport {
+	r := &reconcileReport{occasion: occasion, counts: map[counter]int{}, pending: map[monitor.ID]bool{}, settled: make(chan struct{})}
 	close(r.settled)
 	return r
 }
 
-// What is counted, by its name in the log.
-const (
-	adoptedWorkers    = "adopted"
-	firstWorkers      = "launched"
-	relaunchedWorkers = "relaunched"
-	failedMonitors    = "marked_as_error"
-	zombieWorkers     = "zombies_deleted"
-	orphanedWorkers   = "orphans_deleted"
-	supersededWorkers = "superseded_deleted"
-	changedMeanwhile  = "changed_meanwhile"
-	skippedMonitors   = "skipped"
-)
-
-func (r *report) note(what string) {
+func (r *reconcileReport) count(c counter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.counts[what]++
+	r.counts[c]++
 }
 
-func (r *report) see(v view) {
+// begin records that a comparison has read the database.
+func (r *reconcileReport) begin(c comparison) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.seen, r.active, r.elected = true, len(v.active), v.elected
+	r.compared, r.active, r.leader = true, len(c.active), c.leader
 }
 
-// begin says that a loss is being looked into.
-func (r *report) begin(id monitor.ID) {
+// beginLoss records that a loss is being handled.
+func (r *reconcileReport) beginLoss(id monitor.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.pending) == 0 {
@@ -64,23 +71,23 @@ func (r *report) begin(id monitor.ID) {
 	r.pending[id] = true
 }
 
-// end says what came of it.
-func (r *report) end(id monitor.ID, done remedy, err error) {
+// endLoss counts what came of a loss.
+func (r *reconcileReport) endLoss(id monitor.ID, result outcome, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.pending, id)
 	if len(r.pending) == 0 {
 		close(r.settled)
 	}
-	what := map[remedy]string{launched: firstWorkers, replaced: relaunchedWorkers, givenUp: failedMonitors, nothing: changedMeanwhile}[done]
+	c := map[outcome]counter{launched: launchedWorkers, relaunched: relaunchedWorkers, failed: failedMonitors, noAction: changedMeanwhile}[result]
 	if err != nil {
-		what = skippedMonitors
+		c = skippedMonitors
 	}
-	r.counts[what]++
+	r.counts[c]++
 }
 
-// wait blocks until nothing is pending, or ctx is done.
-func (r *report) wait(ctx context.Context) {
+// wait blocks until no loss is being handled, or ctx is done.
+func (r *reconcileReport) wait(ctx context.Context) {
 	r.mu.Lock()
 	settled := r.settled
 	r.mu.Unlock()
@@ -90,25 +97,24 @@ func (r *report) wait(ctx context.Context) {
 	}
 }
 
-// unsettled tells of which monitors it is not known by now what is to be done.
-func (r *report) unsettled() func(monitor.ID) bool {
+// unsettled returns which monitors are not decided about by now.
+func (r *reconcileReport) unsettled() func(monitor.ID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.seen {
+	if !r.compared {
 		return func(monitor.ID) bool { return true }
 	}
 	pending := maps.Clone(r.pending)
 	return func(id monitor.ID) bool { return pending[id] }
 }
 
-// summary is the report as attributes of its log line.
-func (r *report) summary(took time.Duration, late bool, err error) []any {
+// attributes is the report as attributes of its log line.
+func (r *reconcileReport) attributes(took time.Duration, timedOut bool, err error) []any {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	attrs := []any{"duration_sec", took.Seconds(), "timed_out", late, "elected", r.elected, "active", r.active, "unsettled", len(r.pending)}
-	for _, what := range []string{adoptedWorkers, firstWorkers, relaunchedWorkers, failedMonitors, zombieWorkers,
-		orphanedWorkers, supersededWorkers, changedMeanwhile, skippedMonitors} {
-		attrs = append(attrs, what, r.counts[what])
+	attrs := []any{"duration_sec", took.Seconds(), "timed_out", timedOut, "elected", r.leader, "active", r.active, "unsettled", len(r.pending)}
+	for _, c := range counters {
+		attrs = append(attrs, string(c), r.counts[c])
 	}
 	if len(r.pending) > 0 {
 		attrs = append(attrs, "unsettled_monitors", slices.Sorted(maps.Keys(r.pending)))

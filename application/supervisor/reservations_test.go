@@ -12,20 +12,20 @@ import (
 )
 
 // reserved is a monitor that gets its worker so much later.
-func reserved(id monitor.ID, in time.Duration) monitor.Monitor {
-	m := registered(id)
+func newReservation(id monitor.ID, in time.Duration) monitor.Monitor {
+	m := newMonitor(id)
 	m.Status, m.StreamStatus, m.ReservedUntil = monitor.Waiting, monitor.StreamUpcoming, time.Now().Add(in)
 	return m
 }
 
 // promoting opens the house and gives reservations their workers.
-func (h *house) promoting() *house {
-	h.open()
+func (h *harness) promote() *harness {
+	h.run()
 	ctx, cancel := context.WithCancel(h.t.Context())
 	done := make(chan struct{})
 	go func() { h.sup.Promote(ctx); close(done) }()
-	closeRun := h.close
-	h.close = func() { cancel(); <-done; closeRun() }
+	closeRun := h.stop
+	h.stop = func() { cancel(); <-done; closeRun() }
 	return h
 }
 
@@ -33,16 +33,16 @@ func (h *house) promoting() *house {
 func TestReservations(t *testing.T) {
 	scenario(t, "a reservation gets its worker when its time has come, not before", func(t *testing.T) {
 		const in = 10*time.Hour + 321*time.Millisecond
-		h := newHouse(t, reserved("mon-a", in)).promoting()
-		defer h.close()
-		h.after(in - time.Millisecond)
+		h := newHarness(t, newReservation("mon-a", in)).promote()
+		defer h.stop()
+		h.advance(in - time.Millisecond)
 		h.expectCalls()
-		h.after(time.Millisecond)
+		h.advance(time.Millisecond)
 		h.expectCalls("launch mon-a 2")
-		h.after(time.Hour)
+		h.advance(time.Hour)
 		h.expectCalls("launch mon-a 2")
 		h.expectActive("mon-a")
-		if !h.roster.get("mon-a").ReservedUntil.IsZero() {
+		if !h.store.get("mon-a").ReservedUntil.IsZero() {
 			t.Error("it is still reserved")
 		}
 		if !strings.Contains(h.log.String(), "mon-a") {
@@ -51,115 +51,115 @@ func TestReservations(t *testing.T) {
 	})
 
 	scenario(t, "one that came due while no gateway ran is promoted at once", func(t *testing.T) {
-		h := newHouse(t, reserved("mon-a", -time.Hour)).promoting()
-		defer h.close()
-		h.after(0)
+		h := newHarness(t, newReservation("mon-a", -time.Hour)).promote()
+		defer h.stop()
+		h.advance(0)
 		h.expectCalls("launch mon-a 2")
 	})
 
 	scenario(t, "one that another gateway has made meanwhile is found in time", func(t *testing.T) {
-		h := newHouse(t, reserved("mon-a", 24*time.Hour)).promoting()
-		defer h.close()
-		h.after(time.Hour)
+		h := newHarness(t, newReservation("mon-a", 24*time.Hour)).promote()
+		defer h.stop()
+		h.advance(time.Hour)
 		const in = 5*time.Second + 321*time.Millisecond
-		late := reserved("mon-b", in)
-		h.roster.set(func(r *roster) { r.monitors["mon-b"] = late })
-		h.after(in - time.Millisecond)
+		late := newReservation("mon-b", in)
+		h.store.set(func(r *fakeStore) { r.monitors["mon-b"] = late })
+		h.advance(in - time.Millisecond)
 		h.expectCalls()
-		h.after(time.Millisecond)
+		h.advance(time.Millisecond)
 		h.expectCalls("launch mon-b 2")
 	})
 
 	scenario(t, "one made for a moment before the next look is promoted at that look", func(t *testing.T) {
-		h := newHouse(t).promoting()
-		defer h.close()
-		h.after(time.Hour + time.Millisecond)
-		h.roster.set(func(r *roster) { r.monitors["mon-a"] = reserved("mon-a", time.Millisecond) })
-		h.after(time.Second)
+		h := newHarness(t).promote()
+		defer h.stop()
+		h.advance(time.Hour + time.Millisecond)
+		h.store.set(func(r *fakeStore) { r.monitors["mon-a"] = newReservation("mon-a", time.Millisecond) })
+		h.advance(time.Second)
 		h.expectCalls("launch mon-a 2")
 	})
 
 	scenario(t, "the database is not asked more than once a second", func(t *testing.T) {
-		h := newHouse(t, reserved("mon-a", 24*time.Hour)).promoting()
-		defer h.close()
-		h.after(time.Hour)
-		if h.roster.looks > 3601 {
-			t.Errorf("%d looks in an hour", h.roster.looks)
+		h := newHarness(t, newReservation("mon-a", 24*time.Hour)).promote()
+		defer h.stop()
+		h.advance(time.Hour)
+		if h.store.claims > 3601 {
+			t.Errorf("%d looks in an hour", h.store.claims)
 		}
 	})
 
 	scenario(t, "one that is ended before its time gets no worker", func(t *testing.T) {
-		h := newHouse(t, reserved("mon-a", time.Hour)).promoting()
-		defer h.close()
-		h.after(time.Minute)
-		h.roster.ends("mon-a")
+		h := newHarness(t, newReservation("mon-a", time.Hour)).promote()
+		defer h.stop()
+		h.advance(time.Minute)
+		h.store.end("mon-a")
 		h.sup.Stop("mon-a")
-		h.after(2 * time.Hour)
+		h.advance(2 * time.Hour)
 		h.expectCalls("stop mon-a")
 	})
 
 	scenario(t, "one that is ended between being taken and being promoted gets no worker", func(t *testing.T) {
-		h := newHouse(t, reserved("mon-a", time.Minute))
-		h.roster.stuck = "mon-a"
-		h.promoting()
-		defer h.close()
-		h.after(time.Minute + 500*time.Millisecond)
-		h.roster.set(func(r *roster) { r.stuck = "" })
-		h.roster.ends("mon-a")
-		h.roster.set(func(r *roster) { r.tries = 0 })
-		h.after(time.Hour)
+		h := newHarness(t, newReservation("mon-a", time.Minute))
+		h.store.failingID = "mon-a"
+		h.promote()
+		defer h.stop()
+		h.advance(time.Minute + 500*time.Millisecond)
+		h.store.set(func(r *fakeStore) { r.failingID = "" })
+		h.store.end("mon-a")
+		h.store.set(func(r *fakeStore) { r.promotions = 0 })
+		h.advance(time.Hour)
 		h.expectCalls()
-		if n := h.roster.tries; n != 1 {
+		if n := h.store.promotions; n != 1 {
 			t.Errorf("its promotion was tried %d times after its end, want 1", n)
 		}
 	})
 
 	scenario(t, "one that somebody else has hold of is looked for until it can be had", func(t *testing.T) {
-		h := newHouse(t, reserved("mon-a", time.Minute))
-		h.roster.locked = true
-		h.promoting()
-		defer h.close()
-		h.after(time.Minute)
-		h.roster.set(func(r *roster) { r.looks = 0 })
-		h.after(10 * time.Second)
+		h := newHarness(t, newReservation("mon-a", time.Minute))
+		h.store.locked = true
+		h.promote()
+		defer h.stop()
+		h.advance(time.Minute)
+		h.store.set(func(r *fakeStore) { r.claims = 0 })
+		h.advance(10 * time.Second)
 		h.expectCalls()
-		if n := h.roster.looks; n > 100 {
+		if n := h.store.claims; n > 100 {
 			t.Errorf("%d looks in 10 s", n)
 		}
-		h.roster.set(func(r *roster) { r.locked = false })
-		h.after(100 * time.Millisecond)
+		h.store.set(func(r *fakeStore) { r.locked = false })
+		h.advance(100 * time.Millisecond)
 		h.expectCalls("launch mon-a 2")
 	})
 
 	scenario(t, "more than are given at once are all promoted soon", func(t *testing.T) {
 		var all []monitor.Monitor
 		for i := range 50 {
-			all = append(all, reserved(monitor.ID(fmt.Sprintf("mon-%02d", i)), time.Hour))
+			all = append(all, newReservation(monitor.ID(fmt.Sprintf("mon-%02d", i)), time.Hour))
 		}
-		h := newHouse(t, all...).promoting()
-		defer h.close()
-		h.after(time.Hour + time.Second)
-		calls := h.launcher.seen()
+		h := newHarness(t, all...).promote()
+		defer h.stop()
+		h.advance(time.Hour + time.Second)
+		calls := h.launcher.requests()
 		slices.Sort(calls)
-		if calls = slices.Compact(calls); len(calls) != 50 || len(h.launcher.seen()) != 50 {
-			t.Errorf("%d launches of %d monitors, want 50 of 50", len(h.launcher.seen()), len(calls))
+		if calls = slices.Compact(calls); len(calls) != 50 || len(h.launcher.requests()) != 50 {
+			t.Errorf("%d launches of %d monitors, want 50 of 50", len(h.launcher.requests()), len(calls))
 		}
 	})
 
 	scenario(t, "one that cannot be promoted delays no other", func(t *testing.T) {
-		h := newHouse(t, reserved("mon-a", time.Minute), reserved("mon-b", time.Minute))
-		h.roster.stuck = "mon-a"
-		h.promoting()
-		defer h.close()
-		h.after(time.Minute)
+		h := newHarness(t, newReservation("mon-a", time.Minute), newReservation("mon-b", time.Minute))
+		h.store.failingID = "mon-a"
+		h.promote()
+		defer h.stop()
+		h.advance(time.Minute)
 		h.expectCalls("launch mon-b 2")
-		h.after(time.Hour)
+		h.advance(time.Hour)
 		h.expectCalls("launch mon-b 2")
-		if n := h.roster.tries; n > 1000 {
+		if n := h.store.promotions; n > 1000 {
 			t.Errorf("%d attempts in an hour", n)
 		}
-		h.roster.set(func(r *roster) { r.stuck = "" })
-		h.after(time.Minute)
+		h.store.set(func(r *fakeStore) { r.failingID = "" })
+		h.advance(time.Minute)
 		if g := h.launcher.generation("mon-a"); g == 0 {
 			t.Error("and it is not promoted when it could be")
 		}

@@ -12,64 +12,64 @@ import (
 
 func TestReservationsWithADatabaseInTrouble(t *testing.T) {
 	scenario(t, "one that comes due while it is away is promoted when it is back", func(t *testing.T) {
-		h := newHouse(t, reserved("mon-a", time.Minute)).promoting()
-		defer h.close()
-		h.after(50 * time.Second)
-		h.roster.set(func(r *roster) { r.down, r.looks = true, 0 })
-		h.after(10 * time.Minute)
-		if h.roster.looks > 30 {
-			t.Errorf("asked %d times in 10 minutes", h.roster.looks)
+		h := newHarness(t, newReservation("mon-a", time.Minute)).promote()
+		defer h.stop()
+		h.advance(50 * time.Second)
+		h.store.set(func(r *fakeStore) { r.down, r.claims = true, 0 })
+		h.advance(10 * time.Minute)
+		if h.store.claims > 30 {
+			t.Errorf("asked %d times in 10 minutes", h.store.claims)
 		}
-		h.roster.set(func(r *roster) { r.down = false })
-		h.after(31 * time.Second)
+		h.store.set(func(r *fakeStore) { r.down = false })
+		h.advance(31 * time.Second)
 		h.expectCalls("launch mon-a 2")
 	})
 
 	scenario(t, "one whose taking was not heard of is taken again", func(t *testing.T) {
-		h := newHouse(t, reserved("mon-a", time.Minute)).promoting()
-		defer h.close()
-		h.after(59*time.Second + 500*time.Millisecond)
-		h.roster.set(func(r *roster) { r.lost.due = 1 })
-		h.after(time.Second)
+		h := newHarness(t, newReservation("mon-a", time.Minute)).promote()
+		defer h.stop()
+		h.advance(59*time.Second + 500*time.Millisecond)
+		h.store.set(func(r *fakeStore) { r.lostAnswers.claim = 1 })
+		h.advance(time.Second)
 		h.expectCalls()
-		h.after(10 * time.Second)
+		h.advance(10 * time.Second)
 		h.expectCalls("launch mon-a 3")
 		h.expectActive("mon-a")
 	})
 
 	scenario(t, "one whose promotion was not heard of gets its worker, once", func(t *testing.T) {
-		h := newHouse(t, reserved("mon-a", time.Minute))
-		h.roster.lost.promote = 3
-		h.promoting()
-		defer h.close()
-		h.after(2 * time.Minute)
+		h := newHarness(t, newReservation("mon-a", time.Minute))
+		h.store.lostAnswers.promote = 3
+		h.promote()
+		defer h.stop()
+		h.advance(2 * time.Minute)
 		h.expectCalls("launch mon-a 2")
 		h.expectActive("mon-a")
 	})
 
 	scenario(t, "trouble that has passed makes no later one last longer", func(t *testing.T) {
-		h := newHouse(t, reserved("mon-a", time.Hour)).promoting()
-		defer h.close()
-		h.roster.set(func(r *roster) { r.down = true })
-		h.after(10 * time.Minute)
-		h.roster.set(func(r *roster) { r.down = false })
-		h.after(50*time.Minute - 1500*time.Millisecond)
-		h.roster.set(func(r *roster) { r.down = true })
-		h.after(time.Second)
-		h.roster.set(func(r *roster) { r.down = false })
-		h.after(1500 * time.Millisecond)
+		h := newHarness(t, newReservation("mon-a", time.Hour)).promote()
+		defer h.stop()
+		h.store.set(func(r *fakeStore) { r.down = true })
+		h.advance(10 * time.Minute)
+		h.store.set(func(r *fakeStore) { r.down = false })
+		h.advance(50*time.Minute - 1500*time.Millisecond)
+		h.store.set(func(r *fakeStore) { r.down = true })
+		h.advance(time.Second)
+		h.store.set(func(r *fakeStore) { r.down = false })
+		h.advance(1500 * time.Millisecond)
 		h.expectCalls("launch mon-a 2")
 	})
 
 	for what, want := range map[string]string{"due": "launch mon-a 2", "promote": "launch mon-a 3"} { // due again meanwhile
 		scenario(t, "one that does not answer "+what+" is asked again", func(t *testing.T) {
-			h := newHouse(t, reserved("mon-a", time.Second))
-			h.roster.hangs = what
-			h.promoting()
-			defer h.close()
-			h.after(5 * time.Second)
-			h.roster.set(func(r *roster) { r.hangs = "" })
-			h.after(time.Minute)
+			h := newHarness(t, newReservation("mon-a", time.Second))
+			h.store.hanging = what
+			h.promote()
+			defer h.stop()
+			h.advance(5 * time.Second)
+			h.store.set(func(r *fakeStore) { r.hanging = "" })
+			h.advance(time.Minute)
 			h.expectCalls(want)
 		})
 	}
@@ -79,22 +79,22 @@ func TestReservationsOfSeveralGateways(t *testing.T) {
 	scenario(t, "each is promoted by one of them", func(t *testing.T) {
 		var all []monitor.Monitor
 		for i := range 100 {
-			all = append(all, reserved(monitor.ID(fmt.Sprintf("mon-%03d", i)), time.Hour))
+			all = append(all, newReservation(monitor.ID(fmt.Sprintf("mon-%03d", i)), time.Hour))
 		}
-		one := newHouse(t, all...)
-		two := newHouse(t)
-		two.roster = one.roster
-		sup, err := supervisor.New(one.roster, two.launcher, supervisor.Config{NewEventID: func() string { return "" }})
+		one := newHarness(t, all...)
+		two := newHarness(t)
+		two.store = one.store
+		sup, err := supervisor.New(one.store, two.launcher, supervisor.Config{NewEventID: func() string { return "" }})
 		if err != nil {
 			t.Fatal(err)
 		}
 		two.sup = sup
-		one.promoting()
-		two.promoting()
-		defer one.close()
-		defer two.close()
-		one.after(2 * time.Hour)
-		calls := append(one.launcher.seen(), two.launcher.seen()...)
+		one.promote()
+		two.promote()
+		defer one.stop()
+		defer two.stop()
+		one.advance(2 * time.Hour)
+		calls := append(one.launcher.requests(), two.launcher.requests()...)
 		slices.Sort(calls)
 		if n := len(calls); n != 100 || len(slices.Compact(calls)) != 100 {
 			t.Errorf("%d launches, want one for each of 100", n)
@@ -102,46 +102,46 @@ func TestReservationsOfSeveralGateways(t *testing.T) {
 	})
 
 	scenario(t, "one that a gateway took before it died is promoted by another", func(t *testing.T) {
-		h := newHouse(t, reserved("mon-a", time.Minute)).promoting()
-		defer h.close()
-		h.after(59*time.Second + 999*time.Millisecond)
-		h.roster.set(func(r *roster) {
+		h := newHarness(t, newReservation("mon-a", time.Minute)).promote()
+		defer h.stop()
+		h.advance(59*time.Second + 999*time.Millisecond)
+		h.store.set(func(r *fakeStore) {
 			m := r.monitors["mon-a"]
 			m.ReservedUntil, m.Generation = m.ReservedUntil.Add(30*time.Second), 2 // taken by the other
 			r.monitors["mon-a"] = m
 		})
-		h.after(30 * time.Second)
+		h.advance(30 * time.Second)
 		h.expectCalls()
-		h.after(time.Second)
+		h.advance(time.Second)
 		h.expectCalls("launch mon-a 3")
 	})
 
 	scenario(t, "one that another gateway took because this one was too slow is left to it", func(t *testing.T) {
-		h := newHouse(t, reserved("mon-a", time.Minute))
-		h.roster.stuck = "mon-a"
-		h.promoting()
-		defer h.close()
-		h.after(time.Minute + 100*time.Millisecond)
-		h.roster.set(func(r *roster) {
+		h := newHarness(t, newReservation("mon-a", time.Minute))
+		h.store.failingID = "mon-a"
+		h.promote()
+		defer h.stop()
+		h.advance(time.Minute + 100*time.Millisecond)
+		h.store.set(func(r *fakeStore) {
 			m := r.monitors["mon-a"]
 			m.ReservedUntil, m.Generation = time.Time{}, 3 // taken and promoted by the other
 			r.monitors["mon-a"] = m
-			r.stuck, r.tries = "", 0
+			r.failingID, r.promotions = "", 0
 		})
-		h.after(time.Hour)
+		h.advance(time.Hour)
 		h.expectCalls()
-		if n := h.roster.tries; n != 1 {
+		if n := h.store.promotions; n != 1 {
 			t.Errorf("its promotion was tried %d times, want 1", n)
 		}
 	})
 
 	scenario(t, "a restarted gateway starts what was promoted but never launched, and not what is reserved", func(t *testing.T) {
-		promoted := reserved("mon-a", 0)
+		promoted := newReservation("mon-a", 0)
 		promoted.ReservedUntil, promoted.Generation, promoted.RuntimeID = time.Time{}, 2, "here"
-		h := newHouse(t, promoted, reserved("mon-b", time.Hour)).open()
-		defer h.close()
+		h := newHarness(t, promoted, newReservation("mon-b", time.Hour)).run()
+		defer h.stop()
 		h.sup.Reconcile(t.Context())
-		h.after(time.Second)
+		h.advance(time.Second)
 		h.expectCalls("launch mon-a 3")
 	})
 }

@@ -11,80 +11,80 @@ import (
 
 func TestStartAndStop(t *testing.T) {
 	scenario(t, "a monitor that is started gets a worker of its generation", func(t *testing.T) {
-		m := registered("mon-a")
-		h := newHouse(t, m).open()
-		defer h.close()
+		m := newMonitor("mon-a")
+		h := newHarness(t, m).run()
+		defer h.stop()
 		h.sup.Start(m)
-		h.after(0)
+		h.advance(0)
 		h.expectCalls("launch mon-a 1")
 	})
 
 	scenario(t, "starting twice, or an older generation, launches nothing", func(t *testing.T) {
-		m := registered("mon-a")
+		m := newMonitor("mon-a")
 		m.Generation = 2
-		h := newHouse(t, m).open()
-		defer h.close()
+		h := newHarness(t, m).run()
+		defer h.stop()
 		h.sup.Start(m)
 		h.sup.Start(m)
 		m.Generation = 1
 		h.sup.Start(m)
-		h.after(time.Minute)
+		h.advance(time.Minute)
 		h.expectCalls("launch mon-a 2")
 	})
 
 	scenario(t, "what is asked before Run is done by Run", func(t *testing.T) {
-		m := registered("mon-a")
-		h := newHouse(t, m)
+		m := newMonitor("mon-a")
+		h := newHarness(t, m)
 		h.sup.Start(m)
-		h.open()
-		defer h.close()
-		h.after(0)
+		h.run()
+		defer h.stop()
+		h.advance(0)
 		h.expectCalls("launch mon-a 1")
 	})
 
 	scenario(t, "a monitor that is stopped loses its worker, and that is no error", func(t *testing.T) {
-		m := registered("mon-a")
-		h := newHouse(t, m).open()
-		defer h.close()
+		m := newMonitor("mon-a")
+		h := newHarness(t, m).run()
+		defer h.stop()
 		h.sup.Start(m)
-		h.after(time.Second)
+		h.advance(time.Second)
 		h.sup.Stop("mon-a")
-		h.after(time.Minute)
+		h.advance(time.Minute)
 		h.expectCalls("launch mon-a 1", "stop mon-a")
 		h.expectActive("mon-a") // ending it is the caller's
 	})
 
 	scenario(t, "a monitor stopped twice is stopped once", func(t *testing.T) {
-		m := registered("mon-a")
-		h := newHouse(t, m).open()
-		defer h.close()
-		h.launcher.ending = 20 * time.Second
+		m := newMonitor("mon-a")
+		h := newHarness(t, m).run()
+		defer h.stop()
+		h.launcher.stopTime = 20 * time.Second
 		h.sup.Start(m)
-		h.after(time.Second)
+		h.advance(time.Second)
 		h.sup.Stop("mon-a")
-		h.after(time.Second)
+		h.advance(time.Second)
 		h.sup.Stop("mon-a")
-		h.after(time.Minute)
+		h.advance(time.Minute)
 		h.expectCalls("launch mon-a 1", "stop mon-a")
 	})
 
 	scenario(t, "stopping a monitor nobody knows asks the launcher all the same", func(t *testing.T) {
-		h := newHouse(t).open()
-		defer h.close()
+		h := newHarness(t).run()
+		defer h.stop()
 		h.sup.Stop("mon-x")
-		h.after(0)
+		h.advance(0)
 		h.expectCalls("stop mon-x")
 	})
 
 	scenario(t, "a stop during a launch leaves no worker behind", func(t *testing.T) {
-		m := registered("mon-a")
-		h := newHouse(t, m).open()
-		defer h.close()
-		h.launcher.slow = 10 * time.Second
+		m := newMonitor("mon-a")
+		h := newHarness(t, m).run()
+		defer h.stop()
+		h.launcher.launchTime = 10 * time.Second
 		h.sup.Start(m)
-		h.after(time.Second)
+		h.advance(time.Second)
 		h.sup.Stop("mon-a")
-		h.after(time.Minute)
+		h.advance(time.Minute)
 		h.expectCalls("launch mon-a 1", "stop mon-a")
 		if g := h.launcher.generation("mon-a"); g != 0 {
 			t.Errorf("generation %d runs", g)
@@ -93,30 +93,30 @@ func TestStartAndStop(t *testing.T) {
 	})
 
 	scenario(t, "a stop between two tries of a launch ends the trying", func(t *testing.T) {
-		m := registered("mon-a")
-		h := newHouse(t, m).open()
-		defer h.close()
-		h.launcher.failing = 100
+		m := newMonitor("mon-a")
+		h := newHarness(t, m).run()
+		defer h.stop()
+		h.launcher.launchFailures = 100
 		h.sup.Start(m)
-		h.after(500 * time.Millisecond)
+		h.advance(500 * time.Millisecond)
 		h.sup.Stop("mon-a")
-		h.after(time.Minute)
+		h.advance(time.Minute)
 		h.expectCalls("launch mon-a 1", "stop mon-a")
 		h.expectActive("mon-a")
 	})
 
 	scenario(t, "a start after a stop waits for the stop and launches", func(t *testing.T) {
-		m := registered("mon-a")
-		h := newHouse(t, m).open()
-		defer h.close()
+		m := newMonitor("mon-a")
+		h := newHarness(t, m).run()
+		defer h.stop()
 		h.sup.Start(m)
-		h.after(time.Second)
-		h.launcher.set(func(l *launcher) { l.ending = 5 * time.Second })
+		h.advance(time.Second)
+		h.launcher.set(func(l *fakeLauncher) { l.stopTime = 5 * time.Second })
 		h.sup.Stop("mon-a")
-		h.after(10 * time.Second)
+		h.advance(10 * time.Second)
 		m.Generation = 2
 		h.sup.Start(m)
-		h.after(time.Second)
+		h.advance(time.Second)
 		if g := h.launcher.generation("mon-a"); g != 2 {
 			t.Errorf("generation %d runs, want 2", g)
 		}
@@ -124,14 +124,14 @@ func TestStartAndStop(t *testing.T) {
 	})
 
 	scenario(t, "a launch that fails is tried again after 1, 2 and 4 s", func(t *testing.T) {
-		m := registered("mon-a")
-		h := newHouse(t, m).open()
-		defer h.close()
-		h.launcher.failing = 3
+		m := newMonitor("mon-a")
+		h := newHarness(t, m).run()
+		defer h.stop()
+		h.launcher.launchFailures = 3
 		h.sup.Start(m)
-		h.after(6900 * time.Millisecond)
+		h.advance(6900 * time.Millisecond)
 		h.expectCalls("launch mon-a 1", "launch mon-a 1", "launch mon-a 1")
-		h.after(200 * time.Millisecond)
+		h.advance(200 * time.Millisecond)
 		if g := h.launcher.generation("mon-a"); g != 1 {
 			t.Errorf("generation %d runs, want 1", g)
 		}
@@ -139,40 +139,40 @@ func TestStartAndStop(t *testing.T) {
 	})
 
 	scenario(t, "a launch that fails for two minutes gives the monitor up", func(t *testing.T) {
-		m := registered("mon-a")
-		h := newHouse(t, m).open()
-		defer h.close()
-		h.launcher.failing = 100
+		m := newMonitor("mon-a")
+		h := newHarness(t, m).run()
+		defer h.stop()
+		h.launcher.launchFailures = 100
 		h.sup.Start(m)
-		h.after(2 * time.Minute)
+		h.advance(2 * time.Minute)
 		h.expectActive("mon-a") // a control plane that is restarted may take as long
-		h.after(10 * time.Second)
-		h.expectGivenUp("mon-a", "launch_failed", "no room")
+		h.advance(10 * time.Second)
+		h.expectFailed("mon-a", "launch_failed", "no room")
 	})
 
 	scenario(t, "no more launches are under way than allowed", func(t *testing.T) {
-		h := newHouse(t).open()
-		defer h.close()
-		h.launcher.slow = time.Second
+		h := newHarness(t).run()
+		defer h.stop()
+		h.launcher.launchTime = time.Second
 		for i := range 20 {
-			h.sup.Start(registered(monitor.ID(fmt.Sprintf("mon-%d", i))))
+			h.sup.Start(newMonitor(monitor.ID(fmt.Sprintf("mon-%d", i))))
 		}
-		h.after(time.Minute)
-		if n := len(h.launcher.seen()); n != 20 || h.launcher.busiest != 4 {
-			t.Errorf("%d launches, %d at once; want 20, 4", n, h.launcher.busiest)
+		h.advance(time.Minute)
+		if n := len(h.launcher.requests()); n != 20 || h.launcher.maxLaunching != 4 {
+			t.Errorf("%d launches, %d at once; want 20, 4", n, h.launcher.maxLaunching)
 		}
 	})
 
 	scenario(t, "a slow stop delays no launch of another monitor", func(t *testing.T) {
-		a, b := registered("mon-a"), registered("mon-b")
-		h := newHouse(t, a, b).open()
-		defer h.close()
-		h.launcher.ending = 30 * time.Second
+		a, b := newMonitor("mon-a"), newMonitor("mon-b")
+		h := newHarness(t, a, b).run()
+		defer h.stop()
+		h.launcher.stopTime = 30 * time.Second
 		h.sup.Start(a)
-		h.after(time.Second)
+		h.advance(time.Second)
 		h.sup.Stop("mon-a")
 		h.sup.Start(b)
-		h.after(time.Second)
+		h.advance(time.Second)
 		if g := h.launcher.generation("mon-b"); g != 1 {
 			t.Errorf("generation %d of mon-b runs, want 1", g)
 		}
@@ -187,7 +187,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"a negative Poll":     {NewEventID: func() string { return "" }, ReservationPollInterval: -1},
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
-			if _, err := supervisor.New(newRoster(), newLauncher(), cfg); err == nil {
+			if _, err := supervisor.New(newFakeStore(), newFakeLauncher(), cfg); err == nil {
 				t.Error("accepted")
 			}
 		})

@@ -23,36 +23,36 @@ func scenario(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
-func registered(id monitor.ID) monitor.Monitor {
+func newMonitor(id monitor.ID) monitor.Monitor {
 	return monitor.Monitor{ID: id, Generation: 1, Status: monitor.Initializing, Config: monitor.DefaultConfig(),
 		StreamURL: "https://www.youtube.com/watch?v=XXXXXXXXXXX", CallbackURL: "https://receiver.example/hook"}
 }
 
 // house is a supervisor with everything around it.
-type house struct {
+type harness struct {
 	t        *testing.T
-	roster   *roster
-	launcher *launcher
+	store    *fakeStore
+	launcher *fakeLauncher
 	sup      *supervisor.Supervisor
 	log      logbuffer.Buffer
-	close    func() // ends Run and waits for it
+	stop     func() // ends Run and waits for it
 }
 
-func newHouse(t *testing.T, ms ...monitor.Monitor) *house {
+func newHarness(t *testing.T, ms ...monitor.Monitor) *harness {
 	t.Helper()
-	return houseOf(t, newRoster(ms...))
+	return newHarnessOn(t, newFakeStore(ms...))
 }
 
 // houseOf is a house on a roster that others may share.
-func houseOf(t *testing.T, all *roster, change ...func(*supervisor.Config)) *house {
+func newHarnessOn(t *testing.T, all *fakeStore, change ...func(*supervisor.Config)) *harness {
 	t.Helper()
-	return houseWith(t, all, newLauncher(), change...)
+	return newHarnessWith(t, all, newFakeLauncher(), change...)
 }
 
 // houseWith is a house that may share its launcher's place, too.
-func houseWith(t *testing.T, all *roster, l *launcher, change ...func(*supervisor.Config)) *house {
+func newHarnessWith(t *testing.T, all *fakeStore, l *fakeLauncher, change ...func(*supervisor.Config)) *harness {
 	t.Helper()
-	h := &house{t: t, roster: all, launcher: l}
+	h := &harness{t: t, store: all, launcher: l}
 	var ids atomic.Int64
 	cfg := supervisor.Config{
 		NewEventID: func() string { return fmt.Sprintf("event-%d", ids.Add(1)) },
@@ -61,7 +61,7 @@ func houseWith(t *testing.T, all *roster, l *launcher, change ...func(*superviso
 	for _, c := range change {
 		c(&cfg)
 	}
-	sup, err := supervisor.New(h.roster, h.launcher, cfg)
+	sup, err := supervisor.New(h.store, h.launcher, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,64 +69,64 @@ func houseWith(t *testing.T, all *roster, l *launcher, change ...func(*superviso
 	return h
 }
 
-// relaunching is the policy that replaces lost workers.
-func relaunching(c *supervisor.Config) { c.MissingWorker = supervisor.Relaunch }
+// relaunchPolicy is the policy that replaces lost workers.
+func relaunchPolicy(c *supervisor.Config) { c.MissingWorker = supervisor.Relaunch }
 
 // looking goes on comparing until the house is closed.
-func (h *house) looking() *house {
+func (h *harness) watch() *harness {
 	ctx, cancel := context.WithCancel(h.t.Context())
 	done := make(chan struct{})
 	go func() { h.sup.Watch(ctx); close(done) }()
-	shut := h.close
-	h.close = func() { cancel(); <-done; shut() }
+	shut := h.stop
+	h.stop = func() { cancel(); <-done; shut() }
 	return h
 }
 
 // open begins to run.
-func (h *house) open() *house {
+func (h *harness) run() *harness {
 	ctx, cancel := context.WithCancel(h.t.Context())
 	done := make(chan struct{})
 	go func() { h.sup.Run(ctx); close(done) }()
-	h.close = func() { cancel(); <-done }
+	h.stop = func() { cancel(); <-done }
 	return h
 }
 
-func (h *house) after(d time.Duration) { time.Sleep(d); synctest.Wait() }
+func (h *harness) advance(d time.Duration) { time.Sleep(d); synctest.Wait() }
 
 // lives lets time pass in which monitors are reported for.
-func (h *house) lives(d time.Duration, ids ...monitor.ID) {
+func (h *harness) reportFor(d time.Duration, ids ...monitor.ID) {
 	for ; d > 0; d -= 10 * time.Second {
-		h.after(10 * time.Second)
+		h.advance(10 * time.Second)
 		for _, id := range ids {
-			h.roster.reports(id, monitor.Monitoring)
+			h.store.report(id, monitor.Monitoring)
 		}
 	}
 }
 
-func (h *house) expectCalls(want ...string) {
+func (h *harness) expectCalls(want ...string) {
 	h.t.Helper()
-	if got := h.launcher.seen(); !slices.Equal(got, want) {
+	if got := h.launcher.requests(); !slices.Equal(got, want) {
 		h.t.Errorf("the launcher was asked %q, want %q", got, want)
 	}
 }
 
-func (h *house) expectActive(id monitor.ID) {
+func (h *harness) expectActive(id monitor.ID) {
 	h.t.Helper()
-	if s := h.roster.get(id).Status; !s.Active() {
+	if s := h.store.get(id).Status; !s.Active() {
 		h.t.Errorf("%s is %s, want active", id, s)
 	}
-	if n := len(h.roster.told()); n != 0 {
-		h.t.Errorf("%d events, want none: %+v", n, h.roster.told())
+	if n := len(h.store.storedEvents()); n != 0 {
+		h.t.Errorf("%d events, want none: %+v", n, h.store.storedEvents())
 	}
 }
 
-func (h *house) expectGivenUp(id monitor.ID, reason, detail string) {
+func (h *harness) expectFailed(id monitor.ID, reason, detail string) {
 	h.t.Helper()
-	m := h.roster.get(id)
+	m := h.store.get(id)
 	if m.Status != monitor.Failed || m.Reason != reason {
 		h.t.Errorf("%s is %s (%s), want error (%s)", id, m.Status, m.Reason, reason)
 	}
-	told := h.roster.told()
+	told := h.store.storedEvents()
 	if len(told) != 1 {
 		h.t.Fatalf("%d events, want 1", len(told))
 	}

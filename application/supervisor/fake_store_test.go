@@ -8,13 +8,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// lost counts answers by the question.
-type lost struct{ advance, due, promote, tell int }
+// lostAnswers counts answers that will not arrive, by the question.
+type lostAnswers struct{ advance, claim, promote, event int }
 
 // answers waits for the end of ctx if what is asked is not answered.
-func (r *roster) answers(ctx context.Context, what string) error {
+func (r *fakeStore) waitIfHanging(ctx context.Context, what string) error {
 	r.mu.Lock()
-	hangs := r.hangs == what
+	hangs := r.hanging == what
 	r.mu.Unlock()
 	if !hangs {
 		return nil
@@ -23,19 +23,19 @@ func (r *roster) answers(ctx context.Context, what string) error {
 	return ctx.Err()
 }
 
-func (r *roster) ClaimDue(ctx context.Context, term time.Duration) (taken []supervisor.Reservation, next time.Time, err error) {
-	if err := r.answers(ctx, "due"); err != nil {
+func (r *fakeStore) ClaimDue(ctx context.Context, term time.Duration) (taken []supervisor.Reservation, next time.Time, err error) {
+	if err := r.waitIfHanging(ctx, "due"); err != nil {
 		return nil, next, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.looks++
+	r.claims++
 	if r.down {
 		return nil, next, errDatabase
 	}
 	now := time.Now()
 	for id, m := range r.monitors {
-		if m.Status.Active() && !m.ReservedUntil.IsZero() && !m.ReservedUntil.After(now) && len(taken) < r.most && !r.locked {
+		if m.Status.Active() && !m.ReservedUntil.IsZero() && !m.ReservedUntil.After(now) && len(taken) < r.maxClaims && !r.locked {
 			m.ReservedUntil = now.Add(term)
 			m.Generation++
 			r.monitors[id] = m
@@ -45,37 +45,37 @@ func (r *roster) ClaimDue(ctx context.Context, term time.Duration) (taken []supe
 			next = m.ReservedUntil
 		}
 	}
-	if r.lost.due > 0 {
-		r.lost.due--
+	if r.lostAnswers.claim > 0 {
+		r.lostAnswers.claim--
 		return nil, time.Time{}, errDatabase
 	}
 	return taken, next, nil
 }
 
-func (r *roster) Promote(ctx context.Context, taken supervisor.Reservation, place string) (monitor.Monitor, error) {
-	if err := r.answers(ctx, "promote"); err != nil {
+func (r *fakeStore) Promote(ctx context.Context, taken supervisor.Reservation, place string) (monitor.Monitor, error) {
+	if err := r.waitIfHanging(ctx, "promote"); err != nil {
 		return monitor.Monitor{}, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.tries++
-	if r.down || taken.ID == r.stuck {
+	r.promotions++
+	if r.down || taken.ID == r.failingID {
 		return monitor.Monitor{}, errDatabase
 	}
-	m, err := r.held(taken.ID, taken.Generation)
+	m, err := r.find(taken.ID, taken.Generation)
 	if err != nil {
 		return m, err
 	}
 	m.ReservedUntil, m.RuntimeID, m.UpdatedAt = time.Time{}, place, time.Now()
 	r.monitors[taken.ID] = m
-	if r.lost.promote > 0 {
-		r.lost.promote--
+	if r.lostAnswers.promote > 0 {
+		r.lostAnswers.promote--
 		return monitor.Monitor{}, errDatabase
 	}
 	return m, nil
 }
 
-func (r *roster) Release(_ context.Context, held []supervisor.Reservation) error {
+func (r *fakeStore) Release(_ context.Context, held []supervisor.Reservation) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down {

@@ -13,11 +13,11 @@ func TestLeases(t *testing.T) {
 	at := func(sec int) time.Time { return start.Add(time.Duration(sec) * time.Second) }
 	const hour = 3600
 	for _, c := range []struct {
-		name    string
-		looks   []int                      // s
-		updated func(sec int) (change int) // as the database has it
-		first   bool                       // it has not reported yet
-		silent  int                        // from which look on; 0: never
+		name        string
+		comparisons []int                      // s
+		updated     func(sec int) (change int) // as the database has it
+		first       bool                       // it has not reported yet
+		silent      int                        // from which look on; 0: never
 	}{
 		{"one that reports is not silent", every(5, 0, 120), func(sec int) int { return sec / 10 }, false, 0},
 		{"one that stops reporting is silent after 30 s, not before", every(5, 0, 60), func(int) int { return 0 }, false, 30},
@@ -29,13 +29,13 @@ func TestLeases(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
-			for _, sec := range c.looks {
+			for _, sec := range c.comparisons {
 				m := monitor.Monitor{ID: "mon-a", Generation: 1, UpdatedAt: at(c.updated(sec))}
 				if !c.first {
 					m.ReportedAt = m.UpdatedAt
 				}
-				l.look(at(sec))
-				got, _ := l.see(m, glimpse{inView: true})
+				l.beginComparison(at(sec))
+				got, _ := l.observe(m, visibility{running: true})
 				if want := c.silent != 0 && sec >= c.silent; (got > 0) != want {
 					t.Errorf("at %d s: silent for %v, want that %v", sec, got, want)
 				}
@@ -51,36 +51,36 @@ func TestLeases(t *testing.T) {
 			case 25:
 				m.Generation++
 			case 50:
-				l.hear(m.ID, m.Generation)
+				l.renew(m.ID, m.Generation)
 			case 60:
-				l.hear(m.ID, 1)
+				l.renew(m.ID, 1)
 			}
-			l.look(at(sec))
-			if got, _ := l.see(m, glimpse{inView: true}); (got > 0) != (sec >= 75) {
+			l.beginComparison(at(sec))
+			if got, _ := l.observe(m, visibility{running: true}); (got > 0) != (sec >= 75) {
 				t.Errorf("at %d s: silent for %v", sec, got)
 			}
 		}
 	})
 
 	t.Run("how long one may be silent that has not reported yet depends on what is seen of it", func(t *testing.T) {
-		starting, begun := glimpse{inView: true, starting: true}, glimpse{inView: true}
-		nowhere, dark := glimpse{unlaunched: true}, glimpse{unlaunched: true, blind: true}
+		pending, running := visibility{running: true, pending: true}, visibility{running: true}
+		notLaunched, blind := visibility{notLaunched: true}, visibility{notLaunched: true, blind: true}
 		for name, c := range map[string]struct {
-			seen func(sec int) glimpse
+			seen func(sec int) visibility
 			at   int           // when it is silent
 			term time.Duration // for so long
 		}{
-			"it starts, and starts":                {func(int) glimpse { return starting }, 600, 10 * time.Minute},
-			"it takes long to start, then hangs":   {func(sec int) glimpse { return pick(sec < 300, starting, begun) }, 420, 2 * time.Minute},
-			"it was never launched":                {func(int) glimpse { return nowhere }, 30, 30 * time.Second},
-			"whether it was cannot be seen":        {func(int) glimpse { return dark }, 120, 2 * time.Minute},
-			"it starts, and then nothing is seen":  {func(sec int) glimpse { return pick(sec < 100, starting, dark) }, 600, 10 * time.Minute},
-			"it starts, and its pod has gone then": {func(sec int) glimpse { return pick(sec < 100, starting, nowhere) }, 130, 30 * time.Second},
+			"it starts, and starts":                {func(int) visibility { return pending }, 600, 10 * time.Minute},
+			"it takes long to start, then hangs":   {func(sec int) visibility { return pick(sec < 300, pending, running) }, 420, 2 * time.Minute},
+			"it was never launched":                {func(int) visibility { return notLaunched }, 30, 30 * time.Second},
+			"whether it was cannot be seen":        {func(int) visibility { return blind }, 120, 2 * time.Minute},
+			"it starts, and then nothing is seen":  {func(sec int) visibility { return pick(sec < 100, pending, blind) }, 600, 10 * time.Minute},
+			"it starts, and its pod has gone then": {func(sec int) visibility { return pick(sec < 100, pending, notLaunched) }, 130, 30 * time.Second},
 		} {
 			l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
 			for _, sec := range every(5, 0, 650) {
-				l.look(at(sec))
-				term, _ := l.see(monitor.Monitor{ID: "mon-a", Generation: 1}, c.seen(sec))
+				l.beginComparison(at(sec))
+				term, _ := l.observe(monitor.Monitor{ID: "mon-a", Generation: 1}, c.seen(sec))
 				if term > 0 || sec == 650 {
 					if sec != c.at || term != c.term {
 						t.Errorf("%s: after %d s it is silent for %v, want after %d s for %v", name, sec, term, c.at, c.term)
@@ -96,12 +96,12 @@ func TestLeases(t *testing.T) {
 		m := monitor.Monitor{ID: "mon-a", Generation: 1}
 		for n, c := range []struct {
 			generation int
-			inView     bool
+			running    bool
 			before     bool
 		}{{1, false, false}, {1, false, true}, {1, true, true}, {1, false, false}, {2, false, false}, {2, false, true}} {
 			m.Generation = c.generation
-			l.look(at(5 * n))
-			if _, before := l.see(m, glimpse{inView: c.inView}); before != c.before {
+			l.beginComparison(at(5 * n))
+			if _, before := l.observe(m, visibility{running: c.running}); before != c.before {
 				t.Errorf("look %d: absent before is %v, want %v", n, before, c.before)
 			}
 		}
@@ -109,16 +109,16 @@ func TestLeases(t *testing.T) {
 
 	t.Run("who has ended is forgotten", func(t *testing.T) {
 		l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
-		l.look(start)
-		l.see(monitor.Monitor{ID: "mon-a"}, glimpse{inView: true})
-		l.keep(nil)
-		if len(l.signs) != 0 {
+		l.beginComparison(start)
+		l.observe(monitor.Monitor{ID: "mon-a"}, visibility{running: true})
+		l.retain(nil)
+		if len(l.entries) != 0 {
 			t.Error("remembered")
 		}
 	})
 }
 
-func pick(first bool, a, b glimpse) glimpse {
+func pick(first bool, a, b visibility) visibility {
 	if first {
 		return a
 	}

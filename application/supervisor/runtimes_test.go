@@ -1,0 +1,207 @@
+package supervisor_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+)
+
+// Who looks after what, and what cannot be known from here (decisions O2, O3 and
+// O5).
+func TestPlaces(t *testing.T) {
+	scenario(t, "a missing worker is replaced by the other policy", func(t *testing.T) {
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
+		defer h.stop()
+		h.sup.Reconcile(t.Context())
+		h.advance(0)
+		h.expectCalls("launch mon-a 2")
+		h.expectCounts("relaunched=1", "marked_as_error=0")
+		h.expectActive("mon-a")
+	})
+
+	scenario(t, "a worker of an older generation is replaced", func(t *testing.T) {
+		m := monitored("mon-a")
+		m.Generation = 4
+		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy)
+		h.launcher.running["mon-a"] = 3
+		h.run()
+		defer h.stop()
+		h.sup.Reconcile(t.Context())
+		h.advance(0)
+		h.expectCalls("launch mon-a 5")
+		if g := h.launcher.generation("mon-a"); g != 5 {
+			t.Errorf("generation %d runs", g)
+		}
+	})
+
+	scenario(t, "what another place looks after is left to it, until its lease has run out", func(t *testing.T) {
+		m := monitored("mon-a")
+		m.RuntimeID = "there"
+		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy).run()
+		h.sup.Reconcile(t.Context())
+		h.watch()
+		defer h.stop()
+		h.reportFor(100*time.Second, "mon-a")
+		h.expectCalls()
+		h.advance(28 * time.Second)
+		h.expectCalls()
+		h.advance(10 * time.Second)
+		h.expectCalls("launch mon-a 2")
+		if p := h.store.get("mon-a").RuntimeID; p != "here" {
+			t.Errorf("it is at %q", p)
+		}
+	})
+
+	scenario(t, "how long it was silent before this gateway came nobody can know", func(t *testing.T) {
+		m := monitored("mon-a")
+		m.RuntimeID, m.UpdatedAt = "there", time.Now().Add(-time.Hour) // the database was away, or its clock was stepped
+		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy).run()
+		h.sup.Reconcile(t.Context())
+		h.watch()
+		defer h.stop()
+		h.advance(28 * time.Second)
+		h.expectCalls()
+		h.advance(10 * time.Second)
+		h.expectCalls("launch mon-a 2")
+	})
+
+	scenario(t, "a worker here whose successor works elsewhere is ended", func(t *testing.T) {
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
+		h.sup.Start(h.store.get("mon-a"))
+		h.sup.Reconcile(t.Context())
+		h.watch()
+		defer h.stop()
+		h.advance(time.Second)
+		if _, err := h.store.AdvanceGeneration(t.Context(), "mon-a", 1, "there"); err != nil {
+			t.Fatal(err)
+		}
+		h.reportFor(20*time.Second, "mon-a")
+		h.expectCalls("launch mon-a 1", "stop mon-a")
+		h.expectActive("mon-a")
+	})
+
+	scenario(t, "a generation that nobody launched is missing", func(t *testing.T) {
+		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
+		h.sup.Start(h.store.get("mon-a"))
+		h.sup.Reconcile(t.Context())
+		h.watch()
+		defer h.stop()
+		h.advance(time.Second)
+		if _, err := h.store.AdvanceGeneration(t.Context(), "mon-a", 1, "here"); err != nil {
+			t.Fatal(err)
+		}
+		h.advance(10 * time.Second)
+		h.expectCalls("launch mon-a 1", "launch mon-a 3")
+	})
+
+	scenario(t, "what is being promoted is not missed", func(t *testing.T) {
+		h := newHarnessOn(t, newFakeStore(newReservation("mon-a", 0)), relaunchPolicy)
+		h.store.lostAnswers.promote = 4 // answers, so that 15 s pass
+		h.promote().watch()
+		defer h.stop()
+		h.advance(20 * time.Second)
+		h.expectCalls("launch mon-a 2")
+	})
+
+	scenario(t, "what was registered in this moment is not taken for a stray", func(t *testing.T) {
+		h := newHarness(t).run()
+		defer h.stop()
+		h.launcher.running["mon-a"] = 1
+		h.store.set(func(r *fakeStore) { r.hiddenID = "mon-a"; r.monitors["mon-a"] = monitored("mon-a") })
+		h.sup.Reconcile(t.Context())
+		h.advance(time.Second)
+		h.expectCalls()
+	})
+
+	scenario(t, "a gateway that is not elected looks after its own only", func(t *testing.T) {
+		own, others := monitored("mon-own"), monitored("mon-other")
+		others.RuntimeID, others.UpdatedAt = "there", time.Now().Add(-time.Minute)
+		h := newHarnessOn(t, newFakeStore(own, others), relaunchPolicy)
+		h.store.otherLeads = true
+		h.run()
+		h.sup.Reconcile(t.Context())
+		h.watch()
+		defer h.stop()
+		h.advance(time.Minute)
+		h.expectCalls("launch mon-own 2")
+	})
+
+	scenario(t, "at a shared place a missing worker is found by the second look at the start", func(t *testing.T) {
+		here := newFakeLauncher()
+		here.runtime.Shared = true
+		h := newHarnessWith(t, newFakeStore(monitored("mon-a")), here).run()
+		defer h.stop()
+		h.sup.Reconcile(t.Context())
+		h.expectFailed("mon-a", event.ReasonMismatch, "Worker not found here during startup reconciliation")
+		h.expectCounts("marked_as_error=1")
+	})
+
+	scenario(t, "at a shared place one that was never launched, whoever was to, is launched", func(t *testing.T) {
+		here := newFakeLauncher()
+		here.runtime.Shared = true
+		m := monitored("mon-a")
+		m.ReportedAt = time.Time{}
+		h := newHarnessWith(t, newFakeStore(m), here).run()
+		h.sup.Reconcile(t.Context())
+		h.watch()
+		defer h.stop()
+		h.advance(25 * time.Second)
+		h.expectCalls() // it may be on its way
+		h.advance(20 * time.Second)
+		h.expectCalls("launch mon-a 2")
+	})
+
+	scenario(t, "at a shared place one that has not started may take ten minutes, and it is said what keeps it", func(t *testing.T) {
+		here := newFakeLauncher()
+		here.runtime.Shared = true
+		here.running["mon-a"], here.pendingReason = 1, "ErrImagePull: no such image"
+		m := monitored("mon-a")
+		m.ReportedAt = time.Time{}
+		h := newHarnessWith(t, newFakeStore(m), here).run()
+		h.sup.Reconcile(t.Context())
+		h.watch()
+		defer h.stop()
+		h.advance(595 * time.Second)
+		h.expectActive("mon-a")
+		h.advance(15 * time.Second)
+		h.expectFailed("mon-a", event.ReasonWorkerLost, "the worker has not started for 10m0s: ErrImagePull: no such image")
+	})
+
+	scenario(t, "one that is silent is found when nobody can see who runs", func(t *testing.T) {
+		here := newFakeLauncher()
+		here.runtime.Shared = true
+		here.running["mon-a"] = 1
+		h := newHarnessWith(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), here).run()
+		here.running["mon-b"] = 1
+		h.sup.Reconcile(t.Context())
+		h.watch()
+		defer h.stop()
+		here.set(func(l *fakeLauncher) { l.listFails = true })
+		h.reportFor(time.Minute, "mon-b")
+		h.expectFailed("mon-a", event.ReasonWorkerLost, "the worker has not reported for 30s")
+		if m := h.store.get("mon-b"); !m.Status.Active() {
+			t.Errorf("one that is heard is %s", m.Status)
+		}
+	})
+
+	scenario(t, "two gateways of one place that see the same launch one worker", func(t *testing.T) {
+		all := newFakeStore(monitored("mon-a"))
+		shared := newFakeLauncher()
+		shared.runtime.Shared = true
+		a, b := newHarnessWith(t, all, shared, relaunchPolicy), newHarnessWith(t, all, shared, relaunchPolicy)
+		a.run()
+		b.run()
+		a.sup.Reconcile(t.Context())
+		b.sup.Reconcile(t.Context())
+		a.watch()
+		b.watch()
+		defer a.stop()
+		defer b.stop()
+		a.advance(40 * time.Second)
+		a.reportFor(2*time.Minute, "mon-a")
+		if g, m := a.launcher.generation("mon-a"), all.get("mon-a"); g != 2 || m.Generation != 2 || !m.Status.Active() {
+			t.Errorf("generation %d runs, of %+v", g, m)
+		}
+	})
+}
