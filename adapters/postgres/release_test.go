@@ -37,6 +37,20 @@ func TestReleasing(t *testing.T) {
 	}
 }
 
+// A reservation that had a worker before was handed over by a gateway that stopped.
+func TestAClaimSaysWhetherTheMonitorWasHandedOver(t *testing.T) {
+	s := open(t, database(t))
+	m := registered(t, s, 1)
+	launched, err := s.AdvanceGeneration(t.Context(), m.ID, m.Generation, "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Release(t.Context(), []supervisor.Reservation{{ID: m.ID, Generation: launched.Generation}}); err != nil {
+		t.Fatal(err)
+	}
+	takes(t, s, supervisor.Reservation{ID: m.ID, Generation: launched.Generation + 1, HandedOver: true})
+}
+
 // The clock of the database was an hour ahead when a gateway stopped, and is set
 // right: what was given back must not wait that hour.
 func TestReleasingByAClockThatIsAhead(t *testing.T) {

@@ -26,16 +26,17 @@ const takeDue = `
 			SELECT id FROM monitors WHERE reserved_until <= now() AND ` + active + `
 			ORDER BY reserved_until LIMIT $2
 			FOR UPDATE SKIP LOCKED))
-		RETURNING id, generation),
+		RETURNING id, generation, place <> '' AS handed_over),
 	next AS (
 		SELECT CAST(EXTRACT(EPOCH FROM min(reserved_until) - clock_timestamp()) AS float8) AS wait
 		FROM monitors WHERE reserved_until IS NOT NULL AND ` + active + `)
-	SELECT taken.id, taken.generation, next.wait FROM next LEFT JOIN taken ON true`
+	SELECT taken.id, taken.generation, taken.handed_over, next.wait FROM next LEFT JOIN taken ON true`
 
 type dueRow struct {
 	ID         sql.NullString  `db:"id"` // NULL: nothing was taken
 	Generation sql.NullInt32   `db:"generation"`
-	Wait       sql.NullFloat64 `db:"wait"` // seconds; NULL: there is no reservation
+	HandedOver sql.NullBool    `db:"handed_over"` // it was launched before, and has been released
+	Wait       sql.NullFloat64 `db:"wait"`        // seconds; NULL: there is no reservation
 }
 
 // ClaimDue implements supervisor.Store. When its answer is lost, what it took is due
@@ -49,7 +50,7 @@ func (s *Store) ClaimDue(ctx context.Context, term time.Duration) ([]supervisor.
 	var next time.Time
 	for _, r := range rows {
 		if r.ID.Valid {
-			taken = append(taken, supervisor.Reservation{ID: monitor.ID(r.ID.String), Generation: int(r.Generation.Int32)})
+			taken = append(taken, supervisor.Reservation{ID: monitor.ID(r.ID.String), Generation: int(r.Generation.Int32), HandedOver: r.HandedOver.Bool})
 		}
 		if r.Wait.Valid {
 			next = time.Now().Add(time.Duration(r.Wait.Float64 * float64(time.Second)))

@@ -39,7 +39,7 @@ func (r *fakeStore) ClaimDue(ctx context.Context, term time.Duration) (taken []s
 			m.ReservedUntil = now.Add(term)
 			m.Generation++
 			r.monitors[id] = m
-			taken = append(taken, supervisor.Reservation{ID: id, Generation: m.Generation})
+			taken = append(taken, supervisor.Reservation{ID: id, Generation: m.Generation, HandedOver: m.RuntimeID != ""})
 		}
 		if m.Status.Active() && !m.ReservedUntil.IsZero() && (next.IsZero() || m.ReservedUntil.Before(next)) {
 			next = m.ReservedUntil

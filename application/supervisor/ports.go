@@ -74,6 +74,7 @@ type Launcher interface {
 type Reservation struct {
 	ID         monitor.ID
 	Generation int
+	HandedOver bool // it had a worker before: a gateway that stopped has released it
 }
 
 // Store is the database as the supervisor needs it.

@@ -25,6 +25,7 @@ type Promoter struct {
 
 	rounds  chan struct{} // holds a value while no round is under way
 	claimed []Reservation // not decided yet; only a round uses it
+	resumed int           // monitors released by another gateway; likewise
 
 	mu         sync.Mutex
 	registered []Reservation // claimed by their registration, for the next round
@@ -50,6 +51,24 @@ func (p *Promoter) Promote(ctx context.Context) {
 		if !wait(ctx, pause, p.wake) {
 			return
 		}
+	}
+}
+
+// resume promotes what is due now, which includes the monitors released by a
+// gateway that has stopped. It returns how many of those were resumed since this
+// gateway's start. What fails is left to Promote.
+func (p *Promoter) resume(ctx context.Context) int {
+	for {
+		if _, claimed, err := p.round(ctx); err != nil || claimed == 0 {
+			break
+		}
+	}
+	select {
+	case <-p.rounds:
+		defer func() { p.rounds <- struct{}{} }()
+		return p.resumed
+	case <-ctx.Done():
+		return 0
 	}
 }
 
@@ -113,7 +132,7 @@ func (p *Promoter) promoteClaimed(ctx context.Context) (err error) {
 		var refusal *monitor.Error
 		switch {
 		case failure == nil:
-			p.log.Info("reservation promoted", "monitor_id", string(r.ID), "generation", m.Generation)
+			p.logPromotion(r, m)
 			p.workers.Start(m)
 			p.workers.setPromoting(r.ID, 0)
 		case errors.Is(failure, monitor.ErrSuperseded), errors.As(failure, &refusal):
@@ -133,6 +152,21 @@ func (p *Promoter) promote(ctx context.Context, r Reservation) (monitor.Monitor,
 	defer cancel()
 	p.workers.setPromoting(r.ID, r.Generation)
 	return p.store.Promote(ctx, r, p.runtimeID)
+}
+
+// logPromotion counts a monitor that another gateway has released. A monitor that
+// was just registered is no reservation to an operator.
+func (p *Promoter) logPromotion(r Reservation, m monitor.Monitor) {
+	log := p.log.With("monitor_id", string(r.ID), "generation", m.Generation)
+	switch {
+	case r.HandedOver:
+		p.resumed++
+		log.Info("monitor resumed after its gateway stopped, its worker is launched")
+	case m.Status == monitor.Waiting:
+		log.Info("reservation promoted")
+	default:
+		log.Debug("registered monitor gets its worker")
+	}
 }
 
 // withoutReclaimed leaves out what was claimed again: its older generation cannot

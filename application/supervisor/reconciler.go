@@ -19,6 +19,7 @@ type Reconciler struct {
 	cfg          Config
 	log          *slog.Logger
 	workers      *WorkerManager
+	promoter     *Promoter
 	leases       *leases
 	relaunches   *relaunchHistory
 	shuttingDown *atomic.Bool
@@ -33,9 +34,9 @@ type Reconciler struct {
 // by the policy, ends orphaned ones, and resumes monitors that a gateway released
 // when it stopped. It blocks until that is done, at most Config.ReconcileTimeout;
 // Watch goes on with the rest, and the monitors concerned are notified. It
-// is called once, before Watch, while
+// returns the number of active monitors. It is called once, before Watch, while
 // Run is running.
-func (r *Reconciler) Reconcile(ctx context.Context) {
+func (r *Reconciler) Reconcile(ctx context.Context) (active int) {
 	began, start := time.Now(), r.cfg.Now()
 	limited, cancel := context.WithTimeout(ctx, r.cfg.ReconcileTimeout)
 	defer cancel()
@@ -50,6 +51,7 @@ func (r *Reconciler) Reconcile(ctx context.Context) {
 		r.notice = newTimeoutNotice(start, report.unsettled())
 	}
 	r.log.Info("Startup Reconciliation Report", report.attributes(time.Since(began), timedOut, err)...)
+	return report.active
 }
 
 // Watch goes on comparing monitors and workers every Config.ReconcileInterval until
@@ -77,14 +79,15 @@ func (r *Reconciler) RenewLease(id monitor.ID, generation int) { r.leases.renew(
 // compareUntilDone compares until both sides could be read once.
 func (r *Reconciler) compareUntilDone(ctx context.Context, report *reconcileReport) error {
 	return retry(ctx, r.log, exchange, "compare monitors and workers", func(ctx context.Context) error {
-		c, err := r.read(ctx)
+		resumed := 0
+		c, err := r.read(ctx, func() { resumed = r.resume(ctx) })
 		switch {
 		case err != nil:
 			return err
 		case c.blind != nil:
 			return c.blind
 		}
-		report.begin(c)
+		report.begin(c, resumed)
 		r.act(ctx, c, report)
 		return nil
 	})
@@ -93,10 +96,10 @@ func (r *Reconciler) compareUntilDone(ctx context.Context, report *reconcileRepo
 func (r *Reconciler) compareOnce(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
-	c, err := r.read(limited)
+	c, err := r.read(limited, func() {})
 	if err == nil {
 		report := newReport("reconciliation")
-		report.begin(c)
+		report.begin(c, 0)
 		r.act(limited, c, report)
 		err = c.blind
 	}
@@ -118,11 +121,13 @@ type comparison struct {
 
 // read lists workers and monitors. The workers come first: a worker launched
 // before that is, if it is still needed, among the active monitors read later.
-func (r *Reconciler) read(ctx context.Context) (c comparison, err error) {
+// lead is called in between, when it is known who leads.
+func (r *Reconciler) read(ctx context.Context, lead func()) (c comparison, err error) {
 	workers, blind := r.listWorkers(ctx)
 	if c.leader, err = r.store.TryLead(ctx); err != nil {
 		return c, err
 	}
+	lead()
 	active, err := r.store.ListActive(ctx)
 	if err != nil {
 		return c, err
@@ -146,6 +151,13 @@ func (r *Reconciler) listWorkers(ctx context.Context) ([]Worker, error) {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout/2)
 	defer cancel()
 	return r.launcher.Workers(ctx)
+}
+
+// resume leaves time to read the active monitors.
+func (r *Reconciler) resume(ctx context.Context) int {
+	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout/4)
+	defer cancel()
+	return r.promoter.resume(ctx)
 }
 
 // act does what a comparison calls for. It blocks for the database, not for
@@ -265,6 +277,8 @@ func (r *Reconciler) stopOrphan(ctx context.Context, w Worker, report *reconcile
 	switch {
 	case isOutdated(err):
 		report.count(orphanedWorkers)
+	case errors.Is(ctx.Err(), context.Canceled): // the gateway is stopping
+		return
 	case err != nil:
 		log.Error("a worker that may be orphaned was left alone, the next comparison checks it again", "error", err.Error())
 		report.count(skippedMonitors)

@@ -28,6 +28,7 @@ type counter string
 
 const (
 	adoptedWorkers    counter = "adopted"
+	resumedMonitors   counter = "resumed"
 	launchedWorkers   counter = "launched"
 	relaunchedWorkers counter = "relaunched"
 	failedMonitors    counter = "marked_as_error"
@@ -39,7 +40,7 @@ const (
 )
 
 // counters is the order in which the report lists them.
-var counters = []counter{adoptedWorkers, launchedWorkers, relaunchedWorkers, failedMonitors,
+var counters = []counter{adoptedWorkers, resumedMonitors, launchedWorkers, relaunchedWorkers, failedMonitors,
 	zombieWorkers, orphanedWorkers, supersededWorkers, changedMeanwhile, skippedMonitors}
 
 func newReport(occasion string) *reconcileReport {
@@ -55,10 +56,11 @@ func (r *reconcileReport) count(c counter) {
 }
 
 // begin records that a comparison has read the database.
-func (r *reconcileReport) begin(c comparison) {
+func (r *reconcileReport) begin(c comparison, resumed int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.compared, r.active, r.leader = true, len(c.active), c.leader
+	r.counts[resumedMonitors] = resumed
 }
 
 // beginLoss records that a loss is being handled.

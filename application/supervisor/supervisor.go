@@ -55,7 +55,7 @@ func New(store Store, launcher Launcher, cfg Config) (*Supervisor, error) {
 		Handover:      handover,
 		Reconciler: &Reconciler{
 			store: store, launcher: launcher, cfg: cfg, log: log,
-			workers:      workers,
+			workers: workers, promoter: workers.promoter,
 			leases:       newLeases(cfg.ReportLease, cfg.FirstReportTimeout, cfg.StartTimeout, cfg.ReconcileInterval),
 			relaunches:   relaunches,
 			shuttingDown: shuttingDown,

@@ -1,0 +1,69 @@
+package supervisor_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Section 10.4.
+func TestAnOrderlyRestartIsReported(t *testing.T) {
+	scenario(t, "the report counts the monitors that the stopped gateway has handed over", func(t *testing.T) {
+		ids := []monitor.ID{"mon-a", "mon-b", "mon-c"}
+		h := newHarness(t, monitored("mon-a"), monitored("mon-b"), monitored("mon-c")).run()
+		for _, id := range ids {
+			h.sup.Start(h.store.get(id))
+		}
+		h.advance(time.Second)
+		h.sup.BeginShutdown()
+		h.stop()
+		for _, id := range ids {
+			h.launcher.exit(id, "exit status 0")
+		}
+		close(h.launcher.exits)
+		if err := h.sup.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+
+		next := newHarnessOn(t, h.store).promote()
+		defer next.stop()
+		next.sup.Reconcile(t.Context())
+		next.advance(time.Second)
+		next.expectCounts("active=3", "adopted=0", "resumed=3", "relaunched=0")
+		if log := next.log.String(); strings.Contains(log, "reservation promoted") || strings.Count(log, "monitor resumed") != 3 {
+			t.Errorf("the log says:\n%s", log)
+		}
+		for _, id := range ids {
+			if g := next.launcher.generation(id); g != 2 {
+				t.Errorf("generation %d of %s runs, want 2", g, id)
+			}
+		}
+	})
+
+	scenario(t, "a monitor that is registered without a start time is no reservation in the log", func(t *testing.T) {
+		m := newMonitor("mon-a")
+		m.ReservedUntil = time.Now().Add(10 * time.Second)
+		h := newHarness(t, m).promote()
+		defer h.stop()
+		h.sup.Start(m)
+		h.advance(time.Second)
+		h.expectCalls("launch mon-a 1")
+		if log := h.log.String(); strings.Contains(log, "reservation") {
+			t.Errorf("the log says:\n%s", log)
+		}
+	})
+
+	scenario(t, "a gateway that stops while it asks for an orphan's monitor logs no error", func(t *testing.T) {
+		h := newHarness(t, monitored("mon-a")).run().watch()
+		h.sup.Start(h.store.get("mon-a"))
+		h.launcher.set(func(l *fakeLauncher) { l.running["mon-x"] = 1 })
+		h.store.set(func(r *fakeStore) { r.hanging = "get" })
+		h.advance(6 * time.Second)
+		h.stop()
+		if log := h.log.String(); strings.Contains(log, "level=ERROR") || strings.Contains(log, "level=WARN") {
+			t.Errorf("the log says:\n%s", log)
+		}
+	})
+}
