@@ -10,39 +10,39 @@ import (
 )
 
 const (
-	queryTimeout  = 3 * time.Second              // for one look at the outbox
-	recordTimeout = 5 * time.Second              // for storing an outcome once
-	minLease      = SendTimeout + 10*time.Second // room for sending and for recording twice
-	maxBatch      = 32                           // letters leased at once
-	minPoll       = 100 * time.Millisecond       // between two looks at an outbox that has nothing to give
-	minBackoff    = 200 * time.Millisecond       // after a failed exchange; doubled up to pauseMax
-	maxBackoff    = time.Second                  // with lookLimit it bounds the delay after the database is back
+	queryTimeout  = 3 * time.Second              // of one Lease or NextDue
+	recordTimeout = 5 * time.Second              // of one RecordAttempt
+	minLease      = SendTimeout + 10*time.Second // time for sending once and recording twice
+	maxBatch      = 32                           // deliveries in one lease
+	minPoll       = 100 * time.Millisecond       // between two leases when the first found nothing
+	minBackoff    = 200 * time.Millisecond       // after a failed exchange with the outbox
+	maxBackoff    = time.Second                  // added to queryTimeout: the longest delay after the database is back
 )
 
-// Config is what a Dispatcher may be told; the zero value is usable.
+// Config configures a Dispatcher; the zero value is usable.
 type Config struct {
-	// Workers is how many letters may be in flight, default 128. Since no
-	// monitor has two, a number above the maximum of monitors (section 8.5)
-	// means that no receiver can hold up another's letters.
+	// MaxInFlight is how many deliveries may be in flight, default 128. A monitor
+	// has one at most: if MaxInFlight exceeds the maximum of monitors
+	// (section 8.5), no receiver can delay another one's deliveries.
 	MaxInFlight int
 
-	// Lease is how long a letter is this dispatcher's, default 30 s, at least
-	// 20 s: an attempt and its recording must fit in.
+	// LeaseDuration is how long a delivery belongs to this dispatcher, default
+	// 30 s, at least 20 s: an attempt and its recording must fit in.
 	LeaseDuration time.Duration
 
-	// Poll is the longest time between two looks at the outbox, default 1 s: the
-	// bound on the delay after a wake-up that got lost.
+	// PollInterval is the longest time between two leases, default 1 s. It bounds
+	// the delay of an event whose notification was lost.
 	PollInterval time.Duration
 
-	// Grace is how long letters in flight may take after Run's context is done,
-	// default 15 s.
+	// GracePeriod is how long deliveries in flight may take after Run's context is
+	// done, default 15 s.
 	GracePeriod time.Duration
 
-	Log *slog.Logger // default: none
+	Log *slog.Logger // default: nothing is logged
 
-	// OnEnded is told of a monitor that has been ended because its callback
+	// OnMonitorFailed is called with a monitor that has ended because its callback
 	// failed (decision W4), so that its worker can be stopped. It must not
-	// block. Default: nobody is told.
+	// block. Default: nothing is called.
 	OnMonitorFailed func(monitor.ID)
 }
 
@@ -67,16 +67,17 @@ func (c Config) complete() (Config, error) {
 	}
 	switch {
 	case c.MaxInFlight < 0:
-		return c, fmt.Errorf("deliver: Workers is %d; accepted is 1 or more", c.MaxInFlight)
+		return c, fmt.Errorf("delivery: MaxInFlight is %d; accepted is 1 or more", c.MaxInFlight)
 	case c.LeaseDuration < minLease:
-		return c, fmt.Errorf("deliver: Lease is %v; accepted is %v or more", c.LeaseDuration, minLease)
+		return c, fmt.Errorf("delivery: LeaseDuration is %v; accepted is %v or more", c.LeaseDuration, minLease)
 	case c.PollInterval < 0 || c.GracePeriod < 0:
-		return c, errors.New("deliver: Poll and Grace must not be negative")
+		return c, errors.New("delivery: PollInterval and GracePeriod must not be negative")
 	}
 	return c, nil
 }
 
-// pause is how long to wait after the nth failure in a row, from 1.
+// backoff returns the delay after the nth failure in a row, n from 1: minBackoff,
+// doubled up to maxBackoff.
 func backoff(n int) time.Duration {
 	return min(minBackoff<<min(n-1, 10), maxBackoff)
 }

@@ -7,60 +7,56 @@ import (
 	"time"
 )
 
-// Dispatcher carries letters from the outbox to their receivers. Any number of
-// gateways may run one on the same outbox.
+// Dispatcher sends the deliveries of an outbox. Any number of gateways may run
+// one on the same outbox.
 type Dispatcher struct {
-	outbox Outbox
-	sender Sender
-	wake   <-chan struct{}
-	cfg    Config
-	log    *slog.Logger
-
-	mu                sync.Mutex
-	active            map[string]*inFlight // by event id
-	leasing           bool                 // letters are being leased or handed out
-	endedWhileLeasing []*inFlight          // meanwhile, delivered; at most Config.Workers
+	outbox   Outbox
+	sender   Sender
+	wake     <-chan struct{}
+	cfg      Config
+	log      *slog.Logger
+	inFlight inFlightSet
 }
 
-// New makes a dispatcher. wake says that the outbox has something new; it may
-// be nil or be closed by its owner, and the dispatcher then only polls. Errors:
-// a value of cfg out of its range.
+// New returns a dispatcher. wake receives a value when the outbox has a new
+// event; it may be nil, and if its owner closes it, the dispatcher only polls.
+// Errors: a value of cfg is out of its range.
 func New(outbox Outbox, sender Sender, wake <-chan struct{}, cfg Config) (*Dispatcher, error) {
 	cfg, err := cfg.complete()
 	if err != nil {
 		return nil, err
 	}
 	return &Dispatcher{
-		outbox: outbox,
-		sender: sender,
-		wake:   wake,
-		cfg:    cfg,
-		log:    cfg.Log.With("component", "dispatcher"),
-		active: map[string]*inFlight{},
+		outbox:   outbox,
+		sender:   sender,
+		wake:     wake,
+		cfg:      cfg,
+		log:      cfg.Log.With("component", "dispatcher"),
+		inFlight: inFlightSet{byEvent: map[string]*inFlight{}},
 	}, nil
 }
 
-// Run delivers until ctx is done, then lets the letters in flight end, for
-// Config.Grace at most, and returns when every goroutine of its has ended. A
-// letter cut short then counts as not tried: its lease runs out and it is sent
-// again by whoever comes next. Run is called once.
+// Run sends deliveries until ctx is done. It then waits for those in flight, for
+// Config.GracePeriod at most, and returns when all its goroutines have ended. A
+// delivery that is cut short does not count as an attempt: its lease expires, and
+// a dispatcher sends it again. Run is called once.
 func (d *Dispatcher) Run(ctx context.Context) {
 	sending, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 
-	var couriers sync.WaitGroup
+	var senders sync.WaitGroup
 	slots := make(chan struct{}, d.cfg.MaxInFlight)
-	freed := make(chan struct{}, 1) // a letter has ended: there is room, and its monitor's next may be due
+	freed := make(chan struct{}, 1) // a delivery has ended: a slot is free, and its monitor's next may be due
 
-	d.dispatch(ctx, slots, freed, func(l Delivery, until time.Time) {
-		f, fresh := d.begin(l, until)
-		if !fresh {
+	d.dispatch(ctx, slots, freed, func(leased Delivery, leasedUntil time.Time) {
+		f, isNew := d.inFlight.begin(leased, leasedUntil)
+		if !isNew {
 			return
 		}
 		slots <- struct{}{}
-		couriers.Go(func() {
+		senders.Go(func() {
 			d.deliver(sending, f)
-			d.end(f)
+			d.inFlight.end(f)
 			<-slots
 			select {
 			case freed <- struct{}{}:
@@ -70,7 +66,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	})
 
 	idle := make(chan struct{})
-	go func() { couriers.Wait(); close(idle) }()
+	go func() { senders.Wait(); close(idle) }()
 	select {
 	case <-idle:
 	case <-time.After(d.cfg.GracePeriod):
@@ -79,15 +75,15 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	}
 }
 
-// dispatch leases letters and hands each to carry, which must not block while
-// there is a free slot, until ctx is done.
-func (d *Dispatcher) dispatch(ctx context.Context, slots, freed chan struct{}, carry func(Delivery, time.Time)) {
+// dispatch leases deliveries and passes each to send until ctx is done. send must
+// not block while a slot is free.
+func (d *Dispatcher) dispatch(ctx context.Context, slots, freed chan struct{}, send func(leased Delivery, leasedUntil time.Time)) {
 	wake, failures := d.wake, 0
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		room := min(cap(slots)-len(slots), maxBatch)
-		if room == 0 {
+		free := min(cap(slots)-len(slots), maxBatch)
+		if free == 0 {
 			select {
 			case <-ctx.Done():
 			case <-freed:
@@ -95,13 +91,13 @@ func (d *Dispatcher) dispatch(ctx context.Context, slots, freed chan struct{}, c
 			continue
 		}
 
-		d.beginLease()
-		asked := time.Now()
-		letters, err := d.lease(ctx, room)
-		for _, l := range letters {
-			carry(l, asked.Add(d.cfg.LeaseDuration))
+		d.inFlight.beginLease()
+		began := time.Now()
+		leased, err := d.lease(ctx, free)
+		for _, l := range leased {
+			send(l, began.Add(d.cfg.LeaseDuration))
 		}
-		d.endLease()
+		d.inFlight.endLease()
 		if err != nil {
 			if ctx.Err() != nil {
 				return
@@ -116,7 +112,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, slots, freed chan struct{}, c
 			continue
 		}
 		failures = 0
-		if len(letters) == room {
+		if len(leased) == free {
 			continue
 		}
 
@@ -139,9 +135,8 @@ func (d *Dispatcher) lease(ctx context.Context, limit int) ([]Delivery, error) {
 	return d.outbox.Lease(ctx, limit, d.cfg.LeaseDuration)
 }
 
-// untilDue is how long to sleep. A time that has already passed belongs to a
-// letter that just now could not be had, and one that cannot be read is as good
-// as none: either way the outbox is asked again soon, but not in a tight loop.
+// untilDue returns how long to sleep: at least minPoll, because a due time in the
+// past belongs to a delivery that the last lease could not get.
 func (d *Dispatcher) untilDue(ctx context.Context) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()

@@ -7,8 +7,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 )
 
-// Section 4.4, decision W3.
-func TestDecide(t *testing.T) {
+func TestDecideFollowsTheRetryPolicy(t *testing.T) {
 	now := time.Date(2024, 1, 15, 20, 15, 30, 0, time.UTC)
 	ok := delivery.Attempt{Status: 204}
 	bad := delivery.Attempt{Status: 500, Error: "HTTP 500"}
@@ -24,13 +23,13 @@ func TestDecide(t *testing.T) {
 		attempts int
 		want     delivery.Decision
 	}{
-		{"a 2xx is sent at the first attempt", ok, 1, sent},
-		{"a 2xx is sent at the last attempt", ok, 4, sent},
+		{"an accepted first attempt is sent", ok, 1, sent},
+		{"an accepted last attempt is sent", ok, 4, sent},
 		{"the first failure is retried after 1 s", bad, 1, retry(time.Second)},
 		{"the second failure is retried after 2 s", bad, 2, retry(2 * time.Second)},
 		{"the third failure is retried after 4 s", bad, 3, retry(4 * time.Second)},
-		{"the fourth failure is the last", bad, 4, failed},
-		{"more attempts than there can be are the last", bad, 9, failed},
+		{"the fourth failure is final", bad, 4, failed},
+		{"no attempt follows more attempts than the maximum", bad, 9, failed},
 		{"a Retry-After below the schedule changes nothing", asking(time.Second), 3, retry(4 * time.Second)},
 		{"a Retry-After above the schedule is honoured", asking(30 * time.Second), 1, retry(30 * time.Second)},
 		{"a Retry-After of 60 s is honoured", asking(time.Minute), 1, retry(time.Minute)},

@@ -8,7 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Letter is a pending event under lease: what to send, and where.
+// Delivery is a pending event under lease, ready to be sent.
 type Delivery struct {
 	EventID     string
 	EventType   event.Type
@@ -16,51 +16,52 @@ type Delivery struct {
 	CallbackURL monitor.CallbackURL
 	Body        []byte // the payload, the same bytes at every attempt
 	Attempts    int    // made before this one
-	Lease       string // the Outbox's name for the lease; Record goes by it
+	Lease       string // the Outbox's name of the lease, passed back to RecordAttempt
 }
 
-// Answer is what came of sending a letter once.
+// Attempt is the result of sending a delivery once. The Sender decides whether
+// the receiver accepted it.
 type Attempt struct {
 	At         time.Time     // when the attempt began
-	Status     int           // HTTP status; 0: none was received
-	Error      string        // empty on success (2xx); one line, for people
-	RetryAfter time.Duration // what the receiver asked for; 0: nothing
+	Status     int           // the receiver's status code, kept for the history; 0: no answer
+	Error      string        // empty if the receiver accepted it; one line for people
+	RetryAfter time.Duration // how long the receiver asked to wait; 0: it did not ask
 }
 
-// Delivered tells whether the receiver took the letter: HTTP 2xx (section 4.4).
+// Delivered reports whether the receiver accepted the delivery.
 func (a Attempt) Delivered() bool { return a.Error == "" }
 
-// Verdict is what becomes of a letter after an attempt.
+// Decision is the next state of a delivery after an attempt.
 type Decision struct {
 	Sent    bool
-	Failed  bool      // no attempt is left: the event is failed and its monitor ended (decision W4)
-	RetryAt time.Time // when neither
+	Failed  bool      // no attempt is left: the event fails and its monitor ends (decision W4)
+	RetryAt time.Time // set if neither Sent nor Failed
 }
 
-// Outbox is the pending events, on disk. All methods block for one exchange
-// with the database and may be called concurrently, by several gateways.
+// Outbox stores the pending events. Every method blocks for one exchange with
+// the database and may be called concurrently, by several gateways.
 type Outbox interface {
-	// Lease takes up to limit due letters for lease, never one that follows a
-	// pending letter of the same monitor, never one under another's lease
-	// (decision W2). It may be repeated: what an attempt took whose answer got
-	// lost is taken again.
-	Lease(ctx context.Context, limit int, lease time.Duration) ([]Delivery, error)
+	// Lease takes up to limit due deliveries for the given duration, at most
+	// 2 min. It returns none that follows a pending one of the same monitor, and
+	// none under another lease (decision W2). After an error it may be repeated:
+	// deliveries that the failed call has leased are leased again.
+	Lease(ctx context.Context, limit int, duration time.Duration) ([]Delivery, error)
 
-	// Record stores an attempt and its verdict and ends the lease, in one
-	// transaction. It may be repeated. A failure under a lease that is over stores
-	// nothing: the letter is another's; that it was sent is stored always. On
-	// Failed it also ends the monitor: status error, reason callback_failed; it
-	// then returns its id, so that its worker can be stopped, and ends the
-	// monitor's other pending events as failed.
-	RecordAttempt(ctx context.Context, l Delivery, a Attempt, v Decision) (ended monitor.ID, err error)
+	// RecordAttempt stores an attempt with its decision and ends the lease, in one
+	// transaction. It is idempotent. A failure is not stored if the lease has
+	// expired, because the delivery may be another gateway's; a success is always
+	// stored. If the decision is Failed, the monitor ends as well, with status
+	// error and reason callback_failed, and its other pending events fail; ended
+	// is then the monitor's id, so that its worker can be stopped.
+	RecordAttempt(ctx context.Context, d Delivery, a Attempt, decision Decision) (ended monitor.ID, err error)
 
-	// NextDue is when the earliest letter that nobody holds is due, for the
-	// dispatcher to sleep until; zero: none is pending.
+	// NextDue returns when the next delivery becomes due, for the dispatcher to
+	// sleep until; zero: none is pending. The time may have passed.
 	NextDue(ctx context.Context) (time.Time, error)
 }
 
-// Sender signs and sends a letter once, within its own time limit of 10 s
-// (section 4.4). It never fails otherwise than in its answer.
+// Sender signs a delivery and sends it once, within SendTimeout. Failures are
+// reported in the Attempt.
 type Sender interface {
-	Send(ctx context.Context, l Delivery) Attempt
+	Send(ctx context.Context, d Delivery) Attempt
 }
