@@ -18,8 +18,8 @@ var ErrNotInstalled = errors.New("no PostgreSQL server is installed: " +
 	"looked for postgres and initdb in PATH and in /usr/lib/postgresql/*/bin; " +
 	"install one (Debian, Ubuntu: apt-get install postgresql) or set DB_DSN to a server that runs")
 
-// Where packages put the binaries when not in PATH.
-var installations = []string{
+// installDirs are where packages install the binaries outside PATH.
+var installDirs = []string{
 	"/usr/lib/postgresql/*/bin",         // Debian, Ubuntu
 	"/usr/pgsql-*/bin",                  // Red Hat, from postgresql.org
 	"/usr/libexec/postgresql*",          // Alpine
@@ -29,7 +29,7 @@ var installations = []string{
 // versionTimeout bounds `postgres --version`.
 const versionTimeout = 5 * time.Second
 
-// binaries is one installation of the server.
+// binaries is one installation of PostgreSQL.
 type binaries struct {
 	dir   string // holds postgres and initdb
 	major int
@@ -38,12 +38,12 @@ type binaries struct {
 func (b binaries) postgres() string { return filepath.Join(b.dir, "postgres") }
 func (b binaries) initdb() string   { return filepath.Join(b.dir, "initdb") }
 
-// choose picks the installation for a cluster of version want; want 0 is a new
-// cluster, which takes what is in PATH, else the newest. When none is of
-// version want, the first one found is returned: the caller tells.
-func choose(ctx context.Context, want int) (binaries, error) {
+// findBinaries returns an installation of major version want; 0 means any: the one
+// in PATH, else the newest. If none has that version, it returns the first one
+// found, and the caller reports the difference. Errors: ErrNotInstalled.
+func findBinaries(ctx context.Context, want int) (binaries, error) {
 	var first binaries
-	for _, dir := range directories() {
+	for _, dir := range candidateDirs() {
 		major, err := version(ctx, filepath.Join(dir, "postgres"))
 		if err != nil {
 			continue
@@ -65,24 +65,24 @@ func choose(ctx context.Context, want int) (binaries, error) {
 	return first, nil
 }
 
-// directories lists where both binaries are, best first.
-func directories() []string {
+// candidateDirs lists the directories with both binaries, best first.
+func candidateDirs() []string {
 	var dirs []string
 	if path, err := exec.LookPath("postgres"); err == nil {
-		// Often a link into the installation, where the rest is.
+		// It is often a link into the directory with the other binaries.
 		if target, err := filepath.EvalSymlinks(path); err == nil {
 			dirs = append(dirs, filepath.Dir(target))
 		}
 	}
-	for _, pattern := range installations {
-		found, _ := filepath.Glob(pattern) // fails on a bad pattern only
-		slices.SortFunc(found, func(a, b string) int { return numberIn(b) - numberIn(a) })
+	for _, pattern := range installDirs {
+		found, _ := filepath.Glob(pattern) // fails only on a bad pattern
+		slices.SortFunc(found, func(a, b string) int { return versionInPath(b) - versionInPath(a) })
 		dirs = append(dirs, found...)
 	}
 	var usable []string
 	for _, dir := range dirs {
 		b := binaries{dir: dir}
-		if executable(b.postgres()) && executable(b.initdb()) && !slices.Contains(usable, dir) {
+		if isExecutable(b.postgres()) && isExecutable(b.initdb()) && !slices.Contains(usable, dir) {
 			usable = append(usable, dir)
 		}
 	}
@@ -90,16 +90,16 @@ func directories() []string {
 }
 
 var (
-	digits      = regexp.MustCompile(`[0-9]+`)
-	versionLine = regexp.MustCompile(`\(PostgreSQL\) ([0-9]+)`)
+	digitsPattern  = regexp.MustCompile(`[0-9]+`)
+	versionPattern = regexp.MustCompile(`\(PostgreSQL\) ([0-9]+)`)
 )
 
-func numberIn(path string) int {
-	n, _ := strconv.Atoi(digits.FindString(path))
+func versionInPath(path string) int {
+	n, _ := strconv.Atoi(digitsPattern.FindString(path))
 	return n
 }
 
-func executable(path string) bool {
+func isExecutable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
@@ -111,7 +111,7 @@ func version(ctx context.Context, postgres string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%s --version: %w", postgres, err)
 	}
-	m := versionLine.FindSubmatch(out)
+	m := versionPattern.FindSubmatch(out)
 	if m == nil {
 		return 0, fmt.Errorf("%s --version: printed %.80q", postgres, out)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// superuser and database are what the store connects as and to.
+	// superuser and database are the names that clients connect with.
 	superuser = "stream_monitor"
 	database  = "postgres"
 
@@ -26,15 +26,16 @@ const (
 	initTimeout = 2 * time.Minute
 )
 
-// cluster is the data directory.
+// cluster is a database cluster: the data directory of one server.
 type cluster struct {
-	dir string // absolute, without links
-	who identity
-	bin binaries
+	dir  string // absolute, without links
+	user serverUser
+	bin  binaries
 }
 
-// found tells which major version the cluster at dir is of; 0: there is none.
-func found(dir string) (int, error) {
+// clusterVersion returns the major version of the cluster at dir, or 0 if dir is
+// empty or does not exist.
+func clusterVersion(dir string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "PG_VERSION"))
 	switch {
 	case err == nil:
@@ -56,8 +57,9 @@ func found(dir string) (int, error) {
 	return 0, fmt.Errorf("%s is not empty and holds no PostgreSQL database; nothing was touched: move it away or choose another DATA_DIR", dir)
 }
 
-// create makes the cluster. It is made beside its place and moved there when
-// complete, so one that was interrupted is never taken for a database.
+// create runs initdb in a directory beside the cluster's, which it renames when
+// initdb has succeeded. An interrupted creation is therefore never mistaken for a
+// database.
 func (c cluster) create(ctx context.Context) (err error) {
 	draft := c.dir + ".new"
 	defer func() {
@@ -76,25 +78,25 @@ func (c cluster) create(ctx context.Context) (err error) {
 		return fmt.Errorf("create the database: %w", err)
 	}
 	defer func() { _ = dir.Close() }()
-	if err := c.who.own(dir); err != nil {
-		return fmt.Errorf("give %s to user %d: %w", draft, c.who.uid(), err)
+	if err := c.user.chown(dir); err != nil {
+		return fmt.Errorf("give %s to user %d: %w", draft, c.user.uid(), err)
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, initTimeout)
 	defer cancel()
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, c.bin.initdb(),
-		"-D", c.handOver(dir), "-U", superuser,
+		"-D", c.dataDirArg(dir), "-U", superuser,
 		"--encoding=UTF8", "--no-locale", "--auth=peer", "--wal-segsize=4", "--no-instructions")
-	c.prepare(cmd, dir)
+	c.configure(cmd, dir)
 	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // what it has started as well
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // with its children
 	cmd.WaitDelay = drainTimeout
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("create the database: initdb: %w", context.Cause(ctx))
 		}
-		return fmt.Errorf("create the database: initdb: %w: %.500s", err, telling(out.String()))
+		return fmt.Errorf("create the database: initdb: %w: %.500s", err, firstError(out.String()))
 	}
 	if err := os.Rename(draft, c.dir); err != nil {
 		return fmt.Errorf("create the database: %w", err)
@@ -102,9 +104,9 @@ func (c cluster) create(ctx context.Context) (err error) {
 	return nil
 }
 
-// admit lets in the user that runs this process, and nobody else. It is
-// looked at at every start: that user may be another one than last time.
-func (c cluster) admit() error {
+// writeAccessFiles lets only the user of this process connect. It is called at every
+// start, because that user may have changed.
+func (c cluster) writeAccessFiles() error {
 	me, err := user.Current()
 	if err != nil {
 		return fmt.Errorf("look up who runs this process: %w", err)
@@ -114,70 +116,70 @@ func (c cluster) admit() error {
 		"pg_ident.conf": fmt.Sprintf("gateway %q %s\n", me.Username, superuser),
 	}
 	for name, text := range files {
-		if c.holds(name, text) {
-			continue // so that a full disk is no obstacle
+		if c.fileIs(name, text) {
+			continue // a full disk does not prevent the start
 		}
-		if err := c.write(name, text); err != nil {
+		if err := c.replaceFile(name, text); err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// holds tells whether a file of the cluster is that text.
-func (c cluster) holds(name, text string) bool {
+// fileIs reports whether a file of the cluster has exactly this text.
+func (c cluster) fileIs(name, text string) bool {
 	f, err := os.OpenFile(filepath.Join(c.dir, name), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return false
 	}
 	defer func() { _ = f.Close() }()
-	was := make([]byte, len(text)+1)
-	n, err := io.ReadFull(f, was)
-	return errors.Is(err, io.ErrUnexpectedEOF) && string(was[:n]) == text
+	content := make([]byte, len(text)+1)
+	n, err := io.ReadFull(f, content)
+	return errors.Is(err, io.ErrUnexpectedEOF) && string(content[:n]) == text
 }
 
-// write replaces a file of the cluster as a whole. The directory belongs to
-// another user, so nothing in it is followed or opened for writing.
-func (c cluster) write(name, text string) error {
+// replaceFile replaces a file of the cluster atomically. The directory may belong to
+// another user, so no link in it is followed and no file opened for writing.
+func (c cluster) replaceFile(name, text string) error {
 	f, err := os.CreateTemp(c.dir, name+".*")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // fails after the rename, as it should
+	defer func() { _ = os.Remove(f.Name()) }() // fails after the rename, as intended
 	_, err = f.WriteString(text)
-	if err := errors.Join(err, c.who.own(f), f.Close()); err != nil {
+	if err := errors.Join(err, c.user.chown(f), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), filepath.Join(c.dir, name))
 }
 
-// handOver is the name by which the server reaches its directory. When it runs
-// as another user it may not be able to walk there from the root, so it is
-// handed the open directory instead of the path.
-func (c cluster) handOver(dir *os.File) string {
-	if c.who.dropped() && procfs {
+// dataDirArg returns the path by which the server reaches its directory. Another
+// user may have no access to a parent directory, so its server inherits the
+// directory as an open file.
+func (c cluster) dataDirArg(dir *os.File) string {
+	if c.user.isOther() && procfs {
 		return "/proc/self/fd/3"
 	}
 	return dir.Name()
 }
 
-// prepare sets what all children have in common.
-func (c cluster) prepare(cmd *exec.Cmd, dir *os.File) {
+// configure sets the options that all child processes share.
+func (c cluster) configure(cmd *exec.Cmd, dir *os.File) {
 	cmd.Dir = "/"
 	cmd.ExtraFiles = []*os.File{dir}
-	cmd.SysProcAttr = c.who.attributes()
-	// Nothing of the gateway's environment: it holds secrets, and PG* variables
-	// would change what the server does.
+	cmd.SysProcAttr = c.user.attributes()
+	// The gateway's environment holds secrets, and PG* variables would change the
+	// server's behaviour.
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"}
 }
 
-// telling is the line of what a tool printed that says most: the first that is
-// an error, else the last.
-func telling(out string) string {
-	lines := strings.Split(strings.TrimSpace(out), "\n")
+// firstError returns the first line of a tool's output that is an error, else the
+// last line.
+func firstError(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
 	for _, l := range lines {
-		for _, word := range []string{noSpace, "error:", "FATAL:", "PANIC:"} {
-			if strings.Contains(l, word) {
+		for _, mark := range []string{noSpaceText, "error:", "FATAL:", "PANIC:"} {
+			if strings.Contains(l, mark) {
 				return strings.TrimSpace(l)
 			}
 		}

@@ -1,28 +1,31 @@
-// Package embedded runs a private PostgreSQL from the binaries installed on
-// the machine, for a gateway that was given no database (decision P3).
+// Package embedded runs a private PostgreSQL server from the binaries installed
+// on the machine, for a gateway without a configured database (decision P3).
 //
 //	DATA_DIR/
 //	├── postgres.lock   held while a gateway runs on DATA_DIR
-//	├── postgres.new/   only while the cluster is being made
-//	└── postgres/       the cluster; its socket is in it too
+//	├── postgres.new/   exists only while initdb runs
+//	└── postgres/       the database cluster, with its socket
 //
-// What it guarantees:
+// Guarantees:
 //
-//   - It never runs as root. Started as root it becomes the owner of the
-//     cluster or, for a new one, the user postgres, else nobody. It changes the
-//     owner of the directory it makes and of nothing else; DATA_DIR may lie where
-//     that user could not go, because the server is handed its directory open.
-//   - It never wipes, upgrades or repairs. A cluster of another major version is
-//     an error that names both versions, and nothing is touched. A cluster
-//     appears under its name only once it is complete.
-//   - It is reachable through a unix socket only, and only by the user that
-//     started it (peer authentication): there is no password and no port.
-//   - A commit is on disk when it is answered: fsync stays on.
-//   - One gateway per DATA_DIR. A second one gets an error. A server that
-//     outlived its gateway (SIGKILL) is ended by the next one, then started
-//     afresh; what was committed is there.
-//   - A server that dies is started again, after a quarter of a second, then
-//     after two quarters, up to two seconds; the address stays the same. So it is
-//     back by itself soon after there is space again on a disk that was full.
-//   - Stop ends it: by fast shutdown, and by force if it does not obey.
+//   - The server never runs as root. If the gateway is root, it runs as the owner
+//     of the cluster; a new cluster belongs to the user postgres, else nobody.
+//     Only the cluster's own directory changes its owner. DATA_DIR may lie where
+//     that user has no access, because the server inherits its open directory.
+//   - No data is deleted, upgraded or repaired. A cluster of another major version
+//     is an error that names both versions. A cluster gets its final name only
+//     when it is complete.
+//   - Clients reach the server only through a unix socket, and only as the user
+//     that started it (peer authentication). There is no password and no port.
+//   - A commit is on disk when it is acknowledged: fsync is on.
+//   - One gateway runs per DATA_DIR; a second one gets an error.
+//
+// Failure behaviour:
+//
+//   - A gateway ends a server that outlived the previous gateway (SIGKILL), and
+//     starts it again. Committed data is kept.
+//   - A server that dies is started again after 250 ms, doubled up to 2 s. Its
+//     address stays the same. After a full disk it is back within seconds of
+//     there being space.
+//   - Stop ends the server by fast shutdown, and by force if that takes too long.
 package embedded

@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// lockFile is held by the only gateway that may run a database in a directory.
-// The lock goes with the process, however it ends. Its text is the directory
-// of the socket when that is to be removed afterwards.
+// lockFile is locked by the one gateway that may run a server on a directory. The
+// kernel releases the lock when the process ends. The file's text is the temporary
+// directory of the socket, if there is one.
 type lockFile struct{ f *os.File }
 
-// lockDir takes the lock of dir, or fails at once.
+// lockDir locks dir, or fails at once if another process has locked it.
 func lockDir(dir string) (lockFile, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "postgres.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -30,18 +30,18 @@ func lockDir(dir string) (lockFile, error) {
 	return lockFile{f}, nil
 }
 
-// note keeps a directory for the next holder of the lock to remove; empty:
+// rememberTempDir stores a directory that the next holder of the lock removes; empty:
 // none.
-func (l lockFile) note(scratch string) error {
+func (l lockFile) rememberTempDir(tempDir string) error {
 	if err := l.f.Truncate(0); err != nil {
 		return err
 	}
-	_, err := l.f.WriteAt([]byte(scratch), 0)
+	_, err := l.f.WriteAt([]byte(tempDir), 0)
 	return err
 }
 
-// noted is what the last holder left; empty: nothing.
-func (l lockFile) noted() string {
+// tempDir returns the directory that the previous holder left behind; empty: none.
+func (l lockFile) tempDir() string {
 	const maxPath = 4096 // PATH_MAX of Linux, in bytes
 	text, err := io.ReadAll(io.NewSectionReader(l.f, 0, maxPath))
 	if err != nil {
@@ -50,8 +50,8 @@ func (l lockFile) noted() string {
 	return string(text)
 }
 
-// release ends the lock, with nothing left to be removed.
+// release unlocks the directory; no temporary directory is left.
 func (l lockFile) release() {
-	_ = l.note("")
+	_ = l.rememberTempDir("")
 	_ = l.f.Close()
 }

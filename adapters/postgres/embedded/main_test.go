@@ -20,8 +20,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 )
 
-// gatewayDir makes this test program play a gateway on that directory, which
-// waits to be killed.
+// gatewayDir names the DATA_DIR of a copy of this test program that acts as a
+// gateway and waits to be killed.
 const gatewayDir = "EMBEDDED_TEST_GATEWAY"
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	select {}
 }
 
-// started runs a server until the test ends.
+// started starts a server, which is stopped when the test ends.
 func started(t *testing.T, dir string) *embedded.Server {
 	t.Helper()
 	s, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})
@@ -56,8 +56,8 @@ func stop(t *testing.T, s *embedded.Server) {
 	}
 }
 
-// ask runs a statement on a connection of its own and returns its one value.
-func ask(t *testing.T, s *embedded.Server, statement string) (string, error) {
+// query runs a statement on a new connection and returns its only value.
+func query(t *testing.T, s *embedded.Server, statement string) (string, error) {
 	t.Helper()
 	db, err := sql.Open("postgres", s.DSN())
 	if err != nil {
@@ -72,16 +72,16 @@ func ask(t *testing.T, s *embedded.Server, statement string) (string, error) {
 	return answer.String, err
 }
 
-// answered is ask, with an answer demanded.
-func answered(t *testing.T, s *embedded.Server, statement, want string) {
+// expectValue fails the test unless the statement returns want.
+func expectValue(t *testing.T, s *embedded.Server, statement, want string) {
 	t.Helper()
-	if have, err := ask(t, s, statement); err != nil || have != want {
-		t.Errorf("%s is %q, want %q (%v)", statement, have, want, err)
+	if got, err := query(t, s, statement); err != nil || got != want {
+		t.Errorf("%s is %q, want %q (%v)", statement, got, want, err)
 	}
 }
 
-// postmaster is the process id of the server on dir; 0: none runs.
-func postmaster(dir string) int {
+// postmasterPID returns the process id of the server on dir; 0: none runs.
+func postmasterPID(dir string) int {
 	text, err := os.ReadFile(filepath.Join(dir, "postgres", "postmaster.pid"))
 	if err != nil {
 		return 0
@@ -94,8 +94,8 @@ func postmaster(dir string) int {
 	return pid
 }
 
-// gone tells whether a process has ended, be it reaped or not.
-func gone(pid int) bool {
+// ended reports whether a process has ended, reaped or not.
+func ended(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(stat), ") Z ")
 }
@@ -110,8 +110,9 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// refused demands that Start fails with all of the words.
-func refused(ctx context.Context, t *testing.T, dir string, words ...string) error {
+// expectRefusal fails the test unless Start fails with an error that contains all
+// words.
+func expectRefusal(ctx context.Context, t *testing.T, dir string, words ...string) error {
 	t.Helper()
 	s, err := embedded.Start(ctx, embedded.Config{DataDir: dir})
 	if err == nil {
@@ -126,11 +127,11 @@ func refused(ctx context.Context, t *testing.T, dir string, words ...string) err
 	return err
 }
 
-// shortDir is where temporary directories go during this test: with a short
-// name, and open to the server's user.
-func shortDir(t *testing.T) string {
+// shortTempDir makes temporary directories during this test have short names, in a
+// directory to which the server's user has access.
+func shortTempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "socket-") //nolint:usetesting // t.TempDir's is long and closed to others
+	dir, err := os.MkdirTemp("/tmp", "socket-") //nolint:usetesting // the path of t.TempDir is long, and other users have no access
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,8 +143,8 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// sockets are the directories made for a socket in dir.
-func sockets(t *testing.T, dir string) []string {
+// socketDirs lists the directories in dir that were made for a socket.
+func socketDirs(t *testing.T, dir string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "stream-monitor-*"))
 	if err != nil {
@@ -152,7 +153,7 @@ func sockets(t *testing.T, dir string) []string {
 	return found
 }
 
-// tree is every name under dir with its size, mode, owner and time.
+// tree describes every file under dir by name, size, mode, owner and time.
 func tree(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder

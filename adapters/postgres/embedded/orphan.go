@@ -16,28 +16,27 @@ import (
 	"time"
 )
 
-// ownParameter is a setting that means nothing to the server. Its value, the
-// path of the cluster, shows in the server's command line: for people who look
-// at the processes, and for endOrphan.
-const ownParameter = "stream_monitor.data_directory"
+// markerSetting is a custom setting that PostgreSQL ignores. Its value, the path of
+// the cluster, appears in the server's command line, where people and endOrphan
+// read it.
+const markerSetting = "stream_monitor.data_directory"
 
-// maxPIDFile bounds what is read of postmaster.pid, in bytes.
+// maxPIDFile is how much of postmaster.pid is read, in bytes.
 const maxPIDFile = 4096
 
-// procfs tells whether processes can be looked at.
+// procfs reports whether /proc shows the processes of this machine.
 var procfs = func() bool {
 	_, err := os.Stat("/proc/self/fd")
 	return err == nil
 }()
 
-// pidFile is what a server says of itself in postmaster.pid.
+// pidFile is the content of postmaster.pid, which the server writes.
 type pidFile struct {
 	pid   int
-	ready bool // it accepts connections
+	ready bool // the server accepts connections
 }
 
-// readPID reads postmaster.pid. One that is missing or half written says
-// nothing.
+// readPID reads postmaster.pid; ok is false if it is missing or incomplete.
 func (c cluster) readPID() (st pidFile, ok bool) {
 	f, err := os.OpenFile(c.pidPath(), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -60,21 +59,21 @@ func (c cluster) readPID() (st pidFile, ok bool) {
 
 func (c cluster) pidPath() string { return filepath.Join(c.dir, "postmaster.pid") }
 
-// endOrphan ends a server that outlived the gateway that started it. The
-// caller holds the lock on DATA_DIR, so no living gateway uses it. A fast shutdown
-// with a start after it takes a quarter of a second, clients or not; after an
-// immediate one the start has a crash to recover from.
+// endOrphan ends a server that outlived its gateway. The caller holds the lock on
+// DATA_DIR, so no running gateway uses the server. A fast shutdown and the next
+// start take 0.25 s together; after an immediate shutdown the next start must
+// recover as after a crash.
 func (c cluster) endOrphan(ctx context.Context, log *slog.Logger) error {
 	st, ok := c.readPID()
-	if !ok || !alive(st.pid) {
-		return nil // a stale file the server sees through by itself
+	if !ok || !processExists(st.pid) {
+		return nil // the server recognises a stale file itself
 	}
 	if !procfs {
 		return fmt.Errorf("a server may still run on %s, as process %d: end it, or remove %s if it is something else", c.dir, st.pid, c.pidPath())
 	}
-	if !c.runs(st.pid) {
-		// The number was given to another process. The server would take it for
-		// a sibling and refuse to start if both have the same user.
+	if !c.isServer(st.pid) {
+		// Another process has this pid now. If it belongs to the same user, the new
+		// server would mistake it for a running one and not start.
 		log.Warn("removing a stale postmaster.pid", "pid", st.pid)
 		for _, stale := range []string{c.pidPath(), filepath.Join(c.dir, ".s.PGSQL."+port+".lock")} {
 			if err := os.Remove(stale); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -87,15 +86,15 @@ func (c cluster) endOrphan(ctx context.Context, log *slog.Logger) error {
 	for _, step := range []struct {
 		signal syscall.Signal
 		grace  time.Duration
-	}{{syscall.SIGINT, stopGrace}, {syscall.SIGQUIT, killGrace}, {syscall.SIGKILL, killGrace}} {
+	}{{syscall.SIGINT, fastShutdownTimeout}, {syscall.SIGQUIT, immediateShutdownTimeout}, {syscall.SIGKILL, immediateShutdownTimeout}} {
 		if err := syscall.Kill(st.pid, step.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return fmt.Errorf("end the server that runs on %s as process %d: %w", c.dir, st.pid, err)
 		}
 		for until := time.Now().Add(step.grace); time.Now().Before(until); {
-			if !c.runs(st.pid) {
+			if !c.isServer(st.pid) {
 				return nil
 			}
-			if err := sleep(ctx, poll); err != nil {
+			if err := sleep(ctx, pollInterval); err != nil {
 				return err
 			}
 		}
@@ -103,20 +102,20 @@ func (c cluster) endOrphan(ctx context.Context, log *slog.Logger) error {
 	return fmt.Errorf("the server that runs on %s as process %d does not end", c.dir, st.pid)
 }
 
-// alive tells whether there is such a process, whoever owns it.
-func alive(pid int) bool {
+// processExists reports whether a process with this pid exists, whoever owns it.
+func processExists(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// runs tells whether pid is a server of this cluster. A zombie is none: its
-// command line is empty.
-func (c cluster) runs(pid int) bool {
+// isServer reports whether pid is a running server of this cluster. The command line
+// of a zombie is empty.
+func (c cluster) isServer(pid int) bool {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
 		return false
 	}
 	args := bytes.Split(line, []byte{0})
 	return filepath.Base(string(args[0])) == "postgres" &&
-		slices.ContainsFunc(args, func(a []byte) bool { return string(a) == ownParameter+"="+c.dir })
+		slices.ContainsFunc(args, func(a []byte) bool { return string(a) == markerSetting+"="+c.dir })
 }

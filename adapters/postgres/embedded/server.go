@@ -18,33 +18,35 @@ type Config struct {
 	Log     *slog.Logger // default: nothing is logged
 }
 
-// Pauses before a server that died is started again. The longest bounds how long
-// it stays away after whatever ended it is over, such as a full disk. A server
-// that has lived for settled died of something new.
+// Delays before a server that died is started again, doubled from minRestartDelay
+// to maxRestartDelay. The longest bounds how long the server is away after the
+// cause, such as a full disk, has gone. A server that ran for stableAfter begins
+// with the shortest again.
 const (
-	firstPause = 250 * time.Millisecond
-	mostPause  = 2 * time.Second
-	settled    = 10 * time.Second
+	minRestartDelay = 250 * time.Millisecond
+	maxRestartDelay = 2 * time.Second
+	stableAfter     = 10 * time.Second
 )
 
-// Server is a private PostgreSQL that runs.
+// Server is a running private PostgreSQL server.
 type Server struct {
-	cluster cluster
-	socket  socket
-	lock    lockFile
-	log     *slog.Logger
-	full    repeated // "no space left"
+	cluster  cluster
+	socket   socket
+	lock     lockFile
+	log      *slog.Logger
+	diskFull throttle // of the line that says so
 
-	stop   context.CancelFunc // asks keep to end the server
-	force  chan struct{}      // closed when Stop's context is done
-	hasten sync.Once
-	done   chan struct{} // closed by keep when the server has ended
+	stop      context.CancelFunc // makes run end the server
+	force     chan struct{}      // closed when Stop's context is done
+	forceOnce sync.Once
+	done      chan struct{} // closed by run when the server has ended
 }
 
-// Start makes the database if there is none, starts its server and blocks
-// until it answers. When it returns an error, nothing runs. Errors:
-// ErrNotInstalled; and, with what to do about it in the text, another version,
-// a directory that is no database, another gateway on DataDir.
+// Start creates the database if DataDir has none, starts its server and blocks
+// until it accepts connections. After an error nothing runs. Errors:
+// ErrNotInstalled; and, each with what to do in its text, a cluster of another
+// major version, a directory that is no cluster, another gateway on DataDir, a
+// full disk.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -67,28 +69,29 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if s.lock, err = lockDir(data); err != nil {
 		return nil, fmt.Errorf("private PostgreSQL: %w", err)
 	}
-	p, err := s.begin(ctx, filepath.Join(data, "postgres"), cfg.User)
+	p, err := s.prepare(ctx, filepath.Join(data, "postgres"), cfg.User)
 	if err != nil {
 		s.socket.remove()
 		s.lock.release()
-		if outOfSpace(err) {
+		if isDiskFull(err) {
 			err = fmt.Errorf("%w; free some space where %s is, or choose another DATA_DIR", err, data)
 		}
 		return nil, fmt.Errorf("private PostgreSQL: %w", err)
 	}
-	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
-	go s.keep(run, p)
+	go s.run(running, p)
 	return s, nil
 }
 
-// begin does what is done once: find, create, admit, launch.
-func (s *Server) begin(ctx context.Context, dir, user string) (*process, error) {
-	major, err := found(dir)
+// prepare finds the binaries, creates the cluster if there is none, ends an
+// orphaned server, and starts the server for the first time.
+func (s *Server) prepare(ctx context.Context, dir, userName string) (*process, error) {
+	major, err := clusterVersion(dir)
 	if err != nil {
 		return nil, err
 	}
-	bin, err := choose(ctx, major)
+	bin, err := findBinaries(ctx, major)
 	if err != nil {
 		return nil, err
 	}
@@ -99,13 +102,13 @@ func (s *Server) begin(ctx context.Context, dir, user string) (*process, error) 
 	}
 	ownDir := dir
 	if major == 0 {
-		ownDir = "" // an empty directory's owner says nothing
+		ownDir = "" // the owner of an empty directory is not the cluster's
 	}
-	who, err := identify(ownDir, user)
+	runAs, err := chooseUser(ownDir, userName)
 	if err != nil {
 		return nil, err
 	}
-	s.cluster = cluster{dir: dir, who: who, bin: bin}
+	s.cluster = cluster{dir: dir, user: runAs, bin: bin}
 	if major == 0 {
 		began := time.Now()
 		if err := s.cluster.create(ctx); err != nil {
@@ -116,81 +119,81 @@ func (s *Server) begin(ctx context.Context, dir, user string) (*process, error) 
 	if err := s.cluster.endOrphan(ctx, s.log); err != nil {
 		return nil, err
 	}
-	if err := s.cluster.admit(); err != nil {
+	if err := s.cluster.writeAccessFiles(); err != nil {
 		return nil, err
 	}
-	socket{scratch: s.lock.noted()}.remove() // of a gateway that was killed
-	if s.socket, err = place(s.cluster); err != nil {
+	socket{tempDir: s.lock.tempDir()}.remove() // left behind by a gateway that was killed
+	if s.socket, err = chooseSocket(s.cluster); err != nil {
 		return nil, err
 	}
-	if err := s.lock.note(s.socket.scratch); err != nil {
+	if err := s.lock.rememberTempDir(s.socket.tempDir); err != nil {
 		return nil, err
 	}
 	p, err := s.launch(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.log.Info("database started", "directory", dir, "version", bin.major, "uid", who.uid(), "pid", p.pid())
+	s.log.Info("database started", "directory", dir, "version", bin.major, "uid", runAs.uid(), "pid", p.pid())
 	return p, nil
 }
 
-// DSN is how to connect: key=value words as lib/pq and psql take them.
+// DSN returns how to connect, as key=value words for lib/pq and psql.
 func (s *Server) DSN() string {
 	quoted := strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s.socket.dir)
 	return fmt.Sprintf("host='%s' port=%s user=%s dbname=%s sslmode=disable", quoted, port, superuser, database)
 }
 
-// Stop ends the server and blocks until it has ended: a fast shutdown, which
-// ends all connections, by force after stopGrace or when ctx is done. It is
-// idempotent. Errors: that force was needed; nothing is lost then, but the next
+// Stop ends the server and blocks until it has ended. It uses a fast shutdown,
+// which ends all connections, and force after 5 s or when ctx is done. It is
+// idempotent. Errors: ctx was done; no committed data is lost then, but the next
 // start takes longer.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stop()
 	select {
 	case <-s.done:
 	case <-ctx.Done():
-		s.hasten.Do(func() { close(s.force) })
+		s.forceOnce.Do(func() { close(s.force) })
 		<-s.done
 		return fmt.Errorf("private PostgreSQL: ended by force: %w", context.Cause(ctx))
 	}
 	return nil
 }
 
-// keep owns the server's process until run is done: it starts it again when it
+// run owns the server's process until ctx is done, and starts it again when it
 // dies.
-func (s *Server) keep(run context.Context, p *process) {
+func (s *Server) run(ctx context.Context, p *process) {
 	defer close(s.done)
 	defer s.lock.release()
 	defer s.socket.remove()
-	pause := firstPause
-	var died, refused repeated
+	delay := minRestartDelay
+	var deaths, failures throttle
 	for {
 		began := time.Now()
 		select {
-		case <-run.Done():
+		case <-ctx.Done():
 			p.end(s.force)
 			s.log.Info("database stopped")
 			return
 		case <-p.exited:
 		}
-		if time.Since(began) > settled {
-			pause = firstPause
+		if time.Since(began) > stableAfter {
+			delay = minRestartDelay
 		}
-		said := !died.already(p.how())
-		if said {
-			s.log.Error("database died, starting it again", "pid", p.pid(), "how", p.how(), "said", p.lines.last())
+		logged := !deaths.suppresses(p.exitStatus())
+		if logged {
+			s.log.Error("database died, starting it again", "pid", p.pid(), "how", p.exitStatus(), "said", p.output.lastMessage())
 		}
-		for p = nil; p == nil; pause = min(2*pause, mostPause) {
-			if sleep(run, pause) != nil {
+		for p = nil; p == nil; delay = min(2*delay, maxRestartDelay) {
+			if sleep(ctx, delay) != nil {
 				return
 			}
 			var err error
-			if p, err = s.launch(run); err != nil && run.Err() == nil && !refused.already(err.Error()) {
-				said = true
-				s.log.Error("database did not start, trying again until it does", "error", err.Error(), "pause_ms", mostPause.Milliseconds())
+			if p, err = s.launch(ctx); err != nil && ctx.Err() == nil && !failures.suppresses(err.Error()) {
+				logged = true
+				s.log.Error("database did not start, trying again until it does", "error", err.Error(), "pause_ms", maxRestartDelay.Milliseconds())
 			}
 		}
-		if said {
+		if logged {
 			s.log.Info("database started", "pid", p.pid())
 		}
 	}

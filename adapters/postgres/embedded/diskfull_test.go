@@ -20,34 +20,34 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 )
 
-// ownMounts makes this test program run in a mount namespace of its own.
+// ownMounts is set in a copy of this test program with its own mount namespace.
 const ownMounts = "EMBEDDED_TEST_OWN_MOUNTS"
 
-// A disk that is full, for real: a small file system in memory.
-func TestFullDisk(t *testing.T) {
+// The full disk is a small file system in memory.
+func TestAFullDiskIsReportedAndSurvived(t *testing.T) {
 	if os.Getenv(ownMounts) == "" {
 		inOwnMounts(t)
 		return
 	}
 
-	t.Run("a first start says what is missing and leaves nothing behind", func(t *testing.T) {
+	t.Run("a first start names the full disk and leaves nothing behind", func(t *testing.T) {
 		dir := disk(t, 20)
-		refused(t.Context(), t, dir, "o space left on device", "free some space", dir, "DATA_DIR")
+		expectRefusal(t.Context(), t, dir, "o space left on device", "free some space", dir, "DATA_DIR")
 		if _, err := os.Stat(filepath.Join(dir, "postgres.new")); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("a part of it is still there: %v", err)
 		}
 	})
 
-	t.Run("a start of what is there says what is missing, and works when there is space", func(t *testing.T) {
+	t.Run("a later start names the full disk, and succeeds when there is space", func(t *testing.T) {
 		dir := disk(t, 80)
 		stop(t, started(t, dir))
 		ballast := fill(t, dir)
-		refused(t.Context(), t, dir, "o space left on device", "free some space", dir)
+		expectRefusal(t.Context(), t, dir, "o space left on device", "free some space", dir)
 		free(t, ballast)
-		answered(t, started(t, dir), `SELECT 'here'`, "here")
+		expectValue(t, started(t, dir), `SELECT 'here'`, "here")
 	})
 
-	t.Run("a server whose disk becomes full is back soon after there is space, with all that was confirmed", func(t *testing.T) {
+	t.Run("a server whose disk becomes full is back within 5 s of there being space, with all committed rows", func(t *testing.T) {
 		dir := disk(t, 96)
 		log := &logbuffer.Buffer{}
 		s, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir, Log: slog.New(slog.NewTextHandler(log, nil))})
@@ -55,12 +55,12 @@ func TestFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { stop(t, s) })
-		if _, err := ask(t, s, `CREATE TABLE kept (n int, pad text)`); err != nil {
+		if _, err := query(t, s, `CREATE TABLE kept (n int, pad text)`); err != nil {
 			t.Fatal(err)
 		}
 		confirmed := 0
 		insert := func() error {
-			_, err := ask(t, s, fmt.Sprintf(`INSERT INTO kept SELECT %d, repeat('x', 500) FROM generate_series(1, 100)`, confirmed+1))
+			_, err := query(t, s, fmt.Sprintf(`INSERT INTO kept SELECT %d, repeat('x', 500) FROM generate_series(1, 100)`, confirmed+1))
 			if err == nil {
 				confirmed++
 			}
@@ -72,10 +72,10 @@ func TestFullDisk(t *testing.T) {
 		ballast := fill(t, dir)
 		eventually(t, "nothing can be stored", func() bool { return insert() != nil })
 		eventually(t, "the server has died of it, and cannot start", func() bool {
-			_, _ = ask(t, s, `SELECT pg_logical_emit_message(false, 'test', repeat('x', 1000000))`) // wants space for its log
+			_, _ = query(t, s, `SELECT pg_logical_emit_message(false, 'test', repeat('x', 1000000))`) // needs space in the write-ahead log
 			return log.Contains("database did not start")
 		})
-		time.Sleep(3 * time.Second) // so that the pauses are at their longest
+		time.Sleep(3 * time.Second) // the restart delays reach their maximum
 		free(t, ballast)
 		began := time.Now()
 		eventually(t, "something can be stored", func() bool { return insert() == nil })
@@ -84,8 +84,8 @@ func TestFullDisk(t *testing.T) {
 		if took > 5*time.Second {
 			t.Errorf("it took %v", took)
 		}
-		// One that was not confirmed may have been stored all the same.
-		answered(t, s, fmt.Sprintf(`SELECT count(DISTINCT n) FROM kept WHERE n <= %d`, confirmed), fmt.Sprint(confirmed))
+		// An insert that was not acknowledged may have been committed.
+		expectValue(t, s, fmt.Sprintf(`SELECT count(DISTINCT n) FROM kept WHERE n <= %d`, confirmed), fmt.Sprint(confirmed))
 		for _, words := range []string{"level=ERROR msg=\"no space is left for the database", "free some space", "database died", "database did not start"} {
 			if !log.Contains(words) {
 				t.Errorf("the log does not say %q:\n%s", words, log)
@@ -97,10 +97,10 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// inOwnMounts runs this test again where it may mount.
+// inOwnMounts runs this test again in a process with its own mount namespace.
 func inOwnMounts(t *testing.T) {
 	t.Helper()
-	again := exec.Command(os.Args[0], "-test.run=^TestFullDisk$", "-test.v")
+	again := exec.Command(os.Args[0], "-test.run=^TestAFullDiskIsReportedAndSurvived$", "-test.v")
 	again.Env = append(os.Environ(), ownMounts+"=1")
 	again.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if uid, gid := os.Getuid(), os.Getgid(); uid != 0 {
@@ -116,7 +116,7 @@ func inOwnMounts(t *testing.T) {
 	}
 }
 
-// disk is a file system of that many megabytes.
+// disk mounts a file system of that many megabytes and returns its path.
 func disk(t *testing.T, megabytes int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -134,8 +134,7 @@ func disk(t *testing.T, megabytes int) string {
 	return dir
 }
 
-// fill takes all the space that is left on the disk, and returns what it took
-// it with.
+// fill writes a file, whose path it returns, until the disk is full.
 func fill(t *testing.T, dir string) (ballast string) {
 	t.Helper()
 	ballast = filepath.Join(dir, "ballast")

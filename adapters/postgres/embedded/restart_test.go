@@ -17,27 +17,27 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 )
 
-func TestDying(t *testing.T) {
-	t.Run("a server that is killed comes back by itself with what was committed", func(t *testing.T) {
+func TestADeadServerIsStartedAgain(t *testing.T) {
+	t.Run("a killed server is started again with all committed rows", func(t *testing.T) {
 		dir := t.TempDir()
 		s := started(t, dir)
-		if _, err := ask(t, s, `CREATE TABLE kept AS SELECT 'yes' AS word`); err != nil {
+		if _, err := query(t, s, `CREATE TABLE kept AS SELECT 'yes' AS word`); err != nil {
 			t.Fatal(err)
 		}
-		pid := postmaster(dir)
+		pid := postmasterPID(dir)
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "it answers again", func() bool {
-			word, err := ask(t, s, `SELECT word FROM kept`)
+			word, err := query(t, s, `SELECT word FROM kept`)
 			return err == nil && word == "yes"
 		})
-		if postmaster(dir) == pid {
+		if postmasterPID(dir) == pid {
 			t.Error("it is the same process")
 		}
 	})
 
-	t.Run("a server that dies again and again is spoken of once", func(t *testing.T) {
+	t.Run("repeated deaths are logged once", func(t *testing.T) {
 		dir, log := t.TempDir(), &logbuffer.Buffer{}
 		s, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir, Log: slog.New(slog.NewTextHandler(log, nil))})
 		if err != nil {
@@ -45,13 +45,13 @@ func TestDying(t *testing.T) {
 		}
 		defer stop(t, s)
 		for range 3 {
-			pid := postmaster(dir)
+			pid := postmasterPID(dir)
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
 			eventually(t, "another one answers", func() bool {
-				_, err := ask(t, s, `SELECT 1`)
-				return err == nil && postmaster(dir) != pid
+				_, err := query(t, s, `SELECT 1`)
+				return err == nil && postmasterPID(dir) != pid
 			})
 		}
 		if died, back := log.Count("database died"), log.Count("database started"); died != 1 || back != 2 {
@@ -59,9 +59,9 @@ func TestDying(t *testing.T) {
 		}
 	})
 
-	t.Run("a server that outlived its gateway is ended by the next", func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 20)) // its socket lies elsewhere
-		scratch := shortDir(t)
+	t.Run("a server that outlived its gateway is ended by the next gateway", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 20)) // too long for a socket, which is in a temporary directory
+		tempDir := shortTempDir(t)
 		gateway := exec.Command(os.Args[0])
 		gateway.Env = append(os.Environ(), gatewayDir+"="+dir)
 		out, err := gateway.StdoutPipe()
@@ -75,34 +75,34 @@ func TestDying(t *testing.T) {
 		if err != nil || line != "started\n" {
 			t.Fatalf("the gateway says %q, %v", line, err)
 		}
-		pid := postmaster(dir)
+		pid := postmasterPID(dir)
 		if err := gateway.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		_ = gateway.Wait() // says that it was killed
-		if gone(pid) {
+		_ = gateway.Wait() // returns that it was killed
+		if ended(pid) {
 			t.Fatal("the server went with its gateway: there is nothing to test")
 		}
 		began := time.Now()
 		s := started(t, dir)
 		t.Logf("ended and started anew in %v", time.Since(began))
-		answered(t, s, `SELECT 'here'`, "here")
-		if !gone(pid) {
+		expectValue(t, s, `SELECT 'here'`, "here")
+		if !ended(pid) {
 			t.Errorf("process %d still runs", pid)
 		}
-		if left := sockets(t, scratch); len(left) != 1 {
+		if left := socketDirs(t, tempDir); len(left) != 1 {
 			t.Errorf("the sockets are in %v", left)
 		}
 		stop(t, s)
-		if left := sockets(t, scratch); len(left) != 0 {
+		if left := socketDirs(t, tempDir); len(left) != 0 {
 			t.Errorf("left behind: %v", left)
 		}
 	})
 
-	t.Run("a server that hangs is ended by force when the time is up", func(t *testing.T) {
+	t.Run("a server that does not end is killed when Stop's context is done", func(t *testing.T) {
 		dir := t.TempDir()
 		s := started(t, dir)
-		pid := postmaster(dir)
+		pid := postmasterPID(dir)
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
@@ -111,21 +111,21 @@ func TestDying(t *testing.T) {
 		if err := s.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the error is %v", err)
 		}
-		if !gone(pid) {
+		if !ended(pid) {
 			t.Errorf("process %d still runs", pid)
 		}
-		answered(t, started(t, dir), `SELECT 'here'`, "here")
+		expectValue(t, started(t, dir), `SELECT 'here'`, "here")
 	})
 
-	t.Run("stopping twice is no error, and the address is free again", func(t *testing.T) {
+	t.Run("stopping twice is no error", func(t *testing.T) {
 		dir := t.TempDir()
 		s := started(t, dir)
 		stop(t, s)
 		stop(t, s)
-		if pid := postmaster(dir); pid != 0 {
+		if pid := postmasterPID(dir); pid != 0 {
 			t.Errorf("postmaster.pid names %d", pid)
 		}
-		if _, err := ask(t, s, `SELECT 'here'`); err == nil {
+		if _, err := query(t, s, `SELECT 'here'`); err == nil {
 			t.Error("it still answers")
 		}
 	})

@@ -12,11 +12,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 )
 
-func TestRefusing(t *testing.T) {
-	t.Run("a database of another version is left alone, with both versions named", func(t *testing.T) {
+func TestStartRefusesWhatItMustNotTouch(t *testing.T) {
+	t.Run("a cluster of another version is not touched, and both versions are named", func(t *testing.T) {
 		dir := t.TempDir()
 		own := started(t, dir)
-		version, err := ask(t, own, `SHOW server_version`)
+		version, err := query(t, own, `SHOW server_version`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,51 +27,51 @@ func TestRefusing(t *testing.T) {
 		}
 		before := tree(t, cluster)
 		major, _, _ := strings.Cut(version, ".")
-		refused(t.Context(), t, dir, "PostgreSQL 9", major, "nothing was touched", "pg_upgrade", "DB_DSN")
+		expectRefusal(t.Context(), t, dir, "PostgreSQL 9", major, "nothing was touched", "pg_upgrade", "DB_DSN")
 		if after := tree(t, cluster); after != before {
 			t.Errorf("before\n%s, after\n%s", before, after)
 		}
 	})
 
-	t.Run("a directory that holds something else is left alone", func(t *testing.T) {
+	t.Run("a directory with other files is not touched", func(t *testing.T) {
 		dir := t.TempDir()
 		if err := os.MkdirAll(filepath.Join(dir, "postgres", "photographs"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		before := tree(t, filepath.Join(dir, "postgres"))
-		refused(t.Context(), t, dir, "no PostgreSQL database", "nothing was touched")
+		expectRefusal(t.Context(), t, dir, "no PostgreSQL database", "nothing was touched")
 		if after := tree(t, filepath.Join(dir, "postgres")); after != before {
 			t.Errorf("before\n%s, after\n%s", before, after)
 		}
 	})
 
-	t.Run("a second server on one directory is refused and does the first no harm", func(t *testing.T) {
+	t.Run("a second server on one directory is refused, and the first continues", func(t *testing.T) {
 		dir := t.TempDir()
 		s := started(t, dir)
-		refused(t.Context(), t, dir, "another stream-monitor", dir)
-		answered(t, s, `SELECT 'here'`, "here")
+		expectRefusal(t.Context(), t, dir, "another stream-monitor", dir)
+		expectValue(t, s, `SELECT 'here'`, "here")
 	})
 
-	t.Run("without an installation it says what to install", func(t *testing.T) {
+	t.Run("without an installation the error says what to install", func(t *testing.T) {
 		t.Setenv("PATH", t.TempDir())
 		installed, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 		if err != nil || len(installed) > 0 {
-			s := started(t, t.TempDir()) // found all the same
-			answered(t, s, `SELECT 'here'`, "here")
+			s := started(t, t.TempDir()) // found outside PATH
+			expectValue(t, s, `SELECT 'here'`, "here")
 			return
 		}
-		if err := refused(t.Context(), t, t.TempDir(), "apt-get install postgresql", "DB_DSN"); !errors.Is(err, embedded.ErrNotInstalled) {
+		if err := expectRefusal(t.Context(), t, t.TempDir(), "apt-get install postgresql", "DB_DSN"); !errors.Is(err, embedded.ErrNotInstalled) {
 			t.Errorf("the error is %v", err)
 		}
 	})
 
-	t.Run("a start that is cancelled leaves nothing running", func(t *testing.T) {
+	t.Run("a cancelled start leaves no process", func(t *testing.T) {
 		dir := t.TempDir()
 		ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
 		defer cancel()
-		if err := refused(ctx, t, dir); !errors.Is(err, context.DeadlineExceeded) {
+		if err := expectRefusal(ctx, t, dir); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the error is %v", err)
 		}
-		answered(t, started(t, dir), `SELECT 'here'`, "here")
+		expectValue(t, started(t, dir), `SELECT 'here'`, "here")
 	})
 }
