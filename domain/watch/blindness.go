@@ -7,49 +7,112 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// blindness is the time in which nothing could be learned, neither of the
-// stream's state nor of its media (decision S15).
+// blindness is the time in which nothing can be learned, neither the stream's
+// state nor anything of its media (decision S15). Times are the clock's.
 type blindness struct {
-	Since   time.Time `json:"since"` // when something was last learned
-	Told    bool      `json:"told,omitempty"`
-	LastErr string    `json:"last_error,omitempty"`
-	InVain  time.Time `json:"in_vain,omitzero"` // when a question last came back unanswered
+	Since        time.Time `json:"since"`                // when something was last learned, or the watch began
+	ObservedAt   time.Time `json:"observed,omitzero"`    // when something was last learned; zero: never
+	Alerted      bool      `json:"told,omitempty"`       // monitor.error has been emitted for this episode
+	LastError    string    `json:"last_error,omitempty"` // the newest failure since then; empty: none
+	UnansweredAt time.Time `json:"in_vain,omitzero"`     // when the latest question came back without an answer
+	ResumedAt    time.Time `json:"resumed,omitzero"`     // when a successor took over while it lasted
 }
 
-// unanswered takes note of a question asked in vain.
-func (b *blindness) unanswered(now time.Time, err string) { b.InVain, b.LastErr = now, err }
-
-// learned ends an episode; it reports whether one had been told.
-func (b *blindness) learned(now time.Time) (wasBlind bool) {
-	wasBlind = b.Told
-	*b = blindness{Since: now}
-	return wasBlind
+// Visibility says whether the watcher can observe its stream.
+type Visibility struct {
+	LastError      string    // the newest failure that has not been made good, one line; empty: there is none
+	BlindSince     time.Time // from when on nothing could be learned; zero unless blindness was alerted (decision S15)
+	LastObservedAt time.Time // when the stream's state or new media were last learned; zero: never
 }
 
-// dueAt is when the watcher will have been blind for long enough; zero when it
-// has been told. What can be tried is tried once more then.
+// Visibility reports what the watcher can observe at present.
+func (w *Watcher) Visibility() Visibility {
+	b := w.life.Blind
+	v := Visibility{LastError: w.lastError(), LastObservedAt: b.ObservedAt}
+	if b.Alerted {
+		v.BlindSince = b.Since
+	}
+	return v
+}
+
+// lastError is the newest failure: of the time in which nothing was learned,
+// else of the longest outage, else of the last question.
+func (w *Watcher) lastError() string {
+	if w.life.Blind.LastError != "" {
+		return w.life.Blind.LastError
+	}
+	var first *outage
+	for _, f := range w.life.Feeds {
+		if o := &f.Outage; o.open() && (first == nil || o.Since.Before(first.Since)) {
+			first = o
+		}
+	}
+	if first != nil {
+		return first.LastError
+	}
+	return w.life.Asking.LastError
+}
+
+// unanswered records a question that came back without an answer.
+func (b *blindness) unanswered(now time.Time, err string) { b.UnansweredAt, b.LastError = now, err }
+
+// learned ends an episode. It returns how long the episode lasted if it was
+// alerted, and zero otherwise.
+func (b *blindness) learned(now time.Time) (blind time.Duration) {
+	if b.Alerted {
+		blind = now.Sub(b.Since)
+	}
+	*b = blindness{Since: now, ObservedAt: now}
+	return blind
+}
+
+// resume has a successor go on at now, after a time in which nobody watched. If
+// the last attempts had failed and the successor's fail too, nothing could be
+// learned in between either. Otherwise that time does not count.
+func (b *blindness) resume(now time.Time, unwatched time.Duration) {
+	if b.Alerted {
+		return
+	}
+	b.ResumedAt = now
+	if b.LastError != "" {
+		return
+	}
+	if b.Since = b.Since.Add(unwatched); b.Since.After(now) {
+		b.Since = now
+	}
+}
+
+// dueAt is when the episode reaches its limit; zero once it was alerted. Both
+// lanes try once more at that moment.
 func (b *blindness) dueAt() time.Time {
-	if b.Told {
+	if b.Alerted {
 		return time.Time{}
 	}
 	return b.Since.Add(blindLimit)
 }
 
-// tellAt is when to tell: as soon as a question has come back unanswered after
-// dueAt, or when none has come back for the patience beyond it. Media that fail
-// meanwhile decide nothing: the answer may be under way.
-func (b *blindness) tellAt() time.Time {
+// alertAt is when to alert: as soon as a question has come back unanswered
+// after dueAt, and after a successor took over, or when none has come back for
+// blindPatience. Media that fail meanwhile decide nothing, because the answer
+// may be under way (decision S20).
+func (b *blindness) alertAt() time.Time {
 	due := b.dueAt()
-	if due.IsZero() || !b.InVain.Before(due) {
+	if due.IsZero() {
+		return due
+	}
+	if b.ResumedAt.After(due) {
+		due = b.ResumedAt
+	}
+	if !b.UnansweredAt.Before(due) {
 		return due
 	}
 	return due.Add(blindPatience)
 }
 
-// tell gives the event, once per episode.
-func (b *blindness) tell(now time.Time) event.Trouble {
-	b.Told = true
-	detail := b.LastErr
+// alert gives the event of decision S15, once per episode.
+func (b *blindness) alert(now time.Time) event.Trouble {
+	b.Alerted = true
+	detail := b.LastError
 	if detail == "" {
 		detail = "no answer yet"
 	}
@@ -58,4 +121,13 @@ func (b *blindness) tell(now time.Time) event.Trouble {
 		ErrorDetails: fmt.Sprintf("nothing could be learned of the stream or its media for %d seconds: %s", whole(now.Sub(b.Since)), detail),
 		Terminal:     false,
 	}
+}
+
+// alertBlindness emits monitor.error and logs it.
+func (w *Watcher) alertBlindness() {
+	b := &w.life.Blind
+	w.emit(event.MonitorError, b.alert(w.now))
+	w.note(true, "The stream cannot be observed", map[string]any{
+		"error": b.LastError, "blind_since": b.Since, "duration_sec": whole(w.now.Sub(b.Since)),
+	})
 }

@@ -9,7 +9,7 @@ func (w *Watcher) health() HealthChanged {
 		Stream: w.life.Stream,
 		Health: monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown, LastCheckAt: w.life.LastCheck},
 	}
-	if w.life.Blind.Told {
+	if w.life.Blind.Alerted {
 		h.Stream = monitor.StreamUnknown
 	}
 	if w.monitoring() && w.visible(black) {

@@ -122,7 +122,7 @@ func (w *Watcher) nowhere(f *Failure) {
 	if len(w.life.Feeds) == 0 && w.monitoring() {
 		w.life.Feeds = []*feed{{Judges: everything}}
 	}
-	w.life.Blind.LastErr = f.Error()
+	w.life.Blind.LastError = f.Error()
 	for _, lost := range w.life.Feeds {
 		w.mediaFailed(lost, event.FailedManifest, f, w.now)
 	}

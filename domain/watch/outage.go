@@ -93,7 +93,7 @@ func (w *Watcher) outage() bool {
 // started. A URL that is no longer good has the manifest resolved again at once
 // (decision S7).
 func (w *Watcher) mediaFailed(f *feed, failure string, cause *Failure, since time.Time) {
-	w.life.Blind.LastErr = cause.Error()
+	w.life.Blind.LastError = cause.Error()
 	if !w.monitoring() {
 		return
 	}
@@ -109,7 +109,7 @@ func (w *Watcher) mediaFailed(f *feed, failure string, cause *Failure, since tim
 // out opens or prolongs the outage of a feed. Feeds that are out together are
 // one outage, which is told once.
 func (w *Watcher) out(f *feed, since time.Time, failure, lastError string) {
-	w.life.Blind.LastErr = lastError
+	w.life.Blind.LastError = lastError
 	f.Outage.fail(w.now, since, failure, lastError)
 	for _, other := range w.life.Feeds {
 		f.Outage.Alerted = f.Outage.Alerted || other.Outage.open() && other.Outage.Alerted

@@ -10,15 +10,16 @@ import (
 // asking is the state of the resolving lane: when to ask next, and how the
 // last questions fared.
 type asking struct {
-	Next     time.Time   `json:"next"`
-	Began    time.Time   `json:"began,omitzero"`     // of the last question answered or failed
-	RenewAt  time.Time   `json:"renew_at,omitzero"`  // the manifest's URL has expired and is to be renewed then (decision S7)
-	Renewed  time.Time   `json:"renewed,omitzero"`   // when that was last asked for
-	Failures int         `json:"failures,omitempty"` // questions in a row without an answer
-	Refused  StreamState `json:"refused,omitempty"`  // the last answer, if it refused the video while its media flow
-	Probe    bool        `json:"probe,omitempty"`    // oEmbed is to be asked next (7.4)
-	ProbedAt time.Time   `json:"probed_at,omitzero"`
-	Missing  int         `json:"missing,omitempty"` // oEmbed answers in a row that there is no such video
+	Next      time.Time   `json:"next"`
+	Began     time.Time   `json:"began,omitzero"`       // of the last question answered or failed
+	RenewAt   time.Time   `json:"renew_at,omitzero"`    // the manifest's URL has expired and is to be renewed then (decision S7)
+	Renewed   time.Time   `json:"renewed,omitzero"`     // when that was last asked for
+	Failures  int         `json:"failures,omitempty"`   // questions in a row without an answer
+	LastError string      `json:"last_error,omitempty"` // of the latest of those questions
+	Refused   StreamState `json:"refused,omitempty"`    // the last answer, if it refused the video while its media flow
+	Probe     bool        `json:"probe,omitempty"`      // oEmbed is to be asked next (7.4)
+	ProbedAt  time.Time   `json:"probed_at,omitzero"`
+	Missing   int         `json:"missing,omitempty"` // oEmbed answers in a row that there is no such video
 }
 
 // terminal says which states end a watch, and as what (section 7.2).
@@ -69,7 +70,7 @@ func (w *Watcher) resolved(o Resolution) {
 		w.unanswered(o)
 		return
 	}
-	a.Failures = 0
+	a.Failures, a.LastError = 0, ""
 	w.learned()
 	if w.monitoring() {
 		w.resolvedWhileMonitoring(o)
@@ -162,7 +163,8 @@ func (w *Watcher) unanswered(o Resolution) {
 	if w.moving() { // nobody says that it is live, but the playlist does
 		w.provenLive(o.Began)
 	}
-	w.life.Blind.unanswered(w.now, string(o.State)+": "+o.Detail)
+	a.LastError = string(o.State) + ": " + o.Detail
+	w.life.Blind.unanswered(w.now, a.LastError)
 	w.note(true, "The stream's state could not be learned", map[string]any{
 		"state": o.State, "detail": o.Detail, "failures": a.Failures,
 	})

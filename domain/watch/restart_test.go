@@ -65,13 +65,6 @@ func TestASuccessorGoesOn(t *testing.T) { // S11
 		scenario(t, func(w *world) { w.noList = []span{{150, never}} }).from(100).until(170).resume(3600).until(3900).
 			expect(emits(100, event.StreamStarted), emits(3815, event.SegmentError)) // 150 to 165, and 45 s more
 	})
-	t.Run("and takes the pause for no blindness", func(t *testing.T) {
-		dark := []span{{150, never}}
-		scenario(t, func(w *world) { w.noList, w.mute = dark, dark }).from(100).until(200).resume(400).until(1000).expect(
-			emits(100, event.StreamStarted),
-			emits(855, event.MonitorError, because("blind")), // after 45 s before the pause and 255 s behind it
-		)
-	})
 	t.Run("and refuses what is no snapshot", func(t *testing.T) {
 		if _, err := watch.Restore(rules(), json.RawMessage(`[1]`), at(0)); err == nil {
 			t.Error("no error")

@@ -181,8 +181,7 @@ func TestARunThatIsCutAtAnyStepTellsTheSame(t *testing.T) {
 }
 
 func TestASnapshotOfAnEarlierReleaseTellsNoTime(t *testing.T) {
-	dark := []span{{150, never}}
-	w := scenario(t, func(w *world) { w.noList, w.mute = dark, dark }).from(100).until(200)
+	w := scenario(t, unobservable(205, never)).from(100).until(200)
 	var all map[string]any
 	if err := json.Unmarshal(w.snapshot(), &all); err != nil {
 		t.Fatal(err)

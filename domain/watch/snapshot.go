@@ -56,9 +56,5 @@ func (l *life) resume(now time.Time, unwatched time.Duration) {
 		f.Newest.Unwatched = min(f.Newest.Unwatched+unwatched, now.Sub(f.Newest.Moved))
 		f.switched = true
 	}
-	if !l.Blind.Told {
-		if l.Blind.Since = l.Blind.Since.Add(unwatched); l.Blind.Since.After(now) {
-			l.Blind.Since = now
-		}
-	}
+	l.Blind.resume(now, unwatched)
 }

@@ -116,14 +116,14 @@ func (w *Watcher) passTime() {
 		w.expire() // nobody has answered since
 		return
 	}
-	if at := w.life.Blind.tellAt(); !at.IsZero() && !w.now.Before(at) {
-		w.emit(event.MonitorError, w.life.Blind.tell(w.now))
+	if at := w.life.Blind.alertAt(); !at.IsZero() && !w.now.Before(at) {
+		w.alertBlindness()
 	}
 }
 
 // wakeAt is the earliest moment at which time alone brings something about.
 func (w *Watcher) wakeAt() time.Time {
-	at := w.life.Blind.tellAt()
+	at := w.life.Blind.alertAt()
 	if e := w.expiresAt(); !e.IsZero() {
 		at = earliest(at, e.Add(blindLimit))
 	}
@@ -210,8 +210,8 @@ func (w *Watcher) note(warn bool, message string, data map[string]any) {
 // learned takes note that something was found out.
 func (w *Watcher) learned() {
 	w.life.Asking.Missing = 0
-	if w.life.Blind.learned(w.now) {
-		w.note(false, "The watchdog can see again", nil)
+	if blind := w.life.Blind.learned(w.now); blind > 0 {
+		w.note(false, "The stream can be observed again", map[string]any{"blind_sec": whole(blind)})
 	}
 }
 

@@ -87,6 +87,7 @@ type world struct {
 	events  []seenEvent
 	asked   map[watch.TaskKind][]float64
 	notes   []string
+	log     []watch.LogEntry
 	over    bool
 
 	mortal bool   // what is reported is kept, to die
@@ -241,6 +242,7 @@ func (w *world) step(o watch.Observation) {
 			w.events = append(w.events, seenEvent{w.now, e.Event})
 		case watch.LogEntry:
 			w.notes = append(w.notes, e.Message)
+			w.log = append(w.log, e)
 		case watch.Finished:
 			w.over = true
 		}
@@ -271,6 +273,16 @@ func (w *world) die(pause float64) *world {
 		w.t.Fatal(err)
 	}
 	return w
+}
+
+// logged returns the entries of the log with this message.
+func (w *world) logged(message string) (entries []watch.LogEntry) {
+	for _, e := range w.log {
+		if e.Message == message {
+			entries = append(entries, e)
+		}
+	}
+	return entries
 }
 
 // observe is the truth about what a task asks for.
