@@ -245,3 +245,22 @@ func TestALengthThatNoPlaylistMayHoldIsNotBelieved(t *testing.T) { // S10
 		}
 	}
 }
+
+func TestRefusedSegmentsAreAlertedWhenOnlyTheFallbackAnswers(t *testing.T) { // 5.2, 6.6, S6
+	for name, failure := range map[string]watch.FailureKind{"403": watch.FailureExpired, "network": watch.FailureNetwork} {
+		t.Run(name, func(t *testing.T) {
+			w := scenario(t, func(w *world) {
+				w.noSegment, w.failure = []span{{195, 300}}, failure
+				w.answer = func(r *watch.Resolution) {
+					if sec(r.Began) > 195 {
+						r.State, r.ActualStart = watch.ManifestFound, time.Time{}
+					}
+				}
+			}).from(100).until(400)
+			w.expect(
+				emits(100, event.StreamStarted),
+				emits(260, event.SegmentError, since(200), lasting(60), because("segment")),
+			)
+		})
+	}
+}

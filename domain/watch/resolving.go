@@ -156,12 +156,12 @@ func (w *Watcher) unanswered(o Resolution) {
 	if !w.monitoring() {
 		w.become(monitor.Waiting)
 	}
+	if w.moving() { // nobody says that it is live, but the playlist does
+		w.provenLive(o.Began)
+	}
 	if o.State == ManifestFound {
 		w.adopt(o)
 		return
-	}
-	if w.moving() { // nobody says that it is live, but the playlist does
-		w.provenLive(o.Began)
 	}
 	a.LastError = string(o.State) + ": " + o.Detail
 	w.life.Blind.unanswered(w.now, a.LastError)
