@@ -39,7 +39,11 @@ func (w *Watcher) checkAt(f *feed) time.Time {
 	if f.CheckedAt.IsZero() {
 		return f.ReadAt // the first check is due at once (S12)
 	}
-	at := f.CheckedAt.Add(w.rules.Interval)
+	interval := w.rules.Interval
+	if w.life.Asking.Claim.pending() {
+		interval = min(interval, claimInterval)
+	}
+	at := f.CheckedAt.Add(interval)
 	if f.Outage.open() {
 		return at // there is nothing to see
 	}

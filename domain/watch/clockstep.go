@@ -27,7 +27,7 @@ func (l *life) shiftClock(d time.Duration) {
 		}
 	}
 	a := &l.Asking
-	shift(&a.Began, &a.RenewAt, &a.Renewed, &a.ProbedAt, &l.Manifest.Since, &l.Blind.Since, &l.Blind.ObservedAt, &l.Blind.UnansweredAt, &l.Blind.ResumedAt)
+	shift(&a.Began, &a.RenewAt, &a.Renewed, &a.ProbedAt, &a.Claim.At, &l.Manifest.Since, &l.Blind.Since, &l.Blind.ObservedAt, &l.Blind.UnansweredAt, &l.Blind.ResumedAt)
 	for _, f := range l.Feeds {
 		shift(&f.Newest.Moved, &f.Outage.Since, &f.Outage.Last)
 		if !f.Clock.Own {

@@ -22,10 +22,11 @@ type feed struct {
 	CheckedAt time.Time `json:"checked_at,omitzero"` // when the last check began
 	ReadAt    time.Time `json:"read_at,omitzero"`    // when the last reading of the playlist began
 
-	window   []Segment // the playlist as last read, on the media timeline
-	wanted   *Segment  // to be analysed next
-	trace    trace
-	switched bool // the URL has changed since the playlist was last read
+	window       []Segment // the playlist as last read, on the media timeline
+	wanted       *Segment  // to be analysed next
+	trace        trace
+	failingSince time.Time // the playlist could not be read from then on; zero: it was read
+	switched     bool      // the URL has changed since the playlist was last read
 }
 
 // judges says of each condition whether a feed decides it.
@@ -69,16 +70,6 @@ func (w *Watcher) located() bool {
 func (w *Watcher) moving() bool {
 	for _, f := range w.life.Feeds {
 		if f.moving(w.now) {
-			return true
-		}
-	}
-	return false
-}
-
-// flowing tells whether any media can be watched.
-func (w *Watcher) flowing() bool {
-	for _, f := range w.life.Feeds {
-		if w.now.Sub(f.Newest.stillSince()) < stallLimit && !f.Outage.open() {
 			return true
 		}
 	}

@@ -124,6 +124,9 @@ func (w *Watcher) nowhere(f *Failure) {
 	}
 	w.life.Blind.LastError = f.Error()
 	for _, lost := range w.life.Feeds {
+		if lost.failingSince.IsZero() {
+			lost.failingSince = w.now
+		}
 		w.mediaFailed(lost, event.FailedManifest, f, w.now)
 	}
 }

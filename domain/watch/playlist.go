@@ -49,7 +49,7 @@ func (w *Watcher) readFor(f *feed, o Playlist) {
 		o.Failure = NewFailure(FailureMalformed, "the playlist lists no segment")
 		w.unreadable(f, o)
 	default:
-		f.Ended = false
+		f.Ended, f.failingSince = false, time.Time{}
 		if !w.monitoring() { // a playlist with segments is the proof that nobody else gave
 			w.start(time.Time{})
 		}
@@ -61,6 +61,9 @@ func (w *Watcher) readFor(f *feed, o Playlist) {
 // to be live is dropped: the stream is still being waited for.
 func (w *Watcher) unreadable(f *feed, o Playlist) {
 	f.ReadAt = o.Began
+	if f.failingSince.IsZero() {
+		f.failingSince = o.Began
+	}
 	w.mediaFailed(f, event.FailedManifest, o.Failure, o.Began)
 	if !w.monitoring() {
 		w.forget()
@@ -75,7 +78,7 @@ func (w *Watcher) ended(f *feed, o Playlist) {
 		placed := place(o.Segments, o.Began)
 		f.Clock.see(placed[len(placed)-1], o.Began)
 	}
-	f.Ended, f.ReadAt, f.CheckedAt = true, o.Began, o.Began
+	f.Ended, f.ReadAt, f.CheckedAt, f.failingSince = true, o.Began, o.Began, time.Time{}
 	over := true
 	for _, other := range w.life.Feeds {
 		if !other.Ended {

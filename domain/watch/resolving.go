@@ -10,26 +10,16 @@ import (
 // asking is the state of the resolving lane: when to ask next, and how the
 // last questions fared.
 type asking struct {
-	Next      time.Time   `json:"next"`
-	Began     time.Time   `json:"began,omitzero"`       // of the last question answered or failed
-	RenewAt   time.Time   `json:"renew_at,omitzero"`    // the manifest's URL has expired and is to be renewed then (decision S7)
-	Renewed   time.Time   `json:"renewed,omitzero"`     // when that was last asked for
-	Failures  int         `json:"failures,omitempty"`   // questions in a row without an answer
-	LastError string      `json:"last_error,omitempty"` // of the latest of those questions
-	Refused   StreamState `json:"refused,omitempty"`    // the last answer, if it refused the video while its media flow
-	Probe     bool        `json:"probe,omitempty"`      // oEmbed is to be asked next (7.4)
-	ProbedAt  time.Time   `json:"probed_at,omitzero"`
-	Missing   int         `json:"missing,omitempty"` // oEmbed answers in a row that there is no such video
-}
-
-// terminal says which states end a watch, and as what (section 7.2).
-var terminal = map[StreamState]string{
-	NotALiveStream: event.ReasonNotALiveStream,
-	Private:        event.ReasonVideoPrivate,
-	Removed:        event.ReasonVideoUnavailable,
-	RegionLocked:   event.ReasonRegionLocked,
-	AgeRestricted:  event.ReasonAgeRestricted,
-	MembersOnly:    event.ReasonMembersOnly,
+	Next      time.Time `json:"next"`
+	Began     time.Time `json:"began,omitzero"`       // of the last question answered or failed
+	RenewAt   time.Time `json:"renew_at,omitzero"`    // the manifest's URL has expired and is to be renewed then (decision S7)
+	Renewed   time.Time `json:"renewed,omitzero"`     // when that was last asked for
+	Failures  int       `json:"failures,omitempty"`   // questions in a row without an answer
+	LastError string    `json:"last_error,omitempty"` // of the latest of those questions
+	Claim     claim     `json:"claim,omitzero"`       // the last answer, if it claims an end that is not confirmed
+	Probe     bool      `json:"probe,omitempty"`      // oEmbed is to be asked next (7.4)
+	ProbedAt  time.Time `json:"probed_at,omitzero"`
+	Missing   int       `json:"missing,omitempty"` // oEmbed answers in a row that there is no such video
 }
 
 // nextResolving is the task of the resolving lane: when the cadence says so, at
@@ -81,7 +71,7 @@ func (w *Watcher) resolved(o Resolution) {
 
 // resolvedWhileWaiting is Waiting Mode (sections 7.1, 7.2, 7.5).
 func (w *Watcher) resolvedWhileWaiting(o Resolution) {
-	reason, over := terminal[o.State]
+	reason, over := refusals[o.State]
 	switch {
 	case over:
 		w.fail(reason, o.Detail)
@@ -113,32 +103,12 @@ func (w *Watcher) resolvedWhileMonitoring(o Resolution) {
 	a.Next = w.now.Add(liveCheck)
 	switch o.State {
 	case Live, Offline:
-		a.Refused = ""
+		a.Claim = claim{}
 		w.life.Stream = monitor.StreamLive
 		w.adopt(o)
 		w.provenLive(o.Began)
-	case Ended, Upcoming, NotALiveStream:
-		w.end(event.EndedByNotLive)
 	default:
-		w.refused(o)
-	}
-}
-
-// refused weighs an answer that the video cannot be seen. A private video is
-// over. For the others, media that still flow outweigh what a page says: a
-// removed one must be reported twice, and one that is merely kept from this
-// place or account goes on until its media stop.
-func (w *Watcher) refused(o Resolution) {
-	a := &w.life.Asking
-	again := o.State == a.Refused
-	a.Refused = o.State
-	if !w.flowing() || o.State == Private || o.State == Removed && again {
-		w.fail(terminal[o.State], o.Detail)
-		return
-	}
-	w.note(true, "The stream is refused but its media flow", map[string]any{"state": o.State, "detail": o.Detail})
-	if o.State == Removed {
-		a.Next = w.now.Add(probeInterval)
+		w.claimed(o)
 	}
 }
 

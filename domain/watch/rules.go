@@ -13,6 +13,10 @@ const (
 	pollBeforeStart  = 30 * time.Second       // 7.5
 	pollAfterStart   = 10 * time.Second       // 7.5, once the scheduled time has passed
 	liveCheck        = 5 * time.Minute        // 7.6, periodic is_live check
+	endConfirm       = 10 * time.Second       // between two claims that the stream is over (decision S19)
+	refusalConfirm   = 30 * time.Second       // between two claims that the video is refused (decision S19)
+	standstillLimit  = 30 * time.Second       // a claim is believed when the playlist has not moved for as long (decision S19)
+	claimInterval    = 5 * time.Second        // between checks, at most, while a claim is not confirmed
 	outageLimit      = 60 * time.Second       // 6.6
 	stallLimit       = 60 * time.Second       // decision S6
 	copyAge          = 30 * time.Second       // by which one copy of a playlist may lag behind another

@@ -48,7 +48,7 @@ func (l *life) resume(now time.Time, unwatched time.Duration) {
 	l.Asking.Next = now
 	for _, f := range l.Feeds {
 		f.ReadAt, f.CheckedAt = time.Time{}, time.Time{}
-		f.window, f.wanted, f.trace = nil, nil, trace{}
+		f.window, f.wanted, f.trace, f.failingSince = nil, nil, trace{}, time.Time{}
 		f.Outage.RetryAt, f.Outage.Failures = now, 0 // a URL handed on may be an old one: the backoff is for those found since
 		if f.Outage.open() {
 			f.Outage.Unwatched = min(f.Outage.Unwatched+unwatched, now.Sub(f.Outage.Since))

@@ -75,12 +75,33 @@ var columns = []struct {
 	{"resumed while black and told", func(t *testing.T) *world {
 		return scenario(t, func(w *world) { w.black = []span{{550, never}} }).from(500).until(moment - 3).resume(3)
 	}},
+	{"an end claimed 9.9 s ago, segments fail", claimed(watch.Ended, 9.9, true)},
+	{"an end claimed 10 s ago, segments fail", claimed(watch.Ended, 10, true)},
+	{"an end claimed 10 s ago, a segment analysed since", claimed(watch.Ended, 10, false)},
+	{"a refusal claimed 29.9 s ago, segments fail", claimed(watch.AgeRestricted, 29.9, true)},
+	{"a refusal claimed 30 s ago, segments fail", claimed(watch.AgeRestricted, 30, true)},
+	{"a refusal claimed 30 s ago, a segment analysed since", claimed(watch.AgeRestricted, 30, false)},
 	{"completed", func(t *testing.T) *world {
 		return scenario(t, func(w *world) { w.live.to, w.endlist = 550, true }).from(500).until(moment)
 	}},
 	{"error", func(t *testing.T) *world {
 		return scenario(t, func(w *world) { w.says = map[span]watch.StreamState{{0, never}: watch.Private} }).from(500).until(moment)
 	}},
+}
+
+// claimed makes a column in which YouTube said once, ago seconds before the
+// moment, that the stream is over or refused (decision S19).
+func claimed(state watch.StreamState, ago float64, segmentsFail bool) func(t *testing.T) *world {
+	return func(t *testing.T) *world {
+		w := scenario(t, func(w *world) {
+			if segmentsFail {
+				w.noSegment = []span{{moment - 35, never}}
+			}
+		}).from(500).until(moment - ago)
+		w.took[watch.TaskResolve] = never // the question that follows is not answered before the moment
+		w.step(watch.Resolution{Began: at(w.now), State: state})
+		return w.until(moment)
+	}
 }
 
 // observation is a row: what is observed a moment later.
