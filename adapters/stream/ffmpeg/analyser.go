@@ -7,53 +7,60 @@ import (
 	"io"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Analyser decodes segments with ffmpeg. It keeps no state and may be used
-// concurrently.
+// Analyser decodes segments with ffmpeg and runs the detectors on them. It
+// implements worker.Analyser, keeps no state and is safe for concurrent use.
 type Analyser struct{ config Config }
 
-// New makes an Analyser. It does not look for ffmpeg yet: a missing one shows
-// as a failure of each analysis, and ends when somebody installs it.
+// New returns an Analyser with the limits of c. It does not look for ffmpeg: while
+// it is missing, every analysis fails.
 func New(c Config) *Analyser { return &Analyser{c.withDefaults()} }
 
-// Why an analysis was ended from our side.
+// Reasons for which the Analyser ends ffmpeg.
 var (
 	errTooSlow  = errors.New("took too long")
 	errTooLarge = errors.New("too large")
 )
 
-// Analyse decodes the segment whose bytes body yields, its initialisation
-// section first, and tells where it is black and where it is silent. See
-// worker.Analyser; beyond it:
+// Analyse decodes a segment and returns its tracks and where they are black or
+// silent. body yields its init section and then its media. silenceDB is the
+// loudness below which sound is silent, in dB. Beyond worker.Analyser:
 //
-//   - Began and Segment of the answer are the caller's to fill in;
-//   - the bytes tell the container, and s.Container only when they do not;
-//   - black shorter than 0.1 s (section 6.3) is left out, unless it touches an
-//     end of the track and so may be longer; silence is reported from 0.1 s, and
-//     the 0.5 s of section 6.4 are the caller's;
-//   - errors are the caller's context's; body's own; or a *watch.Failure:
-//     undecodable; tool, when ffmpeg is missing, was killed, lacks a part we need,
-//     did not finish, or wanted more than its limits allow; too_large beyond
-//     MaxInput; network, when the time limit passed while body was waited for;
-//   - a body that can be closed is closed when the time limit passes, so that a
-//     Read in progress ends. Any other must give up by itself.
+//   - the caller sets Began and Segment of the answer;
+//   - the first bytes decide the container; s.Container is used if they do not;
+//   - black shorter than 0.1 s (section 6.3) is dropped unless it touches an end of
+//     the track; silence is reported from 0.1 s, and the caller applies the 0.5 s of
+//     section 6.4;
+//   - a body that implements io.Closer is closed when the time limit passes, which
+//     ends a Read in progress; any other body must return by itself.
+//
+// Analyse returns when the process has ended. Its error is that of ctx, that of
+// body, or a *watch.Failure of kind
+//
+//	undecodable   the segment cannot be decoded, or makes ffmpeg print too much
+//	tool          ffmpeg is missing, was killed, lacks a feature, or exceeded a limit
+//	too_large     the segment has more than MaxInput bytes
+//	network       the time limit passed while body was being read
 func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, body io.Reader, silenceDB float64) (watch.Analysis, error) {
-	res, err := a.decode(ctx, s, body, silenceDB)
+	res, err := a.run(ctx, s, body, func(string) float64 { return silenceDB })
 	if err != nil {
 		return watch.Analysis{}, fmt.Errorf("analyse segment: %w", err)
 	}
-	video, audio, err := parse(res.Stdout, res.Stderr)
+	found, err := parse(res.Stdout, res.Stderr)
 	if err != nil {
 		return watch.Analysis{}, fmt.Errorf("analyse segment: %w", err)
 	}
-	return watch.Analysis{Video: video, Audio: audio}, nil
+	found.video.Bad = found.intervals[detector.Blackout]
+	found.audio.Bad = found.intervals[detector.Silence]
+	return watch.Analysis{Video: found.video, Audio: found.audio}, nil
 }
 
-// decode gives what ffmpeg printed about the whole segment. The error is what
-// Analyse promises; what ffmpeg used is told in any case.
-func (a *Analyser) decode(ctx context.Context, s watch.Segment, body io.Reader, silenceDB float64) (subprocess.Result, error) {
+// run returns the output of ffmpeg for the whole segment. Its error is that of
+// Analyse; the result says what ffmpeg used, error or not.
+func (a *Analyser) run(ctx context.Context, s watch.Segment, body io.Reader, setting Settings) (subprocess.Result, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, a.config.Timeout, errTooSlow)
 	defer cancel()
 	running, abort := context.WithCancelCause(limited)
@@ -61,12 +68,12 @@ func (a *Analyser) decode(ctx context.Context, s watch.Segment, body io.Reader, 
 	in := newInput(body, a.config.MaxInput, func() { abort(errTooLarge) })
 	release := in.closeWith(running)
 
-	format, err := container(in, s)
+	demuxer, err := detectContainer(in, s)
 	var res subprocess.Result
 	if err == nil && in.err == nil {
 		res, err = subprocess.Run(running, subprocess.Command{
 			Path:      a.config.Path,
-			Args:      arguments(format, silenceDB, a.config.pixels()),
+			Args:      arguments(setting, demuxer, a.config.maxPixels()),
 			Env:       environment(),
 			Stdin:     in,
 			MaxOutput: a.config.MaxOutput,
@@ -74,5 +81,5 @@ func (a *Analyser) decode(ctx context.Context, s watch.Segment, body io.Reader, 
 		})
 	}
 	release()
-	return res, a.judge(ctx, running, in, res, err)
+	return res, a.runError(ctx, running, in, res, err)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// ffmpeg's names of the only demuxers a segment is ever given to.
+// The demuxers that may read a segment, by ffmpeg's names.
 const (
 	mpegTS = "mpegts"
 	mp4    = "mov"
@@ -15,32 +15,32 @@ const (
 	mp3    = "mp3"
 )
 
-// demuxers are those of the containers of watch.Segment.
+// demuxers maps the values of watch.Segment.Container to demuxers.
 var demuxers = map[string]string{"mpegts": mpegTS, "mp4": mp4, "aac": aac, "mp3": mp3}
 
 const (
-	packet   = 188        // bytes of an MPEG-TS packet, each beginning with syncByte
-	syncByte = 0x47       // ISO/IEC 13818-1, 2.4.3.2
-	headSize = 4 * packet // three packets after up to one of rubbish
-	oddBytes = 16         // of an unknown segment, shown to whoever has to find out
+	packetSize  = 188            // bytes of an MPEG-TS packet
+	syncByte    = 0x47           // the first byte of each packet (ISO/IEC 13818-1, 2.4.3.2)
+	headSize    = 4 * packetSize // bytes to detect a container by: three packets after up to one of garbage
+	excerptSize = 16             // bytes of an unknown segment that a failure shows
 )
 
-// container tells the demuxer for a segment. The bytes are believed first: a
-// playlist's reader knows the container from a name only. When they are none
-// that is known and nothing is declared, ffmpeg is not even started.
-func container(in *input, s watch.Segment) (string, error) {
-	head := in.head(headSize)
-	format := sniff(head)
-	if n := tagSize(head); format == "" && n > 0 {
-		if b := in.head(n + headSize); len(b) > n {
-			format = packedAudio(b[n:])
+// detectContainer returns the demuxer for a segment. Its first bytes decide; if
+// they are unknown, the declared container does. If none is declared either, the
+// segment is refused before ffmpeg is started.
+func detectContainer(in *input, s watch.Segment) (string, error) {
+	head := in.peek(headSize)
+	demuxer := sniff(head)
+	if n := id3Size(head); demuxer == "" && n > 0 {
+		if b := in.peek(n + headSize); len(b) > n {
+			demuxer = sniffPackedAudio(b[n:])
 		}
 	}
 	switch {
 	case len(head) == 0:
 		return "", watch.NewFailure(watch.FailureUndecodable, "the segment is empty")
-	case format != "":
-		return format, nil
+	case demuxer != "":
+		return demuxer, nil
 	case demuxers[s.Container] != "":
 		return demuxers[s.Container], nil
 	case s.Key != nil:
@@ -49,7 +49,7 @@ func container(in *input, s watch.Segment) (string, error) {
 	return "", watch.NewFailure(watch.FailureUndecodable, "neither MPEG-TS, MP4, AAC nor MP3: it begins with %s", excerpt(head))
 }
 
-// sniff tells the demuxer for what begins with b; empty: it is not known.
+// sniff returns the demuxer for a segment that begins with b, or "".
 func sniff(b []byte) string {
 	switch {
 	case len(b) == 0:
@@ -59,25 +59,25 @@ func sniff(b []byte) string {
 	case isMP4(b):
 		return mp4
 	}
-	return packedAudio(b)
+	return sniffPackedAudio(b)
 }
 
-// isMPEGTS looks for packets in step, after at most one packet of rubbish. Of
-// less than two packets the first byte has to do.
+// isMPEGTS looks for sync bytes at the distance of packets, after at most one
+// packet of garbage. Up to one packet, the first byte decides.
 func isMPEGTS(b []byte) bool {
-	if len(b) <= packet {
+	if len(b) <= packetSize {
 		return b[0] == syncByte
 	}
-	for at := range min(packet, len(b)-packet) {
-		if inStep(b[at:]) {
+	for at := range min(packetSize, len(b)-packetSize) {
+		if inSync(b[at:]) {
 			return true
 		}
 	}
 	return false
 }
 
-func inStep(b []byte) bool {
-	for at := 0; at < len(b); at += packet {
+func inSync(b []byte) bool {
+	for at := 0; at < len(b); at += packetSize {
 		if b[at] != syncByte {
 			return false
 		}
@@ -85,8 +85,8 @@ func inStep(b []byte) bool {
 	return true
 }
 
-// isMP4 knows the boxes that a segment or its initialisation section may begin
-// with (ISO/IEC 14496-12).
+// isMP4 reports whether b begins with a box that may begin a segment or an init
+// section (ISO/IEC 14496-12).
 func isMP4(b []byte) bool {
 	if len(b) < 8 {
 		return false
@@ -98,10 +98,10 @@ func isMP4(b []byte) bool {
 	return false
 }
 
-// excerpt shows a page (an error's, most likely) as text and anything else in
-// hexadecimal.
+// excerpt returns the first bytes for a failure: markup, most likely of an error
+// page, as text and everything else in hexadecimal.
 func excerpt(b []byte) string {
-	b = b[:min(len(b), oddBytes)]
+	b = b[:min(len(b), excerptSize)]
 	if b[0] == '<' && utf8.Valid(b) {
 		return fmt.Sprintf("%q", b)
 	}

@@ -82,7 +82,7 @@ func TestTheContainerIsToldByTheFirstBytes(t *testing.T) {
 		"nothing, whatever it is declared to be": {nil, "mp4", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ffmpeg.Container(c.head, c.declared)
+			got, err := ffmpeg.DetectContainer(c.head, c.declared)
 			var f *watch.Failure
 			if refused := errors.As(err, &f) && f.Kind == watch.FailureUndecodable; got != c.want || refused != (c.want == "") {
 				t.Errorf("container = %q, %v; want %q", got, err, c.want)

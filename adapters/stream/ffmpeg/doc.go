@@ -1,35 +1,37 @@
-// Package ffmpeg sees and hears one segment: which tracks it has, how far each
-// can be decoded, and where it is black or silent (sections 6.3 and 6.4).
+// Package ffmpeg decodes one segment with ffmpeg and runs the detectors on it
+// (sections 6.3 and 6.4). It reports the tracks, how far each can be decoded, and
+// the intervals that the detectors found.
 //
-//	bytes ─ sniff ─▶ ffmpeg: one process, one decode, one thread a decoder (decision S9)
-//	                   │ video: blackdetect ── metadata=print ─▶ stdout ─┐
-//	                   │ audio: silencedetect ─ ametadata=print ▶ stderr ┼─▶ parse ─▶ watch.Analysis
-//	                   └ log: which tracks are announced, what broke ────┘
+//	bytes ─ sniff ─▶ ffmpeg: one process, one decode, one thread for each decoder (decision S9)
+//	                   │ video: detectors ── metadata=print ─▶ stdout ─┐
+//	                   │ audio: detectors ─ ametadata=print ─▶ stderr ─┼─▶ parse ─▶ watch.Analysis
+//	                   └ log: announced tracks, errors ────────────────┘
 //
-// Every decoded frame leaves a line with its time, and the detectors tag the
-// frame on which a stretch begins or ends. That is exact to the frame, and it
-// leaves nothing to be undone at the end of the segment, where the detectors'
-// own log lines are wrong: blackdetect logs an open stretch as if it ended when
-// the last frame began, and drops a short one. Here a stretch without an end is
-// one that goes on. The two tracks print to two places because newer versions
-// of ffmpeg run them in two threads, whose lines would mix in one. It works the
-// same in ffmpeg 5.1 and 9.0, and costs 3 ms of CPU in 85.
+// Each row of detector.Table has a filter that tags frames with metadata. To add a
+// detector, write the file of its filter (see blackout.go) and add it to the table in
+// detector.go.
 //
-// A track that is announced but cannot be decoded makes ffmpeg fail, after it
-// has printed everything about the other one. So a failing exit code decides
-// nothing: what was printed does.
+// Every decoded frame is printed with its time and tags. An interval without an end
+// lasts until the end of the track. The detectors' own log lines are not used.
+// blackdetect logs an open interval as if it ended where the last frame began, and
+// omits a short one. The tracks print to different pipes because newer versions of
+// ffmpeg run them in two threads. Versions 5.1 and 9.0 are tested.
 //
-// What a hostile segment can do: ffmpeg reads its bytes from a pipe, as MPEG-TS,
-// MP4, ADTS or MP3 and nothing else, with no protocol but that pipe: it opens no
-// file and no address. It gets none of our environment's secrets, and before it
-// gets a byte of the segment the kernel limits its memory, CPU time and open
-// files, and keeps it from writing any. Input, output and time have limits as
-// well (Config). Past that of input or time the process group is ended; output
-// past its limit is dropped, and the analysis refused. When memory or CPU time
-// was too short the analysis is refused too, whatever was seen: it is a failure
-// of the tool, not a black stream. Analyse returns when the process is gone.
+// If an announced track cannot be decoded, ffmpeg fails after it has printed the
+// other one. Its exit code therefore decides nothing; its output does.
 //
-// Within one segment, MPEG-TS timestamps that jump back, or on by more than ten
-// seconds, are ffmpeg's to mend: what comes after goes on where the last frame
-// ended. A smaller jump is a gap. In MP4 what jumps back is not seen.
+// # Untrusted segments
+//
+// ffmpeg reads a pipe, as MPEG-TS, MP4, ADTS or MP3; it may open no other protocol
+// and no file. It does not get the worker's environment. Before it gets a byte, the
+// kernel limits its memory, CPU time and open files, and forbids it to write any.
+// Input, output and time are limited as well (Config). Beyond the limits of input or
+// time the process group is killed; output beyond its limit is dropped. An analysis
+// that exceeds any limit fails: it is never reported as black or silent.
+//
+// # Timestamps
+//
+// ffmpeg corrects MPEG-TS timestamps that jump back, or forward by more than ten
+// seconds: the next frame follows the last one. A smaller jump is a gap. In MP4 it
+// drops frames whose timestamps jump back.
 package ffmpeg

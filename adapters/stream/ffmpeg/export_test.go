@@ -2,17 +2,52 @@ package ffmpeg
 
 import (
 	"bytes"
+	"context"
+	"io"
+	"maps"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Parts without a process, for tests with recorded and with made-up bytes.
-var Parse = parse
-
-// Container is container, of bytes.
-func Container(b []byte, declared string) (string, error) {
-	return container(newInput(bytes.NewReader(b), DefaultMaxInput, nil), watch.Segment{Container: declared})
+// Parse parses the output of a recorded or made-up run.
+func Parse(stdout, stderr []byte) (video, audio watch.Track, err error) {
+	found, err := parse(stdout, stderr)
+	found.video.Bad, found.audio.Bad = found.intervals[detector.Blackout], found.intervals[detector.Silence]
+	return found.video, found.audio, err
 }
 
-// Decode is Analyse without the parsing. It tells what ffmpeg used.
-var Decode = (*Analyser).decode
+// Intervals returns what each detector found in the output of a run.
+func Intervals(stdout, stderr []byte) (map[detector.Name][]watch.Span, error) {
+	found, err := parse(stdout, stderr)
+	return found.intervals, err
+}
+
+// Arguments returns those of every run.
+func Arguments(setting Settings, demuxer string, maxPixels int64) []string {
+	return arguments(setting, demuxer, maxPixels)
+}
+
+// HasFilter reports whether ffmpeg can run a detector.
+func HasFilter(name detector.Name) bool {
+	_, ok := filters[name]
+	return ok
+}
+
+// AddFilter adds a filter to the table until the test ends.
+func AddFilter(t interface{ Cleanup(func()) }, name detector.Name, expression func(Settings) string, startKey, endKey string) {
+	before := maps.Clone(filters)
+	t.Cleanup(func() { filters = before })
+	filters[name] = filter{expression: expression, startKey: startKey, endKey: endKey}
+}
+
+// DetectContainer returns the demuxer for b.
+func DetectContainer(b []byte, declared string) (string, error) {
+	return detectContainer(newInput(bytes.NewReader(b), DefaultMaxInput, nil), watch.Segment{Container: declared})
+}
+
+// Run runs ffmpeg like Analyse and returns its output and what it used.
+func Run(ctx context.Context, a *Analyser, s watch.Segment, body io.Reader, silenceDB float64) (subprocess.Result, error) {
+	return a.run(ctx, s, body, func(string) float64 { return silenceDB })
+}

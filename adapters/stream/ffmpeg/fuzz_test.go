@@ -107,12 +107,12 @@ func FuzzContainer(f *testing.F) {
 	f.Add([]byte("ID3\x04\x00\x00\x00\x00\x00\x05hello\xff\xf1\x4c\x80\x00\xff\xfc"), "aac")
 	f.Add([]byte("\xff\xfb\x90\x00 and so on"), "mp3")
 	f.Fuzz(func(t *testing.T, head []byte, declared string) {
-		format, err := ffmpeg.Container(head, declared)
+		format, err := ffmpeg.DetectContainer(head, declared)
 		known := format == "mpegts" || format == "mov" || format == "aac" || format == "mp3"
 		if known != (err == nil) {
 			t.Fatalf("container = %q, %v", format, err)
 		}
-		if other, _ := ffmpeg.Container(head, ""); other != "" && other != format {
+		if other, _ := ffmpeg.DetectContainer(head, ""); other != "" && other != format {
 			t.Fatalf("%q, and %q when %q is declared", other, format, declared)
 		}
 		if err != nil {

@@ -140,7 +140,7 @@ func TestTheToolGetsNoSecretsAndNoAddress(t *testing.T) {
 	t.Setenv("WEBHOOK_SIGNING_KEY", "a-secret")
 	path := script(t, `env; for a; do echo "$a"; done; cat >/dev/null`)
 	s := watch.Segment{URI: "https://media.example/signed"}
-	res, err := ffmpeg.Decode(ffmpeg.New(ffmpeg.Config{Path: path}), t.Context(), s, bytes.NewReader(scene{}.make(t)), threshold)
+	res, err := ffmpeg.Run(t.Context(), ffmpeg.New(ffmpeg.Config{Path: path}), s, bytes.NewReader(scene{}.make(t)), threshold)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,122 +6,124 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// medium is what differs between picture and sound.
-type medium struct {
-	start, end string        // the detector's tags
-	alone      time.Duration // how long the only frame of a track is taken to last
-	shortest   time.Duration // bad stretches within a track that are shorter are left out
+// defaultFrameDuration is how long the only frame of a track is taken to last.
+var defaultFrameDuration = map[detector.Track]time.Duration{
+	detector.Video: time.Second / 30,
+	detector.Audio: 1024 * time.Second / 48000,
 }
 
-var (
-	picture = medium{"lavfi.black_start", "lavfi.black_end", time.Second / 30, 100 * time.Millisecond}
-	sound   = medium{"lavfi.silence_start", "lavfi.silence_end", 1024 * time.Second / 48000, 0}
-)
+// tolerance is the precision of printed times: ffmpeg 5.1 prints six digits.
+const tolerance = time.Millisecond
 
-// joint is how far off a printed distance may be: ffmpeg 5.1 prints six digits.
-const joint = time.Millisecond
-
-// track puts the frames of a track together. It is not present when no frame
-// is; whether it was announced is not known here.
-func (m medium) track(frames iter.Seq[frame]) watch.Track {
+// readTrack returns the extent of a track and the intervals of its detectors. A
+// track without frames is not Present; the log says whether it is announced.
+func readTrack(track detector.Track, printed iter.Seq[frame], chain []trackFilter) (watch.Track, intervals) {
 	var (
-		t    watch.Track
-		last time.Duration // when the latest frame begins
-		gaps []time.Duration
-		bad  stretches
+		t         watch.Track
+		last      time.Duration // latest presentation time
+		distances []time.Duration
+		found     = make([]intervalBuilder, len(chain))
 	)
-	for f := range frames {
-		if f.at.set {
+	for f := range printed {
+		if f.pts.set {
 			if !t.Present {
-				t.Present, t.From, last = true, f.at.Duration, f.at.Duration
+				t.Present, t.From, last = true, f.pts.Duration, f.pts.Duration
 			}
-			if gap := f.at.Duration - last; gap > 0 {
-				gaps = append(gaps, gap)
+			if d := f.pts.Duration - last; d > 0 {
+				distances = append(distances, d)
 			}
-			t.From, last = min(t.From, f.at.Duration), max(last, f.at.Duration)
+			t.From, last = min(t.From, f.pts.Duration), max(last, f.pts.Duration)
 		}
-		bad.add(f)
+		for i := range found {
+			found[i].add(f, f.tags[i])
+		}
 	}
 	if !t.Present {
-		return watch.Track{}
+		return watch.Track{}, nil
 	}
-	t.To = last + usual(gaps, m.alone)
-	t.Bad = bad.within(t.From, t.To, m.shortest)
-	return t
-}
-
-// usual is the median of the distances between frames, which is how long the
-// last frame lasts: ffmpeg does not print that in every version, and a dropped
-// frame before the last must not make it longer.
-func usual(gaps []time.Duration, alone time.Duration) time.Duration {
-	if len(gaps) == 0 {
-		return alone
+	t.To = last + frameDuration(distances, defaultFrameDuration[track])
+	all := intervals{}
+	for i, filter := range chain {
+		if within := found[i].within(t.From, t.To, filter.minDuration); len(within) > 0 {
+			all[filter.detector] = within
+		}
 	}
-	slices.Sort(gaps)
-	return gaps[len(gaps)/2]
+	return t, all
 }
 
-// stretches collects the bad stretches that the tags of frames tell of.
-type stretches struct {
-	done  []watch.Span
-	since instant // the beginning of the one that goes on
+// frameDuration returns the median distance between frames, which is taken as the
+// duration of the last one. Not every version of ffmpeg prints durations. The median
+// is not affected by a frame that was dropped before the last.
+func frameDuration(distances []time.Duration, fallback time.Duration) time.Duration {
+	if len(distances) == 0 {
+		return fallback
+	}
+	slices.Sort(distances)
+	return distances[len(distances)/2]
 }
 
-func (s *stretches) add(f frame) {
-	// A change of format makes ffmpeg build new detectors, which know nothing of
-	// what the old ones saw: if it goes on, they say so anew.
+// intervalBuilder collects the intervals of one detector from the tags of frames.
+type intervalBuilder struct {
+	closed []watch.Span
+	start  timestamp // of the open interval
+}
+
+func (b *intervalBuilder) add(f frame, t tag) {
+	// When the format changes, ffmpeg builds new filters, which know nothing of what
+	// the old ones saw. They tag the beginning again if the condition goes on.
 	if f.number == 0 {
-		s.end(f.at)
+		b.end(f.pts)
 	}
 	// One long frame can have both tags: the earlier one comes first.
-	if f.start.set && f.end.set && f.start.Duration < f.end.Duration {
-		s.begin(f.start)
-		s.end(f.end)
+	if t.start.set && t.end.set && t.start.Duration < t.end.Duration {
+		b.begin(t.start)
+		b.end(t.end)
 		return
 	}
-	if f.end.set {
-		s.end(f.end)
+	if t.end.set {
+		b.end(t.end)
 	}
-	if f.start.set {
-		s.begin(f.start)
-	}
-}
-
-func (s *stretches) begin(at instant) {
-	if !s.since.set {
-		s.since = at
+	if t.start.set {
+		b.begin(t.start)
 	}
 }
 
-func (s *stretches) end(at instant) {
-	if s.since.set && at.set {
-		s.done = append(s.done, watch.Span{From: s.since.Duration, To: at.Duration})
-		s.since = instant{}
+func (b *intervalBuilder) begin(at timestamp) {
+	if !b.start.set {
+		b.start = at
 	}
 }
 
-// within ends what goes on at the end of the track, joins what touches, and
-// leaves out what is too short, unless it touches an end of the track: then it
-// may have begun before, or go on after it.
-func (s *stretches) within(from, to, shortest time.Duration) []watch.Span {
-	s.end(instant{to, true})
-	slices.SortFunc(s.done, func(a, b watch.Span) int { return cmp.Compare(a.From, b.From) })
+func (b *intervalBuilder) end(at timestamp) {
+	if b.start.set && at.set {
+		b.closed = append(b.closed, watch.Span{From: b.start.Duration, To: at.Duration})
+		b.start = timestamp{}
+	}
+}
+
+// within returns the intervals of a track that lasts from from to to. An open one
+// ends with the track, and touching ones are joined. Intervals shorter than
+// minDuration are dropped unless they touch an end of the track.
+func (b *intervalBuilder) within(from, to, minDuration time.Duration) []watch.Span {
+	b.end(timestamp{to, true})
+	slices.SortFunc(b.closed, func(a, b watch.Span) int { return cmp.Compare(a.From, b.From) })
 	var joined []watch.Span
-	for _, span := range s.done {
+	for _, span := range b.closed {
 		span.From, span.To = max(span.From, from), min(span.To, to)
 		if span.From >= span.To {
 			continue
 		}
-		if n := len(joined); n > 0 && span.From-joined[n-1].To <= joint {
+		if n := len(joined); n > 0 && span.From-joined[n-1].To <= tolerance {
 			joined[n-1].To = max(joined[n-1].To, span.To)
 			continue
 		}
 		joined = append(joined, span)
 	}
 	return slices.DeleteFunc(joined, func(span watch.Span) bool {
-		return span.To-span.From < shortest-joint && span.From > from && span.To < to
+		return span.To-span.From < minDuration-tolerance && span.From > from && span.To < to
 	})
 }

@@ -24,7 +24,7 @@ func TestTheToolRunsWithinItsLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.config.Path = path
-			res, err := ffmpeg.Decode(ffmpeg.New(c.config), t.Context(), watch.Segment{}, bytes.NewReader(scene{}.make(t)), threshold)
+			res, err := ffmpeg.Run(t.Context(), ffmpeg.New(c.config), watch.Segment{}, bytes.NewReader(scene{}.make(t)), threshold)
 			if got := strings.Join(strings.Fields(string(res.Stdout)), " "); err != nil || got != c.want {
 				t.Errorf("may use %q, %v, want %q", got, err, c.want)
 			}
@@ -49,7 +49,7 @@ func TestWhatLiveStreamsTakeIsThere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			resident := peak(t)
-			res, err := ffmpeg.Decode(ffmpeg.New(ffmpeg.Config{Path: tool(t)}), t.Context(), watch.Segment{}, bytes.NewReader(c.segment), threshold)
+			res, err := ffmpeg.Run(t.Context(), ffmpeg.New(ffmpeg.Config{Path: tool(t)}), watch.Segment{}, bytes.NewReader(c.segment), threshold)
 			t.Logf("%d MB, %v of CPU", resident()>>20, res.CPUTime)
 			if n := bytes.Count(res.Stdout, []byte("frame:")); err != nil || n != c.frames {
 				t.Errorf("%d frames of %d, %v", n, c.frames, err)

@@ -1,0 +1,53 @@
+package ffmpeg
+
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// filters is the table of what ffmpeg runs for each row of detector.Table.
+var filters = map[detector.Name]filter{
+	detector.Blackout: blackout,
+	detector.Silence:  silence,
+}
+
+// filter is the ffmpeg filter of one detector. It passes every frame on and adds
+// metadata to the frames on which an interval begins or ends.
+type filter struct {
+	// expression returns the filter with its options, for -vf or -af.
+	expression func(Settings) string
+
+	// The metadata keys of an interval. Their values are times in seconds.
+	startKey, endKey string
+
+	// minDuration is the length below which an interval is dropped, unless it touches
+	// an end of the track: it may be part of a longer one there. 0: none is dropped.
+	minDuration time.Duration
+}
+
+// Settings returns the value of a field of a registration's config object. Only
+// fields of detector.Table are asked for.
+type Settings func(field string) float64
+
+// trackFilter is a filter with the name of its detector.
+type trackFilter struct {
+	filter
+
+	detector detector.Name
+}
+
+// ofTrack returns the filters of one track in the order of detector.Table.
+func ofTrack(track detector.Track) []trackFilter {
+	var chain []trackFilter
+	for _, d := range detector.Table {
+		if f, ok := filters[d.Name]; ok && d.Track == track {
+			chain = append(chain, trackFilter{f, d.Name})
+		}
+	}
+	return chain
+}
+
+// intervals are those that each detector found.
+type intervals map[detector.Name][]watch.Span

@@ -1,0 +1,65 @@
+package ffmpeg_test
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+func TestEveryDetectorHasAFilter(t *testing.T) {
+	for _, d := range detector.Table {
+		if !ffmpeg.HasFilter(d.Name) {
+			t.Errorf("%s has no filter: ffmpeg would never find it", d.Name)
+		}
+	}
+}
+
+// The image's ffmpeg is built with exactly the filters that are named here.
+func TestTheCommandLineIsBuiltFromTheTable(t *testing.T) {
+	got := ffmpeg.Arguments(func(string) float64 { return -47.5 }, "mpegts", 1000)
+	want := []string{
+		"-hide_banner", "-nostdin", "-nostats", "-loglevel", "info", "-max_error_rate", "1",
+		"-filter_threads", "1", "-threads", "1", "-max_pixels", "1000",
+		"-protocol_whitelist", "pipe", "-f", "mpegts", "-i", "pipe:0", "-map", "0:V:0?", "-map", "0:a:0?",
+		"-vf", `blackdetect=d=0.1:pix_th=0.10:pic_th=0.98,metadata=mode=add:key=v:value=1,metadata=mode=print:file='pipe\:1',select=0`,
+		"-af", `silencedetect=d=0.1:n=-47.5dB,ametadata=mode=add:key=a:value=1,ametadata=mode=print:direct=1:file='pipe\:2',aselect=0`,
+		"-f", "null", "-",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// A detector is one row of detector.Table and one filter: its intervals come out of
+// the same run, beside those of the others on the same track.
+func TestAThirdDetectorIsARowAndAFilter(t *testing.T) {
+	detectortest.Add(t, detectortest.Frozen)
+	ffmpeg.AddFilter(t, detectortest.Frozen.Name, func(ffmpeg.Settings) string { return "freezedetect=n=0.003:d=0.5" },
+		"lavfi.freezedetect.freeze_start", "lavfi.freezedetect.freeze_end")
+	segment := scene{black: [][2]float64{{1, 2}}, silent: [][2]float64{{2, 9}}}.make(t)
+
+	res, err := ffmpeg.Run(t.Context(), ffmpeg.New(ffmpeg.Config{Path: tool(t)}), watch.Segment{}, bytes.NewReader(segment), threshold)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := ffmpeg.Intervals(res.Stdout, res.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[detector.Name][2]float64{
+		detector.Blackout:        {1, 2},
+		detectortest.Frozen.Name: {1, 2}, // a black picture does not move
+		detector.Silence:         {2, 3},
+	} {
+		some := found[name]
+		if len(some) != 1 || (some[0].From-priming-seconds(want[0])).Abs() > 2*audioFrame || (some[0].To-priming-seconds(want[1])).Abs() > 2*audioFrame {
+			t.Errorf("%s: %v, want one interval from %v s to %v s after %v", name, some, want[0], want[1], priming.Round(time.Millisecond))
+		}
+	}
+}
