@@ -68,10 +68,10 @@ func New(c Config, log *slog.Logger) *Resolver {
 // it has ended, at most Timeout and two seconds.
 func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
 	began := time.Now()
-	res, trouble := r.tool.Ask(ctx, r.log, slices.Concat(r.options, []string{string(url)})...)
+	res, failure := r.tool.Run(ctx, r.log, slices.Concat(r.options, []string{string(url)})...)
 	answer := watch.Resolution{}
-	if trouble != nil {
-		answer.State, answer.Detail = trouble.State, trouble.Detail
+	if failure != nil {
+		answer.State, answer.Detail = failure.State, failure.Detail
 	} else {
 		answer = read(res)
 	}
@@ -83,26 +83,28 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 // failure "error: …", both on stdout. Usage errors and crashes are on stderr.
 func read(res subprocess.Result) watch.Resolution {
 	out := strings.TrimSpace(string(res.Stdout))
-	if manifest(out) && res.ExitCode == 0 {
+	if isManifestURL(out) && res.ExitCode == 0 {
 		return watch.Resolution{State: watch.ManifestFound, Manifest: out}
 	}
-	if said, ok := strings.CutPrefix(out, "error: "); ok {
-		state := pythontool.Fault(said)
-		if state == "" {
-			state = watch.Unreachable
+	if message, ok := strings.CutPrefix(out, "error: "); ok {
+		if d := pythontool.Diagnose(message); d.State != "" {
+			return watch.Resolution{State: d.State, Detail: d.Detail(message)}
 		}
-		return watch.Resolution{State: state, Detail: pythontool.Line(said)}
+		return watch.Resolution{State: watch.Unreachable, Detail: pythontool.OneLine(message)}
 	}
-	said := "streamlink printed no URL"
+	problem := "streamlink printed no URL"
 	for _, output := range [][]byte{res.Stdout, res.Stderr} {
 		if last := lastLine(output); last != "" {
-			said = "streamlink printed no URL: " + last
+			problem = "streamlink printed no URL: " + last
 		}
 	}
-	return watch.Resolution{State: watch.ToolFailed, Detail: pythontool.Line(said)}
+	if strings.Contains(problem, "unrecognized arguments") {
+		problem = "streamlink is too old for the options it is given; update it (pip install -U streamlink): " + problem
+	}
+	return watch.Resolution{State: watch.ToolFailed, Detail: pythontool.OneLine(problem)}
 }
 
-func manifest(s string) bool {
+func isManifestURL(s string) bool {
 	if len(s) > MaxURL || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' }) {
 		return false
 	}

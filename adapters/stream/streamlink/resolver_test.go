@@ -50,19 +50,19 @@ func TestRead(t *testing.T) {
 		},
 		"the manifest is refused": {
 			exit: 1, stdout: "error: Unable to open URL: https://manifest.googlevideo.com/api/manifest/hls_variant/sig/AABBCC/file/index.m3u8 (403 Client Error: Forbidden for url: https://manifest.googlevideo.com/api/manifest/hls_variant/sig/AABBCC/file/index.m3u8)\n",
-			want: watch.Resolution{State: watch.Blocked, Detail: "Unable to open URL: https://manifest.googlevideo.com/… (403 Client Error: Forbidden for url: https://manifest.googlevideo.com/…"},
+			want: watch.Resolution{State: watch.Blocked, Detail: "YouTube refuses the requests of this address (HTTP 403): Unable to open URL: https://manifest.googlevideo.com/… (403 Client Error: Forbidden for url: https://manifest.googlevideo.com/…"},
 		},
 		"the player is rate limited": {
 			exit: 1, stdout: "error: Unable to open URL: https://www.youtube.com/youtubei/v1/player (429 Client Error: Too Many Requests for url: https://www.youtube.com/youtubei/v1/player?key=k)\n",
-			want: watch.Resolution{State: watch.Blocked, Detail: "Unable to open URL: https://www.youtube.com/… (429 Client Error: Too Many Requests for url: https://www.youtube.com/…"},
+			want: watch.Resolution{State: watch.Blocked, Detail: "YouTube limits the requests of this address (HTTP 429): Unable to open URL: https://www.youtube.com/… (429 Client Error: Too Many Requests for url: https://www.youtube.com/…"},
 		},
 		"the player hangs": {
 			exit: 1, stdout: "error: Unable to open URL: https://www.youtube.com/youtubei/v1/player (HTTPSConnectionPool(host='www.youtube.com', port=443): Read timed out. (read timeout=3.0))\n",
-			want: watch.Resolution{State: watch.Unreachable, Detail: "Unable to open URL: https://www.youtube.com/… (HTTPSConnectionPool(host='www.youtube.com', port=443): Read timed out. (read timeout=3.0))"},
+			want: watch.Resolution{State: watch.Unreachable, Detail: "YouTube cannot be reached from here: www.youtube.com does not answer in time: Unable to open URL: https://www.youtube.com/… (HTTPSConnectionPool(host='www.youtube.com', port=443): Read timed out. (read timeout=3.0))"},
 		},
 		"a wrong option": {
 			exit: 2, stderr: "usage: streamlink [OPTIONS] <URL> [STREAM]\nstreamlink: error: unrecognized arguments: --bogus-option=1\n",
-			want: watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL: streamlink: error: unrecognized arguments: --bogus-option=1"},
+			want: watch.Resolution{State: watch.ToolFailed, Detail: "streamlink is too old for the options it is given; update it (pip install -U streamlink): streamlink printed no URL: streamlink: error: unrecognized arguments: --bogus-option=1"},
 		},
 		"a stream of another kind than HLS": {
 			exit: 1, stdout: "error: The stream specified cannot be translated to a URL\n",

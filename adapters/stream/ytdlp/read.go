@@ -11,57 +11,57 @@ import (
 // yt-dlp lists nothing that can be watched, and nobody says why: then it may be
 // worth asking for what yt-dlp does not list by itself.
 func read(videoID string, stdout, stderr []byte) (answer watch.Resolution, sure bool) {
-	said := hear(stderr)
+	found := readMessages(stderr)
 	if stdout = bytes.TrimSpace(stdout); len(stdout) == 0 {
-		return said.unanswered("yt-dlp printed nothing"), true
+		return found.unanswered("yt-dlp printed nothing"), true
 	}
 	v, err := decode(videoID, stdout)
 	if err != nil {
-		return watch.Resolution{State: watch.ToolFailed, Detail: said.explain("yt-dlp's answer cannot be used: " + err.Error())}, true
+		return watch.Resolution{State: watch.ToolFailed, Detail: found.explain("yt-dlp's answer cannot be used: " + err.Error())}, true
 	}
 	switch v.LiveStatus {
 	case "is_live":
-		return v.live(said)
+		return v.live(found)
 	case "is_upcoming":
-		return v.upcoming(said), true
+		return v.upcoming(found), true
 	case "post_live":
-		return watch.Resolution{State: watch.Ended, Detail: said.reason.words, ActualStart: v.release()}, true
+		return watch.Resolution{State: watch.Ended, Detail: found.reason.text, ActualStart: v.release()}, true
 	case "was_live":
-		return v.wasLive(said), true
+		return v.wasLive(found), true
 	}
-	return v.unclear(said)
+	return v.unclear(found)
 }
 
 // live is a stream that YouTube calls live. Without formats the words decide:
 // its encoder may not be sending, it may be closed to us, or YouTube may have
 // refused to say where its media are, which must not pass for "not sending".
-func (v *video) live(said testimony) (answer watch.Resolution, sure bool) {
+func (v *video) live(found messages) (answer watch.Resolution, sure bool) {
 	list, manifest := v.renditions()
 	answer = watch.Resolution{State: watch.Live, Renditions: list, Manifest: manifest, ActualStart: v.release()}
 	switch {
 	case len(list) > 0 || manifest != "":
 		return answer, true
-	case said.reason.state != "":
-		answer.State, answer.Detail = said.reason.state, said.reason.words
+	case found.reason.state != "":
+		answer.State, answer.Detail = found.reason.state, found.reason.text
 		return answer, true
-	case said.fault.state != "":
-		answer.State, answer.Detail = said.fault.state, said.fault.words
+	case found.fault.state != "":
+		answer.State, answer.Detail = found.fault.state, found.fault.text
 		return answer, true
 	case v.playable():
 		answer.Detail = "yt-dlp lists media, but none of it as HLS or DASH without DRM"
 	default:
-		answer.State, answer.Detail = watch.Offline, said.explain("live by name, but YouTube lists no media")
+		answer.State, answer.Detail = watch.Offline, found.explain("live by name, but YouTube lists no media")
 	}
 	return answer, false
 }
 
 // upcoming answers for a scheduled stream or a premiere, also when YouTube gave no
 // more than that. A refusal that will not pass, or an end, outweighs it.
-func (v *video) upcoming(said testimony) watch.Resolution {
-	answer := watch.Resolution{State: watch.Upcoming, Detail: said.reason.words}
-	switch said.reason.state {
+func (v *video) upcoming(found messages) watch.Resolution {
+	answer := watch.Resolution{State: watch.Upcoming, Detail: found.reason.text}
+	switch found.reason.state {
 	case watch.Ended, watch.Private, watch.Removed, watch.RegionLocked, watch.AgeRestricted, watch.MembersOnly:
-		answer.State = said.reason.state
+		answer.State = found.reason.state
 	}
 	return answer
 }
@@ -69,32 +69,32 @@ func (v *video) upcoming(said testimony) watch.Resolution {
 // wasLive answers Ended, unless YouTube refused the media in words. yt-dlp
 // concludes was_live from "live content that is not live now", and a page that
 // refuses a running stream reads the same: the refusal is the answer (decision S19).
-func (v *video) wasLive(said testimony) watch.Resolution {
-	answer := watch.Resolution{State: watch.Ended, Detail: said.reason.words, ActualStart: v.release()}
+func (v *video) wasLive(found messages) watch.Resolution {
+	answer := watch.Resolution{State: watch.Ended, Detail: found.reason.text, ActualStart: v.release()}
 	if v.playable() {
 		return answer
 	}
-	switch said.reason.state {
+	switch found.reason.state {
 	case watch.Upcoming:
-		return v.upcoming(said)
+		return v.upcoming(found)
 	case watch.Blocked, watch.Private, watch.Removed, watch.RegionLocked, watch.AgeRestricted, watch.MembersOnly:
-		answer.State = said.reason.state
+		answer.State = found.reason.state
 	}
 	return answer
 }
 
 // unclear is not_live, or a video of which YouTube told nothing but a reason.
-func (v *video) unclear(said testimony) (answer watch.Resolution, sure bool) {
+func (v *video) unclear(found messages) (answer watch.Resolution, sure bool) {
 	switch {
 	case v.playable():
 		if v.LiveStatus == "" && v.IsLive != nil && *v.IsLive {
-			return v.live(said)
+			return v.live(found)
 		}
 		return watch.Resolution{State: watch.NotALiveStream}, true
-	case said.reason.state != "":
-		return watch.Resolution{State: said.reason.state, Detail: said.reason.words}, true
+	case found.reason.state != "":
+		return watch.Resolution{State: found.reason.state, Detail: found.reason.text}, true
 	case v.LiveStatus == "not_live":
-		return watch.Resolution{State: watch.NotALiveStream, Detail: said.explain("YouTube calls it no live stream")}, true
+		return watch.Resolution{State: watch.NotALiveStream, Detail: found.explain("YouTube calls it no live stream")}, true
 	}
-	return said.unanswered("yt-dlp found no video"), true
+	return found.unanswered("yt-dlp found no video"), true
 }

@@ -60,17 +60,17 @@ func TestReadTellsEveryStateApart(t *testing.T) {
 		return watch.Resolution{State: s, Detail: detail, ActualStart: start}
 	}
 	const (
-		notABot  = "Sign in to confirm you’re not a bot."
-		rate     = "Video unavailable. This content isn't available, try again later. The current session has been rate-limited by YouTube for up to an hour."
+		notABot  = "YouTube demands a bot check from this address: Sign in to confirm you’re not a bot."
+		rate     = "YouTube limits the requests of this address: Video unavailable. This content isn't available, try again later. The current session has been rate-limited by YouTube for up to an hour."
 		joining  = "Join this channel to get access to members-only content like this video, and other exclusive perks."
 		unclear  = "Something new and strange happened"
-		page429  = "Unable to download webpage: HTTP Error 429: Too Many Requests (caused by <HTTPError 429: Too Many Requests>)"
-		page403  = "Unable to download webpage: HTTP Error 403: Forbidden (caused by <HTTPError 403: Forbidden>)"
-		page503  = "HTTP Error 503: Service Unavailable. Retrying (1/1)..."
-		slow     = "Failed to download m3u8 information: HTTPSConnectionPool(host='manifest.googlevideo.com', port=443): Read timed out. (read timeout=3.0)"
-		noName   = "HTTPSConnection(host='www.youtube.com', port=443): Failed to resolve 'www.youtube.com' ([Errno -2] Name or service not known). Retrying (1/1)..."
-		badCert  = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: unable to get local issuer certificate (_ssl.c:1006). Retrying (1/1)..."
-		badProxy = `('Unable to connect to proxy', NewConnectionError("HTTPSConnection(host='127.0.0.1', port=1): Failed to establish a new connection: [Errno 111] Connection refused")). Retrying (1/1)...`
+		page429  = "YouTube limits the requests of this address (HTTP 429): Unable to download webpage: HTTP Error 429: Too Many Requests (caused by <HTTPError 429: Too Many Requests>)"
+		page403  = "YouTube refuses the requests of this address (HTTP 403): Unable to download webpage: HTTP Error 403: Forbidden (caused by <HTTPError 403: Forbidden>)"
+		page503  = "YouTube answers with an error (HTTP 503): HTTP Error 503: Service Unavailable. Retrying (1/1)..."
+		slow     = "YouTube cannot be reached from here: manifest.googlevideo.com does not answer in time: Failed to download m3u8 information: HTTPSConnectionPool(host='manifest.googlevideo.com', port=443): Read timed out. (read timeout=3.0)"
+		noName   = "YouTube cannot be reached from here: DNS does not resolve www.youtube.com: HTTPSConnection(host='www.youtube.com', port=443): Failed to resolve 'www.youtube.com' ([Errno -2] Name or service not known). Retrying (1/1)..."
+		badCert  = "YouTube cannot be reached from here: its TLS certificate is not trusted (unable to get local issuer certificate); see SSL_CERT_FILE: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: unable to get local issuer certificate (_ssl.c:1006). Retrying (1/1)..."
+		badProxy = `YouTube cannot be reached from here: the proxy 127.0.0.1:1 refuses the connection; check HTTPS_PROXY: ('Unable to connect to proxy', NewConnectionError("HTTPSConnection(host='127.0.0.1', port=1): Failed to establish a new connection: [Errno 111] Connection refused")). Retrying (1/1)...`
 	)
 
 	want := map[string]watch.Resolution{
@@ -115,15 +115,15 @@ func TestReadTellsEveryStateApart(t *testing.T) {
 
 		"blocked-bot":                is(watch.Blocked, notABot),
 		"blocked-bot-while-live":     started(watch.Blocked, notABot),
-		"blocked-bot-while-was-live": started(watch.Blocked, "Sign in to confirm that you’re not a bot."),
+		"blocked-bot-while-was-live": started(watch.Blocked, "YouTube demands a bot check from this address: Sign in to confirm that you’re not a bot."),
 		"blocked-rate-limit":         is(watch.Blocked, rate),
-		"blocked-captcha":            is(watch.Blocked, "Something went wrong. YouTube is requiring a captcha challenge before playback"),
-		"blocked-app":                started(watch.Blocked, "The following content is not available on this app.. Watch this content on the latest version of YouTube."),
-		"blocked-manifest-403":       started(watch.Blocked, "Failed to download m3u8 information: HTTP Error 403: Forbidden"),
+		"blocked-captcha":            is(watch.Blocked, "YouTube demands a bot check from this address: Something went wrong. YouTube is requiring a captcha challenge before playback"),
+		"blocked-app":                started(watch.Blocked, "YouTube refuses the requests of this address: The following content is not available on this app.. Watch this content on the latest version of YouTube."),
+		"blocked-manifest-403":       started(watch.Blocked, "YouTube refuses the requests of this address (HTTP 403): Failed to download m3u8 information: HTTP Error 403: Forbidden"),
 		"blocked-page-403":           is(watch.Blocked, page403),
 		"blocked-page-429":           is(watch.Blocked, page429),
 
-		"unreachable-manifest-503":  started(watch.Unreachable, "Failed to download m3u8 information: HTTP Error 503: Service Unavailable"),
+		"unreachable-manifest-503":  started(watch.Unreachable, "YouTube answers with an error (HTTP 503): Failed to download m3u8 information: HTTP Error 503: Service Unavailable"),
 		"unreachable-manifest-hang": started(watch.Unreachable, slow),
 		"unreachable-page-503":      is(watch.Unreachable, page503),
 		"unreachable-dns":           is(watch.Unreachable, noName),

@@ -91,9 +91,9 @@ func (r *Resolver) run(ctx context.Context, url monitor.StreamURL, limit time.Du
 	tool := r.tool
 	tool.Timeout = limit
 	// What follows "--" is a URL, whatever it begins with.
-	res, trouble := tool.Ask(ctx, r.log, slices.Concat(r.common, prints, []string{"--", string(url)})...)
-	if trouble != nil {
-		return watch.Resolution{State: trouble.State, Detail: trouble.Detail}, true
+	res, failure := tool.Run(ctx, r.log, slices.Concat(r.common, prints, []string{"--", string(url)})...)
+	if failure != nil {
+		return watch.Resolution{State: failure.State, Detail: failure.Detail}, true
 	}
 	return read(url.VideoID(), res.Stdout, res.Stderr)
 }

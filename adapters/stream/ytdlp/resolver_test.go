@@ -72,7 +72,7 @@ func TestResolverAsksAgainForDASH(t *testing.T) {
 		"and there is another answer":  {printed(""), `echo '{"id":"abcdefghijk","live_status":"was_live"}'`, 2, watch.Resolution{State: watch.Offline, Detail: "live by name, but YouTube lists no media"}},
 		"not when there is HLS":        {printed(hls), printed(dash), 1, watch.Resolution{State: watch.Live, Renditions: []watch.Rendition{{URL: "https://x.example/hls", HasVideo: true, HasAudio: true}}}},
 		"not when it is said why":      {printed("") + "; echo 'WARNING: [youtube] abcdefghijk: Offline.' >&2", printed(dash), 1, watch.Resolution{State: watch.Offline, Detail: "Offline."}},
-		"not when YouTube was refused": {printed("") + "; echo 'WARNING: HTTP Error 429: Too Many Requests' >&2", printed(dash), 1, watch.Resolution{State: watch.Blocked, Detail: "HTTP Error 429: Too Many Requests"}},
+		"not when YouTube was refused": {printed("") + "; echo 'WARNING: HTTP Error 429: Too Many Requests' >&2", printed(dash), 1, watch.Resolution{State: watch.Blocked, Detail: "YouTube limits the requests of this address (HTTP 429): HTTP Error 429: Too Many Requests"}},
 		"not when it is not live":      {`echo '{"id":"abcdefghijk","live_status":"was_live"}'`, printed(dash), 1, watch.Resolution{State: watch.Ended}},
 	} {
 		t.Run(name, func(t *testing.T) {

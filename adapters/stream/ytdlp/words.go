@@ -2,117 +2,131 @@ package ytdlp
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// A meaning is a state and the words that make YouTube's reason mean it, in
-// lower case and with straight apostrophes.
+// A meaning is a state and the phrases by which YouTube's reason means it, in the
+// spelling of pythontool.Normalize.
 type meaning struct {
-	state watch.StreamState
-	words []string
+	state   watch.StreamState
+	cause   string // goes before YouTube's words, where those do not name it
+	phrases []string
 }
 
 // meanings are tried from the top, and the order matters: "Video unavailable"
 // also introduces rate limits, region locks, ended streams and private videos.
 var meanings = []meaning{
-	{watch.Blocked, []string{
-		"not a bot", "rate-limited by youtube", "captcha challenge", "try again later",
-		"not available on this app", "likely being blocked", "unusual traffic",
-	}},
-	{watch.RegionLocked, []string{"in your country", "from your location", "in your location", "geo restriction"}},
-	{watch.AgeRestricted, []string{"confirm your age", "age-restricted", "age restricted", "inappropriate for some users"}},
-	{watch.MembersOnly, []string{"members-only", "channel's members", "join this channel", "requires payment", "premium members"}},
-	{watch.Ended, []string{"event has ended", "stream has ended", "recording is not available"}},
-	{watch.Upcoming, []string{"will begin", "premieres in", "scheduled for"}},
-	{watch.Private, []string{"private video", "video is private", "granted access"}},
-	{watch.Blocked, []string{"please sign in"}},
-	{watch.Removed, []string{
+	{watch.Blocked, "YouTube demands a bot check from this address", []string{"not a bot", "captcha challenge", "unusual traffic"}},
+	{watch.Blocked, "YouTube limits the requests of this address", []string{"rate-limited by youtube", "try again later"}},
+	{watch.Blocked, "YouTube refuses the requests of this address", []string{"not available on this app", "likely being blocked"}},
+	{watch.RegionLocked, "", []string{"in your country", "from your location", "in your location", "geo restriction"}},
+	{watch.AgeRestricted, "", []string{"confirm your age", "age-restricted", "age restricted", "inappropriate for some users"}},
+	{watch.MembersOnly, "", []string{"members-only", "channel's members", "join this channel", "requires payment", "premium members"}},
+	{watch.Ended, "", []string{"event has ended", "stream has ended", "recording is not available"}},
+	{watch.Upcoming, "", []string{"will begin", "premieres in", "scheduled for"}},
+	{watch.Private, "", []string{"private video", "video is private", "granted access"}},
+	{watch.Blocked, "YouTube demands a sign-in from this address", []string{"please sign in"}},
+	{watch.Removed, "", []string{
 		"video unavailable", "video is unavailable", "video is not available", "video isn't available", "no longer available",
 		"has been removed", "has been terminated", "does not exist",
 	}},
 }
 
-// offline is all that YouTube says of a live stream whose encoder is not
-// connected; as a part of a longer text the word proves nothing.
-const offline = "offline."
+// encoderOffline is all that YouTube says of a live stream whose encoder is not
+// connected. As a part of a longer text the word proves nothing.
+const encoderOffline = "offline."
 
-// statement is a line of yt-dlp's and what it means, empty when nothing to us.
-type statement struct {
+// outdated are the phrases of a yt-dlp that no longer understands YouTube, or that
+// does not know the options it is given.
+var outdated = []string{"failed to extract", "unable to extract", "extraction failed", "no such option"}
+
+// message is a line of yt-dlp's output and the state it means; empty: none.
+type message struct {
 	state watch.StreamState
-	words string // made for people, see pytool.Line
+	text  string // one line for people: the cause first, then yt-dlp's words
 }
 
-// testimony is what a run's stderr comes to.
-type testimony struct {
-	reason statement // why YouTube gave no media, in its own words
-	fault  statement // what went wrong with the network; refusals before outages
-	fatal  string    // the last ERROR, or of a crash the last line
-	other  string    // the first warning that says something
+// messages is what a run's stderr comes to.
+type messages struct {
+	reason message // why YouTube gave no media, in its own words
+	fault  message // what failed in the network; refusals before outages
+	fatal  string  // the last ERROR, or of a crash the last line
+	other  string  // the first warning that says something
 }
 
-// hear reads stderr. With --ignore-no-formats-error YouTube's reasons are
+// readMessages reads stderr. With --ignore-no-formats-error YouTube's reasons are
 // WARNING lines, without it or from older versions ERROR lines.
-func hear(stderr []byte) testimony {
-	var t testimony
+func readMessages(stderr []byte) messages {
+	var all messages
 	for line := range pythontool.Lines(stderr) {
 		text, failed := strip(line)
-		s := statement{words: pythontool.Line(text)}
-		if s.state = pythontool.Fault(text); s.state != "" {
-			if t.fault.state == "" || t.fault.state == watch.Unreachable && s.state == watch.Blocked {
-				t.fault = s
+		if fault := pythontool.Diagnose(text); fault.State != "" {
+			if all.fault.state == "" || all.fault.state == watch.Unreachable && fault.State == watch.Blocked {
+				all.fault = message{fault.State, fault.Detail(text)}
 			}
-		} else if s.state = meansTo(text); s.state != "" && t.reason.state == "" {
-			t.reason = s
+		} else if reason := reasonOf(text); reason.state != "" && all.reason.state == "" {
+			all.reason = reason
 		}
 		switch {
 		case failed:
-			t.fatal = s.words
-		case t.other == "" && !boilerplate(text):
-			t.other = s.words
+			all.fatal = pythontool.OneLine(text)
+		case all.other == "" && !isBoilerplate(text):
+			all.other = pythontool.OneLine(text)
 		}
 	}
-	return t
+	return all
 }
 
-func meansTo(text string) watch.StreamState {
-	text = strings.TrimSpace(pythontool.Plain(text))
-	if text == offline || text == strings.TrimSuffix(offline, ".") {
-		return watch.Offline
+// reasonOf reads a reason that YouTube gives for showing no media.
+func reasonOf(text string) message {
+	plain := strings.TrimSpace(pythontool.Normalize(text))
+	if plain == encoderOffline || plain == strings.TrimSuffix(encoderOffline, ".") {
+		return message{watch.Offline, pythontool.OneLine(text)}
 	}
 	for _, m := range meanings {
-		for _, w := range m.words {
-			if strings.Contains(text, w) {
-				return m.state
-			}
+		if !containsAny(plain, m.phrases) {
+			continue
 		}
+		if m.cause != "" {
+			text = m.cause + ": " + text
+		}
+		return message{m.state, pythontool.OneLine(text)}
 	}
-	return ""
+	return message{}
 }
 
-// unanswered is the answer when there is no JSON, or none with a live_status.
-func (t testimony) unanswered(what string) watch.Resolution {
+// unanswered is the resolution when there is no JSON, or none with a live_status.
+func (m messages) unanswered(problem string) watch.Resolution {
 	switch {
-	case t.reason.state != "":
-		return watch.Resolution{State: t.reason.state, Detail: t.reason.words}
-	case t.fault.state != "":
-		return watch.Resolution{State: t.fault.state, Detail: t.fault.words}
+	case m.reason.state != "":
+		return watch.Resolution{State: m.reason.state, Detail: m.reason.text}
+	case m.fault.state != "":
+		return watch.Resolution{State: m.fault.state, Detail: m.fault.text}
 	}
-	return watch.Resolution{State: watch.ToolFailed, Detail: t.explain(what)}
+	return watch.Resolution{State: watch.ToolFailed, Detail: m.explain(problem)}
 }
 
-// explain adds to what happened the line that best explains a failure that
-// nobody foresaw.
-func (t testimony) explain(what string) string {
-	switch {
-	case t.fatal != "":
-		what += ": " + t.fatal
-	case t.other != "":
-		what += ": " + t.other
+// explain adds to a problem the line that best explains it.
+func (m messages) explain(problem string) string {
+	line := m.fatal
+	if line == "" {
+		line = m.other
 	}
-	return pythontool.Line(what)
+	if line != "" {
+		problem += ": " + line
+	}
+	if containsAny(pythontool.Normalize(line), outdated) {
+		problem = `yt-dlp may be too old for what YouTube sends now; update it (pip install -U "yt-dlp[default]"): ` + problem
+	}
+	return pythontool.OneLine(problem)
+}
+
+func containsAny(text string, phrases []string) bool {
+	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(text, phrase) })
 }
 
 var (
@@ -122,17 +136,17 @@ var (
 	advice = regexp.MustCompile(`\s*(?:Use --cookies|; please report this issue|It is recommended to use|Confirm you are on the latest).*$`)
 )
 
-// strip leaves only what is said of a line and tells whether it is about a
-// failure: an ERROR, or a line without a level, which only crashes and wrong
-// options make.
+// strip removes level, extractor and advice from a line and reports whether the line
+// is about a failure: an ERROR, or a line without a level, which only crashes and
+// wrong options make.
 func strip(line string) (text string, failed bool) {
 	m := prefix.FindStringSubmatch(line)
 	text = advice.ReplaceAllString(line[len(m[0]):], "")
 	return text, m[1] == "ERROR" || m[1] == ""
 }
 
-// boilerplate is said about every video that has no formats.
-func boilerplate(text string) bool {
+// isBoilerplate reports what yt-dlp says about every video that has no formats.
+func isBoilerplate(text string) bool {
 	for _, s := range []string{
 		"No video formats found", "Requested format is not available", `Extractor failed to obtain "title"`,
 	} {

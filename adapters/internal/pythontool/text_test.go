@@ -7,10 +7,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/pythontool"
-	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-func TestLine(t *testing.T) {
+func TestOneLineHidesSignedURLs(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"short text stays":                     {"Video unavailable", "Video unavailable"},
 		"line ends and tabs become blanks":     {" a\n\tb\r\n\x00c\u2028d ", "a b c d"},
@@ -24,30 +23,30 @@ func TestLine(t *testing.T) {
 		"a query without its host's path goes": {"url: /videoplayback?sig=SECRET", "url: /…"},
 		"what is no URL but looks like one":    {"https://%zz/SECRET", "https://…"},
 		"nothing of it is left behind":         {"https://a.example/x|SECRET{SECRET}^SECRET`SECRET", "https://a.example/…"},
-		"broken UTF-8 is mended":               {"a\xffb", "a�b"},
+		"invalid UTF-8 is replaced":            {"a\xffb", "a�b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := pythontool.Line(tc.text); got != tc.want {
+			if got := pythontool.OneLine(tc.text); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
 	}
 
 	t.Run("a long text is cut between characters", func(t *testing.T) {
-		got := pythontool.Line(strings.Repeat("配信", 100_000))
+		got := pythontool.OneLine(strings.Repeat("配信", 100_000))
 		if len(got) > pythontool.MaxLine || len(got) < pythontool.MaxLine-4 || !utf8.ValidString(got) || !strings.HasSuffix(got, "信…") && !strings.HasSuffix(got, "配…") {
 			t.Errorf("got %d bytes: %q", len(got), got)
 		}
 	})
 	t.Run("the longest line is whole", func(t *testing.T) {
 		text := strings.Repeat("a", pythontool.MaxLine)
-		if got := pythontool.Line(text); got != text {
+		if got := pythontool.OneLine(text); got != text {
 			t.Errorf("got %d bytes", len(got))
 		}
 	})
 }
 
-func TestLines(t *testing.T) {
+func TestLinesYieldsWhatIsNotEmpty(t *testing.T) {
 	got := slices.Collect(pythontool.Lines([]byte("\n one \r\n\n\ttwo\nthree")))
 	if !slices.Equal(got, []string{"one", "two", "three"}) {
 		t.Errorf("got %q", got)
@@ -55,7 +54,7 @@ func TestLines(t *testing.T) {
 	t.Run("only the end of too much is read", func(t *testing.T) {
 		text := strings.Repeat("WARNING\n", 1<<20) + "ERROR"
 		got := slices.Collect(pythontool.Lines([]byte(text)))
-		if len(got) > pythontool.MaxSpoken/len("WARNING\n")+1 || got[len(got)-1] != "ERROR" {
+		if len(got) > pythontool.MaxText/len("WARNING\n")+1 || got[len(got)-1] != "ERROR" {
 			t.Errorf("got %d lines", len(got))
 		}
 	})
@@ -67,43 +66,15 @@ func TestLines(t *testing.T) {
 	}
 }
 
-func TestFault(t *testing.T) {
-	for text, want := range map[string]watch.StreamState{
-		"HTTP Error 429: Too Many Requests":                             watch.Blocked,
-		"429 Client Error: Too Many Requests for url: x":                watch.Blocked,
-		"HTTP Error 403: Forbidden":                                     watch.Blocked,
-		"403 Client Error: Forbidden for url: x":                        watch.Blocked,
-		"Tunnel connection failed: HTTP Error 403: Forbidden":           watch.Unreachable,
-		"HTTP Error 404: Not Found":                                     watch.Unreachable,
-		"HTTP Error 500: Internal Server Error":                         watch.Unreachable,
-		"503 Server Error: Service Unavailable for url: x":              watch.Unreachable,
-		"The read operation timed out":                                  watch.Unreachable,
-		"<urlopen error [Errno -2] Name or service not known>":          watch.Unreachable,
-		"[Errno -3] Temporary failure in name resolution":               watch.Unreachable,
-		"[Errno 104] Connection reset by peer":                          watch.Unreachable,
-		"[Errno 101] Network is unreachable":                            watch.Unreachable,
-		"('Connection aborted.', RemoteDisconnected('Remote end closed": watch.Unreachable,
-		"IncompleteRead(10 bytes read, 90 more expected)":               watch.Unreachable,
-		"Video unavailable":                                             "",
-		"This live event will begin in 500 minutes.":                    "",
-		"Failed to extract any player response":                         "",
-		"":                                                              "",
-	} {
-		if got := pythontool.Fault(text); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
-	}
-}
-
-func FuzzLine(f *testing.F) {
+func FuzzOneLine(f *testing.F) {
 	f.Add("GET https://rr1.googlevideo.com/videoplayback?sig=x\n")
 	f.Add("\xff\x00 配信")
 	f.Fuzz(func(t *testing.T, text string) {
-		got := pythontool.Line(text)
+		got := pythontool.OneLine(text)
 		if len(got) > pythontool.MaxLine || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\r\t\x00") {
 			t.Errorf("got %q", got)
 		}
-		secret := pythontool.Line(text + " https://rr1.googlevideo.com/SECRET?SECRET")
+		secret := pythontool.OneLine(text + " https://rr1.googlevideo.com/SECRET?SECRET")
 		if !strings.Contains(text, "SECRET") && strings.Contains(secret, "SECRET") {
 			t.Errorf("got %q", secret)
 		}

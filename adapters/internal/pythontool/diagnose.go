@@ -1,0 +1,140 @@
+package pythontool
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// MaxCause is the most bytes of a Diagnosis' Cause.
+const MaxCause = 150
+
+// Diagnosis is what a tool's message about the network comes to. The zero value
+// means that the message is about something else.
+type Diagnosis struct {
+	State watch.StreamState // Blocked: YouTube refused; Unreachable: every other failure
+	Cause string            // what failed and where, for people; at most MaxCause bytes
+}
+
+// Detail is the cause, followed by the tool's own message, as one line.
+func (d Diagnosis) Detail(message string) string { return OneLine(d.Cause + ": " + message) }
+
+// The messages of requests and urllib3, which both tools use, in the spelling of
+// Normalize. Their order is that of diagnose: a message about a proxy also names
+// what failed on the way to it.
+var (
+	rateLimits  = []string{"http error 429", "429 client error", "too many requests"}
+	forbidden   = []string{"http error 403", "403 client error"}
+	proxyFaults = []string{"proxyerror", "unable to connect to proxy", "tunnel connection failed"}
+
+	lookupTimeouts = []string{"temporary failure in name resolution"}
+	lookupFailures = []string{"name or service not known", "name resolution", "failed to resolve", "getaddrinfo", "nodename nor servname"}
+	certificates   = []string{"certificate verify failed", "certificate_verify_failed"}
+	handshakes     = []string{"ssl:", "sslerror", "unexpected_eof"}
+	refused        = []string{"connection refused"}
+	noRoutes       = []string{"network is unreachable", "no route to host"}
+	timeouts       = []string{"timed out"}
+	resets         = []string{
+		"connection reset", "connection aborted", "connection broken", "broken pipe", "remote end closed",
+		"incompleteread", "incomplete read",
+	}
+	otherFailures = []string{"http error 4", "http error 5", " client error: ", " server error: ", "max retries exceeded", "transporterror"}
+)
+
+var (
+	host        = regexp.MustCompile(`(?i)host=\\?'([^'\\]{1,55})\\?'(?:, port=(\d+))?`)
+	httpStatus  = regexp.MustCompile(`(?i)(?:http error (\d{3})|\b(\d{3}) (?:client|server) error)`)
+	proxyStatus = regexp.MustCompile(`(?i)tunnel connection failed: (?:http error )?(\d{3})`)
+	certificate = regexp.MustCompile(`(?i)certificate verify failed: ([a-z0-9 ,'-]{1,45})`)
+)
+
+// Diagnose reads a message about the network: Blocked when YouTube refused (HTTP
+// 403 and 429), Unreachable for a failure of HTTP, TLS, DNS or a proxy.
+func Diagnose(message string) Diagnosis {
+	text := Normalize(message)
+	has := func(phrases []string) bool { return containsAny(text, phrases) }
+	switch {
+	case has(proxyFaults):
+		return unreachable("%s; check HTTPS_PROXY", proxyCause(text))
+	case has(rateLimits):
+		return Diagnosis{watch.Blocked, "YouTube limits the requests of this address (HTTP 429)"}
+	case has(forbidden):
+		return Diagnosis{watch.Blocked, "YouTube refuses the requests of this address (HTTP 403)"}
+	case has(lookupTimeouts), has(lookupFailures), has(refused), has(noRoutes):
+		return unreachable("%s", connectionCause(text, hostOf(text, "YouTube")))
+	case has(certificates):
+		reason := ""
+		if m := certificate.FindStringSubmatch(text); m != nil {
+			reason = " (" + strings.TrimSpace(m[1]) + ")"
+		}
+		return unreachable("its TLS certificate is not trusted%s; see SSL_CERT_FILE", reason)
+	case has(handshakes):
+		return unreachable("the TLS handshake fails")
+	case has(timeouts):
+		return unreachable("%s does not answer in time", hostOf(text, "YouTube"))
+	case has(resets):
+		return unreachable("the connection broke off")
+	case has(otherFailures):
+		if m := httpStatus.FindStringSubmatch(text); m != nil {
+			return Diagnosis{watch.Unreachable, "YouTube answers with an error (HTTP " + m[1] + m[2] + ")"}
+		}
+		return unreachable("the request failed")
+	}
+	return Diagnosis{}
+}
+
+func unreachable(format string, args ...any) Diagnosis {
+	return Diagnosis{watch.Unreachable, "YouTube cannot be reached from here: " + fmt.Sprintf(format, args...)}
+}
+
+// proxyCause says what failed at the proxy or on the way to it.
+func proxyCause(text string) string {
+	if m := proxyStatus.FindStringSubmatch(text); m != nil {
+		return "the proxy refuses to connect to it (HTTP " + m[1] + ")"
+	}
+	// The pool's host, which streamlink names first, is YouTube's.
+	if _, rest, ok := strings.Cut(text, "unable to connect to proxy"); ok {
+		text = rest
+	}
+	return connectionCause(text, strings.TrimSpace("the proxy "+hostOf(text, "")))
+}
+
+// connectionCause says why there is no connection to a host.
+func connectionCause(text, where string) string {
+	switch {
+	case containsAny(text, lookupTimeouts):
+		return "DNS does not answer for " + where
+	case containsAny(text, lookupFailures):
+		return "DNS does not resolve " + where
+	case containsAny(text, refused):
+		return where + " refuses the connection"
+	case containsAny(text, noRoutes):
+		return "there is no route to " + where
+	case containsAny(text, timeouts):
+		return where + " does not answer in time"
+	}
+	return where + " cannot be reached"
+}
+
+// hostOf is the host and port that a message of urllib3 names, or otherwise.
+func hostOf(text, otherwise string) string {
+	m := host.FindStringSubmatch(text)
+	switch {
+	case m == nil:
+		return otherwise
+	case m[2] == "", m[2] == "443", m[2] == "80":
+		return m[1]
+	}
+	return m[1] + ":" + m[2]
+}
+
+func containsAny(text string, phrases []string) bool {
+	for _, phrase := range phrases {
+		if strings.Contains(text, phrase) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,79 @@
+package pythontool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// Tool is one installed program.
+type Tool struct {
+	Name      string        // as a Resolution's Source has it
+	Path      string        // of the executable, or its name in PATH
+	Install   string        // how to install it, or which variable names it
+	Timeout   time.Duration // of one run
+	MaxOutput int           // bytes of stdout, and of stderr
+}
+
+// Failure says why a run gave no output to read.
+type Failure struct {
+	State  watch.StreamState // never one that Answers
+	Detail string            // one line: the cause, what to do, the tool's last message
+}
+
+// errTooSlow is the cause when Tool.Timeout has passed, not the caller's own limit.
+var errTooSlow = errors.New("no answer in time")
+
+// Run runs the tool once and blocks until it has ended, at most Timeout and the two
+// seconds after which it is killed. A tool that ran to its end gives a Result
+// whatever its exit code, and no Failure.
+//
+// A tool that hangs is Unreachable and not ToolFailed: both tools hang when
+// YouTube or the way to it does, their own time limits being per request.
+func (t Tool) Run(ctx context.Context, log *slog.Logger, args ...string) (subprocess.Result, *Failure) {
+	began := time.Now()
+	bounded, cancel := context.WithTimeoutCause(ctx, t.Timeout, errTooSlow)
+	defer cancel()
+	res, err := subprocess.Run(bounded, subprocess.Command{Path: t.Path, Args: args, MaxOutput: t.MaxOutput})
+	log.Debug("ran "+t.Name,
+		"exit_code", res.ExitCode, "duration_ms", time.Since(began).Milliseconds(), "stderr", OneLine(string(res.Stderr[:min(len(res.Stderr), MaxText)])))
+
+	switch {
+	case errors.Is(err, subprocess.ErrNotInstalled):
+		return res, failure(watch.ToolFailed, "%s cannot be run: %v; %s", t.Name, err, t.Install)
+	case errors.Is(err, errTooSlow):
+		return res, t.timeout(res)
+	case ctx.Err() != nil && err != nil:
+		return res, failure(watch.Unreachable, "%s was stopped before it had an answer: %v", t.Name, err)
+	case err != nil:
+		return res, failure(watch.ToolFailed, "%s cannot be run: %v", t.Name, err)
+	case res.Signal != "":
+		return res, failure(watch.ToolFailed, "%s was ended by a signal (%s); perhaps memory is short", t.Name, res.Signal)
+	case res.Truncated:
+		return res, failure(watch.ToolFailed, "%s wrote more than %d bytes", t.Name, t.MaxOutput)
+	}
+	return res, nil
+}
+
+// timeout reports a tool that had to be ended. Its last message often names the host
+// that hangs, or the refusal after which it tried again.
+func (t Tool) timeout(res subprocess.Result) *Failure {
+	found := Diagnosis{State: watch.Unreachable, Cause: "YouTube does not answer in time"}
+	last := ""
+	for line := range Lines(res.Stderr) {
+		last = "; its last message: " + line
+		if d := Diagnose(line); d.State == watch.Blocked || d.State != "" && found.State != watch.Blocked {
+			found = d
+		}
+	}
+	return failure(found.State, "%s: %s had no answer within %v%s", found.Cause, t.Name, t.Timeout, last)
+}
+
+func failure(state watch.StreamState, format string, args ...any) *Failure {
+	return &Failure{State: state, Detail: OneLine(fmt.Sprintf(format, args...))}
+}
