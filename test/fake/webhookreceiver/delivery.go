@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Delivery is one attempt to deliver an event to us.
+// Delivery is one attempt to deliver an event.
 type Delivery struct {
 	Received time.Time
 	Attempt  int // of this event id, the first is 1
@@ -23,13 +23,13 @@ type Delivery struct {
 	Data      Data
 	Metadata  json.RawMessage
 
-	Verified bool   // see the package's doc
-	Problem  string // why not
+	Verified bool   // see the package's comment
+	Problem  string // why it is not verified
 	Accepted bool   // verified, and answered 204
 }
 
-// Data is the data of any event type (section 4.3, decision W7): the fields
-// that its type has, the others zero.
+// Data holds the data of any event type (section 4.3, decision W7). Fields that
+// the type does not have are zero.
 type Data struct {
 	StartedAt            time.Time    `json:"started_at"`
 	DetectedAt           time.Time    `json:"detected_at"`
@@ -56,7 +56,7 @@ type SegmentInfo struct {
 	Duration float64 `json:"duration"`
 }
 
-// parse reads what the body says into d.
+// parse reads d.Body into d's other fields.
 func parse(d *Delivery) error {
 	var body struct {
 		EventID   string          `json:"event_id"`
@@ -75,7 +75,7 @@ func parse(d *Delivery) error {
 	return nil
 }
 
-// String is the delivery as one line for people, without the time.
+// String returns the delivery as one line for people, without the time.
 func (d Delivery) String() string {
 	verdict := "verified"
 	if !d.Verified {
@@ -84,11 +84,11 @@ func (d Delivery) String() string {
 	if d.Attempt > 1 {
 		verdict += fmt.Sprintf(", attempt %d", d.Attempt)
 	}
-	return fmt.Sprintf("%-25s  %s  %s", d.EventType, verdict, d.Data.tell(d.EventType))
+	return fmt.Sprintf("%-25s  %s  %s", d.EventType, verdict, d.Data.describe(d.EventType))
 }
 
-// tell says in words what the data of an event of type t say.
-func (d Data) tell(t string) string {
+// describe returns the data of an event of type t in words.
+func (d Data) describe(t string) string {
 	clock := func(t time.Time) string { return t.Local().Format(time.TimeOnly) }
 	switch t {
 	case "stream.started":

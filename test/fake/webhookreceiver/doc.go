@@ -1,12 +1,12 @@
-// Package sink is somebody who receives our webhooks: an HTTP server on
-// loopback that verifies, remembers and, on command, misbehaves.
+// Package webhookreceiver receives webhooks: an HTTP server on loopback that
+// verifies and stores each delivery, and fails on command.
 //
-//	POST ──▶ read ──▶ verify both signatures ──▶ remember ──▶ fault, or 204, or 401
+//	POST ──▶ read ──▶ verify both signatures ──▶ store ──▶ fault, or 204, or 401
 //
-// It knows the contract from the specification (sections 4.2, 4.3, 12.2,
-// decision W5) and from the Standard Webhooks library, not from our own code:
-// what the sender and the sink agree on is what the specification says. A
-// delivery is verified when
+// It implements the contract of the specification (sections 4.2, 4.3 and 12.2,
+// decision W5) with the Standard Webhooks library and without the product's own
+// code, so that a mistake of the sender is not repeated here. A delivery is
+// verified when
 //
 //   - X-Timestamp is within 300 s of now (Config.Tolerance) and X-Signature-256 is right,
 //   - the Standard Webhooks library accepts webhook-id, webhook-timestamp and
@@ -14,6 +14,6 @@
 //   - X-Event-Id, webhook-id and event_id agree, and so do X-Event-Type and
 //     event_type.
 //
-// What is not verified is remembered too, with the reason, and answered 401 as
-// section 12.2 wants it.
+// A delivery that is not verified is stored too, with the reason, and answered
+// 401 (section 12.2).
 package webhookreceiver

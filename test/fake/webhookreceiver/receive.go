@@ -12,10 +12,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
-// maxBody is the longest body taken, in bytes.
+// maxBody is the longest body that is read, in bytes.
 const maxBody = 1 << 20
 
-// receive takes one delivery.
+// receive handles one delivery.
 func (s *Receiver) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
@@ -42,20 +42,20 @@ func (s *Receiver) receive(w http.ResponseWriter, r *http.Request) {
 	if problem != nil {
 		accept = func(w http.ResponseWriter, _ *http.Request) { http.Error(w, d.Problem, http.StatusUnauthorized) }
 	}
-	n, f := s.remember(d)
+	n, f := s.store(d)
 	if f == nil {
 		accept(w, r)
 		return
 	}
 	f(w, r, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.accepted(n)
+		s.markAccepted(n)
 		accept(w, r)
 	}))
 }
 
-// remember keeps a delivery and returns its number and what is to happen to
-// it, or nil.
-func (s *Receiver) remember(d Delivery) (int, httpfault.Fault) {
+// store stores a delivery. It returns its index and the fault that it meets, or
+// nil.
+func (s *Receiver) store(d Delivery) (int, httpfault.Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d.Attempt = 1
@@ -66,31 +66,31 @@ func (s *Receiver) remember(d Delivery) (int, httpfault.Fault) {
 	}
 	var f httpfault.Fault
 	for _, i := range slices.Backward(s.faults) {
-		if i.left != 0 {
-			f = i.what
-			i.left = max(i.left-1, -1)
+		if i.remaining != 0 {
+			f = i.fault
+			i.remaining = max(i.remaining-1, -1)
 			break
 		}
 	}
 	d.Accepted = d.Verified && f == nil
 	s.deliveries = append(s.deliveries, d)
-	s.announce()
+	s.notify()
 	if s.config.Out != nil {
 		_, _ = fmt.Fprintf(s.config.Out, "%s %s\n", d.Received.Local().Format(time.TimeOnly), d)
 	}
 	return len(s.deliveries) - 1, f
 }
 
-// accepted notes that a fault let delivery n through after all.
-func (s *Receiver) accepted(n int) {
+// markAccepted records that a fault passed delivery n on after all.
+func (s *Receiver) markAccepted(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.deliveries[n].Accepted = s.deliveries[n].Verified
-	s.announce()
+	s.notify()
 }
 
-// announce wakes who waits; s.mu is held.
-func (s *Receiver) announce() {
+// notify wakes the callers of Wait. s.mu is held.
+func (s *Receiver) notify() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }

@@ -17,16 +17,16 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
-// Config is how a sink is set up.
+// Config is the configuration of a receiver.
 type Config struct {
 	Key         string           // the sender's WEBHOOK_SIGNING_KEY; required
 	Addr        string           // to listen on, default 127.0.0.1:0
-	Tolerance   time.Duration    // between the sender's clock and ours, default 300 s (section 12.2)
+	Tolerance   time.Duration    // between the sender's clock and this one, default 300 s (section 12.2)
 	Certificate *tls.Certificate // serve HTTPS with it; nil: plain HTTP
 	Out         io.Writer        // gets a line for each delivery; nil: silent
 }
 
-// Sink receives webhooks until Close. It is safe for concurrent use.
+// Receiver receives webhooks until Close. It is safe for concurrent use.
 type Receiver struct {
 	config  Config
 	url     string
@@ -36,17 +36,17 @@ type Receiver struct {
 
 	mu         sync.Mutex
 	deliveries []Delivery
-	changed    chan struct{} // closed at each delivery, then made anew
-	faults     []*injected
+	changed    chan struct{} // closed and replaced at each delivery
+	faults     []*injectedFault
 }
 
-// injected is a fault with the number of deliveries it is for.
-type injected struct {
-	left int // negative: for ever
-	what httpfault.Fault
+// injectedFault is a fault with the number of deliveries that it is for.
+type injectedFault struct {
+	remaining int // negative: no limit
+	fault     httpfault.Fault
 }
 
-// Start makes a sink.
+// Start starts a receiver. It runs until Close.
 func Start(c Config) (*Receiver, error) {
 	if c.Key == "" {
 		return nil, errors.New("webhookreceiver: no key")
@@ -86,18 +86,17 @@ func (s *Receiver) Close() error {
 	return err
 }
 
-// URL is where to send webhooks.
+// URL is the callback URL of the receiver.
 func (s *Receiver) URL() string { return s.url }
 
-// All lists every delivery so far, refused and repeated ones too, in order.
+// All returns every delivery so far in order, refused and repeated ones too.
 func (s *Receiver) All() []Delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.deliveries)
 }
 
-// Accepted lists the first accepted delivery of each event, in order: what a
-// receiver that drops repeats has got.
+// Accepted returns the first accepted delivery of each event, in order.
 func (s *Receiver) Accepted() []Delivery {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(s.All(), func(d Delivery) bool {
@@ -109,7 +108,7 @@ func (s *Receiver) Accepted() []Delivery {
 	})
 }
 
-// Attempts is how often an event has been delivered.
+// Attempts returns how often an event has been delivered.
 func (s *Receiver) Attempts(eventID string) int {
 	n := 0
 	for _, d := range s.All() {
@@ -120,14 +119,14 @@ func (s *Receiver) Attempts(eventID string) int {
 	return n
 }
 
-// Wait returns the first delivery, past or to come, for which is is true. It
-// blocks until then. Error: ctx's, with the list of what did come.
-func (s *Receiver) Wait(ctx context.Context, is func(Delivery) bool) (Delivery, error) {
+// Wait blocks until a delivery matches, and returns the first that does, past or
+// future. Error: ctx's, with a list of all deliveries so far.
+func (s *Receiver) Wait(ctx context.Context, matches func(Delivery) bool) (Delivery, error) {
 	for {
 		s.mu.Lock()
 		deliveries, changed := slices.Clone(s.deliveries), s.changed
 		s.mu.Unlock()
-		if i := slices.IndexFunc(deliveries, is); i >= 0 {
+		if i := slices.IndexFunc(deliveries, matches); i >= 0 {
 			return deliveries[i], nil
 		}
 		select {
@@ -138,20 +137,20 @@ func (s *Receiver) Wait(ctx context.Context, is func(Delivery) bool) (Delivery, 
 	}
 }
 
-// Misbehave answers the next times deliveries with f, or all if times is 0,
-// until the function returned is called. The latest fault acts.
-func (s *Receiver) Inject(times int, f httpfault.Fault) (behave func()) {
+// Inject answers the next times deliveries with f, or all if times is 0, until
+// remove is called. The latest fault acts.
+func (s *Receiver) Inject(times int, f httpfault.Fault) (remove func()) {
 	if times == 0 {
 		times = -1
 	}
-	i := &injected{times, f}
+	i := &injectedFault{times, f}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = append(s.faults, i)
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.faults = slices.DeleteFunc(s.faults, func(other *injected) bool { return other == i })
+		s.faults = slices.DeleteFunc(s.faults, func(other *injectedFault) bool { return other == i })
 	}
 }
 

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// hosts are the names answered for, and their subdomains one level down.
+// hosts are the names that the server answers for, with one level of subdomains.
 var hosts = []string{"youtube.com", "googlevideo.com", "youtu.be", "ytimg.com"}
 
-// authority makes a certificate authority that lives as long as the process
-// and one certificate for all hosts. It returns the authority's own in PEM.
+// authority makes a certificate authority and one certificate for all hosts. It
+// returns the latter, and the authority's own certificate in PEM.
 func authority() (tls.Certificate, []byte, error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

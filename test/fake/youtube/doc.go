@@ -5,15 +5,15 @@
 //	                                        │                       │
 //	                                        │ any other host        ▼
 //	                                        ▼                 watch page, player API, oEmbed,
-//	                                  403, remembered         manifests, playlists, segments
+//	                                  403, recorded           manifests, playlists, segments
 //
-// Nothing but the environment ([YouTube.Env]) leads a program here, so what is
-// tested is what is shipped. No request leaves the machine: a host that is not
-// YouTube's is refused and remembered ([YouTube.Refused]).
+// Only the environment ([Server.Env]) leads a program here, so the tests run what
+// is shipped. No request leaves the machine: a host that is not YouTube's is
+// refused and recorded ([Server.RefusedHosts]).
 //
-// Each [Video] is in a [State] that can be changed while it is being watched.
-// Live media come from a [Source], usually a livestream.Stream, or from an
-// [Origin] of any shape, usually a broadcast.Broadcast. Media URLs
-// have the shape of the real ones, expire like them, and answer 403 from then
-// on. A fault can be put before every class of request.
+// Each [Video] has a [State] that can change while it is watched. Live media come
+// from a [Source], usually a livestream.Stream, or from an [Origin] with any
+// packaging, usually a broadcast.Broadcast. Media URLs have the form of the real
+// ones, expire like them, and answer 403 from then on. Faults are injected by
+// class of request.
 package youtube

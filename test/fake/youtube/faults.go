@@ -12,40 +12,40 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 )
 
-// maxBody is how much of a request's body is read, in bytes.
+// maxBody is the most that is read of a request's body, in bytes.
 const maxBody = 1 << 20
 
-// videoHeader carries the player API's video from its body to classify.
+// videoHeader carries the video of a player API request from its body to
+// classify.
 const videoHeader = "X-Stand-In-Video"
 
-// injected is a fault with the requests it is for.
-type injected struct {
-	class Class
-	video string
-	left  int // requests; negative: for ever
-	what  httpfault.Fault
+// injectedFault is a fault with the requests that it is for.
+type injectedFault struct {
+	class     Class
+	video     string
+	remaining int // requests; negative: no limit
+	fault     httpfault.Fault
 }
 
-// Inject answers requests of a class for a video with f: the next times of
-// them, or all if times is 0. An empty class or id means any. The function
-// returned ends it. The latest fault that fits is the one that acts; faults of
-// a [Source] come after these.
-func (y *Server) Inject(class Class, id string, times int, f httpfault.Fault) (heal func()) {
+// Inject answers the next times requests of a class for a video with f, or all
+// of them if times is 0, until remove is called. An empty class or id means any.
+// The latest fault that matches acts; faults of a [Source] come after these.
+func (y *Server) Inject(class Class, id string, times int, f httpfault.Fault) (remove func()) {
 	if times == 0 {
 		times = -1
 	}
-	i := &injected{class, id, times, f}
+	i := &injectedFault{class, id, times, f}
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.faults = append(y.faults, i)
 	return func() {
 		y.mu.Lock()
 		defer y.mu.Unlock()
-		y.faults = slices.DeleteFunc(y.faults, func(other *injected) bool { return other == i })
+		y.faults = slices.DeleteFunc(y.faults, func(other *injectedFault) bool { return other == i })
 	}
 }
 
-// fault remembers a request and returns what is to happen to it, or nil.
+// fault records a request and returns the fault that it meets, or nil.
 func (y *Server) fault(r *http.Request) httpfault.Fault {
 	if r.URL.Path == "/youtubei/v1/player" {
 		r.Header.Set(videoHeader, videoInBody(r))
@@ -55,11 +55,11 @@ func (y *Server) fault(r *http.Request) httpfault.Fault {
 	defer y.mu.Unlock()
 	y.requests = append(y.requests, Request{At: time.Now(), Class: class, Video: id, Host: r.Host, Path: r.URL.Path})
 	for _, i := range slices.Backward(y.faults) {
-		if i.left != 0 && (i.class == "" || i.class == class) && (i.video == "" || i.video == id) {
-			if i.left > 0 {
-				i.left--
+		if i.remaining != 0 && (i.class == "" || i.class == class) && (i.video == "" || i.video == id) {
+			if i.remaining > 0 {
+				i.remaining--
 			}
-			return i.what
+			return i.fault
 		}
 	}
 	part := map[Class]livestream.Part{Manifest: livestream.Masters, Playlist: livestream.Playlists, Segment: livestream.Segments}[class]
@@ -69,8 +69,8 @@ func (y *Server) fault(r *http.Request) httpfault.Fault {
 	return nil
 }
 
-// videoInBody reads the id from the body of a player request and puts the body
-// back.
+// videoInBody returns the id in the body of a player request, and leaves the body
+// as it was.
 func videoInBody(r *http.Request) string {
 	b, _ := io.ReadAll(io.LimitReader(r.Body, maxBody))
 	r.Body = io.NopCloser(bytes.NewReader(b))

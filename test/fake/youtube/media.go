@@ -17,10 +17,10 @@ const (
 	segmentHost  = "https://rr1---sn-n4v7snly.googlevideo.com"
 )
 
-// masterURL gives out a master playlist's URL, good until it expires.
+// masterURL returns a new URL of a master playlist.
 func (y *Server) masterURL(id string) string {
 	return fmt.Sprintf("%s/api/manifest/hls_variant/%s/playlist_duration/30/manifest_duration/30/go/1/keepalive/yes/file/index.m3u8",
-		manifestHost, y.ticket(id, y.issued(id), time.Now().Add(y.expiry)))
+		manifestHost, y.ticket(id, y.newIssue(id), time.Now().Add(y.expiry)))
 }
 
 func playlistURL(ticket string, r livestream.Rendition) string {
@@ -32,15 +32,15 @@ func segmentURL(ticket string, itag int, e livestream.Entry) string {
 		segmentHost, ticket, itag, e.Sequence, e.Duration.Seconds())
 }
 
-// ticket is the part of a media URL that says for what, since which issue and
-// until when it is good.
+// ticket returns the part of a media URL with its video, its issue and its expiry
+// time.
 func (y *Server) ticket(id string, issue int, until time.Time) string {
 	return fmt.Sprintf("expire/%d/ei/issue-%d/ip/127.0.0.1/id/%s.1/source/yt_live_broadcast/requiressl/yes/hfr/1/sparams/expire%%2Cei%%2Cip%%2Cid%%2Csource/sig/AJfQdSswRQIhALs1gnatur3",
 		until.Unix(), issue, id)
 }
 
-// params reads the pairs of a media URL's path after prefix. Of a name that
-// comes twice the last counts.
+// params returns the pairs in a media URL's path after prefix. The last pair of a
+// name counts.
 func params(path, prefix string) map[string]string {
 	found := map[string]string{}
 	parts := strings.Split(strings.TrimPrefix(path, prefix), "/")
@@ -54,17 +54,17 @@ func params(path, prefix string) map[string]string {
 	return found
 }
 
-// media answers for one of the three kinds of media URL, if it is still good
-// and the video still has media.
+// media returns the handler of one kind of media URL. It answers 404 when the
+// video has no media, and 403 when the URL has expired.
 func (y *Server) media(prefix string, answer func(w http.ResponseWriter, r *http.Request, s Source, ticket string, p map[string]string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		p := params(r.URL.Path, prefix)
-		id, issue, expire := holder(p)
+		id, issue, expire := parseTicket(p)
 		e := y.video(id)
 		switch {
 		case e.Source == nil:
 			http.NotFound(w, r)
-		case !e.admits(issue, expire):
+		case !e.accepts(issue, expire):
 			http.Error(w, "403 Forbidden", http.StatusForbidden)
 		default:
 			answer(w, r, e.Source, y.ticket(id, issue, time.Unix(expire, 0)), p)
@@ -72,17 +72,17 @@ func (y *Server) media(prefix string, answer func(w http.ResponseWriter, r *http
 	}
 }
 
-// holder reads what ticket wrote: which video it is for, of which issue it is,
-// and until when it is good, in Unix seconds.
-func holder(p map[string]string) (id string, issue int, expire int64) {
+// parseTicket returns the video, the issue, and the expiry time in Unix seconds of
+// a ticket.
+func parseTicket(p map[string]string) (id string, issue int, expire int64) {
 	id, _, _ = strings.Cut(p["id"], ".")
 	expire, _ = strconv.ParseInt(p["expire"], 10, 64)
 	issue, _ = strconv.Atoi(strings.TrimPrefix(p["ei"], "issue-"))
 	return id, issue, expire
 }
 
-// admits tells whether a media URL is still good.
-func (e entry) admits(issue int, expire int64) bool {
+// accepts reports whether a media URL has not expired.
+func (e entry) accepts(issue int, expire int64) bool {
 	return time.Now().Unix() < expire && issue > e.expired
 }
 

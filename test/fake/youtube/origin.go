@@ -7,17 +7,16 @@ import (
 	"time"
 )
 
-// An origin's URLs end with its own path. It comes after a mark, for its
-// directories may have the names of parameters.
+// An origin's URLs end with its own path, after a mark, because its directories
+// may have the names of parameters.
 const (
 	originPrefix = "/api/manifest/origin/"
 	originMark   = "/media/"
 )
 
-// originStreams tells where an origin's manifests are. The master playlist's
-// place is like YouTube's own: yt-dlp may add to it.
+// originStreams adds the URLs of an origin's manifests to data.
 func (y *Server) originStreams(data object, id string, o Origin) {
-	base := manifestHost + originPrefix + y.ticket(id, y.issued(id), time.Now().Add(y.expiry)) + originMark
+	base := manifestHost + originPrefix + y.ticket(id, y.newIssue(id), time.Now().Add(y.expiry)) + originMark
 	if o.HLS != "" {
 		data["hlsManifestUrl"] = base + o.HLS
 	}
@@ -26,16 +25,16 @@ func (y *Server) originStreams(data object, id string, o Origin) {
 	}
 }
 
-// origin hands a request on to the origin of the video it is about, if the URL
-// is still good.
+// origin passes a request on to the origin of its video, unless the URL has
+// expired.
 func (y *Server) origin(w http.ResponseWriter, r *http.Request) {
 	ticket, rest, found := strings.Cut(r.URL.Path, originMark)
-	id, issue, expire := holder(params(ticket, originPrefix))
+	id, issue, expire := parseTicket(params(ticket, originPrefix))
 	e := y.video(id)
 	switch {
 	case e.Origin == nil || !found:
 		http.NotFound(w, r)
-	case !e.admits(issue, expire):
+	case !e.accepts(issue, expire):
 		http.Error(w, "403 Forbidden", http.StatusForbidden)
 	default:
 		inner := r.Clone(r.Context())
@@ -44,8 +43,8 @@ func (y *Server) origin(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// originClass tells what a request to an origin is for by the name's ending:
-// an entry is at the top.
+// originClass classifies a request to an origin by its path: manifests are at the
+// top.
 func originClass(of string) Class {
 	_, rest, _ := strings.Cut(of, originMark)
 	switch {

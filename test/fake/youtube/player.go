@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Who broadcasts here.
+// The channel of every video.
 const (
 	author  = "Stream Monitor Television"
 	handle  = "@streammonitortelevision"
@@ -14,13 +14,13 @@ const (
 
 type object = map[string]any
 
-// playerResponse is what YouTube's player is told of a video: the answer of
-// the player API, and a part of the watch page.
+// playerResponse returns the player API's answer about a video, which is also a
+// part of the watch page.
 func (y *Server) playerResponse(id string) object {
 	v := y.video(id)
 	r, refused := refusals[v.State]
 	answer := object{"responseContext": object{"visitorData": visitor}, "playabilityStatus": playability(v, r, refused)}
-	if refused && !r.known {
+	if refused && !r.hasDetails {
 		return answer
 	}
 	answer["videoDetails"] = details(id, v)
@@ -38,7 +38,7 @@ func playability(v entry, r refusal, refused bool) object {
 	if v.Reason != "" {
 		r.reason = v.Reason
 	}
-	p := object{"status": r.status, "reason": r.reason, "playableInEmbed": r.known}
+	p := object{"status": r.status, "reason": r.reason, "playableInEmbed": r.hasDetails}
 	message := object{"reason": object{"simpleText": r.reason}}
 	if r.subreason != "" {
 		message["subreason"] = object{"simpleText": r.subreason}
@@ -46,7 +46,7 @@ func playability(v entry, r refusal, refused bool) object {
 	switch {
 	case r.captcha:
 		p["errorScreen"] = object{"playerCaptchaViewModel": object{"message": "verify"}}
-	case !r.known:
+	case !r.hasDetails:
 		p["errorScreen"] = object{"playerErrorMessageRenderer": message}
 	}
 	if !v.Scheduled.IsZero() {
@@ -101,8 +101,8 @@ func microformat(v entry) object {
 	return m
 }
 
-// streams is where the media are: a playlist of what is live, a file of what
-// is not.
+// streams returns the URLs of the media: a playlist of a live video, a file of
+// any other.
 func (y *Server) streams(id string, v entry) object {
 	data := object{"expiresInSeconds": strconv.Itoa(int(y.expiry.Seconds()))}
 	if v.State == Live {

@@ -12,7 +12,7 @@ import (
 // proxy answers CONNECT for YouTube's hosts and refuses everything else.
 func (y *Server) proxy(w http.ResponseWriter, r *http.Request) {
 	host, port, err := net.SplitHostPort(r.Host)
-	if r.Method != http.MethodConnect || err != nil || port != "443" || !ours(host) {
+	if r.Method != http.MethodConnect || err != nil || port != "443" || !isYouTube(host) {
 		y.mu.Lock()
 		y.refused = append(y.refused, r.Host)
 		y.mu.Unlock()
@@ -29,12 +29,13 @@ func (y *Server) proxy(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = buffered.Flush()
 	}
-	if err != nil || buffered.Reader.Buffered() > 0 || !y.tunnels.hand(conn) {
+	if err != nil || buffered.Reader.Buffered() > 0 || !y.tunnels.add(conn) {
 		_ = conn.Close()
 	}
 }
 
-func ours(host string) bool {
+// isYouTube reports whether the server answers for a host.
+func isYouTube(host string) bool {
 	host = strings.ToLower(host)
 	for _, h := range hosts {
 		if host == h || strings.HasSuffix(host, "."+h) {
@@ -44,16 +45,16 @@ func ours(host string) bool {
 	return false
 }
 
-// Refused lists the hosts asked for that are not YouTube's, in order.
+// RefusedHosts returns the hosts of refused requests, in order.
 func (y *Server) RefusedHosts() []string {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return append([]string(nil), y.refused...)
 }
 
-// tunnels is the listener of the inner server: the connections that the proxy
-// has let through.
-type tunnels struct {
+// tunnelListener is the listener of the inner server. Its connections are the
+// tunnels through the proxy.
+type tunnelListener struct {
 	addr   net.Addr
 	config *tls.Config
 	next   chan net.Conn
@@ -61,12 +62,12 @@ type tunnels struct {
 	once   sync.Once
 }
 
-func newTunnels(addr net.Addr, c *tls.Config) *tunnels {
-	return &tunnels{addr: addr, config: c, next: make(chan net.Conn), closed: make(chan struct{})}
+func newTunnelListener(addr net.Addr, c *tls.Config) *tunnelListener {
+	return &tunnelListener{addr: addr, config: c, next: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// hand gives a connection to the inner server. False: it has been closed.
-func (t *tunnels) hand(c net.Conn) bool {
+// add passes a connection to the inner server. False: the listener is closed.
+func (t *tunnelListener) add(c net.Conn) bool {
 	select {
 	case t.next <- tls.Server(c, t.config):
 		return true
@@ -75,8 +76,8 @@ func (t *tunnels) hand(c net.Conn) bool {
 	}
 }
 
-// Accept is net.Listener's.
-func (t *tunnels) Accept() (net.Conn, error) {
+// Accept implements net.Listener.
+func (t *tunnelListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-t.next:
 		return c, nil
@@ -85,11 +86,11 @@ func (t *tunnels) Accept() (net.Conn, error) {
 	}
 }
 
-// Close is net.Listener's.
-func (t *tunnels) Close() error {
+// Close implements net.Listener.
+func (t *tunnelListener) Close() error {
 	t.once.Do(func() { close(t.closed) })
 	return nil
 }
 
-// Addr is net.Listener's.
-func (t *tunnels) Addr() net.Addr { return t.addr }
+// Addr implements net.Listener.
+func (t *tunnelListener) Addr() net.Addr { return t.addr }

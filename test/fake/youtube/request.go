@@ -7,38 +7,38 @@ import (
 	"time"
 )
 
-// Class is what a request is for.
+// Class is the purpose of a request.
 type Class string
 
 // The classes.
 const (
 	Watch    Class = "watch"    // the watch page
 	Player   Class = "player"   // the player API
-	Manifest Class = "manifest" // the master playlist, an MPD, or what else is an origin's entry
+	Manifest Class = "manifest" // the master playlist, an MPD, or another entry of an origin
 	Playlist Class = "playlist" // a media playlist
 	Segment  Class = "segment"  // or a part, a key, an initialisation section
 	OEmbed   Class = "oembed"
 	Other    Class = "other" // scripts, configuration pages
 )
 
-// Request is one that was made, faults included.
+// Request is a request that was made, also one that met a fault.
 type Request struct {
 	At    time.Time
 	Class Class
-	Video string // id, if it is of one
+	Video string // id; empty: of no video
 	Host  string
 	Path  string // without the query
 }
 
-// Requests lists every request so far, in order.
+// Requests returns every request so far, in order.
 func (y *Server) Requests() []Request {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return append([]Request(nil), y.requests...)
 }
 
-// Count is how many requests of a class there were for a video; an empty class
-// or id counts all.
+// Count returns the number of requests of a class for a video. An empty class or
+// id means any.
 func (y *Server) Count(class Class, id string) int {
 	n := 0
 	for _, r := range y.Requests() {
@@ -54,8 +54,8 @@ var (
 	idInQuery = regexp.MustCompile(`[?&]v=([A-Za-z0-9_-]{11})`)
 )
 
-// classify tells what a request is for. The player API names its video in the
-// body, which is read elsewhere.
+// classify returns a request's class and video. The player API names its video in
+// the body, which fault has read.
 func classify(r *http.Request) (Class, string) {
 	path, host := r.URL.Path, strings.ToLower(r.Host)
 	inPath := func() string {

@@ -19,14 +19,14 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
-// Config is how the stand-in behaves. The zero value will do.
+// Config is the configuration of a server. The zero value is valid.
 type Config struct {
 	Addr   string        // to listen on, default 127.0.0.1:0
 	Dir    string        // for the CA and the Python module, default a temporary one that Close removes
 	Expiry time.Duration // of media URLs, default 6 h
 }
 
-// YouTube is the stand-in. It is safe for concurrent use.
+// Server is the stand-in. It is safe for concurrent use.
 type Server struct {
 	dir       string
 	temporary bool
@@ -34,18 +34,18 @@ type Server struct {
 	address   string
 	outer     *http.Server // the proxy
 	inner     *http.Server // YouTube itself, inside the tunnels
-	tunnels   *tunnels
+	tunnels   *tunnelListener
 	serving   sync.WaitGroup
 	cancel    context.CancelFunc
 
 	mu       sync.Mutex
 	videos   map[string]*entry
-	faults   []*injected
+	faults   []*injectedFault
 	requests []Request
 	refused  []string
 }
 
-// Start makes a stand-in, which runs until Close.
+// Start starts a server. It runs until Close.
 func Start(c Config) (*Server, error) {
 	if c.Addr == "" {
 		c.Addr = "127.0.0.1:0"
@@ -58,19 +58,19 @@ func Start(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := y.furnish(root); err != nil {
+	if err := y.writeFiles(root); err != nil {
 		return nil, err
 	}
 	listener, err := net.Listen("tcp", c.Addr)
 	if err != nil {
-		y.clear()
+		y.removeFiles()
 		return nil, fmt.Errorf("youtube: listen: %w", err)
 	}
 	y.address = listener.Addr().String()
-	y.tunnels = newTunnels(listener.Addr(), &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+	y.tunnels = newTunnelListener(listener.Addr(), &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
 	var ctx context.Context
 	ctx, y.cancel = context.WithCancel(context.Background())
-	quiet := log.New(io.Discard, "", 0) // clients that hang up are part of the tests
+	quiet := log.New(io.Discard, "", 0) // tests hang up on purpose
 	base := func(net.Listener) context.Context { return ctx }
 	y.outer = &http.Server{Handler: http.HandlerFunc(y.proxy), ErrorLog: quiet, BaseContext: base, ReadHeaderTimeout: 10 * time.Second}
 	y.inner = &http.Server{Handler: httpfault.Wrap(y.site(), y.fault), ErrorLog: quiet, BaseContext: base, ReadHeaderTimeout: time.Minute}
@@ -79,26 +79,26 @@ func Start(c Config) (*Server, error) {
 	return y, nil
 }
 
-// Close ends every connection and waits for everything that was started.
+// Close ends every connection and waits for all goroutines.
 func (y *Server) Close() error {
 	y.cancel()
 	err := errors.Join(y.outer.Close(), y.inner.Close())
 	y.serving.Wait()
-	return errors.Join(err, y.clear())
+	return errors.Join(err, y.removeFiles())
 }
 
-// URL is where a video is watched.
+// URL is the watch page's URL of a video.
 func (y *Server) URL(id string) string { return "https://www.youtube.com/watch?v=" + id }
 
-// Proxy is the proxy's own address, http://host:port.
+// Proxy is the proxy's URL, http://host:port.
 func (y *Server) Proxy() string { return "http://" + y.address }
 
-// CAFile is the throw-away authority's certificate, PEM.
+// CAFile is the path of the authority's certificate, PEM.
 func (y *Server) CAFile() string { return filepath.Join(y.dir, "ca.pem") }
 
-// Env is the environment that leads a program and its children here instead of
-// to the real YouTube, and nowhere else: lines for exec.Cmd.Env, to come after
-// the inherited ones. Go's client, yt-dlp and streamlink understand it.
+// Env returns the environment variables that lead a program and its children
+// here instead of to the real YouTube, and nowhere else. They come after the
+// inherited ones. Go's client, yt-dlp and streamlink understand them.
 func (y *Server) Env() []string {
 	env := []string{
 		"SSL_CERT_FILE=" + y.CAFile(),
@@ -115,8 +115,8 @@ func (y *Server) Env() []string {
 	return env
 }
 
-// furnish writes what Env points to.
-func (y *Server) furnish(root []byte) error {
+// writeFiles writes the files that Env names.
+func (y *Server) writeFiles(root []byte) error {
 	if y.dir == "" {
 		dir, err := os.MkdirTemp("", "youtube-")
 		if err != nil {
@@ -145,12 +145,12 @@ def contents():
 		err = os.WriteFile(y.CAFile(), root, 0o644)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("youtube: directory: %w", err), y.clear())
+		return errors.Join(fmt.Errorf("youtube: directory: %w", err), y.removeFiles())
 	}
 	return nil
 }
 
-func (y *Server) clear() error {
+func (y *Server) removeFiles() error {
 	if !y.temporary {
 		return nil
 	}

@@ -7,14 +7,14 @@ import (
 	"net/http"
 )
 
-// What the pages say that yt-dlp wants to know before it asks the player API.
+// The values that yt-dlp reads from the pages before it calls the player API.
 const (
 	apiKey       = "AIzaSyStandInForYouTubeDoesNotCheckKeys"
 	playerScript = "/s/player/0123abcd/player_es6.vflset/en_US/base.js"
 	sts          = 20400 // the script's "signature timestamp"
 )
 
-// site is YouTube itself.
+// site returns the handler of YouTube's own pages and of the media.
 func (y *Server) site() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /watch", y.watchPage)
@@ -59,9 +59,8 @@ func (y *Server) playerAPI(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, y.playerResponse(r.Header.Get(videoHeader)))
 }
 
-// oembed tells whether a video exists (section 7.4, method 2). It is 200 for
-// one that can be embedded, 403 for a private one and 404 for one that is not
-// there.
+// oembed answers whether a video exists (section 7.4, method 2): 200 for one that
+// can be embedded, 403 for a private one, 404 for none.
 func (y *Server) oembed(w http.ResponseWriter, r *http.Request) {
 	_, id := classify(r)
 	v := y.video(id)
@@ -81,7 +80,7 @@ func (y *Server) oembed(w http.ResponseWriter, r *http.Request) {
 
 var initialData = map[string]any{"contents": map[string]any{"twoColumnWatchNextResults": map[string]any{"results": map[string]any{}}}}
 
-// writePage writes a page with the configuration that every page carries.
+// writePage writes a page with the configuration that every page has.
 func writePage(w http.ResponseWriter, scripts string) {
 	config, err := json.Marshal(map[string]any{
 		"INNERTUBE_API_KEY": apiKey,

@@ -1,6 +1,6 @@
 package youtube
 
-// State is what YouTube says of a video.
+// State is the state of a video.
 type State string
 
 // The states. In parentheses what yt-dlp makes of them: live_status, and the
@@ -34,20 +34,20 @@ func States() []State {
 	}
 }
 
-// refusal is the playability of a state that cannot be played.
+// refusal is the playability status of a state that cannot be played.
 type refusal struct {
 	status, reason, subreason string
-	known                     bool // the video's details are given all the same
+	hasDetails                bool // the video's details are given all the same
 	captcha                   bool
 }
 
 var refusals = map[State]refusal{
-	Upcoming:    {status: "LIVE_STREAM_OFFLINE", reason: "This live event will begin in a few moments.", known: true},
-	Premiere:    {status: "LIVE_STREAM_OFFLINE", reason: "Premieres in 2 hours", known: true},
-	Offline:     {status: "LIVE_STREAM_OFFLINE", reason: "Offline.", known: true},
-	Ended:       {status: "LIVE_STREAM_OFFLINE", reason: "This live event has ended.", known: true},
-	PostLive:    {status: "LIVE_STREAM_OFFLINE", reason: "This live event has ended.", known: true},
-	NoRecording: {status: "UNPLAYABLE", reason: "This live stream recording is not available.", known: true},
+	Upcoming:    {status: "LIVE_STREAM_OFFLINE", reason: "This live event will begin in a few moments.", hasDetails: true},
+	Premiere:    {status: "LIVE_STREAM_OFFLINE", reason: "Premieres in 2 hours", hasDetails: true},
+	Offline:     {status: "LIVE_STREAM_OFFLINE", reason: "Offline.", hasDetails: true},
+	Ended:       {status: "LIVE_STREAM_OFFLINE", reason: "This live event has ended.", hasDetails: true},
+	PostLive:    {status: "LIVE_STREAM_OFFLINE", reason: "This live event has ended.", hasDetails: true},
+	NoRecording: {status: "UNPLAYABLE", reason: "This live stream recording is not available.", hasDetails: true},
 	Private: {
 		status: "LOGIN_REQUIRED", reason: "Private video",
 		subreason: "Sign in if you've been granted access to this video",

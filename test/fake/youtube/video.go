@@ -10,7 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 )
 
-// NewID makes the id of a video that there has not been yet.
+// NewVideoID returns a random id of a video.
 func NewVideoID() string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	id := make([]byte, 11)
@@ -20,44 +20,43 @@ func NewVideoID() string {
 	return string(id)
 }
 
-// Video is what there is to know of one.
+// Video is a video. The zero value is an upcoming one.
 type Video struct {
 	State     State     // default Upcoming
 	Title     string    // default "A test of the stream monitor"
-	Scheduled time.Time // start of an upcoming one; zero: not told
+	Scheduled time.Time // start of an upcoming one; zero: unknown
 	Started   time.Time // actual start; default: when it was first set Live
 	Reason    string    // instead of the state's own words
 	Source    Source    // of the media; nil: live without formats, unless there is an Origin
 	Origin    *Origin   // of the media, instead of a Source
 }
 
-// Origin is an HTTP origin that a live video's media come from, whatever their
-// shape. It is reachable below a path of its own on the manifests' and on the
-// segments' hosts, which expires like any media URL, so what its manifests say
-// must be relative. Paths are the handler's own and begin with no slash.
+// Origin is an HTTP origin of a live video's media, with any packaging. It is
+// reachable below a path of its own, which expires like any media URL, so URLs in
+// its manifests must be relative. Its paths begin without a slash.
 type Origin struct {
 	Handler http.Handler
 	HLS     string // path of a master or media playlist (hlsManifestUrl); empty: none
 	DASH    string // path of an MPD (dashManifestUrl); empty: none
 }
 
-// Source is where the media of a live video come from. *livestream.Stream is
-// one. It is used from several goroutines.
+// Source provides the media of a live video, such as *livestream.Stream. It must
+// be safe for concurrent use.
 type Source interface {
 	Renditions() []livestream.Rendition
 	Playlist(itag int) (livestream.Playlist, error)                         // livestream.ErrNotThere: 404
 	Segment(ctx context.Context, itag int, sequence uint64) ([]byte, error) // livestream.ErrNotThere: 404
-	Fault(part livestream.Part) httpfault.Fault                             // what it suffers from now, or nil
+	Fault(part livestream.Part) httpfault.Fault                             // the fault that requests meet now, or nil
 }
 
-// entry is a video with what changes behind it.
+// entry is a video with the state of its media URLs.
 type entry struct {
 	Video
 	issue   int // of the latest media URLs
-	expired int // issues up to this one are no longer good
+	expired int // URLs of issues up to this one have expired
 }
 
-// Add puts a video up, or replaces it. id is 11 of A-Z a-z 0-9 _ -.
+// Add adds a video, or replaces it. id is 11 of A-Z a-z 0-9 _ -.
 func (y *Server) Add(id string, v Video) {
 	y.change(id, func(e *entry) {
 		if v.State == "" {
@@ -67,7 +66,7 @@ func (y *Server) Add(id string, v Video) {
 			v.Title = "A test of the stream monitor"
 		}
 		e.Video = v
-		e.arrive()
+		e.setStarted()
 	})
 }
 
@@ -75,7 +74,7 @@ func (y *Server) Add(id string, v Video) {
 func (y *Server) Set(id string, s State) {
 	y.change(id, func(e *entry) {
 		e.State, e.Reason = s, ""
-		e.arrive()
+		e.setStarted()
 	})
 }
 
@@ -83,7 +82,7 @@ func (y *Server) Set(id string, s State) {
 func (y *Server) Broadcast(id string, source Source) {
 	y.change(id, func(e *entry) {
 		e.State, e.Reason, e.Source, e.Origin = Live, "", source, nil
-		e.arrive()
+		e.setStarted()
 	})
 }
 
@@ -92,7 +91,8 @@ func (y *Server) ExpireNow(id string) {
 	y.change(id, func(e *entry) { e.expired = e.issue })
 }
 
-func (e *entry) arrive() {
+// setStarted records when the video first became live.
+func (e *entry) setStarted() {
 	if e.State == Live && e.Started.IsZero() {
 		e.Started = time.Now()
 	}
@@ -109,7 +109,7 @@ func (y *Server) change(id string, f func(*entry)) {
 	f(e)
 }
 
-// video returns a copy of what is known of id now.
+// video returns a copy of a video; one that was not added is Unavailable.
 func (y *Server) video(id string) entry {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -119,8 +119,8 @@ func (y *Server) video(id string) entry {
 	return entry{Video: Video{State: Unavailable}}
 }
 
-// issued gives out a new issue of media URLs.
-func (y *Server) issued(id string) int {
+// newIssue returns the number of a new issue of media URLs.
+func (y *Server) newIssue(id string) int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.videos[id].issue++

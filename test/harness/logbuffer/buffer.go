@@ -1,4 +1,5 @@
-// Package journal is a log that tests read, also while more is written to it.
+// Package logbuffer keeps a log in memory, for tests that read it while more is
+// written.
 package logbuffer
 
 import (
@@ -7,28 +8,29 @@ import (
 	"sync"
 )
 
-// Journal keeps what is written to it; the zero value is empty.
+// Buffer keeps what is written to it. The zero value is empty; it is safe for
+// concurrent use.
 type Buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
 // Write implements io.Writer.
-func (j *Buffer) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
 }
 
-// String is all of it.
-func (j *Buffer) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
+// String returns everything that was written.
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
-// Count is how often it has some words.
-func (j *Buffer) Count(words string) int { return strings.Count(j.String(), words) }
+// Count returns how often words occurs.
+func (b *Buffer) Count(words string) int { return strings.Count(b.String(), words) }
 
-// Has tells whether it has some words.
-func (j *Buffer) Contains(words string) bool { return j.Count(words) > 0 }
+// Contains reports whether words occurs.
+func (b *Buffer) Contains(words string) bool { return b.Count(words) > 0 }

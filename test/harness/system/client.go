@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// client speaks to the REST API, with plain maps: what it sends and gets is the
-// wire, not the project's own types.
+// client calls the REST API with plain maps instead of the project's own types,
+// so that a renamed JSON field fails the tests.
 type client struct {
 	public, internal string
 	http             *http.Client
@@ -22,21 +22,22 @@ func newClient(public, internal string) client {
 	return client{public, internal, &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 32}}}
 }
 
-// Answer is an HTTP answer.
+// Response is an answer of the public API.
 type Response struct {
 	Status int
 	Header http.Header
 	Body   map[string]any
 }
 
-// URL is where the public API is.
+// URL is the base URL of the public API.
 func (s *Service) URL() string { return s.client.public }
 
-// InternalURL is where the internal API is.
+// InternalURL is the base URL of the internal API.
 func (s *Service) InternalURL() string { return s.client.internal }
 
-// Call makes a request to the public API. body is nil or is sent as JSON; each
-// header is a name and a value.
+// Call makes a request to the public API. A body that is not nil is sent as
+// JSON; each header is a name and a value. Error: there was no answer, or its
+// body is not JSON.
 func (s *Service) Call(ctx context.Context, method, path string, body any, headers ...[2]string) (Response, error) {
 	var payload io.Reader
 	if body != nil {
@@ -69,10 +70,11 @@ func (s *Service) Call(ctx context.Context, method, path string, body any, heade
 	return a, nil
 }
 
-// Register registers a monitor and gives its id.
+// Register registers a monitor and returns its id. A nil config means the
+// defaults.
 func (s *Service) Register(ctx context.Context, streamURL, callbackURL string, config map[string]any) (string, error) {
 	if config == nil {
-		config = map[string]any{} // the defaults
+		config = map[string]any{}
 	}
 	a, err := s.Call(ctx, http.MethodPost, "/api/v1/monitors", map[string]any{
 		"stream_url": streamURL, "callback_url": callbackURL, "config": config,
@@ -88,7 +90,7 @@ func (s *Service) Register(ctx context.Context, streamURL, callbackURL string, c
 	return id, nil
 }
 
-// Monitor reads a monitor.
+// Monitor returns a monitor as GET answers it.
 func (s *Service) Monitor(ctx context.Context, id string) (map[string]any, error) {
 	a, err := s.Call(ctx, http.MethodGet, "/api/v1/monitors/"+id, nil)
 	if err == nil && a.Status != http.StatusOK {
@@ -97,7 +99,7 @@ func (s *Service) Monitor(ctx context.Context, id string) (map[string]any, error
 	return a.Body, err
 }
 
-// WaitStatus waits until a monitor has a status.
+// WaitStatus waits until a monitor has a status, and returns the monitor.
 func (s *Service) WaitStatus(ctx context.Context, id, status string) (map[string]any, error) {
 	for {
 		m, err := s.Monitor(ctx, id)

@@ -1,5 +1,4 @@
 // Package system runs the real stream-monitor as its users do: the built
-// binary as a process of its own, spoken to by REST, its log read line by line.
-// Where YouTube is, is told by the environment alone. The acceptance tests and
-// the demonstration use it alike.
+// binary is a process of its own, called by REST, and its log is read line by
+// line. Only the environment leads it to a stand-in for YouTube.
 package system

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Process is a process of this machine, known by its id and start time.
+// Process is a process of this machine, identified by its id and start time.
 type Process struct {
 	PID     int
 	Command string // its first arguments
@@ -18,17 +18,18 @@ type Process struct {
 	parent  int
 }
 
-// Memory is what it holds, in bytes: what is its own, of pages that it shares its
-// share (PSS), and all that is resident. 0: it is gone.
-func (p Process) Memory() (own, resident int64) {
-	return p.amount("smaps_rollup", "Pss:"), p.amount("smaps_rollup", "Rss:")
+// Memory returns the proportional set size (PSS) and the resident set size (RSS)
+// in bytes; 0: the process is gone.
+func (p Process) Memory() (proportional, resident int64) {
+	return p.readBytes("smaps_rollup", "Pss:"), p.readBytes("smaps_rollup", "Rss:")
 }
 
-// Peak is the most memory that was resident at any time, in bytes; 0: it is gone.
-func (p Process) Peak() int64 { return p.amount("status", "VmHWM:") }
+// Peak returns the largest resident set size so far, in bytes; 0: the process is
+// gone.
+func (p Process) Peak() int64 { return p.readBytes("status", "VmHWM:") }
 
-// amount reads a number of kB from a file of /proc/PID, in bytes.
-func (p Process) amount(file, name string) int64 {
+// readBytes reads a number of kB from a file of /proc/PID.
+func (p Process) readBytes(file, name string) int64 {
 	all, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.PID, file))
 	if err != nil {
 		return 0
@@ -39,7 +40,7 @@ func (p Process) amount(file, name string) int64 {
 	return kib << 10
 }
 
-// alive tells whether it still runs: another process may have its id by now.
+// alive reports whether it still runs. Another process may have its id by now.
 func (p Process) alive() bool {
 	now, err := inspect(p.PID)
 	return err == nil && now.start == p.start
@@ -52,7 +53,7 @@ func inspect(pid int) (Process, error) {
 	if err != nil {
 		return Process{}, err
 	}
-	// The name, in parentheses, may hold anything; fields are counted after it.
+	// The name in parentheses may contain spaces; fields are counted after it.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 20 {
 		return Process{}, fmt.Errorf("%sstat has %d fields", dir, len(fields))
@@ -71,7 +72,7 @@ func inspect(pid int) (Process, error) {
 	}, nil
 }
 
-// Descendants is every process below the service.
+// Descendants returns every process below the service.
 func (s *Service) Descendants() []Process {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -97,7 +98,7 @@ func (s *Service) Descendants() []Process {
 	return below(s.PID())
 }
 
-// Workers is the workers among the descendants.
+// Workers returns the workers among the descendants.
 func (s *Service) Workers() (workers []Process) {
 	for _, p := range s.Descendants() {
 		if strings.HasSuffix(p.Command, " worker") {
@@ -107,7 +108,8 @@ func (s *Service) Workers() (workers []Process) {
 	return workers
 }
 
-// WorkersOf is the workers of a monitor, whoever started them.
+// WorkersOf returns the workers of a monitor on this machine, also those of
+// earlier gateways.
 func WorkersOf(monitorID string) (workers []Process) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -126,7 +128,7 @@ func WorkersOf(monitorID string) (workers []Process) {
 	return workers
 }
 
-// Env is a variable of the process's environment.
+// Env returns a variable of the process's environment.
 func (p Process) Env(name string) string {
 	env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
 	for line := range strings.SplitSeq(string(env), "\x00") {
@@ -143,9 +145,9 @@ func (p Process) Kill() { p.Signal(syscall.SIGKILL) }
 // Signal sends the process a signal.
 func (p Process) Signal(s syscall.Signal) { _ = syscall.Kill(p.PID, s) }
 
-// Left is an error that names those of a family that still run; they are killed.
-func KillRemaining(family []Process) (err error) {
-	for _, p := range family {
+// KillRemaining kills the processes that still run. Error: it names them.
+func KillRemaining(processes []Process) (err error) {
+	for _, p := range processes {
 		if p.alive() {
 			err = errors.Join(err, fmt.Errorf("process %d (%s) was left behind", p.PID, p.Command))
 			p.Kill()

@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// Keys that every system is started with.
+// Keys that every service is started with.
 const (
 	APIKey      = "an-api-key-for-tests"
 	InternalKey = "an-internal-key-for-tests"
 	SigningKey  = "a-signing-key-for-tests"
 )
 
-// Config is how to start the service.
+// Config is how the service is started.
 type Config struct {
 	Binary  string    // required
 	DataDir string    // required
@@ -32,10 +32,10 @@ type Config struct {
 	Log     io.Writer // gets every log line as well; nil: nobody
 }
 
-// System is a stream-monitor that runs.
+// Service is a gateway that runs.
 type Service struct {
 	cmd      *exec.Cmd
-	out      io.Closer // the end of the log's pipe that is read
+	out      io.Closer // the reading end of the log's pipe
 	client   client
 	began    time.Time
 	exited   chan struct{} // closed when the process has been reaped
@@ -44,7 +44,7 @@ type Service struct {
 
 	mu    sync.Mutex
 	lines []Line
-	news  chan struct{} // closed and replaced when a line comes
+	news  chan struct{} // closed and replaced at each line
 }
 
 // Line is a line of the log (section 11.2).
@@ -56,10 +56,11 @@ type Line struct {
 	Message   string         `json:"message"`
 	Data      map[string]any `json:"data"`
 	Raw       string         `json:"-"`
-	Malformed bool           `json:"-"` // not in the specified shape
+	Malformed bool           `json:"-"` // not in the specified format
 }
 
-// Start starts the service and blocks until it listens, or has ended.
+// Start starts the service and blocks until it listens. Error: ctx's; the service
+// has exited.
 func Start(ctx context.Context, c Config) (*Service, error) {
 	s, err := Launch(c)
 	if err != nil {
@@ -71,8 +72,8 @@ func Start(ctx context.Context, c Config) (*Service, error) {
 	return s, nil
 }
 
-// Launch starts the service and does not wait for anything. It can be called
-// when Listening has returned nil.
+// Launch starts the service and does not wait. Its API may be called after
+// WaitListening has returned nil.
 func Launch(c Config) (*Service, error) {
 	cmd := exec.Command(c.Binary, append([]string{"serve"}, c.Args...)...)
 	cmd.Env = append(slices.Clone(os.Environ()),
@@ -100,7 +101,8 @@ func Launch(c Config) (*Service, error) {
 	return s, nil
 }
 
-// Listening blocks until the service listens. Errors: ctx's; it has ended.
+// WaitListening blocks until the service listens. Error: ctx's; the service has
+// exited.
 func (s *Service) WaitListening(ctx context.Context) error {
 	var at [2]string
 	for i, server := range [...]string{"public", "internal"} {
@@ -108,7 +110,7 @@ func (s *Service) WaitListening(ctx context.Context) error {
 			return strings.HasPrefix(l.Message, "listening") && l.Data["server"] == server
 		})
 		if err != nil {
-			return fmt.Errorf("the service did not come to listen: %w; its log ends:\n%s", err, s.Tail(20))
+			return fmt.Errorf("the service does not listen: %w; its log ends:\n%s", err, s.Tail(20))
 		}
 		at[i] = fmt.Sprint("http://", line.Data["addr"])
 	}
@@ -116,7 +118,7 @@ func (s *Service) WaitListening(ctx context.Context) error {
 	return nil
 }
 
-// scan reads the log until the process has ended.
+// scan reads the log until the process has exited.
 func (s *Service) scan(out io.Reader, copyTo io.Writer) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(make([]byte, 64<<10), 4<<20)
@@ -135,14 +137,14 @@ func (s *Service) scan(out io.Reader, copyTo io.Writer) {
 	}
 }
 
-// Log is what has been logged so far.
+// Log returns all lines so far.
 func (s *Service) Log() []Line {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.lines)
 }
 
-// Tail is the last n lines of the log.
+// Tail returns the last n lines of the log.
 func (s *Service) Tail(n int) string {
 	var text []string
 	for _, l := range s.Log() {
@@ -151,8 +153,8 @@ func (s *Service) Tail(n int) string {
 	return strings.Join(text[max(0, len(text)-n):], "\n")
 }
 
-// WaitLog waits for a line, which may have come already. Errors: ctx's; the
-// service has ended.
+// WaitLog waits for a line, and also finds one that has come already. Error:
+// ctx's; the service has exited.
 func (s *Service) WaitLog(ctx context.Context, wanted func(Line) bool) (Line, error) {
 	for seen := 0; ; {
 		s.mu.Lock()
@@ -174,37 +176,37 @@ func (s *Service) WaitLog(ctx context.Context, wanted func(Line) bool) (Line, er
 	}
 }
 
-// Deafen breaks the pipe that the service logs to, as when what read it has
-// died. Nothing is seen of the log from then on.
+// CloseLogPipe closes the reading end of the log's pipe, as when a log collector
+// has died. Log gets no more lines.
 func (s *Service) CloseLogPipe() error { return s.out.Close() }
 
-// PID is the service's process.
+// PID is the id of the service's process.
 func (s *Service) PID() int { return s.cmd.Process.Pid }
 
-// Began is when it was started.
+// StartedAt is when the process was started.
 func (s *Service) StartedAt() time.Time { return s.began }
 
 // Signal sends the service a signal.
 func (s *Service) Signal(sig syscall.Signal) error { return s.cmd.Process.Signal(sig) }
 
-// Kill ends the service with SIGKILL, and nothing that it has started, and
-// returns when it is gone.
+// Kill ends the service with SIGKILL, but not its workers, and returns when the
+// process is gone.
 func (s *Service) Kill() {
 	_ = s.Signal(syscall.SIGKILL)
 	<-s.exited
 }
 
-// Exited is closed when the service has ended.
+// Exited is closed when the service has exited.
 func (s *Service) Exited() <-chan struct{} { return s.exited }
 
-// Killed tells whether the service, which has ended, was ended by SIGKILL.
+// Killed reports whether the service, which has exited, was ended by SIGKILL.
 func (s *Service) Killed() bool {
 	status, ok := s.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
-// Wait waits for the service to end; one that takes more than 45 s is killed,
-// which is an error, as is an exit status other than 0.
+// Wait waits for the service to exit, and kills it after 45 s. Error: it was
+// killed, or its exit status is not 0.
 func (s *Service) Wait() error {
 	select {
 	case <-s.exited:
@@ -219,10 +221,10 @@ func (s *Service) Wait() error {
 	}
 }
 
-// Stop asks the service to end, as an operator would, and waits for it; a
-// process that stays behind is an error, too.
+// Stop sends SIGTERM and waits for the service to exit. Error: as Wait's, or a
+// process was left behind.
 func (s *Service) Stop() error {
-	family := s.Descendants()
+	descendants := s.Descendants()
 	_ = s.Signal(syscall.SIGTERM)
-	return errors.Join(s.Wait(), KillRemaining(family))
+	return errors.Join(s.Wait(), KillRemaining(descendants))
 }

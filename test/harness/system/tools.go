@@ -11,8 +11,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
-// toolEnv leads the service to the tools: a binary outside of bin/ does not
-// find those of "make tools" by itself.
+// toolEnv returns the variables that name the tools of "make tools", which a
+// binary outside of bin/ does not find.
 func toolEnv() (env []string) {
 	for tool, name := range testtools.Variables {
 		if path, err := testtools.Tool(tool, ""); err == nil {
@@ -22,12 +22,12 @@ func toolEnv() (env []string) {
 	return env
 }
 
-// Environment is what leads another command of the binary the way the service
-// is led: to the tools, and where extra says.
+// Environment returns the environment of another command of the binary: the
+// tools' variables and extra.
 func (s *Service) Environment(extra []string) []string { return append(toolEnv(), extra...) }
 
-// Build builds the binary into dir, or finds the one in STREAM_MONITOR_BINARY;
-// one that is to have build tags is always built.
+// Build builds the binary into dir and returns its path. Without build tags it
+// returns the binary that STREAM_MONITOR_BINARY names, if it is set.
 func Build(ctx context.Context, dir string, tags ...string) (string, error) {
 	if path := os.Getenv("STREAM_MONITOR_BINARY"); path != "" && len(tags) == 0 {
 		return filepath.Abs(path)

@@ -1,9 +1,8 @@
-// Package stage is everything that a stream-monitor needs around it to be seen
-// at work: a YouTube to watch, streams that misbehave on cue, a receiver of
-// webhooks, and the service itself. The acceptance tests and the demonstration
-// play on it alike.
+// Package testenv runs a gateway with everything that it needs around it: a
+// stand-in for YouTube, streams that fail on command, and a webhook receiver.
+// The acceptance tests and the demonstration use it.
 //
-//	livestream ──▶ youtube ◀── yt-dlp, playlists, segments ── system ── webhooks ──▶ sink
+//	livestream ──▶ youtube ◀── yt-dlp, playlists, segments ── gateway ── webhooks ──▶ receiver
 //	    ▲                                                        ▲
-//	    └──────────────────────── the play ──────── REST ────────┘
+//	    └──────────────────────── the test ──────── REST ────────┘
 package testenv

@@ -17,81 +17,86 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// Config is how to set a stage.
+// Config is the configuration of an environment.
 type Config struct {
 	Binary string    // of stream-monitor; required
-	Env    []string  // for the service, after all else
-	Log    io.Writer // gets the service's log; nil: nobody
+	Env    []string  // added to the gateway's environment, last
+	Log    io.Writer // gets the gateway's log; nil: nobody
 	Out    io.Writer // gets a line for each webhook; nil: nobody
 }
 
-// Stage is set until Close.
+// Env is a gateway with its surroundings, running until Close.
 type Env struct {
 	YouTube  *youtube.Server
 	Library  *livestream.Library
 	Receiver *webhookreceiver.Receiver
-	Service  *system.Service
+	Service  *system.Service // the gateway that was started last
 	dir      string
-	port     int // of the internal API: workers that outlive a gateway look for the next one there
+	port     int // of the internal API, the same after a restart: surviving workers report there
 }
 
-// Set sets a stage, with the service started.
-func Start(ctx context.Context, c Config) (s *Env, err error) {
-	s = &Env{}
+// Start starts an environment and its gateway. It blocks until the gateway
+// listens.
+func Start(ctx context.Context, c Config) (e *Env, err error) {
+	e = &Env{}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.Close())
+			err = errors.Join(err, e.Close())
 		}
 	}()
-	if s.dir, err = os.MkdirTemp("", "stream-monitor-stage-"); err != nil {
-		return s, err
+	if e.dir, err = os.MkdirTemp("", "stream-monitor-testenv-"); err != nil {
+		return e, err
 	}
 	// The private database runs as another user than root, and must get in.
-	if err := os.Chmod(s.dir, 0o755); err != nil {
-		return s, err
+	if err := os.Chmod(e.dir, 0o755); err != nil {
+		return e, err
 	}
-	if s.Library, err = livestream.Open(livestream.Options{}); err != nil {
-		return s, err
+	if e.Library, err = livestream.Open(livestream.Options{}); err != nil {
+		return e, err
 	}
-	if s.YouTube, err = youtube.Start(youtube.Config{}); err != nil {
-		return s, err
+	if e.YouTube, err = youtube.Start(youtube.Config{}); err != nil {
+		return e, err
 	}
-	if s.Receiver, err = webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey, Out: c.Out}); err != nil {
-		return s, err
+	if e.Receiver, err = webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey, Out: c.Out}); err != nil {
+		return e, err
 	}
-	if s.port, err = freePort(); err != nil {
-		return s, err
+	if e.port, err = freePort(); err != nil {
+		return e, err
 	}
-	return s, s.start(ctx, c)
+	return e, e.startService(ctx, c)
 }
 
-// start starts the service on the stage's data.
-func (s *Env) start(ctx context.Context, c Config) (err error) {
-	s.Service, err = system.Start(ctx, system.Config{
+// startService starts the gateway on the environment's data. When it does not
+// start, Service stays the one before.
+func (e *Env) startService(ctx context.Context, c Config) error {
+	service, err := system.Start(ctx, system.Config{
 		Binary:  c.Binary,
-		DataDir: filepath.Join(s.dir, "data"),
-		Env:     slices.Concat(s.YouTube.Env(), []string{fmt.Sprint("INTERNAL_LISTEN_ADDR=127.0.0.1:", s.port)}, c.Env),
+		DataDir: filepath.Join(e.dir, "data"),
+		Env:     slices.Concat(e.YouTube.Env(), []string{fmt.Sprint("INTERNAL_LISTEN_ADDR=127.0.0.1:", e.port)}, c.Env),
 		Log:     c.Log,
 	})
+	if err == nil {
+		e.Service = service
+	}
 	return err
 }
 
-// Restart ends the service and starts it again on the same data.
-func (s *Env) Restart(ctx context.Context, c Config) error {
-	if err := s.Service.Stop(); err != nil {
+// Restart stops the gateway in good order and starts it again on the same data.
+func (e *Env) Restart(ctx context.Context, c Config) error {
+	if err := e.Service.Stop(); err != nil {
 		return err
 	}
-	return s.start(ctx, c)
+	return e.startService(ctx, c)
 }
 
-// Revive kills the service, and nothing that it has started, and starts it
-// again at once, as a service manager would.
-func (s *Env) KillAndRestart(ctx context.Context, c Config) error {
-	s.Service.Kill()
-	return s.start(ctx, c)
+// KillAndRestart kills the gateway, but not its workers, and starts it again at
+// once, as a service manager would.
+func (e *Env) KillAndRestart(ctx context.Context, c Config) error {
+	e.Service.Kill()
+	return e.startService(ctx, c)
 }
 
-// freePort finds a port of the loopback that nobody listens at.
+// freePort finds a port of the loopback interface that nobody listens at.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -100,33 +105,47 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
-// Close ends everything, the service first, and says what did not end well.
-func (s *Env) Close() error {
+// Close stops everything, the gateway first. Error: each part that did not stop
+// in good order.
+func (e *Env) Close() error {
 	var errs []error
-	if s.Service != nil {
-		errs = append(errs, s.Service.Stop())
+	if e.Service != nil {
+		errs = append(errs, e.Service.Stop())
 	}
-	if s.Receiver != nil {
-		errs = append(errs, s.Receiver.Close())
+	if e.Receiver != nil {
+		errs = append(errs, e.Receiver.Close())
 	}
-	if s.YouTube != nil {
-		errs = append(errs, s.YouTube.Close())
+	if e.YouTube != nil {
+		errs = append(errs, e.YouTube.Close())
 	}
-	if s.dir != "" {
-		errs = append(errs, os.RemoveAll(s.dir))
+	if e.dir != "" {
+		errs = append(errs, os.RemoveAll(e.dir))
 	}
 	return errors.Join(errs...)
 }
 
-// Live puts a stream on the air at once, with a full playlist.
-func (s *Env) StartStream(ctx context.Context, video string, c livestream.Config) (*livestream.Stream, error) {
+// StartStream makes a video live at once. Its playlist lists what was broadcast
+// in the last c.Preroll, by default a minute.
+func (e *Env) StartStream(ctx context.Context, video string, c livestream.Config) (*livestream.Stream, error) {
 	if c.Preroll == 0 {
 		c.Preroll = time.Minute
 	}
-	stream, err := s.Library.Start(ctx, c)
+	stream, err := e.Library.Start(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("start a stream: %w", err)
 	}
-	s.YouTube.Add(video, youtube.Video{State: youtube.Live, Source: stream})
+	e.YouTube.Add(video, youtube.Video{State: youtube.Live, Source: stream})
 	return stream, nil
+}
+
+// WaitEvent waits for an accepted webhook of a type about a monitor. Error: it
+// did not come before ctx ended.
+func (e *Env) WaitEvent(ctx context.Context, monitorID, event string) (webhookreceiver.Delivery, error) {
+	d, err := e.Receiver.Wait(ctx, func(d webhookreceiver.Delivery) bool {
+		return d.Accepted && d.MonitorID == monitorID && d.EventType == event
+	})
+	if err != nil {
+		return d, fmt.Errorf("no %s came about %s: %w; the gateway's log ends:\n%s", event, monitorID, err, e.Service.Tail(30))
+	}
+	return d, nil
 }

@@ -2,117 +2,105 @@ package testenv
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
-	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
-// The story's settings, in seconds: short, so that all of it fits into a
-// minute and a half.
+// The main scenario's settings: short, so that all of it fits into a minute and
+// a half.
 const (
-	storyInterval  = 2
-	storyThreshold = 6
-	storyTolerance = 4
-	storyPause     = 6 * time.Second // between one trouble and the next
+	scenarioIntervalSec  = 2
+	scenarioThresholdSec = 6
+	scenarioToleranceSec = 4
+	scenarioPause        = 6 * time.Second // between a recovery and the next failure
 )
 
-// Truth is what really happened in a story, and when.
+// GroundTruth records when each thing of a scenario really happened.
 type GroundTruth struct {
 	MonitorID      string
 	ScheduledStart time.Time
 	LiveAt         time.Time // the broadcast began
 	BlackFrom      time.Time // first black frame
-	BlackUntil     time.Time // first frame after it
+	BlackUntil     time.Time // first frame with a picture
 	SilentFrom     time.Time
 	SilentUntil    time.Time
 	EndedAt        time.Time // end of the last segment
 	Stream         *livestream.Stream
 }
 
-// Threshold is that of the story's alerts.
-func (GroundTruth) Threshold() time.Duration { return storyThreshold * time.Second }
+// Threshold is how long the picture is black, or the sound silent, before the
+// alert.
+func (GroundTruth) Threshold() time.Duration { return scenarioThresholdSec * time.Second }
 
-// Tolerance is by how much the story's stream may be late.
-func (GroundTruth) StartDelayTolerance() time.Duration { return storyTolerance * time.Second }
+// StartDelayTolerance is how late the stream may be before stream.delayed.
+func (GroundTruth) StartDelayTolerance() time.Duration { return scenarioToleranceSec * time.Second }
 
-// Story plays the main job: a stream starts late, plays, goes black, recovers,
-// goes silent, recovers and ends. It registers the monitor, does each thing
-// when the webhook about the last one has arrived, and says what it does. It
-// blocks until the last webhook has come.
-func (s *Env) PlayMainScenario(ctx context.Context, video string, say func(format string, args ...any)) (t GroundTruth, err error) {
+// PlayMainScenario plays a stream that starts late, goes black, recovers, goes
+// silent, recovers and ends. It registers the monitor, and does each step when
+// the webhook about the last one has arrived; say is told of each. It blocks
+// until the last webhook has come.
+func (e *Env) PlayMainScenario(ctx context.Context, video string, say func(format string, args ...any)) (t GroundTruth, err error) {
 	t.ScheduledStart = time.Now().Add(3 * time.Second).Truncate(time.Second)
-	s.YouTube.Add(video, youtube.Video{State: youtube.Upcoming, Scheduled: t.ScheduledStart})
-	t.MonitorID, err = s.Service.Register(ctx, s.YouTube.URL(video), s.Receiver.URL(), map[string]any{
-		"check_interval_sec":        storyInterval,
-		"blackout_threshold_sec":    storyThreshold,
-		"silence_threshold_sec":     storyThreshold,
+	e.YouTube.Add(video, youtube.Video{State: youtube.Upcoming, Scheduled: t.ScheduledStart})
+	t.MonitorID, err = e.Service.Register(ctx, e.YouTube.URL(video), e.Receiver.URL(), map[string]any{
+		"check_interval_sec":        scenarioIntervalSec,
+		"blackout_threshold_sec":    scenarioThresholdSec,
+		"silence_threshold_sec":     scenarioThresholdSec,
 		"scheduled_start_time":      t.ScheduledStart.Format(time.RFC3339),
-		"start_delay_tolerance_sec": storyTolerance,
+		"start_delay_tolerance_sec": scenarioToleranceSec,
 	})
 	if err != nil {
 		return t, err
 	}
-	say("monitor %s is registered; the stream is to start at %s and may be %d s late", t.MonitorID, t.ScheduledStart.Format(time.TimeOnly), storyTolerance)
+	say("monitor %s is registered; the stream is to start at %s and may be %d s late", t.MonitorID, t.ScheduledStart.Format(time.TimeOnly), scenarioToleranceSec)
 
-	arrives := func(event string) {
+	wait := func(event string) {
 		if err == nil {
-			_, err = s.WaitEvent(ctx, t.MonitorID, event)
+			_, err = e.WaitEvent(ctx, t.MonitorID, event)
 		}
 	}
 	pause := func() {
 		select {
 		case <-ctx.Done():
-		case <-time.After(storyPause):
+		case <-time.After(scenarioPause):
 		}
 	}
-	arrives("stream.delayed")
+	wait("stream.delayed")
 	if err != nil {
 		return t, err
 	}
-	t.Stream, err = s.Library.Start(ctx, livestream.Config{})
+	t.Stream, err = e.Library.Start(ctx, livestream.Config{})
 	if err != nil {
 		return t, err
 	}
 	t.LiveAt = t.Stream.Began()
-	s.YouTube.Broadcast(video, t.Stream)
+	e.YouTube.Broadcast(video, t.Stream)
 	say("the stream goes live")
-	arrives("stream.started")
+	wait("stream.started")
 	pause()
 	t.BlackFrom = t.Stream.Black(true)
-	say("the picture goes black at %s; the alert is due after %d s", t.BlackFrom.Format(clock), storyThreshold)
-	arrives("alert.blackout")
+	say("the picture goes black at %s; the alert is due after %d s", t.BlackFrom.Format(clock), scenarioThresholdSec)
+	wait("alert.blackout")
 	pause()
 	t.BlackUntil = t.Stream.Black(false)
 	say("the picture is back at %s", t.BlackUntil.Format(clock))
-	arrives("alert.blackout_recovered")
+	wait("alert.blackout_recovered")
 	pause()
 	t.SilentFrom = t.Stream.Silence(true)
-	say("the sound stops at %s; the alert is due after %d s", t.SilentFrom.Format(clock), storyThreshold)
-	arrives("alert.silence")
+	say("the sound stops at %s; the alert is due after %d s", t.SilentFrom.Format(clock), scenarioThresholdSec)
+	wait("alert.silence")
 	pause()
 	t.SilentUntil = t.Stream.Silence(false)
 	say("the sound is back at %s", t.SilentUntil.Format(clock))
-	arrives("alert.silence_recovered")
+	wait("alert.silence_recovered")
 	pause()
 	t.EndedAt = t.Stream.End()
-	s.YouTube.Set(video, youtube.Ended)
+	e.YouTube.Set(video, youtube.Ended)
 	say("the stream ends at %s", t.EndedAt.Format(clock))
-	arrives("stream.ended")
+	wait("stream.ended")
 	return t, err
 }
 
 const clock = "15:04:05.0"
-
-// Arrives waits for an accepted webhook of a type about a monitor.
-func (s *Env) WaitEvent(ctx context.Context, monitorID, event string) (webhookreceiver.Delivery, error) {
-	d, err := s.Receiver.Wait(ctx, func(d webhookreceiver.Delivery) bool {
-		return d.Accepted && d.MonitorID == monitorID && d.EventType == event
-	})
-	if err != nil {
-		return d, fmt.Errorf("no %s came: %w; the service's log ends:\n%s", event, err, s.Service.Tail(30))
-	}
-	return d, nil
-}

@@ -8,11 +8,12 @@ import (
 	"path/filepath"
 )
 
-// Variables name the tools in the environment.
+// Variables holds the environment variable of each tool.
 var Variables = map[string]string{"yt-dlp": "YTDLP_PATH", "streamlink": "STREAMLINK_PATH", "ffmpeg": "FFMPEG_PATH"}
 
-// Tool is where a tool is: at path, or, when that is empty, where its variable
-// says, where "make tools" put it, or in PATH. Error: it is not there.
+// Tool returns the path of a tool: path unless it is empty, else what its
+// variable says, what "make tools" installed, or what PATH finds. Error: there is
+// no such program.
 func Tool(name, path string) (string, error) {
 	installed := filepath.Join(root(), ".tools", "venv", "bin", name)
 	if _, err := os.Stat(installed); err != nil {
@@ -25,8 +26,8 @@ func Tool(name, path string) (string, error) {
 	return path, nil
 }
 
-// Cache makes dir, or, when that is empty, stream-monitor/name in the user's
-// cache directory, and returns it. Error: it cannot be made.
+// Cache creates dir and returns it. An empty dir means stream-monitor/name in the
+// user's cache directory.
 func Cache(dir, name string) (string, error) {
 	if dir == "" {
 		cache, err := os.UserCacheDir()
@@ -41,7 +42,7 @@ func Cache(dir, name string) (string, error) {
 	return dir, nil
 }
 
-// root is the directory of go.mod, upwards from where we are; empty: none.
+// root returns the nearest parent directory with a go.mod; empty: there is none.
 func root() string {
 	dir, err := os.Getwd()
 	if err != nil {

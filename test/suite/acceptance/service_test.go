@@ -16,55 +16,52 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
-func TestItIsReadySoonAndGoesOnAfterARestart(t *testing.T) { // P3, P4, S11
-	t.Parallel()
-	s := own(t)
-	ready := func(within time.Duration) {
-		t.Helper()
-		eventually(t, 20*time.Second, "ready", func() bool {
-			res, err := http.Get(s.Service.URL() + "/readyz")
-			if err != nil {
-				return false
-			}
-			defer res.Body.Close()
-			return res.StatusCode == http.StatusOK
-		})
-		took := time.Since(s.Service.StartedAt())
-		t.Logf("ready after %s", took)
-		if took > within {
-			t.Errorf("ready after %s, want %s", took, within)
-		}
-	}
-	ready(10 * time.Second)
-
-	v := video()
-	stream, err := s.StartStream(t.Context(), v, livestream.Config{})
-	if err != nil {
+// TestTheGatewayIsReadySoon runs alone, because it promises seconds.
+func TestTheGatewayIsReadySoon(t *testing.T) { // decision P4
+	env := startEnv(t)
+	waitReady(t, env, 10*time.Second)
+	if err := env.Restart(t.Context(), testenv.Config{Binary: binary}); err != nil {
 		t.Fatal(err)
 	}
-	id := register(t, s, v, quick())
-	arrives(t, s, id, "stream.started", 60*time.Second)
-	black := stream.Black(true)
-	arrives(t, s, id, "alert.blackout", 60*time.Second)
-	if err := s.Restart(t.Context(), testenv.Config{Binary: binary}); err != nil {
-		t.Fatal(err)
-	}
-	ready(3 * time.Second)
-	stream.Black(false)
-	e := arrives(t, s, id, "alert.blackout_recovered", 60*time.Second)
-	near(t, "started_at", e.Data.StartedAt, black, exact)
-	stream.End()
-	arrives(t, s, id, "stream.ended", 60*time.Second)
-	only(t, s, id, "stream.started", "alert.blackout", "alert.blackout_recovered", "stream.ended")
+	waitReady(t, env, 3*time.Second)
 }
 
-func TestItOutlivesWhoeverReadsItsLog(t *testing.T) {
-	t.Parallel()
-	s := own(t)
-	v := video()
+// waitReady waits until the gateway is ready, and fails the test when that took
+// longer than limit from the start of its process.
+func waitReady(t *testing.T, env *testenv.Env, limit time.Duration) {
+	t.Helper()
+	eventually(t, 30*time.Second, "the gateway is ready", func() bool {
+		return get(t.Context(), env.Service, "/readyz").status == http.StatusOK
+	})
+	took := time.Since(env.Service.StartedAt())
+	t.Logf("ready after %s", took)
+	if took > limit {
+		t.Errorf("ready after %s, want %s", took, limit)
+	}
+}
+
+func TestAMonitorContinuesAfterARestart(t *testing.T) { // decisions P3, S11
+	runTimeline(t, 1, 45*time.Second)
+	env := startEnv(t)
+	p := watchStream(t, env, livestream.Config{}, nil)
+	black := p.Black(true)
+	p.waitEvent(blackoutAlert, 60*time.Second)
+	if err := env.Restart(t.Context(), testenv.Config{Binary: binary}); err != nil {
+		t.Fatal(err)
+	}
+	p.Black(false)
+	e := p.waitEvent(blackoutRecovered, 60*time.Second)
+	assertNear(t, "started_at", e.Data.StartedAt, black, mediaTolerance)
+	p.endAndAssert(blackoutAlert, blackoutRecovered)
+}
+
+func TestTheGatewaySurvivesABrokenLogPipe(t *testing.T) {
+	runTimeline(t, 1, 70*time.Second)
+	s := startEnv(t)
+	v := newVideoID()
 	s.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
-	id := register(t, s, v, quick())
-	becomes(t, s, id, "waiting", 60*time.Second)
+	id := register(t, s, v, fastConfig())
+	waitStatus(t, s, id, "waiting", 60*time.Second)
 	if err := s.Service.CloseLogPipe(); err != nil {
 		t.Fatal(err)
 	}
@@ -72,59 +69,58 @@ func TestItOutlivesWhoeverReadsItsLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	arrives(t, s, id, "stream.started", 60*time.Second)
+	waitEvent(t, s, id, "stream.started", 60*time.Second)
 	stream.End()
-	arrives(t, s, id, "stream.ended", 60*time.Second)
-	only(t, s, id, "stream.started", "stream.ended")
+	waitEvent(t, s, id, "stream.ended", 60*time.Second)
+	assertEvents(t, s, id, "stream.started", "stream.ended")
 }
 
-func TestAMonitorThatIsStopped(t *testing.T) { // 3.2, A6
-	t.Parallel()
-	v := video()
-	common.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
-	id := register(t, common, v, nil)
-	becomes(t, common, id, "waiting", 60*time.Second)
+func TestAStoppedMonitorHasNoWorker(t *testing.T) { // section 3.2, decision A6
+	runTimeline(t, 1, 6*time.Second)
+	v := newVideoID()
+	shared.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
+	id := register(t, shared, v, nil)
+	waitStatus(t, shared, id, "waiting", 60*time.Second)
 	for range 2 {
-		a, err := common.Service.Call(t.Context(), "DELETE", "/api/v1/monitors/"+id, nil)
+		a, err := shared.Service.Call(t.Context(), "DELETE", "/api/v1/monitors/"+id, nil)
 		if err != nil || a.Status != 200 || a.Body["status"] != "stopped" || a.Body["stopped_at"] == nil {
 			t.Fatalf("stopping: %v %v", a, err)
 		}
 	}
-	gone(t, common, id)
-	only(t, common, id)
+	waitNoWorker(t, shared, id)
+	assertEvents(t, shared, id)
 }
 
-func TestAWorkersOwnMemory(t *testing.T) {
-	t.Parallel()
-	v := video()
-	stream, err := common.StartStream(t.Context(), v, livestream.Config{})
+func TestAWorkerHoldsAtMostThirtyMegabytes(t *testing.T) {
+	runQuietTimeline(t, 1, 40*time.Second) // pages that workers share count less when there are many
+	v := newVideoID()
+	stream, err := shared.StartStream(t.Context(), v, livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := register(t, common, v, quick())
-	// By then it has given back what only finding the stream has needed.
-	eventually(t, 120*time.Second, "sixteen checks", func() bool { return checks(t, common, id) >= 16 })
-	var own, resident int64
-	for _, p := range common.Service.Workers() {
+	id := register(t, shared, v, fastConfig())
+	// By then it has released the memory that only resolving the stream needs.
+	eventually(t, 120*time.Second, "sixteen checks", func() bool { return checks(t, shared, id) >= 16 })
+	var proportional, resident int64
+	for _, p := range shared.Service.Workers() {
 		if p.Env("MONITOR_ID") == id {
-			own, resident = p.Memory()
+			proportional, resident = p.Memory()
 		}
 	}
-	// How much of the program's file is resident, which all workers share, depends
-	// on the machine.
+	// The resident set includes pages of the program's file that all workers share.
 	const mb = 1 << 20
-	t.Logf("the worker holds %.1f MB of its own, %.1f MB in all", float64(own)/mb, float64(resident)/mb)
-	if own == 0 || own > workerMemory {
-		t.Errorf("the worker holds %d MB, want %d", own/mb, workerMemory/mb)
+	t.Logf("the worker holds %.1f MB (PSS), %.1f MB are resident", float64(proportional)/mb, float64(resident)/mb)
+	if proportional == 0 || proportional > workerMemory {
+		t.Errorf("the worker holds %d MB, want %d", proportional/mb, workerMemory/mb)
 	}
 	stream.End()
-	arrives(t, common, id, "stream.ended", 30*time.Second)
+	waitEvent(t, shared, id, "stream.ended", 30*time.Second)
 }
 
-func TestTheSpecifiedRowsOfBadRequests(t *testing.T) { // 3.5
-	t.Parallel()
+func TestInvalidRegistrationsAreRefused(t *testing.T) { // section 3.5
+	runTimeline(t, 0, 1*time.Second)
 	body := func(stream string) map[string]any {
-		return map[string]any{"stream_url": stream, "callback_url": common.Receiver.URL()}
+		return map[string]any{"stream_url": stream, "callback_url": shared.Receiver.URL()}
 	}
 	for name, c := range map[string]struct {
 		body   any
@@ -135,7 +131,7 @@ func TestTheSpecifiedRowsOfBadRequests(t *testing.T) { // 3.5
 		"a channel":         {body("https://www.youtube.com/@somebody/live"), 400, "INVALID_URL"},
 		"no object":         {"hello", 400, "INVALID_CONFIG"},
 	} {
-		a, err := common.Service.Call(t.Context(), "POST", "/api/v1/monitors", c.body)
+		a, err := shared.Service.Call(t.Context(), "POST", "/api/v1/monitors", c.body)
 		e, _ := a.Body["error"].(map[string]any)
 		if err != nil || a.Status != c.status || e["code"] != c.code || e["message"] == "" {
 			t.Errorf("%s: %v %v", name, a, err)
@@ -143,51 +139,51 @@ func TestTheSpecifiedRowsOfBadRequests(t *testing.T) { // 3.5
 	}
 }
 
-func TestWatchInTheForeground(t *testing.T) { // P1
-	t.Parallel()
-	v := video()
-	stream, err := common.StartStream(t.Context(), v, livestream.Config{})
+func TestWatchPrintsEventsAndItsRecordingReplays(t *testing.T) { // decision P1
+	runTimeline(t, 1, 45*time.Second)
+	v := newVideoID()
+	stream, err := shared.StartStream(t.Context(), v, livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	recording := filepath.Join(t.TempDir(), "recording.jsonl")
 	var out, log bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), binary, "watch", common.YouTube.URL(v),
+	cmd := exec.CommandContext(t.Context(), binary, "watch", shared.YouTube.URL(v),
 		"--check-interval-sec=2", "--blackout-threshold-sec=6", "--json", "--record", recording)
-	cmd.Env = append(cmd.Environ(), common.Service.Environment(common.YouTube.Env())...)
+	cmd.Env = append(cmd.Environ(), shared.Service.Environment(shared.YouTube.Env())...)
 	cmd.Stdout, cmd.Stderr = &out, &log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	asked := func(n int) func() bool {
-		return func() bool { return common.YouTube.Count(youtube.Segment, v) >= n }
+	segmentsRequested := func(n int) func() bool {
+		return func() bool { return shared.YouTube.Count(youtube.Segment, v) >= n }
 	}
-	eventually(t, 60*time.Second, "two checks", asked(2))
+	eventually(t, 60*time.Second, "two checks", segmentsRequested(2))
 	stream.Black(true)
-	time.Sleep(12 * time.Second) // program time: what the test is about
+	sleep(t.Context(), 12*time.Second) // the length of the blackout
 	stream.Black(false)
-	time.Sleep(4 * time.Second)
+	sleep(t.Context(), 4*time.Second) // and of the recovery
 	stream.End()
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
 	want := []string{"stream.started", "alert.blackout", "alert.blackout_recovered", "stream.ended"}
-	if got := types(t, out.Bytes()); !slices.Equal(got, want) {
+	if got := eventTypes(t, out.Bytes()); !slices.Equal(got, want) {
 		t.Errorf("printed %v, want %v", got, want)
 	}
-	t.Run("and its recording replays to the same", func(t *testing.T) {
+	t.Run("the recording replays to the same events", func(t *testing.T) {
 		replayed, err := exec.CommandContext(t.Context(), binary, "replay", "--json", recording).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := types(t, replayed); !slices.Equal(got, want) {
+		if got := eventTypes(t, replayed); !slices.Equal(got, want) {
 			t.Errorf("replayed %v, want %v", got, want)
 		}
 	})
 }
 
-// types is the event types of JSON lines.
-func types(t *testing.T, lines []byte) (all []string) {
+// eventTypes returns the event types of JSON lines.
+func eventTypes(t *testing.T, lines []byte) (types []string) {
 	t.Helper()
 	for line := range strings.Lines(string(lines)) {
 		var e struct {
@@ -196,28 +192,35 @@ func types(t *testing.T, lines []byte) (all []string) {
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
-		all = append(all, e.Type)
+		types = append(types, e.Type)
 	}
-	return all
+	return types
 }
 
-func TestRegisteringAnswersSoon(t *testing.T) {
-	s := own(t, "MAX_MONITORS=200", "YTDLP_PATH=/bin/true", "STREAMLINK_PATH=/bin/true")
+// TestRegisteringIsFast runs alone, because it measures milliseconds.
+func TestRegisteringIsFast(t *testing.T) {
+	const (
+		registrations = 100
+		medianLimit   = 100 * time.Millisecond
+	)
+	env := startEnv(t, "MAX_MONITORS=200", "YTDLP_PATH=/bin/true", "STREAMLINK_PATH=/bin/true")
 	var took []time.Duration
-	for range 100 {
-		v := video()
+	for range registrations {
 		began := time.Now()
-		id, err := s.Service.Register(t.Context(), s.YouTube.URL(v), s.Receiver.URL(), nil)
+		id, err := env.Service.Register(t.Context(), env.YouTube.URL(newVideoID()), env.Receiver.URL(), nil)
 		took = append(took, time.Since(began))
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The launch is not waited for, and not what is measured: one core's
-		// worth of starting workers would be.
-		if _, err := s.Service.Call(t.Context(), "DELETE", "/api/v1/monitors/"+id, nil); err != nil {
+		// An answer does not wait for the worker's start, so it is not measured.
+		if _, err := env.Service.Call(t.Context(), "DELETE", "/api/v1/monitors/"+id, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	slices.Sort(took)
-	t.Logf("registering: median %s, p99 %s, most %s", took[50], took[98], took[99])
+	median := took[registrations/2]
+	t.Logf("registering: median %s, longest %s", median, took[registrations-1])
+	if median > medianLimit {
+		t.Errorf("registering takes %s, want %s", median, medianLimit)
+	}
 }

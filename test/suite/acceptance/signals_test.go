@@ -1,7 +1,6 @@
 package acceptance_test
 
 import (
-	"context"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -12,13 +11,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// busy is a service of its own with two workers, and all that it has started.
-// Only its flags say where yt-dlp is, and its workers have to find it at an
-// address that is not the usual one: if not, it does not become busy.
-func busy(t *testing.T) (*system.Service, []system.Process) {
+// startBusyGateway starts a gateway with two workers, and returns it with all its
+// processes. Flags alone name yt-dlp and an unusual internal address, so the
+// workers start only if they are given both.
+func startBusyGateway(t *testing.T) (*system.Service, []system.Process) {
 	t.Helper()
-	// The tool does not end when asked to, so that there is something to leave behind.
-	tool := script(t, `trap "" HUP INT TERM; exec sleep 600`)
+	// The tool ignores signals, so that it could be left behind.
+	tool := writeScript(t, `trap "" HUP INT TERM; exec sleep 600`)
 	s, err := system.Start(t.Context(), system.Config{Binary: binary, DataDir: filepath.Join(t.TempDir(), "data"),
 		Args: []string{"--ytdlp-path=" + tool, "--internal-listen-addr=127.0.0.2:0"}})
 	if err != nil {
@@ -27,32 +26,32 @@ func busy(t *testing.T) (*system.Service, []system.Process) {
 	t.Cleanup(func() {
 		_ = s.Stop()
 		if t.Failed() {
-			t.Logf("the service's log ends:\n%s", s.Tail(30))
+			t.Logf("the gateway's log ends:\n%s", s.Tail(30))
 		}
 	})
 	for range 2 {
-		if _, err := s.Register(t.Context(), "https://www.youtube.com/watch?v="+video(), "http://127.0.0.1:9/hook", nil); err != nil {
+		if _, err := s.Register(t.Context(), "https://www.youtube.com/watch?v="+newVideoID(), "http://127.0.0.1:9/hook", nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var family []system.Process
-	eventually(t, 60*time.Second, "workers and their tools", func() bool {
-		family = s.Descendants()
+	var processes []system.Process
+	eventually(t, 60*time.Second, "the workers and their tools run", func() bool {
+		processes = s.Descendants()
 		tools := 0
-		for _, p := range family {
+		for _, p := range processes {
 			if p.Command == "sleep 600" {
 				tools++
 			}
 		}
 		return tools >= 2
 	})
-	return s, family
+	return s, processes
 }
 
-func TestHowItIsAskedToEnd(t *testing.T) { // 8.3
+func TestAStoppingGatewayLeavesNoProcess(t *testing.T) { // section 8.3
 	t.Parallel()
-	// The tests may run under nohup, which must not reach the service: a signal
-	// that is handled here is not ignored there.
+	// Under nohup the gateway would inherit an ignored SIGHUP; a signal that is
+	// handled here is not inherited.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	for name, signals := range map[string][]syscall.Signal{
 		"the terminal is closed":      {syscall.SIGHUP},
@@ -60,11 +59,11 @@ func TestHowItIsAskedToEnd(t *testing.T) { // 8.3
 		"interrupted twice":           {syscall.SIGINT, syscall.SIGINT},
 		"closed while it is stopping": {syscall.SIGTERM, syscall.SIGHUP},
 	} {
-		t.Run("leaves nothing behind when "+name, func(t *testing.T) {
-			t.Parallel()
-			s, family := busy(t)
+		t.Run(name, func(t *testing.T) {
+			runTimeline(t, 2, 20*time.Second)
+			s, processes := startBusyGateway(t)
 			if len(signals) > 1 {
-				for _, w := range s.Workers() { // so that they need 30 s and force to end
+				for _, w := range s.Workers() { // so that they have to be killed after 30 s
 					_ = syscall.Kill(w.PID, syscall.SIGSTOP)
 				}
 			}
@@ -72,7 +71,7 @@ func TestHowItIsAskedToEnd(t *testing.T) { // 8.3
 				if err := s.Signal(sig); err != nil {
 					t.Fatal(err)
 				}
-				pause(t.Context(), 50*time.Millisecond)
+				sleep(t.Context(), 50*time.Millisecond)
 			}
 			asked := time.Now()
 			ended := s.Wait()
@@ -81,23 +80,15 @@ func TestHowItIsAskedToEnd(t *testing.T) { // 8.3
 			}
 			for _, l := range s.Log() {
 				if l.Malformed {
-					t.Errorf("a log line is not in the shape of section 11.2: %s", l.Raw)
+					t.Errorf("a log line is not in the format of section 11.2: %s", l.Raw)
 				}
 			}
-			if err := system.KillRemaining(family); err != nil {
+			if err := system.KillRemaining(processes); err != nil {
 				t.Error(err)
 			}
 			if took := time.Since(asked); len(signals) > 1 && took > 10*time.Second {
-				t.Errorf("hurrying took %s", took)
+				t.Errorf("the forced shutdown took %s", took)
 			}
 		})
 	}
-}
-
-// pause lets a little time pass: it is the time between two signals that the
-// test is about.
-func pause(ctx context.Context, d time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	<-ctx.Done()
 }

@@ -14,50 +14,50 @@ import (
 	"time"
 )
 
-// gate stands before the stand-in for YouTube, either as a proxy or as
-// YouTube's own address, and hands connections on to it as they are.
+// relay forwards connections to the stand-in for YouTube. It is either an HTTP
+// proxy or a server at YouTube's own address.
 //
-//	program ──CONNECT host:443──▶ gate ──CONNECT host:443──▶ stand-in
-//	program ──TLS───────────────▶ gate ──CONNECT www…:443──▶ stand-in
-type gate struct {
-	gone sync.WaitGroup
+//	program ──CONNECT host:443──▶ relay ──CONNECT host:443──▶ stand-in
+//	program ──TLS───────────────▶ relay ──CONNECT www…:443──▶ stand-in
+type relay struct {
+	forwarding sync.WaitGroup
 
-	mu      sync.Mutex
-	standIn string // host:port of its proxy
-	through map[net.Conn]bool
-	refusal int // status that CONNECT is answered with; 0: none
-	refused int // times that it was
+	mu       sync.Mutex
+	upstream string // host:port of the stand-in's proxy
+	clients  map[net.Conn]bool
+	refusal  int // status that CONNECT is answered with; 0: it is forwarded
+	refused  int // refused CONNECTs
 }
 
-func newGate() *gate { return &gate{through: map[net.Conn]bool{}} }
+func newRelay() *relay { return &relay{clients: map[net.Conn]bool{}} }
 
-// leads says where the stand-in's proxy is.
-func (g *gate) leads(proxy string) {
+// forwardTo sets the stand-in's proxy.
+func (g *relay) forwardTo(proxy string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.standIn = strings.TrimPrefix(proxy, "http://")
+	g.upstream = strings.TrimPrefix(proxy, "http://")
 }
 
-// unresolving has the proxy find no host any more, which it says with a status;
-// 0: it finds them again. What has been connected is cut off.
-func (g *gate) unresolving(status int) {
+// refuse makes the proxy answer every CONNECT with a status, as one that cannot
+// resolve the host; 0: it forwards again. Open connections are closed.
+func (g *relay) refuse(status int) {
 	g.mu.Lock()
 	g.refusal = status
 	g.mu.Unlock()
-	g.cut()
+	g.closeConnections()
 }
 
-// cut breaks every connection.
-func (g *gate) cut() {
+// closeConnections closes every connection.
+func (g *relay) closeConnections() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for c := range g.through {
+	for c := range g.clients {
 		_ = c.Close()
 	}
 }
 
-// serveProxy is the gate as a proxy, until the test ends. It returns its address.
-func (g *gate) serveProxy(t *testing.T) (url string) {
+// serveProxy serves as a proxy until the test ends, and returns its URL.
+func (g *relay) serveProxy(t *testing.T) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -85,7 +85,7 @@ func (g *gate) serveProxy(t *testing.T) (url string) {
 				_ = conn.Close()
 				return
 			}
-			g.join(conn, r.Host)
+			g.forward(conn, r.Host)
 		}),
 	}
 	var serving sync.WaitGroup
@@ -93,44 +93,43 @@ func (g *gate) serveProxy(t *testing.T) (url string) {
 	t.Cleanup(func() {
 		_ = server.Close()
 		serving.Wait()
-		g.cut()
-		g.gone.Wait()
+		g.closeConnections()
+		g.forwarding.Wait()
 	})
 	return "http://" + l.Addr().String()
 }
 
-// serveTLS is the gate as YouTube's own address, until the test ends.
-func (g *gate) serveTLS(t *testing.T, l net.Listener) {
+// serveTLS serves at YouTube's own address until the test ends.
+func (g *relay) serveTLS(t *testing.T, l net.Listener) {
 	t.Helper()
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		for {
 			conn, err := l.Accept()
 			if err != nil {
-				return // it has been closed
+				return
 			}
-			g.join(conn, "www.youtube.com:443") // its certificate is good for all of its hosts
+			g.forward(conn, "www.youtube.com:443") // its certificate is valid for all hosts
 		}
 	})
 	t.Cleanup(func() {
 		_ = l.Close()
 		serving.Wait()
-		g.cut()
-		g.gone.Wait()
+		g.closeConnections()
+		g.forwarding.Wait()
 	})
 }
 
-// join connects a program with a host of the stand-in's, for as long as both
-// want.
-func (g *gate) join(program net.Conn, host string) {
+// forward connects a program with a host of the stand-in until either closes.
+func (g *relay) forward(program net.Conn, host string) {
 	g.mu.Lock()
-	g.through[program] = true
+	g.clients[program] = true
 	g.mu.Unlock()
-	g.gone.Go(func() {
+	g.forwarding.Go(func() {
 		defer func() {
 			_ = program.Close()
 			g.mu.Lock()
-			delete(g.through, program)
+			delete(g.clients, program)
 			g.mu.Unlock()
 		}()
 		standIn, err := g.dial(host)
@@ -149,9 +148,9 @@ func (g *gate) join(program net.Conn, host string) {
 	})
 }
 
-func (g *gate) dial(host string) (net.Conn, error) {
+func (g *relay) dial(host string) (net.Conn, error) {
 	g.mu.Lock()
-	address := g.standIn
+	address := g.upstream
 	g.mu.Unlock()
 	conn, err := net.DialTimeout("tcp", address, 5*time.Second)
 	if err != nil {
@@ -160,7 +159,7 @@ func (g *gate) dial(host string) (net.Conn, error) {
 	_, err = fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", host, host)
 	if err == nil {
 		var answer *http.Response
-		// Nothing comes after the answer until the program has spoken.
+		// Nothing follows the answer until the program has sent something.
 		if answer, err = http.ReadResponse(bufio.NewReader(conn), nil); err == nil && answer.StatusCode != http.StatusOK {
 			err = errors.New(answer.Status)
 		}

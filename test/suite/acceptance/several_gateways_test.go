@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	crowd    = 200 // creates at once
-	maximum  = 50  // MAX_MONITORS
-	callback = "http://127.0.0.1:9/hook"
+	concurrentCreates = 200 // registrations at once
+	maxMonitors       = 50  // MAX_MONITORS
+	callback          = "http://127.0.0.1:9/hook"
 )
 
-// gateways starts n gateways on one database. Their workers find no tool.
-func gateways(t *testing.T, n int, env ...string) (all []*system.Service) {
+// startGateways starts n gateways on one database. Their tools find no stream.
+func startGateways(t *testing.T, n int, env ...string) (all []*system.Service) {
 	t.Helper()
 	dir := t.TempDir()
 	db, err := embedded.Start(t.Context(), embedded.Config{DataDir: filepath.Join(dir, "db")})
@@ -36,7 +36,7 @@ func gateways(t *testing.T, n int, env ...string) (all []*system.Service) {
 	for i := range n {
 		s, err := system.Start(t.Context(), system.Config{
 			Binary: binary, DataDir: filepath.Join(dir, fmt.Sprint("data", i)),
-			Env: append([]string{"DB_DSN=" + db.DSN(), "MAX_MONITORS=" + strconv.Itoa(maximum), "YTDLP_PATH=/bin/true", "STREAMLINK_PATH=/bin/true"}, env...),
+			Env: append([]string{"DB_DSN=" + db.DSN(), "MAX_MONITORS=" + strconv.Itoa(maxMonitors), "YTDLP_PATH=/bin/true", "STREAMLINK_PATH=/bin/true"}, env...),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -54,17 +54,17 @@ func gateways(t *testing.T, n int, env ...string) (all []*system.Service) {
 	return all
 }
 
-// rush makes as many creates as the crowd at once, over the gateways in turn,
-// and counts the answers by status and code.
-func rush(t *testing.T, to []*system.Service, stream func(i int) string) map[string]int {
+// createConcurrently makes concurrentCreates registrations at once, over the
+// gateways in turn, and counts the answers by status and error code.
+func createConcurrently(t *testing.T, to []*system.Service, stream func(i int) string) map[string]int {
 	t.Helper()
-	answers := make([]system.Response, crowd)
+	answers := make([]system.Response, concurrentCreates)
 	var all sync.WaitGroup
-	for i := range crowd {
+	for i := range concurrentCreates {
 		all.Go(func() {
 			var err error
 			answers[i], err = to[i%len(to)].Call(t.Context(), http.MethodPost, "/api/v1/monitors",
-				one(stream(i)))
+				createBody(stream(i)))
 			if err != nil {
 				t.Error(err)
 			}
@@ -83,32 +83,32 @@ func rush(t *testing.T, to []*system.Service, stream func(i int) string) map[str
 	return counted
 }
 
-func TestACrowdOfCreates(t *testing.T) { // A5
-	t.Parallel()
+func TestConcurrentCreatesStoreOneMonitorPerStream(t *testing.T) { // decision A5
+	runTimeline(t, 8, 30*time.Second)
 	for _, n := range []int{1, 2} {
 		t.Run(fmt.Sprintf("at %d gateways", n), func(t *testing.T) {
-			all := gateways(t, n)
-			same := video()
-			got := rush(t, all, func(int) string { return same })
-			if want := map[string]int{"201 <nil>": 1, "409 DUPLICATE_MONITOR": crowd - 1}; fmt.Sprint(got) != fmt.Sprint(want) {
+			all := startGateways(t, n)
+			same := newVideoID()
+			got := createConcurrently(t, all, func(int) string { return same })
+			if want := map[string]int{"201 <nil>": 1, "409 DUPLICATE_MONITOR": concurrentCreates - 1}; fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("of one stream: %v, want %v", got, want)
 			}
-			got = rush(t, all, func(int) string { return video() })
-			if want := map[string]int{"201 <nil>": maximum - 1, "429 MAX_MONITORS_EXCEEDED": crowd - maximum + 1}; fmt.Sprint(got) != fmt.Sprint(want) {
+			got = createConcurrently(t, all, func(int) string { return newVideoID() })
+			if want := map[string]int{"201 <nil>": maxMonitors - 1, "429 MAX_MONITORS_EXCEEDED": concurrentCreates - maxMonitors + 1}; fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("of different streams: %v, want %v", got, want)
 			}
 		})
 	}
 }
 
-// one is the body of a create.
-func one(stream string) map[string]any {
+// createBody returns the body of a registration.
+func createBody(stream string) map[string]any {
 	return map[string]any{"stream_url": "https://www.youtube.com/watch?v=" + stream, "callback_url": callback, "config": map[string]any{}}
 }
 
 func TestTwoGatewaysBehaveAsOne(t *testing.T) {
-	t.Parallel()
-	all := gateways(t, 2, "RATE_LIMIT_CREATE_PER_MIN=4")
+	runTimeline(t, 4, 20*time.Second)
+	all := startGateways(t, 2, "RATE_LIMIT_CREATE_PER_MIN=4")
 	call := func(i int, method, path string, body any, headers ...[2]string) system.Response {
 		t.Helper()
 		a, err := all[i%2].Call(t.Context(), method, path, body, headers...)
@@ -118,11 +118,11 @@ func TestTwoGatewaysBehaveAsOne(t *testing.T) {
 		return a
 	}
 
-	// Three creates of one key, of which one is done. // A9
-	key, stream := [2]string{"Idempotency-Key", "one-of-its-kind"}, video()
+	// Three registrations under one idempotency key create one monitor (decision A9).
+	key, stream := [2]string{"Idempotency-Key", "one-of-its-kind"}, newVideoID()
 	var first system.Response
 	for i := range 3 {
-		a := call(i, http.MethodPost, "/api/v1/monitors", one(stream), key)
+		a := call(i, http.MethodPost, "/api/v1/monitors", createBody(stream), key)
 		switch {
 		case a.Status != http.StatusCreated:
 			t.Fatalf("create %d: %d %v", i, a.Status, a.Body)
@@ -138,12 +138,12 @@ func TestTwoGatewaysBehaveAsOne(t *testing.T) {
 		t.Errorf("after one create and two repeats the list is %v", list.Body)
 	}
 
-	// What is left of the minute's four, then no more, at either. // 12.3, A5
-	if a := call(1, http.MethodPost, "/api/v1/monitors", one(video())); a.Status != http.StatusCreated {
+	// Both gateways share the limit of four a minute (section 12.3, decision A5).
+	if a := call(1, http.MethodPost, "/api/v1/monitors", createBody(newVideoID())); a.Status != http.StatusCreated {
 		t.Fatalf("the fourth create of the minute: %d %v", a.Status, a.Body)
 	}
 	for i := range 2 {
-		a := call(i, http.MethodPost, "/api/v1/monitors", one(video()))
+		a := call(i, http.MethodPost, "/api/v1/monitors", createBody(newVideoID()))
 		e, _ := a.Body["error"].(map[string]any)
 		after, _ := strconv.Atoi(a.Header.Get("Retry-After"))
 		if a.Status != http.StatusTooManyRequests || e["code"] != "RATE_LIMIT_EXCEEDED" || after < 1 || after > 60 {
@@ -151,7 +151,7 @@ func TestTwoGatewaysBehaveAsOne(t *testing.T) {
 		}
 	}
 
-	// Registered at the one, stopped at the other: the worker ends.
+	// A monitor of the first gateway is stopped at the second.
 	worker := func() bool {
 		for _, w := range all[0].Workers() {
 			if w.Env("MONITOR_ID") == first.Body["monitor_id"] {
@@ -170,12 +170,12 @@ func TestTwoGatewaysBehaveAsOne(t *testing.T) {
 	}
 }
 
-func TestAGatewayThatStopsHandsItsMonitorsOver(t *testing.T) {
-	t.Parallel()
-	all := gateways(t, 2)
+func TestAStoppingGatewayHandsItsMonitorsOver(t *testing.T) {
+	runTimeline(t, 4, 15*time.Second)
+	all := startGateways(t, 2)
 	var ids []string
 	for range 3 {
-		id, err := all[0].Register(t.Context(), "https://www.youtube.com/watch?v="+video(), callback, nil)
+		id, err := all[0].Register(t.Context(), "https://www.youtube.com/watch?v="+newVideoID(), callback, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

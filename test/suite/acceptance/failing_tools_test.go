@@ -13,8 +13,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
-// script writes a program to stand in for a tool that is broken.
-func script(t *testing.T, body string) string {
+// writeScript writes a shell script that stands in for a tool.
+func writeScript(t *testing.T, body string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tool")
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o755); err != nil {
@@ -23,7 +23,8 @@ func script(t *testing.T, body string) string {
 	return path
 }
 
-func TestAYtdlpThatIsOfNoUse(t *testing.T) { // 5.2, 10.2
+func TestStreamlinkReplacesABrokenYtdlp(t *testing.T) { // sections 5.2 and 10.2
+	t.Parallel()
 	for name, c := range map[string]struct{ ytdlp, says string }{
 		"is missing":      {"/nowhere/yt-dlp", "tool_failed"},
 		"hangs":           {"#", "unreachable"},
@@ -31,68 +32,68 @@ func TestAYtdlpThatIsOfNoUse(t *testing.T) { // 5.2, 10.2
 		"is being killed": {"kill -9 $$", "tool_failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			runTimeline(t, 1, 120*time.Second)
 			path := c.ytdlp
 			if c.ytdlp == "#" {
-				path = script(t, "sleep 1000 & wait") // with a child that holds its output
+				path = writeScript(t, "sleep 1000 & wait") // with a child that holds its output
 			} else if !strings.HasPrefix(path, "/") {
-				path = script(t, c.ytdlp)
+				path = writeScript(t, c.ytdlp)
 			}
-			s := own(t, "YTDLP_PATH="+path)
-			t.Run("and nothing else finds the stream: it is said, and the watch goes on", func(t *testing.T) {
-				v := video()
+			s := startEnv(t, "YTDLP_PATH="+path)
+			t.Run("when streamlink finds no stream either, the failure is logged and polling continues", func(t *testing.T) {
+				v := newVideoID()
 				s.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
-				id := register(t, s, v, quick())
-				if _, err := s.Service.WaitLog(limited(t, 100*time.Second), func(l system.Line) bool {
+				id := register(t, s, v, fastConfig())
+				if _, err := s.Service.WaitLog(timeoutContext(t, 100*time.Second), func(l system.Line) bool {
 					state, _ := l.Data["state"].(string)
 					return l.MonitorID == id && l.Level == "WARN" && (state == c.says || state == "tool_failed")
 				}); err != nil {
 					t.Fatalf("%v\n%s", err, s.Service.Tail(10))
 				}
-				becomes(t, s, id, "waiting", 5*time.Second)
-				only(t, s, id)
+				waitStatus(t, s, id, "waiting", 5*time.Second)
+				assertEvents(t, s, id)
 			})
-			t.Run("but streamlink finds the stream: it is watched", func(t *testing.T) {
-				v := video()
+			t.Run("a stream that streamlink finds is watched", func(t *testing.T) {
+				v := newVideoID()
 				stream, err := s.StartStream(t.Context(), v, livestream.Config{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				id := register(t, s, v, quick())
-				arrives(t, s, id, "stream.started", 100*time.Second)
+				id := register(t, s, v, fastConfig())
+				waitEvent(t, s, id, "stream.started", 100*time.Second)
 				black := stream.Black(true)
-				near(t, "started_at", arrives(t, s, id, "alert.blackout", 60*time.Second).Data.StartedAt, black, exact)
+				assertNear(t, "started_at", waitEvent(t, s, id, "alert.blackout", 60*time.Second).Data.StartedAt, black, mediaTolerance)
 				stream.End()
-				arrives(t, s, id, "stream.ended", 30*time.Second)
-				only(t, s, id, "stream.started", "alert.blackout", "stream.ended")
+				waitEvent(t, s, id, "stream.ended", 30*time.Second)
+				assertEvents(t, s, id, "stream.started", "alert.blackout", "stream.ended")
 			})
 		})
 	}
 }
 
-func TestWithoutFFmpeg(t *testing.T) {
-	t.Parallel()
-	s := own(t, "FFMPEG_PATH=/nowhere/ffmpeg")
-	v := video()
+func TestAMissingFFmpegIsReported(t *testing.T) {
+	runTimeline(t, 1, 85*time.Second)
+	s := startEnv(t, "FFMPEG_PATH=/nowhere/ffmpeg")
+	v := newVideoID()
 	if _, err := s.StartStream(t.Context(), v, livestream.Config{}); err != nil {
 		t.Fatal(err)
 	}
-	id := register(t, s, v, quick())
-	arrives(t, s, id, "stream.started", 60*time.Second)
-	e := arrives(t, s, id, "alert.segment_error", 120*time.Second)
+	id := register(t, s, v, fastConfig())
+	waitEvent(t, s, id, "stream.started", 60*time.Second)
+	e := waitEvent(t, s, id, "alert.segment_error", 120*time.Second)
 	if e.Data.Failure != "segment" || !strings.Contains(e.Data.LastError, "ffmpeg") {
 		t.Errorf("failure %q, last error %q", e.Data.Failure, e.Data.LastError)
 	}
-	only(t, s, id, "stream.started", "alert.segment_error")
+	assertEvents(t, s, id, "stream.started", "alert.segment_error")
 }
 
-func TestACheckSpawnsOneFFmpegAndNoYtdlp(t *testing.T) {
-	t.Parallel()
+func TestACheckRunsFFmpegOnceAndNoYtdlp(t *testing.T) {
+	runTimeline(t, 1, 40*time.Second)
 	dir := t.TempDir()
 	count := func(tool string) (path string, runs func() int) {
-		// A file for each run, and an empty one: ffmpeg may not write to files.
+		// Each run creates an empty file, because ffmpeg may not write to files.
 		mark := filepath.Join(dir, tool)
-		return script(t, ": > "+mark+".$$; exec "+installed(t, tool)+` "$@"`), func() int {
+		return writeScript(t, ": > "+mark+".$$; exec "+toolPath(t, tool)+` "$@"`), func() int {
 			runs, err := filepath.Glob(mark + ".*")
 			if err != nil {
 				t.Fatal(err)
@@ -102,17 +103,17 @@ func TestACheckSpawnsOneFFmpegAndNoYtdlp(t *testing.T) {
 	}
 	ffmpeg, analyses := count("ffmpeg")
 	ytdlp, questions := count("yt-dlp")
-	s := own(t, "FFMPEG_PATH="+ffmpeg, "YTDLP_PATH="+ytdlp)
-	v := video()
+	s := startEnv(t, "FFMPEG_PATH="+ffmpeg, "YTDLP_PATH="+ytdlp)
+	v := newVideoID()
 	stream, err := s.StartStream(t.Context(), v, livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := register(t, s, v, quick())
-	arrives(t, s, id, "stream.started", 60*time.Second)
+	id := register(t, s, v, fastConfig())
+	waitEvent(t, s, id, "stream.started", 60*time.Second)
 	eventually(t, 60*time.Second, "ten checks", func() bool { return checks(t, s, id) >= 10 })
 	stream.End()
-	arrives(t, s, id, "stream.ended", 30*time.Second)
+	waitEvent(t, s, id, "stream.ended", 30*time.Second)
 	if got, want := analyses(), int(checks(t, s, id)); got != want {
 		t.Errorf("%d runs of ffmpeg for %d checks", got, want)
 	}
@@ -121,8 +122,8 @@ func TestACheckSpawnsOneFFmpegAndNoYtdlp(t *testing.T) {
 	}
 }
 
-// installed is where a tool really is.
-func installed(t *testing.T, tool string) string {
+// toolPath returns the path of an installed tool.
+func toolPath(t *testing.T, tool string) string {
 	t.Helper()
 	path, err := testtools.Tool(tool, "")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// badReceiver is a sink of a test's own.
-func badReceiver(t *testing.T) *webhookreceiver.Receiver {
+// newReceiver starts a webhook receiver for one test.
+func newReceiver(t *testing.T) *webhookreceiver.Receiver {
 	t.Helper()
 	s, err := webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey})
 	if err != nil {
@@ -22,23 +22,26 @@ func badReceiver(t *testing.T) *webhookreceiver.Receiver {
 	return s
 }
 
-// An upcoming stream that is late gives one event at once, and the monitor
-// stays active: what is needed to see what becomes of a delivery.
-func late(t *testing.T, callback string) (id string) {
+// registerDelayed registers an upcoming stream that is late. Its monitor sends one
+// event at once and stays active.
+func registerDelayed(t *testing.T, callback string) (id string) {
 	t.Helper()
-	v := video()
-	common.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
-	id, err := common.Service.Register(t.Context(), common.YouTube.URL(v), callback, map[string]any{
+	v := newVideoID()
+	shared.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
+	id, err := shared.Service.Register(t.Context(), shared.YouTube.URL(v), callback, map[string]any{
 		"scheduled_start_time": time.Now().Add(-time.Minute).Format(time.RFC3339), "start_delay_tolerance_sec": 0,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _, _ = common.Service.Call(limited(t, 5*time.Second), "DELETE", "/api/v1/monitors/"+id, nil) })
+	t.Cleanup(func() {
+		_, _ = shared.Service.Call(timeoutContext(t, 5*time.Second), "DELETE", "/api/v1/monitors/"+id, nil)
+	})
 	return id
 }
 
-func TestAReceiverThatNeverTakesAnything(t *testing.T) { // 4.4, W3, W4
+func TestAFailingReceiverEndsTheMonitorAfterFourAttempts(t *testing.T) { // section 4.4, decisions W3, W4
+	t.Parallel()
 	for name, c := range map[string]struct {
 		fault httpfault.Fault
 		says  string
@@ -49,18 +52,18 @@ func TestAReceiverThatNeverTakesAnything(t *testing.T) { // 4.4, W3, W4
 		"it hangs":               {httpfault.Hang(), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			receiver := badReceiver(t)
+			runTimeline(t, 1, 55*time.Second)
+			receiver := newReceiver(t)
 			receiver.Inject(0, c.fault)
-			id := late(t, receiver.URL())
-			m := becomes(t, common, id, "error", 120*time.Second)
+			id := registerDelayed(t, receiver.URL())
+			m := waitStatus(t, shared, id, "error", 120*time.Second)
 			if m["reason"] != "callback_failed" {
 				t.Errorf("the monitor ended because of %v", m["reason"])
 			}
-			gone(t, common, id)
+			waitNoWorker(t, shared, id)
 			all := receiver.All()
 			if len(all) != 4 {
-				t.Fatalf("%d attempts, want four", len(all))
+				t.Fatalf("%d attempts, want 4", len(all))
 			}
 			for i, pause := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
 				if d := all[i+1].Received.Sub(all[i].Received); d < pause || d > pause+14*time.Second {
@@ -70,39 +73,39 @@ func TestAReceiverThatNeverTakesAnything(t *testing.T) { // 4.4, W3, W4
 					t.Errorf("attempt %d is another event: %s", i+2, all[i+1].Body)
 				}
 			}
-			history := events(t, id)
-			if len(history) != 1 || history[0]["webhook_status"] != "failed" {
-				t.Fatalf("the history says %v", history)
+			entries := history(t, id)
+			if len(entries) != 1 || entries[0]["webhook_status"] != "failed" {
+				t.Fatalf("the history says %v", entries)
 			}
-			if last, _ := history[0]["webhook_last_error"].(string); last == "" || !strings.Contains(last, c.says) {
+			if last, _ := entries[0]["webhook_last_error"].(string); last == "" || !strings.Contains(last, c.says) {
 				t.Errorf("the history's last error is %q", last)
 			}
 		})
 	}
 }
 
-func TestAReceiverThatIsAwayForAMoment(t *testing.T) { // 4.4
-	t.Parallel()
-	receiver := badReceiver(t)
+func TestADeliveryIsRepeatedUntilTheReceiverAcceptsIt(t *testing.T) { // section 4.4
+	runTimeline(t, 1, 10*time.Second)
+	receiver := newReceiver(t)
 	receiver.Inject(2, httpfault.Status(503))
-	id := late(t, receiver.URL())
-	if _, err := receiver.Wait(limited(t, 60*time.Second), func(d webhookreceiver.Delivery) bool { return d.Accepted }); err != nil {
+	id := registerDelayed(t, receiver.URL())
+	if _, err := receiver.Wait(timeoutContext(t, 60*time.Second), func(d webhookreceiver.Delivery) bool { return d.Accepted }); err != nil {
 		t.Fatal(err)
 	}
-	becomes(t, common, id, "waiting", 5*time.Second)
-	eventually(t, 5*time.Second, "the history knows", func() bool {
-		h := events(t, id)
+	waitStatus(t, shared, id, "waiting", 5*time.Second)
+	eventually(t, 5*time.Second, "the history says sent", func() bool {
+		h := history(t, id)
 		return len(h) == 1 && h[0]["webhook_status"] == "sent"
 	})
 	if n := len(receiver.All()); n != 3 {
-		t.Errorf("%d attempts, want three", n)
+		t.Errorf("%d attempts, want 3", n)
 	}
 }
 
-// events is the history of a monitor.
-func events(t *testing.T, id string) (all []map[string]any) {
+// history returns the event history of a monitor.
+func history(t *testing.T, id string) (all []map[string]any) {
 	t.Helper()
-	a, err := common.Service.Call(t.Context(), "GET", "/api/v1/monitors/"+id+"/events", nil)
+	a, err := shared.Service.Call(t.Context(), "GET", "/api/v1/monitors/"+id+"/events", nil)
 	if err != nil || a.Status != 200 {
 		t.Fatalf("history: %v %v", a, err)
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// certified makes a certificate of 127.0.0.1 that vouches for itself.
-func certified(t *testing.T) (certFile, keyFile string, roots *x509.CertPool) {
+// selfSignedCertificate makes a self-signed certificate of 127.0.0.1.
+func selfSignedCertificate(t *testing.T) (certFile, keyFile string, roots *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -55,9 +55,9 @@ func certified(t *testing.T) (certFile, keyFile string, roots *x509.CertPool) {
 	return write("cert.pem", "CERTIFICATE", certificate), write("key.pem", "PRIVATE KEY", private), roots
 }
 
-func TestTLSVersions(t *testing.T) { // 12.1, O6
-	t.Parallel()
-	certFile, keyFile, roots := certified(t)
+func TestOnlyTLS12AndLaterIsAccepted(t *testing.T) { // section 12.1, decision O6
+	runTimeline(t, 1, 10*time.Second)
+	certFile, keyFile, roots := selfSignedCertificate(t)
 	s, err := system.Start(t.Context(), system.Config{Binary: binary, DataDir: filepath.Join(t.TempDir(), "data"),
 		Env: []string{"TLS_CERT_FILE=" + certFile, "TLS_KEY_FILE=" + keyFile}})
 	if err != nil {

@@ -1,0 +1,101 @@
+package acceptance_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+)
+
+// renewalLimit is the longest time between two checks while expired URLs are
+// replaced: an interval, a run of yt-dlp on a busy machine, and the pause after
+// an attempt that came too early. On an idle machine it is below 5 s.
+const renewalLimit = 22 * time.Second
+
+// expireURLs makes all media URLs of the stream expire, and waits until yt-dlp has
+// been asked for new ones.
+func (p *watchedStream) expireURLs() {
+	p.t.Helper()
+	before := p.resolutions()
+	p.env.YouTube.ExpireNow(p.video)
+	eventually(p.t, 10*time.Second, "yt-dlp is asked again", func() bool { return p.resolutions() > before })
+}
+
+func TestURLsThatExpireDuringABlackoutDoNotDisturbIt(t *testing.T) { // decisions S2, S7
+	runTimeline(t, 1, 50*time.Second)
+	p := watchStream(t, shared, livestream.Config{}, nil)
+	longest := p.measureGaps()
+	before := p.resolutions()
+
+	// The URLs expire before the alert is due, and again after it has been sent.
+	black := p.Black(true)
+	p.sleepUntil(black, 3*time.Second)
+	p.expireURLs()
+	alert := p.waitEvent(blackoutAlert, 60*time.Second)
+	assertNear(t, "black: started_at", alert.Data.StartedAt, black, mediaTolerance)
+	p.expireURLs()
+	p.waitCheck(30 * time.Second)
+	picture := p.Black(false)
+	back := p.waitEvent(blackoutRecovered, 60*time.Second)
+	assertNear(t, "black: recovered_at", back.Data.RecoveredAt, picture, mediaTolerance)
+	assertNear(t, "black: started_at of the recovery", back.Data.StartedAt, black, mediaTolerance)
+
+	if gap := longest(); gap > renewalLimit {
+		t.Errorf("no check for %s", gap)
+	} else {
+		t.Logf("no longer than %s between checks", gap)
+	}
+	if n := p.resolutions() - before; n != 2 {
+		t.Errorf("yt-dlp was asked %d times for two expiries", n)
+	}
+	p.endAndAssert(blackoutAlert, blackoutRecovered)
+}
+
+func TestURLsThatExpireRepeatedlyAreResolvedOnceEach(t *testing.T) { // decision S7
+	runTimeline(t, 1, 95*time.Second)
+	p := watchStream(t, shared, livestream.Config{}, nil)
+	longest := p.measureGaps()
+	before := p.resolutions()
+	const times = 4
+	for range times {
+		began := time.Now()
+		p.expireURLs()
+		p.sleepUntil(began, 15*time.Second)
+	}
+	p.waitCheck(renewalLimit)
+	if gap := longest(); gap > renewalLimit {
+		t.Errorf("no check for %s", gap)
+	} else {
+		t.Logf("no longer than %s between checks", gap)
+	}
+	if n := p.resolutions() - before; n > times+1 {
+		t.Errorf("yt-dlp was asked %d times for %d expiries", n, times)
+	}
+	p.assertBlackoutCycle(0)
+	p.endAndAssert(blackoutAlert, blackoutRecovered)
+}
+
+func TestARefusedURLIsResolvedAgain(t *testing.T) { // decision S7: 401, 403, 404 and 410
+	t.Parallel()
+	for _, c := range []struct {
+		part   youtube.Class
+		status int
+	}{
+		{youtube.Playlist, 401}, {youtube.Segment, 403}, {youtube.Playlist, 404}, {youtube.Segment, 410},
+	} {
+		t.Run(fmt.Sprintf("%s %d", c.part, c.status), func(t *testing.T) {
+			runTimeline(t, 1, 45*time.Second)
+			p := watchStream(t, shared, livestream.Config{}, nil)
+			before := p.resolutions()
+			heal := shared.YouTube.Inject(c.part, p.video, 1, httpfault.Status(c.status))
+			eventually(t, 15*time.Second, "yt-dlp is asked again", func() bool { return p.resolutions() > before })
+			heal()
+			p.waitCheck(renewalLimit)
+			p.assertBlackoutCycle(0)
+			p.endAndAssert(blackoutAlert, blackoutRecovered)
+		})
+	}
+}

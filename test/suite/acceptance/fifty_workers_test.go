@@ -1,0 +1,116 @@
+package acceptance_test
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
+)
+
+// TestFiftyWorkersSurviveTheirGateway runs alone: fifty workers that start or
+// are adopted at once saturate the machine.
+func TestFiftyWorkersSurviveTheirGateway(t *testing.T) { // decision O4, section 8.5
+	const (
+		interval      = 5 * time.Second
+		adoptionLimit = 2 * time.Second
+	)
+	answer := filepath.Join(t.TempDir(), "answer.json")
+	ytdlp := "YTDLP_PATH=" + writeScript(t, replayScript(answer))
+	env := startEnv(t, ytdlp)
+	recorded := newVideoID()
+	stream, err := env.StartStream(t.Context(), recorded, livestream.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	recordAnswer(t, env, recorded, answer)
+	for range maxMonitors {
+		id := newVideoID()
+		env.YouTube.Add(id, youtube.Video{State: youtube.Live, Source: stream})
+		register(t, env, id, map[string]any{"check_interval_sec": interval.Seconds()})
+	}
+	eventually(t, 3*time.Minute, "fifty streams are watched", func() bool { return len(lastChecks(t, env)) == maxMonitors })
+
+	previous, longestGap := lastChecks(t, env), time.Duration(0)
+	measureGaps := func(d time.Duration) {
+		for end := time.Now().Add(d); time.Now().Before(end); {
+			for id, at := range lastChecks(t, env) {
+				longestGap = max(longestGap, at.Sub(previous[id]))
+				previous[id] = at
+			}
+		}
+	}
+	measureGaps(2 * interval)
+	gapBefore := longestGap
+	if err := env.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: []string{ytdlp}}); err != nil {
+		t.Fatal(err)
+	}
+	line := reconciliationReport(t, env)
+	took := line.Timestamp.Sub(env.Service.StartedAt())
+	t.Logf("all %v adopted %.2f s after the gateway was started again: %s", line.Data["adopted"], took.Seconds(), line.Raw)
+	if line.Data["adopted"] != float64(maxMonitors) || took > adoptionLimit {
+		t.Errorf("adopted %v within %s, want %d within %s", line.Data["adopted"], took, maxMonitors, adoptionLimit)
+	}
+	measureGaps(3 * interval)
+	t.Logf("between two checks of one stream: at most %.1f s before, %.1f s in all", gapBefore.Seconds(), longestGap.Seconds())
+	if longestGap > 2*interval+time.Second {
+		t.Errorf("a stream was not checked for %s", longestGap)
+	}
+}
+
+// lastChecks returns when each monitor that is watched was last checked; it is
+// empty while the gateway does not answer.
+func lastChecks(t *testing.T, env *testenv.Env) map[string]time.Time {
+	t.Helper()
+	checked := map[string]time.Time{}
+	list, err := env.Service.Call(t.Context(), http.MethodGet, "/api/v1/monitors?limit=200&status=monitoring", nil)
+	if err != nil {
+		return checked
+	}
+	monitors, _ := list.Body["monitors"].([]any)
+	for _, m := range monitors {
+		m, _ := m.(map[string]any)
+		id, _ := m["monitor_id"].(string)
+		detail, err := env.Service.Monitor(t.Context(), id)
+		if err != nil {
+			continue
+		}
+		health, _ := detail["health"].(map[string]any)
+		text, _ := health["last_check_at"].(string)
+		if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+			checked[id] = at
+		}
+	}
+	return checked
+}
+
+// recordedID stands in a recorded answer where the video's id was.
+const recordedID = "VIDEO-ID-11"
+
+// recordAnswer writes what the real yt-dlp answers about a video to path.
+func recordAnswer(t *testing.T, env *testenv.Env, video, path string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), toolPath(t, "yt-dlp"), "--ignore-config", "--no-playlist", "--dump-json", "--", env.YouTube.URL(video))
+	cmd.Env = append(cmd.Environ(), env.YouTube.Env()...)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("yt-dlp: %v", err)
+	}
+	// The media URLs name the video in their path and must stay as they are.
+	text := strings.ReplaceAll(string(out), `"id": "`+video+`"`, `"id": "`+recordedID+`"`)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// replayScript is a tool that gives the answer at path about every video. It
+// costs a hundredth of the CPU of yt-dlp.
+func replayScript(path string) string {
+	return `for url; do :; done; exec sed "s/` + recordedID + `/${url##*=}/" ` + path
+}

@@ -1,0 +1,137 @@
+package acceptance_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/broadcast"
+	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+)
+
+// packagingLead is how much of the recording has been broadcast when the test
+// begins, so that the watch starts before the picture goes black.
+const packagingLead = 17 * time.Second
+
+// partialSegmentPath matches the path of a partial segment (low-latency HLS), which
+// a worker must not request.
+var partialSegmentPath = regexp.MustCompile(`/seg-\d+\.\d+\.`)
+
+// TestEveryPackagingIsWatchedAlike watches the same recording in every packaging.
+// The events must not depend on it.
+func TestEveryPackagingIsWatchedAlike(t *testing.T) { // section 5.1
+	library, err := broadcast.Open(broadcast.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// All material is encoded before other tests run, because encoders would delay
+	// them.
+	for _, s := range broadcast.Shapes() {
+		if err := library.Prepare(t.Context(), s.Shape); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Parallel()
+	for _, s := range broadcast.Shapes() {
+		t.Run(s.Name, func(t *testing.T) {
+			runTimeline(t, 1, 50*time.Second)
+			watchPackaging(t, library, s.Shape)
+		})
+	}
+}
+
+func watchPackaging(t *testing.T, library *broadcast.Library, s broadcast.Shape) {
+	t.Helper()
+	stream, err := library.Start(t.Context(), s, broadcast.Config{Lead: packagingLead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	origin := &youtube.Origin{Handler: stream.Handler(), HLS: stream.Entry()}
+	if s.MPD != broadcast.HLS {
+		origin.HLS, origin.DASH = "", stream.Entry()
+	}
+	v := newVideoID()
+	shared.YouTube.Add(v, youtube.Video{State: youtube.Live, Origin: origin})
+	id := register(t, shared, v, fastConfig())
+	waitEvent(t, shared, id, "stream.ended", time.Until(stream.At(broadcast.Program.End))+30*time.Second)
+
+	assertEvents(t, shared, id, expectedEvents(s)...)
+	if t.Failed() {
+		t.Logf("the log of the monitor:\n%s", monitorLog(id, "DEBUG", "INFO", "WARN", "ERROR"))
+		return
+	}
+	events := map[string]webhookreceiver.Delivery{}
+	for _, e := range eventsOf(shared, id) {
+		events[e.EventType] = e
+	}
+	tolerance := instantTolerance(s)
+	for _, c := range []struct {
+		what, alert, recovered string
+		from, to               time.Duration
+	}{
+		{"black", "alert.blackout", "alert.blackout_recovered", broadcast.Program.Black, broadcast.Program.Picture},
+		{"silence", "alert.silence", "alert.silence_recovered", broadcast.Program.Silence, broadcast.Program.Sound},
+	} {
+		back, recovered := events[c.recovered]
+		if !recovered { // the track is missing from the start
+			if at := events[c.alert].Data.StartedAt; at.After(events["stream.started"].Received.Add(5 * time.Second)) {
+				t.Errorf("%s: started_at is %s, long after the watch started", c.what, at)
+			}
+			continue
+		}
+		assertNear(t, c.what+": started_at", events[c.alert].Data.StartedAt, stream.At(c.from), tolerance)
+		assertNear(t, c.what+": recovered_at", back.Data.RecoveredAt, stream.At(c.to), tolerance)
+		t.Logf("%s: started_at off by %s, recovered_at by %s", c.what,
+			events[c.alert].Data.StartedAt.Sub(stream.At(c.from)), back.Data.RecoveredAt.Sub(stream.At(c.to)))
+	}
+	if missed := stream.Missed(); len(missed) > 0 {
+		t.Errorf("requested what was not there: %v", missed)
+	}
+	for _, r := range shared.YouTube.Requests() {
+		if r.Video == v && partialSegmentPath.MatchString(r.Path) {
+			t.Errorf("requested a partial segment: %s", r.Path[strings.LastIndex(r.Path, "/"):])
+		}
+	}
+	if complaints := monitorLog(id, "WARN", "ERROR"); complaints != "" {
+		t.Errorf("the log has warnings:\n%s", complaints)
+	}
+}
+
+// expectedEvents returns the events of a shape, in order. The alert of a missing
+// track comes at the start and is never resolved (decision S4).
+func expectedEvents(s broadcast.Shape) []string {
+	switch {
+	case s.Audio == broadcast.NoAudio && s.Video != broadcast.NoVideo:
+		return []string{"stream.started", "alert.silence", "alert.blackout", "alert.blackout_recovered", "stream.ended"}
+	case s.Video == broadcast.NoVideo && s.Audio != broadcast.NoAudio:
+		return []string{"stream.started", "alert.blackout", "alert.silence", "alert.silence_recovered", "stream.ended"}
+	}
+	return []string{
+		"stream.started", "alert.blackout", "alert.blackout_recovered", "alert.silence", "alert.silence_recovered", "stream.ended",
+	}
+}
+
+// instantTolerance is how far an instant may be off. Without program times a
+// segment ends when the playlist that lists it was fetched (decision S1), up to a
+// check interval and a fetch after it appeared.
+func instantTolerance(s broadcast.Shape) time.Duration {
+	if s.ProgramTime == broadcast.Nowhere {
+		const interval = 2 * time.Second // that of fastConfig
+		return interval + 2*mediaTolerance
+	}
+	return mediaTolerance
+}
+
+// monitorLog returns the log lines about a monitor with one of these levels.
+func monitorLog(id string, levels ...string) string {
+	var lines []string
+	for _, l := range shared.Service.Log() {
+		if l.MonitorID == id && slices.Contains(levels, l.Level) {
+			lines = append(lines, l.Raw)
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,67 @@
+package acceptance_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+)
+
+// behindProxy watches a stream through a relay as the HTTP proxy, which the tools
+// and the worker's own client use (decision O8).
+func behindProxy(t *testing.T) (*watchedStream, *relay) {
+	t.Helper()
+	g := newRelay()
+	proxy := g.serveProxy(t)
+	s := startEnv(t, "HTTPS_PROXY="+proxy, "https_proxy="+proxy, "HTTP_PROXY="+proxy, "http_proxy="+proxy)
+	g.forwardTo(s.YouTube.Proxy())
+	return watchStream(t, s, livestream.Config{}, nil), g
+}
+
+func TestALongNameFailureAtTheProxyIsReportedWhenItEnds(t *testing.T) { // section 7.2, decision S6
+	runTimeline(t, 1, 150*time.Second)
+	p, g := behindProxy(t)
+	g.refuse(504)
+	began := time.Now()
+	p.sleepUntil(began, 85*time.Second)
+	assertEvents(t, p.env, p.id, "stream.started") // nobody has confirmed that it is live
+	if v := p.videoHealth(); v != "unknown" {
+		t.Errorf("the health of a picture that cannot be analysed is %v", v)
+	}
+	if n := len(p.logLines("The stream's state could not be learned")); n == 0 {
+		t.Error("the log does not say that the stream's state could not be learned")
+	}
+	p.sleepUntil(began, 90*time.Second)
+	g.refuse(0)
+	e := p.waitOutageAlert(began, "manifest", 90*time.Second+45*time.Second)
+	if e.Data.DurationSec < 90 {
+		t.Errorf("reported as %v s long", e.Data.DurationSec)
+	}
+	p.waitHealthy(30 * time.Second)
+	p.assertBlackoutCycle(0)
+	p.endAndAssert(outageAlert, blackoutAlert, blackoutRecovered)
+}
+
+func TestAShortNameFailureAtTheProxyHidesNoBlackout(t *testing.T) { // sections 6.6 and 7.2
+	runTimeline(t, 1, 65*time.Second)
+	p, g := behindProxy(t)
+	before := p.resolutions()
+	g.refuse(502)
+	began := time.Now()
+	p.sleepUntil(began, 15*time.Second)
+	black := p.Black(true) // while the media cannot be read
+	p.sleepUntil(began, 30*time.Second)
+	if v := p.videoHealth(); v != "ok" {
+		t.Errorf("after thirty seconds the picture's health is %v", v)
+	}
+	g.refuse(0)
+	alert := p.waitEvent(blackoutAlert, 45*time.Second)
+	assertNear(t, "black: started_at", alert.Data.StartedAt, black, mediaTolerance)
+	picture := p.Black(false)
+	back := p.waitEvent(blackoutRecovered, 30*time.Second)
+	assertNear(t, "black: recovered_at", back.Data.RecoveredAt, picture, mediaTolerance)
+	if n := p.resolutions() - before; n != 0 {
+		t.Errorf("yt-dlp asked YouTube %d times before that was due", n)
+	}
+	p.endAndAssert(blackoutAlert, blackoutRecovered)
+}

@@ -1,0 +1,117 @@
+package acceptance_test
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Timelines wait far more than they work, so many run side by side. The CPU limits
+// them: a stream that is checked every 2 s costs about 5 % of a core, and its start
+// about a second. On two cores a third is left for peaks; without it checks are
+// skipped and instants are less exact.
+const (
+	maxStreams      = 26                     // watched at once
+	maxQuietStreams = 12                     // while a quiet timeline runs or waits
+	startInterval   = 400 * time.Millisecond // between the starts of two streams
+)
+
+// timelines is the schedule of this test run.
+var timelines = &schedule{}
+
+// schedule starts timelines: quiet ones first, and of each kind the longest
+// first, so that none is left to run alone at the end.
+type schedule struct {
+	mu      sync.Mutex
+	waiting []*timeline
+	streams int       // of the timelines that run
+	quiet   int       // quiet timelines that run
+	nextAt  time.Time // the next start
+}
+
+// timeline is a test that waits for its turn, or runs.
+type timeline struct {
+	streams int           // watched at once
+	length  time.Duration // on an idle machine, about
+	quiet   bool
+	start   chan struct{} // closed when it may run
+}
+
+// runTimeline lets a test run beside others. It blocks until the machine has
+// room for its streams; length is about how long it takes.
+func runTimeline(t *testing.T, streams int, length time.Duration) {
+	t.Helper()
+	t.Parallel()
+	timelines.run(t, &timeline{streams: streams, length: length})
+}
+
+// runQuietTimeline is runTimeline for a test that promises seconds or less,
+// which the gateway keeps only on a machine that is not saturated.
+func runQuietTimeline(t *testing.T, streams int, length time.Duration) {
+	t.Helper()
+	t.Parallel()
+	timelines.run(t, &timeline{streams: streams, length: length, quiet: true})
+}
+
+func (s *schedule) run(t *testing.T, l *timeline) {
+	t.Helper()
+	l.start = make(chan struct{})
+	s.mu.Lock()
+	s.waiting = append(s.waiting, l)
+	slices.SortStableFunc(s.waiting, func(a, b *timeline) int {
+		if a.quiet != b.quiet {
+			if a.quiet {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(b.length, a.length)
+	})
+	if s.nextAt.IsZero() { // the others are about to come, too
+		s.nextAt = time.Now().Add(startInterval)
+	}
+	s.admit()
+	s.mu.Unlock()
+
+	<-l.start
+	t.Cleanup(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.streams -= l.streams
+		if l.quiet {
+			s.quiet--
+		}
+		s.admit()
+	})
+}
+
+// admit starts the timelines whose turn it is. s.mu is held.
+func (s *schedule) admit() {
+	for len(s.waiting) > 0 {
+		next := s.waiting[0]
+		limit := maxStreams
+		if next.quiet || s.quiet > 0 {
+			limit = maxQuietStreams
+		}
+		if s.streams > 0 && s.streams+next.streams > limit {
+			return
+		}
+		if wait := time.Until(s.nextAt); wait > 0 {
+			time.AfterFunc(wait, func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.admit()
+			})
+			return
+		}
+		s.waiting = s.waiting[1:]
+		s.streams += next.streams
+		if next.quiet {
+			s.quiet++
+		}
+		s.nextAt = time.Now().Add(time.Duration(max(next.streams, 1)) * startInterval)
+		close(next.start)
+	}
+}
