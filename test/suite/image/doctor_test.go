@@ -25,7 +25,7 @@ func TestTheDoctorIsContent(t *testing.T) {
 		"--env", "DB_DSN=postgres://postgres:secret@postgres/postgres?sslmode=disable",
 		"--env", "API_KEY=an-api-key-for-tests", "--env", "INTERNAL_API_KEY=an-internal-key-for-tests",
 		"--env", "WEBHOOK_SIGNING_KEY=a-signing-key-for-tests",
-		"--tmpfs", "/var/lib/stream-monitor:uid=65532,mode=0700", image, "doctor")...)
+		"--tmpfs", "/var/lib/stream-monitor:uid=65532,mode=0700", image, "doctor", "--offline")...)
 	t.Log("\n" + report)
 	if !strings.Contains(report, "Everything is there.") {
 		t.Error("it is not content")
