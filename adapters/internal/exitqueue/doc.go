@@ -1,11 +1,11 @@
-// Package exitqueue keeps what a launcher has to tell of the ends of its workers
-// for as long as nobody reads it.
+// Package exitqueue holds the exits that a launcher has to report until somebody
+// reads them.
 //
 //	Add ──▶ queue ──▶ one goroutine ──▶ Out
 //	                        ▲
-//	                      Close ─ a last call of 250 ms ─▶ Out is closed
+//	                      Close ─ up to 250 ms for the rest ─▶ Out is closed
 //
-// Guarantees: Add never blocks; ends come out once each, in the order in which
-// they were added. The queue has no bound of its own: there is at most one entry
-// for each worker that was launched and not yet asked after.
+// Guarantees: Add never blocks; exits come out once each, in the order in which they
+// were added. The queue is unbounded: it holds at most one entry for each worker that
+// was launched.
 package exitqueue

@@ -5,51 +5,51 @@ import (
 	"time"
 )
 
-// LastCall is how long the ends still queued at Close wait for a reader.
+// DrainTimeout is how long Close waits for a reader of the exits still queued.
 const DrainTimeout = 250 * time.Millisecond
 
-// Queue is the ends of workers, whatever a launcher calls them. One goroutine,
-// pump, owns out and closes it.
+// Queue holds the exits of one launcher. The goroutine deliver owns out and
+// closes it.
 type Queue[E any] struct {
-	out     chan E
-	bell    chan struct{} // rung when the queue has changed
-	closing chan struct{}
-	once    sync.Once
-	pumping sync.WaitGroup
+	out        chan E
+	changed    chan struct{} // receives when queue has grown
+	closing    chan struct{}
+	once       sync.Once
+	delivering sync.WaitGroup
 
 	mu    sync.Mutex
 	queue []E
 }
 
-// New makes a queue. Whoever made it must Close it.
+// New makes a queue. The caller must Close it.
 func New[E any]() *Queue[E] {
-	q := &Queue[E]{out: make(chan E), bell: make(chan struct{}, 1), closing: make(chan struct{})}
-	q.pumping.Go(q.pump)
+	q := &Queue[E]{out: make(chan E), changed: make(chan struct{}, 1), closing: make(chan struct{})}
+	q.delivering.Go(q.deliver)
 	return q
 }
 
-// Add puts an end into the queue. It never blocks. After Close it is in vain.
+// Add queues an exit. It never blocks. After Close it does nothing.
 func (q *Queue[E]) Add(e E) {
 	q.mu.Lock()
 	q.queue = append(q.queue, e)
 	q.mu.Unlock()
 	select {
-	case q.bell <- struct{}{}:
+	case q.changed <- struct{}{}:
 	default:
 	}
 }
 
-// Out gives the ends, in order, until the queue is closed; then it is closed.
+// Out delivers the exits in order. It is closed when the queue is closed.
 func (q *Queue[E]) Out() <-chan E { return q.out }
 
-// Close gives whoever is reading the rest, drops what nobody has read after
-// LastCall, and closes Out. It blocks until then, and may be called again.
+// Close delivers what is still queued, drops the rest after DrainTimeout, and
+// closes Out. It blocks until then, and may be repeated.
 func (q *Queue[E]) Close() {
 	q.once.Do(func() { close(q.closing) })
-	q.pumping.Wait()
+	q.delivering.Wait()
 }
 
-// take removes the oldest.
+// take removes the oldest exit.
 func (q *Queue[E]) take() (oldest E, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -61,13 +61,13 @@ func (q *Queue[E]) take() (oldest E, ok bool) {
 	return oldest, true
 }
 
-func (q *Queue[E]) pump() {
+func (q *Queue[E]) deliver() {
 	defer close(q.out)
 	for {
 		e, more := q.take()
 		if !more {
 			select {
-			case <-q.bell:
+			case <-q.changed:
 				continue
 			case <-q.closing:
 				q.flush()
@@ -83,10 +83,10 @@ func (q *Queue[E]) pump() {
 	}
 }
 
-// flush hands over what was taken already and then the rest.
+// flush delivers what was taken already, and then the rest.
 func (q *Queue[E]) flush(taken ...E) {
-	over := time.NewTimer(DrainTimeout)
-	defer over.Stop()
+	timeout := time.NewTimer(DrainTimeout)
+	defer timeout.Stop()
 	for {
 		if len(taken) == 0 {
 			e, more := q.take()
@@ -98,7 +98,7 @@ func (q *Queue[E]) flush(taken ...E) {
 		select {
 		case q.out <- taken[0]:
 			taken = nil
-		case <-over.C:
+		case <-timeout.C:
 			return
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/exitqueue"
 )
 
-func TestNothingIsLostWhileNobodyReads(t *testing.T) {
+func TestNoExitIsLostWhileNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := exitqueue.New[int]()
 		for n := range 1000 {
@@ -36,7 +36,7 @@ func TestNothingIsLostWhileNobodyReads(t *testing.T) {
 	})
 }
 
-func TestTheLastCall(t *testing.T) {
+func TestCloseDeliversTheRestUntilItsTimeout(t *testing.T) {
 	for name, c := range map[string]struct {
 		reads int
 		took  time.Duration

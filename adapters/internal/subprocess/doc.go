@@ -6,16 +6,14 @@
 //	        │
 //	      Stdin ─ from here on
 //	        │
-//	  ctx done ─ SIGTERM to the group ─ Grace ─ SIGKILL
+//	  ctx done ─ SIGTERM to the group ─ GracePeriod ─ SIGKILL
 //	        │
 //	   leader gone ─ SIGKILL to what is left of the group ─ reap ─▶ Result
 //
-// Guarantees: Run returns only when the process has been reaped and its output
-// has been read, so a caller that returns leaves nothing behind. What the tool
-// writes is kept up to a limit and always drained, so a tool that writes too
-// much neither fills memory nor hangs. It may be limited in what it uses, and
-// gets none of its input before it is. A process that left the group (setsid)
-// cannot be ended, but cannot hold Run up for longer than Grace either. On
-// Linux the tool dies with this process even when that is killed outright, and
-// when memory runs out, it goes first.
+// Guarantees: Run returns only when the process has been reaped and its output has been
+// read, so it leaves nothing behind. Output beyond a limit is read and dropped, so a
+// tool that writes too much neither fills memory nor blocks. A tool gets none of its
+// input before its limits are set. A process that has left the group (setsid) is not
+// ended, and delays Run by at most GracePeriod. On Linux the tool is killed when this
+// process ends, and it is the first to go when memory runs out.
 package subprocess

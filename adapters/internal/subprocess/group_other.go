@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-func groupLeader() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func processGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// waitForGroup reaps the leader and then ends what is left of its group.
+// waitForGroup reaps the leader and then kills what is left of its group.
 func waitForGroup(cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	_ = killGroup(cmd.Process, syscall.SIGKILL)

@@ -5,26 +5,26 @@ import (
 	"io"
 )
 
-// input is what the tool's standard input is fed from. Nothing is read, and so
-// nothing handed over, before release. It remembers what reading ended with.
+// input feeds the tool's standard input. It reads nothing before open, and
+// keeps the error of reading.
 type input struct {
-	r        io.Reader
-	released chan struct{}
-	allowed  bool // set before released is closed
-	err      error
+	r       io.Reader
+	opened  chan struct{}
+	allowed bool // set before released is closed
+	err     error
 }
 
-func newInput(r io.Reader) *input { return &input{r: r, released: make(chan struct{})} }
+func newInput(r io.Reader) *input { return &input{r: r, opened: make(chan struct{})} }
 
-// release lets the tool have its input, or lets it end at once.
-func (in *input) release(allowed bool) {
+// open lets the tool read its input, or shows it an empty one.
+func (in *input) open(allowed bool) {
 	in.allowed = allowed
-	close(in.released)
+	close(in.opened)
 }
 
 // Read implements io.Reader.
 func (in *input) Read(p []byte) (int, error) {
-	<-in.released
+	<-in.opened
 	if !in.allowed {
 		return 0, io.EOF
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // As in a container whose seccomp profile does not know prlimit.
-func TestAToolThatCannotBeLimitedIsGivenNothing(t *testing.T) {
+func TestAToolWhoseLimitsFailGetsNoInput(t *testing.T) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with the test
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the call's number

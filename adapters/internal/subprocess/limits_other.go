@@ -2,6 +2,6 @@
 
 package subprocess
 
-func (l Limits) impose(int) error { return nil }
+func (l Limits) apply(int) error { return nil }
 
-func offer(int) {}
+func preferForOOMKill(int) {}

@@ -99,7 +99,7 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 	})
 }
 
-func TestNotAByteIsReadForTheToolBeforeItsLimitsStand(t *testing.T) {
+func TestNoInputIsReadBeforeTheLimitsAreSet(t *testing.T) {
 	for range 50 {
 		c := sh("cat")
 		c.Limits = subprocess.Limits{CPUTime: time.Hour, OpenFiles: 50, DataBytes: 32 << 20, NoFileWrites: true}
@@ -144,7 +144,7 @@ func onlyChildsLimits(t *testing.T) string {
 	return string(limits)
 }
 
-func TestAToolThatEndsBeforeItIsLimitedIsNoError(t *testing.T) {
+func TestAToolThatEndsBeforeItsLimitsAreSetIsNoError(t *testing.T) {
 	for range 50 {
 		c := subprocess.Command{Path: "/bin/true", Stdin: io.LimitReader(zeros{}, 1<<20), Limits: subprocess.Limits{DataBytes: 32 << 20, CPUTime: time.Second, NoFileWrites: true}}
 		if res := mustRun(t, c); res.ExitCode != 0 {

@@ -1,8 +1,8 @@
-// Package workerlist is the directory in which a gateway writes down which workers it
-// runs. One gateway lives there at a time.
+// Package workerlist is the run directory, in which a gateway records the workers
+// that it runs. One gateway holds it at a time.
 //
-//	lock   locked by the gateway that lives here
-//	id     a random UUID, made once: what makes it a place (supervisor.Runtime)
+//	lock   locked by that gateway
+//	id     a random UUID, made once: the ID of its supervisor.Runtime
 package workerlist
 
 import (
@@ -17,11 +17,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// What every run directory has in it.
+// The files of every run directory.
 const (
 	LockName   = "lock"
 	IDName     = "id"
-	TempPrefix = ".new-" // of a file that is being written
+	TempPrefix = ".new-" // of a file being written
 )
 
 // maxFile is the largest file of a run directory that is read, in bytes.
@@ -29,28 +29,28 @@ const maxFile = 64 << 10
 
 // Dir is a run directory that this gateway holds.
 type Dir struct {
-	Path string // absolute, without symbolic links
-	ID   uuid.UUID
-	held *os.File
+	Path     string // absolute, without symbolic links
+	ID       uuid.UUID
+	lockFile *os.File
 }
 
-// Acquire makes the directory if need be and takes hold of it until Close. A
-// problem is told that is none any more. Errors: another gateway holds it, or it
-// cannot be written.
+// Acquire makes the directory if it does not exist, and holds it until Close.
+// problem is set if its id had to be made anew, which the caller logs. Errors:
+// another gateway holds it; it cannot be written.
 func Acquire(path string) (d *Dir, problem error, err error) {
 	d, err = lock(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("run directory: %w", err)
 	}
-	if problem, err = d.identify(); err != nil {
+	if problem, err = d.readID(); err != nil {
 		d.Close()
 		return nil, nil, fmt.Errorf("run directory: %w", err)
 	}
 	return d, problem, nil
 }
 
-// Close lets go of it.
-func (d *Dir) Close() { _ = d.held.Close() }
+// Close releases the directory.
+func (d *Dir) Close() { _ = d.lockFile.Close() }
 
 func lock(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
@@ -63,25 +63,25 @@ func lock(path string) (*Dir, error) {
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return nil, err
 	}
-	// Like all that Go opens, it is closed in every process that is started: a
-	// worker does not hold the lock.
-	held, err := os.OpenFile(filepath.Join(path, LockName), os.O_RDWR|os.O_CREATE, 0o600)
+	// Go opens files close-on-exec, so a worker does not hold the lock.
+	lockFile, err := os.OpenFile(filepath.Join(path, LockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	err = syscall.Flock(int(held.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err = syscall.Flock(int(lockFile.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err == nil {
-		return &Dir{Path: path, held: held}, nil
+		return &Dir{Path: path, lockFile: lockFile}, nil
 	}
-	_ = held.Close()
+	_ = lockFile.Close()
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return nil, fmt.Errorf("another gateway runs its workers from %s: stop it, or give this one a directory of its own", path)
 	}
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// identify reads the directory's id, and makes one where there is none yet.
-func (d *Dir) identify() (problem error, err error) {
+// readID reads the directory's id, and makes one if there is none or it cannot
+// be read.
+func (d *Dir) readID() (problem error, err error) {
 	file := filepath.Join(d.Path, IDName)
 	b, err := ReadFile(file)
 	if err == nil {
@@ -90,24 +90,25 @@ func (d *Dir) identify() (problem error, err error) {
 		}
 	}
 	if !errors.Is(err, os.ErrNotExist) {
-		problem = fmt.Errorf("%s says nothing and is made anew: monitors whose workers ran here are taken for another place's: %w", file, err)
+		problem = fmt.Errorf("%s cannot be read and is made anew, so monitors whose workers ran here are found by their silence: %w", file, err)
 	}
 	if d.ID, err = uuid.NewRandom(); err != nil {
 		return nil, err
 	}
-	// It has to be on disk, unlike records, which mean nothing after a reboot.
+	// It must be on disk. Records need not be: they mean nothing after a reboot.
 	return problem, d.WriteFile(IDName, []byte(d.ID.String()+"\n"), true)
 }
 
-// WriteFile replaces a file, or leaves it as it was; durable: it is on disk then.
+// WriteFile replaces a file, or leaves it unchanged. If durable, it is on disk
+// when WriteFile returns.
 func (d *Dir) WriteFile(name string, content []byte, durable bool) error {
-	draft := filepath.Join(d.Path, TempPrefix+name)
-	err := writeFile(draft, content, durable)
+	temp := filepath.Join(d.Path, TempPrefix+name)
+	err := writeFile(temp, content, durable)
 	if err == nil {
-		err = os.Rename(draft, filepath.Join(d.Path, name))
+		err = os.Rename(temp, filepath.Join(d.Path, name))
 	}
 	if err != nil {
-		_ = os.Remove(draft)
+		_ = os.Remove(temp)
 	}
 	return err
 }
@@ -124,7 +125,7 @@ func writeFile(path string, content []byte, durable bool) error {
 	return errors.Join(err, f.Close())
 }
 
-// ReadFile reads a file that should be small and regular.
+// ReadFile reads a regular file of at most 64 KiB.
 func ReadFile(path string) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {

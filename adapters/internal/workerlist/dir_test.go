@@ -20,7 +20,7 @@ func held(t *testing.T, path string) *workerlist.Dir {
 	return d
 }
 
-func TestADirectoryIsHeldByOne(t *testing.T) {
+func TestADirectoryIsHeldByOneGateway(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "made", "when", "needed")
 	first := held(t, path)
 	link := filepath.Join(t.TempDir(), "link")
@@ -38,7 +38,7 @@ func TestADirectoryIsHeldByOne(t *testing.T) {
 	}
 }
 
-func TestAnIDIsMadeOnce(t *testing.T) {
+func TestTheIDIsMadeOnce(t *testing.T) {
 	path := t.TempDir()
 	first := held(t, path)
 	if other := held(t, t.TempDir()); other.ID == first.ID {
@@ -65,7 +65,7 @@ func TestAnIDIsMadeOnce(t *testing.T) {
 	}
 }
 
-func TestADirectoryThatCannotBeWritten(t *testing.T) {
+func TestADirectoryThatCannotBeWrittenIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -9,30 +9,30 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
-// Work is a worker's whole life. ctx done: it is asked to end, and takes the
-// steps of section 8.3. force done, which is never before ctx: it ends at once.
-// nil says that it ended by its own decision, or as it was asked, having said so
-// to the gateway.
-type WorkerFunc func(ctx, force context.Context, j supervisor.WorkerSpec) error
+// WorkerFunc runs a worker. When ctx is done it must take the steps of section
+// 8.3; when force is done, which is never before ctx, it must return at once.
+// nil means that the worker has made its final report.
+type WorkerFunc func(ctx, force context.Context, spec supervisor.WorkerSpec) error
 
-// Config is what a Launcher needs to know. RunDir and Work are required.
+// Config configures a Launcher. RunDir and RunWorker are required.
 type Config struct {
-	// RunDir is the directory that makes this gateway a place of its own, made if
-	// it is not there. It belongs to one gateway at a time.
+	// RunDir identifies this gateway's runtime. It is created if it does not
+	// exist, and belongs to one gateway at a time.
 	RunDir string
 
-	RunWorker   WorkerFunc    // must heed force wherever it waits
+	RunWorker   WorkerFunc    // must return when force is done, wherever it waits
 	GracePeriod time.Duration // between ctx and force, default 30 s (section 8.3)
-	Log         *slog.Logger  // default: none
+	Log         *slog.Logger  // default: nothing is logged
 }
 
-// replaceGrace is the most that a worker gets which a newer generation replaces.
-const replaceGrace = 5 * time.Second
+// replacementGracePeriod is the longest grace period of a worker that a newer
+// generation replaces.
+const replacementGracePeriod = 5 * time.Second
 
-// heedGrace is how long Close waits for workers that it has forced.
-const heedGrace = 5 * time.Second
+// forcedExitTimeout is how long Close waits for workers that it has forced.
+const forcedExitTimeout = 5 * time.Second
 
-func (c Config) complete() (Config, error) {
+func (c Config) withDefaults() (Config, error) {
 	switch {
 	case c.RunDir == "":
 		return c, errors.New("inline: RunDir is required")

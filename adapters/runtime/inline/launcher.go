@@ -14,7 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// ErrClosed answers a Launch after Close.
+// ErrClosed is the error of a Launch after Close.
 var ErrClosed = errors.New("the launcher is closed")
 
 // Launcher runs workers as goroutines; it is a supervisor.Launcher.
@@ -24,7 +24,7 @@ type Launcher struct {
 	dir   *workerlist.Dir
 	exits *exitqueue.Queue[supervisor.Exit]
 
-	owners sync.WaitGroup // one for each run
+	running sync.WaitGroup // one for each run
 
 	mu     sync.Mutex
 	closed bool
@@ -33,10 +33,11 @@ type Launcher struct {
 
 var _ supervisor.Launcher = (*Launcher)(nil)
 
-// New makes a launcher. Whoever made it must Close it. Errors: cfg is not as it
-// says; another gateway holds Config.RunDir, or it cannot be used.
+// New makes a launcher. The caller must Close it. Errors: a value of cfg is
+// missing or out of its range; another gateway holds Config.RunDir; it cannot
+// be used.
 func New(cfg Config) (*Launcher, error) {
-	cfg, err := cfg.complete()
+	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -52,13 +53,12 @@ func New(cfg Config) (*Launcher, error) {
 		runs:  map[monitor.ID]*run{},
 	}
 	if problem != nil {
-		l.log.Warn("the run directory has lost its id", "error", problem.Error())
+		l.log.Warn("the run directory has lost its id, a new one is made", "error", problem.Error())
 	}
 	return l, nil
 }
 
-// Runtime is this gateway and whoever comes after it in its run directory, under
-// whatever runtime.
+// Runtime identifies the run directory, whichever runtime a later gateway uses.
 func (l *Launcher) Runtime() supervisor.Runtime {
 	return supervisor.Runtime{ID: l.dir.ID.String(), NotFoundMessage: "Worker not found in its gateway"}
 }
@@ -69,77 +69,77 @@ func (l *Launcher) Workers(context.Context) ([]supervisor.Worker, error) {
 	defer l.mu.Unlock()
 	all := make([]supervisor.Worker, 0, len(l.runs))
 	for id, r := range l.runs {
-		all = append(all, supervisor.Worker{ID: id, Generation: r.job.Generation})
+		all = append(all, supervisor.Worker{ID: id, Generation: r.spec.Generation})
 	}
 	return all, nil
 }
 
-// Launch starts a worker. A worker of the same monitor and an older generation
-// is ended first, for which it gets 5 s at most; one that is just being stopped
-// is waited for. Errors: ErrClosed; ctx's; a newer generation is running.
-func (l *Launcher) Launch(ctx context.Context, j supervisor.WorkerSpec) error {
+// Launch starts a worker. An older generation is ended first, within 5 s; a
+// worker that is being stopped is waited for. Errors: ErrClosed; ctx's; a newer
+// generation is running.
+func (l *Launcher) Launch(ctx context.Context, spec supervisor.WorkerSpec) error {
 	for {
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("launch %s: %w", j.ID, err)
+			return fmt.Errorf("launch %s: %w", spec.ID, err)
 		}
-		older, err := l.launch(j)
+		older, err := l.launch(spec)
 		if err != nil || older == nil {
 			return err
 		}
-		if older.job.Generation < j.Generation {
-			older.end(min(replaceGrace, l.cfg.GracePeriod))
+		if older.spec.Generation < spec.Generation {
+			older.stop(min(replacementGracePeriod, l.cfg.GracePeriod))
 		}
 		select {
 		case <-older.done:
 		case <-ctx.Done():
-			return fmt.Errorf("launch %s: waiting for generation %d to end: %w", j.ID, older.job.Generation, ctx.Err())
+			return fmt.Errorf("launch %s: waiting for generation %d to end: %w", spec.ID, older.spec.Generation, ctx.Err())
 		}
 	}
 }
 
-// launch starts a worker unless another one has to go first, which it returns.
-func (l *Launcher) launch(j supervisor.WorkerSpec) (older *run, err error) {
+// launch starts a worker, unless another one must end first, which it returns.
+func (l *Launcher) launch(spec supervisor.WorkerSpec) (older *run, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return nil, fmt.Errorf("launch %s: %w", j.ID, ErrClosed)
+		return nil, fmt.Errorf("launch %s: %w", spec.ID, ErrClosed)
 	}
-	if r := l.runs[j.ID]; r != nil {
+	if r := l.runs[spec.ID]; r != nil {
 		switch {
-		case r.job.Generation > j.Generation:
-			return nil, fmt.Errorf("launch %s: generation %d is running, %d is older", j.ID, r.job.Generation, j.Generation)
-		case r.job.Generation == j.Generation && !r.ending():
+		case r.spec.Generation > spec.Generation:
+			return nil, fmt.Errorf("launch %s: generation %d is running, %d is older", spec.ID, r.spec.Generation, spec.Generation)
+		case r.spec.Generation == spec.Generation && !r.isStopping():
 			return nil, nil
 		}
 		return r, nil
 	}
-	r := newRun(j, l.log)
-	l.runs[j.ID] = r
-	l.owners.Go(func() {
-		err := errVanished
-		defer func() { l.finish(r, err) }()
-		err = r.live(l.cfg.RunWorker)
+	r := newRun(spec, l.log)
+	l.runs[spec.ID] = r
+	l.running.Go(func() {
+		err := errGoroutineExited
+		defer func() { l.reportExit(r, err) }()
+		err = r.work(l.cfg.RunWorker)
 	})
 	r.log.Info("worker started")
 	return nil, nil
 }
 
-// finish takes a worker that is gone off the books and tells.
-func (l *Launcher) finish(r *run, err error) {
-	r.retire()
-	e := supervisor.Exit{ID: r.job.ID, Generation: r.job.Generation, Detail: detail(err), Clean: err == nil}
-	r.log.Info("worker ended", "detail", e.Detail, "asked_to", r.ending(), "ran_sec", int64(time.Since(r.started).Seconds()))
+// reportExit removes a worker that has ended and queues its exit.
+func (l *Launcher) reportExit(r *run, err error) {
+	r.release()
+	e := supervisor.Exit{ID: r.spec.ID, Generation: r.spec.Generation, Detail: exitDetail(err), Clean: err == nil}
+	r.log.Info("worker ended", "detail", e.Detail, "asked_to", r.isStopping(), "ran_sec", int64(time.Since(r.started).Seconds()))
 
 	l.mu.Lock()
-	delete(l.runs, r.job.ID)
+	delete(l.runs, r.spec.ID)
 	l.exits.Add(e) // before a successor can have an exit of its own
 	l.mu.Unlock()
 	close(r.done)
 }
 
-// Stop ends a monitor's worker: it is asked, and forced after Config.Grace. It
-// returns when the worker is gone. When ctx is done earlier it returns ctx's
-// error, and the stopping goes on.
+// Stop ends a monitor's worker, with force after Config.GracePeriod. It returns
+// when the worker is gone. If ctx is done first it returns ctx's error, and the
+// stop goes on.
 func (l *Launcher) Stop(ctx context.Context, id monitor.ID) error {
 	l.mu.Lock()
 	r := l.runs[id]
@@ -147,7 +147,7 @@ func (l *Launcher) Stop(ctx context.Context, id monitor.ID) error {
 	if r == nil {
 		return nil
 	}
-	r.end(l.cfg.GracePeriod)
+	r.stop(l.cfg.GracePeriod)
 	select {
 	case <-r.done:
 		return nil
@@ -156,40 +156,39 @@ func (l *Launcher) Stop(ctx context.Context, id monitor.ID) error {
 	}
 }
 
-// Exits delivers every end of a worker. None is lost while nobody reads; at
-// Close, what nobody has then read within a quarter of a second is.
+// Exits delivers the end of every worker. None is lost while nobody reads; at
+// Close, those not read within 250 ms are dropped.
 func (l *Launcher) Exits() <-chan supervisor.Exit { return l.exits.Out() }
 
-// Close stops all workers at once, as Stop does, waits for them, and closes
-// Exits. When ctx is done earlier, those still running are forced. Errors:
-// workers had to be forced because ctx was done; some did not heed that for 5 s
-// and are left running, with nobody to hear how they end.
+// Close stops all workers at once, waits for them, and closes Exits. If ctx is
+// done first, the rest is forced. Errors: workers were forced because ctx was
+// done; some did not return within 5 s and are left running, without an exit.
 func (l *Launcher) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
-	running := make([]*run, 0, len(l.runs))
+	all := make([]*run, 0, len(l.runs))
 	for _, r := range l.runs {
-		running = append(running, r)
+		all = append(all, r)
 	}
 	l.mu.Unlock()
-	for _, r := range running {
-		r.end(l.cfg.GracePeriod)
+	for _, r := range all {
+		r.stop(l.cfg.GracePeriod)
 	}
 
 	gone := make(chan struct{})
-	go func() { l.owners.Wait(); close(gone) }()
+	go func() { l.running.Wait(); close(gone) }()
 	var err error
 	select {
 	case <-gone:
 	case <-ctx.Done():
 		err = fmt.Errorf("close launcher: workers forced: %w", ctx.Err())
-		for _, r := range running {
-			r.hasten()
+		for _, r := range all {
+			r.forceStop()
 		}
 		select {
 		case <-gone:
-		case <-time.After(heedGrace):
-			err = fmt.Errorf("close launcher: workers do not heed force and are left running: %w", ctx.Err())
+		case <-time.After(forcedExitTimeout):
+			err = fmt.Errorf("close launcher: workers ignore force and are left running: %w", ctx.Err())
 		}
 	}
 	l.exits.Close()

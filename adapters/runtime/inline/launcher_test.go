@@ -30,42 +30,42 @@ func job(generation int) supervisor.WorkerSpec {
 	return supervisor.WorkerSpec{ID: id, Generation: generation}
 }
 
-// crew is the workers of a harness.
-type crew struct {
+// workers is the workers of a harness.
+type workers struct {
 	mu    sync.Mutex
 	alive map[monitor.ID][]int
 }
 
-func (c *crew) change(id monitor.ID, to func([]int) []int) {
+func (c *workers) change(id monitor.ID, to func([]int) []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.alive[id] = to(c.alive[id])
 }
 
-func (c *crew) seen(id monitor.ID) []int {
+func (c *workers) seen(id monitor.ID) []int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]int(nil), c.alive[id]...)
 }
 
-func (c *crew) work(ctx, force context.Context, j supervisor.WorkerSpec) error {
-	switch launchertest.BehaviourOf(j.StreamURL) {
+func (c *workers) work(ctx, force context.Context, spec supervisor.WorkerSpec) error {
+	switch launchertest.BehaviourOf(spec.StreamURL) {
 	case launchertest.ExitsWithError:
 		return errors.New("crashed")
 	case launchertest.ExitsCleanly:
 		return nil
 	}
-	c.change(j.ID, func(all []int) []int { return append(all, j.Generation) })
-	defer c.change(j.ID, func(all []int) []int {
+	c.change(spec.ID, func(all []int) []int { return append(all, spec.Generation) })
+	defer c.change(spec.ID, func(all []int) []int {
 		rest := make([]int, 0, len(all))
 		for _, g := range all {
-			if g != j.Generation {
+			if g != spec.Generation {
 				rest = append(rest, g)
 			}
 		}
 		return rest
 	})
-	if launchertest.BehaviourOf(j.StreamURL) == launchertest.StopsWhenAsked {
+	if launchertest.BehaviourOf(spec.StreamURL) == launchertest.StopsWhenAsked {
 		<-ctx.Done()
 		return nil
 	}
@@ -75,7 +75,7 @@ func (c *crew) work(ctx, force context.Context, j supervisor.WorkerSpec) error {
 
 func TestLauncher(t *testing.T) {
 	launchertest.Run(t, func(t *testing.T) launchertest.Harness {
-		c := &crew{alive: map[monitor.ID][]int{}}
+		c := &workers{alive: map[monitor.ID][]int{}}
 		const grace = 300 * time.Millisecond
 		l := made(t, inline.Config{RunDir: t.TempDir(), RunWorker: c.work, GracePeriod: grace})
 		return launchertest.Harness{Launcher: l, Close: l.Close, Alive: c.seen, GracePeriod: grace}
@@ -107,9 +107,9 @@ func launching(t *testing.T, work inline.WorkerFunc, change ...func(*inline.Conf
 	return l
 }
 
-func launch(t *testing.T, l *inline.Launcher, j supervisor.WorkerSpec) {
+func launch(t *testing.T, l *inline.Launcher, spec supervisor.WorkerSpec) {
 	t.Helper()
-	if err := l.Launch(t.Context(), j); err != nil {
+	if err := l.Launch(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -120,7 +120,7 @@ func stubborn(_, force context.Context, _ supervisor.WorkerSpec) error {
 	return errors.New("ended by force")
 }
 
-func TestHowAWorkerEndedIsSaid(t *testing.T) {
+func TestAnExitSaysHowTheWorkerEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		work   func() error
 		detail string
@@ -130,7 +130,7 @@ func TestHowAWorkerEndedIsSaid(t *testing.T) {
 		"well":                   {func() error { return nil }, "ended", true, ""},
 		"with an error":          {func() error { return errors.New("no stream") }, "no stream", false, ""},
 		"with an error of lines": {func() error { return errors.New("no stream\nnor anything else") }, "no stream", false, ""},
-		"with an empty error":    {func() error { return errors.New("") }, "an error without words", false, ""},
+		"with an empty error":    {func() error { return errors.New("") }, "an error without a message", false, ""},
 		"with a long error":      {func() error { return errors.New(strings.Repeat("é", 200)) }, strings.Repeat("é", 150), false, ""},
 		"in panic":               {func() error { panic("out of ideas") }, "panic: out of ideas", false, "launcher_test.go"},
 		"without a word":         {func() error { runtime.Goexit(); return nil }, "the worker's goroutine ended without returning", false, ""},
@@ -156,10 +156,10 @@ func TestHowAWorkerEndedIsSaid(t *testing.T) {
 	}
 }
 
-func TestAPanicLeavesOthersAlone(t *testing.T) {
+func TestAPanicEndsOneWorkerOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := launching(t, func(ctx, _ context.Context, j supervisor.WorkerSpec) error {
-			if j.ID != id {
+		l := launching(t, func(ctx, _ context.Context, spec supervisor.WorkerSpec) error {
+			if spec.ID != id {
 				panic("of another")
 			}
 			<-ctx.Done()
@@ -178,7 +178,7 @@ func TestAPanicLeavesOthersAlone(t *testing.T) {
 	})
 }
 
-func TestAWorkerGetsItsTime(t *testing.T) {
+func TestAWorkerGetsItsGracePeriod(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(t *testing.T, l *inline.Launcher)
 		took time.Duration
@@ -224,16 +224,16 @@ func TestAWorkerGetsItsTime(t *testing.T) {
 	}
 }
 
-func TestWhatHeedsNoForceIsWaitedForAndNeverDoubled(t *testing.T) {
+func TestAWorkerThatIgnoresForceIsWaitedForAndNeverDoubled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		running := 0
-		l := launching(t, func(ctx, _ context.Context, j supervisor.WorkerSpec) error {
+		l := launching(t, func(ctx, _ context.Context, spec supervisor.WorkerSpec) error {
 			if running++; running > 1 {
 				t.Error("two of one monitor")
 			}
 			defer func() { running-- }()
-			if j.Generation > 1 {
+			if spec.Generation > 1 {
 				<-ctx.Done()
 				return nil
 			}
@@ -255,7 +255,7 @@ func TestWhatHeedsNoForceIsWaitedForAndNeverDoubled(t *testing.T) {
 	})
 }
 
-func TestWhatHeedsNoForceHoldsNoGatewayUp(t *testing.T) {
+func TestAWorkerThatIgnoresForceDelaysCloseByFiveSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		l := made(t, inline.Config{RunDir: t.TempDir(), RunWorker: func(context.Context, context.Context, supervisor.WorkerSpec) error {
@@ -295,7 +295,7 @@ func TestAWorkerOutlivesWhoeverLaunchedIt(t *testing.T) {
 	})
 }
 
-func TestAPlaceHasOneGateway(t *testing.T) {
+func TestARunDirectoryHasOneGateway(t *testing.T) {
 	dir := t.TempDir()
 	first := made(t, inline.Config{RunDir: dir, RunWorker: stubborn})
 	if _, err := inline.New(inline.Config{RunDir: dir, RunWorker: stubborn}); err == nil || !strings.Contains(err.Error(), "another gateway") {
@@ -316,7 +316,7 @@ func TestAPlaceHasOneGateway(t *testing.T) {
 	}
 }
 
-func TestConfigIsChecked(t *testing.T) {
+func TestAnInvalidConfigIsRefused(t *testing.T) {
 	for name, cfg := range map[string]inline.Config{
 		"no directory":     {RunWorker: stubborn},
 		"no work":          {RunDir: t.TempDir()},

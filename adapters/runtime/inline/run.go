@@ -13,89 +13,89 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
-// maxDetail is how much of an error an exit tells, in bytes.
+// maxDetail bounds the detail of an exit, in bytes.
 const maxDetail = 300
 
-// errVanished is the end of a worker that neither returned nor panicked
+// errGoroutineExited is the end of a worker that neither returned nor panicked
 // (runtime.Goexit).
-var errVanished = errors.New("the worker's goroutine ended without returning")
+var errGoroutineExited = errors.New("the worker's goroutine ended without returning")
 
 // run is one worker, from its start until it is gone.
 type run struct {
-	job     supervisor.WorkerSpec
+	spec    supervisor.WorkerSpec
 	log     *slog.Logger
 	started time.Time
-	done    chan struct{} // closed by the run's goroutine: its exit is queued
+	done    chan struct{} // closed when its exit is queued
 
-	ctx, force  context.Context
-	ask, hasten context.CancelFunc
+	ctx, force             context.Context
+	requestStop, forceStop context.CancelFunc
 
-	mu    sync.Mutex
-	asked bool
-	by    time.Time // when it will be forced, once asked
-	timer *time.Timer
+	mu            sync.Mutex
+	stopRequested bool
+	deadline      time.Time // when it is forced, once a stop is requested
+	timer         *time.Timer
 }
 
-func newRun(j supervisor.WorkerSpec, log *slog.Logger) *run {
-	r := &run{job: j, log: log.With("monitor_id", string(j.ID), "generation", j.Generation), started: time.Now(), done: make(chan struct{})}
-	r.force, r.hasten = context.WithCancel(context.Background())
-	r.ctx, r.ask = context.WithCancel(r.force)
+func newRun(spec supervisor.WorkerSpec, log *slog.Logger) *run {
+	r := &run{spec: spec, log: log.With("monitor_id", string(spec.ID), "generation", spec.Generation), started: time.Now(), done: make(chan struct{})}
+	r.force, r.forceStop = context.WithCancel(context.Background())
+	r.ctx, r.requestStop = context.WithCancel(r.force)
 	return r
 }
 
-// end asks the worker to end, and forces it after grace. Asked again, the
-// shorter grace counts.
-func (r *run) end(grace time.Duration) {
+// stop asks the worker to end, and forces it after the grace period. If it is
+// repeated, the shorter period counts.
+func (r *run) stop(gracePeriod time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	by := time.Now().Add(grace)
-	if r.asked && !by.Before(r.by) {
+	deadline := time.Now().Add(gracePeriod)
+	if r.stopRequested && !deadline.Before(r.deadline) {
 		return
 	}
 	if r.timer != nil {
 		r.timer.Stop()
 	}
-	r.asked, r.by = true, by
-	r.ask()
-	r.timer = time.AfterFunc(grace, func() {
+	r.stopRequested, r.deadline = true, deadline
+	r.requestStop()
+	r.timer = time.AfterFunc(gracePeriod, func() {
 		select {
 		case <-r.done:
 		default:
-			r.log.Warn("worker did not end when asked, ending it by force", "grace_sec", grace.Seconds())
-			r.hasten()
+			r.log.Warn("worker did not end within its grace period, ending it by force", "grace_sec", gracePeriod.Seconds())
+			r.forceStop()
 		}
 	})
 }
 
-func (r *run) ending() bool {
+func (r *run) isStopping() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.asked
+	return r.stopRequested
 }
 
-// live does the work and contains its panic.
-func (r *run) live(work WorkerFunc) (err error) {
+// work runs the worker and contains its panic.
+func (r *run) work(work WorkerFunc) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.log.Error("worker panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return work(r.ctx, r.force, r.job)
+	return work(r.ctx, r.force, r.spec)
 }
 
-// retire gives back what a run that is over has held.
-func (r *run) retire() {
+// release frees the contexts and the timer of a run that is over.
+func (r *run) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.timer != nil {
 		r.timer.Stop()
 	}
-	r.hasten()
+	r.forceStop()
 }
 
-// detail says how a worker ended, for people.
-func detail(err error) string {
+// exitDetail says how a worker ended, for people.
+func exitDetail(err error) string {
 	if err == nil {
 		return "ended"
 	}
@@ -104,7 +104,7 @@ func detail(err error) string {
 		text = text[:maxDetail]
 	}
 	if text = strings.ToValidUTF8(text, ""); text == "" {
-		return "an error without words"
+		return "an error without a message"
 	}
 	return text
 }

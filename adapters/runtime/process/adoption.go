@@ -9,97 +9,97 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// survivor is a worker that has outlived its gateway.
-type survivor struct {
+// foundWorker is a worker that runs and that an earlier gateway has started.
+type foundWorker struct {
 	record
 
-	key string // by which it reports; empty when that is not for us to see
+	internalKey string // empty when its environment may not be read
 }
 
-// adoptAll finds the workers that have outlived an earlier gateway and makes
-// them this one's. What else the directory has of workers is removed.
-func (l *Launcher) adoptAll() error {
-	records, seen, err := l.dir.survey(l.log)
+// adoptRunning adopts the workers that an earlier gateway has started. It
+// removes the files of all other workers.
+func (l *Launcher) adoptRunning() error {
+	records, recorded, err := l.dir.readRecords(l.log)
 	if err != nil {
 		return err
 	}
-	found, err := l.dir.survivors(records)
+	found, err := l.dir.findWorkers(records)
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(found, func(a, b survivor) int {
+	slices.SortFunc(found, func(a, b foundWorker) int {
 		return cmp.Or(cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Process.Start, b.Process.Start))
 	})
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	kept := map[assignment]bool{}
-	for _, s := range found {
-		if l.adopt(s) {
-			kept[s.assignment()] = true
+	kept := map[workerKey]bool{}
+	for _, w := range found {
+		if l.adopt(w) {
+			kept[w.key()] = true
 		}
 	}
-	for _, a := range seen {
-		if !kept[a] {
-			l.dir.forget(a)
+	for _, key := range recorded {
+		if !kept[key] {
+			l.dir.remove(key)
 		}
 	}
-	for _, of := range l.runs {
-		l.choose(of)
+	for _, runs := range l.runs {
+		l.keepNewest(runs)
 	}
 	return nil
 }
 
-// adopt makes a worker this launcher's, if it is still there.
-func (l *Launcher) adopt(s survivor) bool {
-	log := l.log.With("monitor_id", string(s.MonitorID), "generation", s.Generation, "pid", s.Process.PID)
-	body, err := adopt(*s.Process)
+// adopt takes a worker over. It returns false when the worker has ended.
+func (l *Launcher) adopt(w foundWorker) bool {
+	log := l.log.With("monitor_id", string(w.MonitorID), "generation", w.Generation, "pid", w.Process.PID)
+	adopted, err := adoptProcess(*w.Process)
 	if err != nil {
 		if !errors.Is(err, os.ErrProcessDone) {
-			log.Warn("a worker that runs cannot be adopted", "error", err.Error())
+			log.Warn("a running worker cannot be adopted and is replaced", "error", err.Error())
 		}
 		return false
 	}
-	l.note(s.record)
-	output, err := l.dir.reopenOutput(s.assignment())
+	l.writeRecord(w.record)
+	output, err := l.dir.reopenOutput(w.key())
 	if err != nil {
-		log.Warn("what an adopted worker prints cannot be read", "error", err.Error())
+		log.Warn("the output of an adopted worker cannot be read, its log lines are lost", "error", err.Error())
 	}
-	r := newRun(s.assignment(), s.Process.PID, body, output)
-	r.started = s.Process.started()
+	r := newRun(w.key(), w.Process.PID, adopted, output)
+	r.started = w.Process.startTime()
 	switch {
-	case s.GatewayURL != l.cfg.GatewayURL:
-		r.useless = true
-		log.Warn("a worker of an earlier gateway reports to another address and is ended", "gateway_url", s.GatewayURL)
-	case s.key != "" && s.key != l.cfg.InternalKey:
-		r.useless = true
-		log.Warn("a worker of an earlier gateway has another internal key and is ended")
+	case w.GatewayURL != l.cfg.GatewayURL:
+		r.unusable = true
+		log.Warn("a worker of an earlier gateway reports to another address and is ended, another one is launched", "gateway_url", w.GatewayURL)
+	case w.internalKey != "" && w.internalKey != l.cfg.InternalKey:
+		r.unusable = true
+		log.Warn("a worker of an earlier gateway has another INTERNAL_API_KEY and is ended, another one is launched")
 	default:
 		log.Info("worker adopted")
 	}
-	l.own(r)
+	l.supervise(r)
 	return true
 }
 
-// choose keeps the newest of a monitor's workers and ends the others, and those
-// that are of no use.
-func (l *Launcher) choose(of []*run) {
-	for i, r := range of {
-		if i < len(of)-1 && !r.useless {
-			r.useless = true
+// keepNewest ends all workers of a monitor but the newest, and those that
+// cannot report to this gateway.
+func (l *Launcher) keepNewest(runs []*run) {
+	for i, r := range runs {
+		if i < len(runs)-1 && !r.unusable {
+			r.unusable = true
 			l.log.Warn("a worker of an older generation is ended", "monitor_id", string(r.id), "generation", r.generation, "pid", r.pid)
 		}
-		if r.useless {
-			r.askToYield()
+		if r.unusable {
+			r.requestQuickStop()
 		}
 	}
 }
 
-// current is the worker of a monitor that counts: the newest. The caller holds
-// mu.
+// current returns the newest worker of a monitor, nil when that is being
+// replaced. The caller holds mu.
 func (l *Launcher) current(id monitor.ID) *run {
-	of := l.runs[id]
-	if len(of) == 0 || of[len(of)-1].useless {
+	runs := l.runs[id]
+	if len(runs) == 0 || runs[len(runs)-1].unusable {
 		return nil
 	}
-	return of[len(of)-1]
+	return runs[len(runs)-1]
 }

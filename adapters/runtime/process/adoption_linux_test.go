@@ -17,10 +17,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestWorkersThatHaveOutlivedTheirGateway(t *testing.T) {
+func TestWorkersOfAnEarlierGatewayAreAdopted(t *testing.T) {
 	launchertest.RunAdoption(t, func(t *testing.T, running []supervisor.WorkerSpec) launchertest.Harness {
 		r := prepare(t)
-		r.earlier(nil, running...).kill()
+		r.startEarlierGateway(nil, running...).kill()
 		r.open(nil)
 		return launchertest.Harness{
 			Launcher: r.launcher, Close: r.launcher.Close, Alive: r.alive, GracePeriod: grace,
@@ -30,14 +30,14 @@ func TestWorkersThatHaveOutlivedTheirGateway(t *testing.T) {
 }
 
 // The file that says what is known of a job's worker.
-func (r *rig) record(j supervisor.WorkerSpec) string {
-	return filepath.Join(r.runDir, fmt.Sprintf("%s.%d.json", j.ID, j.Generation))
+func (r *harness) record(spec supervisor.WorkerSpec) string {
+	return filepath.Join(r.runDir, fmt.Sprintf("%s.%d.json", spec.ID, spec.Generation))
 }
 
 // edit changes a record as a gateway might have left it.
-func (r *rig) edit(j supervisor.WorkerSpec, change func(record map[string]any)) {
+func (r *harness) edit(spec supervisor.WorkerSpec, change func(record map[string]any)) {
 	r.t.Helper()
-	b, err := os.ReadFile(r.record(j))
+	b, err := os.ReadFile(r.record(spec))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func (r *rig) edit(j supervisor.WorkerSpec, change func(record map[string]any)) 
 	if b, err = json.Marshal(record); err != nil {
 		r.t.Fatal(err)
 	}
-	if err := os.WriteFile(r.record(j), b, 0o600); err != nil {
+	if err := os.WriteFile(r.record(spec), b, 0o600); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -60,49 +60,49 @@ func withoutProcess(record map[string]any) { delete(record, "process") }
 func inRecord(record map[string]any) map[string]any { return record["process"].(map[string]any) }
 
 // Wherever in a launch the gateway was killed, what runs is adopted.
-func TestAGatewayThatDiesAroundALaunch(t *testing.T) {
-	for name, left := range map[string]func(*rig, supervisor.WorkerSpec){
-		"with the worker on record": func(*rig, supervisor.WorkerSpec) {},
-		"before it could record what it had started": func(r *rig, j supervisor.WorkerSpec) {
-			r.edit(j, withoutProcess)
+func TestAWorkerIsAdoptedWhereverInALaunchItsGatewayDied(t *testing.T) {
+	for name, left := range map[string]func(*harness, supervisor.WorkerSpec){
+		"with the worker on record": func(*harness, supervisor.WorkerSpec) {},
+		"before it could record what it had started": func(r *harness, spec supervisor.WorkerSpec) {
+			r.edit(spec, withoutProcess)
 		},
-		"while it recorded what it had started": func(r *rig, j supervisor.WorkerSpec) {
-			r.edit(j, withoutProcess)
-			draft := filepath.Join(r.runDir, ".new-"+filepath.Base(r.record(j)))
+		"while it recorded what it had started": func(r *harness, spec supervisor.WorkerSpec) {
+			r.edit(spec, withoutProcess)
+			draft := filepath.Join(r.runDir, ".new-"+filepath.Base(r.record(spec)))
 			if err := os.WriteFile(draft, []byte(`{"monitor_id":"mon-`), 0o600); err != nil {
 				r.t.Fatal(err)
 			}
 		},
-		"on a disk that lost the record": func(r *rig, j supervisor.WorkerSpec) {
-			if err := os.Remove(r.record(j)); err != nil {
+		"on a disk that lost the record": func(r *harness, spec supervisor.WorkerSpec) {
+			if err := os.Remove(r.record(spec)); err != nil {
 				r.t.Fatal(err)
 			}
 		},
-		"on a disk that cut the record": func(r *rig, j supervisor.WorkerSpec) {
-			if err := os.Truncate(r.record(j), 20); err != nil {
+		"on a disk that cut the record": func(r *harness, spec supervisor.WorkerSpec) {
+			if err := os.Truncate(r.record(spec), 20); err != nil {
 				r.t.Fatal(err)
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, j := prepare(t), job(launchertest.StopsWhenAsked)
-			r.earlier(nil, j).kill()
-			left(r, j)
-			worker := r.pid(j.ID)
+			r, spec := prepare(t), newSpec(launchertest.StopsWhenAsked)
+			r.startEarlierGateway(nil, spec).kill()
+			left(r, spec)
+			worker := r.pid(spec.ID)
 			r.open(nil)
-			r.expectListed(j.Generation)
-			r.launch(j)
-			if now := r.pid(j.ID); now != worker {
+			r.expectListed(spec.Generation)
+			r.launch(spec)
+			if now := r.pid(spec.ID); now != worker {
 				t.Errorf("process %d runs, want the adopted %d", now, worker)
 			}
-			stem := strings.TrimSuffix(filepath.Base(r.record(j)), ".json")
+			stem := strings.TrimSuffix(filepath.Base(r.record(spec)), ".json")
 			r.expectFiles(stem+".json", stem+".log")
-			r.edit(j, func(record map[string]any) {
+			r.edit(spec, func(record map[string]any) {
 				if got := inRecord(record)["pid"]; got != float64(worker) {
 					t.Errorf("on record is process %v, want %d", got, worker)
 				}
 			})
-			if err := r.launcher.Stop(t.Context(), j.ID); err != nil {
+			if err := r.launcher.Stop(t.Context(), spec.ID); err != nil {
 				t.Error(err)
 			}
 			r.expectFiles()
@@ -110,34 +110,34 @@ func TestAGatewayThatDiesAroundALaunch(t *testing.T) {
 	}
 
 	t.Run("before it started anything", func(t *testing.T) {
-		r, j := prepare(t), job(launchertest.StopsWhenAsked)
-		gateway := r.earlier(nil, j)
-		worker := r.pid(j.ID)
+		r, spec := prepare(t), newSpec(launchertest.StopsWhenAsked)
+		gateway := r.startEarlierGateway(nil, spec)
+		worker := r.pid(spec.ID)
 		gateway.kill()
-		r.edit(j, withoutProcess)
+		r.edit(spec, withoutProcess)
 		_ = syscall.Kill(worker, syscall.SIGKILL)
-		r.eventually("its end", func() bool { return len(r.alive(j.ID)) == 0 })
+		r.eventually("its end", func() bool { return len(r.alive(spec.ID)) == 0 })
 		r.open(nil)
 		r.expectListed()
 		r.expectFiles()
-		r.launch(j)
-		r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
+		r.launch(spec)
+		r.eventually("the worker", func() bool { return len(r.alive(spec.ID)) == 1 })
 	})
 }
 
 // twin starts what a worker would be that had another generation.
-func (r *rig) twin(j supervisor.WorkerSpec, generation int) {
+func (r *harness) startCopy(spec supervisor.WorkerSpec, generation int) {
 	r.t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", r.pid(j.ID)))
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", r.pid(spec.ID)))
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	env := strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
 	spawn(r.t, append(env, fmt.Sprintf("GENERATION=%d", generation)))
-	r.eventually("the twin", func() bool { return slices.Contains(r.alive(j.ID), generation) })
+	r.eventually("the twin", func() bool { return slices.Contains(r.alive(spec.ID), generation) })
 }
 
-func TestOfSeveralGenerationsTheNewestIsKept(t *testing.T) {
+func TestTheNewestOfSeveralGenerationsIsKept(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		behaviour launchertest.Behaviour
@@ -150,18 +150,18 @@ func TestOfSeveralGenerationsTheNewestIsKept(t *testing.T) {
 		{"the one on record is newer", launchertest.StopsWhenAsked, 2, 3, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, j := prepare(t), job(c.behaviour)
-			gateway := r.earlier(nil, j)
-			r.twin(j, c.other)
+			r, spec := prepare(t), newSpec(c.behaviour)
+			gateway := r.startEarlierGateway(nil, spec)
+			r.startCopy(spec, c.other)
 			gateway.kill()
 			r.open(nil)
 			r.expectListed(c.kept)
-			j.Generation = c.kept
-			r.launch(j)
-			if e := r.exit(); e.ID != j.ID || e.Generation != c.ended {
+			spec.Generation = c.kept
+			r.launch(spec)
+			if e := r.exit(); e.ID != spec.ID || e.Generation != c.ended {
 				t.Errorf("ended has %+v, want generation %d", e, c.ended)
 			}
-			if got := r.alive(j.ID); !slices.Equal(got, []int{c.kept}) {
+			if got := r.alive(spec.ID); !slices.Equal(got, []int{c.kept}) {
 				t.Errorf("generations %v run, want %d", got, c.kept)
 			}
 			r.expectListed(c.kept)
@@ -170,22 +170,22 @@ func TestOfSeveralGenerationsTheNewestIsKept(t *testing.T) {
 }
 
 // A worker that cannot report to this gateway is ended, soon, and told of.
-func TestWorkersThatReportElsewhere(t *testing.T) {
-	for name, change := range map[string]func(*past){
-		"to another address": func(p *past) { p.GatewayURL = "http://127.0.0.1:9091" },
-		"by another key":     func(p *past) { p.Key = "rotated" },
+func TestAWorkerThatReportsElsewhereIsEnded(t *testing.T) {
+	for name, change := range map[string]func(*earlierConfig){
+		"to another address": func(p *earlierConfig) { p.GatewayURL = "http://127.0.0.1:9091" },
+		"by another key":     func(p *earlierConfig) { p.Key = "rotated" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, j := prepare(t), job(grumpy)
-			r.earlier(change, j).kill()
+			r, spec := prepare(t), newSpec(grumpy)
+			r.startEarlierGateway(change, spec).kill()
 			r.open(nil)
 			r.expectListed()
-			r.launch(j) // waits for it
-			if e := r.exit(); e.ID != j.ID || e.Generation != j.Generation {
+			r.launch(spec) // waits for it
+			if e := r.exit(); e.ID != spec.ID || e.Generation != spec.Generation {
 				t.Errorf("got %+v", e)
 			}
-			r.eventually("the new worker", func() bool { return len(r.alive(j.ID)) == 1 })
-			r.expectListed(j.Generation)
+			r.eventually("the new worker", func() bool { return len(r.alive(spec.ID)) == 1 })
+			r.expectListed(spec.Generation)
 		})
 	}
 }
@@ -193,18 +193,18 @@ func TestWorkersThatReportElsewhere(t *testing.T) {
 func TestAStoppedProcessCanBeEnded(t *testing.T) {
 	for _, outlived := range []bool{false, true} {
 		t.Run(fmt.Sprintf("adopted is %v", outlived), func(t *testing.T) {
-			r, j := prepare(t), job(launchertest.StopsWhenAsked)
+			r, spec := prepare(t), newSpec(launchertest.StopsWhenAsked)
 			patient := func(c *process.Config) { c.GracePeriod = time.Hour }
 			if outlived {
-				r.earlier(nil, j).kill()
+				r.startEarlierGateway(nil, spec).kill()
 			}
 			r.open(patient)
-			r.launch(j)
-			r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
-			r.signal(j.ID, syscall.SIGSTOP)
-			worker := r.pid(j.ID)
+			r.launch(spec)
+			r.eventually("the worker", func() bool { return len(r.alive(spec.ID)) == 1 })
+			r.signal(spec.ID, syscall.SIGSTOP)
+			worker := r.pid(spec.ID)
 			r.eventually("its sleep", func() bool { return state(worker) == "T" })
-			if err := r.launcher.Stop(t.Context(), j.ID); err != nil {
+			if err := r.launcher.Stop(t.Context(), spec.ID); err != nil {
 				t.Error(err)
 			}
 			if e := r.exit(); strings.Contains(e.Detail, "SIGKILL") {

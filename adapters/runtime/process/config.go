@@ -9,38 +9,38 @@ import (
 	"time"
 )
 
-// Config is what a Launcher needs to know. GatewayURL, InternalKey, RunDir and
-// Output are required.
+// Config configures a Launcher. GatewayURL, InternalKey, RunDir and Output are
+// required.
 type Config struct {
 	GatewayURL  string // where workers find the internal API, e.g. http://127.0.0.1:8081
-	GatewayCA   string // file of certificates that vouch for it beside the system's; default: none
+	GatewayCA   string // file of CA certificates, in addition to the system's; default: none
 	InternalKey string // INTERNAL_API_KEY (section 8.6)
 	LogLevel    string // LOG_LEVEL of workers, default info
 
-	// RunDir is the directory that says which workers run, made if it is not
-	// there. It belongs to one gateway at a time.
+	// RunDir records which workers run. It is created if it does not exist, and
+	// belongs to one gateway at a time.
 	RunDir string
 
-	// Output is what Log itself writes to; workers' log lines go there as they
-	// are, each in one Write. It must take concurrent Writes.
+	// Output is the gateway's log. Workers' log lines go there unchanged, each in one
+	// Write. It must allow concurrent Writes.
 	Output io.Writer
-	Log    *slog.Logger // default: none
+	Log    *slog.Logger // default: nothing is logged
 
-	Path        string        // the program, default this one
-	Args        []string      // default worker
-	Environ     []string      // what children inherit, default os.Environ()
+	Path        string        // the program to run, default this one
+	Args        []string      // its arguments, default worker
+	Environ     []string      // what workers inherit, default os.Environ()
 	GracePeriod time.Duration // between SIGTERM and SIGKILL, default 30 s (section 8.3)
 
-	// Patience is how long a worker goes on without a word from its gateway
+	// GatewayPatience is how long a worker goes on without an answer from a gateway
 	// before it ends by itself, default 15 min.
 	GatewayPatience time.Duration
 }
 
-// handover is what a worker gets at most that is of no use any more: a newer
-// generation replaces it, or it cannot report here. It has nothing to say.
-const handover = 5 * time.Second
+// replacementGracePeriod is the longest grace period of a worker whose reports are
+// refused: a newer generation replaces it, or it cannot report to this gateway.
+const replacementGracePeriod = 5 * time.Second
 
-func (c Config) complete() (Config, error) {
+func (c Config) withDefaults() (Config, error) {
 	var missing error
 	for name, value := range map[string]string{"GatewayURL": c.GatewayURL, "InternalKey": c.InternalKey, "RunDir": c.RunDir} {
 		if value == "" {
@@ -62,7 +62,7 @@ func (c Config) complete() (Config, error) {
 	if c.Path == "" {
 		path, err := os.Executable()
 		if err != nil {
-			return c, fmt.Errorf("process: where this program is: %w", err)
+			return c, fmt.Errorf("process: find this program: %w", err)
 		}
 		c.Path = path
 	}
@@ -79,7 +79,7 @@ func (c Config) complete() (Config, error) {
 		c.GatewayPatience = 15 * time.Minute
 	}
 	if c.GracePeriod < 0 || c.GatewayPatience < 0 {
-		return c, errors.New("process: Grace and Patience must not be negative")
+		return c, errors.New("process: GracePeriod and GatewayPatience must not be negative")
 	}
 	return c, nil
 }

@@ -14,9 +14,9 @@ import (
 )
 
 func TestARunDirectoryHasOneGateway(t *testing.T) {
-	r := newRig(t, nil)
-	j := job(launchertest.StopsWhenAsked)
-	r.launch(j)
+	r := newHarness(t, nil)
+	spec := newSpec(launchertest.StopsWhenAsked)
+	r.launch(spec)
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(r.runDir, link); err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func TestARunDirectoryHasOneGateway(t *testing.T) {
 			t.Errorf("got %v, want an error that names the directory", err)
 		}
 	}
-	r.expectListed(j.Generation)
+	r.expectListed(spec.Generation)
 	if err := r.launcher.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -42,8 +42,8 @@ var oddities = map[string]func(path string) error{
 	"FIFO":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
 }
 
-func TestThePlaceIsThatOfTheDirectory(t *testing.T) {
-	r := newRig(t, nil)
+func TestTheRuntimeIDIsThatOfTheDirectory(t *testing.T) {
+	r := newHarness(t, nil)
 	first := r.launcher.Runtime()
 	if id, err := os.ReadFile(filepath.Join(r.runDir, "id")); err != nil || first.ID+"\n" != string(id) {
 		t.Errorf("its id is %q, and on disk %q, %v", first.ID, id, err)
@@ -53,7 +53,7 @@ func TestThePlaceIsThatOfTheDirectory(t *testing.T) {
 	if got := r.launcher.Runtime(); got != first {
 		t.Errorf("it was %+v and is %+v", first, got)
 	}
-	if other := newRig(t, nil).launcher.Runtime(); other.ID == first.ID {
+	if other := newHarness(t, nil).launcher.Runtime(); other.ID == first.ID {
 		t.Error("two directories have the same id")
 	}
 
@@ -91,13 +91,13 @@ func TestThePlaceIsThatOfTheDirectory(t *testing.T) {
 	}
 }
 
-func TestADirectoryThatCannotBeUsed(t *testing.T) {
+func TestADirectoryThatCannotBeUsedIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{file, filepath.Join(file, "run"), "/proc/run"} {
-		if _, err := process.New(settings(dir, t.TempDir(), &journal{})); err == nil || !strings.Contains(err.Error(), "run directory") {
+		if _, err := process.New(settings(dir, t.TempDir(), &logRecorder{})); err == nil || !strings.Contains(err.Error(), "run directory") {
 			t.Errorf("%s: got %v", dir, err)
 		}
 	}
@@ -105,9 +105,9 @@ func TestADirectoryThatCannotBeUsed(t *testing.T) {
 
 // Whatever is found in a run directory, the gateway starts, and says what it
 // has found.
-func TestWhatMakesNoSenseInTheRunDirectory(t *testing.T) {
-	j := job(launchertest.StopsWhenAsked)
-	name := fmt.Sprintf("%s.%d.json", j.ID, j.Generation)
+func TestDamagedFilesInTheRunDirectoryDoNoHarm(t *testing.T) {
+	spec := newSpec(launchertest.StopsWhenAsked)
+	name := fmt.Sprintf("%s.%d.json", spec.ID, spec.Generation)
 	for _, c := range []struct {
 		what, name, content string
 		stays               bool
@@ -117,9 +117,9 @@ func TestWhatMakesNoSenseInTheRunDirectory(t *testing.T) {
 		{"a record of nothing", name, "null", false},
 		{"a record of another kind", name, `[{"monitor_id":7}]`, false},
 		{"a record of bytes", name, "\x00\x01\xff", false},
-		{"a record of another worker", name, fmt.Sprintf(`{"monitor_id":%q,"generation":9}`, j.ID), false},
-		{"a record from elsewhere", name, fmt.Sprintf(`{"monitor_id":%q,"generation":3,"mark":"elsewhere"}`, j.ID), false},
-		{"a record of a process that cannot be", name, fmt.Sprintf(`{"monitor_id":%q,"generation":3,"process":{"pid":-1}}`, j.ID), false},
+		{"a record of another worker", name, fmt.Sprintf(`{"monitor_id":%q,"generation":9}`, spec.ID), false},
+		{"a record from elsewhere", name, fmt.Sprintf(`{"monitor_id":%q,"generation":3,"mark":"elsewhere"}`, spec.ID), false},
+		{"a record of a process that cannot be", name, fmt.Sprintf(`{"monitor_id":%q,"generation":3,"process":{"pid":-1}}`, spec.ID), false},
 		{"a huge record", name, strings.Repeat(" ", 100<<10), false},
 		{"somebody's file", "notes.txt", "buy milk", true},
 		{"a name that is nearly one", "mon-1.3.json", "{}", true},
@@ -137,30 +137,30 @@ func TestWhatMakesNoSenseInTheRunDirectory(t *testing.T) {
 			} else {
 				r.expectFiles()
 			}
-			r.launch(j)
-			r.expectListed(j.Generation)
+			r.launch(spec)
+			r.expectListed(spec.Generation)
 		})
 	}
 	for kind, put := range oddities {
 		t.Run("a record that is a "+kind, func(t *testing.T) {
-			r := newRig(t, nil)
+			r := newHarness(t, nil)
 			_ = r.launcher.Close(t.Context())
 			if err := put(filepath.Join(r.runDir, name)); err != nil {
 				t.Fatal(err)
 			}
 			r.open(nil)
 			r.expectLogged("WARN", filepath.Join(r.runDir, name))
-			r.launch(j)
-			r.expectListed(j.Generation)
+			r.launch(spec)
+			r.expectListed(spec.Generation)
 		})
 	}
 }
 
 // A gateway that was killed leaves drafts, and FIFOs and intents of workers
 // that are gone.
-func TestWhatDeadWorkersLeaveIsRemoved(t *testing.T) {
-	r, j := prepare(t), job(launchertest.StopsWhenAsked)
-	stem := fmt.Sprintf("%s.%d", j.ID, j.Generation)
+func TestFilesOfEndedWorkersAreRemoved(t *testing.T) {
+	r, spec := prepare(t), newSpec(launchertest.StopsWhenAsked)
+	stem := fmt.Sprintf("%s.%d", spec.ID, spec.Generation)
 	r.put(".new-"+stem+".json", "{")
 	r.put(".new-id", "")
 	if err := syscall.Mkfifo(filepath.Join(r.runDir, stem+".log"), 0o600); err != nil {
@@ -177,27 +177,27 @@ func TestWhatDeadWorkersLeaveIsRemoved(t *testing.T) {
 
 // A disk that is full keeps no stream from being watched, and the next gateway
 // finds the worker all the same.
-func TestARunDirectoryThatCannotBeWritten(t *testing.T) {
+func TestWorkersAreLaunchedThoughTheRunDirectoryCannotBeWritten(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("the gateway is killed: %v", killed), func(t *testing.T) {
-			r, j := prepare(t), job(chatty)
+			r, spec := prepare(t), newSpec(chatty)
 			// Where nothing can be put in the place of what is there.
 			for _, suffix := range []string{".json", ".log"} {
-				if err := os.MkdirAll(filepath.Join(r.runDir, fmt.Sprintf("%s.%d%s", j.ID, j.Generation, suffix), "full"), 0o700); err != nil {
+				if err := os.MkdirAll(filepath.Join(r.runDir, fmt.Sprintf("%s.%d%s", spec.ID, spec.Generation, suffix), "full"), 0o700); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if killed {
-				r.earlier(nil, j).kill()
+				r.startEarlierGateway(nil, spec).kill()
 				r.open(nil)
 			} else {
 				r.open(nil)
-				r.launch(j)
+				r.launch(spec)
 				r.eventually("what it prints", func() bool { return strings.Contains(strings.Join(r.log.all(), ""), "plain words") })
 			}
-			r.expectLogged("WARN", "could not be put on record", string(j.ID))
-			r.expectListed(j.Generation)
-			if err := r.launcher.Stop(t.Context(), j.ID); err != nil {
+			r.expectLogged("WARN", "could not be recorded in the run directory", string(spec.ID))
+			r.expectListed(spec.Generation)
+			if err := r.launcher.Stop(t.Context(), spec.ID); err != nil {
 				t.Error(err)
 			}
 			r.exit()
@@ -208,15 +208,15 @@ func TestARunDirectoryThatCannotBeWritten(t *testing.T) {
 // A replaced worker is fenced out already: it need not be waited for as long as
 // one that may have something to say.
 func TestAReplacedWorkerGetsFiveSeconds(t *testing.T) {
-	r := newRig(t, func(c *process.Config) { c.GracePeriod = time.Hour })
-	j := job(launchertest.IgnoresStop)
-	r.launch(j)
-	r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
+	r := newHarness(t, func(c *process.Config) { c.GracePeriod = time.Hour })
+	spec := newSpec(launchertest.IgnoresStop)
+	r.launch(spec)
+	r.eventually("the worker", func() bool { return len(r.alive(spec.ID)) == 1 })
 	stopped := make(chan error)
-	go func() { stopped <- r.launcher.Stop(t.Context(), j.ID) }() // with the whole grace
+	go func() { stopped <- r.launcher.Stop(t.Context(), spec.ID) }() // with the whole grace
 	began := time.Now()
-	j.Generation++
-	r.launch(j)
+	spec.Generation++
+	r.launch(spec)
 	if took := time.Since(began); took < 4900*time.Millisecond || took > 8*time.Second {
 		t.Errorf("it was given %v, want 5 s", took)
 	}
@@ -226,7 +226,7 @@ func TestAReplacedWorkerGetsFiveSeconds(t *testing.T) {
 }
 
 func TestNothingLeaksWithEachWorker(t *testing.T) {
-	r := newRig(t, nil)
+	r := newHarness(t, nil)
 	open := func() int {
 		entries, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
@@ -236,9 +236,9 @@ func TestNothingLeaksWithEachWorker(t *testing.T) {
 	}
 	before := 0
 	for n := range 51 {
-		j := job(launchertest.ExitsCleanly)
-		j.Generation = n + 1
-		r.launch(j)
+		spec := newSpec(launchertest.ExitsCleanly)
+		spec.Generation = n + 1
+		r.launch(spec)
 		r.exit()
 		if n == 0 {
 			before = open() // now that the poller is there

@@ -7,61 +7,61 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// survivors finds the workers from this directory that are alive: those that
-// are on record, and those whose gateway has died before it could put them
-// there, which carry the directory's mark in their environment. So does what a
-// worker on record has started in a session of its own, which is no worker. What
-// is left of others it ends.
-func (d *directory) survivors(records []record) ([]survivor, error) {
+// findWorkers finds the running workers of this directory: those with a record,
+// and those whose gateway died before it could record the process, by the mark
+// in their environment. A process that a recorded worker has started in its own
+// session carries the mark, too, and is no worker. Tools of workers that have
+// ended are killed.
+func (d *runDirectory) findWorkers(records []record) ([]foundWorker, error) {
 	boot, err := bootID()
 	if err != nil {
 		return nil, err
 	}
-	var all []survivor
-	known, recorded := map[int]bool{os.Getpid(): true}, map[assignment]bool{}
+	var all []foundWorker
+	known, recorded := map[int]bool{os.Getpid(): true}, map[workerKey]bool{}
 	for _, r := range records {
 		if r.Process == nil || r.Process.Boot != boot {
 			continue
 		}
 		pid := r.Process.PID
-		if s, ok := readStat(pid); ok && !s.over() && s.start == r.Process.Start {
-			known[pid], recorded[r.assignment()] = true, true
-			all = append(all, survivor{r, readEnviron(pid)[keyVariable]})
+		if s, ok := readStat(pid); ok && !s.ended() && s.start == r.Process.Start {
+			known[pid], recorded[r.key()] = true, true
+			all = append(all, foundWorker{r, readEnviron(pid)[keyVariable]})
 		}
 	}
-	for _, pid := range processes() {
+	for _, pid := range listProcesses() {
 		s, ok := readStat(pid)
-		if !ok || s.over() || known[pid] {
+		if !ok || s.ended() || known[pid] {
 			continue
 		}
 		if s.session != pid {
-			d.endOrphan(pid, s.session)
-		} else if worker, ok := d.recognize(identity{pid, s.start, boot}); ok && !recorded[worker.assignment()] {
+			d.killOrphanedTool(pid, s.session)
+		} else if worker, ok := d.recognizeWorker(processIdentity{pid, s.start, boot}); ok && !recorded[worker.key()] {
 			all = append(all, worker)
 		}
 	}
 	return all, nil
 }
 
-// recognize tells a worker by its environment.
-func (d *directory) recognize(who identity) (survivor, bool) {
-	env := readEnviron(who.PID)
+// recognizeWorker recognizes a worker by its environment.
+func (d *runDirectory) recognizeWorker(p processIdentity) (foundWorker, bool) {
+	env := readEnviron(p.PID)
 	id, errID := monitor.ParseID(env[idVariable])
 	generation, errNumber := strconv.Atoi(env[generationVariable])
-	if env[placeVariable] != d.mark() || errID != nil || errNumber != nil {
-		return survivor{}, false
+	if env[markVariable] != d.mark() || errID != nil || errNumber != nil {
+		return foundWorker{}, false
 	}
-	return survivor{record{id, generation, env[gatewayVariable], d.mark(), &who}, env[keyVariable]}, true
+	return foundWorker{record{id, generation, env[gatewayVariable], d.mark(), &p}, env[keyVariable]}, true
 }
 
-// endOrphan ends a tool whose worker has died while there was no gateway. Tools
-// carry the mark, too, and are in their worker's session, but do not lead it.
-func (d *directory) endOrphan(pid, session int) {
-	kill(pid, func(pid int) bool {
-		if readEnviron(pid)[placeVariable] != d.mark() {
+// killOrphanedTool kills a tool whose worker died while no gateway ran. Tools
+// carry the mark and are in their worker's session, which they do not lead.
+func (d *runDirectory) killOrphanedTool(pid, session int) {
+	killIf(pid, func(pid int) bool {
+		if readEnviron(pid)[markVariable] != d.mark() {
 			return false
 		}
 		leader, ok := readStat(session)
-		return !ok || leader.over()
+		return !ok || leader.ended()
 	})
 }

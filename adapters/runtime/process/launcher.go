@@ -14,32 +14,32 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// ErrClosed answers a Launch after Close.
+// ErrClosed is the error of a Launch after Close.
 var ErrClosed = errors.New("the launcher is closed")
 
-// Launcher runs workers as child processes; it is a supervisor.Launcher.
+// Launcher runs workers as processes; it is a supervisor.Launcher.
 type Launcher struct {
-	cfg     Config
-	log     *slog.Logger
-	dir     *directory
-	printer *printer
-	exits   *exitqueue.Queue[supervisor.Exit]
+	cfg    Config
+	log    *slog.Logger
+	dir    *runDirectory
+	output *outputForwarder
+	exits  *exitqueue.Queue[supervisor.Exit]
 
-	owners sync.WaitGroup // one for each run
+	running sync.WaitGroup // one for each run
 
 	mu     sync.Mutex
 	closed bool
-	runs   map[monitor.ID][]*run // the oldest first: all but the last are on their way out
+	runs   map[monitor.ID][]*run // ascending generations: all but the last are being ended
 }
 
 var _ supervisor.Launcher = (*Launcher)(nil)
 
-// New makes a launcher and adopts the workers that have outlived an earlier one
-// of the same directory. It reads files and looks through the processes of this
-// machine. Whoever made it must Close it. Errors: a required value of cfg is
-// missing; another gateway holds Config.RunDir, or it cannot be used.
+// New makes a launcher and adopts the workers of an earlier one on the same run
+// directory. It reads that directory and /proc. The caller must Close it.
+// Errors: a required value of cfg is missing; another gateway holds
+// Config.RunDir; it cannot be used.
 func New(cfg Config) (*Launcher, error) {
-	cfg, err := cfg.complete()
+	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -47,19 +47,19 @@ func New(cfg Config) (*Launcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("process: %w", err)
 	}
-	dir := &directory{held}
+	dir := &runDirectory{held}
 	l := &Launcher{
-		cfg:     cfg,
-		log:     cfg.Log.With("component", "process"),
-		dir:     dir,
-		printer: &printer{out: cfg.Output},
-		runs:    map[monitor.ID][]*run{},
+		cfg:    cfg,
+		log:    cfg.Log.With("component", "process"),
+		dir:    dir,
+		output: &outputForwarder{out: cfg.Output},
+		runs:   map[monitor.ID][]*run{},
 	}
 	if problem != nil {
-		l.log.Warn("the run directory has lost its id", "error", problem.Error())
+		l.log.Warn("the run directory has lost its id, a new one is made", "error", problem.Error())
 	}
 	l.exits = exitqueue.New[supervisor.Exit]()
-	if err := l.adoptAll(); err != nil {
+	if err := l.adoptRunning(); err != nil {
 		l.exits.Close()
 		dir.Close()
 		return nil, err
@@ -67,11 +67,12 @@ func New(cfg Config) (*Launcher, error) {
 	return l, nil
 }
 
-// Runtime is this machine, as far as its run directory reaches.
-func (l *Launcher) Runtime() supervisor.Runtime { return l.dir.place() }
+// Runtime identifies the run directory on this machine.
+func (l *Launcher) Runtime() supervisor.Runtime { return l.dir.runtime() }
 
-// Workers lists the workers that run, adopted ones included. Those that cannot
-// report here are not: they are being ended. It never fails.
+// Workers lists the workers that run, adopted ones included. Workers that
+// cannot report to this gateway are not listed: they are being ended. It never
+// fails.
 func (l *Launcher) Workers(context.Context) ([]supervisor.Worker, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,67 +85,67 @@ func (l *Launcher) Workers(context.Context) ([]supervisor.Worker, error) {
 	return all, nil
 }
 
-// Launch starts a worker. A worker of the same monitor and an older generation
-// is ended first, which may take 5 s, or Config.Grace if that is less; one that
-// is just being stopped is waited for. Errors: ErrClosed; ctx's; a newer
-// generation is running; or what prevented the start.
-func (l *Launcher) Launch(ctx context.Context, j supervisor.WorkerSpec) error {
+// Launch starts a worker. An older generation is ended first, within 5 s or
+// Config.GracePeriod if that is shorter; a worker that is being stopped is
+// waited for. Errors: ErrClosed; ctx's; a newer generation is running; the
+// process cannot be started.
+func (l *Launcher) Launch(ctx context.Context, spec supervisor.WorkerSpec) error {
 	for {
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("launch %s: %w", j.ID, err)
+			return fmt.Errorf("launch %s: %w", spec.ID, err)
 		}
-		other, err := l.launch(j)
+		other, err := l.launch(spec)
 		if err != nil || other == nil {
 			return err
 		}
-		if other.generation < j.Generation {
-			other.askToYield()
+		if other.generation < spec.Generation {
+			other.requestQuickStop()
 		}
 		select {
 		case <-other.done:
 		case <-ctx.Done():
-			return fmt.Errorf("launch %s: waiting for generation %d to end: %w", j.ID, other.generation, ctx.Err())
+			return fmt.Errorf("launch %s: waiting for generation %d to end: %w", spec.ID, other.generation, ctx.Err())
 		}
 	}
 }
 
-// launch starts a worker unless another one has to go first, which it returns.
-func (l *Launcher) launch(j supervisor.WorkerSpec) (other *run, err error) {
+// launch starts a worker, unless another one must end first, which it returns.
+func (l *Launcher) launch(spec supervisor.WorkerSpec) (other *run, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return nil, fmt.Errorf("launch %s: %w", j.ID, ErrClosed)
+		return nil, fmt.Errorf("launch %s: %w", spec.ID, ErrClosed)
 	}
-	if r := l.current(j.ID); r != nil {
+	if r := l.current(spec.ID); r != nil {
 		switch {
-		case r.generation > j.Generation:
-			return nil, fmt.Errorf("launch %s: generation %d is running, %d is older", j.ID, r.generation, j.Generation)
-		case r.generation == j.Generation && !r.isStopping():
+		case r.generation > spec.Generation:
+			return nil, fmt.Errorf("launch %s: generation %d is running, %d is older", spec.ID, r.generation, spec.Generation)
+		case r.generation == spec.Generation && !r.isStopping():
 			return nil, nil
 		}
 	}
-	if of := l.runs[j.ID]; len(of) > 0 {
-		return of[len(of)-1], nil
+	if runs := l.runs[spec.ID]; len(runs) > 0 {
+		return runs[len(runs)-1], nil
 	}
-	r, err := l.begin(j)
+	r, err := l.start(spec)
 	if err != nil {
 		return nil, err
 	}
-	l.log.Info("worker started", "monitor_id", string(j.ID), "generation", j.Generation, "pid", r.pid)
+	l.log.Info("worker started", "monitor_id", string(spec.ID), "generation", spec.Generation, "pid", r.pid)
 	return nil, nil
 }
 
-// Stop ends a monitor's worker: SIGTERM, SIGKILL after Config.Grace. It returns
-// when the worker is gone. When ctx is done earlier it returns ctx's error, and
-// the stopping goes on.
+// Stop ends a monitor's worker: SIGTERM, then SIGKILL after Config.GracePeriod.
+// It returns when the worker is gone. If ctx is done first it returns ctx's
+// error, and the stop goes on.
 func (l *Launcher) Stop(ctx context.Context, id monitor.ID) error {
 	l.mu.Lock()
-	of := slices.Clone(l.runs[id])
+	runs := slices.Clone(l.runs[id])
 	l.mu.Unlock()
-	for _, r := range of {
-		r.askToStop()
+	for _, r := range runs {
+		r.requestStop()
 	}
-	for _, r := range of {
+	for _, r := range runs {
 		select {
 		case <-r.done:
 		case <-ctx.Done():
@@ -154,34 +155,33 @@ func (l *Launcher) Stop(ctx context.Context, id monitor.ID) error {
 	return nil
 }
 
-// Exits delivers every end of a worker. None is lost while nobody reads; at
-// Close, what nobody has then read within a quarter of a second is.
+// Exits delivers the end of every worker. None is lost while nobody reads; at
+// Close, those not read within 250 ms are dropped.
 func (l *Launcher) Exits() <-chan supervisor.Exit { return l.exits.Out() }
 
-// Close stops all workers at once, as Stop does, waits for them, and closes
-// Exits. When ctx is done earlier, those still running are killed. It returns
-// when no process and no goroutine is left. Errors: workers had to be killed
-// because ctx was done.
+// Close stops all workers at once, waits for them, and closes Exits. If ctx is
+// done first, the rest is killed. When it returns, no process and no goroutine
+// is left. Errors: workers were killed because ctx was done.
 func (l *Launcher) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
-	var running []*run
-	for _, of := range l.runs {
-		running = append(running, of...)
+	var all []*run
+	for _, runs := range l.runs {
+		all = append(all, runs...)
 	}
 	l.mu.Unlock()
-	for _, r := range running {
-		r.askToStop()
+	for _, r := range all {
+		r.requestStop()
 	}
 
 	gone := make(chan struct{})
-	go func() { l.owners.Wait(); close(gone) }()
+	go func() { l.running.Wait(); close(gone) }()
 	var err error
 	select {
 	case <-gone:
 	case <-ctx.Done():
 		err = fmt.Errorf("close launcher: workers killed: %w", ctx.Err())
-		for _, r := range running {
+		for _, r := range all {
 			r.force()
 		}
 		<-gone

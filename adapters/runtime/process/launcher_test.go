@@ -18,7 +18,7 @@ import (
 
 func TestLauncher(t *testing.T) {
 	launchertest.Run(t, func(t *testing.T) launchertest.Harness {
-		r := newRig(t, nil)
+		r := newHarness(t, nil)
 		return launchertest.Harness{
 			Launcher: r.launcher, Close: r.launcher.Close, Alive: r.alive, GracePeriod: grace,
 		}
@@ -27,91 +27,91 @@ func TestLauncher(t *testing.T) {
 
 // Whatever a worker has started goes with it, and nothing stays a zombie of
 // the gateway's.
-func TestNothingIsLeftOfAWorker(t *testing.T) {
+func TestNoProcessIsLeftOfAnEndedWorker(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		behaviour launchertest.Behaviour
-		end       func(*rig, supervisor.WorkerSpec)
+		end       func(*harness, supervisor.WorkerSpec)
 	}{
-		{"when it is stopped", parent, func(r *rig, j supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), j.ID) }},
-		{"when it is stopped by force", grumpy, func(r *rig, j supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), j.ID) }},
-		{"when it ends by itself", abandoner, func(*rig, supervisor.WorkerSpec) {}},
-		{"when it is killed by someone else", parent, func(r *rig, j supervisor.WorkerSpec) {
-			_ = syscall.Kill(glob(r.marks, "worker", string(j.ID))[0].pid, syscall.SIGKILL)
+		{"when it is stopped", parent, func(r *harness, spec supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), spec.ID) }},
+		{"when it is stopped by force", grumpy, func(r *harness, spec supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), spec.ID) }},
+		{"when it ends by itself", abandoner, func(*harness, supervisor.WorkerSpec) {}},
+		{"when it is killed by someone else", parent, func(r *harness, spec supervisor.WorkerSpec) {
+			_ = syscall.Kill(glob(r.marks, "worker", string(spec.ID))[0].pid, syscall.SIGKILL)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, j := newRig(t, nil), job(c.behaviour)
-			r.launch(j)
+			r, spec := newHarness(t, nil), newSpec(c.behaviour)
+			r.launch(spec)
 			r.eventually("the worker and its two tools", func() bool {
-				return len(glob(r.marks, "worker", string(j.ID))) == 1 && len(glob(r.marks, "tool", string(j.ID))) == 2
+				return len(glob(r.marks, "worker", string(spec.ID))) == 1 && len(glob(r.marks, "tool", string(spec.ID))) == 2
 			})
-			worker := glob(r.marks, "worker", string(j.ID))[0].pid
-			c.end(r, j)
+			worker := glob(r.marks, "worker", string(spec.ID))[0].pid
+			c.end(r, spec)
 			r.exit()
 			if s := state(worker); s != "" {
 				t.Errorf("the worker is in state %s, want gone", s)
 			}
-			for _, tool := range glob(r.marks, "tool", string(j.ID)) {
+			for _, tool := range glob(r.marks, "tool", string(spec.ID)) {
 				r.eventually("the tool to be gone", func() bool { s := state(tool.pid); return s == "" || s == "Z" })
 			}
 		})
 	}
 }
 
-func TestClosingWithoutTimeSkipsTheGrace(t *testing.T) {
-	r := newRig(t, func(c *process.Config) { c.GracePeriod = time.Hour })
-	j := job(launchertest.IgnoresStop)
-	r.launch(j)
-	r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
+func TestCloseWithoutTimeKillsWorkersAtOnce(t *testing.T) {
+	r := newHarness(t, func(c *process.Config) { c.GracePeriod = time.Hour })
+	spec := newSpec(launchertest.IgnoresStop)
+	r.launch(spec)
+	r.eventually("the worker", func() bool { return len(r.alive(spec.ID)) == 1 })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := r.launcher.Close(ctx); err == nil {
 		t.Error("no error, though a worker had to be killed")
 	}
-	if left := r.alive(j.ID); len(left) > 0 {
+	if left := r.alive(spec.ID); len(left) > 0 {
 		t.Errorf("still running: %v", left)
 	}
 }
 
-func TestExitsSayHow(t *testing.T) {
+func TestAnExitSaysHowTheWorkerEnded(t *testing.T) {
 	t.Run("an exit code", func(t *testing.T) {
-		r := newRig(t, nil)
-		r.launch(job(launchertest.ExitsWithError))
+		r := newHarness(t, nil)
+		r.launch(newSpec(launchertest.ExitsWithError))
 		if e := r.exit(); e.Detail != "exit status 7" || e.Clean {
 			t.Errorf("got %+v", e)
 		}
 	})
 	t.Run("a signal", func(t *testing.T) {
-		r, j := newRig(t, nil), job(launchertest.StopsWhenAsked)
-		r.launch(j)
-		r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
-		_ = syscall.Kill(glob(r.marks, "worker", string(j.ID))[0].pid, syscall.SIGKILL)
+		r, spec := newHarness(t, nil), newSpec(launchertest.StopsWhenAsked)
+		r.launch(spec)
+		r.eventually("the worker", func() bool { return len(r.alive(spec.ID)) == 1 })
+		_ = syscall.Kill(glob(r.marks, "worker", string(spec.ID))[0].pid, syscall.SIGKILL)
 		if e := r.exit(); e.Detail != "killed by SIGKILL" || e.Clean {
 			t.Errorf("got %+v", e)
 		}
 	})
 }
 
-func TestAProgramThatIsNotThere(t *testing.T) {
-	r := newRig(t, func(c *process.Config) { c.Path = "/nowhere/stream-monitor" })
-	err := r.launcher.Launch(t.Context(), job(launchertest.StopsWhenAsked))
+func TestAMissingProgramIsReported(t *testing.T) {
+	r := newHarness(t, func(c *process.Config) { c.Path = "/nowhere/stream-monitor" })
+	err := r.launcher.Launch(t.Context(), newSpec(launchertest.StopsWhenAsked))
 	if err == nil || !strings.Contains(err.Error(), "/nowhere/stream-monitor") {
 		t.Errorf("got %v", err)
 	}
 }
 
 // Section 8.1.
-func TestEnvironmentOfAWorker(t *testing.T) {
-	r := newRig(t, func(c *process.Config) {
+func TestAWorkerGetsItsAssignmentAndNoSecrets(t *testing.T) {
+	r := newHarness(t, func(c *process.Config) {
 		c.Environ = append(c.Environ, "DB_DSN=geheim", "API_KEY=geheim", "WEBHOOK_SIGNING_KEY=geheim", "PGPASSWORD=geheim",
 			"HTTPS_PROXY=http://proxy.example:3128", "LOG_LEVEL=error", "MONITOR_ID=another", "GATEWAY_PATIENCE=1s")
 		c.GatewayCA = "/etc/gateway.pem"
 	})
-	j := job(revealing)
-	r.launch(j)
-	r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
-	b, err := os.ReadFile(glob(r.marks, "worker", string(j.ID))[0].file)
+	spec := newSpec(revealing)
+	r.launch(spec)
+	r.eventually("the worker", func() bool { return len(r.alive(spec.ID)) == 1 })
+	b, err := os.ReadFile(glob(r.marks, "worker", string(spec.ID))[0].file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,9 +124,9 @@ func TestEnvironmentOfAWorker(t *testing.T) {
 		got[name] = value
 	}
 	for name, want := range map[string]string{
-		"MONITOR_ID":       string(j.ID),
-		"STREAM_URL":       string(j.StreamURL),
-		"CALLBACK_URL":     string(j.CallbackURL),
+		"MONITOR_ID":       string(spec.ID),
+		"STREAM_URL":       string(spec.StreamURL),
+		"CALLBACK_URL":     string(spec.CallbackURL),
 		"GENERATION":       "3",
 		"GATEWAY_URL":      "http://127.0.0.1:8081",
 		"GATEWAY_CA_FILE":  "/etc/gateway.pem",
@@ -144,16 +144,16 @@ func TestEnvironmentOfAWorker(t *testing.T) {
 		t.Error("a secret reached the worker")
 	}
 	var config monitor.Config
-	if err := json.Unmarshal([]byte(got["CONFIG_JSON"]), &config); err != nil || config != j.Config {
+	if err := json.Unmarshal([]byte(got["CONFIG_JSON"]), &config); err != nil || config != spec.Config {
 		t.Errorf("CONFIG_JSON is %s (%v)", got["CONFIG_JSON"], err)
 	}
 }
 
-func TestOutputOfAWorker(t *testing.T) {
-	r, j := newRig(t, nil), job(chatty)
-	r.launch(j)
-	r.eventually("the worker", func() bool { return len(r.alive(j.ID)) == 1 })
-	_ = r.launcher.Stop(t.Context(), j.ID)
+func TestAWorkersOutputIsInTheGatewaysLog(t *testing.T) {
+	r, spec := newHarness(t, nil), newSpec(chatty)
+	r.launch(spec)
+	r.eventually("the worker", func() bool { return len(r.alive(spec.ID)) == 1 })
+	_ = r.launcher.Stop(t.Context(), spec.ID)
 
 	type record struct {
 		Level, Msg, Component string
@@ -183,7 +183,7 @@ func TestOutputOfAWorker(t *testing.T) {
 	}
 	want := map[string]record{}
 	add := func(text string, cut bool) {
-		want[text] = record{"WARN", text, "worker", string(j.ID), cut}
+		want[text] = record{"WARN", text, "worker", string(spec.ID), cut}
 	}
 	for _, text := range []string{
 		"plain words", `{"not":"a log line"}`, `{"timestamp":"2024","level":"INFO","message":"cut`,
@@ -204,8 +204,8 @@ func TestOutputOfAWorker(t *testing.T) {
 }
 
 func TestAPanicIsInTheLog(t *testing.T) {
-	r := newRig(t, nil)
-	r.launch(job(panicking))
+	r := newHarness(t, nil)
+	r.launch(newSpec(panicking))
 	if e := r.exit(); e.Clean {
 		t.Errorf("got %+v", e)
 	}
@@ -214,7 +214,7 @@ func TestAPanicIsInTheLog(t *testing.T) {
 	}
 }
 
-func TestConfigIsChecked(t *testing.T) {
+func TestAnInvalidConfigIsRefused(t *testing.T) {
 	_, err := process.New(process.Config{GracePeriod: time.Second})
 	for _, name := range []string{"GatewayURL", "InternalKey", "RunDir", "Output"} {
 		if err == nil || !strings.Contains(err.Error(), name) {

@@ -10,19 +10,19 @@ import (
 	"sync"
 )
 
-// maxLine is the longest line of a worker's that is passed through, in bytes;
-// the rest of a longer one is dropped.
+// maxLine is the longest line that is forwarded, in bytes; the rest of a longer
+// line is dropped.
 const maxLine = 64 << 10
 
-// printer passes what workers print to the gateway's log.
-type printer struct {
+// outputForwarder forwards workers' output to the gateway's log.
+type outputForwarder struct {
 	mu  sync.Mutex
 	out io.Writer
 }
 
-// pass reads what a worker prints to its end. Lines that are no log lines become
-// warnings of log: a worker has nothing else to print but what it dies of.
-func (p *printer) pass(from io.Reader, log *slog.Logger) {
+// forward reads a worker's output to its end. A line that is no log line
+// becomes a WARN of log: workers print nothing else but why they crash.
+func (f *outputForwarder) forward(from io.Reader, log *slog.Logger) {
 	r := bufio.NewReaderSize(from, maxLine)
 	for {
 		line, long, err := r.ReadLine()
@@ -30,9 +30,9 @@ func (p *printer) pass(from io.Reader, log *slog.Logger) {
 			return
 		}
 		if !long && isLogLine(line) {
-			p.write(line)
+			f.write(line)
 		} else {
-			p.wrap(line, long, log)
+			f.logLine(line, long, log)
 		}
 		for long && err == nil {
 			_, long, err = r.ReadLine()
@@ -40,15 +40,15 @@ func (p *printer) pass(from io.Reader, log *slog.Logger) {
 	}
 }
 
-func (p *printer) write(line []byte) {
+func (f *outputForwarder) write(line []byte) {
 	whole := append(append(make([]byte, 0, len(line)+1), line...), '\n')
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	// A log that cannot be written has nobody to tell.
-	_, _ = p.out.Write(whole)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	// There is nowhere to report that the log cannot be written.
+	_, _ = f.out.Write(whole)
 }
 
-func (p *printer) wrap(line []byte, cut bool, log *slog.Logger) {
+func (f *outputForwarder) logLine(line []byte, cut bool, log *slog.Logger) {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(line), "\uFFFD"))
 	if text == "" {
 		return
@@ -60,7 +60,7 @@ func (p *printer) wrap(line []byte, cut bool, log *slog.Logger) {
 	log.LogAttrs(context.Background(), slog.LevelWarn, text, attrs...)
 }
 
-// isLogLine tells a line of section 11.2.
+// isLogLine reports whether a line has the format of section 11.2.
 func isLogLine(line []byte) bool {
 	if len(line) == 0 || line[0] != '{' {
 		return false

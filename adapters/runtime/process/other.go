@@ -9,33 +9,33 @@ import (
 	"time"
 )
 
-// adopts: a worker that outlives its gateway is found by the next.
-const adopts = false
+// adoptionSupported reports that a worker that outlives its gateway can be adopted.
+const adoptionSupported = false
 
-// errNotHere: only Linux tells who a process is, and of its end to others than
-// its parent.
-var errNotHere = errors.New("workers are adopted on Linux only")
+// errAdoptionUnsupported says that only Linux identifies a process, and reports
+// the end of one that is not a child.
+var errAdoptionUnsupported = errors.New("workers are adopted on Linux only")
 
-func identify(int) (identity, error) { return identity{}, errNotHere }
+func identifyProcess(int) (processIdentity, error) { return processIdentity{}, errAdoptionUnsupported }
 
-func (identity) started() time.Time { return time.Now() }
+func (processIdentity) startTime() time.Time { return time.Now() }
 
-func adopt(identity) (body, error) { return nil, errNotHere }
+func adoptProcess(processIdentity) (workerProcess, error) { return nil, errAdoptionUnsupported }
 
-func (*directory) survivors([]record) ([]survivor, error) { return nil, nil }
+func (*runDirectory) findWorkers([]record) ([]foundWorker, error) { return nil, nil }
 
 // openOutput makes the pipe that a worker prints to.
-func (*directory) openOutput(assignment) (in, out *os.File, problem, err error) {
+func (*runDirectory) openOutput(workerKey) (in, out *os.File, problem, err error) {
 	in, out, err = os.Pipe()
 	return in, out, nil, err
 }
 
-func (*directory) reopenOutput(assignment) (*os.File, error) { return nil, errNotHere }
+func (*runDirectory) reopenOutput(workerKey) (*os.File, error) { return nil, errAdoptionUnsupported }
 
-// reap waits for the process to end, then ends what is left of its group. Tools
-// in groups of their own are left to notice by themselves that nobody reads
-// them any more: only Linux shows who belongs to a session.
-func (c *child) reap() {
+// reap waits for the process to end and kills what is left of its group. Tools
+// in groups of their own end by themselves when their output is not read: only
+// Linux shows which processes belong to a session.
+func (c *childProcess) reap() {
 	_ = c.cmd.Wait() // how it ended is in cmd.ProcessState
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,14 +10,14 @@ import (
 )
 
 // A worker's log goes on where the killed gateway stopped reading it.
-func TestALogGoesOn(t *testing.T) {
-	r, j := prepare(t), job(speaking)
+func TestTheNextGatewayReadsAWorkersOutput(t *testing.T) {
+	r, spec := prepare(t), newSpec(speaking)
 	line := func(n int) string { return fmt.Sprintf(`"message":"line %d"`, n) }
 	say := func(n int) {
-		r.signal(j.ID, syscall.SIGUSR1)
-		r.eventually("it to have spoken", func() bool { return len(glob(r.marks, fmt.Sprintf("said%d", n), string(j.ID))) == 1 })
+		r.signal(spec.ID, syscall.SIGUSR1)
+		r.eventually("it to have spoken", func() bool { return len(glob(r.marks, fmt.Sprintf("said%d", n), string(spec.ID))) == 1 })
 	}
-	gateway := r.earlier(nil, j)
+	gateway := r.startEarlierGateway(nil, spec)
 	say(1)
 	r.eventually("line 1 in the earlier gateway's log", func() bool {
 		b, _ := os.ReadFile(filepath.Join(r.marks, "predecessor.log"))
@@ -37,17 +37,17 @@ func TestALogGoesOn(t *testing.T) {
 
 // Without a gateway a log fills up, which does the worker no harm: it gets
 // EAGAIN, and neither an end of file, nor SIGPIPE, nor sleep.
-func TestALogThatNobodyReads(t *testing.T) {
-	r, j := prepare(t), job(flooding)
-	r.earlier(nil, j).kill()
-	r.signal(j.ID, syscall.SIGUSR1)
-	r.eventually("it to have said it all", func() bool { return len(glob(r.marks, "said1", string(j.ID))) == 1 })
+func TestAWorkerGoesOnWhileNobodyReadsItsOutput(t *testing.T) {
+	r, spec := prepare(t), newSpec(flooding)
+	r.startEarlierGateway(nil, spec).kill()
+	r.signal(spec.ID, syscall.SIGUSR1)
+	r.eventually("it to have said it all", func() bool { return len(glob(r.marks, "said1", string(spec.ID))) == 1 })
 	r.open(nil)
-	r.expectListed(j.Generation)
+	r.expectListed(spec.Generation)
 	r.eventually("what there was room for", func() bool {
 		return strings.Count(strings.Join(r.log.all(), ""), `"message":"line 1"`) > 100
 	})
-	if err := r.launcher.Stop(t.Context(), j.ID); err != nil {
+	if err := r.launcher.Stop(t.Context(), spec.ID); err != nil {
 		t.Error(err)
 	}
 }

@@ -12,62 +12,65 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adopts: a worker that outlives its gateway is found by the next.
-const adopts = true
+// adoptionSupported reports that a worker that outlives its gateway can be
+// adopted.
+const adoptionSupported = true
 
-// tick is the unit of time in proc_pid_stat(5): USER_HZ is 100 wherever Go runs.
+// tick is the unit of time in proc_pid_stat(5). USER_HZ is 100 wherever Go
+// runs.
 const tick = 10 * time.Millisecond
 
 // maxEnviron bounds what is read of a process's environment, in bytes.
 const maxEnviron = 1 << 20
 
-// stat is what is read of proc_pid_stat(5).
-type stat struct {
+// procStat is the part of proc_pid_stat(5) that is read.
+type procStat struct {
 	state   byte
 	session int
 	start   uint64 // in ticks since boot
 }
 
-// over tells a process that has ended, reaped or not.
-func (s stat) over() bool { return s.state == 'Z' || s.state == 'X' }
+// ended reports that the process has ended, reaped or not.
+func (s procStat) ended() bool { return s.state == 'Z' || s.state == 'X' }
 
-// readStat reads a process's; not ok: there is none of that number.
-func readStat(pid int) (s stat, ok bool) {
+// readStat reads a process's stat. It returns false if there is no such
+// process.
+func readStat(pid int) (s procStat, ok bool) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return stat{}, false
+		return procStat{}, false
 	}
 	return parseStat(b)
 }
 
-// parseStat reads pid (comm) state ppid pgrp session … start …; comm may hold
-// blanks and parentheses.
-func parseStat(b []byte) (s stat, ok bool) {
+// parseStat reads "pid (comm) state ppid pgrp session … starttime …"; comm may
+// contain blanks and parentheses.
+func parseStat(b []byte) (s procStat, ok bool) {
 	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
 	if len(fields) < 20 {
-		return stat{}, false
+		return procStat{}, false
 	}
 	session, err := strconv.Atoi(string(fields[3]))
 	start, errStart := strconv.ParseUint(string(fields[19]), 10, 64)
-	return stat{fields[0][0], session, start}, err == nil && errStart == nil
+	return procStat{fields[0][0], session, start}, err == nil && errStart == nil
 }
 
-// identify tells who has a process number now.
-func identify(pid int) (identity, error) {
+// identifyProcess identifies the process that has this id now.
+func identifyProcess(pid int) (processIdentity, error) {
 	boot, err := bootID()
 	if err != nil {
-		return identity{}, err
+		return processIdentity{}, err
 	}
 	s, ok := readStat(pid)
 	if !ok {
-		return identity{}, fmt.Errorf("process %d is not in /proc", pid)
+		return processIdentity{}, fmt.Errorf("process %d is not in /proc", pid)
 	}
-	return identity{pid, s.start, boot}, nil
+	return processIdentity{pid, s.start, boot}, nil
 }
 
-// started is when that process began.
-func (i identity) started() time.Time {
-	return time.Now().Add(-time.Duration(sinceBoot()-i.Start) * tick) //nolint:gosec // what runs began in the past
+// startTime is when the process started.
+func (p processIdentity) startTime() time.Time {
+	return time.Now().Add(-time.Duration(ticksSinceBoot()-p.Start) * tick) //nolint:gosec // what runs began in the past
 }
 
 func bootID() (string, error) {
@@ -75,8 +78,8 @@ func bootID() (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// processes lists the numbers of all processes.
-func processes() []int {
+// listProcesses lists the ids of all processes.
+func listProcesses() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -92,8 +95,8 @@ func processes() []int {
 	return all
 }
 
-// readEnviron reads the environment that a process was started with; nil when
-// that is not for us to see.
+// readEnviron reads the environment that a process was started with, nil if it
+// may not be read.
 func readEnviron(pid int) map[string]string {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
@@ -112,8 +115,8 @@ func readEnviron(pid int) map[string]string {
 	return env
 }
 
-// sinceBoot is the clock that process start times are read from, in ticks.
-func sinceBoot() uint64 {
+// ticksSinceBoot is the time since boot, on the clock of process start times.
+func ticksSinceBoot() uint64 {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
 		return 0

@@ -10,44 +10,45 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
-// outputLimit is how long the output of a worker that is gone may stay open in
-// the hands of something that escaped with it.
-const outputLimit = 2 * time.Second
+// outputDrainTimeout is how long the output of an ended worker is still read
+// when another process holds it open.
+const outputDrainTimeout = 2 * time.Second
 
-// run is one worker, from its start, or its adoption, until it is gone.
+// run is one worker, from its start or adoption until it is gone.
 type run struct {
-	assignment
+	workerKey
 
-	pid     int
-	started time.Time
-	body    body
-	output  *os.File // nil: it cannot be read
-	useless bool     // it cannot work for this gateway, and is on its way out
+	pid      int
+	started  time.Time
+	process  workerProcess
+	output   *os.File // nil: it cannot be read
+	unusable bool     // its reports are refused here, so it is being ended
 
-	stopping  chan struct{} // closed by askToStop: end it, with grace
-	hurrying  chan struct{} // closed by askToYield: with little grace
-	forcing   chan struct{} // closed by force: end it now
-	exited    chan struct{} // closed by the waiter: the process is gone, with all it had started
-	done      chan struct{} // closed by the owner: nothing is left, its exit is queued
-	stopOnce  sync.Once
-	hurryOnce sync.Once
-	forceOnce sync.Once
+	stopping      chan struct{} // closed by requestStop: end it with the grace period
+	quickStopping chan struct{} // closed by requestQuickStop: with replacementGracePeriod
+	forcing       chan struct{} // closed by force: kill it now
+	exited        chan struct{} // closed when the process and all that it had started have ended
+	done          chan struct{} // closed when its exit is queued
+	stopOnce      sync.Once
+	quickOnce     sync.Once
+	forceOnce     sync.Once
 }
 
-func newRun(a assignment, pid int, b body, output *os.File) *run {
+func newRun(key workerKey, pid int, p workerProcess, output *os.File) *run {
 	return &run{
-		assignment: a, pid: pid, started: time.Now(), body: b, output: output,
-		stopping: make(chan struct{}), hurrying: make(chan struct{}), forcing: make(chan struct{}),
+		workerKey: key, pid: pid, started: time.Now(), process: p, output: output,
+		stopping: make(chan struct{}), quickStopping: make(chan struct{}), forcing: make(chan struct{}),
 		exited: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 
-func (r *run) askToStop() { r.stopOnce.Do(func() { close(r.stopping) }) }
-func (r *run) force()     { r.forceOnce.Do(func() { close(r.forcing) }) }
+func (r *run) requestStop() { r.stopOnce.Do(func() { close(r.stopping) }) }
+func (r *run) force()       { r.forceOnce.Do(func() { close(r.forcing) }) }
 
-func (r *run) askToYield() {
-	r.hurryOnce.Do(func() { close(r.hurrying) })
-	r.askToStop()
+// requestQuickStop asks for an end within replacementGracePeriod.
+func (r *run) requestQuickStop() {
+	r.quickOnce.Do(func() { close(r.quickStopping) })
+	r.requestStop()
 }
 
 func (r *run) isStopping() bool {
@@ -59,74 +60,75 @@ func (r *run) isStopping() bool {
 	}
 }
 
-// own sees a worker through. Whoever calls it holds mu.
-func (l *Launcher) own(r *run) {
+// supervise starts the goroutines that own a worker. The caller holds mu.
+func (l *Launcher) supervise(r *run) {
 	l.runs[r.id] = append(l.runs[r.id], r)
 	var output sync.WaitGroup
 	if r.output != nil {
 		log := l.cfg.Log.With("component", "worker", "monitor_id", string(r.id))
-		output.Go(func() { l.printer.pass(r.output, log) })
+		output.Go(func() { l.output.forward(r.output, log) })
 	}
-	l.owners.Go(func() {
-		end := l.attend(r)
+	l.running.Go(func() {
+		end := l.awaitExit(r)
 		if r.output != nil {
-			_ = r.output.SetReadDeadline(time.Now().Add(outputLimit))
+			_ = r.output.SetReadDeadline(time.Now().Add(outputDrainTimeout))
 			output.Wait()
 			_ = r.output.Close()
 		}
-		l.finish(r, end)
+		l.reportExit(r, end)
 	})
 }
 
-// attend sees a worker to its end, with force if it must.
-func (l *Launcher) attend(r *run) (end ending) {
+// awaitExit waits for a worker's end and carries stop requests out. A stop that
+// has begun is finished even if its caller has gone.
+func (l *Launcher) awaitExit(r *run) (end exitStatus) {
 	go func() {
 		defer close(r.exited)
-		end = r.body.wait()
+		end = r.process.wait()
 	}()
 	select {
 	case <-r.exited:
 		return end
 	case <-r.forcing:
 	case <-r.stopping:
-		r.body.signal(syscall.SIGTERM)
-		r.body.signal(syscall.SIGCONT) // one that is stopped could not obey
-		if l.ends(r) {
+		r.process.signal(syscall.SIGTERM)
+		r.process.signal(syscall.SIGCONT) // a stopped process could not handle SIGTERM
+		if l.exitsInTime(r) {
 			return end
 		}
 	}
-	r.body.signal(syscall.SIGKILL)
+	r.process.signal(syscall.SIGKILL)
 	<-r.exited
 	return end
 }
 
-// ends tells whether a worker that was asked to end does so in time.
-func (l *Launcher) ends(r *run) bool {
-	given := l.cfg.GracePeriod
-	timer := time.NewTimer(given)
+// exitsInTime reports whether a worker ends within its grace period.
+func (l *Launcher) exitsInTime(r *run) bool {
+	gracePeriod := l.cfg.GracePeriod
+	timer := time.NewTimer(gracePeriod)
 	defer timer.Stop()
-	asked := time.Now()
-	hurrying := r.hurrying
+	requested := time.Now()
+	quickStopping := r.quickStopping
 	for {
 		select {
 		case <-r.exited:
 			return true
 		case <-r.forcing:
 			return false
-		case <-hurrying:
-			hurrying = nil
-			given = min(given, time.Since(asked)+handover)
-			timer.Reset(given - time.Since(asked))
+		case <-quickStopping:
+			quickStopping = nil
+			gracePeriod = min(gracePeriod, time.Since(requested)+replacementGracePeriod)
+			timer.Reset(gracePeriod - time.Since(requested))
 		case <-timer.C:
-			l.log.Warn("worker did not end when asked, ending it by force",
-				"monitor_id", string(r.id), "generation", r.generation, "pid", r.pid, "grace_sec", given.Seconds())
+			l.log.Warn("worker did not end within its grace period, ending it by force",
+				"monitor_id", string(r.id), "generation", r.generation, "pid", r.pid, "grace_sec", gracePeriod.Seconds())
 			return false
 		}
 	}
 }
 
-// finish takes a worker that is gone off the books and tells.
-func (l *Launcher) finish(r *run, end ending) {
+// reportExit removes a worker that is gone and queues its exit.
+func (l *Launcher) reportExit(r *run, end exitStatus) {
 	e := supervisor.Exit{ID: r.id, Generation: r.generation, Detail: end.detail, Clean: end.clean}
 	l.log.Info("worker ended", "monitor_id", string(r.id), "generation", r.generation, "pid", r.pid,
 		"detail", e.Detail, "asked_to", r.isStopping(), "ran_sec", int64(time.Since(r.started).Seconds()))
@@ -136,8 +138,8 @@ func (l *Launcher) finish(r *run, end ending) {
 	if l.runs[r.id] = left; len(left) == 0 {
 		delete(l.runs, r.id)
 	}
-	if !slices.ContainsFunc(left, func(other *run) bool { return other.assignment == r.assignment }) {
-		l.dir.forget(r.assignment)
+	if !slices.ContainsFunc(left, func(other *run) bool { return other.workerKey == r.workerKey }) {
+		l.dir.remove(r.workerKey)
 	}
 	l.mu.Unlock()
 	l.exits.Add(e)

@@ -7,22 +7,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sweeps is how often a session is looked through; what is killed while it
-// forks leaves something for the next time.
-const sweeps = 5
+// maxSweeps bounds how often a session is looked through. A process that forks
+// while it is killed leaves a child for the next time.
+const maxSweeps = 5
 
-// sweep kills every process of a session that belongs to it for certain. The
-// tools that a worker runs have process groups of their own; the session is
-// what they keep.
-func sweep(session int, belongs func(stat) bool) {
+// killSession kills the processes of a session for which belongs is true. A
+// worker's tools have process groups of their own, but share its session.
+func killSession(session int, belongs func(procStat) bool) {
 	member := func(pid int) bool {
 		s, ok := readStat(pid)
-		return ok && s.session == session && !s.over() && belongs(s)
+		return ok && s.session == session && !s.ended() && belongs(s)
 	}
-	for range sweeps {
+	for range maxSweeps {
 		found := false
-		for _, pid := range processes() {
-			if pid != session && kill(pid, member) {
+		for _, pid := range listProcesses() {
+			if pid != session && killIf(pid, member) {
 				found = true
 			}
 		}
@@ -32,9 +31,9 @@ func sweep(session int, belongs func(stat) bool) {
 	}
 }
 
-// kill ends a process if it is what it is taken for, and tells whether it was:
-// its number may become another's meanwhile, but not while a pidfd holds it.
-func kill(pid int, is func(pid int) bool) (was bool) {
+// killIf kills a process if is confirms it, and reports whether it did. The id
+// may be reused meanwhile, but not while a pidfd holds the process.
+func killIf(pid int, is func(pid int) bool) (confirmed bool) {
 	if !is(pid) {
 		return false
 	}
@@ -51,4 +50,23 @@ func kill(pid int, is func(pid int) bool) (was bool) {
 		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 	}
 	return true
+}
+
+// reap waits for the process to end and kills what it has left, before it
+// releases the process id: until then no other process, group or session can
+// get that id.
+func (c *childProcess) reap() {
+	pid := c.cmd.Process.Pid
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	c.mu.Lock()
+	_ = syscall.Kill(-pid, syscall.SIGKILL)
+	killSession(pid, func(procStat) bool { return true })
+	c.reaped = true
+	c.mu.Unlock()
+	_ = c.cmd.Wait() // the result is in cmd.ProcessState
 }

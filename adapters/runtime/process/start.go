@@ -2,28 +2,32 @@ package process
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
+	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
-// begin starts a worker and the goroutines that own it. Whoever calls it holds mu.
-func (l *Launcher) begin(j supervisor.WorkerSpec) (*run, error) {
-	env, err := l.cfg.environment(j, l.dir.mark())
+// start starts a worker and the goroutines that own it. The caller holds mu.
+func (l *Launcher) start(spec supervisor.WorkerSpec) (*run, error) {
+	env, err := l.cfg.environment(spec, l.dir.mark())
 	if err != nil {
 		return nil, err
 	}
-	intent := record{MonitorID: j.ID, Generation: j.Generation, GatewayURL: l.cfg.GatewayURL, Mark: l.dir.mark()}
-	l.note(intent)
-	in, out, problem, err := l.dir.openOutput(intent.assignment())
+	rec := record{MonitorID: spec.ID, Generation: spec.Generation, GatewayURL: l.cfg.GatewayURL, Mark: l.dir.mark()}
+	l.writeRecord(rec)
+	in, out, problem, err := l.dir.openOutput(rec.key())
 	if err != nil {
-		l.dir.forget(intent.assignment())
-		return nil, fmt.Errorf("output of %s: %w", j.ID, err)
+		l.dir.remove(rec.key())
+		return nil, fmt.Errorf("output of %s: %w", spec.ID, err)
 	}
 	if problem != nil {
-		l.log.Warn("what this worker prints will be read by this gateway only, not by the next",
-			"monitor_id", string(j.ID), "generation", j.Generation, "error", problem.Error())
+		l.log.Warn("the log of this worker will be lost when this gateway stops",
+			"monitor_id", string(spec.ID), "generation", spec.Generation, "error", problem.Error())
 	}
 
 	cmd := exec.Command(l.cfg.Path, l.cfg.Args...) //nolint:noctx // Stop and Close end it, with its whole group
@@ -34,37 +38,86 @@ func (l *Launcher) begin(j supervisor.WorkerSpec) (*run, error) {
 	_ = out.Close()
 	if err != nil {
 		_ = in.Close()
-		l.dir.forget(intent.assignment())
-		return nil, fmt.Errorf("start worker of %s: %w", j.ID, err)
+		l.dir.remove(rec.key())
+		return nil, fmt.Errorf("start worker of %s: %w", spec.ID, err)
 	}
-	l.complete(intent, cmd.Process.Pid)
-	r := newRun(intent.assignment(), cmd.Process.Pid, &child{cmd: cmd}, in)
-	l.own(r)
+	l.recordProcess(rec, cmd.Process.Pid)
+	r := newRun(rec.key(), cmd.Process.Pid, &childProcess{cmd: cmd}, in)
+	l.supervise(r)
 	return r, nil
 }
 
-// note puts a worker on record. A directory that cannot be written keeps no
-// stream from being watched: should this gateway die, the next one finds its
-// workers by their environments.
-func (l *Launcher) note(r record) {
-	if !adopts {
+// writeRecord stores a worker's record. If that fails the stream is watched all
+// the same: should this gateway die, the next one finds the worker by its
+// environment.
+func (l *Launcher) writeRecord(r record) {
+	if !adoptionSupported {
 		return
 	}
-	if err := l.dir.put(r); err != nil {
-		l.log.Warn("a worker could not be put on record",
+	if err := l.dir.writeRecord(r); err != nil {
+		l.log.Warn("a worker could not be recorded in the run directory, the next gateway finds it by its environment",
 			"monitor_id", string(r.MonitorID), "generation", r.Generation, "error", err.Error())
 	}
 }
 
-// complete puts on record who a worker is.
-func (l *Launcher) complete(r record, pid int) {
-	if !adopts {
+// recordProcess adds the process to a worker's record.
+func (l *Launcher) recordProcess(r record, pid int) {
+	if !adoptionSupported {
 		return
 	}
-	who, err := identify(pid)
+	p, err := identifyProcess(pid)
 	if err != nil { // it has ended already
 		return
 	}
-	r.Process = &who
-	l.note(r)
+	r.Process = &p
+	l.writeRecord(r)
+}
+
+// workerProcess is the process of a worker, started here or adopted.
+type workerProcess interface {
+	// signal sends s to the process, or to nothing once it has ended.
+	signal(s syscall.Signal)
+
+	// wait blocks until the process and all that it has started have ended.
+	wait() exitStatus
+}
+
+// exitStatus is how a process ended.
+type exitStatus struct {
+	detail string // for people
+	clean  bool
+}
+
+// childProcess is a worker that this gateway has started.
+type childProcess struct {
+	cmd *exec.Cmd
+
+	mu     sync.Mutex
+	reaped bool // its id may belong to another process
+}
+
+// signal reaches the whole process group.
+func (c *childProcess) signal(s syscall.Signal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.reaped {
+		_ = syscall.Kill(-c.cmd.Process.Pid, s)
+	}
+}
+
+func (c *childProcess) wait() exitStatus {
+	c.reap()
+	state := c.cmd.ProcessState
+	return exitStatus{exitDetail(state), state.ExitCode() == 0}
+}
+
+// exitDetail says how a process ended: "exit status 1", "killed by SIGKILL".
+func exitDetail(state *os.ProcessState) string {
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		if name := unix.SignalName(ws.Signal()); name != "" {
+			return "killed by " + name
+		}
+		return "killed by signal " + ws.Signal().String()
+	}
+	return fmt.Sprintf("exit status %d", state.ExitCode())
 }

@@ -14,30 +14,30 @@ import (
 )
 
 // What an adopted worker has started goes with it, too.
-func TestNothingIsLeftOfAnAdoptedWorker(t *testing.T) {
-	for name, end := range map[string]func(*rig, supervisor.WorkerSpec){
-		"when it is stopped":                func(r *rig, j supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), j.ID) },
-		"when it is killed by someone else": func(r *rig, j supervisor.WorkerSpec) { r.signal(j.ID, syscall.SIGKILL) },
-		"when there is no time": func(r *rig, _ supervisor.WorkerSpec) {
+func TestNoProcessIsLeftOfAnAdoptedWorker(t *testing.T) {
+	for name, end := range map[string]func(*harness, supervisor.WorkerSpec){
+		"when it is stopped":                func(r *harness, spec supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), spec.ID) },
+		"when it is killed by someone else": func(r *harness, spec supervisor.WorkerSpec) { r.signal(spec.ID, syscall.SIGKILL) },
+		"when there is no time": func(r *harness, _ supervisor.WorkerSpec) {
 			ctx, cancel := context.WithCancel(r.t.Context())
 			cancel()
 			_ = r.launcher.Close(ctx)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, j := prepare(t), job(grumpy)
-			gateway := r.earlier(nil, j)
-			r.eventually("its two tools", func() bool { return len(glob(r.marks, "tool", string(j.ID))) == 2 })
+			r, spec := prepare(t), newSpec(grumpy)
+			gateway := r.startEarlierGateway(nil, spec)
+			r.eventually("its two tools", func() bool { return len(glob(r.marks, "tool", string(spec.ID))) == 2 })
 			gateway.kill()
 			r.open(nil)
 			ended := make(chan struct{})
-			go func() { defer close(ended); end(r, j) }()
+			go func() { defer close(ended); end(r, spec) }()
 			e := r.exit()
 			<-ended
 			if e.Clean || !strings.Contains(e.Detail, "not known") {
 				t.Errorf("got %+v, want that it is not known how it ended", e)
 			}
-			for _, tool := range glob(r.marks, "tool", string(j.ID)) {
+			for _, tool := range glob(r.marks, "tool", string(spec.ID)) {
 				r.eventually("the tool to be gone", func() bool { s := state(tool.pid); return s == "" || s == "Z" })
 			}
 			r.expectFiles()
@@ -46,16 +46,16 @@ func TestNothingIsLeftOfAnAdoptedWorker(t *testing.T) {
 }
 
 // What an adopted worker starts later is known to be its own by its age.
-func TestLaterToolsOfAnAdoptedWorkerGoWithIt(t *testing.T) {
-	r, j := prepare(t), job(late)
-	r.earlier(nil, j).kill()
+func TestToolsStartedAfterAdoptionAreKilledWithTheWorker(t *testing.T) {
+	r, spec := prepare(t), newSpec(late)
+	r.startEarlierGateway(nil, spec).kill()
 	r.open(nil)
-	r.signal(j.ID, syscall.SIGUSR1)
-	tools := func() []trace { return glob(r.marks, "tool", string(j.ID)) }
+	r.signal(spec.ID, syscall.SIGUSR1)
+	tools := func() []trace { return glob(r.marks, "tool", string(spec.ID)) }
 	r.eventually("the tools", func() bool { return len(tools()) == 2 })
 	began := time.Now()
 	r.eventually("the worker to be seen again", func() bool { return time.Since(began) > 1500*time.Millisecond })
-	r.signal(j.ID, syscall.SIGKILL)
+	r.signal(spec.ID, syscall.SIGKILL)
 	r.exit()
 	for _, tool := range tools() {
 		r.eventually("the tool to be gone", func() bool { s := state(tool.pid); return s == "" || s == "Z" })
@@ -66,22 +66,22 @@ func TestLaterToolsOfAnAdoptedWorkerGoWithIt(t *testing.T) {
 // the worker's number has had another owner since, and so another session: what
 // was started there meanwhile may be a stranger's. The worker's own tools stand
 // for that, as nobody can tell the difference.
-func TestWhatMayBeAStrangersIsLeftAlone(t *testing.T) {
-	r, j := prepare(t), job(late)
-	r.earlier(nil, j).kill()
-	frozen := r.earlier(nil)
+func TestAProcessInAReusedSessionIsLeftAlone(t *testing.T) {
+	r, spec := prepare(t), newSpec(late)
+	r.startEarlierGateway(nil, spec).kill()
+	frozen := r.startEarlierGateway(nil)
 	_ = frozen.cmd.Process.Signal(syscall.SIGSTOP)
 	r.eventually("it to be held up", func() bool { return state(frozen.cmd.Process.Pid) == "T" })
-	r.signal(j.ID, syscall.SIGUSR1)
-	tools := func() []trace { return glob(r.marks, "tool", string(j.ID)) }
+	r.signal(spec.ID, syscall.SIGUSR1)
+	tools := func() []trace { return glob(r.marks, "tool", string(spec.ID)) }
 	r.eventually("the tools", func() bool { return len(tools()) == 2 })
 	defer func() {
 		for _, tool := range tools() {
 			_ = syscall.Kill(tool.pid, syscall.SIGKILL)
 		}
 	}()
-	r.signal(j.ID, syscall.SIGKILL)
-	r.eventually("the worker's end", func() bool { return len(r.alive(j.ID)) == 0 })
+	r.signal(spec.ID, syscall.SIGKILL)
+	r.eventually("the worker's end", func() bool { return len(r.alive(spec.ID)) == 0 })
 	_ = frozen.cmd.Process.Signal(syscall.SIGCONT)
 	r.eventually("it to have noticed", func() bool {
 		b, _ := os.ReadFile(filepath.Join(r.marks, "predecessor.log"))
@@ -95,19 +95,19 @@ func TestWhatMayBeAStrangersIsLeftAlone(t *testing.T) {
 }
 
 // A worker that died while there was no gateway left its tools to nobody.
-func TestToolsOfAWorkerThatIsGoneAreEnded(t *testing.T) {
-	r, j, other := prepare(t), job(grumpy), job(grumpy)
+func TestToolsOfAnEndedWorkerAreKilled(t *testing.T) {
+	r, spec, other := prepare(t), newSpec(grumpy), newSpec(grumpy)
 	other.ID = monitor.NewID([16]byte{0: 1, 6: 0x70, 8: 0x80})
-	gateway := r.earlier(nil, j, other)
+	gateway := r.startEarlierGateway(nil, spec, other)
 	tools := func(of supervisor.WorkerSpec) []trace { return glob(r.marks, "tool", string(of.ID)) }
-	r.eventually("their tools", func() bool { return len(tools(j)) == 2 && len(tools(other)) == 2 })
+	r.eventually("their tools", func() bool { return len(tools(spec)) == 2 && len(tools(other)) == 2 })
 	gateway.kill()
 	// A tool that is stopped does not notice by itself.
-	_ = syscall.Kill(tools(j)[0].pid, syscall.SIGSTOP)
-	r.signal(j.ID, syscall.SIGKILL)
-	r.eventually("the worker's end", func() bool { return len(r.alive(j.ID)) == 0 })
+	_ = syscall.Kill(tools(spec)[0].pid, syscall.SIGSTOP)
+	r.signal(spec.ID, syscall.SIGKILL)
+	r.eventually("the worker's end", func() bool { return len(r.alive(spec.ID)) == 0 })
 	r.open(nil)
-	for _, tool := range tools(j) {
+	for _, tool := range tools(spec) {
 		r.eventually("the tool to be gone", func() bool { s := state(tool.pid); return s == "" || s == "Z" })
 	}
 	for _, tool := range tools(other) {

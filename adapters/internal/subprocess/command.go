@@ -12,34 +12,34 @@ import (
 	"time"
 )
 
-// ErrMissing says that the tool is not there or cannot be executed.
+// ErrNotInstalled means that the tool does not exist or cannot be executed.
 var ErrNotInstalled = errors.New("not installed or not executable")
 
-// Command is a tool to run. Path is required; each limit has a default.
+// Command is a tool to run. Path is required.
 type Command struct {
 	Path        string
 	Args        []string
-	Env         []string      // nil: this process's own
-	Stdin       io.Reader     // nil: empty. A Read in progress is waited for, so a reader that may block must give up by itself once ctx is done
+	Env         []string      // nil: that of this process
+	Stdin       io.Reader     // nil: empty. Run waits for a Read in progress, so a reader that may block must return once ctx is done
 	MaxOutput   int           // bytes kept of each of stdout and stderr, default 1 MiB; the rest is read and dropped
 	GracePeriod time.Duration // between SIGTERM and SIGKILL once ctx is done, default 2 s
-	Limits      Limits        // of what it may use; default none
+	Limits      Limits        // default: no limits
 }
 
-// Result is what a tool left.
+// Result is what a tool has left.
 type Result struct {
 	Stdout, Stderr []byte
 	Truncated      bool   // more output than MaxOutput
 	ExitCode       int    // -1 when ended by a signal
-	Signal         string // which, e.g. "killed"; empty otherwise
-	InputErr       error  // what reading Stdin ended with, other than EOF
+	Signal         string // its name, e.g. "killed"; empty otherwise
+	InputErr       error  // of reading Stdin, other than EOF
 
-	CPUTime time.Duration // user and system, of the tool and of those of its children that it waited for
+	CPUTime time.Duration // user and system time of the tool and of the children that it has waited for
 }
 
-// Run starts c and blocks until it has ended. A tool that ran to its end is no
-// error, whatever its exit code. Errors: ErrMissing; ctx's, when it had to be
-// ended; or what prevented the start, or the setting of its limits.
+// Run starts c and blocks until it has ended. A non-zero exit code is no error.
+// Errors: ErrNotInstalled; ctx's cause, when the tool had to be ended; the tool
+// could not be started, or its limits not be set.
 func Run(ctx context.Context, c Command) (Result, error) {
 	if c.MaxOutput == 0 {
 		c.MaxOutput = 1 << 20
@@ -47,7 +47,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if c.GracePeriod == 0 {
 		c.GracePeriod = 2 * time.Second
 	}
-	stdout, stderr := &capped{limit: c.MaxOutput}, &capped{limit: c.MaxOutput}
+	stdout, stderr := &limitedBuffer{limit: c.MaxOutput}, &limitedBuffer{limit: c.MaxOutput}
 	var in *input
 
 	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
@@ -57,7 +57,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		in = newInput(c.Stdin)
 		cmd.Stdin = in
 	}
-	cmd.SysProcAttr = groupLeader()
+	cmd.SysProcAttr = processGroup()
 	cmd.Cancel = func() error {
 		if err := killGroup(cmd.Process, syscall.SIGTERM); !errors.Is(err, syscall.ESRCH) {
 			return err
@@ -71,27 +71,27 @@ func Run(ctx context.Context, c Command) (Result, error) {
 			return Result{}, context.Cause(ctx)
 		}
 		if cannotExecute(err) {
-			return Result{}, fmt.Errorf("%s is %w: %w", c.Path, ErrNotInstalled, reason(err))
+			return Result{}, fmt.Errorf("%s is %w: %w", c.Path, ErrNotInstalled, withoutPath(err))
 		}
 		return Result{}, fmt.Errorf("start %s: %w", c.Path, err)
 	}
-	offer(cmd.Process.Pid)
-	limitErr := c.Limits.impose(cmd.Process.Pid)
+	preferForOOMKill(cmd.Process.Pid)
+	limitErr := c.Limits.apply(cmd.Process.Pid)
 	if limitErr != nil {
 		_ = killGroup(cmd.Process, syscall.SIGKILL)
 	}
 	if in != nil {
-		in.release(limitErr == nil)
+		in.open(limitErr == nil)
 	}
 	err := waitForGroup(cmd)
-	if limitErr != nil && !errors.Is(limitErr, syscall.ESRCH) { // it has ended already
+	if limitErr != nil && !errors.Is(limitErr, syscall.ESRCH) { // ESRCH: the tool has ended already
 		return Result{}, fmt.Errorf("limit what %s may use: %w", c.Path, limitErr)
 	}
 
 	res := Result{
 		Stdout:    stdout.Bytes(),
 		Stderr:    stderr.Bytes(),
-		Truncated: stdout.over || stderr.over,
+		Truncated: stdout.truncated || stderr.truncated,
 		ExitCode:  cmd.ProcessState.ExitCode(),
 		CPUTime:   cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
 	}
@@ -107,8 +107,8 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	return res, nil
 }
 
-// cannotExecute tells a tool that is not there from a machine that could not
-// start it just now.
+// cannotExecute tells a missing tool from a machine that could not start it
+// just now.
 func cannotExecute(err error) bool {
 	for _, e := range []error{exec.ErrNotFound, exec.ErrDot, syscall.ENOENT, syscall.ENOTDIR, syscall.EACCES, syscall.ENOEXEC, syscall.EISDIR} {
 		if errors.Is(err, e) {
@@ -118,8 +118,8 @@ func cannotExecute(err error) bool {
 	return false
 }
 
-// reason takes the path off an error, because it has been said.
-func reason(err error) error {
+// withoutPath removes the path from an error whose message names it already.
+func withoutPath(err error) error {
 	if path, ok := errors.AsType[*os.PathError](err); ok {
 		return path.Err
 	}
@@ -133,18 +133,18 @@ func killGroup(leader *os.Process, sig syscall.Signal) error {
 	return syscall.Kill(-leader.Pid, sig)
 }
 
-// capped keeps the first limit bytes and swallows the rest.
-type capped struct {
-	buf   bytes.Buffer
-	limit int
-	over  bool
+// limitedBuffer keeps the first limit bytes and drops the rest.
+type limitedBuffer struct {
+	buf       bytes.Buffer
+	limit     int
+	truncated bool
 }
 
-func (c *capped) Bytes() []byte { return c.buf.Bytes() }
+func (c *limitedBuffer) Bytes() []byte { return c.buf.Bytes() }
 
-func (c *capped) Write(p []byte) (int, error) {
+func (c *limitedBuffer) Write(p []byte) (int, error) {
 	if room := c.limit - c.buf.Len(); room < len(p) {
-		c.over = true
+		c.truncated = true
 		c.buf.Write(p[:max(room, 0)])
 		return len(p), nil
 	}

@@ -39,16 +39,16 @@ const (
 
 func TestMain(m *testing.M) {
 	if text := os.Getenv(predecessorVariable); text != "" {
-		os.Exit(predecessor(text))
+		os.Exit(runEarlierGateway(text))
 	}
 	if marks := os.Getenv(marksVariable); marks != "" {
-		os.Exit(child(marks))
+		os.Exit(childProcess(marks))
 	}
 	goleak.VerifyTestMain(m)
 }
 
 // child is what a worker does in these tests.
-func child(marks string) int {
+func childProcess(marks string) int {
 	// Neither it nor its tools may outlive the test, whatever goes wrong.
 	time.AfterFunc(time.Minute, func() { os.Exit(9) })
 	if os.Getenv("PROCESS_TEST_TOOL") != "" {
@@ -70,7 +70,7 @@ func child(marks string) int {
 	case panicking:
 		panic("out of ideas")
 	case chatty:
-		chat()
+		printLogLines()
 	case parent, grumpy, abandoner:
 		if err := startTools(); err != nil {
 			return 8
@@ -94,7 +94,7 @@ func child(marks string) int {
 				_ = startTools()
 				continue
 			}
-			if err := say(behaviour, n); err != nil {
+			if err := printFor(behaviour, n); err != nil {
 				return 5
 			}
 			mark(marks, fmt.Sprintf("said%d", n), "")
@@ -119,8 +119,8 @@ func startTools() error {
 	return nil
 }
 
-// say prints, and never waits for a reader.
-func say(b launchertest.Behaviour, n int) error {
+// printFor prints, and never waits for a reader.
+func printFor(b launchertest.Behaviour, n int) error {
 	lines := 1
 	if b == flooding {
 		lines = 10_000
@@ -137,7 +137,7 @@ func say(b launchertest.Behaviour, n int) error {
 	return nil
 }
 
-func chat() {
+func printLogLines() {
 	out := bufio.NewWriterSize(os.Stdout, 1<<20)
 	fmt.Fprintln(out, `{"timestamp":"2024-01-15T20:15:30.123+09:00","level":"INFO","component":"segment_analyzer","message":"own line"}`)
 	fmt.Fprintln(out, `plain words`)

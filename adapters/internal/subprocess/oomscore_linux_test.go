@@ -10,7 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 )
 
-func TestAToolGoesFirstWhenMemoryRunsOut(t *testing.T) {
+func TestAToolHasAHigherOOMScoreThanItsParent(t *testing.T) {
 	raw, err := os.ReadFile("/proc/self/oom_score_adj")
 	if err != nil {
 		t.Fatal(err)

@@ -19,36 +19,36 @@ import (
 const predecessorVariable = "PROCESS_TEST_PREDECESSOR"
 
 // past is what an earlier gateway did before it was killed.
-type past struct {
+type earlierConfig struct {
 	RunDir, Marks   string
 	GatewayURL, Key string
 	Jobs            []supervisor.WorkerSpec
 }
 
-// predecessor is an earlier gateway: it launches workers and waits for its end.
-func predecessor(text string) int {
+// runEarlierGateway is an earlier gateway: it launches workers and waits for its end.
+func runEarlierGateway(text string) int {
 	fail := func(err error) int {
 		fmt.Println("failed:", err)
 		return 6
 	}
 	time.AfterFunc(time.Minute, func() { os.Exit(9) })
-	var p past
+	var p earlierConfig
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		return fail(err)
 	}
 	_ = os.Unsetenv(predecessorVariable)
-	log := &journal{file: filepath.Join(p.Marks, "predecessor.log")}
+	log := &logRecorder{file: filepath.Join(p.Marks, "predecessor.log")}
 	cfg := settings(p.RunDir, p.Marks, log)
 	cfg.GatewayURL, cfg.InternalKey = p.GatewayURL, p.Key
 	l, err := process.New(cfg)
 	if err != nil {
 		return fail(err)
 	}
-	for _, j := range p.Jobs {
-		if err := l.Launch(context.Background(), j); err != nil {
+	for _, spec := range p.Jobs {
+		if err := l.Launch(context.Background(), spec); err != nil {
 			return fail(err)
 		}
-		for len(glob(p.Marks, "worker", string(j.ID))) == 0 {
+		for len(glob(p.Marks, "worker", string(spec.ID))) == 0 {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}
@@ -58,12 +58,12 @@ func predecessor(text string) int {
 }
 
 // gateway is an earlier gateway.
-type gateway struct {
+type earlierGateway struct {
 	cmd  *exec.Cmd
 	over bool
 }
 
-func (g *gateway) kill() {
+func (g *earlierGateway) kill() {
 	if !g.over {
 		g.over = true
 		_ = g.cmd.Process.Kill()
@@ -71,11 +71,11 @@ func (g *gateway) kill() {
 	}
 }
 
-// earlier runs a gateway that launches jobs. It is killed with the test, at the
+// earlier runs a gateway that launches specs. It is killed with the test, at the
 // latest.
-func (r *rig) earlier(change func(*past), jobs ...supervisor.WorkerSpec) *gateway {
+func (r *harness) startEarlierGateway(change func(*earlierConfig), specs ...supervisor.WorkerSpec) *earlierGateway {
 	r.t.Helper()
-	p := past{r.runDir, r.marks, "http://127.0.0.1:8081", "internal-key", jobs}
+	p := earlierConfig{r.runDir, r.marks, "http://127.0.0.1:8081", "internal-key", specs}
 	if change != nil {
 		change(&p)
 	}
@@ -95,7 +95,7 @@ func (r *rig) earlier(change func(*past), jobs ...supervisor.WorkerSpec) *gatewa
 	if err := cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
-	g := &gateway{cmd: cmd}
+	g := &earlierGateway{cmd: cmd}
 	r.t.Cleanup(g.kill)
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
 		r.t.Fatalf("the earlier gateway says %q (%v)", line, err)

@@ -80,7 +80,7 @@ func TestRunReportsWhatTheToolLeft(t *testing.T) {
 	})
 }
 
-func TestRunSaysWhatKeptTheToolFromStarting(t *testing.T) {
+func TestRunReportsWhyAToolCannotStart(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
@@ -119,7 +119,7 @@ func TestRunSaysWhatKeptTheToolFromStarting(t *testing.T) {
 	})
 }
 
-func TestRunBoundsOutput(t *testing.T) {
+func TestRunLimitsOutput(t *testing.T) {
 	c := sh("head -c 104857600 /dev/zero; echo loud >&2")
 	c.MaxOutput = 4096
 	res, err := subprocess.Run(t.Context(), c)

@@ -20,32 +20,32 @@ import (
 
 // journal is the gateway's log: it keeps what each Write brought, and in a file
 // what others are to read.
-type journal struct {
+type logRecorder struct {
 	file   string
 	mu     sync.Mutex
 	writes []string
 }
 
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.writes = append(j.writes, string(p))
-	if j.file != "" {
-		_ = os.WriteFile(j.file, []byte(strings.Join(j.writes, "")), 0o600)
+func (l *logRecorder) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.writes = append(l.writes, string(p))
+	if l.file != "" {
+		_ = os.WriteFile(l.file, []byte(strings.Join(l.writes, "")), 0o600)
 	}
 	return len(p), nil
 }
 
-func (j *journal) all() []string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return append([]string(nil), j.writes...)
+func (l *logRecorder) all() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]string(nil), l.writes...)
 }
 
 const grace = 500 * time.Millisecond
 
 // settings are those of a gateway whose workers leave their marks.
-func settings(runDir, marks string, log *journal) process.Config {
+func settings(runDir, marks string, log *logRecorder) process.Config {
 	return process.Config{
 		GatewayURL: "http://127.0.0.1:8081", InternalKey: "internal-key", LogLevel: "debug",
 		RunDir: runDir,
@@ -58,21 +58,21 @@ func settings(runDir, marks string, log *journal) process.Config {
 	}
 }
 
-type rig struct {
+type harness struct {
 	t        *testing.T
 	launcher *process.Launcher
 	runDir   string
 	marks    string
-	log      *journal
+	log      *logRecorder
 }
 
 // prepare makes a rig whose launcher is yet to be made.
-func prepare(t *testing.T) *rig {
+func prepare(t *testing.T) *harness {
 	t.Helper()
-	return &rig{t: t, runDir: filepath.Join(t.TempDir(), "run"), marks: t.TempDir(), log: &journal{}}
+	return &harness{t: t, runDir: filepath.Join(t.TempDir(), "run"), marks: t.TempDir(), log: &logRecorder{}}
 }
 
-func newRig(t *testing.T, change func(*process.Config)) *rig {
+func newHarness(t *testing.T, change func(*process.Config)) *harness {
 	t.Helper()
 	r := prepare(t)
 	r.open(change)
@@ -80,7 +80,7 @@ func newRig(t *testing.T, change func(*process.Config)) *rig {
 }
 
 // open makes the launcher, which is closed with the test.
-func (r *rig) open(change func(*process.Config)) {
+func (r *harness) open(change func(*process.Config)) {
 	r.t.Helper()
 	cfg := settings(r.runDir, r.marks, r.log)
 	if change != nil {
@@ -94,7 +94,7 @@ func (r *rig) open(change func(*process.Config)) {
 	r.t.Cleanup(func() { _ = l.Close(context.Background()) })
 }
 
-func (r *rig) alive(id monitor.ID) []int {
+func (r *harness) alive(id monitor.ID) []int {
 	var out []int
 	for _, w := range glob(r.marks, "worker", string(id)) {
 		if s := state(w.pid); s != "" && s != "Z" {
@@ -104,7 +104,7 @@ func (r *rig) alive(id monitor.ID) []int {
 	return out
 }
 
-func job(b launchertest.Behaviour) supervisor.WorkerSpec {
+func newSpec(b launchertest.Behaviour) supervisor.WorkerSpec {
 	return supervisor.WorkerSpec{
 		ID:         monitor.NewID([16]byte{6: 0x70, 8: 0x80}),
 		Generation: 3, StreamURL: monitor.StreamURL("https://www.youtube.com/watch?v=" + string(b)),
@@ -112,14 +112,14 @@ func job(b launchertest.Behaviour) supervisor.WorkerSpec {
 	}
 }
 
-func (r *rig) launch(j supervisor.WorkerSpec) {
+func (r *harness) launch(spec supervisor.WorkerSpec) {
 	r.t.Helper()
-	if err := r.launcher.Launch(r.t.Context(), j); err != nil {
+	if err := r.launcher.Launch(r.t.Context(), spec); err != nil {
 		r.t.Fatalf("launch: %v", err)
 	}
 }
 
-func (r *rig) exit() supervisor.Exit {
+func (r *harness) exit() supervisor.Exit {
 	r.t.Helper()
 	select {
 	case e := <-r.launcher.Exits():
@@ -131,7 +131,7 @@ func (r *rig) exit() supervisor.Exit {
 }
 
 // pid is the process number of a monitor's only worker that is alive.
-func (r *rig) pid(id monitor.ID) int {
+func (r *harness) pid(id monitor.ID) int {
 	r.t.Helper()
 	var all []int
 	for _, w := range glob(r.marks, "worker", string(id)) {
@@ -145,7 +145,7 @@ func (r *rig) pid(id monitor.ID) int {
 	return all[0]
 }
 
-func (r *rig) signal(id monitor.ID, s syscall.Signal) {
+func (r *harness) signal(id monitor.ID, s syscall.Signal) {
 	r.t.Helper()
 	if err := syscall.Kill(r.pid(id), s); err != nil {
 		r.t.Fatal(err)
@@ -153,7 +153,7 @@ func (r *rig) signal(id monitor.ID, s syscall.Signal) {
 }
 
 // expectListed checks which generations of workers are listed, of all monitors.
-func (r *rig) expectListed(want ...int) {
+func (r *harness) expectListed(want ...int) {
 	r.t.Helper()
 	workers, err := r.launcher.Workers(r.t.Context())
 	if err != nil {
@@ -170,7 +170,7 @@ func (r *rig) expectListed(want ...int) {
 }
 
 // put writes a file of the run directory.
-func (r *rig) put(name, content string) {
+func (r *harness) put(name, content string) {
 	r.t.Helper()
 	if err := os.MkdirAll(r.runDir, 0o700); err != nil {
 		r.t.Fatal(err)
@@ -181,7 +181,7 @@ func (r *rig) put(name, content string) {
 }
 
 // expectFiles checks what is in the run directory beside its own two files.
-func (r *rig) expectFiles(want ...string) {
+func (r *harness) expectFiles(want ...string) {
 	r.t.Helper()
 	entries, err := os.ReadDir(r.runDir)
 	if err != nil {
@@ -200,7 +200,7 @@ func (r *rig) expectFiles(want ...string) {
 }
 
 // expectLogged checks that one record of the log has all these words.
-func (r *rig) expectLogged(words ...string) {
+func (r *harness) expectLogged(words ...string) {
 	r.t.Helper()
 	for _, line := range r.log.all() {
 		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) {
@@ -210,7 +210,7 @@ func (r *rig) expectLogged(words ...string) {
 	r.t.Errorf("no line of the log has %q; it is:\n%s", words, strings.Join(r.log.all(), ""))
 }
 
-func (r *rig) eventually(what string, is func() bool) {
+func (r *harness) eventually(what string, is func() bool) {
 	r.t.Helper()
 	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {

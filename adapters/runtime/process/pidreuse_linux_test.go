@@ -28,14 +28,14 @@ func spawn(t *testing.T, env []string) int {
 	return cmd.Process.Pid
 }
 
-// bystander starts a process that is nothing to the launcher.
-func bystander(t *testing.T) int {
+// otherProcess starts a process that is nothing to the launcher.
+func otherProcess(t *testing.T) int {
 	t.Helper()
 	return spawn(t, append(os.Environ(), marksVariable+"="+t.TempDir(), "STREAM_URL=https://www.youtube.com/watch?v="+string(launchertest.IgnoresStop)))
 }
 
 // A number on record is no reason to touch a process.
-func TestStrangersAreLeftAlone(t *testing.T) {
+func TestAProcessWithAReusedIDIsLeftAlone(t *testing.T) {
 	for name, change := range map[string]func(process map[string]any){
 		"the number has become another's": func(map[string]any) {},
 		"so many processes ago that only the start differs": func(process map[string]any) {
@@ -46,14 +46,14 @@ func TestStrangersAreLeftAlone(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, j := prepare(t), job(launchertest.StopsWhenAsked)
-			gateway := r.earlier(nil, j)
-			worker := r.pid(j.ID)
+			r, spec := prepare(t), newSpec(launchertest.StopsWhenAsked)
+			gateway := r.startEarlierGateway(nil, spec)
+			worker := r.pid(spec.ID)
 			gateway.kill()
 			_ = syscall.Kill(worker, syscall.SIGKILL)
-			r.eventually("its end", func() bool { return len(r.alive(j.ID)) == 0 })
-			stranger := bystander(t)
-			r.edit(j, func(record map[string]any) {
+			r.eventually("its end", func() bool { return len(r.alive(spec.ID)) == 0 })
+			stranger := otherProcess(t)
+			r.edit(spec, func(record map[string]any) {
 				process := inRecord(record)
 				process["pid"] = stranger
 				if name != "the number has become another's" {
@@ -64,7 +64,7 @@ func TestStrangersAreLeftAlone(t *testing.T) {
 			r.open(nil)
 			r.expectListed()
 			r.expectFiles()
-			if err := r.launcher.Stop(t.Context(), j.ID); err != nil {
+			if err := r.launcher.Stop(t.Context(), spec.ID); err != nil {
 				t.Error(err)
 			}
 			if err := r.launcher.Close(t.Context()); err != nil {
@@ -78,10 +78,10 @@ func TestStrangersAreLeftAlone(t *testing.T) {
 
 	t.Run("a process of another directory's", func(t *testing.T) {
 		here, there := prepare(t), prepare(t)
-		j := job(launchertest.StopsWhenAsked)
-		there.earlier(nil, j).kill()
+		spec := newSpec(launchertest.StopsWhenAsked)
+		there.startEarlierGateway(nil, spec).kill()
 		// A copy has the same id and the same records.
-		for _, name := range []string{"id", filepath.Base(there.record(j))} {
+		for _, name := range []string{"id", filepath.Base(there.record(spec))} {
 			b, err := os.ReadFile(filepath.Join(there.runDir, name))
 			if err != nil {
 				t.Fatal(err)
@@ -94,23 +94,23 @@ func TestStrangersAreLeftAlone(t *testing.T) {
 			t.Error(err)
 		}
 		there.open(nil)
-		there.expectListed(j.Generation)
+		there.expectListed(spec.Generation)
 	})
 }
 
 // What a worker has started carries all that its environment does.
-func TestWhatAWorkerHasStartedIsNoWorker(t *testing.T) {
-	r, j := prepare(t), job(launchertest.StopsWhenAsked)
-	r.earlier(nil, j).kill()
-	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", r.pid(j.ID)))
+func TestAProcessThatAWorkerStartedIsNoWorker(t *testing.T) {
+	r, spec := prepare(t), newSpec(launchertest.StopsWhenAsked)
+	r.startEarlierGateway(nil, spec).kill()
+	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", r.pid(spec.ID)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	env := slices.DeleteFunc(strings.Split(string(environ), "\x00"), func(word string) bool { return strings.HasPrefix(word, marksVariable+"=") })
 	started := spawn(t, append(env, marksVariable+"="+t.TempDir(), "STREAM_URL=https://www.youtube.com/watch?v="+string(launchertest.IgnoresStop)))
 	r.open(nil)
-	r.expectListed(j.Generation)
-	if err := r.launcher.Stop(t.Context(), j.ID); err != nil {
+	r.expectListed(spec.Generation)
+	if err := r.launcher.Stop(t.Context(), spec.ID); err != nil {
 		t.Error(err)
 	}
 	if s := state(started); s == "" || s == "Z" {
