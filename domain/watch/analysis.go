@@ -35,6 +35,7 @@ func (w *Watcher) analysed(o Analysis) {
 	w.life.LastCheck = w.now
 	if !tracing {
 		f.Newest.Analysed = true
+		f.mediaTried(true)
 		w.contradictClaim()
 		w.mediaBack(f)
 		f.trace.Began = w.now

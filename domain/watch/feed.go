@@ -12,21 +12,25 @@ import "time"
 //
 // The exported fields are what a successor needs; the others it finds out anew.
 type feed struct {
-	URL       string    `json:"url,omitempty"` // empty: nobody knows where the media are
-	Quality   quality   `json:"quality"`
-	Judges    judges    `json:"judges"`
-	Newest    newest    `json:"newest"`
-	Clock     clock     `json:"clock"`
-	Outage    outage    `json:"outage"`
-	Ended     bool      `json:"ended,omitempty"`     // its playlist says that nothing will follow
-	CheckedAt time.Time `json:"checked_at,omitzero"` // when the last check began
-	ReadAt    time.Time `json:"read_at,omitzero"`    // when the last reading of the playlist began
+	URL           string    `json:"url,omitempty"` // empty: nobody knows where the media are
+	Quality       quality   `json:"quality"`
+	Judges        judges    `json:"judges"`
+	Newest        newest    `json:"newest"`
+	Clock         clock     `json:"clock"`
+	Outage        outage    `json:"outage"`
+	Ended         bool      `json:"ended,omitempty"`          // its playlist says that nothing will follow
+	CheckedAt     time.Time `json:"checked_at,omitzero"`      // when the last check began
+	ReadAt        time.Time `json:"read_at,omitzero"`         // when the last reading of the playlist began
+	RenewalWorked bool      `json:"renewal_worked,omitempty"` // the last renewal made refused media readable again
 
 	window       []Segment // the playlist as last read, on the media timeline
 	wanted       *Segment  // to be analysed next
 	trace        trace
 	failingSince time.Time // the playlist could not be read from then on; zero: it was read
 	switched     bool      // the URL has changed since the playlist was last read
+	refused      bool      // the URL was refused, and no segment has been analysed since
+	newExpiry    bool      // that refusal came after a renewal that had worked
+	untried      bool      // the URL was renewed after a refusal, and no media have been tried since
 }
 
 // judges says of each condition whether a feed decides it.

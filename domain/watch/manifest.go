@@ -61,9 +61,10 @@ func (w *Watcher) take(choices []choice) {
 		f.switched = true
 		// A renewed URL is tried at once; one renewed in vain a moment ago is not,
 		// unless it is of another rendition.
-		if f.Outage.Failures <= 1 || !w.life.Manifest.Again || w.untried(f, before) {
+		if f.Outage.Failures <= 1 || !w.life.Manifest.Again || f.newExpiry || w.untried(f, before) {
 			f.Outage.RetryAt, f.ReadAt = w.now, time.Time{}
 		}
+		f.untried, f.refused, f.newExpiry = f.refused, false, false
 	}
 }
 

@@ -231,3 +231,46 @@ func TestWhatWasTracedIsToldBeforeAnotherPlaylistIsRead(t *testing.T) { // S1
 		t.Errorf("told %q", told)
 	}
 }
+
+func TestAURLThatExpiresAgainIsRenewedAtOnce(t *testing.T) { // S7
+	for name, expire := range map[string]func(w *world, url string, at float64){
+		"playlist and segments": func(w *world, url string, at float64) {
+			w.fails[url], w.spoils[url] = []span{{at, never}}, []span{{at, never}}
+		},
+		"segments": func(w *world, url string, at float64) { w.spoils[url] = []span{{at, never}} },
+	} {
+		for _, after := range []float64{11, 25, 45} {
+			for _, interval := range []int{2, 10} {
+				t.Run(fmt.Sprintf("%s, %v s after a renewal, checks every %d s", name, after, interval), func(t *testing.T) {
+					w := scenario(t, func(w *world) {
+						w.rules.Interval = seconds(interval)
+						w.failure, w.took[watch.TaskResolve] = watch.FailureExpired, 3
+						w.fails, w.spoils = map[string][]span{}, map[string][]span{}
+						for i := range 4 {
+							expire(w, fmt.Sprintf("/%d/", i+1), 150+float64(i)*(after+4))
+						}
+					}).from(50)
+					w.until(400)
+					last := 0.0
+					for _, now := range w.analysed {
+						if last > 0 && now-last > float64(2*interval)+4 {
+							t.Errorf("no segment was analysed from %v to %v", last, now)
+						}
+						last = now
+					}
+					w.expect(emits(53, event.StreamStarted))
+					if n := w.askedIn(watch.TaskResolve, span{149, 160 + 3*(after+4)}); n != 4 {
+						t.Errorf("asked %d times", n)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestASegmentThatIsRefusedUnderARenewedURLIsNotRenewedAgainAtOnce(t *testing.T) { // S7
+	w := scenario(t, func(w *world) {
+		w.failure, w.noSegment = watch.FailureExpired, []span{{149, never}}
+	}).from(50).until(205)
+	w.askedAt(watch.TaskResolve, span{140, 205}, 150)
+}

@@ -98,8 +98,9 @@ func (w *Watcher) mediaFailed(f *feed, failure string, cause *Failure, since tim
 		return
 	}
 	w.out(f, since, failure, cause.Error())
+	f.mediaTried(false)
 	if cause.Kind == FailureExpired {
-		w.renew(failure)
+		w.renew(f, failure)
 	}
 	w.note(true, "The stream's media could not be read", map[string]any{
 		"failure": failure, "error": cause.Error(), "failures": f.Outage.Failures,

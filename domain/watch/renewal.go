@@ -6,20 +6,32 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// renew has the manifest resolved again at once (decision S7), or, when that
-// was done a moment ago, soon. A segment that is refused in spite of it is
-// itself missing.
-func (w *Watcher) renew(failure string) {
+// renew has the manifest resolved again because the URL of f was refused
+// (decision S7). It is done at once, but not within playlistPause of the last
+// renewal and, if that did not help, a refused segment waits for renewPause: a
+// segment that is refused under a renewed URL is missing.
+func (w *Watcher) renew(f *feed, failure string) {
 	a := &w.life.Asking
 	pause := playlistPause
-	if failure == event.FailedSegment {
+	if failure == event.FailedSegment && !f.RenewalWorked {
 		pause = renewPause
 	}
+	f.refused, f.newExpiry, f.RenewalWorked = true, f.newExpiry && f.refused || f.RenewalWorked, false
 	at := a.Renewed.Add(pause)
 	if at.Before(w.now) {
 		at = w.now
 	}
 	a.RenewAt = earliest(a.RenewAt, at)
+}
+
+// mediaTried records whether media could be read after a renewal. A renewal has
+// worked if the first media tried under the new URL could be read, and none
+// under the old one after the refusal.
+func (f *feed) mediaTried(ok bool) {
+	if ok && f.untried {
+		f.RenewalWorked = true
+	}
+	f.untried, f.refused = false, f.refused && !ok
 }
 
 // avoid takes note of renditions that failed even with a renewed URL: others

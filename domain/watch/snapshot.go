@@ -55,6 +55,7 @@ func (l *life) resume(now time.Time, unwatched time.Duration) {
 		}
 		f.Newest.Unwatched = min(f.Newest.Unwatched+unwatched, now.Sub(f.Newest.Moved))
 		f.switched = true
+		f.refused, f.newExpiry, f.untried = false, false, false
 	}
 	l.Blind.resume(now, unwatched)
 }

@@ -78,17 +78,18 @@ type world struct {
 	answer     func(*watch.Resolution)    // changes what resolving finds
 	took       map[watch.TaskKind]float64 // how long a task takes
 
-	watcher *watch.Watcher
-	now     float64
-	issue   int // of manifests: each resolution gives another URL
-	reading int // of playlists: each is of another copy
-	urls    map[string]bool
-	pending []outcome
-	events  []seenEvent
-	asked   map[watch.TaskKind][]float64
-	notes   []string
-	log     []watch.LogEntry
-	over    bool
+	watcher  *watch.Watcher
+	now      float64
+	issue    int // of manifests: each resolution gives another URL
+	reading  int // of playlists: each is of another copy
+	urls     map[string]bool
+	pending  []outcome
+	events   []seenEvent
+	asked    map[watch.TaskKind][]float64
+	analysed []float64 // when a segment was analysed
+	notes    []string
+	log      []watch.LogEntry
+	over     bool
 
 	mortal bool   // what is reported is kept, to die
 	away   []span // when no report is accepted
@@ -230,6 +231,9 @@ func (w *world) busy(l watch.Lane) bool {
 func (w *world) step(o watch.Observation) {
 	w.t.Helper()
 	effects := w.watcher.Step(at(w.now), o)
+	if a, ok := o.(watch.Analysis); ok && a.Failure == nil {
+		w.analysed = append(w.analysed, w.now)
+	}
 	for _, e := range effects {
 		if w.over {
 			w.t.Errorf("second %v: %#v after the end", w.now, e)
