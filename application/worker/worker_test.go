@@ -254,7 +254,7 @@ func TestARecordingReplaysToTheSameEffects(t *testing.T) {
 	}
 
 	t.Run("and a watcher that does otherwise is found out", func(t *testing.T) {
-		forged := strings.Replace(text, `"blackout_threshold":6000000000`, `"blackout_threshold":9000000000`, 1)
+		forged := strings.Replace(text, `"blackout":6000000000`, `"blackout":9000000000`, 1)
 		err := worker.Replay(strings.NewReader(forged), func(watch.RecordedStep) {})
 		if !errors.Is(err, worker.ErrDiverged) {
 			t.Errorf("got %v", err)

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"slices"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
@@ -49,7 +48,7 @@ func (w *Watcher) analysed(o Analysis) {
 // it takes too long, passes on what was found.
 func (w *Watcher) traceOn(f *feed) {
 	if w.now.Sub(f.trace.Began) < traceLimit {
-		if next, ok := f.trace.next(w.life.Conditions, f.Judges, f.window); ok {
+		if next, ok := f.trace.next(w.life.Conditions, detectorsOf(f.Tracks), f.window); ok {
 			f.wanted = &next
 			return
 		}
@@ -60,30 +59,19 @@ func (w *Watcher) traceOn(f *feed) {
 // pass takes the conditions that a feed judges through what was traced and
 // tells what came of it.
 func (w *Watcher) pass(f *feed) {
-	thresholds := w.thresholds()
 	for _, s := range f.trace.Samples {
-		for i, d := range detectors {
-			if !f.Judges[i] {
-				continue
-			}
-			for _, told := range w.life.Conditions[i].pass(thresholds[i], s, s.bad[i]) {
+		for _, d := range detectorsOf(f.Tracks) {
+			for _, told := range w.life.Conditions.of(d).pass(w.rules.threshold(d), s, s.bad[d.Name]) {
 				if _, ok := told.(event.Alert); ok {
-					d.count(&w.life.Statistics)
-					w.emit(d.alert, told)
+					w.life.Statistics.Count(d.Name)
+					w.emit(event.Type(d.Alert), told)
 				} else {
-					w.emit(d.recovered, told)
+					w.emit(event.Type(d.Recovered), told)
 				}
 			}
 		}
 	}
 	f.trace = trace{}
-}
-
-func (w *Watcher) thresholds() (t [len(detectors)]time.Duration) {
-	for i, d := range detectors {
-		t[i] = d.threshold(w.rules)
-	}
-	return t
 }
 
 func (t Track) decoded() bool { return t.Present && t.To > t.From }

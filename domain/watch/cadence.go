@@ -47,10 +47,9 @@ func (w *Watcher) checkAt(f *feed) time.Time {
 	if f.Outage.open() {
 		return at // there is nothing to see
 	}
-	thresholds := w.thresholds()
-	for i := range w.life.Conditions {
-		crossing := w.life.Conditions[i].crossing(thresholds[i])
-		if !f.Judges[i] || crossing.IsZero() {
+	for _, d := range detectorsOf(f.Tracks) {
+		crossing := w.life.Conditions.of(d).crossing(w.rules.threshold(d))
+		if crossing.IsZero() {
 			continue
 		}
 		crossing = crossing.Add(f.Clock.Lag)

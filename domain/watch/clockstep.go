@@ -37,10 +37,8 @@ func (l *life) shiftClock(d time.Duration) {
 			continue
 		}
 		shift(&f.Clock.End)
-		for i := range l.Conditions {
-			if f.Judges[i] {
-				l.Conditions[i].shift(d)
-			}
+		for _, judged := range detectorsOf(f.Tracks) {
+			l.Conditions.of(judged).shift(d)
 		}
 	}
 }

@@ -3,9 +3,7 @@ package watch
 import (
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // condition is one thing that can be wrong with the media: a black picture, a
@@ -19,43 +17,6 @@ type condition struct {
 	Known   time.Time `json:"known,omitzero"`  // the newest instant seen to be bad, while Open
 	Solid   bool      `json:"solid,omitempty"` // the last segment of it was bad throughout, while Open
 	Alerted bool      `json:"alerted,omitempty"`
-}
-
-// detection is what tells one condition from another. Another thing to detect
-// is another detector and a Bad of its own in the analysis.
-type detection struct {
-	alert, recovered event.Type
-	name             monitor.Condition
-	minimum          time.Duration // shorter is not seen as bad (6.3, 6.4: d)
-	threshold        func(Rules) time.Duration
-	track            func(Analysis) Track
-	count            func(*monitor.Statistics)
-}
-
-const (
-	black = iota
-	silent
-)
-
-var detectors = [...]detection{
-	black: {
-		alert:     event.Blackout,
-		recovered: event.BlackoutRecovered,
-		name:      monitor.Black,
-		minimum:   blackMinimum,
-		threshold: func(r Rules) time.Duration { return r.BlackoutThreshold },
-		track:     func(a Analysis) Track { return a.Video },
-		count:     func(s *monitor.Statistics) { s.Count(detector.Blackout) },
-	},
-	silent: {
-		alert:     event.Silence,
-		recovered: event.SilenceRecovered,
-		name:      monitor.Silent,
-		minimum:   silenceMinimum,
-		threshold: func(r Rules) time.Duration { return r.SilenceThreshold },
-		track:     func(a Analysis) Track { return a.Audio },
-		count:     func(s *monitor.Statistics) { s.Count(detector.Silence) },
-	},
 }
 
 // pass takes a condition through one segment, in order, and says what there is
@@ -156,16 +117,4 @@ func (c *condition) crossing(threshold time.Duration) time.Time {
 		return time.Time{}
 	}
 	return c.Onset.Add(threshold)
-}
-
-// health is the condition as an answer shows it: bad from the moment it has
-// lasted long enough to be seen as bad at all.
-func (c *condition) health(d detection) monitor.Condition {
-	switch {
-	case !c.Seen:
-		return monitor.Unknown
-	case c.Open && c.Known.Sub(c.Onset) >= d.minimum:
-		return d.name
-	}
-	return monitor.OK
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -24,7 +25,7 @@ func TestTroubleOfOneTrackCostsTheOtherNothing(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, listed in a master: %v, threshold %d s", name, byMaster, threshold), func(t *testing.T) {
 					w := scenario(t, apart, timely, change, func(w *world) {
 						w.byMaster, w.failure = byMaster, watch.FailureExpired
-						w.rules.BlackoutThreshold = seconds(threshold)
+						w.rules.Thresholds[detector.Blackout] = seconds(threshold)
 						w.black = []span{{300, 500}}
 					}).from(50).until(900)
 					if w.told(event.Blackout) != 1 || w.told(event.BlackoutRecovered) != 1 || w.told(event.SegmentError) != 1 {

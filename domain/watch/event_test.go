@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -21,7 +22,7 @@ func TestEventsSayAllThatTheSpecificationWants(t *testing.T) { // 4.2, 4.3, W7
 		"a late start, a blackout, the end": {
 			change: func(w *world) {
 				w.live = span{60, 200}
-				w.rules.ScheduledStart, w.rules.StartTolerance, w.rules.BlackoutThreshold = scheduled, seconds(5), seconds(12)
+				w.rules.ScheduledStart, w.rules.StartTolerance, w.rules.Thresholds[detector.Blackout] = scheduled, seconds(5), seconds(12)
 				w.took[watch.TaskResolve] = 2
 				w.black, w.endlist = []span{{100, 125}}, true
 			},

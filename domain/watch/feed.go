@@ -14,7 +14,7 @@ import "time"
 type feed struct {
 	URL           string    `json:"url,omitempty"` // empty: nobody knows where the media are
 	Quality       quality   `json:"quality"`
-	Judges        judges    `json:"judges"`
+	Tracks        tracks    `json:"tracks"`
 	Newest        newest    `json:"newest"`
 	Clock         clock     `json:"clock"`
 	Outage        outage    `json:"outage"`
@@ -31,20 +31,6 @@ type feed struct {
 	refused      bool      // the URL was refused, and no segment has been analysed since
 	newExpiry    bool      // that refusal came after a renewal that had worked
 	untried      bool      // the URL was renewed after a refusal, and no media have been tried since
-}
-
-// judges says of each condition whether a feed decides it.
-type judges [len(detectors)]bool
-
-var everything = judges{black: true, silent: true}
-
-// and is what two have in common.
-func (j judges) and(k judges) (both judges, some bool) {
-	for i := range j {
-		both[i] = j[i] && k[i]
-		some = some || both[i]
-	}
-	return both, some
 }
 
 // moving tells whether the playlist moves: there is a stream, whatever becomes
@@ -97,20 +83,20 @@ func (w *Watcher) arrange(from []*feed, choices []choice) []*feed {
 	for _, c := range choices {
 		f := &feed{Newest: newest{Moved: w.now}}
 		for _, old := range from {
-			if _, same := old.Judges.and(c.judges); same {
+			if !old.Tracks.and(c.tracks).none() {
 				*f = *old
 				break
 			}
 		}
 		for _, old := range from {
-			if _, same := old.Judges.and(c.judges); same && old.Outage.open() && (!f.Outage.open() || old.Outage.Since.Before(f.Outage.Since)) {
+			if !old.Tracks.and(c.tracks).none() && old.Outage.open() && (!f.Outage.open() || old.Outage.Since.Before(f.Outage.Since)) {
 				f.Outage = old.Outage
 			}
 		}
 		if f.wanted != nil {
 			f.wanted, f.CheckedAt = nil, time.Time{} // what is being analysed for the old feed is lost
 		}
-		f.URL, f.Quality, f.Judges, f.Ended = c.rendition.URL, c.rendition.quality(), c.judges, false
+		f.URL, f.Quality, f.Tracks, f.Ended = c.rendition.URL, c.rendition.quality(), c.tracks, false
 		next = append(next, f)
 	}
 	return next

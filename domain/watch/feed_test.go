@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -70,7 +71,7 @@ func TestPictureAndSoundApartAreIndependent(t *testing.T) {
 	})
 	t.Run("one is out for long while the other is bad", func(t *testing.T) {
 		scenario(t, apart, func(w *world) {
-			w.rules.BlackoutThreshold = seconds(110)
+			w.rules.Thresholds[detector.Blackout] = seconds(110)
 			w.black = []span{{100, 300}}
 			w.fails = map[string][]span{"/sound/": {{105, 169}}}
 		}).from(50).until(400).expect(

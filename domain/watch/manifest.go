@@ -28,7 +28,7 @@ func (w *Watcher) adopt(o Resolution) {
 		return
 	}
 	w.avoid(o)
-	choices := []choice{{Rendition{URL: o.Manifest}, everything}}
+	choices := []choice{{Rendition{URL: o.Manifest}, bothTracks}}
 	switch {
 	case len(o.Renditions) > 0:
 		choices = choose(o.Renditions, w.rules.Prefer, m.Avoid)
@@ -72,7 +72,7 @@ func (w *Watcher) take(choices []choice) {
 func (w *Watcher) listed(o Playlist) {
 	m := &w.life.Manifest
 	m.List = ""
-	choices := []choice{{Rendition{URL: o.URL}, everything}}
+	choices := []choice{{Rendition{URL: o.URL}, bothTracks}}
 	if len(o.Renditions) > 0 {
 		m.Nesting++
 		choices = choose(o.Renditions, w.rules.Prefer, m.Avoid)
@@ -99,8 +99,7 @@ func (w *Watcher) descend(f *feed, o Playlist) {
 		return
 	}
 	choices := slices.DeleteFunc(choose(o.Renditions, w.rules.Prefer, m.Avoid), func(c choice) bool {
-		_, concerned := c.judges.and(f.Judges)
-		return !concerned
+		return c.tracks.and(f.Tracks).none()
 	})
 	if len(choices) == 0 {
 		o.Failure = nothingToWatch()
@@ -108,7 +107,7 @@ func (w *Watcher) descend(f *feed, o Playlist) {
 		return
 	}
 	for i := range choices {
-		choices[i].judges, _ = choices[i].judges.and(f.Judges)
+		choices[i].tracks = choices[i].tracks.and(f.Tracks)
 	}
 	m.Nesting++
 	at := slices.Index(w.life.Feeds, f)
@@ -121,7 +120,7 @@ func (w *Watcher) nowhere(f *Failure) {
 		return
 	}
 	if len(w.life.Feeds) == 0 && w.monitoring() {
-		w.life.Feeds = []*feed{{Judges: everything}}
+		w.life.Feeds = []*feed{{Tracks: bothTracks}}
 	}
 	w.life.Blind.LastError = f.Error()
 	for _, lost := range w.life.Feeds {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -197,7 +198,7 @@ func TestAManifestThatProvesNothingIsForgotten(t *testing.T) { // 5.2, 7.1
 
 func TestWhatWasTracedIsToldBeforeAnotherPlaylistIsRead(t *testing.T) { // S1
 	r := rules()
-	r.BlackoutThreshold = 3 * time.Second
+	r.Thresholds[detector.Blackout] = 3 * time.Second
 	w := watch.New(r, at(0))
 	w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Renditions: []watch.Rendition{{URL: "old", HasVideo: true, HasAudio: true}}})
 	read := func(now float64, url string) {

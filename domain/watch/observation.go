@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
 // Observation is what came of a Task. Whatever went wrong is part of it: a
@@ -150,23 +152,30 @@ type Analysis struct {
 	Failure *Failure  `json:"failure,omitempty"` // it could not be fetched, or not decoded at all
 	Video   Track     `json:"video"`
 	Audio   Track     `json:"audio"`
+
+	// Intervals are the bad parts that each detector found, by its name. Times
+	// count as those of Track; an interval that goes on at the end of the track has
+	// To equal to the track's To.
+	Intervals map[detector.Name][]Interval `json:"intervals,omitempty"`
 }
 
 // Track is one track of a decoded segment. Times count from the segment's
 // first timestamp, of whichever track comes first.
 type Track struct {
-	Present bool          `json:"present"` // the container announces the track
-	From    time.Duration `json:"from"`    // of its first decoded frame
-	To      time.Duration `json:"to"`      // end of its last decoded frame; To = From: nothing could be decoded
-	Bad     []Span        `json:"bad,omitempty"`
+	Present bool          `json:"present"`       // the container announces the track
+	From    time.Duration `json:"from"`          // of its first decoded frame
+	To      time.Duration `json:"to"`            // end of its last decoded frame; To = From: nothing could be decoded
+	Bad     []Interval    `json:"bad,omitempty"` // black picture or silence, of an analyser that does not fill Intervals
 }
 
-// Span is a stretch of black picture or silence within a segment. A stretch
-// that goes on at the end of the track has To equal to the track's To.
-type Span struct {
+// Interval is a part of a segment.
+type Interval struct {
 	From time.Duration `json:"from"`
 	To   time.Duration `json:"to"`
 }
+
+// Span is the former name of Interval.
+type Span = Interval
 
 // Tick answers TaskWake: only time has passed.
 type Tick struct{}

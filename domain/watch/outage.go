@@ -144,10 +144,8 @@ func (w *Watcher) mediaBack(f *feed) {
 	}
 	w.provenLive(w.now)
 	if f.Outage.long(w.now) {
-		for i := range w.life.Conditions {
-			if f.Judges[i] {
-				w.life.Conditions[i].interrupt()
-			}
+		for _, d := range detectorsOf(f.Tracks) {
+			w.life.Conditions.of(d).interrupt()
 		}
 	}
 	w.note(false, "The stream's media are back", map[string]any{"outage_sec": w.now.Sub(f.Outage.Since).Seconds()})

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -216,7 +217,7 @@ func (w *world) alerted(from, to, slack float64) {
 	if abs(onset-from) > slack || abs(end-to) > slack || float64(back.TotalDurationSec) > to-from+slack {
 		w.t.Errorf("told from %v to %v, was from %v to %v", onset, end, from, to)
 	}
-	if early := from + w.rules.BlackoutThreshold.Seconds(); alert.at < early {
+	if early := from + w.rules.Thresholds[detector.Blackout].Seconds(); alert.at < early {
 		w.t.Errorf("told at %v, before %v", alert.at, early)
 	}
 }

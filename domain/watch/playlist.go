@@ -173,10 +173,8 @@ func (w *Watcher) moved(f *feed, o Playlist, last Segment) {
 	f.Newest = newest{ID: last.ID(), Moved: w.now}
 	f.Clock.Own = !o.stated()
 	if shift := f.Clock.see(last, o.Began); shift != 0 {
-		for i := range w.life.Conditions {
-			if f.Judges[i] {
-				w.life.Conditions[i].shift(shift)
-			}
+		for _, d := range detectorsOf(f.Tracks) {
+			w.life.Conditions.of(d).shift(shift)
 		}
 		w.note(true, "The stream's program time was reset", map[string]any{"shift_sec": shift.Seconds()})
 	}

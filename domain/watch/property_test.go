@@ -42,8 +42,8 @@ func anyWorld(r *rapid.T, t *testing.T, end float64) *world {
 		w.stands = map[string][]span{"/sound/": someSpans(r, "sound stands", end)}
 		w.failure = rapid.SampledFrom([]watch.FailureKind{watch.FailureNetwork, watch.FailureExpired, watch.FailureUndecodable}).Draw(r, "failure")
 		w.rules.Interval = seconds(rapid.SampledFrom([]int{1, 5, 10, 60, 300}).Draw(r, "interval"))
-		w.rules.BlackoutThreshold = seconds(rapid.IntRange(1, 60).Draw(r, "blackout threshold"))
-		w.rules.SilenceThreshold = seconds(rapid.IntRange(1, 60).Draw(r, "silence threshold"))
+		w.rules.Thresholds[detector.Blackout] = seconds(rapid.IntRange(1, 60).Draw(r, "blackout threshold"))
+		w.rules.Thresholds[detector.Silence] = seconds(rapid.IntRange(1, 60).Draw(r, "silence threshold"))
 		w.rules.ScheduledStart = at(rapid.Float64Range(0, end).Draw(r, "scheduled"))
 		for _, k := range []watch.TaskKind{watch.TaskResolve, watch.TaskProbe, watch.TaskPlaylist, watch.TaskSegment} {
 			w.took[k] = rapid.Float64Range(0, 3).Draw(r, "time of "+string(k))
@@ -145,7 +145,7 @@ func TestABlackoutOverItsThresholdIsNeverMissed(t *testing.T) {
 			w.took[watch.TaskSegment] = rapid.Float64Range(0, 0.2).Draw(r, "analysing")
 		})
 		threshold := rapid.IntRange(1, 40).Draw(r, "threshold")
-		w.rules.BlackoutThreshold = seconds(threshold)
+		w.rules.Thresholds[detector.Blackout] = seconds(threshold)
 		onset := rapid.Float64Range(60, 120).Draw(r, "onset")
 		// A change can be found in any segment that is still in the playlist.
 		length := float64(threshold) + w.segment + float64(w.rules.Interval.Seconds()) + rapid.Float64Range(0.2, 100).Draw(r, "length")

@@ -21,7 +21,7 @@ func (r Rendition) quality() quality {
 // choice is a rendition to watch, and what for.
 type choice struct {
 	rendition Rendition
-	judges    judges
+	tracks    tracks // that are judged by it
 }
 
 // choose picks what to watch: of the renditions with both picture and sound the
@@ -38,17 +38,17 @@ func choose(all []Rendition, p RenditionPreference, avoid []quality) []choice {
 	both, video, audio := with(true, true), with(true, false), with(false, true)
 	switch {
 	case len(both) > 0:
-		return []choice{{pick(both, p, avoid), everything}}
+		return []choice{{pick(both, p, avoid), bothTracks}}
 	case len(video) > 0 && len(audio) > 0:
 		picture, sound := pick(video, p, avoid), pick(audio, p, avoid)
 		if picture.URL == sound.URL { // together after all
-			return []choice{{picture, everything}}
+			return []choice{{picture, bothTracks}}
 		}
-		return []choice{{picture, judges{black: true}}, {sound, judges{silent: true}}}
+		return []choice{{picture, tracks{Video: true}}, {sound, tracks{Audio: true}}}
 	case len(video) > 0:
-		return []choice{{pick(video, p, avoid), everything}}
+		return []choice{{pick(video, p, avoid), bothTracks}}
 	case len(audio) > 0:
-		return []choice{{pick(audio, p, avoid), everything}}
+		return []choice{{pick(audio, p, avoid), bothTracks}}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
@@ -32,8 +33,6 @@ const (
 	clockSlack       = 30 * time.Second       // by which program time may outrun the clock before it counts as reset
 	edge             = 100 * time.Millisecond // by which the bad may be late in a segment and still go on from the one before
 	soundAhead       = 300 * time.Millisecond // by which the sound of a segment may begin before its picture
-	blackMinimum     = 100 * time.Millisecond // 6.3, d
-	silenceMinimum   = 500 * time.Millisecond // 6.4, d
 	maxNesting       = 1                      // lists of renditions named by a list of renditions
 	maxAvoided       = 3                      // renditions given up in favour of others in one outage
 	traceLimit       = 20 * time.Second       // a trace begins no further analysis after it
@@ -51,23 +50,24 @@ const (
 
 // Rules is what one stream is watched for. Durations are positive.
 type Rules struct {
-	Interval          time.Duration       `json:"interval"`           // between checks (6.2)
-	BlackoutThreshold time.Duration       `json:"blackout_threshold"` // 6.3
-	SilenceThreshold  time.Duration       `json:"silence_threshold"`  // 6.4
-	ScheduledStart    time.Time           `json:"scheduled_start,omitzero"`
-	ScheduledEnd      time.Time           `json:"scheduled_end,omitzero"`
-	StartTolerance    time.Duration       `json:"start_tolerance"` // 7.3
-	Prefer            RenditionPreference `json:"prefer"`
+	Interval       time.Duration                   `json:"interval"`   // between checks (6.2)
+	Thresholds     map[detector.Name]time.Duration `json:"thresholds"` // of each detector (6.3, 6.4)
+	ScheduledStart time.Time                       `json:"scheduled_start,omitzero"`
+	ScheduledEnd   time.Time                       `json:"scheduled_end,omitzero"`
+	StartTolerance time.Duration                   `json:"start_tolerance"` // 7.3
+	Prefer         RenditionPreference             `json:"prefer"`
 }
 
 // RulesOf translates a registration's configuration.
 func RulesOf(c monitor.Config, p RenditionPreference) Rules {
 	r := Rules{
-		Interval:          seconds(c.CheckIntervalSec),
-		BlackoutThreshold: seconds(c.ThresholdSec(detector.Blackout)),
-		SilenceThreshold:  seconds(c.ThresholdSec(detector.Silence)),
-		StartTolerance:    seconds(c.StartDelayToleranceSec),
-		Prefer:            p,
+		Interval:       seconds(c.CheckIntervalSec),
+		Thresholds:     map[detector.Name]time.Duration{},
+		StartTolerance: seconds(c.StartDelayToleranceSec),
+		Prefer:         p,
+	}
+	for _, d := range detector.Table {
+		r.Thresholds[d.Name] = seconds(c.ThresholdSec(d.Name))
 	}
 	if c.ScheduledStartTime != nil {
 		r.ScheduledStart = *c.ScheduledStartTime
@@ -76,6 +76,25 @@ func RulesOf(c monitor.Config, p RenditionPreference) Rules {
 		r.ScheduledEnd = *c.ScheduledEndTime
 	}
 	return r
+}
+
+// UnmarshalJSON reads rules, also those of a recording from before thresholds
+// were kept by detector.
+func (r *Rules) UnmarshalJSON(b []byte) error {
+	type plain Rules
+	var read struct {
+		plain
+		Blackout time.Duration `json:"blackout_threshold"`
+		Silence  time.Duration `json:"silence_threshold"`
+	}
+	if err := json.Unmarshal(b, &read); err != nil {
+		return err
+	}
+	*r = Rules(read.plain)
+	if r.Thresholds == nil {
+		r.Thresholds = map[detector.Name]time.Duration{detector.Blackout: read.Blackout, detector.Silence: read.Silence}
+	}
+	return nil
 }
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }

@@ -3,13 +3,15 @@ package watch
 import (
 	"slices"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
 // sample is one analysed segment on the media timeline: where it is and when
 // each condition was bad in it.
 type sample struct {
 	segment Segment // with its ProgramTime
-	bad     [len(detectors)][]stretch
+	bad     map[detector.Name][]stretch
 }
 
 // stretch is a bad part of a sample.
@@ -25,29 +27,31 @@ func (b stretch) covers(s sample) bool {
 
 // judge turns what a decoder saw into what it means (decision S4).
 func judge(s Segment, a Analysis) sample {
-	out := sample{segment: s}
+	out := sample{segment: s, bad: map[detector.Name][]stretch{}}
 	// Program time is that of the first picture. Packagers put the sound of a
 	// segment with reordered pictures some milliseconds before it.
 	var zero time.Duration
 	if a.Video.decoded() && a.Video.From <= soundAhead {
 		zero = a.Video.From
 	}
-	for i, d := range detectors {
-		out.bad[i] = stretches(s, d.track(a), zero)
+	for _, d := range detector.Table {
+		t := a.track(d.Track)
+		switch {
+		case t.decoded():
+			out.bad[d.Name] = stretches(s, t, a.intervals(d), zero)
+		case judgements[d.Name].withoutTrack:
+			out.bad[d.Name] = []stretch{{s.start(), s.end()}}
+		}
 	}
 	return out
 }
 
-// stretches puts the bad spans of a track on the media timeline. A track that
-// is missing, or of which nothing could be decoded, is bad throughout. A span
+// stretches puts the bad intervals of a track on the media timeline. An interval
 // that reaches an end of its track goes on to that end of the segment, because
 // the tracks of a segment seldom begin and end together.
-func stretches(s Segment, t Track, zero time.Duration) []stretch {
-	if !t.decoded() {
-		return []stretch{{s.start(), s.end()}}
-	}
+func stretches(s Segment, t Track, bad []Interval, zero time.Duration) []stretch {
 	var out []stretch
-	for _, span := range t.Bad {
+	for _, span := range bad {
 		b := stretch{s.start().Add(span.From - zero), s.start().Add(span.To - zero)}
 		if span.From <= t.From || b.from.Before(s.start()) {
 			b.from = s.start()
@@ -63,17 +67,17 @@ func stretches(s Segment, t Track, zero time.Duration) []stretch {
 	return out
 }
 
-// startsBad and endsBad tell the state of condition i at the sample's edges;
+// startsBad and endsBad tell the state of a condition at the sample's edges;
 // wholly whether it is bad in between as well.
-func (s sample) startsBad(i int) bool {
-	return len(s.bad[i]) > 0 && !s.bad[i][0].from.After(s.start().Add(edge))
+func (s sample) startsBad(d detector.Name) bool {
+	return len(s.bad[d]) > 0 && !s.bad[d][0].from.After(s.start().Add(edge))
 }
 
-func (s sample) endsBad(i int) bool {
-	n := len(s.bad[i])
-	return n > 0 && !s.bad[i][n-1].to.Before(s.end())
+func (s sample) endsBad(d detector.Name) bool {
+	n := len(s.bad[d])
+	return n > 0 && !s.bad[d][n-1].to.Before(s.end())
 }
 
-func (s sample) wholly(i int) bool {
-	return len(s.bad[i]) > 0 && s.bad[i][0].covers(s)
+func (s sample) wholly(d detector.Name) bool {
+	return len(s.bad[d]) > 0 && s.bad[d][0].covers(s)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -12,7 +13,7 @@ import (
 
 func TestTwoPausesInSpeechAreNotOneLongSilence(t *testing.T) { // S1 with doubt
 	w := scenario(t, func(w *world) {
-		w.rules.SilenceThreshold = 10 * time.Second
+		w.rules.Thresholds[detector.Silence] = 10 * time.Second
 		// The one is at the end of its segment, the other at the start, and the
 		// playlist cannot be read at the moment at which the threshold is near.
 		w.silent, w.noList = []span{{99.4, 100}, {122, 122.6}}, []span{{101, 120}}
@@ -69,7 +70,7 @@ func TestProgramTimeIsThatOfTheFirstPicture(t *testing.T) { // S1
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := rules()
-			r.BlackoutThreshold = time.Second
+			r.Thresholds[detector.Blackout] = time.Second
 			w := watch.New(r, at(0))
 			w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "m"})
 			w.Step(at(0), watch.Playlist{Began: at(0), URL: "m", TargetDuration: 4 * time.Second, Segments: []watch.Segment{

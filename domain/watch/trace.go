@@ -1,6 +1,10 @@
 package watch
 
-import "time"
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+)
 
 // trace is the search for the instant at which a condition changed. Only the
 // newest segment is analysed at each check (6.1), so with checks further apart than
@@ -34,19 +38,20 @@ func (t *trace) add(s sample) {
 // next is the segment to analyse before the samples can be passed on, if any:
 // the middle one of those in window that lie where a condition that is judged
 // is in doubt.
-func (t *trace) next(conditions [len(detectors)]condition, judged judges, window []Segment) (Segment, bool) {
+func (t *trace) next(known conditions, judged []detector.Detector, window []Segment) (Segment, bool) {
 	if t.Steps >= maxTraceAnalyses {
 		return Segment{}, false
 	}
 	// Where it changed comes first: what lies between two bad samples may use
 	// up the steps that are left, not those that an onset needs.
-	for _, doubt := range []func(condition, int, int) bool{t.changed, t.unseen} {
+	for _, doubt := range []func(*condition, detector.Name, int) bool{t.changed, t.unseen} {
 		for i := range t.Samples {
-			for c := range conditions {
-				if !judged[c] || !doubt(conditions[c], c, i) {
+			for _, d := range judged {
+				c := known.of(d)
+				if !doubt(c, d.Name, i) {
 					continue
 				}
-				if middle, ok := t.middle(conditions[c].Until, i, window); ok {
+				if middle, ok := t.middle(c.Until, i, window); ok {
 					return middle, true
 				}
 			}
@@ -74,25 +79,25 @@ func (t *trace) middle(until time.Time, i int, window []Segment) (Segment, bool)
 	return between[len(between)/2], true
 }
 
-// changed tells whether condition c has changed before sample i.
-func (t *trace) changed(known condition, c, i int) bool {
-	bad, _, seen := t.before(known, c, i)
-	return seen && bad != t.Samples[i].startsBad(c)
+// changed tells whether a condition has changed before sample i.
+func (t *trace) changed(known *condition, d detector.Name, i int) bool {
+	bad, _, seen := t.before(known, d, i)
+	return seen && bad != t.Samples[i].startsBad(d)
 }
 
-// unseen tells whether condition c, bad before sample i and at its start, may
+// unseen tells whether a condition, bad before sample i and at its start, may
 // have been good in between.
-func (t *trace) unseen(known condition, c, i int) bool {
+func (t *trace) unseen(known *condition, d detector.Name, i int) bool {
 	s := t.Samples[i]
-	bad, solid, seen := t.before(known, c, i)
-	return seen && bad && s.startsBad(c) && (!known.Alerted || !solid && !s.wholly(c))
+	bad, solid, seen := t.before(known, d, i)
+	return seen && bad && s.startsBad(d) && (!known.Alerted || !solid && !s.wholly(d))
 }
 
-// before is the state of condition c where sample i's predecessor ends, and
+// before is the state of a condition where sample i's predecessor ends, and
 // whether that was bad throughout.
-func (t *trace) before(known condition, c, i int) (bad, solid, seen bool) {
+func (t *trace) before(known *condition, d detector.Name, i int) (bad, solid, seen bool) {
 	if i > 0 {
-		return t.Samples[i-1].endsBad(c), t.Samples[i-1].wholly(c), true
+		return t.Samples[i-1].endsBad(d), t.Samples[i-1].wholly(d), true
 	}
 	return known.Open, known.Solid, known.Seen
 }

@@ -18,20 +18,20 @@ type Watcher struct {
 
 // life is everything that outlives a worker: the content of a Snapshot.
 type life struct {
-	At         time.Time                 `json:"at,omitzero"` // of the last step
-	Status     monitor.Status            `json:"status"`
-	Stream     monitor.StreamStatus      `json:"stream"`
-	Statistics monitor.Statistics        `json:"statistics"`
-	StartedAt  time.Time                 `json:"started_at,omitzero"` // of the stream; zero: never seen live
-	LastCheck  time.Time                 `json:"last_check,omitzero"`
-	Odd        int                       `json:"odd_segments,omitempty"` // segments of a strange length (S10)
-	Schedule   schedule                  `json:"schedule"`
-	Asking     asking                    `json:"asking"`
-	Manifest   manifest                  `json:"manifest"`
-	Feeds      []*feed                   `json:"feeds,omitempty"`
-	Conditions [len(detectors)]condition `json:"conditions"`
-	Blind      blindness                 `json:"blind"`
-	Over       bool                      `json:"over,omitempty"`
+	At         time.Time            `json:"at,omitzero"` // of the last step
+	Status     monitor.Status       `json:"status"`
+	Stream     monitor.StreamStatus `json:"stream"`
+	Statistics monitor.Statistics   `json:"statistics"`
+	StartedAt  time.Time            `json:"started_at,omitzero"` // of the stream; zero: never seen live
+	LastCheck  time.Time            `json:"last_check,omitzero"`
+	Odd        int                  `json:"odd_segments,omitempty"` // segments of a strange length (S10)
+	Schedule   schedule             `json:"schedule"`
+	Asking     asking               `json:"asking"`
+	Manifest   manifest             `json:"manifest"`
+	Feeds      []*feed              `json:"feeds,omitempty"`
+	Conditions conditions           `json:"conditions"`
+	Blind      blindness            `json:"blind"`
+	Over       bool                 `json:"over,omitempty"`
 }
 
 // New starts a watcher at now, in Waiting Mode (section 7.1).
@@ -40,10 +40,11 @@ func New(rules Rules, now time.Time) *Watcher {
 		rules: rules,
 		now:   now,
 		life: life{
-			Status: monitor.Initializing,
-			Stream: monitor.StreamUnknown,
-			Asking: asking{Next: now},
-			Blind:  blindness{Since: now},
+			Status:     monitor.Initializing,
+			Stream:     monitor.StreamUnknown,
+			Asking:     asking{Next: now},
+			Blind:      blindness{Since: now},
+			Conditions: conditions{},
 		},
 	}
 }

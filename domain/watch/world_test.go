@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
@@ -57,6 +58,7 @@ type world struct {
 	endlist    bool                       // the playlist ends with the stream
 	black      []span                     // in program time
 	silent     []span                     // in program time
+	others     map[detector.Name][]span   // of further detectors, in program time
 	frozen     []span                     // the playlist does not move
 	noList     []span                     // the playlist fails
 	noSegment  []span                     // segments fail
@@ -427,21 +429,25 @@ func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
 		return a
 	}
 	start := float64(s.Sequence) * w.segment
-	track := func(bad []span) watch.Track {
-		t := watch.Track{Present: true, To: s.Duration}
+	a.Intervals = map[detector.Name][]watch.Interval{}
+	found := func(d detector.Name, bad []span) {
 		for _, b := range bad {
 			from, to := max(b.from, start)-start, min(b.to, start+w.segment)-start
 			if to > from {
-				t.Bad = append(t.Bad, watch.Span{From: time.Duration(from * float64(time.Second)), To: time.Duration(to * float64(time.Second))})
+				a.Intervals[d] = append(a.Intervals[d], watch.Interval{From: time.Duration(from * float64(time.Second)), To: time.Duration(to * float64(time.Second))})
 			}
 		}
-		return t
 	}
 	if !strings.Contains(s.URI, "/sound/") {
-		a.Video = track(w.black)
+		a.Video = watch.Track{Present: true, To: s.Duration}
+		found(detector.Blackout, w.black)
+		for name, bad := range w.others {
+			found(name, bad)
+		}
 	}
 	if !strings.Contains(s.URI, "/picture/") {
-		a.Audio = track(w.silent)
+		a.Audio = watch.Track{Present: true, To: s.Duration}
+		found(detector.Silence, w.silent)
 	}
 	return a
 }
