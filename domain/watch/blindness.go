@@ -27,7 +27,7 @@ type Visibility struct {
 
 // Visibility reports what the watcher can observe at present.
 func (w *Watcher) Visibility() Visibility {
-	b := w.life.Blind
+	b := w.state.Blind
 	v := Visibility{LastError: w.lastError(), LastObservedAt: b.ObservedAt}
 	if b.Alerted {
 		v.BlindSince = b.Since
@@ -38,11 +38,11 @@ func (w *Watcher) Visibility() Visibility {
 // lastError is the newest failure: of the time in which nothing was learned,
 // else of the longest outage, else of the last question.
 func (w *Watcher) lastError() string {
-	if w.life.Blind.LastError != "" {
-		return w.life.Blind.LastError
+	if w.state.Blind.LastError != "" {
+		return w.state.Blind.LastError
 	}
 	var first *outage
-	for _, f := range w.life.Feeds {
+	for _, f := range w.state.Feeds {
 		if o := &f.Outage; o.open() && (first == nil || o.Since.Before(first.Since)) {
 			first = o
 		}
@@ -50,7 +50,7 @@ func (w *Watcher) lastError() string {
 	if first != nil {
 		return first.LastError
 	}
-	return w.life.Asking.LastError
+	return w.state.Resolve.LastError
 }
 
 // unanswered records a question that came back without an answer.
@@ -91,10 +91,10 @@ func (b *blindness) dueAt() time.Time {
 	return b.Since.Add(blindLimit)
 }
 
-// alertAt is when to alert: as soon as a question has come back unanswered
-// after dueAt, and after a successor took over, or when none has come back for
-// blindPatience. Media that fail meanwhile decide nothing, because the answer
-// may be under way (decision S20).
+// alertAt is when to alert: once a question comes back unanswered after dueAt,
+// and after a successor took over. If no question comes back, it is blindPatience
+// later. Media that fail meanwhile decide nothing, because an answer may be under
+// way (decision S20).
 func (b *blindness) alertAt() time.Time {
 	due := b.dueAt()
 	if due.IsZero() {
@@ -118,16 +118,16 @@ func (b *blindness) alert(now time.Time) event.Trouble {
 	}
 	return event.Trouble{
 		Reason:       event.ReasonBlind,
-		ErrorDetails: fmt.Sprintf("nothing could be learned of the stream or its media for %d seconds: %s", whole(now.Sub(b.Since)), detail),
+		ErrorDetails: fmt.Sprintf("nothing could be learned of the stream or its media for %d seconds: %s", wholeSeconds(now.Sub(b.Since)), detail),
 		Terminal:     false,
 	}
 }
 
 // alertBlindness emits monitor.error and logs it.
 func (w *Watcher) alertBlindness() {
-	b := &w.life.Blind
+	b := &w.state.Blind
 	w.emit(event.MonitorError, b.alert(w.now))
-	w.note(true, "The stream cannot be observed", map[string]any{
-		"error": b.LastError, "blind_since": b.Since, "duration_sec": whole(w.now.Sub(b.Since)),
+	w.logWarn("The stream cannot be observed", map[string]any{
+		"error": b.LastError, "blind_since": b.Since, "duration_sec": wholeSeconds(w.now.Sub(b.Since)),
 	})
 }

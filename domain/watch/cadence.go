@@ -6,17 +6,56 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
+// backoff is a retry policy of section 10.2. The wait after the nth failure in a
+// row, from 1 on, is base doubled n−1 times, at most max.
+type backoff struct{ base, max time.Duration }
+
+var (
+	manifestBackoff = backoff{5 * time.Second, 60 * time.Second} // for playlists and for questions (S6)
+	segmentBackoff  = backoff{2 * time.Second, 30 * time.Second}
+)
+
+// questionRetries is how many retries a question gets while the media flow,
+// before it returns to its cadence (section 10.2). Media are tried for as long
+// as they are watched, because their alert comes by the clock (section 6.6).
+const questionRetries = 5
+
+func (b backoff) delay(n int) time.Duration {
+	d := b.base
+	for ; n > 1 && d < b.max; n-- {
+		d *= 2
+	}
+	return min(d, b.max)
+}
+
+// nextPoll is when to ask again while the stream has not started (section 7.5):
+// after 30 s, or 10 s once the scheduled start has passed. A question is not put
+// off past the scheduled start, nor past the moment at which the stream is late.
+func (r Rules) nextPoll(now time.Time, delayAlerted bool) time.Time {
+	if r.ScheduledStart.IsZero() || now.Before(r.ScheduledStart) {
+		next := now.Add(pollBeforeStart)
+		if start := r.ScheduledStart; start.After(now) && start.Before(next) {
+			next = start
+		}
+		return next
+	}
+	next := now.Add(pollAfterStart)
+	if late := r.ScheduledStart.Add(r.StartTolerance); late.After(now) && late.Before(next) && !delayAlerted {
+		next = late
+	}
+	return next
+}
+
 // readAt is when to read a feed's playlist next: when a check is due, at least
-// every 30 s (section 5.4), at the moment at which it would have stood still
-// for too long, and after a failure when the backoff says so (10.2). A segment
-// that fails delays no check of the next one.
+// every 30 s (section 5.4), and when it would have stalled. After a failure it is
+// when the backoff allows it (section 10.2).
 func (w *Watcher) readAt(f *feed) time.Time {
 	if f.Outage.open() && f.Outage.Failure != event.FailedStalled {
 		at := f.Outage.RetryAt
 		if f.Outage.Failure == event.FailedSegment {
 			at = earliest(at, w.checkAt(f)) // the next segment may be fine
 		}
-		if due := w.life.Blind.dueAt(); f.ReadAt.Before(due) {
+		if due := w.state.Blind.dueAt(); f.ReadAt.Before(due) {
 			at = earliest(at, due)
 		}
 		return at
@@ -25,30 +64,29 @@ func (w *Watcher) readAt(f *feed) time.Time {
 		return w.now
 	}
 	at := earliest(w.checkAt(f), f.ReadAt.Add(refreshInterval))
-	if stalled := f.Newest.stillSince().Add(stallLimit); stalled.After(f.ReadAt) {
+	if stalled := f.Newest.unchangedSince().Add(stallLimit); stalled.After(f.ReadAt) {
 		at = earliest(at, stalled)
 	}
 	return at
 }
 
-// checkAt is when the next check of a feed is due: an interval after the last
-// one began (section 6.2; if that has passed, at once), or at the first moment
-// at which a threshold may have been crossed, whichever is earlier (decision
-// S2).
+// checkAt is when the next check of a feed is due: an interval after the last one
+// began (section 6.2), or earlier if a threshold may be crossed before (decision
+// S2). A time that has passed means now.
 func (w *Watcher) checkAt(f *feed) time.Time {
 	if f.CheckedAt.IsZero() {
 		return f.ReadAt // the first check is due at once (S12)
 	}
 	interval := w.rules.Interval
-	if w.life.Asking.Claim.pending() {
+	if w.state.Resolve.Claim.open() {
 		interval = min(interval, claimInterval)
 	}
 	at := f.CheckedAt.Add(interval)
 	if f.Outage.open() {
-		return at // there is nothing to see
+		return at // no condition can be judged
 	}
 	for _, d := range detectorsOf(f.Tracks) {
-		crossing := w.life.Conditions.of(d).crossing(w.rules.threshold(d))
+		crossing := w.state.Conditions.of(d).thresholdAt(w.rules.threshold(d))
 		if crossing.IsZero() {
 			continue
 		}

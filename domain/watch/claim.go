@@ -6,9 +6,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// claim is an answer that would end the watch and that nothing confirms yet:
-// the stream is over, or the video is refused (decision S19). A page that says
-// so once may be wrong, above all after a 403.
+// claim is an answer that would end the watch and is not confirmed yet: the
+// stream is over, or the video is refused (decision S19). One such answer may be
+// wrong, above all after a 403. The zero value is no claim.
 type claim struct {
 	State StreamState `json:"state,omitempty"` // Ended for every way to say that the stream is not live
 	At    time.Time   `json:"at,omitzero"`     // when it was first said
@@ -33,19 +33,19 @@ func (c claim) confirmAfter() time.Duration {
 	return refusalConfirm
 }
 
-func (c claim) pending() bool { return c.State != "" }
+func (c claim) open() bool { return c.State != "" }
 
-// claimed weighs an answer that would end the watch (decision S19). A private
-// video is over. Any other claim is believed when the playlist has stood still
-// for 30 s, or when it was made before, long enough ago, and no segment has
-// been analysed since.
+// claimed weighs an answer that would end the watch (decision S19). It ends at
+// once for a private video, and for any other claim when the playlist has stood
+// still for 30 s. Otherwise the same claim must be made twice, far enough apart,
+// with no segment analysed in between.
 func (w *Watcher) claimed(o Resolution) {
-	a := &w.life.Asking
+	r := &w.state.Resolve
 	state := o.State
 	if state == Upcoming || state == NotALiveStream {
 		state = Ended
 	}
-	confirmed := a.Claim.State == state && !o.Began.Before(a.Claim.At.Add(a.Claim.confirmAfter()))
+	confirmed := r.Claim.State == state && !o.Began.Before(r.Claim.At.Add(r.Claim.confirmAfter()))
 	if state == Private || confirmed || w.standsStill() {
 		if state == Ended {
 			w.end(event.EndedByNotLive)
@@ -54,34 +54,34 @@ func (w *Watcher) claimed(o Resolution) {
 		}
 		return
 	}
-	if a.Claim.State != state {
-		a.Claim = claim{State: state, At: w.now}
+	if r.Claim.State != state {
+		r.Claim = claim{State: state, At: w.now}
 	}
-	a.Next = w.now.Add(endConfirm)
-	if at := a.Claim.At.Add(a.Claim.confirmAfter()); at.After(w.now) {
-		a.Next = earliest(a.Next, at)
+	r.Next = w.now.Add(endConfirm)
+	if at := r.Claim.At.Add(r.Claim.confirmAfter()); at.After(w.now) {
+		r.Next = earliest(r.Next, at)
 	}
-	w.note(true, "YouTube says that the stream is over or refused; it is asked again before that is believed", map[string]any{
+	w.logWarn("YouTube says that the stream is over or refused; it is asked again before that is believed", map[string]any{
 		"state": o.State, "detail": o.Detail,
 	})
 }
 
 // contradictClaim drops a claim because a new segment has been analysed.
 func (w *Watcher) contradictClaim() {
-	a := &w.life.Asking
-	if !a.Claim.pending() {
+	r := &w.state.Resolve
+	if !r.Claim.open() {
 		return
 	}
-	a.Next = a.Claim.At.Add(liveCheck)
-	a.Claim = claim{}
+	r.Next = r.Claim.At.Add(liveCheck)
+	r.Claim = claim{}
 }
 
-// standsStill reports whether no playlist has moved for standstillLimit, as far
-// as was seen: the readings of that time showed nothing new, or all of them
-// failed. A single failed reading shows nothing.
+// standsStill reports whether the readings of standstillLimit showed no new
+// segment in any playlist, or all of them failed. A single failed reading shows
+// nothing.
 func (w *Watcher) standsStill() bool {
-	for _, f := range w.life.Feeds {
-		still := f.ReadAt.Sub(f.Newest.stillSince())
+	for _, f := range w.state.Feeds {
+		still := f.ReadAt.Sub(f.Newest.unchangedSince())
 		if !f.failingSince.IsZero() {
 			still = w.now.Sub(f.failingSince)
 		}

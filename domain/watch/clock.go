@@ -2,19 +2,19 @@ package watch
 
 import "time"
 
-// clock puts segments on the media timeline (decision S1): by their
-// PROGRAM-DATE-TIME or, where there is none, by the time they were fetched.
-type clock struct {
-	End time.Time     `json:"end,omitzero"` // of the newest segment placed
-	Lag time.Duration `json:"lag"`          // least time seen between a segment's end and its sighting
-	Set bool          `json:"set"`
-	Own bool          `json:"own,omitempty"` // no program time is stated: the timeline is the clock's
+// mediaTime is the media timeline of a feed (decision S1): program time or, where
+// none is stated, the time at which segments were fetched.
+type mediaTime struct {
+	End     time.Time     `json:"end,omitzero"`  // of the newest segment
+	Lag     time.Duration `json:"lag"`           // shortest time seen from a segment's end to its reading
+	Set     bool          `json:"set"`           // a segment has been observed
+	ByFetch bool          `json:"own,omitempty"` // no program time is stated
 }
 
-// place gives every segment of a playlist a ProgramTime. Where the newest has
-// none, it is taken to end at the moment of the reading; the others follow
-// backwards by their durations.
-func place(segments []Segment, read time.Time) []Segment {
+// placeSegments gives every segment of a playlist a ProgramTime. A newest segment
+// without one is taken to end when the playlist was read; the others precede it
+// by their durations.
+func placeSegments(segments []Segment, read time.Time) []Segment {
 	placed := make([]Segment, len(segments))
 	next := read
 	for i := len(segments) - 1; i >= 0; i-- {
@@ -27,18 +27,18 @@ func place(segments []Segment, read time.Time) []Segment {
 	return placed
 }
 
-// see takes note of the newest segment and returns by how much program time was
-// reset: a segment that lies before what was already seen, or further ahead
-// than the time that passed allows, starts a new time. What is remembered of
-// the old one must be moved by the shift to stay at its distance from now.
-func (c *clock) see(newest Segment, read time.Time) (shift time.Duration) {
+// observe takes in the newest segment and returns by how much program time was
+// reset. A segment before the last one, or further ahead than the time that passed
+// allows, begins a new timeline. Times on the old one must be moved by the shift
+// to keep their distance from now.
+func (c *mediaTime) observe(newest Segment, read time.Time) (shift time.Duration) {
 	end := newest.end()
 	lag := read.Sub(end)
 	switch {
 	case !c.Set:
 		c.Set, c.Lag = true, lag
 	case end.Before(c.End) || lag < c.Lag-clockSlack:
-		// Old time t was seen about at t+Lag; in the new time that is t+Lag−lag.
+		// Old time t was read about at t+Lag; on the new timeline that is t+Lag−lag.
 		shift = c.Lag - lag
 		c.Lag = lag
 	default:
@@ -50,3 +50,44 @@ func (c *clock) see(newest Segment, read time.Time) (shift time.Duration) {
 
 func (s Segment) start() time.Time { return s.ProgramTime }
 func (s Segment) end() time.Time   { return s.ProgramTime.Add(s.Duration) }
+
+// stepClock goes on after the machine's clock was set. Durations so far stay as
+// they are, and later times are of the new clock. A machine that was suspended
+// looks the same: nobody watched meanwhile. Open questions are asked again at
+// once, as after a restart.
+func (w *Watcher) stepClock(o ClockStep) {
+	w.state.shiftClock(o.By)
+	w.state.resume(w.now, 0)
+	w.logWarn("The clock of this machine was set; monitoring goes on by the new time", map[string]any{
+		"step_sec": o.By.Seconds(),
+	})
+}
+
+// shiftClock moves all times of the machine's clock by d. Without it, a clock
+// that is set back by an hour would hide new failures for an hour. Times of the
+// media stay, except on a timeline that follows the clock.
+func (s *state) shiftClock(d time.Duration) {
+	shift := func(times ...*time.Time) {
+		for _, t := range times {
+			if !t.IsZero() {
+				*t = t.Add(d)
+			}
+		}
+	}
+	r := &s.Resolve
+	shift(&r.Began, &r.RenewAt, &r.Renewed, &r.ProbedAt, &r.Claim.At, &s.Manifest.Since)
+	shift(&s.Blind.Since, &s.Blind.ObservedAt, &s.Blind.UnansweredAt, &s.Blind.ResumedAt)
+	for _, f := range s.Feeds {
+		shift(&f.Newest.SeenAt, &f.Outage.Since, &f.Outage.FailedAt)
+		if !f.Clock.ByFetch {
+			// The lag stays when the clock is put forward: if the machine was
+			// suspended, a larger lag would pass for a reset of program time.
+			f.Clock.Lag += min(d, 0)
+			continue
+		}
+		shift(&f.Clock.End)
+		for _, judged := range detectorsOf(f.Tracks) {
+			s.Conditions.of(judged).shift(d)
+		}
+	}
+}

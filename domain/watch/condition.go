@@ -3,42 +3,52 @@ package watch
 import (
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// condition is one thing that can be wrong with the media: a black picture, a
-// silent sound. It knows since when, and whether that has been told. Times are
-// on the media timeline.
+// condition is what one detector knows of the media: whether they are bad, since
+// when, and whether that was alerted. Times are on the media timeline.
 type condition struct {
-	Seen    bool      `json:"seen"`            // any media has been judged
-	Open    bool      `json:"open"`            // bad at Until
-	Onset   time.Time `json:"onset,omitzero"`  // first bad instant, while Open
-	Until   time.Time `json:"until,omitzero"`  // the newest instant judged
-	Known   time.Time `json:"known,omitzero"`  // the newest instant seen to be bad, while Open
-	Solid   bool      `json:"solid,omitempty"` // the last segment of it was bad throughout, while Open
-	Alerted bool      `json:"alerted,omitempty"`
+	Seen        bool      `json:"seen"`            // any media have been judged
+	Open        bool      `json:"open"`            // the media were bad at JudgedUntil
+	Onset       time.Time `json:"onset,omitzero"`  // first bad instant, while Open
+	JudgedUntil time.Time `json:"until,omitzero"`  // the newest instant judged
+	BadUntil    time.Time `json:"known,omitzero"`  // the newest instant known to be bad, while Open
+	WhollyBad   bool      `json:"solid,omitempty"` // the last segment was bad throughout, while Open
+	Alerted     bool      `json:"alerted,omitempty"`
 }
 
-// pass takes a condition through one segment, in order, and says what there is
-// to tell: at the first instant at which bad time reaches the threshold an
-// alert (decision S2), at the first good instant after an alert a recovery
-// (S3). Where the state at the segment's start differs from the last one known, the
-// change is taken to have been at the segment's start: trace has looked
-// between them before if it could.
-func (c *condition) pass(threshold time.Duration, s sample, bad []stretch) []event.Data {
-	var told []event.Data
+// conditions are those of all detectors, by name.
+type conditions map[detector.Name]*condition
+
+// of returns the condition of a detector. A detector without one begins now.
+func (c conditions) of(d detector.Detector) *condition {
+	if c[d.Name] == nil {
+		c[d.Name] = &condition{}
+	}
+	return c[d.Name]
+}
+
+// advance takes the condition through one segment, in order, and returns the
+// events. An alert follows when bad time reaches the threshold (decision S2), a
+// recovery at the first good instant after an alert (decision S3). If the
+// condition changed between two segments, it counts as changed at the start of
+// the later one; bisection has looked between them before.
+func (c *condition) advance(threshold time.Duration, s sample, bad []period) []event.Data {
+	var emitted []event.Data
 	at := s.start()
-	if c.Seen && at.Before(c.Until) {
-		at = c.Until
+	if c.Seen && at.Before(c.JudgedUntil) {
+		at = c.JudgedUntil
 	}
 	for _, b := range bad {
 		if !b.to.After(at) {
 			continue
 		}
-		// Sound dies away for some milliseconds into a segment that is silent.
-		goesOn := at.Equal(s.start()) && b.from.Sub(at) <= edge
-		if b.from.After(at) && !goesOn {
-			told = append(told, c.good(at)...)
+		// Sound fades for some milliseconds into a silent segment.
+		continued := at.Equal(s.start()) && b.from.Sub(at) <= edge
+		if b.from.After(at) && !continued {
+			emitted = append(emitted, c.recover(at)...)
 		}
 		from := at
 		if b.from.After(from) {
@@ -47,54 +57,56 @@ func (c *condition) pass(threshold time.Duration, s sample, bad []stretch) []eve
 		if !c.Open {
 			c.Open, c.Onset = true, from
 		}
-		c.Known, at = b.to, b.to
-		c.Solid = b.covers(s)
-		told = append(told, c.due(threshold, s)...)
+		c.BadUntil, at = b.to, b.to
+		c.WhollyBad = b.covers(s)
+		emitted = append(emitted, c.alertIfDue(threshold, s)...)
 	}
 	if s.end().After(at) {
-		told = append(told, c.good(at)...)
+		emitted = append(emitted, c.recover(at)...)
 	}
 	c.Seen = true
-	if s.end().After(c.Until) {
-		c.Until = s.end()
+	if s.end().After(c.JudgedUntil) {
+		c.JudgedUntil = s.end()
 	}
-	return told
+	return emitted
 }
 
-// due is the alert, if bad time has reached the threshold and it is not told.
-func (c *condition) due(threshold time.Duration, s sample) []event.Data {
-	lasted := c.Known.Sub(c.Onset)
+// alertIfDue returns the alert once bad time has reached the threshold.
+func (c *condition) alertIfDue(threshold time.Duration, s sample) []event.Data {
+	lasted := c.BadUntil.Sub(c.Onset)
 	if c.Alerted || lasted < threshold {
 		return nil
 	}
 	c.Alerted = true
 	return []event.Data{event.Alert{
-		DurationSec:  whole(lasted),
+		DurationSec:  wholeSeconds(lasted),
 		StartedAt:    c.Onset,
-		ThresholdSec: whole(threshold),
+		ThresholdSec: wholeSeconds(threshold),
 		SegmentInfo:  event.SegmentInfo{Sequence: s.segment.Sequence, Duration: s.segment.Duration.Seconds()},
 	}}
 }
 
-// good ends an open condition at the first good instant.
-func (c *condition) good(from time.Time) []event.Data {
+// recover ends an open condition at the first good instant, and returns the
+// recovery if it was alerted.
+func (c *condition) recover(at time.Time) []event.Data {
 	if !c.Open {
 		return nil
 	}
 	onset, alerted := c.Onset, c.Alerted
-	*c = condition{Seen: c.Seen, Until: c.Until}
+	*c = condition{Seen: c.Seen, JudgedUntil: c.JudgedUntil}
 	if !alerted {
 		return nil
 	}
 	return []event.Data{event.Recovered{
-		TotalDurationSec: whole(from.Sub(onset)),
+		TotalDurationSec: wholeSeconds(at.Sub(onset)),
 		StartedAt:        onset,
-		RecoveredAt:      from,
+		RecoveredAt:      at,
 	}}
 }
 
-// interrupt is a long time without media: bad media before it and after it are
-// not one condition. One that has been told stays, until media are good again.
+// interrupt forgets a condition that was not alerted: bad media before and after
+// a long outage are not one condition (decision S20). An alerted one lasts until
+// media are good.
 func (c *condition) interrupt() {
 	if !c.Alerted {
 		*c = condition{}
@@ -103,16 +115,16 @@ func (c *condition) interrupt() {
 
 // shift moves the condition with the media timeline.
 func (c *condition) shift(d time.Duration) {
-	for _, t := range []*time.Time{&c.Onset, &c.Until, &c.Known} {
+	for _, t := range []*time.Time{&c.Onset, &c.JudgedUntil, &c.BadUntil} {
 		if !t.IsZero() {
 			*t = t.Add(d)
 		}
 	}
 }
 
-// crossing is the earliest media instant at which the threshold could be
-// reached; zero when no threshold is being approached.
-func (c *condition) crossing(threshold time.Duration) time.Time {
+// thresholdAt is the earliest media time at which the threshold could be reached;
+// zero when the condition is not open or was alerted.
+func (c *condition) thresholdAt(threshold time.Duration) time.Time {
 	if !c.Open || c.Alerted {
 		return time.Time{}
 	}

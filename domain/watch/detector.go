@@ -15,15 +15,16 @@ type judgement struct {
 	withoutTrack bool          // a segment without the track, or with no frame of it decoded, is bad throughout (decision S4)
 }
 
-// judgements are those of the files detector_*.go, which register themselves.
+// judgements has an entry for each file detector_*.go, which registers it.
 var judgements = map[detector.Name]judgement{}
 
+// register adds a judgement. Its result lets a variable declaration call it.
 func register(name detector.Name, j judgement) judgement {
 	judgements[name] = j
 	return j
 }
 
-// intervals returns the bad parts of a segment by a detector.
+// intervals returns the bad parts of a segment that a detector found.
 func (a Analysis) intervals(d detector.Detector) []Interval {
 	if found, ok := a.Intervals[d.Name]; ok {
 		return found
@@ -45,46 +46,7 @@ func (a Analysis) track(t detector.Track) Track {
 	return a.Video
 }
 
-// threshold is how long a detector's condition lasts before its alert.
-func (r Rules) threshold(d detector.Detector) time.Duration {
-	if t := r.Thresholds[d.Name]; t > 0 {
-		return t
-	}
-	return time.Duration(d.Threshold.Default) * time.Second // the rules are older than the detector
-}
-
-// tracks says which tracks of the media a feed carries, and so which detectors
-// judge it.
-type tracks struct {
-	Video bool `json:"video,omitempty"`
-	Audio bool `json:"audio,omitempty"`
-}
-
-var bothTracks = tracks{Video: true, Audio: true}
-
-func (t tracks) has(track detector.Track) bool {
-	if track == detector.Audio {
-		return t.Audio
-	}
-	return t.Video
-}
-
-func (t tracks) and(u tracks) tracks { return tracks{t.Video && u.Video, t.Audio && u.Audio} }
-func (t tracks) none() bool          { return t == tracks{} }
-
-// conditions are the conditions of all detectors, by name.
-type conditions map[detector.Name]*condition
-
-// of returns the condition of a detector. One that is not known yet begins now.
-func (c conditions) of(d detector.Detector) *condition {
-	if c[d.Name] == nil {
-		c[d.Name] = &condition{}
-	}
-	return c[d.Name]
-}
-
-// detectorsOf yields the detectors that judge these tracks, in the order of the
-// table.
+// detectorsOf returns the detectors of these tracks, in the order of the table.
 func detectorsOf(t tracks) (list []detector.Detector) {
 	for _, d := range detector.Table {
 		if t.has(d.Track) {
@@ -99,14 +61,14 @@ func detectorsOf(t tracks) (list []detector.Detector) {
 // of it, it is unknown, whatever was seen last.
 func (w *Watcher) health() HealthChanged {
 	h := HealthChanged{
-		Stream: w.life.Stream,
+		Stream: w.state.Stream,
 		Health: monitor.Health{
 			Video:       w.trackHealth(detector.Video),
 			Audio:       w.trackHealth(detector.Audio),
-			LastCheckAt: w.life.LastCheck,
+			LastCheckAt: w.state.LastCheckAt,
 		},
 	}
-	if w.life.Blind.Alerted {
+	if w.state.Blind.Alerted {
 		h.Stream = monitor.StreamUnknown
 	}
 	return h
@@ -121,8 +83,8 @@ func (w *Watcher) trackHealth(track detector.Track) monitor.Condition {
 		if d.Track != track {
 			continue
 		}
-		switch c := w.life.Conditions.of(d); {
-		case c.Open && c.Known.Sub(c.Onset) >= judgements[d.Name].minimum:
+		switch c := w.state.Conditions.of(d); {
+		case c.Open && c.BadUntil.Sub(c.Onset) >= judgements[d.Name].minimum:
 			return monitor.Condition(d.Health)
 		case c.Seen:
 			health = monitor.OK
@@ -134,10 +96,13 @@ func (w *Watcher) trackHealth(track detector.Track) monitor.Condition {
 // visible reports whether no feed of the track is in an outage that is long
 // enough to be alerted.
 func (w *Watcher) visible(track detector.Track) bool {
-	for _, f := range w.life.Feeds {
+	for _, f := range w.state.Feeds {
 		if f.Tracks.has(track) && (f.Outage.due(w.now) || f.Outage.Alerted) {
 			return false
 		}
 	}
 	return true
 }
+
+// decoded reports whether any frame of the track was decoded.
+func (t Track) decoded() bool { return t.Present && t.To > t.From }

@@ -5,32 +5,32 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Effect is what follows from an observation. The types of this file are its
-// only implementations.
+// Effect is something that follows from an observation. The types of this file
+// are its only implementations.
 type Effect interface{ effect() }
 
-// Emit says that something happened that the broadcaster wants to hear of. The
-// event has no ID yet: whoever carries it out gives one.
+// EventEmitted carries an event for the broadcaster. The event has no ID yet;
+// the worker gives it one.
 type EventEmitted struct{ Event event.Event }
 
-// Become says that the monitor has another status (section 8.2).
+// StatusChanged carries the monitor's new status (section 8.2).
 type StatusChanged struct{ Status monitor.Status }
 
-// Health says that a check has been made or that what is known of picture,
-// sound or stream has changed (section 8.6).
+// HealthChanged carries what is known of picture, sound and stream, after a
+// check or when it has changed (section 8.6).
 type HealthChanged struct {
 	Health monitor.Health
 	Stream monitor.StreamStatus
 }
 
-// Note is for the log, not for the broadcaster.
+// LogEntry is a line for the log. The worker adds the monitor's ID.
 type LogEntry struct {
-	Warn    bool
+	Warn    bool // level WARN instead of INFO
 	Message string
 	Data    map[string]any
 }
 
-// Finish says that the watcher is done; nothing follows.
+// Finished says that the watch is over; no effect follows it.
 type Finished struct{}
 
 func (EventEmitted) effect()  {}

@@ -8,15 +8,15 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
-// Observation is what came of a Task. Whatever went wrong is part of it: a
-// watcher learns from failures too. The types of this file are its only
-// implementations.
+// Observation is the result of a Task, failures included. The types of this file
+// are its only implementations.
 type Observation interface{ kind() TaskKind }
 
-// State is what is known of a stream after asking (section 7.2).
+// StreamState is the state of a stream as yt-dlp or streamlink tells it (section
+// 7.2).
 type StreamState string
 
-// States that answer the question.
+// The states of a stream. The last five leave it unknown.
 const (
 	Live           StreamState = "live"                 // is_live; Renditions or Manifest tell where, unless the encoder is not sending
 	Upcoming       StreamState = "upcoming"             // scheduled, a premiere, or "will begin in"
@@ -35,8 +35,7 @@ const (
 	CircuitOpen    StreamState = "circuit_breaker_open" // not asked (section 10.3): unknown
 )
 
-// Answers tells whether the state is knowledge about the stream rather than
-// about our failure to ask.
+// Answers reports whether the stream's state is known.
 func (s StreamState) Answers() bool {
 	switch s {
 	case ManifestFound, Blocked, Unreachable, ToolFailed, CircuitOpen, "":
@@ -56,7 +55,7 @@ type Resolution struct {
 	ActualStart time.Time   `json:"actual_start,omitzero"`
 }
 
-// Presence answers TaskProbe (section 7.4, method 2).
+// ProbeResult answers TaskProbe (section 7.4, method 2).
 type ProbeResult struct {
 	Began  time.Time `json:"began"`
 	Known  bool      `json:"known"`            // false: the question was not answered
@@ -64,8 +63,8 @@ type ProbeResult struct {
 	Detail string    `json:"detail,omitempty"` // e.g. the HTTP status
 }
 
-// Rendition is one quality of a stream, as a master playlist or yt-dlp lists
-// it. HasVideo and HasAudio are true when the list does not say otherwise.
+// Rendition is one quality of a stream, as a master playlist or yt-dlp lists it.
+// HasVideo and HasAudio are true unless the list says otherwise.
 type Rendition struct {
 	URL       string `json:"url"` // of its media playlist
 	Height    int    `json:"height,omitempty"`
@@ -75,8 +74,8 @@ type Rendition struct {
 	Alternate bool   `json:"alternate,omitempty"` // not the stream's own sound but one to choose instead: a translation, a commentary
 }
 
-// Playlist answers TaskPlaylist. Of a master it has Renditions, of a media
-// playlist Segments; on failure neither.
+// Playlist answers TaskPlaylist. A master playlist has Renditions, a media
+// playlist Segments, and a failed reading neither.
 type Playlist struct {
 	Began          time.Time     `json:"began"`
 	URL            string        `json:"url"`
@@ -87,22 +86,22 @@ type Playlist struct {
 	Ended          bool          `json:"ended,omitempty"` // EXT-X-ENDLIST (section 7.6)
 }
 
-// plausible gives the segments, with none longer than a playlist of this
-// target duration may hold by far (RFC 8216, 4.3.3.1): such a length is not
-// believed, or two black seconds could pass for forty.
+// plausible returns the segments. One that is far longer than the target
+// duration allows (RFC 8216, 4.3.3.1) gets that duration instead, or two black
+// seconds could pass for forty.
 func (p Playlist) plausible() []Segment {
 	segments := slices.Clone(p.Segments)
 	for i := range segments {
-		if p.TargetDuration > 0 && segments[i].Duration > longestSegment*p.TargetDuration {
+		if p.TargetDuration > 0 && segments[i].Duration > maxSegmentRatio*p.TargetDuration {
 			segments[i].Duration = p.TargetDuration
 		}
 	}
 	return segments
 }
 
-// stated tells whether the playlist itself gives its newest segment's program
-// time; place gives one to those that have none.
-func (p Playlist) stated() bool { return !p.Segments[len(p.Segments)-1].ProgramTime.IsZero() }
+// hasProgramTime reports whether the playlist states its newest segment's program
+// time.
+func (p Playlist) hasProgramTime() bool { return !p.Segments[len(p.Segments)-1].ProgramTime.IsZero() }
 
 // Segment is one entry of a media playlist.
 type Segment struct {
@@ -116,8 +115,8 @@ type Segment struct {
 	Container   string        `json:"container,omitempty"`   // mpegts, mp4, aac, mp3; empty: to be told from its bytes
 }
 
-// ID identifies a segment (decision S5): its URI and, as the segments of one
-// resource share that, which part of it.
+// ID identifies a segment (decision S5) by its URI and, if it is a part of that
+// resource, by its byte range.
 func (s Segment) ID() string {
 	if s.Range == nil {
 		return s.URI
@@ -132,8 +131,8 @@ type Init struct {
 	Key   *Key       `json:"key,omitempty"` // nil: not encrypted
 }
 
-// Key is what a segment or an initialisation section is encrypted with, by
-// AES-128 in CBC mode with PKCS7 padding as a whole (RFC 8216, 4.3.2.4).
+// Key is the key of an encrypted segment or initialisation section. Encryption is
+// of the whole, with AES-128 in CBC mode and PKCS7 padding (RFC 8216, 4.3.2.4).
 type Key struct {
 	URI string `json:"uri"` // absolute, of the 16 bytes of the key
 	IV  []byte `json:"iv"`  // 16 bytes, stated or made of the sequence number (RFC 8216, 5.2)
@@ -145,7 +144,7 @@ type ByteRange struct {
 	Length int64 `json:"length"`
 }
 
-// Analysis answers TaskSegment: what a decoder saw of one segment.
+// Analysis answers TaskSegment.
 type Analysis struct {
 	Began   time.Time `json:"began"`
 	Segment string    `json:"segment"`           // its ID
@@ -159,8 +158,8 @@ type Analysis struct {
 	Intervals map[detector.Name][]Interval `json:"intervals,omitempty"`
 }
 
-// Track is one track of a decoded segment. Times count from the segment's
-// first timestamp, of whichever track comes first.
+// Track is one track of a decoded segment. Times count from the first timestamp
+// of the segment, in any track.
 type Track struct {
 	Present bool          `json:"present"`       // the container announces the track
 	From    time.Duration `json:"from"`          // of its first decoded frame
@@ -177,14 +176,17 @@ type Interval struct {
 // Span is the former name of Interval.
 type Span = Interval
 
-// Tick answers TaskWake: only time has passed.
+// Tick answers TaskWake.
 type Tick struct{}
 
-// ClockStep says that the machine's clock was set while the watcher ran: Step's
-// now is By later than the time that has passed since the last step allows.
+// ClockStep says that the machine's clock was set while the watcher ran. The
+// time of its step is later by By than the time that has passed would make it.
 type ClockStep struct {
 	By time.Duration `json:"by"` // negative: the clock was set back
 }
+
+// hasMedia reports whether the answer says where the media are.
+func (o Resolution) hasMedia() bool { return len(o.Renditions) > 0 || o.Manifest != "" }
 
 func (Resolution) kind() TaskKind  { return TaskResolve }
 func (ProbeResult) kind() TaskKind { return TaskProbe }
@@ -192,3 +194,32 @@ func (Playlist) kind() TaskKind    { return TaskPlaylist }
 func (Analysis) kind() TaskKind    { return TaskSegment }
 func (Tick) kind() TaskKind        { return TaskWake }
 func (ClockStep) kind() TaskKind   { return clockStep }
+
+// FailureKind says what kind of failure a Failure is.
+type FailureKind string
+
+// The kinds of failure of the media lane.
+const (
+	FailureNetwork     FailureKind = "network"     // DNS, connect, reset, timeout, 5xx, 429
+	FailureExpired     FailureKind = "expired"     // 401, 403, 404, 410: the URL is no longer good (decision S7)
+	FailureMalformed   FailureKind = "malformed"   // not a playlist, or one that breaks a limit
+	FailureTooLarge    FailureKind = "too_large"   // more bytes than the limit
+	FailureTruncated   FailureKind = "truncated"   // fewer bytes than announced
+	FailureUndecodable FailureKind = "undecodable" // no track of it can be decoded (decision S4)
+	FailureTool        FailureKind = "tool"        // ffmpeg is missing, was killed, or took too long
+)
+
+// Failure says why a task of the media lane failed. It is an error, so that
+// adapters can return it, and a part of the observation.
+type Failure struct {
+	Kind   FailureKind `json:"kind"`
+	Detail string      `json:"detail"` // one line, without a signed URL
+}
+
+// Error returns kind and detail.
+func (f *Failure) Error() string { return string(f.Kind) + ": " + f.Detail }
+
+// NewFailure makes a Failure with a formatted Detail.
+func NewFailure(kind FailureKind, format string, args ...any) *Failure {
+	return &Failure{Kind: kind, Detail: fmt.Sprintf(format, args...)}
+}

@@ -6,27 +6,27 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// outage is a time without new media of a feed: its playlist or the newest
-// segment fails, or the playlist has not moved (sections 6.6, 7.6, decision
-// S6). Times are the clock's. The zero value is no outage.
+// outage is a time without new media of a feed (sections 6.6 and 7.6, decision
+// S6): its playlist or its newest segment fails, or the playlist has stalled.
+// Times are the clock's. The zero value is no outage.
 type outage struct {
 	Since     time.Time     `json:"since,omitzero"`
-	Unwatched time.Duration `json:"unwatched,omitzero"` // since then: nobody looked whether media flow
-	Failure   string        `json:"failure,omitempty"`  // event.FailedManifest, …
+	Unwatched time.Duration `json:"unwatched,omitzero"` // time since Since in which nobody tried
+	Failure   string        `json:"failure,omitempty"`  // event.FailedManifest, event.FailedSegment, event.FailedStalled
 	LastError string        `json:"last_error,omitempty"`
 	Failures  int           `json:"failures,omitempty"` // in a row, of this Failure
-	Last      time.Time     `json:"last,omitzero"`      // when the latest of them was seen
+	FailedAt  time.Time     `json:"last,omitzero"`      // of the latest of them
 	RetryAt   time.Time     `json:"retry_at,omitzero"`
 	Alerted   bool          `json:"alerted,omitempty"`
 }
 
 func (o *outage) open() bool { return !o.Since.IsZero() }
 
-// limit is when it has lasted, as far as it was watched, for as long as an outage
-// may.
-func (o *outage) limit() time.Time { return o.Since.Add(o.Unwatched + outageLimit) }
+// limitAt is when the outage has lasted for outageLimit, without the time in which
+// nobody tried.
+func (o *outage) limitAt() time.Time { return o.Since.Add(o.Unwatched + outageLimit) }
 
-// fail adds a failure that began at since.
+// fail adds a failure, seen at now, that began at since.
 func (o *outage) fail(now, since time.Time, failure, lastError string) {
 	if !o.open() || since.Before(o.Since) {
 		o.Since = since
@@ -34,54 +34,54 @@ func (o *outage) fail(now, since time.Time, failure, lastError string) {
 	if o.Failure != failure {
 		o.Failures = 0
 	}
-	o.Failure, o.LastError, o.Last = failure, lastError, now
+	o.Failure, o.LastError, o.FailedAt = failure, lastError, now
 	o.Failures++
 	policy := manifestBackoff
 	if failure == event.FailedSegment {
 		policy = segmentBackoff
 	}
 	o.RetryAt = now.Add(policy.delay(o.Failures))
-	if limit := o.limit(); limit.After(now) && limit.Before(o.RetryAt) {
-		o.RetryAt = limit // it is judged by what is seen then, not before
+	if limit := o.limitAt(); limit.After(now) && limit.Before(o.RetryAt) {
+		o.RetryAt = limit // the alert needs a failure at the limit, not before it
 	}
 }
 
-// judgeAt is from when on is_live is to be asked about this outage: once a
-// failure has been seen that is 60 s from the first. Zero when it need not be
-// asked: there is no outage, none that long yet, or it has been told.
-func (o *outage) judgeAt() time.Time {
-	limit := o.limit()
-	if !o.open() || o.Alerted || o.Last.Before(limit) {
+// questionAt is from when on is_live is asked about this outage: from its limit
+// on, once a failure was seen at or after it. Zero when there is nothing to ask:
+// no outage, none that long, or one that was alerted.
+func (o *outage) questionAt() time.Time {
+	limit := o.limitAt()
+	if !o.open() || o.Alerted || o.FailedAt.Before(limit) {
 		return time.Time{}
 	}
 	return limit
 }
 
-// due tells whether the outage has lasted long enough to be told.
+// due reports whether the outage has lasted long enough for its alert.
 func (o *outage) due(at time.Time) bool {
-	judge := o.judgeAt()
-	return !judge.IsZero() && !at.Before(judge)
+	question := o.questionAt()
+	return !question.IsZero() && !at.Before(question)
 }
 
-// long tells whether at now it has lasted so long that what was seen before it
-// says nothing about what is seen after it.
-func (o *outage) long(now time.Time) bool { return o.open() && !now.Before(o.limit()) }
+// interrupts reports whether the outage has lasted so long that media before and
+// after it are not joined (decision S20).
+func (o *outage) interrupts(now time.Time) bool { return o.open() && !now.Before(o.limitAt()) }
 
-// tell marks the outage as told and gives the alert.
-func (o *outage) tell(now time.Time) event.Outage {
+// alert marks the outage as alerted and returns the alert.
+func (o *outage) alert(now time.Time) event.Outage {
 	o.Alerted = true
 	return event.Outage{
 		StartedAt:    o.Since,
-		DurationSec:  whole(now.Sub(o.Since)),
-		ThresholdSec: whole(outageLimit),
+		DurationSec:  wholeSeconds(now.Sub(o.Since)),
+		ThresholdSec: wholeSeconds(outageLimit),
 		Failure:      o.Failure,
 		LastError:    o.LastError,
 	}
 }
 
-// outage tells whether any feed is out.
-func (w *Watcher) outage() bool {
-	for _, f := range w.life.Feeds {
+// inOutage reports whether any feed has an outage.
+func (w *Watcher) inOutage() bool {
+	for _, f := range w.state.Feeds {
 		if f.Outage.open() {
 			return true
 		}
@@ -89,39 +89,38 @@ func (w *Watcher) outage() bool {
 	return false
 }
 
-// mediaFailed opens or prolongs the outage of a feed of a stream that has
-// started. A URL that is no longer good has the manifest resolved again at once
-// (decision S7).
+// mediaFailed opens or extends the outage of a feed, if the stream has started.
+// A URL that was refused has the manifest renewed (decision S7).
 func (w *Watcher) mediaFailed(f *feed, failure string, cause *Failure, since time.Time) {
-	w.life.Blind.LastError = cause.Error()
+	w.state.Blind.LastError = cause.Error()
 	if !w.monitoring() {
 		return
 	}
-	w.out(f, since, failure, cause.Error())
+	w.extendOutage(f, since, failure, cause.Error())
 	f.mediaTried(false)
 	if cause.Kind == FailureExpired {
 		w.renew(f, failure)
 	}
-	w.note(true, "The stream's media could not be read", map[string]any{
+	w.logWarn("The stream's media could not be read", map[string]any{
 		"failure": failure, "error": cause.Error(), "failures": f.Outage.Failures,
 	})
 }
 
-// out opens or prolongs the outage of a feed. Feeds that are out together are
-// one outage, which is told once.
-func (w *Watcher) out(f *feed, since time.Time, failure, lastError string) {
-	w.life.Blind.LastError = lastError
+// extendOutage opens or extends the outage of a feed. Outages of two feeds at
+// the same time are one, which is alerted once.
+func (w *Watcher) extendOutage(f *feed, since time.Time, failure, lastError string) {
+	w.state.Blind.LastError = lastError
 	f.Outage.fail(w.now, since, failure, lastError)
-	for _, other := range w.life.Feeds {
+	for _, other := range w.state.Feeds {
 		f.Outage.Alerted = f.Outage.Alerted || other.Outage.open() && other.Outage.Alerted
 	}
 }
 
-// provenLive tells the outage if, at a moment at which the stream was proven
-// to be live, it had lasted long enough (section 6.6, decision S6).
-func (w *Watcher) provenLive(at time.Time) {
+// confirmLive alerts the outage if it had lasted long enough at a moment at
+// which the stream was known to be live (section 6.6, decision S6).
+func (w *Watcher) confirmLive(at time.Time) {
 	var first *outage
-	for _, f := range w.life.Feeds {
+	for _, f := range w.state.Feeds {
 		if o := &f.Outage; o.due(at) && (first == nil || o.Since.Before(first.Since)) {
 			first = o
 		}
@@ -129,25 +128,24 @@ func (w *Watcher) provenLive(at time.Time) {
 	if first == nil {
 		return
 	}
-	w.emit(event.SegmentError, first.tell(w.now))
-	for _, f := range w.life.Feeds {
+	w.emit(event.SegmentError, first.alert(w.now))
+	for _, f := range w.state.Feeds {
 		f.Outage.Alerted = f.Outage.open()
 	}
 }
 
-// mediaBack ends a feed's outage. One that was long enough to be told, but
-// could not be judged, is told now: media that flow again are the proof that
-// the stream was live (decision S6).
-func (w *Watcher) mediaBack(f *feed) {
+// endOutage ends a feed's outage. One that was due but had no answer about
+// is_live is alerted now: new media show that the stream was live (decision S6).
+func (w *Watcher) endOutage(f *feed) {
 	if !f.Outage.open() {
 		return
 	}
-	w.provenLive(w.now)
-	if f.Outage.long(w.now) {
+	w.confirmLive(w.now)
+	if f.Outage.interrupts(w.now) {
 		for _, d := range detectorsOf(f.Tracks) {
-			w.life.Conditions.of(d).interrupt()
+			w.state.Conditions.of(d).interrupt()
 		}
 	}
-	w.note(false, "The stream's media are back", map[string]any{"outage_sec": w.now.Sub(f.Outage.Since).Seconds()})
+	w.logInfo("The stream's media are back", map[string]any{"outage_sec": w.now.Sub(f.Outage.Since).Seconds()})
 	f.Outage = outage{}
 }

@@ -8,33 +8,33 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// Opening is the first line of a recording: with what a watcher began.
+// RecordingHeader is the first line of a recording: what the watcher began with.
 type RecordingHeader struct {
 	Rules    Rules           `json:"rules"`
 	At       time.Time       `json:"at"`
 	Snapshot json.RawMessage `json:"snapshot,omitempty"`
 }
 
-// Watcher makes the watcher that the recording is of.
-func (o RecordingHeader) Watcher() (*Watcher, error) { return Restore(o.Rules, o.Snapshot, o.At) }
+// Watcher makes a watcher that begins as the recorded one did.
+func (h RecordingHeader) Watcher() (*Watcher, error) { return Restore(h.Rules, h.Snapshot, h.At) }
 
-// Moment is a later line of a recording: one observation, and what followed
-// from it. Replayed in order on the watcher of the Opening, the same
-// observations give the same effects.
+// RecordedStep is a later line of a recording: an observation and its effects.
+// Replayed in order on the watcher of the header, the same observations give the
+// same effects.
 type RecordedStep struct {
 	At          time.Time
 	Observation Observation
 	Effects     []Effect
 }
 
-type momentWire struct {
+type stepJSON struct {
 	At          time.Time       `json:"at"`
 	Kind        TaskKind        `json:"kind"`
 	Observation json.RawMessage `json:"observation"`
-	Effects     []effectWire    `json:"effects,omitempty"`
+	Effects     []effectJSON    `json:"effects,omitempty"`
 }
 
-type effectWire struct {
+type effectJSON struct {
 	Emit   *event.Event   `json:"emit,omitempty"`
 	Become *StatusChanged `json:"become,omitempty"`
 	Health *HealthChanged `json:"health,omitempty"`
@@ -42,15 +42,15 @@ type effectWire struct {
 	Finish bool           `json:"finish,omitempty"`
 }
 
-// MarshalJSON writes the moment as {at, kind, observation, effects}.
-func (m RecordedStep) MarshalJSON() ([]byte, error) {
-	raw, err := json.Marshal(m.Observation)
+// MarshalJSON writes the step as {at, kind, observation, effects}.
+func (r RecordedStep) MarshalJSON() ([]byte, error) {
+	raw, err := json.Marshal(r.Observation)
 	if err != nil {
 		return nil, fmt.Errorf("observation: %w", err)
 	}
-	w := momentWire{At: m.At, Kind: m.Observation.kind(), Observation: raw}
-	for _, e := range m.Effects {
-		var ew effectWire
+	w := stepJSON{At: r.At, Kind: r.Observation.kind(), Observation: raw}
+	for _, e := range r.Effects {
+		var ew effectJSON
 		switch e := e.(type) {
 		case EventEmitted:
 			ew.Emit = &e.Event
@@ -69,8 +69,8 @@ func (m RecordedStep) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
-func (m *RecordedStep) UnmarshalJSON(b []byte) error {
-	var w momentWire
+func (r *RecordedStep) UnmarshalJSON(b []byte) error {
+	var w stepJSON
 	if err := json.Unmarshal(b, &w); err != nil {
 		return err
 	}
@@ -78,19 +78,19 @@ func (m *RecordedStep) UnmarshalJSON(b []byte) error {
 	if err != nil {
 		return err
 	}
-	*m = RecordedStep{At: w.At, Observation: o}
+	*r = RecordedStep{At: w.At, Observation: o}
 	for _, ew := range w.Effects {
 		switch {
 		case ew.Emit != nil:
-			m.Effects = append(m.Effects, EventEmitted{*ew.Emit})
+			r.Effects = append(r.Effects, EventEmitted{*ew.Emit})
 		case ew.Become != nil:
-			m.Effects = append(m.Effects, *ew.Become)
+			r.Effects = append(r.Effects, *ew.Become)
 		case ew.Health != nil:
-			m.Effects = append(m.Effects, *ew.Health)
+			r.Effects = append(r.Effects, *ew.Health)
 		case ew.Note != nil:
-			m.Effects = append(m.Effects, *ew.Note)
+			r.Effects = append(r.Effects, *ew.Note)
 		case ew.Finish:
-			m.Effects = append(m.Effects, Finished{})
+			r.Effects = append(r.Effects, Finished{})
 		}
 	}
 	return nil

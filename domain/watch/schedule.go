@@ -6,48 +6,37 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// schedule is what was announced: when the stream should start, and by when it
-// is no longer expected (section 7.3, decisions S13, A10).
+// schedule follows what was announced: when the stream should start, and until
+// when it is waited for (section 7.3, decisions S13 and A10).
 type schedule struct {
-	DelayTold bool `json:"delay_told,omitempty"`
+	DelayAlerted bool `json:"delay_told,omitempty"` // stream.delayed has been emitted
 }
 
-// late is the event to send when a poll at now found the stream not live.
-func (s *schedule) late(r Rules, now time.Time) (event.Delayed, bool) {
-	if s.DelayTold || r.ScheduledStart.IsZero() || !now.After(r.ScheduledStart.Add(r.StartTolerance)) {
+// delayed returns the event of a stream that is not live past its start and
+// the tolerance, once.
+func (s *schedule) delayed(r Rules, now time.Time) (event.Delayed, bool) {
+	if s.DelayAlerted || r.ScheduledStart.IsZero() || !now.After(r.ScheduledStart.Add(r.StartTolerance)) {
 		return event.Delayed{}, false
 	}
-	s.DelayTold = true
+	s.DelayAlerted = true
 	return event.Delayed{
 		ScheduledStartTime: r.ScheduledStart,
-		DelaySec:           whole(now.Sub(r.ScheduledStart)),
-		ToleranceSec:       whole(r.StartTolerance),
+		DelaySec:           wholeSeconds(now.Sub(r.ScheduledStart)),
+		ToleranceSec:       wholeSeconds(r.StartTolerance),
 	}, true
 }
 
-// expires is when a stream that never went live is given up; zero: never.
-func (s *schedule) expires(r Rules) time.Time {
-	if r.ScheduledEnd.IsZero() {
+// expiresAt is when a stream that has never been live is given up; zero: never.
+// That is decided by a question asked then, or without an answer blindLimit
+// later.
+func (w *Watcher) expiresAt() time.Time {
+	if w.monitoring() || w.rules.ScheduledEnd.IsZero() {
 		return time.Time{}
 	}
-	return r.ScheduledEnd.Add(r.StartTolerance)
+	return w.rules.ScheduledEnd.Add(w.rules.StartTolerance)
 }
 
-// nextPoll is when to ask again while waiting (section 7.5): every 30 s, but
-// not past the scheduled start or the moment at which it is late; every 10 s
-// once it has passed.
-func (s *schedule) nextPoll(r Rules, now time.Time) time.Time {
-	if r.ScheduledStart.IsZero() {
-		return now.Add(pollBeforeStart)
-	}
-	next := now.Add(pollBeforeStart)
-	if !now.Before(r.ScheduledStart) {
-		next = now.Add(pollAfterStart)
-	}
-	for _, moment := range []time.Time{r.ScheduledStart, r.ScheduledStart.Add(r.StartTolerance)} {
-		if moment.After(now) && moment.Before(next) && !s.DelayTold {
-			next = moment
-		}
-	}
-	return next
+// expire ends the watch of a stream that never went live (decision A10).
+func (w *Watcher) expire() {
+	w.fail(event.ReasonReservationExpired, "the stream had not started by its scheduled end and the tolerance after it")
 }

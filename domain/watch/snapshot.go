@@ -15,15 +15,15 @@ const snapshotVersion = 1
 
 type snapshot struct {
 	Version int `json:"version"`
-	*life
+	*state
 }
 
-// Snapshot returns everything that a successor needs to go on from here
-// (decision S11): it emits no second stream.started and no alert twice, and
-// open conditions keep their onset. The JSON is opaque, has a few kilobytes and
-// holds the manifest's signed URL, so it is as secret as that URL.
+// Snapshot returns what a successor needs to go on from here (decision S11). The
+// successor emits no event a second time, and open conditions keep their onset.
+// The JSON is opaque, has a few kilobytes and holds the manifest's signed URL, so
+// it is as secret as that URL.
 func (w *Watcher) Snapshot() (json.RawMessage, error) {
-	b, err := json.Marshal(snapshot{snapshotVersion, &w.life})
+	b, err := json.Marshal(snapshot{snapshotVersion, &w.state})
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
@@ -31,34 +31,34 @@ func (w *Watcher) Snapshot() (json.RawMessage, error) {
 }
 
 // readSnapshot reads the JSON of any version up to snapshotVersion. Detectors
-// that it does not know begin now; those that the table lacks are dropped.
-func readSnapshot(raw json.RawMessage) (life, error) {
+// that it does not know begin now; those that the table does not have are dropped.
+func readSnapshot(raw json.RawMessage) (state, error) {
 	var header struct {
 		Version int `json:"version"`
 	}
 	if err := json.Unmarshal(raw, &header); err != nil {
-		return life{}, err
+		return state{}, err
 	}
 	switch header.Version {
 	case 0:
 		var err error
 		if raw, err = upgradeUnversioned(raw); err != nil {
-			return life{}, err
+			return state{}, err
 		}
 	case snapshotVersion:
 	default:
-		return life{}, fmt.Errorf("its version is %d; this release reads versions up to %d", header.Version, snapshotVersion)
+		return state{}, fmt.Errorf("its version is %d; this release reads versions up to %d", header.Version, snapshotVersion)
 	}
-	var l life
-	if err := json.Unmarshal(raw, &l); err != nil {
-		return life{}, err
+	var s state
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return state{}, err
 	}
 	known := conditions{}
 	for _, d := range detector.Table {
-		known[d.Name] = l.Conditions.of(d)
+		known[d.Name] = s.Conditions.of(d)
 	}
-	l.Conditions = known
-	return l, nil
+	s.Conditions = known
+	return s, nil
 }
 
 // upgradeUnversioned rewrites a snapshot without a version. Its conditions, and
@@ -89,44 +89,45 @@ func upgradeUnversioned(raw json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
-// Restore makes a watcher that goes on from a snapshot at now. An empty
-// snapshot is a new start. The time in which nobody watched is no stall, no
-// outage and no blindness; the time before it is, and what was open stays open.
-func Restore(rules Rules, snapshot json.RawMessage, now time.Time) (*Watcher, error) {
+// Restore makes a watcher that goes on from a snapshot at now; an empty snapshot
+// is a new start. The time in which nobody watched counts for no stall and no
+// outage, and for blindness only if the watcher was blind before and still is.
+// The time before it counts, and open conditions stay open.
+func Restore(rules Rules, raw json.RawMessage, now time.Time) (*Watcher, error) {
 	w := New(rules, now)
-	if len(snapshot) == 0 {
+	if len(raw) == 0 {
 		return w, nil
 	}
-	l, err := readSnapshot(snapshot)
+	s, err := readSnapshot(raw)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
-	if back := l.At.Sub(now); back > 0 {
-		// The successor's clock is behind the one by which the snapshot was made. A
-		// clock ahead of it cannot be told from a time in which nobody watched.
-		l.shiftClock(-back)
-		l.At = now // until then nobody looked, and no time has passed
+	if back := s.At.Sub(now); back > 0 {
+		// This clock is behind the one of the snapshot. A clock ahead of it cannot
+		// be told from a time in which nobody watched.
+		s.shiftClock(-back)
+		s.At = now
 	}
-	l.resume(now, now.Sub(l.At)) // of a snapshot that tells no time: as long as can be
-	w.life = l
+	s.resume(now, now.Sub(s.At)) // without At, as long as can be
+	w.state = s
 	return w, nil
 }
 
-// resume goes on at now, after a time in which nobody watched, and forgets what a
-// snapshot does not hold.
-func (l *life) resume(now time.Time, unwatched time.Duration) {
-	l.At = now // a successor that dies before it looks has not been away for longer
-	l.Asking.Next = now
-	for _, f := range l.Feeds {
-		f.ReadAt, f.CheckedAt = time.Time{}, time.Time{}
-		f.window, f.wanted, f.trace, f.failingSince = nil, nil, trace{}, time.Time{}
-		f.Outage.RetryAt, f.Outage.Failures = now, 0 // a URL handed on may be an old one: the backoff is for those found since
+// resume goes on at now, after a time in which nobody watched, and asks for
+// everything at once.
+func (s *state) resume(now time.Time, unwatched time.Duration) {
+	s.At = now // a successor that dies before its first step has not been away for longer
+	s.Resolve.Next = now
+	for _, f := range s.Feeds {
+		f.ReadAt, f.CheckedAt, f.failingSince = time.Time{}, time.Time{}, time.Time{}
+		f.window, f.pending, f.bisection = nil, nil, bisection{}
+		f.refused, f.newExpiry, f.untried = false, false, false
+		f.Outage.RetryAt, f.Outage.Failures = now, 0 // the URL may have expired meanwhile; a renewed one is tried at once
 		if f.Outage.open() {
 			f.Outage.Unwatched = min(f.Outage.Unwatched+unwatched, now.Sub(f.Outage.Since))
 		}
-		f.Newest.Unwatched = min(f.Newest.Unwatched+unwatched, now.Sub(f.Newest.Moved))
-		f.switched = true
-		f.refused, f.newExpiry, f.untried = false, false, false
+		f.Newest.Unwatched = min(f.Newest.Unwatched+unwatched, now.Sub(f.Newest.SeenAt))
+		f.urlChanged = true
 	}
-	l.Blind.resume(now, unwatched)
+	s.Blind.resume(now, unwatched)
 }

@@ -142,8 +142,8 @@ func logged(n ast.Node) (level string, message ast.Expr) {
 		call, is := n.Fun.(*ast.SelectorExpr)
 		switch {
 		case !is:
-		case call.Sel.Name == "note" && len(n.Args) > 1 && named(n.Args[0], "true"):
-			return "WARN", n.Args[1]
+		case call.Sel.Name == "logWarn" && len(n.Args) > 1:
+			return "WARN", n.Args[0]
 		case !logger(call.X) || len(n.Args) == 0:
 		case levels["Level"+call.Sel.Name] != "":
 			return levels["Level"+call.Sel.Name], n.Args[0]
