@@ -98,6 +98,10 @@ func TestTheRealToolMeetsAYouTubeThatIsNotWell(t *testing.T) {
 		"the manifest answers 403":      {youtube.Manifest, httpfault.Status(403), watch.Blocked},
 		"the player API answers 429":    {youtube.Player, httpfault.Status(429), watch.Live},
 		"a watch page that answers 429": {youtube.Watch, httpfault.Status(429), watch.Live},
+		"everything answers 403":        {"", httpfault.Status(403), watch.Blocked},
+		"the player API answers 500":    {youtube.Player, httpfault.Status(500), watch.Live},
+		"the watch page is cut off":     {youtube.Watch, httpfault.Truncate(), watch.Live},
+		"the manifest answers 404":      {youtube.Manifest, httpfault.Status(404), watch.Unreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			y := pythontooltest.YouTube(t)

@@ -20,12 +20,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
-// TestMedia follows the URLs that yt-dlp found to the pictures.
-func TestMedia(t *testing.T) {
-	y, stream := begin(t)
+func TestTheURLsThatYtdlpFindsLeadToTheScriptedPicture(t *testing.T) {
+	y, stream := startServer(t)
 	stream.Black(true)
 	y.Broadcast(id, stream)
-	client := through(t, y)
+	client := newClient(t, y)
 
 	found := ytdlp(t, y)
 	media := between(t, found.stdout, `"url": "`, `"`)
@@ -39,7 +38,7 @@ func TestMedia(t *testing.T) {
 	}
 
 	t.Run("a segment decodes and shows what was scripted", func(t *testing.T) {
-		// Black since now is in a segment that appears within two of them.
+		// A segment with the black picture appears within two segment durations.
 		deadline := time.Now().Add(10 * time.Second)
 		for {
 			lines := playlist(t, client, media)
@@ -88,23 +87,23 @@ func TestMedia(t *testing.T) {
 	})
 }
 
-func TestExpiry(t *testing.T) {
+func TestAnExpiredURLIsRefused(t *testing.T) {
 	y, err := youtube.Start(youtube.Config{Expiry: -time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer y.Close()
-	y.Broadcast(id, livestreamOf(t))
-	client := through(t, y)
+	y.Broadcast(id, startStream(t))
+	client := newClient(t, y)
 	_, page := get(t, client, y.URL(id))
 	if status, _ := get(t, client, between(t, page, `"hlsManifestUrl":"`, `"`)); status != http.StatusForbidden {
 		t.Errorf("status %d of an expired URL", status)
 	}
 }
 
-func TestOEmbed(t *testing.T) {
-	y, _ := begin(t)
-	client := through(t, y)
+func TestOEmbedAnswersByState(t *testing.T) {
+	y, _ := startServer(t)
+	client := newClient(t, y)
 	for state, want := range map[youtube.State]int{
 		youtube.Live: 200, youtube.Upcoming: 200, youtube.Removed: 404, youtube.Unavailable: 404, youtube.Private: 403,
 	} {
@@ -119,16 +118,15 @@ func TestOEmbed(t *testing.T) {
 	}
 }
 
-// TestInject looks at each fault from the client's side.
-func TestInject(t *testing.T) {
+func TestAnInjectedFaultReachesTheClientUntilItIsRemoved(t *testing.T) {
 	y, err := youtube.Start(youtube.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer y.Close()
 	y.Add(id, youtube.Video{})
-	client := through(t, y)
-	client.Timeout = 2 * time.Second
+	client := newClient(t, y)
+	client.Timeout = time.Second
 	fetch := func() (int, int64, error) {
 		resp, err := client.Get(y.URL(id))
 		if err != nil {
@@ -152,7 +150,7 @@ func TestInject(t *testing.T) {
 		"lines":       {httpfault.Lines("a\n", 150, "bb\n"), 200, 452, ""},
 		"delay":       {httpfault.Delay(time.Millisecond), 200, -1, ""},
 		"drip":        {httpfault.Drip(512, time.Millisecond), 200, -1, ""},
-		"too slow":    {httpfault.Drip(100, 300*time.Millisecond), 200, -1, "Timeout"},
+		"too slow":    {httpfault.Drip(100, 200*time.Millisecond), 200, -1, "Timeout"},
 		"hang":        {httpfault.Hang(), 0, 0, "Timeout"},
 		"truncated":   {httpfault.Truncate(), 200, -1, "unexpected EOF"},
 		"reset":       {httpfault.Reset(), 0, 0, "reset"},
@@ -160,14 +158,14 @@ func TestInject(t *testing.T) {
 		"redirect":    {httpfault.Redirect("https://www.youtube.com/oembed"), 404, -1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			heal := y.Inject(youtube.Watch, id, 0, c.fault)
+			remove := y.Inject(youtube.Watch, id, 0, c.fault)
 			status, n, err := fetch()
 			if status != c.status || (c.bytes >= 0 && n != c.bytes) || (err == nil) != (c.err == "") || (err != nil && !strings.Contains(err.Error(), c.err)) {
 				t.Errorf("status %d, %d bytes, %v", status, n, err)
 			}
-			heal()
+			remove()
 			if status, _, err := fetch(); status != 200 || err != nil {
-				t.Errorf("healed: %d, %v", status, err)
+				t.Errorf("after its removal: %d, %v", status, err)
 			}
 		})
 	}
@@ -187,13 +185,13 @@ func TestInject(t *testing.T) {
 	})
 }
 
-func TestRefused(t *testing.T) {
+func TestOtherHostsAreRefusedAndRecorded(t *testing.T) {
 	y, err := youtube.Start(youtube.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer y.Close()
-	client := through(t, y)
+	client := newClient(t, y)
 	for _, u := range []string{"https://example.com/", "http://www.youtube.com/", "https://www.youtube.com:8443/", "https://notyoutube.com/"} {
 		if resp, err := client.Get(u); err == nil {
 			resp.Body.Close()
@@ -207,7 +205,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func livestreamOf(t *testing.T) *livestream.Stream {
+func startStream(t *testing.T) *livestream.Stream {
 	t.Helper()
 	library, err := livestream.Open(livestream.Options{})
 	if err != nil {
@@ -220,8 +218,8 @@ func livestreamOf(t *testing.T) *livestream.Stream {
 	return stream
 }
 
-// through is a client that reaches the stand-in the way Env says.
-func through(t *testing.T, y *youtube.Server) *http.Client {
+// newClient returns an HTTP client that is led to the stand-in as Env says.
+func newClient(t *testing.T, y *youtube.Server) *http.Client {
 	t.Helper()
 	env := map[string]string{}
 	for _, line := range y.Env() {
@@ -259,7 +257,7 @@ func get(t *testing.T, c *http.Client, u string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// playlist returns the URIs that a playlist lists.
+// playlist returns the URIs in a playlist.
 func playlist(t *testing.T, c *http.Client, u string) []string {
 	t.Helper()
 	status, body := get(t, c, u)
@@ -273,11 +271,12 @@ func playlist(t *testing.T, c *http.Client, u string) []string {
 		}
 	}
 	if len(uris) == 0 {
-		t.Fatalf("nothing in\n%s", body)
+		t.Fatalf("no URI in\n%s", body)
 	}
 	return uris
 }
 
+// between returns the part of s between two texts.
 func between(t *testing.T, s, before, after string) string {
 	t.Helper()
 	_, s, ok := strings.Cut(s, before)
@@ -288,13 +287,13 @@ func between(t *testing.T, s, before, after string) string {
 	return s
 }
 
-// wait lets time pass in a polling loop.
+// wait waits between two polls.
 func wait(t *testing.T, d time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
 	<-ctx.Done()
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		t.Fatal("the test was stopped")
+		t.Fatal("the test was cancelled")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
-// listed is a format as yt-dlp lists it.
+// listed is a format in yt-dlp's answer.
 type listed struct {
 	ID          string `json:"format_id"`
 	URL         string
@@ -21,8 +21,9 @@ type listed struct {
 	Acodec      string
 }
 
-// TestOrigin shows origins of several shapes to the real tools.
-func TestOrigin(t *testing.T) {
+// The acceptance tests watch an origin with every packaging, DASH included. This
+// test shows the paths of an origin and their expiry.
+func TestTheToolsFindTheMasterPlaylistOfAnOrigin(t *testing.T) {
 	library, err := broadcast.Open(broadcast.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -35,10 +36,9 @@ func TestOrigin(t *testing.T) {
 		}
 		return b
 	}
-	formats := func(t *testing.T, y *youtube.Server, options ...string) []listed {
+	formats := func(t *testing.T, y *youtube.Server) []listed {
 		t.Helper()
-		args := append([]string{"--ignore-config", "--dump-json", "--ignore-no-formats-error", "--no-playlist", "--socket-timeout", "10"}, options...)
-		a := run(t, y, find(t, "YTDLP_PATH", "yt-dlp"), append(args, "--", y.URL(id))...)
+		a := ytdlp(t, y)
 		var info struct {
 			LiveStatus string `json:"live_status"`
 			Formats    []listed
@@ -53,7 +53,7 @@ func TestOrigin(t *testing.T) {
 	}
 
 	t.Run("HLS through a master", func(t *testing.T) {
-		y, _ := begin(t)
+		y, _ := startServer(t)
 		b := onAir(t, broadcast.Shape{Apart: true, Container: broadcast.FMP4})
 		y.Add(id, youtube.Video{State: youtube.Live, Origin: &youtube.Origin{Handler: b.Handler(), HLS: b.Entry()}})
 		got := formats(t, y)
@@ -65,7 +65,7 @@ func TestOrigin(t *testing.T) {
 				t.Errorf("%+v", f)
 			}
 		}
-		client := through(t, y)
+		client := newClient(t, y)
 		lines := playlist(t, client, got[0].URL)
 		if strings.HasPrefix(lines[len(lines)-1], "http") {
 			t.Errorf("an origin's playlist ends with %s", lines[len(lines)-1])
@@ -82,42 +82,13 @@ func TestOrigin(t *testing.T) {
 			t.Errorf("status %d of an expired URL", status)
 		}
 	})
-	t.Run("a media playlist as entry", func(t *testing.T) {
-		y, _ := begin(t)
-		b := onAir(t, broadcast.Shape{MediaEntry: true})
-		y.Add(id, youtube.Video{State: youtube.Live, Origin: &youtube.Origin{Handler: b.Handler(), HLS: b.Entry()}})
-		if got := formats(t, y); len(got) != 1 || got[0].Protocol != "m3u8_native" || !strings.HasSuffix(got[0].URL, "/itag/91/index.m3u8") {
-			t.Errorf("formats %+v", got)
-		}
-	})
-	t.Run("streamlink finds a master", func(t *testing.T) { // and nothing else: no media playlist, no MPD
-		y, _ := begin(t)
+	t.Run("streamlink finds a master", func(t *testing.T) { // it finds neither media playlists nor MPDs
+		y, _ := startServer(t)
 		b := onAir(t, broadcast.Shape{Container: broadcast.FMP4})
 		y.Add(id, youtube.Video{State: youtube.Live, Origin: &youtube.Origin{Handler: b.Handler(), HLS: b.Entry()}})
 		a := run(t, y, find(t, "STREAMLINK_PATH", "streamlink"), "--no-config", "--json", y.URL(id))
 		if a.code != 0 || !strings.Contains(a.stdout, "/media/master.m3u8") {
 			t.Errorf("exit %d, %s", a.code, a.stdout)
-		}
-	})
-	t.Run("DASH", func(t *testing.T) {
-		for _, of := range []broadcast.Addressing{broadcast.TimelineTime, broadcast.Timeline, broadcast.Number} {
-			y, _ := begin(t)
-			b := onAir(t, broadcast.Shape{MPD: of, Apart: true})
-			y.Add(id, youtube.Video{State: youtube.Live, Origin: &youtube.Origin{Handler: b.Handler(), DASH: b.Entry()}})
-			// yt-dlp leaves a live stream's MPD alone unless it is told that
-			// incomplete formats will do.
-			if got := formats(t, y); len(got) != 0 {
-				t.Errorf("%s: formats without being asked for: %+v", of, got)
-			}
-			got := formats(t, y, "--extractor-args", "youtube:formats=incomplete")
-			if len(got) != 2 {
-				t.Fatalf("%s: formats %+v", of, got)
-			}
-			for _, f := range got {
-				if f.Protocol != "http_dash_segments" || !strings.HasSuffix(f.ManifestURL, "/media/manifest.mpd") {
-					t.Errorf("%s: %+v", of, f)
-				}
-			}
 		}
 	})
 }

@@ -13,7 +13,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
@@ -22,163 +21,52 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const id = "stand-in_01"
 
-// answer is what yt-dlp or streamlink said.
+// answer is the output of yt-dlp or streamlink.
 type answer struct {
 	code           int
 	stdout, stderr string
-	took           time.Duration
 }
 
-// TestYtdlp asks the real yt-dlp about a video in every state.
-func TestYtdlp(t *testing.T) {
-	y, stream := begin(t)
-	type want struct {
-		status  string // live_status
-		formats int
-		stderr  string // a part of it; empty: nothing
-	}
-	wants := map[youtube.State]want{
-		youtube.Upcoming:    {"is_upcoming", 0, "This live event will begin in a few moments."},
-		youtube.Premiere:    {"is_upcoming", 0, "Premieres in 2 hours"},
-		youtube.Live:        {"is_live", 2, ""},
-		youtube.Offline:     {"is_live", 0, "Offline."},
-		youtube.Ended:       {"was_live", 0, "This live event has ended."},
-		youtube.PostLive:    {"post_live", 0, "This live event has ended."},
-		youtube.Archived:    {"was_live", 1, ""},
-		youtube.NoRecording: {"was_live", 0, "This live stream recording is not available."},
-		youtube.Ordinary:    {"not_live", 1, ""},
-		youtube.Private:     {"", 0, "Private video"},
-		youtube.Removed:     {"", 0, "Video unavailable. This video has been removed by the uploader"},
-		youtube.Unavailable: {"", 0, "Video unavailable"},
-		youtube.Region:      {"", 0, "in your country"},
-		youtube.Age:         {"", 0, "confirm your age"},
-		youtube.Members:     {"", 0, "members-only content"},
-		youtube.BotCheck:    {"", 0, "not a bot"},
-		youtube.RateLimited: {"", 0, "rate-limited by YouTube"},
-		youtube.Captcha:     {"", 0, "requiring a captcha challenge"},
-	}
-	for _, state := range youtube.States() {
-		t.Run(string(state), func(t *testing.T) {
-			want := wants[state]
-			y.Add(id, youtube.Video{State: state, Source: stream, Scheduled: time.Now().Add(-time.Minute)})
-			a := ytdlp(t, y)
-			t.Logf("%v\n%s", a.took, a.stderr)
-			var info struct {
-				LiveStatus string           `json:"live_status"`
-				Formats    []map[string]any `json:"formats"`
-				FullTitle  string           `json:"fulltitle"`
-				Release    int64            `json:"release_timestamp"`
-			}
-			if err := json.Unmarshal([]byte(a.stdout), &info); err != nil {
-				t.Fatalf("exit %d, not JSON: %v\n%s", a.code, err, a.stdout)
-			}
-			if info.LiveStatus != want.status || len(info.Formats) != want.formats {
-				t.Errorf("live_status %q with %d formats, want %q with %d", info.LiveStatus, len(info.Formats), want.status, want.formats)
-			}
-			if got := strings.TrimSpace(a.stderr); (got == "") != (want.stderr == "") || !strings.Contains(got, want.stderr) {
-				t.Errorf("stderr %q, want %q", a.stderr, want.stderr)
-			}
-			if a.took > 20*time.Second {
-				t.Errorf("took %v", a.took)
-			}
-		})
-	}
-}
+// The adapters' tests show what yt-dlp and streamlink make of every state and of
+// every fault (adapters/stream/ytdlp, adapters/stream/streamlink). The tests here
+// run a tool only for what those do not see.
 
-// TestYtdlpFaults shows what yt-dlp makes of a YouTube that is not well.
-func TestYtdlpFaults(t *testing.T) {
-	for name, c := range map[string]struct {
-		class youtube.Class
-		fault httpfault.Fault
-		live  bool   // all the same
-		want  string // in stderr
-	}{
-		"a watch page that answers 429": {youtube.Watch, httpfault.Status(429), true, "HTTP Error 429"},
-		"a player API that answers 429": {youtube.Player, httpfault.Status(429), true, "HTTP Error 429"},
-		"a player API that answers 500": {youtube.Player, httpfault.Status(500), true, "HTTP Error 500"},
-		"everything answers 403":        {"", httpfault.Status(403), false, "HTTP Error 403"},
-		"everything hangs":              {"", httpfault.Hang(), false, "timed out"},
-		"connections that are reset":    {"", httpfault.Reset(), false, "onnection"},
-		"a watch page that is cut off":  {youtube.Watch, httpfault.Truncate(), true, "ncomplete"},
-		"a manifest that answers 404":   {youtube.Manifest, httpfault.Status(404), true, "HTTP Error 404"},
+func TestYtdlpSaysWhyAVideoCannotBePlayed(t *testing.T) {
+	y, stream := startServer(t)
+	for state, words := range map[youtube.State]string{
+		youtube.Upcoming: "This live event will begin in a few moments.",
+		youtube.Offline:  "Offline.",
+		youtube.Removed:  "Video unavailable. This video has been removed by the uploader",
+		youtube.Captcha:  "requiring a captcha challenge",
 	} {
-		t.Run(name, func(t *testing.T) {
-			y, stream := begin(t)
-			y.Add(id, youtube.Video{State: youtube.Live, Source: stream})
-			y.Inject(c.class, "", 0, c.fault)
-			a := run(t, y, find(t, "YTDLP_PATH", "yt-dlp"), "--ignore-config", "--dump-json", "--ignore-no-formats-error", "--no-playlist",
-				"--socket-timeout", "2", "--extractor-retries", "0", "--", y.URL(id))
-			if got := strings.Contains(a.stdout, `"live_status": "is_live"`); got != c.live || !strings.Contains(a.stderr, c.want) {
-				t.Errorf("live %v after %v, stderr:\n%s", got, a.took, a.stderr)
-			}
-		})
-	}
-}
-
-// TestStreamlink asks the real streamlink about a video in every state.
-func TestStreamlink(t *testing.T) {
-	y, stream := begin(t)
-	refused := func(s youtube.State) bool { return s != youtube.Live && s != youtube.Archived && s != youtube.Ordinary }
-	for _, state := range youtube.States() {
 		t.Run(string(state), func(t *testing.T) {
-			y.Add(id, youtube.Video{State: state, Source: stream})
-			a := run(t, y, find(t, "STREAMLINK_PATH", "streamlink"), "--no-config", "--json", y.URL(id))
-			var got struct {
-				Error   string `json:"error"`
-				Streams map[string]struct{ Type, URL, Master string }
-			}
-			if err := json.Unmarshal([]byte(a.stdout), &got); err != nil {
-				t.Fatalf("exit %d: %v\n%s%s", a.code, err, a.stdout, a.stderr)
-			}
-			switch {
-			case refused(state):
-				if a.code != 1 || got.Error == "" {
-					t.Errorf("exit %d, %s", a.code, a.stdout)
-				}
-			case state == youtube.Live:
-				worst := got.Streams["worst"]
-				if a.code != 0 || worst.Type != "hls" || !strings.Contains(worst.URL, "/itag/91/") || !strings.Contains(worst.Master, "/hls_variant/") || len(got.Streams) != 4 {
-					t.Errorf("exit %d, %s", a.code, a.stdout)
-				}
-			case a.code != 0 || got.Streams["360p"].Type != "http":
-				t.Errorf("exit %d, %s", a.code, a.stdout)
-			}
-			if a.took > 20*time.Second {
-				t.Errorf("took %v", a.took)
+			y.Add(id, youtube.Video{State: state, Source: stream, Scheduled: time.Now().Add(-time.Minute)})
+			if a := ytdlp(t, y); !strings.Contains(a.stderr, words) {
+				t.Errorf("stderr %q, want %q", a.stderr, words)
 			}
 		})
 	}
-	t.Run("a plain run says why", func(t *testing.T) {
-		y.Set(id, youtube.Upcoming)
-		a := run(t, y, find(t, "STREAMLINK_PATH", "streamlink"), "--no-config", y.URL(id))
-		if !strings.Contains(a.stdout+a.stderr, "LIVE_STREAM_OFFLINE: This live event will begin") {
-			t.Errorf("exit %d\n%s%s", a.code, a.stdout, a.stderr)
-		}
-	})
-	t.Run("a demuxed ladder", func(t *testing.T) {
-		library, err := livestream.Open(livestream.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		demuxed, err := library.Start(t.Context(), livestream.Config{Preroll: time.Minute, Renditions: []livestream.Rendition{livestream.Video144p, livestream.AudioOnly}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		y.Broadcast(id, demuxed)
-		a := ytdlp(t, y)
-		var info struct {
-			Formats []struct{ Vcodec, Acodec string }
-		}
-		if err := json.Unmarshal([]byte(a.stdout), &info); err != nil || len(info.Formats) != 2 {
-			t.Fatalf("%v, %+v, %s", err, info, a.stderr)
-		}
-		if f := info.Formats; f[0].Vcodec != "none" || f[1].Acodec != "none" {
-			t.Errorf("formats %+v", f)
-		}
-	})
 }
 
-func begin(t *testing.T) (*youtube.Server, *livestream.Stream) {
+func TestStreamlinkFindsTheRenditionsOfALiveStream(t *testing.T) {
+	y, stream := startServer(t)
+	y.Add(id, youtube.Video{State: youtube.Live, Source: stream})
+	a := run(t, y, find(t, "STREAMLINK_PATH", "streamlink"), "--no-config", "--json", y.URL(id))
+	var got struct {
+		Streams map[string]struct{ Type, URL, Master string }
+	}
+	if err := json.Unmarshal([]byte(a.stdout), &got); err != nil {
+		t.Fatalf("exit status %d: %v\n%s%s", a.code, err, a.stdout, a.stderr)
+	}
+	worst := got.Streams["worst"]
+	if a.code != 0 || worst.Type != "hls" || !strings.Contains(worst.URL, "/itag/91/") || !strings.Contains(worst.Master, "/hls_variant/") || len(got.Streams) != 4 {
+		t.Errorf("exit status %d, %s", a.code, a.stdout)
+	}
+}
+
+// startServer starts a stand-in, and a stream that is not yet broadcast. The test
+// fails if anything asks for a host that is not YouTube's.
+func startServer(t *testing.T) (*youtube.Server, *livestream.Stream) {
 	t.Helper()
 	y, err := youtube.Start(youtube.Config{})
 	if err != nil {
@@ -189,7 +77,7 @@ func begin(t *testing.T) (*youtube.Server, *livestream.Stream) {
 			t.Error(err)
 		}
 		if refused := y.RefusedHosts(); len(refused) > 0 {
-			t.Errorf("asked for %v", refused)
+			t.Errorf("requests for other hosts: %v", refused)
 		}
 	})
 	library, err := livestream.Open(livestream.Options{})
@@ -203,6 +91,7 @@ func begin(t *testing.T) (*youtube.Server, *livestream.Stream) {
 	return y, stream
 }
 
+// ytdlp runs yt-dlp as the product does.
 func ytdlp(t *testing.T, y *youtube.Server) answer {
 	t.Helper()
 	return run(t, y, find(t, "YTDLP_PATH", "yt-dlp"), "--ignore-config", "--dump-json", "--ignore-no-formats-error", "--no-playlist",
@@ -218,14 +107,13 @@ func run(t *testing.T, y *youtube.Server, tool string, args ...string) answer {
 	cmd.Env = append(os.Environ(), y.Env()...)
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
-	began := time.Now()
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
-	return answer{cmd.ProcessState.ExitCode(), out.String(), problems.String(), time.Since(began)}
+	return answer{cmd.ProcessState.ExitCode(), out.String(), problems.String()}
 }
 
-// find returns the path of a tool that the tests cannot do without.
+// find returns the path of a tool, and fails the test if it is not installed.
 func find(t *testing.T, variable, name string) string {
 	t.Helper()
 	if path := os.Getenv(variable); path != "" {
