@@ -1,4 +1,4 @@
-# Every target a person or the CI calls. "make" alone explains them.
+# The targets that people and the CI call. "make" alone explains them.
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -14,9 +14,9 @@ SEEDS    ?= 20
 LINT_VERSION := v2.15.0
 LINT         := .tools/bin/golangci-lint-$(LINT_VERSION)
 
-# The acceptance tests play whole streams, take minutes and promise fractions
-# of a second: they have the machine to themselves, after all the others.
-TEST       := go test -p 2 -timeout 20m
+# gotest prints progress. Most packages wait more than they compute, so four run
+# at once. The acceptance timelines need the whole CPU and run after them.
+TEST       := go run ./test/program/gotest -p 4 -timeout 20m
 ACCEPTANCE := ./test/suite/acceptance
 OTHERS      = $$(go list ./... | grep -v /test/suite/acceptance)
 
@@ -35,7 +35,7 @@ help: ## explain the targets
 		/^[a-z][a-z-]*:.*## /  { printf "  %smake %-12s%s  %s\n", blue, $$1, off, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: tools build ## show the whole thing: a stream goes wrong, webhooks arrive (3 minutes)
+demo: tools build ## show everything at work: a stream fails, webhooks arrive (3 minutes)
 	go run ./test/program/demo
 
 .PHONY: run
@@ -45,7 +45,7 @@ run: tools build ## start the service on this machine, with a database of its ow
 ##@ Build
 
 .PHONY: tools
-tools: ## install what it calls: ffmpeg, PostgreSQL, yt-dlp, streamlink, deno
+tools: ## install the tools it calls: ffmpeg, PostgreSQL, yt-dlp, streamlink, deno
 	@test/tools/install.sh
 
 .PHONY: build
@@ -53,7 +53,7 @@ build: ## build bin/stream-monitor
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BINARY) ./cmd/stream-monitor
 
 .PHONY: image
-image: ## build the image stream-monitor:VERSION, of gateway and worker (5 minutes the first time)
+image: ## build the image stream-monitor:VERSION of gateway and worker (5 minutes the first time)
 	@VERSION=$(VERSION) test/suite/image/build.sh
 
 .PHONY: clean
@@ -63,11 +63,11 @@ clean: ## remove what was built and installed here (bin/, .tools/, .cache/)
 ##@ Check
 
 .PHONY: check
-check: $(LINT) ## check a change before its commit: build, vet, lint of it, unit tests (2 minutes)
+check: $(LINT) ## check a change before its commit: build, vet, lint what is new, unit tests (2 minutes)
 	@test/tools/check.sh $(LINT) $(UNIT)
 
 .PHONY: test
-test: tools ## run every test, the acceptance timelines included (minutes)
+test: tools ## run every test, the acceptance timelines included (10 minutes)
 	$(TEST) $(OTHERS)
 	$(TEST) $(ACCEPTANCE)
 
@@ -76,36 +76,42 @@ test-race: tools ## the same under the race detector
 	$(TEST) -race $(OTHERS)
 	$(TEST) -race $(ACCEPTANCE)
 
+.PHONY: vet
+vet: ## vet every package with every build tag
+	go vet ./...
+	go vet -tags faults ./cmd/...
+	go vet -tags image,compose,cluster ./test/... ./adapters/...
+
 .PHONY: lint
-lint: $(LINT) ## find what the compiler does not; .golangci.yml gives the reasons
+lint: $(LINT) ## lint every package; .golangci.yml gives the reasons for what is off
 	$(LINT) run --allow-parallel-runners ./...
 
 .PHONY: test-api
-test-api: tools ## let a client made up from openapi.yaml loose on the API (2 minutes)
+test-api: tools ## fuzz the API with requests generated from openapi.yaml (2 minutes)
 	@test/tools/install.sh api
 	@go run ./test/program/apifuzz $(if $(SEED),-seed $(SEED)) $(if $(BUDGET),-budget $(BUDGET))
 
 .PHONY: test-faults
-test-faults: tools ## kill, halt, cut off, fill up and step what there is, SEEDS (20) times over
+test-faults: tools ## inject faults into processes, network, disk and clock, SEEDS (20) times (4 minutes)
 	@test/tools/install.sh faults
 	@go run ./test/program/chaos -seeds $(SEEDS) $(if $(SEED),-seed $(SEED))
 
 .PHONY: image-smoke
-image-smoke: tools image ## see whether the image works as it is run: no root, read-only, every codec (2 minutes)
+image-smoke: tools image ## run the image as it is deployed: no root, read-only, every codec (2 minutes)
 	@test/suite/image/bases.sh postgres:17-trixie
 	@IMAGE=stream-monitor:$(VERSION) go test -tags image -count=1 -v ./test/suite/image
 
 .PHONY: test-compose
-test-compose: tools image ## play the timelines against deploy/compose.yaml, on a real Docker (3 minutes)
+test-compose: tools image ## test deploy/compose.yaml on a real Docker (3 minutes)
 	@test/suite/image/bases.sh postgres:17-trixie
 	@IMAGE=stream-monitor:$(VERSION) go test -tags compose -count=1 -timeout 15m -v ./test/suite/compose
 
 .PHONY: test-cluster
-test-cluster: tools image ## play them in a real Kubernetes, that of STREAM_MONITOR_TEST_KUBECONFIG or one brought up here as root (12 minutes)
+test-cluster: tools image ## test the Helm chart in the cluster of STREAM_MONITOR_TEST_KUBECONFIG, or in one started here as root (12 minutes)
 	@STREAM_MONITOR_IMAGE=stream-monitor:$(VERSION) test/suite/cluster/run.sh
 
 .PHONY: nightly
-nightly: ## what takes hours: a cluster, 200 seeds of faults, the race detector, the API's client and each fuzzer for 10 minutes
+nightly: ## run what takes hours: the cluster, 200 seeds of faults, the race detector, every fuzzer for 10 minutes
 	$(MAKE) test-cluster
 	$(MAKE) test-api SEED=0 BUDGET=10m
 	$(MAKE) test-faults SEEDS=200
@@ -113,15 +119,15 @@ nightly: ## what takes hours: a cluster, 200 seeds of faults, the race detector,
 	$(MAKE) fuzz FUZZTIME=10m
 
 .PHONY: quality
-quality: tools ## what it sees and misses, on clips whose truth is known (2 minutes)
+quality: tools ## measure the detectors on clips whose truth is known (2 minutes)
 	@go run ./test/program/quality
 
 .PHONY: bench
-bench: tools ## what a check costs: the decoding, and the watcher (1 minute)
+bench: tools ## measure the cost of a check: decoding and watching (1 minute)
 	@go test -p 1 -run '^$$' -bench . ./adapters/stream/ffmpeg ./domain/watch
 
 .PHONY: bench-api
-bench-api: tools ## what the API takes, beside what PostgreSQL takes (40 seconds)
+bench-api: tools ## measure the API beside plain PostgreSQL (40 seconds)
 	@go run ./test/program/benchapi
 
 .PHONY: fuzz

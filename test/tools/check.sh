@@ -14,14 +14,6 @@ linter=$1
 shift
 unit_packages=("$@")
 
-# Every build tag has files of its own. The three passes share most packages
-# through the build cache.
-vet_all_tags() {
-	go vet ./... &&
-		go vet -tags faults ./cmd/... &&
-		go vet -tags image,compose,cluster ./test/... ./adapters/...
-}
-
 # base prints the commit that a change is compared with: where the branch left
 # origin/main, else the last commit.
 base() {
@@ -59,7 +51,7 @@ step() {
 }
 
 step build go build ./...
-step vet vet_all_tags
+step vet make --no-print-directory vet
 step "lint of what changed" lint_changes
 step "unit tests" unit_tests
 printf 'check: %-20s ok      %3d s\n' everything "$SECONDS"
