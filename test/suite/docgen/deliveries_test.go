@@ -39,7 +39,7 @@ func at(minute, second int) time.Time {
 	return eight.Add(time.Duration(minute)*time.Minute + time.Duration(second)*time.Second)
 }
 
-// examples has one event of every type, and of monitor.error one of every kind.
+// examples returns one event of every type, and one of every kind of monitor.error.
 func examples() map[string]event.Event {
 	schedule, delay := eight, int64(320)
 	segment := event.SegmentInfo{Sequence: 1520, Duration: 2}
@@ -73,12 +73,12 @@ func examples() map[string]event.Event {
 
 // request is a webhook as the receiver got it.
 type request struct {
-	raw    string // request line, headers and body, with a receiver of another name
+	raw    string // request line, headers and body, with the name of the receiver replaced
 	header http.Header
 	body   []byte
 }
 
-// deliveries has every example as the sender really sends it.
+// deliveries sends every example with the real sender and returns what arrived.
 func deliveries(t *testing.T) map[string]request {
 	t.Helper()
 	keys, err := webhook.ParseKeys(signingKey)
@@ -126,7 +126,7 @@ func deliveries(t *testing.T) map[string]request {
 	return all
 }
 
-// receive takes one webhook from the wire, byte by byte.
+// receive accepts one webhook and records its bytes.
 func receive(t *testing.T, send func(monitor.CallbackURL)) request {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,6 +1,4 @@
-// Package manual writes the parts of docs/ that must be true: its test renders
-// them from what the program really sends, and fails when what is in docs/ is
-// something else. WRITE_DOCS=1 go test ./test/suite/docgen writes them anew. The log
-// lines that docs/operations.md explains are written by hand, and held against
-// the code.
+// Package docgen keeps documents true. Its tests render docs/webhooks.md from real
+// webhooks and fail if the page differs; WRITE_DOCS=1 go test ./test/suite/docgen
+// writes it. They also compare the table of log lines with the code.
 package docgen

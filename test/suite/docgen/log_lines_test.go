@@ -18,20 +18,19 @@ import (
 
 const operations = "../../../docs/operations.md"
 
-// relayed are the files that log words which are not their own: what they log
-// is explained in these words of the page, or where the words are written.
+// relayed lists the files that log messages of others, with the words by which the
+// page explains them. Empty: the messages are found where they are written.
 var relayed = map[string]string{
 	"adapters/runtime/process/lines.go": "anything that is no log line",
 	"application/worker/loop.go":        "", // watch.LogEntry, found in domain/watch
 }
 
-// A row of a table of log lines: level, message, explanation. What the program
-// puts together has an ellipsis for each part that is not always the same.
+// row matches a row of a table of log lines: level, message, explanation. An
+// ellipsis in the message stands for a part that varies.
 var row = regexp.MustCompile("(?m)^\\| (WARN|ERROR) \\| `([^`]+)` \\| (.+) \\|$")
 
-// TestEveryWarningIsExplained holds the tables of docs/operations.md against
-// the code: every line at warn and above is in them, with its level, and
-// nothing else is.
+// TestEveryWarningIsExplained compares the tables of the page with the code: they
+// list every line of level WARN and ERROR, and no other.
 func TestEveryWarningIsExplained(t *testing.T) {
 	page, err := os.ReadFile(operations)
 	if err != nil {
@@ -50,7 +49,7 @@ func TestEveryWarningIsExplained(t *testing.T) {
 	}
 	found := warnings(t)
 	if len(found) < 50 {
-		t.Fatalf("%d lines were found; the test looks for them in the wrong way", len(found))
+		t.Fatalf("%d lines were found; the test does not recognise them", len(found))
 	}
 	for _, line := range slices.Sorted(maps.Keys(found)) {
 		if !explained[line] {
@@ -69,8 +68,8 @@ func TestEveryWarningIsExplained(t *testing.T) {
 	}
 }
 
-// warnings finds what the product can log at warn and above, as level and
-// message, and where.
+// warnings finds every line of level WARN and ERROR in the code: level and message,
+// and where it is logged.
 func warnings(t *testing.T) map[string]string {
 	t.Helper()
 	found, root, set := map[string]string{}, "../../..", token.NewFileSet()
@@ -100,7 +99,7 @@ func warnings(t *testing.T) map[string]string {
 				text := wording(message)
 				if text == "…" {
 					if _, known := relayed[filepath.ToSlash(name)]; !known {
-						t.Errorf("%s logs words that are not its own at %s; say so here and in docs/operations.md", name, level)
+						t.Errorf("%s logs messages of others at %s; add it to relayed and to docs/operations.md", name, level)
 					}
 					return true
 				}
@@ -116,9 +115,9 @@ func warnings(t *testing.T) map[string]string {
 	return found
 }
 
-// logged is the level and message of what logs at warn or above: a call of a
-// logger, a call that is given a level of slog, or a note of the watcher's. The
-// message is nil for anything else.
+// logged returns level and message of a call that logs a warning or an error: of a
+// logger, with a level of slog, or a log entry of the watcher. The message of other
+// nodes is nil.
 func logged(n ast.Node) (level string, message ast.Expr) {
 	switch n := n.(type) {
 	case *ast.CompositeLit:
@@ -154,7 +153,7 @@ func logged(n ast.Node) (level string, message ast.Expr) {
 
 var levels = map[string]string{"LevelWarn": "WARN", "LevelError": "ERROR"}
 
-// logger tells whether an expression is called log, as every logger is here.
+// logger reports whether an expression is a logger. Every logger is named log.
 func logger(x ast.Expr) bool { return named(x, "log") || selected(x) == "log" }
 
 func named(x ast.Expr, name string) bool {
@@ -162,7 +161,7 @@ func named(x ast.Expr, name string) bool {
 	return is && id.Name == name
 }
 
-// selected is what an expression takes of another: b of a.b.
+// selected returns the selector of an expression: b of a.b.
 func selected(x ast.Expr) string {
 	if s, is := x.(*ast.SelectorExpr); is {
 		return s.Sel.Name
@@ -170,7 +169,7 @@ func selected(x ast.Expr) string {
 	return ""
 }
 
-// wording is a message as the page has it.
+// wording returns a message as the page writes it.
 func wording(x ast.Expr) string {
 	switch x := x.(type) {
 	case *ast.BasicLit:

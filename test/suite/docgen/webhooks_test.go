@@ -30,7 +30,10 @@ var text string
 //go:embed verify.py
 var python string
 
-// headers says of every header what it is.
+//go:embed verify.go
+var golang string
+
+// headers explains every header.
 var headers = []struct{ Name, Says string }{
 	{"Content-Type", "always `application/json`"},
 	{"User-Agent", "`stream-monitor/` and its version"},
@@ -43,24 +46,23 @@ var headers = []struct{ Name, Says string }{
 	{"Webhook-Signature", "`v1,` and the HMAC-SHA256 of `{Webhook-Id}.{Webhook-Timestamp}.{body}`, in base64"},
 }
 
-// reasons says of every reason of a monitor.error that is sent what it is.
+// reasons explains every reason of a monitor.error that is sent.
 var reasons = []struct{ Name, Says string }{
-	{event.ReasonVideoUnavailable, "the video was removed, or never was"},
+	{event.ReasonVideoUnavailable, "the video was removed, or never existed"},
 	{event.ReasonVideoPrivate, "the video is private"},
 	{event.ReasonRegionLocked, "it cannot be seen from where the watchdog runs"},
 	{event.ReasonAgeRestricted, "it needs an adult who is signed in"},
 	{event.ReasonMembersOnly, "it needs a membership"},
-	{event.ReasonNotALiveStream, "it is a video that is no stream"},
+	{event.ReasonNotALiveStream, "the video is not a live stream"},
 	{event.ReasonReservationExpired, "it never went live until `scheduled_end_time` and the tolerance after it"},
-	{event.ReasonBlind, "nothing can be learned of it; the monitor goes on"},
+	{event.ReasonBlind, "neither state nor media can be learned; the monitor goes on"},
 	{event.ReasonWorkerLost, "its worker ended, was ended, or fell silent, and others in its place did no better (or `MISSING_WORKER=error`)"},
 	{event.ReasonLaunchFailed, "no worker could be started for it"},
 	{event.ReasonMismatch, "a gateway found that its worker does not run, and the policy is `MISSING_WORKER=error`"},
-	{event.ReasonReconcileTimeout, "whether its worker runs could not be found out in time at a start of the gateway; the monitor goes on"},
+	{event.ReasonReconcileTimeout, "a starting gateway could not find out in time whether its worker runs; the monitor goes on"},
 }
 
-// TestWebhooks renders docs/webhooks.md.
-func TestWebhooks(t *testing.T) {
+func TestThePageShowsWhatIsSent(t *testing.T) {
 	arrived := deliveries(t)
 	shown := arrived["alert.blackout"]
 	stamp := shown.header.Get("X-Timestamp")
@@ -88,7 +90,7 @@ func TestWebhooks(t *testing.T) {
 	var made bytes.Buffer
 	if err := page.Execute(&made, map[string]any{
 		"Key": signingKey, "Raw": shown.raw, "Body": string(shown.body), "Timestamp": stamp,
-		"Digest": hex.EncodeToString(mac.Sum(nil)), "Secret": secret, "Python": strings.TrimSpace(python),
+		"Digest": hex.EncodeToString(mac.Sum(nil)), "Secret": secret, "Python": strings.TrimSpace(python), "Go": goExample(),
 		"Headers": headers, "Reasons": reasons, "Types": append(event.Types(), "webhook.test"),
 	}); err != nil {
 		t.Fatal(err)
@@ -113,7 +115,13 @@ func TestWebhooks(t *testing.T) {
 
 const secret = "whsec_YW4tZXhhbXBsZS1rZXk="
 
-func TestTheExamplesVerify(t *testing.T) {
+// goExample is the example of verification as the page shows it.
+func goExample() string {
+	_, function, _ := strings.Cut(golang, "func Verify")
+	return "func verify" + strings.TrimSpace(function)
+}
+
+func TestTheSignaturesOfTheExamplesAreValid(t *testing.T) {
 	if want := "whsec_" + base64.StdEncoding.EncodeToString([]byte(signingKey)); secret != want {
 		t.Errorf("the secret is %s, want %s", secret, want)
 	}
@@ -136,8 +144,8 @@ func TestTheExamplesVerify(t *testing.T) {
 	}
 }
 
-// TestEverythingSentIsExplained finds what is sent and not in the words around
-// the examples.
+// TestEverythingSentIsExplained compares fields, headers and reasons with the text
+// around the examples.
 func TestEverythingSentIsExplained(t *testing.T) {
 	page, err := os.ReadFile(document)
 	if err != nil {
@@ -185,7 +193,7 @@ func TestEverythingSentIsExplained(t *testing.T) {
 	}
 }
 
-// keys are the names of an object's fields, and of theirs.
+// keys returns the names of the fields of an object, at every depth.
 func keys(object map[string]any) (all []string) {
 	for name, value := range object {
 		all = append(all, name)
@@ -196,7 +204,7 @@ func keys(object map[string]any) (all []string) {
 	return all
 }
 
-// difference is the first line that is not the same.
+// difference shows the first line that differs.
 func difference(is, want []byte) string {
 	a, b := strings.Split(string(is), "\n"), strings.Split(string(want), "\n")
 	for i := range min(len(a), len(b)) {
