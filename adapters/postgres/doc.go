@@ -1,57 +1,40 @@
-// Package postgres keeps monitors, their statistics and their events in
-// PostgreSQL: the tables of section 9.1. Store implements what the application
-// asks of it.
+// Package postgres stores monitors, their statistics and their events in
+// PostgreSQL (section 9.1). Store implements every port of the application that
+// needs the database, as several types over one connection pool:
 //
-//	control.Registry     registry.go   register, get, list, end
-//	                     idempotency.go  registrations under a key
-//	control.Limiter      limits.go     what clients have left to spend
-//	control.Desk         desk.go       a worker's report, stored whole
-//	control.History      history.go    events with the state of their delivery
-//	supervisor.Store     roster.go     active monitors, generations
-//	                     reservations.go  taken when due, and promoted
-//	                     lead.go       the one gateway that looks after all monitors
-//	deliver.Outbox       leases.go     whose turn it is in the queue of each monitor
-//	                     outbox.go     attempts and what came of them
-//	                     listen.go     a wake-up when an event was stored
+//	type               file             implements            tables
+//	MonitorStore       monitors.go      registry.Registry     monitors, monitor_stats
+//	IdempotencyStore   idempotency.go   registry.Registry     idempotency_keys
+//	ReportStore        reports.go       registry.Desk         monitors, monitor_stats, monitor_events
+//	EventStore         events.go        registry.History      monitor_events
+//	RateLimiter        ratelimit.go     registry.Limiter      rate_limits
+//	WorkerStore        workers.go       supervisor.Store      monitors, monitor_events
+//	ReservationStore   reservations.go  supervisor.Store      monitors
+//	LeaderElection     leader.go        supervisor.Store      (an advisory lock)
+//	Outbox             leases.go        delivery.Outbox       monitor_events, monitors
+//	Listener           listener.go      (wakes a dispatcher)  NOTIFY monitor_events
 //
-// An event's life:
+// Guarantees:
 //
-//	stored ──▶ pending ──Lease──▶ leased ──Record──▶ sent
-//	              ▲                  │ │
-//	              ├───── retry ──────┘ └──────────▶ failed ─▶ monitor: error,
-//	              ├───── lease over ─┘                        callback_failed
-//	              └───── Redeliver ── sent, failed
+//   - Rules across gateways are enforced in the database: one active monitor per
+//     stream, the maximum and the rate limits (decision A5), one registration
+//     per idempotency key (A9), one newest generation (O2), one promotion of a
+//     reservation (A10), one lease per event, one leased event per monitor (W2).
+//   - The events of a monitor are leased in the order in which they were
+//     committed: every transaction that adds one locks the monitor's row first.
+//   - Every method may be repeated after an error. If the connection is lost
+//     during COMMIT, the outcome is unknown; repeating stores nothing twice.
+//     Methods repeat broken transactions themselves, up to three times.
+//   - Rows are locked in the order monitor, then events.
+//   - Times follow the database's clock: leases, retries, reservations, rate
+//     limits and idempotency keys. NextDue, ClaimDue and Decision convert between
+//     it and this process's clock. If the database's clock is set back, a retry
+//     waits 70 s at most, a lease and a rate limit once their full length.
 //
-// What it guarantees:
-//
-//   - What must hold across gateways is decided here: one active monitor per
-//     stream, the maximum and the budgets of clients (decision A5), one
-//     registration under a key (A9), one newest generation (O2), one
-//     promotion of a reservation (A10), one lease per event, one leased event
-//     per monitor (W2).
-//   - Events of a monitor are leased in the order they were stored. Everything
-//     that adds to a monitor's queue holds the monitor's row, so the order of
-//     the sequence is the order of the commits.
-//   - Every method may be repeated after an error. A connection lost during
-//     COMMIT leaves it unknown whether the work was done; doing it again stores
-//     nothing twice. Methods do that themselves a few times when the connection
-//     breaks; what they return then is what to tell the caller.
-//   - Leases, retries, reservations, budgets, keys and updated_at run by the
-//     clock of the database; times in Verdict, NextDue and Due are moved to and
-//     from this process's clock. When the database's clock is set back, nothing
-//     waits for longer than 70 s: a retry a little over a minute at most, a
-//     lease for a whole one, a budget for itself. Only reservations are times of
-//     day, and stay so: for how long a new monitor is held is none, and no clock of
-//     a gateway's changes it.
-//   - A context ends what it is given to also when the server, or the network to
-//     it, says nothing any more (session.go); without one, the longest statement
-//     and a second is the limit. What is sent and not acknowledged for 3 s, and a
-//     listening connection that is silent for 10 s, is lost. The server is told
-//     to notice as well: a transaction that it hears nothing more of holds its
-//     monitor for 5 s, and a connection that is gone without a word ends after 11.
-//   - An error caused by the caller is a *monitor.Error. Any other says what was
-//     being done; errors.Is finds the context's error in it when that was the
-//     cause.
-//
-// Rows are locked in the order monitor, then events.
+// Failure behaviour: a context ends every call, even when the server or the
+// network does not answer (conn.go). Without one, a call ends a second after the
+// longest statement. Unacknowledged data means a lost connection after 3 s, a
+// silent listener after 10 s. The server ends an abandoned transaction after 5 s
+// and a lost connection after 11 s. Errors of the caller are *monitor.Error;
+// others are wrapped with the operation and, if it ended, with the context's error.
 package postgres

@@ -11,21 +11,21 @@ import (
 	"github.com/lib/pq"
 )
 
-// sessionLimits let the server notice within seconds that a session was lost
-// without a word, and end it with its transaction and locks: where it waits for
-// the next statement of one, and by probes, which a unix socket does without.
-var sessionLimits = map[string]string{
+// sessionSettings make the server end a lost session within seconds, with its
+// transaction and locks. An idle transaction has a timeout; TCP probes detect the
+// loss of any other session.
+var sessionSettings = map[string]string{
 	"idle_in_transaction_session_timeout": "5000", // ms
 	"tcp_keepalives_idle":                 "5",    // s
 	"tcp_keepalives_interval":             "2",    // s
 	"tcp_keepalives_count":                "3",
 }
 
-// complete adds to dsn what it does not say: sslmode, time limits, a name.
-func complete(dsn string, cfg Config) (string, error) {
+// completeDSN adds what dsn does not set: sslmode, timeouts, the application's name.
+func completeDSN(dsn string, cfg Config) (string, error) {
 	given, err := pq.NewConfig(dsn)
 	if err != nil {
-		return "", secretless(err)
+		return "", withoutDSN(err)
 	}
 	missing := map[string]string{}
 	if given.SSLMode == "" {
@@ -40,7 +40,7 @@ func complete(dsn string, cfg Config) (string, error) {
 	if given.ApplicationName == "" {
 		missing["application_name"] = "stream-monitor"
 	}
-	for name, value := range sessionLimits {
+	for name, value := range sessionSettings {
 		if given.Runtime[name] == "" {
 			missing[name] = value
 		}
@@ -48,7 +48,7 @@ func complete(dsn string, cfg Config) (string, error) {
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
 		u, err := url.Parse(dsn)
 		if err != nil {
-			return "", secretless(err)
+			return "", withoutDSN(err)
 		}
 		query := u.Query()
 		for key, value := range missing {
@@ -65,19 +65,19 @@ func complete(dsn string, cfg Config) (string, error) {
 	return b.String(), nil
 }
 
-// sslMode is what a connection uses when nobody has said. The driver's own
-// default is about to change, so it is never relied on.
+// sslMode returns the default sslmode: disable if all hosts are local, else require.
+// The driver's own default differs between its versions.
 func sslMode(c pq.Config) pq.SSLMode {
 	hosts := []pq.ConfigMultihost{{Host: c.Host, Hostaddr: c.Hostaddr}}
 	for _, h := range append(hosts, c.Multi...) {
-		if !local(h) {
+		if !isLocal(h) {
 			return pq.SSLModeRequire
 		}
 	}
 	return pq.SSLModeDisable
 }
 
-func local(h pq.ConfigMultihost) bool {
+func isLocal(h pq.ConfigMultihost) bool {
 	if h.Hostaddr.IsValid() {
 		return h.Hostaddr.IsLoopback()
 	}
@@ -88,8 +88,8 @@ func local(h pq.ConfigMultihost) bool {
 	return err == nil && addr.IsLoopback()
 }
 
-// secretless drops the DSN, which holds the password, from what a parser says.
-func secretless(err error) error {
+// withoutDSN removes the DSN, which contains the password, from a parser's error.
+func withoutDSN(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return fmt.Errorf("DB_DSN is not a valid URL: %w", u.Err)
 	}

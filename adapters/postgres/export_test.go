@@ -2,21 +2,22 @@ package postgres
 
 import "time"
 
-// Complete, LeaseQuery, DueBatch and MostUnsure are shown to the tests of this package.
-var Complete = complete
+// CompleteDSN, LeaseQuery, ClaimBatch and MaxUnconfirmed are for the tests of this
+// package.
+var CompleteDSN = completeDSN
 
 const (
-	LeaseQuery = lease
-	DueBatch   = dueBatch
-	MostUnsure = mostUnsure
+	LeaseQuery     = leaseQuery
+	ClaimBatch     = claimBatch
+	MaxUnconfirmed = maxUnconfirmed
 )
 
-// Unsure is how many names of lost leases are asked for.
-func (s *Store) Unsure() int { return len(s.unsure.take().unsure) }
+// UnconfirmedLeases returns the number of unconfirmed leases.
+func (o *Outbox) UnconfirmedLeases() int { return len(o.leases.newNames().unconfirmed) }
 
-// Prick makes a store notice sooner that it hears nothing, and its office pass on
-// sooner.
-func (s *Store) Prick() {
-	s.ears = ears{100 * time.Millisecond, 300 * time.Millisecond}
-	s.office.term = time.Second
+// ShortenTimeouts makes a store detect a lost listening connection, and the server
+// an unused leader, within about a second.
+func (s *Store) ShortenTimeouts() {
+	s.Listener.keepAliveInterval, s.Listener.keepAliveTimeout = 100*time.Millisecond, 300*time.Millisecond
+	s.LeaderElection.idleTimeout = time.Second
 }

@@ -11,24 +11,27 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// InsertOnce implements control.Registry.
-func (s *Store) InsertOnce(ctx context.Context, m monitor.Monitor, limit int, once registry.Once) (*registry.First, error) {
+// IdempotencyStore registers monitors under an idempotency key (decision A9).
+type IdempotencyStore struct{ db *database }
+
+// InsertOnce implements registry.Registry.
+func (s *IdempotencyStore) InsertOnce(ctx context.Context, m monitor.Monitor, limit int, once registry.Once) (*registry.First, error) {
 	var first *registry.First
-	err := s.inTx(ctx, "register "+string(m.ID), func(tx *sqlx.Tx) (err error) {
-		if _, err := tx.ExecContext(ctx, lockRegistration); err != nil {
+	err := s.db.inTx(ctx, "register "+string(m.ID), func(tx *sqlx.Tx) (err error) {
+		if _, err := tx.ExecContext(ctx, registrationLock); err != nil {
 			return err
 		}
-		// In a statement of its own, as admit's is.
-		first, err = recall(ctx, tx, once.Key)
+		// This is a statement of its own for the same reason as in checkAdmission.
+		first, err = findKey(ctx, tx, once.Key)
 		switch {
 		case err != nil:
 			return err
 		case first == nil:
-			if err := register(ctx, tx, m, limit); err != nil {
+			if err := insertMonitor(ctx, tx, m, limit); err != nil {
 				return err
 			}
-			return remember(ctx, tx, m, once)
-		case first.Monitor.ID == m.ID: // stored by an attempt whose outcome was unknown
+			return storeKey(ctx, tx, m, once)
+		case first.Monitor.ID == m.ID: // stored by a try whose outcome was unknown
 			first = nil
 		}
 		return nil
@@ -39,13 +42,14 @@ func (s *Store) InsertOnce(ctx context.Context, m monitor.Monitor, limit int, on
 	return first, nil
 }
 
-// Recall implements control.Registry.
-func (s *Store) Recall(ctx context.Context, key registry.Digest) (*registry.First, error) {
-	first, err := recall(ctx, s.db, key)
-	return first, explain(ctx, "recall a registration by its key", err)
+// Recall implements registry.Registry.
+func (s *IdempotencyStore) Recall(ctx context.Context, key registry.Digest) (*registry.First, error) {
+	first, err := findKey(ctx, s.db, key)
+	return first, wrapError(ctx, "find a registration by its idempotency key", err)
 }
 
-func recall(ctx context.Context, q sqlx.QueryerContext, key registry.Digest) (*registry.First, error) {
+// findKey returns nil if the key is unknown or has expired.
+func findKey(ctx context.Context, q sqlx.QueryerContext, key registry.Digest) (*registry.First, error) {
 	var row struct {
 		Request   []byte         `db:"request"`
 		MonitorID monitor.ID     `db:"monitor_id"`
@@ -60,7 +64,7 @@ func recall(ctx context.Context, q sqlx.QueryerContext, key registry.Digest) (*r
 	if err != nil {
 		return nil, err
 	}
-	m, err := read(ctx, q, row.MonitorID)
+	m, err := readMonitor(ctx, q, row.MonitorID)
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +74,9 @@ func recall(ctx context.Context, q sqlx.QueryerContext, key registry.Digest) (*r
 	return first, nil
 }
 
-// remember keeps a key that stands for nothing, or no longer, and removes others
-// that no longer do, some at a time.
-func remember(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, once registry.Once) error {
+// storeKey stores a key that is unknown or has expired, and deletes up to 1000 other
+// expired keys.
+func storeKey(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, once registry.Once) error {
 	_, err := tx.ExecContext(ctx, `
 		DELETE FROM idempotency_keys WHERE key = ANY (ARRAY(
 			SELECT key FROM idempotency_keys

@@ -173,7 +173,7 @@ func TestLeading(t *testing.T) { // O5
 	t.Run("a leader that asks no more leads no more", func(t *testing.T) {
 		dsn := database(t)
 		first, second := open(t, dsn), open(t, dsn)
-		first.Prick()
+		first.ShortenTimeouts()
 		leads(t, first)
 		began := time.Now()
 		for deadline := began.Add(20 * time.Second); !leads(t, second); {

@@ -3,26 +3,25 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
-	"github.com/lib/pq"
+	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// heads finds the head of every monitor's queue. It hops through
-// idx_monitor_events_queue from monitor to monitor, so its cost is that of the
-// monitors that have pending events, however many those are. It sorts by the
-// whole key of that index, and hands the heads on as an array, so that the
-// planner sees no reason to read a backlog through another index.
-const heads = `
+// queueHeads finds the head of every monitor's queue. It uses
+// idx_monitor_events_queue to jump from monitor to monitor, so its cost depends on
+// the number of monitors with pending events and not on the number of events. It
+// sorts by the whole key of that index and is joined as an array, because the
+// planner would otherwise read a backlog through another index.
+const queueHeads = `
 	WITH RECURSIVE head (id, monitor_id, seq) AS (
 		(SELECT id, monitor_id, seq FROM monitor_events
 		 WHERE webhook_status = 'pending'
@@ -34,45 +33,44 @@ const heads = `
 			WHERE e.webhook_status = 'pending' AND e.monitor_id > head.monitor_id
 			ORDER BY e.monitor_id, e.seq LIMIT 1) AS next)`
 
-// mostLease is the longest lease that may be asked for.
-const mostLease = 2 * time.Minute
+// maxLease is the longest lease.
+const maxLease = 2 * time.Minute
 
-// A time further ahead than it can have been set is left over from before the
-// clock was set back. A retry is due then: it was 60 s away at most
-// (deliver.MaxRetryAfter). A lease may be of a gateway that is sending; it is
-// cut to a whole one from now. now() is a little old in a statement that had to
-// wait, so both have a margin.
+// A time further in the future than any statement can set it was stored before
+// the clock was set back. Such a retry is due: it can be 60 s away at most
+// (delivery.MaxRetryAfter). Such a lease may belong to a gateway that is sending,
+// so it is cut to a whole lease from now. Both conditions have a margin of 10 s,
+// because now() is older in a statement that had to wait.
 const (
-	retryFar = `e.next_attempt_at > now() + interval '70 seconds'`
-	leaseFar = `e.leased_until > now() + interval '130 seconds'`
+	retryTooFar = `e.next_attempt_at > now() + interval '70 seconds'`
+	leaseTooFar = `e.leased_until > now() + interval '130 seconds'`
 )
 
-// lease takes the due heads. What it finds is looked at again once locked, so
-// an event that another gateway leased or finished meanwhile is passed over. So
-// is one that was finished and then put at the end of its queue: it is pending
-// again, but its seq as locked is not the one it was the head with. IS NOT
-// DISTINCT FROM is an equality that no index offers itself for.
+// leaseQuery leases due heads. FOR UPDATE checks the conditions again after
+// locking, so an event that another gateway leased or finished meanwhile is
+// skipped. An event that was sent and then redelivered meanwhile is pending again,
+// but no longer with the seq of the head, and is skipped as well. IS NOT DISTINCT
+// FROM is an equality for which the planner uses no index.
 //
-// What has been leased under one of the names $4, by an attempt whose answer got
-// lost, is taken again, under the new name $3. Leases that are cut stay their
-// holders'.
-const lease = heads + `,
+// Events leased under a name in $4, in a call whose answer was lost, are leased
+// again under the new name $3. Leases that are cut keep their name.
+const leaseQuery = queueHeads + `,
 	due AS (
 		SELECT e.id, e.seq FROM monitor_events e
 		WHERE e.id = ANY (ARRAY(SELECT id FROM head)) AND e.webhook_status IS NOT DISTINCT FROM 'pending'
-		  AND (e.lease = ANY (CAST($4 AS uuid[])) OR (e.next_attempt_at <= now() OR ` + retryFar + `)
-		       AND (e.leased_until IS NULL OR e.leased_until <= now() OR ` + leaseFar + `))
+		  AND (e.lease = ANY (CAST($4 AS uuid[])) OR (e.next_attempt_at <= now() OR ` + retryTooFar + `)
+		       AND (e.leased_until IS NULL OR e.leased_until <= now() OR ` + leaseTooFar + `))
 		ORDER BY e.next_attempt_at, e.seq
 		LIMIT $1
 		FOR UPDATE OF e SKIP LOCKED)
 	UPDATE monitor_events e
 	SET leased_until = now() + make_interval(secs => $2),
-	    lease = CASE WHEN ` + leaseFar + ` AND e.lease <> ALL (CAST($4 AS uuid[])) THEN e.lease ELSE $3 END
+	    lease = CASE WHEN ` + leaseTooFar + ` AND e.lease <> ALL (CAST($4 AS uuid[])) THEN e.lease ELSE $3 END
 	FROM monitors m
 	WHERE e.id = ANY (ARRAY(SELECT id FROM due JOIN head USING (id, seq))) AND m.id = e.monitor_id
 	RETURNING e.id, e.event_type, e.monitor_id, m.callback_url, e.body, e.webhook_attempts, e.seq, e.lease`
 
-type letterRow struct {
+type deliveryRow struct {
 	ID          string         `db:"id"`
 	EventType   string         `db:"event_type"`
 	MonitorID   string         `db:"monitor_id"`
@@ -83,31 +81,36 @@ type letterRow struct {
 	Lease       sql.NullString `db:"lease"`
 }
 
-// Lease implements deliver.Outbox. What an attempt took whose answer got lost, or
-// still takes because the server was slow, the next Lease of this store takes
-// that finds it.
-func (s *Store) Lease(ctx context.Context, limit int, term time.Duration) ([]delivery.Delivery, error) {
-	if term > mostLease {
-		return nil, fmt.Errorf("lease pending events for %v: the longest lease is %v", term, mostLease)
+// Outbox leases pending events and records the attempts at delivering them.
+type Outbox struct {
+	db     *database
+	leases unconfirmedLeases
+}
+
+// Lease implements delivery.Outbox. The longest lease is 2 min.
+func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) ([]delivery.Delivery, error) {
+	if duration > maxLease {
+		return nil, fmt.Errorf("lease pending events for %v: the longest lease is %v", duration, maxLease)
 	}
-	asked := time.Now()
-	t := s.unsure.take()
-	var rows []letterRow
-	err := s.db.SelectContext(ctx, &rows, lease, limit, term.Seconds(), newName{t}, unsureNames{t})
+	began := time.Now()
+	names := o.leases.newNames()
+	var rows []deliveryRow
+	err := o.db.SelectContext(ctx, &rows, leaseQuery, limit, duration.Seconds(), newNameArg{names}, unconfirmedArg{names})
 	if err != nil {
-		s.unsure.lost(t.tried, time.Now().Add(term))
-		return nil, explain(ctx, "lease pending events", err)
+		o.leases.add(names.sent, time.Now().Add(duration))
+		return nil, wrapError(ctx, "lease pending events", err)
 	}
-	name := t.tried[len(t.tried)-1]
-	if broken := t.tried[:len(t.tried)-1]; len(broken) > 0 {
-		s.unsure.lost(broken, time.Now().Add(term))
+	last := len(names.sent) - 1
+	name, unanswered := names.sent[last], names.sent[:last]
+	if len(unanswered) > 0 {
+		o.leases.add(unanswered, time.Now().Add(duration))
 	}
-	s.unsure.answered(asked)
-	rows = slices.DeleteFunc(rows, func(r letterRow) bool { return r.Lease.String != name })
-	slices.SortFunc(rows, func(a, b letterRow) int { return cmp.Compare(a.Seq, b.Seq) })
-	letters := make([]delivery.Delivery, 0, len(rows))
+	o.leases.confirm(began)
+	rows = slices.DeleteFunc(rows, func(r deliveryRow) bool { return r.Lease.String != name })
+	slices.SortFunc(rows, func(a, b deliveryRow) int { return cmp.Compare(a.Seq, b.Seq) })
+	leased := make([]delivery.Delivery, 0, len(rows))
 	for _, r := range rows {
-		letters = append(letters, delivery.Delivery{
+		leased = append(leased, delivery.Delivery{
 			EventID:     r.ID,
 			EventType:   event.Type(r.EventType),
 			MonitorID:   monitor.ID(r.MonitorID),
@@ -117,80 +120,37 @@ func (s *Store) Lease(ctx context.Context, limit int, term time.Duration) ([]del
 			Lease:       name,
 		})
 	}
-	return letters, nil
+	return leased, nil
 }
 
-// ticket is what one Lease asks under. When a connection breaks, the pool sends
-// the statement again, and evaluates its arguments for that: so each sending has
-// a name of its own, and what the earlier ones took is known by theirs.
-type ticket struct {
-	holder holder
-	unsure []string
-	tried  []string // the last is that of the sending under way
-}
-
-// newName is an argument: a name for this sending.
-type newName struct{ *ticket }
-
-// Value implements driver.Valuer.
-func (n newName) Value() (driver.Value, error) {
-	name := n.holder.name()
-	n.tried = append(n.tried, name)
-	return name, nil
-}
-
-// unsureNames is an argument: all names under which something may have been
-// taken that nobody sends.
-type unsureNames struct{ *ticket }
-
-// Value implements driver.Valuer.
-func (u unsureNames) Value() (driver.Value, error) {
-	return pq.StringArray(slices.Concat(u.unsure, u.tried)).Value()
-}
-
-// mostUnsure is how many names of lost leases are asked for: those of more than
-// the time for which a stalled server keeps one open.
-const mostUnsure = 100
-
-// tokens are the names of leases whose answers got lost. A server that was slow
-// may yet take them, when others have been answered; so they are asked for until
-// an answer comes when the last of them would be over.
-type tokens struct {
-	mu     sync.Mutex
-	holder holder
-	names  []string
-	until  time.Time // when the last would be over
-}
-
-// belong says whose leases are named from now on.
-func (t *tokens) belong(h holder) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.holder, t.names = h, nil
-}
-
-func (t *tokens) take() *ticket {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return &ticket{holder: t.holder, unsure: slices.Clone(t.names)}
-}
-
-// lost adds names of leases that are over at until, at the latest.
-func (t *tokens) lost(names []string, until time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.names = append(t.names, names...)
-	t.names = t.names[max(len(t.names)-mostUnsure, 0):]
-	if until.After(t.until) {
-		t.until = until
+// NextDue implements delivery.Outbox. A leased head is due when its lease expires:
+// if its gateway dies, it can be leased then.
+func (o *Outbox) NextDue(ctx context.Context) (time.Time, error) {
+	var wait sql.NullFloat64
+	err := o.db.GetContext(ctx, &wait, queueHeads+`
+		SELECT CAST(EXTRACT(EPOCH FROM min(GREATEST(
+			CASE WHEN `+retryTooFar+` THEN now() ELSE e.next_attempt_at END,
+			CASE WHEN `+leaseTooFar+` THEN now() ELSE e.leased_until END)) - clock_timestamp()) AS float8)
+		FROM monitor_events e WHERE e.id = ANY (ARRAY(SELECT id FROM head))`)
+	if err != nil || !wait.Valid {
+		return time.Time{}, wrapError(ctx, "find when the next event is due", err)
 	}
+	return time.Now().Add(time.Duration(wait.Float64 * float64(time.Second))), nil
 }
 
-// answered says that a lease was answered which was asked for at that time.
-func (t *tokens) answered(asked time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !asked.Before(t.until) {
-		t.names = nil
-	}
+// TakeOverLeases ends the leases of an earlier gateway with the same runtime id,
+// which has ended: its deliveries become due at once instead of when the leases
+// expire. Call it before the first Lease, and only if no other gateway has this
+// id. It may be repeated.
+func (o *Outbox) TakeOverLeases(ctx context.Context, runtimeID string) error {
+	sum := sha256.Sum256([]byte(runtimeID))
+	prefix := namePrefix(sum[:len(namePrefix{})])
+	first, last := uuid.UUID{}, uuid.Max
+	copy(first[:], prefix[:])
+	copy(last[:], prefix[:])
+	o.leases.setPrefix(prefix)
+	_, err := o.db.ExecContext(ctx, `
+		UPDATE monitor_events SET leased_until = NULL, lease = NULL
+		WHERE webhook_status = 'pending' AND lease BETWEEN $1 AND $2`, first, last)
+	return wrapError(ctx, "take over the leases of an earlier gateway", err)
 }

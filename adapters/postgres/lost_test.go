@@ -339,29 +339,29 @@ func TestALostLeaseIsAskedForUntilItIsOver(t *testing.T) {
 
 	t.Run("no answer to another ends that before", func(t *testing.T) {
 		s := lost(t, time.Minute)
-		before := s.Unsure()
+		before := s.UnconfirmedLeases()
 		leased(t, s)
-		if n := s.Unsure(); n == 0 || n != before {
+		if n := s.UnconfirmedLeases(); n == 0 || n != before {
 			t.Errorf("%d are asked for, before it were %d", n, before)
 		}
 	})
 
 	t.Run("then one does", func(t *testing.T) {
 		s := lost(t, time.Millisecond)
-		eventually(t, "none is asked for", func() bool { leased(t, s); return s.Unsure() == 0 })
+		eventually(t, "none is asked for", func() bool { leased(t, s); return s.UnconfirmedLeases() == 0 })
 	})
 
 	t.Run("of more than can be asked for the latest are", func(t *testing.T) {
 		way := through(t, database(t))
 		s := open(t, way.dsn)
 		way.lose(atCommit(answer))
-		for range postgres.MostUnsure/3 + 1 { // each is sent three times
+		for range postgres.MaxUnconfirmed/3 + 1 { // each is sent three times
 			if _, err := s.Lease(t.Context(), 10, time.Minute); err == nil {
 				t.Fatal("it was answered")
 			}
 		}
 		way.lose(nil)
-		if n := s.Unsure(); n != postgres.MostUnsure {
+		if n := s.UnconfirmedLeases(); n != postgres.MaxUnconfirmed {
 			t.Errorf("%d are asked for", n)
 		}
 		leased(t, s)

@@ -12,14 +12,14 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// dueBatch is how many reservations one Due takes.
-const dueBatch = 32
+// claimBatch is the maximum of reservations that one ClaimDue takes.
+const claimBatch = 32
 
-// takeDue moves due reservations term into the future, in which nobody else
-// finds them due. What it finds is looked at again once locked, so one that
-// another gateway has taken, or that was ended, meanwhile is passed over. When
-// the next is due is as it was before: when something is taken, now.
-const takeDue = `
+// claimDue takes due reservations by moving their due time into the future. FOR
+// UPDATE checks the conditions again after locking, so it skips a reservation that
+// another gateway has taken or that has ended. wait is as of before the update:
+// not positive if something was taken.
+const claimDue = `
 	WITH taken AS (
 		UPDATE monitors SET reserved_until = now() + make_interval(secs => $1), generation = generation + 1, reported_at = NULL
 		WHERE id = ANY (ARRAY(
@@ -39,12 +39,15 @@ type dueRow struct {
 	Wait       sql.NullFloat64 `db:"wait"`        // seconds; NULL: there is no reservation
 }
 
-// ClaimDue implements supervisor.Store. When its answer is lost, what it took is due
-// again after term.
-func (s *Store) ClaimDue(ctx context.Context, term time.Duration) ([]supervisor.Reservation, time.Time, error) {
+// ReservationStore claims, promotes and releases reservations (decision A10).
+type ReservationStore struct{ db *database }
+
+// ClaimDue implements supervisor.Store. If its answer is lost, the reservations it has
+// taken become due again after term.
+func (s *ReservationStore) ClaimDue(ctx context.Context, term time.Duration) ([]supervisor.Reservation, time.Time, error) {
 	var rows []dueRow
-	if err := s.db.SelectContext(ctx, &rows, takeDue, term.Seconds(), dueBatch); err != nil {
-		return nil, time.Time{}, explain(ctx, "take due reservations", err)
+	if err := s.db.SelectContext(ctx, &rows, claimDue, term.Seconds(), claimBatch); err != nil {
+		return nil, time.Time{}, wrapError(ctx, "claim due reservations", err)
 	}
 	var taken []supervisor.Reservation
 	var next time.Time
@@ -60,29 +63,29 @@ func (s *Store) ClaimDue(ctx context.Context, term time.Duration) ([]supervisor.
 }
 
 // Promote implements supervisor.Store.
-func (s *Store) Promote(ctx context.Context, r supervisor.Reservation, place string) (monitor.Monitor, error) {
+func (s *ReservationStore) Promote(ctx context.Context, r supervisor.Reservation, runtimeID string) (monitor.Monitor, error) {
 	var after monitor.Monitor
-	err := s.inTx(ctx, "promote "+string(r.ID), func(tx *sqlx.Tx) error {
-		held, err := hold(ctx, tx, r.ID)
+	err := s.db.inTx(ctx, "promote "+string(r.ID), func(tx *sqlx.Tx) error {
+		locked, err := lockMonitor(ctx, tx, r.ID)
 		if err != nil {
 			return err
 		}
-		if err := held.is(r.Generation); err != nil {
+		if err := locked.requireGeneration(r.Generation); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx,
-			`UPDATE monitors SET reserved_until = NULL, place = $2, updated_at = now() WHERE id = $1`, r.ID, place); err != nil {
+			`UPDATE monitors SET reserved_until = NULL, place = $2, updated_at = now() WHERE id = $1`, r.ID, runtimeID); err != nil {
 			return err
 		}
-		after, err = read(ctx, tx, r.ID)
+		after, err = readMonitor(ctx, tx, r.ID)
 		return err
 	})
 	return after, err
 }
 
-// Release implements supervisor.Store. What is due at once is due by every clock,
-// also by one that is set back afterwards.
-func (s *Store) Release(ctx context.Context, held []supervisor.Reservation) error {
+// Release implements supervisor.Store. The due time is the epoch, which is in the past
+// even if the clock is set back afterwards.
+func (s *ReservationStore) Release(ctx context.Context, held []supervisor.Reservation) error {
 	ids, generations := make([]string, len(held)), make([]int64, len(held))
 	for i, r := range held {
 		ids[i], generations[i] = string(r.ID), int64(r.Generation)
@@ -92,5 +95,5 @@ func (s *Store) Release(ctx context.Context, held []supervisor.Reservation) erro
 		FROM unnest(CAST($1 AS text[]), CAST($2 AS int[])) AS held (id, generation)
 		WHERE monitors.id = held.id AND monitors.generation = held.generation
 		  AND reserved_until IS NULL AND `+active, pq.Array(ids), pq.Array(generations))
-	return explain(ctx, "give monitors back", err)
+	return wrapError(ctx, "release monitors", err)
 }

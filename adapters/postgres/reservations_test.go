@@ -143,11 +143,11 @@ func TestTakingReservations(t *testing.T) { // A10
 
 	t.Run("of more than one look takes, the earliest are taken first", func(t *testing.T) {
 		s, db, late := reserved(t, -time.Second)
-		for n := range postgres.DueBatch {
+		for n := range postgres.ClaimBatch {
 			reserve(t, db, registered(t, s, 2+n).ID, -time.Hour)
 		}
 		taken, _ := due(t, s)
-		if len(taken) != postgres.DueBatch || slices.ContainsFunc(taken, func(r supervisor.Reservation) bool { return r.ID == late.ID }) {
+		if len(taken) != postgres.ClaimBatch || slices.ContainsFunc(taken, func(r supervisor.Reservation) bool { return r.ID == late.ID }) {
 			t.Errorf("taken are %d: %v", len(taken), taken)
 		}
 		takes(t, s, supervisor.Reservation{ID: late.ID, Generation: 2})

@@ -11,8 +11,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// selectMonitor reads monitorRow; selectActive the same of those that should have
-// a worker, without their snapshots, which may be long.
+// selectMonitor reads rows of monitorRow. selectActive reads those that need a worker,
+// without their snapshots, which may be long.
 const (
 	monitorColumns = `
 		m.id, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
@@ -51,7 +51,7 @@ type monitorRow struct {
 	LastCheckAt    sql.NullTime   `db:"last_check_at"`
 }
 
-func (r monitorRow) monitor() (monitor.Monitor, error) {
+func (r monitorRow) toMonitor() (monitor.Monitor, error) {
 	counts, err := statistics(r.TotalSegments, r.BlackoutEvents, r.SilenceEvents, r.DetectorEvents)
 	if err != nil {
 		return monitor.Monitor{}, fmt.Errorf("statistics of %s: %w", r.ID, err)
@@ -65,19 +65,19 @@ func (r monitorRow) monitor() (monitor.Monitor, error) {
 		Health: monitor.Health{
 			Video:       monitor.Condition(r.HealthVideo),
 			Audio:       monitor.Condition(r.HealthAudio),
-			LastCheckAt: instant(r.LastCheckAt),
+			LastCheckAt: timeOrZero(r.LastCheckAt),
 		},
 		Statistics: counts,
 		Reason:     r.Reason,
 		Generation: r.Generation,
 		RuntimeID:  r.Place,
-		ReportedAt: instant(r.ReportedAt),
+		ReportedAt: timeOrZero(r.ReportedAt),
 		Snapshot:   r.Snapshot,
 		CreatedAt:  r.CreatedAt.UTC(),
 		UpdatedAt:  r.UpdatedAt.UTC(),
-		EndedAt:    instant(r.EndedAt),
+		EndedAt:    timeOrZero(r.EndedAt),
 
-		ReservedUntil: instant(r.ReservedUntil),
+		ReservedUntil: timeOrZero(r.ReservedUntil),
 	}
 	if r.MetadataText.Valid {
 		m.Metadata = json.RawMessage(r.MetadataText.String)
@@ -88,10 +88,10 @@ func (r monitorRow) monitor() (monitor.Monitor, error) {
 	return m, nil
 }
 
-func monitors(rows []monitorRow) ([]monitor.Monitor, error) {
+func toMonitors(rows []monitorRow) ([]monitor.Monitor, error) {
 	all := make([]monitor.Monitor, 0, len(rows))
 	for _, r := range rows {
-		m, err := r.monitor()
+		m, err := r.toMonitor()
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ type eventRow struct {
 	SentAt    sql.NullTime   `db:"sent_at"`
 }
 
-func (r eventRow) record() (registry.Record, error) {
+func (r eventRow) toRecord() (registry.Record, error) {
 	rec := registry.Record{
 		EventID:   r.ID,
 		EventType: event.Type(r.EventType),
@@ -119,7 +119,7 @@ func (r eventRow) record() (registry.Record, error) {
 		Status:    r.Status,
 		LastError: r.LastError.String,
 		CreatedAt: r.CreatedAt.UTC(),
-		SentAt:    instant(r.SentAt),
+		SentAt:    timeOrZero(r.SentAt),
 	}
 	if err := json.Unmarshal(r.Attempts, &rec.Attempts); err != nil {
 		return registry.Record{}, fmt.Errorf("attempts of event %s: %w", r.ID, err)
@@ -127,16 +127,17 @@ func (r eventRow) record() (registry.Record, error) {
 	return rec, nil
 }
 
-func instant(t sql.NullTime) time.Time {
+// timeOrZero returns the zero time for NULL.
+func timeOrZero(t sql.NullTime) time.Time {
 	if !t.Valid {
 		return time.Time{}
 	}
 	return t.Time.UTC()
 }
 
-// nullTime is NULL for the zero time.
+// nullTime returns NULL for the zero time.
 func nullTime(t time.Time) sql.NullTime { return sql.NullTime{Time: t.UTC(), Valid: !t.IsZero()} }
 
-// nullText is NULL for no bytes. It is text because bytes would be sent as
-// bytea.
+// nullText returns NULL for no bytes. It is a string because the driver sends bytes
+// as bytea.
 func nullText(b []byte) sql.NullString { return sql.NullString{String: string(b), Valid: len(b) > 0} }

@@ -11,27 +11,27 @@ import (
 	"github.com/lib/pq"
 )
 
-// connector makes sessions.
+// connector opens sessions.
 type connector struct {
 	driver *pq.Connector
 }
 
-// newConnector reads a DSN that complete has completed.
+// newConnector parses a DSN that completeDSN has completed.
 func newConnector(dsn string) (connector, error) {
 	cfg, err := pq.NewConfig(dsn)
 	if err != nil {
-		return connector{}, secretless(err)
+		return connector{}, withoutDSN(err)
 	}
-	made, err := pq.NewConnectorConfig(cfg)
+	inner, err := pq.NewConnectorConfig(cfg)
 	if err != nil {
-		return connector{}, secretless(err)
+		return connector{}, withoutDSN(err)
 	}
-	var longest time.Duration // without a limit of its own a statement may well be silent for hours
+	var ioTimeout time.Duration // none: without a timeout, a statement may take hours
 	if ms, err := strconv.Atoi(cfg.Runtime["statement_timeout"]); err == nil && ms > 0 {
-		longest = time.Duration(ms)*time.Millisecond + answerSlack
+		ioTimeout = time.Duration(ms)*time.Millisecond + responseSlack
 	}
-	made.Dialer(dialer{longest})
-	return connector{made}, nil
+	inner.Dialer(dialer{ioTimeout})
+	return connector{inner}, nil
 }
 
 // Driver implements driver.Connector.
@@ -39,33 +39,34 @@ func (c connector) Driver() driver.Driver { return c.driver.Driver() }
 
 // Connect implements driver.Connector.
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	d := &dialling{ctx: ctx, unbind: func() {}}
-	conn, err := c.driver.Connect(context.WithValue(ctx, diallingKey{}, d))
-	d.unbind()
+	pending := &pendingConn{ctx: ctx, unbind: func() {}}
+	conn, err := c.driver.Connect(context.WithValue(ctx, pendingConnKey{}, pending))
+	pending.unbind()
 	if err != nil {
 		return nil, err
 	}
-	able, ok := conn.(connection)
+	inner, ok := conn.(connection)
 	if !ok {
 		_ = conn.Close()
-		return nil, fmt.Errorf("the driver's connection is a %T, which cannot do all that is needed", conn)
+		return nil, fmt.Errorf("the driver's connection, a %T, lacks a method that is needed", conn)
 	}
-	return &session{connection: able, wire: d.wire, unbind: func() {}}, nil
+	return &session{connection: inner, conn: pending.conn, unbind: func() {}}, nil
 }
 
-// dialling is a connection that is being made. The driver obeys the context in
-// dialling only, not in the handshake.
-type dialling struct {
+// pendingConn is a connection that is being opened. The driver ends only the dial
+// with the context; binding the connection ends the handshake with it as well.
+type pendingConn struct {
 	ctx    context.Context
-	wire   *wire
+	conn   *boundConn
 	unbind func()
 }
 
-type diallingKey struct{}
+// pendingConnKey is the context key of a *pendingConn.
+type pendingConnKey struct{}
 
-// dialer is the driver's way to the network. The driver uses it to cancel
-// statements as well; those wires belong to nobody and have the limit alone.
-type dialer struct{ limit time.Duration }
+// dialer dials for the driver. The driver also dials to cancel statements; those
+// connections have no pendingConn, and ioTimeout alone bounds them.
+type dialer struct{ ioTimeout time.Duration }
 
 // DialContext implements pq.DialerContext.
 func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
@@ -73,12 +74,12 @@ func (d dialer) DialContext(ctx context.Context, network, address string) (net.C
 	if err != nil {
 		return nil, err
 	}
-	w := &wire{Conn: conn, limit: d.limit}
-	if made, ok := ctx.Value(diallingKey{}).(*dialling); ok {
-		made.unbind() // of a host that was tried before
-		made.wire, made.unbind = w, w.bind(made.ctx)
+	bound := &boundConn{Conn: conn, ioTimeout: d.ioTimeout}
+	if pending, ok := ctx.Value(pendingConnKey{}).(*pendingConn); ok {
+		pending.unbind() // the connection to a host that was tried before
+		pending.conn, pending.unbind = bound, bound.bind(pending.ctx)
 	}
-	return w, nil
+	return bound, nil
 }
 
 // Dial implements pq.Dialer.
@@ -87,13 +88,13 @@ func (d dialer) Dial(network, address string) (net.Conn, error) {
 }
 
 // DialTimeout implements pq.Dialer.
-func (d dialer) DialTimeout(network, address string, limit time.Duration) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+func (d dialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	return d.DialContext(ctx, network, address)
 }
 
-// connection is what the driver's connections can do.
+// connection lists the interfaces that the driver's connections implement.
 type connection interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -106,19 +107,19 @@ type connection interface {
 	driver.Validator
 }
 
-// session is a connection to the database on which every context is obeyed,
-// also when the server does not answer. What is read after a call, as rows are,
-// is under that call's context until the next one.
+// session is a driver connection on which a context ends every call, even when the
+// server does not answer. Rows that are read after a call are under that call's
+// context until the next call.
 type session struct {
 	connection
 
-	wire   *wire
+	conn   *boundConn
 	unbind func()
 }
 
 func (s *session) bind(ctx context.Context) {
 	s.unbind()
-	s.unbind = s.wire.bind(ctx)
+	s.unbind = s.conn.bind(ctx)
 }
 
 func (s *session) Ping(ctx context.Context) error {
@@ -136,7 +137,8 @@ func (s *session) QueryContext(ctx context.Context, query string, args []driver.
 	return s.connection.QueryContext(ctx, query, args)
 }
 
-// PrepareContext leaves the statement free: it may be used under other contexts.
+// PrepareContext binds only the call: the statement may be used under other
+// contexts.
 func (s *session) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	s.bind(ctx)
 	defer s.bind(context.Background())
@@ -154,27 +156,26 @@ func (s *session) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx
 
 // ResetSession implements driver.SessionResetter.
 func (s *session) ResetSession(ctx context.Context) error {
-	if s.wire.broken.Load() {
+	if s.conn.broken.Load() {
 		return driver.ErrBadConn
 	}
 	return s.connection.ResetSession(ctx)
 }
 
-// IsValid implements driver.Validator. The driver does not count every failure
-// of the network as the end of a connection.
-func (s *session) IsValid() bool { return !s.wire.broken.Load() && s.connection.IsValid() }
+// IsValid implements driver.Validator. The driver keeps a connection after some
+// network errors.
+func (s *session) IsValid() bool { return !s.conn.broken.Load() && s.connection.IsValid() }
 
-// Close implements driver.Conn. That a lost connection cannot be told so is no
-// error.
+// Close implements driver.Conn. On a lost connection it returns no error.
 func (s *session) Close() error {
 	s.bind(context.Background())
-	if err := s.connection.Close(); !s.wire.broken.Load() {
+	if err := s.connection.Close(); !s.conn.broken.Load() {
 		return err
 	}
 	return nil
 }
 
-// transaction ends under the context that it began with.
+// transaction commits and rolls back under the context of its BeginTx.
 type transaction struct {
 	driver.Tx
 

@@ -136,7 +136,7 @@ func TestListeningInSilence(t *testing.T) {
 	listening := func(t *testing.T, dsn string) (*postgres.Store, <-chan struct{}) {
 		t.Helper()
 		s := open(t, dsn)
-		s.Prick()
+		s.ShortenTimeouts()
 		ctx, cancel := context.WithCancel(t.Context())
 		wakes := s.Listen(ctx)
 		t.Cleanup(func() {

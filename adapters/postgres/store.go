@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -29,33 +28,36 @@ var (
 	_ supervisor.Store  = (*Store)(nil)
 )
 
-// Config is what may be set of a store. The zero value is good.
+// Config configures a Store; the zero value is usable.
 type Config struct {
 	Zone             *time.Location // of the times in webhook payloads (decision A11); default UTC
 	Log              *slog.Logger   // default: nothing is logged
-	MaxConnections   int            // 1 or more, default 16; Listen and Lead take one each beyond them
-	StatementTimeout time.Duration  // longest a statement may take, default 5 s; the DSN's own wins
-	ConnectTimeout   time.Duration  // whole seconds, default 5 s; the DSN's own wins
+	MaxConnections   int            // 1 or more, default 16; Listen and TryLead use one more each
+	StatementTimeout time.Duration  // default 5 s; a statement_timeout in the DSN takes precedence
+	ConnectTimeout   time.Duration  // whole seconds, default 5 s; a connect_timeout in the DSN takes precedence
 }
 
-// Idle connections are kept this long.
+// maxIdleTime is how long an unused connection is kept.
 const maxIdleTime = 5 * time.Minute
 
-// Store is the database. Its methods may be called concurrently.
+// Store implements the application's ports on one database. Its methods may be
+// called concurrently.
 type Store struct {
-	db   *sqlx.DB
-	dsn  string // with everything that Open has added
-	zone *time.Location
-	log  *slog.Logger
+	*MonitorStore
+	*IdempotencyStore
+	*ReportStore
+	*EventStore
+	*RateLimiter
+	*WorkerStore
+	*ReservationStore
+	*LeaderElection
+	*Outbox
+	*Listener
 
-	office *office
-	unsure tokens
-	ears   ears
-	forgot atomic.Pointer[time.Time] // when clients were last forgotten; nil: to be done
+	db *database
 }
 
-// Open is New and Ping: it connects to the database and blocks until it has
-// answered once.
+// Open is New followed by Ping: it blocks until the database has answered once.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	s, err := New(dsn, cfg)
 	if err != nil {
@@ -67,33 +69,18 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// New makes a store of a database that need not be there yet: connections are
-// made when they are needed. dsn is a URL (postgres://…) or key=value words;
-// what it leaves out is taken from the PG* variables, as with psql. When neither
-// names an sslmode it is disable for a unix socket and for the loopback, and
-// require for anything else. The schema is brought up to date by Migrate.
-// Errors: dsn cannot be read; a value of cfg is out of its range.
+// New returns a store whose database need not be reachable yet: connections are
+// made when they are needed. dsn is a URL (postgres://…) or key=value words; PG*
+// variables supply what it omits, as for psql. If neither sets sslmode, it is
+// disable for a unix socket and the loopback, and require for any other host.
+// Call Migrate before the first use. Errors: dsn cannot be parsed; a value of cfg
+// is out of its range.
 func New(dsn string, cfg Config) (*Store, error) {
-	if cfg.Zone == nil {
-		cfg.Zone = time.UTC
+	cfg, err := cfg.complete()
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	if cfg.MaxConnections == 0 {
-		cfg.MaxConnections = 16
-	}
-	if cfg.StatementTimeout == 0 {
-		cfg.StatementTimeout = 5 * time.Second
-	}
-	if cfg.ConnectTimeout == 0 {
-		cfg.ConnectTimeout = 5 * time.Second
-	}
-	if cfg.MaxConnections < 1 || cfg.StatementTimeout < 0 || cfg.ConnectTimeout < time.Second {
-		return nil, fmt.Errorf("open the database: config out of range: %d connections, statement timeout %v, connect timeout %v",
-			cfg.MaxConnections, cfg.StatementTimeout, cfg.ConnectTimeout)
-	}
-	dsn, err := complete(dsn, cfg)
+	dsn, err = completeDSN(dsn, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
@@ -101,44 +88,76 @@ func New(dsn string, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	db := sqlx.NewDb(sql.OpenDB(connector), "postgres")
-	db.SetMaxOpenConns(cfg.MaxConnections)
-	db.SetMaxIdleConns(cfg.MaxConnections)
-	db.SetConnMaxIdleTime(maxIdleTime)
+	pool := sqlx.NewDb(sql.OpenDB(connector), "postgres")
+	pool.SetMaxOpenConns(cfg.MaxConnections)
+	pool.SetMaxIdleConns(cfg.MaxConnections)
+	pool.SetConnMaxIdleTime(maxIdleTime)
+	db := &database{pool, cfg.Zone, cfg.Log.With("component", "store")}
 	return &Store{
-		db: db, dsn: dsn, zone: cfg.Zone, log: cfg.Log.With("component", "store"),
-		office: newOffice(connector), ears: ears{beat, silence},
+		MonitorStore:     &MonitorStore{db},
+		IdempotencyStore: &IdempotencyStore{db},
+		ReportStore:      &ReportStore{db},
+		EventStore:       &EventStore{db},
+		RateLimiter:      &RateLimiter{db: db},
+		WorkerStore:      &WorkerStore{db},
+		ReservationStore: &ReservationStore{db},
+		LeaderElection:   newLeaderElection(connector),
+		Outbox:           &Outbox{db: db},
+		Listener:         &Listener{dsn, db.log, keepAliveInterval, keepAliveTimeout},
+		db:               db,
 	}, nil
 }
 
-// Close gives up the office and ends all connections but that of Listen, which
-// ends with its context.
-func (s *Store) Close() error { return errors.Join(s.office.close(), s.db.Close()) }
+func (c Config) complete() (Config, error) {
+	if c.Zone == nil {
+		c.Zone = time.UTC
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.MaxConnections == 0 {
+		c.MaxConnections = 16
+	}
+	if c.StatementTimeout == 0 {
+		c.StatementTimeout = 5 * time.Second
+	}
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = 5 * time.Second
+	}
+	if c.MaxConnections < 1 || c.StatementTimeout < 0 || c.ConnectTimeout < time.Second {
+		return c, fmt.Errorf("config out of range: %d connections, statement timeout %v, connect timeout %v",
+			c.MaxConnections, c.StatementTimeout, c.ConnectTimeout)
+	}
+	return c, nil
+}
 
-// Ping asks the database for a sign of life. It blocks for one exchange.
+// Close ends the leadership and all connections except that of Listen, which ends
+// with its context.
+func (s *Store) Close() error { return errors.Join(s.LeaderElection.close(), s.db.Close()) }
+
+// Ping checks that the database answers. It blocks for one exchange.
 func (s *Store) Ping(ctx context.Context) error {
-	return explain(ctx, "reach the database", s.db.PingContext(ctx))
+	return wrapError(ctx, "reach the database", s.db.PingContext(ctx))
 }
 
 // Migrate brings the schema up to date; see migrations.Migrate.
 func (s *Store) Migrate(ctx context.Context) error {
-	return explain(ctx, "prepare the database", migrations.Migrate(ctx, s.db.DB))
+	return wrapError(ctx, "prepare the database", migrations.Migrate(ctx, s.db.DB.DB))
 }
 
-// Refused tells whether an error of Ping or Migrate is the server's last word,
-// which no waiting changes: it does not let this user in, has no such database,
-// speaks no TLS where that is required or has not the right certificate, or
-// cannot have this schema. All else may pass.
-func Refused(err error) bool {
+// IsPermanent reports whether retrying Ping or Migrate cannot help. That is so if
+// the server refuses this user, has no such database, offers no TLS although it
+// is required, has an invalid certificate, or cannot have this schema.
+func IsPermanent(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	if errors.Is(err, pq.ErrSSLNotSupported) || errors.As(err, &certificate) {
 		return true
 	}
-	said := pq.As(err)
-	if said == nil {
+	answer := pq.As(err)
+	if answer == nil {
 		return false
 	}
-	switch said.Code.Class() {
+	switch answer.Code.Class() {
 	case pqerror.ClassInvalidAuthorizationSpecification, pqerror.ClassInvalidCatalogName,
 		pqerror.ClassSyntaxErrorOrAccessRuleViolation, pqerror.ClassFeatureNotSupported:
 		return true

@@ -189,7 +189,7 @@ func TestOpening(t *testing.T) {
 			"postgres://u:p@localhost/x":                  "sslmode=disable",
 			"postgresql://u:p@10.0.0.1/x?sslmode=disable": "sslmode=disable",
 		} {
-			full, err := postgres.Complete(dsn, postgres.Config{})
+			full, err := postgres.CompleteDSN(dsn, postgres.Config{})
 			if err != nil || strings.Count(full, "sslmode=") != min(len(want), 1) || !strings.Contains(full, want) {
 				t.Errorf("%s became %s, %v; want %s", dsn, full, err, want)
 			}
@@ -236,15 +236,15 @@ func TestWhatNoWaitingChanges(t *testing.T) {
 		"a server that nobody can resolve": {"host=nowhere.invalid dbname=x", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := ask(t, c.dsn); err == nil || postgres.Refused(err) != c.refused {
-				t.Errorf("the error is %v, refused: %v", err, postgres.Refused(err))
+			if err := ask(t, c.dsn); err == nil || postgres.IsPermanent(err) != c.refused {
+				t.Errorf("the error is %v, refused: %v", err, postgres.IsPermanent(err))
 			}
 		})
 	}
 	t.Run("a schema that is somebody else's", func(t *testing.T) {
 		dsn := create(t, "template0")
 		alter(t, raw(t, dsn), `CREATE TABLE monitors (note text)`)
-		if err := ask(t, dsn); err == nil || !postgres.Refused(err) {
+		if err := ask(t, dsn); err == nil || !postgres.IsPermanent(err) {
 			t.Errorf("the error is %v", err)
 		}
 	})
@@ -252,7 +252,7 @@ func TestWhatNoWaitingChanges(t *testing.T) {
 		dsn := create(t, "template0")
 		_, rest, _ := strings.Cut(dsn, "dbname=")
 		alter(t, raw(t, server.DSN()), `ALTER DATABASE `+strings.Fields(rest)[0]+` ALLOW_CONNECTIONS false`)
-		if err := ask(t, dsn); err == nil || postgres.Refused(err) {
+		if err := ask(t, dsn); err == nil || postgres.IsPermanent(err) {
 			t.Errorf("the error is %v", err)
 		}
 	})

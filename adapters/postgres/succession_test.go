@@ -11,9 +11,9 @@ func TestSuccession(t *testing.T) {
 	dsn := database(t)
 	dead, other, next := open(t, dsn), open(t, dsn), open(t, dsn)
 	for s, place := range map[interface {
-		Succeed(context.Context, string) error
+		TakeOverLeases(context.Context, string) error
 	}]string{dead: "here", other: "there"} {
-		if err := s.Succeed(t.Context(), place); err != nil {
+		if err := s.TakeOverLeases(t.Context(), place); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -27,7 +27,7 @@ func TestSuccession(t *testing.T) {
 		t.Fatalf("leased %v before the succession", got)
 	}
 	for range 2 {
-		if err := next.Succeed(t.Context(), "here"); err != nil {
+		if err := next.TakeOverLeases(t.Context(), "here"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -83,7 +83,7 @@ func (s *databaseSetup) begin(ctx context.Context) error {
 	switch {
 	case err == nil:
 		close(s.done)
-	case ctx.Err() != nil, postgres.Refused(err):
+	case ctx.Err() != nil, postgres.IsPermanent(err):
 		return err
 	}
 	return nil

@@ -123,7 +123,7 @@ func (g *gatewayServer) handOver(forced forcedShutdown) error {
 // machine was sending when it died.
 func (g *gatewayServer) dispatch(ctx context.Context) {
 	if r := g.runtime.Runtime(); !r.Shared {
-		if err := g.store.Succeed(ctx, r.ID); err != nil {
+		if err := g.store.TakeOverLeases(ctx, r.ID); err != nil {
 			g.log.Warn("webhooks that an earlier gateway was sending wait for the end of its leases", "error", err)
 		}
 	}

@@ -15,40 +15,43 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// active is the predicate of idx_monitors_stream_url_active, so that the index
-// answers how many are active and whether a stream is among them.
+// active is the predicate of idx_monitors_stream_url_active, so that the planner
+// uses that index to count active monitors and to find one by its stream.
 const active = `status IN ('initializing', 'waiting', 'monitoring')`
 
-// lockRegistration lets one registration at a time look and insert, across
-// gateways. 21325 is "SM": the name space of our advisory locks.
-const lockRegistration = `SELECT pg_advisory_xact_lock(21325, 1)`
+// registrationLock serialises registrations across gateways. 21325 ("SM") is the
+// first key of all advisory locks of this program.
+const registrationLock = `SELECT pg_advisory_xact_lock(21325, 1)`
 
-// Insert implements control.Registry. A monitor that is stored already, by an
-// attempt whose outcome was unknown, is no error.
-func (s *Store) Insert(ctx context.Context, m monitor.Monitor, limit int) error {
-	return s.inTx(ctx, "register "+string(m.ID), func(tx *sqlx.Tx) error {
-		if _, err := tx.ExecContext(ctx, lockRegistration); err != nil {
+// MonitorStore stores monitors.
+type MonitorStore struct{ db *database }
+
+// Insert implements registry.Registry. Inserting a stored monitor again is no error:
+// the first try may have had an unknown outcome.
+func (s *MonitorStore) Insert(ctx context.Context, m monitor.Monitor, limit int) error {
+	return s.db.inTx(ctx, "register "+string(m.ID), func(tx *sqlx.Tx) error {
+		if _, err := tx.ExecContext(ctx, registrationLock); err != nil {
 			return err
 		}
-		return register(ctx, tx, m, limit)
+		return insertMonitor(ctx, tx, m, limit)
 	})
 }
 
-// register stores a monitor if it may be admitted. It runs under
-// lockRegistration.
-func register(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) error {
+// insertMonitor stores a monitor if checkAdmission allows it. The transaction holds
+// registrationLock.
+func insertMonitor(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) error {
 	config, err := json.Marshal(m.Config)
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
-	if err := admit(ctx, tx, m, limit); err != nil {
+	if err := checkAdmission(ctx, tx, m, limit); err != nil {
 		return err
 	}
 	others, err := otherCounts(m.Statistics)
 	if err != nil {
 		return err
 	}
-	until, hold := reservation(m)
+	until, holdSec := reservationEnd(m)
 	_, err = tx.ExecContext(ctx, `
 		WITH stored AS (
 			INSERT INTO monitors (id, stream_url, callback_url, config, metadata, metadata_text,
@@ -64,28 +67,28 @@ func register(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) er
 		SELECT id, $20, $21, $22, $23, CAST($24 AS jsonb) FROM stored`,
 		m.ID, m.StreamURL, m.CallbackURL, string(config), nullText(m.Metadata), nullText(m.Metadata), m.Status,
 		m.StreamStatus, m.Health.Video, m.Health.Audio, m.Reason, m.Generation,
-		nullText(m.Snapshot), m.ID.WorkerName(), m.CreatedAt.UTC(), m.UpdatedAt.UTC(), nullTime(m.EndedAt), until, hold,
+		nullText(m.Snapshot), m.ID.WorkerName(), m.CreatedAt.UTC(), m.UpdatedAt.UTC(), nullTime(m.EndedAt), until, holdSec,
 		m.Statistics.TotalSegmentsAnalyzed, m.Statistics.Alerts(detector.Blackout), m.Statistics.Alerts(detector.Silence), nullTime(m.Health.LastCheckAt), others)
-	if why, bad := unstorable(err); bad {
-		return monitor.Errorf(monitor.InvalidConfig, "metadata cannot be stored: %s; accepted is a JSON object of valid Unicode text without \\u0000", why)
+	if message, ok := dataError(err); ok {
+		return monitor.Errorf(monitor.InvalidConfig, "metadata cannot be stored: %s; accepted is a JSON object of valid Unicode text without \\u0000", message)
 	}
 	return err
 }
 
-// reservation is when a new monitor's ends: at a time of day, or so many seconds
-// after it is stored, by the clock of the database, which tells when it is due.
-// NULL both: it is none.
-func reservation(m monitor.Monitor) (until sql.NullTime, hold sql.NullFloat64) {
+// reservationEnd returns when the reservation of a new monitor ends: at a time, or a
+// number of seconds after it is stored, by the database's clock. Both are NULL if
+// it has no reservation.
+func reservationEnd(m monitor.Monitor) (until sql.NullTime, holdSec sql.NullFloat64) {
 	if held := m.Held(); held > 0 {
 		return until, sql.NullFloat64{Float64: held.Seconds(), Valid: true}
 	}
-	return nullTime(m.ReservedUntil), hold
+	return nullTime(m.ReservedUntil), holdSec
 }
 
-// admit applies the duplicate rule and the maximum (decision A5). It runs
-// under lockRegistration, and in a statement of its own, which therefore sees
-// everything that was stored before the lock was got.
-func admit(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) error {
+// checkAdmission applies the duplicate rule and the maximum (decision A5). The
+// transaction holds registrationLock. The check is a statement of its own, so
+// that its snapshot includes everything committed before the lock was taken.
+func checkAdmission(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) error {
 	var found struct {
 		Active int            `db:"active"`
 		Same   sql.NullString `db:"same"`
@@ -106,35 +109,31 @@ func admit(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) error
 	return nil
 }
 
-// Get implements control.Registry.
-func (s *Store) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
-	m, err := read(ctx, s.db, id)
-	return m, explain(ctx, "read "+string(id), err)
+// Get implements registry.Registry and supervisor.Store.
+func (s *MonitorStore) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
+	m, err := readMonitor(ctx, s.db, id)
+	return m, wrapError(ctx, "read "+string(id), err)
 }
 
-func read(ctx context.Context, q sqlx.QueryerContext, id monitor.ID) (monitor.Monitor, error) {
+func readMonitor(ctx context.Context, q sqlx.QueryerContext, id monitor.ID) (monitor.Monitor, error) {
 	var row monitorRow
 	err := sqlx.GetContext(ctx, q, &row, selectMonitor+` WHERE m.id = $1`, id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return monitor.Monitor{}, unknown(id)
+		return monitor.Monitor{}, monitorNotFound(id)
 	}
 	if err != nil {
 		return monitor.Monitor{}, err
 	}
-	return row.monitor()
+	return row.toMonitor()
 }
 
-func unknown(id monitor.ID) error {
-	return monitor.Errorf(monitor.NotFound, "no monitor has the id %.60q", id)
-}
-
-// List implements control.Registry.
-func (s *Store) List(ctx context.Context, status monitor.Status, limit, offset int) ([]monitor.Monitor, int, error) {
+// List implements registry.Registry.
+func (s *MonitorStore) List(ctx context.Context, status monitor.Status, limit, offset int) ([]monitor.Monitor, int, error) {
 	page, total, err := s.list(ctx, status, limit, offset)
-	return page, total, explain(ctx, "list monitors", err)
+	return page, total, wrapError(ctx, "list monitors", err)
 }
 
-func (s *Store) list(ctx context.Context, status monitor.Status, limit, offset int) ([]monitor.Monitor, int, error) {
+func (s *MonitorStore) list(ctx context.Context, status monitor.Status, limit, offset int) ([]monitor.Monitor, int, error) {
 	where, args := "", []any{}
 	if status != "" {
 		where, args = ` WHERE status = $1`, append(args, status)
@@ -148,42 +147,33 @@ func (s *Store) list(ctx context.Context, status monitor.Status, limit, offset i
 	if err := s.db.SelectContext(ctx, &rows, query, args...); err != nil {
 		return nil, 0, err
 	}
-	page, err := monitors(rows)
+	page, err := toMonitors(rows)
 	return page, total, err
 }
 
-// End implements control.Registry and supervisor.Store.
-func (s *Store) End(ctx context.Context, id monitor.ID, to monitor.Status, reason string, last *event.Event, at time.Time) (monitor.Monitor, error) {
+// End implements registry.Registry.
+func (s *MonitorStore) End(ctx context.Context, id monitor.ID, to monitor.Status, reason string, last *event.Event, at time.Time) (monitor.Monitor, error) {
 	if to.Active() {
 		return monitor.Monitor{}, fmt.Errorf("end %s: %s is not an end", id, to)
 	}
 	var after monitor.Monitor
-	err := s.inTx(ctx, "end "+string(id), func(tx *sqlx.Tx) error {
-		held, err := hold(ctx, tx, id)
+	err := s.db.inTx(ctx, "end "+string(id), func(tx *sqlx.Tx) error {
+		locked, err := lockMonitor(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		if held.status.Active() {
-			if err := end(ctx, tx, id, to, reason, at); err != nil {
+		if locked.status.Active() {
+			if err := endMonitor(ctx, tx, id, to, reason, at); err != nil {
 				return err
 			}
 			if last != nil {
-				if err := s.enqueue(ctx, tx, held, []event.Event{*last}); err != nil {
+				if err := s.db.enqueue(ctx, tx, locked, []event.Event{*last}); err != nil {
 					return err
 				}
 			}
 		}
-		after, err = read(ctx, tx, id)
+		after, err = readMonitor(ctx, tx, id)
 		return err
 	})
 	return after, err
-}
-
-// end writes an end; the caller holds the monitor and has found it active. A
-// reservation is one no more.
-func end(ctx context.Context, tx *sqlx.Tx, id monitor.ID, to monitor.Status, reason string, at time.Time) error {
-	_, err := tx.ExecContext(ctx, `
-		UPDATE monitors SET status = $2, reason = $3, ended_at = $4, reserved_until = NULL, updated_at = now() WHERE id = $1`,
-		id, to, reason, at.UTC())
-	return err
 }
