@@ -5,15 +5,15 @@ import (
 	"syscall"
 )
 
-// Hold lets a test stand behind the guard at every dial of a sender, so that
-// what the guard lets go does not leave the machine.
-func Hold(s *Sender, guard *Guard, hold func(control Control) Control) {
+// WrapControl wraps the guard's check at every dial of a sender, so that a test can
+// stop connections that the guard allows.
+func WrapControl(s *Sender, guard *Guard, wrap func(control Control) Control) {
 	for plain, t := range map[bool]*http.Transport{true: s.httpTransport, false: s.httpsTransport} {
 		d := dialer(guard, plain, s.cfg)
-		d.Control = hold(d.Control)
+		d.Control = wrap(d.Control)
 		t.DialContext = d.DialContext
 	}
 }
 
-// Control is a net.Dialer's.
+// Control is the type of net.Dialer.Control.
 type Control = func(network, address string, c syscall.RawConn) error

@@ -13,20 +13,19 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// lookupLimit is how long a registration waits for the name service.
+// lookupTimeout bounds a name lookup at registration.
 const lookupTimeout = 2 * time.Second
 
 // Guard decides where webhooks may go (decision A2). It may be used
 // concurrently.
 type Guard struct {
-	allowsNetworks bool // some are allowed
+	allowsNetworks bool // at least one private network is allowed
 	policy         *outbound.Policy
 	resolver       *net.Resolver
 }
 
-// NewGuard makes a guard that lets webhooks go by https to public addresses,
-// and by http and https to whatever lies in an allowed network. resolver looks
-// names up; nil is the system's.
+// NewGuard returns a guard that allows https to public addresses, and http and https
+// to addresses in the allowed networks. A nil resolver is the system's.
 func NewGuard(allowed []netip.Prefix, resolver *net.Resolver) *Guard {
 	if resolver == nil {
 		resolver = net.DefaultResolver
@@ -37,11 +36,9 @@ func NewGuard(allowed []netip.Prefix, resolver *net.Resolver) *Guard {
 const acceptedURLs = "accepted is an https URL that leads to public addresses, " +
 	"or an http or https URL into a network listed in CALLBACK_ALLOWED_NETWORKS"
 
-// Check looks a callback URL's host up, for 2 s at most, and refuses what is
-// known to be bad: one address that webhooks may not go to is enough, and so is
-// a host that no name service could know. A name that cannot be resolved now is
-// accepted, because it is checked again at every dial. Errors: *monitor.Error
-// InvalidURL.
+// Check implements registry.CallbackPolicy. It resolves the host, for 2 s at most.
+// It refuses an invalid host name, and a host of which one address is not allowed. A name that cannot be resolved now is accepted, because every dial checks
+// again. Errors: *monitor.Error InvalidURL.
 func (g *Guard) Check(ctx context.Context, u monitor.CallbackURL) error {
 	parsed, err := url.Parse(string(u))
 	if err != nil || parsed.Hostname() == "" {
@@ -74,8 +71,8 @@ func (g *Guard) Check(ctx context.Context, u monitor.CallbackURL) error {
 	return nil
 }
 
-// judgeEither refuses a host if webhooks may go to none of its addresses: which
-// of its two localhost has on this machine shows at the dial.
+// checkAnyAddress refuses a host if none of its addresses is allowed. Which address
+// localhost has on this machine is known only at the dial.
 func (g *Guard) checkAnyAddress(shown string, addresses []netip.Addr, plain bool) error {
 	var first error
 	for _, a := range addresses {
@@ -94,9 +91,8 @@ func invalidURL(why string) error {
 	return monitor.Errorf(monitor.InvalidURL, "callback_url: %s; %s", why, acceptedURLs)
 }
 
-// judge tells why a webhook may not go to an address, in plain http or not. It
-// does not tell the address: which one a name has inside is not the caller's to
-// learn.
+// checkAddress returns why an address is not allowed, with or without TLS. The error
+// does not name the address: the caller may not learn internal addresses.
 func (g *Guard) checkAddress(host string, a netip.Addr, plain bool) error {
 	if plain {
 		if g.policy.Lists(a) {
@@ -110,8 +106,8 @@ func (g *Guard) checkAddress(host string, a netip.Addr, plain bool) error {
 	return nil
 }
 
-// control is the check at the dial, for net.Dialer.Control: the address is the
-// one that is about to be connected to.
+// control returns a net.Dialer.Control. The dialer calls it with the address that it
+// is about to connect to.
 func (g *Guard) control(plain bool) func(network, address string, _ syscall.RawConn) error {
 	return func(network, address string, _ syscall.RawConn) error {
 		to, err := outbound.Dialled(network, address)

@@ -11,8 +11,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Decision A2, at registration.
-func TestCheck(t *testing.T) {
+// Decision A2.
+func TestARegistrationIsRefusedForAForbiddenAddress(t *testing.T) {
 	dns := outboundtest.Names{
 		"public.example":  {"93.184.216.34"},
 		"inside.example":  {"10.1.2.3"},
@@ -66,7 +66,7 @@ func TestCheck(t *testing.T) {
 		{"localhost is refused where neither is allowed", "https://localhost/", "10.0.0.0/8", "a loopback address"},
 		{"a number in place of a host is refused", "https://2130706433/", "", "write an IPv4 address as four decimal numbers"},
 		{"a number in place of a host is refused wherever it leads", "https://127.1/", "127.0.0.0/8", "write an IPv4 address as four decimal numbers"},
-		{"what is no name is refused", "https://*.example/", "", "neither an address nor a name"},
+		{"an invalid host name is refused", "https://*.example/", "", "neither an address nor a name"},
 		{"a 6to4 loopback address is refused", "https://[2002:7f00:1::]/", "", "a reserved address"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -88,14 +88,14 @@ func TestCheck(t *testing.T) {
 		})
 	}
 
-	t.Run("the address that a name has inside is not told", func(t *testing.T) {
+	t.Run("the error does not contain an internal address", func(t *testing.T) {
 		err := webhook.NewGuard(nil, dns.Resolver(t)).Check(t.Context(), "https://inside.example/")
 		if err == nil || strings.Contains(err.Error(), "10.1.2.3") {
 			t.Errorf("got %v", err)
 		}
 	})
 
-	t.Run("a name service that is silent holds a registration up for 2 s", func(t *testing.T) {
+	t.Run("a lookup that is not answered ends after 2 s", func(t *testing.T) {
 		began := time.Now()
 		g := webhook.NewGuard(nil, outboundtest.Names{"slow.example": {outboundtest.Silence}}.Resolver(t))
 		if err := g.Check(t.Context(), "https://slow.example/"); err != nil {
@@ -107,11 +107,11 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// The second half of decision A2: at every dial.
+// Decision A2 also holds at every dial.
 func TestRebindingIsRefusedAtTheDial(t *testing.T) {
 	reached := make(chan struct{}, 10)
 	// The receiver listens where the name leads the second time.
-	receiver := serveRaw(t, nilAnswer(reached))
+	receiver := serveRaw(t, hangUp(reached))
 	port := receiver[strings.LastIndex(receiver, ":"):]
 
 	dns := outboundtest.Names{"rebind.example": {"93.184.216.34", "127.0.0.1"}}
@@ -121,7 +121,7 @@ func TestRebindingIsRefusedAtTheDial(t *testing.T) {
 	if err := g.Check(t.Context(), monitor.CallbackURL(url)); err != nil {
 		t.Fatalf("registration refused: %v", err)
 	}
-	a := sender(t, g, webhook.Config{}).Send(t.Context(), letter(url))
+	a := sender(t, g, webhook.Config{}).Send(t.Context(), newDelivery(url))
 	if a.Delivered() || !strings.Contains(a.Error, "refused: the host leads to a loopback address; see CALLBACK_ALLOWED_NETWORKS") {
 		t.Errorf("answer %+v, want a refusal", a)
 	}
@@ -136,7 +136,7 @@ func TestRebindingIsRefusedAtTheDial(t *testing.T) {
 func TestPlainHTTPIsRefusedAtTheDial(t *testing.T) {
 	dns := outboundtest.Names{"public.example": {"93.184.216.34"}}
 	g := webhook.NewGuard(networks(t, "10.0.0.0/8"), dns.Resolver(t))
-	a := sender(t, g, webhook.Config{Timeout: patience}).Send(t.Context(), letter("http://public.example/hook"))
+	a := sender(t, g, webhook.Config{Timeout: shortTimeout}).Send(t.Context(), newDelivery("http://public.example/hook"))
 	if !strings.Contains(a.Error, "refused: plain http to the host is not accepted") || strings.Contains(a.Error, "93.184.216.34") {
 		t.Errorf("answer %+v, want a refusal that does not show the address", a)
 	}

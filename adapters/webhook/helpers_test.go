@@ -19,8 +19,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// deadProxy is the proxy of the environment. net/http reads that only once, so
-// it is there before any test.
+// deadProxy is the proxy in the environment, where nothing listens. net/http reads
+// the environment once, so TestMain sets it.
 const deadProxy = "http://127.0.0.1:1"
 
 func TestMain(m *testing.M) {
@@ -37,8 +37,8 @@ const (
 	body    = `{"event_type":"alert.blackout","note":"ブラックアウト"}`
 )
 
-// patience is the attempt limit in tests whose receiver never answers.
-const patience = 300 * time.Millisecond
+// shortTimeout bounds an attempt in tests whose receiver does not answer.
+const shortTimeout = 300 * time.Millisecond
 
 func keys(t *testing.T, s string) webhook.Keys {
 	t.Helper()
@@ -58,7 +58,7 @@ func networks(t *testing.T, s string) []netip.Prefix {
 	return n
 }
 
-// local lets webhooks go to the test's own receivers.
+// local allows webhooks to the test's own receivers.
 func local(t *testing.T) *webhook.Guard {
 	return webhook.NewGuard(networks(t, "127.0.0.0/8"), nil)
 }
@@ -70,7 +70,7 @@ func sender(t *testing.T, g *webhook.Guard, cfg webhook.Config) *webhook.Sender 
 	return s
 }
 
-func letter(url string) delivery.Delivery {
+func newDelivery(url string) delivery.Delivery {
 	return delivery.Delivery{
 		EventID: eventID, EventType: "alert.blackout", MonitorID: "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d",
 		CallbackURL: monitor.CallbackURL(url), Body: []byte(body),
@@ -85,8 +85,8 @@ func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 	return s
 }
 
-// serveRaw runs a receiver that reads a request and then does as it likes with
-// the connection; it returns its URL.
+// serveRaw runs a receiver that reads a request and passes the connection to answer;
+// it returns its URL.
 func serveRaw(t *testing.T, answer func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

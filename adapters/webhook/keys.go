@@ -15,17 +15,16 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// Keys sign webhooks: one, or the new and the old while they are being rotated
-// (decision W6). The first signs X-Signature-256, all sign webhook-signature.
+// Keys are the signing keys: one, or the new and the old one during a rotation
+// (decision W6). The first signs X-Signature-256; all sign webhook-signature.
 type Keys []string
 
 var keyPattern = regexp.MustCompile(`^[!-~]+$`)
 
-// ParseKeys reads one key, or two separated by a comma and perhaps a blank
-// (WEBHOOK_SIGNING_KEY). Each is the bytes it is made of. A blank or line break
-// elsewhere is refused: receivers rarely keep it, and then no signature fits.
-// The error says what is accepted, as the end of a sentence that names the
-// setting, and shows no key.
+// ParseKeys parses WEBHOOK_SIGNING_KEY: one key, or two separated by a comma and
+// optional blanks. A key is used as its bytes. Any other blank or line break is
+// refused, because receivers often lose it and then no signature matches. The error
+// completes a sentence that names the setting, and contains no key.
 func ParseKeys(s string) (Keys, error) {
 	keys := Keys(strings.Split(s, ","))
 	if len(keys) > 2 {

@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// maxNetworks is how many networks a setting may list.
+// maxNetworks is the maximum of networks in a setting.
 const maxNetworks = 256
 
-// ParseNetworks reads CIDRs and single addresses separated by commas, such as
-// CALLBACK_ALLOWED_NETWORKS (decision A2); a blank text is none. The error says
-// what is wrong and what is accepted, as the end of a sentence that names the
-// setting.
+// ParseNetworks parses CIDRs and single addresses separated by commas, the form of
+// CALLBACK_ALLOWED_NETWORKS (decision A2). A blank text means no network. The error
+// completes a sentence that names the setting, and says what is accepted.
 func ParseNetworks(s string) ([]netip.Prefix, error) {
 	if strings.TrimSpace(s) == "" {
 		return nil, nil
@@ -41,7 +40,7 @@ func parseNetwork(s string) (netip.Prefix, error) {
 		}
 		p = netip.PrefixFrom(a.WithZone(""), a.BitLen())
 	}
-	if p.Addr().Is4In6() { // would match nothing: addresses are compared as what they are, IPv4
+	if p.Addr().Is4In6() { // matches nothing, because IPv4 addresses are compared in their IPv4 form
 		form := fmt.Sprintf("%.60q is an IPv4 network in the form of an IPv6 one", s)
 		if v4 := p.Bits() - 96; v4 >= 0 {
 			return p, fmt.Errorf("%s; write %s", form, netip.PrefixFrom(p.Addr().Unmap(), v4).Masked())

@@ -8,7 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 )
 
-func TestParseNetworks(t *testing.T) {
+func TestParseNetworksAcceptsCIDRsAndAddresses(t *testing.T) {
 	for text, want := range map[string][]string{
 		" ":                             nil,
 		"10.1.2.3/8, fd00::1/8":         {"10.0.0.0/8", "fd00::/8"},

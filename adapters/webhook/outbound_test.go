@@ -14,7 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// register is what a registration does with a callback URL.
+// register checks a callback URL as a registration does.
 func register(ctx context.Context, g *webhook.Guard, rawURL string) error {
 	u, err := monitor.ParseCallbackURL(rawURL)
 	if err != nil {
@@ -23,15 +23,14 @@ func register(ctx context.Context, g *webhook.Guard, rawURL string) error {
 	return g.Check(ctx, u)
 }
 
-// Decision A2 for every spelling of a host, at registration and, as though that
-// had been passed, at the dial.
-func TestCallbackHosts(t *testing.T) {
+// Decision A2 holds for every spelling of a host, at registration and at the dial.
+func TestEverySpellingOfAForbiddenHostIsRefused(t *testing.T) {
 	dns := outboundtest.Zone().Resolver(t)
 	trap := outboundtest.NewTrap(t)
 	held := func(allowed ...netip.Prefix) (*webhook.Guard, *webhook.Sender) {
 		g := webhook.NewGuard(allowed, dns)
-		s := sender(t, g, webhook.Config{Timeout: patience})
-		webhook.Hold(s, g, trap.Hold)
+		s := sender(t, g, webhook.Config{Timeout: shortTimeout})
+		webhook.WrapControl(s, g, trap.Hold)
 		return g, s
 	}
 	guard, strict := held()
@@ -50,12 +49,12 @@ func TestCallbackHosts(t *testing.T) {
 				t.Errorf("registration: %v, want INVALID_URL", err)
 			}
 
-			a := strict.Send(t.Context(), letter(url))
+			a := strict.Send(t.Context(), newDelivery(url))
 			if a.Delivered() {
 				t.Errorf("delivered: %+v", a)
 			}
 			if let := trap.Let(); c.Verdict == outboundtest.Outside {
-				wantLet(t, trap, c)
+				expectAllowed(t, trap, c)
 			} else if len(let) > 0 || trap.Arrived() > 0 {
 				t.Errorf("was let go to %v, and %d connections arrived", let, trap.Arrived())
 			}
@@ -69,7 +68,7 @@ func TestCallbackHosts(t *testing.T) {
 			if err := register(t.Context(), guard, url); err == nil {
 				t.Error("was registered")
 			}
-			if a := strict.Send(t.Context(), letter(url)); a.Delivered() || len(trap.Let()) > 0 || trap.Arrived() > 0 {
+			if a := strict.Send(t.Context(), newDelivery(url)); a.Delivered() || len(trap.Let()) > 0 || trap.Arrived() > 0 {
 				t.Errorf("answer %+v, let go to %v, and %d connections arrived", a, trap.Let(), trap.Arrived())
 			}
 		})
@@ -82,8 +81,8 @@ func TestCallbackHosts(t *testing.T) {
 				if err := register(t.Context(), free, url); (err == nil) != !c.User {
 					t.Errorf("registration: %v", err)
 				}
-				a := open.Send(t.Context(), letter(url))
-				wantLet(t, trap, c)
+				a := open.Send(t.Context(), newDelivery(url))
+				expectAllowed(t, trap, c)
 				if c.Leads == "127.0.0.1" && !a.Delivered() {
 					t.Errorf("answer %+v, want a delivery", a)
 				}
@@ -92,8 +91,8 @@ func TestCallbackHosts(t *testing.T) {
 	}
 }
 
-// wantLet checks that a guard let the case go where it leads.
-func wantLet(t *testing.T, trap *outboundtest.Trap, c outboundtest.Case) {
+// expectAllowed fails the test unless the guard allowed the case's address.
+func expectAllowed(t *testing.T, trap *outboundtest.Trap, c outboundtest.Case) {
 	t.Helper()
 	let := trap.Let()
 	if c.Leads != "" && (len(let) != 1 || let[0] != netip.MustParseAddr(c.Leads)) {
@@ -101,8 +100,7 @@ func wantLet(t *testing.T, trap *outboundtest.Trap, c outboundtest.Case) {
 	}
 }
 
-// A name's address is judged when it is used, not when it was registered.
-func TestCallbackRebinding(t *testing.T) {
+func TestANameThatChangesItsAddressIsCheckedAtTheDial(t *testing.T) {
 	for name, then := range map[string]string{
 		"to loopback":               "127.0.0.1",
 		"to IPv6 loopback":          "::1",
@@ -118,12 +116,12 @@ func TestCallbackRebinding(t *testing.T) {
 			dns := outboundtest.Names{"rebind.example": {"93.184.216.34", then}, "loop.example": {"127.0.0.1"}}
 			g := webhook.NewGuard(nil, dns.Resolver(t))
 			s := sender(t, g, webhook.Config{Timeout: 2 * time.Second})
-			webhook.Hold(s, g, trap.Hold)
+			webhook.WrapControl(s, g, trap.Hold)
 			url := "https://rebind.example:" + trap.Port + "/hook"
 			if err := register(t.Context(), g, url); err != nil {
 				t.Fatalf("registration: %v", err)
 			}
-			if a := s.Send(t.Context(), letter(url)); !strings.Contains(a.Error, "refused: the host leads to") {
+			if a := s.Send(t.Context(), newDelivery(url)); !strings.Contains(a.Error, "refused: the host leads to") {
 				t.Errorf("answer %+v, want a refusal", a)
 			}
 			if len(trap.Let()) > 0 || trap.Arrived() > 0 {
@@ -131,25 +129,24 @@ func TestCallbackRebinding(t *testing.T) {
 			}
 		})
 	}
-	t.Run("to a mixture goes to what is outside only", func(t *testing.T) {
+	t.Run("only the public address of several is connected to", func(t *testing.T) {
 		trap := outboundtest.NewTrap(t)
 		dns := outboundtest.Names{"rebind.example": {"93.184.216.34", "127.0.0.1 93.184.216.34 ::1"}}
 		g := webhook.NewGuard(nil, dns.Resolver(t))
 		s := sender(t, g, webhook.Config{Timeout: 2 * time.Second})
-		webhook.Hold(s, g, trap.Hold)
+		webhook.WrapControl(s, g, trap.Hold)
 		url := "https://rebind.example:" + trap.Port + "/hook"
 		if err := register(t.Context(), g, url); err != nil {
 			t.Fatalf("registration: %v", err)
 		}
-		s.Send(t.Context(), letter(url))
+		s.Send(t.Context(), newDelivery(url))
 		if let := trap.Let(); len(let) != 1 || let[0] != netip.MustParseAddr("93.184.216.34") || trap.Arrived() > 0 {
 			t.Errorf("was let go to %v, and %d connections arrived", let, trap.Arrived())
 		}
 	})
 }
 
-// A receiver that redirects is not followed, wherever to.
-func TestCallbackRedirects(t *testing.T) {
+func TestARedirectIsNotFollowedAnywhere(t *testing.T) {
 	trap := outboundtest.NewTrap(t)
 	var location string
 	receiver := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -164,7 +161,7 @@ func TestCallbackRedirects(t *testing.T) {
 		}
 		for _, scheme := range []string{"http", "https"} {
 			location = c.URL(scheme, trap.Port)
-			if a := s.Send(t.Context(), letter(receiver.URL)); a.Status != http.StatusTemporaryRedirect || !strings.Contains(a.Error, "redirects are not followed") {
+			if a := s.Send(t.Context(), newDelivery(receiver.URL)); a.Status != http.StatusTemporaryRedirect || !strings.Contains(a.Error, "redirects are not followed") {
 				t.Errorf("to %q: answer %+v", location, a)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 const maxRetryAfter = 24 * time.Hour
 
 // retryAfter reads the Retry-After header of RFC 9110, section 10.2.3: seconds,
-// or a date. What is neither, or lies in the past, is 0.
+// or a date. An invalid value and a date in the past are 0.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	if v == "" {

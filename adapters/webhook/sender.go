@@ -17,29 +17,28 @@ import (
 )
 
 const (
-	maxHeaderBytes = 64 << 10         // bytes of an answer's header
-	maxBodyBytes   = 64 << 10         // bytes read of an answer's body
-	drainTimeout   = time.Second      // spent reading it, to be able to use the connection again
-	idleTimeout    = 60 * time.Second // an unused connection is kept
-	maxIdle        = 64               // unused connections in all
+	maxHeaderBytes = 64 << 10         // bytes of a response's header
+	maxBodyBytes   = 64 << 10         // bytes read of a response's body
+	drainTimeout   = time.Second      // for reading the body, so that the connection can be used again
+	idleTimeout    = 60 * time.Second // how long an idle connection is kept
+	maxIdle        = 64               // idle connections in all
 	maxIdlePerHost = 2                // to one receiver
 )
 
-// Config is what a Sender may be told; the zero value is usable.
+// Config configures a Sender; the zero value is usable.
 type Config struct {
 	Version string           // in the User-Agent, default "dev"
-	Timeout time.Duration    // of one attempt, default and at most deliver.SendLimit (section 4.4)
-	RootCAs *x509.CertPool   // that receivers' certificates lead to, default the system's
+	Timeout time.Duration    // of one attempt, default and maximum delivery.SendTimeout (section 4.4)
+	RootCAs *x509.CertPool   // that issue the receivers' certificates, default the system's
 	Now     func() time.Time // default time.Now
 }
 
-// Sender signs and sends letters. It is deliver.Sender and control.Courier and
-// may be used concurrently.
+// Sender signs and sends webhooks. It may be used concurrently.
 type Sender struct {
 	keys           Keys
 	cfg            Config
 	userAgent      string
-	httpTransport  *http.Transport // for http, with stricter rules than
+	httpTransport  *http.Transport // for http, which is allowed only into listed networks
 	httpsTransport *http.Transport // for https
 }
 
@@ -49,8 +48,8 @@ var (
 	_ registry.CallbackPolicy = (*Guard)(nil)
 )
 
-// NewSender makes a sender that signs with keys and goes only where guard lets
-// it.
+// NewSender returns a sender that signs with keys and connects only where guard
+// allows it.
 func NewSender(keys Keys, guard *Guard, cfg Config) *Sender {
 	if cfg.Version == "" {
 		cfg.Version = "dev"
@@ -70,19 +69,20 @@ func NewSender(keys Keys, guard *Guard, cfg Config) *Sender {
 	}
 }
 
-// dialer asks the guard at every dial.
+// dialer returns a dialer that lets the guard check every address.
 func dialer(guard *Guard, plain bool, cfg Config) *net.Dialer {
 	return &net.Dialer{Timeout: cfg.Timeout, Resolver: guard.resolver, Control: guard.control(plain)}
 }
 
-// transport speaks HTTP/1.1 only, where an attempt has its connection to itself.
+// transport returns a transport for HTTP/1.1, in which no two attempts share a
+// connection at the same time. plain allows http without TLS.
 func transport(guard *Guard, plain bool, cfg Config) *http.Transport {
 	return &http.Transport{
 		Proxy:                  nil, // decision O8
 		DialContext:            dialer(guard, plain, cfg).DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
 		TLSHandshakeTimeout:    cfg.Timeout,
-		DisableCompression:     true, // what comes back is not read
+		DisableCompression:     true, // the body is discarded
 		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    maxIdlePerHost,
 		IdleConnTimeout:        idleTimeout,
@@ -90,65 +90,65 @@ func transport(guard *Guard, plain bool, cfg Config) *http.Transport {
 	}
 }
 
-// Close gives up the connections kept for later use. Call it when nothing is
-// being sent any more.
+// Close closes the idle connections. Call it when no Send is under way.
 func (s *Sender) Close() {
 	s.httpTransport.CloseIdleConnections()
 	s.httpsTransport.CloseIdleConnections()
 }
 
-// Send signs a letter and sends it once.
-func (s *Sender) Send(ctx context.Context, l delivery.Delivery) delivery.Attempt {
-	return s.send(ctx, l.CallbackURL, l.EventID, l.EventType, l.Body)
+// Send implements delivery.Sender. Any status of class 2xx means that the receiver
+// accepted the webhook (section 4.4).
+func (s *Sender) Send(ctx context.Context, d delivery.Delivery) delivery.Attempt {
+	return s.send(ctx, d.CallbackURL, d.EventID, d.EventType, d.Body)
 }
 
-// Deliver signs and sends one webhook that is in no outbox.
+// Deliver signs and sends one webhook that is not in the outbox, such as a test.
 func (s *Sender) Deliver(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) registry.Attempt {
 	a := s.send(ctx, to, eventID, t, body)
 	return registry.Attempt{At: a.At, Status: a.Status, Error: a.Error}
 }
 
 func (s *Sender) send(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) delivery.Attempt {
-	answer := delivery.Attempt{At: s.cfg.Now()}
+	attempt := delivery.Attempt{At: s.cfg.Now()}
 	limited, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 
 	req, err := http.NewRequestWithContext(limited, http.MethodPost, string(to), bytes.NewReader(body))
 	if err != nil {
-		answer.Error = "callback_url cannot be requested"
-		return answer
+		attempt.Error = "callback_url cannot be requested"
+		return attempt
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", s.userAgent)
 	req.Header.Set("X-Event-Id", eventID)
 	req.Header.Set("X-Event-Type", string(t))
-	if err := s.keys.sign(req.Header, eventID, body, answer.At); err != nil {
-		answer.Error = oneLine(err.Error())
-		return answer
+	if err := s.keys.sign(req.Header, eventID, body, attempt.At); err != nil {
+		attempt.Error = oneLine(err.Error())
+		return attempt
 	}
 
-	// A round trip, not a client: no redirect is followed, no cookie kept, and
-	// the URL, which may hold a secret, is not part of the error.
-	via := s.httpsTransport
+	// A transport, unlike an http.Client, follows no redirect and keeps no cookie. Its
+	// errors do not contain the URL, which may hold a secret.
+	transport := s.httpsTransport
 	if req.URL.Scheme == "http" {
-		via = s.httpTransport
+		transport = s.httpTransport
 	}
-	res, err := via.RoundTrip(req)
+	res, err := transport.RoundTrip(req)
 	if err != nil {
-		answer.Error = s.describeFailure(ctx, limited, err)
-		return answer
+		attempt.Error = s.describeFailure(ctx, limited, err)
+		return attempt
 	}
-	answer.Status = res.StatusCode
+	attempt.Status = res.StatusCode
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		answer.Error = describeResponse(res)
-		answer.RetryAfter = retryAfter(res.Header, s.cfg.Now())
+		attempt.Error = describeResponse(res)
+		attempt.RetryAfter = retryAfter(res.Header, s.cfg.Now())
 	}
 
-	// The answer was complete with its header. Reading what is left, within
-	// limits, lets the connection be used again.
-	giveUp := time.AfterFunc(drainTimeout, cancel)
-	defer giveUp.Stop()
+	// The status decides. Reading the body, within limits, lets the connection be used
+	// again.
+	stopReading := time.AfterFunc(drainTimeout, cancel)
+	defer stopReading.Stop()
 	_, _ = io.CopyN(io.Discard, res.Body, maxBodyBytes)
 	_ = res.Body.Close()
-	return answer
+	return attempt
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 )
 
-// nilAnswer notes that it was reached, and hangs up.
-func nilAnswer(reached chan<- struct{}) func(net.Conn) {
+// hangUp reports the connection and closes it.
+func hangUp(reached chan<- struct{}) func(net.Conn) {
 	return func(net.Conn) { reached <- struct{}{} }
 }
 
-func TestAnswers(t *testing.T) {
+func TestOnlyAStatusOf2xxIsADelivery(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		err    string // part of it; empty: delivered
@@ -33,7 +33,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("a receiver that answers %d", c.status), func(t *testing.T) {
 			receiver := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(c.status) })
-			a := sender(t, local(t), webhook.Config{}).Send(t.Context(), letter(receiver.URL))
+			a := sender(t, local(t), webhook.Config{}).Send(t.Context(), newDelivery(receiver.URL))
 			if a.Status != c.status || a.Delivered() != (c.err == "") || !strings.Contains(a.Error, c.err) {
 				t.Errorf("answer %+v, want status %d and error %q", a, c.status, c.err)
 			}
@@ -44,7 +44,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestRedirectsAreNotFollowed(t *testing.T) {
+func TestARedirectIsAFailureThatNamesTheNewHost(t *testing.T) {
 	var followed atomic.Bool
 	receiver := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/elsewhere" {
@@ -52,7 +52,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		}
 		http.Redirect(w, r, "http://"+r.Host+"/elsewhere?token=geheim", http.StatusTemporaryRedirect)
 	})
-	a := sender(t, local(t), webhook.Config{}).Send(t.Context(), letter(receiver.URL+"/hook"))
+	a := sender(t, local(t), webhook.Config{}).Send(t.Context(), newDelivery(receiver.URL+"/hook"))
 	if followed.Load() {
 		t.Error("the redirect was followed")
 	}
@@ -61,7 +61,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-func TestRetryAfter(t *testing.T) {
+func TestRetryAfterIsReadAsSecondsOrDate(t *testing.T) {
 	now := time.Date(2024, 1, 15, 20, 15, 30, 0, time.UTC)
 	for _, c := range []struct {
 		header string
@@ -79,14 +79,14 @@ func TestRetryAfter(t *testing.T) {
 				w.WriteHeader(http.StatusServiceUnavailable)
 			})
 			s := sender(t, local(t), webhook.Config{Now: func() time.Time { return now }})
-			if a := s.Send(t.Context(), letter(receiver.URL)); a.RetryAfter != c.want {
+			if a := s.Send(t.Context(), newDelivery(receiver.URL)); a.RetryAfter != c.want {
 				t.Errorf("got %v, want %v", a.RetryAfter, c.want)
 			}
 		})
 	}
 }
 
-func TestBadReceivers(t *testing.T) {
+func TestAMisbehavingReceiverCannotExceedTheLimits(t *testing.T) {
 	hang := func(c net.Conn) { _, _ = io.Copy(io.Discard, c) } // until the sender hangs up
 	drip := func(c net.Conn, head, drop string) {
 		_, _ = io.WriteString(c, head)
@@ -105,27 +105,27 @@ func TestBadReceivers(t *testing.T) {
 		err    string
 		within time.Duration
 	}{
-		{"one that hangs", hang, 0, "no answer within 300ms", 2 * time.Second},
-		{"one that drips its header for ever", func(c net.Conn) { drip(c, "HTTP/1.1 200 OK\r\nX: ", "a") },
+		{"one that does not answer", hang, 0, "no answer within 300ms", 2 * time.Second},
+		{"one that sends its header slowly and without end", func(c net.Conn) { drip(c, "HTTP/1.1 200 OK\r\nX: ", "a") },
 			0, "no answer within 300ms", 2 * time.Second},
-		{"one that says continue for ever", func(c net.Conn) { drip(c, "", "HTTP/1.1 103 Early Hints\r\n\r\n") },
+		{"one that sends early hints without end", func(c net.Conn) { drip(c, "", "HTTP/1.1 103 Early Hints\r\n\r\n") },
 			0, "", 2 * time.Second},
-		{"one that hangs up without a word", func(net.Conn) {}, 0, "connection closed before an answer came", 2 * time.Second},
-		{"one that hangs up in its header", func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Le") },
+		{"one that closes the connection at once", func(net.Conn) {}, 0, "connection closed before an answer came", 2 * time.Second},
+		{"one that closes the connection in its header", func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Le") },
 			0, "malformed MIME header", 2 * time.Second},
-		{"one that speaks no HTTP", func(c net.Conn) { _, _ = io.WriteString(c, "220 smtp.example ready\r\n\r\n") },
+		{"one that does not speak HTTP", func(c net.Conn) { _, _ = io.WriteString(c, "220 smtp.example ready\r\n\r\n") },
 			0, "malformed HTTP", 2 * time.Second},
-		{"one with a header without end", func(c net.Conn) {
+		{"one whose header has no end", func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("a", 1<<20))
 		}, 0, "header", 2 * time.Second},
-		{"one that hangs up in its body has taken the letter", func(c net.Conn) {
+		{"one that closes the connection in its body has accepted the webhook", func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
 		}, 200, "", 2 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			url := serveRaw(t, c.answer)
 			began := time.Now()
-			a := sender(t, local(t), webhook.Config{Timeout: patience}).Send(t.Context(), letter(url))
+			a := sender(t, local(t), webhook.Config{Timeout: shortTimeout}).Send(t.Context(), newDelivery(url))
 			if took := time.Since(began); took > c.within {
 				t.Errorf("took %v, want %v at most", took, c.within)
 			}
@@ -139,15 +139,15 @@ func TestBadReceivers(t *testing.T) {
 	}
 
 	// These answer to the full, so the attempt's limit must not be what ends it.
-	t.Run("one that drips its body for ever has taken the letter, and soon", func(t *testing.T) {
+	t.Run("one that sends its body slowly has accepted the webhook within 5 s", func(t *testing.T) {
 		url := serveRaw(t, func(c net.Conn) { drip(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "a") })
 		began := time.Now()
-		a := sender(t, local(t), webhook.Config{}).Send(t.Context(), letter(url))
+		a := sender(t, local(t), webhook.Config{}).Send(t.Context(), newDelivery(url))
 		if took := time.Since(began); !a.Delivered() || took > 5*time.Second {
 			t.Errorf("answer %+v after %v", a, took)
 		}
 	})
-	t.Run("one with an enormous body has taken the letter, and little of the body is read", func(t *testing.T) {
+	t.Run("one with an enormous body has accepted the webhook, and a small part of it is read", func(t *testing.T) {
 		var sent atomic.Int64
 		url := serveRaw(t, func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
@@ -159,29 +159,29 @@ func TestBadReceivers(t *testing.T) {
 				}
 			}
 		})
-		a := sender(t, local(t), webhook.Config{}).Send(t.Context(), letter(url))
+		a := sender(t, local(t), webhook.Config{}).Send(t.Context(), newDelivery(url))
 		if n := sent.Load(); !a.Delivered() || n > 16<<20 { // what the system buffers is not ours
 			t.Errorf("answer %+v after %d bytes", a, n)
 		}
 	})
 
-	t.Run("one that is not there", func(t *testing.T) {
-		a := sender(t, local(t), webhook.Config{}).Send(t.Context(), letter("http://127.0.0.1:1/hook?token=geheim"))
+	t.Run("one that does not listen", func(t *testing.T) {
+		a := sender(t, local(t), webhook.Config{}).Send(t.Context(), newDelivery("http://127.0.0.1:1/hook?token=geheim"))
 		if !strings.Contains(a.Error, "connection refused") || strings.Contains(a.Error, "geheim") || strings.Contains(a.Error, "127.0.0.1") {
 			t.Errorf("answer %+v", a)
 		}
 	})
 
-	t.Run("a caller that gives up is told so", func(t *testing.T) {
+	t.Run("a cancelled attempt says so", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		url := serveRaw(t, func(c net.Conn) { cancel(); hang(c) })
-		if a := sender(t, local(t), webhook.Config{}).Send(ctx, letter(url)); a.Error != "cancelled" {
+		if a := sender(t, local(t), webhook.Config{}).Send(ctx, newDelivery(url)); a.Error != "cancelled" {
 			t.Errorf("answer %+v", a)
 		}
 	})
 }
 
-func TestConnectionsAreUsedAgain(t *testing.T) {
+func TestAConnectionIsUsedAgain(t *testing.T) {
 	var opened atomic.Int32
 	receiver := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "thank you")
@@ -195,28 +195,28 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	s := sender(t, local(t), webhook.Config{})
 	for range 10 {
-		if a := s.Send(t.Context(), letter(receiver.URL)); !a.Delivered() {
+		if a := s.Send(t.Context(), newDelivery(receiver.URL)); !a.Delivered() {
 			t.Fatalf("answer %+v", a)
 		}
 	}
 	if n := opened.Load(); n != 1 {
-		t.Errorf("%d connections for ten letters, want 1", n)
+		t.Errorf("%d connections for ten webhooks, want 1", n)
 	}
 }
 
 // Decision O8.
-func TestThereIsNeverAProxy(t *testing.T) {
+func TestNoProxyIsUsed(t *testing.T) {
 	// A name, because Go takes no proxy for loopback addresses anyway.
 	dns := outboundtest.Names{"receiver.example": {"127.0.0.1"}}
 	receiver := serve(t, func(http.ResponseWriter, *http.Request) {})
 	g := webhook.NewGuard(networks(t, "127.0.0.0/8"), dns.Resolver(t))
 	url := "http://receiver.example" + receiver.URL[strings.LastIndex(receiver.URL, ":"):]
-	if a := sender(t, g, webhook.Config{}).Send(t.Context(), letter(url)); !a.Delivered() {
+	if a := sender(t, g, webhook.Config{}).Send(t.Context(), newDelivery(url)); !a.Delivered() {
 		t.Errorf("answer %+v", a)
 	}
 }
 
-func TestDeliverIsASendWithoutALetter(t *testing.T) {
+func TestDeliverSendsLikeTheDispatcher(t *testing.T) {
 	receiver := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Event-Type") != "webhook.test" || r.Header.Get("X-Signature-256") == "" {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -224,7 +224,7 @@ func TestDeliverIsASendWithoutALetter(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusAccepted)
 	})
-	a := sender(t, local(t), webhook.Config{}).Deliver(t.Context(), letter(receiver.URL).CallbackURL, eventID, "webhook.test", []byte(`{}`))
+	a := sender(t, local(t), webhook.Config{}).Deliver(t.Context(), newDelivery(receiver.URL).CallbackURL, eventID, "webhook.test", []byte(`{}`))
 	if a.Status != 202 || a.Error != "" || a.At.IsZero() {
 		t.Errorf("attempt %+v", a)
 	}

@@ -23,7 +23,7 @@ type receivedRequest struct {
 	body   []byte
 }
 
-// deliverOnce sends one letter with the given keys and returns what arrived.
+// deliverOnce sends one webhook with the given keys and returns the request.
 func deliverOnce(t *testing.T, secret string, now func() time.Time) receivedRequest {
 	t.Helper()
 	got := make(chan receivedRequest, 1)
@@ -34,19 +34,19 @@ func deliverOnce(t *testing.T, secret string, now func() time.Time) receivedRequ
 	})
 	s := webhook.NewSender(keys(t, secret), local(t), webhook.Config{Version: "1.2.3", Now: now})
 	t.Cleanup(s.Close)
-	if a := s.Send(t.Context(), letter(receiver.URL+"/hook")); !a.Delivered() || a.Status != 204 {
+	if a := s.Send(t.Context(), newDelivery(receiver.URL+"/hook")); !a.Delivered() || a.Status != 204 {
 		t.Fatalf("answer %+v", a)
 	}
 	return <-got
 }
 
-// Section 12.2 and decision W5.
-func TestHeadersAndSignatures(t *testing.T) {
+// Section 12.2, decision W5.
+func TestEveryWebhookIsSignedInBothSchemes(t *testing.T) {
 	at := time.Unix(1705315000, 0)
 	d := deliverOnce(t, oldKey, func() time.Time { return at })
 
 	if string(d.body) != body {
-		t.Errorf("body %s, want the very bytes of the letter", d.body)
+		t.Errorf("body %s, want the bytes of the delivery", d.body)
 	}
 	// Computed once with Python's hmac, as section 12.2 shows it.
 	for name, want := range map[string]string{
@@ -82,7 +82,7 @@ func TestEachAttemptHasItsOwnTimestamp(t *testing.T) {
 }
 
 // Decision W6.
-func TestKeyRotation(t *testing.T) {
+func TestTwoKeysSignDuringARotation(t *testing.T) {
 	d := deliverOnce(t, newKey+","+oldKey, nil)
 
 	mac := hmac.New(sha256.New, []byte(newKey))
@@ -94,7 +94,7 @@ func TestKeyRotation(t *testing.T) {
 		t.Errorf("webhook-signature has %d signatures, want 2", n)
 	}
 	for _, key := range []string{oldKey, newKey} {
-		t.Run("a stock library verifies it with "+key, func(t *testing.T) {
+		t.Run("the Standard Webhooks library verifies it with the key "+key, func(t *testing.T) {
 			w, err := standardwebhooks.NewWebhook("whsec_" + base64.StdEncoding.EncodeToString([]byte(key)))
 			if err != nil {
 				t.Fatal(err)
@@ -107,7 +107,7 @@ func TestKeyRotation(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a stock library refuses it with another key", func(t *testing.T) {
+	t.Run("the Standard Webhooks library refuses it with another key", func(t *testing.T) {
 		w, _ := standardwebhooks.NewWebhookRaw([]byte("another"))
 		if w.Verify(d.body, d.header) == nil {
 			t.Error("passes")
@@ -115,7 +115,7 @@ func TestKeyRotation(t *testing.T) {
 	})
 }
 
-func TestParseKeys(t *testing.T) {
+func TestParseKeysAcceptsOneOrTwoKeys(t *testing.T) {
 	for text, want := range map[string][]string{
 		"one": {"one"}, "new,old": {"new", "old"}, "new, old": {"new", "old"}, "a/b+c%d": {"a/b+c%d"},
 	} {

@@ -15,7 +15,7 @@ import (
 )
 
 // Decision O6.
-func TestTLS(t *testing.T) {
+func TestTLSIs12OrNewerAndVerified(t *testing.T) {
 	secure := func(t *testing.T, oldest, newest uint16) (*httptest.Server, *x509.CertPool) {
 		t.Helper()
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -39,26 +39,26 @@ func TestTLS(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			receiver, roots := secure(t, c.version, c.version)
-			a := sender(t, local(t), webhook.Config{RootCAs: roots}).Send(t.Context(), letter(receiver.URL))
+			a := sender(t, local(t), webhook.Config{RootCAs: roots}).Send(t.Context(), newDelivery(receiver.URL))
 			if a.Delivered() != (c.err == "") || !strings.Contains(a.Error, c.err) {
 				t.Errorf("answer %+v, want error %q", a, c.err)
 			}
 		})
 	}
-	t.Run("a certificate that leads nowhere is refused", func(t *testing.T) {
+	t.Run("a certificate of an unknown authority is refused", func(t *testing.T) {
 		receiver, _ := secure(t, tls.VersionTLS12, tls.VersionTLS13)
-		a := sender(t, local(t), webhook.Config{}).Send(t.Context(), letter(receiver.URL))
+		a := sender(t, local(t), webhook.Config{}).Send(t.Context(), newDelivery(receiver.URL))
 		if !strings.Contains(a.Error, "certificate") {
 			t.Errorf("answer %+v", a)
 		}
 	})
-	t.Run("a receiver that never finishes the handshake is given up", func(t *testing.T) {
+	t.Run("an unfinished handshake ends at the timeout", func(t *testing.T) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		a := sender(t, local(t), webhook.Config{Timeout: patience}).Send(t.Context(), letter("https://"+l.Addr().String()))
+		a := sender(t, local(t), webhook.Config{Timeout: shortTimeout}).Send(t.Context(), newDelivery("https://"+l.Addr().String()))
 		if a.Error != "no answer within 300ms" {
 			t.Errorf("answer %+v", a)
 		}

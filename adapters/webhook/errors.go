@@ -13,10 +13,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 )
 
-const maxErrorLength = 300 // characters of Answer.Err
+const maxErrorLength = 300 // characters of an attempt's error
 
-// explain says in one line why there was no answer, without an address: the
-// caller may learn neither those inside nor the name service's.
+// describeFailure says in one line why there was no response. It names no address:
+// the caller may learn neither internal addresses nor that of the name server.
 func (s *Sender) describeFailure(ctx, limited context.Context, err error) string {
 	var network net.Error
 	switch {
@@ -32,7 +32,7 @@ func (s *Sender) describeFailure(ctx, limited context.Context, err error) string
 	return oneLine(withoutAddresses(err))
 }
 
-// addressless is the text of an error of a round trip, without addresses.
+// withoutAddresses returns the text of a transport's error without addresses.
 func withoutAddresses(err error) string {
 	if lookup, is := errors.AsType[*net.DNSError](err); is {
 		if lookup.IsNotFound {
@@ -46,7 +46,7 @@ func withoutAddresses(err error) string {
 	return err.Error()
 }
 
-// refusal says in one line what was answered instead of a 2xx.
+// describeResponse describes a response that is not 2xx in one line.
 func describeResponse(res *http.Response) string {
 	status := strings.TrimSpace(fmt.Sprintf("HTTP %d %s", res.StatusCode, http.StatusText(res.StatusCode)))
 	if res.StatusCode < 300 || res.StatusCode > 399 {
@@ -59,7 +59,7 @@ func describeResponse(res *http.Response) string {
 	return oneLine(status + to + ": redirects are not followed; register the final URL")
 }
 
-// oneLine makes a text fit for a column, a log line and an answer.
+// oneLine removes line breaks and cuts the text to maxErrorLength.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > maxErrorLength {

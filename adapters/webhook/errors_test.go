@@ -10,20 +10,20 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 )
 
-func TestErrorsShowNoNameService(t *testing.T) {
+func TestErrorsDoNotNameTheNameServer(t *testing.T) {
 	t.Run("a name that does not exist", func(t *testing.T) {
 		g := webhook.NewGuard(nil, outboundtest.Names{}.Resolver(t))
-		a := sender(t, g, webhook.Config{}).Send(t.Context(), letter("https://gone.example/hook?token=geheim"))
+		a := sender(t, g, webhook.Config{}).Send(t.Context(), newDelivery("https://gone.example/hook?token=geheim"))
 		if a.Error != `the host "gone.example" has no address` {
 			t.Errorf("answer %+v", a)
 		}
 	})
 
-	t.Run("a name service that is broken", func(t *testing.T) {
+	t.Run("a name server that fails", func(t *testing.T) {
 		broken := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 			return nil, errors.New("dial udp 10.9.8.7:53: unreachable")
 		}}
-		a := sender(t, webhook.NewGuard(nil, broken), webhook.Config{}).Send(t.Context(), letter("https://far.example/hook"))
+		a := sender(t, webhook.NewGuard(nil, broken), webhook.Config{}).Send(t.Context(), newDelivery("https://far.example/hook"))
 		if a.Error != `the host "far.example" could not be looked up` {
 			t.Errorf("answer %+v", a)
 		}
