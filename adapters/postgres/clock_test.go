@@ -11,9 +11,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// steps moves the clock of the database by d: seen from its clock, all that it
-// has written moves the other way.
-func steps(t testing.TB, db *sql.DB, d time.Duration) {
+// shiftClock acts as if the database's clock jumped by d: it moves all stored times
+// the other proxied.
+func shiftClock(t testing.TB, db *sql.DB, d time.Duration) {
 	t.Helper()
 	back := -d.Seconds()
 	alter(t, db, `UPDATE monitor_events SET next_attempt_at = next_attempt_at + make_interval(secs => $1),
@@ -23,8 +23,7 @@ func steps(t testing.TB, db *sql.DB, d time.Duration) {
 	alter(t, db, `UPDATE idempotency_keys SET created_at = created_at + make_interval(secs => $1)`, back)
 }
 
-// The clock of the database jumps by an hour, as when it was wrong and is set.
-func TestClockSteps(t *testing.T) {
+func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 	for name, step := range map[string]time.Duration{"back": -time.Hour, "ahead": time.Hour} {
 		// waiting is a monitor with an event in the queue.
 		waiting := func(t *testing.T) (*postgres.Store, *sql.DB, monitor.Monitor) {
@@ -43,47 +42,47 @@ func TestClockSteps(t *testing.T) {
 			}
 		}
 
-		t.Run(name+": an event that is due is due", func(t *testing.T) {
+		t.Run(name+": a due event is leased", func(t *testing.T) {
 			s, db, _ := waiting(t)
-			steps(t, db, step)
+			shiftClock(t, db, step)
 			soon(t, s, 0)
 			leasedOne(t, s)
 		})
 
-		t.Run(name+": an event that waits for its retry waits a minute at most", func(t *testing.T) {
+		t.Run(name+": a retry waits 70 s at most", func(t *testing.T) {
 			s, db, _ := waiting(t)
 			recorded(t, s, leasedOne(t, s), turned, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
-			steps(t, db, step)
+			shiftClock(t, db, step)
 			soon(t, s, 0)
 			leasedOne(t, s)
 		})
 
-		t.Run(name+": what is recorded is recorded", func(t *testing.T) {
+		t.Run(name+": an attempt is recorded", func(t *testing.T) {
 			s, db, m := waiting(t)
 			l := leasedOne(t, s)
-			steps(t, db, step)
+			shiftClock(t, db, step)
 			recorded(t, s, l, turned, delivery.Decision{RetryAt: time.Now()})
 			soon(t, s, 0)
 			l = leasedOne(t, s)
 			if l.Attempts != 1 {
 				t.Errorf("%d attempts", l.Attempts)
 			}
-			steps(t, db, -step)
+			shiftClock(t, db, -step)
 			recorded(t, s, l, taken, sent)
-			if types := told(t, s, m.ID); len(types) != 2 {
+			if types := eventTypes(t, s, m.ID); len(types) != 2 {
 				t.Errorf("told are %v", types)
 			}
 			leasedOne(t, s)
 		})
 
-		t.Run(name+": a key that was just used still stands for its registration", func(t *testing.T) {
+		t.Run(name+": a new idempotency key is valid", func(t *testing.T) {
 			dsn := database(t)
 			s, db := open(t, dsn), raw(t, dsn)
 			m, once := registration(1), registry.Once{Key: registry.Digest{1}}
 			if _, err := s.InsertOnce(t.Context(), m, plenty, once); err != nil {
 				t.Fatal(err)
 			}
-			steps(t, db, step)
+			shiftClock(t, db, step)
 			again := registration(1)
 			first, err := s.InsertOnce(t.Context(), again, plenty, once)
 			if err != nil || first == nil || first.Monitor.ID != m.ID {
@@ -91,25 +90,25 @@ func TestClockSteps(t *testing.T) {
 			}
 		})
 
-		t.Run(name+": a budget that is spent comes back in time", func(t *testing.T) {
+		t.Run(name+": an exhausted rate limit recovers in time", func(t *testing.T) {
 			const perMin = 5
 			dsn := database(t)
 			s, db := open(t, dsn), raw(t, dsn)
 			spendsAll(t, s, someone, registry.Creating, perMin, perMin)
-			steps(t, db, step)
+			shiftClock(t, db, step)
 			if wait := spends(t, s, someone, registry.Creating, perMin); wait > time.Minute/perMin {
 				t.Errorf("the next may come in %v", wait)
 			}
 		})
 	}
 
-	t.Run("back: a lease ends when a whole one has passed", func(t *testing.T) {
+	t.Run("back: a lease expires after its full length", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
 		held := leasedOne(t, s)
-		steps(t, db, -time.Hour)
+		shiftClock(t, db, -time.Hour)
 		if n := len(leased(t, s)); n != 0 {
 			t.Errorf("%d leased while it is being sent", n)
 		}
@@ -124,22 +123,22 @@ func TestClockSteps(t *testing.T) {
 		}
 	})
 
-	t.Run("back: a lease that nobody can hold any more is over when a whole one has passed", func(t *testing.T) {
+	t.Run("back: a lease further ahead than any lease expires after a full length", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
 		leasedOne(t, s)
-		steps(t, db, -time.Hour)
+		shiftClock(t, db, -time.Hour)
 		if n := len(leased(t, s)); n != 0 {
 			t.Errorf("%d leased at once", n)
 		}
-		steps(t, db, time.Minute+time.Second)
+		shiftClock(t, db, time.Minute+time.Second)
 		leasedOne(t, s)
 	})
 }
 
-func TestALeaseThatIsTooLongIsRefused(t *testing.T) {
+func TestALeaseOverTwoMinutesIsRefused(t *testing.T) {
 	if _, err := open(t, database(t)).Lease(t.Context(), 1, time.Hour); err == nil {
 		t.Error("it was given")
 	}

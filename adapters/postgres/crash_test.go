@@ -14,7 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestTheServerIsKilledWhileInUse(t *testing.T) {
+func TestNothingCommittedIsLostWhenTheServerIsKilled(t *testing.T) {
 	dir := t.TempDir()
 	own, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})
 	if err != nil {

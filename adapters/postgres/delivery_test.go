@@ -20,14 +20,14 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// arrival is a webhook that was received.
+// arrival is a received webhook.
 type arrival struct {
 	monitor string // the path of the callback
 	event   string
 	at      time.Time
 }
 
-// receiver takes webhooks, and answers as answer does; nil: 200.
+// receiver records webhooks and answers them with answer; nil: status 200.
 type receiver struct {
 	url    string
 	answer func(w http.ResponseWriter, r *http.Request)
@@ -65,7 +65,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// of are the events that arrived for a monitor, in order.
+// of returns the events received for a monitor, in order.
 func (r *receiver) of(id monitor.ID) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,7 +78,7 @@ func (r *receiver) of(id monitor.ID) []string {
 	return events
 }
 
-// watched is a monitor whose webhooks go to a receiver.
+// watched registers a monitor whose webhooks go to url.
 func watched(t testing.TB, s *postgres.Store, n int, url string) monitor.Monitor {
 	t.Helper()
 	m := registration(n)
@@ -89,7 +89,7 @@ func watched(t testing.TB, s *postgres.Store, n int, url string) monitor.Monitor
 	return m
 }
 
-// dispatches runs a dispatcher, as a gateway does, until it is stopped.
+// dispatches runs a dispatcher until stop is called.
 func dispatches(t testing.TB, s *postgres.Store, outbox delivery.Outbox, timeout time.Duration) (stop func()) {
 	t.Helper()
 	keys, err := webhook.ParseKeys("a-key")
@@ -123,7 +123,7 @@ func dispatches(t testing.TB, s *postgres.Store, outbox delivery.Outbox, timeout
 	return stop
 }
 
-// hanging answers nothing for as long as somebody waits.
+// hanging does not answer while the client waits.
 func hanging(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 func closing(w http.ResponseWriter, _ *http.Request) {
@@ -132,8 +132,8 @@ func closing(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// endless writes on the connection itself, first and then again and again until
-// nobody reads it any more.
+// endless writes first to the connection, and then again repeatedly until the
+// client has closed it.
 func endless(first, again string, every time.Duration) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, r *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack()
@@ -156,7 +156,7 @@ func endless(first, again string, every time.Duration) func(http.ResponseWriter,
 	}
 }
 
-// bad are receivers that make trouble; not all of them fail.
+// bad lists misbehaving receivers; some of them accept the webhook.
 var bad = map[string]struct {
 	answer    func(http.ResponseWriter, *http.Request)
 	delivered bool
@@ -173,7 +173,7 @@ var bad = map[string]struct {
 	"promises more than it has": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "1000") }, true},
 }
 
-func TestBadReceivers(t *testing.T) {
+func TestAMisbehavingReceiverEndsOnlyItsOwnMonitor(t *testing.T) {
 	const timeout = time.Second
 	s := open(t, database(t))
 	good := receives(t, nil)
@@ -214,10 +214,9 @@ func TestBadReceivers(t *testing.T) {
 	quickly(t, 5*time.Second, "to stop", stop)
 }
 
-// One dead receiver slows no other monitor's events, nor do a hundred.
-func TestDeadReceiversHoldUpNobodyElse(t *testing.T) {
+func TestAReceiverThatDoesNotAnswerDelaysNoOther(t *testing.T) {
 	const soon = time.Second
-	t.Run("ten thousand pending events of one", func(t *testing.T) {
+	t.Run("with ten thousand pending events", func(t *testing.T) {
 		dsn := create(t, template)
 		s, db := open(t, dsn), raw(t, dsn)
 		dead := watched(t, s, 1, receives(t, hanging).url)
@@ -226,7 +225,7 @@ func TestDeadReceiversHoldUpNobodyElse(t *testing.T) {
 		othersInTime(t, s, soon)
 	})
 
-	t.Run("a hundred at once", func(t *testing.T) {
+	t.Run("also if there are a hundred", func(t *testing.T) {
 		s := open(t, database(t))
 		dead := receives(t, hanging)
 		for n := range 100 {
@@ -236,7 +235,7 @@ func TestDeadReceiversHoldUpNobodyElse(t *testing.T) {
 	})
 }
 
-// othersInTime demands that other monitors' events leave soon.
+// othersInTime fails the test unless the events of other monitors are sent soon.
 func othersInTime(t *testing.T, s *postgres.Store, soon time.Duration) {
 	t.Helper()
 	dispatches(t, s, s, delivery.SendTimeout)
@@ -255,7 +254,8 @@ func othersInTime(t *testing.T, s *postgres.Store, soon time.Duration) {
 	}
 }
 
-// mute is the outbox of a gateway that is killed between sending and recording.
+// mute is an outbox that records nothing, like that of a gateway that is killed
+// after sending.
 type mute struct {
 	*postgres.Store
 
@@ -269,7 +269,7 @@ func (m *mute) RecordAttempt(context.Context, delivery.Delivery, delivery.Attemp
 	return "", context.Canceled
 }
 
-func TestAGatewayIsKilledBetweenSendingAndRecording(t *testing.T) {
+func TestAnEventIsSentAgainIfItsGatewayWasKilledBeforeRecording(t *testing.T) {
 	const monitors, each = 8, 5
 	dsn := database(t)
 	first, second, db := open(t, dsn), open(t, dsn), raw(t, dsn)

@@ -21,9 +21,9 @@ var (
 	noon  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 )
 
-const plenty = 1000 // a maximum that is not reached
+const plenty = 1000 // a maximum that no test reaches
 
-// registration is a new monitor of the stream with number n.
+// registration returns a new monitor of the stream with number n.
 func registration(n int) monitor.Monitor {
 	return monitor.Monitor{
 		ID:           monitor.NewID(uuid.Must(uuid.NewV7())),
@@ -40,7 +40,7 @@ func registration(n int) monitor.Monitor {
 	}
 }
 
-// registered is registration, stored.
+// registered stores a registration.
 func registered(t testing.TB, s *postgres.Store, n int) monitor.Monitor {
 	t.Helper()
 	m := registration(n)
@@ -50,7 +50,7 @@ func registered(t testing.TB, s *postgres.Store, n int) monitor.Monitor {
 	return m
 }
 
-// blackout is an alert at the given second after noon.
+// blackout returns an alert at the given second after noon.
 func blackout(second int) event.Event {
 	at := noon.Add(time.Duration(second) * time.Second)
 	return event.Event{
@@ -59,7 +59,7 @@ func blackout(second int) event.Event {
 	}
 }
 
-// trouble is a monitor.error that ends its monitor.
+// trouble returns a monitor.error event that ends its monitor.
 func trouble(reason string) event.Event {
 	return event.Event{
 		ID: uuid.Must(uuid.NewV7()).String(), Type: event.MonitorError, At: noon,
@@ -67,7 +67,7 @@ func trouble(reason string) event.Event {
 	}
 }
 
-// report is what a worker of generation 1 says while it watches.
+// report returns the report of a worker of generation 1 that watches.
 func report(events ...event.Event) monitor.Report {
 	return monitor.Report{
 		Generation: 1, At: noon, Status: monitor.Monitoring, StreamStatus: monitor.StreamLive,
@@ -77,7 +77,7 @@ func report(events ...event.Event) monitor.Report {
 	}
 }
 
-// accepted stores a report and demands the order.
+// accepted stores a report and fails the test unless the order is want.
 func accepted(t testing.TB, s *postgres.Store, id monitor.ID, r monitor.Report, want monitor.Order) {
 	t.Helper()
 	order, err := s.Accept(t.Context(), id, r)
@@ -89,24 +89,24 @@ func accepted(t testing.TB, s *postgres.Store, id monitor.ID, r monitor.Report, 
 	}
 }
 
-// leased takes up to ten letters.
+// leased leases up to ten deliveries.
 func leased(t testing.TB, s *postgres.Store) []delivery.Delivery {
 	t.Helper()
-	letters, err := s.Lease(t.Context(), 10, time.Minute)
+	deliveries, err := s.Lease(t.Context(), 10, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return letters
+	return deliveries
 }
 
-// leasedOne takes the only letter that can be had.
+// leasedOne leases the only delivery that can be leased.
 func leasedOne(t testing.TB, s *postgres.Store) delivery.Delivery {
 	t.Helper()
-	letters := leased(t, s)
-	if len(letters) != 1 {
-		t.Fatalf("%d letters leased, want 1", len(letters))
+	deliveries := leased(t, s)
+	if len(deliveries) != 1 {
+		t.Fatalf("%d deliveries leased, want 1", len(deliveries))
 	}
-	return letters[0]
+	return deliveries[0]
 }
 
 var (
@@ -116,7 +116,7 @@ var (
 	hopeless = delivery.Decision{Failed: true}
 )
 
-// recorded stores an attempt and returns the monitor it ended.
+// recorded stores an attempt and returns the monitor that it ended.
 func recorded(t testing.TB, s *postgres.Store, l delivery.Delivery, a delivery.Attempt, v delivery.Decision) monitor.ID {
 	t.Helper()
 	ended, err := s.RecordAttempt(t.Context(), l, a, v)
@@ -136,7 +136,7 @@ func got(t testing.TB, s *postgres.Store, id monitor.ID) monitor.Monitor {
 	return m
 }
 
-// refusedWith demands an error of the given code.
+// refusedWith fails the test unless the error has the given code.
 func refusedWith(t testing.TB, err error, code monitor.Code) *monitor.Error {
 	t.Helper()
 	var e *monitor.Error

@@ -12,7 +12,7 @@ import (
 
 var once = registry.Once{Key: registry.Digest{7}, Request: registry.Digest{8}}
 
-// registeredOnce registers under a key and returns what the key stood for.
+// registeredOnce registers under a key and returns the earlier registration.
 func registeredOnce(t testing.TB, s *postgres.Store, m monitor.Monitor, o registry.Once) *registry.First {
 	t.Helper()
 	first, err := s.InsertOnce(t.Context(), m, plenty, o)
@@ -22,7 +22,7 @@ func registeredOnce(t testing.TB, s *postgres.Store, m monitor.Monitor, o regist
 	return first
 }
 
-// recalled reads what a key stands for.
+// recalled returns the registration under a key.
 func recalled(t testing.TB, s *postgres.Store, key registry.Digest) *registry.First {
 	t.Helper()
 	first, err := s.Recall(t.Context(), key)
@@ -32,7 +32,7 @@ func recalled(t testing.TB, s *postgres.Store, key registry.Digest) *registry.Fi
 	return first
 }
 
-// standsFor demands that a First is this registration, as it was made.
+// standsFor fails the test unless the record is this registration.
 func standsFor(t testing.TB, first *registry.First, m monitor.Monitor, o registry.Once) {
 	t.Helper()
 	if first == nil {
@@ -52,9 +52,9 @@ func total(t testing.TB, s *postgres.Store) int {
 	return n
 }
 
-// TestRegisteringUnderAKey is decision A9.
-func TestRegisteringUnderAKey(t *testing.T) {
-	t.Run("the first time it is stored, and the key stands for it", func(t *testing.T) {
+// TestAnIdempotencyKeyStandsForOneRegistration is decision A9.
+func TestAnIdempotencyKeyStandsForOneRegistration(t *testing.T) {
+	t.Run("the first registration is stored", func(t *testing.T) {
 		s := open(t, database(t))
 		if first := recalled(t, s, once.Key); first != nil {
 			t.Errorf("a new key stands for %+v", first)
@@ -67,7 +67,7 @@ func TestRegisteringUnderAKey(t *testing.T) {
 		standsFor(t, recalled(t, s, once.Key), m, once)
 	})
 
-	t.Run("a repeat stores nothing and gets the first", func(t *testing.T) {
+	t.Run("a repetition returns the first registration", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registration(1)
 		registeredOnce(t, s, m, once)
@@ -77,7 +77,7 @@ func TestRegisteringUnderAKey(t *testing.T) {
 		}
 	})
 
-	t.Run("another request under the key stores nothing and learns what it stands for", func(t *testing.T) {
+	t.Run("another request under the key stores nothing", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registration(1)
 		registeredOnce(t, s, m, once)
@@ -87,7 +87,7 @@ func TestRegisteringUnderAKey(t *testing.T) {
 		}
 	})
 
-	t.Run("a repeat gets the status of then, whatever became of the monitor", func(t *testing.T) {
+	t.Run("a repetition returns the first status", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registration(1)
 		registeredOnce(t, s, m, once)
@@ -97,7 +97,7 @@ func TestRegisteringUnderAKey(t *testing.T) {
 		standsFor(t, registeredOnce(t, s, registration(1), once), m, once)
 	})
 
-	t.Run("the same registration again, its first answer lost, is no repeat", func(t *testing.T) {
+	t.Run("repeating after a lost answer is no repetition", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registration(1)
 		registeredOnce(t, s, m, once)
@@ -106,7 +106,7 @@ func TestRegisteringUnderAKey(t *testing.T) {
 		}
 	})
 
-	t.Run("what is refused is not remembered", func(t *testing.T) {
+	t.Run("the key of a refused registration is not stored", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registration(1)
 		_, err := s.InsertOnce(t.Context(), m, 0, once)
@@ -119,7 +119,7 @@ func TestRegisteringUnderAKey(t *testing.T) {
 		}
 	})
 
-	t.Run("a stream that is watched is refused under a new key", func(t *testing.T) {
+	t.Run("an active stream is refused under another key", func(t *testing.T) {
 		s := open(t, database(t))
 		registered(t, s, 1)
 		_, err := s.InsertOnce(t.Context(), registration(1), plenty, once)
@@ -127,7 +127,7 @@ func TestRegisteringUnderAKey(t *testing.T) {
 	})
 }
 
-func TestKeysAreForgottenAfterADay(t *testing.T) {
+func TestAnIdempotencyKeyExpiresAfterADay(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
 	older := registry.Once{Key: registry.Digest{1}, Request: registry.Digest{2}}
@@ -157,7 +157,7 @@ func TestKeysAreForgottenAfterADay(t *testing.T) {
 	}
 }
 
-func TestAKeyIsFreeThoughMoreThanCanBeForgottenAtOnceAreOlder(t *testing.T) {
+func TestAnExpiredKeyIsFreeBeforeItIsDeleted(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
 	registeredOnce(t, s, registration(1), once)
@@ -178,12 +178,12 @@ func TestAKeyIsFreeThoughMoreThanCanBeForgottenAtOnceAreOlder(t *testing.T) {
 	}
 }
 
-func TestRegisteringUnderAKeyFromManySidesAtOnce(t *testing.T) {
+func TestOneOfManyRegistrationsUnderOneKeyIsStored(t *testing.T) {
 	for name, stream := range map[string]func(i int) int{
 		"for one stream":            func(int) int { return 1 },
 		"for a stream of each side": func(i int) int { return i },
 	} {
-		t.Run("of 100 under one key exactly one is stored, and all others get it, "+name, func(t *testing.T) {
+		t.Run("100 at once, "+name, func(t *testing.T) {
 			dsn := database(t)
 			stores := []*postgres.Store{open(t, dsn), open(t, dsn)}
 			outcomes := make([]*registry.First, 100)

@@ -16,8 +16,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 )
 
-// server is a real PostgreSQL that all tests of the package share; each has a
-// database of its own in it, a copy of one that was migrated.
+// server is a real PostgreSQL that all tests share. Each test has its own database,
+// a copy of a migrated one.
 var server *embedded.Server
 
 const template = "migrated"
@@ -51,7 +51,7 @@ func broken(err error) int {
 	return 1
 }
 
-// prepare makes the database that the others are copied from.
+// prepare creates the database from which the others are copied.
 func prepare(ctx context.Context) error {
 	if err := execute(ctx, server.DSN(), "CREATE DATABASE "+template); err != nil {
 		return err
@@ -74,19 +74,18 @@ func execute(ctx context.Context, dsn, statement string) error {
 	return err
 }
 
-// in is the DSN of another database of the server.
+// in returns the DSN of another database of the server.
 func in(database string) string {
 	return strings.Replace(server.DSN(), "dbname=postgres", "dbname="+database, 1)
 }
 
-// idle are the databases that a test has used and emptied: making one costs
-// more than most tests.
+// idle holds emptied databases for reuse: creating one takes longer than most tests.
 var (
 	idle    = make(chan string, 100)
 	created atomic.Int64
 )
 
-// database is an empty one for this test, migrated; database returns its DSN.
+// database returns the DSN of an empty, migrated database for this test.
 func database(t testing.TB) string {
 	t.Helper()
 	var dsn string
@@ -107,7 +106,7 @@ func database(t testing.TB) string {
 	return dsn
 }
 
-// create makes a database that is thrown away with the server.
+// create creates a database that is deleted with the server.
 func create(t testing.TB, from string) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%d", created.Add(1))
@@ -132,7 +131,7 @@ func open(t testing.TB, dsn string) *postgres.Store {
 	return s
 }
 
-// raw is the database itself, to look behind the store.
+// raw returns a connection pool that bypasses the store.
 func raw(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("postgres", dsn)
@@ -143,7 +142,7 @@ func raw(t testing.TB, dsn string) *sql.DB {
 	return db
 }
 
-// locked takes an advisory lock, at which statements then wait until unlock.
+// locked takes an advisory lock, on which statements wait until unlock.
 func locked(t *testing.T, db *sql.DB, key int) (unlock func()) {
 	t.Helper()
 	holder, err := db.Conn(t.Context())
@@ -161,7 +160,7 @@ func locked(t *testing.T, db *sql.DB, key int) (unlock func()) {
 	return func() { t.Helper(); ask(`SELECT pg_advisory_unlock($1)`) }
 }
 
-// alter changes the database behind the store.
+// alter runs a statement that bypasses the store.
 func alter(t testing.TB, db *sql.DB, statement string, args ...any) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
@@ -169,7 +168,7 @@ func alter(t testing.TB, db *sql.DB, statement string, args ...any) {
 	}
 }
 
-// eventually polls until is true, and fails the test after ten seconds.
+// eventually polls until is returns true, and fails the test after 10 s.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !is(); {

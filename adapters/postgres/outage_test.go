@@ -19,8 +19,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// away is how long the database is away in these tests. Longer makes no
-// difference: all pauses are at their longest by then.
+// away is how long the database is away in these tests. All backoffs have reached
+// their maximum by then.
 const away = 2 * time.Second
 
 const (
@@ -32,7 +32,7 @@ const (
 	foundWithin = 7 * time.Second
 )
 
-// own runs a server for this test alone, with the schema in it.
+// own starts a migrated server for this test alone.
 func own(t testing.TB, dir string) (*embedded.Server, *postgres.Store) {
 	t.Helper()
 	server, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})
@@ -51,7 +51,7 @@ func own(t testing.TB, dir string) (*embedded.Server, *postgres.Store) {
 	return server, s
 }
 
-// postmaster is the process id of the server in dir; 0: there is none.
+// postmaster returns the process id of the server in dir; 0: none.
 func postmaster(dir string) int {
 	text, err := os.ReadFile(filepath.Join(dir, "postgres", "postmaster.pid"))
 	if err != nil {
@@ -65,7 +65,7 @@ func postmaster(dir string) int {
 	return pid
 }
 
-// insists reports as a worker does: again and again until it is answered.
+// insists repeats a report until it is answered, as a worker does.
 func insists(ctx context.Context, s *postgres.Store, id monitor.ID, r monitor.Report) error {
 	for {
 		limited, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -82,7 +82,7 @@ func insists(ctx context.Context, s *postgres.Store, id monitor.ID, r monitor.Re
 	}
 }
 
-func TestAnAlertLeavesSoonAfterTheDatabaseIsBack(t *testing.T) {
+func TestAnEventIsSentWithinSecondsOfTheDatabasesReturn(t *testing.T) {
 	// alerted measures from back, which blocks until the database is there again.
 	// One alert is pending all the time, one is reported while it is away.
 	alerted := func(t *testing.T, direct, s *postgres.Store, within time.Duration, leave, back func()) {
@@ -109,7 +109,7 @@ func TestAnAlertLeavesSoonAfterTheDatabaseIsBack(t *testing.T) {
 		}
 	}
 
-	t.Run("it was stopped", func(t *testing.T) {
+	t.Run("after it was stopped", func(t *testing.T) {
 		dir := t.TempDir()
 		server, s := own(t, dir)
 		alerted(t, s, s, backWithin, func() {
@@ -119,13 +119,13 @@ func TestAnAlertLeavesSoonAfterTheDatabaseIsBack(t *testing.T) {
 		}, func() { own(t, dir) })
 	})
 
-	t.Run("its network swallowed everything", func(t *testing.T) {
+	t.Run("after its network dropped everything", func(t *testing.T) {
 		dsn := database(t)
-		way := through(t, dsn)
-		alerted(t, open(t, dsn), open(t, way.dsn), foundWithin, func() { way.hole.Store(true) }, func() { way.hole.Store(false) })
+		proxied := through(t, dsn)
+		alerted(t, open(t, dsn), open(t, proxied.dsn), foundWithin, func() { proxied.hole.Store(true) }, func() { proxied.hole.Store(false) })
 	})
 
-	t.Run("it was stopped as a process", func(t *testing.T) {
+	t.Run("after its process was stopped", func(t *testing.T) {
 		dir := t.TempDir()
 		_, s := own(t, dir)
 		all := func(signal syscall.Signal) {
@@ -154,9 +154,8 @@ func TestAnAlertLeavesSoonAfterTheDatabaseIsBack(t *testing.T) {
 	})
 }
 
-// Workers report, the dispatcher delivers, and the server is killed again and
-// again.
-func TestTheBooksAreBalancedAfterTheServerWasKilled(t *testing.T) {
+// The server is killed repeatedly while workers report and a dispatcher delivers.
+func TestEveryAcknowledgedEventIsDeliveredAlthoughTheServerIsKilled(t *testing.T) {
 	const monitors, each, kills = 6, 30, 4
 	dir := t.TempDir()
 	server, s := own(t, dir)

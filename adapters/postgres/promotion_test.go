@@ -13,7 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestPromoting(t *testing.T) { // A10
+func TestAReservationIsPromotedOnce(t *testing.T) { // A10
 	taken := func(t *testing.T) (*postgres.Store, *sql.DB, supervisor.Reservation) {
 		t.Helper()
 		s, db, m := reserved(t, -time.Second)
@@ -45,7 +45,7 @@ func TestPromoting(t *testing.T) { // A10
 		resumed(m.ID)
 	})
 
-	t.Run("what is promoted is never due again", func(t *testing.T) {
+	t.Run("it is never due again", func(t *testing.T) {
 		s, _, r := taken(t)
 		promoted(t, s, r)
 		if taken, next := due(t, s); len(taken) != 0 || !next.IsZero() {
@@ -59,7 +59,7 @@ func TestPromoting(t *testing.T) { // A10
 		promoted(t, s, r)
 	})
 
-	t.Run("one that was ended meanwhile is not promoted", func(t *testing.T) {
+	t.Run("an ended one is not promoted", func(t *testing.T) {
 		s, _, r := taken(t)
 		if _, err := s.End(t.Context(), r.ID, monitor.Stopped, "", nil, noon); err != nil {
 			t.Fatal(err)
@@ -68,7 +68,7 @@ func TestPromoting(t *testing.T) { // A10
 		refusedWith(t, err, monitor.NotFound)
 	})
 
-	t.Run("one that another gateway has taken since is that gateway's", func(t *testing.T) {
+	t.Run("one that another gateway has claimed since is not promoted", func(t *testing.T) {
 		s, db, r := taken(t)
 		alter(t, db, `UPDATE monitors SET reserved_until = now() - interval '1 second'`)
 		next := supervisor.Reservation{ID: r.ID, Generation: 3}
@@ -92,9 +92,8 @@ func TestPromoting(t *testing.T) { // A10
 	})
 }
 
-// The hold of a new monitor runs out just when its own gateway comes to promote
-// it.
-func TestANewMonitorIsPromotedByOne(t *testing.T) {
+// The hold of a new monitor ends just when its own gateway promotes it.
+func TestANewMonitorIsPromotedByOneGateway(t *testing.T) {
 	const monitors = 30
 	dsn := database(t)
 	own, other, db := open(t, dsn), open(t, dsn), raw(t, dsn)

@@ -15,13 +15,13 @@ import (
 
 const term = time.Minute // for which a reservation is taken
 
-// reserve makes a registered monitor a reservation, due so much later.
+// reserve makes a registered monitor a reservation that is due in the given time.
 func reserve(t testing.TB, db *sql.DB, id monitor.ID, in time.Duration) {
 	t.Helper()
 	alter(t, db, `UPDATE monitors SET status = 'waiting', reserved_until = now() + make_interval(secs => $2) WHERE id = $1`, id, in.Seconds())
 }
 
-// reserved makes a new reservation, and a database behind it.
+// reserved stores a new reservation and returns its database as well.
 func reserved(t testing.TB, in time.Duration) (*postgres.Store, *sql.DB, monitor.Monitor) {
 	t.Helper()
 	dsn := database(t)
@@ -31,7 +31,7 @@ func reserved(t testing.TB, in time.Duration) (*postgres.Store, *sql.DB, monitor
 	return s, db, m
 }
 
-// due takes what is due.
+// due claims the due reservations.
 func due(t testing.TB, s *postgres.Store) ([]supervisor.Reservation, time.Time) {
 	t.Helper()
 	taken, next, err := s.ClaimDue(t.Context(), term)
@@ -41,7 +41,7 @@ func due(t testing.TB, s *postgres.Store) ([]supervisor.Reservation, time.Time) 
 	return taken, next
 }
 
-// takes demands that exactly this is due.
+// takes fails the test unless exactly these are due.
 func takes(t testing.TB, s *postgres.Store, want ...supervisor.Reservation) {
 	t.Helper()
 	if taken, _ := due(t, s); !slices.Equal(taken, want) {
@@ -49,8 +49,8 @@ func takes(t testing.TB, s *postgres.Store, want ...supervisor.Reservation) {
 	}
 }
 
-func TestTakingReservations(t *testing.T) { // A10
-	t.Run("nothing is due of what is no reservation", func(t *testing.T) {
+func TestDueReservationsAreClaimed(t *testing.T) { // A10
+	t.Run("only reservations are due", func(t *testing.T) {
 		s := open(t, database(t))
 		registered(t, s, 1)
 		if taken, next := due(t, s); len(taken) != 0 || !next.IsZero() {
@@ -58,7 +58,7 @@ func TestTakingReservations(t *testing.T) { // A10
 		}
 	})
 
-	t.Run("before its time one is not due, and it is told when it will be", func(t *testing.T) {
+	t.Run("before its time the due time is returned", func(t *testing.T) {
 		s, _, _ := reserved(t, time.Hour)
 		taken, next := due(t, s)
 		if len(taken) != 0 || (time.Until(next)-time.Hour).Abs() > 5*time.Second {
@@ -66,7 +66,7 @@ func TestTakingReservations(t *testing.T) { // A10
 		}
 	})
 
-	t.Run("of several the next is the earliest", func(t *testing.T) {
+	t.Run("the earliest due time is returned", func(t *testing.T) {
 		s, db, _ := reserved(t, 2*time.Hour)
 		reserve(t, db, registered(t, s, 2).ID, time.Hour)
 		reserve(t, db, registered(t, s, 3).ID, 3*time.Hour)
@@ -75,7 +75,7 @@ func TestTakingReservations(t *testing.T) { // A10
 		}
 	})
 
-	t.Run("in its time one is taken with its next generation, and by nobody else", func(t *testing.T) {
+	t.Run("a due one is claimed once, with its next generation", func(t *testing.T) {
 		s, _, m := reserved(t, -time.Second)
 		takes(t, s, supervisor.Reservation{ID: m.ID, Generation: m.Generation + 1})
 		taken, next := due(t, s)
@@ -87,21 +87,21 @@ func TestTakingReservations(t *testing.T) { // A10
 		}
 	})
 
-	t.Run("what was due is told to be looked for again", func(t *testing.T) {
+	t.Run("the next due time has passed if one was claimed", func(t *testing.T) {
 		s, _, _ := reserved(t, -time.Second)
 		if _, next := due(t, s); next.IsZero() || time.Until(next) > 0 {
 			t.Errorf("next is %v", next)
 		}
 	})
 
-	t.Run("one taken by a gateway that is heard of no more is due again", func(t *testing.T) {
+	t.Run("one that is not promoted becomes due again", func(t *testing.T) {
 		s, db, m := reserved(t, -time.Second)
 		takes(t, s, supervisor.Reservation{ID: m.ID, Generation: 2})
 		alter(t, db, `UPDATE monitors SET reserved_until = reserved_until - make_interval(secs => $1)`, term.Seconds())
 		takes(t, s, supervisor.Reservation{ID: m.ID, Generation: 3})
 	})
 
-	t.Run("one that was ended is not due, and does not hide the next", func(t *testing.T) {
+	t.Run("an ended one is skipped", func(t *testing.T) {
 		s, db, m := reserved(t, -time.Second)
 		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon); err != nil {
 			t.Fatal(err)
@@ -121,7 +121,7 @@ func TestTakingReservations(t *testing.T) { // A10
 		takes(t, s, supervisor.Reservation{ID: other.ID, Generation: 2})
 	})
 
-	t.Run("one that somebody is at work on is left for the next look", func(t *testing.T) {
+	t.Run("a locked one is left for the next call", func(t *testing.T) {
 		s, db, m := reserved(t, -time.Second)
 		other := registered(t, s, 2)
 		reserve(t, db, other.ID, -time.Second)
@@ -141,7 +141,7 @@ func TestTakingReservations(t *testing.T) { // A10
 		takes(t, s, supervisor.Reservation{ID: m.ID, Generation: 2})
 	})
 
-	t.Run("of more than one look takes, the earliest are taken first", func(t *testing.T) {
+	t.Run("the earliest are claimed first", func(t *testing.T) {
 		s, db, late := reserved(t, -time.Second)
 		for n := range postgres.ClaimBatch {
 			reserve(t, db, registered(t, s, 2+n).ID, -time.Hour)
@@ -154,8 +154,8 @@ func TestTakingReservations(t *testing.T) { // A10
 	})
 }
 
-func TestTakingReservationsFromManySidesAtOnce(t *testing.T) { // A10, O5
-	t.Run("each of 100 is taken and promoted exactly once by two gateways", func(t *testing.T) {
+func TestTwoGatewaysNeverClaimTheSameReservation(t *testing.T) { // A10, O5
+	t.Run("each of 100 is claimed and promoted once", func(t *testing.T) {
 		dsn := database(t)
 		stores, db := []*postgres.Store{open(t, dsn), open(t, dsn)}, raw(t, dsn)
 		for n := range 100 {
@@ -209,12 +209,12 @@ func TestTakingReservationsFromManySidesAtOnce(t *testing.T) { // A10, O5
 	})
 }
 
-// The clock of the gateway that registers may be wrong, and it may die before it
-// promotes what it has registered.
-func TestANewMonitorIsHeldByTheClockOfTheDatabase(t *testing.T) {
+// The clock of the registering gateway may be wrong, and the gateway may die before
+// it promotes the monitor.
+func TestTheHoldOfANewMonitorFollowsTheDatabaseClock(t *testing.T) {
 	const hold = 10 * time.Second
 	for name, wrong := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour} {
-		t.Run("its gateway's is an hour "+name, func(t *testing.T) {
+		t.Run("the gateway's clock is an hour "+name, func(t *testing.T) {
 			s := open(t, database(t))
 			m := registration(1)
 			m.CreatedAt = time.Now().Add(wrong)
@@ -229,7 +229,7 @@ func TestANewMonitorIsHeldByTheClockOfTheDatabase(t *testing.T) {
 		})
 	}
 
-	t.Run("a reservation is for its time of day", func(t *testing.T) { // A10
+	t.Run("a scheduled reservation keeps its time", func(t *testing.T) { // A10
 		s := open(t, database(t))
 		m := registration(1)
 		m.CreatedAt = time.Now().Add(-time.Hour)
@@ -241,4 +241,60 @@ func TestANewMonitorIsHeldByTheClockOfTheDatabase(t *testing.T) {
 			t.Errorf("next in %v", time.Until(next))
 		}
 	})
+}
+
+func TestReleasedMonitorsAreDueAtOnce(t *testing.T) {
+	s := open(t, database(t))
+	held, taken, ended := registered(t, s, 1), registered(t, s, 2), registered(t, s, 3)
+	advanced, err := s.AdvanceGeneration(t.Context(), taken.ID, taken.Generation, "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.End(t.Context(), ended.ID, monitor.Stopped, "", nil, noon); err != nil {
+		t.Fatal(err)
+	}
+	all := []supervisor.Reservation{
+		{ID: held.ID, Generation: held.Generation},
+		{ID: taken.ID, Generation: taken.Generation}, // another gateway has a newer one
+		{ID: ended.ID, Generation: ended.Generation},
+		{ID: "mon-unknown", Generation: 1},
+	}
+	for range 2 { // it may be repeated
+		if err := s.Release(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, next := due(t, s)
+	if want := (supervisor.Reservation{ID: held.ID, Generation: held.Generation + 1}); len(got) != 1 || got[0] != want {
+		t.Errorf("due are %v (next %v), want %v", got, next, want)
+	}
+	if active, err := s.ListActive(t.Context()); err != nil || len(active) != 1 || active[0].Generation != advanced.Generation {
+		t.Errorf("what was not given back: %v, %v", active, err)
+	}
+}
+
+// The database's clock was an hour ahead when a gateway stopped, and was corrected.
+func TestAReleasedMonitorIsDueAfterTheClockIsSetBack(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	held := registered(t, s, 1)
+	if err := s.Release(t.Context(), []supervisor.Reservation{{ID: held.ID, Generation: held.Generation}}); err != nil {
+		t.Fatal(err)
+	}
+	alter(t, db, `UPDATE monitors SET reserved_until = reserved_until + interval '1 hour'`)
+	takes(t, s, supervisor.Reservation{ID: held.ID, Generation: held.Generation + 1})
+}
+
+// A reservation that had a worker before was handed over by a gateway that stopped.
+func TestAClaimSaysWhetherTheMonitorWasHandedOver(t *testing.T) {
+	s := open(t, database(t))
+	m := registered(t, s, 1)
+	launched, err := s.AdvanceGeneration(t.Context(), m.ID, m.Generation, "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Release(t.Context(), []supervisor.Reservation{{ID: m.ID, Generation: launched.Generation}}); err != nil {
+		t.Fatal(err)
+	}
+	takes(t, s, supervisor.Reservation{ID: m.ID, Generation: launched.Generation + 1, HandedOver: true})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestMigratingFromFourProcessesAtOnce(t *testing.T) {
+func TestFourProcessesMigrateAtOnce(t *testing.T) {
 	dsn := create(t, "template0")
 	var wg sync.WaitGroup
 	for range 4 {
@@ -29,8 +29,8 @@ func TestMigratingFromFourProcessesAtOnce(t *testing.T) {
 	registered(t, open(t, dsn), 1)
 }
 
-// Section 9.1 names these; a dashboard or a person with psql may rely on them.
-func TestTheSchemaIsThatOfTheSpecification(t *testing.T) {
+// Dashboards and people with psql may rely on the columns of section 9.1.
+func TestTheSchemaHasTheSpecifiedColumns(t *testing.T) {
 	db := raw(t, database(t))
 	for table, columns := range map[string][]string{
 		"monitors": {
@@ -66,7 +66,7 @@ func TestTheSchemaIsThatOfTheSpecification(t *testing.T) {
 	}
 }
 
-func TestListening(t *testing.T) {
+func TestAListenerIsWokenByAStoredEvent(t *testing.T) {
 	awake := func(t *testing.T, wakes <-chan struct{}) {
 		t.Helper()
 		select {
@@ -79,7 +79,7 @@ func TestListening(t *testing.T) {
 		}
 	}
 
-	t.Run("it wakes when it begins, when an event is stored, and after a lost connection", func(t *testing.T) {
+	t.Run("also when it starts and after a lost connection", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
 		m := registered(t, s, 1)
@@ -101,7 +101,7 @@ func TestListening(t *testing.T) {
 		awake(t, wakes)
 	})
 
-	t.Run("it ends with its context and leaves nothing running", func(t *testing.T) {
+	t.Run("it ends with its context", func(t *testing.T) {
 		s := open(t, database(t))
 		before := goleak.IgnoreCurrent()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -120,8 +120,8 @@ func TestListening(t *testing.T) {
 	})
 }
 
-func TestBrokenConnections(t *testing.T) {
-	t.Run("connections that died in the pool are not noticed by callers", func(t *testing.T) {
+func TestABrokenConnectionIsReplaced(t *testing.T) {
+	t.Run("a connection that broke in the pool", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
 		m := registered(t, s, 1)
@@ -134,7 +134,7 @@ func TestBrokenConnections(t *testing.T) {
 		}
 	})
 
-	t.Run("a context that ends during a statement is the error", func(t *testing.T) {
+	t.Run("the context's error is returned", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
 		m := registered(t, s, 1)
@@ -153,7 +153,7 @@ func TestBrokenConnections(t *testing.T) {
 		}
 	})
 
-	t.Run("a statement takes no longer than its limit", func(t *testing.T) {
+	t.Run("a statement ends at its timeout", func(t *testing.T) {
 		dsn := database(t)
 		s, err := postgres.Open(t.Context(), dsn, postgres.Config{StatementTimeout: 100 * time.Millisecond})
 		if err != nil {
@@ -175,8 +175,8 @@ func TestBrokenConnections(t *testing.T) {
 	})
 }
 
-func TestOpening(t *testing.T) {
-	t.Run("sslmode is disable on this machine and require elsewhere, unless somebody said", func(t *testing.T) {
+func TestOpenChecksTheDSN(t *testing.T) {
+	t.Run("the default sslmode is disable for local hosts and require for others", func(t *testing.T) {
 		for dsn, want := range map[string]string{
 			"host=/run/postgresql":                        "", // the driver never uses TLS there
 			"host=127.0.0.1":                              "sslmode='disable'",
@@ -196,7 +196,7 @@ func TestOpening(t *testing.T) {
 		}
 	})
 
-	t.Run("a bad DSN is refused without showing the password", func(t *testing.T) {
+	t.Run("the error of an invalid DSN does not contain the password", func(t *testing.T) {
 		for _, dsn := range []string{"postgres://u:s3cret@host:port/x", "host=x password=s3cret sslmode=perhaps", "postgres://u:s3cret@%zz/"} {
 			_, err := postgres.Open(t.Context(), dsn, postgres.Config{})
 			if err == nil || strings.Contains(err.Error(), "s3cret") {
@@ -205,7 +205,7 @@ func TestOpening(t *testing.T) {
 		}
 	})
 
-	t.Run("a server that is not there is an error that says where it was looked for", func(t *testing.T) {
+	t.Run("the error of an unreachable server contains its address", func(t *testing.T) {
 		_, err := postgres.Open(t.Context(), "host=/nonexistent", postgres.Config{})
 		if err == nil || !strings.Contains(err.Error(), "/nonexistent") {
 			t.Errorf("the error is %v", err)
@@ -213,7 +213,7 @@ func TestOpening(t *testing.T) {
 	})
 }
 
-func TestWhatNoWaitingChanges(t *testing.T) {
+func TestAPermanentErrorIsRecognised(t *testing.T) {
 	ask := func(t *testing.T, dsn string) error {
 		t.Helper()
 		s, err := postgres.New(dsn, postgres.Config{})
@@ -241,14 +241,14 @@ func TestWhatNoWaitingChanges(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a schema that is somebody else's", func(t *testing.T) {
+	t.Run("a schema of another program", func(t *testing.T) {
 		dsn := create(t, "template0")
 		alter(t, raw(t, dsn), `CREATE TABLE monitors (note text)`)
 		if err := ask(t, dsn); err == nil || !postgres.IsPermanent(err) {
 			t.Errorf("the error is %v", err)
 		}
 	})
-	t.Run("a database that is closed for the moment", func(t *testing.T) {
+	t.Run("not a database that starts up", func(t *testing.T) {
 		dsn := create(t, "template0")
 		_, rest, _ := strings.Cut(dsn, "dbname=")
 		alter(t, raw(t, server.DSN()), `ALTER DATABASE `+strings.Fields(rest)[0]+` ALLOW_CONNECTIONS false`)

@@ -8,8 +8,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestHistory(t *testing.T) {
-	t.Run("events are newest first, in pages, with the total", func(t *testing.T) {
+func TestEventsAreListedNewestFirst(t *testing.T) {
+	t.Run("in pages, with the total", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		first, second, third := blackout(1), blackout(2), blackout(3)
@@ -33,7 +33,7 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-func TestRedelivering(t *testing.T) {
+func TestRedeliverMakesAnEventPendingAgain(t *testing.T) {
 	t.Run("a sent event is pending again, with a fresh count and its attempts kept", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
@@ -44,7 +44,7 @@ func TestRedelivering(t *testing.T) {
 			t.Fatal(err)
 		}
 		if l := leasedOne(t, s); l.EventID != e.ID || l.Attempts != 0 {
-			t.Errorf("the letter is %+v", l)
+			t.Errorf("the delivery is %+v", l)
 		}
 		page, _, err := s.Events(t.Context(), m.ID, 1, 0)
 		if err != nil || len(page[0].Attempts) != 1 || !page[0].SentAt.IsZero() {
@@ -52,7 +52,7 @@ func TestRedelivering(t *testing.T) {
 		}
 	})
 
-	t.Run("it goes behind what is pending, so never beside what is being sent", func(t *testing.T) {
+	t.Run("it goes to the end of the queue", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		first, second := blackout(1), blackout(2)
@@ -71,7 +71,7 @@ func TestRedelivering(t *testing.T) {
 		}
 	})
 
-	t.Run("a failed event of an ended monitor is pending again, the monitor stays ended", func(t *testing.T) {
+	t.Run("the monitor stays ended", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		e := blackout(1)

@@ -16,8 +16,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 )
 
-// leaderOf makes this test program play a gateway that takes the office in the
-// database of that DSN and then waits to be killed.
+// leaderOf is the DSN for a copy of this test program that becomes the leader and
+// waits to be killed.
 const leaderOf = "STORE_TEST_LEADER_OF"
 
 func lead(dsn string) int {
@@ -32,7 +32,7 @@ func lead(dsn string) int {
 	select {}
 }
 
-// leads asks once.
+// leads calls TryLead once.
 func leads(t testing.TB, s *postgres.Store) bool {
 	t.Helper()
 	is, err := s.TryLead(t.Context())
@@ -42,7 +42,7 @@ func leads(t testing.TB, s *postgres.Store) bool {
 	return is
 }
 
-// elected asks until it is so.
+// elected calls TryLead until it succeeds.
 func elected(t testing.TB, s *postgres.Store) {
 	t.Helper()
 	eventually(t, "the office passes on", func() bool {
@@ -51,9 +51,8 @@ func elected(t testing.TB, s *postgres.Store) {
 	})
 }
 
-// holder is the server's process that holds the office in the database; 0: none
-// does.
-func holder(t testing.TB, db *sql.DB) (pid int) {
+// leaderPID returns the server process that holds the leader's lock; 0: none.
+func leaderPID(t testing.TB, db *sql.DB) (pid int) {
 	t.Helper()
 	err := db.QueryRowContext(t.Context(), `
 		SELECT COALESCE(min(pid), 0) FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = 21325 AND objid = 2
@@ -64,7 +63,7 @@ func holder(t testing.TB, db *sql.DB) (pid int) {
 	return pid
 }
 
-// connected is how many connections the database has from stores.
+// connected counts the connections of stores to the database.
 func connected(t testing.TB, db *sql.DB) (n int) {
 	t.Helper()
 	err := db.QueryRowContext(t.Context(), `
@@ -75,7 +74,7 @@ func connected(t testing.TB, db *sql.DB) (n int) {
 	return n
 }
 
-// quickly demands that something is over soon.
+// quickly fails the test if do takes longer than most.
 func quickly(t testing.TB, most time.Duration, what string, do func()) {
 	t.Helper()
 	began := time.Now()
@@ -85,8 +84,8 @@ func quickly(t testing.TB, most time.Duration, what string, do func()) {
 	}
 }
 
-func TestLeading(t *testing.T) { // O5
-	t.Run("one of several is elected, and stays so", func(t *testing.T) {
+func TestOneGatewayIsTheLeader(t *testing.T) { // O5
+	t.Run("one of several is elected and stays the leader", func(t *testing.T) {
 		dsn := database(t)
 		var gateways []*postgres.Store
 		for range 5 {
@@ -111,7 +110,7 @@ func TestLeading(t *testing.T) { // O5
 		}
 	})
 
-	t.Run("a store that is closed gives the office up, and leaves no connection", func(t *testing.T) {
+	t.Run("a closed store resigns and leaves no connection", func(t *testing.T) {
 		dsn := database(t)
 		first, second, db := open(t, dsn), open(t, dsn), raw(t, dsn)
 		if !leads(t, first) || leads(t, second) {
@@ -130,11 +129,11 @@ func TestLeading(t *testing.T) { // O5
 		eventually(t, "nobody is connected", func() bool { return connected(t, db) == 0 })
 	})
 
-	t.Run("the office passes on when the server ends the leader's connection", func(t *testing.T) {
+	t.Run("another becomes the leader when the server ends the leader's connection", func(t *testing.T) {
 		dsn := database(t)
 		first, second, db := open(t, dsn), open(t, dsn), raw(t, dsn)
 		leads(t, first)
-		alter(t, db, `SELECT pg_terminate_backend($1)`, holder(t, db))
+		alter(t, db, `SELECT pg_terminate_backend($1)`, leaderPID(t, db))
 		elected(t, second)
 		if is, err := first.TryLead(t.Context()); err == nil {
 			t.Errorf("the old leader notices nothing: %t", is)
@@ -144,7 +143,7 @@ func TestLeading(t *testing.T) { // O5
 		}
 	})
 
-	t.Run("the office passes on when the leader is killed", func(t *testing.T) {
+	t.Run("another becomes the leader when the leader is killed", func(t *testing.T) {
 		dsn := database(t)
 		s := open(t, dsn)
 		leader := exec.Command(os.Args[0])
@@ -170,7 +169,7 @@ func TestLeading(t *testing.T) { // O5
 		elected(t, s)
 	})
 
-	t.Run("a leader that asks no more leads no more", func(t *testing.T) {
+	t.Run("a leader that no longer asks is replaced", func(t *testing.T) {
 		dsn := database(t)
 		first, second := open(t, dsn), open(t, dsn)
 		first.ShortenTimeouts()
@@ -190,7 +189,7 @@ func TestLeading(t *testing.T) { // O5
 		}
 	})
 
-	t.Run("with one connection in all nothing waits for the office", func(t *testing.T) {
+	t.Run("one pooled connection is enough", func(t *testing.T) {
 		s, err := postgres.Open(t.Context(), database(t), postgres.Config{MaxConnections: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -210,7 +209,7 @@ func TestLeading(t *testing.T) { // O5
 	})
 }
 
-func TestLeadingWithoutAnAnswer(t *testing.T) {
+func TestTryLeadEndsWithItsContext(t *testing.T) {
 	const patience, slack = 300 * time.Millisecond, time.Second
 	// noticed asks with a context, which must be obeyed.
 	noticed := func(t *testing.T, s *postgres.Store) {
@@ -224,11 +223,11 @@ func TestLeadingWithoutAnAnswer(t *testing.T) {
 		})
 	}
 
-	t.Run("a leader whose server process is stopped notices within its context", func(t *testing.T) {
+	t.Run("when its server process is stopped", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
 		leads(t, s)
-		pid := holder(t, db)
+		pid := leaderPID(t, db)
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
@@ -242,16 +241,16 @@ func TestLeadingWithoutAnAnswer(t *testing.T) {
 		elected(t, s)
 	})
 
-	t.Run("a leader whose network swallows everything notices within its context", func(t *testing.T) {
+	t.Run("when the network drops everything", func(t *testing.T) {
 		dsn := database(t)
-		way := through(t, dsn)
-		s, other, db := open(t, way.dsn), open(t, dsn), raw(t, dsn)
+		proxied := through(t, dsn)
+		s, other, db := open(t, proxied.dsn), open(t, dsn), raw(t, dsn)
 		leads(t, s)
-		way.hole.Store(true)
+		proxied.hole.Store(true)
 		noticed(t, s)
 		noticed(t, s) // not even a new connection is made
 		elected(t, other)
-		way.hole.Store(false)
+		proxied.hole.Store(false)
 		if leads(t, s) {
 			t.Error("there are two")
 		}
@@ -261,11 +260,11 @@ func TestLeadingWithoutAnAnswer(t *testing.T) {
 		eventually(t, "no connection is left", func() bool { return connected(t, db) == 0 })
 	})
 
-	t.Run("who waits for one that asks obeys its context as well", func(t *testing.T) {
-		way := through(t, database(t))
-		s := open(t, way.dsn)
+	t.Run("also for a second caller", func(t *testing.T) {
+		proxied := through(t, database(t))
+		s := open(t, proxied.dsn)
 		leads(t, s)
-		way.hole.Store(true)
+		proxied.hole.Store(true)
 		ctx, cancel := context.WithCancel(t.Context())
 		asked := make(chan struct{})
 		go func() {
@@ -277,11 +276,11 @@ func TestLeadingWithoutAnAnswer(t *testing.T) {
 		<-asked
 	})
 
-	t.Run("closing the store waits for nobody who asks", func(t *testing.T) {
-		way := through(t, database(t))
-		s := open(t, way.dsn)
+	t.Run("Close does not wait for it", func(t *testing.T) {
+		proxied := through(t, database(t))
+		s := open(t, proxied.dsn)
 		leads(t, s)
-		way.hole.Store(true)
+		proxied.hole.Store(true)
 		asked := make(chan error, 1)
 		go func() {
 			_, err := s.TryLead(t.Context())
@@ -303,7 +302,7 @@ func errorOfClosing(stores ...*postgres.Store) error {
 	return nil
 }
 
-func TestLeadingAcrossARestartOfTheServer(t *testing.T) {
+func TestAGatewayLeadsAfterARestartOfTheServer(t *testing.T) {
 	dir := t.TempDir()
 	start := func() *embedded.Server {
 		t.Helper()

@@ -15,8 +15,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestRegistering(t *testing.T) {
-	t.Run("what is stored comes back, metadata byte for byte", func(t *testing.T) {
+func TestARegistrationIsStoredOrRefused(t *testing.T) {
+	t.Run("all fields are stored, metadata byte for byte", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registration(1)
 		start := noon.Add(time.Hour)
@@ -29,7 +29,7 @@ func TestRegistering(t *testing.T) {
 		}
 	})
 
-	t.Run("a reservation comes back with its time, and counts against the stream and the maximum", func(t *testing.T) {
+	t.Run("a reservation counts against the stream and the maximum", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registration(1)
 		m.Status, m.StreamStatus, m.ReservedUntil = monitor.Waiting, monitor.StreamUpcoming, noon.Add(90*time.Minute)
@@ -43,7 +43,7 @@ func TestRegistering(t *testing.T) {
 		refusedWith(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
 	})
 
-	t.Run("a stream that is watched is refused, naming the monitor", func(t *testing.T) {
+	t.Run("an active stream is refused with the id of its monitor", func(t *testing.T) {
 		s := open(t, database(t))
 		first := registered(t, s, 1)
 		e := refusedWith(t, s.Insert(t.Context(), registration(1), plenty), monitor.Duplicate)
@@ -61,7 +61,7 @@ func TestRegistering(t *testing.T) {
 		registered(t, s, 1)
 	})
 
-	t.Run("the same registration again, its first answer lost, is no error", func(t *testing.T) {
+	t.Run("repeating after a lost answer is no error", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		if err := s.Insert(t.Context(), m, plenty); err != nil {
@@ -99,7 +99,7 @@ func TestRegistering(t *testing.T) {
 	}
 }
 
-// insertAll inserts all at once through two stores and counts the outcomes.
+// insertAll inserts all concurrently through the stores and counts the outcomes.
 func insertAll(t *testing.T, limit int, stores []*postgres.Store, all []monitor.Monitor) map[monitor.Code]int {
 	t.Helper()
 	outcomes := make(chan error, len(all))
@@ -124,8 +124,8 @@ func insertAll(t *testing.T, limit int, stores []*postgres.Store, all []monitor.
 	return counts
 }
 
-func TestRegisteringFromManySidesAtOnce(t *testing.T) {
-	t.Run("of 200 for one stream exactly one is stored", func(t *testing.T) {
+func TestConcurrentRegistrationsKeepTheRules(t *testing.T) {
+	t.Run("one of 200 for one stream is stored", func(t *testing.T) {
 		dsn := database(t)
 		var all []monitor.Monitor
 		for range 200 {
@@ -137,7 +137,7 @@ func TestRegisteringFromManySidesAtOnce(t *testing.T) {
 		}
 	})
 
-	t.Run("of 200 for 200 streams exactly the maximum of 50 is stored", func(t *testing.T) {
+	t.Run("50 of 200 are stored if 50 is the maximum", func(t *testing.T) {
 		dsn := database(t)
 		var all []monitor.Monitor
 		for n := range 200 {
@@ -150,7 +150,7 @@ func TestRegisteringFromManySidesAtOnce(t *testing.T) {
 	})
 }
 
-func TestReading(t *testing.T) {
+func TestMonitorsAreReadAndListed(t *testing.T) {
 	t.Run("an unknown monitor is not found", func(t *testing.T) {
 		s := open(t, database(t))
 		_, err := s.Get(t.Context(), registration(1).ID)
@@ -176,7 +176,7 @@ func TestReading(t *testing.T) {
 		}
 	})
 
-	t.Run("a list of one status has no other", func(t *testing.T) {
+	t.Run("a list may have one status", func(t *testing.T) {
 		s := open(t, database(t))
 		registered(t, s, 1)
 		stopped := registered(t, s, 2)
@@ -198,7 +198,7 @@ func ids(all []monitor.Monitor) []monitor.ID {
 	return list
 }
 
-func TestEnding(t *testing.T) {
+func TestAMonitorEndsOnce(t *testing.T) {
 	t.Run("an active monitor gets status, reason, time and a last event", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
@@ -215,7 +215,7 @@ func TestEnding(t *testing.T) {
 		}
 	})
 
-	t.Run("a reservation that has ended is none any more", func(t *testing.T) {
+	t.Run("an ended reservation is no reservation", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registration(1)
 		m.Status, m.ReservedUntil = monitor.Waiting, noon.Add(time.Hour)
@@ -228,7 +228,7 @@ func TestEnding(t *testing.T) {
 		}
 	})
 
-	t.Run("an ended monitor stays as it ended and gets no second last event", func(t *testing.T) {
+	t.Run("an ended monitor does not change", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon); err != nil {
@@ -247,7 +247,7 @@ func TestEnding(t *testing.T) {
 		}
 	})
 
-	t.Run("of two ends at once one counts", func(t *testing.T) {
+	t.Run("one of two concurrent ends counts", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		var wg sync.WaitGroup

@@ -13,7 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestRecording(t *testing.T) {
+func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 	history := func(t *testing.T, s *postgres.Store, id monitor.ID) []registry.Record {
 		t.Helper()
 		page, _, err := s.Events(t.Context(), id, 50, 0)
@@ -25,7 +25,7 @@ func TestRecording(t *testing.T) {
 	}
 	due := delivery.Decision{RetryAt: time.Now()}
 
-	t.Run("every attempt is kept, the last makes it sent", func(t *testing.T) {
+	t.Run("every attempt is stored, and a success makes the event sent", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
@@ -60,11 +60,11 @@ func TestRecording(t *testing.T) {
 			}
 		}
 		if l := leasedOne(t, s); l.MonitorID != other.ID {
-			t.Errorf("leased a letter of %s", l.MonitorID)
+			t.Errorf("leased an event of %s", l.MonitorID)
 		}
 	})
 
-	t.Run("recording the same again changes nothing and tells the same", func(t *testing.T) {
+	t.Run("recording it again changes nothing and returns the same", func(t *testing.T) {
 		for name, v := range map[string]delivery.Decision{"sent": sent, "failed": hopeless, "retry": due} {
 			s := open(t, database(t))
 			m := registered(t, s, 1)
@@ -81,7 +81,7 @@ func TestRecording(t *testing.T) {
 		}
 	})
 
-	t.Run("a failure that comes after the lease was lost does not overwrite what another recorded", func(t *testing.T) {
+	t.Run("a failure after the lease has expired changes nothing", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
 		m := registered(t, s, 1)
@@ -97,7 +97,7 @@ func TestRecording(t *testing.T) {
 		}
 	})
 
-	t.Run("a failure that comes after the lease was lost leaves the letter to whoever has it now", func(t *testing.T) {
+	t.Run("a failure under an earlier lease does not end the new one", func(t *testing.T) {
 		for name, v := range map[string]delivery.Decision{"retry": due, "failed": hopeless} {
 			dsn := database(t)
 			s, db := open(t, dsn), raw(t, dsn)
@@ -143,5 +143,49 @@ func TestRecording(t *testing.T) {
 		if rec := history(t, s, m.ID)[0]; len(rec.LastError) == 0 || len(rec.LastError) > 1010 {
 			t.Errorf("%d bytes of error", len(rec.LastError))
 		}
+	})
+}
+
+func TestNextDueIsTheEarliestHead(t *testing.T) {
+	next := func(t *testing.T, s *postgres.Store) time.Time {
+		t.Helper()
+		at, err := s.NextDue(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	within := func(t *testing.T, at, want time.Time) {
+		t.Helper()
+		if d := at.Sub(want).Abs(); d > 5*time.Second {
+			t.Errorf("due at %v, want about %v", at, want)
+		}
+	}
+
+	t.Run("zero if nothing is pending", func(t *testing.T) {
+		if at := next(t, open(t, database(t))); !at.IsZero() {
+			t.Errorf("due at %v", at)
+		}
+	})
+
+	t.Run("a new event is due now", func(t *testing.T) {
+		s := open(t, database(t))
+		accepted(t, s, registered(t, s, 1).ID, report(blackout(1)), monitor.Run)
+		within(t, next(t, s), time.Now())
+	})
+
+	t.Run("the retry of a head, although later events are pending", func(t *testing.T) {
+		s := open(t, database(t))
+		accepted(t, s, registered(t, s, 1).ID, report(blackout(1), blackout(2)), monitor.Run)
+		at := time.Now().Add(time.Minute)
+		recorded(t, s, leasedOne(t, s), turned, delivery.Decision{RetryAt: at})
+		within(t, next(t, s), at)
+	})
+
+	t.Run("the end of the lease of a leased event", func(t *testing.T) {
+		s := open(t, database(t))
+		accepted(t, s, registered(t, s, 1).ID, report(blackout(1)), monitor.Run)
+		leasedOne(t, s)
+		within(t, next(t, s), time.Now().Add(time.Minute))
 	})
 }

@@ -24,7 +24,7 @@ func ended(t testing.TB, s *postgres.Store, id monitor.ID) {
 	}
 }
 
-// advanced gives a monitor of generation 1 the next.
+// advanced advances a monitor of generation 1.
 func advanced(t testing.TB, s *postgres.Store, id monitor.ID, place string) monitor.Monitor {
 	t.Helper()
 	m, err := s.AdvanceGeneration(t.Context(), id, 1, place)
@@ -34,7 +34,7 @@ func advanced(t testing.TB, s *postgres.Store, id monitor.ID, place string) moni
 	return m
 }
 
-// superseded demands that error.
+// superseded fails the test unless the error is monitor.ErrSuperseded.
 func superseded(t testing.TB, err error) {
 	t.Helper()
 	if !errors.Is(err, monitor.ErrSuperseded) {
@@ -42,8 +42,8 @@ func superseded(t testing.TB, err error) {
 	}
 }
 
-// told are the types of a monitor's events, oldest first.
-func told(t testing.TB, s *postgres.Store, id monitor.ID) []event.Type {
+// eventTypes returns the types of a monitor's events, oldest first.
+func eventTypes(t testing.TB, s *postgres.Store, id monitor.ID) []event.Type {
 	t.Helper()
 	page, _, err := s.Events(t.Context(), id, 100, 0)
 	if err != nil {
@@ -56,7 +56,7 @@ func told(t testing.TB, s *postgres.Store, id monitor.ID) []event.Type {
 	return types
 }
 
-func TestActive(t *testing.T) {
+func TestActiveMonitorsAreListed(t *testing.T) {
 	t.Run("active monitors are listed, ended ones and reservations are not", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
@@ -70,7 +70,7 @@ func TestActive(t *testing.T) {
 		}
 	})
 
-	t.Run("one that cannot be read hides no other", func(t *testing.T) {
+	t.Run("an unreadable one does not hide the others", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
 		broken, whole := registered(t, s, 1), registered(t, s, 2)
@@ -81,7 +81,7 @@ func TestActive(t *testing.T) {
 		}
 	})
 
-	t.Run("ten thousand with long snapshots are read quickly, without the snapshots", func(t *testing.T) {
+	t.Run("without their snapshots", func(t *testing.T) {
 		const monitors = 10_000
 		dsn := create(t, template)
 		s, db := open(t, dsn), raw(t, dsn)
@@ -116,8 +116,8 @@ func mustJSON(t testing.TB, v any) string {
 	return string(text)
 }
 
-func TestAdvancing(t *testing.T) {
-	t.Run("it gives the next generation and the place, and shows that something happened", func(t *testing.T) {
+func TestAGenerationIsAdvancedOnce(t *testing.T) {
+	t.Run("generation, runtime and updated_at are stored", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		after := advanced(t, s, m.ID, "here")
@@ -126,7 +126,7 @@ func TestAdvancing(t *testing.T) {
 		}
 	})
 
-	t.Run("it comes with the snapshot, for the worker that starts", func(t *testing.T) {
+	t.Run("the snapshot is returned", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(), monitor.Run)
@@ -144,7 +144,7 @@ func TestAdvancing(t *testing.T) {
 		}
 	})
 
-	t.Run("what another place has advanced is that place's", func(t *testing.T) {
+	t.Run("a monitor that another runtime has advanced is refused", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		advanced(t, s, m.ID, "there")
@@ -152,7 +152,7 @@ func TestAdvancing(t *testing.T) {
 		superseded(t, err)
 	})
 
-	t.Run("what has gone on since is not advanced", func(t *testing.T) {
+	t.Run("an older generation is refused", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		advanced(t, s, m.ID, "here")
@@ -163,7 +163,7 @@ func TestAdvancing(t *testing.T) {
 		superseded(t, err)
 	})
 
-	t.Run("what has become a reservation again is not advanced", func(t *testing.T) {
+	t.Run("a reservation is refused", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		if err := s.Release(t.Context(), []supervisor.Reservation{{ID: m.ID, Generation: 1}}); err != nil {
@@ -173,7 +173,7 @@ func TestAdvancing(t *testing.T) {
 		superseded(t, err)
 	})
 
-	t.Run("an ended or unknown monitor does not advance, not even again", func(t *testing.T) {
+	t.Run("an ended or unknown monitor is refused", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		advanced(t, s, m.ID, "here")
@@ -187,8 +187,8 @@ func TestAdvancing(t *testing.T) {
 	})
 }
 
-func TestFailing(t *testing.T) {
-	t.Run("it ends the monitor with its reason and stores the last event, once", func(t *testing.T) {
+func TestAMonitorFailsWithItsLastEvent(t *testing.T) {
+	t.Run("reason and last event are stored once", func(t *testing.T) {
 		s := open(t, database(t))
 		m, last := registered(t, s, 1), trouble(event.ReasonWorkerLost)
 		for range 3 {
@@ -199,7 +199,7 @@ func TestFailing(t *testing.T) {
 		if m := got(t, s, m.ID); m.Status != monitor.Failed || m.Generation != 2 || m.Reason != event.ReasonWorkerLost || !m.EndedAt.Equal(last.At) {
 			t.Errorf("it stands at %s, generation %d, %q, ended %v", m.Status, m.Generation, m.Reason, m.EndedAt)
 		}
-		if types := told(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
+		if types := eventTypes(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
 			t.Errorf("told are %v", types)
 		}
 		if l := leasedOne(t, s); l.EventID != last.ID {
@@ -207,7 +207,7 @@ func TestFailing(t *testing.T) {
 		}
 	})
 
-	t.Run("whoever was given up speaks no more, though all that it has to say was seen before", func(t *testing.T) { // O2
+	t.Run("its worker's reports are refused", func(t *testing.T) { // O2
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(), monitor.Run)
@@ -217,12 +217,12 @@ func TestFailing(t *testing.T) {
 		}
 		_, err := s.Accept(t.Context(), m.ID, report(blackout(1)))
 		superseded(t, err)
-		if types := told(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
+		if types := eventTypes(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
 			t.Errorf("told are %v", types)
 		}
 	})
 
-	t.Run("what it was not taken for is left alone", func(t *testing.T) {
+	t.Run("a monitor that has changed is refused", func(t *testing.T) {
 		s := open(t, database(t))
 		moved, newer, gone := registered(t, s, 1), registered(t, s, 2), registered(t, s, 3)
 		accepted(t, s, moved.ID, report(), monitor.Run)
@@ -233,15 +233,15 @@ func TestFailing(t *testing.T) {
 		refusedWith(t, s.Fail(t.Context(), gone, event.ReasonWorkerLost, trouble(event.ReasonWorkerLost)), monitor.NotFound)
 		refusedWith(t, s.Fail(t.Context(), registration(4), event.ReasonWorkerLost, trouble(event.ReasonWorkerLost)), monitor.NotFound)
 		for _, m := range []monitor.Monitor{moved, newer, gone} {
-			if types := told(t, s, m.ID); len(types) != 0 {
+			if types := eventTypes(t, s, m.ID); len(types) != 0 {
 				t.Errorf("told are %v", types)
 			}
 		}
 	})
 }
 
-func TestTelling(t *testing.T) {
-	t.Run("it stores the event, once, and changes nothing else", func(t *testing.T) {
+func TestAnEventIsAddedOnce(t *testing.T) {
+	t.Run("nothing else changes", func(t *testing.T) {
 		s := open(t, database(t))
 		m, e := registered(t, s, 1), trouble(event.ReasonWorkerLost)
 		for range 3 {
@@ -252,12 +252,12 @@ func TestTelling(t *testing.T) {
 		if after := got(t, s, m.ID); after.Status != m.Status || after.Generation != m.Generation || !after.UpdatedAt.Equal(m.UpdatedAt) {
 			t.Errorf("it became %+v", after)
 		}
-		if types := told(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
+		if types := eventTypes(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
 			t.Errorf("told are %v", types)
 		}
 	})
 
-	t.Run("what was told is told, whatever came after", func(t *testing.T) {
+	t.Run("also if the monitor has changed since", func(t *testing.T) {
 		s := open(t, database(t))
 		m, e := registered(t, s, 1), trouble(event.ReasonWorkerLost)
 		if err := s.AddEvent(t.Context(), m, e); err != nil {
@@ -273,7 +273,7 @@ func TestTelling(t *testing.T) {
 		}
 	})
 
-	t.Run("a newer generation, an ended or an unknown monitor is told nothing", func(t *testing.T) {
+	t.Run("a newer generation, an ended and an unknown monitor are refused", func(t *testing.T) {
 		s := open(t, database(t))
 		newer, gone := registered(t, s, 1), registered(t, s, 2)
 		advanced(t, s, newer.ID, "here")
@@ -284,8 +284,8 @@ func TestTelling(t *testing.T) {
 	})
 }
 
-// Several gateways act on the same sight of a monitor at the same time.
-func TestTwoGatewaysAtOnce(t *testing.T) {
+// Several gateways have read the same state of a monitor and act at the same time.
+func TestOneOfSeveralConcurrentGatewaysSucceeds(t *testing.T) {
 	const monitors, hands = 12, 3
 	dsn := database(t)
 	gateways := []*postgres.Store{open(t, dsn), open(t, dsn)}
@@ -316,7 +316,7 @@ func TestTwoGatewaysAtOnce(t *testing.T) {
 		}
 	}
 
-	t.Run("of several that advance one wins", func(t *testing.T) {
+	t.Run("when they advance a generation", func(t *testing.T) {
 		race(t, func(gateway int, s *postgres.Store, m monitor.Monitor) error {
 			_, err := s.AdvanceGeneration(t.Context(), m.ID, m.Generation, []string{"here", "there"}[gateway])
 			return err
@@ -328,7 +328,7 @@ func TestTwoGatewaysAtOnce(t *testing.T) {
 		}
 	})
 
-	t.Run("of several that give up one wins, and tells", func(t *testing.T) {
+	t.Run("when they fail a monitor", func(t *testing.T) {
 		last := map[monitor.ID][2]event.Event{}
 		for i := range seen {
 			seen[i] = got(t, gateways[0], seen[i].ID)
@@ -338,7 +338,7 @@ func TestTwoGatewaysAtOnce(t *testing.T) {
 			return s.Fail(t.Context(), m, event.ReasonWorkerLost, last[m.ID][gateway])
 		})
 		for _, m := range seen {
-			if types := told(t, gateways[0], m.ID); len(types) != 1 {
+			if types := eventTypes(t, gateways[0], m.ID); len(types) != 1 {
 				t.Errorf("%s: told are %v", m.ID, types)
 			}
 		}

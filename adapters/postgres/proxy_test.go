@@ -14,13 +14,13 @@ import (
 	"testing"
 )
 
-// tunnel is a way to the server that understands the protocol as far as to
-// break where it hurts.
-type tunnel struct {
+// proxy forwards connections to the server. It parses the protocol as far as is
+// needed to break connections at chosen statements.
+type proxy struct {
 	dsn  string
 	unix string
 
-	hole atomic.Bool // it swallows everything, both ways, and says nothing
+	hole atomic.Bool // it drops everything in both directions
 
 	mu    sync.Mutex
 	cut   func(statement string) loss // asked at every statement that is executed; nil: nothing is lost
@@ -29,7 +29,7 @@ type tunnel struct {
 	lost  int // how often something was
 }
 
-// loss is what becomes of a statement.
+// loss says which part of a statement is lost.
 type loss int
 
 const (
@@ -44,8 +44,8 @@ var (
 	nul      = []byte{0}
 )
 
-// through makes a tunnel to the server of dsn, until the test ends.
-func through(t testing.TB, dsn string) *tunnel {
+// through starts a proxy to the server of dsn, until the test ends.
+func through(t testing.TB, dsn string) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,7 +55,7 @@ func through(t testing.TB, dsn string) *tunnel {
 	if words == nil {
 		t.Fatalf("no socket in %s", dsn)
 	}
-	w := &tunnel{
+	w := &proxy{
 		unix: words[1] + "/.s.PGSQL." + words[2],
 		dsn: strings.Replace(dsn, words[0],
 			fmt.Sprintf("host=127.0.0.1 port=%d", l.Addr().(*net.TCPAddr).Port), 1),
@@ -67,7 +67,7 @@ func through(t testing.TB, dsn string) *tunnel {
 			if err != nil {
 				return
 			}
-			all.Go(func() { w.carry(c) })
+			all.Go(func() { w.forward(c) })
 		}
 	})
 	t.Cleanup(func() {
@@ -81,14 +81,14 @@ func through(t testing.TB, dsn string) *tunnel {
 	return w
 }
 
-// lose sets what is lost from now on.
-func (w *tunnel) lose(cut func(statement string) loss) {
+// lose sets the function that chooses what is lost.
+func (w *proxy) lose(cut func(statement string) loss) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cut = cut
 }
 
-func (w *tunnel) judge(statement string) loss {
+func (w *proxy) judge(statement string) loss {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.cut == nil {
@@ -101,15 +101,15 @@ func (w *tunnel) judge(statement string) loss {
 	return what
 }
 
-// losses is how often something was lost.
-func (w *tunnel) losses() int {
+// losses returns how often something was lost.
+func (w *proxy) losses() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lost
 }
 
-// drop breaks all connections.
-func (w *tunnel) drop() {
+// drop closes all connections.
+func (w *proxy) drop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range w.conns {
@@ -118,7 +118,7 @@ func (w *tunnel) drop() {
 	w.conns = nil
 }
 
-func (w *tunnel) carry(client net.Conn) {
+func (w *proxy) forward(client net.Conn) {
 	server, err := net.Dial("unix", w.unix)
 	if err != nil {
 		_ = client.Close()
@@ -144,14 +144,14 @@ func (w *tunnel) carry(client net.Conn) {
 	_ = server.Close()
 }
 
-// fate is what has been decided of a connection.
+// fate is the decision about a connection.
 type fate struct {
 	swallow atomic.Bool // the answer that comes is lost
 	unknown atomic.Bool // the server does not learn that the client has hung up
 }
 
-// ask carries what the client says.
-func (w *tunnel) ask(client *bufio.Reader, server net.Conn, fate *fate) {
+// ask forwards the client's messages.
+func (w *proxy) ask(client *bufio.Reader, server net.Conn, fate *fate) {
 	prepared := ""
 	for started := false; ; started = true {
 		kind, frame, err := message(client, started)
@@ -187,8 +187,8 @@ func (w *tunnel) ask(client *bufio.Reader, server net.Conn, fate *fate) {
 	}
 }
 
-// reply carries what the server says.
-func (w *tunnel) reply(server *bufio.Reader, client net.Conn, fate *fate) {
+// reply forwards the server's messages.
+func (w *proxy) reply(server *bufio.Reader, client net.Conn, fate *fate) {
 	for {
 		kind, frame, err := message(server, true)
 		if err != nil {
@@ -206,7 +206,7 @@ func (w *tunnel) reply(server *bufio.Reader, client net.Conn, fate *fate) {
 	}
 }
 
-// message reads one message, the first of a connection has no kind.
+// message reads one message; the first of a connection has no type byte.
 func message(r *bufio.Reader, kinded bool) (kind byte, frame []byte, err error) {
 	head := 5 // bytes: the kind, and the length of all but the kind
 	if !kinded {

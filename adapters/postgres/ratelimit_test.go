@@ -17,7 +17,7 @@ var (
 	somebodyNew = registry.Client{3}
 )
 
-// spends takes one and returns how long to wait for another.
+// spends makes one request and returns the wait.
 func spends(t *testing.T, s *postgres.Store, client registry.Client, budget registry.Budget, perMin int) time.Duration {
 	t.Helper()
 	wait, err := s.Spend(t.Context(), client, budget, perMin)
@@ -27,7 +27,7 @@ func spends(t *testing.T, s *postgres.Store, client registry.Client, budget regi
 	return wait
 }
 
-// spendsAll takes n, all of which there must be.
+// spendsAll makes n requests, which must all be allowed.
 func spendsAll(t *testing.T, s *postgres.Store, client registry.Client, budget registry.Budget, perMin, n int) {
 	t.Helper()
 	for i := range n {
@@ -37,7 +37,7 @@ func spendsAll(t *testing.T, s *postgres.Store, client registry.Client, budget r
 	}
 }
 
-// refusedFor demands a wait of more than least and at most most.
+// refusedFor fails the test unless least < wait ≤ most.
 func refusedFor(t *testing.T, wait, least, most time.Duration) {
 	t.Helper()
 	if wait <= least || wait > most {
@@ -45,7 +45,7 @@ func refusedFor(t *testing.T, wait, least, most time.Duration) {
 	}
 }
 
-// passes lets time pass for whoever has spent.
+// passes acts as if d had passed, for all clients.
 func passes(t *testing.T, db *sql.DB, d time.Duration) {
 	t.Helper()
 	alter(t, db, `UPDATE rate_limits SET arrival_at = arrival_at - make_interval(secs => $1)`, d.Seconds())
@@ -59,16 +59,15 @@ func count(t *testing.T, db *sql.DB, query string, args ...any) (n int) {
 	return n
 }
 
-// TestBudgets is section 12.3 and decision A5. What grows back during a test
-// takes longer than any test.
-func TestBudgets(t *testing.T) {
-	t.Run("all of a budget may be used at once, and not one more", func(t *testing.T) {
+// Section 12.3, decision A5. An interval is longer than any test.
+func TestARateLimitAllowsItsRequestsPerMinute(t *testing.T) {
+	t.Run("the whole limit may be used at once", func(t *testing.T) {
 		s := open(t, database(t))
 		spendsAll(t, s, someone, registry.Creating, 4, 4)
 		refusedFor(t, spends(t, s, someone, registry.Creating, 4), 0, 15*time.Second)
 	})
 
-	t.Run("it grows back evenly, one at a time", func(t *testing.T) {
+	t.Run("it recovers evenly, one request at a time", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
 		spendsAll(t, s, someone, registry.Creating, 4, 4)
@@ -77,7 +76,7 @@ func TestBudgets(t *testing.T) {
 		refusedFor(t, spends(t, s, someone, registry.Creating, 4), 0, 14*time.Second)
 	})
 
-	t.Run("it never grows beyond what it is", func(t *testing.T) {
+	t.Run("it never exceeds its maximum", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
 		spendsAll(t, s, someone, registry.Creating, 4, 1)
@@ -86,7 +85,7 @@ func TestBudgets(t *testing.T) {
 		refusedFor(t, spends(t, s, someone, registry.Creating, 4), 0, 15*time.Second)
 	})
 
-	t.Run("a request after the wait is taken, one well before it is not", func(t *testing.T) {
+	t.Run("a request is allowed after the wait and not before", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
 		spendsAll(t, s, someone, registry.Querying, 1, 1)
@@ -98,7 +97,7 @@ func TestBudgets(t *testing.T) {
 		spendsAll(t, s, someone, registry.Querying, 1, 1)
 	})
 
-	t.Run("who is refused does not have to wait longer for it", func(t *testing.T) {
+	t.Run("a refused request does not lengthen the wait", func(t *testing.T) {
 		s := open(t, database(t))
 		spendsAll(t, s, someone, registry.Creating, 1, 1)
 		wait := spends(t, s, someone, registry.Creating, 1)
@@ -107,7 +106,7 @@ func TestBudgets(t *testing.T) {
 		}
 	})
 
-	t.Run("each client has its own, and each client both", func(t *testing.T) {
+	t.Run("each client has both limits of its own", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
 		for _, client := range []registry.Client{someone, anotherOne} {
@@ -121,7 +120,7 @@ func TestBudgets(t *testing.T) {
 		refusedFor(t, spends(t, s, someone, registry.Querying, 4), 0, 5*time.Second)
 	})
 
-	t.Run("who finds the last one just taken waits for the next", func(t *testing.T) {
+	t.Run("a concurrent request waits for the next interval", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
 		other, err := db.BeginTx(t.Context(), nil)
@@ -148,18 +147,18 @@ func TestBudgets(t *testing.T) {
 		refusedFor(t, <-waits, 0, 15*time.Second)
 	})
 
-	t.Run("a budget that adds up to no whole microseconds is exact too", func(t *testing.T) {
+	t.Run("a limit whose interval is no whole number of microseconds is exact", func(t *testing.T) {
 		s := open(t, database(t))
 		spendsAll(t, s, someone, registry.Creating, 7, 7)
 		refusedFor(t, spends(t, s, someone, registry.Creating, 7), 0, 8572*time.Millisecond)
 	})
 
-	t.Run("the largest budget is one", func(t *testing.T) {
+	t.Run("the largest limit is accepted", func(t *testing.T) {
 		s := open(t, database(t))
 		spendsAll(t, s, someone, registry.Querying, registry.MaxPerMin, 3)
 	})
 
-	t.Run("a clock that was set back locks nobody out", func(t *testing.T) {
+	t.Run("a clock that was set back refuses nobody", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
 		spendsAll(t, s, someone, registry.Creating, 2, 2)
@@ -169,7 +168,7 @@ func TestBudgets(t *testing.T) {
 	})
 }
 
-func TestBudgetsAcrossGateways(t *testing.T) {
+func TestARateLimitHoldsAcrossGateways(t *testing.T) {
 	dsn := database(t)
 	stores := []*postgres.Store{open(t, dsn), open(t, dsn)}
 	const perMin, requests = 5, 200
@@ -196,7 +195,7 @@ func TestBudgetsAcrossGateways(t *testing.T) {
 	}
 }
 
-func TestForgettingClients(t *testing.T) {
+func TestIdleClientsAreDeleted(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
 	spendsAll(t, s, someone, registry.Creating, 10, 1)
@@ -224,8 +223,8 @@ func TestForgettingClients(t *testing.T) {
 	}
 }
 
-// TestForgettingManyClients has more of them than are forgotten at a time.
-func TestForgettingManyClients(t *testing.T) {
+// TestManyIdleClientsAreDeletedInBatches has more of them than are forgotten at a time.
+func TestManyIdleClientsAreDeletedInBatches(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
 	alter(t, db, `INSERT INTO rate_limits
@@ -237,9 +236,9 @@ func TestForgettingManyClients(t *testing.T) {
 	}
 }
 
-// BenchmarkSpend is one client that asks over all connections at once: the worst
+// BenchmarkRateLimiter is one client that asks over all connections at once: the worst
 // case, because they all wait for one row.
-func BenchmarkSpend(b *testing.B) {
+func BenchmarkRateLimiter(b *testing.B) {
 	s := open(b, database(b))
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {

@@ -12,8 +12,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestReporting(t *testing.T) {
-	t.Run("a report is stored whole", func(t *testing.T) {
+func TestAReportIsStoredInOneTransaction(t *testing.T) {
+	t.Run("status, health, statistics, snapshot and events are stored", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		r := report(blackout(40))
@@ -27,7 +27,7 @@ func TestReporting(t *testing.T) {
 			t.Errorf("the snapshot is %s", m.Snapshot)
 		}
 		if l := leasedOne(t, s); l.EventID != r.Events[0].ID || l.EventType != event.Blackout || l.MonitorID != m.ID || l.CallbackURL != m.CallbackURL || l.Attempts != 0 {
-			t.Errorf("the letter is %+v", l)
+			t.Errorf("the delivery is %+v", l)
 		}
 	})
 
@@ -90,7 +90,7 @@ func TestReporting(t *testing.T) {
 		}
 	})
 
-	t.Run("a report that a newer one has overtaken brings its events and nothing else", func(t *testing.T) {
+	t.Run("of an overtaken report only the events are stored", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		newer, older := report(), report(blackout(40))
@@ -112,7 +112,7 @@ func TestReporting(t *testing.T) {
 		}
 	})
 
-	t.Run("an overtaken report is a sign of life", func(t *testing.T) {
+	t.Run("an overtaken report updates updated_at", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
 		m := registered(t, s, 1)
@@ -126,7 +126,7 @@ func TestReporting(t *testing.T) {
 		}
 	})
 
-	t.Run("an end cannot be overtaken", func(t *testing.T) {
+	t.Run("an overtaken report still ends the monitor", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(), monitor.Run)
@@ -138,7 +138,7 @@ func TestReporting(t *testing.T) {
 		}
 	})
 
-	t.Run("whoever has set its clock back by an hour is heard", func(t *testing.T) {
+	t.Run("a report is applied if its worker's clock was set back by an hour", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(), monitor.Run)
@@ -147,7 +147,7 @@ func TestReporting(t *testing.T) {
 		accepted(t, s, m.ID, end, monitor.Stop)
 	})
 
-	t.Run("a successor whose clock is behind is heard", func(t *testing.T) {
+	t.Run("a report of the next generation is applied although its clock is behind", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(), monitor.Run)
@@ -162,7 +162,7 @@ func TestReporting(t *testing.T) {
 		}
 	})
 
-	t.Run("what a report leaves out stays", func(t *testing.T) {
+	t.Run("omitted fields keep their values", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(), monitor.Run)
@@ -174,7 +174,7 @@ func TestReporting(t *testing.T) {
 		}
 	})
 
-	t.Run("a status that may not follow is passed over, the rest is stored", func(t *testing.T) {
+	t.Run("a status that may not follow is ignored, the rest is stored", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(), monitor.Run)
@@ -187,7 +187,7 @@ func TestReporting(t *testing.T) {
 		leasedOne(t, s)
 	})
 
-	t.Run("the report that completes a monitor brings its last event and is answered stop, again and again", func(t *testing.T) {
+	t.Run("every report of a completed monitor is answered with stop", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		final := report(blackout(40))
@@ -200,7 +200,7 @@ func TestReporting(t *testing.T) {
 		leasedOne(t, s)
 	})
 
-	t.Run("a report of error leaves the reason of its last event", func(t *testing.T) {
+	t.Run("a report with status error stores the reason of its last event", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		final := report(trouble(event.ReasonVideoPrivate))
@@ -211,7 +211,7 @@ func TestReporting(t *testing.T) {
 		}
 	})
 
-	t.Run("what a worker saw before its monitor was stopped is stored and changes nothing else", func(t *testing.T) {
+	t.Run("events of a stopped monitor are stored, and nothing else changes", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon); err != nil {
@@ -225,7 +225,7 @@ func TestReporting(t *testing.T) {
 		leasedOne(t, s)
 	})
 
-	t.Run("after a failed callback nothing is stored any more", func(t *testing.T) {
+	t.Run("nothing is stored after the callback has failed", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(blackout(40)), monitor.Run)
@@ -236,7 +236,7 @@ func TestReporting(t *testing.T) {
 		}
 	})
 
-	t.Run("a worker of an older generation is told so, and nothing is stored", func(t *testing.T) {
+	t.Run("a report of an older generation is refused and not stored", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		if _, err := s.AdvanceGeneration(t.Context(), m.ID, m.Generation, "here"); err != nil {
@@ -259,7 +259,7 @@ func TestReporting(t *testing.T) {
 		refusedWith(t, err, monitor.NotFound)
 	})
 
-	t.Run("a NUL in what a tool printed loses no event and no byte of its body", func(t *testing.T) {
+	t.Run("an event with a NUL is stored, its body unchanged", func(t *testing.T) {
 		dsn := database(t)
 		s := open(t, dsn)
 		m := registered(t, s, 1)
@@ -286,7 +286,7 @@ func TestReporting(t *testing.T) {
 		"no data":                func(e *event.Event) { e.Data = nil },
 		"a type that is unknown": func(e *event.Event) { e.Type = "stream.paused" },
 	} {
-		t.Run("an event with "+name+" refuses the report whole", func(t *testing.T) {
+		t.Run("an event with "+name+" refuses the whole report", func(t *testing.T) {
 			s := open(t, database(t))
 			m := registered(t, s, 1)
 			bad := blackout(100)

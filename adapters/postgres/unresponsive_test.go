@@ -13,14 +13,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 )
 
-// A server that does not answer any more and does not say so either.
-func TestSilence(t *testing.T) {
-	t.Run("a context is obeyed on a connection that hangs, and the next one works", func(t *testing.T) {
+func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
+	t.Run("and the next connection works", func(t *testing.T) {
 		dsn := database(t)
-		way := through(t, dsn)
-		s, db := open(t, way.dsn), raw(t, dsn)
+		proxied := through(t, dsn)
+		s, db := open(t, proxied.dsn), raw(t, dsn)
 		m := registered(t, s, 1)
-		way.hole.Store(true)
+		proxied.hole.Store(true)
 		for name, do := range map[string]func(ctx context.Context) error{
 			"a query":       func(ctx context.Context) error { _, err := s.Get(ctx, m.ID); return err },
 			"a transaction": func(ctx context.Context) error { _, err := s.Accept(ctx, m.ID, report()); return err },
@@ -35,7 +34,7 @@ func TestSilence(t *testing.T) {
 			})
 			cancel()
 		}
-		way.hole.Store(false)
+		proxied.hole.Store(false)
 		accepted(t, s, m.ID, report(), monitor.Run)
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -43,14 +42,14 @@ func TestSilence(t *testing.T) {
 		eventually(t, "no connection is left", func() bool { return connected(t, db) == 0 })
 	})
 
-	t.Run("without a context nothing is waited for much longer than a statement may take", func(t *testing.T) {
-		way := through(t, database(t))
-		s, err := postgres.Open(t.Context(), way.dsn, postgres.Config{StatementTimeout: 500 * time.Millisecond})
+	t.Run("without a context a call ends a second after the statement timeout", func(t *testing.T) {
+		proxied := through(t, database(t))
+		s, err := postgres.Open(t.Context(), proxied.dsn, postgres.Config{StatementTimeout: 500 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		way.hole.Store(true)
+		proxied.hole.Store(true)
 		quickly(t, 4*time.Second, "a query", func() {
 			if _, err := s.NextDue(context.Background()); err == nil {
 				t.Error("it was answered")
@@ -58,7 +57,7 @@ func TestSilence(t *testing.T) {
 		})
 	})
 
-	t.Run("an ended context spoils no connection for the next", func(t *testing.T) {
+	t.Run("a context that ends after a call keeps the connection", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
 		m := registered(t, s, 1)
@@ -87,22 +86,21 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// A connection that is lost without a word to the server leaves a transaction
-// there, with all that it has locked.
-func TestALostTransactionHoldsItsMonitorUpForSecondsOnly(t *testing.T) {
-	way := through(t, database(t))
-	s := open(t, way.dsn)
+// The server keeps the transaction and its locks when a connection is lost silently.
+func TestALostTransactionLocksItsMonitorForSecondsOnly(t *testing.T) {
+	proxied := through(t, database(t))
+	s := open(t, proxied.dsn)
 	m := registered(t, s, 1)
-	way.lose(func(statement string) loss {
-		if way.lost == 0 && strings.Contains(statement, "FOR UPDATE") {
+	proxied.lose(func(statement string) loss {
+		if proxied.lost == 0 && strings.Contains(statement, "FOR UPDATE") {
 			return word
 		}
 		return nothing
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := s.Accept(ctx, m.ID, report()); err == nil || way.losses() != 1 {
-		t.Fatalf("%v, and %d connections lost", err, way.losses())
+	if _, err := s.Accept(ctx, m.ID, report()); err == nil || proxied.losses() != 1 {
+		t.Fatalf("%v, and %d connections lost", err, proxied.losses())
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()
@@ -113,12 +111,12 @@ func TestALostTransactionHoldsItsMonitorUpForSecondsOnly(t *testing.T) {
 	})
 }
 
-func TestAGatewayThatWasHaltedInATransactionDoesItAgain(t *testing.T) {
-	way := through(t, database(t))
-	s := open(t, way.dsn+" idle_in_transaction_session_timeout=50")
+func TestATransactionIsRepeatedAfterItsGatewayWasHalted(t *testing.T) {
+	proxied := through(t, database(t))
+	s := open(t, proxied.dsn+" idle_in_transaction_session_timeout=50")
 	m := registered(t, s, 1)
 	halted := false
-	way.lose(func(statement string) loss {
+	proxied.lose(func(statement string) loss {
 		if !halted && statement == "COMMIT" {
 			halted = true
 			time.Sleep(300 * time.Millisecond) // the server's patience is what is tested
@@ -131,8 +129,8 @@ func TestAGatewayThatWasHaltedInATransactionDoesItAgain(t *testing.T) {
 	}
 }
 
-func TestListeningInSilence(t *testing.T) {
-	// listening is a store that has just begun to listen.
+func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
+	// listening returns a store that has just started to listen.
 	listening := func(t *testing.T, dsn string) (*postgres.Store, <-chan struct{}) {
 		t.Helper()
 		s := open(t, dsn)
@@ -151,7 +149,7 @@ func TestListeningInSilence(t *testing.T) {
 		woken(t, wakes, "it listens")
 		return s, wakes
 	}
-	// hears demands that an event wakes.
+	// hears fails the test unless an event wakes the listener.
 	hears := func(t *testing.T, dsn string, wakes <-chan struct{}) {
 		t.Helper()
 		s := open(t, dsn)
@@ -159,7 +157,7 @@ func TestListeningInSilence(t *testing.T) {
 		woken(t, wakes, "an event is stored")
 	}
 
-	t.Run("a connection on which nothing happens is kept", func(t *testing.T) {
+	t.Run("an idle connection is kept", func(t *testing.T) {
 		dsn := database(t)
 		_, wakes := listening(t, dsn)
 		select {
@@ -170,23 +168,23 @@ func TestListeningInSilence(t *testing.T) {
 		hears(t, dsn, wakes)
 	})
 
-	t.Run("a network that swallows everything is noticed", func(t *testing.T) {
+	t.Run("when the network drops everything", func(t *testing.T) {
 		dsn := database(t)
-		way := through(t, dsn)
-		_, wakes := listening(t, way.dsn)
-		way.hole.Store(true)
-		time.AfterFunc(time.Second, func() { way.hole.Store(false) })
+		proxied := through(t, dsn)
+		_, wakes := listening(t, proxied.dsn)
+		proxied.hole.Store(true)
+		time.AfterFunc(time.Second, func() { proxied.hole.Store(false) })
 		woken(t, wakes, "it listens again")
 		hears(t, dsn, wakes)
 	})
 
-	t.Run("it ends while the network swallows everything", func(t *testing.T) {
-		way := through(t, database(t))
-		listening(t, way.dsn)
-		way.hole.Store(true)
+	t.Run("Listen ends while the network drops everything", func(t *testing.T) {
+		proxied := through(t, database(t))
+		listening(t, proxied.dsn)
+		proxied.hole.Store(true)
 	})
 
-	t.Run("a server process that is stopped is noticed", func(t *testing.T) {
+	t.Run("when its server process is stopped", func(t *testing.T) {
 		dsn := database(t)
 		_, wakes := listening(t, dsn)
 		var pid int
@@ -203,7 +201,7 @@ func TestListeningInSilence(t *testing.T) {
 	})
 }
 
-// woken waits for a wake-up.
+// woken waits for a value on wakes.
 func woken(t testing.TB, wakes <-chan struct{}, why string) {
 	t.Helper()
 	select {
@@ -213,7 +211,7 @@ func woken(t testing.TB, wakes <-chan struct{}, why string) {
 	}
 }
 
-func TestAListenerThatIsStoppedLogsNoLostConnection(t *testing.T) {
+func TestAStoppedListenerLogsNoLostConnection(t *testing.T) {
 	dsn, log := database(t), &logbuffer.Buffer{}
 	s, err := postgres.Open(t.Context(), dsn, postgres.Config{Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// commits tells statements that make something last.
+// commits reports whether a statement commits a change.
 func commits(statement string) bool {
 	return statement == "COMMIT" || strings.Contains(statement, "WITH taken AS") || // Due
 		strings.Contains(statement, "SET reserved_until = 'epoch'\n") || // Release
 		strings.Contains(statement, "RECURSIVE head") && strings.Contains(statement, "UPDATE") // Lease
 }
 
-// atCommit loses what belongs to such a statement.
+// atCommit loses the given part of every such statement.
 func atCommit(what loss) func(statement string) loss {
 	return func(statement string) loss {
 		if commits(statement) {
@@ -34,30 +34,31 @@ func atCommit(what loss) func(statement string) loss {
 	}
 }
 
-// deed is something that a store does, and its answer as text.
-type deed func(ctx context.Context, s *postgres.Store) (string, error)
+// call calls a method and returns its result as text.
+type call func(ctx context.Context, s *postgres.Store) (string, error)
 
-// writing is every method that writes: it is made ready on a good connection.
-var writing = map[string]func(t *testing.T, s *postgres.Store) deed{
-	"Insert": func(*testing.T, *postgres.Store) deed {
+// writing has every method that writes. The function prepares a call over an intact
+// connection.
+var writing = map[string]func(t *testing.T, s *postgres.Store) call{
+	"Insert": func(*testing.T, *postgres.Store) call {
 		m := registration(1)
 		return func(ctx context.Context, s *postgres.Store) (string, error) { return "", s.Insert(ctx, m, 1) }
 	},
-	"InsertOnce": func(*testing.T, *postgres.Store) deed {
+	"InsertOnce": func(*testing.T, *postgres.Store) call {
 		m, once := registration(1), registry.Once{Key: registry.Digest{1}, Request: registry.Digest{2}}
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			first, err := s.InsertOnce(ctx, m, 1, once)
 			return fmt.Sprint(first != nil), err
 		}
 	},
-	"Accept": func(t *testing.T, s *postgres.Store) deed {
+	"Accept": func(t *testing.T, s *postgres.Store) call {
 		m, r := registered(t, s, 1), report(blackout(1), blackout(2))
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			order, err := s.Accept(ctx, m.ID, r)
 			return string(order), err
 		}
 	},
-	"Accept of a last report": func(t *testing.T, s *postgres.Store) deed {
+	"Accept of a last report": func(t *testing.T, s *postgres.Store) call {
 		m, r := registered(t, s, 1), report(blackout(1))
 		r.Status = monitor.Completed
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
@@ -65,34 +66,34 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) deed{
 			return string(order), err
 		}
 	},
-	"End": func(t *testing.T, s *postgres.Store) deed {
+	"End": func(t *testing.T, s *postgres.Store) call {
 		m, last := registered(t, s, 1), trouble("as_it_happens")
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			after, err := s.End(ctx, m.ID, monitor.Failed, "as_it_happens", &last, noon)
 			return string(after.Status) + after.Reason, err
 		}
 	},
-	"Record, sent": func(t *testing.T, s *postgres.Store) deed { return recording(t, s, taken, sent) },
-	"Record, retry": func(t *testing.T, s *postgres.Store) deed {
+	"Record, sent": func(t *testing.T, s *postgres.Store) call { return recording(t, s, taken, sent) },
+	"Record, retry": func(t *testing.T, s *postgres.Store) call {
 		return recording(t, s, turned, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
 	},
-	"Record, failed": func(t *testing.T, s *postgres.Store) deed { return recording(t, s, turned, hopeless) },
-	"Lease": func(t *testing.T, s *postgres.Store) deed {
+	"Record, failed": func(t *testing.T, s *postgres.Store) call { return recording(t, s, turned, hopeless) },
+	"Lease": func(t *testing.T, s *postgres.Store) call {
 		for n := range 3 {
 			accepted(t, s, registered(t, s, n).ID, report(blackout(1), blackout(2)), monitor.Run)
 		}
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
-			letters, err := s.Lease(ctx, 10, time.Minute)
-			return fmt.Sprint(len(letters)), err
+			deliveries, err := s.Lease(ctx, 10, time.Minute)
+			return fmt.Sprint(len(deliveries)), err
 		}
 	},
-	"Redeliver": func(t *testing.T, s *postgres.Store) deed {
+	"Redeliver": func(t *testing.T, s *postgres.Store) call {
 		m, e := registered(t, s, 1), blackout(1)
 		accepted(t, s, m.ID, report(e), monitor.Run)
 		recorded(t, s, leasedOne(t, s), taken, sent)
 		return func(ctx context.Context, s *postgres.Store) (string, error) { return "", s.Redeliver(ctx, m.ID, e.ID) }
 	},
-	"Promote": func(t *testing.T, s *postgres.Store) deed {
+	"Promote": func(t *testing.T, s *postgres.Store) call {
 		m := registered(t, s, 1)
 		if err := s.Release(t.Context(), []supervisor.Reservation{{ID: m.ID, Generation: 1}}); err != nil {
 			t.Fatal(err)
@@ -104,32 +105,32 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) deed{
 			return fmt.Sprint(after.Generation, after.RuntimeID), err
 		}
 	},
-	"Release": func(t *testing.T, s *postgres.Store) deed {
+	"Release": func(t *testing.T, s *postgres.Store) call {
 		m := registered(t, s, 1)
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			return "", s.Release(ctx, []supervisor.Reservation{{ID: m.ID, Generation: 1}})
 		}
 	},
-	"Advance": func(t *testing.T, s *postgres.Store) deed {
+	"Advance": func(t *testing.T, s *postgres.Store) call {
 		m := registered(t, s, 1)
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			after, err := s.AdvanceGeneration(ctx, m.ID, 1, "here")
 			return fmt.Sprint(after.Generation, after.RuntimeID), err
 		}
 	},
-	"Fail": func(t *testing.T, s *postgres.Store) deed {
+	"Fail": func(t *testing.T, s *postgres.Store) call {
 		m, last := registered(t, s, 1), trouble(event.ReasonWorkerLost)
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			return "", s.Fail(ctx, m, event.ReasonWorkerLost, last)
 		}
 	},
-	"Tell": func(t *testing.T, s *postgres.Store) deed {
+	"Tell": func(t *testing.T, s *postgres.Store) call {
 		m, e := registered(t, s, 1), trouble(event.ReasonWorkerLost)
 		return func(ctx context.Context, s *postgres.Store) (string, error) { return "", s.AddEvent(ctx, m, e) }
 	},
 }
 
-func recording(t *testing.T, s *postgres.Store, a delivery.Attempt, v delivery.Decision) deed {
+func recording(t *testing.T, s *postgres.Store, a delivery.Attempt, v delivery.Decision) call {
 	t.Helper()
 	m := registered(t, s, 1)
 	accepted(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
@@ -140,8 +141,8 @@ func recording(t *testing.T, s *postgres.Store, a delivery.Attempt, v delivery.D
 	}
 }
 
-// books is all that the database holds, but for ids and times.
-func books(t *testing.T, db *sql.DB) string {
+// contents returns the content of the database without ids and times.
+func contents(t *testing.T, db *sql.DB) string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), `
 		SELECT 1, m.seq, concat_ws(' ', m.status, m.reason, m.generation, m.place, m.reserved_until IS NULL, m.ended_at IS NULL, s.total_segments)
@@ -171,18 +172,18 @@ func books(t *testing.T, db *sql.DB) string {
 	return b.String()
 }
 
-// A lost answer to COMMIT is unknown, not failed: doing it again gives the right
-// answer, and all is as if it had been done once.
-func TestLostAnswers(t *testing.T) {
+// The outcome of a COMMIT whose answer was lost is unknown. A repetition returns the
+// right result and leaves the database as a single call does.
+func TestARepeatedCallStoresNothingTwice(t *testing.T) {
 	for name, ready := range writing {
-		// What it is without losses.
+		// The expected result is that of a call without losses.
 		dsn := database(t)
 		s := open(t, dsn)
 		wantAnswer, err := ready(t, s)(t.Context(), s)
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		want := books(t, raw(t, dsn))
+		want := contents(t, raw(t, dsn))
 
 		for _, c := range []struct {
 			name  string
@@ -196,10 +197,10 @@ func TestLostAnswers(t *testing.T) {
 			t.Run(name+": "+c.name, func(t *testing.T) {
 				dsn := database(t)
 				do := ready(t, open(t, dsn))
-				way := through(t, dsn)
-				s := open(t, way.dsn)
+				proxied := through(t, dsn)
+				s := open(t, proxied.dsn)
 				left := c.times
-				way.lose(func(statement string) loss {
+				proxied.lose(func(statement string) loss {
 					if !commits(statement) || left == 0 {
 						return nothing
 					}
@@ -217,39 +218,38 @@ func TestLostAnswers(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if way.losses() != c.times {
-					t.Errorf("%d losses: there was nothing to test", way.losses())
+				if proxied.losses() != c.times {
+					t.Errorf("%d losses, so nothing was tested", proxied.losses())
 				}
 				if c.times == 1 && tried != 0 {
-					t.Error("one loss is not made up for by itself")
+					t.Error("the store did not repeat the call itself")
 				}
 				if have != wantAnswer {
 					t.Errorf("the answer is %q, want %q", have, wantAnswer)
 				}
-				if have := books(t, raw(t, dsn)); have != want {
-					t.Errorf("the books are\n%swant\n%s", have, want)
+				if have := contents(t, raw(t, dsn)); have != want {
+					t.Errorf("the database has\n%swant\n%s", have, want)
 				}
 			})
 		}
 	}
 }
 
-// What a gateway takes whose answer it never gets is not held for a whole
-// lease: the next one that it asks for brings it.
-func TestALeaseWhoseAnswerWasLostComesWithTheNext(t *testing.T) {
+// The events of a lost lease are not unavailable for the whole lease.
+func TestALeaseWhoseAnswerWasLostIsGrantedByTheNextCall(t *testing.T) {
 	dsn := database(t)
-	way := through(t, dsn)
-	s := open(t, way.dsn)
+	proxied := through(t, dsn)
+	s := open(t, proxied.dsn)
 	m := registered(t, s, 1)
 	accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
-	way.lose(atCommit(answer))
-	if letters, err := s.Lease(t.Context(), 10, time.Minute); err == nil {
-		t.Fatalf("%d letters came through", len(letters))
+	proxied.lose(atCommit(answer))
+	if deliveries, err := s.Lease(t.Context(), 10, time.Minute); err == nil {
+		t.Fatalf("%d deliveries came through", len(deliveries))
 	}
 	if others := leased(t, open(t, dsn)); len(others) != 0 {
 		t.Errorf("another gateway was given %d", len(others))
 	}
-	way.lose(nil)
+	proxied.lose(nil)
 	l := leasedOne(t, s)
 	recorded(t, s, l, taken, sent)
 	if n := len(leased(t, s)); n != 0 {
@@ -257,10 +257,9 @@ func TestALeaseWhoseAnswerWasLostComesWithTheNext(t *testing.T) {
 	}
 }
 
-// A server that stalls in COMMIT goes on with it when its client has long given
-// up: meanwhile what it takes is locked, and passed over by the lease that comes
-// next.
-func TestALeaseThatIsTakenLateComesWithALaterOne(t *testing.T) {
+// A server that stalls in COMMIT continues after its client has given up. Until then
+// the rows are locked, and the next lease skips them.
+func TestALeaseThatAStalledServerGrantsLateIsGrantedByALaterCall(t *testing.T) {
 	const gate = 16
 	dsn := create(t, template)
 	db := raw(t, dsn)
@@ -274,8 +273,8 @@ func TestALeaseThatIsTakenLateComesWithALaterOne(t *testing.T) {
 				END;
 			END LOOP;
 		END $$`)
-	way := through(t, dsn)
-	s := open(t, way.dsn)
+	proxied := through(t, dsn)
+	s := open(t, proxied.dsn)
 	m := registered(t, s, 1)
 	accepted(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
 	alter(t, db, `CREATE CONSTRAINT TRIGGER stall AFTER UPDATE ON monitor_events
@@ -288,7 +287,7 @@ func TestALeaseThatIsTakenLateComesWithALaterOne(t *testing.T) {
 		return n
 	}
 
-	way.lose(atCommit(word))
+	proxied.lose(atCommit(word))
 	patience, giveUp := context.WithCancel(t.Context())
 	defer giveUp()
 	late := make(chan error, 1)
@@ -304,7 +303,7 @@ func TestALeaseThatIsTakenLateComesWithALaterOne(t *testing.T) {
 	if err := <-late; err == nil {
 		t.Fatal("it was answered")
 	}
-	way.lose(nil)
+	proxied.lose(nil)
 
 	for range 2 {
 		if n := len(leased(t, s)); n != 0 {
@@ -324,20 +323,20 @@ func TestALeaseThatIsTakenLateComesWithALaterOne(t *testing.T) {
 	leasedOne(t, s)
 }
 
-func TestALostLeaseIsAskedForUntilItIsOver(t *testing.T) {
+func TestAnUnconfirmedLeaseIsRequestedUntilItHasExpired(t *testing.T) {
 	lost := func(t *testing.T, term time.Duration) *postgres.Store {
 		t.Helper()
-		way := through(t, database(t))
-		s := open(t, way.dsn)
-		way.lose(atCommit(answer))
+		proxied := through(t, database(t))
+		s := open(t, proxied.dsn)
+		proxied.lose(atCommit(answer))
 		if _, err := s.Lease(t.Context(), 10, term); err == nil {
 			t.Fatal("it was answered")
 		}
-		way.lose(nil)
+		proxied.lose(nil)
 		return s
 	}
 
-	t.Run("no answer to another ends that before", func(t *testing.T) {
+	t.Run("an earlier answer does not confirm it", func(t *testing.T) {
 		s := lost(t, time.Minute)
 		before := s.UnconfirmedLeases()
 		leased(t, s)
@@ -346,21 +345,21 @@ func TestALostLeaseIsAskedForUntilItIsOver(t *testing.T) {
 		}
 	})
 
-	t.Run("then one does", func(t *testing.T) {
+	t.Run("a later answer confirms it", func(t *testing.T) {
 		s := lost(t, time.Millisecond)
 		eventually(t, "none is asked for", func() bool { leased(t, s); return s.UnconfirmedLeases() == 0 })
 	})
 
-	t.Run("of more than can be asked for the latest are", func(t *testing.T) {
-		way := through(t, database(t))
-		s := open(t, way.dsn)
-		way.lose(atCommit(answer))
+	t.Run("the latest are kept if there are too many", func(t *testing.T) {
+		proxied := through(t, database(t))
+		s := open(t, proxied.dsn)
+		proxied.lose(atCommit(answer))
 		for range postgres.MaxUnconfirmed/3 + 1 { // each is sent three times
 			if _, err := s.Lease(t.Context(), 10, time.Minute); err == nil {
 				t.Fatal("it was answered")
 			}
 		}
-		way.lose(nil)
+		proxied.lose(nil)
 		if n := s.UnconfirmedLeases(); n != postgres.MaxUnconfirmed {
 			t.Errorf("%d are asked for", n)
 		}
@@ -368,11 +367,10 @@ func TestALostLeaseIsAskedForUntilItIsOver(t *testing.T) {
 	})
 }
 
-// A lost answer is told as what it is.
-func TestAnUnknownOutcomeIsSaid(t *testing.T) {
-	way := through(t, database(t))
-	s := open(t, way.dsn)
-	way.lose(atCommit(answer))
+func TestAnUnknownOutcomeIsNamedInTheError(t *testing.T) {
+	proxied := through(t, database(t))
+	s := open(t, proxied.dsn)
+	proxied.lose(atCommit(answer))
 	err := s.Insert(t.Context(), registration(1), plenty)
 	if err == nil || !strings.Contains(err.Error(), "outcome unknown") {
 		t.Errorf("the error is %v", err)
@@ -382,7 +380,7 @@ func TestAnUnknownOutcomeIsSaid(t *testing.T) {
 	}
 }
 
-func TestWhatHappensBetweenALostAnswerAndItsRepetition(t *testing.T) {
+func TestARepetitionRespectsChangesSinceTheFirstCall(t *testing.T) {
 	// delivered is a monitor with one event, which was sent.
 	delivered := func(t *testing.T, s *postgres.Store) (monitor.Monitor, delivery.Delivery) {
 		t.Helper()
@@ -393,7 +391,7 @@ func TestWhatHappensBetweenALostAnswerAndItsRepetition(t *testing.T) {
 		return m, l
 	}
 
-	t.Run("an event that is to be sent again is not taken for sent because that is said twice", func(t *testing.T) {
+	t.Run("a repeated success does not change a redelivered event", func(t *testing.T) {
 		s := open(t, database(t))
 		m, l := delivered(t, s)
 		if err := s.Redeliver(t.Context(), m.ID, l.EventID); err != nil {
@@ -405,27 +403,27 @@ func TestWhatHappensBetweenALostAnswerAndItsRepetition(t *testing.T) {
 		}
 	})
 
-	t.Run("an event that was sent again is not sent once more", func(t *testing.T) {
+	t.Run("a repeated redelivery does not change a sent event", func(t *testing.T) {
 		dsn := database(t)
 		s := open(t, dsn)
 		m, l := delivered(t, s)
-		way := through(t, dsn)
-		far := open(t, way.dsn)
+		proxied := through(t, dsn)
+		far := open(t, proxied.dsn)
 		broken := false
-		way.lose(func(statement string) loss {
+		proxied.lose(func(statement string) loss {
 			switch {
 			case statement == "COMMIT" && !broken:
 				broken = true
 				return answer
 			case broken && strings.Contains(statement, "FOR UPDATE"):
-				letters, err := s.Lease(t.Context(), 1, time.Minute)
-				if err != nil || len(letters) != 1 {
-					t.Errorf("leased are %v, %v", letters, err)
+				deliveries, err := s.Lease(t.Context(), 1, time.Minute)
+				if err != nil || len(deliveries) != 1 {
+					t.Errorf("leased are %v, %v", deliveries, err)
 					return nothing
 				}
 				again := taken
 				again.At = noon.Add(time.Second)
-				if _, err := s.RecordAttempt(t.Context(), letters[0], again, sent); err != nil {
+				if _, err := s.RecordAttempt(t.Context(), deliveries[0], again, sent); err != nil {
 					t.Error(err)
 				}
 			}
