@@ -8,6 +8,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
+// The answers of a Resolver, a Prober, a PlaylistReader and an Analyser need no
+// Began: the worker sets it.
+
 // Resolver answers what state a stream is in and where its manifest is. It
 // blocks until it knows, until its own time limit, or until ctx is done. It
 // may be called concurrently. Failing to find out is an answer too: a

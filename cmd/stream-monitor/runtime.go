@@ -85,7 +85,7 @@ func openCluster(f config.ClusterFlags) (*kube.Cluster, error) {
 // inlineWorker runs a worker as a goroutine of the gateway.
 func inlineWorker(c *config.Serve, monitors *registry.Service, log *slog.Logger) inline.WorkerFunc {
 	return func(ctx, force context.Context, spec supervisor.WorkerSpec) error {
-		err := worker.New(workerPorts(c.Watching, inlineGateway{monitors}, log), worker.Config{
+		err := worker.New(workerPorts(c.Watching, inlineGateway{monitors}, spec.ID, log), worker.Config{
 			ID:         spec.ID,
 			Generation: spec.Generation,
 			Prefer:     watch.RenditionPreference(c.Watching.StreamRendition),

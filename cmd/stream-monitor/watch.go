@@ -46,7 +46,7 @@ func watchForeground(ctx context.Context, c *config.Watch, out console) error {
 		cfg.Record = file
 	}
 	g := &terminalGateway{printEvent: eventPrinter(out.out, c.JSON), stream: c.URL, config: c.Rules()}
-	if err := worker.New(workerPorts(c.Watching, g, log), cfg).Run(ctx); err != nil {
+	if err := worker.New(workerPorts(c.Watching, g, cfg.ID, log), cfg).Run(ctx); err != nil {
 		return err
 	}
 	return g.failure()

@@ -57,7 +57,7 @@ func watchForGateway(ctx context.Context, c *config.Worker, log *slog.Logger) er
 		return err
 	}
 	defer client.Close()
-	w := worker.New(workerPorts(c.Watching, client, log), worker.Config{
+	w := worker.New(workerPorts(c.Watching, client, c.MonitorID, log), worker.Config{
 		ID:         c.MonitorID,
 		Generation: c.Generation,
 		Prefer:     watch.RenditionPreference(c.Watching.StreamRendition),

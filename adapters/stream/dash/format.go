@@ -13,14 +13,14 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Format reads MPDs. It implements worker.Format.
+// Format reads MPDs. It implements manifest.Format.
 type Format struct {
 	// Now is the clock that tells which segments are there, where an MPD does
 	// not bring its own. Nil: time.Now.
 	Now func() time.Time
 }
 
-// Recognises implements worker.Format: the root element is MPD, after a byte
+// Recognises implements manifest.Format: the root element is MPD, after a byte
 // order mark, an XML declaration, comments or a DOCTYPE that says so.
 func (Format) Recognises(body []byte) bool {
 	text, tag := bytes.CutPrefix(prolog(body), []byte("<"))
@@ -30,7 +30,7 @@ func (Format) Recognises(body []byte) bool {
 	return tag && string(local(name(text))) == nameMPD
 }
 
-// Decode implements worker.Format. It blocks for at most DecodeTime. part is
+// Decode implements manifest.Format. It blocks for at most DecodeTime. part is
 // what it gave renditions as their fragment; one that names no rendition, as
 // "t=posix:now" does, counts as none.
 func (f Format) Decode(ctx context.Context, body []byte, base, part string) (p watch.Playlist, err error) {

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/dash"
-	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-var _ worker.Format = dash.Format{}
+var _ manifest.Format = dash.Format{}
 
 // from is where all MPDs of the tests came from in the end.
 const from = "https://cdn.example.com/live/manifest.mpd?key=s3cr3t"

@@ -2,7 +2,7 @@ package hls
 
 import "time"
 
-// What a playlist may be at most, besides worker.MaxManifest bytes. One that is
+// What a playlist may be at most, besides manifest.MaxSize bytes. One that is
 // more is malformed. A window of an hour with YouTube's shortest segments
 // (1.03 s) and 1.5 KB URLs is 3,500 segments, 10,500 lines and 5.5 MB.
 const (

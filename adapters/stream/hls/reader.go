@@ -8,18 +8,18 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Format reads HLS playlists. It implements worker.Format.
+// Format reads HLS playlists. It implements manifest.Format.
 type Format struct{}
 
-// Recognises implements worker.Format: a playlist begins with #EXTM3U (RFC
+// Recognises implements manifest.Format: a playlist begins with #EXTM3U (RFC
 // 8216, 4.3.1.1), perhaps after a byte order mark or blank lines.
 func (Format) Recognises(body []byte) bool {
 	text := bytes.TrimLeft(bytes.TrimPrefix(body, byteOrderMark), " \t\r\n")
 	return bytes.HasPrefix(text, []byte("#EXTM3U"))
 }
 
-// Decode implements worker.Format. It blocks for at most DecodeTime. HLS names
-// no parts. How large body may be is its caller's to say (worker.MaxManifest).
+// Decode implements manifest.Format. It blocks for at most DecodeTime. HLS names
+// no parts. How large body may be is its caller's to say (manifest.MaxSize).
 func (Format) Decode(ctx context.Context, body []byte, base, _ string) (watch.Playlist, error) {
 	return decode(ctx, body, base)
 }

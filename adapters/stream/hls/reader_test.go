@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/hls"
-	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-var _ worker.Format = hls.Format{}
+var _ manifest.Format = hls.Format{}
 
 // final is where every playlist of these tests comes from.
 const final = "https://cdn.example.com/live/720p/index.m3u8?key=s3cr3t"

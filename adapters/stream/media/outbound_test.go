@@ -10,13 +10,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound/outboundtest"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/hls"
+	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/media"
-	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -104,7 +103,7 @@ func fetchListed(lines string) func(t *testing.T, c *media.Client, public, targe
 }
 
 func readPlaylist(t *testing.T, c *media.Client, public, playlist string) watch.Playlist {
-	return worker.NewManifests(c.Get, time.Now, hls.Format{}).ReadPlaylist(withTimeout(t), public+"/list?is="+url.QueryEscape(playlist))
+	return manifest.NewReader(c.Get, hls.Format{}).ReadPlaylist(withTimeout(t), public+"/list?is="+url.QueryEscape(playlist))
 }
 
 // publicServer starts a server that stands for a public one. The query says where

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -36,11 +37,11 @@ var epoch = time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)
 type viewer struct {
 	clip     corpus.Clip
 	analyser worker.Analyser
-	format   worker.Format
+	format   manifest.Format
 	known    []*watch.Analysis // of each segment, nil: not analysed yet
 }
 
-func newViewer(clip corpus.Clip, a worker.Analyser, f worker.Format) *viewer {
+func newViewer(clip corpus.Clip, a worker.Analyser, f manifest.Format) *viewer {
 	return &viewer{clip: clip, analyser: a, format: f, known: make([]*watch.Analysis, len(clip.Segments))}
 }
 

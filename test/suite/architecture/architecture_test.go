@@ -70,9 +70,11 @@ func TestArchitectureFires(t *testing.T) {
 	got = append(got, clocks(t, packages)...)
 	slices.Sort(got)
 	want := []string{
+		"adapters-apart: adapters/stream/fallback imports adapters/stream/hls",
 		"adapters-apart: adapters/stream/hls imports adapters/runtime/kube",
 		"application-knows-the-domain: application/delivery imports application/registry",
 		"application-knows-the-domain: application/delivery imports github.com/gin-gonic/gin",
+		"application-knows-the-domain: application/delivery imports github.com/sony/gobreaker/v2",
 		"application-knows-the-domain: application/worker imports adapters/stream/hls",
 		"application-touches-nothing: application/registry imports net/http",
 		"domain-is-pure: domain/monitor imports github.com/google/uuid",
@@ -83,6 +85,7 @@ func TestArchitectureFires(t *testing.T) {
 		"libraries-at-home: adapters/stream/hls imports github.com/lib/pq",
 		"libraries-at-home: adapters/runtime/kube imports github.com/sirupsen/logrus",
 		"libraries-at-home: application/delivery imports github.com/gin-gonic/gin",
+		"libraries-at-home: application/delivery imports github.com/sony/gobreaker/v2",
 		"only-cmd-sees-all: adapters/runtime/kube imports cmd/stream-monitor",
 		"only-cmd-sees-all: application/worker imports adapters/stream/hls",
 		"only-cmd-sees-all: migrations imports adapters/stream/hls",

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	_ "github.com/sony/gobreaker/v2"
 	_ "github.com/stream-monitor/stream-monitor/adapters/stream/hls"
 	_ "github.com/stream-monitor/stream-monitor/domain/watch"
 )

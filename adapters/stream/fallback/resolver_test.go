@@ -1,4 +1,4 @@
-package worker_test
+package fallback_test
 
 import (
 	"bytes"
@@ -11,84 +11,83 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/stream/fallback"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// oracle is a tool that gives the answers it is told to.
-type oracle struct {
+var _ worker.Resolver = (*fallback.Resolver)(nil)
+
+// fakeTool is a tool that gives the answers it is told to.
+type fakeTool struct {
 	mu     sync.Mutex
 	answer watch.Resolution
 	takes  time.Duration
 	asked  int
 }
 
-func (o *oracle) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Resolution {
-	o.mu.Lock()
-	o.asked++
-	answer, takes := o.answer, o.takes
-	o.mu.Unlock()
+func (f *fakeTool) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Resolution {
+	f.mu.Lock()
+	f.asked++
+	answer, takes := f.answer, f.takes
+	f.mu.Unlock()
 	select {
 	case <-time.After(takes):
 	case <-ctx.Done():
-		answer = watch.Resolution{Source: answer.Source, State: watch.Unreachable, Detail: "called off"}
+		answer = watch.Resolution{Source: answer.Source, State: watch.Unreachable, Detail: "stopped"}
 	}
 	return answer
 }
 
-func (o *oracle) says(s watch.StreamState) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.answer.State, o.answer.Detail = s, "it is "+string(s)
+func (f *fakeTool) says(s watch.StreamState) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answer.State, f.answer.Detail = s, "it is "+string(s)
 }
 
 // times tells how often it has been asked since the last time.
-func (o *oracle) times() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	n := o.asked
-	o.asked = 0
+func (f *fakeTool) times() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := f.asked
+	f.asked = 0
 	return n
 }
 
-// finder runs a scenario on virtual time with two tools that both know nothing.
-func finder(t *testing.T, scenario func(t *testing.T, f *worker.Finder, ytdlp, streamlink *oracle, log *bytes.Buffer)) {
+// withTools runs a scenario on virtual time with two tools that both know nothing.
+func withTools(t *testing.T, scenario func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, log *bytes.Buffer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		ytdlp := &oracle{answer: watch.Resolution{Source: "yt-dlp"}}
-		streamlink := &oracle{answer: watch.Resolution{Source: "streamlink"}}
+		ytdlp := &fakeTool{answer: watch.Resolution{Source: "yt-dlp"}}
+		streamlink := &fakeTool{answer: watch.Resolution{Source: "streamlink"}}
 		ytdlp.says(watch.Unreachable)
 		streamlink.says(watch.Unreachable)
 		var log bytes.Buffer
-		f := worker.NewFinder(ytdlp, streamlink, time.Now, slog.New(slog.NewTextHandler(&log, nil)))
+		f := fallback.NewResolver(ytdlp, streamlink, slog.New(slog.NewTextHandler(&log, nil)).With("monitor_id", "mon-1"))
 		scenario(t, f, ytdlp, streamlink, &log)
 	})
 }
 
 const watched = monitor.StreamURL("https://www.youtube.com/watch?v=abcdefghijk")
 
-func TestFinderAsksTheFallbackOnlyWhenItMayHelp(t *testing.T) {
+func TestTheSecondaryRunsOnlyWhenItMayHelp(t *testing.T) {
 	for state, helps := range map[watch.StreamState]bool{
 		watch.Live: false, watch.Upcoming: false, watch.Offline: false, watch.Ended: false, watch.NotALiveStream: false,
 		watch.Private: false, watch.Removed: false, watch.RegionLocked: false, watch.AgeRestricted: false, watch.MembersOnly: false,
 		watch.Blocked: true, watch.Unreachable: true, watch.ToolFailed: true,
 	} {
 		t.Run(fmt.Sprintf("%s: %v", state, helps), func(t *testing.T) {
-			finder(t, func(t *testing.T, f *worker.Finder, ytdlp, streamlink *oracle, _ *bytes.Buffer) {
+			withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, _ *bytes.Buffer) {
 				ytdlp.says(state)
 				streamlink.says(watch.ManifestFound)
 				streamlink.answer.Manifest, streamlink.answer.Detail = "https://media.test/master.m3u8", ""
 				ytdlp.takes = 3 * time.Second
-				asked := time.Now()
 				got := f.Resolve(t.Context(), watched)
-				if !got.Began.Equal(asked) {
-					t.Errorf("began %v, was asked at %v", got.Began, asked)
-				}
-				want := watch.Resolution{Began: asked, State: state, Source: "yt-dlp", Detail: "it is " + string(state)}
+				want := watch.Resolution{State: state, Source: "yt-dlp", Detail: "it is " + string(state)}
 				if helps {
 					want = watch.Resolution{
-						Began: asked, State: watch.ManifestFound, Source: "streamlink",
+						State: watch.ManifestFound, Source: "streamlink",
 						Manifest: "https://media.test/master.m3u8", Detail: "yt-dlp: it is " + string(state),
 					}
 				}
@@ -103,8 +102,8 @@ func TestFinderAsksTheFallbackOnlyWhenItMayHelp(t *testing.T) {
 	}
 }
 
-func TestFinderTellsWhatThePrimarySaidWhenBothFail(t *testing.T) {
-	finder(t, func(t *testing.T, f *worker.Finder, ytdlp, streamlink *oracle, _ *bytes.Buffer) {
+func TestTheAnswerNamesBothFailures(t *testing.T) {
+	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, _ *bytes.Buffer) {
 		ytdlp.says(watch.Blocked)
 		streamlink.says(watch.ToolFailed)
 		got := f.Resolve(t.Context(), watched)
@@ -112,18 +111,18 @@ func TestFinderTellsWhatThePrimarySaidWhenBothFail(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 
-		ytdlp.answer.Detail = strings.Repeat("配", 100)
-		streamlink.answer.Detail = strings.Repeat("信", 100)
+		ytdlp.answer.Detail = strings.Repeat("配", 200)
+		streamlink.answer.Detail = strings.Repeat("信", 200)
 		got = f.Resolve(t.Context(), watched)
-		if len(got.Detail) > 300 || !strings.Contains(got.Detail, "配…; streamlink: 信") || !strings.HasSuffix(got.Detail, "信…") {
+		if len(got.Detail) > 460 || !strings.Contains(got.Detail, "配…; streamlink: 信") || !strings.HasSuffix(got.Detail, "信…") {
 			t.Errorf("got %d bytes: %s", len(got.Detail), got.Detail)
 		}
 	})
 }
 
-func TestFinderBreaksTheCircuit(t *testing.T) { // 10.3
+func TestTheCircuitOpensAfterFiveFailures(t *testing.T) { // 10.3
 	// resolve asks n times, a second apart.
-	resolve := func(t *testing.T, f *worker.Finder, n int) (last watch.Resolution) {
+	resolve := func(t *testing.T, f *fallback.Resolver, n int) (last watch.Resolution) {
 		t.Helper()
 		for range n {
 			last = f.Resolve(t.Context(), watched)
@@ -133,7 +132,7 @@ func TestFinderBreaksTheCircuit(t *testing.T) { // 10.3
 	}
 
 	t.Run("it is open for 30 s after 5 failures in a row, and both tools rest", func(t *testing.T) {
-		finder(t, func(t *testing.T, f *worker.Finder, ytdlp, streamlink *oracle, log *bytes.Buffer) {
+		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, log *bytes.Buffer) {
 			if got := resolve(t, f, 4); got.State != watch.Unreachable || log.Len() > 0 {
 				t.Errorf("after 4 failures got %+v, log %s", got, log)
 			}
@@ -143,13 +142,13 @@ func TestFinderBreaksTheCircuit(t *testing.T) { // 10.3
 			if a, b := ytdlp.times(), streamlink.times(); a != 5 || b != 5 {
 				t.Errorf("asked %d and %d times", a, b)
 			}
-			if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "tool=yt-dlp") || !strings.Contains(log.String(), "it is unreachable") {
+			if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "tool=yt-dlp") || !strings.Contains(log.String(), "it is unreachable") || !strings.Contains(log.String(), "monitor_id=mon-1") || !strings.Contains(log.String(), "check DNS") {
 				t.Errorf("logged %s", log)
 			}
 			time.Sleep(30 * time.Second)
 			got := f.Resolve(t.Context(), watched)
 			if got.State != watch.CircuitOpen || got.Source != "yt-dlp" ||
-				got.Detail != "not asked after failing repeatedly: it is unreachable; streamlink: not asked after failing repeatedly: it is unreachable" {
+				got.Detail != "it is unreachable; streamlink: it is unreachable" {
 				t.Errorf("after 30 s got %+v", got)
 			}
 			if a, b := ytdlp.times(), streamlink.times(); a != 0 || b != 0 {
@@ -159,7 +158,7 @@ func TestFinderBreaksTheCircuit(t *testing.T) { // 10.3
 	})
 
 	t.Run("one trial that succeeds closes it", func(t *testing.T) {
-		finder(t, func(t *testing.T, f *worker.Finder, ytdlp, _ *oracle, log *bytes.Buffer) {
+		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, log *bytes.Buffer) {
 			resolve(t, f, 5)
 			time.Sleep(30 * time.Second)
 			ytdlp.says(watch.Live)
@@ -177,7 +176,7 @@ func TestFinderBreaksTheCircuit(t *testing.T) { // 10.3
 	})
 
 	t.Run("one trial that fails opens it for another 30 s", func(t *testing.T) {
-		finder(t, func(t *testing.T, f *worker.Finder, ytdlp, _ *oracle, _ *bytes.Buffer) {
+		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
 			resolve(t, f, 5)
 			time.Sleep(30 * time.Second)
 			ytdlp.times()
@@ -188,7 +187,7 @@ func TestFinderBreaksTheCircuit(t *testing.T) { // 10.3
 	})
 
 	t.Run("a second question does not join the trial", func(t *testing.T) {
-		finder(t, func(t *testing.T, f *worker.Finder, ytdlp, _ *oracle, _ *bytes.Buffer) {
+		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
 			resolve(t, f, 5)
 			time.Sleep(30 * time.Second)
 			ytdlp.times()
@@ -207,7 +206,7 @@ func TestFinderBreaksTheCircuit(t *testing.T) { // 10.3
 	})
 
 	t.Run("a success in between starts the count again", func(t *testing.T) {
-		finder(t, func(t *testing.T, f *worker.Finder, ytdlp, _ *oracle, _ *bytes.Buffer) {
+		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
 			for range 3 {
 				ytdlp.says(watch.Unreachable)
 				resolve(t, f, 4)
@@ -221,7 +220,7 @@ func TestFinderBreaksTheCircuit(t *testing.T) { // 10.3
 	})
 
 	t.Run("answers that nobody likes are no failures", func(t *testing.T) {
-		finder(t, func(t *testing.T, f *worker.Finder, ytdlp, _ *oracle, _ *bytes.Buffer) {
+		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
 			ytdlp.says(watch.Removed)
 			if got := resolve(t, f, 20); got.State != watch.Removed || ytdlp.times() != 20 {
 				t.Errorf("got %+v", got)
@@ -230,11 +229,11 @@ func TestFinderBreaksTheCircuit(t *testing.T) { // 10.3
 	})
 
 	t.Run("the fallback goes on while the primary rests, and back", func(t *testing.T) {
-		finder(t, func(t *testing.T, f *worker.Finder, ytdlp, streamlink *oracle, _ *bytes.Buffer) {
+		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, _ *bytes.Buffer) {
 			streamlink.says(watch.ManifestFound)
 			streamlink.answer.Detail = ""
 			got := resolve(t, f, 20)
-			if got.State != watch.ManifestFound || got.Detail != "yt-dlp: not asked after failing repeatedly: it is unreachable" {
+			if got.State != watch.ManifestFound || got.Detail != "yt-dlp: it is unreachable" {
 				t.Errorf("got %+v", got)
 			}
 			if a, b := ytdlp.times(), streamlink.times(); a != 5 || b != 20 {
@@ -248,8 +247,8 @@ func TestFinderBreaksTheCircuit(t *testing.T) { // 10.3
 	})
 }
 
-func TestFinderHoldsNothingAgainstAToolWhoseCallerGaveUp(t *testing.T) {
-	finder(t, func(t *testing.T, f *worker.Finder, ytdlp, streamlink *oracle, log *bytes.Buffer) {
+func TestARunThatItsCallerStoppedIsNoFailure(t *testing.T) {
+	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, log *bytes.Buffer) {
 		ytdlp.takes = time.Minute
 		for range 10 {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -264,8 +263,8 @@ func TestFinderHoldsNothingAgainstAToolWhoseCallerGaveUp(t *testing.T) {
 	})
 }
 
-func TestFinderCountsATimeLimitAsAFailure(t *testing.T) {
-	finder(t, func(t *testing.T, f *worker.Finder, ytdlp, _ *oracle, _ *bytes.Buffer) {
+func TestATimeLimitIsAFailure(t *testing.T) {
+	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
 		ytdlp.takes = time.Minute
 		for range 10 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -1,4 +1,4 @@
-package worker_test
+package manifest_test
 
 import (
 	"context"
@@ -8,18 +8,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/stream/manifest"
 	"github.com/stream-monitor/stream-monitor/application/worker"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-var _ worker.PlaylistReader = (*worker.Manifests)(nil)
+var _ worker.PlaylistReader = (*manifest.Reader)(nil)
 
 const (
 	askedFor = "https://manifest.example.com/asked?key=s3cr3t"
 	cameFrom = "https://cdn.example.com/live/index?key=s3cr3t"
 )
-
-var fetchedAt = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // format recognises manifests that begin with its own name, and notes what it
 // was given.
@@ -38,16 +37,16 @@ func (f *format) Decode(_ context.Context, body []byte, base, part string) (watc
 	return watch.Playlist{TargetDuration: time.Second, Segments: []watch.Segment{{URI: f.name}}}, f.err
 }
 
-// readManifest has a Manifests read url, which holds body.
-func readManifest(t *testing.T, url, body string, formats ...worker.Format) watch.Playlist {
+// readManifest has a Reader read url, which holds body.
+func readManifest(t *testing.T, url, body string, formats ...manifest.Format) watch.Playlist {
 	t.Helper()
 	fetch := func(ctx context.Context, got string, limit int64) ([]byte, string, error) {
-		if address, _, _ := strings.Cut(url, "#"); got != address || limit != worker.MaxManifest || ctx != t.Context() {
+		if address, _, _ := strings.Cut(url, "#"); got != address || limit != manifest.MaxSize || ctx != t.Context() {
 			t.Errorf("asked for %d bytes of %s", limit, got)
 		}
 		return []byte(body), cameFrom, nil
 	}
-	return worker.NewManifests(fetch, func() time.Time { return fetchedAt }, formats...).ReadPlaylist(t.Context(), url)
+	return manifest.NewReader(fetch, formats...).ReadPlaylist(t.Context(), url)
 }
 
 func TestAManifestGoesToTheFormatThatRecognisesIt(t *testing.T) {
@@ -55,7 +54,7 @@ func TestAManifestGoesToTheFormatThatRecognisesIt(t *testing.T) {
 		one, two := &format{name: "one"}, &format{name: "two"}
 		got := readManifest(t, askedFor, body, one, two)
 		if want := (watch.Playlist{
-			Began: fetchedAt, URL: askedFor, TargetDuration: time.Second, Segments: []watch.Segment{{URI: want}},
+			URL: askedFor, TargetDuration: time.Second, Segments: []watch.Segment{{URI: want}},
 		}); !reflect.DeepEqual(got, want) {
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
@@ -92,8 +91,8 @@ func TestAManifestGoesToTheFormatThatRecognisesIt(t *testing.T) {
 	}
 }
 
-func TestTheLimitOfAManifest(t *testing.T) {
-	body := "a" + strings.Repeat(" ", worker.MaxManifest-1)
+func TestAManifestLargerThanTheLimitIsRefused(t *testing.T) {
+	body := "a" + strings.Repeat(" ", manifest.MaxSize-1)
 	if p := readManifest(t, askedFor, body, &format{name: "a"}); p.Failure != nil {
 		t.Errorf("at the limit: %v", p.Failure)
 	}
@@ -103,7 +102,7 @@ func TestTheLimitOfAManifest(t *testing.T) {
 	}
 }
 
-func TestWhatFailsIsTold(t *testing.T) {
+func TestAFailureIsPartOfThePlaylistAndHoldsNoURL(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
 		want watch.FailureKind
@@ -114,28 +113,15 @@ func TestWhatFailsIsTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fetch := func(context.Context, string, int64) ([]byte, string, error) { return nil, "", c.err }
-			unfetched := worker.NewManifests(fetch, func() time.Time { return fetchedAt }).ReadPlaylist(t.Context(), askedFor)
+			unfetched := manifest.NewReader(fetch).ReadPlaylist(t.Context(), askedFor)
 			for _, p := range []watch.Playlist{unfetched, readManifest(t, askedFor, "a", &format{name: "a", err: c.err})} {
 				if p.Failure == nil || p.Failure.Kind != c.want || strings.Contains(p.Failure.Detail, "s3cr3t") {
 					t.Errorf("got %v", p.Failure)
 				}
-				if p.URL != askedFor || !p.Began.Equal(fetchedAt) || p.Segments != nil || p.TargetDuration != 0 {
+				if p.URL != askedFor || p.Segments != nil || p.TargetDuration != 0 {
 					t.Errorf("got %+v", p)
 				}
 			}
 		})
-	}
-}
-
-// TestTheClockIsReadBeforeTheFetch: a playlist is as old as the question.
-func TestTheClockIsReadBeforeTheFetch(t *testing.T) {
-	now := fetchedAt
-	fetch := func(context.Context, string, int64) ([]byte, string, error) {
-		now = now.Add(time.Minute)
-		return []byte("a"), cameFrom, nil
-	}
-	p := worker.NewManifests(fetch, func() time.Time { return now }, &format{name: "a"}).ReadPlaylist(t.Context(), askedFor)
-	if !p.Began.Equal(fetchedAt) {
-		t.Errorf("began %v", p.Began)
 	}
 }

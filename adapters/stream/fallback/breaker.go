@@ -1,0 +1,104 @@
+package fallback
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// The circuit breaker of each tool (section 10.3).
+const (
+	MaxFailures = 5                // in a row, that open it
+	OpenTime    = 30 * time.Second // until one run is let through on trial
+	Trials      = 1                // that must succeed to close it again
+)
+
+// errNothingLearned is what a breaker counts.
+var errNothingLearned = errors.New("nothing learned")
+
+// breaker is a tool behind its circuit breaker.
+type breaker struct {
+	tool    Tool
+	circuit *gobreaker.CircuitBreaker[watch.Resolution]
+
+	mu          sync.Mutex
+	lastFailure watch.Resolution // told while the circuit is open
+}
+
+func newBreaker(name string, tool Tool, log *slog.Logger) *breaker {
+	b := &breaker{tool: tool}
+	b.circuit = gobreaker.NewCircuitBreaker[watch.Resolution](gobreaker.Settings{
+		Name:        name,
+		MaxRequests: Trials,
+		Timeout:     OpenTime,
+		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= MaxFailures },
+		// A run that its caller stopped says nothing about the tool.
+		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
+		OnStateChange: func(_ string, from, to gobreaker.State) {
+			b.logChange(log, from, to)
+		},
+	})
+	return b
+}
+
+// resolve runs the tool, or answers CircuitOpen with the failure that opened the
+// circuit: an operator needs the cause, not the symptom.
+func (b *breaker) resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
+	answer, err := b.circuit.Execute(func() (watch.Resolution, error) {
+		r := b.tool.Resolve(ctx, url)
+		switch {
+		case learned(r):
+			return r, nil
+		case errors.Is(ctx.Err(), context.Canceled):
+			return r, ctx.Err()
+		}
+		b.setLastFailure(r)
+		return r, errNothingLearned
+	})
+	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
+		last := b.getLastFailure()
+		return watch.Resolution{State: watch.CircuitOpen, Source: last.Source, Detail: last.Detail}
+	}
+	return answer
+}
+
+func (b *breaker) setLastFailure(r watch.Resolution) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lastFailure = r
+}
+
+func (b *breaker) getLastFailure() watch.Resolution {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lastFailure
+}
+
+func (b *breaker) logChange(log *slog.Logger, from, to gobreaker.State) {
+	last := b.getLastFailure()
+	switch {
+	case to == gobreaker.StateOpen && from == gobreaker.StateClosed:
+		log.Warn("A tool fails repeatedly; it is not run for a while",
+			"tool", last.Source, "state", last.State, "detail", last.Detail, "pause_sec", OpenTime.Seconds(), "advice", advice(last))
+	case to == gobreaker.StateClosed:
+		log.Info("A tool works again", "tool", last.Source)
+	}
+}
+
+// advice tells an operator what to do about a tool that fails repeatedly.
+func advice(last watch.Resolution) string {
+	switch last.State {
+	case watch.Blocked:
+		return "YouTube refuses this address; wait, or use another address (HTTPS_PROXY)"
+	case watch.Unreachable:
+		return "check DNS, proxy and firewall of this machine: stream-monitor doctor"
+	}
+	return "check that the tool is installed and up to date: stream-monitor doctor"
+}

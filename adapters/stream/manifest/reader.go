@@ -1,0 +1,77 @@
+package manifest
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// MaxSize is how many bytes a manifest of any format may have, after any
+// content-encoding: 8 MiB. A format may allow less.
+const MaxSize = 8 << 20
+
+// Fetch gets at most limit bytes from url and returns the URL from which they came
+// after redirects. Its errors are *watch.Failure.
+type Fetch func(ctx context.Context, url string, limit int64) (body []byte, finalURL string, err error)
+
+// Format decodes one kind of manifest. It keeps no state and may be used
+// concurrently.
+type Format interface {
+	// Recognises reports from its bytes whether a manifest is of this kind, never
+	// from a name: a segment's URL may contain "index.m3u8".
+	Recognises(body []byte) bool
+
+	// Decode reads a manifest that came from base. part is the fragment of the
+	// URL that was asked for, with which a format names a rendition inside a
+	// manifest; empty: none. It blocks for as long as the format's own limit of
+	// time says. Errors are *watch.Failure.
+	Decode(ctx context.Context, body []byte, base, part string) (watch.Playlist, error)
+}
+
+// Reader is the worker.PlaylistReader of all formats. It may be used concurrently.
+type Reader struct {
+	fetch   Fetch
+	formats []Format
+}
+
+// NewReader makes a Reader, which asks the formats in this order.
+func NewReader(fetch Fetch, formats ...Format) *Reader {
+	return &Reader{fetch: fetch, formats: formats}
+}
+
+// ReadPlaylist implements worker.PlaylistReader.
+func (r *Reader) ReadPlaylist(ctx context.Context, url string) watch.Playlist {
+	p, err := r.read(ctx, url)
+	if err != nil {
+		p = watch.Playlist{Failure: withoutURL(err)}
+	}
+	p.URL = url
+	return p
+}
+
+func (r *Reader) read(ctx context.Context, url string) (watch.Playlist, error) {
+	address, part, _ := strings.Cut(url, "#")
+	body, base, err := r.fetch(ctx, address, MaxSize)
+	if err != nil {
+		return watch.Playlist{}, err
+	}
+	if len(body) > MaxSize {
+		return watch.Playlist{}, watch.NewFailure(watch.FailureTooLarge, "a manifest of more than %d bytes", MaxSize)
+	}
+	for _, f := range r.formats {
+		if f.Recognises(body) {
+			return f.Decode(ctx, body, base, part)
+		}
+	}
+	return watch.Playlist{}, watch.NewFailure(watch.FailureMalformed, "neither an HLS playlist nor a DASH MPD")
+}
+
+// withoutURL hides the text of an unknown error, which may hold the signed URL.
+func withoutURL(err error) *watch.Failure {
+	if known, ok := errors.AsType[*watch.Failure](err); ok {
+		return known
+	}
+	return watch.NewFailure(watch.FailureNetwork, "the manifest could not be fetched")
+}
