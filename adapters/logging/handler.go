@@ -9,16 +9,16 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// handler hands slog's records to logrus. It is immutable: With and WithGroup
-// make a new one.
+// handler passes slog records to logrus. It is immutable: WithAttrs and WithGroup
+// return a new one.
 type handler struct {
-	out  *logrus.Logger
-	zone *time.Location
-	with []step
+	out   *logrus.Logger
+	zone  *time.Location
+	calls []call
 }
 
-// step is one call of With (attrs) or WithGroup (group).
-type step struct {
+// call is one call of WithAttrs (attrs) or WithGroup (group).
+type call struct {
 	group string
 	attrs []slog.Attr
 }
@@ -31,24 +31,23 @@ func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	if len(attrs) == 0 {
 		return h
 	}
-	return h.and(step{attrs: attrs})
+	return h.append(call{attrs: attrs})
 }
 
 func (h *handler) WithGroup(name string) slog.Handler {
 	if name == "" {
 		return h
 	}
-	return h.and(step{group: name})
+	return h.append(call{group: name})
 }
 
-func (h *handler) and(s step) *handler {
+func (h *handler) append(c call) *handler {
 	next := *h
-	next.with = append(slices.Clip(h.with), s)
+	next.calls = append(slices.Clip(h.calls), c)
 	return &next
 }
 
-// Handle writes one record. It returns no error: logrus deals with a failing
-// writer by itself.
+// Handle writes one record. It returns no error: logrus handles a failing writer.
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	l := &line{message: redact(r.Message), data: &object{}}
 	into, depth := l.data, 0
@@ -60,13 +59,13 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 			into.add(a, h.zone)
 		}
 	}
-	for _, s := range h.with {
-		if s.group != "" {
-			into = into.group(s.group)
+	for _, c := range h.calls {
+		if c.group != "" {
+			into = into.group(c.group)
 			depth++
 			continue
 		}
-		add(s.attrs)
+		add(c.attrs)
 	}
 	attrs := make([]slog.Attr, 0, r.NumAttrs())
 	r.Attrs(func(a slog.Attr) bool {
@@ -86,10 +85,10 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	return nil
 }
 
-// lineKey is where a line travels through a logrus entry to its shape.
+// lineKey is the field of a logrus entry that carries the line to the formatter.
 const lineKey = "line"
 
-// line is what a record says, apart from when and how loudly.
+// line is the content of a record without time and level.
 type line struct {
 	monitorID string
 	component string
@@ -97,7 +96,8 @@ type line struct {
 	data      *object
 }
 
-// take keeps an attribute that is a member of the line itself (section 11.2).
+// take stores an attribute that is a member of the line itself (section 11.2), and
+// reports whether it is one.
 func (l *line) take(a slog.Attr) bool {
 	switch a.Key {
 	case "monitor_id":
@@ -110,8 +110,8 @@ func (l *line) take(a slog.Attr) bool {
 	return true
 }
 
-// lineOf finds the line of an entry; an entry that logrus was given directly
-// has none but its message.
+// lineOf returns the line of an entry. An entry that was given to logrus directly has
+// only a message.
 func lineOf(e *logrus.Entry) *line {
 	l, ok := e.Data[lineKey].(*line)
 	if !ok {
@@ -123,7 +123,7 @@ func lineOf(e *logrus.Entry) *line {
 	return l
 }
 
-// levelName is the level as section 11.2 writes it.
+// levelName returns the level in the words of section 11.2.
 func levelName(l logrus.Level) string {
 	switch l {
 	case logrus.DebugLevel, logrus.TraceLevel:

@@ -13,12 +13,11 @@ import (
 // DefaultComponent is the component of lines whose logger has none.
 const DefaultComponent = "main"
 
-// Levels are the values LOG_LEVEL accepts (section 11.1), the most talkative
-// first.
+// Levels are the accepted values of LOG_LEVEL (section 11.1), lowest first.
 var Levels = []string{"debug", "info", "warn", "error"}
 
-// ParseLevel reads a LOG_LEVEL. The error names the variable, the value and
-// what is accepted.
+// ParseLevel parses a LOG_LEVEL. Its error names the variable, the value and the
+// accepted values.
 func ParseLevel(s string) (slog.Level, error) {
 	switch s {
 	case "debug":
@@ -33,22 +32,22 @@ func ParseLevel(s string) (slog.Level, error) {
 	return 0, fmt.Errorf("LOG_LEVEL is %.40q; accepted are %s", s, strings.Join(Levels, ", "))
 }
 
-// New makes a logger that writes lines of section 11.2 to w, from level up.
-// Times are shown in zone; nil means the server's (decision A11). The error is
-// ParseLevel's.
+// New makes a logger that writes JSON lines (section 11.2) of this level and higher to
+// w. Times are written in zone; nil means that of the server (decision A11). It
+// returns the error of ParseLevel.
 func New(w io.Writer, level string, zone *time.Location) (*slog.Logger, error) {
-	return build(w, level, zone, jsonShape{})
+	return build(w, level, zone, jsonFormatter{})
 }
 
-// NewText makes a logger that writes for people: time of day, level, message,
-// then data as key=value. It uses colours when w is a terminal, unless
-// NO_COLOR is set. The error is ParseLevel's.
+// NewText makes a logger that writes lines for people: time of day, level, message,
+// then data as key=value. It uses colours if w is a terminal and NO_COLOR is not set.
+// It returns the error of ParseLevel.
 func NewText(w io.Writer, level string, zone *time.Location) (*slog.Logger, error) {
-	return build(w, level, zone, textShape{coloured: coloured(w)})
+	return build(w, level, zone, textFormatter{coloured: useColour(w)})
 }
 
-func build(w io.Writer, level string, zone *time.Location, shape logrus.Formatter) (*slog.Logger, error) {
-	from, err := ParseLevel(level)
+func build(w io.Writer, level string, zone *time.Location, formatter logrus.Formatter) (*slog.Logger, error) {
+	lowest, err := ParseLevel(level)
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +56,12 @@ func build(w io.Writer, level string, zone *time.Location, shape logrus.Formatte
 	}
 	out := logrus.New()
 	out.SetOutput(w)
-	out.SetFormatter(shape)
-	out.SetLevel(logrusLevel(from))
+	out.SetFormatter(formatter)
+	out.SetLevel(logrusLevel(lowest))
 	return slog.New(&handler{out: out, zone: zone}), nil
 }
 
-// logrusLevel gives a level between two of the four the lower one, as slog does.
+// logrusLevel rounds a level between two of the four down, as slog does.
 func logrusLevel(l slog.Level) logrus.Level {
 	switch {
 	case l >= slog.LevelError:

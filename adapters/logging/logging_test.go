@@ -49,7 +49,7 @@ func expect(t *testing.T, b *bytes.Buffer, want string) {
 	}
 }
 
-func TestShape(t *testing.T) {
+func TestALineHasTheSpecifiedFormat(t *testing.T) {
 	t.Run("the example of section 11.2, byte for byte", func(t *testing.T) {
 		l, b := logger(t, "info")
 		l = l.With("component", "segment_analyzer", "monitor_id", "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d")
@@ -102,7 +102,7 @@ type bomb struct{}
 
 func (bomb) Error() string { panic("boom") }
 
-func TestValues(t *testing.T) {
+func TestEveryValueIsEncoded(t *testing.T) {
 	for name, c := range map[string]struct {
 		value any
 		want  string
@@ -143,7 +143,7 @@ func TestValues(t *testing.T) {
 	})
 }
 
-func TestLevel(t *testing.T) {
+func TestLinesBelowTheLevelAreNotWritten(t *testing.T) {
 	for i, level := range logging.Levels {
 		t.Run(level+" writes itself and what is louder", func(t *testing.T) {
 			l, b := logger(t, level)
@@ -172,7 +172,7 @@ func TestLevel(t *testing.T) {
 
 // TestHandler runs the standard library's own suite for handlers, with the
 // members of a line put where it looks for them.
-func TestHandler(t *testing.T) {
+func TestTheHandlerFollowsSlog(t *testing.T) {
 	var b *bytes.Buffer
 	slogtest.Run(t, func(t *testing.T) slog.Handler {
 		l, buffer := logger(t, "debug")
@@ -195,7 +195,7 @@ func TestHandler(t *testing.T) {
 	})
 }
 
-func TestConcurrency(t *testing.T) {
+func TestConcurrentLinesDoNotMix(t *testing.T) {
 	l, b := logger(t, "info")
 	const writers, each = 16, 100
 	var wg sync.WaitGroup

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestSecrets(t *testing.T) {
+func TestSecretsInURLsAreRemoved(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
 		"a media URL shows its host": {
 			`Get "https://rr1---sn-x.googlevideo.com/videoplayback/expire/17/sig/SECRET?x=SECRET": timeout`,

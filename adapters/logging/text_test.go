@@ -13,7 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
 )
 
-func TestText(t *testing.T) {
+func TestALineForPeople(t *testing.T) {
 	var b bytes.Buffer
 	l, err := logging.NewText(&b, "info", tokyo)
 	if err != nil {
@@ -38,7 +38,7 @@ func TestText(t *testing.T) {
 	})
 }
 
-func TestColours(t *testing.T) {
+func TestColoursOnATerminalOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		env  map[string]string
 		want bool

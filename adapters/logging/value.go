@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// timeForm is RFC 3339 with milliseconds and the zone's offset (section 11.2).
-const timeForm = "2006-01-02T15:04:05.000Z07:00"
+// timeFormat is RFC 3339 with milliseconds and the zone's offset (section 11.2).
+const timeFormat = "2006-01-02T15:04:05.000Z07:00"
 
-// object is the data of a line: members in the order they came, each key once.
+// object is the data of a line: its members in order, each key once.
 type object struct{ members []member }
 
-// member is a value, or an object of its own.
+// member is a value or a nested object.
 type member struct {
 	key   string
-	value json.RawMessage // when inner is nil
+	value json.RawMessage // if inner is nil
 	inner *object
 }
 
-// add puts an attribute into o. A group becomes an object of its own, or joins
-// o when it has no name; an attribute without key or value is left out.
+// add adds an attribute to o. A group becomes a nested object; without a name its
+// attributes join o. An empty attribute is left out.
 func (o *object) add(a slog.Attr, zone *time.Location) {
 	v := resolve(a.Value)
 	if v.Kind() == slog.KindGroup {
@@ -43,7 +43,7 @@ func (o *object) add(a slog.Attr, zone *time.Location) {
 	o.set(member{key: a.Key, value: encode(v, zone)})
 }
 
-// group finds or makes the object under key.
+// group returns the object under key, and makes it if needed.
 func (o *object) group(key string) *object {
 	for _, m := range o.members {
 		if m.inner != nil && m.key == key {
@@ -66,7 +66,7 @@ func (o *object) set(m member) {
 	o.members = append(o.members, m)
 }
 
-// empty tells whether there is nothing to write: no member, or only empty groups.
+// empty reports whether there is nothing to write: no member, or only empty groups.
 func (o *object) empty() bool {
 	for _, m := range o.members {
 		if m.inner == nil || !m.inner.empty() {
@@ -99,8 +99,8 @@ func (o *object) write(b *bytes.Buffer) {
 	b.WriteByte('}')
 }
 
-// encode turns a value into JSON, whatever it is: durations are seconds, times
-// RFC 3339 in zone, errors their text, secrets in URLs left out.
+// encode turns any value into JSON: a duration into seconds, a time into RFC 3339 in
+// zone, an error into its text. It removes secrets from URLs.
 func encode(v slog.Value, zone *time.Location) (out json.RawMessage) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -113,7 +113,7 @@ func encode(v slog.Value, zone *time.Location) (out json.RawMessage) {
 	case slog.KindDuration:
 		return number(v.Duration().Seconds())
 	case slog.KindTime:
-		return quote(v.Time().In(zone).Format(timeForm))
+		return quote(v.Time().In(zone).Format(timeFormat))
 	case slog.KindFloat64:
 		return number(v.Float64())
 	case slog.KindBool, slog.KindInt64, slog.KindUint64:
@@ -126,7 +126,7 @@ func encode(v slog.Value, zone *time.Location) (out json.RawMessage) {
 		return quote(redact(string(x)))
 	case *time.Time:
 		if x != nil {
-			return quote(x.In(zone).Format(timeForm))
+			return quote(x.In(zone).Format(timeFormat))
 		}
 	case json.Marshaler, encoding.TextMarshaler:
 	case fmt.Stringer:
@@ -139,7 +139,7 @@ func encode(v slog.Value, zone *time.Location) (out json.RawMessage) {
 	return json.RawMessage(redact(string(raw)))
 }
 
-// text is a value as a plain string.
+// text returns a value as a plain string.
 func text(v slog.Value) (s string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -149,7 +149,7 @@ func text(v slog.Value) (s string) {
 	return redact(resolve(v).String())
 }
 
-// resolve asks a LogValuer for its value, and survives one that panics.
+// resolve returns the value of a LogValuer. It recovers from one that panics.
 func resolve(v slog.Value) (out slog.Value) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -159,7 +159,7 @@ func resolve(v slog.Value) (out slog.Value) {
 	return v.Resolve()
 }
 
-// number is a JSON number; JSON has none for infinities and NaN.
+// number encodes a number; infinities and NaN, which JSON lacks, become strings.
 func number(f float64) json.RawMessage {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return quote(fmt.Sprint(f))
@@ -173,14 +173,13 @@ func number(f float64) json.RawMessage {
 
 func quote(s string) json.RawMessage {
 	raw, err := marshal(s)
-	if err != nil { // cannot be: every string has a JSON form
+	if err != nil { // impossible: every string has a JSON form
 		return json.RawMessage(`""`)
 	}
 	return raw
 }
 
-// marshal is json.Marshal without the escapes for HTML, which only hide what a
-// URL says.
+// marshal is json.Marshal without escapes for HTML, which make URLs hard to read.
 func marshal(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -117,5 +119,21 @@ func TestThereIsADeliveryInFlightForEveryMonitor(t *testing.T) {
 		if got := maxWebhooksInFlight(monitors); got != want {
 			t.Errorf("%d webhooks at once for %d monitors, want %d", got, monitors, want)
 		}
+	}
+}
+
+func TestAReplayOfAnotherFileSaysWhatIsAccepted(t *testing.T) {
+	clearEnvironment(t)
+	for name, content := range map[string]string{"text": "# stream-monitor\n", "an empty file": "", "other JSON": "{}\n[1]\n"} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "file")
+			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			status, errors := runFailing(t, "replay", file)
+			if status != statusFailed || !strings.Contains(errors, file+" is not a complete recording") || !strings.Contains(errors, "watch --record FILE URL") {
+				t.Errorf("ends with %d: %s", status, errors)
+			}
+		})
 	}
 }

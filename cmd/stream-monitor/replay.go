@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 
@@ -30,8 +31,11 @@ func replay(c *config.Replay, out console) error {
 			}
 		}
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, worker.ErrDiverged):
 		return fmt.Errorf("replay %s: %w", c.File, err)
+	case err != nil:
+		return fmt.Errorf("%s is not a complete recording (%w); accepted is a file written by: stream-monitor watch --record FILE URL", c.File, err)
 	}
 	fmt.Fprintf(out.err, "%d observations, %d events, the same effects as recorded\n", observations, events)
 	return nil

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// forcedShutdown is done once a second signal has asked the process to end. What is
-// left of the shutdown is then done by force.
+// forcedShutdown is done once a second signal has asked the process to end. The rest
+// of the shutdown is then forced.
 type forcedShutdown struct{ context.Context }
 
-// signalEcho is the time within which a second signal counts as the first:
-// timeout(1) sends two, and so do a terminal and its shell when they close.
+// signalEcho is the time within which two signals count as one. timeout(1) sends two,
+// and so do a terminal and its shell when they close.
 const signalEcho = 20 * time.Millisecond
 
 // handleSignals turns the signals that ask the process to end into contexts. The

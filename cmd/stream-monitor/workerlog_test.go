@@ -154,7 +154,6 @@ func TestOnlyPipesDropLines(t *testing.T) {
 	}
 }
 
-// What the runtime has to say waits for nobody, either.
 func TestAPanicThatNobodyReadsEndsTheProcess(t *testing.T) {
 	if os.Getenv("WORKER_LOG_PANIC") != "" {
 		writeLines(t, newWorkerLog(os.Stderr, someMonitor), 0, 1000, 1000)

@@ -35,11 +35,10 @@ type checker interface {
 	check() []problem
 }
 
-// Parse reads the command line (without the program's name) and the environment,
-// and returns the settings of the chosen command: a *Serve, *Watch, *Replay,
-// *Doctor, *Migrate, *Worker, *Version or *Uninstall. It removes the secrets it
-// has read from the environment, which the tools that are called would inherit.
-// Help is written to out. Errors: ErrHelpShown; *UsageError.
+// Parse reads the command line (without the program's name) and the environment. It
+// returns the settings of the chosen command, such as a *Serve. It removes the
+// secrets from the environment, which tools would inherit. It writes help to out.
+// Errors: ErrHelpShown; *UsageError.
 func Parse(args []string, out io.Writer) (command any, err error) {
 	_, chosen, err := parse(args, out)
 	if err != nil {
@@ -137,8 +136,8 @@ func (r *reader) options() (options []kong.Option) {
 	return options
 }
 
-// problems lists what is wrong with the settings of the chosen command: first
-// each by itself, in the order of the help, then those that contradict others.
+// problems lists what is wrong with the settings of the chosen command. Those that
+// are wrong by themselves come first, then those that contradict others.
 func (r *reader) problems(chosen *kong.Context) (found []string) {
 	reported := map[string]bool{}
 	for _, step := range chosen.Path {

@@ -32,9 +32,8 @@ func collectVariables(t reflect.Type, names *[]string) {
 // Misspelling is an environment variable that is probably meant as a setting.
 type Misspelling struct{ Set, Setting string }
 
-// Misspellings finds variables in environ (NAME=VALUE, as os.Environ) that are no
-// setting and differ from one by a letter: added, missing, other or swapped with
-// its neighbour.
+// Misspellings finds variables in environ (NAME=VALUE, as os.Environ) that differ from
+// a setting by one letter: added, missing, replaced or swapped with its neighbour.
 func Misspellings(environ []string) (found []Misspelling) {
 	settings := Variables()
 	for _, variable := range environ {

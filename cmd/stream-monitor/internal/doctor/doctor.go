@@ -1,7 +1,6 @@
-// Package doctor checks that a machine has what serve and watch need: tools and
-// their versions, the database, the cluster, the data directory, the keys, and a
-// way to YouTube. Each finding says what was found, what was expected and what to
-// do.
+// Package doctor checks that a machine has everything that serve and watch need:
+// tools, database, cluster, data directory, keys and a way to YouTube. A finding
+// names the result, the expected result and what to do.
 package doctor
 
 import (

@@ -21,9 +21,9 @@ import (
 
 // The variables that control this build.
 const (
-	// crashVariable makes the process kill itself with SIGKILL: POINT, or POINT:NTH
-	// for the NTH time that it reaches the point (default 1), or POINT:NTH:DELAY for
-	// some time after that.
+	// crashVariable makes the process kill itself with SIGKILL at POINT[:NTH[:DELAY]].
+	// NTH counts how often it reaches the point (default 1). With DELAY it lives on for
+	// that long.
 	crashVariable = "CRASH_AT"
 
 	// workersGatewayVariable replaces GATEWAY_URL for workers, so that a test can

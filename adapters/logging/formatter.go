@@ -4,18 +4,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
+	"github.com/mattn/go-isatty"
 	"github.com/sirupsen/logrus"
 )
 
-// jsonShape is section 11.2.
-type jsonShape struct{}
+// jsonFormatter writes the format of section 11.2.
+type jsonFormatter struct{}
 
-func (jsonShape) Format(e *logrus.Entry) ([]byte, error) {
+func (jsonFormatter) Format(e *logrus.Entry) ([]byte, error) {
 	l := lineOf(e)
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `{"timestamp":"%s","level":"%s"`, e.Time.Format(timeForm), levelName(e.Level))
+	fmt.Fprintf(&b, `{"timestamp":"%s","level":"%s"`, e.Time.Format(timeFormat), levelName(e.Level))
 	if l.monitorID != "" {
 		b.WriteString(`,"monitor_id":`)
 		b.Write(quote(l.monitorID))
@@ -32,8 +35,8 @@ func (jsonShape) Format(e *logrus.Entry) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// textShape is for people at a terminal, who know which monitor they started.
-type textShape struct{ coloured bool }
+// textFormatter writes lines for people at a terminal. It omits monitor_id.
+type textFormatter struct{ coloured bool }
 
 // The colours of a terminal (ECMA-48, 8.3.117).
 const (
@@ -43,34 +46,34 @@ const (
 	red    = "31;1"
 )
 
-func (s textShape) Format(e *logrus.Entry) ([]byte, error) {
+func (f textFormatter) Format(e *logrus.Entry) ([]byte, error) {
 	l := lineOf(e)
 	var b bytes.Buffer
-	b.WriteString(s.paint(dim, e.Time.Format("15:04:05.000")))
+	b.WriteString(f.paint(dim, e.Time.Format("15:04:05.000")))
 	b.WriteByte(' ')
-	b.WriteString(s.paint(levelColour(e.Level), fmt.Sprintf("%-5s", levelName(e.Level))))
+	b.WriteString(f.paint(levelColour(e.Level), fmt.Sprintf("%-5s", levelName(e.Level))))
 	b.WriteByte(' ')
 	b.WriteString(printable(l.message))
-	b.WriteString(s.paint(dim, "  "+l.component))
-	s.members(&b, "", l.data)
+	b.WriteString(f.paint(dim, "  "+l.component))
+	f.members(&b, "", l.data)
 	b.WriteByte('\n')
 	return b.Bytes(), nil
 }
 
 // members writes data as key=value, group.key=value.
-func (s textShape) members(b *bytes.Buffer, prefix string, o *object) {
+func (f textFormatter) members(b *bytes.Buffer, prefix string, o *object) {
 	for _, m := range o.members {
 		if m.inner != nil {
-			s.members(b, prefix+m.key+".", m.inner)
+			f.members(b, prefix+m.key+".", m.inner)
 			continue
 		}
 		b.WriteByte(' ')
-		b.WriteString(s.paint(dim, printable(prefix+m.key)+"="))
+		b.WriteString(f.paint(dim, printable(prefix+m.key)+"="))
 		b.WriteString(plain(m.value))
 	}
 }
 
-// plain is a JSON value with its quotes left out where nothing needs them.
+// plain returns a JSON value, without quotes where they are not needed.
 func plain(raw json.RawMessage) string {
 	var str string
 	if json.Unmarshal(raw, &str) == nil && str != "" && !strings.ContainsAny(str, " \"=") && printable(str) == str {
@@ -79,7 +82,8 @@ func plain(raw json.RawMessage) string {
 	return printable(string(raw))
 }
 
-// printable keeps a text from moving the cursor or faking a line of its own.
+// printable replaces control characters, with which a text could move the cursor or
+// forge a line.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -101,9 +105,16 @@ func levelColour(l logrus.Level) string {
 	return red
 }
 
-func (s textShape) paint(colour, text string) string {
-	if !s.coloured {
+func (f textFormatter) paint(colour, text string) string {
+	if !f.coloured {
 		return text
 	}
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}
+
+// useColour reports whether w is a terminal and its user has not declined colours
+// (no-color.org; TERM=dumb).
+func useColour(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isatty.IsTerminal(f.Fd())
 }
