@@ -3,10 +3,9 @@
 //
 //	POST ──▶ read ──▶ verify both signatures ──▶ store ──▶ fault, or 204, or 401
 //
-// It implements the contract of the specification (sections 4.2, 4.3 and 12.2,
-// decision W5) with the Standard Webhooks library and without the product's own
-// code, so that a mistake of the sender is not repeated here. A delivery is
-// verified when
+// It implements the specification (sections 4.2, 4.3 and 12.2, decision W5)
+// without the product's own code, so that it does not repeat a mistake of the
+// sender. A delivery is verified when
 //
 //   - X-Timestamp is within 300 s of now (Config.Tolerance) and X-Signature-256 is right,
 //   - the Standard Webhooks library accepts webhook-id, webhook-timestamp and

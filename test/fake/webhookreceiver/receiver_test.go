@@ -35,7 +35,7 @@ const (
 	eventID = "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d"
 )
 
-// signed is a delivery as sections 4 and 12.2 and Standard Webhooks describe
+// signed returns a delivery as sections 4 and 12.2 and Standard Webhooks describe
 // it, made by hand.
 func signed(t *testing.T, url, body string, at time.Time) *http.Request {
 	t.Helper()
@@ -98,7 +98,7 @@ func status(t *testing.T, c *http.Client, r *http.Request) int {
 	return resp.StatusCode
 }
 
-func TestVerified(t *testing.T) {
+func TestASignedDeliveryIsVerifiedAndAccepted(t *testing.T) {
 	var out bytes.Buffer
 	s := start(t, webhookreceiver.Config{Out: &out})
 	if got := status(t, client(t), signed(t, s.URL(), body, time.Now())); got != http.StatusNoContent {
@@ -112,27 +112,27 @@ func TestVerified(t *testing.T) {
 	began := time.Date(2024, 1, 15, 11, 14, 55, 0, time.UTC).Local().Format(time.TimeOnly)
 	want := fmt.Sprintf("%s alert.blackout             verified  black since %s for 35 s\n", d.Received.Local().Format(time.TimeOnly), began)
 	if out.String() != want {
-		t.Errorf("said  %swanted %s", out.String(), want)
+		t.Errorf("printed %s, want %s", out.String(), want)
 	}
 }
 
-func TestNotVerified(t *testing.T) {
+func TestADeliveryWithAFlawIsRefusedWithItsReason(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func(*http.Request)
+		alter func(*http.Request)
 		body  string
 		at    time.Duration
 		want  string
 	}{
-		"signatures of another body": {spoil: func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader(strings.Replace(body, "35", "36", 1))) }, want: "X-Signature-256: wrong"},
+		"signatures of another body": {alter: func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader(strings.Replace(body, "35", "36", 1))) }, want: "X-Signature-256: wrong"},
 		"301 s old":                  {at: -301 * time.Second, want: "X-Timestamp"},
 		"301 s ahead":                {at: 302 * time.Second, want: "X-Timestamp"},
-		"no signature":               {spoil: func(r *http.Request) { r.Header.Del("X-Signature-256") }, want: "X-Signature-256"},
-		"no timestamp":               {spoil: func(r *http.Request) { r.Header.Del("X-Timestamp") }, want: "X-Timestamp"},
-		"no standard signature":      {spoil: func(r *http.Request) { r.Header.Del("Webhook-Signature") }, want: "standard webhooks"},
-		"another standard signature": {spoil: func(r *http.Request) { r.Header.Set("Webhook-Signature", "v1,AAAA") }, want: "standard webhooks"},
-		"another event id":           {spoil: func(r *http.Request) { r.Header.Set("X-Event-Id", "x") }, want: "X-Event-Id"},
-		"another webhook-id, signed": {spoil: func(r *http.Request) { standard(r, "x", body) }, want: "webhook-id"},
-		"another event type":         {spoil: func(r *http.Request) { r.Header.Set("X-Event-Type", "x") }, want: "X-Event-Type"},
+		"no signature":               {alter: func(r *http.Request) { r.Header.Del("X-Signature-256") }, want: "X-Signature-256"},
+		"no timestamp":               {alter: func(r *http.Request) { r.Header.Del("X-Timestamp") }, want: "X-Timestamp"},
+		"no standard signature":      {alter: func(r *http.Request) { r.Header.Del("Webhook-Signature") }, want: "standard webhooks"},
+		"another standard signature": {alter: func(r *http.Request) { r.Header.Set("Webhook-Signature", "v1,AAAA") }, want: "standard webhooks"},
+		"another event id":           {alter: func(r *http.Request) { r.Header.Set("X-Event-Id", "x") }, want: "X-Event-Id"},
+		"another webhook-id, signed": {alter: func(r *http.Request) { standard(r, "x", body) }, want: "webhook-id"},
+		"another event type":         {alter: func(r *http.Request) { r.Header.Set("X-Event-Type", "x") }, want: "X-Event-Type"},
 		"not JSON":                   {body: "rubbish", want: "body"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,8 +141,8 @@ func TestNotVerified(t *testing.T) {
 				c.body = body
 			}
 			r := signed(t, s.URL(), c.body, time.Now().Add(c.at))
-			if c.spoil != nil {
-				c.spoil(r)
+			if c.alter != nil {
+				c.alter(r)
 			}
 			if got := status(t, client(t), r); got != http.StatusUnauthorized {
 				t.Errorf("status %d", got)
@@ -162,7 +162,7 @@ func TestNotVerified(t *testing.T) {
 	})
 }
 
-func TestTolerance(t *testing.T) {
+func TestTheToleranceOfTheClocksCanBeSet(t *testing.T) {
 	s := start(t, webhookreceiver.Config{Tolerance: time.Hour})
 	for off, want := range map[time.Duration]int{
 		0: 204, 59 * time.Minute: 204, -59 * time.Minute: 204, 61 * time.Minute: 401, -61 * time.Minute: 401,
@@ -180,7 +180,7 @@ func TestTolerance(t *testing.T) {
 	}
 }
 
-func TestMisbehave(t *testing.T) {
+func TestAnInjectedFaultAnswersDeliveries(t *testing.T) {
 	t.Run("so many times, and every attempt is counted", func(t *testing.T) {
 		s := start(t, webhookreceiver.Config{})
 		s.Inject(2, httpfault.Status(500))
@@ -195,7 +195,7 @@ func TestMisbehave(t *testing.T) {
 	})
 	t.Run("until told otherwise", func(t *testing.T) {
 		s := start(t, webhookreceiver.Config{})
-		behave := s.Inject(0, httpfault.Redirect("http://127.0.0.1:1/"))
+		remove := s.Inject(0, httpfault.Redirect("http://127.0.0.1:1/"))
 		c := client(t)
 		c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		for range 3 {
@@ -203,7 +203,7 @@ func TestMisbehave(t *testing.T) {
 				t.Errorf("status %d", got)
 			}
 		}
-		behave()
+		remove()
 		if got := status(t, c, signed(t, s.URL(), body, time.Now())); got != 204 {
 			t.Errorf("status %d", got)
 		}
@@ -232,7 +232,7 @@ func TestMisbehave(t *testing.T) {
 	})
 }
 
-func TestWait(t *testing.T) {
+func TestWaitFindsPastAndFutureDeliveries(t *testing.T) {
 	s := start(t, webhookreceiver.Config{})
 	blackout := func(d webhookreceiver.Delivery) bool { return d.EventType == "alert.blackout" }
 	t.Run("times out and tells what came", func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestWait(t *testing.T) {
 	})
 }
 
-func TestHTTPS(t *testing.T) {
+func TestAReceiverServesHTTPS(t *testing.T) {
 	donor := httptest.NewUnstartedServer(nil)
 	donor.StartTLS()
 	certificate, roots := donor.TLS.Certificates[0], donor.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
@@ -276,8 +276,7 @@ func TestHTTPS(t *testing.T) {
 	}
 }
 
-// TestLines reads what the demo shows.
-func TestLines(t *testing.T) {
+func TestEachEventIsDescribedInOneLine(t *testing.T) {
 	clock := func(s string) string {
 		at, err := time.Parse(time.RFC3339, s)
 		if err != nil {

@@ -1,6 +1,6 @@
-// Command gotest runs "go test -json" with its arguments and prints progress: a
-// line for each package and for each slow test as it ends, the whole output of
-// what failed, and the slowest tests at the end.
+// Command gotest runs "go test -json" with its arguments and prints progress. Each
+// package and each slow test gets a line when it ends. The output of a test is
+// printed only if it failed. The slowest tests follow at the end.
 package main
 
 import (

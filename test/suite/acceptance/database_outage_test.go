@@ -16,27 +16,27 @@ func TestAGatewayStartsWithoutItsDatabaseAndAdoptsLater(t *testing.T) { // secti
 	dir := t.TempDir()
 	db := &database{Server: startDatabase(t, dir)}
 	t.Cleanup(db.end) // after its service's
-	s := startEnv(t, "DB_DSN="+db.DSN())
-	d := watchBlackStream(t, s)
+	env := startEnv(t, "DB_DSN="+db.DSN())
+	d := watchBlackStream(t, env)
 	worker := d.worker()
-	before := checks(t, s, d.id)
-	s.Service.Kill()
+	before := checks(t, env, d.id)
+	env.Service.Kill()
 	if err := db.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: []string{"DB_DSN=" + db.DSN()}}); err != nil {
+	if err := env.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: []string{"DB_DSN=" + db.DSN()}}); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("the gateway listens %.1f s after its start", time.Since(s.Service.StartedAt()).Seconds())
+	t.Logf("the gateway listens %.1f s after its start", time.Since(env.Service.StartedAt()).Seconds())
 	const away = 17 * time.Second // longer than a doubling pause takes to reach its maximum
 	for until := time.Now().Add(away); time.Now().Before(until); sleep(t.Context(), time.Second) {
-		if g := get(t.Context(), s.Service, "/readyz"); g.status != http.StatusServiceUnavailable {
+		if g := get(t.Context(), env.Service, "/readyz"); g.status != http.StatusServiceUnavailable {
 			t.Fatalf("without a database the readiness probe is answered with %d %v", g.status, g.err)
 		}
-		if g := get(t.Context(), s.Service, "/healthz"); g.status != http.StatusOK {
+		if g := get(t.Context(), env.Service, "/healthz"); g.status != http.StatusOK {
 			t.Fatalf("without a database the liveness probe is answered with %d %v", g.status, g.err)
 		}
-		if g := get(t.Context(), s.Service, "/api/v1/monitors"); g.status < 500 {
+		if g := get(t.Context(), env.Service, "/api/v1/monitors"); g.status < 500 {
 			t.Fatalf("without a database a request is answered with %d %v", g.status, g.err)
 		}
 		if now := d.worker(); now.PID != worker.PID {
@@ -44,7 +44,7 @@ func TestAGatewayStartsWithoutItsDatabaseAndAdoptsLater(t *testing.T) { // secti
 		}
 	}
 	warnings := 0
-	for _, l := range s.Service.Log() {
+	for _, l := range env.Service.Log() {
 		if l.Level == "WARN" && strings.Contains(l.Message, "DB_DSN") {
 			warnings++
 		}
@@ -55,14 +55,14 @@ func TestAGatewayStartsWithoutItsDatabaseAndAdoptsLater(t *testing.T) { // secti
 
 	db.Server = startDatabase(t, dir)
 	back := time.Now()
-	if line := reconciliationReport(t, s); line.Data["adopted"] != 1.0 {
+	if line := reconciliationReport(t, env); line.Data["adopted"] != 1.0 {
 		t.Errorf("the report says %s", line.Raw)
 	}
 	t.Logf("adopted %.1f s after the database was back", time.Since(back).Seconds())
 	if took := time.Since(back); took > recoveryLimit {
 		t.Errorf("adopted %s after the database was back, want %s", took, recoveryLimit)
 	}
-	eventually(t, recoveryLimit, "ready", func() bool { return get(t.Context(), s.Service, "/readyz").status == http.StatusOK })
+	eventually(t, recoveryLimit, "ready", func() bool { return get(t.Context(), env.Service, "/readyz").status == http.StatusOK })
 	d.waitWatchedAgain(back, before, 2*recoveryLimit)
 	if now := d.worker(); now.PID != worker.PID {
 		t.Errorf("worker %d took the place of %d", now.PID, worker.PID)
@@ -76,28 +76,28 @@ func TestAReconciliationThatTimesOutIsRepeatedWhenTheDatabaseIsBack(t *testing.T
 	dir := t.TempDir()
 	db := &database{Server: startDatabase(t, dir)}
 	t.Cleanup(db.end)
-	env := []string{"DB_DSN=" + db.DSN(), "GATEWAY_RECONCILE_TIMEOUT=3s"}
-	s := startEnv(t, env...)
-	d := watchBlackStream(t, s)
+	settings := []string{"DB_DSN=" + db.DSN(), "GATEWAY_RECONCILE_TIMEOUT=3s"}
+	env := startEnv(t, settings...)
+	d := watchBlackStream(t, env)
 	worker := d.worker()
-	s.Service.Kill()
+	env.Service.Kill()
 	if err := db.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: env}); err != nil {
+	if err := env.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: settings}); err != nil {
 		t.Fatal(err)
 	}
-	line := reconciliationReport(t, s)
+	line := reconciliationReport(t, env)
 	t.Logf("the report says %s", line.Raw)
-	if g := get(t.Context(), s.Service, "/readyz"); g.status != http.StatusServiceUnavailable {
+	if g := get(t.Context(), env.Service, "/readyz"); g.status != http.StatusServiceUnavailable {
 		t.Errorf("the readiness probe is answered with %d %v", g.status, g.err)
 	}
 	db.Server = startDatabase(t, dir)
-	e := waitEvent(t, s, d.id, "monitor.error", 30*time.Second)
+	e := waitEvent(t, env, d.id, "monitor.error", 30*time.Second)
 	if e.Data.Reason != "reconciliation_timeout" || e.Data.Terminal {
 		t.Errorf("the event says %+v", e.Data)
 	}
-	waitEvent(t, s, d.id, "alert.blackout", 60*time.Second)
+	waitEvent(t, env, d.id, "alert.blackout", 60*time.Second)
 	if now := d.worker(); now.PID != worker.PID {
 		t.Errorf("worker %d took the place of %d", now.PID, worker.PID)
 	}

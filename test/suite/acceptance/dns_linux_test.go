@@ -122,7 +122,7 @@ func watchInForeground(t *testing.T) *foregroundWatch {
 	f.youtube.serveTLS(t, space.Listeners[0])
 	f.names = dns.Serve(space.Packets[0], map[string]netip.Addr{"youtube.com": address, "googlevideo.com": address})
 	t.Cleanup(func() { _ = f.names.Close() })
-	f.waitEvent("stream.started", 60*time.Second)
+	f.waitEvent("stream.started", startTimeout)
 	eventually(t, 60*time.Second, "the first check", func() bool { // it is over when the next begins
 		return shared.YouTube.Count(youtube.Segment, v) > 1
 	})

@@ -95,7 +95,7 @@ func TestARepeatedStreamCanBeRegisteredAgain(t *testing.T) { // sections 3.1 and
 	if p.id == first {
 		t.Fatal("the new registration is the old one")
 	}
-	e := p.waitEvent("stream.started", 60*time.Second)
+	e := p.waitEvent("stream.started", startTimeout)
 	if e.Data.StartedAt.Before(e.Received.Add(-10*time.Minute)) || e.EventID == eventsOf(shared, first)[0].EventID {
 		t.Errorf("started_at %s, event %s", e.Data.StartedAt, e.EventID)
 	}

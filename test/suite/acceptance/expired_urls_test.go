@@ -11,7 +11,7 @@ import (
 )
 
 // renewalLimit is the longest time between two checks while expired URLs are
-// replaced: an interval, a run of yt-dlp on a busy machine, and the pause after
+// replaced. It allows for a run of yt-dlp on a busy machine and for the pause after
 // an attempt that came too early. On an idle machine it is below 5 s.
 const renewalLimit = 22 * time.Second
 

@@ -39,33 +39,33 @@ func TestStreamlinkReplacesABrokenYtdlp(t *testing.T) { // sections 5.2 and 10.2
 			} else if !strings.HasPrefix(path, "/") {
 				path = writeScript(t, c.ytdlp)
 			}
-			s := startEnv(t, "YTDLP_PATH="+path)
+			env := startEnv(t, "YTDLP_PATH="+path)
 			t.Run("when streamlink finds no stream either, the failure is logged and polling continues", func(t *testing.T) {
 				v := newVideoID()
-				s.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
-				id := register(t, s, v, fastConfig())
-				if _, err := s.Service.WaitLog(timeoutContext(t, 100*time.Second), func(l system.Line) bool {
+				env.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
+				id := register(t, env, v, fastConfig())
+				if _, err := env.Service.WaitLog(timeoutContext(t, 100*time.Second), func(l system.Line) bool {
 					state, _ := l.Data["state"].(string)
 					return l.MonitorID == id && l.Level == "WARN" && (state == c.says || state == "tool_failed")
 				}); err != nil {
-					t.Fatalf("%v\n%s", err, s.Service.Tail(10))
+					t.Fatalf("%v\n%s", err, env.Service.Tail(10))
 				}
-				waitStatus(t, s, id, "waiting", 5*time.Second)
-				assertEvents(t, s, id)
+				waitStatus(t, env, id, "waiting", 5*time.Second)
+				assertEvents(t, env, id)
 			})
 			t.Run("a stream that streamlink finds is watched", func(t *testing.T) {
 				v := newVideoID()
-				stream, err := s.StartStream(t.Context(), v, livestream.Config{})
+				stream, err := env.StartStream(t.Context(), v, livestream.Config{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				id := register(t, s, v, fastConfig())
-				waitEvent(t, s, id, "stream.started", 100*time.Second)
+				id := register(t, env, v, fastConfig())
+				waitEvent(t, env, id, "stream.started", 100*time.Second)
 				black := stream.Black(true)
-				assertNear(t, "started_at", waitEvent(t, s, id, "alert.blackout", 60*time.Second).Data.StartedAt, black, mediaTolerance)
+				assertNear(t, "started_at", waitEvent(t, env, id, "alert.blackout", 60*time.Second).Data.StartedAt, black, mediaTolerance)
 				stream.End()
-				waitEvent(t, s, id, "stream.ended", 30*time.Second)
-				assertEvents(t, s, id, "stream.started", "alert.blackout", "stream.ended")
+				waitEvent(t, env, id, "stream.ended", 30*time.Second)
+				assertEvents(t, env, id, "stream.started", "alert.blackout", "stream.ended")
 			})
 		})
 	}
@@ -73,18 +73,18 @@ func TestStreamlinkReplacesABrokenYtdlp(t *testing.T) { // sections 5.2 and 10.2
 
 func TestAMissingFFmpegIsReported(t *testing.T) {
 	runTimeline(t, 1, 85*time.Second)
-	s := startEnv(t, "FFMPEG_PATH=/nowhere/ffmpeg")
+	env := startEnv(t, "FFMPEG_PATH=/nowhere/ffmpeg")
 	v := newVideoID()
-	if _, err := s.StartStream(t.Context(), v, livestream.Config{}); err != nil {
+	if _, err := env.StartStream(t.Context(), v, livestream.Config{}); err != nil {
 		t.Fatal(err)
 	}
-	id := register(t, s, v, fastConfig())
-	waitEvent(t, s, id, "stream.started", 60*time.Second)
-	e := waitEvent(t, s, id, "alert.segment_error", 120*time.Second)
+	id := register(t, env, v, fastConfig())
+	waitEvent(t, env, id, "stream.started", startTimeout)
+	e := waitEvent(t, env, id, "alert.segment_error", 120*time.Second)
 	if e.Data.Failure != "segment" || !strings.Contains(e.Data.LastError, "ffmpeg") {
 		t.Errorf("failure %q, last error %q", e.Data.Failure, e.Data.LastError)
 	}
-	assertEvents(t, s, id, "stream.started", "alert.segment_error")
+	assertEvents(t, env, id, "stream.started", "alert.segment_error")
 }
 
 func TestACheckRunsFFmpegOnceAndNoYtdlp(t *testing.T) {
@@ -103,18 +103,18 @@ func TestACheckRunsFFmpegOnceAndNoYtdlp(t *testing.T) {
 	}
 	ffmpeg, analyses := count("ffmpeg")
 	ytdlp, questions := count("yt-dlp")
-	s := startEnv(t, "FFMPEG_PATH="+ffmpeg, "YTDLP_PATH="+ytdlp)
+	env := startEnv(t, "FFMPEG_PATH="+ffmpeg, "YTDLP_PATH="+ytdlp)
 	v := newVideoID()
-	stream, err := s.StartStream(t.Context(), v, livestream.Config{})
+	stream, err := env.StartStream(t.Context(), v, livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := register(t, s, v, fastConfig())
-	waitEvent(t, s, id, "stream.started", 60*time.Second)
-	eventually(t, 60*time.Second, "ten checks", func() bool { return checks(t, s, id) >= 10 })
+	id := register(t, env, v, fastConfig())
+	waitEvent(t, env, id, "stream.started", startTimeout)
+	eventually(t, 60*time.Second, "ten checks", func() bool { return checks(t, env, id) >= 10 })
 	stream.End()
-	waitEvent(t, s, id, "stream.ended", 30*time.Second)
-	if got, want := analyses(), int(checks(t, s, id)); got != want {
+	waitEvent(t, env, id, "stream.ended", 30*time.Second)
+	if got, want := analyses(), int(checks(t, env, id)); got != want {
 		t.Errorf("%d runs of ffmpeg for %d checks", got, want)
 	}
 	if got := questions(); got != 1 {

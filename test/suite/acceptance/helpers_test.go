@@ -14,8 +14,8 @@ import (
 // mediaTolerance is how far an instant that comes from the media may be off.
 const mediaTolerance = 500 * time.Millisecond
 
-// startTimeout is how long the start of a stream may take to be reported: runs
-// of yt-dlp and the first check, beside those of many other streams.
+// startTimeout is how long the report of a stream's start may take. Many streams
+// may start at once, and each needs a run of yt-dlp.
 const startTimeout = 60 * time.Second
 
 // startEnv starts a gateway with its surroundings for one test. env is added to

@@ -55,7 +55,7 @@ func TestHostileMediaAreReportedAndSurvived(t *testing.T) {
 				t.Fatal(err)
 			}
 			id := register(t, shared, v, fastConfig())
-			waitEvent(t, shared, id, "stream.started", 60*time.Second)
+			waitEvent(t, shared, id, "stream.started", startTimeout)
 			eventually(t, 30*time.Second, "the first check", func() bool { return checks(t, shared, id) > 0 })
 
 			stream.Fail(c.part, c.fault)

@@ -28,20 +28,20 @@ type blackStream struct {
 	black  time.Time
 }
 
-func watchBlackStream(t *testing.T, s *testenv.Env) *blackStream {
+func watchBlackStream(t *testing.T, env *testenv.Env) *blackStream {
 	t.Helper()
 	v := newVideoID()
-	stream, err := s.StartStream(t.Context(), v, livestream.Config{})
+	stream, err := env.StartStream(t.Context(), v, livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &blackStream{T: t, env: s, stream: stream, id: register(t, s, v, map[string]any{"check_interval_sec": 2, "blackout_threshold_sec": 15, "silence_threshold_sec": 15})}
-	waitEvent(t, s, d.id, "stream.started", 60*time.Second)
-	before := checks(t, s, d.id)
-	eventually(t, 30*time.Second, "two checks", func() bool { return checks(t, s, d.id) >= before+2 })
+	d := &blackStream{T: t, env: env, stream: stream, id: register(t, env, v, map[string]any{"check_interval_sec": 2, "blackout_threshold_sec": 15, "silence_threshold_sec": 15})}
+	waitEvent(t, env, d.id, "stream.started", startTimeout)
+	before := checks(t, env, d.id)
+	eventually(t, 30*time.Second, "two checks", func() bool { return checks(t, env, d.id) >= before+2 })
 	d.black = stream.Black(true)
-	before = checks(t, s, d.id)
-	eventually(t, 30*time.Second, "three checks of the black picture", func() bool { return checks(t, s, d.id) >= before+3 })
+	before = checks(t, env, d.id)
+	eventually(t, 30*time.Second, "three checks of the black picture", func() bool { return checks(t, env, d.id) >= before+3 })
 	return d
 }
 
@@ -117,13 +117,13 @@ func TestAHungWorkerIsReplaced(t *testing.T) { // decision O3: three reports are
 
 func TestARestartedGatewayAdoptsItsWorkers(t *testing.T) { // decision O4
 	runQuietTimeline(t, 1, 45*time.Second)
-	s := startEnv(t)
-	d := watchBlackStream(t, s)
+	env := startEnv(t)
+	d := watchBlackStream(t, env)
 	old := d.worker()
-	if err := s.KillAndRestart(t.Context(), testenv.Config{Binary: binary}); err != nil {
+	if err := env.KillAndRestart(t.Context(), testenv.Config{Binary: binary}); err != nil {
 		t.Fatal(err)
 	}
-	line := reconciliationReport(t, s)
+	line := reconciliationReport(t, env)
 	if n := line.Data["adopted"]; n != 1.0 {
 		t.Errorf("adopted %v: %s", n, line.Raw)
 	}
@@ -131,7 +131,7 @@ func TestARestartedGatewayAdoptsItsWorkers(t *testing.T) { // decision O4
 		t.Errorf("worker %d took the place of %d", now.PID, old.PID)
 	}
 	// The adopted worker's log lines are in the new gateway's log.
-	if _, err := s.Service.WaitLog(timeoutContext(t, 60*time.Second), func(l system.Line) bool {
+	if _, err := env.Service.WaitLog(timeoutContext(t, 60*time.Second), func(l system.Line) bool {
 		return l.MonitorID == d.id && l.Component == "worker" && l.Data["event_type"] == "alert.blackout"
 	}); err != nil {
 		t.Error(err)
@@ -141,16 +141,16 @@ func TestARestartedGatewayAdoptsItsWorkers(t *testing.T) { // decision O4
 
 func TestARestartedGatewayRelaunchesALostWorker(t *testing.T) { // decisions O3, O4
 	runQuietTimeline(t, 1, 45*time.Second)
-	s := startEnv(t)
-	d := watchBlackStream(t, s)
-	before, old := checks(t, s, d.id), d.worker()
-	s.Service.Kill()
+	env := startEnv(t)
+	d := watchBlackStream(t, env)
+	before, old := checks(t, env, d.id), d.worker()
+	env.Service.Kill()
 	old.Kill()
 	died := time.Now()
-	if err := s.KillAndRestart(t.Context(), testenv.Config{Binary: binary}); err != nil {
+	if err := env.KillAndRestart(t.Context(), testenv.Config{Binary: binary}); err != nil {
 		t.Fatal(err)
 	}
-	if line := reconciliationReport(t, s); line.Data["relaunched"] != 1.0 {
+	if line := reconciliationReport(t, env); line.Data["relaunched"] != 1.0 {
 		t.Errorf("relaunched %v: %s", line.Data["relaunched"], line.Raw)
 	}
 	d.waitWatchedAgain(died, before, 2*recoveryLimit)
@@ -159,44 +159,44 @@ func TestARestartedGatewayRelaunchesALostWorker(t *testing.T) { // decisions O3,
 
 func TestMissingWorkersEndTheirMonitorsWhenThePolicyIsError(t *testing.T) { // section 10.4, decision O3: MISSING_WORKER=error
 	runQuietTimeline(t, 2, 45*time.Second)
-	s := startEnv(t, "MISSING_WORKER=error")
+	env := startEnv(t, "MISSING_WORKER=error")
 	expectError := func(p *watchedStream) webhookreceiver.Delivery {
 		t.Helper()
 		e := p.waitEvent("monitor.error", 15*time.Second)
-		waitStatus(t, s, p.id, "error", 5*time.Second)
-		assertEvents(t, s, p.id, "stream.started", "monitor.error")
+		waitStatus(t, env, p.id, "error", 5*time.Second)
+		assertEvents(t, env, p.id, "stream.started", "monitor.error")
 		return e
 	}
-	lost, missing := watchStream(t, s, livestream.Config{}, nil), watchStream(t, s, livestream.Config{}, nil)
+	lost, missing := watchStream(t, env, livestream.Config{}, nil), watchStream(t, env, livestream.Config{}, nil)
 	onlyWorker(t, lost.id).Kill()
 	if e := expectError(lost); e.Data.Reason != "worker_lost" || !e.Data.Terminal {
 		t.Errorf("told %+v", e.Data)
 	}
 	old := onlyWorker(t, missing.id)
-	s.Service.Kill()
+	env.Service.Kill()
 	old.Kill()
-	if err := s.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: []string{"MISSING_WORKER=error"}}); err != nil {
+	if err := env.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: []string{"MISSING_WORKER=error"}}); err != nil {
 		t.Fatal(err)
 	}
 	e := expectError(missing)
 	if e.Data.Reason != "reconciliation_mismatch" || !e.Data.Terminal {
 		t.Errorf("told %+v", e.Data)
 	}
-	if line := reconciliationReport(t, s); line.Data["marked_as_error"] != 1.0 {
+	if line := reconciliationReport(t, env); line.Data["marked_as_error"] != 1.0 {
 		t.Errorf("the report says %s", line.Raw)
 	}
 }
 
 func TestInlineWorkersContinueAfterARestart(t *testing.T) { // decision P2: WORKER_RUNTIME=inline
 	runQuietTimeline(t, 1, 45*time.Second)
-	s := startEnv(t, "WORKER_RUNTIME=inline")
-	d := watchBlackStream(t, s)
+	env := startEnv(t, "WORKER_RUNTIME=inline")
+	d := watchBlackStream(t, env)
 	if n := len(system.WorkersOf(d.id)); n != 0 {
 		t.Errorf("%d worker processes run", n)
 	}
-	before := checks(t, s, d.id)
+	before := checks(t, env, d.id)
 	died := time.Now()
-	if err := s.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: []string{"WORKER_RUNTIME=inline"}}); err != nil {
+	if err := env.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: []string{"WORKER_RUNTIME=inline"}}); err != nil {
 		t.Fatal(err)
 	}
 	d.waitWatchedAgain(died, before, 2*recoveryLimit)
@@ -205,9 +205,9 @@ func TestInlineWorkersContinueAfterARestart(t *testing.T) { // decision P2: WORK
 
 // reconciliationReport waits for the log line of the reconciliation at the start
 // (section 10.4).
-func reconciliationReport(t *testing.T, s *testenv.Env) system.Line {
+func reconciliationReport(t *testing.T, env *testenv.Env) system.Line {
 	t.Helper()
-	line, err := s.Service.WaitLog(timeoutContext(t, 35*time.Second), func(l system.Line) bool {
+	line, err := env.Service.WaitLog(timeoutContext(t, 35*time.Second), func(l system.Line) bool {
 		return l.Message == "Startup Reconciliation Report"
 	})
 	if err != nil {
@@ -220,11 +220,11 @@ func TestAnOrphanedWorkerIsEnded(t *testing.T) { // section 10.4: zombies
 	runTimeline(t, 1, 30*time.Second)
 	db := database{startDatabase(t, t.TempDir())}
 	t.Cleanup(db.end)
-	s := startEnv(t, "DB_DSN="+db.DSN())
-	d := watchBlackStream(t, s)
+	env := startEnv(t, "DB_DSN="+db.DSN())
+	d := watchBlackStream(t, env)
 	worker := d.worker()
 	worker.Signal(syscall.SIGSTOP) // so that it does not notice by itself
-	s.Service.Kill()
+	env.Service.Kill()
 	store, err := postgres.Open(t.Context(), db.DSN(), postgres.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -233,10 +233,10 @@ func TestAnOrphanedWorkerIsEnded(t *testing.T) { // section 10.4: zombies
 	if _, err := store.End(t.Context(), monitor.ID(d.id), monitor.Stopped, "", nil, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: []string{"DB_DSN=" + db.DSN()}}); err != nil {
+	if err := env.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: []string{"DB_DSN=" + db.DSN()}}); err != nil {
 		t.Fatal(err)
 	}
-	if line := reconciliationReport(t, s); line.Data["zombies_deleted"] != 1.0 {
+	if line := reconciliationReport(t, env); line.Data["zombies_deleted"] != 1.0 {
 		t.Errorf("the report says %s", line.Raw)
 	}
 	eventually(t, 40*time.Second, "the worker is gone", func() bool { return len(system.WorkersOf(d.id)) == 0 })
@@ -247,8 +247,8 @@ func TestAnAlertIsSentSoonAfterADatabaseOutage(t *testing.T) {
 	dir := t.TempDir()
 	db := &database{Server: startDatabase(t, dir)}
 	t.Cleanup(db.end) // after its gateway's
-	s := startEnv(t, "DB_DSN="+db.DSN())
-	d := watchBlackStream(t, s)
+	env := startEnv(t, "DB_DSN="+db.DSN())
+	d := watchBlackStream(t, env)
 	worker := d.worker()
 	if err := db.Stop(t.Context()); err != nil {
 		t.Fatal(err)
@@ -256,7 +256,7 @@ func TestAnAlertIsSentSoonAfterADatabaseOutage(t *testing.T) {
 	sleep(t.Context(), time.Minute) // the length of the outage
 	db.Server = startDatabase(t, dir)
 	back := time.Now()
-	alert := waitEvent(t, s, d.id, "alert.blackout", 60*time.Second)
+	alert := waitEvent(t, env, d.id, "alert.blackout", 60*time.Second)
 	t.Logf("the alert came %.1f s after the database was back", alert.Received.Sub(back).Seconds())
 	if late := alert.Received.Sub(back); late > recoveryLimit {
 		t.Errorf("the alert came %s after the database was back", late)

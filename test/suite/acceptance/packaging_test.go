@@ -115,8 +115,8 @@ func expectedEvents(s broadcast.Shape) []string {
 }
 
 // instantTolerance is how far an instant may be off. Without program times a
-// segment ends when the playlist that lists it was fetched (decision S1), up to a
-// check interval and a fetch after it appeared.
+// segment ends when the playlist that lists it is fetched (decision S1). That may
+// be a check interval after it appeared.
 func instantTolerance(s broadcast.Shape) time.Duration {
 	if s.ProgramTime == broadcast.Nowhere {
 		const interval = 2 * time.Second // that of fastConfig

@@ -13,9 +13,9 @@ func behindProxy(t *testing.T) (*watchedStream, *relay) {
 	t.Helper()
 	g := newRelay()
 	proxy := g.serveProxy(t)
-	s := startEnv(t, "HTTPS_PROXY="+proxy, "https_proxy="+proxy, "HTTP_PROXY="+proxy, "http_proxy="+proxy)
-	g.forwardTo(s.YouTube.Proxy())
-	return watchStream(t, s, livestream.Config{}, nil), g
+	env := startEnv(t, "HTTPS_PROXY="+proxy, "https_proxy="+proxy, "HTTP_PROXY="+proxy, "http_proxy="+proxy)
+	g.forwardTo(env.YouTube.Proxy())
+	return watchStream(t, env, livestream.Config{}, nil), g
 }
 
 func TestALongNameFailureAtTheProxyIsReportedWhenItEnds(t *testing.T) { // section 7.2, decision S6

@@ -11,8 +11,8 @@ import (
 )
 
 // workerGenerations returns the generations of a monitor's workers.
-func workerGenerations(s *testenv.Env, id string) (generations []string) {
-	for _, p := range s.Service.Workers() {
+func workerGenerations(env *testenv.Env, id string) (generations []string) {
+	for _, p := range env.Service.Workers() {
 		if p.Env("MONITOR_ID") == id {
 			generations = append(generations, p.Env("GENERATION"))
 		}
@@ -21,13 +21,13 @@ func workerGenerations(s *testenv.Env, id string) (generations []string) {
 }
 
 // idle fails the test unless a reservation waits without a worker.
-func assertNoWorker(t *testing.T, s *testenv.Env, id string) {
+func assertNoWorker(t *testing.T, env *testenv.Env, id string) {
 	t.Helper()
-	m, err := s.Service.Monitor(t.Context(), id)
+	m, err := env.Service.Monitor(t.Context(), id)
 	if err != nil || m["status"] != "waiting" || m["stream_status"] != "upcoming" {
 		t.Errorf("the reservation is %v, %v", m, err)
 	}
-	if workers := workerGenerations(s, id); len(workers) != 0 {
+	if workers := workerGenerations(env, id); len(workers) != 0 {
 		t.Errorf("it has workers already: %v", workers)
 	}
 }
@@ -35,25 +35,25 @@ func assertNoWorker(t *testing.T, s *testenv.Env, id string) {
 func TestAReservationIsPromotedOnTimeAfterARestart(t *testing.T) { // decision A10
 	runQuietTimeline(t, 1, 40*time.Second)
 	const lead, ahead = 5 * time.Second, 12 * time.Second
-	env := []string{"SCHEDULE_LEAD_TIME=" + lead.String()}
-	s := startEnv(t, env...)
+	settings := []string{"SCHEDULE_LEAD_TIME=" + lead.String()}
+	env := startEnv(t, settings...)
 	v := newVideoID()
-	s.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
+	env.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
 	start := time.Now().Add(ahead)
 	due := start.Add(-lead)
-	id := register(t, s, v, fastConfig("scheduled_start_time", start.Format(time.RFC3339Nano)))
-	assertNoWorker(t, s, id)
+	id := register(t, env, v, fastConfig("scheduled_start_time", start.Format(time.RFC3339Nano)))
+	assertNoWorker(t, env, id)
 
-	if err := s.Restart(t.Context(), testenv.Config{Binary: binary, Env: env}); err != nil {
+	if err := env.Restart(t.Context(), testenv.Config{Binary: binary, Env: settings}); err != nil {
 		t.Fatal(err)
 	}
 	back := time.Now()
 	if back.Before(due.Add(-time.Second)) {
-		assertNoWorker(t, s, id)
+		assertNoWorker(t, env, id)
 	} else {
 		t.Logf("the restart ended only %s before it was due", due.Sub(back))
 	}
-	line, err := s.Service.WaitLog(timeoutContext(t, 30*time.Second), func(l system.Line) bool {
+	line, err := env.Service.WaitLog(timeoutContext(t, 30*time.Second), func(l system.Line) bool {
 		return l.MonitorID == id && l.Message == "reservation promoted"
 	})
 	if err != nil {
@@ -67,72 +67,72 @@ func TestAReservationIsPromotedOnTimeAfterARestart(t *testing.T) { // decision A
 		t.Errorf("promoted %s after it was due", line.Timestamp.Sub(due))
 	}
 	t.Logf("promoted %s after it was due", line.Timestamp.Sub(due))
-	eventually(t, 10*time.Second, "a worker", func() bool { return len(workerGenerations(s, id)) == 1 })
+	eventually(t, 10*time.Second, "a worker", func() bool { return len(workerGenerations(env, id)) == 1 })
 
-	stream, err := s.Library.Start(t.Context(), livestream.Config{Preroll: time.Minute})
+	stream, err := env.Library.Start(t.Context(), livestream.Config{Preroll: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
 	sleep(t.Context(), time.Until(start)) // when it was to start
-	s.YouTube.Broadcast(v, stream)
-	waitEvent(t, s, id, "stream.started", 60*time.Second)
+	env.YouTube.Broadcast(v, stream)
+	waitEvent(t, env, id, "stream.started", startTimeout)
 	stream.End()
-	waitEvent(t, s, id, "stream.ended", 60*time.Second)
-	assertEvents(t, s, id, "stream.started", "stream.ended")
+	waitEvent(t, env, id, "stream.ended", 60*time.Second)
+	assertEvents(t, env, id, "stream.started", "stream.ended")
 }
 
 func TestAStoppedReservationIsNeverPromoted(t *testing.T) { // section 3.2, decision A10
 	runTimeline(t, 1, 20*time.Second)
 	const lead = 5 * time.Second
-	s := startEnv(t, "SCHEDULE_LEAD_TIME="+lead.String())
+	env := startEnv(t, "SCHEDULE_LEAD_TIME="+lead.String())
 	v := newVideoID()
-	s.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
+	env.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
 	start := time.Now().Add(lead + 4*time.Second)
-	id := register(t, s, v, fastConfig("scheduled_start_time", start.Format(time.RFC3339Nano)))
-	a, err := s.Service.Call(t.Context(), "DELETE", "/api/v1/monitors/"+id, nil)
+	id := register(t, env, v, fastConfig("scheduled_start_time", start.Format(time.RFC3339Nano)))
+	a, err := env.Service.Call(t.Context(), "DELETE", "/api/v1/monitors/"+id, nil)
 	if err != nil || a.Status != 200 || a.Body["status"] != "stopped" {
 		t.Fatalf("stopping: %v %v", a, err)
 	}
 	sleep(t.Context(), time.Until(start))
 	// A worker that was launched would have been turned away, but is in the log.
-	for _, l := range s.Service.Log() {
+	for _, l := range env.Service.Log() {
 		if l.MonitorID == id && l.Component == "process" {
 			t.Errorf("it got a worker: %s", l.Raw)
 		}
 	}
-	if n := s.YouTube.Count(youtube.Watch, v); n != 0 {
+	if n := env.YouTube.Count(youtube.Watch, v); n != 0 {
 		t.Errorf("YouTube was asked %d times", n)
 	}
-	assertEvents(t, s, id)
+	assertEvents(t, env, id)
 }
 
 func TestAReservationThatExpiredWhileNoGatewayRanIsAnError(t *testing.T) { // decision A10
 	runTimeline(t, 1, 25*time.Second)
-	env := []string{"SCHEDULE_LEAD_TIME=1s"}
-	s := startEnv(t, env...)
+	settings := []string{"SCHEDULE_LEAD_TIME=1s"}
+	env := startEnv(t, settings...)
 	v := newVideoID()
-	s.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
+	env.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
 	start := time.Now().Add(8 * time.Second)
 	end := start.Add(time.Second)
-	id := register(t, s, v, map[string]any{
+	id := register(t, env, v, map[string]any{
 		"scheduled_start_time": start.Format(time.RFC3339Nano), "scheduled_end_time": end.Format(time.RFC3339Nano),
 		"start_delay_tolerance_sec": 0,
 	})
-	assertNoWorker(t, s, id)
-	if err := s.Service.Stop(); err != nil {
+	assertNoWorker(t, env, id)
+	if err := env.Service.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	sleep(t.Context(), time.Until(end)+time.Second)
-	if err := s.Restart(t.Context(), testenv.Config{Binary: binary, Env: env}); err != nil {
+	if err := env.Restart(t.Context(), testenv.Config{Binary: binary, Env: settings}); err != nil {
 		t.Fatal(err)
 	}
-	e := waitEvent(t, s, id, "monitor.error", 60*time.Second)
+	e := waitEvent(t, env, id, "monitor.error", 60*time.Second)
 	if e.Data.Reason != "reservation_expired" || !e.Data.Terminal {
 		t.Errorf("reason %q, terminal %v", e.Data.Reason, e.Data.Terminal)
 	}
-	waitStatus(t, s, id, "error", 5*time.Second)
-	waitNoWorker(t, s, id)
-	assertEvents(t, s, id, "monitor.error")
+	waitStatus(t, env, id, "error", 5*time.Second)
+	waitNoWorker(t, env, id)
+	assertEvents(t, env, id, "monitor.error")
 }
 
 func TestTwoGatewaysPromoteEachReservationOnce(t *testing.T) { // decisions A10, O5

@@ -14,7 +14,7 @@ import (
 // skipped and instants are less exact.
 const (
 	maxStreams      = 26                     // watched at once
-	maxQuietStreams = 12                     // while a quiet timeline runs or waits
+	maxQuietStreams = 16                     // while a quiet timeline runs or waits
 	startInterval   = 400 * time.Millisecond // between the starts of two streams
 )
 
@@ -58,6 +58,7 @@ func runQuietTimeline(t *testing.T, streams int, length time.Duration) {
 func (s *schedule) run(t *testing.T, l *timeline) {
 	t.Helper()
 	l.start = make(chan struct{})
+	began := time.Now()
 	s.mu.Lock()
 	s.waiting = append(s.waiting, l)
 	slices.SortStableFunc(s.waiting, func(a, b *timeline) int {
@@ -76,6 +77,7 @@ func (s *schedule) run(t *testing.T, l *timeline) {
 	s.mu.Unlock()
 
 	<-l.start
+	t.Logf("started after %.0f s", time.Since(began).Seconds())
 	t.Cleanup(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

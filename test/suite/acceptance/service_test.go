@@ -57,22 +57,22 @@ func TestAMonitorContinuesAfterARestart(t *testing.T) { // decisions P3, S11
 
 func TestTheGatewaySurvivesABrokenLogPipe(t *testing.T) {
 	runTimeline(t, 1, 70*time.Second)
-	s := startEnv(t)
+	env := startEnv(t)
 	v := newVideoID()
-	s.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
-	id := register(t, s, v, fastConfig())
-	waitStatus(t, s, id, "waiting", 60*time.Second)
-	if err := s.Service.CloseLogPipe(); err != nil {
+	env.YouTube.Add(v, youtube.Video{State: youtube.Upcoming})
+	id := register(t, env, v, fastConfig())
+	waitStatus(t, env, id, "waiting", 60*time.Second)
+	if err := env.Service.CloseLogPipe(); err != nil {
 		t.Fatal(err)
 	}
-	stream, err := s.StartStream(t.Context(), v, livestream.Config{})
+	stream, err := env.StartStream(t.Context(), v, livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitEvent(t, s, id, "stream.started", 60*time.Second)
+	waitEvent(t, env, id, "stream.started", startTimeout)
 	stream.End()
-	waitEvent(t, s, id, "stream.ended", 60*time.Second)
-	assertEvents(t, s, id, "stream.started", "stream.ended")
+	waitEvent(t, env, id, "stream.ended", 60*time.Second)
+	assertEvents(t, env, id, "stream.started", "stream.ended")
 }
 
 func TestAStoppedMonitorHasNoWorker(t *testing.T) { // section 3.2, decision A6

@@ -109,7 +109,7 @@ func TestAnUnknownStreamStateIsLoggedAndPolledAgain(t *testing.T) { // decision 
 			if err != nil {
 				t.Fatal(err)
 			}
-			waitEvent(t, shared, id, "stream.started", 90*time.Second)
+			waitEvent(t, shared, id, "stream.started", startTimeout+30*time.Second)
 			stream.End()
 			waitEvent(t, shared, id, "stream.ended", 30*time.Second)
 			assertEvents(t, shared, id, "stream.started", "stream.ended")
@@ -125,7 +125,7 @@ func TestAStreamThatStopsWithoutEndlistIsEnded(t *testing.T) { // section 7.6, d
 		t.Fatal(err)
 	}
 	id := register(t, shared, v, fastConfig())
-	waitEvent(t, shared, id, "stream.started", 30*time.Second)
+	waitEvent(t, shared, id, "stream.started", startTimeout)
 	end := stream.Stop()
 	shared.YouTube.Set(v, youtube.Ended)
 	e := waitEvent(t, shared, id, "stream.ended", 120*time.Second)
@@ -164,7 +164,7 @@ func TestAnOutageIsReportedAfterAMinute(t *testing.T) { // sections 6.6 and 7.6,
 				t.Fatal(err)
 			}
 			id := register(t, shared, v, fastConfig())
-			waitEvent(t, shared, id, "stream.started", 30*time.Second)
+			waitEvent(t, shared, id, "stream.started", startTimeout)
 			began := time.Now()
 			end := c.begin(v, stream)
 			e := waitEvent(t, shared, id, "alert.segment_error", 120*time.Second)
@@ -198,7 +198,7 @@ func TestExpiredURLsAreResolvedAgainAtOnce(t *testing.T) { // decision S7
 		t.Fatal(err)
 	}
 	id := register(t, shared, v, fastConfig())
-	waitEvent(t, shared, id, "stream.started", 30*time.Second)
+	waitEvent(t, shared, id, "stream.started", startTimeout)
 	asked := shared.YouTube.Count(youtube.Watch, v)
 	shared.YouTube.ExpireNow(v)
 	eventually(t, 30*time.Second, "yt-dlp is asked again", func() bool { return shared.YouTube.Count(youtube.Watch, v) > asked })

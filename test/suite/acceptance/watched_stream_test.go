@@ -17,8 +17,8 @@ import (
 // alert.segment_error (section 6.6).
 const outageThreshold = 60 * time.Second
 
-// lastMediaMargin is how long before an outage the last media may have come, from
-// which the outage counts: a segment's length and a part of the next check.
+// lastMediaMargin is how long before an outage the last media may have come. It is
+// a segment's length and a part of a check interval.
 const lastMediaMargin = 3 * time.Second
 
 // watchedStream is a live stream that a monitor watches.
@@ -34,18 +34,18 @@ type watchedStream struct {
 
 // watchStream starts a stream, registers a monitor of it and waits for the first
 // check. wrap, if not nil, makes the source that is broadcast.
-func watchStream(t *testing.T, s *testenv.Env, c livestream.Config, wrap func(*livestream.Stream) youtube.Source) *watchedStream {
+func watchStream(t *testing.T, env *testenv.Env, c livestream.Config, wrap func(*livestream.Stream) youtube.Source) *watchedStream {
 	t.Helper()
-	p := &watchedStream{t: t, env: s, video: newVideoID()}
+	p := &watchedStream{t: t, env: env, video: newVideoID()}
 	var err error
-	if p.Stream, err = s.StartStream(t.Context(), p.video, c); err != nil {
+	if p.Stream, err = env.StartStream(t.Context(), p.video, c); err != nil {
 		t.Fatal(err)
 	}
 	if wrap != nil {
-		s.YouTube.Broadcast(p.video, wrap(p.Stream))
+		env.YouTube.Broadcast(p.video, wrap(p.Stream))
 	}
-	p.id = register(t, s, p.video, fastConfig())
-	p.waitEvent("stream.started", 60*time.Second)
+	p.id = register(t, env, p.video, fastConfig())
+	p.waitEvent("stream.started", startTimeout)
 	p.waitCheck(60 * time.Second)
 	return p
 }
