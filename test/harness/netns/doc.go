@@ -1,16 +1,17 @@
-// Package netspace runs a program on a network of its own: a loopback interface
-// that has any address wanted, and nothing else. So a test may own port 53,
-// port 443 and an address that looks public, for the program alone. It needs
-// Linux, and no privilege: the namespaces belong to a user namespace.
+// Package netns runs a program in a network namespace of its own, with nothing but a
+// loopback interface that has the wanted addresses. So a test can use port 53, port
+// 443 and public addresses, for that program alone. It needs Linux and no privilege:
+// the namespaces belong to a user namespace.
 //
 //	test process                              namespaces: user, network, mounts
 //	Start ──runs the test binary again──────▶ addresses on lo, files over files,
 //	                                          sockets
-//	Space.Listeners, Space.Packets ◀─passed── │
+//	Namespace.Listeners, .Packets ◀─passed─── │
 //	                                          └─▶ becomes the program (execve)
 //
-// A socket belongs to the network it was made on, whoever reads it: the test
-// goes on serving from its own process, beside its stand-ins.
+// A socket belongs to the namespace in which it was created. So the test process can
+// serve connections of the program.
 //
-// Where user namespaces are forbidden, Start says so and what allows them.
+// The error of Start names the kernel settings that allow user namespaces, where they
+// are forbidden.
 package netns

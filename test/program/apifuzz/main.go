@@ -1,14 +1,13 @@
-// Command api lets a client that was made up from openapi.yaml alone loose on a
-// real service with a database of its own: schemathesis sends what the document
-// allows and what it does not, in sequences, without keys and with methods that
-// are not there, and holds every answer against the document. It is what "make
-// test-api" runs, and takes about two minutes. What it sends is made up from the
-// same seed each time, so that a change answers for itself; "make nightly" looks
-// further, from a new seed and for longer.
+// Command apifuzz tests the API with requests generated from openapi.yaml. It runs
+// schemathesis against a real service with a database of its own. schemathesis sends
+// valid and invalid requests, in sequences, without keys and with other methods. It
+// compares every answer with the document.
 //
-// Beside what schemathesis finds, it is a failure if the service logs an error,
-// if a webhook that it sends meanwhile cannot be verified, or if it does not end
-// in good order afterwards.
+// "make test-api" runs it for about two minutes with a fixed seed, so that a failure
+// comes from the change under test. "make nightly" uses a new seed and more time.
+//
+// It also fails if the service logs an error, if a webhook cannot be verified, or if
+// the service does not stop in an orderly way.
 package main
 
 import (
@@ -29,7 +28,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// Where things are, from the root of the repository.
+// Paths from the root of the repository.
 const (
 	client   = ".tools/api-venv/bin/schemathesis"
 	document = "adapters/httpapi/openapi.yaml"
@@ -38,13 +37,13 @@ const (
 	logFile  = "bin/test-api.log"
 )
 
-// spare is how much longer than its budget the client may take: it finishes
-// the case that it is at, and makes a failing one smaller.
-const spare = time.Minute
+// grace is added to the budget of the client, which finishes its last case and
+// shrinks a failing one.
+const grace = time.Minute
 
 var (
-	budget = flag.Duration("budget", 110*time.Second, "how long the client goes on, over both ports")
-	seed   = flag.Int("seed", 1, "what is made up depends on, as far as its time allows; 0: a new one")
+	budget = flag.Duration("budget", 110*time.Second, "time of the client on both ports together")
+	seed   = flag.Int("seed", 1, "seed of the generated requests; 0: a new one")
 )
 
 func main() {
@@ -90,19 +89,19 @@ func run() error {
 	defer func() { _ = log.Close() }()
 	service, err := system.Start(ctx, system.Config{
 		Binary: binary, DataDir: filepath.Join(dir, "data"), Log: log,
-		// Workers that find nothing, and few of them: this is not about them.
+		// Few workers, which find nothing: this test is about the API.
 		Env: []string{"YTDLP_PATH=/bin/true", "STREAMLINK_PATH=/bin/true", "MAX_MONITORS=20", "LOG_LEVEL=debug"},
 	})
 	if err != nil {
 		return errors.Join(err, receiver.Close())
 	}
 	err = errors.Join(
-		play(ctx, service, receiver, dir, "internal", service.InternalURL(), *budget/5),
-		play(ctx, service, receiver, dir, "public", service.URL(), *budget*4/5),
+		fuzz(ctx, service, receiver, dir, "internal", service.InternalURL(), *budget/5),
+		fuzz(ctx, service, receiver, dir, "public", service.URL(), *budget*4/5),
 		service.Stop(),
 		receiver.Close(),
-		logged(service),
-		verified(receiver),
+		checkLog(service),
+		checkWebhooks(receiver),
 	)
 	if err != nil {
 		return fmt.Errorf("seed %d, log %s: %w", *seed, logFile, err)
@@ -110,12 +109,12 @@ func run() error {
 	return nil
 }
 
-// play runs the client against one port, which it knows a monitor of.
-func play(ctx context.Context, service *system.Service, receiver *webhookreceiver.Receiver, dir, port, url string, budget time.Duration) error {
+// fuzz runs the client against one port. It gives it a monitor and an event that exist.
+func fuzz(ctx context.Context, service *system.Service, receiver *webhookreceiver.Receiver, dir, port, url string, budget time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	id, event, err := happening(ctx, service, receiver)
+	id, event, err := registerWithEvent(ctx, service, receiver)
 	if err != nil {
 		return err
 	}
@@ -127,7 +126,7 @@ func play(ctx context.Context, service *system.Service, receiver *webhookreceive
 		return err
 	}
 	fmt.Printf("\ntest-api: the %s port\n\n", port)
-	ctx, cancel := context.WithTimeout(ctx, budget+spare)
+	ctx, cancel := context.WithTimeout(ctx, budget+grace)
 	defer cancel()
 	which := "--exclude-tag=internal"
 	if port == "internal" {
@@ -137,7 +136,7 @@ func play(ctx context.Context, service *system.Service, receiver *webhookreceive
 		"--max-time="+strconv.Itoa(int(budget.Seconds())), "--seed="+strconv.Itoa(*seed))
 	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1", "RECEIVER="+receiver.URL(), "HYPOTHESIS_STORAGE_DIRECTORY="+dir, "PYTHONDONTWRITEBYTECODE=1")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) } // it then still reports
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) } // the client then still prints its report
 	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("the client on the %s port: %w", port, err)
@@ -145,8 +144,8 @@ func play(ctx context.Context, service *system.Service, receiver *webhookreceive
 	return nil
 }
 
-// configure writes the client's settings with the variables in them filled in,
-// which the client itself does not do in all places.
+// configure writes the settings of the client with their variables replaced. The
+// client itself does not replace all of them.
 func configure(path string, variables map[string]string) error {
 	text, err := os.ReadFile(settings)
 	if err != nil {
@@ -155,9 +154,9 @@ func configure(path string, variables map[string]string) error {
 	return os.WriteFile(path, []byte(os.Expand(string(text), func(name string) string { return variables[name] })), 0o600)
 }
 
-// logged is an error if the service has logged one, or anything in another
-// shape than that of section 11.2.
-func logged(service *system.Service) (err error) {
+// checkLog returns an error for each line of level ERROR and for each line that does
+// not have the format of section 11.2.
+func checkLog(service *system.Service) (err error) {
 	for _, l := range service.Log() {
 		if l.Malformed || l.Level == "ERROR" {
 			err = errors.Join(err, fmt.Errorf("the service logged: %s", l.Raw))
@@ -166,8 +165,8 @@ func logged(service *system.Service) (err error) {
 	return err
 }
 
-// verified is an error if the receiver could not verify a webhook.
-func verified(receiver *webhookreceiver.Receiver) (err error) {
+// checkWebhooks returns an error for each webhook that could not be verified.
+func checkWebhooks(receiver *webhookreceiver.Receiver) (err error) {
 	all := receiver.All()
 	for _, d := range all {
 		if !d.Verified {

@@ -13,48 +13,48 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// figures are what a measurement gave.
-type figures struct {
-	rate        float64 // answers a second
+// result is the result of one measurement.
+type result struct {
+	rate        float64 // answers per second
 	median, p99 time.Duration
 }
 
-// measure starts a service and reads one of its monitors for as long as it is
-// told, over all connections at once.
-func measure(ctx context.Context, lasts time.Duration, c system.Config) (f figures, err error) {
+// measure starts a service and reads one of its monitors for the duration, over all
+// connections at once.
+func measure(ctx context.Context, duration time.Duration, c system.Config) (r result, err error) {
 	s, err := system.Start(ctx, c)
 	if err != nil {
-		return f, err
+		return r, err
 	}
 	defer func() { err = errors.Join(err, s.Stop()) }()
 	id, err := s.Register(ctx, "https://www.youtube.com/watch?v=benchmarkID", "http://127.0.0.1:9/hook", nil)
 	if err != nil {
-		return f, err
+		return r, err
 	}
 	defer func() {
 		_, stopped := s.Call(ctx, http.MethodDelete, "/api/v1/monitors/"+id, nil)
 		err = errors.Join(err, stopped)
 	}()
 	url := s.URL() + "/api/v1/monitors/" + id
-	if _, err := read(ctx, url, lasts/10); err != nil { // warm
-		return f, err
+	if _, err := read(ctx, url, duration/10); err != nil { // warm
+		return r, err
 	}
 	began := time.Now()
-	took, err := read(ctx, url, lasts)
+	took, err := read(ctx, url, duration)
 	if err != nil {
-		return f, err
+		return r, err
 	}
-	f.rate = float64(len(took)) / time.Since(began).Seconds()
+	r.rate = float64(len(took)) / time.Since(began).Seconds()
 	slices.Sort(took)
-	f.median, f.p99 = took[len(took)/2], took[len(took)*99/100]
-	return f, nil
+	r.median, r.p99 = took[len(took)/2], took[len(took)*99/100]
+	return r, nil
 }
 
-// read gets url over and over and gives how long each answer took.
-func read(ctx context.Context, url string, lasts time.Duration) ([]time.Duration, error) {
+// read requests url repeatedly and returns the time that each answer took.
+func read(ctx context.Context, url string, duration time.Duration) ([]time.Duration, error) {
 	client := &http.Client{Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections}}
 	defer client.CloseIdleConnections()
-	until := time.Now().Add(lasts)
+	until := time.Now().Add(duration)
 	took := make([][]time.Duration, connections)
 	failed := make([]error, connections)
 	var all sync.WaitGroup

@@ -1,7 +1,7 @@
-// Command benchapi measures what the API takes: reading one monitor over 16
-// connections, with and without rate limits, beside what PostgreSQL itself
-// takes in the same run (pgbench, select only, as many connections). It puts a
-// bounded load on loopback, on a service and a database of its own.
+// Command benchapi measures how many reads of one monitor the API answers over 16
+// connections, with and without rate limits. It measures PostgreSQL by itself in the
+// same run (pgbench, select only, as many connections). It puts a bounded load on a
+// service and a database of its own, on loopback.
 package main
 
 import (
@@ -22,20 +22,20 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// connections is how many requests are under way at any time.
+// connections is the number of requests in flight at any time.
 const connections = 16
 
-// What the API has to reach on a machine of two cores.
+// The API must reach these on a machine with two cores.
 const (
-	leastRate = 2000                  // requests a second
-	mostP99   = 20 * time.Millisecond // of a request
+	minRate = 2000                  // requests per second
+	maxP99  = 20 * time.Millisecond // of a request
 )
 
 func main() {
-	lasts := flag.Duration("for", 10*time.Second, "how long each measurement lasts")
+	duration := flag.Duration("for", 10*time.Second, "how long each measurement duration")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *lasts)
+	err := run(ctx, *duration)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench-api:", err)
@@ -43,13 +43,13 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, lasts time.Duration) (err error) {
+func run(ctx context.Context, duration time.Duration) (err error) {
 	dir, err := os.MkdirTemp("", "stream-monitor-bench-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	// The database runs as another user than root, and must get in.
+	// The database does not run as root and must be able to enter the directory.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func run(ctx context.Context, lasts time.Duration) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Stop(context.WithoutCancel(ctx))) }()
 
-	bench := func(name string, env ...string) (figures, error) {
-		f, err := measure(ctx, lasts, system.Config{
+	bench := func(name string, env ...string) (result, error) {
+		f, err := measure(ctx, duration, system.Config{
 			Binary: binary, DataDir: filepath.Join(dir, "data"),
 			Env: append([]string{"DB_DSN=" + db.DSN(), "YTDLP_PATH=/bin/true", "STREAMLINK_PATH=/bin/true"}, env...),
 		})
@@ -75,7 +75,7 @@ func run(ctx context.Context, lasts time.Duration) (err error) {
 		fmt.Printf("%-42s %8.0f /s   median %6.2f ms   p99 %6.2f ms\n", name, f.rate, ms(f.median), ms(f.p99))
 		return f, nil
 	}
-	fmt.Printf("%d connections, %s each\n", connections, lasts)
+	fmt.Printf("%d connections, %s each\n", connections, duration)
 	free, err := bench("GET of one monitor")
 	if err != nil {
 		return err
@@ -83,21 +83,21 @@ func run(ctx context.Context, lasts time.Duration) (err error) {
 	if _, err = bench("GET of one monitor, counted by rate limits", "RATE_LIMIT_QUERY_PER_MIN=60000000"); err != nil {
 		return err
 	}
-	tps, err := pgbench(ctx, db.DSN(), lasts)
+	tps, err := pgbench(ctx, db.DSN(), duration)
 	if err != nil {
 		return err
 	}
 	fmt.Printf("%-42s %8.0f /s   a GET is %.2f of it\n", "pgbench, select only", tps, free.rate/tps)
-	if free.rate < leastRate || free.p99 > mostP99 {
-		return fmt.Errorf("wanted are at least %d requests a second and a p99 of at most %s", leastRate, mostP99)
+	if free.rate < minRate || free.p99 > maxP99 {
+		return fmt.Errorf("expected at least %d requests per second and a p99 of at most %s", minRate, maxP99)
 	}
 	return nil
 }
 
 var tps = regexp.MustCompile(`tps = ([0-9.]+)`)
 
-// pgbench measures the database by itself, in transactions a second.
-func pgbench(ctx context.Context, dsn string, lasts time.Duration) (float64, error) {
+// pgbench measures the database by itself, in transactions per second.
+func pgbench(ctx context.Context, dsn string, duration time.Duration) (float64, error) {
 	path, err := exec.LookPath("pgbench")
 	if err != nil {
 		found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pgbench") // fails on a bad pattern only
@@ -110,7 +110,7 @@ func pgbench(ctx context.Context, dsn string, lasts time.Duration) (float64, err
 		return 0, fmt.Errorf("pgbench --initialize: %w\n%s", err, out)
 	}
 	out, err := exec.CommandContext(ctx, path, "--select-only", "--no-vacuum", "--protocol=prepared",
-		"--client="+strconv.Itoa(connections), "--jobs=2", "--time="+strconv.Itoa(max(1, int(lasts.Seconds()))), dsn).CombinedOutput()
+		"--client="+strconv.Itoa(connections), "--jobs=2", "--time="+strconv.Itoa(max(1, int(duration.Seconds()))), dsn).CombinedOutput()
 	if err != nil {
 		return 0, fmt.Errorf("pgbench: %w\n%s", err, out)
 	}

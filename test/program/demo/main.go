@@ -1,9 +1,7 @@
-// Command demo shows the main job, for real and in under three minutes: a live
-// stream starts late, plays, goes black, recovers, goes silent, recovers and
-// ends, and for each of these a signed webhook arrives at a receiver that
-// verifies it. Everything is what runs in production, yt-dlp, ffmpeg and
-// PostgreSQL included; only YouTube and the receiver are stand-ins on this
-// machine, so that no internet is needed.
+// Command demo shows the main job in under three minutes. A live stream starts late,
+// plays, goes black, recovers, goes silent, recovers and ends. A receiver verifies a
+// signed webhook for each of these. The service, yt-dlp, ffmpeg and PostgreSQL are
+// real. YouTube and the receiver are fakes on this machine: no internet is needed.
 package main
 
 import (
@@ -22,7 +20,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
-// limit is what the story may take; it takes half of it.
+// limit is the longest that the demo may take. It usually takes half of that.
 const limit = 3 * time.Minute
 
 func main() {
@@ -37,7 +35,7 @@ func run() error {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	out := narrator{os.Stdout, coloured()}
+	out := printer{os.Stdout, useColour()}
 
 	dir, err := os.MkdirTemp("", "stream-monitor-demo-")
 	if err != nil {
@@ -59,7 +57,7 @@ func run() error {
 	}
 	defer func() { _ = log.Close() }()
 
-	out.say("starting PostgreSQL, the service, a stand-in for YouTube and a receiver (log: %s)", logFile)
+	out.say("starting PostgreSQL, the service, a fake YouTube and a receiver (log: %s)", logFile)
 	began := time.Now()
 	set, err := testenv.Start(ctx, testenv.Config{Binary: binary, Log: log, Out: out.webhooks()})
 	if err != nil {
@@ -68,7 +66,7 @@ func run() error {
 	out.say("the service listens at %s", set.Service.URL())
 	truth, err := set.PlayMainScenario(ctx, "demonstrate", out.say)
 	if err == nil {
-		err = out.answer(ctx, set, truth)
+		err = out.finalState(ctx, set, truth)
 	}
 	out.say("stopping everything")
 	if err = errors.Join(err, set.Close()); err != nil {
@@ -80,51 +78,50 @@ func run() error {
 
 const logFile = "bin/demo.log"
 
-// narrator prints the story: what is done to the stream on the left, what the
-// receiver gets indented.
-type narrator struct {
+// printer prints what happens to the stream, and indented what the receiver gets.
+type printer struct {
 	out    io.Writer
 	colour bool
 }
 
-func coloured() bool {
+func useColour() bool {
 	info, err := os.Stdout.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("NO_COLOR") == ""
 }
 
-func (n narrator) say(format string, args ...any) {
-	fmt.Fprintf(n.out, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
+func (p printer) say(format string, args ...any) {
+	fmt.Fprintf(p.out, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
 }
 
-// webhooks is where the receiver writes its lines to.
-func (n narrator) webhooks() io.Writer { return webhookLines{n} }
+// webhooks returns the writer for the lines of the receiver.
+func (p printer) webhooks() io.Writer { return webhookLines{p} }
 
-type webhookLines struct{ narrator }
+type webhookLines struct{ printer }
 
-func (w webhookLines) Write(p []byte) (int, error) {
-	line := "    ▶ webhook  " + strings.TrimRight(string(p), "\n")
+func (w webhookLines) Write(b []byte) (int, error) {
+	line := "    ▶ webhook  " + strings.TrimRight(string(b), "\n")
 	if w.colour {
 		line = "\x1b[36m" + line + "\x1b[0m"
 	}
 	fmt.Fprintln(w.out, line)
-	return len(p), nil
+	return len(b), nil
 }
 
-// answer shows what the API says of the monitor in the end.
-func (n narrator) answer(ctx context.Context, set *testenv.Env, t testenv.GroundTruth) error {
+// finalState prints the final state of the monitor and checks it.
+func (p printer) finalState(ctx context.Context, set *testenv.Env, t testenv.GroundTruth) error {
 	m, err := set.Service.Monitor(ctx, t.MonitorID)
 	if err != nil {
 		return err
 	}
-	n.say("GET /api/v1/monitors/%s: status %v, stream %v, %v", t.MonitorID, m["status"], m["stream_status"], counted(m["statistics"]))
+	p.say("GET /api/v1/monitors/%s: status %v, stream %v, %v", t.MonitorID, m["status"], m["stream_status"], describeStatistics(m["statistics"]))
 	if m["status"] != "completed" {
 		return fmt.Errorf("the monitor is %v, not completed", m["status"])
 	}
 	return nil
 }
 
-// counted is the statistics of a monitor in words.
-func counted(statistics any) string {
+// describeStatistics puts the statistics of a monitor into words.
+func describeStatistics(statistics any) string {
 	s, _ := statistics.(map[string]any)
 	return fmt.Sprintf("%v segments analysed, %v blackout, %v silence", s["total_segments_analyzed"], s["blackout_events"], s["silence_events"])
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// happening registers a monitor and reports, as its worker would, that
-// something has happened to it.
-func happening(ctx context.Context, service *system.Service, receiver *webhookreceiver.Receiver) (id, event string, err error) {
+// registerWithEvent registers a monitor and reports an event for it, as its worker
+// would.
+func registerWithEvent(ctx context.Context, service *system.Service, receiver *webhookreceiver.Receiver) (id, event string, err error) {
 	video := fmt.Sprintf("%011d", rand.Int64N(1e11))
 	if id, err = service.Register(ctx, "https://www.youtube.com/watch?v="+video, receiver.URL(), nil); err != nil {
 		return "", "", err
@@ -42,8 +42,8 @@ func happening(ctx context.Context, service *system.Service, receiver *webhookre
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		said, _ := io.ReadAll(res.Body)
-		return "", "", fmt.Errorf("reporting an event was answered with %d %s", res.StatusCode, said)
+		answer, _ := io.ReadAll(res.Body)
+		return "", "", fmt.Errorf("reporting an event was answered with %d %s", res.StatusCode, answer)
 	}
 	return id, event, nil
 }

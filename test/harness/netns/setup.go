@@ -13,35 +13,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ready comes with the sockets; anything else is what went wrong.
+// ready is the message that carries the sockets. Any other message is an error.
 const ready = "ready"
 
-// A test binary that is run again by Start must not begin with its tests.
-func init() { //nolint:gochecknoinits // before any test's own main, which need not know
-	task, again := os.LookupEnv(variable)
+// The test binary that Start runs again must not run its tests.
+func init() { //nolint:gochecknoinits // must run before TestMain
+	encoded, again := os.LookupEnv(variable)
 	if !again {
 		return
 	}
 	_ = os.Unsetenv(variable)
-	err := obey(task)
+	err := setUp(encoded)
 	_ = unix.Sendmsg(inherited, []byte(err.Error()), nil, nil, 0)
 	os.Exit(1)
 }
 
-// obey does what is ordered and becomes the program. It returns only an error.
-func obey(task string) error {
+// setUp sets up the namespaces and becomes the program. It returns only an error.
+func setUp(encoded string) error {
 	unix.CloseOnExec(inherited)
-	var o order
-	if err := json.Unmarshal([]byte(task), &o); err != nil {
-		return fmt.Errorf("order: %w", err)
+	var s spec
+	if err := json.Unmarshal([]byte(encoded), &s); err != nil {
+		return fmt.Errorf("spec: %w", err)
 	}
-	if err := network(o.Addresses); err != nil {
+	if err := configureLoopback(s.Addresses); err != nil {
 		return err
 	}
-	if err := cover(o.Files); err != nil {
+	if err := replaceFiles(s.Files); err != nil {
 		return err
 	}
-	sockets, err := listen(o.Config)
+	sockets, err := listen(s.Config)
 	if err != nil {
 		return err
 	}
@@ -52,12 +52,12 @@ func obey(task string) error {
 	if err := unix.Sendmsg(inherited, []byte(ready), unix.UnixRights(fds...), nil, 0); err != nil {
 		return fmt.Errorf("pass the sockets on: %w", err)
 	}
-	return fmt.Errorf("run %s: %w", o.Path, syscall.Exec(o.Path, o.Args, os.Environ()))
+	return fmt.Errorf("run %s: %w", s.Path, syscall.Exec(s.Path, s.Args, os.Environ()))
 }
 
-// network brings the loopback interface up and gives it addresses, each under
-// an alias of the interface (netdevice(7)).
-func network(addresses []netip.Addr) error {
+// configureLoopback brings the loopback interface up and adds the addresses, each
+// under an alias of the interface (netdevice(7)).
+func configureLoopback(addresses []netip.Addr) error {
 	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("socket: %w", err)
@@ -87,20 +87,19 @@ func network(addresses []netip.Addr) error {
 	return nil
 }
 
-// cover mounts contents over files. The files that hold them stay behind in a
-// directory that only these mounts have.
-func cover(files map[string]string) error {
+// replaceFiles mounts other contents over existing files, in this mount namespace.
+func replaceFiles(files map[string]string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("keep mounts private: %w", err)
 	}
 	if len(files) == 0 {
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "netspace-")
+	dir, err := os.MkdirTemp("", "netns-")
 	if err != nil {
 		return fmt.Errorf("files: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // a mount keeps what it shows
+	defer func() { _ = os.RemoveAll(dir) }() // the mounts keep the files
 	for path, content := range files {
 		source, err := os.CreateTemp(dir, "")
 		if err != nil {
@@ -121,7 +120,7 @@ func cover(files map[string]string) error {
 	return nil
 }
 
-// listen makes the sockets, those of TCP first.
+// listen opens the sockets, first those of TCP.
 func listen(c Config) (sockets []*os.File, err error) {
 	for _, a := range c.TCP {
 		l, err := net.ListenTCP("tcp4", net.TCPAddrFromAddrPort(a))

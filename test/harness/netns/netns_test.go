@@ -19,13 +19,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "dial" { // we are the program
+	if len(os.Args) > 1 && os.Args[1] == "dial" { // this process is the program
 		os.Exit(dial(os.Args[2]))
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// dial prints what a server says.
+// dial prints what a server sends.
 func dial(address string) int {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -65,7 +65,7 @@ func TestAProgramHasANetworkOfItsOwn(t *testing.T) {
 	_, _ = s.Listeners[0].Close(), s.Packets[0].Close()
 }
 
-func TestNothingElseIsReached(t *testing.T) {
+func TestOtherAddressesAreUnreachable(t *testing.T) {
 	var out bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "dial", "192.0.2.1:443")
 	cmd.Stdout = &out
@@ -77,7 +77,7 @@ func TestNothingElseIsReached(t *testing.T) {
 	}
 }
 
-func TestFilesLieOverFiles(t *testing.T) {
+func TestFilesAreReplacedInsideTheNamespaceOnly(t *testing.T) {
 	before, err := os.ReadFile("/etc/resolv.conf")
 	if err != nil {
 		t.Fatal(err)
@@ -92,14 +92,14 @@ func TestFilesLieOverFiles(t *testing.T) {
 		t.Errorf("the program ends with %v and says %q", err, &out)
 	}
 	if after, _ := os.ReadFile("/etc/resolv.conf"); !bytes.Equal(before, after) {
-		t.Error("the machine's own file has changed")
+		t.Error("the file of the machine has changed")
 	}
-	if left, _ := os.ReadDir(os.TempDir()); strings.Contains(strings.Join(names(left), " "), "netspace-") {
+	if left, _ := os.ReadDir(os.TempDir()); strings.Contains(strings.Join(names(left), " "), "netns-") {
 		t.Error("something is left behind")
 	}
 }
 
-func TestWhatGoesWrongWithinIsSaid(t *testing.T) {
+func TestAnErrorInsideTheNamespacesIsReturned(t *testing.T) {
 	for _, c := range []struct {
 		program string
 		config  netns.Config
@@ -111,7 +111,7 @@ func TestWhatGoesWrongWithinIsSaid(t *testing.T) {
 	} {
 		_, err := netns.Start(exec.CommandContext(t.Context(), c.program), c.config)
 		if err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("it does not say %q: %v", c.says, err)
+			t.Errorf("%q is not in the error: %v", c.says, err)
 		}
 	}
 	if _, err := netns.Start(exec.CommandContext(t.Context(), "no-such-program"), netns.Config{}); !errors.Is(err, exec.ErrNotFound) {
