@@ -30,13 +30,13 @@ type Reconciler struct {
 }
 
 // Reconcile brings monitors and workers together when a gateway starts (section
-// 10.4). It adopts workers that outlived an earlier gateway, replaces missing ones
-// by the policy, ends orphaned ones, and resumes monitors that a gateway released
-// when it stopped. It blocks until that is done, at most Config.ReconcileTimeout;
-// Watch goes on with the rest, and the monitors concerned are notified. It
-// returns the number of active monitors. It is called once, before Watch, while
-// Run is running.
-func (r *Reconciler) Reconcile(ctx context.Context) (active int) {
+// 10.4). It adopts workers that outlived an earlier gateway, replaces missing ones by
+// the policy, and ends orphaned ones. It resumes monitors that a stopped gateway has
+// released. It blocks until that is done, at most Config.ReconcileTimeout;
+// Watch goes on with the rest, and the monitors concerned are notified. It returns
+// how many monitors are active; known is false when they could not be read in time.
+// It is called once, before Watch, while Run is running.
+func (r *Reconciler) Reconcile(ctx context.Context) (active int, known bool) {
 	began, start := time.Now(), r.cfg.Now()
 	limited, cancel := context.WithTimeout(ctx, r.cfg.ReconcileTimeout)
 	defer cancel()
@@ -51,7 +51,7 @@ func (r *Reconciler) Reconcile(ctx context.Context) (active int) {
 		r.notice = newTimeoutNotice(start, report.unsettled())
 	}
 	r.log.Info("Startup Reconciliation Report", report.attributes(time.Since(began), timedOut, err)...)
-	return report.active
+	return report.activeMonitors()
 }
 
 // Watch goes on comparing monitors and workers every Config.ReconcileInterval until

@@ -88,6 +88,13 @@ func (r *reconcileReport) endLoss(id monitor.ID, result outcome, err error) {
 	r.counts[c]++
 }
 
+// activeMonitors returns how many monitors the last comparison read, if there was one.
+func (r *reconcileReport) activeMonitors() (active int, known bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.active, r.compared
+}
+
 // wait blocks until no loss is being handled, or ctx is done.
 func (r *reconcileReport) wait(ctx context.Context) {
 	r.mu.Lock()

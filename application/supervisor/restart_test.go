@@ -29,7 +29,10 @@ func TestAnOrderlyRestartIsReported(t *testing.T) {
 
 		next := newHarnessOn(t, h.store).promote()
 		defer next.stop()
-		next.sup.Reconcile(t.Context())
+		active, known := next.sup.Reconcile(t.Context())
+		if active != 3 || !known {
+			t.Errorf("%d monitors are active (known: %v), want 3", active, known)
+		}
 		next.advance(time.Second)
 		next.expectCounts("active=3", "adopted=0", "resumed=3", "relaunched=0")
 		if log := next.log.String(); strings.Contains(log, "reservation promoted") || strings.Count(log, "monitor resumed") != 3 {

@@ -136,9 +136,25 @@ func (g *gatewayServer) dispatch(ctx context.Context) {
 func (g *gatewayServer) keepWorkers(ctx context.Context) {
 	promotion := start(g.database.before(g.supervisor.Promote))
 	defer promotion.stop()
-	g.supervisor.Reconcile(ctx)
+	monitors, known := g.supervisor.Reconcile(ctx)
 	g.reconciled.Store(true)
-	g.database.before(g.supervisor.Watch)(ctx)
+	g.database.before(func(ctx context.Context) {
+		g.logReady(ctx, monitors, known)
+		g.supervisor.Watch(ctx)
+	})(ctx)
+}
+
+// logReady ends the start with one line: where the gateway listens, and how many
+// monitors are active, if the reconciliation could read that.
+func (g *gatewayServer) logReady(ctx context.Context, monitors int, known bool) {
+	if ctx.Err() != nil {
+		return
+	}
+	attrs := []any{"public_addr", g.public.Addr().String(), "internal_addr", g.internal.Addr().String()}
+	if known {
+		attrs = append(attrs, "monitors", monitors)
+	}
+	g.log.Info("the gateway is ready", attrs...)
 }
 
 func (g *gatewayServer) closePorts() error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/system"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
@@ -46,13 +47,40 @@ func TestAMonitorContinuesAfterARestart(t *testing.T) { // decisions P3, S11
 	p := watchStream(t, env, livestream.Config{}, nil)
 	black := p.Black(true)
 	p.waitEvent(blackoutAlert, 60*time.Second)
+	stopped, asked := env.Service, time.Now()
 	if err := env.Restart(t.Context(), testenv.Config{Binary: binary}); err != nil {
 		t.Fatal(err)
 	}
+	assertNoWarningsSince(t, stopped, asked)
+	assertResumed(t, env, 1)
 	p.Black(false)
 	e := p.waitEvent(blackoutRecovered, 60*time.Second)
 	assertNear(t, "started_at", e.Data.StartedAt, black, mediaTolerance)
 	p.endAndAssert(blackoutAlert, blackoutRecovered)
+}
+
+// assertResumed checks that the report at the start counts the monitors that were
+// handed over, and that the start ends with a line that says where it listens.
+func assertResumed(t *testing.T, env *testenv.Env, monitors float64) {
+	t.Helper()
+	if line := reconciliationReport(t, env); line.Data["active"] != monitors || line.Data["resumed"] != monitors {
+		t.Errorf("the report does not count %v resumed monitors: %s", monitors, line.Raw)
+	}
+	if _, err := env.Service.WaitLog(timeoutContext(t, 10*time.Second), func(l system.Line) bool {
+		return l.Message == "the gateway is ready" && l.Data["monitors"] == monitors && l.Data["public_addr"] != nil
+	}); err != nil {
+		t.Errorf("no line says that the gateway is ready: %v", err)
+	}
+}
+
+// assertNoWarningsSince checks what a gateway logs when it is stopped.
+func assertNoWarningsSince(t *testing.T, s *system.Service, asked time.Time) {
+	t.Helper()
+	for _, l := range s.Log() {
+		if !l.Timestamp.Before(asked) && (l.Level == "WARN" || l.Level == "ERROR") {
+			t.Errorf("an orderly stop logs %s", l.Raw)
+		}
+	}
 }
 
 func TestTheGatewaySurvivesABrokenLogPipe(t *testing.T) {
