@@ -1,14 +1,14 @@
-// Package launchertest is what every supervisor.Launcher has to pass, whatever it
-// launches: processes, pods, goroutines.
+// Package launchertest is the conformance suite of supervisor.Launcher, for processes,
+// pods and goroutines.
 //
 //	func TestLauncher(t *testing.T) {
 //		launchertest.Run(t, func(t *testing.T) launchertest.Harness { … })
 //	}
 //
-// The suite tells a worker how to behave by the video it is to watch: a worker
-// in a harness asks BehaviourOf its stream URL and acts accordingly. What
-// really runs it learns from Harness.Alive, never from the launcher.
+// The stream URL tells a worker how to behave: the worker of a harness passes it to
+// BehaviourOf. Harness.Alive reports which
+// workers really run; the suite never trusts the launcher for that.
 //
-// Run is for every launcher. RunOutlived is for those whose workers go on when
-// the gateway is gone: pods and processes, not goroutines.
+// Every launcher runs Run. Launchers whose workers survive the gateway, such as pods
+// and processes, also run RunAdoption.
 package launchertest

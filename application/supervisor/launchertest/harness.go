@@ -12,52 +12,51 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Behaviour is how a worker of a harness acts. Its value is a video id.
+// Behaviour is how a worker of a harness behaves. Its value is a video id.
 type Behaviour string
 
-// The behaviours a harness has to know.
+// The behaviours that a harness must support.
 const (
-	StopsWhenAsked Behaviour = "obedient---" // works until it is asked to stop, then ends cleanly
-	IgnoresStop    Behaviour = "stubborn---" // works on when it is asked to stop
-	ExitsWithError Behaviour = "crashing---" // ends at once, with an error
-	ExitsCleanly   Behaviour = "finishing--" // ends at once, cleanly
+	StopsWhenAsked Behaviour = "obedient---" // runs until it is asked to stop, then exits cleanly
+	IgnoresStop    Behaviour = "stubborn---" // goes on when it is asked to stop
+	ExitsWithError Behaviour = "crashing---" // exits at once with an error
+	ExitsCleanly   Behaviour = "finishing--" // exits at once cleanly
 )
 
-// BehaviourOf tells a worker what to do.
+// BehaviourOf returns the behaviour that a stream URL asks for.
 func BehaviourOf(u monitor.StreamURL) Behaviour { return Behaviour(u.VideoID()) }
 
-// Harness is a launcher under test with what can be seen from outside.
+// Harness is a launcher under test, with what can be seen of its workers without it.
 type Harness struct {
 	Launcher supervisor.Launcher
 
 	// Close closes the launcher. The suite always calls it, sometimes twice.
 	Close func(ctx context.Context) error
 
-	// Alive lists the generations of a monitor's workers that are running and
-	// have come far enough to act as they should. A Crashing or Finishing worker
-	// need not show.
+	// Alive lists the generations of a monitor's workers that run and are ready to
+	// behave as asked. Workers that exit at once need not be listed.
 	Alive func(id monitor.ID) []int
 
-	// Kill ends a monitor's worker behind the launcher's back, and does not wait
-	// for it. Only RunOutlived needs it.
+	// Kill ends a monitor's worker without the launcher, and does not wait for it.
+	// Only RunAdoption needs it.
 	Kill func(id monitor.ID)
 
-	// Leaves says that closing the launcher leaves its workers running, as pods
-	// are left. Whoever makes the harness ends them with the test.
+	// KeepsWorkers says that Close leaves the workers running, as pods are. The
+	// harness must end them with the test.
 	KeepsWorkers bool
 
-	// Grace is what the launcher gives a worker that was asked to stop, at least
-	// 200 ms: short, so that tests are, and long enough to see that it is given.
+	// GracePeriod is the launcher's, at least 200 ms: short for fast tests, and long
+	// enough to be measured.
 	GracePeriod time.Duration
 
-	// Patience is how long anything may take, beyond Grace. Default 10 s.
+	// Timeout bounds every wait, in addition to GracePeriod. Default 10 s.
 	Timeout time.Duration
 }
 
 // fixture is a harness in one test.
 type fixture struct {
 	Harness
-	jobs
+	specs
 
 	t *testing.T
 }
@@ -81,11 +80,11 @@ func start(t *testing.T, h Harness) *fixture {
 	return &fixture{Harness: h, t: t}
 }
 
-// jobs counts the monitors of a test.
-type jobs int
+// specs makes the workers of a test, each of another monitor.
+type specs int
 
-// job makes a job of a new monitor.
-func (n *jobs) job(b Behaviour) supervisor.WorkerSpec {
+// newSpec makes a worker of a new monitor.
+func (n *specs) newSpec(b Behaviour) supervisor.WorkerSpec {
 	*n++
 	uuid := [16]byte{0: byte(*n), 6: 0x70, 8: 0x80}
 	return supervisor.WorkerSpec{
@@ -97,14 +96,14 @@ func (n *jobs) job(b Behaviour) supervisor.WorkerSpec {
 	}
 }
 
-func later(j supervisor.WorkerSpec, generation int) supervisor.WorkerSpec {
-	j.Generation = generation
-	return j
+func withGeneration(spec supervisor.WorkerSpec, generation int) supervisor.WorkerSpec {
+	spec.Generation = generation
+	return spec
 }
 
-func (f *fixture) launch(j supervisor.WorkerSpec) {
+func (f *fixture) launch(spec supervisor.WorkerSpec) {
 	f.t.Helper()
-	if err := f.Launcher.Launch(f.t.Context(), j); err != nil {
+	if err := f.Launcher.Launch(f.t.Context(), spec); err != nil {
 		f.t.Fatalf("launch: %v", err)
 	}
 }
@@ -129,22 +128,22 @@ func (f *fixture) eventually(what string, is func() bool, instead func() string)
 	}
 }
 
-// expectListed checks that the launcher lists exactly the workers of these jobs.
-func (f *fixture) expectListed(of ...supervisor.WorkerSpec) {
+// expectListed checks that the launcher lists exactly these workers.
+func (f *fixture) expectListed(workers ...supervisor.WorkerSpec) {
 	f.t.Helper()
 	got, err := f.Launcher.Workers(f.t.Context())
 	if err != nil {
 		f.t.Fatalf("workers: %v", err)
 	}
 	var want []supervisor.Worker
-	for _, j := range of {
-		want = append(want, supervisor.Worker{ID: j.ID, Generation: j.Generation})
+	for _, spec := range workers {
+		want = append(want, supervisor.Worker{ID: spec.ID, Generation: spec.Generation})
 	}
-	for i, w := range got { // how far one has come is no matter of who is there
+	for i, w := range got { // whether one is pending does not matter here
 		got[i] = supervisor.Worker{ID: w.ID, Generation: w.Generation}
 	}
-	for _, workers := range [][]supervisor.Worker{got, want} {
-		slices.SortFunc(workers, func(a, b supervisor.Worker) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	for _, list := range [][]supervisor.Worker{got, want} {
+		slices.SortFunc(list, func(a, b supervisor.Worker) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	}
 	if !slices.Equal(got, want) {
 		f.t.Errorf("listed are %v, want %v", got, want)
@@ -167,11 +166,11 @@ func (f *fixture) exit() supervisor.Exit {
 }
 
 // expectExit waits for the next exit and checks whose it is.
-func (f *fixture) expectExit(j supervisor.WorkerSpec, clean bool) {
+func (f *fixture) expectExit(spec supervisor.WorkerSpec, clean bool) {
 	f.t.Helper()
 	e := f.exit()
-	if e.ID != j.ID || e.Generation != j.Generation || e.Clean != clean {
-		f.t.Errorf("exit %+v, want generation %d of %s, clean %v", e, j.Generation, j.ID, clean)
+	if e.ID != spec.ID || e.Generation != spec.Generation || e.Clean != clean {
+		f.t.Errorf("exit %+v, want generation %d of %s, clean %v", e, spec.Generation, spec.ID, clean)
 	}
 	if e.Detail == "" {
 		f.t.Error("the exit has no detail")
@@ -182,7 +181,7 @@ func (f *fixture) expectExit(j supervisor.WorkerSpec, clean bool) {
 // the ends, so one more worker ends, and its exit has to be the next.
 func (f *fixture) expectNoExit() {
 	f.t.Helper()
-	last := f.job(StopsWhenAsked)
+	last := f.newSpec(StopsWhenAsked)
 	f.launch(last)
 	f.expectAlive(last.ID, 1)
 	f.stop(last.ID)

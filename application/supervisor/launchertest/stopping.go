@@ -10,7 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// stop stops and returns how long it took.
+// stop stops a worker and returns how long that took.
 func (f *fixture) stop(id monitor.ID) time.Duration {
 	f.t.Helper()
 	began := time.Now()
@@ -20,67 +20,67 @@ func (f *fixture) stop(id monitor.ID) time.Duration {
 	return time.Since(began)
 }
 
-func stopped(f *fixture) {
-	j := f.job(StopsWhenAsked)
-	f.launch(j)
-	f.expectAlive(j.ID, 1)
-	f.stop(j.ID)
-	if left := f.Alive(j.ID); len(left) > 0 {
+func stopEndsWorker(f *fixture) {
+	spec := f.newSpec(StopsWhenAsked)
+	f.launch(spec)
+	f.expectAlive(spec.ID, 1)
+	f.stop(spec.ID)
+	if left := f.Alive(spec.ID); len(left) > 0 {
 		f.t.Errorf("Stop returned while %v ran", left)
 	}
-	f.expectExit(j, true)
+	f.expectExit(spec, true)
 }
 
-func forced(f *fixture) {
-	j := f.job(IgnoresStop)
-	f.launch(j)
-	f.expectAlive(j.ID, 1)
-	if took := f.stop(j.ID); took < f.GracePeriod || took > f.GracePeriod+f.Timeout {
+func stopForcesAfterGracePeriod(f *fixture) {
+	spec := f.newSpec(IgnoresStop)
+	f.launch(spec)
+	f.expectAlive(spec.ID, 1)
+	if took := f.stop(spec.ID); took < f.GracePeriod || took > f.GracePeriod+f.Timeout {
 		f.t.Errorf("took %v, want the grace of %v and little more", took, f.GracePeriod)
 	}
-	if left := f.Alive(j.ID); len(left) > 0 {
+	if left := f.Alive(spec.ID); len(left) > 0 {
 		f.t.Errorf("Stop returned while %v ran", left)
 	}
-	f.expectExit(j, false)
+	f.expectExit(spec, false)
 }
 
-func stoppedUnknown(f *fixture) {
-	f.stop(f.job(StopsWhenAsked).ID)
-	done := f.job(ExitsCleanly)
+func stopOfUnknownDoesNothing(f *fixture) {
+	f.stop(f.newSpec(StopsWhenAsked).ID)
+	done := f.newSpec(ExitsCleanly)
 	f.launch(done)
 	f.expectExit(done, true)
 	f.stop(done.ID)
 	f.expectNoExit()
 }
 
-func stoppedTwice(f *fixture) {
-	j := f.job(StopsWhenAsked)
-	f.launch(j)
-	f.expectAlive(j.ID, 1)
+func concurrentStopsEndOnce(f *fixture) {
+	spec := f.newSpec(StopsWhenAsked)
+	f.launch(spec)
+	f.expectAlive(spec.ID, 1)
 	var both sync.WaitGroup
 	for range 2 {
-		both.Go(func() { f.stop(j.ID) })
+		both.Go(func() { f.stop(spec.ID) })
 	}
 	both.Wait()
-	f.expectExit(j, true)
+	f.expectExit(spec, true)
 	f.expectNoExit()
 }
 
-func stoppedUnattended(f *fixture) {
-	j := f.job(IgnoresStop)
-	f.launch(j)
-	f.expectAlive(j.ID, 1)
+func abandonedStopIsCarriedOut(f *fixture) {
+	spec := f.newSpec(IgnoresStop)
+	f.launch(spec)
+	f.expectAlive(spec.ID, 1)
 	ctx, cancel := context.WithTimeout(f.t.Context(), f.GracePeriod/10)
 	defer cancel()
-	if err := f.Launcher.Stop(ctx, j.ID); !errors.Is(err, context.DeadlineExceeded) {
+	if err := f.Launcher.Stop(ctx, spec.ID); !errors.Is(err, context.DeadlineExceeded) {
 		f.t.Errorf("got %v, want the context's error", err)
 	}
-	f.expectExit(j, false)
-	f.expectAlive(j.ID)
+	f.expectExit(spec, false)
+	f.expectAlive(spec.ID)
 }
 
-func stoppedAlone(f *fixture) {
-	a, b := f.job(StopsWhenAsked), f.job(StopsWhenAsked)
+func stopLeavesOthersRunning(f *fixture) {
+	a, b := f.newSpec(StopsWhenAsked), f.newSpec(StopsWhenAsked)
 	f.launch(a)
 	f.launch(b)
 	f.expectAlive(a.ID, 1)
@@ -91,25 +91,25 @@ func stoppedAlone(f *fixture) {
 	f.expectNoExit()
 }
 
-func relaunched(f *fixture) {
-	j := f.job(StopsWhenAsked)
-	f.launch(j)
-	f.expectAlive(j.ID, 1)
-	f.stop(j.ID)
-	f.expectExit(j, true)
-	f.launch(later(j, 2))
-	f.expectAlive(j.ID, 2)
+func stoppedMonitorIsLaunchedAgain(f *fixture) {
+	spec := f.newSpec(StopsWhenAsked)
+	f.launch(spec)
+	f.expectAlive(spec.ID, 1)
+	f.stop(spec.ID)
+	f.expectExit(spec, true)
+	f.launch(withGeneration(spec, 2))
+	f.expectAlive(spec.ID, 2)
 }
 
-func closed(f *fixture) {
+func closeEndsAll(f *fixture) {
 	const stubborn = 10
-	jobs := []supervisor.WorkerSpec{f.job(StopsWhenAsked)}
+	specs := []supervisor.WorkerSpec{f.newSpec(StopsWhenAsked)}
 	for range stubborn {
-		jobs = append(jobs, f.job(IgnoresStop))
+		specs = append(specs, f.newSpec(IgnoresStop))
 	}
-	for _, j := range jobs {
-		f.launch(j)
-		f.expectAlive(j.ID, 1)
+	for _, spec := range specs {
+		f.launch(spec)
+		f.expectAlive(spec.ID, 1)
 	}
 	ends := f.countExits()
 	began := time.Now()
@@ -119,16 +119,16 @@ func closed(f *fixture) {
 	if took := time.Since(began); took > stubborn/2*f.GracePeriod {
 		f.t.Errorf("closing took %v: not all at once", took)
 	}
-	f.expectClosed(ends, jobs)
-	if f.Launcher.Launch(f.t.Context(), f.job(StopsWhenAsked)) == nil {
+	f.expectClosed(ends, specs)
+	if f.Launcher.Launch(f.t.Context(), f.newSpec(StopsWhenAsked)) == nil {
 		f.t.Error("a closed launcher launched a worker")
 	}
 }
 
-func closedByForce(f *fixture) {
-	j := f.job(IgnoresStop)
-	f.launch(j)
-	f.expectAlive(j.ID, 1)
+func closeForcesWhenContextIsDone(f *fixture) {
+	spec := f.newSpec(IgnoresStop)
+	f.launch(spec)
+	f.expectAlive(spec.ID, 1)
 	ctx, cancel := context.WithCancel(f.t.Context())
 	cancel()
 	began := time.Now()
@@ -137,16 +137,16 @@ func closedByForce(f *fixture) {
 		f.t.Errorf("closing took %v", took)
 	}
 	if f.KeepsWorkers {
-		f.expectAlive(j.ID, 1)
+		f.expectAlive(spec.ID, 1)
 		return
 	}
 	if !errors.Is(err, context.Canceled) {
 		f.t.Errorf("got %v, want the context's error", err)
 	}
-	f.expectAlive(j.ID)
+	f.expectAlive(spec.ID)
 }
 
-// countExits reads the exits until they are closed, and tells how many came.
+// countExits reads the exits until they are closed, and then sends how many came.
 func (f *fixture) countExits() <-chan int {
 	counted := make(chan int, 1)
 	go func() {
@@ -159,22 +159,22 @@ func (f *fixture) countExits() <-chan int {
 	return counted
 }
 
-// expectClosed checks what a launcher that is closed has done with the workers
-// of these jobs: ended all and told so, or left all alone.
-func (f *fixture) expectClosed(ends <-chan int, jobs []supervisor.WorkerSpec) {
+// expectClosed checks that a closed launcher has ended all these workers and reported
+// it, or kept them all.
+func (f *fixture) expectClosed(ends <-chan int, specs []supervisor.WorkerSpec) {
 	f.t.Helper()
-	want := len(jobs)
+	want := len(specs)
 	if f.KeepsWorkers {
 		want = 0
 	}
 	if n := <-ends; n != want {
 		f.t.Errorf("%d exits came, want %d", n, want)
 	}
-	for _, j := range jobs {
+	for _, spec := range specs {
 		if f.KeepsWorkers {
-			f.expectAlive(j.ID, j.Generation)
+			f.expectAlive(spec.ID, spec.Generation)
 		} else {
-			f.expectAlive(j.ID)
+			f.expectAlive(spec.ID)
 		}
 	}
 }
