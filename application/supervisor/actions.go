@@ -108,10 +108,10 @@ func (r *actionRunner) find(ctx context.Context, id monitor.ID, generation int) 
 	return m, m.Status.Active() && m.Generation == generation, err
 }
 
-// handleLostWorker finds out whether a lost worker is still needed, and follows
-// the policy if it is. What a comparison found is tried a few times only, because
-// the next comparison finds it again (section 10.4). After BeginShutdown the state
-// is kept, so that the monitor is released.
+// handleLostWorker finds out whether a lost worker is still needed, and follows the
+// policy if it is. A loss that a comparison found is tried a few times only, because
+// the next comparison finds it again (section 10.4). After BeginShutdown the state is
+// kept, so that the monitor is released.
 func (r *actionRunner) handleLostWorker(ctx context.Context, id monitor.ID, loss workerLoss) (gone bool) {
 	if !wait(ctx, max(loss.delay, relaunchBackoff(r.relaunches.count(id))), nil) {
 		loss.done(noAction, ctx.Err())

@@ -1,6 +1,5 @@
-// Package supervisor keeps one worker running for every active monitor (sections
-// 8.2 to 8.4 and 10.4, decisions O2 to O5) and starts reserved monitors on time
-// (decision A10).
+// Package supervisor keeps one worker running for every active monitor, and starts
+// reserved monitors on time (sections 8.2 to 8.4 and 10.4, decisions A10, O2 to O5).
 //
 //	WorkerManager  launches, stops and replaces workers; the API calls it
 //	Reconciler     compares monitors and workers, at the start and every 5 s
@@ -35,6 +34,6 @@
 // and loses none. A new monitor takes the same way, claimed by its registration.
 //
 // A shutdown ends no monitor: Handover makes the monitors reservations that are due
-// at once. The next start resumes them from their last snapshots. What could not
-// be released is found missing.
+// at once. The next start resumes them from their last snapshots, and finds the ones
+// missing that could not be released.
 package supervisor

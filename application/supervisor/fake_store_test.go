@@ -8,10 +8,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// lostAnswers counts answers that will not arrive, by the question.
+// lostAnswers counts answers that get lost, by method.
 type lostAnswers struct{ advance, claim, promote, event int }
 
-// answers waits for the end of ctx if what is asked is not answered.
+// waitIfHanging blocks until ctx is done if the method is to hang.
 func (r *fakeStore) waitIfHanging(ctx context.Context, what string) error {
 	r.mu.Lock()
 	hangs := r.hanging == what
@@ -52,7 +52,7 @@ func (r *fakeStore) ClaimDue(ctx context.Context, term time.Duration) (taken []s
 	return taken, next, nil
 }
 
-func (r *fakeStore) Promote(ctx context.Context, taken supervisor.Reservation, place string) (monitor.Monitor, error) {
+func (r *fakeStore) Promote(ctx context.Context, taken supervisor.Reservation, runtimeID string) (monitor.Monitor, error) {
 	if err := r.waitIfHanging(ctx, "promote"); err != nil {
 		return monitor.Monitor{}, err
 	}
@@ -66,7 +66,7 @@ func (r *fakeStore) Promote(ctx context.Context, taken supervisor.Reservation, p
 	if err != nil {
 		return m, err
 	}
-	m.ReservedUntil, m.RuntimeID, m.UpdatedAt = time.Time{}, place, time.Now()
+	m.ReservedUntil, m.RuntimeID, m.UpdatedAt = time.Time{}, runtimeID, time.Now()
 	r.monitors[taken.ID] = m
 	if r.lostAnswers.promote > 0 {
 		r.lostAnswers.promote--

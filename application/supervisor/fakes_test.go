@@ -15,25 +15,25 @@ import (
 
 var errDatabase = errors.New("database is away")
 
-// roster is supervisor.Store in memory.
+// fakeStore is a supervisor.Store in memory.
 type fakeStore struct {
 	mu                  sync.Mutex
 	monitors            map[monitor.ID]monitor.Monitor
 	down                bool
-	failingID           monitor.ID  // cannot be advanced or promoted
-	lostAnswers         lostAnswers // answers that will not arrive, though what was asked was done
-	maxClaims           int         // reservations given at once
+	failingID           monitor.ID  // its changes fail
+	lostAnswers         lostAnswers // answers that are lost after the change was made
+	maxClaims           int         // reservations that one claim returns
 	events              []event.Event
-	notified            []monitor.ID // was told something, each once
+	notified            []monitor.ID // got an event, each once
 	reads               int
-	claims              int        // for reservations
-	promotions          int        // to promote one
-	locked              bool       // somebody else has the reservations' rows
-	otherLeads          bool       // somebody else is elected
-	hiddenID            monitor.ID // is not among the active yet
-	reportsBeforeGet    int        // monitors that report just before they are read
-	advancesBeforeEvent int        // monitors that are advanced just before they are told something
-	hanging             string     // what is not answered: active, get, due, promote, tell and whom
+	claims              int        // calls of ClaimDue
+	promotions          int        // calls of Promote
+	locked              bool       // another gateway has locked the reservations
+	otherLeads          bool       // another gateway is the leader
+	hiddenID            monitor.ID // ListActive leaves it out
+	reportsBeforeGet    int        // so many monitors report just before Get
+	advancesBeforeEvent int        // so many monitors advance just before AddEvent
+	hanging             string     // the method that hangs: active, get, due, promote, or event and an ID
 }
 
 func newFakeStore(ms ...monitor.Monitor) *fakeStore {
@@ -81,7 +81,7 @@ func (r *fakeStore) ListActive(ctx context.Context) ([]monitor.Monitor, error) {
 	return out, nil
 }
 
-// reports is what a worker's report does.
+// report stores a worker's report.
 func (r *fakeStore) report(id monitor.ID, status monitor.Status) {
 	r.set(func(r *fakeStore) {
 		m := r.monitors[id]
@@ -112,13 +112,13 @@ func (r *fakeStore) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, er
 	return m, nil
 }
 
-func (r *fakeStore) AdvanceGeneration(_ context.Context, id monitor.ID, generation int, place string) (monitor.Monitor, error) {
+func (r *fakeStore) AdvanceGeneration(_ context.Context, id monitor.ID, generation int, runtimeID string) (monitor.Monitor, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down || id == r.failingID {
 		return monitor.Monitor{}, errDatabase
 	}
-	if m, err := r.find(id, generation+1); err == nil && m.RuntimeID == place {
+	if m, err := r.find(id, generation+1); err == nil && m.RuntimeID == runtimeID {
 		return m, nil // by an attempt whose answer was lost
 	}
 	m, err := r.find(id, generation)
@@ -126,7 +126,7 @@ func (r *fakeStore) AdvanceGeneration(_ context.Context, id monitor.ID, generati
 		return m, err
 	}
 	m.Generation++
-	m.RuntimeID, m.UpdatedAt, m.ReportedAt = place, time.Now(), time.Time{}
+	m.RuntimeID, m.UpdatedAt, m.ReportedAt = runtimeID, time.Now(), time.Time{}
 	r.monitors[id] = m
 	if r.lostAnswers.advance > 0 {
 		r.lostAnswers.advance--
@@ -135,7 +135,7 @@ func (r *fakeStore) AdvanceGeneration(_ context.Context, id monitor.ID, generati
 	return m, nil
 }
 
-// held is an active monitor of this generation.
+// find returns an active monitor of this generation.
 func (r *fakeStore) find(id monitor.ID, generation int) (monitor.Monitor, error) {
 	m, there := r.monitors[id]
 	switch {
@@ -167,7 +167,7 @@ func (r *fakeStore) Fail(_ context.Context, before monitor.Monitor, reason strin
 }
 
 func (r *fakeStore) AddEvent(ctx context.Context, before monitor.Monitor, e event.Event) error {
-	if err := r.waitIfHanging(ctx, "tell "+string(before.ID)); err != nil {
+	if err := r.waitIfHanging(ctx, "event "+string(before.ID)); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -203,7 +203,7 @@ func (r *fakeStore) TryLead(context.Context) (bool, error) {
 	return !r.otherLeads, nil
 }
 
-// ends moves a monitor to an end, as a caller's DELETE would.
+// end stops a monitor as a DELETE would.
 func (r *fakeStore) end(id monitor.ID) {
 	r.set(func(r *fakeStore) {
 		m := r.monitors[id]
@@ -212,15 +212,15 @@ func (r *fakeStore) end(id monitor.ID) {
 	})
 }
 
-// launcher is supervisor.Launcher in memory. It remembers what it was asked as
-// lines like "launch mon-a 1".
+// fakeLauncher is a supervisor.Launcher in memory. It records requests as lines such
+// as "launch mon-a 1".
 type fakeLauncher struct {
 	mu             sync.Mutex
 	calls          []string
 	runtime        supervisor.Runtime
-	listFails      bool // cannot tell who runs
+	listFails      bool // Workers fails
 	running        map[monitor.ID]int
-	pendingReason  string        // what keeps workers from starting
+	pendingReason  string        // workers are pending for this reason
 	launchFailures int           // so many launches fail
 	launchTime     time.Duration // a launch takes
 	stopTime       time.Duration // a stop takes
@@ -321,7 +321,7 @@ func (l *fakeLauncher) Workers(context.Context) ([]supervisor.Worker, error) {
 
 func (l *fakeLauncher) Exits() <-chan supervisor.Exit { return l.exits }
 
-// dies ends a worker as if by itself.
+// exit ends a worker as if by itself.
 func (l *fakeLauncher) exit(id monitor.ID, how string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -28,7 +28,7 @@ func newMonitor(id monitor.ID) monitor.Monitor {
 		StreamURL: "https://www.youtube.com/watch?v=XXXXXXXXXXX", CallbackURL: "https://receiver.example/hook"}
 }
 
-// house is a supervisor with everything around it.
+// harness is a supervisor with fakes around it.
 type harness struct {
 	t        *testing.T
 	store    *fakeStore
@@ -43,13 +43,13 @@ func newHarness(t *testing.T, ms ...monitor.Monitor) *harness {
 	return newHarnessOn(t, newFakeStore(ms...))
 }
 
-// houseOf is a house on a roster that others may share.
+// newHarnessOn uses a store that other harnesses may share.
 func newHarnessOn(t *testing.T, all *fakeStore, change ...func(*supervisor.Config)) *harness {
 	t.Helper()
 	return newHarnessWith(t, all, newFakeLauncher(), change...)
 }
 
-// houseWith is a house that may share its launcher's place, too.
+// newHarnessWith uses a launcher that other harnesses may share, too.
 func newHarnessWith(t *testing.T, all *fakeStore, l *fakeLauncher, change ...func(*supervisor.Config)) *harness {
 	t.Helper()
 	h := &harness{t: t, store: all, launcher: l}
@@ -72,7 +72,7 @@ func newHarnessWith(t *testing.T, all *fakeStore, l *fakeLauncher, change ...fun
 // relaunchPolicy is the policy that replaces lost workers.
 func relaunchPolicy(c *supervisor.Config) { c.MissingWorker = supervisor.Relaunch }
 
-// looking goes on comparing until the house is closed.
+// watch compares until stop.
 func (h *harness) watch() *harness {
 	ctx, cancel := context.WithCancel(h.t.Context())
 	done := make(chan struct{})
@@ -82,7 +82,7 @@ func (h *harness) watch() *harness {
 	return h
 }
 
-// open begins to run.
+// run starts Run.
 func (h *harness) run() *harness {
 	ctx, cancel := context.WithCancel(h.t.Context())
 	done := make(chan struct{})
@@ -93,7 +93,7 @@ func (h *harness) run() *harness {
 
 func (h *harness) advance(d time.Duration) { time.Sleep(d); synctest.Wait() }
 
-// lives lets time pass in which monitors are reported for.
+// reportFor lets time pass while these monitors' workers report every 10 s.
 func (h *harness) reportFor(d time.Duration, ids ...monitor.ID) {
 	for ; d > 0; d -= 10 * time.Second {
 		h.advance(10 * time.Second)
@@ -126,11 +126,11 @@ func (h *harness) expectFailed(id monitor.ID, reason, detail string) {
 	if m.Status != monitor.Failed || m.Reason != reason {
 		h.t.Errorf("%s is %s (%s), want error (%s)", id, m.Status, m.Reason, reason)
 	}
-	told := h.store.storedEvents()
-	if len(told) != 1 {
-		h.t.Fatalf("%d events, want 1", len(told))
+	events := h.store.storedEvents()
+	if len(events) != 1 {
+		h.t.Fatalf("%d events, want 1", len(events))
 	}
-	e := told[0]
+	e := events[0]
 	if err := e.Valid(); err != nil || e.ID == "" {
 		h.t.Errorf("event %+v: %v", e, err)
 	}

@@ -8,11 +8,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// leases measures how long each worker has not reported. Time counts on the
-// monotonic clock, between two comparisons without a change, and never more than
-// one comparison interval at once. So no step of a clock ends a lease, nor does
-// time in which this gateway was suspended or without its database: then no report
-// could have arrived.
+// leases measures how long each worker has not reported. Time counts on the monotonic
+// clock, between two comparisons without a change, and never more than one comparison
+// interval at once. So a step of a clock expires no lease. Nor does time in which this
+// gateway was suspended or had no database, when no report could arrive.
 type leases struct {
 	report      time.Duration // of a worker that has reported, or was not launched
 	firstReport time.Duration // of a worker that runs and has not reported

@@ -7,8 +7,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Decision O3: three reports, 30 s; looked at every 5 s.
-func TestLeases(t *testing.T) {
+// Decision O3: three reports, 30 s; compared every 5 s.
+func TestALeaseExpiresWithoutReports(t *testing.T) {
 	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	at := func(sec int) time.Time { return start.Add(time.Duration(sec) * time.Second) }
 	const hour = 3600
@@ -17,15 +17,15 @@ func TestLeases(t *testing.T) {
 		comparisons []int                      // s
 		updated     func(sec int) (change int) // as the database has it
 		first       bool                       // it has not reported yet
-		silent      int                        // from which look on; 0: never
+		expired     int                        // second of the first expired comparison; 0: never
 	}{
-		{"one that reports is not silent", every(5, 0, 120), func(sec int) int { return sec / 10 }, false, 0},
-		{"one that stops reporting is silent after 30 s, not before", every(5, 0, 60), func(int) int { return 0 }, false, 30},
-		{"one that stops later, too", every(5, 0, 120), func(sec int) int { return min(sec, 40) }, false, 70},
-		{"one that has not reported yet has two minutes", every(5, 0, 150), func(int) int { return 0 }, true, 120},
-		{"steps of the database's clock end no lease", every(5, 0, 120), func(sec int) int { return sec/10 - sec/60*hour }, false, 0},
-		{"a gap between looks counts as one look", append(every(5, 0, 20), 80, 85, 90), func(int) int { return 0 }, false, 85},
-		{"so do many", []int{0, 14, 28, 42, 56, 70, 84}, func(int) int { return 0 }, false, 84},
+		{"a worker that reports keeps its lease", every(5, 0, 120), func(sec int) int { return sec / 10 }, false, 0},
+		{"a lease expires 30 s after the last report, not before", every(5, 0, 60), func(int) int { return 0 }, false, 30},
+		{"a lease expires 30 s after a later last report", every(5, 0, 120), func(sec int) int { return min(sec, 40) }, false, 70},
+		{"a worker that has not reported yet has two minutes", every(5, 0, 150), func(int) int { return 0 }, true, 120},
+		{"steps of the database's clock expire no lease", every(5, 0, 120), func(sec int) int { return sec/10 - sec/60*hour }, false, 0},
+		{"a gap between comparisons counts as one interval", append(every(5, 0, 20), 80, 85, 90), func(int) int { return 0 }, false, 85},
+		{"many gaps count as one interval each", []int{0, 14, 28, 42, 56, 70, 84}, func(int) int { return 0 }, false, 84},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
@@ -36,14 +36,14 @@ func TestLeases(t *testing.T) {
 				}
 				l.beginComparison(at(sec))
 				got, _ := l.observe(m, visibility{running: true})
-				if want := c.silent != 0 && sec >= c.silent; (got > 0) != want {
-					t.Errorf("at %d s: silent for %v, want that %v", sec, got, want)
+				if want := c.expired != 0 && sec >= c.expired; (got > 0) != want {
+					t.Errorf("at %d s: expired: %v, want %v", sec, got, want)
 				}
 			}
 		})
 	}
 
-	t.Run("a launch begins a lease, and so does a report that could not be stored", func(t *testing.T) {
+	t.Run("a launch and a report that could not be stored renew the lease", func(t *testing.T) {
 		l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
 		m := monitor.Monitor{ID: "mon-a", Generation: 1, UpdatedAt: start, ReportedAt: start}
 		for _, sec := range every(5, 0, 120) {
@@ -57,25 +57,25 @@ func TestLeases(t *testing.T) {
 			}
 			l.beginComparison(at(sec))
 			if got, _ := l.observe(m, visibility{running: true}); (got > 0) != (sec >= 75) {
-				t.Errorf("at %d s: silent for %v", sec, got)
+				t.Errorf("at %d s: expired: %v", sec, got)
 			}
 		}
 	})
 
-	t.Run("how long one may be silent that has not reported yet depends on what is seen of it", func(t *testing.T) {
+	t.Run("the lease before the first report depends on what is seen of the worker", func(t *testing.T) {
 		pending, running := visibility{running: true, pending: true}, visibility{running: true}
 		notLaunched, blind := visibility{notLaunched: true}, visibility{notLaunched: true, blind: true}
 		for name, c := range map[string]struct {
 			seen func(sec int) visibility
-			at   int           // when it is silent
-			term time.Duration // for so long
+			at   int           // when it expires
+			term time.Duration // the lease
 		}{
-			"it starts, and starts":                {func(int) visibility { return pending }, 600, 10 * time.Minute},
-			"it takes long to start, then hangs":   {func(sec int) visibility { return pick(sec < 300, pending, running) }, 420, 2 * time.Minute},
-			"it was never launched":                {func(int) visibility { return notLaunched }, 30, 30 * time.Second},
-			"whether it was cannot be seen":        {func(int) visibility { return blind }, 120, 2 * time.Minute},
-			"it starts, and then nothing is seen":  {func(sec int) visibility { return pick(sec < 100, pending, blind) }, 600, 10 * time.Minute},
-			"it starts, and its pod has gone then": {func(sec int) visibility { return pick(sec < 100, pending, notLaunched) }, 130, 30 * time.Second},
+			"it stays pending":                             {func(int) visibility { return pending }, 600, 10 * time.Minute},
+			"it starts late, then hangs":                   {func(sec int) visibility { return pick(sec < 300, pending, running) }, 420, 2 * time.Minute},
+			"it was never launched":                        {func(int) visibility { return notLaunched }, 30, 30 * time.Second},
+			"the launcher cannot list":                     {func(int) visibility { return blind }, 120, 2 * time.Minute},
+			"it is pending, then the launcher cannot list": {func(sec int) visibility { return pick(sec < 100, pending, blind) }, 600, 10 * time.Minute},
+			"it is pending, then it is gone":               {func(sec int) visibility { return pick(sec < 100, pending, notLaunched) }, 130, 30 * time.Second},
 		} {
 			l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
 			for _, sec := range every(5, 0, 650) {
@@ -83,7 +83,7 @@ func TestLeases(t *testing.T) {
 				term, _ := l.observe(monitor.Monitor{ID: "mon-a", Generation: 1}, c.seen(sec))
 				if term > 0 || sec == 650 {
 					if sec != c.at || term != c.term {
-						t.Errorf("%s: after %d s it is silent for %v, want after %d s for %v", name, sec, term, c.at, c.term)
+						t.Errorf("%s: after %d s the lease of %v has expired, want after %d s of %v", name, sec, term, c.at, c.term)
 					}
 					break
 				}
@@ -91,7 +91,7 @@ func TestLeases(t *testing.T) {
 		}
 	})
 
-	t.Run("it is known who was out of view before", func(t *testing.T) {
+	t.Run("absence at the last comparison is remembered", func(t *testing.T) {
 		l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
 		m := monitor.Monitor{ID: "mon-a", Generation: 1}
 		for n, c := range []struct {
@@ -107,13 +107,13 @@ func TestLeases(t *testing.T) {
 		}
 	})
 
-	t.Run("who has ended is forgotten", func(t *testing.T) {
+	t.Run("ended monitors are forgotten", func(t *testing.T) {
 		l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
 		l.beginComparison(start)
 		l.observe(monitor.Monitor{ID: "mon-a"}, visibility{running: true})
 		l.retain(nil)
 		if len(l.entries) != 0 {
-			t.Error("remembered")
+			t.Error("an ended monitor is remembered")
 		}
 	})
 }

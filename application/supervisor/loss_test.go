@@ -9,9 +9,9 @@ import (
 )
 
 // Decision O3.
-func TestLostWorkers(t *testing.T) {
+func TestALostWorkerFailsItsMonitor(t *testing.T) {
 	for _, how := range []string{"exit status 2", "killed by SIGKILL", "exit status 0"} {
-		scenario(t, "a worker lost by "+how+" ends its monitor with an error", func(t *testing.T) {
+		scenario(t, "a worker lost by "+how+" fails its monitor", func(t *testing.T) {
 			m := newMonitor("mon-a")
 			h := newHarness(t, m).run()
 			defer h.stop()
@@ -55,7 +55,7 @@ func TestLostWorkers(t *testing.T) {
 		h.expectCalls("launch mon-a 1", "launch mon-a 2")
 	})
 
-	scenario(t, "a worker that replaced another is watched in its turn", func(t *testing.T) {
+	scenario(t, "the loss of a worker that replaced another is noticed", func(t *testing.T) {
 		m := newMonitor("mon-a")
 		h := newHarness(t, m).run()
 		defer h.stop()
@@ -83,7 +83,7 @@ func TestLostWorkers(t *testing.T) {
 		h.expectActive("mon-a")
 	})
 
-	scenario(t, "an exit of nobody is no news", func(t *testing.T) {
+	scenario(t, "the exit of an unknown worker is ignored", func(t *testing.T) {
 		h := newHarness(t, newMonitor("mon-a")).run()
 		defer h.stop()
 		h.launcher.exits <- supervisor.Exit{ID: "mon-a", Generation: 1, Detail: "exit status 1"}
@@ -91,7 +91,7 @@ func TestLostWorkers(t *testing.T) {
 		h.expectActive("mon-a")
 	})
 
-	scenario(t, "a loss that the database cannot be told of is told once, later", func(t *testing.T) {
+	scenario(t, "a loss during a database outage is handled once, when it is over", func(t *testing.T) {
 		m := newMonitor("mon-a")
 		h := newHarness(t, m).run()
 		defer h.stop()
@@ -108,7 +108,7 @@ func TestLostWorkers(t *testing.T) {
 		h.expectFailed("mon-a", "worker_lost", "exit status 2")
 	})
 
-	scenario(t, "a stop while a loss is being looked into ends that", func(t *testing.T) {
+	scenario(t, "a stop cancels the handling of a loss", func(t *testing.T) {
 		m := newMonitor("mon-a")
 		h := newHarness(t, m).run()
 		defer h.stop()
@@ -123,7 +123,7 @@ func TestLostWorkers(t *testing.T) {
 	})
 }
 
-func TestShutdown(t *testing.T) {
+func TestAShutdownFailsNoMonitor(t *testing.T) {
 	scenario(t, "a shutdown ends no monitor, even if workers went first", func(t *testing.T) {
 		m := newMonitor("mon-a")
 		h := newHarness(t, m).run()
@@ -152,7 +152,7 @@ func TestShutdown(t *testing.T) {
 		h.expectActive("mon-a")
 	})
 
-	scenario(t, "a launcher that is closed leaves it running", func(t *testing.T) {
+	scenario(t, "a closed launcher does not end Run", func(t *testing.T) {
 		h := newHarness(t).run()
 		defer h.stop()
 		close(h.launcher.exits)

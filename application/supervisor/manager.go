@@ -66,9 +66,9 @@ func (w *WorkerManager) stopUpTo(id monitor.ID, generation int) {
 	w.enqueue(command{id: id, maxGeneration: generation})
 }
 
-// BeginShutdown is the first step of a shutdown: from then on no missing worker is
-// replaced and no monitor fails, because the same shutdown may have ended the
-// workers. In a shared runtime the gateway goes on until it ends.
+// BeginShutdown is the first step of a shutdown. From then on no missing worker is
+// replaced and no monitor fails, because the same shutdown may have ended the workers.
+// In a shared runtime it changes nothing, and the gateway goes on until it ends.
 func (w *WorkerManager) BeginShutdown() { w.shuttingDown.Store(!w.launcher.Runtime().Shared) }
 
 func (w *WorkerManager) enqueue(c command) {
@@ -199,10 +199,10 @@ func (w *WorkerManager) setPromoting(id monitor.ID, generation int) {
 	w.promoting[id] = generation
 }
 
-// collectHeld tells Handover which monitors Run leaves behind. In a runtime of
-// its own these are the workers that were asked for, and those not adopted yet. In
-// a shared runtime workers go on and other gateways find them; what is left
-// behind there are launches that have not succeeded.
+// collectHeld tells Handover which monitors Run leaves behind. In a runtime of its
+// own these are the monitors whose workers were asked for or are not adopted yet. In a
+// shared runtime workers go on and other gateways find them, so these are the monitors
+// whose launch has not succeeded.
 func (w *WorkerManager) collectHeld() {
 	ctx, cancel := context.WithTimeout(context.Background(), exchangeTimeout)
 	defer cancel()

@@ -54,9 +54,9 @@ func (p *Promoter) Promote(ctx context.Context) {
 	}
 }
 
-// resume promotes what is due now, which includes the monitors released by a
-// gateway that has stopped. It returns how many of those were resumed since this
-// gateway's start. What fails is left to Promote.
+// resume promotes all reservations that are due now, which include the monitors that a
+// stopped gateway has released. It returns how many of those were resumed since this
+// gateway's start. Promote retries what fails.
 func (p *Promoter) resume(ctx context.Context) int {
 	for {
 		if _, claimed, err := p.round(ctx); err != nil || claimed == 0 {
@@ -72,7 +72,7 @@ func (p *Promoter) resume(ctx context.Context) int {
 	}
 }
 
-// round promotes what has been claimed and what is due now. next is when the next
+// round promotes the reservations that are claimed or due now. next is when the next
 // reservation is due, zero if that is not known; due is how many were due now. One
 // round runs at a time.
 func (p *Promoter) round(ctx context.Context) (next time.Time, due int, err error) {
@@ -123,8 +123,8 @@ func (p *Promoter) untilDue(next time.Time) time.Duration {
 
 // promoteClaimed promotes what was claimed and asks for the workers. It keeps the
 // reservations whose outcome is not known: if one is promoted, only this gateway
-// can know that its worker is missing. What was not promoted is due again soon,
-// with another generation, and so is decided.
+// can know that its worker is missing. A reservation that was not promoted is due
+// again soon, with another generation, which decides it.
 func (p *Promoter) promoteClaimed(ctx context.Context) (err error) {
 	var undecided []Reservation
 	for _, r := range p.claimed {

@@ -10,7 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// watched is a monitor whose worker was launched here and has reported.
+// monitored is a monitor whose worker was launched here and has reported.
 func monitored(id monitor.ID) monitor.Monitor {
 	m := newMonitor(id)
 	m.Status, m.RuntimeID, m.UpdatedAt, m.Snapshot = monitor.Monitoring, "here", time.Now(), []byte(`{}`)
@@ -36,8 +36,8 @@ func (h *harness) expectCounts(want ...string) {
 }
 
 // Section 10.4.
-func TestReconcile(t *testing.T) {
-	scenario(t, "a worker that outlived its gateway is adopted, and its end noticed", func(t *testing.T) {
+func TestReconcileBringsMonitorsAndWorkersTogether(t *testing.T) {
+	scenario(t, "a worker that outlived its gateway is adopted, and its exit is noticed", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
 		h.launcher.running["mon-a"] = 1
 		h.run()
@@ -52,7 +52,7 @@ func TestReconcile(t *testing.T) {
 		h.expectCalls("launch mon-a 1", "launch mon-a 2")
 	})
 
-	scenario(t, "a missing worker is an error by the policy of the specification", func(t *testing.T) {
+	scenario(t, "a missing worker fails its monitor under the policy error", func(t *testing.T) {
 		h := newHarness(t, monitored("mon-a")).run()
 		defer h.stop()
 		h.sup.Reconcile(t.Context())
@@ -66,7 +66,7 @@ func TestReconcile(t *testing.T) {
 		}
 	})
 
-	scenario(t, "a monitor that never had a worker gets one whatever the policy", func(t *testing.T) {
+	scenario(t, "a monitor that never had a worker gets one under either policy", func(t *testing.T) {
 		m := monitored("mon-a")
 		m.ReportedAt = time.Time{}
 		h := newHarness(t, m).run()
@@ -78,7 +78,7 @@ func TestReconcile(t *testing.T) {
 		h.expectActive("mon-a")
 	})
 
-	scenario(t, "workers of monitors that have ended, are reserved or unknown are ended", func(t *testing.T) {
+	scenario(t, "workers of ended, reserved and unknown monitors are ended", func(t *testing.T) {
 		ended, waiting := monitored("mon-ended"), monitored("mon-reserved")
 		ended.Status = monitor.Stopped
 		waiting.ReservedUntil = time.Now().Add(time.Hour)
@@ -97,21 +97,21 @@ func TestReconcile(t *testing.T) {
 		h.expectCounts("zombies_deleted=2", "orphans_deleted=1")
 	})
 
-	scenario(t, "one that this gateway looks after may take its time to end by itself, and not for ever", func(t *testing.T) {
+	scenario(t, "an orphaned worker of this gateway gets 40 s to end by itself", func(t *testing.T) {
 		h := newHarness(t, monitored("mon-a")).run()
 		h.sup.Start(h.store.get("mon-a"))
 		h.sup.Reconcile(t.Context())
 		h.watch()
 		defer h.stop()
 		h.reportFor(20*time.Second, "mon-a")
-		h.store.end("mon-a") // at another gateway, and it does not hear of it
+		h.store.end("mon-a") // by another gateway
 		h.advance(40 * time.Second)
 		h.expectCalls("launch mon-a 1")
 		h.advance(10 * time.Second)
 		h.expectCalls("launch mon-a 1", "stop mon-a")
 	})
 
-	scenario(t, "it may be repeated", func(t *testing.T) {
+	scenario(t, "a repeated reconciliation launches nothing twice", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), relaunchPolicy)
 		h.launcher.running["mon-b"] = 1
 		h.run()

@@ -13,23 +13,23 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestReconcileInTrouble(t *testing.T) {
+func TestReconcileSurvivesOutages(t *testing.T) {
 	expectTimeoutNotice := func(t *testing.T, h *harness, id monitor.ID) {
 		t.Helper()
-		told := h.store.storedEvents()
-		if len(told) != 1 {
-			t.Fatalf("%d events, want 1: %+v", len(told), told)
+		events := h.store.storedEvents()
+		if len(events) != 1 {
+			t.Fatalf("%d events, want 1: %+v", len(events), events)
 		}
-		trouble, _ := told[0].Data.(event.Trouble)
-		if told[0].Valid() != nil || trouble.Reason != event.ReasonReconcileTimeout || trouble.Terminal {
-			t.Errorf("told %+v", told[0])
+		trouble, _ := events[0].Data.(event.Trouble)
+		if events[0].Valid() != nil || trouble.Reason != event.ReasonReconcileTimeout || trouble.Terminal {
+			t.Errorf("events %+v", events[0])
 		}
 		if s := h.store.get(id).Status; !s.Active() {
 			t.Errorf("%s is %s", id, s)
 		}
 	}
 
-	scenario(t, "a database that is away at first delays it", func(t *testing.T) {
+	scenario(t, "a database outage at the start delays the reconciliation", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
 		defer h.stop()
 		h.store.down = true
@@ -40,7 +40,7 @@ func TestReconcileInTrouble(t *testing.T) {
 		h.expectCounts("timed_out=false")
 	})
 
-	scenario(t, "a database that stays away ends it in time; it is told and made good later", func(t *testing.T) {
+	scenario(t, "a reconciliation without a database times out, sends a notice and is completed later", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
 		h.store.down = true
 		began := time.Now()
@@ -58,7 +58,7 @@ func TestReconcileInTrouble(t *testing.T) {
 		expectTimeoutNotice(t, h, "mon-a")
 	})
 
-	scenario(t, "a launcher that cannot tell who runs ends it in time; the monitors are told at once", func(t *testing.T) {
+	scenario(t, "a reconciliation without a list of workers times out and sends notices at once", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
 		h.launcher.set(func(l *fakeLauncher) { l.listFails = true; l.running["mon-a"] = 1 })
 		h.sup.Reconcile(t.Context())
@@ -74,7 +74,7 @@ func TestReconcileInTrouble(t *testing.T) {
 		expectTimeoutNotice(t, h, "mon-a")
 	})
 
-	scenario(t, "a monitor that cannot be dealt with is skipped, named, and found again", func(t *testing.T) {
+	scenario(t, "a monitor whose loss cannot be handled is skipped, logged, and handled later", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), relaunchPolicy).run()
 		h.store.failingID = "mon-a"
 		h.sup.Reconcile(t.Context())
@@ -92,7 +92,7 @@ func TestReconcileInTrouble(t *testing.T) {
 		h.expectCalls("launch mon-b 2", "launch mon-a 2")
 	})
 
-	scenario(t, "an answer that does not come delays it", func(t *testing.T) {
+	scenario(t, "a database query that hangs delays the reconciliation", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
 		defer h.stop()
 		h.store.hanging = "active"
@@ -102,10 +102,10 @@ func TestReconcileInTrouble(t *testing.T) {
 		h.expectCalls("launch mon-a 2")
 	})
 
-	scenario(t, "only those are told that it did not come to, and each once", func(t *testing.T) {
+	scenario(t, "only monitors that are not decided about get a timeout notice, each once", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), relaunchPolicy,
 			func(c *supervisor.Config) { c.ReconcileTimeout = 3 * time.Second }).run()
-		h.store.failingID = "mon-a" // and is given up after 7 s
+		h.store.failingID = "mon-a" // and is skipped after 7 s
 		h.sup.Reconcile(t.Context())
 		h.expectCounts("timed_out=true", "unsettled=1", "unsettled_monitors=[mon-a]")
 		h.store.set(func(r *fakeStore) { r.lostAnswers.event = 3 })
@@ -115,7 +115,7 @@ func TestReconcileInTrouble(t *testing.T) {
 		expectTimeoutNotice(t, h, "mon-a")
 	})
 
-	scenario(t, "nor are those told that are others' concern, or that came later", func(t *testing.T) {
+	scenario(t, "monitors of other gateways and later registrations get no timeout notice", func(t *testing.T) {
 		others := monitored("mon-other")
 		others.RuntimeID = "there"
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), others), relaunchPolicy).run()
@@ -131,7 +131,7 @@ func TestReconcileInTrouble(t *testing.T) {
 	})
 
 	for _, blind := range []bool{false, true} {
-		scenario(t, fmt.Sprintf("nor is one that was registered meanwhile (the launcher cannot see: %v)", blind), func(t *testing.T) {
+		scenario(t, fmt.Sprintf("a monitor registered meanwhile gets no timeout notice (the launcher cannot list: %v)", blind), func(t *testing.T) {
 			h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
 			h.launcher.set(func(l *fakeLauncher) { l.listFails = blind })
 			h.store.down = !blind
@@ -146,12 +146,12 @@ func TestReconcileInTrouble(t *testing.T) {
 			h.advance(20 * time.Second)
 			expectTimeoutNotice(t, h, "mon-a")
 			if whom := h.store.notified; !slices.Equal(whom, []monitor.ID{"mon-a"}) {
-				t.Errorf("told %q", whom)
+				t.Errorf("events %q", whom)
 			}
 		})
 	}
 
-	scenario(t, "one whose worker is replaced in the moment that it is told is told all the same", func(t *testing.T) {
+	scenario(t, "a monitor whose worker is replaced during its notice gets the notice later", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
 		h.store.down = true
 		h.sup.Reconcile(t.Context())
@@ -162,11 +162,11 @@ func TestReconcileInTrouble(t *testing.T) {
 		expectTimeoutNotice(t, h, "mon-a")
 	})
 
-	scenario(t, "an expectTimeoutNotice that cannot be stored keeps nothing else waiting", func(t *testing.T) {
+	scenario(t, "a timeout notice that cannot be stored delays nothing else", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), relaunchPolicy).run()
 		h.store.down = true
 		h.sup.Reconcile(t.Context())
-		h.store.set(func(r *fakeStore) { r.down = false; r.hanging = "tell mon-a" })
+		h.store.set(func(r *fakeStore) { r.down = false; r.hanging = "event mon-a" })
 		h.watch()
 		defer h.stop()
 		h.advance(30 * time.Second)
@@ -177,7 +177,7 @@ func TestReconcileInTrouble(t *testing.T) {
 		}
 	})
 
-	scenario(t, "a shutdown ends it", func(t *testing.T) {
+	scenario(t, "a shutdown ends the reconciliation", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), func(c *supervisor.Config) { c.ReconcileTimeout = time.Hour }).run()
 		defer h.stop()
 		h.store.down = true

@@ -10,7 +10,7 @@ import (
 )
 
 // Decision O3.
-func TestRelaunching(t *testing.T) {
+func TestALostWorkerIsRelaunched(t *testing.T) {
 	start := func(t *testing.T) *harness {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
 		h.sup.Start(h.store.get("mon-a"))
@@ -27,7 +27,7 @@ func TestRelaunching(t *testing.T) {
 		h.expectActive("mon-a")
 	})
 
-	scenario(t, "five times in ten minutes, more slowly each time, then the monitor ends", func(t *testing.T) {
+	scenario(t, "a worker is replaced five times in ten minutes with growing pauses, then its monitor fails", func(t *testing.T) {
 		h := start(t)
 		defer h.stop()
 		want := []string{"launch mon-a 1"}
@@ -45,7 +45,7 @@ func TestRelaunching(t *testing.T) {
 		h.expectFailed("mon-a", "worker_lost", "exit status 2; 5 relaunches in 10m0s did not help")
 	})
 
-	scenario(t, "once in a while for ever", func(t *testing.T) {
+	scenario(t, "a worker that is lost every two minutes is replaced without limit", func(t *testing.T) {
 		h := start(t)
 		defer h.stop()
 		for range 30 {
@@ -58,7 +58,7 @@ func TestRelaunching(t *testing.T) {
 		}
 	})
 
-	scenario(t, "a database that is away delays it", func(t *testing.T) {
+	scenario(t, "a database outage delays the replacement", func(t *testing.T) {
 		h := start(t)
 		defer h.stop()
 		h.store.set(func(r *fakeStore) { r.down = true })
@@ -71,7 +71,7 @@ func TestRelaunching(t *testing.T) {
 	})
 
 	for _, shared := range []bool{false, true} {
-		scenario(t, fmt.Sprintf("one whose next generation is stored, and the answer lost, gets that (shared place: %v)", shared), func(t *testing.T) {
+		scenario(t, fmt.Sprintf("a generation whose answer was lost is launched (shared runtime: %v)", shared), func(t *testing.T) {
 			here := newFakeLauncher()
 			here.runtime.Shared = shared
 			h := newHarnessWith(t, newFakeStore(monitored("mon-a")), here, relaunchPolicy).run().watch()
@@ -80,13 +80,13 @@ func TestRelaunching(t *testing.T) {
 			h.advance(time.Second)
 			h.store.set(func(r *fakeStore) { r.lostAnswers.advance = 1 })
 			h.launcher.exit("mon-a", "killed by SIGKILL")
-			h.advance(3 * time.Second) // the end settles, and one pause passes
+			h.advance(3 * time.Second) // the exit grace period and one pause
 			h.expectCalls("launch mon-a 1", "launch mon-a 2")
 			h.expectActive("mon-a")
 		})
 	}
 
-	scenario(t, "one whose next generation another place has stored is that place's", func(t *testing.T) {
+	scenario(t, "a generation stored for another runtime is left to it", func(t *testing.T) {
 		h := start(t)
 		defer h.stop()
 		h.store.set(func(r *fakeStore) { r.lostAnswers.advance = 1 })
@@ -98,7 +98,7 @@ func TestRelaunching(t *testing.T) {
 		h.expectActive("mon-a")
 	})
 
-	scenario(t, "one that is silent for 30 s is replaced, though it runs", func(t *testing.T) {
+	scenario(t, "a running worker that does not report for 30 s is replaced", func(t *testing.T) {
 		h := start(t).watch()
 		defer h.stop()
 		h.reportFor(time.Minute, "mon-a")
@@ -111,7 +111,7 @@ func TestRelaunching(t *testing.T) {
 		}
 	})
 
-	scenario(t, "and with the other policy is ended with its monitor", func(t *testing.T) {
+	scenario(t, "a worker that does not report fails its monitor under the policy error", func(t *testing.T) {
 		h := newHarness(t, monitored("mon-a")).run().watch()
 		defer h.stop()
 		h.sup.Start(h.store.get("mon-a"))
@@ -120,7 +120,7 @@ func TestRelaunching(t *testing.T) {
 		h.expectCalls("launch mon-a 1", "stop mon-a")
 	})
 
-	scenario(t, "a database that nobody could report to makes nobody silent", func(t *testing.T) {
+	scenario(t, "a database outage expires no lease", func(t *testing.T) {
 		h := start(t).watch()
 		defer h.stop()
 		h.advance(10 * time.Second)
@@ -132,11 +132,11 @@ func TestRelaunching(t *testing.T) {
 		h.expectCalls("launch mon-a 1")
 	})
 
-	scenario(t, "nor does one that could be read and not be written to", func(t *testing.T) {
+	scenario(t, "a database that cannot be written to expires no lease", func(t *testing.T) {
 		h := start(t).watch()
 		defer h.stop()
 		h.store.set(func(r *fakeStore) { r.failingID = "mon-a" })
-		h.advance(55 * time.Second) // silent after 35 s, tried for 7 s, and again after 30 s
+		h.advance(55 * time.Second) // expired after 35 s, tried for 7 s, expired again after 30 s
 		h.store.set(func(r *fakeStore) { r.failingID = "" })
 		h.advance(8 * time.Second)
 		h.store.report("mon-a", monitor.Monitoring)
@@ -146,7 +146,7 @@ func TestRelaunching(t *testing.T) {
 		}
 	})
 
-	scenario(t, "nor is one silent that was heard, though nothing could be stored", func(t *testing.T) {
+	scenario(t, "a report that could not be stored renews the lease", func(t *testing.T) {
 		h := start(t).watch()
 		defer h.stop()
 		for range 20 {
@@ -156,7 +156,7 @@ func TestRelaunching(t *testing.T) {
 		h.expectCalls("launch mon-a 1")
 	})
 
-	scenario(t, "nor is one silent that reports while it is being replaced", func(t *testing.T) {
+	scenario(t, "a worker that reports during its replacement is not replaced", func(t *testing.T) {
 		h := start(t).watch()
 		defer h.stop()
 		h.store.set(func(r *fakeStore) { r.reportsBeforeGet = 1 })
@@ -164,7 +164,7 @@ func TestRelaunching(t *testing.T) {
 		h.expectCalls("launch mon-a 1")
 	})
 
-	scenario(t, "by this policy a launch that fails is tried for ten minutes", func(t *testing.T) {
+	scenario(t, "under the policy relaunch a failing launch is retried for ten minutes", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), relaunchPolicy).run()
 		defer h.stop()
 		h.launcher.launchFailures = 100
@@ -182,7 +182,7 @@ func TestRelaunching(t *testing.T) {
 		h.expectFailed("mon-b", "launch_failed", "no room")
 	})
 
-	scenario(t, "nor is one silent that is being launched", func(t *testing.T) {
+	scenario(t, "the lease of a worker that is being launched does not expire", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
 		h.launcher.launchTime = 80 * time.Second
 		h.run().watch()

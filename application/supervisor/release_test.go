@@ -8,8 +8,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestHandingOver(t *testing.T) {
-	scenario(t, "a monitor that its gateway has just registered is promoted at once, in its first generation", func(t *testing.T) {
+func TestAStoppingGatewayReleasesItsMonitors(t *testing.T) {
+	scenario(t, "a registered monitor gets its worker at once, in its first generation", func(t *testing.T) {
 		m := newReservation("mon-a", 30*time.Second)
 		h := newHarness(t, m).promote()
 		defer h.stop()
@@ -23,7 +23,7 @@ func TestHandingOver(t *testing.T) {
 		h.expectCalls("launch mon-a 2", "launch mon-b 1")
 	})
 
-	scenario(t, "one that a gateway has registered, and did not come to start, is started by another", func(t *testing.T) {
+	scenario(t, "a monitor whose gateway died after the registration is started by another", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", 30*time.Second)).promote()
 		defer h.stop()
 		h.advance(30*time.Second - time.Millisecond)
@@ -32,13 +32,13 @@ func TestHandingOver(t *testing.T) {
 		h.expectCalls("launch mon-a 2")
 	})
 
-	scenario(t, "what a gateway gives back when it stops is taken by another", func(t *testing.T) {
+	scenario(t, "monitors that a stopping gateway releases are resumed by another", func(t *testing.T) {
 		h := newHarness(t, newMonitor("mon-a"), newMonitor("mon-b"), newMonitor("mon-c")).run()
 		for _, id := range []monitor.ID{"mon-a", "mon-b", "mon-c"} {
 			h.sup.Start(h.store.get(id))
 			h.advance(time.Second)
 		}
-		h.sup.Stop("mon-b")                                                                                   // and its end is not stored yet
+		h.sup.Stop("mon-b")                                                                                   // its end is not stored yet
 		h.store.set(func(r *fakeStore) { m := r.monitors["mon-c"]; m.Generation++; r.monitors["mon-c"] = m }) // taken over
 		h.advance(time.Second)
 		h.stop()
@@ -52,7 +52,7 @@ func TestHandingOver(t *testing.T) {
 		other.expectCalls("launch mon-a 2")
 	})
 
-	scenario(t, "each monitor is given back when its own worker has ended", func(t *testing.T) {
+	scenario(t, "each monitor is released when its own worker has ended", func(t *testing.T) {
 		h := newHarness(t, newMonitor("mon-quick"), newMonitor("mon-slow")).run()
 		h.sup.Start(h.store.get("mon-quick"))
 		h.sup.Start(h.store.get("mon-slow"))
@@ -80,7 +80,7 @@ func TestHandingOver(t *testing.T) {
 		}
 	})
 
-	scenario(t, "so is one whose worker this gateway has not come to adopt", func(t *testing.T) {
+	scenario(t, "a monitor whose worker was not adopted yet is released, too", func(t *testing.T) {
 		h := newHarness(t, monitored("mon-a")).run()
 		h.launcher.set(func(l *fakeLauncher) { l.running["mon-a"] = 1 })
 		h.sup.BeginShutdown()
@@ -95,7 +95,7 @@ func TestHandingOver(t *testing.T) {
 		}
 	})
 
-	scenario(t, "at a shared place workers go on, and only what was not launched is given back", func(t *testing.T) {
+	scenario(t, "in a shared runtime workers go on, and only monitors not launched yet are released", func(t *testing.T) {
 		here := newFakeLauncher()
 		here.runtime.Shared = true
 		all := newFakeStore(monitored("mon-runs"), newMonitor("mon-waits"), monitored("mon-lost"), monitored("mon-elsewhere"))
@@ -122,7 +122,7 @@ func TestHandingOver(t *testing.T) {
 		}
 	})
 
-	scenario(t, "who has retired misses nobody", func(t *testing.T) {
+	scenario(t, "no worker is missed after BeginShutdown", func(t *testing.T) {
 		h := newHarness(t, monitored("mon-a"), monitored("mon-b")).run()
 		h.sup.Start(h.store.get("mon-a"))
 		h.advance(time.Second)
@@ -137,7 +137,7 @@ func TestHandingOver(t *testing.T) {
 		h.expectCalls("launch mon-a 1")
 	})
 
-	scenario(t, "whose worker is lost after that is given back", func(t *testing.T) {
+	scenario(t, "a monitor whose worker is lost after BeginShutdown is released", func(t *testing.T) {
 		h := newHarness(t, monitored("mon-a"), monitored("mon-b")).run()
 		h.sup.Start(h.store.get("mon-a"))
 		h.sup.Start(h.store.get("mon-b"))
@@ -165,7 +165,7 @@ func TestHandingOver(t *testing.T) {
 		other.expectActive("mon-a")
 	})
 
-	scenario(t, "silence elsewhere that is looked into when it retires is not its to give back", func(t *testing.T) {
+	scenario(t, "a monitor of another runtime whose lease expires at BeginShutdown is not released", func(t *testing.T) {
 		m := monitored("mon-a")
 		m.RuntimeID = "there"
 		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy).run().watch()
@@ -184,7 +184,7 @@ func TestHandingOver(t *testing.T) {
 		}
 	})
 
-	scenario(t, "a database that stays away keeps nobody from stopping", func(t *testing.T) {
+	scenario(t, "a database outage does not keep a gateway from stopping", func(t *testing.T) {
 		h := newHarness(t, newMonitor("mon-a")).run()
 		h.sup.Start(newMonitor("mon-a"))
 		h.advance(time.Second)

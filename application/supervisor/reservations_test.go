@@ -11,14 +11,14 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// reserved is a monitor that gets its worker so much later.
+// newReservation is a monitor that gets its worker so much later.
 func newReservation(id monitor.ID, in time.Duration) monitor.Monitor {
 	m := newMonitor(id)
 	m.Status, m.StreamStatus, m.ReservedUntil = monitor.Waiting, monitor.StreamUpcoming, time.Now().Add(in)
 	return m
 }
 
-// promoting opens the house and gives reservations their workers.
+// promote starts Run and Promote.
 func (h *harness) promote() *harness {
 	h.run()
 	ctx, cancel := context.WithCancel(h.t.Context())
@@ -30,8 +30,8 @@ func (h *harness) promote() *harness {
 }
 
 // Decision A10.
-func TestReservations(t *testing.T) {
-	scenario(t, "a reservation gets its worker when its time has come, not before", func(t *testing.T) {
+func TestReservationsAreStartedOnTime(t *testing.T) {
+	scenario(t, "a reservation gets its worker when it is due, not before", func(t *testing.T) {
 		const in = 10*time.Hour + 321*time.Millisecond
 		h := newHarness(t, newReservation("mon-a", in)).promote()
 		defer h.stop()
@@ -50,14 +50,14 @@ func TestReservations(t *testing.T) {
 		}
 	})
 
-	scenario(t, "one that came due while no gateway ran is promoted at once", func(t *testing.T) {
+	scenario(t, "a reservation that fell due while no gateway ran is promoted at once", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", -time.Hour)).promote()
 		defer h.stop()
 		h.advance(0)
 		h.expectCalls("launch mon-a 2")
 	})
 
-	scenario(t, "one that another gateway has made meanwhile is found in time", func(t *testing.T) {
+	scenario(t, "a reservation made by another gateway is promoted on time", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", 24*time.Hour)).promote()
 		defer h.stop()
 		h.advance(time.Hour)
@@ -70,7 +70,7 @@ func TestReservations(t *testing.T) {
 		h.expectCalls("launch mon-b 2")
 	})
 
-	scenario(t, "one made for a moment before the next look is promoted at that look", func(t *testing.T) {
+	scenario(t, "a reservation due before the next poll is promoted at that poll", func(t *testing.T) {
 		h := newHarness(t).promote()
 		defer h.stop()
 		h.advance(time.Hour + time.Millisecond)
@@ -79,7 +79,7 @@ func TestReservations(t *testing.T) {
 		h.expectCalls("launch mon-a 2")
 	})
 
-	scenario(t, "the database is not asked more than once a second", func(t *testing.T) {
+	scenario(t, "the database is polled at most once a second", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", 24*time.Hour)).promote()
 		defer h.stop()
 		h.advance(time.Hour)
@@ -88,7 +88,7 @@ func TestReservations(t *testing.T) {
 		}
 	})
 
-	scenario(t, "one that is ended before its time gets no worker", func(t *testing.T) {
+	scenario(t, "a reservation ended before it is due gets no worker", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", time.Hour)).promote()
 		defer h.stop()
 		h.advance(time.Minute)
@@ -98,7 +98,7 @@ func TestReservations(t *testing.T) {
 		h.expectCalls("stop mon-a")
 	})
 
-	scenario(t, "one that is ended between being taken and being promoted gets no worker", func(t *testing.T) {
+	scenario(t, "a reservation ended between claim and promotion gets no worker", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", time.Minute))
 		h.store.failingID = "mon-a"
 		h.promote()
@@ -114,7 +114,7 @@ func TestReservations(t *testing.T) {
 		}
 	})
 
-	scenario(t, "one that somebody else has hold of is looked for until it can be had", func(t *testing.T) {
+	scenario(t, "a locked reservation is polled until it can be claimed", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", time.Minute))
 		h.store.locked = true
 		h.promote()
@@ -131,7 +131,7 @@ func TestReservations(t *testing.T) {
 		h.expectCalls("launch mon-a 2")
 	})
 
-	scenario(t, "more than are given at once are all promoted soon", func(t *testing.T) {
+	scenario(t, "more reservations than one claim returns are all promoted soon", func(t *testing.T) {
 		var all []monitor.Monitor
 		for i := range 50 {
 			all = append(all, newReservation(monitor.ID(fmt.Sprintf("mon-%02d", i)), time.Hour))
@@ -146,7 +146,7 @@ func TestReservations(t *testing.T) {
 		}
 	})
 
-	scenario(t, "one that cannot be promoted delays no other", func(t *testing.T) {
+	scenario(t, "a reservation that cannot be promoted delays no other", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", time.Minute), newReservation("mon-b", time.Minute))
 		h.store.failingID = "mon-a"
 		h.promote()

@@ -10,8 +10,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestReservationsWithADatabaseInTrouble(t *testing.T) {
-	scenario(t, "one that comes due while it is away is promoted when it is back", func(t *testing.T) {
+func TestReservationsSurviveDatabaseOutages(t *testing.T) {
+	scenario(t, "a reservation that falls due during an outage is promoted after it", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", time.Minute)).promote()
 		defer h.stop()
 		h.advance(50 * time.Second)
@@ -25,7 +25,7 @@ func TestReservationsWithADatabaseInTrouble(t *testing.T) {
 		h.expectCalls("launch mon-a 2")
 	})
 
-	scenario(t, "one whose taking was not heard of is taken again", func(t *testing.T) {
+	scenario(t, "a reservation whose claim was not answered is claimed again", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", time.Minute)).promote()
 		defer h.stop()
 		h.advance(59*time.Second + 500*time.Millisecond)
@@ -37,7 +37,7 @@ func TestReservationsWithADatabaseInTrouble(t *testing.T) {
 		h.expectActive("mon-a")
 	})
 
-	scenario(t, "one whose promotion was not heard of gets its worker, once", func(t *testing.T) {
+	scenario(t, "a reservation whose promotion was not answered gets one worker", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", time.Minute))
 		h.store.lostAnswers.promote = 3
 		h.promote()
@@ -47,7 +47,7 @@ func TestReservationsWithADatabaseInTrouble(t *testing.T) {
 		h.expectActive("mon-a")
 	})
 
-	scenario(t, "trouble that has passed makes no later one last longer", func(t *testing.T) {
+	scenario(t, "an outage that is over does not prolong the backoff of the next", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", time.Hour)).promote()
 		defer h.stop()
 		h.store.set(func(r *fakeStore) { r.down = true })
@@ -62,7 +62,7 @@ func TestReservationsWithADatabaseInTrouble(t *testing.T) {
 	})
 
 	for what, want := range map[string]string{"due": "launch mon-a 2", "promote": "launch mon-a 3"} { // due again meanwhile
-		scenario(t, "one that does not answer "+what+" is asked again", func(t *testing.T) {
+		scenario(t, "a "+what+" that hangs is repeated", func(t *testing.T) {
 			h := newHarness(t, newReservation("mon-a", time.Second))
 			h.store.hanging = what
 			h.promote()
@@ -75,8 +75,8 @@ func TestReservationsWithADatabaseInTrouble(t *testing.T) {
 	}
 }
 
-func TestReservationsOfSeveralGateways(t *testing.T) {
-	scenario(t, "each is promoted by one of them", func(t *testing.T) {
+func TestOneGatewayPromotesAReservation(t *testing.T) {
+	scenario(t, "each reservation is promoted by one gateway", func(t *testing.T) {
 		var all []monitor.Monitor
 		for i := range 100 {
 			all = append(all, newReservation(monitor.ID(fmt.Sprintf("mon-%03d", i)), time.Hour))
@@ -101,7 +101,7 @@ func TestReservationsOfSeveralGateways(t *testing.T) {
 		}
 	})
 
-	scenario(t, "one that a gateway took before it died is promoted by another", func(t *testing.T) {
+	scenario(t, "a reservation whose gateway died after the claim is promoted by another", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", time.Minute)).promote()
 		defer h.stop()
 		h.advance(59*time.Second + 999*time.Millisecond)
@@ -116,7 +116,7 @@ func TestReservationsOfSeveralGateways(t *testing.T) {
 		h.expectCalls("launch mon-a 3")
 	})
 
-	scenario(t, "one that another gateway took because this one was too slow is left to it", func(t *testing.T) {
+	scenario(t, "a reservation claimed by another gateway meanwhile is left to it", func(t *testing.T) {
 		h := newHarness(t, newReservation("mon-a", time.Minute))
 		h.store.failingID = "mon-a"
 		h.promote()
@@ -135,7 +135,7 @@ func TestReservationsOfSeveralGateways(t *testing.T) {
 		}
 	})
 
-	scenario(t, "a restarted gateway starts what was promoted but never launched, and not what is reserved", func(t *testing.T) {
+	scenario(t, "a restarted gateway launches promoted monitors and no reservations", func(t *testing.T) {
 		promoted := newReservation("mon-a", 0)
 		promoted.ReservedUntil, promoted.Generation, promoted.RuntimeID = time.Time{}, 2, "here"
 		h := newHarness(t, promoted, newReservation("mon-b", time.Hour)).run()

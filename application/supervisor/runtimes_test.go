@@ -7,10 +7,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// Who looks after what, and what cannot be known from here (decisions O2, O3 and
-// O5).
-func TestPlaces(t *testing.T) {
-	scenario(t, "a missing worker is replaced by the other policy", func(t *testing.T) {
+// Decisions O2, O3 and O5.
+func TestWorkersOfSeveralRuntimes(t *testing.T) {
+	scenario(t, "a missing worker is replaced under the policy relaunch", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
 		defer h.stop()
 		h.sup.Reconcile(t.Context())
@@ -35,7 +34,7 @@ func TestPlaces(t *testing.T) {
 		}
 	})
 
-	scenario(t, "what another place looks after is left to it, until its lease has run out", func(t *testing.T) {
+	scenario(t, "a worker of another runtime is replaced only when its lease has expired", func(t *testing.T) {
 		m := monitored("mon-a")
 		m.RuntimeID = "there"
 		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy).run()
@@ -53,7 +52,7 @@ func TestPlaces(t *testing.T) {
 		}
 	})
 
-	scenario(t, "how long it was silent before this gateway came nobody can know", func(t *testing.T) {
+	scenario(t, "time before the start of this gateway expires no lease", func(t *testing.T) {
 		m := monitored("mon-a")
 		m.RuntimeID, m.UpdatedAt = "there", time.Now().Add(-time.Hour) // the database was away, or its clock was stepped
 		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy).run()
@@ -66,7 +65,7 @@ func TestPlaces(t *testing.T) {
 		h.expectCalls("launch mon-a 2")
 	})
 
-	scenario(t, "a worker here whose successor works elsewhere is ended", func(t *testing.T) {
+	scenario(t, "a worker whose successor runs in another runtime is ended", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
 		h.sup.Start(h.store.get("mon-a"))
 		h.sup.Reconcile(t.Context())
@@ -81,7 +80,7 @@ func TestPlaces(t *testing.T) {
 		h.expectActive("mon-a")
 	})
 
-	scenario(t, "a generation that nobody launched is missing", func(t *testing.T) {
+	scenario(t, "a generation that was never launched is missing", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
 		h.sup.Start(h.store.get("mon-a"))
 		h.sup.Reconcile(t.Context())
@@ -95,7 +94,7 @@ func TestPlaces(t *testing.T) {
 		h.expectCalls("launch mon-a 1", "launch mon-a 3")
 	})
 
-	scenario(t, "what is being promoted is not missed", func(t *testing.T) {
+	scenario(t, "a monitor that is being promoted is not missed", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(newReservation("mon-a", 0)), relaunchPolicy)
 		h.store.lostAnswers.promote = 4 // answers, so that 15 s pass
 		h.promote().watch()
@@ -104,7 +103,7 @@ func TestPlaces(t *testing.T) {
 		h.expectCalls("launch mon-a 2")
 	})
 
-	scenario(t, "what was registered in this moment is not taken for a stray", func(t *testing.T) {
+	scenario(t, "the worker of a monitor registered just now is not orphaned", func(t *testing.T) {
 		h := newHarness(t).run()
 		defer h.stop()
 		h.launcher.running["mon-a"] = 1
@@ -114,7 +113,7 @@ func TestPlaces(t *testing.T) {
 		h.expectCalls()
 	})
 
-	scenario(t, "a gateway that is not elected looks after its own only", func(t *testing.T) {
+	scenario(t, "a gateway that is not the leader replaces only its own workers", func(t *testing.T) {
 		own, others := monitored("mon-own"), monitored("mon-other")
 		others.RuntimeID, others.UpdatedAt = "there", time.Now().Add(-time.Minute)
 		h := newHarnessOn(t, newFakeStore(own, others), relaunchPolicy)
@@ -127,7 +126,7 @@ func TestPlaces(t *testing.T) {
 		h.expectCalls("launch mon-own 2")
 	})
 
-	scenario(t, "at a shared place a missing worker is found by the second look at the start", func(t *testing.T) {
+	scenario(t, "in a shared runtime the second comparison at the start finds a missing worker", func(t *testing.T) {
 		here := newFakeLauncher()
 		here.runtime.Shared = true
 		h := newHarnessWith(t, newFakeStore(monitored("mon-a")), here).run()
@@ -137,7 +136,7 @@ func TestPlaces(t *testing.T) {
 		h.expectCounts("marked_as_error=1")
 	})
 
-	scenario(t, "at a shared place one that was never launched, whoever was to, is launched", func(t *testing.T) {
+	scenario(t, "in a shared runtime a generation that was never launched is launched", func(t *testing.T) {
 		here := newFakeLauncher()
 		here.runtime.Shared = true
 		m := monitored("mon-a")
@@ -147,12 +146,12 @@ func TestPlaces(t *testing.T) {
 		h.watch()
 		defer h.stop()
 		h.advance(25 * time.Second)
-		h.expectCalls() // it may be on its way
+		h.expectCalls() // it may be being launched
 		h.advance(20 * time.Second)
 		h.expectCalls("launch mon-a 2")
 	})
 
-	scenario(t, "at a shared place one that has not started may take ten minutes, and it is said what keeps it", func(t *testing.T) {
+	scenario(t, "in a shared runtime a worker may be pending for ten minutes, and the event says why", func(t *testing.T) {
 		here := newFakeLauncher()
 		here.runtime.Shared = true
 		here.running["mon-a"], here.pendingReason = 1, "ErrImagePull: no such image"
@@ -168,7 +167,7 @@ func TestPlaces(t *testing.T) {
 		h.expectFailed("mon-a", event.ReasonWorkerLost, "the worker has not started for 10m0s: ErrImagePull: no such image")
 	})
 
-	scenario(t, "one that is silent is found when nobody can see who runs", func(t *testing.T) {
+	scenario(t, "an expired lease counts when workers cannot be listed", func(t *testing.T) {
 		here := newFakeLauncher()
 		here.runtime.Shared = true
 		here.running["mon-a"] = 1
@@ -185,7 +184,7 @@ func TestPlaces(t *testing.T) {
 		}
 	})
 
-	scenario(t, "two gateways of one place that see the same launch one worker", func(t *testing.T) {
+	scenario(t, "two gateways that find the same loss launch one worker", func(t *testing.T) {
 		all := newFakeStore(monitored("mon-a"))
 		shared := newFakeLauncher()
 		shared.runtime.Shared = true

@@ -9,8 +9,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestStartAndStop(t *testing.T) {
-	scenario(t, "a monitor that is started gets a worker of its generation", func(t *testing.T) {
+func TestWorkersAreStartedAndStopped(t *testing.T) {
+	scenario(t, "a started monitor gets a worker of its generation", func(t *testing.T) {
 		m := newMonitor("mon-a")
 		h := newHarness(t, m).run()
 		defer h.stop()
@@ -19,7 +19,7 @@ func TestStartAndStop(t *testing.T) {
 		h.expectCalls("launch mon-a 1")
 	})
 
-	scenario(t, "starting twice, or an older generation, launches nothing", func(t *testing.T) {
+	scenario(t, "starting a monitor again, or an older generation, launches nothing", func(t *testing.T) {
 		m := newMonitor("mon-a")
 		m.Generation = 2
 		h := newHarness(t, m).run()
@@ -32,7 +32,7 @@ func TestStartAndStop(t *testing.T) {
 		h.expectCalls("launch mon-a 2")
 	})
 
-	scenario(t, "what is asked before Run is done by Run", func(t *testing.T) {
+	scenario(t, "commands before Run are carried out by Run", func(t *testing.T) {
 		m := newMonitor("mon-a")
 		h := newHarness(t, m)
 		h.sup.Start(m)
@@ -42,7 +42,7 @@ func TestStartAndStop(t *testing.T) {
 		h.expectCalls("launch mon-a 1")
 	})
 
-	scenario(t, "a monitor that is stopped loses its worker, and that is no error", func(t *testing.T) {
+	scenario(t, "a stopped monitor loses its worker, which is no error", func(t *testing.T) {
 		m := newMonitor("mon-a")
 		h := newHarness(t, m).run()
 		defer h.stop()
@@ -68,7 +68,7 @@ func TestStartAndStop(t *testing.T) {
 		h.expectCalls("launch mon-a 1", "stop mon-a")
 	})
 
-	scenario(t, "stopping a monitor nobody knows asks the launcher all the same", func(t *testing.T) {
+	scenario(t, "stopping an unknown monitor asks the launcher", func(t *testing.T) {
 		h := newHarness(t).run()
 		defer h.stop()
 		h.sup.Stop("mon-x")
@@ -92,7 +92,7 @@ func TestStartAndStop(t *testing.T) {
 		h.expectActive("mon-a")
 	})
 
-	scenario(t, "a stop between two tries of a launch ends the trying", func(t *testing.T) {
+	scenario(t, "a stop between two tries of a launch ends the retries", func(t *testing.T) {
 		m := newMonitor("mon-a")
 		h := newHarness(t, m).run()
 		defer h.stop()
@@ -123,7 +123,7 @@ func TestStartAndStop(t *testing.T) {
 		h.expectActive("mon-a")
 	})
 
-	scenario(t, "a launch that fails is tried again after 1, 2 and 4 s", func(t *testing.T) {
+	scenario(t, "a failing launch is retried after 1, 2 and 4 s", func(t *testing.T) {
 		m := newMonitor("mon-a")
 		h := newHarness(t, m).run()
 		defer h.stop()
@@ -138,7 +138,7 @@ func TestStartAndStop(t *testing.T) {
 		h.expectActive("mon-a")
 	})
 
-	scenario(t, "a launch that fails for two minutes gives the monitor up", func(t *testing.T) {
+	scenario(t, "a launch that fails for two minutes fails the monitor", func(t *testing.T) {
 		m := newMonitor("mon-a")
 		h := newHarness(t, m).run()
 		defer h.stop()
@@ -150,7 +150,7 @@ func TestStartAndStop(t *testing.T) {
 		h.expectFailed("mon-a", "launch_failed", "no room")
 	})
 
-	scenario(t, "no more launches are under way than allowed", func(t *testing.T) {
+	scenario(t, "MaxConcurrentLaunches is not exceeded", func(t *testing.T) {
 		h := newHarness(t).run()
 		defer h.stop()
 		h.launcher.launchTime = time.Second
@@ -179,7 +179,7 @@ func TestStartAndStop(t *testing.T) {
 	})
 }
 
-func TestConfigIsChecked(t *testing.T) {
+func TestAnInvalidConfigIsRefused(t *testing.T) {
 	for name, cfg := range map[string]supervisor.Config{
 		"no NewEventID":       {},
 		"a negative Launches": {NewEventID: func() string { return "" }, MaxConcurrentLaunches: -1},

@@ -10,9 +10,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// timeoutNotice is what remains to be sent after a reconciliation at the start that
-// timed out: a monitor.error event, not terminal, to each monitor that it did not
-// decide about (section 10.4).
+// timeoutNotice holds the notices that remain to be sent after a reconciliation at the
+// start has timed out. Each monitor that was not decided about gets a monitor.error
+// event that is not terminal (section 10.4).
 type timeoutNotice struct {
 	start    time.Time // of the reconciliation; later registrations are not concerned
 	concerns func(monitor.ID) bool
