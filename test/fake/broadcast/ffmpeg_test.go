@@ -26,6 +26,7 @@ func TestFFmpegSeesTheTruth(t *testing.T) {
 			continue // an hour is long; see TestHistory
 		}
 		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
 			shape := s.Shape
 			shape.Window, shape.Delta = 1000, false
 			// ffmpeg waits for more of an MPD that is not static.
