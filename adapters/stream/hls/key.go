@@ -7,92 +7,147 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// keyTag is an EXT-X-KEY that anybody can decrypt with: AES-128, and the key
-// itself at a URL.
+// keyTag is an EXT-X-KEY that can be used: METHOD=AES-128, with the key at a URL.
 type keyTag struct {
-	written string // its URI
-	uri     string // absolute, once it was asked for: one string for all segments
-	iv      []byte // 16 bytes; nil: made of the sequence number
+	uri      string // as in the tag
+	absolute string // set by key: all segments share one string
+	iv       []byte // 16 bytes; nil: the sequence number is the IV
 }
 
-// locks are the EXT-X-KEY tags in force. One goes on until the next of the same
-// KEYFORMAT, so that several may be in force at a time, for the same segment
-// (RFC 8216, 4.3.2.4). METHOD=NONE ends all of them.
-type locks struct {
-	own    *keyTag // of KEYFORMAT identity
-	ownBar string  // why that of KEYFORMAT identity cannot be used
-	others string  // why those of the other KEYFORMATs cannot be used
+// keyState holds the EXT-X-KEY tags in force. A tag is in force until the next one
+// with the same KEYFORMAT, so several may apply to one segment (RFC 8216, 4.3.2.4).
+// METHOD=NONE ends all of them.
+type keyState struct {
+	identity      *keyTag // of KEYFORMAT identity
+	identityError string  // why the tag of KEYFORMAT identity cannot be used
+	otherError    string  // why the tags of other KEYFORMATs cannot be used
 }
 
-// add takes an EXT-X-KEY. One that cannot be used is no failure before there is
-// something to decrypt with it: the next may be of use.
-func (l *locks) add(list []byte) *watch.Failure {
-	a, ok := attributes(list)
+// add parses an EXT-X-KEY. A tag that cannot be used is an error only when a segment
+// needs it: another tag may follow that can be used.
+func (k *keyState) add(list []byte) *watch.Failure {
+	a, ok := parseAttributes(list)
 	if !ok || a["METHOD"] == "" {
 		return malformed("EXT-X-KEY has no METHOD or is not an attribute list")
 	}
 	method, identity := a["METHOD"], a["KEYFORMAT"] == "" || a["KEYFORMAT"] == "identity"
 	switch {
 	case method == "NONE":
-		*l = locks{}
+		*k = keyState{}
 		return nil
 	case !identity:
-		l.others = barred(method)
+		k.otherError = unsupportedMethod(method)
 		return nil
 	case method != "AES-128":
-		l.own, l.ownBar = nil, barred(method)
+		k.identity, k.identityError = nil, unsupportedMethod(method)
 		return nil
 	case a["URI"] == "":
 		return malformed("EXT-X-KEY has no URI")
 	}
-	k := &keyTag{written: a["URI"]}
+	tag := &keyTag{uri: a["URI"]}
 	if text, stated := a["IV"]; stated {
-		if k.iv, ok = vector(text); !ok {
+		if tag.iv, ok = parseIV(text); !ok {
 			return malformed("IV of EXT-X-KEY is not 0x and up to 32 hexadecimal digits")
 		}
 	}
-	l.own = k
+	k.identity = tag
 	return nil
 }
 
-// barred names what something is encrypted with that cannot be decrypted here.
-func barred(method string) string {
-	const longest = 32
-	if len(method) > longest || !isName([]byte(method)) {
+func unsupportedMethod(method string) string {
+	const maxLength = 32
+	if len(method) > maxLength || !isAttributeName([]byte(method)) {
 		method = "a method without a name"
 	}
 	return "encrypted with " + method + ", which only a licensed player can read"
 }
 
-// key tells what to decrypt with from here on; nil: nothing is encrypted.
-func (l *locks) key() (*keyTag, *watch.Failure) {
+// current returns the tag that decrypts the next segment, or nil if it is not
+// encrypted.
+func (k *keyState) current() (*keyTag, *watch.Failure) {
 	switch {
-	case l.own != nil:
-		return l.own, nil
-	case l.ownBar != "":
-		return nil, malformed("%s", l.ownBar)
-	case l.others != "":
-		return nil, malformed("%s", l.others)
+	case k.identity != nil:
+		return k.identity, nil
+	case k.identityError != "":
+		return nil, malformed("%s", k.identityError)
+	case k.otherError != "":
+		return nil, malformed("%s", k.otherError)
 	}
 	return nil, nil
 }
 
-// of makes the Key of the segment with this sequence number (RFC 8216, 5.2).
-func (k *keyTag) of(base *url.URL, sequence uint64) (*watch.Key, *watch.Failure) {
-	if k == nil {
+// key returns the Key of the segment with this sequence number (RFC 8216, 5.2), or
+// nil if t is nil.
+func (t *keyTag) key(base *url.URL, sequence uint64) (*watch.Key, *watch.Failure) {
+	if t == nil {
 		return nil, nil
 	}
-	if k.uri == "" {
-		uri, ok := resolve(base, k.written)
+	if t.absolute == "" {
+		absolute, ok := resolve(base, t.uri)
 		if !ok {
-			return nil, malformed("the URI of EXT-X-KEY is %s", notAURL)
+			return nil, malformed("the URI of EXT-X-KEY is %s", urlProblem)
 		}
-		k.uri = uri
+		t.absolute = absolute
 	}
-	iv := k.iv
+	iv := t.iv
 	if iv == nil {
 		iv = make([]byte, ivBytes)
 		binary.BigEndian.PutUint64(iv[ivBytes-8:], sequence)
 	}
-	return &watch.Key{URI: k.uri, IV: iv}, nil
+	return &watch.Key{URI: t.absolute, IV: iv}, nil
+}
+
+// initTag is an EXT-X-MAP: the init section of every segment until the next
+// EXT-X-MAP (RFC 8216, 4.3.2.5).
+type initTag struct {
+	uri       string // as in the tag
+	byteRange *watch.ByteRange
+	key       *keyTag
+	shared    *watch.Init // set by init: all segments share one
+}
+
+// addMap parses an EXT-X-MAP. If a key is in force, the init section is encrypted.
+// The key's IV has to be stated then: an init section has no sequence number.
+func (s *mediaScan) addMap(list []byte) *watch.Failure {
+	a, ok := parseAttributes(list)
+	if !ok || a["URI"] == "" {
+		return malformed("EXT-X-MAP has no URI or is not an attribute list")
+	}
+	key, failure := s.keys.current()
+	if failure != nil {
+		return failure
+	}
+	if key != nil && key.iv == nil {
+		return malformed("EXT-X-MAP is encrypted, and its EXT-X-KEY states no IV")
+	}
+	tag := &initTag{uri: a["URI"], key: key}
+	if text := a["BYTERANGE"]; text != "" {
+		byteRange, ok := parseByteRange([]byte(text))
+		if !ok {
+			return malformed("BYTERANGE of EXT-X-MAP is not a byte range")
+		}
+		byteRange.Offset = max(0, byteRange.Offset)
+		tag.byteRange = &byteRange
+	}
+	s.init = tag
+	return nil
+}
+
+// initSection returns the Init of the tag, or nil if t is nil.
+func (t *initTag) initSection(base *url.URL) (*watch.Init, *watch.Failure) {
+	if t == nil {
+		return nil, nil
+	}
+	if t.shared == nil {
+		uri, ok := resolve(base, t.uri)
+		if !ok {
+			return nil, malformed("the URI of EXT-X-MAP is %s", urlProblem)
+		}
+		key, err := t.key.key(base, 0) // its IV is stated
+		if err != nil {
+			return nil, err
+		}
+		t.shared = &watch.Init{URI: uri, Range: t.byteRange, Key: key}
+	}
+	return t.shared, nil
 }

@@ -26,7 +26,7 @@ func shown(k *watch.Key) string {
 	return strings.TrimPrefix(k.URI, at) + " " + hex.EncodeToString(k.IV)
 }
 
-func TestKeys(t *testing.T) {
+func TestASegmentNamesItsKeyAndIV(t *testing.T) {
 	const zeros = "000000000000000000000000000000"
 	segment := func(name string, before ...string) string {
 		return strings.Join(append(before, "#EXTINF:5,", name), "\n")
@@ -70,7 +70,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestKeysOfMaps(t *testing.T) {
+func TestAnInitSectionNamesItsKeyAndIV(t *testing.T) {
 	const one = "00000000000000000000000000000001"
 	for name, c := range map[string]struct {
 		lines         []string
@@ -90,7 +90,7 @@ func TestKeysOfMaps(t *testing.T) {
 	}
 }
 
-func TestKeysThatAreOfNoUse(t *testing.T) {
+func TestKeysThatCannotBeUsedAreMalformed(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines []string
 		says  string

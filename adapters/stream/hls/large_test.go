@@ -9,7 +9,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/hls"
 )
 
-func TestLargePlaylists(t *testing.T) {
+func TestLargePlaylistsAreDecodedWithinLimits(t *testing.T) {
 	t.Run("50,000 lines are refused", func(t *testing.T) { wantMalformed(t, list(segments(25_000)), "more than") })
 	t.Run("400 × 400 entries are refused, quickly", func(t *testing.T) {
 		began := time.Now()
@@ -60,7 +60,7 @@ func TestLargePlaylists(t *testing.T) {
 }
 
 // TestTheLimitOfKeptURLs fills it to the byte: 512 segments of 8 KB are 4 MB.
-func TestTheLimitOfKeptURLs(t *testing.T) {
+func TestTheBytesOfKeptURLsAreLimited(t *testing.T) {
 	const n = hls.KeptURLs / hls.MaxURL
 	plain := func(n, size int) string { return strings.Repeat("#EXTINF:5,\n"+address(size)+"\n", n) }
 	locked := func(key int) string { // the key counts for the map too

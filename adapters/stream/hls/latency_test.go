@@ -33,7 +33,7 @@ fileSequence267.mp4
 #EXT-X-RENDITION-REPORT:URI="../4M/waitForMSN.php",LAST-MSN=268,LAST-PART=1
 `
 
-func TestLowLatency(t *testing.T) {
+func TestPartsOfLowLatencyPlaylistsAreIgnored(t *testing.T) {
 	init := &watch.Init{URI: at + "init.mp4"}
 	whole := []watch.Segment{
 		{URI: at + "fileSequence266.mp4", Sequence: 266, Duration: 4000080 * time.Microsecond, ProgramTime: noon, Init: init},
@@ -61,7 +61,7 @@ func TestLowLatency(t *testing.T) {
 	})
 }
 
-func TestDeltaUpdates(t *testing.T) {
+func TestSkippedSegmentsKeepTheirNumbers(t *testing.T) {
 	const sequence = "#EXT-X-MEDIA-SEQUENCE:100"
 	for name, lines := range map[string][]string{
 		"what follows keeps its numbers":      {sequence, "#EXT-X-SKIP:SKIPPED-SEGMENTS=3"},

@@ -14,7 +14,7 @@ import (
 )
 
 // TestLimits shows each limit reached, which is fine, and passed by one.
-func TestLimits(t *testing.T) {
+func TestAPlaylistBeyondALimitIsMalformed(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit int
 		of    func(n int) string // a playlist that has n of it
@@ -86,7 +86,7 @@ func attributes(n int) string {
 func milliseconds(d time.Duration) int { return int(d / time.Millisecond) }
 func thousandths(n int) string         { return fmt.Sprintf("%d.%03d", n/1000, n%1000) }
 
-func TestTheLimitOfSequenceNumbers(t *testing.T) {
+func TestSequenceNumbersAreLimited(t *testing.T) {
 	text := func(sequence, skipped uint64, segments int) string {
 		return list(fmt.Sprintf("#EXT-X-MEDIA-SEQUENCE:%d", sequence), fmt.Sprintf("#EXT-X-SKIP:SKIPPED-SEGMENTS=%d", skipped)) +
 			strings.Repeat("#EXTINF:5,\na\n", segments)
@@ -120,7 +120,7 @@ func (l late) Done() <-chan struct{} {
 	return nil
 }
 
-func TestTheLimitOfTime(t *testing.T) {
+func TestDecodingTimeIsLimited(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		by   time.Duration

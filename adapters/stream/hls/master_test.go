@@ -18,7 +18,7 @@ itag/92/index.m3u8
 
 const muxedAt = "https://manifest.googlevideo.com/api/manifest/hls_playlist/itag/91/playlist/index.m3u8"
 
-func TestMaster(t *testing.T) {
+func TestAMasterPlaylistBecomesRenditions(t *testing.T) {
 	want := []watch.Rendition{
 		{URL: muxedAt, Height: 144, Bandwidth: 290288, HasVideo: true, HasAudio: true},
 		{URL: "https://cdn.example.com/live/720p/itag/92/index.m3u8", Height: 240, Bandwidth: 546239, HasVideo: true, HasAudio: true},
@@ -40,7 +40,7 @@ func TestMaster(t *testing.T) {
 	}
 }
 
-func TestTracks(t *testing.T) {
+func TestCodecsTellTheTracks(t *testing.T) {
 	const (
 		demuxed = `#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="x",URI="audio.m3u8"` + "\n"
 		inside  = `#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="y"` + "\n"
@@ -88,7 +88,7 @@ func TestTracks(t *testing.T) {
 	})
 }
 
-func TestMalformedMaster(t *testing.T) {
+func TestMalformedMasterPlaylists(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"no rendition":                   {`#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",URI="a"`, "without a rendition"},
 		"I-frame playlists only":         {`#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=1,URI="i"`, "without a rendition"},

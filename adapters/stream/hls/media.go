@@ -13,38 +13,38 @@ import (
 )
 
 // decodeMedia decodes a media playlist: the scan finds the entries, the library
-// decodes the newest of them, and both must agree.
+// decodes the newest of them, and both have to agree.
 func decodeMedia(ctx context.Context, body []byte, base *url.URL) (watch.Playlist, error) {
-	d, err := draw(ctx, body)
+	scan, err := scanMedia(ctx, body)
 	if err != nil {
 		return watch.Playlist{}, err
 	}
-	first, ok := d.first()
+	first, ok := scan.firstSequence()
 	switch {
-	case d.open:
+	case scan.hasInf:
 		return watch.Playlist{}, malformed("it ends between EXTINF and its URI")
-	case len(d.entries) > 0 && d.target <= 0:
+	case len(scan.entries) > 0 && scan.target <= 0:
 		return watch.Playlist{}, malformed("EXT-X-TARGETDURATION is missing or not positive")
 	case !ok:
 		return watch.Playlist{}, malformed("EXT-X-MEDIA-SEQUENCE and EXT-X-SKIP come to more than %d", uint64(MaxSequence))
 	}
-	dropped := max(0, len(d.entries)-KeptSegments)
-	entries := d.entries[dropped:]
-	decoded, err := throughLibrary(entries, first+uint64(dropped), d.ended)
+	dropped := max(0, len(scan.entries)-KeptSegments)
+	entries := scan.entries[dropped:]
+	decoded, err := decodeEntries(entries, first+uint64(dropped), scan.ended)
 	if err != nil {
 		return watch.Playlist{}, err
 	}
-	p := watch.Playlist{TargetDuration: d.target, Ended: d.ended}
-	room := KeptURLs
+	p := watch.Playlist{TargetDuration: scan.target, Ended: scan.ended}
+	remaining := KeptURLs
 	for i, e := range slices.Backward(entries) {
 		if e.gap {
-			continue // announced, but not there (RFC 8216bis, 4.4.4.7)
+			continue // announced as missing (RFC 8216bis, 4.4.4.7)
 		}
-		s, fail := e.segment(base, decoded[i].URI, decoded[i].SeqId)
-		if fail != nil {
-			return watch.Playlist{}, fail
+		s, failure := e.segment(base, decoded[i].URI, decoded[i].SeqId)
+		if failure != nil {
+			return watch.Playlist{}, failure
 		}
-		if room -= weight(s); room < 0 {
+		if remaining -= urlBytes(s); remaining < 0 {
 			break
 		}
 		p.Segments = append(p.Segments, s)
@@ -56,59 +56,48 @@ func decodeMedia(ctx context.Context, body []byte, base *url.URL) (watch.Playlis
 	return p, nil
 }
 
-// weight is how many bytes the URLs of s have.
-func weight(s watch.Segment) int {
-	sum := len(s.URI)
+// urlBytes returns the length of all URLs of s.
+func urlBytes(s watch.Segment) int {
+	sum := len(s.URI) + keyURLBytes(s.Key)
 	if s.Init != nil {
-		sum += len(s.Init.URI) + keyWeight(s.Init.Key)
+		sum += len(s.Init.URI) + keyURLBytes(s.Init.Key)
 	}
-	return sum + keyWeight(s.Key)
+	return sum
 }
 
-func keyWeight(k *watch.Key) int {
+func keyURLBytes(k *watch.Key) int {
 	if k == nil {
 		return 0
 	}
 	return len(k.URI)
 }
 
-// draw scans a media playlist.
-func draw(ctx context.Context, body []byte) (*draft, error) {
-	d := &draft{}
-	s := newScanner(ctx, body)
-	for s.next() {
-		if err := d.add(s.line); err != nil {
-			return nil, malformed("line %d: %s", s.read, err.Detail)
-		}
-	}
-	return d, s.err
-}
-
-// segment makes the Segment that e stands for, of what the library read.
-func (e entry) segment(base *url.URL, written string, sequence uint64) (watch.Segment, *watch.Failure) {
-	s := watch.Segment{Sequence: sequence, Duration: e.duration, ProgramTime: e.at, Range: e.part}
+// segment returns the Segment of e, with the URI and the sequence number that the
+// library decoded.
+func (e entry) segment(base *url.URL, uri string, sequence uint64) (watch.Segment, *watch.Failure) {
+	s := watch.Segment{Sequence: sequence, Duration: e.duration, ProgramTime: e.programTime, Range: e.byteRange}
 	var ok bool
 	var err *watch.Failure
-	if s.URI, ok = resolve(base, written); !ok {
-		return s, malformed("the URI of segment %d is %s", sequence, notAURL)
+	if s.URI, ok = resolve(base, uri); !ok {
+		return s, malformed("the URI of segment %d is %s", sequence, urlProblem)
 	}
-	if s.Init, err = e.init.of(base); err != nil {
+	if s.Init, err = e.init.initSection(base); err != nil {
 		return s, err
 	}
-	s.Key, err = e.key.of(base, sequence)
+	s.Key, err = e.key.key(base, sequence)
 	return s, err
 }
 
-// throughLibrary has the library decode entries and makes sure that it saw what
-// the scan saw. It is given EXTINF and URI only: what else belongs to a segment
-// it would attach to the wrong one, or lose.
-func throughLibrary(entries []entry, first uint64, ended bool) ([]*m3u8.MediaSegment, error) {
+// decodeEntries decodes entries with the library and checks that it saw what the
+// scan saw. The library gets EXTINF and URI only: it would attach other tags to the
+// wrong segment, or lose them.
+func decodeEntries(entries []entry, first uint64, ended bool) ([]*m3u8.MediaSegment, error) {
 	size := 100
 	for _, e := range entries {
 		size += len("#EXTINF:,\n\n") + len(e.seconds) + len(e.uri)
 	}
 	var text bytes.Buffer
-	text.Grow(size) // it may be a megabyte: growing to it by doubling would cost four
+	text.Grow(size) // it may be a megabyte; growing by doubling would allocate four
 	text.WriteString("#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:" + strconv.FormatUint(first, 10) + "\n")
 	for _, e := range entries {
 		text.WriteString("#EXTINF:")

@@ -42,7 +42,7 @@ func list(lines ...string) string {
 	return "#EXTM3U\n#EXT-X-TARGETDURATION:10\n" + strings.Join(lines, "\n") + "\n"
 }
 
-func TestMedia(t *testing.T) {
+func TestAMediaPlaylistBecomesSegments(t *testing.T) {
 	t.Run("an ordinary live playlist", func(t *testing.T) {
 		got := mustRead(t, live)
 		want := watch.Playlist{
@@ -110,7 +110,7 @@ func TestMedia(t *testing.T) {
 	})
 }
 
-func TestMalformedMedia(t *testing.T) {
+func TestMalformedMediaPlaylists(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"a live one without segments":       {list(), "without a usable segment"},
 		"a live one with gaps only":         {list("#EXTINF:5,", "#EXT-X-GAP", "a"), "without a usable segment"},

@@ -12,7 +12,7 @@ import (
 // A playlist may name any host. Which of them are asked is judged where they
 // are: here it matters that the host judged is the one that was written, or the
 // playlist is refused.
-func TestHostsAreHandedOnAsTheyAre(t *testing.T) {
+func TestHostsAreReturnedUnchanged(t *testing.T) {
 	for _, c := range outboundtest.Cases() {
 		for _, scheme := range []string{"http:", "https:", ""} {
 			target := strings.TrimPrefix(c.URL("https", "8443"), "https:")

@@ -103,13 +103,13 @@ func TestDecodingCanBeStopped(t *testing.T) {
 	}
 }
 
-func TestABaseThatIsNoURLIsMalformed(t *testing.T) {
+func TestAnInvalidBaseURLIsMalformed(t *testing.T) {
 	if p := readAs(t.Context(), t, live, "http://[::1"); p.Failure == nil || p.Failure.Kind != watch.FailureMalformed {
 		t.Errorf("got %v", p.Failure)
 	}
 }
 
-func TestWhatIsNotAPlaylist(t *testing.T) {
+func TestOtherDocumentsAreNoPlaylists(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"nothing":                   {"", "does not begin"},
 		"blank lines":               {"\n\r\n \n", "does not begin"},
@@ -133,7 +133,7 @@ type panicking struct{ context.Context }
 
 func (panicking) Done() <-chan struct{} { panic("index out of range") }
 
-func TestAPanicCostsOneReading(t *testing.T) {
+func TestAPanicOfTheLibraryFailsOnePlaylist(t *testing.T) {
 	if p := readAs(panicking{t.Context()}, t, live, final); p.Failure == nil || p.Failure.Kind != watch.FailureMalformed {
 		t.Errorf("got %+v", p)
 	}

@@ -10,15 +10,15 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Codecs by the first part of their name (RFC 6381), as far as HLS has them.
-// Subtitles carry neither picture nor sound.
+// Codecs of HLS by the first part of their name (RFC 6381). Subtitles are neither
+// video nor audio.
 var (
-	videoCodecs    = names("avc1 avc3 hvc1 hev1 vp08 vp09 vp8 vp9 av01 dvh1 dvhe dva1 dvav dav1 mp4v vvc1 vvi1")
-	audioCodecs    = names("mp4a opus ac-3 ec-3 ac-4 mp3 flac alac vorbis mha1 mhm1 dtsc dtse dtsh dtsl dtsx")
-	subtitleCodecs = names("stpp wvtt")
+	videoCodecs    = codecNames("avc1 avc3 hvc1 hev1 vp08 vp09 vp8 vp9 av01 dvh1 dvhe dva1 dvav dav1 mp4v vvc1 vvi1")
+	audioCodecs    = codecNames("mp4a opus ac-3 ec-3 ac-4 mp3 flac alac vorbis mha1 mhm1 dtsc dtse dtsh dtsl dtsx")
+	subtitleCodecs = codecNames("stpp wvtt")
 )
 
-func names(list string) map[string]bool {
+func codecNames(list string) map[string]bool {
 	set := map[string]bool{}
 	for name := range strings.FieldsSeq(list) {
 		set[name] = true
@@ -26,24 +26,24 @@ func names(list string) map[string]bool {
 	return set
 }
 
-// rendition makes a Rendition of a variant. It is false if the variant's URI
+// newRendition returns the Rendition of a variant. It is false if the variant's URI
 // cannot be fetched.
-func rendition(base *url.URL, v *m3u8.Variant, all sounds) (watch.Rendition, bool) {
+func newRendition(base *url.URL, v *m3u8.Variant, all audioRenditions) (watch.Rendition, bool) {
 	uri, ok := resolve(base, v.URI)
 	r := watch.Rendition{URL: uri, Height: height(v.Resolution), Bandwidth: int(v.Bandwidth)}
 	r.HasVideo, r.HasAudio = tracks(v.Codecs)
 	if r.Height > 0 {
 		r.HasVideo = true
 	}
-	// The sound of a variant with pictures may be elsewhere. A variant of sound
-	// alone names its group too and is a member of it.
-	if r.HasVideo && v.Audio != "" && all.apart(v.Audio, uri) {
+	// A variant with video may have its audio in other playlists. A variant with audio
+	// only is a member of the group that it names.
+	if r.HasVideo && v.Audio != "" && all.isSeparate(v.Audio, uri) {
 		r.HasAudio = false
 	}
 	return r, ok
 }
 
-// tracks tells what CODECS says. A codec that is not known might be either.
+// tracks returns what CODECS announces. An unknown codec may be either.
 func tracks(codecs string) (video, audio bool) {
 	if strings.TrimSpace(codecs) == "" {
 		return true, true
@@ -58,13 +58,90 @@ func tracks(codecs string) (video, audio bool) {
 	return video, audio
 }
 
-// height takes the height from WIDTHxHEIGHT; 0: unknown.
+// height returns the height of WIDTHxHEIGHT in pixels, or 0.
 func height(resolution string) int {
-	const tallest = 1 << 15
+	const maxHeight = 1 << 15
 	_, text, _ := strings.Cut(strings.ToLower(resolution), "x")
 	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 16)
-	if err != nil || n > tallest {
+	if err != nil || n > maxHeight {
 		return 0
 	}
 	return int(n)
+}
+
+// audioRendition is an EXT-X-MEDIA of TYPE=AUDIO: one of the renditions of the group
+// that variants name (RFC 8216, 4.3.4.1).
+type audioRendition struct {
+	group     string
+	uri       string // as in the tag; empty: it is in the variants themselves
+	url       string // uri made absolute
+	isDefault bool   // DEFAULT=YES
+}
+
+// audioRenditions are those of a master playlist in its order.
+type audioRenditions []audioRendition
+
+// resolve makes the URIs absolute. It is false if one of them cannot be fetched.
+func (all audioRenditions) resolve(base *url.URL) (ok bool) {
+	for i, a := range all {
+		if a.uri == "" {
+			continue
+		}
+		if all[i].url, ok = resolve(base, a.uri); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// isSeparate reports whether all renditions of a group have playlists other than the
+// variant's. A rendition without a URI is in the variant (RFC 8216, 4.3.4.1), and so
+// is one with the variant's URL.
+func (all audioRenditions) isSeparate(group, variant string) bool {
+	found := false
+	for _, a := range all {
+		if a.group != group {
+			continue
+		}
+		if a.url == "" || a.url == variant {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// defaults returns the index of each group's default rendition: the one with
+// DEFAULT=YES, otherwise the first, as players choose it.
+func (all audioRenditions) defaults() map[string]int {
+	defaults := map[string]int{}
+	for i, a := range all {
+		if first, known := defaults[a.group]; !known || a.isDefault && !all[first].isDefault {
+			defaults[a.group] = i
+		}
+	}
+	return defaults
+}
+
+// appendTo appends the renditions that have a playlist of their own to those of the
+// variants, once for each URL. The default of any group is no alternate.
+func (all audioRenditions) appendTo(list []watch.Rendition) []watch.Rendition {
+	index := make(map[string]int, len(list)+len(all))
+	for i, r := range list {
+		index[r.URL] = i
+	}
+	defaults := all.defaults()
+	for i, a := range all {
+		if a.url == "" {
+			continue
+		}
+		alternate := defaults[a.group] != i
+		if at, listed := index[a.url]; listed {
+			list[at].Alternate = list[at].Alternate && alternate
+			continue
+		}
+		index[a.url] = len(list)
+		list = append(list, watch.Rendition{URL: a.url, HasAudio: true, Alternate: alternate})
+	}
+	return list
 }

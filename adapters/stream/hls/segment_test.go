@@ -10,7 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-func TestWhatBelongsToASegment(t *testing.T) {
+func TestTagsApplyToTheirSegment(t *testing.T) {
 	t.Run("a gap is left out, and counts", func(t *testing.T) {
 		p := mustRead(t, list("#EXT-X-MEDIA-SEQUENCE:3", "#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:00Z", "#EXTINF:5,", "a",
 			"#EXT-X-GAP", "#EXTINF:5,", "b", "#EXTINF:5,", "c"))
@@ -42,7 +42,7 @@ func TestWhatBelongsToASegment(t *testing.T) {
 	})
 }
 
-func TestProgramTime(t *testing.T) {
+func TestProgramTimesAreExtrapolated(t *testing.T) {
 	const stated = "#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:"
 	segment := func(name string, before ...string) string {
 		return strings.Join(append(before, "#EXTINF:5,", name), "\n")
@@ -86,7 +86,7 @@ func TestProgramTime(t *testing.T) {
 	}
 }
 
-func TestProgramTimesBeyondAnyClockAreNone(t *testing.T) { // S1: the fetch clock counts then
+func TestImpossibleProgramTimesAreIgnored(t *testing.T) { // S1: the fetch clock counts then
 	for year, known := range map[int]bool{1969: false, 1970: true, 2200: true, 2201: false, 9000: false} {
 		p := read(t, list(fmt.Sprintf("#EXT-X-PROGRAM-DATE-TIME:%d-06-01T00:00:00Z", year), "#EXTINF:5,", "a"))
 		if p.Failure != nil || p.Segments[0].ProgramTime.IsZero() == known {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestWindows reads live playlists of every length of segment and of window.
-func TestWindows(t *testing.T) {
+func TestWindowsOfEveryLengthAreDecoded(t *testing.T) {
 	for _, length := range []time.Duration{time.Second, 1033 * time.Millisecond, 2 * time.Second, 5005 * time.Millisecond} {
 		for _, n := range []int{3, 6, 30, int(time.Hour / length)} {
 			t.Run(fmt.Sprintf("%d segments of %v", n, length), func(t *testing.T) {
@@ -46,7 +46,7 @@ func window(n int, length time.Duration, before string) string {
 	return b.String()
 }
 
-func TestShapesOfSegments(t *testing.T) {
+func TestEveryKindOfSegmentIsDecoded(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines []string
 		want  []string // each segment's ID, and its map's with its range
@@ -83,7 +83,7 @@ func TestShapesOfSegments(t *testing.T) {
 	}
 }
 
-func TestCodecs(t *testing.T) {
+func TestCodecNamesAreKnown(t *testing.T) {
 	for codecs, want := range map[string]string{
 		"avc1.64001f":       "v",
 		"avc3.64001f":       "v",

@@ -43,7 +43,7 @@ func carried(t *testing.T, text string) string {
 	return strings.Join(all, ", ")
 }
 
-func TestSoundsApart(t *testing.T) {
+func TestAudioRenditionsHaveTheirOwnPlaylists(t *testing.T) {
 	variant := func(uri, rest string) string { return "#EXT-X-STREAM-INF:BANDWIDTH=1," + rest + "\n" + uri + "\n" }
 	sound := func(group, rest string) string {
 		return fmt.Sprintf("#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=%q,NAME=\"x\",%s\n", group, rest)
