@@ -20,22 +20,22 @@ import (
 
 // maxAnswer is the largest answer read, in bytes; an assignment carries a
 // snapshot of at most 256 KiB.
-const maxAnswer = 1 << 20
+const maxResponse = 1 << 20
 
 // connectLimit is half of what a worker's try may take: a Service that leads one
 // connection to a node that is gone may lead that of the next try elsewhere. It is
 // not shorter, because a SYN that was lost is sent again after 1 s. A question to
 // DNS is sent again after 5 s only, so asking anew is no loss either.
-const connectLimit = 2 * time.Second
+const defaultConnectTimeout = 2 * time.Second
 
 // keyHeader carries INTERNAL_API_KEY (section 8.6).
 const keyHeader = "X-Internal-Api-Key" // as net/http writes X-Internal-API-Key
 
 // Config is what may be set of a Client.
 type Config struct {
-	Timeout time.Duration  // of one exchange whose context allows it more; 0: 20 s
-	Connect time.Duration  // of that, until its connection is up, TLS aside; 0: 2 s
-	RootCAs *x509.CertPool // nil: the system's, or those of SSL_CERT_FILE
+	Timeout        time.Duration  // of one exchange whose context allows it more; 0: 20 s
+	ConnectTimeout time.Duration  // of that, until its connection is up, TLS aside; 0: 2 s
+	RootCAs        *x509.CertPool // nil: the system's, or those of SSL_CERT_FILE
 }
 
 // Client talks to the internal API. It may be used concurrently.
@@ -58,8 +58,8 @@ func New(baseURL, key string, cfg Config) (*Client, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 20 * time.Second
 	}
-	if cfg.Connect == 0 {
-		cfg.Connect = connectLimit
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = defaultConnectTimeout
 	}
 	// Over HTTP/2 all exchanges share a connection, which stays in use after it
 	// has been cut unnoticed: with HTTP/1.1 the next try has another one.
@@ -73,7 +73,7 @@ func New(baseURL, key string, cfg Config) (*Client, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport: &http.Transport{
 				Proxy:                  nil,
-				DialContext:            (&net.Dialer{Timeout: cfg.Connect, KeepAlive: 30 * time.Second}).DialContext,
+				DialContext:            (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second}).DialContext,
 				TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
 				TLSHandshakeTimeout:    5 * time.Second,
 				MaxResponseHeaderBytes: 64 << 10,
@@ -105,15 +105,15 @@ func (c *Client) exchange(ctx context.Context, method, path string, body []byte,
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
-	if len(raw) > maxAnswer {
-		return fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
+	if len(raw) > maxResponse {
+		return fmt.Errorf("the answer is larger than %d bytes", maxResponse)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return refusal(resp.StatusCode, raw)
+		return errorOf(resp.StatusCode, raw)
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
 		return fmt.Errorf("the answer is not understood: %w", err)
@@ -122,7 +122,7 @@ func (c *Client) exchange(ctx context.Context, method, path string, body []byte,
 }
 
 // refusal is the error that an answer other than 200 stands for.
-func refusal(status int, raw []byte) error {
+func errorOf(status int, raw []byte) error {
 	var body struct {
 		Error struct {
 			Code    string `json:"code"`

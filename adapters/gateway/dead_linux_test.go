@@ -39,7 +39,7 @@ func dead(t *testing.T) string {
 func TestADeadAddressDoesNotCostAWholeTry(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_, err := client(t, "http://"+dead(t), gateway.Config{Timeout: time.Minute, Connect: 20 * time.Millisecond}).Report(ctx, anID, report(0))
+	_, err := client(t, "http://"+dead(t), gateway.Config{Timeout: time.Minute, ConnectTimeout: 20 * time.Millisecond}).Report(ctx, anID, report(0))
 	var dial *net.OpError
 	if !errors.As(err, &dial) || dial.Op != "dial" || !dial.Timeout() || ctx.Err() != nil {
 		t.Errorf("error is %v", err)

@@ -21,15 +21,15 @@ const (
 // limits are how long the parts of a probe may take.
 type limits struct {
 	read  time.Duration // of the request
-	ask   time.Duration // of the question; less than write, so that its failure is still told
+	check time.Duration // of the question; less than write, so that its failure is still told
 	write time.Duration // from the request on, the answer included
 }
 
 // usual are those of a probe that may take 5 s in all (section 8.7).
-var usual = limits{read: 4 * time.Second, ask: 4 * time.Second, write: 5 * time.Second}
+var kubeletLimits = limits{read: 4 * time.Second, check: 4 * time.Second, write: 5 * time.Second}
 
 // Question asks after something: nil, or what is wrong. It obeys its context.
-type Question func(ctx context.Context) error
+type Check func(ctx context.Context) error
 
 // Server answers probes until Close.
 type Server struct {
@@ -42,11 +42,11 @@ type Server struct {
 // Listen opens a port (host:port; port 0: any free one) and answers from then
 // on. Questions may be asked concurrently. Whoever listens must Close it. What
 // single probes do wrong is logged at debug. Errors: the port cannot be had.
-func Listen(addr string, alive, ready Question, log *slog.Logger) (*Server, error) {
-	return listen(addr, alive, ready, usual, log)
+func Listen(addr string, alive, ready Check, log *slog.Logger) (*Server, error) {
+	return listen(addr, alive, ready, kubeletLimits, log)
 }
 
-func listen(addr string, alive, ready Question, within limits, log *slog.Logger) (*Server, error) {
+func listen(addr string, alive, ready Check, within limits, log *slog.Logger) (*Server, error) {
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen for probes: %w", err)
@@ -57,8 +57,8 @@ func listen(addr string, alive, ready Question, within limits, log *slog.Logger)
 		Handler: mux, ReadTimeout: within.read, WriteTimeout: within.write, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}}
-	mux.Handle("GET /healthz", s.asks(alive))
-	mux.Handle("GET /readyz", s.asks(ready))
+	mux.Handle("GET /healthz", s.handler(alive))
+	mux.Handle("GET /readyz", s.handler(ready))
 	s.serving.Go(func() {
 		if err := s.http.Serve(netutil.LimitListener(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
 			log.Warn("probes are answered no more", "error", err.Error())
@@ -78,9 +78,9 @@ func (s *Server) Close() error {
 }
 
 // asks answers a probe with what a question says.
-func (s *Server) asks(q Question) http.HandlerFunc {
+func (s *Server) handler(q Check) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), s.limits.ask)
+		ctx, cancel := context.WithTimeout(r.Context(), s.limits.check)
 		defer cancel()
 		if err := q(ctx); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)

@@ -38,12 +38,12 @@ func answer(t *testing.T, s *probe.Server, path string) (status int, body string
 	return got.StatusCode, strings.TrimSpace(string(text))
 }
 
-func listen(t *testing.T, alive, ready probe.Question) *probe.Server {
+func listen(t *testing.T, alive, ready probe.Check) *probe.Server {
 	t.Helper()
 	return listenAndSay(t, alive, ready, slog.New(slog.DiscardHandler))
 }
 
-func listenAndSay(t *testing.T, alive, ready probe.Question, log *slog.Logger) *probe.Server {
+func listenAndSay(t *testing.T, alive, ready probe.Check, log *slog.Logger) *probe.Server {
 	t.Helper()
 	s, err := probe.Listen("127.0.0.1:0", alive, ready, log)
 	return closing(t, s, err)
@@ -55,7 +55,7 @@ const (
 	short = 20 * time.Millisecond
 )
 
-func listenWithin(t *testing.T, alive probe.Question, read, ask time.Duration) *probe.Server {
+func listenWithin(t *testing.T, alive probe.Check, read, ask time.Duration) *probe.Server {
 	t.Helper()
 	s, err := probe.ListenWithin("127.0.0.1:0", alive, fine, read, ask, long, slog.New(slog.DiscardHandler))
 	return closing(t, s, err)

@@ -110,7 +110,7 @@ func (g *Guard) checkAddress(host string, a netip.Addr, plain bool) error {
 // is about to connect to.
 func (g *Guard) control(plain bool) func(network, address string, _ syscall.RawConn) error {
 	return func(network, address string, _ syscall.RawConn) error {
-		to, err := outbound.Dialled(network, address)
+		to, err := outbound.DialedAddr(network, address)
 		if err != nil {
 			return fmt.Errorf("%w: the host is not at a TCP address", err)
 		}

@@ -300,11 +300,11 @@ func TestForceBreaksOffWhateverIsDone(t *testing.T) {
 func TestAWorkerThatEndsUntoldSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d := &stream{}, newDesk()
-		wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Patience = 5 * time.Minute })
+		wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.GatewayTimeout = 5 * time.Minute })
 		time.Sleep(20 * time.Second)
 		d.set(func(d *desk) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway } })
 		s.set(func(s *stream) { s.ended = true })
-		if err := wait(); !errors.Is(err, worker.ErrAlone) {
+		if err := wait(); !errors.Is(err, worker.ErrGatewayGone) {
 			t.Errorf("ended with %v though nobody knows how the stream ended", err)
 		}
 	})

@@ -17,28 +17,28 @@ const maxEvents = 200
 //
 // Of states only the newest counts, so older ones are dropped, but for those
 // that stand between two reports: each report is true by itself, and whichever
-// is the last that was accepted, a successor that goes on from its snapshot has
-// every event behind it told, and none ahead. Events are never dropped, and stay
+// is the last that was accepted, the events up to
+// its snapshot are stored, and none after it. Events are never dropped, and stay
 // in order.
 //
 // What bounds it: events are decided by the time that passes on the stream, and
 // the shortest threshold is 1 s, so picture and sound together can tell of four
 // changes a second at the very most, some 2 KB; a stream in earnest has a few in
-// an hour. A worker that hears nothing of its gateway waits for Config.Patience;
+// an hour. A worker that hears nothing of its gateway waits for Config.GatewayTimeout;
 // 15 min of it, the default of worker processes, are 2 MB in the worst of cases.
 // A gateway that answers that it cannot store (its database is away) is waited
 // for without end, and so is one that shares this process: whoever looks after it
 // knows, and dropping events would be the greater harm.
 type backlog struct {
-	reports []monitor.Report // never empty after the first add; all but the last have events
-	changes int              // how often there was news; tells whether there was any meanwhile
-	told    bool             // the last is accepted as it is
+	reports   []monitor.Report // never empty after the first add; all but the last have events
+	revision  int              // increases with every add
+	delivered bool             // the last report was accepted as it is
 }
 
-// add takes in news: events and the state after them.
+// add queues events and the state after them.
 func (b *backlog) add(r monitor.Report) {
-	b.changes++
-	b.told = false
+	b.revision++
+	b.delivered = false
 	if n := len(b.reports); n > 0 {
 		last := &b.reports[n-1]
 		if len(last.Events)+len(r.Events) <= maxEvents {
@@ -51,41 +51,41 @@ func (b *backlog) add(r monitor.Report) {
 		}
 	}
 	for len(r.Events) > maxEvents {
-		// A single step told so much that only the last of it has a state after it.
+		// One step gave so many events that only the last report has a state.
 		b.reports = append(b.reports, monitor.Report{Generation: r.Generation, At: r.At, Events: r.Events[:maxEvents:maxEvents]})
 		r.Events = r.Events[maxEvents:]
 	}
 	b.reports = append(b.reports, r)
 }
 
-// refresh puts a newer state in the place of the newest, which is no news.
+// refresh replaces the newest state. That is no news.
 func (b *backlog) refresh(state monitor.Report) {
 	last := &b.reports[len(b.reports)-1]
 	state.Events = last.Events
 	*last = state
 }
 
-// next is the report to send next, and what accepted must be told with it.
-func (b *backlog) next() (r monitor.Report, changes int) {
+// next is the report to send next, and the revision to pass to accepted.
+func (b *backlog) next() (r monitor.Report, revision int) {
 	r = b.reports[0]
 	r.Events = slices.Clip(r.Events)
-	return r, b.changes
+	return r, b.revision
 }
 
-// accepted takes note that a report that next gave is stored.
-func (b *backlog) accepted(r monitor.Report, changes int) {
+// accepted removes a report that next gave and the gateway has stored.
+func (b *backlog) accepted(r monitor.Report, revision int) {
 	first := &b.reports[0]
 	first.Events = first.Events[len(r.Events):]
 	switch {
 	case len(b.reports) > 1 && len(first.Events) == 0:
 		b.reports = b.reports[1:]
 	case len(b.reports) == 1:
-		b.told = changes == b.changes
+		b.delivered = revision == b.revision
 	}
 }
 
-// outstanding tells whether anything has not been accepted yet.
-func (b *backlog) outstanding() bool { return len(b.reports) > 0 && !b.told }
+// outstanding reports whether anything has not been accepted yet.
+func (b *backlog) outstanding() bool { return len(b.reports) > 0 && !b.delivered }
 
 // events is how many of them have not been accepted yet.
 func (b *backlog) events() (n int) {

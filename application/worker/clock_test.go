@@ -36,7 +36,7 @@ func TestAWorkerFollowsTheClockWhenItIsSet(t *testing.T) {
 				s, d := &stream{}, newDesk()
 				var clock wallClock
 				clock.set(wrong)
-				wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Now, c.Record = clock.now, &recording })
+				wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Now, c.Recording = clock.now, &recording })
 				time.Sleep(20 * time.Second)
 				clock.set(0)
 				stepped := time.Now()

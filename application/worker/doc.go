@@ -1,5 +1,5 @@
-// Package worker is the loop around domain/watch: one goroutine, one stream. It
-// owns time and goroutines and decides nothing about streams.
+// Package worker runs domain/watch for one stream. It owns time and goroutines and
+// decides nothing about streams.
 //
 //	       ┌──────────── Next ◀───────────┐
 //	       ▼                              │
@@ -9,28 +9,27 @@
 //	       └─ media lane ────── PlaylistReader,                │
 //	                            SegmentFetcher + Analyser ─────┘
 //
-// At most one task is in flight in each lane (decision S16). The reporter runs
-// beside the loop: a gateway that is away delays no check, and an event is kept,
-// in order, until the gateway has said that it is on disk (decision W1). Tries
-// are at most 2 s apart and, at first, no longer than 4 s each, so that an alert
-// leaves within 5 s of the gateway's return. Reports may be repeated and answers
-// be lost; what was reported in vain is reported again. Every report is true by
-// itself: its snapshot knows of the events up to it and of none behind, so a
-// successor (decision S11) neither repeats nor misses any. Without a snapshot are
-// the parts of a report that was refused as a whole, and all but the last report
-// of a step that tells of more than 200 events: a successor that begins between
-// them repeats some.
+// Guarantees:
 //
-// A worker ends when the stream has ended, when the gateway orders it to stop,
-// when another worker has taken over (decision O2) or its monitor is unknown, when
-// nothing has been heard of the gateway for too long (ErrAlone), when something in
-// it panics, or when its context is done. At the stream's end, at the order and
-// with the context it takes the steps of section 8.3: nothing new is begun, a
-// segment being analysed is finished, what is not yet reported is reported, and
-// only then does Run return. It leaves no goroutine and no child process behind.
+//   - At most one task is in flight in each lane (decision S16).
+//   - A gateway that does not answer delays no check. Events are kept, in order,
+//     until the gateway has stored them (decision W1). An alert leaves within 5 s of
+//     the gateway's return.
+//   - A report may arrive twice, and its answer may be lost: it is sent again.
+//   - The snapshot of a report includes the events up to it and none after, so a
+//     successor (decision S11) neither repeats nor misses one. Exceptions are the
+//     parts of a rejected report, and a step with more than 200 events.
+//   - Times are those of the wall clock, also after it was set (clock). Waiting and
+//     limits are monotonic.
 //
-// It may share its process with others and with the gateway: a panic in any of
-// its goroutines ends it alone, with an error that names it, and it can be
-// forced to end at once (RunUntil). What it cannot contain is a panic in a
-// goroutine of an adapter's.
+// A worker ends when the stream has ended, the gateway orders a stop, another worker
+// has taken over (decision O2), the monitor is unknown, the gateway is gone
+// (ErrGatewayGone) or rejects the key (ErrKeyRejected), a goroutine panics, or its
+// context is done. At the end of the stream, the order and the context it follows
+// section 8.3: it starts nothing, finishes a segment being analysed and reports what
+// is left. It leaves no goroutine and no subprocess behind.
+//
+// A worker may share its process with others and with the gateway. A panic in its
+// goroutines ends it alone, and RunUntil can end it at once. A panic in a goroutine
+// that an adapter started ends the process.
 package worker

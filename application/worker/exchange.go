@@ -11,11 +11,11 @@ import (
 // again.
 func (r *reporter) send() (monitor.Order, error) {
 	r.mu.Lock()
-	report, changes := r.backlog.next()
+	report, revision := r.backlog.next()
 	r.mu.Unlock()
 
 	order, err := r.exchange(report)
-	if refused(err) {
+	if isReportRejected(err) {
 		order, err = r.sendInParts(report, err)
 	}
 	if err != nil {
@@ -24,7 +24,7 @@ func (r *reporter) send() (monitor.Order, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.backlog.outstanding()
-	r.backlog.accepted(report, changes)
+	r.backlog.accepted(report, revision)
 	if before && !r.backlog.outstanding() {
 		close(r.idle)
 	}
@@ -33,7 +33,7 @@ func (r *reporter) send() (monitor.Order, error) {
 
 // exchange delivers one report once, within the limit of a try.
 func (r *reporter) exchange(report monitor.Report) (monitor.Order, error) {
-	ctx, cancel := context.WithTimeout(r.ctx, tryLimit(r.failures, r.slow))
+	ctx, cancel := context.WithTimeout(r.ctx, attemptLimit(r.failures, r.slow))
 	defer cancel()
 	return r.w.ports.Gateway.Report(ctx, r.w.cfg.ID, report)
 }
@@ -47,7 +47,7 @@ func (r *reporter) sendInParts(report monitor.Report, because error) (monitor.Or
 		r.w.log.Error("The gateway refuses a report; it gets it without the snapshot", "error", because)
 		report.Snapshot = nil
 		order, err := r.exchange(report)
-		if !refused(err) {
+		if !isReportRejected(err) {
 			return order, err
 		}
 		because = err
@@ -57,7 +57,7 @@ func (r *reporter) sendInParts(report monitor.Report, because error) (monitor.Or
 		part := monitor.Report{Generation: report.Generation, At: report.At, Events: []event.Event{e}}
 		_, err := r.exchange(part)
 		switch {
-		case refused(err):
+		case isReportRejected(err):
 			r.w.log.Error("The gateway refuses an event; it is lost", "event_type", string(e.Type), "event_id", e.ID, "event", e.Data, "error", err)
 		case err != nil:
 			return "", err

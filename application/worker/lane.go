@@ -7,39 +7,39 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// lane is where tasks of one kind are done, one at a time.
+// lane runs tasks of one kind, one at a time (decision S16).
 type lane struct {
 	busy   bool
 	kind   watch.TaskKind
 	cancel context.CancelFunc
 }
 
-// outcome is what a lane brings back.
+// outcome is what a task ended with.
 type outcome struct {
 	lane        watch.Lane
 	began       time.Time // with its monotonic reading
 	observation watch.Observation
-	err         error // what ends the worker: the task panicked
+	err         error // ends the worker: the task panicked
 }
 
-// launch begins a task in its lane.
-func (l *loop) launch(t watch.Task) {
+// startTask starts a task in its lane.
+func (l *loop) startTask(t watch.Task) {
 	ctx, cancel := context.WithCancel(l.force)
 	at := t.Kind.Lane()
 	l.lanes[at] = lane{busy: true, kind: t.Kind, cancel: cancel}
 	go func() {
 		defer cancel()
-		o := outcome{lane: at, began: time.Now(), err: errVanished}
+		o := outcome{lane: at, began: time.Now(), err: errNoOutcome}
 		defer func() { l.outcomes <- o }()
-		o.err = contained(l.log, "task "+string(t.Kind), func() error {
-			o.observation = l.do(ctx, t)
+		o.err = recoverPanic(l.log, "task "+string(t.Kind), func() error {
+			o.observation = l.runTask(ctx, t)
 			return nil
 		})
 	}()
 }
 
-// drain ends the lanes as section 8.3 says: a segment being analysed is
-// finished and counts, all else is broken off.
+// drain ends the lanes (section 8.3). A segment being analysed is finished and
+// counts; every other task is cancelled.
 func (l *loop) drain(deadline time.Time) error {
 	for i := range l.lanes {
 		if l.lanes[i].busy && l.lanes[i].kind != watch.TaskSegment {
@@ -63,8 +63,8 @@ func (l *loop) drain(deadline time.Time) error {
 	return nil
 }
 
-// abandon breaks off whatever is in flight.
-func (l *loop) abandon() {
+// cancelTasks cancels what is in flight and waits for it.
+func (l *loop) cancelTasks() {
 	l.cancelLanes()()
 	for l.busy() {
 		o := <-l.outcomes

@@ -10,15 +10,15 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// loop is one run of a worker.
+// loop is one run of a worker. Its methods run on one goroutine.
 type loop struct {
 	*Worker
-	stream   monitor.StreamURL
-	silence  float64 // dBFS
-	watcher  *watch.Watcher
-	recorder *recorder
-	reporter *reporter
-	force    context.Context // done: everything is broken off
+	stream    monitor.StreamURL
+	silenceDB float64 // dBFS
+	watcher   *watch.Watcher
+	recorder  *recorder
+	reporter  *reporter
+	force     context.Context // done: every task is cancelled
 
 	reportedAt time.Time             // the At of the newest report
 	lanes      [watch.LaneTimer]lane // resolving, media
@@ -31,21 +31,21 @@ func (l *loop) run(ctx context.Context) error {
 	l.reporter.start()
 
 	var deadline time.Time
-	err := contained(l.log, "watching", func() error {
+	err := recoverPanic(l.log, "watching", func() error {
 		l.reporter.add(l.state())
 		if err := l.watch(ctx); err != nil {
 			return err
 		}
-		deadline = time.Now().Add(l.cfg.Shutdown)
+		deadline = time.Now().Add(l.cfg.ShutdownTimeout)
 		return l.drain(deadline)
 	})
 	if err != nil {
-		return l.breakOff(err)
+		return l.abort(err)
 	}
 	if ctx.Err() == nil && l.reporter.outstanding() {
-		// The stream is over and nobody hurries: what happened must arrive.
+		// The stream is over; there is time until every event has arrived.
 		l.reporter.flush(ctx)
-		deadline = time.Now().Add(l.cfg.Shutdown)
+		deadline = time.Now().Add(l.cfg.ShutdownTimeout)
 	}
 	err = l.reporter.stop(time.Until(deadline))
 	if l.force.Err() != nil {
@@ -57,25 +57,25 @@ func (l *loop) run(ctx context.Context) error {
 	return err
 }
 
-// breakOff ends a worker that must not or cannot go on, and returns why.
-func (l *loop) breakOff(why error) error {
-	l.abandon()
-	limit := lastWords
-	if dismissed(why) || errors.Is(why, ErrAlone) || errors.Is(why, ErrLockedOut) {
+// abort ends a worker that must not or cannot go on, and returns why.
+func (l *loop) abort(why error) error {
+	l.cancelTasks()
+	limit := finalReportTimeout
+	if isReplaced(why) || errors.Is(why, ErrGatewayGone) || errors.Is(why, ErrKeyRejected) {
 		limit = 0
 	}
-	_ = l.reporter.stop(limit) // why came first
+	_ = l.reporter.stop(limit) // an earlier error is returned
 	return why
 }
 
-// watch does the tasks until the watcher finishes, the gateway wants a stop,
-// or ctx is done; its error is that of a worker dismissed.
+// watch runs the tasks until the watcher finishes, the gateway orders a stop, or ctx
+// is done. Errors: why the reporter ended; a task that panicked.
 func (l *loop) watch(ctx context.Context) error {
-	defer l.pulse.begin()()
+	defer l.liveness.start()()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		next, more := l.begin()
+		next, more := l.startDueTasks()
 		if !more {
 			return nil
 		}
@@ -92,8 +92,8 @@ func (l *loop) watch(ctx context.Context) error {
 				return o.err
 			}
 			l.observe(o)
-		case <-l.pulse.beat:
-		case err := <-l.reporter.verdict:
+		case <-l.liveness.ping:
+		case err := <-l.reporter.result:
 			return err
 		case <-ctx.Done():
 			return nil
@@ -101,9 +101,9 @@ func (l *loop) watch(ctx context.Context) error {
 	}
 }
 
-// begin begins every due task whose lane is idle, and tells when the next one
-// is due; more is false when nothing is left to do.
-func (l *loop) begin() (next time.Time, more bool) {
+// startDueTasks starts every due task whose lane is idle and returns when the next
+// one is due. more is false when nothing is left to do.
+func (l *loop) startDueTasks() (next time.Time, more bool) {
 	tasks := l.watcher.Next()
 	now := l.clock.now()
 	for _, t := range tasks {
@@ -112,7 +112,7 @@ func (l *loop) begin() (next time.Time, more bool) {
 			continue
 		}
 		if t.Kind.Lane() != watch.LaneTimer && !t.At.After(now) {
-			l.launch(t)
+			l.startTask(t)
 			continue
 		}
 		if next.IsZero() || t.At.Before(next) {
@@ -120,7 +120,7 @@ func (l *loop) begin() (next time.Time, more bool) {
 		}
 	}
 	if next.IsZero() {
-		next = now.Add(time.Hour) // only an outcome can bring anything
+		next = now.Add(time.Hour) // the next event is an outcome
 	}
 	return next, len(tasks) > 0
 }
@@ -149,7 +149,7 @@ func (l *loop) followClock() {
 	}
 }
 
-// step lets the watcher see an observation and carries out what follows.
+// step passes an observation to the watcher and carries out its effects.
 func (l *loop) step(o watch.Observation) {
 	now := l.clock.now()
 	effects := l.watcher.Step(now, o)
@@ -186,7 +186,7 @@ func (l *loop) note(n watch.LogEntry) {
 	}
 }
 
-// state is the present one, as a report without events.
+// state is the watcher's state as a report without events.
 func (l *loop) state() monitor.Report {
 	r := l.watcher.Report()
 	r.Generation, r.At = l.cfg.Generation, l.reportTime(r.Status)

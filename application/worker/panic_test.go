@@ -91,7 +91,7 @@ func (c counted) Close() error { c.closed.Add(1); return c.ReadCloser.Close() }
 func burning(ctx context.Context, f *fuse, s *stream, d *desk, change ...func(*worker.Config)) (wait func() error) {
 	f.Ports = ports(s, d)
 	p := worker.Ports{Gateway: f, Resolver: f, Prober: f, Playlists: f, Segments: f, Analyser: f}
-	return watchingUntil(ctx, context.Background(), p, append(change, func(c *worker.Config) { c.Record = f })...)
+	return watchingUntil(ctx, context.Background(), p, append(change, func(c *worker.Config) { c.Recording = f })...)
 }
 
 func TestAPanicEndsOneWorkerAndIsNamed(t *testing.T) {

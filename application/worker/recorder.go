@@ -21,8 +21,8 @@ type recorder struct {
 }
 
 // open writes the first line.
-func (r *recorder) open(o watch.RecordingHeader) error {
-	r.line(o)
+func (r *recorder) writeHeader(o watch.RecordingHeader) error {
+	r.writeLine(o)
 	if r.err != nil {
 		return fmt.Errorf("write the recording: %w", r.err)
 	}
@@ -34,12 +34,12 @@ func (r *recorder) record(m watch.RecordedStep) {
 	if r.err != nil {
 		return
 	}
-	if r.line(m); r.err != nil {
+	if r.writeLine(m); r.err != nil {
 		r.log.Error("The recording ends here: it cannot be written", "error", r.err)
 	}
 }
 
-func (r *recorder) line(v any) {
+func (r *recorder) writeLine(v any) {
 	if r.w == nil {
 		return
 	}
@@ -81,7 +81,7 @@ func Replay(recording io.Reader, see func(watch.RecordedStep)) error {
 		}
 		now := watch.RecordedStep{At: then.At, Observation: then.Observation, Effects: watcher.Step(then.At, then.Observation)}
 		see(now)
-		if err := same(then, now); err != nil {
+		if err := sameStep(then, now); err != nil {
 			return fmt.Errorf("line %d, at %s: %w", n, then.At.Format("15:04:05.000"), err)
 		}
 	}
@@ -89,7 +89,7 @@ func Replay(recording io.Reader, see func(watch.RecordedStep)) error {
 }
 
 // same compares two moments as they are written.
-func same(then, now watch.RecordedStep) error {
+func sameStep(then, now watch.RecordedStep) error {
 	a, err := json.Marshal(then)
 	if err != nil {
 		return err

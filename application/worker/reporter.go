@@ -9,59 +9,59 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// complainEvery is how often a gateway that stays away is spoken of.
-const complainEvery = 30 * time.Second
+// warnInterval is how often a gateway that does not answer is logged.
+const warnInterval = 30 * time.Second
 
-// reporter carries reports to the gateway beside the loop.
+// reporter sends reports to the gateway, on a goroutine of its own.
 type reporter struct {
-	w       *Worker
-	verdict chan error // one value: nil for the order to stop, or why the worker must end
-	wake    chan struct{}
-	done    chan struct{} // closed by the reporter's goroutine as it ends
-	ended   error         // why it ended by itself; to be read when done is closed
-	ctx     context.Context
-	cancel  context.CancelFunc
+	w      *Worker
+	result chan error // one value: nil for the order to stop, or the error that ends the worker
+	wake   chan struct{}
+	done   chan struct{} // closed when the goroutine has ended
+	ended  error         // why it ended by itself; read after done is closed
+	ctx    context.Context
+	cancel context.CancelFunc
 
 	mu      sync.Mutex
 	backlog backlog
 	idle    chan struct{} // closed while nothing is outstanding
 
-	// Of the goroutine alone.
-	failures   int       // in a row
-	slow       bool      // the last answer took longer than a quick try
-	heard      time.Time // when the gateway last said anything
-	accepted   time.Time // when it last accepted anything
-	complained time.Time
-	lockout    lockout
+	// Used by that goroutine only.
+	failures     int       // in a row
+	slow         bool      // the last answer took longer than attemptTimeout
+	lastHeard    time.Time // when the gateway last answered
+	lastAccepted time.Time // when it last accepted a report
+	lastWarned   time.Time
+	authFailure  authFailure
 }
 
 func newReporter(force context.Context, w *Worker) *reporter {
 	ctx, cancel := context.WithCancel(force)
 	return &reporter{
-		w:       w,
-		verdict: make(chan error, 1),
-		wake:    make(chan struct{}, 1),
-		done:    make(chan struct{}),
-		ctx:     ctx,
-		cancel:  cancel,
-		idle:    make(chan struct{}),
+		w:      w,
+		result: make(chan error, 1),
+		wake:   make(chan struct{}, 1),
+		done:   make(chan struct{}),
+		ctx:    ctx,
+		cancel: cancel,
+		idle:   make(chan struct{}),
 	}
 }
 
 func (r *reporter) start() {
 	go func() {
 		defer close(r.done)
-		if r.ended = contained(r.w.log, "reporting", r.run); r.ended != nil {
-			r.conclude(r.ended)
+		if r.ended = recoverPanic(r.w.log, "reporting", r.run); r.ended != nil {
+			r.finish(r.ended)
 		}
 	}()
 }
 
-// add takes a report over; it never blocks.
+// add queues a report with news. It never blocks.
 func (r *reporter) add(report monitor.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.backlog.told {
+	if r.backlog.delivered {
 		r.idle = make(chan struct{})
 	}
 	r.backlog.add(report)
@@ -71,15 +71,15 @@ func (r *reporter) add(report monitor.Report) {
 	}
 }
 
-// refresh is add for a state that no news has led to: it goes with whatever is
-// sent next, a heartbeat at the latest.
+// refresh replaces the newest state without news. It goes with the next report, a
+// heartbeat at the latest.
 func (r *reporter) refresh(state monitor.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.backlog.refresh(state)
 }
 
-// outstanding tells whether anything has not been accepted yet.
+// outstanding reports whether anything has not been accepted yet.
 func (r *reporter) outstanding() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,8 +99,8 @@ func (r *reporter) flush(ctx context.Context) {
 	}
 }
 
-// stop ends the reporter, giving it limit to bring out what is outstanding, and
-// waits for it. It returns what has ended the reporter before, if anything.
+// stop ends the reporter and waits for it. It gives it limit to send what is
+// outstanding. It returns the error that ended the reporter before, if any.
 func (r *reporter) stop(limit time.Duration) error {
 	if limit > 0 && r.outstanding() {
 		ctx, cancel := context.WithTimeout(r.ctx, limit)
@@ -109,41 +109,41 @@ func (r *reporter) stop(limit time.Duration) error {
 	}
 	r.cancel()
 	<-r.done
-	switch untold := r.backlog.events(); {
-	case untold == 0:
-	case dismissed(r.ended):
-		r.w.log.Info("What is not told yet is left to whoever watches now", "events", untold)
+	switch unreported := r.backlog.events(); {
+	case unreported == 0:
+	case isReplaced(r.ended):
+		r.w.log.Info("What is not told yet is left to whoever watches now", "events", unreported)
 	default:
-		r.w.log.Error("The gateway could not be told everything before the end", "events", untold)
+		r.w.log.Error("The gateway could not be told everything before the end", "events", unreported)
 	}
 	return r.ended
 }
 
-// run sends whatever is new, and something every heartbeat. It returns nil when
-// it was cancelled, and why the worker must end otherwise.
+// run sends every change, and a heartbeat. It returns nil when it was cancelled, and
+// otherwise the error that ends the worker.
 func (r *reporter) run() error {
-	r.heard, r.accepted = time.Now(), time.Now()
+	r.lastHeard, r.lastAccepted = time.Now(), time.Now()
 	for r.await() {
 		began := time.Now()
 		order, err := r.send()
-		locked := r.lockout.after(err)
+		keyRejected := r.authFailure.lasted(err)
 		switch {
 		case err == nil:
 			r.succeeded(time.Since(began))
 			if order == monitor.Stop {
-				r.conclude(nil)
+				r.finish(nil)
 			}
-		case dismissed(err):
+		case isReplaced(err):
 			return err
 		case r.ctx.Err() != nil:
-			return nil //nolint:nilerr // whoever cancelled it knows
-		case !answered(err) && r.w.alone(r.heard):
-			return fmt.Errorf("%w: %w", ErrAlone, err)
-		case locked:
-			return fmt.Errorf("%w: %w", ErrLockedOut, err)
+			return nil //nolint:nilerr // it was cancelled on purpose
+		case !isGatewayAnswer(err) && r.w.gatewayGone(r.lastHeard):
+			return fmt.Errorf("%w: %w", ErrGatewayGone, err)
+		case keyRejected:
+			return fmt.Errorf("%w: %w", ErrKeyRejected, err)
 		default:
 			r.failed(err)
-			// What the try itself took need not be waited for again.
+			// The delay counts from the beginning of the attempt.
 			if !sleep(r.ctx, retryDelay(r.failures)-time.Since(began)) {
 				return nil
 			}
@@ -152,7 +152,8 @@ func (r *reporter) run() error {
 	return nil
 }
 
-// await waits until there is something to send; false: the reporter is to end.
+// await waits until there is something to send. It returns false when the reporter
+// is cancelled.
 func (r *reporter) await() bool {
 	heartbeat := time.NewTimer(r.w.cfg.Heartbeat)
 	defer heartbeat.Stop()
@@ -169,29 +170,29 @@ func (r *reporter) await() bool {
 }
 
 func (r *reporter) succeeded(took time.Duration) {
-	r.slow = took > tryTime
+	r.slow = took > attemptTimeout
 	if r.failures > 0 {
-		r.w.log.Info("The gateway takes reports again", "failures", r.failures, "away_sec", time.Since(r.accepted).Seconds())
+		r.w.log.Info("The gateway takes reports again", "failures", r.failures, "away_sec", time.Since(r.lastAccepted).Seconds())
 	}
-	r.failures, r.complained = 0, time.Time{}
-	r.heard, r.accepted = time.Now(), time.Now()
+	r.failures, r.lastWarned = 0, time.Time{}
+	r.lastHeard, r.lastAccepted = time.Now(), time.Now()
 }
 
 func (r *reporter) failed(err error) {
 	r.failures++
-	if answered(err) {
-		r.heard = time.Now()
+	if isGatewayAnswer(err) {
+		r.lastHeard = time.Now()
 	}
-	if time.Since(r.complained) >= complainEvery {
-		r.complained = time.Now()
+	if time.Since(r.lastWarned) >= warnInterval {
+		r.lastWarned = time.Now()
 		r.w.log.Warn("The gateway took no report; trying again", "error", err, "failures", r.failures)
 	}
 }
 
-// conclude tells the loop that it is over; the first word counts.
-func (r *reporter) conclude(err error) {
+// finish tells the loop to end. Only the first call counts.
+func (r *reporter) finish(err error) {
 	select {
-	case r.verdict <- err:
+	case r.result <- err:
 	default:
 	}
 }

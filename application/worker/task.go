@@ -9,8 +9,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// do does a task with the ports and gives what came of it. It blocks.
-func (l *loop) do(ctx context.Context, t watch.Task) watch.Observation {
+// runTask runs a task with the ports and returns what was observed. It blocks.
+func (l *loop) runTask(ctx context.Context, t watch.Task) watch.Observation {
 	switch t.Kind {
 	case watch.TaskResolve:
 		ctx, cancel := context.WithTimeout(ctx, resolveLimit)
@@ -51,8 +51,7 @@ func begunAt(o watch.Observation, began time.Time) watch.Observation {
 	return o
 }
 
-// analyse fetches and decodes a segment; its bytes go from one to the other
-// without being kept.
+// analyse fetches and decodes a segment. Its bytes are streamed and not kept.
 func (l *loop) analyse(ctx context.Context, s watch.Segment) watch.Analysis {
 	ctx, cancel := context.WithTimeout(ctx, segmentLimit)
 	defer cancel()
@@ -71,17 +70,17 @@ func (l *loop) analyse(ctx context.Context, s watch.Segment) watch.Analysis {
 	return a
 }
 
-// decode has a segment decoded and closes its body, whatever happens.
+// decode decodes a segment and closes its body.
 func (l *loop) decode(ctx context.Context, s watch.Segment, body io.ReadCloser) (a watch.Analysis, err error) {
 	defer func() {
 		if closeErr := body.Close(); err == nil {
 			err = closeErr
 		}
 	}()
-	return l.ports.Analyser.Analyse(ctx, s, body, l.silence)
+	return l.ports.Analyser.Analyse(ctx, s, body, l.silenceDB)
 }
 
-// failure is an adapter's error as the watcher sees it.
+// failure turns an adapter's error into a *watch.Failure.
 func failure(ctx context.Context, err error) *watch.Failure {
 	var f *watch.Failure
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Ports is what a worker works with. All are required.
+// Ports are the adapters of a worker. All are required.
 type Ports struct {
 	Gateway   Gateway
 	Resolver  Resolver
@@ -23,18 +23,18 @@ type Ports struct {
 	Analyser  Analyser
 }
 
-// Config is what may differ from one worker to another.
+// Config is the configuration of one worker.
 type Config struct {
-	ID         monitor.ID
-	Generation int
-	Prefer     watch.RenditionPreference // default watch.Smallest
-	NewEventID func() string             // gives a UUIDv7; required
-	Record     io.Writer                 // nil: nothing is recorded
-	Heartbeat  time.Duration             // longest silence towards the gateway, default 10 s
-	Patience   time.Duration             // without a word from the gateway, after which it is believed gone; default: without end
-	Shutdown   time.Duration             // bound on section 8.3's steps, default 25 s of the 30 s until SIGKILL
-	Log        *slog.Logger              // required
-	Now        func() time.Time          // the wall clock, read again and again: a worker follows it when it is set; default time.Now
+	ID              monitor.ID
+	Generation      int
+	Preference      watch.RenditionPreference // default watch.Smallest
+	NewEventID      func() string             // gives a UUIDv7; required
+	Recording       io.Writer                 // nil: nothing is recorded
+	Heartbeat       time.Duration             // a report is sent at least this often; default 10 s
+	GatewayTimeout  time.Duration             // without any answer, after which the gateway counts as gone; default: no limit
+	ShutdownTimeout time.Duration             // limit of the steps of section 8.3; default 25 s of the 30 s until SIGKILL
+	Log             *slog.Logger              // required
+	Now             func() time.Time          // the wall clock, read again and again: a worker follows it when it is set; default time.Now
 }
 
 // Bounds on a task, beyond those that the adapters keep.
@@ -44,64 +44,64 @@ const (
 	segmentLimit  = 20 * time.Second
 )
 
-// lastWords is how long a worker that ends for a fault of its own goes on
-// trying to tell what it has seen; its successor sees what it could not.
-const lastWords = 2 * time.Second
+// finalReportTimeout is how long a worker that ends by a fault of its own still tries
+// to report.
+const finalReportTimeout = 2 * time.Second
 
-// ErrForced ends a worker that may not take the steps of section 8.3.
+// ErrForced ends a worker that was told to end without the steps of section 8.3.
 var ErrForced = errors.New("ended by force")
 
-// ErrAlone ends a worker whose gateway is gone: nobody hears what it sees, and
-// nobody would ever stop it.
-var ErrAlone = errors.New("the gateway is gone")
+// ErrGatewayGone ends a worker that has had no answer for Config.GatewayTimeout: its
+// reports reach nobody, and nobody would stop it.
+var ErrGatewayGone = errors.New("the gateway is gone")
 
 // Worker watches one stream.
 type Worker struct {
-	ports Ports
-	cfg   Config
-	clock *clock
-	log   *slog.Logger
-	pulse pulse
+	ports    Ports
+	cfg      Config
+	clock    *clock
+	log      *slog.Logger
+	liveness loopLiveness
 }
 
 // New makes a worker; Run starts it.
 func New(ports Ports, cfg Config) *Worker {
-	if cfg.Prefer == "" {
-		cfg.Prefer = watch.Smallest
+	if cfg.Preference == "" {
+		cfg.Preference = watch.Smallest
 	}
 	if cfg.Heartbeat == 0 {
 		cfg.Heartbeat = 10 * time.Second
 	}
-	if cfg.Shutdown == 0 {
-		cfg.Shutdown = 25 * time.Second
+	if cfg.ShutdownTimeout == 0 {
+		cfg.ShutdownTimeout = 25 * time.Second
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	return &Worker{
-		ports: ports,
-		cfg:   cfg,
-		clock: newClock(cfg.Now),
-		pulse: newPulse(),
-		log:   cfg.Log.With("component", "worker", "monitor_id", string(cfg.ID)),
+		ports:    ports,
+		cfg:      cfg,
+		clock:    newClock(cfg.Now),
+		liveness: newLoopLiveness(),
+		log:      cfg.Log.With("component", "worker", "monitor_id", string(cfg.ID)),
 	}
 }
 
 // Run watches until there is nothing more to watch. It returns nil when the
 // stream or the monitor has ended or ctx is done, monitor.ErrSuperseded when
 // another worker has taken over, an *monitor.Error NotFound when the gateway
-// knows the monitor no more, ErrAlone when it is gone, ErrLockedOut when it does
-// not take the worker's key, and another error when the worker could not begin or
+// has no such monitor, ErrGatewayGone when it is gone, ErrKeyRejected when it
+// rejects the worker's key, and another error when the worker could not begin or
 // something in it panicked.
 func (w *Worker) Run(ctx context.Context) error { return w.RunUntil(ctx, context.Background()) }
 
 // RunUntil is Run for a worker that shares its process with others: when force
-// is done it breaks off whatever it does and returns ErrForced.
+// is done, it cancels every task and returns ErrForced.
 func (w *Worker) RunUntil(ctx, force context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(force, cancel)()
-	return contained(w.log, "worker", func() error { return w.run(ctx, force) })
+	return recoverPanic(w.log, "worker", func() error { return w.run(ctx, force) })
 }
 
 func (w *Worker) run(ctx, force context.Context) error {
@@ -112,10 +112,10 @@ func (w *Worker) run(ctx, force context.Context) error {
 	case err != nil && ctx.Err() == nil:
 		return err
 	case err != nil:
-		return nil //nolint:nilerr // whoever ended ctx knows, and nothing was begun
+		return nil //nolint:nilerr // ctx was ended on purpose, before anything began
 	}
 	opening := watch.RecordingHeader{
-		Rules:    watch.RulesOf(assignment.Config, w.cfg.Prefer),
+		Rules:    watch.RulesOf(assignment.Config, w.cfg.Preference),
 		At:       w.clock.now(),
 		Snapshot: assignment.Snapshot,
 	}
@@ -127,46 +127,46 @@ func (w *Worker) run(ctx, force context.Context) error {
 			return fmt.Errorf("start watching: %w", err)
 		}
 	}
-	rec := &recorder{w: w.cfg.Record, log: w.log}
-	if err := rec.open(opening); err != nil {
+	rec := &recorder{w: w.cfg.Recording, log: w.log}
+	if err := rec.writeHeader(opening); err != nil {
 		return err
 	}
 	w.log.Info("Watching begins", "stream_url", string(assignment.StreamURL), "generation", w.cfg.Generation, "resumed", len(opening.Snapshot) > 0)
 
 	l := &loop{
-		Worker:   w,
-		stream:   assignment.StreamURL,
-		silence:  assignment.Config.Value(detector.SilenceDB),
-		watcher:  watcher,
-		recorder: rec,
-		reporter: newReporter(force, w),
-		force:    force,
+		Worker:    w,
+		stream:    assignment.StreamURL,
+		silenceDB: assignment.Config.Value(detector.SilenceDB),
+		watcher:   watcher,
+		recorder:  rec,
+		reporter:  newReporter(force, w),
+		force:     force,
 	}
 	return l.run(ctx)
 }
 
-// assignment asks for the worker's orders until it gets them.
+// assignment asks the gateway for the assignment until it gets one.
 func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
-	heard, complained := time.Now(), time.Time{}
-	var door lockout
+	lastHeard, lastWarned := time.Now(), time.Time{}
+	var rejected authFailure
 	for failures := 1; ; failures++ {
 		began := time.Now()
-		a, err := w.ask(ctx, tryLimit(failures-1, false))
-		locked := door.after(err)
+		a, err := w.requestAssignment(ctx, attemptLimit(failures-1, false))
+		keyRejected := rejected.lasted(err)
 		switch {
 		case err == nil:
 			return a, nil
-		case dismissed(err):
+		case isReplaced(err):
 			return a, fmt.Errorf("assignment: %w", err)
-		case locked:
-			return a, fmt.Errorf("assignment: %w: %w", ErrLockedOut, err)
-		case answered(err):
-			heard = time.Now()
-		case w.alone(heard):
-			return a, fmt.Errorf("assignment: %w: %w", ErrAlone, err)
+		case keyRejected:
+			return a, fmt.Errorf("assignment: %w: %w", ErrKeyRejected, err)
+		case isGatewayAnswer(err):
+			lastHeard = time.Now()
+		case w.gatewayGone(lastHeard):
+			return a, fmt.Errorf("assignment: %w: %w", ErrGatewayGone, err)
 		}
-		if time.Since(complained) >= complainEvery {
-			complained = time.Now()
+		if time.Since(lastWarned) >= warnInterval {
+			lastWarned = time.Now()
 			w.log.Warn("The gateway gives no assignment; asking again", "error", err, "failures", failures)
 		}
 		if !sleep(ctx, retryDelay(failures)-time.Since(began)) {
@@ -175,19 +175,19 @@ func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
 	}
 }
 
-// ask asks for them once.
-func (w *Worker) ask(ctx context.Context, limit time.Duration) (monitor.Assignment, error) {
+// requestAssignment makes one attempt.
+func (w *Worker) requestAssignment(ctx context.Context, limit time.Duration) (monitor.Assignment, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return w.ports.Gateway.Assignment(ctx, w.cfg.ID, w.cfg.Generation)
 }
 
-// alone tells whether nothing has been heard of the gateway for too long.
-func (w *Worker) alone(heard time.Time) bool {
-	return w.cfg.Patience > 0 && time.Since(heard) >= w.cfg.Patience
+// gatewayGone reports whether the last answer of the gateway is too long ago.
+func (w *Worker) gatewayGone(lastHeard time.Time) bool {
+	return w.cfg.GatewayTimeout > 0 && time.Since(lastHeard) >= w.cfg.GatewayTimeout
 }
 
-// sleep waits, and reports false if ctx was done first.
+// sleep waits for d. It returns false if ctx was done first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

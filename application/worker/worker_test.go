@@ -231,7 +231,7 @@ func TestARecordingReplaysToTheSameEffects(t *testing.T) {
 	var recording bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		s, d := &stream{}, newDesk()
-		wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Record = &recording })
+		wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Recording = &recording })
 		play(s)
 		if err := wait(); err != nil {
 			t.Fatal(err)

@@ -88,7 +88,7 @@ func inlineWorker(c *config.Serve, monitors *registry.Service, log *slog.Logger)
 		err := worker.New(workerPorts(c.Watching, inlineGateway{monitors}, spec.ID, log), worker.Config{
 			ID:         spec.ID,
 			Generation: spec.Generation,
-			Prefer:     watch.RenditionPreference(c.Watching.StreamRendition),
+			Preference: watch.RenditionPreference(c.Watching.StreamRendition),
 			NewEventID: newEventID,
 			Log:        log,
 			Now:        faultinject.Wrap(faultinject.Ports{Now: time.Now}).Now,

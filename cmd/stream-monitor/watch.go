@@ -33,7 +33,7 @@ func watchForeground(ctx context.Context, c *config.Watch, out console) error {
 	cfg := worker.Config{
 		ID:         monitor.NewID(uuid.Must(uuid.NewV7())),
 		Generation: 1,
-		Prefer:     watch.RenditionPreference(c.Watching.StreamRendition),
+		Preference: watch.RenditionPreference(c.Watching.StreamRendition),
 		NewEventID: newEventID,
 		Log:        log,
 	}
@@ -43,7 +43,7 @@ func watchForeground(ctx context.Context, c *config.Watch, out console) error {
 			return fmt.Errorf("recording: %w", err)
 		}
 		defer func() { _ = file.Close() }()
-		cfg.Record = file
+		cfg.Recording = file
 	}
 	g := &terminalGateway{printEvent: eventPrinter(out.out, c.JSON), stream: c.URL, config: c.Rules()}
 	if err := worker.New(workerPorts(c.Watching, g, cfg.ID, log), cfg).Run(ctx); err != nil {

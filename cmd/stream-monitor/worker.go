@@ -58,13 +58,13 @@ func watchForGateway(ctx context.Context, c *config.Worker, log *slog.Logger) er
 	}
 	defer client.Close()
 	w := worker.New(workerPorts(c.Watching, client, c.MonitorID, log), worker.Config{
-		ID:         c.MonitorID,
-		Generation: c.Generation,
-		Prefer:     watch.RenditionPreference(c.Watching.StreamRendition),
-		Patience:   c.GatewayPatience,
-		NewEventID: newEventID,
-		Log:        log,
-		Now:        faultinject.Wrap(faultinject.Ports{Now: time.Now}).Now,
+		ID:             c.MonitorID,
+		Generation:     c.Generation,
+		Preference:     watch.RenditionPreference(c.Watching.StreamRendition),
+		GatewayTimeout: c.GatewayPatience,
+		NewEventID:     newEventID,
+		Log:            log,
+		Now:            faultinject.Wrap(faultinject.Ports{Now: time.Now}).Now,
 	})
 	if c.ProbeListenAddr != "" {
 		probes, err := probe.Listen(c.ProbeListenAddr, w.Alive, w.Ready, log)

@@ -60,7 +60,7 @@ func (p *Policy) Refuses(a netip.Addr) (why string) {
 // Control is the judgement of a dial, for net.Dialer.Control: the address is
 // the one that is about to be connected to. Its errors are ErrRefused.
 func (p *Policy) Control(network, address string, _ syscall.RawConn) error {
-	to, err := Dialled(network, address)
+	to, err := DialedAddr(network, address)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (p *Policy) Control(network, address string, _ syscall.RawConn) error {
 
 // Dialled is the address that a dial, as net.Dialer.Control sees it, goes to.
 // What is not TCP to an address is ErrRefused.
-func Dialled(network, address string) (netip.Addr, error) {
+func DialedAddr(network, address string) (netip.Addr, error) {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || (network != "tcp4" && network != "tcp6") {
 		return netip.Addr{}, ErrRefused

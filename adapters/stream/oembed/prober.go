@@ -35,13 +35,13 @@ func New(client *http.Client) *Prober { return newAt(service, client) }
 
 func newAt(service string, client *http.Client) *Prober {
 	own := *client
-	own.CheckRedirect = stayOnHost
+	own.CheckRedirect = refuseOtherHosts
 	return &Prober{client: own, service: service}
 }
 
 // stayOnHost hands back a redirect that leads elsewhere (a consent page, a
 // captive portal) as it is, to be read as no answer.
-func stayOnHost(next *http.Request, sent []*http.Request) error {
+func refuseOtherHosts(next *http.Request, sent []*http.Request) error {
 	first := sent[0].URL
 	if len(sent) > MaxRedirects || next.URL.Host != first.Host || next.URL.Scheme != first.Scheme {
 		return http.ErrUseLastResponse
@@ -81,7 +81,7 @@ func (p *Prober) ask(ctx context.Context, stream monitor.StreamURL) (int, error)
 	req.Header.Set("Accept", "application/json")
 	resp, err := p.client.Do(req)
 	if err != nil {
-		return 0, unreachable(err)
+		return 0, withoutURL(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
@@ -106,7 +106,7 @@ func (p *Prober) ask(ctx context.Context, stream monitor.StreamURL) (int, error)
 
 // unreachable leaves the URL out of a client's error: it only repeats what was
 // asked.
-func unreachable(err error) error {
+func withoutURL(err error) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = failed.Err
 	}

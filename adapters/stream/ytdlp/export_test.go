@@ -10,6 +10,6 @@ func Read(videoID string, stdout, stderr []byte) watch.Resolution {
 
 // The options of a run, for a test that runs the tool itself.
 var (
-	Everything = everything
-	WithDASH   = withDASH
+	Everything = dumpJSON
+	WithDASH   = printWithDASH
 )

@@ -38,8 +38,8 @@ type Resolver struct {
 // it (formats=incomplete) it lists every segment of every format too, 10 MB of
 // them, so that then only what is read of a format is printed.
 var (
-	everything = []string{"--dump-json"}
-	withDASH   = []string{
+	dumpJSON      = []string{"--dump-json"}
+	printWithDASH = []string{
 		"--extractor-args", "youtube:formats=incomplete",
 		"--print", `{"id":%(id)j,"live_status":%(live_status|null)j,"is_live":%(is_live|null)j,"release_timestamp":%(release_timestamp|null)j,` +
 			`"formats":%(formats.:.{url,manifest_url,protocol,height,tbr,vcodec,acodec,has_drm,language,language_preference,source_preference})j}`,
@@ -76,9 +76,9 @@ func New(c Config, log *slog.Logger) *Resolver {
 // that has ended, at most Timeout and two seconds.
 func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
 	began := time.Now()
-	answer, sure := r.run(ctx, url, r.tool.Timeout, everything)
+	answer, sure := r.run(ctx, url, r.tool.Timeout, dumpJSON)
 	if left := r.tool.Timeout - time.Since(began); !sure && left > 0 {
-		if second, _ := r.run(ctx, url, left, withDASH); second.Manifest != "" {
+		if second, _ := r.run(ctx, url, left, printWithDASH); second.Manifest != "" {
 			answer = second
 		}
 	}

@@ -25,7 +25,7 @@ const (
 func (v *video) sounds() map[bool]sounds {
 	all := map[bool]sounds{}
 	for _, f := range v.Formats {
-		if !f.hls() || !f.hasAudio() {
+		if !f.isHLS() || !f.hasAudio() {
 			continue
 		}
 		s, seen := all[f.hasVideo()]

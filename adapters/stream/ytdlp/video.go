@@ -63,32 +63,32 @@ func decode(videoID string, stdout []byte) (*video, error) {
 }
 
 // hls tells a format that can be watched: a media playlist without DRM.
-func (f format) hls() bool {
-	return strings.HasPrefix(f.Protocol, "m3u8") && !f.locked() && mediaURL(f.URL)
+func (f format) isHLS() bool {
+	return strings.HasPrefix(f.Protocol, "m3u8") && !f.hasDRM() && isWebURL(f.URL)
 }
 
 // dash tells a format whose MPD can be watched. What yt-dlp makes of the
 // segments is left alone: it is the MPD that is read, again and again.
-func (f format) dash() bool {
-	return strings.HasPrefix(f.Protocol, "http_dash_segments") && !f.locked() && mediaURL(f.ManifestURL)
+func (f format) isDASH() bool {
+	return strings.HasPrefix(f.Protocol, "http_dash_segments") && !f.hasDRM() && isWebURL(f.ManifestURL)
 }
 
-func (f format) locked() bool {
+func (f format) hasDRM() bool {
 	drm, _ := f.DRM.(bool)
 	return drm
 }
 
 // media tells a format with picture or sound from a storyboard.
-func (f format) media() bool {
+func (f format) isMedia() bool {
 	return f.Protocol != "mhtml" && (f.hasVideo() || f.hasAudio())
 }
 
-func (f format) hasVideo() bool { return carries(f.VideoCodec) }
-func (f format) hasAudio() bool { return carries(f.AudioCodec) }
+func (f format) hasVideo() bool { return hasTrack(f.VideoCodec) }
+func (f format) hasAudio() bool { return hasTrack(f.AudioCodec) }
 
 // carries reads a codec: "none" is the only way yt-dlp says that a track is
 // not there; null means that the playlist did not say.
-func carries(codec *string) bool { return codec == nil || *codec != "none" }
+func hasTrack(codec *string) bool { return codec == nil || *codec != "none" }
 
 // renditions lists the HLS formats that can be watched and the master playlist
 // of the first that names one. Without HLS it gives the MPD of the first DASH
@@ -96,21 +96,21 @@ func carries(codec *string) bool { return codec == nil || *codec != "none" }
 func (v *video) renditions() (list []watch.Rendition, manifest string) {
 	sounds, mpd := v.sounds(), ""
 	for _, f := range v.Formats {
-		if mpd == "" && f.dash() {
+		if mpd == "" && f.isDASH() {
 			mpd = f.ManifestURL
 		}
-		if !f.hls() || len(list) == MaxRenditions {
+		if !f.isHLS() || len(list) == MaxRenditions {
 			continue
 		}
 		list = append(list, watch.Rendition{
 			URL:       f.URL,
-			Height:    whole(f.Height),
-			Bandwidth: whole(f.TBR * 1000),
+			Height:    roundToInt(f.Height),
+			Bandwidth: roundToInt(f.TBR * 1000),
 			HasVideo:  f.hasVideo(),
 			HasAudio:  f.hasAudio(),
 			Alternate: sounds[f.hasVideo()].alternate(f),
 		})
-		if manifest == "" && mediaURL(f.ManifestURL) {
+		if manifest == "" && isWebURL(f.ManifestURL) {
 			manifest = f.ManifestURL
 		}
 	}
@@ -122,7 +122,7 @@ func (v *video) renditions() (list []watch.Rendition, manifest string) {
 
 // playable tells whether YouTube handed out any media at all, of whatever kind.
 func (v *video) playable() bool {
-	return slices.ContainsFunc(v.Formats, format.media)
+	return slices.ContainsFunc(v.Formats, format.isMedia)
 }
 
 // release is the start, zero when unknown or beyond what RFC 3339 can say.
@@ -135,7 +135,7 @@ func (v *video) release() time.Time {
 }
 
 // whole rounds a size to an int that any platform and JSON reader can hold.
-func whole(f float64) int {
+func roundToInt(f float64) int {
 	if f < 0 || f > math.MaxInt32 {
 		return 0
 	}
@@ -143,7 +143,7 @@ func whole(f float64) int {
 }
 
 // mediaURL admits what may be fetched: absolute http and https.
-func mediaURL(s string) bool {
+func isWebURL(s string) bool {
 	if s == "" || len(s) > MaxURL {
 		return false
 	}

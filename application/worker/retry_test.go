@@ -70,7 +70,7 @@ func TestAReportThatIsRefusedIsGivenInParts(t *testing.T) {
 }
 
 func TestAWorkerWhoseGatewayIsGoneEnds(t *testing.T) {
-	patient := func(c *worker.Config) { c.Patience = 5 * time.Minute }
+	patient := func(c *worker.Config) { c.GatewayTimeout = 5 * time.Minute }
 	for name, c := range map[string]struct {
 		answer error
 		change func(*worker.Config)
@@ -90,7 +90,7 @@ func TestAWorkerWhoseGatewayIsGoneEnds(t *testing.T) {
 				began := time.Now()
 				end := time.AfterFunc(20*time.Minute, cancel)
 				err := wait()
-				if ended := end.Stop(); ended != c.ends || errors.Is(err, worker.ErrAlone) != c.ends {
+				if ended := end.Stop(); ended != c.ends || errors.Is(err, worker.ErrGatewayGone) != c.ends {
 					t.Fatalf("ended by itself is %v, with %v", ended, err)
 				}
 				cancel()
@@ -106,7 +106,7 @@ func TestAWorkerWhoseGatewayIsGoneEnds(t *testing.T) {
 			d := newDesk()
 			d.refusal = errAway
 			err := watching(t.Context(), t, &stream{}, d, patient, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })()
-			if !errors.Is(err, worker.ErrAlone) {
+			if !errors.Is(err, worker.ErrGatewayGone) {
 				t.Errorf("ended with %v", err)
 			}
 			if n := strings.Count(log.String(), "gives no assignment"); n < 2 || n > 10 {
@@ -131,7 +131,7 @@ func TestARecordingThatCannotBeWrittenIsSaidOnceAndDisturbsNothing(t *testing.T)
 		var log bytes.Buffer
 		s, d := &stream{}, newDesk()
 		wait := watching(t.Context(), t, s, d, func(c *worker.Config) {
-			c.Record, c.Log = &full{left: 3}, slog.New(slog.NewTextHandler(&log, nil))
+			c.Recording, c.Log = &full{left: 3}, slog.New(slog.NewTextHandler(&log, nil))
 		})
 		time.Sleep(30 * time.Second)
 		s.set(func(s *stream) { s.ended = true })

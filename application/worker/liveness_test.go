@@ -34,7 +34,7 @@ func TestThePulseOfAWorker(t *testing.T) {
 		s, d := &stream{}, newDesk()
 		d.refusal = errAway
 		disk := stuck{make(chan struct{}), make(chan struct{})}
-		w := employ(ports(s, d), func(c *worker.Config) { c.Record = disk })
+		w := employ(ports(s, d), func(c *worker.Config) { c.Recording = disk })
 		expect := func(when string, wantAlive, wantReady bool) {
 			t.Helper()
 			if alive, ready := feel(t, w); alive != wantAlive || ready != wantReady {

@@ -39,7 +39,7 @@ func TestAWorkerWhoseKeyIsNotTakenAnyMoreEnds(t *testing.T) {
 				wait := watching(t.Context(), t, s, d)
 				time.Sleep(c.lead)
 				d.lock(true)
-				if err := wait(); !errors.Is(err, worker.ErrLockedOut) {
+				if err := wait(); !errors.Is(err, worker.ErrKeyRejected) {
 					t.Errorf("ended with %v", err)
 				}
 				if took := time.Since(began); took < 15*time.Second || took > 20*time.Second {
