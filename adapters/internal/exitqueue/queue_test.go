@@ -41,10 +41,10 @@ func TestCloseDeliversTheRestUntilItsTimeout(t *testing.T) {
 		reads int
 		took  time.Duration
 	}{
-		"a reader gets the rest":           {3, 0},
-		"one that leaves is not awaited":   {1, exitqueue.DrainTimeout},
-		"nobody is not awaited for ever":   {0, exitqueue.DrainTimeout},
-		"an empty queue is closed at once": {3, 0},
+		"a reader gets the rest":                               {3, 0},
+		"a reader that leaves is waited for until the timeout": {1, exitqueue.DrainTimeout},
+		"a missing reader is waited for until the timeout":     {0, exitqueue.DrainTimeout},
+		"an empty queue is closed at once":                     {3, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 )
 
-// Each makes the test binary run a tool: a script, for a test that kills the
-// binary, or one with limits, for a test in which none can be set.
+// Each variable makes the test binary run a tool. One runs a script, for a test that
+// kills the binary; one runs a tool with limits that cannot be set.
 const (
 	asParent   = "CHILD_TEST_RUNS_TOOL"
 	asHelpless = "CHILD_TEST_LIMITS_TOOL"
@@ -49,7 +49,7 @@ func sh(script string, args ...string) subprocess.Command {
 }
 
 func TestRunReportsWhatTheToolLeft(t *testing.T) {
-	t.Run("its output, both streams, and its exit code are no error", func(t *testing.T) {
+	t.Run("output on both streams and an exit code are no error", func(t *testing.T) {
 		res, err := subprocess.Run(t.Context(), sh("echo out; echo err >&2; exit 7"))
 		if err != nil {
 			t.Fatal(err)
@@ -66,7 +66,7 @@ func TestRunReportsWhatTheToolLeft(t *testing.T) {
 		}
 	})
 
-	t.Run("this process's environment is passed on unless another is given", func(t *testing.T) {
+	t.Run("the environment of this process is the default", func(t *testing.T) {
 		t.Setenv("CHILD_TEST_VALUE", "ours")
 		res, err := subprocess.Run(t.Context(), sh("echo $CHILD_TEST_VALUE"))
 		if err != nil || string(res.Stdout) != "ours\n" {
@@ -90,13 +90,13 @@ func TestRunReportsWhyAToolCannotStart(t *testing.T) {
 		return path
 	}
 	for name, path := range map[string]string{
-		"a name that is not in PATH":          "no-such-tool-anywhere",
-		"a path that is not there":            filepath.Join(dir, "nothing"),
-		"a directory":                         dir,
-		"a file without execute permission":   write("plain", "#!/bin/sh\n", 0o644),
-		"a script whose interpreter is gone":  write("orphan", "#!/no/such/python3\n", 0o755),
-		"a file that is no program":           write("rubbish", "\x00\x01\x02\x03", 0o755),
-		"a path through something not a tree": filepath.Join(write("leaf", "", 0o644), "tool"),
+		"a name that is not in PATH":                "no-such-tool-anywhere",
+		"a path that is not there":                  filepath.Join(dir, "nothing"),
+		"a directory":                               dir,
+		"a file without execute permission":         write("plain", "#!/bin/sh\n", 0o644),
+		"a script whose interpreter does not exist": write("orphan", "#!/no/such/python3\n", 0o755),
+		"a file that is no program":                 write("rubbish", "\x00\x01\x02\x03", 0o755),
+		"a path through a file":                     filepath.Join(write("leaf", "", 0o644), "tool"),
 	} {
 		t.Run(name+" is missing", func(t *testing.T) {
 			_, err := subprocess.Run(t.Context(), subprocess.Command{Path: path})
@@ -109,7 +109,7 @@ func TestRunReportsWhyAToolCannotStart(t *testing.T) {
 		})
 	}
 
-	t.Run("a context already done is its own reason", func(t *testing.T) {
+	t.Run("a context that is done is the error", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		reason := errors.New("shutting down")
 		cancel(reason)
@@ -189,7 +189,7 @@ func TestRunEndsTheWholeGroup(t *testing.T) {
 		})
 	}
 
-	t.Run("a grandchild in a session of its own cannot hold Run up", func(t *testing.T) {
+	t.Run("a grandchild in its own session does not delay Run", func(t *testing.T) {
 		ids := filepath.Join(t.TempDir(), "ids")
 		began := time.Now()
 		res, err := subprocess.Run(t.Context(), sh(`setsid sh -c 'echo $$ >"$1"; exec sleep 60' sh "$1" & while [ ! -s "$1" ]; do :; done; echo done`, ids))
@@ -221,7 +221,7 @@ func TestTheToolDiesWithAProcessThatIsKilled(t *testing.T) {
 }
 
 func TestRunFeedsStandardInput(t *testing.T) {
-	t.Run("the tool reads all of it", func(t *testing.T) {
+	t.Run("the tool reads all input", func(t *testing.T) {
 		c := sh("wc -c")
 		c.Stdin = io.LimitReader(zeros{}, 3<<20)
 		res, err := subprocess.Run(t.Context(), c)
@@ -230,7 +230,7 @@ func TestRunFeedsStandardInput(t *testing.T) {
 		}
 	})
 
-	t.Run("what reading it failed with is handed back", func(t *testing.T) {
+	t.Run("the error of reading the input is returned", func(t *testing.T) {
 		broken := errors.New("the source broke")
 		c := sh("wc -c")
 		c.Stdin = io.MultiReader(bytes.NewReader(make([]byte, 10)), failing{broken})

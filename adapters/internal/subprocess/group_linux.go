@@ -16,8 +16,7 @@ func processGroup() *syscall.SysProcAttr {
 }
 
 // waitForGroup waits for the leader, kills what is left of its group, and reaps
-// the leader, in this order: the group id cannot be reused before the leader is
-// reaped.
+// the leader. In this order the group id cannot be reused before the kill.
 func waitForGroup(cmd *exec.Cmd) error {
 	err := error(unix.EINTR)
 	for errors.Is(err, unix.EINTR) {

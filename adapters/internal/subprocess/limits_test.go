@@ -15,8 +15,8 @@ import (
 )
 
 func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
-	t.Run("of memory: asking for more fails, and it is told so", func(t *testing.T) {
-		// What dd has to set aside is its block; the shell does nothing of it.
+	t.Run("allocating more memory fails", func(t *testing.T) {
+		// dd allocates its block size; the shell does nothing of it.
 		for size, fits := range map[int]bool{48: true, 80: false} {
 			c := sh("read _; dd if=/dev/zero of=/dev/null count=1 bs=" + strconv.Itoa(size) + "M")
 			c.Stdin = strings.NewReader("\n")
@@ -28,7 +28,7 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 		}
 	})
 
-	t.Run("of CPU time: it is asked to end, and told why", func(t *testing.T) {
+	t.Run("using more CPU time raises SIGXCPU", func(t *testing.T) {
 		c := sh("read _; while :; do :; done")
 		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{CPUTime: time.Second / 2}
 		res := mustRun(t, c)
@@ -37,7 +37,7 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 		}
 	})
 
-	t.Run("of CPU time: one that will not be asked is killed a second later", func(t *testing.T) {
+	t.Run("a tool that ignores SIGXCPU is killed a second later", func(t *testing.T) {
 		c := sh("trap '' XCPU; read _; while :; do :; done")
 		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{CPUTime: time.Second}
 		res := mustRun(t, c)
@@ -46,7 +46,7 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 		}
 	})
 
-	t.Run("of open files", func(t *testing.T) {
+	t.Run("opening more files fails", func(t *testing.T) {
 		c := sh("read _; exec 3<&0 4<&0 5<&0 6<&0 7<&0 && echo five; exec 8<&0; echo six")
 		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{OpenFiles: 8}
 		if res := mustRun(t, c); string(res.Stdout) != "five\n" || res.ExitCode == 0 {
@@ -54,7 +54,7 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 		}
 	})
 
-	t.Run("and writes to pipes only", func(t *testing.T) {
+	t.Run("writing to a file fails, writing to a pipe does not", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
 		c := sh(`read _; ulimit -Hc; echo x >"$1"; echo not reached`, file)
 		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{NoFileWrites: true}
@@ -67,7 +67,7 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 		}
 	})
 
-	t.Run("nor has what it starts", func(t *testing.T) {
+	t.Run("the tool's children have the same limits", func(t *testing.T) {
 		c := sh("read _; sh -c 'ulimit -n; ulimit -d; ulimit -t; ulimit -f'")
 		c.Stdin, c.Limits = strings.NewReader("\n"), subprocess.Limits{DataBytes: 64 << 20, CPUTime: 5 * time.Second, OpenFiles: 16, NoFileWrites: true}
 		if res := mustRun(t, c); string(res.Stdout) != "16\n65536\n5\n0\n" {
@@ -75,7 +75,7 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 		}
 	})
 
-	t.Run("and has no others", func(t *testing.T) {
+	t.Run("no other limits are set", func(t *testing.T) {
 		c := sh("read _; cat /proc/self/limits")
 		c.Stdin = strings.NewReader("\n")
 		free := mustRun(t, c)
@@ -88,7 +88,7 @@ func TestTheToolHasNoMoreThanItsLimits(t *testing.T) {
 		}
 	})
 
-	t.Run("and none that is higher than this process's own", func(t *testing.T) {
+	t.Run("no limit is raised above that of this process", func(t *testing.T) {
 		c := sh("read _; ulimit -Sn; ulimit -Hn")
 		c.Stdin = strings.NewReader("\n")
 		free := mustRun(t, c)

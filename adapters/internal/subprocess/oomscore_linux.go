@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// oomScoreDelta is added to the tool's oom_score_adj (proc(5), −1000 to 1000),
-// so that the kernel ends the tool rather than this process when memory runs
-// out: a tool is run again, a gateway takes all its workers with it.
+// oomScoreDelta is added to the tool's oom_score_adj (proc(5), −1000 to 1000).
+// When memory runs out, the kernel then ends the tool rather than this process:
+// a tool is run again, a gateway takes all its workers with it.
 const oomScoreDelta = 500
 
 // preferForOOMKill makes the kernel end a process before its parent. If that

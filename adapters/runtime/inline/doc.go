@@ -9,9 +9,9 @@
 // replaces gets 5 s. A panic in RunWorker ends that worker alone: it is logged with
 // its stack.
 //
-// A goroutine cannot be killed. After force it is waited for, and Stop and Launch of a
-// newer generation block until it returns or their context is done, so a gateway
-// never runs two workers of one monitor. Close leaves it running 5 s after its
+// A goroutine cannot be killed. After force, Stop and Launch of a newer generation wait
+// until it returns or their context is done. So a gateway never runs two workers of one
+// monitor. Close leaves it running 5 s after its
 // context is done. RunWorker must therefore return when force is done.
 //
 // A goroutine shares the gateway's fate. A memory limit, a panic in a goroutine that

@@ -127,13 +127,13 @@ func TestAnExitSaysHowTheWorkerEnded(t *testing.T) {
 		clean  bool
 		logged string
 	}{
-		"well":                   {func() error { return nil }, "ended", true, ""},
-		"with an error":          {func() error { return errors.New("no stream") }, "no stream", false, ""},
-		"with an error of lines": {func() error { return errors.New("no stream\nnor anything else") }, "no stream", false, ""},
-		"with an empty error":    {func() error { return errors.New("") }, "an error without a message", false, ""},
-		"with a long error":      {func() error { return errors.New(strings.Repeat("é", 200)) }, strings.Repeat("é", 150), false, ""},
-		"in panic":               {func() error { panic("out of ideas") }, "panic: out of ideas", false, "launcher_test.go"},
-		"without a word":         {func() error { runtime.Goexit(); return nil }, "the worker's goroutine ended without returning", false, ""},
+		"without an error":               {func() error { return nil }, "ended", true, ""},
+		"with an error":                  {func() error { return errors.New("no stream") }, "no stream", false, ""},
+		"with an error of several lines": {func() error { return errors.New("no stream\nnor anything else") }, "no stream", false, ""},
+		"with an empty error":            {func() error { return errors.New("") }, "an error without a message", false, ""},
+		"with a long error":              {func() error { return errors.New(strings.Repeat("é", 200)) }, strings.Repeat("é", 150), false, ""},
+		"with a panic":                   {func() error { panic("out of ideas") }, "panic: out of ideas", false, "launcher_test.go"},
+		"with runtime.Goexit":            {func() error { runtime.Goexit(); return nil }, "the worker's goroutine ended without returning", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -188,20 +188,20 @@ func TestAWorkerGetsItsGracePeriod(t *testing.T) {
 				t.Error(err)
 			}
 		}, 30 * time.Second},
-		"and little when it is replaced": {func(t *testing.T, l *inline.Launcher) { launch(t, l, job(2)) }, 5 * time.Second},
-		"and little when it is replaced while it is stopped": {func(t *testing.T, l *inline.Launcher) {
+		"5 s when it is replaced": {func(t *testing.T, l *inline.Launcher) { launch(t, l, job(2)) }, 5 * time.Second},
+		"5 s when it is replaced while it is stopped": {func(t *testing.T, l *inline.Launcher) {
 			go func() { _ = l.Stop(context.Background(), id) }()
 			synctest.Wait()
 			time.Sleep(time.Second)
 			launch(t, l, job(2))
 		}, 6 * time.Second},
-		"and what is left of it when it is replaced late": {func(t *testing.T, l *inline.Launcher) {
+		"the rest when it is replaced late": {func(t *testing.T, l *inline.Launcher) {
 			go func() { _ = l.Stop(context.Background(), id) }()
 			synctest.Wait()
 			time.Sleep(28 * time.Second)
 			launch(t, l, job(2))
 		}, 30 * time.Second},
-		"even if the same is wanted again meanwhile": {func(t *testing.T, l *inline.Launcher) {
+		"even if the same generation is launched meanwhile": {func(t *testing.T, l *inline.Launcher) {
 			go func() { _ = l.Stop(context.Background(), id) }()
 			synctest.Wait()
 			launch(t, l, job(1))
@@ -318,9 +318,9 @@ func TestARunDirectoryHasOneGateway(t *testing.T) {
 
 func TestAnInvalidConfigIsRefused(t *testing.T) {
 	for name, cfg := range map[string]inline.Config{
-		"no directory":     {RunWorker: stubborn},
-		"no work":          {RunDir: t.TempDir()},
-		"a negative grace": {RunDir: t.TempDir(), RunWorker: stubborn, GracePeriod: -1},
+		"no directory":           {RunWorker: stubborn},
+		"no RunWorker":           {RunDir: t.TempDir()},
+		"a negative GracePeriod": {RunDir: t.TempDir(), RunWorker: stubborn, GracePeriod: -1},
 	} {
 		if _, err := inline.New(cfg); err == nil {
 			t.Errorf("%s is accepted", name)

@@ -92,10 +92,10 @@ func (a *adoptedProcess) wait() exitStatus {
 }
 
 // killTools kills what the worker has left in its session. Its process id, and
-// so its session id, may be reused after its end. But while the worker lived
-// nobody else could join its session, so what was in it at lastSeen is the
-// worker's. A tool started after that ends by itself when its output is not
-// read.
+// so its session id, may be reused after its end. But nothing else could join
+// its session while the worker lived, so every process that was in it at
+// lastSeen is the worker's. A tool started after that ends by itself when its
+// output is not read.
 func (a *adoptedProcess) killTools() {
 	lastSeen := a.lastSeen.Load()
 	killSession(a.pid, func(s procStat) bool { return s.start < lastSeen })

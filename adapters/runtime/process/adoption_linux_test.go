@@ -29,12 +29,12 @@ func TestWorkersOfAnEarlierGatewayAreAdopted(t *testing.T) {
 	})
 }
 
-// The file that says what is known of a job's worker.
+// record is the path of a worker's record.
 func (r *harness) record(spec supervisor.WorkerSpec) string {
 	return filepath.Join(r.runDir, fmt.Sprintf("%s.%d.json", spec.ID, spec.Generation))
 }
 
-// edit changes a record as a gateway might have left it.
+// edit changes a record to what a gateway might have left.
 func (r *harness) edit(spec supervisor.WorkerSpec, change func(record map[string]any)) {
 	r.t.Helper()
 	b, err := os.ReadFile(r.record(spec))
@@ -56,29 +56,29 @@ func (r *harness) edit(spec supervisor.WorkerSpec, change func(record map[string
 
 func withoutProcess(record map[string]any) { delete(record, "process") }
 
-// process is what a record says of the process.
+// inRecord returns the process of a record.
 func inRecord(record map[string]any) map[string]any { return record["process"].(map[string]any) }
 
-// Wherever in a launch the gateway was killed, what runs is adopted.
+// Decision O4.
 func TestAWorkerIsAdoptedWhereverInALaunchItsGatewayDied(t *testing.T) {
 	for name, left := range map[string]func(*harness, supervisor.WorkerSpec){
-		"with the worker on record": func(*harness, supervisor.WorkerSpec) {},
-		"before it could record what it had started": func(r *harness, spec supervisor.WorkerSpec) {
+		"after the worker was recorded": func(*harness, supervisor.WorkerSpec) {},
+		"before the process was recorded": func(r *harness, spec supervisor.WorkerSpec) {
 			r.edit(spec, withoutProcess)
 		},
-		"while it recorded what it had started": func(r *harness, spec supervisor.WorkerSpec) {
+		"while the process was recorded": func(r *harness, spec supervisor.WorkerSpec) {
 			r.edit(spec, withoutProcess)
 			draft := filepath.Join(r.runDir, ".new-"+filepath.Base(r.record(spec)))
 			if err := os.WriteFile(draft, []byte(`{"monitor_id":"mon-`), 0o600); err != nil {
 				r.t.Fatal(err)
 			}
 		},
-		"on a disk that lost the record": func(r *harness, spec supervisor.WorkerSpec) {
+		"and the record was lost": func(r *harness, spec supervisor.WorkerSpec) {
 			if err := os.Remove(r.record(spec)); err != nil {
 				r.t.Fatal(err)
 			}
 		},
-		"on a disk that cut the record": func(r *harness, spec supervisor.WorkerSpec) {
+		"and the record was cut": func(r *harness, spec supervisor.WorkerSpec) {
 			if err := os.Truncate(r.record(spec), 20); err != nil {
 				r.t.Fatal(err)
 			}
@@ -99,7 +99,7 @@ func TestAWorkerIsAdoptedWhereverInALaunchItsGatewayDied(t *testing.T) {
 			r.expectFiles(stem+".json", stem+".log")
 			r.edit(spec, func(record map[string]any) {
 				if got := inRecord(record)["pid"]; got != float64(worker) {
-					t.Errorf("on record is process %v, want %d", got, worker)
+					t.Errorf("the record names process %v, want %d", got, worker)
 				}
 			})
 			if err := r.launcher.Stop(t.Context(), spec.ID); err != nil {
@@ -109,7 +109,7 @@ func TestAWorkerIsAdoptedWhereverInALaunchItsGatewayDied(t *testing.T) {
 		})
 	}
 
-	t.Run("before it started anything", func(t *testing.T) {
+	t.Run("before the worker was started", func(t *testing.T) {
 		r, spec := prepare(t), newSpec(launchertest.StopsWhenAsked)
 		gateway := r.startEarlierGateway(nil, spec)
 		worker := r.pid(spec.ID)
@@ -125,7 +125,7 @@ func TestAWorkerIsAdoptedWhereverInALaunchItsGatewayDied(t *testing.T) {
 	})
 }
 
-// twin starts what a worker would be that had another generation.
+// startCopy starts another generation of a worker.
 func (r *harness) startCopy(spec supervisor.WorkerSpec, generation int) {
 	r.t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", r.pid(spec.ID)))
@@ -145,9 +145,9 @@ func TestTheNewestOfSeveralGenerationsIsKept(t *testing.T) {
 		kept      int
 		ended     int
 	}{
-		{"the one on record is older", launchertest.StopsWhenAsked, 4, 4, 3},
-		{"the one on record is older and stubborn", launchertest.IgnoresStop, 4, 4, 3},
-		{"the one on record is newer", launchertest.StopsWhenAsked, 2, 3, 2},
+		{"the recorded one is older", launchertest.StopsWhenAsked, 4, 4, 3},
+		{"the recorded one is older and ignores its stop", launchertest.IgnoresStop, 4, 4, 3},
+		{"the recorded one is newer", launchertest.StopsWhenAsked, 2, 3, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, spec := prepare(t), newSpec(c.behaviour)
@@ -169,11 +169,11 @@ func TestTheNewestOfSeveralGenerationsIsKept(t *testing.T) {
 	}
 }
 
-// A worker that cannot report to this gateway is ended, soon, and told of.
+// A worker that cannot report to this gateway is ended within 5 s, and its exit reported.
 func TestAWorkerThatReportsElsewhereIsEnded(t *testing.T) {
 	for name, change := range map[string]func(*earlierConfig){
 		"to another address": func(p *earlierConfig) { p.GatewayURL = "http://127.0.0.1:9091" },
-		"by another key":     func(p *earlierConfig) { p.Key = "rotated" },
+		"with another key":   func(p *earlierConfig) { p.Key = "rotated" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, spec := prepare(t), newSpec(grumpy)

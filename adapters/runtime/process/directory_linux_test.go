@@ -35,7 +35,7 @@ func TestARunDirectoryHasOneGateway(t *testing.T) {
 	r.open(nil)
 }
 
-// oddities are what may be where a file should be.
+// oddities are what may be found instead of a file.
 var oddities = map[string]func(path string) error{
 	"directory": func(path string) error { return os.Mkdir(path, 0o700) },
 	"link":      func(path string) error { return os.Symlink("/dev/zero", path) },
@@ -103,8 +103,7 @@ func TestADirectoryThatCannotBeUsedIsRefused(t *testing.T) {
 	}
 }
 
-// Whatever is found in a run directory, the gateway starts, and says what it
-// has found.
+// The gateway starts whatever files the run directory contains, and logs the bad ones.
 func TestDamagedFilesInTheRunDirectoryDoNoHarm(t *testing.T) {
 	spec := newSpec(launchertest.StopsWhenAsked)
 	name := fmt.Sprintf("%s.%d.json", spec.ID, spec.Generation)
@@ -113,18 +112,18 @@ func TestDamagedFilesInTheRunDirectoryDoNoHarm(t *testing.T) {
 		stays               bool
 	}{
 		{"an empty record", name, "", false},
-		{"a record that was cut", name, `{"monitor_id":"mon-`, false},
-		{"a record of nothing", name, "null", false},
-		{"a record of another kind", name, `[{"monitor_id":7}]`, false},
-		{"a record of bytes", name, "\x00\x01\xff", false},
+		{"a truncated record", name, `{"monitor_id":"mon-`, false},
+		{"a null record", name, "null", false},
+		{"a record that is no object", name, `[{"monitor_id":7}]`, false},
+		{"a record that is no JSON", name, "\x00\x01\xff", false},
 		{"a record of another worker", name, fmt.Sprintf(`{"monitor_id":%q,"generation":9}`, spec.ID), false},
-		{"a record from elsewhere", name, fmt.Sprintf(`{"monitor_id":%q,"generation":3,"mark":"elsewhere"}`, spec.ID), false},
-		{"a record of a process that cannot be", name, fmt.Sprintf(`{"monitor_id":%q,"generation":3,"process":{"pid":-1}}`, spec.ID), false},
+		{"a record of another directory", name, fmt.Sprintf(`{"monitor_id":%q,"generation":3,"mark":"elsewhere"}`, spec.ID), false},
+		{"a record of an impossible process", name, fmt.Sprintf(`{"monitor_id":%q,"generation":3,"process":{"pid":-1}}`, spec.ID), false},
 		{"a huge record", name, strings.Repeat(" ", 100<<10), false},
-		{"somebody's file", "notes.txt", "buy milk", true},
-		{"a name that is nearly one", "mon-1.3.json", "{}", true},
-		{"a number that is nearly one", strings.Replace(name, ".3.", ".03.", 1), "{}", true},
-		{"a log that is no FIFO", strings.Replace(name, "json", "log", 1), "lines", true},
+		{"another program's file", "notes.txt", "buy milk", true},
+		{"a file name with an invalid ID", "mon-1.3.json", "{}", true},
+		{"a file name with an invalid generation", strings.Replace(name, ".3.", ".03.", 1), "{}", true},
+		{"an output file that is no FIFO", strings.Replace(name, "json", "log", 1), "lines", true},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			r := prepare(t)
@@ -156,8 +155,7 @@ func TestDamagedFilesInTheRunDirectoryDoNoHarm(t *testing.T) {
 	}
 }
 
-// A gateway that was killed leaves drafts, and FIFOs and intents of workers
-// that are gone.
+// A killed gateway leaves temporary files, FIFOs and records of workers that have ended.
 func TestFilesOfEndedWorkersAreRemoved(t *testing.T) {
 	r, spec := prepare(t), newSpec(launchertest.StopsWhenAsked)
 	stem := fmt.Sprintf("%s.%d", spec.ID, spec.Generation)
@@ -175,13 +173,12 @@ func TestFilesOfEndedWorkersAreRemoved(t *testing.T) {
 	}
 }
 
-// A disk that is full keeps no stream from being watched, and the next gateway
-// finds the worker all the same.
+// With a full disk streams are watched, and the next gateway finds the worker.
 func TestWorkersAreLaunchedThoughTheRunDirectoryCannotBeWritten(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("the gateway is killed: %v", killed), func(t *testing.T) {
 			r, spec := prepare(t), newSpec(chatty)
-			// Where nothing can be put in the place of what is there.
+			// A directory in the place of each file keeps it from being written.
 			for _, suffix := range []string{".json", ".log"} {
 				if err := os.MkdirAll(filepath.Join(r.runDir, fmt.Sprintf("%s.%d%s", spec.ID, spec.Generation, suffix), "full"), 0o700); err != nil {
 					t.Fatal(err)
@@ -205,15 +202,15 @@ func TestWorkersAreLaunchedThoughTheRunDirectoryCannotBeWritten(t *testing.T) {
 	}
 }
 
-// A replaced worker is fenced out already: it need not be waited for as long as
-// one that may have something to say.
+// The reports of a replaced worker are refused already, so it gets a shorter grace
+// period than one that may still report.
 func TestAReplacedWorkerGetsFiveSeconds(t *testing.T) {
 	r := newHarness(t, func(c *process.Config) { c.GracePeriod = time.Hour })
 	spec := newSpec(launchertest.IgnoresStop)
 	r.launch(spec)
 	r.eventually("the worker", func() bool { return len(r.alive(spec.ID)) == 1 })
 	stopped := make(chan error)
-	go func() { stopped <- r.launcher.Stop(t.Context(), spec.ID) }() // with the whole grace
+	go func() { stopped <- r.launcher.Stop(t.Context(), spec.ID) }() // with the whole grace period
 	began := time.Now()
 	spec.Generation++
 	r.launch(spec)
@@ -241,7 +238,7 @@ func TestNothingLeaksWithEachWorker(t *testing.T) {
 		r.launch(spec)
 		r.exit()
 		if n == 0 {
-			before = open() // now that the poller is there
+			before = open() // the runtime poller has its descriptors by now
 		}
 	}
 	if after := open(); after > before {

@@ -7,11 +7,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// findWorkers finds the running workers of this directory: those with a record,
-// and those whose gateway died before it could record the process, by the mark
-// in their environment. A process that a recorded worker has started in its own
-// session carries the mark, too, and is no worker. Tools of workers that have
-// ended are killed.
+// findWorkers finds the running workers of this directory. Some have a record.
+// The others, whose gateway died before it could record the process, carry the
+// mark in their environment. A process that a recorded worker has started in
+// its own session carries the mark, too, and is no worker. Tools of workers
+// that have ended are killed.
 func (d *runDirectory) findWorkers(records []record) ([]foundWorker, error) {
 	boot, err := bootID()
 	if err != nil {

@@ -6,9 +6,8 @@
 //	New ──▶ records and /proc ──▶ adopted ───────────────────┘   └─Stop─▶ SIGTERM ─▶ SIGKILL
 //	                                                                        30 s, or 5 s
 //
-// Processes. A worker leads its own session and process group: signals for the
-// gateway's terminal do not reach it, and whatever it started is killed when it
-// ends. No signal can reach another process that has got a reused process id.
+// Processes. A worker leads its own session and process group, so signals for the
+// gateway's terminal do not reach it. Its tools are killed when it ends. No signal can reach another process that has got a reused process id.
 //
 // Adoption. A worker survives its gateway, and the next gateway adopts it (decision
 // O4). The run directory records which workers there are; one gateway holds it at a
@@ -21,7 +20,7 @@
 //
 // Output. A worker's log lines (section 11.2) go to the gateway's log unchanged,
 // anything else as a WARN with monitor_id. They come through a FIFO in the run
-// directory, which the worker holds open at both ends: without a gateway it fills up
+// directory, which the worker holds open at both ends. Without a gateway it fills up
 // and the worker goes on; the next gateway reads the rest.
 //
 // Environment. A worker inherits the gateway's, without the secrets that only the

@@ -15,10 +15,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
-// How an earlier gateway is told from the test itself, and what it is to do.
+// The variable that makes the test binary an earlier gateway, with its configuration.
 const predecessorVariable = "PROCESS_TEST_PREDECESSOR"
 
-// past is what an earlier gateway did before it was killed.
+// earlierConfig says what an earlier gateway does before it is killed.
 type earlierConfig struct {
 	RunDir, Marks   string
 	GatewayURL, Key string
@@ -57,7 +57,7 @@ func runEarlierGateway(text string) int {
 	return 0
 }
 
-// gateway is an earlier gateway.
+// earlierGateway is an earlier gateway's process.
 type earlierGateway struct {
 	cmd  *exec.Cmd
 	over bool

@@ -18,8 +18,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// journal is the gateway's log: it keeps what each Write brought, and in a file
-// what others are to read.
+// logRecorder is the gateway's log. It keeps each Write, and copies all to file if that
+// is set.
 type logRecorder struct {
 	file   string
 	mu     sync.Mutex
@@ -44,7 +44,7 @@ func (l *logRecorder) all() []string {
 
 const grace = 500 * time.Millisecond
 
-// settings are those of a gateway whose workers leave their marks.
+// settings configures a gateway whose workers leave marks, which the tests read.
 func settings(runDir, marks string, log *logRecorder) process.Config {
 	return process.Config{
 		GatewayURL: "http://127.0.0.1:8081", InternalKey: "internal-key", LogLevel: "debug",
@@ -66,7 +66,7 @@ type harness struct {
 	log      *logRecorder
 }
 
-// prepare makes a rig whose launcher is yet to be made.
+// prepare makes a harness without a launcher.
 func prepare(t *testing.T) *harness {
 	t.Helper()
 	return &harness{t: t, runDir: filepath.Join(t.TempDir(), "run"), marks: t.TempDir(), log: &logRecorder{}}
@@ -79,7 +79,7 @@ func newHarness(t *testing.T, change func(*process.Config)) *harness {
 	return r
 }
 
-// open makes the launcher, which is closed with the test.
+// open makes the launcher and closes it with the test.
 func (r *harness) open(change func(*process.Config)) {
 	r.t.Helper()
 	cfg := settings(r.runDir, r.marks, r.log)
@@ -130,7 +130,7 @@ func (r *harness) exit() supervisor.Exit {
 	return supervisor.Exit{}
 }
 
-// pid is the process number of a monitor's only worker that is alive.
+// pid is the process id of a monitor's only running worker.
 func (r *harness) pid(id monitor.ID) int {
 	r.t.Helper()
 	var all []int
@@ -152,7 +152,7 @@ func (r *harness) signal(id monitor.ID, s syscall.Signal) {
 	}
 }
 
-// expectListed checks which generations of workers are listed, of all monitors.
+// expectListed checks which generations are listed, of all monitors.
 func (r *harness) expectListed(want ...int) {
 	r.t.Helper()
 	workers, err := r.launcher.Workers(r.t.Context())
@@ -180,7 +180,7 @@ func (r *harness) put(name, content string) {
 	}
 }
 
-// expectFiles checks what is in the run directory beside its own two files.
+// expectFiles checks the files of the run directory, without lock and id.
 func (r *harness) expectFiles(want ...string) {
 	r.t.Helper()
 	entries, err := os.ReadDir(r.runDir)
@@ -199,7 +199,7 @@ func (r *harness) expectFiles(want ...string) {
 	}
 }
 
-// expectLogged checks that one record of the log has all these words.
+// expectLogged checks that one line of the log contains all these words.
 func (r *harness) expectLogged(words ...string) {
 	r.t.Helper()
 	for _, line := range r.log.all() {
@@ -214,7 +214,7 @@ func (r *harness) eventually(what string, is func() bool) {
 	r.t.Helper()
 	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			r.t.Fatalf("waited in vain for %s", what)
+			r.t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }

@@ -25,8 +25,7 @@ func TestLauncher(t *testing.T) {
 	})
 }
 
-// Whatever a worker has started goes with it, and nothing stays a zombie of
-// the gateway's.
+// A worker's tools are killed with it, and no zombie of the gateway remains.
 func TestNoProcessIsLeftOfAnEndedWorker(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -36,7 +35,7 @@ func TestNoProcessIsLeftOfAnEndedWorker(t *testing.T) {
 		{"when it is stopped", parent, func(r *harness, spec supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), spec.ID) }},
 		{"when it is stopped by force", grumpy, func(r *harness, spec supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), spec.ID) }},
 		{"when it ends by itself", abandoner, func(*harness, supervisor.WorkerSpec) {}},
-		{"when it is killed by someone else", parent, func(r *harness, spec supervisor.WorkerSpec) {
+		{"when another process kills it", parent, func(r *harness, spec supervisor.WorkerSpec) {
 			_ = syscall.Kill(glob(r.marks, "worker", string(spec.ID))[0].pid, syscall.SIGKILL)
 		}},
 	} {

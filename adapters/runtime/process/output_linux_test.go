@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A worker's log goes on where the killed gateway stopped reading it.
+// The output of a worker goes on where the killed gateway stopped reading it.
 func TestTheNextGatewayReadsAWorkersOutput(t *testing.T) {
 	r, spec := prepare(t), newSpec(speaking)
 	line := func(n int) string { return fmt.Sprintf(`"message":"line %d"`, n) }
@@ -24,7 +24,7 @@ func TestTheNextGatewayReadsAWorkersOutput(t *testing.T) {
 		return strings.Contains(string(b), line(1))
 	})
 	gateway.kill()
-	say(2) // to nobody
+	say(2) // nobody reads it
 	r.open(nil)
 	say(3)
 	for n := 2; n <= 3; n++ {
@@ -35,8 +35,8 @@ func TestTheNextGatewayReadsAWorkersOutput(t *testing.T) {
 	}
 }
 
-// Without a gateway a log fills up, which does the worker no harm: it gets
-// EAGAIN, and neither an end of file, nor SIGPIPE, nor sleep.
+// Without a gateway the FIFO fills up. A write then fails with EAGAIN; it neither blocks
+// nor raises SIGPIPE.
 func TestAWorkerGoesOnWhileNobodyReadsItsOutput(t *testing.T) {
 	r, spec := prepare(t), newSpec(flooding)
 	r.startEarlierGateway(nil, spec).kill()

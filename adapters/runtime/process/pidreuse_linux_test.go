@@ -13,7 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 )
 
-// spawn starts what is no child of the launcher's, in a session of its own.
+// spawn starts a process that is not the launcher's, in its own session.
 func spawn(t *testing.T, env []string) int {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
@@ -28,20 +28,20 @@ func spawn(t *testing.T, env []string) int {
 	return cmd.Process.Pid
 }
 
-// otherProcess starts a process that is nothing to the launcher.
+// otherProcess starts a process that the launcher must not touch.
 func otherProcess(t *testing.T) int {
 	t.Helper()
 	return spawn(t, append(os.Environ(), marksVariable+"="+t.TempDir(), "STREAM_URL=https://www.youtube.com/watch?v="+string(launchertest.IgnoresStop)))
 }
 
-// A number on record is no reason to touch a process.
+// A process id in a record is no proof that the process is the worker.
 func TestAProcessWithAReusedIDIsLeftAlone(t *testing.T) {
 	for name, change := range map[string]func(process map[string]any){
-		"the number has become another's": func(map[string]any) {},
-		"so many processes ago that only the start differs": func(process map[string]any) {
+		"the process id has been reused": func(map[string]any) {},
+		"only the start time differs": func(process map[string]any) {
 			process["start"] = process["start"].(float64) + 1
 		},
-		"the machine has been started again": func(process map[string]any) {
+		"the machine has been rebooted": func(process map[string]any) {
 			process["boot"] = "00000000-0000-4000-8000-000000000000"
 		},
 	} {
@@ -56,7 +56,7 @@ func TestAProcessWithAReusedIDIsLeftAlone(t *testing.T) {
 			r.edit(spec, func(record map[string]any) {
 				process := inRecord(record)
 				process["pid"] = stranger
-				if name != "the number has become another's" {
+				if name != "the process id has been reused" {
 					process["start"] = float64(startOf(t, stranger))
 				}
 				change(process)
@@ -76,11 +76,11 @@ func TestAProcessWithAReusedIDIsLeftAlone(t *testing.T) {
 		})
 	}
 
-	t.Run("a process of another directory's", func(t *testing.T) {
+	t.Run("a worker of another directory is left alone", func(t *testing.T) {
 		here, there := prepare(t), prepare(t)
 		spec := newSpec(launchertest.StopsWhenAsked)
 		there.startEarlierGateway(nil, spec).kill()
-		// A copy has the same id and the same records.
+		// A copied directory has the same id and the same records.
 		for _, name := range []string{"id", filepath.Base(there.record(spec))} {
 			b, err := os.ReadFile(filepath.Join(there.runDir, name))
 			if err != nil {
@@ -98,7 +98,7 @@ func TestAProcessWithAReusedIDIsLeftAlone(t *testing.T) {
 	})
 }
 
-// What a worker has started carries all that its environment does.
+// A tool carries all of its worker's environment.
 func TestAProcessThatAWorkerStartedIsNoWorker(t *testing.T) {
 	r, spec := prepare(t), newSpec(launchertest.StopsWhenAsked)
 	r.startEarlierGateway(nil, spec).kill()
@@ -118,7 +118,7 @@ func TestAProcessThatAWorkerStartedIsNoWorker(t *testing.T) {
 	}
 }
 
-// startOf is field 22 of proc_pid_stat(5).
+// startOf returns the start time of a process, field 22 of proc_pid_stat(5).
 func startOf(t *testing.T, pid int) (start uint64) {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -52,9 +52,9 @@ func killIf(pid int, is func(pid int) bool) (confirmed bool) {
 	return true
 }
 
-// reap waits for the process to end and kills what it has left, before it
-// releases the process id: until then no other process, group or session can
-// get that id.
+// reap waits for the process to end, kills what it has left, and then releases
+// the process id. Until then no other process, group or session can get that
+// id.
 func (c *childProcess) reap() {
 	pid := c.cmd.Process.Pid
 	for {

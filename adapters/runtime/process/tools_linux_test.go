@@ -13,7 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// What an adopted worker has started goes with it, too.
+// The tools of an adopted worker are killed with it.
 func TestNoProcessIsLeftOfAnAdoptedWorker(t *testing.T) {
 	for name, end := range map[string]func(*harness, supervisor.WorkerSpec){
 		"when it is stopped":                func(r *harness, spec supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), spec.ID) },
@@ -45,7 +45,7 @@ func TestNoProcessIsLeftOfAnAdoptedWorker(t *testing.T) {
 	}
 }
 
-// What an adopted worker starts later is known to be its own by its age.
+// A tool started after the adoption is recognized by its start time.
 func TestToolsStartedAfterAdoptionAreKilledWithTheWorker(t *testing.T) {
 	r, spec := prepare(t), newSpec(late)
 	r.startEarlierGateway(nil, spec).kill()
@@ -62,10 +62,10 @@ func TestToolsStartedAfterAdoptionAreKilledWithTheWorker(t *testing.T) {
 	}
 }
 
-// A gateway that was held up when its adopted worker ended cannot know whether
-// the worker's number has had another owner since, and so another session: what
-// was started there meanwhile may be a stranger's. The worker's own tools stand
-// for that, as nobody can tell the difference.
+// A gateway that was suspended when its adopted worker ended cannot know whether the
+// process id, and so the session, has been reused. A process started there meanwhile
+// may be another program's. The test uses the worker's own tools for it, because
+// nothing tells them apart.
 func TestAProcessInAReusedSessionIsLeftAlone(t *testing.T) {
 	r, spec := prepare(t), newSpec(late)
 	r.startEarlierGateway(nil, spec).kill()
@@ -94,7 +94,7 @@ func TestAProcessInAReusedSessionIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A worker that died while there was no gateway left its tools to nobody.
+// A worker died while no gateway ran, and left tools behind.
 func TestToolsOfAnEndedWorkerAreKilled(t *testing.T) {
 	r, spec, other := prepare(t), newSpec(grumpy), newSpec(grumpy)
 	other.ID = monitor.NewID([16]byte{0: 1, 6: 0x70, 8: 0x80})
@@ -102,7 +102,7 @@ func TestToolsOfAnEndedWorkerAreKilled(t *testing.T) {
 	tools := func(of supervisor.WorkerSpec) []trace { return glob(r.marks, "tool", string(of.ID)) }
 	r.eventually("their tools", func() bool { return len(tools(spec)) == 2 && len(tools(other)) == 2 })
 	gateway.kill()
-	// A tool that is stopped does not notice by itself.
+	// A suspended tool does not end by itself.
 	_ = syscall.Kill(tools(spec)[0].pid, syscall.SIGSTOP)
 	r.signal(spec.ID, syscall.SIGKILL)
 	r.eventually("the worker's end", func() bool { return len(r.alive(spec.ID)) == 0 })

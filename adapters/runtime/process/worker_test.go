@@ -21,20 +21,20 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// How a child is told from the test itself, and where it leaves its marks.
+// The variable that makes the test binary a worker, and names the directory of its marks.
 const marksVariable = "PROCESS_TEST_MARKS"
 
 // More behaviours than the suite's.
 const (
-	chatty    launchertest.Behaviour = "chatty-----" // prints all kinds of lines, then as obedient
-	parent    launchertest.Behaviour = "parent-----" // has tools in groups of their own, then as obedient
-	grumpy    launchertest.Behaviour = "grumpy-----" // has such tools, then as stubborn
-	abandoner launchertest.Behaviour = "abandoner--" // has such tools, and ends without them
-	revealing launchertest.Behaviour = "revealing--" // writes its environment to its mark, then as obedient
+	chatty    launchertest.Behaviour = "chatty-----" // prints all kinds of lines, then as StopsWhenAsked
+	parent    launchertest.Behaviour = "parent-----" // starts tools in their own groups, then as StopsWhenAsked
+	grumpy    launchertest.Behaviour = "grumpy-----" // starts such tools, then as IgnoresStop
+	abandoner launchertest.Behaviour = "abandoner--" // starts such tools, and exits without ending them
+	revealing launchertest.Behaviour = "revealing--" // writes its environment to its mark, then as StopsWhenAsked
 	panicking launchertest.Behaviour = "panicking--" // panics
-	speaking  launchertest.Behaviour = "speaking---" // says a line when told to, then as obedient
+	speaking  launchertest.Behaviour = "speaking---" // prints a line when told to, then as StopsWhenAsked
 	late      launchertest.Behaviour = "late-------" // as parent, but only when told to
-	flooding  launchertest.Behaviour = "flooding---" // says far more than a FIFO holds when told to, then as obedient
+	flooding  launchertest.Behaviour = "flooding---" // prints far more than a FIFO holds when told to, then as StopsWhenAsked
 )
 
 func TestMain(m *testing.M) {
@@ -47,9 +47,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// child is what a worker does in these tests.
+// childProcess is the worker of these tests.
 func childProcess(marks string) int {
-	// Neither it nor its tools may outlive the test, whatever goes wrong.
+	// Neither it nor its tools may outlive the test.
 	time.AfterFunc(time.Minute, func() { os.Exit(9) })
 	if os.Getenv("PROCESS_TEST_TOOL") != "" {
 		signal.Ignore(syscall.SIGTERM, syscall.SIGPIPE)
@@ -152,7 +152,7 @@ func printLogLines() {
 	fmt.Fprint(os.Stdout, "no line end")
 }
 
-// mark leaves a file that says who runs: kind, monitor, generation, pid.
+// mark writes a file that names a running process: kind, monitor, generation, pid.
 func mark(marks, kind, content string) {
 	name := fmt.Sprintf("%s.%s.%s.%d", kind, os.Getenv("MONITOR_ID"), os.Getenv("GENERATION"), os.Getpid())
 	if err := os.WriteFile(filepath.Join(marks, ".new"+name), []byte(content), 0o600); err != nil {
@@ -163,7 +163,7 @@ func mark(marks, kind, content string) {
 	}
 }
 
-// trace is a mark read back.
+// trace is a mark that was read.
 type trace struct {
 	file            string
 	generation, pid int
@@ -181,7 +181,7 @@ func glob(marks, kind, id string) []trace {
 	return out
 }
 
-// state is a process's state letter of proc_pid_stat(5); empty when it is gone.
+// state is the state letter of a process in proc_pid_stat(5), empty if it is gone.
 func state(pid int) string {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
