@@ -15,16 +15,15 @@ import (
 //go:embed *.sql
 var FS embed.FS
 
-// How long to wait while another process migrates: once a second, five
-// minutes at most.
+// The lock is tried once a second, for 5 min at most, while another process migrates.
 const (
 	lockPollSec  = 1
 	lockAttempts = 300
 )
 
-// Migrate brings the schema up to date and blocks until it is. It is
-// idempotent, and several processes may call it at once: an advisory lock lets
-// one of them work while the others wait. Without that lock all but one fail.
+// Migrate applies the missing migrations and blocks until that is done. It is
+// idempotent. Several processes may call it at once: they take turns by an advisory
+// lock, without which all but one would fail.
 func Migrate(ctx context.Context, db *sql.DB) error {
 	locker, err := lock.NewPostgresSessionLocker(
 		lock.WithLockTimeout(lockPollSec, lockAttempts),
@@ -33,7 +32,7 @@ func Migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return fmt.Errorf("migrate the database: %w", err)
 	}
-	// The provider is not closed: that would close db, which is the caller's.
+	// Closing the provider would close db, which belongs to the caller.
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, FS,
 		goose.WithSessionLocker(locker),
 		goose.WithDisableGlobalRegistry(true),

@@ -18,6 +18,6 @@ func (o *Outbox) UnconfirmedLeases() int { return len(o.leases.newNames().unconf
 // ShortenTimeouts makes a store detect a lost listening connection, and the server
 // an unused leader, within about a second.
 func (s *Store) ShortenTimeouts() {
-	s.Listener.keepAliveInterval, s.Listener.keepAliveTimeout = 100*time.Millisecond, 300*time.Millisecond
-	s.LeaderElection.idleTimeout = time.Second
+	s.keepAliveInterval, s.keepAliveTimeout = 100*time.Millisecond, 300*time.Millisecond
+	s.idleTimeout = time.Second
 }

@@ -96,8 +96,8 @@ func (e *LeaderElection) resign() {
 	e.leader = nil
 }
 
-// close resigns. No later TryLead succeeds.
-func (e *LeaderElection) close() error {
+// endElection resigns. No later TryLead succeeds.
+func (e *LeaderElection) endElection() error {
 	e.cancel()
 	e.busy <- struct{}{} // a TryLead under way has just been cancelled
 	defer func() { <-e.busy }()

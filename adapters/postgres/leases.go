@@ -17,8 +17,8 @@ import (
 )
 
 // queueHeads finds the head of every monitor's queue. It uses
-// idx_monitor_events_queue to jump from monitor to monitor, so its cost depends on
-// the number of monitors with pending events and not on the number of events. It
+// idx_monitor_events_queue to jump from monitor to monitor. Its cost therefore
+// depends on the number of monitors with pending events, not on that of events. It
 // sorts by the whole key of that index and is joined as an array, because the
 // planner would otherwise read a backlog through another index.
 const queueHeads = `
@@ -138,9 +138,8 @@ func (o *Outbox) NextDue(ctx context.Context) (time.Time, error) {
 	return time.Now().Add(time.Duration(wait.Float64 * float64(time.Second))), nil
 }
 
-// TakeOverLeases ends the leases of an earlier gateway with the same runtime id,
-// which has ended: its deliveries become due at once instead of when the leases
-// expire. Call it before the first Lease, and only if no other gateway has this
+// TakeOverLeases ends the leases of an earlier gateway with the same runtime id. Its
+// deliveries become due at once instead of when the leases expire. Call it before the first Lease, and only if no other gateway has this
 // id. It may be repeated.
 func (o *Outbox) TakeOverLeases(ctx context.Context, runtimeID string) error {
 	sum := sha256.Sum256([]byte(runtimeID))

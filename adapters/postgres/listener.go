@@ -64,7 +64,7 @@ func (l *Listener) run(ctx context.Context, wakes chan<- struct{}) {
 	helpers.Go(func() { // ends when there is a connection, or with Close
 		defer close(subscribed)
 		if err := conn.Listen(notifyChannel); err != nil && !errors.Is(err, net.ErrClosed) {
-			l.log.Error("cannot listen for events; they are found by looking only", "error", err)
+			l.log.Error("cannot listen for new events; they are found by polling, up to a second later", "error", err)
 		}
 	})
 	helpers.Go(func() { // ends with ctx, or with Close
@@ -120,8 +120,8 @@ func sendKeepAlives(ctx context.Context, conn *pq.Listener, interval time.Durati
 	}
 }
 
-// listenerDialer dials the listening connection, which is lost when it is silent
-// for ioTimeout or when ctx is done. One goroutine uses it.
+// listenerDialer dials the listening connection. That connection ends when it is
+// silent for ioTimeout, and when ctx is done. One goroutine uses the dialer.
 type listenerDialer struct {
 	ctx       context.Context
 	ioTimeout time.Duration

@@ -24,11 +24,11 @@ import (
 const away = 2 * time.Second
 
 const (
-	// backWithin is how soon after the database is back an alert must have left.
+	// backWithin is how soon an alert must be sent after the database is back.
 	backWithin = 5 * time.Second
 
-	// foundWithin is that where something on the way has acknowledged a request and
-	// dropped it: the answer is waited for until no statement could take that long.
+	// foundWithin is the same if the network has acknowledged a request and dropped
+	// it. The wait for the answer then ends a second after the statement timeout.
 	foundWithin = 7 * time.Second
 )
 

@@ -92,7 +92,7 @@ func (r *RateLimiter) cleanUp(ctx context.Context) {
 	}
 	result, err := r.db.ExecContext(ctx, deleteIdleClients, cleanupBatch)
 	if err != nil {
-		r.db.log.Warn("clients not seen for long could not be forgotten", "error", err)
+		r.db.log.Warn("idle clients could not be deleted from rate_limits; tried again in a minute", "error", err)
 		return
 	}
 	if n, err := result.RowsAffected(); err == nil && n == cleanupBatch {

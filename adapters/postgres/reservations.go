@@ -83,8 +83,8 @@ func (s *ReservationStore) Promote(ctx context.Context, r supervisor.Reservation
 	return after, err
 }
 
-// Release implements supervisor.Store. The due time is the epoch, which is in the past
-// even if the clock is set back afterwards.
+// Release implements supervisor.Store. It sets the due time to the epoch, which
+// stays in the past if the clock is set back.
 func (s *ReservationStore) Release(ctx context.Context, held []supervisor.Reservation) error {
 	ids, generations := make([]string, len(held)), make([]int64, len(held))
 	for i, r := range held {

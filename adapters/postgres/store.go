@@ -133,7 +133,7 @@ func (c Config) complete() (Config, error) {
 
 // Close ends the leadership and all connections except that of Listen, which ends
 // with its context.
-func (s *Store) Close() error { return errors.Join(s.LeaderElection.close(), s.db.Close()) }
+func (s *Store) Close() error { return errors.Join(s.endElection(), s.db.Close()) }
 
 // Ping checks that the database answers. It blocks for one exchange.
 func (s *Store) Ping(ctx context.Context) error {
@@ -145,9 +145,9 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return wrapError(ctx, "prepare the database", migrations.Migrate(ctx, s.db.DB.DB))
 }
 
-// IsPermanent reports whether retrying Ping or Migrate cannot help. That is so if
-// the server refuses this user, has no such database, offers no TLS although it
-// is required, has an invalid certificate, or cannot have this schema.
+// IsPermanent reports whether retrying Ping or Migrate cannot help. The server
+// refuses this user, has no such database, offers no TLS although it is required,
+// has an invalid certificate, or cannot have this schema.
 func IsPermanent(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	if errors.Is(err, pq.ErrSSLNotSupported) || errors.As(err, &certificate) {

@@ -33,7 +33,7 @@ func (s *WorkerStore) ListActive(ctx context.Context) ([]monitor.Monitor, error)
 }
 
 // AdvanceGeneration implements supervisor.Store. A monitor that already has the next
-// generation in the same runtime is returned unchanged: a try with an unknown
+// generation in the same runtime is returned unchanged. A call with an unknown
 // outcome has advanced it, or another gateway of that runtime.
 func (s *WorkerStore) AdvanceGeneration(ctx context.Context, id monitor.ID, generation int, runtimeID string) (monitor.Monitor, error) {
 	var after monitor.Monitor

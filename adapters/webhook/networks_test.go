@@ -30,8 +30,8 @@ func TestParseNetworksAcceptsCIDRsAndAddresses(t *testing.T) {
 		"10.0.0.0/8,,": `"" is not a network`,
 		strings.Repeat("10.0.0.0/8,", 256) + "10.0.0.0/8": "accepted are at most 256",
 
-		// None of these could ever match: addresses are looked at as what they
-		// are, IPv4.
+		// These match no address, because IPv4 addresses are compared in their IPv4
+		// form.
 		"::ffff:10.0.0.0/104":    `"::ffff:10.0.0.0/104" is an IPv4 network in the form of an IPv6 one; write 10.0.0.0/8`,
 		"::ffff:10.1.2.3":        "write 10.1.2.3/32",
 		"fd00::/8,::ffff:0:0/96": "write 0.0.0.0/0",

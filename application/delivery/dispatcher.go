@@ -135,8 +135,8 @@ func (d *Dispatcher) lease(ctx context.Context, limit int) ([]Delivery, error) {
 	return d.outbox.Lease(ctx, limit, d.cfg.LeaseDuration)
 }
 
-// untilDue returns how long to sleep: at least minPoll, because a due time in the
-// past belongs to a delivery that the last lease could not get.
+// untilDue returns how long to sleep, at least minPoll. A due time in the past is that
+// of a delivery which the last lease could not get.
 func (d *Dispatcher) untilDue(ctx context.Context) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	select {}
 }
 
-// started starts a server, which is stopped when the test ends.
+// started starts a server. The test's cleanup stops it.
 func started(t *testing.T, dir string) *embedded.Server {
 	t.Helper()
 	s, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})

@@ -44,9 +44,8 @@ type Server struct {
 
 // Start creates the database if DataDir has none, starts its server and blocks
 // until it accepts connections. After an error nothing runs. Errors:
-// ErrNotInstalled; and, each with what to do in its text, a cluster of another
-// major version, a directory that is no cluster, another gateway on DataDir, a
-// full disk.
+// ErrNotInstalled; a cluster of another major version; a directory that is no
+// cluster; another gateway on DataDir; a full disk. Their texts say what to do.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -84,8 +83,8 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// prepare finds the binaries, creates the cluster if there is none, ends an
-// orphaned server, and starts the server for the first time.
+// prepare finds the binaries, creates a missing cluster, ends an orphaned server, and
+// starts the server for the first time.
 func (s *Server) prepare(ctx context.Context, dir, userName string) (*process, error) {
 	major, err := clusterVersion(dir)
 	if err != nil {
