@@ -15,7 +15,7 @@ import (
 )
 
 func TestNothingCommittedIsLostWhenTheServerIsKilled(t *testing.T) {
-	dir := t.TempDir()
+	dir := shortDir(t)
 	own, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})
 	if err != nil {
 		t.Fatal(err)

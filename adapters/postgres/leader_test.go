@@ -303,7 +303,7 @@ func errorOfClosing(stores ...*postgres.Store) error {
 }
 
 func TestAGatewayLeadsAfterARestartOfTheServer(t *testing.T) {
-	dir := t.TempDir()
+	dir := shortDir(t)
 	start := func() *embedded.Server {
 		t.Helper()
 		own, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})
