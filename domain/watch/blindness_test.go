@@ -10,7 +10,7 @@ import (
 
 // unobservable lets questions and playlists fail from a moment on.
 func unobservable(from, to float64) func(*world) {
-	return func(w *world) { w.noList, w.mute = []span{{from, to}}, []span{{from, to}} }
+	return func(w *world) { w.noPlaylist, w.noAnswer = []span{{from, to}}, []span{{from, to}} }
 }
 
 func TestBlindnessGoesOnAcrossARestart(t *testing.T) { // S11, S15
@@ -101,7 +101,7 @@ func TestVisibilityIsWhatCanBeObserved(t *testing.T) { // S15
 		}
 	})
 	t.Run("a question that fails while the media flow", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.mute = []span{{150, never}} }).from(100).until(500)
+		w := scenario(t, func(w *world) { w.noAnswer = []span{{150, never}} }).from(100).until(500)
 		if v := w.watcher.Visibility(); v.LastError != "unreachable: no answer" || !v.BlindSince.IsZero() {
 			t.Errorf("%+v", v)
 		}

@@ -39,7 +39,7 @@ func TestWaitingPollsEvery30SecondsAndEvery10OnceLate(t *testing.T) { // 7.5
 	w.askedAt(watch.TaskResolve, span{0, 110}, 0, 30, 60, 75, 85, 95, 105)
 }
 
-func TestAReservationIsAskedForOnceMoreAtItsEnd(t *testing.T) { // A10
+func TestAReservationIsAskedAboutOnceMoreAtItsEnd(t *testing.T) { // A10
 	w := scenario(t, func(w *world) {
 		w.live.from, w.rules.ScheduledEnd, w.rules.StartTolerance = never, at(75), seconds(20)
 	}).from(0).until(500)
@@ -84,18 +84,18 @@ func TestIsLiveIsAskedEvery5Minutes(t *testing.T) { // 7.6
 }
 
 func TestAnUnansweredQuestionIsAskedAgainWithBackoff(t *testing.T) { // 10.2
-	w := scenario(t, func(w *world) { w.mute = []span{{0, never}} }).from(0).until(250)
+	w := scenario(t, func(w *world) { w.noAnswer = []span{{0, never}} }).from(0).until(250)
 	w.askedAt(watch.TaskResolve, span{0, 250}, 0, 5, 15, 35, 75, 135, 195)
 }
 
 func TestAnUnansweredPeriodicCheckGoesBackToItsCadence(t *testing.T) { // 10.2: five retries
-	w := scenario(t, func(w *world) { w.mute = []span{{300, never}} }).from(100).until(1000)
+	w := scenario(t, func(w *world) { w.noAnswer = []span{{300, never}} }).from(100).until(1000)
 	w.askedAt(watch.TaskResolve, span{300, 1000}, 400, 405, 415, 435, 475, 535, 835)
 	w.askedAt(watch.TaskProbe, span{0, 1000}) // its media flow: it is there
 }
 
 func TestAFailingPlaylistIsReadAgainWithBackoff(t *testing.T) { // 10.2
-	w := scenario(t, func(w *world) { w.noList = []span{{195, never}} }).from(100).until(400)
+	w := scenario(t, func(w *world) { w.noPlaylist = []span{{195, never}} }).from(100).until(400)
 	// 60 s after the first failure comes one more, for the judgement.
 	w.askedAt(watch.TaskPlaylist, span{195, 400}, 200, 205, 215, 235, 260, 260, 320, 380) // and at once where it is found anew
 }
@@ -117,10 +117,10 @@ func TestAFailingSegmentIsTriedAgainWithBackoff(t *testing.T) { // 10.2
 	})
 }
 
-func TestHalfTheSegmentsAreEnough(t *testing.T) { // 6.6: an outage is a time without any
+func TestARefusedSegmentInTwoCausesNoOutage(t *testing.T) { // 6.6: an outage is a time without any
 	w := scenario(t, func(w *world) {
 		w.rules.Interval, w.failure = seconds(2), watch.FailureExpired
-		w.spoilt = func(sequence uint64) bool { return sequence > 50 && sequence%2 == 0 }
+		w.failing = func(sequence uint64) bool { return sequence > 50 && sequence%2 == 0 }
 		w.black = []span{{200, 260}}
 	}).from(50).until(600)
 	w.expect(
@@ -133,7 +133,7 @@ func TestHalfTheSegmentsAreEnough(t *testing.T) { // 6.6: an outage is a time wi
 	}
 	t.Run("and the others are looked at once each to find a change", func(t *testing.T) {
 		w := scenario(t, func(w *world) {
-			w.spoilt = func(sequence uint64) bool { return sequence%5 != 4 } // all but the newest at each check
+			w.failing = func(sequence uint64) bool { return sequence%5 != 4 } // all but the newest at each check
 			w.black = []span{{193, 260}}
 		}).from(50).until(250)
 		if n := w.askedIn(watch.TaskSegment, span{196, 204}); n != 5 {
@@ -142,8 +142,8 @@ func TestHalfTheSegmentsAreEnough(t *testing.T) { // 6.6: an outage is a time wi
 	})
 	t.Run("within bounds", func(t *testing.T) {
 		w := scenario(t, func(w *world) {
-			w.segment, w.windowed, w.rules.Interval = 1, 60, seconds(40)
-			w.spoilt = func(sequence uint64) bool { return sequence%40 != 9 }
+			w.segment, w.window, w.rules.Interval = 1, 60, seconds(40)
+			w.failing = func(sequence uint64) bool { return sequence%40 != 9 }
 			w.black = []span{{193, 360}}
 		}).from(50).until(250)
 		if n := w.askedIn(watch.TaskSegment, span{205, 215}); n != 10 {
@@ -152,7 +152,7 @@ func TestHalfTheSegmentsAreEnough(t *testing.T) { // 6.6: an outage is a time wi
 	})
 }
 
-func TestAnEncoderThatStartsAgainWithTheSameNames(t *testing.T) { // S5: program time tells
+func TestARestartedEncoderMayReuseSegmentNames(t *testing.T) { // S5: program time tells
 	const unstated = -1
 	w := watch.New(rules(), at(0))
 	w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "m"})
@@ -195,7 +195,7 @@ func TestAnEncoderThatStartsAgainWithTheSameNames(t *testing.T) { // S5: program
 func TestAnExpiredURLIsResolvedAgainAtOnce(t *testing.T) { // S7
 	w := scenario(t, func(w *world) {
 		w.failure = watch.FailureExpired
-		w.noList = []span{{195, 200.5}} // one reading
+		w.noPlaylist = []span{{195, 200.5}} // one reading
 		w.took[watch.TaskResolve] = 1
 	}).from(99).until(300)
 	w.askedAt(watch.TaskResolve, span{195, 300}, 200)
@@ -203,10 +203,10 @@ func TestAnExpiredURLIsResolvedAgainAtOnce(t *testing.T) { // S7
 	w.expect(emits(100, event.StreamStarted))
 }
 
-func TestAnOutageIsJudgedAt60SecondsAndAgainUntilAnswered(t *testing.T) { // S6
+func TestIsLiveIsAskedAfter60SecondsOfOutageUntilAnswered(t *testing.T) { // S6
 	w := scenario(t, func(w *world) {
-		w.noList = []span{{195, never}}
-		w.mute = []span{{195, 330}}
+		w.noPlaylist = []span{{195, never}}
+		w.noAnswer = []span{{195, 330}}
 	}).from(100).until(500)
 	w.askedAt(watch.TaskResolve, span{195, 400}, 260, 265, 275, 295, 335)
 	w.expect(
@@ -215,29 +215,29 @@ func TestAnOutageIsJudgedAt60SecondsAndAgainUntilAnswered(t *testing.T) { // S6
 	)
 }
 
-func TestAnOutageIsJudgedByAQuestionOfItsOwn(t *testing.T) { // S6
+func TestAnOutageNeedsAQuestionBegunAfterItsLimit(t *testing.T) { // S6
 	scenario(t, func(w *world) {
 		w.took[watch.TaskResolve] = 8
 		w.rules.Interval = seconds(7)
-		w.noList = []span{{347, never}} // seen at 353, judged from 413 on
-		w.live.to = 410                 // after the periodic question was put, at 408
+		w.noPlaylist = []span{{347, never}} // seen at 353, judged from 413 on
+		w.live.to = 410                     // after the periodic question was put, at 408
 	}).from(100).until(600).expect(
 		emits(108, event.StreamStarted),
 		emits(424, event.StreamEnded, because("not_live")),
 	)
 }
 
-func TestTheFirstQuestionAboutAnOutageStartsTheBackoffAfresh(t *testing.T) { // S6
+func TestTheFirstQuestionAboutAnOutageResetsTheBackoff(t *testing.T) { // S6
 	w := scenario(t, func(w *world) {
-		w.mute = []span{{150, never}}
-		w.noList = []span{{535, never}}
+		w.noAnswer = []span{{150, never}}
+		w.noPlaylist = []span{{535, never}}
 	}).from(100).until(700)
 	w.askedAt(watch.TaskResolve, span{545, 700}, 600, 605, 615, 635, 675)
 }
 
-func TestOneMoreLookBeforeBlindnessIsTold(t *testing.T) { // S15
+func TestBothLanesTryOnceMoreBeforeBlindnessIsAlerted(t *testing.T) { // S15
 	dark := []span{{195, never}}
-	w := scenario(t, func(w *world) { w.noList, w.mute = dark, dark }).from(100).until(600)
+	w := scenario(t, func(w *world) { w.noPlaylist, w.noAnswer = dark, dark }).from(100).until(600)
 	w.askedAt(watch.TaskPlaylist, span{400, 500}, 440, 490)
 	w.askedAt(watch.TaskResolve, span{455, 500}, 455, 490)
 	w.expect(
@@ -246,7 +246,7 @@ func TestOneMoreLookBeforeBlindnessIsTold(t *testing.T) { // S15
 	)
 }
 
-func TestAStandstillIsLookedAtWhenItsTimeIsUp(t *testing.T) { // S6, whatever the interval
+func TestAPlaylistIsReadWhenItWouldHaveStalled(t *testing.T) { // S6, whatever the interval
 	w := scenario(t, func(w *world) {
 		w.rules.Interval = 5 * time.Minute
 		w.took[watch.TaskPlaylist] = 1
@@ -259,7 +259,7 @@ func TestAStandstillIsLookedAtWhenItsTimeIsUp(t *testing.T) { // S6, whatever th
 	)
 }
 
-func TestALookForACrossingWaitsForItsSegmentToBePublished(t *testing.T) { // S2
+func TestACheckForAThresholdWaitsForItsSegmentToBePublished(t *testing.T) { // S2
 	w := scenario(t, func(w *world) {
 		w.delay, w.rules.Interval = 10, time.Minute
 		w.black = []span{{0, never}}
@@ -267,26 +267,26 @@ func TestALookForACrossingWaitsForItsSegmentToBePublished(t *testing.T) { // S2
 	w.askedAt(watch.TaskPlaylist, span{0, 150}, 111, 139) // 98 + 30, and 11 until it is seen
 }
 
-func TestAReadingThatFailsOnceChangesNoCadence(t *testing.T) { // 6.2
+func TestASingleFailedReadingChangesNoCadence(t *testing.T) { // 6.2
 	w := scenario(t, func(w *world) {
 		w.segment = 30
-		w.noList = []span{{195, 203}}
+		w.noPlaylist = []span{{195, 203}}
 	}).from(100).until(250)
 	w.askedAt(watch.TaskPlaylist, span{185, 250}, 190, 200, 205, 215, 225, 235, 245)
 }
 
-func TestBlindnessIsToldOncePerEpisode(t *testing.T) { // S15
+func TestBlindnessIsAlertedOncePerEpisode(t *testing.T) { // S15
 	dark := []span{{195, 700}, {900, 1400}}
-	w := scenario(t, func(w *world) { w.noList, w.mute = dark, dark }).from(100).until(1500)
-	if got := w.told(event.MonitorError); got != 2 {
-		t.Errorf("told %d times, want once for each of two episodes: %v", got, w.events)
+	w := scenario(t, func(w *world) { w.noPlaylist, w.noAnswer = dark, dark }).from(100).until(1500)
+	if got := w.emitted(event.MonitorError); got != 2 {
+		t.Errorf("emitted %d times, want once for each of two episodes: %v", got, w.events)
 	}
 	if w.over {
 		t.Error("the watcher gave up")
 	}
 }
 
-func TestTheNextLookComesWhenTheThresholdCouldBeCrossed(t *testing.T) { // S2
+func TestTheNextCheckComesWhenTheThresholdCouldBeCrossed(t *testing.T) { // S2
 	for _, interval := range []int{1, 5, 10, 60, 300} {
 		t.Run(fmt.Sprintf("checks every %d s", interval), func(t *testing.T) {
 			w := scenario(t, func(w *world) {
@@ -305,8 +305,8 @@ func TestTheNextLookComesWhenTheThresholdCouldBeCrossed(t *testing.T) { // S2
 				t.Fatalf("got %v", w.events)
 			}
 			crossing := sec(w.events[1].Data.(event.Alert).StartedAt) + 30 + 4
-			if told := w.events[1].at; told > max(crossing, seen)+2 {
-				t.Errorf("told at %v; seen at %v, the threshold crossed at %v", told, seen, crossing)
+			if at := w.events[1].at; at > max(crossing, seen)+2 {
+				t.Errorf("emitted at %v; seen at %v, the threshold crossed at %v", at, seen, crossing)
 			}
 		})
 	}

@@ -25,7 +25,7 @@ var claims = []struct {
 	{watch.MembersOnly, event.MonitorError, "members_only", 30},
 }
 
-func TestAnEndThatAPageClaims(t *testing.T) { // S19
+func TestAnEndThatOnlyAPageClaimsNeedsConfirmation(t *testing.T) { // S19
 	for _, c := range claims {
 		t.Run(string(c.state), func(t *testing.T) {
 			t.Run("after one 403 ends nothing when it is said once", func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestAnEndThatAPageClaims(t *testing.T) { // S19
 							w.rules.Interval = seconds(interval)
 							w.failure, w.took[watch.TaskResolve] = watch.FailureExpired, 3
 							w.fails = map[string][]span{"/1/": {{expires, never}}}
-							w.spoils = map[string][]span{"/1/": {{expires, never}}}
+							w.failsSegments = map[string][]span{"/1/": {{expires, never}}}
 							answered := false
 							w.answer = func(r *watch.Resolution) {
 								if sec(r.Began) > expires && !answered {
@@ -71,7 +71,7 @@ func TestAnEndThatAPageClaims(t *testing.T) { // S19
 			})
 			t.Run("ends the watch at once when the playlist has stood still for 30 s", func(t *testing.T) {
 				for name, stop := range map[string]func(*world){
-					"it cannot be read": func(w *world) { w.noList = []span{{362, never}} },
+					"it cannot be read": func(w *world) { w.noPlaylist = []span{{362, never}} },
 					"it does not move":  func(w *world) { w.frozen = []span{{362, never}} },
 				} {
 					t.Run(name, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestAnEndThatAPageClaims(t *testing.T) { // S19
 	})
 }
 
-func TestAPrivateStreamIsOverAtOnce(t *testing.T) { // S19
+func TestAPrivateVideoEndsTheWatchAtOnce(t *testing.T) { // S19
 	for _, interval := range []int{2, 10, 300} {
 		t.Run(fmt.Sprintf("checks every %d s", interval), func(t *testing.T) {
 			scenario(t, func(w *world) {
@@ -150,22 +150,22 @@ func TestAPrivateStreamIsOverAtOnce(t *testing.T) { // S19
 
 func TestOEmbedIsBelievedOnlyWhileNothingElseIsLearned(t *testing.T) { // 7.4
 	scenario(t, func(w *world) {
-		w.mute, w.missing = []span{{150, never}}, []span{{150, never}}
-		w.noList = []span{{200, 300}, {7200, 7300}}
+		w.noAnswer, w.missing = []span{{150, never}}, []span{{150, never}}
+		w.noPlaylist = []span{{200, 300}, {7200, 7300}}
 	}).from(100).until(9000).expect(
 		emits(100, event.StreamStarted),
 		emits(320, event.SegmentError),
 		emits(7320, event.SegmentError),
 	)
 	scenario(t, func(w *world) {
-		w.says, w.noList = map[span]watch.StreamState{{150, never}: watch.Blocked}, []span{{200, never}}
+		w.says, w.noPlaylist = map[span]watch.StreamState{{150, never}: watch.Blocked}, []span{{200, never}}
 		w.missing = []span{{250, 300}, {390, 400}} // asked at 260, 335, 395
 	}).from(100).until(700).expect(
 		emits(100, event.StreamStarted),
 		emits(490, event.MonitorError, because("blind")),
 	)
 	scenario(t, func(w *world) {
-		w.mute, w.missing, w.noList = []span{{150, never}}, []span{{150, never}}, []span{{200, never}}
+		w.noAnswer, w.missing, w.noPlaylist = []span{{150, never}}, []span{{150, never}}, []span{{200, never}}
 	}).from(100).until(9000).expect(
 		emits(100, event.StreamStarted),
 		emits(335, event.MonitorError, because("video_unavailable")),

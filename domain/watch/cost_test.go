@@ -15,11 +15,11 @@ func timely(w *world) {
 	w.took[watch.TaskResolve], w.took[watch.TaskPlaylist], w.took[watch.TaskSegment] = 3, 0.1, 0.3
 }
 
-func TestTroubleOfOneTrackCostsTheOtherNothing(t *testing.T) {
+func TestAFailingTrackDelaysNoCheckOfTheOther(t *testing.T) {
 	for _, byMaster := range []bool{false, true} {
 		for name, change := range map[string]func(*world){
 			"its playlist is refused": func(w *world) { w.fails = map[string][]span{"/sound/": {{95, 900}}} },
-			"its segments are":        func(w *world) { w.spoils = map[string][]span{"/sound/": {{95, 900}}} },
+			"its segments are":        func(w *world) { w.failsSegments = map[string][]span{"/sound/": {{95, 900}}} },
 		} {
 			for _, threshold := range []int{30, 120} {
 				t.Run(fmt.Sprintf("%s, listed in a master: %v, threshold %d s", name, byMaster, threshold), func(t *testing.T) {
@@ -28,12 +28,12 @@ func TestTroubleOfOneTrackCostsTheOtherNothing(t *testing.T) {
 						w.rules.Thresholds[detector.Blackout] = seconds(threshold)
 						w.black = []span{{300, 500}}
 					}).from(50).until(900)
-					if w.told(event.Blackout) != 1 || w.told(event.BlackoutRecovered) != 1 || w.told(event.SegmentError) != 1 {
-						t.Fatalf("told %+v", w.events)
+					if w.emitted(event.Blackout) != 1 || w.emitted(event.BlackoutRecovered) != 1 || w.emitted(event.SegmentError) != 1 {
+						t.Fatalf("emitted %+v", w.events)
 					}
 					for _, e := range w.events {
 						if e.Type == event.Blackout && (e.at > 300+float64(threshold)+15 || since(300)(e.Data) != "") {
-							t.Errorf("told at %v: %+v", e.at, e.Data)
+							t.Errorf("emitted at %v: %+v", e.at, e.Data)
 						}
 					}
 					if n := w.askedIn(watch.TaskResolve, span{100, 900}); n > 85 {
@@ -48,7 +48,7 @@ func TestTroubleOfOneTrackCostsTheOtherNothing(t *testing.T) {
 	}
 }
 
-func TestASlowTrackStarvesNotTheOther(t *testing.T) { // S16
+func TestASlowTrackDoesNotStarveTheOther(t *testing.T) { // S16
 	for _, c := range []struct {
 		interval               int
 		segment, read, analyse float64
@@ -60,14 +60,14 @@ func TestASlowTrackStarvesNotTheOther(t *testing.T) { // S16
 				w.silent, w.segment, w.rules.Interval = []span{{100, 300}}, c.segment, seconds(c.interval)
 				w.took[watch.TaskPlaylist], w.took[watch.TaskSegment] = c.read, c.analyse
 			}).from(50).until(420)
-			if w.told(event.Silence) != 1 || w.told(event.SilenceRecovered) != 1 {
-				t.Errorf("told %+v", w.events)
+			if w.emitted(event.Silence) != 1 || w.emitted(event.SilenceRecovered) != 1 {
+				t.Errorf("emitted %+v", w.events)
 			}
 		})
 	}
 }
 
-func TestRefusalsCostNoEndlessQuestions(t *testing.T) { // S7, and YouTube's patience
+func TestRefusalsCauseABoundedNumberOfQuestions(t *testing.T) { // S7, and YouTube's patience
 	most := func(t *testing.T, w *world, s span, n int) {
 		t.Helper()
 		if got := w.askedIn(watch.TaskResolve, s); got > n {
@@ -85,7 +85,7 @@ func TestRefusalsCostNoEndlessQuestions(t *testing.T) { // S7, and YouTube's pat
 		w := scenario(t, timely, func(w *world) {
 			w.rules.Interval, w.failure = seconds(1), watch.FailureExpired
 			for at := 100.0; at < 700; at += 2 {
-				w.noList = append(w.noList, span{at, at + 1})
+				w.noPlaylist = append(w.noPlaylist, span{at, at + 1})
 			}
 		}).from(50).until(700)
 		most(t, w, span{100, 700}, 61)
@@ -105,9 +105,9 @@ func TestAnalysesAreNotLostWhenTheOtherTrackIsRenewed(t *testing.T) {
 	}
 }
 
-func TestATraceDoesNotTakeForEver(t *testing.T) {
+func TestABisectionIsBounded(t *testing.T) {
 	w := scenario(t, func(w *world) {
-		w.rules.Interval, w.windowed, w.black = seconds(100), 100, []span{{160, 400}}
+		w.rules.Interval, w.window, w.black = seconds(100), 100, []span{{160, 400}}
 		w.took[watch.TaskSegment] = 9
 	}).from(50).until(290)
 	if n := w.askedIn(watch.TaskSegment, span{240, 290}); n > 4 {
@@ -176,12 +176,41 @@ func TestAnOutageDoesNotBeginBeforeTheStream(t *testing.T) {
 		w.live.from = 3600
 		w.ends, w.stands = map[string]span{"/picture/": {0, never}}, map[string][]span{"/picture/": {{3600, never}}}
 	}).from(0).until(4000)
-	if w.told(event.SegmentError) != 1 {
-		t.Fatalf("told %+v", w.events)
+	if w.emitted(event.SegmentError) != 1 {
+		t.Fatalf("emitted %+v", w.events)
 	}
 	for _, e := range w.events {
 		if o, ok := e.Data.(event.Outage); ok && (sec(o.StartedAt) < 3600 || e.at < sec(o.StartedAt)+60) {
-			t.Errorf("told at %v: %+v", e.at, o)
+			t.Errorf("emitted at %v: %+v", e.at, o)
 		}
+	}
+}
+
+// BenchmarkCheck is what the watcher itself costs at each check: the steps that
+// take in a playlist of 15 segments and an analysis, and the tasks after each.
+func BenchmarkCheck(b *testing.B) {
+	w := watch.New(rules(), at(0))
+	w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "m"})
+	p := watch.Playlist{URL: "m", TargetDuration: 2 * time.Second, Segments: make([]watch.Segment, 15)}
+	i := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		i += 5 // segments in 10 s
+		now := at(float64(2 * i))
+		for k := range p.Segments {
+			n := i - len(p.Segments) + k
+			p.Segments[k] = watch.Segment{URI: fmt.Sprint(n), Sequence: uint64(n), Duration: fine.To, ProgramTime: at(float64(2 * n))}
+		}
+		p.Began = now
+		w.Step(now, p)
+		for _, task := range w.Next() {
+			if task.Kind == watch.TaskSegment {
+				w.Step(now, watch.Analysis{Began: now, Segment: task.Segment.ID(), Video: fine, Audio: fine})
+			}
+		}
+		w.Next()
+	}
+	if got := w.Report().Statistics.TotalSegmentsAnalyzed; got < b.N {
+		b.Fatalf("%d of %d checks were done", got, b.N)
 	}
 }

@@ -79,7 +79,7 @@ func TestADetectorThatASnapshotDoesNotKnowBeginsAtOnce(t *testing.T) { // S11
 	detectortest.Add(t, detectortest.Frozen)
 	w.resume(1).until(250)
 	for _, typ := range []event.Type{event.Blackout, event.BlackoutRecovered, "alert.frozen", "alert.frozen_recovered"} {
-		if n := w.told(typ); n != 1 {
+		if n := w.emitted(typ); n != 1 {
 			t.Errorf("%s was emitted %d times", typ, n)
 		}
 	}
@@ -117,7 +117,7 @@ func TestASnapshotWithoutAVersionIsRestored(t *testing.T) { // S11
 		w.rules.Interval = seconds(5)
 		w.black = []span{{100, 200}}
 		w.silent = []span{{130, 200}}
-		w.spoils = map[string][]span{"/sound/": {{150, 158}}}
+		w.failsSegments = map[string][]span{"/sound/": {{150, 158}}}
 	})
 	w.now = 156
 	if w.watcher, err = watch.Restore(w.rules, raw, at(156)); err != nil {
@@ -128,7 +128,7 @@ func TestASnapshotWithoutAVersionIsRestored(t *testing.T) { // S11
 		t.Errorf("restored as %+v", r)
 	}
 	w.until(300)
-	if w.told(event.Silence) != 1 || w.told(event.Blackout) != 0 || w.told(event.StreamStarted) != 0 || len(w.events) != 3 {
+	if w.emitted(event.Silence) != 1 || w.emitted(event.Blackout) != 0 || w.emitted(event.StreamStarted) != 0 || len(w.events) != 3 {
 		t.Fatalf("emitted %v", w.events)
 	}
 	for _, e := range w.events {

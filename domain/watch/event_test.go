@@ -9,8 +9,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// TestEventsSayAllThatTheSpecificationWants compares whole data objects.
-func TestEventsSayAllThatTheSpecificationWants(t *testing.T) { // 4.2, 4.3, W7
+// TestEventsCarryTheDataOfTheSpecification compares whole data objects.
+func TestEventsCarryTheDataOfTheSpecification(t *testing.T) { // 4.2, 4.3, W7
 	scheduled := at(40)
 	second := int64(20)
 	for name, c := range map[string]struct {
@@ -64,7 +64,7 @@ func TestEventsSayAllThatTheSpecificationWants(t *testing.T) { // 4.2, 4.3, W7
 			want: []event.Data{event.Trouble{Reason: event.ReasonVideoPrivate, ErrorDetails: "as the scenario says", Terminal: true}},
 		},
 		"nothing to learn": {
-			change: func(w *world) { w.mute = []span{{0, never}} },
+			change: func(w *world) { w.noAnswer = []span{{0, never}} },
 			from:   0, until: 800,
 			want: []event.Data{event.Trouble{
 				Reason:       event.ReasonBlind,

@@ -13,7 +13,7 @@ import (
 // apart is a stream whose picture and sound have playlists of their own.
 func apart(w *world) { w.apart = true }
 
-func TestPictureAndSoundApartAreBothWatched(t *testing.T) {
+func TestPictureAndSoundInTwoPlaylistsAreBothWatched(t *testing.T) {
 	t.Run("each condition from its own track", func(t *testing.T) {
 		scenario(t, apart, func(w *world) {
 			w.black, w.silent = []span{{100, 140}}, []span{{120.5, 200}}
@@ -47,7 +47,7 @@ func TestPictureAndSoundApartAreBothWatched(t *testing.T) {
 	})
 }
 
-func TestPictureAndSoundApartAreIndependent(t *testing.T) {
+func TestPictureAndSoundInTwoPlaylistsAreIndependent(t *testing.T) {
 	t.Run("nothing is looked at for the sake of the other", func(t *testing.T) {
 		w := scenario(t, apart, func(w *world) { w.silent = []span{{101, 145}} }).from(50).until(200)
 		w.expect(
@@ -82,7 +82,7 @@ func TestPictureAndSoundApartAreIndependent(t *testing.T) {
 	})
 }
 
-func TestATrackThatIsOutIsAnOutage(t *testing.T) { // 6.6
+func TestAFailingTrackIsAnOutage(t *testing.T) { // 6.6
 	for _, track := range []string{"sound", "picture"} {
 		t.Run(fmt.Sprintf("the %s for 90 s, and the other is watched meanwhile", track), func(t *testing.T) {
 			w := scenario(t, apart, func(w *world) {
@@ -106,14 +106,14 @@ func TestATrackThatIsOutIsAnOutage(t *testing.T) { // 6.6
 		})
 	}
 	t.Run("both at once are one outage", func(t *testing.T) {
-		scenario(t, apart, func(w *world) { w.noList = []span{{95, 250}} }).from(50).until(400).expect(
+		scenario(t, apart, func(w *world) { w.noPlaylist = []span{{95, 250}} }).from(50).until(400).expect(
 			emits(50, event.StreamStarted),
 			emits(160, event.SegmentError, since(100), lasting(60)),
 		)
 	})
 	t.Run("also when both are back at once", func(t *testing.T) {
 		scenario(t, apart, func(w *world) {
-			w.noList, w.took[watch.TaskResolve] = []span{{95, 163}}, 2
+			w.noPlaylist, w.took[watch.TaskResolve] = []span{{95, 163}}, 2
 		}).from(50).until(400).expect(
 			emits(52, event.StreamStarted),
 			emits(164, event.SegmentError, since(102), lasting(62)),
@@ -122,7 +122,7 @@ func TestATrackThatIsOutIsAnOutage(t *testing.T) { // 6.6
 	t.Run("since the first of them", func(t *testing.T) {
 		scenario(t, apart, func(w *world) {
 			w.fails = map[string][]span{"/picture/": {{105, 400}}, "/sound/": {{95, 400}}}
-			w.mute = []span{{60, 250}}
+			w.noAnswer = []span{{60, 250}}
 		}).from(50).until(380).expect(
 			emits(50, event.StreamStarted),
 			emits(305, event.SegmentError, since(100)),
@@ -143,6 +143,55 @@ func TestATrackThatIsOutIsAnOutage(t *testing.T) { // 6.6
 			emits(50, event.StreamStarted),
 			emits(160, event.SegmentError, since(100)),
 			emits(360, event.SegmentError, since(300)),
+		)
+	})
+}
+
+func TestAStreamWithTwoPlaylistsEndsWhenBothEnd(t *testing.T) { // 7.6
+	t.Run("both at once", func(t *testing.T) {
+		scenario(t, apart, func(w *world) { w.live.to, w.endlist = 200, true }).from(50).until(600).expect(
+			emits(50, event.StreamStarted),
+			emits(200, event.StreamEnded, because("endlist"), lasting(200)),
+		)
+	})
+	t.Run("the second a moment later", func(t *testing.T) {
+		scenario(t, apart, func(w *world) {
+			w.ends = map[string]span{"/picture/": {200, never}, "/sound/": {205, never}}
+		}).from(50).until(600).expect(
+			emits(50, event.StreamStarted),
+			emits(210, event.StreamEnded, because("endlist")),
+		)
+	})
+	t.Run("the other is read at once when one is", func(t *testing.T) {
+		scenario(t, apart, func(w *world) {
+			w.silent, w.ends = []span{{171, never}}, map[string]span{"/picture/": {200.5, never}, "/sound/": {200.5, never}}
+		}).from(50).until(600).expect(
+			emits(50, event.StreamStarted),
+			emits(201, event.StreamEnded, because("endlist"), lasting(200)),
+		)
+	})
+	t.Run("with the last media of either", func(t *testing.T) {
+		scenario(t, apart, func(w *world) {
+			w.stands = map[string][]span{"/sound/": {{180, never}}}
+			w.ends = map[string]span{"/picture/": {200, never}, "/sound/": {200, never}}
+		}).from(50).until(600).expect(
+			emits(50, event.StreamStarted),
+			emits(200, event.StreamEnded, lasting(200)),
+		)
+	})
+	t.Run("one that went on after all is not over", func(t *testing.T) {
+		scenario(t, apart, func(w *world) {
+			w.ends = map[string]span{"/sound/": {195, 215}, "/picture/": {300, never}}
+		}).from(50).until(340).expect(
+			emits(50, event.StreamStarted),
+		)
+	})
+	t.Run("one alone has come to a standstill", func(t *testing.T) {
+		scenario(t, apart, func(w *world) {
+			w.ends, w.stands = map[string]span{"/sound/": {200, never}}, map[string][]span{"/sound/": {{200, never}}}
+		}).from(50).until(600).expect(
+			emits(50, event.StreamStarted),
+			emits(250, event.SegmentError, since(190), because("stalled")),
 		)
 	})
 }

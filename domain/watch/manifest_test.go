@@ -12,7 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-func TestARenditionThatGoesAwayIsReplaced(t *testing.T) { // S7, S8
+func TestAFailingRenditionIsReplaced(t *testing.T) { // S7, S8
 	qualities := func(w *world) {
 		w.qualities, w.failure = []int{144, 360, 720}, watch.FailureExpired
 		w.took[watch.TaskResolve], w.took[watch.TaskPlaylist] = 1, 0.1
@@ -33,7 +33,7 @@ func TestARenditionThatGoesAwayIsReplaced(t *testing.T) { // S7, S8
 		}
 	})
 	t.Run("nor before its renewed URL has been tried", func(t *testing.T) {
-		w := scenario(t, qualities, func(w *world) { w.failure, w.noList = watch.FailureNetwork, []span{{95, 110}} }).from(50).until(103)
+		w := scenario(t, qualities, func(w *world) { w.failure, w.noPlaylist = watch.FailureNetwork, []span{{95, 110}} }).from(50).until(103)
 		for range 2 {
 			r := w.resolve(w.now)
 			w.step(r)
@@ -44,7 +44,7 @@ func TestARenditionThatGoesAwayIsReplaced(t *testing.T) { // S7, S8
 		}
 	})
 	t.Run("nor when there is no other", func(t *testing.T) {
-		w := scenario(t, qualities, func(w *world) { w.qualities, w.noList = []int{144}, []span{{95, 300}} }).from(50).until(400)
+		w := scenario(t, qualities, func(w *world) { w.qualities, w.noPlaylist = []int{144}, []span{{95, 300}} }).from(50).until(400)
 		if slices.ContainsFunc(w.notes, func(n string) bool { return strings.Contains(n, "another is tried") }) {
 			t.Errorf("the log says %q", w.notes)
 		}
@@ -92,7 +92,7 @@ func TestARenditionThatGoesAwayIsReplaced(t *testing.T) { // S7, S8
 	})
 	t.Run("but when all are gone it is an outage, and nobody is asked without end", func(t *testing.T) {
 		w := scenario(t, qualities, func(w *world) {
-			w.qualities, w.noList = []int{144, 160, 180, 240, 270, 360, 480, 540, 720, 1080}, []span{{95, 395}}
+			w.qualities, w.noPlaylist = []int{144, 160, 180, 240, 270, 360, 480, 540, 720, 1080}, []span{{95, 395}}
 		}).from(50).until(600)
 		w.expect(
 			emits(51, event.StreamStarted),
@@ -104,7 +104,7 @@ func TestARenditionThatGoesAwayIsReplaced(t *testing.T) { // S7, S8
 	})
 }
 
-func TestTheLayoutMayChangeInAnOutage(t *testing.T) { // S6: it stays one outage
+func TestPlaylistsMayMergeInAnOutage(t *testing.T) { // S6: it stays one outage
 	w := scenario(t, apart, func(w *world) {
 		w.fails = map[string][]span{"/sound/": {{95, never}}, "/picture/": {{125, never}}, "/144p/": {{95, 170}}}
 		w.failure = watch.FailureExpired
@@ -141,7 +141,7 @@ func TestAListOfRenditionsIsNotNestedDeeperThanOnce(t *testing.T) {
 	}
 }
 
-func TestARenewedManifest(t *testing.T) { // S7
+func TestARenewedManifestIsReadBeforeItIsUsed(t *testing.T) { // S7
 	list := func(url string, listed ...string) watch.Playlist {
 		p := watch.Playlist{Began: at(400), URL: url}
 		for _, u := range listed {
@@ -189,14 +189,14 @@ func TestARenewedManifest(t *testing.T) { // S7
 	}
 }
 
-func TestAManifestThatProvesNothingIsForgotten(t *testing.T) { // 5.2, 7.1
+func TestAnUnprovenManifestIsForgotten(t *testing.T) { // 5.2, 7.1
 	w := scenario(t, func(w *world) {
-		w.says, w.noList = map[span]watch.StreamState{{0, never}: watch.ManifestFound}, []span{{0, 100}}
+		w.says, w.noPlaylist = map[span]watch.StreamState{{0, never}: watch.ManifestFound}, []span{{0, 100}}
 	}).from(50).found().until(60).found().until(120).found().until(130)
 	w.expect(emits(120, event.StreamStarted))
 }
 
-func TestWhatWasTracedIsToldBeforeAnotherPlaylistIsRead(t *testing.T) { // S1
+func TestSamplesAreAppliedBeforeAnotherPlaylistIsRead(t *testing.T) { // S1
 	r := rules()
 	r.Thresholds[detector.Blackout] = 3 * time.Second
 	w := watch.New(r, at(0))
@@ -222,23 +222,23 @@ func TestWhatWasTracedIsToldBeforeAnotherPlaylistIsRead(t *testing.T) { // S1
 	read(late+10, "old")
 	look(late+10, black)
 	look(late+10, black)
-	told := ""
+	emitted := ""
 	for _, e := range w.Step(at(late+10), watch.Resolution{Began: at(late + 10), State: watch.Live, Renditions: []watch.Rendition{{URL: "new", HasVideo: true, HasAudio: true}}}) {
 		if e, ok := e.(watch.EventEmitted); ok {
-			told += string(e.Event.Type)
+			emitted += string(e.Event.Type)
 		}
 	}
-	if told != string(event.Blackout) {
-		t.Errorf("told %q", told)
+	if emitted != string(event.Blackout) {
+		t.Errorf("emitted %q", emitted)
 	}
 }
 
 func TestAURLThatExpiresAgainIsRenewedAtOnce(t *testing.T) { // S7
 	for name, expire := range map[string]func(w *world, url string, at float64){
 		"playlist and segments": func(w *world, url string, at float64) {
-			w.fails[url], w.spoils[url] = []span{{at, never}}, []span{{at, never}}
+			w.fails[url], w.failsSegments[url] = []span{{at, never}}, []span{{at, never}}
 		},
-		"segments": func(w *world, url string, at float64) { w.spoils[url] = []span{{at, never}} },
+		"segments": func(w *world, url string, at float64) { w.failsSegments[url] = []span{{at, never}} },
 	} {
 		for _, after := range []float64{11, 25, 45} {
 			for _, interval := range []int{2, 10} {
@@ -246,7 +246,7 @@ func TestAURLThatExpiresAgainIsRenewedAtOnce(t *testing.T) { // S7
 					w := scenario(t, func(w *world) {
 						w.rules.Interval = seconds(interval)
 						w.failure, w.took[watch.TaskResolve] = watch.FailureExpired, 3
-						w.fails, w.spoils = map[string][]span{}, map[string][]span{}
+						w.fails, w.failsSegments = map[string][]span{}, map[string][]span{}
 						for i := range 4 {
 							expire(w, fmt.Sprintf("/%d/", i+1), 150+float64(i)*(after+4))
 						}

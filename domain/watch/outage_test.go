@@ -10,20 +10,20 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-func TestAnOutageThatEndsUnjudgedIsToldAllTheSame(t *testing.T) { // S6: the alert is never lost
+func TestAnOutageThatEndsWithoutAnAnswerIsAlerted(t *testing.T) { // S6: the alert is never lost
 	scenario(t, func(w *world) {
-		w.noList = []span{{195, 270}}
-		w.mute = []span{{195, 400}}
+		w.noPlaylist = []span{{195, 270}}
+		w.noAnswer = []span{{195, 400}}
 	}).from(100).until(350).expect(
 		emits(100, event.StreamStarted),
 		emits(320, event.SegmentError, since(200), lasting(120), because("manifest")),
 	)
 }
 
-func TestSegmentsThatFailUnderAMovingPlaylistNeedNoAnswer(t *testing.T) { // S6: the playlist is the proof
+func TestFailingSegmentsUnderAMovingPlaylistNeedNoAnswer(t *testing.T) { // S6: the playlist is the proof
 	scenario(t, func(w *world) {
 		w.noSegment = []span{{195, never}}
-		w.mute = []span{{195, never}}
+		w.noAnswer = []span{{195, never}}
 	}).from(100).until(3600).expect(
 		emits(100, event.StreamStarted),
 		emits(260, event.SegmentError, since(200), lasting(60), because("segment")),
@@ -33,20 +33,20 @@ func TestSegmentsThatFailUnderAMovingPlaylistNeedNoAnswer(t *testing.T) { // S6:
 func TestAnOutageOfAStreamKnownToBeLiveIsNotBlindness(t *testing.T) { // S15: neither, nor
 	for _, took := range []float64{0, 3, 8, 40} {
 		for name, change := range map[string]func(*world){
-			"fails":        func(w *world) { w.noList = []span{{200, never}} },
+			"fails":        func(w *world) { w.noPlaylist = []span{{200, never}} },
 			"stands still": func(w *world) { w.frozen = []span{{200, never}} },
 		} {
 			t.Run(fmt.Sprintf("a playlist %s, answers take %v s", name, took), func(t *testing.T) {
 				w := scenario(t, change, func(w *world) { w.took[watch.TaskResolve] = took }).from(100).until(3600)
-				if w.told(event.SegmentError) != 1 || w.told(event.MonitorError) != 0 {
-					t.Errorf("told %v", w.events)
+				if w.emitted(event.SegmentError) != 1 || w.emitted(event.MonitorError) != 0 {
+					t.Errorf("emitted %v", w.events)
 				}
 			})
 		}
 	}
 }
 
-func TestAStandstillIsToldOnce(t *testing.T) { // S5, S6, S11
+func TestAStalledPlaylistIsAlertedOnce(t *testing.T) { // S5, S6, S11
 	for _, noPDT := range []bool{false, true} {
 		for _, cuts := range [][]float64{nil, {105, 150}, {161}, {200, 300, 400, 500}} {
 			t.Run(fmt.Sprintf("without program time: %v, restarts at %v", noPDT, cuts), func(t *testing.T) {
@@ -55,29 +55,29 @@ func TestAStandstillIsToldOnce(t *testing.T) { // S5, S6, S11
 					w.until(cut).resume(3)
 				}
 				w.until(1400)
-				if n := w.told(event.SegmentError); n != 1 || len(w.events) != 2 {
-					t.Errorf("told %d times: %v", n, w.events)
+				if n := w.emitted(event.SegmentError); n != 1 || len(w.events) != 2 {
+					t.Errorf("emitted %d times: %v", n, w.events)
 				}
 				w.frozen = append(w.frozen, span{1600, 2000})
 				w.until(1990)
-				if n := w.told(event.SegmentError); n != 2 || len(w.events) != 3 {
-					t.Errorf("the next one: told %d times: %v", n, w.events)
+				if n := w.emitted(event.SegmentError); n != 2 || len(w.events) != 3 {
+					t.Errorf("the next one: emitted %d times: %v", n, w.events)
 				}
 			})
 		}
 	}
 }
 
-func TestAnOutageTheWatcherIsRestartedInIsToldOnce(t *testing.T) { // S11
+func TestAnOutageIsAlertedOnceAcrossARestart(t *testing.T) { // S11
 	for name, change := range map[string]func(*world){
-		"of the manifest": func(w *world) { w.noList = []span{{195, never}} },
+		"of the manifest": func(w *world) { w.noPlaylist = []span{{195, never}} },
 		"of segments":     func(w *world) { w.noSegment = []span{{195, never}} },
 	} {
 		for _, cut := range []float64{230, 262, 500} {
 			t.Run(fmt.Sprintf("%s, at %v", name, cut), func(t *testing.T) {
 				w := scenario(t, change).from(100).until(cut).resume(3).until(900)
-				if n := w.told(event.SegmentError); n != 1 || len(w.events) != 2 {
-					t.Fatalf("told %d times: %v", n, w.events)
+				if n := w.emitted(event.SegmentError); n != 1 || len(w.events) != 2 {
+					t.Fatalf("emitted %d times: %v", n, w.events)
 				}
 				if complaint := since(200)(w.events[1].Data); complaint != "" {
 					t.Error(complaint)
@@ -87,10 +87,10 @@ func TestAnOutageTheWatcherIsRestartedInIsToldOnce(t *testing.T) { // S11
 	}
 }
 
-func TestAnOutageInWhichTheFailureChangesIsOne(t *testing.T) { // S6
+func TestAnOutageWithTwoFailuresIsOneOutage(t *testing.T) { // S6
 	w := scenario(t, func(w *world) {
 		w.noSegment = []span{{195, 230}}
-		w.noList = []span{{230, never}}
+		w.noPlaylist = []span{{230, never}}
 	}).from(100).until(900)
 	w.askedAt(watch.TaskPlaylist, span{225, 265}, 230, 235, 245, 260, 260) // the backoff is the new failure's
 	w.expect(
@@ -100,7 +100,7 @@ func TestAnOutageInWhichTheFailureChangesIsOne(t *testing.T) { // S6
 	t.Run("since the earlier of them", func(t *testing.T) {
 		w := scenario(t, func(w *world) {
 			w.frozen = []span{{150, never}}
-			w.noList = []span{{195, 212}}
+			w.noPlaylist = []span{{195, 212}}
 		}).from(100).until(230)
 		w.askedAt(watch.TaskPlaylist, span{195, 230}, 200, 205, 215, 215, 225)
 		w.expect(
@@ -110,19 +110,19 @@ func TestAnOutageInWhichTheFailureChangesIsOne(t *testing.T) { // S6
 	})
 }
 
-func TestBadMediaBeforeAndAfterAnOutageAreNotOne(t *testing.T) { // S1 is about sampling
+func TestBadMediaAreNotJoinedAcrossALongOutage(t *testing.T) { // S1 is about sampling
 	short := func(w *world) {
 		w.rules.Interval = seconds(2)
-		w.noList = []span{{102.5, 1000}}
+		w.noPlaylist = []span{{102.5, 1000}}
 		w.black = []span{{100, 102}, {1000, 1003}}
 	}
 	scenario(t, short).from(50).until(1300).expect(
 		emits(50, event.StreamStarted),
 		emits(164, event.SegmentError),
 	)
-	t.Run("but one that was told goes on until media are good", func(t *testing.T) {
+	t.Run("but an alerted one goes on until media are good", func(t *testing.T) {
 		scenario(t, func(w *world) {
-			w.noList = []span{{145, 1000}}
+			w.noPlaylist = []span{{145, 1000}}
 			w.black = []span{{100, 1090}}
 		}).from(50).until(1300).expect(
 			emits(50, event.StreamStarted),
@@ -133,7 +133,7 @@ func TestBadMediaBeforeAndAfterAnOutageAreNotOne(t *testing.T) { // S1 is about 
 	})
 }
 
-func TestAFrozenPlaylistIsNotReadEverySecond(t *testing.T) { // S2 needs media to look at
+func TestAStalledPlaylistIsNotReadEverySecond(t *testing.T) { // S2 needs media to look at
 	w := scenario(t, func(w *world) { w.frozen, w.black = []span{{110, never}}, []span{{100, never}} }).from(50).until(900)
 	n := 0
 	for _, x := range w.asked[watch.TaskPlaylist] {
@@ -146,7 +146,7 @@ func TestAFrozenPlaylistIsNotReadEverySecond(t *testing.T) { // S2 needs media t
 	}
 }
 
-func TestALiveStreamWhoseMediaCannotBeWatched(t *testing.T) { // 6.6, 7.3
+func TestALiveStreamWithoutUsableMediaIsAnOutage(t *testing.T) { // 6.6, 7.3
 	subtitles := []watch.Rendition{{URL: "https://media.test/s"}}
 	for name, found := range map[string]func(*watch.Resolution){
 		"none of it HLS":    func(r *watch.Resolution) { r.Manifest, r.Detail = "", "none of it is HLS" },
@@ -165,7 +165,7 @@ func TestALiveStreamWhoseMediaCannotBeWatched(t *testing.T) { // 6.6, 7.3
 	}
 }
 
-func TestAStreamOfWhichATrackIsMissingIsWatched(t *testing.T) { // S4
+func TestAStreamWithOneTrackIsWatched(t *testing.T) { // S4
 	for name, r := range map[string]watch.Rendition{
 		"sound": {URL: "https://media.test/v/list.m3u8", HasVideo: true}, "picture": {URL: "https://media.test/a/list.m3u8", HasAudio: true},
 	} {
@@ -215,10 +215,10 @@ func (w *world) alerted(from, to, slack float64) {
 	alert, back := w.events[1], w.events[2].Data.(event.Recovered)
 	onset, end := sec(back.StartedAt), sec(back.RecoveredAt)
 	if abs(onset-from) > slack || abs(end-to) > slack || float64(back.TotalDurationSec) > to-from+slack {
-		w.t.Errorf("told from %v to %v, was from %v to %v", onset, end, from, to)
+		w.t.Errorf("emitted from %v to %v, was from %v to %v", onset, end, from, to)
 	}
 	if early := from + w.rules.Thresholds[detector.Blackout].Seconds(); alert.at < early {
-		w.t.Errorf("told at %v, before %v", alert.at, early)
+		w.t.Errorf("emitted at %v, before %v", alert.at, early)
 	}
 }
 
@@ -236,13 +236,13 @@ func TestAManifestRenewedInTimeIsTheSameMedia(t *testing.T) { // S5, S7: signed 
 	}
 }
 
-func TestALengthThatNoPlaylistMayHoldIsNotBelieved(t *testing.T) { // S10
+func TestAnImpossibleSegmentDurationIsNotBelieved(t *testing.T) { // S10
 	w := watch.New(rules(), at(0))
 	w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "m"})
 	w.Step(at(0), watch.Playlist{Began: at(0), URL: "m", TargetDuration: 2 * time.Second, Segments: []watch.Segment{{URI: "a", Duration: 40 * time.Second}}})
 	for _, e := range w.Step(at(0), watch.Analysis{Began: at(0), Segment: "a", Video: watch.Track{Present: true, To: 2 * time.Second, Bad: whole}, Audio: fine}) {
 		if e, ok := e.(watch.EventEmitted); ok {
-			t.Errorf("2 s of black were told as %+v", e.Event.Data)
+			t.Errorf("2 s of black were alerted as %+v", e.Event.Data)
 		}
 	}
 }

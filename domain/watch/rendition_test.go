@@ -38,7 +38,7 @@ func follow(t *testing.T, r watch.Rules, found []watch.Rendition, lists map[stri
 	return w, strings.Join(read, " ")
 }
 
-func TestWhichRenditionsAreWatched(t *testing.T) { // S8
+func TestTheRenditionsWatchedFollowThePreference(t *testing.T) { // S8
 	both := func(url string, height int) watch.Rendition {
 		return watch.Rendition{URL: url, Height: height, Bandwidth: 1000 - height, HasVideo: true, HasAudio: true}
 	}

@@ -2,19 +2,245 @@ package watch_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-func TestASuccessorGoesOn(t *testing.T) { // S11
+// broadcast is a stream that the tests of this file cut at every step.
+type broadcast struct {
+	name  string
+	end   float64 // when the test ends
+	slack float64 // by how much times may differ: what is not on the media's own time is known when it is seen
+	set   func(w *world)
+}
+
+// broadcasts have a bit of everything, each long enough for checks every 5 s.
+var broadcasts = []broadcast{
+	{"black once", 160, 0.1, func(w *world) { w.black = []span{{60, 100}} }},
+	{"silent once", 160, 0.1, func(w *world) { w.silent = []span{{60, 100}} }},
+	{"black twice and silent across it", 260, 0.1, func(w *world) {
+		w.black, w.silent = []span{{50, 90}, {150, 200}}, []span{{70, 170}}
+	}},
+	{"picture and sound apart", 200, 0.1, func(w *world) {
+		w.apart = true
+		w.black, w.silent = []span{{50, 90}}, []span{{70, 130}}
+	}},
+	{"an end while black", 160, 0.1, func(w *world) {
+		w.black = []span{{60, 200}}
+		w.live.to, w.endlist = 120, true
+	}},
+	{"an end by YouTube's word", 700, 0.1, func(w *world) { w.black, w.live.to = []span{{60, 100}}, 300 }},
+	{"a late start", 260, 0.1, func(w *world) {
+		w.rules.ScheduledStart = at(20)
+		w.live.from = 90
+		w.black = []span{{150, 200}}
+	}},
+	{"a private end", 500, 0.1, func(w *world) { w.live.to, w.afterwards = 200, watch.Private }},
+	{"an outage of the playlist", 300, 8, func(w *world) { w.noPlaylist = []span{{60, 180}} }},
+	{"an outage of the segments", 300, 8, func(w *world) { w.noSegment = []span{{60, 180}} }},
+	{"a playlist that stands", 400, 8, func(w *world) { w.frozen = []span{{60, 200}} }},
+	{"a URL that expires", 300, 0.1, func(w *world) {
+		w.failure, w.noPlaylist = watch.FailureExpired, []span{{60, 75}}
+		w.black = []span{{120, 180}}
+	}},
+	{"black across a short outage", 300, 0.1, func(w *world) {
+		w.black, w.noPlaylist = []span{{60, 160}}, []span{{90, 110}}
+	}},
+	{"no program time", 200, 2, func(w *world) { w.noPDT, w.black = true, []span{{60, 110}} }},
+	{"no program time, a short outage", 300, 8, func(w *world) { w.noPDT, w.noPlaylist = true, []span{{100, 130}} }},
+	{"no program time, an outage of nearly a minute", 300, 8, func(w *world) { w.noPDT, w.noPlaylist = true, []span{{100, 158}} }},
+	{"no program time, a playlist that stands", 400, 8, func(w *world) { w.noPDT, w.frozen = true, []span{{60, 200}} }},
+	{"nothing to be learned", 900, 8, func(w *world) {
+		dark := []span{{100, 600}}
+		w.noPlaylist, w.noAnswer = dark, dark
+	}},
+}
+
+func (b broadcast) world(t *testing.T) *world {
+	t.Helper()
+	return scenario(t, func(w *world) {
+		w.window = 60
+		w.rules.Interval = seconds(5)
+		w.took[watch.TaskSegment], w.took[watch.TaskPlaylist], w.took[watch.TaskResolve] = 0.3, 0.1, 2
+		b.set(w)
+	}).from(10)
+}
+
+// outlineEvent is an event as these tests compare it, with the times in its data.
+type outlineEvent struct {
+	what  string
+	times []float64
+}
+
+// outline lists the events of each subject, in order. The order of two subjects
+// and the times at which events were emitted are left out.
+func outline(w *world) (all []outlineEvent) {
+	for _, subject := range []string{"stream", "blackout", "silence", "segment", "monitor"} {
+		for _, e := range w.events {
+			if !strings.Contains(string(e.Type), subject) {
+				continue
+			}
+			t := outlineEvent{what: string(e.Type)}
+			switch d := e.Data.(type) {
+			case event.Alert:
+				t.times = []float64{sec(d.StartedAt)}
+			case event.Recovered:
+				t.times = []float64{sec(d.StartedAt), sec(d.RecoveredAt)}
+			case event.Started:
+				t.times = []float64{sec(d.StartedAt)}
+			case event.Ended:
+				t.what += " by " + d.Reason
+			case event.Outage:
+				t.what += " by " + d.Failure
+				t.times = []float64{sec(d.StartedAt)}
+			case event.Trouble:
+				t.what += fmt.Sprintf(" by %s, terminal %v", d.Reason, d.Terminal)
+			}
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// sameOutline reports whether two outlines are the same, with times that may differ by
+// slack.
+func sameOutline(a, b []outlineEvent, slack float64) bool {
+	return slices.EqualFunc(a, b, func(x, y outlineEvent) bool {
+		return x.what == y.what && slices.EqualFunc(x.times, y.times, func(s, t float64) bool { return abs(s-t) <= slack })
+	})
+}
+
+func lines(outline []outlineEvent) string {
+	var b strings.Builder
+	for _, t := range outline {
+		fmt.Fprintf(&b, "  %s %.1f\n", t.what, t.times)
+	}
+	return b.String()
+}
+
+// storedReport is what a successor would go on from.
+type storedReport struct {
+	kept       []byte
+	keptEvents int
+	at         float64 // when the report was accepted
+}
+
+// fork is the world in which the watcher dies now and a successor goes on from
+// what is left to it.
+func (w *world) restartFrom(from storedReport, pause float64) *world {
+	f := *w
+	f.kept, f.keptEvents, f.events = from.kept, from.keptEvents, slices.Clone(w.events)
+	f.keepsReports, f.notes, f.asked, f.urls = false, nil, map[watch.TaskKind][]float64{}, map[string]bool{}
+	return f.restart(pause)
+}
+
+// maxUnreported is the longest time, in seconds, for which these tests accept no
+// report before a death. After a longer one, an outage in it may be missed.
+const maxUnreported = 15
+
+// TestARestartAfterAnyStepChangesNoEvent kills the watcher after each of its
+// steps, with its last reports accepted or not. Its successor emits the events of
+// a watcher that was never restarted (decision S11).
+func TestARestartAfterAnyStepChangesNoEvent(t *testing.T) {
+	for _, b := range broadcasts {
+		for _, c := range []struct {
+			unreported int     // steps before the cut of which no report was accepted
+			pause      float64 // until the successor begins
+		}{{0, 0}, {1, 1}, {6, 3}} {
+			t.Run(fmt.Sprintf("%s, %d steps unreported, after %v s", b.name, c.unreported, c.pause), func(t *testing.T) {
+				want := outline(b.world(t).until(b.end))
+				w := b.world(t)
+				w.keepsReports = true
+				w.kept, w.keptAt = w.snapshot(), w.now
+				past := []storedReport{{w.kept, 0, w.now}}
+				for step := 1; w.advance(b.end); step++ {
+					past = append(past, storedReport{w.kept, w.keptEvents, w.keptAt})
+					for len(past) > 1 && (len(past) > c.unreported+1 || w.now-past[0].at > maxUnreported) {
+						past = past[1:]
+					}
+					from, slack := past[0], b.slack
+					if slack >= 1 { // what is noticed may be noticed later, by the time of which nothing is left
+						slack += w.now - from.at + c.pause
+					}
+					if got := outline(w.restartFrom(from, c.pause).until(b.end)); !sameOutline(got, want, slack) {
+						t.Fatalf("cut at step %d, second %.1f, emitted\n%sand uncut\n%s", step, w.now, lines(got), lines(want))
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestASnapshotWithoutATimeIsRestored(t *testing.T) {
+	w := scenario(t, unobservable(205, never)).from(100).until(200)
+	var all map[string]any
+	if err := json.Unmarshal(w.snapshot(), &all); err != nil {
+		t.Fatal(err)
+	}
+	delete(all, "at")
+	var err error
+	if w.kept, err = json.Marshal(all); err != nil {
+		t.Fatal(err)
+	}
+	w.keptEvents = len(w.events)
+	w.restart(10).until(1000).expect(
+		emits(100, event.StreamStarted),
+		emits(510, event.MonitorError, because("blind")), // as if nobody had watched before
+	)
+}
+
+func TestAStalledPlaylistIsAlertedAcrossRestarts(t *testing.T) {
+	// It stalls at second 102. The two pauses do not count.
+	w := scenario(t, func(w *world) { w.frozen = []span{{100, never}} }).from(10).until(120)
+	w.resume(5).until(140).resume(5).until(200)
+	for _, e := range w.events {
+		if e.Type == event.SegmentError && abs(e.at-174) > 3 {
+			t.Errorf("emitted at %v", e.at)
+		}
+	}
+	if n := w.emitted(event.SegmentError); n != 1 {
+		t.Errorf("emitted %d times", n)
+	}
+}
+
+func TestSuccessorsThatDieAtOnceDelayNoAlert(t *testing.T) {
+	w := scenario(t, func(w *world) { w.frozen = []span{{100, never}} }).from(10).until(120)
+	for range 8 {
+		w.resume(1)
+	}
+	w.until(300).expect(
+		emits(10, event.StreamStarted),
+		emits(168, event.SegmentError, since(108)),
+	)
+}
+
+func TestAStreamWithItsEndBeforeItsStartHasNoDuration(t *testing.T) {
+	w := scenario(t, func(w *world) { w.noPDT, w.endlist, w.live.to = true, true, 1e6 }).from(10).until(100)
+	w.kept, w.keptEvents = w.snapshot(), len(w.events)
+	w.now, w.delay = w.now-3600, w.delay-3600
+	w.live = span{-1e5, -3400}
+	for _, e := range w.restart(2).until(-3200).events {
+		if ended, is := e.Data.(event.Ended); is && ended.DurationSec != 0 {
+			t.Errorf("it lasted %v s", ended.DurationSec)
+		}
+	}
+	if w.emitted(event.StreamEnded) != 1 {
+		t.Error("it has not ended")
+	}
+}
+
+func TestASuccessorGoesOnFromTheSnapshot(t *testing.T) { // S11
 	for name, cut := range map[string]float64{
-		"before the onset": 95, "while black and untold": 115, "while black and told": 145, "after the recovery": 175,
+		"before the onset": 95, "while black, before the alert": 115, "while black, after the alert": 145, "after the recovery": 175,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := scenario(t, func(w *world) { w.black = []span{{100, 150}} }).from(50).until(cut).resume(3).until(300)
-			if w.told(event.StreamStarted) != 1 || w.told(event.Blackout) != 1 || w.told(event.BlackoutRecovered) != 1 {
+			if w.emitted(event.StreamStarted) != 1 || w.emitted(event.Blackout) != 1 || w.emitted(event.BlackoutRecovered) != 1 {
 				t.Fatalf("got %v", w.events)
 			}
 			for _, e := range w.events {
@@ -31,7 +257,7 @@ func TestASuccessorGoesOn(t *testing.T) { // S11
 		w.askedAt(watch.TaskSegment, span{205, 210}, 206)
 	})
 	t.Run("at once in an outage too", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.noList = []span{{150, never}} }).from(100).until(245).resume(1).until(250)
+		w := scenario(t, func(w *world) { w.noPlaylist = []span{{150, never}} }).from(100).until(245).resume(1).until(250)
 		w.askedAt(watch.TaskPlaylist, span{245, 250}, 246, 246) // and where it is found anew
 	})
 	t.Run("at once however often a URL that has expired was handed on", func(t *testing.T) { // S7
@@ -56,13 +282,13 @@ func TestASuccessorGoesOn(t *testing.T) { // S11
 		}
 	})
 	t.Run("and takes the pause for no outage", func(t *testing.T) { // it may be a step of the clock
-		scenario(t, func(w *world) { w.noList = []span{{150, 156}, {3755, 3765}} }).from(100).until(155).resume(3600).until(3900).
+		scenario(t, func(w *world) { w.noPlaylist = []span{{150, 156}, {3755, 3765}} }).from(100).until(155).resume(3600).until(3900).
 			expect(emits(100, event.StreamStarted))
-		scenario(t, func(w *world) { w.noList = []span{{150, 156}}; w.black = []span{{130, 4000}} }).from(100).until(155).resume(3600).until(3900).
+		scenario(t, func(w *world) { w.noPlaylist = []span{{150, 156}}; w.black = []span{{130, 4000}} }).from(100).until(155).resume(3600).until(3900).
 			expect(emits(100, event.StreamStarted), emits(3755, event.Blackout))
 	})
 	t.Run("but for an outage what was watched of it", func(t *testing.T) {
-		scenario(t, func(w *world) { w.noList = []span{{150, never}} }).from(100).until(170).resume(3600).until(3900).
+		scenario(t, func(w *world) { w.noPlaylist = []span{{150, never}} }).from(100).until(170).resume(3600).until(3900).
 			expect(emits(100, event.StreamStarted), emits(3815, event.SegmentError)) // 150 to 165, and 45 s more
 	})
 	t.Run("and refuses what is no snapshot", func(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// The table of every state × every observation. Each cell says what follows:
-// events by the last part of their names, a new status after "→", "!" for a
-// word in the log, "health" when nothing but what is shown changes, "·" for nothing at all. It is kept in
-// testdata/table.txt, to be read like a specification.
+// The table of every state × every observation is kept in testdata/table.txt. A
+// cell lists the effects: events by the last part of their names, a new status
+// after "→", "!" for a warning in the log. It is "health" if only health changes,
+// and "·" without any effect. WRITE_TABLE=1 writes the file.
 
 // moment is where the columns stand: ten minutes into a timeline.
 const moment = 600.0
@@ -33,46 +33,46 @@ var columns = []struct {
 		return scenario(t, func(w *world) { w.live.from, w.rules.ScheduledStart = never, at(299) }).from(596).until(moment)
 	}},
 	{"waiting, unanswered", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.mute = []span{{0, never}} }).from(500).until(moment)
+		return scenario(t, func(w *world) { w.noAnswer = []span{{0, never}} }).from(500).until(moment)
 	}},
 	{"monitoring", func(t *testing.T) *world {
 		return scenario(t).from(500).until(moment)
 	}},
-	{"black, untold", func(t *testing.T) *world {
+	{"black, before the alert", func(t *testing.T) *world {
 		return scenario(t, func(w *world) { w.black = []span{{572, never}} }).from(500).until(moment)
 	}},
-	{"black, told", func(t *testing.T) *world {
+	{"black, after the alert", func(t *testing.T) *world {
 		return scenario(t, func(w *world) { w.black = []span{{550, never}} }).from(500).until(moment)
 	}},
-	{"outage, young", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.noList = []span{{580, never}} }).from(500).until(moment)
+	{"outage of the playlist, 20 s old", func(t *testing.T) *world {
+		return scenario(t, func(w *world) { w.noPlaylist = []span{{580, never}} }).from(500).until(moment)
 	}},
-	{"outage, unjudged", func(t *testing.T) *world {
+	{"outage, is_live unknown", func(t *testing.T) *world {
 		return scenario(t, func(w *world) {
-			w.noList, w.mute = []span{{520, never}}, []span{{520, never}}
+			w.noPlaylist, w.noAnswer = []span{{520, never}}, []span{{520, never}}
 		}).from(500).until(moment)
 	}},
-	{"outage, told", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.noList = []span{{520, never}} }).from(500).until(moment)
+	{"outage of the playlist, alerted", func(t *testing.T) *world {
+		return scenario(t, func(w *world) { w.noPlaylist = []span{{520, never}} }).from(500).until(moment)
 	}},
 	{"blind", func(t *testing.T) *world {
 		return scenario(t, func(w *world) {
-			w.noList, w.mute = []span{{220, never}}, []span{{220, never}}
+			w.noPlaylist, w.noAnswer = []span{{220, never}}, []span{{220, never}}
 		}).from(200).until(moment)
 	}},
-	{"outage, told, of a playlist that stands still", func(t *testing.T) *world {
+	{"outage of a stalled playlist, alerted", func(t *testing.T) *world {
 		return scenario(t, func(w *world) { w.frozen = []span{{520, never}} }).from(500).until(moment)
 	}},
-	{"outage, told, of segments", func(t *testing.T) *world {
+	{"outage of segments, alerted", func(t *testing.T) *world {
 		return scenario(t, func(w *world) { w.noSegment = []span{{520, never}} }).from(500).until(moment)
 	}},
-	{"silent, told", func(t *testing.T) *world {
+	{"silent, after the alert", func(t *testing.T) *world {
 		return scenario(t, func(w *world) { w.silent = []span{{550, never}} }).from(500).until(moment)
 	}},
 	{"waiting, with a manifest not yet proven", func(t *testing.T) *world {
 		return scenario(t, func(w *world) { w.says = map[span]watch.StreamState{{0, never}: watch.ManifestFound} }).from(moment).found()
 	}},
-	{"resumed while black and told", func(t *testing.T) *world {
+	{"resumed while black, after the alert", func(t *testing.T) *world {
 		return scenario(t, func(w *world) { w.black = []span{{550, never}} }).from(500).until(moment - 3).resume(3)
 	}},
 	{"an end claimed 9.9 s ago, segments fail", claimed(watch.Ended, 9.9, true)},
@@ -147,7 +147,7 @@ func rows() []observation {
 	probe("not known", watch.ProbeResult{})
 	playlist := func(change func(w *world, p *watch.Playlist)) func(w *world) watch.Observation {
 		return func(w *world) watch.Observation {
-			w.noList, w.frozen, w.now = nil, nil, w.now+2
+			w.noPlaylist, w.frozen, w.now = nil, nil, w.now+2
 			url := ""
 			for _, task := range w.watcher.Next() {
 				if task.Kind == watch.TaskPlaylist {
@@ -178,10 +178,10 @@ func rows() []observation {
 		p.Segments, p.Failure = nil, watch.NewFailure(watch.FailureExpired, "403")
 	}))
 	row("playlist: of a URL no longer read", playlist(func(_ *world, p *watch.Playlist) { p.URL = "https://media.test/old" }))
-	row("segment: nobody asked for", func(w *world) watch.Observation {
+	row("segment: no task asked for it", func(w *world) watch.Observation {
 		return watch.Analysis{Began: at(w.now), Segment: "https://media.test/none.ts", Video: fine, Audio: fine}
 	})
-	// What follows is preceded by a playlist with a new segment that is wanted.
+	// The rows below begin with a playlist whose new segment is to be analysed.
 	segment := func(name string, change func(a *watch.Analysis)) {
 		row("segment: "+name, func(w *world) watch.Observation {
 			w.now += 10
@@ -243,7 +243,7 @@ func follows(effects []watch.Effect) string {
 	return strings.Join(words, " ")
 }
 
-func TestTheTable(t *testing.T) {
+func TestEveryStateAndObservationFollowsTheTable(t *testing.T) {
 	var b strings.Builder
 	for _, c := range columns {
 		fmt.Fprintf(&b, "%s\n", c.name)

@@ -8,8 +8,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// told is how often a type of event was emitted.
-func (w *world) told(typ event.Type) int {
+// emitted counts the events of a type.
+func (w *world) emitted(typ event.Type) int {
 	n := 0
 	for _, e := range w.events {
 		if e.Type == typ {
@@ -19,7 +19,7 @@ func (w *world) told(typ event.Type) int {
 	return n
 }
 
-func TestThresholds(t *testing.T) {
+func TestAConditionIsAlertedFromItsThresholdOn(t *testing.T) {
 	for _, c := range []struct {
 		rule   string
 		typ    event.Type
@@ -35,11 +35,11 @@ func TestThresholds(t *testing.T) {
 		{"6.4 a silence without program time", event.Silence, 30, func(w *world, lasts float64) {
 			w.noPDT, w.silent = true, []span{{100, 100 + lasts}}
 		}, 300},
-		{"6.6 a playlist that fails", event.SegmentError, 60, func(w *world, lasts float64) { w.noList = []span{{110, 110 + lasts}} }, 400},
+		{"6.6 a playlist that fails", event.SegmentError, 60, func(w *world, lasts float64) { w.noPlaylist = []span{{110, 110 + lasts}} }, 400},
 		{"6.6 a segment that fails", event.SegmentError, 60, func(w *world, lasts float64) { w.noSegment = []span{{110, 110 + lasts}} }, 400},
 		{"S6 a playlist that stands still", event.SegmentError, 60, func(w *world, lasts float64) { w.frozen = []span{{110, 110 + lasts}} }, 400},
 		{"S15 a watchdog that is blind", event.MonitorError, 300, func(w *world, lasts float64) {
-			w.mute, w.noList = []span{{110, 110 + lasts}}, []span{{110, 110 + lasts}}
+			w.noAnswer, w.noPlaylist = []span{{110, 110 + lasts}}, []span{{110, 110 + lasts}}
 		}, 800},
 		{"7.3 a late start", event.StreamDelayed, 300, func(w *world, lasts float64) {
 			w.rules.ScheduledStart, w.live.from = at(100), 100+lasts
@@ -66,22 +66,22 @@ func TestThresholds(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %s", c.rule, x.name), func(t *testing.T) {
 				w := scenario(t, func(w *world) { c.change(w, x.lasts) })
 				w.from(50).until(c.until)
-				if got := w.told(c.typ); got != x.want {
-					w.t.Errorf("%s was told %d times after %v s, want %d", c.typ, got, x.lasts, x.want)
+				if got := w.emitted(c.typ); got != x.want {
+					w.t.Errorf("%s was emitted %d times after %v s, want %d", c.typ, got, x.lasts, x.want)
 				}
 			})
 		}
 	}
-	t.Run("6.3 a blackout of exactly its threshold is told", func(t *testing.T) {
+	t.Run("6.3 a blackout of exactly its threshold is alerted", func(t *testing.T) {
 		w := scenario(t, func(w *world) { w.black = []span{{100, 130}} }).from(50).until(300)
-		if w.told(event.Blackout) != 1 || w.told(event.BlackoutRecovered) != 1 {
+		if w.emitted(event.Blackout) != 1 || w.emitted(event.BlackoutRecovered) != 1 {
 			t.Errorf("got %v", w.events)
 		}
 	})
 }
 
 // observed drives a watcher by hand, to the nanosecond.
-func TestThresholdsToTheNanosecond(t *testing.T) {
+func TestAThresholdIsExactToTheNanosecond(t *testing.T) {
 	late := func(after float64) int {
 		r := rules()
 		r.ScheduledStart = at(0)
@@ -97,7 +97,7 @@ func TestThresholdsToTheNanosecond(t *testing.T) {
 	}
 	for after, want := range map[float64]int{299.999999999: 0, 300: 0, 300.000000001: 1} { // 7.3: elapsed > tolerance
 		if got := late(after); got != want {
-			t.Errorf("7.3: %v s after the start: told %d times, want %d", after, got, want)
+			t.Errorf("7.3: %v s after the start: emitted %d times, want %d", after, got, want)
 		}
 	}
 	blind := func(after float64, o watch.Observation) int {
@@ -111,12 +111,12 @@ func TestThresholdsToTheNanosecond(t *testing.T) {
 	}
 	for after, want := range map[float64]int{299.999999999: 0, 300: 1} { // S15
 		if got := blind(after, watch.Resolution{Began: at(0), State: watch.Unreachable}); got != want {
-			t.Errorf("S15: nothing learned for %v s: told %d times, want %d", after, got, want)
+			t.Errorf("S15: nothing learned for %v s: emitted %d times, want %d", after, got, want)
 		}
 	}
 	for after, want := range map[float64]int{389.999999999: 0, 390: 1} { // S15, while every attempt hangs
 		if got := blind(after, watch.Tick{}); got != want {
-			t.Errorf("S15: nothing heard for %v s: told %d times, want %d", after, got, want)
+			t.Errorf("S15: nothing heard for %v s: emitted %d times, want %d", after, got, want)
 		}
 	}
 }

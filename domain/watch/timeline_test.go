@@ -7,7 +7,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-func TestABlackoutIsToldAtItsThresholdAndAtItsRecovery(t *testing.T) { // 6.3, S1-S3
+func TestABlackoutIsAlertedAtItsThresholdAndAtItsRecovery(t *testing.T) { // 6.3, S1-S3
 	scenario(t, func(w *world) { w.black = []span{{100.5, 152.3}} }).
 		from(50).until(300).
 		expect(
@@ -17,7 +17,7 @@ func TestABlackoutIsToldAtItsThresholdAndAtItsRecovery(t *testing.T) { // 6.3, S
 		)
 }
 
-func TestSilenceIsToldLikewise(t *testing.T) { // 6.4
+func TestSilenceIsAlertedAtItsThresholdAndAtItsRecovery(t *testing.T) { // 6.4
 	scenario(t, func(w *world) { w.silent = []span{{100, 140}} }).
 		from(50).until(300).
 		expect(
@@ -33,7 +33,7 @@ func TestABlackoutShorterThanItsThresholdIsForgotten(t *testing.T) { // S3
 		expect(emits(50, event.StreamStarted))
 }
 
-func TestAStreamThatEndsWithEndlistIsOver(t *testing.T) { // 7.6
+func TestEndlistEndsTheStream(t *testing.T) { // 7.6
 	scenario(t, func(w *world) { w.live.to, w.endlist = 200, true }).
 		from(50).until(600).
 		expect(
@@ -42,7 +42,7 @@ func TestAStreamThatEndsWithEndlistIsOver(t *testing.T) { // 7.6
 		)
 }
 
-func TestAStreamThatEndsInSilenceOfItsPlaylistIsJudged(t *testing.T) { // 7.6, S6
+func TestAStalledPlaylistOfAnEndedStreamEndsIt(t *testing.T) { // 7.6, S6
 	scenario(t, func(w *world) { w.live.to = 200 }).
 		from(50).until(600).
 		expect(
@@ -51,7 +51,7 @@ func TestAStreamThatEndsInSilenceOfItsPlaylistIsJudged(t *testing.T) { // 7.6, S
 		)
 }
 
-func TestAFrozenPlaylistOfALiveStreamIsToldOnce(t *testing.T) { // 6.6, S6
+func TestAStalledPlaylistOfALiveStreamIsAlertedOnce(t *testing.T) { // 6.6, S6
 	scenario(t, func(w *world) { w.frozen = []span{{100, 400}} }).
 		from(50).until(500).
 		expect(
@@ -60,7 +60,7 @@ func TestAFrozenPlaylistOfALiveStreamIsToldOnce(t *testing.T) { // 6.6, S6
 		)
 }
 
-func TestALateStreamIsToldOnce(t *testing.T) { // 7.3, S13
+func TestADelayIsAlertedOnce(t *testing.T) { // 7.3, S13
 	scenario(t, func(w *world) {
 		w.live.from = 450
 		w.rules.ScheduledStart = at(100)
@@ -73,7 +73,7 @@ func TestALateStreamIsToldOnce(t *testing.T) { // 7.3, S13
 		)
 }
 
-func TestAStartIsToldOnceWhoeverProvesIt(t *testing.T) { // 7.5
+func TestAStartIsEmittedOnceWhicheverAnswerComesFirst(t *testing.T) { // 7.5
 	w := scenario(t).from(50).found() // the playlist is being read when the answer comes
 	w.step(watch.Resolution{Began: at(50), State: watch.Live, Manifest: w.manifest()})
 	w.until(100).expect(emits(50, event.StreamStarted))

@@ -11,8 +11,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// story is what was told of one subject, without when it was told: which of two
-// subjects comes first is chance.
+// story lists the events of one subject, without the times at which they were
+// emitted.
 func story(w *world, subject string) string {
 	var b strings.Builder
 	for _, e := range w.events {
@@ -31,17 +31,17 @@ func story(w *world, subject string) string {
 	return b.String()
 }
 
-// TestADeathChangesNothingThatIsTold is decision S11: a watcher that dies at
-// any moment, once or often, whether its last reports were accepted or not, is
-// followed by one that tells the same story.
-func TestADeathChangesNothingThatIsTold(t *testing.T) {
+// TestADeathChangesNoEvent kills the watcher at any moment, once or often, with
+// its last reports accepted or not. Its successor emits the same events (decision
+// S11).
+func TestADeathChangesNoEvent(t *testing.T) {
 	const end = 500
 	rapid.Check(t, func(r *rapid.T) {
 		segment := rapid.SampledFrom([]float64{1, 2, 5}).Draw(r, "segment")
 		interval := rapid.SampledFrom([]int{1, 5, 10}).Draw(r, "interval")
 		apart := rapid.Bool().Draw(r, "picture and sound apart")
-		// Bad media are told of alike as long as they are, and are apart, by
-		// more than the longest time nobody looks.
+		// Bad media last longer, and are further apart, than the longest time in
+		// which nobody watches.
 		spans := func(what string) (out []span) {
 			at := 40.0
 			for range rapid.IntRange(0, 4).Draw(r, what) {
@@ -58,7 +58,7 @@ func TestADeathChangesNothingThatIsTold(t *testing.T) {
 		set := func() *world {
 			return scenario(t, func(w *world) {
 				w.segment, w.apart, w.black, w.silent = segment, apart, blacks, silences
-				w.windowed = 60
+				w.window = 60
 				w.live.to, w.endlist = end, true
 				w.rules.Interval = seconds(interval)
 				w.took[watch.TaskSegment], w.took[watch.TaskPlaylist], w.took[watch.TaskResolve] = 0.3, 0.1, 2
@@ -67,7 +67,7 @@ func TestADeathChangesNothingThatIsTold(t *testing.T) {
 		whole := set().from(10).until(end + 60)
 
 		w := set()
-		w.mortal = true
+		w.keepsReports = true
 		w.away = someSpans(r, "no report accepted", end)
 		for i := range w.away {
 			w.away[i].to = min(w.away[i].to, w.away[i].from+15)
@@ -78,16 +78,16 @@ func TestADeathChangesNothingThatIsTold(t *testing.T) {
 			if next >= end-20 {
 				break
 			}
-			w.until(next).die(rapid.Float64Range(0, 10).Draw(r, "nobody for"))
+			w.until(next).restart(rapid.Float64Range(0, 10).Draw(r, "pause"))
 		}
 		w.until(end + 60)
 		for _, subject := range []string{"stream", "blackout", "silence"} {
 			if got, want := story(w, subject), story(whole, subject); got != want {
-				r.Fatalf("told\n%s\nand without the deaths\n%s", got, want)
+				r.Fatalf("emitted\n%s\nand without the restarts\n%s", got, want)
 			}
 		}
 		if len(w.events) != len(whole.events) {
-			r.Fatalf("%d events, without the deaths %d", len(w.events), len(whole.events))
+			r.Fatalf("%d events, without the restarts %d", len(w.events), len(whole.events))
 		}
 	})
 }

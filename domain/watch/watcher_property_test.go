@@ -33,9 +33,9 @@ func anyWorld(r *rapid.T, t *testing.T, end float64) *world {
 		w.black = someSpans(r, "black", end)
 		w.silent = someSpans(r, "silent", end)
 		w.frozen = someSpans(r, "frozen", end)
-		w.noList = someSpans(r, "no list", end)
+		w.noPlaylist = someSpans(r, "no list", end)
 		w.noSegment = someSpans(r, "no segment", end)
-		w.mute = someSpans(r, "mute", end)
+		w.noAnswer = someSpans(r, "noAnswer", end)
 		w.apart = rapid.Bool().Draw(r, "picture and sound apart")
 		w.byMaster = rapid.Bool().Draw(r, "listed in a master")
 		w.fails = map[string][]span{"/sound/": someSpans(r, "no sound", end), "/picture/": someSpans(r, "no picture", end)}
@@ -51,7 +51,7 @@ func anyWorld(r *rapid.T, t *testing.T, end float64) *world {
 	})
 }
 
-func TestWhateverIsObserved(t *testing.T) {
+func TestPropertiesHoldWhateverIsObserved(t *testing.T) {
 	const end = 1200
 	rapid.Check(t, func(r *rapid.T) {
 		w := anyWorld(r, t, end).from(rapid.Float64Range(0, end/2).Draw(r, "watched from"))
@@ -84,7 +84,7 @@ func TestWhateverIsObserved(t *testing.T) {
 		}
 		for _, typ := range []event.Type{event.StreamStarted, event.StreamEnded, event.StreamDelayed} {
 			if once[typ] > 1 {
-				r.Fatalf("%s was told %d times", typ, once[typ])
+				r.Fatalf("%s was emitted %d times", typ, once[typ])
 			}
 		}
 		for kind, most := range map[watch.TaskKind]int{watch.TaskResolve: 12, watch.TaskPlaylist: 90, watch.TaskSegment: 120} {
@@ -159,16 +159,16 @@ func TestABlackoutOverItsThresholdIsNeverMissed(t *testing.T) {
 		}
 		alert, back := w.events[1].Data.(event.Alert), w.events[2].Data.(event.Recovered)
 		if abs(sec(alert.StartedAt)-onset) > 0.11 {
-			r.Fatalf("black since %v, told %v", onset, sec(alert.StartedAt))
+			r.Fatalf("black since %v, emitted %v", onset, sec(alert.StartedAt))
 		}
 		if abs(sec(back.RecoveredAt)-onset-length) > 0.11 {
-			r.Fatalf("black until %v, told %v", onset+length, sec(back.RecoveredAt))
+			r.Fatalf("black until %v, emitted %v", onset+length, sec(back.RecoveredAt))
 		}
 		// The bound on latency, from the first black frame's publication.
 		published := (float64(int(onset/w.segment))+1)*w.segment + w.delay
-		// What is looked at less often than that is seen that much later.
+		// A longer check interval delays the alert by as much.
 		if latest := published + max(float64(threshold), w.rules.Interval.Seconds()) + w.segment + 2; w.events[1].at > latest+tolerance {
-			r.Fatalf("told at %v, no later than %v was promised (onset %v, published %v)", w.events[1].at, latest, onset, published)
+			r.Fatalf("emitted at %v, no later than %v was promised (onset %v, published %v)", w.events[1].at, latest, onset, published)
 		}
 	})
 }

@@ -16,15 +16,15 @@ func TestTwoPausesInSpeechAreNotOneLongSilence(t *testing.T) { // S1 with doubt
 		w.rules.Thresholds[detector.Silence] = 10 * time.Second
 		// The one is at the end of its segment, the other at the start, and the
 		// playlist cannot be read at the moment at which the threshold is near.
-		w.silent, w.noList = []span{{99.4, 100}, {122, 122.6}}, []span{{101, 120}}
+		w.silent, w.noPlaylist = []span{{99.4, 100}, {122, 122.6}}, []span{{101, 120}}
 	})
 	w.from(100).until(400)
-	if n := w.told(event.Silence); n != 0 {
-		t.Errorf("told %d times: %v", n, w.events)
+	if n := w.emitted(event.Silence); n != 0 {
+		t.Errorf("emitted %d times: %v", n, w.events)
 	}
 }
 
-func TestAPictureThatIsBlackFromTheFirstLookOn(t *testing.T) { // S1: nobody watched before
+func TestAPictureMayBeBlackFromTheFirstCheck(t *testing.T) { // S1: nobody watched before
 	scenario(t, func(w *world) { w.black = []span{{0, never}} }).from(100).until(300).expect(
 		emits(100, event.StreamStarted),
 		emits(128, event.Blackout, since(98), lasting(30)),
@@ -33,7 +33,7 @@ func TestAPictureThatIsBlackFromTheFirstLookOn(t *testing.T) { // S1: nobody wat
 
 func TestAShortOutageDoesNotInterruptABlackout(t *testing.T) { // S1
 	scenario(t, func(w *world) {
-		w.black, w.noList = []span{{100, 200}}, []span{{110, 124}}
+		w.black, w.noPlaylist = []span{{100, 200}}, []span{{110, 124}}
 	}).from(50).until(300).expect(
 		emits(50, event.StreamStarted),
 		emits(130, event.Blackout, since(100)),
@@ -43,7 +43,7 @@ func TestAShortOutageDoesNotInterruptABlackout(t *testing.T) { // S1
 
 func TestATrackShorterThanItsSegmentIsSilentThroughout(t *testing.T) { // S4
 	alerts := 0
-	byHand(t, 20, func(i int) (watch.Segment, watch.Analysis) {
+	segmentsByHand(t, 20, func(i int) (watch.Segment, watch.Analysis) {
 		short := watch.Track{Present: true, From: 300 * time.Millisecond, To: 1700 * time.Millisecond}
 		short.Bad = []watch.Span{{From: short.From, To: short.To}}
 		return watch.Segment{ProgramTime: at(float64(2 * i))}, watch.Analysis{Video: fine, Audio: short}
@@ -55,7 +55,7 @@ func TestATrackShorterThanItsSegmentIsSilentThroughout(t *testing.T) { // S4
 		}
 	})
 	if alerts != 1 {
-		t.Errorf("told %d times", alerts)
+		t.Errorf("emitted %d times", alerts)
 	}
 }
 
@@ -93,8 +93,8 @@ func TestProgramTimeIsThatOfTheFirstPicture(t *testing.T) { // S1
 	}
 }
 
-func TestSegmentsThatOverlapRecoverAfterTheBlack(t *testing.T) {
-	byHand(t, 21, func(i int) (watch.Segment, watch.Analysis) {
+func TestAnOverlappingSegmentRecoversAfterTheBlack(t *testing.T) {
+	segmentsByHand(t, 21, func(i int) (watch.Segment, watch.Analysis) {
 		if i < 20 {
 			return watch.Segment{ProgramTime: at(float64(2 * i))}, watch.Analysis{Video: watch.Track{Present: true, To: fine.To, Bad: whole}, Audio: fine}
 		}
@@ -106,9 +106,9 @@ func TestSegmentsThatOverlapRecoverAfterTheBlack(t *testing.T) {
 	})
 }
 
-// byHand shows a watcher n segments of 2 s, one every 2 s, each the whole of
+// segmentsByHand shows a watcher n segments of 2 s, one every 2 s, each the whole of
 // its playlist.
-func byHand(t *testing.T, n int, show func(i int) (watch.Segment, watch.Analysis), told func(event.Data)) (notes []string) {
+func segmentsByHand(t *testing.T, n int, show func(i int) (watch.Segment, watch.Analysis), emitted func(event.Data)) (notes []string) {
 	t.Helper()
 	r := rules()
 	r.Interval = 2 * time.Second
@@ -118,7 +118,7 @@ func byHand(t *testing.T, n int, show func(i int) (watch.Segment, watch.Analysis
 			switch e := e.(type) {
 			case watch.EventEmitted:
 				if e.Event.Type != event.StreamStarted {
-					told(e.Event.Data)
+					emitted(e.Event.Data)
 				}
 			case watch.LogEntry:
 				notes = append(notes, e.Message)
@@ -141,7 +141,7 @@ func byHand(t *testing.T, n int, show func(i int) (watch.Segment, watch.Analysis
 	return notes
 }
 
-func TestBlackAndSilenceAreFollowedApart(t *testing.T) {
+func TestBlackAndSilenceAreIndependent(t *testing.T) {
 	scenario(t, func(w *world) {
 		w.black = []span{{100, 160}}
 		w.silent = []span{{120, 200}}
@@ -154,7 +154,7 @@ func TestBlackAndSilenceAreFollowedApart(t *testing.T) {
 	)
 }
 
-func TestAFlashOfPictureRecovers(t *testing.T) { // S3: first good media
+func TestAShortPictureEndsABlackout(t *testing.T) { // S3: first good media
 	scenario(t, func(w *world) {
 		w.rules.Interval = 2 * time.Second
 		w.black = []span{{100, 140}, {140.2, 180}}
@@ -167,7 +167,7 @@ func TestAFlashOfPictureRecovers(t *testing.T) { // S3: first good media
 	)
 }
 
-func TestASegmentOfStrangeLengthIsNotedAndCounted(t *testing.T) { // S10
+func TestASegmentOfStrangeLengthIsLoggedAndCounted(t *testing.T) { // S10
 	for length, strange := range map[time.Duration]bool{
 		399 * time.Millisecond: true, 400 * time.Millisecond: false, 6 * time.Second: false, 6001 * time.Millisecond: true,
 	} {
@@ -186,7 +186,7 @@ func TestASegmentOfStrangeLengthIsNotedAndCounted(t *testing.T) { // S10
 	}
 }
 
-func TestAManifestFoundByTheFallback(t *testing.T) { // 5.2: it never proves is_live
+func TestAManifestFoundByTheFallbackNeedsAPlaylist(t *testing.T) { // 5.2: it never proves is_live
 	t.Run("starts the watch when its playlist is live", func(t *testing.T) {
 		scenario(t, func(w *world) { w.says = map[span]watch.StreamState{{0, never}: watch.ManifestFound} }).
 			from(100).found().until(150).
@@ -199,7 +199,7 @@ func TestAManifestFoundByTheFallback(t *testing.T) { // 5.2: it never proves is_
 	})
 }
 
-func TestAVideoThatOEmbedMissesTwiceIsGone(t *testing.T) { // 7.4
+func TestAVideoThatOEmbedMissesTwiceIsRemoved(t *testing.T) { // 7.4
 	w := watch.New(rules(), at(0))
 	fail := func(sec float64) {
 		w.Step(at(sec), watch.Resolution{Began: at(sec), State: watch.Blocked, Detail: "not a bot"})
@@ -230,8 +230,8 @@ func TestAVideoThatOEmbedMissesTwiceIsGone(t *testing.T) { // 7.4
 	}
 }
 
-func TestHealthIsWhatTheNewestMediaShow(t *testing.T) { // S14
-	w := scenario(t, func(w *world) { w.black, w.noList = []span{{100, 130}, {349.94, 350}}, []span{{200, 300}} })
+func TestHealthFollowsTheNewestMedia(t *testing.T) { // S14
+	w := scenario(t, func(w *world) { w.black, w.noPlaylist = []span{{100, 130}, {349.94, 350}}, []span{{200, 300}} })
 	for _, c := range []struct {
 		at           float64
 		video, audio monitor.Condition

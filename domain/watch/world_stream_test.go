@@ -1,0 +1,172 @@
+package watch_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// observe returns what a task finds.
+func (w *world) observe(task watch.Task, began, done float64) watch.Observation {
+	switch task.Kind {
+	case watch.TaskResolve:
+		r := w.resolve(began)
+		if w.answer != nil {
+			w.answer(&r)
+		}
+		return r
+	case watch.TaskProbe:
+		gone := within(w.missing, began)
+		return watch.ProbeResult{Began: at(began), Known: gone || !within(w.noAnswer, began), Exists: !gone, Detail: "404"}
+	case watch.TaskPlaylist:
+		return w.playlist(task.URL, began)
+	case watch.TaskSegment:
+		return w.analysis(task.Segment, began)
+	}
+	w.t.Fatalf("no such task: %v", task)
+	return nil
+}
+
+func (w *world) resolve(began float64) watch.Resolution {
+	r := watch.Resolution{Began: at(began), Source: "world"}
+	for s, state := range w.says {
+		if s.has(began) {
+			r.State, r.Detail = state, "as the scenario says"
+			if state == watch.Live {
+				w.locate(&r)
+			}
+			return r
+		}
+	}
+	switch {
+	case within(w.noAnswer, began):
+		r.State, r.Detail = watch.Unreachable, "no answer"
+	case began < w.live.from:
+		r.State = watch.Upcoming
+	case began >= w.live.to:
+		r.State = w.afterwards
+	default:
+		r.State, r.ActualStart = watch.Live, at(w.live.from)
+		w.locate(&r)
+	}
+	return r
+}
+
+// locate adds the URLs of the media to an answer.
+func (w *world) locate(r *watch.Resolution) {
+	r.Manifest = w.manifest()
+	list := w.list(r.Manifest)
+	switch {
+	case list != nil && w.byMaster:
+		r.Manifest = strings.TrimSuffix(r.Manifest, "/list.m3u8") + "/master/list.m3u8"
+	case list != nil:
+		r.Manifest, r.Renditions = "", list
+	}
+}
+
+// list is the renditions of a manifest.
+func (w *world) list(manifest string) (all []watch.Rendition) {
+	under := func(name string) string { return strings.TrimSuffix(manifest, "/list.m3u8") + name + "/list.m3u8" }
+	if w.apart {
+		return []watch.Rendition{{URL: under("/picture"), HasVideo: true}, {URL: under("/sound"), HasAudio: true}}
+	}
+	for _, height := range w.qualities {
+		all = append(all, watch.Rendition{URL: under(fmt.Sprintf("/%dp", height)), Height: height, HasVideo: true, HasAudio: true})
+	}
+	return all
+}
+
+// byURL finds the entry whose key is a part of a URL.
+func byURL[T any](said map[string]T, url string) (found T) {
+	for part, what := range said {
+		if strings.Contains(url, part) {
+			found = what
+		}
+	}
+	return found
+}
+
+func (w *world) manifest() string {
+	w.issue++
+	return fmt.Sprintf("https://media.test/%d/list.m3u8", w.issue)
+}
+
+func (w *world) playlist(url string, began float64) watch.Playlist {
+	w.urls[url] = true
+	p := watch.Playlist{Began: at(began), URL: url, TargetDuration: time.Duration(w.segment * float64(time.Second))}
+	if within(w.noPlaylist, began) || within(byURL(w.fails, url), began) {
+		p.Failure = watch.NewFailure(w.failure, "no playlist")
+		return p
+	}
+	if base, ok := strings.CutSuffix(url, "/master/list.m3u8"); ok {
+		p.Renditions = w.list(base + "/list.m3u8")
+		return p
+	}
+	edge := began
+	for _, f := range append(slices.Clone(byURL(w.stands, url)), w.frozen...) {
+		if f.has(began) {
+			edge = f.from
+		}
+	}
+	edge = min(edge, w.live.to+w.delay)
+	newest := int((edge - w.delay) / w.segment) // exclusive
+	if n := len(w.copies); n > 0 {
+		newest -= w.copies[w.reading%n]
+		w.reading++
+	}
+	for n := max(newest-int(w.window/w.segment), int(w.live.from/w.segment)); n < newest; n++ {
+		start := float64(n) * w.segment
+		s := watch.Segment{
+			URI:      fmt.Sprintf("%s/%d.ts", strings.TrimSuffix(url, "/list.m3u8"), n),
+			Sequence: uint64(n),
+			Duration: time.Duration(w.segment * float64(time.Second)),
+		}
+		if !w.noPDT {
+			s.ProgramTime = at(start)
+			if w.reset.to != 0 && start >= w.reset.from && strings.Contains(url, w.resetIn) {
+				s.ProgramTime = at(start + w.reset.to)
+			}
+		}
+		p.Segments = append(p.Segments, s)
+	}
+	p.Ended = w.endlist && began >= w.live.to+w.delay
+	p.Ended = p.Ended || byURL(w.ends, url).has(began)
+	if len(p.Segments) == 0 && !p.Ended {
+		p.Failure = watch.NewFailure(watch.FailureMalformed, "nothing yet")
+	}
+	return p
+}
+
+func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
+	a := watch.Analysis{Began: at(began), Segment: s.ID()}
+	if within(w.noSegment, began) || within(byURL(w.failsSegments, s.URI), began) || w.failing != nil && w.failing(s.Sequence) {
+		a.Failure = watch.NewFailure(w.failure, "no segment")
+		return a
+	}
+	start := float64(s.Sequence) * w.segment
+	a.Intervals = map[detector.Name][]watch.Interval{}
+	found := func(d detector.Name, bad []span) {
+		for _, b := range bad {
+			from, to := max(b.from, start)-start, min(b.to, start+w.segment)-start
+			if to > from {
+				a.Intervals[d] = append(a.Intervals[d], watch.Interval{From: time.Duration(from * float64(time.Second)), To: time.Duration(to * float64(time.Second))})
+			}
+		}
+	}
+	if !strings.Contains(s.URI, "/sound/") {
+		a.Video = watch.Track{Present: true, To: s.Duration}
+		found(detector.Blackout, w.black)
+		for name, bad := range w.others {
+			found(name, bad)
+		}
+	}
+	if !strings.Contains(s.URI, "/picture/") {
+		a.Audio = watch.Track{Present: true, To: s.Duration}
+		found(detector.Silence, w.silent)
+	}
+	return a
+}
