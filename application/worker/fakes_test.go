@@ -96,12 +96,16 @@ func (s *stream) Analyse(ctx context.Context, seg watch.Segment, _ io.Reader, _ 
 	if ctx.Err() != nil {
 		return watch.Analysis{}, ctx.Err()
 	}
-	a := watch.Analysis{Video: watch.Track{Present: true, To: seg.Duration}, Audio: watch.Track{Present: true, To: seg.Duration}}
+	a := watch.Analysis{
+		Video:     watch.Track{Present: true, To: seg.Duration},
+		Audio:     watch.Track{Present: true, To: seg.Duration},
+		Intervals: map[detector.Name][]watch.Interval{},
+	}
 	if black {
-		a.Video.Bad = []watch.Span{{To: seg.Duration}}
+		a.Intervals[detector.Blackout] = []watch.Interval{{To: seg.Duration}}
 	}
 	if silent {
-		a.Audio.Bad = []watch.Span{{To: seg.Duration}}
+		a.Intervals[detector.Silence] = []watch.Interval{{To: seg.Duration}}
 	}
 	return a, nil
 }

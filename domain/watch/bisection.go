@@ -132,7 +132,7 @@ func newSample(s Segment, a Analysis) sample {
 		t := a.track(d.Track)
 		switch {
 		case t.decoded():
-			out.bad[d.Name] = placeIntervals(s, t, a.intervals(d), zero)
+			out.bad[d.Name] = placeIntervals(s, t, a.Intervals[d.Name], zero)
 		case judgements[d.Name].withoutTrack:
 			out.bad[d.Name] = []period{{s.start(), s.end()}}
 		}

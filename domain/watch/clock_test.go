@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -19,7 +20,7 @@ func TestAResetOfProgramTimeChangesNoDuration(t *testing.T) {
 				if i >= 10 {
 					program = program.Add(jump)
 				}
-				return watch.Segment{ProgramTime: program}, watch.Analysis{Video: watch.Track{Present: true, To: fine.To, Bad: whole}, Audio: fine}
+				return watch.Segment{ProgramTime: program}, watch.Analysis{Video: fine, Audio: fine, Intervals: map[detector.Name][]watch.Interval{detector.Blackout: whole}}
 			}, func(d event.Data) { alerts = append(alerts, d.(event.Alert)) })
 			if len(alerts) != 1 || alerts[0].DurationSec < 30 || alerts[0].DurationSec > 33 {
 				t.Errorf("got %+v, want one alert after about 30 s", alerts)

@@ -45,8 +45,10 @@ func TestATrackShorterThanItsSegmentIsSilentThroughout(t *testing.T) { // S4
 	alerts := 0
 	segmentsByHand(t, 20, func(i int) (watch.Segment, watch.Analysis) {
 		short := watch.Track{Present: true, From: 300 * time.Millisecond, To: 1700 * time.Millisecond}
-		short.Bad = []watch.Span{{From: short.From, To: short.To}}
-		return watch.Segment{ProgramTime: at(float64(2 * i))}, watch.Analysis{Video: fine, Audio: short}
+		silent := []watch.Interval{{From: short.From, To: short.To}}
+		return watch.Segment{ProgramTime: at(float64(2 * i))}, watch.Analysis{
+			Video: fine, Audio: short, Intervals: map[detector.Name][]watch.Interval{detector.Silence: silent},
+		}
 	}, func(d event.Data) {
 		if _, ok := d.(event.Alert); ok {
 			alerts++
@@ -76,10 +78,11 @@ func TestProgramTimeIsThatOfTheFirstPicture(t *testing.T) { // S1
 			w.Step(at(0), watch.Playlist{Began: at(0), URL: "m", TargetDuration: 4 * time.Second, Segments: []watch.Segment{
 				{URI: "a", Duration: 4 * time.Second, ProgramTime: at(-4)},
 			}})
-			black := watch.Span{From: time.Second + c.ahead, To: 4*time.Second + c.ahead}
+			black := watch.Interval{From: time.Second + c.ahead, To: 4*time.Second + c.ahead}
 			for _, e := range w.Step(at(0), watch.Analysis{Began: at(0), Segment: "a",
-				Video: watch.Track{Present: true, From: c.ahead, To: black.To, Bad: []watch.Span{black}},
-				Audio: watch.Track{Present: true, To: 4 * time.Second},
+				Video:     watch.Track{Present: true, From: c.ahead, To: black.To},
+				Audio:     watch.Track{Present: true, To: 4 * time.Second},
+				Intervals: map[detector.Name][]watch.Interval{detector.Blackout: {black}},
 			}) {
 				if alert, ok := e.(watch.EventEmitted); ok {
 					if got := sec(alert.Event.Data.(event.Alert).StartedAt); abs(got-(-3+c.late)) > tolerance {
@@ -96,7 +99,7 @@ func TestProgramTimeIsThatOfTheFirstPicture(t *testing.T) { // S1
 func TestAnOverlappingSegmentRecoversAfterTheBlack(t *testing.T) {
 	segmentsByHand(t, 21, func(i int) (watch.Segment, watch.Analysis) {
 		if i < 20 {
-			return watch.Segment{ProgramTime: at(float64(2 * i))}, watch.Analysis{Video: watch.Track{Present: true, To: fine.To, Bad: whole}, Audio: fine}
+			return watch.Segment{ProgramTime: at(float64(2 * i))}, watch.Analysis{Video: fine, Audio: fine, Intervals: map[detector.Name][]watch.Interval{detector.Blackout: whole}}
 		}
 		return watch.Segment{ProgramTime: at(float64(2*i) - 0.7)}, watch.Analysis{Video: fine, Audio: fine}
 	}, func(d event.Data) {

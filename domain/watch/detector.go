@@ -24,20 +24,6 @@ func register(name detector.Name, j judgement) judgement {
 	return j
 }
 
-// intervals returns the bad parts of a segment that a detector found.
-func (a Analysis) intervals(d detector.Detector) []Interval {
-	if found, ok := a.Intervals[d.Name]; ok {
-		return found
-	}
-	switch d.Name {
-	case detector.Blackout:
-		return a.Video.Bad
-	case detector.Silence:
-		return a.Audio.Bad
-	}
-	return nil
-}
-
 // track returns what was decoded of a detector's track.
 func (a Analysis) track(t detector.Track) Track {
 	if t == detector.Audio {

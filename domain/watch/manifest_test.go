@@ -208,20 +208,20 @@ func TestSamplesAreAppliedBeforeAnotherPlaylistIsRead(t *testing.T) { // S1
 		}
 		w.Step(at(now), p)
 	}
-	look := func(now float64, video watch.Track) {
+	analyse := func(now float64, bad map[detector.Name][]watch.Interval) {
 		for _, task := range w.Next() {
 			if task.Kind == watch.TaskSegment {
-				w.Step(at(now), watch.Analysis{Began: at(now), Segment: task.Segment.ID(), Video: video, Audio: fine})
+				w.Step(at(now), watch.Analysis{Began: at(now), Segment: task.Segment.ID(), Video: fine, Audio: fine, Intervals: bad})
 			}
 		}
 	}
 	const late = 5 * 3600
-	black := watch.Track{Present: true, To: 2 * time.Second, Bad: whole}
+	black := map[detector.Name][]watch.Interval{detector.Blackout: whole}
 	read(late, "old")
-	look(late, fine)
+	analyse(late, nil)
 	read(late+10, "old")
-	look(late+10, black)
-	look(late+10, black)
+	analyse(late+10, black)
+	analyse(late+10, black)
 	emitted := ""
 	for _, e := range w.Step(at(late+10), watch.Resolution{Began: at(late + 10), State: watch.Live, Renditions: []watch.Rendition{{URL: "new", HasVideo: true, HasAudio: true}}}) {
 		if e, ok := e.(watch.EventEmitted); ok {

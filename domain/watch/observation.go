@@ -161,10 +161,9 @@ type Analysis struct {
 // Track is one track of a decoded segment. Times count from the first timestamp
 // of the segment, in any track.
 type Track struct {
-	Present bool          `json:"present"`       // the container announces the track
-	From    time.Duration `json:"from"`          // of its first decoded frame
-	To      time.Duration `json:"to"`            // end of its last decoded frame; To = From: nothing could be decoded
-	Bad     []Interval    `json:"bad,omitempty"` // black picture or silence, of an analyser that does not fill Intervals
+	Present bool          `json:"present"` // the container announces the track
+	From    time.Duration `json:"from"`    // of its first decoded frame
+	To      time.Duration `json:"to"`      // end of its last decoded frame; To = From: nothing could be decoded
 }
 
 // Interval is a part of a segment.
@@ -172,9 +171,6 @@ type Interval struct {
 	From time.Duration `json:"from"`
 	To   time.Duration `json:"to"`
 }
-
-// Span is the former name of Interval.
-type Span = Interval
 
 // Tick answers TaskWake.
 type Tick struct{}

@@ -240,7 +240,7 @@ func TestAnImpossibleSegmentDurationIsNotBelieved(t *testing.T) { // S10
 	w := watch.New(rules(), at(0))
 	w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "m"})
 	w.Step(at(0), watch.Playlist{Began: at(0), URL: "m", TargetDuration: 2 * time.Second, Segments: []watch.Segment{{URI: "a", Duration: 40 * time.Second}}})
-	for _, e := range w.Step(at(0), watch.Analysis{Began: at(0), Segment: "a", Video: watch.Track{Present: true, To: 2 * time.Second, Bad: whole}, Audio: fine}) {
+	for _, e := range w.Step(at(0), watch.Analysis{Began: at(0), Segment: "a", Video: fine, Audio: fine, Intervals: map[detector.Name][]watch.Interval{detector.Blackout: whole}}) {
 		if e, ok := e.(watch.EventEmitted); ok {
 			t.Errorf("2 s of black were alerted as %+v", e.Event.Data)
 		}

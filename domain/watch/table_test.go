@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -197,8 +198,8 @@ func rows() []observation {
 		})
 	}
 	segment("picture and sound", func(*watch.Analysis) {})
-	segment("black", func(a *watch.Analysis) { a.Video.Bad = whole })
-	segment("silent", func(a *watch.Analysis) { a.Audio.Bad = whole })
+	segment("black", func(a *watch.Analysis) { a.Intervals = map[detector.Name][]watch.Interval{detector.Blackout: whole} })
+	segment("silent", func(a *watch.Analysis) { a.Intervals = map[detector.Name][]watch.Interval{detector.Silence: whole} })
 	segment("no video track", func(a *watch.Analysis) { a.Video = watch.Track{} })
 	segment("no frame can be decoded", func(a *watch.Analysis) { a.Video = watch.Track{Present: true} })
 	segment("no track at all", func(a *watch.Analysis) { a.Video, a.Audio = watch.Track{}, watch.Track{} })
@@ -212,7 +213,7 @@ func rows() []observation {
 
 var (
 	fine  = watch.Track{Present: true, To: 2 * time.Second}
-	whole = []watch.Span{{To: 2 * time.Second}}
+	whole = []watch.Interval{{To: 2 * time.Second}}
 )
 
 // follows says in short what effects are.

@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
-	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -53,9 +52,7 @@ func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, body io.Reader,
 	if err != nil {
 		return watch.Analysis{}, fmt.Errorf("analyse segment: %w", err)
 	}
-	found.video.Bad = found.intervals[detector.Blackout]
-	found.audio.Bad = found.intervals[detector.Silence]
-	return watch.Analysis{Video: found.video, Audio: found.audio}, nil
+	return watch.Analysis{Video: found.video, Audio: found.audio, Intervals: found.intervals}, nil
 }
 
 // run returns the output of ffmpeg for the whole segment. Its error is that of

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -160,7 +161,7 @@ func TestTracksAndTheirBadStretchesAreFoundToTheFrame(t *testing.T) {
 }
 
 // analyse runs a real ffmpeg over a segment that must be analysable.
-func analyse(t *testing.T, segment []byte) watch.Analysis {
+func analyse(t *testing.T, segment []byte) segmentAnalysis {
 	t.Helper()
 	s := watch.Segment{URI: "https://media.example/7.ts"}
 	got, err := ffmpeg.New(ffmpeg.Config{Path: tool(t)}).Analyse(t.Context(), s, bytes.NewReader(segment), threshold)
@@ -168,10 +169,20 @@ func analyse(t *testing.T, segment []byte) watch.Analysis {
 		t.Fatalf("Analyse: %v", err)
 	}
 	noChildren(t)
-	return got
+	return split(got)
 }
 
-func same(t *testing.T, name string, got watch.Track, want track, tolerance time.Duration) {
+// segmentAnalysis is an analysis with the intervals beside their tracks.
+type segmentAnalysis struct{ Video, Audio ffmpeg.TrackAnalysis }
+
+func split(a watch.Analysis) segmentAnalysis {
+	return segmentAnalysis{
+		ffmpeg.TrackAnalysis{Track: a.Video, Bad: a.Intervals[detector.Blackout]},
+		ffmpeg.TrackAnalysis{Track: a.Audio, Bad: a.Intervals[detector.Silence]},
+	}
+}
+
+func same(t *testing.T, name string, got ffmpeg.TrackAnalysis, want track, tolerance time.Duration) {
 	t.Helper()
 	if got.Present == want.absent {
 		t.Fatalf("%s: present = %v", name, got.Present)

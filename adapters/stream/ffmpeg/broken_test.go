@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -24,7 +25,7 @@ func TestATrackThatIsAnnouncedButCannotBeDecodedIsPresentAndEmpty(t *testing.T) 
 		t.Run(name, func(t *testing.T) {
 			got := analyse(t, c.segment)
 			for name, track := range map[string]struct {
-				watch.Track
+				ffmpeg.TrackAnalysis
 				dead bool
 			}{"video": {got.Video, c.deadVideo}, "audio": {got.Audio, c.dead}} {
 				if !track.Present {
@@ -95,7 +96,7 @@ func TestFragmentsWithAnInitialisationSection(t *testing.T) {
 func TestASegmentThatIsCutOffHalfwayIsDecodedAsFarAsItGoes(t *testing.T) {
 	ts := scene{silent: [][2]float64{{1, 9}}}.make(t)
 	got := analyse(t, ts[:len(ts)/2+77])
-	for name, track := range map[string]watch.Track{"video": got.Video, "audio": got.Audio} {
+	for name, track := range map[string]ffmpeg.TrackAnalysis{"video": got.Video, "audio": got.Audio} {
 		if !track.Present || track.To < 500*time.Millisecond || track.To > 2500*time.Millisecond {
 			t.Errorf("%s ends at %v, want about half of 3 s", name, track.To)
 		}

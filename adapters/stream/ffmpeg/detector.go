@@ -50,4 +50,4 @@ func ofTrack(track detector.Track) []trackFilter {
 }
 
 // intervals are those that each detector found.
-type intervals map[detector.Name][]watch.Span
+type intervals map[detector.Name][]watch.Interval

@@ -11,15 +11,21 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
+// TrackAnalysis is a track with the intervals of its first detector.
+type TrackAnalysis struct {
+	watch.Track
+
+	Bad []watch.Interval
+}
+
 // Parse parses the output of a recorded or made-up run.
-func Parse(stdout, stderr []byte) (video, audio watch.Track, err error) {
+func Parse(stdout, stderr []byte) (video, audio TrackAnalysis, err error) {
 	found, err := parse(stdout, stderr)
-	found.video.Bad, found.audio.Bad = found.intervals[detector.Blackout], found.intervals[detector.Silence]
-	return found.video, found.audio, err
+	return TrackAnalysis{found.video, found.intervals[detector.Blackout]}, TrackAnalysis{found.audio, found.intervals[detector.Silence]}, err
 }
 
 // Intervals returns what each detector found in the output of a run.
-func Intervals(stdout, stderr []byte) (map[detector.Name][]watch.Span, error) {
+func Intervals(stdout, stderr []byte) (map[detector.Name][]watch.Interval, error) {
 	found, err := parse(stdout, stderr)
 	return found.intervals, err
 }

@@ -65,7 +65,7 @@ func FuzzParse(f *testing.F) {
 
 // promised checks a track. Of its bad stretches, those in the middle last at
 // least so long.
-func promised(t *testing.T, name string, track watch.Track, shortest time.Duration) {
+func promised(t *testing.T, name string, track ffmpeg.TrackAnalysis, shortest time.Duration) {
 	t.Helper()
 	const farthest = 4e6 * time.Second // twice what is believed, on either side
 	if track.From < 0 || track.To < track.From || track.To > farthest || !track.Present && (track.To != 0 || track.Bad != nil) {
@@ -85,7 +85,7 @@ func promised(t *testing.T, name string, track watch.Track, shortest time.Durati
 
 // sameAgain parses what must mean the same: other ends of lines, and a line more
 // that says nothing.
-func sameAgain(t *testing.T, stdout, stderr []byte, video, audio watch.Track, err error) {
+func sameAgain(t *testing.T, stdout, stderr []byte, video, audio ffmpeg.TrackAnalysis, err error) {
 	t.Helper()
 	for name, change := range map[string]func([]byte) []byte{
 		"once more":             bytes.Clone,

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -39,8 +40,8 @@ func TestWhatCountsAsSilenceIsTheCallersToSay(t *testing.T) {
 	ts := scene{volume: -26}.make(t) // a tone of -47 dBFS
 	for silenceDB, silent := range map[float64]bool{-45.5: true, -48.5: false} {
 		got, err := ffmpeg.New(ffmpeg.Config{Path: tool(t)}).Analyse(t.Context(), watch.Segment{}, bytes.NewReader(ts), silenceDB)
-		if err != nil || (len(got.Audio.Bad) == 1) != silent {
-			t.Errorf("below %g dBFS: silence = %v, %v; want %v", silenceDB, got.Audio.Bad, err, silent)
+		if err != nil || (len(got.Intervals[detector.Silence]) == 1) != silent {
+			t.Errorf("below %g dBFS: silence = %v, %v; want %v", silenceDB, got.Intervals[detector.Silence], err, silent)
 		}
 	}
 }

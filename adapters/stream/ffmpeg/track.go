@@ -68,7 +68,7 @@ func frameDuration(distances []time.Duration, fallback time.Duration) time.Durat
 
 // intervalBuilder collects the intervals of one detector from the tags of frames.
 type intervalBuilder struct {
-	closed []watch.Span
+	closed []watch.Interval
 	start  timestamp // of the open interval
 }
 
@@ -100,7 +100,7 @@ func (b *intervalBuilder) begin(at timestamp) {
 
 func (b *intervalBuilder) end(at timestamp) {
 	if b.start.set && at.set {
-		b.closed = append(b.closed, watch.Span{From: b.start.Duration, To: at.Duration})
+		b.closed = append(b.closed, watch.Interval{From: b.start.Duration, To: at.Duration})
 		b.start = timestamp{}
 	}
 }
@@ -108,10 +108,10 @@ func (b *intervalBuilder) end(at timestamp) {
 // within returns the intervals of a track that lasts from from to to. An open one
 // ends with the track, and touching ones are joined. Intervals shorter than
 // minDuration are dropped unless they touch an end of the track.
-func (b *intervalBuilder) within(from, to, minDuration time.Duration) []watch.Span {
+func (b *intervalBuilder) within(from, to, minDuration time.Duration) []watch.Interval {
 	b.end(timestamp{to, true})
-	slices.SortFunc(b.closed, func(a, b watch.Span) int { return cmp.Compare(a.From, b.From) })
-	var joined []watch.Span
+	slices.SortFunc(b.closed, func(a, b watch.Interval) int { return cmp.Compare(a.From, b.From) })
+	var joined []watch.Interval
 	for _, span := range b.closed {
 		span.From, span.To = max(span.From, from), min(span.To, to)
 		if span.From >= span.To {
@@ -123,7 +123,7 @@ func (b *intervalBuilder) within(from, to, minDuration time.Duration) []watch.Sp
 		}
 		joined = append(joined, span)
 	}
-	return slices.DeleteFunc(joined, func(span watch.Span) bool {
+	return slices.DeleteFunc(joined, func(span watch.Interval) bool {
 		return span.To-span.From < minDuration-tolerance && span.From > from && span.To < to
 	})
 }

@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
@@ -84,7 +86,11 @@ func TestItsFFmpegSeesWhatAnyFFmpegSees(t *testing.T) {
 			want, got := analysed(t, whole, clip), analysed(t, small, clip)
 			alike(t, "video", got.Video, want.Video)
 			alike(t, "audio", got.Audio, want.Audio)
-			if !want.Video.Present && !want.Audio.Present || want.Video.Present && len(want.Video.Bad) == 0 || want.Audio.Present && len(want.Audio.Bad) == 0 {
+			for _, d := range detector.Table {
+				alikeIntervals(t, d.Name, got.Intervals[d.Name], want.Intervals[d.Name])
+			}
+			black, silent := want.Intervals[detector.Blackout], want.Intervals[detector.Silence]
+			if !want.Video.Present && !want.Audio.Present || want.Video.Present && len(black) == 0 || want.Audio.Present && len(silent) == 0 {
 				t.Errorf("the clip shows nothing: %+v", want)
 			}
 		})
@@ -136,13 +142,17 @@ func analysed(t *testing.T, tool string, clip []byte) watch.Analysis {
 // decoders differ in how they begin.
 func alike(t *testing.T, what string, got, want watch.Track) {
 	t.Helper()
-	const tolerance = 25 * time.Millisecond
-	near := func(a, b time.Duration) bool { return (a - b).Abs() <= tolerance }
-	same := got.Present == want.Present && near(got.From, want.From) && near(got.To, want.To) && len(got.Bad) == len(want.Bad)
-	for i := range min(len(got.Bad), len(want.Bad)) {
-		same = same && near(got.Bad[i].From, want.Bad[i].From) && near(got.Bad[i].To, want.Bad[i].To)
-	}
-	if !same {
+	if got.Present != want.Present || !near(got.From, want.From) || !near(got.To, want.To) {
 		t.Errorf("%s: %+v, want %+v", what, got, want)
 	}
 }
+
+// alikeIntervals does the same for the intervals of a detector.
+func alikeIntervals(t *testing.T, name detector.Name, got, want []watch.Interval) {
+	t.Helper()
+	if !slices.EqualFunc(got, want, func(a, b watch.Interval) bool { return near(a.From, b.From) && near(a.To, b.To) }) {
+		t.Errorf("%s: %+v, want %+v", name, got, want)
+	}
+}
+
+func near(a, b time.Duration) bool { return (a - b).Abs() <= 25*time.Millisecond }
