@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Installs what stream-monitor calls: ffmpeg and the PostgreSQL server binaries
-# from Debian, yt-dlp, streamlink and deno into .tools/venv; with the argument
-# "api" also what tries its API, schemathesis, into .tools/api-venv; with "faults"
-# also what steps PostgreSQL's clock, faketime, from Debian. Only what is missing
-# is installed; a second run takes a blink. Run it as "make tools".
+# Installs the tools that stream-monitor calls: ffmpeg and the PostgreSQL server
+# from Debian; yt-dlp, streamlink and deno from PyPI into .tools/venv. Only what is
+# missing is installed, so a second run ends at once. Run it as "make tools".
+#
+#	install.sh           as above
+#	install.sh api       also schemathesis, into .tools/api-venv, for "make test-api"
+#	install.sh faults    also faketime, from Debian, for "make test-faults"
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -18,7 +20,7 @@ fail() {
 }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# A server of any version will do; Debian keeps it off PATH.
+# Any version of the server will do. Debian does not put it into PATH.
 have_postgres() {
 	have initdb && have postgres && return
 	local initdb
@@ -29,7 +31,7 @@ have_postgres() {
 }
 
 # Prints the first python that is new enough and can make a virtual environment
-# with pip in it (Debian ships that part separately, as python3-venv).
+# with pip, which Debian packages separately as python3-venv.
 find_python() {
 	local python
 	for python in python3 /usr/bin/python3 python3.{14,13,12,11,10}; do
@@ -43,8 +45,8 @@ sys.exit(sys.version_info < $oldest_python)" >/dev/null 2>&1; then
 	return 1
 }
 
-# A new server package makes a database cluster and starts it at boot. This
-# project runs its own, so nothing of the kind is wanted here.
+# Debian's server package would create a database cluster and start it at boot.
+# This project runs its own servers.
 without_cluster() {
 	local conf=/etc/postgresql-common/createcluster.d/stream-monitor-tools.conf
 	"${as_root[@]}" mkdir -p "${conf%/*}"
@@ -77,7 +79,7 @@ install_debian() {
 	if ! { "${apt[@]}" update && without_cluster "${apt[@]}" install -y --no-install-recommends "${missing[@]}"; } </dev/null >"$log" 2>&1; then
 		tail -n 20 "$log" >&2
 		rm -f "$log"
-		fail "apt-get could not install ${missing[*]}; its last words are above"
+		fail "apt-get could not install ${missing[*]}; the end of its output is above"
 	fi
 	rm -f "$log"
 	have ffmpeg && have_postgres && find_python >/dev/null ||
@@ -85,7 +87,7 @@ install_debian() {
 }
 
 # install_venv DIRECTORY REQUIREMENTS TOOL… makes the virtual environment
-# .tools/DIRECTORY, unless it is there as the file of requirements says.
+# .tools/DIRECTORY, unless it exists with these requirements.
 install_venv() {
 	local venv=$root/.tools/$1 stamp=$root/.tools/$1.stamp requirements=$here/$2
 	shift 2
@@ -109,12 +111,12 @@ install_venv() {
 	for tool; do
 		"$venv/bin/$tool" --version >/dev/null || fail "$venv/bin/$tool was installed but does not run"
 	done
-	# Paths inside a virtual environment are absolute, so a moved one is remade.
+	# Paths in a virtual environment are absolute, so one that was moved is made anew.
 	printf '%s\n' "$want $venv" >"$stamp"
 	say "done"
 }
 
-# Two runs at once (make -j, two terminals) take turns.
+# Concurrent runs (make -j, two terminals) wait for each other.
 mkdir -p "$root/.tools"
 exec 9>"$root/.tools/lock"
 flock 9

@@ -193,7 +193,7 @@ func TestAnInjectedFaultAnswersDeliveries(t *testing.T) {
 			t.Errorf("%+v", s.All())
 		}
 	})
-	t.Run("until told otherwise", func(t *testing.T) {
+	t.Run("until the fault is removed", func(t *testing.T) {
 		s := start(t, webhookreceiver.Config{})
 		remove := s.Inject(0, httpfault.Redirect("http://127.0.0.1:1/"))
 		c := client(t)

@@ -29,7 +29,7 @@ type Config struct {
 	DataDir string    // required
 	Env     []string  // after the inherited environment and the defaults for tests
 	Args    []string  // flags of serve
-	Log     io.Writer // gets every log line as well; nil: nobody
+	Log     io.Writer // gets every log line as well; nil: it is dropped
 }
 
 // Service is a gateway that runs.

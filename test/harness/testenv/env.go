@@ -21,8 +21,8 @@ import (
 type Config struct {
 	Binary string    // of stream-monitor; required
 	Env    []string  // added to the gateway's environment, last
-	Log    io.Writer // gets the gateway's log; nil: nobody
-	Out    io.Writer // gets a line for each webhook; nil: nobody
+	Log    io.Writer // gets the gateway's log; nil: it is dropped
+	Out    io.Writer // gets a line for each webhook; nil: it is dropped
 }
 
 // Env is a gateway with its surroundings, running until Close.

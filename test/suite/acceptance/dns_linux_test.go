@@ -232,7 +232,7 @@ func assertDNSOutageAlert(t *testing.T, mode dns.Mode) {
 	began := f.failDNS(mode)
 	f.sleepUntil(began, 90*time.Second)
 	if all := f.printed(); len(all) != 1 {
-		t.Errorf("events while nobody could confirm that the stream is live: %+v", all[1:])
+		t.Errorf("events before the stream was known to be live: %+v", all[1:])
 	}
 	// A silent name server answers the pending question only when it is back.
 	if n, _ := f.logLines("The stream's state could not be learned"); n == 0 && mode == dns.Failing {

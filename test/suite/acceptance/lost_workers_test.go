@@ -170,7 +170,7 @@ func TestMissingWorkersEndTheirMonitorsWhenThePolicyIsError(t *testing.T) { // s
 	lost, missing := watchStream(t, env, livestream.Config{}, nil), watchStream(t, env, livestream.Config{}, nil)
 	onlyWorker(t, lost.id).Kill()
 	if e := expectError(lost); e.Data.Reason != "worker_lost" || !e.Data.Terminal {
-		t.Errorf("told %+v", e.Data)
+		t.Errorf("the event says %+v", e.Data)
 	}
 	old := onlyWorker(t, missing.id)
 	env.Service.Kill()
@@ -180,7 +180,7 @@ func TestMissingWorkersEndTheirMonitorsWhenThePolicyIsError(t *testing.T) { // s
 	}
 	e := expectError(missing)
 	if e.Data.Reason != "reconciliation_mismatch" || !e.Data.Terminal {
-		t.Errorf("told %+v", e.Data)
+		t.Errorf("the event says %+v", e.Data)
 	}
 	if line := reconciliationReport(t, env); line.Data["marked_as_error"] != 1.0 {
 		t.Errorf("the report says %s", line.Raw)

@@ -24,7 +24,7 @@ func TestALongNameFailureAtTheProxyIsReportedWhenItEnds(t *testing.T) { // secti
 	g.refuse(504)
 	began := time.Now()
 	p.sleepUntil(began, 85*time.Second)
-	assertEvents(t, p.env, p.id, "stream.started") // nobody has confirmed that it is live
+	assertEvents(t, p.env, p.id, "stream.started") // it is not known to be live
 	if v := p.videoHealth(); v != "unknown" {
 		t.Errorf("the health of a picture that cannot be analysed is %v", v)
 	}

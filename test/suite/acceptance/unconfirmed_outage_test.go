@@ -9,8 +9,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
-// While nobody can confirm that the stream is live, an outage is not reported.
-// Media that return prove that it was live.
+// An outage is not reported before the stream is known to be live. Media that
+// return prove that it was.
 func TestAnUnconfirmedOutageIsReportedWhenMediaReturn(t *testing.T) { // decision S6
 	runTimeline(t, 1, 170*time.Second)
 	p := watchStream(t, shared, livestream.Config{}, nil)
