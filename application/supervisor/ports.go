@@ -39,7 +39,7 @@ type Worker struct {
 type Runtime struct {
 	ID              string // 1 to 63 characters; it never changes
 	Shared          bool   // several gateways launch workers there
-	NotFoundMessage string // error_details for a worker that is not there: "Pod not found in Kubernetes cluster"
+	NotFoundMessage string // error_details for a worker that is not there: "Worker not found in its gateway"
 }
 
 // Launcher runs workers: as processes, as goroutines, or in a cluster. Its

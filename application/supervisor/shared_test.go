@@ -66,9 +66,9 @@ func TestAnExitReportedToSeveralGatewaysIsHandledOnce(t *testing.T) {
 		h := gateways[0]
 		h.sup.Start(h.store.get("mon-a"))
 		h.reportFor(time.Minute, "mon-a") // the leader adopts it meanwhile
-		launcher.exit("mon-a", "its pod was deleted")
+		launcher.exit("mon-a", "killed by SIGKILL")
 		h.advance(time.Minute)
-		h.expectFailed("mon-a", event.ReasonWorkerLost, "its pod was deleted")
+		h.expectFailed("mon-a", event.ReasonWorkerLost, "killed by SIGKILL")
 	})
 
 	scenario(t, "a lost worker is replaced once", func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestAnExitReportedToSeveralGatewaysIsHandledOnce(t *testing.T) {
 		h := gateways[0]
 		h.sup.Start(h.store.get("mon-a"))
 		h.reportFor(time.Minute, "mon-a")
-		launcher.exit("mon-a", "its pod was deleted")
+		launcher.exit("mon-a", "killed by SIGKILL")
 		h.advance(5 * time.Second)
 		h.reportFor(time.Minute, "mon-a")
 		h.expectActive("mon-a")
@@ -123,8 +123,8 @@ func TestAnExitReportedToSeveralGatewaysIsHandledOnce(t *testing.T) {
 		h := gateways[0]
 		h.sup.Start(h.store.get("mon-a"))
 		h.advance(time.Second)
-		launcher.exits <- supervisor.Exit{ID: "mon-b", Generation: 1, Detail: "its pod was deleted"}
-		launcher.exits <- supervisor.Exit{ID: "mon-a", Generation: 7, Detail: "its pod was deleted"}
+		launcher.exits <- supervisor.Exit{ID: "mon-b", Generation: 1, Detail: "killed by SIGKILL"}
+		launcher.exits <- supervisor.Exit{ID: "mon-a", Generation: 7, Detail: "killed by SIGKILL"}
 		h.reportFor(time.Minute, "mon-a")
 		h.expectActive("mon-a")
 	})
@@ -137,7 +137,7 @@ func TestAnExitReportedToSeveralGatewaysIsHandledOnce(t *testing.T) {
 		h.reportFor(time.Minute, "mon-a")
 		h.stop()
 		h.stop = func() {}
-		launcher.exit("mon-a", "its pod was evicted")
+		launcher.exit("mon-a", "killed by SIGTERM")
 		gateways[1].advance(15 * time.Second)
 		gateways[1].reportFor(time.Minute, "mon-a")
 		gateways[1].expectActive("mon-a")

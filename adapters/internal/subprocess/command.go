@@ -88,6 +88,18 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, fmt.Errorf("limit what %s may use: %w", c.Path, limitErr)
 	}
 
+	res := newResult(cmd, stdout, stderr)
+	if in != nil {
+		res.InputErr = in.err
+	}
+	if ctx.Err() != nil && err != nil {
+		return res, context.Cause(ctx)
+	}
+	return res, nil
+}
+
+// newResult collects what a reaped process has left.
+func newResult(cmd *exec.Cmd, stdout, stderr *limitedBuffer) Result {
 	res := Result{
 		Stdout:    stdout.Bytes(),
 		Stderr:    stderr.Bytes(),
@@ -98,13 +110,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		res.Signal = ws.Signal().String()
 	}
-	if in != nil {
-		res.InputErr = in.err
-	}
-	if ctx.Err() != nil && err != nil {
-		return res, context.Cause(ctx)
-	}
-	return res, nil
+	return res
 }
 
 // cannotExecute tells a missing tool from a machine that could not start it

@@ -1,5 +1,4 @@
-// Package launchertest is the conformance suite of supervisor.Launcher, for processes,
-// pods and goroutines.
+// Package launchertest is the conformance suite of supervisor.Launcher.
 //
 //	func TestLauncher(t *testing.T) {
 //		launchertest.Run(t, func(t *testing.T) launchertest.Harness { … })
@@ -9,6 +8,6 @@
 // BehaviourOf. Harness.Alive reports which
 // workers really run; the suite never trusts the launcher for that.
 //
-// Every launcher runs Run. Launchers whose workers survive the gateway, such as pods
-// and processes, also run RunAdoption.
+// Every launcher runs Run. Launchers whose workers survive the gateway also run
+// RunAdoption.
 package launchertest

@@ -41,8 +41,8 @@ type Harness struct {
 	// Only RunAdoption needs it.
 	Kill func(id monitor.ID)
 
-	// KeepsWorkers says that Close leaves the workers running, as pods are. The
-	// harness must end them with the test.
+	// KeepsWorkers says that Close leaves the workers running. The harness must end
+	// them with the test.
 	KeepsWorkers bool
 
 	// GracePeriod is the launcher's, at least 200 ms: short for fast tests, and long
