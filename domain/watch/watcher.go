@@ -176,12 +176,11 @@ func (w *Watcher) emit(t event.Type, d event.Data) {
 	w.effects = append(w.effects, EventEmitted{event.Event{Type: t, At: w.now, Data: d}})
 }
 
-func (w *Watcher) logWarn(message string, data map[string]any) {
-	w.effects = append(w.effects, LogEntry{Warn: true, Message: message, Data: data})
-}
+func (w *Watcher) logWarn(message string, data map[string]any) { w.log(true, message, data) }
+func (w *Watcher) logInfo(message string, data map[string]any) { w.log(false, message, data) }
 
-func (w *Watcher) logInfo(message string, data map[string]any) {
-	w.effects = append(w.effects, LogEntry{Message: message, Data: data})
+func (w *Watcher) log(warn bool, message string, data map[string]any) {
+	w.effects = append(w.effects, LogEntry{Warn: warn, Message: message, Data: data})
 }
 
 // learned records that the stream's state or new media were observed.
