@@ -18,14 +18,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// maxAnswer is the largest answer read, in bytes; an assignment carries a
+// maxResponse is the largest response read, in bytes; an assignment carries a
 // snapshot of at most 256 KiB.
 const maxResponse = 1 << 20
 
-// connectLimit is half of what a worker's try may take: a Service that leads one
-// connection to a node that is gone may lead that of the next try elsewhere. It is
-// not shorter, because a SYN that was lost is sent again after 1 s. A question to
-// DNS is sent again after 5 s only, so asking anew is no loss either.
+// defaultConnectTimeout is half of a worker's attempt (4 s): a Kubernetes Service may
+// lead the connection of the next attempt to another node. It is longer than 1 s,
+// after which a lost SYN is sent again.
 const defaultConnectTimeout = 2 * time.Second
 
 // keyHeader carries INTERNAL_API_KEY (section 8.6).
@@ -89,7 +88,7 @@ func New(baseURL, key string, cfg Config) (*Client, error) {
 // Close drops idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// exchange sends one request and reads the answer into v.
+// exchange sends one request and decodes the response into v.
 func (c *Client) exchange(ctx context.Context, method, path string, body []byte, v any) error {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
@@ -107,21 +106,21 @@ func (c *Client) exchange(ctx context.Context, method, path string, body []byte,
 	defer func() { _ = resp.Body.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
 	if err != nil {
-		return fmt.Errorf("read the answer: %w", err)
+		return fmt.Errorf("read the response: %w", err)
 	}
 	if len(raw) > maxResponse {
-		return fmt.Errorf("the answer is larger than %d bytes", maxResponse)
+		return fmt.Errorf("the response is larger than %d bytes", maxResponse)
 	}
 	if resp.StatusCode != http.StatusOK {
 		return errorOf(resp.StatusCode, raw)
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
-		return fmt.Errorf("the answer is not understood: %w", err)
+		return fmt.Errorf("the response cannot be decoded: %w", err)
 	}
 	return nil
 }
 
-// refusal is the error that an answer other than 200 stands for.
+// errorOf turns a response other than 200 into an error.
 func errorOf(status int, raw []byte) error {
 	var body struct {
 		Error struct {
@@ -130,7 +129,7 @@ func errorOf(status int, raw []byte) error {
 		} `json:"error"`
 	}
 	if json.Unmarshal(raw, &body) != nil || body.Error.Code == "" {
-		return fmt.Errorf("HTTP %d, which is not the gateway's", status)
+		return fmt.Errorf("HTTP %d without the gateway's error code; check GATEWAY_URL", status)
 	}
 	switch {
 	case status == http.StatusConflict && body.Error.Code == "SUPERSEDED":

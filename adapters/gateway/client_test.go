@@ -86,25 +86,25 @@ func TestRefusals(t *testing.T) {
 		"404 MONITOR_NOT_FOUND":       {envelope(404, "MONITOR_NOT_FOUND"), "not found"},
 		"400 INVALID_CONFIG":          {envelope(400, "INVALID_CONFIG"), "refused"},
 		"413 BODY_TOO_LARGE":          {envelope(413, "BODY_TOO_LARGE"), "refused"},
-		"400 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }, "HTTP 400, which is not the gateway's"},
-		"413 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) }, "HTTP 413, which is not the gateway's"},
+		"400 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }, "HTTP 400 without the gateway's error code"},
+		"413 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) }, "HTTP 413 without the gateway's error code"},
 		"408":                         {envelope(408, "REQUEST_TIMEOUT"), "HTTP 408 REQUEST_TIMEOUT: the reason"},
 		"404 of another port":         {envelope(404, "ROUTE_NOT_FOUND"), "HTTP 404 ROUTE_NOT_FOUND: the reason"},
-		"404 of something in between": {http.NotFound, "HTTP 404, which is not the gateway's"},
-		"409 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) }, "HTTP 409, which is not the gateway's"},
+		"404 of something in between": {http.NotFound, "HTTP 404 without the gateway's error code"},
+		"409 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) }, "HTTP 409 without the gateway's error code"},
 		"409 of another kind":         {envelope(409, "DUPLICATE_MONITOR"), "HTTP 409 DUPLICATE_MONITOR: the reason"},
 		"401":                         {envelope(401, "UNAUTHORIZED"), "locked out"},
 		"500":                         {envelope(500, "INTERNAL_ERROR"), "in trouble"},
 		"503":                         {envelope(503, "UNAVAILABLE"), "in trouble"},
-		"503 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, "HTTP 503, which is not the gateway's"},
+		"503 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, "HTTP 503 without the gateway's error code"},
 		"a redirect":                  {http.RedirectHandler("/elsewhere", http.StatusTemporaryRedirect).ServeHTTP, "HTTP 307"},
-		"no JSON":                     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, "not understood"},
+		"no JSON":                     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, "cannot be decoded"},
 		"an answer for nobody":        {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "{}") }, "it "},
 		"an answer without end":       {func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2<<20)) }, "larger than"},
 		"an answer that is cut off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "99")
 			w.Write([]byte("{"))
-		}, "read the answer"},
+		}, "read the response"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := talking(t, gateway.Config{}, c.answer)

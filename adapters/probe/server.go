@@ -21,14 +21,14 @@ const (
 // limits are how long the parts of a probe may take.
 type limits struct {
 	read  time.Duration // of the request
-	check time.Duration // of the question; less than write, so that its failure is still told
+	check time.Duration // of the check; less than write, so that its failure is still sent
 	write time.Duration // from the request on, the answer included
 }
 
-// usual are those of a probe that may take 5 s in all (section 8.7).
+// kubeletLimits are those of a probe that may take 5 s in all (section 8.7).
 var kubeletLimits = limits{read: 4 * time.Second, check: 4 * time.Second, write: 5 * time.Second}
 
-// Question asks after something: nil, or what is wrong. It obeys its context.
+// Check returns nil, or an error that says what is wrong. It ends with its context.
 type Check func(ctx context.Context) error
 
 // Server answers probes until Close.
@@ -39,9 +39,9 @@ type Server struct {
 	serving  sync.WaitGroup
 }
 
-// Listen opens a port (host:port; port 0: any free one) and answers from then
-// on. Questions may be asked concurrently. Whoever listens must Close it. What
-// single probes do wrong is logged at debug. Errors: the port cannot be had.
+// Listen opens a port (host:port; port 0: any free one) and answers probes until
+// Close. The checks may run concurrently. Errors of single probes are logged at
+// debug. Errors: the port cannot be opened.
 func Listen(addr string, alive, ready Check, log *slog.Logger) (*Server, error) {
 	return listen(addr, alive, ready, kubeletLimits, log)
 }
@@ -77,7 +77,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// asks answers a probe with what a question says.
+// handler answers a probe with the result of a check.
 func (s *Server) handler(q Check) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), s.limits.check)

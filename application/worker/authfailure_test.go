@@ -11,8 +11,8 @@ import (
 )
 
 // lock has a gateway refuse the worker's key, or take it again.
-func (d *desk) lock(locked bool) {
-	d.set(func(d *desk) {
+func (d *fakeGateway) lock(locked bool) {
+	d.set(func(d *fakeGateway) {
 		d.refusal, d.answer = nil, nil
 		if locked {
 			d.refusal = monitor.Errorf(monitor.Unauthorized, "the key is another one")
@@ -33,7 +33,7 @@ func TestAWorkerWhoseKeyIsNotTakenAnyMoreEnds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, d := &stream{}, newDesk()
+				s, d := &stream{}, newFakeGateway()
 				d.lock(c.lead == 0)
 				began := time.Now().Add(c.lead)
 				wait := watching(t.Context(), t, s, d)
@@ -51,7 +51,7 @@ func TestAWorkerWhoseKeyIsNotTakenAnyMoreEnds(t *testing.T) {
 
 	t.Run("but not while gateways that are replaced one by one disagree", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s, d := &stream{}, newDesk()
+			s, d := &stream{}, newFakeGateway()
 			wait := watching(t.Context(), t, s, d)
 			for range 20 {
 				d.lock(true)

@@ -65,12 +65,12 @@ func TestAnAlertIsToldWithin5SecondsOfTheGatewaysReturn(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
-					s, d := &stream{}, newDesk()
+					s, d := &stream{}, newFakeGateway()
 					wait := watching(ctx, t, s, d)
 					time.Sleep(20 * time.Second)
 					s.set(func(s *stream) { s.black = true })
 					back := time.Now().Add(6*time.Second + away) // the alert is due in some 6 s
-					d.set(func(d *desk) { d.way = way(back) })
+					d.set(func(d *fakeGateway) { d.way = way(back) })
 					time.Sleep(time.Until(back))
 					for d.types() != "stream.started alert.blackout" && time.Since(back) < time.Minute {
 						time.Sleep(10 * time.Millisecond)
@@ -90,7 +90,7 @@ func TestAnAlertIsToldWithin5SecondsOfTheGatewaysReturn(t *testing.T) {
 
 func TestAGatewayThatIsSlowIsHeardInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{black: true}, newDesk()
+		s, d := &stream{black: true}, newFakeGateway()
 		d.way = func(ctx context.Context) error {
 			select {
 			case <-time.After(12 * time.Second):
@@ -121,12 +121,12 @@ func TestAGatewayThatIsSlowIsHeardInTheEnd(t *testing.T) {
 func TestAGatewayThatStaysAwayIsSpokenOfNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		s, d := &stream{}, newDesk()
+		s, d := &stream{}, newFakeGateway()
 		wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 		time.Sleep(20 * time.Second)
-		d.set(func(d *desk) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway } })
+		d.set(func(d *fakeGateway) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway } })
 		time.Sleep(10 * time.Minute)
-		d.set(func(d *desk) { d.answer = nil })
+		d.set(func(d *fakeGateway) { d.answer = nil })
 		time.Sleep(10 * time.Second)
 		s.set(func(s *stream) { s.ended = true })
 		if err := wait(); err != nil {
@@ -142,7 +142,7 @@ func TestAGatewayThatStaysAwayIsSpokenOfNowAndThen(t *testing.T) {
 }
 
 // blinking is black in every other segment, which makes an event at each.
-func blinking(d *desk) func(watch.Segment) bool {
+func blinking(d *fakeGateway) func(watch.Segment) bool {
 	d.config.CheckIntervalSec = 2
 	d.config.SetThresholdSec(detector.Blackout, 1)
 	return func(s watch.Segment) bool { return s.Sequence%2 == 0 }
@@ -150,13 +150,13 @@ func blinking(d *desk) func(watch.Segment) bool {
 
 func TestManyEventsGoInSeveralReportsEachTrueByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newDesk()
+		s, d := &stream{}, newFakeGateway()
 		s.blackAt = blinking(d)
 		largest := 0
 		d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway }
 		wait := watching(t.Context(), t, s, d)
 		time.Sleep(45 * time.Minute)
-		d.set(func(d *desk) {
+		d.set(func(d *fakeGateway) {
 			d.answer = func(r monitor.Report) (monitor.Order, error) {
 				largest = max(largest, len(r.Events))
 				return monitor.Run, nil
@@ -192,7 +192,7 @@ func TestManyEventsGoInSeveralReportsEachTrueByItself(t *testing.T) {
 }
 
 // inOrder checks that nothing came out of order or twice.
-func inOrder(t *testing.T, d *desk) {
+func inOrder(t *testing.T, d *fakeGateway) {
 	t.Helper()
 	seen := map[string]bool{}
 	for i, e := range d.accepted {
@@ -217,10 +217,10 @@ func TestASupersededWorkerIsGoneWithinAHeartbeat(t *testing.T) { // O2
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, d := &stream{resolve: c.resolve}, newDesk()
+				s, d := &stream{resolve: c.resolve}, newFakeGateway()
 				wait := watching(t.Context(), t, s, d)
 				time.Sleep(time.Minute + time.Millisecond)
-				d.set(func(d *desk) { d.newest = 2 })
+				d.set(func(d *fakeGateway) { d.newest = 2 })
 				began := time.Now()
 				if err := wait(); !errors.Is(err, monitor.ErrSuperseded) {
 					t.Errorf("ended with %v", err)
@@ -234,13 +234,13 @@ func TestASupersededWorkerIsGoneWithinAHeartbeat(t *testing.T) { // O2
 	t.Run("and leaves what it has not told to its successor", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
-			s, d := &stream{}, newDesk()
+			s, d := &stream{}, newFakeGateway()
 			wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 			time.Sleep(20 * time.Second)
-			d.set(func(d *desk) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway } })
+			d.set(func(d *fakeGateway) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway } })
 			s.set(func(s *stream) { s.black = true })
 			time.Sleep(20 * time.Second)
-			d.set(func(d *desk) { d.newest = 2 })
+			d.set(func(d *fakeGateway) { d.newest = 2 })
 			began := time.Now()
 			if err := wait(); !errors.Is(err, monitor.ErrSuperseded) {
 				t.Errorf("ended with %v", err)
@@ -258,21 +258,21 @@ func TestASupersededWorkerIsGoneWithinAHeartbeat(t *testing.T) { // O2
 func TestForceBreaksOffWhateverIsDone(t *testing.T) {
 	hang := func(ctx context.Context) { <-ctx.Done() }
 	hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-	for name, set := range map[string]func(s *stream, d *desk){
-		"a check that hangs": func(s *stream, _ *desk) { s.analyse = hang },
-		"a question that hangs": func(s *stream, _ *desk) {
+	for name, set := range map[string]func(s *stream, d *fakeGateway){
+		"a check that hangs": func(s *stream, _ *fakeGateway) { s.analyse = hang },
+		"a question that hangs": func(s *stream, _ *fakeGateway) {
 			s.resolve = func(ctx context.Context) watch.Resolution { hang(ctx); return watch.Resolution{} }
 		},
-		"a report that hangs":    func(_ *stream, d *desk) { d.way = hangs },
-		"an event that must out": func(s *stream, d *desk) { s.ended, d.way = true, hangs },
-		"nothing in particular":  func(*stream, *desk) {},
-		"nothing to do yet":      func(_ *stream, d *desk) { d.refusal = errAway },
+		"a report that hangs":    func(_ *stream, d *fakeGateway) { d.way = hangs },
+		"an event that must out": func(s *stream, d *fakeGateway) { s.ended, d.way = true, hangs },
+		"nothing in particular":  func(*stream, *fakeGateway) {},
+		"nothing to do yet":      func(_ *stream, d *fakeGateway) { d.refusal = errAway },
 	} {
 		lasts := !strings.HasPrefix(name, "nothing") && !strings.HasPrefix(name, "a question") // when asked to end
 		for _, asked := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, asked before is %v", name, asked), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s, d := &stream{}, newDesk()
+					s, d := &stream{}, newFakeGateway()
 					set(s, d)
 					ctx, ask := context.WithCancel(t.Context())
 					force, hasten := context.WithCancel(t.Context())
@@ -299,10 +299,10 @@ func TestForceBreaksOffWhateverIsDone(t *testing.T) {
 
 func TestAWorkerThatEndsUntoldSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newDesk()
+		s, d := &stream{}, newFakeGateway()
 		wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.GatewayTimeout = 5 * time.Minute })
 		time.Sleep(20 * time.Second)
-		d.set(func(d *desk) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway } })
+		d.set(func(d *fakeGateway) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway } })
 		s.set(func(s *stream) { s.ended = true })
 		if err := wait(); !errors.Is(err, worker.ErrGatewayGone) {
 			t.Errorf("ended with %v though nobody knows how the stream ended", err)
@@ -312,7 +312,7 @@ func TestAWorkerThatEndsUntoldSaysSo(t *testing.T) {
 
 func TestAHeartbeatTellsHowThingsStandNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{resolve: func(context.Context) watch.Resolution { return watch.Resolution{State: watch.Upcoming} }}, newDesk()
+		s, d := &stream{resolve: func(context.Context) watch.Resolution { return watch.Resolution{State: watch.Upcoming} }}, newFakeGateway()
 		ctx, cancel := context.WithCancel(t.Context())
 		wait := watching(ctx, t, s, d)
 		time.Sleep(10 * time.Minute) // nothing happens, but that it is asked for every 30 s

@@ -10,25 +10,19 @@ import (
 // them, and 1 MiB in all, of which a snapshot may be 256 KiB.
 const maxEvents = 200
 
-// backlog is what the gateway has yet to accept, as the reports that will tell
-// it, oldest first.
+// backlog holds what the gateway has yet to accept, as reports, oldest first.
 //
 //	[ 200 events, the state after them ] [ 200 … ] [ some events, the newest state ]
 //
-// Of states only the newest counts, so older ones are dropped, but for those
-// that stand between two reports: each report is true by itself, and whichever
-// is the last that was accepted, the events up to
-// its snapshot are stored, and none after it. Events are never dropped, and stay
-// in order.
+// Only the newest state counts, so older ones are dropped, except those between two
+// reports: a successor may go on from the snapshot of any accepted report, and the
+// events up to that snapshot are stored. Events are never dropped and stay in order.
 //
-// What bounds it: events are decided by the time that passes on the stream, and
-// the shortest threshold is 1 s, so picture and sound together can tell of four
-// changes a second at the very most, some 2 KB; a stream in earnest has a few in
-// an hour. A worker that hears nothing of its gateway waits for Config.GatewayTimeout;
-// 15 min of it, the default of worker processes, are 2 MB in the worst of cases.
-// A gateway that answers that it cannot store (its database is away) is waited
-// for without end, and so is one that shares this process: whoever looks after it
-// knows, and dropping events would be the greater harm.
+// The number of events is bounded by time on the stream. The shortest threshold is
+// 1 s, so picture and sound together give at most four events a second, some 2 KB.
+// A worker process waits 15 min by default (Config.GatewayTimeout): at most 2 MB.
+// A gateway that answers but cannot store is waited for without limit, and so is one
+// in the same process: dropping events would be worse.
 type backlog struct {
 	reports   []monitor.Report // never empty after the first add; all but the last have events
 	revision  int              // increases with every add

@@ -33,7 +33,7 @@ func TestAWorkerFollowsTheClockWhenItIsSet(t *testing.T) {
 		t.Run(fmt.Sprintf("from %s off", wrong), func(t *testing.T) {
 			var recording bytes.Buffer
 			synctest.Test(t, func(t *testing.T) {
-				s, d := &stream{}, newDesk()
+				s, d := &stream{}, newFakeGateway()
 				var clock wallClock
 				clock.set(wrong)
 				wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Now, c.Recording = clock.now, &recording })
@@ -73,7 +73,7 @@ func TestAStepOfTheClockIsNoTimeInWhichNothingWasSeen(t *testing.T) {
 	for _, step := range []time.Duration{-5 * time.Hour, -10 * time.Minute, 10 * time.Minute, 5 * time.Hour} {
 		t.Run(step.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, d := &stream{}, newDesk()
+				s, d := &stream{}, newFakeGateway()
 				var clock wallClock
 				wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Now = clock.now })
 				time.Sleep(30 * time.Second)
@@ -111,7 +111,7 @@ func TestReportsAreNotOvertakenWhenTheClockIsSetBack(t *testing.T) {
 	for _, back := range []time.Duration{3 * time.Second, 10 * time.Minute, 29 * time.Minute, 5 * time.Hour} {
 		t.Run(back.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, d := &stream{}, newDesk()
+				s, d := &stream{}, newFakeGateway()
 				var newest time.Time
 				overtaken := 0
 				d.answer = func(r monitor.Report) (monitor.Order, error) {
@@ -145,7 +145,7 @@ func TestReportsAreNotOvertakenWhenTheClockIsSetBack(t *testing.T) {
 // goes on.
 func TestASuspendedMachineTellsNothingOfThatTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newDesk()
+		s, d := &stream{}, newFakeGateway()
 		var clock wallClock
 		wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Now = clock.now })
 		time.Sleep(30 * time.Second)

@@ -110,8 +110,8 @@ func (s *stream) Analyse(ctx context.Context, seg watch.Segment, _ io.Reader, _ 
 	return a, nil
 }
 
-// desk is a gateway that remembers.
-type desk struct {
+// fakeGateway stores what it accepts.
+type fakeGateway struct {
 	mu       sync.Mutex
 	config   monitor.Config
 	snapshot []byte
@@ -124,14 +124,14 @@ type desk struct {
 	accepted []event.Event
 }
 
-func newDesk() *desk {
+func newFakeGateway() *fakeGateway {
 	c := monitor.DefaultConfig()
 	c.CheckIntervalSec = 2
 	c.SetThresholdSec(detector.Blackout, 6)
-	return &desk{config: c}
+	return &fakeGateway{config: c}
 }
 
-func (d *desk) Assignment(_ context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
+func (d *fakeGateway) Assignment(_ context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.refusal != nil {
@@ -141,7 +141,7 @@ func (d *desk) Assignment(_ context.Context, id monitor.ID, generation int) (mon
 		StreamURL: "https://www.youtube.com/watch?v=abcdefghijk"}, nil
 }
 
-func (d *desk) Report(ctx context.Context, _ monitor.ID, r monitor.Report) (monitor.Order, error) {
+func (d *fakeGateway) Report(ctx context.Context, _ monitor.ID, r monitor.Report) (monitor.Order, error) {
 	d.mu.Lock()
 	way, back := d.way, d.back
 	d.mu.Unlock()
@@ -157,7 +157,7 @@ func (d *desk) Report(ctx context.Context, _ monitor.ID, r monitor.Report) (moni
 	return order, err
 }
 
-func (d *desk) take(r monitor.Report) (monitor.Order, error) {
+func (d *fakeGateway) take(r monitor.Report) (monitor.Order, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.newest != 0 && r.Generation != d.newest {
@@ -187,14 +187,14 @@ func (d *desk) take(r monitor.Report) (monitor.Order, error) {
 	return monitor.Run, nil
 }
 
-func (d *desk) set(change func(*desk)) {
+func (d *fakeGateway) set(change func(*fakeGateway)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	change(d)
 }
 
 // types is what was accepted, in order.
-func (d *desk) types() string {
+func (d *fakeGateway) types() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var types []string
@@ -205,13 +205,13 @@ func (d *desk) types() string {
 }
 
 // count is how many events were accepted.
-func (d *desk) count() int {
+func (d *fakeGateway) count() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.accepted)
 }
 
-func (d *desk) last() monitor.Report {
+func (d *fakeGateway) last() monitor.Report {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.reports) == 0 {
@@ -224,24 +224,24 @@ var errAway = errors.New("the gateway is away")
 
 // watching runs a worker in the background and gives a function that waits for
 // it to end.
-func watching(ctx context.Context, t *testing.T, s *stream, d *desk, change ...func(*worker.Config)) (wait func() error) {
+func watching(ctx context.Context, t *testing.T, s *stream, d *fakeGateway, change ...func(*worker.Config)) (wait func() error) {
 	t.Helper()
 	return watchingUntil(ctx, context.Background(), ports(s, d), change...)
 }
 
-func ports(s *stream, d *desk) worker.Ports {
+func ports(s *stream, d *fakeGateway) worker.Ports {
 	return worker.Ports{Gateway: d, Resolver: s, Prober: s, Playlists: s, Segments: s, Analyser: s}
 }
 
 func watchingUntil(ctx, force context.Context, p worker.Ports, change ...func(*worker.Config)) (wait func() error) {
-	w := employ(p, change...)
+	w := newWorker(p, change...)
 	done := make(chan error, 1)
 	go func() { done <- w.RunUntil(ctx, force) }()
 	return func() error { return <-done }
 }
 
-// employ makes a worker that does not run yet.
-func employ(p worker.Ports, change ...func(*worker.Config)) *worker.Worker {
+// newWorker makes a worker that does not run yet.
+func newWorker(p worker.Ports, change ...func(*worker.Config)) *worker.Worker {
 	ids := 0
 	cfg := worker.Config{
 		ID: id, Generation: 1,

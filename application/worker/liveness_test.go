@@ -31,10 +31,10 @@ func feel(t *testing.T, w *worker.Worker) (alive, ready bool) {
 
 func TestThePulseOfAWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newDesk()
+		s, d := &stream{}, newFakeGateway()
 		d.refusal = errAway
 		disk := stuck{make(chan struct{}), make(chan struct{})}
-		w := employ(ports(s, d), func(c *worker.Config) { c.Recording = disk })
+		w := newWorker(ports(s, d), func(c *worker.Config) { c.Recording = disk })
 		expect := func(when string, wantAlive, wantReady bool) {
 			t.Helper()
 			if alive, ready := feel(t, w); alive != wantAlive || ready != wantReady {
@@ -46,7 +46,7 @@ func TestThePulseOfAWorker(t *testing.T) {
 		go func() { done <- w.Run(t.Context()) }()
 		time.Sleep(10 * time.Minute)
 		expect("without an assignment", true, false)
-		d.set(func(d *desk) { d.refusal = nil })
+		d.set(func(d *fakeGateway) { d.refusal = nil })
 		time.Sleep(time.Minute)
 		expect("while it watches", true, true)
 		s.set(func(s *stream) { s.analyse = func(ctx context.Context) { <-ctx.Done() } })

@@ -198,9 +198,10 @@ func (l *loop) state() monitor.Report {
 	return r
 }
 
-// reportTime stamps a report. After the clock was set back by minutes, reports would
-// count as overtaken by those before the step (monitor.Report.Overtaken): until the
-// clock is there again they carry the time of the newest. An end is never overtaken.
+// reportTime stamps a report. After the clock was set back by less than 30 minutes,
+// reports would count as overtaken by those before the step
+// (monitor.Report.Overtaken). Until the clock is there again, they carry the time of
+// the newest one. An end is never overtaken.
 func (l *loop) reportTime(status monitor.Status) time.Time {
 	now := l.clock.now()
 	if back := l.reportedAt.Sub(now); status.Active() && back > 0 && back < monitor.MaxOvertaken {

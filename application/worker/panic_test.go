@@ -88,7 +88,7 @@ type counted struct {
 func (c counted) Close() error { c.closed.Add(1); return c.ReadCloser.Close() }
 
 // burning runs a worker all of whose ports stand behind a fuse.
-func burning(ctx context.Context, f *fuse, s *stream, d *desk, change ...func(*worker.Config)) (wait func() error) {
+func burning(ctx context.Context, f *fuse, s *stream, d *fakeGateway, change ...func(*worker.Config)) (wait func() error) {
 	f.Ports = ports(s, d)
 	p := worker.Ports{Gateway: f, Resolver: f, Prober: f, Playlists: f, Segments: f, Analyser: f}
 	return watchingUntil(ctx, context.Background(), p, append(change, func(c *worker.Config) { c.Recording = f })...)
@@ -107,7 +107,7 @@ func TestAPanicEndsOneWorkerAndIsNamed(t *testing.T) {
 		t.Run("in the "+where, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
-				s, d := &stream{}, newDesk()
+				s, d := &stream{}, newFakeGateway()
 				f := &fuse{where: where}
 				f.lit.Store(where == "assignment")
 				wait := burning(t.Context(), f, s, d, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
@@ -133,7 +133,7 @@ func TestAPanicEndsOneWorkerAndIsNamed(t *testing.T) {
 	t.Run("or vanishes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := &fuse{where: "analyser", goexit: true}
-			wait := burning(t.Context(), f, &stream{}, newDesk())
+			wait := burning(t.Context(), f, &stream{}, newFakeGateway())
 			time.Sleep(10 * time.Second)
 			f.lit.Store(true)
 			if err := wait(); err == nil {
@@ -145,13 +145,13 @@ func TestAPanicEndsOneWorkerAndIsNamed(t *testing.T) {
 
 func TestAPanicDoesNotTakeWhatWasSeenBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newDesk()
+		s, d := &stream{}, newFakeGateway()
 		f := &fuse{where: "analyser"}
 		wait := burning(t.Context(), f, s, d)
 		time.Sleep(10 * time.Second)
 		s.set(func(s *stream) { s.black = true })
 		time.Sleep(9 * time.Second) // about to be told
-		d.set(func(d *desk) { d.way = func(context.Context) error { time.Sleep(time.Second); return nil } })
+		d.set(func(d *fakeGateway) { d.way = func(context.Context) error { time.Sleep(time.Second); return nil } })
 		time.Sleep(2 * time.Second)
 		f.lit.Store(true)
 		if err := wait(); err == nil {
@@ -168,7 +168,7 @@ func TestAPanicWhileItEndsIsContainedToo(t *testing.T) {
 		f := &fuse{where: "body"}
 		s := &stream{analyse: func(context.Context) { time.Sleep(5 * time.Second); f.burn("body") }}
 		ctx, cancel := context.WithCancel(t.Context())
-		wait := burning(ctx, f, s, newDesk())
+		wait := burning(ctx, f, s, newFakeGateway())
 		time.Sleep(2 * time.Second)
 		f.lit.Store(true)
 		cancel()

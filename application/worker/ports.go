@@ -61,8 +61,8 @@ type Gateway interface {
 	// Report delivers one report, of at most 200 events, and is idempotent: the
 	// same report may be delivered again after an error, with more in it. When it
 	// returns nil, every event in it is on disk, or of a monitor whose callback has
-	// failed: nothing is told of that any more. ctx bounds the exchange; what was
-	// asked for may happen even though the answer was not awaited. Errors: as of
+	// failed: nothing is told of that any more. ctx bounds the exchange; the gateway may
+	// store a report whose exchange has timed out. Errors: as of
 	// Assignment; and an *monitor.Error InvalidConfig when this report will never
 	// be taken.
 	Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error)

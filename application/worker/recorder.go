@@ -11,16 +11,16 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// recorder writes what a watcher sees, a line of JSON each, so that it can be
-// replayed. Recording must not disturb watching: a failed write is logged, and
-// there are no more.
+// recorder writes each step of a watcher as a line of JSON, so that it can be
+// replayed. After a failed write, which is logged, it writes no more: recording must
+// not disturb watching.
 type recorder struct {
 	w   io.Writer
 	log *slog.Logger
 	err error
 }
 
-// open writes the first line.
+// writeHeader writes the first line.
 func (r *recorder) writeHeader(o watch.RecordingHeader) error {
 	r.writeLine(o)
 	if r.err != nil {
@@ -57,10 +57,10 @@ const maxRecordedLine = 16 << 20
 // ErrDiverged says that a watcher no longer does what was recorded.
 var ErrDiverged = errors.New("the watcher no longer does what was recorded")
 
-// Replay does a recording again, from its first line, and hands every moment to
-// see, with the effects of now. It returns ErrDiverged, wrapped with the line,
-// at the first moment whose effects differ from the recorded ones.
-func Replay(recording io.Reader, see func(watch.RecordedStep)) error {
+// Replay repeats a recording from its first line and passes every step to observe,
+// with the effects of now. It returns ErrDiverged, wrapped with the line, at the
+// first step whose effects differ from the recorded ones.
+func Replay(recording io.Reader, observe func(watch.RecordedStep)) error {
 	lines := bufio.NewScanner(recording)
 	lines.Buffer(make([]byte, 0, 1<<20), maxRecordedLine)
 	if !lines.Scan() {
@@ -75,26 +75,26 @@ func Replay(recording io.Reader, see func(watch.RecordedStep)) error {
 		return fmt.Errorf("line 1: %w", err)
 	}
 	for n := 2; lines.Scan(); n++ {
-		var then watch.RecordedStep
-		if err := json.Unmarshal(lines.Bytes(), &then); err != nil {
+		var recorded watch.RecordedStep
+		if err := json.Unmarshal(lines.Bytes(), &recorded); err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
-		now := watch.RecordedStep{At: then.At, Observation: then.Observation, Effects: watcher.Step(then.At, then.Observation)}
-		see(now)
-		if err := sameStep(then, now); err != nil {
-			return fmt.Errorf("line %d, at %s: %w", n, then.At.Format("15:04:05.000"), err)
+		replayed := watch.RecordedStep{At: recorded.At, Observation: recorded.Observation, Effects: watcher.Step(recorded.At, recorded.Observation)}
+		observe(replayed)
+		if err := sameStep(recorded, replayed); err != nil {
+			return fmt.Errorf("line %d, at %s: %w", n, recorded.At.Format("15:04:05.000"), err)
 		}
 	}
 	return lines.Err()
 }
 
-// same compares two moments as they are written.
-func sameStep(then, now watch.RecordedStep) error {
-	a, err := json.Marshal(then)
+// sameStep compares two steps as they are written.
+func sameStep(recorded, replayed watch.RecordedStep) error {
+	a, err := json.Marshal(recorded)
 	if err != nil {
 		return err
 	}
-	b, err := json.Marshal(now)
+	b, err := json.Marshal(replayed)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ const broadcastTime = 8 * time.Minute
 // troubled makes a stream with black and silent times, all of them longer and
 // further apart, and from the stream's end, than nobody ever looks, and a desk
 // for it.
-func troubled(rng *rand.Rand) (*stream, *desk) {
+func troubled(rng *rand.Rand) (*stream, *fakeGateway) {
 	spans := func() func(watch.Segment) bool {
 		var bad []time.Time // from, to, from, to …
 		latest := time.Now().Add(broadcastTime - time.Minute)
@@ -46,7 +46,7 @@ func troubled(rng *rand.Rand) (*stream, *desk) {
 			return in
 		}
 	}
-	s, d := &stream{}, newDesk()
+	s, d := &stream{}, newFakeGateway()
 	d.config.SetThresholdSec(detector.Silence, 8)
 	s.blackAt, s.silentAt = spans(), spans()
 	return s, d
@@ -54,7 +54,7 @@ func troubled(rng *rand.Rand) (*stream, *desk) {
 
 // told is what was accepted of one subject, without when it was told: that may
 // be later after a death.
-func told(d *desk, subject string) string {
+func told(d *fakeGateway, subject string) string {
 	var b strings.Builder
 	for _, e := range d.accepted {
 		if !strings.Contains(string(e.Type), subject) {
@@ -80,8 +80,8 @@ type fate struct {
 }
 
 // befall makes the way to a desk as bad as that.
-func (f fate) befall(d *desk) {
-	d.set(func(d *desk) {
+func (f fate) befall(d *fakeGateway) {
+	d.set(func(d *fakeGateway) {
 		d.way = func(ctx context.Context) error {
 			switch x := f.rng.Float64(); {
 			case x < f.lost:
@@ -103,7 +103,7 @@ func (f fate) befall(d *desk) {
 
 // live runs workers, one after another, until the stream has ended and a worker
 // has ended well. What a worker that is killed had not told dies with it.
-func (f fate) live(t *testing.T, s *stream, d *desk) {
+func (f fate) live(t *testing.T, s *stream, d *fakeGateway) {
 	t.Helper()
 	end := time.Now().Add(broadcastTime)
 	deaths := make([]time.Time, f.deaths)
@@ -113,7 +113,7 @@ func (f fate) live(t *testing.T, s *stream, d *desk) {
 	time.AfterFunc(broadcastTime, func() { s.set(func(s *stream) { s.ended = true }) })
 	var log bytes.Buffer
 	for generation := 1; ; generation++ {
-		d.set(func(d *desk) { d.newest = generation })
+		d.set(func(d *fakeGateway) { d.newest = generation })
 		force, kill := context.WithCancel(context.Background())
 		for _, at := range deaths {
 			if at.After(time.Now()) {
@@ -145,8 +145,8 @@ func TestNothingIsLostAndNothingIsToldTwice(t *testing.T) {
 	const seeds = 100
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			run := func(f fate) *desk {
-				var d *desk
+			run := func(f fate) *fakeGateway {
+				var d *fakeGateway
 				synctest.Test(t, func(t *testing.T) {
 					var s *stream
 					s, d = troubled(rand.New(rand.NewPCG(seed, 0)))
@@ -179,14 +179,14 @@ func TestNothingIsLostAndNothingIsToldTwice(t *testing.T) {
 // with an alert; whoever goes on knows that, and tells of its recovery.
 func TestADeathBetweenTwoReportsOfABacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newDesk()
+		s, d := &stream{}, newFakeGateway()
 		d.config.SetThresholdSec(detector.Blackout, 1)
 		s.blackAt = func(s watch.Segment) bool { return s.Sequence/4%2 == 0 }
 		d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway }
 		force, kill := context.WithCancel(t.Context())
 		wait := watchingUntil(t.Context(), force, ports(s, d))
 		time.Sleep(time.Hour)
-		d.set(func(d *desk) {
+		d.set(func(d *fakeGateway) {
 			d.answer = func(monitor.Report) (monitor.Order, error) {
 				if len(d.accepted) > 0 {
 					return "", errAway
@@ -199,7 +199,7 @@ func TestADeathBetweenTwoReportsOfABacklog(t *testing.T) {
 		if err := wait(); !errors.Is(err, worker.ErrForced) || len(d.accepted) != 200 || d.accepted[199].Type != event.Blackout {
 			t.Fatalf("ended with %v after %d events", err, len(d.accepted))
 		}
-		d.set(func(d *desk) { d.answer = nil })
+		d.set(func(d *fakeGateway) { d.answer = nil })
 		s.set(func(s *stream) { s.blackAt = nil })
 		wait = watching(t.Context(), t, s, d, func(c *worker.Config) { c.NewEventID = func() string { return time.Now().String() } })
 		time.Sleep(20 * time.Second)

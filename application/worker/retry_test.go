@@ -37,7 +37,7 @@ func TestAReportThatIsRefusedIsGivenInParts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
-				s, d := &stream{black: true}, newDesk()
+				s, d := &stream{black: true}, newFakeGateway()
 				d.answer = func(r monitor.Report) (monitor.Order, error) {
 					if c.refuses(r) {
 						return "", never
@@ -83,10 +83,10 @@ func TestAWorkerWhoseGatewayIsGoneEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
-				s, d := &stream{}, newDesk()
+				s, d := &stream{}, newFakeGateway()
 				wait := watching(ctx, t, s, d, c.change)
 				time.Sleep(time.Minute)
-				d.set(func(d *desk) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", c.answer } })
+				d.set(func(d *fakeGateway) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", c.answer } })
 				began := time.Now()
 				end := time.AfterFunc(20*time.Minute, cancel)
 				err := wait()
@@ -103,7 +103,7 @@ func TestAWorkerWhoseGatewayIsGoneEnds(t *testing.T) {
 	t.Run("even if it never had an assignment", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
-			d := newDesk()
+			d := newFakeGateway()
 			d.refusal = errAway
 			err := watching(t.Context(), t, &stream{}, d, patient, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })()
 			if !errors.Is(err, worker.ErrGatewayGone) {
@@ -129,7 +129,7 @@ func (f *full) Write(p []byte) (int, error) {
 func TestARecordingThatCannotBeWrittenIsSaidOnceAndDisturbsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		s, d := &stream{}, newDesk()
+		s, d := &stream{}, newFakeGateway()
 		wait := watching(t.Context(), t, s, d, func(c *worker.Config) {
 			c.Recording, c.Log = &full{left: 3}, slog.New(slog.NewTextHandler(&log, nil))
 		})

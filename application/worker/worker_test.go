@@ -30,7 +30,7 @@ func play(s *stream) {
 
 func TestAWorkerReportsAWholeStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newDesk()
+		s, d := &stream{}, newFakeGateway()
 		wait := watching(t.Context(), t, s, d)
 		play(s)
 		if err := wait(); err != nil {
@@ -51,7 +51,7 @@ func TestAWorkerReportsAWholeStream(t *testing.T) {
 
 func TestAGatewayThatIsAwayLosesNoEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newDesk()
+		s, d := &stream{}, newFakeGateway()
 		calls := 0
 		d.answer = func(monitor.Report) (monitor.Order, error) {
 			if calls++; calls%4 != 0 { // three of four reports fail
@@ -72,13 +72,13 @@ func TestAGatewayThatIsAwayLosesNoEvent(t *testing.T) {
 
 func TestAFinishedWorkerStaysUntilItsLastEventIsAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newDesk()
+		s, d := &stream{}, newFakeGateway()
 		wait := watching(t.Context(), t, s, d)
 		time.Sleep(10 * time.Second)
-		d.set(func(d *desk) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway } })
+		d.set(func(d *fakeGateway) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway } })
 		s.set(func(s *stream) { s.ended = true })
 		time.Sleep(10 * time.Minute)
-		d.set(func(d *desk) { d.answer = nil })
+		d.set(func(d *fakeGateway) { d.answer = nil })
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}
@@ -96,10 +96,10 @@ func TestADismissedWorkerExitsAtOnceAndSaysNothingMore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, d := &stream{}, newDesk()
+				s, d := &stream{}, newFakeGateway()
 				wait := watching(t.Context(), t, s, d)
 				time.Sleep(10 * time.Second)
-				d.set(func(d *desk) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", dismissal } })
+				d.set(func(d *fakeGateway) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", dismissal } })
 				began := time.Now()
 				if err := wait(); !errors.Is(err, dismissal) {
 					t.Fatalf("ended with %v", err)
@@ -114,10 +114,12 @@ func TestADismissedWorkerExitsAtOnceAndSaysNothingMore(t *testing.T) {
 
 func TestAnOrderToStopIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newDesk()
+		s, d := &stream{}, newFakeGateway()
 		wait := watching(t.Context(), t, s, d)
 		time.Sleep(10 * time.Second)
-		d.set(func(d *desk) { d.answer = func(monitor.Report) (monitor.Order, error) { return monitor.Stop, nil } })
+		d.set(func(d *fakeGateway) {
+			d.answer = func(monitor.Report) (monitor.Order, error) { return monitor.Stop, nil }
+		})
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +128,7 @@ func TestAnOrderToStopIsFollowed(t *testing.T) {
 
 func TestShutdownFinishesTheAnalysisAndReportsWhatCameOfIt(t *testing.T) { // 8.3
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{black: true}, newDesk()
+		s, d := &stream{black: true}, newFakeGateway()
 		d.config.SetThresholdSec(detector.Blackout, 1)
 		s.analyse = func(ctx context.Context) {
 			select {
@@ -153,12 +155,12 @@ func TestShutdownFinishesTheAnalysisAndReportsWhatCameOfIt(t *testing.T) { // 8.
 
 func TestShutdownIsBoundedWhateverHangs(t *testing.T) { // 8.3
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newDesk()
+		s, d := &stream{}, newFakeGateway()
 		s.analyse = func(ctx context.Context) { <-ctx.Done() }
 		ctx, cancel := context.WithCancel(t.Context())
 		wait := watching(ctx, t, s, d)
 		time.Sleep(2 * time.Second)
-		d.set(func(d *desk) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway } })
+		d.set(func(d *fakeGateway) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway } })
 		cancel()
 		began := time.Now()
 		if err := wait(); err != nil {
@@ -172,7 +174,7 @@ func TestShutdownIsBoundedWhateverHangs(t *testing.T) { // 8.3
 
 func TestAHungResolverDoesNotDelayTheMedia(t *testing.T) { // S16
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newDesk()
+		s, d := &stream{}, newFakeGateway()
 		ctx, cancel := context.WithCancel(t.Context())
 		wait := watching(ctx, t, s, d)
 		time.Sleep(4*time.Minute + 50*time.Second)
@@ -200,7 +202,7 @@ func TestAHungResolverDoesNotDelayTheMedia(t *testing.T) { // S16
 
 func TestASuccessorGoesOnWhereAWorkerStood(t *testing.T) { // S11
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newDesk()
+		s, d := &stream{}, newFakeGateway()
 		ctx, cancel := context.WithCancel(t.Context())
 		wait := watching(ctx, t, s, d)
 		time.Sleep(10 * time.Second)
@@ -210,7 +212,7 @@ func TestASuccessorGoesOnWhereAWorkerStood(t *testing.T) { // S11
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}
-		d.set(func(d *desk) { d.snapshot = d.reports[len(d.reports)-1].Snapshot })
+		d.set(func(d *fakeGateway) { d.snapshot = d.reports[len(d.reports)-1].Snapshot })
 		wait = watching(t.Context(), t, s, d, func(c *worker.Config) {
 			c.NewEventID = func() string { return time.Now().String() }
 		})
@@ -230,7 +232,7 @@ func TestASuccessorGoesOnWhereAWorkerStood(t *testing.T) { // S11
 func TestARecordingReplaysToTheSameEffects(t *testing.T) {
 	var recording bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newDesk()
+		s, d := &stream{}, newFakeGateway()
 		wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Recording = &recording })
 		play(s)
 		if err := wait(); err != nil {

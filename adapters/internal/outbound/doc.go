@@ -1,5 +1,5 @@
-// Package outbound judges where this program may connect to: whatever a caller
-// or a playlist names must be on the public internet.
+// Package outbound decides to which addresses this program may connect: a host that
+// a caller or a playlist names must be on the public internet.
 //
 //	URL's host ─▶ ParseHost ──▶ an address ──────────────┐
 //	                   │                                 ├─▶ Policy.Refuses ─▶ connect
@@ -8,8 +8,8 @@
 //
 // Guarantees:
 //
-//   - An address is judged as the one that a packet would go to: IPv4 in the
-//     clothes of IPv6 (::ffff:0:0/96, and 64:ff9b::/96 where a NAT64 translates
+//   - An address is judged as the one that a packet would go to: IPv4 written
+//     as IPv6 (::ffff:0:0/96, and 64:ff9b::/96 where a NAT64 translates
 //     it back, RFC 6052) is the IPv4 address, and a zone changes nothing. So a
 //     network without IPv4 of its own reaches what is outside, and nothing inside.
 //   - Refused are all special-purpose networks of the IANA registries for IPv4

@@ -37,15 +37,15 @@ func New(listed []netip.Prefix) *Policy {
 	}
 }
 
-// Lists tells whether an address is in one of the networks listed.
+// Lists reports whether an address is in one of the networks listed.
 func (p *Policy) Lists(a netip.Addr) bool {
 	plain, end := a.Unmap().WithZone(""), canonical(a)
 	return slices.ContainsFunc(p.listed, func(n netip.Prefix) bool { return n.Contains(plain) || n.Contains(end) })
 }
 
-// Refuses tells why an address may not be connected to, in a word or two such
-// as "a private address"; empty: it may. The address is not told: which one a
-// name has inside is not the caller's to learn.
+// Refuses says in a word or two why an address may not be connected to, such as "a
+// private address"; empty: it may. The answer does not hold the address: a caller must
+// not learn to which address a name resolves here.
 func (p *Policy) Refuses(a netip.Addr) (why string) {
 	if p.Lists(a) {
 		return ""
@@ -57,8 +57,8 @@ func (p *Policy) Refuses(a netip.Addr) (why string) {
 	return kind(a)
 }
 
-// Control is the judgement of a dial, for net.Dialer.Control: the address is
-// the one that is about to be connected to. Its errors are ErrRefused.
+// Control checks the address of a dial; it is a net.Dialer.Control. Its errors are
+// ErrRefused.
 func (p *Policy) Control(network, address string, _ syscall.RawConn) error {
 	to, err := DialedAddr(network, address)
 	if err != nil {
@@ -70,8 +70,8 @@ func (p *Policy) Control(network, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// Dialled is the address that a dial, as net.Dialer.Control sees it, goes to.
-// What is not TCP to an address is ErrRefused.
+// DialedAddr is the address of a dial as net.Dialer.Control gets it. A dial that is
+// not TCP to an address is ErrRefused.
 func DialedAddr(network, address string) (netip.Addr, error) {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || (network != "tcp4" && network != "tcp6") {

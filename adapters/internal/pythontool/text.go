@@ -22,9 +22,9 @@ var (
 	signed = regexp.MustCompile(`(?i)/(?:videoplayback|api/manifest)\b[^\s"'<>]*`)
 )
 
-// OneLine makes one line of a text for people: white space and control characters
-// become single blanks, at most MaxLine bytes remain, and of a URL only scheme
-// and host, because media URLs are signed in path and query alike.
+// OneLine makes one line of a text for people, of at most MaxLine bytes. White space
+// and control characters become single blanks. Of a URL only scheme and host remain,
+// because media URLs are signed in path and query.
 func OneLine(text string) string {
 	text = text[:min(len(text), MaxText)]
 	text = webURL.ReplaceAllStringFunc(text, hostOnly)

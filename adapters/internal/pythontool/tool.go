@@ -33,8 +33,8 @@ var errTooSlow = errors.New("no answer in time")
 // seconds after which it is killed. A tool that ran to its end gives a Result
 // whatever its exit code, and no Failure.
 //
-// A tool that hangs is Unreachable and not ToolFailed: both tools hang when
-// YouTube or the way to it does, their own time limits being per request.
+// A tool that hangs is Unreachable, not ToolFailed: both tools hang when YouTube or
+// the network does, because their own time limits are per request.
 func (t Tool) Run(ctx context.Context, log *slog.Logger, args ...string) (subprocess.Result, *Failure) {
 	began := time.Now()
 	bounded, cancel := context.WithTimeoutCause(ctx, t.Timeout, errTooSlow)

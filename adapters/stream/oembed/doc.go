@@ -11,5 +11,5 @@
 //	                         that may not be embedded, which both exist; 429 and
 //	                         5xx, redirects and failures say nothing
 //
-// It is a hint: what it means for a monitor is the watcher's to decide.
+// The answer is a hint. The watcher decides what it means for a monitor.
 package oembed

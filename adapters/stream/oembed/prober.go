@@ -39,8 +39,8 @@ func newAt(service string, client *http.Client) *Prober {
 	return &Prober{client: own, service: service}
 }
 
-// stayOnHost hands back a redirect that leads elsewhere (a consent page, a
-// captive portal) as it is, to be read as no answer.
+// refuseOtherHosts returns a redirect to another host (a consent page, a captive
+// portal) as the response, which is then no answer.
 func refuseOtherHosts(next *http.Request, sent []*http.Request) error {
 	first := sent[0].URL
 	if len(sent) > MaxRedirects || next.URL.Host != first.Host || next.URL.Scheme != first.Scheme {
@@ -104,8 +104,7 @@ func (p *Prober) ask(ctx context.Context, stream monitor.StreamURL) (int, error)
 	return resp.StatusCode, nil
 }
 
-// unreachable leaves the URL out of a client's error: it only repeats what was
-// asked.
+// withoutURL leaves the URL out of a client's error: it repeats the request.
 func withoutURL(err error) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = failed.Err

@@ -7,11 +7,10 @@
 //	   ├─ error: … ────────────────▶ Unreachable
 //	   └─ did not run to its end, or printed something else ▶ ToolFailed, Unreachable
 //
-// It is a fallback and no second opinion: streamlink resolves the archive of an
-// ended stream as readily as a live one, and gives one text for every reason
-// YouTube may have not to show a stream. So a manifest is never proof of life,
-// and a failure never knowledge about the stream. For this reason there is no
-// second run either, which could only learn the reason for the log.
+// It is a fallback, not a second opinion. streamlink resolves the archive of an ended
+// stream like a live one, and it prints one text for every reason YouTube may have not
+// to show a stream. So a manifest does not prove that the stream is live, and a
+// failure says nothing about the stream.
 //
 // --stream-url without a stream's name prints the master playlist, also where
 // picture and sound come separately ("hls-multi"); --json leaves it out in that

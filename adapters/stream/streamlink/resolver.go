@@ -57,7 +57,7 @@ func New(c Config, log *slog.Logger) *Resolver {
 		},
 		options: []string{
 			"--no-config", "--http-timeout", strconv.Itoa(int(c.HTTPTimeout / time.Second)), "--stream-url",
-			// What follows is a URL, whatever it begins with.
+			// After it no URL is taken for an option.
 			"--",
 		},
 		log: log.With("component", "streamlink"),

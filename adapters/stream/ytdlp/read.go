@@ -6,10 +6,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// read makes an answer of what a run of yt-dlp left. Began and Source are the
-// caller's. It is not sure of the answer when YouTube calls the stream live,
-// yt-dlp lists nothing that can be watched, and nobody says why: then it may be
-// worth asking for what yt-dlp does not list by itself.
+// read turns the output of a run into a resolution; the caller sets Source. sure is
+// false when YouTube calls the stream live, yt-dlp lists nothing that can be watched,
+// and there is no reason. Then a second run may find DASH.
 func read(videoID string, stdout, stderr []byte) (answer watch.Resolution, sure bool) {
 	found := readMessages(stderr)
 	if stdout = bytes.TrimSpace(stdout); len(stdout) == 0 {
@@ -32,9 +31,9 @@ func read(videoID string, stdout, stderr []byte) (answer watch.Resolution, sure 
 	return v.unclear(found)
 }
 
-// live is a stream that YouTube calls live. Without formats the words decide:
-// its encoder may not be sending, it may be closed to us, or YouTube may have
-// refused to say where its media are, which must not pass for "not sending".
+// live answers for a stream that YouTube calls live. Without formats the words
+// decide: the encoder may send nothing, the stream may be closed to this address, or
+// YouTube may have refused to list the media.
 func (v *video) live(found messages) (answer watch.Resolution, sure bool) {
 	list, manifest := v.renditions()
 	answer = watch.Resolution{State: watch.Live, Renditions: list, Manifest: manifest, ActualStart: v.release()}
@@ -66,9 +65,9 @@ func (v *video) upcoming(found messages) watch.Resolution {
 	return answer
 }
 
-// wasLive answers Ended, unless YouTube refused the media in words. yt-dlp
-// concludes was_live from "live content that is not live now", and a page that
-// refuses a running stream reads the same: the refusal is the answer (decision S19).
+// wasLive answers Ended, unless YouTube refused the media in words (decision S19).
+// yt-dlp concludes was_live from "live content that is not live now". A page that
+// refuses a running stream reads the same.
 func (v *video) wasLive(found messages) watch.Resolution {
 	answer := watch.Resolution{State: watch.Ended, Detail: found.reason.text, ActualStart: v.release()}
 	if v.playable() {

@@ -34,9 +34,9 @@ type Resolver struct {
 	log    *slog.Logger
 }
 
-// What a run prints. By itself yt-dlp lists no DASH of a live stream; asked for
-// it (formats=incomplete) it lists every segment of every format too, 10 MB of
-// them, so that then only what is read of a format is printed.
+// The options that say what a run prints. Asked for DASH of a live stream
+// (formats=incomplete), yt-dlp lists every segment too, 10 MB of them. So that run
+// prints only the fields that are read.
 var (
 	dumpJSON      = []string{"--dump-json"}
 	printWithDASH = []string{
@@ -71,9 +71,9 @@ func New(c Config, log *slog.Logger) *Resolver {
 	}
 }
 
-// Resolve implements worker.Resolver. It runs yt-dlp once, or, when a live
-// stream seems to have no media, a second time for its DASH, and blocks until
-// that has ended, at most Timeout and two seconds.
+// Resolve implements worker.Resolver. It runs yt-dlp once. When a
+// live stream seems to have no media, it runs it again for DASH. Both together block
+// for at most Timeout and two seconds.
 func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
 	began := time.Now()
 	answer, sure := r.run(ctx, url, r.tool.Timeout, dumpJSON)
@@ -86,11 +86,11 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 	return answer
 }
 
-// run asks once.
+// run runs yt-dlp once.
 func (r *Resolver) run(ctx context.Context, url monitor.StreamURL, limit time.Duration, prints []string) (answer watch.Resolution, sure bool) {
 	tool := r.tool
 	tool.Timeout = limit
-	// What follows "--" is a URL, whatever it begins with.
+	// After "--" no URL is taken for an option.
 	res, failure := tool.Run(ctx, r.log, slices.Concat(r.common, prints, []string{"--", string(url)})...)
 	if failure != nil {
 		return watch.Resolution{State: failure.State, Detail: failure.Detail}, true

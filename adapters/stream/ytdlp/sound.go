@@ -43,7 +43,7 @@ func (s sounds) alternate(f format) bool {
 	if !f.hasAudio() {
 		return false
 	}
-	// What has no language is not a translation.
+	// Sound without a language is not a translation.
 	translated := f.Language != nil && f.preference() < s.preferred
 	return translated || f.marked() && s.unmarked
 }

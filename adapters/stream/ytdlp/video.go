@@ -67,8 +67,8 @@ func (f format) isHLS() bool {
 	return strings.HasPrefix(f.Protocol, "m3u8") && !f.hasDRM() && isWebURL(f.URL)
 }
 
-// dash tells a format whose MPD can be watched. What yt-dlp makes of the
-// segments is left alone: it is the MPD that is read, again and again.
+// dash tells a format whose MPD can be watched. Only the URL
+// of the MPD is used: the watcher reads it again and again.
 func (f format) isDASH() bool {
 	return strings.HasPrefix(f.Protocol, "http_dash_segments") && !f.hasDRM() && isWebURL(f.ManifestURL)
 }

@@ -1,6 +1,6 @@
-// Package pytooltest has what the tests of the adapters for yt-dlp and
-// streamlink share: the real tools, stand-ins for them that misbehave, and one
-// table of misbehaviour that both adapters must survive.
+// Package pythontooltest is shared by the tests of yt-dlp and streamlink. It finds
+// the real tools, makes fake ones that misbehave, and holds one table of misbehaviour
+// that both adapters must survive.
 package pythontooltest
 
 import (
@@ -71,10 +71,10 @@ type Resolver interface {
 	Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution
 }
 
-// Run asks resolvers made by of for tools that misbehave in every way a tool
-// can, and checks the state, the words, the time taken, and that no process is
-// left. of is given the tool's path and the time limit to use.
-func Run(t *testing.T, of func(path string, timeout time.Duration, log *slog.Logger) Resolver) {
+// Run makes resolvers for tools that misbehave and checks the state, the detail, the
+// time taken, and that no process is left. newResolver gets the tool's path and the
+// time limit.
+func Run(t *testing.T, newResolver func(path string, timeout time.Duration, log *slog.Logger) Resolver) {
 	tests := map[string]struct {
 		script string
 		state  watch.StreamState
@@ -107,7 +107,7 @@ func Run(t *testing.T, of func(path string, timeout time.Duration, log *slog.Log
 				}
 			}
 			began := time.Now()
-			got := of(path, limit, slog.New(slog.DiscardHandler)).Resolve(t.Context(), URL)
+			got := newResolver(path, limit, slog.New(slog.DiscardHandler)).Resolve(t.Context(), URL)
 			if got.State != tc.state || !strings.Contains(got.Detail, tc.says) || got.Detail == "" {
 				t.Errorf("got %s (%s)", got.State, got.Detail)
 			}
@@ -128,7 +128,7 @@ func Run(t *testing.T, of func(path string, timeout time.Duration, log *slog.Log
 			defer cancel()
 			eventually(func() bool { text, _ := os.ReadFile(ids); return len(text) > 0 })
 		}()
-		got := of(path, time.Minute, slog.New(slog.DiscardHandler)).Resolve(ctx, URL)
+		got := newResolver(path, time.Minute, slog.New(slog.DiscardHandler)).Resolve(ctx, URL)
 		if got.State.Answers() || !strings.Contains(got.Detail, "stopped before it had an answer") {
 			t.Errorf("got %+v", got)
 		}
@@ -140,7 +140,7 @@ func Run(t *testing.T, of func(path string, timeout time.Duration, log *slog.Log
 		for _, name := range []string{"HTTPS_PROXY", "SSL_CERT_FILE", "PYTHONPATH"} {
 			t.Setenv(name, "some-"+name)
 		}
-		of(path, 10*time.Second, slog.New(slog.DiscardHandler)).Resolve(t.Context(), URL)
+		newResolver(path, 10*time.Second, slog.New(slog.DiscardHandler)).Resolve(t.Context(), URL)
 		text, err := os.ReadFile(ids)
 		if err != nil {
 			t.Fatal(err)
@@ -154,7 +154,7 @@ func Run(t *testing.T, of func(path string, timeout time.Duration, log *slog.Log
 		path, _ := Script(t, `echo "ERROR: GET https://rr1.googlevideo.com/videoplayback/sig/SECRET?sig=SECRET failed" >&2; exit 1`)
 		var logged bytes.Buffer
 		log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		got := of(path, 10*time.Second, log).Resolve(t.Context(), URL)
+		got := newResolver(path, 10*time.Second, log).Resolve(t.Context(), URL)
 		if all := logged.String() + got.Detail; strings.Contains(all, "SECRET") || !strings.Contains(all, "rr1.googlevideo.com") {
 			t.Errorf("logged and answered %q", all)
 		}
