@@ -24,7 +24,7 @@ import (
 func TestRoundTrip(t *testing.T) {
 	ctx := context.Background()
 	store := &registrytest.Store{}
-	service, err := registry.New(store, &registrytest.Crew{}, registrytest.Callbacks(nil), &registrytest.Courier{}, registry.Config{
+	service, err := registry.New(store, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(nil), &registrytest.TestSender{}, registry.Config{
 		NewUUID: func() (u [16]byte) { u[6], u[8] = 0x70, 0x80; return u },
 		Log:     slog.New(slog.DiscardHandler),
 	})
@@ -49,7 +49,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store.Alter(m.ID, func(m *monitor.Monitor) { m.Generation = 2 })
+	store.Update(m.ID, func(m *monitor.Monitor) { m.Generation = 2 })
 
 	t.Run("an assignment arrives as it was registered", func(t *testing.T) {
 		for _, generation := range []int{0, 2} {

@@ -57,7 +57,7 @@ func further() []refusal {
 		}},
 		{"SUPERSEDED", 409, func(g *gate) answer {
 			id := g.registers("Q")
-			g.store.Alter(id, func(m *monitor.Monitor) { m.Generation = 2 })
+			g.store.Update(id, func(m *monitor.Monitor) { m.Generation = 2 })
 			return g.get("/internal/v1/monitors/" + string(id) + "?generation=1")
 		}},
 		{"BODY_TOO_LARGE", 413, func(g *gate) answer { return g.post("/api/v1/monitors", strings.Repeat(" ", 64<<10+1)) }},

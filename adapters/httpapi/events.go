@@ -113,7 +113,7 @@ func (a *API) try(c *gin.Context) error {
 	if err := body.text("callback_url", &callback); err != nil {
 		return err
 	}
-	trial, err := a.control.Try(c.Request.Context(), callback)
+	trial, err := a.control.TestWebhook(c.Request.Context(), callback)
 	if err != nil {
 		return err
 	}

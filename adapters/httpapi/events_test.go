@@ -56,7 +56,7 @@ func TestWebhookTest(t *testing.T) {
 		g := open(t)
 		g.courier.Answer = registry.Attempt{At: now, Status: 204}
 		g.post(path, body).is(http.StatusOK).equals(`{"event_id":"00000000-0000-7000-8000-000000000001","delivered":true,"status":204,"error":null}`)
-		if letters := g.courier.Letters(); len(letters) != 1 || !strings.Contains(string(letters[0].Body), `+09:00"`) {
+		if letters := g.courier.Sent(); len(letters) != 1 || !strings.Contains(string(letters[0].Body), `+09:00"`) {
 			t.Errorf("sent %s", letters)
 		}
 	})

@@ -41,8 +41,8 @@ type gate struct {
 	t       *testing.T
 	api     *httpapi.API
 	store   *registrytest.Store
-	crew    *registrytest.Crew
-	courier *registrytest.Courier
+	crew    *registrytest.WorkerManager
+	courier *registrytest.TestSender
 	log     *bytes.Buffer
 	policy  error // what the callback policy says
 	ready   error // what the readiness check says
@@ -52,10 +52,10 @@ type gate struct {
 
 func open(t *testing.T, change ...func(*httpapi.Config)) *gate {
 	t.Helper()
-	g := &gate{t: t, store: &registrytest.Store{}, crew: &registrytest.Crew{}, courier: &registrytest.Courier{}, log: &bytes.Buffer{}}
+	g := &gate{t: t, store: &registrytest.Store{}, crew: &registrytest.WorkerManager{}, courier: &registrytest.TestSender{}, log: &bytes.Buffer{}}
 	log := slog.New(slog.NewJSONHandler(g.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	n := uint32(0)
-	service, err := registry.New(g.store, g.crew, registrytest.Callbacks(func(monitor.CallbackURL) error { return g.policy }), g.courier, registry.Config{
+	service, err := registry.New(g.store, g.crew, registrytest.CallbackPolicy(func(monitor.CallbackURL) error { return g.policy }), g.courier, registry.Config{
 		MaxMonitors:  3,
 		CreatePerMin: budget,
 		QueryPerMin:  budget,

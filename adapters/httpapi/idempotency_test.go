@@ -31,7 +31,7 @@ func TestIdempotencyKey(t *testing.T) {
 		if said := first.header.Get("Idempotency-Replayed"); said != "" {
 			t.Errorf("the first answer says that it is a repeat: %s", said)
 		}
-		g.store.Alter(firstID, func(m *monitor.Monitor) { m.Status = monitor.Stopped })
+		g.store.Update(firstID, func(m *monitor.Monitor) { m.Status = monitor.Stopped })
 		again := g.postOnce(registration, "k").is(http.StatusCreated)
 		if said := again.header.Get("Idempotency-Replayed"); said != "true" {
 			t.Errorf("Idempotency-Replayed is %q", said)

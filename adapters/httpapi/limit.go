@@ -12,15 +12,15 @@ import (
 
 // within takes a request from the client's budget, or answers that there is
 // none left (section 12.3).
-func (a *API) within(budget registry.Budget) gin.HandlerFunc {
+func (a *API) within(budget registry.RateLimit) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		wait, err := a.control.Spend(c.Request.Context(), client(c), budget)
+		wait, err := a.control.Allow(c.Request.Context(), client(c), budget)
 		if err == nil {
 			return
 		}
 		c.Abort()
 		if wait > 0 {
-			c.Header(retryAfterHeader, strconv.Itoa(registry.Seconds(wait)))
+			c.Header(retryAfterHeader, strconv.Itoa(registry.RetryAfterSeconds(wait)))
 		}
 		a.fail(c, err)
 	}

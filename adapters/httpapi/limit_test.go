@@ -28,8 +28,8 @@ func openWithin(t *testing.T, create, query int, change ...func(*httpapi.Config)
 // openOn is one on a store that others may be on as well.
 func openOn(t *testing.T, store *registrytest.Store, create, query int, change ...func(*httpapi.Config)) *gate {
 	t.Helper()
-	g := &gate{t: t, store: store, crew: &registrytest.Crew{}, courier: &registrytest.Courier{}}
-	service, err := registry.New(g.store, g.crew, registrytest.Callbacks(nil), g.courier, registry.Config{
+	g := &gate{t: t, store: store, crew: &registrytest.WorkerManager{}, courier: &registrytest.TestSender{}}
+	service, err := registry.New(g.store, g.crew, registrytest.CallbackPolicy(nil), g.courier, registry.Config{
 		NewUUID: func() [16]byte { return uuid.Must(uuid.NewV7()) }, CreatePerMin: create, QueryPerMin: query,
 	})
 	if err != nil {

@@ -81,7 +81,7 @@ func (a *API) register(c *gin.Context) error {
 	var m monitor.Monitor
 	replayed := false
 	if keyed {
-		m, replayed, err = a.control.RegisterOnce(c.Request.Context(), request, key)
+		m, replayed, err = a.control.RegisterIdempotent(c.Request.Context(), request, key)
 	} else {
 		m, err = a.control.Register(c.Request.Context(), request)
 	}

@@ -152,7 +152,7 @@ func TestGet(t *testing.T) {
 	t.Run("shows why a monitor failed and when it ended", func(t *testing.T) {
 		g := open(t)
 		id := g.registers("Q")
-		g.store.Alter(id, func(m *monitor.Monitor) {
+		g.store.Update(id, func(m *monitor.Monitor) {
 			m.Status, m.Reason, m.EndedAt = monitor.Failed, "callback_failed", now.Add(time.Hour)
 		})
 		shown := g.get("/api/v1/monitors/" + string(id)).json()
@@ -183,7 +183,7 @@ func TestStop(t *testing.T) {
 	t.Run("ends the monitor", func(t *testing.T) { g.delete(path).is(http.StatusOK).equals(stopped) })
 	t.Run("is idempotent", func(t *testing.T) { g.delete(path).is(http.StatusOK).equals(stopped) })
 	t.Run("leaves a monitor that failed with its own status and time", func(t *testing.T) {
-		g.store.Alter(firstID, func(m *monitor.Monitor) { m.Status, m.EndedAt = monitor.Failed, now.Add(time.Minute) })
+		g.store.Update(firstID, func(m *monitor.Monitor) { m.Status, m.EndedAt = monitor.Failed, now.Add(time.Minute) })
 		g.delete(path).is(http.StatusOK).equals(`{"monitor_id":"` + firstID + `","status":"error","stopped_at":"2024-01-15T19:56:00.123+09:00"}`)
 	})
 }

@@ -106,12 +106,12 @@ func provocations() []provocation {
 		}},
 		{"assignment of an old generation", 409, func(g *gate) *http.Request {
 			id := g.registers("Q")
-			g.store.Alter(id, func(m *monitor.Monitor) { m.Generation = 2 })
+			g.store.Update(id, func(m *monitor.Monitor) { m.Generation = 2 })
 			return req("GET", "/internal/v1/monitors/"+string(id)+"?generation=1", nil)
 		}},
 		{"report of an old generation", 409, func(g *gate) *http.Request {
 			id := g.registers("Q")
-			g.store.Alter(id, func(m *monitor.Monitor) { m.Generation = 2 })
+			g.store.Update(id, func(m *monitor.Monitor) { m.Generation = 2 })
 			return req("PUT", "/internal/v1/monitors/"+string(id)+"/status", strings.NewReader(`{"status":"waiting","generation":1}`))
 		}},
 	}

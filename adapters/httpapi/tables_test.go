@@ -198,7 +198,7 @@ func TestStatusFilterTable(t *testing.T) {
 			g := open(t)
 			g.registers("A")
 			id := g.registers("B")
-			g.store.Alter(id, func(m *monitor.Monitor) { m.Status = monitor.Status(status) })
+			g.store.Update(id, func(m *monitor.Monitor) { m.Status = monitor.Status(status) })
 			a := g.get("/api/v1/monitors?status=" + status).is(http.StatusOK)
 			found := a.json()["monitors"].([]any)
 			if status == "initializing" && len(found) != 2 || status != "initializing" && len(found) != 1 {

@@ -93,7 +93,7 @@ func TestAssignment(t *testing.T) {
 			"config":` + config + `,"snapshot":{"version":1}}`)
 	})
 	t.Run("is not for an older generation", func(t *testing.T) {
-		g.store.Alter(firstID, func(m *monitor.Monitor) { m.Generation = 2 })
+		g.store.Update(firstID, func(m *monitor.Monitor) { m.Generation = 2 })
 		g.get(path+"?generation=1").fails(http.StatusConflict, "SUPERSEDED", "taken over")
 		g.get(path + "?generation=2").is(http.StatusOK)
 	})
@@ -148,7 +148,7 @@ func TestReport(t *testing.T) {
 	})
 	t.Run("of an older generation changes nothing", func(t *testing.T) {
 		g, path := fresh(t)
-		g.store.Alter(firstID, func(m *monitor.Monitor) { m.Generation = 2 })
+		g.store.Update(firstID, func(m *monitor.Monitor) { m.Generation = 2 })
 		g.put(path, fullReport).fails(http.StatusConflict, "SUPERSEDED")
 		if shown := g.get("/api/v1/monitors/" + firstID).json(); shown["status"] != "initializing" {
 			t.Errorf("status is %v", shown["status"])

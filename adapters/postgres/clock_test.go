@@ -78,13 +78,13 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 		t.Run(name+": a new idempotency key is valid", func(t *testing.T) {
 			dsn := database(t)
 			s, db := open(t, dsn), raw(t, dsn)
-			m, once := registration(1), registry.Once{Key: registry.Digest{1}}
-			if _, err := s.InsertOnce(t.Context(), m, plenty, once); err != nil {
+			m, once := registration(1), registry.IdempotencyKey{Key: registry.Digest{1}}
+			if _, err := s.InsertIdempotent(t.Context(), m, plenty, once); err != nil {
 				t.Fatal(err)
 			}
 			shiftClock(t, db, step)
 			again := registration(1)
-			first, err := s.InsertOnce(t.Context(), again, plenty, once)
+			first, err := s.InsertIdempotent(t.Context(), again, plenty, once)
 			if err != nil || first == nil || first.Monitor.ID != m.ID {
 				t.Errorf("first is %+v, %v", first, err)
 			}

@@ -3,11 +3,11 @@
 // needs the database, as several types over one connection pool:
 //
 //	type               file             implements            tables
-//	MonitorStore       monitors.go      registry.Registry     monitors, monitor_stats
-//	IdempotencyStore   idempotency.go   registry.Registry     idempotency_keys
-//	ReportStore        reports.go       registry.Desk         monitors, monitor_stats, monitor_events
-//	EventStore         events.go        registry.History      monitor_events
-//	RateLimiter        ratelimit.go     registry.Limiter      rate_limits
+//	MonitorStore       monitors.go      registry.MonitorStore     monitors, monitor_stats
+//	IdempotencyStore   idempotency.go   registry.MonitorStore     idempotency_keys
+//	ReportStore        reports.go       registry.ReportStore         monitors, monitor_stats, monitor_events
+//	EventStore         events.go        registry.EventStore      monitor_events
+//	RateLimiter        ratelimit.go     registry.RateLimiter      rate_limits
 //	WorkerStore        workers.go       supervisor.Store      monitors, monitor_events
 //	ReservationStore   reservations.go  supervisor.Store      monitors
 //	LeaderElection     leader.go        supervisor.Store      (an advisory lock)

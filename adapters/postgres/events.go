@@ -15,13 +15,13 @@ import (
 // EventStore reads the events of monitors and delivers them again on request.
 type EventStore struct{ db *database }
 
-// Events implements registry.History.
-func (s *EventStore) Events(ctx context.Context, id monitor.ID, limit, offset int) ([]registry.Record, int, error) {
+// Events implements registry.EventStore.
+func (s *EventStore) Events(ctx context.Context, id monitor.ID, limit, offset int) ([]registry.EventRecord, int, error) {
 	page, total, err := s.events(ctx, id, limit, offset)
 	return page, total, wrapError(ctx, "read the events of "+string(id), err)
 }
 
-func (s *EventStore) events(ctx context.Context, id monitor.ID, limit, offset int) ([]registry.Record, int, error) {
+func (s *EventStore) events(ctx context.Context, id monitor.ID, limit, offset int) ([]registry.EventRecord, int, error) {
 	var found struct {
 		MonitorExists bool `db:"monitor_exists"`
 		Total         int  `db:"total"`
@@ -43,7 +43,7 @@ func (s *EventStore) events(ctx context.Context, id monitor.ID, limit, offset in
 	if err != nil {
 		return nil, 0, err
 	}
-	page := make([]registry.Record, 0, len(rows))
+	page := make([]registry.EventRecord, 0, len(rows))
 	for _, r := range rows {
 		rec, err := r.toRecord()
 		if err != nil {
@@ -54,7 +54,7 @@ func (s *EventStore) events(ctx context.Context, id monitor.ID, limit, offset in
 	return page, found.Total, nil
 }
 
-// Redeliver implements registry.History. The event goes to the end of its monitor's
+// Redeliver implements registry.EventStore. The event goes to the end of its monitor's
 // queue; in its old place it might be sent at the same time as another one
 // (decision W2). A pending event keeps its place.
 func (s *EventStore) Redeliver(ctx context.Context, id monitor.ID, eventID string) error {

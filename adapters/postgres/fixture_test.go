@@ -63,7 +63,7 @@ func blackout(second int) event.Event {
 func trouble(reason string) event.Event {
 	return event.Event{
 		ID: uuid.Must(uuid.NewV7()).String(), Type: event.MonitorError, At: noon,
-		Data: event.Trouble{Reason: reason, ErrorDetails: "as it happens", Terminal: true},
+		Data: event.MonitorFailure{Reason: reason, ErrorDetails: "as it happens", Terminal: true},
 	}
 }
 

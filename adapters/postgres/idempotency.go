@@ -14,9 +14,9 @@ import (
 // IdempotencyStore registers monitors under an idempotency key (decision A9).
 type IdempotencyStore struct{ db *database }
 
-// InsertOnce implements registry.Registry.
-func (s *IdempotencyStore) InsertOnce(ctx context.Context, m monitor.Monitor, limit int, once registry.Once) (*registry.First, error) {
-	var first *registry.First
+// InsertIdempotent implements registry.MonitorStore.
+func (s *IdempotencyStore) InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, once registry.IdempotencyKey) (*registry.IdempotencyRecord, error) {
+	var first *registry.IdempotencyRecord
 	err := s.db.inTx(ctx, "register "+string(m.ID), func(tx *sqlx.Tx) (err error) {
 		if _, err := tx.ExecContext(ctx, registrationLock); err != nil {
 			return err
@@ -42,14 +42,14 @@ func (s *IdempotencyStore) InsertOnce(ctx context.Context, m monitor.Monitor, li
 	return first, nil
 }
 
-// Recall implements registry.Registry.
-func (s *IdempotencyStore) Recall(ctx context.Context, key registry.Digest) (*registry.First, error) {
+// FindIdempotent implements registry.MonitorStore.
+func (s *IdempotencyStore) FindIdempotent(ctx context.Context, key registry.Digest) (*registry.IdempotencyRecord, error) {
 	first, err := findKey(ctx, s.db, key)
 	return first, wrapError(ctx, "find a registration by its idempotency key", err)
 }
 
 // findKey returns nil if the key is unknown or has expired.
-func findKey(ctx context.Context, q sqlx.QueryerContext, key registry.Digest) (*registry.First, error) {
+func findKey(ctx context.Context, q sqlx.QueryerContext, key registry.Digest) (*registry.IdempotencyRecord, error) {
 	var row struct {
 		Request   []byte         `db:"request"`
 		MonitorID monitor.ID     `db:"monitor_id"`
@@ -57,7 +57,7 @@ func findKey(ctx context.Context, q sqlx.QueryerContext, key registry.Digest) (*
 	}
 	err := sqlx.GetContext(ctx, q, &row, `
 		SELECT request, monitor_id, status FROM idempotency_keys
-		WHERE key = $1 AND created_at > now() - make_interval(secs => $2)`, key[:], registry.RepeatWithin.Seconds())
+		WHERE key = $1 AND created_at > now() - make_interval(secs => $2)`, key[:], registry.IdempotencyRetention.Seconds())
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -69,19 +69,19 @@ func findKey(ctx context.Context, q sqlx.QueryerContext, key registry.Digest) (*
 		return nil, err
 	}
 	m.Status = row.Status
-	first := &registry.First{Monitor: m}
+	first := &registry.IdempotencyRecord{Monitor: m}
 	copy(first.Request[:], row.Request)
 	return first, nil
 }
 
 // storeKey stores a key that is unknown or has expired, and deletes up to 1000 other
 // expired keys.
-func storeKey(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, once registry.Once) error {
+func storeKey(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, once registry.IdempotencyKey) error {
 	_, err := tx.ExecContext(ctx, `
 		DELETE FROM idempotency_keys WHERE key = ANY (ARRAY(
 			SELECT key FROM idempotency_keys
 			WHERE created_at <= now() - make_interval(secs => $1)
-			ORDER BY created_at LIMIT 1000))`, registry.RepeatWithin.Seconds())
+			ORDER BY created_at LIMIT 1000))`, registry.IdempotencyRetention.Seconds())
 	if err != nil {
 		return err
 	}

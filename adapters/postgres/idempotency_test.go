@@ -10,12 +10,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-var once = registry.Once{Key: registry.Digest{7}, Request: registry.Digest{8}}
+var once = registry.IdempotencyKey{Key: registry.Digest{7}, Request: registry.Digest{8}}
 
 // registeredOnce registers under a key and returns the earlier registration.
-func registeredOnce(t testing.TB, s *postgres.Store, m monitor.Monitor, o registry.Once) *registry.First {
+func registeredOnce(t testing.TB, s *postgres.Store, m monitor.Monitor, o registry.IdempotencyKey) *registry.IdempotencyRecord {
 	t.Helper()
-	first, err := s.InsertOnce(t.Context(), m, plenty, o)
+	first, err := s.InsertIdempotent(t.Context(), m, plenty, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,9 +23,9 @@ func registeredOnce(t testing.TB, s *postgres.Store, m monitor.Monitor, o regist
 }
 
 // recalled returns the registration under a key.
-func recalled(t testing.TB, s *postgres.Store, key registry.Digest) *registry.First {
+func recalled(t testing.TB, s *postgres.Store, key registry.Digest) *registry.IdempotencyRecord {
 	t.Helper()
-	first, err := s.Recall(t.Context(), key)
+	first, err := s.FindIdempotent(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func recalled(t testing.TB, s *postgres.Store, key registry.Digest) *registry.Fi
 }
 
 // standsFor fails the test unless the record is this registration.
-func standsFor(t testing.TB, first *registry.First, m monitor.Monitor, o registry.Once) {
+func standsFor(t testing.TB, first *registry.IdempotencyRecord, m monitor.Monitor, o registry.IdempotencyKey) {
 	t.Helper()
 	if first == nil {
 		t.Fatal("the key stands for nothing")
@@ -81,7 +81,7 @@ func TestAnIdempotencyKeyStandsForOneRegistration(t *testing.T) {
 		s := open(t, database(t))
 		m := registration(1)
 		registeredOnce(t, s, m, once)
-		standsFor(t, registeredOnce(t, s, registration(2), registry.Once{Key: once.Key, Request: registry.Digest{9}}), m, once)
+		standsFor(t, registeredOnce(t, s, registration(2), registry.IdempotencyKey{Key: once.Key, Request: registry.Digest{9}}), m, once)
 		if n := total(t, s); n != 1 {
 			t.Errorf("%d monitors are stored", n)
 		}
@@ -109,7 +109,7 @@ func TestAnIdempotencyKeyStandsForOneRegistration(t *testing.T) {
 	t.Run("the key of a refused registration is not stored", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registration(1)
-		_, err := s.InsertOnce(t.Context(), m, 0, once)
+		_, err := s.InsertIdempotent(t.Context(), m, 0, once)
 		refusedWith(t, err, monitor.MaxMonitorsExceeded)
 		if first := recalled(t, s, once.Key); first != nil {
 			t.Errorf("the key stands for %+v", first)
@@ -122,7 +122,7 @@ func TestAnIdempotencyKeyStandsForOneRegistration(t *testing.T) {
 	t.Run("an active stream is refused under another key", func(t *testing.T) {
 		s := open(t, database(t))
 		registered(t, s, 1)
-		_, err := s.InsertOnce(t.Context(), registration(1), plenty, once)
+		_, err := s.InsertIdempotent(t.Context(), registration(1), plenty, once)
 		refusedWith(t, err, monitor.Duplicate)
 	})
 }
@@ -130,7 +130,7 @@ func TestAnIdempotencyKeyStandsForOneRegistration(t *testing.T) {
 func TestAnIdempotencyKeyExpiresAfterADay(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
-	older := registry.Once{Key: registry.Digest{1}, Request: registry.Digest{2}}
+	older := registry.IdempotencyKey{Key: registry.Digest{1}, Request: registry.Digest{2}}
 	registeredOnce(t, s, registration(1), older)
 	m := registration(2)
 	registeredOnce(t, s, m, once)
@@ -147,7 +147,7 @@ func TestAnIdempotencyKeyExpiresAfterADay(t *testing.T) {
 		t.Errorf("the key stands for %+v", first)
 	}
 	m = registration(3)
-	again := registry.Once{Key: once.Key, Request: registry.Digest{9}}
+	again := registry.IdempotencyKey{Key: once.Key, Request: registry.Digest{9}}
 	if first := registeredOnce(t, s, m, again); first != nil {
 		t.Errorf("the key is not free: it stands for %+v", first)
 	}
@@ -171,8 +171,8 @@ func TestAnExpiredKeyIsFreeBeforeItIsDeleted(t *testing.T) {
 		t.Errorf("the key is not free: it stands for %+v", first)
 	}
 	standsFor(t, recalled(t, s, once.Key), m, once)
-	registeredOnce(t, s, registration(3), registry.Once{Key: registry.Digest{1}})
-	registeredOnce(t, s, registration(4), registry.Once{Key: registry.Digest{2}})
+	registeredOnce(t, s, registration(3), registry.IdempotencyKey{Key: registry.Digest{1}})
+	registeredOnce(t, s, registration(4), registry.IdempotencyKey{Key: registry.Digest{2}})
 	if n := count(t, db, `SELECT count(*) FROM idempotency_keys`); n != 3 {
 		t.Errorf("%d keys are kept, want 3", n)
 	}
@@ -186,14 +186,14 @@ func TestOneOfManyRegistrationsUnderOneKeyIsStored(t *testing.T) {
 		t.Run("100 at once, "+name, func(t *testing.T) {
 			dsn := database(t)
 			stores := []*postgres.Store{open(t, dsn), open(t, dsn)}
-			outcomes := make([]*registry.First, 100)
+			outcomes := make([]*registry.IdempotencyRecord, 100)
 			sent := make([]monitor.Monitor, len(outcomes))
 			var all sync.WaitGroup
 			for i := range outcomes {
 				sent[i] = registration(stream(i))
 				all.Go(func() {
 					var err error
-					if outcomes[i], err = stores[i%len(stores)].InsertOnce(t.Context(), sent[i], plenty, once); err != nil {
+					if outcomes[i], err = stores[i%len(stores)].InsertIdempotent(t.Context(), sent[i], plenty, once); err != nil {
 						t.Error(err)
 					}
 				})

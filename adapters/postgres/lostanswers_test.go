@@ -44,10 +44,10 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 		m := registration(1)
 		return func(ctx context.Context, s *postgres.Store) (string, error) { return "", s.Insert(ctx, m, 1) }
 	},
-	"InsertOnce": func(*testing.T, *postgres.Store) call {
-		m, once := registration(1), registry.Once{Key: registry.Digest{1}, Request: registry.Digest{2}}
+	"InsertIdempotent": func(*testing.T, *postgres.Store) call {
+		m, once := registration(1), registry.IdempotencyKey{Key: registry.Digest{1}, Request: registry.Digest{2}}
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
-			first, err := s.InsertOnce(ctx, m, 1, once)
+			first, err := s.InsertIdempotent(ctx, m, 1, once)
 			return fmt.Sprint(first != nil), err
 		}
 	},

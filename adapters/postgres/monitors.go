@@ -26,7 +26,7 @@ const registrationLock = `SELECT pg_advisory_xact_lock(21325, 1)`
 // MonitorStore stores monitors.
 type MonitorStore struct{ db *database }
 
-// Insert implements registry.Registry. Inserting a stored monitor again is no error:
+// Insert implements registry.MonitorStore. Inserting a stored monitor again is no error:
 // the first try may have had an unknown outcome.
 func (s *MonitorStore) Insert(ctx context.Context, m monitor.Monitor, limit int) error {
 	return s.db.inTx(ctx, "register "+string(m.ID), func(tx *sqlx.Tx) error {
@@ -109,7 +109,7 @@ func checkAdmission(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit i
 	return nil
 }
 
-// Get implements registry.Registry and supervisor.Store.
+// Get implements registry.MonitorStore and supervisor.Store.
 func (s *MonitorStore) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
 	m, err := readMonitor(ctx, s.db, id)
 	return m, wrapError(ctx, "read "+string(id), err)
@@ -127,7 +127,7 @@ func readMonitor(ctx context.Context, q sqlx.QueryerContext, id monitor.ID) (mon
 	return row.toMonitor()
 }
 
-// List implements registry.Registry.
+// List implements registry.MonitorStore.
 func (s *MonitorStore) List(ctx context.Context, status monitor.Status, limit, offset int) ([]monitor.Monitor, int, error) {
 	page, total, err := s.list(ctx, status, limit, offset)
 	return page, total, wrapError(ctx, "list monitors", err)
@@ -151,7 +151,7 @@ func (s *MonitorStore) list(ctx context.Context, status monitor.Status, limit, o
 	return page, total, err
 }
 
-// End implements registry.Registry.
+// End implements registry.MonitorStore.
 func (s *MonitorStore) End(ctx context.Context, id monitor.ID, to monitor.Status, reason string, last *event.Event, at time.Time) (monitor.Monitor, error) {
 	if to.Active() {
 		return monitor.Monitor{}, fmt.Errorf("end %s: %s is not an end", id, to)

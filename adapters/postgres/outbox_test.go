@@ -14,7 +14,7 @@ import (
 )
 
 func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
-	history := func(t *testing.T, s *postgres.Store, id monitor.ID) []registry.Record {
+	history := func(t *testing.T, s *postgres.Store, id monitor.ID) []registry.EventRecord {
 		t.Helper()
 		page, _, err := s.Events(t.Context(), id, 50, 0)
 		if err != nil {

@@ -56,10 +56,10 @@ type RateLimiter struct {
 	lastCleanup atomic.Pointer[time.Time] // nil: a cleanup is due
 }
 
-// Spend implements registry.Limiter. Repeated after an error it may count two
+// Allow implements registry.RateLimiter. Repeated after an error it may count two
 // requests. An unknown client triggers a cleanup, which bounds the table to
 // about the clients of one hour.
-func (r *RateLimiter) Spend(ctx context.Context, client registry.Client, budget registry.Budget, perMin int) (time.Duration, error) {
+func (r *RateLimiter) Allow(ctx context.Context, client registry.Client, budget registry.RateLimit, perMin int) (time.Duration, error) {
 	// PostgreSQL has microseconds; truncated intervals add up to the whole limit.
 	interval := (time.Minute / time.Duration(perMin)).Truncate(time.Microsecond)
 	whole := interval * time.Duration(perMin)

@@ -18,9 +18,9 @@ var (
 )
 
 // spends makes one request and returns the wait.
-func spends(t *testing.T, s *postgres.Store, client registry.Client, budget registry.Budget, perMin int) time.Duration {
+func spends(t *testing.T, s *postgres.Store, client registry.Client, budget registry.RateLimit, perMin int) time.Duration {
 	t.Helper()
-	wait, err := s.Spend(t.Context(), client, budget, perMin)
+	wait, err := s.Allow(t.Context(), client, budget, perMin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func spends(t *testing.T, s *postgres.Store, client registry.Client, budget regi
 }
 
 // spendsAll makes n requests, which must all be allowed.
-func spendsAll(t *testing.T, s *postgres.Store, client registry.Client, budget registry.Budget, perMin, n int) {
+func spendsAll(t *testing.T, s *postgres.Store, client registry.Client, budget registry.RateLimit, perMin, n int) {
 	t.Helper()
 	for i := range n {
 		if wait := spends(t, s, client, budget, perMin); wait != 0 {
@@ -132,7 +132,7 @@ func TestARateLimitAllowsItsRequestsPerMinute(t *testing.T) {
 		}
 		waits := make(chan time.Duration)
 		go func() {
-			wait, err := s.Spend(t.Context(), someone, registry.Creating, 4)
+			wait, err := s.Allow(t.Context(), someone, registry.Creating, 4)
 			if err != nil {
 				t.Error(err)
 			}
@@ -178,7 +178,7 @@ func TestARateLimitHoldsAcrossGateways(t *testing.T) {
 	)
 	for i := range requests {
 		all.Go(func() {
-			wait, err := stores[i%len(stores)].Spend(t.Context(), someone, registry.Creating, perMin)
+			wait, err := stores[i%len(stores)].Allow(t.Context(), someone, registry.Creating, perMin)
 			switch {
 			case err != nil:
 				t.Error(err)
@@ -242,7 +242,7 @@ func BenchmarkRateLimiter(b *testing.B) {
 	s := open(b, database(b))
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if wait, err := s.Spend(b.Context(), someone, registry.Querying, registry.MaxPerMin); err != nil || wait != 0 {
+			if wait, err := s.Allow(b.Context(), someone, registry.Querying, registry.MaxPerMin); err != nil || wait != 0 {
 				b.Errorf("%v, %v", wait, err)
 			}
 		}

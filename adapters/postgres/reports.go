@@ -15,7 +15,7 @@ import (
 // ReportStore stores the reports of workers.
 type ReportStore struct{ db *database }
 
-// Accept implements registry.Desk. Events that a worker saw before its monitor was
+// Accept implements registry.ReportStore. Events that a worker saw before its monitor was
 // stopped are stored, but the report no longer changes the monitor. Nothing is
 // stored after its callback has failed or after Fail.
 func (s *ReportStore) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
@@ -111,7 +111,7 @@ func failureReason(r monitor.Report) string {
 		return ""
 	}
 	for _, e := range slices.Backward(r.Events) {
-		if t, ok := e.Data.(event.Trouble); ok && t.Terminal {
+		if t, ok := e.Data.(event.MonitorFailure); ok && t.Terminal {
 			return t.Reason
 		}
 	}

@@ -264,12 +264,12 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		s := open(t, dsn)
 		m := registered(t, s, 1)
 		e := trouble(event.ReasonBlind)
-		e.Data = event.Trouble{Reason: event.ReasonBlind, ErrorDetails: "a\x00b C:\\u0000"}
+		e.Data = event.MonitorFailure{Reason: event.ReasonBlind, ErrorDetails: "a\x00b C:\\u0000"}
 		r := report(e)
 		r.Snapshot = json.RawMessage(`{"said":"\u0000"}`)
 		accepted(t, s, m.ID, r, monitor.Run)
 		var p struct {
-			Data event.Trouble `json:"data"`
+			Data event.MonitorFailure `json:"data"`
 		}
 		if err := json.Unmarshal(leasedOne(t, s).Body, &p); err != nil || p.Data != e.Data {
 			t.Errorf("the body says %+v, %v", p.Data, err)

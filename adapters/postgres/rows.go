@@ -111,8 +111,8 @@ type eventRow struct {
 	SentAt    sql.NullTime   `db:"sent_at"`
 }
 
-func (r eventRow) toRecord() (registry.Record, error) {
-	rec := registry.Record{
+func (r eventRow) toRecord() (registry.EventRecord, error) {
+	rec := registry.EventRecord{
 		EventID:   r.ID,
 		EventType: event.Type(r.EventType),
 		Payload:   json.RawMessage(r.Body),
@@ -122,7 +122,7 @@ func (r eventRow) toRecord() (registry.Record, error) {
 		SentAt:    timeOrZero(r.SentAt),
 	}
 	if err := json.Unmarshal(r.Attempts, &rec.Attempts); err != nil {
-		return registry.Record{}, fmt.Errorf("attempts of event %s: %w", r.ID, err)
+		return registry.EventRecord{}, fmt.Errorf("attempts of event %s: %w", r.ID, err)
 	}
 	return rec, nil
 }

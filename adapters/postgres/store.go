@@ -20,12 +20,12 @@ import (
 )
 
 var (
-	_ registry.Registry = (*Store)(nil)
-	_ registry.Desk     = (*Store)(nil)
-	_ registry.History  = (*Store)(nil)
-	_ registry.Limiter  = (*Store)(nil)
-	_ delivery.Outbox   = (*Store)(nil)
-	_ supervisor.Store  = (*Store)(nil)
+	_ registry.MonitorStore = (*Store)(nil)
+	_ registry.ReportStore  = (*Store)(nil)
+	_ registry.EventStore   = (*Store)(nil)
+	_ registry.RateLimiter  = (*Store)(nil)
+	_ delivery.Outbox       = (*Store)(nil)
+	_ supervisor.Store      = (*Store)(nil)
 )
 
 // Config configures a Store; the zero value is usable.

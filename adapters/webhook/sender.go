@@ -44,7 +44,7 @@ type Sender struct {
 
 var (
 	_ delivery.Sender         = (*Sender)(nil)
-	_ registry.Courier        = (*Sender)(nil)
+	_ registry.TestSender     = (*Sender)(nil)
 	_ registry.CallbackPolicy = (*Guard)(nil)
 )
 

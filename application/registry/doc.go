@@ -2,8 +2,8 @@
 // stops, reads and lists monitors and looks at their events; a worker fetches
 // its assignment and reports.
 //
-//	caller ──▶ Spend ───────────────────────▶ Limiter  ─┐
-//	           Register, RegisterOnce,
+//	caller ──▶ Allow ───────────────────────▶ Limiter  ─┐
+//	           Register, RegisterIdempotent,
 //	           Stop, Get, List ─────────────▶ Registry ─┤
 //	           Events, Redeliver ───────────▶ History  ─┤ one Store
 //	worker ──▶ Assign, Report ──────────────▶ Desk     ─┘

@@ -26,12 +26,12 @@ type desk struct {
 	*registry.Service
 	t       *testing.T
 	store   *registrytest.Store
-	crew    *registrytest.Crew
-	courier *registrytest.Courier
-	policy  *registrytest.Callbacks // may be changed
+	crew    *registrytest.WorkerManager
+	courier *registrytest.TestSender
+	policy  *registrytest.CallbackPolicy // may be changed
 }
 
-func open(t *testing.T, limit int, policy registrytest.Callbacks) desk {
+func open(t *testing.T, limit int, policy registrytest.CallbackPolicy) desk {
 	t.Helper()
 	d := openWith(t, func(c *registry.Config) { c.MaxMonitors = limit })
 	*d.policy = policy
@@ -40,7 +40,7 @@ func open(t *testing.T, limit int, policy registrytest.Callbacks) desk {
 
 func openWith(t *testing.T, change ...func(*registry.Config)) desk {
 	t.Helper()
-	d := desk{t: t, store: &registrytest.Store{}, crew: &registrytest.Crew{}, courier: &registrytest.Courier{}, policy: new(registrytest.Callbacks)}
+	d := desk{t: t, store: &registrytest.Store{}, crew: &registrytest.WorkerManager{}, courier: &registrytest.TestSender{}, policy: new(registrytest.CallbackPolicy)}
 	n := uint32(0)
 	cfg := registry.Config{
 		NewUUID: func() (u [16]byte) {
@@ -56,7 +56,7 @@ func openWith(t *testing.T, change ...func(*registry.Config)) desk {
 	for _, c := range change {
 		c(&cfg)
 	}
-	policy := registrytest.Callbacks(func(u monitor.CallbackURL) error { return d.policy.Check(context.Background(), u) })
+	policy := registrytest.CallbackPolicy(func(u monitor.CallbackURL) error { return d.policy.Check(context.Background(), u) })
 	service, err := registry.New(d.store, d.crew, policy, d.courier, cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 )
 
 // RepeatWithin is how long a create may be repeated (decision A9).
-const RepeatWithin = 24 * time.Hour
+const IdempotencyRetention = 24 * time.Hour
 
 // ErrKeyReused answers a create whose idempotency key stands for another one.
 var ErrKeyReused = errors.New("this key came with another request")
@@ -21,23 +21,23 @@ var ErrKeyReused = errors.New("this key came with another request")
 type Digest [sha256.Size]byte
 
 // Once says under which key a create is remembered, and what it asked for.
-type Once struct {
+type IdempotencyKey struct {
 	Key     Digest // of the API key and the key that the caller gave
 	Request Digest // two requests of one digest ask for the same
 }
 
 // First is the first answer to a create that was made under a key.
-type First struct {
+type IdempotencyRecord struct {
 	Request Digest
 	Monitor monitor.Monitor // its Status as it was then
 }
 
-// RegisterOnce is Register for a caller that may ask again because no answer
+// RegisterIdempotent is Register for a caller that may ask again because no answer
 // reached it (decision A9): a repeat under the same key, for RepeatWithin,
 // registers nothing and returns the first answer, whatever has become of that
 // monitor. Only what was registered is remembered. Errors: those of Register;
 // ErrKeyReused when the key stands for something else.
-func (s *Service) RegisterOnce(ctx context.Context, r Request, key Digest) (m monitor.Monitor, replayed bool, err error) {
+func (s *Service) RegisterIdempotent(ctx context.Context, r Request, key Digest) (m monitor.Monitor, replayed bool, err error) {
 	m, err = s.draft(r)
 	if err != nil {
 		return monitor.Monitor{}, false, err
@@ -46,16 +46,16 @@ func (s *Service) RegisterOnce(ctx context.Context, r Request, key Digest) (m mo
 	if err != nil {
 		return monitor.Monitor{}, false, err
 	}
-	once := Once{Key: key, Request: request}
+	once := IdempotencyKey{Key: key, Request: request}
 	// A repeat gets its answer even where a new registration would now be
 	// refused, because its callback's host cannot be found for a moment.
-	first, err := s.store.Recall(ctx, key)
+	first, err := s.store.FindIdempotent(ctx, key)
 	if err != nil {
 		return monitor.Monitor{}, false, fmt.Errorf("recall an earlier registration: %w", err)
 	}
 	if first == nil {
-		first, err = s.keep(ctx, m, func(ctx context.Context) (*First, error) {
-			return s.store.InsertOnce(ctx, m, s.cfg.MaxMonitors, once)
+		first, err = s.keep(ctx, m, func(ctx context.Context) (*IdempotencyRecord, error) {
+			return s.store.InsertIdempotent(ctx, m, s.cfg.MaxMonitors, once)
 		})
 	}
 	switch {

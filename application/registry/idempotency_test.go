@@ -18,7 +18,7 @@ func TestRegisterOnce(t *testing.T) {
 	ctx := context.Background()
 	once := func(t *testing.T, d desk, r registry.Request) monitor.Monitor {
 		t.Helper()
-		m, replayed, err := d.RegisterOnce(ctx, r, aKey)
+		m, replayed, err := d.RegisterIdempotent(ctx, r, aKey)
 		if err != nil || replayed {
 			t.Fatalf("registered as %+v, %v, %v", m, replayed, err)
 		}
@@ -26,7 +26,7 @@ func TestRegisterOnce(t *testing.T) {
 	}
 	repeated := func(t *testing.T, d desk, r registry.Request, want monitor.Monitor) {
 		t.Helper()
-		m, replayed, err := d.RegisterOnce(ctx, r, aKey)
+		m, replayed, err := d.RegisterIdempotent(ctx, r, aKey)
 		if err != nil || !replayed || m.ID != want.ID || m.Status != want.Status || !m.CreatedAt.Equal(want.CreatedAt) {
 			t.Errorf("the repeat is answered with %+v, %v, %v", m, replayed, err)
 		}
@@ -77,7 +77,7 @@ func TestRegisterOnce(t *testing.T) {
 			first = once(t, d, request("Q"))
 			return nil
 		}
-		m, replayed, err := d.RegisterOnce(ctx, request("Q"), aKey)
+		m, replayed, err := d.RegisterIdempotent(ctx, request("Q"), aKey)
 		if err != nil || !replayed || m.ID != first.ID || len(d.crew.Started()) != 1 {
 			t.Errorf("answered with %+v, %v, %v; workers asked for: %v", m, replayed, err, d.crew.Started())
 		}
@@ -110,7 +110,7 @@ func TestRegisterOnce(t *testing.T) {
 			once(t, d, request("Q"))
 			r := request("Q")
 			change(&r)
-			if _, _, err := d.RegisterOnce(ctx, r, aKey); !errors.Is(err, registry.ErrKeyReused) {
+			if _, _, err := d.RegisterIdempotent(ctx, r, aKey); !errors.Is(err, registry.ErrKeyReused) {
 				t.Errorf("error is %v", err)
 			}
 			if len(d.crew.Started()) != 1 {
@@ -122,7 +122,7 @@ func TestRegisterOnce(t *testing.T) {
 	t.Run("remembers nothing that was refused", func(t *testing.T) {
 		d := openWith(t)
 		first := d.registers("Q")
-		_, _, err := d.RegisterOnce(ctx, request("Q"), aKey)
+		_, _, err := d.RegisterIdempotent(ctx, request("Q"), aKey)
 		mustBe(t, err, monitor.Duplicate)
 		if _, err := d.Stop(ctx, first.ID); err != nil {
 			t.Fatal(err)
@@ -134,12 +134,12 @@ func TestRegisterOnce(t *testing.T) {
 		d := openWith(t)
 		r := request("Q")
 		r.StreamURL = "https://www.youtube.com/@news"
-		_, _, err := d.RegisterOnce(ctx, r, aKey)
+		_, _, err := d.RegisterIdempotent(ctx, r, aKey)
 		mustBe(t, err, monitor.InvalidURL)
 	})
 
 	t.Run("asks for no worker when the store fails", func(t *testing.T) {
-		for _, op := range []string{"Recall", "InsertOnce"} {
+		for _, op := range []string{"FindIdempotent", "InsertIdempotent"} {
 			d := openWith(t)
 			broken := errors.New("disk full")
 			d.store.Fail = func(_ context.Context, at string) error {
@@ -148,7 +148,7 @@ func TestRegisterOnce(t *testing.T) {
 				}
 				return nil
 			}
-			if _, _, err := d.RegisterOnce(ctx, request("Q"), aKey); !errors.Is(err, broken) {
+			if _, _, err := d.RegisterIdempotent(ctx, request("Q"), aKey); !errors.Is(err, broken) {
 				t.Errorf("%s: error is %v", op, err)
 			}
 			if len(d.crew.Started()) != 0 {

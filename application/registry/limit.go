@@ -12,13 +12,13 @@ import (
 
 // Budget is a number of requests that a client has for each minute
 // (section 12.3). It may be used at once and then grows back evenly.
-type Budget string
+type RateLimit string
 
 // The budgets of section 12.3. Stopping a monitor needs none: who has too much
 // must be able to have less.
 const (
-	Creating Budget = "create" // registrations and test webhooks; Config.CreatePerMin
-	Querying Budget = "query"  // reads and redeliveries; Config.QueryPerMin
+	Creating RateLimit = "create" // registrations and test webhooks; Config.CreatePerMin
+	Querying RateLimit = "query"  // reads and redeliveries; Config.QueryPerMin
 )
 
 // MaxPerMin is the largest budget: one request a microsecond, and finer no store
@@ -29,10 +29,10 @@ const MaxPerMin = 60_000_000
 // is used from (decision A5).
 type Client [sha256.Size]byte
 
-// Spend takes one request from a client's budget. When it is used up, wait is
+// Allow takes one request from a client's budget. When it is used up, wait is
 // how long until a request will be taken again, and the error a *monitor.Error
 // RateLimitExceeded. A budget without limit is not counted at all.
-func (s *Service) Spend(ctx context.Context, client Client, budget Budget) (wait time.Duration, err error) {
+func (s *Service) Allow(ctx context.Context, client Client, budget RateLimit) (wait time.Duration, err error) {
 	perMin, uses := s.cfg.QueryPerMin, "read and redeliver"
 	if budget == Creating {
 		perMin, uses = s.cfg.CreatePerMin, "register and to test webhooks"
@@ -40,16 +40,16 @@ func (s *Service) Spend(ctx context.Context, client Client, budget Budget) (wait
 	if perMin == 0 {
 		return 0, nil
 	}
-	wait, err = s.store.Spend(ctx, client, budget, perMin)
+	wait, err = s.store.Allow(ctx, client, budget, perMin)
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("count a request: %w", err)
 	case wait > 0:
 		return wait, monitor.Errorf(monitor.RateLimitExceeded,
-			"%d requests a minute are allowed to %s; the next is in %d s", perMin, uses, Seconds(wait))
+			"%d requests a minute are allowed to %s; the next is in %d s", perMin, uses, RetryAfterSeconds(wait))
 	}
 	return 0, nil
 }
 
 // Seconds is a wait as a Retry-After header says it: whole, and never too short.
-func Seconds(wait time.Duration) int { return int(math.Ceil(wait.Seconds())) }
+func RetryAfterSeconds(wait time.Duration) int { return int(math.Ceil(wait.Seconds())) }

@@ -18,7 +18,7 @@ func TestBudgets(t *testing.T) {
 	ctx := context.Background()
 	small := func(c *registry.Config) { c.CreatePerMin, c.QueryPerMin = 2, 3 }
 
-	for budget, c := range map[registry.Budget]struct {
+	for budget, c := range map[registry.RateLimit]struct {
 		perMin int
 		says   string
 	}{
@@ -28,11 +28,11 @@ func TestBudgets(t *testing.T) {
 		t.Run("the one to "+string(budget)+" is as large as it is set", func(t *testing.T) {
 			d := openWith(t, small)
 			for range c.perMin {
-				if wait, err := d.Spend(ctx, someone, budget); wait != 0 || err != nil {
+				if wait, err := d.Allow(ctx, someone, budget); wait != 0 || err != nil {
 					t.Fatalf("a request must wait %v: %v", wait, err)
 				}
 			}
-			wait, err := d.Spend(ctx, someone, budget)
+			wait, err := d.Allow(ctx, someone, budget)
 			mustBe(t, err, monitor.RateLimitExceeded)
 			if wait != time.Minute/time.Duration(c.perMin) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("a request must wait %v: %v", wait, err)
@@ -42,7 +42,7 @@ func TestBudgets(t *testing.T) {
 			d := openWith(t)
 			d.store.Fail = func(context.Context, string) error { return errors.New("the store was asked") }
 			for range 1000 {
-				if wait, err := d.Spend(ctx, someone, budget); wait != 0 || err != nil {
+				if wait, err := d.Allow(ctx, someone, budget); wait != 0 || err != nil {
 					t.Fatalf("a request must wait %v: %v", wait, err)
 				}
 			}
@@ -53,7 +53,7 @@ func TestBudgets(t *testing.T) {
 		d := openWith(t, small)
 		broken := errors.New("disk full")
 		d.store.Fail = func(context.Context, string) error { return broken }
-		if wait, err := d.Spend(ctx, someone, registry.Creating); wait != 0 || !errors.Is(err, broken) {
+		if wait, err := d.Allow(ctx, someone, registry.Creating); wait != 0 || !errors.Is(err, broken) {
 			t.Errorf("a request must wait %v: %v", wait, err)
 		}
 	})
@@ -68,7 +68,7 @@ func TestSeconds(t *testing.T) {
 		5999 * time.Millisecond: 6,
 		time.Minute:             60,
 	} {
-		if got := registry.Seconds(wait); got != want {
+		if got := registry.RetryAfterSeconds(wait); got != want {
 			t.Errorf("a wait of %v is %d s, want %d", wait, got, want)
 		}
 	}

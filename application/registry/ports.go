@@ -11,32 +11,32 @@ import (
 
 // Store is everything that control keeps; one adapter is all four.
 type Store interface {
-	Registry
-	Desk
-	History
-	Limiter
+	MonitorStore
+	ReportStore
+	EventStore
+	RateLimiter
 }
 
 // Registry keeps the monitors. All methods block for one exchange with the
 // database and may be called concurrently, by several gateways; what must hold
 // across them (duplicates, the maximum) is decided in the database.
-type Registry interface {
+type MonitorStore interface {
 	// Insert stores a new monitor. The time for which it is Held begins when it is
 	// stored, by the clock of the database. Errors: *monitor.Error Duplicate when
 	// an active monitor has the same stream, MaxMonitorsExceeded when limit are
 	// active.
 	Insert(ctx context.Context, m monitor.Monitor, limit int) error
 
-	// InsertOnce is Insert, remembered under a key for RepeatWithin, by the clock
+	// InsertIdempotent is Insert, remembered under a key for RepeatWithin, by the clock
 	// of the database. When the key stands for a registration already, nothing is
 	// stored and that First is returned, whether or not its request is the same;
 	// otherwise First is nil. One transaction decides and stores: of many at once
 	// under one key, at several gateways, one is stored and all others get it as
 	// their First.
-	InsertOnce(ctx context.Context, m monitor.Monitor, limit int, once Once) (*First, error)
+	InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, once IdempotencyKey) (*IdempotencyRecord, error)
 
-	// Recall reads what a key stands for; nil: nothing, or no longer.
-	Recall(ctx context.Context, key Digest) (*First, error)
+	// FindIdempotent reads what a key stands for; nil: nothing, or no longer.
+	FindIdempotent(ctx context.Context, key Digest) (*IdempotencyRecord, error)
 
 	// Get reads a monitor. Errors: *monitor.Error NotFound.
 	Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error)
@@ -53,7 +53,7 @@ type Registry interface {
 }
 
 // Desk is where workers report to.
-type Desk interface {
+type ReportStore interface {
 	// Accept stores a report whole in one transaction: status (if it may follow
 	// the present one), stream status, health, statistics, snapshot, and its
 	// events as pending webhooks, in order, skipping those already stored. It
@@ -65,10 +65,10 @@ type Desk interface {
 }
 
 // History keeps the events.
-type History interface {
+type EventStore interface {
 	// Events reads a monitor's events, newest first, and how many there are.
 	// Errors: *monitor.Error NotFound.
-	Events(ctx context.Context, id monitor.ID, limit, offset int) (page []Record, total int, err error)
+	Events(ctx context.Context, id monitor.ID, limit, offset int) (page []EventRecord, total int, err error)
 
 	// Redeliver makes a sent or failed event pending again, with a fresh count
 	// of attempts. Errors: *monitor.Error NotFound when the monitor has no such
@@ -77,16 +77,16 @@ type History interface {
 }
 
 // Limiter counts what clients ask for, across gateways.
-type Limiter interface {
-	// Spend takes one from a client's budget of perMin requests a minute, 1 to
+type RateLimiter interface {
+	// Allow takes one from a client's budget of perMin requests a minute, 1 to
 	// MaxPerMin. wait is 0 when there was one; otherwise nothing was taken, and
 	// wait is how long until there is one again. It blocks for one exchange with
 	// the database and may be called concurrently.
-	Spend(ctx context.Context, client Client, budget Budget, perMin int) (wait time.Duration, err error)
+	Allow(ctx context.Context, client Client, budget RateLimit, perMin int) (wait time.Duration, err error)
 }
 
 // Record is an event with the state of its delivery (decision A8).
-type Record struct {
+type EventRecord struct {
 	EventID   string
 	EventType event.Type
 	Payload   json.RawMessage
@@ -105,7 +105,7 @@ type Attempt struct {
 }
 
 // Crew starts and stops workers; application/supervise is one.
-type Crew interface {
+type WorkerManager interface {
 	// Start asks for a worker for a monitor just registered, has it promoted
 	// (see ReservedUntil), and returns at once; what comes of it shows in the
 	// monitor's status.
@@ -131,6 +131,6 @@ type CallbackPolicy interface {
 // Courier signs one webhook and sends it once, as the dispatcher would, within
 // its own time limit of 10 s (section 4.4). It keeps nothing, may be called
 // concurrently, and tells failure in its answer.
-type Courier interface {
+type TestSender interface {
 	Deliver(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) Attempt
 }

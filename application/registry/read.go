@@ -39,7 +39,7 @@ func (s *Service) List(ctx context.Context, status monitor.Status, limit, offset
 
 // Events reads what happened to a monitor, newest first, with the state of
 // each delivery (decision A8). Errors: *monitor.Error NotFound, InvalidConfig.
-func (s *Service) Events(ctx context.Context, id monitor.ID, limit, offset int) ([]Record, int, error) {
+func (s *Service) Events(ctx context.Context, id monitor.ID, limit, offset int) ([]EventRecord, int, error) {
 	if err := checkPage(limit, offset); err != nil {
 		return nil, 0, err
 	}

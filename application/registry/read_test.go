@@ -80,11 +80,11 @@ func TestTry(t *testing.T) {
 	t.Run("sends one signed test and tells what came of it", func(t *testing.T) {
 		d := open(t, 50, nil)
 		d.courier.Answer = registry.Attempt{Status: 500, Error: "the receiver answered 500"}
-		trial, err := d.Try(ctx, aCallback)
+		trial, err := d.TestWebhook(ctx, aCallback)
 		if err != nil || trial.Attempt.Status != 500 {
 			t.Fatalf("trial is %+v, %v", trial, err)
 		}
-		letters := d.courier.Letters()
+		letters := d.courier.Sent()
 		if len(letters) != 1 || letters[0].To != aCallback || letters[0].Type != "webhook.test" || letters[0].EventID != trial.EventID {
 			t.Fatalf("sent %+v", letters)
 		}
@@ -104,11 +104,11 @@ func TestTry(t *testing.T) {
 	})
 	t.Run("sends nothing to where callbacks may not go", func(t *testing.T) {
 		d := open(t, 50, func(monitor.CallbackURL) error { return monitor.Errorf(monitor.InvalidURL, "private") })
-		_, err := d.Try(ctx, aCallback)
+		_, err := d.TestWebhook(ctx, aCallback)
 		mustBe(t, err, monitor.InvalidURL)
-		_, err = d.Try(ctx, "ftp://example.com")
+		_, err = d.TestWebhook(ctx, "ftp://example.com")
 		mustBe(t, err, monitor.InvalidURL)
-		if len(d.courier.Letters()) != 0 {
+		if len(d.courier.Sent()) != 0 {
 			t.Error("something was sent")
 		}
 	})

@@ -33,7 +33,7 @@ func (s *Service) Register(ctx context.Context, r Request) (monitor.Monitor, err
 	if err != nil {
 		return monitor.Monitor{}, err
 	}
-	_, err = s.keep(ctx, m, func(ctx context.Context) (*First, error) {
+	_, err = s.keep(ctx, m, func(ctx context.Context) (*IdempotencyRecord, error) {
 		return nil, s.store.Insert(ctx, m, s.cfg.MaxMonitors)
 	})
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Service) draft(r Request) (monitor.Monitor, error) {
 
 // keep has a new monitor inserted and asks for its worker, unless insert finds
 // that it is a repeat of a First.
-func (s *Service) keep(ctx context.Context, m monitor.Monitor, insert func(context.Context) (*First, error)) (first *First, err error) {
+func (s *Service) keep(ctx context.Context, m monitor.Monitor, insert func(context.Context) (*IdempotencyRecord, error)) (first *IdempotencyRecord, err error) {
 	if end := m.Config.ScheduledEndTime; end != nil && !end.Add(time.Duration(m.Config.StartDelayToleranceSec)*time.Second).After(m.CreatedAt) {
 		return nil, monitor.Errorf(monitor.InvalidConfig, "config.scheduled_end_time is %s, which has passed; "+
 			"accepted is a time to come, or none", end.Format(time.RFC3339))

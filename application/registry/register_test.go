@@ -192,7 +192,7 @@ func TestStop(t *testing.T) {
 	t.Run("leaves an ended monitor as it ended", func(t *testing.T) {
 		d := open(t, 50, nil)
 		id := d.registers("Q").ID
-		d.store.Alter(id, func(m *monitor.Monitor) { m.Status, m.EndedAt = monitor.Completed, noon.Add(-time.Minute) })
+		d.store.Update(id, func(m *monitor.Monitor) { m.Status, m.EndedAt = monitor.Completed, noon.Add(-time.Minute) })
 		m, err := d.Stop(ctx, id)
 		if err != nil || m.Status != monitor.Completed || !m.EndedAt.Equal(noon.Add(-time.Minute)) {
 			t.Errorf("stopped as %+v, %v", m, err)

@@ -19,7 +19,7 @@ func TestAssign(t *testing.T) {
 	ctx := context.Background()
 	d := open(t, 50, nil)
 	id := d.registers("Q").ID
-	d.store.Alter(id, func(m *monitor.Monitor) { m.Generation, m.Snapshot = 3, []byte(`{"s":1}`) })
+	d.store.Update(id, func(m *monitor.Monitor) { m.Generation, m.Snapshot = 3, []byte(`{"s":1}`) })
 
 	for name, generation := range map[string]int{"the newest generation": 3, "whoever names no generation": 0} {
 		t.Run("gives the work to "+name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestReport(t *testing.T) {
 		if _, err := d.Report(ctx, id, old); err == nil {
 			t.Error("no error")
 		}
-		if heard := d.crew.HeardOf(); len(heard) != 1 || heard[0] != id {
+		if heard := d.crew.Reporters(); len(heard) != 1 || heard[0] != id {
 			t.Errorf("heard of %v", heard)
 		}
 	})
@@ -106,7 +106,7 @@ func TestReport(t *testing.T) {
 
 	t.Run("takes the newest generation for one that is not given, and now for no time", func(t *testing.T) {
 		d, id := started(t)
-		d.store.Alter(id, func(m *monitor.Monitor) { m.Generation = 5 })
+		d.store.Update(id, func(m *monitor.Monitor) { m.Generation = 5 })
 		send(t, d, id, monitor.Report{Status: monitor.Waiting})
 		if m, _ := d.Get(ctx, id); m.Status != monitor.Waiting || !m.UpdatedAt.Equal(noon) {
 			t.Errorf("stored %+v", m)
@@ -148,7 +148,7 @@ func TestReport(t *testing.T) {
 
 	t.Run("stores nothing of an older generation", func(t *testing.T) {
 		d, id := started(t)
-		d.store.Alter(id, func(m *monitor.Monitor) { m.Generation = 2 })
+		d.store.Update(id, func(m *monitor.Monitor) { m.Generation = 2 })
 		if _, err := d.Report(ctx, id, full()); !errors.Is(err, monitor.ErrSuperseded) {
 			t.Errorf("error is %v", err)
 		}

@@ -92,11 +92,11 @@ func TestReservations(t *testing.T) {
 
 	t.Run("a reservation under a key is repeated as one", func(t *testing.T) {
 		d := reserving(t)
-		first, _, err := d.RegisterOnce(ctx, starting(noon.Add(time.Hour)), aKey)
+		first, _, err := d.RegisterIdempotent(ctx, starting(noon.Add(time.Hour)), aKey)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, replayed, err := d.RegisterOnce(ctx, starting(noon.Add(time.Hour)), aKey)
+		again, replayed, err := d.RegisterIdempotent(ctx, starting(noon.Add(time.Hour)), aKey)
 		if err != nil || !replayed || again.ID != first.ID || again.Status != monitor.Waiting {
 			t.Errorf("repeated as %+v, %v, %v", again, replayed, err)
 		}

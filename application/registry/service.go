@@ -35,15 +35,15 @@ type Config struct {
 // Service answers callers and workers. It may be used concurrently.
 type Service struct {
 	store     Store
-	crew      Crew
+	crew      WorkerManager
 	callbacks CallbackPolicy
-	courier   Courier
+	courier   TestSender
 	cfg       Config
 	log       *slog.Logger
 }
 
 // New makes a Service. It fails only on a Config out of its ranges.
-func New(store Store, crew Crew, callbacks CallbackPolicy, courier Courier, cfg Config) (*Service, error) {
+func New(store Store, crew WorkerManager, callbacks CallbackPolicy, courier TestSender, cfg Config) (*Service, error) {
 	if cfg.NewUUID == nil {
 		return nil, errors.New("control: NewUUID is required")
 	}

@@ -23,7 +23,7 @@ const (
 )
 
 // Trial is what came of a test webhook.
-type Trial struct {
+type WebhookTest struct {
 	EventID string
 	Attempt Attempt
 }
@@ -41,13 +41,13 @@ type testPayload struct {
 // Try sends one signed test webhook to a URL and tells what came of it; that
 // the receiver did not take it is no error. It blocks for as long as the
 // receiver does, 10 s at most. Errors: *monitor.Error InvalidURL.
-func (s *Service) Try(ctx context.Context, callbackURL string) (Trial, error) {
+func (s *Service) TestWebhook(ctx context.Context, callbackURL string) (WebhookTest, error) {
 	to, err := monitor.ParseCallbackURL(callbackURL)
 	if err != nil {
-		return Trial{}, err
+		return WebhookTest{}, err
 	}
 	if err := s.callbacks.Check(ctx, to); err != nil {
-		return Trial{}, err
+		return WebhookTest{}, err
 	}
 	u := s.cfg.NewUUID()
 	id := fmt.Sprintf("%s-%s-%s-%s-%s", hex.EncodeToString(u[:4]), hex.EncodeToString(u[4:6]),
@@ -61,7 +61,7 @@ func (s *Service) Try(ctx context.Context, callbackURL string) (Trial, error) {
 		Data:      map[string]string{"message": "This is a test. Nothing has happened to any stream."},
 	})
 	if err != nil {
-		return Trial{}, fmt.Errorf("test webhook: %w", err)
+		return WebhookTest{}, fmt.Errorf("test webhook: %w", err)
 	}
-	return Trial{EventID: id, Attempt: s.courier.Deliver(ctx, to, id, TestEvent, body)}, nil
+	return WebhookTest{EventID: id, Attempt: s.courier.Deliver(ctx, to, id, TestEvent, body)}, nil
 }

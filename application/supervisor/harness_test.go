@@ -134,7 +134,7 @@ func (h *harness) expectFailed(id monitor.ID, reason, detail string) {
 	if err := e.Valid(); err != nil || e.ID == "" {
 		h.t.Errorf("event %+v: %v", e, err)
 	}
-	trouble, _ := e.Data.(event.Trouble)
+	trouble, _ := e.Data.(event.MonitorFailure)
 	if e.Type != event.MonitorError || trouble.Reason != reason || !trouble.Terminal || !strings.Contains(trouble.ErrorDetails, detail) {
 		h.t.Errorf("event %+v, want monitor.error, %s, terminal, %q", e, reason, detail)
 	}

@@ -85,7 +85,7 @@ func (r *actionRunner) advance(ctx context.Context, id monitor.ID, loss workerLo
 // failMonitor ends a monitor with status error and a last monitor.error event. If
 // a comparison found no worker, the event says what it found (section 10.4).
 func (r *actionRunner) failMonitor(ctx context.Context, m monitor.Monitor, reason, details string, absent bool) (outcome, error) {
-	trouble := event.Trouble{Reason: reason, ErrorDetails: truncate(details), Terminal: true}
+	trouble := event.MonitorFailure{Reason: reason, ErrorDetails: truncate(details), Terminal: true}
 	if absent {
 		trouble.ReconciliationAction = "mark_as_error_missing_pod"
 		trouble.PreviousStatus = string(m.Status)

@@ -59,7 +59,7 @@ func TestReconcileBringsMonitorsAndWorkersTogether(t *testing.T) {
 		h.expectFailed("mon-a", event.ReasonMismatch, "Worker not found here during startup reconciliation")
 		h.expectCounts("marked_as_error=1", "relaunched=0")
 		h.expectCalls()
-		trouble, _ := h.store.storedEvents()[0].Data.(event.Trouble)
+		trouble, _ := h.store.storedEvents()[0].Data.(event.MonitorFailure)
 		if trouble.ReconciliationAction != "mark_as_error_missing_pod" || trouble.PreviousStatus != "monitoring" ||
 			trouble.ObservedState == nil || *trouble.ObservedState != (event.ObservedState{PodExists: false, DBStatus: "monitoring"}) {
 			t.Errorf("told %+v", trouble)

@@ -20,7 +20,7 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 		if len(events) != 1 {
 			t.Fatalf("%d events, want 1: %+v", len(events), events)
 		}
-		trouble, _ := events[0].Data.(event.Trouble)
+		trouble, _ := events[0].Data.(event.MonitorFailure)
 		if events[0].Valid() != nil || trouble.Reason != event.ReasonReconcileTimeout || trouble.Terminal {
 			t.Errorf("events %+v", events[0])
 		}

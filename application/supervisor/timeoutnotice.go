@@ -64,7 +64,7 @@ func (n *timeoutNotice) applies(m monitor.Monitor) bool {
 func (n *timeoutNotice) event(id monitor.ID, cfg Config) event.Event {
 	e, made := n.events[id]
 	if !made {
-		e = event.Event{ID: cfg.NewEventID(), Type: event.MonitorError, At: cfg.Now(), Data: event.Trouble{
+		e = event.Event{ID: cfg.NewEventID(), Type: event.MonitorError, At: cfg.Now(), Data: event.MonitorFailure{
 			Reason: event.ReasonReconcileTimeout,
 			ErrorDetails: fmt.Sprintf("whether this monitor's worker runs could not be found out within %v of the gateway's start; it goes on trying",
 				cfg.ReconcileTimeout),

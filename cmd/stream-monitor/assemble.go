@@ -100,7 +100,7 @@ func (g *gatewayServer) listen(monitors *registry.Service, keys config.Keys, log
 // workerManager is the supervisor, which is made after the registry that uses it.
 type workerManager struct{ *supervisor.Supervisor }
 
-var _ registry.Crew = (*workerManager)(nil)
+var _ registry.WorkerManager = (*workerManager)(nil)
 
 // maxWebhooksInFlight allows one delivery for each monitor, and at least 128. One
 // monitor has at most one in flight, so no slow receiver delays another's webhooks.

@@ -42,7 +42,7 @@ func describe(d event.Data) string {
 		return fmt.Sprintf("from %s to %s, %d s", at(d.StartedAt), at(d.RecoveredAt), d.TotalDurationSec)
 	case event.Outage:
 		return fmt.Sprintf("no media since %s, for %d s (%s: %s)", at(d.StartedAt), d.DurationSec, d.Failure, d.LastError)
-	case event.Trouble:
+	case event.MonitorFailure:
 		return strings.TrimSuffix(d.Reason+": "+d.ErrorDetails, ": ")
 	}
 	return ""

@@ -77,7 +77,7 @@ type Outage struct {
 	LastError    string    `json:"last_error"`
 }
 
-// Reasons of Trouble. Those that the watcher gives are listed with the
+// Reasons of MonitorFailure. Those that the watcher gives are listed with the
 // YouTube state they stand for; the others are the gateway's.
 const (
 	ReasonBlind              = "blind"                   // nothing could be learned for 5 minutes (decision S15)
@@ -95,8 +95,8 @@ const (
 	ReasonCallbackFailed     = "callback_failed"         // decision W4; never sent, only recorded
 )
 
-// Trouble is the data of monitor.error (section 10.4, decisions W7, S15).
-type Trouble struct {
+// MonitorFailure is the data of monitor.error (section 10.4, decisions W7, S15).
+type MonitorFailure struct {
 	Reason       string `json:"reason"`
 	ErrorDetails string `json:"error_details"`
 	Terminal     bool   `json:"terminal"` // false for the reasons blind and reconciliation_timeout: the monitor goes on
@@ -112,10 +112,10 @@ type ObservedState struct {
 	DBStatus  string `json:"db_status"`
 }
 
-func (Started) types() []Type   { return []Type{StreamStarted} }
-func (Ended) types() []Type     { return []Type{StreamEnded} }
-func (Delayed) types() []Type   { return []Type{StreamDelayed} }
-func (Alert) types() []Type     { return alerts() }
-func (Recovered) types() []Type { return recoveries() }
-func (Outage) types() []Type    { return []Type{SegmentError} }
-func (Trouble) types() []Type   { return []Type{MonitorError} }
+func (Started) types() []Type        { return []Type{StreamStarted} }
+func (Ended) types() []Type          { return []Type{StreamEnded} }
+func (Delayed) types() []Type        { return []Type{StreamDelayed} }
+func (Alert) types() []Type          { return alerts() }
+func (Recovered) types() []Type      { return recoveries() }
+func (Outage) types() []Type         { return []Type{SegmentError} }
+func (MonitorFailure) types() []Type { return []Type{MonitorError} }

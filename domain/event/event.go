@@ -76,7 +76,7 @@ func decode(t Type, raw json.RawMessage) (Data, error) {
 	case SegmentError:
 		return decodeAs[Outage](raw)
 	case MonitorError:
-		return decodeAs[Trouble](raw)
+		return decodeAs[MonitorFailure](raw)
 	}
 	switch {
 	case slices.Contains(alerts(), t):

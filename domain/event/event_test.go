@@ -28,7 +28,7 @@ var samples = map[event.Type]event.Data{
 	event.Silence:           event.Alert{DurationSec: 35, StartedAt: eight, ThresholdSec: 30, SegmentInfo: event.SegmentInfo{Sequence: 1520, Duration: 2}},
 	event.SilenceRecovered:  event.Recovered{TotalDurationSec: 45, StartedAt: eight, RecoveredAt: eight.Add(45 * time.Second)},
 	event.SegmentError:      event.Outage{StartedAt: eight, DurationSec: 60, ThresholdSec: 60, Failure: event.FailedStalled, LastError: "x"},
-	event.MonitorError: event.Trouble{Reason: event.ReasonMismatch, ErrorDetails: "x", Terminal: true,
+	event.MonitorError: event.MonitorFailure{Reason: event.ReasonMismatch, ErrorDetails: "x", Terminal: true,
 		ReconciliationAction: "mark_as_error_missing_pod", PreviousStatus: "monitoring",
 		ObservedState: &event.ObservedState{PodExists: false, DBStatus: "monitoring"}},
 }

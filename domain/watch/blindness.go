@@ -110,13 +110,13 @@ func (b *blindness) alertAt() time.Time {
 }
 
 // alert gives the event of decision S15, once per episode.
-func (b *blindness) alert(now time.Time) event.Trouble {
+func (b *blindness) alert(now time.Time) event.MonitorFailure {
 	b.Alerted = true
 	detail := b.LastError
 	if detail == "" {
 		detail = "no answer yet"
 	}
-	return event.Trouble{
+	return event.MonitorFailure{
 		Reason:       event.ReasonBlind,
 		ErrorDetails: fmt.Sprintf("nothing could be learned of the stream or its media for %d seconds: %s", wholeSeconds(now.Sub(b.Since)), detail),
 		Terminal:     false,

@@ -16,7 +16,7 @@ func unobservable(from, to float64) func(*world) {
 func TestBlindnessGoesOnAcrossARestart(t *testing.T) { // S11, S15
 	details := func(want string) func(event.Data) string {
 		return func(d event.Data) string {
-			if got := d.(event.Trouble).ErrorDetails; !strings.Contains(got, want) {
+			if got := d.(event.MonitorFailure).ErrorDetails; !strings.Contains(got, want) {
 				return "says " + got
 			}
 			return ""

@@ -211,7 +211,7 @@ func TestAVideoThatOEmbedMissesTwiceIsRemoved(t *testing.T) { // 7.4
 		for _, task := range w.Next() {
 			if task.Kind == watch.TaskProbe {
 				for _, e := range w.Step(at(sec), watch.ProbeResult{Began: at(sec), Known: true, Detail: "404"}) {
-					if e, ok := e.(watch.EventEmitted); ok && e.Event.Data.(event.Trouble).Reason == event.ReasonVideoUnavailable {
+					if e, ok := e.(watch.EventEmitted); ok && e.Event.Data.(event.MonitorFailure).Reason == event.ReasonVideoUnavailable {
 						return true
 					}
 				}

@@ -61,12 +61,12 @@ func TestEventsCarryTheDataOfTheSpecification(t *testing.T) { // 4.2, 4.3, W7
 		"a video that is private": {
 			change: func(w *world) { w.says = map[span]watch.StreamState{{0, never}: watch.Private} },
 			from:   100, until: 150,
-			want: []event.Data{event.Trouble{Reason: event.ReasonVideoPrivate, ErrorDetails: "as the scenario says", Terminal: true}},
+			want: []event.Data{event.MonitorFailure{Reason: event.ReasonVideoPrivate, ErrorDetails: "as the scenario says", Terminal: true}},
 		},
 		"nothing to learn": {
 			change: func(w *world) { w.noAnswer = []span{{0, never}} },
 			from:   0, until: 800,
-			want: []event.Data{event.Trouble{
+			want: []event.Data{event.MonitorFailure{
 				Reason:       event.ReasonBlind,
 				ErrorDetails: "nothing could be learned of the stream or its media for 300 seconds: unreachable: no answer",
 			}},

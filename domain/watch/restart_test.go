@@ -98,7 +98,7 @@ func outline(w *world) (all []outlineEvent) {
 			case event.Outage:
 				t.what += " by " + d.Failure
 				t.times = []float64{sec(d.StartedAt)}
-			case event.Trouble:
+			case event.MonitorFailure:
 				t.what += fmt.Sprintf(" by %s, terminal %v", d.Reason, d.Terminal)
 			}
 			all = append(all, t)

@@ -154,7 +154,7 @@ func (w *Watcher) fail(reason, details string) {
 	if details == "" {
 		details = "YouTube gives no further reason"
 	}
-	w.emit(event.MonitorError, event.Trouble{Reason: reason, ErrorDetails: details, Terminal: true})
+	w.emit(event.MonitorError, event.MonitorFailure{Reason: reason, ErrorDetails: details, Terminal: true})
 	w.finish(monitor.Failed)
 }
 

@@ -75,7 +75,7 @@ func TestPropertiesHoldWhateverIsObserved(t *testing.T) {
 				r.Fatalf("%s lasts %d s, but only %v s have passed", e.Type, d, passed)
 			}
 			last := e.Type == event.StreamEnded
-			if trouble, ok := e.Data.(event.Trouble); ok {
+			if trouble, ok := e.Data.(event.MonitorFailure); ok {
 				last = trouble.Terminal
 			}
 			if last != (w.over && i == len(w.events)-1) {

@@ -99,7 +99,7 @@ func because(want string) func(event.Data) string {
 		switch d := d.(type) {
 		case event.Ended:
 			got = d.Reason
-		case event.Trouble:
+		case event.MonitorFailure:
 			got = d.Reason
 		case event.Outage:
 			got = d.Failure

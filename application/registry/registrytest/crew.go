@@ -10,8 +10,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Crew is a control.Crew that remembers what it was asked.
-type Crew struct {
+// WorkerManager is a control.Crew that remembers what it was asked.
+type WorkerManager struct {
 	mu      sync.Mutex
 	started []monitor.ID
 	stopped []monitor.ID
@@ -19,84 +19,84 @@ type Crew struct {
 }
 
 // Start is control.Crew's.
-func (c *Crew) Start(m monitor.Monitor) {
+func (c *WorkerManager) Start(m monitor.Monitor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.started = append(c.started, m.ID)
 }
 
 // Stop is control.Crew's.
-func (c *Crew) Stop(id monitor.ID) {
+func (c *WorkerManager) Stop(id monitor.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopped = append(c.stopped, id)
 }
 
 // RenewLease is control.Crew's.
-func (c *Crew) RenewLease(id monitor.ID, _ int) {
+func (c *WorkerManager) RenewLease(id monitor.ID, _ int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.heard = append(c.heard, id)
 }
 
-// HeardOf lists every Heard, in order.
-func (c *Crew) HeardOf() []monitor.ID {
+// Reporters lists every Heard, in order.
+func (c *WorkerManager) Reporters() []monitor.ID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.heard)
 }
 
 // Started lists every Start, in order.
-func (c *Crew) Started() []monitor.ID {
+func (c *WorkerManager) Started() []monitor.ID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.started)
 }
 
 // Stopped lists every Stop, in order.
-func (c *Crew) Stopped() []monitor.ID {
+func (c *WorkerManager) Stopped() []monitor.ID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.stopped)
 }
 
-// Callbacks is a control.CallbackPolicy: nil allows everything.
-type Callbacks func(monitor.CallbackURL) error
+// CallbackPolicy is a control.CallbackPolicy: nil allows everything.
+type CallbackPolicy func(monitor.CallbackURL) error
 
 // Check is control.CallbackPolicy's.
-func (c Callbacks) Check(_ context.Context, u monitor.CallbackURL) error {
+func (c CallbackPolicy) Check(_ context.Context, u monitor.CallbackURL) error {
 	if c == nil {
 		return nil
 	}
 	return c(u)
 }
 
-// Letter is what a Courier was given.
-type Letter struct {
+// SentWebhook is what a TestSender was given.
+type SentWebhook struct {
 	To      monitor.CallbackURL
 	EventID string
 	Type    event.Type
 	Body    []byte
 }
 
-// Courier is a control.Courier that sends nothing.
-type Courier struct {
+// TestSender is a control.Courier that sends nothing.
+type TestSender struct {
 	Answer registry.Attempt // what it says came of every letter
 
 	mu      sync.Mutex
-	letters []Letter
+	letters []SentWebhook
 }
 
 // Deliver is control.Courier's.
-func (c *Courier) Deliver(_ context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) registry.Attempt {
+func (c *TestSender) Deliver(_ context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) registry.Attempt {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.letters = append(c.letters, Letter{to, eventID, t, slices.Clone(body)})
+	c.letters = append(c.letters, SentWebhook{to, eventID, t, slices.Clone(body)})
 	return c.Answer
 }
 
-// Letters lists what was delivered, in order.
-func (c *Courier) Letters() []Letter {
+// Sent lists what was delivered, in order.
+func (c *TestSender) Sent() []SentWebhook {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.letters)

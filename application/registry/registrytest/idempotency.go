@@ -7,10 +7,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// InsertOnce is control.Registry's. Its clock stands still: a key is remembered
+// InsertIdempotent is control.Registry's. Its clock stands still: a key is remembered
 // for ever.
-func (s *Store) InsertOnce(ctx context.Context, m monitor.Monitor, limit int, once registry.Once) (*registry.First, error) {
-	end, err := s.begin(ctx, "InsertOnce")
+func (s *Store) InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, once registry.IdempotencyKey) (*registry.IdempotencyRecord, error) {
+	end, err := s.begin(ctx, "InsertIdempotent")
 	if err != nil {
 		return nil, err
 	}
@@ -22,15 +22,15 @@ func (s *Store) InsertOnce(ctx context.Context, m monitor.Monitor, limit int, on
 		return nil, err
 	}
 	if s.firsts == nil {
-		s.firsts = map[registry.Digest]registry.First{}
+		s.firsts = map[registry.Digest]registry.IdempotencyRecord{}
 	}
-	s.firsts[once.Key] = registry.First{Request: once.Request, Monitor: m}
+	s.firsts[once.Key] = registry.IdempotencyRecord{Request: once.Request, Monitor: m}
 	return nil, nil
 }
 
-// Recall is control.Registry's.
-func (s *Store) Recall(ctx context.Context, key registry.Digest) (*registry.First, error) {
-	end, err := s.begin(ctx, "Recall")
+// FindIdempotent is control.Registry's.
+func (s *Store) FindIdempotent(ctx context.Context, key registry.Digest) (*registry.IdempotencyRecord, error) {
+	end, err := s.begin(ctx, "FindIdempotent")
 	if err != nil {
 		return nil, err
 	}

@@ -10,13 +10,13 @@ import (
 // purse is one budget of one client.
 type purse struct {
 	client registry.Client
-	budget registry.Budget
+	budget registry.RateLimit
 }
 
-// Spend is control.Limiter's. Its clock stands still: what is spent does not
+// Allow is control.Limiter's. Its clock stands still: what is spent does not
 // come back.
-func (s *Store) Spend(ctx context.Context, client registry.Client, budget registry.Budget, perMin int) (time.Duration, error) {
-	end, err := s.begin(ctx, "Spend")
+func (s *Store) Allow(ctx context.Context, client registry.Client, budget registry.RateLimit, perMin int) (time.Duration, error) {
+	end, err := s.begin(ctx, "Allow")
 	if err != nil {
 		return 0, err
 	}

@@ -16,8 +16,8 @@ import (
 type Store struct {
 	mu       sync.Mutex
 	monitors []monitor.Monitor // oldest first
-	records  map[monitor.ID][]registry.Record
-	firsts   map[registry.Digest]registry.First
+	records  map[monitor.ID][]registry.EventRecord
+	firsts   map[registry.Digest]registry.IdempotencyRecord
 	spent    map[purse]int
 
 	// Fail, if set, is asked first by every method and may fail, panic or block
@@ -158,7 +158,7 @@ func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (mo
 
 func (s *Store) keep(m monitor.Monitor, e event.Event) {
 	if s.records == nil {
-		s.records = map[monitor.ID][]registry.Record{}
+		s.records = map[monitor.ID][]registry.EventRecord{}
 	}
 	for _, r := range s.records[m.ID] {
 		if r.EventID == e.ID {
@@ -169,13 +169,13 @@ func (s *Store) keep(m monitor.Monitor, e event.Event) {
 	if err != nil {
 		panic(err)
 	}
-	s.records[m.ID] = append(s.records[m.ID], registry.Record{
+	s.records[m.ID] = append(s.records[m.ID], registry.EventRecord{
 		EventID: e.ID, EventType: e.Type, Payload: json.RawMessage(payload), Status: "pending", CreatedAt: e.At,
 	})
 }
 
 // Events is control.History's.
-func (s *Store) Events(ctx context.Context, id monitor.ID, limit, offset int) ([]registry.Record, int, error) {
+func (s *Store) Events(ctx context.Context, id monitor.ID, limit, offset int) ([]registry.EventRecord, int, error) {
 	end, err := s.begin(ctx, "Events")
 	if err != nil {
 		return nil, 0, err
@@ -205,8 +205,8 @@ func (s *Store) Redeliver(ctx context.Context, id monitor.ID, eventID string) er
 	return monitor.Errorf(monitor.NotFound, "monitor %s has no event %s", id, eventID)
 }
 
-// Alter changes a stored monitor, as another part of the system would.
-func (s *Store) Alter(id monitor.ID, change func(*monitor.Monitor)) {
+// Update changes a stored monitor, as another part of the system would.
+func (s *Store) Update(id monitor.ID, change func(*monitor.Monitor)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, err := s.find(id)

@@ -57,10 +57,10 @@ func examples() map[string]event.Event {
 		"alert.silence_recovered":  {at(15, 42), event.Recovered{TotalDurationSec: 45, StartedAt: at(14, 55), RecoveredAt: at(15, 40)}},
 		"alert.segment_error": {at(31, 1), event.Outage{StartedAt: at(30, 0), DurationSec: 61, ThresholdSec: 60,
 			Failure: event.FailedManifest, LastError: "the playlist: 502 Bad Gateway"}},
-		"monitor.error": {at(40, 0), event.Trouble{Reason: event.ReasonVideoPrivate, ErrorDetails: "This video is private", Terminal: true}},
-		"monitor.error, blind": {at(40, 0), event.Trouble{Reason: event.ReasonBlind,
+		"monitor.error": {at(40, 0), event.MonitorFailure{Reason: event.ReasonVideoPrivate, ErrorDetails: "This video is private", Terminal: true}},
+		"monitor.error, blind": {at(40, 0), event.MonitorFailure{Reason: event.ReasonBlind,
 			ErrorDetails: "nothing could be learned of the stream for 5 minutes: Sign in to confirm you're not a bot"}},
-		"monitor.error, reconciliation": {at(40, 0), event.Trouble{Reason: event.ReasonMismatch,
+		"monitor.error, reconciliation": {at(40, 0), event.MonitorFailure{Reason: event.ReasonMismatch,
 			ErrorDetails: "Pod not found in Kubernetes cluster during startup reconciliation", Terminal: true,
 			ReconciliationAction: "mark_as_error_missing_pod", PreviousStatus: "monitoring",
 			ObservedState: &event.ObservedState{DBStatus: "monitoring"}}},
@@ -109,7 +109,7 @@ func deliveries(t *testing.T) map[string]request {
 			}
 		})
 	}
-	desk, err := registry.New(&registrytest.Store{}, &registrytest.Crew{}, registrytest.Callbacks(nil), sender, registry.Config{
+	desk, err := registry.New(&registrytest.Store{}, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(nil), sender, registry.Config{
 		NewUUID: func() [16]byte {
 			return [16]byte{0x01, 0x90, 0xa5, 0xd0, 0x1c, 0x2b, 0x7d, 0x8a, 0x9c, 0x1d, 0x2e, 0x3f, 0x4a, 0x5b, 0x6c, 0x7d}
 		},
@@ -119,7 +119,7 @@ func deliveries(t *testing.T) map[string]request {
 		t.Fatal(err)
 	}
 	all["webhook.test"] = receive(t, func(url monitor.CallbackURL) {
-		if trial, err := desk.Try(context.Background(), string(url)); err != nil || trial.Attempt.Error != "" {
+		if trial, err := desk.TestWebhook(context.Background(), string(url)); err != nil || trial.Attempt.Error != "" {
 			t.Errorf("webhook.test: %v %v", trial, err)
 		}
 	})

@@ -167,8 +167,8 @@ func (s crashingStore) Insert(ctx context.Context, m monitor.Monitor, limit int)
 	return err
 }
 
-func (s crashingStore) InsertOnce(ctx context.Context, m monitor.Monitor, limit int, once registry.Once) (*registry.First, error) {
-	first, err := s.Store.InsertOnce(ctx, m, limit, once)
+func (s crashingStore) InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, once registry.IdempotencyKey) (*registry.IdempotencyRecord, error) {
+	first, err := s.Store.InsertIdempotent(ctx, m, limit, once)
 	if err == nil && first == nil {
 		s.crash.pass(pointIntent)
 	}
