@@ -74,7 +74,7 @@ func New(service *registry.Service, ready func(context.Context) error, cfg Confi
 	a.public.GET("/openapi.yaml", a.answer(a.openapi))
 	v1 := a.public.Group("/api/v1")
 	creating, querying := a.within(registry.Creating), a.within(registry.Querying)
-	v1.POST("/monitors", creating, a.answer(a.register))
+	v1.POST("/monitors", creating, a.answer(a.registerOrRefuse))
 	v1.GET("/monitors", querying, a.answer(a.list))
 	v1.GET("/monitors/:monitor_id", querying, a.answer(a.get))
 	v1.DELETE("/monitors/:monitor_id", a.answer(a.stop))

@@ -113,6 +113,13 @@ func (a *API) shown(c *gin.Context, err error) *monitor.Error {
 	return internalError()
 }
 
+// refused reports whether an error is the caller's to correct.
+func refused(err error) bool {
+	coded, is := errors.AsType[*monitor.Error](err)
+	return is && coded.Code != monitor.Internal && httpStatus[coded.Code].status < http.StatusInternalServerError ||
+		errors.Is(err, registry.ErrKeyReused)
+}
+
 func internalError() *monitor.Error {
 	return monitor.Errorf(monitor.Internal, "the request failed for a reason of the server's own; its log has the details")
 }

@@ -110,7 +110,8 @@ func (a *API) try(c *gin.Context) error {
 		return err
 	}
 	var callback string
-	if err := body.text("callback_url", &callback); err != nil {
+	body.text("callback_url", &callback)
+	if err := body.err(); err != nil {
 		return err
 	}
 	trial, err := a.control.TestWebhook(c.Request.Context(), callback)

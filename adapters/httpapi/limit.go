@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"net/netip"
 	"strconv"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -19,10 +20,15 @@ func (a *API) within(budget registry.RateLimit) gin.HandlerFunc {
 			return
 		}
 		c.Abort()
-		if wait > 0 {
-			c.Header(retryAfterHeader, strconv.Itoa(registry.RetryAfterSeconds(wait)))
-		}
+		retryAfter(c, wait)
 		a.fail(c, err)
+	}
+}
+
+// retryAfter sets the header Retry-After, unless there is nothing to wait for.
+func retryAfter(c *gin.Context, wait time.Duration) {
+	if wait > 0 {
+		c.Header(retryAfterHeader, strconv.Itoa(registry.RetryAfterSeconds(wait)))
 	}
 }
 

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -71,8 +72,12 @@ func (u unread) Read([]byte) (int, error) {
 
 // TestBudgetTable is section 12.3, row by row.
 func TestBudgetTable(t *testing.T) {
+	n := 0
 	creating := map[string]func(*gate) answer{
-		"POST /api/v1/monitors":      func(g *gate) answer { return g.post("/api/v1/monitors", `{`) },
+		"POST /api/v1/monitors": func(g *gate) answer {
+			n++
+			return g.post("/api/v1/monitors", strings.Replace(registration, "dQw4w", fmt.Sprintf("%05d", n), 1))
+		},
 		"POST /api/v1/webhooks/test": func(g *gate) answer { return g.post("/api/v1/webhooks/test", `{`) },
 	}
 	querying := map[string]func(*gate) answer{
@@ -134,9 +139,9 @@ func TestBudgetTable(t *testing.T) {
 			g.post("/api/v1/monitors", registration).is(http.StatusCreated)
 		})
 	}
-	t.Run("who is refused has no body read", func(t *testing.T) {
+	t.Run("a request beyond the limit has no body read", func(t *testing.T) {
 		g := openWithin(t, 1, 1)
-		g.post("/api/v1/monitors", `{`)
+		g.post("/api/v1/monitors", registration).is(http.StatusCreated)
 		for _, path := range []string{"/api/v1/monitors", "/api/v1/webhooks/test"} {
 			g.do(req("POST", path, unread{t})).isLimited("60")
 		}
@@ -251,6 +256,7 @@ func TestTooManyMonitorsSaysWhenToComeAgain(t *testing.T) {
 func TestLimitExamples(t *testing.T) {
 	for _, send := range []func(*gate) answer{
 		func(g *gate) answer { return g.post("/api/v1/monitors", "") },
+		func(g *gate) answer { return g.post("/api/v1/webhooks/test", "") },
 		func(g *gate) answer { return g.get("/api/v1/monitors") },
 	} {
 		g := openWithin(t, 10, 100)

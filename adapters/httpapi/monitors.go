@@ -11,41 +11,36 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// readRegistration decodes the body of section 3.1 and fills in its defaults.
+// readRegistration decodes the body of section 3.1 and fills in its defaults. A
+// field that is wrong is listed in the request, to be refused with the others.
 func readRegistration(raw []byte) (registry.Request, error) {
 	r := registry.Request{Config: monitor.DefaultConfig()}
 	body, err := readObject(raw, "", "stream_url", "callback_url", "config", "metadata")
 	if err != nil {
 		return r, err
 	}
-	if err := body.text("stream_url", &r.StreamURL); err != nil {
-		return r, err
-	}
-	if err := body.text("callback_url", &r.CallbackURL); err != nil {
-		return r, err
-	}
+	body.text("stream_url", &r.StreamURL)
+	body.text("callback_url", &r.CallbackURL)
 	r.Metadata = body.fields["metadata"]
+	r.Unreadable = body.refused
 	raw, given := body.fields["config"]
 	if !given {
 		return r, nil
 	}
 	config, err := readObject(raw, "config", configFields()...)
 	if err != nil {
-		return r, err
+		r.Unreadable = append(r.Unreadable, registry.FieldError{Field: "config", Err: err})
+		return r, nil
 	}
 	for _, s := range monitor.Settings() {
-		v, given, err := config.number(s)
-		if err != nil {
-			return r, err
-		}
-		if given {
+		if v, ok := config.number(s); ok {
 			r.Config.Set(s.Field, v)
 		}
 	}
-	if err := config.moment("scheduled_start_time", &r.Config.ScheduledStartTime); err != nil {
-		return r, err
-	}
-	return r, config.moment("scheduled_end_time", &r.Config.ScheduledEndTime)
+	config.timestamp("scheduled_start_time", &r.Config.ScheduledStartTime)
+	config.timestamp("scheduled_end_time", &r.Config.ScheduledEndTime)
+	r.Unreadable = append(r.Unreadable, config.refused...)
+	return r, nil
 }
 
 // configFields are the fields of config (section 3.1).
@@ -61,10 +56,26 @@ type registeredBody struct {
 	MonitorID monitor.ID     `json:"monitor_id"`
 	Status    monitor.Status `json:"status"`
 	CreatedAt time.Time      `json:"created_at"`
+	LateBySec int64          `json:"late_by_sec,omitempty"`
 }
 
-// register is POST /api/v1/monitors (section 3.1). With an idempotency key it
-// may be repeated (decision A9).
+// registerOrRefuse is POST /api/v1/monitors (section 3.1). A refusal counts
+// against a rate limit of its own (section 12.3).
+func (a *API) registerOrRefuse(c *gin.Context) error {
+	refusal := a.register(c)
+	if !refused(refusal) {
+		return refusal
+	}
+	wait, err := a.control.CountRefusal(c.Request.Context(), client(c))
+	if err != nil {
+		retryAfter(c, wait)
+		return err
+	}
+	return refusal
+}
+
+// register stores a monitor. With an idempotency key it may be repeated
+// (decision A9).
 func (a *API) register(c *gin.Context) error {
 	key, keyed, err := idempotencyKey(c)
 	if err != nil {
@@ -92,7 +103,7 @@ func (a *API) register(c *gin.Context) error {
 		c.Header(replayedHeader, "true")
 	}
 	c.Header("Location", "/api/v1/monitors/"+string(m.ID))
-	a.write(c, http.StatusCreated, registeredBody{m.ID, m.Status, a.civil(m.CreatedAt)})
+	a.write(c, http.StatusCreated, registeredBody{m.ID, m.Status, a.civil(m.CreatedAt), int64(m.LateBy() / time.Second)})
 	return nil
 }
 

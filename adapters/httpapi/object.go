@@ -12,20 +12,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// object is a JSON object read strictly: names are case-sensitive, come once,
-// and are all known; values have exactly the type asked for (decision A3).
+// object is a JSON object that is read strictly: names are case-sensitive, come
+// once, and are all known; values have exactly the type asked for (decision A3).
+// It collects what is wrong with single fields.
 type object struct {
-	path   string // of its fields, in messages: "" or "config."
-	fields map[string]json.RawMessage
+	path    string // before its fields in messages: "" or "config."
+	fields  map[string]json.RawMessage
+	refused []registry.FieldError
 }
 
-// readObject reads the one object that raw is. known lists the fields there may
-// be.
-func readObject(raw []byte, name string, known ...string) (object, error) {
-	o := object{fields: map[string]json.RawMessage{}}
+// readObject reads raw, which has to be one object with no other fields than
+// known. Errors: raw is no such object as a whole.
+func readObject(raw []byte, name string, known ...string) (*object, error) {
+	o := &object{fields: map[string]json.RawMessage{}}
 	if name != "" {
 		o.path = name + "."
 	} else {
@@ -50,10 +53,12 @@ func readObject(raw []byte, name string, known ...string) (object, error) {
 			return o, notJSON(err)
 		}
 		if !slices.Contains(known, field) {
-			return o, refusef(monitor.InvalidConfig, "%s%.40s is not a field; accepted are %s", o.path, strconv.QuoteToASCII(field), strings.Join(known, ", "))
+			o.refusef(field, "%s%.40s is not a field; accepted are %s", o.path, strconv.QuoteToASCII(field), strings.Join(known, ", "))
+			continue
 		}
 		if _, twice := o.fields[field]; twice {
-			return o, refusef(monitor.InvalidConfig, "%s%s is given twice", o.path, field)
+			o.refusef(field, "%s%s is given twice", o.path, field)
+			continue
 		}
 		o.fields[field] = value
 	}
@@ -66,65 +71,88 @@ func readObject(raw []byte, name string, known ...string) (object, error) {
 	return o, nil
 }
 
-func (o object) refuse(name, accepted string) error {
-	return refusef(monitor.InvalidConfig, "%s%s is %.40s; accepted is %s", o.path, name, o.fields[name], accepted)
+// refusef notes what is wrong with a field.
+func (o *object) refusef(field, format string, args ...any) {
+	o.refused = append(o.refused, registry.FieldError{Field: o.path + field, Err: monitor.Errorf(monitor.InvalidConfig, format, args...)})
+}
+
+// refuse notes that a field has the wrong type.
+func (o *object) refuse(field, accepted string) {
+	o.refusef(field, "%s%s is %.40s; accepted is %s", o.path, field, o.fields[field], accepted)
+}
+
+// err names every field that is wrong.
+func (o *object) err() error {
+	var all []error
+	for _, e := range o.refused {
+		all = append(all, e.Err)
+	}
+	return monitor.Join(all...)
 }
 
 // text reads a string; null and no field at all read as "".
-func (o object) text(name string, into *string) error {
+func (o *object) text(name string, into *string) {
 	raw, given := o.fields[name]
 	if !given || string(raw) == "null" {
-		return nil
+		return
 	}
 	if raw[0] != '"' || json.Unmarshal(raw, into) != nil {
-		return o.refuse(name, "a string")
+		o.refuse(name, "a string")
 	}
-	return nil
 }
 
-// number reads a setting, however the number is written. given is false if the
-// object does not have it.
-func (o object) number(s monitor.Setting) (v float64, given bool, err error) {
+// number reads a setting, however the number is written. ok is false if the
+// object does not have it or it is wrong.
+func (o *object) number(s monitor.Setting) (v float64, ok bool) {
 	raw, given := o.fields[s.Field]
 	if !given {
-		return 0, false, nil
+		return 0, false
 	}
-	v, err = strconv.ParseFloat(string(raw), 64)
+	v, err := strconv.ParseFloat(string(raw), 64)
 	if !isNumber(raw) || err != nil || s.Whole && (v != math.Trunc(v) || math.Abs(v) > math.MaxInt32) {
 		kind := "a number"
 		if s.Whole {
 			kind = "a whole number"
 		}
-		return 0, true, o.refuse(s.Field, kind+", "+s.Range())
+		o.refuse(s.Field, kind+", "+s.Range())
+		return 0, false
 	}
-	return v, true, nil
+	return v, true
 }
 
 func isNumber(raw json.RawMessage) bool {
 	return raw[0] == '-' || (raw[0] >= '0' && raw[0] <= '9')
 }
 
-// momentForm is the spellings of ISO 8601 accepted: RFC 3339, and its common
-// variants without seconds or without the colon in the offset. Each has an
-// offset, because a time without one means a different instant to everybody.
-// time.Parse alone would take one-digit hours, commas and offsets of a day.
-var momentForm = regexp.MustCompile(`^([0-9-]{10}T[0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\.[0-9]+)?)?(Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])$`)
+// timestampForm matches the accepted spellings of ISO 8601: RFC 3339, and its
+// common variants without seconds or without the colon in the offset. The offset
+// is required: without one, a time is a different instant in every zone.
+// time.Parse alone would accept one-digit hours, commas and offsets of a day.
+var timestampForm = regexp.MustCompile(`^([0-9-]{10}T[0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\.[0-9]+)?)?(Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])$`)
 
-// moment reads a time in UTC, to the millisecond (decision A11); null reads as
+// timestamp reads a time in UTC, to the millisecond (decision A11); null reads as
 // none.
-func (o object) moment(name string, into **time.Time) error {
+func (o *object) timestamp(name string, into **time.Time) {
 	raw, given := o.fields[name]
 	if !given || string(raw) == "null" {
-		return nil
+		return
 	}
-	const accepted = "null or an ISO 8601 time with an offset, such as 2024-01-15T20:00:00+09:00"
+	t, ok := parseTimestamp(raw)
+	if !ok {
+		o.refuse(name, "null or an ISO 8601 time with an offset, such as 2024-01-15T20:00:00+09:00")
+		return
+	}
+	*into = &t
+}
+
+func parseTimestamp(raw json.RawMessage) (t time.Time, ok bool) {
 	var s string
 	if raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
-		return o.refuse(name, accepted)
+		return t, false
 	}
-	parts := momentForm.FindStringSubmatch(strings.ToUpper(s))
+	parts := timestampForm.FindStringSubmatch(strings.ToUpper(s))
 	if parts == nil {
-		return o.refuse(name, accepted)
+		return t, false
 	}
 	minute, seconds, offset := parts[1], parts[2], parts[3]
 	if seconds == "" {
@@ -134,10 +162,5 @@ func (o object) moment(name string, into **time.Time) error {
 		offset = offset[:3] + ":" + offset[3:]
 	}
 	t, err := time.Parse(time.RFC3339, minute+seconds+offset)
-	if err != nil {
-		return o.refuse(name, accepted)
-	}
-	t = t.UTC().Truncate(time.Millisecond)
-	*into = &t
-	return nil
+	return t.UTC().Truncate(time.Millisecond), err == nil
 }

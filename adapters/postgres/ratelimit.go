@@ -83,6 +83,16 @@ func (r *RateLimiter) Allow(ctx context.Context, client registry.Client, budget 
 	return wait, nil
 }
 
+// Return implements registry.RateLimiter. Repeated after an error it may return
+// two requests.
+func (r *RateLimiter) Return(ctx context.Context, client registry.Client, limit registry.RateLimit, perMin int) error {
+	interval := (time.Minute / time.Duration(perMin)).Truncate(time.Microsecond)
+	_, err := r.db.ExecContext(ctx, `
+		UPDATE rate_limits SET arrival_at = arrival_at - make_interval(secs => $3) WHERE client = $1 AND budget = $2`,
+		client[:], limit, interval.Seconds())
+	return wrapError(ctx, "return a request to a rate limit", err)
+}
+
 // cleanUp deletes idle clients, unless that was done less than cleanupInterval ago
 // and left none.
 func (r *RateLimiter) cleanUp(ctx context.Context) {

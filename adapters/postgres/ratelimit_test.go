@@ -236,6 +236,21 @@ func TestManyIdleClientsAreDeletedInBatches(t *testing.T) {
 	}
 }
 
+func TestAReturnedRequestIsAllowedAgain(t *testing.T) { // section 12.3
+	s := open(t, database(t))
+	spendsAll(t, s, someone, registry.Creating, 2, 2)
+	if err := s.Return(t.Context(), someone, registry.Creating, 2); err != nil {
+		t.Fatal(err)
+	}
+	spendsAll(t, s, someone, registry.Creating, 2, 1)
+	if wait := spends(t, s, someone, registry.Creating, 2); wait == 0 {
+		t.Error("more requests are allowed than were returned")
+	}
+	if err := s.Return(t.Context(), registry.Client{9}, registry.Creating, 2); err != nil {
+		t.Errorf("a client that is not known: %v", err)
+	}
+}
+
 // BenchmarkRateLimiter is one client that asks over all connections at once: the worst
 // case, because they all wait for one row.
 func BenchmarkRateLimiter(b *testing.B) {

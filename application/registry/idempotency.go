@@ -38,7 +38,7 @@ type IdempotencyRecord struct {
 // monitor. Only what was registered is remembered. Errors: those of Register;
 // ErrKeyReused when the key stands for something else.
 func (s *Service) RegisterIdempotent(ctx context.Context, r Request, key Digest) (m monitor.Monitor, replayed bool, err error) {
-	m, err = s.draft(r)
+	m, err = s.draft(ctx, r)
 	if err != nil {
 		return monitor.Monitor{}, false, err
 	}

@@ -10,45 +10,73 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Budget is a number of requests that a client has for each minute
-// (section 12.3). It may be used at once and then grows back evenly.
+// RateLimit names a number of requests that a client may make in a minute
+// (section 12.3). They may be made at once and are then allowed again evenly.
 type RateLimit string
 
-// The budgets of section 12.3. Stopping a monitor needs none: who has too much
-// must be able to have less.
+// The rate limits of section 12.3. Stopping a monitor has none: a client with too
+// many monitors must be able to stop some. A refused registration counts against
+// Refusing and not against Creating, so that mistakes do not delay the correct
+// request that follows them.
 const (
 	Creating RateLimit = "create" // registrations and test webhooks; Config.CreatePerMin
 	Querying RateLimit = "query"  // reads and redeliveries; Config.QueryPerMin
+	Refusing RateLimit = "refuse" // refused registrations; Config.CreatePerMin
 )
 
-// MaxPerMin is the largest budget: one request a microsecond, and finer no store
-// needs to tell times apart.
+// MaxPerMin is the largest rate limit: one request each microsecond.
 const MaxPerMin = 60_000_000
 
 // Client tells clients apart: a digest of the API key and the address that it
 // is used from (decision A5).
 type Client [sha256.Size]byte
 
-// Allow takes one request from a client's budget. When it is used up, wait is
-// how long until a request will be taken again, and the error a *monitor.Error
-// RateLimitExceeded. A budget without limit is not counted at all.
-func (s *Service) Allow(ctx context.Context, client Client, budget RateLimit) (wait time.Duration, err error) {
-	perMin, uses := s.cfg.QueryPerMin, "read and redeliver"
-	if budget == Creating {
-		perMin, uses = s.cfg.CreatePerMin, "register and to test webhooks"
+// Allow counts one request of a client against a rate limit. If the limit is
+// exceeded, wait is how long until the next request is allowed, and the error is
+// *monitor.Error RateLimitExceeded. A limit of 0 a minute allows everything.
+func (s *Service) Allow(ctx context.Context, client Client, limit RateLimit) (wait time.Duration, err error) {
+	perMin, allowed := s.cfg.QueryPerMin, "requests a minute are allowed to read and redeliver"
+	switch limit {
+	case Creating:
+		perMin, allowed = s.cfg.CreatePerMin, "requests a minute are allowed to register and to test webhooks"
+	case Refusing:
+		perMin, allowed = s.cfg.CreatePerMin, "refused registrations a minute are answered; correct the request first"
 	}
 	if perMin == 0 {
 		return 0, nil
 	}
-	wait, err = s.store.Allow(ctx, client, budget, perMin)
+	wait, err = s.store.Allow(ctx, client, limit, perMin)
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("count a request: %w", err)
 	case wait > 0:
-		return wait, monitor.Errorf(monitor.RateLimitExceeded,
-			"%d requests a minute are allowed to %s; the next is in %d s", perMin, uses, RetryAfterSeconds(wait))
+		return wait, monitor.Errorf(monitor.RateLimitExceeded, "%d %s; the next is in %d s", perMin, allowed, RetryAfterSeconds(wait))
 	}
 	return 0, nil
+}
+
+// CountRefusal moves a registration that was refused from the rate limit of
+// Creating to that of Refusing, whether or not the caller is still there. wait
+// and errors are those of Allow.
+func (s *Service) CountRefusal(ctx context.Context, client Client) (wait time.Duration, err error) {
+	if s.cfg.CreatePerMin == 0 {
+		return 0, nil
+	}
+	var limited error
+	err = settle(ctx, "count a refused registration", func(ctx context.Context) error {
+		if err := s.store.Return(ctx, client, Creating, s.cfg.CreatePerMin); err != nil {
+			return err
+		}
+		wait, limited = s.Allow(ctx, client, Refusing)
+		if wait > 0 {
+			return nil
+		}
+		return limited
+	})
+	if err != nil {
+		return 0, err
+	}
+	return wait, limited
 }
 
 // Seconds is a wait as a Retry-After header says it: whole, and never too short.

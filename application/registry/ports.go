@@ -82,7 +82,11 @@ type RateLimiter interface {
 	// MaxPerMin. wait is 0 when there was one; otherwise nothing was taken, and
 	// wait is how long until there is one again. It blocks for one exchange with
 	// the database and may be called concurrently.
-	Allow(ctx context.Context, client Client, budget RateLimit, perMin int) (wait time.Duration, err error)
+	Allow(ctx context.Context, client Client, limit RateLimit, perMin int) (wait time.Duration, err error)
+
+	// Return takes back one request that Allow counted. It blocks for one exchange
+	// with the database and may be called concurrently.
+	Return(ctx context.Context, client Client, limit RateLimit, perMin int) error
 }
 
 // Record is an event with the state of its delivery (decision A8).

@@ -3,6 +3,8 @@ package registry
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -14,6 +16,20 @@ type Request struct {
 	CallbackURL string
 	Config      monitor.Config  // start from monitor.DefaultConfig
 	Metadata    json.RawMessage // a JSON object of at most monitor.MaxMetadata bytes; empty: {}
+
+	// Unreadable lists the fields that could not be read at all. They refuse the
+	// request, together with every other wrong field.
+	Unreadable []FieldError
+}
+
+// FieldError says what is wrong with one field of a request.
+type FieldError struct {
+	Field string // its name in the request, such as stream_url
+	Err   error  // *monitor.Error InvalidURL or InvalidConfig
+}
+
+func (r Request) readable(field string) bool {
+	return !slices.ContainsFunc(r.Unreadable, func(e FieldError) bool { return e.Field == field })
 }
 
 // startWithin is how long the gateway that registers a monitor has to ask for
@@ -29,7 +45,7 @@ const startWithin = 10 * time.Second
 // is asked for yet. Errors: *monitor.Error InvalidURL, InvalidConfig,
 // Duplicate, MaxMonitorsExceeded.
 func (s *Service) Register(ctx context.Context, r Request) (monitor.Monitor, error) {
-	m, err := s.draft(r)
+	m, err := s.draft(ctx, r)
 	if err != nil {
 		return monitor.Monitor{}, err
 	}
@@ -42,25 +58,35 @@ func (s *Service) Register(ctx context.Context, r Request) (monitor.Monitor, err
 	return m, nil
 }
 
-// draft makes the monitor that is asked for. Its times are whole microseconds,
-// as the store keeps them, so that they read the same ever after.
-func (s *Service) draft(r Request) (monitor.Monitor, error) {
+// draft makes the monitor that a request asks for. Errors: one that names every
+// wrong field (decision A3). Times are kept to the millisecond, as answers show
+// them (decision A11).
+func (s *Service) draft(ctx context.Context, r Request) (monitor.Monitor, error) {
+	var refused []error
+	for _, e := range r.Unreadable {
+		refused = append(refused, e.Err)
+	}
 	stream, err := monitor.ParseStreamURL(r.StreamURL)
-	if err != nil {
-		return monitor.Monitor{}, err
+	if err != nil && r.readable("stream_url") {
+		refused = append(refused, err)
 	}
-	callback, err := monitor.ParseCallbackURL(r.CallbackURL)
-	if err != nil {
-		return monitor.Monitor{}, err
-	}
-	if err := r.Config.Valid(); err != nil {
-		return monitor.Monitor{}, err
+	callback, callbackErr := monitor.ParseCallbackURL(r.CallbackURL)
+	if callbackErr != nil && r.readable("callback_url") {
+		refused = append(refused, callbackErr)
 	}
 	metadata, err := checkMetadata(r.Metadata)
-	if err != nil {
+	refused = append(refused, r.Config.Valid(), err)
+	if err := monitor.Join(refused...); err != nil {
+		// The policy may have to look a name up. Where that fails, the other wrong
+		// fields are answer enough.
+		if callbackErr == nil {
+			if policyErr := s.callbacks.Check(ctx, callback); isRefusal(policyErr) {
+				err = monitor.Join(err, policyErr)
+			}
+		}
 		return monitor.Monitor{}, err
 	}
-	now := s.cfg.Now().Truncate(time.Microsecond)
+	now := s.cfg.Now().Truncate(time.Millisecond)
 	m := monitor.Monitor{
 		ID:           monitor.NewID(s.cfg.NewUUID()),
 		StreamURL:    stream,
@@ -87,11 +113,12 @@ func (s *Service) draft(r Request) (monitor.Monitor, error) {
 // keep has a new monitor inserted and asks for its worker, unless insert finds
 // that it is a repeat of a First.
 func (s *Service) keep(ctx context.Context, m monitor.Monitor, insert func(context.Context) (*IdempotencyRecord, error)) (first *IdempotencyRecord, err error) {
+	var passed error
 	if end := m.Config.ScheduledEndTime; end != nil && !end.Add(time.Duration(m.Config.StartDelayToleranceSec)*time.Second).After(m.CreatedAt) {
-		return nil, monitor.Errorf(monitor.InvalidConfig, "config.scheduled_end_time is %s, which has passed; "+
+		passed = monitor.Errorf(monitor.InvalidConfig, "config.scheduled_end_time is %s, which has passed; "+
 			"accepted is a time to come, or none", end.Format(time.RFC3339))
 	}
-	if err := s.callbacks.Check(ctx, m.CallbackURL); err != nil {
+	if err := monitor.Join(passed, s.callbacks.Check(ctx, m.CallbackURL)); err != nil {
 		return nil, err
 	}
 	err = settle(ctx, "register a monitor", func(ctx context.Context) (err error) {
@@ -111,19 +138,35 @@ func (s *Service) keep(ctx context.Context, m monitor.Monitor, insert func(conte
 }
 
 // Stop ends a monitor and asks for its worker to be ended. A monitor that has
-// ended is returned as it is (decision A6). Errors: *monitor.Error NotFound.
+// ended is returned as it is (decision A6), and nothing is logged. Errors:
+// *monitor.Error NotFound.
 func (s *Service) Stop(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
 	now := s.cfg.Now()
 	var m monitor.Monitor
+	active := false
 	err := settle(ctx, "stop a monitor", func(ctx context.Context) (err error) {
+		if m, err = s.store.Get(ctx, id); err != nil || !m.Status.Active() {
+			return err
+		}
+		active = true
 		m, err = s.store.End(ctx, id, monitor.Stopped, "", nil, now)
 		return err
 	})
 	if err != nil {
 		return monitor.Monitor{}, err
 	}
-	// Also for one that had ended: a repeated request mends a lost order.
+	// Asked again for an ended monitor: the gateway may have died before its first
+	// request to end the worker was carried out.
 	s.crew.Stop(id)
-	s.log.Info("monitor stopped", "monitor_id", string(id), "status", string(m.Status))
+	if active {
+		s.log.Info("monitor stopped", "monitor_id", string(id), "status", string(m.Status))
+	}
 	return m, nil
+}
+
+// isRefusal reports whether err says that a request is wrong, rather than that
+// it could not be examined.
+func isRefusal(err error) bool {
+	coded, is := errors.AsType[*monitor.Error](err)
+	return is && coded.Code != monitor.Internal
 }

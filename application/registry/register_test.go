@@ -1,8 +1,10 @@
 package registry_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -28,9 +30,9 @@ func TestRegister(t *testing.T) {
 		}
 	})
 
-	t.Run("answers with the time that is kept", func(t *testing.T) {
+	t.Run("keeps times to the millisecond, as answers show them", func(t *testing.T) {
 		d := openWith(t, func(c *registry.Config) { c.Now = func() time.Time { return noon.Add(123_999_600) } })
-		if m := d.registers("Q"); !m.CreatedAt.Equal(noon.Add(123_999*time.Microsecond)) || m.UpdatedAt != m.CreatedAt {
+		if m := d.registers("Q"); !m.CreatedAt.Equal(noon.Add(123*time.Millisecond)) || m.UpdatedAt != m.CreatedAt {
 			t.Errorf("created at %v, updated at %v", m.CreatedAt, m.UpdatedAt)
 		}
 	})
@@ -196,6 +198,21 @@ func TestStop(t *testing.T) {
 		m, err := d.Stop(ctx, id)
 		if err != nil || m.Status != monitor.Completed || !m.EndedAt.Equal(noon.Add(-time.Minute)) {
 			t.Errorf("stopped as %+v, %v", m, err)
+		}
+	})
+
+	t.Run("logs the first request and no later one", func(t *testing.T) {
+		var log bytes.Buffer
+		d := openWith(t, func(c *registry.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		id := d.registers("Q").ID
+		for range 3 {
+			log.Reset()
+			if _, err := d.Stop(ctx, id); err != nil {
+				t.Fatal(err)
+			}
+			if logged, first := strings.Contains(log.String(), "monitor stopped"), len(d.crew.Stopped()) == 1; logged != first {
+				t.Errorf("request %d logs %q", len(d.crew.Stopped()), log.String())
+			}
 		}
 	})
 

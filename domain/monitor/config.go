@@ -187,12 +187,13 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Valid reports the first value out of its range (decision A4), as
-// InvalidConfig naming field, value and range.
+// Valid reports every value out of its range (decision A4), as one InvalidConfig
+// that names each field, its value and its range.
 func (c Config) Valid() error {
+	var refused []error
 	for _, s := range Settings() {
 		if v := c.Value(s.Field); !s.Accepts(v) {
-			return Errorf(InvalidConfig, "config.%s is %s; accepted is %s", s.Field, detector.Format(v), s.Range())
+			refused = append(refused, Errorf(InvalidConfig, "config.%s is %s; accepted is %s", s.Field, detector.Format(v), s.Range()))
 		}
 	}
 	for _, f := range []struct {
@@ -205,14 +206,12 @@ func (c Config) Valid() error {
 		if f.t == nil {
 			continue
 		}
-		if err := ValidTime(f.name, *f.t); err != nil {
-			return err
-		}
+		refused = append(refused, ValidTime(f.name, *f.t))
 	}
 	if c.ScheduledStartTime != nil && c.ScheduledEndTime != nil && !c.ScheduledEndTime.After(*c.ScheduledStartTime) {
-		return Errorf(InvalidConfig, "config.scheduled_end_time must be after config.scheduled_start_time")
+		refused = append(refused, Errorf(InvalidConfig, "config.scheduled_end_time must be after config.scheduled_start_time"))
 	}
-	return nil
+	return Join(refused...)
 }
 
 // The times that are accepted: the years 2000 to 9998, and two days before and

@@ -1,6 +1,10 @@
 package monitor
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
 
 // Code is an error code of the API (section 3.5).
 type Code string
@@ -29,4 +33,30 @@ func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 // Errorf makes an *Error.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Join makes one error of all refusals of a request, so that the caller can
+// correct them at once. nil errors are left out. The code is InvalidURL if all
+// are, else InvalidConfig; the messages follow each other as sentences. An error
+// that is no refusal with one of these codes is returned alone.
+func Join(errs ...error) error {
+	code := InvalidURL
+	var messages []string
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		refusal, is := errors.AsType[*Error](err)
+		if !is || refusal.Code != InvalidURL && refusal.Code != InvalidConfig {
+			return err
+		}
+		if refusal.Code == InvalidConfig {
+			code = InvalidConfig
+		}
+		messages = append(messages, refusal.Message)
+	}
+	if len(messages) == 0 {
+		return nil
+	}
+	return Errorf(code, "%s", strings.Join(messages, ". "))
 }

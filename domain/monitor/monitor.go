@@ -34,6 +34,15 @@ type Monitor struct {
 	ReservedUntil time.Time
 }
 
+// LateBy is by how much the monitor was registered after its scheduled start; 0
+// if it was not, or has none.
+func (m Monitor) LateBy() time.Duration {
+	if m.Config.ScheduledStartTime == nil {
+		return 0
+	}
+	return max(0, m.CreatedAt.Sub(*m.Config.ScheduledStartTime))
+}
+
 // Held is for how long, once it is stored, a new monitor is that of the gateway
 // which registered it. 0: it is not held, or is reserved until a time of day
 // (decision A10).

@@ -138,6 +138,39 @@ func TestConfig(t *testing.T) { // decision A4
 	}
 }
 
+func TestEveryWrongValueIsNamedAtOnce(t *testing.T) { // decision A3
+	start := time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
+	c := monitor.DefaultConfig()
+	c.CheckIntervalSec, c.StartDelayToleranceSec, c.ScheduledStartTime = 0, -1, &start
+	c.SetThresholdSec(detector.Silence, 3601)
+	err := c.Valid()
+	for _, want := range []string{"check_interval_sec is 0", "silence_threshold_sec is 3601", "start_delay_tolerance_sec is -1", "scheduled_start_time is in the year 1999"} {
+		if code(err) != monitor.InvalidConfig || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not named: %v", want, err)
+		}
+	}
+}
+
+func TestJoinedRefusalsHaveTheCodeOfTheWorst(t *testing.T) {
+	url, config, internal := monitor.Errorf(monitor.InvalidURL, "u"), monitor.Errorf(monitor.InvalidConfig, "c"), errors.New("disk full")
+	for _, c := range []struct {
+		errs []error
+		code monitor.Code
+		says string
+	}{
+		{nil, "", ""},
+		{[]error{nil, url, nil}, monitor.InvalidURL, "INVALID_URL: u"},
+		{[]error{url, url}, monitor.InvalidURL, "INVALID_URL: u. u"},
+		{[]error{url, config}, monitor.InvalidConfig, "INVALID_CONFIG: u. c"},
+		{[]error{url, internal}, "", "disk full"},
+	} {
+		err := monitor.Join(c.errs...)
+		if code(err) != c.code || (err == nil) != (c.says == "") || err != nil && err.Error() != c.says {
+			t.Errorf("%v are joined to %v, want %s", c.errs, err, c.says)
+		}
+	}
+}
+
 func TestConfigTimes(t *testing.T) { // decision A11
 	west, east := time.FixedZone("", -12*60*60), time.FixedZone("", 14*60*60)
 	for name, set := range map[string]func(*monitor.Config, *time.Time){

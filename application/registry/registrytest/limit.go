@@ -30,3 +30,16 @@ func (s *Store) Allow(ctx context.Context, client registry.Client, budget regist
 	s.spent[purse{client, budget}]++
 	return 0, nil
 }
+
+// Return implements registry.RateLimiter.
+func (s *Store) Return(ctx context.Context, client registry.Client, budget registry.RateLimit, _ int) error {
+	end, err := s.begin(ctx, "Return")
+	if err != nil {
+		return err
+	}
+	defer end()
+	if s.spent[purse{client, budget}] > 0 {
+		s.spent[purse{client, budget}]--
+	}
+	return nil
+}
