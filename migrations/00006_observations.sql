@@ -6,9 +6,9 @@ ALTER TABLE monitor_stats
     ADD COLUMN detector_events JSONB NOT NULL DEFAULT '{}';
 
 ALTER TABLE monitors
-    -- Why the stream could not be observed when it was tried last; '': it could (decision S15).
+    -- The newest failure to observe the stream; '': the newest attempt succeeded (decision S15).
     ADD COLUMN last_error       TEXT NOT NULL DEFAULT '',
-    -- Since when nothing could be learned, while a blind monitor.error is open (decision S15).
+    -- Since when nothing could be learned; NULL: no blindness is open (decision S15).
     ADD COLUMN blind_since      TIMESTAMPTZ,
     -- When the stream's state or its media were last observed.
     ADD COLUMN last_observed_at TIMESTAMPTZ;

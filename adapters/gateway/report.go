@@ -15,6 +15,7 @@ import (
 type reportBody struct {
 	Status       monitor.Status       `json:"status,omitempty"`
 	Health       healthBody           `json:"health,omitzero"`
+	Visibility   *visibilityBody      `json:"visibility,omitempty"`
 	Statistics   monitor.Statistics   `json:"statistics,omitzero"`
 	StreamStatus monitor.StreamStatus `json:"stream_status,omitempty"`
 	Events       []event.Event        `json:"events,omitempty"`
@@ -27,6 +28,12 @@ type healthBody struct {
 	Video       monitor.Condition `json:"video,omitempty"`
 	Audio       monitor.Condition `json:"audio,omitempty"`
 	LastCheckAt time.Time         `json:"last_check_at,omitzero"`
+}
+
+type visibilityBody struct {
+	LastError      string    `json:"last_error,omitempty"`
+	BlindSince     time.Time `json:"blind_since,omitzero"`
+	LastObservedAt time.Time `json:"last_observed_at,omitzero"`
 }
 
 type orderBody struct {
@@ -43,6 +50,7 @@ func (c *Client) Report(ctx context.Context, id monitor.ID, r monitor.Report) (m
 	raw, err := json.Marshal(reportBody{
 		Status:       r.Status,
 		Health:       healthBody(r.Health),
+		Visibility:   (*visibilityBody)(r.Visibility),
 		Statistics:   r.Statistics,
 		StreamStatus: r.StreamStatus,
 		Events:       r.Events,

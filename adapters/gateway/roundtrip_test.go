@@ -91,7 +91,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatalf("order is %q, %v", order, err)
 		}
 		got, err := service.Get(ctx, m.ID)
-		if err != nil || got.Status != r.Status || got.StreamStatus != r.StreamStatus || got.Health != r.Health ||
+		if err != nil || got.Status != r.Status || got.StreamStatus != r.StreamStatus || got.Health != r.Health || got.Visibility != *r.Visibility ||
 			got.Statistics != r.Statistics || string(got.Snapshot) != string(r.Snapshot) || !got.UpdatedAt.Equal(r.At) {
 			t.Errorf("arrived is %+v, %v", got, err)
 		}

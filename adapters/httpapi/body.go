@@ -103,6 +103,10 @@ func emptied(object json.RawMessage, v reflect.Value) string {
 			if field := nullCount(raw); field != "" {
 				return name + "." + field
 			}
+		case value.Kind() == reflect.Pointer:
+			if inner := emptied(raw, value.Elem()); inner != "" {
+				return name + "." + inner
+			}
 		case value.Kind() == reflect.Struct && !isTime:
 			if inner := emptied(raw, value); inner != "" {
 				return name + "." + inner

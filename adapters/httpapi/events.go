@@ -23,6 +23,7 @@ type recordBody struct {
 	WebhookStatus    string          `json:"webhook_status"`
 	WebhookLastError *string         `json:"webhook_last_error"`
 	SentAt           *time.Time      `json:"sent_at"`
+	ResolvedAt       *time.Time      `json:"resolved_at,omitempty"`
 	Attempts         []attemptBody   `json:"attempts"`
 	Payload          json.RawMessage `json:"payload"`
 }
@@ -60,6 +61,7 @@ func (a *API) events(c *gin.Context) error {
 			WebhookStatus:    r.Status,
 			WebhookLastError: orNull(r.LastError),
 			SentAt:           a.civilOrNull(&r.SentAt),
+			ResolvedAt:       a.civilOrNull(&r.ResolvedAt),
 			Attempts:         make([]attemptBody, 0, len(r.Attempts)),
 			Payload:          r.Payload,
 		}

@@ -134,6 +134,9 @@ type monitorBody struct {
 	Reason       string               `json:"reason,omitempty"`
 	StreamStatus monitor.StreamStatus `json:"stream_status"`
 	Health       healthBody           `json:"health"`
+	LastError    *string              `json:"last_error"`
+	BlindSince   *time.Time           `json:"blind_since"`
+	LastObserved *time.Time           `json:"last_observed_at"`
 	Statistics   monitor.Statistics   `json:"statistics"`
 	Config       monitor.Config       `json:"config"`
 	Metadata     json.RawMessage      `json:"metadata"`
@@ -148,9 +151,10 @@ type healthBody struct {
 }
 
 // get is GET /api/v1/monitors/{monitor_id} (section 3.3). Beside the specified
-// fields it has what the registration said (config, metadata), why it failed
-// (reason) and when it ended (ended_at). It has no callback_url: receivers keep
-// tokens there, and reading is not a reason to show them.
+// fields it shows the registration (config, metadata), whether the stream can be
+// observed (last_error, blind_since, last_observed_at), why the monitor failed
+// (reason) and when it ended (ended_at). It does not show callback_url, because
+// receivers keep tokens there.
 func (a *API) get(c *gin.Context) error {
 	id, err := monitor.ParseID(c.Param("monitor_id"))
 	if err != nil {
@@ -172,6 +176,9 @@ func (a *API) get(c *gin.Context) error {
 		Reason:       m.Reason,
 		StreamStatus: m.StreamStatus,
 		Health:       healthBody{m.Health.Video, m.Health.Audio, a.civilOrNull(&m.Health.LastCheckAt)},
+		LastError:    orNull(m.Visibility.LastError),
+		BlindSince:   a.civilOrNull(&m.Visibility.BlindSince),
+		LastObserved: a.civilOrNull(&m.Visibility.LastObservedAt),
 		Statistics:   m.Statistics,
 		Config:       m.Config,
 		Metadata:     m.Metadata,

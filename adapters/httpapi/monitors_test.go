@@ -132,6 +132,7 @@ func TestGet(t *testing.T) {
 		g.get("/api/v1/monitors/" + string(g.registers("Q"))).is(http.StatusOK).equals(`{
 			"monitor_id":"` + firstID + `","stream_url":"` + aStream + `","status":"initializing","stream_status":"unknown",
 			"health":{"video":"unknown","audio":"unknown","last_check_at":null},
+			"last_error":null,"blind_since":null,"last_observed_at":null,
 			"statistics":{"total_segments_analyzed":0,"blackout_events":0,"silence_events":0},
 			"config":{"check_interval_sec":10,"blackout_threshold_sec":30,"silence_threshold_sec":30,"silence_db_threshold":-50,
 				"scheduled_start_time":null,"start_delay_tolerance_sec":300},

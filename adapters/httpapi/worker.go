@@ -59,6 +59,11 @@ type reportBody struct {
 		Audio       monitor.Condition `json:"audio"`
 		LastCheckAt time.Time         `json:"last_check_at"`
 	} `json:"health"`
+	Visibility *struct {
+		LastError      string    `json:"last_error"`
+		BlindSince     time.Time `json:"blind_since"`
+		LastObservedAt time.Time `json:"last_observed_at"`
+	} `json:"visibility"`
 	Statistics   monitor.Statistics   `json:"statistics"`
 	StreamStatus monitor.StreamStatus `json:"stream_status"`
 	Events       []event.Event        `json:"events"`
@@ -94,6 +99,7 @@ func (a *API) report(c *gin.Context) error {
 		Status:       body.Status,
 		StreamStatus: body.StreamStatus,
 		Health:       monitor.Health(body.Health),
+		Visibility:   (*monitor.Visibility)(body.Visibility),
 		Statistics:   body.Statistics,
 		Events:       body.Events,
 		Snapshot:     body.Snapshot,

@@ -37,7 +37,7 @@ func (s *EventStore) events(ctx context.Context, id monitor.ID, limit, offset in
 	}
 	var rows []eventRow
 	err = s.db.SelectContext(ctx, &rows, `
-		SELECT id, event_type, body, webhook_status, attempts, webhook_last_error, created_at, sent_at
+		SELECT id, event_type, body, webhook_status, attempts, webhook_last_error, created_at, sent_at, resolved_at
 		FROM monitor_events WHERE monitor_id = $1
 		ORDER BY created_at DESC, seq DESC LIMIT $2 OFFSET $3`, id, limit, offset)
 	if err != nil {

@@ -21,6 +21,7 @@ type lockedMonitor struct {
 	generation int
 	runtimeID  string // where the newest generation was launched
 	reserved   bool
+	blind      bool // blindness was alerted and is not over (decision S15)
 	reportedAt time.Time // of the newest report of this generation; zero: none
 	streamURL  string
 	metadata   []byte
@@ -33,9 +34,9 @@ func lockMonitor(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (lockedMonitor
 	var metadata sql.NullString
 	var reportedAt sql.NullTime
 	err := tx.QueryRowxContext(ctx, `
-		SELECT status, reason, generation, place, reserved_until IS NOT NULL, reported_at, stream_url, metadata_text
+		SELECT status, reason, generation, place, reserved_until IS NOT NULL, blind_since IS NOT NULL, reported_at, stream_url, metadata_text
 		FROM monitors WHERE id = $1 FOR UPDATE`, id).
-		Scan(&m.status, &m.reason, &m.generation, &m.runtimeID, &m.reserved, &reportedAt, &m.streamURL, &metadata)
+		Scan(&m.status, &m.reason, &m.generation, &m.runtimeID, &m.reserved, &m.blind, &reportedAt, &m.streamURL, &metadata)
 	if errors.Is(err, sql.ErrNoRows) {
 		return m, monitorNotFound(id)
 	}

@@ -48,7 +48,10 @@ func (s *ReportStore) Accept(ctx context.Context, id monitor.ID, r monitor.Repor
 				order = monitor.Stop
 			}
 		}
-		return s.db.enqueue(ctx, tx, m, r.Events)
+		if err := s.db.enqueue(ctx, tx, m, r.Events); err != nil {
+			return err
+		}
+		return resolveBlindness(ctx, tx, m, r)
 	})
 	if err != nil {
 		return "", err
@@ -70,6 +73,13 @@ func applyReport(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, r monitor.Re
 		m.id, r.StreamStatus, r.Health.Video, r.Health.Audio, nullText(sanitizeJSON(r.Snapshot)), nullTime(r.At))
 	if err != nil {
 		return asConfigError("snapshot", err)
+	}
+	if v := r.Visibility; v != nil {
+		_, err = tx.ExecContext(ctx, `UPDATE monitors SET last_error = $2, blind_since = $3, last_observed_at = $4 WHERE id = $1`,
+			m.id, v.LastError, nullTime(v.BlindSince), nullTime(v.LastObservedAt))
+		if err != nil {
+			return asConfigError("visibility", err)
+		}
 	}
 	others, err := otherCounts(r.Statistics)
 	if err != nil {
@@ -98,6 +108,21 @@ func applyReport(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, r monitor.Re
 		return endMonitor(ctx, tx, m.id, r.Status, failureReason(r), r.At)
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE monitors SET status = $2 WHERE id = $1`, m.id, r.Status)
+	return err
+}
+
+// resolveBlindness stores when sight returned, for every event of blindness that
+// is open (decision S15). It looks for one only if there can be one: the monitor
+// was blind, or the report itself carries one.
+func resolveBlindness(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, r monitor.Report) error {
+	at, resolved := r.ResolvedAt()
+	if !resolved || !m.blind && !slices.ContainsFunc(r.Events, event.Event.IsBlindness) {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `
+		UPDATE monitor_events SET resolved_at = $2
+		WHERE monitor_id = $1 AND event_type = $3 AND resolved_at IS NULL AND payload->'data'->>'reason' = $4`,
+		m.id, at.UTC(), event.MonitorError, event.ReasonBlind)
 	return err
 }
 

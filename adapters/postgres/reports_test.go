@@ -76,6 +76,48 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		}
 	})
 
+	t.Run("blindness is kept until a report says that it is over", func(t *testing.T) { // decision S15
+		s := open(t, database(t))
+		m := registered(t, s, 1)
+		blind := trouble(event.ReasonBlind)
+		blind.Data = event.MonitorFailure{Reason: event.ReasonBlind, ErrorDetails: "DNS"}
+		r := report(blackout(40), blind)
+		r.Visibility = &monitor.Visibility{LastError: "DNS", BlindSince: noon.Add(-5 * time.Minute), LastObservedAt: noon.Add(-6 * time.Minute)}
+		accepted(t, s, m.ID, r, monitor.Run)
+		accepted(t, s, m.ID, report(), monitor.Run)
+		if after := got(t, s, m.ID); after.Visibility != *r.Visibility {
+			t.Errorf("visibility is %+v", after.Visibility)
+		}
+		resolved := func() (at []time.Time) {
+			page, _, err := s.Events(t.Context(), m.ID, 10, 0)
+			if err != nil || len(page) != 2 {
+				t.Fatalf("%d events, %v", len(page), err)
+			}
+			for _, e := range page {
+				if e.EventType == event.MonitorError {
+					at = append(at, e.ResolvedAt)
+				} else if !e.ResolvedAt.IsZero() {
+					t.Errorf("%s is resolved", e.EventType)
+				}
+			}
+			return at
+		}
+		if at := resolved(); !at[0].IsZero() {
+			t.Errorf("resolved at %v", at)
+		}
+		for minute := range 2 { // the second report does not move it
+			r := report()
+			r.Visibility = &monitor.Visibility{LastObservedAt: noon.Add(time.Duration(minute+1) * time.Minute)}
+			accepted(t, s, m.ID, r, monitor.Run)
+			if after := got(t, s, m.ID); after.Visibility != *r.Visibility {
+				t.Errorf("visibility is %+v", after.Visibility)
+			}
+			if at := resolved(); !at[0].Equal(noon.Add(time.Minute)) {
+				t.Errorf("resolved at %v", at)
+			}
+		}
+	})
+
 	t.Run("alerts of a third detector are counted", func(t *testing.T) {
 		s := open(t, database(t))
 		detectortest.Add(t, detectortest.Frozen)

@@ -16,7 +16,8 @@ import (
 const (
 	monitorColumns = `
 		m.id, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
-		m.stream_status, m.health_video, m.health_audio, m.reason, m.generation, m.place, m.reported_at,
+		m.stream_status, m.health_video, m.health_audio, m.last_error, m.blind_since, m.last_observed_at,
+		m.reason, m.generation, m.place, m.reported_at,
 		m.created_at, m.updated_at, m.ended_at, m.reserved_until,
 		s.total_segments, s.blackout_events, s.silence_events, s.detector_events, s.last_check_at`
 	fromMonitors = ` FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id`
@@ -35,6 +36,9 @@ type monitorRow struct {
 	StreamStatus   string         `db:"stream_status"`
 	HealthVideo    string         `db:"health_video"`
 	HealthAudio    string         `db:"health_audio"`
+	LastError      string         `db:"last_error"`
+	BlindSince     sql.NullTime   `db:"blind_since"`
+	LastObservedAt sql.NullTime   `db:"last_observed_at"`
 	Reason         string         `db:"reason"`
 	Generation     int            `db:"generation"`
 	Place          string         `db:"place"`
@@ -66,6 +70,11 @@ func (r monitorRow) toMonitor() (monitor.Monitor, error) {
 			Video:       monitor.Condition(r.HealthVideo),
 			Audio:       monitor.Condition(r.HealthAudio),
 			LastCheckAt: timeOrZero(r.LastCheckAt),
+		},
+		Visibility: monitor.Visibility{
+			LastError:      r.LastError,
+			BlindSince:     timeOrZero(r.BlindSince),
+			LastObservedAt: timeOrZero(r.LastObservedAt),
 		},
 		Statistics: counts,
 		Reason:     r.Reason,
@@ -101,25 +110,27 @@ func toMonitors(rows []monitorRow) ([]monitor.Monitor, error) {
 }
 
 type eventRow struct {
-	ID        string         `db:"id"`
-	EventType string         `db:"event_type"`
-	Body      string         `db:"body"`
-	Status    string         `db:"webhook_status"`
-	Attempts  []byte         `db:"attempts"`
-	LastError sql.NullString `db:"webhook_last_error"`
-	CreatedAt time.Time      `db:"created_at"`
-	SentAt    sql.NullTime   `db:"sent_at"`
+	ID         string         `db:"id"`
+	EventType  string         `db:"event_type"`
+	Body       string         `db:"body"`
+	Status     string         `db:"webhook_status"`
+	Attempts   []byte         `db:"attempts"`
+	LastError  sql.NullString `db:"webhook_last_error"`
+	CreatedAt  time.Time      `db:"created_at"`
+	SentAt     sql.NullTime   `db:"sent_at"`
+	ResolvedAt sql.NullTime   `db:"resolved_at"`
 }
 
 func (r eventRow) toRecord() (registry.EventRecord, error) {
 	rec := registry.EventRecord{
-		EventID:   r.ID,
-		EventType: event.Type(r.EventType),
-		Payload:   json.RawMessage(r.Body),
-		Status:    r.Status,
-		LastError: r.LastError.String,
-		CreatedAt: r.CreatedAt.UTC(),
-		SentAt:    timeOrZero(r.SentAt),
+		EventID:    r.ID,
+		EventType:  event.Type(r.EventType),
+		Payload:    json.RawMessage(r.Body),
+		Status:     r.Status,
+		LastError:  r.LastError.String,
+		CreatedAt:  r.CreatedAt.UTC(),
+		SentAt:     timeOrZero(r.SentAt),
+		ResolvedAt: timeOrZero(r.ResolvedAt),
 	}
 	if err := json.Unmarshal(r.Attempts, &rec.Attempts); err != nil {
 		return registry.EventRecord{}, fmt.Errorf("attempts of event %s: %w", r.ID, err)

@@ -99,6 +99,11 @@ type EventRecord struct {
 	LastError string
 	CreatedAt time.Time
 	SentAt    time.Time // zero: not sent
+
+	// ResolvedAt is when the condition of an event that has no recovery event was
+	// over: sight returned after a monitor.error of reason blind (decision S15).
+	// Zero: it is not over, or the event has none.
+	ResolvedAt time.Time
 }
 
 // Attempt is one try at delivering an event (decision W3).

@@ -18,6 +18,7 @@ import (
 const (
 	MaxReportEvents = 1000
 	MaxSnapshot     = 256 << 10 // bytes
+	MaxLastError    = 4 << 10   // bytes
 )
 
 // Assign gives a worker what it is to watch (decision O1). Generation 0 means
@@ -63,6 +64,11 @@ func (s *Service) Report(ctx context.Context, id monitor.ID, r monitor.Report) (
 			return "", fmt.Errorf("complete a report: %w", err)
 		}
 		r = complete(r, m)
+	}
+	if r.Visibility != nil {
+		v := *r.Visibility
+		v.LastError = singleLine(v.LastError)
+		r.Visibility = &v
 	}
 	r.Snapshot = mend(r.Snapshot)
 	events, err := storable(r.Events)
@@ -137,12 +143,21 @@ func checkReport(r monitor.Report) error {
 	if err := oneOf("health.audio", r.Health.Audio, monitor.Conditions(detector.Audio)...); err != nil {
 		return err
 	}
+	var visibility monitor.Visibility
+	if r.Visibility != nil {
+		visibility = *r.Visibility
+	}
+	if n := len(visibility.LastError); n > MaxLastError {
+		return monitor.Errorf(monitor.InvalidConfig, "visibility.last_error is %d bytes long; accepted is at most %d", n, MaxLastError)
+	}
 	for _, f := range []struct {
 		name string
 		t    time.Time
 	}{
 		{"at", r.At},
 		{"health.last_check_at", r.Health.LastCheckAt},
+		{"visibility.blind_since", visibility.BlindSince},
+		{"visibility.last_observed_at", visibility.LastObservedAt},
 	} {
 		if f.t.IsZero() {
 			continue
@@ -205,4 +220,11 @@ func storable(events []event.Event) ([]event.Event, error) {
 		}
 	}
 	return events, nil
+}
+
+// singleLine makes one line of text that a tool or a server wrote: NUL becomes
+// the replacement character, all white space a single blank.
+func singleLine(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "\ufffd")
+	return strings.Join(strings.Fields(text), " ")
 }

@@ -65,6 +65,13 @@ func (e Event) Valid() error {
 	return nil
 }
 
+// IsBlindness reports whether the event says that the watchdog is blind
+// (decision S15).
+func (e Event) IsBlindness() bool {
+	failure, is := e.Data.(MonitorFailure)
+	return is && failure.Reason == ReasonBlind
+}
+
 func decode(t Type, raw json.RawMessage) (Data, error) {
 	switch t {
 	case StreamStarted:

@@ -18,6 +18,7 @@ type Monitor struct {
 	Status       Status
 	StreamStatus StreamStatus
 	Health       Health
+	Visibility   Visibility
 	Statistics   Statistics
 	Reason       string    // why Status is error, e.g. callback_failed; empty otherwise
 	Generation   int       // of the newest worker launched, from 1; one more when it was given up (decision O2)

@@ -26,6 +26,7 @@ type Report struct {
 	Status       Status
 	StreamStatus StreamStatus
 	Health       Health
+	Visibility   *Visibility // nil: not reported, and stays as it is
 	Statistics   Statistics
 	Events       []event.Event
 	Snapshot     json.RawMessage
@@ -43,6 +44,18 @@ const MaxOvertaken = 30 * time.Minute
 func (r Report) Overtaken(newest time.Time, status Status) bool {
 	late := newest.Sub(r.At)
 	return late > 0 && late < MaxOvertaken && !r.Ends(status)
+}
+
+// ResolvedAt is when sight returned, if the report says that the worker is not
+// blind. ok is false if it says nothing of that, or that it is blind.
+func (r Report) ResolvedAt() (at time.Time, ok bool) {
+	if r.Visibility == nil || !r.Visibility.BlindSince.IsZero() {
+		return time.Time{}, false
+	}
+	if r.Visibility.LastObservedAt.IsZero() {
+		return r.At, true
+	}
+	return r.Visibility.LastObservedAt, true
 }
 
 // Ends tells whether the report ends a monitor that has this status.

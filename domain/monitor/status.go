@@ -84,6 +84,13 @@ func Conditions(t detector.Track) []Condition {
 	return append(list, Unknown)
 }
 
+// Visibility says whether the worker can observe the stream (decision S15).
+type Visibility struct {
+	LastError      string    // the newest failure that no success has followed, one line; "": none
+	BlindSince     time.Time // since when nothing could be learned; zero unless that was alerted
+	LastObservedAt time.Time // when the stream's state or its media were last learned; zero: never
+}
+
 // Health is what the newest analysed media showed (section 3.3).
 type Health struct {
 	Video       Condition

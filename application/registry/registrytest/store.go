@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -147,8 +148,18 @@ func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (mo
 	}
 	m.StreamStatus, m.Health, m.Snapshot, m.UpdatedAt = r.StreamStatus, r.Health, r.Snapshot, r.At
 	m.Statistics = m.Statistics.Max(r.Statistics)
+	if r.Visibility != nil {
+		m.Visibility = *r.Visibility
+	}
 	for _, e := range r.Events {
 		s.keep(*m, e)
+	}
+	if at, resolved := r.ResolvedAt(); resolved {
+		for i := range s.records[id] {
+			if e := &s.records[id][i]; e.ResolvedAt.IsZero() && strings.Contains(string(e.Payload), `"reason":"blind"`) {
+				e.ResolvedAt = at
+			}
+		}
 	}
 	if m.Status.Active() {
 		return monitor.Run, nil
