@@ -21,7 +21,7 @@ type lockedMonitor struct {
 	generation int
 	runtimeID  string // where the newest generation was launched
 	reserved   bool
-	blind      bool // blindness was alerted and is not over (decision S15)
+	blind      bool      // blindness was alerted and is not over (decision S15)
 	reportedAt time.Time // of the newest report of this generation; zero: none
 	streamURL  string
 	metadata   []byte

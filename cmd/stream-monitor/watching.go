@@ -27,14 +27,20 @@ func workerPorts(f config.WatchingFlags, gateway worker.Gateway, id monitor.ID, 
 	f.Export()
 	log = log.With("monitor_id", string(id))
 	client := media.New(media.Config{})
+	sources := worker.Sources{
+		monitor.YouTube: {
+			Resolver: fallback.NewResolver(
+				ytdlp.New(ytdlp.Config{Path: f.YTDLP().Path}, log),
+				streamlink.New(streamlink.Config{Path: f.Streamlink().Path}, log),
+				log,
+			),
+			Prober: oembed.New(&http.Client{}),
+		},
+	}
 	return worker.Ports{
-		Gateway: gateway,
-		Resolver: fallback.NewResolver(
-			ytdlp.New(ytdlp.Config{Path: f.YTDLP().Path}, log),
-			streamlink.New(streamlink.Config{Path: f.Streamlink().Path}, log),
-			log,
-		),
-		Prober:    oembed.New(&http.Client{}),
+		Gateway:   gateway,
+		Resolver:  sources,
+		Prober:    sources,
 		Playlists: manifest.NewReader(client.Get, hls.Format{}, dash.Format{}),
 		Segments:  client,
 		Analyser:  ffmpeg.New(ffmpeg.Config{Path: f.FFmpeg().Path}),

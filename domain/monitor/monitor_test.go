@@ -39,8 +39,8 @@ func TestStreamURL(t *testing.T) { // decision A1
 		if err != nil || string(got) != canonical {
 			t.Errorf("%s: got %q, %v", s, got, err)
 		}
-		if got.VideoID() != "dQw4w9WgXc_" {
-			t.Errorf("%s: video id %q", s, got.VideoID())
+		if got.Source() != monitor.YouTube {
+			t.Errorf("%s: source %q", s, got.Source())
 		}
 	}
 	for _, s := range []string{
