@@ -140,9 +140,9 @@ func newSample(s Segment, a Analysis) sample {
 	return out
 }
 
-// placeIntervals puts bad intervals of a track on the media timeline. The tracks
-// of a segment seldom begin and end together, so an interval that reaches an end
-// of its track is extended to that end of the segment.
+// placeIntervals puts bad intervals of a track on the media timeline. An interval
+// that reaches an end of its track is extended to that end of the segment: the
+// tracks of a segment seldom begin and end together.
 func placeIntervals(s Segment, t Track, bad []Interval, zero time.Duration) []period {
 	var out []period
 	for _, i := range bad {

@@ -46,9 +46,9 @@ func (r Rules) nextPoll(now time.Time, delayAlerted bool) time.Time {
 	return next
 }
 
-// readAt is when to read a feed's playlist next: when a check is due, at least
-// every 30 s (section 5.4), and when it would have stalled. After a failure it is
-// when the backoff allows it (section 10.2).
+// readAt is when to read a feed's playlist next. A reading is due with each check,
+// every 30 s (section 5.4), and when the playlist would have stalled. After a
+// failure it waits for the backoff (section 10.2).
 func (w *Watcher) readAt(f *feed) time.Time {
 	if f.Outage.open() && f.Outage.Failure != event.FailedStalled {
 		at := f.Outage.RetryAt
@@ -70,9 +70,9 @@ func (w *Watcher) readAt(f *feed) time.Time {
 	return at
 }
 
-// checkAt is when the next check of a feed is due: an interval after the last one
-// began (section 6.2), or earlier if a threshold may be crossed before (decision
-// S2). A time that has passed means now.
+// checkAt is when the next check of a feed is due, an interval after the last one
+// began (section 6.2). It is earlier if a threshold may be crossed before then
+// (decision S2). A time that has passed means now.
 func (w *Watcher) checkAt(f *feed) time.Time {
 	if f.CheckedAt.IsZero() {
 		return f.ReadAt // the first check is due at once (S12)

@@ -8,8 +8,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// claims are the answers that end a watch when they are confirmed, with what
-// they end it as and how far apart they must be said (decision S19).
+// claims lists the answers that end a watch once confirmed (decision S19), with
+// the event that follows and the seconds between the two answers.
 var claims = []struct {
 	state  watch.StreamState
 	typ    event.Type

@@ -186,8 +186,8 @@ func TestAnOutageDoesNotBeginBeforeTheStream(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck is what the watcher itself costs at each check: the steps that
-// take in a playlist of 15 segments and an analysis, and the tasks after each.
+// BenchmarkCheck measures the watcher at one check: a step with a playlist of 15
+// segments, one with an analysis, and the tasks after each.
 func BenchmarkCheck(b *testing.B) {
 	w := watch.New(rules(), at(0))
 	w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "m"})

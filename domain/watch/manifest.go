@@ -16,8 +16,8 @@ type manifest struct {
 	Avoid      []quality `json:"avoid,omitempty"`   // renditions that failed again after their URLs were renewed
 }
 
-// adoptManifest takes the manifest of a resolution if there is none yet, in an
-// outage, or when the present one will soon expire (decision S7).
+// adoptManifest takes the manifest of a resolution if one is needed: the first
+// one, one in an outage, or one in place of an old one (decision S7).
 func (w *Watcher) adoptManifest(o Resolution) {
 	m := &w.state.Manifest
 	if w.hasURL() && !w.inOutage() && w.now.Before(m.Since.Add(renewAfter)) {

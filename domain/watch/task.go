@@ -62,9 +62,9 @@ func (w *Watcher) Next() []Task {
 	return tasks
 }
 
-// nextResolve is the task of the resolve lane. It is due when the cadence says
-// so, when the manifest has expired, and at every moment at which the answer
-// decides something, unless the question was put since.
+// nextResolve is the task of the resolve lane. It is due by the cadence, when the
+// manifest has expired, and at every moment at which the answer decides
+// something, unless the question was put since.
 func (w *Watcher) nextResolve() Task {
 	r := w.state.Resolve
 	if r.Probe {

@@ -164,8 +164,8 @@ func (w *world) until(end float64) *world {
 	return w
 }
 
-// advance lets time pass until the watcher has made one step. It returns false if
-// there was none by end.
+// advance lets time pass until the watcher has made one step. It reports whether
+// there was one by end.
 func (w *world) advance(end float64) bool {
 	w.t.Helper()
 	for {
