@@ -80,7 +80,7 @@ func (s *stream) FetchSegment(context.Context, watch.Segment) (io.ReadCloser, er
 	return io.NopCloser(strings.NewReader("")), nil
 }
 
-func (s *stream) Analyse(ctx context.Context, seg watch.Segment, _ io.Reader, _ float64) (watch.Analysis, error) {
+func (s *stream) Analyse(ctx context.Context, seg watch.Segment, _ io.Reader, _ func(string) float64) (watch.Analysis, error) {
 	s.mu.Lock()
 	analyse, black := s.analyse, s.black
 	if s.blackAt != nil {

@@ -13,12 +13,12 @@ import (
 // loop is one run of a worker. Its methods run on one goroutine.
 type loop struct {
 	*Worker
-	stream    monitor.StreamURL
-	silenceDB float64 // dBFS
-	watcher   *watch.Watcher
-	recorder  *recorder
-	reporter  *reporter
-	force     context.Context // done: every task is cancelled
+	stream   monitor.StreamURL
+	setting  func(field string) float64 // of the registration
+	watcher  *watch.Watcher
+	recorder *recorder
+	reporter *reporter
+	force    context.Context // done: every task is cancelled
 
 	reportedAt time.Time             // the At of the newest report
 	lanes      [watch.LaneTimer]lane // resolving, media

@@ -60,9 +60,9 @@ func (f *fuse) FetchSegment(ctx context.Context, s watch.Segment) (io.ReadCloser
 	return counted{body, &f.closed}, err
 }
 
-func (f *fuse) Analyse(ctx context.Context, s watch.Segment, body io.Reader, db float64) (watch.Analysis, error) {
+func (f *fuse) Analyse(ctx context.Context, s watch.Segment, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
 	f.burn("analyser")
-	return f.Analyser.Analyse(ctx, s, body, db)
+	return f.Analyser.Analyse(ctx, s, body, setting)
 }
 
 func (f *fuse) Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {

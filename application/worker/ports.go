@@ -45,9 +45,9 @@ type SegmentFetcher interface {
 // reads body to its end or gives up, never opens anything else, and blocks
 // until its child has ended. An error that came from body is returned
 // unchanged within the chain; its own are *watch.Failure: undecodable, tool.
-// silenceDB is the loudness, in dBFS, below which sound counts as silence.
+// setting returns the value of a field of the registration's config object.
 type Analyser interface {
-	Analyse(ctx context.Context, s watch.Segment, body io.Reader, silenceDB float64) (watch.Analysis, error)
+	Analyse(ctx context.Context, s watch.Segment, body io.Reader, setting func(field string) float64) (watch.Analysis, error)
 }
 
 // Gateway is where a worker gets its assignment and reports to. In the

@@ -77,7 +77,7 @@ func (l *loop) decode(ctx context.Context, s watch.Segment, body io.ReadCloser) 
 			err = closeErr
 		}
 	}()
-	return l.ports.Analyser.Analyse(ctx, s, body, l.silenceDB)
+	return l.ports.Analyser.Analyse(ctx, s, body, l.setting)
 }
 
 // failure turns an adapter's error into a *watch.Failure.

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -134,13 +133,13 @@ func (w *Worker) run(ctx, force context.Context) error {
 	w.log.Info("Watching begins", "stream_url", string(assignment.StreamURL), "generation", w.cfg.Generation, "resumed", len(opening.Snapshot) > 0)
 
 	l := &loop{
-		Worker:    w,
-		stream:    assignment.StreamURL,
-		silenceDB: assignment.Config.Value(detector.SilenceDB),
-		watcher:   watcher,
-		recorder:  rec,
-		reporter:  newReporter(force, w),
-		force:     force,
+		Worker:   w,
+		stream:   assignment.StreamURL,
+		setting:  assignment.Config.Value,
+		watcher:  watcher,
+		recorder: rec,
+		reporter: newReporter(force, w),
+		force:    force,
 	}
 	return l.run(ctx)
 }

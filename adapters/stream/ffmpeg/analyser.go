@@ -24,9 +24,9 @@ var (
 	errTooLarge = errors.New("too large")
 )
 
-// Analyse decodes a segment and returns its tracks and where they are black or
-// silent. body yields its init section and then its media. silenceDB is the
-// loudness below which sound is silent, in dB. Beyond worker.Analyser:
+// Analyse decodes a segment and returns its tracks and the intervals that each
+// detector found. body yields its init section and then its media. setting returns
+// a field of the registration's config object. Beyond worker.Analyser:
 //
 //   - the caller sets Began and Segment of the answer;
 //   - the first bytes decide the container; s.Container is used if they do not;
@@ -43,8 +43,8 @@ var (
 //	tool          ffmpeg is missing, was killed, lacks a feature, or exceeded a limit
 //	too_large     the segment has more than MaxInput bytes
 //	network       the time limit passed while body was being read
-func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, body io.Reader, silenceDB float64) (watch.Analysis, error) {
-	res, err := a.run(ctx, s, body, func(string) float64 { return silenceDB })
+func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, body io.Reader, setting func(field string) float64) (watch.Analysis, error) {
+	res, err := a.run(ctx, s, body, setting)
 	if err != nil {
 		return watch.Analysis{}, fmt.Errorf("analyse segment: %w", err)
 	}
@@ -52,7 +52,7 @@ func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, body io.Reader,
 	if err != nil {
 		return watch.Analysis{}, fmt.Errorf("analyse segment: %w", err)
 	}
-	return watch.Analysis{Video: found.video, Audio: found.audio, Intervals: found.intervals}, nil
+	return found, nil
 }
 
 // run returns the output of ffmpeg for the whole segment. Its error is that of

@@ -16,9 +16,18 @@ const (
 	// audioFrame is one AAC frame at 48 kHz: the end of a track is a whole number
 	// of them, and its transform smears the edges of silence over one.
 	audioFrame = 1024*time.Second/48000 + exact
-	// threshold is the specification's loudness, in dBFS (section 6.4).
-	threshold = -50.0
 )
+
+// settings are the defaults of a registration: silence is below -50 dB (section 6.4).
+func settings(field string) float64 {
+	if field != detector.SilenceDB {
+		panic("a setting that no detector has: " + field)
+	}
+	return -50
+}
+
+// result is what an analysis says of each track.
+type result struct{ Video, Audio ffmpeg.TrackResult }
 
 // track is what is expected of one.
 type track struct {
@@ -161,28 +170,19 @@ func TestTracksAndTheirBadStretchesAreFoundToTheFrame(t *testing.T) {
 }
 
 // analyse runs a real ffmpeg over a segment that must be analysable.
-func analyse(t *testing.T, segment []byte) segmentAnalysis {
+func analyse(t *testing.T, segment []byte) result {
 	t.Helper()
 	s := watch.Segment{URI: "https://media.example/7.ts"}
-	got, err := ffmpeg.New(ffmpeg.Config{Path: tool(t)}).Analyse(t.Context(), s, bytes.NewReader(segment), threshold)
+	got, err := ffmpeg.New(ffmpeg.Config{Path: tool(t)}).Analyse(t.Context(), s, bytes.NewReader(segment), settings)
 	if err != nil {
 		t.Fatalf("Analyse: %v", err)
 	}
 	noChildren(t)
-	return split(got)
+	video, audio := ffmpeg.Results(got)
+	return result{video, audio}
 }
 
-// segmentAnalysis is an analysis with the intervals beside their tracks.
-type segmentAnalysis struct{ Video, Audio ffmpeg.TrackAnalysis }
-
-func split(a watch.Analysis) segmentAnalysis {
-	return segmentAnalysis{
-		ffmpeg.TrackAnalysis{Track: a.Video, Bad: a.Intervals[detector.Blackout]},
-		ffmpeg.TrackAnalysis{Track: a.Audio, Bad: a.Intervals[detector.Silence]},
-	}
-}
-
-func same(t *testing.T, name string, got ffmpeg.TrackAnalysis, want track, tolerance time.Duration) {
+func same(t *testing.T, name string, got ffmpeg.TrackResult, want track, tolerance time.Duration) {
 	t.Helper()
 	if got.Present == want.absent {
 		t.Fatalf("%s: present = %v", name, got.Present)
@@ -195,10 +195,10 @@ func same(t *testing.T, name string, got ffmpeg.TrackAnalysis, want track, toler
 	}
 	near("begins", got.From, want.from)
 	near("ends", got.To, want.to)
-	if len(got.Bad) != len(want.bad) {
-		t.Fatalf("%s: bad = %v, want %v", name, got.Bad, want.bad)
+	if len(got.Found) != len(want.bad) {
+		t.Fatalf("%s: bad = %v, want %v", name, got.Found, want.bad)
 	}
-	for i, b := range got.Bad {
+	for i, b := range got.Found {
 		near("bad begins", b.From, want.bad[i][0])
 		near("bad ends", b.To, want.bad[i][1])
 		if goesOn := want.bad[i][1] >= want.to; goesOn != (b.To == got.To) {

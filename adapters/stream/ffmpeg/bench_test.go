@@ -55,7 +55,7 @@ func BenchmarkCheck(b *testing.B) {
 			for range max(b.N, rounds) {
 				theirs = append(theirs, childCPU(b, func() error { return specified(path, file) }))
 				own = append(own, childCPU(b, func() error {
-					_, err := analyser.Analyse(b.Context(), watch.Segment{}, bytes.NewReader(segment), threshold)
+					_, err := analyser.Analyse(b.Context(), watch.Segment{}, bytes.NewReader(segment), settings)
 					return err
 				}))
 			}

@@ -25,7 +25,7 @@ func TestATrackThatIsAnnouncedButCannotBeDecodedIsPresentAndEmpty(t *testing.T) 
 		t.Run(name, func(t *testing.T) {
 			got := analyse(t, c.segment)
 			for name, track := range map[string]struct {
-				ffmpeg.TrackAnalysis
+				ffmpeg.TrackResult
 				dead bool
 			}{"video": {got.Video, c.deadVideo}, "audio": {got.Audio, c.dead}} {
 				if !track.Present {
@@ -34,8 +34,8 @@ func TestATrackThatIsAnnouncedButCannotBeDecodedIsPresentAndEmpty(t *testing.T) 
 				if track.dead != (track.To == track.From) {
 					t.Errorf("%s: from %v to %v, want dead = %v", name, track.From, track.To, track.dead)
 				}
-				if !track.dead && (len(track.Bad) != 1 || track.Bad[0].To != track.To) {
-					t.Errorf("%s: bad = %v, want one stretch until %v", name, track.Bad, track.To)
+				if !track.dead && (len(track.Found) != 1 || track.Found[0].To != track.To) {
+					t.Errorf("%s: bad = %v, want one stretch until %v", name, track.Found, track.To)
 				}
 			}
 		})
@@ -76,13 +76,13 @@ func TestFragmentsWithAnInitialisationSection(t *testing.T) {
 
 	// Where the muxer cuts the sound is its own affair, so times are compared
 	// with where the track begins.
-	if v := got.Video; !v.Present || len(v.Bad) != 1 || v.Bad[0].To != v.To ||
-		(v.To-v.From-2*time.Second).Abs() > exact || (v.Bad[0].From-v.From-time.Second).Abs() > exact {
+	if v := got.Video; !v.Present || len(v.Found) != 1 || v.Found[0].To != v.To ||
+		(v.To-v.From-2*time.Second).Abs() > exact || (v.Found[0].From-v.From-time.Second).Abs() > exact {
 		t.Errorf("video = %+v, want 2 s of which the second is black", v)
 	}
-	if a := got.Audio; !a.Present || len(a.Bad) != 1 || a.Bad[0].To != a.To ||
-		(a.Bad[0].From-got.Video.Bad[0].From).Abs() > 2*audioFrame {
-		t.Errorf("audio = %+v, want silence from the same moment (%v) to the end", a, got.Video.Bad[0].From)
+	if a := got.Audio; !a.Present || len(a.Found) != 1 || a.Found[0].To != a.To ||
+		(a.Found[0].From-got.Video.Found[0].From).Abs() > 2*audioFrame {
+		t.Errorf("audio = %+v, want silence from the same moment (%v) to the end", a, got.Video.Found[0].From)
 	}
 	if min(got.Video.From, got.Audio.From) != 0 {
 		t.Errorf("tracks begin at %v and %v, want one at 0", got.Video.From, got.Audio.From)
@@ -96,13 +96,13 @@ func TestFragmentsWithAnInitialisationSection(t *testing.T) {
 func TestASegmentThatIsCutOffHalfwayIsDecodedAsFarAsItGoes(t *testing.T) {
 	ts := scene{silent: [][2]float64{{1, 9}}}.make(t)
 	got := analyse(t, ts[:len(ts)/2+77])
-	for name, track := range map[string]ffmpeg.TrackAnalysis{"video": got.Video, "audio": got.Audio} {
+	for name, track := range map[string]ffmpeg.TrackResult{"video": got.Video, "audio": got.Audio} {
 		if !track.Present || track.To < 500*time.Millisecond || track.To > 2500*time.Millisecond {
 			t.Errorf("%s ends at %v, want about half of 3 s", name, track.To)
 		}
 	}
-	if n := len(got.Audio.Bad); n != 1 || got.Audio.Bad[0].To != got.Audio.To {
-		t.Errorf("silence = %v, want one that goes on at %v", got.Audio.Bad, got.Audio.To)
+	if n := len(got.Audio.Found); n != 1 || got.Audio.Found[0].To != got.Audio.To {
+		t.Errorf("silence = %v, want one that goes on at %v", got.Audio.Found, got.Audio.To)
 	}
 }
 
@@ -119,10 +119,10 @@ func TestASegmentThatDoesNotBeginWithAKeyFrame(t *testing.T) {
 	if got.Video.From > time.Second+exact {
 		t.Errorf("the picture begins at %v, want at the next key frame, at most %d frames on", got.Video.From, group)
 	}
-	if n := len(got.Video.Bad); n != 1 || got.Video.Bad[0].To != got.Video.To {
-		t.Fatalf("black = %v, want one stretch until %v", got.Video.Bad, got.Video.To)
+	if n := len(got.Video.Found); n != 1 || got.Video.Found[0].To != got.Video.To {
+		t.Fatalf("black = %v, want one stretch until %v", got.Video.Found, got.Video.To)
 	}
-	if d := got.Video.To - got.Video.Bad[0].From - 500*time.Millisecond; d.Abs() > exact {
+	if d := got.Video.To - got.Video.Found[0].From - 500*time.Millisecond; d.Abs() > exact {
 		t.Errorf("black lasts %v more than 0.5 s", d)
 	}
 }

@@ -65,7 +65,7 @@ func TestEveryCodecOfLiveStreams(t *testing.T) {
 
 // seen checks a scene of 3 s with black from 1 s to 2.5 s and silence from 1 s
 // to 2 s, wherever its encoders put its beginning.
-func seen(t *testing.T, got segmentAnalysis, video, audio bool) {
+func seen(t *testing.T, got result, video, audio bool) {
 	t.Helper()
 	if got.Video.Present != video || got.Audio.Present != audio {
 		t.Fatalf("present: video %v, audio %v", got.Video.Present, got.Audio.Present)

@@ -44,11 +44,7 @@ func TestAThirdDetectorIsARowAndAFilter(t *testing.T) {
 		"lavfi.freezedetect.freeze_start", "lavfi.freezedetect.freeze_end")
 	segment := scene{black: [][2]float64{{1, 2}}, silent: [][2]float64{{2, 9}}}.make(t)
 
-	res, err := ffmpeg.Run(t.Context(), ffmpeg.New(ffmpeg.Config{Path: tool(t)}), watch.Segment{}, bytes.NewReader(segment), threshold)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := ffmpeg.Intervals(res.Stdout, res.Stderr)
+	got, err := ffmpeg.New(ffmpeg.Config{Path: tool(t)}).Analyse(t.Context(), watch.Segment{}, bytes.NewReader(segment), settings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,9 +53,9 @@ func TestAThirdDetectorIsARowAndAFilter(t *testing.T) {
 		detectortest.Frozen.Name: {1, 2}, // a black picture does not move
 		detector.Silence:         {2, 3},
 	} {
-		some := found[name]
-		if len(some) != 1 || (some[0].From-priming-seconds(want[0])).Abs() > 2*audioFrame || (some[0].To-priming-seconds(want[1])).Abs() > 2*audioFrame {
-			t.Errorf("%s: %v, want one interval from %v s to %v s after %v", name, some, want[0], want[1], priming.Round(time.Millisecond))
+		found := got.Intervals[name]
+		if len(found) != 1 || (found[0].From-priming-seconds(want[0])).Abs() > 2*audioFrame || (found[0].To-priming-seconds(want[1])).Abs() > 2*audioFrame {
+			t.Errorf("%s: %v, want one interval from %v s to %v s after %v", name, found, want[0], want[1], priming.Round(time.Millisecond))
 		}
 	}
 }

@@ -11,23 +11,23 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// TrackAnalysis is a track with the intervals of its first detector.
-type TrackAnalysis struct {
+// TrackResult is a track with the intervals of its detector of the specification.
+type TrackResult struct {
 	watch.Track
 
-	Bad []watch.Interval
+	Found []watch.Interval
+}
+
+// Results returns the tracks of an analysis: video with black, audio with silence.
+func Results(a watch.Analysis) (video, audio TrackResult) {
+	return TrackResult{a.Video, a.Intervals[detector.Blackout]}, TrackResult{a.Audio, a.Intervals[detector.Silence]}
 }
 
 // Parse parses the output of a recorded or made-up run.
-func Parse(stdout, stderr []byte) (video, audio TrackAnalysis, err error) {
+func Parse(stdout, stderr []byte) (video, audio TrackResult, err error) {
 	found, err := parse(stdout, stderr)
-	return TrackAnalysis{found.video, found.intervals[detector.Blackout]}, TrackAnalysis{found.audio, found.intervals[detector.Silence]}, err
-}
-
-// Intervals returns what each detector found in the output of a run.
-func Intervals(stdout, stderr []byte) (map[detector.Name][]watch.Interval, error) {
-	found, err := parse(stdout, stderr)
-	return found.intervals, err
+	video, audio = Results(found)
+	return video, audio, err
 }
 
 // Arguments returns those of every run.
@@ -54,6 +54,6 @@ func DetectContainer(b []byte, declared string) (string, error) {
 }
 
 // Run runs ffmpeg like Analyse and returns its output and what it used.
-func Run(ctx context.Context, a *Analyser, s watch.Segment, body io.Reader, silenceDB float64) (subprocess.Result, error) {
-	return a.run(ctx, s, body, func(string) float64 { return silenceDB })
+func Run(ctx context.Context, a *Analyser, s watch.Segment, body io.Reader, setting Settings) (subprocess.Result, error) {
+	return a.run(ctx, s, body, setting)
 }

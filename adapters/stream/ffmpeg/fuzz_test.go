@@ -65,19 +65,19 @@ func FuzzParse(f *testing.F) {
 
 // promised checks a track. Of its bad stretches, those in the middle last at
 // least so long.
-func promised(t *testing.T, name string, track ffmpeg.TrackAnalysis, shortest time.Duration) {
+func promised(t *testing.T, name string, track ffmpeg.TrackResult, shortest time.Duration) {
 	t.Helper()
 	const farthest = 4e6 * time.Second // twice what is believed, on either side
-	if track.From < 0 || track.To < track.From || track.To > farthest || !track.Present && (track.To != 0 || track.Bad != nil) {
+	if track.From < 0 || track.To < track.From || track.To > farthest || !track.Present && (track.To != 0 || track.Found != nil) {
 		t.Fatalf("%s = %+v", name, track)
 	}
 	at := track.From
-	for i, b := range track.Bad {
+	for i, b := range track.Found {
 		if b.From < at || b.To <= b.From || b.To > track.To || i > 0 && b.From <= at {
-			t.Fatalf("%s: stretch %d of %v is out of order or outside of %v–%v", name, i, track.Bad, track.From, track.To)
+			t.Fatalf("%s: stretch %d of %v is out of order or outside of %v–%v", name, i, track.Found, track.From, track.To)
 		}
 		if b.To-b.From < shortest && b.From > track.From && b.To < track.To {
-			t.Fatalf("%s: stretch %d of %v is too short", name, i, track.Bad)
+			t.Fatalf("%s: stretch %d of %v is too short", name, i, track.Found)
 		}
 		at = b.To
 	}
@@ -85,7 +85,7 @@ func promised(t *testing.T, name string, track ffmpeg.TrackAnalysis, shortest ti
 
 // sameAgain parses what must mean the same: other ends of lines, and a line more
 // that says nothing.
-func sameAgain(t *testing.T, stdout, stderr []byte, video, audio ffmpeg.TrackAnalysis, err error) {
+func sameAgain(t *testing.T, stdout, stderr []byte, video, audio ffmpeg.TrackResult, err error) {
 	t.Helper()
 	for name, change := range map[string]func([]byte) []byte{
 		"once more":             bytes.Clone,

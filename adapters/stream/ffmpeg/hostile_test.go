@@ -50,7 +50,7 @@ func survived(t *testing.T, segment []byte) (memory, own int64, cpu, took time.D
 	runtime.ReadMemStats(&before)
 	began := time.Now()
 	s := watch.Segment{Container: "mp3"} // for those whose own bytes do not tell
-	res, err := ffmpeg.Run(t.Context(), ffmpeg.New(c), s, bytes.NewReader(segment), threshold)
+	res, err := ffmpeg.Run(t.Context(), ffmpeg.New(c), s, bytes.NewReader(segment), settings)
 	took, memory = time.Since(began), resident()
 	if err == nil {
 		_, _, err = ffmpeg.Parse(res.Stdout, res.Stderr)

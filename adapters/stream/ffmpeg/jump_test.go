@@ -67,7 +67,7 @@ func TestFragmentsFarFromZero(t *testing.T) {
 			"-output_ts_offset", fmt.Sprint(offset))
 		got := analyse(t, slices.Concat(init, media[1]))
 		v := got.Video
-		if min(v.From, got.Audio.From) != 0 || v.To-v.From < time.Second || len(v.Bad) != 1 || v.Bad[0].To != v.To || (v.To-v.Bad[0].From-time.Second).Abs() > exact {
+		if min(v.From, got.Audio.From) != 0 || v.To-v.From < time.Second || len(v.Found) != 1 || v.Found[0].To != v.To || (v.To-v.Found[0].From-time.Second).Abs() > exact {
 			t.Errorf("from %d s on: video = %+v, audio from %v; want its last second black", offset, v, got.Audio.From)
 		}
 	}

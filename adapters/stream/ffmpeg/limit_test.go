@@ -44,7 +44,7 @@ func TestASegmentAsLargeAsTheLimitIsTaken(t *testing.T) {
 	ts := scene{}.make(t)
 	size := int64(len(ts))
 	a := ffmpeg.New(ffmpeg.Config{Path: tool(t), MaxInput: size})
-	if _, err := a.Analyse(t.Context(), watch.Segment{}, bytes.NewReader(ts), threshold); err != nil {
+	if _, err := a.Analyse(t.Context(), watch.Segment{}, bytes.NewReader(ts), settings); err != nil {
 		t.Errorf("Analyse: %v", err)
 	}
 	t.Run("but not one a byte larger", func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestASegmentAsLargeAsTheLimitIsTaken(t *testing.T) {
 
 func TestNegativeLimitsMeanTheDefaults(t *testing.T) {
 	a := ffmpeg.New(ffmpeg.Config{Path: tool(t), Timeout: -1, MaxInput: -1, MaxOutput: -1})
-	if _, err := a.Analyse(t.Context(), watch.Segment{}, bytes.NewReader(scene{}.make(t)), threshold); err != nil {
+	if _, err := a.Analyse(t.Context(), watch.Segment{}, bytes.NewReader(scene{}.make(t)), settings); err != nil {
 		t.Errorf("Analyse: %v", err)
 	}
 }

@@ -10,50 +10,40 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// analysis is what one run of ffmpeg found.
-type analysis struct {
-	video, audio watch.Track
-	intervals    intervals
-}
-
 // parse reads the output of ffmpeg: stdout has the printed video frames, stderr the
 // printed audio frames and the log. Its error is a *watch.Failure: tool, if ffmpeg
 // could not run the command; otherwise undecodable.
-func parse(stdout, stderr []byte) (analysis, error) {
-	read := func(track detector.Track, printed []byte) (watch.Track, intervals) {
+func parse(stdout, stderr []byte) (watch.Analysis, error) {
+	all := intervals{}
+	read := func(track detector.Track, printed []byte) watch.Track {
 		chain := ofTrack(track)
-		return readTrack(track, frames(printed, chain), chain)
+		t, found := readTrack(track, frames(printed, chain), chain)
+		maps.Copy(all, found)
+		return t
 	}
-	a := analysis{}
-	var videoIntervals intervals
-	a.video, videoIntervals = read(detector.Video, stdout)
-	a.audio, a.intervals = read(detector.Audio, stderr)
-	if !a.video.Present && !a.audio.Present {
-		return a, logFailure(stderr)
+	a := watch.Analysis{Video: read(detector.Video, stdout), Audio: read(detector.Audio, stderr), Intervals: all}
+	if !a.Video.Present && !a.Audio.Present {
+		return watch.Analysis{}, logFailure(stderr)
 	}
-	if a.intervals == nil {
-		a.intervals = intervals{}
-	}
-	maps.Copy(a.intervals, videoIntervals)
-	a.shiftToZero()
+	shiftToZero(&a)
 	videoAnnounced, audioAnnounced := announced(stderr)
-	a.video.Present = a.video.Present || videoAnnounced
-	a.audio.Present = a.audio.Present || audioAnnounced
+	a.Video.Present = a.Video.Present || videoAnnounced
+	a.Audio.Present = a.Audio.Present || audioAnnounced
 	return a, nil
 }
 
 // shiftToZero makes a negative first time zero. ffmpeg's zero is the first
 // timestamp in the container's order, and a decoder may output an earlier frame.
-func (a *analysis) shiftToZero() {
-	first := min(a.video.From, a.audio.From, 0)
-	for _, t := range []*watch.Track{&a.video, &a.audio} {
+func shiftToZero(a *watch.Analysis) {
+	first := min(a.Video.From, a.Audio.From, 0)
+	for _, t := range []*watch.Track{&a.Video, &a.Audio} {
 		if t.Present {
 			t.From, t.To = t.From-first, t.To-first
 		}
 	}
-	for _, some := range a.intervals {
-		for i := range some {
-			some[i].From, some[i].To = some[i].From-first, some[i].To-first
+	for _, found := range a.Intervals {
+		for i := range found {
+			found[i].From, found[i].To = found[i].From-first, found[i].To-first
 		}
 	}
 }

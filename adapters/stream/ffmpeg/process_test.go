@@ -77,7 +77,7 @@ func TestACancelledAnalysisSaysSo(t *testing.T) {
 	path := script(t, "ln -s $$ "+pids+"\ncat >/dev/null; sleep 600 & wait")
 	done := make(chan error)
 	go func() {
-		_, err := ffmpeg.New(ffmpeg.Config{Path: path}).Analyse(ctx, watch.Segment{}, bytes.NewReader(scene{}.make(t)), threshold)
+		_, err := ffmpeg.New(ffmpeg.Config{Path: path}).Analyse(ctx, watch.Segment{}, bytes.NewReader(scene{}.make(t)), settings)
 		done <- err
 	}()
 	eventually(t, "the tool runs", func() bool { _, err := os.Readlink(pids); return err == nil })
@@ -128,7 +128,7 @@ func TestABodyThatStallsWhenTheAnalysisIsCancelledIsNoFaultOfTheNetwork(t *testi
 		cancel(stopped)
 	}()
 	began := time.Now()
-	_, err := ffmpeg.New(ffmpeg.Config{Path: tool(t)}).Analyse(ctx, watch.Segment{}, r, threshold)
+	_, err := ffmpeg.New(ffmpeg.Config{Path: tool(t)}).Analyse(ctx, watch.Segment{}, r, settings)
 	if !errors.Is(err, stopped) {
 		t.Errorf("error = %v, want %v", err, stopped)
 	}
@@ -140,7 +140,7 @@ func TestTheToolGetsNoSecretsAndNoAddress(t *testing.T) {
 	t.Setenv("WEBHOOK_SIGNING_KEY", "a-secret")
 	path := script(t, `env; for a; do echo "$a"; done; cat >/dev/null`)
 	s := watch.Segment{URI: "https://media.example/signed"}
-	res, err := ffmpeg.Run(t.Context(), ffmpeg.New(ffmpeg.Config{Path: path}), s, bytes.NewReader(scene{}.make(t)), threshold)
+	res, err := ffmpeg.Run(t.Context(), ffmpeg.New(ffmpeg.Config{Path: path}), s, bytes.NewReader(scene{}.make(t)), settings)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
-	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -29,8 +28,8 @@ func TestWhatCountsAsBlack(t *testing.T) {
 			got := analyse(t, encode(t, "-f", "lavfi", "-i", "color=s=256x144:r=30:d=1",
 				"-vf", fmt.Sprintf("geq=lum=%d:cb=128:cr=128,drawbox=x=0:y=0:w=%s:h=%s:c=white:t=fill", c.luma, w, h),
 				"-c:v", "libx264", "-qp", "1", "-pix_fmt", "yuv420p", "-f", "mpegts"))
-			if black := len(got.Video.Bad) == 1; black != c.black {
-				t.Errorf("black = %v, want %v", got.Video.Bad, c.black)
+			if black := len(got.Video.Found) == 1; black != c.black {
+				t.Errorf("black = %v, want %v", got.Video.Found, c.black)
 			}
 		})
 	}
@@ -39,9 +38,10 @@ func TestWhatCountsAsBlack(t *testing.T) {
 func TestWhatCountsAsSilenceIsTheCallersToSay(t *testing.T) {
 	ts := scene{volume: -26}.make(t) // a tone of -47 dBFS
 	for silenceDB, silent := range map[float64]bool{-45.5: true, -48.5: false} {
-		got, err := ffmpeg.New(ffmpeg.Config{Path: tool(t)}).Analyse(t.Context(), watch.Segment{}, bytes.NewReader(ts), silenceDB)
-		if err != nil || (len(got.Intervals[detector.Silence]) == 1) != silent {
-			t.Errorf("below %g dBFS: silence = %v, %v; want %v", silenceDB, got.Intervals[detector.Silence], err, silent)
+		got, err := ffmpeg.New(ffmpeg.Config{Path: tool(t)}).Analyse(t.Context(), watch.Segment{}, bytes.NewReader(ts), func(string) float64 { return silenceDB })
+		_, audio := ffmpeg.Results(got)
+		if err != nil || (len(audio.Found) == 1) != silent {
+			t.Errorf("below %g dBFS: silence = %v, %v; want %v", silenceDB, audio.Found, err, silent)
 		}
 	}
 }

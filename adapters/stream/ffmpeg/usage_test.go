@@ -24,7 +24,7 @@ func TestTheToolRunsWithinItsLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.config.Path = path
-			res, err := ffmpeg.Run(t.Context(), ffmpeg.New(c.config), watch.Segment{}, bytes.NewReader(scene{}.make(t)), threshold)
+			res, err := ffmpeg.Run(t.Context(), ffmpeg.New(c.config), watch.Segment{}, bytes.NewReader(scene{}.make(t)), settings)
 			if got := strings.Join(strings.Fields(string(res.Stdout)), " "); err != nil || got != c.want {
 				t.Errorf("may use %q, %v, want %q", got, err, c.want)
 			}
@@ -49,7 +49,7 @@ func TestWhatLiveStreamsTakeIsThere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			resident := peak(t)
-			res, err := ffmpeg.Run(t.Context(), ffmpeg.New(ffmpeg.Config{Path: tool(t)}), watch.Segment{}, bytes.NewReader(c.segment), threshold)
+			res, err := ffmpeg.Run(t.Context(), ffmpeg.New(ffmpeg.Config{Path: tool(t)}), watch.Segment{}, bytes.NewReader(c.segment), settings)
 			t.Logf("%d MB, %v of CPU", resident()>>20, res.CPUTime)
 			if n := bytes.Count(res.Stdout, []byte("frame:")); err != nil || n != c.frames {
 				t.Errorf("%d frames of %d, %v", n, c.frames, err)
@@ -82,7 +82,7 @@ func TestAShortageThatIsNotToldIsNoticed(t *testing.T) {
 	}
 	t.Run("with more it is decoded", func(t *testing.T) {
 		a := ffmpeg.New(ffmpeg.Config{Path: tool(t), MaxMemory: 512 << 20})
-		if _, err := a.Analyse(t.Context(), watch.Segment{}, bytes.NewReader(segment), threshold); err != nil {
+		if _, err := a.Analyse(t.Context(), watch.Segment{}, bytes.NewReader(segment), settings); err != nil {
 			t.Errorf("Analyse: %v", err)
 		}
 	})

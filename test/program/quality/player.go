@@ -66,7 +66,7 @@ func (v *viewer) watch(ctx context.Context, interval, phase time.Duration) (sigh
 	config.SetThresholdSec(detector.Silence, int(corpus.Threshold/time.Second))
 	now := epoch.Add(v.clip.Segments[0].End() + latency + phase)
 	w := &play{
-		viewer: v, silence: config.Value(detector.SilenceDB),
+		viewer: v, setting: config.Value,
 		ends:    epoch.Add(v.clip.Length() + latency + interval + lingers),
 		watcher: watch.New(watch.RulesOf(config, watch.Smallest), now), now: now,
 		sighting: sighting{first: -1},
@@ -79,7 +79,7 @@ func (v *viewer) watch(ctx context.Context, interval, phase time.Duration) (sigh
 type play struct {
 	*viewer
 
-	silence  float64
+	setting  func(field string) float64
 	ends     time.Time // when the playlist says EXT-X-ENDLIST
 	watcher  *watch.Watcher
 	now      time.Time
@@ -195,7 +195,7 @@ func (p *play) analysis(ctx context.Context, s watch.Segment) (watch.Analysis, e
 		p.sighting.first = p.clip.Segments[n].Start
 	}
 	if p.known[n] == nil {
-		a, err := p.analyser.Analyse(ctx, s, bytes.NewReader(p.clip.Segments[n].Bytes), p.silence)
+		a, err := p.analyser.Analyse(ctx, s, bytes.NewReader(p.clip.Segments[n].Bytes), p.setting)
 		if err != nil {
 			return a, fmt.Errorf("segment %d: %w", n, err)
 		}
