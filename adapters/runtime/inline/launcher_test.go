@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const id monitor.ID = "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d"
 
-func job(generation int) supervisor.WorkerSpec {
+func newSpec(generation int) supervisor.WorkerSpec {
 	return supervisor.WorkerSpec{ID: id, Generation: generation}
 }
 
@@ -36,27 +36,27 @@ type workers struct {
 	alive map[monitor.ID][]int
 }
 
-func (c *workers) change(id monitor.ID, to func([]int) []int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.alive[id] = to(c.alive[id])
+func (w *workers) update(id monitor.ID, to func([]int) []int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.alive[id] = to(w.alive[id])
 }
 
-func (c *workers) seen(id monitor.ID) []int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append([]int(nil), c.alive[id]...)
+func (w *workers) running(id monitor.ID) []int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]int(nil), w.alive[id]...)
 }
 
-func (c *workers) work(ctx, force context.Context, spec supervisor.WorkerSpec) error {
+func (w *workers) run(ctx, force context.Context, spec supervisor.WorkerSpec) error {
 	switch launchertest.BehaviourOf(spec.StreamURL) {
 	case launchertest.ExitsWithError:
 		return errors.New("crashed")
 	case launchertest.ExitsCleanly:
 		return nil
 	}
-	c.change(spec.ID, func(all []int) []int { return append(all, spec.Generation) })
-	defer c.change(spec.ID, func(all []int) []int {
+	w.update(spec.ID, func(all []int) []int { return append(all, spec.Generation) })
+	defer w.update(spec.ID, func(all []int) []int {
 		rest := make([]int, 0, len(all))
 		for _, g := range all {
 			if g != spec.Generation {
@@ -77,8 +77,8 @@ func TestLauncher(t *testing.T) {
 	launchertest.Run(t, func(t *testing.T) launchertest.Harness {
 		c := &workers{alive: map[monitor.ID][]int{}}
 		const grace = 300 * time.Millisecond
-		l := made(t, inline.Config{RunDir: t.TempDir(), RunWorker: c.work, GracePeriod: grace})
-		return launchertest.Harness{Launcher: l, Close: l.Close, Alive: c.seen, GracePeriod: grace}
+		l := made(t, inline.Config{RunDir: t.TempDir(), RunWorker: c.run, GracePeriod: grace})
+		return launchertest.Harness{Launcher: l, Close: l.Close, Alive: c.running, GracePeriod: grace}
 	})
 }
 
@@ -140,7 +140,7 @@ func TestAnExitSaysHowTheWorkerEnded(t *testing.T) {
 				var log bytes.Buffer
 				l := launching(t, func(context.Context, context.Context, supervisor.WorkerSpec) error { return c.work() },
 					func(cfg *inline.Config) { cfg.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
-				launch(t, l, job(3))
+				launch(t, l, newSpec(3))
 				got := <-l.Exits()
 				if want := (supervisor.Exit{ID: id, Generation: 3, Detail: c.detail, Clean: c.clean}); got != want {
 					t.Errorf("got %+v, want %+v", got, want)
@@ -165,7 +165,7 @@ func TestAPanicEndsOneWorkerOnly(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		})
-		launch(t, l, job(1))
+		launch(t, l, newSpec(1))
 		launch(t, l, supervisor.WorkerSpec{ID: "another", Generation: 1})
 		if e := <-l.Exits(); e.ID != "another" {
 			t.Errorf("got %+v", e)
@@ -188,29 +188,29 @@ func TestAWorkerGetsItsGracePeriod(t *testing.T) {
 				t.Error(err)
 			}
 		}, 30 * time.Second},
-		"5 s when it is replaced": {func(t *testing.T, l *inline.Launcher) { launch(t, l, job(2)) }, 5 * time.Second},
+		"5 s when it is replaced": {func(t *testing.T, l *inline.Launcher) { launch(t, l, newSpec(2)) }, 5 * time.Second},
 		"5 s when it is replaced while it is stopped": {func(t *testing.T, l *inline.Launcher) {
 			go func() { _ = l.Stop(context.Background(), id) }()
 			synctest.Wait()
 			time.Sleep(time.Second)
-			launch(t, l, job(2))
+			launch(t, l, newSpec(2))
 		}, 6 * time.Second},
 		"the rest when it is replaced late": {func(t *testing.T, l *inline.Launcher) {
 			go func() { _ = l.Stop(context.Background(), id) }()
 			synctest.Wait()
 			time.Sleep(28 * time.Second)
-			launch(t, l, job(2))
+			launch(t, l, newSpec(2))
 		}, 30 * time.Second},
 		"even if the same generation is launched meanwhile": {func(t *testing.T, l *inline.Launcher) {
 			go func() { _ = l.Stop(context.Background(), id) }()
 			synctest.Wait()
-			launch(t, l, job(1))
+			launch(t, l, newSpec(1))
 		}, 30 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := launching(t, stubborn)
-				launch(t, l, job(1))
+				launch(t, l, newSpec(1))
 				began := time.Now()
 				c.end(t, l)
 				if took := time.Since(began); took != c.took {
@@ -240,17 +240,17 @@ func TestAWorkerThatIgnoresForceIsWaitedForAndNeverDoubled(t *testing.T) {
 			<-release
 			return nil
 		})
-		launch(t, l, job(1))
+		launch(t, l, newSpec(1))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		if err := l.Launch(ctx, job(2)); !errors.Is(err, context.DeadlineExceeded) {
+		if err := l.Launch(ctx, newSpec(2)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want the context's error", err)
 		}
 		if all, _ := l.Workers(t.Context()); len(all) != 1 || all[0].Generation != 1 {
 			t.Errorf("running are %v", all)
 		}
 		close(release)
-		launch(t, l, job(2))
+		launch(t, l, newSpec(2))
 		synctest.Wait()
 	})
 }
@@ -262,7 +262,7 @@ func TestAWorkerThatIgnoresForceDelaysCloseByFiveSeconds(t *testing.T) {
 			<-release
 			return nil
 		}})
-		launch(t, l, job(1))
+		launch(t, l, newSpec(1))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began, closed := time.Now(), make(chan error, 1)
@@ -284,7 +284,7 @@ func TestAWorkerOutlivesWhoeverLaunchedIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := launching(t, func(ctx, _ context.Context, _ supervisor.WorkerSpec) error { <-ctx.Done(); return nil })
 		ctx, cancel := context.WithCancel(t.Context())
-		if err := l.Launch(ctx, job(1)); err != nil {
+		if err := l.Launch(ctx, newSpec(1)); err != nil {
 			t.Fatal(err)
 		}
 		cancel()

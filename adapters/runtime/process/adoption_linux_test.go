@@ -19,11 +19,11 @@ import (
 
 func TestWorkersOfAnEarlierGatewayAreAdopted(t *testing.T) {
 	launchertest.RunAdoption(t, func(t *testing.T, running []supervisor.WorkerSpec) launchertest.Harness {
-		r := prepare(t)
+		r := newHarnessWithoutLauncher(t)
 		r.startEarlierGateway(nil, running...).kill()
-		r.open(nil)
+		r.startLauncher(nil)
 		return launchertest.Harness{
-			Launcher: r.launcher, Close: r.launcher.Close, Alive: r.alive, GracePeriod: grace,
+			Launcher: r.launcher, Close: r.launcher.Close, Alive: r.alive, GracePeriod: gracePeriod,
 			Kill: func(id monitor.ID) { r.signal(id, syscall.SIGKILL) },
 		}
 	})
@@ -85,11 +85,11 @@ func TestAWorkerIsAdoptedWhereverInALaunchItsGatewayDied(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, spec := prepare(t), newSpec(launchertest.StopsWhenAsked)
+			r, spec := newHarnessWithoutLauncher(t), newSpec(launchertest.StopsWhenAsked)
 			r.startEarlierGateway(nil, spec).kill()
 			left(r, spec)
 			worker := r.pid(spec.ID)
-			r.open(nil)
+			r.startLauncher(nil)
 			r.expectListed(spec.Generation)
 			r.launch(spec)
 			if now := r.pid(spec.ID); now != worker {
@@ -110,14 +110,14 @@ func TestAWorkerIsAdoptedWhereverInALaunchItsGatewayDied(t *testing.T) {
 	}
 
 	t.Run("before the worker was started", func(t *testing.T) {
-		r, spec := prepare(t), newSpec(launchertest.StopsWhenAsked)
+		r, spec := newHarnessWithoutLauncher(t), newSpec(launchertest.StopsWhenAsked)
 		gateway := r.startEarlierGateway(nil, spec)
 		worker := r.pid(spec.ID)
 		gateway.kill()
 		r.edit(spec, withoutProcess)
 		_ = syscall.Kill(worker, syscall.SIGKILL)
 		r.eventually("its end", func() bool { return len(r.alive(spec.ID)) == 0 })
-		r.open(nil)
+		r.startLauncher(nil)
 		r.expectListed()
 		r.expectFiles()
 		r.launch(spec)
@@ -134,7 +134,7 @@ func (r *harness) startCopy(spec supervisor.WorkerSpec, generation int) {
 	}
 	env := strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
 	spawn(r.t, append(env, fmt.Sprintf("GENERATION=%d", generation)))
-	r.eventually("the twin", func() bool { return slices.Contains(r.alive(spec.ID), generation) })
+	r.eventually("the copy", func() bool { return slices.Contains(r.alive(spec.ID), generation) })
 }
 
 func TestTheNewestOfSeveralGenerationsIsKept(t *testing.T) {
@@ -150,11 +150,11 @@ func TestTheNewestOfSeveralGenerationsIsKept(t *testing.T) {
 		{"the recorded one is newer", launchertest.StopsWhenAsked, 2, 3, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, spec := prepare(t), newSpec(c.behaviour)
+			r, spec := newHarnessWithoutLauncher(t), newSpec(c.behaviour)
 			gateway := r.startEarlierGateway(nil, spec)
 			r.startCopy(spec, c.other)
 			gateway.kill()
-			r.open(nil)
+			r.startLauncher(nil)
 			r.expectListed(c.kept)
 			spec.Generation = c.kept
 			r.launch(spec)
@@ -176,9 +176,9 @@ func TestAWorkerThatReportsElsewhereIsEnded(t *testing.T) {
 		"with another key":   func(p *earlierConfig) { p.Key = "rotated" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, spec := prepare(t), newSpec(grumpy)
+			r, spec := newHarnessWithoutLauncher(t), newSpec(hasToolsIgnoresStop)
 			r.startEarlierGateway(change, spec).kill()
-			r.open(nil)
+			r.startLauncher(nil)
 			r.expectListed()
 			r.launch(spec) // waits for it
 			if e := r.exit(); e.ID != spec.ID || e.Generation != spec.Generation {
@@ -193,17 +193,17 @@ func TestAWorkerThatReportsElsewhereIsEnded(t *testing.T) {
 func TestAStoppedProcessCanBeEnded(t *testing.T) {
 	for _, outlived := range []bool{false, true} {
 		t.Run(fmt.Sprintf("adopted is %v", outlived), func(t *testing.T) {
-			r, spec := prepare(t), newSpec(launchertest.StopsWhenAsked)
+			r, spec := newHarnessWithoutLauncher(t), newSpec(launchertest.StopsWhenAsked)
 			patient := func(c *process.Config) { c.GracePeriod = time.Hour }
 			if outlived {
 				r.startEarlierGateway(nil, spec).kill()
 			}
-			r.open(patient)
+			r.startLauncher(patient)
 			r.launch(spec)
 			r.eventually("the worker", func() bool { return len(r.alive(spec.ID)) == 1 })
 			r.signal(spec.ID, syscall.SIGSTOP)
 			worker := r.pid(spec.ID)
-			r.eventually("its sleep", func() bool { return state(worker) == "T" })
+			r.eventually("the worker to be suspended", func() bool { return state(worker) == "T" })
 			if err := r.launcher.Stop(t.Context(), spec.ID); err != nil {
 				t.Error(err)
 			}

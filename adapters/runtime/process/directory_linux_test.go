@@ -32,11 +32,11 @@ func TestARunDirectoryHasOneGateway(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.expectFiles()
-	r.open(nil)
+	r.startLauncher(nil)
 }
 
-// oddities are what may be found instead of a file.
-var oddities = map[string]func(path string) error{
+// irregularFiles are what may be found instead of a file.
+var irregularFiles = map[string]func(path string) error{
 	"directory": func(path string) error { return os.Mkdir(path, 0o700) },
 	"link":      func(path string) error { return os.Symlink("/dev/zero", path) },
 	"FIFO":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
@@ -49,7 +49,7 @@ func TestTheRuntimeIDIsThatOfTheDirectory(t *testing.T) {
 		t.Errorf("its id is %q, and on disk %q, %v", first.ID, id, err)
 	}
 	_ = r.launcher.Close(t.Context())
-	r.open(nil)
+	r.startLauncher(nil)
 	if got := r.launcher.Runtime(); got != first {
 		t.Errorf("it was %+v and is %+v", first, got)
 	}
@@ -57,10 +57,10 @@ func TestTheRuntimeIDIsThatOfTheDirectory(t *testing.T) {
 		t.Error("two directories have the same id")
 	}
 
-	for kind, put := range oddities {
+	for kind, put := range irregularFiles {
 		t.Run("an id that is a "+kind+" is made anew, or says so", func(t *testing.T) {
-			r := prepare(t)
-			r.put("lock", "")
+			r := newHarnessWithoutLauncher(t)
+			r.writeFile("lock", "")
 			if err := put(filepath.Join(r.runDir, "id")); err != nil {
 				t.Fatal(err)
 			}
@@ -77,13 +77,13 @@ func TestTheRuntimeIDIsThatOfTheDirectory(t *testing.T) {
 	}
 	for name, content := range map[string]string{"empty": "", "cut": first.ID[:12], "binary": "\x00\xff\x17"} {
 		t.Run("an id that is "+name+" is made anew", func(t *testing.T) {
-			r := prepare(t)
-			r.put("id", content)
-			r.open(nil)
+			r := newHarnessWithoutLauncher(t)
+			r.writeFile("id", content)
+			r.startLauncher(nil)
 			r.expectLogged("WARN", filepath.Join(r.runDir, "id"))
 			made := r.launcher.Runtime()
 			_ = r.launcher.Close(t.Context())
-			r.open(nil)
+			r.startLauncher(nil)
 			if got := r.launcher.Runtime(); got != made || got.ID == first.ID {
 				t.Errorf("made was %v, found %v", made, got)
 			}
@@ -126,9 +126,9 @@ func TestDamagedFilesInTheRunDirectoryDoNoHarm(t *testing.T) {
 		{"an output file that is no FIFO", strings.Replace(name, "json", "log", 1), "lines", true},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			r := prepare(t)
-			r.put(c.name, c.content)
-			r.open(nil)
+			r := newHarnessWithoutLauncher(t)
+			r.writeFile(c.name, c.content)
+			r.startLauncher(nil)
 			r.expectLogged("WARN", filepath.Join(r.runDir, c.name))
 			r.expectListed()
 			if c.stays {
@@ -140,14 +140,14 @@ func TestDamagedFilesInTheRunDirectoryDoNoHarm(t *testing.T) {
 			r.expectListed(spec.Generation)
 		})
 	}
-	for kind, put := range oddities {
+	for kind, put := range irregularFiles {
 		t.Run("a record that is a "+kind, func(t *testing.T) {
 			r := newHarness(t, nil)
 			_ = r.launcher.Close(t.Context())
 			if err := put(filepath.Join(r.runDir, name)); err != nil {
 				t.Fatal(err)
 			}
-			r.open(nil)
+			r.startLauncher(nil)
 			r.expectLogged("WARN", filepath.Join(r.runDir, name))
 			r.launch(spec)
 			r.expectListed(spec.Generation)
@@ -157,14 +157,14 @@ func TestDamagedFilesInTheRunDirectoryDoNoHarm(t *testing.T) {
 
 // A killed gateway leaves temporary files, FIFOs and records of workers that have ended.
 func TestFilesOfEndedWorkersAreRemoved(t *testing.T) {
-	r, spec := prepare(t), newSpec(launchertest.StopsWhenAsked)
+	r, spec := newHarnessWithoutLauncher(t), newSpec(launchertest.StopsWhenAsked)
 	stem := fmt.Sprintf("%s.%d", spec.ID, spec.Generation)
-	r.put(".new-"+stem+".json", "{")
-	r.put(".new-id", "")
+	r.writeFile(".new-"+stem+".json", "{")
+	r.writeFile(".new-id", "")
 	if err := syscall.Mkfifo(filepath.Join(r.runDir, stem+".log"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.open(nil)
+	r.startLauncher(nil)
 	r.expectFiles()
 	for _, line := range r.log.all() {
 		if strings.Contains(line, "WARN") {
@@ -177,7 +177,7 @@ func TestFilesOfEndedWorkersAreRemoved(t *testing.T) {
 func TestWorkersAreLaunchedThoughTheRunDirectoryCannotBeWritten(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("the gateway is killed: %v", killed), func(t *testing.T) {
-			r, spec := prepare(t), newSpec(chatty)
+			r, spec := newHarnessWithoutLauncher(t), newSpec(printsLines)
 			// A directory in the place of each file keeps it from being written.
 			for _, suffix := range []string{".json", ".log"} {
 				if err := os.MkdirAll(filepath.Join(r.runDir, fmt.Sprintf("%s.%d%s", spec.ID, spec.Generation, suffix), "full"), 0o700); err != nil {
@@ -186,11 +186,11 @@ func TestWorkersAreLaunchedThoughTheRunDirectoryCannotBeWritten(t *testing.T) {
 			}
 			if killed {
 				r.startEarlierGateway(nil, spec).kill()
-				r.open(nil)
+				r.startLauncher(nil)
 			} else {
-				r.open(nil)
+				r.startLauncher(nil)
 				r.launch(spec)
-				r.eventually("what it prints", func() bool { return strings.Contains(strings.Join(r.log.all(), ""), "plain words") })
+				r.eventually("the worker's output", func() bool { return strings.Contains(strings.Join(r.log.all(), ""), "plain words") })
 			}
 			r.expectLogged("WARN", "could not be recorded in the run directory", string(spec.ID))
 			r.expectListed(spec.Generation)

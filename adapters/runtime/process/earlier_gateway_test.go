@@ -16,7 +16,7 @@ import (
 )
 
 // The variable that makes the test binary an earlier gateway, with its configuration.
-const predecessorVariable = "PROCESS_TEST_PREDECESSOR"
+const earlierGatewayVariable = "PROCESS_TEST_PREDECESSOR"
 
 // earlierConfig says what an earlier gateway does before it is killed.
 type earlierConfig struct {
@@ -36,7 +36,7 @@ func runEarlierGateway(text string) int {
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		return fail(err)
 	}
-	_ = os.Unsetenv(predecessorVariable)
+	_ = os.Unsetenv(earlierGatewayVariable)
 	log := &logRecorder{file: filepath.Join(p.Marks, "predecessor.log")}
 	cfg := settings(p.RunDir, p.Marks, log)
 	cfg.GatewayURL, cfg.InternalKey = p.GatewayURL, p.Key
@@ -48,7 +48,7 @@ func runEarlierGateway(text string) int {
 		if err := l.Launch(context.Background(), spec); err != nil {
 			return fail(err)
 		}
-		for len(glob(p.Marks, "worker", string(spec.ID))) == 0 {
+		for len(readMarks(p.Marks, "worker", string(spec.ID))) == 0 {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}
@@ -84,7 +84,7 @@ func (r *harness) startEarlierGateway(change func(*earlierConfig), specs ...supe
 		r.t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), predecessorVariable+"="+string(text))
+	cmd.Env = append(os.Environ(), earlierGatewayVariable+"="+string(text))
 	if _, err := cmd.StdinPipe(); err != nil {
 		r.t.Fatal(err)
 	}

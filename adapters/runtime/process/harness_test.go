@@ -42,7 +42,7 @@ func (l *logRecorder) all() []string {
 	return append([]string(nil), l.writes...)
 }
 
-const grace = 500 * time.Millisecond
+const gracePeriod = 500 * time.Millisecond
 
 // settings configures a gateway whose workers leave marks, which the tests read.
 func settings(runDir, marks string, log *logRecorder) process.Config {
@@ -54,7 +54,7 @@ func settings(runDir, marks string, log *logRecorder) process.Config {
 		Args:   []string{"-test.run=^$"},
 		// A program with the race detector sleeps a second before it ends.
 		Environ:     append(os.Environ(), marksVariable+"="+marks, "GORACE=atexit_sleep_ms=0"),
-		GracePeriod: grace,
+		GracePeriod: gracePeriod,
 	}
 }
 
@@ -66,21 +66,21 @@ type harness struct {
 	log      *logRecorder
 }
 
-// prepare makes a harness without a launcher.
-func prepare(t *testing.T) *harness {
+// newHarnessWithoutLauncher makes a harness without a launcher.
+func newHarnessWithoutLauncher(t *testing.T) *harness {
 	t.Helper()
 	return &harness{t: t, runDir: filepath.Join(t.TempDir(), "run"), marks: t.TempDir(), log: &logRecorder{}}
 }
 
 func newHarness(t *testing.T, change func(*process.Config)) *harness {
 	t.Helper()
-	r := prepare(t)
-	r.open(change)
+	r := newHarnessWithoutLauncher(t)
+	r.startLauncher(change)
 	return r
 }
 
-// open makes the launcher and closes it with the test.
-func (r *harness) open(change func(*process.Config)) {
+// startLauncher makes the launcher and closes it with the test.
+func (r *harness) startLauncher(change func(*process.Config)) {
 	r.t.Helper()
 	cfg := settings(r.runDir, r.marks, r.log)
 	if change != nil {
@@ -96,7 +96,7 @@ func (r *harness) open(change func(*process.Config)) {
 
 func (r *harness) alive(id monitor.ID) []int {
 	var out []int
-	for _, w := range glob(r.marks, "worker", string(id)) {
+	for _, w := range readMarks(r.marks, "worker", string(id)) {
 		if s := state(w.pid); s != "" && s != "Z" {
 			out = append(out, w.generation)
 		}
@@ -134,7 +134,7 @@ func (r *harness) exit() supervisor.Exit {
 func (r *harness) pid(id monitor.ID) int {
 	r.t.Helper()
 	var all []int
-	for _, w := range glob(r.marks, "worker", string(id)) {
+	for _, w := range readMarks(r.marks, "worker", string(id)) {
 		if s := state(w.pid); s != "" && s != "Z" {
 			all = append(all, w.pid)
 		}
@@ -169,8 +169,8 @@ func (r *harness) expectListed(want ...int) {
 	}
 }
 
-// put writes a file of the run directory.
-func (r *harness) put(name, content string) {
+// writeFile writes a file of the run directory.
+func (r *harness) writeFile(name, content string) {
 	r.t.Helper()
 	if err := os.MkdirAll(r.runDir, 0o700); err != nil {
 		r.t.Fatal(err)

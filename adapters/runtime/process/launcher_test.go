@@ -20,7 +20,7 @@ func TestLauncher(t *testing.T) {
 	launchertest.Run(t, func(t *testing.T) launchertest.Harness {
 		r := newHarness(t, nil)
 		return launchertest.Harness{
-			Launcher: r.launcher, Close: r.launcher.Close, Alive: r.alive, GracePeriod: grace,
+			Launcher: r.launcher, Close: r.launcher.Close, Alive: r.alive, GracePeriod: gracePeriod,
 		}
 	})
 }
@@ -32,26 +32,26 @@ func TestNoProcessIsLeftOfAnEndedWorker(t *testing.T) {
 		behaviour launchertest.Behaviour
 		end       func(*harness, supervisor.WorkerSpec)
 	}{
-		{"when it is stopped", parent, func(r *harness, spec supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), spec.ID) }},
-		{"when it is stopped by force", grumpy, func(r *harness, spec supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), spec.ID) }},
-		{"when it ends by itself", abandoner, func(*harness, supervisor.WorkerSpec) {}},
-		{"when another process kills it", parent, func(r *harness, spec supervisor.WorkerSpec) {
-			_ = syscall.Kill(glob(r.marks, "worker", string(spec.ID))[0].pid, syscall.SIGKILL)
+		{"when it is stopped", hasTools, func(r *harness, spec supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), spec.ID) }},
+		{"when it is stopped by force", hasToolsIgnoresStop, func(r *harness, spec supervisor.WorkerSpec) { _ = r.launcher.Stop(r.t.Context(), spec.ID) }},
+		{"when it ends by itself", hasToolsExits, func(*harness, supervisor.WorkerSpec) {}},
+		{"when another process kills it", hasTools, func(r *harness, spec supervisor.WorkerSpec) {
+			_ = syscall.Kill(readMarks(r.marks, "worker", string(spec.ID))[0].pid, syscall.SIGKILL)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, spec := newHarness(t, nil), newSpec(c.behaviour)
 			r.launch(spec)
 			r.eventually("the worker and its two tools", func() bool {
-				return len(glob(r.marks, "worker", string(spec.ID))) == 1 && len(glob(r.marks, "tool", string(spec.ID))) == 2
+				return len(readMarks(r.marks, "worker", string(spec.ID))) == 1 && len(readMarks(r.marks, "tool", string(spec.ID))) == 2
 			})
-			worker := glob(r.marks, "worker", string(spec.ID))[0].pid
+			worker := readMarks(r.marks, "worker", string(spec.ID))[0].pid
 			c.end(r, spec)
 			r.exit()
 			if s := state(worker); s != "" {
 				t.Errorf("the worker is in state %s, want gone", s)
 			}
-			for _, tool := range glob(r.marks, "tool", string(spec.ID)) {
+			for _, tool := range readMarks(r.marks, "tool", string(spec.ID)) {
 				r.eventually("the tool to be gone", func() bool { s := state(tool.pid); return s == "" || s == "Z" })
 			}
 		})
@@ -85,7 +85,7 @@ func TestAnExitSaysHowTheWorkerEnded(t *testing.T) {
 		r, spec := newHarness(t, nil), newSpec(launchertest.StopsWhenAsked)
 		r.launch(spec)
 		r.eventually("the worker", func() bool { return len(r.alive(spec.ID)) == 1 })
-		_ = syscall.Kill(glob(r.marks, "worker", string(spec.ID))[0].pid, syscall.SIGKILL)
+		_ = syscall.Kill(readMarks(r.marks, "worker", string(spec.ID))[0].pid, syscall.SIGKILL)
 		if e := r.exit(); e.Detail != "killed by SIGKILL" || e.Clean {
 			t.Errorf("got %+v", e)
 		}
@@ -107,10 +107,10 @@ func TestAWorkerGetsItsAssignmentAndNoSecrets(t *testing.T) {
 			"HTTPS_PROXY=http://proxy.example:3128", "LOG_LEVEL=error", "MONITOR_ID=another", "GATEWAY_PATIENCE=1s")
 		c.GatewayCA = "/etc/gateway.pem"
 	})
-	spec := newSpec(revealing)
+	spec := newSpec(showsEnviron)
 	r.launch(spec)
 	r.eventually("the worker", func() bool { return len(r.alive(spec.ID)) == 1 })
-	b, err := os.ReadFile(glob(r.marks, "worker", string(spec.ID))[0].file)
+	b, err := os.ReadFile(readMarks(r.marks, "worker", string(spec.ID))[0].file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestAWorkerGetsItsAssignmentAndNoSecrets(t *testing.T) {
 }
 
 func TestAWorkersOutputIsInTheGatewaysLog(t *testing.T) {
-	r, spec := newHarness(t, nil), newSpec(chatty)
+	r, spec := newHarness(t, nil), newSpec(printsLines)
 	r.launch(spec)
 	r.eventually("the worker", func() bool { return len(r.alive(spec.ID)) == 1 })
 	_ = r.launcher.Stop(t.Context(), spec.ID)
@@ -204,7 +204,7 @@ func TestAWorkersOutputIsInTheGatewaysLog(t *testing.T) {
 
 func TestAPanicIsInTheLog(t *testing.T) {
 	r := newHarness(t, nil)
-	r.launch(newSpec(panicking))
+	r.launch(newSpec(panics))
 	if e := r.exit(); e.Clean {
 		t.Errorf("got %+v", e)
 	}

@@ -11,11 +11,11 @@ import (
 
 // The output of a worker goes on where the killed gateway stopped reading it.
 func TestTheNextGatewayReadsAWorkersOutput(t *testing.T) {
-	r, spec := prepare(t), newSpec(speaking)
+	r, spec := newHarnessWithoutLauncher(t), newSpec(printsWhenTold)
 	line := func(n int) string { return fmt.Sprintf(`"message":"line %d"`, n) }
 	say := func(n int) {
 		r.signal(spec.ID, syscall.SIGUSR1)
-		r.eventually("it to have spoken", func() bool { return len(glob(r.marks, fmt.Sprintf("said%d", n), string(spec.ID))) == 1 })
+		r.eventually("its line", func() bool { return len(readMarks(r.marks, fmt.Sprintf("said%d", n), string(spec.ID))) == 1 })
 	}
 	gateway := r.startEarlierGateway(nil, spec)
 	say(1)
@@ -25,7 +25,7 @@ func TestTheNextGatewayReadsAWorkersOutput(t *testing.T) {
 	})
 	gateway.kill()
 	say(2) // nobody reads it
-	r.open(nil)
+	r.startLauncher(nil)
 	say(3)
 	for n := 2; n <= 3; n++ {
 		r.eventually(line(n), func() bool { return strings.Contains(strings.Join(r.log.all(), ""), line(n)) })
@@ -38,13 +38,13 @@ func TestTheNextGatewayReadsAWorkersOutput(t *testing.T) {
 // Without a gateway the FIFO fills up. A write then fails with EAGAIN; it neither blocks
 // nor raises SIGPIPE.
 func TestAWorkerGoesOnWhileNobodyReadsItsOutput(t *testing.T) {
-	r, spec := prepare(t), newSpec(flooding)
+	r, spec := newHarnessWithoutLauncher(t), newSpec(floodsWhenTold)
 	r.startEarlierGateway(nil, spec).kill()
 	r.signal(spec.ID, syscall.SIGUSR1)
-	r.eventually("it to have said it all", func() bool { return len(glob(r.marks, "said1", string(spec.ID))) == 1 })
-	r.open(nil)
+	r.eventually("the end of its output", func() bool { return len(readMarks(r.marks, "said1", string(spec.ID))) == 1 })
+	r.startLauncher(nil)
 	r.expectListed(spec.Generation)
-	r.eventually("what there was room for", func() bool {
+	r.eventually("the lines that the FIFO holds", func() bool {
 		return strings.Count(strings.Join(r.log.all(), ""), `"message":"line 1"`) > 100
 	})
 	if err := r.launcher.Stop(t.Context(), spec.ID); err != nil {

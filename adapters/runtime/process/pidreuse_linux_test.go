@@ -46,7 +46,7 @@ func TestAProcessWithAReusedIDIsLeftAlone(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, spec := prepare(t), newSpec(launchertest.StopsWhenAsked)
+			r, spec := newHarnessWithoutLauncher(t), newSpec(launchertest.StopsWhenAsked)
 			gateway := r.startEarlierGateway(nil, spec)
 			worker := r.pid(spec.ID)
 			gateway.kill()
@@ -61,7 +61,7 @@ func TestAProcessWithAReusedIDIsLeftAlone(t *testing.T) {
 				}
 				change(process)
 			})
-			r.open(nil)
+			r.startLauncher(nil)
 			r.expectListed()
 			r.expectFiles()
 			if err := r.launcher.Stop(t.Context(), spec.ID); err != nil {
@@ -77,7 +77,7 @@ func TestAProcessWithAReusedIDIsLeftAlone(t *testing.T) {
 	}
 
 	t.Run("a worker of another directory is left alone", func(t *testing.T) {
-		here, there := prepare(t), prepare(t)
+		here, there := newHarnessWithoutLauncher(t), newHarnessWithoutLauncher(t)
 		spec := newSpec(launchertest.StopsWhenAsked)
 		there.startEarlierGateway(nil, spec).kill()
 		// A copied directory has the same id and the same records.
@@ -86,21 +86,21 @@ func TestAProcessWithAReusedIDIsLeftAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			here.put(name, string(b))
+			here.writeFile(name, string(b))
 		}
-		here.open(nil)
+		here.startLauncher(nil)
 		here.expectListed()
 		if err := here.launcher.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		there.open(nil)
+		there.startLauncher(nil)
 		there.expectListed(spec.Generation)
 	})
 }
 
 // A tool carries all of its worker's environment.
 func TestAProcessThatAWorkerStartedIsNoWorker(t *testing.T) {
-	r, spec := prepare(t), newSpec(launchertest.StopsWhenAsked)
+	r, spec := newHarnessWithoutLauncher(t), newSpec(launchertest.StopsWhenAsked)
 	r.startEarlierGateway(nil, spec).kill()
 	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", r.pid(spec.ID)))
 	if err != nil {
@@ -108,7 +108,7 @@ func TestAProcessThatAWorkerStartedIsNoWorker(t *testing.T) {
 	}
 	env := slices.DeleteFunc(strings.Split(string(environ), "\x00"), func(word string) bool { return strings.HasPrefix(word, marksVariable+"=") })
 	started := spawn(t, append(env, marksVariable+"="+t.TempDir(), "STREAM_URL=https://www.youtube.com/watch?v="+string(launchertest.IgnoresStop)))
-	r.open(nil)
+	r.startLauncher(nil)
 	r.expectListed(spec.Generation)
 	if err := r.launcher.Stop(t.Context(), spec.ID); err != nil {
 		t.Error(err)

@@ -25,11 +25,11 @@ func TestNoProcessIsLeftOfAnAdoptedWorker(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, spec := prepare(t), newSpec(grumpy)
+			r, spec := newHarnessWithoutLauncher(t), newSpec(hasToolsIgnoresStop)
 			gateway := r.startEarlierGateway(nil, spec)
-			r.eventually("its two tools", func() bool { return len(glob(r.marks, "tool", string(spec.ID))) == 2 })
+			r.eventually("its two tools", func() bool { return len(readMarks(r.marks, "tool", string(spec.ID))) == 2 })
 			gateway.kill()
-			r.open(nil)
+			r.startLauncher(nil)
 			ended := make(chan struct{})
 			go func() { defer close(ended); end(r, spec) }()
 			e := r.exit()
@@ -37,7 +37,7 @@ func TestNoProcessIsLeftOfAnAdoptedWorker(t *testing.T) {
 			if e.Clean || !strings.Contains(e.Detail, "not known") {
 				t.Errorf("got %+v, want that it is not known how it ended", e)
 			}
-			for _, tool := range glob(r.marks, "tool", string(spec.ID)) {
+			for _, tool := range readMarks(r.marks, "tool", string(spec.ID)) {
 				r.eventually("the tool to be gone", func() bool { s := state(tool.pid); return s == "" || s == "Z" })
 			}
 			r.expectFiles()
@@ -47,11 +47,11 @@ func TestNoProcessIsLeftOfAnAdoptedWorker(t *testing.T) {
 
 // A tool started after the adoption is recognized by its start time.
 func TestToolsStartedAfterAdoptionAreKilledWithTheWorker(t *testing.T) {
-	r, spec := prepare(t), newSpec(late)
+	r, spec := newHarnessWithoutLauncher(t), newSpec(hasToolsWhenTold)
 	r.startEarlierGateway(nil, spec).kill()
-	r.open(nil)
+	r.startLauncher(nil)
 	r.signal(spec.ID, syscall.SIGUSR1)
-	tools := func() []trace { return glob(r.marks, "tool", string(spec.ID)) }
+	tools := func() []processMark { return readMarks(r.marks, "tool", string(spec.ID)) }
 	r.eventually("the tools", func() bool { return len(tools()) == 2 })
 	began := time.Now()
 	r.eventually("the worker to be seen again", func() bool { return time.Since(began) > 1500*time.Millisecond })
@@ -67,13 +67,13 @@ func TestToolsStartedAfterAdoptionAreKilledWithTheWorker(t *testing.T) {
 // may be another program's. The test uses the worker's own tools for it, because
 // nothing tells them apart.
 func TestAProcessInAReusedSessionIsLeftAlone(t *testing.T) {
-	r, spec := prepare(t), newSpec(late)
+	r, spec := newHarnessWithoutLauncher(t), newSpec(hasToolsWhenTold)
 	r.startEarlierGateway(nil, spec).kill()
 	frozen := r.startEarlierGateway(nil)
 	_ = frozen.cmd.Process.Signal(syscall.SIGSTOP)
-	r.eventually("it to be held up", func() bool { return state(frozen.cmd.Process.Pid) == "T" })
+	r.eventually("the gateway to be suspended", func() bool { return state(frozen.cmd.Process.Pid) == "T" })
 	r.signal(spec.ID, syscall.SIGUSR1)
-	tools := func() []trace { return glob(r.marks, "tool", string(spec.ID)) }
+	tools := func() []processMark { return readMarks(r.marks, "tool", string(spec.ID)) }
 	r.eventually("the tools", func() bool { return len(tools()) == 2 })
 	defer func() {
 		for _, tool := range tools() {
@@ -83,7 +83,7 @@ func TestAProcessInAReusedSessionIsLeftAlone(t *testing.T) {
 	r.signal(spec.ID, syscall.SIGKILL)
 	r.eventually("the worker's end", func() bool { return len(r.alive(spec.ID)) == 0 })
 	_ = frozen.cmd.Process.Signal(syscall.SIGCONT)
-	r.eventually("it to have noticed", func() bool {
+	r.eventually("the gateway to notice", func() bool {
 		b, _ := os.ReadFile(filepath.Join(r.marks, "predecessor.log"))
 		return strings.Contains(string(b), "worker ended")
 	})
@@ -96,17 +96,17 @@ func TestAProcessInAReusedSessionIsLeftAlone(t *testing.T) {
 
 // A worker died while no gateway ran, and left tools behind.
 func TestToolsOfAnEndedWorkerAreKilled(t *testing.T) {
-	r, spec, other := prepare(t), newSpec(grumpy), newSpec(grumpy)
+	r, spec, other := newHarnessWithoutLauncher(t), newSpec(hasToolsIgnoresStop), newSpec(hasToolsIgnoresStop)
 	other.ID = monitor.NewID([16]byte{0: 1, 6: 0x70, 8: 0x80})
 	gateway := r.startEarlierGateway(nil, spec, other)
-	tools := func(of supervisor.WorkerSpec) []trace { return glob(r.marks, "tool", string(of.ID)) }
+	tools := func(of supervisor.WorkerSpec) []processMark { return readMarks(r.marks, "tool", string(of.ID)) }
 	r.eventually("their tools", func() bool { return len(tools(spec)) == 2 && len(tools(other)) == 2 })
 	gateway.kill()
 	// A suspended tool does not end by itself.
 	_ = syscall.Kill(tools(spec)[0].pid, syscall.SIGSTOP)
 	r.signal(spec.ID, syscall.SIGKILL)
 	r.eventually("the worker's end", func() bool { return len(r.alive(spec.ID)) == 0 })
-	r.open(nil)
+	r.startLauncher(nil)
 	for _, tool := range tools(spec) {
 		r.eventually("the tool to be gone", func() bool { s := state(tool.pid); return s == "" || s == "Z" })
 	}

@@ -24,21 +24,21 @@ import (
 // The variable that makes the test binary a worker, and names the directory of its marks.
 const marksVariable = "PROCESS_TEST_MARKS"
 
-// More behaviours than the suite's.
+// Behaviours in addition to the suite's.
 const (
-	chatty    launchertest.Behaviour = "chatty-----" // prints all kinds of lines, then as StopsWhenAsked
-	parent    launchertest.Behaviour = "parent-----" // starts tools in their own groups, then as StopsWhenAsked
-	grumpy    launchertest.Behaviour = "grumpy-----" // starts such tools, then as IgnoresStop
-	abandoner launchertest.Behaviour = "abandoner--" // starts such tools, and exits without ending them
-	revealing launchertest.Behaviour = "revealing--" // writes its environment to its mark, then as StopsWhenAsked
-	panicking launchertest.Behaviour = "panicking--" // panics
-	speaking  launchertest.Behaviour = "speaking---" // prints a line when told to, then as StopsWhenAsked
-	late      launchertest.Behaviour = "late-------" // as parent, but only when told to
-	flooding  launchertest.Behaviour = "flooding---" // prints far more than a FIFO holds when told to, then as StopsWhenAsked
+	printsLines         launchertest.Behaviour = "prints-----" // prints all kinds of lines, then as StopsWhenAsked
+	hasTools            launchertest.Behaviour = "tools------" // starts tools in their own groups, then as StopsWhenAsked
+	hasToolsIgnoresStop launchertest.Behaviour = "toolsstub--" // starts such tools, then as IgnoresStop
+	hasToolsExits       launchertest.Behaviour = "toolsexit--" // starts such tools, and exits without ending them
+	showsEnviron        launchertest.Behaviour = "environ----" // writes its environment to its mark, then as StopsWhenAsked
+	panics              launchertest.Behaviour = "panics-----" // panics
+	printsWhenTold      launchertest.Behaviour = "printstold-" // prints a line when told to, then as StopsWhenAsked
+	hasToolsWhenTold    launchertest.Behaviour = "toolstold--" // as hasTools, but only when told to
+	floodsWhenTold      launchertest.Behaviour = "floodstold-" // prints far more than a FIFO holds when told to, then as StopsWhenAsked
 )
 
 func TestMain(m *testing.M) {
-	if text := os.Getenv(predecessorVariable); text != "" {
+	if text := os.Getenv(earlierGatewayVariable); text != "" {
 		os.Exit(runEarlierGateway(text))
 	}
 	if marks := os.Getenv(marksVariable); marks != "" {
@@ -67,22 +67,22 @@ func childProcess(marks string) int {
 		return 7
 	case launchertest.ExitsCleanly:
 		return 0
-	case panicking:
+	case panics:
 		panic("out of ideas")
-	case chatty:
+	case printsLines:
 		printLogLines()
-	case parent, grumpy, abandoner:
+	case hasTools, hasToolsIgnoresStop, hasToolsExits:
 		if err := startTools(); err != nil {
 			return 8
 		}
 	}
 	content := ""
-	if behaviour == revealing {
+	if behaviour == showsEnviron {
 		content = strings.Join(os.Environ(), "\n")
 	}
 	mark(marks, "worker", content)
-	if behaviour == abandoner {
-		for len(glob(marks, "tool", os.Getenv("MONITOR_ID"))) < 2 {
+	if behaviour == hasToolsExits {
+		for len(readMarks(marks, "tool", os.Getenv("MONITOR_ID"))) < 2 {
 			time.Sleep(5 * time.Millisecond)
 		}
 		return 0
@@ -90,7 +90,7 @@ func childProcess(marks string) int {
 	for n := 1; ; n++ {
 		select {
 		case <-told:
-			if behaviour == late {
+			if behaviour == hasToolsWhenTold {
 				_ = startTools()
 				continue
 			}
@@ -99,7 +99,7 @@ func childProcess(marks string) int {
 			}
 			mark(marks, fmt.Sprintf("said%d", n), "")
 		case <-asked:
-			if behaviour != launchertest.IgnoresStop && behaviour != grumpy {
+			if behaviour != launchertest.IgnoresStop && behaviour != hasToolsIgnoresStop {
 				return 0
 			}
 		}
@@ -122,7 +122,7 @@ func startTools() error {
 // printFor prints, and never waits for a reader.
 func printFor(b launchertest.Behaviour, n int) error {
 	lines := 1
-	if b == flooding {
+	if b == floodsWhenTold {
 		lines = 10_000
 	}
 	if err := syscall.SetNonblock(syscall.Stderr, true); err != nil {
@@ -163,20 +163,20 @@ func mark(marks, kind, content string) {
 	}
 }
 
-// trace is a mark that was read.
-type trace struct {
+// processMark is a mark that was read.
+type processMark struct {
 	file            string
 	generation, pid int
 }
 
-func glob(marks, kind, id string) []trace {
+func readMarks(marks, kind, id string) []processMark {
 	files, _ := filepath.Glob(filepath.Join(marks, kind+"."+id+".*.*"))
-	var out []trace
+	var out []processMark
 	for _, f := range files {
 		part := strings.Split(filepath.Base(f), ".")
 		generation, _ := strconv.Atoi(part[2])
 		pid, _ := strconv.Atoi(part[3])
-		out = append(out, trace{f, generation, pid})
+		out = append(out, processMark{f, generation, pid})
 	}
 	return out
 }
