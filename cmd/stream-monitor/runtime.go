@@ -67,7 +67,7 @@ func newPodLauncher(c *config.Serve, log *slog.Logger) (launcher, error) {
 	}
 	return kube.New(cluster, kube.Config{
 		Instance: c.Cluster.WorkerInstance, Image: c.Pods.WorkerImage, GatewayURL: c.Pods.WorkerGatewayURL,
-		Secret: c.Pods.WorkerSecret, CASecret: c.Pods.WorkerCASecret, Template: c.Pods.WorkerPodTemplate,
+		Secret: c.Pods.WorkerSecret, CASecret: c.Pods.WorkerCASecret, PodTemplateFile: c.Pods.WorkerPodTemplate,
 		LogLevel: c.Log.LogLevel, Environ: c.Watching.PodEnviron(), Log: log,
 	})
 }
@@ -79,7 +79,7 @@ func openCluster(f config.ClusterFlags) (*kube.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cluster.In(f.WorkerNamespace), nil
+	return cluster.WithNamespace(f.WorkerNamespace), nil
 }
 
 // inlineWorker runs a worker as a goroutine of the gateway.

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -8,38 +9,39 @@ import (
 	"os"
 	"strings"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Requests to the API server that this gateway makes itself wait for at most:
-// so many a second, so many at once. A look at 50 workers takes one.
+// The client's own rate limit. Listing 50 workers takes one request.
 const (
 	requestsPerSecond = 50
-	requestsAtOnce    = 100
+	requestBurst      = 100
 )
 
 // namespaceFile is where a pod finds the namespace it runs in.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// Cluster is a Kubernetes, seen as one namespace of it.
+// Cluster is a Kubernetes cluster, restricted to one namespace.
 type Cluster struct {
 	client    kubernetes.Interface
 	namespace string
 }
 
-// Open finds out how to reach a cluster: by a kubeconfig file; without one as the
-// service account of the pod this runs in; outside of a cluster by KUBECONFIG or
-// ~/.kube/config. The namespace is that of the pod or of the kubeconfig. It asks
-// nobody. Errors: none of these is there, or it makes no sense.
+// Open configures access to a cluster; it makes no request. It uses the given
+// kubeconfig file, else the service account of the pod it runs in, else KUBECONFIG
+// or ~/.kube/config. The namespace is that of the pod or of the kubeconfig.
+// Errors: none of these exists, or it is not valid.
 func Open(kubeconfig string) (*Cluster, error) {
 	config, namespace, err := load(kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("kube: %w", err)
 	}
 	config.UserAgent = "stream-monitor"
-	config.QPS, config.Burst = requestsPerSecond, requestsAtOnce
+	config.QPS, config.Burst = requestsPerSecond, requestBurst
 	config.ContentType = "application/vnd.kubernetes.protobuf"
 	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	config.WarningHandlerWithContext = rest.NoWarnings{}
@@ -48,25 +50,26 @@ func Open(kubeconfig string) (*Cluster, error) {
 	}
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("kube: the way to the API server: %w", err)
+		return nil, fmt.Errorf("kube: create the client of the API server: %w", err)
 	}
-	return Of(client, namespace), nil
+	return NewCluster(client, namespace), nil
 }
 
-// Of is the cluster that a client reaches, in a namespace.
-func Of(client kubernetes.Interface, namespace string) *Cluster {
+// NewCluster wraps a client and a namespace.
+func NewCluster(client kubernetes.Interface, namespace string) *Cluster {
 	return &Cluster{client: client, namespace: namespace}
 }
 
-// In is the same cluster in another namespace; with "" it is the same.
-func (c *Cluster) In(namespace string) *Cluster {
+// WithNamespace returns the same cluster with another namespace. An empty name
+// changes nothing.
+func (c *Cluster) WithNamespace(namespace string) *Cluster {
 	if namespace == "" {
 		return c
 	}
-	return Of(c.client, namespace)
+	return NewCluster(c.client, namespace)
 }
 
-// Namespace is where its pods are looked for.
+// Namespace returns the namespace of the worker pods.
 func (c *Cluster) Namespace() string { return c.namespace }
 
 func load(kubeconfig string) (config *rest.Config, namespace string, err error) {
@@ -75,22 +78,58 @@ func load(kubeconfig string) (config *rest.Config, namespace string, err error) 
 		if err == nil {
 			b, err := os.ReadFile(namespaceFile)
 			if err != nil {
-				return nil, "", fmt.Errorf("which namespace this pod is in: %w", err)
+				return nil, "", fmt.Errorf("read the namespace of this pod: %w", err)
 			}
 			return config, strings.TrimSpace(string(b)), nil
 		}
 		if !errors.Is(err, rest.ErrNotInCluster) {
-			return nil, "", fmt.Errorf("the service account of this pod: %w", err)
+			return nil, "", fmt.Errorf("read the service account of this pod: %w", err)
 		}
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
-	from := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
-	if config, err = from.ClientConfig(); err != nil {
-		return nil, "", fmt.Errorf("how to reach the cluster (this is no pod; KUBECONFIG says): %w", err)
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
+	if config, err = loader.ClientConfig(); err != nil {
+		return nil, "", fmt.Errorf("read the kubeconfig (this process is not in a pod; set KUBECONFIG to a kubeconfig file): %w", err)
 	}
-	if namespace, _, err = from.Namespace(); err != nil {
-		return nil, "", fmt.Errorf("the namespace of the kubeconfig: %w", err)
+	if namespace, _, err = loader.Namespace(); err != nil {
+		return nil, "", fmt.Errorf("read the namespace of the kubeconfig: %w", err)
 	}
 	return config, namespace, nil
+}
+
+// Check verifies that the API server answers and that this gateway has the
+// rights of a Launcher (section 14.3). It blocks for five requests. The error
+// names every missing right, and how to grant it.
+func (c *Cluster) Check(ctx context.Context) error {
+	var missing error
+	for _, verb := range []string{"create", "delete", "get", "list", "watch"} {
+		allowed, reason, err := c.mayUsePods(ctx, verb)
+		switch {
+		case err != nil:
+			return fmt.Errorf("the API server of the cluster cannot be asked: %w", err)
+		case !allowed:
+			missing = errors.Join(missing, fmt.Errorf("this gateway may not %s pods in namespace %s: bind its service account to the Role of the Helm chart%s",
+				verb, c.namespace, reason))
+		}
+	}
+	return missing
+}
+
+func (c *Cluster) mayUsePods(ctx context.Context, verb string) (allowed bool, reason string, err error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: c.namespace, Verb: verb, Resource: "pods"},
+	}}
+	err = retry(ctx, requestTimeout, func(ctx context.Context) error {
+		answer, err := c.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		if err != nil {
+			return err
+		}
+		allowed = answer.Status.Allowed
+		if answer.Status.Reason != "" {
+			reason = " (" + answer.Status.Reason + ")"
+		}
+		return nil
+	})
+	return allowed, reason, err
 }

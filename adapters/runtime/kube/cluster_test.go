@@ -1,76 +1,88 @@
-//go:build cluster
-
 package kube_test
 
 import (
-	"context"
-	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
-	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/supervisor"
-	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	ktesting "k8s.io/client-go/testing"
+
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
 )
 
-func TestLauncherInARealCluster(t *testing.T) {
-	t.Parallel()
-	launchertest.Run(t, func(t *testing.T) launchertest.Harness { return realCluster(t).harness() })
-}
-
-func TestLauncherOfPodsThatWereThereInARealCluster(t *testing.T) {
-	t.Parallel()
-	launchertest.RunAdoption(t, func(t *testing.T, running []supervisor.WorkerSpec) launchertest.Harness {
-		r := realCluster(t)
-		earlier := r.harness()
-		for _, j := range running {
-			if err := earlier.Launcher.Launch(t.Context(), j); err != nil {
-				t.Fatal(err)
-			}
+func TestCheckNamesEveryMissingRight(t *testing.T) {
+	cluster := newFakeCluster(t)
+	var checked []string
+	var refused, failing bool
+	cluster.client.PrependReactor("create", "selfsubjectaccessreviews", func(a ktesting.Action) (bool, runtime.Object, error) {
+		if failing {
+			return true, nil, apierrors.NewUnauthorized("the token has expired")
 		}
-		for _, j := range running {
-			for end := time.Now().Add(earlier.Timeout); len(r.ready(j.ID)) == 0; time.Sleep(50 * time.Millisecond) {
-				if time.Now().After(end) {
-					t.Fatal("a worker did not start")
-				}
-			}
-		}
-		if err := earlier.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		return r.harness()
+		r := a.(ktesting.CreateAction).GetObject().(*authorizationv1.SelfSubjectAccessReview)
+		attributes := r.Spec.ResourceAttributes
+		checked = append(checked, attributes.Verb+" "+attributes.Resource+" in "+attributes.Namespace)
+		r.Status = authorizationv1.SubjectAccessReviewStatus{Allowed: !refused || attributes.Verb == "get", Reason: "no rule"}
+		return true, r, nil
 	})
+	c := kube.NewCluster(cluster.client, namespace)
+	if err := c.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if want := []string{"create pods in streams", "delete pods in streams", "get pods in streams", "list pods in streams", "watch pods in streams"}; !slices.Equal(checked, want) {
+		t.Errorf("checked %v", checked)
+	}
+	refused = true
+	if err := c.Check(t.Context()); err == nil || strings.Contains(err.Error(), "not get") {
+		t.Errorf("got %v", err)
+	} else {
+		expectContains(t, err.Error(), "may not create pods in namespace streams", "may not watch pods", "no rule", "Helm")
+	}
+	failing = true
+	if err := c.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "the token has expired") {
+		t.Errorf("got %v", err)
+	}
 }
 
-// How pods end for real, in the words of an exit.
-func TestEndsInARealCluster(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ name, script, limit, detail string }{
-		{"out of memory", "x=aaaaaaaaaaaaaaaa; while :; do x=$x$x; done", "24Mi", "OOMKilled"},
-		{"an exit code, again and again", "exit 3", "24Mi", "exit code 3"},
-		{"well", "exit 0", "24Mi", "exit code 0"},
-		{"what is in the environment is what was said, unread by Kubernetes",
-			`[ "$CALLBACK_URL" = 'https://receiver.example/$$(INTERNAL_API_KEY)?$$$$x' ] && [ "$INTERNAL_API_KEY" = internal-key ] && ` +
-				`[ "$(id -u)" = 65532 ] && touch /tmp/segments/x /tmp/x && ! touch /x && [ ! -e /var/run/secrets/kubernetes.io ]`, "24Mi", "exit code 0"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			r := realCluster(t)
-			l := r.launcher(fmt.Sprintf("spec:\n  containers:\n  - name: monitor\n    imagePullPolicy: IfNotPresent\n    command: [sh, -c, %q]\n"+
-				"    resources: {requests: {cpu: 1m, memory: 4Mi}, limits: {memory: %s}}\n", c.script, c.limit))
-			defer func() { _ = l.Close(context.Background()) }()
-			j := job(launchertest.StopsWhenAsked)
-			j.CallbackURL = "https://receiver.example/$(INTERNAL_API_KEY)?$$x"
-			if err := l.Launch(t.Context(), j); err != nil {
-				t.Fatal(err)
-			}
-			select {
-			case e := <-l.Exits():
-				expectContains(t, e.Detail, c.detail)
-				t.Log(e.Detail)
-			case <-time.After(patience):
-				t.Fatal("no exit came")
-			}
-			until(t, "the pod to be deleted", func() bool { return len(r.pods("")) == 0 })
-		})
+func TestOpenFindsTheCluster(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	file := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(file, []byte(`
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://api.example:6443"}}]
+contexts: [{name: x, context: {cluster: c, user: u, namespace: streams}}]
+users: [{name: u, user: {token: t}}]
+current-context: x
+`), 0o600); err != nil {
+		t.Fatal(err)
 	}
+	t.Run("a kubeconfig file names the namespace", func(t *testing.T) {
+		c, err := kube.Open(file)
+		if err != nil || c.Namespace() != "streams" || c.WithNamespace("other").Namespace() != "other" || c.WithNamespace("").Namespace() != "streams" {
+			t.Errorf("got %v, %v", c, err)
+		}
+	})
+	t.Run("KUBECONFIG names the file", func(t *testing.T) {
+		t.Setenv("KUBECONFIG", file)
+		if c, err := kube.Open(""); err != nil || c.Namespace() != "streams" {
+			t.Errorf("got %v, %v", c, err)
+		}
+	})
+	t.Run("a file that does not exist is named in the error", func(t *testing.T) {
+		if _, err := kube.Open("/missing/config"); err == nil || !strings.Contains(err.Error(), "/missing/config") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("without any, the error tells to set KUBECONFIG", func(t *testing.T) {
+		t.Setenv("KUBECONFIG", "")
+		t.Setenv("HOME", t.TempDir())
+		if c, err := kube.Open(""); err == nil || !strings.Contains(err.Error(), "KUBECONFIG") {
+			t.Errorf("got %v, %v", c, err)
+		}
+	})
 }

@@ -8,67 +8,72 @@ import (
 	"time"
 )
 
-// Config is what a Launcher needs to know. Image, GatewayURL and Secret are
+// Config holds the settings of a Launcher. Image, GatewayURL and Secret are
 // required.
 type Config struct {
 	Image      string // of the worker's container
-	GatewayURL string // where pods find the internal API, e.g. https://stream-monitor-internal.NAMESPACE.svc:8081
+	GatewayURL string // internal API as pods reach it, e.g. https://stream-monitor-internal.NAMESPACE.svc:8081
 
-	// Secret is the Secret in the pods' namespace whose INTERNAL_API_KEY they get
-	// (section 8.6), and HTTP_PROXY and HTTPS_PROXY where these have a password.
+	// Secret names the Secret that pods take INTERNAL_API_KEY from (section 8.6). A
+	// proxy address with a password is taken from its HTTP_PROXY and HTTPS_PROXY.
+	// It is in the pods' namespace.
 	Secret string
 
-	// CASecret is the Secret whose ca.crt vouches for the gateway, beside the
+	// CASecret names a Secret whose ca.crt workers trust for the gateway, beside the
 	// system's certificates. Default: none.
 	CASecret string
 
-	// Instance tells this installation's pods from those of others in the
-	// namespace, 1 to 63 characters. Default stream-monitor.
+	// Instance separates the pods of several installations in one namespace. 1 to 63
+	// characters. Default: stream-monitor.
 	Instance string
 
-	// Template is a file, YAML or JSON of at most 256 KiB: part of a
-	// PodTemplateSpec that is merged over that of a worker, as kubectl patch does
-	// it. The worker's container is called monitor. It requests 256Mi and 100m, or
-	// its limits if those are lower (512Mi and 500m). Default: none.
-	Template string
+	// PodTemplateFile is a file with a partial PodTemplateSpec, YAML or JSON, at most
+	// 256 KiB. It is merged over the worker's template as kubectl patch does. The
+	// worker's container is called monitor. Default: none.
+	//
+	// The worker requests 256Mi and 100m, or its limits if those are lower. The
+	// default limits are 512Mi and 500m.
+	PodTemplateFile string
 
-	LogLevel  string // LOG_LEVEL of workers, default info
-	ProbePort int    // where a pod answers the kubelet (section 8.7), default 8082
+	LogLevel  string // LOG_LEVEL of workers; default: info
+	ProbePort int    // port of a worker's probes (section 8.7), at most 65535; default: 8082
 
-	// Environ is further variables of workers, NAME=value: proxies (section
-	// 14.2), what concerns watching. None may be a secret of the gateway's. A
-	// proxy's address with a user in it is not put into pods, which take it from
-	// Secret; any other such address is refused.
+	// Environ lists further variables of workers, NAME=value: proxies (section 14.2)
+	// and settings of watching. The gateway's secrets are refused. HTTP_PROXY and
+	// HTTPS_PROXY with a user in their address are taken from Secret instead; any
+	// other address with a user in it is refused.
 	Environ []string
 
-	// Grace is what a worker gets that is asked to stop, default 30 s (section
-	// 8.3), in whole seconds: rounded up.
+	// Grace is how long a worker has to stop (section 8.3), rounded up to whole
+	// seconds. Default: 30 s.
 	Grace time.Duration
 
 	Log *slog.Logger // default: none
 }
 
 const (
-	// handover is what a worker gets at most that a newer generation replaces. It
-	// has nothing to say.
-	handover = 5 * time.Second
+	defaultGrace = 30 * time.Second
 
-	// forceAfter is how long after its grace a pod is removed by force. Its kubelet
-	// ends it by then, unless its node is gone.
-	forceAfter = 5 * time.Second
+	// supersedeGrace is how long a worker has to stop when a newer generation
+	// replaces it. The gateway refuses its reports anyway.
+	supersedeGrace = 5 * time.Second
 
-	maxForce = 3 // times that a pod is removed by force, forceAfter apart, until it is given up
+	// forceDelay is how long after its grace period a pod is force-deleted. By then
+	// the kubelet has ended it, unless its node is gone.
+	forceDelay = 5 * time.Second
 
-	firstLook   = 5 * time.Second  // at the start, beyond which the cluster is not waited for
-	pollEvery   = 2 * time.Second  // whether a pod is gone that the watch says nothing of
-	resyncEvery = 30 * time.Second // what is left of ended pods is looked at anew
+	maxForceAttempts = 3 // forceDelay apart
 
-	maxTemplate = 256 << 10 // bytes
+	initialSyncTimeout = 5 * time.Second  // New waits for the first list no longer
+	gonePollInterval   = 2 * time.Second  // of Get while a pod terminates, in case the watch hangs
+	resyncInterval     = 30 * time.Second // after which failed deletions of ended pods are retried
+
+	maxPodTemplateBytes = 256 << 10
 )
 
-// withheld are the variables that no pod may get in clear: whoever may read pods
-// could read them.
-var withheld = map[string]bool{
+// gatewaySecrets are the variables that no pod may have as plain text: everybody
+// who may read pods could read them.
+var gatewaySecrets = map[string]bool{
 	"DB_DSN":              true,
 	"API_KEY":             true,
 	"WEBHOOK_SIGNING_KEY": true,
@@ -76,27 +81,29 @@ var withheld = map[string]bool{
 	"PGPASSWORD":          true,
 }
 
-func (c Config) complete() (Config, error) {
-	var wrong error
-	for _, v := range []struct{ name, value string }{{"Image", c.Image}, {"GatewayURL", c.GatewayURL}, {"Secret", c.Secret}} {
-		if v.value == "" {
-			wrong = errors.Join(wrong, fmt.Errorf("kube: %s is required", v.name))
+// withDefaults validates c and fills in the defaults. The error names every
+// wrong field.
+func (c Config) withDefaults() (Config, error) {
+	var errs []error
+	for _, field := range []struct{ name, value string }{{"Image", c.Image}, {"GatewayURL", c.GatewayURL}, {"Secret", c.Secret}} {
+		if field.value == "" {
+			errs = append(errs, fmt.Errorf("kube: %s is required", field.name))
 		}
 	}
-	for _, v := range c.Environ {
-		name, value, _ := strings.Cut(v, "=")
+	for _, variable := range c.Environ {
+		name, value, _ := strings.Cut(variable, "=")
 		switch {
-		case withheld[name]:
-			wrong = errors.Join(wrong, fmt.Errorf("kube: %s must not be put into a pod", name))
-		case !proxies[name] && hasUserinfo(value):
-			wrong = errors.Join(wrong, fmt.Errorf("kube: %s is an address with a user or a password in it, which must not be put into a pod", name))
+		case gatewaySecrets[name]:
+			errs = append(errs, fmt.Errorf("kube: %s is a secret of the gateway and must not be put into a pod", name))
+		case !proxyVariables[name] && hasUserinfo(value):
+			errs = append(errs, fmt.Errorf("kube: %s is an address with a user or a password in it, which must not be put into a pod", name))
 		}
 	}
 	if c.Grace < 0 || c.ProbePort < 0 || c.ProbePort > 65535 {
-		wrong = errors.Join(wrong, errors.New("kube: Grace must not be negative, and ProbePort at most 65535"))
+		errs = append(errs, errors.New("kube: Grace must not be negative, and ProbePort must be 0 to 65535"))
 	}
-	if wrong != nil {
-		return c, wrong
+	if err := errors.Join(errs...); err != nil {
+		return c, err
 	}
 	if c.Instance == "" {
 		c.Instance = appName
@@ -108,7 +115,7 @@ func (c Config) complete() (Config, error) {
 		c.ProbePort = 8082
 	}
 	if c.Grace == 0 {
-		c.Grace = 30 * time.Second
+		c.Grace = defaultGrace
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -116,5 +123,5 @@ func (c Config) complete() (Config, error) {
 	return c, nil
 }
 
-// seconds is a length of time as Kubernetes takes it.
-func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+// wholeSeconds rounds d up to seconds, the unit of Kubernetes.
+func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

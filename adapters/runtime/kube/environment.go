@@ -13,90 +13,92 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
-// keyName is the variable of the key for the internal API, and the key's name in
-// its Secret.
-const keyName = "INTERNAL_API_KEY"
+// internalKey is both the variable and its key in the Secret.
+const internalKey = "INTERNAL_API_KEY"
 
-// variable has a value that is taken as it is: Kubernetes would replace $(NAME)
-// by the variable of that name, and somebody's callback address could contain
-// $(INTERNAL_API_KEY).
-func variable(name, value string) corev1.EnvVar {
+// proxyVariables are the variables whose address may have a password.
+var proxyVariables = map[string]bool{"HTTP_PROXY": true, "HTTPS_PROXY": true}
+
+// literalEnv escapes $ in the value. Kubernetes replaces $(NAME) by the variable
+// of that name, so a callback address could otherwise reveal $(INTERNAL_API_KEY).
+func literalEnv(name, value string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, Value: strings.ReplaceAll(value, "$", "$$")}
 }
 
-// settings are the variables that all workers have.
-func (c Config) settings() []corev1.EnvVar {
-	all := []corev1.EnvVar{
-		variable("GATEWAY_URL", c.GatewayURL),
-		variable("LOG_LEVEL", c.LogLevel),
-		variable("PROBE_LISTEN_ADDR", fmt.Sprintf(":%d", c.ProbePort)),
-		variable("HOME", tmpPath),
-		c.secret(keyName),
-	}
-	if c.CASecret != "" {
-		all = append(all, variable("GATEWAY_CA_FILE", caPath+"/"+caKey))
-	}
-	for _, v := range c.Environ {
-		name, value, _ := strings.Cut(v, "=")
-		switch {
-		case slices.ContainsFunc(all, func(e corev1.EnvVar) bool { return e.Name == name }):
-		case proxies[name] && hasUserinfo(value):
-			all = append(all, c.secret(name))
-		default:
-			all = append(all, variable(name, value))
-		}
-	}
-	return all
-}
-
-// secret is a variable whose value is that of the same name in the Secret. If it
-// is not there the pod does not start, and says why.
-func (c Config) secret(name string) corev1.EnvVar {
+// secretEnv takes the value from the key of the same name in the Secret. Without
+// that key the pod does not start, and Kubernetes reports why.
+func (c Config) secretEnv(name string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 		LocalObjectReference: corev1.LocalObjectReference{Name: c.Secret}, Key: name,
 	}}}
 }
 
-// proxies are the variables that may have a password in their address.
-var proxies = map[string]bool{"HTTP_PROXY": true, "HTTPS_PROXY": true}
+// sharedEnv returns the variables that all workers have.
+func (c Config) sharedEnv() []corev1.EnvVar {
+	env := []corev1.EnvVar{
+		literalEnv("GATEWAY_URL", c.GatewayURL),
+		literalEnv("LOG_LEVEL", c.LogLevel),
+		literalEnv("PROBE_LISTEN_ADDR", fmt.Sprintf(":%d", c.ProbePort)),
+		literalEnv("HOME", tmpPath),
+		c.secretEnv(internalKey),
+	}
+	if c.CASecret != "" {
+		env = append(env, literalEnv("GATEWAY_CA_FILE", caPath+"/"+caKey))
+	}
+	for _, v := range c.Environ {
+		name, value, _ := strings.Cut(v, "=")
+		switch {
+		case hasVariable(env, name):
+		case proxyVariables[name] && hasUserinfo(value):
+			env = append(env, c.secretEnv(name))
+		default:
+			env = append(env, literalEnv(name, value))
+		}
+	}
+	return env
+}
 
-// hasUserinfo tells that a value is an address with a user, and perhaps a
-// password, in it. Of one that makes no sense any @ will do: a password may be
-// why.
+// assignmentEnv returns the variables of one worker (section 8.1).
+func assignmentEnv(spec supervisor.WorkerSpec) ([]corev1.EnvVar, error) {
+	config, err := json.Marshal(spec.Config)
+	if err != nil {
+		return nil, fmt.Errorf("encode the configuration of %s: %w", spec.ID, err)
+	}
+	return []corev1.EnvVar{
+		literalEnv("MONITOR_ID", string(spec.ID)),
+		literalEnv("STREAM_URL", string(spec.StreamURL)),
+		literalEnv("CALLBACK_URL", string(spec.CallbackURL)),
+		literalEnv("CONFIG_JSON", string(config)),
+		literalEnv("GENERATION", strconv.Itoa(spec.Generation)),
+	}, nil
+}
+
+// overrideEnv puts one worker's variables before the shared ones, and drops
+// shared variables of the same name.
+func overrideEnv(own, shared []corev1.EnvVar) []corev1.EnvVar {
+	env := slices.Clone(own)
+	for _, v := range shared {
+		if !hasVariable(own, v.Name) {
+			env = append(env, v)
+		}
+	}
+	return env
+}
+
+func hasVariable(env []corev1.EnvVar, name string) bool {
+	return slices.ContainsFunc(env, func(v corev1.EnvVar) bool { return v.Name == name })
+}
+
+// hasUserinfo reports whether a value is an address with a user, and perhaps a
+// password, in it. In an address that cannot be parsed any @ counts: a password
+// with special characters may be why it cannot.
 func hasUserinfo(value string) bool {
 	if !strings.Contains(value, "@") {
 		return false
 	}
 	u, err := url.Parse(value)
-	if err != nil || u.Opaque != "" { // user:password@host is opaque
+	if err != nil || u.Opaque != "" { // user:password@host parses as opaque
 		return true
 	}
 	return u.User != nil
-}
-
-// assignment is the variables of one worker (section 8.1).
-func assignment(j supervisor.WorkerSpec) ([]corev1.EnvVar, error) {
-	config, err := json.Marshal(j.Config)
-	if err != nil {
-		return nil, fmt.Errorf("configuration of %s: %w", j.ID, err)
-	}
-	return []corev1.EnvVar{
-		variable("MONITOR_ID", string(j.ID)),
-		variable("STREAM_URL", string(j.StreamURL)),
-		variable("CALLBACK_URL", string(j.CallbackURL)),
-		variable("CONFIG_JSON", string(config)),
-		variable("GENERATION", strconv.Itoa(j.Generation)),
-	}, nil
-}
-
-// assign puts the variables of one worker before those that all have; of the
-// same name they win.
-func assign(own, others []corev1.EnvVar) []corev1.EnvVar {
-	all := slices.Clone(own)
-	for _, v := range others {
-		if !slices.ContainsFunc(own, func(e corev1.EnvVar) bool { return e.Name == v.Name }) {
-			all = append(all, v)
-		}
-	}
-	return all
 }

@@ -14,142 +14,191 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/exitqueue"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// ErrClosed answers a Launch or a Stop after Close.
+// ErrClosed is the error of Launch and Stop after Close.
 var ErrClosed = errors.New("the launcher is closed")
 
-// Launcher runs workers as pods; it is a supervisor.Launcher.
+// Launcher runs workers as pods. It implements supervisor.Launcher.
 type Launcher struct {
-	cfg    Config
-	log    *slog.Logger
-	pods   pods
-	mold   *corev1.PodTemplateSpec // of all worker pods
-	ledger *ledger
-	exits  *exitqueue.Queue[supervisor.Exit]
+	cfg         Config
+	log         *slog.Logger
+	pods        podClient
+	podTemplate *corev1.PodTemplateSpec // of all worker pods
+	cache       *podCache
+	exits       *exitqueue.Queue[supervisor.Exit]
 
-	alive  context.Context // until Close
-	cancel context.CancelFunc
-	owned  sync.WaitGroup // the watch, stops, and deletions of what has ended
-	asking sync.WaitGroup // stops that the API server has not heard of
+	ctx        context.Context // done at Close
+	cancel     context.CancelFunc
+	goroutines sync.WaitGroup // the watch, stops, and deletions of ended pods
 
-	unheard atomic.Int64 // how many those are
+	// Close waits for stops whose deletion the API server has not accepted yet.
+	unsentStops     sync.WaitGroup
+	unsentStopCount atomic.Int64
 
 	mu       sync.Mutex
 	closed   bool
-	clearing map[types.UID]bool // pods that have ended and are being deleted
+	deleting map[types.UID]bool // ended pods whose deletion is in progress
 }
 
 var _ supervisor.Launcher = (*Launcher)(nil)
 
-// New makes a launcher of pods in a namespace of a cluster and begins to watch
-// them. It blocks until it knows which there are, 5 s at most: the API server may
-// be away. Whoever made it must Close it.
-// Errors: a required value of cfg is missing, or one is out of its range; the pod
-// template cannot be read or merged, or requests more than a limit.
+// New returns a launcher of pods in a cluster's namespace and starts watching
+// them. It blocks until it has listed them, 5 s at most: the API server may be away.
+// The caller must Close it. Errors: cfg is not valid; the pod template cannot be
+// read or merged, or has a request above its limit.
 func New(c *Cluster, cfg Config) (*Launcher, error) {
-	cfg, err := cfg.complete()
+	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	keepKlog(cfg.Log)
-	mold, err := cfg.template()
+	redirectKlog(cfg.Log)
+	template, err := cfg.podTemplate()
 	if err != nil {
 		return nil, err
 	}
 	l := &Launcher{
-		cfg:      cfg,
-		log:      cfg.Log.With("component", "kube"),
-		pods:     pods{c, cfg.Instance},
-		mold:     mold,
-		exits:    exitqueue.New[supervisor.Exit](),
-		clearing: map[types.UID]bool{},
+		cfg:         cfg,
+		log:         cfg.Log.With("component", "kube"),
+		pods:        podClient{c, cfg.Instance},
+		podTemplate: template,
+		exits:       exitqueue.New[supervisor.Exit](),
+		deleting:    map[types.UID]bool{},
 	}
-	l.alive, l.cancel = context.WithCancel(context.Background())
-	l.ledger = newLedger(cfg.Instance, l.exits, l.clear, l.log)
-	l.owned.Go(func() { l.watch(l.alive) })
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.cache = newPodCache(cfg.Instance, l.exits, l.deleteEnded, l.log)
+	l.goroutines.Go(func() { l.watch(l.ctx) })
 	select {
-	case <-l.ledger.opened:
-	case <-time.After(firstLook):
-		l.log.Warn("the cluster does not answer; the gateway starts without knowing which workers there are")
+	case <-l.cache.synced:
+	case <-time.After(initialSyncTimeout):
+		l.log.Warn("the cluster does not answer, the gateway starts without the list of running workers")
 	}
 	return l, nil
 }
 
-// Runtime is the installation's pods in its namespace, for all its gateways.
+// Runtime identifies this installation's pods. All its gateways share them.
 func (l *Launcher) Runtime() supervisor.Runtime {
 	return supervisor.Runtime{
-		ID:              placeID(l.pods.namespace, l.cfg.Instance),
+		ID:              runtimeID(l.pods.namespace, l.cfg.Instance),
 		Shared:          true,
 		NotFoundMessage: "Pod not found in Kubernetes cluster",
 	}
 }
 
-// Workers asks the API server for the pods whose workers run: those that are
-// still to start, and those that are being deleted but have not ended, included.
+// Workers lists the pods whose workers have not ended, from the API server. Pods
+// that have not started and pods that are terminating are included.
 func (l *Launcher) Workers(ctx context.Context) ([]supervisor.Worker, error) {
-	asked := time.Now()
+	requested := time.Now()
 	list, err := l.pods.list(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("kube: %w", err)
 	}
-	l.ledger.compare(list, asked)
-	var all []supervisor.Worker
+	l.cache.reconcile(list, requested)
+	var workers []supervisor.Worker
 	for i := range list {
-		w, ours := identify(&list[i], l.cfg.Instance)
-		if !ours || l.ledger.over(&list[i]) {
+		p, owned := parseWorkerPod(&list[i], l.cfg.Instance)
+		if !owned || l.cache.hasEnded(&list[i]) {
 			continue
 		}
-		w.Pending, w.PendingReason = startless(&list[i]), hindrance(&list[i], time.Now())
-		all = append(all, w.Worker)
+		p.Pending, p.PendingReason = isPending(&list[i]), pendingReason(&list[i], time.Now())
+		workers = append(workers, p.Worker)
 	}
-	return all, nil
+	return workers, nil
 }
 
-// Stop ends a monitor's worker: the pod is deleted, with Config.Grace, and by
-// force some seconds after that. It returns when the pod is gone. When ctx is done
-// earlier it returns ctx's error, and the stopping goes on. Errors: those two,
-// ErrClosed, or the API server could not be asked.
-func (l *Launcher) Stop(ctx context.Context, id monitor.ID) error {
-	var err error
-	select {
-	case err = <-l.beginStop(id):
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
+// Launch creates a pod. It first deletes a worker of an older generation, with a
+// grace period of 5 s or Config.Grace, whichever is less. A dead node adds 5 s. A pod
+// of the same generation is left as it is, even when it is terminating: its end
+// will be reported.
+//
+// Errors: ErrClosed; ctx's; a newer generation exists; a pod that is not this
+// installation's has the name; or the API server refuses the pod.
+func (l *Launcher) Launch(ctx context.Context, spec supervisor.WorkerSpec) error {
+	pod, err := newPod(l.podTemplate, l.pods.namespace, spec, l.cfg.Instance)
 	if err != nil {
-		return fmt.Errorf("stop %s: %w", id, err)
+		return fmt.Errorf("launch %s: %w", spec.ID, err)
 	}
-	return nil
+	for {
+		launched, err := l.tryLaunch(ctx, spec, pod)
+		if err == nil {
+			err = ctx.Err()
+		}
+		switch {
+		case launched:
+			return nil
+		case err != nil:
+			return fmt.Errorf("launch %s: %w", spec.ID, err)
+		}
+	}
 }
 
-// Exits delivers every end of a worker, whichever gateway launched it and
-// whichever ended it, and those that ended while no gateway ran and whose pods
-// are still there. None is lost while nobody reads; at Close, what nobody has then
-// read within a quarter of a second is.
+// tryLaunch creates the pod, or removes an older pod of that name; then it wants
+// to be called again. It reads first: where a quota is exhausted a creation fails
+// even if the pod exists.
+func (l *Launcher) tryLaunch(ctx context.Context, spec supervisor.WorkerSpec, pod *corev1.Pod) (launched bool, err error) {
+	if l.isClosed() {
+		return false, ErrClosed
+	}
+	found, err := l.pods.get(ctx, pod.Name)
+	if err != nil {
+		return false, err
+	}
+	if found == nil {
+		created, err := l.pods.create(ctx, pod)
+		if err != nil || created == nil {
+			return false, err
+		}
+		l.cache.observe(created, false)
+		l.log.Info("worker started", "monitor_id", string(spec.ID), "generation", spec.Generation, "pod", created.Name)
+		return true, nil
+	}
+	existing, owned := parseWorkerPod(found, l.cfg.Instance)
+	if !owned {
+		return false, fmt.Errorf("%s is not a worker of this installation (its labels differ from %s=%s, %s=%s): rename or delete it",
+			podTitle(l.pods.namespace, found.Name), labelApp, appName, labelInstance, l.cfg.Instance)
+	}
+	l.cache.observe(found, false)
+	switch {
+	case existing.Generation > spec.Generation:
+		return false, fmt.Errorf("a pod of the newer generation %d exists, %d is outdated", existing.Generation, spec.Generation)
+	case existing.Generation == spec.Generation && !l.cache.hasEnded(found):
+		return true, nil
+	}
+	return false, l.terminate(ctx, existing, min(supersedeGrace, l.cfg.Grace), func() {})
+}
+
+// Exits delivers the end of every worker, whichever gateway launched or stopped
+// it. Workers that ended while no gateway ran are included if their pods still
+// exist. Ends wait for a reader without limit; those that nobody reads within
+// 250 ms of Close are lost.
 func (l *Launcher) Exits() <-chan supervisor.Exit { return l.exits.Out() }
 
-// Close ends the watching, and leaves the pods alone. Stops that the API server
-// has not heard of are waited for until ctx is done. It returns when no goroutine
-// is left. Errors: such a stop was given up.
+// Close stops watching and leaves the pods alone. It waits until the API server
+// has accepted every stop, or ctx is done, and returns when no goroutine is left.
+// Errors: a stop was given up.
 func (l *Launcher) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
-	heard := make(chan struct{})
-	go func() { l.asking.Wait(); close(heard) }()
+	sent := make(chan struct{})
+	go func() { l.unsentStops.Wait(); close(sent) }()
 	var err error
 	select {
-	case <-heard:
+	case <-sent:
 	case <-ctx.Done():
-		if n := l.unheard.Load(); n > 0 {
+		if n := l.unsentStopCount.Load(); n > 0 {
 			err = fmt.Errorf("close launcher: %d workers were not asked to stop: %w", n, ctx.Err())
 		}
 	}
 	l.cancel()
-	l.owned.Wait()
-	<-heard
+	l.goroutines.Wait()
+	<-sent
 	l.exits.Close()
 	return err
+}
+
+func (l *Launcher) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
 }

@@ -1,20 +1,27 @@
 package kube_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+	"k8s.io/klog/v2"
 
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 )
 
-// A connection to a real API server is kept for the next that asks.
+// The client keeps its connection to a real API server open.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*ClientConn).readLoop"))
 }
@@ -25,55 +32,55 @@ func settings() kube.Config {
 	return kube.Config{Image: "stream-monitor:1", GatewayURL: "https://gateway:8081", Secret: "keys", Grace: time.Second}
 }
 
-func harness(t *testing.T, s *simulated) launchertest.Harness {
+func harness(t *testing.T, cluster *fakeCluster) launchertest.Harness {
 	t.Helper()
-	s.set(func(s *simulated) { s.crashPause /= 1000 }) // this is in real time
-	l, err := kube.New(kube.Of(s.client, namespace), settings())
+	cluster.set(func(cluster *fakeCluster) { cluster.crashPause /= 1000 }) // the conformance suite runs in real time
+	l, err := kube.New(kube.NewCluster(cluster.client, namespace), settings())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return launchertest.Harness{
 		Launcher:     l,
 		Close:        l.Close,
-		Alive:        s.working,
-		Kill:         func(id monitor.ID) { s.vanish(id.WorkerName(), "") },
+		Alive:        cluster.runningGenerations,
+		Kill:         func(id monitor.ID) { cluster.removePod(id.WorkerName(), "") },
 		KeepsWorkers: true,
 		GracePeriod:  time.Second,
 	}
 }
 
 func TestLauncher(t *testing.T) {
-	launchertest.Run(t, func(t *testing.T) launchertest.Harness { return harness(t, simulate(t)) })
+	launchertest.Run(t, func(t *testing.T) launchertest.Harness { return harness(t, newFakeCluster(t)) })
 }
 
-func TestLauncherOfWorkersThatWereThere(t *testing.T) {
+func TestLauncherAdoptsRunningWorkers(t *testing.T) {
 	launchertest.RunAdoption(t, func(t *testing.T, running []supervisor.WorkerSpec) launchertest.Harness {
-		s := simulate(t)
-		earlier := harness(t, s)
-		for _, j := range running {
-			if err := earlier.Launcher.Launch(t.Context(), j); err != nil {
+		cluster := newFakeCluster(t)
+		earlier := harness(t, cluster)
+		for _, spec := range running {
+			if err := earlier.Launcher.Launch(t.Context(), spec); err != nil {
 				t.Fatal(err)
 			}
-			until(t, "the worker", func() bool { return len(s.working(j.ID)) == 1 })
+			waitFor(t, "the worker to run", func() bool { return len(cluster.runningGenerations(spec.ID)) == 1 })
 		}
 		if err := earlier.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		return harness(t, s)
+		return harness(t, cluster)
 	})
 }
 
-// until polls, within ten seconds.
-func until(t *testing.T, what string, is func() bool) {
+// waitFor polls a condition for ten seconds.
+func waitFor(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited for %s", what)
 		}
 	}
 }
 
-func job(b launchertest.Behaviour) supervisor.WorkerSpec {
+func workerSpec(b launchertest.Behaviour) supervisor.WorkerSpec {
 	return supervisor.WorkerSpec{
 		ID:         monitor.NewID([16]byte{6: 0x70, 8: 0x80}),
 		Generation: 3, StreamURL: monitor.StreamURL("https://www.youtube.com/watch?v=" + string(b)),
@@ -85,15 +92,15 @@ func expectContains(t *testing.T, text string, wanted ...string) {
 	t.Helper()
 	for _, w := range wanted {
 		if !strings.Contains(text, w) {
-			t.Errorf("%q does not say %q", text, w)
+			t.Errorf("%q does not contain %q", text, w)
 		}
 	}
 }
 
-// open makes a launcher that is closed with the test.
-func open(t *testing.T, s *simulated, cfg kube.Config) *kube.Launcher {
+// newLauncher returns a launcher that is closed with the test.
+func newLauncher(t *testing.T, cluster *fakeCluster, cfg kube.Config) *kube.Launcher {
 	t.Helper()
-	l, err := kube.New(kube.Of(s.client, namespace), cfg)
+	l, err := kube.New(kube.NewCluster(cluster.client, namespace), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,4 +110,39 @@ func open(t *testing.T, s *simulated, cfg kube.Config) *kube.Launcher {
 		}
 	})
 	return l
+}
+
+const klogEnv = "STREAM_MONITOR_TEST_KLOG"
+
+// Section 11.1. A process has one klog, so the test runs itself in another process.
+func TestTheClientLibraryLogsToTheGivenLog(t *testing.T) {
+	if os.Getenv(klogEnv) != "" {
+		cfg := settings()
+		cfg.Log = slog.New(slog.NewJSONHandler(os.Stdout, nil))
+		newLauncher(t, newFakeCluster(t), cfg)
+		newLauncher(t, newFakeCluster(t), settings()) // the first call decides
+		klog.Warning("a warning of klog")
+		klog.ErrorS(errors.New("away"), "an error of klog")
+		klog.Flush()
+		return
+	}
+	process := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	process.Env = append(os.Environ(), klogEnv+"=1")
+	var stdout, stderr bytes.Buffer
+	process.Stdout, process.Stderr = &stdout, &stderr
+	if err := process.Run(); err != nil {
+		t.Fatalf("%v\n%s%s", err, &stdout, &stderr)
+	}
+	expectContains(t, stdout.String(), `"level":"INFO","msg":"a warning of klog","component":"kube"`, // slog gets klog's warnings as INFO
+		`"level":"ERROR","msg":"an error of klog","component":"kube","err":"away"`)
+	if stderr.Len() > 0 {
+		t.Errorf("standard error has %q", &stderr)
+	}
+}
+
+// settingsWithLog returns settings and the log that they write to.
+func settingsWithLog() (kube.Config, *logbuffer.Buffer) {
+	log, cfg := &logbuffer.Buffer{}, settings()
+	cfg.Log = slog.New(slog.NewJSONHandler(log, nil))
+	return cfg, log
 }

@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"maps"
 	"slices"
@@ -9,123 +11,189 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Inside a worker pod.
+// Labels of a worker pod (section 8.1). The instance separates installations that
+// share a namespace.
+const (
+	labelApp        = "app"
+	labelMonitor    = "monitor-id"
+	labelGeneration = "generation"
+	labelInstance   = "app.kubernetes.io/instance"
+	labelComponent  = "app.kubernetes.io/component"
+
+	appName         = "stream-monitor"
+	workerComponent = "worker"
+)
+
+// Names inside a worker pod.
 const (
 	containerName = "monitor"
 
-	tmpVolume    = "tmp"
-	tmpPath      = "/tmp"
-	tmpSize      = "1Gi" // what tools put aside, such as yt-dlp's JavaScript
-	workVolume   = "workdir"
-	workPath     = "/tmp/segments"
-	caVolume     = "gateway-ca"
-	caPath       = "/etc/stream-monitor/ca"
-	caKey        = "ca.crt"
-	unprivileged = 65532 // user and group, those of the image
+	tmpVolume      = "tmp"
+	tmpPath        = "/tmp"
+	tmpSize        = "1Gi" // temporary files of tools, such as yt-dlp's JavaScript
+	segmentsVolume = "workdir"
+	segmentsPath   = "/tmp/segments"
+	caVolume       = "gateway-ca"
+	caPath         = "/etc/stream-monitor/ca"
+	caKey          = "ca.crt"
+	unprivilegedID = 65532 // user and group of the image
 )
 
-// mold is what all worker pods have in common: section 8.1, with as few rights
-// as a worker gets by with.
-func (c Config) mold() *corev1.PodTemplateSpec {
+// workerPod identifies a pod that runs a worker of this installation.
+type workerPod struct {
+	supervisor.Worker
+	name string
+	uid  types.UID
+}
+
+// workerLabels are the labels that all worker pods of an installation share.
+func workerLabels(instance string) labels.Set {
+	return labels.Set{labelApp: appName, labelInstance: instance, labelComponent: workerComponent}
+}
+
+// parseWorkerPod reads from a pod's labels which worker it runs. owned is false
+// for a pod of another installation, and for one whose name or generation is not a
+// worker's.
+func parseWorkerPod(pod *corev1.Pod, instance string) (p workerPod, owned bool) {
+	if !workerLabels(instance).AsSelector().Matches(labels.Set(pod.Labels)) {
+		return p, false
+	}
+	id, err := monitor.ParseID(pod.Labels[labelMonitor])
+	if err != nil || pod.Name != id.WorkerName() {
+		return p, false
+	}
+	generation, err := strconv.Atoi(pod.Labels[labelGeneration])
+	if err != nil || generation < 1 {
+		return p, false
+	}
+	return workerPod{supervisor.Worker{ID: id, Generation: generation}, pod.Name, pod.UID}, true
+}
+
+// runtimeID names the runtime of one installation in at most 63 characters; a
+// longer name ends in a hash. Namespace and instance contain no slash, so
+// different installations have different names.
+func runtimeID(namespace, instance string) string {
+	const maxLength = 63
+	id := "kubernetes/" + namespace + "/" + instance
+	if len(id) <= maxLength {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	suffix := "#" + hex.EncodeToString(sum[:12])
+	return id[:maxLength-len(suffix)] + suffix
+}
+
+// defaultPodTemplate builds the template of all worker pods: section 8.1, with
+// the fewest rights. A worker has no root, no capability and no service account
+// token. It writes to /tmp (1 GiB) and to the segments below it (an emptyDir
+// without a limit, as section 8.1 has it).
+func (c Config) defaultPodTemplate() *corev1.PodTemplateSpec {
 	t := &corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: common(c.Instance)},
+		ObjectMeta: metav1.ObjectMeta{Labels: workerLabels(c.Instance)},
 		Spec: corev1.PodSpec{
 			RestartPolicy:                 corev1.RestartPolicyOnFailure,
-			TerminationGracePeriodSeconds: new(seconds(c.Grace)),
+			TerminationGracePeriodSeconds: new(wholeSeconds(c.Grace)),
 			AutomountServiceAccountToken:  new(false),
 			EnableServiceLinks:            new(false),
 			SecurityContext: &corev1.PodSecurityContext{
 				RunAsNonRoot:   new(true),
-				RunAsUser:      new(int64(unprivileged)),
-				RunAsGroup:     new(int64(unprivileged)),
-				FSGroup:        new(int64(unprivileged)),
+				RunAsUser:      new(int64(unprivilegedID)),
+				RunAsGroup:     new(int64(unprivilegedID)),
+				FSGroup:        new(int64(unprivilegedID)),
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
 			Volumes: []corev1.Volume{
-				{Name: workVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+				{Name: segmentsVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 				{Name: tmpVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse(tmpSize))}}},
 			},
-			Containers: []corev1.Container{{
-				Name:           containerName,
-				Image:          c.Image,
-				Args:           []string{"worker"},
-				Env:            c.settings(),
-				Ports:          []corev1.ContainerPort{{Name: "probes", ContainerPort: int32(c.ProbePort), Protocol: corev1.ProtocolTCP}}, //nolint:gosec // it is at most 65535 (complete)
-				LivenessProbe:  probe("/healthz", 30),
-				ReadinessProbe: probe("/readyz", 10),
-				Resources: corev1.ResourceRequirements{
-					Requests: amounts("256Mi", "100m"),
-					Limits:   amounts("512Mi", "500m"),
-				},
-				SecurityContext: &corev1.SecurityContext{
-					AllowPrivilegeEscalation: new(false),
-					ReadOnlyRootFilesystem:   new(true),
-					Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-				},
-				VolumeMounts: []corev1.VolumeMount{
-					{Name: workVolume, MountPath: workPath},
-					{Name: tmpVolume, MountPath: tmpPath},
-				},
-			}},
+			Containers: []corev1.Container{c.defaultContainer()},
 		},
 	}
 	if c.CASecret != "" {
 		t.Spec.Volumes = append(t.Spec.Volumes, corev1.Volume{Name: caVolume, VolumeSource: corev1.VolumeSource{
 			Secret: &corev1.SecretVolumeSource{SecretName: c.CASecret, Items: []corev1.KeyToPath{{Key: caKey, Path: caKey}}},
 		}})
-		of := &t.Spec.Containers[0]
-		of.VolumeMounts = append(of.VolumeMounts, corev1.VolumeMount{Name: caVolume, MountPath: caPath, ReadOnly: true})
+		container := &t.Spec.Containers[0]
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: caVolume, MountPath: caPath, ReadOnly: true})
 	}
 	return t
 }
 
-// pod is the worker pod of a job, made from what they have in common.
-func pod(t *corev1.PodTemplateSpec, namespace string, j supervisor.WorkerSpec, instance string) (*corev1.Pod, error) {
-	own, err := assignment(j)
-	if err != nil {
-		return nil, err
+func (c Config) defaultContainer() corev1.Container {
+	return corev1.Container{
+		Name:           containerName,
+		Image:          c.Image,
+		Args:           []string{"worker"},
+		Env:            c.sharedEnv(),
+		Ports:          []corev1.ContainerPort{{Name: "probes", ContainerPort: int32(c.ProbePort), Protocol: corev1.ProtocolTCP}}, //nolint:gosec // at most 65535 (withDefaults)
+		LivenessProbe:  httpProbe("/healthz", 30),
+		ReadinessProbe: httpProbe("/readyz", 10),
+		Resources: corev1.ResourceRequirements{
+			Requests: resources("256Mi", "100m"),
+			Limits:   resources("512Mi", "500m"),
+		},
+		SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: new(false),
+			ReadOnlyRootFilesystem:   new(true),
+			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		},
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: segmentsVolume, MountPath: segmentsPath},
+			{Name: tmpVolume, MountPath: tmpPath},
+		},
 	}
-	t = t.DeepCopy()
-	p := &corev1.Pod{ObjectMeta: t.ObjectMeta, Spec: t.Spec}
-	p.Name, p.GenerateName, p.Namespace = j.ID.WorkerName(), "", namespace
-	if p.Labels == nil {
-		p.Labels = map[string]string{}
-	}
-	maps.Copy(p.Labels, common(instance))
-	p.Labels[labelMonitor] = string(j.ID)
-	p.Labels[labelGeneration] = strconv.Itoa(j.Generation)
-	of, err := theContainer(&p.Spec)
-	if err != nil {
-		return nil, err
-	}
-	of.Env = assign(own, of.Env)
-	return p, nil
 }
 
-// theContainer is the one in which the worker runs.
-func theContainer(s *corev1.PodSpec) (*corev1.Container, error) {
-	i := slices.IndexFunc(s.Containers, func(c corev1.Container) bool { return c.Name == containerName })
-	if i < 0 {
-		return nil, errors.New("there is no container called " + containerName)
-	}
-	return &s.Containers[i], nil
-}
-
-// probe is one of section 8.7.
-func probe(path string, period int32) *corev1.Probe {
+// httpProbe is a probe of section 8.7.
+func httpProbe(path string, periodSeconds int32) *corev1.Probe {
 	return &corev1.Probe{
 		ProbeHandler:     corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("probes")}},
-		PeriodSeconds:    period,
+		PeriodSeconds:    periodSeconds,
 		TimeoutSeconds:   5,
 		FailureThreshold: 3,
 	}
 }
 
-func amounts(memory, cpu string) corev1.ResourceList {
+func resources(memory, cpu string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memory), corev1.ResourceCPU: resource.MustParse(cpu)}
+}
+
+// newPod builds the pod of one worker from the template. The template cannot
+// change the pod's name, its identifying labels or its assignment.
+func newPod(template *corev1.PodTemplateSpec, namespace string, spec supervisor.WorkerSpec, instance string) (*corev1.Pod, error) {
+	assignment, err := assignmentEnv(spec)
+	if err != nil {
+		return nil, err
+	}
+	template = template.DeepCopy()
+	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	pod.Name, pod.GenerateName, pod.Namespace = spec.ID.WorkerName(), "", namespace
+	if pod.Labels == nil {
+		pod.Labels = map[string]string{}
+	}
+	maps.Copy(pod.Labels, workerLabels(instance))
+	pod.Labels[labelMonitor] = string(spec.ID)
+	pod.Labels[labelGeneration] = strconv.Itoa(spec.Generation)
+	container, err := workerContainer(&pod.Spec)
+	if err != nil {
+		return nil, err
+	}
+	container.Env = overrideEnv(assignment, container.Env)
+	return pod, nil
+}
+
+func workerContainer(spec *corev1.PodSpec) (*corev1.Container, error) {
+	i := slices.IndexFunc(spec.Containers, func(c corev1.Container) bool { return c.Name == containerName })
+	if i < 0 {
+		return nil, errors.New("there is no container called " + containerName)
+	}
+	return &spec.Containers[i], nil
 }

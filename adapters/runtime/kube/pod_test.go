@@ -3,6 +3,7 @@ package kube_test
 import (
 	"encoding/json"
 	"maps"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,27 +13,26 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// launched is the pod that a launcher makes of a job.
-func launched(t *testing.T, change func(*kube.Config)) *corev1.Pod {
+// launchedPod returns the pod that a launcher with changed settings creates.
+func launchedPod(t *testing.T, change func(*kube.Config)) *corev1.Pod {
 	t.Helper()
-	s := simulate(t)
+	cluster := newFakeCluster(t)
 	cfg := settings()
 	cfg.Grace = 0
 	if change != nil {
 		change(&cfg)
 	}
-	l := open(t, s, cfg)
-	if err := l.Launch(t.Context(), job(launchertest.StopsWhenAsked)); err != nil {
+	l := newLauncher(t, cluster, cfg)
+	if err := l.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
 		t.Fatal(err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.pods[job("").ID.WorkerName()]
+	cluster.mu.Lock()
+	defer cluster.mu.Unlock()
+	return cluster.pods[workerSpec("").ID.WorkerName()]
 }
 
-// expect checks that a value, as JSON, is what it should be; JSON so that a
-// reader sees what a cluster sees.
-func expect(t *testing.T, what string, got any, want string) {
+// expectJSON compares a value, encoded as JSON, with want.
+func expectJSON(t *testing.T, what string, got any, want string) {
 	t.Helper()
 	b, err := json.Marshal(got)
 	if err != nil {
@@ -43,48 +43,48 @@ func expect(t *testing.T, what string, got any, want string) {
 	}
 }
 
-func TestThePodOfAWorker(t *testing.T) {
-	p := launched(t, func(c *kube.Config) {
+func TestAWorkerPodFollowsTheSpecification(t *testing.T) {
+	p := launchedPod(t, func(c *kube.Config) {
 		c.Environ = []string{"HTTP_PROXY=http://proxy.example:3128", "HTTPS_PROXY=http://proxy.example:3128", "MONITOR_ID=another", "LOG_LEVEL=error"}
 		c.CASecret, c.Instance = "authority", "first"
 	})
 	c := p.Spec.Containers[0]
 
 	// Section 8.1.
-	expect(t, "its name", p.Name, `"stream-monitor-mon-00000000000070008000000000000000"`)
-	expect(t, "its namespace", p.Namespace, `"streams"`)
-	expect(t, "its labels", p.Labels, `{"app":"stream-monitor","app.kubernetes.io/component":"worker","app.kubernetes.io/instance":"first",`+
+	expectJSON(t, "its name", p.Name, `"stream-monitor-mon-00000000000070008000000000000000"`)
+	expectJSON(t, "its namespace", p.Namespace, `"streams"`)
+	expectJSON(t, "its labels", p.Labels, `{"app":"stream-monitor","app.kubernetes.io/component":"worker","app.kubernetes.io/instance":"first",`+
 		`"generation":"3","monitor-id":"mon-00000000000070008000000000000000"}`)
-	expect(t, "its restart policy", p.Spec.RestartPolicy, `"OnFailure"`)
-	expect(t, "the number of its containers", len(p.Spec.Containers), `1`)
-	expect(t, "its container", []any{c.Name, c.Image, c.Command, c.Args}, `["monitor","stream-monitor:1",null,["worker"]]`)
-	expect(t, "its resources", c.Resources, `{"limits":{"cpu":"500m","memory":"512Mi"},"requests":{"cpu":"100m","memory":"256Mi"}}`)
-	expect(t, "its volumes", p.Spec.Volumes, `[{"name":"workdir","emptyDir":{}},{"name":"tmp","emptyDir":{"sizeLimit":"1Gi"}},`+
+	expectJSON(t, "its restart policy", p.Spec.RestartPolicy, `"OnFailure"`)
+	expectJSON(t, "the number of its containers", len(p.Spec.Containers), `1`)
+	expectJSON(t, "its container", []any{c.Name, c.Image, c.Command, c.Args}, `["monitor","stream-monitor:1",null,["worker"]]`)
+	expectJSON(t, "its resources", c.Resources, `{"limits":{"cpu":"500m","memory":"512Mi"},"requests":{"cpu":"100m","memory":"256Mi"}}`)
+	expectJSON(t, "its volumes", p.Spec.Volumes, `[{"name":"workdir","emptyDir":{}},{"name":"tmp","emptyDir":{"sizeLimit":"1Gi"}},`+
 		`{"name":"gateway-ca","secret":{"secretName":"authority","items":[{"key":"ca.crt","path":"ca.crt"}]}}]`)
-	expect(t, "its mounts", c.VolumeMounts, `[{"name":"workdir","mountPath":"/tmp/segments"},{"name":"tmp","mountPath":"/tmp"},`+
+	expectJSON(t, "its mounts", c.VolumeMounts, `[{"name":"workdir","mountPath":"/tmp/segments"},{"name":"tmp","mountPath":"/tmp"},`+
 		`{"name":"gateway-ca","readOnly":true,"mountPath":"/etc/stream-monitor/ca"}]`)
 
 	// Section 8.3.
-	expect(t, "its grace", p.Spec.TerminationGracePeriodSeconds, `30`)
+	expectJSON(t, "its grace period", p.Spec.TerminationGracePeriodSeconds, `30`)
 
 	// Section 8.7.
-	expect(t, "its liveness probe", c.LivenessProbe, `{"httpGet":{"path":"/healthz","port":"probes"},"timeoutSeconds":5,"periodSeconds":30,"failureThreshold":3}`)
-	expect(t, "its readiness probe", c.ReadinessProbe, `{"httpGet":{"path":"/readyz","port":"probes"},"timeoutSeconds":5,"periodSeconds":10,"failureThreshold":3}`)
-	expect(t, "its ports", c.Ports, `[{"name":"probes","containerPort":8082,"protocol":"TCP"}]`)
+	expectJSON(t, "its liveness probe", c.LivenessProbe, `{"httpGet":{"path":"/healthz","port":"probes"},"timeoutSeconds":5,"periodSeconds":30,"failureThreshold":3}`)
+	expectJSON(t, "its readiness probe", c.ReadinessProbe, `{"httpGet":{"path":"/readyz","port":"probes"},"timeoutSeconds":5,"periodSeconds":10,"failureThreshold":3}`)
+	expectJSON(t, "its ports", c.Ports, `[{"name":"probes","containerPort":8082,"protocol":"TCP"}]`)
 
-	// As few rights as will do.
-	expect(t, "its rights", p.Spec.SecurityContext,
+	// The fewest rights.
+	expectJSON(t, "its security context", p.Spec.SecurityContext,
 		`{"runAsUser":65532,"runAsGroup":65532,"runAsNonRoot":true,"fsGroup":65532,"seccompProfile":{"type":"RuntimeDefault"}}`)
-	expect(t, "its container's rights", c.SecurityContext,
+	expectJSON(t, "its container's security context", c.SecurityContext,
 		`{"capabilities":{"drop":["ALL"]},"readOnlyRootFilesystem":true,"allowPrivilegeEscalation":false}`)
-	expect(t, "its token", p.Spec.AutomountServiceAccountToken, `false`)
-	expect(t, "its service links", p.Spec.EnableServiceLinks, `false`)
+	expectJSON(t, "its service account token", p.Spec.AutomountServiceAccountToken, `false`)
+	expectJSON(t, "its service links", p.Spec.EnableServiceLinks, `false`)
 
 	// Sections 8.1, 8.6 and 14.2.
 	got := map[string]string{}
 	for _, v := range c.Env {
-		if _, twice := got[v.Name]; twice {
-			t.Errorf("%s is there twice", v.Name)
+		if _, duplicate := got[v.Name]; duplicate {
+			t.Errorf("%s is set twice", v.Name)
 		}
 		got[v.Name] = v.Value
 		if v.ValueFrom != nil {
@@ -113,37 +113,90 @@ func TestThePodOfAWorker(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotAskedForIsNotThere(t *testing.T) {
-	p := launched(t, nil)
+func TestOptionalPartsOfAPodAreAbsentByDefault(t *testing.T) {
+	p := launchedPod(t, nil)
 	if n := len(p.Spec.Volumes); n != 2 {
 		t.Errorf("%d volumes, want 2", n)
 	}
 	for _, v := range p.Spec.Containers[0].Env {
 		if v.Name == "GATEWAY_CA_FILE" || v.Name == "HTTP_PROXY" || v.Name == "HTTPS_PROXY" {
-			t.Errorf("there is %s", v.Name)
+			t.Errorf("%s is set", v.Name)
 		}
 	}
 }
 
-// Kubernetes puts the value of a variable wherever $(NAME) is said.
-func TestNoAddressRevealsTheKey(t *testing.T) {
-	s := simulate(t)
+// Kubernetes replaces $(NAME) in a variable by the value of NAME.
+func TestAnAddressCannotRevealTheKey(t *testing.T) {
+	cluster := newFakeCluster(t)
 	cfg := settings()
 	cfg.Environ = []string{"HTTP_PROXY=http://proxy/$(INTERNAL_API_KEY)"}
-	l := open(t, s, cfg)
-	j := job(launchertest.StopsWhenAsked)
-	j.CallbackURL = "https://receiver.example/?key=$(INTERNAL_API_KEY)&$$(x)"
-	if err := l.Launch(t.Context(), j); err != nil {
+	l := newLauncher(t, cluster, cfg)
+	spec := workerSpec(launchertest.StopsWhenAsked)
+	spec.CallbackURL = "https://receiver.example/?key=$(INTERNAL_API_KEY)&$$(x)"
+	if err := l.Launch(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, v := range s.pods[j.ID.WorkerName()].Spec.Containers[0].Env {
+	cluster.mu.Lock()
+	defer cluster.mu.Unlock()
+	for _, v := range cluster.pods[spec.ID.WorkerName()].Spec.Containers[0].Env {
 		switch v.Name {
 		case "CALLBACK_URL":
-			expect(t, v.Name, v.Value, `"https://receiver.example/?key=$$(INTERNAL_API_KEY)\u0026$$$$(x)"`)
+			expectJSON(t, v.Name, v.Value, `"https://receiver.example/?key=$$(INTERNAL_API_KEY)\u0026$$$$(x)"`)
 		case "HTTP_PROXY":
-			expect(t, v.Name, v.Value, `"http://proxy/$$(INTERNAL_API_KEY)"`)
+			expectJSON(t, v.Name, v.Value, `"http://proxy/$$(INTERNAL_API_KEY)"`)
 		}
 	}
+}
+
+func TestAProxyAddressWithAUserIsTakenFromTheSecret(t *testing.T) {
+	for name, c := range map[string]struct{ proxy, want string }{
+		"a password":       {"http://u:geheim@proxy.example:3128", "secret"},
+		"a user":           {"http://geheim@proxy.example:3128", "secret"},
+		"without a scheme": {"u:geheim@proxy.example:3128", "secret"},
+		"characters that do not belong into a URL": {"http://u:gehe%im#@proxy.example:3128", "secret"},
+		"another scheme":   {"socks5h://u:geheim@proxy.example:1080", "secret"},
+		"no user":          {"http://proxy.example:3128", "value"},
+		"an @ in the path": {"http://proxy.example:3128/@", "value"},
+	} {
+		for _, variable := range []string{"HTTP_PROXY", "HTTPS_PROXY"} {
+			t.Run(name+", "+variable, func(t *testing.T) {
+				p := launchedPod(t, func(cfg *kube.Config) { cfg.Environ = []string{variable + "=" + c.proxy} })
+				var found corev1.EnvVar
+				for _, v := range p.Spec.Containers[0].Env {
+					if v.Name == variable {
+						found = v
+					}
+				}
+				if c.want == "value" {
+					expectJSON(t, variable, found, `{"name":"`+variable+`","value":"`+c.proxy+`"}`)
+					return
+				}
+				expectJSON(t, variable, found, `{"name":"`+variable+`","valueFrom":{"secretKeyRef":{"name":"keys","key":"`+variable+`"}}}`)
+				if b, _ := json.Marshal(p); strings.Contains(string(b), "geheim") || strings.Contains(string(b), "gehe%") {
+					t.Error("the pod contains the password")
+				}
+			})
+		}
+	}
+}
+
+func TestAnyOtherAddressWithAUserIsRefused(t *testing.T) {
+	for _, v := range []string{"http_proxy=http://u:geheim@proxy:3128", "ALL_PROXY=socks5://geheim@proxy", "MIRROR=https://u:geheim%@mirror.example/"} {
+		cfg := settings()
+		cfg.Environ = []string{v}
+		name, _, _ := strings.Cut(v, "=")
+		l, err := kube.New(kube.NewCluster(newFakeCluster(t).client, namespace), cfg)
+		if err == nil {
+			_ = l.Close(t.Context())
+			t.Errorf("%s was accepted", name)
+			continue
+		}
+		expectContains(t, err.Error(), name)
+		if strings.Contains(err.Error(), "geheim") {
+			t.Errorf("%v reveals a secret", err)
+		}
+	}
+	launchedPod(t, func(cfg *kube.Config) {
+		cfg.Environ = []string{"TZ=Asia/Tokyo", "YTDLP_PATH=/opt/a@b/yt-dlp", "NO_PROXY=a.example,b.example", "MIRROR=https://mirror.example/@x"}
+	})
 }

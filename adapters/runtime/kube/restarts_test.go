@@ -11,67 +11,67 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
 )
 
-// ran is a container that has crashed just now, after a while.
-func ran(d time.Duration) corev1.ContainerState {
-	s := terminated(7)
-	s.Terminated.StartedAt, s.Terminated.FinishedAt = metav1.NewTime(time.Now().Add(-d)), metav1.Now()
-	return s
+// crashedAfter is a container that has just crashed after running for d.
+func crashedAfter(d time.Duration) corev1.ContainerState {
+	state := terminated(7)
+	state.Terminated.StartedAt, state.Terminated.FinishedAt = metav1.NewTime(time.Now().Add(-d)), metav1.Now()
+	return state
 }
 
-// runs is a container that has run for a while.
-func runs(d time.Duration) corev1.ContainerState {
+// runningFor is a container that has run for d.
+func runningFor(d time.Duration) corev1.ContainerState {
 	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(time.Now().Add(-d))}}
 }
 
-func pauses() corev1.ContainerState {
+func inBackOff() corev1.ContainerState {
 	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
 }
 
-// status is what a kubelet says of a pod whose container it has restarted.
-func status(restarts int32, state, last corev1.ContainerState) func(*corev1.Pod) {
+// restarted is the status of a pod whose container was restarted.
+func restarted(restarts int32, state, last corev1.ContainerState) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		contain(p, corev1.PodRunning, state)
+		setContainer(p, corev1.PodRunning, state)
 		p.Status.ContainerStatuses[0].RestartCount, p.Status.ContainerStatuses[0].LastTerminationState = restarts, last
 	}
 }
 
-// weeks is what a pod goes through that was restarted twice at its beginning, and
-// crashes four times in a row after two weeks.
-func weeks() []func(*corev1.Pod) {
-	const long, soon = 14 * 24 * time.Hour, 5 * time.Second
+// lateCrashes is the history of a pod that was restarted twice at its beginning,
+// and crashes four times in a row after two weeks.
+func lateCrashes() []func(*corev1.Pod) {
+	const long, short = 14 * 24 * time.Hour, 5 * time.Second
 	return []func(*corev1.Pod){
-		status(2, runs(long), ran(soon)),
-		status(2, ran(long), ran(soon)),
-		status(3, runs(0), ran(long)),
-		status(3, pauses(), ran(soon)),
-		status(4, runs(0), ran(soon)),
-		status(4, pauses(), ran(soon)),
-		status(5, runs(0), ran(soon)),
-		status(5, pauses(), ran(soon)),
+		restarted(2, runningFor(long), crashedAfter(short)),
+		restarted(2, crashedAfter(long), crashedAfter(short)),
+		restarted(3, runningFor(0), crashedAfter(long)),
+		restarted(3, inBackOff(), crashedAfter(short)),
+		restarted(4, runningFor(0), crashedAfter(short)),
+		restarted(4, inBackOff(), crashedAfter(short)),
+		restarted(5, runningFor(0), crashedAfter(short)),
+		restarted(5, inBackOff(), crashedAfter(short)),
 	}
 }
 
-// found is what a gateway makes of a pod that another one has launched: first is
-// how it finds it when it starts, and shown what it sees of it then. It tells after
-// which of these the end came (0: first), or -1.
-func found(t *testing.T, first func(*corev1.Pod), shown ...func(*corev1.Pod)) (end int, detail string) {
+// observeExit starts a gateway beside a pod that another gateway has launched. The
+// pod is in state first at the start, and then goes through the others. end is
+// the index of the state that was reported as the end (0: first), or -1.
+func observeExit(t *testing.T, first func(*corev1.Pod), others ...func(*corev1.Pod)) (end int, detail string) {
 	t.Helper()
-	s := simulate(t)
-	earlier := harness(t, s)
-	if err := earlier.Launcher.Launch(t.Context(), job(launchertest.StopsWhenAsked)); err != nil {
+	cluster := newFakeCluster(t)
+	earlier := harness(t, cluster)
+	if err := earlier.Launcher.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the worker", func() bool { return len(s.working(job("").ID)) == 1 })
+	waitFor(t, "the worker to run", func() bool { return len(cluster.runningGenerations(workerSpec("").ID)) == 1 })
 	if err := earlier.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.mu.Lock()
-	p := s.pods[podName]
-	s.mu.Unlock()
-	s.happens(p, first)
-	l := open(t, s, settings())
-	for i, what := range append([]func(*corev1.Pod){first}, shown...) {
-		s.happens(p, what)
+	cluster.mu.Lock()
+	p := cluster.pods[podName]
+	cluster.mu.Unlock()
+	cluster.updatePod(p, first)
+	l := newLauncher(t, cluster, settings())
+	for i, state := range append([]func(*corev1.Pod){first}, others...) {
+		cluster.updatePod(p, state)
 		synctest.Wait()
 		select {
 		case e := <-l.Exits():
@@ -84,58 +84,58 @@ func found(t *testing.T, first func(*corev1.Pod), shown ...func(*corev1.Pod)) (e
 }
 
 func TestRestartsBeforeALongRunDoNotCount(t *testing.T) {
-	const fourth = "it crashes again and again, 4 times by now, the last time with exit code 7"
-	for first, what := range []string{"while the container runs for weeks", "just after the first crash", "just after the first restart"} {
-		scenario(t, "a gateway that starts "+what+" waits for the fourth crash", func(t *testing.T) {
-			all := weeks()[first:]
-			if end, detail := found(t, all[0], all[1:]...); end != len(all)-1 || detail != fourth {
+	const fourth = "it crashes repeatedly, 4 times so far, the last time with exit code 7"
+	for first, moment := range []string{"while the container runs for weeks", "just after the first crash", "just after the first restart"} {
+		scenario(t, "a gateway that starts "+moment+" waits for the fourth crash", func(t *testing.T) {
+			all := lateCrashes()[first:]
+			if end, detail := observeExit(t, all[0], all[1:]...); end != len(all)-1 || detail != fourth {
 				t.Errorf("after %d of %d: %q", end, len(all)-1, detail)
 			}
 		})
 	}
 
-	scenario(t, "so does one that knows all of the pod, and sees nothing of the crashes but the pauses", func(t *testing.T) {
-		all := weeks()
-		if end, detail := found(t, status(0, runs(0), corev1.ContainerState{}), all[0], all[3], all[5], all[7]); end != 4 || detail != fourth {
+	scenario(t, "a gateway that sees only the pauses between the crashes waits for the fourth crash", func(t *testing.T) {
+		all := lateCrashes()
+		if end, detail := observeExit(t, restarted(0, runningFor(0), corev1.ContainerState{}), all[0], all[3], all[5], all[7]); end != 4 || detail != fourth {
 			t.Errorf("after %d of 4: %q", end, detail)
 		}
 	})
 
-	scenario(t, "one that finds a pause does not know how many crashes there were, and waits for three more restarts", func(t *testing.T) {
-		all := weeks()
-		if end, detail := found(t, all[3], all[4:]...); end >= 0 {
+	scenario(t, "a gateway that starts during a pause does not know the number of crashes and waits for three more restarts", func(t *testing.T) {
+		all := lateCrashes()
+		if end, detail := observeExit(t, all[3], all[4:]...); end >= 0 {
 			t.Errorf("after %d: %q", end, detail)
 		}
-		soon := ran(5 * time.Second)
-		if end, detail := found(t, all[3], status(6, runs(0), soon), status(6, pauses(), soon)); end != 2 || detail != fourth {
+		short := crashedAfter(5 * time.Second)
+		if end, detail := observeExit(t, all[3], restarted(6, runningFor(0), short), restarted(6, inBackOff(), short)); end != 2 || detail != fourth {
 			t.Errorf("after %d of 2: %q", end, detail)
 		}
 	})
 
-	scenario(t, "a run of ten minutes is long, and one that is a second shorter is not", func(t *testing.T) {
+	scenario(t, "a run of ten minutes resets the count, and a run that is a second shorter does not", func(t *testing.T) {
 		for _, c := range []struct {
 			run time.Duration
 			end int
 		}{{10*time.Minute - time.Second, 3}, {10 * time.Minute, -1}} {
-			soon := ran(5 * time.Second)
-			end, _ := found(t, status(0, runs(0), corev1.ContainerState{}), status(1, ran(c.run), soon), status(2, pauses(), soon), status(3, pauses(), soon))
+			short := crashedAfter(5 * time.Second)
+			end, _ := observeExit(t, restarted(0, runningFor(0), corev1.ContainerState{}), restarted(1, crashedAfter(c.run), short), restarted(2, inBackOff(), short), restarted(3, inBackOff(), short))
 			if end != c.end {
 				t.Errorf("after a run of %v: ended after %d, want %d", c.run, end, c.end)
 			}
 		}
 	})
 
-	// Such a container's StartedAt is 1970, or nothing.
-	scenario(t, "a container that never ran has not run for long", func(t *testing.T) {
-		for _, began := range []metav1.Time{metav1.Unix(0, 0), {}} {
+	// The StartedAt of such a container is 1970, or missing.
+	scenario(t, "a container that never ran does not reset the count", func(t *testing.T) {
+		for _, startedAt := range []metav1.Time{metav1.Unix(0, 0), {}} {
 			never := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-				ExitCode: 128, Reason: "StartError", Message: "no such file", StartedAt: began, FinishedAt: metav1.Now()}}
-			var shown []func(*corev1.Pod)
+				ExitCode: 128, Reason: "StartError", Message: "no such file", StartedAt: startedAt, FinishedAt: metav1.Now()}}
+			var states []func(*corev1.Pod)
 			for n := range int32(4) {
-				shown = append(shown, status(n, never, corev1.ContainerState{}), status(n, pauses(), never))
+				states = append(states, restarted(n, never, corev1.ContainerState{}), restarted(n, inBackOff(), never))
 			}
-			if end, detail := found(t, status(0, pauses(), corev1.ContainerState{}), shown...); end != len(shown) {
-				t.Errorf("begun at %v: after %d of %d: %q", began, end, len(shown), detail)
+			if end, detail := observeExit(t, restarted(0, inBackOff(), corev1.ContainerState{}), states...); end != len(states) {
+				t.Errorf("started at %v: after %d of %d: %q", startedAt, end, len(states), detail)
 			}
 		}
 	})

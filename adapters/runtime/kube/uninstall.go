@@ -11,84 +11,88 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
-// lookEvery is how often an uninstallation looks what is left.
-const lookEvery = time.Second
+// uninstallPollInterval is how often Uninstall lists the remaining pods.
+const uninstallPollInterval = time.Second
 
-// Installation is what Uninstall ends.
+// Installation names the installation that Uninstall removes.
 type Installation struct {
 	Deployment string        // of the gateways; required
-	Instance   string        // of the worker pods, default stream-monitor (Config.Instance)
-	Grace      time.Duration // what a worker gets, default 30 s (section 8.3)
+	Instance   string        // label of the worker pods; default: stream-monitor (Config.Instance)
+	Grace      time.Duration // how long a worker has to stop (section 8.3); default: 30 s
 	Log        *slog.Logger  // default: none
 }
 
-// Uninstall ends the gateways of an installation, so that nobody misses a worker
-// or makes another, and then its worker pods: those who made them are gone, and
-// Helm knows nothing of them. It blocks until they are gone or ctx is done, though
-// the API server be away meanwhile, and may be repeated; a Deployment that is not
-// there has no gateways. It needs to get deployments and to get and update
-// deployments/scale, beside a Launcher's rights.
-func Uninstall(ctx context.Context, c *Cluster, what Installation) error {
-	if what.Deployment == "" {
+// Uninstall stops the gateways of an installation, then deletes its worker pods,
+// which Helm does not manage. The gateways go first, so that none relaunches a
+// worker or reports a lost one.
+//
+// It blocks until all pods are gone or ctx is done, retries while the API server
+// is away, and may be repeated. A Deployment that does not exist has no gateways.
+// Beside a Launcher's rights it needs to get deployments, and to get and update
+// deployments/scale. Errors: Deployment is empty; it cannot be scaled; pods are
+// left when ctx is done.
+func Uninstall(ctx context.Context, c *Cluster, installation Installation) error {
+	if installation.Deployment == "" {
 		return errors.New("kube: Deployment is required")
 	}
-	if what.Instance == "" {
-		what.Instance = appName
+	if installation.Instance == "" {
+		installation.Instance = appName
 	}
-	if what.Grace == 0 {
-		what.Grace = 30 * time.Second
+	if installation.Grace == 0 {
+		installation.Grace = defaultGrace
 	}
-	if what.Log == nil {
-		what.Log = slog.New(slog.DiscardHandler)
+	if installation.Log == nil {
+		installation.Log = slog.New(slog.DiscardHandler)
 	}
-	keepKlog(what.Log)
-	what.Log = what.Log.With("component", "kube")
-	if err := c.endGateways(ctx, what); err != nil {
+	redirectKlog(installation.Log)
+	installation.Log = installation.Log.With("component", "kube")
+	if err := c.stopGateways(ctx, installation); err != nil {
 		return fmt.Errorf("uninstall: %w", err)
 	}
-	if err := c.endWorkers(ctx, what); err != nil {
+	if err := c.deleteWorkers(ctx, installation); err != nil {
 		return fmt.Errorf("uninstall: %w", err)
 	}
 	return nil
 }
 
-// endGateways scales a Deployment to nothing and waits until its pods are gone;
-// those that should be and whose node does not answer are removed by force.
-func (c *Cluster) endGateways(ctx context.Context, what Installation) error {
+// stopGateways scales the Deployment to 0 and waits until its pods are gone.
+// Terminating pods on a node that does not answer are force-deleted.
+func (c *Cluster) stopGateways(ctx context.Context, installation Installation) error {
 	var selector string
-	err := again(ctx, callLimit, func(ctx context.Context) error {
-		d, err := c.client.AppsV1().Deployments(c.namespace).Get(ctx, what.Deployment, metav1.GetOptions{})
+	err := retry(ctx, requestTimeout, func(ctx context.Context) error {
+		deployment, err := c.client.AppsV1().Deployments(c.namespace).Get(ctx, installation.Deployment, metav1.GetOptions{})
 		if err == nil {
-			selector = metav1.FormatLabelSelector(d.Spec.Selector)
+			selector = metav1.FormatLabelSelector(deployment.Spec.Selector)
 		}
 		return err
 	})
 	if apierrors.IsNotFound(err) {
-		what.Log.Info("there is no gateway", "deployment", what.Deployment)
+		installation.Log.Info("the deployment does not exist, so there is no gateway to stop", "deployment", installation.Deployment)
 		return nil
 	}
 	if err == nil {
-		err = again(ctx, callLimit, func(ctx context.Context) error { return c.scaleDown(ctx, what.Deployment) })
+		err = retry(ctx, requestTimeout, func(ctx context.Context) error { return c.scaleToZero(ctx, installation.Deployment) })
 	}
 	if err != nil {
-		return fmt.Errorf("scale deployment %s in namespace %s to 0: %w", what.Deployment, c.namespace, err)
+		return fmt.Errorf("scale deployment %s in namespace %s to 0: %w", installation.Deployment, c.namespace, err)
 	}
-	going := leaving{pods: pods{c, what.Instance}, log: what.Log}
-	return c.until(ctx, what.Log, "gateways", func(ctx context.Context) ([]corev1.Pod, error) {
-		all, err := c.listBy(ctx, selector)
-		for i := range all {
-			if of := &all[i]; of.DeletionTimestamp != nil {
-				err = errors.Join(err, going.follow(ctx, of, graceOf(of)))
+	terminating := newTerminatingPods(c, installation)
+	return c.waitUntilNoneLeft(ctx, installation.Log, "gateways", func(ctx context.Context) ([]corev1.Pod, error) {
+		left, err := c.listSelected(ctx, selector)
+		for i := range left {
+			if pod := &left[i]; pod.DeletionTimestamp != nil {
+				err = errors.Join(err, terminating.forceWhenOverdue(ctx, pod, gracePeriod(pod)))
 			}
 		}
-		return all, err
+		return left, err
 	})
 }
 
-// scaleDown is repeated when somebody else has scaled meanwhile.
-func (c *Cluster) scaleDown(ctx context.Context, deployment string) error {
+// scaleToZero retries when somebody else has scaled the Deployment meanwhile.
+func (c *Cluster) scaleToZero(ctx context.Context, deployment string) error {
 	for {
 		scale, err := c.client.AppsV1().Deployments(c.namespace).GetScale(ctx, deployment, metav1.GetOptions{})
 		if err != nil {
@@ -96,50 +100,102 @@ func (c *Cluster) scaleDown(ctx context.Context, deployment string) error {
 		}
 		scale.Spec.Replicas = 0
 		_, err = c.client.AppsV1().Deployments(c.namespace).UpdateScale(ctx, deployment, scale, metav1.UpdateOptions{})
-		if !apierrors.IsConflict(err) || !wait(ctx, firstPause) {
+		if !apierrors.IsConflict(err) || !sleep(ctx, initialBackoff) {
 			return err
 		}
 	}
 }
 
-// endWorkers deletes the worker pods, those whose node does not answer by force.
-func (c *Cluster) endWorkers(ctx context.Context, what Installation) error {
-	going := leaving{pods: pods{c, what.Instance}, log: what.Log}
-	return c.until(ctx, what.Log, "workers", func(ctx context.Context) ([]corev1.Pod, error) {
-		all, err := going.list(ctx)
-		for i := range all {
-			err = errors.Join(err, going.ask(ctx, &all[i], what.Grace))
+func (c *Cluster) deleteWorkers(ctx context.Context, installation Installation) error {
+	terminating := newTerminatingPods(c, installation)
+	return c.waitUntilNoneLeft(ctx, installation.Log, "workers", func(ctx context.Context) ([]corev1.Pod, error) {
+		left, err := terminating.list(ctx)
+		for i := range left {
+			err = errors.Join(err, terminating.delete(ctx, &left[i], installation.Grace))
 		}
-		return all, err
+		return left, err
 	})
 }
 
-// until looks every now and then until nothing is left. A look that fails is
-// followed by another, after a pause that grows, until ctx is done.
-func (c *Cluster) until(ctx context.Context, log *slog.Logger, what string, look func(context.Context) ([]corev1.Pod, error)) error {
-	last, known := -1, "an unknown number of"
-	var trouble error
+// waitUntilNoneLeft calls step until it returns no pods, or ctx is done. step
+// returns the pods that still exist. After an error it is called again, with a
+// backoff from 1 s to maxBackoff.
+func (c *Cluster) waitUntilNoneLeft(ctx context.Context, log *slog.Logger, role string, step func(context.Context) ([]corev1.Pod, error)) error {
+	lastCount, known := -1, "an unknown number of"
+	var lastError error
 	for failures := 0; ; {
-		left, err := look(ctx)
-		pause := lookEvery
+		left, err := step(ctx)
+		pause := uninstallPollInterval
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			trouble, pause = err, min(lookEvery<<min(failures, 10), maxPause)
+			lastError, pause = err, min(uninstallPollInterval<<min(failures, 10), maxBackoff)
 			failures++
-			log.Warn("cannot end the pods of this installation, will try again", "of", what, "error", err.Error(), "pause_sec", pause.Seconds())
+			log.Warn("cannot delete all pods of this installation, will try again", "role", role, "error", err.Error(), "pause_sec", pause.Seconds())
 		default:
-			trouble, failures = nil, 0
-			if len(left) != last {
-				last, known = len(left), strconv.Itoa(len(left))
-				log.Info("ending the pods of "+what, "left", last)
+			lastError, failures = nil, 0
+			if len(left) != lastCount {
+				lastCount, known = len(left), strconv.Itoa(len(left))
+				log.Info("waiting until the pods of the "+role+" are gone", "left", lastCount)
 			}
-			if last == 0 {
+			if lastCount == 0 {
 				return nil
 			}
 		}
-		if !wait(ctx, pause) {
-			return withLast(fmt.Errorf("%s pods of %s are left in namespace %s: %w", known, what, c.namespace, ctx.Err()), trouble)
+		if !sleep(ctx, pause) {
+			return withLast(fmt.Errorf("%s pods of the %s are left in namespace %s: %w", known, role, c.namespace, ctx.Err()), lastError)
 		}
 	}
+}
+
+// terminatingPods remembers which pods were asked to terminate. A pod's grace
+// period counts from the first call, by this process's clock.
+type terminatingPods struct {
+	podClient
+
+	log       *slog.Logger
+	deadlines map[types.UID]time.Time // after which a pod is force-deleted
+	forced    map[types.UID]bool
+}
+
+func newTerminatingPods(c *Cluster, installation Installation) *terminatingPods {
+	return &terminatingPods{
+		podClient: podClient{c, installation.Instance}, log: installation.Log,
+		deadlines: map[types.UID]time.Time{}, forced: map[types.UID]bool{},
+	}
+}
+
+// delete deletes a pod at the first call, and by force when it is overdue.
+func (t *terminatingPods) delete(ctx context.Context, pod *corev1.Pod, grace time.Duration) error {
+	if _, requested := t.deadlines[pod.UID]; !requested {
+		if _, err := t.podClient.delete(ctx, workerPod{name: pod.Name, uid: pod.UID}, wholeSeconds(grace)); err != nil {
+			return err
+		}
+	}
+	return t.forceWhenOverdue(ctx, pod, grace)
+}
+
+// forceWhenOverdue force-deletes a terminating pod, once, when it has outlived its
+// grace period by forceDelay.
+func (t *terminatingPods) forceWhenOverdue(ctx context.Context, pod *corev1.Pod, grace time.Duration) error {
+	deadline, known := t.deadlines[pod.UID]
+	if !known {
+		t.deadlines[pod.UID] = time.Now().Add(grace + forceDelay)
+		return nil
+	}
+	if t.forced[pod.UID] || time.Now().Before(deadline) {
+		return nil
+	}
+	t.log.Warn("a pod was not gone after its grace period, deleting it by force", "pod", pod.Name, "grace_sec", grace.Seconds())
+	_, err := t.podClient.delete(ctx, workerPod{name: pod.Name, uid: pod.UID}, 0)
+	t.forced[pod.UID] = err == nil
+	return err
+}
+
+// gracePeriod is the one that a terminating pod was given.
+func gracePeriod(pod *corev1.Pod) time.Duration {
+	if s := pod.DeletionGracePeriodSeconds; s != nil {
+		return time.Duration(*s) * time.Second
+	}
+	return 0
 }

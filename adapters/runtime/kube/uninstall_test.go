@@ -23,12 +23,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 )
 
-// deploy puts a Deployment into a cluster whose gateway takes a while to end,
-// and launches a worker then.
-func (s *simulated) deploy(name string, meanwhile func()) (scaled *int32) {
+// deploy adds a Deployment with one gateway pod, which takes 5 s to stop. whileStopping
+// is called just before the pod is gone.
+func (cluster *fakeCluster) deploy(name string, whileStopping func()) (scaled *int32) {
 	scaled = new(int32(3))
 	conflicts, lastConflict := 3, time.Time{}
-	s.client.PrependReactor("get", "deployments", func(a ktesting.Action) (bool, runtime.Object, error) {
+	cluster.client.PrependReactor("get", "deployments", func(a ktesting.Action) (bool, runtime.Object, error) {
 		if a.(ktesting.GetAction).GetName() != name {
 			return true, nil, apierrors.NewNotFound(appsv1.Resource("deployments"), a.(ktesting.GetAction).GetName())
 		}
@@ -38,54 +38,54 @@ func (s *simulated) deploy(name string, meanwhile func()) (scaled *int32) {
 		return true, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/component": "gateway"}}}}, nil
 	})
-	s.client.PrependReactor("update", "deployments", func(a ktesting.Action) (bool, runtime.Object, error) {
+	cluster.client.PrependReactor("update", "deployments", func(a ktesting.Action) (bool, runtime.Object, error) {
 		if conflicts--; conflicts >= 0 {
 			if time.Since(lastConflict) < 100*time.Millisecond {
-				s.t.Error("a conflict was not waited for")
+				cluster.t.Error("a conflict was retried without a pause")
 			}
 			lastConflict = time.Now()
 			return true, nil, apierrors.NewConflict(appsv1.Resource("deployments"), name, errors.New("changed"))
 		}
 		scale := a.(ktesting.UpdateAction).GetObject().(*autoscalingv1.Scale)
 		*scaled = scale.Spec.Replicas
-		s.change("gateway-1", "gateway", func(p *corev1.Pod) { // whose API server's clock is far ahead
+		cluster.modify("gateway-1", "gateway", func(p *corev1.Pod) { // the API server's clock is an hour ahead
 			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = new(metav1.NewTime(time.Now().Add(time.Hour))), new(int64(10))
 		})
-		s.kubelets.Go(func() {
-			if s.pause(5 * time.Second) {
-				meanwhile()
-				s.vanish("gateway-1", "")
+		cluster.kubelets.Go(func() {
+			if cluster.wait(5 * time.Second) {
+				whileStopping()
+				cluster.removePod("gateway-1", "")
 			}
 		})
 		return true, scale, nil
 	})
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.store("ADDED", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "gateway-1", Namespace: namespace, UID: "gateway",
+	cluster.mu.Lock()
+	defer cluster.mu.Unlock()
+	cluster.record("ADDED", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "gateway-1", Namespace: namespace, UID: "gateway",
 		Labels: map[string]string{"app.kubernetes.io/component": "gateway"}}})
 	return scaled
 }
 
-func TestUninstall(t *testing.T) {
-	scenario(t, "first the gateways end, then the workers, and nobody else's", func(t *testing.T) {
-		s := simulate(t)
-		l := open(t, s, settings())
+func TestUninstallStopsTheGatewaysAndThenTheWorkers(t *testing.T) {
+	scenario(t, "the gateways stop first, then the workers, and another installation stays", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
 		other := settings()
 		other.Instance = "another"
-		theirs := open(t, s, other)
-		b, c := job(launchertest.IgnoresStop), job(launchertest.StopsWhenAsked)
+		otherLauncher := newLauncher(t, cluster, other)
+		b, c := workerSpec(launchertest.IgnoresStop), workerSpec(launchertest.StopsWhenAsked)
 		b.ID, c.ID = monitor.NewID([16]byte{1, 6: 0x70, 8: 0x80}), monitor.NewID([16]byte{2, 6: 0x70, 8: 0x80})
-		running(t, s, l, job(launchertest.StopsWhenAsked))
-		running(t, s, theirs, c)
-		scaled := s.deploy("gateways", func() {
-			if !s.has(podName) {
-				t.Error("a worker was ended before the gateways were")
+		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		launch(t, cluster, otherLauncher, c)
+		scaled := cluster.deploy("gateways", func() {
+			if !cluster.exists(podName) {
+				t.Error("a worker was deleted before the gateways were gone")
 			}
-			running(t, s, l, b) // the last thing a gateway does
+			launch(t, cluster, l, b) // a gateway may still launch one
 		})
 		log := &logbuffer.Buffer{}
-		began := time.Now()
-		err := kube.Uninstall(t.Context(), kube.Of(s.client, namespace), kube.Installation{Deployment: "gateways",
+		start := time.Now()
+		err := kube.Uninstall(t.Context(), kube.NewCluster(cluster.client, namespace), kube.Installation{Deployment: "gateways",
 			Log: slog.New(slog.NewJSONHandler(log, nil))})
 		if err != nil {
 			t.Fatal(err)
@@ -93,88 +93,91 @@ func TestUninstall(t *testing.T) {
 		if *scaled != 0 {
 			t.Errorf("scaled to %d", *scaled)
 		}
-		if took := time.Since(began); took < 35*time.Second || took > 38*time.Second {
+		if took := time.Since(start); took < 35*time.Second || took > 38*time.Second {
 			t.Errorf("took %v", took)
 		}
-		if s.has(podName) || s.has(b.ID.WorkerName()) || !s.has(c.ID.WorkerName()) {
-			t.Error("the wrong pods are left")
+		if cluster.exists(podName) || cluster.exists(b.ID.WorkerName()) || !cluster.exists(c.ID.WorkerName()) {
+			t.Error("the wrong pods are gone or left")
 		}
-		expectContains(t, log.String(), `"msg":"ending the pods of gateways","component":"kube","left":1`, `"msg":"ending the pods of workers","component":"kube","left":2`)
+		expectContains(t, log.String(), `"msg":"waiting until the pods of the gateways are gone","component":"kube","left":1`,
+			`"msg":"waiting until the pods of the workers are gone","component":"kube","left":2`)
 	})
 
-	scenario(t, "workers on a node that does not answer are removed by force", func(t *testing.T) {
-		s := simulate(t)
-		running(t, s, open(t, s, settings()), job(launchertest.StopsWhenAsked))
-		s.set(func(s *simulated) { s.noNode = true })
-		if err := kube.Uninstall(t.Context(), kube.Of(s.client, namespace), kube.Installation{Deployment: "none"}); err != nil {
+	scenario(t, "workers on a node that does not answer are deleted by force", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		launch(t, cluster, newLauncher(t, cluster, settings()), workerSpec(launchertest.StopsWhenAsked))
+		cluster.set(func(cluster *fakeCluster) { cluster.nodeDown = true })
+		if err := kube.Uninstall(t.Context(), kube.NewCluster(cluster.client, namespace), kube.Installation{Deployment: "none"}); err != nil {
 			t.Fatal(err)
 		}
-		s.expectGraces(30, 0)
+		cluster.expectGraces(30, 0)
 		synctest.Wait()
 	})
 
-	scenario(t, "so are gateways, by their own grace", func(t *testing.T) {
-		s := simulate(t)
-		s.deploy("gateways", func() {})
-		s.set(func(s *simulated) { s.noNode = true })
-		log, began := &logbuffer.Buffer{}, time.Now()
-		if err := kube.Uninstall(t.Context(), kube.Of(s.client, namespace), kube.Installation{Deployment: "gateways",
+	scenario(t, "gateways on such a node are deleted by force after their own grace period", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		cluster.deploy("gateways", func() {})
+		cluster.set(func(cluster *fakeCluster) { cluster.nodeDown = true })
+		log, start := &logbuffer.Buffer{}, time.Now()
+		if err := kube.Uninstall(t.Context(), kube.NewCluster(cluster.client, namespace), kube.Installation{Deployment: "gateways",
 			Log: slog.New(slog.NewJSONHandler(log, nil))}); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(began); took < 15*time.Second || took > 18*time.Second {
+		if took := time.Since(start); took < 15*time.Second || took > 18*time.Second {
 			t.Errorf("took %v, want its 10 s and 5 s more", took)
 		}
-		s.expectGraces(0)
-		expectContains(t, log.String(), `"msg":"a pod does not go, it is removed by force","component":"kube","pod":"gateway-1","grace_sec":10`)
+		cluster.expectGraces(0)
+		expectContains(t, log.String(), `"msg":"a pod was not gone after its grace period, deleting it by force","component":"kube","pod":"gateway-1","grace_sec":10`)
 	})
 
-	scenario(t, "an API server that is away for a while is waited for, and the worker's grace counts from when it knows", func(t *testing.T) {
-		s := simulate(t)
-		running(t, s, open(t, s, settings()), job(launchertest.StopsWhenAsked))
+	scenario(t, "an API server that is away is waited for, and the grace period counts from the deletion", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		launch(t, cluster, newLauncher(t, cluster, settings()), workerSpec(launchertest.StopsWhenAsked))
 		away := func(err error) func() {
-			return func() { s.set(func(s *simulated) { s.fail["list"], s.fail["delete"] = err, err }) }
+			return func() {
+				cluster.set(func(cluster *fakeCluster) { cluster.failures["list"], cluster.failures["delete"] = err, err })
+			}
 		}
 		away(apierrors.NewServiceUnavailable("away"))()
 		time.AfterFunc(2*time.Minute, away(nil))
 		log := &logbuffer.Buffer{}
-		if err := kube.Uninstall(t.Context(), kube.Of(s.client, namespace), kube.Installation{Deployment: "none",
+		if err := kube.Uninstall(t.Context(), kube.NewCluster(cluster.client, namespace), kube.Installation{Deployment: "none",
 			Log: slog.New(slog.NewJSONHandler(log, nil))}); err != nil {
 			t.Fatal(err)
 		}
-		s.expectGraces(30)
-		if n := log.Count(`"level":"WARN","msg":"cannot end the pods of this installation, will try again","component":"kube","of":"workers"`); n < 20 || n > 40 {
-			t.Errorf("it was said %d times", n)
+		cluster.expectGraces(30)
+		if n := log.Count(`"level":"WARN","msg":"cannot delete all pods of this installation, will try again","component":"kube","role":"workers"`); n < 20 || n > 40 {
+			t.Errorf("it was logged %d times", n)
 		}
 		expectContains(t, log.String(), `"pause_sec":1}`, `"pause_sec":5}`)
 	})
 
-	scenario(t, "one that stays away is named in the end", func(t *testing.T) {
-		s := simulate(t)
-		s.set(func(s *simulated) { s.fail["list"] = errors.New("connection refused") })
+	scenario(t, "the error of an API server that stays away is returned", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		cluster.set(func(cluster *fakeCluster) { cluster.failures["list"] = errors.New("connection refused") })
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		err := kube.Uninstall(ctx, kube.Of(s.client, namespace), kube.Installation{Deployment: "none"})
+		err := kube.Uninstall(ctx, kube.NewCluster(cluster.client, namespace), kube.Installation{Deployment: "none"})
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
-		expectContains(t, err.Error(), "an unknown number of pods of workers", "connection refused")
+		expectContains(t, err.Error(), "an unknown number of pods of the workers", "connection refused")
 	})
 
-	scenario(t, "what is left when there is no more time is said", func(t *testing.T) {
-		s := simulate(t)
-		running(t, s, open(t, s, settings()), job(launchertest.IgnoresStop))
+	scenario(t, "the error tells how many pods are left when ctx is done", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		launch(t, cluster, newLauncher(t, cluster, settings()), workerSpec(launchertest.IgnoresStop))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		err := kube.Uninstall(ctx, kube.Of(s.client, namespace), kube.Installation{Deployment: "none"})
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 pods of workers are left in namespace streams") {
+		err := kube.Uninstall(ctx, kube.NewCluster(cluster.client, namespace), kube.Installation{Deployment: "none"})
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 pods of the workers are left in namespace streams") {
 			t.Errorf("got %v", err)
 		}
 	})
 
 	t.Run("a Deployment is required", func(t *testing.T) {
-		if err := kube.Uninstall(t.Context(), kube.Of(simulate(t).client, namespace), kube.Installation{}); err == nil {
-			t.Error("it did something")
+		if err := kube.Uninstall(t.Context(), kube.NewCluster(newFakeCluster(t).client, namespace), kube.Installation{}); err == nil {
+			t.Error("it succeeded")
 		}
 	})
 }

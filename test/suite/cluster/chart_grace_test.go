@@ -16,9 +16,9 @@ import (
 func bounds(t *testing.T) (sum float64) {
 	t.Helper()
 	for _, one := range []struct{ file, name string }{
-		{"cmd/stream-monitor/gateway.go", "requestsLimit"},    // of callers
-		{"adapters/runtime/kube/call.go", "callLimit"},        // a creation that is under way
-		{"application/supervisor/config.go", "exchangeLimit"}, // taking stock
+		{"cmd/stream-monitor/gateway.go", "requestsLimit"},       // of callers
+		{"adapters/runtime/kube/podclient.go", "requestTimeout"}, // a creation in progress
+		{"application/supervisor/config.go", "exchangeTimeout"},  // collecting the monitors to hand over
 		{"cmd/stream-monitor/gateway.go", "workersLimit"},
 		{"cmd/stream-monitor/gateway.go", "releaseLimit"},
 		{"cmd/stream-monitor/gateway.go", "requestsLimit"}, // of workers

@@ -27,8 +27,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
 )
 
-// as is the cluster as a service account with these rights sees it.
-func (r *actual) as(name string, rules ...rbacv1.PolicyRule) *kube.Cluster {
+// withRights returns the cluster with the credentials of a service account that has these rights.
+func (r *testNamespace) withRights(name string, rules ...rbacv1.PolicyRule) *kube.Cluster {
 	r.t.Helper()
 	ctx, ns := context.Background(), r.Namespace()
 	meta := metav1.ObjectMeta{Name: name}
@@ -42,13 +42,13 @@ func (r *actual) as(name string, rules ...rbacv1.PolicyRule) *kube.Cluster {
 	must(r.t, err)
 	token, err := r.client.CoreV1().ServiceAccounts(ns).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	must(r.t, err)
-	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv(kubeconfigVariable))
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv(kubeconfigEnv))
 	must(r.t, err)
 	config = rest.AnonymousClientConfig(config)
 	config.BearerToken = token.Status.Token
 	client, err := kubernetes.NewForConfig(config)
 	must(r.t, err)
-	return kube.Of(client, ns)
+	return kube.NewCluster(client, ns)
 }
 
 func must(t *testing.T, err error) {
@@ -62,39 +62,39 @@ func rule(group, resources string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: strings.Split(resources, ","), Verbs: verbs}
 }
 
-func TestRightsInARealCluster(t *testing.T) {
+func TestTheStatedRightsAreEnoughInARealCluster(t *testing.T) {
 	t.Parallel()
-	r := realCluster(t)
+	r := newTestNamespace(t)
 
-	t.Run("those of section 14.3 are enough for a gateway", func(t *testing.T) {
-		c := r.as("gateway", rule("", "pods", "create", "delete", "get", "list", "watch"), rule("", "pods/log", "get"))
-		until(t, "the rights", func() bool { return c.Check(t.Context()) == nil })
+	t.Run("the rights of section 14.3 are enough for a gateway", func(t *testing.T) {
+		c := r.withRights("gateway", rule("", "pods", "create", "delete", "get", "list", "watch"), rule("", "pods/log", "get"))
+		waitFor(t, "the rights", func() bool { return c.Check(t.Context()) == nil })
 		log := &logbuffer.Buffer{}
-		l := r.launcherOf(c, behaving, slog.New(slog.NewJSONHandler(log, nil)))
+		l := r.launcherOf(c, scriptedWorker, slog.New(slog.NewJSONHandler(log, nil)))
 		defer func() { _ = l.Close(context.Background()) }()
-		j := job(launchertest.StopsWhenAsked)
-		must(t, l.Launch(t.Context(), j))
-		until(t, "the worker", func() bool { return len(r.ready(j.ID)) == 1 })
+		spec := workerSpec(launchertest.StopsWhenAsked)
+		must(t, l.Launch(t.Context(), spec))
+		waitFor(t, "the worker", func() bool { return len(r.readyGenerations(spec.ID)) == 1 })
 		expectListed(t, l, 1)
-		must(t, l.Stop(t.Context(), j.ID))
-		if e := exit(t, l); !e.Clean {
+		must(t, l.Stop(t.Context(), spec.ID))
+		if e := nextExit(t, l); !e.Clean {
 			t.Errorf("got %+v", e)
 		}
 		if log.Count(`"level":"WARN"`) > 0 {
-			t.Errorf("the log says\n%s", log)
+			t.Errorf("the log is\n%s", log)
 		}
 	})
 
-	t.Run("without them it is said which are missing", func(t *testing.T) {
-		c := r.as("nobody", rule("", "pods", "get", "list"))
-		until(t, "the rights", func() bool { err := c.Check(t.Context()); return err != nil && !strings.Contains(err.Error(), "list") })
+	t.Run("Check names the missing rights", func(t *testing.T) {
+		c := r.withRights("nobody", rule("", "pods", "get", "list"))
+		waitFor(t, "the rights", func() bool { err := c.Check(t.Context()); return err != nil && !strings.Contains(err.Error(), "list") })
 		err := c.Check(t.Context())
 		expectContains(t, fmt.Sprint(err), "may not create pods in namespace "+r.Namespace(), "may not delete", "may not watch")
 	})
 
-	t.Run("an uninstallation ends the gateway and then the workers", func(t *testing.T) {
-		c := r.as("uninstall", rule("apps", "deployments,deployments/scale", "get", "update"), rule("", "pods", "list", "watch", "get", "delete"))
-		l := r.launcher(behaving)
+	t.Run("Uninstall stops the gateways and then the workers", func(t *testing.T) {
+		c := r.withRights("uninstall", rule("apps", "deployments,deployments/scale", "get", "update"), rule("", "pods", "list", "watch", "get", "delete"))
+		l := r.launcher(scriptedWorker)
 		defer func() { _ = l.Close(context.Background()) }()
 		labels := map[string]string{"app.kubernetes.io/component": "gateway"}
 		_, err := r.client.AppsV1().Deployments(r.Namespace()).Create(t.Context(), &appsv1.Deployment{
@@ -104,14 +104,14 @@ func TestRightsInARealCluster(t *testing.T) {
 				Template: corev1.PodTemplateSpec{
 					ObjectMeta: metav1.ObjectMeta{Labels: labels},
 					Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(1)), Containers: []corev1.Container{{Name: "gateway",
-						Image: cmp.Or(os.Getenv(imageVariable), "busybox:1.37"), Command: []string{"sleep", "3600"}}}},
+						Image: cmp.Or(os.Getenv(imageEnv), "busybox:1.37"), Command: []string{"sleep", "3600"}}}},
 				},
 			},
 		}, metav1.CreateOptions{})
 		must(t, err)
-		j := job(launchertest.StopsWhenAsked)
-		must(t, l.Launch(t.Context(), j))
-		until(t, "gateways and worker", func() bool { return len(r.pods("")) == 3 && len(r.ready(j.ID)) == 1 })
+		spec := workerSpec(launchertest.StopsWhenAsked)
+		must(t, l.Launch(t.Context(), spec))
+		waitFor(t, "gateways and worker", func() bool { return len(r.pods("")) == 3 && len(r.readyGenerations(spec.ID)) == 1 })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		must(t, kube.Uninstall(ctx, c, kube.Installation{Deployment: "gateways", Grace: 2 * time.Second}))
@@ -121,17 +121,17 @@ func TestRightsInARealCluster(t *testing.T) {
 	})
 }
 
-func TestAnEvictionInARealCluster(t *testing.T) {
+func TestAnEvictionIsDescribedInARealCluster(t *testing.T) {
 	t.Parallel()
-	r := realCluster(t)
-	l := r.launcher(behaving)
+	r := newTestNamespace(t)
+	l := r.launcher(scriptedWorker)
 	defer func() { _ = l.Close(context.Background()) }()
-	j := job(launchertest.StopsWhenAsked)
-	must(t, l.Launch(t.Context(), j))
-	until(t, "the worker", func() bool { return len(r.ready(j.ID)) == 1 })
+	spec := workerSpec(launchertest.StopsWhenAsked)
+	must(t, l.Launch(t.Context(), spec))
+	waitFor(t, "the worker", func() bool { return len(r.readyGenerations(spec.ID)) == 1 })
 	must(t, r.client.PolicyV1().Evictions(r.Namespace()).Evict(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{
-		Name: j.ID.WorkerName(), Namespace: r.Namespace()}}))
-	e := exit(t, l)
-	expectContains(t, e.Detail, "exit code 0", "it had to go (EvictionByEvictionAPI)")
+		Name: spec.ID.WorkerName(), Namespace: r.Namespace()}}))
+	e := nextExit(t, l)
+	expectContains(t, e.Detail, "exit code 0", "its pod was disrupted (EvictionByEvictionAPI)")
 	t.Log(e.Detail)
 }

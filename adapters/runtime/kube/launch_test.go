@@ -1,0 +1,197 @@
+package kube_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
+	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+)
+
+const podName = "stream-monitor-mon-00000000000070008000000000000000"
+
+func (cluster *fakeCluster) expectRequests(want ...string) {
+	cluster.t.Helper()
+	cluster.mu.Lock()
+	defer cluster.mu.Unlock()
+	if !slices.Equal(cluster.requests, want) {
+		cluster.t.Errorf("the requests are %v, want %v", cluster.requests, want)
+	}
+}
+
+func (cluster *fakeCluster) expectGraces(want ...int64) {
+	cluster.t.Helper()
+	cluster.mu.Lock()
+	defer cluster.mu.Unlock()
+	if !slices.Equal(cluster.deleteGraces, want) {
+		cluster.t.Errorf("the grace periods of the deletions are %v, want %v", cluster.deleteGraces, want)
+	}
+}
+
+func TestLaunch(t *testing.T) {
+	scenario(t, "a pod that another gateway has created is adopted", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		a, b := newLauncher(t, cluster, settings()), newLauncher(t, cluster, settings())
+		launch(t, cluster, a, workerSpec(launchertest.StopsWhenAsked))
+		if err := b.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
+			t.Error(err)
+		}
+		cluster.expectRequests("create " + podName + " 3")
+	})
+
+	scenario(t, "a pod whose creation was not answered is adopted", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := l.Launch(ctx, workerSpec(launchertest.StopsWhenAsked)); !errors.Is(err, context.Canceled) && err != nil {
+			t.Error(err)
+		}
+		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		cluster.expectRequests("create " + podName + " 3")
+	})
+
+	scenario(t, "a terminating pod is not replaced by one of the same generation", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		spec := workerSpec(launchertest.IgnoresStop)
+		p := launch(t, cluster, l, spec)
+		go func() { _ = l.Stop(context.Background(), spec.ID) }()
+		synctest.Wait()
+		if err := l.Launch(t.Context(), spec); err != nil {
+			t.Error(err)
+		}
+		expectListed(t, l, 1)
+		nextExit(t, l)
+		time.Sleep(time.Second)
+		if cluster.exists(p.Name) {
+			t.Error("the pod was created again")
+		}
+	})
+
+	scenario(t, "the pod of an ended worker is replaced", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		cluster.set(func(cluster *fakeCluster) { cluster.failures["delete"] = errors.New("connection refused") })
+		cluster.updatePod(p, failed("Evicted", ""))
+		nextExit(t, l)
+		time.Sleep(2 * time.Second)
+		cluster.set(func(cluster *fakeCluster) { cluster.failures["delete"] = nil })
+		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		expectNoExit(t, l)
+	})
+
+	scenario(t, "a pod of another installation is left alone, and named in the error", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		other := settings()
+		other.Instance = "another"
+		otherLauncher := newLauncher(t, cluster, other)
+		p := launch(t, cluster, otherLauncher, workerSpec(launchertest.StopsWhenAsked))
+		l := newLauncher(t, cluster, settings())
+		err := l.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked))
+		if err == nil || !strings.Contains(err.Error(), podName+" in namespace streams is not a worker of this installation") {
+			t.Errorf("got %v", err)
+		}
+		if err := l.Stop(t.Context(), workerSpec("").ID); err != nil {
+			t.Error(err)
+		}
+		expectListed(t, l, 0)
+		cluster.updatePod(p, failed("Evicted", ""))
+		nextExit(t, otherLauncher)
+		expectNoExit(t, l)
+	})
+
+	scenario(t, "a pod with a worker's labels and another name is ignored", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		p.Name = "copy-of-" + p.Name
+		cluster.set(func(cluster *fakeCluster) { _, _ = cluster.create(p) })
+		time.Sleep(time.Second)
+		expectListed(t, l, 1)
+		cluster.removePod(p.Name, "")
+		time.Sleep(time.Second)
+		expectNoExit(t, l)
+	})
+
+	scenario(t, "the refusal of the API server is returned at once", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		cluster.set(func(cluster *fakeCluster) {
+			cluster.failures["create"] = apierrors.NewForbidden(podResource, podName, errors.New("exceeded quota: streams"))
+		})
+		l := newLauncher(t, cluster, settings())
+		start := time.Now()
+		err := l.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked))
+		if err == nil || !strings.Contains(err.Error(), "exceeded quota: streams") || time.Since(start) > 0 {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
+	})
+
+	scenario(t, "a running worker is adopted even if the quota is exhausted", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		launch(t, cluster, newLauncher(t, cluster, settings()), workerSpec(launchertest.StopsWhenAsked))
+		cluster.set(func(cluster *fakeCluster) {
+			cluster.failures["create"] = apierrors.NewForbidden(podResource, podName, errors.New("exceeded quota"))
+		})
+		if err := newLauncher(t, cluster, settings()).Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
+			t.Error(err)
+		}
+	})
+
+	scenario(t, "a temporary error is retried", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		cluster.set(func(cluster *fakeCluster) { cluster.failures["get"] = apierrors.NewTooManyRequests("later", 1) })
+		time.AfterFunc(300*time.Millisecond, func() { cluster.set(func(cluster *fakeCluster) { cluster.failures["get"] = nil }) })
+		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+	})
+}
+
+func TestTheRuntimeIDNamesTheInstallation(t *testing.T) {
+	cluster := newFakeCluster(t)
+	runtimeID := func(namespace, instance string) string {
+		cfg := settings()
+		cfg.Instance = instance
+		l, err := kube.New(kube.NewCluster(cluster.client, "default").WithNamespace(namespace), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close(t.Context()) }()
+		p := l.Runtime()
+		if !p.Shared || p.NotFoundMessage != "Pod not found in Kubernetes cluster" || len(p.ID) < 1 || len(p.ID) > 63 {
+			t.Errorf("Runtime() = %+v", p)
+		}
+		return p.ID
+	}
+	if id := runtimeID("", ""); id != "kubernetes/default/stream-monitor" {
+		t.Errorf("the ID is %q", id)
+	}
+	long := strings.Repeat("x", 60)
+	seen := map[string]bool{}
+	for _, installation := range [][2]string{{"a", "b-c"}, {"a-b", "c"}, {long, "a"}, {long, "b"}, {long + "a", "b"}, {long, long}} {
+		seen[runtimeID(installation[0], installation[1])] = true
+	}
+	if len(seen) != 6 {
+		t.Errorf("six installations have %d IDs: %v", len(seen), seen)
+	}
+}
+
+func TestAnInvalidConfigIsRefused(t *testing.T) {
+	_, err := kube.New(kube.NewCluster(newFakeCluster(t).client, namespace), kube.Config{
+		Grace: -1, Environ: []string{"A=b", "API_KEY=geheim", "DB_DSN=geheim", "WEBHOOK_SIGNING_KEY=geheim", "INTERNAL_API_KEY=geheim"}})
+	if err == nil {
+		t.Fatal("the config was accepted")
+	}
+	expectContains(t, err.Error(), "Image", "GatewayURL", "Secret", "API_KEY", "DB_DSN", "WEBHOOK_SIGNING_KEY", "INTERNAL_API_KEY", "Grace")
+	if strings.Contains(err.Error(), "geheim") {
+		t.Errorf("%v reveals a secret", err)
+	}
+}

@@ -1,0 +1,234 @@
+//go:build cluster
+
+package kube_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// These tests need a real cluster. STREAM_MONITOR_TEST_KUBECONFIG names its
+// kubeconfig. STREAM_MONITOR_TEST_IMAGE names an image with a shell that the
+// cluster has or can pull; default: busybox:1.37.
+const (
+	kubeconfigEnv = "STREAM_MONITOR_TEST_KUBECONFIG"
+	imageEnv      = "STREAM_MONITOR_TEST_IMAGE"
+)
+
+// clusterTimeout allows for a busy cluster, and for a kubelet that pauses for half
+// a minute before a fourth crash.
+const clusterTimeout = 150 * time.Second
+
+// scriptedWorker is a pod template whose worker behaves as launchertest demands.
+const scriptedWorker = `
+spec:
+  containers:
+  - name: monitor
+    imagePullPolicy: IfNotPresent
+    command:
+    - sh
+    - -c
+    - |
+      case "$STREAM_URL" in
+      *obedient---) trap 'exit 0' TERM; touch /tmp/ready; while :; do sleep 1 & wait $!; done;;
+      *stubborn---) trap '' TERM; touch /tmp/ready; while :; do sleep 1; done;;
+      *crashing---) exit 7;;
+      *finishing--) exit 0;;
+      esac
+    livenessProbe: null
+    readinessProbe:
+      httpGet: null
+      exec: {command: [test, -f, /tmp/ready]}
+      periodSeconds: 1
+    resources:
+      requests: {cpu: 1m, memory: 4Mi}
+`
+
+// testNamespace is a namespace of a real cluster. It is deleted with the test.
+type testNamespace struct {
+	t      *testing.T
+	client kubernetes.Interface
+	*kube.Cluster
+}
+
+func newTestNamespace(t *testing.T) *testNamespace {
+	t.Helper()
+	file := os.Getenv(kubeconfigEnv)
+	if file == "" {
+		t.Fatalf("%s must name a kubeconfig", kubeconfigEnv)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS, config.Burst = 200, 200
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := kube.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	ns, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "launcher-test-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &testNamespace{t, client, opened.WithNamespace(ns.Name)}
+	t.Cleanup(func() {
+		for _, p := range r.pods("") {
+			_ = client.CoreV1().Pods(ns.Name).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
+		}
+		if err := client.CoreV1().Namespaces().Delete(ctx, ns.Name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	waitFor(t, "the namespace's service account", func() bool {
+		_, err := client.CoreV1().ServiceAccounts(ns.Name).Get(ctx, "default", metav1.GetOptions{})
+		return err == nil
+	})
+	_, err = client.CoreV1().Secrets(ns.Name).Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "keys"}, StringData: map[string]string{"INTERNAL_API_KEY": "internal-key"},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *testNamespace) pods(selector string) []corev1.Pod {
+	r.t.Helper()
+	list, err := r.client.CoreV1().Pods(r.Namespace()).List(context.Background(), metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return list.Items
+}
+
+// launcher returns a launcher with a pod template.
+func (r *testNamespace) launcher(template string) *kube.Launcher {
+	r.t.Helper()
+	return r.launcherOf(r.Cluster, template, nil)
+}
+
+func (r *testNamespace) launcherOf(c *kube.Cluster, template string, log *slog.Logger) *kube.Launcher {
+	r.t.Helper()
+	file := filepath.Join(r.t.TempDir(), "pod.yaml")
+	if err := os.WriteFile(file, []byte(template), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	l, err := kube.New(c, kube.Config{
+		Image: cmp.Or(os.Getenv(imageEnv), "busybox:1.37"), GatewayURL: "https://gateway:8081", Secret: "keys",
+		PodTemplateFile: file, Grace: 2 * time.Second, Log: log,
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return l
+}
+
+func (r *testNamespace) readyGenerations(id monitor.ID) (all []int) {
+	r.t.Helper()
+	for _, p := range r.pods("monitor-id=" + string(id)) {
+		for _, c := range p.Status.Conditions {
+			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+				generation, _ := strconv.Atoi(p.Labels["generation"])
+				all = append(all, generation)
+			}
+		}
+	}
+	return all
+}
+
+func (r *testNamespace) harness() launchertest.Harness {
+	l := r.launcher(scriptedWorker)
+	return launchertest.Harness{
+		Launcher: l, Close: l.Close, Alive: r.readyGenerations, KeepsWorkers: true,
+		Kill: func(id monitor.ID) {
+			if err := r.client.CoreV1().Pods(r.Namespace()).Delete(context.Background(), id.WorkerName(),
+				metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
+				r.t.Error(err)
+			}
+		},
+		GracePeriod: 2 * time.Second, Timeout: clusterTimeout,
+	}
+}
+func TestLauncherInARealCluster(t *testing.T) {
+	t.Parallel()
+	launchertest.Run(t, func(t *testing.T) launchertest.Harness { return newTestNamespace(t).harness() })
+}
+
+func TestLauncherAdoptsPodsInARealCluster(t *testing.T) {
+	t.Parallel()
+	launchertest.RunAdoption(t, func(t *testing.T, running []supervisor.WorkerSpec) launchertest.Harness {
+		r := newTestNamespace(t)
+		earlier := r.harness()
+		for _, spec := range running {
+			if err := earlier.Launcher.Launch(t.Context(), spec); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, spec := range running {
+			for end := time.Now().Add(earlier.Timeout); len(r.readyGenerations(spec.ID)) == 0; time.Sleep(50 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatal("a worker did not start")
+				}
+			}
+		}
+		if err := earlier.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return r.harness()
+	})
+}
+
+func TestAnExitDescribesTheEndInARealCluster(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, script, limit, detail string }{
+		{"out of memory", "x=aaaaaaaaaaaaaaaa; while :; do x=$x$x; done", "24Mi", "OOMKilled"},
+		{"an exit code, repeatedly", "exit 3", "24Mi", "exit code 3"},
+		{"exit code 0", "exit 0", "24Mi", "exit code 0"},
+		{"the environment reaches the worker without expansion",
+			`[ "$CALLBACK_URL" = 'https://receiver.example/$$(INTERNAL_API_KEY)?$$$$x' ] && [ "$INTERNAL_API_KEY" = internal-key ] && ` +
+				`[ "$(id -u)" = 65532 ] && touch /tmp/segments/x /tmp/x && ! touch /x && [ ! -e /var/run/secrets/kubernetes.io ]`, "24Mi", "exit code 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newTestNamespace(t)
+			l := r.launcher(fmt.Sprintf("spec:\n  containers:\n  - name: monitor\n    imagePullPolicy: IfNotPresent\n    command: [sh, -c, %q]\n"+
+				"    resources: {requests: {cpu: 1m, memory: 4Mi}, limits: {memory: %s}}\n", c.script, c.limit))
+			defer func() { _ = l.Close(context.Background()) }()
+			spec := workerSpec(launchertest.StopsWhenAsked)
+			spec.CallbackURL = "https://receiver.example/$(INTERNAL_API_KEY)?$$x"
+			if err := l.Launch(t.Context(), spec); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case e := <-l.Exits():
+				expectContains(t, e.Detail, c.detail)
+				t.Log(e.Detail)
+			case <-time.After(clusterTimeout):
+				t.Fatal("no exit came")
+			}
+			waitFor(t, "the pod to be deleted", func() bool { return len(r.pods("")) == 0 })
+		})
+	}
+}

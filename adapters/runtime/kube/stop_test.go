@@ -1,0 +1,259 @@
+package kube_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
+	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+	"github.com/stream-monitor/stream-monitor/test/harness/logbuffer"
+)
+
+func TestStop(t *testing.T) {
+	scenario(t, "a worker gets 30 s to stop (section 8.3)", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		cfg := settings()
+		cfg.Grace = 0
+		l := newLauncher(t, cluster, cfg)
+		launch(t, cluster, l, workerSpec(launchertest.IgnoresStop))
+		start := time.Now()
+		if err := l.Stop(t.Context(), workerSpec("").ID); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(start); took < 30*time.Second || took > 31*time.Second {
+			t.Errorf("took %v", took)
+		}
+		cluster.expectGraces(30)
+	})
+
+	scenario(t, "a worker gets 5 s when a newer generation replaces it, even if it is being stopped", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		cfg := settings()
+		cfg.Grace = 0
+		l := newLauncher(t, cluster, cfg)
+		spec := workerSpec(launchertest.IgnoresStop)
+		launch(t, cluster, l, spec)
+		go func() { _ = l.Stop(context.Background(), spec.ID) }()
+		time.Sleep(time.Second)
+		spec.Generation++
+		start := time.Now()
+		launch(t, cluster, l, spec)
+		if took := time.Since(start); took < 5*time.Second || took > 6*time.Second {
+			t.Errorf("took %v", took)
+		}
+		cluster.expectGraces(30, 5)
+		if e := nextExit(t, l); e.Generation != 3 || e.Detail != "killed by SIGKILL (exit code 137)" {
+			t.Errorf("got %+v", e)
+		}
+		time.Sleep(time.Minute)
+		expectNoExit(t, l)
+		expectListed(t, l, 1) // the stop did not delete the successor
+	})
+
+	scenario(t, "a pod on a node that does not answer is deleted by force", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		cfg, log := settingsWithLog()
+		l := newLauncher(t, cluster, cfg)
+		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		cluster.set(func(cluster *fakeCluster) { cluster.nodeDown = true })
+		start := time.Now()
+		if err := l.Stop(t.Context(), workerSpec("").ID); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(start); took != 6*time.Second {
+			t.Errorf("took %v", took)
+		}
+		cluster.expectGraces(1, 0)
+		if cluster.exists(p.Name) || log.Count("deleting it by force") != 1 {
+			t.Errorf("the log is\n%s", log)
+		}
+		if e := nextExit(t, l); e.Detail != "its pod was deleted" {
+			t.Errorf("got %+v", e)
+		}
+	})
+
+	scenario(t, "a late deletion does not delete the successor", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		cluster.set(func(cluster *fakeCluster) {
+			cluster.beforeDelete = func() {
+				cluster.record(watch.Deleted, p)
+				p = p.DeepCopy()
+				p.Labels["generation"] = "4"
+				_, _ = cluster.create(p)
+			}
+		})
+		if err := l.Stop(t.Context(), workerSpec("").ID); err != nil {
+			t.Error(err)
+		}
+		if e := nextExit(t, l); e.Generation != 3 {
+			t.Errorf("got %+v", e)
+		}
+		time.Sleep(time.Minute)
+		if g := cluster.runningGenerations(workerSpec("").ID); len(g) != 1 || g[0] != 4 {
+			t.Errorf("the running generations are %v", g)
+		}
+	})
+
+	scenario(t, "a stop works while the watch hangs", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		synctest.Wait()
+		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = true })
+		start := time.Now()
+		if err := l.Stop(t.Context(), workerSpec("").ID); err != nil || time.Since(start) > 3*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+
+	scenario(t, "a stop fails within a second if the API server is away", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		cluster.set(func(cluster *fakeCluster) { cluster.failures["delete"] = errors.New("connection refused") })
+		start := time.Now()
+		if err := l.Stop(t.Context(), workerSpec("").ID); err == nil || time.Since(start) > time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+
+	scenario(t, "Close waits until the API server has accepted a stop", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		p := launch(t, cluster, l, workerSpec(launchertest.IgnoresStop))
+		cluster.set(func(cluster *fakeCluster) { cluster.failures["delete"] = errors.New("connection refused") })
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_ = l.Stop(ctx, workerSpec("").ID)
+		time.AfterFunc(300*time.Millisecond, func() { cluster.set(func(cluster *fakeCluster) { cluster.failures["delete"] = nil }) })
+		if err := l.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(5 * time.Second)
+		if cluster.exists(p.Name) {
+			t.Error("the pod still exists")
+		}
+		if err := l.Stop(t.Context(), workerSpec("").ID); !errors.Is(err, kube.ErrClosed) {
+			t.Errorf("got %v", err)
+		}
+	})
+
+	scenario(t, "Close returns an error when ctx is done before a stop was accepted", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l, err := kube.New(kube.NewCluster(cluster.client, namespace), settings())
+		if err != nil {
+			t.Fatal(err)
+		}
+		launch(t, cluster, l, workerSpec(launchertest.IgnoresStop))
+		cluster.set(func(cluster *fakeCluster) { cluster.failures["delete"] = errors.New("connection refused") })
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_ = l.Stop(ctx, workerSpec("").ID)
+		synctest.Wait()
+		if err := l.Close(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+
+	scenario(t, "Close returns no error when ctx is done and nothing is being stopped", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 50 {
+			l, err := kube.New(kube.NewCluster(cluster.client, namespace), settings())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Close(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// runningWithFinalizers launches a worker whose pod has finalizers. It returns the
+// cluster, the log, and functions that stop and replace the worker.
+func runningWithFinalizers(t *testing.T) (*fakeCluster, *logbuffer.Buffer, func() error, func() error) {
+	t.Helper()
+	cluster := newFakeCluster(t)
+	cfg, log := settingsWithLog()
+	l := newLauncher(t, cluster, cfg)
+	launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+	cluster.set(func(cluster *fakeCluster) {
+		cluster.pods[podName].Finalizers = []string{"backup.example/keep", "audit.example/log"}
+	})
+	return cluster, log, func() error { return l.Stop(t.Context(), workerSpec("").ID) }, func() error {
+		spec := workerSpec(launchertest.StopsWhenAsked)
+		spec.Generation++
+		return l.Launch(t.Context(), spec)
+	}
+}
+
+func TestAPodWithFinalizersIsAnError(t *testing.T) {
+	scenario(t, "a stop gives up after 21 s and names the finalizers", func(t *testing.T) {
+		cluster, log, stop, _ := runningWithFinalizers(t)
+		start := time.Now()
+		err := stop()
+		if took := time.Since(start); err == nil || took != 21*time.Second {
+			t.Fatalf("got %v after %v", err, took)
+		}
+		expectContains(t, err.Error(), "pod "+podName+" in namespace streams still exists after 3 forced deletions",
+			"finalizers", "backup.example/keep, audit.example/log")
+		cluster.expectGraces(1, 0, 0, 0)
+		if n := log.Count("deleting it by force"); n != 1 {
+			t.Errorf("it was logged %d times", n)
+		}
+	})
+
+	scenario(t, "the launch of the next generation fails, too", func(t *testing.T) {
+		_, _, _, launch := runningWithFinalizers(t)
+		if err := launch(); err == nil || !strings.Contains(err.Error(), "backup.example/keep") {
+			t.Errorf("got %v", err)
+		}
+	})
+
+	scenario(t, "a stop succeeds when the finalizers are removed meanwhile", func(t *testing.T) {
+		cluster, _, stop, _ := runningWithFinalizers(t)
+		time.AfterFunc(8*time.Second, func() { cluster.set(func(cluster *fakeCluster) { cluster.pods[podName].Finalizers = nil }) })
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if cluster.exists(podName) {
+			t.Error("the pod still exists")
+		}
+	})
+
+	scenario(t, "the error of a failed read is added to the final error", func(t *testing.T) {
+		cluster, _, stop, _ := runningWithFinalizers(t)
+		fail := func(err error) func() {
+			return func() { cluster.set(func(cluster *fakeCluster) { cluster.failures["get"] = err }) }
+		}
+		time.AfterFunc(time.Second, fail(errors.New("connection refused")))
+		time.AfterFunc(10*time.Second, fail(nil))
+		err := stop()
+		if err == nil {
+			t.Fatal("the stop succeeded")
+		}
+		expectContains(t, err.Error(), "backup.example/keep", "connection refused")
+	})
+
+	scenario(t, "the error of a failed forced deletion is added to the final error", func(t *testing.T) {
+		cluster, _, stop, _ := runningWithFinalizers(t)
+		time.AfterFunc(time.Second, func() {
+			cluster.set(func(cluster *fakeCluster) {
+				cluster.failures["get"], cluster.failures["delete"] = errors.New("cannot read"), errors.New("cannot delete")
+			})
+		})
+		if err := stop(); err == nil || !strings.Contains(err.Error(), "cannot delete") && !strings.Contains(err.Error(), "cannot read") {
+			t.Errorf("got %v", err)
+		}
+	})
+}

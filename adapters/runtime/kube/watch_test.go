@@ -1,0 +1,200 @@
+package kube_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
+	"github.com/stream-monitor/stream-monitor/application/supervisor/launchertest"
+)
+
+// scenario runs a subtest in virtual time.
+func scenario(t *testing.T, name string, test func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+func expectListed(t *testing.T, l *kube.Launcher, n int) {
+	t.Helper()
+	if w, err := l.Workers(t.Context()); err != nil || len(w) != n {
+		t.Errorf("Workers() = %v, %v, want %d", w, err, n)
+	}
+}
+
+func TestTheWatchRecoversFromGaps(t *testing.T) {
+	scenario(t, "a watch that was interrupted resumes", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		cluster.closeWatches()
+		cluster.updatePod(p, func(p *corev1.Pod) { setContainer(p, corev1.PodFailed, terminated(3)) })
+		if e := nextExit(t, l); e.Detail != "exit code 3" {
+			t.Errorf("got %+v", e)
+		}
+		time.Sleep(time.Minute)
+		expectNoExit(t, l)
+	})
+
+	scenario(t, "a pod that was removed during a gap is reported as vanished, once", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		cluster.set(func(cluster *fakeCluster) { cluster.historyExpired, cluster.watchHangs = true, true })
+		cluster.removePod(p.Name, p.UID)
+		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = false })
+		cluster.closeWatches()
+		if e := nextExit(t, l); e.Detail != "its pod has vanished; nobody saw how it ended" || e.Clean {
+			t.Errorf("got %+v", e)
+		}
+		expectListed(t, l, 0)
+		time.Sleep(time.Minute)
+		expectNoExit(t, l)
+	})
+
+	scenario(t, "a pod that was replaced during a gap has ended, and its successor has not", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		spec := workerSpec(launchertest.StopsWhenAsked)
+		p := launch(t, cluster, l, spec)
+		otherGateway := newLauncher(t, cluster, settings())
+		cluster.set(func(cluster *fakeCluster) { cluster.historyExpired, cluster.watchHangs = true, true })
+		cluster.removePod(p.Name, p.UID)
+		spec.Generation++
+		launch(t, cluster, otherGateway, spec)
+		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = false })
+		cluster.closeWatches()
+		if e := nextExit(t, l); e.Generation != spec.Generation-1 {
+			t.Errorf("got %+v", e)
+		}
+		time.Sleep(time.Minute)
+		expectNoExit(t, l)
+		expectListed(t, l, 1)
+	})
+
+	scenario(t, "two lists detect the end while the watch hangs, and the watch does not report it again", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		synctest.Wait()
+		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = true })
+		cluster.removePod(p.Name, p.UID)
+		time.Sleep(time.Second)
+		expectListed(t, l, 0)
+		time.Sleep(time.Second)
+		expectListed(t, l, 0)
+		synctest.Wait()
+		expectNoExit(t, l) // the watch may only be slow
+		time.Sleep(5 * time.Second)
+		expectListed(t, l, 0)
+		if e := nextExit(t, l); e.Generation != 3 {
+			t.Errorf("got %+v", e)
+		}
+		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = false })
+		cluster.closeWatches() // the watch now delivers the removal
+		time.Sleep(time.Minute)
+		expectNoExit(t, l)
+	})
+
+	scenario(t, "a list that shows the end is enough", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		synctest.Wait()
+		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = true })
+		cluster.updatePod(p, failed("Evicted", ""))
+		expectListed(t, l, 0)
+		if e := nextExit(t, l); e.Clean {
+			t.Errorf("got %+v", e)
+		}
+	})
+
+	scenario(t, "a launched pod that disappears unseen is reported", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		l := newLauncher(t, cluster, settings())
+		synctest.Wait()
+		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs, cluster.nodeDown = true, true })
+		spec := workerSpec(launchertest.StopsWhenAsked)
+		if err := l.Launch(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+		cluster.removePod(spec.ID.WorkerName(), "")
+		for range 3 {
+			time.Sleep(5 * time.Second)
+			expectListed(t, l, 0)
+		}
+		nextExit(t, l)
+	})
+
+	scenario(t, "a watch that fails is logged and retried", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		cluster.set(func(cluster *fakeCluster) { cluster.failures["list"] = apierrors.NewServiceUnavailable("away") })
+		cfg, log := settingsWithLog()
+		start := time.Now()
+		l := newLauncher(t, cluster, cfg)
+		if took := time.Since(start); took > 6*time.Second {
+			t.Errorf("the start took %v", took)
+		}
+		if _, err := l.Workers(t.Context()); err == nil {
+			t.Error("Workers() succeeds without an API server")
+		}
+		time.Sleep(time.Minute)
+		if n := log.Count("cannot watch the worker pods"); n < 5 || n > 20 {
+			t.Errorf("logged %d times", n)
+		}
+		cluster.set(func(cluster *fakeCluster) { cluster.failures["list"] = nil })
+		time.Sleep(10 * time.Second)
+		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		cluster.updatePod(p, failed("Evicted", ""))
+		nextExit(t, l)
+	})
+
+	scenario(t, "the deletion of an ended pod is retried", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		cfg, log := settingsWithLog()
+		l := newLauncher(t, cluster, cfg)
+		p := launch(t, cluster, l, workerSpec(launchertest.StopsWhenAsked))
+		cluster.set(func(cluster *fakeCluster) { cluster.failures["delete"] = errors.New("connection refused") })
+		cluster.updatePod(p, failed("Evicted", ""))
+		nextExit(t, l)
+		time.Sleep(10 * time.Second)
+		if !cluster.exists(p.Name) || log.Count("could not be deleted") != 1 {
+			t.Errorf("the log is\n%s", log)
+		}
+		cluster.set(func(cluster *fakeCluster) { cluster.failures["delete"] = nil })
+		time.Sleep(time.Minute)
+		if cluster.exists(p.Name) {
+			t.Error("the pod still exists")
+		}
+		expectNoExit(t, l)
+	})
+
+	scenario(t, "a pod whose container is not created within a minute is logged", func(t *testing.T) {
+		cluster := newFakeCluster(t)
+		cluster.set(func(cluster *fakeCluster) { cluster.nodeDown = true })
+		cfg, log := settingsWithLog()
+		l := newLauncher(t, cluster, cfg)
+		if err := l.Launch(t.Context(), workerSpec(launchertest.StopsWhenAsked)); err != nil {
+			t.Fatal(err)
+		}
+		cluster.mu.Lock()
+		p := cluster.pods[workerSpec("").ID.WorkerName()]
+		cluster.mu.Unlock()
+		cluster.updatePod(p, func(p *corev1.Pod) {
+			setContainer(p, corev1.PodPending, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}})
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+		})
+		time.Sleep(50 * time.Second)
+		if log.Count("SlowStart") != 0 {
+			t.Error("SlowStart was logged within 50 s")
+		}
+		time.Sleep(5 * time.Minute)
+		if n := log.Count("SlowStart"); n != 1 {
+			t.Errorf("SlowStart was logged %d times", n)
+		}
+	})
+}
