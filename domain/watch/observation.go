@@ -191,7 +191,8 @@ func (Analysis) kind() TaskKind    { return TaskSegment }
 func (Tick) kind() TaskKind        { return TaskWake }
 func (ClockStep) kind() TaskKind   { return clockStep }
 
-// FailureKind says what kind of failure a Failure is.
+// FailureKind is the first word of a failure as last_error shows it. The watcher
+// acts on FailureExpired only (decision S7).
 type FailureKind string
 
 // The kinds of failure of the media lane.
