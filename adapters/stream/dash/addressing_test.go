@@ -8,7 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-func TestRangesAndInitialization(t *testing.T) {
+func TestByteRangesAndInitSections(t *testing.T) {
 	segment := func(inside string) watch.Segment {
 		p := follow(t, live(one(`<BaseURL>file.mp4</BaseURL>`, inside)), noon)
 		return p.Segments[len(p.Segments)-1]
@@ -45,7 +45,7 @@ func TestRangesAndInitialization(t *testing.T) {
 	})
 }
 
-func TestMalformedSegments(t *testing.T) {
+func TestSegmentsThatCannotBeAddressedAreMalformed(t *testing.T) {
 	for name, c := range map[string]struct{ inside, says string }{
 		"no times":                        {template(`media="$Number$"`), "neither a SegmentTimeline nor a duration"},
 		"a timescale of 0":                {template(`media="$Number$" duration="1" timescale="0"`), "timescale of 0"},

@@ -1,51 +1,39 @@
-// Package dash reads MPEG-DASH MPDs (ISO/IEC 23009-1): asked for an MPD it
-// answers with renditions, asked for one of them with its segments.
+// Package dash decodes MPEG-DASH MPDs (ISO/IEC 23009-1): an MPD into renditions, and
+// one of its representations into segments.
 //
-//	bytes ─▶ scan ────▶ sieve ──────▶ dash-mpd ───▶ presentation ─▶ watch.Playlist
-//	         limits,     what is       numbers,      Periods, clock,
-//	         well-formed asked about   structure     window, URLs
+//	bytes ─▶ scan ────▶ filter ─────▶ dash-mpd ───▶ presentation ─▶ watch.Playlist
+//	         limits,     used          numbers,      Periods, clock,
+//	         well-formed elements      structure     window, URLs
 //
-// MPDs come from outside and encoding/xml makes twenty bytes and more of some
-// of theirs. So a scan of our own reads every byte first and refuses what
-// breaks a limit (see the Max constants), and the sieve hands the library only
-// the elements and attributes that matter: first without any list of segments,
-// to choose representations; then, when segments are asked for, with the lists
-// of the chosen ones alone. Repeated segments (S@r) are counted, never expanded.
+// MPDs are untrusted, and encoding/xml needs 20 bytes of memory and more for a byte
+// of some. So this package scans every byte first, enforces the Max limits, and gives
+// the library only the elements and attributes that are used. A first pass leaves out
+// all lists of segments; a second one has those of the chosen representation.
+// Repeated segments (S@r) are counted, never expanded. Nothing is fetched: remote
+// elements (xlink) count with their own contents.
 //
 // # Renditions
 //
-// A rendition's URL is that of the MPD (MPD@Location where it is stated, else
-// where the MPD came from) with a fragment that names the representation:
+// The URL of a rendition is that of the MPD (MPD@Location if stated) with a fragment
+// that names the representation:
 //
 //	https://example.com/live.mpd#bandwidth=128000&id=a1&kind=audio&lang=en
 //
-// Reading that URL later finds the representation of that kind and id. In a
-// Period that does not have it, as when an advertisement is put in, it is the
-// one of the same kind, then of the same language, not an alternate, and
-// nearest in bandwidth; a muxed one will do where picture or sound is asked
-// for. Where there is none of these, the URL has expired: the stream is to be
-// resolved again (decision S7).
-//
-// Left out are encrypted representations, text, images, trick play, what the
-// decoder has no demuxer for (WebM), and in a live MPD single files
-// (SegmentBase). If nothing else is there, the failure says so.
+// A Period without that representation uses the nearest one of the same kind: by
+// language, then not an alternate, then by bandwidth. If there is none, the URL has
+// expired (decision S7). Left out are encrypted representations, text, images, trick
+// play, WebM, and single files (SegmentBase) of a live MPD.
 //
 // # Segments
 //
-// Segments are listed when they are complete: when their end has passed by the
-// MPD's own clock (UTCTiming direct:2014), else by ours. A template without a
-// SegmentTimeline names segments by the clock alone, so one segment more is
-// kept back, for clocks that differ by less than that. A SegmentTimeline or
-// SegmentList that the clock places far off is believed as it stands, without
-// times; so is a live SegmentList of equal durations, which moves on without
-// saying how far. availabilityTimeOffset and suggestedPresentationDelay are ignored:
-// whole segments are used, and the newest of them. timeShiftBufferDepth bounds
-// the window back from the newest segment, across Periods. Sequence is what the
-// segment's URL is made of: $Number$, its place in a SegmentList, or $Time$; it
-// grows within a Period.
+// A segment is listed when its end has passed by the MPD's clock (UTCTiming
+// direct:2014), otherwise by ours. A SegmentTemplate without SegmentTimeline depends
+// on the clock alone, so its newest segment is withheld. A list that the clock places
+// more than farOff ahead, or a live SegmentList of equal durations, is used as it is,
+// without times. timeShiftBufferDepth bounds the window across Periods;
+// availabilityTimeOffset and suggestedPresentationDelay are ignored. Sequence is
+// $Number$, the index in a SegmentList, or $Time$; it grows within a Period.
 //
-// Nothing is fetched: remote elements (xlink) count with what they hold
-// themselves. Refused as malformed: a DOCTYPE, $SubNumber$, duration patterns
-// (S@p), S@n, and a live MPD without a usable segment. One that has ended is
-// of type static, or its mediaPresentationDuration has passed.
+// Refused as malformed: a DOCTYPE, $SubNumber$, S@p, S@n, and a live MPD without a
+// usable segment. An MPD has ended if it is static or mediaPresentationDuration is over.
 package dash

@@ -25,8 +25,8 @@ func findFFmpeg(t *testing.T) string {
 	return path
 }
 
-// TestFFmpeg reads what ffmpeg writes while it is live, and when it stops.
-func TestFFmpeg(t *testing.T) {
+// The MPDs are those that ffmpeg writes during a live stream and at its end.
+func TestMPDsOfFFmpegAreDecoded(t *testing.T) {
 	for name, options := range map[string][]string{
 		"with a timeline":  {"-use_timeline", "1"},
 		"by number":        {"-use_timeline", "0"},

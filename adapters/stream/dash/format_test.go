@@ -108,7 +108,7 @@ func timeline(inside string) string { return `<SegmentTimeline>` + inside + `</S
 // sliding is an ordinary list of segments with times.
 var sliding = live(one(template(`media="$Time$.m4s" initialization="i.mp4" timescale="10"`, timeline(`<S t="35900" d="20" r="4"/>`))))
 
-func TestRecognises(t *testing.T) {
+func TestAnMPDIsRecognisedByItsRootElement(t *testing.T) {
 	for text, want := range map[string]bool{
 		`<MPD>`: true, `<MPD xmlns="a">`: true, "\ufeff \r\n<MPD/>": true, "<MPD\n": true,
 		`<?xml version="1.0"?><!-- <HTML> --><?pi?><MPD>`: true, `<dash:MPD xmlns:dash="x">`: true,
@@ -122,7 +122,7 @@ func TestRecognises(t *testing.T) {
 	}
 }
 
-func TestWellFormed(t *testing.T) {
+func TestAnMPDMustBeWellFormed(t *testing.T) {
 	for name, text := range map[string]string{
 		"a byte order mark":                "\ufeff" + sliding,
 		"comments with markup":             strings.ReplaceAll(sliding, "<S ", "<!-- <S t='1'/> \" --><S "),
@@ -179,7 +179,7 @@ func TestWellFormed(t *testing.T) {
 	}
 }
 
-func TestStopping(t *testing.T) {
+func TestDecodingCanBeStopped(t *testing.T) {
 	for name, c := range map[string]struct {
 		done func(context.Context) (context.Context, context.CancelFunc)
 		want watch.FailureKind
@@ -220,7 +220,7 @@ type panicking struct{ context.Context }
 
 func (panicking) Done() <-chan struct{} { panic("index out of range") }
 
-func TestPanic(t *testing.T) {
+func TestAPanicOfTheLibraryFailsOneMPD(t *testing.T) {
 	p, err := dash.Format{}.Decode(panicking{t.Context()}, []byte(sliding), from, "")
 	if failure, ok := errors.AsType[*watch.Failure](err); !ok || failure.Kind != watch.FailureMalformed || p.Renditions != nil {
 		t.Errorf("got %+v, %v", p, err)

@@ -7,7 +7,7 @@ import "time"
 // representations, as YouTube may do, are 43,000 elements and 2.6 MB.
 //
 // Of all MPDs within them that were tried, none had more than 14 MB of memory
-// in use while it was read, beside its own bytes (TestHostile).
+// in use while it was read, beside its own bytes (TestHostileMPDsStayWithinMemory).
 const (
 	MaxBytes           = 4 << 20  // of an MPD, after any content-encoding
 	MaxElements        = 200_000  // of any name

@@ -18,7 +18,7 @@ import (
 func repeat(text string, n int) string { return strings.Repeat(text, n) }
 
 // TestLimits shows each limit reached, which is fine, and passed by one.
-func TestLimits(t *testing.T) {
+func TestAnMPDBeyondALimitIsMalformed(t *testing.T) {
 	base := strings.Count(sliding, "<") - strings.Count(sliding, "</") - strings.Count(sliding, "<?")
 	within := func(filler string) string { return strings.Replace(sliding, "<Period", filler+"<Period", 1) }
 	attributes := func(n int) string {
@@ -111,7 +111,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-func TestRepetitions(t *testing.T) {
+func TestRepeatedSegmentsAreNotExpanded(t *testing.T) {
 	for _, s := range []string{
 		`<S t="0" d="1" r="2147483647"/>`, `<S t="0" d="1" r="9223372036854775807"/>`, `<S t="0" d="1" r="-9223372036854775808"/>`,
 		fmt.Sprintf(`<S t="0" d="4294967295" r="%d"/>`, math.MaxInt64), `<S t="0" d="1" r="-1"/><S t="2305843009213693951" d="1"/>`,
@@ -159,9 +159,9 @@ func hostile() map[string]string {
 	}
 }
 
-// TestHostile reads the worst there is and sees what it costs: the most memory
+// TestHostileMPDsStayWithinMemory reads the worst there is and sees what it costs: the most memory
 // that was in use at once beside the MPD itself.
-func TestHostile(t *testing.T) {
+func TestHostileMPDsStayWithinMemory(t *testing.T) {
 	const most = 24 << 20
 	defer debug.SetGCPercent(debug.SetGCPercent(10)) // what is in use, not what nobody has swept
 	for name, text := range hostile() {
@@ -214,7 +214,7 @@ func cost(t *testing.T, body []byte, part string) (used uint64, took time.Durati
 	return used, took, err
 }
 
-func TestDecodeTime(t *testing.T) {
+func TestDecodingTimeIsLimited(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Microsecond)
 	defer cancel()
 	<-ctx.Done()

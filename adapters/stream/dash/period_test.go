@@ -10,7 +10,7 @@ import (
 )
 
 // TestUpdates reads one MPD again and again, as time goes by.
-func TestUpdates(t *testing.T) {
+func TestARenditionIsFoundAgainInAnUpdate(t *testing.T) {
 	text := live(one(template(`media="$Number$" duration="6"`)))
 	text = strings.Replace(text, "<MPD ", `<MPD timeShiftBufferDepth="PT30S" `, 1)
 	part := partOf(t, renditions(t, text, noon)[0])
@@ -63,7 +63,7 @@ const withAd = `<MPD type="dynamic" availabilityStartTime="2026-11-21T11:00:00Z"
  </Period>
 </MPD>`
 
-func TestPeriods(t *testing.T) {
+func TestSegmentsOfSeveralPeriodsAreJoined(t *testing.T) {
 	before := renditions(t, withAd, noon.Add(-time.Second))
 	during := renditions(t, withAd, noon.Add(time.Second))
 	if len(before) != 3 || len(during) != 4 || partOf(t, during[0]) != "bandwidth=2000000&id=high&kind=video" {
@@ -147,7 +147,7 @@ func TestPeriods(t *testing.T) {
 	})
 }
 
-func TestPeriodBoundary(t *testing.T) {
+func TestNoSegmentIsListedTwiceAtAPeriodBoundary(t *testing.T) {
 	then := func(old, later string) string {
 		return live(`<Period start="PT0S">`+set(`mimeType="video/mp4"`, template(`media="a$Time$" timescale="10"`, timeline(old)), rep("v", "1"))+`</Period>`,
 			`<Period start="PT3570S">`+set(`mimeType="video/mp4"`, template(`media="b$Time$" timescale="10" presentationTimeOffset="1000"`, timeline(later)), rep("v", "1"))+`</Period>`)
@@ -166,7 +166,7 @@ func TestPeriodBoundary(t *testing.T) {
 	})
 }
 
-func TestPeriodTimes(t *testing.T) {
+func TestPeriodsHaveStartsAndEnds(t *testing.T) {
 	of := func(attributes, media string) string {
 		return `<Period ` + attributes + `><AdaptationSet mimeType="video/mp4" codecs="avc1.1"><SegmentTemplate media="` + media + `$Number$" duration="10"/><Representation id="v" bandwidth="1"/></AdaptationSet></Period>`
 	}
@@ -208,7 +208,7 @@ func TestPeriodTimes(t *testing.T) {
 	}
 }
 
-func TestEnd(t *testing.T) {
+func TestAnMPDEndsWhenItSaysSo(t *testing.T) {
 	numbers := one(template(`media="$Number$" duration="10"`))
 	times := one(template(`media="$Time$"`, timeline(`<S t="0" d="10" r="4"/>`)))
 	ending := func(text, attributes string) string { return strings.Replace(text, "<MPD ", "<MPD "+attributes+" ", 1) }
@@ -250,7 +250,7 @@ func TestEnd(t *testing.T) {
 	t.Run("static, by number, of unknown length", func(t *testing.T) { wantMalformed(t, static(live(numbers)), "does not say how long it is") })
 }
 
-func TestWindow(t *testing.T) {
+func TestTheWindowIsBounded(t *testing.T) {
 	text := func(attributes string) string {
 		return strings.Replace(live(one(template(`media="$Time$"`, timeline(`<S t="3500" d="10" r="8"/>`)))), "<MPD ", "<MPD "+attributes+" ", 1)
 	}

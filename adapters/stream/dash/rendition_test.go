@@ -27,7 +27,7 @@ func rep(id, bandwidth string) string {
 	return `<Representation id="` + id + `" bandwidth="` + bandwidth + `"/>`
 }
 
-func TestRenditions(t *testing.T) {
+func TestRepresentationsBecomeRenditions(t *testing.T) {
 	const at = from + "#"
 	pictures := set(`mimeType="video/mp4" codecs="avc1.4d401f"`, numbered, rep("v", "900000"))
 	picture := watch.Rendition{URL: at + "bandwidth=900000&id=v&kind=video", Bandwidth: 900_000, HasVideo: true}
@@ -120,7 +120,7 @@ func TestRenditions(t *testing.T) {
 	}
 }
 
-func TestLocation(t *testing.T) {
+func TestTheURLOfRenditionsIsThatOfMPDLocation(t *testing.T) {
 	moved := strings.ReplaceAll(sliding, "<Period", "<Location>m.mpd</Location><BaseURL>https://media.example.com/</BaseURL><Period")
 	if got := renditions(t, moved, noon)[0].URL; !strings.HasPrefix(got, "https://cdn.example.com/live/m.mpd#") {
 		t.Errorf("BaseURL moves the MPD to %s", got)
@@ -145,7 +145,7 @@ func TestLocation(t *testing.T) {
 	}
 }
 
-func TestParts(t *testing.T) {
+func TestAnUnknownFragmentNamesNoRendition(t *testing.T) {
 	for _, part := range []string{"", "t=posix:now", "kind=text&id=v&bandwidth=1", "kind=video&id=v", "%zz", "kind=video&bandwidth=-1"} {
 		if p, failure := decode(t, sliding, part, noon); failure != nil || len(p.Renditions) != 1 {
 			t.Errorf("%q: got %+v, %v", part, p, failure)

@@ -28,7 +28,7 @@ func last(n int, all string) string {
 	return strings.Join(fields[max(0, len(fields)-n):], " ")
 }
 
-func TestSegments(t *testing.T) {
+func TestEveryAddressingListsSegments(t *testing.T) {
 	head := `initialization="i.mp4" media=`
 	list := func(attributes string, inside ...string) string {
 		return `<SegmentList ` + attributes + `>` + strings.Join(inside, "") + `</SegmentList>`

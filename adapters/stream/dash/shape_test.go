@@ -91,7 +91,7 @@ const youtube = `<?xml version="1.0" encoding="UTF-8"?>
   </Period>
 </MPD>`
 
-func TestLivesim(t *testing.T) {
+func TestAnMPDOfLivesim(t *testing.T) {
 	all := renditions(t, livesim, noon)
 	if len(all) != 2 || all[0].Height != 360 || !all[0].HasVideo || all[0].HasAudio || !all[1].HasAudio || all[1].HasVideo {
 		t.Fatalf("got %+v", all)
@@ -111,7 +111,7 @@ func TestLivesim(t *testing.T) {
 	}
 }
 
-func TestShaka(t *testing.T) {
+func TestAnMPDOfShakaPackager(t *testing.T) {
 	all := renditions(t, shaka, noon)
 	if len(all) != 2 || all[0].HasVideo || all[1].HasAudio || all[1].Height != 360 {
 		t.Fatalf("got %+v", all)
@@ -130,7 +130,7 @@ func TestShaka(t *testing.T) {
 	}
 }
 
-func TestYouTube(t *testing.T) {
+func TestAnMPDOfYouTube(t *testing.T) {
 	all := renditions(t, youtube, noon)
 	if len(all) != 2 || !all[0].HasAudio || !all[1].HasVideo || all[1].Height != 144 {
 		t.Fatalf("got %+v", all)
