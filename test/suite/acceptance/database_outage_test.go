@@ -30,14 +30,14 @@ func TestAGatewayStartsWithoutItsDatabaseAndAdoptsLater(t *testing.T) { // secti
 	t.Logf("the gateway listens %.1f s after its start", time.Since(env.Service.StartedAt()).Seconds())
 	const away = 17 * time.Second // longer than a doubling pause takes to reach its maximum
 	for until := time.Now().Add(away); time.Now().Before(until); sleep(t.Context(), time.Second) {
-		if g := get(t.Context(), env.Service, "/readyz"); g.status != http.StatusServiceUnavailable {
-			t.Fatalf("without a database the readiness probe is answered with %d %v", g.status, g.err)
+		if r := get(t.Context(), env.Service, "/readyz"); r.status != http.StatusServiceUnavailable {
+			t.Fatalf("without a database the readiness probe is answered with %d %v", r.status, r.err)
 		}
-		if g := get(t.Context(), env.Service, "/healthz"); g.status != http.StatusOK {
-			t.Fatalf("without a database the liveness probe is answered with %d %v", g.status, g.err)
+		if r := get(t.Context(), env.Service, "/healthz"); r.status != http.StatusOK {
+			t.Fatalf("without a database the liveness probe is answered with %d %v", r.status, r.err)
 		}
-		if g := get(t.Context(), env.Service, "/api/v1/monitors"); g.status < 500 {
-			t.Fatalf("without a database a request is answered with %d %v", g.status, g.err)
+		if r := get(t.Context(), env.Service, "/api/v1/monitors"); r.status < 500 {
+			t.Fatalf("without a database a request is answered with %d %v", r.status, r.err)
 		}
 		if now := d.worker(); now.PID != worker.PID {
 			t.Fatalf("worker %d took the place of %d", now.PID, worker.PID)
@@ -89,8 +89,8 @@ func TestAReconciliationThatTimesOutIsRepeatedWhenTheDatabaseIsBack(t *testing.T
 	}
 	line := reconciliationReport(t, env)
 	t.Logf("the report says %s", line.Raw)
-	if g := get(t.Context(), env.Service, "/readyz"); g.status != http.StatusServiceUnavailable {
-		t.Errorf("the readiness probe is answered with %d %v", g.status, g.err)
+	if r := get(t.Context(), env.Service, "/readyz"); r.status != http.StatusServiceUnavailable {
+		t.Errorf("the readiness probe is answered with %d %v", r.status, r.err)
 	}
 	db.Server = startDatabase(t, dir)
 	e := waitEvent(t, env, d.id, "monitor.error", 30*time.Second)

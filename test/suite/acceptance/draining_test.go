@@ -44,23 +44,23 @@ type response struct {
 
 // get makes a request on a connection of its own.
 func get(ctx context.Context, s *system.Service, path string) response {
-	g := response{began: time.Now()}
+	r := response{began: time.Now()}
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+path, nil)
 	if err != nil {
-		g.err = err
-		return g
+		r.err = err
+		return r
 	}
 	req.Header.Set("X-API-Key", system.APIKey)
 	res, err := transport.RoundTrip(req)
 	if err != nil {
-		g.err = err
-		return g
+		r.err = err
+		return r
 	}
 	defer res.Body.Close()
-	g.status, g.closes = res.StatusCode, res.Close
-	return g
+	r.status, r.closes = res.StatusCode, res.Close
+	return r
 }
 
 // pollUntilRefused repeats a request until the connection is refused.
@@ -69,9 +69,9 @@ func pollUntilRefused(ctx context.Context, s *system.Service, path string) <-cha
 	go func() {
 		var all []response
 		for {
-			g := get(ctx, s, path)
-			all = append(all, g)
-			if g.err != nil {
+			r := get(ctx, s, path)
+			all = append(all, r)
+			if r.err != nil {
 				done <- all
 				return
 			}
@@ -140,13 +140,13 @@ func TestADrainingGatewayServesUntilTheDrainTimeIsOver(t *testing.T) { // sectio
 	}
 
 	var notReadySince time.Time
-	for _, g := range <-probes {
+	for _, r := range <-probes {
 		switch {
-		case g.status == http.StatusServiceUnavailable && notReadySince.IsZero():
-			notReadySince = g.began
-		case g.began.Before(asked) && g.status != http.StatusOK:
-			t.Fatalf("the readiness probe was answered with %d %v before the signal", g.status, g.err)
-		case g.began.After(asked.Add(time.Second)) && g.status == http.StatusOK:
+		case r.status == http.StatusServiceUnavailable && notReadySince.IsZero():
+			notReadySince = r.began
+		case r.began.Before(asked) && r.status != http.StatusOK:
+			t.Fatalf("the readiness probe was answered with %d %v before the signal", r.status, r.err)
+		case r.began.After(asked.Add(time.Second)) && r.status == http.StatusOK:
 			t.Fatal("the readiness probe says ready a second after the signal")
 		}
 	}
@@ -159,14 +159,14 @@ func TestADrainingGatewayServesUntilTheDrainTimeIsOver(t *testing.T) { // sectio
 		t.Errorf("requests are refused %s after the first 503 of the readiness probe, want %s", served, drain)
 	}
 	closing := 0
-	for _, g := range seen[:len(seen)-1] {
-		if g.status != http.StatusOK {
-			t.Errorf("a request was answered with %d", g.status)
+	for _, r := range seen[:len(seen)-1] {
+		if r.status != http.StatusOK {
+			t.Errorf("a request was answered with %d", r.status)
 		}
-		if g.closes {
+		if r.closes {
 			closing++
 		}
-		if g.closes && g.began.Before(asked) {
+		if r.closes && r.began.Before(asked) {
 			t.Error("an answer closed its connection before the signal")
 		}
 	}

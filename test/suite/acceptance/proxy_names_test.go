@@ -11,17 +11,17 @@ import (
 // and the worker's own client use (decision O8).
 func behindProxy(t *testing.T) (*watchedStream, *relay) {
 	t.Helper()
-	g := newRelay()
-	proxy := g.serveProxy(t)
+	r := newRelay()
+	proxy := r.serveProxy(t)
 	env := startEnv(t, "HTTPS_PROXY="+proxy, "https_proxy="+proxy, "HTTP_PROXY="+proxy, "http_proxy="+proxy)
-	g.forwardTo(env.YouTube.Proxy())
-	return watchStream(t, env, livestream.Config{}, nil), g
+	r.forwardTo(env.YouTube.Proxy())
+	return watchStream(t, env, livestream.Config{}, nil), r
 }
 
 func TestALongNameFailureAtTheProxyIsReportedWhenItEnds(t *testing.T) { // section 7.2, decision S6
 	runTimeline(t, 1, 150*time.Second)
-	p, g := behindProxy(t)
-	g.refuse(504)
+	p, r := behindProxy(t)
+	r.refuse(504)
 	began := time.Now()
 	p.sleepUntil(began, 85*time.Second)
 	assertEvents(t, p.env, p.id, "stream.started") // it is not known to be live
@@ -32,7 +32,7 @@ func TestALongNameFailureAtTheProxyIsReportedWhenItEnds(t *testing.T) { // secti
 		t.Error("the log does not say that the stream's state could not be learned")
 	}
 	p.sleepUntil(began, 90*time.Second)
-	g.refuse(0)
+	r.refuse(0)
 	e := p.waitOutageAlert(began, "manifest", 90*time.Second+45*time.Second)
 	if e.Data.DurationSec < 90 {
 		t.Errorf("reported as %v s long", e.Data.DurationSec)
@@ -44,9 +44,9 @@ func TestALongNameFailureAtTheProxyIsReportedWhenItEnds(t *testing.T) { // secti
 
 func TestAShortNameFailureAtTheProxyHidesNoBlackout(t *testing.T) { // sections 6.6 and 7.2
 	runTimeline(t, 1, 65*time.Second)
-	p, g := behindProxy(t)
+	p, r := behindProxy(t)
 	before := p.resolutions()
-	g.refuse(502)
+	r.refuse(502)
 	began := time.Now()
 	p.sleepUntil(began, 15*time.Second)
 	black := p.Black(true) // while the media cannot be read
@@ -54,7 +54,7 @@ func TestAShortNameFailureAtTheProxyHidesNoBlackout(t *testing.T) { // sections 
 	if v := p.videoHealth(); v != "ok" {
 		t.Errorf("after thirty seconds the picture's health is %v", v)
 	}
-	g.refuse(0)
+	r.refuse(0)
 	alert := p.waitEvent(blackoutAlert, 45*time.Second)
 	assertNear(t, "black: started_at", alert.Data.StartedAt, black, mediaTolerance)
 	picture := p.Black(false)

@@ -32,32 +32,32 @@ type relay struct {
 func newRelay() *relay { return &relay{clients: map[net.Conn]bool{}} }
 
 // forwardTo sets the stand-in's proxy.
-func (g *relay) forwardTo(proxy string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.upstream = strings.TrimPrefix(proxy, "http://")
+func (rl *relay) forwardTo(proxy string) {
+	rl.mu.Lock()
+	defer rl.mu.Unlock()
+	rl.upstream = strings.TrimPrefix(proxy, "http://")
 }
 
 // refuse makes the proxy answer every CONNECT with a status, as one that cannot
 // resolve the host; 0: it forwards again. Open connections are closed.
-func (g *relay) refuse(status int) {
-	g.mu.Lock()
-	g.refusal = status
-	g.mu.Unlock()
-	g.closeConnections()
+func (rl *relay) refuse(status int) {
+	rl.mu.Lock()
+	rl.refusal = status
+	rl.mu.Unlock()
+	rl.closeConnections()
 }
 
 // closeConnections closes every connection.
-func (g *relay) closeConnections() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for c := range g.clients {
+func (rl *relay) closeConnections() {
+	rl.mu.Lock()
+	defer rl.mu.Unlock()
+	for c := range rl.clients {
 		_ = c.Close()
 	}
 }
 
 // serveProxy serves as a proxy until the test ends, and returns its URL.
-func (g *relay) serveProxy(t *testing.T) (url string) {
+func (rl *relay) serveProxy(t *testing.T) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -66,12 +66,12 @@ func (g *relay) serveProxy(t *testing.T) (url string) {
 	server := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0),
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			g.mu.Lock()
-			refusal := g.refusal
+			rl.mu.Lock()
+			refusal := rl.refusal
 			if refusal != 0 {
-				g.refused++
+				rl.refused++
 			}
-			g.mu.Unlock()
+			rl.mu.Unlock()
 			if refusal != 0 {
 				http.Error(w, "could not resolve "+r.URL.Hostname(), refusal)
 				return
@@ -85,7 +85,7 @@ func (g *relay) serveProxy(t *testing.T) (url string) {
 				_ = conn.Close()
 				return
 			}
-			g.forward(conn, r.Host)
+			rl.forward(conn, r.Host)
 		}),
 	}
 	var serving sync.WaitGroup
@@ -93,14 +93,14 @@ func (g *relay) serveProxy(t *testing.T) (url string) {
 	t.Cleanup(func() {
 		_ = server.Close()
 		serving.Wait()
-		g.closeConnections()
-		g.forwarding.Wait()
+		rl.closeConnections()
+		rl.forwarding.Wait()
 	})
 	return "http://" + l.Addr().String()
 }
 
 // serveTLS serves at YouTube's own address until the test ends.
-func (g *relay) serveTLS(t *testing.T, l net.Listener) {
+func (rl *relay) serveTLS(t *testing.T, l net.Listener) {
 	t.Helper()
 	var serving sync.WaitGroup
 	serving.Go(func() {
@@ -109,30 +109,30 @@ func (g *relay) serveTLS(t *testing.T, l net.Listener) {
 			if err != nil {
 				return
 			}
-			g.forward(conn, "www.youtube.com:443") // its certificate is valid for all hosts
+			rl.forward(conn, "www.youtube.com:443") // its certificate is valid for all hosts
 		}
 	})
 	t.Cleanup(func() {
 		_ = l.Close()
 		serving.Wait()
-		g.closeConnections()
-		g.forwarding.Wait()
+		rl.closeConnections()
+		rl.forwarding.Wait()
 	})
 }
 
 // forward connects a program with a host of the stand-in until either closes.
-func (g *relay) forward(program net.Conn, host string) {
-	g.mu.Lock()
-	g.clients[program] = true
-	g.mu.Unlock()
-	g.forwarding.Go(func() {
+func (rl *relay) forward(program net.Conn, host string) {
+	rl.mu.Lock()
+	rl.clients[program] = true
+	rl.mu.Unlock()
+	rl.forwarding.Go(func() {
 		defer func() {
 			_ = program.Close()
-			g.mu.Lock()
-			delete(g.clients, program)
-			g.mu.Unlock()
+			rl.mu.Lock()
+			delete(rl.clients, program)
+			rl.mu.Unlock()
 		}()
-		standIn, err := g.dial(host)
+		standIn, err := rl.dial(host)
 		if err != nil {
 			return
 		}
@@ -148,10 +148,10 @@ func (g *relay) forward(program net.Conn, host string) {
 	})
 }
 
-func (g *relay) dial(host string) (net.Conn, error) {
-	g.mu.Lock()
-	address := g.upstream
-	g.mu.Unlock()
+func (rl *relay) dial(host string) (net.Conn, error) {
+	rl.mu.Lock()
+	address := rl.upstream
+	rl.mu.Unlock()
 	conn, err := net.DialTimeout("tcp", address, 5*time.Second)
 	if err != nil {
 		return nil, err
