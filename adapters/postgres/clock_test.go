@@ -51,7 +51,7 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 
 		t.Run(name+": a retry waits 70 s at most", func(t *testing.T) {
 			s, db, _ := waiting(t)
-			recorded(t, s, leasedOne(t, s), turned, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
+			recorded(t, s, leasedOne(t, s), rejecting, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
 			shiftClock(t, db, step)
 			soon(t, s, 0)
 			leasedOne(t, s)
@@ -61,14 +61,14 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 			s, db, m := waiting(t)
 			l := leasedOne(t, s)
 			shiftClock(t, db, step)
-			recorded(t, s, l, turned, delivery.Decision{RetryAt: time.Now()})
+			recorded(t, s, l, rejecting, delivery.Decision{RetryAt: time.Now()})
 			soon(t, s, 0)
 			l = leasedOne(t, s)
 			if l.Attempts != 1 {
 				t.Errorf("%d attempts", l.Attempts)
 			}
 			shiftClock(t, db, -step)
-			recorded(t, s, l, taken, sent)
+			recorded(t, s, l, accepting, sent)
 			if types := eventTypes(t, s, m.ID); len(types) != 2 {
 				t.Errorf("told are %v", types)
 			}
@@ -79,12 +79,12 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 			dsn := database(t)
 			s, db := open(t, dsn), raw(t, dsn)
 			m, once := registration(1), registry.IdempotencyKey{Key: registry.Digest{1}}
-			if _, err := s.InsertIdempotent(t.Context(), m, plenty, once); err != nil {
+			if _, err := s.InsertIdempotent(t.Context(), m, unlimited, once); err != nil {
 				t.Fatal(err)
 			}
 			shiftClock(t, db, step)
 			again := registration(1)
-			first, err := s.InsertIdempotent(t.Context(), again, plenty, once)
+			first, err := s.InsertIdempotent(t.Context(), again, unlimited, once)
 			if err != nil || first == nil || first.Monitor.ID != m.ID {
 				t.Errorf("first is %+v, %v", first, err)
 			}
@@ -117,7 +117,7 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 			t.Errorf("the next is due in %v, %v", wait, err)
 		}
 		// Its holder is as good as before.
-		recorded(t, s, held, turned, delivery.Decision{RetryAt: time.Now()})
+		recorded(t, s, held, rejecting, delivery.Decision{RetryAt: time.Now()})
 		if l := leasedOne(t, s); l.Attempts != 1 {
 			t.Errorf("%d attempts", l.Attempts)
 		}

@@ -83,7 +83,7 @@ func watched(t testing.TB, s *postgres.Store, n int, url string) monitor.Monitor
 	t.Helper()
 	m := registration(n)
 	m.CallbackURL = monitor.CallbackURL(url + "/" + string(m.ID))
-	if err := s.Insert(t.Context(), m, plenty); err != nil {
+	if err := s.Insert(t.Context(), m, unlimited); err != nil {
 		t.Fatal(err)
 	}
 	return m

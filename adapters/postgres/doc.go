@@ -2,17 +2,17 @@
 // PostgreSQL (section 9.1). Store implements every port of the application that
 // needs the database, as several types over one connection pool:
 //
-//	type               file             implements            tables
-//	MonitorStore       monitors.go      registry.MonitorStore     monitors, monitor_stats
-//	IdempotencyStore   idempotency.go   registry.MonitorStore     idempotency_keys
-//	ReportStore        reports.go       registry.ReportStore         monitors, monitor_stats, monitor_events
-//	EventStore         events.go        registry.EventStore      monitor_events
-//	RateLimiter        ratelimit.go     registry.RateLimiter      rate_limits
-//	WorkerStore        workers.go       supervisor.Store      monitors, monitor_events
-//	ReservationStore   reservations.go  supervisor.Store      monitors
-//	LeaderElection     leader.go        supervisor.Store      (an advisory lock)
-//	Outbox             leases.go        delivery.Outbox       monitor_events, monitors
-//	Listener           listener.go      (wakes a dispatcher)  NOTIFY monitor_events
+//	type               file            implements            tables
+//	MonitorStore       monitors.go     registry.MonitorStore monitors, monitor_stats
+//	IdempotencyStore   idempotency.go  registry.MonitorStore idempotency_keys
+//	ReportStore        reports.go      registry.ReportStore  monitors, monitor_stats, monitor_events
+//	EventStore         events.go       registry.EventStore   monitor_events
+//	RateLimiter        ratelimit.go    registry.RateLimiter  rate_limits
+//	WorkerStore        workers.go      supervisor.Store      monitors, monitor_events
+//	ReservationStore   reservations.go supervisor.Store      monitors
+//	LeaderElection     leader.go       supervisor.Store      (an advisory lock)
+//	Outbox             leases.go       delivery.Outbox       monitor_events, monitors
+//	Listener           listener.go     (wakes                a dispatcher)  NOTIFY monitor_events
 //
 // Guarantees:
 //

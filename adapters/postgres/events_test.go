@@ -39,7 +39,7 @@ func TestRedeliverMakesAnEventPendingAgain(t *testing.T) {
 		m := registered(t, s, 1)
 		e := blackout(1)
 		accepted(t, s, m.ID, report(e), monitor.Run)
-		recorded(t, s, leasedOne(t, s), taken, sent)
+		recorded(t, s, leasedOne(t, s), accepting, sent)
 		if err := s.Redeliver(t.Context(), m.ID, e.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func TestRedeliverMakesAnEventPendingAgain(t *testing.T) {
 		m := registered(t, s, 1)
 		first, second := blackout(1), blackout(2)
 		accepted(t, s, m.ID, report(first, second), monitor.Run)
-		recorded(t, s, leasedOne(t, s), taken, sent)
+		recorded(t, s, leasedOne(t, s), accepting, sent)
 		out := leasedOne(t, s)
 		if err := s.Redeliver(t.Context(), m.ID, first.ID); err != nil {
 			t.Fatal(err)
@@ -65,7 +65,7 @@ func TestRedeliverMakesAnEventPendingAgain(t *testing.T) {
 		if n := len(leased(t, s)); n != 0 {
 			t.Fatalf("%d leased beside %s", n, out.EventID)
 		}
-		recorded(t, s, out, taken, sent)
+		recorded(t, s, out, accepting, sent)
 		if l := leasedOne(t, s); l.EventID != first.ID {
 			t.Errorf("leased %s, want %s", l.EventID, first.ID)
 		}
@@ -76,11 +76,11 @@ func TestRedeliverMakesAnEventPendingAgain(t *testing.T) {
 		m := registered(t, s, 1)
 		e := blackout(1)
 		accepted(t, s, m.ID, report(e), monitor.Run)
-		recorded(t, s, leasedOne(t, s), turned, hopeless)
+		recorded(t, s, leasedOne(t, s), rejecting, failed)
 		if err := s.Redeliver(t.Context(), m.ID, e.ID); err != nil {
 			t.Fatal(err)
 		}
-		recorded(t, s, leasedOne(t, s), taken, sent)
+		recorded(t, s, leasedOne(t, s), accepting, sent)
 		if m := got(t, s, m.ID); m.Status != monitor.Failed {
 			t.Errorf("the status is %s", m.Status)
 		}

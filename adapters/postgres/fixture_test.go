@@ -21,7 +21,7 @@ var (
 	noon  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 )
 
-const plenty = 1000 // a maximum that no test reaches
+const unlimited = 1000 // a maximum that no test reaches
 
 // registration returns a new monitor of the stream with number n.
 func registration(n int) monitor.Monitor {
@@ -44,7 +44,7 @@ func registration(n int) monitor.Monitor {
 func registered(t testing.TB, s *postgres.Store, n int) monitor.Monitor {
 	t.Helper()
 	m := registration(n)
-	if err := s.Insert(t.Context(), m, plenty); err != nil {
+	if err := s.Insert(t.Context(), m, unlimited); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -110,10 +110,10 @@ func leasedOne(t testing.TB, s *postgres.Store) delivery.Delivery {
 }
 
 var (
-	taken    = delivery.Attempt{At: noon, Status: 200}
-	turned   = delivery.Attempt{At: noon, Status: 500, Error: "HTTP 500"}
-	sent     = delivery.Decision{Sent: true}
-	hopeless = delivery.Decision{Failed: true}
+	accepting = delivery.Attempt{At: noon, Status: 200}
+	rejecting = delivery.Attempt{At: noon, Status: 500, Error: "HTTP 500"}
+	sent      = delivery.Decision{Sent: true}
+	failed    = delivery.Decision{Failed: true}
 )
 
 // recorded stores an attempt and returns the monitor that it ended.

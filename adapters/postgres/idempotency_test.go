@@ -15,7 +15,7 @@ var once = registry.IdempotencyKey{Key: registry.Digest{7}, Request: registry.Di
 // registeredOnce registers under a key and returns the earlier registration.
 func registeredOnce(t testing.TB, s *postgres.Store, m monitor.Monitor, o registry.IdempotencyKey) *registry.IdempotencyRecord {
 	t.Helper()
-	first, err := s.InsertIdempotent(t.Context(), m, plenty, o)
+	first, err := s.InsertIdempotent(t.Context(), m, unlimited, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func recalled(t testing.TB, s *postgres.Store, key registry.Digest) *registry.Id
 func standsFor(t testing.TB, first *registry.IdempotencyRecord, m monitor.Monitor, o registry.IdempotencyKey) {
 	t.Helper()
 	if first == nil {
-		t.Fatal("the key stands for nothing")
+		t.Fatal("the key has no registration")
 	}
 	if first.Monitor.ID != m.ID || first.Monitor.Status != m.Status || !first.Monitor.CreatedAt.Equal(m.CreatedAt) || first.Request != o.Request {
 		t.Errorf("the key stands for %+v", first)
@@ -122,7 +122,7 @@ func TestAnIdempotencyKeyStandsForOneRegistration(t *testing.T) {
 	t.Run("an active stream is refused under another key", func(t *testing.T) {
 		s := open(t, database(t))
 		registered(t, s, 1)
-		_, err := s.InsertIdempotent(t.Context(), registration(1), plenty, once)
+		_, err := s.InsertIdempotent(t.Context(), registration(1), unlimited, once)
 		refusedWith(t, err, monitor.Duplicate)
 	})
 }
@@ -193,7 +193,7 @@ func TestOneOfManyRegistrationsUnderOneKeyIsStored(t *testing.T) {
 				sent[i] = registration(stream(i))
 				all.Go(func() {
 					var err error
-					if outcomes[i], err = stores[i%len(stores)].InsertIdempotent(t.Context(), sent[i], plenty, once); err != nil {
+					if outcomes[i], err = stores[i%len(stores)].InsertIdempotent(t.Context(), sent[i], unlimited, once); err != nil {
 						t.Error(err)
 					}
 				})

@@ -45,7 +45,7 @@ func leads(t testing.TB, s *postgres.Store) bool {
 // elected calls TryLead until it succeeds.
 func elected(t testing.TB, s *postgres.Store) {
 	t.Helper()
-	eventually(t, "the office passes on", func() bool {
+	eventually(t, "the leadership passes on", func() bool {
 		is, err := s.TryLead(t.Context())
 		return err == nil && is
 	})
@@ -121,7 +121,7 @@ func TestOneGatewayIsTheLeader(t *testing.T) { // O5
 		}
 		elected(t, second)
 		if _, err := first.TryLead(t.Context()); err == nil {
-			t.Error("a closed store still stands for the office")
+			t.Error("a closed store can still become the leader")
 		}
 		if err := second.Close(); err != nil {
 			t.Fatal(err)
@@ -182,7 +182,7 @@ func TestOneGatewayIsTheLeader(t *testing.T) { // O5
 			time.Sleep(50 * time.Millisecond)
 		}
 		if term := time.Since(began); term < 900*time.Millisecond {
-			t.Errorf("the office was lost after %v", term)
+			t.Errorf("the leadership was lost after %v", term)
 		}
 		if is, err := first.TryLead(t.Context()); err == nil && is {
 			t.Error("there are two")
@@ -200,11 +200,11 @@ func TestOneGatewayIsTheLeader(t *testing.T) { // O5
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		if err := s.Insert(ctx, registration(1), plenty); err != nil {
+		if err := s.Insert(ctx, registration(1), unlimited); err != nil {
 			t.Error(err)
 		}
 		if !leads(t, s) {
-			t.Error("the office is lost")
+			t.Error("the leadership is lost")
 		}
 	})
 }
@@ -233,7 +233,7 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 		}
 		noticed(t, s)
 		if leads(t, s) {
-			t.Error("it leads again, and the office is still held")
+			t.Error("it leads again, and the lock is still held")
 		}
 		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 			t.Fatal(err)
@@ -246,11 +246,11 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 		proxied := through(t, dsn)
 		s, other, db := open(t, proxied.dsn), open(t, dsn), raw(t, dsn)
 		leads(t, s)
-		proxied.hole.Store(true)
+		proxied.dropAll.Store(true)
 		noticed(t, s)
 		noticed(t, s) // not even a new connection is made
 		elected(t, other)
-		proxied.hole.Store(false)
+		proxied.dropAll.Store(false)
 		if leads(t, s) {
 			t.Error("there are two")
 		}
@@ -264,7 +264,7 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 		proxied := through(t, database(t))
 		s := open(t, proxied.dsn)
 		leads(t, s)
-		proxied.hole.Store(true)
+		proxied.dropAll.Store(true)
 		ctx, cancel := context.WithCancel(t.Context())
 		asked := make(chan struct{})
 		go func() {
@@ -280,7 +280,7 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 		proxied := through(t, database(t))
 		s := open(t, proxied.dsn)
 		leads(t, s)
-		proxied.hole.Store(true)
+		proxied.dropAll.Store(true)
 		asked := make(chan error, 1)
 		go func() {
 			_, err := s.TryLead(t.Context())
@@ -288,7 +288,7 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 		}()
 		quickly(t, time.Second, "closing", func() { _ = s.Close() })
 		if err := <-asked; err == nil {
-			t.Error("it was elected by nobody")
+			t.Error("a closed store was elected")
 		}
 	})
 }

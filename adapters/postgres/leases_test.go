@@ -32,7 +32,7 @@ func TestEventsOfAMonitorAreLeasedInOrder(t *testing.T) {
 			if n := len(leased(t, s)); n != 0 {
 				t.Fatalf("%d more while one is out", n)
 			}
-			recorded(t, s, l, taken, sent)
+			recorded(t, s, l, accepting, sent)
 		}
 	})
 
@@ -40,7 +40,7 @@ func TestEventsOfAMonitorAreLeasedInOrder(t *testing.T) {
 		s := open(t, database(t))
 		slow, quick := registered(t, s, 1), registered(t, s, 2)
 		accepted(t, s, slow.ID, report(blackout(1), blackout(2)), monitor.Run)
-		recorded(t, s, leasedOne(t, s), turned, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
+		recorded(t, s, leasedOne(t, s), rejecting, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
 		accepted(t, s, quick.ID, report(blackout(3)), monitor.Run)
 		if l := leasedOne(t, s); l.MonitorID != quick.ID {
 			t.Errorf("leased an event of %s", l.MonitorID)
@@ -138,7 +138,7 @@ func TestTwoGatewaysNeverLeaseTheSameEvent(t *testing.T) {
 				}
 				for _, l := range deliveries {
 					giveBack(l) // before it is recorded: afterwards it may be out again
-					if _, err := s.RecordAttempt(t.Context(), l, taken, sent); err != nil {
+					if _, err := s.RecordAttempt(t.Context(), l, accepting, sent); err != nil {
 						t.Error(err)
 						return
 					}
@@ -259,7 +259,7 @@ func TestAnEventRedeliveredDuringALeaseIsNotLeased(t *testing.T) {
 		return err == nil && n == 1
 	})
 
-	recorded(t, s, leasedOne(t, s), taken, sent)
+	recorded(t, s, leasedOne(t, s), accepting, sent)
 	if err := s.Redeliver(t.Context(), m.ID, first.ID); err != nil {
 		t.Fatal(err)
 	}

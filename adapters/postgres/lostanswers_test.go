@@ -30,7 +30,7 @@ func atCommit(what loss) func(statement string) loss {
 		if commits(statement) {
 			return what
 		}
-		return nothing
+		return noLoss
 	}
 }
 
@@ -73,11 +73,11 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 			return string(after.Status) + after.Reason, err
 		}
 	},
-	"Record, sent": func(t *testing.T, s *postgres.Store) call { return recording(t, s, taken, sent) },
+	"Record, sent": func(t *testing.T, s *postgres.Store) call { return recording(t, s, accepting, sent) },
 	"Record, retry": func(t *testing.T, s *postgres.Store) call {
-		return recording(t, s, turned, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
+		return recording(t, s, rejecting, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
 	},
-	"Record, failed": func(t *testing.T, s *postgres.Store) call { return recording(t, s, turned, hopeless) },
+	"Record, failed": func(t *testing.T, s *postgres.Store) call { return recording(t, s, rejecting, failed) },
 	"Lease": func(t *testing.T, s *postgres.Store) call {
 		for n := range 3 {
 			accepted(t, s, registered(t, s, n).ID, report(blackout(1), blackout(2)), monitor.Run)
@@ -90,7 +90,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 	"Redeliver": func(t *testing.T, s *postgres.Store) call {
 		m, e := registered(t, s, 1), blackout(1)
 		accepted(t, s, m.ID, report(e), monitor.Run)
-		recorded(t, s, leasedOne(t, s), taken, sent)
+		recorded(t, s, leasedOne(t, s), accepting, sent)
 		return func(ctx context.Context, s *postgres.Store) (string, error) { return "", s.Redeliver(ctx, m.ID, e.ID) }
 	},
 	"Promote": func(t *testing.T, s *postgres.Store) call {
@@ -190,9 +190,9 @@ func TestARepeatedCallStoresNothingTwice(t *testing.T) {
 			what  loss
 			times int
 		}{
-			{"the answer is lost once", answer, 1},
-			{"the answer is lost until it gives up", answer, 4},
-			{"the request is lost once", request, 1},
+			{"the answer is lost once", lostAnswer, 1},
+			{"the answer is lost until it gives up", lostAnswer, 4},
+			{"the request is lost once", lostRequest, 1},
 		} {
 			t.Run(name+": "+c.name, func(t *testing.T) {
 				dsn := database(t)
@@ -202,7 +202,7 @@ func TestARepeatedCallStoresNothingTwice(t *testing.T) {
 				left := c.times
 				proxied.lose(func(statement string) loss {
 					if !commits(statement) || left == 0 {
-						return nothing
+						return noLoss
 					}
 					left--
 					return c.what
@@ -242,7 +242,7 @@ func TestALeaseWhoseAnswerWasLostIsGrantedByTheNextCall(t *testing.T) {
 	s := open(t, proxied.dsn)
 	m := registered(t, s, 1)
 	accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
-	proxied.lose(atCommit(answer))
+	proxied.lose(atCommit(lostAnswer))
 	if deliveries, err := s.Lease(t.Context(), 10, time.Minute); err == nil {
 		t.Fatalf("%d deliveries came through", len(deliveries))
 	}
@@ -251,7 +251,7 @@ func TestALeaseWhoseAnswerWasLostIsGrantedByTheNextCall(t *testing.T) {
 	}
 	proxied.lose(nil)
 	l := leasedOne(t, s)
-	recorded(t, s, l, taken, sent)
+	recorded(t, s, l, accepting, sent)
 	if n := len(leased(t, s)); n != 0 {
 		t.Errorf("%d more", n)
 	}
@@ -287,7 +287,7 @@ func TestALeaseThatAStalledServerGrantsLateIsGrantedByALaterCall(t *testing.T) {
 		return n
 	}
 
-	proxied.lose(atCommit(word))
+	proxied.lose(atCommit(silentLoss))
 	patience, giveUp := context.WithCancel(t.Context())
 	defer giveUp()
 	late := make(chan error, 1)
@@ -319,7 +319,7 @@ func TestALeaseThatAStalledServerGrantsLateIsGrantedByALaterCall(t *testing.T) {
 	if n := len(leased(t, s)); n != 0 {
 		t.Errorf("%d came again while it is being sent", n)
 	}
-	recorded(t, s, l, taken, sent)
+	recorded(t, s, l, accepting, sent)
 	leasedOne(t, s)
 }
 
@@ -328,7 +328,7 @@ func TestAnUnconfirmedLeaseIsRequestedUntilItHasExpired(t *testing.T) {
 		t.Helper()
 		proxied := through(t, database(t))
 		s := open(t, proxied.dsn)
-		proxied.lose(atCommit(answer))
+		proxied.lose(atCommit(lostAnswer))
 		if _, err := s.Lease(t.Context(), 10, term); err == nil {
 			t.Fatal("it was answered")
 		}
@@ -353,7 +353,7 @@ func TestAnUnconfirmedLeaseIsRequestedUntilItHasExpired(t *testing.T) {
 	t.Run("the latest are kept if there are too many", func(t *testing.T) {
 		proxied := through(t, database(t))
 		s := open(t, proxied.dsn)
-		proxied.lose(atCommit(answer))
+		proxied.lose(atCommit(lostAnswer))
 		for range postgres.MaxUnconfirmed/3 + 1 { // each is sent three times
 			if _, err := s.Lease(t.Context(), 10, time.Minute); err == nil {
 				t.Fatal("it was answered")
@@ -370,8 +370,8 @@ func TestAnUnconfirmedLeaseIsRequestedUntilItHasExpired(t *testing.T) {
 func TestAnUnknownOutcomeIsNamedInTheError(t *testing.T) {
 	proxied := through(t, database(t))
 	s := open(t, proxied.dsn)
-	proxied.lose(atCommit(answer))
-	err := s.Insert(t.Context(), registration(1), plenty)
+	proxied.lose(atCommit(lostAnswer))
+	err := s.Insert(t.Context(), registration(1), unlimited)
 	if err == nil || !strings.Contains(err.Error(), "outcome unknown") {
 		t.Errorf("the error is %v", err)
 	}
@@ -387,7 +387,7 @@ func TestARepetitionRespectsChangesSinceTheFirstCall(t *testing.T) {
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
 		l := leasedOne(t, s)
-		recorded(t, s, l, taken, sent)
+		recorded(t, s, l, accepting, sent)
 		return m, l
 	}
 
@@ -397,7 +397,7 @@ func TestARepetitionRespectsChangesSinceTheFirstCall(t *testing.T) {
 		if err := s.Redeliver(t.Context(), m.ID, l.EventID); err != nil {
 			t.Fatal(err)
 		}
-		recorded(t, s, l, taken, sent)
+		recorded(t, s, l, accepting, sent)
 		if again := leasedOne(t, s); again.EventID != l.EventID {
 			t.Errorf("leased %s", again.EventID)
 		}
@@ -414,20 +414,20 @@ func TestARepetitionRespectsChangesSinceTheFirstCall(t *testing.T) {
 			switch {
 			case statement == "COMMIT" && !broken:
 				broken = true
-				return answer
+				return lostAnswer
 			case broken && strings.Contains(statement, "FOR UPDATE"):
 				deliveries, err := s.Lease(t.Context(), 1, time.Minute)
 				if err != nil || len(deliveries) != 1 {
 					t.Errorf("leased are %v, %v", deliveries, err)
-					return nothing
+					return noLoss
 				}
-				again := taken
+				again := accepting
 				again.At = noon.Add(time.Second)
 				if _, err := s.RecordAttempt(t.Context(), deliveries[0], again, sent); err != nil {
 					t.Error(err)
 				}
 			}
-			return nothing
+			return noLoss
 		})
 		if err := far.Redeliver(t.Context(), m.ID, l.EventID); err != nil {
 			t.Fatal(err)

@@ -21,7 +21,7 @@ func TestARegistrationIsStoredOrRefused(t *testing.T) {
 		m := registration(1)
 		start := noon.Add(time.Hour)
 		m.Config.ScheduledStartTime = &start
-		if err := s.Insert(t.Context(), m, plenty); err != nil {
+		if err := s.Insert(t.Context(), m, unlimited); err != nil {
 			t.Fatal(err)
 		}
 		if back := got(t, s, m.ID); !reflect.DeepEqual(back, m) {
@@ -39,14 +39,14 @@ func TestARegistrationIsStoredOrRefused(t *testing.T) {
 		if back := got(t, s, m.ID); !reflect.DeepEqual(back, m) {
 			t.Errorf("stored\n%+v, back came\n%+v", m, back)
 		}
-		refusedWith(t, s.Insert(t.Context(), registration(1), plenty), monitor.Duplicate)
+		refusedWith(t, s.Insert(t.Context(), registration(1), unlimited), monitor.Duplicate)
 		refusedWith(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
 	})
 
 	t.Run("an active stream is refused with the id of its monitor", func(t *testing.T) {
 		s := open(t, database(t))
 		first := registered(t, s, 1)
-		e := refusedWith(t, s.Insert(t.Context(), registration(1), plenty), monitor.Duplicate)
+		e := refusedWith(t, s.Insert(t.Context(), registration(1), unlimited), monitor.Duplicate)
 		if !strings.Contains(e.Message, string(first.ID)) {
 			t.Errorf("the message does not name %s: %s", first.ID, e.Message)
 		}
@@ -64,7 +64,7 @@ func TestARegistrationIsStoredOrRefused(t *testing.T) {
 	t.Run("repeating after a lost answer is no error", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
-		if err := s.Insert(t.Context(), m, plenty); err != nil {
+		if err := s.Insert(t.Context(), m, unlimited); err != nil {
 			t.Error(err)
 		}
 	})
@@ -92,7 +92,7 @@ func TestARegistrationIsStoredOrRefused(t *testing.T) {
 			s := open(t, database(t))
 			m := registration(1)
 			m.Metadata = json.RawMessage(metadata)
-			if err := s.Insert(t.Context(), m, plenty); err != nil {
+			if err := s.Insert(t.Context(), m, unlimited); err != nil {
 				refusedWith(t, err, monitor.InvalidConfig)
 			}
 		})
@@ -131,7 +131,7 @@ func TestConcurrentRegistrationsKeepTheRules(t *testing.T) {
 		for range 200 {
 			all = append(all, registration(1))
 		}
-		counts := insertAll(t, plenty, []*postgres.Store{open(t, dsn), open(t, dsn)}, all)
+		counts := insertAll(t, unlimited, []*postgres.Store{open(t, dsn), open(t, dsn)}, all)
 		if counts["stored"] != 1 || counts[monitor.Duplicate] != 199 {
 			t.Errorf("outcomes: %v", counts)
 		}
@@ -219,7 +219,7 @@ func TestAMonitorEndsOnce(t *testing.T) {
 		s := open(t, database(t))
 		m := registration(1)
 		m.Status, m.ReservedUntil = monitor.Waiting, noon.Add(time.Hour)
-		if err := s.Insert(t.Context(), m, plenty); err != nil {
+		if err := s.Insert(t.Context(), m, unlimited); err != nil {
 			t.Fatal(err)
 		}
 		after, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon)

@@ -134,7 +134,7 @@ func TestAnEventIsSentWithinSecondsOfTheDatabasesReturn(t *testing.T) {
 	t.Run("after its network dropped everything", func(t *testing.T) {
 		dsn := database(t)
 		proxied := through(t, dsn)
-		alerted(t, open(t, dsn), open(t, proxied.dsn), foundWithin, func() { proxied.hole.Store(true) }, func() { proxied.hole.Store(false) })
+		alerted(t, open(t, dsn), open(t, proxied.dsn), foundWithin, func() { proxied.dropAll.Store(true) }, func() { proxied.dropAll.Store(false) })
 	})
 
 	t.Run("after its process was stopped", func(t *testing.T) {

@@ -29,12 +29,12 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
-		recorded(t, s, leasedOne(t, s), turned, due)
+		recorded(t, s, leasedOne(t, s), rejecting, due)
 		l := leasedOne(t, s)
 		if l.Attempts != 1 {
 			t.Errorf("%d attempts before the second", l.Attempts)
 		}
-		recorded(t, s, l, taken, sent)
+		recorded(t, s, l, accepting, sent)
 		rec := history(t, s, m.ID)[0]
 		want := []registry.Attempt{{At: noon, Status: 500, Error: "HTTP 500"}, {At: noon, Status: 200}}
 		if rec.Status != "sent" || rec.SentAt.IsZero() || !slices.Equal(rec.Attempts, want) {
@@ -48,7 +48,7 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 		accepted(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
 		l := leasedOne(t, s)
 		accepted(t, s, other.ID, report(blackout(3)), monitor.Run)
-		if ended := recorded(t, s, l, turned, hopeless); ended != m.ID {
+		if ended := recorded(t, s, l, rejecting, failed); ended != m.ID {
 			t.Errorf("ended is %q, want %s", ended, m.ID)
 		}
 		if m := got(t, s, m.ID); m.Status != monitor.Failed || m.Reason != event.ReasonCallbackFailed || m.EndedAt.IsZero() {
@@ -65,14 +65,14 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 	})
 
 	t.Run("recording it again changes nothing and returns the same", func(t *testing.T) {
-		for name, v := range map[string]delivery.Decision{"sent": sent, "failed": hopeless, "retry": due} {
+		for name, v := range map[string]delivery.Decision{"sent": sent, "failed": failed, "retry": due} {
 			s := open(t, database(t))
 			m := registered(t, s, 1)
 			accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
 			l := leasedOne(t, s)
-			first := recorded(t, s, l, turned, v)
+			first := recorded(t, s, l, rejecting, v)
 			before := history(t, s, m.ID)
-			if again := recorded(t, s, l, turned, v); again != first {
+			if again := recorded(t, s, l, rejecting, v); again != first {
 				t.Errorf("%s: ended is %q, then %q", name, first, again)
 			}
 			if after := history(t, s, m.ID); fmt.Sprint(after) != fmt.Sprint(before) {
@@ -88,8 +88,8 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
 		late := leasedOne(t, s)
 		alter(t, db, `UPDATE monitor_events SET leased_until = now() - interval '1 second'`)
-		recorded(t, s, leasedOne(t, s), taken, sent)
-		if ended := recorded(t, s, late, turned, hopeless); ended != "" {
+		recorded(t, s, leasedOne(t, s), accepting, sent)
+		if ended := recorded(t, s, late, rejecting, failed); ended != "" {
 			t.Errorf("it ended %s", ended)
 		}
 		if rec := history(t, s, m.ID)[0]; rec.Status != "sent" {
@@ -98,7 +98,7 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 	})
 
 	t.Run("a failure under an earlier lease does not end the new one", func(t *testing.T) {
-		for name, v := range map[string]delivery.Decision{"retry": due, "failed": hopeless} {
+		for name, v := range map[string]delivery.Decision{"retry": due, "failed": failed} {
 			dsn := database(t)
 			s, db := open(t, dsn), raw(t, dsn)
 			m := registered(t, s, 1)
@@ -106,13 +106,13 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 			late := leasedOne(t, s)
 			alter(t, db, `UPDATE monitor_events SET leased_until = now() - interval '1 second'`)
 			now := leasedOne(t, s)
-			if ended := recorded(t, s, late, turned, v); ended != "" {
+			if ended := recorded(t, s, late, rejecting, v); ended != "" {
 				t.Errorf("%s: it ended %s", name, ended)
 			}
 			if n := len(leased(t, s)); n != 0 {
 				t.Errorf("%s: it is out a second time", name)
 			}
-			recorded(t, s, now, taken, sent)
+			recorded(t, s, now, accepting, sent)
 			if rec := history(t, s, m.ID)[0]; rec.Status != "sent" || len(rec.Attempts) != 1 {
 				t.Errorf("%s: the record is %+v", name, rec)
 			}
@@ -125,7 +125,7 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 		final := report(blackout(1))
 		final.Status = monitor.Completed
 		accepted(t, s, m.ID, final, monitor.Stop)
-		if ended := recorded(t, s, leasedOne(t, s), turned, hopeless); ended != "" {
+		if ended := recorded(t, s, leasedOne(t, s), rejecting, failed); ended != "" {
 			t.Errorf("it ended %s", ended)
 		}
 		if m := got(t, s, m.ID); m.Status != monitor.Completed {
@@ -137,7 +137,7 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
-		bad := turned
+		bad := rejecting
 		bad.Error = "a\x00\xff" + string(make([]byte, 5000))
 		recorded(t, s, leasedOne(t, s), bad, due)
 		if rec := history(t, s, m.ID)[0]; len(rec.LastError) == 0 || len(rec.LastError) > 1010 {
@@ -178,7 +178,7 @@ func TestNextDueIsTheEarliestHead(t *testing.T) {
 		s := open(t, database(t))
 		accepted(t, s, registered(t, s, 1).ID, report(blackout(1), blackout(2)), monitor.Run)
 		at := time.Now().Add(time.Minute)
-		recorded(t, s, leasedOne(t, s), turned, delivery.Decision{RetryAt: at})
+		recorded(t, s, leasedOne(t, s), rejecting, delivery.Decision{RetryAt: at})
 		within(t, next(t, s), at)
 	})
 

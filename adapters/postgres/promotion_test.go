@@ -14,7 +14,7 @@ import (
 )
 
 func TestAReservationIsPromotedOnce(t *testing.T) { // A10
-	taken := func(t *testing.T) (*postgres.Store, *sql.DB, supervisor.Reservation) {
+	claimed := func(t *testing.T) (*postgres.Store, *sql.DB, supervisor.Reservation) {
 		t.Helper()
 		s, db, m := reserved(t, -time.Second)
 		r := supervisor.Reservation{ID: m.ID, Generation: 2}
@@ -46,21 +46,21 @@ func TestAReservationIsPromotedOnce(t *testing.T) { // A10
 	})
 
 	t.Run("it is never due again", func(t *testing.T) {
-		s, _, r := taken(t)
+		s, _, r := claimed(t)
 		promoted(t, s, r)
-		if taken, next := due(t, s); len(taken) != 0 || !next.IsZero() {
-			t.Errorf("taken %v, next %v", taken, next)
+		if claimed, next := due(t, s); len(claimed) != 0 || !next.IsZero() {
+			t.Errorf("claimed %v, next %v", claimed, next)
 		}
 	})
 
 	t.Run("it may be repeated", func(t *testing.T) {
-		s, _, r := taken(t)
+		s, _, r := claimed(t)
 		promoted(t, s, r)
 		promoted(t, s, r)
 	})
 
 	t.Run("an ended one is not promoted", func(t *testing.T) {
-		s, _, r := taken(t)
+		s, _, r := claimed(t)
 		if _, err := s.End(t.Context(), r.ID, monitor.Stopped, "", nil, noon); err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestAReservationIsPromotedOnce(t *testing.T) { // A10
 	})
 
 	t.Run("one that another gateway has claimed since is not promoted", func(t *testing.T) {
-		s, db, r := taken(t)
+		s, db, r := claimed(t)
 		alter(t, db, `UPDATE monitors SET reserved_until = now() - interval '1 second'`)
 		next := supervisor.Reservation{ID: r.ID, Generation: 3}
 		takes(t, s, next)
@@ -87,7 +87,7 @@ func TestAReservationIsPromotedOnce(t *testing.T) { // A10
 
 	t.Run("a reservation counts against the maximum and the duplicate rule", func(t *testing.T) {
 		s, _, _ := reserved(t, time.Hour)
-		refusedWith(t, s.Insert(t.Context(), registration(1), plenty), monitor.Duplicate)
+		refusedWith(t, s.Insert(t.Context(), registration(1), unlimited), monitor.Duplicate)
 		refusedWith(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
 	})
 }

@@ -20,23 +20,23 @@ type proxy struct {
 	dsn  string
 	unix string
 
-	hole atomic.Bool // it drops everything in both directions
+	dropAll atomic.Bool // it drops everything in both directions
 
-	mu    sync.Mutex
-	cut   func(statement string) loss // asked at every statement that is executed; nil: nothing is lost
-	conns []net.Conn
-	ended bool
-	lost  int // how often something was
+	mu     sync.Mutex
+	choose func(statement string) loss // called for every executed statement; nil: nothing is lost
+	conns  []net.Conn
+	ended  bool
+	lost   int // how often something was
 }
 
 // loss says which part of a statement is lost.
 type loss int
 
 const (
-	nothing loss = iota
-	request      // the connection breaks before the server has it
-	answer       // the connection breaks when the server has done it
-	word         // the server has done it, and neither side ever hears of the other again
+	noLoss      loss = iota
+	lostRequest      // the connection breaks before the server receives it
+	lostAnswer       // the connection breaks after the server has executed it
+	silentLoss       // the server has executed it, and neither side receives anything any more
 )
 
 var (
@@ -82,20 +82,20 @@ func through(t testing.TB, dsn string) *proxy {
 }
 
 // lose sets the function that chooses what is lost.
-func (w *proxy) lose(cut func(statement string) loss) {
+func (w *proxy) lose(choose func(statement string) loss) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.cut = cut
+	w.choose = choose
 }
 
-func (w *proxy) judge(statement string) loss {
+func (w *proxy) decide(statement string) loss {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.cut == nil {
-		return nothing
+	if w.choose == nil {
+		return noLoss
 	}
-	what := w.cut(statement)
-	if what != nothing {
+	what := w.choose(statement)
+	if what != noLoss {
 		w.lost++
 	}
 	return what
@@ -158,26 +158,26 @@ func (w *proxy) ask(client *bufio.Reader, server net.Conn, fate *fate) {
 		if err != nil {
 			return
 		}
-		if w.hole.Load() || kind == 'X' && fate.unknown.Load() {
+		if w.dropAll.Load() || kind == 'X' && fate.unknown.Load() {
 			continue
 		}
-		what := nothing
+		what := noLoss
 		switch kind {
 		case 'Q': // a query in one
 			text, _, _ := bytes.Cut(frame[5:], nul)
-			what = w.judge(string(text))
+			what = w.decide(string(text))
 		case 'P': // parse: a name and a query
 			parts := bytes.SplitN(frame[5:], nul, 3)
 			prepared = string(parts[1])
 		case 'E': // execute
-			what = w.judge(prepared)
+			what = w.decide(prepared)
 		}
 		switch what {
-		case request:
+		case lostRequest:
 			return
-		case answer:
+		case lostAnswer:
 			fate.swallow.Store(true)
-		case word:
+		case silentLoss:
 			fate.unknown.Store(true)
 			fate.swallow.Store(true)
 		}
@@ -197,7 +197,7 @@ func (w *proxy) reply(server *bufio.Reader, client net.Conn, fate *fate) {
 		switch {
 		case fate.swallow.Load() && kind == 'Z' && !fate.unknown.Load(): // ready for the next: it has been done
 			return
-		case fate.swallow.Load(), w.hole.Load():
+		case fate.swallow.Load(), w.dropAll.Load():
 			continue
 		}
 		if _, err := client.Write(frame); err != nil {

@@ -173,8 +173,8 @@ func TestARateLimitHoldsAcrossGateways(t *testing.T) {
 	stores := []*postgres.Store{open(t, dsn), open(t, dsn)}
 	const perMin, requests = 5, 200
 	var (
-		taken atomic.Int64
-		all   sync.WaitGroup
+		allowed atomic.Int64
+		all     sync.WaitGroup
 	)
 	for i := range requests {
 		all.Go(func() {
@@ -183,15 +183,15 @@ func TestARateLimitHoldsAcrossGateways(t *testing.T) {
 			case err != nil:
 				t.Error(err)
 			case wait == 0:
-				taken.Add(1)
+				allowed.Add(1)
 			case wait < 0, wait > time.Minute/perMin+5*time.Second: // the wait for the row comes on top
 				t.Errorf("a request is to wait %v", wait)
 			}
 		})
 	}
 	all.Wait()
-	if taken.Load() != perMin {
-		t.Errorf("of %d requests at once %d were taken, want %d", requests, taken.Load(), perMin)
+	if allowed.Load() != perMin {
+		t.Errorf("of %d requests at once %d were taken, want %d", requests, allowed.Load(), perMin)
 	}
 }
 

@@ -271,7 +271,7 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		s := open(t, database(t))
 		m := registered(t, s, 1)
 		accepted(t, s, m.ID, report(blackout(40)), monitor.Run)
-		recorded(t, s, leasedOne(t, s), turned, hopeless)
+		recorded(t, s, leasedOne(t, s), rejecting, failed)
 		accepted(t, s, m.ID, report(blackout(100)), monitor.Stop)
 		if _, total, err := s.Events(t.Context(), m.ID, 10, 0); err != nil || total != 1 {
 			t.Errorf("%d events, %v", total, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-const term = time.Minute // for which a reservation is taken
+const term = time.Minute // until an unpromoted reservation is due again
 
 // reserve makes a registered monitor a reservation that is due in the given time.
 func reserve(t testing.TB, db *sql.DB, id monitor.ID, in time.Duration) {
@@ -34,11 +34,11 @@ func reserved(t testing.TB, in time.Duration) (*postgres.Store, *sql.DB, monitor
 // due claims the due reservations.
 func due(t testing.TB, s *postgres.Store) ([]supervisor.Reservation, time.Time) {
 	t.Helper()
-	taken, next, err := s.ClaimDue(t.Context(), term)
+	claimed, next, err := s.ClaimDue(t.Context(), term)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return taken, next
+	return claimed, next
 }
 
 // takes fails the test unless exactly these are due.
@@ -53,8 +53,8 @@ func TestDueReservationsAreClaimed(t *testing.T) { // A10
 	t.Run("only reservations are due", func(t *testing.T) {
 		s := open(t, database(t))
 		registered(t, s, 1)
-		if taken, next := due(t, s); len(taken) != 0 || !next.IsZero() {
-			t.Errorf("taken %v, next %v", taken, next)
+		if claimed, next := due(t, s); len(claimed) != 0 || !next.IsZero() {
+			t.Errorf("claimed %v, next %v", claimed, next)
 		}
 	})
 
@@ -108,8 +108,8 @@ func TestDueReservationsAreClaimed(t *testing.T) { // A10
 		}
 		for _, left := range []string{`SET status = status`, `SET reserved_until = now() - interval '1 hour'`} {
 			alter(t, db, `UPDATE monitors `+left)
-			if taken, next := due(t, s); len(taken) != 0 || !next.IsZero() {
-				t.Errorf("taken %v, next %v", taken, next)
+			if claimed, next := due(t, s); len(claimed) != 0 || !next.IsZero() {
+				t.Errorf("claimed %v, next %v", claimed, next)
 			}
 		}
 		other := registered(t, s, 2)
@@ -170,12 +170,12 @@ func TestTwoGatewaysNeverClaimTheSameReservation(t *testing.T) { // A10, O5
 			s := stores[i%2]
 			wg.Go(func() {
 				for {
-					taken, next, err := s.ClaimDue(ctx, term)
+					claimed, next, err := s.ClaimDue(ctx, term)
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					for _, r := range taken {
+					for _, r := range claimed {
 						m, err := s.Promote(ctx, r, "here")
 						if err != nil {
 							t.Error(err)
@@ -219,7 +219,7 @@ func TestTheHoldOfANewMonitorFollowsTheDatabaseClock(t *testing.T) {
 			m := registration(1)
 			m.CreatedAt = time.Now().Add(wrong)
 			m.UpdatedAt, m.ReservedUntil = m.CreatedAt, m.CreatedAt.Add(hold)
-			if err := s.Insert(t.Context(), m, plenty); err != nil {
+			if err := s.Insert(t.Context(), m, unlimited); err != nil {
 				t.Fatal(err)
 			}
 			taken, next := due(t, s)
@@ -234,7 +234,7 @@ func TestTheHoldOfANewMonitorFollowsTheDatabaseClock(t *testing.T) {
 		m := registration(1)
 		m.CreatedAt = time.Now().Add(-time.Hour)
 		m.Status, m.ReservedUntil = monitor.Waiting, time.Now().Add(time.Minute)
-		if err := s.Insert(t.Context(), m, plenty); err != nil {
+		if err := s.Insert(t.Context(), m, unlimited); err != nil {
 			t.Fatal(err)
 		}
 		if _, next := due(t, s); (time.Until(next) - time.Minute).Abs() > 5*time.Second {

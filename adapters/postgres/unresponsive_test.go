@@ -19,7 +19,7 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 		proxied := through(t, dsn)
 		s, db := open(t, proxied.dsn), raw(t, dsn)
 		m := registered(t, s, 1)
-		proxied.hole.Store(true)
+		proxied.dropAll.Store(true)
 		for name, do := range map[string]func(ctx context.Context) error{
 			"a query":       func(ctx context.Context) error { _, err := s.Get(ctx, m.ID); return err },
 			"a transaction": func(ctx context.Context) error { _, err := s.Accept(ctx, m.ID, report()); return err },
@@ -34,7 +34,7 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 			})
 			cancel()
 		}
-		proxied.hole.Store(false)
+		proxied.dropAll.Store(false)
 		accepted(t, s, m.ID, report(), monitor.Run)
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -49,7 +49,7 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		proxied.hole.Store(true)
+		proxied.dropAll.Store(true)
 		quickly(t, 4*time.Second, "a query", func() {
 			if _, err := s.NextDue(context.Background()); err == nil {
 				t.Error("it was answered")
@@ -93,9 +93,9 @@ func TestALostTransactionLocksItsMonitorForSecondsOnly(t *testing.T) {
 	m := registered(t, s, 1)
 	proxied.lose(func(statement string) loss {
 		if proxied.lost == 0 && strings.Contains(statement, "FOR UPDATE") {
-			return word
+			return silentLoss
 		}
-		return nothing
+		return noLoss
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -121,7 +121,7 @@ func TestATransactionIsRepeatedAfterItsGatewayWasHalted(t *testing.T) {
 			halted = true
 			time.Sleep(300 * time.Millisecond) // the server's patience is what is tested
 		}
-		return nothing
+		return noLoss
 	})
 	accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
 	if !halted {
@@ -172,8 +172,8 @@ func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
 		dsn := database(t)
 		proxied := through(t, dsn)
 		_, wakes := listening(t, proxied.dsn)
-		proxied.hole.Store(true)
-		time.AfterFunc(time.Second, func() { proxied.hole.Store(false) })
+		proxied.dropAll.Store(true)
+		time.AfterFunc(time.Second, func() { proxied.dropAll.Store(false) })
 		woken(t, wakes, "it listens again")
 		hears(t, dsn, wakes)
 	})
@@ -181,7 +181,7 @@ func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
 	t.Run("Listen ends while the network drops everything", func(t *testing.T) {
 		proxied := through(t, database(t))
 		listening(t, proxied.dsn)
-		proxied.hole.Store(true)
+		proxied.dropAll.Store(true)
 	})
 
 	t.Run("when its server process is stopped", func(t *testing.T) {
