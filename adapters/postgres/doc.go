@@ -12,7 +12,7 @@
 //	ReservationStore   reservations.go supervisor.Store      monitors
 //	LeaderElection     leader.go       supervisor.Store      (an advisory lock)
 //	Outbox             leases.go       delivery.Outbox       monitor_events, monitors
-//	Listener           listener.go     (wakes                a dispatcher)  NOTIFY monitor_events
+//	Listener           listener.go     (wakes a dispatcher)  NOTIFY monitor_events
 //
 // Guarantees:
 //
