@@ -189,6 +189,8 @@ func (l *loop) note(n watch.LogEntry) {
 // state is the watcher's state as a report without events.
 func (l *loop) state() monitor.Report {
 	r := l.watcher.Report()
+	visibility := monitor.Visibility(l.watcher.Visibility())
+	r.Visibility = &visibility
 	r.Generation, r.At = l.cfg.Generation, l.reportTime(r.Status)
 	snapshot, err := l.watcher.Snapshot()
 	if err != nil {
