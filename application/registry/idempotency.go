@@ -11,51 +11,51 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// RepeatWithin is how long a create may be repeated (decision A9).
+// IdempotencyRetention is how long a registration may be repeated (decision A9).
 const IdempotencyRetention = 24 * time.Hour
 
-// ErrKeyReused answers a create whose idempotency key stands for another one.
+// ErrKeyReused refuses a registration whose idempotency key came with a different
+// request.
 var ErrKeyReused = errors.New("this key came with another request")
 
-// Digest is a SHA-256.
+// Digest is a SHA-256 sum.
 type Digest [sha256.Size]byte
 
-// Once says under which key a create is remembered, and what it asked for.
+// IdempotencyKey identifies a repeatable registration.
 type IdempotencyKey struct {
-	Key     Digest // of the API key and the key that the caller gave
-	Request Digest // two requests of one digest ask for the same
+	Key     Digest // of the API key and the caller's Idempotency-Key
+	Request Digest // of the normalised request
 }
 
-// First is the first answer to a create that was made under a key.
+// IdempotencyRecord is the first answer to a registration with a key.
 type IdempotencyRecord struct {
 	Request Digest
-	Monitor monitor.Monitor // its Status as it was then
+	Monitor monitor.Monitor // with its Status at that time
 }
 
-// RegisterIdempotent is Register for a caller that may ask again because no answer
-// reached it (decision A9): a repeat under the same key, for RepeatWithin,
-// registers nothing and returns the first answer, whatever has become of that
-// monitor. Only what was registered is remembered. Errors: those of Register;
-// ErrKeyReused when the key stands for something else.
+// RegisterIdempotent registers a monitor for a caller that may repeat the request
+// because it got no answer (decision A9). A repeat with the same key within
+// IdempotencyRetention registers nothing and returns the first answer, whatever
+// the state of that monitor; replayed is then true. Refusals are not recorded.
+// Errors: those of Register; ErrKeyReused if the key came with another request.
 func (s *Service) RegisterIdempotent(ctx context.Context, r Request, key Digest) (m monitor.Monitor, replayed bool, err error) {
 	m, err = s.draft(ctx, r)
 	if err != nil {
 		return monitor.Monitor{}, false, err
 	}
-	request, err := ask(m)
+	request, err := requestDigest(m)
 	if err != nil {
 		return monitor.Monitor{}, false, err
 	}
-	once := IdempotencyKey{Key: key, Request: request}
-	// A repeat gets its answer even where a new registration would now be
-	// refused, because its callback's host cannot be found for a moment.
+	// A repeat gets its first answer even if a new registration would now be
+	// refused, for example because the DNS does not resolve the callback's host.
 	first, err := s.store.FindIdempotent(ctx, key)
 	if err != nil {
-		return monitor.Monitor{}, false, fmt.Errorf("recall an earlier registration: %w", err)
+		return monitor.Monitor{}, false, fmt.Errorf("look for an earlier registration with this key: %w", err)
 	}
 	if first == nil {
-		first, err = s.keep(ctx, m, func(ctx context.Context) (*IdempotencyRecord, error) {
-			return s.store.InsertIdempotent(ctx, m, s.cfg.MaxMonitors, once)
+		first, err = s.insert(ctx, m, func(ctx context.Context) (*IdempotencyRecord, error) {
+			return s.store.InsertIdempotent(ctx, m, s.cfg.MaxMonitors, IdempotencyKey{Key: key, Request: request})
 		})
 	}
 	switch {
@@ -70,10 +70,10 @@ func (s *Service) RegisterIdempotent(ctx context.Context, r Request, key Digest)
 	return first.Monitor, true, nil
 }
 
-// ask is the digest of what a registration asks for, however it was spelled:
-// defaults and canonical forms are filled in, and only metadata, which is kept
-// byte for byte, is taken as it stands.
-func ask(m monitor.Monitor) (Digest, error) {
+// requestDigest is the digest of a normalised registration: with its defaults and
+// canonical URLs, and with metadata byte for byte. Two spellings of one
+// registration have the same digest.
+func requestDigest(m monitor.Monitor) (Digest, error) {
 	for _, t := range []**time.Time{&m.Config.ScheduledStartTime, &m.Config.ScheduledEndTime} {
 		if *t != nil {
 			*t = new((*t).UTC())

@@ -13,17 +13,17 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Limits of metadata beside monitor.MaxMetadata. They keep out what a JSONB
-// column cannot hold (section 9.1) and what would trouble a receiver.
+// Limits of metadata beside monitor.MaxMetadata. Within them, the store and every
+// usual JSON library of a receiver keep metadata exactly.
 const (
-	MaxMetadataDepth  = 32  // objects and arrays within each other
+	MaxMetadataDepth  = 32  // nested objects and arrays
 	maxNumberLength   = 512 // characters of one number
-	maxExponent       = 999 // of a number, either way
+	maxExponent       = 999 // of a number, positive or negative
 	replacementEscape = `\ufffd`
 )
 
-// checkMetadata returns metadata as it is to be kept: byte for byte, or {} for
-// none.
+// checkMetadata returns metadata byte for byte, or {} for none. Errors:
+// *monitor.Error InvalidConfig (decision A3).
 func checkMetadata(raw json.RawMessage) (json.RawMessage, error) {
 	refuse := func(why string) (json.RawMessage, error) {
 		return nil, monitor.Errorf(monitor.InvalidConfig,
@@ -42,17 +42,18 @@ func checkMetadata(raw json.RawMessage) (json.RawMessage, error) {
 	case bytes.TrimLeft(raw, " \t\r\n")[0] != '{':
 		return refuse("is not an object")
 	}
-	if at := badEscape(raw); at >= 0 {
+	if at := invalidEscape(raw); at >= 0 {
 		return refuse(`contains ` + string(raw[at:at+6]) + `, which is not a character`)
 	}
-	if why := badShape(raw); why != "" {
+	if why := checkShape(raw); why != "" {
 		return refuse(why)
 	}
 	return raw, nil
 }
 
-// badShape says what in valid JSON is nested too deep or too large a number.
-func badShape(raw []byte) string {
+// checkShape says why valid JSON is nested too deep or has a number beyond the
+// limits; "" if neither.
+func checkShape(raw []byte) string {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	depth := 0
@@ -75,14 +76,14 @@ func badShape(raw []byte) string {
 				return "is nested too deep"
 			}
 		case json.Number:
-			if !modest(string(t)) {
+			if !withinNumberLimits(string(t)) {
 				return "contains a number too long or too large to be kept exactly"
 			}
 		}
 	}
 }
 
-func modest(number string) bool {
+func withinNumberLimits(number string) bool {
 	if len(number) > maxNumberLength {
 		return false
 	}
@@ -94,9 +95,9 @@ func modest(number string) bool {
 	return err == nil && -maxExponent <= n && n <= maxExponent
 }
 
-// badEscape finds the first \u escape in valid JSON that JSON allows and JSONB
-// refuses: NUL, and one half of a surrogate pair. -1: there is none.
-func badEscape(raw []byte) int {
+// invalidEscape is the index of the first \u escape in valid JSON for NUL or for
+// one half of a surrogate pair; -1 without one.
+func invalidEscape(raw []byte) int {
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {
 			continue
@@ -105,13 +106,13 @@ func badEscape(raw []byte) int {
 			i++
 			continue
 		}
-		r := escaped(raw[i:])
+		r := escapedRune(raw[i:])
 		switch {
 		case r == 0:
 			return i
 		case !utf16.IsSurrogate(r):
 			i += 5
-		case utf16.DecodeRune(r, escaped(raw[i+6:])) == utf8.RuneError:
+		case utf16.DecodeRune(r, escapedRune(raw[i+6:])) == utf8.RuneError:
 			return i
 		default:
 			i += 11
@@ -120,8 +121,8 @@ func badEscape(raw []byte) int {
 	return -1
 }
 
-// escaped reads the \uXXXX at the start of b; -1: there is none.
-func escaped(b []byte) rune {
+// escapedRune reads the \uXXXX at the start of b; it is -1 without one.
+func escapedRune(b []byte) rune {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return -1
 	}
@@ -132,15 +133,15 @@ func escaped(b []byte) rune {
 	return rune(n)
 }
 
-// mend replaces in valid JSON what badEscape finds, and returns raw itself
-// where there is nothing to replace.
-func mend(raw []byte) []byte {
-	at := badEscape(raw)
+// sanitizeJSON replaces every invalid escape in valid JSON with U+FFFD. Without
+// one, it returns raw itself.
+func sanitizeJSON(raw []byte) []byte {
+	at := invalidEscape(raw)
 	if at < 0 {
 		return raw
 	}
 	raw = bytes.Clone(raw)
-	for ; at >= 0; at = badEscape(raw) {
+	for ; at >= 0; at = invalidEscape(raw) {
 		copy(raw[at:], replacementEscape)
 	}
 	return raw

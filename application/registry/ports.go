@@ -9,7 +9,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Store is everything that control keeps; one adapter is all four.
+// Store is everything that a Service stores.
 type Store interface {
 	MonitorStore
 	ReportStore
@@ -17,57 +17,54 @@ type Store interface {
 	RateLimiter
 }
 
-// Registry keeps the monitors. All methods block for one exchange with the
-// database and may be called concurrently, by several gateways; what must hold
-// across them (duplicates, the maximum) is decided in the database.
+// MonitorStore stores the monitors. Each method blocks for one exchange with the
+// store and may be called concurrently, by several gateways. The store itself
+// decides about duplicates and the maximum, so that both hold across gateways.
 type MonitorStore interface {
-	// Insert stores a new monitor. The time for which it is Held begins when it is
-	// stored, by the clock of the database. Errors: *monitor.Error Duplicate when
-	// an active monitor has the same stream, MaxMonitorsExceeded when limit are
-	// active.
+	// Insert stores a new monitor. Its Held time starts when it is stored, by the
+	// store's clock. Errors: *monitor.Error Duplicate when an active monitor has the
+	// same stream, MaxMonitorsExceeded when limit monitors are active.
 	Insert(ctx context.Context, m monitor.Monitor, limit int) error
 
-	// InsertIdempotent is Insert, remembered under a key for RepeatWithin, by the clock
-	// of the database. When the key stands for a registration already, nothing is
-	// stored and that First is returned, whether or not its request is the same;
-	// otherwise First is nil. One transaction decides and stores: of many at once
-	// under one key, at several gateways, one is stored and all others get it as
-	// their First.
-	InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, once IdempotencyKey) (*IdempotencyRecord, error)
+	// InsertIdempotent stores a new monitor together with an idempotency record,
+	// which is kept for IdempotencyRetention by the store's clock. If the key has a
+	// record already, it stores nothing and returns that record, even if its request
+	// differs; otherwise it returns nil. Decision and insertion are one transaction:
+	// of concurrent calls with one key, one stores and the others get its record.
+	// Errors: those of Insert.
+	InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, key IdempotencyKey) (*IdempotencyRecord, error)
 
-	// FindIdempotent reads what a key stands for; nil: nothing, or no longer.
+	// FindIdempotent reads the record of a key; nil: it has none, or no longer.
 	FindIdempotent(ctx context.Context, key Digest) (*IdempotencyRecord, error)
 
 	// Get reads a monitor. Errors: *monitor.Error NotFound.
 	Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error)
 
-	// List reads monitors, newest first, and how many there are in all. An
-	// empty status means every status.
+	// List reads a page of the monitors with a status, newest first, and their
+	// total number. An empty status means every status.
 	List(ctx context.Context, status monitor.Status, limit, offset int) (page []monitor.Monitor, total int, err error)
 
-	// End moves an active monitor to a final status and returns it as it then
-	// stands; an ended one is returned unchanged (decision A6). last, if any, is
-	// stored as a pending event in the same transaction. Errors:
-	// *monitor.Error NotFound.
+	// End moves an active monitor to a final status and returns the result. It
+	// returns an ended monitor unchanged (decision A6). A last event that is not nil
+	// is stored as pending in the same transaction. Errors: *monitor.Error NotFound.
 	End(ctx context.Context, id monitor.ID, to monitor.Status, reason string, last *event.Event, at time.Time) (monitor.Monitor, error)
 }
 
-// Desk is where workers report to.
+// ReportStore stores the reports of workers.
 type ReportStore interface {
-	// Accept stores a report whole in one transaction: status (if it may follow
-	// the present one), stream status, health, statistics, snapshot, and its
-	// events as pending webhooks, in order, skipping those already stored. It
-	// answers Stop when the monitor is, or was already, at an end. Statistics
-	// never go backwards, nor does the time of the last check; a zero one keeps
-	// what is stored. Errors: *monitor.Error NotFound; monitor.ErrSuperseded
+	// Accept stores a whole report in one transaction: the state, if the status may
+	// follow the present one, and the events as pending webhooks, in order. It skips
+	// events that are stored already. Neither statistics nor the time of the last
+	// check ever decrease; a zero time and a nil visibility keep the stored value.
+	// Accept returns Stop when the monitor has ended, now or before. Errors: *monitor.Error NotFound; monitor.ErrSuperseded
 	// when the report's generation is not the newest, and nothing is stored.
 	Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error)
 }
 
-// History keeps the events.
+// EventStore reads the events of monitors.
 type EventStore interface {
-	// Events reads a monitor's events, newest first, and how many there are.
-	// Errors: *monitor.Error NotFound.
+	// Events reads a page of a monitor's events, newest first, and their total
+	// number. Errors: *monitor.Error NotFound.
 	Events(ctx context.Context, id monitor.ID, limit, offset int) (page []EventRecord, total int, err error)
 
 	// Redeliver makes a sent or failed event pending again, with a fresh count
@@ -76,20 +73,20 @@ type EventStore interface {
 	Redeliver(ctx context.Context, id monitor.ID, eventID string) error
 }
 
-// Limiter counts what clients ask for, across gateways.
+// RateLimiter counts the requests of clients, for all gateways together.
 type RateLimiter interface {
-	// Allow takes one from a client's budget of perMin requests a minute, 1 to
-	// MaxPerMin. wait is 0 when there was one; otherwise nothing was taken, and
-	// wait is how long until there is one again. It blocks for one exchange with
-	// the database and may be called concurrently.
+	// Allow counts one request of a client against a limit of perMin requests a
+	// minute, 1 to MaxPerMin. wait is 0 if the request is allowed; otherwise nothing
+	// is counted, and wait is how long until the next request is allowed. It blocks
+	// for one exchange with the store and may be called concurrently.
 	Allow(ctx context.Context, client Client, limit RateLimit, perMin int) (wait time.Duration, err error)
 
 	// Return takes back one request that Allow counted. It blocks for one exchange
-	// with the database and may be called concurrently.
+	// with the store and may be called concurrently.
 	Return(ctx context.Context, client Client, limit RateLimit, perMin int) error
 }
 
-// Record is an event with the state of its delivery (decision A8).
+// EventRecord is an event with the state of its delivery (decision A8).
 type EventRecord struct {
 	EventID   string
 	EventType event.Type
@@ -106,40 +103,40 @@ type EventRecord struct {
 	ResolvedAt time.Time
 }
 
-// Attempt is one try at delivering an event (decision W3).
+// Attempt is one attempt to deliver an event (decision W3).
 type Attempt struct {
 	At     time.Time `json:"at"`
-	Status int       `json:"status"` // HTTP status; 0: none was received
+	Status int       `json:"status"` // status code of the receiver's answer; 0: no answer
 	Error  string    `json:"error"`  // empty on success
 }
 
-// Crew starts and stops workers; application/supervise is one.
+// WorkerManager starts and stops workers; supervisor.Supervisor is one.
 type WorkerManager interface {
-	// Start asks for a worker for a monitor just registered, has it promoted
-	// (see ReservedUntil), and returns at once; what comes of it shows in the
-	// monitor's status.
+	// Start promotes a monitor that was just registered (see
+	// monitor.Monitor.ReservedUntil) and starts its worker. It returns at once; the
+	// monitor's status shows the result.
 	Start(m monitor.Monitor)
 
-	// Stop asks for a monitor's worker to be ended and returns at once.
+	// Stop ends a monitor's worker. It returns at once, before the worker has ended.
 	Stop(id monitor.ID)
 
-	// RenewLease says that a worker of this generation has reported, before it is known
-	// whether that can be stored: a database that takes no reports makes nobody
-	// silent. Generation 0 is the newest. It returns at once.
+	// RenewLease notes that a worker of this generation has reported, before the
+	// report is stored: a store that is away must not make workers look lost.
+	// Generation 0 is the newest. It returns at once.
 	RenewLease(id monitor.ID, generation int)
 }
 
-// CallbackPolicy decides where webhooks may go (decision A2). Check may look
-// the host up, within a time limit of its own, and may be called concurrently.
-// Errors: *monitor.Error InvalidURL, saying what is refused and what would be
-// accepted; anything else means that it could not be decided.
+// CallbackPolicy decides where webhooks may go (decision A2). Check may resolve
+// the host, within a time limit of its own, and may be called concurrently.
+// Errors: *monitor.Error InvalidURL, which says what is refused and what is
+// accepted; any other error means that the policy could not decide.
 type CallbackPolicy interface {
 	Check(ctx context.Context, u monitor.CallbackURL) error
 }
 
-// Courier signs one webhook and sends it once, as the dispatcher would, within
-// its own time limit of 10 s (section 4.4). It keeps nothing, may be called
-// concurrently, and tells failure in its answer.
+// TestSender signs one webhook and sends it once, as the dispatcher would, within
+// a time limit of 10 s (section 4.4). It stores nothing and may be called
+// concurrently. A failure is in the Attempt.
 type TestSender interface {
 	Deliver(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) Attempt
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Request is what a caller asks to have watched (section 3.1).
+// Request is a registration (section 3.1).
 type Request struct {
 	StreamURL   string
 	CallbackURL string
@@ -32,24 +32,23 @@ func (r Request) readable(field string) bool {
 	return !slices.ContainsFunc(r.Unreadable, func(e FieldError) bool { return e.Field == field })
 }
 
-// startWithin is how long the gateway that registers a monitor has to ask for
-// its worker. Until then the monitor is a reservation that this gateway has
-// taken; after, it falls due, and whoever promotes reservations asks: so none
-// is forgotten when the answer of the insert is lost, or the gateway dies. It
-// may well be too short: who is late finds that another has it.
+// startWithin is how long only the gateway that registers a monitor may start its
+// worker. The monitor is a reservation until then. Afterwards it is due like any
+// other reservation, and the leader promotes it. So no monitor is forgotten when
+// the answer of the insert is lost or the gateway dies. A gateway that is later
+// than that finds the monitor promoted.
 const startWithin = 10 * time.Second
 
-// Register stores a new monitor, asks for its worker and returns without
-// waiting for it. One whose scheduled start is further away than
-// Config.ScheduleLead is a reservation (decision A10): it waits, and no worker
-// is asked for yet. Errors: *monitor.Error InvalidURL, InvalidConfig,
+// Register stores a new monitor, starts its worker and returns without waiting for
+// it. A monitor whose scheduled start is further away than Config.ScheduleLead is a
+// reservation (decision A10) and gets no worker yet. Errors: *monitor.Error InvalidURL, InvalidConfig,
 // Duplicate, MaxMonitorsExceeded.
 func (s *Service) Register(ctx context.Context, r Request) (monitor.Monitor, error) {
 	m, err := s.draft(ctx, r)
 	if err != nil {
 		return monitor.Monitor{}, err
 	}
-	_, err = s.keep(ctx, m, func(ctx context.Context) (*IdempotencyRecord, error) {
+	_, err = s.insert(ctx, m, func(ctx context.Context) (*IdempotencyRecord, error) {
 		return nil, s.store.Insert(ctx, m, s.cfg.MaxMonitors)
 	})
 	if err != nil {
@@ -77,8 +76,8 @@ func (s *Service) draft(ctx context.Context, r Request) (monitor.Monitor, error)
 	metadata, err := checkMetadata(r.Metadata)
 	refused = append(refused, r.Config.Valid(), err)
 	if err := monitor.Join(refused...); err != nil {
-		// The policy may have to look a name up. Where that fails, the other wrong
-		// fields are answer enough.
+		// The policy may have to resolve a host. If it cannot, the other wrong fields
+		// are the answer.
 		if callbackErr == nil {
 			if policyErr := s.callbacks.Check(ctx, callback); isRefusal(policyErr) {
 				err = monitor.Join(err, policyErr)
@@ -110,9 +109,9 @@ func (s *Service) draft(ctx context.Context, r Request) (monitor.Monitor, error)
 	return m, nil
 }
 
-// keep has a new monitor inserted and asks for its worker, unless insert finds
-// that it is a repeat of a First.
-func (s *Service) keep(ctx context.Context, m monitor.Monitor, insert func(context.Context) (*IdempotencyRecord, error)) (first *IdempotencyRecord, err error) {
+// insert stores a new monitor with store and starts its worker, unless store
+// returns the record of an earlier registration.
+func (s *Service) insert(ctx context.Context, m monitor.Monitor, store func(context.Context) (*IdempotencyRecord, error)) (first *IdempotencyRecord, err error) {
 	var passed error
 	if end := m.Config.ScheduledEndTime; end != nil && !end.Add(time.Duration(m.Config.StartDelayToleranceSec)*time.Second).After(m.CreatedAt) {
 		passed = monitor.Errorf(monitor.InvalidConfig, "config.scheduled_end_time is %s, which has passed; "+
@@ -122,7 +121,7 @@ func (s *Service) keep(ctx context.Context, m monitor.Monitor, insert func(conte
 		return nil, err
 	}
 	err = settle(ctx, "register a monitor", func(ctx context.Context) (err error) {
-		first, err = insert(ctx)
+		first, err = store(ctx)
 		return err
 	})
 	if err != nil || first != nil {
@@ -132,7 +131,7 @@ func (s *Service) keep(ctx context.Context, m monitor.Monitor, insert func(conte
 		s.log.Info("monitor reserved", "monitor_id", string(m.ID), "stream_url", string(m.StreamURL), "until", m.ReservedUntil)
 		return nil, nil
 	}
-	s.crew.Start(m)
+	s.workers.Start(m)
 	s.log.Info("monitor registered", "monitor_id", string(m.ID), "stream_url", string(m.StreamURL))
 	return nil, nil
 }
@@ -157,7 +156,7 @@ func (s *Service) Stop(ctx context.Context, id monitor.ID) (monitor.Monitor, err
 	}
 	// Asked again for an ended monitor: the gateway may have died before its first
 	// request to end the worker was carried out.
-	s.crew.Stop(id)
+	s.workers.Stop(id)
 	if active {
 		s.log.Info("monitor stopped", "monitor_id", string(id), "status", string(m.Status))
 	}

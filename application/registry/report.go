@@ -21,10 +21,10 @@ const (
 	MaxLastError    = 4 << 10   // bytes
 )
 
-// Assign gives a worker what it is to watch (decision O1). Generation 0 means
-// whichever is the newest. Errors: monitor.ErrSuperseded when another is the
-// newest; *monitor.Error NotFound when there is no such monitor or when it has
-// ended: either way there is nothing to watch, and the worker exits cleanly.
+// Assign returns the assignment of a worker (decision O1). Generation 0 means the
+// newest. Errors: monitor.ErrSuperseded when the generation is not the newest;
+// *monitor.Error NotFound when there is no such monitor or it has ended: there is
+// nothing to watch, and the worker exits with status 0.
 func (s *Service) Assign(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
 	m, err := s.store.Get(ctx, id)
 	if err != nil {
@@ -45,16 +45,15 @@ func (s *Service) Assign(ctx context.Context, id monitor.ID, generation int) (mo
 	}, nil
 }
 
-// Report stores what a worker says and answers what is wanted of it. Whatever
-// the report leaves out (section 8.6 names only status, health and statistics)
-// stays as it is: generation 0, an empty status or condition, a zero time, no
-// snapshot. Errors: *monitor.Error InvalidConfig, NotFound;
+// Report stores the report of a worker and returns what the worker has to do. A
+// field that the report leaves out stays as it is (section 8.6): generation 0, an
+// empty status or condition, a zero time, no visibility, no snapshot. Errors: *monitor.Error InvalidConfig, NotFound;
 // monitor.ErrSuperseded.
 func (s *Service) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
 	if err := checkReport(r); err != nil {
 		return "", err
 	}
-	s.crew.RenewLease(id, r.Generation)
+	s.workers.RenewLease(id, r.Generation)
 	if r.At.IsZero() {
 		r.At = s.cfg.Now()
 	}
@@ -70,8 +69,8 @@ func (s *Service) Report(ctx context.Context, id monitor.ID, r monitor.Report) (
 		v.LastError = singleLine(v.LastError)
 		r.Visibility = &v
 	}
-	r.Snapshot = mend(r.Snapshot)
-	events, err := storable(r.Events)
+	r.Snapshot = sanitizeJSON(r.Snapshot)
+	events, err := sanitizeEvents(r.Events)
 	if err != nil {
 		return "", err
 	}
@@ -94,7 +93,7 @@ func incomplete(r monitor.Report) bool {
 		r.Health.LastCheckAt.IsZero() && r.Statistics.TotalSegmentsAnalyzed > 0
 }
 
-// complete fills what r leaves out with what m has.
+// complete fills the fields that r leaves out from the stored monitor.
 func complete(r monitor.Report, m monitor.Monitor) monitor.Report {
 	if r.Generation == 0 {
 		r.Generation = m.Generation
@@ -123,8 +122,8 @@ func complete(r monitor.Report, m monitor.Monitor) monitor.Report {
 	return r
 }
 
-// checkReport reports what in r cannot be right, as InvalidConfig naming the
-// field.
+// checkReport validates a report. Errors: *monitor.Error InvalidConfig, which names
+// the first wrong field.
 func checkReport(r monitor.Report) error {
 	if r.Generation < 0 || r.Generation > math.MaxInt32 {
 		return monitor.Errorf(monitor.InvalidConfig, "generation is %d; accepted is 1 or more", r.Generation)
@@ -201,10 +200,9 @@ func oneOf[S ~string](name string, value S, accepted ...S) error {
 	return monitor.Errorf(monitor.InvalidConfig, "%s is %.40q; accepted is one of %v", name, value, accepted)
 }
 
-// storable returns events as a JSONB column can hold them. Their texts come
-// from tools and servers that may say anything, and an event must not be lost
-// for a NUL in its details.
-func storable(events []event.Event) ([]event.Event, error) {
+// sanitizeEvents returns events without invalid escapes. Their texts come from
+// tools and servers, and an event must not be lost for a NUL in its details.
+func sanitizeEvents(events []event.Event) ([]event.Event, error) {
 	events = slices.Clone(events)
 	for i := range events {
 		events[i].ID = strings.ToLower(events[i].ID)
@@ -212,11 +210,11 @@ func storable(events []event.Event) ([]event.Event, error) {
 		if err != nil {
 			return nil, monitor.Errorf(monitor.InvalidConfig, "events[%d]: %v", i, err)
 		}
-		if badEscape(raw) < 0 {
+		if invalidEscape(raw) < 0 {
 			continue
 		}
-		if err := json.Unmarshal(mend(raw), &events[i]); err != nil {
-			return nil, fmt.Errorf("mend event %d: %w", i, err)
+		if err := json.Unmarshal(sanitizeJSON(raw), &events[i]); err != nil {
+			return nil, fmt.Errorf("sanitize event %d: %w", i, err)
 		}
 	}
 	return events, nil

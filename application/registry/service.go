@@ -17,10 +17,10 @@ const (
 	MaxOffset   = 1<<31 - 1
 )
 
-// settleTimeout bounds one change to the store, once begun.
+// settleTimeout is how long one change to the store may take.
 const settleTimeout = 10 * time.Second
 
-// Config is what a Service needs to know.
+// Config configures a Service.
 type Config struct {
 	NewUUID      func() [16]byte  // makes UUIDv7s; required
 	MaxMonitors  int              // MAX_MONITORS, ≥ 1; 0: 50 (section 8.5)
@@ -34,32 +34,32 @@ type Config struct {
 
 // Service answers callers and workers. It may be used concurrently.
 type Service struct {
-	store     Store
-	crew      WorkerManager
-	callbacks CallbackPolicy
-	courier   TestSender
-	cfg       Config
-	log       *slog.Logger
+	store      Store
+	workers    WorkerManager
+	callbacks  CallbackPolicy
+	testSender TestSender
+	cfg        Config
+	log        *slog.Logger
 }
 
 // New makes a Service. It fails only on a Config out of its ranges.
-func New(store Store, crew WorkerManager, callbacks CallbackPolicy, courier TestSender, cfg Config) (*Service, error) {
+func New(store Store, workers WorkerManager, callbacks CallbackPolicy, testSender TestSender, cfg Config) (*Service, error) {
 	if cfg.NewUUID == nil {
-		return nil, errors.New("control: NewUUID is required")
+		return nil, errors.New("registry: NewUUID is required")
 	}
 	if cfg.MaxMonitors == 0 {
 		cfg.MaxMonitors = 50
 	}
 	if cfg.MaxMonitors < 0 {
-		return nil, fmt.Errorf("control: MaxMonitors is %d; accepted is 1 or more", cfg.MaxMonitors)
+		return nil, fmt.Errorf("registry: MaxMonitors is %d; accepted is 1 or more", cfg.MaxMonitors)
 	}
 	for name, perMin := range map[string]int{"CreatePerMin": cfg.CreatePerMin, "QueryPerMin": cfg.QueryPerMin} {
 		if perMin < 0 || perMin > MaxPerMin {
-			return nil, fmt.Errorf("control: %s is %d; accepted is 0 to %d", name, perMin, MaxPerMin)
+			return nil, fmt.Errorf("registry: %s is %d; accepted is 0 to %d", name, perMin, MaxPerMin)
 		}
 	}
 	if cfg.ScheduleLead < 0 {
-		return nil, fmt.Errorf("control: ScheduleLead is %s; accepted is 0 or more", cfg.ScheduleLead)
+		return nil, fmt.Errorf("registry: ScheduleLead is %s; accepted is 0 or more", cfg.ScheduleLead)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -70,11 +70,11 @@ func New(store Store, crew WorkerManager, callbacks CallbackPolicy, courier Test
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	return &Service{store, crew, callbacks, courier, cfg, cfg.Log.With("component", "control")}, nil
+	return &Service{store, workers, callbacks, testSender, cfg, cfg.Log.With("component", "registry")}, nil
 }
 
-// settle runs a change to the store to its end whether or not the caller is
-// still there: half a registration would be a monitor without a worker.
+// settle runs a change to the store, for at most settleTimeout, even if the caller
+// disconnects: an interrupted registration would leave a monitor without a worker.
 func settle(ctx context.Context, what string, change func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
@@ -82,7 +82,7 @@ func settle(ctx context.Context, what string, change func(context.Context) error
 	if err == nil {
 		return nil
 	}
-	// A driver need not say that it was the deadline that ended its exchange.
+	// The error of a database driver may not mention that the deadline has passed.
 	return fmt.Errorf("%s: %w", what, errors.Join(err, ctx.Err()))
 }
 

@@ -1,14 +1,14 @@
-// Package event is the webhook contract: the nine event types of the
-// specification (section 4.1), the data each carries (4.3, decision W7) and
-// the payload they travel in (4.2).
+// Package event is the webhook contract: the event types (section 4.1), the data
+// of each (4.3, decision W7) and the payload (4.2).
 //
 //	watch.EventEmitted ──▶ Event (id given by the worker) ──▶ Payload (stored, signed, sent)
 //
-// An Event is what happened to one stream; a Payload is an Event together with
-// what the registration knows: whose stream it is and the caller's metadata.
-// The ID is given once, by whoever saw the event happen, and never changes: it
-// is what makes a repeated report store one event and what lets a receiver
-// drop a repeated delivery (decision W2).
+// An Event is one thing that happened to one stream. A Payload is an Event together
+// with the URL of the stream and the caller's metadata.
 //
-// The package only describes; it never sends, stores or signs.
+// The component that sees an event gives it its ID, and the ID never changes. It
+// makes a repeated report store one event, and lets a receiver drop a repeated
+// delivery (decision W2).
+//
+// The package only describes events; it never sends, stores or signs them.
 package event

@@ -10,13 +10,13 @@ import (
 
 // Event is one thing that happened to one stream.
 type Event struct {
-	ID   string    // UUIDv7, given once by whoever saw it happen (decision W2)
+	ID   string    // UUIDv7, given once and never changed (decision W2)
 	Type Type      // one of Types
 	At   time.Time // when it was decided; timestamp of the payload
 	Data Data      // matches Type
 }
 
-// wire is the shape an Event has in a worker's report and in a recording.
+// wire is the JSON of an Event in reports and recordings.
 type wire struct {
 	ID   string          `json:"event_id,omitempty"`
 	Type Type            `json:"event_type"`
@@ -48,9 +48,8 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Valid reports what is wrong with an event: an unknown type, data of another
-// type, no time. The ID is the caller's to check: it is not yet given when the
-// watcher emits.
+// Valid reports an unknown type, data of another type, or a missing time. It does
+// not check the ID, which an event does not have before it leaves the worker.
 func (e Event) Valid() error {
 	switch {
 	case !slices.Contains(Types(), e.Type):

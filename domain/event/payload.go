@@ -30,7 +30,7 @@ func NewPayload(e Event, monitorID, streamURL string, metadata json.RawMessage, 
 		EventType: e.Type,
 		MonitorID: monitorID,
 		StreamURL: streamURL,
-		Timestamp: civil(e.At, zone),
+		Timestamp: localTime(e.At, zone),
 		Data:      inZone(e.Data, zone),
 		Metadata:  metadata,
 	}
@@ -47,9 +47,9 @@ func (p Payload) Encode() ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// civil shows a time the way an answer shows it: in the server's zone, to the
-// millisecond.
-func civil(t time.Time, zone *time.Location) time.Time {
+// localTime is t as answers show it: in the server's zone, to the millisecond
+// (decision A11).
+func localTime(t time.Time, zone *time.Location) time.Time {
 	return t.In(zone).Truncate(time.Millisecond)
 }
 
@@ -57,26 +57,26 @@ func civil(t time.Time, zone *time.Location) time.Time {
 func inZone(d Data, zone *time.Location) Data {
 	switch d := d.(type) {
 	case Started:
-		d.StartedAt, d.DetectedAt = civil(d.StartedAt, zone), civil(d.DetectedAt, zone)
+		d.StartedAt, d.DetectedAt = localTime(d.StartedAt, zone), localTime(d.DetectedAt, zone)
 		if d.ScheduledStartTime != nil {
-			t := civil(*d.ScheduledStartTime, zone)
+			t := localTime(*d.ScheduledStartTime, zone)
 			d.ScheduledStartTime = &t
 		}
 		return d
 	case Ended:
-		d.EndedAt = civil(d.EndedAt, zone)
+		d.EndedAt = localTime(d.EndedAt, zone)
 		return d
 	case Delayed:
-		d.ScheduledStartTime = civil(d.ScheduledStartTime, zone)
+		d.ScheduledStartTime = localTime(d.ScheduledStartTime, zone)
 		return d
 	case Alert:
-		d.StartedAt = civil(d.StartedAt, zone)
+		d.StartedAt = localTime(d.StartedAt, zone)
 		return d
 	case Recovered:
-		d.StartedAt, d.RecoveredAt = civil(d.StartedAt, zone), civil(d.RecoveredAt, zone)
+		d.StartedAt, d.RecoveredAt = localTime(d.StartedAt, zone), localTime(d.RecoveredAt, zone)
 		return d
 	case Outage:
-		d.StartedAt = civil(d.StartedAt, zone)
+		d.StartedAt = localTime(d.StartedAt, zone)
 		return d
 	}
 	return d

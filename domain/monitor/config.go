@@ -214,9 +214,9 @@ func (c Config) Valid() error {
 	return Join(refused...)
 }
 
-// The times that are accepted: the years 2000 to 9998, and two days before and
-// after, so that a time of those years in any zone is one of them. RFC 3339 has
-// no year 10000, and a time must be written in any zone.
+// The accepted times: the years 2000 to 9998 in any zone, hence two days more at
+// each end. RFC 3339 has no year 10000, and every time has to be written in every
+// zone.
 var (
 	earliestTime = time.Date(1999, 12, 30, 0, 0, 0, 0, time.UTC)
 	latestTime   = time.Date(9999, 1, 3, 0, 0, 0, 0, time.UTC)

@@ -1,7 +1,6 @@
-// Package monitor is the registration: what a caller asked to have watched,
-// and where that stands. It owns the identifiers, what counts as a YouTube
-// watch URL, the configuration with its defaults and ranges, the statuses and
-// which may follow which, and what a worker and the gateway say to each other.
+// Package monitor is the registration of a stream and its state. It defines
+// identifiers, the table of sources, the configuration with defaults and ranges, the
+// statuses and their transitions, and the reports of workers.
 //
 //	            ┌──────────────┐
 //	register ──▶│ initializing │──┐
@@ -16,6 +15,6 @@
 // An active monitor (the upper three) has exactly one worker and counts
 // against the duplicate rule and the maximum; an ended one has none.
 //
-// Whatever a caller may get wrong comes back as an *Error with the code and
-// message the API shows; nothing here reads a clock or touches the world.
+// Mistakes of a caller are returned as *Error, with the code and the message that
+// the API shows. The package reads no clock and does no I/O.
 package monitor

@@ -9,20 +9,20 @@ import (
 // Code is an error code of the API (section 3.5).
 type Code string
 
-// The error codes of section 3.5, which decide the HTTP status.
+// The error codes of section 3.5.
 const (
-	InvalidURL          Code = "INVALID_URL"           // 400
-	InvalidConfig       Code = "INVALID_CONFIG"        // 400
-	Unauthorized        Code = "UNAUTHORIZED"          // 401
-	NotFound            Code = "MONITOR_NOT_FOUND"     // 404
-	Duplicate           Code = "DUPLICATE_MONITOR"     // 409
-	RateLimitExceeded   Code = "RATE_LIMIT_EXCEEDED"   // 429
-	MaxMonitorsExceeded Code = "MAX_MONITORS_EXCEEDED" // 429
-	Internal            Code = "INTERNAL_ERROR"        // 500
+	InvalidURL          Code = "INVALID_URL"
+	InvalidConfig       Code = "INVALID_CONFIG"
+	Unauthorized        Code = "UNAUTHORIZED"
+	NotFound            Code = "MONITOR_NOT_FOUND"
+	Duplicate           Code = "DUPLICATE_MONITOR"
+	RateLimitExceeded   Code = "RATE_LIMIT_EXCEEDED"
+	MaxMonitorsExceeded Code = "MAX_MONITORS_EXCEEDED"
+	Internal            Code = "INTERNAL_ERROR"
 )
 
-// Error is what a caller may see: a code of section 3.5 and a message that
-// says what was wrong, what was expected and, where it helps, what to do.
+// Error is an error that a caller may see. Its message says what is wrong, what is
+// accepted and, where it helps, what to do.
 type Error struct {
 	Code    Code
 	Message string

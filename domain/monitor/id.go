@@ -11,7 +11,7 @@ type ID string
 
 var idForm = regexp.MustCompile(`^mon-[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$`)
 
-// NewID makes the ID of a UUIDv7. The caller makes the UUID: the domain has
+// NewID makes the ID of a UUIDv7. The caller makes the UUID, because the domain has
 // neither clock nor randomness.
 func NewID(uuidV7 [16]byte) ID {
 	return ID("mon-" + hex.EncodeToString(uuidV7[:]))
@@ -26,6 +26,5 @@ func ParseID(s string) (ID, error) {
 	return ID(s), nil
 }
 
-// WorkerName is the name of the pod or process that watches this monitor
-// (section 8.1), kept in monitors.pod_name.
+// WorkerName is the name of the worker of this monitor (section 8.1).
 func (id ID) WorkerName() string { return "stream-monitor-" + string(id) }

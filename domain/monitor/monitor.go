@@ -8,7 +8,7 @@ import (
 // MaxMetadata is the largest metadata object accepted, in bytes (decision A3).
 const MaxMetadata = 16 << 10
 
-// Monitor is one registration with what is known of it.
+// Monitor is one registration and its present state.
 type Monitor struct {
 	ID           ID
 	StreamURL    StreamURL
@@ -21,22 +21,22 @@ type Monitor struct {
 	Visibility   Visibility
 	Statistics   Statistics
 	Reason       string    // why Status is error, e.g. callback_failed; empty otherwise
-	Generation   int       // of the newest worker launched, from 1; one more when it was given up (decision O2)
-	RuntimeID    string    // where that worker was launched; empty: nowhere yet
-	ReportedAt   time.Time // of the newest report of that worker, by its clock; zero: it has made none
+	Generation   int       // of the newest worker launched, from 1; incremented when a worker is given up (decision O2)
+	RuntimeID    string    // of the runtime that launched that worker; empty before the first launch
+	ReportedAt   time.Time // time of that worker's newest report, by its clock; zero before the first
 	Snapshot     json.RawMessage
 	CreatedAt    time.Time
-	UpdatedAt    time.Time // it changes with every report and every launch
+	UpdatedAt    time.Time // changes with every report and every launch
 	EndedAt      time.Time // zero while active
 
-	// ReservedUntil is when a reservation is promoted: before, it has no worker
-	// (decision A10). Zero: it is none, or has been promoted. A new monitor that is
-	// to have its worker at once is a reservation for a moment.
+	// ReservedUntil is when a reservation is promoted and gets its worker
+	// (decision A10). It is zero for a monitor that is no reservation, or no longer.
+	// A new monitor that gets its worker at once is a reservation until it is promoted.
 	ReservedUntil time.Time
 }
 
-// LateBy is by how much the monitor was registered after its scheduled start; 0
-// if it was not, or has none.
+// LateBy is how long after its scheduled start the monitor was registered; 0 if it
+// was registered before, or has no scheduled start.
 func (m Monitor) LateBy() time.Duration {
 	if m.Config.ScheduledStartTime == nil {
 		return 0
@@ -44,9 +44,9 @@ func (m Monitor) LateBy() time.Duration {
 	return max(0, m.CreatedAt.Sub(*m.Config.ScheduledStartTime))
 }
 
-// Held is for how long, once it is stored, a new monitor is that of the gateway
-// which registered it. 0: it is not held, or is reserved until a time of day
-// (decision A10).
+// Held is how long after its insertion only the registering gateway may start a new
+// monitor. It is 0 for a monitor that is reserved until its scheduled start
+// (decision A10), and for one that is no reservation.
 func (m Monitor) Held() time.Duration {
 	if m.Status == Waiting || m.ReservedUntil.IsZero() {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// Assignment is what a starting worker is given (decision O1).
+// Assignment tells a starting worker what to watch (decision O1).
 type Assignment struct {
 	ID         ID
 	Generation int // of the worker that asks; its reports carry it
@@ -17,9 +17,9 @@ type Assignment struct {
 	Snapshot   json.RawMessage // of the last accepted report; empty at the first start
 }
 
-// Report is what a worker says to the gateway (section 8.6, decision O1). The
-// events of one report are stored in one transaction with the rest of it, in
-// order; an event whose ID is already stored is skipped.
+// Report is the report of a worker to the gateway (section 8.6, decision O1). The
+// gateway stores it in one transaction, its events in order. It skips an event
+// whose ID is stored already.
 type Report struct {
 	Generation   int
 	At           time.Time // when the worker made it
@@ -32,22 +32,21 @@ type Report struct {
 	Snapshot     json.RawMessage
 }
 
-// MaxOvertaken is by how much a report may be older than the newest and count as
-// overtaken by it. A worker does not stamp its reports back by less; what is older than that
-// was made by something else, whose clock was.
+// MaxOvertaken is how much older than the newest report an overtaken report may be.
+// A report that is older still is accepted: its worker's clock has been set back.
 const MaxOvertaken = 30 * time.Minute
 
-// Overtaken tells whether a newer report of the same worker, made at newest, has
-// overtaken this one, as one may that was halted on its way: then its events and
-// the sign of life count, and nothing else of it. An end cannot be overtaken.
-// Zero: there is no other.
+// Overtaken reports whether a newer report of the same worker, made at newest, was
+// stored before this one, which was delayed on its way. Only the events of an
+// overtaken report are stored. A report that ends the monitor is never overtaken. A
+// zero newest means that no other report is stored.
 func (r Report) Overtaken(newest time.Time, status Status) bool {
 	late := newest.Sub(r.At)
 	return late > 0 && late < MaxOvertaken && !r.Ends(status)
 }
 
-// ResolvedAt is when sight returned, if the report says that the worker is not
-// blind. ok is false if it says nothing of that, or that it is blind.
+// ResolvedAt is when sight returned, according to a report of a worker that is not
+// blind. ok is false if the worker is blind or the report has no visibility.
 func (r Report) ResolvedAt() (at time.Time, ok bool) {
 	if r.Visibility == nil || !r.Visibility.BlindSince.IsZero() {
 		return time.Time{}, false
@@ -58,19 +57,19 @@ func (r Report) ResolvedAt() (at time.Time, ok bool) {
 	return r.Visibility.LastObservedAt, true
 }
 
-// Ends tells whether the report ends a monitor that has this status.
+// Ends reports whether the report ends a monitor that has this status.
 func (r Report) Ends(status Status) bool { return status.MayBecome(r.Status) && !r.Status.Active() }
 
-// Order is the gateway's answer to a report: what it wants of the worker.
+// Order is the gateway's answer to a report.
 type Order string
 
 // The orders of decision O1.
 const (
-	Run  Order = "run"
-	Stop Order = "stop"
+	Run  Order = "run"  // go on
+	Stop Order = "stop" // exit
 )
 
-// ErrSuperseded answers a report or a request of an older generation: another
-// worker speaks for this monitor, or it was given up together with its worker, and
-// the caller exits at once (decision O2).
+// ErrSuperseded refuses a report or a request of an older generation. Another
+// worker has the monitor, or the monitor was given up; the caller exits at once
+// (decision O2).
 var ErrSuperseded = errors.New("another worker has taken over this monitor")

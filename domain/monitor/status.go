@@ -7,17 +7,17 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
-// Status is where a monitor stands (section 9.1).
+// Status is the state of a monitor (section 9.1).
 type Status string
 
 // The statuses of section 3.4.
 const (
-	Initializing Status = "initializing" // registered, its worker has not spoken yet
+	Initializing Status = "initializing" // registered; its worker has not reported yet
 	Waiting      Status = "waiting"      // the stream has not started
 	Monitoring   Status = "monitoring"   // the stream is live and being watched
 	Completed    Status = "completed"    // the stream ended
 	Stopped      Status = "stopped"      // the caller stopped it
-	Failed       Status = "error"        // it cannot go on; the last event says why
+	Failed       Status = "error"        // watching is impossible; the last event says why
 )
 
 // Statuses lists every status in the order of a monitor's life.
@@ -41,17 +41,17 @@ func ParseStatus(s string) (Status, error) {
 	return "", Errorf(InvalidConfig, "status is %.40q; accepted is one of %v", s, Statuses())
 }
 
-// Active tells whether the monitor is being watched: it has a worker, blocks a
+// Active reports whether the monitor is being watched. An active monitor prevents a
 // second registration of its stream and counts against the maximum.
 func (s Status) Active() bool { return s == Initializing || s == Waiting || s == Monitoring }
 
-// MayBecome tells whether t may follow s. Staying is allowed while active;
-// nothing follows an end.
+// MayBecome reports whether t may follow s. An active status may follow itself; no
+// status follows a final one.
 func (s Status) MayBecome(t Status) bool {
 	return slices.Contains(next[s], t)
 }
 
-// StreamStatus is what is known of the stream itself (decision S14).
+// StreamStatus is the state of the stream itself (decision S14).
 type StreamStatus string
 
 // The stream statuses of decision S14.

@@ -1,5 +1,5 @@
-// Package controltest has what control.New needs, in memory: a Store that keeps
-// the promises of the port for one process, and a WorkerManager, a CallbackPolicy and a
-// TestSender that remember what they were asked. It is for tests of control and of
-// the adapters in front of it.
+// Package registrytest has the ports that registry.New needs, in memory, for tests
+// of package registry and of the adapters that call it. Its Store keeps the
+// guarantees of the ports within one process. Its WorkerManager and TestSender
+// record their calls.
 package registrytest

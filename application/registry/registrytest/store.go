@@ -13,13 +13,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Store is a control.Store in memory. It may be used concurrently.
+// Store is a registry.Store in memory. It may be used concurrently.
 type Store struct {
-	mu       sync.Mutex
-	monitors []monitor.Monitor // oldest first
-	records  map[monitor.ID][]registry.EventRecord
-	firsts   map[registry.Digest]registry.IdempotencyRecord
-	spent    map[purse]int
+	mu          sync.Mutex
+	monitors    []monitor.Monitor // oldest first
+	records     map[monitor.ID][]registry.EventRecord
+	idempotency map[registry.Digest]registry.IdempotencyRecord
+	counted     map[clientLimit]int
 
 	// Fail, if set, is asked first by every method and may fail, panic or block
 	// in its place; op is the method's name.
@@ -45,7 +45,7 @@ func (s *Store) find(id monitor.ID) (*monitor.Monitor, error) {
 	return nil, monitor.Errorf(monitor.NotFound, "there is no monitor %s", id)
 }
 
-// Insert is control.Registry's.
+// Insert implements registry.MonitorStore.
 func (s *Store) Insert(ctx context.Context, m monitor.Monitor, limit int) error {
 	end, err := s.begin(ctx, "Insert")
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Store) insert(m monitor.Monitor, limit int) error {
 	return nil
 }
 
-// Get is control.Registry's.
+// Get implements registry.MonitorStore.
 func (s *Store) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error) {
 	end, err := s.begin(ctx, "Get")
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Store) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error)
 	return *m, nil
 }
 
-// List is control.Registry's.
+// List implements registry.MonitorStore.
 func (s *Store) List(ctx context.Context, status monitor.Status, limit, offset int) ([]monitor.Monitor, int, error) {
 	end, err := s.begin(ctx, "List")
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Store) List(ctx context.Context, status monitor.Status, limit, offset i
 	return window(matching, limit, offset), len(matching), nil
 }
 
-// End is control.Registry's.
+// End implements registry.MonitorStore.
 func (s *Store) End(ctx context.Context, id monitor.ID, to monitor.Status, reason string, last *event.Event, at time.Time) (monitor.Monitor, error) {
 	end, err := s.begin(ctx, "End")
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *Store) End(ctx context.Context, id monitor.ID, to monitor.Status, reaso
 	return *m, nil
 }
 
-// Accept is control.Desk's.
+// Accept implements registry.ReportStore.
 func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
 	end, err := s.begin(ctx, "Accept")
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *Store) keep(m monitor.Monitor, e event.Event) {
 	})
 }
 
-// Events is control.History's.
+// Events implements registry.EventStore.
 func (s *Store) Events(ctx context.Context, id monitor.ID, limit, offset int) ([]registry.EventRecord, int, error) {
 	end, err := s.begin(ctx, "Events")
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *Store) Events(ctx context.Context, id monitor.ID, limit, offset int) ([
 	return window(records, limit, offset), len(records), nil
 }
 
-// Redeliver is control.History's.
+// Redeliver implements registry.EventStore.
 func (s *Store) Redeliver(ctx context.Context, id monitor.ID, eventID string) error {
 	end, err := s.begin(ctx, "Redeliver")
 	if err != nil {

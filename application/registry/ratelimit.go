@@ -27,8 +27,8 @@ const (
 // MaxPerMin is the largest rate limit: one request each microsecond.
 const MaxPerMin = 60_000_000
 
-// Client tells clients apart: a digest of the API key and the address that it
-// is used from (decision A5).
+// Client identifies a client: a digest of its API key and its address
+// (decision A5).
 type Client [sha256.Size]byte
 
 // Allow counts one request of a client against a rate limit. If the limit is
@@ -79,5 +79,5 @@ func (s *Service) CountRefusal(ctx context.Context, client Client) (wait time.Du
 	return wait, limited
 }
 
-// Seconds is a wait as a Retry-After header says it: whole, and never too short.
+// RetryAfterSeconds is a wait in whole seconds, rounded up.
 func RetryAfterSeconds(wait time.Duration) int { return int(math.Ceil(wait.Seconds())) }

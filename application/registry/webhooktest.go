@@ -11,18 +11,18 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// TestEvent is the event type of a test webhook (decision A8). It is none of
-// section 4.1, so that no receiver takes a test for an alarm.
+// TestEvent is the event type of a test webhook (decision A8). It is not one of
+// section 4.1, so that no receiver mistakes a test for an alert.
 const TestEvent event.Type = "webhook.test"
 
-// What a test webhook says of a monitor there is none of. Both have the
-// specified form, so that a receiver that checks forms can be tested too.
+// Monitor and stream in a test webhook. Neither exists; both have the specified
+// form, for receivers that validate it.
 const (
 	testMonitor = "mon-00000000000070008000000000000000"
 	testStream  = "https://www.youtube.com/watch?v=XXXXXXXXXXX"
 )
 
-// Trial is what came of a test webhook.
+// WebhookTest is the result of a test webhook.
 type WebhookTest struct {
 	EventID string
 	Attempt Attempt
@@ -38,9 +38,9 @@ type testPayload struct {
 	Metadata  struct{}          `json:"metadata"`
 }
 
-// Try sends one signed test webhook to a URL and tells what came of it; that
-// the receiver did not take it is no error. It blocks for as long as the
-// receiver does, 10 s at most. Errors: *monitor.Error InvalidURL.
+// TestWebhook sends one signed test webhook to a URL and returns the result. A
+// refusal by the receiver is part of the result, not an error. It blocks until the
+// receiver answers, 10 s at most. Errors: *monitor.Error InvalidURL.
 func (s *Service) TestWebhook(ctx context.Context, callbackURL string) (WebhookTest, error) {
 	to, err := monitor.ParseCallbackURL(callbackURL)
 	if err != nil {
@@ -63,5 +63,5 @@ func (s *Service) TestWebhook(ctx context.Context, callbackURL string) (WebhookT
 	if err != nil {
 		return WebhookTest{}, fmt.Errorf("test webhook: %w", err)
 	}
-	return WebhookTest{EventID: id, Attempt: s.courier.Deliver(ctx, to, id, TestEvent, body)}, nil
+	return WebhookTest{EventID: id, Attempt: s.testSender.Deliver(ctx, to, id, TestEvent, body)}, nil
 }

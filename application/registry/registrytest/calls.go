@@ -10,40 +10,40 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// WorkerManager is a control.Crew that remembers what it was asked.
+// WorkerManager is a registry.WorkerManager that records its calls.
 type WorkerManager struct {
-	mu      sync.Mutex
-	started []monitor.ID
-	stopped []monitor.ID
-	heard   []monitor.ID
+	mu        sync.Mutex
+	started   []monitor.ID
+	stopped   []monitor.ID
+	reporters []monitor.ID
 }
 
-// Start is control.Crew's.
+// Start implements registry.WorkerManager.
 func (c *WorkerManager) Start(m monitor.Monitor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.started = append(c.started, m.ID)
 }
 
-// Stop is control.Crew's.
+// Stop implements registry.WorkerManager.
 func (c *WorkerManager) Stop(id monitor.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopped = append(c.stopped, id)
 }
 
-// RenewLease is control.Crew's.
+// RenewLease implements registry.WorkerManager.
 func (c *WorkerManager) RenewLease(id monitor.ID, _ int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.heard = append(c.heard, id)
+	c.reporters = append(c.reporters, id)
 }
 
-// Reporters lists every Heard, in order.
+// Reporters lists the monitor of every RenewLease, in order.
 func (c *WorkerManager) Reporters() []monitor.ID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.heard)
+	return slices.Clone(c.reporters)
 }
 
 // Started lists every Start, in order.
@@ -60,10 +60,10 @@ func (c *WorkerManager) Stopped() []monitor.ID {
 	return slices.Clone(c.stopped)
 }
 
-// CallbackPolicy is a control.CallbackPolicy: nil allows everything.
+// CallbackPolicy is a registry.CallbackPolicy; nil allows everything.
 type CallbackPolicy func(monitor.CallbackURL) error
 
-// Check is control.CallbackPolicy's.
+// Check implements registry.CallbackPolicy.
 func (c CallbackPolicy) Check(_ context.Context, u monitor.CallbackURL) error {
 	if c == nil {
 		return nil
@@ -71,7 +71,7 @@ func (c CallbackPolicy) Check(_ context.Context, u monitor.CallbackURL) error {
 	return c(u)
 }
 
-// SentWebhook is what a TestSender was given.
+// SentWebhook is one call of a TestSender.
 type SentWebhook struct {
 	To      monitor.CallbackURL
 	EventID string
@@ -79,25 +79,25 @@ type SentWebhook struct {
 	Body    []byte
 }
 
-// TestSender is a control.Courier that sends nothing.
+// TestSender is a registry.TestSender that sends nothing and records its calls.
 type TestSender struct {
-	Answer registry.Attempt // what it says came of every letter
+	Answer registry.Attempt // returned for every webhook
 
-	mu      sync.Mutex
-	letters []SentWebhook
+	mu   sync.Mutex
+	sent []SentWebhook
 }
 
-// Deliver is control.Courier's.
+// Deliver implements registry.TestSender.
 func (c *TestSender) Deliver(_ context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) registry.Attempt {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.letters = append(c.letters, SentWebhook{to, eventID, t, slices.Clone(body)})
+	c.sent = append(c.sent, SentWebhook{to, eventID, t, slices.Clone(body)})
 	return c.Answer
 }
 
-// Sent lists what was delivered, in order.
+// Sent lists every call, in order.
 func (c *TestSender) Sent() []SentWebhook {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.letters)
+	return slices.Clone(c.sent)
 }
