@@ -57,7 +57,7 @@ func TestAWorkerFollowsTheClockWhenItIsSet(t *testing.T) {
 						t.Errorf("black since %s after the true onset", a.StartedAt.Sub(began.Add(20*time.Second)))
 					}
 				}
-				if last := d.last(); time.Now().Sub(last.At).Abs() > 5*time.Second || last.Status != monitor.Completed {
+				if last := d.last(); time.Since(last.At).Abs() > 5*time.Second || last.Status != monitor.Completed {
 					t.Errorf("the last report says %s, %s ago", last.Status, time.Since(last.At))
 				}
 			})
@@ -105,8 +105,8 @@ func TestAStepOfTheClockIsNoTimeInWhichNothingWasSeen(t *testing.T) {
 	}
 }
 
-// A report that is older than the newest counts as overtaken (monitor.Report), and
-// a clock that was set back must not make that of all reports for minutes.
+// A report that is older than the newest one counts as overtaken (monitor.Report).
+// After the clock is set back, that must not befall the reports of many minutes.
 func TestReportsAreNotOvertakenWhenTheClockIsSetBack(t *testing.T) {
 	for _, back := range []time.Duration{3 * time.Second, 10 * time.Minute, 29 * time.Minute, 5 * time.Hour} {
 		t.Run(back.String(), func(t *testing.T) {

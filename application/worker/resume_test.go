@@ -102,7 +102,7 @@ func (f fate) befall(d *fakeGateway) {
 }
 
 // live runs workers, one after another, until the stream has ended and a worker
-// has ended well. What a worker that is killed had not told dies with it.
+// has ended well. Events that a killed worker had not reported are lost with it.
 func (f fate) live(t *testing.T, s *stream, d *fakeGateway) {
 	t.Helper()
 	end := time.Now().Add(broadcastTime)
