@@ -33,11 +33,11 @@ type Config struct {
 
 // API answers HTTP. Its handlers may be used concurrently.
 type API struct {
-	control  *registry.Service
+	service  *registry.Service
 	ready    func(context.Context) error
 	cfg      Config
 	log      *slog.Logger
-	failures complaints
+	failures failureLog
 	public   *gin.Engine
 	internal *gin.Engine
 }
@@ -63,7 +63,7 @@ func New(service *registry.Service, ready func(context.Context) error, cfg Confi
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	a := &API{control: service, ready: ready, cfg: cfg, log: cfg.Log.With("component", "httpapi")}
+	a := &API{service: service, ready: ready, cfg: cfg, log: cfg.Log.With("component", "httpapi")}
 
 	var err error
 	if a.public, err = a.engine(publicKeyHeader, cfg.APIKey, "/healthz", "/readyz", "/openapi.yaml"); err != nil {
@@ -73,14 +73,14 @@ func New(service *registry.Service, ready func(context.Context) error, cfg Confi
 	a.public.GET("/readyz", a.answer(a.readyz))
 	a.public.GET("/openapi.yaml", a.answer(a.openapi))
 	v1 := a.public.Group("/api/v1")
-	creating, querying := a.within(registry.Creating), a.within(registry.Querying)
+	creating, querying := a.rateLimited(registry.Creating), a.rateLimited(registry.Querying)
 	v1.POST("/monitors", creating, a.answer(a.registerOrRefuse))
 	v1.GET("/monitors", querying, a.answer(a.list))
 	v1.GET("/monitors/:monitor_id", querying, a.answer(a.get))
 	v1.DELETE("/monitors/:monitor_id", a.answer(a.stop))
 	v1.GET("/monitors/:monitor_id/events", querying, a.answer(a.events))
 	v1.POST("/monitors/:monitor_id/events/:event_id/redeliver", querying, a.answer(a.redeliver))
-	v1.POST("/webhooks/test", creating, a.answer(a.try))
+	v1.POST("/webhooks/test", creating, a.answer(a.testWebhook))
 
 	if a.internal, err = a.engine(internalKeyHeader, cfg.InternalAPIKey); err != nil {
 		return nil, err

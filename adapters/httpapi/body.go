@@ -19,11 +19,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// readJSON reads the body of a request, of at most limit bytes. The
-// specification asks for no Content-Type: a missing one is taken for JSON, and
-// so is that of a form, which curl -d says of whatever it sends. That opens no
-// door to other sites' forms, because they cannot send a key's header. Any
-// other is refused.
+// readJSON reads the body of a request, of at most limit bytes. A missing
+// Content-Type counts as JSON, as the specification requires none, and so does
+// that of a form, which curl -d sends by default. A form of another site cannot
+// send the header with the key. Any other type is refused.
 func readJSON(c *gin.Context, limit int64) ([]byte, error) {
 	if given := c.GetHeader("Content-Type"); given != "" {
 		media, params, err := mime.ParseMediaType(given)
@@ -57,10 +56,9 @@ func tooLarge(limit int64) error {
 	return refusef(bodyTooLarge, "the body is larger than %d bytes", limit)
 }
 
-// decode reads the one JSON object that body is into v, a pointer to a struct,
-// as encoding/json does, unknown fields ignored, but refuses a field that is
-// given and would pass for one that is not. It is for the internal API, where
-// worker and gateway may be of different versions.
+// decode reads a JSON object into v, a pointer to a struct, as encoding/json does.
+// It ignores unknown fields, because worker and gateway may be of different
+// versions. It refuses a null or empty field, which would look like a missing one.
 func decode(body []byte, v any) error {
 	err := json.Unmarshal(body, v)
 	var wrong *json.UnmarshalTypeError
@@ -75,16 +73,16 @@ func decode(body []byte, v any) error {
 	case err != nil:
 		return refusef(monitor.InvalidConfig, "%.300s", fmt.Sprint(err))
 	}
-	if field := emptied(body, reflect.ValueOf(v).Elem()); field != "" {
+	if field := nullOrEmptyField(body, reflect.ValueOf(v).Elem()); field != "" {
 		return refusef(monitor.InvalidConfig, "%s is null or empty; accepted is a value, or to leave it out", field)
 	}
 	return nil
 }
 
-// emptied is the path of a field that object, which has been read into the
-// struct v, sets to what it would be if it were left out: to null, an empty text
-// or no time. It is "" if there is none. What v keeps as it came may be null.
-func emptied(object json.RawMessage, v reflect.Value) string {
+// nullOrEmptyField is the path of the first field of object that is null, an empty
+// string or the zero time; "" if no field is. v is the struct into which object was
+// read. A json.RawMessage field may be null.
+func nullOrEmptyField(object json.RawMessage, v reflect.Value) string {
 	var given map[string]json.RawMessage
 	if json.Unmarshal(object, &given) != nil {
 		return ""
@@ -104,11 +102,11 @@ func emptied(object json.RawMessage, v reflect.Value) string {
 				return name + "." + field
 			}
 		case value.Kind() == reflect.Pointer:
-			if inner := emptied(raw, value.Elem()); inner != "" {
+			if inner := nullOrEmptyField(raw, value.Elem()); inner != "" {
 				return name + "." + inner
 			}
 		case value.Kind() == reflect.Struct && !isTime:
-			if inner := emptied(raw, value); inner != "" {
+			if inner := nullOrEmptyField(raw, value); inner != "" {
 				return name + "." + inner
 			}
 		}
@@ -116,7 +114,7 @@ func emptied(object json.RawMessage, v reflect.Value) string {
 	return ""
 }
 
-// nullCount is a count that statistics set to null, or "".
+// nullCount is the first field of a statistics object that is null; "" if none is.
 func nullCount(raw json.RawMessage) string {
 	var given map[string]json.RawMessage
 	if json.Unmarshal(raw, &given) != nil {

@@ -16,17 +16,15 @@
 // The two are separate handlers for separate ports (decision O1); a Server
 // serves one of them, by TLS 1.2 or newer if it is given a certificate.
 //
-// A request passes through recovery, headers, logging, the time limit, the key
-// and, in the public API, the client's budget (section 12.3), in that order, and
-// then reaches one handler, which decodes it strictly, asks application/control
-// and answers. Whatever goes wrong on the way (no such path, a body too large, a
-// panic, a deadline) is answered in the envelope of section 3.5, by the one table
-// in errors.go. Only what net/http refuses before there is a request (a malformed
-// request line, oversized headers, an Expect it does not know) is not.
+// A request passes through recovery, headers, logging, the time limit, the key and,
+// in the public API, the rate limit (section 12.3), in this order. Its handler then
+// decodes it strictly, calls application/registry and answers. Every error is
+// answered in the envelope of section 3.5, by the table in errors.go. The only
+// exceptions are requests that net/http refuses itself, such as a malformed request
+// line or oversized headers.
 //
-// openapi.yaml is held against this package from both sides: in the tests every
-// answer must be as described and every described answer must happen, and "make
-// test-api" sends what a client made up from the document would send.
+// The tests compare every answer with openapi.yaml, and cause every answer that it
+// describes. "make test-api" sends requests generated from it.
 //
 // Internal errors are logged with their cause and answered without it.
 package httpapi

@@ -13,9 +13,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Codes of errors that section 3.5 has none for: those of HTTP itself, the one
-// that comes with idempotency keys (decision A9), and the one answer that only a
-// worker gets.
+// Codes beyond those of section 3.5: errors of HTTP itself, a reused idempotency
+// key (decision A9), and the refusal of an older generation (decision O2).
 const (
 	routeNotFound    monitor.Code = "ROUTE_NOT_FOUND"
 	methodNotAllowed monitor.Code = "METHOD_NOT_ALLOWED"
@@ -29,9 +28,9 @@ const (
 
 const retryAfterHeader = "Retry-After"
 
-// httpStatus is the one table from codes to HTTP (section 3.5). retryAfter is
-// in seconds; 0: the header is not sent (decision A5). It is a guess, for where
-// nothing better is known: when a monitor will end, nobody can tell.
+// httpStatus maps codes to HTTP statuses (section 3.5). retryAfter is the default of
+// the header Retry-After in seconds; 0: the header is not sent (decision A5). The
+// handler sets the header itself when it knows the time.
 var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	monitor.InvalidURL:          {http.StatusBadRequest, 0},
 	monitor.InvalidConfig:       {http.StatusBadRequest, 0},
@@ -63,10 +62,10 @@ func refusef(code monitor.Code, format string, args ...any) error {
 	return monitor.Errorf(code, format, args...)
 }
 
-// fail answers an error in the envelope and logs it when it is ours.
-func (a *API) fail(c *gin.Context, err error) { a.refuse(c, a.shown(c, err)) }
+// fail answers any error in the envelope, and logs an internal one.
+func (a *API) fail(c *gin.Context, err error) { a.refuse(c, a.callerError(c, err)) }
 
-// refuse answers in the envelope what the caller may see.
+// refuse answers an error of the caller in the envelope.
 func (a *API) refuse(c *gin.Context, shown *monitor.Error) {
 	row, known := httpStatus[shown.Code]
 	if !known {
@@ -86,8 +85,9 @@ func (a *API) refuse(c *gin.Context, shown *monitor.Error) {
 	a.write(c, row.status, body)
 }
 
-// shown turns any error into one that the caller may see.
-func (a *API) shown(c *gin.Context, err error) *monitor.Error {
+// callerError turns any error into one that the caller may see, and logs internal
+// ones.
+func (a *API) callerError(c *gin.Context, err error) *monitor.Error {
 	ctx := c.Request.Context()
 	log := a.log.With("method", c.Request.Method, "route", c.FullPath())
 	if id, err := monitor.ParseID(c.Param("monitor_id")); err == nil {
@@ -106,14 +106,14 @@ func (a *API) shown(c *gin.Context, err error) *monitor.Error {
 		log.Debug("the caller hung up", "error", err)
 		return monitor.Errorf(unavailable, "the request was cancelled")
 	case ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded):
-		a.failures.say(log, slog.LevelWarn, "a request took too long", c.FullPath(), err)
+		a.failures.log(log, slog.LevelWarn, "a request took too long", c.FullPath(), err)
 		return monitor.Errorf(unavailable, "the request could not be answered in time; it may be repeated")
 	}
-	a.failures.say(log, slog.LevelError, "a request failed", c.FullPath(), err)
+	a.failures.log(log, slog.LevelError, "a request failed", c.FullPath(), err)
 	return internalError()
 }
 
-// refused reports whether an error is the caller's to correct.
+// refused reports whether the caller can correct an error.
 func refused(err error) bool {
 	coded, is := errors.AsType[*monitor.Error](err)
 	return is && coded.Code != monitor.Internal && httpStatus[coded.Code].status < http.StatusInternalServerError ||

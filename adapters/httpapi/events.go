@@ -48,7 +48,7 @@ func (a *API) events(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	records, total, err := a.control.Events(c.Request.Context(), id, limit, offset)
+	records, total, err := a.service.Events(c.Request.Context(), id, limit, offset)
 	if err != nil {
 		return err
 	}
@@ -57,16 +57,16 @@ func (a *API) events(c *gin.Context) error {
 		record := recordBody{
 			EventID:          r.EventID,
 			EventType:        r.EventType,
-			CreatedAt:        a.civil(r.CreatedAt),
+			CreatedAt:        a.localTime(r.CreatedAt),
 			WebhookStatus:    r.Status,
 			WebhookLastError: orNull(r.LastError),
-			SentAt:           a.civilOrNull(&r.SentAt),
-			ResolvedAt:       a.civilOrNull(&r.ResolvedAt),
+			SentAt:           a.localTimeOrNull(&r.SentAt),
+			ResolvedAt:       a.localTimeOrNull(&r.ResolvedAt),
 			Attempts:         make([]attemptBody, 0, len(r.Attempts)),
 			Payload:          r.Payload,
 		}
 		for _, attempt := range r.Attempts {
-			record.Attempts = append(record.Attempts, attemptBody{a.civil(attempt.At), orNull(attempt.Status), orNull(attempt.Error)})
+			record.Attempts = append(record.Attempts, attemptBody{a.localTime(attempt.At), orNull(attempt.Status), orNull(attempt.Error)})
 		}
 		body.Events = append(body.Events, record)
 	}
@@ -87,22 +87,22 @@ func (a *API) redeliver(c *gin.Context) error {
 		return err
 	}
 	eventID := c.Param("event_id")
-	if err := a.control.Redeliver(c.Request.Context(), id, eventID); err != nil {
+	if err := a.service.Redeliver(c.Request.Context(), id, eventID); err != nil {
 		return err
 	}
 	a.write(c, http.StatusAccepted, redeliveryBody{eventID, "pending"})
 	return nil
 }
 
-type trialBody struct {
+type webhookTestBody struct {
 	EventID   string  `json:"event_id"`
 	Delivered bool    `json:"delivered"`
 	Status    *int    `json:"status"`
 	Error     *string `json:"error"`
 }
 
-// try is POST /api/v1/webhooks/test (decision A8).
-func (a *API) try(c *gin.Context) error {
+// testWebhook is POST /api/v1/webhooks/test (decision A8).
+func (a *API) testWebhook(c *gin.Context) error {
 	raw, err := readJSON(c, maxPublicBody)
 	if err != nil {
 		return err
@@ -116,11 +116,11 @@ func (a *API) try(c *gin.Context) error {
 	if err := body.err(); err != nil {
 		return err
 	}
-	trial, err := a.control.TestWebhook(c.Request.Context(), callback)
+	result, err := a.service.TestWebhook(c.Request.Context(), callback)
 	if err != nil {
 		return err
 	}
-	a.write(c, http.StatusOK, trialBody{trial.EventID, trial.Attempt.Error == "", orNull(trial.Attempt.Status), orNull(trial.Attempt.Error)})
+	a.write(c, http.StatusOK, webhookTestBody{result.EventID, result.Attempt.Error == "", orNull(result.Attempt.Status), orNull(result.Attempt.Error)})
 	return nil
 }
 

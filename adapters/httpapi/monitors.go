@@ -66,7 +66,7 @@ func (a *API) registerOrRefuse(c *gin.Context) error {
 	if !refused(refusal) {
 		return refusal
 	}
-	wait, err := a.control.CountRefusal(c.Request.Context(), client(c))
+	wait, err := a.service.CountRefusal(c.Request.Context(), clientOf(c))
 	if err != nil {
 		retryAfter(c, wait)
 		return err
@@ -92,9 +92,9 @@ func (a *API) register(c *gin.Context) error {
 	var m monitor.Monitor
 	replayed := false
 	if keyed {
-		m, replayed, err = a.control.RegisterIdempotent(c.Request.Context(), request, key)
+		m, replayed, err = a.service.RegisterIdempotent(c.Request.Context(), request, key)
 	} else {
-		m, err = a.control.Register(c.Request.Context(), request)
+		m, err = a.service.Register(c.Request.Context(), request)
 	}
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (a *API) register(c *gin.Context) error {
 		c.Header(replayedHeader, "true")
 	}
 	c.Header("Location", "/api/v1/monitors/"+string(m.ID))
-	a.write(c, http.StatusCreated, registeredBody{m.ID, m.Status, a.civil(m.CreatedAt), int64(m.LateBy() / time.Second)})
+	a.write(c, http.StatusCreated, registeredBody{m.ID, m.Status, a.localTime(m.CreatedAt), int64(m.LateBy() / time.Second)})
 	return nil
 }
 
@@ -119,11 +119,11 @@ func (a *API) stop(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := a.control.Stop(c.Request.Context(), id)
+	m, err := a.service.Stop(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}
-	a.write(c, http.StatusOK, stoppedBody{m.ID, m.Status, a.civil(m.EndedAt)})
+	a.write(c, http.StatusOK, stoppedBody{m.ID, m.Status, a.localTime(m.EndedAt)})
 	return nil
 }
 
@@ -160,12 +160,12 @@ func (a *API) get(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := a.control.Get(c.Request.Context(), id)
+	m, err := a.service.Get(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}
-	m.Config.ScheduledStartTime = a.civilOrNull(m.Config.ScheduledStartTime)
-	m.Config.ScheduledEndTime = a.civilOrNull(m.Config.ScheduledEndTime)
+	m.Config.ScheduledStartTime = a.localTimeOrNull(m.Config.ScheduledStartTime)
+	m.Config.ScheduledEndTime = a.localTimeOrNull(m.Config.ScheduledEndTime)
 	if len(m.Metadata) == 0 {
 		m.Metadata = json.RawMessage(`{}`)
 	}
@@ -175,15 +175,15 @@ func (a *API) get(c *gin.Context) error {
 		Status:       m.Status,
 		Reason:       m.Reason,
 		StreamStatus: m.StreamStatus,
-		Health:       healthBody{m.Health.Video, m.Health.Audio, a.civilOrNull(&m.Health.LastCheckAt)},
+		Health:       healthBody{m.Health.Video, m.Health.Audio, a.localTimeOrNull(&m.Health.LastCheckAt)},
 		LastError:    orNull(m.Visibility.LastError),
-		BlindSince:   a.civilOrNull(&m.Visibility.BlindSince),
-		LastObserved: a.civilOrNull(&m.Visibility.LastObservedAt),
+		BlindSince:   a.localTimeOrNull(&m.Visibility.BlindSince),
+		LastObserved: a.localTimeOrNull(&m.Visibility.LastObservedAt),
 		Statistics:   m.Statistics,
 		Config:       m.Config,
 		Metadata:     m.Metadata,
-		CreatedAt:    a.civil(m.CreatedAt),
-		EndedAt:      a.civilOrNull(&m.EndedAt),
+		CreatedAt:    a.localTime(m.CreatedAt),
+		EndedAt:      a.localTimeOrNull(&m.EndedAt),
 	})
 	return nil
 }
@@ -216,26 +216,26 @@ func (a *API) list(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	monitors, total, err := a.control.List(c.Request.Context(), status, limit, offset)
+	monitors, total, err := a.service.List(c.Request.Context(), status, limit, offset)
 	if err != nil {
 		return err
 	}
 	body := listBody{make([]listedBody, 0, len(monitors)), paginationBody{total, limit, offset}}
 	for _, m := range monitors {
-		body.Monitors = append(body.Monitors, listedBody{m.ID, m.StreamURL, m.Status, a.civil(m.CreatedAt)})
+		body.Monitors = append(body.Monitors, listedBody{m.ID, m.StreamURL, m.Status, a.localTime(m.CreatedAt)})
 	}
 	a.write(c, http.StatusOK, body)
 	return nil
 }
 
-// civil shows a time in the server's zone, to the millisecond (decision A11).
-func (a *API) civil(t time.Time) time.Time { return t.In(a.cfg.Zone).Truncate(time.Millisecond) }
+// localTime shows a time in the server's zone, to the millisecond (decision A11).
+func (a *API) localTime(t time.Time) time.Time { return t.In(a.cfg.Zone).Truncate(time.Millisecond) }
 
-// civilOrNull shows a time there may not be.
-func (a *API) civilOrNull(t *time.Time) *time.Time {
+// localTimeOrNull shows a time there may not be.
+func (a *API) localTimeOrNull(t *time.Time) *time.Time {
 	if t == nil || t.IsZero() {
 		return nil
 	}
-	shown := a.civil(*t)
+	shown := a.localTime(*t)
 	return &shown
 }

@@ -38,7 +38,7 @@ func (a *API) assignment(c *gin.Context) error {
 			return refusef(monitor.InvalidConfig, "generation is %.40q; accepted is a whole number from 1", query.Get("generation"))
 		}
 	}
-	assigned, err := a.control.Assign(c.Request.Context(), id, generation)
+	assigned, err := a.service.Assign(c.Request.Context(), id, generation)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (a *API) report(c *gin.Context) error {
 	if string(body.Snapshot) == "null" {
 		body.Snapshot = nil
 	}
-	order, err := a.control.Report(c.Request.Context(), id, monitor.Report{
+	order, err := a.service.Report(c.Request.Context(), id, monitor.Report{
 		Generation:   body.Generation,
 		At:           body.At,
 		Status:       body.Status,

@@ -11,11 +11,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/registry"
 )
 
-// within takes a request from the client's budget, or answers that there is
-// none left (section 12.3).
-func (a *API) within(budget registry.RateLimit) gin.HandlerFunc {
+// rateLimited counts a request against a rate limit of its client (section 12.3).
+// Beyond the limit it answers 429.
+func (a *API) rateLimited(limit registry.RateLimit) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		wait, err := a.control.Allow(c.Request.Context(), client(c), budget)
+		wait, err := a.service.Allow(c.Request.Context(), clientOf(c), limit)
 		if err == nil {
 			return
 		}
@@ -32,13 +32,13 @@ func retryAfter(c *gin.Context, wait time.Duration) {
 	}
 }
 
-// networkBits is how much of an IPv6 address counts: who has one address has the
-// whole /64, and could ask from another each time.
+// networkBits is the part of an IPv6 address that identifies a client. A host may
+// use every address of its /64.
 const networkBits = 64
 
-// client is who asks: the key, and the address however it is spelled
-// (decision A5), or with IPv6 the network.
-func client(c *gin.Context) registry.Client {
+// clientOf identifies the client of a request (decision A5): by its API key and its
+// IPv4 address or IPv6 network, however the address is written.
+func clientOf(c *gin.Context) registry.Client {
 	address := c.ClientIP()
 	if parsed, err := netip.ParseAddr(address); err == nil {
 		parsed = parsed.Unmap()
