@@ -27,10 +27,10 @@ func readRegistration(raw []byte) (registry.Request, error) {
 	if !given {
 		return r, nil
 	}
-	config, err := readObject(raw, "config", configFields()...)
-	if err != nil {
-		r.Unreadable = append(r.Unreadable, registry.FieldError{Field: "config", Err: err})
-		return r, nil
+	config, notObject := readObject(raw, "config", configFields()...)
+	if notObject != nil {
+		r.Unreadable = append(r.Unreadable, registry.FieldError{Field: "config", Err: notObject})
+		return r, nil //nolint:nilerr // it is refused together with the other wrong fields
 	}
 	for _, s := range monitor.Settings() {
 		if v, ok := config.number(s); ok {
