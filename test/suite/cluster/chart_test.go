@@ -4,47 +4,50 @@ package cluster_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-// rights is the Role of section 14.3.
-const rights = `[
+// gatewayRules are the rules of the Role in section 14.3.
+const gatewayRules = `[
 	{"apiGroups": [""], "resources": ["pods"], "verbs": ["create", "delete", "get", "list", "watch"]},
 	{"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}
 ]`
 
-// made is a manifest, as JSON.
-type made map[string]any
+// manifest is a Kubernetes manifest, decoded from JSON.
+type manifest map[string]any
 
-// at follows a path of names, and of numbers in lists.
-func (m made) at(path ...any) (v any) {
+// field returns the value at a path of names and list indexes, or nil.
+func (m manifest) field(path ...any) (v any) {
 	v = map[string]any(m)
 	for _, p := range path {
 		switch step := p.(type) {
 		case string:
-			of, _ := v.(map[string]any)
-			v = of[step]
+			object, _ := v.(map[string]any)
+			v = object[step]
 		case int:
-			of, _ := v.([]any)
-			if step >= len(of) {
+			list, _ := v.([]any)
+			if step >= len(list) {
 				return nil
 			}
-			v = of[step]
+			v = list[step]
 		}
 	}
 	return v
 }
 
-// render renders the chart as it would be installed; the manifests are by kind
-// and name.
-func render(t *testing.T, set ...string) (map[string]made, error) {
+// render renders the chart with these values. The keys are KIND/NAME.
+func render(t *testing.T, set ...string) (map[string]manifest, error) {
 	t.Helper()
-	return renderedBy(t, []string{"-n", "stream-monitor", "--kube-version", "v1.34.0"}, set...)
+	return renderWith(t, []string{"-n", "stream-monitor", "--kube-version", "v1.34.0"}, set...)
 }
 
-// renderedBy is render with other arguments of "helm template".
-func renderedBy(t *testing.T, args []string, set ...string) (map[string]made, error) {
+// renderWith is render with other arguments of "helm template".
+func renderWith(t *testing.T, args []string, set ...string) (map[string]manifest, error) {
 	t.Helper()
 	args = append([]string{"template", release, chart}, args...)
 	for _, one := range set {
@@ -54,18 +57,18 @@ func renderedBy(t *testing.T, args []string, set ...string) (map[string]made, er
 	if err != nil {
 		return nil, err
 	}
-	// kubectl reads YAML, so that this needs not.
-	list, err := fed(t.Context(), out, "kubectl", "create", "--dry-run=client", "--validate=false", "-o", "json", "-f", "-")
+	// kubectl converts the YAML to JSON.
+	list, err := runWithInput(t.Context(), out, "kubectl", "create", "--dry-run=client", "--validate=false", "-o", "json", "-f", "-")
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]made{}
+	all := map[string]manifest{}
 	for dec := json.NewDecoder(strings.NewReader(list)); dec.More(); {
-		var m made
+		var m manifest
 		if err := dec.Decode(&m); err != nil {
 			return nil, err
 		}
-		all[m["kind"].(string)+"/"+m.at("metadata", "name").(string)] = m
+		all[m["kind"].(string)+"/"+m.field("metadata", "name").(string)] = m
 	}
 	return all, nil
 }
@@ -75,18 +78,18 @@ const (
 	tag = "image.tag=v1"
 )
 
-func rendered(t *testing.T, set ...string) map[string]made {
+func rendered(t *testing.T, set ...string) map[string]manifest {
 	t.Helper()
 	all, err := render(t, append([]string{dsn, tag}, set...)...)
 	must(t, err)
 	return all
 }
 
-func TestTheChartIsWellMade(t *testing.T) {
+func TestTheChartPassesLintAndRenders(t *testing.T) {
 	for name, set := range map[string][]string{
-		"as it is":        {dsn},
-		"without TLS":     {dsn, "tls.enabled=false"},
-		"others' Secrets": {"secret.existingSecret=keys", "tls.existingSecret=certificate"},
+		"defaults":         {dsn},
+		"without TLS":      {dsn, "tls.enabled=false"},
+		"existing Secrets": {"secret.existingSecret=keys", "tls.existingSecret=certificate"},
 		"all at once": {dsn, "autoscaling.enabled=false", "gateway.replicas=2", "service.type=LoadBalancer", "service.externalTrafficPolicy=Local",
 			"networkPolicy.workerEgress[0].to[0].ipBlock.cidr=0.0.0.0/0", "image.pullSecrets[0].name=pull", "worker.nodeSelector.disk=ssd",
 			"worker.tolerations[0].operator=Exists", "worker.resources.limits.memory=256Mi", "worker.podAnnotations.a=b",
@@ -110,47 +113,96 @@ func TestTheChartIsWellMade(t *testing.T) {
 	}
 }
 
-func TestTheChartIsTheSpecifications(t *testing.T) {
+func TestTheChartFollowsTheSpecification(t *testing.T) {
 	all := rendered(t)
 	text := func(v any) string { b, _ := json.Marshal(v); return string(b) }
 	for _, c := range []struct{ what, got, want string }{
-		{"14.3, the rules", text(all["Role/stream-monitor-gateway"].at("rules")), rights},
-		{"14.3, the subjects", text(all["RoleBinding/stream-monitor-gateway"].at("subjects")),
+		{"14.3, the rules", text(all["Role/stream-monitor-gateway"].field("rules")), gatewayRules},
+		{"14.3, the subjects", text(all["RoleBinding/stream-monitor-gateway"].field("subjects")),
 			`[{"kind": "ServiceAccount", "name": "stream-monitor-gateway", "namespace": "stream-monitor"}]`},
-		{"14.3, the reference", text(all["RoleBinding/stream-monitor-gateway"].at("roleRef")),
+		{"14.3, the reference", text(all["RoleBinding/stream-monitor-gateway"].field("roleRef")),
 			`{"kind": "Role", "name": "stream-monitor-gateway", "apiGroup": "rbac.authorization.k8s.io"}`},
-		{"14.4", text(all["HorizontalPodAutoscaler/stream-monitor-gateway"].at("spec")), `{
+		{"14.4", text(all["HorizontalPodAutoscaler/stream-monitor-gateway"].field("spec")), `{
 			"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "stream-monitor-gateway"},
 			"minReplicas": 1, "maxReplicas": 3,
 			"metrics": [
 				{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}},
 				{"type": "Resource", "resource": {"name": "memory", "target": {"type": "Utilization", "averageUtilization": 80}}}
 			]}`},
-		{"8.6, the internal Service", text(all["Service/stream-monitor-internal"].at("spec", "type")), `"ClusterIP"`},
-		{"the update", text(all["Deployment/stream-monitor-gateway"].at("spec", "strategy")),
+		{"8.6, the internal Service", text(all["Service/stream-monitor-internal"].field("spec", "type")), `"ClusterIP"`},
+		{"the update", text(all["Deployment/stream-monitor-gateway"].field("spec", "strategy")),
 			`{"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}`},
-		{"replicas, which are the HPA's", text(all["Deployment/stream-monitor-gateway"].at("spec", "replicas")), `null`},
-		{"8.7, liveness", text(all["Deployment/stream-monitor-gateway"].at("spec", "template", "spec", "containers", 0, "livenessProbe")),
+		{"replicas, which are the HPA's", text(all["Deployment/stream-monitor-gateway"].field("spec", "replicas")), `null`},
+		{"8.7, liveness", text(all["Deployment/stream-monitor-gateway"].field("spec", "template", "spec", "containers", 0, "livenessProbe")),
 			`{"httpGet": {"path": "/healthz", "port": "public", "scheme": "HTTPS"}, "periodSeconds": 30, "timeoutSeconds": 5, "failureThreshold": 3}`},
-		{"8.7, readiness", text(all["Deployment/stream-monitor-gateway"].at("spec", "template", "spec", "containers", 0, "readinessProbe")),
+		{"8.7, readiness", text(all["Deployment/stream-monitor-gateway"].field("spec", "template", "spec", "containers", 0, "readinessProbe")),
 			`{"httpGet": {"path": "/readyz", "port": "public", "scheme": "HTTPS"}, "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 3}`},
 	} {
-		same(t, c.what, c.got, c.want)
+		expectSameJSON(t, c.what, c.got, c.want)
 	}
 	for name, m := range all {
 		if strings.HasPrefix(name, "Cluster") {
-			t.Errorf("%s: permissions are the namespace's", name)
+			t.Errorf("%s: the chart must not have cluster-wide objects", name)
 		}
-		if got := m.at("metadata", "namespace"); got != "stream-monitor" {
+		if got := m.field("metadata", "namespace"); got != "stream-monitor" {
 			t.Errorf("%s is in namespace %v", name, got)
 		}
 	}
 	for _, name := range []string{"Deployment/stream-monitor-gateway", "Job/stream-monitor-uninstall"} {
-		pod := all[name].at("spec", "template", "spec")
-		if got := made(pod.(map[string]any)).at("securityContext", "runAsNonRoot"); got != true {
+		pod := all[name].field("spec", "template", "spec")
+		if got := manifest(pod.(map[string]any)).field("securityContext", "runAsNonRoot"); got != true {
 			t.Errorf("%s may run as root", name)
 		}
-		same(t, name+": its container", text(made(pod.(map[string]any)).at("containers", 0, "securityContext")),
+		expectSameJSON(t, name+": its container", text(manifest(pod.(map[string]any)).field("containers", 0, "securityContext")),
 			`{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": {"drop": ["ALL"]}}`)
+	}
+}
+
+// stopTimeout adds up the time limits of a gateway's stop after draining, in
+// seconds. It reads them from the code.
+func stopTimeout(t *testing.T) (sum float64) {
+	t.Helper()
+	for _, limit := range []struct{ file, name string }{
+		{"cmd/stream-monitor/gateway.go", "requestsLimit"},       // of the public API
+		{"adapters/runtime/kube/podclient.go", "requestTimeout"}, // a creation in progress
+		{"application/supervisor/config.go", "exchangeTimeout"},  // collecting the monitors to hand over
+		{"cmd/stream-monitor/gateway.go", "workersLimit"},
+		{"cmd/stream-monitor/gateway.go", "releaseLimit"},
+		{"cmd/stream-monitor/gateway.go", "requestsLimit"}, // of the internal API
+	} {
+		code, err := os.ReadFile(filepath.Join("..", "..", "..", limit.file))
+		must(t, err)
+		found := regexp.MustCompile(`(?m)^\s*` + limit.name + `\s*= (\d+) \* time\.Second\b`).FindSubmatch(code)
+		if found == nil {
+			t.Fatalf("%s has no %s in seconds", limit.file, limit.name)
+		}
+		n, err := strconv.ParseFloat(string(found[1]), 64)
+		must(t, err)
+		sum += n
+	}
+	return sum
+}
+
+func TestTheChartGivesGatewaysTimeToStop(t *testing.T) {
+	for _, c := range []struct {
+		set                  []string
+		drain, hook, atLeast float64
+	}{
+		{nil, 10, 240, 240},
+		{[]string{"uninstall.timeoutSeconds=30"}, 10, 0, 30},
+		{[]string{"uninstall.timeoutSeconds=3600"}, 10, 3600, 3600},
+		{[]string{"gateway.drainSeconds=300"}, 300, 0, 240},
+	} {
+		t.Run(strings.Join(c.set, ","), func(t *testing.T) {
+			all := rendered(t, c.set...)
+			grace, _ := all["Deployment/stream-monitor-gateway"].field("spec", "template", "spec", "terminationGracePeriodSeconds").(float64)
+			if needed := c.drain + stopTimeout(t); grace < needed {
+				t.Errorf("a gateway that drains for %v s has %v s to stop, which takes up to %v s", c.drain, grace, needed)
+			}
+			hook, _ := all["Job/stream-monitor-uninstall"].field("spec", "activeDeadlineSeconds").(float64)
+			if hook < max(c.atLeast, grace+60) || c.hook != 0 && hook != c.hook {
+				t.Errorf("the hook has %v s, with %v s for the gateways", hook, grace)
+			}
+		})
 	}
 }

@@ -15,14 +15,14 @@ import (
 	"testing"
 )
 
-func TestTheChartTakesWhatItIsGiven(t *testing.T) {
-	config := func(all map[string]made) made { return all["ConfigMap/stream-monitor-gateway"] }
-	t.Run("settings are variables, and unset ones are the program's", func(t *testing.T) {
+func TestTheChartAppliesItsValues(t *testing.T) {
+	config := func(all map[string]manifest) manifest { return all["ConfigMap/stream-monitor-gateway"] }
+	t.Run("settings become variables, and unset ones are left to the program", func(t *testing.T) {
 		all := rendered(t, "settings.MAX_MONITORS=2000", "settings.MISSING_WORKER=relaunch")
 		for name, want := range map[string]any{"MAX_MONITORS": "2000", "MISSING_WORKER": "relaunch", "LOG_LEVEL": nil, "EVENT_RETENTION": nil,
 			"WORKER_SECRET": "stream-monitor", "WORKER_CA_SECRET": "stream-monitor-tls", "WORKER_INSTANCE": "stream-monitor",
 			"WORKER_GATEWAY_URL": "https://stream-monitor-internal.stream-monitor.svc:8081"} {
-			if got := config(all).at("data", name); got != want {
+			if got := config(all).field("data", name); got != want {
 				t.Errorf("%s is %v, want %v", name, got, want)
 			}
 		}
@@ -30,23 +30,23 @@ func TestTheChartTakesWhatItIsGiven(t *testing.T) {
 	t.Run("plain HTTP", func(t *testing.T) {
 		all := rendered(t, "tls.enabled=false")
 		for name, want := range map[string]any{"WORKER_CA_SECRET": nil, "TLS_CERT_FILE": nil, "WORKER_GATEWAY_URL": "http://stream-monitor-internal.stream-monitor.svc:8081"} {
-			if got := config(all).at("data", name); got != want {
+			if got := config(all).field("data", name); got != want {
 				t.Errorf("%s is %v, want %v", name, got, want)
 			}
 		}
 		if all["Secret/stream-monitor-tls"] != nil || all["Secret/stream-monitor-ca"] != nil {
-			t.Error("certificates are made that nobody uses")
+			t.Error("certificates are generated although TLS is off")
 		}
 	})
-	t.Run("Secrets of others", func(t *testing.T) {
+	t.Run("existing Secrets", func(t *testing.T) {
 		all, err := render(t, tag, "secret.existingSecret=keys", "tls.existingSecret=certificate")
 		must(t, err)
 		for name := range all {
 			if strings.HasPrefix(name, "Secret/") {
-				t.Errorf("%s is made though it is given", name)
+				t.Errorf("%s is made although one exists", name)
 			}
 		}
-		if a, b := config(all).at("data", "WORKER_SECRET"), config(all).at("data", "WORKER_CA_SECRET"); a != "keys" || b != "certificate" {
+		if a, b := config(all).field("data", "WORKER_SECRET"), config(all).field("data", "WORKER_CA_SECRET"); a != "keys" || b != "certificate" {
 			t.Errorf("workers get %v and %v", a, b)
 		}
 	})
@@ -54,59 +54,59 @@ func TestTheChartTakesWhatItIsGiven(t *testing.T) {
 		secret := rendered(t)["Secret/stream-monitor"]
 		seen := map[any]bool{}
 		for _, key := range []string{"API_KEY", "INTERNAL_API_KEY", "WEBHOOK_SIGNING_KEY"} {
-			v, _ := secret.at("data", key).(string)
+			v, _ := secret.field("data", key).(string)
 			if len(v) < 43 || seen[v] {
 				t.Errorf("%s is %q", key, v)
 			}
 			seen[v] = true
 		}
 	})
-	t.Run("what is generated is another each time, and generate=false is the same each time", func(t *testing.T) {
+	t.Run("each rendering generates other keys, and with generate=false renderings are equal", func(t *testing.T) {
 		text := func(set ...string) string {
 			all, err := render(t, append(set, tag)...)
 			must(t, err)
 			b, _ := json.Marshal(all)
 			return string(b)
 		}
-		again := func(set ...string) (alike bool) {
+		isReproducible := func(set ...string) bool {
 			first := text(set...)
 			return first == text(set...)
 		}
-		if again(dsn) {
-			t.Error("the keys are known")
+		if isReproducible(dsn) {
+			t.Error("the generated keys are predictable")
 		}
 		keys := []string{dsn, "generate=false", "secret.values.API_KEY=a", "secret.values.INTERNAL_API_KEY=b", "secret.values.WEBHOOK_SIGNING_KEY=c"}
 		for _, set := range [][]string{
 			{"generate=false", "secret.existingSecret=keys", "tls.existingSecret=certificate"},
 			append(slices.Clone(keys), "tls.existingSecret=certificate"), append(slices.Clone(keys), "tls.enabled=false"),
 		} {
-			if !again(set...) {
+			if !isReproducible(set...) {
 				t.Errorf("with %v two renderings differ", set)
 			}
 		}
 	})
-	t.Run("ports of DNS", func(t *testing.T) {
-		b, _ := json.Marshal(rendered(t, "networkPolicy.workerEgress[0].to[0].ipBlock.cidr=0.0.0.0/0", "networkPolicy.dnsPorts={53,5353}")["NetworkPolicy/stream-monitor-worker"].at("spec", "egress", 0, "ports"))
-		same(t, "the ports", string(b), `[{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}, {"port": 5353, "protocol": "UDP"}, {"port": 5353, "protocol": "TCP"}]`)
+	t.Run("DNS ports", func(t *testing.T) {
+		b, _ := json.Marshal(rendered(t, "networkPolicy.workerEgress[0].to[0].ipBlock.cidr=0.0.0.0/0", "networkPolicy.dnsPorts={53,5353}")["NetworkPolicy/stream-monitor-worker"].field("spec", "egress", 0, "ports"))
+		expectSameJSON(t, "the ports", string(b), `[{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}, {"port": 5353, "protocol": "UDP"}, {"port": 5353, "protocol": "TCP"}]`)
 	})
-	t.Run("who reaches the public API, helm test among them", func(t *testing.T) {
+	t.Run("networkPolicy.publicFrom always includes helm test", func(t *testing.T) {
 		peers := func(set ...string) string {
-			b, _ := json.Marshal(rendered(t, set...)["NetworkPolicy/stream-monitor-gateway"].at("spec", "ingress", 0, "from"))
+			b, _ := json.Marshal(rendered(t, set...)["NetworkPolicy/stream-monitor-gateway"].field("spec", "ingress", 0, "from"))
 			return string(b)
 		}
-		same(t, "everybody", peers(), `null`)
-		same(t, "some", peers("networkPolicy.publicFrom[0].namespaceSelector.matchLabels.name=ingress"), `[
+		expectSameJSON(t, "everybody", peers(), `null`)
+		expectSameJSON(t, "some", peers("networkPolicy.publicFrom[0].namespaceSelector.matchLabels.name=ingress"), `[
 			{"namespaceSelector": {"matchLabels": {"name": "ingress"}}},
 			{"podSelector": {"matchLabels": {"app.kubernetes.io/instance": "stream-monitor", "app.kubernetes.io/component": "test"}}}]`)
 		for key, want := range map[string]string{"app.kubernetes.io/instance": "stream-monitor", "app.kubernetes.io/component": "test"} {
-			if got := rendered(t)["Pod/stream-monitor-test"].at("metadata", "labels", key); got != want {
+			if got := rendered(t)["Pod/stream-monitor-test"].field("metadata", "labels", key); got != want {
 				t.Errorf("the test's pod has %s=%v, want %s", key, got, want)
 			}
 		}
 	})
-	t.Run("what the certificate is for", func(t *testing.T) {
+	t.Run("the certificate names the Services and tls.extraNames", func(t *testing.T) {
 		secret := rendered(t, "tls.extraNames={watch.example.com,192.0.2.7,2001:db8::7}")["Secret/stream-monitor-tls"]
-		text, _ := secret.at("data", "tls.crt").(string)
+		text, _ := secret.field("data", "tls.crt").(string)
 		pair, err := base64.StdEncoding.DecodeString(text)
 		must(t, err)
 		block, _ := pem.Decode(pair)
@@ -119,15 +119,15 @@ func TestTheChartTakesWhatItIsGiven(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a digest in the tag's place", func(t *testing.T) {
+	t.Run("a digest replaces the tag", func(t *testing.T) {
 		digest := "sha256:" + strings.Repeat("0a", 32)
 		all, err := render(t, dsn, "image.repository=here/it", "image.digest="+digest)
 		must(t, err)
-		if got := config(all).at("data", "WORKER_IMAGE"); got != "here/it@"+digest {
+		if got := config(all).field("data", "WORKER_IMAGE"); got != "here/it@"+digest {
 			t.Errorf("workers have %v", got)
 		}
 	})
-	t.Run("the version that runs", func(t *testing.T) {
+	t.Run("the version in labels and notes", func(t *testing.T) {
 		digest := "image.digest=sha256:" + strings.Repeat("0a", 32)
 		for _, c := range []struct {
 			set         []string
@@ -139,15 +139,15 @@ func TestTheChartTakesWhatItIsGiven(t *testing.T) {
 			{[]string{tag, digest}, "0.1.0", "0.1.0"},
 			{[]string{"image.tag=", digest}, "0.1.0", "0.1.0"},
 		} {
-			if got := rendered(t, c.set...)["Deployment/stream-monitor-gateway"].at("metadata", "labels", "app.kubernetes.io/version"); got != c.label {
+			if got := rendered(t, c.set...)["Deployment/stream-monitor-gateway"].field("metadata", "labels", "app.kubernetes.io/version"); got != c.label {
 				t.Errorf("%v: the label is %v, want %s", c.set, got, c.label)
 			}
-			if notes, want := noted(t, c.set...), "stream-monitor "+c.note+" is installed"; !strings.Contains(notes, want) {
-				t.Errorf("%v: %q is not among the notes: %s", c.set, want, notes)
+			if notes, want := renderNotes(t, c.set...), "stream-monitor "+c.note+" is installed"; !strings.Contains(notes, want) {
+				t.Errorf("%v: the notes lack %q: %s", c.set, want, notes)
 			}
 		}
 	})
-	t.Run("another release has other names", func(t *testing.T) {
+	t.Run("fullnameOverride changes every name", func(t *testing.T) {
 		all := rendered(t, "fullnameOverride=other")
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			if !strings.Contains(name, "/other") {
@@ -157,9 +157,9 @@ func TestTheChartTakesWhatItIsGiven(t *testing.T) {
 	})
 }
 
-// noted is what "helm install" says in the end. "helm template" leaves it out: it
-// is rendered by a manifest, in a copy of the chart.
-func noted(t *testing.T, set ...string) string {
+// renderNotes renders NOTES.txt, which "helm template" leaves out. A manifest in a
+// copy of the chart includes it.
+func renderNotes(t *testing.T, set ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	must(t, os.CopyFS(dir, os.DirFS(chart)))

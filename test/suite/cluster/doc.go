@@ -1,28 +1,27 @@
-// Package cluster proves the Helm chart on a real Kubernetes: "make test-cluster"
-// brings one up if there is none (kube/), loads the image, and plays.
+// Package cluster tests the Helm chart on a real Kubernetes cluster. "make
+// test-cluster" starts a cluster if none is given (kube/), loads the image and runs
+// the tests (run.sh).
 //
 //	this machine                                    the cluster
 //	livestream ──▶ youtube ◀── proxy, CA ────────── worker pods ──▶ internal Service ──▶ gateways
-//	sink ◀───────────────────── webhooks ──────────────────────────────────────────────────┤
+//	webhookreceiver ◀────────── webhooks ──────────────────────────────────────────────────┤
 //	PostgreSQL ◀────────────────────────────────────────────────────────────────────────────┤
-//	the play, clients ────────── REST ──▶ NodePort ─────────────────────────────────────────┘
+//	the tests ───────────────── REST ──▶ NodePort ──────────────────────────────────────────┘
 //
-// The stand-ins and the database are on this machine, at an address that pods
-// reach: what is drained, killed and uninstalled is the release and nothing else.
-// The database asks for no password; it is reached from pods, nodes and this
-// machine alone.
+// The fakes and the database run on this machine, at an address that pods reach.
+// So the tests drain, kill and uninstall the release alone. The database needs no
+// password; it accepts connections from pods, nodes and this machine only.
 //
-// Its tests have the build tag cluster. They want kubectl and helm in PATH, and in
-// the environment:
+// The tests have the build tag cluster. They need kubectl and helm in PATH, and
+// these variables:
 //
-//	STREAM_MONITOR_TEST_KUBECONFIG  how to reach the cluster, whose nodes must reach
-//	                                this machine
-//	STREAM_MONITOR_IMAGE            the image, with its tag, which must be in the cluster
-//	STREAM_MONITOR_NEXT_IMAGE       another, likewise, to upgrade to
-//	STREAM_MONITOR_HOST             this machine's address as pods see it; default: the
-//	                                one in the network of the first node
-//	STREAM_MONITOR_POD_NETWORK      where pods are, a CIDR; default: what nodes say
+//	STREAM_MONITOR_TEST_KUBECONFIG  kubeconfig of the cluster; its nodes must reach this
+//	                                machine
+//	STREAM_MONITOR_IMAGE            the image, with its tag; it must be in the cluster
+//	STREAM_MONITOR_NEXT_IMAGE       another image to upgrade to; likewise
+//	STREAM_MONITOR_HOST             this machine's address as pods reach it; default: the
+//	                                address in the network of the first node
+//	STREAM_MONITOR_POD_NETWORK      network of the pods, a CIDR; default: from the nodes
 //
-// What KUBECONFIG names is not touched: it may be a cluster that works for its
-// living.
+// KUBECONFIG is ignored, because it may name a production cluster.
 package cluster

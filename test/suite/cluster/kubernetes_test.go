@@ -18,12 +18,12 @@ import (
 	"time"
 )
 
-// kubeconfig is the variable that says which cluster is meant.
+// kubeconfig is the variable that names the kubeconfig of the cluster.
 const kubeconfig = "STREAM_MONITOR_TEST_KUBECONFIG"
 
-// tool is kubectl or helm, for the cluster of kubeconfig whatever else is in the
-// environment.
-func tool(ctx context.Context, name string, args ...string) *exec.Cmd {
+// command runs kubectl or helm on the cluster of kubeconfig. Other settings in the
+// environment are ignored.
+func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "KUBECONFIG=") || strings.HasPrefix(variable, "HELM_KUBE") || strings.HasPrefix(variable, "HELM_NAMESPACE=")
@@ -32,15 +32,15 @@ func tool(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// kubernetes is the cluster, asked through "kubectl proxy": as the user of the
-// kubeconfig, and without a client library.
-type kubernetes struct {
+// apiClient calls the API server through "kubectl proxy", as the user of the
+// kubeconfig.
+type apiClient struct {
 	proxy *exec.Cmd
 	url   string
 	http  *http.Client
 }
 
-// object is anything of the cluster's, as far as the tests look.
+// object is any object of the API, with the fields that the tests read.
 type object struct {
 	Metadata struct {
 		Name        string            `json:"name"`
@@ -80,14 +80,14 @@ type object struct {
 	Rules json.RawMessage `json:"rules"`
 }
 
-// running tells whether a pod's container runs.
+// running reports whether a pod's container runs.
 func (o object) running() bool {
 	return o.Status.Phase == "Running" && len(o.Status.Containers) > 0 && o.Status.Containers[0].State.Running != nil
 }
 
-// open starts the proxy.
-func open() (*kubernetes, error) {
-	k := &kubernetes{proxy: tool(context.Background(), "kubectl", "proxy", "--port=0"), http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}}
+// startAPIClient starts the proxy.
+func startAPIClient() (*apiClient, error) {
+	k := &apiClient{proxy: command(context.Background(), "kubectl", "proxy", "--port=0"), http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}}
 	out, err := k.proxy.StdoutPipe()
 	if err == nil {
 		err = k.proxy.Start()
@@ -96,22 +96,22 @@ func open() (*kubernetes, error) {
 		return nil, fmt.Errorf("kubectl proxy: %w", err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
-	_, at, found := strings.Cut(line, "Starting to serve on ")
+	_, address, found := strings.Cut(line, "Starting to serve on ")
 	if err != nil || !found {
 		k.close()
 		return nil, errors.Join(fmt.Errorf("kubectl proxy said %q", line), err)
 	}
-	k.url = "http://" + strings.TrimSpace(at)
+	k.url = "http://" + strings.TrimSpace(address)
 	return k, nil
 }
 
-func (k *kubernetes) close() {
+func (k *apiClient) close() {
 	_ = k.proxy.Process.Kill()
-	_ = k.proxy.Wait() // it was killed
+	_ = k.proxy.Wait() // it fails, because the process was killed
 }
 
-// call asks the API server; into may be nil.
-func (k *kubernetes) call(ctx context.Context, method, path, contentType string, body, into any) error {
+// call makes a request and decodes the answer into into, which may be nil.
+func (k *apiClient) call(ctx context.Context, method, path, contentType string, body, into any) error {
 	var payload []byte
 	if body != nil {
 		var err error
@@ -139,9 +139,9 @@ func (k *kubernetes) call(ctx context.Context, method, path, contentType string,
 	return json.Unmarshal(answer, into)
 }
 
-// get asks again for an answer that was cut off between the API server and the
-// proxy, which is seen rarely.
-func (k *kubernetes) get(ctx context.Context, path string, into any) (err error) {
+// get retries when the answer was cut off between the API server and the proxy,
+// which happens rarely.
+func (k *apiClient) get(ctx context.Context, path string, into any) (err error) {
 	for range 3 {
 		if err = k.call(ctx, http.MethodGet, path, "application/json", nil, into); !errors.Is(err, io.ErrUnexpectedEOF) {
 			break
@@ -150,7 +150,7 @@ func (k *kubernetes) get(ctx context.Context, path string, into any) (err error)
 	return err
 }
 
-func (k *kubernetes) list(ctx context.Context, path string) ([]object, error) {
+func (k *apiClient) list(ctx context.Context, path string) ([]object, error) {
 	var list struct {
 		Items []object `json:"items"`
 	}
@@ -158,31 +158,31 @@ func (k *kubernetes) list(ctx context.Context, path string) ([]object, error) {
 	return list.Items, err
 }
 
-// failure is the error of a tool: what was asked of it, and what it said.
-type failure struct {
-	asked, out, complaint string
-	err                   error
+// toolError is the error of kubectl or helm, with its output.
+type toolError struct {
+	command, stdout, stderr string
+	err                     error
 }
 
-func (f *failure) Error() string {
-	return fmt.Sprintf("%s: %v\n%s%s", f.asked, f.err, f.out, f.complaint)
+func (f *toolError) Error() string {
+	return fmt.Sprintf("%s: %v\n%s%s", f.command, f.err, f.stdout, f.stderr)
 }
 
-func (f *failure) Unwrap() error { return f.err }
+func (f *toolError) Unwrap() error { return f.err }
 
-// run runs kubectl or helm. Its error is a failure.
+// run runs kubectl or helm. Its error is a *toolError.
 func run(ctx context.Context, name string, args ...string) (string, error) {
-	return fed(ctx, "", name, args...)
+	return runWithInput(ctx, "", name, args...)
 }
 
-// fed is run with something to read.
-func fed(ctx context.Context, input, name string, args ...string) (string, error) {
-	cmd := tool(ctx, name, args...)
+// runWithInput is run with standard input.
+func runWithInput(ctx context.Context, input, name string, args ...string) (string, error) {
+	cmd := command(ctx, name, args...)
 	cmd.Stdin = strings.NewReader(input)
-	var out, complaint bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaint
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err := cmd.Run(); err != nil {
-		return out.String(), &failure{asked: name + " " + strings.Join(args, " "), out: out.String(), complaint: complaint.String(), err: err}
+		return out.String(), &toolError{command: name + " " + strings.Join(args, " "), stdout: out.String(), stderr: stderr.String(), err: err}
 	}
 	return out.String(), nil
 }

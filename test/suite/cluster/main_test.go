@@ -14,33 +14,33 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
-// together is how many streams are played at once, at most.
-const together = "6"
+// parallelStreams is how many streams run at once, at most.
+const parallelStreams = "6"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("test.parallel", together); err != nil {
+	if err := flag.Set("test.parallel", parallelStreams); err != nil {
 		panic(err)
 	}
 	if os.Getenv(kubeconfig) == "" {
-		fmt.Fprintf(os.Stderr, "cluster: %s must name a kubeconfig; test/suite/cluster/run.sh sees to all\n", kubeconfig)
+		fmt.Fprintf(os.Stderr, "cluster: %s must name a kubeconfig; test/suite/cluster/run.sh sets it\n", kubeconfig)
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
 
-var began = time.Now()
+var started = time.Now()
 
-// say shows how far it has got, at once.
-func say(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "cluster: %4.0f s  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
+// logProgress prints to standard error at once: go test -v buffers the log of a test.
+func logProgress(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "cluster: %4.0f s  %s\n", time.Since(started).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// video is the id of a video that no other test has.
-func video() string { return youtube.NewVideoID() }
+// newVideo returns a video ID that no other test uses.
+func newVideo() string { return youtube.NewVideoID() }
 
-// limited is a context for one wait.
-func limited(t *testing.T, d time.Duration) context.Context {
+// timeLimit returns a context that ends after d.
+func timeLimit(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
@@ -54,8 +54,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// about is the accepted events of a monitor, in order.
-func about(s *site, id string) (all []webhookreceiver.Delivery) {
+// eventsOf lists the accepted events of a monitor, in order.
+func eventsOf(s *clusterEnv, id string) (all []webhookreceiver.Delivery) {
 	for _, d := range s.Receiver.Accepted() {
 		if d.MonitorID == id {
 			all = append(all, d)

@@ -14,33 +14,32 @@ import (
 	"time"
 )
 
-// memory is what pods hold with all that runs in them, in bytes, measured as the
-// kubelet does it: what is used, less the pages of files that nobody has touched
-// for a while.
-type memory struct {
-	mu      sync.Mutex
-	working map[string]int64 // the most that was seen, by pod
-	private map[string]int64 // likewise without any pages of files
-	peak    map[string]int64 // the most there ever was, by the kernel, with all pages of files; 0: it does not count that
+// podMemory records the memory of pods in bytes, with all their processes. The
+// working set is the kubelet's measure: usage without inactive file pages.
+type podMemory struct {
+	mu         sync.Mutex
+	workingSet map[string]int64 // maximum seen, by pod
+	anonymous  map[string]int64 // likewise, without any file pages
+	peak       map[string]int64 // the kernel's own maximum, with all file pages; 0: not counted
 
-	stop     context.CancelFunc
-	watching sync.WaitGroup
+	stop      context.CancelFunc
+	measuring sync.WaitGroup
 }
 
-// The control groups of a pod, of version 2 and of version 1.
-var groups = []string{"/sys/fs/cgroup/kubepods*/*/*pod%s*", "/sys/fs/cgroup/kubepods/pod%s", "/sys/fs/cgroup/memory/kubepods/*/pod%s", "/sys/fs/cgroup/memory/kubepods/pod%s"}
+// cgroupPatterns are the paths of a pod's control group, in version 2 and version 1.
+var cgroupPatterns = []string{"/sys/fs/cgroup/kubepods*/*/*pod%s*", "/sys/fs/cgroup/kubepods/pod%s", "/sys/fs/cgroup/memory/kubepods/*/pod%s", "/sys/fs/cgroup/memory/kubepods/pod%s"}
 
-// observe measures the pods of workers until it is told. A cluster whose nodes
-// are other machines cannot be measured like this: nothing is.
-func (s *site) observe(ctx context.Context) *memory {
-	m := &memory{working: map[string]int64{}, private: map[string]int64{}, peak: map[string]int64{}}
+// measureWorkers measures the worker pods until maxima is called. It measures
+// nothing if the nodes are other machines.
+func (s *clusterEnv) measureWorkers(ctx context.Context) *podMemory {
+	m := &podMemory{workingSet: map[string]int64{}, anonymous: map[string]int64{}, peak: map[string]int64{}}
 	ctx, m.stop = context.WithCancel(ctx)
-	m.watching.Go(func() {
+	m.measuring.Go(func() {
 		var pods []object
 		for round, tick := 0, time.Tick(100*time.Millisecond); ; round++ {
 			if round%10 == 0 {
-				asked, cancel := context.WithTimeout(ctx, 800*time.Millisecond) // no pod goes unmeasured for longer than a second
-				if now, err := s.kube.list(asked, selected("pods", workers)); err == nil {
+				listCtx, cancel := context.WithTimeout(ctx, 800*time.Millisecond) // no pod goes unmeasured for longer than a second
+				if now, err := s.api.list(listCtx, selectedPath("pods", workerSelector)); err == nil {
 					pods = now
 				}
 				cancel()
@@ -58,45 +57,45 @@ func (s *site) observe(ctx context.Context) *memory {
 	return m
 }
 
-func (m *memory) measure(pod object) {
-	for _, pattern := range groups {
+func (m *podMemory) measure(pod object) {
+	for _, pattern := range cgroupPatterns {
 		found, _ := filepath.Glob(fmt.Sprintf(pattern, pod.Metadata.UID))
 		if len(found) == 0 {
 			continue
 		}
-		working, private := held(found[0])
+		working, anonymous := cgroupMemory(found[0])
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.working[pod.Metadata.Name] = max(m.working[pod.Metadata.Name], working)
-		m.private[pod.Metadata.Name] = max(m.private[pod.Metadata.Name], private)
-		m.peak[pod.Metadata.Name] = max(m.peak[pod.Metadata.Name], number(filepath.Join(found[0], "memory.peak")), number(filepath.Join(found[0], "memory.max_usage_in_bytes")))
+		m.workingSet[pod.Metadata.Name] = max(m.workingSet[pod.Metadata.Name], working)
+		m.anonymous[pod.Metadata.Name] = max(m.anonymous[pod.Metadata.Name], anonymous)
+		m.peak[pod.Metadata.Name] = max(m.peak[pod.Metadata.Name], readInt(filepath.Join(found[0], "memory.peak")), readInt(filepath.Join(found[0], "memory.max_usage_in_bytes")))
 		return
 	}
 }
 
-// held reads a control group.
-func held(group string) (working, private int64) {
-	used := number(filepath.Join(group, "memory.current"))
-	inactive, anonymous := "inactive_file", "anon"
+// cgroupMemory reads the memory of a control group.
+func cgroupMemory(group string) (working, anonymous int64) {
+	used := readInt(filepath.Join(group, "memory.current"))
+	inactiveKey, anonymousKey := "inactive_file", "anon"
 	if used == 0 {
-		used = number(filepath.Join(group, "memory.usage_in_bytes"))
-		inactive, anonymous = "total_inactive_file", "total_rss"
+		used = readInt(filepath.Join(group, "memory.usage_in_bytes"))
+		inactiveKey, anonymousKey = "total_inactive_file", "total_rss"
 	}
 	stat, _ := os.ReadFile(filepath.Join(group, "memory.stat"))
 	for line := range strings.Lines(string(stat)) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		n, _ := strconv.ParseInt(value, 10, 64)
 		switch name {
-		case inactive:
+		case inactiveKey:
 			used -= n
-		case anonymous:
-			private = n
+		case anonymousKey:
+			anonymous = n
 		}
 	}
-	return max(used, 0), private
+	return max(used, 0), anonymous
 }
 
-func TestAPodHoldsWhatTheKubeletCounts(t *testing.T) {
+func TestPodMemoryIsMeasuredAsTheKubeletDoes(t *testing.T) {
 	for version, files := range map[string]map[string]string{
 		"version 2": {"memory.current": "100\n", "memory.peak": "900\n", "memory.stat": "anon 60\nfile 40\ninactive_file 30\nactive_file 10\n"},
 		"version 1": {"memory.usage_in_bytes": "100\n", "memory.max_usage_in_bytes": "900\n",
@@ -107,25 +106,25 @@ func TestAPodHoldsWhatTheKubeletCounts(t *testing.T) {
 			for name, content := range files {
 				must(t, os.WriteFile(filepath.Join(group, name), []byte(content), 0o600))
 			}
-			if working, private := held(group); working != 70 || private != 60 {
-				t.Errorf("held are %d, %d without files; want 70 and 60", working, private)
+			if working, anonymous := cgroupMemory(group); working != 70 || anonymous != 60 {
+				t.Errorf("the working set is %d, %d without file pages; want 70 and 60", working, anonymous)
 			}
 		})
 	}
 }
 
-func number(file string) int64 {
+func readInt(file string) int64 {
 	b, _ := os.ReadFile(file)
 	n, _ := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
 	return n
 }
 
-// most is the most that any pod has held, of how many.
-func (m *memory) most() (working, private, peak int64, pods int) {
+// maxima stops measuring. It returns the maxima over all pods, and their number.
+func (m *podMemory) maxima() (working, anonymous, peak int64, pods int) {
 	m.stop()
-	m.watching.Wait()
-	for pod := range m.working {
-		working, private, peak = max(working, m.working[pod]), max(private, m.private[pod]), max(peak, m.peak[pod])
+	m.measuring.Wait()
+	for pod := range m.workingSet {
+		working, anonymous, peak = max(working, m.workingSet[pod]), max(anonymous, m.anonymous[pod]), max(peak, m.peak[pod])
 	}
-	return working, private, peak, len(m.working)
+	return working, anonymous, peak, len(m.workingSet)
 }

@@ -1,0 +1,114 @@
+//go:build cluster
+
+package cluster_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func install(t *testing.T, s *clusterEnv) {
+	start := time.Now()
+	must(t, s.upgrade(t.Context()))
+	logProgress("installed and ready after %.1f s", time.Since(start).Seconds())
+	must(t, s.connect(t.Context()))
+	start = time.Now()
+	out, err := run(t.Context(), "helm", "test", release, "-n", namespace, "--timeout", "90s")
+	must(t, err)
+	logProgress("helm test passed after %.1f s", time.Since(start).Seconds())
+	if !regexp.MustCompile(`TEST SUITE: +stream-monitor-test\n(.*\n)*Phase: +Succeeded`).MatchString(out) {
+		t.Errorf("helm test says %s", out)
+	}
+}
+
+func installed(t *testing.T, s *clusterEnv) {
+	var role object
+	must(t, s.api.get(t.Context(), "/apis/rbac.authorization.k8s.io/v1/namespaces/"+namespace+"/roles/"+gateway, &role))
+	expectSameJSON(t, "the gateway's rights", string(role.Rules), gatewayRules) // section 14.3
+	as := "--as=system:serviceaccount:" + namespace + ":" + gateway
+	for what, want := range map[string]string{
+		"create pods": "yes", "delete pods": "yes", "list pods": "yes", "watch pods": "yes", "get pods": "yes", "get pods/log": "yes",
+		"get secrets": "no", "list secrets": "no", "get configmaps": "no", "create pods/exec": "no", "patch pods": "no", "update pods": "no",
+		"get deployments": "no", "get nodes": "no", "create serviceaccounts/token": "no",
+	} {
+		words := strings.Fields(what)
+		kind, part, _ := strings.Cut(words[1], "/")
+		out, _ := run(t.Context(), "kubectl", "-n", namespace, "auth", "can-i", words[0], kind, "--subresource="+part, as) // it fails when the answer is "no"
+		if got := strings.TrimSpace(out); got != want {
+			t.Errorf("may the gateway %s? %s, want %s", what, got, want)
+		}
+	}
+	secret := func() (o object) {
+		must(t, s.api.get(t.Context(), apiPath("secrets")+"/"+release+"-tls", &o))
+		return o
+	}
+	before, names := secret(), s.gatewayNames(t)
+	must(t, s.upgrade(t.Context()))
+	after := secret()
+	for _, key := range []string{"tls.crt", "tls.key", "ca.crt"} {
+		if before.Data[key] == "" || before.Data[key] != after.Data[key] {
+			t.Errorf("an upgrade has changed %s", key)
+		}
+	}
+	if now := s.gatewayNames(t); !slices.Equal(now, names) {
+		t.Errorf("an upgrade that changes nothing has replaced %v by %v", names, now)
+	}
+	secretChecksum(t)
+}
+
+// secretChecksum changes an existing Secret: an upgrade must roll out the gateways.
+func secretChecksum(t *testing.T) {
+	checksum := func() any {
+		all, err := renderWith(t, []string{"--dry-run=server", "-n", namespace, "--kube-version", "v1.34.0"}, tag, "generate=false", "secret.existingSecret=keys", "tls.enabled=false")
+		must(t, err)
+		return all["Deployment/"+gateway].field("spec", "template", "metadata", "annotations", "checksum/secret")
+	}
+	kubectl := func(args ...string) {
+		_, err := run(t.Context(), "kubectl", append([]string{"-n", namespace}, args...)...)
+		must(t, err)
+	}
+	kubectl("create", "secret", "generic", "keys", "--from-literal=API_KEY=a")
+	defer kubectl("delete", "secret", "keys")
+	before, again := checksum(), checksum()
+	kubectl("patch", "secret", "keys", "--patch", `{"stringData": {"API_KEY": "b"}}`)
+	if after := checksum(); before != again || before == after || before == nil {
+		t.Errorf("the checksums are %v, %v, and after a change %v", before, again, after)
+	}
+}
+
+// gatewayNames lists the gateway's pods that are not terminating.
+func (s *clusterEnv) gatewayNames(t *testing.T) (names []string) {
+	t.Helper()
+	pods, err := s.gatewayPods(t.Context())
+	must(t, err)
+	for _, p := range pods {
+		if p.Metadata.Deletion == nil {
+			names = append(names, p.Metadata.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// uninstall removes the release while a stream is being watched.
+func uninstall(t *testing.T, s *clusterEnv) {
+	watchNewStream(t, s)
+	start := time.Now()
+	_, err := run(t.Context(), "helm", "uninstall", release, "-n", namespace, "--wait", "--timeout", "300s")
+	must(t, err)
+	logProgress("uninstalled after %.1f s", time.Since(start).Seconds())
+	kinds := "pods,deployments,replicasets,services,endpoints,endpointslices,secrets,configmaps,jobs,serviceaccounts,roles,rolebindings,hpa,pdb,networkpolicies"
+	var left string
+	if err := waitFor(t.Context(), 15*time.Second, "nothing left", func() bool {
+		left, err = run(t.Context(), "kubectl", "-n", namespace, "get", kinds, "-o", "name")
+		for _, expected := range []string{"configmap/" + standInConfigMap, "configmap/kube-root-ca.crt", "serviceaccount/default"} {
+			left = strings.ReplaceAll(left, expected+"\n", "")
+		}
+		return err == nil && strings.TrimSpace(left) == ""
+	}); err != nil {
+		t.Errorf("left behind:\n%s", left)
+	}
+}
