@@ -1,10 +1,10 @@
-// Package compose proves deploy/compose.yaml on a real engine: from nothing to
-// the first alert-ready monitor, through a gateway that dies in the middle of an
-// alert, a database that restarts and an upgrade, to nothing again.
+// Package compose tests deploy/compose.yaml on a real container engine. One test
+// goes from "docker compose up" to "docker compose down". Meanwhile a gateway and a
+// worker die during an alert, the database restarts, and the image is upgraded.
 //
-//	stand-ins on a network's host address ◀── gateway ── postgres     a project of its own
-//	       ▲                                    ▲
-//	       └────────────── the play ─── REST ───┘
+//	fakes at the host address of a network ◀── gateway ── postgres    a project of its own
+//	       ▲                                      ▲
+//	       └────────────── the test ─── REST ─────┘
 //
 // "make test-compose" runs it on the image that IMAGE names.
 package compose

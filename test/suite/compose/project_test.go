@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// project is deploy/compose.yaml as somebody uses it who has copied deploy: with
-// an .env that compose-env.sh has made, and a name that no other project has.
+// project is a copy of deploy/compose.yaml with an .env by compose-env.sh and a
+// unique project name.
 type project struct {
 	name, dir string
-	env       []string // wins over .env
+	env       []string // overrides .env
 	secrets   map[string]string
 }
 
-// newProject prepares a project.
+// newProject copies the files and makes the .env.
 func newProject(t *testing.T, image string, env ...string) *project {
 	t.Helper()
 	p := &project{name: fmt.Sprintf("stream-monitor-compose-%d", os.Getpid()), dir: t.TempDir(), env: env, secrets: map[string]string{}}
@@ -52,16 +52,16 @@ func newProject(t *testing.T, image string, env ...string) *project {
 	return p
 }
 
-// remove takes the project down, however far it came.
+// remove takes the project down. It logs the end of the log after a failure.
 func (p *project) remove(t *testing.T) {
 	t.Helper()
 	if t.Failed() {
-		t.Logf("the log ends:\n%s", p.try(t, "logs", "--no-color", "--tail", "60"))
+		t.Logf("the end of the log:\n%s", p.try(t, "logs", "--no-color", "--tail", "60"))
 	}
 	_ = p.try(t, "down", "--volumes", "--timeout", "10")
 }
 
-// override lays more settings over those of the file.
+// override writes compose.override.yaml.
 func (p *project) override(t *testing.T, settings map[string]any) {
 	t.Helper()
 	b, err := json.Marshal(settings)
@@ -79,7 +79,7 @@ func (p *project) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// compose runs a compose command and gives what it printed on its output.
+// compose runs a compose command and returns its standard output.
 func (p *project) compose(t *testing.T, args ...string) string {
 	t.Helper()
 	return run(t, p.command(args...))
@@ -94,7 +94,7 @@ func (p *project) try(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// leftovers is everything that belongs to the project.
+// leftovers lists the containers, volumes and networks of the project.
 func (p *project) leftovers(t *testing.T) (all []string) {
 	t.Helper()
 	filter := "label=com.docker.compose.project=" + p.name
@@ -117,18 +117,18 @@ func docker(t *testing.T, args ...string) string {
 
 func run(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s: %v\n%s%s", strings.Join(cmd.Args, " "), err, out.Bytes(), said.Bytes())
+		t.Fatalf("%s: %v\n%s%s", strings.Join(cmd.Args, " "), err, stdout.Bytes(), stderr.Bytes())
 	}
-	return strings.TrimSpace(out.String())
+	return strings.TrimSpace(stdout.String())
 }
 
-// eventually waits until something holds.
-func eventually(t *testing.T, within time.Duration, what string, holds func() bool) {
+// waitFor polls a condition.
+func waitFor(t *testing.T, within time.Duration, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(within); !holds(); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(within); !condition(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within %s: %s", within, what)
 		}

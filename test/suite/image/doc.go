@@ -1,9 +1,9 @@
-// Package image proves what deploy/Dockerfile makes: that it has the tools of
-// section 13.1, that it works as it is run in a cluster (no root, nothing to
-// write, no capability), and that its ffmpeg sees what a distribution's sees. With
-// what the image has it also proves deploy/systemd, on a systemd in a container.
-// "make image-smoke" runs it on the image that IMAGE names.
+// Package image tests the image that deploy/Dockerfile builds. It has the tools of
+// section 13.1. It works as a cluster runs it: without root, writable files or
+// capabilities. Its ffmpeg finds what a full ffmpeg finds. The image also serves to
+// test deploy/systemd, in a container with systemd.
 //
-// The scripts beside it build that image ("make image") and bring up what that
-// takes, where it is missing: an engine (engine.sh) and base images (bases.sh).
+// "make image-smoke" runs the tests on the image that IMAGE names. The scripts in
+// this folder build it ("make image"), and provide what a build needs: a container
+// engine (engine.sh) and base images (bases.sh).
 package image

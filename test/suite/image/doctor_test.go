@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// TestTheDoctorIsContent gives the doctor what the image does not have: a
-// database and keys.
-func TestTheDoctorIsContent(t *testing.T) {
-	name, _ := network(t)
+// The test gives doctor what the image does not have: a database and keys. It does
+// not depend on the internet (--offline).
+func TestDoctorFindsNothingWrongWithTheImage(t *testing.T) {
+	name, _ := newNetwork(t)
 	t.Cleanup(func() { _, _ = try(t, "rm", "-f", "-v", name) })
 	docker(t, "run", "--detach", "--name", name, "--network", name, "--network-alias", "postgres",
 		"--env", "POSTGRES_PASSWORD=secret", "postgres:17-trixie")
-	said := func() string { return logs(t, name) }
-	eventually(t, time.Minute, "a database", said, func() bool {
+	output := func() string { return logs(t, name) }
+	waitFor(t, time.Minute, "a database", output, func() bool {
 		_, err := try(t, "exec", name, "pg_isready", "-q", "-h", "127.0.0.1", "-U", "postgres")
 		return err == nil
 	})
@@ -28,6 +28,6 @@ func TestTheDoctorIsContent(t *testing.T) {
 		"--tmpfs", "/var/lib/stream-monitor:uid=65532,mode=0700", image, "doctor", "--offline")...)
 	t.Log("\n" + report)
 	if !strings.Contains(report, "Everything is there.") {
-		t.Error("it is not content")
+		t.Error("doctor reports a problem")
 	}
 }

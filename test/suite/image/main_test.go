@@ -14,24 +14,24 @@ import (
 	"time"
 )
 
-// image is the one under test.
+// image is the image under test.
 var image = os.Getenv("IMAGE")
 
-// hardened is how a worker is run in a cluster (section 8.1): as nobody in
-// particular, without anything to write to but its own directory.
+// hardened are the options that restrict a container like a worker in a cluster
+// (section 8.1): no capability, and one writable directory.
 var hardened = []string{
 	"--read-only", "--tmpfs", "/tmp/segments:mode=1777", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
 }
 
 func TestMain(m *testing.M) {
 	if image == "" || strings.HasSuffix(image, ":latest") {
-		fmt.Fprintln(os.Stderr, "image: IMAGE has to name the image to test, with a tag of its own")
+		fmt.Fprintln(os.Stderr, "image: IMAGE must name the image to test, with a tag other than latest")
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
 
-// docker runs a docker command and gives what it printed.
+// docker runs a docker command and returns its standard output.
 func docker(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := try(t, args...)
@@ -46,24 +46,24 @@ func try(t *testing.T, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "docker", args...)
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("docker %s: %w\n%s%s", strings.Join(args, " "), err, out.Bytes(), said.Bytes())
+		return "", fmt.Errorf("docker %s: %w\n%s%s", strings.Join(args, " "), err, stdout.Bytes(), stderr.Bytes())
 	}
-	return strings.TrimSpace(out.String()), nil
+	return strings.TrimSpace(stdout.String()), nil
 }
 
-// inside runs a program of the image in a hardened container.
-func inside(t *testing.T, program string, args ...string) string {
+// runInside runs a program of the image in a hardened container without a network.
+func runInside(t *testing.T, program string, args ...string) string {
 	t.Helper()
 	all := append([]string{"run", "--rm", "--network", "none"}, hardened...)
 	return docker(t, append(append(all, "--entrypoint", program, image), args...)...)
 }
 
-// network makes a network, for as long as the test takes, and tells at which
-// address of it this machine is.
-func network(t *testing.T) (name, host string) {
+// newNetwork makes a network that is removed after the test. host is this machine's
+// address in it.
+func newNetwork(t *testing.T) (name, host string) {
 	t.Helper()
 	name = fmt.Sprintf("stream-monitor-image-%d-%s", os.Getpid(), strings.ToLower(t.Name()))
 	docker(t, "network", "create", name)
@@ -71,7 +71,7 @@ func network(t *testing.T) (name, host string) {
 	return name, docker(t, "network", "inspect", "-f", "{{(index .IPAM.Config 0).Gateway}}", name)
 }
 
-// logs is what a container has printed, events and log.
+// logs returns what a container has printed.
 func logs(t *testing.T, container string) string {
 	t.Helper()
 	out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "docker", "logs", container).CombinedOutput()
@@ -81,8 +81,8 @@ func logs(t *testing.T, container string) string {
 	return string(out)
 }
 
-// settings is what the image says of itself.
-type settings struct {
+// imageConfig is the configuration that the image declares.
+type imageConfig struct {
 	User         string
 	Entrypoint   []string
 	Cmd          []string
@@ -90,7 +90,7 @@ type settings struct {
 	ExposedPorts map[string]any
 }
 
-func inspect(t *testing.T) (c settings) {
+func inspect(t *testing.T) (c imageConfig) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(docker(t, "image", "inspect", "-f", "{{json .Config}}", image)), &c); err != nil {
 		t.Fatal(err)

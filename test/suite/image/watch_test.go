@@ -14,14 +14,14 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
-// TestItWatchesAStream has the image, as a worker is run, watch a stream that
-// goes black, comes back and ends: with its own yt-dlp, deno and ffmpeg.
-func TestItWatchesAStream(t *testing.T) {
+// The image watches a stream with its own yt-dlp, deno and ffmpeg, restricted like a
+// worker in a cluster.
+func TestTheImageWatchesAStream(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o755); err != nil { // the container's user is another one
+	if err := os.Chmod(dir, 0o755); err != nil { // the container runs as another user
 		t.Fatal(err)
 	}
-	network, host := network(t)
+	network, host := newNetwork(t)
 	yt, err := youtube.Start(youtube.Config{Addr: host + ":0", Dir: dir})
 	if err != nil {
 		t.Fatal(err)
@@ -47,24 +47,24 @@ func TestItWatchesAStream(t *testing.T) {
 	t.Cleanup(func() { _, _ = try(t, "rm", "-f", "-v", name) })
 	docker(t, args...)
 
-	said := func() string { return logs(t, name) }
-	eventually(t, 60*time.Second, "two checks", said, func() bool { return yt.Count(youtube.Segment, video) >= 2 })
+	output := func() string { return logs(t, name) }
+	waitFor(t, 60*time.Second, "two checks", output, func() bool { return yt.Count(youtube.Segment, video) >= 2 })
 	stream.Black(true)
-	eventually(t, 60*time.Second, "alert.blackout", said, func() bool { return slices.Contains(events(said()), "alert.blackout") })
+	waitFor(t, 60*time.Second, "alert.blackout", output, func() bool { return slices.Contains(eventTypes(output()), "alert.blackout") })
 	stream.Black(false)
-	eventually(t, 60*time.Second, "alert.blackout_recovered", said, func() bool { return slices.Contains(events(said()), "alert.blackout_recovered") })
+	waitFor(t, 60*time.Second, "alert.blackout_recovered", output, func() bool { return slices.Contains(eventTypes(output()), "alert.blackout_recovered") })
 	stream.End()
 	if status := docker(t, "wait", name); status != "0" {
-		t.Errorf("it ended with status %s:\n%s", status, said())
+		t.Errorf("the container exited with status %s:\n%s", status, output())
 	}
 	want := []string{"stream.started", "alert.blackout", "alert.blackout_recovered", "stream.ended"}
-	if got := events(said()); !slices.Equal(got, want) {
+	if got := eventTypes(output()); !slices.Equal(got, want) {
 		t.Errorf("events %v, want %v", got, want)
 	}
 }
 
-// events is the types of the events that were printed.
-func events(out string) (all []string) {
+// eventTypes lists the types of the printed events.
+func eventTypes(out string) (all []string) {
 	for line := range strings.Lines(out) {
 		var e struct {
 			Type string `json:"event_type"`
@@ -76,11 +76,11 @@ func events(out string) (all []string) {
 	return all
 }
 
-func eventually(t *testing.T, within time.Duration, what string, said func() string, holds func() bool) {
+func waitFor(t *testing.T, within time.Duration, what string, output func() string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(within); !holds(); time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(within); !condition(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within %s: %s; it said:\n%s", within, what, said())
+			t.Fatalf("not within %s: %s; the output is:\n%s", within, what, output())
 		}
 	}
 }

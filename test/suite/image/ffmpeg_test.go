@@ -17,16 +17,15 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
-// TestItsFFmpegSeesWhatAnyFFmpegSees has the same clips analysed by the image's
-// ffmpeg, which has little more than what these need, and by the one of this
-// machine, which also makes them. Black lasts from 1 s to 2.5 s, silence from
-// 1 s to 2 s.
-func TestItsFFmpegSeesWhatAnyFFmpegSees(t *testing.T) {
-	whole, err := testtools.Tool("ffmpeg", "")
+// The image's ffmpeg has few codecs. It must find the same blackouts and silences as
+// the ffmpeg of this machine, which also encodes the clips. Black lasts from 1 s to
+// 2.5 s, silence from 1 s to 2 s.
+func TestTheImagesFFmpegFindsWhatAFullFFmpegFinds(t *testing.T) {
+	hostFFmpeg, err := testtools.Tool("ffmpeg", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	small := extracted(t)
+	imageFFmpeg := extractFFmpeg(t)
 	var (
 		h264     = []string{"-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p"}
 		h264deep = []string{"-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p10le"}
@@ -39,35 +38,35 @@ func TestItsFFmpegSeesWhatAnyFFmpegSees(t *testing.T) {
 		av1deep  = []string{"-c:v", "libsvtav1", "-preset", "12", "-pix_fmt", "yuv420p10le"}
 		mpeg2    = []string{"-c:v", "mpeg2video"}
 		mpeg4    = []string{"-c:v", "mpeg4"}
-		blind    = []string{"-vn"}
+		noVideo  = []string{"-vn"}
 
-		aac  = []string{"-c:a", "aac"}
-		opus = []string{"-c:a", "libopus"}
-		mp3  = []string{"-c:a", "libmp3lame"}
-		mp2  = []string{"-c:a", "mp2"}
-		ac3  = []string{"-c:a", "ac3"}
-		eac3 = []string{"-c:a", "eac3"}
-		flac = []string{"-c:a", "flac", "-strict", "experimental"}
-		six  = []string{"-c:a", "aac", "-ac", "6"}
-		mute = []string{"-an"}
+		aac      = []string{"-c:a", "aac"}
+		opus     = []string{"-c:a", "libopus"}
+		mp3      = []string{"-c:a", "libmp3lame"}
+		mp2      = []string{"-c:a", "mp2"}
+		ac3      = []string{"-c:a", "ac3"}
+		eac3     = []string{"-c:a", "eac3"}
+		flac     = []string{"-c:a", "flac", "-strict", "experimental"}
+		surround = []string{"-c:a", "aac", "-ac", "6"}
+		noAudio  = []string{"-an"}
 
-		ts     = []string{"-f", "mpegts"}
-		mp4    = []string{"-movflags", "empty_moov+delay_moov+default_base_moof+frag_keyframe", "-f", "mp4"}
-		turned = append([]string{"-metadata:s:v:0", "rotate=90"}, mp4...)
-		adts   = []string{"-f", "adts"}
-		packed = []string{"-f", "mp3"}
+		ts      = []string{"-f", "mpegts"}
+		mp4     = []string{"-movflags", "empty_moov+delay_moov+default_base_moof+frag_keyframe", "-f", "mp4"}
+		rotated = append([]string{"-metadata:s:v:0", "rotate=90"}, mp4...)
+		adts    = []string{"-f", "adts"}
+		packed  = []string{"-f", "mp3"}
 	)
 	for name, c := range map[string][3][]string{
 		"H.264 and AAC in MPEG-TS":            {h264, aac, ts},
 		"H.264 and AAC in MP4":                {h264, aac, mp4},
-		"H.264 and AAC in MP4, turned":        {h264, aac, turned},
+		"H.264 and AAC in MP4, rotated":       {h264, aac, rotated},
 		"H.264 of 10 bits and MP3 in MPEG-TS": {h264deep, mp3, ts},
 		"H.264 of 4:4:4 and AAC in MPEG-TS":   {h264high, aac, ts},
 		"H.264 and Opus in MPEG-TS":           {h264, opus, ts},
 		"H.264 and AC-3 in MPEG-TS":           {h264, ac3, ts},
 		"H.264 and E-AC-3 in MP4":             {h264, eac3, mp4},
 		"H.264 and FLAC in MP4":               {h264, flac, mp4},
-		"H.264 and surround sound in MPEG-TS": {h264, six, ts},
+		"H.264 and surround sound in MPEG-TS": {h264, surround, ts},
 		"HEVC and AAC in MPEG-TS":             {hevc, aac, ts},
 		"HEVC of 10 bits and Opus in MP4":     {hevcdeep, opus, mp4},
 		"VP9 and Opus in MP4":                 {vp9, opus, mp4},
@@ -76,30 +75,29 @@ func TestItsFFmpegSeesWhatAnyFFmpegSees(t *testing.T) {
 		"AV1 of 10 bits and Opus in MP4":      {av1deep, opus, mp4},
 		"MPEG-2 and MP2 in MPEG-TS":           {mpeg2, mp2, ts},
 		"MPEG-4 part 2 and AAC in MP4":        {mpeg4, aac, mp4},
-		"H.264 alone in MPEG-TS":              {h264, mute, ts},
-		"AAC alone in MPEG-TS":                {blind, aac, ts},
-		"packed AAC":                          {blind, aac, adts},
-		"packed MP3":                          {blind, mp3, packed},
+		"H.264 alone in MPEG-TS":              {h264, noAudio, ts},
+		"AAC alone in MPEG-TS":                {noVideo, aac, ts},
+		"packed AAC":                          {noVideo, aac, adts},
+		"packed MP3":                          {noVideo, mp3, packed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			clip := encode(t, whole, c[0], c[1], c[2])
-			want, got := analysed(t, whole, clip), analysed(t, small, clip)
-			alike(t, "video", got.Video, want.Video)
-			alike(t, "audio", got.Audio, want.Audio)
+			clip := encode(t, hostFFmpeg, c[0], c[1], c[2])
+			want, got := analyse(t, hostFFmpeg, clip), analyse(t, imageFFmpeg, clip)
+			expectSameTrack(t, "video", got.Video, want.Video)
+			expectSameTrack(t, "audio", got.Audio, want.Audio)
 			for _, d := range detector.Table {
-				alikeIntervals(t, d.Name, got.Intervals[d.Name], want.Intervals[d.Name])
+				expectSameIntervals(t, d.Name, got.Intervals[d.Name], want.Intervals[d.Name])
 			}
 			black, silent := want.Intervals[detector.Blackout], want.Intervals[detector.Silence]
 			if !want.Video.Present && !want.Audio.Present || want.Video.Present && len(black) == 0 || want.Audio.Present && len(silent) == 0 {
-				t.Errorf("the clip shows nothing: %+v", want)
+				t.Errorf("the clip has no blackout or no silence: %+v", want)
 			}
 		})
 	}
 }
 
-// extracted is the image's ffmpeg, as a file of this machine. Built static, it
-// runs anywhere.
-func extracted(t *testing.T) (path string) {
+// extractFFmpeg copies the image's ffmpeg, which is linked statically, to this machine.
+func extractFFmpeg(t *testing.T) (path string) {
 	t.Helper()
 	container := docker(t, "create", image)
 	defer docker(t, "rm", container)
@@ -119,8 +117,8 @@ func encode(t *testing.T, tool string, video, audio, mux []string) []byte {
 	for _, more := range [][]string{video, audio, mux, {out}} {
 		args = append(args, more...)
 	}
-	if said, err := exec.CommandContext(t.Context(), tool, args...).CombinedOutput(); err != nil {
-		t.Fatalf("make a clip: %v\n%s", err, said)
+	if output, err := exec.CommandContext(t.Context(), tool, args...).CombinedOutput(); err != nil {
+		t.Fatalf("make a clip: %v\n%s", err, output)
 	}
 	clip, err := os.ReadFile(out)
 	if err != nil {
@@ -129,7 +127,7 @@ func encode(t *testing.T, tool string, video, audio, mux []string) []byte {
 	return clip
 }
 
-func analysed(t *testing.T, tool string, clip []byte) watch.Analysis {
+func analyse(t *testing.T, tool string, clip []byte) watch.Analysis {
 	t.Helper()
 	got, err := ffmpeg.New(ffmpeg.Config{Path: tool}).Analyse(t.Context(), watch.Segment{URI: "https://media.example/7"}, bytes.NewReader(clip), func(string) float64 { return -50 })
 	if err != nil {
@@ -138,17 +136,17 @@ func analysed(t *testing.T, tool string, clip []byte) watch.Analysis {
 	return got
 }
 
-// alike fails the test unless two tracks are the same to a frame of sound:
-// decoders differ in how they begin.
-func alike(t *testing.T, what string, got, want watch.Track) {
+// expectSameTrack fails the test unless two tracks differ by at most one audio
+// frame: decoders differ in the first frame.
+func expectSameTrack(t *testing.T, what string, got, want watch.Track) {
 	t.Helper()
 	if got.Present != want.Present || !near(got.From, want.From) || !near(got.To, want.To) {
 		t.Errorf("%s: %+v, want %+v", what, got, want)
 	}
 }
 
-// alikeIntervals does the same for the intervals of a detector.
-func alikeIntervals(t *testing.T, name detector.Name, got, want []watch.Interval) {
+// expectSameIntervals does the same for the intervals of a detector.
+func expectSameIntervals(t *testing.T, name detector.Name, got, want []watch.Interval) {
 	t.Helper()
 	if !slices.EqualFunc(got, want, func(a, b watch.Interval) bool { return near(a.From, b.From) && near(a.To, b.To) }) {
 		t.Errorf("%s: %+v, want %+v", name, got, want)

@@ -19,19 +19,19 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
-// site is a project with stand-ins around it.
-type site struct {
+// deployment is a compose project, with the fakes that it uses.
+type deployment struct {
 	*project
 	*testenv.Env
 }
 
-// set puts up the stand-ins, where containers reach them, and prepares a project
-// that is led to them by its environment alone.
-func set(t *testing.T, image string) *site {
+// newDeployment starts the fakes at an address that containers reach, and prepares
+// a project whose environment points to them.
+func newDeployment(t *testing.T, image string) *deployment {
 	t.Helper()
 	address := freeAddress(t)
-	s := &site{project: newProject(t, image, "LISTEN="+address), Env: &testenv.Env{}}
-	s.Service = system.Remote("http://"+address, &http.Client{Timeout: 10 * time.Second, Transport: keyed{s.secrets["API_KEY"]}})
+	s := &deployment{project: newProject(t, image, "LISTEN="+address), Env: &testenv.Env{}}
+	s.Service = system.Remote("http://"+address, &http.Client{Timeout: 10 * time.Second, Transport: apiKeyTransport{s.secrets["API_KEY"]}})
 
 	network := s.name + "-stand-ins"
 	docker(t, "network", "create", network)
@@ -39,7 +39,7 @@ func set(t *testing.T, image string) *site {
 	host := docker(t, "network", "inspect", "-f", "{{(index .IPAM.Config 0).Gateway}}", network)
 
 	dir := t.TempDir()
-	must(t, os.Chmod(dir, 0o755)) // the container's user is another one
+	must(t, os.Chmod(dir, 0o755)) // the container runs as another user
 	var err error
 	s.Library, err = livestream.Open(livestream.Options{})
 	must(t, err)
@@ -67,16 +67,15 @@ func set(t *testing.T, image string) *site {
 	return s
 }
 
-// keyed makes requests with the key that the project was given, and not through
-// the proxy that the environment names.
-type keyed struct{ key string }
+// apiKeyTransport adds the project's API key, and ignores HTTP_PROXY.
+type apiKeyTransport struct{ key string }
 
-var direct = &http.Transport{DisableKeepAlives: true} // the other end comes and goes
+var directTransport = &http.Transport{DisableKeepAlives: true} // the gateway is restarted
 
-func (k keyed) RoundTrip(req *http.Request) (*http.Response, error) {
+func (k apiKeyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.Header.Set("X-API-Key", k.key)
-	return direct.RoundTrip(req)
+	return directTransport.RoundTrip(req)
 }
 
 func freeAddress(t *testing.T) string {
@@ -87,28 +86,28 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// ready waits until the gateway says that it is.
-func (s *site) ready(t *testing.T, within time.Duration) {
+// waitUntilReady waits until /readyz answers 200.
+func (s *deployment) waitUntilReady(t *testing.T, within time.Duration) {
 	t.Helper()
-	eventually(t, within, "the gateway is ready", func() bool {
+	waitFor(t, within, "a ready gateway", func() bool {
 		a, err := s.Service.Call(t.Context(), http.MethodGet, "/readyz", nil)
 		return err == nil && a.Status == http.StatusOK
 	})
 }
 
-// register registers a monitor whose alerts come soon.
-func (s *site) register(t *testing.T, video string) (id string) {
+// register registers a monitor with short thresholds.
+func (s *deployment) register(t *testing.T, video string) (id string) {
 	t.Helper()
 	id, err := s.Service.Register(t.Context(), s.YouTube.URL(video), s.Receiver.URL(), map[string]any{
-		"check_interval_sec": 2, "blackout_threshold_sec": int(threshold.Seconds()), "silence_threshold_sec": int(threshold.Seconds()),
+		"check_interval_sec": 2, "blackout_threshold_sec": int(alertThreshold.Seconds()), "silence_threshold_sec": int(alertThreshold.Seconds()),
 	})
 	must(t, err)
 	return id
 }
 
-// checks is how many segments of a monitor have been looked at; negative: it
-// cannot be told, or nobody is looking.
-func (s *site) checks(ctx context.Context, id string) int {
+// analysedSegments reads how many segments of a monitor have been analysed; -1: the
+// API does not answer, or the monitor is not in status monitoring.
+func (s *deployment) analysedSegments(ctx context.Context, id string) int {
 	m, err := s.Service.Monitor(ctx, id)
 	statistics, _ := m["statistics"].(map[string]any)
 	total, found := statistics["total_segments_analyzed"].(float64)
@@ -118,24 +117,25 @@ func (s *site) checks(ctx context.Context, id string) int {
 	return int(total)
 }
 
-// watched waits until so many more segments of each monitor have been looked at.
-func (s *site) watched(t *testing.T, more int, within time.Duration, ids ...string) {
+// waitUntilWatched waits until so many more segments of each monitor have been
+// analysed.
+func (s *deployment) waitUntilWatched(t *testing.T, more int, within time.Duration, ids ...string) {
 	t.Helper()
 	before := map[string]int{}
 	for _, id := range ids {
-		before[id] = max(0, s.checks(t.Context(), id))
+		before[id] = max(0, s.analysedSegments(t.Context(), id))
 	}
 	for _, id := range ids {
-		eventually(t, within, id+" is watched", func() bool { return s.checks(t.Context(), id) >= before[id]+more })
+		waitFor(t, within, id+" to be watched", func() bool { return s.analysedSegments(t.Context(), id) >= before[id]+more })
 	}
 }
 
-// arrives waits for an event of a monitor, the first, the second, ….
-func (s *site) arrives(t *testing.T, id, event string, number int, within time.Duration) (found webhookreceiver.Delivery) {
+// waitForEvent waits for the number-th event of this type of a monitor, from 1.
+func (s *deployment) waitForEvent(t *testing.T, id, event string, number int, within time.Duration) (found webhookreceiver.Delivery) {
 	t.Helper()
-	eventually(t, within, event+" of "+id, func() bool {
+	waitFor(t, within, event+" of "+id, func() bool {
 		seen := 0
-		for _, d := range s.about(id) {
+		for _, d := range s.eventsOf(id) {
 			if d.EventType == event {
 				if seen++; seen == number {
 					found = d
@@ -148,8 +148,8 @@ func (s *site) arrives(t *testing.T, id, event string, number int, within time.D
 	return found
 }
 
-// about is the accepted events of a monitor, in order.
-func (s *site) about(id string) (all []webhookreceiver.Delivery) {
+// eventsOf lists the accepted events of a monitor, in order.
+func (s *deployment) eventsOf(id string) (all []webhookreceiver.Delivery) {
 	for _, d := range s.Receiver.Accepted() {
 		if d.MonitorID == id {
 			all = append(all, d)
@@ -158,14 +158,15 @@ func (s *site) about(id string) (all []webhookreceiver.Delivery) {
 	return all
 }
 
-// only fails the test unless a monitor's events are exactly these, and verified.
-func (s *site) only(t *testing.T, id string, want ...string) {
+// expectEvents fails the test unless a monitor's events are exactly these, with
+// valid signatures.
+func (s *deployment) expectEvents(t *testing.T, id string, want ...string) {
 	t.Helper()
 	var got []string
-	for _, d := range s.about(id) {
+	for _, d := range s.eventsOf(id) {
 		got = append(got, d.EventType)
 		if !d.Verified {
-			t.Errorf("%s is not verified: %s", d.EventType, d.Problem)
+			t.Errorf("the signature of %s is not valid: %s", d.EventType, d.Problem)
 		}
 	}
 	if strings.Join(got, " ") != strings.Join(want, " ") {
@@ -173,15 +174,16 @@ func (s *site) only(t *testing.T, id string, want ...string) {
 	}
 }
 
-// gateway is the container's id, what image it runs and since when.
-func (s *site) gateway(t *testing.T) (container, image, since string) {
+// gatewayContainer reads the gateway's container ID, image and start time.
+func (s *deployment) gatewayContainer(t *testing.T) (container, image, startedAt string) {
 	t.Helper()
-	words := strings.Fields(docker(t, "inspect", "-f", "{{.Id}} {{.Image}} {{.State.StartedAt}}", s.name+"-gateway-1"))
-	return words[0], words[1], words[2]
+	fields := strings.Fields(docker(t, "inspect", "-f", "{{.Id}} {{.Image}} {{.State.StartedAt}}", s.name+"-gateway-1"))
+	return fields[0], fields[1], fields[2]
 }
 
-// workers is each monitor's worker: its process in the gateway's container.
-func (s *site) workers(t *testing.T) map[string]string {
+// workerProcesses reads the process ID of each monitor's worker in the gateway's
+// container, by monitor ID.
+func (s *deployment) workerProcesses(t *testing.T) map[string]string {
 	t.Helper()
 	const list = `for p in /proc/[0-9]*; do
 		[[ $(tr '\0' ' ' <"$p/cmdline") == */"stream-monitor worker "* ]] || continue

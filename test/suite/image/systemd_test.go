@@ -18,58 +18,57 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
-// TestTheUnitKeepsWorkersWhenTheGatewayDies installs deploy/systemd on a host
-// with a systemd of its own, and kills the gateway that watches a stream: the
-// next one adopts the worker, which still has where to put a temporary file.
-func TestTheUnitKeepsWorkersWhenTheGatewayDies(t *testing.T) {
-	h := boot(t)
-	if said := h.exec(t, "systemd-analyze", "verify", "--man=no", unit); said != "" {
-		t.Errorf("systemd-analyze says %s", said)
+// The next gateway adopts the worker of a killed gateway, and the worker can still
+// create temporary files.
+func TestTheSystemdUnitKeepsWorkersWhenTheGatewayDies(t *testing.T) {
+	h := bootHost(t)
+	if output := h.exec(t, "systemd-analyze", "verify", "--man=no", unit); output != "" {
+		t.Errorf("systemd-analyze prints %s", output)
 	}
 	const video = "imageUnit01"
 	_, err := h.StartStream(t.Context(), video, livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.ready(t)
+	h.waitUntilReady(t)
 	id, err := h.Service.Register(t.Context(), h.YouTube.URL(video), h.Receiver.URL(), map[string]any{"check_interval_sec": 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.checked(t, id, 2)
-	gateway, worker := h.gateway(t), h.worker(t)
+	h.waitForChecks(t, id, 2)
+	gateway, worker := h.gatewayPID(t), h.workerPID(t)
 	h.exec(t, "kill", "-9", gateway)
-	h.until(t, "another gateway", func() bool { now := h.gateway(t); return now != "0" && now != gateway })
-	h.ready(t)
-	h.checked(t, id, 2)
-	if now := h.worker(t); now != worker {
-		t.Errorf("the worker was process %s and is %s", worker, now)
+	h.waitFor(t, "another gateway", func() bool { now := h.gatewayPID(t); return now != "0" && now != gateway })
+	h.waitUntilReady(t)
+	h.waitForChecks(t, id, 2)
+	if now := h.workerPID(t); now != worker {
+		t.Errorf("the worker was process %s and is now %s", worker, now)
 	}
-	made := h.exec(t, "bash", "-c", "export $(tr '\\0' '\\n' </proc/"+worker+"/environ | grep ^TMPDIR=) && "+
+	file := h.exec(t, "bash", "-c", "export $(tr '\\0' '\\n' </proc/"+worker+"/environ | grep ^TMPDIR=) && "+
 		"nsenter --target "+worker+" --mount setpriv --reuid stream-monitor --regid stream-monitor --clear-groups mktemp")
-	t.Logf("a temporary file: %s", made)
+	t.Logf("a temporary file: %s", file)
 	h.exec(t, "systemctl", "stop", unit)
 	if left := h.exec(t, "bash", "-c", "pgrep -u stream-monitor -a || true"); left != "" {
-		t.Errorf("after its stop there are %s", left)
+		t.Errorf("processes are left after the stop: %s", left)
 	}
 }
 
 const unit = "stream-monitor.service"
 
-// host is a container with systemd, and stand-ins around it.
+// host is a container with systemd, and the fakes that the service uses.
 type host struct {
 	name string
 	*testenv.Env
 }
 
-// boot starts a host, with the service.
-func boot(t *testing.T) *host {
+// bootHost starts a host with the service.
+func bootHost(t *testing.T) *host {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o755); err != nil { // the service's user is another one
+	if err := os.Chmod(dir, 0o755); err != nil { // the service runs as another user
 		t.Fatal(err)
 	}
-	network, address := network(t)
+	network, address := newNetwork(t)
 	docker(t, "buildx", "build", "--load", "--tag", network, "--build-arg", "IMAGE="+image,
 		"--file", filepath.Join("systemd", "Dockerfile"), filepath.Join("..", "..", "..", "deploy", "systemd"))
 	t.Cleanup(func() { docker(t, "rmi", network) })
@@ -99,35 +98,35 @@ func boot(t *testing.T) *host {
 		"--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined",
 		"--tmpfs", "/run", "--tmpfs", "/run/lock", "--tmpfs", "/tmp", "--volume", dir+":"+dir+":ro",
 		"--volume", environment+":/etc/stream-monitor/environment:ro", network)
-	at := docker(t, "inspect", "-f", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", h.name)
-	h.Service = system.Remote("http://"+at+":8080", &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}})
+	ip := docker(t, "inspect", "-f", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", h.name)
+	h.Service = system.Remote("http://"+ip+":8080", &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}})
 	return h
 }
 
-// exec runs a command on the host and gives what it printed.
+// exec runs a command on the host and returns its output.
 func (h *host) exec(t *testing.T, args ...string) string {
 	t.Helper()
 	return docker(t, append([]string{"exec", h.name}, args...)...)
 }
 
-// until waits until something holds, and else shows the service's log.
-func (h *host) until(t *testing.T, what string, holds func() bool) {
+// waitFor polls a condition for a minute, and shows the service's log if it fails.
+func (h *host) waitFor(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	eventually(t, time.Minute, what, func() string {
+	waitFor(t, time.Minute, what, func() string {
 		return h.exec(t, "bash", "-c", "systemctl status --no-pager --full "+unit+"; journalctl --no-pager --lines 60; true")
-	}, holds)
+	}, condition)
 }
 
-func (h *host) ready(t *testing.T) {
+func (h *host) waitUntilReady(t *testing.T) {
 	t.Helper()
-	h.until(t, "the gateway is ready", func() bool {
+	h.waitFor(t, "a ready gateway", func() bool {
 		a, err := h.Service.Call(t.Context(), http.MethodGet, "/readyz", nil)
 		return err == nil && a.Status == http.StatusOK
 	})
 }
 
-// checked waits until so many more segments of a monitor have been looked at.
-func (h *host) checked(t *testing.T, id string, more float64) {
+// waitForChecks waits until so many more segments of a monitor have been analysed.
+func (h *host) waitForChecks(t *testing.T, id string, more float64) {
 	t.Helper()
 	total := func() float64 {
 		m, _ := h.Service.Monitor(t.Context(), id)
@@ -136,21 +135,21 @@ func (h *host) checked(t *testing.T, id string, more float64) {
 		return n
 	}
 	before := total()
-	h.until(t, fmt.Sprintf("%v checks after %v", more, before), func() bool { return total() >= before+more })
+	h.waitFor(t, fmt.Sprintf("%v checks after %v", more, before), func() bool { return total() >= before+more })
 }
 
-// gateway is the number of the service's main process; "0": it has none.
-func (h *host) gateway(t *testing.T) string {
+// gatewayPID is the service's main process; "0": it has none.
+func (h *host) gatewayPID(t *testing.T) string {
 	t.Helper()
 	return h.exec(t, "systemctl", "show", "--property", "MainPID", "--value", unit)
 }
 
-// worker is the number of the only worker's process.
-func (h *host) worker(t *testing.T) string {
+// workerPID is the process of the only worker.
+func (h *host) workerPID(t *testing.T) string {
 	t.Helper()
-	numbers := strings.Fields(h.exec(t, "pgrep", "-f", "^/usr/local/bin/stream-monitor worker"))
-	if len(numbers) != 1 {
-		t.Fatalf("there are %d workers", len(numbers))
+	pids := strings.Fields(h.exec(t, "pgrep", "-f", "^/usr/local/bin/stream-monitor worker"))
+	if len(pids) != 1 {
+		t.Fatalf("there are %d workers", len(pids))
 	}
-	return numbers[0]
+	return pids[0]
 }
