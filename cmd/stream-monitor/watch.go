@@ -45,7 +45,7 @@ func watchForeground(ctx context.Context, c *config.Watch, out console) error {
 		defer func() { _ = file.Close() }()
 		cfg.Recording = file
 	}
-	g := &terminalGateway{printEvent: eventPrinter(out.out, c.JSON), stream: c.URL, config: c.Rules()}
+	g := &terminalGateway{printEvent: eventPrinter(out.out, c.JSON), stream: c.URL, config: c.Config()}
 	if err := worker.New(workerPorts(c.Watching, g, cfg.ID, log), cfg).Run(ctx); err != nil {
 		return err
 	}

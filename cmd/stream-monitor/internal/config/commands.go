@@ -4,8 +4,9 @@ import (
 	"crypto/x509"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
-	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -89,29 +90,11 @@ type Watch struct {
 	Record string `type:"path" placeholder:"FILE" help:"Write all that is observed to FILE, for replay."`
 	JSON   bool   `name:"json" help:"Print events and log as JSON lines."`
 
-	CheckIntervalSec       int       `group:"Rules" type:"whole" min:"1" max:"300" default:"10" help:"Seconds between two checks of a segment."`
-	BlackoutThresholdSec   int       `group:"Rules" type:"whole" min:"1" max:"3600" default:"30" help:"Seconds of black picture before the alert."`
-	SilenceThresholdSec    int       `group:"Rules" type:"whole" min:"1" max:"3600" default:"30" help:"Seconds of silence before the alert."`
-	SilenceDBThreshold     float64   `group:"Rules" type:"decimal" min:"-100" max:"0" name:"silence-db-threshold" default:"-50" help:"Loudness below which sound is silence, in dB."`
-	ScheduledStartTime     time.Time `group:"Rules" type:"instant" placeholder:"TIME" help:"When the stream should start, e.g. 2030-01-15T20:00:00+09:00."`
-	StartDelayToleranceSec int       `group:"Rules" type:"whole" min:"0" max:"86400" default:"300" help:"Seconds it may be late."`
+	Rules              kong.Plugins `embed:""` // one flag for each setting of a registration (ruleFlags)
+	ScheduledStartTime time.Time    `group:"Rules" type:"instant" placeholder:"TIME" help:"When the stream should start, e.g. 2030-01-15T20:00:00+09:00."`
 
 	Watching WatchingFlags `embed:"" group:"Watching"`
 	Log      LogFlags      `embed:"" group:"Log"`
-}
-
-// Rules returns the flags as the configuration of a registration.
-func (c Watch) Rules() monitor.Config {
-	rules := monitor.DefaultConfig()
-	rules.CheckIntervalSec = c.CheckIntervalSec
-	rules.SetThresholdSec(detector.Blackout, c.BlackoutThresholdSec)
-	rules.SetThresholdSec(detector.Silence, c.SilenceThresholdSec)
-	rules.Set(detector.SilenceDB, c.SilenceDBThreshold)
-	rules.StartDelayToleranceSec = c.StartDelayToleranceSec
-	if !c.ScheduledStartTime.IsZero() {
-		rules.ScheduledStartTime = &c.ScheduledStartTime
-	}
-	return rules
 }
 
 // Replay names the recording to replay.

@@ -16,13 +16,14 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // clearEnvironment removes every setting from the environment of one test.
 func clearEnvironment(t *testing.T) {
 	t.Helper()
-	k, err := kong.New(&CLI{}, testOptions(t)...)
+	k, err := kong.New(newCLI(), testOptions(t)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,8 +95,8 @@ func TestDefaultSettings(t *testing.T) {
 	})
 	t.Run("a watch has the rules of a registration that says nothing", func(t *testing.T) {
 		got := mustParse(t, "watch", "https://youtube.com/watch?v=abcdefghijk&t=1").Watch
-		if got.Rules() != monitor.DefaultConfig() {
-			t.Errorf("rules are %+v", got.Rules())
+		if got.Config() != monitor.DefaultConfig() {
+			t.Errorf("rules are %+v", got.Config())
 		}
 		if got.URL != "https://www.youtube.com/watch?v=abcdefghijk" {
 			t.Errorf("URL is %s", got.URL)
@@ -104,7 +105,7 @@ func TestDefaultSettings(t *testing.T) {
 }
 
 func TestEverySettingOfTheSpecificationExists(t *testing.T) {
-	k, err := kong.New(&CLI{}, testOptions(t)...)
+	k, err := kong.New(newCLI(), testOptions(t)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +386,7 @@ func TestWatch(t *testing.T) {
 			"--silence-db-threshold", "-60.5", "--scheduled-start-time", "2030-01-15T20:00:00.5+09:00", "--start-delay-tolerance-sec", "0",
 			"--record", "x.jsonl", "--json").Watch
 		start := time.Date(2030, 1, 15, 11, 0, 0, 500e6, time.UTC)
-		rules := got.Rules()
+		rules := got.Config()
 		if rules.ScheduledStartTime == nil || !rules.ScheduledStartTime.Equal(start) {
 			t.Errorf("start is %v, want %v", rules.ScheduledStartTime, start)
 		}
@@ -435,6 +436,20 @@ func TestOneKeyForBothAPIsIsRefused(t *testing.T) { // section 8.6
 	clearEnvironment(t)
 	got := mustRefuse(t, "serve", "--api-key=hunter2", "--internal-api-key=hunter2")
 	if len(got) != 1 || !strings.HasPrefix(got[0], "INTERNAL_API_KEY ") || !strings.Contains(got[0], "API_KEY (--api-key)") || strings.Contains(got[0], "hunter2") {
+		t.Errorf("says %q", got)
+	}
+}
+
+func TestAThirdDetectorBringsItsFlags(t *testing.T) {
+	clearEnvironment(t)
+	detectortest.Add(t, detectortest.Frozen)
+	field := detectortest.Frozen.Threshold.Field
+	flag := "--" + strings.ReplaceAll(field, "_", "-")
+	config := mustParse(t, "watch", "https://www.youtube.com/watch?v=abcdefghijk", flag+"=7").Watch.Config()
+	if got := config.Value(field); got != 7 {
+		t.Errorf("%s is %v, want 7", field, got)
+	}
+	if got := mustRefuse(t, "watch", "https://www.youtube.com/watch?v=abcdefghijk", flag+"=0"); !strings.Contains(got[0], flag) {
 		t.Errorf("says %q", got)
 	}
 }

@@ -48,6 +48,11 @@ func Parse(args []string, out io.Writer) (command any, err error) {
 	return chosen.Selected().Target.Addr().Interface(), nil
 }
 
+// newCLI makes a command line whose foreground watch has its rules.
+func newCLI() *CLI {
+	return &CLI{Watch: Watch{Rules: ruleFlags()}}
+}
+
 func parse(args []string, out io.Writer) (cli *CLI, chosen *kong.Context, err error) {
 	// kong exits the process after showing help. The panic only ends the parsing.
 	type helpShown struct{}
@@ -59,7 +64,7 @@ func parse(args []string, out io.Writer) (cli *CLI, chosen *kong.Context, err er
 			cli, chosen, err = nil, nil, ErrHelpShown
 		}
 	}()
-	cli = &CLI{}
+	cli = newCLI()
 	r := newReader()
 	k, err := kong.New(cli, append(r.options(),
 		kong.Name("stream-monitor"),

@@ -23,7 +23,9 @@ func collectVariables(t reflect.Type, names *[]string) {
 			*names = append(*names, strings.Split(env, ",")...)
 			continue
 		}
-		if _, group := f.Tag.Lookup("embed"); group || f.Tag.Get("help") != "" && f.Type.Kind() == reflect.Struct && f.Type.PkgPath() == t.PkgPath() {
+		_, embedded := f.Tag.Lookup("embed")
+		_, command := f.Tag.Lookup("cmd")
+		if f.Type.Kind() == reflect.Struct && (embedded || command) {
 			collectVariables(f.Type, names)
 		}
 	}
