@@ -12,7 +12,7 @@ import (
 
 func TestErrorsDoNotNameTheNameServer(t *testing.T) {
 	t.Run("a name that does not exist", func(t *testing.T) {
-		g := webhook.NewGuard(nil, outboundtest.Names{}.Resolver(t))
+		g := webhook.NewGuard(nil, outboundtest.DNSRecords{}.Resolver(t))
 		a := sender(t, g, webhook.Config{}).Send(t.Context(), newDelivery("https://gone.example/hook?token=geheim"))
 		if a.Error != `the host "gone.example" has no address` {
 			t.Errorf("answer %+v", a)

@@ -54,8 +54,8 @@ func (g *Guard) Check(ctx context.Context, u monitor.CallbackURL) error {
 	if err != nil {
 		return invalidURL(shown + " " + err.Error())
 	}
-	if len(host.Known) > 0 {
-		return g.checkAnyAddress(shown, host.Known, plain)
+	if len(host.KnownAddrs) > 0 {
+		return g.checkAnyAddress(shown, host.KnownAddrs, plain)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -95,12 +95,12 @@ func invalidURL(why string) error {
 // does not name the address: the caller may not learn internal addresses.
 func (g *Guard) checkAddress(host string, a netip.Addr, plain bool) error {
 	if plain {
-		if g.policy.Lists(a) {
+		if g.policy.Exempts(a) {
 			return nil
 		}
 		return fmt.Errorf("plain http to %s is not accepted: it is not in an allowed network", host)
 	}
-	if why := g.policy.Refuses(a); why != "" {
+	if why := g.policy.RefusalReason(a); why != "" {
 		return fmt.Errorf("%s leads to %s", host, why)
 	}
 	return nil

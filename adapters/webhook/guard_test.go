@@ -13,7 +13,7 @@ import (
 
 // Decision A2.
 func TestARegistrationIsRefusedForAForbiddenAddress(t *testing.T) {
-	dns := outboundtest.Names{
+	dns := outboundtest.DNSRecords{
 		"public.example":  {"93.184.216.34"},
 		"inside.example":  {"10.1.2.3"},
 		"mixed.example":   {"93.184.216.34 192.168.7.7"},
@@ -97,7 +97,7 @@ func TestARegistrationIsRefusedForAForbiddenAddress(t *testing.T) {
 
 	t.Run("a lookup that is not answered ends after 2 s", func(t *testing.T) {
 		began := time.Now()
-		g := webhook.NewGuard(nil, outboundtest.Names{"slow.example": {outboundtest.Silence}}.Resolver(t))
+		g := webhook.NewGuard(nil, outboundtest.DNSRecords{"slow.example": {outboundtest.NoResponse}}.Resolver(t))
 		if err := g.Check(t.Context(), "https://slow.example/"); err != nil {
 			t.Errorf("refused: %v", err)
 		}
@@ -114,7 +114,7 @@ func TestRebindingIsRefusedAtTheDial(t *testing.T) {
 	receiver := serveRaw(t, hangUp(reached))
 	port := receiver[strings.LastIndex(receiver, ":"):]
 
-	dns := outboundtest.Names{"rebind.example": {"93.184.216.34", "127.0.0.1"}}
+	dns := outboundtest.DNSRecords{"rebind.example": {"93.184.216.34", "127.0.0.1"}}
 	g := webhook.NewGuard(nil, dns.Resolver(t))
 	url := "https://rebind.example" + port
 
@@ -134,7 +134,7 @@ func TestRebindingIsRefusedAtTheDial(t *testing.T) {
 }
 
 func TestPlainHTTPIsRefusedAtTheDial(t *testing.T) {
-	dns := outboundtest.Names{"public.example": {"93.184.216.34"}}
+	dns := outboundtest.DNSRecords{"public.example": {"93.184.216.34"}}
 	g := webhook.NewGuard(networks(t, "10.0.0.0/8"), dns.Resolver(t))
 	a := sender(t, g, webhook.Config{Timeout: shortTimeout}).Send(t.Context(), newDelivery("http://public.example/hook"))
 	if !strings.Contains(a.Error, "refused: plain http to the host is not accepted") || strings.Contains(a.Error, "93.184.216.34") {

@@ -26,22 +26,22 @@ func register(ctx context.Context, g *webhook.Guard, rawURL string) error {
 // Decision A2 holds for every spelling of a host, at registration and at the dial.
 func TestEverySpellingOfAForbiddenHostIsRefused(t *testing.T) {
 	dns := outboundtest.Zone().Resolver(t)
-	trap := outboundtest.NewTrap(t)
+	loopback := outboundtest.NewLoopbackServer(t)
 	held := func(allowed ...netip.Prefix) (*webhook.Guard, *webhook.Sender) {
 		g := webhook.NewGuard(allowed, dns)
 		s := sender(t, g, webhook.Config{Timeout: shortTimeout})
-		webhook.WrapControl(s, g, trap.Hold)
+		webhook.WrapControl(s, g, loopback.GuardDials)
 		return g, s
 	}
 	guard, strict := held()
 	free, open := held(netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0"))
 
 	for _, c := range outboundtest.Cases() {
-		url := c.URL("https", trap.Port)
+		url := c.URL("https", loopback.Port)
 		t.Run(c.Name, func(t *testing.T) {
-			trap.Reset()
+			loopback.Reset()
 			err := register(t.Context(), guard, url)
-			if accepted := !c.User && (c.Verdict == outboundtest.Outside || c.Verdict == outboundtest.Nowhere); accepted != (err == nil) {
+			if accepted := !c.HasUserInfo && (c.Verdict == outboundtest.Allowed || c.Verdict == outboundtest.Unresolvable); accepted != (err == nil) {
 				t.Errorf("registration: %v", err)
 			}
 			var e *monitor.Error
@@ -53,37 +53,37 @@ func TestEverySpellingOfAForbiddenHostIsRefused(t *testing.T) {
 			if a.Delivered() {
 				t.Errorf("delivered: %+v", a)
 			}
-			if let := trap.Let(); c.Verdict == outboundtest.Outside {
-				expectAllowed(t, trap, c)
-			} else if len(let) > 0 || trap.Arrived() > 0 {
-				t.Errorf("was let go to %v, and %d connections arrived", let, trap.Arrived())
+			if allowed := loopback.AllowedAddrs(); c.Verdict == outboundtest.Allowed {
+				expectAllowed(t, loopback, c)
+			} else if len(allowed) > 0 || loopback.Connections() > 0 {
+				t.Errorf("dialed %v, and %d connections arrived", allowed, loopback.Connections())
 			}
-			if c.Verdict == outboundtest.Inside && c.Leads != "" && !strings.Contains(a.Error, "refused: the host leads to") {
+			if c.Verdict == outboundtest.Refused && c.Address != "" && !strings.Contains(a.Error, "refused: the host leads to") {
 				t.Errorf("error %q, want a refusal", a.Error)
 			}
 		})
 		t.Run(c.Name+", in plain http", func(t *testing.T) {
-			trap.Reset()
-			url := c.URL("http", trap.Port)
+			loopback.Reset()
+			url := c.URL("http", loopback.Port)
 			if err := register(t.Context(), guard, url); err == nil {
 				t.Error("was registered")
 			}
-			if a := strict.Send(t.Context(), newDelivery(url)); a.Delivered() || len(trap.Let()) > 0 || trap.Arrived() > 0 {
-				t.Errorf("answer %+v, let go to %v, and %d connections arrived", a, trap.Let(), trap.Arrived())
+			if a := strict.Send(t.Context(), newDelivery(url)); a.Delivered() || len(loopback.AllowedAddrs()) > 0 || loopback.Connections() > 0 {
+				t.Errorf("answer %+v, dialed %v, and %d connections arrived", a, loopback.AllowedAddrs(), loopback.Connections())
 			}
 		})
 		// Without the guard each of them does arrive: it is the guard that refuses.
-		if c.Verdict == outboundtest.Outside || c.Verdict == outboundtest.Inside {
+		if c.Verdict == outboundtest.Allowed || c.Verdict == outboundtest.Refused {
 			t.Run(c.Name+", where every network is allowed", func(t *testing.T) {
-				trap.Reset()
+				loopback.Reset()
 				open.Close() // a connection kept is not dialled again
-				url := c.URL("http", trap.Port)
-				if err := register(t.Context(), free, url); (err == nil) != !c.User {
+				url := c.URL("http", loopback.Port)
+				if err := register(t.Context(), free, url); (err == nil) != !c.HasUserInfo {
 					t.Errorf("registration: %v", err)
 				}
 				a := open.Send(t.Context(), newDelivery(url))
-				expectAllowed(t, trap, c)
-				if c.Leads == "127.0.0.1" && !a.Delivered() {
+				expectAllowed(t, loopback, c)
+				if c.Address == "127.0.0.1" && !a.Delivered() {
 					t.Errorf("answer %+v, want a delivery", a)
 				}
 			})
@@ -92,11 +92,11 @@ func TestEverySpellingOfAForbiddenHostIsRefused(t *testing.T) {
 }
 
 // expectAllowed fails the test unless the guard allowed the case's address.
-func expectAllowed(t *testing.T, trap *outboundtest.Trap, c outboundtest.Case) {
+func expectAllowed(t *testing.T, loopback *outboundtest.LoopbackServer, c outboundtest.Case) {
 	t.Helper()
-	let := trap.Let()
-	if c.Leads != "" && (len(let) != 1 || let[0] != netip.MustParseAddr(c.Leads)) {
-		t.Errorf("was let go to %v, want %s", let, c.Leads)
+	allowed := loopback.AllowedAddrs()
+	if c.Address != "" && (len(allowed) != 1 || allowed[0] != netip.MustParseAddr(c.Address)) {
+		t.Errorf("dialed %v, want %s", allowed, c.Address)
 	}
 }
 
@@ -112,42 +112,42 @@ func TestANameThatChangesItsAddressIsCheckedAtTheDial(t *testing.T) {
 		"to several inside at once": "127.0.0.1 10.0.0.1 ::1",
 	} {
 		t.Run(name, func(t *testing.T) {
-			trap := outboundtest.NewTrap(t)
-			dns := outboundtest.Names{"rebind.example": {"93.184.216.34", then}, "loop.example": {"127.0.0.1"}}
+			loopback := outboundtest.NewLoopbackServer(t)
+			dns := outboundtest.DNSRecords{"rebind.example": {"93.184.216.34", then}, "loop.example": {"127.0.0.1"}}
 			g := webhook.NewGuard(nil, dns.Resolver(t))
 			s := sender(t, g, webhook.Config{Timeout: 2 * time.Second})
-			webhook.WrapControl(s, g, trap.Hold)
-			url := "https://rebind.example:" + trap.Port + "/hook"
+			webhook.WrapControl(s, g, loopback.GuardDials)
+			url := "https://rebind.example:" + loopback.Port + "/hook"
 			if err := register(t.Context(), g, url); err != nil {
 				t.Fatalf("registration: %v", err)
 			}
 			if a := s.Send(t.Context(), newDelivery(url)); !strings.Contains(a.Error, "refused: the host leads to") {
 				t.Errorf("answer %+v, want a refusal", a)
 			}
-			if len(trap.Let()) > 0 || trap.Arrived() > 0 {
-				t.Errorf("was let go to %v, and %d connections arrived", trap.Let(), trap.Arrived())
+			if len(loopback.AllowedAddrs()) > 0 || loopback.Connections() > 0 {
+				t.Errorf("dialed %v, and %d connections arrived", loopback.AllowedAddrs(), loopback.Connections())
 			}
 		})
 	}
 	t.Run("only the public address of several is connected to", func(t *testing.T) {
-		trap := outboundtest.NewTrap(t)
-		dns := outboundtest.Names{"rebind.example": {"93.184.216.34", "127.0.0.1 93.184.216.34 ::1"}}
+		loopback := outboundtest.NewLoopbackServer(t)
+		dns := outboundtest.DNSRecords{"rebind.example": {"93.184.216.34", "127.0.0.1 93.184.216.34 ::1"}}
 		g := webhook.NewGuard(nil, dns.Resolver(t))
 		s := sender(t, g, webhook.Config{Timeout: 2 * time.Second})
-		webhook.WrapControl(s, g, trap.Hold)
-		url := "https://rebind.example:" + trap.Port + "/hook"
+		webhook.WrapControl(s, g, loopback.GuardDials)
+		url := "https://rebind.example:" + loopback.Port + "/hook"
 		if err := register(t.Context(), g, url); err != nil {
 			t.Fatalf("registration: %v", err)
 		}
 		s.Send(t.Context(), newDelivery(url))
-		if let := trap.Let(); len(let) != 1 || let[0] != netip.MustParseAddr("93.184.216.34") || trap.Arrived() > 0 {
-			t.Errorf("was let go to %v, and %d connections arrived", let, trap.Arrived())
+		if allowed := loopback.AllowedAddrs(); len(allowed) != 1 || allowed[0] != netip.MustParseAddr("93.184.216.34") || loopback.Connections() > 0 {
+			t.Errorf("dialed %v, and %d connections arrived", allowed, loopback.Connections())
 		}
 	})
 }
 
 func TestARedirectIsNotFollowedAnywhere(t *testing.T) {
-	trap := outboundtest.NewTrap(t)
+	loopback := outboundtest.NewLoopbackServer(t)
 	var location string
 	receiver := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header()["Location"] = []string{location}
@@ -160,13 +160,13 @@ func TestARedirectIsNotFollowedAnywhere(t *testing.T) {
 			continue // no header can carry it
 		}
 		for _, scheme := range []string{"http", "https"} {
-			location = c.URL(scheme, trap.Port)
+			location = c.URL(scheme, loopback.Port)
 			if a := s.Send(t.Context(), newDelivery(receiver.URL)); a.Status != http.StatusTemporaryRedirect || !strings.Contains(a.Error, "redirects are not followed") {
 				t.Errorf("to %q: answer %+v", location, a)
 			}
 		}
 	}
-	if n := trap.Arrived(); n > 0 {
+	if n := loopback.Connections(); n > 0 {
 		t.Errorf("%d connections arrived where redirects led", n)
 	}
 }

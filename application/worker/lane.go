@@ -8,7 +8,7 @@ import (
 )
 
 // lane runs tasks of one kind, one at a time (decision S16).
-type lane struct {
+type laneState struct {
 	busy   bool
 	kind   watch.TaskKind
 	cancel context.CancelFunc
@@ -26,7 +26,7 @@ type outcome struct {
 func (l *loop) startTask(t watch.Task) {
 	ctx, cancel := context.WithCancel(l.force)
 	at := t.Kind.Lane()
-	l.lanes[at] = lane{busy: true, kind: t.Kind, cancel: cancel}
+	l.lanes[at] = laneState{busy: true, kind: t.Kind, cancel: cancel}
 	go func() {
 		defer cancel()
 		o := outcome{lane: at, began: time.Now(), err: errNoOutcome}
@@ -51,7 +51,7 @@ func (l *loop) drain(deadline time.Time) error {
 	for l.busy() {
 		o := <-l.outcomes
 		analysed := l.lanes[o.lane].kind == watch.TaskSegment
-		l.lanes[o.lane] = lane{}
+		l.lanes[o.lane] = laneState{}
 		switch {
 		case l.force.Err() != nil:
 		case o.err != nil:
@@ -68,7 +68,7 @@ func (l *loop) cancelTasks() {
 	l.cancelLanes()()
 	for l.busy() {
 		o := <-l.outcomes
-		l.lanes[o.lane] = lane{}
+		l.lanes[o.lane] = laneState{}
 	}
 }
 

@@ -20,9 +20,9 @@ type loop struct {
 	reporter *reporter
 	force    context.Context // done: every task is cancelled
 
-	reportedAt time.Time             // the At of the newest report
-	lanes      [watch.LaneTimer]lane // resolving, media
-	outcomes   chan outcome          // never closed; the loop waits for every lane before it returns
+	reportedAt time.Time                  // the At of the newest report
+	lanes      [watch.LaneTimer]laneState // resolving, media
+	outcomes   chan outcome               // never closed; the loop waits for every lane before it returns
 }
 
 // run is the loop. It owns the lanes and the reporter and waits for them.
@@ -87,7 +87,7 @@ func (l *loop) watch(ctx context.Context) error {
 				l.step(watch.Tick{})
 			}
 		case o := <-l.outcomes:
-			l.lanes[o.lane] = lane{}
+			l.lanes[o.lane] = laneState{}
 			if o.err != nil {
 				return o.err
 			}
@@ -139,7 +139,7 @@ func (l *loop) wakeDue() bool {
 // before the clock was set; its beginning is told by the clock of now.
 func (l *loop) observe(o outcome) {
 	l.followClock()
-	l.step(begunAt(o.observation, l.clock.at(o.began)))
+	l.step(withBegan(o.observation, l.clock.at(o.began)))
 }
 
 // followClock tells the watcher if the wall clock was set.
@@ -163,7 +163,7 @@ func (l *loop) step(o watch.Observation) {
 			events = append(events, e.Event)
 			l.log.Info("Event", "event_type", string(e.Event.Type), "event_id", e.Event.ID, "event", e.Event.Data)
 		case watch.LogEntry:
-			l.note(e)
+			l.writeLogEntry(e)
 		}
 	}
 	r := l.state()
@@ -174,7 +174,7 @@ func (l *loop) step(o watch.Observation) {
 	}
 }
 
-func (l *loop) note(n watch.LogEntry) {
+func (l *loop) writeLogEntry(n watch.LogEntry) {
 	args := make([]any, 0, 2*len(n.Data))
 	for k, v := range n.Data {
 		args = append(args, k, v)

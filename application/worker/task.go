@@ -33,7 +33,7 @@ func (l *loop) runTask(ctx context.Context, t watch.Task) watch.Observation {
 }
 
 // begunAt gives an observation the time at which its task began.
-func begunAt(o watch.Observation, began time.Time) watch.Observation {
+func withBegan(o watch.Observation, began time.Time) watch.Observation {
 	switch o := o.(type) {
 	case watch.Resolution:
 		o.Began = began

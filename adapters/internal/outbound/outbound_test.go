@@ -12,11 +12,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound/outboundtest"
 )
 
-func TestCasesAreDistinctAndEnough(t *testing.T) {
+func TestEveryCaseIsDifferent(t *testing.T) {
 	names, hosts := map[string]bool{}, map[string]bool{}
 	for _, c := range outboundtest.Cases() {
 		if names[c.Name] || hosts[c.Host] {
-			t.Errorf("%q, %q is there twice", c.Name, c.Host)
+			t.Errorf("%q, %q is in the table twice", c.Name, c.Host)
 		}
 		names[c.Name], hosts[c.Host] = true, true
 	}
@@ -25,8 +25,7 @@ func TestCasesAreDistinctAndEnough(t *testing.T) {
 	}
 }
 
-// What is known of a host before it is looked up.
-func TestParseHost(t *testing.T) {
+func TestAHostIsParsedBeforeItIsLookedUp(t *testing.T) {
 	for _, c := range outboundtest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
 			u, err := url.Parse(c.URL("https", "1"))
@@ -40,11 +39,11 @@ func TestParseHost(t *testing.T) {
 			if (err != nil) != (c.Verdict == outboundtest.Invalid) {
 				t.Fatalf("got %+v, %v", h, err)
 			}
-			if err == nil && c.ByName != (len(h.Known) == 0) {
-				t.Errorf("known are %v", h.Known)
+			if err == nil && c.NeedsLookup != (len(h.KnownAddrs) == 0) {
+				t.Errorf("the known addresses are %v", h.KnownAddrs)
 			}
-			if err == nil && !c.ByName && c.Leads != "" && h.Known[0].Unmap() != netip.MustParseAddr(c.Leads) {
-				t.Errorf("known are %v, want %s", h.Known, c.Leads)
+			if err == nil && !c.NeedsLookup && c.Address != "" && h.KnownAddrs[0].Unmap() != netip.MustParseAddr(c.Address) {
+				t.Errorf("the known addresses are %v, want %s", h.KnownAddrs, c.Address)
 			}
 			if strings.ContainsFunc(h.Name, func(r rune) bool { return r > '~' }) {
 				t.Errorf("the name %q is not ASCII", h.Name)
@@ -65,7 +64,7 @@ func TestParseHost(t *testing.T) {
 			t.Error("254 are accepted")
 		}
 	})
-	t.Run("a number is told from rubbish", func(t *testing.T) {
+	t.Run("the error distinguishes a number from a malformed name", func(t *testing.T) {
 		if _, err := outbound.ParseHost("127.1"); err == nil || !strings.Contains(err.Error(), "four decimal numbers") {
 			t.Errorf("127.1: %v", err)
 		}
@@ -75,79 +74,79 @@ func TestParseHost(t *testing.T) {
 	})
 }
 
-func TestPolicy(t *testing.T) {
+func TestOnlyPublicAddressesAreAllowed(t *testing.T) {
 	p := outbound.New(nil)
 	for _, c := range outboundtest.Cases() {
-		if c.Leads == "" {
+		if c.Address == "" {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			to := netip.MustParseAddr(c.Leads)
-			why := p.Refuses(to)
-			if (why == "") != (c.Verdict == outboundtest.Outside) {
-				t.Errorf("%s: refused as %q", to, why)
+			to := netip.MustParseAddr(c.Address)
+			reason := p.RefusalReason(to)
+			if (reason == "") != (c.Verdict == outboundtest.Allowed) {
+				t.Errorf("%s: the reason is %q", to, reason)
 			}
-			if strings.ContainsAny(why, "0123456789") {
-				t.Errorf("%q shows an address", why)
+			if strings.ContainsAny(reason, "0123456789") {
+				t.Errorf("%q contains an address", reason)
 			}
 			network := "tcp6"
 			if to.Is4() {
 				network = "tcp4"
 			}
 			err := p.Control(network, netip.AddrPortFrom(to, 8443).String(), nil)
-			if (err == nil) != (c.Verdict == outboundtest.Outside) || err != nil && !errors.Is(err, outbound.ErrRefused) {
+			if (err == nil) != (c.Verdict == outboundtest.Allowed) || err != nil && !errors.Is(err, outbound.ErrRefused) {
 				t.Errorf("at the dial: %v", err)
 			}
-			if p.Lists(to) {
-				t.Error("is listed where nothing is")
+			if p.Exempts(to) {
+				t.Error("is exempt by a policy without exempt networks")
 			}
 		})
 	}
 }
 
-func TestPolicyWithNetworks(t *testing.T) {
+func TestAnExemptNetworkIsAllowed(t *testing.T) {
 	for _, c := range []struct {
-		name, listed, address string
-		lists, refuses        bool
+		name, exempt, address string
+		exempts, refuses      bool
 	}{
-		{"what is listed is let go", "10.0.0.0/8", "10.1.2.3", true, false},
-		{"what is beside it is refused", "10.0.0.0/8", "11.1.2.3", false, false},
+		{"an address in an exempt network is allowed", "10.0.0.0/8", "10.1.2.3", true, false},
+		{"a public address beside it is allowed", "10.0.0.0/8", "11.1.2.3", false, false},
 		{"another private network is refused", "10.0.0.0/8", "192.168.0.1", false, true},
-		{"what is listed is let go in disguise", "10.0.0.0/8", "::ffff:10.1.2.3", true, false},
-		{"what is listed is let go by NAT64", "10.0.0.0/8", "64:ff9b::a01:203", true, false},
-		{"another by NAT64 is refused", "10.0.0.0/8", "64:ff9b::c0a8:1", false, true},
-		{"a NAT64 that is listed is let go", "64:ff9b::/96", "64:ff9b::c0a8:1", true, false},
-		{"and nothing else is", "64:ff9b::/96", "192.168.0.1", false, true},
-		{"a NAT64 of one's own that is listed is let go", "64:ff9b:1::/48", "64:ff9b:1::a00:1", true, false},
-		{"an IPv6 network that is listed is let go", "fd00::/8", "fd00::1", true, false},
-		{"with a zone too", "fe80::/10", "fe80::1%eth0", true, false},
-		{"Azure's wire server too, where it is listed", "168.63.129.16/32", "168.63.129.16", true, false},
-		{"all of IPv4 is not IPv6", "0.0.0.0/0", "::1", false, true},
-		{"all of IPv6 is not IPv4", "::/0", "127.0.0.1", false, true},
-		{"nor IPv4 in disguise", "::/0", "::ffff:127.0.0.1", false, true},
+		{"an exempt address mapped into IPv6 is allowed", "10.0.0.0/8", "::ffff:10.1.2.3", true, false},
+		{"an exempt address behind a NAT64 is allowed", "10.0.0.0/8", "64:ff9b::a01:203", true, false},
+		{"another private network behind a NAT64 is refused", "10.0.0.0/8", "64:ff9b::c0a8:1", false, true},
+		{"an exempt NAT64 prefix is allowed", "64:ff9b::/96", "64:ff9b::c0a8:1", true, false},
+		{"an exempt NAT64 prefix does not exempt IPv4", "64:ff9b::/96", "192.168.0.1", false, true},
+		{"an exempt local NAT64 prefix is allowed", "64:ff9b:1::/48", "64:ff9b:1::a00:1", true, false},
+		{"an exempt IPv6 network is allowed", "fd00::/8", "fd00::1", true, false},
+		{"an exempt address with a zone is allowed", "fe80::/10", "fe80::1%eth0", true, false},
+		{"Azure's wire server is allowed when it is exempt", "168.63.129.16/32", "168.63.129.16", true, false},
+		{"all of IPv4 does not cover IPv6", "0.0.0.0/0", "::1", false, true},
+		{"all of IPv6 does not cover IPv4", "::/0", "127.0.0.1", false, true},
+		{"all of IPv6 does not cover mapped IPv4", "::/0", "::ffff:127.0.0.1", false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := outbound.New([]netip.Prefix{netip.MustParsePrefix(c.listed)})
+			p := outbound.New([]netip.Prefix{netip.MustParsePrefix(c.exempt)})
 			a := netip.MustParseAddr(c.address)
-			if got := p.Lists(a); got != c.lists {
-				t.Errorf("lists: %v", got)
+			if got := p.Exempts(a); got != c.exempts {
+				t.Errorf("exempt: %v", got)
 			}
-			if got := p.Refuses(a); (got != "") != c.refuses {
-				t.Errorf("refused as %q", got)
+			if got := p.RefusalReason(a); (got != "") != c.refuses {
+				t.Errorf("the reason is %q", got)
 			}
 		})
 	}
-	t.Run("the list is the policy's own", func(t *testing.T) {
+	t.Run("a later change of the list does not change the policy", func(t *testing.T) {
 		list := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 		p := outbound.New(list)
 		list[0] = netip.MustParsePrefix("127.0.0.0/8")
-		if p.Lists(netip.MustParseAddr("127.0.0.1")) {
-			t.Error("it changed")
+		if p.Exempts(netip.MustParseAddr("127.0.0.1")) {
+			t.Error("the policy changed")
 		}
 	})
 }
 
-func TestControlWantsTCPToAnAddress(t *testing.T) {
+func TestOnlyTCPToAnAddressIsDialed(t *testing.T) {
 	p := outbound.New([]netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")})
 	for _, c := range [][2]string{
 		{"udp4", "93.184.216.34:443"}, {"udp6", "[2606:4700:4700::1111]:443"}, {"unix", "/run/docker.sock"},
@@ -159,9 +158,8 @@ func TestControlWantsTCPToAnAddress(t *testing.T) {
 	}
 }
 
-// The kinds are what a caller is told.
-func TestKinds(t *testing.T) {
-	kinds := map[string][]string{
+func TestARefusalNamesTheKindOfAddress(t *testing.T) {
+	reasons := map[string][]string{
 		"a loopback address":               {"127.0.0.1", "::1", "64:ff9b::7f00:1", "::ffff:127.0.0.1"},
 		"a private address":                {"10.0.0.1", "172.16.0.1", "192.168.0.1", "fd00::1", "64:ff9b::a00:1"},
 		"a link-local or metadata address": {"169.254.169.254", "fe80::1", "fe80::1%eth0", "168.63.129.16"},
@@ -170,9 +168,9 @@ func TestKinds(t *testing.T) {
 		"a reserved address":               {"100.64.0.1", "240.0.0.1", "2002:7f00:1::", "64:ff9b:1::1", "::7f00:1"},
 	}
 	p := outbound.New(nil)
-	for want, addresses := range kinds {
+	for want, addresses := range reasons {
 		for a := range slices.Values(addresses) {
-			if got := p.Refuses(netip.MustParseAddr(a)); got != want {
+			if got := p.RefusalReason(netip.MustParseAddr(a)); got != want {
 				t.Errorf("%s is %q, want %q", a, got, want)
 			}
 		}

@@ -74,7 +74,7 @@ func TestAFailureNamesTheHostThenTheCauseInPlainWords(t *testing.T) {
 	redirecting := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
 		http.Redirect(w, r, "http://"+closed+secret, http.StatusFound)
 	})
-	noNames := func(c *media.Config) { c.Resolver = outboundtest.Names{}.Resolver(t) }
+	noNames := func(c *media.Config) { c.Resolver = outboundtest.DNSRecords{}.Resolver(t) }
 	short := func(c *media.Config) { c.Connect, c.Header = 50*time.Millisecond, 50*time.Millisecond }
 
 	for name, c := range map[string]struct {

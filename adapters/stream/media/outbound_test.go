@@ -19,11 +19,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// guardedClient returns a client with the default Control. The trap keeps its
+// guardedClient returns a client with the default Control. The loopback server keeps its
 // connections on this machine. public are servers that stand for public ones.
-func guardedClient(t *testing.T, trap *outboundtest.Trap, dns outboundtest.Names, public ...string) *media.Client {
+func guardedClient(t *testing.T, loopback *outboundtest.LoopbackServer, dns outboundtest.DNSRecords, public ...string) *media.Client {
 	t.Helper()
-	strict := trap.Hold(outbound.New(nil).Control)
+	strict := loopback.GuardDials(outbound.New(nil).Control)
 	return newClient(t, func(c *media.Config) {
 		c.Resolver = dns.Resolver(t)
 		c.Control = func(network, address string, conn syscall.RawConn) error {
@@ -122,56 +122,56 @@ func publicServer(t *testing.T) string {
 }
 
 func TestNoSpellingOfAHostReachesAnInternalAddress(t *testing.T) {
-	trap := outboundtest.NewTrap(t)
+	loopback := outboundtest.NewLoopbackServer(t)
 	public := publicServer(t)
-	strict := guardedClient(t, trap, outboundtest.Zone(), public)
+	strict := guardedClient(t, loopback, outboundtest.Zone(), public)
 	dns := outboundtest.Zone().Resolver(t)
-	open := newClient(t, func(c *media.Config) { c.Control, c.Resolver = trap.Hold(allowAll), dns })
+	open := newClient(t, func(c *media.Config) { c.Control, c.Resolver = loopback.GuardDials(allowAll), dns })
 	for way, step := range routes {
 		for _, c := range outboundtest.Cases() {
 			t.Run(way+": "+c.Name, func(t *testing.T) {
-				trap.Reset()
-				err := step(t, strict, public, c.URL("http", trap.Port))
+				loopback.Reset()
+				err := step(t, strict, public, c.URL("http", loopback.Port))
 				if _, failed := errors.AsType[*watch.Failure](err); !failed {
 					t.Errorf("got %v, want a failure: the test leads to no server", err)
 				}
-				if c.Verdict == outboundtest.Outside {
-					if let := trap.Let(); len(let) != 1 || let[0] != netip.MustParseAddr(c.Leads) {
-						t.Errorf("connected to %v, want %s: %v", let, c.Leads, err)
+				if c.Verdict == outboundtest.Allowed {
+					if allowed := loopback.AllowedAddrs(); len(allowed) != 1 || allowed[0] != netip.MustParseAddr(c.Address) {
+						t.Errorf("connected to %v, want %s: %v", allowed, c.Address, err)
 					}
 					return
 				}
-				if len(trap.Let()) > 0 || trap.Arrived() > 0 {
-					t.Errorf("connected to %v, and %d connections arrived", trap.Let(), trap.Arrived())
+				if len(loopback.AllowedAddrs()) > 0 || loopback.Connections() > 0 {
+					t.Errorf("connected to %v, and %d connections arrived", loopback.AllowedAddrs(), loopback.Connections())
 				}
 			})
 		}
 	}
 	// Without Control each connection arrives: nothing else refuses it.
 	for _, c := range outboundtest.Cases() {
-		if c.Verdict != outboundtest.Inside || c.Leads == "" {
+		if c.Verdict != outboundtest.Refused || c.Address == "" {
 			continue
 		}
 		t.Run("without the control: "+c.Name, func(t *testing.T) {
-			trap.Reset()
+			loopback.Reset()
 			open.Close() // a connection kept is not dialled again
-			_, _, err := open.Get(withTimeout(t), c.URL("http", trap.Port), 100)
-			if let := trap.Let(); len(let) != 1 || let[0] != netip.MustParseAddr(c.Leads) {
-				t.Errorf("connected to %v, want %s", let, c.Leads)
+			_, _, err := open.Get(withTimeout(t), c.URL("http", loopback.Port), 100)
+			if allowed := loopback.AllowedAddrs(); len(allowed) != 1 || allowed[0] != netip.MustParseAddr(c.Address) {
+				t.Errorf("connected to %v, want %s", allowed, c.Address)
 			}
-			if c.Leads == "127.0.0.1" && (err != nil || trap.Arrived() != 1) {
-				t.Errorf("got %v, and %d connections arrived", err, trap.Arrived())
+			if c.Address == "127.0.0.1" && (err != nil || loopback.Connections() != 1) {
+				t.Errorf("got %v, and %d connections arrived", err, loopback.Connections())
 			}
 		})
 	}
 }
 
 func TestADefaultClientRefusesInternalAddresses(t *testing.T) {
-	trap := outboundtest.NewTrap(t)
+	loopback := outboundtest.NewLoopbackServer(t)
 	c := newClient(t, func(c *media.Config) { c.Control = nil })
-	_, _, err := c.Get(withTimeout(t), "http://127.0.0.1:"+trap.Port, 100)
+	_, _, err := c.Get(withTimeout(t), "http://127.0.0.1:"+loopback.Port, 100)
 	wantFailure(t, err, watch.FailureNetwork, "not allowed")
-	if n := trap.Arrived(); n > 0 {
+	if n := loopback.Connections(); n > 0 {
 		t.Errorf("%d connections arrived", n)
 	}
 }
@@ -191,7 +191,7 @@ func TestAProxyIsAskedForNamesAndPublicAddressesOnly(t *testing.T) {
 			asked = 0
 			_, _, err := c.Get(withTimeout(t), k.URL("http", "80"), 100)
 			want := 0
-			if k.Verdict == outboundtest.Outside || k.ByName {
+			if k.Verdict == outboundtest.Allowed || k.NeedsLookup {
 				want = 1
 			}
 			if asked != want || (err == nil) != (want == 1) {
@@ -235,34 +235,34 @@ func TestANameIsCheckedAtEveryDial(t *testing.T) {
 		"to several inside at once": "127.0.0.1 10.0.0.1 ::1",
 	} {
 		t.Run(name, func(t *testing.T) {
-			trap := outboundtest.NewTrap(t)
-			c := guardedClient(t, trap, outboundtest.Names{"rebind.example": {"93.184.216.34", then}, "loop.example": {"127.0.0.1"}})
-			target := "http://rebind.example:" + trap.Port
-			if _, _, err := c.Get(withTimeout(t), target, 100); err == nil || len(trap.Let()) != 1 || trap.Let()[0] != netip.MustParseAddr("93.184.216.34") {
-				t.Fatalf("at first: connected to %v: %v", trap.Let(), err)
+			loopback := outboundtest.NewLoopbackServer(t)
+			c := guardedClient(t, loopback, outboundtest.DNSRecords{"rebind.example": {"93.184.216.34", then}, "loop.example": {"127.0.0.1"}})
+			target := "http://rebind.example:" + loopback.Port
+			if _, _, err := c.Get(withTimeout(t), target, 100); err == nil || len(loopback.AllowedAddrs()) != 1 || loopback.AllowedAddrs()[0] != netip.MustParseAddr("93.184.216.34") {
+				t.Fatalf("at first: connected to %v: %v", loopback.AllowedAddrs(), err)
 			}
-			trap.Reset()
+			loopback.Reset()
 			_, _, err := c.Get(withTimeout(t), target+secret, 100)
 			wantFailure(t, err, watch.FailureNetwork, "not allowed")
 			_, err = fetch(t, c, watch.Segment{URI: target + secret})
 			wantFailure(t, err, watch.FailureNetwork, "not allowed")
-			if len(trap.Let()) > 0 || trap.Arrived() > 0 {
-				t.Errorf("connected to %v, and %d connections arrived", trap.Let(), trap.Arrived())
+			if len(loopback.AllowedAddrs()) > 0 || loopback.Connections() > 0 {
+				t.Errorf("connected to %v, and %d connections arrived", loopback.AllowedAddrs(), loopback.Connections())
 			}
 		})
 	}
 	t.Run("to a mixture goes to what is publicServer only", func(t *testing.T) {
-		trap := outboundtest.NewTrap(t)
-		c := guardedClient(t, trap, outboundtest.Names{"mixed.example": {"127.0.0.1 93.184.216.34 ::1"}})
-		_, _, _ = c.Get(withTimeout(t), "http://mixed.example:"+trap.Port, 100)
-		if let := trap.Let(); len(let) != 1 || let[0] != netip.MustParseAddr("93.184.216.34") || trap.Arrived() > 0 {
-			t.Errorf("connected to %v, and %d connections arrived", let, trap.Arrived())
+		loopback := outboundtest.NewLoopbackServer(t)
+		c := guardedClient(t, loopback, outboundtest.DNSRecords{"mixed.example": {"127.0.0.1 93.184.216.34 ::1"}})
+		_, _, _ = c.Get(withTimeout(t), "http://mixed.example:"+loopback.Port, 100)
+		if allowed := loopback.AllowedAddrs(); len(allowed) != 1 || allowed[0] != netip.MustParseAddr("93.184.216.34") || loopback.Connections() > 0 {
+			t.Errorf("connected to %v, and %d connections arrived", allowed, loopback.Connections())
 		}
 	})
 }
 
 func TestErrorsHideTheDNSServer(t *testing.T) {
-	c := guardedClient(t, outboundtest.NewTrap(t), outboundtest.Names{})
+	c := guardedClient(t, outboundtest.NewLoopbackServer(t), outboundtest.DNSRecords{})
 	_, _, err := c.Get(withTimeout(t), "http://later.example"+secret, 100)
 	wantFailure(t, err, watch.FailureNetwork, "(lookup later.example: no such host)")
 	if strings.Contains(err.Error(), "127.0.0.1") {

@@ -12,74 +12,75 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// Names is what a name service knows: each name has a list of answers, given in
-// turn, the last one for ever. An answer is addresses separated by blanks, "="
-// and another name, or Silence. What is a number in place of a name is loopback,
-// as the C library would have it; another name does not exist.
-type Names map[string][]string
+// DNSRecords are the records of a DNS server. The key is a name, the value its answers:
+// each query of a name gets the next answer, and the last one repeats. An answer is
+// addresses separated by blanks, "=" and the target of a CNAME, or NoResponse. A number
+// in place of a name resolves to loopback, as in the C library. Other names do not
+// exist (NXDOMAIN).
+type DNSRecords map[string][]string
 
-// Silence is no answer at all.
-const Silence = "silence"
+// NoResponse makes the server ignore the query.
+const NoResponse = "silence"
 
-// server is a name service on loopback.
-type server struct {
-	names Names
+// dnsServer is a DNS server on loopback.
+type dnsServer struct {
+	records DNSRecords
 
 	mu      sync.Mutex
-	asked   map[dnsmessage.Question]int
-	clients []net.Conn // of the resolver, which goes on asking after its caller has gone
-	over    bool
+	queries map[dnsmessage.Question]int
+	clients []net.Conn // of the resolver, which keeps querying after its caller has returned
+	closed  bool
 }
 
-// Resolver starts a name service on loopback that runs until the test ends, and
-// asks nobody else.
-func (n Names) Resolver(t *testing.T) *net.Resolver {
+// Resolver starts a DNS server on loopback, which runs until the test ends, and returns
+// a resolver that queries only this server.
+func (n DNSRecords) Resolver(t *testing.T) *net.Resolver {
 	t.Helper()
 	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{names: n, asked: map[dnsmessage.Question]int{}}
+	s := &dnsServer{records: n, queries: map[dnsmessage.Question]int{}}
 	var serving sync.WaitGroup
 	serving.Go(func() { s.serve(socket) })
 	t.Cleanup(func() {
-		s.hangUp()
+		s.closeClients()
 		_ = socket.Close()
 		serving.Wait()
 	})
-	at := socket.LocalAddr().String()
+	address := socket.LocalAddr().String()
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return s.dial(ctx, at)
+		return s.dial(ctx, address)
 	}}
 }
 
-func (s *server) dial(ctx context.Context, at string) (net.Conn, error) {
-	c, err := new(net.Dialer).DialContext(ctx, "udp", at)
+func (s *dnsServer) dial(ctx context.Context, address string) (net.Conn, error) {
+	c, err := new(net.Dialer).DialContext(ctx, "udp", address)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
+	if s.closed {
 		_ = c.Close()
-		return nil, errors.New("the test is over")
+		return nil, errors.New("the test has ended")
 	}
 	s.clients = append(s.clients, c)
 	return c, nil
 }
 
-func (s *server) hangUp() {
+func (s *dnsServer) closeClients() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.over = true
+	s.closed = true
 	for _, c := range s.clients {
 		_ = c.Close()
 	}
 }
 
 // serve answers until the socket is closed.
-func (s *server) serve(socket net.PacketConn) {
-	query := make([]byte, 1232) // what resolvers announce
+func (s *dnsServer) serve(socket net.PacketConn) {
+	query := make([]byte, 1232) // the buffer size that resolvers announce (EDNS)
 	for {
 		n, from, err := socket.ReadFrom(query)
 		if err != nil {
@@ -91,8 +92,8 @@ func (s *server) serve(socket net.PacketConn) {
 	}
 }
 
-// answer is nil where there is none.
-func (s *server) answer(query []byte) []byte {
+// answer returns the packed response, or nil for none.
+func (s *dnsServer) answer(query []byte) []byte {
 	var p dnsmessage.Parser
 	header, err := p.Start(query)
 	if err != nil {
@@ -106,11 +107,11 @@ func (s *server) answer(query []byte) []byte {
 		Header:    dnsmessage.Header{ID: header.ID, Response: true, RecursionAvailable: true},
 		Questions: []dnsmessage.Question{q},
 	}
-	known, silent := s.records(&m, q, q.Name)
-	if silent {
+	exists, respond := s.addRecords(&m, q, q.Name)
+	if !respond {
 		return nil
 	}
-	if !known {
+	if !exists {
 		m.RCode = dnsmessage.RCodeNameError
 	}
 	packed, err := m.Pack()
@@ -120,17 +121,17 @@ func (s *server) answer(query []byte) []byte {
 	return packed
 }
 
-// records adds what is known of a name to an answer to q.
-func (s *server) records(m *dnsmessage.Message, q dnsmessage.Question, name dnsmessage.Name) (known, silent bool) {
-	answer := s.next(q.Type, name)
+// addRecords adds the records of name to the response to q.
+func (s *dnsServer) addRecords(m *dnsmessage.Message, q dnsmessage.Question, name dnsmessage.Name) (exists, respond bool) {
+	answer := s.nextAnswer(q.Type, name)
 	header := dnsmessage.ResourceHeader{Name: name, Class: q.Class}
-	if alias, is := strings.CutPrefix(answer, "="); is {
-		to := dnsmessage.MustNewName(alias + ".")
-		m.Answers = append(m.Answers, dnsmessage.Resource{Header: header, Body: &dnsmessage.CNAMEResource{CNAME: to}})
-		return s.records(m, q, to)
+	if target, ok := strings.CutPrefix(answer, "="); ok {
+		cname := dnsmessage.MustNewName(target + ".")
+		m.Answers = append(m.Answers, dnsmessage.Resource{Header: header, Body: &dnsmessage.CNAMEResource{CNAME: cname}})
+		return s.addRecords(m, q, cname)
 	}
-	if answer == Silence {
-		return true, true
+	if answer == NoResponse {
+		return true, false
 	}
 	for field := range strings.FieldsSeq(answer) {
 		a := netip.MustParseAddr(field)
@@ -141,25 +142,25 @@ func (s *server) records(m *dnsmessage.Message, q dnsmessage.Question, name dnsm
 			m.Answers = append(m.Answers, dnsmessage.Resource{Header: header, Body: &dnsmessage.AAAAResource{AAAA: a.As16()}})
 		}
 	}
-	return answer != "", false
+	return answer != "", true
 }
 
-// next is the answer whose turn it is, for each type on its own: a resolver asks
-// for both at once.
-func (s *server) next(t dnsmessage.Type, name dnsmessage.Name) string {
+// nextAnswer returns the next answer for a name. Each record type counts by itself:
+// a resolver queries both at once.
+func (s *dnsServer) nextAnswer(t dnsmessage.Type, name dnsmessage.Name) string {
 	key := strings.ToLower(strings.TrimSuffix(name.String(), "."))
-	last := key[strings.LastIndex(key, ".")+1:]
-	if last != "" && strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
+	label := key[strings.LastIndex(key, ".")+1:]
+	if label != "" && strings.Trim(label, "0123456789") == "" || strings.HasPrefix(label, "0x") {
 		return "127.0.0.1"
 	}
-	list := s.names[key]
-	if len(list) == 0 {
+	answers := s.records[key]
+	if len(answers) == 0 {
 		return ""
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := dnsmessage.Question{Name: dnsmessage.MustNewName(key + "."), Type: t}
-	i := min(s.asked[q], len(list)-1)
-	s.asked[q]++
-	return list[i]
+	i := min(s.queries[q], len(answers)-1)
+	s.queries[q]++
+	return answers[i]
 }

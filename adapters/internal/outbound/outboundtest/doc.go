@@ -1,11 +1,11 @@
-// Package outboundtest holds what every package that connects somewhere is
-// tested with: one table of hosts, a name service and a trap.
+// Package outboundtest holds the table of hosts with which every package that opens
+// connections is tested, a DNS server and an HTTP server.
 //
 //	Cases ─▶ the host of a callback, a playlist, a segment, a redirect
 //	              │
-//	              ├─ looked up at Names, a real server on loopback
-//	              └─ connected to: Trap, real listeners on loopback; whatever
-//	                 else a policy lets go is noted by Trap.Hold and goes nowhere
+//	              ├─ resolved by DNSRecords, a DNS server on loopback
+//	              └─ dialed: LoopbackServer answers on loopback; GuardDials records
+//	                 every other address that a policy allows, and refuses the dial
 //
-// So nothing leaves the machine, even where a policy under test is broken.
+// So nothing leaves the machine, even if the policy under test is broken.
 package outboundtest

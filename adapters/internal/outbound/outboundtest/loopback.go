@@ -1,0 +1,102 @@
+package outboundtest
+
+import (
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// LoopbackServer is an HTTP server on the same port of 127.0.0.1 and ::1. It counts
+// connections, and GuardDials keeps dials from leaving the machine.
+type LoopbackServer struct {
+	Port string
+
+	mu          sync.Mutex
+	connections int
+	allowed     []netip.Addr
+}
+
+var errNotLoopback = errors.New("the test allows dials to loopback only")
+
+// NewLoopbackServer starts a server that answers every request with 200 until the test
+// ends. Without IPv6 it listens on 127.0.0.1 only.
+func NewLoopbackServer(t *testing.T) *LoopbackServer {
+	t.Helper()
+	ipv4, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listeners := []net.Listener{ipv4}
+	_, port, _ := net.SplitHostPort(ipv4.Addr().String())
+	if ipv6, err := net.Listen("tcp6", "[::1]:"+port); err == nil {
+		listeners = append(listeners, ipv6)
+	}
+	server := &LoopbackServer{Port: port}
+	httpServer := &http.Server{
+		Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				server.mu.Lock()
+				server.connections++
+				server.mu.Unlock()
+			}
+		},
+		ErrorLog: log.New(io.Discard, "", 0), // a client that is allowed breaks off the handshake
+	}
+	var serving sync.WaitGroup
+	for _, l := range listeners {
+		serving.Go(func() { _ = httpServer.Serve(l) })
+	}
+	t.Cleanup(func() { _ = httpServer.Close(); serving.Wait() })
+	return server
+}
+
+// GuardDials wraps a net.Dialer.Control. It records every address that control allows,
+// and refuses those that are not on loopback.
+func (server *LoopbackServer) GuardDials(control func(network, address string, c syscall.RawConn) error) func(network, address string, c syscall.RawConn) error {
+	return func(network, address string, c syscall.RawConn) error {
+		if err := control(network, address, c); err != nil {
+			return err
+		}
+		to, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return errNotLoopback
+		}
+		server.mu.Lock()
+		defer server.mu.Unlock()
+		server.allowed = append(server.allowed, to.Addr())
+		// The kernel connects the unspecified address to loopback.
+		if !to.Addr().IsLoopback() && !to.Addr().IsUnspecified() {
+			return errNotLoopback
+		}
+		return nil
+	}
+}
+
+// Connections returns how many connections were accepted.
+func (server *LoopbackServer) Connections() int {
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	return server.connections
+}
+
+// AllowedAddrs returns the addresses that the wrapped Control allowed.
+func (server *LoopbackServer) AllowedAddrs() []netip.Addr {
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	return slices.Clone(server.allowed)
+}
+
+// Reset clears the count and the addresses.
+func (server *LoopbackServer) Reset() {
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	server.connections, server.allowed = 0, nil
+}
