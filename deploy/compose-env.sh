@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes .env for compose.yaml: the example's settings, and a secret of its own for
-# each key that has none. A second run changes nothing but what is still empty.
+# Makes .env for compose.yaml from compose.env.example, with a random secret for
+# each key. A second run only fills in keys that are still empty.
 #
 #	./compose-env.sh [IMAGE]    such as stream-monitor:1.2.0
 set -eu
@@ -17,5 +17,5 @@ for name in API_KEY INTERNAL_API_KEY WEBHOOK_SIGNING_KEY POSTGRES_PASSWORD; do
 	sed "/^$name=/d" .env >.env.new && mv .env.new .env
 	echo "$name=$secret" >>.env
 done
-grep -q '^IMAGE=.' .env || echo "compose-env: now say in $PWD/.env which IMAGE to use (make image prints its name)" >&2
+grep -q '^IMAGE=.' .env || echo "compose-env: set IMAGE in $PWD/.env (make image prints its name)" >&2
 echo "compose-env: the keys are in $PWD/.env" >&2

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Installs yt-dlp, streamlink and deno from PyPI into /opt/tools, each as its
-# argument says: a name for the newest, or name==version. Run with the pip of
-# /opt/pip, which does not come along.
+# Installs yt-dlp, streamlink and deno from PyPI into /opt/tools. Each argument is a
+# name, for the newest release, or name==version. The pip of /opt/pip, which is not
+# part of the image, installs them.
 set -euo pipefail
 
 python=/opt/tools/bin/python
@@ -11,9 +11,9 @@ install() {
 }
 
 install "$@"
-# yt-dlp's extra "default", taken from the release just installed. Asked for as
-# yt-dlp[default], an index that lags behind with one of them would give an old
-# yt-dlp, without a word. Of certifi, which is only data, the newest there is.
+# Install the dependencies of yt-dlp's extra "default", as the installed release
+# lists them. With yt-dlp[default] pip silently chooses an old yt-dlp when the index
+# lacks a dependency's newest release. certifi is only data: take the newest.
 mapfile -t extra < <(/opt/pip/bin/python - <<'END'
 from importlib.metadata import Distribution
 from pip._vendor.packaging.requirements import Requirement
@@ -32,9 +32,9 @@ END
 echo "tools: $* ${extra[*]}" >&2
 install "${extra[@]}"
 
-# Compiled files save half a second of CPU at every call. They hold whatever the
-# times of the sources are: nobody changes a source in an image.
+# Compiled files save half a second of CPU per call. They need no check against the
+# sources, which do not change in an image.
 "$python" -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/tools/lib
-# Nobody reads the names of countries in all languages (22 MB).
+# Translated country names are not needed (22 MB).
 rm -rf /opt/tools/include /opt/tools/share /opt/tools/lib/python3*/site-packages/pycountry/locales \
 	/opt/tools/bin/[Aa]ctivate*

@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* What every name begins with: 40 characters at most, so that the longest, with a suffix, is still a label. */}}
+{{/* Prefix of every name: at most 40 characters, so that every name with a suffix is a valid label. */}}
 {{- define "stream-monitor.fullname" -}}
 {{- $name := include "stream-monitor.name" . -}}
 {{- if .Values.fullnameOverride -}}
@@ -24,12 +24,12 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: gateway
 {{- end -}}
 
-{{/* What runs, as far as it is known: a digest does not tell. */}}
+{{/* The running version: the tag, or the appVersion when a digest hides the tag. */}}
 {{- define "stream-monitor.version" -}}
 {{- ternary .Chart.AppVersion .Values.image.tag (or (not .Values.image.tag) (not (not .Values.image.digest))) -}}
 {{- end -}}
 
-{{/* Labels of a part: (list $ "gateway"). */}}
+{{/* Labels of a component: (list $ "gateway"). */}}
 {{- define "stream-monitor.labels" -}}
 {{- $ := index . 0 -}}
 app.kubernetes.io/name: {{ include "stream-monitor.name" $ }}
@@ -40,7 +40,7 @@ app.kubernetes.io/managed-by: {{ $.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version | replace "+" "_" }}
 {{- end -}}
 
-{{/* Further labels of pods, without those that pods are told apart by: (list $ "gateway"). */}}
+{{/* The operator's pod labels; labels of selectors are refused: (list $ "gateway"). */}}
 {{- define "stream-monitor.podLabels" -}}
 {{- $of := index . 1 -}}
 {{- $labels := (index (index . 0).Values $of).podLabels -}}
@@ -52,7 +52,7 @@ helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version | replace "+" "_" 
 {{- toYaml $labels -}}
 {{- end -}}
 
-{{/* The pods that the gateway makes. */}}
+{{/* Selector of the worker pods, which the gateway creates. */}}
 {{- define "stream-monitor.workers" -}}
 app: stream-monitor
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -68,10 +68,10 @@ app.kubernetes.io/component: worker
 {{- end -}}
 
 {{/*
-Seconds from SIGTERM to SIGKILL: the draining, and all bounds that the gateway has
-for its end, one after the other, with 5 s to spare: 30 s for requests, 10 s for
-a pod that is being made, 10 s for taking stock of the workers, 40 s and 5 s for
-giving the monitors over, 30 s for reports under way.
+Seconds from SIGTERM to SIGKILL: the draining, then the time limits of the gateway's
+stop, and a margin of 5 s. The limits are 30 s for requests, 10 s for a pod that is
+being created, 10 s for collecting the monitors, 40 s and 5 s for handing them over,
+and 30 s for reports in progress.
 */}}
 {{- define "stream-monitor.grace" -}}{{ add (int .Values.gateway.drainSeconds) 130 }}{{- end -}}
 
@@ -81,12 +81,12 @@ giving the monitors over, 30 s for reports under way.
 {{- define "stream-monitor.secret" -}}{{ default (include "stream-monitor.fullname" .) .Values.secret.existingSecret }}{{- end -}}
 {{- define "stream-monitor.tlsSecret" -}}{{ default (printf "%s-tls" (include "stream-monitor.fullname" .)) .Values.tls.existingSecret }}{{- end -}}
 
-{{/* True, or nothing: there is a ca.crt for those who call the gateway. */}}
+{{/* true if callers of the gateway need a ca.crt, else empty. */}}
 {{- define "stream-monitor.hasCA" -}}
 {{- if and .Values.tls.enabled (or (not .Values.tls.existingSecret) .Values.tls.existingSecretHasCA) }}true{{ end -}}
 {{- end -}}
 
-{{/* What the service runs as; the same for every pod of the release. */}}
+{{/* Security context of every pod of the release. */}}
 {{- define "stream-monitor.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532
@@ -105,9 +105,9 @@ capabilities:
 {{- end -}}
 
 {{/*
-The keys, decided once in a rendering: what is given, else what is there, else
-new ones. Templates are rendered in an order of Helm's own, and the checksum in
-the Deployment must be of the very keys that the Secret gets.
+The keys: the given ones, else those in the cluster, else new ones. They are decided
+once per rendering, because the checksum in the Deployment must match the Secret and
+Helm chooses the order of the templates.
 */}}
 {{- define "stream-monitor.keys" -}}
 {{- if not (hasKey .Values.secret "decided") -}}
@@ -142,7 +142,7 @@ the Deployment must be of the very keys that the Secret gets.
 {{- .Values.secret.decided | toJson -}}
 {{- end -}}
 
-{{/* The names and addresses that the certificate is for, in a fixed order; addresses begin with "IP:". */}}
+{{/* Names and addresses of the certificate, in a fixed order. Addresses begin with "IP:". */}}
 {{- define "stream-monitor.certificateNames" -}}
 {{- $names := list "localhost" -}}
 {{- range $service := list (include "stream-monitor.internal" .) (include "stream-monitor.fullname" .) -}}
@@ -155,9 +155,9 @@ the Deployment must be of the very keys that the Secret gets.
 {{- end -}}
 
 {{/*
-The authority and the certificate, decided once in a rendering. Both are kept;
-a certificate whose names have changed is made anew by the same authority, so
-that workers that run go on trusting the gateway.
+The certificate authority and the certificate, decided once per rendering. Both are
+kept. When the names change, the same authority signs a new certificate, so running
+workers still trust the gateway.
 */}}
 {{- define "stream-monitor.certificate" -}}
 {{- if not (hasKey .Values.tls "decided") -}}
@@ -198,7 +198,7 @@ that workers that run go on trusting the gateway.
 {{- .Values.tls.decided | toJson -}}
 {{- end -}}
 
-{{/* Changes when a Secret that the gateway reads at its start does. */}}
+{{/* Checksum of the Secrets that the gateway reads at its start. */}}
 {{- define "stream-monitor.secretChecksum" -}}
 {{- $all := list -}}
 {{- if .Values.secret.existingSecret -}}
