@@ -6,86 +6,86 @@ import (
 	"github.com/Eyevinn/dash-mpd/mpd"
 )
 
-// addressing is how the segments of a representation are named and timed, with
-// what it inherits from its AdaptationSet and its Period (ISO/IEC 23009-1,
-// 5.3.9.1).
+// addressing says how the segments of a representation are named and timed,
+// including what its AdaptationSet and its Period state (ISO/IEC 23009-1, 5.3.9.1).
 type addressing struct {
-	media          string // SegmentTemplate
-	initialization string // SegmentTemplate
-	first          *mpd.URLType
-	urls           []*mpd.SegmentURLType // SegmentList
-	listed         bool                  // by a SegmentList
+	media          string // SegmentTemplate@media
+	initialization string // SegmentTemplate@initialization
+	initElement    *mpd.URLType
+	urls           []*mpd.SegmentURLType // of a SegmentList
+	isList         bool                  // SegmentList, not SegmentTemplate
 
 	timeline    *mpd.SegmentTimelineType
 	timescale   uint32
 	duration    uint32
 	startNumber uint32
 	endNumber   *uint32
-	offset      int64 // presentationTimeOffset; negative: too large
+	offset      int64 // presentationTimeOffset; -1: beyond MaxTicks
 	eptDelta    int
 }
 
-// levels gives the elements that a representation's own are completed with,
-// the most general first.
-func levels[T any](of ...*T) []*T {
-	var out []*T
-	for _, one := range of {
-		if one != nil {
-			out = append(out, one)
+// presentLevels returns the elements that are not nil.
+func presentLevels[T any](levels ...*T) []*T {
+	var present []*T
+	for _, level := range levels {
+		if level != nil {
+			present = append(present, level)
 		}
 	}
-	return out
+	return present
 }
 
-func templates(one period, set *mpd.AdaptationSetType, rep *mpd.RepresentationType) []*mpd.SegmentTemplateType {
-	return levels(one.SegmentTemplate, set.SegmentTemplate, rep.SegmentTemplate)
+// segmentTemplates returns those that apply to a representation, the Period's first.
+func segmentTemplates(period timedPeriod, set *mpd.AdaptationSetType, rep *mpd.RepresentationType) []*mpd.SegmentTemplateType {
+	return presentLevels(period.SegmentTemplate, set.SegmentTemplate, rep.SegmentTemplate)
 }
 
-func lists(one period, set *mpd.AdaptationSetType, rep *mpd.RepresentationType) []*mpd.SegmentListType {
-	return levels(one.SegmentList, set.SegmentList, rep.SegmentList)
+// segmentLists returns those that apply to a representation, the Period's first.
+func segmentLists(period timedPeriod, set *mpd.AdaptationSetType, rep *mpd.RepresentationType) []*mpd.SegmentListType {
+	return presentLevels(period.SegmentList, set.SegmentList, rep.SegmentList)
 }
 
-// singular tells whether a representation is one file.
-func singular(one period, set *mpd.AdaptationSetType, rep *mpd.RepresentationType) bool {
-	return rep.SegmentBase != nil || len(templates(one, set, rep))+len(lists(one, set, rep)) == 0
+// isSingleFile reports whether a representation is not divided into segments.
+func isSingleFile(period timedPeriod, set *mpd.AdaptationSetType, rep *mpd.RepresentationType) bool {
+	return rep.SegmentBase != nil || len(segmentTemplates(period, set, rep))+len(segmentLists(period, set, rep)) == 0
 }
 
-// addressed completes what a representation says with what it inherits. A
-// template goes before a list.
-func addressed(one period, set *mpd.AdaptationSetType, rep *mpd.RepresentationType) addressing {
+// newAddressing returns the addressing of a representation. A SegmentTemplate has
+// priority over a SegmentList.
+func newAddressing(period timedPeriod, set *mpd.AdaptationSetType, rep *mpd.RepresentationType) addressing {
 	a := addressing{timescale: 1, startNumber: 1}
-	all := templates(one, set, rep)
-	for _, t := range all {
+	templates := segmentTemplates(period, set, rep)
+	for _, t := range templates {
 		a.media = cmp.Or(t.Media, a.media)
 		a.initialization = cmp.Or(t.Initialization, a.initialization)
-		a.inherit(t.MultipleSegmentBaseType)
+		a.override(t.MultipleSegmentBaseType)
 	}
-	if len(all) > 0 {
+	if len(templates) > 0 {
 		return a
 	}
-	for _, l := range lists(one, set, rep) {
-		a.listed = true
+	for _, l := range segmentLists(period, set, rep) {
+		a.isList = true
 		if len(l.SegmentURL) > 0 {
 			a.urls = l.SegmentURL
 		}
-		a.inherit(l.MultipleSegmentBaseType)
+		a.override(l.MultipleSegmentBaseType)
 	}
 	return a
 }
 
-// inherit takes what a more special level says.
-func (a *addressing) inherit(from mpd.MultipleSegmentBaseType) {
-	a.first = cmp.Or(from.Initialization, a.first)
-	a.timeline = cmp.Or(from.SegmentTimeline, a.timeline)
-	a.timescale = *cmp.Or(from.Timescale, &a.timescale)
-	a.duration = *cmp.Or(from.Duration, &a.duration)
-	a.startNumber = *cmp.Or(from.StartNumber, &a.startNumber)
-	a.endNumber = cmp.Or(from.EndNumber, a.endNumber)
-	if from.PresentationTimeOffset != nil {
+// override applies the attributes of a more specific level.
+func (a *addressing) override(level mpd.MultipleSegmentBaseType) {
+	a.initElement = cmp.Or(level.Initialization, a.initElement)
+	a.timeline = cmp.Or(level.SegmentTimeline, a.timeline)
+	a.timescale = *cmp.Or(level.Timescale, &a.timescale)
+	a.duration = *cmp.Or(level.Duration, &a.duration)
+	a.startNumber = *cmp.Or(level.StartNumber, &a.startNumber)
+	a.endNumber = cmp.Or(level.EndNumber, a.endNumber)
+	if level.PresentationTimeOffset != nil {
 		var ok bool
-		if a.offset, ok = mediaTime(*from.PresentationTimeOffset); !ok {
+		if a.offset, ok = mediaTime(*level.PresentationTimeOffset); !ok {
 			a.offset = -1
 		}
 	}
-	a.eptDelta = *cmp.Or(from.EptDelta, &a.eptDelta)
+	a.eptDelta = *cmp.Or(level.EptDelta, &a.eptDelta)
 }

@@ -13,102 +13,107 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// leftOut counts the representations that cannot be watched, by why.
-type leftOut map[string]int
+// exclusions counts the representations that cannot be watched, by reason.
+type exclusions map[string]int
 
+// Reasons for which a representation cannot be watched.
 const (
-	encrypted  = "encrypted (DRM)"
-	notWatched = "text or images"
-	trickPlay  = "for trick play"
-	parameters = "to be asked for with parameters (UrlQueryInfo)"
-	singleFile = "a single file (SegmentBase), which cannot be followed live"
+	isEncrypted     = "encrypted (DRM)"
+	isTextOrImage   = "text or images"
+	isTrickPlay     = "for trick play"
+	needsParameters = "to be requested with parameters (UrlQueryInfo)"
+	isLiveFile      = "a single file (SegmentBase), which cannot be followed live"
 )
 
-// failure says why there is nothing to watch.
-func (l leftOut) failure(remote bool) *watch.Failure {
-	var all []string
-	for _, why := range slices.Sorted(maps.Keys(l)) {
-		all = append(all, fmt.Sprintf("%d %s", l[why], why))
+// failure returns the failure of an MPD without a representation that can be
+// watched. It names at most six reasons.
+func (e exclusions) failure(hasRemote bool) *watch.Failure {
+	var reasons []string
+	for _, reason := range slices.Sorted(maps.Keys(e)) {
+		reasons = append(reasons, fmt.Sprintf("%d %s", e[reason], reason))
 	}
-	if remote {
-		all = append(all, "elements that are elsewhere (xlink), which are not followed")
+	if hasRemote {
+		reasons = append(reasons, "remote elements (xlink), which are not followed")
 	}
-	if len(all) == 0 {
+	if len(reasons) == 0 {
 		return malformed("an MPD without a representation")
 	}
-	const most = 6
-	return malformed("no representation that can be watched, only: %s", strings.Join(all[:min(len(all), most)], ", "))
+	const maxReasons = 6
+	return malformed("no representation that can be watched, only: %s", strings.Join(reasons[:min(len(reasons), maxReasons)], ", "))
 }
 
-// containers by MIME type, as far as the decoder has them.
+// containers maps the MIME types that can be decoded to the names of
+// watch.Segment.Container.
 var containers = map[string]string{
 	"video/mp4": "mp4", "audio/mp4": "mp4", "application/mp4": "mp4",
 	"video/mp2t": "mpegts", "audio/mp2t": "mpegts",
 	"audio/aac": "aac", "audio/aacp": "aac", "audio/mpeg": "mp3", "audio/mp3": "mp3",
-	"": "", // not stated
+	"": "", // not stated: the segment's bytes tell
 }
 
-// Codecs by the first part of their name (RFC 6381).
+// Patterns of the first part of a codec's name (RFC 6381).
 var (
-	videoCodecs = regexp.MustCompile(`^(?:avc[1-4]|svc1|hvc[123]|hev[123]|vp0?[89]|av01|dva[1v]|dvav|dvh[1e]|dav1|mp4v|vvc[1n]|vvi1|evc1|s263|mp2v)$`)
-	audioCodecs = regexp.MustCompile(`^(?:mp4a|opus|ac-[34]|ec-[3+]|mp3|flac|alac|vorbis|dts[cehlx+-]|mhm[12]|mha[12]|iamf)$`)
-	otherCodecs = regexp.MustCompile(`^(?:stpp|wvtt|ttml|dfxp|tx3g|jpeg|mjpg|png)$`)
+	videoCodec = regexp.MustCompile(`^(?:avc[1-4]|svc1|hvc[123]|hev[123]|vp0?[89]|av01|dva[1v]|dvav|dvh[1e]|dav1|mp4v|vvc[1n]|vvi1|evc1|s263|mp2v)$`)
+	audioCodec = regexp.MustCompile(`^(?:mp4a|opus|ac-[34]|ec-[3+]|mp3|flac|alac|vorbis|dts[cehlx+-]|mhm[12]|mha[12]|iamf)$`)
+	otherCodec = regexp.MustCompile(`^(?:stpp|wvtt|ttml|dfxp|tx3g|jpeg|mjpg|png)$`)
 )
 
-var mimeTypes = regexp.MustCompile(`^[a-z0-9]{1,20}/[a-z0-9.+-]{1,40}$`)
+var mimeTypePattern = regexp.MustCompile(`^[a-z0-9]{1,20}/[a-z0-9.+-]{1,40}$`)
 
-// classify tells what is in a representation, or why it is left out.
-// elsewhere: other sets of the Period have sound of their own.
-func classify(live bool, one period, set *mpd.AdaptationSetType, rep *mpd.RepresentationType, elsewhere bool) (kind tracks, why string) {
-	switch scheme := strange(set, rep); {
-	case len(set.ContentProtections)+len(rep.ContentProtections) > 0:
-		return "", encrypted
-	case scheme != "":
-		return "", scheme
+// classify returns the tracks of a representation, or the reason why it cannot be
+// watched. separateAudio says that the Period has an AdaptationSet of audio.
+func classify(live bool, period timedPeriod, set *mpd.AdaptationSetType, rep *mpd.RepresentationType, separateAudio bool) (has tracks, reason string) {
+	if len(set.ContentProtections)+len(rep.ContentProtections) > 0 {
+		return "", isEncrypted
+	}
+	if reason := propertyExclusion(set, rep); reason != "" {
+		return "", reason
 	}
 	mime := mimeType(set, rep)
-	seen := strings.ToLower(string(set.ContentType))
-	first, _, _ := strings.Cut(mime, "/")
-	if first == "text" || first == "image" || seen == "text" || seen == "image" || mime == "application/ttml+xml" {
-		return "", notWatched
+	contentType := strings.ToLower(string(set.ContentType))
+	major, _, _ := strings.Cut(mime, "/")
+	if major == "text" || major == "image" || contentType == "text" || contentType == "image" || mime == "application/ttml+xml" {
+		return "", isTextOrImage
 	}
 	if _, ok := containers[mime]; !ok {
-		if !mimeTypes.MatchString(mime) {
+		if !mimeTypePattern.MatchString(mime) {
 			mime = "of an unknown type"
 		}
 		return "", "in a format that cannot be decoded (" + mime + ")"
 	}
-	if kind = kindOf(set, rep, mime, elsewhere); kind == "" {
-		return "", notWatched
+	if has = tracksOf(set, rep, mime, separateAudio); has == "" {
+		return "", isTextOrImage
 	}
-	if live && singular(one, set, rep) {
-		return "", singleFile
+	if live && isSingleFile(period, set, rep) {
+		return "", isLiveFile
 	}
-	return kind, ""
+	return has, ""
 }
 
-// strange is why a representation is not for ordinary play.
-func strange(set *mpd.AdaptationSetType, rep *mpd.RepresentationType) string {
+// propertyExclusion returns the reason for which an EssentialProperty excludes a
+// representation, or "".
+func propertyExclusion(set *mpd.AdaptationSetType, rep *mpd.RepresentationType) string {
 	for _, d := range slices.Concat(set.EssentialProperties, rep.EssentialProperties) {
 		switch scheme := string(d.SchemeIdUri); {
 		case scheme == "http://dashif.org/guidelines/trickmode":
-			return trickPlay
+			return isTrickPlay
 		case strings.HasPrefix(scheme, "urn:mpeg:dash:urlparam:"):
-			return parameters
+			return needsParameters
 		}
 	}
 	return ""
 }
 
-// kindOf goes by codecs, then by MIME type and content type. Pictures of which
-// nothing else is said may have their sound with them, unless it is elsewhere.
-func kindOf(set *mpd.AdaptationSetType, rep *mpd.RepresentationType, mime string, elsewhere bool) tracks {
+// tracksOf returns the tracks by codecs, else by content type, else by MIME type. It
+// returns "" for codecs of other media. Video without codecs and content type counts
+// as muxed unless the Period has separate audio.
+func tracksOf(set *mpd.AdaptationSetType, rep *mpd.RepresentationType, mime string, separateAudio bool) tracks {
 	var isVideo, isAudio, isOther bool
 	for codec := range strings.SplitSeq(cmp.Or(rep.Codecs, set.Codecs), ",") {
 		name, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(codec)), ".")
-		isVideo = isVideo || videoCodecs.MatchString(name)
-		isAudio = isAudio || audioCodecs.MatchString(name)
-		isOther = isOther || otherCodecs.MatchString(name)
+		isVideo = isVideo || videoCodec.MatchString(name)
+		isAudio = isAudio || audioCodec.MatchString(name)
+		isOther = isOther || otherCodec.MatchString(name)
 	}
 	if !isVideo && !isAudio && isOther {
 		return ""
@@ -121,25 +126,25 @@ func kindOf(set *mpd.AdaptationSetType, rep *mpd.RepresentationType, mime string
 		}
 		isVideo = isVideo || stated == "video"
 		isAudio = isAudio || stated == "audio"
-		switch nothing := !isVideo && !isAudio; {
-		case nothing && strings.HasPrefix(mime, "audio/"):
+		switch unknown := !isVideo && !isAudio; {
+		case unknown && strings.HasPrefix(mime, "audio/"):
 			isAudio = true
-		case nothing:
-			isVideo, isAudio = true, !elsewhere
+		case unknown:
+			isVideo, isAudio = true, !separateAudio
 		}
 	}
 	switch {
 	case isVideo && isAudio:
-		return both
+		return muxed
 	case isVideo:
 		return video
 	}
 	return audio
 }
 
-// hasSound tells whether a set of the Period is there for its sound.
-func hasSound(one period) bool {
-	return slices.ContainsFunc(one.AdaptationSets, func(set *mpd.AdaptationSetType) bool {
+// hasAudioSet reports whether the Period has an AdaptationSet of audio.
+func hasAudioSet(period timedPeriod) bool {
+	return slices.ContainsFunc(period.AdaptationSets, func(set *mpd.AdaptationSetType) bool {
 		return set.ContentType == "audio" || slices.ContainsFunc(set.Representations, func(rep *mpd.RepresentationType) bool {
 			return strings.HasPrefix(mimeType(set, rep), "audio/")
 		})
@@ -151,8 +156,8 @@ func mimeType(set *mpd.AdaptationSetType, rep *mpd.RepresentationType) string {
 	return strings.ToLower(strings.TrimSpace(mime))
 }
 
-// roleRank tells a main set from one of which nothing is said from one with
-// another Role.
+// roleRank returns 2 for an AdaptationSet with the Role main, 1 for one without a
+// Role, and 0 for one with another Role.
 func roleRank(set *mpd.AdaptationSetType) int {
 	rank := 1
 	for _, role := range set.Roles {
@@ -167,11 +172,11 @@ func roleRank(set *mpd.AdaptationSetType) int {
 	return rank
 }
 
-// height is in lines; 0: not stated.
+// height returns the number of lines of a picture; 0: not stated, or too large.
 func height(set *mpd.AdaptationSetType, rep *mpd.RepresentationType) int {
-	const tallest = 1 << 15
+	const maxHeight = 1 << 15
 	h := cmp.Or(rep.Height, set.Height)
-	if h > tallest {
+	if h > maxHeight {
 		return 0
 	}
 	return int(h)

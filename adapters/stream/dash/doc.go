@@ -20,19 +20,19 @@
 //	https://example.com/live.mpd#bandwidth=128000&id=a1&kind=audio&lang=en
 //
 // A Period without that representation uses the nearest one of the same kind: by
-// language, then not an alternate, then by bandwidth. If there is none, the URL has
+// id, then language, then not an alternate, then bandwidth. Without one, the URL has
 // expired (decision S7). Left out are encrypted representations, text, images, trick
 // play, WebM, and single files (SegmentBase) of a live MPD.
 //
 // # Segments
 //
 // A segment is listed when its end has passed by the MPD's clock (UTCTiming
-// direct:2014), otherwise by ours. A SegmentTemplate without SegmentTimeline depends
-// on the clock alone, so its newest segment is withheld. A list that the clock places
-// more than farOff ahead, or a live SegmentList of equal durations, is used as it is,
-// without times. timeShiftBufferDepth bounds the window across Periods;
-// availabilityTimeOffset and suggestedPresentationDelay are ignored. Sequence is
-// $Number$, the index in a SegmentList, or $Time$; it grows within a Period.
+// direct:2014), otherwise by Format.Now. A SegmentTemplate without SegmentTimeline
+// depends on the clock alone, so its newest segment is withheld. A SegmentTimeline
+// more than maxLead ahead of the clock, and a live SegmentList of equal durations, are
+// used without times. timeShiftBufferDepth bounds the list across Periods;
+// availabilityTimeOffset and suggestedPresentationDelay are ignored. Sequence is the
+// number of a segment, or $Time$ without $Number$; it grows within a Period.
 //
 // Refused as malformed: a DOCTYPE, $SubNumber$, S@p, S@n, and a live MPD without a
 // usable segment. An MPD has ended if it is static or mediaPresentationDuration is over.

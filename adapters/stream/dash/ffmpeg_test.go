@@ -15,7 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
-// findFFmpeg finds the real ffmpeg.
+// findFFmpeg returns the path of the real ffmpeg.
 func findFFmpeg(t *testing.T) string {
 	t.Helper()
 	path, err := testtools.Tool("ffmpeg", "")
@@ -25,7 +25,7 @@ func findFFmpeg(t *testing.T) string {
 	return path
 }
 
-// The MPDs are those that ffmpeg writes during a live stream and at its end.
+// ffmpeg writes the MPDs during a live stream and at its end.
 func TestMPDsOfFFmpegAreDecoded(t *testing.T) {
 	for name, options := range map[string][]string{
 		"with a timeline":  {"-use_timeline", "1"},
@@ -47,8 +47,8 @@ func TestMPDsOfFFmpegAreDecoded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var said bytes.Buffer
-			cmd.Stderr = &said
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +57,7 @@ func TestMPDsOfFFmpegAreDecoded(t *testing.T) {
 			defer func() { cmd.Process.Kill(); <-stopped }()
 
 			var seen [2]string
-			watchGrow(t, dir, file, &seen, &said)
+			readWhileGrowing(t, dir, file, &seen, &stderr)
 			io.WriteString(keys, "q")
 			<-stopped
 
@@ -66,27 +66,27 @@ func TestMPDsOfFFmpegAreDecoded(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, r := range renditions(t, string(text), time.Now()) {
-				p := readPart(t, string(text), partOf(t, r), time.Now())
+				p := readRendition(t, string(text), fragmentOf(t, r), time.Now())
 				if !p.Ended || len(p.Segments) == 0 {
-					t.Errorf("ended: %v, %s", p.Ended, brief(p))
+					t.Errorf("ended: %v, %s", p.Ended, summary(p))
 				}
-				there(t, dir, p.Segments)
+				checkFiles(t, dir, p.Segments)
 			}
 		})
 	}
 }
 
-// watchGrow reads an MPD that grows until its newest segment has moved on a few
-// times.
-func watchGrow(t *testing.T, dir, file string, seen *[2]string, said *bytes.Buffer) {
+// readWhileGrowing decodes an MPD that ffmpeg is writing until its newest segment has
+// changed four times.
+func readWhileGrowing(t *testing.T, dir, file string, seen *[2]string, stderr *bytes.Buffer) {
 	t.Helper()
-	const moves, patience = 4, 60 * time.Second
-	var moved [2]int
-	for deadline := time.Now().Add(patience); moved[0] < moves || moved[1] < moves; time.Sleep(20 * time.Millisecond) {
+	const changes, maxWait = 4, 60 * time.Second
+	var changed [2]int
+	for deadline := time.Now().Add(maxWait); changed[0] < changes || changed[1] < changes; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			text, _ := os.ReadFile(file)
 			_, failure := decode(t, string(text), "kind=video&id=0&bandwidth=0", time.Now())
-			t.Fatalf("moved %v times; %v; %s\n%s", moved, failure, said, text)
+			t.Fatalf("the newest segments changed %v times; %v; %s\n%s", changed, failure, stderr, text)
 		}
 		text, err := os.ReadFile(file)
 		if err != nil || len(text) == 0 {
@@ -95,7 +95,7 @@ func watchGrow(t *testing.T, dir, file string, seen *[2]string, said *bytes.Buff
 		for i, part := range []string{"kind=video&id=0&bandwidth=0", "kind=audio&id=1&bandwidth=0"} {
 			p, failure := decode(t, string(text), part, time.Now())
 			if failure != nil {
-				continue // nothing is there yet
+				continue // no segment is available yet
 			}
 			newest := p.Segments[len(p.Segments)-1]
 			if newest.ProgramTime.IsZero() != strings.Contains(string(text), "<SegmentList") {
@@ -108,16 +108,16 @@ func watchGrow(t *testing.T, dir, file string, seen *[2]string, said *bytes.Buff
 				t.Errorf("ended: %v, the newest ended %v ago", p.Ended, late)
 			}
 			if newest.URI != seen[i] {
-				moved[i]++
+				changed[i]++
 				seen[i] = newest.URI
 			}
-			there(t, dir, p.Segments[len(p.Segments)-1:])
+			checkFiles(t, dir, p.Segments[len(p.Segments)-1:])
 		}
 	}
 }
 
-// there sees whether segments and their initialisation sections can be had.
-func there(t *testing.T, dir string, segments []watch.Segment) {
+// checkFiles fails the test unless the files of segments and their init sections exist.
+func checkFiles(t *testing.T, dir string, segments []watch.Segment) {
 	t.Helper()
 	for _, s := range segments {
 		uris := []string{s.URI}

@@ -15,35 +15,36 @@ import (
 
 // Format reads MPDs. It implements manifest.Format.
 type Format struct {
-	// Now is the clock that tells which segments are there, where an MPD does
-	// not bring its own. Nil: time.Now.
+	// Now is the clock for segment availability if an MPD brings none of its own;
+	// default time.Now.
 	Now func() time.Time
 }
 
-// Recognises implements manifest.Format: the root element is MPD, after a byte
-// order mark, an XML declaration, comments or a DOCTYPE that says so.
+// Recognises implements manifest.Format. The root element, or the one that a DOCTYPE
+// announces, must be MPD; a byte order mark, an XML declaration and comments may
+// come before it.
 func (Format) Recognises(body []byte) bool {
-	text, tag := bytes.CutPrefix(prolog(body), []byte("<"))
-	if root, doctype := bytes.CutPrefix(text, []byte("!DOCTYPE")); doctype {
-		text = bytes.TrimLeft(root, blanks)
+	text, isTag := bytes.CutPrefix(skipProlog(body), []byte("<"))
+	if announced, isDoctype := bytes.CutPrefix(text, []byte("!DOCTYPE")); isDoctype {
+		text = bytes.TrimLeft(announced, whitespace)
 	}
-	return tag && string(local(name(text))) == nameMPD
+	return isTag && string(localName(leadingName(text))) == nameMPD
 }
 
-// Decode implements manifest.Format. It blocks for at most DecodeTime. part is
-// what it gave renditions as their fragment; one that names no rendition, as
-// "t=posix:now" does, counts as none.
+// Decode implements manifest.Format. It blocks for at most DecodeTime. part is the
+// fragment of a rendition's URL; a fragment that names no rendition, such as
+// "t=posix:now", counts as none.
 func (f Format) Decode(ctx context.Context, body []byte, base, part string) (p watch.Playlist, err error) {
-	// A decoder that panics must cost one reading, not the worker.
+	// A panic of the library must cost one reading, not the worker.
 	defer func() {
 		if recover() != nil {
-			p, err = watch.Playlist{}, malformed("the decoder gave up on it")
+			p, err = watch.Playlist{}, malformed("the decoder panicked")
 		}
 	}()
 	if len(body) > MaxBytes {
 		return p, watch.NewFailure(watch.FailureTooLarge, "an MPD of more than %d bytes", MaxBytes)
 	}
-	from, err := url.Parse(base)
+	source, err := url.Parse(base)
 	if err != nil {
 		return p, malformed("the MPD's own URL cannot be parsed")
 	}
@@ -58,56 +59,57 @@ func (f Format) Decode(ctx context.Context, body []byte, base, part string) (p w
 	if err != nil {
 		return p, err
 	}
-	all, err := newPresentation(outline.mpd, from, now())
+	all, err := newPresentation(outline.mpd, source, now())
 	if err != nil {
 		return p, err
 	}
-	asked, ok := parseName(part)
+	wanted, ok := parseKey(part)
 	if !ok {
-		return all.renditions(outline.remote)
+		return all.renditions(outline.hasRemote)
 	}
-	chosen, err := all.choose(asked, outline.remote)
+	selected, err := all.selectRepresentation(wanted, outline.hasRemote)
 	if err != nil {
 		return p, err
 	}
-	full, err := load(ctx, body, chosen)
+	full, err := load(ctx, body, selected)
 	if err != nil {
 		return p, err
 	}
-	one, err := newPresentation(full.mpd, from, now())
+	one, err := newPresentation(full.mpd, source, now())
 	if err != nil {
 		return p, err
 	}
-	return one.playlist(chosen)
+	return one.playlist(selected)
 }
 
-// document is an MPD as far as it was let through the sieve.
+// document is an MPD as the library decoded it from the filter's output.
 type document struct {
-	mpd    *mpd.MPD
-	remote bool // it has elements whose contents are elsewhere (xlink)
+	mpd       *mpd.MPD
+	hasRemote bool // elements have their contents at another URL (xlink)
 }
 
-// load has the library decode what the sieve lets through.
-func load(ctx context.Context, body []byte, chosen choice) (document, error) {
-	s := newSieve(ctx, body, chosen)
+// load decodes the selected part of an MPD.
+func load(ctx context.Context, body []byte, selected selection) (document, error) {
+	f := newFilter(ctx, body, selected)
 	var m mpd.MPD
-	err := xml.NewDecoder(s).Decode(&m)
-	s.drain()
-	if s.err != nil {
-		return document{}, s.err
+	err := xml.NewDecoder(f).Decode(&m)
+	f.drain()
+	if f.err != nil {
+		return document{}, f.err
 	}
 	if err != nil {
-		return document{}, malformed("the decoder refuses it: a number or a time in it is not one")
+		return document{}, malformed("the decoder refuses it: a number or a time cannot be parsed")
 	}
-	return document{mpd: &m, remote: s.remote}, nil
+	return document{mpd: &m, hasRemote: f.hasRemote}, nil
 }
 
 func malformed(format string, args ...any) *watch.Failure {
 	return watch.NewFailure(watch.FailureMalformed, format, args...)
 }
 
-// outOfTime tells an MPD that takes too long from a reader that is stopped.
-func outOfTime(ctx context.Context) *watch.Failure {
+// contextFailure returns the failure for a context that is done: the MPD takes too
+// long, or the reader was stopped.
+func contextFailure(ctx context.Context) *watch.Failure {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return watch.NewFailure(watch.FailureNetwork, "stopped while decoding")
 	}

@@ -15,12 +15,12 @@ import (
 
 var _ manifest.Format = dash.Format{}
 
-// from is where all MPDs of the tests came from in the end.
+// from is the URL of every MPD in the tests, after redirects.
 const from = "https://cdn.example.com/live/manifest.mpd?key=s3cr3t"
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// decode has a Format read text at a moment.
+// decode decodes text as if the time were at.
 func decode(t testing.TB, text, part string, at time.Time) (watch.Playlist, *watch.Failure) {
 	t.Helper()
 	p, err := dash.Format{Now: func() time.Time { return at }}.Decode(t.Context(), []byte(text), from, part)
@@ -32,7 +32,7 @@ func decode(t testing.TB, text, part string, at time.Time) (watch.Playlist, *wat
 		t.Fatalf("%v is not a *watch.Failure", err)
 	}
 	if p.Renditions != nil || p.Segments != nil || p.Ended || p.TargetDuration != 0 {
-		t.Errorf("a failure with contents: %+v", p)
+		t.Errorf("a failure came with %+v", p)
 	}
 	if strings.Contains(failure.Detail, "s3cr3t") || strings.Contains(failure.Detail, "\n") || len(failure.Detail) > 1000 {
 		t.Errorf("the detail is %q", failure.Detail)
@@ -49,13 +49,13 @@ func renditions(t testing.TB, text string, at time.Time) []watch.Rendition {
 	return p.Renditions
 }
 
-// follow reads the first rendition that text lists.
-func follow(t testing.TB, text string, at time.Time) watch.Playlist {
+// readFirst reads the first rendition that text lists.
+func readFirst(t testing.TB, text string, at time.Time) watch.Playlist {
 	t.Helper()
-	return readPart(t, text, partOf(t, renditions(t, text, at)[0]), at)
+	return readRendition(t, text, fragmentOf(t, renditions(t, text, at)[0]), at)
 }
 
-func readPart(t testing.TB, text, part string, at time.Time) watch.Playlist {
+func readRendition(t testing.TB, text, part string, at time.Time) watch.Playlist {
 	t.Helper()
 	p, failure := decode(t, text, part, at)
 	if failure != nil {
@@ -64,49 +64,49 @@ func readPart(t testing.TB, text, part string, at time.Time) watch.Playlist {
 	return p
 }
 
-func partOf(t testing.TB, r watch.Rendition) string {
+func fragmentOf(t testing.TB, r watch.Rendition) string {
 	t.Helper()
 	_, part, ok := strings.Cut(r.URL, "#")
 	if !ok {
-		t.Fatalf("%s names no part", r.URL)
+		t.Fatalf("%s has no fragment", r.URL)
 	}
 	return part
 }
 
-// wantMalformed checks that text is refused, and why: at once, or when a
-// rendition is asked for.
+// wantMalformed fails the test unless text is malformed for this reason, either at
+// once or when its first rendition is read.
 func wantMalformed(t testing.TB, text, says string) {
 	t.Helper()
 	p, failure := decode(t, text, "", noon)
 	if failure == nil && len(p.Renditions) > 0 {
-		_, failure = decode(t, text, partOf(t, p.Renditions[0]), noon)
+		_, failure = decode(t, text, fragmentOf(t, p.Renditions[0]), noon)
 	}
 	if failure == nil || failure.Kind != watch.FailureMalformed || !strings.Contains(failure.Detail, says) {
 		t.Fatalf("got %v, want malformed saying %q", failure, says)
 	}
 }
 
-// live makes an MPD that went on the air at noon minus an hour.
-func live(inside ...string) string {
+// liveMPD returns a dynamic MPD that began an hour before noon.
+func liveMPD(inside ...string) string {
 	return `<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="dynamic" availabilityStartTime="2026-11-21T11:00:00Z" minimumUpdatePeriod="PT2S">` +
 		strings.Join(inside, "") + `</MPD>`
 }
 
-// one makes a Period from the beginning with one representation of pictures.
-func one(inside ...string) string {
+// videoPeriod returns a Period that begins with the MPD and has one video representation.
+func videoPeriod(inside ...string) string {
 	return `<Period start="PT0S"><AdaptationSet mimeType="video/mp4" codecs="avc1.42c00d"><Representation id="v" bandwidth="100000">` +
 		strings.Join(inside, "") + `</Representation></AdaptationSet></Period>`
 }
 
-// template makes a SegmentTemplate with attributes and what is in it.
+// template returns a SegmentTemplate with these attributes and child elements.
 func template(attributes string, inside ...string) string {
 	return `<SegmentTemplate ` + attributes + `>` + strings.Join(inside, "") + `</SegmentTemplate>`
 }
 
 func timeline(inside string) string { return `<SegmentTimeline>` + inside + `</SegmentTimeline>` }
 
-// sliding is an ordinary list of segments with times.
-var sliding = live(one(template(`media="$Time$.m4s" initialization="i.mp4" timescale="10"`, timeline(`<S t="35900" d="20" r="4"/>`))))
+// slidingMPD is an ordinary live MPD with a SegmentTimeline.
+var slidingMPD = liveMPD(videoPeriod(template(`media="$Time$.m4s" initialization="i.mp4" timescale="10"`, timeline(`<S t="35900" d="20" r="4"/>`))))
 
 func TestAnMPDIsRecognisedByItsRootElement(t *testing.T) {
 	for text, want := range map[string]bool{
@@ -124,56 +124,56 @@ func TestAnMPDIsRecognisedByItsRootElement(t *testing.T) {
 
 func TestAnMPDMustBeWellFormed(t *testing.T) {
 	for name, text := range map[string]string{
-		"a byte order mark":                "\ufeff" + sliding,
-		"comments with markup":             strings.ReplaceAll(sliding, "<S ", "<!-- <S t='1'/> \" --><S "),
-		"processing instructions":          strings.ReplaceAll(sliding, "<S ", "<?a > ?><S "),
-		"single quotes and white space":    strings.ReplaceAll(strings.ReplaceAll(sliding, `"`, `'`), "='", " =\n\t'"),
-		"prefixes":                         strings.NewReplacer("</", "</d:", "<?", "<?", "<", "<d:").Replace(sliding[len(`<?xml version="1.0"?>`):]),
-		"elements nobody knows":            strings.ReplaceAll(sliding, "<S ", "<a:b><S d='0'/><MPD/></a:b><S "),
-		"attributes nobody knows":          strings.ReplaceAll(sliding, "<S ", `<S x:t="1" n-ame="&#x3e;>" `),
-		"attributes of another namespace":  strings.ReplaceAll(sliding, `r="4"`, `r="4" x:t="1" x:d="1"`),
-		"numbers as entities":              strings.ReplaceAll(sliding, `d="20"`, `d="&#50;0"`),
-		"what the library could not read":  strings.ReplaceAll(sliding, "<AdaptationSet ", `<AdaptationSet id="video" segmentAlignment="2" startWithSAP="x" `),
-		"an event stream":                  strings.ReplaceAll(sliding, "<AdaptationSet ", `<EventStream><Event presentationTime="x"><![CDATA[<a>]]></Event></EventStream><AdaptationSet `),
-		"white space after it":             sliding + " \n<!-- -->\n",
-		"elements that stand for nothing":  strings.ReplaceAll(sliding, "<AdaptationSet ", `<AdaptationSet xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="urn:mpeg:dash:resolve-to-zero:2013" mimeType="audio/mp4"><Representation id="n" bandwidth="1"><SegmentTemplate media="$Number$" duration="1"/></Representation></AdaptationSet><AdaptationSet `),
-		"an end tag in place of a slash":   strings.ReplaceAll(sliding, `r="4"/>`, `r="4"></S >`),
-		"an unknown essential property":    strings.ReplaceAll(sliding, "<Representation ", `<EssentialProperty schemeIdUri="urn:mpeg:mpegB:cicp:TransferCharacteristics" value="16"/><Representation `),
-		"availabilityTimeOffset":           strings.ReplaceAll(sliding, "<SegmentTemplate ", `<SegmentTemplate availabilityTimeOffset="INF" availabilityTimeComplete="false" `),
-		"another clock that is not direct": strings.ReplaceAll(sliding, "<Period", `<UTCTiming schemeIdUri="urn:mpeg:dash:utc:http-iso:2014" value="https://time.example.com"/><Period`),
+		"a byte order mark":                        "\ufeff" + slidingMPD,
+		"comments with markup":                     strings.ReplaceAll(slidingMPD, "<S ", "<!-- <S t='1'/> \" --><S "),
+		"processing instructions":                  strings.ReplaceAll(slidingMPD, "<S ", "<?a > ?><S "),
+		"single quotes and white space":            strings.ReplaceAll(strings.ReplaceAll(slidingMPD, `"`, `'`), "='", " =\n\t'"),
+		"prefixes":                                 strings.NewReplacer("</", "</d:", "<?", "<?", "<", "<d:").Replace(slidingMPD[len(`<?xml version="1.0"?>`):]),
+		"unknown elements":                         strings.ReplaceAll(slidingMPD, "<S ", "<a:b><S d='0'/><MPD/></a:b><S "),
+		"unknown attributes":                       strings.ReplaceAll(slidingMPD, "<S ", `<S x:t="1" n-ame="&#x3e;>" `),
+		"attributes of another namespace":          strings.ReplaceAll(slidingMPD, `r="4"`, `r="4" x:t="1" x:d="1"`),
+		"numbers as entities":                      strings.ReplaceAll(slidingMPD, `d="20"`, `d="&#50;0"`),
+		"attributes that the library cannot parse": strings.ReplaceAll(slidingMPD, "<AdaptationSet ", `<AdaptationSet id="video" segmentAlignment="2" startWithSAP="x" `),
+		"an event stream":                          strings.ReplaceAll(slidingMPD, "<AdaptationSet ", `<EventStream><Event presentationTime="x"><![CDATA[<a>]]></Event></EventStream><AdaptationSet `),
+		"white space after it":                     slidingMPD + " \n<!-- -->\n",
+		"remote elements that resolve to zero":     strings.ReplaceAll(slidingMPD, "<AdaptationSet ", `<AdaptationSet xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="urn:mpeg:dash:resolve-to-zero:2013" mimeType="audio/mp4"><Representation id="n" bandwidth="1"><SegmentTemplate media="$Number$" duration="1"/></Representation></AdaptationSet><AdaptationSet `),
+		"an end tag in place of a slash":           strings.ReplaceAll(slidingMPD, `r="4"/>`, `r="4"></S >`),
+		"an unknown essential property":            strings.ReplaceAll(slidingMPD, "<Representation ", `<EssentialProperty schemeIdUri="urn:mpeg:mpegB:cicp:TransferCharacteristics" value="16"/><Representation `),
+		"availabilityTimeOffset":                   strings.ReplaceAll(slidingMPD, "<SegmentTemplate ", `<SegmentTemplate availabilityTimeOffset="INF" availabilityTimeComplete="false" `),
+		"a UTCTiming that is not direct":           strings.ReplaceAll(slidingMPD, "<Period", `<UTCTiming schemeIdUri="urn:mpeg:dash:utc:http-iso:2014" value="https://time.example.com"/><Period`),
 	} {
 		t.Run("the same with "+name, func(t *testing.T) {
-			got, want := follow(t, text, noon), follow(t, sliding, noon)
+			got, want := readFirst(t, text, noon), readFirst(t, slidingMPD, noon)
 			if !reflect.DeepEqual(got, want) || len(want.Segments) != 5 {
 				t.Errorf("got  %+v\nwant %+v", got, want)
 			}
 		})
 	}
 	for name, c := range map[string]struct{ text, says string }{
-		"an end too early":            {sliding[:len(sliding)-6], "too early"},
+		"an end too early":            {slidingMPD[:len(slidingMPD)-6], "too early"},
 		"an end in a tag":             {`<MPD><Period`, "not well-formed"},
 		"an end in a comment":         {`<MPD><!-- x`, "ends within"},
 		"an end in a value":           {`<MPD a="b>`, "not well-formed"},
-		"an end tag too many":         {sliding + `</MPD>`, "closes nothing"},
-		"crossed tags":                {`<MPD><a><b></a></b></MPD>`, "closes nothing"},
-		"two roots":                   {sliding + sliding[len(`<?xml version="1.0"?>`):], "second root"},
-		"characters after it":         {sliding + "x", "characters outside"},
+		"an end tag too many":         {slidingMPD + `</MPD>`, "without its start tag"},
+		"crossed tags":                {`<MPD><a><b></a></b></MPD>`, "without its start tag"},
+		"two roots":                   {slidingMPD + slidingMPD[len(`<?xml version="1.0"?>`):], "second root"},
+		"characters after it":         {slidingMPD + "x", "characters outside"},
 		"a value without quotes":      {`<MPD a=b/>`, "not well-formed"},
 		"an attribute without value":  {`<MPD a/>`, "not well-formed"},
 		"a tag in a value":            {`<MPD a="<"/>`, "not well-formed"},
 		"no space between attributes": {`<MPD a="b"c="d"/>`, "not well-formed"},
 		"a tag without a name":        {`<MPD>< /></MPD>`, "not well-formed"},
 		"attributes of an end tag":    {`<MPD></MPD a="b">`, "not well-formed"},
-		"a DOCTYPE":                   {`<!DOCTYPE MPD [<!ENTITY a "b">]>` + sliding, "DOCTYPE"},
+		"a DOCTYPE":                   {`<!DOCTYPE MPD [<!ENTITY a "b">]>` + slidingMPD, "DOCTYPE"},
 		"CDATA outside":               {`<![CDATA[x]]><MPD/>`, "DOCTYPE or another declaration"},
 		"an attribute twice":          {`<MPD type="static" type="dynamic"/>`, "twice"},
-		"an unknown entity":           {strings.ReplaceAll(sliding, `d="20"`, `d="&a;"`), "the decoder refuses it"},
-		"a number that is none":       {strings.ReplaceAll(sliding, `d="20"`, `d="2.5"`), "the decoder refuses it"},
-		"a number that is negative":   {strings.ReplaceAll(sliding, `d="20"`, `d="-2"`), "the decoder refuses it"},
-		"bytes that are no text":      {strings.ReplaceAll(sliding, `id="v"`, "id=\"\xff\xfe\""), "the decoder refuses it"},
+		"an unknown entity":           {strings.ReplaceAll(slidingMPD, `d="20"`, `d="&a;"`), "the decoder refuses it"},
+		"a number with a fraction":    {strings.ReplaceAll(slidingMPD, `d="20"`, `d="2.5"`), "the decoder refuses it"},
+		"a number that is negative":   {strings.ReplaceAll(slidingMPD, `d="20"`, `d="-2"`), "the decoder refuses it"},
+		"bytes that are not UTF-8":    {strings.ReplaceAll(slidingMPD, `id="v"`, "id=\"\xff\xfe\""), "the decoder refuses it"},
 		"another root":                {`<SmoothStreamingMedia/>`, "not an MPD"},
-		"nothing":                     {``, "too early"},
-		"where it broke":              {"<MPD>\n<a>\n<b b></a></MPD>", "line 3: "},
+		"no bytes":                    {``, "too early"},
+		"the line of the error":       {"<MPD>\n<a>\n<b b></a></MPD>", "line 3: "},
 	} {
 		t.Run("refused: "+name, func(t *testing.T) { wantMalformed(t, c.text, c.says) })
 	}
@@ -184,8 +184,8 @@ func TestDecodingCanBeStopped(t *testing.T) {
 		done func(context.Context) (context.Context, context.CancelFunc)
 		want watch.FailureKind
 	}{
-		"stopping stops decoding":     {context.WithCancel, watch.FailureNetwork},
-		"decoding has an end in time": {func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, 0) }, watch.FailureMalformed},
+		"the reader is stopped": {context.WithCancel, watch.FailureNetwork},
+		"the deadline passes":   {func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, 0) }, watch.FailureMalformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := c.done(t.Context())
@@ -193,21 +193,21 @@ func TestDecodingCanBeStopped(t *testing.T) {
 				cancel()
 			}
 			defer cancel()
-			_, err := dash.Format{}.Decode(ctx, []byte(sliding), from, "")
+			_, err := dash.Format{}.Decode(ctx, []byte(slidingMPD), from, "")
 			failure, ok := errors.AsType[*watch.Failure](err)
 			if !ok || failure.Kind != c.want {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
-	t.Run("a base that is no URL is malformed", func(t *testing.T) {
-		if _, err := (dash.Format{}).Decode(t.Context(), []byte(sliding), "http://[::1", ""); err == nil {
-			t.Error("taken")
+	t.Run("a base URL that cannot be parsed is malformed", func(t *testing.T) {
+		if _, err := (dash.Format{}).Decode(t.Context(), []byte(slidingMPD), "http://[::1", ""); err == nil {
+			t.Error("the base URL was accepted")
 		}
 	})
-	t.Run("without a clock it is now", func(t *testing.T) {
+	t.Run("the default clock is time.Now", func(t *testing.T) {
 		at := time.Now().UTC().Add(-time.Minute).Format(time.RFC3339)
-		text := strings.ReplaceAll(live(one(template(`media="$Number$" duration="1"`))), "2026-11-21T11:00:00Z", at)
+		text := strings.ReplaceAll(liveMPD(videoPeriod(template(`media="$Number$" duration="1"`))), "2026-11-21T11:00:00Z", at)
 		p, err := dash.Format{}.Decode(t.Context(), []byte(text), from, "kind=video&id=v&bandwidth=1")
 		if n := len(p.Segments); err != nil || n < 55 || n > 120 {
 			t.Errorf("got %d segments, %v", n, err)
@@ -215,13 +215,13 @@ func TestDecodingCanBeStopped(t *testing.T) {
 	})
 }
 
-// panicking stands for a decoder that panics: it does when a deadline is put on it.
-type panicking struct{ context.Context }
+// panickingContext panics when Decode sets a deadline, as a faulty decoder would.
+type panickingContext struct{ context.Context }
 
-func (panicking) Done() <-chan struct{} { panic("index out of range") }
+func (panickingContext) Done() <-chan struct{} { panic("index out of range") }
 
 func TestAPanicOfTheLibraryFailsOneMPD(t *testing.T) {
-	p, err := dash.Format{}.Decode(panicking{t.Context()}, []byte(sliding), from, "")
+	p, err := dash.Format{}.Decode(panickingContext{t.Context()}, []byte(slidingMPD), from, "")
 	if failure, ok := errors.AsType[*watch.Failure](err); !ok || failure.Kind != watch.FailureMalformed || p.Renditions != nil {
 		t.Errorf("got %+v, %v", p, err)
 	}

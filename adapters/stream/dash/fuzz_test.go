@@ -12,22 +12,22 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// FuzzDecode feeds a Format anything: what it accepts keeps its promises, and
-// what it lists it can read. The corpus in testdata is what packagers write, in
-// small, and what found defects.
+// FuzzDecode decodes any text. Every accepted playlist must be valid, and every
+// listed rendition must be readable or fail. The corpus in testdata holds small MPDs
+// of packagers and texts that once found defects.
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{livesim, shaka, youtube, withAd, sliding} {
+	for _, seed := range []string{livesimMPD, shakaMPD, youtubeMPD, advertisementMPD, slidingMPD} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		all, failure := decode(t, text, "", noon)
 		if failure == nil {
-			checkPromises(t, all, text)
+			checkPlaylist(t, all, text)
 		}
 		parts := []string{"kind=video&id=v&bandwidth=1"}
 		for i := range all.Renditions {
 			if i%8 == 0 {
-				parts = append(parts, partOf(t, all.Renditions[i]))
+				parts = append(parts, fragmentOf(t, all.Renditions[i]))
 			}
 		}
 		for _, part := range parts {
@@ -35,7 +35,7 @@ func FuzzDecode(f *testing.F) {
 			if failure != nil {
 				continue
 			}
-			checkPromises(t, p, text)
+			checkPlaylist(t, p, text)
 			checkLater(t, p, text, part)
 		}
 		if failure == nil && !(dash.Format{}).Recognises([]byte(text)) {
@@ -44,10 +44,10 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func checkPromises(t *testing.T, p watch.Playlist, text string) {
+func checkPlaylist(t *testing.T, p watch.Playlist, text string) {
 	t.Helper()
 	if len(p.Renditions) > 0 == (len(p.Segments) > 0 || p.Ended) {
-		t.Errorf("neither or both kinds: %+v", p)
+		t.Errorf("want either renditions or segments: %+v", p)
 	}
 	if len(p.Segments) > dash.KeptSegments || len(p.Renditions) > dash.MaxRepresentations {
 		t.Errorf("%d segments, %d renditions", len(p.Segments), len(p.Renditions))
@@ -93,20 +93,20 @@ func checkPromises(t *testing.T, p watch.Playlist, text string) {
 		}
 	}
 	if restarts > strings.Count(text, "Period")/2 {
-		t.Errorf("numbers begin again %d times", restarts)
+		t.Errorf("the sequence restarted %d times", restarts)
 	}
 }
 
-// checkLater reads the same a little later: what is listed both times is the
-// same, and nothing is gone from the end.
+// checkLater decodes the same text a second later. A segment listed twice must be
+// the same, and the newest must not be older than before.
 func checkLater(t *testing.T, before watch.Playlist, text, part string) {
 	t.Helper()
 	after, failure := decode(t, text, part, noon.Add(time.Second))
 	if failure != nil || len(before.Segments) == 0 || before.Segments[0].ProgramTime.IsZero() {
-		return // in the second another Period began, or it has no times
+		return // another Period began within the second, or the segments have no times
 	}
 	if before.Ended && !after.Ended {
-		t.Error("it has not ended any more")
+		t.Error("the playlist had ended and goes on")
 	}
 	known := map[string]watch.Segment{}
 	for _, s := range before.Segments {
@@ -114,7 +114,7 @@ func checkLater(t *testing.T, before watch.Playlist, text, part string) {
 	}
 	for _, s := range after.Segments {
 		if was, again := known[s.ID()+s.ProgramTime.String()]; again && !reflect.DeepEqual(s, was) && s.Sequence == was.Sequence {
-			t.Errorf("%+v was %+v", s, was)
+			t.Errorf("got %+v, a second before it was %+v", s, was)
 		}
 	}
 	if n := len(after.Segments); n > 0 {
@@ -129,6 +129,6 @@ func checkURL(t *testing.T, raw string) {
 	t.Helper()
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsAny(raw, "\r\n\x00") {
-		t.Errorf("not a URL to fetch: %q", raw)
+		t.Errorf("%q is not an http or https URL", raw)
 	}
 }

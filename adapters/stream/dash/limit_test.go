@@ -17,10 +17,10 @@ import (
 
 func repeat(text string, n int) string { return strings.Repeat(text, n) }
 
-// TestLimits shows each limit reached, which is fine, and passed by one.
+// Each limit is reached, which is accepted, and then exceeded by one.
 func TestAnMPDBeyondALimitIsMalformed(t *testing.T) {
-	base := strings.Count(sliding, "<") - strings.Count(sliding, "</") - strings.Count(sliding, "<?")
-	within := func(filler string) string { return strings.Replace(sliding, "<Period", filler+"<Period", 1) }
+	base := strings.Count(slidingMPD, "<") - strings.Count(slidingMPD, "</") - strings.Count(slidingMPD, "<?")
+	within := func(filler string) string { return strings.Replace(slidingMPD, "<Period", filler+"<Period", 1) }
 	attributes := func(n int) string {
 		var b strings.Builder
 		for i := range n {
@@ -29,35 +29,35 @@ func TestAnMPDBeyondALimitIsMalformed(t *testing.T) {
 		return within("<a" + b.String() + "/>")
 	}
 	sets := func(n int) string {
-		return strings.Replace(sliding, "<AdaptationSet ", repeat("<AdaptationSet/>", n-1)+"<AdaptationSet ", 1)
+		return strings.Replace(slidingMPD, "<AdaptationSet ", repeat("<AdaptationSet/>", n-1)+"<AdaptationSet ", 1)
 	}
 	reps := func(n int) string {
-		return strings.Replace(sliding, "<Representation ", repeat(`<Representation id="v" bandwidth="1"/>`, n-1)+"<Representation ", 1)
+		return strings.Replace(slidingMPD, "<Representation ", repeat(`<Representation id="v" bandwidth="1"/>`, n-1)+"<Representation ", 1)
 	}
 	described := func(n int) string {
 		return within(repeat(`<UTCTiming schemeIdUri="x"/>`, n-2)) // SegmentTemplate and SegmentTimeline are two
 	}
 	entries := func(n int) string {
-		return live(one(template(`media="$Number$" timescale="10"`, timeline(repeat(`<S d="1"/>`, n)))))
+		return liveMPD(videoPeriod(template(`media="$Number$" timescale="10"`, timeline(repeat(`<S d="1"/>`, n)))))
 	}
 	runs := func(s string) string {
-		return live(one(template(`media="$Number$" timescale="1000"`, timeline(s))))
+		return liveMPD(videoPeriod(template(`media="$Number$" timescale="1000"`, timeline(s))))
 	}
 	lasting := func(attributes string) string {
-		return strings.Replace(sliding, `<Period start="PT0S">`, `<Period start="PT0S" `+attributes+`>`, 1)
+		return strings.Replace(slidingMPD, `<Period start="PT0S">`, `<Period start="PT0S" `+attributes+`>`, 1)
 	}
 	width := func(n int) string {
-		return strings.Replace(sliding, "$Time$", fmt.Sprintf("$Time%%0%dd$", n), 1)
+		return strings.Replace(slidingMPD, "$Time$", fmt.Sprintf("$Time%%0%dd$", n), 1)
 	}
 	ranges := func(last int64) string {
-		return live(one(fmt.Sprintf(`<SegmentList duration="1"><SegmentURL media="a" mediaRange="0-%d"/></SegmentList>`, last)))
+		return liveMPD(videoPeriod(fmt.Sprintf(`<SegmentList duration="1"><SegmentURL media="a" mediaRange="0-%d"/></SegmentList>`, last)))
 	}
 	address := func(bytes int) string {
 		prefix := "https://cdn.example.com/live/"
-		return live(one(template(`media="`+repeat("x", bytes-len(prefix)-4)+`$Time$"`, timeline(`<S t="3500" d="10"/>`))))
+		return liveMPD(videoPeriod(template(`media="`+repeat("x", bytes-len(prefix)-4)+`$Time$"`, timeline(`<S t="3500" d="10"/>`))))
 	}
 	years := 100
-	for name, c := range map[string]struct{ reached, passed, says string }{
+	for name, c := range map[string]struct{ atLimit, beyond, says string }{
 		"elements":              {within(repeat("<a/>", dash.MaxElements-base)), within(repeat("<a/>", dash.MaxElements-base+1)), "more than 200000 elements"},
 		"depth":                 {within(repeat("<a>", dash.MaxDepth-1) + repeat("</a>", dash.MaxDepth-1)), within(repeat("<a>", dash.MaxDepth) + repeat("</a>", dash.MaxDepth)), "32 deep"},
 		"bytes of a tag":        {within(`<a b="` + repeat("x", dash.MaxTag-len(`<a b=""/>`)) + `"/>`), within(`<a b="` + repeat("x", dash.MaxTag-len(`<a b=""/>`)+1) + `"/>`), "a tag of more than"},
@@ -65,15 +65,15 @@ func TestAnMPDBeyondALimitIsMalformed(t *testing.T) {
 		"attributes":            {attributes(dash.MaxAttributes), attributes(dash.MaxAttributes + 1), "more than 64 attributes"},
 		"text":                  {within(repeat("<Location>"+repeat(" ", dash.MaxText)+"</Location>", 2)), within("<Location>" + repeat(" ", dash.MaxText+1) + "</Location>"), "Location of more than"},
 		"text in pieces":        {within("<Location>" + repeat(" ", dash.MaxText-1) + "<!---->x</Location>"), within("<Location>" + repeat(" ", dash.MaxText) + "<!---->x</Location>"), "Location of more than"},
-		"Periods":               {strings.Replace(sliding, "<Period ", repeat(`<Period start="PT0S"/>`, dash.MaxPeriods-1)+"<Period ", 1), strings.Replace(sliding, "<Period ", repeat(`<Period start="PT0S"/>`, dash.MaxPeriods)+"<Period ", 1), "500 Periods"},
+		"Periods":               {strings.Replace(slidingMPD, "<Period ", repeat(`<Period start="PT0S"/>`, dash.MaxPeriods-1)+"<Period ", 1), strings.Replace(slidingMPD, "<Period ", repeat(`<Period start="PT0S"/>`, dash.MaxPeriods)+"<Period ", 1), "500 Periods"},
 		"AdaptationSets":        {sets(dash.MaxAdaptationSets), sets(dash.MaxAdaptationSets + 1), "1500 AdaptationSets"},
 		"Representations":       {reps(dash.MaxRepresentations), reps(dash.MaxRepresentations + 1), "3000 Representations"},
 		"descriptions":          {described(dash.MaxDescriptions), described(dash.MaxDescriptions + 1), "elements that describe"},
-		"entries":               {entries(dash.MaxEntries), entries(dash.MaxEntries + 1), "segments and runs of them"},
+		"entries":               {entries(dash.MaxEntries), entries(dash.MaxEntries + 1), "S and SegmentURL elements"},
 		"shortest":              {runs(`<S t="0" d="1"/>`), strings.Replace(runs(`<S t="0" d="1"/>`), `"1000"`, `"1001"`, 1), "shorter than"},
 		"longest":               {runs(`<S t="0" d="1000"/><S t="3600000000" d="86400000"/>`), runs(`<S t="0" d="1000"/><S t="3600000000" d="86400001"/>`), "longer than"},
 		"a time":                {runs(fmt.Sprintf(`<S t="0" d="1000"/><S t="%d" d="1000"/>`, dash.MaxTicks-1000)), runs(fmt.Sprintf(`<S t="0" d="1000"/><S t="%d" d="1000"/>`, dash.MaxTicks-999)), "too large"},
-		"an offset":             {strings.Replace(sliding, "timescale", fmt.Sprintf(`presentationTimeOffset="%d" timescale`, dash.MaxTicks), 1), strings.Replace(sliding, "timescale", fmt.Sprintf(`presentationTimeOffset="%d" timescale`, dash.MaxTicks+1), 1), "presentationTimeOffset that is too large"},
+		"an offset":             {strings.Replace(slidingMPD, "timescale", fmt.Sprintf(`presentationTimeOffset="%d" timescale`, dash.MaxTicks), 1), strings.Replace(slidingMPD, "timescale", fmt.Sprintf(`presentationTimeOffset="%d" timescale`, dash.MaxTicks+1), 1), "presentationTimeOffset that is too large"},
 		"a duration":            {lasting(fmt.Sprintf(`duration="P%dD"`, 365*years)), lasting(fmt.Sprintf(`duration="P%dDT0.000001S"`, 365*years)), "not a duration of up to 100 years"},
 		"a duration in hours":   {lasting(fmt.Sprintf(`duration="PT%dH"`, 365*years*24)), lasting(fmt.Sprintf(`duration="PT%dH"`, 365*years*24+1)), "not a duration of up to 100 years"},
 		"a duration that wraps": {lasting(`duration="PT876000H"`), lasting(`duration="PT999999999H9999999999M99999999999S"`), "not a duration"},
@@ -82,28 +82,28 @@ func TestAnMPDBeyondALimitIsMalformed(t *testing.T) {
 		"a URL":                 {address(dash.MaxURL), address(dash.MaxURL + 1), "the URL of a segment is not"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if p := follow(t, c.reached, noon); len(p.Segments) == 0 {
+			if p := readFirst(t, c.atLimit, noon); len(p.Segments) == 0 {
 				t.Error("no segments")
 			}
-			wantMalformed(t, c.passed, c.says)
+			wantMalformed(t, c.beyond, c.says)
 		})
 	}
-	t.Run("entries of what was not asked for do not count", func(t *testing.T) {
+	t.Run("entries of other representations do not count", func(t *testing.T) {
 		all := repeat(`<Representation id="v" bandwidth="1">`+template(`media="$Number$" timescale="10"`, timeline(repeat(`<S d="1"/>`, dash.MaxEntries*2/3)))+`</Representation>`, 2)
-		if p := follow(t, live(period(set(`mimeType="video/mp4"`, all))), noon); len(p.Segments) != dash.KeptSegments {
+		if p := readFirst(t, liveMPD(period(adaptationSet(`mimeType="video/mp4"`, all))), noon); len(p.Segments) != dash.KeptSegments {
 			t.Errorf("got %d segments", len(p.Segments))
 		}
 	})
 	t.Run("bytes", func(t *testing.T) {
-		text := sliding + repeat(" ", dash.MaxBytes-len(sliding))
-		follow(t, text, noon)
+		text := slidingMPD + repeat(" ", dash.MaxBytes-len(slidingMPD))
+		readFirst(t, text, noon)
 		if _, failure := decode(t, text+" ", "", noon); failure == nil || failure.Kind != watch.FailureTooLarge {
 			t.Errorf("got %v", failure)
 		}
 	})
-	t.Run("segments kept", func(t *testing.T) {
+	t.Run("the newest segments are kept", func(t *testing.T) {
 		for _, n := range []int{dash.KeptSegments - 1, dash.KeptSegments, dash.KeptSegments + 1, 30_000} {
-			p := follow(t, live(one(template(`media="$Number$" timescale="10"`, timeline(fmt.Sprintf(`<S t="0" d="1" r="%d"/>`, n-1))))), noon)
+			p := readFirst(t, liveMPD(videoPeriod(template(`media="$Number$" timescale="10"`, timeline(fmt.Sprintf(`<S t="0" d="1" r="%d"/>`, n-1))))), noon)
 			if newest := p.Segments[len(p.Segments)-1]; len(p.Segments) != min(n, dash.KeptSegments) || newest.Sequence != uint64(n) {
 				t.Errorf("of %d got %d, the last %d", n, len(p.Segments), newest.Sequence)
 			}
@@ -118,7 +118,7 @@ func TestRepeatedSegmentsAreNotExpanded(t *testing.T) {
 		repeat(`<S d="1" r="2147483647"/>`, 40_000),
 	} {
 		for _, timescale := range []string{"1", "1000", "4294967295"} {
-			text := live(one(template(`media="$Number$" timescale="`+timescale+`"`, timeline(s))))
+			text := liveMPD(videoPeriod(template(`media="$Number$" timescale="`+timescale+`"`, timeline(s))))
 			began := time.Now()
 			p, failure := decode(t, text, "kind=video&id=v&bandwidth=1", noon)
 			if took := time.Since(began); took > 10*dash.DecodeTime || len(p.Segments) > dash.KeptSegments || failure == nil && len(p.Segments) == 0 {
@@ -128,28 +128,28 @@ func TestRepeatedSegmentsAreNotExpanded(t *testing.T) {
 	}
 }
 
-// hostile are the largest MPDs of their kinds that are read, or just not.
-func hostile() map[string]string {
+// hostileMPDs returns MPDs at the limits and some that never end.
+func hostileMPDs() map[string]string {
 	fill := func(head, piece, tail string) string {
 		return head + repeat(piece, (dash.MaxBytes-len(head)-len(tail))/len(piece)) + tail
 	}
 	long := `media="` + repeat("x", 4000) + `$Number$"`
-	many := live(one(`<SegmentList duration="1">` + repeat(`<SegmentURL media="`+repeat("x", 50)+`"/>`, dash.MaxEntries) + `</SegmentList>`))
+	many := liveMPD(videoPeriod(`<SegmentList duration="1">` + repeat(`<SegmentURL media="`+repeat("x", 50)+`"/>`, dash.MaxEntries) + `</SegmentList>`))
 	reps := `<SegmentTemplate media="$Number$" duration="1"/>` + repeat(`<Representation id="`+repeat("x", 900)+`" bandwidth="1"><BaseURL/></Representation>`, dash.MaxRepresentations)
 	return map[string]string{
-		"of the shortest S":               fill(live()[:len(live())-6]+`<Period start="PT0S"><AdaptationSet mimeType="video/mp4"><SegmentTemplate media="$Number$"><SegmentTimeline>`, `<S d="1"/>`, `</SegmentTimeline></SegmentTemplate><Representation id="v" bandwidth="1"/></AdaptationSet></Period></MPD>`),
-		"of as many S as may be":          live(one(template(`media="$Number$"`, timeline(repeat(`<S d="1" t="1"/>`, 1)+repeat(`<S d="1"/>`, dash.MaxEntries-1))))),
+		"of the shortest S":               fill(liveMPD()[:len(liveMPD())-6]+`<Period start="PT0S"><AdaptationSet mimeType="video/mp4"><SegmentTemplate media="$Number$"><SegmentTimeline>`, `<S d="1"/>`, `</SegmentTimeline></SegmentTemplate><Representation id="v" bandwidth="1"/></AdaptationSet></Period></MPD>`),
+		"of as many S as may be":          liveMPD(videoPeriod(template(`media="$Number$"`, timeline(repeat(`<S d="1" t="1"/>`, 1)+repeat(`<S d="1"/>`, dash.MaxEntries-1))))),
 		"of as many SegmentURL as may be": many,
-		"of as many long SegmentURL":      live(one(`<SegmentList duration="1">` + repeat(`<SegmentURL media="`+repeat("x", 4000)+`"/>`, 1000) + `</SegmentList>`)),
-		"of segments with long URLs":      live(one(template(long + ` duration="1"`))),
-		"of Representations":              live(period(set(`mimeType="video/mp4"`, reps))),
-		"of AdaptationSets":               live(`<Period start="PT0S">` + repeat(`<AdaptationSet mimeType="video/mp4"/>`, dash.MaxAdaptationSets-1) + `</Period>` + one(template(`media="$Number$" duration="1"`))),
-		"of descriptions":                 live(`<Period start="PT0S"><AdaptationSet mimeType="video/mp4">` + repeat(`<SegmentTemplate media="$Number$" duration="1"/>`, dash.MaxDescriptions-2) + `<Representation id="v" bandwidth="1"/></AdaptationSet></Period>`),
-		"of Locations":                    fill(live()[:len(live())-6], "<Location>"+repeat("x", dash.MaxText)+"</Location>", "</MPD>"),
+		"of as many long SegmentURL":      liveMPD(videoPeriod(`<SegmentList duration="1">` + repeat(`<SegmentURL media="`+repeat("x", 4000)+`"/>`, 1000) + `</SegmentList>`)),
+		"of segments with long URLs":      liveMPD(videoPeriod(template(long + ` duration="1"`))),
+		"of Representations":              liveMPD(period(adaptationSet(`mimeType="video/mp4"`, reps))),
+		"of AdaptationSets":               liveMPD(`<Period start="PT0S">` + repeat(`<AdaptationSet mimeType="video/mp4"/>`, dash.MaxAdaptationSets-1) + `</Period>` + videoPeriod(template(`media="$Number$" duration="1"`))),
+		"of descriptions":                 liveMPD(`<Period start="PT0S"><AdaptationSet mimeType="video/mp4">` + repeat(`<SegmentTemplate media="$Number$" duration="1"/>`, dash.MaxDescriptions-2) + `<Representation id="v" bandwidth="1"/></AdaptationSet></Period>`),
+		"of Locations":                    fill(liveMPD()[:len(liveMPD())-6], "<Location>"+repeat("x", dash.MaxText)+"</Location>", "</MPD>"),
 		"of attributes":                   fill("<MPD>", "<a"+repeat(` b=""`, dash.MaxAttributes)+"/>", "</MPD>"),
 		"of one tag":                      fill("<MPD", ` a=""`, "/>"),
 		"of one value":                    fill(`<MPD a="`, "x", `"/>`),
-		"of Periods":                      live(repeat(`<Period start="PT0S"><SegmentTemplate duration="1"/><AdaptationSet mimeType="video/mp4"><SegmentTemplate media="$Number$"/><Representation id="v" bandwidth="1"/></AdaptationSet></Period>`, dash.MaxPeriods)),
+		"of Periods":                      liveMPD(repeat(`<Period start="PT0S"><SegmentTemplate duration="1"/><AdaptationSet mimeType="video/mp4"><SegmentTemplate media="$Number$"/><Representation id="v" bandwidth="1"/></AdaptationSet></Period>`, dash.MaxPeriods)),
 		"of one comment":                  fill("<MPD><!--", "x", "--></MPD>"),
 		"of white space":                  fill("<MPD>", " ", "</MPD>"),
 		"of CDATA":                        fill("<MPD>", "<![CDATA[]]>", "</MPD>"),
@@ -159,18 +159,17 @@ func hostile() map[string]string {
 	}
 }
 
-// TestHostileMPDsStayWithinMemory reads the worst there is and sees what it costs: the most memory
-// that was in use at once beside the MPD itself.
+// The memory is the highest that was in use at once, without the MPD itself.
 func TestHostileMPDsStayWithinMemory(t *testing.T) {
-	const most = 24 << 20
-	defer debug.SetGCPercent(debug.SetGCPercent(10)) // what is in use, not what nobody has swept
-	for name, text := range hostile() {
+	const maxUsed = 24 << 20
+	defer debug.SetGCPercent(debug.SetGCPercent(10)) // count little garbage as in use
+	for name, text := range hostileMPDs() {
 		t.Run(name, func(t *testing.T) {
 			body := []byte(text)
 			for _, part := range []string{"", "kind=video&id=v&bandwidth=1"} {
-				used, took, err := cost(t, body, part)
+				used, took, err := measureDecode(t, body, part)
 				t.Logf("part %.10q: %d bytes, %.1f MB, %v: %v", part, len(body), float64(used)/1e6, took.Round(time.Millisecond), err)
-				if used > most {
+				if used > maxUsed {
 					t.Errorf("%.1f MB were in use", float64(used)/1e6)
 				}
 				if took > 10*dash.DecodeTime {
@@ -181,8 +180,8 @@ func TestHostileMPDsStayWithinMemory(t *testing.T) {
 	}
 }
 
-// cost decodes body while another goroutine watches the heap.
-func cost(t *testing.T, body []byte, part string) (used uint64, took time.Duration, err error) {
+// measureDecode decodes body while another goroutine samples the heap.
+func measureDecode(t *testing.T, body []byte, part string) (used uint64, took time.Duration, err error) {
 	t.Helper()
 	heap := func() uint64 {
 		var m runtime.MemStats
@@ -218,7 +217,7 @@ func TestDecodingTimeIsLimited(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Microsecond)
 	defer cancel()
 	<-ctx.Done()
-	_, err := dash.Format{}.Decode(ctx, []byte(hostile()["of the shortest S"]), from, "")
+	_, err := dash.Format{}.Decode(ctx, []byte(hostileMPDs()["of the shortest S"]), from, "")
 	if failure, ok := errors.AsType[*watch.Failure](err); !ok || failure.Detail != "not decoded within 5s" {
 		t.Errorf("got %v", err)
 	}

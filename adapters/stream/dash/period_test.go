@@ -9,17 +9,17 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// TestUpdates reads one MPD again and again, as time goes by.
+// The same MPD is decoded every half second for a minute.
 func TestARenditionIsFoundAgainInAnUpdate(t *testing.T) {
-	text := live(one(template(`media="$Number$" duration="6"`)))
+	text := liveMPD(videoPeriod(template(`media="$Number$" duration="6"`)))
 	text = strings.Replace(text, "<MPD ", `<MPD timeShiftBufferDepth="PT30S" `, 1)
-	part := partOf(t, renditions(t, text, noon)[0])
+	part := fragmentOf(t, renditions(t, text, noon)[0])
 	seen := map[string]watch.Segment{}
 	var newest string
 	for after := time.Duration(0); after < time.Minute; after += 500 * time.Millisecond {
-		p := readPart(t, text, part, noon.Add(after))
+		p := readRendition(t, text, part, noon.Add(after))
 		if len(p.Segments) != 5 {
-			t.Fatalf("after %v: got %s", after, brief(p))
+			t.Fatalf("after %v: got %s", after, summary(p))
 		}
 		for _, s := range p.Segments {
 			before, again := seen[s.ID()]
@@ -42,9 +42,9 @@ func TestARenditionIsFoundAgainInAnUpdate(t *testing.T) {
 	}
 }
 
-// withAd is a broadcast with an advertisement of 30 s, from noon on, whose
-// representations are called otherwise and which is announced as a whole.
-const withAd = `<MPD type="dynamic" availabilityStartTime="2026-11-21T11:00:00Z" timeShiftBufferDepth="PT20S">
+// advertisementMPD has an advertisement of 30 s from noon on. Its Period announces all
+// segments at once, and its representations have other ids.
+const advertisementMPD = `<MPD type="dynamic" availabilityStartTime="2026-11-21T11:00:00Z" timeShiftBufferDepth="PT20S">
  <Period id="a" start="PT0S">
   <AdaptationSet mimeType="video/mp4" codecs="avc1.1"><SegmentTemplate media="a/$RepresentationID$/$Number$" duration="4"/>
    <Representation id="1" bandwidth="500000"/><Representation id="2" bandwidth="3000000"/></AdaptationSet>
@@ -64,84 +64,84 @@ const withAd = `<MPD type="dynamic" availabilityStartTime="2026-11-21T11:00:00Z"
 </MPD>`
 
 func TestSegmentsOfSeveralPeriodsAreJoined(t *testing.T) {
-	before := renditions(t, withAd, noon.Add(-time.Second))
-	during := renditions(t, withAd, noon.Add(time.Second))
-	if len(before) != 3 || len(during) != 4 || partOf(t, during[0]) != "bandwidth=2000000&id=high&kind=video" {
+	before := renditions(t, advertisementMPD, noon.Add(-time.Second))
+	during := renditions(t, advertisementMPD, noon.Add(time.Second))
+	if len(before) != 3 || len(during) != 4 || fragmentOf(t, during[0]) != "bandwidth=2000000&id=high&kind=video" {
 		t.Fatalf("got %+v, then %+v", before, during)
 	}
-	small, large, sound := partOf(t, before[0]), partOf(t, before[1]), partOf(t, before[2])
+	small, large, sound := fragmentOf(t, before[0]), fragmentOf(t, before[1]), fragmentOf(t, before[2])
 	for name, c := range map[string]struct {
 		part  string
 		after time.Duration
 		want  string
 	}{
-		"before it":                        {small, -time.Second, "a/1/895@-24+4 a/1/896@-20+4 a/1/897@-16+4 a/1/898@-12+4"},
+		"before the advertisement":         {small, -time.Second, "a/1/895@-24+4 a/1/896@-20+4 a/1/897@-16+4 a/1/898@-12+4"},
 		"when it has just begun":           {small, time.Second, "a/1/896@-20+4 a/1/897@-16+4 a/1/898@-12+4 a/1/899@-8+4"},
-		"the last of the old one":          {small, 4 * time.Second, "a/1/897@-16+4 a/1/898@-12+4 a/1/899@-8+4 a/1/900@-4+4"},
-		"a segment of it":                  {small, 6 * time.Second, "a/1/898@-12+4 a/1/899@-8+4 a/1/900@-4+4 ad/low/0@0+5"},
-		"as large as it gets":              {large, 6 * time.Second, "a/2/898@-12+4 a/2/899@-8+4 a/2/900@-4+4 ad/high/0@0+5"},
+		"the last segment before it":       {small, 4 * time.Second, "a/1/897@-16+4 a/1/898@-12+4 a/1/899@-8+4 a/1/900@-4+4"},
+		"its first segment":                {small, 6 * time.Second, "a/1/898@-12+4 a/1/899@-8+4 a/1/900@-4+4 ad/low/0@0+5"},
+		"the rendition with most bits":     {large, 6 * time.Second, "a/2/898@-12+4 a/2/899@-8+4 a/2/900@-4+4 ad/high/0@0+5"},
 		"sound of the same language":       {sound, 26 * time.Second, "ad/en/1@0+5 ad/en/2@5+5 ad/en/3@10+5 ad/en/4@15+5"},
-		"all of it":                        {small, 31 * time.Second, "ad/low/100@10+5 ad/low/150@15+5 ad/low/200@20+5 ad/low/250@25+5"},
-		"back again":                       {small, 41 * time.Second, "ad/low/150@15+5 ad/low/200@20+5 ad/low/250@25+5 b/1/908@30+4"},
-		"sound again":                      {sound, 41 * time.Second, "ad/en/4@15+5 ad/en/5@20+5 ad/en/6@25+5 b/sound/1@30+4"},
-		"its name finds the old one, too":  {partOf(t, during[1]), -time.Second, "a/1/895@-24+4 a/1/896@-20+4 a/1/897@-16+4 a/1/898@-12+4"},
-		"of the language, not the default": {partOf(t, during[2]), -time.Second, "a/sound/895@-24+4 a/sound/896@-20+4 a/sound/897@-16+4 a/sound/898@-12+4"},
+		"only segments of it":              {small, 31 * time.Second, "ad/low/100@10+5 ad/low/150@15+5 ad/low/200@20+5 ad/low/250@25+5"},
+		"after the advertisement":          {small, 41 * time.Second, "ad/low/150@15+5 ad/low/200@20+5 ad/low/250@25+5 b/1/908@30+4"},
+		"sound after the advertisement":    {sound, 41 * time.Second, "ad/en/4@15+5 ad/en/5@20+5 ad/en/6@25+5 b/sound/1@30+4"},
+		"an id of the advertisement":       {fragmentOf(t, during[1]), -time.Second, "a/1/895@-24+4 a/1/896@-20+4 a/1/897@-16+4 a/1/898@-12+4"},
+		"of the language, not the default": {fragmentOf(t, during[2]), -time.Second, "a/sound/895@-24+4 a/sound/896@-20+4 a/sound/897@-16+4 a/sound/898@-12+4"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := last(4, brief(readPart(t, withAd, c.part, noon.Add(c.after)))); got != c.want {
+			if got := last(4, summary(readRendition(t, advertisementMPD, c.part, noon.Add(c.after)))); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
 	}
-	t.Run("an advertisement that is not like the rest", func(t *testing.T) {
-		muxed := set(`mimeType="video/mp4" codecs="avc1.1,mp4a.40.2"`, `<SegmentTemplate media="m/$Number$" duration="5"/>`, rep("m", "1"))
-		apart := set(`mimeType="video/mp4" codecs="avc1.1"`, `<SegmentTemplate media="v/$Number$" duration="5"/>`, rep("v", "1"))
-		then := func(one, other string) string {
-			return live(`<Period start="PT0S">` + one + `</Period><Period start="PT3570S">` + other + `</Period>`)
+	t.Run("an advertisement with other tracks", func(t *testing.T) {
+		muxed := adaptationSet(`mimeType="video/mp4" codecs="avc1.1,mp4a.40.2"`, `<SegmentTemplate media="m/$Number$" duration="5"/>`, representation("m", "1"))
+		apart := adaptationSet(`mimeType="video/mp4" codecs="avc1.1"`, `<SegmentTemplate media="v/$Number$" duration="5"/>`, representation("v", "1"))
+		then := func(first, second string) string {
+			return liveMPD(`<Period start="PT0S">` + first + `</Period><Period start="PT3570S">` + second + `</Period>`)
 		}
-		if got := last(2, brief(readPart(t, then(apart, muxed), "kind=video&id=v&bandwidth=1", noon))); got != "m/4@-15+5 m/5@-10+5" {
+		if got := last(2, summary(readRendition(t, then(apart, muxed), "kind=video&id=v&bandwidth=1", noon))); got != "m/4@-15+5 m/5@-10+5" {
 			t.Errorf("got %s", got)
 		}
 		_, failure := decode(t, then(muxed, apart), "kind=both&id=m&bandwidth=1", noon)
-		if failure == nil || failure.Kind != watch.FailureExpired || !strings.Contains(failure.Detail, "nothing like the rendition") {
+		if failure == nil || failure.Kind != watch.FailureExpired || !strings.Contains(failure.Detail, "no rendition like the one") {
 			t.Errorf("got %v", failure)
 		}
-		protected := set(`mimeType="video/mp4"`, `<ContentProtection schemeIdUri="x"/>`, rep("v", "1"))
-		if got := last(1, brief(readPart(t, then(muxed, protected), "kind=both&id=m&bandwidth=1", noon))); got != "m/714@-35+5" {
+		protected := adaptationSet(`mimeType="video/mp4"`, `<ContentProtection schemeIdUri="x"/>`, representation("v", "1"))
+		if got := last(1, summary(readRendition(t, then(muxed, protected), "kind=both&id=m&bandwidth=1", noon))); got != "m/714@-35+5" {
 			t.Errorf("got %s", got)
 		}
 		if got := renditions(t, then(muxed, protected), noon); len(got) != 1 || !got[0].HasAudio {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("of two with one id the nearest in bandwidth", func(t *testing.T) {
-		text := live(period(set(`mimeType="video/mp4" codecs="avc1.1"`, `<SegmentTemplate media="$Bandwidth$/$Number$" duration="4"/>`, rep("1", "100"), rep("1", "900"))))
+	t.Run("of two with the same id the nearest in bandwidth", func(t *testing.T) {
+		text := liveMPD(period(adaptationSet(`mimeType="video/mp4" codecs="avc1.1"`, `<SegmentTemplate media="$Bandwidth$/$Number$" duration="4"/>`, representation("1", "100"), representation("1", "900"))))
 		for bandwidth, want := range map[string]string{"0": "100/899@-8+4", "400": "100/899@-8+4", "600": "900/899@-8+4", "4294967295": "900/899@-8+4"} {
-			if got := last(1, brief(readPart(t, text, "kind=video&id=1&bandwidth="+bandwidth, noon))); got != want {
+			if got := last(1, summary(readRendition(t, text, "kind=video&id=1&bandwidth="+bandwidth, noon))); got != want {
 				t.Errorf("%s: got %s", bandwidth, got)
 			}
 		}
 	})
-	t.Run("an id goes before a bandwidth, which may be measured anew", func(t *testing.T) {
-		text := live(period(set(`mimeType="video/mp4" codecs="avc1.1"`, `<SegmentTemplate media="$RepresentationID$/$Number$" duration="4"/>`, rep("1", "900"), rep("2", "100"))))
-		if got := last(1, brief(readPart(t, text, "kind=video&id=1&bandwidth=100", noon))); got != "1/899@-8+4" {
+	t.Run("the id decides before the bandwidth", func(t *testing.T) {
+		text := liveMPD(period(adaptationSet(`mimeType="video/mp4" codecs="avc1.1"`, `<SegmentTemplate media="$RepresentationID$/$Number$" duration="4"/>`, representation("1", "900"), representation("2", "100"))))
+		if got := last(1, summary(readRendition(t, text, "kind=video&id=1&bandwidth=100", noon))); got != "1/899@-8+4" {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("pictures alone, where there are such", func(t *testing.T) {
+	t.Run("video alone before video with sound", func(t *testing.T) {
 		numbers := `<SegmentTemplate media="$RepresentationID$/$Number$" duration="4"/>`
-		text := live(period(set(`mimeType="video/mp4" codecs="avc1.1,mp4a.40.2"`, numbers, rep("v", "100")), set(`mimeType="video/mp4" codecs="avc1.1"`, numbers, rep("w", "900"))))
-		if got := last(1, brief(readPart(t, text, "kind=video&id=v&bandwidth=100", noon))); got != "w/899@-8+4" {
+		text := liveMPD(period(adaptationSet(`mimeType="video/mp4" codecs="avc1.1,mp4a.40.2"`, numbers, representation("v", "100")), adaptationSet(`mimeType="video/mp4" codecs="avc1.1"`, numbers, representation("w", "900"))))
+		if got := last(1, summary(readRendition(t, text, "kind=video&id=v&bandwidth=100", noon))); got != "w/899@-8+4" {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("without language, not an alternate", func(t *testing.T) {
-		text := live(period(set(`mimeType="audio/mp4" lang="en"`, role("commentary"), `<SegmentTemplate media="c/$Number$" duration="4"/>`, rep("1", "100")),
-			set(`mimeType="audio/mp4" lang="fr"`, role("main"), `<SegmentTemplate media="m/$Number$" duration="4"/>`, rep("2", "100"))))
-		if got := last(1, brief(readPart(t, text, "kind=audio&id=9&bandwidth=100", noon))); got != "m/899@-8+4" {
+	t.Run("the main one if no language is asked for", func(t *testing.T) {
+		text := liveMPD(period(adaptationSet(`mimeType="audio/mp4" lang="en"`, role("commentary"), `<SegmentTemplate media="c/$Number$" duration="4"/>`, representation("1", "100")),
+			adaptationSet(`mimeType="audio/mp4" lang="fr"`, role("main"), `<SegmentTemplate media="m/$Number$" duration="4"/>`, representation("2", "100"))))
+		if got := last(1, summary(readRendition(t, text, "kind=audio&id=9&bandwidth=100", noon))); got != "m/899@-8+4" {
 			t.Errorf("got %s", got)
 		}
-		if got := last(1, brief(readPart(t, text, "kind=audio&id=9&bandwidth=100&lang=en", noon))); got != "c/899@-8+4" {
+		if got := last(1, summary(readRendition(t, text, "kind=audio&id=9&bandwidth=100&lang=en", noon))); got != "c/899@-8+4" {
 			t.Errorf("got %s", got)
 		}
 	})
@@ -149,19 +149,19 @@ func TestSegmentsOfSeveralPeriodsAreJoined(t *testing.T) {
 
 func TestNoSegmentIsListedTwiceAtAPeriodBoundary(t *testing.T) {
 	then := func(old, later string) string {
-		return live(`<Period start="PT0S">`+set(`mimeType="video/mp4"`, template(`media="a$Time$" timescale="10"`, timeline(old)), rep("v", "1"))+`</Period>`,
-			`<Period start="PT3570S">`+set(`mimeType="video/mp4"`, template(`media="b$Time$" timescale="10" presentationTimeOffset="1000"`, timeline(later)), rep("v", "1"))+`</Period>`)
+		return liveMPD(`<Period start="PT0S">`+adaptationSet(`mimeType="video/mp4"`, template(`media="a$Time$" timescale="10"`, timeline(old)), representation("v", "1"))+`</Period>`,
+			`<Period start="PT3570S">`+adaptationSet(`mimeType="video/mp4"`, template(`media="b$Time$" timescale="10" presentationTimeOffset="1000"`, timeline(later)), representation("v", "1"))+`</Period>`)
 	}
-	t.Run("segments that reach over it from both sides", func(t *testing.T) {
+	t.Run("segments on both sides overlap the boundary", func(t *testing.T) {
 		text := then(`<S t="35580" d="40" r="9"/>`, `<S t="950" d="60" r="2"/>`)
-		if got := brief(follow(t, text, noon)); got != "a35580@-42+4 a35620@-38+4 b950@-35+6 b1010@-29+6 b1070@-23+6" {
+		if got := summary(readFirst(t, text, noon)); got != "a35580@-42+4 a35620@-38+4 b950@-35+6 b1010@-29+6 b1070@-23+6" {
 			t.Errorf("got %s", got)
 		}
 	})
 	t.Run("the newest of both are kept", func(t *testing.T) {
-		p := follow(t, then(`<S t="0" d="2" r="9999"/>`, `<S t="1000" d="1" r="199"/>`), noon)
+		p := readFirst(t, then(`<S t="0" d="2" r="9999"/>`, `<S t="1000" d="1" r="199"/>`), noon)
 		if n := len(p.Segments); n != dash.KeptSegments || p.Segments[n-201].Duration != 200*time.Millisecond || p.Segments[n-200].Sequence != 1000 {
-			t.Errorf("got %d: %s", n, last(300, brief(p)))
+			t.Errorf("got %d: %s", n, last(300, summary(p)))
 		}
 	})
 }
@@ -171,46 +171,46 @@ func TestPeriodsHaveStartsAndEnds(t *testing.T) {
 		return `<Period ` + attributes + `><AdaptationSet mimeType="video/mp4" codecs="avc1.1"><SegmentTemplate media="` + media + `$Number$" duration="10"/><Representation id="v" bandwidth="1"/></AdaptationSet></Period>`
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"the first may leave out its start":  {live(of(``, "a")), "a358@-30+10 a359@-20+10"},
-		"a start follows from a duration":    {live(of(`duration="PT59M20S"`, "a") + of(``, "b")), "b1@-40+10 b2@-30+10 b3@-20+10"},
-		"one without a start is not yet":     {live(of(`start="PT0S"`, "a") + of(``, "b")), "a358@-30+10 a359@-20+10"},
-		"a start before the end cuts it":     {live(of(`start="PT0S" duration="PT2H"`, "a") + of(`start="PT59M25S"`, "b")), "a357@-40+5 b1@-35+10 b2@-25+10"},
-		"one that is to come":                {live(of(`start="PT0S"`, "a") + of(`start="PT1H1S"`, "b")), "a358@-30+10 a359@-20+10"},
-		"one without a length":               {live(of(`start="PT0S"`, "a") + of(`start="PT59M"`, "x") + of(`start="PT59M"`, "b")), "b4@-30+10 b5@-20+10"},
-		"years and months that are 0":        {live(of(`start="P0Y0M0DT0H59M20.000S"`, "a")), "a2@-30+10 a3@-20+10"},
-		"a duration counts from the start":   {live(of(`start="PT10S" duration="PT25S"`, "a")), "a1@-3590+10 a2@-3580+10 a3@-3570+5"},
-		"fractions since 1970":               {strings.ReplaceAll(live(of(`start="PT1795262370.123457S"`, "a")), "2026-11-21T11", "1970-01-01T00"), "a1@-29.876543+10"},
-		"days":                               {strings.ReplaceAll(live(of(`start="P1DT1M"`, "a")), "2026-11-21T11:00", "2026-11-20T11:58"), "a5@-20+10"},
-		"fractions":                          {live(of(`start="PT3539.123456S"`, "a")), "a4@-30.876544+10 a5@-20.876544+10"},
-		"availabilityStartTime with a zone":  {strings.ReplaceAll(live(of(``, "a")), "11:00:00Z", "20:00:00.5+09:00"), "a357@-39.5+10 a358@-29.5+10"},
-		"availabilityStartTime without zone": {strings.ReplaceAll(live(of(``, "a")), "11:00:00Z", "11:00:00"), "a358@-30+10 a359@-20+10"},
+		"the first may leave out its start":  {liveMPD(of(``, "a")), "a358@-30+10 a359@-20+10"},
+		"a start follows from a duration":    {liveMPD(of(`duration="PT59M20S"`, "a") + of(``, "b")), "b1@-40+10 b2@-30+10 b3@-20+10"},
+		"one without a start is announced":   {liveMPD(of(`start="PT0S"`, "a") + of(``, "b")), "a358@-30+10 a359@-20+10"},
+		"a start before the end cuts it":     {liveMPD(of(`start="PT0S" duration="PT2H"`, "a") + of(`start="PT59M25S"`, "b")), "a357@-40+5 b1@-35+10 b2@-25+10"},
+		"one that begins later":              {liveMPD(of(`start="PT0S"`, "a") + of(`start="PT1H1S"`, "b")), "a358@-30+10 a359@-20+10"},
+		"one without a length":               {liveMPD(of(`start="PT0S"`, "a") + of(`start="PT59M"`, "x") + of(`start="PT59M"`, "b")), "b4@-30+10 b5@-20+10"},
+		"years and months that are 0":        {liveMPD(of(`start="P0Y0M0DT0H59M20.000S"`, "a")), "a2@-30+10 a3@-20+10"},
+		"a duration counts from the start":   {liveMPD(of(`start="PT10S" duration="PT25S"`, "a")), "a1@-3590+10 a2@-3580+10 a3@-3570+5"},
+		"fractions since 1970":               {strings.ReplaceAll(liveMPD(of(`start="PT1795262370.123457S"`, "a")), "2026-11-21T11", "1970-01-01T00"), "a1@-29.876543+10"},
+		"days":                               {strings.ReplaceAll(liveMPD(of(`start="P1DT1M"`, "a")), "2026-11-21T11:00", "2026-11-20T11:58"), "a5@-20+10"},
+		"fractions":                          {liveMPD(of(`start="PT3539.123456S"`, "a")), "a4@-30.876544+10 a5@-20.876544+10"},
+		"availabilityStartTime with a zone":  {strings.ReplaceAll(liveMPD(of(``, "a")), "11:00:00Z", "20:00:00.5+09:00"), "a357@-39.5+10 a358@-29.5+10"},
+		"availabilityStartTime without zone": {strings.ReplaceAll(liveMPD(of(``, "a")), "11:00:00Z", "11:00:00"), "a358@-30+10 a359@-20+10"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := len(strings.Fields(c.want))
-			if got := last(n, brief(follow(t, c.text, noon))); got != c.want {
+			if got := last(n, summary(readFirst(t, c.text, noon))); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
 	}
 	for name, c := range map[string]struct{ text, says string }{
-		"no Period":                  {live(), "without a Period"},
-		"Periods out of order":       {live(of(`start="PT1M"`, "a") + of(`start="PT59S"`, "b")), "not in order"},
-		"one that is to come":        {live(of(`start="PT2H"`, "a")), "nothing of it is there before 2026-11-21T13:00:00Z"},
-		"a start that is no time":    {live(of(`start="1"`, "a")), "Period@start is not a duration"},
-		"a start before the start":   {live(of(`start="-PT1S"`, "a")), "Period@start is not a duration"},
-		"a start in some month":      {live(of(`start="P1M"`, "a")), "Period@start is not a duration"},
-		"nothing but a P":            {live(of(`start="P"`, "a")), "Period@start is not a duration"},
-		"nothing but a T":            {live(of(`start="PT"`, "a")), "Period@start is not a duration"},
-		"another type":               {strings.ReplaceAll(live(of(``, "a")), "dynamic", "Dynamic"), "neither static nor dynamic"},
-		"a Period nobody knows when": {`<MPD type="static">` + of(``, "a") + of(``, "b") + `</MPD>`, "not said when it begins"},
+		"no Period":                {liveMPD(), "without a Period"},
+		"Periods out of order":     {liveMPD(of(`start="PT1M"`, "a") + of(`start="PT59S"`, "b")), "not in order"},
+		"one that begins later":    {liveMPD(of(`start="PT2H"`, "a")), "its first Period begins at 2026-11-21T13:00:00Z"},
+		"a start without PT":       {liveMPD(of(`start="1"`, "a")), "Period@start is not a duration"},
+		"a negative start":         {liveMPD(of(`start="-PT1S"`, "a")), "Period@start is not a duration"},
+		"a start in months":        {liveMPD(of(`start="P1M"`, "a")), "Period@start is not a duration"},
+		"a start of P alone":       {liveMPD(of(`start="P"`, "a")), "Period@start is not a duration"},
+		"a start of PT alone":      {liveMPD(of(`start="PT"`, "a")), "Period@start is not a duration"},
+		"another type":             {strings.ReplaceAll(liveMPD(of(``, "a")), "dynamic", "Dynamic"), "neither static nor dynamic"},
+		"a Period without a start": {`<MPD type="static">` + of(``, "a") + of(``, "b") + `</MPD>`, "without a start after one without a duration"},
 	} {
 		t.Run("refused: "+name, func(t *testing.T) { wantMalformed(t, c.text, c.says) })
 	}
 }
 
 func TestAnMPDEndsWhenItSaysSo(t *testing.T) {
-	numbers := one(template(`media="$Number$" duration="10"`))
-	times := one(template(`media="$Time$"`, timeline(`<S t="0" d="10" r="4"/>`)))
+	numbers := videoPeriod(template(`media="$Number$" duration="10"`))
+	times := videoPeriod(template(`media="$Time$"`, timeline(`<S t="0" d="10" r="4"/>`)))
 	ending := func(text, attributes string) string { return strings.Replace(text, "<MPD ", "<MPD "+attributes+" ", 1) }
 	static := func(text string) string { return strings.ReplaceAll(text, "dynamic", "static") }
 	for name, c := range map[string]struct {
@@ -218,41 +218,41 @@ func TestAnMPDEndsWhenItSaysSo(t *testing.T) {
 		ended bool
 		want  string
 	}{
-		"static, once live":                   {static(live(times)), true, "30@-3570+10 40@-3560+10"},
-		"static, by number":                   {ending(static(live(numbers)), `mediaPresentationDuration="PT25S"`), true, "2@-3590+10 3@-3580+5"},
+		"static, once live":                   {static(liveMPD(times)), true, "30@-3570+10 40@-3560+10"},
+		"static, by number":                   {ending(static(liveMPD(numbers)), `mediaPresentationDuration="PT25S"`), true, "2@-3590+10 3@-3580+5"},
 		"static, never live":                  {ending(`<MPD type="static">`+numbers+`</MPD>`, `mediaPresentationDuration="PT25S"`), true, "2@?+10 3@?+5"},
 		"static by default":                   {`<MPD mediaPresentationDuration="PT25S">` + numbers + `</MPD>`, true, "2@?+10 3@?+5"},
-		"static, in the future by our clock":  {strings.ReplaceAll(static(live(times)), "2026-", "2027-"), true, "30@31532430+10 40@31532440+10"},
-		"static, repeated to the end":         {ending(static(live(one(template(`media="$Time$"`, timeline(`<S d="10" r="-1"/>`))))), `mediaPresentationDuration="PT35S"`), true, "20@-3580+10 30@-3570+10"},
-		"static, repeated to no end":          {static(live(one(template(`media="$Time$"`, timeline(`<S d="10" r="-1"/>`))))), true, "0@-3600+10"},
-		"static, one file":                    {ending(static(live(one(`<BaseURL>f.mp4</BaseURL><SegmentBase indexRange="1-2"/>`))), `mediaPresentationDuration="PT35S"`), true, "f.mp4@-3600+35"},
-		"static, one file of unknown length":  {static(live(one(`<BaseURL>f.mp4</BaseURL>`))), true, ""},
-		"static, nothing in it":               {static(live(one(template(`media="$Time$"`, timeline(``))))), true, ""},
-		"dynamic, the whole of it has passed": {ending(live(numbers), `mediaPresentationDuration="PT1H"`), true, "358@-30+10 359@-20+10"},
-		"dynamic, a moment before":            {ending(live(numbers), `mediaPresentationDuration="PT1H0.1S"`), false, "358@-30+10 359@-20+10"},
-		"dynamic, long ago":                   {ending(live(numbers), `mediaPresentationDuration="PT25S"`), true, "2@-3590+10 3@-3580+5"},
-		"dynamic, of no length":               {ending(live(numbers), `mediaPresentationDuration="PT0S"`), false, "358@-30+10 359@-20+10"},
-		"dynamic, only its Period has passed": {strings.ReplaceAll(live(numbers), "<Period", `<Period duration="PT25S"`), false, "2@-3590+10 3@-3580+5"},
-		"dynamic, without a clock to go by":   {ending(strings.ReplaceAll(live(times), "availabilityStartTime", "x"), `mediaPresentationDuration="PT25S"`), false, "10@?+10 20@?+10"},
-		"static, timeShiftBufferDepth or not": {ending(static(live(times)), `timeShiftBufferDepth="PT10S"`), true, "30@-3570+10 40@-3560+10"},
+		"static, in the future by our clock":  {strings.ReplaceAll(static(liveMPD(times)), "2026-", "2027-"), true, "30@31532430+10 40@31532440+10"},
+		"static, repeated to the end":         {ending(static(liveMPD(videoPeriod(template(`media="$Time$"`, timeline(`<S d="10" r="-1"/>`))))), `mediaPresentationDuration="PT35S"`), true, "20@-3580+10 30@-3570+10"},
+		"static, repeated to no end":          {static(liveMPD(videoPeriod(template(`media="$Time$"`, timeline(`<S d="10" r="-1"/>`))))), true, "0@-3600+10"},
+		"static, one file":                    {ending(static(liveMPD(videoPeriod(`<BaseURL>f.mp4</BaseURL><SegmentBase indexRange="1-2"/>`))), `mediaPresentationDuration="PT35S"`), true, "f.mp4@-3600+35"},
+		"static, one file of unknown length":  {static(liveMPD(videoPeriod(`<BaseURL>f.mp4</BaseURL>`))), true, ""},
+		"static, nothing in it":               {static(liveMPD(videoPeriod(template(`media="$Time$"`, timeline(``))))), true, ""},
+		"dynamic, the whole of it has passed": {ending(liveMPD(numbers), `mediaPresentationDuration="PT1H"`), true, "358@-30+10 359@-20+10"},
+		"dynamic, a moment before":            {ending(liveMPD(numbers), `mediaPresentationDuration="PT1H0.1S"`), false, "358@-30+10 359@-20+10"},
+		"dynamic, long ago":                   {ending(liveMPD(numbers), `mediaPresentationDuration="PT25S"`), true, "2@-3590+10 3@-3580+5"},
+		"dynamic, of no length":               {ending(liveMPD(numbers), `mediaPresentationDuration="PT0S"`), false, "358@-30+10 359@-20+10"},
+		"dynamic, only its Period has passed": {strings.ReplaceAll(liveMPD(numbers), "<Period", `<Period duration="PT25S"`), false, "2@-3590+10 3@-3580+5"},
+		"dynamic, no availabilityStartTime":   {ending(strings.ReplaceAll(liveMPD(times), "availabilityStartTime", "x"), `mediaPresentationDuration="PT25S"`), false, "10@?+10 20@?+10"},
+		"static, timeShiftBufferDepth or not": {ending(static(liveMPD(times)), `timeShiftBufferDepth="PT10S"`), true, "30@-3570+10 40@-3560+10"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all, failure := decode(t, c.text, "", noon)
 			if failure != nil || all.Ended {
-				t.Fatalf("got %+v, %v", all, failure) // an end is told by what is watched
+				t.Fatalf("got %+v, %v", all, failure) // only a list of segments says that it ended
 			}
-			got := follow(t, c.text, noon)
-			if n := len(strings.Fields(c.want)); got.Ended != c.ended || last(max(1, n), brief(got)) != c.want {
-				t.Errorf("ended: %v, got %s, want %s", got.Ended, brief(got), c.want)
+			got := readFirst(t, c.text, noon)
+			if n := len(strings.Fields(c.want)); got.Ended != c.ended || last(max(1, n), summary(got)) != c.want {
+				t.Errorf("ended: %v, got %s, want %s", got.Ended, summary(got), c.want)
 			}
 		})
 	}
-	t.Run("static, by number, of unknown length", func(t *testing.T) { wantMalformed(t, static(live(numbers)), "does not say how long it is") })
+	t.Run("static, by number, of unknown length", func(t *testing.T) { wantMalformed(t, static(liveMPD(numbers)), "a static MPD without a duration") })
 }
 
-func TestTheWindowIsBounded(t *testing.T) {
+func TestTimeShiftBufferDepthBoundsTheSegments(t *testing.T) {
 	text := func(attributes string) string {
-		return strings.Replace(live(one(template(`media="$Time$"`, timeline(`<S t="3500" d="10" r="8"/>`)))), "<MPD ", "<MPD "+attributes+" ", 1)
+		return strings.Replace(liveMPD(videoPeriod(template(`media="$Time$"`, timeline(`<S t="3500" d="10" r="8"/>`)))), "<MPD ", "<MPD "+attributes+" ", 1)
 	}
 	for attributes, want := range map[string]string{
 		``:                               "3500 3510 3520 3530 3540 3550 3560 3570 3580",
@@ -262,7 +262,7 @@ func TestTheWindowIsBounded(t *testing.T) {
 		`timeShiftBufferDepth="PT0S"`:    "3500 3510 3520 3530 3540 3550 3560 3570 3580",
 	} {
 		var got []string
-		for _, s := range follow(t, text(attributes), noon).Segments {
+		for _, s := range readFirst(t, text(attributes), noon).Segments {
 			got = append(got, s.URI[strings.LastIndexByte(s.URI, '/')+1:])
 		}
 		if strings.Join(got, " ") != want {
@@ -272,7 +272,7 @@ func TestTheWindowIsBounded(t *testing.T) {
 	for attributes, want := range map[string]time.Duration{
 		``: 10 * time.Second, `maxSegmentDuration="PT12S"`: 10 * time.Second, `maxSegmentDuration="PT8S"`: 8 * time.Second,
 	} {
-		if got := follow(t, text(attributes), noon).TargetDuration; got != want {
+		if got := readFirst(t, text(attributes), noon).TargetDuration; got != want {
 			t.Errorf("%s: got %v", attributes, got)
 		}
 	}

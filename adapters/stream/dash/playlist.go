@@ -1,38 +1,39 @@
 package dash
 
 import (
+	"net/url"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// playlist lists the segments of what was chosen, to which p was cut down.
-func (p *presentation) playlist(chosen choice) (watch.Playlist, error) {
+// playlist lists the segments of the selected representations. p must hold only
+// these.
+func (p *presentation) playlist(selected selection) (watch.Playlist, error) {
 	out := watch.Playlist{Ended: p.ended()}
 	for i := len(p.periods) - 1; i >= 0 && len(out.Segments) < KeptSegments; i-- {
-		one := p.periods[i]
-		if _, ok := chosen[one.index]; !ok {
+		period := p.periods[i]
+		if _, ok := selected[period.index]; !ok {
 			continue
 		}
-		older, err := p.segments(one, KeptSegments-len(out.Segments))
+		older, err := p.segments(period, KeptSegments-len(out.Segments))
 		if err != nil {
 			return watch.Playlist{}, err
 		}
-		out.Segments = append(before(older, out.Segments), out.Segments...)
+		out.Segments = append(dropOverlap(older, out.Segments), out.Segments...)
 	}
 	if p.live {
-		out.Segments = window(out.Segments, exact(p.mpd.TimeShiftBufferDepth))
+		out.Segments = trimToDepth(out.Segments, roundedDuration(p.mpd.TimeShiftBufferDepth))
 	}
 	if len(out.Segments) == 0 && !out.Ended {
-		return watch.Playlist{}, malformed("a live MPD without a segment that is there yet")
+		return watch.Playlist{}, malformed("a live MPD without an available segment")
 	}
-	out.TargetDuration = target(out.Segments, exact(p.mpd.MaxSegmentDuration))
+	out.TargetDuration = targetDuration(out.Segments, roundedDuration(p.mpd.MaxSegmentDuration))
 	return out, nil
 }
 
-// before leaves out of the segments of one Period those that do not begin
-// before the next.
-func before(older, newer []watch.Segment) []watch.Segment {
+// dropOverlap removes segments at the end of older that do not begin before newer.
+func dropOverlap(older, newer []watch.Segment) []watch.Segment {
 	if len(newer) > 0 && !newer[0].ProgramTime.IsZero() {
 		for n := len(older); n > 0 && !older[n-1].ProgramTime.Before(newer[0].ProgramTime); n-- {
 			older = older[:n-1]
@@ -41,25 +42,26 @@ func before(older, newer []watch.Segment) []watch.Segment {
 	return older
 }
 
-// window leaves out segments that begin more than depth before the end of the
-// newest; 0: none.
-func window(segments []watch.Segment, depth time.Duration) []watch.Segment {
+// trimToDepth removes segments that begin more than depth before the end of the
+// newest. A depth of 0 removes none.
+func trimToDepth(segments []watch.Segment, depth time.Duration) []watch.Segment {
 	n := len(segments)
 	if n == 0 || depth == 0 || segments[n-1].ProgramTime.IsZero() {
 		return segments
 	}
-	newest := segments[n-1]
-	from := newest.ProgramTime.Add(newest.Duration).Add(-depth)
+	last := segments[n-1]
+	oldest := last.ProgramTime.Add(last.Duration).Add(-depth)
 	for i := range segments[:n-1] {
-		if at := segments[i].ProgramTime; at.IsZero() || !at.Before(from) {
+		if t := segments[i].ProgramTime; t.IsZero() || !t.Before(oldest) {
 			return segments[i:]
 		}
 	}
 	return segments[n-1:]
 }
 
-// target is the longest segment, or less where the MPD promises less.
-func target(segments []watch.Segment, stated time.Duration) time.Duration {
+// targetDuration returns the duration of the longest segment, or a shorter
+// maxSegmentDuration.
+func targetDuration(segments []watch.Segment, stated time.Duration) time.Duration {
 	var longest time.Duration
 	for _, s := range segments {
 		longest = max(longest, s.Duration)
@@ -68,4 +70,114 @@ func target(segments []watch.Segment, stated time.Duration) time.Duration {
 		return stated
 	}
 	return longest
+}
+
+// segments lists the newest segments of a Period's selected representation, at most
+// limit, oldest first.
+func (p *presentation) segments(period timedPeriod, limit int) ([]watch.Segment, error) {
+	set := period.AdaptationSets[0]
+	rep := set.Representations[0]
+	base, err := resolveBaseURL(period.base, set.BaseURLs)
+	if err == nil {
+		base, err = resolveBaseURL(base, rep.BaseURLs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	container := containers[mimeType(set, rep)]
+	if isSingleFile(period, set, rep) {
+		return p.singleFile(period, base, container)
+	}
+	b, err := newSegmentBuilder(newAddressing(period, set, rep), base, container, rep)
+	if err != nil {
+		return nil, err
+	}
+	runs, explicit, err := b.runs(p.live, period)
+	if err != nil {
+		return nil, err
+	}
+	w, timed := p.window(period, b.addressing, runs, explicit)
+	if !timed && !explicit && p.live {
+		return nil, malformed("availabilityStartTime is missing, without which the available segments are unknown")
+	}
+	if b.isList {
+		w.count = int64(len(b.urls))
+	}
+	if n := len(runs); n > 0 && runs[n-1].openEnded && w.available == MaxTicks && w.end == MaxTicks {
+		runs[n-1].count = 1 // the real number is unknown
+	}
+	var out []watch.Segment
+	periodEnd := period.endTicks(b.addressing)
+	for _, t := range newest(runs, w, limit) {
+		if !explicit {
+			t.duration = min(t.duration, periodEnd-t.start) // the last of a Period may be shorter
+		}
+		s, err := b.segment(t)
+		if err != nil {
+			return nil, err
+		}
+		if timed {
+			sincePeriodStart, ok := toDuration(t.start-b.offset, b.timescale)
+			if !ok {
+				return nil, timeTooLarge()
+			}
+			s.ProgramTime = p.availabilityStart.Add(period.start + sincePeriodStart)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// window returns the bounds of the available segments of a Period. timed reports
+// whether the segments have a place on the clock. explicit says that the MPD lists
+// each segment.
+func (p *presentation) window(period timedPeriod, a addressing, runs []run, explicit bool) (w window, timed bool) {
+	w = unbounded
+	if len(runs) == 0 {
+		return w, p.hasClock()
+	}
+	last := runs[len(runs)-1]
+	if p.live && a.isList && a.timeline == nil {
+		return w, false // an MPD does not say how far such a list has moved
+	}
+	w.end = period.endTicks(a)
+	if !explicit && w.end < MaxTicks {
+		w.end -= toTicks(minRemainder, a.timescale)
+	}
+	w.from = a.offset
+	if p.live && p.hasClock() {
+		w.available = min(MaxTicks, a.offset+toTicks(p.now-period.start, a.timescale))
+		if explicit && runs[0].start > min(MaxTicks, w.available+toTicks(maxLead, a.timescale)) {
+			return unbounded, false
+		}
+		if !explicit || last.openEnded {
+			w.available -= last.duration // only the clock says that the newest exists
+		}
+	}
+	if explicit && last.end() <= a.offset {
+		return unbounded, false
+	}
+	return w, p.hasClock()
+}
+
+// endTicks returns the media time at which a Period ends.
+func (period timedPeriod) endTicks(a addressing) int64 {
+	if period.end == noEnd {
+		return MaxTicks
+	}
+	return min(MaxTicks, a.offset+toTicks(period.end-period.start, a.timescale))
+}
+
+// singleFile lists a Period's single file as one segment. It lists none if the
+// duration of the Period is unknown.
+func (p *presentation) singleFile(period timedPeriod, base *url.URL, container string) ([]watch.Segment, error) {
+	duration := period.end - period.start
+	if duration > MaxDuration || duration < MinDuration {
+		return nil, nil
+	}
+	s := watch.Segment{URI: base.String(), Duration: duration, Container: container}
+	if p.hasClock() {
+		s.ProgramTime = p.availabilityStart.Add(period.start)
+	}
+	return []watch.Segment{s}, nil
 }

@@ -1,69 +1,132 @@
 package dash
 
 import (
+	"cmp"
+	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
+// tracks says which tracks a representation has.
+type tracks string
+
+const (
+	video tracks = "video"
+	audio tracks = "audio"
+	muxed tracks = "both" // as written in the URLs of renditions
+)
+
+// include reports whether t has the wanted tracks.
+func (t tracks) include(wanted tracks) bool { return t == wanted || t == muxed }
+
+// representationKey identifies a representation across updates and Periods. The id
+// alone may change in the next Period, and may be that of a video and an audio.
+type representationKey struct {
+	tracks    tracks
+	id, lang  string
+	bandwidth int // bits per second
+}
+
+// String returns the key as the fragment of a URL.
+func (k representationKey) String() string {
+	v := url.Values{"kind": {string(k.tracks)}, "id": {k.id}, "bandwidth": {strconv.Itoa(k.bandwidth)}}
+	if k.lang != "" {
+		v.Set("lang", k.lang)
+	}
+	return v.Encode()
+}
+
+// parseKey parses the output of String. It returns false for any other fragment.
+func parseKey(fragment string) (representationKey, bool) {
+	v, err := url.ParseQuery(fragment)
+	k := representationKey{tracks: tracks(v.Get("kind")), id: v.Get("id"), lang: v.Get("lang")}
+	bandwidth, errBandwidth := strconv.ParseUint(v.Get("bandwidth"), 10, 32)
+	k.bandwidth = int(bandwidth)
+	known := k.tracks == video || k.tracks == audio || k.tracks == muxed
+	return k, err == nil && errBandwidth == nil && known
+}
+
+// compare orders two representations with the wanted tracks: the one that matches k
+// better comes first.
+func (k representationKey) compare(a, b representation) int {
+	return cmp.Or(
+		falseFirst(a.key.tracks != k.tracks, b.key.tracks != k.tracks),
+		falseFirst(a.key.id != k.id, b.key.id != k.id),
+		falseFirst(a.key.lang != k.lang, b.key.lang != k.lang),
+		falseFirst(a.alternate, b.alternate),
+		cmp.Compare(distance(a.key.bandwidth, k.bandwidth), distance(b.key.bandwidth, k.bandwidth)),
+	)
+}
+
+func falseFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func distance(a, b int) int { return max(a, b) - min(a, b) }
+
 // representation is a Representation that can be watched.
 type representation struct {
-	name      repName
-	place     place
+	key       representationKey
+	position  position
 	height    int
 	alternate bool
 }
 
-// usable gives the representations of a Period that can be watched, and counts
-// the others by why they cannot.
-func (p *presentation) usable(one period, left leftOut) []representation {
+// representations returns those of a Period that can be watched. It counts the
+// others in excluded.
+func (p *presentation) representations(period timedPeriod, excluded exclusions) []representation {
 	var out []representation
-	ranks := map[tracks]int{} // the best of each kind
-	rank := map[int]int{}     // of each set
-	elsewhere := hasSound(one)
-	for i, set := range one.AdaptationSets {
-		rank[i] = roleRank(set)
+	bestRank := map[tracks]int{}
+	setRanks := make([]int, len(period.AdaptationSets))
+	separateAudio := hasAudioSet(period)
+	for i, set := range period.AdaptationSets {
+		setRanks[i] = roleRank(set)
 		for j, rep := range set.Representations {
-			kind, why := classify(p.live, one, set, rep, elsewhere)
-			if why != "" {
-				left[why]++
+			has, reason := classify(p.live, period, set, rep, separateAudio)
+			if reason != "" {
+				excluded[reason]++
 				continue
 			}
 			out = append(out, representation{
-				name: repName{
-					tracks: kind, id: rep.Id, lang: set.Lang,
-					bandwidth: int(rep.Bandwidth),
-				},
-				place:  place{i, j},
-				height: height(set, rep),
+				key:      representationKey{tracks: has, id: rep.Id, lang: set.Lang, bandwidth: int(rep.Bandwidth)},
+				position: position{i, j},
+				height:   height(set, rep),
 			})
-			ranks[kind] = max(ranks[kind], rank[i])
+			bestRank[has] = max(bestRank[has], setRanks[i])
 		}
 	}
 	for i := range out {
-		out[i].alternate = rank[out[i].place.set] < ranks[out[i].name.tracks]
+		out[i].alternate = setRanks[out[i].position.set] < bestRank[out[i].key.tracks]
 	}
 	return out
 }
 
-// renditions lists what can be watched in the current Period: the newest that
-// has begun and has anything.
-func (p *presentation) renditions(remote bool) (watch.Playlist, error) {
-	left := leftOut{}
-	address := p.address()
-	for _, one := range slices.Backward(p.periods) {
+// renditions lists the representations of the newest Period with any that can be
+// watched. Of several with the same URL it lists the first.
+func (p *presentation) renditions(hasRemote bool) (watch.Playlist, error) {
+	excluded := exclusions{}
+	mpdURL := p.updateURL()
+	for _, period := range slices.Backward(p.periods) {
 		var out watch.Playlist
-		for _, r := range p.usable(one, left) {
-			url := address + "#" + r.name.String()
+		for _, r := range p.representations(period, excluded) {
+			url := mpdURL + "#" + r.key.String()
 			if slices.ContainsFunc(out.Renditions, func(other watch.Rendition) bool { return other.URL == url }) {
-				continue // nothing tells them apart
+				continue
 			}
 			out.Renditions = append(out.Renditions, watch.Rendition{
 				URL:       url,
 				Height:    r.height,
-				Bandwidth: r.name.bandwidth,
-				HasVideo:  r.name.tracks.has(video),
-				HasAudio:  r.name.tracks.has(audio),
+				Bandwidth: r.key.bandwidth,
+				HasVideo:  r.key.tracks.include(video),
+				HasAudio:  r.key.tracks.include(audio),
 				Alternate: r.alternate,
 			})
 		}
@@ -71,33 +134,33 @@ func (p *presentation) renditions(remote bool) (watch.Playlist, error) {
 			return out, nil
 		}
 	}
-	return watch.Playlist{}, left.failure(remote)
+	return watch.Playlist{}, excluded.failure(hasRemote)
 }
 
-// choose finds what corresponds to the representation asked for in each
-// Period. The newest Period of a live presentation with anything to watch must
-// have it.
-func (p *presentation) choose(asked repName, remote bool) (choice, error) {
-	left := leftOut{}
-	chosen, others := choice{}, false
-	for _, one := range slices.Backward(p.periods) {
-		all := p.usable(one, left)
-		fit := slices.DeleteFunc(slices.Clone(all), func(r representation) bool { return !r.name.tracks.has(asked.tracks) })
+// selectRepresentation selects the best match for wanted in each Period. If the
+// newest Period of a live MPD has representations but no match, the failure is
+// expired.
+func (p *presentation) selectRepresentation(wanted representationKey, hasRemote bool) (selection, error) {
+	excluded := exclusions{}
+	selected, mismatch := selection{}, false
+	for _, period := range slices.Backward(p.periods) {
+		all := p.representations(period, excluded)
+		matching := slices.DeleteFunc(slices.Clone(all), func(r representation) bool { return !r.key.tracks.include(wanted.tracks) })
 		switch {
-		case len(fit) > 0:
-			chosen[one.index] = slices.MinFunc(fit, asked.closer).place
+		case len(matching) > 0:
+			selected[period.index] = slices.MinFunc(matching, wanted.compare).position
 		case len(all) > 0:
-			others = true
+			mismatch = true
 		}
-		if p.live && others && len(chosen) == 0 {
+		if p.live && mismatch && len(selected) == 0 {
 			break
 		}
 	}
 	switch {
-	case len(chosen) > 0:
-		return chosen, nil
-	case others:
-		return nil, watch.NewFailure(watch.FailureExpired, "the current Period has nothing like the rendition asked for (%s)", asked.tracks)
+	case len(selected) > 0:
+		return selected, nil
+	case mismatch:
+		return nil, watch.NewFailure(watch.FailureExpired, "the current Period has no rendition like the one asked for (%s)", wanted.tracks)
 	}
-	return nil, left.failure(remote)
+	return nil, excluded.failure(hasRemote)
 }

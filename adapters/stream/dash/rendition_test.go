@@ -10,8 +10,8 @@ import (
 
 const numbered = `<SegmentTemplate media="$RepresentationID$/$Number$.m4s" initialization="$RepresentationID$/i.mp4" duration="2"/>`
 
-// set makes an AdaptationSet of what is in it.
-func set(attributes string, inside ...string) string {
+// adaptationSet returns an AdaptationSet with these attributes and child elements.
+func adaptationSet(attributes string, inside ...string) string {
 	return `<AdaptationSet ` + attributes + `>` + strings.Join(inside, "") + `</AdaptationSet>`
 }
 
@@ -23,16 +23,16 @@ func role(value string) string {
 	return `<Role schemeIdUri="urn:mpeg:dash:role:2011" value="` + value + `"/>`
 }
 
-func rep(id, bandwidth string) string {
+func representation(id, bandwidth string) string {
 	return `<Representation id="` + id + `" bandwidth="` + bandwidth + `"/>`
 }
 
 func TestRepresentationsBecomeRenditions(t *testing.T) {
 	const at = from + "#"
-	pictures := set(`mimeType="video/mp4" codecs="avc1.4d401f"`, numbered, rep("v", "900000"))
+	pictures := adaptationSet(`mimeType="video/mp4" codecs="avc1.4d401f"`, numbered, representation("v", "900000"))
 	picture := watch.Rendition{URL: at + "bandwidth=900000&id=v&kind=video", Bandwidth: 900_000, HasVideo: true}
 	sound := func(attributes string, inside ...string) string {
-		return set(`mimeType="audio/mp4" codecs="mp4a.40.2" `+attributes, append(inside, numbered, rep("a", "64000"))...)
+		return adaptationSet(`mimeType="audio/mp4" codecs="mp4a.40.2" `+attributes, append(inside, numbered, representation("a", "64000"))...)
 	}
 	heard := func(lang string, alternate bool) watch.Rendition {
 		if lang != "" {
@@ -44,8 +44,8 @@ func TestRepresentationsBecomeRenditions(t *testing.T) {
 		return watch.Rendition{URL: at + url, Bandwidth: 900_000, HasVideo: true, HasAudio: true}
 	}
 	muxed := mixed("bandwidth=900000&id=v&kind=both")
-	thing := func(attributes string, inside ...string) string {
-		return set(attributes, append(inside, numbered, rep("v", "900000"))...)
+	media := func(attributes string, inside ...string) string {
+		return adaptationSet(attributes, append(inside, numbered, representation("v", "900000"))...)
 	}
 	for name, c := range map[string]struct {
 		sets string
@@ -61,69 +61,69 @@ func TestRepresentationsBecomeRenditions(t *testing.T) {
 			[]watch.Rendition{{URL: at + "bandwidth=900000&id=a+b%23%26c%3D%C3%BC%2F%25&kind=video", Bandwidth: 900_000, HasVideo: true}},
 		},
 		"a representation says more than its set": {
-			set(`mimeType="audio/mp4" codecs="mp4a.40.2"`, numbered,
+			adaptationSet(`mimeType="audio/mp4" codecs="mp4a.40.2"`, numbered,
 				`<Representation id="v" bandwidth="900000" mimeType="video/mp4" codecs="avc1.1" height="360"/>`),
 			[]watch.Rendition{{URL: picture.URL, Bandwidth: 900_000, HasVideo: true, Height: 360}},
 		},
-		"muxed, by codecs":             {thing(`mimeType="video/mp4" codecs=" AVC1.4d401f , mp4a.40.2"`), []watch.Rendition{muxed}},
-		"muxed, by content components": {thing(`mimeType="video/mp4"`, `<ContentComponent contentType="video"/><ContentComponent contentType="audio"/>`), []watch.Rendition{muxed}},
-		"muxed, if nothing is said":    {thing(`mimeType="video/mp2t"`), []watch.Rendition{muxed}},
-		"pictures, if sound is apart":  {thing(`mimeType="video/mp4"`) + sound(""), []watch.Rendition{picture, heard("", false)}},
-		"pictures, by content type":    {thing(`mimeType="video/mp4" contentType="video"`), []watch.Rendition{picture}},
-		"by codecs alone":              {thing(`codecs="hvc1.1.6.L93.B0"`), []watch.Rendition{picture}},
-		"an unknown codec":             {thing(`mimeType="video/mp4" codecs="xyz1" contentType="video"`), []watch.Rendition{picture}},
-		"sound by MIME type":           {set(`mimeType="audio/mp4"`, numbered, rep("a", "64000")), []watch.Rendition{heard("", false)}},
-		"sound by content type":        {set(`contentType="audio"`, numbered, rep("a", "64000")), []watch.Rendition{heard("", false)}},
-		"sound by codecs":              {set(`mimeType="video/mp4" codecs="opus"`, numbered, rep("a", "64000")), []watch.Rendition{heard("", false)}},
-		"another than the main one":    {sound(`lang="en"`, role("main")) + sound(`lang="fr"`, role("dub")), []watch.Rendition{heard("en", false), heard("fr", true)}},
+		"muxed, by codecs":             {media(`mimeType="video/mp4" codecs=" AVC1.4d401f , mp4a.40.2"`), []watch.Rendition{muxed}},
+		"muxed, by content components": {media(`mimeType="video/mp4"`, `<ContentComponent contentType="video"/><ContentComponent contentType="audio"/>`), []watch.Rendition{muxed}},
+		"muxed, if nothing is stated":  {media(`mimeType="video/mp2t"`), []watch.Rendition{muxed}},
+		"pictures, if sound is apart":  {media(`mimeType="video/mp4"`) + sound(""), []watch.Rendition{picture, heard("", false)}},
+		"pictures, by content type":    {media(`mimeType="video/mp4" contentType="video"`), []watch.Rendition{picture}},
+		"by codecs alone":              {media(`codecs="hvc1.1.6.L93.B0"`), []watch.Rendition{picture}},
+		"an unknown codec":             {media(`mimeType="video/mp4" codecs="xyz1" contentType="video"`), []watch.Rendition{picture}},
+		"sound by MIME type":           {adaptationSet(`mimeType="audio/mp4"`, numbered, representation("a", "64000")), []watch.Rendition{heard("", false)}},
+		"sound by content type":        {adaptationSet(`contentType="audio"`, numbered, representation("a", "64000")), []watch.Rendition{heard("", false)}},
+		"sound by codecs":              {adaptationSet(`mimeType="video/mp4" codecs="opus"`, numbered, representation("a", "64000")), []watch.Rendition{heard("", false)}},
+		"a dub beside a main":          {sound(`lang="en"`, role("main")) + sound(`lang="fr"`, role("dub")), []watch.Rendition{heard("en", false), heard("fr", true)}},
 		"without a role beside a main": {sound(`lang="en"`) + sound(`lang="fr"`, role("main")), []watch.Rendition{heard("en", true), heard("fr", false)}},
-		"a role beside none":           {sound(`lang="en"`) + sound(`lang="fr"`, role("commentary")), []watch.Rendition{heard("en", false), heard("fr", true)}},
-		"two main ones":                {sound(`lang="en"`, role("main")) + sound(`lang="fr"`, role("main")), []watch.Rendition{heard("en", false), heard("fr", false)}},
-		"no main one at all":           {sound(`lang="en"`, role("dub")) + sound(`lang="fr"`, role("commentary")), []watch.Rendition{heard("en", false), heard("fr", false)}},
+		"a role beside no role":        {sound(`lang="en"`) + sound(`lang="fr"`, role("commentary")), []watch.Rendition{heard("en", false), heard("fr", true)}},
+		"two with the role main":       {sound(`lang="en"`, role("main")) + sound(`lang="fr"`, role("main")), []watch.Rendition{heard("en", false), heard("fr", false)}},
+		"none with the role main":      {sound(`lang="en"`, role("dub")) + sound(`lang="fr"`, role("commentary")), []watch.Rendition{heard("en", false), heard("fr", false)}},
 		"one Role among others":        {sound(`lang="en"`, role("supplementary"), role("main")) + sound(`lang="fr"`), []watch.Rendition{heard("en", false), heard("fr", true)}},
 		"a role of another scheme":     {sound(`lang="en"`, `<Role schemeIdUri="urn:x" value="dub"/>`) + sound(`lang="fr"`), []watch.Rendition{heard("en", false), heard("fr", false)}},
-		"pictures are main or not, too": {
+		"roles count for each kind of track": {
 			strings.ReplaceAll(pictures, numbered, role("main")+numbered) + sound(""),
 			[]watch.Rendition{picture, heard("", false)},
 		},
-		"nothing tells two apart": {sound("") + sound(""), []watch.Rendition{heard("", false)}},
-		"beside what is left out": {
-			thing(`mimeType="image/jpeg"`) + thing(`mimeType="text/vtt"`) + thing(`mimeType="application/mp4" codecs="stpp.ttml.im1t"`) +
-				thing(`mimeType="application/ttml+xml"`) + thing(`mimeType="video/webm" codecs="vp9"`) + thing(`contentType="text"`) +
-				thing(`mimeType="video/mp4"`, `<EssentialProperty schemeIdUri="http://dashif.org/guidelines/trickmode" value="1"/>`) +
-				thing(`mimeType="video/mp4"`, `<EssentialProperty schemeIdUri="urn:mpeg:dash:urlparam:2014"/>`) +
-				thing(`mimeType="video/mp4"`, `<ContentProtection schemeIdUri="urn:mpeg:dash:mp4protection:2011" value="cenc"/>`) +
-				set(`mimeType="video/mp4" codecs="avc1.1"`, `<Representation id="f" bandwidth="1"><BaseURL>f.mp4</BaseURL><SegmentBase indexRange="1-2"/></Representation>`) + pictures,
+		"two with the same key are one": {sound("") + sound(""), []watch.Rendition{heard("", false)}},
+		"representations that cannot be watched are left out": {
+			media(`mimeType="image/jpeg"`) + media(`mimeType="text/vtt"`) + media(`mimeType="application/mp4" codecs="stpp.ttml.im1t"`) +
+				media(`mimeType="application/ttml+xml"`) + media(`mimeType="video/webm" codecs="vp9"`) + media(`contentType="text"`) +
+				media(`mimeType="video/mp4"`, `<EssentialProperty schemeIdUri="http://dashif.org/guidelines/trickmode" value="1"/>`) +
+				media(`mimeType="video/mp4"`, `<EssentialProperty schemeIdUri="urn:mpeg:dash:urlparam:2014"/>`) +
+				media(`mimeType="video/mp4"`, `<ContentProtection schemeIdUri="urn:mpeg:dash:mp4protection:2011" value="cenc"/>`) +
+				adaptationSet(`mimeType="video/mp4" codecs="avc1.1"`, `<Representation id="f" bandwidth="1"><BaseURL>f.mp4</BaseURL><SegmentBase indexRange="1-2"/></Representation>`) + pictures,
 			[]watch.Rendition{picture},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := renditions(t, live(period(c.sets)), noon); !reflect.DeepEqual(got, c.want) {
+			if got := renditions(t, liveMPD(period(c.sets)), noon); !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got  %+v\nwant %+v", got, c.want)
 			}
 		})
 	}
 	for name, c := range map[string]struct{ sets, says string }{
 		"everything is encrypted": {
-			thing(`mimeType="video/mp4"`, `<ContentProtection schemeIdUri="urn:mpeg:dash:mp4protection:2011"/>`) +
-				set(`mimeType="audio/mp4"`, numbered, `<Representation id="a" bandwidth="1"><ContentProtection schemeIdUri="x"/></Representation>`),
+			media(`mimeType="video/mp4"`, `<ContentProtection schemeIdUri="urn:mpeg:dash:mp4protection:2011"/>`) +
+				adaptationSet(`mimeType="audio/mp4"`, numbered, `<Representation id="a" bandwidth="1"><ContentProtection schemeIdUri="x"/></Representation>`),
 			"only: 2 encrypted (DRM)",
 		},
-		"everything is WebM":          {thing(`mimeType="video/webm"`) + thing(`mimeType="audio/webm"`), "1 in a format that cannot be decoded (audio/webm), 1 in a format that cannot be decoded (video/webm)"},
-		"a strange type is not shown": {thing(`mimeType="https://s3cr3t/"`), "(of an unknown type)"},
-		"one file is not live":        {set(`mimeType="video/mp4"`, `<Representation id="f" bandwidth="1"><BaseURL>f.mp4</BaseURL></Representation>`), "1 a single file (SegmentBase), which cannot be followed live"},
-		"text":                        {thing(`mimeType="text/vtt"`), "1 text or images"},
-		"no representation":           {set(`mimeType="video/mp4"`, numbered), "without a representation"},
-		"elsewhere":                   {`<AdaptationSet xlink:href="https://example.com/set.xml" mimeType="video/mp4"/>`, "only: elements that are elsewhere (xlink)"},
+		"everything is WebM":          {media(`mimeType="video/webm"`) + media(`mimeType="audio/webm"`), "1 in a format that cannot be decoded (audio/webm), 1 in a format that cannot be decoded (video/webm)"},
+		"a strange type is not shown": {media(`mimeType="https://s3cr3t/"`), "(of an unknown type)"},
+		"one file is not live":        {adaptationSet(`mimeType="video/mp4"`, `<Representation id="f" bandwidth="1"><BaseURL>f.mp4</BaseURL></Representation>`), "1 a single file (SegmentBase), which cannot be followed live"},
+		"text":                        {media(`mimeType="text/vtt"`), "1 text or images"},
+		"no representation":           {adaptationSet(`mimeType="video/mp4"`, numbered), "without a representation"},
+		"a remote AdaptationSet":      {`<AdaptationSet xlink:href="https://example.com/set.xml" mimeType="video/mp4"/>`, "only: remote elements (xlink)"},
 	} {
-		t.Run("nothing is left: "+name, func(t *testing.T) { wantMalformed(t, live(period(c.sets)), c.says) })
+		t.Run("no rendition: "+name, func(t *testing.T) { wantMalformed(t, liveMPD(period(c.sets)), c.says) })
 	}
 }
 
 func TestTheURLOfRenditionsIsThatOfMPDLocation(t *testing.T) {
-	moved := strings.ReplaceAll(sliding, "<Period", "<Location>m.mpd</Location><BaseURL>https://media.example.com/</BaseURL><Period")
+	moved := strings.ReplaceAll(slidingMPD, "<Period", "<Location>m.mpd</Location><BaseURL>https://media.example.com/</BaseURL><Period")
 	if got := renditions(t, moved, noon)[0].URL; !strings.HasPrefix(got, "https://cdn.example.com/live/m.mpd#") {
-		t.Errorf("BaseURL moves the MPD to %s", got)
+		t.Errorf("BaseURL changed the URL of the MPD to %s", got)
 	}
 	for location, want := range map[string]string{
 		"https://other.example.com/m.mpd?x=1#y": "https://other.example.com/m.mpd?x=1",
@@ -133,13 +133,13 @@ func TestTheURLOfRenditionsIsThatOfMPDLocation(t *testing.T) {
 		"https://a.example.com</Location><Location>https://b.example": "https://a.example.com",
 		"<![CDATA[https://a.example.com/?a&b]]>":                      "https://a.example.com/?a&b",
 	} {
-		text := strings.ReplaceAll(sliding, "<Period", "<Location>"+location+"</Location><Period")
+		text := strings.ReplaceAll(slidingMPD, "<Period", "<Location>"+location+"</Location><Period")
 		got := renditions(t, text, noon)[0].URL
 		if got != want+"#bandwidth=100000&id=v&kind=video" {
 			t.Errorf("%q: got %s", location, got)
 		}
-		// It is not what references are relative to.
-		if uri := follow(t, text, noon).Segments[0].URI; uri != "https://cdn.example.com/live/35900.m4s" {
+		// References stay relative to the URL from which the MPD came.
+		if uri := readFirst(t, text, noon).Segments[0].URI; uri != "https://cdn.example.com/live/35900.m4s" {
 			t.Errorf("%q: got %s", location, uri)
 		}
 	}
@@ -147,7 +147,7 @@ func TestTheURLOfRenditionsIsThatOfMPDLocation(t *testing.T) {
 
 func TestAnUnknownFragmentNamesNoRendition(t *testing.T) {
 	for _, part := range []string{"", "t=posix:now", "kind=text&id=v&bandwidth=1", "kind=video&id=v", "%zz", "kind=video&bandwidth=-1"} {
-		if p, failure := decode(t, sliding, part, noon); failure != nil || len(p.Renditions) != 1 {
+		if p, failure := decode(t, slidingMPD, part, noon); failure != nil || len(p.Renditions) != 1 {
 			t.Errorf("%q: got %+v, %v", part, p, failure)
 		}
 	}

@@ -4,115 +4,132 @@ import (
 	"math"
 	"net/url"
 
+	"github.com/Eyevinn/dash-mpd/mpd"
+
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// segments lists the newest of one Period's chosen representation, at most
-// room of them, oldest first.
-func (p *presentation) segments(one period, room int) ([]watch.Segment, error) {
-	set := one.AdaptationSets[0]
-	rep := set.Representations[0]
-	base, err := rebase(one.base, set.BaseURLs)
-	if err == nil {
-		base, err = rebase(base, rep.BaseURLs)
+// segmentBuilder makes the segments of one representation.
+type segmentBuilder struct {
+	addressing
+
+	base          *url.URL
+	container     string
+	mediaTemplate template // unused with a SegmentList
+	init          *watch.Init
+}
+
+// newSegmentBuilder reads the templates and the initialization section.
+func newSegmentBuilder(a addressing, base *url.URL, container string, rep *mpd.RepresentationType) (b segmentBuilder, err error) {
+	b = segmentBuilder{addressing: a, base: base, container: container}
+	if b.timescale == 0 || b.offset < 0 {
+		return b, malformed("a timescale of 0, or a presentationTimeOffset that is too large")
 	}
-	if err != nil {
-		return nil, err
-	}
-	if singular(one, set, rep) {
-		return p.whole(one, base, containers[mimeType(set, rep)])
-	}
-	m := maker{addressing: addressed(one, set, rep), base: base, container: containers[mimeType(set, rep)]}
-	if m.timescale == 0 || m.offset < 0 {
-		return nil, malformed("a timescale of 0, or a presentationTimeOffset that is too large")
-	}
-	if err := m.prepare(rep); err != nil {
-		return nil, err
-	}
-	runs, explicit, err := m.runs(p.live, one)
-	if err != nil {
-		return nil, err
-	}
-	s, placed := p.span(one, m.addressing, runs, explicit)
-	if !placed && !explicit && p.live {
-		return nil, malformed("availabilityStartTime is missing, without which there is no telling which segments are there")
-	}
-	if m.listed {
-		s.count = int64(len(m.urls))
-	}
-	if n := len(runs); n > 0 && runs[n-1].open && s.there == MaxTicks && s.end == MaxTicks {
-		runs[n-1].count = 1 // nothing tells how many there are
-	}
-	var out []watch.Segment
-	ending := one.ticks(m.addressing)
-	for _, at := range newest(runs, s, room) {
-		if !explicit {
-			at.length = min(at.length, ending-at.at) // the last of a Period may be shorter
+	if !b.isList {
+		if b.mediaTemplate, err = newTemplate(a.media, rep); err != nil {
+			return b, err
 		}
-		made, err := m.segment(at)
+		if !b.mediaTemplate.hasNumber && !b.mediaTemplate.hasTime {
+			return b, malformed("a SegmentTemplate with one URL for all segments")
+		}
+	}
+	b.init, err = b.initSection(rep)
+	return b, err
+}
+
+// initSection returns the initialization section, or nil if there is none.
+func (b *segmentBuilder) initSection(rep *mpd.RepresentationType) (*watch.Init, error) {
+	var reference, byteRange string
+	switch {
+	case b.initialization != "":
+		t, err := newTemplate(b.initialization, rep)
 		if err != nil {
 			return nil, err
 		}
-		if placed {
-			after, ok := scale(at.at-m.offset, m.timescale)
-			if !ok {
-				return nil, tooLarge()
+		if t.hasNumber || t.hasTime {
+			return nil, malformed("an initialization that depends on the segment")
+		}
+		reference = t.expand(0, 0)
+	case b.initElement != nil:
+		reference, byteRange = string(b.initElement.SourceURL), b.initElement.Range
+	default:
+		return nil, nil
+	}
+	u, ok := resolve(b.base, reference)
+	if !ok {
+		return nil, malformed("the URL of an initialization is not an http or https URL of up to %d bytes", MaxURL)
+	}
+	init := &watch.Init{URI: u.String()}
+	if byteRange != "" {
+		if init.Range, ok = parseByteRange(byteRange); !ok {
+			return nil, malformed("Initialization@range is not a range of bytes")
+		}
+	}
+	return init, nil
+}
+
+// runs returns the segments of a Period. explicit reports whether the MPD lists each
+// of them; otherwise they follow from a duration.
+func (b *segmentBuilder) runs(live bool, period timedPeriod) (runs []run, explicit bool, err error) {
+	if b.timeline != nil {
+		runs, err = timelineRuns(b.timeline.S, b.timescale)
+		return runs, true, err
+	}
+	if b.duration == 0 {
+		return nil, false, malformed("neither a SegmentTimeline nor a duration of segments")
+	}
+	start, count := b.offset+int64(b.eptDelta), int64(math.MaxInt64)
+	if start < 0 {
+		return nil, false, malformed("an eptDelta of more than the presentationTimeOffset")
+	}
+	switch {
+	case b.isList && len(b.urls) == 0:
+		return nil, true, nil
+	case b.isList:
+		count = int64(len(b.urls))
+	case b.endNumber != nil && *b.endNumber < b.startNumber:
+		return nil, false, nil
+	case b.endNumber != nil:
+		count = int64(*b.endNumber) - int64(b.startNumber) + 1
+	case !live && period.end == noEnd:
+		return nil, false, malformed("a static MPD without a duration")
+	}
+	r, err := newRun(start, int64(b.duration), count, 0, b.timescale)
+	return []run{r}, b.isList, err
+}
+
+// segment returns the segment at t. Its Sequence is its number, or its time if the
+// template has no $Number$.
+func (b *segmentBuilder) segment(t timedSegment) (watch.Segment, error) {
+	number := int64(b.startNumber) + t.index
+	sequence := number
+	var reference string
+	var byteRange *watch.ByteRange
+	if b.isList {
+		listed := b.urls[t.index]
+		reference = string(listed.Media)
+		if listed.MediaRange != "" {
+			var ok bool
+			if byteRange, ok = parseByteRange(string(listed.MediaRange)); !ok {
+				return watch.Segment{}, malformed("SegmentURL@mediaRange is not a range of bytes")
 			}
-			made.ProgramTime = p.epoch.Add(one.start + after)
 		}
-		out = append(out, made)
-	}
-	return out, nil
-}
-
-// span tells which segments of a Period are there, and whether their times can
-// be believed.
-func (p *presentation) span(one period, a addressing, runs []run, explicit bool) (s span, placed bool) {
-	s = span{there: MaxTicks, end: MaxTicks, count: math.MaxInt64}
-	if len(runs) == 0 {
-		return s, p.timed()
-	}
-	last := runs[len(runs)-1]
-	if p.live && a.listed && a.timeline == nil {
-		return s, false // where a list of equal lengths has moved to is not stated
-	}
-	s.end = one.ticks(a)
-	if !explicit && s.end < MaxTicks {
-		s.end -= ticks(sliver, a.timescale)
-	}
-	s.from = a.offset
-	if p.live && p.timed() {
-		s.there = min(MaxTicks, a.offset+ticks(p.now-one.start, a.timescale))
-		if explicit && runs[0].from > min(MaxTicks, s.there+ticks(farOff, a.timescale)) {
-			return span{there: MaxTicks, end: MaxTicks, count: math.MaxInt64}, false
-		}
-		if !explicit || last.open {
-			s.there -= last.length // only the clock says that it is there
+	} else {
+		reference = b.mediaTemplate.expand(number, t.start)
+		if !b.mediaTemplate.hasNumber {
+			sequence = t.start
 		}
 	}
-	if explicit && last.to() <= a.offset {
-		return span{there: MaxTicks, end: MaxTicks, count: math.MaxInt64}, false
+	u, ok := resolve(b.base, reference)
+	if !ok {
+		return watch.Segment{}, malformed("the URL of a segment is not an http or https URL of up to %d bytes", MaxURL)
 	}
-	return s, p.timed()
-}
-
-// ticks is the media time at which a Period ends.
-func (one period) ticks(a addressing) int64 {
-	if one.end == forever {
-		return MaxTicks
+	duration, ok := toDuration(t.duration, b.timescale)
+	if !ok {
+		return watch.Segment{}, timeTooLarge()
 	}
-	return min(MaxTicks, a.offset+ticks(one.end-one.start, a.timescale))
-}
-
-// whole is the one segment of a presentation that is a single file.
-func (p *presentation) whole(one period, base *url.URL, container string) ([]watch.Segment, error) {
-	length := one.end - one.start
-	if length > MaxDuration || length < MinDuration {
-		return nil, nil // it is not said how long it is
-	}
-	s := watch.Segment{URI: base.String(), Duration: length, Container: container}
-	if p.timed() {
-		s.ProgramTime = p.epoch.Add(one.start)
-	}
-	return []watch.Segment{s}, nil
+	return watch.Segment{
+		URI: u.String(), Sequence: uint64(max(0, sequence)), Duration: duration,
+		Range: byteRange, Init: b.init, Container: b.container,
+	}, nil
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// brief writes segments as "name@seconds after noon+seconds".
-func brief(p watch.Playlist) string {
+// summary returns segments as "name@start+duration", in seconds; the start is relative
+// to noon.
+func summary(p watch.Playlist) string {
 	var out []string
 	for _, s := range p.Segments {
 		at := "?"
@@ -22,7 +23,7 @@ func brief(p watch.Playlist) string {
 	return strings.Join(out, " ")
 }
 
-// last gives the last n of what brief wrote.
+// last returns the last n segments of a summary.
 func last(n int, all string) string {
 	fields := strings.Fields(all)
 	return strings.Join(fields[max(0, len(fields)-n):], " ")
@@ -36,160 +37,160 @@ func TestEveryAddressingListsSegments(t *testing.T) {
 	urls := `<SegmentURL media="a"/><SegmentURL media="b"/><SegmentURL media="c"/>`
 	for name, c := range map[string]struct{ text, want string }{
 		"numbers by duration": {
-			live(one(template(head + `"$Number$" duration="10"`))),
+			liveMPD(videoPeriod(template(head + `"$Number$" duration="10"`))),
 			"357@-40+10 358@-30+10 359@-20+10",
 		},
 		"numbers from another start": {
-			live(one(template(head + `"$Number$" duration="100" timescale="10" startNumber="0"`))),
+			liveMPD(videoPeriod(template(head + `"$Number$" duration="100" timescale="10" startNumber="0"`))),
 			"356@-40+10 357@-30+10 358@-20+10",
 		},
 		"numbers up to the last": {
-			live(one(template(head + `"$Number$" duration="10" endNumber="12"`))),
+			liveMPD(videoPeriod(template(head + `"$Number$" duration="10" endNumber="12"`))),
 			"10@-3510+10 11@-3500+10 12@-3490+10",
 		},
 		"numbers that begin a little late": {
-			live(one(template(head + `"$Number$" duration="100" timescale="10" eptDelta="5"`))),
+			liveMPD(videoPeriod(template(head + `"$Number$" duration="100" timescale="10" eptDelta="5"`))),
 			"356@-49.5+10 357@-39.5+10 358@-29.5+10",
 		},
 		"times by duration": {
-			live(one(template(head + `"$Time$" duration="100" timescale="10" presentationTimeOffset="7"`))),
+			liveMPD(videoPeriod(template(head + `"$Time$" duration="100" timescale="10" presentationTimeOffset="7"`))),
 			"35607@-40+10 35707@-30+10 35807@-20+10",
 		},
 		"a timeline by number": {
-			live(one(template(head+`"$Number%05d$" timescale="10" startNumber="8"`, timeline(`<S t="35700" d="100"/><S d="90" r="1"/>`)))),
+			liveMPD(videoPeriod(template(head+`"$Number%05d$" timescale="10" startNumber="8"`, timeline(`<S t="35700" d="100"/><S d="90" r="1"/>`)))),
 			"00008@-30+10 00009@-20+9 00010@-11+9",
 		},
 		"a timeline by time": {
-			live(one(template(head+`"$Time$" timescale="10"`, timeline(`<S t="35700" d="100"/><S t="35801" d="90" r="1"/>`)))),
+			liveMPD(videoPeriod(template(head+`"$Time$" timescale="10"`, timeline(`<S t="35700" d="100"/><S t="35801" d="90" r="1"/>`)))),
 			"35700@-30+10 35801@-19.9+9 35891@-10.9+9",
 		},
 		"a timeline with an offset": {
-			live(one(template(head+`"$Time$" timescale="10" presentationTimeOffset="1000"`, timeline(`<S t="36800" d="100"/><S d="90" r="1"/>`)))),
+			liveMPD(videoPeriod(template(head+`"$Time$" timescale="10" presentationTimeOffset="1000"`, timeline(`<S t="36800" d="100"/><S d="90" r="1"/>`)))),
 			"36800@-20+10 36900@-10+9",
 		},
 		"a timeline without an end, by the clock": {
-			live(one(template(head+`"$Time$" timescale="10"`, timeline(`<S t="0" d="100" r="-1"/>`)))),
+			liveMPD(videoPeriod(template(head+`"$Time$" timescale="10"`, timeline(`<S t="0" d="100" r="-1"/>`)))),
 			"35600@-40+10 35700@-30+10 35800@-20+10",
 		},
 		"a timeline with a repetition up to the next": {
-			live(one(template(head+`"$Number$" timescale="10"`, timeline(`<S t="35500" d="100" r="-1"/><S t="35790" d="100"/>`)))),
+			liveMPD(videoPeriod(template(head+`"$Number$" timescale="10"`, timeline(`<S t="35500" d="100" r="-1"/><S t="35790" d="100"/>`)))),
 			"2@-40+10 3@-30+10 4@-21+10",
 		},
 		"a timeline that counts far ahead": {
-			live(one(template(head+`"$Number$"`, timeline(`<S t="0" d="10" r="2147483647"/>`)))),
+			liveMPD(videoPeriod(template(head+`"$Number$"`, timeline(`<S t="0" d="10" r="2147483647"/>`)))),
 			"358@-30+10 359@-20+10 360@-10+10",
 		},
 		"segments that overlap a little": {
-			live(one(template(head+`"$Time$"`, timeline(`<S t="3500" d="12"/><S t="3510" d="12"/><S t="3520" d="12"/>`)))),
+			liveMPD(videoPeriod(template(head+`"$Time$"`, timeline(`<S t="3500" d="12"/><S t="3510" d="12"/><S t="3520" d="12"/>`)))),
 			"3500@-100+12 3510@-90+12 3520@-80+12",
 		},
-		"what is announced is not listed": {
-			live(one(template(head+`"$Time$"`, timeline(`<S t="3580" d="10" r="9"/>`)))),
+		"segments in the future are not listed": {
+			liveMPD(videoPeriod(template(head+`"$Time$"`, timeline(`<S t="3580" d="10" r="9"/>`)))),
 			"3580@-20+10 3590@-10+10",
 		},
 		"a timeline far ahead is on another clock": {
-			live(one(template(head+`"$Time$"`, timeline(`<S t="9000" d="10" r="1"/>`)))),
+			liveMPD(videoPeriod(template(head+`"$Time$"`, timeline(`<S t="9000" d="10" r="1"/>`)))),
 			"9000@?+10 9010@?+10",
 		},
 		"a timeline before the Period is on another clock": {
-			live(one(template(head+`"$Time$" presentationTimeOffset="9000"`, timeline(`<S d="10" r="1"/>`)))),
+			liveMPD(videoPeriod(template(head+`"$Time$" presentationTimeOffset="9000"`, timeline(`<S d="10" r="1"/>`)))),
 			"0@?+10 10@?+10",
 		},
 		"a timeline without an end on another clock": {
-			live(one(template(head+`"$Time$"`, timeline(`<S t="9000" d="10" r="1"/><S d="10" r="-1"/>`)))),
+			liveMPD(videoPeriod(template(head+`"$Time$"`, timeline(`<S t="9000" d="10" r="1"/><S d="10" r="-1"/>`)))),
 			"9000@?+10 9010@?+10 9020@?+10",
 		},
 		"without availabilityStartTime there is no time": {
-			strings.ReplaceAll(live(one(template(head+`"$Time$"`, timeline(`<S t="90" d="10" r="1"/>`)))), "availabilityStartTime", "x"),
+			strings.ReplaceAll(liveMPD(videoPeriod(template(head+`"$Time$"`, timeline(`<S t="90" d="10" r="1"/>`)))), "availabilityStartTime", "x"),
 			"90@?+10 100@?+10",
 		},
 		"a list with a timeline": {
-			live(one(list(`timescale="10" startNumber="5"`, timeline(`<S t="35500" d="100" r="5"/>`), urls))),
+			liveMPD(videoPeriod(list(`timescale="10" startNumber="5"`, timeline(`<S t="35500" d="100" r="5"/>`), urls))),
 			"a@-50+10 b@-40+10 c@-30+10",
 		},
 		"a list with more URLs than times": {
-			live(one(list(``, timeline(`<S t="3500" d="10" r="1"/>`), urls))),
+			liveMPD(videoPeriod(list(``, timeline(`<S t="3500" d="10" r="1"/>`), urls))),
 			"a@-100+10 b@-90+10",
 		},
 		"a list with a repetition without end": {
-			live(one(list(``, timeline(`<S t="3500" d="10" r="-1"/>`), urls))),
+			liveMPD(videoPeriod(list(``, timeline(`<S t="3500" d="10" r="-1"/>`), urls))),
 			"a@-100+10 b@-90+10 c@-80+10",
 		},
-		"a list with a duration": {live(one(list(`duration="10" startNumber="50"`, urls))), "a@?+10 b@?+10 c@?+10"},
+		"a list with a duration": {liveMPD(videoPeriod(list(`duration="10" startNumber="50"`, urls))), "a@?+10 b@?+10 c@?+10"},
 		"a list inherits its times": {
-			live(`<Period start="PT0S">` + list(`timescale="10"`, timeline(`<S t="35500" d="100" r="2"/>`)) + `<AdaptationSet mimeType="video/mp4">` +
+			liveMPD(`<Period start="PT0S">` + list(`timescale="10"`, timeline(`<S t="35500" d="100" r="2"/>`)) + `<AdaptationSet mimeType="video/mp4">` +
 				list(`startNumber="3"`) + `<Representation id="v" bandwidth="1">` + list("", urls) + `</Representation></AdaptationSet></Period>`),
 			"a@-50+10 b@-40+10 c@-30+10",
 		},
 		"a list inherits its URLs": {
-			live(`<Period start="PT0S"><AdaptationSet mimeType="video/mp4">` + list("", timeline(`<S t="35500" d="100" r="2"/>`), urls) +
+			liveMPD(`<Period start="PT0S"><AdaptationSet mimeType="video/mp4">` + list("", timeline(`<S t="35500" d="100" r="2"/>`), urls) +
 				`<Representation id="v" bandwidth="1">` + list(`timescale="10"`) + `</Representation></AdaptationSet></Period>`),
 			"a@-50+10 b@-40+10 c@-30+10",
 		},
-		"a template inherits, and says more": {
-			live(`<Period start="PT0S">` + template(head+`"$Number$" timescale="10" startNumber="7"`) + `<AdaptationSet mimeType="video/mp4">` +
+		"a template inherits and overrides": {
+			liveMPD(`<Period start="PT0S">` + template(head+`"$Number$" timescale="10" startNumber="7"`) + `<AdaptationSet mimeType="video/mp4">` +
 				template(`media="x/$RepresentationID$/$Number$" duration="5"`) + `<Representation id="v" bandwidth="1">` + template(`duration="100"`) + `</Representation></AdaptationSet></Period>`),
 			"x/v/363@-40+10 x/v/364@-30+10 x/v/365@-20+10",
 		},
 		"identifiers": {
-			live(one(template(head + `"$RepresentationID$-$Bandwidth$-$Bandwidth%08d$-$$-$Number%06d$-$Time%01d$-%41" duration="10"`))),
+			liveMPD(videoPeriod(template(head + `"$RepresentationID$-$Bandwidth$-$Bandwidth%08d$-$$-$Number%06d$-$Time%01d$-%41" duration="10"`))),
 			"",
 		},
 		"relative to BaseURL of every level": {
-			live(`<BaseURL>a/</BaseURL><BaseURL>z/</BaseURL><Period start="PT0S"><BaseURL>b/</BaseURL><AdaptationSet mimeType="video/mp4"><BaseURL serviceLocation="x"> c/ </BaseURL>
+			liveMPD(`<BaseURL>a/</BaseURL><BaseURL>z/</BaseURL><Period start="PT0S"><BaseURL>b/</BaseURL><AdaptationSet mimeType="video/mp4"><BaseURL serviceLocation="x"> c/ </BaseURL>
 				<Representation id="v" bandwidth="1"><BaseURL>ftp://x/</BaseURL><BaseURL>d/e</BaseURL>` + template(head+`"$Number$" duration="10"`) + `</Representation></AdaptationSet></Period>`),
 			"a/b/c/d/357@-40+10 a/b/c/d/358@-30+10 a/b/c/d/359@-20+10",
 		},
 		"brackets in BaseURL": {
-			live(`<BaseURL>a]]>b/</BaseURL>` + one(template(head+`"$Number$" duration="10"`))),
+			liveMPD(`<BaseURL>a]]>b/</BaseURL>` + videoPeriod(template(head+`"$Number$" duration="10"`))),
 			"a%5D%5D%3Eb/357@-40+10 a%5D%5D%3Eb/358@-30+10 a%5D%5D%3Eb/359@-20+10",
 		},
 		"brackets in a CDATA section": {
-			live(`<BaseURL>a<![CDATA[<>&b/]]></BaseURL>` + one(template(head+`"$Number$" duration="10"`))),
+			liveMPD(`<BaseURL>a<![CDATA[<>&b/]]></BaseURL>` + videoPeriod(template(head+`"$Number$" duration="10"`))),
 			"a%3C%3E&b/357@-40+10 a%3C%3E&b/358@-30+10 a%3C%3E&b/359@-20+10",
 		},
-		"the server's own clock": {
-			strings.ReplaceAll(live(one(template(head+`"$Number$" duration="10"`))), "<Period", `<UTCTiming schemeIdUri="urn:mpeg:dash:utc:direct:2014" value="2026-11-21T11:30:00Z"/><Period`),
+		"the MPD states the time": {
+			strings.ReplaceAll(liveMPD(videoPeriod(template(head+`"$Number$" duration="10"`))), "<Period", `<UTCTiming schemeIdUri="urn:mpeg:dash:utc:direct:2014" value="2026-11-21T11:30:00Z"/><Period`),
 			"177@-1840+10 178@-1830+10 179@-1820+10",
 		},
-		"a clock that says nothing": {
-			strings.ReplaceAll(live(one(template(head+`"$Number$" duration="10"`))), "<Period", `<UTCTiming schemeIdUri="urn:mpeg:dash:utc:direct:2014" value="soon"/><Period`),
+		"a stated time that cannot be parsed": {
+			strings.ReplaceAll(liveMPD(videoPeriod(template(head+`"$Number$" duration="10"`))), "<Period", `<UTCTiming schemeIdUri="urn:mpeg:dash:utc:direct:2014" value="soon"/><Period`),
 			"357@-40+10 358@-30+10 359@-20+10",
 		},
 		"transport stream": {
-			strings.ReplaceAll(live(one(template(`media="$Number$.ts" duration="10"`))), "video/mp4", "video/MP2T"),
+			strings.ReplaceAll(liveMPD(videoPeriod(template(`media="$Number$.ts" duration="10"`))), "video/mp4", "video/MP2T"),
 			"357.ts@-40+10 358.ts@-30+10 359.ts@-20+10",
 		},
-		"a Period that is over": {
-			strings.ReplaceAll(live(one(template(head+`"$Number$" duration="10"`))), `<Period start`, `<Period duration="PT95S" start`),
+		"a Period that has ended": {
+			strings.ReplaceAll(liveMPD(videoPeriod(template(head+`"$Number$" duration="10"`))), `<Period start`, `<Period duration="PT95S" start`),
 			"8@-3530+10 9@-3520+10 10@-3510+5",
 		},
-		"what is left of a Period by rounding is no segment": {
-			strings.ReplaceAll(live(one(template(head+`"$Number$" duration="10000" timescale="1000"`))), `<Period start`, `<Period duration="PT90.05S" start`),
+		"the rest of a Period from rounding is no segment": {
+			strings.ReplaceAll(liveMPD(videoPeriod(template(head+`"$Number$" duration="10000" timescale="1000"`))), `<Period start`, `<Period duration="PT90.05S" start`),
 			"7@-3540+10 8@-3530+10 9@-3520+10",
 		},
-		"what is left of a Period is a segment": {
-			strings.ReplaceAll(live(one(template(head+`"$Number$" duration="10000" timescale="1000"`))), `<Period start`, `<Period duration="PT90.051S" start`),
+		"a longer rest of a Period is a segment": {
+			strings.ReplaceAll(liveMPD(videoPeriod(template(head+`"$Number$" duration="10000" timescale="1000"`))), `<Period start`, `<Period duration="PT90.051S" start`),
 			"8@-3530+10 9@-3520+10 10@-3510+0.051",
 		},
 		"a timeline beyond its Period": {
-			strings.ReplaceAll(live(one(template(head+`"$Time$"`, timeline(`<S t="0" d="10" r="99"/>`)))), `<Period start`, `<Period duration="PT95S" start`),
+			strings.ReplaceAll(liveMPD(videoPeriod(template(head+`"$Time$"`, timeline(`<S t="0" d="10" r="99"/>`)))), `<Period start`, `<Period duration="PT95S" start`),
 			"70@-3530+10 80@-3520+10 90@-3510+10",
 		},
-		"a timeline of before its Period": {
-			strings.ReplaceAll(live(one(template(head+`"$Time$" presentationTimeOffset="25"`, timeline(`<S t="0" d="10" r="3"/>`)))), `start="PT0S"`, `start="PT30M"`),
+		"a timeline that begins before its Period": {
+			strings.ReplaceAll(liveMPD(videoPeriod(template(head+`"$Time$" presentationTimeOffset="25"`, timeline(`<S t="0" d="10" r="3"/>`)))), `start="PT0S"`, `start="PT30M"`),
 			"20@-1805+10 30@-1795+10",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "identifiers" {
-				got := follow(t, c.text, noon)
+				got := readFirst(t, c.text, noon)
 				if uri := got.Segments[len(got.Segments)-1].URI; !strings.HasSuffix(uri, "/v-100000-00100000-$-000359-3580-%41") {
 					t.Errorf("got %s", uri)
 				}
 				return
 			}
-			if got := last(3, brief(follow(t, c.text, noon))); got != c.want {
+			if got := last(3, summary(readFirst(t, c.text, noon))); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})

@@ -8,9 +8,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// livesim has the shape of what the DASH-IF live simulator serves: nothing but
-// numbers counted from 1970.
-const livesim = `<?xml version="1.0" encoding="utf-8"?>
+// livesimMPD is like those of the DASH-IF live simulator: only numbers, counted from
+// 1970.
+const livesimMPD = `<?xml version="1.0" encoding="utf-8"?>
 <MPD xmlns="urn:mpeg:dash:schema:mpd:2011" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" availabilityStartTime="1970-01-01T00:00:00Z"
   id="1" maxSegmentDuration="PT2S" minBufferTime="PT2S" minimumUpdatePeriod="PT10M" profiles="urn:mpeg:dash:profile:isoff-live:2011"
   publishTime="1970-01-01T00:00:00Z" timeShiftBufferDepth="PT12S" type="dynamic" xsi:schemaLocation="urn:mpeg:dash:schema:mpd:2011 DASH-MPD.xsd">
@@ -33,8 +33,9 @@ const livesim = `<?xml version="1.0" encoding="utf-8"?>
   <UTCTiming schemeIdUri="urn:mpeg:dash:utc:http-xsdate:2014" value="https://time.example.com/?iso&amp;ms"/>
 </MPD>`
 
-// shaka has the shape of what Shaka Packager writes: a timeline by $Time$ for each representation.
-const shaka = `<?xml version="1.0" encoding="UTF-8"?>
+// shakaMPD is like those of Shaka Packager: a SegmentTimeline with $Time$ for each
+// representation.
+const shakaMPD = `<?xml version="1.0" encoding="UTF-8"?>
 <!--Generated with https://github.com/shaka-project/shaka-packager version v3.2.0-release-->
 <MPD xmlns="urn:mpeg:dash:schema:mpd:2011" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="urn:mpeg:dash:schema:mpd:2011 DASH-MPD.xsd" profiles="urn:mpeg:dash:profile:isoff-live:2011" minBufferTime="PT2S" type="dynamic" publishTime="2026-11-21T11:59:57Z" availabilityStartTime="2026-11-21T11:50:00.125Z" minimumUpdatePeriod="PT5S" timeShiftBufferDepth="PT1800S">
   <Period id="0" start="PT0S">
@@ -60,9 +61,9 @@ const shaka = `<?xml version="1.0" encoding="UTF-8"?>
   </Period>
 </MPD>`
 
-// youtube has the shape of what YouTube serves: one timeline for all, and a
-// list of signed paths for each.
-const youtube = `<?xml version="1.0" encoding="UTF-8"?>
+// youtubeMPD is like those of YouTube: one SegmentTimeline for all representations, and
+// a list of signed paths for each.
+const youtubeMPD = `<?xml version="1.0" encoding="UTF-8"?>
 <MPD xmlns="urn:mpeg:DASH:schema:MPD:2011" xmlns:yt="http://youtube.com/yt/2012/10/10" availabilityStartTime="2026-11-21T11:00:00" minBufferTime="PT1.500S" minimumUpdatePeriod="PT5.000S" profiles="urn:mpeg:dash:profile:isoff-main:2011" timeShiftBufferDepth="PT14400.000S" type="dynamic" yt:earliestMediaSequence="0" yt:mpdRequestTime="2026-11-21T12:00:00.100" yt:mpdResponseTime="2026-11-21T12:00:00.110">
   <Period start="PT3585.000S" yt:segmentIngestTime="2026-11-21T11:59:45.000">
     <SegmentList presentationTimeOffset="3585000" startNumber="717" timescale="1000">
@@ -91,16 +92,16 @@ const youtube = `<?xml version="1.0" encoding="UTF-8"?>
   </Period>
 </MPD>`
 
-func TestAnMPDOfLivesim(t *testing.T) {
-	all := renditions(t, livesim, noon)
+func TestAnMPDOfLivesimIsDecoded(t *testing.T) {
+	all := renditions(t, livesimMPD, noon)
 	if len(all) != 2 || all[0].Height != 360 || !all[0].HasVideo || all[0].HasAudio || !all[1].HasAudio || all[1].HasVideo {
 		t.Fatalf("got %+v", all)
 	}
-	got := readPart(t, livesim, partOf(t, all[1]), noon)
+	got := readRendition(t, livesimMPD, fragmentOf(t, all[1]), noon)
 	if len(got.Segments) != 6 || got.TargetDuration != 2*time.Second || got.Ended {
 		t.Fatalf("got %+v", got)
 	}
-	// 12:00:00 is 1795262400: segment 897631199 ends then, and is kept back.
+	// 12:00:00 is 1795262400: segment 897631199 ends then, and is withheld.
 	want := watch.Segment{
 		URI: "https://livesim.example.com/livesim/testpic_2s/A48/897631198.m4s", Sequence: 897631198, Duration: 2 * time.Second,
 		ProgramTime: noon.Add(-4 * time.Second), Container: "mp4",
@@ -111,12 +112,12 @@ func TestAnMPDOfLivesim(t *testing.T) {
 	}
 }
 
-func TestAnMPDOfShakaPackager(t *testing.T) {
-	all := renditions(t, shaka, noon)
+func TestAnMPDOfShakaPackagerIsDecoded(t *testing.T) {
+	all := renditions(t, shakaMPD, noon)
 	if len(all) != 2 || all[0].HasVideo || all[1].HasAudio || all[1].Height != 360 {
 		t.Fatalf("got %+v", all)
 	}
-	sound := readPart(t, shaka, partOf(t, all[0]), noon)
+	sound := readRendition(t, shakaMPD, fragmentOf(t, all[0]), noon)
 	if got, want := len(sound.Segments), 3; got != want {
 		t.Fatalf("got %d segments", got)
 	}
@@ -125,17 +126,17 @@ func TestAnMPDOfShakaPackager(t *testing.T) {
 		newest.Duration != 1973696145 || newest.ProgramTime.Format(time.RFC3339Nano) != "2026-11-21T11:59:54.114659863Z" {
 		t.Errorf("got %+v", newest)
 	}
-	if got, want := brief(readPart(t, shaka, partOf(t, all[1]), noon)), "h264_360p_53100000.m4s@-9.875+2 h264_360p_53280000.m4s@-7.875+2 h264_360p_53460000.m4s@-5.875+2"; got != want {
+	if got, want := summary(readRendition(t, shakaMPD, fragmentOf(t, all[1]), noon)), "h264_360p_53100000.m4s@-9.875+2 h264_360p_53280000.m4s@-7.875+2 h264_360p_53460000.m4s@-5.875+2"; got != want {
 		t.Errorf("got %s", got)
 	}
 }
 
-func TestAnMPDOfYouTube(t *testing.T) {
-	all := renditions(t, youtube, noon)
+func TestAnMPDOfYouTubeIsDecoded(t *testing.T) {
+	all := renditions(t, youtubeMPD, noon)
 	if len(all) != 2 || !all[0].HasAudio || !all[1].HasVideo || all[1].Height != 144 {
 		t.Fatalf("got %+v", all)
 	}
-	got := readPart(t, youtube, partOf(t, all[1]), noon)
+	got := readRendition(t, youtubeMPD, fragmentOf(t, all[1]), noon)
 	if len(got.Segments) != 3 {
 		t.Fatalf("got %+v", got)
 	}

@@ -8,24 +8,24 @@ import (
 	"github.com/Eyevinn/dash-mpd/mpd"
 )
 
-// template is a URL with identifiers to fill in (ISO/IEC 23009-1, 5.3.9.4.4).
+// template is a URL with identifiers (ISO/IEC 23009-1, 5.3.9.4.4).
 type template struct {
-	pieces []piece
-	number bool // it names segments by $Number$
-	time   bool // it names segments by $Time$
+	pieces    []piece
+	hasNumber bool // $Number$
+	hasTime   bool // $Time$
 }
 
-// piece is text, or the number or time of a segment.
+// piece is text, or an identifier that each segment replaces.
 type piece struct {
-	text  string
-	of    string // Number, Time; empty: text
-	width int
+	text       string
+	identifier string // Number or Time; empty: text
+	width      int    // digits to which the value is padded
 }
 
-// newTemplate reads written, and fills in what does not depend on a segment.
-func newTemplate(written string, rep *mpd.RepresentationType) (template, error) {
+// newTemplate parses a template. It replaces $RepresentationID$ and $Bandwidth$.
+func newTemplate(text string, rep *mpd.RepresentationType) (template, error) {
 	var t template
-	parts := strings.Split(written, "$")
+	parts := strings.Split(text, "$")
 	if len(parts)%2 == 0 {
 		return t, malformed("a template in which a $ is missing")
 	}
@@ -45,7 +45,7 @@ func newTemplate(written string, rep *mpd.RepresentationType) (template, error) 
 		switch identifier {
 		case "":
 			if formatted {
-				return t, malformed("a template with a format of nothing")
+				return t, malformed("a template with a format but no identifier")
 			}
 			t.pieces = append(t.pieces, piece{text: "$"})
 		case "RepresentationID":
@@ -53,8 +53,9 @@ func newTemplate(written string, rep *mpd.RepresentationType) (template, error) 
 		case "Bandwidth":
 			t.pieces = append(t.pieces, piece{text: fmt.Sprintf("%0*d", width, rep.Bandwidth)})
 		case "Number", "Time":
-			t.number, t.time = t.number || identifier == "Number", t.time || identifier == "Time"
-			t.pieces = append(t.pieces, piece{of: identifier, width: width})
+			t.hasNumber = t.hasNumber || identifier == "Number"
+			t.hasTime = t.hasTime || identifier == "Time"
+			t.pieces = append(t.pieces, piece{identifier: identifier, width: width})
 		default:
 			return t, malformed("a template with an identifier other than RepresentationID, Number, Time and Bandwidth")
 		}
@@ -62,7 +63,7 @@ func newTemplate(written string, rep *mpd.RepresentationType) (template, error) 
 	return t, nil
 }
 
-// parseWidth reads "05d", or "d".
+// parseWidth parses the format of an identifier after "%": "05d", or "d".
 func parseWidth(format string) (int, bool) {
 	digits, ok := strings.CutSuffix(format, "d")
 	if !ok || digits == "" {
@@ -72,11 +73,11 @@ func parseWidth(format string) (int, bool) {
 	return int(width), err == nil && digits[0] == '0' && width <= MaxWidth
 }
 
-// fill makes the URL of a segment.
-func (t template) fill(number, time int64) string {
+// expand returns the URL of a segment.
+func (t template) expand(number, time int64) string {
 	var out strings.Builder
 	for _, p := range t.pieces {
-		switch p.of {
+		switch p.identifier {
 		case "Number":
 			fmt.Fprintf(&out, "%0*d", p.width, number)
 		case "Time":

@@ -13,18 +13,18 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// durations is xs:duration without a sign. Years and months, whose length is
-// not certain, may only be 0, as some packagers write them.
-var durations = regexp.MustCompile(`^P(?:0+Y)?(?:0+M)?(?:(\d{1,7})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,10})M)?(?:(\d{1,11})(?:\.(\d{0,30}))?S)?)?$`)
+// durationPattern matches xs:duration without a sign. Years and months have no fixed
+// length and must be 0; some packagers write them.
+var durationPattern = regexp.MustCompile(`^P(?:0+Y)?(?:0+M)?(?:(\d{1,7})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,10})M)?(?:(\d{1,11})(?:\.(\d{0,30}))?S)?)?$`)
 
-// parseDuration reads xs:duration, up to MaxTime, to the microsecond: the
-// library counts in floating point, which has no more for times since 1970.
+// parseDuration parses xs:duration up to MaxTime and rounds it to microseconds. The
+// library counts in floating point, which is no more exact for times since 1970.
 func parseDuration(text string) (time.Duration, bool) {
-	const longest = 100
-	if len(text) > longest {
+	const maxBytes = 100
+	if len(text) > maxBytes {
 		return 0, false
 	}
-	m := durations.FindStringSubmatch(strings.TrimSpace(text))
+	m := durationPattern.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil || strings.HasSuffix(m[0], "P") || strings.HasSuffix(m[0], "T") {
 		return 0, false
 	}
@@ -47,16 +47,17 @@ func parseDuration(text string) (time.Duration, bool) {
 	return time.Duration(seconds)*time.Second + d, true
 }
 
-// exact is a duration as it was before the library counted in floating point.
-func exact(d *mpd.Duration) time.Duration {
+// roundedDuration removes the library's rounding errors from a duration that
+// parseDuration accepted. It returns 0 if the attribute is missing.
+func roundedDuration(d *mpd.Duration) time.Duration {
 	if d == nil {
 		return 0
 	}
 	return time.Duration(*d).Round(time.Microsecond)
 }
 
-// parseTime reads xs:dateTime. One without a zone is in UTC. What cannot be
-// read is no time.
+// parseTime parses xs:dateTime, in UTC if it has no zone. It returns the zero time if
+// text is not a time from 1970 to 2200.
 func parseTime(text string) time.Time {
 	const firstYear, lastYear = 1970, 2200 // leaves room to add MaxTime, and for time.Duration
 	for _, zone := range []string{"Z07:00", "Z0700", ""} {
@@ -68,19 +69,19 @@ func parseTime(text string) time.Time {
 	return time.Time{}
 }
 
-// byteRange reads "first-last" (RFC 7233, 2.1).
-func byteRange(text string) (*watch.ByteRange, bool) {
-	from, to, both := strings.Cut(text, "-")
+// parseByteRange parses "first-last" (RFC 7233, 2.1).
+func parseByteRange(text string) (*watch.ByteRange, bool) {
+	from, to, hasDash := strings.Cut(text, "-")
 	first, err := strconv.ParseUint(from, 10, 63)
 	last, errLast := strconv.ParseUint(to, 10, 63)
-	if !both || err != nil || errLast != nil || last < first || last >= MaxRangeEnd {
+	if !hasDash || err != nil || errLast != nil || last < first || last >= MaxRangeEnd {
 		return nil, false
 	}
 	return &watch.ByteRange{Offset: int64(first), Length: int64(last-first) + 1}, true
 }
 
-// resolve makes reference absolute. Only http and https with a host are URLs
-// that may be fetched.
+// resolve returns reference as an absolute URL without a fragment. It returns false
+// if that is not an http or https URL with a host, of up to MaxURL bytes.
 func resolve(base *url.URL, reference string) (*url.URL, bool) {
 	u, err := base.Parse(strings.TrimSpace(reference))
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
@@ -88,7 +89,7 @@ func resolve(base *url.URL, reference string) (*url.URL, bool) {
 	}
 	u.Fragment, u.RawFragment = "", ""
 	absolute := u.String()
-	// A host that passes without a scheme may not pass with one.
+	// The parser may accept a host in a relative reference and refuse it in a URL.
 	if _, err := url.Parse(absolute); err != nil || len(absolute) > MaxURL {
 		return nil, false
 	}

@@ -1,0 +1,85 @@
+package dash
+
+// attributeRule says how the filter passes on an attribute.
+type attributeRule int
+
+const (
+	copied               attributeRule = iota
+	rewrittenDuration                  // xs:duration, in a form that the library reads
+	refusedAsUnsupported               // it changes the meaning of other attributes
+)
+
+// element is an element that the library gets, with its used attributes and
+// children.
+type element struct {
+	name       string
+	hasText    bool
+	attributes map[string]attributeRule
+	children   map[string]*element
+}
+
+func newElement(name string, attributes []string, children ...*element) *element {
+	e := &element{name: name, attributes: map[string]attributeRule{}, children: map[string]*element{}}
+	for _, a := range attributes {
+		e.attributes[a] = copied
+	}
+	for _, c := range children {
+		e.children[c.name] = c
+	}
+	return e
+}
+
+// with adds attributes with another rule than copied.
+func (e *element) with(rule attributeRule, attributes ...string) *element {
+	for _, a := range attributes {
+		e.attributes[a] = rule
+	}
+	return e
+}
+
+func newTextElement(name string) *element {
+	e := newElement(name, nil)
+	e.hasText = true
+	return e
+}
+
+// Names of the elements that the filter counts or selects.
+const (
+	nameMPD            = "MPD"
+	namePeriod         = "Period"
+	nameAdaptationSet  = "AdaptationSet"
+	nameRepresentation = "Representation"
+	nameS              = "S"
+	nameSegmentURL     = "SegmentURL"
+)
+
+// schema lists the elements and attributes of an MPD that are used (ISO/IEC
+// 23009-1, 5.3). Others are dropped, such as events, metrics, pssh boxes and labels.
+var schema = newSchema()
+
+func newSchema() *element {
+	segmentInformation := func() []*element {
+		timing := []string{"timescale", "presentationTimeOffset", "eptDelta", "duration", "startNumber", "endNumber"}
+		initialization := newElement("Initialization", []string{"sourceURL", "range"})
+		timeline := newElement("SegmentTimeline", nil,
+			newElement(nameS, []string{"t", "d", "r"}).with(refusedAsUnsupported, "n", "p", "pE"))
+		return []*element{
+			newTextElement("BaseURL"),
+			newElement("SegmentBase", nil),
+			newElement("SegmentList", timing, initialization, timeline,
+				newElement(nameSegmentURL, []string{"media", "mediaRange"})),
+			newElement("SegmentTemplate", append([]string{"media", "initialization"}, timing...), initialization, timeline),
+		}
+	}
+	descriptor := func(name string) *element { return newElement(name, []string{"schemeIdUri", "value"}) }
+	common := append(segmentInformation(), descriptor("ContentProtection"), descriptor("EssentialProperty"))
+
+	representation := newElement(nameRepresentation,
+		[]string{"id", "bandwidth", "mimeType", "codecs", "height"}, common...)
+	set := newElement(nameAdaptationSet, []string{"contentType", "mimeType", "codecs", "lang", "height"},
+		append(common, representation, descriptor("Role"), newElement("ContentComponent", []string{"contentType"}))...)
+	period := newElement(namePeriod, nil, append(segmentInformation(), set)...).with(rewrittenDuration, "start", "duration")
+	return newElement(nameMPD, []string{"type", "availabilityStartTime"},
+		period, newTextElement("BaseURL"), newTextElement("Location"), descriptor("UTCTiming")).
+		with(rewrittenDuration, "mediaPresentationDuration", "timeShiftBufferDepth", "maxSegmentDuration")
+}
