@@ -103,13 +103,13 @@ func (a *API) callerError(c *gin.Context, err error) *monitor.Error {
 	case errors.Is(err, registry.ErrKeyReused):
 		return monitor.Errorf(keyReused, "this %s came with another request; a new request needs a new key", idempotencyHeader)
 	case errors.Is(ctx.Err(), context.Canceled):
-		log.Debug("the caller hung up", "error", err)
+		log.Debug("the caller closed the connection before the response", "error", err)
 		return monitor.Errorf(unavailable, "the request was cancelled")
 	case ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded):
-		a.failures.log(log, slog.LevelWarn, "a request took too long", c.FullPath(), err)
+		a.failures.log(log, slog.LevelWarn, "request not answered in time, its caller got 503 and may repeat it: check the database", c.FullPath(), err)
 		return monitor.Errorf(unavailable, "the request could not be answered in time; it may be repeated")
 	}
-	a.failures.log(log, slog.LevelError, "a request failed", c.FullPath(), err)
+	a.failures.log(log, slog.LevelError, "request failed, its caller got 500: correct the cause that error names, usually the database", c.FullPath(), err)
 	return internalError()
 }
 

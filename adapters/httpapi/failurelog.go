@@ -8,61 +8,63 @@ import (
 	"time"
 )
 
-// failureLogInterval is how often failures of one kind are logged. While the
-// database is away, the report of every worker fails, several times a second.
+// failureLogInterval is the minimum time between two logged failures of one kind.
+// While the database cannot be reached, the reports of all workers fail, several
+// times a second.
 const failureLogInterval = 10 * time.Second
 
-// failureLog logs one failure of a kind in failureLogInterval, with the number of
-// those that it left out before.
+// failureLog logs one failure of each kind per failureLogInterval, with the number of
+// failures that it suppressed before.
 type failureLog struct {
-	mu sync.Mutex
-	of map[failureKind]*loggedFailure // at most one for each route and type of error
+	mu   sync.Mutex
+	last map[failureKind]*loggedFailure // at most one for each route and type of error
 }
 
-// failureKind identifies failures of which only one is logged in an interval.
-type failureKind struct{ what, route, cause string }
+// failureKind identifies failures of which one per interval is logged.
+type failureKind struct{ message, route, cause string }
 
+// loggedFailure is the newest logged failure of a kind.
 type loggedFailure struct {
-	at     time.Time // of the last that was logged
-	unsaid int       // since
+	at         time.Time
+	suppressed int // since at
 }
 
-// due reports whether a failure is logged, and how many were left out before it.
-func (c *failureLog) due(k failureKind) (unsaid int, due bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	last := c.of[k]
+// allow reports whether a failure is logged, and how many were suppressed before it.
+func (l *failureLog) allow(kind failureKind) (suppressed int, allowed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := l.last[kind]
 	if last != nil && time.Since(last.at) < failureLogInterval {
-		last.unsaid++
+		last.suppressed++
 		return 0, false
 	}
 	if last != nil {
-		unsaid = last.unsaid
+		suppressed = last.suppressed
 	}
-	if c.of == nil {
-		c.of = map[failureKind]*loggedFailure{}
+	if l.last == nil {
+		l.last = map[failureKind]*loggedFailure{}
 	}
-	c.of[k] = &loggedFailure{at: time.Now()}
-	return unsaid, true
+	l.last[kind] = &loggedFailure{at: time.Now()}
+	return suppressed, true
 }
 
-// log logs a failure if it is due.
-func (c *failureLog) log(log *slog.Logger, level slog.Level, what, route string, err error) {
-	unsaid, due := c.due(failureKind{what, route, fmt.Sprintf("%T", innermost(err))})
-	if !due {
+// log logs a failure if none of its kind was logged in the last interval.
+func (l *failureLog) log(log *slog.Logger, level slog.Level, message, route string, err error) {
+	suppressed, allowed := l.allow(failureKind{message, route, fmt.Sprintf("%T", rootCause(err))})
+	if !allowed {
 		return
 	}
-	if unsaid > 0 {
-		log = log.With("unsaid", unsaid)
+	if suppressed > 0 {
+		log = log.With("suppressed", suppressed)
 	}
-	log.Log(context.Background(), level, what, "error", err)
+	log.Log(context.Background(), level, message, "error", err)
 }
 
-// innermost is the first cause of an error.
-func innermost(err error) error {
+// rootCause returns the innermost error of a chain; of joined errors, the first.
+func rootCause(err error) error {
 	for {
 		var next error
-		switch e := err.(type) { //nolint:errorlint // it is the chain that is walked
+		switch e := err.(type) { //nolint:errorlint // it walks the chain itself
 		case interface{ Unwrap() error }:
 			next = e.Unwrap()
 		case interface{ Unwrap() []error }:

@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// complaint is a line of the log that says of a failed request.
-type complaint struct {
+// loggedFailure is a line of the log of level WARN or ERROR.
+type loggedFailure struct {
 	Level, Msg, Route string
-	Unsaid            int
+	Suppressed        int
 }
 
-// complaints are all those so far.
-func (g *gate) complaints() (all []complaint) {
+// failures reads the lines that were logged since the last call.
+func (g *gate) failures() (all []loggedFailure) {
 	g.t.Helper()
 	for lines := json.NewDecoder(g.log); ; {
-		var c complaint
+		var c loggedFailure
 		if err := lines.Decode(&c); errors.Is(err, io.EOF) {
 			return all
 		} else if err != nil {
@@ -34,39 +34,43 @@ func (g *gate) complaints() (all []complaint) {
 	}
 }
 
-func TestFailuresThatGoOnDoNotFillTheLog(t *testing.T) {
-	const status, monitors = "/internal/v1/monitors/:monitor_id/status", "/api/v1/monitors"
+func TestOneFailureOfEachKindIsLoggedPerInterval(t *testing.T) {
+	const (
+		status, monitors = "/internal/v1/monitors/:monitor_id/status", "/api/v1/monitors"
+		failed           = "request failed, its caller got 500: correct the cause that error names, usually the database"
+		late             = "request not answered in time, its caller got 503 and may repeat it: check the database"
+	)
 	synctest.Test(t, func(t *testing.T) {
 		g := open(t)
 		path := "/internal/v1/monitors/" + string(g.registers("Q")) + "/status"
-		fails := func(err error) {
+		fail := func(err error) {
 			t.Helper()
 			g.store.Fail = func(context.Context, string) error { return err }
 			g.put(path, fullReport)
 		}
-		expect := func(want ...complaint) {
+		expectLogged := func(want ...loggedFailure) {
 			t.Helper()
-			if got := g.complaints(); fmt.Sprint(got) != fmt.Sprint(want) {
+			if got := g.failures(); fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("the log says %v, want %v", got, want)
 			}
 		}
-		away := errors.New("no connection")
+		unreachable := errors.New("no connection")
 		for n := range 50 { // in 9.8 s
-			fails(fmt.Errorf("try %d: %w", n, away))
+			fail(fmt.Errorf("try %d: %w", n, unreachable))
 			time.Sleep(196 * time.Millisecond)
 		}
-		expect(complaint{"ERROR", "a request failed", status, 0})
+		expectLogged(loggedFailure{"ERROR", failed, status, 0})
 		g.get(monitors).is(http.StatusInternalServerError)
-		expect(complaint{"ERROR", "a request failed", monitors, 0})
-		fails(errors.Join(&json.SyntaxError{}, away))
-		expect(complaint{"ERROR", "a request failed", status, 0})
-		fails(context.DeadlineExceeded)
-		expect(complaint{"WARN", "a request took too long", status, 0})
+		expectLogged(loggedFailure{"ERROR", failed, monitors, 0})
+		fail(errors.Join(&json.SyntaxError{}, unreachable))
+		expectLogged(loggedFailure{"ERROR", failed, status, 0})
+		fail(context.DeadlineExceeded)
+		expectLogged(loggedFailure{"WARN", late, status, 0})
 		time.Sleep(200 * time.Millisecond)
-		fails(away)
-		expect(complaint{"ERROR", "a request failed", status, 49})
+		fail(unreachable)
+		expectLogged(loggedFailure{"ERROR", failed, status, 49})
 		time.Sleep(10 * time.Second)
-		fails(away)
-		expect(complaint{"ERROR", "a request failed", status, 0})
+		fail(unreachable)
+		expectLogged(loggedFailure{"ERROR", failed, status, 0})
 	})
 }

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -125,20 +126,27 @@ func sameSet(a, b string) bool {
 	return len(set) == 0
 }
 
-func TestProbes(t *testing.T) {
+func TestAGatewayThatIsNotReadyAnswers503AndLogsWhy(t *testing.T) { // section 8.7
 	g := open(t)
-	g.do(httptestGet("/healthz")).is(http.StatusOK).equals(`{"status":"ok"}`)
-	g.do(httptestGet("/readyz")).is(http.StatusOK).equals(`{"status":"ready"}`)
 	g.ready = errors.New("dial tcp 10.1.2.3:5432: connection refused")
 	a := g.do(httptestGet("/readyz"))
 	a.fails(http.StatusServiceUnavailable, "UNAVAILABLE", "not ready")
 	if strings.Contains(string(a.body), "10.1.2.3") {
-		t.Error("an answer that needs no key tells where the database is")
+		t.Error("a response that needs no key contains the database's address")
 	}
-	if !strings.Contains(g.log.String(), "10.1.2.3") {
-		t.Error("the log does not say why")
+	if log := g.log.String(); !strings.Contains(log, "10.1.2.3") || !strings.Contains(log, `"WARN"`) {
+		t.Errorf("the log is %s", log)
 	}
 	g.do(httptestGet("/healthz")).is(http.StatusOK)
+}
+
+func TestAReadinessProbeDuringANormalStartOrStopIsNoWarning(t *testing.T) {
+	g := open(t)
+	g.ready = fmt.Errorf("readiness: %w", httpapi.StartingOrStopping("the gateway is stopping"))
+	g.do(httptestGet("/readyz")).fails(http.StatusServiceUnavailable, "UNAVAILABLE", "not ready")
+	if log := g.log.String(); !strings.Contains(log, "the gateway is stopping") || strings.Contains(log, `"WARN"`) {
+		t.Errorf("the log is %s", log)
+	}
 }
 
 func TestFailures(t *testing.T) {

@@ -54,7 +54,7 @@ func (a *API) recovered(c *gin.Context) {
 			if err, is := p.(error); is && errors.Is(err, http.ErrAbortHandler) {
 				panic(p) // how a handler tells net/http to drop the connection
 			}
-			a.log.Error("a handler panicked", "method", c.Request.Method, "route", c.FullPath(),
+			a.log.Error("request handler panicked, only this request failed: report the defect with panic and stack", "method", c.Request.Method, "route", c.FullPath(),
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			c.Abort()
 			if c.Writer.Written() {

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
@@ -151,7 +151,7 @@ func (s *databaseSetup) ready(ctx context.Context, ping func(context.Context) er
 		return err
 	}
 	if !s.isDone() {
-		return errors.New("the database is still being migrated")
+		return httpapi.StartingOrStopping("the database is still being migrated")
 	}
 	return nil
 }

@@ -39,16 +39,17 @@ type gatewayServer struct {
 	stopping      atomic.Bool
 }
 
-// ready is the readiness probe: it returns why the gateway cannot do its work.
+// ready is the readiness check: its error says why the gateway cannot do its work. It
+// is an httpapi.StartingOrStopping during a normal start or stop.
 func (g *gatewayServer) ready(ctx context.Context) error {
 	if g.stopping.Load() {
-		return errors.New("the gateway is stopping")
+		return httpapi.StartingOrStopping("the gateway is stopping")
 	}
 	if err := g.database.ready(ctx, g.store.Ping); err != nil {
 		return err
 	}
 	if !g.reconciled.Load() {
-		return errors.New("the gateway still compares monitors and workers")
+		return httpapi.StartingOrStopping("the gateway still compares monitors and workers")
 	}
 	return nil
 }
