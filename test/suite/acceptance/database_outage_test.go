@@ -13,7 +13,7 @@ import (
 
 func TestAGatewayStartsWithoutItsDatabaseAndAdoptsLater(t *testing.T) { // section 10.4, decision O4
 	runQuietTimeline(t, 1, 70*time.Second)
-	dir := t.TempDir()
+	dir := databaseDir(t)
 	db := &database{Server: startDatabase(t, dir)}
 	t.Cleanup(db.end) // after its service's
 	env := startEnv(t, "DB_DSN="+db.DSN())
@@ -73,7 +73,7 @@ func TestAGatewayStartsWithoutItsDatabaseAndAdoptsLater(t *testing.T) { // secti
 // The time limit of section 10.4 also holds while the database is away.
 func TestAReconciliationThatTimesOutIsRepeatedWhenTheDatabaseIsBack(t *testing.T) { // section 10.4
 	runQuietTimeline(t, 1, 45*time.Second)
-	dir := t.TempDir()
+	dir := databaseDir(t)
 	db := &database{Server: startDatabase(t, dir)}
 	t.Cleanup(db.end)
 	settings := []string{"DB_DSN=" + db.DSN(), "GATEWAY_RECONCILE_TIMEOUT=3s"}
@@ -105,7 +105,7 @@ func TestAReconciliationThatTimesOutIsRepeatedWhenTheDatabaseIsBack(t *testing.T
 
 func TestAGatewayThatItsDatabaseRefusesExits(t *testing.T) {
 	runQuietTimeline(t, 1, 10*time.Second)
-	db := database{startDatabase(t, t.TempDir())}
+	db := database{startDatabase(t, databaseDir(t))}
 	t.Cleanup(db.end)
 	for name, dsn := range map[string]string{
 		"an unknown user":     strings.Replace(db.DSN(), "user=", "user=not_", 1),

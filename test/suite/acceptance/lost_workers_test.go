@@ -2,6 +2,7 @@ package acceptance_test
 
 import (
 	"context"
+	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -218,7 +219,7 @@ func reconciliationReport(t *testing.T, env *testenv.Env) system.Line {
 
 func TestAnOrphanedWorkerIsEnded(t *testing.T) { // section 10.4: zombies
 	runTimeline(t, 1, 30*time.Second)
-	db := database{startDatabase(t, t.TempDir())}
+	db := database{startDatabase(t, databaseDir(t))}
 	t.Cleanup(db.end)
 	env := startEnv(t, "DB_DSN="+db.DSN())
 	d := watchBlackStream(t, env)
@@ -244,7 +245,7 @@ func TestAnOrphanedWorkerIsEnded(t *testing.T) { // section 10.4: zombies
 
 func TestAnAlertIsSentSoonAfterADatabaseOutage(t *testing.T) {
 	runQuietTimeline(t, 1, 100*time.Second)
-	dir := t.TempDir()
+	dir := databaseDir(t)
 	db := &database{Server: startDatabase(t, dir)}
 	t.Cleanup(db.end) // after its gateway's
 	env := startEnv(t, "DB_DSN="+db.DSN())
@@ -270,6 +271,23 @@ func TestAnAlertIsSentSoonAfterADatabaseOutage(t *testing.T) {
 // database is a PostgreSQL server of one test.
 type database struct{ *embedded.Server }
 
+// databaseDir returns a directory for a database. Its path is short, because a
+// socket's path has at most 107 bytes and t.TempDir contains the test's name: with
+// a longer path each start of the server has its socket elsewhere.
+func databaseDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "stream-monitor-db-")
+	if err == nil {
+		err = os.Chmod(dir, 0o755) // the server runs as another user than root
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// startDatabase starts a PostgreSQL server on a directory.
 func startDatabase(t *testing.T, dir string) *embedded.Server {
 	t.Helper()
 	db, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})
