@@ -7,12 +7,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// filters is the table of what ffmpeg runs for each row of detector.Table.
-var filters = map[detector.Name]filter{
-	detector.Blackout: blackout,
-	detector.Silence:  silence,
-}
-
 // filter is the ffmpeg filter of one detector. It passes every frame on and adds
 // metadata to the frames on which an interval begins or ends.
 type filter struct {
@@ -25,6 +19,16 @@ type filter struct {
 	// minDuration is the length below which an interval is dropped, unless it touches
 	// an end of the track: it may be part of a longer one there. 0: none is dropped.
 	minDuration time.Duration
+}
+
+// filters has an entry for each file detector_*.go, which registers it.
+var filters = map[detector.Name]filter{}
+
+// register adds the filter of a detector. A variable declaration in the detector's
+// file calls it, so that another detector touches no other file here.
+func register(name detector.Name, f filter) filter { //nolint:unparam // a declaration needs a value
+	filters[name] = f
+	return f
 }
 
 // Settings returns the value of a field of a registration's config object. Only

@@ -8,8 +8,8 @@
 //	                   └ log: announced tracks, errors ────────────────┘
 //
 // Each row of detector.Table has a filter that tags frames with metadata. To add a
-// detector, write the file of its filter (see blackout.go) and add it to the table in
-// detector.go.
+// detector, add its row there and the file of its filter here; detector_blackout.go is
+// an example.
 //
 // Every decoded frame is printed with its time and tags. An interval without an end
 // lasts until the end of the track. The detectors' own log lines are not used.

@@ -41,11 +41,12 @@ func HasFilter(name detector.Name) bool {
 	return ok
 }
 
-// AddFilter adds a filter to the table until the test ends.
+// AddFilter registers a filter, as the file of a detector does, until the test ends.
 func AddFilter(t interface{ Cleanup(func()) }, name detector.Name, expression func(Settings) string, startKey, endKey string) {
 	before := maps.Clone(filters)
 	t.Cleanup(func() { filters = before })
-	filters[name] = filter{expression: expression, startKey: startKey, endKey: endKey}
+	filters = maps.Clone(before)
+	register(name, filter{expression: expression, startKey: startKey, endKey: endKey})
 }
 
 // DetectContainer returns the demuxer for b.
