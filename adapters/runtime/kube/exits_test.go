@@ -45,14 +45,14 @@ func launch(t *testing.T, cluster *fakeCluster, l *kube.Launcher, spec superviso
 }
 
 // updatePod changes the state of a pod.
-func (cluster *fakeCluster) updatePod(p *corev1.Pod, change func(*corev1.Pod)) {
-	cluster.modify(p.Name, p.UID, change)
+func (f *fakeCluster) updatePod(p *corev1.Pod, change func(*corev1.Pod)) {
+	f.modify(p.Name, p.UID, change)
 }
 
-func (cluster *fakeCluster) exists(name string) bool {
-	cluster.mu.Lock()
-	defer cluster.mu.Unlock()
-	return cluster.pods[name] != nil
+func (f *fakeCluster) exists(name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.pods[name] != nil
 }
 
 func failed(reason, message string) func(*corev1.Pod) {

@@ -17,21 +17,21 @@ import (
 
 const podName = "stream-monitor-mon-00000000000070008000000000000000"
 
-func (cluster *fakeCluster) expectRequests(want ...string) {
-	cluster.t.Helper()
-	cluster.mu.Lock()
-	defer cluster.mu.Unlock()
-	if !slices.Equal(cluster.requests, want) {
-		cluster.t.Errorf("the requests are %v, want %v", cluster.requests, want)
+func (f *fakeCluster) expectRequests(want ...string) {
+	f.t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Equal(f.requests, want) {
+		f.t.Errorf("the requests are %v, want %v", f.requests, want)
 	}
 }
 
-func (cluster *fakeCluster) expectGraces(want ...int64) {
-	cluster.t.Helper()
-	cluster.mu.Lock()
-	defer cluster.mu.Unlock()
-	if !slices.Equal(cluster.deleteGraces, want) {
-		cluster.t.Errorf("the grace periods of the deletions are %v, want %v", cluster.deleteGraces, want)
+func (f *fakeCluster) expectGraces(want ...int64) {
+	f.t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Equal(f.deleteGraces, want) {
+		f.t.Errorf("the grace periods of the deletions are %v, want %v", f.deleteGraces, want)
 	}
 }
 

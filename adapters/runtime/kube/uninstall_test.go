@@ -25,10 +25,10 @@ import (
 
 // deploy adds a Deployment with one gateway pod, which takes 5 s to stop. whileStopping
 // is called just before the pod is gone.
-func (cluster *fakeCluster) deploy(name string, whileStopping func()) (scaled *int32) {
+func (f *fakeCluster) deploy(name string, whileStopping func()) (scaled *int32) {
 	scaled = new(int32(3))
 	conflicts, lastConflict := 3, time.Time{}
-	cluster.client.PrependReactor("get", "deployments", func(a ktesting.Action) (bool, runtime.Object, error) {
+	f.client.PrependReactor("get", "deployments", func(a ktesting.Action) (bool, runtime.Object, error) {
 		if a.(ktesting.GetAction).GetName() != name {
 			return true, nil, apierrors.NewNotFound(appsv1.Resource("deployments"), a.(ktesting.GetAction).GetName())
 		}
@@ -38,30 +38,30 @@ func (cluster *fakeCluster) deploy(name string, whileStopping func()) (scaled *i
 		return true, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/component": "gateway"}}}}, nil
 	})
-	cluster.client.PrependReactor("update", "deployments", func(a ktesting.Action) (bool, runtime.Object, error) {
+	f.client.PrependReactor("update", "deployments", func(a ktesting.Action) (bool, runtime.Object, error) {
 		if conflicts--; conflicts >= 0 {
 			if time.Since(lastConflict) < 100*time.Millisecond {
-				cluster.t.Error("a conflict was retried without a pause")
+				f.t.Error("a conflict was retried without a pause")
 			}
 			lastConflict = time.Now()
 			return true, nil, apierrors.NewConflict(appsv1.Resource("deployments"), name, errors.New("changed"))
 		}
 		scale := a.(ktesting.UpdateAction).GetObject().(*autoscalingv1.Scale)
 		*scaled = scale.Spec.Replicas
-		cluster.modify("gateway-1", "gateway", func(p *corev1.Pod) { // the API server's clock is an hour ahead
+		f.modify("gateway-1", "gateway", func(p *corev1.Pod) { // the API server's clock is an hour ahead
 			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = new(metav1.NewTime(time.Now().Add(time.Hour))), new(int64(10))
 		})
-		cluster.kubelets.Go(func() {
-			if cluster.wait(5 * time.Second) {
+		f.kubelets.Go(func() {
+			if f.wait(5 * time.Second) {
 				whileStopping()
-				cluster.removePod("gateway-1", "")
+				f.removePod("gateway-1", "")
 			}
 		})
 		return true, scale, nil
 	})
-	cluster.mu.Lock()
-	defer cluster.mu.Unlock()
-	cluster.record("ADDED", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "gateway-1", Namespace: namespace, UID: "gateway",
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.record("ADDED", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "gateway-1", Namespace: namespace, UID: "gateway",
 		Labels: map[string]string{"app.kubernetes.io/component": "gateway"}}})
 	return scaled
 }

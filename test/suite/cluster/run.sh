@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# The launcher's conformance and the acceptance in a cluster, from nothing to an
-# end: "make test-cluster".
+# Runs the launcher's conformance tests and the release tests in a cluster ("make
+# test-cluster"). It starts a cluster if none is given, and stops it afterwards.
 #
-#	STREAM_MONITOR_TEST_KUBECONFIG  a cluster to use; default: one is brought up here, as
-#	                                root. KUBECONFIG is not looked at
-#	STREAM_MONITOR_LOAD_IMAGE       how an image gets into it, such as "kind load docker-image";
-#	                                default: kube/load.sh, or nothing with a cluster given
+#	STREAM_MONITOR_TEST_KUBECONFIG  the cluster to use; default: one is started here, as
+#	                                root. KUBECONFIG is ignored
+#	STREAM_MONITOR_LOAD_IMAGE       command that loads an image into it, such as "kind load
+#	                                docker-image"; default: kube/load.sh, or none if a
+#	                                cluster is given
 #	STREAM_MONITOR_IMAGE            the image; default: the one that "make image" builds
-#	STREAM_MONITOR_NEXT_IMAGE       what the acceptance upgrades to; default: the same image
-#	                                with another label and tag, made here by Docker
-#	STREAM_MONITOR_POD_NETWORK      where pods are, a CIDR, if the nodes do not say it
-#	KEEP=1                          leaves the cluster that was brought up
+#	STREAM_MONITOR_NEXT_IMAGE       the image to upgrade to; default: the same image with
+#	                                another label and tag, built here by Docker
+#	STREAM_MONITOR_POD_NETWORK      the pods' network, a CIDR, if the nodes do not have it
+#	KEEP=1                          keeps the cluster that was started
 #
-# Arguments are go test's for the acceptance, such as -run TestTheChart.
+# Arguments are passed to go test for the release tests, such as -run TestTheChart.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
@@ -40,7 +41,7 @@ if [[ -z ${STREAM_MONITOR_IMAGE:-} ]]; then
 fi
 images=("$STREAM_MONITOR_IMAGE")
 if [[ -z ${STREAM_MONITOR_NEXT_IMAGE:-} ]]; then
-	[[ -n $load ]] || fail "STREAM_MONITOR_NEXT_IMAGE must name a second image, for there is no way to load one (STREAM_MONITOR_LOAD_IMAGE)"
+	[[ -n $load ]] || fail "STREAM_MONITOR_NEXT_IMAGE must name a second image, because STREAM_MONITOR_LOAD_IMAGE is not set and none can be loaded"
 	STREAM_MONITOR_NEXT_IMAGE=$STREAM_MONITOR_IMAGE-next
 	docker build -q -t "$STREAM_MONITOR_NEXT_IMAGE" - >/dev/null <<-D
 		FROM $STREAM_MONITOR_IMAGE
@@ -56,6 +57,6 @@ if [[ -n $load ]]; then
 	done
 fi
 cd "$root"
-say "the launcher's conformance"
+say "running the launcher's conformance tests"
 STREAM_MONITOR_TEST_IMAGE=$STREAM_MONITOR_IMAGE go test -tags cluster -count=1 -run RealCluster -timeout 15m ./adapters/runtime/kube
 go test -tags cluster -count=1 -timeout 30m -v "$@" ./test/suite/cluster

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Sees to it that the public images are here that our own are made from: pulls
-# them, or, where no registry can be reached, makes stand-ins of the same names
-# from what can be: Debian's archive and this machine's Go. A stand-in trusts the
-# certificate authorities that were added to this machine, has the label
-# stream-monitor.stand-in, and is for tests: never push what was built on one. It
-# is used, and said to be one, until "docker rmi" has removed it.
+# Provides the base images of our images. It pulls them. Where no registry can be
+# reached it builds stand-ins of the same names from Debian's archive and this
+# machine's Go. A stand-in trusts the certificate authorities that were added to this
+# machine and has the label stream-monitor.stand-in. It is for tests: never push an
+# image that was built on one. It is used, with a warning, until "docker rmi" removes it.
 #
-#	bases.sh [IMAGE…]    the images named, or all of them
+#	bases.sh [IMAGE…]    the named images, or all of them
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -16,7 +15,7 @@ all=(debian:trixie-slim golang:1.26-trixie postgres:17-trixie)
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 label='LABEL stream-monitor.stand-in=yes'
 
-# What the official slim image leaves out, too.
+# The official slim image leaves out the same files.
 slim='
 path-exclude /usr/share/doc/*
 path-include /usr/share/doc/*/copyright
@@ -49,7 +48,7 @@ make_debian() {
 	rm -rf "$system"/var/cache/apt/* "$system"/var/lib/apt/lists/* "$system"/var/log/* \
 		"$system"/usr/share/{man,info,locale,lintian}/* "$system"/tmp/*
 	mkdir -p "$system/var/cache/apt/archives/partial"
-	# update-ca-certificates, wherever it is installed, then trusts them as well.
+	# update-ca-certificates then trusts them, once ca-certificates is installed.
 	if compgen -G '/usr/local/share/ca-certificates/*.crt' >/dev/null; then
 		install -D -m 644 -t "$system/usr/local/share/ca-certificates" /usr/local/share/ca-certificates/*.crt
 	fi
@@ -94,7 +93,7 @@ make_postgres() {
 	rm -rf "$work"
 }
 
-# warn says of a stand-in that it is one, each time that it is about to be used.
+# warn prints a warning if the image is a stand-in.
 warn() {
 	[[ -z $(docker image inspect -f '{{index .Config.Labels "stream-monitor.stand-in"}}' "$1") ]] ||
 		say "$1 is a stand-in made here; docker rmi $1 before real use"

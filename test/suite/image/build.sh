@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Builds the image from deploy/Dockerfile and tags it stream-monitor:VERSION, with
-# the versions of what is in it as labels. Called by "make image".
+# Builds the image from deploy/Dockerfile, tags it stream-monitor:VERSION, and labels it
+# with the versions of its tools. Called by "make image".
 #
 #	VERSION    of stream-monitor, and the tag (default: git describe, else dev)
 #	IMAGE      the name without the tag (default: stream-monitor)
 #	FFMPEG     static (default) or debian
-#	TOOLS_OF   yt-dlp, streamlink and deno are installed anew when it changes
-#	           (default: the week; now: in any case)
-#	YTDLP, STREAMLINK, DENO   what pip is to install, such as yt-dlp==2026.10.26
+#	TOOLS_OF   yt-dlp, streamlink and deno are installed again when it changes
+#	           (default: the week; now: always)
+#	YTDLP, STREAMLINK, DENO   requirements for pip, such as yt-dlp==2026.10.26
 #	           (default: the newest)
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -19,15 +19,15 @@ revision=$(git -C "$root" rev-parse HEAD 2>/dev/null || echo unknown)
 image=${IMAGE:-stream-monitor}:$version
 tools_of=${TOOLS_OF:-$(date -u +%G-W%V)}
 [[ $tools_of != now ]] || tools_of=$(date -u +%FT%TZ)
-[[ $version != latest ]] || fail "an image called latest tells nobody what it is"
+[[ $version != latest ]] || fail "VERSION must not be latest: the tag has to tell which version the image has"
 
 args=(--build-arg "VERSION=$version" --build-arg "TOOLS_OF=$tools_of")
 for name in FFMPEG YTDLP STREAMLINK DENO; do
 	[[ -z ${!name:-} ]] || args+=(--build-arg "$name=${!name}")
 done
 
-# build FILTER ARGUMENT… shows what the filter leaves of its progress, and the end
-# of all of it when it fails.
+# build FILTER ARGUMENT… builds the image and shows its progress through a filter. If it
+# fails it shows the end of the whole log.
 build() {
 	local log status=0 filter=$1
 	shift
@@ -39,18 +39,18 @@ build() {
 	return "$status"
 }
 
-# Each step that is begun, and what the scripts in it say.
+# steps shows each step, and the messages of deploy/ffmpeg.sh and deploy/tools.sh.
 steps() { sed -un 's/^#[0-9]* \(\[[a-z-]* [0-9]*\/[0-9]*\] .\{1,70\}\).*/image:   \1/p; s/^#[0-9.]* [0-9.]* \(\(ffmpeg\|tools\): .*\)/image:   \1/p'; }
 nothing() { cat >/dev/null; }
 
-# A label cannot be computed while an image is built. So it is asked what it has
-# in it, and built again: nothing is done twice but the labels.
+# A build cannot compute labels. So label reads the versions from the built image and
+# builds it again; the cache has everything but the labels.
 label() {
 	local labels=() tool number
 	while read -r tool number; do
 		labels+=(--label "stream-monitor.$tool=$number")
 	done < <(docker run --rm --entrypoint cat "$image" /usr/share/stream-monitor/versions)
-	((${#labels[@]})) || fail "the image does not say what it has in it"
+	((${#labels[@]})) || fail "the image has no /usr/share/stream-monitor/versions"
 	build nothing -t "$image" "${labels[@]}" \
 		--label org.opencontainers.image.title=stream-monitor \
 		--label "org.opencontainers.image.version=$version" \

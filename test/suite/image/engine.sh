@@ -1,27 +1,25 @@
 #!/usr/bin/env bash
-# Sees to it that there is a container engine with buildx and compose: installs
-# Debian's docker.io when there is none and this is root, starts its daemon when
-# none answers, and takes the two plugins from Debian when the client has none.
-# A second run takes a blink.
+# Provides a container engine with buildx and compose. As root it installs Debian's
+# docker.io if docker is missing, and starts the daemon if none answers. It takes
+# missing plugins from Debian.
 #
 #	engine.sh            as above
-#	engine.sh able       succeeds without a word, or says in one line why there can
-#	                     be no engine here; after a success a failure is a failure
+#	engine.sh able       checks whether an engine can run here: succeeds silently, or
+#	                     prints the reason in one line
 #	engine.sh running    succeeds when a daemon answers
-#	engine.sh stop       ends the daemon that this script has started; who found one
-#	                     running leaves it to whoever started it
+#	engine.sh stop       stops the daemon if this script has started it
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 exec </dev/null
 
 plugins=${DOCKER_CONFIG:-${HOME:-~}/.docker}/cli-plugins
-patience=60 # seconds for a daemon to answer
+start_timeout=60 # seconds until the daemon must answer
 
 answers() { docker version >/dev/null 2>&1; }
 
-# able fails with the first thing that neither this script nor a dockerd can do
-# without. What a daemon that answers already needs is not asked.
+# able fails with the first missing requirement of this script or of dockerd. It checks
+# nothing when a daemon answers.
 able() {
 	answers && return
 	[[ $(uname -s) == Linux ]] || fail "no docker daemon answers, and one can be started on Linux only"
@@ -37,7 +35,6 @@ install_engine() {
 	((EUID == 0)) || fail "there is no docker here. Install it, for example: apt-get install docker.io"
 	have apt-get || fail "there is neither docker nor apt-get here: install docker by other means"
 	local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0)
-	# What a package starts by itself is this script's business: see below.
 	quietly "${apt[@]}" update || fail "apt-get update failed"
 	quietly "${apt[@]}" install -y --no-install-recommends docker.io iptables || fail "apt-get could not install docker.io"
 }
@@ -49,13 +46,13 @@ start_daemon() {
 	mkdir -p "$state"
 	setsid dockerd </dev/null >"$state/dockerd.log" 2>&1 9>&- &
 	echo $! >"$state/dockerd.pid"
-	for ((i = 0; i < patience * 5; i++)); do
+	for ((i = 0; i < start_timeout * 5; i++)); do
 		answers && return
 		kill -0 "$(<"$state/dockerd.pid")" 2>/dev/null || break
 		sleep 0.2
 	done
 	tail -n 20 "$state/dockerd.log" >&2
-	fail "dockerd did not come up; its last words are above, all of them in $state/dockerd.log"
+	fail "dockerd did not start; the end of its log is above, the whole log is $state/dockerd.log"
 }
 
 stop_daemon() {
@@ -68,8 +65,7 @@ stop_daemon() {
 	rm -f "$state/dockerd.pid"
 }
 
-# Debian's own apt, in a container of the release that has them, so that what is
-# downloaded is authenticated.
+# apt in a Debian container downloads the plugins, so that they are authenticated.
 take_plugins() {
 	local dir container
 	"$here/bases.sh" debian:trixie-slim
@@ -80,7 +76,7 @@ take_plugins() {
 	if ! quietly docker start -a "$container" || ! docker cp "$container:/tmp/plugins/." "$dir" >/dev/null; then
 		docker rm -f "$container" >/dev/null
 		rm -rf "$dir"
-		fail "buildx and compose are missing and could not be had from Debian. Install docker's plugins docker-buildx and docker-compose"
+		fail "buildx and compose are missing and could not be downloaded from Debian. Install docker's plugins docker-buildx and docker-compose"
 	fi
 	docker rm "$container" >/dev/null
 	mkdir -p "$plugins"
@@ -102,7 +98,7 @@ stop)
 	exit
 	;;
 start) ;;
-*) fail "engine.sh knows able, running and stop, not $1" ;;
+*) fail "unknown command $1; engine.sh has able, running and stop" ;;
 esac
 one_at_a_time engine
 have docker || timed "installing docker.io from Debian" install_engine

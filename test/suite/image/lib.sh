@@ -1,12 +1,12 @@
-# What the scripts of this directory share; sourced by them.
+# Shared by the scripts of this folder, which source it.
 # shellcheck shell=bash
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck disable=SC2034 # by those who source this
 root=$(cd "$here/../../.." && pwd)
 
-# Where an engine that was started here keeps its log and its process id. Without
-# HOME a tilde is what the system knows as this user's.
+# Directory for the log and the pid of an engine that was started here. Without HOME a
+# tilde is the home directory of the password database.
 state=${XDG_CACHE_HOME:-${HOME:-~}/.cache}/stream-monitor-image
 
 say() { printf 'image: %s\n' "$*" >&2; }
@@ -16,7 +16,7 @@ fail() {
 }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# quietly COMMAND… shows what it printed only when it fails.
+# quietly COMMAND… shows the output only when the command fails.
 quietly() {
 	local log status=0
 	log=$(mktemp)
@@ -26,7 +26,7 @@ quietly() {
 	return "$status"
 }
 
-# timed WHAT COMMAND… says what is done, and how long it took.
+# timed WHAT COMMAND… prints WHAT before the command, and how long it took after it.
 timed() {
 	local what=$1 began=$SECONDS
 	shift
@@ -37,7 +37,7 @@ timed() {
 
 exists() { docker image inspect "$1" >/dev/null 2>&1; }
 
-# one_at_a_time NAME: two runs at once take turns.
+# one_at_a_time NAME waits until no other run holds the lock NAME.
 one_at_a_time() {
 	mkdir -p "$state"
 	exec 9>"$state/$1.lock"

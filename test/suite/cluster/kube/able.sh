@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Can a cluster be brought up here? Succeeds without a word, or says in one line
-# why not. With STREAM_MONITOR_TEST_KUBECONFIG set the cluster is somebody else's,
-# and only has to answer. What KUBECONFIG names is nobody's business here: it may
-# be a cluster that works for its living.
+# Checks whether a cluster can be started here. Succeeds silently, or prints the reason
+# in one line. With STREAM_MONITOR_TEST_KUBECONFIG it only checks that this cluster
+# answers. KUBECONFIG is ignored, because it may name a production cluster.
 set -euo pipefail
 # shellcheck source=lib.sh
 . "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/lib.sh"

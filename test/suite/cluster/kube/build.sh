@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Builds what a cluster consists of, as far as it is missing or of another version
-# than lib.sh says, from the Go module proxy alone: 7 minutes on two cores the first
-# time, a blink from then on.
-# containerd, runc and the network plugins are Debian's.
+# Builds the binaries of a cluster that are missing or of another version than in
+# lib.sh. It needs only the Go module proxy. The first build takes 7 minutes on two
+# cores. containerd, runc and the network plugins come from Debian.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=lib.sh
@@ -10,7 +9,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 mkdir -p "$KUBE_BIN" "$KUBE_SRC"
 export CGO_ENABLED=0 GOFLAGS="-mod=mod -buildvcs=false -trimpath"
 
-# build NAME DIR PACKAGE [LDFLAGS]: into KUBE_BIN, whole or not at all.
+# build NAME DIR PACKAGE [LDFLAGS] builds a binary into KUBE_BIN, atomically.
 build() {
 	say "building $1"
 	local began=$SECONDS
@@ -19,22 +18,22 @@ build() {
 	say "built $1, $((SECONDS - began)) s"
 }
 
-# missing NAME MODULE VERSION. A binary carries the versions of what it was built from.
+# missing NAME MODULE VERSION succeeds unless a binary was built from this version.
 missing() {
 	[[ -x $KUBE_BIN/$1 ]] || return 0
 	go version -m "$KUBE_BIN/$1" 2>/dev/null |
 		awk -v module="$2" -v version="$3" '$2 == module && $3 == version {found = 1} END {exit found}'
 }
 
-# A module that requires one other and nothing else.
+# Makes a module with one requirement.
 module() { # DIR MODULE VERSION
 	mkdir -p "$1"
 	printf 'module built\n\ngo 1.24.0\n\nrequire %s %s\n' "$2" "$3" >"$1/go.mod"
 	rm -f "$1/go.sum"
 }
 
-# k8s.io/kubernetes replaces the modules it is published as by directories of its
-# own; a module of ours that points them at what is published can build it.
+# k8s.io/kubernetes replaces its staging modules by directories of its repository. A
+# module that replaces them by their published versions can build it.
 kubernetes_module() {
 	local dir=$KUBE_SRC/kubernetes gomod
 	mkdir -p "$dir"
@@ -54,7 +53,7 @@ kubernetes_module() {
 	cp -r "$here/testdata/cri-clean" "$dir/"
 }
 
-staged=v0.${K8S_VERSION#v1.} # as its modules are published
+staged=v0.${K8S_VERSION#v1.} # version of the staging modules
 minor=${K8S_VERSION#v1.} minor=${minor%%.*}
 version=k8s.io/component-base/version
 flags="-X $version.gitVersion=$K8S_VERSION -X $version.gitMajor=1 -X $version.gitMinor=$minor -X $version.gitTreeState=clean"
@@ -79,7 +78,7 @@ if missing coredns github.com/coredns/coredns "$COREDNS_VERSION"; then
 fi
 if missing helm helm.sh/helm/v3 "$HELM_VERSION"; then
 	module "$KUBE_SRC/helm" helm.sh/helm/v3 "$HELM_VERSION"
-	helm=helm.sh/helm/v3 # and for which Kubernetes "helm template" takes it to be
+	helm=helm.sh/helm/v3 # also sets the default Kubernetes version of "helm template"
 	build helm "$KUBE_SRC/helm" $helm/cmd/helm "-X $helm/internal/version.version=$HELM_VERSION \
 -X $helm/pkg/chartutil.k8sVersionMajor=1 -X $helm/pkg/chartutil.k8sVersionMinor=$minor \
 -X $helm/pkg/lint/rules.k8sVersionMajor=1 -X $helm/pkg/lint/rules.k8sVersionMinor=$minor"
@@ -99,8 +98,7 @@ if [[ ! -x $CNI_BIN/bridge ]]; then
 	fi
 fi
 
-# The image of the container that every pod has: written by hand, in the form that
-# "docker save" writes.
+# The pause image, which every pod needs, in the format of "docker save".
 if [[ ! -f $K8S_HOME/pause.tar ]]; then
 	work=$(mktemp -d)
 	trap 'rm -rf "$work"' EXIT

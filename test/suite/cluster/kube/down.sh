@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Stops what up.sh has started, and nothing else, and puts back what it has changed
-# on the machine: rules, bridge, control groups, kernel settings. What is built
-# stays; with --purge the state goes too.
+# Stops the daemons that up.sh has started, and restores what it has changed on the
+# machine: iptables rules, bridge, control groups, kernel settings. Binaries stay;
+# --purge also deletes the state of the cluster.
 set -uo pipefail
 # shellcheck source=lib.sh
 . "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/lib.sh"
@@ -17,7 +17,7 @@ stop() { # NAME
 	rm -f "$PIDS/$1.pid"
 }
 
-# The shims of pods: by program and by our socket's name.
+# The shims of this cluster's pods, found by program and socket.
 shims() {
 	local p
 	for p in /proc/[0-9]*; do
@@ -26,7 +26,7 @@ shims() {
 	done
 }
 
-stop kubelet # first, or it would start the pods again
+stop kubelet # first, because it restarts pods
 if ! alive containerd >/dev/null && [[ -n $(shims) && -f $CONF/containerd.toml ]]; then
 	setsid nohup containerd --config "$CONF/containerd.toml" >>"$LOGS/containerd.log" 2>&1 </dev/null &
 	echo $! >"$PIDS/containerd.pid"
@@ -39,7 +39,7 @@ awk -v dir="$KUBE_DIR/" 'index($5, dir) == 1 {print $5}' /proc/self/mountinfo | 
 	umount "$mount" 2>/dev/null || umount -l "$mount"
 done
 
-if [[ -f $KUBE_DIR/sysctl.before ]]; then # up.sh was here
+if [[ -f $KUBE_DIR/sysctl.before ]]; then # up.sh has changed the settings
 	kube-proxy --cleanup >/dev/null 2>&1
 	for tool in iptables ip6tables; do for table in filter nat mangle; do
 		rules=$($tool -w 5 -t $table -S 2>/dev/null) || continue

@@ -1,20 +1,20 @@
-# What the scripts here share. Every setting can come from the environment.
+# Shared by the scripts of this folder. The environment overrides every setting.
 # shellcheck shell=bash disable=SC2034
 
-# Without a home go has nowhere to build, either.
+# go needs HOME for its build cache.
 export HOME=${HOME:-$(awk -F: -v uid="$(id -u)" '$3 == uid {print $6; exit}' /etc/passwd)}
 export HOME=${HOME:-/root}
 
-# What is built, kept between runs; and the state of the one cluster, whose path
-# must be short, because sockets are in it.
+# K8S_HOME keeps binaries between runs. KUBE_DIR has the state of the cluster; its path
+# must be short, because it contains sockets.
 K8S_HOME=${K8S_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}/kube-local}
 KUBE_BIN=${KUBE_BIN:-$K8S_HOME/bin}
 KUBE_SRC=${KUBE_SRC:-$K8S_HOME/src}
 KUBE_DIR=${KUBE_DIR:-$K8S_HOME/run}
 CNI_BIN=${CNI_BIN:-$K8S_HOME/cni/usr/lib/cni}
 
-# Raise them together: etcd's is the one that Kubernetes names, and CoreDNS shares
-# its client-go, and so the build cache.
+# Upgrade these together: Kubernetes names the version of etcd, and CoreDNS shares
+# Kubernetes' client-go and so the build cache.
 K8S_VERSION=${K8S_VERSION:-v1.34.2}
 ETCD_VERSION=${ETCD_VERSION:-v3.6.4}
 COREDNS_VERSION=${COREDNS_VERSION:-v1.13.2}
@@ -31,7 +31,7 @@ NODE=${NODE_NAME:-$(hostname | tr 'A-Z_' 'a-z-')}
 API_PORT=${API_PORT:-6443}
 ETCD_PORT=${ETCD_PORT:-12379}
 ETCD_PEER_PORT=${ETCD_PEER_PORT:-12380}
-DNS_PORT=${DNS_PORT:-10053}            # on the node, behind the Service at DNS_IP:53
+DNS_PORT=${DNS_PORT:-10053}            # on the node; the Service is DNS_IP:53
 DNS_READY_PORT=${DNS_READY_PORT:-10054}
 PAUSE_IMAGE=localhost/kube-pause:1
 
@@ -46,8 +46,8 @@ fail() {
 }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# Prints the pid of a daemon of this cluster; fails when it does not run, also if
-# another program has its number by now.
+# Prints the pid of a daemon of this cluster. Fails when it does not run, or when
+# another program has its pid.
 alive() {
 	local pid exe
 	pid=$(cat "$PIDS/$1.pid" 2>/dev/null) && [[ -n $pid ]] || return 1
@@ -57,7 +57,7 @@ alive() {
 	echo "$pid"
 }
 
-# Succeeds when anything of this cluster runs.
+# Succeeds when a daemon of this cluster runs.
 running() {
 	local name
 	for name in etcd containerd kube-apiserver kubelet; do alive $name >/dev/null && return; done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# load.sh IMAGE...: puts images of the local Docker, or files that "docker save"
-# wrote, into the cluster of up.sh. There is no registry to pull from: refer to
-# them by a tag other than latest.
+# load.sh IMAGE... loads images of the local Docker, or files of "docker save", into
+# the cluster of up.sh. There is no registry, so pods must name the images by a tag
+# other than latest.
 set -euo pipefail
 # shellcheck source=lib.sh
 . "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/lib.sh"

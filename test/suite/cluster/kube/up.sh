@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Brings up a real Kubernetes on this machine, as root and without a registry:
-# etcd, API server, controllers, scheduler, containerd and runc, kubelet, kube-proxy,
-# CoreDNS. What runs already is left alone. Prints the KUBECONFIG's path.
+# Starts a real Kubernetes on this machine, as root and without a registry: etcd, API
+# server, controllers, scheduler, containerd and runc, kubelet, kube-proxy, CoreDNS.
+# Daemons that run already are left alone. Prints the path of the kubeconfig.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=lib.sh
@@ -10,7 +10,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ((${#CRI} <= 90)) || fail "KUBE_DIR is too long for a socket's path: $KUBE_DIR"
 began=$SECONDS
 
-# The network plugins are unpacked by build.sh; the rest is used as it is installed.
+# build.sh unpacks the network plugins; the other tools are installed here.
 packages=()
 have containerd && have runc || packages+=(containerd runc)
 have iptables || packages+=(iptables)
@@ -33,7 +33,7 @@ NODE_IP=${NODE_IP:-$(ip -4 -o addr show scope global | awk '{sub("/.*", "", $4);
 device=$(ip -4 -o addr show | awk -v ip="$NODE_IP" 'index($4, ip "/") == 1 {print $2; exit}')
 mtu=$(cat "/sys/class/net/$device/mtu" 2>/dev/null || echo 1500)
 
-# start NAME "PORT..." ARGUMENT...: unless it runs.
+# start NAME "PORT..." ARGUMENT... starts a daemon unless it runs.
 start() {
 	local name=$1 ports=$2 port
 	shift 2
@@ -45,14 +45,14 @@ start() {
 	echo $! >"$PIDS/$name.pid"
 }
 
-# put FILE: what is read, unless it is there already.
+# put FILE writes standard input to FILE if the content differs.
 put() {
 	local text
 	text=$(cat)
 	[[ $text == "$(cat "$1" 2>/dev/null)" ]] || printf '%s\n' "$text" >"$1"
 }
 
-# await NAME SECONDS COMMAND...: until the command succeeds.
+# await NAME SECONDS COMMAND... waits until the command succeeds.
 await() {
 	local name=$1 tries=$(($2 * 5))
 	shift 2
@@ -63,7 +63,7 @@ await() {
 	done
 }
 
-# --- Certificates. They are kept as long as the addresses stay the same.
+# --- Certificates. They are kept until an address changes.
 key() { openssl ecparam -name prime256v1 -genkey -noout -out "$PKI/$1.key" 2>/dev/null; }
 authority() { # NAME SUBJECT
 	key "$1"
@@ -96,7 +96,7 @@ if [[ $(cat "$PKI/stamp" 2>/dev/null) != "1 $names" ]]; then
 	certificate front-client /CN=front-proxy-client clientAuth '' front-ca
 	echo "1 $names" >"$PKI/stamp"
 fi
-kubeconfig() ( # CERTIFICATE FILE HOST; in a subshell, since the umask is not for the daemons
+kubeconfig() ( # CERTIFICATE FILE HOST; in a subshell, so that the daemons do not inherit the umask
 	umask 077
 	cat >"$2" <<-Y
 		apiVersion: v1
@@ -120,14 +120,14 @@ fi
 sysctl -qw net.ipv4.ip_forward=1
 sysctl -qw net.bridge.bridge-nf-call-iptables=1 2>/dev/null || true
 
-# --- etcd. What it loses with the machine is a test's.
+# --- etcd, without fsync: only test data could be lost.
 at=http://127.0.0.1
 start etcd "$ETCD_PORT $ETCD_PEER_PORT" --name default --data-dir "$KUBE_DIR/etcd" --unsafe-no-fsync --log-level warn \
 	--listen-client-urls $at:"$ETCD_PORT" --advertise-client-urls $at:"$ETCD_PORT" \
 	--listen-peer-urls $at:"$ETCD_PEER_PORT" --initial-advertise-peer-urls $at:"$ETCD_PEER_PORT" --initial-cluster default=$at:"$ETCD_PEER_PORT"
 
-# --- containerd, with everything of its own. restrict_oom_score_adj: root may lack
-# the right to lower it, and then no pod would start.
+# --- containerd, with its own directories. Without restrict_oom_score_adj no pod would
+# start where root may not lower oom_score_adj.
 cat >"$CONF/containerd.toml" <<T
 version = 2
 root = "$KUBE_DIR/containerd/root"
@@ -184,7 +184,7 @@ start kube-controller-manager 10257 --kubeconfig="$CONF/kcm.kubeconfig" --authen
 start kube-scheduler 10259 --kubeconfig="$CONF/scheduler.kubeconfig" --authentication-kubeconfig="$CONF/scheduler.kubeconfig" --authorization-kubeconfig="$CONF/scheduler.kubeconfig" \
 	--bind-address=127.0.0.1 --leader-elect=false --profiling=false --v=1
 
-# --- The kubelet. Images cannot be pulled again, so none is ever collected.
+# --- The kubelet. It never removes images, because they cannot be pulled again.
 v1=
 [[ -f /sys/fs/cgroup/cgroup.controllers ]] || v1='failCgroupV1: false'
 cat >"$CONF/kubelet.yaml" <<Y
@@ -216,7 +216,7 @@ sh -c 'echo -999 >/proc/self/oom_score_adj' 2>/dev/null || oom=0
 start kubelet '10250 10248' --oom-score-adj=$oom --config="$CONF/kubelet.yaml" --kubeconfig="$CONF/kubelet.kubeconfig" --root-dir="$KUBE_DIR/kubelet" \
 	--hostname-override="$NODE" --node-ip="$NODE_IP" --cert-dir="$PKI/kubelet-run"
 
-# --- Services and names. kube-proxy ends when its file is written to.
+# --- Services and DNS. kube-proxy exits when its configuration file is written.
 put "$CONF/proxy.yaml" <<Y
 apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration
@@ -276,7 +276,7 @@ endpoints: [{addresses: ["$NODE_IP"], conditions: {ready: true}}]
 Y
 start coredns "$DNS_PORT $DNS_READY_PORT" -conf "$CONF/Corefile" -pidfile "$KUBE_DIR/coredns.self.pid"
 
-# Ready as this kubelet has said it, not as etcd remembers it from another time.
+# Ready as reported by this kubelet, not by an earlier one whose report is in etcd.
 node_ready() {
 	local since ready heard
 	since=$(stat -c %Y "$PIDS/kubelet.pid")

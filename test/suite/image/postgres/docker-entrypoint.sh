@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes a cluster, its user and its database at the first start, then becomes
-# the server. As root it hands everything to the user postgres first.
+# At the first start it creates a database cluster, a user and a database. Then it runs
+# the server. As root it first gives the data to the user postgres.
 set -euo pipefail
 
-# given NAME [DEFAULT] is the variable's value, or what the file NAME_FILE has.
+# given NAME [DEFAULT] prints the content of the file NAME_FILE, else the variable's value.
 given() {
 	local file=${1}_FILE
 	if [[ -n ${!file:-} ]]; then
@@ -13,7 +13,7 @@ given() {
 	fi
 }
 
-# The server, and nothing else, is given to another user.
+# Only the server runs as postgres; other commands run as they are.
 [[ ${1:-} == postgres ]] || exec "$@"
 if ((EUID == 0)); then
 	mkdir -p "$PGDATA"

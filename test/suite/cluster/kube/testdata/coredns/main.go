@@ -1,5 +1,5 @@
-// Command coredns is CoreDNS with the plugins that a cluster needs and no others:
-// the usual set brings three clouds' libraries along.
+// Command coredns is CoreDNS with only the plugins that a cluster needs. The usual set
+// depends on the libraries of three clouds.
 package main
 
 import (

@@ -1,5 +1,5 @@
 // Command cri-clean stops every container and removes every pod of the container
-// runtime at a socket, so that the network plugins take back what they set up.
+// runtime at a socket. The network plugins then undo their changes.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command pause holds a pod's namespaces, and buries the orphans in them.
+// Command pause keeps a pod's namespaces alive and reaps zombie processes.
 package main
 
 import (
