@@ -61,7 +61,7 @@ func listen(addr string, alive, ready Check, within limits, log *slog.Logger) (*
 	mux.Handle("GET /readyz", s.handler(ready))
 	s.serving.Go(func() {
 		if err := s.http.Serve(netutil.LimitListener(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
-			log.Warn("probes are answered no more", "error", err.Error())
+			log.Warn("probes are no longer answered, Kubernetes will restart the container", "error", err.Error())
 		}
 	})
 	return s, nil

@@ -144,7 +144,7 @@ func TestAPortThatIsLostIsSaid(t *testing.T) {
 	if err := listenAndSay(t, fine, fine, logger).Lose(); err != nil {
 		t.Fatal(err)
 	}
-	log.expect(t, `"level":"WARN"`, `"msg":"probes are answered no more"`, `"component":"probe"`, "closed network connection")
+	log.expect(t, `"level":"WARN"`, `"msg":"probes are no longer answered, Kubernetes will restart the container"`, `"component":"probe"`, "closed network connection")
 }
 
 func TestAServerThatIsClosedSaysNothing(t *testing.T) {

@@ -135,7 +135,7 @@ func TestAGatewayThatStaysAwayIsSpokenOfNowAndThen(t *testing.T) {
 		if n := strings.Count(log.String(), "trying again"); n < 19 || n > 21 {
 			t.Errorf("said %d times in 10 minutes, want every 30 s", n)
 		}
-		if n := strings.Count(log.String(), "takes reports again"); n != 1 {
+		if n := strings.Count(log.String(), "accepts reports again"); n != 1 {
 			t.Errorf("its return is told %d times", n)
 		}
 	})
@@ -248,7 +248,7 @@ func TestASupersededWorkerIsGoneWithinAHeartbeat(t *testing.T) { // O2
 			if took := time.Since(began); took > 2*time.Second {
 				t.Errorf("took %s", took)
 			}
-			if strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "left to whoever watches now") {
+			if strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "The worker that took over sends the remaining events") {
 				t.Errorf("the log says\n%s", log.String())
 			}
 		})

@@ -6,23 +6,23 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// maxEvents is how many events go into one report. The gateway takes 1000 of
-// them, and 1 MiB in all, of which a snapshot may be 256 KiB.
+// maxEvents is the most events in one report. The gateway accepts 1000 events and 1 MiB
+// in a report, of which the snapshot may be 256 KiB.
 const maxEvents = 200
 
-// backlog holds what the gateway has yet to accept, as reports, oldest first.
+// backlog holds the reports that the gateway has not accepted yet, oldest first.
 //
 //	[ 200 events, the state after them ] [ 200 … ] [ some events, the newest state ]
 //
-// Only the newest state counts, so older ones are dropped, except those between two
-// reports: a successor may go on from the snapshot of any accepted report, and the
-// events up to that snapshot are stored. Events are never dropped and stay in order.
+// Events are never dropped and stay in order. Older states are dropped, except the one
+// at the end of each report: a successor may continue from the snapshot of any accepted
+// report, whose events must be stored by then.
 //
 // The number of events is bounded by time on the stream. The shortest threshold is
 // 1 s, so picture and sound together give at most four events a second, some 2 KB.
 // A worker process waits 15 min by default (Config.GatewayTimeout): at most 2 MB.
-// A gateway that answers but cannot store is waited for without limit, and so is one
-// in the same process: dropping events would be worse.
+// The wait has no limit while the gateway answers but cannot store, and for a gateway in
+// the same process: dropping events would be worse.
 type backlog struct {
 	reports   []monitor.Report // never empty after the first add; all but the last have events
 	revision  int              // increases with every add
@@ -45,21 +45,21 @@ func (b *backlog) add(r monitor.Report) {
 		}
 	}
 	for len(r.Events) > maxEvents {
-		// One step gave so many events that only the last report has a state.
+		// A step with more than maxEvents events: only the last report has a state.
 		b.reports = append(b.reports, monitor.Report{Generation: r.Generation, At: r.At, Events: r.Events[:maxEvents:maxEvents]})
 		r.Events = r.Events[maxEvents:]
 	}
 	b.reports = append(b.reports, r)
 }
 
-// refresh replaces the newest state. That is no news.
+// refresh replaces the newest state. It does not make the report outstanding.
 func (b *backlog) refresh(state monitor.Report) {
 	last := &b.reports[len(b.reports)-1]
 	state.Events = last.Events
 	*last = state
 }
 
-// next is the report to send next, and the revision to pass to accepted.
+// next returns the report to send next, and the revision to pass to accepted.
 func (b *backlog) next() (r monitor.Report, revision int) {
 	r = b.reports[0]
 	r.Events = slices.Clip(r.Events)
@@ -81,7 +81,7 @@ func (b *backlog) accepted(r monitor.Report, revision int) {
 // outstanding reports whether anything has not been accepted yet.
 func (b *backlog) outstanding() bool { return len(b.reports) > 0 && !b.delivered }
 
-// events is how many of them have not been accepted yet.
+// events returns how many events have not been accepted yet.
 func (b *backlog) events() (n int) {
 	for _, r := range b.reports {
 		n += len(r.Events)

@@ -3,19 +3,18 @@ package worker
 import "time"
 
 const (
-	// clockTolerance is by how much a worker's time may differ from the wall clock
-	// before it follows. A slewed clock does not differ: the monotonic one is slewed
-	// with it (adjtime(3)).
+	// clockTolerance is the difference to the wall clock from which a worker follows
+	// it. Slewing makes no difference: it also slews the monotonic clock
+	// (adjtime(3)).
 	clockTolerance = time.Second
 
-	// clockCheckInterval is how often the two are compared at the least.
+	// clockCheckInterval is the longest time between two comparisons.
 	clockCheckInterval = 10 * time.Second
 )
 
-// clock is the time of one worker: the wall clock at its start plus the time that
-// has passed since by the monotonic clock. It follows a wall clock that was set only
-// when follow is called, so that the watcher can be told of the step. It belongs to
-// the goroutine of the loop.
+// clock is the time of one worker: the wall clock at its start plus the monotonic time
+// since. It follows a change of the wall clock only when follow is called, so that the
+// watcher learns of the step. Only the goroutine of the loop may use it.
 type clock struct {
 	wall    func() time.Time
 	started time.Time // with its monotonic reading
@@ -26,21 +25,21 @@ func newClock(wall func() time.Time) *clock {
 	return &clock{wall: wall, started: time.Now(), base: wall().Round(0)}
 }
 
-// now is the worker's time, in UTC and without a monotonic reading.
+// now returns the worker's time, in UTC and without a monotonic reading.
 func (c *clock) now() time.Time { return c.at(time.Now()) }
 
-// at is the worker's time at an instant that time.Now gave.
+// at returns the worker's time at an instant of time.Now.
 func (c *clock) at(instant time.Time) time.Time {
 	return c.base.Add(instant.Sub(c.started)).UTC()
 }
 
-// follow goes on by the wall clock if that was set, or the machine was suspended,
-// and returns by how much the worker's time has changed; 0: not at all.
+// follow adopts the wall clock if it was set or the machine was suspended. It returns
+// the change of the worker's time, or 0.
 func (c *clock) follow() (step time.Duration) {
 	before := time.Now()
 	wall := c.wall().Round(0)
 	if time.Since(before) > clockTolerance/10 {
-		return 0 // halted between two readings, which then do not belong together
+		return 0 // the process was halted between the two readings
 	}
 	step = wall.Sub(c.at(before))
 	if step.Abs() < clockTolerance {

@@ -10,7 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// loop is one run of a worker. Its methods run on one goroutine.
+// loop is one run of a worker. Its methods run on one goroutine, except runTask.
 type loop struct {
 	*Worker
 	stream   monitor.StreamURL
@@ -18,7 +18,7 @@ type loop struct {
 	watcher  *watch.Watcher
 	recorder *recorder
 	reporter *reporter
-	force    context.Context // done: every task is cancelled
+	force    context.Context // when it is done, every task is cancelled
 
 	reportedAt time.Time                  // the At of the newest report
 	lanes      [watch.LaneTimer]laneState // resolving, media
@@ -43,7 +43,7 @@ func (l *loop) run(ctx context.Context) error {
 		return l.abort(err)
 	}
 	if ctx.Err() == nil && l.reporter.outstanding() {
-		// The stream is over; there is time until every event has arrived.
+		// The stream has ended: wait until the gateway has accepted every event.
 		l.reporter.flush(ctx)
 		deadline = time.Now().Add(l.cfg.ShutdownTimeout)
 	}
@@ -52,24 +52,24 @@ func (l *loop) run(ctx context.Context) error {
 		return ErrForced
 	}
 	if err == nil {
-		l.log.Info("Watching ends", "status", string(l.watcher.Report().Status))
+		l.log.Info("Monitoring ended", "status", string(l.watcher.Report().Status))
 	}
 	return err
 }
 
-// abort ends a worker that must not or cannot go on, and returns why.
-func (l *loop) abort(why error) error {
+// abort ends a worker that must not or cannot continue, and returns cause.
+func (l *loop) abort(cause error) error {
 	l.cancelTasks()
 	limit := finalReportTimeout
-	if isReplaced(why) || errors.Is(why, ErrGatewayGone) || errors.Is(why, ErrKeyRejected) {
+	if isReplaced(cause) || errors.Is(cause, ErrGatewayGone) || errors.Is(cause, ErrKeyRejected) {
 		limit = 0
 	}
-	_ = l.reporter.stop(limit) // an earlier error is returned
-	return why
+	_ = l.reporter.stop(limit) // cause came first
+	return cause
 }
 
 // watch runs the tasks until the watcher finishes, the gateway orders a stop, or ctx
-// is done. Errors: why the reporter ended; a task that panicked.
+// is done. Errors: the one that ended the reporter; a task panicked.
 func (l *loop) watch(ctx context.Context) error {
 	defer l.liveness.start()()
 	timer := time.NewTimer(0)
@@ -125,7 +125,7 @@ func (l *loop) startDueTasks() (next time.Time, more bool) {
 	return next, len(tasks) > 0
 }
 
-// wakeDue reports whether the watcher waits for time alone, and it has come.
+// wakeDue reports whether a TaskWake of the watcher is due.
 func (l *loop) wakeDue() bool {
 	for _, t := range l.watcher.Next() {
 		if t.Kind == watch.TaskWake && !t.At.After(l.clock.now()) {
@@ -135,8 +135,8 @@ func (l *loop) wakeDue() bool {
 	return false
 }
 
-// observe passes the outcome of a task to the watcher. The task may have begun
-// before the clock was set; its beginning is told by the clock of now.
+// observe passes the outcome of a task to the watcher. If the clock was set meanwhile,
+// the start of the task is given by the new clock.
 func (l *loop) observe(o outcome) {
 	l.followClock()
 	l.step(withBegan(o.observation, l.clock.at(o.began)))
@@ -149,7 +149,7 @@ func (l *loop) followClock() {
 	}
 }
 
-// step passes an observation to the watcher and carries out its effects.
+// step passes an observation to the watcher and applies the effects.
 func (l *loop) step(o watch.Observation) {
 	now := l.clock.now()
 	effects := l.watcher.Step(now, o)
@@ -166,27 +166,27 @@ func (l *loop) step(o watch.Observation) {
 			l.writeLogEntry(e)
 		}
 	}
-	r := l.state()
-	if r.Events = events; len(effects) > 0 {
-		l.reporter.add(r)
+	report := l.state()
+	if report.Events = events; len(effects) > 0 {
+		l.reporter.add(report)
 	} else {
-		l.reporter.refresh(r)
+		l.reporter.refresh(report)
 	}
 }
 
-func (l *loop) writeLogEntry(n watch.LogEntry) {
-	args := make([]any, 0, 2*len(n.Data))
-	for k, v := range n.Data {
+func (l *loop) writeLogEntry(e watch.LogEntry) {
+	args := make([]any, 0, 2*len(e.Data))
+	for k, v := range e.Data {
 		args = append(args, k, v)
 	}
-	if n.Warn {
-		l.log.Warn(n.Message, args...)
+	if e.Warn {
+		l.log.Warn(e.Message, args...)
 	} else {
-		l.log.Info(n.Message, args...)
+		l.log.Info(e.Message, args...)
 	}
 }
 
-// state is the watcher's state as a report without events.
+// state returns the watcher's state as a report without events.
 func (l *loop) state() monitor.Report {
 	r := l.watcher.Report()
 	visibility := monitor.Visibility(l.watcher.Visibility())
@@ -194,16 +194,16 @@ func (l *loop) state() monitor.Report {
 	r.Generation, r.At = l.cfg.Generation, l.reportTime(r.Status)
 	snapshot, err := l.watcher.Snapshot()
 	if err != nil {
-		l.log.Error("No snapshot could be made; a successor would start afresh", "error", err)
+		l.log.Error("No snapshot could be made; a successor would start without it", "error", err)
 	}
 	r.Snapshot = snapshot
 	return r
 }
 
-// reportTime stamps a report. After the clock was set back by less than 30 minutes,
-// reports would count as overtaken by those before the step
-// (monitor.Report.Overtaken). Until the clock is there again, they carry the time of
-// the newest one. An end is never overtaken.
+// reportTime returns the time of a report. When the clock is set back by less than 30
+// minutes, new reports would count as overtaken by those before the step
+// (monitor.Report.Overtaken). They carry the newest time until the clock reaches it
+// again. A report of the end is never overtaken.
 func (l *loop) reportTime(status monitor.Status) time.Time {
 	now := l.clock.now()
 	if back := l.reportedAt.Sub(now); status.Active() && back > 0 && back < monitor.MaxOvertaken {

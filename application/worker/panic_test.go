@@ -121,7 +121,7 @@ func TestAPanicEndsOneWorkerAndIsNamed(t *testing.T) {
 				if took := time.Since(began); where != "assignment" && took > 11*time.Second {
 					t.Errorf("took %s", took)
 				}
-				if text := log.String(); !strings.Contains(text, "level=ERROR msg=Panic") || !strings.Contains(text, "(*fuse).burn") {
+				if text := log.String(); !strings.Contains(text, `level=ERROR msg="A goroutine panicked; the worker ends"`) || !strings.Contains(text, "(*fuse).burn") {
 					t.Errorf("the log has no stack:\n%s", text)
 				}
 				if opened, closed := f.opened.Load(), f.closed.Load(); opened != closed {

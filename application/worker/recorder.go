@@ -11,9 +11,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// recorder writes each step of a watcher as a line of JSON, so that it can be
-// replayed. After a failed write, which is logged, it writes no more: recording must
-// not disturb watching.
+// recorder writes each step of a watcher as a line of JSON for Replay. It logs a failed
+// write and then stops: recording must not disturb monitoring.
 type recorder struct {
 	w   io.Writer
 	log *slog.Logger
@@ -21,8 +20,8 @@ type recorder struct {
 }
 
 // writeHeader writes the first line.
-func (r *recorder) writeHeader(o watch.RecordingHeader) error {
-	r.writeLine(o)
+func (r *recorder) writeHeader(h watch.RecordingHeader) error {
+	r.writeLine(h)
 	if r.err != nil {
 		return fmt.Errorf("write the recording: %w", r.err)
 	}
@@ -30,12 +29,12 @@ func (r *recorder) writeHeader(o watch.RecordingHeader) error {
 }
 
 // record writes a later line.
-func (r *recorder) record(m watch.RecordedStep) {
+func (r *recorder) record(s watch.RecordedStep) {
 	if r.err != nil {
 		return
 	}
-	if r.writeLine(m); r.err != nil {
-		r.log.Error("The recording ends here: it cannot be written", "error", r.err)
+	if r.writeLine(s); r.err != nil {
+		r.log.Error("The recording cannot be written; it ends here", "error", r.err)
 	}
 }
 
@@ -50,27 +49,25 @@ func (r *recorder) writeLine(v any) {
 	r.err = err
 }
 
-// maxRecordedLine bounds a line of a recording: a playlist's window is the
-// longest thing in it.
+// maxRecordedLine is the longest line of a recording in bytes. Playlists are the longest.
 const maxRecordedLine = 16 << 20
 
-// ErrDiverged says that a watcher no longer does what was recorded.
-var ErrDiverged = errors.New("the watcher no longer does what was recorded")
+// ErrDiverged reports that a watcher's effects differ from the recorded ones.
+var ErrDiverged = errors.New("the effects differ from the recording")
 
-// Replay repeats a recording from its first line and passes every step to observe,
-// with the effects of now. It returns ErrDiverged, wrapped with the line, at the
-// first step whose effects differ from the recorded ones.
+// Replay repeats a recording and passes every step to observe, with the effects of
+// today's watcher. It returns ErrDiverged with the line at the first difference.
 func Replay(recording io.Reader, observe func(watch.RecordedStep)) error {
 	lines := bufio.NewScanner(recording)
 	lines.Buffer(make([]byte, 0, 1<<20), maxRecordedLine)
 	if !lines.Scan() {
 		return errors.Join(errors.New("the recording is empty"), lines.Err())
 	}
-	var opening watch.RecordingHeader
-	if err := json.Unmarshal(lines.Bytes(), &opening); err != nil {
+	var header watch.RecordingHeader
+	if err := json.Unmarshal(lines.Bytes(), &header); err != nil {
 		return fmt.Errorf("line 1: %w", err)
 	}
-	watcher, err := opening.Watcher()
+	watcher, err := header.Watcher()
 	if err != nil {
 		return fmt.Errorf("line 1: %w", err)
 	}
@@ -88,7 +85,7 @@ func Replay(recording io.Reader, observe func(watch.RecordedStep)) error {
 	return lines.Err()
 }
 
-// sameStep compares two steps as they are written.
+// sameStep compares the JSON of two steps.
 func sameStep(recorded, replayed watch.RecordedStep) error {
 	a, err := json.Marshal(recorded)
 	if err != nil {

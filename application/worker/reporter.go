@@ -6,10 +6,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// warnInterval is how often a gateway that does not answer is logged.
+// warnInterval is the shortest time between two warnings about the gateway.
 const warnInterval = 30 * time.Second
 
 // reporter sends reports to the gateway, on a goroutine of its own.
@@ -57,7 +58,7 @@ func (r *reporter) start() {
 	}()
 }
 
-// add queues a report with news. It never blocks.
+// add queues a report. It never blocks.
 func (r *reporter) add(report monitor.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,8 +72,8 @@ func (r *reporter) add(report monitor.Report) {
 	}
 }
 
-// refresh replaces the newest state without news. It goes with the next report, a
-// heartbeat at the latest.
+// refresh replaces the newest state. It is sent with the next report, at the latest
+// with the next heartbeat.
 func (r *reporter) refresh(state monitor.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,15 +113,15 @@ func (r *reporter) stop(limit time.Duration) error {
 	switch unreported := r.backlog.events(); {
 	case unreported == 0:
 	case isReplaced(r.ended):
-		r.w.log.Info("What is not told yet is left to whoever watches now", "events", unreported)
+		r.w.log.Info("The worker that took over sends the remaining events", "events", unreported)
 	default:
-		r.w.log.Error("The gateway could not be told everything before the end", "events", unreported)
+		r.w.log.Error("The worker ends before the gateway has accepted every event", "events", unreported)
 	}
 	return r.ended
 }
 
-// run sends every change, and a heartbeat. It returns nil when it was cancelled, and
-// otherwise the error that ends the worker.
+// run sends every queued report and a heartbeat. It returns nil when it is cancelled,
+// or the error that ends the worker.
 func (r *reporter) run() error {
 	r.lastHeard, r.lastAccepted = time.Now(), time.Now()
 	for r.await() {
@@ -136,7 +137,7 @@ func (r *reporter) run() error {
 		case isReplaced(err):
 			return err
 		case r.ctx.Err() != nil:
-			return nil //nolint:nilerr // it was cancelled on purpose
+			return nil //nolint:nilerr // the reporter was cancelled
 		case !isGatewayAnswer(err) && r.w.gatewayGone(r.lastHeard):
 			return fmt.Errorf("%w: %w", ErrGatewayGone, err)
 		case keyRejected:
@@ -172,7 +173,7 @@ func (r *reporter) await() bool {
 func (r *reporter) succeeded(took time.Duration) {
 	r.slow = took > attemptTimeout
 	if r.failures > 0 {
-		r.w.log.Info("The gateway takes reports again", "failures", r.failures, "away_sec", time.Since(r.lastAccepted).Seconds())
+		r.w.log.Info("The gateway accepts reports again", "failures", r.failures, "away_sec", time.Since(r.lastAccepted).Seconds())
 	}
 	r.failures, r.lastWarned = 0, time.Time{}
 	r.lastHeard, r.lastAccepted = time.Now(), time.Now()
@@ -185,7 +186,7 @@ func (r *reporter) failed(err error) {
 	}
 	if time.Since(r.lastWarned) >= warnInterval {
 		r.lastWarned = time.Now()
-		r.w.log.Warn("The gateway took no report; trying again", "error", err, "failures", r.failures)
+		r.w.log.Warn("The gateway accepted no report; trying again", "error", err, "failures", r.failures)
 	}
 }
 
@@ -195,4 +196,63 @@ func (r *reporter) finish(err error) {
 	case r.result <- err:
 	default:
 	}
+}
+
+// send makes one attempt to deliver the oldest outstanding report. Without one, it
+// sends the newest state again.
+func (r *reporter) send() (monitor.Order, error) {
+	r.mu.Lock()
+	report, revision := r.backlog.next()
+	r.mu.Unlock()
+
+	order, err := r.exchange(report)
+	if isReportRejected(err) {
+		order, err = r.sendInParts(report, err)
+	}
+	if err != nil {
+		return "", err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	outstanding := r.backlog.outstanding()
+	r.backlog.accepted(report, revision)
+	if outstanding && !r.backlog.outstanding() {
+		close(r.idle)
+	}
+	return order, nil
+}
+
+// exchange makes one attempt to deliver one report, within attemptLimit.
+func (r *reporter) exchange(report monitor.Report) (monitor.Order, error) {
+	ctx, cancel := context.WithTimeout(r.ctx, attemptLimit(r.failures, r.slow))
+	defer cancel()
+	return r.w.ports.Gateway.Report(ctx, r.w.cfg.ID, report)
+}
+
+// sendInParts sends a rejected report without its snapshot. If that is rejected too, it
+// sends each event alone and then the state. An event that is rejected alone is
+// dropped: it would block all that follow.
+func (r *reporter) sendInParts(report monitor.Report, rejection error) (monitor.Order, error) {
+	if report.Snapshot != nil {
+		r.w.log.Error("The gateway rejects a report; it is sent again without the snapshot", "error", rejection)
+		report.Snapshot = nil
+		order, err := r.exchange(report)
+		if !isReportRejected(err) {
+			return order, err
+		}
+		rejection = err
+	}
+	r.w.log.Error("The gateway rejects a report; its events are sent one by one", "error", rejection)
+	for _, e := range report.Events {
+		part := monitor.Report{Generation: report.Generation, At: report.At, Events: []event.Event{e}}
+		_, err := r.exchange(part)
+		switch {
+		case isReportRejected(err):
+			r.w.log.Error("The gateway rejects an event; it is lost", "event_type", string(e.Type), "event_id", e.ID, "event", e.Data, "error", err)
+		case err != nil:
+			return "", err
+		}
+	}
+	report.Events = nil
+	return r.exchange(report)
 }

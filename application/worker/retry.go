@@ -8,7 +8,7 @@ import (
 )
 
 // isReplaced reports whether the gateway's answer ends this worker: another worker
-// has taken over, or the monitor is gone. Every other error may pass.
+// has taken over, or the monitor is gone. Any other error may pass.
 func isReplaced(err error) bool {
 	var answer *monitor.Error
 	return errors.Is(err, monitor.ErrSuperseded) || errors.As(err, &answer) && answer.Code == monitor.NotFound
@@ -26,12 +26,12 @@ func isReportRejected(err error) bool {
 	return errors.As(err, &answer) && answer.Code == monitor.InvalidConfig
 }
 
-// ErrKeyRejected ends a worker whose key the gateway has rejected for 15 s. After a
-// change of keys, a worker that is started again has the new one.
+// ErrKeyRejected ends a worker whose key the gateway has rejected for 15 s. Its
+// successor starts with the current key.
 var ErrKeyRejected = errors.New("the gateway rejects this worker's key")
 
-// authFailure measures how long the gateway has rejected the worker's key. While
-// gateways are replaced one by one, some of them know only the other key.
+// authFailure measures how long the gateway has rejected the worker's key. During a
+// rolling update some gateways still have the other key.
 type authFailure struct{ since time.Time }
 
 // maxAuthFailure is shorter than a report lease (decision O3).

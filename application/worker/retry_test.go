@@ -138,7 +138,7 @@ func TestARecordingThatCannotBeWrittenIsSaidOnceAndDisturbsNothing(t *testing.T)
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}
-		if n := strings.Count(log.String(), "The recording ends here"); n != 1 {
+		if n := strings.Count(log.String(), "The recording cannot be written"); n != 1 {
 			t.Errorf("said %d times", n)
 		}
 		if got := d.types(); got != "stream.started stream.ended" {

@@ -9,6 +9,87 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
+// laneState is the state of one lane, which runs one task at a time (decision S16).
+type laneState struct {
+	busy   bool
+	kind   watch.TaskKind
+	cancel context.CancelFunc
+}
+
+// outcome is the result of a task.
+type outcome struct {
+	lane        watch.Lane
+	began       time.Time // with its monotonic reading
+	observation watch.Observation
+	err         error // not nil if the task panicked, which ends the worker
+}
+
+// startTask starts a task in its lane.
+func (l *loop) startTask(t watch.Task) {
+	ctx, cancel := context.WithCancel(l.force)
+	at := t.Kind.Lane()
+	l.lanes[at] = laneState{busy: true, kind: t.Kind, cancel: cancel}
+	go func() {
+		defer cancel()
+		o := outcome{lane: at, began: time.Now(), err: errNoOutcome}
+		defer func() { l.outcomes <- o }()
+		o.err = recoverPanic(l.log, "task "+string(t.Kind), func() error {
+			o.observation = l.runTask(ctx, t)
+			return nil
+		})
+	}()
+}
+
+// drain ends the lanes (section 8.3). It waits for a segment being analysed and uses
+// the result. It cancels every other task.
+func (l *loop) drain(deadline time.Time) error {
+	for i := range l.lanes {
+		if l.lanes[i].busy && l.lanes[i].kind != watch.TaskSegment {
+			l.lanes[i].cancel()
+		}
+	}
+	force := time.AfterFunc(time.Until(deadline)-5*time.Second, l.cancelLanes())
+	defer force.Stop()
+	for l.busy() {
+		o := <-l.outcomes
+		analysed := l.lanes[o.lane].kind == watch.TaskSegment
+		l.lanes[o.lane] = laneState{}
+		switch {
+		case l.force.Err() != nil:
+		case o.err != nil:
+			return o.err
+		case analysed:
+			l.observe(o)
+		}
+	}
+	return nil
+}
+
+// cancelTasks cancels the running tasks and waits for them.
+func (l *loop) cancelTasks() {
+	l.cancelLanes()()
+	for l.busy() {
+		o := <-l.outcomes
+		l.lanes[o.lane] = laneState{}
+	}
+}
+
+func (l *loop) cancelLanes() func() {
+	var cancels []context.CancelFunc
+	for _, lane := range l.lanes {
+		if lane.busy {
+			cancels = append(cancels, lane.cancel)
+		}
+	}
+	return func() {
+		for _, cancel := range cancels {
+			cancel()
+		}
+	}
+}
+
+func (l *loop) busy() bool { return l.lanes[watch.LaneResolve].busy || l.lanes[watch.LaneMedia].busy }
+
 // runTask runs a task with the ports and returns what was observed. It blocks.
 func (l *loop) runTask(ctx context.Context, t watch.Task) watch.Observation {
 	switch t.Kind {
@@ -32,7 +113,7 @@ func (l *loop) runTask(ctx context.Context, t watch.Task) watch.Observation {
 	return watch.Tick{}
 }
 
-// begunAt gives an observation the time at which its task began.
+// withBegan sets the time at which the task of an observation began.
 func withBegan(o watch.Observation, began time.Time) watch.Observation {
 	switch o := o.(type) {
 	case watch.Resolution:
@@ -51,7 +132,7 @@ func withBegan(o watch.Observation, began time.Time) watch.Observation {
 	return o
 }
 
-// analyse fetches and decodes a segment. Its bytes are streamed and not kept.
+// analyse fetches and decodes a segment. The bytes are streamed.
 func (l *loop) analyse(ctx context.Context, s watch.Segment) watch.Analysis {
 	ctx, cancel := context.WithTimeout(ctx, segmentLimit)
 	defer cancel()
@@ -70,7 +151,7 @@ func (l *loop) analyse(ctx context.Context, s watch.Segment) watch.Analysis {
 	return a
 }
 
-// decode decodes a segment and closes its body.
+// decode passes a segment's body to the Analyser and closes it.
 func (l *loop) decode(ctx context.Context, s watch.Segment, body io.ReadCloser) (a watch.Analysis, err error) {
 	defer func() {
 		if closeErr := body.Close(); err == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -30,28 +31,27 @@ type Config struct {
 	NewEventID      func() string             // gives a UUIDv7; required
 	Recording       io.Writer                 // nil: nothing is recorded
 	Heartbeat       time.Duration             // a report is sent at least this often; default 10 s
-	GatewayTimeout  time.Duration             // without any answer, after which the gateway counts as gone; default: no limit
+	GatewayTimeout  time.Duration             // time without an answer after which the gateway counts as gone; default: no limit
 	ShutdownTimeout time.Duration             // limit of the steps of section 8.3; default 25 s of the 30 s until SIGKILL
 	Log             *slog.Logger              // required
-	Now             func() time.Time          // the wall clock, read again and again: a worker follows it when it is set; default time.Now
+	Now             func() time.Time          // the wall clock, which the worker follows when it is set; default time.Now
 }
 
-// Bounds on a task, beyond those that the adapters keep.
+// Time limits of a task, above those of the adapters.
 const (
 	resolveLimit  = 90 * time.Second
 	playlistLimit = 20 * time.Second
 	segmentLimit  = 20 * time.Second
 )
 
-// finalReportTimeout is how long a worker that ends by a fault of its own still tries
-// to report.
+// finalReportTimeout limits the last report of a worker that ends by its own failure.
 const finalReportTimeout = 2 * time.Second
 
-// ErrForced ends a worker that was told to end without the steps of section 8.3.
-var ErrForced = errors.New("ended by force")
+// ErrForced ends a worker without the steps of section 8.3.
+var ErrForced = errors.New("the worker was stopped by force")
 
-// ErrGatewayGone ends a worker that has had no answer for Config.GatewayTimeout: its
-// reports reach nobody, and nobody would stop it.
+// ErrGatewayGone ends a worker that has had no answer for Config.GatewayTimeout. Its
+// reports would be lost, and no order to stop would arrive.
 var ErrGatewayGone = errors.New("the gateway is gone")
 
 // Worker watches one stream.
@@ -86,16 +86,18 @@ func New(ports Ports, cfg Config) *Worker {
 	}
 }
 
-// Run watches until there is nothing more to watch. It returns nil when the
-// stream or the monitor has ended or ctx is done, monitor.ErrSuperseded when
-// another worker has taken over, an *monitor.Error NotFound when the gateway
-// has no such monitor, ErrGatewayGone when it is gone, ErrKeyRejected when it
-// rejects the worker's key, and another error when the worker could not begin or
-// something in it panicked.
+// Run watches the stream until it ends, the gateway orders a stop, or ctx is done. Then
+// it returns nil. Errors:
+//
+//   - monitor.ErrSuperseded: another worker has taken over.
+//   - *monitor.Error NotFound: the gateway has no such monitor.
+//   - ErrGatewayGone: the gateway has not answered for Config.GatewayTimeout.
+//   - ErrKeyRejected: the gateway rejects the worker's key.
+//   - Any other: the worker could not start, or a goroutine panicked.
 func (w *Worker) Run(ctx context.Context) error { return w.RunUntil(ctx, context.Background()) }
 
-// RunUntil is Run for a worker that shares its process with others: when force
-// is done, it cancels every task and returns ErrForced.
+// RunUntil is Run with a forced end: when force is done, it cancels every task and
+// returns ErrForced. Workers that share a process need it.
 func (w *Worker) RunUntil(ctx, force context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -111,26 +113,26 @@ func (w *Worker) run(ctx, force context.Context) error {
 	case err != nil && ctx.Err() == nil:
 		return err
 	case err != nil:
-		return nil //nolint:nilerr // ctx was ended on purpose, before anything began
+		return nil //nolint:nilerr // ctx is done before monitoring started
 	}
-	opening := watch.RecordingHeader{
+	header := watch.RecordingHeader{
 		Rules:    watch.RulesOf(assignment.Config, w.cfg.Preference),
 		At:       w.clock.now(),
 		Snapshot: assignment.Snapshot,
 	}
-	watcher, err := opening.Watcher()
+	watcher, err := header.Watcher()
 	if err != nil {
-		w.log.Warn("The last worker's snapshot cannot be read; starting afresh", "error", err)
-		opening.Snapshot = nil
-		if watcher, err = opening.Watcher(); err != nil {
+		w.log.Warn("The previous worker's snapshot cannot be read; monitoring starts without it", "error", err)
+		header.Snapshot = nil
+		if watcher, err = header.Watcher(); err != nil {
 			return fmt.Errorf("start watching: %w", err)
 		}
 	}
 	rec := &recorder{w: w.cfg.Recording, log: w.log}
-	if err := rec.writeHeader(opening); err != nil {
+	if err := rec.writeHeader(header); err != nil {
 		return err
 	}
-	w.log.Info("Watching begins", "stream_url", string(assignment.StreamURL), "generation", w.cfg.Generation, "resumed", len(opening.Snapshot) > 0)
+	w.log.Info("Monitoring started", "stream_url", string(assignment.StreamURL), "generation", w.cfg.Generation, "resumed", len(header.Snapshot) > 0)
 
 	l := &loop{
 		Worker:   w,
@@ -166,7 +168,7 @@ func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
 		}
 		if time.Since(lastWarned) >= warnInterval {
 			lastWarned = time.Now()
-			w.log.Warn("The gateway gives no assignment; asking again", "error", err, "failures", failures)
+			w.log.Warn("The gateway gives no assignment; trying again", "error", err, "failures", failures)
 		}
 		if !sleep(ctx, retryDelay(failures)-time.Since(began)) {
 			return a, context.Cause(ctx)
@@ -181,7 +183,7 @@ func (w *Worker) requestAssignment(ctx context.Context, limit time.Duration) (mo
 	return w.ports.Gateway.Assignment(ctx, w.cfg.ID, w.cfg.Generation)
 }
 
-// gatewayGone reports whether the last answer of the gateway is too long ago.
+// gatewayGone reports whether the gateway has not answered for Config.GatewayTimeout.
 func (w *Worker) gatewayGone(lastHeard time.Time) bool {
 	return w.cfg.GatewayTimeout > 0 && time.Since(lastHeard) >= w.cfg.GatewayTimeout
 }
@@ -196,4 +198,20 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// errNoOutcome is the outcome of a task whose goroutine ended without one
+// (runtime.Goexit).
+var errNoOutcome = errors.New("the task's goroutine ended without returning")
+
+// recoverPanic calls do and turns a panic into an error. It logs the stack. A panic must
+// not end the process, which may also run other workers and the gateway.
+func recoverPanic(log *slog.Logger, what string, do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("A goroutine panicked; the worker ends", "in", what, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("%s: panic: %v", what, p)
+		}
+	}()
+	return do()
 }
