@@ -14,11 +14,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Limits of one question.
+// Limits of one probe.
 const (
-	Timeout      = 5 * time.Second // all of it, the body included
-	MaxBody      = 64 << 10        // bytes; a larger body is no answer
-	MaxRedirects = 3               // and only within the host
+	Timeout      = 5 * time.Second // the whole exchange, body included
+	MaxBody      = 64 << 10        // bytes; a larger body says nothing
+	MaxRedirects = 3               // on the same host only
 )
 
 const service = "https://www.youtube.com/oembed"
@@ -29,18 +29,18 @@ type Prober struct {
 	service string
 }
 
-// New makes a Prober that asks through client, whose proxies and certificates
-// it keeps (decision O8) and whose redirect policy it replaces.
+// New makes a Prober that uses client with its proxies and certificates (decision O8).
+// It replaces the client's redirect policy.
 func New(client *http.Client) *Prober { return newAt(service, client) }
 
 func newAt(service string, client *http.Client) *Prober {
-	own := *client
-	own.CheckRedirect = refuseOtherHosts
-	return &Prober{client: own, service: service}
+	c := *client
+	c.CheckRedirect = refuseOtherHosts
+	return &Prober{client: c, service: service}
 }
 
-// refuseOtherHosts returns a redirect to another host (a consent page, a captive
-// portal) as the response, which is then no answer.
+// refuseOtherHosts does not follow a redirect to another host, such as a consent page
+// or a captive portal. The redirect is then the response.
 func refuseOtherHosts(next *http.Request, sent []*http.Request) error {
 	first := sent[0].URL
 	if len(sent) > MaxRedirects || next.URL.Host != first.Host || next.URL.Scheme != first.Scheme {
@@ -51,11 +51,11 @@ func refuseOtherHosts(next *http.Request, sent []*http.Request) error {
 
 // Probe implements worker.Prober. It blocks for at most Timeout.
 func (p *Prober) Probe(ctx context.Context, stream monitor.StreamURL) watch.ProbeResult {
-	answer := watch.ProbeResult{Began: time.Now()}
+	var answer watch.ProbeResult
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 
-	status, err := p.ask(ctx, stream)
+	status, err := p.request(ctx, stream)
 	switch {
 	case err != nil:
 		answer.Detail = err.Error()
@@ -70,9 +70,9 @@ func (p *Prober) Probe(ctx context.Context, stream monitor.StreamURL) watch.Prob
 	return answer
 }
 
-// ask returns the status of the answer. A 200 that does not describe a video is
-// an error: proxies and captive portals say 200 to everything.
-func (p *Prober) ask(ctx context.Context, stream monitor.StreamURL) (int, error) {
+// request returns the status of the response. A 200 that does not describe a video is
+// an error: proxies and captive portals answer every request with 200.
+func (p *Prober) request(ctx context.Context, stream monitor.StreamURL) (int, error) {
 	query := url.Values{"url": {string(stream)}, "format": {"json"}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.service+"?"+query.Encode(), nil)
 	if err != nil {
@@ -104,7 +104,7 @@ func (p *Prober) ask(ctx context.Context, stream monitor.StreamURL) (int, error)
 	return resp.StatusCode, nil
 }
 
-// withoutURL leaves the URL out of a client's error: it repeats the request.
+// withoutURL removes the URL from a client's error: it only repeats the request.
 func withoutURL(err error) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = failed.Err

@@ -15,24 +15,24 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Source is the Resolution's Source.
+// Source is the Source of every Resolution.
 const Source = "streamlink"
 
-// Limits on what is taken over from streamlink's answer.
+// Limits on streamlink's output.
 const (
 	MaxOutput = 64 << 10 // bytes of stdout, and of stderr
 	MaxURL    = 8 << 10  // bytes of the manifest's URL
 )
 
-// Config is how to run streamlink. The zero value is usable.
+// Config configures the runs of streamlink. The zero value is usable.
 type Config struct {
 	Path        string        // STREAMLINK_PATH; default "streamlink", looked up in PATH
-	Timeout     time.Duration // of a whole run, default 30 s
-	HTTPTimeout time.Duration // of each request within it, whole seconds, default 10 s
+	Timeout     time.Duration // limit of a run; default 30 s
+	HTTPTimeout time.Duration // limit of each request, in whole seconds; default 10 s
 }
 
-// Resolver is a worker.Resolver. It keeps nothing between calls and may be
-// used concurrently.
+// Resolver is a worker.Resolver. It keeps no state between calls and may be used
+// concurrently.
 type Resolver struct {
 	tool    pythontool.Tool
 	options []string
@@ -57,17 +57,16 @@ func New(c Config, log *slog.Logger) *Resolver {
 		},
 		options: []string{
 			"--no-config", "--http-timeout", strconv.Itoa(int(c.HTTPTimeout / time.Second)), "--stream-url",
-			// After it no URL is taken for an option.
+			// "--" keeps a URL from being parsed as an option.
 			"--",
 		},
 		log: log.With("component", "streamlink"),
 	}
 }
 
-// Resolve implements worker.Resolver. It runs streamlink once and blocks until
-// it has ended, at most Timeout and two seconds.
+// Resolve implements worker.Resolver. It runs streamlink once and blocks for at most
+// Timeout plus two seconds.
 func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
-	began := time.Now()
 	res, failure := r.tool.Run(ctx, r.log, slices.Concat(r.options, []string{string(url)})...)
 	answer := watch.Resolution{}
 	if failure != nil {
@@ -75,12 +74,12 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 	} else {
 		answer = read(res)
 	}
-	answer.Began, answer.Source = began, Source
+	answer.Source = Source
 	return answer
 }
 
-// read makes an answer of what a run left: on success one line with a URL, on
-// failure "error: …", both on stdout. Usage errors and crashes are on stderr.
+// read turns the output of a run into a Resolution. A success prints one line with a
+// URL, a failure "error: …", both on stdout. Usage errors and crashes are on stderr.
 func read(res subprocess.Result) watch.Resolution {
 	out := strings.TrimSpace(string(res.Stdout))
 	if isManifestURL(out) && res.ExitCode == 0 {

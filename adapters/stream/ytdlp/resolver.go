@@ -12,30 +12,30 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Source is the Resolution's Source.
+// Source is the Source of every Resolution.
 const Source = "yt-dlp"
 
-// MaxOutput is the most that is read of a run's stdout, and of its stderr. The
-// answer for an ordinary video with captions in every language is about 1 MB.
+// MaxOutput limits stdout and stderr of a run, in bytes each. The output for an
+// ordinary video with captions in every language is about 1 MB.
 const MaxOutput = 8 << 20
 
-// Config is how to run yt-dlp. The zero value is usable.
+// Config configures the runs of yt-dlp. The zero value is usable.
 type Config struct {
 	Path          string        // YTDLP_PATH; default "yt-dlp", looked up in PATH
-	Timeout       time.Duration // of a whole run, default 45 s
-	SocketTimeout time.Duration // of each connection within it, whole seconds, default 10 s
+	Timeout       time.Duration // limit of Resolve; default 45 s
+	SocketTimeout time.Duration // limit of each connection, in whole seconds; default 10 s
 }
 
-// Resolver is a worker.Resolver. It keeps nothing between calls and may be
-// used concurrently.
+// Resolver is a worker.Resolver. It keeps no state between calls and may be used
+// concurrently.
 type Resolver struct {
 	tool   pythontool.Tool
 	common []string // options of every run
 	log    *slog.Logger
 }
 
-// The options that say what a run prints. Asked for DASH of a live stream
-// (formats=incomplete), yt-dlp lists every segment too, 10 MB of them. So that run
+// The options that select the output of a run. With formats=incomplete, which adds DASH,
+// yt-dlp also lists every segment of a live stream, up to 10 MB. That run therefore
 // prints only the fields that are read.
 var (
 	dumpJSON      = []string{"--dump-json"}
@@ -71,9 +71,9 @@ func New(c Config, log *slog.Logger) *Resolver {
 	}
 }
 
-// Resolve implements worker.Resolver. It runs yt-dlp once. When a
-// live stream seems to have no media, it runs it again for DASH. Both together block
-// for at most Timeout and two seconds.
+// Resolve implements worker.Resolver. It runs yt-dlp once, and a second time for DASH
+// when a live stream seems to have no media. It blocks for at most Timeout plus two
+// seconds.
 func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
 	began := time.Now()
 	answer, sure := r.run(ctx, url, r.tool.Timeout, dumpJSON)
@@ -82,7 +82,7 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 			answer = second
 		}
 	}
-	answer.Began, answer.Source = began, Source
+	answer.Source = Source
 	return answer
 }
 
@@ -90,7 +90,7 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 func (r *Resolver) run(ctx context.Context, url monitor.StreamURL, limit time.Duration, prints []string) (answer watch.Resolution, sure bool) {
 	tool := r.tool
 	tool.Timeout = limit
-	// After "--" no URL is taken for an option.
+	// "--" keeps a URL from being parsed as an option.
 	res, failure := tool.Run(ctx, r.log, slices.Concat(r.common, prints, []string{"--", string(url)})...)
 	if failure != nil {
 		return watch.Resolution{State: failure.State, Detail: failure.Detail}, true
