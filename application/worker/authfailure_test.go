@@ -10,56 +10,56 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// lock has a gateway refuse the worker's key, or take it again.
-func (d *fakeGateway) lock(locked bool) {
-	d.set(func(d *fakeGateway) {
-		d.refusal, d.answer = nil, nil
-		if locked {
-			d.refusal = monitor.Errorf(monitor.Unauthorized, "the key is another one")
-			d.answer = func(monitor.Report) (monitor.Order, error) { return "", d.refusal }
+// rejectKey makes a gateway reject the worker's key, or accept it again.
+func (g *fakeGateway) rejectKey(reject bool) {
+	g.set(func(g *fakeGateway) {
+		g.assignmentErr, g.respond = nil, nil
+		if reject {
+			g.assignmentErr = monitor.Errorf(monitor.Unauthorized, "the key is another one")
+			g.respond = func(monitor.Report) (monitor.Order, error) { return "", g.assignmentErr }
 		}
 	})
 }
 
-// INTERNAL_API_KEY may be changed while workers run: whoever starts one anew
-// gives it the new key, and that is to happen before it counts as lost.
-func TestAWorkerWhoseKeyIsNotTakenAnyMoreEnds(t *testing.T) {
+// INTERNAL_API_KEY may change while workers run. The worker ends before it counts as
+// lost, and the gateway starts another with the new key.
+func TestAWorkerEndsWhenItsKeyIsRejected(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		lead time.Duration // with the right key
+		name     string
+		accepted time.Duration // how long the key is right at first
 	}{
-		{"while it watches", 30 * time.Second},
+		{"while it monitors", 30 * time.Second},
 		{"before it has its assignment", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, d := &stream{}, newFakeGateway()
-				d.lock(c.lead == 0)
-				began := time.Now().Add(c.lead)
-				wait := watching(t.Context(), t, s, d)
-				time.Sleep(c.lead)
-				d.lock(true)
+				s, g := &fakeStream{}, newFakeGateway()
+				g.rejectKey(c.accepted == 0)
+				began := time.Now().Add(c.accepted)
+				wait := startWorker(t.Context(), t, s, g)
+				time.Sleep(c.accepted)
+				g.rejectKey(true)
 				if err := wait(); !errors.Is(err, worker.ErrKeyRejected) {
 					t.Errorf("ended with %v", err)
 				}
 				if took := time.Since(began); took < 15*time.Second || took > 20*time.Second {
-					t.Errorf("took %s, want 15 s and a try", took)
+					t.Errorf("took %s, want 15 s and one attempt", took)
 				}
 			})
 		})
 	}
 
-	t.Run("but not while gateways that are replaced one by one disagree", func(t *testing.T) {
+	t.Run("but not during a rolling update, when only some gateways reject it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s, d := &stream{}, newFakeGateway()
-			wait := watching(t.Context(), t, s, d)
+			s, g := &fakeStream{}, newFakeGateway()
+			wait := startWorker(t.Context(), t, s, g)
 			for range 20 {
-				d.lock(true)
+				g.rejectKey(true)
 				time.Sleep(12 * time.Second)
-				d.lock(false)
+				g.rejectKey(false)
 				time.Sleep(3 * time.Second)
 			}
-			s.set(func(s *stream) { s.ended = true })
+			s.set(func(s *fakeStream) { s.ended = true })
 			if err := wait(); err != nil {
 				t.Errorf("ended with %v", err)
 			}

@@ -18,38 +18,38 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// ways are how a gateway can be away for a time: each gives what a report meets
-// then.
-var ways = map[string]func(back time.Time) func(context.Context) error{
-	"refuses connections": func(back time.Time) func(context.Context) error {
+// outages are the ways in which a gateway can fail until the time end. Each returns the
+// behaviour of a report.
+var outages = map[string]func(end time.Time) func(context.Context) error{
+	"refuses connections": func(end time.Time) func(context.Context) error {
 		return func(context.Context) error {
-			if time.Now().Before(back) {
-				return errAway
+			if time.Now().Before(end) {
+				return errGatewayDown
 			}
 			return nil
 		}
 	},
-	"has no database": func(back time.Time) func(context.Context) error {
+	"has no database": func(end time.Time) func(context.Context) error {
 		return func(context.Context) error {
-			if time.Now().Before(back) {
+			if time.Now().Before(end) {
 				return monitor.Errorf(monitor.Internal, "no database")
 			}
 			return nil
 		}
 	},
-	"is halted and goes on": func(back time.Time) func(context.Context) error {
+	"is halted and continues": func(end time.Time) func(context.Context) error {
 		return func(ctx context.Context) error {
 			select {
-			case <-time.After(time.Until(back)):
+			case <-time.After(time.Until(end)):
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 		}
 	},
-	"is cut off, and what was sent is lost": func(back time.Time) func(context.Context) error {
+	"is cut off and loses every report": func(end time.Time) func(context.Context) error {
 		return func(ctx context.Context) error {
-			if !time.Now().Before(back) {
+			if !time.Now().Before(end) {
 				return nil
 			}
 			<-ctx.Done()
@@ -58,25 +58,25 @@ var ways = map[string]func(back time.Time) func(context.Context) error{
 	},
 }
 
-func TestAnAlertIsToldWithin5SecondsOfTheGatewaysReturn(t *testing.T) {
-	for name, way := range ways {
-		for _, away := range []time.Duration{time.Second, 7 * time.Second, 33 * time.Second, time.Minute} {
-			t.Run(fmt.Sprintf("one that %s for %s", name, away), func(t *testing.T) {
+func TestAnAlertArrivesWithin5SecondsOfTheGatewaysReturn(t *testing.T) {
+	for name, outage := range outages {
+		for _, duration := range []time.Duration{time.Second, 7 * time.Second, 33 * time.Second, time.Minute} {
+			t.Run(fmt.Sprintf("a gateway that %s for %s", name, duration), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
-					s, d := &stream{}, newFakeGateway()
-					wait := watching(ctx, t, s, d)
+					s, g := &fakeStream{}, newFakeGateway()
+					wait := startWorker(ctx, t, s, g)
 					time.Sleep(20 * time.Second)
-					s.set(func(s *stream) { s.black = true })
-					back := time.Now().Add(6*time.Second + away) // the alert is due in some 6 s
-					d.set(func(d *fakeGateway) { d.way = way(back) })
-					time.Sleep(time.Until(back))
-					for d.types() != "stream.started alert.blackout" && time.Since(back) < time.Minute {
+					s.set(func(s *fakeStream) { s.black = true })
+					end := time.Now().Add(6*time.Second + duration) // the alert is due in about 6 s
+					g.set(func(g *fakeGateway) { g.onRequest = outage(end) })
+					time.Sleep(time.Until(end))
+					for g.eventTypes() != "stream.started alert.blackout" && time.Since(end) < time.Minute {
 						time.Sleep(10 * time.Millisecond)
 					}
-					if took := time.Since(back); took > 5*time.Second {
-						t.Errorf("told %s after the return", took)
+					if took := time.Since(end); took > 5*time.Second {
+						t.Errorf("the alert arrived %s after the return", took)
 					}
 					cancel()
 					if err := wait(); err != nil {
@@ -88,10 +88,10 @@ func TestAnAlertIsToldWithin5SecondsOfTheGatewaysReturn(t *testing.T) {
 	}
 }
 
-func TestAGatewayThatIsSlowIsHeardInTheEnd(t *testing.T) {
+func TestASlowGatewayGetsEveryEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{black: true}, newFakeGateway()
-		d.way = func(ctx context.Context) error {
+		s, g := &fakeStream{black: true}, newFakeGateway()
+		g.onRequest = func(ctx context.Context) error {
 			select {
 			case <-time.After(12 * time.Second):
 				return nil
@@ -101,15 +101,15 @@ func TestAGatewayThatIsSlowIsHeardInTheEnd(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		wait := watching(ctx, t, s, d)
+		wait := startWorker(ctx, t, s, g)
 		time.Sleep(3 * time.Minute)
-		if got := d.types(); got != "stream.started alert.blackout" {
+		if got := g.eventTypes(); got != "stream.started alert.blackout" {
 			t.Errorf("accepted %s", got)
 		}
-		s.set(func(s *stream) { s.black = false })
+		s.set(func(s *fakeStream) { s.black = false })
 		time.Sleep(30 * time.Second)
-		if got := d.types(); got != "stream.started alert.blackout alert.blackout_recovered" {
-			t.Errorf("once it is known to be slow, accepted %s", got)
+		if got := g.eventTypes(); got != "stream.started alert.blackout alert.blackout_recovered" {
+			t.Errorf("once the worker knows that the gateway is slow: accepted %s", got)
 		}
 		cancel()
 		if err := wait(); err != nil {
@@ -118,129 +118,133 @@ func TestAGatewayThatIsSlowIsHeardInTheEnd(t *testing.T) {
 	})
 }
 
-func TestAGatewayThatStaysAwayIsSpokenOfNowAndThen(t *testing.T) {
+func TestAGatewayOutageIsLoggedEvery30Seconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		s, d := &stream{}, newFakeGateway()
-		wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		s, g := &fakeStream{}, newFakeGateway()
+		wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 		time.Sleep(20 * time.Second)
-		d.set(func(d *fakeGateway) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway } })
+		g.set(func(g *fakeGateway) {
+			g.respond = func(monitor.Report) (monitor.Order, error) { return "", errGatewayDown }
+		})
 		time.Sleep(10 * time.Minute)
-		d.set(func(d *fakeGateway) { d.answer = nil })
+		g.set(func(g *fakeGateway) { g.respond = nil })
 		time.Sleep(10 * time.Second)
-		s.set(func(s *stream) { s.ended = true })
+		s.set(func(s *fakeStream) { s.ended = true })
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(log.String(), "trying again"); n < 19 || n > 21 {
-			t.Errorf("said %d times in 10 minutes, want every 30 s", n)
+			t.Errorf("logged %d times in 10 minutes, want every 30 s", n)
 		}
 		if n := strings.Count(log.String(), "accepts reports again"); n != 1 {
-			t.Errorf("its return is told %d times", n)
+			t.Errorf("the return is logged %d times", n)
 		}
 	})
 }
 
-// blinking is black in every other segment, which makes an event at each.
-func blinking(d *fakeGateway) func(watch.Segment) bool {
-	d.config.CheckIntervalSec = 2
-	d.config.SetThresholdSec(detector.Blackout, 1)
+// alternatingBlackout makes every other segment black, and so one event per segment.
+func alternatingBlackout(g *fakeGateway) func(watch.Segment) bool {
+	g.config.CheckIntervalSec = 2
+	g.config.SetThresholdSec(detector.Blackout, 1)
 	return func(s watch.Segment) bool { return s.Sequence%2 == 0 }
 }
 
-func TestManyEventsGoInSeveralReportsEachTrueByItself(t *testing.T) {
+func TestManyEventsAreSplitIntoConsistentReports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newFakeGateway()
-		s.blackAt = blinking(d)
+		s, g := &fakeStream{}, newFakeGateway()
+		s.blackAt = alternatingBlackout(g)
 		largest := 0
-		d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway }
-		wait := watching(t.Context(), t, s, d)
+		g.respond = func(monitor.Report) (monitor.Order, error) { return "", errGatewayDown }
+		wait := startWorker(t.Context(), t, s, g)
 		time.Sleep(45 * time.Minute)
-		d.set(func(d *fakeGateway) {
-			d.answer = func(r monitor.Report) (monitor.Order, error) {
+		g.set(func(g *fakeGateway) {
+			g.respond = func(r monitor.Report) (monitor.Order, error) {
 				largest = max(largest, len(r.Events))
 				return monitor.Run, nil
 			}
 		})
 		began := time.Now()
-		for d.count() < 1200 && time.Since(began) < time.Minute {
+		for g.eventCount() < 1200 && time.Since(began) < time.Minute {
 			time.Sleep(10 * time.Millisecond)
 		}
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("took %s", took)
 		}
-		s.set(func(s *stream) { s.ended = true })
+		s.set(func(s *fakeStream) { s.ended = true })
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}
-		if largest > 200 || len(d.accepted) < 1200 {
-			t.Errorf("%d events came, of which %d in one report", len(d.accepted), largest)
+		if largest > 200 || len(g.accepted) < 1200 {
+			t.Errorf("%d events were accepted, at most %d in one report", len(g.accepted), largest)
 		}
 		counted := 0
-		for i, r := range d.reports {
+		for i, r := range g.reports {
 			for _, e := range r.Events {
 				if e.Type == event.Blackout {
 					counted++
 				}
 			}
 			if r.Status == "" || r.Snapshot == nil || r.Statistics.Alerts(detector.Blackout) != counted {
-				t.Errorf("report %d counts %+v, %d were told until then", i, r.Statistics, counted)
+				t.Errorf("report %d counts %+v, but %d alerts were accepted so far", i, r.Statistics, counted)
 			}
 		}
-		inOrder(t, d)
+		checkOrder(t, g)
 	})
 }
 
-// inOrder checks that nothing came out of order or twice.
-func inOrder(t *testing.T, d *fakeGateway) {
+// checkOrder checks that events are in order and none is repeated.
+func checkOrder(t *testing.T, g *fakeGateway) {
 	t.Helper()
 	seen := map[string]bool{}
-	for i, e := range d.accepted {
-		if i > 0 && e.At.Before(d.accepted[i-1].At) {
-			t.Errorf("event %d, %s, is older than the one before", i, e.Type)
+	for i, e := range g.accepted {
+		if i > 0 && e.At.Before(g.accepted[i-1].At) {
+			t.Errorf("event %d, %s, is older than the event before", i, e.Type)
 		}
 		if seen[e.ID] {
-			t.Errorf("event %s came twice", e.ID)
+			t.Errorf("event %s was accepted twice", e.ID)
 		}
 		seen[e.ID] = true
 	}
 }
 
-func TestASupersededWorkerIsGoneWithinAHeartbeat(t *testing.T) { // O2
+func TestASupersededWorkerEndsWithinAHeartbeat(t *testing.T) { // decision O2
 	waiting := func(context.Context) watch.Resolution { return watch.Resolution{State: watch.Upcoming} }
 	for name, c := range map[string]struct {
 		resolve func(context.Context) watch.Resolution
-		most    time.Duration
+		limit   time.Duration
 	}{
-		"while it waits and has nothing to say": {waiting, 10 * time.Second},
-		"and at the next check while it looks":  {nil, 2500 * time.Millisecond},
+		"at the next heartbeat while it waits for the start": {waiting, 10 * time.Second},
+		"at the next check while it analyses":                {nil, 2500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, d := &stream{resolve: c.resolve}, newFakeGateway()
-				wait := watching(t.Context(), t, s, d)
+				s, g := &fakeStream{resolve: c.resolve}, newFakeGateway()
+				wait := startWorker(t.Context(), t, s, g)
 				time.Sleep(time.Minute + time.Millisecond)
-				d.set(func(d *fakeGateway) { d.newest = 2 })
+				g.set(func(g *fakeGateway) { g.newestGeneration = 2 })
 				began := time.Now()
 				if err := wait(); !errors.Is(err, monitor.ErrSuperseded) {
 					t.Errorf("ended with %v", err)
 				}
-				if took := time.Since(began); took > c.most {
+				if took := time.Since(began); took > c.limit {
 					t.Errorf("took %s", took)
 				}
 			})
 		})
 	}
-	t.Run("and leaves what it has not told to its successor", func(t *testing.T) {
+	t.Run("it leaves unsent events to its successor", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
-			s, d := &stream{}, newFakeGateway()
-			wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+			s, g := &fakeStream{}, newFakeGateway()
+			wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 			time.Sleep(20 * time.Second)
-			d.set(func(d *fakeGateway) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway } })
-			s.set(func(s *stream) { s.black = true })
+			g.set(func(g *fakeGateway) {
+				g.respond = func(monitor.Report) (monitor.Order, error) { return "", errGatewayDown }
+			})
+			s.set(func(s *fakeStream) { s.black = true })
 			time.Sleep(20 * time.Second)
-			d.set(func(d *fakeGateway) { d.newest = 2 })
+			g.set(func(g *fakeGateway) { g.newestGeneration = 2 })
 			began := time.Now()
 			if err := wait(); !errors.Is(err, monitor.ErrSuperseded) {
 				t.Errorf("ended with %v", err)
@@ -255,36 +259,36 @@ func TestASupersededWorkerIsGoneWithinAHeartbeat(t *testing.T) { // O2
 	})
 }
 
-func TestForceBreaksOffWhateverIsDone(t *testing.T) {
+func TestForceEndsEveryTaskAtOnce(t *testing.T) {
 	hang := func(ctx context.Context) { <-ctx.Done() }
-	hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-	for name, set := range map[string]func(s *stream, d *fakeGateway){
-		"a check that hangs": func(s *stream, _ *fakeGateway) { s.analyse = hang },
-		"a question that hangs": func(s *stream, _ *fakeGateway) {
+	hangReport := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	for name, set := range map[string]func(s *fakeStream, g *fakeGateway){
+		"an analysis that hangs": func(s *fakeStream, _ *fakeGateway) { s.analyse = hang },
+		"a resolver that hangs": func(s *fakeStream, _ *fakeGateway) {
 			s.resolve = func(ctx context.Context) watch.Resolution { hang(ctx); return watch.Resolution{} }
 		},
-		"a report that hangs":    func(_ *stream, d *fakeGateway) { d.way = hangs },
-		"an event that must out": func(s *stream, d *fakeGateway) { s.ended, d.way = true, hangs },
-		"nothing in particular":  func(*stream, *fakeGateway) {},
-		"nothing to do yet":      func(_ *stream, d *fakeGateway) { d.refusal = errAway },
+		"a report that hangs":  func(_ *fakeStream, g *fakeGateway) { g.onRequest = hangReport },
+		"an unsent last event": func(s *fakeStream, g *fakeGateway) { s.ended, g.onRequest = true, hangReport },
+		"no task":              func(*fakeStream, *fakeGateway) {},
+		"no assignment yet":    func(_ *fakeStream, g *fakeGateway) { g.assignmentErr = errGatewayDown },
 	} {
-		lasts := !strings.HasPrefix(name, "nothing") && !strings.HasPrefix(name, "a question") // when asked to end
-		for _, asked := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, asked before is %v", name, asked), func(t *testing.T) {
+		stopHangs := !strings.HasPrefix(name, "no ") && name != "a resolver that hangs"
+		for _, stopped := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, stopped before is %v", name, stopped), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s, d := &stream{}, newFakeGateway()
-					set(s, d)
-					ctx, ask := context.WithCancel(t.Context())
-					force, hasten := context.WithCancel(t.Context())
-					defer ask()
-					wait := watchingUntil(ctx, force, ports(s, d))
+					s, g := &fakeStream{}, newFakeGateway()
+					set(s, g)
+					ctx, stop := context.WithCancel(t.Context())
+					force, kill := context.WithCancel(t.Context())
+					defer stop()
+					wait := startWorkerUntil(ctx, force, ports(s, g))
 					time.Sleep(3 * time.Second)
-					if asked && lasts {
-						ask()
+					if stopped && stopHangs {
+						stop()
 						time.Sleep(time.Second)
 					}
 					began := time.Now()
-					hasten()
+					kill()
 					if err := wait(); !errors.Is(err, worker.ErrForced) {
 						t.Errorf("ended with %v", err)
 					}
@@ -297,29 +301,31 @@ func TestForceBreaksOffWhateverIsDone(t *testing.T) {
 	}
 }
 
-func TestAWorkerThatEndsUntoldSaysSo(t *testing.T) {
+func TestAWorkerThatCannotReportTheEndReturnsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newFakeGateway()
-		wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.GatewayTimeout = 5 * time.Minute })
+		s, g := &fakeStream{}, newFakeGateway()
+		wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.GatewayTimeout = 5 * time.Minute })
 		time.Sleep(20 * time.Second)
-		d.set(func(d *fakeGateway) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway } })
-		s.set(func(s *stream) { s.ended = true })
+		g.set(func(g *fakeGateway) {
+			g.respond = func(monitor.Report) (monitor.Order, error) { return "", errGatewayDown }
+		})
+		s.set(func(s *fakeStream) { s.ended = true })
 		if err := wait(); !errors.Is(err, worker.ErrGatewayGone) {
-			t.Errorf("ended with %v though nobody knows how the stream ended", err)
+			t.Errorf("ended with %v, but the end of the stream was not accepted", err)
 		}
 	})
 }
 
-func TestAHeartbeatTellsHowThingsStandNow(t *testing.T) {
+func TestAHeartbeatCarriesTheCurrentState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{resolve: func(context.Context) watch.Resolution { return watch.Resolution{State: watch.Upcoming} }}, newFakeGateway()
+		s, g := &fakeStream{resolve: func(context.Context) watch.Resolution { return watch.Resolution{State: watch.Upcoming} }}, newFakeGateway()
 		ctx, cancel := context.WithCancel(t.Context())
-		wait := watching(ctx, t, s, d)
-		time.Sleep(10 * time.Minute) // nothing happens, but that it is asked for every 30 s
-		if age := time.Since(d.last().At); age > 41*time.Second {
-			t.Errorf("the last report is of %s ago", age)
+		wait := startWorker(ctx, t, s, g)
+		time.Sleep(10 * time.Minute) // the stream is resolved every 30 s, nothing else happens
+		if age := time.Since(g.lastReport().At); age > 41*time.Second {
+			t.Errorf("the last report is %s old", age)
 		}
-		if n := len(d.reports); n < 59 || n > 63 {
+		if n := len(g.reports); n < 59 || n > 63 {
 			t.Errorf("%d reports in 10 minutes, want one every 10 s", n)
 		}
 		cancel()

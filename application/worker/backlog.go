@@ -15,8 +15,8 @@ const maxEvents = 200
 //	[ 200 events, the state after them ] [ 200 … ] [ some events, the newest state ]
 //
 // Events are never dropped and stay in order. Older states are dropped, except the one
-// at the end of each report: a successor may continue from the snapshot of any accepted
-// report, whose events must be stored by then.
+// at the end of each report. A successor may continue from the snapshot of any accepted
+// report, so the events before it must be stored.
 //
 // The number of events is bounded by time on the stream. The shortest threshold is
 // 1 s, so picture and sound together give at most four events a second, some 2 KB.

@@ -16,8 +16,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// wallClock is a machine's wall clock, which is wrong by an offset. The time of the
-// synctest bubble is the right one, and the monotonic clock.
+// wallClock is a machine's wall clock, which is wrong by an offset. The virtual time of
+// synctest is the true time and the monotonic clock.
 type wallClock struct{ offset atomic.Int64 }
 
 func (c *wallClock) set(offset time.Duration) { c.offset.Store(int64(offset)) }
@@ -26,30 +26,30 @@ func (c *wallClock) now() time.Time {
 	return time.Now().Round(0).Add(time.Duration(c.offset.Load()))
 }
 
-// A worker that starts before the clock is synchronised stamps right times once it
-// is, and tells nothing that did not happen.
+// A worker that starts before the clock is synchronised gives right times once it is.
+// The step itself causes no event.
 func TestAWorkerFollowsTheClockWhenItIsSet(t *testing.T) {
 	for _, wrong := range []time.Duration{-5 * time.Hour, -10 * time.Minute, -5 * time.Second, 5 * time.Second, 10 * time.Minute, 5 * time.Hour} {
 		t.Run(fmt.Sprintf("from %s off", wrong), func(t *testing.T) {
 			var recording bytes.Buffer
 			synctest.Test(t, func(t *testing.T) {
-				s, d := &stream{}, newFakeGateway()
+				s, g := &fakeStream{}, newFakeGateway()
 				var clock wallClock
 				clock.set(wrong)
-				wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Now, c.Recording = clock.now, &recording })
+				wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Now, c.Recording = clock.now, &recording })
 				time.Sleep(20 * time.Second)
 				clock.set(0)
 				stepped := time.Now()
 				time.Sleep(10 * time.Minute) // longer than any limit on an outage or blindness
 				began := time.Now()
-				play(s)
+				playBlackout(s)
 				if err := wait(); err != nil {
 					t.Fatal(err)
 				}
-				if got := d.types(); got != wholeStory {
-					t.Errorf("events %s, want %s", got, wholeStory)
+				if got := g.eventTypes(); got != blackoutEvents {
+					t.Errorf("events %s, want %s", got, blackoutEvents)
 				}
-				for _, e := range d.accepted[1:] {
+				for _, e := range g.accepted[1:] {
 					if off := e.At.Sub(began); off < 0 || off > time.Minute {
 						t.Errorf("%s is stamped %s from when the clock was set", e.Type, e.At.Sub(stepped))
 					}
@@ -57,7 +57,7 @@ func TestAWorkerFollowsTheClockWhenItIsSet(t *testing.T) {
 						t.Errorf("black since %s after the true onset", a.StartedAt.Sub(began.Add(20*time.Second)))
 					}
 				}
-				if last := d.last(); time.Since(last.At).Abs() > 5*time.Second || last.Status != monitor.Completed {
+				if last := g.lastReport(); time.Since(last.At).Abs() > 5*time.Second || last.Status != monitor.Completed {
 					t.Errorf("the last report says %s, %s ago", last.Status, time.Since(last.At))
 				}
 			})
@@ -68,16 +68,16 @@ func TestAWorkerFollowsTheClockWhenItIsSet(t *testing.T) {
 	}
 }
 
-// A step that comes while something fails hastens no alert and delays none.
-func TestAStepOfTheClockIsNoTimeInWhichNothingWasSeen(t *testing.T) {
+// A step during an outage makes no alert earlier or later.
+func TestAClockStepDoesNotCountAsTimeWithoutObservation(t *testing.T) {
 	for _, step := range []time.Duration{-5 * time.Hour, -10 * time.Minute, 10 * time.Minute, 5 * time.Hour} {
 		t.Run(step.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, d := &stream{}, newFakeGateway()
+				s, g := &fakeStream{}, newFakeGateway()
 				var clock wallClock
-				wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Now = clock.now })
+				wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Now = clock.now })
 				time.Sleep(30 * time.Second)
-				s.set(func(s *stream) {
+				s.set(func(s *fakeStream) {
 					s.unreadable = true
 					s.resolve = func(context.Context) watch.Resolution {
 						return watch.Resolution{State: watch.Unreachable, Detail: "no answer"}
@@ -87,16 +87,16 @@ func TestAStepOfTheClockIsNoTimeInWhichNothingWasSeen(t *testing.T) {
 				time.Sleep(200 * time.Second)
 				clock.set(step)
 				time.Sleep(80 * time.Second)
-				if got := d.types(); strings.Contains(got, "monitor.error") {
+				if got := g.eventTypes(); strings.Contains(got, "monitor.error") {
 					t.Errorf("after %s without an answer: %s", time.Since(failed), got)
 				}
 				time.Sleep(130 * time.Second)
-				if got := d.types(); got != "stream.started monitor.error" {
+				if got := g.eventTypes(); got != "stream.started monitor.error" {
 					t.Errorf("events %s", got)
 				}
-				s.set(func(s *stream) { s.unreadable, s.resolve = false, nil })
+				s.set(func(s *fakeStream) { s.unreadable, s.resolve = false, nil })
 				time.Sleep(10 * time.Second)
-				s.set(func(s *stream) { s.ended = true })
+				s.set(func(s *fakeStream) { s.ended = true })
 				if err := wait(); err != nil {
 					t.Fatal(err)
 				}
@@ -106,15 +106,15 @@ func TestAStepOfTheClockIsNoTimeInWhichNothingWasSeen(t *testing.T) {
 }
 
 // A report that is older than the newest one counts as overtaken (monitor.Report).
-// After the clock is set back, that must not befall the reports of many minutes.
+// This must not happen to many minutes of reports after the clock is set back.
 func TestReportsAreNotOvertakenWhenTheClockIsSetBack(t *testing.T) {
 	for _, back := range []time.Duration{3 * time.Second, 10 * time.Minute, 29 * time.Minute, 5 * time.Hour} {
 		t.Run(back.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, d := &stream{}, newFakeGateway()
+				s, g := &fakeStream{}, newFakeGateway()
 				var newest time.Time
 				overtaken := 0
-				d.answer = func(r monitor.Report) (monitor.Order, error) {
+				g.respond = func(r monitor.Report) (monitor.Order, error) {
 					if r.Overtaken(newest, monitor.Monitoring) {
 						overtaken++
 					}
@@ -122,18 +122,18 @@ func TestReportsAreNotOvertakenWhenTheClockIsSetBack(t *testing.T) {
 					return monitor.Run, nil
 				}
 				var clock wallClock
-				wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Now = clock.now })
+				wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Now = clock.now })
 				time.Sleep(30 * time.Second)
 				clock.set(-back)
 				time.Sleep(time.Minute)
-				s.set(func(s *stream) { s.ended = true })
+				s.set(func(s *fakeStream) { s.ended = true })
 				if err := wait(); err != nil {
 					t.Fatal(err)
 				}
 				if overtaken > 0 {
 					t.Errorf("%d reports count as overtaken", overtaken)
 				}
-				if off := time.Since(d.last().At.Add(back)); off > 5*time.Second {
+				if off := time.Since(g.lastReport().At.Add(back)); off > 5*time.Second {
 					t.Errorf("the end is stamped %s off", off)
 				}
 			})
@@ -143,23 +143,23 @@ func TestReportsAreNotOvertakenWhenTheClockIsSetBack(t *testing.T) {
 
 // While a machine is suspended its monotonic clock stands still, and the stream
 // goes on.
-func TestASuspendedMachineTellsNothingOfThatTime(t *testing.T) {
+func TestASuspendedMachineSendsNoEventForThatTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newFakeGateway()
+		s, g := &fakeStream{}, newFakeGateway()
 		var clock wallClock
-		wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Now = clock.now })
+		wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Now = clock.now })
 		time.Sleep(30 * time.Second)
 		clock.set(3 * time.Hour)
-		s.set(func(s *stream) { s.ahead = 3 * time.Hour })
+		s.set(func(s *fakeStream) { s.ahead = 3 * time.Hour })
 		time.Sleep(10 * time.Minute)
-		s.set(func(s *stream) { s.ended = true })
+		s.set(func(s *fakeStream) { s.ended = true })
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}
-		if got := d.types(); got != "stream.started stream.ended" {
+		if got := g.eventTypes(); got != "stream.started stream.ended" {
 			t.Errorf("events %s", got)
 		}
-		if off := time.Since(d.last().At.Add(-3 * time.Hour)); off.Abs() > 5*time.Second {
+		if off := time.Since(g.lastReport().At.Add(-3 * time.Hour)); off.Abs() > 5*time.Second {
 			t.Errorf("the end is stamped %s off", off)
 		}
 	})

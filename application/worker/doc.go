@@ -25,8 +25,9 @@
 // A worker ends normally when the stream has ended, the gateway orders a stop, or its
 // context is done. It then follows section 8.3: it starts no task, waits for a segment
 // being analysed and sends the remaining reports. It ends with an error when another
-// worker has taken over (decision O2), the monitor is unknown, the gateway is gone or
-// rejects the key, or a goroutine panics. No goroutine or subprocess is left behind.
+// worker has taken over (decision O2), the monitor is unknown, or a goroutine panics.
+// The same holds when the gateway is gone or rejects the key. No goroutine or subprocess
+// is left behind.
 //
 // A worker may share its process with others and with the gateway. A panic in its
 // goroutines ends it alone, and RunUntil can end it at once. A panic in a goroutine

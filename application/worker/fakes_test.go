@@ -20,30 +20,31 @@ import (
 
 const id monitor.ID = "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d"
 
-// stream is a live stream of 2 s segments whose program time is the clock's.
-type stream struct {
+// fakeStream is a live stream of 2 s segments whose program time is the clock's. It
+// implements every port except Gateway.
+type fakeStream struct {
 	mu       sync.Mutex
 	resolve  func(ctx context.Context) watch.Resolution // nil: live
 	analyse  func(ctx context.Context)                  // nil: takes 100 ms
-	blackAt  func(watch.Segment) bool                   // nil: as black says
+	blackAt  func(watch.Segment) bool                   // nil: black decides
 	silentAt func(watch.Segment) bool                   // nil: never
 	black    bool
 	ended    bool
-	resolved int
+	resolves int // number of calls of Resolve
 
-	unreadable bool          // the playlist fails
-	ahead      time.Duration // of the bubble's time: the machine was suspended for so long
+	unreadable bool          // reading the playlist fails
+	ahead      time.Duration // of the virtual time; how long the machine was suspended
 }
 
-func (s *stream) set(change func(*stream)) {
+func (s *fakeStream) set(change func(*fakeStream)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(s)
 }
 
-func (s *stream) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Resolution {
+func (s *fakeStream) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Resolution {
 	s.mu.Lock()
-	s.resolved++
+	s.resolves++
 	resolve := s.resolve
 	s.mu.Unlock()
 	if resolve != nil {
@@ -52,11 +53,11 @@ func (s *stream) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Resolut
 	return watch.Resolution{State: watch.Live, Manifest: "https://media.test/list.m3u8"}
 }
 
-func (s *stream) Probe(context.Context, monitor.StreamURL) watch.ProbeResult {
+func (s *fakeStream) Probe(context.Context, monitor.StreamURL) watch.ProbeResult {
 	return watch.ProbeResult{}
 }
 
-func (s *stream) ReadPlaylist(_ context.Context, url string) watch.Playlist {
+func (s *fakeStream) ReadPlaylist(_ context.Context, url string) watch.Playlist {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := watch.Playlist{URL: url, TargetDuration: 2 * time.Second, Ended: s.ended}
@@ -76,17 +77,17 @@ func (s *stream) ReadPlaylist(_ context.Context, url string) watch.Playlist {
 	return p
 }
 
-func (s *stream) FetchSegment(context.Context, watch.Segment) (io.ReadCloser, error) {
+func (s *fakeStream) FetchSegment(context.Context, watch.Segment) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader("")), nil
 }
 
-func (s *stream) Analyse(ctx context.Context, seg watch.Segment, _ io.Reader, _ func(string) float64) (watch.Analysis, error) {
+func (s *fakeStream) Analyse(ctx context.Context, segment watch.Segment, _ io.Reader, _ func(string) float64) (watch.Analysis, error) {
 	s.mu.Lock()
 	analyse, black := s.analyse, s.black
 	if s.blackAt != nil {
-		black = s.blackAt(seg)
+		black = s.blackAt(segment)
 	}
-	silent := s.silentAt != nil && s.silentAt(seg)
+	silent := s.silentAt != nil && s.silentAt(segment)
 	s.mu.Unlock()
 	if analyse != nil {
 		analyse(ctx)
@@ -97,31 +98,31 @@ func (s *stream) Analyse(ctx context.Context, seg watch.Segment, _ io.Reader, _ 
 		return watch.Analysis{}, ctx.Err()
 	}
 	a := watch.Analysis{
-		Video:     watch.Track{Present: true, To: seg.Duration},
-		Audio:     watch.Track{Present: true, To: seg.Duration},
+		Video:     watch.Track{Present: true, To: segment.Duration},
+		Audio:     watch.Track{Present: true, To: segment.Duration},
 		Intervals: map[detector.Name][]watch.Interval{},
 	}
 	if black {
-		a.Intervals[detector.Blackout] = []watch.Interval{{To: seg.Duration}}
+		a.Intervals[detector.Blackout] = []watch.Interval{{To: segment.Duration}}
 	}
 	if silent {
-		a.Intervals[detector.Silence] = []watch.Interval{{To: seg.Duration}}
+		a.Intervals[detector.Silence] = []watch.Interval{{To: segment.Duration}}
 	}
 	return a, nil
 }
 
-// fakeGateway stores what it accepts.
+// fakeGateway stores the reports that it accepts.
 type fakeGateway struct {
-	mu       sync.Mutex
-	config   monitor.Config
-	snapshot []byte
-	refusal  error                                       // of an assignment
-	answer   func(monitor.Report) (monitor.Order, error) // nil: run
-	way      func(ctx context.Context) error             // what a report meets on its way here; nil: nothing
-	back     func() error                                // what its answer meets; nil: nothing
-	newest   int                                         // generation; 0: whoever comes
-	reports  []monitor.Report
-	accepted []event.Event
+	mu               sync.Mutex
+	config           monitor.Config
+	snapshot         []byte
+	assignmentErr    error                                       // of Assignment
+	respond          func(monitor.Report) (monitor.Order, error) // nil: the order run
+	onRequest        func(ctx context.Context) error             // a failure before a report arrives; nil: none
+	onResponse       func() error                                // a failure of the response; nil: none
+	newestGeneration int                                         // 0: any generation is accepted
+	reports          []monitor.Report
+	accepted         []event.Event // each once
 }
 
 func newFakeGateway() *fakeGateway {
@@ -131,55 +132,55 @@ func newFakeGateway() *fakeGateway {
 	return &fakeGateway{config: c}
 }
 
-func (d *fakeGateway) Assignment(_ context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.refusal != nil {
-		return monitor.Assignment{}, d.refusal
+func (g *fakeGateway) Assignment(_ context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.assignmentErr != nil {
+		return monitor.Assignment{}, g.assignmentErr
 	}
-	return monitor.Assignment{ID: id, Generation: generation, Config: d.config, Snapshot: d.snapshot,
+	return monitor.Assignment{ID: id, Generation: generation, Config: g.config, Snapshot: g.snapshot,
 		StreamURL: "https://www.youtube.com/watch?v=abcdefghijk"}, nil
 }
 
-func (d *fakeGateway) Report(ctx context.Context, _ monitor.ID, r monitor.Report) (monitor.Order, error) {
-	d.mu.Lock()
-	way, back := d.way, d.back
-	d.mu.Unlock()
-	if way != nil {
-		if err := way(ctx); err != nil {
+func (g *fakeGateway) Report(ctx context.Context, _ monitor.ID, r monitor.Report) (monitor.Order, error) {
+	g.mu.Lock()
+	onRequest, onResponse := g.onRequest, g.onResponse
+	g.mu.Unlock()
+	if onRequest != nil {
+		if err := onRequest(ctx); err != nil {
 			return "", err
 		}
 	}
-	order, err := d.take(r)
-	if err == nil && back != nil {
-		err = back()
+	order, err := g.store(r)
+	if err == nil && onResponse != nil {
+		err = onResponse()
 	}
 	return order, err
 }
 
-func (d *fakeGateway) take(r monitor.Report) (monitor.Order, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.newest != 0 && r.Generation != d.newest {
+func (g *fakeGateway) store(r monitor.Report) (monitor.Order, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.newestGeneration != 0 && r.Generation != g.newestGeneration {
 		return "", monitor.ErrSuperseded
 	}
-	if d.answer != nil {
-		if order, err := d.answer(r); err != nil || order == monitor.Stop {
+	if g.respond != nil {
+		if order, err := g.respond(r); err != nil || order == monitor.Stop {
 			return order, err
 		}
 	}
-	d.reports = append(d.reports, r)
+	g.reports = append(g.reports, r)
 	for _, e := range r.Events {
 		known := false
-		for _, a := range d.accepted {
+		for _, a := range g.accepted {
 			known = known || a.ID == e.ID
 		}
 		if !known {
-			d.accepted = append(d.accepted, e)
+			g.accepted = append(g.accepted, e)
 		}
 	}
 	if r.Snapshot != nil {
-		d.snapshot = r.Snapshot
+		g.snapshot = r.Snapshot
 	}
 	if r.Status != "" && !r.Status.Active() {
 		return monitor.Stop, nil
@@ -187,68 +188,68 @@ func (d *fakeGateway) take(r monitor.Report) (monitor.Order, error) {
 	return monitor.Run, nil
 }
 
-func (d *fakeGateway) set(change func(*fakeGateway)) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	change(d)
+func (g *fakeGateway) set(change func(*fakeGateway)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	change(g)
 }
 
-// types is what was accepted, in order.
-func (d *fakeGateway) types() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// eventTypes returns the types of the accepted events, in order.
+func (g *fakeGateway) eventTypes() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	var types []string
-	for _, e := range d.accepted {
+	for _, e := range g.accepted {
 		types = append(types, string(e.Type))
 	}
 	return strings.Join(types, " ")
 }
 
-// count is how many events were accepted.
-func (d *fakeGateway) count() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return len(d.accepted)
+// eventCount returns how many events were accepted.
+func (g *fakeGateway) eventCount() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.accepted)
 }
 
-func (d *fakeGateway) last() monitor.Report {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.reports) == 0 {
+func (g *fakeGateway) lastReport() monitor.Report {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.reports) == 0 {
 		return monitor.Report{}
 	}
-	return d.reports[len(d.reports)-1]
+	return g.reports[len(g.reports)-1]
 }
 
-var errAway = errors.New("the gateway is away")
+var errGatewayDown = errors.New("the gateway is down")
 
-// watching runs a worker in the background and gives a function that waits for
-// it to end.
-func watching(ctx context.Context, t *testing.T, s *stream, d *fakeGateway, change ...func(*worker.Config)) (wait func() error) {
+// startWorker runs a worker in the background and returns a function that waits for its
+// end.
+func startWorker(ctx context.Context, t *testing.T, s *fakeStream, g *fakeGateway, configure ...func(*worker.Config)) (wait func() error) {
 	t.Helper()
-	return watchingUntil(ctx, context.Background(), ports(s, d), change...)
+	return startWorkerUntil(ctx, context.Background(), ports(s, g), configure...)
 }
 
-func ports(s *stream, d *fakeGateway) worker.Ports {
-	return worker.Ports{Gateway: d, Resolver: s, Prober: s, Playlists: s, Segments: s, Analyser: s}
+func ports(s *fakeStream, g *fakeGateway) worker.Ports {
+	return worker.Ports{Gateway: g, Resolver: s, Prober: s, Playlists: s, Segments: s, Analyser: s}
 }
 
-func watchingUntil(ctx, force context.Context, p worker.Ports, change ...func(*worker.Config)) (wait func() error) {
-	w := newWorker(p, change...)
+func startWorkerUntil(ctx, force context.Context, p worker.Ports, configure ...func(*worker.Config)) (wait func() error) {
+	w := newWorker(p, configure...)
 	done := make(chan error, 1)
 	go func() { done <- w.RunUntil(ctx, force) }()
 	return func() error { return <-done }
 }
 
-// newWorker makes a worker that does not run yet.
-func newWorker(p worker.Ports, change ...func(*worker.Config)) *worker.Worker {
+// newWorker makes a worker that is not running yet.
+func newWorker(p worker.Ports, configure ...func(*worker.Config)) *worker.Worker {
 	ids := 0
 	cfg := worker.Config{
 		ID: id, Generation: 1,
 		NewEventID: func() string { ids++; return fmt.Sprintf("event-%d", ids) },
 		Log:        slog.New(slog.DiscardHandler),
 	}
-	for _, c := range change {
+	for _, c := range configure {
 		c(&cfg)
 	}
 	return worker.New(p, cfg)

@@ -17,103 +17,103 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// fuse panics, in whatever it stands before, from the time on at which it is
-// lit. In between it is a port like any other.
-type fuse struct {
+// panickingPorts passes every call on to Ports. Once armed, the call named by where
+// panics.
+type panickingPorts struct {
 	worker.Ports
-	lit    atomic.Bool
+	armed  atomic.Bool
 	where  string
-	goexit bool
-	closed atomic.Int32 // bodies
-	opened atomic.Int32
+	goexit bool         // runtime.Goexit in place of a panic
+	opened atomic.Int32 // bodies of segments
+	closed atomic.Int32
 }
 
-func (f *fuse) burn(where string) {
-	if !f.lit.Load() || f.where != where {
+func (p *panickingPorts) panicIn(where string) {
+	if !p.armed.Load() || p.where != where {
 		return
 	}
-	if f.goexit {
+	if p.goexit {
 		runtime.Goexit()
 	}
-	panic("out of ideas")
+	panic("injected")
 }
 
-func (f *fuse) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
-	f.burn("resolver")
-	return f.Resolver.Resolve(ctx, url)
+func (p *panickingPorts) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
+	p.panicIn("resolver")
+	return p.Resolver.Resolve(ctx, url)
 }
 
-func (f *fuse) Probe(ctx context.Context, url monitor.StreamURL) watch.ProbeResult {
-	f.burn("prober")
-	return f.Prober.Probe(ctx, url)
+func (p *panickingPorts) Probe(ctx context.Context, url monitor.StreamURL) watch.ProbeResult {
+	p.panicIn("prober")
+	return p.Prober.Probe(ctx, url)
 }
 
-func (f *fuse) ReadPlaylist(ctx context.Context, url string) watch.Playlist {
-	f.burn("playlist")
-	return f.Playlists.ReadPlaylist(ctx, url)
+func (p *panickingPorts) ReadPlaylist(ctx context.Context, url string) watch.Playlist {
+	p.panicIn("playlist")
+	return p.Playlists.ReadPlaylist(ctx, url)
 }
 
-func (f *fuse) FetchSegment(ctx context.Context, s watch.Segment) (io.ReadCloser, error) {
-	f.burn("fetcher")
-	body, err := f.Segments.FetchSegment(ctx, s)
-	f.opened.Add(1)
-	return counted{body, &f.closed}, err
+func (p *panickingPorts) FetchSegment(ctx context.Context, s watch.Segment) (io.ReadCloser, error) {
+	p.panicIn("fetcher")
+	body, err := p.Segments.FetchSegment(ctx, s)
+	p.opened.Add(1)
+	return countedBody{body, &p.closed}, err
 }
 
-func (f *fuse) Analyse(ctx context.Context, s watch.Segment, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
-	f.burn("analyser")
-	return f.Analyser.Analyse(ctx, s, body, setting)
+func (p *panickingPorts) Analyse(ctx context.Context, s watch.Segment, body io.Reader, setting func(string) float64) (watch.Analysis, error) {
+	p.panicIn("analyser")
+	return p.Analyser.Analyse(ctx, s, body, setting)
 }
 
-func (f *fuse) Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
-	f.burn("assignment")
-	return f.Gateway.Assignment(ctx, id, generation)
+func (p *panickingPorts) Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
+	p.panicIn("assignment")
+	return p.Gateway.Assignment(ctx, id, generation)
 }
 
-func (f *fuse) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
-	f.burn("report")
-	return f.Gateway.Report(ctx, id, r)
+func (p *panickingPorts) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
+	p.panicIn("report")
+	return p.Gateway.Report(ctx, id, r)
 }
 
-func (f *fuse) Write(p []byte) (int, error) {
-	f.burn("recording")
-	return len(p), nil
+func (p *panickingPorts) Write(line []byte) (int, error) {
+	p.panicIn("recording")
+	return len(line), nil
 }
 
-type counted struct {
+type countedBody struct {
 	io.ReadCloser
 	closed *atomic.Int32
 }
 
-func (c counted) Close() error { c.closed.Add(1); return c.ReadCloser.Close() }
+func (c countedBody) Close() error { c.closed.Add(1); return c.ReadCloser.Close() }
 
-// burning runs a worker all of whose ports stand behind a fuse.
-func burning(ctx context.Context, f *fuse, s *stream, d *fakeGateway, change ...func(*worker.Config)) (wait func() error) {
-	f.Ports = ports(s, d)
-	p := worker.Ports{Gateway: f, Resolver: f, Prober: f, Playlists: f, Segments: f, Analyser: f}
-	return watchingUntil(ctx, context.Background(), p, append(change, func(c *worker.Config) { c.Recording = f })...)
+// startPanicking starts a worker with panicking ports.
+func startPanicking(ctx context.Context, p *panickingPorts, s *fakeStream, g *fakeGateway, configure ...func(*worker.Config)) (wait func() error) {
+	p.Ports = ports(s, g)
+	all := worker.Ports{Gateway: p, Resolver: p, Prober: p, Playlists: p, Segments: p, Analyser: p}
+	return startWorkerUntil(ctx, context.Background(), all, append(configure, func(c *worker.Config) { c.Recording = p })...)
 }
 
-func TestAPanicEndsOneWorkerAndIsNamed(t *testing.T) {
+func TestAPanicEndsOneWorkerAndIsLogged(t *testing.T) {
 	for where, named := range map[string]string{
-		"resolver":   "task resolve: panic: out of ideas",
-		"playlist":   "task playlist: panic: out of ideas",
-		"fetcher":    "task segment: panic: out of ideas",
-		"analyser":   "task segment: panic: out of ideas",
-		"report":     "reporting: panic: out of ideas",
-		"recording":  "watching: panic: out of ideas", // of the loop itself
-		"assignment": "worker: panic: out of ideas",
+		"resolver":   "task resolve: panic: injected",
+		"playlist":   "task playlist: panic: injected",
+		"fetcher":    "task segment: panic: injected",
+		"analyser":   "task segment: panic: injected",
+		"report":     "reporting: panic: injected",
+		"recording":  "watching: panic: injected", // of the loop itself
+		"assignment": "worker: panic: injected",
 	} {
 		t.Run("in the "+where, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
-				s, d := &stream{}, newFakeGateway()
-				f := &fuse{where: where}
-				f.lit.Store(where == "assignment")
-				wait := burning(t.Context(), f, s, d, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
-				time.Sleep(4*time.Minute + 50*time.Second) // a resolving and a media task are due within 10 s
+				s, g := &fakeStream{}, newFakeGateway()
+				p := &panickingPorts{where: where}
+				p.armed.Store(where == "assignment")
+				wait := startPanicking(t.Context(), p, s, g, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+				time.Sleep(4*time.Minute + 50*time.Second) // both lanes have a task due within 10 s
 				began := time.Now()
-				f.lit.Store(true)
+				p.armed.Store(true)
 				err := wait()
 				if err == nil || err.Error() != named {
 					t.Errorf("ended with %v, want %q", err, named)
@@ -121,21 +121,21 @@ func TestAPanicEndsOneWorkerAndIsNamed(t *testing.T) {
 				if took := time.Since(began); where != "assignment" && took > 11*time.Second {
 					t.Errorf("took %s", took)
 				}
-				if text := log.String(); !strings.Contains(text, `level=ERROR msg="A goroutine panicked; the worker ends"`) || !strings.Contains(text, "(*fuse).burn") {
+				if text := log.String(); !strings.Contains(text, `level=ERROR msg="A goroutine panicked; the worker ends"`) || !strings.Contains(text, "(*panickingPorts).panicIn") {
 					t.Errorf("the log has no stack:\n%s", text)
 				}
-				if opened, closed := f.opened.Load(), f.closed.Load(); opened != closed {
+				if opened, closed := p.opened.Load(), p.closed.Load(); opened != closed {
 					t.Errorf("%d bodies were opened, %d closed", opened, closed)
 				}
-			}) // and no goroutine is left, or synctest says so
+			}) // synctest fails if a goroutine is left
 		})
 	}
-	t.Run("or vanishes", func(t *testing.T) {
+	t.Run("a goroutine that exits without a panic ends the worker too", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			f := &fuse{where: "analyser", goexit: true}
-			wait := burning(t.Context(), f, &stream{}, newFakeGateway())
+			p := &panickingPorts{where: "analyser", goexit: true}
+			wait := startPanicking(t.Context(), p, &fakeStream{}, newFakeGateway())
 			time.Sleep(10 * time.Second)
-			f.lit.Store(true)
+			p.armed.Store(true)
 			if err := wait(); err == nil {
 				t.Error("ended well")
 			}
@@ -143,36 +143,38 @@ func TestAPanicEndsOneWorkerAndIsNamed(t *testing.T) {
 	})
 }
 
-func TestAPanicDoesNotTakeWhatWasSeenBefore(t *testing.T) {
+func TestAPanicLosesNoEarlierEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newFakeGateway()
-		f := &fuse{where: "analyser"}
-		wait := burning(t.Context(), f, s, d)
+		s, g := &fakeStream{}, newFakeGateway()
+		p := &panickingPorts{where: "analyser"}
+		wait := startPanicking(t.Context(), p, s, g)
 		time.Sleep(10 * time.Second)
-		s.set(func(s *stream) { s.black = true })
-		time.Sleep(9 * time.Second) // about to be told
-		d.set(func(d *fakeGateway) { d.way = func(context.Context) error { time.Sleep(time.Second); return nil } })
+		s.set(func(s *fakeStream) { s.black = true })
+		time.Sleep(9 * time.Second) // the alert is due
+		g.set(func(g *fakeGateway) {
+			g.onRequest = func(context.Context) error { time.Sleep(time.Second); return nil }
+		})
 		time.Sleep(2 * time.Second)
-		f.lit.Store(true)
+		p.armed.Store(true)
 		if err := wait(); err == nil {
 			t.Error("ended well")
 		}
-		if got := d.types(); got != "stream.started alert.blackout" {
+		if got := g.eventTypes(); got != "stream.started alert.blackout" {
 			t.Errorf("accepted %s", got)
 		}
 	})
 }
 
-func TestAPanicWhileItEndsIsContainedToo(t *testing.T) {
+func TestAPanicDuringShutdownBecomesAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fuse{where: "body"}
-		s := &stream{analyse: func(context.Context) { time.Sleep(5 * time.Second); f.burn("body") }}
+		p := &panickingPorts{where: "body"}
+		s := &fakeStream{analyse: func(context.Context) { time.Sleep(5 * time.Second); p.panicIn("body") }}
 		ctx, cancel := context.WithCancel(t.Context())
-		wait := burning(ctx, f, s, newFakeGateway())
+		wait := startPanicking(ctx, p, s, newFakeGateway())
 		time.Sleep(2 * time.Second)
-		f.lit.Store(true)
+		p.armed.Store(true)
 		cancel()
-		if err := wait(); err == nil || !strings.Contains(err.Error(), "out of ideas") {
+		if err := wait(); err == nil || !strings.Contains(err.Error(), "injected") {
 			t.Errorf("ended with %v", err)
 		}
 	})

@@ -49,8 +49,8 @@ type Analyser interface {
 // is the terminal.
 type Gateway interface {
 	// Assignment makes one exchange and blocks until it or ctx is done. Errors:
-	// monitor.ErrSuperseded; *monitor.Error, which is the gateway's own answer,
-	// NotFound if the monitor is gone. Any other error may pass: try again.
+	// monitor.ErrSuperseded; *monitor.Error if the gateway itself answered, with
+	// NotFound for an unknown monitor. Any other error may pass: try again.
 	Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error)
 
 	// Report delivers one report of at most 200 events. It is idempotent: after an

@@ -19,44 +19,47 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// broadcastTime is how long the streams of these tests last.
-const broadcastTime = 8 * time.Minute
+// streamLength is the length of the streams of these tests.
+const streamLength = 8 * time.Minute
 
-// troubled makes a stream with black and silent times, all of them longer and
-// further apart, and from the stream's end, than nobody ever looks, and a desk
-// for it.
-func troubled(rng *rand.Rand) (*stream, *fakeGateway) {
-	spans := func() func(watch.Segment) bool {
-		var bad []time.Time // from, to, from, to …
-		latest := time.Now().Add(broadcastTime - time.Minute)
-		for at := time.Now(); ; {
-			from := at.Add(time.Duration(30+rng.IntN(30)) * time.Second)
-			if at = from.Add(time.Duration(30+rng.IntN(30)) * time.Second); at.After(latest) {
-				break
-			}
-			bad = append(bad, from, at)
-		}
-		return func(s watch.Segment) bool {
-			in := false
-			for _, t := range bad {
-				if !s.ProgramTime.Before(t) {
-					in = !in
-				}
-			}
-			return in
-		}
-	}
-	s, d := &stream{}, newFakeGateway()
-	d.config.SetThresholdSec(detector.Silence, 8)
-	s.blackAt, s.silentAt = spans(), spans()
-	return s, d
+// newTroubledStream makes a stream with random blackouts and silences, and its gateway.
+// Each of them, the gaps between them and the rest until the end of the stream are longer
+// than any time without a worker.
+func newTroubledStream(rng *rand.Rand) (*fakeStream, *fakeGateway) {
+	s, g := &fakeStream{}, newFakeGateway()
+	g.config.SetThresholdSec(detector.Silence, 8)
+	s.blackAt, s.silentAt = randomIntervals(rng), randomIntervals(rng)
+	return s, g
 }
 
-// told is what was accepted of one subject, without when it was told: that may
-// be later after a death.
-func told(d *fakeGateway, subject string) string {
+// randomIntervals reports whether a segment is in one of several intervals, which last
+// from 30 to 60 s and are as far apart.
+func randomIntervals(rng *rand.Rand) func(watch.Segment) bool {
+	var changes []time.Time // begin, end, begin, end …
+	latest := time.Now().Add(streamLength - time.Minute)
+	for at := time.Now(); ; {
+		begin := at.Add(time.Duration(30+rng.IntN(30)) * time.Second)
+		if at = begin.Add(time.Duration(30+rng.IntN(30)) * time.Second); at.After(latest) {
+			break
+		}
+		changes = append(changes, begin, at)
+	}
+	return func(s watch.Segment) bool {
+		inside := false
+		for _, t := range changes {
+			if !s.ProgramTime.Before(t) {
+				inside = !inside
+			}
+		}
+		return inside
+	}
+}
+
+// acceptedEvents lists the accepted events of one subject without their own times: a
+// successor may send an event later.
+func acceptedEvents(g *fakeGateway, subject string) string {
 	var b strings.Builder
-	for _, e := range d.accepted {
+	for _, e := range g.accepted {
 		if !strings.Contains(string(e.Type), subject) {
 			continue
 		}
@@ -72,56 +75,57 @@ func told(d *fakeGateway, subject string) string {
 	return b.String()
 }
 
-// fate is what befalls a worker and its gateway in one run.
-type fate struct {
-	rng                       *rand.Rand
-	lost, unanswered, hanging float64 // shares of the reports
-	deaths                    int
+// failures are the failures of the workers and the gateway in one run.
+type failures struct {
+	rng                                      *rand.Rand
+	lostRequests, lostResponses, hungReports float64 // shares of the reports
+	kills                                    int     // of workers
 }
 
-// befall makes the way to a desk as bad as that.
-func (f fate) befall(d *fakeGateway) {
-	d.set(func(d *fakeGateway) {
-		d.way = func(ctx context.Context) error {
+// injectInto makes a share of the reports to g fail.
+func (f failures) injectInto(g *fakeGateway) {
+	g.set(func(g *fakeGateway) {
+		g.onRequest = func(ctx context.Context) error {
 			switch x := f.rng.Float64(); {
-			case x < f.lost:
-				return errAway
-			case x < f.lost+f.hanging:
+			case x < f.lostRequests:
+				return errGatewayDown
+			case x < f.lostRequests+f.hungReports:
 				<-ctx.Done()
 				return ctx.Err()
 			}
 			return nil
 		}
-		d.back = func() error {
-			if f.rng.Float64() < f.unanswered {
-				return errAway
+		g.onResponse = func() error {
+			if f.rng.Float64() < f.lostResponses {
+				return errGatewayDown
 			}
 			return nil
 		}
 	})
 }
 
-// live runs workers, one after another, until the stream has ended and a worker
-// has ended well. Events that a killed worker had not reported are lost with it.
-func (f fate) live(t *testing.T, s *stream, d *fakeGateway) {
+// runWorkers runs workers, one after another, until the stream has ended and a worker has
+// ended without an error. It kills workers at random times; a killed worker loses the
+// events that it has not reported.
+func (f failures) runWorkers(t *testing.T, s *fakeStream, g *fakeGateway) {
 	t.Helper()
-	end := time.Now().Add(broadcastTime)
-	deaths := make([]time.Time, f.deaths)
-	for i := range deaths {
-		deaths[i] = time.Now().Add(time.Duration(f.rng.Int64N(int64(broadcastTime))))
+	end := time.Now().Add(streamLength)
+	kills := make([]time.Time, f.kills)
+	for i := range kills {
+		kills[i] = time.Now().Add(time.Duration(f.rng.Int64N(int64(streamLength))))
 	}
-	time.AfterFunc(broadcastTime, func() { s.set(func(s *stream) { s.ended = true }) })
+	time.AfterFunc(streamLength, func() { s.set(func(s *fakeStream) { s.ended = true }) })
 	var log bytes.Buffer
 	for generation := 1; ; generation++ {
-		d.set(func(d *fakeGateway) { d.newest = generation })
+		g.set(func(g *fakeGateway) { g.newestGeneration = generation })
 		force, kill := context.WithCancel(context.Background())
-		for _, at := range deaths {
+		for _, at := range kills {
 			if at.After(time.Now()) {
 				defer time.AfterFunc(time.Until(at), kill).Stop()
 			}
 		}
 		ids := 0
-		err := watchingUntil(t.Context(), force, ports(s, d), func(c *worker.Config) {
+		err := startWorkerUntil(t.Context(), force, ports(s, g), func(c *worker.Config) {
 			c.Generation = generation
 			c.NewEventID = func() string { ids++; return fmt.Sprintf("event-%d-%d", generation, ids) }
 			c.Log = slog.New(slog.NewTextHandler(&log, nil))
@@ -138,77 +142,81 @@ func (f fate) live(t *testing.T, s *stream, d *fakeGateway) {
 	}
 }
 
-// TestNothingIsLostAndNothingIsToldTwice is decisions S11 and W1 at work
-// together: whatever happens to reports and workers, what has been accepted in
-// the end is what one worker would have told that nothing ever happened to.
-func TestNothingIsLostAndNothingIsToldTwice(t *testing.T) {
+// Decisions S11 and W1 together: with any loss of reports and workers, the gateway
+// accepts the same events as from one undisturbed worker.
+func TestNoEventIsLostOrRepeatedWhateverFails(t *testing.T) {
 	const seeds = 100
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			run := func(f fate) *fakeGateway {
-				var d *fakeGateway
+			run := func(f failures) *fakeGateway {
+				var g *fakeGateway
 				synctest.Test(t, func(t *testing.T) {
-					var s *stream
-					s, d = troubled(rand.New(rand.NewPCG(seed, 0)))
-					f.befall(d)
-					f.live(t, s, d)
+					var s *fakeStream
+					s, g = newTroubledStream(rand.New(rand.NewPCG(seed, 0)))
+					f.injectInto(g)
+					f.runWorkers(t, s, g)
 				})
-				return d
+				return g
 			}
 			rng := rand.New(rand.NewPCG(seed, 1))
-			whole := run(fate{rng: rng})
-			d := run(fate{rng: rng, lost: 0.4 * rng.Float64(), unanswered: 0.4 * rng.Float64(), hanging: 0.1 * rng.Float64(), deaths: rng.IntN(8)})
+			undisturbed := run(failures{rng: rng})
+			g := run(failures{
+				rng: rng, lostRequests: 0.4 * rng.Float64(), lostResponses: 0.4 * rng.Float64(), hungReports: 0.1 * rng.Float64(),
+				kills: rng.IntN(8),
+			})
 			for _, subject := range []string{"stream", "blackout", "silence"} {
-				if got, want := told(d, subject), told(whole, subject); got != want {
-					t.Errorf("told\n%s\nand undisturbed\n%s", got, want)
+				if got, want := acceptedEvents(g, subject), acceptedEvents(undisturbed, subject); got != want {
+					t.Errorf("accepted\n%s\nand from an undisturbed worker\n%s", got, want)
 				}
 			}
-			if n := strings.Count(told(whole, "alert"), "\n"); n < 6 {
-				t.Errorf("the world is too quiet: %d alerts", n)
+			if n := strings.Count(acceptedEvents(undisturbed, "alert"), "\n"); n < 6 {
+				t.Errorf("the stream has only %d alerts", n)
 			}
-			inOrder(t, d)
-			last := d.last()
-			if last.Status != monitor.Completed || last.Statistics.Alerts(detector.Blackout) != strings.Count(d.types(), "alert.blackout")-strings.Count(d.types(), "recovered")+strings.Count(d.types(), "silence_recovered") {
-				t.Errorf("the last report says %s, %+v", last.Status, last.Statistics)
+			checkOrder(t, g)
+			types := g.eventTypes()
+			recovered := strings.Count(types, "recovered") - strings.Count(types, "silence_recovered")
+			alerts := strings.Count(types, "alert.blackout") - recovered
+			if last := g.lastReport(); last.Status != monitor.Completed || last.Statistics.Alerts(detector.Blackout) != alerts {
+				t.Errorf("the last report says %s, %+v; %d alerts were accepted", last.Status, last.Statistics, alerts)
 			}
 		})
 	}
 }
 
-// TestADeathBetweenTwoReportsOfABacklog: the 200 events that were accepted end
-// with an alert; whoever goes on knows that, and tells of its recovery.
-func TestADeathBetweenTwoReportsOfABacklog(t *testing.T) {
+// The 200 accepted events end with an alert. The successor knows of it and sends its
+// recovery.
+func TestASuccessorContinuesBetweenTwoReportsOfABacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newFakeGateway()
-		d.config.SetThresholdSec(detector.Blackout, 1)
+		s, g := &fakeStream{}, newFakeGateway()
+		g.config.SetThresholdSec(detector.Blackout, 1)
 		s.blackAt = func(s watch.Segment) bool { return s.Sequence/4%2 == 0 }
-		d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway }
+		g.respond = func(monitor.Report) (monitor.Order, error) { return "", errGatewayDown }
 		force, kill := context.WithCancel(t.Context())
-		wait := watchingUntil(t.Context(), force, ports(s, d))
+		wait := startWorkerUntil(t.Context(), force, ports(s, g))
 		time.Sleep(time.Hour)
-		d.set(func(d *fakeGateway) {
-			d.answer = func(monitor.Report) (monitor.Order, error) {
-				if len(d.accepted) > 0 {
-					return "", errAway
+		g.set(func(g *fakeGateway) {
+			g.respond = func(monitor.Report) (monitor.Order, error) {
+				if len(g.accepted) > 0 {
+					return "", errGatewayDown
 				}
 				return monitor.Run, nil
 			}
 		})
 		time.Sleep(5 * time.Second)
 		kill()
-		if err := wait(); !errors.Is(err, worker.ErrForced) || len(d.accepted) != 200 || d.accepted[199].Type != event.Blackout {
-			t.Fatalf("ended with %v after %d events", err, len(d.accepted))
+		if err := wait(); !errors.Is(err, worker.ErrForced) || len(g.accepted) != 200 || g.accepted[199].Type != event.Blackout {
+			t.Fatalf("ended with %v after %d events", err, len(g.accepted))
 		}
-		d.set(func(d *fakeGateway) { d.answer = nil })
-		s.set(func(s *stream) { s.blackAt = nil })
-		wait = watching(t.Context(), t, s, d, func(c *worker.Config) { c.NewEventID = func() string { return time.Now().String() } })
+		g.set(func(g *fakeGateway) { g.respond = nil })
+		s.set(func(s *fakeStream) { s.blackAt = nil })
+		wait = startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.NewEventID = func() string { return time.Now().String() } })
 		time.Sleep(20 * time.Second)
-		s.set(func(s *stream) { s.ended = true })
+		s.set(func(s *fakeStream) { s.ended = true })
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}
-		if got := d.types(); !strings.HasSuffix(got, "alert.blackout alert.blackout_recovered stream.ended") || len(d.accepted) != 202 {
-			t.Errorf("in the end %d events were told, %s", len(d.accepted), got[len(got)-80:])
+		if got := g.eventTypes(); !strings.HasSuffix(got, "alert.blackout alert.blackout_recovered stream.ended") || len(g.accepted) != 202 {
+			t.Errorf("%d events were accepted, the last are %s", len(g.accepted), got[len(got)-80:])
 		}
 	})
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestAReportThatIsRefusedIsGivenInParts(t *testing.T) {
-	never := monitor.Errorf(monitor.InvalidConfig, "not so")
-	carries := func(r monitor.Report, typ event.Type) bool {
+func TestARejectedReportIsSentInParts(t *testing.T) {
+	rejection := monitor.Errorf(monitor.InvalidConfig, "invalid report")
+	contains := func(r monitor.Report, typ event.Type) bool {
 		for _, e := range r.Events {
 			if e.Type == typ {
 				return true
@@ -27,38 +27,38 @@ func TestAReportThatIsRefusedIsGivenInParts(t *testing.T) {
 		return false
 	}
 	for name, c := range map[string]struct {
-		refuses  func(monitor.Report) bool
+		rejects  func(monitor.Report) bool
 		accepted string
-		whole    bool // but for the snapshot
+		complete bool // every report has events and state, only the snapshot is missing
 	}{
 		"for its snapshot":      {func(r monitor.Report) bool { return r.Snapshot != nil }, "stream.started alert.blackout stream.ended", true},
-		"for one of its events": {func(r monitor.Report) bool { return carries(r, event.Blackout) }, "stream.started stream.ended", false},
+		"for one of its events": {func(r monitor.Report) bool { return contains(r, event.Blackout) }, "stream.started stream.ended", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
-				s, d := &stream{black: true}, newFakeGateway()
-				d.answer = func(r monitor.Report) (monitor.Order, error) {
-					if c.refuses(r) {
-						return "", never
+				s, g := &fakeStream{black: true}, newFakeGateway()
+				g.respond = func(r monitor.Report) (monitor.Order, error) {
+					if c.rejects(r) {
+						return "", rejection
 					}
 					return monitor.Run, nil
 				}
-				wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+				wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 				time.Sleep(30 * time.Second)
-				s.set(func(s *stream) { s.ended = true })
+				s.set(func(s *fakeStream) { s.ended = true })
 				if err := wait(); err != nil {
 					t.Fatal(err)
 				}
-				if got := d.types(); got != c.accepted {
+				if got := g.eventTypes(); got != c.accepted {
 					t.Errorf("accepted %s, want %s", got, c.accepted)
 				}
-				if d.last().Status != monitor.Completed {
-					t.Errorf("the last status told is %q", d.last().Status)
+				if g.lastReport().Status != monitor.Completed {
+					t.Errorf("the last reported status is %q", g.lastReport().Status)
 				}
-				for _, r := range d.reports {
-					if c.whole && len(r.Events) > 0 && r.Status == "" {
-						t.Errorf("%v came without the state after it", r.Events)
+				for _, r := range g.reports {
+					if c.complete && len(r.Events) > 0 && r.Status == "" {
+						t.Errorf("%v was reported without the state after it", r.Events)
 					}
 				}
 				if lost := !strings.Contains(c.accepted, "blackout"); lost != strings.Contains(log.String(), "it is lost") {
@@ -69,24 +69,24 @@ func TestAReportThatIsRefusedIsGivenInParts(t *testing.T) {
 	}
 }
 
-func TestAWorkerWhoseGatewayIsGoneEnds(t *testing.T) {
-	patient := func(c *worker.Config) { c.GatewayTimeout = 5 * time.Minute }
+func TestAWorkerEndsWhenItsGatewayIsGone(t *testing.T) {
+	withTimeout := func(c *worker.Config) { c.GatewayTimeout = 5 * time.Minute }
 	for name, c := range map[string]struct {
 		answer error
 		change func(*worker.Config)
 		ends   bool
 	}{
-		"after its patience":                      {errAway, patient, true},
-		"but not while the gateway says anything": {monitor.Errorf(monitor.Internal, "no database"), patient, false},
-		"but not where somebody else cares":       {errAway, func(*worker.Config) {}, false},
+		"after GatewayTimeout":                          {errGatewayDown, withTimeout, true},
+		"but not while the gateway answers with errors": {monitor.Errorf(monitor.Internal, "no database"), withTimeout, false},
+		"but not without a GatewayTimeout":              {errGatewayDown, func(*worker.Config) {}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
-				s, d := &stream{}, newFakeGateway()
-				wait := watching(ctx, t, s, d, c.change)
+				s, g := &fakeStream{}, newFakeGateway()
+				wait := startWorker(ctx, t, s, g, c.change)
 				time.Sleep(time.Minute)
-				d.set(func(d *fakeGateway) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", c.answer } })
+				g.set(func(g *fakeGateway) { g.respond = func(monitor.Report) (monitor.Order, error) { return "", c.answer } })
 				began := time.Now()
 				end := time.AfterFunc(20*time.Minute, cancel)
 				err := wait()
@@ -100,48 +100,48 @@ func TestAWorkerWhoseGatewayIsGoneEnds(t *testing.T) {
 			})
 		})
 	}
-	t.Run("even if it never had an assignment", func(t *testing.T) {
+	t.Run("also before its first assignment", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
-			d := newFakeGateway()
-			d.refusal = errAway
-			err := watching(t.Context(), t, &stream{}, d, patient, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })()
+			g := newFakeGateway()
+			g.assignmentErr = errGatewayDown
+			err := startWorker(t.Context(), t, &fakeStream{}, g, withTimeout, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })()
 			if !errors.Is(err, worker.ErrGatewayGone) {
 				t.Errorf("ended with %v", err)
 			}
 			if n := strings.Count(log.String(), "gives no assignment"); n < 2 || n > 10 {
-				t.Errorf("said %d times in 5 min", n)
+				t.Errorf("logged %d times in 5 min", n)
 			}
 		})
 	})
 }
 
-// full is a disk that takes so many writes and no more.
-type full struct{ left int }
+// fullDisk accepts a number of writes and fails every later one.
+type fullDisk struct{ left int }
 
-func (f *full) Write(p []byte) (int, error) {
-	if f.left--; f.left < 0 {
+func (d *fullDisk) Write(p []byte) (int, error) {
+	if d.left--; d.left < 0 {
 		return 0, io.ErrShortWrite
 	}
 	return len(p), nil
 }
 
-func TestARecordingThatCannotBeWrittenIsSaidOnceAndDisturbsNothing(t *testing.T) {
+func TestAFailedRecordingIsLoggedOnceAndDisturbsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		s, d := &stream{}, newFakeGateway()
-		wait := watching(t.Context(), t, s, d, func(c *worker.Config) {
-			c.Recording, c.Log = &full{left: 3}, slog.New(slog.NewTextHandler(&log, nil))
+		s, g := &fakeStream{}, newFakeGateway()
+		wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) {
+			c.Recording, c.Log = &fullDisk{left: 3}, slog.New(slog.NewTextHandler(&log, nil))
 		})
 		time.Sleep(30 * time.Second)
-		s.set(func(s *stream) { s.ended = true })
+		s.set(func(s *fakeStream) { s.ended = true })
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(log.String(), "The recording cannot be written"); n != 1 {
-			t.Errorf("said %d times", n)
+			t.Errorf("logged %d times", n)
 		}
-		if got := d.types(); got != "stream.started stream.ended" {
+		if got := g.eventTypes(); got != "stream.started stream.ended" {
 			t.Errorf("accepted %s", got)
 		}
 	})

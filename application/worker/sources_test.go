@@ -9,14 +9,14 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// answering is a resolver and prober of one source.
-type answering struct{}
+// fakeSource is the resolver and prober of one source.
+type fakeSource struct{}
 
-func (answering) Resolve(context.Context, monitor.StreamURL) watch.Resolution {
+func (fakeSource) Resolve(context.Context, monitor.StreamURL) watch.Resolution {
 	return watch.Resolution{State: watch.Upcoming}
 }
 
-func (answering) Probe(context.Context, monitor.StreamURL) watch.ProbeResult {
+func (fakeSource) Probe(context.Context, monitor.StreamURL) watch.ProbeResult {
 	return watch.ProbeResult{Known: true}
 }
 
@@ -27,9 +27,9 @@ func TestAStreamIsResolvedByItsSource(t *testing.T) {
 		state   watch.StreamState
 		known   bool
 	}{
-		"a resolver and a prober": {worker.Sources{monitor.YouTube: {answering{}, answering{}}}, watch.Upcoming, true},
-		"no prober":               {worker.Sources{monitor.YouTube: {Resolver: answering{}}}, watch.Upcoming, false},
-		"another source":          {worker.Sources{"example": {answering{}, answering{}}}, watch.ToolFailed, false},
+		"a resolver and a prober": {worker.Sources{monitor.YouTube: {fakeSource{}, fakeSource{}}}, watch.Upcoming, true},
+		"no prober":               {worker.Sources{monitor.YouTube: {Resolver: fakeSource{}}}, watch.Upcoming, false},
+		"another source":          {worker.Sources{"example": {fakeSource{}, fakeSource{}}}, watch.ToolFailed, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r := c.sources.Resolve(t.Context(), stream); r.State != c.state || (r.Detail == "") != (c.state == watch.Upcoming) {

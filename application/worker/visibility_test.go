@@ -13,20 +13,20 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// TestReportsTellSinceWhenTheStreamCannotBeObserved covers decision S15: the monitor
+// TestReportsSaySinceWhenTheStreamCannotBeObserved covers decision S15: the monitor
 // shows blindness while it lasts, and the log says when it begins and ends.
-func TestReportsTellSinceWhenTheStreamCannotBeObserved(t *testing.T) {
+func TestReportsSaySinceWhenTheStreamCannotBeObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newFakeGateway()
+		s, g := &fakeStream{}, newFakeGateway()
 		var log bytes.Buffer
-		wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 		time.Sleep(30 * time.Second)
-		v := d.last().Visibility
+		v := g.lastReport().Visibility
 		if v == nil || v.LastError != "" || !v.BlindSince.IsZero() || time.Since(v.LastObservedAt) > 15*time.Second {
 			t.Fatalf("while the stream can be observed: %+v", v)
 		}
 
-		s.set(func(s *stream) {
+		s.set(func(s *fakeStream) {
 			s.unreadable = true
 			s.resolve = func(context.Context) watch.Resolution {
 				return watch.Resolution{State: watch.Unreachable, Detail: "DNS does not resolve www.youtube.com"}
@@ -34,7 +34,7 @@ func TestReportsTellSinceWhenTheStreamCannotBeObserved(t *testing.T) {
 		})
 		blind := time.Now()
 		time.Sleep(8 * time.Minute)
-		v = d.last().Visibility
+		v = g.lastReport().Visibility
 		if v == nil || !strings.Contains(v.LastError, "DNS does not resolve") || blind.Sub(v.BlindSince).Abs() > 10*time.Second || blind.Sub(v.LastObservedAt).Abs() > 10*time.Second {
 			t.Errorf("while it is blind: %+v", v)
 		}
@@ -42,16 +42,16 @@ func TestReportsTellSinceWhenTheStreamCannotBeObserved(t *testing.T) {
 			t.Errorf("the log says\n%s", text)
 		}
 
-		s.set(func(s *stream) { s.unreadable, s.resolve = false, nil })
+		s.set(func(s *fakeStream) { s.unreadable, s.resolve = false, nil })
 		time.Sleep(2 * time.Minute)
-		v = d.last().Visibility
+		v = g.lastReport().Visibility
 		if v == nil || v.LastError != "" || !v.BlindSince.IsZero() || time.Since(v.LastObservedAt) > 15*time.Second {
-			t.Errorf("when sight has returned: %+v", v)
+			t.Errorf("when it can be observed again: %+v", v)
 		}
 		if text := log.String(); !strings.Contains(text, `level=INFO msg="The stream can be observed again"`) {
 			t.Errorf("the log says\n%s", text)
 		}
-		s.set(func(s *stream) { s.ended = true })
+		s.set(func(s *fakeStream) { s.ended = true })
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}

@@ -16,30 +16,30 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-const wholeStory = "stream.started alert.blackout alert.blackout_recovered stream.ended"
+const blackoutEvents = "stream.started alert.blackout alert.blackout_recovered stream.ended"
 
-// play has a stream go black, recover and end.
-func play(s *stream) {
+// playBlackout lets a stream go black, recover and end. It takes 45 s.
+func playBlackout(s *fakeStream) {
 	time.Sleep(20 * time.Second)
-	s.set(func(s *stream) { s.black = true })
+	s.set(func(s *fakeStream) { s.black = true })
 	time.Sleep(15 * time.Second)
-	s.set(func(s *stream) { s.black = false })
+	s.set(func(s *fakeStream) { s.black = false })
 	time.Sleep(10 * time.Second)
-	s.set(func(s *stream) { s.ended = true })
+	s.set(func(s *fakeStream) { s.ended = true })
 }
 
 func TestAWorkerReportsAWholeStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newFakeGateway()
-		wait := watching(t.Context(), t, s, d)
-		play(s)
+		s, g := &fakeStream{}, newFakeGateway()
+		wait := startWorker(t.Context(), t, s, g)
+		playBlackout(s)
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}
-		if got := d.types(); got != wholeStory {
-			t.Errorf("events %s, want %s", got, wholeStory)
+		if got := g.eventTypes(); got != blackoutEvents {
+			t.Errorf("events %s, want %s", got, blackoutEvents)
 		}
-		last := d.last()
+		last := g.lastReport()
 		if last.Status != monitor.Completed || last.StreamStatus != monitor.StreamEnded {
 			t.Errorf("the last report says %s, %s", last.Status, last.StreamStatus)
 		}
@@ -49,59 +49,61 @@ func TestAWorkerReportsAWholeStream(t *testing.T) {
 	})
 }
 
-func TestAGatewayThatIsAwayLosesNoEvent(t *testing.T) {
+func TestAGatewayOutageLosesNoEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newFakeGateway()
+		s, g := &fakeStream{}, newFakeGateway()
 		calls := 0
-		d.answer = func(monitor.Report) (monitor.Order, error) {
+		g.respond = func(monitor.Report) (monitor.Order, error) {
 			if calls++; calls%4 != 0 { // three of four reports fail
-				return "", errAway
+				return "", errGatewayDown
 			}
 			return monitor.Run, nil
 		}
-		wait := watching(t.Context(), t, s, d)
-		play(s)
+		wait := startWorker(t.Context(), t, s, g)
+		playBlackout(s)
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}
-		if got := d.types(); got != wholeStory {
-			t.Errorf("events %s, want %s", got, wholeStory)
+		if got := g.eventTypes(); got != blackoutEvents {
+			t.Errorf("events %s, want %s", got, blackoutEvents)
 		}
 	})
 }
 
-func TestAFinishedWorkerStaysUntilItsLastEventIsAccepted(t *testing.T) {
+func TestAWorkerEndsOnlyWhenItsLastEventIsAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newFakeGateway()
-		wait := watching(t.Context(), t, s, d)
+		s, g := &fakeStream{}, newFakeGateway()
+		wait := startWorker(t.Context(), t, s, g)
 		time.Sleep(10 * time.Second)
-		d.set(func(d *fakeGateway) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway } })
-		s.set(func(s *stream) { s.ended = true })
+		g.set(func(g *fakeGateway) {
+			g.respond = func(monitor.Report) (monitor.Order, error) { return "", errGatewayDown }
+		})
+		s.set(func(s *fakeStream) { s.ended = true })
 		time.Sleep(10 * time.Minute)
-		d.set(func(d *fakeGateway) { d.answer = nil })
+		g.set(func(g *fakeGateway) { g.respond = nil })
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}
-		if got := d.types(); got != "stream.started stream.ended" {
+		if got := g.eventTypes(); got != "stream.started stream.ended" {
 			t.Errorf("events %s", got)
 		}
 	})
 }
 
-func TestADismissedWorkerExitsAtOnceAndSaysNothingMore(t *testing.T) {
-	for name, dismissal := range map[string]error{
-		"because another has taken over":   monitor.ErrSuperseded,
-		"because its monitor is gone":      monitor.Errorf(monitor.NotFound, "no such monitor"),
-		"by an error that says more words": fmt.Errorf("report: %w", monitor.ErrSuperseded),
+func TestAReplacedWorkerEndsAtOnce(t *testing.T) {
+	for name, reason := range map[string]error{
+		"another worker has taken over": monitor.ErrSuperseded,
+		"its monitor is gone":           monitor.Errorf(monitor.NotFound, "no such monitor"),
+		"a wrapped error":               fmt.Errorf("report: %w", monitor.ErrSuperseded),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, d := &stream{}, newFakeGateway()
-				wait := watching(t.Context(), t, s, d)
+				s, g := &fakeStream{}, newFakeGateway()
+				wait := startWorker(t.Context(), t, s, g)
 				time.Sleep(10 * time.Second)
-				d.set(func(d *fakeGateway) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", dismissal } })
+				g.set(func(g *fakeGateway) { g.respond = func(monitor.Report) (monitor.Order, error) { return "", reason } })
 				began := time.Now()
-				if err := wait(); !errors.Is(err, dismissal) {
+				if err := wait(); !errors.Is(err, reason) {
 					t.Fatalf("ended with %v", err)
 				}
 				if took := time.Since(began); took > 10*time.Second {
@@ -114,11 +116,11 @@ func TestADismissedWorkerExitsAtOnceAndSaysNothingMore(t *testing.T) {
 
 func TestAnOrderToStopIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newFakeGateway()
-		wait := watching(t.Context(), t, s, d)
+		s, g := &fakeStream{}, newFakeGateway()
+		wait := startWorker(t.Context(), t, s, g)
 		time.Sleep(10 * time.Second)
-		d.set(func(d *fakeGateway) {
-			d.answer = func(monitor.Report) (monitor.Order, error) { return monitor.Stop, nil }
+		g.set(func(g *fakeGateway) {
+			g.respond = func(monitor.Report) (monitor.Order, error) { return monitor.Stop, nil }
 		})
 		if err := wait(); err != nil {
 			t.Fatal(err)
@@ -126,10 +128,10 @@ func TestAnOrderToStopIsFollowed(t *testing.T) {
 	})
 }
 
-func TestShutdownFinishesTheAnalysisAndReportsWhatCameOfIt(t *testing.T) { // 8.3
+func TestShutdownFinishesTheAnalysisAndReportsItsEvents(t *testing.T) { // section 8.3
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{black: true}, newFakeGateway()
-		d.config.SetThresholdSec(detector.Blackout, 1)
+		s, g := &fakeStream{black: true}, newFakeGateway()
+		g.config.SetThresholdSec(detector.Blackout, 1)
 		s.analyse = func(ctx context.Context) {
 			select {
 			case <-time.After(8 * time.Second):
@@ -137,7 +139,7 @@ func TestShutdownFinishesTheAnalysisAndReportsWhatCameOfIt(t *testing.T) { // 8.
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		wait := watching(ctx, t, s, d)
+		wait := startWorker(ctx, t, s, g)
 		time.Sleep(2 * time.Second) // the first analysis is in flight
 		cancel()
 		began := time.Now()
@@ -147,20 +149,22 @@ func TestShutdownFinishesTheAnalysisAndReportsWhatCameOfIt(t *testing.T) { // 8.
 		if took := time.Since(began); took != 6*time.Second {
 			t.Errorf("took %s, want the 6 s that the analysis still needed", took)
 		}
-		if got := d.types(); got != "stream.started alert.blackout" {
+		if got := g.eventTypes(); got != "stream.started alert.blackout" {
 			t.Errorf("events %s", got)
 		}
 	})
 }
 
-func TestShutdownIsBoundedWhateverHangs(t *testing.T) { // 8.3
+func TestShutdownEndsInTimeWhateverHangs(t *testing.T) { // section 8.3
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newFakeGateway()
+		s, g := &fakeStream{}, newFakeGateway()
 		s.analyse = func(ctx context.Context) { <-ctx.Done() }
 		ctx, cancel := context.WithCancel(t.Context())
-		wait := watching(ctx, t, s, d)
+		wait := startWorker(ctx, t, s, g)
 		time.Sleep(2 * time.Second)
-		d.set(func(d *fakeGateway) { d.answer = func(monitor.Report) (monitor.Order, error) { return "", errAway } })
+		g.set(func(g *fakeGateway) {
+			g.respond = func(monitor.Report) (monitor.Order, error) { return "", errGatewayDown }
+		})
 		cancel()
 		began := time.Now()
 		if err := wait(); err != nil {
@@ -172,26 +176,26 @@ func TestShutdownIsBoundedWhateverHangs(t *testing.T) { // 8.3
 	})
 }
 
-func TestAHungResolverDoesNotDelayTheMedia(t *testing.T) { // S16
+func TestAHungResolverDoesNotDelayTheMedia(t *testing.T) { // decision S16
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newFakeGateway()
+		s, g := &fakeStream{}, newFakeGateway()
 		ctx, cancel := context.WithCancel(t.Context())
-		wait := watching(ctx, t, s, d)
+		wait := startWorker(ctx, t, s, g)
 		time.Sleep(4*time.Minute + 50*time.Second)
-		s.set(func(s *stream) {
+		s.set(func(s *fakeStream) {
 			s.resolve = func(ctx context.Context) watch.Resolution {
 				<-ctx.Done()
 				return watch.Resolution{State: watch.Unreachable}
 			}
 		})
 		time.Sleep(20 * time.Second) // the periodic check at 5 minutes hangs
-		before := d.last().Statistics.TotalSegmentsAnalyzed
+		before := g.lastReport().Statistics.TotalSegmentsAnalyzed
 		time.Sleep(60 * time.Second)
-		if got := d.last().Statistics.TotalSegmentsAnalyzed - before; got < 29 {
+		if got := g.lastReport().Statistics.TotalSegmentsAnalyzed - before; got < 29 {
 			t.Errorf("%d checks in 60 s, want 30", got)
 		}
-		if s.resolved != 2 {
-			t.Errorf("asked %d times, want 2", s.resolved)
+		if s.resolves != 2 {
+			t.Errorf("%d calls of Resolve, want 2", s.resolves)
 		}
 		cancel()
 		if err := wait(); err != nil {
@@ -200,31 +204,31 @@ func TestAHungResolverDoesNotDelayTheMedia(t *testing.T) { // S16
 	})
 }
 
-func TestASuccessorGoesOnWhereAWorkerStood(t *testing.T) { // S11
+func TestASuccessorContinuesFromTheSnapshot(t *testing.T) { // decision S11
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newFakeGateway()
+		s, g := &fakeStream{}, newFakeGateway()
 		ctx, cancel := context.WithCancel(t.Context())
-		wait := watching(ctx, t, s, d)
+		wait := startWorker(ctx, t, s, g)
 		time.Sleep(10 * time.Second)
-		s.set(func(s *stream) { s.black = true })
+		s.set(func(s *fakeStream) { s.black = true })
 		time.Sleep(10 * time.Second)
 		cancel()
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}
-		d.set(func(d *fakeGateway) { d.snapshot = d.reports[len(d.reports)-1].Snapshot })
-		wait = watching(t.Context(), t, s, d, func(c *worker.Config) {
+		g.set(func(g *fakeGateway) { g.snapshot = g.reports[len(g.reports)-1].Snapshot })
+		wait = startWorker(t.Context(), t, s, g, func(c *worker.Config) {
 			c.NewEventID = func() string { return time.Now().String() }
 		})
 		time.Sleep(10 * time.Second)
-		s.set(func(s *stream) { s.black = false })
+		s.set(func(s *fakeStream) { s.black = false })
 		time.Sleep(5 * time.Second)
-		s.set(func(s *stream) { s.ended = true })
+		s.set(func(s *fakeStream) { s.ended = true })
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}
-		if got := d.types(); got != wholeStory {
-			t.Errorf("events %s, want %s", got, wholeStory)
+		if got := g.eventTypes(); got != blackoutEvents {
+			t.Errorf("events %s, want %s", got, blackoutEvents)
 		}
 	})
 }
@@ -232,32 +236,32 @@ func TestASuccessorGoesOnWhereAWorkerStood(t *testing.T) { // S11
 func TestARecordingReplaysToTheSameEffects(t *testing.T) {
 	var recording bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
-		s, d := &stream{}, newFakeGateway()
-		wait := watching(t.Context(), t, s, d, func(c *worker.Config) { c.Recording = &recording })
-		play(s)
+		s, g := &fakeStream{}, newFakeGateway()
+		wait := startWorker(t.Context(), t, s, g, func(c *worker.Config) { c.Recording = &recording })
+		playBlackout(s)
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}
 	})
 	text := recording.String()
-	var told []string
+	var types []string
 	err := worker.Replay(&recording, func(m watch.RecordedStep) {
 		for _, e := range m.Effects {
 			if e, ok := e.(watch.EventEmitted); ok {
-				told = append(told, string(e.Event.Type))
+				types = append(types, string(e.Event.Type))
 			}
 		}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(told, " "); got != wholeStory {
-		t.Errorf("replayed %s, want %s", got, wholeStory)
+	if got := strings.Join(types, " "); got != blackoutEvents {
+		t.Errorf("replayed %s, want %s", got, blackoutEvents)
 	}
 
-	t.Run("and a watcher that does otherwise is found out", func(t *testing.T) {
-		forged := strings.Replace(text, `"blackout":6000000000`, `"blackout":9000000000`, 1)
-		err := worker.Replay(strings.NewReader(forged), func(watch.RecordedStep) {})
+	t.Run("a watcher with other effects is ErrDiverged", func(t *testing.T) {
+		changed := strings.Replace(text, `"blackout":6000000000`, `"blackout":9000000000`, 1)
+		err := worker.Replay(strings.NewReader(changed), func(watch.RecordedStep) {})
 		if !errors.Is(err, worker.ErrDiverged) {
 			t.Errorf("got %v", err)
 		}
@@ -266,7 +270,7 @@ func TestARecordingReplaysToTheSameEffects(t *testing.T) {
 		"an empty recording":  "",
 		"no recording at all": "hello\n",
 		"a line cut off":      text[:len(text)-20],
-		"an unknown kind":     strings.SplitAfter(text, "\n")[0] + `{"at":"2026-01-01T00:00:00Z","kind":"dream","observation":{}}` + "\n",
+		"an unknown kind":     strings.SplitAfter(text, "\n")[0] + `{"at":"2026-01-01T00:00:00Z","kind":"unknown","observation":{}}` + "\n",
 	} {
 		t.Run(name+" is an error", func(t *testing.T) {
 			if err := worker.Replay(strings.NewReader(broken), func(watch.RecordedStep) {}); err == nil {
