@@ -16,7 +16,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// renditions of a live stream, with the bit rates that YouTube gives them.
+// renditions are those of a live stream, with YouTube's bit rates.
 var renditions = []struct {
 	name          string
 	width, height int
@@ -28,69 +28,68 @@ var renditions = []struct {
 	{"144p", 256, 144, 180, 64},
 }
 
-// leastGain is how many times less CPU one check at the smallest rendition has
-// to cost than the specification's two runs at the best one.
-const leastGain = 8
+// minGain is how many times less CPU one analysis of the smallest rendition must use
+// than the specification's two runs on the largest.
+const minGain = 8
 
-// rounds is how often each is measured, in turns; the median counts.
+// rounds is the least number of measurements; the median counts.
 const rounds = 5
 
-// BenchmarkCheck compares the CPU time (user and system, of the child
-// processes) of one analysis with that of the specification's two ffmpeg runs
-// (sections 6.3 and 6.4), on the same four seconds. TEST_CLIP names a film to
-// take them from; without it they are made of moving bars, noise and a tone.
+// BenchmarkCheck compares the CPU time (user and system) of one analysis with that of
+// the specification's two ffmpeg runs (sections 6.3 and 6.4). Both get the same four
+// seconds, which come from the film TEST_CLIP, or from moving bars, noise and a tone.
 func BenchmarkCheck(b *testing.B) {
-	path := tool(b)
+	path := ffmpegPath(b)
 	analyser := ffmpeg.New(ffmpeg.Config{Path: path})
 	spec, ours := map[string]time.Duration{}, map[string]time.Duration{}
 	for _, r := range renditions {
 		b.Run(r.name, func(b *testing.B) {
-			segment := film(b, r.width, r.height, r.video, r.audio)
+			segment := liveSegment(b, r.width, r.height, r.video, r.audio)
 			file := filepath.Join(b.TempDir(), "segment.ts")
 			if err := os.WriteFile(file, segment, 0o600); err != nil {
 				b.Fatal(err)
 			}
-			var theirs, own []time.Duration
+			var specTimes, ourTimes []time.Duration
 			b.ResetTimer()
 			for range max(b.N, rounds) {
-				theirs = append(theirs, childCPU(b, func() error { return specified(path, file) }))
-				own = append(own, childCPU(b, func() error {
+				specTimes = append(specTimes, childCPU(b, func() error { return runAsSpecified(path, file) }))
+				ourTimes = append(ourTimes, childCPU(b, func() error {
 					_, err := analyser.Analyse(b.Context(), watch.Segment{}, bytes.NewReader(segment), settings)
 					return err
 				}))
 			}
-			spec[r.name], ours[r.name] = median(theirs), median(own)
-			b.ReportMetric(0, "ns/op") // wall time of both together: says nothing
+			spec[r.name], ours[r.name] = median(specTimes), median(ourTimes)
+			b.ReportMetric(0, "ns/op") // hides the wall time, which is that of both together
 			b.ReportMetric(milliseconds(spec[r.name]), "spec-cpu-ms")
 			b.ReportMetric(milliseconds(ours[r.name]), "cpu-ms")
 			b.ReportMetric(float64(spec[r.name])/float64(ours[r.name]), "times-less")
 		})
 	}
-	best, smallest := renditions[0].name, renditions[len(renditions)-1].name
-	if spec[best] == 0 || ours[smallest] == 0 {
-		return // only some were asked for
+	largest, smallest := renditions[0].name, renditions[len(renditions)-1].name
+	if spec[largest] == 0 || ours[smallest] == 0 {
+		return // -bench selected only some
 	}
-	gain := float64(spec[best]) / float64(ours[smallest])
-	afterwards = table(spec, ours) + fmt.Sprintf(
-		"the specification at %s / one check at %s: %.1f times less CPU (at least %d wanted)\n", best, smallest, gain, leastGain)
-	if gain < leastGain {
-		b.Errorf("%.1f times less CPU than the specification's way, want at least %d", gain, leastGain)
+	gain := float64(spec[largest]) / float64(ours[smallest])
+	finalReport = table(spec, ours) + fmt.Sprintf(
+		"one analysis at %[2]s takes %[3].1f times less CPU than the specification at %[1]s (at least %[4]d wanted)\n", largest, smallest, gain, minGain)
+	if gain < minGain {
+		b.Errorf("%.1f times less CPU than the specification's two runs, want at least %d", gain, minGain)
 	}
 }
 
 func table(spec, ours map[string]time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nCPU of one 4 s segment, median of %d, user + system of the child processes\n", rounds)
-	fmt.Fprintf(&b, "%-10s  %22s  %10s  %6s\n", "rendition", "specification, 2 runs", "one check", "ratio")
+	fmt.Fprintf(&b, "%-10s  %22s  %12s  %6s\n", "rendition", "specification, 2 runs", "one analysis", "ratio")
 	for _, r := range renditions {
-		fmt.Fprintf(&b, "%-10s  %19.0f ms  %7.0f ms  %5.1f×\n",
+		fmt.Fprintf(&b, "%-10s  %19.0f ms  %9.0f ms  %5.1f×\n",
 			r.name, milliseconds(spec[r.name]), milliseconds(ours[r.name]), float64(spec[r.name])/float64(ours[r.name]))
 	}
 	return b.String()
 }
 
-// specified is what sections 6.3 and 6.4 say, to the letter.
-func specified(path, file string) error {
+// runAsSpecified runs the two commands of sections 6.3 and 6.4.
+func runAsSpecified(path, file string) error {
 	for _, args := range [][]string{
 		{"-i", file, "-vf", "blackdetect=d=0.1:pix_th=0.10", "-an", "-f", "null", "-"},
 		{"-i", file, "-af", "silencedetect=n=-50dB:d=0.5", "-vn", "-f", "null", "-"},
@@ -102,17 +101,17 @@ func specified(path, file string) error {
 	return nil
 }
 
-// childCPU is what the children that do waits for have used.
+// childCPU returns the CPU time of the child processes that do waits for.
 func childCPU(b *testing.B, do func() error) time.Duration {
 	b.Helper()
-	before := used(b)
+	before := childrenCPU(b)
 	if err := do(); err != nil {
 		b.Fatal(err)
 	}
-	return used(b) - before
+	return childrenCPU(b) - before
 }
 
-func used(b *testing.B) time.Duration {
+func childrenCPU(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u); err != nil {
@@ -121,8 +120,8 @@ func used(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// film makes four seconds of MPEG-TS as a live encoder would.
-func film(b *testing.B, width, height, video, audio int) []byte {
+// liveSegment returns four seconds of MPEG-TS like those of a live encoder.
+func liveSegment(b *testing.B, width, height, video, audio int) []byte {
 	b.Helper()
 	source := []string{
 		"-f", "lavfi", "-i", "testsrc2=s=1920x1080:r=30:d=4,noise=alls=12:allf=t+u",

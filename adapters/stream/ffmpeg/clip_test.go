@@ -1,6 +1,7 @@
 package ffmpeg_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,37 +12,37 @@ import (
 	"time"
 )
 
-// scene is a clip made of moving bars and a tone, with known black and silent
-// parts. Times are seconds of the clip.
+// scene describes a clip of moving bars and a tone, with black and silent parts.
+// Times are seconds of the clip.
 type scene struct {
-	seconds float64      // default 3
-	rate    int          // frames a second, default 30
-	size    string       // default 256x144
-	black   [][2]float64 // whole frames only
-	silent  [][2]float64
-	volume  float64  // of the tone, in dB below its own -21 dBFS in stereo; default 0
-	offset  float64  // timestamps count from here
-	layout  string   // of the sound, default stereo
-	pan     string   // a filter for the sound
-	lead    float64  // the picture comes this much later than the sound
-	mux     []string // container, default MPEG-TS
-	codec   []string // more options for the encoders
+	seconds   float64      // default 3
+	rate      int          // frames a second, default 30
+	size      string       // default 256x144
+	black     [][2]float64 // whole frames only
+	silent    [][2]float64
+	volume    float64  // of the tone, in dB below its own -21 dBFS in stereo; default 0
+	offset    float64  // of the timestamps
+	layout    string   // of the sound, default stereo
+	pan       string   // another filter for the sound
+	audioLead float64  // seconds by which the sound begins before the picture
+	mux       []string // container, default MPEG-TS
+	codec     []string // more options for the encoders
 }
 
-// priming is how much earlier than the clip's zero its sound begins: an AAC
-// encoder puts one frame of its own before the first sample, and a segment's
-// time counts from there. Without sound there is none.
+// priming is how long the sound begins before the clip's zero: an AAC encoder puts one
+// frame before the first sample, and times count from there. A clip without sound has
+// no priming.
 const priming = 1024 * time.Second / 48000
 
 func (s scene) make(tb testing.TB) []byte {
 	tb.Helper()
-	seconds, rate, size, layout := or(s.seconds, 3), or(s.rate, 30), or(s.size, "256x144"), or(s.layout, "stereo")
-	pan := or(s.pan, "anull")
+	seconds, rate, size, layout := cmp.Or(s.seconds, 3), cmp.Or(s.rate, 30), cmp.Or(s.size, "256x144"), cmp.Or(s.layout, "stereo")
+	pan := cmp.Or(s.pan, "anull")
 	args := []string{
 		"-f", "lavfi", "-i", fmt.Sprintf("testsrc2=s=%s:r=%d:d=%g", size, rate, seconds),
-		"-f", "lavfi", "-i", fmt.Sprintf("sine=f=440:r=48000:d=%g", seconds+s.lead),
-		"-vf", "drawbox=c=black:t=fill:enable='" + between(s.black, 0.5/float64(rate)) + fmt.Sprintf("',setpts=PTS+%g/TB", s.lead),
-		"-af", fmt.Sprintf("volume=%gdB,volume=0:enable='%s',aformat=channel_layouts=%s,%s", s.volume, between(s.silent, 0), layout, pan),
+		"-f", "lavfi", "-i", fmt.Sprintf("sine=f=440:r=48000:d=%g", seconds+s.audioLead),
+		"-vf", "drawbox=c=black:t=fill:enable='" + duringAny(s.black, 0.5/float64(rate)) + fmt.Sprintf("',setpts=PTS+%g/TB", s.audioLead),
+		"-af", fmt.Sprintf("volume=%gdB,volume=0:enable='%s',aformat=channel_layouts=%s,%s", s.volume, duringAny(s.silent, 0), layout, pan),
 		"-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p", "-c:a", "aac",
 	}
 	args = append(args, s.codec...)
@@ -54,9 +55,9 @@ func (s scene) make(tb testing.TB) []byte {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// between is the filter expression that is true within the parts. Frames begin
-// shift after the part does at the latest.
-func between(parts [][2]float64, shift float64) string {
+// duringAny returns a filter expression that is true during the parts. They are moved
+// back by shift: half a frame makes rounding harmless.
+func duringAny(parts [][2]float64, shift float64) string {
 	terms := []string{"0"}
 	for _, p := range parts {
 		terms = append(terms, fmt.Sprintf("gte(t,%g)*lt(t,%g)", p[0]-shift, p[1]-shift))
@@ -64,74 +65,66 @@ func between(parts [][2]float64, shift float64) string {
 	return strings.Join(terms, "+")
 }
 
-func or[T comparable](value, fallback T) T {
-	var zero T
-	if value == zero {
-		return fallback
-	}
-	return value
-}
+// encodedClips caches the clips that encode made, by their arguments.
+var encodedClips sync.Map
 
-// made remembers what encode was asked for.
-var made sync.Map
-
-// encode runs ffmpeg with args and one file of output, once for the same args.
+// encode returns the output of ffmpeg with args. It runs once for the same args.
 func encode(tb testing.TB, args ...string) []byte {
 	tb.Helper()
 	key := strings.Join(args, "\x00")
-	if b, ok := made.Load(key); ok {
+	if b, ok := encodedClips.Load(key); ok {
 		return b.([]byte)
 	}
-	out, err := os.CreateTemp(shared, "clip-")
+	out, err := os.CreateTemp(clipDir, "clip-")
 	if err != nil {
 		tb.Fatal(err)
 	}
 	_ = out.Close()
 	all := append([]string{"-nostdin", "-v", "error", "-y"}, args...)
-	if said, err := exec.Command(tool(tb), append(all, out.Name())...).CombinedOutput(); err != nil {
-		tb.Fatalf("make a clip: %v\n%s", err, said)
+	if output, err := exec.Command(ffmpegPath(tb), append(all, out.Name())...).CombinedOutput(); err != nil {
+		tb.Fatalf("encode a clip: %v\n%s", err, output)
 	}
-	return remember(tb, key, out.Name())
+	return cacheFile(tb, key, out.Name())
 }
 
-func remember(tb testing.TB, key, path string) []byte {
+func cacheFile(tb testing.TB, key, path string) []byte {
 	tb.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	made.Store(key, b)
+	encodedClips.Store(key, b)
 	return b
 }
 
-// fragments makes an initialisation section and fragments of two seconds, as
-// HLS with EXT-X-MAP has them.
-func fragments(t *testing.T, args ...string) (init []byte, media [][]byte) {
+// encodeFragments returns an init section and fragments of two seconds, as in HLS with
+// EXT-X-MAP.
+func encodeFragments(t *testing.T, args ...string) (init []byte, media [][]byte) {
 	t.Helper()
 	dir := t.TempDir()
 	all := append([]string{"-nostdin", "-v", "error", "-y"}, args...)
 	all = append(all, "-f", "hls", "-hls_segment_type", "fmp4", "-hls_time", "2", "-hls_list_size", "0",
 		"-hls_segment_filename", filepath.Join(dir, "%d.m4s"), filepath.Join(dir, "list.m3u8"))
-	if said, err := exec.Command(tool(t), all...).CombinedOutput(); err != nil {
-		t.Fatalf("make fragments: %v\n%s", err, said)
+	if output, err := exec.Command(ffmpegPath(t), all...).CombinedOutput(); err != nil {
+		t.Fatalf("encode fragments: %v\n%s", err, output)
 	}
-	init = remember(t, dir+"init", filepath.Join(dir, "init.mp4"))
+	init = cacheFile(t, dir+"init", filepath.Join(dir, "init.mp4"))
 	for i := 0; ; i++ {
 		path := filepath.Join(dir, fmt.Sprintf("%d.m4s", i))
 		if _, err := os.Stat(path); err != nil {
 			return init, media
 		}
-		media = append(media, remember(t, path, path))
+		media = append(media, cacheFile(t, path, path))
 	}
 }
 
-// The packet identifiers that ffmpeg gives to the tracks of an MPEG-TS.
+// The packet identifiers that ffmpeg gives to the tracks.
 const (
 	pidVideo = 0x100
 	pidAudio = 0x101
 )
 
-// packets splits an MPEG-TS.
+// packets splits an MPEG-TS into packets.
 func packets(ts []byte) (all [][]byte) {
 	for ; len(ts) >= 188; ts = ts[188:] {
 		all = append(all, ts[:188])
@@ -141,8 +134,8 @@ func packets(ts []byte) (all [][]byte) {
 
 func pid(packet []byte) int { return int(packet[1]&0x1f)<<8 | int(packet[2]) }
 
-// without drops the packets of a track that the container still announces.
-func without(ts []byte, track int) (rest []byte) {
+// withoutTrack removes the packets of a track that the tables still announce.
+func withoutTrack(ts []byte, track int) (rest []byte) {
 	for _, p := range packets(ts) {
 		if pid(p) != track {
 			rest = append(rest, p...)
@@ -151,8 +144,8 @@ func without(ts []byte, track int) (rest []byte) {
 	return rest
 }
 
-// spoilt overwrites the contents of a track's packets and leaves their headers.
-func spoilt(ts []byte, track int) (rest []byte) {
+// corruptTrack overwrites the contents of a track's packets and keeps their headers.
+func corruptTrack(ts []byte, track int) (rest []byte) {
 	for _, p := range packets(ts) {
 		p = append([]byte(nil), p...)
 		if pid(p) == track {

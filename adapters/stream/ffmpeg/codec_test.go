@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// The codecs of live streams, in the containers they come in. Black lasts from
-// 1 s to 2.5 s, silence from 1 s to 2 s.
-func TestEveryCodecOfLiveStreams(t *testing.T) {
+// Black lasts from 1 s to 2.5 s, silence from 1 s to 2 s.
+func TestCodecsOfLiveStreamsAreDecoded(t *testing.T) {
 	codec := func(args ...string) []string { return args }
 	var (
 		hevc = codec("-c:v", "libx265", "-x265-params", "log-level=none")
@@ -21,7 +20,7 @@ func TestEveryCodecOfLiveStreams(t *testing.T) {
 		none = []string{}
 	)
 	var (
-		ts   []string // what a scene comes in by default
+		ts   []string // the default of a scene
 		mp4  = []string{"-movflags", "empty_moov+delay_moov+default_base_moof+frag_keyframe", "-f", "mp4"}
 		adts = []string{"-f", "adts"}
 		// Packed audio has an ID3 tag with its time (RFC 8216, 3.4).
@@ -58,46 +57,45 @@ func TestEveryCodecOfLiveStreams(t *testing.T) {
 			if c.audio == nil {
 				s.codec = append(s.codec, "-an")
 			}
-			seen(t, analyse(t, s.make(t)), c.video != nil, c.audio != nil)
+			checkScene(t, analyse(t, s.make(t)), c.video != nil, c.audio != nil)
 		})
 	}
 }
 
-// seen checks a scene of 3 s with black from 1 s to 2.5 s and silence from 1 s
-// to 2 s, wherever its encoders put its beginning.
-func seen(t *testing.T, got result, video, audio bool) {
+// checkScene checks a scene of 3 s with black from 1 s to 2.5 s and silence from 1 s to
+// 2 s. The encoders decide where it begins.
+func checkScene(t *testing.T, got result, video, audio bool) {
 	t.Helper()
 	if got.Video.Present != video || got.Audio.Present != audio {
 		t.Fatalf("present: video %v, audio %v", got.Video.Present, got.Audio.Present)
 	}
 	zero := got.Video.From.Seconds()
 	if video {
-		same(t, "video", got.Video, track{from: zero, to: zero + 3, bad: [][2]float64{{zero + 1, zero + 2.5}}}, exact)
+		compareTrack(t, "video", got.Video, track{from: zero, to: zero + 3, intervals: [][2]float64{{zero + 1, zero + 2.5}}}, printPrecision)
 	} else {
 		zero = 0.025 // an encoder's priming
 	}
 	if audio {
-		same(t, "audio", got.Audio, track{from: zero, to: zero + 3, bad: [][2]float64{{zero + 1, zero + 2}}}, 50*time.Millisecond)
+		compareTrack(t, "audio", got.Audio, track{from: zero, to: zero + 3, intervals: [][2]float64{{zero + 1, zero + 2}}}, 50*time.Millisecond)
 	}
 }
 
-// There is no encoder of HE-AAC among free software. So AAC-LC at 24 kHz is
-// declared as HE-AAC at 48 kHz: a decoder then finds no SBR data in the frames,
-// which is allowed, and doubles the rate all the same (ISO/IEC 14496-3,
-// 4.6.18.5): it is its SBR decoder that runs, with twice the samples a frame.
-func TestHEAAC(t *testing.T) {
+// ffmpeg has no HE-AAC encoder, so AAC-LC at 24 kHz is declared as HE-AAC at 48 kHz. The
+// decoder then runs its SBR part: without SBR data in a frame, which is allowed, it
+// doubles the rate all the same (ISO/IEC 14496-3, 4.6.18.5).
+func TestHEAACIsDecoded(t *testing.T) {
 	lc := scene{
 		codec:  []string{"-vn", "-ar", "24000"},
 		mux:    []string{"-movflags", "empty_moov+delay_moov+default_base_moof+frag_keyframe", "-f", "mp4"},
 		silent: [][2]float64{{1, 2}},
 	}.make(t)
-	// AudioSpecificConfig: AAC-LC, 24 kHz, stereo, and that there is no SBR; and
-	// SBR, 24 kHz, stereo, extended to 48 kHz, over AAC-LC.
+	// AudioSpecificConfig: first AAC-LC, 24 kHz, stereo, no SBR; then SBR, 24 kHz,
+	// stereo, extended to 48 kHz, over AAC-LC.
 	he := bytes.Replace(lc, []byte{0x13, 0x10, 0x56, 0xe5, 0}, []byte{0x2b, 0x11, 0x88, 0, 0}, 1)
 	if bytes.Equal(lc, he) {
-		t.Fatal("the configuration is not where it was")
+		t.Fatal("AudioSpecificConfig not found")
 	}
-	// Frames last 1024 samples at 24 kHz, and so does the encoder's priming.
+	// A frame has 1024 samples at 24 kHz, and so has the priming.
 	const p = 1024. / 24000
-	same(t, "audio", analyse(t, he).Audio, track{to: 3 + p, bad: [][2]float64{{1 + p, 2 + p}}}, 2*audioFrame)
+	compareTrack(t, "audio", analyse(t, he).Audio, track{to: 3 + p, intervals: [][2]float64{{1 + p, 2 + p}}}, 2*audioFrame)
 }

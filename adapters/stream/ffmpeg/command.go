@@ -10,9 +10,9 @@ import (
 
 // After the detectors each frame's time and metadata are printed. ffmpeg prints
 // only frames that have metadata, so each frame gets some. Then the frame is
-// dropped. Without that, ffmpeg would keep all frames until the end (a gigabyte at
-// 1080p) if the other track could not be decoded: it writes no track before it
-// knows both. Printing to stderr is unbuffered (direct), because log lines go there too.
+// dropped. ffmpeg writes no track before it knows both, so it would keep all
+// frames (a gigabyte at 1080p) if the other track could not be decoded. Printing to
+// stderr is unbuffered (direct), because log lines go there too.
 const (
 	printVideo = ",metadata=mode=add:key=v:value=1,metadata=mode=print:file='pipe\\:1',select=0"
 	printAudio = ",ametadata=mode=add:key=a:value=1,ametadata=mode=print:direct=1:file='pipe\\:2',aselect=0"

@@ -9,15 +9,15 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-func TestTheContainerIsToldByTheFirstBytes(t *testing.T) {
+func TestTheFirstBytesDecideTheContainer(t *testing.T) {
 	packet := append([]byte{0x47}, make([]byte, 187)...)
 	four := bytes.Repeat(packet, 4)
-	outOfStep := bytes.Clone(four)
-	outOfStep[188] = 0
+	outOfSync := bytes.Clone(four)
+	outOfSync[188] = 0
 	box := func(kind string) []byte { return append([]byte("\x00\x00\x00\x18"+kind), make([]byte, 16)...) }
 
-	// Headers of frames of AAC at 48 kHz and of MP3 at 128 kbit/s and 44.1 kHz,
-	// with as much after them as they say.
+	// Frames with the lengths that their headers state: AAC at 48 kHz, MP3 at 128 kbit/s
+	// and 44.1 kHz, and others.
 	adts := append([]byte{0xff, 0xf1, 0x4c, 0x80, 0x20, 0x1f, 0xfc}, make([]byte, 256-7)...)
 	mp3 := append([]byte{0xff, 0xfb, 0x90, 0x00}, make([]byte, 417-4)...)
 	mp3Low := append([]byte{0xff, 0xf3, 0x84, 0xc4}, make([]byte, 192-4)...) // 64 kbit/s, 24 kHz
@@ -34,17 +34,17 @@ func TestTheContainerIsToldByTheFirstBytes(t *testing.T) {
 		declared string
 		want     string // empty: refused
 	}{
-		"packets in step":                        {four, "mp4", "mpegts"},
-		"packets after 187 bytes of rubbish":     {append(make([]byte, 187), four[:3*188]...), "", "mpegts"},
-		"packets after more rubbish than one":    {append(make([]byte, 188), four[:3*188]...), "", ""},
-		"packets of which one is out of step":    {outOfStep, "", ""},
+		"packets in sync":                        {four, "mp4", "mpegts"},
+		"packets after 187 bytes of garbage":     {append(make([]byte, 187), four[:3*188]...), "", "mpegts"},
+		"packets after more garbage than one":    {append(make([]byte, 188), four[:3*188]...), "", ""},
+		"packets of which one is out of sync":    {outOfSync, "", ""},
 		"one packet":                             {packet, "", "mpegts"},
 		"the beginning of one packet":            {packet[:5], "", "mpegts"},
 		"a segment with a type":                  {box("styp"), "mpegts", "mov"},
 		"an index first":                         {box("sidx"), "", "mov"},
 		"padding first":                          {box("skip"), "", "mov"},
-		"a box nobody knows":                     {box("what"), "", ""},
-		"a box nobody knows, declared as MP4":    {box("what"), "mp4", "mov"},
+		"an unknown box":                         {box("what"), "", ""},
+		"an unknown box, declared as MP4":        {box("what"), "mp4", "mov"},
 		"half a box's head":                      {box("styp")[:7], "", ""},
 		"zeros":                                  {make([]byte, 752), "", ""},
 		"zeros declared as MPEG-TS":              {make([]byte, 752), "mpegts", "mpegts"},
@@ -65,7 +65,7 @@ func TestTheContainerIsToldByTheFirstBytes(t *testing.T) {
 		"MP3 of a layer that is reserved":        {two(append([]byte{0xff, 0xf9}, mp3[2:]...)), "", ""},
 		"MP3 of a version that is reserved":      {two(append([]byte{0xff, 0xeb, 0x90, 0}, make([]byte, 261-4)...)), "", ""},
 		"MP3 of a bit rate that is reserved":     {two(append([]byte{0xff, 0xfb, 0xf0}, mp3[3:]...)), "", ""},
-		"ones":                                   {bytes.Repeat([]byte{0xff}, 1000), "", ""},
+		"bytes of 0xff":                          {bytes.Repeat([]byte{0xff}, 1000), "", ""},
 		"AAC after a tag":                        {withTag(63, two(adts)), "", "aac"},
 		"AAC after a tag with a footer":          {append(append(tag(63, 0x10), make([]byte, 10)...), two(adts)...), "", "aac"},
 		"MP3 after a tag":                        {withTag(63, two(mp3)), "", "mp3"},
@@ -76,8 +76,8 @@ func TestTheContainerIsToldByTheFirstBytes(t *testing.T) {
 		"a tag and no more":                      {tag(63, 0), "", ""},
 		"half a tag":                             {tag(63, 0)[:30], "aac", "aac"},
 		"the beginning of a tag":                 {tag(63, 0)[:5], "", ""},
-		"a tag of a length that is none":         {append([]byte("ID3\x04\x00\x00\x00\x00\x00\x80"), two(adts)...), "", ""},
-		"packets in step after a tag":            {withTag(100, four), "", "mpegts"},
+		"a tag with an invalid length":           {append([]byte("ID3\x04\x00\x00\x00\x00\x00\x80"), two(adts)...), "", ""},
+		"packets in sync after a tag":            {withTag(100, four), "", "mpegts"},
 		"zeros declared as AAC":                  {make([]byte, 752), "aac", "aac"},
 		"nothing, whatever it is declared to be": {nil, "mp4", ""},
 	} {

@@ -16,8 +16,8 @@ type filter struct {
 	// The metadata keys of an interval. Their values are times in seconds.
 	startKey, endKey string
 
-	// minDuration is the length below which an interval is dropped, unless it touches
-	// an end of the track: it may be part of a longer one there. 0: none is dropped.
+	// minDuration is the length below which an interval is dropped; 0: none is. One that
+	// touches an end of the track is kept: it may be part of a longer one.
 	minDuration time.Duration
 }
 

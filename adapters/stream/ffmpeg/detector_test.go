@@ -36,15 +36,14 @@ func TestTheCommandLineIsBuiltFromTheTable(t *testing.T) {
 	}
 }
 
-// A detector is one row of detector.Table and one filter: its intervals come out of
-// the same run, beside those of the others on the same track.
-func TestAThirdDetectorIsARowAndAFilter(t *testing.T) {
+// The new filter runs in the same process, beside the others of its track.
+func TestAThirdDetectorIsOneRowAndOneFilter(t *testing.T) {
 	detectortest.Add(t, detectortest.Frozen)
 	ffmpeg.AddFilter(t, detectortest.Frozen.Name, func(ffmpeg.Settings) string { return "freezedetect=n=0.003:d=0.5" },
 		"lavfi.freezedetect.freeze_start", "lavfi.freezedetect.freeze_end")
 	segment := scene{black: [][2]float64{{1, 2}}, silent: [][2]float64{{2, 9}}}.make(t)
 
-	got, err := ffmpeg.New(ffmpeg.Config{Path: tool(t)}).Analyse(t.Context(), watch.Segment{}, bytes.NewReader(segment), settings)
+	got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, bytes.NewReader(segment), settings)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-func TestBytesThatAreNoSegmentAreUndecodable(t *testing.T) {
+func TestBytesThatAreNotASegmentAreUndecodable(t *testing.T) {
 	noise := make([]byte, 200<<10)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for i := range noise {
@@ -21,39 +21,39 @@ func TestBytesThatAreNoSegmentAreUndecodable(t *testing.T) {
 	}
 	ts := scene{}.make(t)
 	for name, segment := range map[string][]byte{
-		"nothing":                       {},
-		"one byte":                      {0x47},
-		"zeros":                         make([]byte, 200<<10),
-		"random bytes":                  noise,
-		"a page":                        []byte("<!DOCTYPE html><html><body>Sorry, an error occurred.</body></html>"),
-		"a playlist":                    []byte("#EXTM3U\n#EXTINF:4,\nfile:///etc/passwd\n"),
-		"MPEG-TS packets of zeros":      bytes.Repeat(append([]byte{0x47}, make([]byte, 187)...), 1000),
-		"null packets":                  bytes.Repeat(append([]byte{0x47, 0x1f, 0xff, 0x10}, make([]byte, 184)...), 1000),
-		"tables that announce nothing":  without(without(ts, pidVideo), pidAudio),
-		"both tracks making no sense":   spoilt(spoilt(ts, pidVideo), pidAudio),
-		"an MP4 box of absurd length":   append([]byte{0xff, 0xff, 0xff, 0xff, 'm', 'o', 'o', 'v'}, noise...),
-		"an initialisation section cut": []byte("\x00\x00\x00\x18ftypiso5\x00\x00\x02\x00iso5"),
+		"nothing":                      {},
+		"one byte":                     {0x47},
+		"zeros":                        make([]byte, 200<<10),
+		"random bytes":                 noise,
+		"an HTML page":                 []byte("<!DOCTYPE html><html><body>Sorry, an error occurred.</body></html>"),
+		"a playlist":                   []byte("#EXTM3U\n#EXTINF:4,\nfile:///etc/passwd\n"),
+		"MPEG-TS packets of zeros":     bytes.Repeat(append([]byte{0x47}, make([]byte, 187)...), 1000),
+		"null packets":                 bytes.Repeat(append([]byte{0x47, 0x1f, 0xff, 0x10}, make([]byte, 184)...), 1000),
+		"tables that announce nothing": withoutTrack(withoutTrack(ts, pidVideo), pidAudio),
+		"both tracks of random bytes":  corruptTrack(corruptTrack(ts, pidVideo), pidAudio),
+		"an MP4 box of absurd length":  append([]byte{0xff, 0xff, 0xff, 0xff, 'm', 'o', 'o', 'v'}, noise...),
+		"a truncated init section":     []byte("\x00\x00\x00\x18ftypiso5\x00\x00\x02\x00iso5"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, declared := range []string{"", "mpegts", "mp4"} {
-				refusedAs(t, segment, declared, watch.FailureUndecodable)
+				wantFailureOfDeclared(t, segment, declared, watch.FailureUndecodable)
 			}
 		})
 	}
 }
 
-func TestTheBytesTellTheContainerWhateverIsDeclared(t *testing.T) {
+func TestTheBytesOutweighTheDeclaredContainer(t *testing.T) {
 	ts := scene{}.make(t)
-	a := ffmpeg.New(ffmpeg.Config{Path: tool(t)})
+	a := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)})
 	for name, c := range map[string]struct {
 		segment  []byte
 		declared string
 	}{
 		"MPEG-TS declared as MP4":              {ts, "mp4"},
-		"MPEG-TS after some rubbish":           {append([]byte("rubbish"), ts...), ""},
-		"MPEG-TS after rubbish, but declared":  {append(bytes.Repeat([]byte{0}, 1000), ts...), "mpegts"},
+		"MPEG-TS after some garbage":           {append([]byte("garbage"), ts...), ""},
+		"MPEG-TS after much garbage, declared": {append(bytes.Repeat([]byte{0}, 1000), ts...), "mpegts"},
 		"MP4 declared as MPEG-TS":              {scene{mux: []string{"-movflags", "empty_moov+frag_keyframe", "-f", "mp4"}}.make(t), "mpegts"},
-		"a container nobody has ever heard of": {ts, "matroska"},
+		"MPEG-TS declared as Matroska":         {ts, "matroska"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := a.Analyse(t.Context(), watch.Segment{Container: c.declared}, bytes.NewReader(c.segment), settings)
@@ -64,38 +64,38 @@ func TestTheBytesTellTheContainerWhateverIsDeclared(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfTheBodyComesBackUnchanged(t *testing.T) {
+func TestAnErrorOfTheBodyIsReturnedUnchanged(t *testing.T) {
 	ts := scene{}.make(t)
 	broken := watch.NewFailure(watch.FailureTruncated, "the server announced more")
 	for name, n := range map[string]int{"at once": 0, "halfway": len(ts) / 2, "after everything": len(ts)} {
 		t.Run(name, func(t *testing.T) {
 			body := io.MultiReader(bytes.NewReader(ts[:n]), iotest.ErrReader(broken))
-			_, err := ffmpeg.New(ffmpeg.Config{Path: tool(t)}).Analyse(t.Context(), watch.Segment{}, body, settings)
+			_, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, body, settings)
 			if f := (*watch.Failure)(nil); !errors.As(err, &f) || f != broken {
 				t.Errorf("error = %v, want the body's own", err)
 			}
-			noChildren(t)
+			checkNoChildren(t)
 		})
 	}
 }
 
-func refused(t *testing.T, segment []byte, kind watch.FailureKind) {
+func wantFailure(t *testing.T, segment []byte, kind watch.FailureKind) {
 	t.Helper()
-	refusedAs(t, segment, "", kind)
+	wantFailureOfDeclared(t, segment, "", kind)
 }
 
-func refusedAs(t *testing.T, segment []byte, declared string, kind watch.FailureKind) {
+func wantFailureOfDeclared(t *testing.T, segment []byte, declared string, kind watch.FailureKind) {
 	t.Helper()
-	a := ffmpeg.New(ffmpeg.Config{Path: tool(t)})
+	a := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)})
 	_, err := a.Analyse(t.Context(), watch.Segment{Container: declared}, bytes.NewReader(segment), settings)
 	checkFailure(t, err, kind)
-	noChildren(t)
+	checkNoChildren(t)
 }
 
-func failed(t *testing.T, a *ffmpeg.Analyser, body io.Reader, kind watch.FailureKind) *watch.Failure {
+func analyseFails(t *testing.T, a *ffmpeg.Analyser, body io.Reader, kind watch.FailureKind) *watch.Failure {
 	t.Helper()
 	_, err := a.Analyse(t.Context(), watch.Segment{}, body, settings)
-	noChildren(t)
+	checkNoChildren(t)
 	return checkFailure(t, err, kind)
 }
 

@@ -14,10 +14,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// telling shortens a recording to the lines with something to tell: frames with
-// a detector's tag, and at most a screen of the log. With whole recordings the
-// fuzzer spends its time shortening what it finds.
-func telling(output []byte) []byte {
+// interestingLines shortens a recording to 24 lines: frames with a detector's tag,
+// streams and errors. With whole recordings the fuzzer spends its time minimizing.
+func interestingLines(output []byte) []byte {
 	var kept []string
 	var frame string
 	for line := range strings.Lines(string(output)) {
@@ -35,16 +34,16 @@ func telling(output []byte) []byte {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, name := range []string{"black-and-silence", "changing-format", "dead-video", "dead-audio", "rubbish"} {
+	for _, name := range []string{"black-and-silence", "changing-format", "dead-video", "dead-audio", "garbage"} {
 		for _, version := range versions {
 			stdout, stderr := recorded(f, name, version)
-			f.Add(telling(stdout), telling(stderr))
+			f.Add(interestingLines(stdout), interestingLines(stderr))
 		}
 	}
-	f.Add([]byte(listed(3, 0.1, map[int]string{1: "lavfi.black_start=-5\nlavfi.black_end=99"})), []byte("frame:0 pts:0 pts_time:-1e6"))
+	f.Add([]byte(printedFrames(3, 0.1, map[int]string{1: "lavfi.black_start=-5\nlavfi.black_end=99"})), []byte("frame:0 pts:0 pts_time:-1e6"))
 	f.Fuzz(func(t *testing.T, stdout, stderr []byte) {
 		video, audio, err := ffmpeg.Parse(bytes.Clone(stdout), bytes.Clone(stderr))
-		sameAgain(t, stdout, stderr, video, audio, err)
+		checkEquivalentOutput(t, stdout, stderr, video, audio, err)
 		if err != nil {
 			var failure *watch.Failure
 			if !errors.As(err, &failure) || failure.Detail == "" || len(failure.Detail) > 400 ||
@@ -54,41 +53,41 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		// Something was decoded, and where that begins is zero or later.
+		// Without a failure some frame was decoded.
 		if video.To == video.From && audio.To == audio.From {
 			t.Fatalf("video = %+v, audio = %+v", video, audio)
 		}
-		promised(t, "video", video, 99*time.Millisecond)
-		promised(t, "audio", audio, 0)
+		checkTrack(t, "video", video, 99*time.Millisecond)
+		checkTrack(t, "audio", audio, 0)
 	})
 }
 
-// promised checks a track. Of its bad stretches, those in the middle last at
-// least so long.
-func promised(t *testing.T, name string, track ffmpeg.TrackResult, shortest time.Duration) {
+// checkTrack checks the order and the bounds of a track's intervals. Those in the middle
+// last at least minDuration.
+func checkTrack(t *testing.T, name string, track ffmpeg.TrackResult, minDuration time.Duration) {
 	t.Helper()
-	const farthest = 4e6 * time.Second // twice what is believed, on either side
-	if track.From < 0 || track.To < track.From || track.To > farthest || !track.Present && (track.To != 0 || track.Found != nil) {
+	const maxEnd = 4e6 * time.Second // twice the largest accepted time, on either side
+	if track.From < 0 || track.To < track.From || track.To > maxEnd || !track.Present && (track.To != 0 || track.Found != nil) {
 		t.Fatalf("%s = %+v", name, track)
 	}
 	at := track.From
 	for i, b := range track.Found {
 		if b.From < at || b.To <= b.From || b.To > track.To || i > 0 && b.From <= at {
-			t.Fatalf("%s: stretch %d of %v is out of order or outside of %v–%v", name, i, track.Found, track.From, track.To)
+			t.Fatalf("%s: interval %d of %v is out of order or outside of %v–%v", name, i, track.Found, track.From, track.To)
 		}
-		if b.To-b.From < shortest && b.From > track.From && b.To < track.To {
-			t.Fatalf("%s: stretch %d of %v is too short", name, i, track.Found)
+		if b.To-b.From < minDuration && b.From > track.From && b.To < track.To {
+			t.Fatalf("%s: interval %d of %v is too short", name, i, track.Found)
 		}
 		at = b.To
 	}
 }
 
-// sameAgain parses what must mean the same: other ends of lines, and a line more
-// that says nothing.
-func sameAgain(t *testing.T, stdout, stderr []byte, video, audio ffmpeg.TrackResult, err error) {
+// checkEquivalentOutput parses output that must mean the same: with other line ends, or
+// with an empty line.
+func checkEquivalentOutput(t *testing.T, stdout, stderr []byte, video, audio ffmpeg.TrackResult, err error) {
 	t.Helper()
 	for name, change := range map[string]func([]byte) []byte{
-		"once more":             bytes.Clone,
+		"unchanged":             bytes.Clone,
 		"with carriage returns": func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n")) },
 		"after an empty line":   func(b []byte) []byte { return append([]byte("\n"), b...) },
 	} {
@@ -99,8 +98,7 @@ func sameAgain(t *testing.T, stdout, stderr []byte, video, audio ffmpeg.TrackRes
 	}
 }
 
-// Whatever a segment begins with, it is given to a demuxer that is known, or to
-// none.
+// Every segment gets a known demuxer or a failure.
 func FuzzContainer(f *testing.F) {
 	f.Add(bytes.Repeat(append([]byte{0x47}, make([]byte, 187)...), 4), "mp4")
 	f.Add([]byte("\x00\x00\x00\x18ftypiso5\x00\x00\x02\x00iso5"), "")
@@ -113,7 +111,7 @@ func FuzzContainer(f *testing.F) {
 			t.Fatalf("container = %q, %v", format, err)
 		}
 		if other, _ := ffmpeg.DetectContainer(head, ""); other != "" && other != format {
-			t.Fatalf("%q, and %q when %q is declared", other, format, declared)
+			t.Fatalf("container = %q, but %q when %q is declared", other, format, declared)
 		}
 		if err != nil {
 			checkFailure(t, err, watch.FailureUndecodable)

@@ -10,11 +10,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
-// shared is where clips are made, each once.
-var shared string
+// clipDir is the directory for encoded clips.
+var clipDir string
 
-// afterwards is printed when everything has run: the benchmark's table.
-var afterwards string
+// finalReport is printed after all tests: the benchmark's table.
+var finalReport string
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "segments-")
@@ -22,16 +22,16 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	shared = dir
+	clipDir = dir
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		_ = os.RemoveAll(dir)
-		fmt.Print(afterwards)
+		fmt.Print(finalReport)
 		os.Exit(code)
 	}))
 }
 
-// tool finds the real ffmpeg: these tests are worth nothing without it.
-func tool(tb testing.TB) string {
+// ffmpegPath returns the path of the real ffmpeg. Without it the test fails.
+func ffmpegPath(tb testing.TB) string {
 	tb.Helper()
 	path, err := testtools.Tool("ffmpeg", "")
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// What counts as bad is the specification's (sections 6.3 and 6.4): luma of at
-// most a tenth of its range, which is 16 to 235, in 98 % of the picture.
-func TestWhatCountsAsBlack(t *testing.T) {
+// The luma of black is at most a tenth of its range, which is 16 to 235, in 98 % of the
+// picture (section 6.3).
+func TestDarkPicturesAreBlack(t *testing.T) {
 	for name, c := range map[string]struct {
 		luma  int
-		box   string // a white one
+		box   string // white
 		black bool
 	}{
 		"a little darker than a tenth":   {36, "16x16", true},
@@ -35,10 +35,10 @@ func TestWhatCountsAsBlack(t *testing.T) {
 	}
 }
 
-func TestWhatCountsAsSilenceIsTheCallersToSay(t *testing.T) {
+func TestTheSettingDecidesWhatIsSilence(t *testing.T) {
 	ts := scene{volume: -26}.make(t) // a tone of -47 dBFS
 	for silenceDB, silent := range map[float64]bool{-45.5: true, -48.5: false} {
-		got, err := ffmpeg.New(ffmpeg.Config{Path: tool(t)}).Analyse(t.Context(), watch.Segment{}, bytes.NewReader(ts), func(string) float64 { return silenceDB })
+		got, err := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}).Analyse(t.Context(), watch.Segment{}, bytes.NewReader(ts), func(string) float64 { return silenceDB })
 		_, audio := ffmpeg.Results(got)
 		if err != nil || (len(audio.Found) == 1) != silent {
 			t.Errorf("below %g dBFS: silence = %v, %v; want %v", silenceDB, audio.Found, err, silent)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// noChildren fails the test when a process that it started is still there.
-func noChildren(t *testing.T) {
+// checkNoChildren fails the test if a child process is left.
+func checkNoChildren(t *testing.T) {
 	t.Helper()
 	switch _, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); {
 	case errors.Is(err, syscall.ECHILD):
@@ -24,21 +24,21 @@ func noChildren(t *testing.T) {
 	}
 }
 
-// groupIsGone fails the test when a process of the group whose leader made a
-// link to its id is still there. It may not write to a file.
-func groupIsGone(t *testing.T, link string) {
+// checkProcessGroupEnded waits for the end of a process group. Its leader has made link,
+// a symbolic link to its id, because it may not write files.
+func checkProcessGroupEnded(t *testing.T, link string) {
 	t.Helper()
 	leader, err := os.Readlink(link)
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the process group is gone", func() bool {
+	eventually(t, "the process group has ended", func() bool {
 		all, err := exec.Command("ps", "-A", "-o", "pgid=,stat=").Output()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(all)) {
-			// A zombie is gone: init has yet to notice.
+			// A zombie has ended; init has not waited for it yet.
 			if f := strings.Fields(line); len(f) == 2 && f[0] == leader && f[1][0] != 'Z' {
 				return false
 			}
@@ -47,28 +47,28 @@ func groupIsGone(t *testing.T, link string) {
 	})
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t *testing.T, condition string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within 10 s: %s", what)
+			t.Fatalf("not within 10 s: %s", condition)
 		}
 	}
 }
 
-// peak follows what the only child of this process has resident at most, in
-// bytes, and tells it in the end. What the kernel tells of a child that has
-// ended is of no use: there it counts from what its parent had.
-func peak(t *testing.T) func() int64 {
+// samplePeakMemory samples the resident memory of the only child process until the
+// returned function is called, which returns the peak in bytes. The kernel's own peak
+// of an ended child is of no use: it includes the memory of the parent before exec.
+func samplePeakMemory(t *testing.T) func() int64 {
 	t.Helper()
 	stop, stopped := make(chan struct{}), make(chan struct{})
-	var most int64
+	var highest int64
 	go func() {
 		defer close(stopped)
 		for often := time.NewTicker(2 * time.Millisecond); ; {
 			select {
 			case <-often.C:
-				most = max(most, residentChild())
+				highest = max(highest, childPeakMemory())
 			case <-stop:
 				often.Stop()
 				return
@@ -78,18 +78,18 @@ func peak(t *testing.T) func() int64 {
 	return func() int64 {
 		close(stop)
 		<-stopped
-		return most
+		return highest
 	}
 }
 
-func residentChild() (kilobytes int64) {
+func childPeakMemory() (kilobytes int64) {
 	threads, _ := filepath.Glob("/proc/self/task/*/children")
 	for _, thread := range threads {
 		children, _ := os.ReadFile(thread) // it may have ended
 		for child := range strings.FieldsSeq(string(children)) {
 			status, _ := os.ReadFile("/proc/" + child + "/status")
 			_, after, found := strings.Cut(string(status), "VmHWM:")
-			// Before it has become another program it has this one's memory.
+			// Before exec the child still has the memory of this process.
 			if binary, err := os.Readlink("/proc/" + child + "/exe"); !found || err != nil || binary == os.Args[0] {
 				continue
 			}

@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-// remuxed puts an elementary stream, which may be forged, into a container.
-func remuxed(t *testing.T, from string, stream []byte, to ...string) []byte {
+// remux puts an elementary stream into a container without decoding it.
+func remux(t *testing.T, from string, stream []byte, to ...string) []byte {
 	t.Helper()
 	in, out := filepath.Join(t.TempDir(), "in"), filepath.Join(t.TempDir(), "out")
 	if err := os.WriteFile(in, stream, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	args := append([]string{"-nostdin", "-v", "error", "-y", "-f", from, "-i", in, "-c", "copy", "-bsf:v", "setts=pts=N*120000:dts=N*120000"}, to...)
-	if said, err := exec.Command(tool(t), append(args, out)...).CombinedOutput(); err != nil {
-		t.Fatalf("remux: %v\n%s", err, said)
+	if output, err := exec.Command(ffmpegPath(t), append(args, out)...).CombinedOutput(); err != nil {
+		t.Fatalf("remux: %v\n%s", err, output)
 	}
 	b, err := os.ReadFile(out)
 	if err != nil {
@@ -27,8 +27,8 @@ func remuxed(t *testing.T, from string, stream []byte, to ...string) []byte {
 	return b
 }
 
-// box is one of MP4 (ISO/IEC 14496-12, 4.2).
-func box(kind string, content ...[]byte) []byte {
+// mp4Box returns a box (ISO/IEC 14496-12, 4.2).
+func mp4Box(kind string, content ...[]byte) []byte {
 	all := bytes.Join(content, nil)
 	return append(append(binary.BigEndian.AppendUint32(nil, uint32(8+len(all))), kind...), all...)
 }
@@ -40,8 +40,8 @@ func u32(numbers ...uint32) (b []byte) {
 	return b
 }
 
-// boxOf finds a box by its kind, its size and kind included.
-func boxOf(t *testing.T, file []byte, kind string) []byte {
+// findBox returns the first box of a kind, with its header.
+func findBox(t *testing.T, file []byte, kind string) []byte {
 	t.Helper()
 	i := bytes.Index(file, []byte(kind))
 	if i < 4 {
@@ -54,9 +54,8 @@ func boxOf(t *testing.T, file []byte, kind string) []byte {
 	return file[i-4 : i-4+n]
 }
 
-// patched overwrites what stands so many bytes after the name of every box of a
-// kind.
-func patched(t *testing.T, file []byte, kind string, after int, with ...byte) []byte {
+// patchBoxes overwrites bytes in every box of a kind, at an offset after the box type.
+func patchBoxes(t *testing.T, file []byte, kind string, after int, with ...byte) []byte {
 	t.Helper()
 	file = bytes.Clone(file)
 	found := false
@@ -74,11 +73,11 @@ func patched(t *testing.T, file []byte, kind string, after int, with ...byte) []
 	return file
 }
 
-// replacing puts other boxes in the place of one, and mends the sizes of those
-// around it, which are named from the outside in.
-func replacing(t *testing.T, file []byte, kind string, with []byte, around ...string) []byte {
+// replaceBox replaces a box and corrects the sizes of its parents, which are named from
+// the outside in.
+func replaceBox(t *testing.T, file []byte, kind string, with []byte, around ...string) []byte {
 	t.Helper()
-	old := boxOf(t, file, kind)
+	old := findBox(t, file, kind)
 	at := bytes.Index(file, []byte(kind)) - 4
 	out := bytes.Join([][]byte{file[:at], with, file[at+len(old):]}, nil)
 	for _, name := range around {
@@ -88,12 +87,12 @@ func replacing(t *testing.T, file []byte, kind string, with []byte, around ...st
 	return out
 }
 
-// section makes packets of a table of MPEG-TS (ISO/IEC 13818-1, 2.4.4).
-func section(pid, table, extension, version int, body []byte) (out []byte) {
+// tsSection returns the packets of a table of MPEG-TS (ISO/IEC 13818-1, 2.4.4).
+func tsSection(pid, table, extension, version int, body []byte) (out []byte) {
 	length := 5 + len(body) + 4
 	s := append([]byte{byte(table), 0xb0 | byte(length>>8), byte(length), byte(extension >> 8), byte(extension), 0xc1 | byte(version&31)<<1, 0, 0}, body...)
-	s = binary.BigEndian.AppendUint32(s, crc(s))
-	s = append([]byte{0}, s...) // the pointer to where it begins
+	s = binary.BigEndian.AppendUint32(s, tsCRC(s))
+	s = append([]byte{0}, s...) // pointer_field
 	for i := 0; len(s) > 0; i++ {
 		start := byte(0)
 		if i == 0 {
@@ -109,8 +108,8 @@ func section(pid, table, extension, version int, body []byte) (out []byte) {
 
 const packetSize = 188
 
-// crc is that of MPEG-TS tables (annex A).
-func crc(b []byte) uint32 {
+// tsCRC returns the CRC of a table (ISO/IEC 13818-1, annex A).
+func tsCRC(b []byte) uint32 {
 	sum := ^uint32(0)
 	for _, c := range b {
 		sum ^= uint32(c) << 24
@@ -122,20 +121,21 @@ func crc(b []byte) uint32 {
 	return sum
 }
 
-// programs is a table of programs, each of which has its table at first+i.
-func programs(first, count, version int) (body []byte) {
+// programAssociationTable lists programs. The map table of program i has the packet
+// identifier first+i.
+func programAssociationTable(first, count, version int) (body []byte) {
 	for i := range count {
 		body = append(body, byte(i>>8), byte(i+1), 0xe0|byte((first+i)>>8), byte(first+i))
 	}
-	return section(0, 0, 1, version, body)
+	return tsSection(0, 0, 1, version, body)
 }
 
-// tracks is a program's table of tracks of a type, at first and after.
-func tracks(pid, program int, kind byte, first, count, version int) []byte {
+// programMapTable lists tracks of one type, with packet identifiers from first on.
+func programMapTable(pid, program int, kind byte, first, count, version int) []byte {
 	body := []byte{0xe0 | byte(first>>8&0x1f), byte(first), 0xf0, 0}
 	for i := range count {
 		p := first + i
 		body = append(body, kind, 0xe0|byte(p>>8&0x1f), byte(p), 0xf0, 0)
 	}
-	return section(pid, 2, program, version, body)
+	return tsSection(pid, 2, program, version, body)
 }
