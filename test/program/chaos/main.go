@@ -27,15 +27,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 )
 
 // The exit codes.
 const (
-	fine    = 0
-	wanting = 1 // a seed went wrong, or it could not be run
-	misuse  = 2
+	exitOK     = 0
+	exitFailed = 1 // a seed went wrong, or it could not be run
+	exitUsage  = 2
 )
 
 const help = `Is anything lost, or told twice, when things break?
@@ -64,80 +63,71 @@ Flags:
 
 // options is what the command line says.
 type options struct {
-	first, seeds int
-	seed         int
-	parallel     int
-	planOnly     bool
-	verbose      bool
-	sabotage     string
+	firstSeed, seedCount int
+	onlySeed             int
+	parallel             int
+	scheduleOnly         bool
+	verbose              bool
+	mutation             string
 }
 
 func main() {
-	if code, done := moveInside(os.Args[1:]); done {
+	if code, done := runInNamespace(os.Args[1:]); done {
 		os.Exit(code)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	code := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	code := runCommand(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
 // command is the command: it prints to out and complains to problems.
-func command(ctx context.Context, args []string, out, problems io.Writer) int {
+func runCommand(ctx context.Context, args []string, out, problems io.Writer) int {
 	var o options
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
 	flags.SetOutput(problems)
 	flags.Usage = func() {
-		fmt.Fprintf(flags.Output(), help, logDir, sabotages())
+		fmt.Fprintf(flags.Output(), help, logDir, listMutations())
 		flags.PrintDefaults()
 	}
-	flags.IntVar(&o.seeds, "seeds", 20, "how many seeds to run")
-	flags.IntVar(&o.first, "first", 1, "the first of them")
-	flags.IntVar(&o.seed, "seed", 0, "run this seed only")
+	flags.IntVar(&o.seedCount, "seeds", 20, "how many seeds to run")
+	flags.IntVar(&o.firstSeed, "first", 1, "the first of them")
+	flags.IntVar(&o.onlySeed, "seed", 0, "run this seed only")
 	flags.IntVar(&o.parallel, "parallel", 3, "how many seeds are run at once; a seed keeps half a core busy")
-	flags.BoolVar(&o.planOnly, "plan", false, "print the plans and run nothing")
+	flags.BoolVar(&o.scheduleOnly, "plan", false, "print the plans and run nothing")
 	flags.BoolVar(&o.verbose, "v", false, "print each fault as it happens")
-	flags.StringVar(&o.sabotage, "break", "", "do this harm by hand, to see the run fail")
+	flags.StringVar(&o.mutation, "break", "", "do this harm by hand, to see the run fail")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		return fine
+		return exitOK
 	case err != nil:
-		return misuse
+		return exitUsage
 	case flags.NArg() > 0:
 		fmt.Fprintf(problems, "faults: what is %q? Try --help.\n", flags.Arg(0))
-		return misuse
-	case o.seeds < 1 || o.first < 1 || o.seed < 0 || o.parallel < 1 || o.parallel > 16:
+		return exitUsage
+	case o.seedCount < 1 || o.firstSeed < 1 || o.onlySeed < 0 || o.parallel < 1 || o.parallel > 16:
 		fmt.Fprintln(problems, "faults: -seeds, -first and -parallel are 1 or more, -parallel at most 16")
-		return misuse
-	case o.sabotage != "" && harms[o.sabotage] == nil:
-		fmt.Fprintf(problems, "faults: no harm is called %q; there is:\n%s", o.sabotage, sabotages())
-		return misuse
+		return exitUsage
+	case o.mutation != "" && mutations[o.mutation] == nil:
+		fmt.Fprintf(problems, "faults: no harm is called %q; there is:\n%s", o.mutation, listMutations())
+		return exitUsage
 	}
-	if o.seed > 0 {
-		o.first, o.seeds = o.seed, 1
+	if o.onlySeed > 0 {
+		o.firstSeed, o.seedCount = o.onlySeed, 1
 	}
-	if o.planOnly {
-		for n := o.first; n < o.first+o.seeds; n++ {
-			fmt.Fprintln(out, draw(n, everything))
+	if o.scheduleOnly {
+		for n := o.firstSeed; n < o.firstSeed+o.seedCount; n++ {
+			fmt.Fprintln(out, generate(n, allCapabilities))
 		}
-		return fine
+		return exitOK
 	}
-	failed, err := matrix(ctx, o, out)
+	failed, err := runMatrix(ctx, o, out)
 	if err != nil {
 		fmt.Fprintln(problems, "faults:", err)
-		return wanting
+		return exitFailed
 	}
 	if failed > 0 {
-		return wanting
+		return exitFailed
 	}
-	return fine
-}
-
-// sabotages lists the harms.
-func sabotages() string {
-	var list strings.Builder
-	for _, name := range sortedKeys(harms) {
-		fmt.Fprintf(&list, "  %-10s %s\n", name, harms[name].what)
-	}
-	return list.String()
+	return exitOK
 }

@@ -22,7 +22,7 @@ const logDir = "bin/faults"
 // matrix runs the seeds and tells how many went wrong, the run as a whole being
 // one more. Error: they could not be
 // run.
-func matrix(ctx context.Context, o options, out io.Writer) (failed int, err error) {
+func runMatrix(ctx context.Context, o options, out io.Writer) (failed int, err error) {
 	dir, err := os.MkdirTemp("", "stream-monitor-faults-")
 	if err != nil {
 		return 0, err
@@ -32,26 +32,26 @@ func matrix(ctx context.Context, o options, out io.Writer) (failed int, err erro
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return 0, err
 	}
-	y := yard{dir: dir, can: explore(dir), options: o}
-	for _, missing := range y.can.without {
+	shared := sharedEnvironment{dir: dir, capabilities: detectCapabilities(dir), options: o}
+	for _, missing := range shared.capabilities.missing {
 		fmt.Fprintf(out, "faults: NOT ALL FAULTS CAN BE HAD HERE: %s; another fault takes its place\n", missing)
 	}
-	if y.binary, err = system.Build(ctx, dir, "faults"); err != nil {
+	if shared.binary, err = system.Build(ctx, dir, "faults"); err != nil {
 		return 0, err
 	}
-	if y.library, err = livestream.Open(livestream.Options{}); err != nil {
+	if shared.library, err = livestream.Open(livestream.Options{}); err != nil {
 		return 0, err
 	}
-	if y.cluster, err = newCluster(ctx, dir); err != nil {
+	if shared.template, err = newDatabaseTemplate(ctx, dir); err != nil {
 		return 0, err
 	}
-	if y.census, err = newCensus(); err != nil {
+	if shared.processes, err = newProcessTracker(); err != nil {
 		return 0, err
 	}
-	defer y.census.close()
+	defer shared.processes.close()
 
 	began := time.Now()
-	results := runAll(ctx, y, o, out)
+	results := runAll(ctx, shared, o, out)
 	for _, r := range results {
 		if len(r.findings) > 0 {
 			failed++
@@ -64,8 +64,8 @@ func matrix(ctx context.Context, o options, out io.Writer) (failed int, err erro
 }
 
 // runAll runs the seeds, some at once, and tells of each as it ends.
-func runAll(ctx context.Context, y yard, o options, out io.Writer) []result {
-	results := make([]result, o.seeds)
+func runAll(ctx context.Context, shared sharedEnvironment, o options, out io.Writer) []result {
+	results := make([]result, o.seedCount)
 	slots := make(chan struct{}, o.parallel)
 	var running sync.WaitGroup
 	var mu sync.Mutex
@@ -76,21 +76,21 @@ func runAll(ctx context.Context, y yard, o options, out io.Writer) []result {
 			results = results[:i]
 			break
 		}
-		p := draw(o.first+i, y.can)
-		if o.verbose || o.seeds == 1 {
+		s := generate(o.firstSeed+i, shared.capabilities)
+		if o.verbose || o.seedCount == 1 {
 			mu.Lock()
-			fmt.Fprintln(out, p)
+			fmt.Fprintln(out, s)
 			mu.Unlock()
 		}
 		running.Go(func() {
 			defer func() { <-slots }()
-			r := play(ctx, y, p)
-			keepLog(r)
+			r := runSeed(ctx, shared, s)
+			saveReport(r)
 			mu.Lock()
 			defer mu.Unlock()
 			results[i] = r
 			done++
-			fmt.Fprintf(out, "%3d/%d  %s\n", done, o.seeds, r.line())
+			fmt.Fprintf(out, "%3d/%d  %s\n", done, o.seedCount, r.line())
 			for _, f := range r.findings {
 				fmt.Fprintf(out, "         %s\n", strings.ReplaceAll(f, "\n", "\n           "))
 			}
@@ -101,13 +101,13 @@ func runAll(ctx context.Context, y yard, o options, out io.Writer) []result {
 }
 
 // keepLog writes down what is known of a seed that went wrong.
-func keepLog(r result) {
-	path := filepath.Join(logDir, fmt.Sprintf("seed-%d.log", r.plan.seed))
+func saveReport(r result) {
+	path := filepath.Join(logDir, fmt.Sprintf("seed-%d.log", r.schedule.seed))
 	if len(r.findings) == 0 {
 		_ = os.Remove(path)
 		return
 	}
 	if err := os.MkdirAll(logDir, 0o755); err == nil {
-		_ = os.WriteFile(path, []byte(r.log), 0o644)
+		_ = os.WriteFile(path, []byte(r.report), 0o644)
 	}
 }

@@ -35,10 +35,10 @@ type process struct {
 // identity is what a process is, which changes only when it runs another
 // program.
 type identity struct {
-	site       string // its TMPDIR, which no other site has; empty: of no site
-	role       role
-	monitor    string
-	generation int
+	environment string // its TMPDIR, which no other site has; empty: of no site
+	role        role
+	monitor     string
+	generation  int
 }
 
 func (p process) zombie() bool { return p.state == 'Z' || p.state == 'X' }
@@ -73,42 +73,42 @@ func readProcess(pid int) (process, bool) {
 }
 
 // identify reads what a process is. A zombie has forgotten.
-func identify(pid int) (who identity) {
+func readIdentity(pid int) (id identity) {
 	dir := "/proc/" + strconv.Itoa(pid)
-	env, err := os.ReadFile(dir + "/environ")
+	environ, err := os.ReadFile(dir + "/environ")
 	if err != nil {
-		return who
+		return id
 	}
-	for line := range bytes.SplitSeq(env, []byte{0}) {
+	for line := range bytes.SplitSeq(environ, []byte{0}) {
 		name, value, _ := bytes.Cut(line, []byte{'='})
 		switch string(name) {
 		case "TMPDIR":
-			who.site = string(value)
+			id.environment = string(value)
 		case "MONITOR_ID":
-			who.monitor = string(value)
+			id.monitor = string(value)
 		case "GENERATION":
-			who.generation, _ = strconv.Atoi(string(value))
+			id.generation, _ = strconv.Atoi(string(value))
 		}
 	}
 	line, _ := os.ReadFile(dir + "/cmdline")
 	args := strings.Split(string(line), "\x00")
-	who.role = otherRole
+	id.role = otherRole
 	switch base := filepath.Base(args[0]); {
 	case base == "stream-monitor" && len(args) > 1 && args[1] == "worker":
-		who.role = workerRole
+		id.role = workerRole
 	case base == "stream-monitor" && len(args) > 1 && args[1] == "serve":
-		who.role = gatewayRole
+		id.role = gatewayRole
 	case base == "ffmpeg":
-		who.role = ffmpegRole
+		id.role = ffmpegRole
 	case base == "yt-dlp" || len(args) > 1 && filepath.Base(args[1]) == "yt-dlp":
-		who.role = ytdlpRole
+		id.role = ytdlpRole
 	}
-	return who
+	return id
 }
 
 // running lists the processes of this machine; of some of them it is known
 // what they are.
-func running(known map[string]identity) (all []process) {
+func listProcesses(known map[string]identity) (all []process) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -124,24 +124,24 @@ func running(known map[string]identity) (all []process) {
 		if !ok {
 			continue
 		}
-		if who, found := known[p.name()]; found {
-			p.identity = who
+		if id, found := known[p.key()]; found {
+			p.identity = id
 		} else {
-			p.identity = identify(pid)
+			p.identity = readIdentity(pid)
 		}
 		all = append(all, p)
 	}
 	return all
 }
 
-func (p process) name() string { return strconv.Itoa(p.pid) + "/" + p.start }
+func (p process) key() string { return strconv.Itoa(p.pid) + "/" + p.start }
 
 // settled is how old a process is when it is believed to stay what it is: one
 // that has just been forked looks like its parent.
-const settled = time.Second
+const settleTime = time.Second
 
 // tree is a process and all below it; none, if there is no such process.
-func tree(all []process, root int) (family []process) {
+func processTree(all []process, root int) (family []process) {
 	if root <= 1 {
 		return nil
 	}
@@ -150,7 +150,7 @@ func tree(all []process, root int) (family []process) {
 			family = append(family, p)
 		}
 		if p.parent == root {
-			family = append(family, tree(all, p.pid)...)
+			family = append(family, processTree(all, p.pid)...)
 		}
 	}
 	return family

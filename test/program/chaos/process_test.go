@@ -11,7 +11,7 @@ import (
 func TestWhoIsStruck(t *testing.T) {
 	t.Run("nobody is below a process that is not there, nor below the first", func(t *testing.T) {
 		for _, root := range []int{-1, 0, 1} {
-			if family := tree(running(nil), root); len(family) > 0 {
+			if family := processTree(listProcesses(nil), root); len(family) > 0 {
 				t.Errorf("below process %d are %d", root, len(family))
 			}
 		}

@@ -19,17 +19,17 @@ import (
 
 // recorder stands between workers and gateway and writes down what the workers
 // have been told is accepted.
-type recorder struct {
+type reportRecorder struct {
 	server   *http.Server
 	listener net.Listener
 	serving  sync.WaitGroup
 
 	mu       sync.Mutex
-	accepted []acceptance
+	accepted []acceptedReport
 }
 
 // acceptance is a report that was answered with 2xx.
-type acceptance struct {
+type acceptedReport struct {
 	at         time.Time
 	monitor    string
 	generation int
@@ -37,24 +37,24 @@ type acceptance struct {
 	checks     int // total_segments_analyzed
 }
 
-func newRecorder(gateway string) (*recorder, error) {
+func newReportRecorder(gateway string) (*reportRecorder, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	r := &recorder{listener: listener}
+	r := &reportRecorder{listener: listener}
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: gateway})
 	proxy.Transport = &http.Transport{Proxy: nil, DisableKeepAlives: true}
 	proxy.ErrorLog = log.New(io.Discard, "", 0)
 	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // as if nobody stood here
 	proxy.ModifyResponse = func(answer *http.Response) error {
 		if body, ok := answer.Request.Context().Value(reportKey{}).([]byte); ok && answer.StatusCode/100 == 2 {
-			r.record(answer.Request.URL.Path, body)
+			r.addReport(answer.Request.URL.Path, body)
 		}
 		return nil
 	}
 	r.server = &http.Server{
-		Handler:           reading(proxy),
+		Handler:           readBody(proxy),
 		ErrorLog:          log.New(io.Discard, "", 0),
 		ReadHeaderTimeout: 10 * time.Second,
 	}
@@ -69,7 +69,7 @@ type reportKey struct{}
 const maxReport = 8 << 20
 
 // reading keeps the body of a report.
-func reading(next http.Handler) http.Handler {
+func readBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPut {
 			body, err := io.ReadAll(io.LimitReader(r.Body, maxReport))
@@ -83,7 +83,7 @@ func reading(next http.Handler) http.Handler {
 	})
 }
 
-func (r *recorder) record(path string, body []byte) {
+func (r *reportRecorder) addReport(path string, body []byte) {
 	var report struct {
 		Generation int `json:"generation"`
 		Statistics struct {
@@ -96,30 +96,30 @@ func (r *recorder) record(path string, body []byte) {
 	if json.Unmarshal(body, &report) != nil {
 		return
 	}
-	a := acceptance{at: time.Now(), generation: report.Generation, checks: report.Statistics.Total}
+	accepted := acceptedReport{at: time.Now(), generation: report.Generation, checks: report.Statistics.Total}
 	for part := range strings.SplitSeq(path, "/") {
 		if strings.HasPrefix(part, "mon-") {
-			a.monitor = part
+			accepted.monitor = part
 		}
 	}
 	for _, e := range report.Events {
-		a.events = append(a.events, strings.ToLower(e.ID))
+		accepted.events = append(accepted.events, strings.ToLower(e.ID))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.accepted = append(r.accepted, a)
+	r.accepted = append(r.accepted, accepted)
 }
 
 // all is what has been accepted so far.
-func (r *recorder) all() []acceptance {
+func (r *reportRecorder) reports() []acceptedReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]acceptance(nil), r.accepted...)
+	return append([]acceptedReport(nil), r.accepted...)
 }
 
-func (r *recorder) address() string { return r.listener.Addr().String() }
+func (r *reportRecorder) address() string { return r.listener.Addr().String() }
 
-func (r *recorder) close() {
+func (r *reportRecorder) close() {
 	if r != nil {
 		_ = r.server.Close()
 		r.serving.Wait()

@@ -14,35 +14,35 @@ import (
 )
 
 // ability is what this machine lets a test do.
-type ability struct {
-	disks   bool // mount a small disk
-	libtime bool // lie to a program about the time
-	without []string
+type capabilities struct {
+	mountDisks  bool // mount a small disk
+	libfaketime bool // lie to a program about the time
+	missing     []string
 }
 
 // everything is what plans are drawn with when nothing is known of a machine.
-var everything = ability{disks: true, libtime: true}
+var allCapabilities = capabilities{mountDisks: true, libfaketime: true}
 
 // insideVariable says that this process has a namespace of its own already.
-const insideVariable = "STREAM_MONITOR_FAULTS_INSIDE"
+const namespaceVariable = "STREAM_MONITOR_FAULTS_INSIDE"
 
 // explore finds out what can be done here.
-func explore(dir string) ability {
-	var a ability
-	if err := tryDisk(dir); err != nil {
-		a.without = append(a.without, fmt.Sprintf("no small disk can be mounted (%v): no disk is filled", err))
+func detectCapabilities(dir string) capabilities {
+	var c capabilities
+	if err := tryMount(dir); err != nil {
+		c.missing = append(c.missing, fmt.Sprintf("no small disk can be mounted (%v): no disk is filled", err))
 	} else {
-		a.disks = true
+		c.mountDisks = true
 	}
 	if libfaketime() == "" {
-		a.without = append(a.without, "libfaketime is not installed (Debian: apt-get install faketime): PostgreSQL's clock is not stepped")
+		c.missing = append(c.missing, "libfaketime is not installed (Debian: apt-get install faketime): PostgreSQL's clock is not stepped")
 	} else {
-		a.libtime = true
+		c.libfaketime = true
 	}
-	return a
+	return c
 }
 
-func tryDisk(dir string) error {
+func tryMount(dir string) error {
 	at := filepath.Join(dir, "disk")
 	if err := os.MkdirAll(at, 0o755); err != nil {
 		return err
@@ -61,12 +61,12 @@ func mountDisk(at string, size int) error {
 // moveInside runs this program again where it may mount disks, unless it may do
 // so here: in a namespace of its own, where it stays who it is. done tells that
 // it did run, and code is how it ended.
-func moveInside(args []string) (code int, done bool) {
-	if os.Geteuid() == 0 || os.Getenv(insideVariable) != "" {
+func runInNamespace(args []string) (code int, done bool) {
+	if os.Geteuid() == 0 || os.Getenv(namespaceVariable) != "" {
 		return 0, false
 	}
 	cmd := exec.Command("/proc/self/exe", args...) // it hears of signals itself
-	cmd.Env = append(os.Environ(), insideVariable+"=1")
+	cmd.Env = append(os.Environ(), namespaceVariable+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = namespace()
 	if err := cmd.Start(); err != nil {
@@ -76,11 +76,11 @@ func moveInside(args []string) (code int, done bool) {
 	var ended *exec.ExitError
 	switch {
 	case err == nil:
-		return fine, true
+		return exitOK, true
 	case errors.As(err, &ended) && ended.ExitCode() >= 0:
 		return ended.ExitCode(), true
 	}
-	return wanting, true
+	return exitFailed, true
 }
 
 // namespace is where disks may be mounted.

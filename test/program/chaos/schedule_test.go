@@ -10,7 +10,7 @@ import (
 func TestPlans(t *testing.T) {
 	t.Run("a seed always gives the same plan", func(t *testing.T) {
 		for seed := 1; seed <= 50; seed++ {
-			if a, b := draw(seed, everything).String(), draw(seed, everything).String(); a != b {
+			if a, b := generate(seed, allCapabilities).String(), generate(seed, allCapabilities).String(); a != b {
 				t.Fatalf("seed %d:\n%s\n%s", seed, a, b)
 			}
 		}
@@ -20,21 +20,21 @@ func TestPlans(t *testing.T) {
 		met := map[string]int{}
 		off := map[time.Duration]int{}
 		for seed := 1; seed <= 20; seed++ {
-			p := draw(seed, everything)
-			off[p.clock]++
-			for _, s := range p.strikes {
-				met[s.kind.name]++
+			s := generate(seed, allCapabilities)
+			off[s.clockOffset]++
+			for _, f := range s.faults {
+				met[f.kind.name]++
 			}
-			for _, c := range p.crashes {
+			for _, c := range s.crashes {
 				met[c.point]++
 			}
 		}
-		for _, k := range kinds {
-			if met[k.name] == 0 {
-				t.Errorf("no %s", k.name)
+		for _, ft := range faultTypes {
+			if met[ft.name] == 0 {
+				t.Errorf("no %s", ft.name)
 			}
 		}
-		for _, p := range points {
+		for _, p := range crashPoints {
 			if met[p.name] == 0 {
 				t.Errorf("no crash at %s", p.name)
 			}
@@ -47,11 +47,11 @@ func TestPlans(t *testing.T) {
 	t.Run("what a machine does not allow is replaced, and said", func(t *testing.T) {
 		replaced := 0
 		for seed := 1; seed <= 40; seed++ {
-			for _, s := range draw(seed, ability{}).strikes {
-				if s.kind.needs != nil {
-					t.Errorf("seed %d: %s", seed, s)
+			for _, f := range generate(seed, capabilities{}).faults {
+				if f.kind.requires != nil {
+					t.Errorf("seed %d: %s", seed, f)
 				}
-				if s.instead != "" {
+				if f.replaces != "" {
 					replaced++
 				}
 			}
@@ -63,17 +63,17 @@ func TestPlans(t *testing.T) {
 
 	t.Run("a plan asks for nothing that the specification answers with an error", func(t *testing.T) {
 		for seed := 1; seed <= 500; seed++ {
-			p := draw(seed, everything)
+			s := generate(seed, allCapabilities)
 			lost := map[int]int{}
-			for _, s := range p.strikes {
-				if s.kind.name == "worker killed" {
-					lost[s.monitor]++
+			for _, f := range s.faults {
+				if f.kind.name == "worker killed" {
+					lost[f.monitor]++
 				}
-				if s.kind.subject == receiverSubject && s.kind.least < 500*time.Millisecond {
-					t.Errorf("seed %d: %s", seed, s)
+				if f.kind.component == receiverComponent && f.kind.minDuration < 500*time.Millisecond {
+					t.Errorf("seed %d: %s", seed, f)
 				}
-				if s.at > lastStrike+time.Second {
-					t.Errorf("seed %d: %s is too late", seed, s)
+				if f.at > latestFault+time.Second {
+					t.Errorf("seed %d: %s is too late", seed, f)
 				}
 			}
 			for m, n := range lost {
@@ -81,10 +81,10 @@ func TestPlans(t *testing.T) {
 					t.Errorf("seed %d: monitor %d loses its worker %d times", seed, m, n)
 				}
 			}
-			for _, s := range p.scripts {
+			for _, s := range s.scripts {
 				for _, spans := range [][]span{s.black, s.silent} {
 					for i, k := range spans {
-						if k.to-k.from < threshold+time.Second || k.to > lastEnd || i > 0 && k.from-spans[i-1].to < 3*time.Second {
+						if k.to-k.from < threshold+time.Second || k.to > latestRecovery || i > 0 && k.from-spans[i-1].to < 3*time.Second {
 							t.Errorf("seed %d: %v", seed, spans)
 						}
 					}

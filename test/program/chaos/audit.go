@@ -1,0 +1,182 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
+)
+
+// exact is how far an instant that comes from the media may be from the truth,
+// as in the acceptance tests.
+const tolerance = 500 * time.Millisecond
+
+// books is all that is known of a run when it is over.
+type audit struct {
+	schedule schedule
+	findings []string // of what was looked at on the way
+
+	monitors       []monitorRecord
+	acceptedEvents map[string]bool            // events whose workers were told that they are kept
+	deliveries     []webhookreceiver.Delivery // all of them, in order
+	injected       []injection
+	clockSettings  []clockSetting // in order
+	missed         []string
+	gatewayRuns    []gatewayRun
+	workerExits    []workerExit
+
+	gatewayErrors []string
+}
+
+// tally is what the summary counts.
+type counters struct {
+	injected map[string]int
+	replaced map[string]int // of which kind that cannot be had here
+	missed   map[string]int // found nothing to strike
+	crashes  map[string]int
+
+	events, deliveries, lost int
+	redelivered              int // deliveries of what had been accepted before
+	episodes, unobserved     int // that nobody could see
+	recoveries               map[string][]time.Duration
+}
+
+// account is the story of one monitor, from all sides.
+type monitorRecord struct {
+	number       int
+	id           string
+	interval     time.Duration
+	expected     []episode
+	liveAt       time.Time // its stream began to be watched
+	registeredAt time.Time
+	endedAt      time.Time
+	requests     []segmentRequest
+	events       []storedEvent // in the order of their queue
+	status       string
+	statistics   map[string]float64
+	decreases    []string
+	historyTotal int // events that the API lists
+}
+
+// record is an event in the database.
+type storedEvent struct {
+	id, eventType, status string
+	attempts              int
+	body                  string
+}
+
+// judge holds the books against the truth.
+func (a *audit) check() (findings []string, t counters) {
+	findings = append(findings, a.findings...)
+	t = counters{injected: map[string]int{}, replaced: map[string]int{}, missed: map[string]int{}, crashes: map[string]int{}, recoveries: map[string][]time.Duration{}}
+	a.countFaults(&t)
+	findings = append(findings, a.gatewayErrors...)
+	findings = append(findings, a.checkGatewayExits()...)
+	findings = append(findings, a.checkDelivery(&t)...)
+	findings = append(findings, a.checkTimestamps()...)
+	findings = append(findings, a.checkOrder()...)
+	findings = append(findings, a.checkRedeliveries(&t)...)
+	for i := range a.monitors {
+		for _, f := range a.checkMonitor(&a.monitors[i], &t) {
+			findings = append(findings, fmt.Sprintf("monitor %d: %s", i, f))
+		}
+	}
+	a.measureRecovery(&t)
+	return findings, t
+}
+
+// count counts what was injected.
+func (a *audit) countFaults(c *counters) {
+	for _, inj := range a.injected {
+		if inj.name != "" {
+			c.injected[inj.name]++
+		}
+	}
+	for _, name := range a.missed {
+		c.missed[name]++
+	}
+	for _, f := range a.schedule.faults {
+		if f.replaces != "" {
+			c.replaced[f.replaces]++
+		}
+	}
+	for n, run := range a.gatewayRuns {
+		if run.crashExpected && n < len(a.schedule.crashes) {
+			point := "crash at " + a.schedule.crashes[n].point
+			if run.killed || run.stopped {
+				c.missed[point]++
+			} else {
+				c.injected[point]++
+			}
+		}
+	}
+}
+
+// collect reads what there is to know when the play is over.
+func (env *environment) collect(ctx context.Context, a *audit) error {
+	a.deliveries = env.receiver.All()
+	a.acceptedEvents = map[string]bool{}
+	for _, report := range env.recorder.reports() {
+		for _, id := range report.events {
+			a.acceptedEvents[id] = true
+		}
+	}
+	if text, err := os.ReadFile(env.path("books")); err == nil {
+		for id := range strings.FieldsSeq(string(text)) {
+			a.acceptedEvents[id] = true
+		}
+	}
+	for i, m := range env.monitors {
+		record := monitorRecord{
+			number: i, id: m.id, interval: time.Duration(m.script.interval) * time.Second,
+			liveAt: m.liveAt, registeredAt: m.registeredAt, endedAt: m.endedAt, requests: env.segmentRequests(m),
+		}
+		for condition, spans := range map[string][]span{"blackout": m.script.black, "silence": m.script.silent} {
+			for _, sp := range spans {
+				record.expected = append(record.expected, episode{condition, env.startedAt.Add(sp.from), env.startedAt.Add(sp.to)})
+			}
+		}
+		if err := env.withDatabase(ctx, func(db *sql.DB) error { return record.readDatabase(ctx, db) }); err != nil {
+			return fmt.Errorf("read the database's record of monitor %d: %w", i, err)
+		}
+		env.readStatistics(ctx, m)
+		record.statistics, record.decreases = m.statistics.last, m.statistics.decreases
+		response, err := env.call(ctx, http.MethodGet, "/api/v1/monitors/"+m.id+"/events?limit=100", nil)
+		if err != nil {
+			return fmt.Errorf("read the history of monitor %d: %w", i, err)
+		}
+		pagination, _ := response.Body["pagination"].(map[string]any)
+		total, _ := pagination["total"].(float64)
+		record.historyTotal = int(total)
+		a.monitors = append(a.monitors, record)
+	}
+	return nil
+}
+
+// read reads what the database holds of a monitor.
+func (m *monitorRecord) readDatabase(ctx context.Context, db *sql.DB) error {
+	if err := db.QueryRowContext(ctx, `SELECT status FROM monitors WHERE id = $1`, m.id).Scan(&m.status); err != nil {
+		return err
+	}
+	rows, err := db.QueryContext(ctx, `
+		SELECT id, event_type, webhook_status, webhook_attempts, body FROM monitor_events WHERE monitor_id = $1 ORDER BY seq`, m.id)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var event storedEvent
+		if err := rows.Scan(&event.id, &event.eventType, &event.status, &event.attempts, &event.body); err != nil {
+			return err
+		}
+		m.events = append(m.events, event)
+	}
+	return rows.Err()
+}

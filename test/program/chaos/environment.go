@@ -1,0 +1,252 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/system"
+)
+
+// clockWithin is how far a receiver of the matrix lets X-Timestamp be from the
+// true time: as far as clocks are stepped, and the 300 s of section 12.2.
+const timestampTolerance = time.Hour + 300*time.Second
+
+// yard is what all sites share.
+type sharedEnvironment struct {
+	dir          string
+	binary       string
+	capabilities capabilities
+	library      *livestream.Library
+	template     databaseTemplate
+	processes    *processTracker
+	options      options
+}
+
+// site is the service of one seed with everything around it.
+type environment struct {
+	sharedEnvironment
+	schedule schedule
+	dir      string
+	tempDir  string // TMPDIR of all that the gateway starts; the site's mark in the census
+
+	youtube     *youtube.Server
+	receiver    *webhookreceiver.Receiver
+	database    *database // nil: the gateway's own
+	links       [3]*link
+	recorder    *reportRecorder
+	gateways    *gatewayRunner
+	workers     *workerHistory
+	unsubscribe func() // the census
+
+	startedAt time.Time // when the monitors were registered
+	monitors  []*monitorUnderTest
+	injecting sync.WaitGroup
+
+	mu            sync.Mutex
+	injected      []injection
+	missed        []string // faults that found nothing to strike
+	log           []string // what happened, for the log
+	clockSettings []clockSetting
+	mounts        []string // mounted
+}
+
+// Sizes of the disks, in MiB. A database of its own keeps another 70 of write-ahead log.
+const (
+	dataDiskMiB             = 16
+	embeddedDatabaseDiskMiB = 260
+	databaseDiskMiB         = 200
+)
+
+// open sets a site up, with the gateway started.
+func newEnvironment(ctx context.Context, shared sharedEnvironment, s schedule) (env *environment, err error) {
+	env = &environment{sharedEnvironment: shared, schedule: s, dir: filepath.Join(shared.dir, fmt.Sprint(s.seed)), workers: newWorkerHistory()}
+	env.tempDir = filepath.Join(env.dir, "tmp")
+	defer func() {
+		if err != nil {
+			env.close()
+		}
+	}()
+	for _, dir := range []string{env.dir, env.tempDir, env.dataDir(), env.path("postgres")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return env, err
+		}
+	}
+	if err := os.Chmod(env.tempDir, 0o777|os.ModeSticky); err != nil {
+		return env, err
+	}
+	size := dataDiskMiB
+	if !s.externalDatabase {
+		size = embeddedDatabaseDiskMiB
+	}
+	if err := errors.Join(env.mount(env.dataDir(), size), env.mount(env.path("postgres"), databaseDiskMiB)); err != nil {
+		return env, err
+	}
+	if env.youtube, err = youtube.Start(youtube.Config{Dir: env.path("youtube")}); err != nil {
+		return env, err
+	}
+	if env.receiver, err = webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey, Tolerance: timestampTolerance}); err != nil {
+		return env, err
+	}
+	if env.links[receiverLink], err = newLink("receiver", hostOf(env.receiver.URL())); err != nil {
+		return env, err
+	}
+	dsn := ""
+	if s.externalDatabase {
+		if dsn, err = env.setUpDatabase(ctx); err != nil {
+			return env, err
+		}
+	}
+	internal := fmt.Sprintf("127.0.0.1:%d", freePort())
+	if env.recorder, err = newReportRecorder(internal); err != nil {
+		return env, err
+	}
+	if env.links[gatewayLink], err = newLink("gateway", env.recorder.address()); err != nil {
+		return env, err
+	}
+	if s.clockOffset != 0 {
+		if err := env.setClockOffset(s.clockOffset); err != nil {
+			return env, err
+		}
+	}
+	env.unsubscribe = env.processes.subscribe(env.tempDir, func(now time.Time, all []process) { env.workers.observe(now, env.tempDir, all) })
+	env.gateways = startGateways(env.gatewayConfig(internal, dsn), s.crashes)
+	return env, nil
+}
+
+func (env *environment) path(name string) string { return filepath.Join(env.dir, name) }
+func (env *environment) dataDir() string         { return env.path("data") }
+
+// mount puts a small disk somewhere, if that is possible here.
+func (env *environment) mount(at string, size int) error {
+	if !env.capabilities.mountDisks {
+		return nil
+	}
+	if err := mountDisk(at, size); err != nil {
+		return fmt.Errorf("mount %s: %w", at, err)
+	}
+	env.mounts = append(env.mounts, at)
+	return nil
+}
+
+// openDatabase starts the site's own PostgreSQL and the pipe to it.
+func (env *environment) setUpDatabase(ctx context.Context) (dsn string, err error) {
+	clock := ""
+	for _, f := range env.schedule.faults {
+		if strings.Contains(f.kind.name, "PostgreSQL's clock") {
+			clock = env.path("postgres-clock")
+			if err := os.WriteFile(clock, []byte("+0\n"), 0o644); err != nil {
+				return "", err
+			}
+		}
+	}
+	if env.database, err = startDatabase(ctx, env.template, env.path("postgres"), freePort(), clock); err != nil {
+		return "", err
+	}
+	if env.links[databaseLink], err = newLink("database", env.database.address()); err != nil {
+		return "", err
+	}
+	return env.database.dsn(env.links[databaseLink].address()), nil
+}
+
+// gateway is how each of the gateways is started.
+func (env *environment) gatewayConfig(internal, dsn string) func(n int) system.Config {
+	public := fmt.Sprintf("127.0.0.1:%d", freePort())
+	return func(n int) system.Config {
+		variables := append(env.youtube.Env(),
+			"TMPDIR="+env.tempDir, "LISTEN_ADDR="+public, "INTERNAL_LISTEN_ADDR="+internal,
+			"FAULTS_GATEWAY_URL=http://"+env.links[gatewayLink].address(), "FAULTS_ACCEPTED="+env.path("books"),
+			"CLOCK_OFFSET_FILE="+env.path("clock"), "WORKER_RUNTIME="+env.schedule.runtime, "DB_DSN="+dsn, "CRASH_AT=",
+			"MISSING_WORKER="+env.missingWorkerPolicy(),
+		)
+		if n < len(env.schedule.crashes) {
+			variables = append(variables, "CRASH_AT="+env.schedule.crashes[n].String())
+		}
+		return system.Config{Binary: env.binary, DataDir: env.dataDir(), Env: variables}
+	}
+}
+
+// missing is the policy for lost workers.
+func (env *environment) missingWorkerPolicy() string {
+	if env.options.mutation == "policy" {
+		return "error"
+	}
+	return "relaunch"
+}
+
+// ask puts a question to the database past all pipes.
+func (env *environment) withDatabase(ctx context.Context, question func(*sql.DB) error) error {
+	if env.database != nil {
+		return env.database.query(ctx, question)
+	}
+	db, err := sql.Open("postgres", fmt.Sprintf("host='%s' port=5432 user=%s dbname=postgres sslmode=disable application_name=faults connect_timeout=3",
+		filepath.Join(env.dataDir(), "postgres"), superuser))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return question(db)
+}
+
+// note writes something down.
+func (env *environment) logf(format string, args ...any) {
+	line := fmt.Sprintf("%7.3f s  %s", time.Since(env.startedAt).Seconds(), fmt.Sprintf(format, args...))
+	if env.startedAt.IsZero() {
+		line = "   before  " + fmt.Sprintf(format, args...)
+	}
+	env.mu.Lock()
+	defer env.mu.Unlock()
+	env.log = append(env.log, line)
+	if env.options.verbose {
+		fmt.Printf("seed %d: %s\n", env.schedule.seed, line)
+	}
+}
+
+// stop ends the service in good order.
+func (env *environment) shutDown() {
+	if env.gateways != nil {
+		env.gateways.close()
+	}
+}
+
+// close takes the site down; what must be looked at has been.
+func (env *environment) close() {
+	env.shutDown()
+	if env.unsubscribe != nil {
+		env.unsubscribe()
+	}
+	_ = env.database.close()
+	env.recorder.close()
+	for _, l := range env.links {
+		l.close()
+	}
+	if env.receiver != nil {
+		_ = env.receiver.Close()
+	}
+	if env.youtube != nil {
+		_ = env.youtube.Close()
+	}
+	for _, at := range env.mounts {
+		_ = unix.Unmount(at, unix.MNT_DETACH)
+	}
+	_ = os.RemoveAll(env.dir)
+}
+
+func hostOf(url string) string {
+	rest := strings.TrimPrefix(url, "http://")
+	host, _, _ := strings.Cut(rest, "/")
+	return host
+}

@@ -1,0 +1,158 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+)
+
+// subject is what a fault strikes.
+type component string
+
+const (
+	gatewayComponent  component = "gateway"
+	workerComponent   component = "worker"
+	toolComponent     component = "tool"
+	databaseComponent component = "database"
+	reportComponent   component = "way of reports"
+	receiverComponent component = "receiver"
+	diskComponent     component = "disk"
+	clockComponent    component = "clock"
+)
+
+// mostOf bounds what a seed does to one subject. A monitor that loses its
+// worker more than five times in ten minutes is given up (decision O3), and a
+// webhook that fails four times in a row ends its monitor (W4): both are right,
+// and not what is asked here.
+var maxFaults = map[component]int{
+	gatewayComponent: 3, workerComponent: 3, toolComponent: 3, databaseComponent: 2,
+	reportComponent: 2, receiverComponent: 3, diskComponent: 2, clockComponent: 2,
+}
+
+// apart is the least time between two faults of the same subject. A webhook
+// that fails is tried again after 1, 3 and 7 s.
+var minGap = map[component]time.Duration{
+	gatewayComponent: 2 * time.Second, workerComponent: time.Second, toolComponent: 500 * time.Millisecond, databaseComponent: 2 * time.Second,
+	reportComponent: 2 * time.Second, receiverComponent: 8 * time.Second, diskComponent: time.Second, clockComponent: time.Second,
+}
+
+// kind is one way in which things break. strike does it, and returns when it is
+// over and healed; its error says that there was nothing to strike.
+type faultType struct {
+	name                     string
+	component                component
+	perMonitor               bool          // it strikes one monitor's worker or tools
+	expiresURLs              bool          // it lets the URLs of the media expire, so that yt-dlp runs
+	minDuration, maxDuration time.Duration // how long it lasts; 0: it is an instant
+	extraWeight              int           // how many more times than others it is drawn
+	inject                   func(context.Context, *environment, fault) error
+
+	applies  func(schedule) bool     // nil: any plan
+	requires func(capabilities) bool // of the machine; nil: nothing
+	fallback func() *faultType       // what takes its place where that is missing
+}
+
+func hasExternalDatabase(s schedule) bool { return s.externalDatabase }
+func runsWorkerProcesses(s schedule) bool { return s.runtime == "process" }
+func canMountDisks(c capabilities) bool   { return c.mountDisks }
+func hasLibfaketime(c capabilities) bool  { return c.libfaketime }
+
+// named is a kind by its name, for those that take another's place.
+func faultTypeNamed(name string) func() *faultType {
+	return func() *faultType {
+		for i := range faultTypes {
+			if faultTypes[i].name == name {
+				return &faultTypes[i]
+			}
+		}
+		panic("no kind of fault is called " + name)
+	}
+}
+
+const ms = time.Millisecond
+
+// Names that are more than names.
+const (
+	gatewayRestarted = "gateway restarted in good order"
+	databaseDiskFull = "database's disk full"
+	allKilled        = "all killed at once"
+)
+
+// kinds is all of them.
+var faultTypes []faultType
+
+func init() { //nolint:gochecknoinits // the table's functions look things up in the table
+	faultTypes = []faultType{
+		{name: "gateway killed", component: gatewayComponent, extraWeight: 3, inject: killGateway},
+		{name: "gateway and a worker killed", component: gatewayComponent, perMonitor: true, applies: runsWorkerProcesses, inject: killGatewayAndWorker},
+		{name: allKilled, component: gatewayComponent, inject: killAll},
+		{name: gatewayRestarted, component: gatewayComponent, inject: restartGateway},
+		{name: "gateway stopped", component: gatewayComponent, minDuration: 1000 * ms, maxDuration: 4000 * ms, inject: stopGateway},
+		{name: "worker killed", component: workerComponent, perMonitor: true, extraWeight: 3, applies: runsWorkerProcesses, inject: killProcess(workerRole)},
+		{name: "worker stopped", component: workerComponent, perMonitor: true, applies: runsWorkerProcesses, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: stopProcess(workerRole)},
+		{name: "ffmpeg killed", component: toolComponent, perMonitor: true, inject: killProcess(ffmpegRole)},
+		{name: "ffmpeg stopped", component: toolComponent, perMonitor: true, minDuration: 1000 * ms, maxDuration: 4000 * ms, inject: stopProcess(ffmpegRole)},
+		{name: "yt-dlp killed", component: toolComponent, perMonitor: true, expiresURLs: true, inject: withExpiredURL(killProcess(ytdlpRole))},
+		{name: "yt-dlp stopped", component: toolComponent, perMonitor: true, expiresURLs: true, minDuration: 1000 * ms, maxDuration: 4000 * ms, inject: withExpiredURL(stopProcess(ytdlpRole))},
+
+		{name: "PostgreSQL killed", component: databaseComponent, extraWeight: 1, inject: killDatabase},
+		{name: "PostgreSQL backend killed", component: databaseComponent, inject: killBackend},
+		{name: "PostgreSQL stopped", component: databaseComponent, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: stopDatabase},
+		{name: "PostgreSQL restarted", component: databaseComponent, applies: hasExternalDatabase, inject: restartDatabase},
+		{name: "PostgreSQL away", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 7000 * ms, inject: keepDatabaseDown},
+
+		{name: "database connections reset", component: databaseComponent, applies: hasExternalDatabase, minDuration: 500 * ms, maxDuration: 3000 * ms, inject: disturbLink(databaseLink, "reset_peer")},
+		{name: "database connections dead", component: databaseComponent, applies: hasExternalDatabase, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, "timeout")},
+		{name: "database slow to answer", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, "latency")},
+		{name: "database on a thin line", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, "bandwidth")},
+
+		{name: "reports reset", component: reportComponent, applies: runsWorkerProcesses, minDuration: 500 * ms, maxDuration: 4000 * ms, inject: disturbLink(gatewayLink, "reset_peer")},
+		{name: "reports unanswered", component: reportComponent, applies: runsWorkerProcesses, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: disturbLink(gatewayLink, "timeout")},
+		{name: "reports slow", component: reportComponent, applies: runsWorkerProcesses, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: disturbLink(gatewayLink, "latency")},
+		{name: "reports on a thin line", component: reportComponent, applies: runsWorkerProcesses, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: disturbLink(gatewayLink, "bandwidth")},
+
+		{name: "webhooks reset", component: receiverComponent, minDuration: 500 * ms, maxDuration: 2500 * ms, inject: disturbLink(receiverLink, "reset_peer")},
+		{name: "webhooks unanswered", component: receiverComponent, minDuration: 1000 * ms, maxDuration: 4000 * ms, inject: disturbLink(receiverLink, "timeout")},
+		{name: "webhooks slow", component: receiverComponent, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(receiverLink, "latency")},
+		{name: "receiver refuses connections", component: receiverComponent, minDuration: 500 * ms, maxDuration: 2500 * ms, inject: disturbLink(receiverLink, refuseConnections)},
+		{name: "receiver answers 500", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 5000 * ms, inject: disturbReceiver(httpfault.Status(500))},
+		{name: "receiver hangs up after taking it", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 5000 * ms, inject: disturbReceiver(acceptAndHangUp)},
+		{name: "receiver slow to answer", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 6000 * ms, inject: disturbReceiver(httpfault.Delay(2500 * ms))},
+
+		{name: "data directory full", component: diskComponent, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: fillData, requires: canMountDisks, fallback: faultTypeNamed("gateway killed")},
+		{name: databaseDiskFull, component: diskComponent, applies: hasExternalDatabase, minDuration: 1500 * ms, maxDuration: 4000 * ms, inject: fillDatabase, requires: canMountDisks, fallback: faultTypeNamed("PostgreSQL killed")},
+
+		{name: "gateway's clock an hour off", component: clockComponent, minDuration: 3000 * ms, maxDuration: 8000 * ms, inject: offsetGatewayClock},
+		{name: "worker killed while the clock is an hour off", component: clockComponent, perMonitor: true, applies: runsWorkerProcesses, minDuration: 3000 * ms, maxDuration: 6000 * ms, inject: killWorkerWithClockOff},
+		{name: "PostgreSQL's clock an hour off", component: clockComponent, applies: hasExternalDatabase, minDuration: 3000 * ms, maxDuration: 8000 * ms, inject: offsetDatabaseClock, requires: hasLibfaketime, fallback: faultTypeNamed("PostgreSQL away")},
+		{name: "receiver answers 500 while PostgreSQL's clock is an hour off", component: clockComponent, applies: hasExternalDatabase, minDuration: 6000 * ms, maxDuration: 9000 * ms, inject: withDatabaseClockOff(onNextWebhook(doNothing, httpfault.Status(500))), requires: hasLibfaketime, fallback: faultTypeNamed("receiver answers 500")},
+		{name: "gateway killed as a webhook arrives while PostgreSQL's clock is an hour off", component: clockComponent, applies: hasExternalDatabase, minDuration: 6000 * ms, maxDuration: 9000 * ms, inject: withDatabaseClockOff(onNextWebhook(killGateway, acceptWebhook)), requires: hasLibfaketime, fallback: faultTypeNamed("gateway killed")},
+
+		{name: "gateway killed as a webhook arrives", component: gatewayComponent, extraWeight: 1, minDuration: 6000 * ms, maxDuration: 9000 * ms, inject: onNextWebhook(killGateway, acceptWebhook)},
+		{name: "PostgreSQL killed as a webhook arrives", component: databaseComponent, extraWeight: 1, minDuration: 6000 * ms, maxDuration: 9000 * ms, inject: onNextWebhook(killDatabase, acceptWebhook)},
+	}
+}
+
+// offFromTheStart steps the clock back to the right time; it is drawn by no dice.
+var clockOffAtStart = faultType{
+	name: "gateway's clock an hour off from its start", component: clockComponent, minDuration: 6000 * ms, maxDuration: 6000 * ms, inject: offsetGatewayClock,
+}
+
+// points are the places at which a gateway can be told to die, in the order in
+// which a monitor meets them.
+var crashPoints = []struct {
+	name      string
+	maxPasses int           // the gateway ends at one of its first maxPasses passes
+	maxDelay  time.Duration // how long after the pass it ends, at most
+}{
+	{"intent", 3, 0},
+	{"record", 3, 30 * ms},
+	{"launch", 3, 0},
+	{"store", 10, 0},
+	{"ack", 10, 8 * ms},
+	{"send", 4, 0},
+	{"mark", 4, 0},
+}

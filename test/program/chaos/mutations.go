@@ -1,0 +1,142 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// harm is what -break does by hand, once calm has come, to see the run fail.
+type mutation struct {
+	description string
+	apply       func(context.Context, *environment) error
+}
+
+// harms are those that there are. Each must make a run fail, or the run proves
+// nothing.
+var mutations = map[string]*mutation{
+	"drop":    {"an accepted event is deleted", alterAlert(`DELETE FROM monitor_events WHERE id = $1`)},
+	"unsend":  {"an accepted event counts as sent and never is", insertUnsentEvent},
+	"twice":   {"an event is delivered once more, with no fault near", alterAlert(`UPDATE monitor_events SET webhook_status = 'pending', next_attempt_at = now() WHERE id = $1`)},
+	"alter":   {"an event is delivered once more, with other bytes", alterAlert(`UPDATE monitor_events SET webhook_status = 'pending', next_attempt_at = now(), body = replace(body, '"event_id"', ' "event_id"') WHERE id = $1`)},
+	"back":    {"statistics go backwards", alterAlert(`UPDATE monitor_stats SET total_segments = 1 WHERE monitor_id = (SELECT monitor_id FROM monitor_events WHERE id = $1)`)},
+	"policy":  {"MISSING_WORKER=error, and a worker is killed", killAnyWorker},
+	"fencing": {"a second worker of the same generation is started", startSecondWorker},
+	"orphan":  {"a process is started that nobody ends", startOrphan},
+	"file": {"a temporary file is left behind", func(_ context.Context, env *environment) error {
+		return os.WriteFile(env.tempDir+"/forgotten", nil, 0o600)
+	}},
+	"leak": {"connections to the database are left open", leakConnections},
+}
+
+// alterOne does something to an event that has been delivered.
+func alterAlert(statement string) func(context.Context, *environment) error {
+	return func(ctx context.Context, env *environment) error {
+		pause(ctx, 2*causeWindow)
+		return env.withDatabase(ctx, func(db *sql.DB) error {
+			var id string
+			if err := db.QueryRowContext(ctx, `SELECT id FROM monitor_events WHERE event_type LIKE 'alert.%' ORDER BY seq DESC LIMIT 1`).Scan(&id); err != nil {
+				return err
+			}
+			env.logf("sabotage: event %s", id)
+			_, err := db.ExecContext(ctx, statement, id)
+			return err
+		})
+	}
+}
+
+// unsend stores an event that nobody sends.
+func insertUnsentEvent(ctx context.Context, env *environment) error {
+	return env.withDatabase(ctx, func(db *sql.DB) error {
+		_, err := db.ExecContext(ctx, `
+			INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
+			SELECT gen_random_uuid(), monitor_id, event_type, payload, body, 'sent', now() FROM monitor_events LIMIT 1`)
+		return err
+	})
+}
+
+// worker is one that runs.
+func (env *environment) anyWorker() (process, error) {
+	for _, p := range env.processes.snapshot(env.tempDir) {
+		if p.role == workerRole && !p.zombie() {
+			return p, nil
+		}
+	}
+	return process{}, errNoTarget
+}
+
+func killAnyWorker(ctx context.Context, env *environment) error {
+	p, err := env.anyWorker()
+	if err == nil {
+		p.signal(killSignal)
+		pause(ctx, 4*time.Second)
+	}
+	return err
+}
+
+// start runs a program in the environment of a site's worker.
+func (env *environment) startLikeWorker(ctx context.Context, program string, args ...string) error {
+	p, err := env.anyWorker()
+	if err != nil {
+		return err
+	}
+	environ, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(program, args...) // that it goes on is the point
+	cmd.Env = strings.Split(strings.Trim(string(environ), "\x00"), "\x00")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }()
+	pause(ctx, 2*time.Second)
+	return nil
+}
+
+func startSecondWorker(ctx context.Context, env *environment) error {
+	return env.startLikeWorker(ctx, env.binary, "worker")
+}
+func startOrphan(ctx context.Context, env *environment) error {
+	return env.startLikeWorker(ctx, "sleep", "600")
+}
+
+// leak opens connections as the gateway would.
+func leakConnections(ctx context.Context, env *environment) error {
+	if env.database == nil {
+		return errors.New("this seed has no database of its own; take another")
+	}
+	db, err := sql.Open("postgres", env.database.dsn(env.database.address())+"&application_name=stream-monitor")
+	if err != nil {
+		return err
+	}
+	for range maxConnections + 1 {
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return fmt.Errorf("open a connection: %w", err)
+		}
+		if err := conn.PingContext(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sabotages lists the harms.
+func listMutations() string {
+	var list strings.Builder
+	for _, name := range sortedKeys(mutations) {
+		fmt.Fprintf(&list, "  %-10s %s\n", name, mutations[name].description)
+	}
+	return list.String()
+}

@@ -1,0 +1,161 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/system"
+)
+
+// watched is a monitor and the truth about its stream.
+type monitorUnderTest struct {
+	script       streamScript
+	video        string
+	stream       *livestream.Stream
+	id           string
+	liveAt       time.Time
+	registeredAt time.Time
+	endedAt      time.Time
+	statistics   statisticsHistory
+}
+
+// register puts the streams on the air and registers their monitors, as a
+// client does that does not give up.
+func (env *environment) register(ctx context.Context) error {
+	env.startedAt = time.Now()
+	for i, script := range env.schedule.scripts {
+		m := &monitorUnderTest{script: script, video: fmt.Sprintf("seed%05d-%c", env.schedule.seed, 'a'+i), liveAt: time.Now()}
+		m.statistics.last = map[string]float64{}
+		config := livestream.Config{Start: env.startedAt, Preroll: playlistWindow, Window: playlistWindow, Renditions: []livestream.Rendition{livestream.Muxed144p}}
+		cue := func(at time.Duration, do livestream.Action) {
+			config.Script = append(config.Script, livestream.Cue{At: playlistWindow + at, Do: do})
+		}
+		for _, b := range script.black {
+			cue(b.from, livestream.Black)
+			cue(b.to, livestream.Picture)
+		}
+		for _, q := range script.silent {
+			cue(q.from, livestream.Silence)
+			cue(q.to, livestream.Sound)
+		}
+		var err error
+		if m.stream, err = env.library.Start(ctx, config); err != nil {
+			return fmt.Errorf("start a stream: %w", err)
+		}
+		env.youtube.Add(m.video, youtube.Video{State: youtube.Live, Source: m.stream})
+		env.monitors = append(env.monitors, m)
+	}
+	callback := "http://" + env.links[receiverLink].address() + "/webhook"
+	for i, m := range env.monitors {
+		key := [2]string{"Idempotency-Key", fmt.Sprintf("seed-%d-monitor-%d", env.schedule.seed, i)}
+		if err := env.waitFor(ctx, startTimeout, func(ctx context.Context) error {
+			if m.id != "" {
+				return nil
+			}
+			response, err := env.call(ctx, http.MethodPost, "/api/v1/monitors", map[string]any{
+				"stream_url": env.youtube.URL(m.video), "callback_url": callback, "metadata": map[string]any{"monitor": i},
+				"config": map[string]any{
+					"check_interval_sec": m.script.interval, "blackout_threshold_sec": int(threshold.Seconds()), "silence_threshold_sec": int(threshold.Seconds()),
+				},
+			}, key)
+			if err != nil {
+				return err
+			}
+			m.id, _ = response.Body["monitor_id"].(string)
+			if response.Status != http.StatusCreated {
+				return fmt.Errorf("answered with %d %v", response.Status, response.Body)
+			}
+			m.registeredAt = time.Now()
+			return nil
+		}); err != nil {
+			return fmt.Errorf("register monitor %d: %w", i, err)
+		}
+		env.logf("monitor %d is %s", i, m.id)
+	}
+	return nil
+}
+
+// call makes a request to the gateway that runs.
+func (env *environment) call(ctx context.Context, method, path string, body any, headers ...[2]string) (system.Response, error) {
+	service := env.gateways.service()
+	if service == nil {
+		return system.Response{}, errNoGateway
+	}
+	ctx, cancel := context.WithTimeout(ctx, 8*time.Second)
+	defer cancel()
+	return service.Call(ctx, method, path, body, headers...)
+}
+
+// fetch is a segment that a worker has got.
+type segmentRequest struct {
+	at       time.Time
+	from, to time.Time // of the media
+}
+
+var sequenceInPath = regexp.MustCompile(`/sq/([0-9]+)/`)
+
+// fetches lists the segments that the workers of a monitor have asked for.
+func (env *environment) segmentRequests(m *monitorUnderTest) (all []segmentRequest) {
+	for _, r := range env.youtube.Requests() {
+		if r.Class != youtube.Segment || r.Video != m.video {
+			continue
+		}
+		if n := sequenceInPath.FindStringSubmatch(r.Path); n != nil {
+			sequence, _ := strconv.Atoi(n[1])
+			from := m.stream.Began().Add(time.Duration(sequence) * m.stream.SegmentDuration())
+			all = append(all, segmentRequest{r.At, from, from.Add(m.stream.SegmentDuration())})
+		}
+	}
+	return all
+}
+
+// sawAfter tells whether media of after an instant have been looked at.
+func (env *environment) watchedAfter(m *monitorUnderTest, instant time.Time) bool {
+	for _, request := range env.segmentRequests(m) {
+		if !request.from.Before(instant) && time.Since(request.at) > time.Second {
+			return true
+		}
+	}
+	return false
+}
+
+// polls is what a monitor's answers have said over time.
+type statisticsHistory struct {
+	last      map[string]float64
+	decreases []string
+}
+
+// pollEvery is how often each monitor is read.
+const pollInterval = 400 * time.Millisecond
+
+// poll reads a monitor and sees to it that its statistics never go backwards.
+func (env *environment) pollStatistics(ctx context.Context, m *monitorUnderTest) {
+	for ctx.Err() == nil {
+		env.readStatistics(ctx, m)
+		pause(ctx, pollInterval)
+	}
+}
+
+// look reads a monitor once.
+func (env *environment) readStatistics(ctx context.Context, m *monitorUnderTest) {
+	response, err := env.call(ctx, http.MethodGet, "/api/v1/monitors/"+m.id, nil)
+	if err != nil || response.Status != http.StatusOK {
+		return
+	}
+	statistics, _ := response.Body["statistics"].(map[string]any)
+	for name, value := range statistics {
+		n, _ := value.(float64)
+		if n < m.statistics.last[name] {
+			m.statistics.decreases = append(m.statistics.decreases, fmt.Sprintf("%s went from %v to %v", name, m.statistics.last[name], n))
+		}
+		m.statistics.last[name] = n
+	}
+}
