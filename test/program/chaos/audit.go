@@ -14,18 +14,19 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 )
 
-// exact is how far an instant that comes from the media may be from the truth,
-// as in the acceptance tests.
+// tolerance is how far a time that comes from the media may be from the
+// expected one, as in the acceptance tests.
 const tolerance = 500 * time.Millisecond
 
-// books is all that is known of a run when it is over.
+// audit holds the expected episodes and the recorded events of a run, and
+// compares them.
 type audit struct {
 	schedule schedule
-	findings []string // of what was looked at on the way
+	findings []string // of the checks made during the run
 
 	monitors       []monitorRecord
-	acceptedEvents map[string]bool            // events whose workers were told that they are kept
-	deliveries     []webhookreceiver.Delivery // all of them, in order
+	acceptedEvents map[string]bool            // events of reports that the gateway answered with 2xx
+	deliveries     []webhookreceiver.Delivery // in order of arrival
 	injected       []injection
 	clockSettings  []clockSetting // in order
 	missed         []string
@@ -35,44 +36,44 @@ type audit struct {
 	gatewayErrors []string
 }
 
-// tally is what the summary counts.
+// counters are the numbers of the summary.
 type counters struct {
 	injected map[string]int
-	replaced map[string]int // of which kind that cannot be had here
-	missed   map[string]int // found nothing to strike
+	replaced map[string]int // by the fault type that this machine does not allow
+	missed   map[string]int // found no target
 	crashes  map[string]int
 
 	events, deliveries, lost int
-	redelivered              int // deliveries of what had been accepted before
-	episodes, unobserved     int // that nobody could see
+	redelivered              int // deliveries of events that had been accepted before
+	episodes, unobserved     int // unobserved: no worker could have reported it
 	recoveries               map[string][]time.Duration
 }
 
-// account is the story of one monitor, from all sides.
+// monitorRecord is everything that is known of one monitor.
 type monitorRecord struct {
 	number       int
 	id           string
 	interval     time.Duration
 	expected     []episode
-	liveAt       time.Time // its stream began to be watched
+	liveAt       time.Time // when its stream went live
 	registeredAt time.Time
 	endedAt      time.Time
 	requests     []segmentRequest
-	events       []storedEvent // in the order of their queue
+	events       []storedEvent // in the order of delivery (seq)
 	status       string
 	statistics   map[string]float64
 	decreases    []string
-	historyTotal int // events that the API lists
+	historyTotal int // number of events that the API lists
 }
 
-// record is an event in the database.
+// storedEvent is an event in the database.
 type storedEvent struct {
 	id, eventType, status string
 	attempts              int
 	body                  string
 }
 
-// judge holds the books against the truth.
+// check runs every check and returns its findings, one line for each violation.
 func (a *audit) check() (findings []string, t counters) {
 	findings = append(findings, a.findings...)
 	t = counters{injected: map[string]int{}, replaced: map[string]int{}, missed: map[string]int{}, crashes: map[string]int{}, recoveries: map[string][]time.Duration{}}
@@ -92,7 +93,7 @@ func (a *audit) check() (findings []string, t counters) {
 	return findings, t
 }
 
-// count counts what was injected.
+// countFaults counts injected, missed and replaced faults.
 func (a *audit) countFaults(c *counters) {
 	for _, inj := range a.injected {
 		if inj.name != "" {
@@ -119,7 +120,8 @@ func (a *audit) countFaults(c *counters) {
 	}
 }
 
-// collect reads what there is to know when the play is over.
+// collect reads the deliveries, the accepted events and the database's records
+// at the end of a run.
 func (env *environment) collect(ctx context.Context, a *audit) error {
 	a.deliveries = env.receiver.All()
 	a.acceptedEvents = map[string]bool{}
@@ -128,7 +130,7 @@ func (env *environment) collect(ctx context.Context, a *audit) error {
 			a.acceptedEvents[id] = true
 		}
 	}
-	if text, err := os.ReadFile(env.path("books")); err == nil {
+	if text, err := os.ReadFile(env.path("accepted")); err == nil {
 		for id := range strings.FieldsSeq(string(text)) {
 			a.acceptedEvents[id] = true
 		}
@@ -160,7 +162,7 @@ func (env *environment) collect(ctx context.Context, a *audit) error {
 	return nil
 }
 
-// read reads what the database holds of a monitor.
+// readDatabase reads a monitor's status and events.
 func (m *monitorRecord) readDatabase(ctx context.Context, db *sql.DB) error {
 	if err := db.QueryRowContext(ctx, `SELECT status FROM monitors WHERE id = $1`, m.id).Scan(&m.status); err != nil {
 		return err

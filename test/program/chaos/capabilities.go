@@ -13,29 +13,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ability is what this machine lets a test do.
+// capabilities are the things that this machine allows.
 type capabilities struct {
 	mountDisks  bool // mount a small disk
-	libfaketime bool // lie to a program about the time
+	libfaketime bool // give a program another time
 	missing     []string
 }
 
-// everything is what plans are drawn with when nothing is known of a machine.
+// allCapabilities is used where schedules are only printed or tested.
 var allCapabilities = capabilities{mountDisks: true, libfaketime: true}
 
-// insideVariable says that this process has a namespace of its own already.
+// namespaceVariable marks a process that runs in a namespace of its own.
 const namespaceVariable = "STREAM_MONITOR_FAULTS_INSIDE"
 
-// explore finds out what can be done here.
+// detectCapabilities tries each capability.
 func detectCapabilities(dir string) capabilities {
 	var c capabilities
 	if err := tryMount(dir); err != nil {
-		c.missing = append(c.missing, fmt.Sprintf("no small disk can be mounted (%v): no disk is filled", err))
+		c.missing = append(c.missing, fmt.Sprintf("a small disk cannot be mounted (%v), so no disk is filled", err))
 	} else {
 		c.mountDisks = true
 	}
 	if libfaketime() == "" {
-		c.missing = append(c.missing, "libfaketime is not installed (Debian: apt-get install faketime): PostgreSQL's clock is not stepped")
+		c.missing = append(c.missing, "libfaketime is not installed (Debian: apt-get install faketime), so PostgreSQL's clock stays right")
 	} else {
 		c.libfaketime = true
 	}
@@ -53,37 +53,37 @@ func tryMount(dir string) error {
 	return unix.Unmount(at, unix.MNT_DETACH)
 }
 
-// mountDisk mounts a disk of so many MiB.
+// mountDisk mounts a disk of size MiB.
 func mountDisk(at string, size int) error {
 	return unix.Mount("tmpfs", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%dm,mode=0755", size))
 }
 
-// moveInside runs this program again where it may mount disks, unless it may do
-// so here: in a namespace of its own, where it stays who it is. done tells that
-// it did run, and code is how it ended.
+// runInNamespace runs this program again in a user namespace where it may mount
+// disks. It does nothing for root. done reports whether the program ran, and
+// code is its exit code.
 func runInNamespace(args []string) (code int, done bool) {
 	if os.Geteuid() == 0 || os.Getenv(namespaceVariable) != "" {
 		return 0, false
 	}
-	cmd := exec.Command("/proc/self/exe", args...) // it hears of signals itself
+	cmd := exec.Command("/proc/self/exe", args...) // the terminal signals the whole process group
 	cmd.Env = append(os.Environ(), namespaceVariable+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = namespace()
 	if err := cmd.Start(); err != nil {
-		return 0, false // it runs here, and says what it has to do without
+		return 0, false // without a namespace the missing capabilities are printed
 	}
 	err := cmd.Wait()
-	var ended *exec.ExitError
+	var exit *exec.ExitError
 	switch {
 	case err == nil:
 		return exitOK, true
-	case errors.As(err, &ended) && ended.ExitCode() >= 0:
-		return ended.ExitCode(), true
+	case errors.As(err, &exit) && exit.ExitCode() >= 0:
+		return exit.ExitCode(), true
 	}
 	return exitFailed, true
 }
 
-// namespace is where disks may be mounted.
+// namespace keeps the user's own id and adds the right to mount.
 func namespace() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
@@ -93,7 +93,7 @@ func namespace() *syscall.SysProcAttr {
 	}
 }
 
-// libfaketime is where it is; empty: it is not installed.
+// libfaketime is the path of the library; empty if it is not installed.
 func libfaketime() string {
 	for _, pattern := range []string{
 		"/usr/lib/*/faketime/libfaketimeMT.so.1", // Debian, Ubuntu

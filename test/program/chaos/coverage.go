@@ -8,62 +8,62 @@ import (
 	"time"
 )
 
-// Bounds on the time in which nobody watches.
+// Bounds on the time without a segment request.
 const (
-	maxGapWithoutFault = 5 * time.Second  // without a fault, beyond the interval: a busy machine
-	maxGapAfterFault   = 12 * time.Second // after the last fault near it
-	maxGapOfNewMonitor = 22 * time.Second // the same for a new monitor: when its gateway dies with it just stored, nobody looks after it for 10 s
+	maxGapWithoutFault = 5 * time.Second  // beyond the check interval, without a fault: the machine may be busy
+	maxGapAfterFault   = 12 * time.Second // after the last fault nearby
+	maxGapOfNewMonitor = 22 * time.Second // before the first request: if the gateway ends just after it stored a monitor, another may start it only after 10 s
 )
 
-// gaps: nobody is unwatched for long, from the registration on.
+// checkCoverage finds times without segment requests that are longer than the
+// faults explain, from the registration on.
 func (a *audit) checkCoverage(m *monitorRecord) (findings []string) {
-	troubles := append(a.gatewayOutages(), a.injected...)
+	faults := append(a.gatewayOutages(), a.injected...)
 	for i, request := range m.requests {
-		from, to, most := m.registeredAt, request.at, maxGapOfNewMonitor
+		from, to, maxGap := m.registeredAt, request.at, maxGapOfNewMonitor
 		if i > 0 {
-			from, most = m.requests[i-1].at, maxGapAfterFault
+			from, maxGap = m.requests[i-1].at, maxGapAfterFault
 		}
 		if to.Sub(from) <= m.interval+maxGapWithoutFault {
 			continue
 		}
 		since := from
-		for _, k := range troubles {
-			mine := k.monitor == "" || k.monitor == m.id || a.schedule.runtime == "inline"
-			if mine && k.from.Before(to) && k.to.After(from.Add(-2*time.Second)) && k.to.After(since) {
-				since = k.to
+		for _, inj := range faults {
+			concerns := inj.monitor == "" || inj.monitor == m.id || a.schedule.runtime == "inline"
+			if concerns && inj.from.Before(to) && inj.to.After(from.Add(-2*time.Second)) && inj.to.After(since) {
+				since = inj.to
 			}
 		}
-		limit := most
+		limit := maxGap
 		if since.Equal(from) {
 			limit = m.interval + maxGapWithoutFault
 		}
 		if to.Sub(since) > limit {
-			findings = append(findings, fmt.Sprintf("nobody watched from %s to %s (%.1f s), the last fault near it was over at %s",
+			findings = append(findings, fmt.Sprintf("no segment was requested from %s to %s (%.1f s); the last fault nearby ended at %s",
 				formatTime(from), formatTime(to), to.Sub(from).Seconds(), formatTime(since)))
 		}
 	}
 	return findings
 }
 
-// seen tells whether a segment that lies between two instants was looked at by
-// somebody who lived to tell.
+// observed reports whether a worker that could still report it fetched a
+// segment between two times of the media.
 func (a *audit) observed(m *monitorRecord, from, to time.Time) bool {
 	losses := a.lostObservations(m)
 	return slices.ContainsFunc(m.requests, func(request segmentRequest) bool {
 		if request.from.Before(from) || request.to.After(to) {
 			return false
 		}
-		return !slices.ContainsFunc(losses, func(l injection) bool { return !request.at.Before(l.from) && !request.at.After(l.to) })
+		return !slices.ContainsFunc(losses, func(loss injection) bool { return !request.at.Before(loss.from) && !request.at.After(loss.to) })
 	})
 }
 
-// memory is how long before its end a worker may have seen what it has not
-// reported.
+// unreportedTime is how long before its end a worker may have seen something
+// that it had not reported.
 const unreportedTime = 2 * time.Second
 
-// losses are the times of which what was seen then has been lost with who saw
-// it: just before a death, and before that as long as nothing could be
-// reported.
+// lostObservations are the times whose observations a worker lost at its end:
+// the last 2 s, and longer if reports could not be stored.
 func (a *audit) lostObservations(m *monitorRecord) (all []injection) {
 	var ends []time.Time
 	for _, d := range a.workerExits {
@@ -81,21 +81,21 @@ func (a *audit) lostObservations(m *monitorRecord) (all []injection) {
 			ends = append(ends, inj.to)
 		}
 	}
-	troubles := a.gatewayOutages()
+	outages := a.gatewayOutages()
 	for _, inj := range a.injected {
 		switch inj.component {
 		case databaseComponent, reportComponent, gatewayComponent, diskComponent:
-			troubles = append(troubles, inj)
+			outages = append(outages, inj)
 		}
 	}
 	for _, end := range ends {
 		loss := injection{from: end.Add(-unreportedTime), to: end}
-		for again := true; again; { // troubles may follow each other
-			again = false
-			for _, inj := range troubles {
-				// After a failure reports are tried again after up to 5 s.
+		for extended := true; extended; { // one outage may follow another
+			extended = false
+			for _, inj := range outages {
+				// A failed report is retried after at most 5 s.
 				if inj.from.Before(end) && inj.to.Add(5*time.Second).After(loss.from) && inj.from.Add(-time.Second).Before(loss.from) {
-					loss.from, again = inj.from.Add(-time.Second), true
+					loss.from, extended = inj.from.Add(-time.Second), true
 				}
 			}
 		}

@@ -17,30 +17,31 @@ import (
 	"syscall"
 	"time"
 
-	_ "github.com/lib/pq" // the driver
+	_ "github.com/lib/pq" // registers the driver
 )
 
-// database is a PostgreSQL of a site's own, which comes back when it has died,
-// as an operator's would.
+// database is the PostgreSQL server of one environment. It is started again
+// whenever it has ended, unless down is set.
 type database struct {
 	template  databaseTemplate
 	dir       string
 	port      int
-	clockFile string // libfaketime's file; empty: it is told the truth
+	clockFile string // the file that libfaketime reads; empty: the true time
 	log       *os.File
 
 	mu      sync.Mutex
-	cmd     *exec.Cmd // the server that runs; nil: none
+	cmd     *exec.Cmd // nil: no server is running
 	exited  chan struct{}
-	down    bool // it is not to be started
+	down    bool // the server must not be started
 	closing bool
 	loop    sync.WaitGroup
 }
 
-// restartPause is how long it takes to come back.
+// databaseRestartDelay is the pause before the server is started again.
 const databaseRestartDelay = 200 * time.Millisecond
 
-// startDatabase starts it on a copy of the cluster, and keeps it.
+// startDatabase copies the template, starts a server on the copy and waits
+// until it answers.
 func startDatabase(ctx context.Context, t databaseTemplate, dir string, port int, clock string) (*database, error) {
 	d := &database{template: t, dir: filepath.Join(dir, "cluster"), port: port, clockFile: clock}
 	if err := t.copyTo(ctx, d.dir); err != nil {
@@ -64,7 +65,7 @@ func (d *database) dsn(address string) string {
 
 func (d *database) address() string { return fmt.Sprintf("127.0.0.1:%d", d.port) }
 
-// keep starts the server whenever it does not run.
+// keepRunning starts the server whenever it is not running, until close.
 func (d *database) keepRunning() {
 	for {
 		d.mu.Lock()
@@ -84,7 +85,7 @@ func (d *database) keepRunning() {
 	}
 }
 
-// begin starts the server; d.mu is held.
+// start starts the server. The caller holds d.mu.
 func (d *database) start() {
 	cmd := d.template.command(context.Background(), "postgres", "-D", d.dir,
 		"-c", "listen_addresses=127.0.0.1", "-c", fmt.Sprintf("port=%d", d.port), "-c", "unix_socket_directories=",
@@ -110,7 +111,7 @@ func (d *database) start() {
 	}()
 }
 
-// pid is the server's; 0: none runs.
+// pid is the server's process id; 0 if it is not running.
 func (d *database) pid() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -120,17 +121,17 @@ func (d *database) pid() int {
 	return d.cmd.Process.Pid
 }
 
-// end ends the server with a signal and waits until it is gone; it comes back
-// unless leave is true.
-func (d *database) stop(s syscall.Signal, leave bool) {
+// stop sends a signal to the server and waits until it has ended. With stayDown
+// it is not started again until allowStart.
+func (d *database) stop(signal syscall.Signal, stayDown bool) {
 	d.mu.Lock()
-	d.down = d.down || leave
+	d.down = d.down || stayDown
 	cmd, exited := d.cmd, d.exited
 	d.mu.Unlock()
 	if cmd == nil {
 		return
 	}
-	_ = cmd.Process.Signal(s)
+	_ = cmd.Process.Signal(signal)
 	select {
 	case <-exited:
 	case <-time.After(10 * time.Second):
@@ -139,14 +140,14 @@ func (d *database) stop(s syscall.Signal, leave bool) {
 	}
 }
 
-// comeBack ends the time away.
+// allowStart ends the effect of stayDown.
 func (d *database) allowStart() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.down = false
 }
 
-// answers blocks until the server answers.
+// waitReady blocks until the server answers.
 func (d *database) waitReady(ctx context.Context) error {
 	for {
 		err := d.query(ctx, func(db *sql.DB) error {
@@ -165,17 +166,17 @@ func (d *database) waitReady(ctx context.Context) error {
 	}
 }
 
-// ask opens the database past the pipe.
-func (d *database) query(_ context.Context, question func(*sql.DB) error) error {
+// query calls use with a connection to the server that bypasses the link.
+func (d *database) query(_ context.Context, use func(*sql.DB) error) error {
 	db, err := sql.Open("postgres", d.dsn(d.address())+"&application_name=faults&connect_timeout=3")
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	return question(db)
+	return use(db)
 }
 
-// words is the end of its log.
+// logTail is the end of the server's log.
 func (d *database) logTail() string {
 	const most = 4 << 10
 	info, err := d.log.Stat()
@@ -187,7 +188,7 @@ func (d *database) logTail() string {
 	return string(text[:n])
 }
 
-// close ends it for good.
+// close stops the server for good.
 func (d *database) close() error {
 	if d == nil {
 		return nil
@@ -200,30 +201,31 @@ func (d *database) close() error {
 	return d.log.Close()
 }
 
-// cluster is a database that was made once, to be copied for every seed that
-// wants a server of its own.
+// databaseTemplate is a database directory that initdb makes once. Each seed
+// with a server of its own gets a copy.
 type databaseTemplate struct {
 	binDir     string
 	dir        string
-	credential *syscall.Credential // nil: who runs this; PostgreSQL does not run as root
+	credential *syscall.Credential // nil: the current user; PostgreSQL refuses to run as root
 }
 
-// superuser is whom the gateway connects as.
+// superuser is the role that the gateway connects as.
 const superuser = "stream_monitor"
 
-// newCluster makes it.
+// newDatabaseTemplate runs initdb. It returns an error if no PostgreSQL server
+// is installed.
 func newDatabaseTemplate(ctx context.Context, dir string) (databaseTemplate, error) {
 	t := databaseTemplate{dir: filepath.Join(dir, "cluster")}
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	candidates, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if path, err := exec.LookPath("initdb"); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil {
-			found = append(found, path)
+			candidates = append(candidates, path)
 		}
 	}
-	if len(found) == 0 {
+	if len(candidates) == 0 {
 		return t, fmt.Errorf("no PostgreSQL server is installed: run make tools")
 	}
-	t.binDir = filepath.Dir(found[len(found)-1])
+	t.binDir = filepath.Dir(candidates[len(candidates)-1])
 	if os.Geteuid() == 0 {
 		u, err := user.Lookup("postgres")
 		if err != nil {
@@ -248,7 +250,7 @@ func newDatabaseTemplate(ctx context.Context, dir string) (databaseTemplate, err
 	return t, nil
 }
 
-// room makes a directory that belongs to who runs the server.
+// makeDir makes a directory that belongs to the user that runs the server.
 func (t databaseTemplate) makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -259,7 +261,7 @@ func (t databaseTemplate) makeDir(dir string) error {
 	return os.Chown(dir, int(t.credential.Uid), int(t.credential.Gid))
 }
 
-// command runs one of PostgreSQL's programs, with nothing of our environment.
+// command prepares one of PostgreSQL's programs with a minimal environment.
 func (t databaseTemplate) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(t.binDir, name), args...)
 	cmd.Dir = "/"
@@ -268,7 +270,6 @@ func (t databaseTemplate) command(ctx context.Context, name string, args ...stri
 	return cmd
 }
 
-// copyTo copies it.
 func (t databaseTemplate) copyTo(ctx context.Context, dir string) error {
 	if err := t.makeDir(dir); err != nil {
 		return err

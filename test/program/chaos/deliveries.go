@@ -9,32 +9,32 @@ import (
 	"time"
 )
 
-// stamps: a webhook bears the time at which it was sent, as the gateway's clock
-// had it. The receiver has seen to the 300 s of section 12.2.
+// checkTimestamps finds webhooks whose X-Timestamp differs from the gateway's
+// clock. The receiver has checked the 300 s of section 12.2.
 func (a *audit) checkTimestamps() (findings []string) {
 	for _, d := range a.deliveries {
 		seconds, err := strconv.ParseInt(d.Header.Get("X-Timestamp"), 10, 64)
 		if err != nil {
-			continue // it is not verified, and that is said
+			continue // checkDelivery reports it as not verified
 		}
-		if stamp := time.Unix(seconds, 0); !a.clockShowed(stamp, d.Received) {
-			findings = append(findings, fmt.Sprintf("attempt %d of event %s came at %s and is of %s, which the gateway's clock did not show then",
-				d.Attempt, d.EventID, formatTime(d.Received), formatTime(stamp)))
+		if timestamp := time.Unix(seconds, 0); !a.clockShowed(timestamp, d.Received) {
+			findings = append(findings, fmt.Sprintf("attempt %d of event %s arrived at %s with X-Timestamp %s, which the gateway's clock did not show then",
+				d.Attempt, d.EventID, formatTime(d.Received), formatTime(timestamp)))
 		}
 	}
 	return findings
 }
 
-// stamped tells whether the gateway's clock showed a stamp, which leaves out what
-// is less than a second, at a time from which on it may have taken until received.
-func (a *audit) clockShowed(stamp, received time.Time) bool {
+// clockShowed reports whether the gateway's clock showed timestamp, in whole
+// seconds, before the webhook was received.
+func (a *audit) clockShowed(timestamp, received time.Time) bool {
 	clocks := append([]clockSetting{{at: received.Add(-300 * time.Second)}}, a.clockSettings...)
 	for i, c := range clocks {
 		until := received
 		if i+1 < len(clocks) && clocks[i+1].at.Before(until) {
 			until = clocks[i+1].at
 		}
-		sent := stamp.Add(-c.offset)
+		sent := timestamp.Add(-c.offset)
 		if sent.Add(time.Second+tolerance).After(c.at) && sent.Before(until.Add(tolerance)) {
 			return true
 		}
@@ -42,8 +42,9 @@ func (a *audit) clockShowed(stamp, received time.Time) bool {
 	return false
 }
 
-// balance: accepted = delivered + pending + failed, and in the calm after all
-// faults nothing is pending, and nothing has failed.
+// checkDelivery finds lost, failed and altered events. Every accepted event
+// must be stored, and every stored event must be delivered with the stored
+// bytes.
 func (a *audit) checkDelivery(c *counters) (findings []string) {
 	stored := map[string]storedEvent{}
 	for _, m := range a.monitors {
@@ -72,7 +73,7 @@ func (a *audit) checkDelivery(c *counters) (findings []string) {
 		case !found:
 			findings = append(findings, fmt.Sprintf("%s %s was delivered and is not in the database", d.EventType, d.EventID))
 		case event.body != string(d.Body):
-			findings = append(findings, fmt.Sprintf("attempt %d of event %s has other bytes than are stored", d.Attempt, d.EventID))
+			findings = append(findings, fmt.Sprintf("attempt %d of event %s differs from the stored bytes", d.Attempt, d.EventID))
 		case !d.Verified:
 			findings = append(findings, fmt.Sprintf("attempt %d of event %s is not verified: %s", d.Attempt, d.EventID, d.Problem))
 		}
@@ -81,17 +82,17 @@ func (a *audit) checkDelivery(c *counters) (findings []string) {
 	for id, event := range stored {
 		if event.status == "sent" && !delivered[id] {
 			c.lost++
-			findings = append(findings, fmt.Sprintf("lost: %s %s counts as sent and has never been accepted", event.eventType, id))
+			findings = append(findings, fmt.Sprintf("lost: %s %s is stored as sent and was never accepted", event.eventType, id))
 		}
 	}
 	return findings
 }
 
-// inOrder: per monitor first in, first out, and nothing is tried before what
-// comes before it has been accepted.
+// checkOrder finds events that were delivered before an earlier event of the
+// same monitor was accepted.
 func (a *audit) checkOrder() (findings []string) {
 	for _, m := range a.monitors {
-		done := map[string]bool{}
+		accepted := map[string]bool{}
 		next := 0
 		for _, d := range a.deliveries {
 			if d.MonitorID != m.id {
@@ -99,13 +100,13 @@ func (a *audit) checkOrder() (findings []string) {
 			}
 			at := slices.IndexFunc(m.events, func(event storedEvent) bool { return event.id == d.EventID })
 			if at > next {
-				findings = append(findings, fmt.Sprintf("monitor %d: %s was delivered before %s, which comes first", m.number, d.EventType, m.events[next].eventType))
+				findings = append(findings, fmt.Sprintf("monitor %d: %s was delivered before the earlier %s", m.number, d.EventType, m.events[next].eventType))
 				next = at
 			}
 			if d.Accepted {
-				done[d.EventID] = true
+				accepted[d.EventID] = true
 			}
-			for next < len(m.events) && done[m.events[next].id] {
+			for next < len(m.events) && accepted[m.events[next].id] {
 				next++
 			}
 		}
@@ -113,24 +114,24 @@ func (a *audit) checkOrder() (findings []string) {
 	return findings
 }
 
-// A fault explains a repetition if it is this near to the delivery, whose outcome
-// is recorded within milliseconds, or else again and again until the lease is
-// over; and if the repetition comes before it can have had other reasons.
+// A fault explains a redelivery if it is within causeWindow of the first
+// acceptance: outcomes are stored within milliseconds. The redelivery must
+// follow within maxRedeliveryDelay; later ones have other causes.
 const (
 	causeWindow        = time.Second
-	maxRedeliveryDelay = 35 * time.Second // a lease, and a margin
+	maxRedeliveryDelay = 35 * time.Second // the duration of a lease and a margin
 )
 
-// repeats: whatever is delivered again after it had been accepted has a fault
-// that explains it.
+// checkRedeliveries finds events that were delivered again after they had been
+// accepted, without a fault that explains it.
 func (a *audit) checkRedeliveries(c *counters) (findings []string) {
 	first := map[string]time.Time{}
 	for _, d := range a.deliveries {
 		at, again := first[d.EventID]
 		if again {
 			c.redelivered++
-			if why := a.redeliveryCause(at.Add(-tolerance), at.Add(causeWindow)); why == "" || d.Received.Sub(at) > maxRedeliveryDelay {
-				findings = append(findings, fmt.Sprintf("told twice: %s %s, accepted at %s, came again at %s, and no fault explains it",
+			if cause := a.redeliveryCause(at.Add(-tolerance), at.Add(causeWindow)); cause == "" || d.Received.Sub(at) > maxRedeliveryDelay {
+				findings = append(findings, fmt.Sprintf("redelivered: %s %s, accepted at %s, arrived again at %s, and no fault explains it",
 					d.EventType, d.EventID, formatTime(at), formatTime(d.Received)))
 			}
 		} else if d.Accepted {
@@ -140,8 +141,8 @@ func (a *audit) checkRedeliveries(c *counters) (findings []string) {
 	return findings
 }
 
-// troubleWithin is a fault between two instants that can have a webhook
-// delivered twice.
+// redeliveryCause names a fault between two times that can cause a redelivery.
+// It returns an empty string if it finds no such fault.
 func (a *audit) redeliveryCause(from, to time.Time) string {
 	for _, inj := range a.injected {
 		if a.canCauseRedelivery(inj) && inj.from.Before(to) && inj.to.After(from) {
@@ -156,25 +157,26 @@ func (a *audit) redeliveryCause(from, to time.Time) string {
 	return ""
 }
 
-// explains tells whether a fault can have a webhook delivered twice: its answer,
-// or what is kept of it, does not get where it should.
+// canCauseRedelivery reports whether a fault can lose the response to a webhook
+// or the record of its outcome.
 func (a *audit) canCauseRedelivery(inj injection) bool {
 	switch inj.component {
 	case databaseComponent, receiverComponent:
 		return true
 	case gatewayComponent:
-		return inj.name != gatewayRestarted // in good order
+		return inj.name != gatewayRestarted // an orderly restart stores every outcome
 	case diskComponent:
 		return inj.name == databaseDiskFull || !a.schedule.externalDatabase
 	}
 	return false
 }
 
-// comingBack is how long a database takes to answer that has been killed.
+// databaseRestartTime is how long a killed database takes to answer again.
 const databaseRestartTime = 3 * time.Second
 
-// ends: a gateway ends when it is told to, or is killed; one that starts while
-// there is no database gives up, and is started again.
+// checkGatewayExits finds gateways that ended without being killed or stopped.
+// A gateway that starts while the database is down may give up; it is started
+// again.
 func (a *audit) checkGatewayExits() (findings []string) {
 	for n, run := range a.gatewayRuns {
 		if run.endedAt.IsZero() || run.killed || run.stopped || run.crashed {

@@ -21,11 +21,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// clockWithin is how far a receiver of the matrix lets X-Timestamp be from the
-// true time: as far as clocks are stepped, and the 300 s of section 12.2.
+// timestampTolerance is how far X-Timestamp may be from the true time: the hour
+// that clocks are set off, and the 300 s of section 12.2.
 const timestampTolerance = time.Hour + 300*time.Second
 
-// yard is what all sites share.
+// sharedEnvironment is the part of the environment that all seeds share.
 type sharedEnvironment struct {
 	dir          string
 	binary       string
@@ -36,21 +36,22 @@ type sharedEnvironment struct {
 	options      options
 }
 
-// site is the service of one seed with everything around it.
+// environment is the service of one seed with everything around it: streams,
+// database, links, receiver and gateway.
 type environment struct {
 	sharedEnvironment
 	schedule schedule
 	dir      string
-	tempDir  string // TMPDIR of all that the gateway starts; the site's mark in the census
+	tempDir  string // TMPDIR of every process of this environment, which identifies them
 
 	youtube     *youtube.Server
 	receiver    *webhookreceiver.Receiver
-	database    *database // nil: the gateway's own
+	database    *database // nil: the gateway runs its own server
 	links       [3]*link
 	recorder    *reportRecorder
 	gateways    *gatewayRunner
 	workers     *workerHistory
-	unsubscribe func() // the census
+	unsubscribe func() // from the process tracker
 
 	startedAt time.Time // when the monitors were registered
 	monitors  []*monitorUnderTest
@@ -58,20 +59,21 @@ type environment struct {
 
 	mu            sync.Mutex
 	injected      []injection
-	missed        []string // faults that found nothing to strike
-	log           []string // what happened, for the log
+	missed        []string // fault types that found no target
+	log           []string // lines of the report
 	clockSettings []clockSetting
-	mounts        []string // mounted
+	mounts        []string
 }
 
-// Sizes of the disks, in MiB. A database of its own keeps another 70 of write-ahead log.
+// Sizes of the disks. The separate database's own disk also holds 64 MiB of
+// write-ahead log.
 const (
 	dataDiskMiB             = 16
 	embeddedDatabaseDiskMiB = 260
 	databaseDiskMiB         = 200
 )
 
-// open sets a site up, with the gateway started.
+// newEnvironment creates the environment of a seed and starts its gateway.
 func newEnvironment(ctx context.Context, shared sharedEnvironment, s schedule) (env *environment, err error) {
 	env = &environment{sharedEnvironment: shared, schedule: s, dir: filepath.Join(shared.dir, fmt.Sprint(s.seed)), workers: newWorkerHistory()}
 	env.tempDir = filepath.Join(env.dir, "tmp")
@@ -130,7 +132,7 @@ func newEnvironment(ctx context.Context, shared sharedEnvironment, s schedule) (
 func (env *environment) path(name string) string { return filepath.Join(env.dir, name) }
 func (env *environment) dataDir() string         { return env.path("data") }
 
-// mount puts a small disk somewhere, if that is possible here.
+// mount mounts a small disk (tmpfs) at a directory if this machine allows it.
 func (env *environment) mount(at string, size int) error {
 	if !env.capabilities.mountDisks {
 		return nil
@@ -142,7 +144,7 @@ func (env *environment) mount(at string, size int) error {
 	return nil
 }
 
-// openDatabase starts the site's own PostgreSQL and the pipe to it.
+// setUpDatabase starts the seed's own PostgreSQL server and the link to it.
 func (env *environment) setUpDatabase(ctx context.Context) (dsn string, err error) {
 	clock := ""
 	for _, f := range env.schedule.faults {
@@ -162,13 +164,14 @@ func (env *environment) setUpDatabase(ctx context.Context) (dsn string, err erro
 	return env.database.dsn(env.links[databaseLink].address()), nil
 }
 
-// gateway is how each of the gateways is started.
+// gatewayConfig returns the function that makes the configuration of the nth
+// gateway.
 func (env *environment) gatewayConfig(internal, dsn string) func(n int) system.Config {
 	public := fmt.Sprintf("127.0.0.1:%d", freePort())
 	return func(n int) system.Config {
 		variables := append(env.youtube.Env(),
 			"TMPDIR="+env.tempDir, "LISTEN_ADDR="+public, "INTERNAL_LISTEN_ADDR="+internal,
-			"FAULTS_GATEWAY_URL=http://"+env.links[gatewayLink].address(), "FAULTS_ACCEPTED="+env.path("books"),
+			"FAULTS_GATEWAY_URL=http://"+env.links[gatewayLink].address(), "FAULTS_ACCEPTED="+env.path("accepted"),
 			"CLOCK_OFFSET_FILE="+env.path("clock"), "WORKER_RUNTIME="+env.schedule.runtime, "DB_DSN="+dsn, "CRASH_AT=",
 			"MISSING_WORKER="+env.missingWorkerPolicy(),
 		)
@@ -179,7 +182,7 @@ func (env *environment) gatewayConfig(internal, dsn string) func(n int) system.C
 	}
 }
 
-// missing is the policy for lost workers.
+// missingWorkerPolicy is the setting MISSING_WORKER.
 func (env *environment) missingWorkerPolicy() string {
 	if env.options.mutation == "policy" {
 		return "error"
@@ -187,10 +190,11 @@ func (env *environment) missingWorkerPolicy() string {
 	return "relaunch"
 }
 
-// ask puts a question to the database past all pipes.
-func (env *environment) withDatabase(ctx context.Context, question func(*sql.DB) error) error {
+// withDatabase calls use with a connection that bypasses the link, so that no
+// link fault affects the check.
+func (env *environment) withDatabase(ctx context.Context, use func(*sql.DB) error) error {
 	if env.database != nil {
-		return env.database.query(ctx, question)
+		return env.database.query(ctx, use)
 	}
 	db, err := sql.Open("postgres", fmt.Sprintf("host='%s' port=5432 user=%s dbname=postgres sslmode=disable application_name=faults connect_timeout=3",
 		filepath.Join(env.dataDir(), "postgres"), superuser))
@@ -198,10 +202,11 @@ func (env *environment) withDatabase(ctx context.Context, question func(*sql.DB)
 		return err
 	}
 	defer db.Close()
-	return question(db)
+	return use(db)
 }
 
-// note writes something down.
+// logf adds a line to the run's log, with the seconds since the monitors were
+// registered.
 func (env *environment) logf(format string, args ...any) {
 	line := fmt.Sprintf("%7.3f s  %s", time.Since(env.startedAt).Seconds(), fmt.Sprintf(format, args...))
 	if env.startedAt.IsZero() {
@@ -215,14 +220,14 @@ func (env *environment) logf(format string, args ...any) {
 	}
 }
 
-// stop ends the service in good order.
+// shutDown stops the gateway in an orderly way.
 func (env *environment) shutDown() {
 	if env.gateways != nil {
 		env.gateways.close()
 	}
 }
 
-// close takes the site down; what must be looked at has been.
+// close tears the environment down.
 func (env *environment) close() {
 	env.shutDown()
 	if env.unsubscribe != nil {

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// episode is a stretch of black or silence: as it was, or as it was told.
+// episode is a blackout or a silence, as expected or as reported.
 type episode struct {
 	condition string // blackout, silence
 	from, to  time.Time
 }
 
-// told is the episodes that a monitor's events tell, in order, and what is
-// wrong with the telling: alerts and recoveries alternate.
+// reportedEpisodes returns the episodes that a monitor's events report, in
+// order. problems lists violations: alerts and recoveries must alternate.
 func (m *monitorRecord) reportedEpisodes() (episodes []episode, problems []string) {
 	open := map[string]*episode{}
 	for _, event := range m.events {
@@ -37,19 +37,19 @@ func (m *monitorRecord) reportedEpisodes() (episodes []episode, problems []strin
 		switch {
 		case !isAlert:
 		case condition != "blackout" && condition != "silence":
-			problems = append(problems, fmt.Sprintf("%s was told: %s", event.eventType, event.body))
+			problems = append(problems, fmt.Sprintf("unexpected %s: %s", event.eventType, event.body))
 		case recovered && open[condition] == nil:
 			problems = append(problems, fmt.Sprintf("%s without an alert before it: %s", event.eventType, event.body))
 		case recovered:
 			e := open[condition]
 			if !e.from.Equal(body.Data.StartedAt) {
-				problems = append(problems, fmt.Sprintf("%s counts from %s, its alert from %s", event.eventType, formatTime(body.Data.StartedAt), formatTime(e.from)))
+				problems = append(problems, fmt.Sprintf("%s has started_at %s, its alert %s", event.eventType, formatTime(body.Data.StartedAt), formatTime(e.from)))
 			}
 			e.to = body.Data.RecoveredAt
 			episodes = append(episodes, *e)
 			open[condition] = nil
 		case open[condition] != nil:
-			problems = append(problems, fmt.Sprintf("%s was told twice without a recovery between: %s", event.eventType, event.body))
+			problems = append(problems, fmt.Sprintf("%s was sent twice without a recovery in between: %s", event.eventType, event.body))
 		default:
 			open[condition] = &episode{condition: condition, from: body.Data.StartedAt}
 		}
@@ -57,45 +57,46 @@ func (m *monitorRecord) reportedEpisodes() (episodes []episode, problems []strin
 	for _, e := range open {
 		if e != nil {
 			episodes = append(episodes, *e)
-			problems = append(problems, fmt.Sprintf("no recovery from the %s of %s was told", e.condition, formatTime(e.from)))
+			problems = append(problems, fmt.Sprintf("the %s of %s has no recovery", e.condition, formatTime(e.from)))
 		}
 	}
 	return episodes, problems
 }
 
-// story: a monitor tells what happened to its stream, once each.
+// checkMonitor compares a monitor's events with its stream: one start, one end,
+// every episode once, and statistics that match.
 func (a *audit) checkMonitor(m *monitorRecord, c *counters) (findings []string) {
-	say := func(format string, args ...any) { findings = append(findings, fmt.Sprintf(format, args...)) }
+	add := func(format string, args ...any) { findings = append(findings, fmt.Sprintf(format, args...)) }
 	for _, f := range m.decreases {
-		say("its statistics went backwards: %s", f)
+		add("its statistics decreased: %s", f)
 	}
 	if m.status != "completed" {
-		say("it is %s at the end", m.status)
+		add("its final status is %s", m.status)
 	}
-	for kind, at := range map[string]int{"stream.started": 0, "stream.ended": len(m.events) - 1} {
+	for eventType, at := range map[string]int{"stream.started": 0, "stream.ended": len(m.events) - 1} {
 		n := 0
 		for i, event := range m.events {
-			if event.eventType != kind {
+			if event.eventType != eventType {
 				continue
 			}
 			n++
 			if i != at {
-				say("%s is event %d of %d", kind, i+1, len(m.events))
+				add("%s is event %d of %d", eventType, i+1, len(m.events))
 			}
 		}
 		if n != 1 {
-			say("%s was told %d times", kind, n)
+			add("%s was sent %d times", eventType, n)
 		}
 	}
 	for _, event := range m.events {
 		if event.eventType == "monitor.error" {
-			say("it was told of an error: %s", event.body)
+			add("it sent monitor.error: %s", event.body)
 		}
 	}
-	told, problems := m.reportedEpisodes()
+	reported, problems := m.reportedEpisodes()
 	findings = append(findings, problems...)
 	for _, condition := range []string{"blackout", "silence"} {
-		findings = append(findings, a.checkEpisodes(m, condition, told, c)...)
+		findings = append(findings, a.checkEpisodes(m, condition, reported, c)...)
 	}
 	for name, n := range map[string]float64{"blackout_events": 0, "silence_events": 0} {
 		for _, event := range m.events {
@@ -104,73 +105,74 @@ func (a *audit) checkMonitor(m *monitorRecord, c *counters) (findings []string) 
 			}
 		}
 		if m.statistics[name] != n {
-			say("its statistics say %s %v, and %v were told", name, m.statistics[name], n)
+			add("its statistics count %s %v, and %v were sent", name, m.statistics[name], n)
 		}
 	}
 	findings = append(findings, a.checkCoverage(m)...)
 	return findings
 }
 
-// compare holds the episodes that were told against those that were.
-func (a *audit) checkEpisodes(m *monitorRecord, condition string, told []episode, c *counters) (findings []string) {
-	var truth []episode
-	for _, e := range m.expected {
-		if e.condition == condition {
-			truth = append(truth, e)
+// checkEpisodes compares the reported episodes of one condition with the
+// expected ones.
+func (a *audit) checkEpisodes(m *monitorRecord, condition string, reported []episode, c *counters) (findings []string) {
+	var expected []episode
+	for _, got := range m.expected {
+		if got.condition == condition {
+			expected = append(expected, got)
 		}
 	}
-	slices.SortFunc(truth, func(x, y episode) int { return x.from.Compare(y.from) })
-	c.episodes += len(truth)
-	matched := make([]bool, len(truth))
-	for _, e := range told {
-		if e.condition != condition {
+	slices.SortFunc(expected, func(x, y episode) int { return x.from.Compare(y.from) })
+	c.episodes += len(expected)
+	matched := make([]bool, len(expected))
+	for _, got := range reported {
+		if got.condition != condition {
 			continue
 		}
-		first := slices.IndexFunc(truth, func(k episode) bool { return k.from.Sub(e.from).Abs() <= tolerance })
-		if first < 0 { // the watch may have begun within it
-			first = slices.IndexFunc(truth, func(k episode) bool {
-				return k.from.Before(e.from) && k.to.After(e.from) && !a.observed(m, m.liveAt.Add(-playlistWindow), k.from)
+		first := slices.IndexFunc(expected, func(want episode) bool { return want.from.Sub(got.from).Abs() <= tolerance })
+		if first < 0 { // watching may have begun during the episode
+			first = slices.IndexFunc(expected, func(want episode) bool {
+				return want.from.Before(got.from) && want.to.After(got.from) && !a.observed(m, m.liveAt.Add(-playlistWindow), want.from)
 			})
 		}
 		if first < 0 {
-			findings = append(findings, fmt.Sprintf("a %s from %s to %s was told, and there was none%s", condition, formatTime(e.from), formatTime(e.to), nearest(truth, e)))
+			findings = append(findings, fmt.Sprintf("a %s from %s to %s was reported, and there was none%s", condition, formatTime(got.from), formatTime(got.to), nearest(expected, got)))
 			continue
 		}
 		last := first
-		// What nobody could see between two episodes makes them one.
-		for last+1 < len(truth) && e.to.Sub(truth[last].to).Abs() > tolerance && !a.observed(m, truth[last].to, truth[last+1].from) {
+		// Two episodes are one if nothing between them was observed.
+		for last+1 < len(expected) && got.to.Sub(expected[last].to).Abs() > tolerance && !a.observed(m, expected[last].to, expected[last+1].from) {
 			last++
 		}
-		if d := e.to.Sub(truth[last].to); d.Abs() > tolerance {
-			findings = append(findings, fmt.Sprintf("the %s from %s was told to end at %s, and ended at %s", condition, formatTime(e.from), formatTime(e.to), formatTime(truth[last].to)))
+		if d := got.to.Sub(expected[last].to); d.Abs() > tolerance {
+			findings = append(findings, fmt.Sprintf("the %s from %s was reported to end at %s, and ended at %s", condition, formatTime(got.from), formatTime(got.to), formatTime(expected[last].to)))
 		}
 		for i := first; i <= last; i++ {
 			if matched[i] {
-				findings = append(findings, fmt.Sprintf("the %s from %s was told twice", condition, formatTime(truth[i].from)))
+				findings = append(findings, fmt.Sprintf("the %s from %s was reported twice", condition, formatTime(expected[i].from)))
 			}
 			matched[i] = true
 		}
 	}
-	for i, k := range truth {
+	for i, want := range expected {
 		switch {
 		case matched[i]:
-		case !a.observed(m, k.from, k.to) || !a.observed(m, m.liveAt.Add(-playlistWindow), k.from):
+		case !a.observed(m, want.from, want.to) || !a.observed(m, m.liveAt.Add(-playlistWindow), want.from):
 			c.unobserved++
 		default:
 			c.lost++
-			findings = append(findings, fmt.Sprintf("lost: the %s from %s to %s was watched, and not told", condition, formatTime(k.from), formatTime(k.to)))
+			findings = append(findings, fmt.Sprintf("lost: the %s from %s to %s was observed and not reported", condition, formatTime(want.from), formatTime(want.to)))
 		}
 	}
 	return findings
 }
 
-// nearest says which episode may have been meant.
-func nearest(truth []episode, e episode) string {
-	if len(truth) == 0 {
+// nearest describes the expected episode that begins closest to a reported one.
+func nearest(expected []episode, got episode) string {
+	if len(expected) == 0 {
 		return ""
 	}
-	k := slices.MinFunc(truth, func(x, y episode) int {
-		return cmp.Compare(x.from.Sub(e.from).Abs(), y.from.Sub(e.from).Abs())
+	want := slices.MinFunc(expected, func(x, y episode) int {
+		return cmp.Compare(x.from.Sub(got.from).Abs(), y.from.Sub(got.from).Abs())
 	})
-	return fmt.Sprintf(" (the nearest was from %s to %s)", formatTime(k.from), formatTime(k.to))
+	return fmt.Sprintf(" (the nearest was from %s to %s)", formatTime(want.from), formatTime(want.to))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
-// subject is what a fault strikes.
+// component is the part of the system that a fault affects.
 type component string
 
 const (
@@ -17,42 +17,46 @@ const (
 	workerComponent   component = "worker"
 	toolComponent     component = "tool"
 	databaseComponent component = "database"
-	reportComponent   component = "way of reports"
+	reportComponent   component = "reports"
 	receiverComponent component = "receiver"
 	diskComponent     component = "disk"
 	clockComponent    component = "clock"
 )
 
-// mostOf bounds what a seed does to one subject. A monitor that loses its
-// worker more than five times in ten minutes is given up (decision O3), and a
-// webhook that fails four times in a row ends its monitor (W4): both are right,
-// and not what is asked here.
+// maxFaults bounds the faults of a seed by component. More would make the
+// service give up, as the specification says. A monitor ends after more than
+// five lost workers in ten minutes (decision O3), and after a webhook that
+// fails four times in a row (W4).
 var maxFaults = map[component]int{
 	gatewayComponent: 3, workerComponent: 3, toolComponent: 3, databaseComponent: 2,
 	reportComponent: 2, receiverComponent: 3, diskComponent: 2, clockComponent: 2,
 }
 
-// apart is the least time between two faults of the same subject. A webhook
-// that fails is tried again after 1, 3 and 7 s.
+// minGap is the least time between two faults of the same component. A failed
+// webhook is tried again after 1, 3 and 7 s.
 var minGap = map[component]time.Duration{
 	gatewayComponent: 2 * time.Second, workerComponent: time.Second, toolComponent: 500 * time.Millisecond, databaseComponent: 2 * time.Second,
 	reportComponent: 2 * time.Second, receiverComponent: 8 * time.Second, diskComponent: time.Second, clockComponent: time.Second,
 }
 
-// kind is one way in which things break. strike does it, and returns when it is
-// over and healed; its error says that there was nothing to strike.
+// injectFunc injects a fault and returns when it is over and healed. It returns
+// errNoTarget if there was nothing to affect.
+type injectFunc func(context.Context, *environment, fault) error
+
+// faultType is one kind of fault. inject injects it and returns when it is over
+// and healed. inject returns an error if there was no target.
 type faultType struct {
 	name                     string
 	component                component
-	perMonitor               bool          // it strikes one monitor's worker or tools
-	expiresURLs              bool          // it lets the URLs of the media expire, so that yt-dlp runs
-	minDuration, maxDuration time.Duration // how long it lasts; 0: it is an instant
-	extraWeight              int           // how many more times than others it is drawn
-	inject                   func(context.Context, *environment, fault) error
+	perMonitor               bool          // it affects the worker or tools of one monitor
+	expiresURLs              bool          // it lets the media URLs expire, so that yt-dlp runs
+	minDuration, maxDuration time.Duration // of the fault; 0: it is instantaneous
+	extraWeight              int           // makes it more likely; 0: as likely as most
+	inject                   injectFunc
 
-	applies  func(schedule) bool     // nil: any plan
-	requires func(capabilities) bool // of the machine; nil: nothing
-	fallback func() *faultType       // what takes its place where that is missing
+	applies  func(schedule) bool     // nil: to every schedule
+	requires func(capabilities) bool // nil: no capability
+	fallback func() *faultType       // replaces it where the capability is missing
 }
 
 func hasExternalDatabase(s schedule) bool { return s.externalDatabase }
@@ -60,7 +64,8 @@ func runsWorkerProcesses(s schedule) bool { return s.runtime == "process" }
 func canMountDisks(c capabilities) bool   { return c.mountDisks }
 func hasLibfaketime(c capabilities) bool  { return c.libfaketime }
 
-// named is a kind by its name, for those that take another's place.
+// faultTypeNamed returns a fallback: a function that looks a fault type up by
+// name.
 func faultTypeNamed(name string) func() *faultType {
 	return func() *faultType {
 		for i := range faultTypes {
@@ -68,23 +73,24 @@ func faultTypeNamed(name string) func() *faultType {
 				return &faultTypes[i]
 			}
 		}
-		panic("no kind of fault is called " + name)
+		panic("there is no fault type named " + name)
 	}
 }
 
 const ms = time.Millisecond
 
-// Names that are more than names.
+// Names of fault types that the checks refer to.
 const (
-	gatewayRestarted = "gateway restarted in good order"
+	gatewayRestarted = "gateway restarted"
 	databaseDiskFull = "database's disk full"
 	allKilled        = "all killed at once"
 )
 
-// kinds is all of them.
+// faultTypes lists every fault type. The order is part of what a seed decides:
+// a change of it changes all schedules.
 var faultTypes []faultType
 
-func init() { //nolint:gochecknoinits // the table's functions look things up in the table
+func init() { //nolint:gochecknoinits // fallbacks refer to the table itself
 	faultTypes = []faultType{
 		{name: "gateway killed", component: gatewayComponent, extraWeight: 3, inject: killGateway},
 		{name: "gateway and a worker killed", component: gatewayComponent, perMonitor: true, applies: runsWorkerProcesses, inject: killGatewayAndWorker},
@@ -102,32 +108,32 @@ func init() { //nolint:gochecknoinits // the table's functions look things up in
 		{name: "PostgreSQL backend killed", component: databaseComponent, inject: killBackend},
 		{name: "PostgreSQL stopped", component: databaseComponent, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: stopDatabase},
 		{name: "PostgreSQL restarted", component: databaseComponent, applies: hasExternalDatabase, inject: restartDatabase},
-		{name: "PostgreSQL away", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 7000 * ms, inject: keepDatabaseDown},
+		{name: "PostgreSQL down", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 7000 * ms, inject: keepDatabaseDown},
 
 		{name: "database connections reset", component: databaseComponent, applies: hasExternalDatabase, minDuration: 500 * ms, maxDuration: 3000 * ms, inject: disturbLink(databaseLink, "reset_peer")},
-		{name: "database connections dead", component: databaseComponent, applies: hasExternalDatabase, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, "timeout")},
-		{name: "database slow to answer", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, "latency")},
-		{name: "database on a thin line", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, "bandwidth")},
+		{name: "database connections hang", component: databaseComponent, applies: hasExternalDatabase, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, "timeout")},
+		{name: "database slow to respond", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, "latency")},
+		{name: "database link with little bandwidth", component: databaseComponent, applies: hasExternalDatabase, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(databaseLink, "bandwidth")},
 
 		{name: "reports reset", component: reportComponent, applies: runsWorkerProcesses, minDuration: 500 * ms, maxDuration: 4000 * ms, inject: disturbLink(gatewayLink, "reset_peer")},
 		{name: "reports unanswered", component: reportComponent, applies: runsWorkerProcesses, minDuration: 1000 * ms, maxDuration: 5000 * ms, inject: disturbLink(gatewayLink, "timeout")},
 		{name: "reports slow", component: reportComponent, applies: runsWorkerProcesses, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: disturbLink(gatewayLink, "latency")},
-		{name: "reports on a thin line", component: reportComponent, applies: runsWorkerProcesses, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: disturbLink(gatewayLink, "bandwidth")},
+		{name: "report link with little bandwidth", component: reportComponent, applies: runsWorkerProcesses, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: disturbLink(gatewayLink, "bandwidth")},
 
 		{name: "webhooks reset", component: receiverComponent, minDuration: 500 * ms, maxDuration: 2500 * ms, inject: disturbLink(receiverLink, "reset_peer")},
 		{name: "webhooks unanswered", component: receiverComponent, minDuration: 1000 * ms, maxDuration: 4000 * ms, inject: disturbLink(receiverLink, "timeout")},
 		{name: "webhooks slow", component: receiverComponent, minDuration: 2000 * ms, maxDuration: 5000 * ms, inject: disturbLink(receiverLink, "latency")},
 		{name: "receiver refuses connections", component: receiverComponent, minDuration: 500 * ms, maxDuration: 2500 * ms, inject: disturbLink(receiverLink, refuseConnections)},
 		{name: "receiver answers 500", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 5000 * ms, inject: disturbReceiver(httpfault.Status(500))},
-		{name: "receiver hangs up after taking it", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 5000 * ms, inject: disturbReceiver(acceptAndHangUp)},
-		{name: "receiver slow to answer", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 6000 * ms, inject: disturbReceiver(httpfault.Delay(2500 * ms))},
+		{name: "receiver accepts without a response", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 5000 * ms, inject: disturbReceiver(acceptAndHangUp)},
+		{name: "receiver slow to respond", component: receiverComponent, minDuration: 3000 * ms, maxDuration: 6000 * ms, inject: disturbReceiver(httpfault.Delay(2500 * ms))},
 
 		{name: "data directory full", component: diskComponent, minDuration: 2000 * ms, maxDuration: 6000 * ms, inject: fillData, requires: canMountDisks, fallback: faultTypeNamed("gateway killed")},
 		{name: databaseDiskFull, component: diskComponent, applies: hasExternalDatabase, minDuration: 1500 * ms, maxDuration: 4000 * ms, inject: fillDatabase, requires: canMountDisks, fallback: faultTypeNamed("PostgreSQL killed")},
 
 		{name: "gateway's clock an hour off", component: clockComponent, minDuration: 3000 * ms, maxDuration: 8000 * ms, inject: offsetGatewayClock},
 		{name: "worker killed while the clock is an hour off", component: clockComponent, perMonitor: true, applies: runsWorkerProcesses, minDuration: 3000 * ms, maxDuration: 6000 * ms, inject: killWorkerWithClockOff},
-		{name: "PostgreSQL's clock an hour off", component: clockComponent, applies: hasExternalDatabase, minDuration: 3000 * ms, maxDuration: 8000 * ms, inject: offsetDatabaseClock, requires: hasLibfaketime, fallback: faultTypeNamed("PostgreSQL away")},
+		{name: "PostgreSQL's clock an hour off", component: clockComponent, applies: hasExternalDatabase, minDuration: 3000 * ms, maxDuration: 8000 * ms, inject: offsetDatabaseClock, requires: hasLibfaketime, fallback: faultTypeNamed("PostgreSQL down")},
 		{name: "receiver answers 500 while PostgreSQL's clock is an hour off", component: clockComponent, applies: hasExternalDatabase, minDuration: 6000 * ms, maxDuration: 9000 * ms, inject: withDatabaseClockOff(onNextWebhook(doNothing, httpfault.Status(500))), requires: hasLibfaketime, fallback: faultTypeNamed("receiver answers 500")},
 		{name: "gateway killed as a webhook arrives while PostgreSQL's clock is an hour off", component: clockComponent, applies: hasExternalDatabase, minDuration: 6000 * ms, maxDuration: 9000 * ms, inject: withDatabaseClockOff(onNextWebhook(killGateway, acceptWebhook)), requires: hasLibfaketime, fallback: faultTypeNamed("gateway killed")},
 
@@ -136,13 +142,14 @@ func init() { //nolint:gochecknoinits // the table's functions look things up in
 	}
 }
 
-// offFromTheStart steps the clock back to the right time; it is drawn by no dice.
+// clockOffAtStart sets the gateway's clock right again. Only
+// schedule.addClockOffAtStart uses it; it is never picked at random.
 var clockOffAtStart = faultType{
 	name: "gateway's clock an hour off from its start", component: clockComponent, minDuration: 6000 * ms, maxDuration: 6000 * ms, inject: offsetGatewayClock,
 }
 
-// points are the places at which a gateway can be told to die, in the order in
-// which a monitor meets them.
+// crashPoints are the points at which a gateway can end itself, in the order in
+// which a monitor reaches them.
 var crashPoints = []struct {
 	name      string
 	maxPasses int           // the gateway ends at one of its first maxPasses passes

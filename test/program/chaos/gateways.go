@@ -13,32 +13,32 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// keeper runs the gateway and starts it again at once when it has died, as
-// systemd does.
+// gatewayRunner runs the gateway and starts it again when it has ended, like
+// systemd.
 type gatewayRunner struct {
-	config func(n int) system.Config // of the nth gateway, from 0
+	config func(n int) system.Config // of the nth run, from 0
 	loop   sync.WaitGroup
 	cancel context.CancelFunc
 
 	mu     sync.Mutex
 	runs   []*gatewayRun
-	errors []string // starts and ends that nobody asked for
+	errors []string // of starting and stopping
 }
 
-// life is a gateway from its start to its end.
+// gatewayRun is one run of the gateway, from its start to its end.
 type gatewayRun struct {
 	service       *system.Service
-	crashExpected bool // it is to end itself
+	crashExpected bool // it was started with CRASH_AT
 	listening     bool
 	startedAt     time.Time
-	readyAt       time.Time // zero: it never answered that it is
+	readyAt       time.Time // zero: never
 	endedAt       time.Time
-	killed        bool // by us
-	crashed       bool // by itself, as it was to
-	stopped       bool // by us, in good order
+	killed        bool // killed by this program
+	crashed       bool // ended by itself at its crash point
+	stopped       bool // stopped by this program in an orderly way
 }
 
-// backAfter is systemd's RestartSec.
+// restartDelay is systemd's default RestartSec.
 const restartDelay = 100 * time.Millisecond
 
 func startGateways(config func(n int) system.Config, crashes []crash) *gatewayRunner {
@@ -65,7 +65,8 @@ func (r *gatewayRunner) runAll(ctx context.Context, crashes []crash) {
 	}
 }
 
-// accompany is a gateway's life.
+// runOne follows one gateway until it has ended. It stops the gateway when ctx
+// is done.
 func (r *gatewayRunner) runOne(ctx context.Context, run *gatewayRun) {
 	if run.service.WaitListening(ctx) == nil {
 		r.mu.Lock()
@@ -89,7 +90,7 @@ func (r *gatewayRunner) runOne(ctx context.Context, run *gatewayRun) {
 	run.crashed = run.crashExpected && !run.killed && !run.stopped && run.service.Killed()
 }
 
-// awaitReady notes when a gateway first says that it is ready.
+// waitReady records when a gateway first answers that it is ready.
 func (r *gatewayRunner) waitReady(ctx context.Context, run *gatewayRun) {
 	for {
 		if response, _ := run.service.Call(ctx, http.MethodGet, "/readyz", nil); response.Status == http.StatusOK {
@@ -114,7 +115,8 @@ func (r *gatewayRunner) addError(text string) {
 	r.errors = append(r.errors, time.Now().Format("15:04:05.000 ")+text)
 }
 
-// newest is the latest gateway, which may just have died; nil: none was started.
+// latest is the run that was started last, which may have ended; nil before the
+// first start.
 func (r *gatewayRunner) latest() *gatewayRun {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +132,7 @@ func (r *gatewayRunner) isListening(run *gatewayRun) bool {
 	return run.listening
 }
 
-// service is the latest gateway if it listens.
+// service is the current gateway; nil if none is listening.
 func (r *gatewayRunner) service() *system.Service {
 	run := r.latest()
 	if run == nil || !r.isListening(run) {
@@ -144,9 +146,9 @@ func (r *gatewayRunner) service() *system.Service {
 	}
 }
 
-var errNoGateway = errors.New("no gateway runs just now")
+var errNoGateway = errors.New("no gateway is running")
 
-// kill ends the gateway that runs.
+// kill sends SIGKILL to the current gateway.
 func (r *gatewayRunner) kill() error {
 	run := r.latest()
 	if run == nil {
@@ -164,7 +166,8 @@ func (r *gatewayRunner) kill() error {
 	return nil
 }
 
-// restart ends the gateway that runs in good order; it comes back.
+// restart stops the current gateway in an orderly way. The runner starts the
+// next one.
 func (r *gatewayRunner) restart() error {
 	run := r.latest()
 	if run == nil || !r.isListening(run) {
@@ -177,7 +180,8 @@ func (r *gatewayRunner) restart() error {
 	return run.service.Wait()
 }
 
-// history is every gateway so far.
+// history returns every run so far and the errors of starting and stopping
+// them.
 func (r *gatewayRunner) history() (lives []gatewayRun, failures []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,7 +191,7 @@ func (r *gatewayRunner) history() (lives []gatewayRun, failures []string) {
 	return lives, append([]string(nil), r.errors...)
 }
 
-// close ends the gateway in good order.
+// close stops the current gateway in an orderly way and ends the runner.
 func (r *gatewayRunner) close() {
 	if r != nil {
 		r.cancel()

@@ -10,21 +10,22 @@ import (
 	"time"
 )
 
-// injection is a fault that was injected, in true times.
+// injection is a fault as it was injected, in true times.
 type injection struct {
 	name      string
 	component component
-	monitor   string // whose, if it is one's
+	monitor   string // the monitor affected; empty: all
 	from, to  time.Time
 }
 
-// errNobody says that there was nothing to strike.
-var errNoTarget = errors.New("there was nothing to strike")
+// errNoTarget is returned by a fault that found no process, webhook or server
+// to affect.
+var errNoTarget = errors.New("there was no target")
 
-// strikeAll carries out faults, each at its time since an instant, and returns
-// when all are over.
-func (env *environment) injectAll(ctx context.Context, since time.Time, all []fault) {
-	for _, f := range all {
+// injectAll injects faults, each at its time after since, and returns when all
+// are over.
+func (env *environment) injectAll(ctx context.Context, since time.Time, faults []fault) {
+	for _, f := range faults {
 		env.injecting.Go(func() {
 			pause(ctx, time.Until(since.Add(f.at)))
 			if ctx.Err() != nil {
@@ -39,7 +40,7 @@ func (env *environment) injectAll(ctx context.Context, since time.Time, all []fa
 			}
 			env.mu.Lock()
 			if err != nil {
-				inj.name = "" // what came before it may have done something all the same
+				inj.name = "" // an attempt may have had an effect, so it still explains findings
 				env.missed = append(env.missed, f.kind.name)
 			}
 			env.injected = append(env.injected, inj)
@@ -47,23 +48,24 @@ func (env *environment) injectAll(ctx context.Context, since time.Time, all []fa
 			if err != nil {
 				env.logf("%s: %v", f, err)
 			} else {
-				env.logf("over: %s", f)
+				env.logf("ended: %s", f)
 			}
 		})
 	}
 	env.injecting.Wait()
 }
 
-// targetLimit is how long a fault waits for something to strike.
+// targetTimeout is how long a fault waits for a process to affect.
 const targetTimeout = 4 * time.Second
 
-// target waits for a process of a role that works for the strike's monitor.
+// waitForTarget waits for a running process of a role that works for the
+// fault's monitor.
 func waitForTarget(ctx context.Context, env *environment, f fault, r role) (process, error) {
 	deadline := time.Now().Add(targetTimeout)
 	for {
 		for _, p := range env.processes.snapshot(env.tempDir) {
-			mine := p.monitor == env.monitors[f.monitor].id || env.schedule.runtime == "inline"
-			if p.role == r && mine && !p.zombie() && p.state != 'T' {
+			matches := p.monitor == env.monitors[f.monitor].id || env.schedule.runtime == "inline"
+			if p.role == r && matches && !p.zombie() && p.state != 'T' {
 				return p, nil
 			}
 		}
@@ -74,10 +76,9 @@ func waitForTarget(ctx context.Context, env *environment, f fault, r role) (proc
 	}
 }
 
-// The signals that faults are made of.
 var stopSignal, continueSignal, killSignal = syscall.SIGSTOP, syscall.SIGCONT, syscall.SIGKILL
 
-// pause waits, but not longer than ctx lasts.
+// pause waits for d or until ctx is done.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():

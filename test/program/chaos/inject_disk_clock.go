@@ -11,18 +11,20 @@ import (
 	"time"
 )
 
-// setting is what the gateway's clock was set to, and its workers' with it.
+// clockSetting is an offset that the clock of the gateway and its workers was
+// set to.
 type clockSetting struct {
 	at     time.Time
 	offset time.Duration
 }
 
-// setClock sets it.
-func (env *environment) setClockOffset(by time.Duration) error {
+// setClockOffset sets the clock offset of the gateway and its workers, and
+// records it.
+func (env *environment) setClockOffset(offset time.Duration) error {
 	env.mu.Lock()
-	env.clockSettings = append(env.clockSettings, clockSetting{time.Now(), by})
+	env.clockSettings = append(env.clockSettings, clockSetting{time.Now(), offset})
 	env.mu.Unlock()
-	return replaceFile(env.path("clock"), by.String())
+	return replaceFile(env.path("clock"), offset.String())
 }
 
 func fillData(ctx context.Context, env *environment, f fault) error {
@@ -33,11 +35,11 @@ func fillDatabase(ctx context.Context, env *environment, f fault) error {
 	return env.fillDisk(ctx, f, env.path("postgres"))
 }
 
-// fill leaves no room on a disk for a while.
+// fillDisk leaves no free space on a disk while the fault lasts.
 func (env *environment) fillDisk(ctx context.Context, f fault, at string) error {
 	env.logf("%s", f)
-	ballast := filepath.Join(at, "ballast")
-	file, err := os.Create(ballast)
+	path := filepath.Join(at, "ballast")
+	file, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNoTarget, err)
 	}
@@ -48,13 +50,13 @@ func (env *environment) fillDisk(ctx context.Context, f fault, at string) error 
 		}
 	}
 	for until := time.Now().Add(f.duration); time.Now().Before(until) && ctx.Err() == nil; {
-		_, _ = file.Write(make([]byte, 4<<10)) // what is freed meanwhile
+		_, _ = file.Write(make([]byte, 4<<10)) // other programs may free space meanwhile
 		pause(ctx, 100*time.Millisecond)
 	}
-	return errors.Join(file.Close(), os.Remove(ballast))
+	return errors.Join(file.Close(), os.Remove(path))
 }
 
-// hour is the step of a clock, forwards or back.
+// hourOffset is the clock offset of a fault: an hour ahead or behind.
 func hourOffset(f fault) time.Duration {
 	if f.parameter%2 == 0 {
 		return time.Hour
@@ -63,7 +65,7 @@ func hourOffset(f fault) time.Duration {
 }
 
 func offsetGatewayClock(ctx context.Context, env *environment, f fault) error {
-	env.logf("%s: by %s", f, hourOffset(f))
+	env.logf("%s: offset %s", f, hourOffset(f))
 	if err := env.setClockOffset(hourOffset(f)); err != nil {
 		return err
 	}
@@ -71,8 +73,9 @@ func offsetGatewayClock(ctx context.Context, env *environment, f fault) error {
 	return env.setClockOffset(0)
 }
 
-// killOffTime has a worker's successor begin with the wrong time, and go on with
-// it when the clock is right again.
+// killWorkerWithClockOff kills a worker while the clock is an hour off. Its
+// successor starts with the wrong time and keeps running when the clock is
+// right again.
 func killWorkerWithClockOff(ctx context.Context, env *environment, f fault) error {
 	if err := env.setClockOffset(hourOffset(f)); err != nil {
 		return err
@@ -82,14 +85,14 @@ func killWorkerWithClockOff(ctx context.Context, env *environment, f fault) erro
 	if err != nil {
 		return err
 	}
-	env.logf("%s: by %s, %s", f, hourOffset(f), p)
+	env.logf("%s: offset %s, %s", f, hourOffset(f), p)
 	p.signal(killSignal)
 	pause(ctx, f.duration)
 	return nil
 }
 
 func offsetDatabaseClock(ctx context.Context, env *environment, f fault) error {
-	env.logf("%s: by %s", f, hourOffset(f))
+	env.logf("%s: offset %s", f, hourOffset(f))
 	if err := replaceFile(env.path("postgres-clock"), fmt.Sprintf("%+ds\n", int(hourOffset(f).Seconds()))); err != nil {
 		return err
 	}
@@ -97,19 +100,20 @@ func offsetDatabaseClock(ctx context.Context, env *environment, f fault) error {
 	return replaceFile(env.path("postgres-clock"), "+0\n")
 }
 
-// stepped does something else while the database has the wrong time, so that
-// what it then writes down is of that time.
-func withDatabaseClockOff(then func(context.Context, *environment, fault) error) func(context.Context, *environment, fault) error {
+// withDatabaseClockOff runs another fault while PostgreSQL's clock is an hour
+// off, so that the times stored meanwhile are wrong.
+func withDatabaseClockOff(inject injectFunc) injectFunc {
 	return func(ctx context.Context, env *environment, f fault) error {
 		if err := replaceFile(env.path("postgres-clock"), fmt.Sprintf("%+ds\n", int(hourOffset(f).Seconds()))); err != nil {
 			return err
 		}
 		env.logf("PostgreSQL's clock is off by %s", hourOffset(f))
-		return errors.Join(then(ctx, env, f), replaceFile(env.path("postgres-clock"), "+0\n"))
+		return errors.Join(inject(ctx, env, f), replaceFile(env.path("postgres-clock"), "+0\n"))
 	}
 }
 
-// replace changes a file so that a reader sees all of it.
+// replaceFile replaces a file atomically: a reader sees either the old text or
+// the new one.
 func replaceFile(path, text string) error {
 	if err := os.WriteFile(path+".new", []byte(text), 0o644); err != nil {
 		return err

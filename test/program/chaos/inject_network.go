@@ -11,53 +11,60 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
-func disturbLink(w linkID, toxic string) func(context.Context, *environment, fault) error {
+// disturbLink returns a fault that applies a toxic to a link.
+func disturbLink(id linkID, toxic string) injectFunc {
 	return func(ctx context.Context, env *environment, f fault) error {
 		env.logf("%s", f)
-		return env.links[w].addToxic(ctx, toxic, f.parameter, f.duration)
+		return env.links[id].addToxic(ctx, toxic, f.parameter, f.duration)
 	}
 }
 
-// refusals is how many deliveries in a row a receiver spoils at most: the fourth
-// would end the monitor (decision W4), and one more may be lost to another fault.
+// maxFailedDeliveries is how many deliveries in a row a receiver fault makes
+// fail. The fourth failure would end the monitor (decision W4), and another
+// fault may cause one more.
 const maxFailedDeliveries = 2
 
-func disturbReceiver(response httpfault.Fault) func(context.Context, *environment, fault) error {
+// disturbReceiver returns a fault in which the receiver answers its next
+// deliveries with response.
+func disturbReceiver(response httpfault.Fault) injectFunc {
 	return func(ctx context.Context, env *environment, f fault) error {
 		env.logf("%s", f)
-		behave := env.receiver.Inject(maxFailedDeliveries, response)
+		stop := env.receiver.Inject(maxFailedDeliveries, response)
 		pause(ctx, f.duration)
-		behave()
+		stop()
 		return nil
 	}
 }
 
-// takeAndHangUp takes a webhook and does not say so.
+// acceptAndHangUp accepts a webhook and closes the connection without a
+// response.
 func acceptAndHangUp(_ http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(discardedResponse{http.Header{}}, r)
 	panic(http.ErrAbortHandler)
 }
 
-// deaf is where an answer goes that nobody gets.
+// discardedResponse is a ResponseWriter that discards the response.
 type discardedResponse struct{ header http.Header }
 
 func (d discardedResponse) Header() http.Header         { return d.header }
 func (d discardedResponse) Write(b []byte) (int, error) { return len(b), nil }
 func (d discardedResponse) WriteHeader(int)             {}
 
-// written is how long the outcome of a webhook takes to be written down.
+// outcomeWriteTime is how long the gateway takes to store the outcome of a
+// delivery.
 const outcomeWriteTime = 300 * time.Millisecond
 
-// asAWebhookArrives does something at the worst of moments: the next webhook has
-// arrived, and its sender does not know. then lets it through, or not.
-func onNextWebhook(do func(context.Context, *environment, fault) error, response httpfault.Fault) func(context.Context, *environment, fault) error {
+// onNextWebhook returns a fault that runs inject when the next webhook has
+// arrived and the gateway does not know its outcome yet. The receiver then
+// answers with response.
+func onNextWebhook(inject injectFunc, response httpfault.Fault) injectFunc {
 	return func(ctx context.Context, env *environment, f fault) error {
-		came, done := make(chan struct{}), make(chan error, 1)
-		behave := env.receiver.Inject(1, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			close(came)
+		arrived, done := make(chan struct{}), make(chan error, 1)
+		stop := env.receiver.Inject(1, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			close(arrived)
 			*f.startedAt = time.Now()
-			env.logf("%s: now", f)
-			done <- do(context.WithoutCancel(ctx), env, f)
+			env.logf("%s: a webhook arrived", f)
+			done <- inject(context.WithoutCancel(ctx), env, f)
 			response(w, r, next)
 		})
 		select {
@@ -67,17 +74,17 @@ func onNextWebhook(do func(context.Context, *environment, fault) error, response
 		case <-ctx.Done():
 		case <-time.After(f.duration):
 		}
-		behave()
-		select { // it may have come in the last moment
-		case <-came:
+		stop()
+		select { // a webhook may have arrived just before stop
+		case <-arrived:
 			return <-done
 		default:
-			return fmt.Errorf("%w: no webhook came for %s", errNoTarget, f.duration)
+			return fmt.Errorf("%w: no webhook arrived for %s", errNoTarget, f.duration)
 		}
 	}
 }
 
 func doNothing(context.Context, *environment, fault) error { return nil }
 
-// takeIt answers as if nothing were the matter.
+// acceptWebhook answers as a receiver without faults does.
 func acceptWebhook(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) }

@@ -21,7 +21,8 @@ func killGateway(_ context.Context, env *environment, f fault) error {
 	return nil
 }
 
-// killPair kills a worker and, before the gateway can know, the gateway.
+// killGatewayAndWorker kills a worker and then the gateway, before the gateway
+// can notice that the worker is gone.
 func killGatewayAndWorker(ctx context.Context, env *environment, f fault) error {
 	p, err := waitForTarget(ctx, env, f, workerRole)
 	if err != nil {
@@ -32,14 +33,14 @@ func killGatewayAndWorker(ctx context.Context, env *environment, f fault) error 
 	return env.gateways.kill()
 }
 
-// killAll is a power cut: whatever runs ends at the same moment.
+// killAll kills every process of the environment at once, like a power failure.
 func killAll(_ context.Context, env *environment, f fault) error {
-	family := env.processes.snapshot(env.tempDir)
-	env.logf("%s: %d processes, and PostgreSQL", f, len(family))
+	processes := env.processes.snapshot(env.tempDir)
+	env.logf("%s: %d processes, and PostgreSQL", f, len(processes))
 	for _, p := range env.postgresProcesses() {
 		p.signal(killSignal)
 	}
-	for _, p := range family {
+	for _, p := range processes {
 		if p.role != gatewayRole {
 			p.signal(killSignal)
 		}
@@ -66,7 +67,7 @@ func stopGateway(ctx context.Context, env *environment, f fault) error {
 	return nil
 }
 
-func killProcess(r role) func(context.Context, *environment, fault) error {
+func killProcess(r role) injectFunc {
 	return func(ctx context.Context, env *environment, f fault) error {
 		p, err := waitForTarget(ctx, env, f, r)
 		if err != nil {
@@ -78,7 +79,7 @@ func killProcess(r role) func(context.Context, *environment, fault) error {
 	}
 }
 
-func stopProcess(r role) func(context.Context, *environment, fault) error {
+func stopProcess(r role) injectFunc {
 	return func(ctx context.Context, env *environment, f fault) error {
 		p, err := waitForTarget(ctx, env, f, r)
 		if err != nil {
@@ -92,17 +93,17 @@ func stopProcess(r role) func(context.Context, *environment, fault) error {
 	}
 }
 
-// expired has a worker look for its stream anew, so that a tool runs that runs
-// rarely.
-func withExpiredURL(then func(context.Context, *environment, fault) error) func(context.Context, *environment, fault) error {
+// withExpiredURL lets the monitor's media URLs expire first, so that the worker
+// runs yt-dlp.
+func withExpiredURL(inject injectFunc) injectFunc {
 	return func(ctx context.Context, env *environment, f fault) error {
 		env.youtube.ExpireNow(env.monitors[f.monitor].video)
-		return then(ctx, env, f)
+		return inject(ctx, env, f)
 	}
 }
 
-// postgres is the processes of the site's database server, the first one first;
-// none runs just now, if there are none.
+// postgresProcesses returns the processes of the environment's database server,
+// the postmaster first. It returns none if no server runs.
 func (env *environment) postgresProcesses() []process {
 	pid := 0
 	if env.database != nil {
@@ -111,48 +112,48 @@ func (env *environment) postgresProcesses() []process {
 		first, _, _ := strings.Cut(string(text), "\n")
 		pid, _ = strconv.Atoi(first)
 	}
-	// A stale file may name anybody.
-	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-	if err != nil || !bytes.Contains(line, []byte(env.dir+"/")) {
+	// The id in a stale file may belong to another process.
+	commandLine, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil || !bytes.Contains(commandLine, []byte(env.dir+"/")) {
 		return nil
 	}
 	return processTree(listProcesses(nil), pid)
 }
 
 func killDatabase(_ context.Context, env *environment, f fault) error {
-	family := env.postgresProcesses()
-	if len(family) == 0 {
+	processes := env.postgresProcesses()
+	if len(processes) == 0 {
 		return errNoTarget
 	}
-	env.logf("%s: process %d", f, family[0].pid)
-	family[0].signal(killSignal)
+	env.logf("%s: process %d", f, processes[0].pid)
+	processes[0].signal(killSignal)
 	return nil
 }
 
-// killBackend kills one of the server's processes, after which it has all of
-// them begin anew.
+// killBackend kills one of the server's child processes. The postmaster then
+// restarts all of them.
 func killBackend(_ context.Context, env *environment, f fault) error {
-	family := env.postgresProcesses()
-	if len(family) < 2 {
+	processes := env.postgresProcesses()
+	if len(processes) < 2 {
 		return errNoTarget
 	}
-	p := family[1+f.parameter%(len(family)-1)]
+	p := processes[1+f.parameter%(len(processes)-1)]
 	env.logf("%s: process %d", f, p.pid)
 	p.signal(killSignal)
 	return nil
 }
 
 func stopDatabase(ctx context.Context, env *environment, f fault) error {
-	family := env.postgresProcesses()
-	if len(family) == 0 {
+	processes := env.postgresProcesses()
+	if len(processes) == 0 {
 		return errNoTarget
 	}
-	env.logf("%s: %d processes", f, len(family))
-	for _, p := range family {
+	env.logf("%s: %d processes", f, len(processes))
+	for _, p := range processes {
 		p.signal(stopSignal)
 	}
 	pause(ctx, f.duration)
-	for _, p := range family {
+	for _, p := range processes {
 		p.signal(continueSignal)
 	}
 	return nil

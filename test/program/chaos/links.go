@@ -17,9 +17,9 @@ import (
 )
 
 // The toxics have loggers of their own, which would print.
-func init() { zerolog.SetGlobalLevel(zerolog.Disabled) } //nolint:gochecknoinits // before any of them is made
+func init() { zerolog.SetGlobalLevel(zerolog.Disabled) } //nolint:gochecknoinits // the level must be set before a toxic is made
 
-// way is which connection of a site a fault cuts.
+// linkID names a link of an environment by its destination.
 type linkID int
 
 const (
@@ -28,16 +28,16 @@ const (
 	receiverLink
 )
 
-// pipe is a TCP proxy that can be poisoned.
+// link is a TCP proxy (toxiproxy) whose connections can be disturbed.
 type link struct{ proxy *toxiproxy.Proxy }
 
-// newPipe listens on a free port and leads to an address, which need not answer
-// yet.
-func newLink(name, to string) (*link, error) {
+// newLink listens on a free port and forwards connections to an address.
+// Nothing needs to listen there yet.
+func newLink(name, address string) (*link, error) {
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-	p := toxiproxy.NewProxy(server, name, "127.0.0.1:0", to)
+	p := toxiproxy.NewProxy(server, name, "127.0.0.1:0", address)
 	if err := p.Start(); err != nil {
-		return nil, fmt.Errorf("pipe to the %s: %w", name, err)
+		return nil, fmt.Errorf("link to the %s: %w", name, err)
 	}
 	return &link{p}, nil
 }
@@ -50,55 +50,60 @@ func (l *link) close() {
 	}
 }
 
-// refusing is what no toxic does: nobody listens.
+// refuseConnections is the fault that toxiproxy has no toxic for: the link
+// stops listening.
 const refuseConnections = "refusing"
 
-// poisons are the toxics, with their attributes for an amount from 0 to 999.
-var toxicAttributes = map[string]func(amount int) string{
-	"reset_peer": func(amount int) string { return fmt.Sprintf(`{"timeout": %d}`, amount%50) },
-	"timeout":    func(int) string { return `{"timeout": 0}` }, // nothing passes, and nothing is said
-	"latency":    func(amount int) string { return fmt.Sprintf(`{"latency": %d, "jitter": %d}`, 100+amount/2, amount/4) },
-	"bandwidth":  func(amount int) string { return fmt.Sprintf(`{"rate": %d}`, 2+amount/100) }, // KB/s
+// toxicAttributes returns the attributes of each toxic for a fault's parameter
+// (0 to 999).
+var toxicAttributes = map[string]func(parameter int) string{
+	"reset_peer": func(parameter int) string { return fmt.Sprintf(`{"timeout": %d}`, parameter%50) },
+	"timeout":    func(int) string { return `{"timeout": 0}` }, // data is dropped and the connection stays open
+	"latency": func(parameter int) string {
+		return fmt.Sprintf(`{"latency": %d, "jitter": %d}`, 100+parameter/2, parameter/4)
+	},
+	"bandwidth": func(parameter int) string { return fmt.Sprintf(`{"rate": %d}`, 2+parameter/100) }, // KB/s
 }
 
-// healLimit is how long the cure of a connection may take.
+// removeToxicTimeout is how long the removal of a toxic may take.
 const removeToxicTimeout = 10 * time.Second
 
-// poison lets a pipe suffer for a while.
-func (l *link) addToxic(ctx context.Context, toxic string, amount int, by time.Duration) error {
+// addToxic applies a toxic to both directions of the link for a while and then
+// removes it.
+func (l *link) addToxic(ctx context.Context, toxic string, parameter int, duration time.Duration) error {
 	if toxic == refuseConnections {
 		l.proxy.Stop()
-		pause(ctx, by)
+		pause(ctx, duration)
 		return l.proxy.Start()
 	}
 	var names []string
 	for _, direction := range []string{"upstream", "downstream"} {
-		text := fmt.Sprintf(`{"type": %q, "stream": %q, "attributes": %s}`, toxic, direction, toxicAttributes[toxic](amount))
+		text := fmt.Sprintf(`{"type": %q, "stream": %q, "attributes": %s}`, toxic, direction, toxicAttributes[toxic](parameter))
 		added, err := l.proxy.Toxics.AddToxicJson(strings.NewReader(text))
 		if err != nil {
-			return fmt.Errorf("poison: %w", err)
+			return fmt.Errorf("add a toxic: %w", err)
 		}
 		names = append(names, added.Name)
 	}
-	pause(ctx, by)
+	pause(ctx, duration)
 	var errs []error
 	for _, name := range names {
-		healing, cancel := context.WithTimeout(context.Background(), removeToxicTimeout)
-		errs = append(errs, l.proxy.Toxics.RemoveToxic(healing, name))
+		removal, cancel := context.WithTimeout(context.Background(), removeToxicTimeout)
+		errs = append(errs, l.proxy.Toxics.RemoveToxic(removal, name))
 		cancel()
 	}
 	return errors.Join(errs...)
 }
 
-// ports gives out the numbers that a gateway keeps over its restarts. They lie
-// below those that the kernel gives to outgoing connections, one of which would
-// take the place of a gateway that has just died.
+// ports hands out the ports that a gateway keeps over its restarts. They are
+// below the kernel's ephemeral ports, so that no outgoing connection takes the
+// port of a gateway that has just ended.
 var ports struct {
 	sync.Mutex
 	next int
 }
 
-// Where to look for free ports.
+// The range of the ports that are handed out.
 const (
 	lowestPort  = 20000
 	highestPort = 32000

@@ -1,22 +1,26 @@
 //go:build linux
 
-// Command faults breaks everything that can break around a real stream-monitor,
-// while streams go black and silent, and balances the books afterwards. It is
-// what "make test-faults" runs.
+// Command chaos injects faults into a running stream-monitor and checks that no
+// event is lost and none is sent twice without a cause. "make test-faults" runs it.
 //
-//	seed ──▶ plan ──▶ site ──▶ faults ──▶ calm ──▶ end ──▶ books ──▶ verdict
-//	                   │
-//	youtube ◀── yt-dlp, ffmpeg ── workers ── pipe ── recorder ── gateway ── pipe ── PostgreSQL
-//	                                                                └────── pipe ── sink
+//	seed ──▶ schedule ──▶ environment ──▶ faults ──▶ recovery ──▶ streams end ──▶ audit ──▶ report
 //
-// Everything of a run is decided by its seed: which database, which runtime,
-// how many monitors, when their streams misbehave, and what is killed, stopped,
-// cut, slowed, filled or stepped when. What the machine does with it differs
-// from run to run, so a seed repeats the plan, not the race.
+//	youtube ◀── yt-dlp, ffmpeg ── workers ── link ── recorder ── gateway ── link ── PostgreSQL
+//	                                                                └────── link ── receiver
 //
-// What is held against the truth afterwards is in judge.go. A pipe is a
-// toxiproxy; the gateway is the product, built with the tag "faults", which adds
-// the named crash points and the clock that can be stepped (crash.go).
+// A seed decides the whole schedule: the database, the runtime, the monitors, when
+// their streams go black or silent, and which faults are injected when. It does not
+// decide the order in which the processes run, so a run is not repeated exactly.
+//
+// A link is a toxiproxy. The gateway is the product, built with the tag "faults",
+// which adds crash points and a clock offset (cmd/stream-monitor/internal/faultinject).
+//
+// The audit (audit.go) compares the streams with the stored and delivered events:
+//
+//	deliveries.go  every accepted event is delivered, unaltered, in order, and once
+//	episodes.go    every blackout and silence is reported with its true times
+//	coverage.go    no monitor is unwatched for longer than the faults explain
+//	resources.go   no process, connection, descriptor or file is left behind
 package main
 
 import (
@@ -33,35 +37,32 @@ import (
 // The exit codes.
 const (
 	exitOK     = 0
-	exitFailed = 1 // a seed went wrong, or it could not be run
+	exitFailed = 1 // a seed failed or could not be run
 	exitUsage  = 2
 )
 
-const help = `Is anything lost, or told twice, when things break?
+const help = `Injects faults into stream-monitor and checks that no event is lost or sent twice.
 
-  make test-faults                        20 seeds
-  go run ./test/program/chaos -seeds 200         the nightly run
-  go run ./test/program/chaos -seed 17 -v        one seed, with its plan, and each fault as it happens
-  go run ./test/program/chaos -seed 17 -plan     its plan alone
+  make test-faults                                20 seeds
+  go run ./test/program/chaos -seeds 200          the nightly run
+  go run ./test/program/chaos -seed 17 -v         one seed, with its schedule and each fault as it happens
+  go run ./test/program/chaos -seed 17 -schedule  only the schedule of a seed
 
-Each seed starts a service of its own (PostgreSQL, gateway, workers), lets two
-or three streams go black and silent on a schedule, and meanwhile kills, stops,
-cuts, slows, fills and steps what its plan says. Then all is healed, the streams
-end, and the books are balanced: nothing lost, nothing out of order, nothing
-twice without a fault that explains it, every story told as it was, nothing left
-behind. A seed takes about 40 s. What is known of one that went wrong is in
-%s/seed-N.log.
+Each seed starts a service of its own (PostgreSQL, gateway, workers). Two or three
+streams go black and silent by a schedule. Meanwhile processes are killed and stopped,
+connections cut and slowed, disks filled and clocks set wrong. Then all faults end, the
+streams end, and the audit compares what was stored with what was delivered. A seed
+takes about 40 s. The report of a seed that failed is %s/seed-N.log.
 
-Some faults need what not every machine allows (mounting a small disk, libfaketime).
-Where they cannot be had that is said, another fault takes their place, and the
-summary counts it.
+Some faults need capabilities that not every machine has (mounting a small disk,
+libfaketime). Where one is missing, another fault replaces it and the summary counts it.
 
--break shows that it would notice: it does harm by hand, and the run must fail.
+-mutation NAME breaks something on purpose. The run must then fail:
 %s
 Flags:
 `
 
-// options is what the command line says.
+// options are the command-line flags.
 type options struct {
 	firstSeed, seedCount int
 	onlySeed             int
@@ -81,35 +82,35 @@ func main() {
 	os.Exit(code)
 }
 
-// command is the command: it prints to out and complains to problems.
-func runCommand(ctx context.Context, args []string, out, problems io.Writer) int {
+// runCommand parses the flags, runs the seeds and returns the exit code.
+func runCommand(ctx context.Context, args []string, out, errOut io.Writer) int {
 	var o options
-	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
-	flags.SetOutput(problems)
+	flags := flag.NewFlagSet("chaos", flag.ContinueOnError)
+	flags.SetOutput(errOut)
 	flags.Usage = func() {
 		fmt.Fprintf(flags.Output(), help, logDir, listMutations())
 		flags.PrintDefaults()
 	}
 	flags.IntVar(&o.seedCount, "seeds", 20, "how many seeds to run")
-	flags.IntVar(&o.firstSeed, "first", 1, "the first of them")
+	flags.IntVar(&o.firstSeed, "first", 1, "the first seed")
 	flags.IntVar(&o.onlySeed, "seed", 0, "run this seed only")
-	flags.IntVar(&o.parallel, "parallel", 3, "how many seeds are run at once; a seed keeps half a core busy")
-	flags.BoolVar(&o.scheduleOnly, "plan", false, "print the plans and run nothing")
+	flags.IntVar(&o.parallel, "parallel", 3, "how many seeds run at a time; each uses half a core")
+	flags.BoolVar(&o.scheduleOnly, "schedule", false, "print the schedules and run nothing")
 	flags.BoolVar(&o.verbose, "v", false, "print each fault as it happens")
-	flags.StringVar(&o.mutation, "break", "", "do this harm by hand, to see the run fail")
+	flags.StringVar(&o.mutation, "mutation", "", "apply this mutation; the run must fail")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return exitOK
 	case err != nil:
 		return exitUsage
 	case flags.NArg() > 0:
-		fmt.Fprintf(problems, "faults: what is %q? Try --help.\n", flags.Arg(0))
+		fmt.Fprintf(errOut, "chaos: unexpected argument %q; see --help\n", flags.Arg(0))
 		return exitUsage
 	case o.seedCount < 1 || o.firstSeed < 1 || o.onlySeed < 0 || o.parallel < 1 || o.parallel > 16:
-		fmt.Fprintln(problems, "faults: -seeds, -first and -parallel are 1 or more, -parallel at most 16")
+		fmt.Fprintln(errOut, "chaos: -seeds, -first and -parallel must be at least 1, -parallel at most 16")
 		return exitUsage
 	case o.mutation != "" && mutations[o.mutation] == nil:
-		fmt.Fprintf(problems, "faults: no harm is called %q; there is:\n%s", o.mutation, listMutations())
+		fmt.Fprintf(errOut, "chaos: there is no mutation %q; choose one of:\n%s", o.mutation, listMutations())
 		return exitUsage
 	}
 	if o.onlySeed > 0 {
@@ -123,7 +124,7 @@ func runCommand(ctx context.Context, args []string, out, problems io.Writer) int
 	}
 	failed, err := runMatrix(ctx, o, out)
 	if err != nil {
-		fmt.Fprintln(problems, "faults:", err)
+		fmt.Fprintln(errOut, "chaos:", err)
 		return exitFailed
 	}
 	if failed > 0 {

@@ -16,25 +16,25 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// logDir is where what is known of seeds that went wrong is kept.
+// logDir holds one report for each seed that failed.
 const logDir = "bin/faults"
 
-// matrix runs the seeds and tells how many went wrong, the run as a whole being
-// one more. Error: they could not be
-// run.
+// runMatrix runs the seeds and returns how many failed. A run that is
+// inconclusive as a whole counts as one more. It returns an error if the seeds
+// cannot be run.
 func runMatrix(ctx context.Context, o options, out io.Writer) (failed int, err error) {
 	dir, err := os.MkdirTemp("", "stream-monitor-faults-")
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	// The database runs as another user than root, and must get in.
+	// PostgreSQL runs as another user and must be able to enter the directory.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return 0, err
 	}
 	shared := sharedEnvironment{dir: dir, capabilities: detectCapabilities(dir), options: o}
 	for _, missing := range shared.capabilities.missing {
-		fmt.Fprintf(out, "faults: NOT ALL FAULTS CAN BE HAD HERE: %s; another fault takes its place\n", missing)
+		fmt.Fprintf(out, "chaos: NOT EVERY FAULT TYPE IS AVAILABLE: %s; another fault type replaces it\n", missing)
 	}
 	if shared.binary, err = system.Build(ctx, dir, "faults"); err != nil {
 		return 0, err
@@ -63,7 +63,8 @@ func runMatrix(ctx context.Context, o options, out io.Writer) (failed int, err e
 	return failed, ctx.Err()
 }
 
-// runAll runs the seeds, some at once, and tells of each as it ends.
+// runAll runs o.parallel seeds at a time and prints each result as its seed
+// ends.
 func runAll(ctx context.Context, shared sharedEnvironment, o options, out io.Writer) []result {
 	results := make([]result, o.seedCount)
 	slots := make(chan struct{}, o.parallel)
@@ -100,7 +101,8 @@ func runAll(ctx context.Context, shared sharedEnvironment, o options, out io.Wri
 	return results
 }
 
-// keepLog writes down what is known of a seed that went wrong.
+// saveReport writes the report of a seed that failed, and removes an older
+// report of a seed that passed.
 func saveReport(r result) {
 	path := filepath.Join(logDir, fmt.Sprintf("seed-%d.log", r.schedule.seed))
 	if len(r.findings) == 0 {

@@ -15,14 +15,15 @@ import (
 	"time"
 )
 
-// harm is what -break does by hand, once calm has come, to see the run fail.
+// mutation is a deliberate violation that -mutation applies once the service
+// has recovered. The run must then fail.
 type mutation struct {
 	description string
 	apply       func(context.Context, *environment) error
 }
 
-// harms are those that there are. Each must make a run fail, or the run proves
-// nothing.
+// mutations lists every mutation. A mutation that a run does not detect shows
+// that a check is missing.
 var mutations = map[string]*mutation{
 	"drop":    {"an accepted event is deleted", alterAlert(`DELETE FROM monitor_events WHERE id = $1`)},
 	"unsend":  {"an accepted event counts as sent and never is", insertUnsentEvent},
@@ -38,7 +39,7 @@ var mutations = map[string]*mutation{
 	"leak": {"connections to the database are left open", leakConnections},
 }
 
-// alterOne does something to an event that has been delivered.
+// alterAlert changes an alert that has been delivered.
 func alterAlert(statement string) func(context.Context, *environment) error {
 	return func(ctx context.Context, env *environment) error {
 		pause(ctx, 2*causeWindow)
@@ -47,14 +48,14 @@ func alterAlert(statement string) func(context.Context, *environment) error {
 			if err := db.QueryRowContext(ctx, `SELECT id FROM monitor_events WHERE event_type LIKE 'alert.%' ORDER BY seq DESC LIMIT 1`).Scan(&id); err != nil {
 				return err
 			}
-			env.logf("sabotage: event %s", id)
+			env.logf("mutation: event %s", id)
 			_, err := db.ExecContext(ctx, statement, id)
 			return err
 		})
 	}
 }
 
-// unsend stores an event that nobody sends.
+// insertUnsentEvent stores an event as sent that was never sent.
 func insertUnsentEvent(ctx context.Context, env *environment) error {
 	return env.withDatabase(ctx, func(db *sql.DB) error {
 		_, err := db.ExecContext(ctx, `
@@ -64,7 +65,7 @@ func insertUnsentEvent(ctx context.Context, env *environment) error {
 	})
 }
 
-// worker is one that runs.
+// anyWorker returns a running worker.
 func (env *environment) anyWorker() (process, error) {
 	for _, p := range env.processes.snapshot(env.tempDir) {
 		if p.role == workerRole && !p.zombie() {
@@ -83,7 +84,7 @@ func killAnyWorker(ctx context.Context, env *environment) error {
 	return err
 }
 
-// start runs a program in the environment of a site's worker.
+// startLikeWorker runs a program with the environment variables of a worker.
 func (env *environment) startLikeWorker(ctx context.Context, program string, args ...string) error {
 	p, err := env.anyWorker()
 	if err != nil {
@@ -93,7 +94,7 @@ func (env *environment) startLikeWorker(ctx context.Context, program string, arg
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(program, args...) // that it goes on is the point
+	cmd := exec.Command(program, args...) // without a context: it must outlive the run
 	cmd.Env = strings.Split(strings.Trim(string(environ), "\x00"), "\x00")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -111,10 +112,10 @@ func startOrphan(ctx context.Context, env *environment) error {
 	return env.startLikeWorker(ctx, "sleep", "600")
 }
 
-// leak opens connections as the gateway would.
+// leakConnections opens connections under the gateway's application name.
 func leakConnections(ctx context.Context, env *environment) error {
 	if env.database == nil {
-		return errors.New("this seed has no database of its own; take another")
+		return errors.New("this seed uses the gateway's own database; choose another seed")
 	}
 	db, err := sql.Open("postgres", env.database.dsn(env.database.address())+"&application_name=stream-monitor")
 	if err != nil {
@@ -132,7 +133,7 @@ func leakConnections(ctx context.Context, env *environment) error {
 	return nil
 }
 
-// sabotages lists the harms.
+// listMutations formats the mutations for --help, one a line.
 func listMutations() string {
 	var list strings.Builder
 	for _, name := range sortedKeys(mutations) {

@@ -15,7 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// watched is a monitor and the truth about its stream.
+// monitorUnderTest is a monitor with the stream that it watches.
 type monitorUnderTest struct {
 	script       streamScript
 	video        string
@@ -27,8 +27,8 @@ type monitorUnderTest struct {
 	statistics   statisticsHistory
 }
 
-// register puts the streams on the air and registers their monitors, as a
-// client does that does not give up.
+// register starts the streams and registers a monitor for each. Like a patient
+// client, it retries with the same idempotency key.
 func (env *environment) register(ctx context.Context) error {
 	env.startedAt = time.Now()
 	for i, script := range env.schedule.scripts {
@@ -38,13 +38,13 @@ func (env *environment) register(ctx context.Context) error {
 		cue := func(at time.Duration, do livestream.Action) {
 			config.Script = append(config.Script, livestream.Cue{At: playlistWindow + at, Do: do})
 		}
-		for _, b := range script.black {
-			cue(b.from, livestream.Black)
-			cue(b.to, livestream.Picture)
+		for _, sp := range script.black {
+			cue(sp.from, livestream.Black)
+			cue(sp.to, livestream.Picture)
 		}
-		for _, q := range script.silent {
-			cue(q.from, livestream.Silence)
-			cue(q.to, livestream.Sound)
+		for _, sp := range script.silent {
+			cue(sp.from, livestream.Silence)
+			cue(sp.to, livestream.Sound)
 		}
 		var err error
 		if m.stream, err = env.library.Start(ctx, config); err != nil {
@@ -83,7 +83,7 @@ func (env *environment) register(ctx context.Context) error {
 	return nil
 }
 
-// call makes a request to the gateway that runs.
+// call sends a request to the current gateway.
 func (env *environment) call(ctx context.Context, method, path string, body any, headers ...[2]string) (system.Response, error) {
 	service := env.gateways.service()
 	if service == nil {
@@ -94,7 +94,7 @@ func (env *environment) call(ctx context.Context, method, path string, body any,
 	return service.Call(ctx, method, path, body, headers...)
 }
 
-// fetch is a segment that a worker has got.
+// segmentRequest is a worker's request for a segment.
 type segmentRequest struct {
 	at       time.Time
 	from, to time.Time // of the media
@@ -102,7 +102,7 @@ type segmentRequest struct {
 
 var sequenceInPath = regexp.MustCompile(`/sq/([0-9]+)/`)
 
-// fetches lists the segments that the workers of a monitor have asked for.
+// segmentRequests lists the segments that a monitor's workers requested.
 func (env *environment) segmentRequests(m *monitorUnderTest) (all []segmentRequest) {
 	for _, r := range env.youtube.Requests() {
 		if r.Class != youtube.Segment || r.Video != m.video {
@@ -117,7 +117,8 @@ func (env *environment) segmentRequests(m *monitorUnderTest) (all []segmentReque
 	return all
 }
 
-// sawAfter tells whether media of after an instant have been looked at.
+// watchedAfter reports whether media from after a time were requested, at least
+// a second ago.
 func (env *environment) watchedAfter(m *monitorUnderTest, instant time.Time) bool {
 	for _, request := range env.segmentRequests(m) {
 		if !request.from.Before(instant) && time.Since(request.at) > time.Second {
@@ -127,16 +128,18 @@ func (env *environment) watchedAfter(m *monitorUnderTest, instant time.Time) boo
 	return false
 }
 
-// polls is what a monitor's answers have said over time.
+// statisticsHistory is the latest value of each of a monitor's statistics, and
+// the decreases found.
 type statisticsHistory struct {
 	last      map[string]float64
 	decreases []string
 }
 
-// pollEvery is how often each monitor is read.
+// pollInterval is how often each monitor is read.
 const pollInterval = 400 * time.Millisecond
 
-// poll reads a monitor and sees to it that its statistics never go backwards.
+// pollStatistics reads a monitor until ctx is done. Its statistics must never
+// decrease.
 func (env *environment) pollStatistics(ctx context.Context, m *monitorUnderTest) {
 	for ctx.Err() == nil {
 		env.readStatistics(ctx, m)
@@ -144,7 +147,7 @@ func (env *environment) pollStatistics(ctx context.Context, m *monitorUnderTest)
 	}
 }
 
-// look reads a monitor once.
+// readStatistics reads a monitor once.
 func (env *environment) readStatistics(ctx context.Context, m *monitorUnderTest) {
 	response, err := env.call(ctx, http.MethodGet, "/api/v1/monitors/"+m.id, nil)
 	if err != nil || response.Status != http.StatusOK {

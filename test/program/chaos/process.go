@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// role is what a process of a site does there.
+// role is the task of a process within an environment.
 type role string
 
 const (
@@ -24,18 +24,18 @@ const (
 	otherRole   role = "other"
 )
 
-// process is a process, as seen at one moment.
+// process is a process as it was at one moment.
 type process struct {
 	pid, parent int
-	start       string // with pid it is its name for ever
+	start       string // with pid it identifies the process uniquely
 	state       byte   // R, S, T, Z, …
 	identity
 }
 
-// identity is what a process is, which changes only when it runs another
+// identity is the part of a process that changes only when it runs another
 // program.
 type identity struct {
-	environment string // its TMPDIR, which no other site has; empty: of no site
+	environment string // its TMPDIR, unique to an environment; empty: none
 	role        role
 	monitor     string
 	generation  int
@@ -43,8 +43,8 @@ type identity struct {
 
 func (p process) zombie() bool { return p.state == 'Z' || p.state == 'X' }
 
-// signal reaches this process and no other that has got its number since. Faults
-// are for what a site has started: nothing else is ever sent a signal.
+// signal sends a signal to this process, but not to a later process with the
+// same id. Only processes that an environment has started are ever signalled.
 func (p process) signal(s syscall.Signal) {
 	now, ok := readProcess(p.pid)
 	if !ok || now.start != p.start || p.pid <= 1 || p.pid == os.Getpid() {
@@ -57,13 +57,13 @@ func (p process) String() string {
 	return fmt.Sprintf("process %d (%s, monitor %q, generation %d, state %c, parent %d)", p.pid, p.role, p.monitor, p.generation, p.state, p.parent)
 }
 
-// readProcess reads what changes of a process (proc(5)).
+// readProcess reads a process's id, parent, start time and state (proc(5)).
 func readProcess(pid int) (process, bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return process{}, false
 	}
-	// The name, in parentheses, may hold anything; fields are counted after it.
+	// The name in parentheses may contain spaces, so fields are counted after it.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 20 {
 		return process{}, false
@@ -72,7 +72,8 @@ func readProcess(pid int) (process, bool) {
 	return process{pid: pid, parent: parent, start: string(fields[19]), state: fields[0][0]}, true
 }
 
-// identify reads what a process is. A zombie has forgotten.
+// readIdentity reads a process's environment and arguments. A zombie has
+// neither.
 func readIdentity(pid int) (id identity) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	environ, err := os.ReadFile(dir + "/environ")
@@ -106,17 +107,17 @@ func readIdentity(pid int) (id identity) {
 	return id
 }
 
-// running lists the processes of this machine; of some of them it is known
-// what they are.
+// listProcesses lists the processes of this machine. It takes the identities of
+// those in known from there.
 func listProcesses(known map[string]identity) (all []process) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
 	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
+	entries, _ := dir.Readdirnames(-1)
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry)
 		if err != nil {
 			continue
 		}
@@ -136,22 +137,23 @@ func listProcesses(known map[string]identity) (all []process) {
 
 func (p process) key() string { return strconv.Itoa(p.pid) + "/" + p.start }
 
-// settled is how old a process is when it is believed to stay what it is: one
-// that has just been forked looks like its parent.
+// settleTime is the age from which a process's identity is cached. A process
+// that has just been forked still looks like its parent.
 const settleTime = time.Second
 
-// tree is a process and all below it; none, if there is no such process.
-func processTree(all []process, root int) (family []process) {
+// processTree returns the process root and its descendants; nothing if there is
+// no such process.
+func processTree(all []process, root int) (descendants []process) {
 	if root <= 1 {
 		return nil
 	}
 	for _, p := range all {
 		if p.pid == root {
-			family = append(family, p)
+			descendants = append(descendants, p)
 		}
 		if p.parent == root {
-			family = append(family, processTree(all, p.pid)...)
+			descendants = append(descendants, processTree(all, p.pid)...)
 		}
 	}
-	return family
+	return descendants
 }

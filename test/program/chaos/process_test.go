@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-func TestWhoIsStruck(t *testing.T) {
-	t.Run("nobody is below a process that is not there, nor below the first", func(t *testing.T) {
+func TestASignalReachesOnlyItsProcess(t *testing.T) {
+	t.Run("the tree of a process that does not exist is empty, and so is that of process 1", func(t *testing.T) {
 		for _, root := range []int{-1, 0, 1} {
-			if family := processTree(listProcesses(nil), root); len(family) > 0 {
-				t.Errorf("below process %d are %d", root, len(family))
+			if descendants := processTree(listProcesses(nil), root); len(descendants) > 0 {
+				t.Errorf("the tree of process %d has %d processes", root, len(descendants))
 			}
 		}
 	})
 
-	t.Run("a signal reaches the process that is meant, and not another of its number", func(t *testing.T) {
+	t.Run("a process with the same id and another start time gets no signal", func(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), "sleep", "60")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -30,7 +30,7 @@ func TestWhoIsStruck(t *testing.T) {
 		other.start += "0"
 		other.signal(killSignal)
 		if now, ok := readProcess(p.pid); !ok || now.zombie() {
-			t.Fatal("another process was meant, and this one is dead")
+			t.Fatal("the signal for another process ended this one")
 		}
 		p.signal(killSignal)
 		if err := cmd.Wait(); err == nil {

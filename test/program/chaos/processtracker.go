@@ -11,21 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// censusEvery is how often the processes are counted.
+// snapshotInterval is how often the processes are listed.
 const snapshotInterval = 100 * time.Millisecond
 
-// reapAfter is in how many censuses a process must have been dead to be nobody's.
+// reapAfterSnapshots is in how many snapshots an orphan must have been a zombie
+// before it is reaped.
 const reapAfterSnapshots = 5
 
-// census counts the processes of all sites. It is the reaper of those whose
-// parents have died, as init is on a real machine.
+// processTracker takes snapshots of the processes of all environments. It reaps
+// orphans, as init does on a real machine.
 type processTracker struct {
 	mu           sync.Mutex
 	latest       []process
-	stable       map[string]identity  // of those that stay what they are
-	lastIdentity map[string]identity  // when they were last seen alive
-	firstSeen    map[string]time.Time // when a process was first counted
-	zombieCounts map[string]int       // in how many censuses a process was seen that nobody has waited for
+	stable       map[string]identity  // by process key; identities older than settleTime
+	lastIdentity map[string]identity  // by process key; as last seen alive
+	firstSeen    map[string]time.Time // by process key
+	zombieCounts map[string]int       // by process key; snapshots in which the process was a zombie
 	subscribers  map[string]func(time.Time, []process)
 	stop         chan struct{}
 	done         chan struct{}
@@ -63,62 +64,62 @@ func (t *processTracker) run() {
 	}
 }
 
-// count takes one census.
+// refresh takes a snapshot.
 func (t *processTracker) refresh() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
-	all := listProcesses(t.stable)
-	known, was, born, dead := map[string]identity{}, map[string]identity{}, map[string]time.Time{}, map[string]int{}
-	t.inheritEnvironments(all)
-	for _, p := range all {
-		name := p.key()
-		first, met := t.firstSeen[name]
-		if !met {
+	processes := listProcesses(t.stable)
+	stable, lastIdentity, firstSeen, zombieCounts := map[string]identity{}, map[string]identity{}, map[string]time.Time{}, map[string]int{}
+	t.inheritEnvironments(processes)
+	for _, p := range processes {
+		key := p.key()
+		first, known := t.firstSeen[key]
+		if !known {
 			first = now
 		}
-		born[name] = first
+		firstSeen[key] = first
 		if now.Sub(first) > settleTime && !p.zombie() {
-			known[name] = p.identity
+			stable[key] = p.identity
 		}
-		was[name] = p.identity
+		lastIdentity[key] = p.identity
 		if p.zombie() {
-			was[name] = t.lastIdentity[name]
+			lastIdentity[key] = t.lastIdentity[key]
 		}
-		// What this program has started itself is waited for by who started it.
+		// The goroutine that started a child waits for it first.
 		if p.zombie() && p.parent == unix.Getpid() {
-			dead[name] = t.zombieCounts[name] + 1
-			if dead[name] > reapAfterSnapshots {
+			zombieCounts[key] = t.zombieCounts[key] + 1
+			if zombieCounts[key] > reapAfterSnapshots {
 				_, _ = syscall.Wait4(p.pid, nil, syscall.WNOHANG, nil)
 			}
 		}
 	}
-	t.stable, t.lastIdentity, t.firstSeen, t.zombieCounts, t.latest = known, was, born, dead, all
+	t.stable, t.lastIdentity, t.firstSeen, t.zombieCounts, t.latest = stable, lastIdentity, firstSeen, zombieCounts, processes
 }
 
-// adopt finds out whose the processes are that have been given an environment
-// of their own: those of their parents, as long as these live.
-func (t *processTracker) inheritEnvironments(all []process) {
-	at := map[int]*process{}
-	for i := range all {
-		at[all[i].pid] = &all[i]
+// inheritEnvironments assigns processes that run without the environment's
+// variables to the environment of their parents, while these live.
+func (t *processTracker) inheritEnvironments(processes []process) {
+	byPID := map[int]*process{}
+	for i := range processes {
+		byPID[processes[i].pid] = &processes[i]
 	}
-	for i := range all {
-		p := &all[i]
+	for i := range processes {
+		p := &processes[i]
 		if p.environment != "" || p.zombie() {
 			continue
 		}
-		if was := t.lastIdentity[p.key()]; was.environment != "" {
-			p.identity = was
+		if last := t.lastIdentity[p.key()]; last.environment != "" {
+			p.identity = last
 			continue
 		}
-		if parent := at[p.parent]; parent != nil && (parent.role == workerRole || parent.role == gatewayRole) {
+		if parent := byPID[p.parent]; parent != nil && (parent.role == workerRole || parent.role == gatewayRole) {
 			p.environment, p.monitor = parent.environment, parent.monitor
 		}
 	}
 }
 
-// tell shows the sites the latest census.
+// notify passes the latest snapshot to the subscribers.
 func (t *processTracker) notify() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -128,47 +129,48 @@ func (t *processTracker) notify() {
 	}
 }
 
-// watch has a site told of every census, until the function returned is called.
-func (t *processTracker) subscribe(site string, tell func(time.Time, []process)) (leave func()) {
+// subscribe has observe called with every snapshot until unsubscribe is called.
+func (t *processTracker) subscribe(environment string, observe func(time.Time, []process)) (unsubscribe func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.subscribers[site] = tell
+	t.subscribers[environment] = observe
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		delete(t.subscribers, site)
+		delete(t.subscribers, environment)
 	}
 }
 
-// fresh takes a census of the processes of a site now.
-func (t *processTracker) snapshot(site string) (all []process) {
+// snapshot lists the processes of an environment now.
+func (t *processTracker) snapshot(environment string) (all []process) {
 	t.refresh()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range t.latest {
-		if p.environment == site {
+		if p.environment == environment {
 			all = append(all, p)
 		}
 	}
 	return all
 }
 
-// everybody is the latest census.
+// latestSnapshot lists the processes of all environments as of the last
+// snapshot.
 func (t *processTracker) latestSnapshot() []process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.latest
 }
 
-// staff is what the census has found out about a site's workers.
+// workerHistory is what the snapshots of an environment show of its workers.
 type workerHistory struct {
-	duplicates map[string]int  // by monitor and generation: censuses in a row with two of them
-	findings   map[string]bool // what was wrong
+	duplicates map[string]int  // by monitor and generation: consecutive snapshots with two workers
+	findings   map[string]bool // violations
 	exits      []workerExit
 	running    map[string]process
 }
 
-// death is the end of a worker.
+// workerExit is the end of a worker process.
 type workerExit struct {
 	monitor    string
 	generation int
@@ -179,39 +181,39 @@ func newWorkerHistory() *workerHistory {
 	return &workerHistory{duplicates: map[string]int{}, findings: map[string]bool{}, running: map[string]process{}}
 }
 
-// seen takes in a census of a site.
-func (h *workerHistory) observe(now time.Time, site string, all []process) {
+// observe evaluates a snapshot.
+func (h *workerHistory) observe(now time.Time, environment string, processes []process) {
 	workers := map[string][]process{}
-	alive := map[string]process{}
-	role := map[int]bool{}
-	for _, p := range all {
-		if p.environment == site && p.role == workerRole && !p.zombie() {
-			role[p.pid] = true
+	running := map[string]process{}
+	isWorker := map[int]bool{}
+	for _, p := range processes {
+		if p.environment == environment && p.role == workerRole && !p.zombie() {
+			isWorker[p.pid] = true
 		}
 	}
-	for _, p := range all {
-		// What a worker has forked, and does not run yet, looks like a worker.
-		if p.environment != site || p.role != workerRole || p.zombie() || role[p.parent] {
+	for _, p := range processes {
+		// A child of a worker looks like a worker between fork and exec.
+		if p.environment != environment || p.role != workerRole || p.zombie() || isWorker[p.parent] {
 			continue
 		}
 		key := fmt.Sprintf("%s generation %d", p.monitor, p.generation)
 		workers[key] = append(workers[key], p)
-		alive[p.key()] = p
+		running[p.key()] = p
 	}
-	for name, p := range h.running {
-		if _, still := alive[name]; !still {
+	for key, p := range h.running {
+		if _, found := running[key]; !found {
 			h.exits = append(h.exits, workerExit{p.monitor, p.generation, now})
 		}
 	}
-	h.running = alive
-	for key, pair := range workers {
-		if len(pair) < 2 {
+	h.running = running
+	for key, duplicates := range workers {
+		if len(duplicates) < 2 {
 			delete(h.duplicates, key)
 			continue
 		}
 		h.duplicates[key]++
-		if h.duplicates[key] == 2 { // not just one being replaced by itself
-			h.findings[fmt.Sprintf("two live workers of %s: %v", key, pair)] = true
+		if h.duplicates[key] == 2 { // once may be a process between fork and exec
+			h.findings[fmt.Sprintf("two live workers of %s: %v", key, duplicates)] = true
 		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// recorder stands between workers and gateway and writes down what the workers
-// have been told is accepted.
+// reportRecorder is a reverse proxy between workers and gateway. It records
+// which reports the gateway accepted. Events of these reports must not be lost.
 type reportRecorder struct {
 	server   *http.Server
 	listener net.Listener
@@ -28,7 +28,7 @@ type reportRecorder struct {
 	accepted []acceptedReport
 }
 
-// acceptance is a report that was answered with 2xx.
+// acceptedReport is a report that the gateway answered with 2xx.
 type acceptedReport struct {
 	at         time.Time
 	monitor    string
@@ -46,7 +46,7 @@ func newReportRecorder(gateway string) (*reportRecorder, error) {
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: gateway})
 	proxy.Transport = &http.Transport{Proxy: nil, DisableKeepAlives: true}
 	proxy.ErrorLog = log.New(io.Discard, "", 0)
-	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // as if nobody stood here
+	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // the worker sees a closed connection, as without a proxy
 	proxy.ModifyResponse = func(answer *http.Response) error {
 		if body, ok := answer.Request.Context().Value(reportKey{}).([]byte); ok && answer.StatusCode/100 == 2 {
 			r.addReport(answer.Request.URL.Path, body)
@@ -62,13 +62,13 @@ func newReportRecorder(gateway string) (*reportRecorder, error) {
 	return r, nil
 }
 
-// reportKey is where a request carries its body.
+// reportKey is the context key of a request's body.
 type reportKey struct{}
 
-// maxReport is the largest report, in bytes, which the gateway limits too.
+// maxReport is the largest report in bytes. The gateway has the same limit.
 const maxReport = 8 << 20
 
-// reading keeps the body of a report.
+// readBody keeps the body of a report in the request's context.
 func readBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPut {
@@ -110,7 +110,7 @@ func (r *reportRecorder) addReport(path string, body []byte) {
 	r.accepted = append(r.accepted, accepted)
 }
 
-// all is what has been accepted so far.
+// reports lists the accepted reports so far.
 func (r *reportRecorder) reports() []acceptedReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,18 +16,19 @@ import (
 	"time"
 )
 
-// What a gateway may hold when all is calm.
+// The most that a gateway or worker may hold when no fault is active.
 const (
-	maxConnections  = 18 // the pool of 16, the one that listens, and the one that it is elected with
-	maxGatewayFiles = 90 // descriptors; measured are 30 to 60
-	maxWorkerFiles  = 40 // likewise of a worker, 10 to 20
+	maxConnections  = 18 // the pool of 16, the listener, and the leader election
+	maxGatewayFiles = 90 // file descriptors; 30 to 60 were measured
+	maxWorkerFiles  = 40 // file descriptors; 10 to 20 were measured
 )
 
-// inspectLimit is how long what is being tidied up may take.
+// resourceTimeout is how long leftovers of the faults may take to be cleaned
+// up.
 const resourceTimeout = 5 * time.Second
 
-// inspect looks at the service in its calm: one worker for each monitor, and
-// nothing that leaks.
+// checkResources checks the recovered service: one worker for each monitor, no
+// orphans, no leaked descriptors or connections.
 func (env *environment) checkResources(ctx context.Context) (findings []string) {
 	generations := map[string]int{}
 	if err := env.withDatabase(ctx, func(db *sql.DB) error { return readGenerations(ctx, db, generations) }); err != nil {
@@ -60,52 +61,52 @@ func readGenerations(ctx context.Context, db *sql.DB, into map[string]int) error
 	return rows.Err()
 }
 
-// inspectProcesses holds the processes against what should run.
+// checkProcesses compares the running processes with the expected ones.
 func (env *environment) checkProcesses(generations map[string]int) (findings []string) {
-	family := env.processes.snapshot(env.tempDir)
-	ours := map[int]bool{}
+	processes := env.processes.snapshot(env.tempDir)
+	pids := map[int]bool{}
 	workers := map[string][]process{}
-	for _, p := range family {
-		ours[p.pid] = true
+	for _, p := range processes {
+		pids[p.pid] = true
 		if p.role == workerRole && !p.zombie() {
 			workers[p.monitor] = append(workers[p.monitor], p)
 		}
 	}
 	for _, p := range env.processes.latestSnapshot() {
-		if p.zombie() && ours[p.parent] {
+		if p.zombie() && pids[p.parent] {
 			findings = append(findings, fmt.Sprintf("a zombie: %s", p))
 		}
 	}
-	for _, p := range family {
-		if p.role != gatewayRole && p.role != workerRole && !p.zombie() && !ours[p.parent] {
+	for _, p := range processes {
+		if p.role != gatewayRole && p.role != workerRole && !p.zombie() && !pids[p.parent] {
 			findings = append(findings, fmt.Sprintf("an orphan: %s", p))
 		}
 		limit := map[role]int{gatewayRole: maxGatewayFiles, workerRole: maxWorkerFiles}[p.role]
 		if n := descriptors(p.pid); limit > 0 && n > limit {
-			findings = append(findings, fmt.Sprintf("%s holds %d descriptors, expected are at most %d", p, n, limit))
+			findings = append(findings, fmt.Sprintf("%s has %d open file descriptors, at most %d are expected", p, n, limit))
 		}
 	}
 	if env.schedule.runtime != "process" {
 		return findings
 	}
 	for i, m := range env.monitors {
-		crew := workers[m.id]
-		// What a worker has just forked looks like one.
-		var own []process
-		for _, p := range crew {
-			if !ours[p.parent] || env.roleOf(family, p.parent) != workerRole {
-				own = append(own, p)
+		candidates := workers[m.id]
+		// A child of a worker looks like a worker between fork and exec.
+		var running []process
+		for _, p := range candidates {
+			if !pids[p.parent] || env.roleOf(processes, p.parent) != workerRole {
+				running = append(running, p)
 			}
 		}
-		if len(own) != 1 || own[0].generation != generations[m.id] {
-			findings = append(findings, fmt.Sprintf("monitor %d, generation %d, has these workers in its calm: %v", i, generations[m.id], own))
+		if len(running) != 1 || running[0].generation != generations[m.id] {
+			findings = append(findings, fmt.Sprintf("monitor %d, generation %d, must have exactly one worker after recovery, and has %v", i, generations[m.id], running))
 		}
 	}
 	return findings
 }
 
-func (env *environment) roleOf(family []process, pid int) role {
-	for _, p := range family {
+func (env *environment) roleOf(processes []process, pid int) role {
+	for _, p := range processes {
 		if p.pid == pid {
 			return p.role
 		}
@@ -118,7 +119,7 @@ func descriptors(pid int) int {
 	return len(entries)
 }
 
-// inspectConnections counts the gateway's connections as the database sees them.
+// checkConnections counts the gateway's connections to the database.
 func (env *environment) checkConnections(ctx context.Context) (findings []string) {
 	err := env.withDatabase(ctx, func(db *sql.DB) error {
 		var all, stuck int
@@ -126,7 +127,7 @@ func (env *environment) checkConnections(ctx context.Context) (findings []string
 			SELECT count(*), count(*) FILTER (WHERE state LIKE 'idle in transaction%' AND state_change < now() - interval '3 s')
 			FROM pg_stat_activity WHERE application_name = 'stream-monitor'`).Scan(&all, &stuck)
 		if all > maxConnections {
-			findings = append(findings, fmt.Sprintf("the gateway has %d connections to the database, expected are at most %d", all, maxConnections))
+			findings = append(findings, fmt.Sprintf("the gateway has %d connections to the database, at most %d are expected", all, maxConnections))
 		}
 		if stuck > 0 {
 			findings = append(findings, fmt.Sprintf("%d connections are idle in a transaction", stuck))
@@ -139,8 +140,8 @@ func (env *environment) checkConnections(ctx context.Context) (findings []string
 	return findings
 }
 
-// records lists what is left in the run directory of a service that has been
-// stopped: records of workers, of which none runs.
+// leftWorkerRecords lists the records of workers that a stopped service has
+// left in its run directory.
 func (env *environment) leftWorkerRecords() (left []string) {
 	err := filepath.WalkDir(filepath.Join(env.dataDir(), "run"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -157,11 +158,12 @@ func (env *environment) leftWorkerRecords() (left []string) {
 	return left
 }
 
-// servers lists the database servers that a gateway has left behind.
+// leftDatabaseServers lists the database servers that a gateway has left
+// running.
 func (env *environment) leftDatabaseServers() (left []string) {
 	for _, p := range listProcesses(nil) {
-		line, _ := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/cmdline")
-		if bytes.Contains(line, []byte(env.dataDir()+"/postgres")) {
+		commandLine, _ := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/cmdline")
+		if bytes.Contains(commandLine, []byte(env.dataDir()+"/postgres")) {
 			left = append(left, fmt.Sprintf("the gateway's database server was left behind: process %d", p.pid))
 			p.signal(killSignal)
 		}
@@ -169,17 +171,18 @@ func (env *environment) leftDatabaseServers() (left []string) {
 	return left
 }
 
-// left tells what is left of a service that has been stopped.
+// checkLeftovers returns an error that lists the processes, temporary files and
+// worker records that a stopped service has left behind.
 func (env *environment) checkLeftovers() error {
 	var problems []string
 	deadline := time.Now().Add(3 * time.Second)
 	for {
-		family := env.processes.snapshot(env.tempDir)
-		if len(family) == 0 {
+		processes := env.processes.snapshot(env.tempDir)
+		if len(processes) == 0 {
 			break
 		}
 		if time.Now().After(deadline) {
-			for _, p := range family {
+			for _, p := range processes {
 				problems = append(problems, fmt.Sprintf("%s was left behind", p))
 				p.signal(killSignal)
 			}

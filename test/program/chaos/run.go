@@ -14,33 +14,34 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
-// Limits of the parts of a run.
+// The longest that each phase of a run may take.
 const (
 	startTimeout    = 40 * time.Second
-	recoveryTimeout = 40 * time.Second // from the last fault until all is as if there had been none
-	endTimeout      = 40 * time.Second // from the end of the streams until all is told
+	recoveryTimeout = 40 * time.Second // from the last fault
+	endTimeout      = 40 * time.Second // from the end of the streams
 )
 
-// window is how far a playlist reaches back, so that a watcher that was away
-// for a while still sees everything.
+// playlistWindow is how far back a playlist reaches. A worker that was away for
+// a while still finds every segment.
 const playlistWindow = 64 * time.Second
 
-// result is what came of a seed.
+// result is the outcome of one seed.
 type result struct {
 	schedule schedule
 	findings []string
 	counters counters
 	duration time.Duration
-	report   string // all that is known, for whoever looks into it
+	report   string // for the report file
 }
 
-// play runs a seed from nothing to nothing.
+// runSeed sets up an environment, runs the schedule of one seed in it, audits
+// the run and tears the environment down.
 func runSeed(ctx context.Context, shared sharedEnvironment, s schedule) (r result) {
 	began := time.Now()
 	r.schedule = s
 	env, err := newEnvironment(ctx, shared, s)
 	if err != nil {
-		r.findings = []string{"the seed could not be set up: " + err.Error()}
+		r.findings = []string{"set up the environment: " + err.Error()}
 		return r
 	}
 	a := audit{schedule: s}
@@ -68,7 +69,9 @@ func runSeed(ctx context.Context, shared sharedEnvironment, s schedule) (r resul
 	return r
 }
 
-// perform is the play: streams, monitors, faults, calm, and the end.
+// run registers the monitors, injects the scheduled faults, waits until the
+// service has recovered, and ends the streams. Failed checks are added to the
+// audit's findings.
 func (env *environment) run(ctx context.Context, a *audit) error {
 	if err := env.waitFor(ctx, startTimeout, func(context.Context) error {
 		if env.gateways.service() == nil {
@@ -90,14 +93,14 @@ func (env *environment) run(ctx context.Context, a *audit) error {
 	}
 	env.injectAll(ctx, env.startedAt, env.schedule.faults)
 	pause(ctx, time.Until(env.startedAt.Add(latestRecovery+2*time.Second)))
-	env.logf("all is healed")
+	env.logf("all faults are over")
 	if err := env.waitFor(ctx, recoveryTimeout, env.checkRecovered); err != nil {
-		a.findings = append(a.findings, "calm does not come: "+err.Error())
+		a.findings = append(a.findings, "the service did not recover: "+err.Error())
 	}
-	env.logf("calm")
-	if harm, ok := mutations[env.options.mutation]; ok {
-		if err := harm.apply(ctx, env); err != nil {
-			return fmt.Errorf("sabotage: %w", err)
+	env.logf("the service has recovered")
+	if m, ok := mutations[env.options.mutation]; ok {
+		if err := m.apply(ctx, env); err != nil {
+			return fmt.Errorf("mutation: %w", err)
 		}
 	}
 	a.findings = append(a.findings, env.checkResources(ctx)...)
@@ -108,39 +111,41 @@ func (env *environment) run(ctx context.Context, a *audit) error {
 	env.logf("the streams end")
 	env.injectAll(ctx, time.Now(), env.schedule.finalFaults)
 	if err := env.waitFor(ctx, endTimeout, env.checkCompleted); err != nil {
-		a.findings = append(a.findings, "the end is not told: "+err.Error())
+		a.findings = append(a.findings, "the monitors did not complete: "+err.Error())
 	}
 	return nil
 }
 
-// await asks until the answer is nil, twice in a row.
-func (env *environment) waitFor(ctx context.Context, limit time.Duration, what func(context.Context) error) error {
+// waitFor polls check until it returns nil twice in a row. After limit it
+// returns the last error of check.
+func (env *environment) waitFor(ctx context.Context, limit time.Duration, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var last error // that is not of the time being up
-	for well := 0; ; {
-		err := what(ctx)
+	var lastErr error // the last one before the timeout
+	for successes := 0; ; {
+		err := check(ctx)
 		if err == nil {
-			well++
+			successes++
 		} else {
-			well = 0
+			successes = 0
 		}
 		switch {
-		case well == 2:
+		case successes == 2:
 			return nil
 		case ctx.Err() != nil:
-			return fmt.Errorf("not within %s: %w", limit, cmp.Or(last, err, ctx.Err()))
+			return fmt.Errorf("not within %s: %w", limit, cmp.Or(lastErr, err, ctx.Err()))
 		case err != nil:
-			last = err
+			lastErr = err
 		}
 		pause(ctx, 200*time.Millisecond)
 	}
 }
 
-// calm tells what is not yet as if there had been no faults.
+// checkRecovered returns an error while any effect of the faults remains: no
+// gateway, a monitor that is not healthy, or a pending event.
 func (env *environment) checkRecovered(ctx context.Context) error {
 	run := env.gateways.latest()
-	if lives, _ := env.gateways.history(); run == nil || lives[len(lives)-1].readyAt.IsZero() || env.gateways.service() == nil {
+	if runs, _ := env.gateways.history(); run == nil || runs[len(runs)-1].readyAt.IsZero() || env.gateways.service() == nil {
 		return errNoGateway
 	}
 	for i, m := range env.monitors {
@@ -149,7 +154,7 @@ func (env *environment) checkRecovered(ctx context.Context) error {
 			last = max(last, span.to)
 		}
 		if !env.watchedAfter(m, env.startedAt.Add(last)) {
-			return fmt.Errorf("monitor %d has not been watched since", i)
+			return fmt.Errorf("monitor %d has requested no segment since the last episode", i)
 		}
 		response, err := env.call(ctx, http.MethodGet, "/api/v1/monitors/"+m.id, nil)
 		if err != nil {
@@ -163,7 +168,8 @@ func (env *environment) checkRecovered(ctx context.Context) error {
 	return env.checkNothingPending(ctx)
 }
 
-// over tells what has not yet been told of the end.
+// checkCompleted returns an error until every monitor is completed and no event
+// is pending.
 func (env *environment) checkCompleted(ctx context.Context) error {
 	for i, m := range env.monitors {
 		response, err := env.call(ctx, http.MethodGet, "/api/v1/monitors/"+m.id, nil)
@@ -181,7 +187,7 @@ func (env *environment) checkNothingPending(ctx context.Context) error {
 	return env.withDatabase(ctx, func(db *sql.DB) error {
 		var pending int
 		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM monitor_events WHERE webhook_status = 'pending'`).Scan(&pending); err != nil {
-			return fmt.Errorf("ask for pending events: %w", err)
+			return fmt.Errorf("count pending events: %w", err)
 		}
 		if pending > 0 {
 			return fmt.Errorf("%d events are pending", pending)

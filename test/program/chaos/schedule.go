@@ -10,38 +10,38 @@ import (
 	"time"
 )
 
-// runtimes are what runs the workers, in turn.
+// runtimes are the worker runtimes, used in turn.
 var runtimes = []string{"process", "process", "inline"}
 
-// The times of a plan, since the monitors were registered.
+// The times of a schedule count from the registration of the monitors.
 const (
-	earliestOnset  = 9 * time.Second // a watcher that was disturbed as it began is at work by then
+	earliestOnset  = 9 * time.Second // a worker whose start was disturbed is watching by then
 	latestRecovery = 28 * time.Second
 	latestFault    = 24 * time.Second
-	threshold      = 3 * time.Second // of both alerts
-	grid           = 500 * time.Millisecond
+	threshold      = 3 * time.Second // of both alerts (blackout_threshold_sec, silence_threshold_sec)
+	timeStep       = 500 * time.Millisecond
 )
 
-// span is a stretch of a stream.
+// span is a part of a stream's timeline.
 type span struct{ from, to time.Duration }
 
-// script is what a stream does.
+// streamScript lists when a stream is black and when it is silent.
 type streamScript struct {
-	interval      int // seconds between two checks
+	interval      int // check_interval_sec
 	black, silent []span
 }
 
-// strike is one fault at one time.
+// fault is a scheduled fault: a fault type at a time.
 type fault struct {
 	kind         *faultType
-	at, duration time.Duration // when, and for how long
-	monitor      int           // whose worker or tool
-	parameter    int           // how much, as the kind understands it
-	replaces     string        // of which kind, when that cannot be had here
-	startedAt    *time.Time    // set by a fault that waits for its moment, when it has come
+	at, duration time.Duration // since the registration, or the end of the streams
+	monitor      int           // index of the monitor whose worker or tool is affected
+	parameter    int           // random, 0 to 999; its use depends on the fault type
+	replaces     string        // name of the fault type that this machine does not allow
+	startedAt    *time.Time    // set later by a fault that waits for a webhook
 }
 
-// crash is an end at a named point.
+// crash makes a gateway end itself at a crash point.
 type crash struct {
 	point string
 	nth   int
@@ -55,19 +55,20 @@ func (c crash) String() string {
 	return fmt.Sprintf("%s:%d:%s", c.point, c.nth, c.delay)
 }
 
-// plan is everything that a seed decides.
+// schedule is everything that a seed decides.
 type schedule struct {
 	seed             int
-	externalDatabase bool   // the database is a server of its own, which is reached through a pipe
+	externalDatabase bool   // a PostgreSQL server of its own, reached through a link
 	runtime          string // of the workers
 	scripts          []streamScript
 	faults           []fault
-	finalFaults      []fault       // since the streams ended
-	crashes          []crash       // of the first, second, … gateway; an empty one: none
-	clockOffset      time.Duration // by how much the gateway's is off when it starts
+	finalFaults      []fault       // injected after the streams have ended
+	crashes          []crash       // of the first, second, … gateway; an empty one: no crash
+	clockOffset      time.Duration // of the gateway's clock at its start
 }
 
-// draw makes the plan of a seed, of faults that can be had.
+// generate makes the schedule of a seed. It replaces fault types that need
+// capabilities that the machine does not have.
 func generate(seed int, available capabilities) schedule {
 	r := rand.New(rand.NewPCG(uint64(seed), 0x5eed))
 	s := schedule{seed: seed, externalDatabase: seed%4 != 0, runtime: runtimes[seed%len(runtimes)]}
@@ -76,8 +77,8 @@ func generate(seed int, available capabilities) schedule {
 	}
 	s.addCrashes(r)
 	for i := range 9 + r.IntN(4) {
-		// The first four go round all kinds, a quarter of them apart, so that a few
-		// seeds have them all.
+		// The first four faults step through the fault types in order, so that 20
+		// seeds cover all of them.
 		ft := pickFaultType(r)
 		if i < 4 {
 			for n := seed + i*len(faultTypes)/4; ; n++ {
@@ -94,7 +95,7 @@ func generate(seed int, available capabilities) schedule {
 	return s
 }
 
-// drawKind takes any kind, and the frequent ones more often.
+// pickFaultType picks a random fault type; extraWeight makes some more likely.
 func pickFaultType(r *rand.Rand) *faultType {
 	sum := 0
 	for i := range faultTypes {
@@ -106,23 +107,24 @@ func pickFaultType(r *rand.Rand) *faultType {
 			return &faultTypes[i]
 		}
 	}
-	panic("the kinds add up to less than their sum")
+	panic("unreachable: n is less than the sum of the weights")
 }
 
-// drawScript lets a stream misbehave two or three times.
+// generateScript gives a stream two blackouts or two silences, and one or two
+// of the other.
 func generateScript(r *rand.Rand) streamScript {
 	s := streamScript{interval: 1 + r.IntN(2)}
-	// Onsets and lengths differ by some steps of the grid.
-	one := func(from, by time.Duration, steps int) span {
-		from += time.Duration(r.IntN(steps+1)) * grid
-		return span{from, from + by + time.Duration(r.IntN(3))*grid}
+	// Onsets and durations are random multiples of timeStep.
+	randomSpan := func(from, duration time.Duration, steps int) span {
+		from += time.Duration(r.IntN(steps+1)) * timeStep
+		return span{from, from + duration + time.Duration(r.IntN(3))*timeStep}
 	}
 	twice := func() []span {
-		first := one(earliestOnset, 6*time.Second, 4)
-		return []span{first, one(first.to+3500*time.Millisecond, 4500*time.Millisecond, 2)}
+		first := randomSpan(earliestOnset, 6*time.Second, 4)
+		return []span{first, randomSpan(first.to+3500*time.Millisecond, 4500*time.Millisecond, 2)}
 	}
 	once := func() []span {
-		return []span{one(earliestOnset, 7*time.Second, 16)}
+		return []span{randomSpan(earliestOnset, 7*time.Second, 16)}
 	}
 	switch r.IntN(3) {
 	case 0:
@@ -135,8 +137,8 @@ func generateScript(r *rand.Rand) streamScript {
 	return s
 }
 
-// drawCrashes lets every second seed's first gateway end at a point, all points
-// in turn, and now and then the second gateway, too.
+// addCrashes ends the first gateway of every second seed at a crash point, all
+// points in turn. A quarter of the second gateways crash, too.
 func (s *schedule) addCrashes(r *rand.Rand) {
 	at := func(c int) crash {
 		point := crashPoints[c%len(crashPoints)]
@@ -151,8 +153,9 @@ func (s *schedule) addCrashes(r *rand.Rand) {
 	}
 }
 
-// startOff lets every seventh seed's gateway begin with the wrong time, ahead and
-// behind in turn, and keep it until its monitors have been registered.
+// addClockOffAtStart starts the gateway of every seventh seed with a clock that
+// is an hour ahead or behind, in turn. The clock is corrected once its monitors
+// are registered.
 func (s *schedule) addClockOffAtStart() {
 	f := fault{kind: &clockOffAtStart, duration: clockOffAtStart.minDuration, parameter: s.seed / 7}
 	if s.seed%7 == 0 && !s.collides(f) {
@@ -161,7 +164,8 @@ func (s *schedule) addClockOffAtStart() {
 	}
 }
 
-// drawFinale lets every second seed have trouble while the end is being told.
+// addFinalFaults adds faults to half of the schedules that are injected while
+// stream.ended is delivered.
 func (s *schedule) addFinalFaults(r *rand.Rand, available capabilities) {
 	if r.IntN(2) == 0 {
 		return
@@ -178,12 +182,12 @@ func (s *schedule) addFinalFaults(r *rand.Rand, available capabilities) {
 	}
 }
 
-// place finds a time for a fault at which it does not run into another one of
-// the same subject; where there is none it is left out.
+// addFault adds a fault at a time at which no other fault affects the same
+// component. It adds nothing if it finds no such time.
 func (s *schedule) addFault(r *rand.Rand, ft *faultType, available capabilities) {
-	instead := ""
+	replaces := ""
 	for ft.requires != nil && !ft.requires(available) {
-		instead, ft = ft.name, ft.fallback()
+		replaces, ft = ft.name, ft.fallback()
 	}
 	count := 0
 	for _, f := range s.faults {
@@ -195,7 +199,7 @@ func (s *schedule) addFault(r *rand.Rand, ft *faultType, available capabilities)
 		return
 	}
 	for range 20 {
-		f := fault{kind: ft, monitor: r.IntN(len(s.scripts)), parameter: r.IntN(1000), replaces: instead}
+		f := fault{kind: ft, monitor: r.IntN(len(s.scripts)), parameter: r.IntN(1000), replaces: replaces}
 		f.at = s.injectionTime(r)
 		if ft.minDuration > 0 {
 			f.duration = ft.minDuration + time.Duration(r.Int64N(int64(ft.maxDuration-ft.minDuration)+1)).Truncate(time.Millisecond)
@@ -207,9 +211,9 @@ func (s *schedule) addFault(r *rand.Rand, ft *faultType, available capabilities)
 	}
 }
 
-// moment is when to strike: anywhen, or, for every second fault, when there is
-// something to tell: the stretch of time in which an alert or a recovery is
-// noticed, reported, stored and sent.
+// injectionTime returns a random time. Half of the times are within 4 s after
+// an alert or a recovery becomes due, while it is detected, reported, stored
+// and sent.
 func (s *schedule) injectionTime(r *rand.Rand) time.Duration {
 	at := 300*time.Millisecond + time.Duration(r.Int64N(int64(latestFault)))
 	if r.IntN(2) == 0 {
@@ -224,6 +228,8 @@ func (s *schedule) injectionTime(r *rand.Rand) time.Duration {
 	return at.Truncate(time.Millisecond)
 }
 
+// collides reports whether a fault is too close to another of the same
+// component.
 func (s *schedule) collides(f fault) bool {
 	for _, other := range s.faults {
 		gap := minGap[f.kind.component]
@@ -234,16 +240,16 @@ func (s *schedule) collides(f fault) bool {
 	return false
 }
 
-// expiresTwice tells whether a fault would let a monitor's media URLs expire for
-// the second time. A watcher takes a URL that is refused a moment after it was
-// renewed for one renewed in vain, and is in no hurry to renew it again.
+// expiresTwice reports whether a fault would let a monitor's media URLs expire
+// a second time. A worker delays a second renewal that follows the first within
+// seconds.
 func (s *schedule) expiresTwice(f fault) bool {
 	return f.kind.expiresURLs && slices.ContainsFunc(s.faults, func(other fault) bool {
 		return other.kind.expiresURLs && other.monitor == f.monitor
 	})
 }
 
-// String is the plan for people.
+// String formats the schedule for the terminal, one fault a line.
 func (s schedule) String() string {
 	var b strings.Builder
 	database := "the gateway's own"
@@ -256,7 +262,7 @@ func (s schedule) String() string {
 	}
 	for i, c := range s.crashes {
 		if c.point != "" {
-			fmt.Fprintf(&b, "  gateway %d   dies at %s\n", i+1, c)
+			fmt.Fprintf(&b, "  gateway %d   crashes at %s\n", i+1, c)
 		}
 	}
 	for _, f := range s.faults {
@@ -279,7 +285,7 @@ func (f fault) String() string {
 		text += fmt.Sprintf(" for %.1f s", f.duration.Seconds())
 	}
 	if f.replaces != "" {
-		text += fmt.Sprintf(" (instead of: %s, which this machine does not allow)", f.replaces)
+		text += fmt.Sprintf(" (replaces %s, which this machine does not allow)", f.replaces)
 	}
 	return text
 }

@@ -7,44 +7,44 @@ import (
 	"time"
 )
 
-func TestPlans(t *testing.T) {
-	t.Run("a seed always gives the same plan", func(t *testing.T) {
+func TestASeedDecidesTheSchedule(t *testing.T) {
+	t.Run("a seed always gives the same schedule", func(t *testing.T) {
 		for seed := 1; seed <= 50; seed++ {
-			if a, b := generate(seed, allCapabilities).String(), generate(seed, allCapabilities).String(); a != b {
-				t.Fatalf("seed %d:\n%s\n%s", seed, a, b)
+			if first, again := generate(seed, allCapabilities).String(), generate(seed, allCapabilities).String(); first != again {
+				t.Fatalf("seed %d:\n%s\n%s", seed, first, again)
 			}
 		}
 	})
 
-	t.Run("twenty seeds have every kind of fault and every crash point", func(t *testing.T) {
-		met := map[string]int{}
+	t.Run("twenty seeds cover every fault type and every crash point", func(t *testing.T) {
+		seen := map[string]int{}
 		off := map[time.Duration]int{}
 		for seed := 1; seed <= 20; seed++ {
 			s := generate(seed, allCapabilities)
 			off[s.clockOffset]++
 			for _, f := range s.faults {
-				met[f.kind.name]++
+				seen[f.kind.name]++
 			}
 			for _, c := range s.crashes {
-				met[c.point]++
+				seen[c.point]++
 			}
 		}
 		for _, ft := range faultTypes {
-			if met[ft.name] == 0 {
+			if seen[ft.name] == 0 {
 				t.Errorf("no %s", ft.name)
 			}
 		}
 		for _, p := range crashPoints {
-			if met[p.name] == 0 {
+			if seen[p.name] == 0 {
 				t.Errorf("no crash at %s", p.name)
 			}
 		}
 		if off[time.Hour] == 0 || off[-time.Hour] == 0 {
-			t.Errorf("the gateway's clock is off from its start this often: %v", off)
+			t.Errorf("offsets of the gateway's clock at its start: %v", off)
 		}
 	})
 
-	t.Run("what a machine does not allow is replaced, and said", func(t *testing.T) {
+	t.Run("a fault that a machine does not allow is replaced and marked", func(t *testing.T) {
 		replaced := 0
 		for seed := 1; seed <= 40; seed++ {
 			for _, f := range generate(seed, capabilities{}).faults {
@@ -61,7 +61,7 @@ func TestPlans(t *testing.T) {
 		}
 	})
 
-	t.Run("a plan asks for nothing that the specification answers with an error", func(t *testing.T) {
+	t.Run("no schedule makes a monitor fail by the rules of the specification", func(t *testing.T) {
 		for seed := 1; seed <= 500; seed++ {
 			s := generate(seed, allCapabilities)
 			lost := map[int]int{}
