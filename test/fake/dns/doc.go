@@ -1,9 +1,9 @@
-// Package resolver is a name server for tests, on a socket it is given: it
-// knows a few addresses, and stops answering when told to.
+// Package dns is a fake name server for tests. It answers for a few hosts, and
+// stops answering or answers with an error when a test sets another [Mode].
 //
 //	program ──UDP──▶ socket ──▶ Server ──▶ address of a host of a known domain
-//	                                  └──▶ no such host, server failure, silence ([Mode])
+//	                                  └──▶ NXDOMAIN, SERVFAIL or no answer ([Mode])
 //
-// It answers questions for IPv4 addresses (RFC 1035, over UDP alone); of the
-// hosts that it knows there is nothing else, and there are no others.
+// It answers over UDP only (RFC 1035) and serves IPv4 addresses only. A question of
+// another type gets no records. Every other host does not exist.
 package dns

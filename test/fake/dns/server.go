@@ -11,30 +11,29 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// maxQuestion is the size of the largest question read, in bytes (RFC 1035,
-// 4.2.1); what is cut off is not answered.
-const maxQuestion = 512
+// maxMessage is the size of the largest message over UDP, in bytes (RFC 1035,
+// section 4.2.1). A longer one is cut off and gets no answer.
+const maxMessage = 512
 
-// Mode is how a Server answers.
+// Mode decides how a Server answers.
 type Mode int
 
-// The modes.
 const (
 	Answering Mode = iota
-	Silent         // no answer ever comes
-	Failing        // SERVFAIL: it cannot find out
-	Denying        // NXDOMAIN: there is no such host, whichever it is
+	Silent         // no answer
+	Failing        // SERVFAIL for every host
+	Denying        // NXDOMAIN for every host
 )
 
-// Query is a question that was asked.
+// Query is a question that the server received.
 type Query struct {
 	At   time.Time
 	Host string // without the final dot
 	Type dnsmessage.Type
-	Mode Mode // in which it was taken
+	Mode Mode // of the server at that time
 }
 
-// Server is a name server. It is safe for concurrent use.
+// Server is a fake name server. It is safe for concurrent use.
 type Server struct {
 	socket  net.PacketConn
 	hosts   map[string]netip.Addr
@@ -45,29 +44,29 @@ type Server struct {
 	queries []Query
 }
 
-// Serve answers on socket, which it takes over, until Close. hosts maps domains
-// to IPv4 addresses; a domain stands for everything below it, too.
+// Serve answers on socket until Close, which closes the socket. hosts maps
+// domains to IPv4 addresses; a domain includes its subdomains.
 func Serve(socket net.PacketConn, hosts map[string]netip.Addr) *Server {
 	s := &Server{socket: socket, hosts: hosts}
 	s.serving.Go(s.serve)
 	return s
 }
 
-// Set changes how it answers from now on.
+// Set changes the mode.
 func (s *Server) Set(m Mode) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mode = m
 }
 
-// Queries lists every question so far, in order.
+// Queries lists the questions received so far, in order.
 func (s *Server) Queries() []Query {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.queries)
 }
 
-// Close closes the socket and waits for the last answer.
+// Close closes the socket and waits until the server has ended.
 func (s *Server) Close() error {
 	err := s.socket.Close()
 	s.serving.Wait()
@@ -75,19 +74,19 @@ func (s *Server) Close() error {
 }
 
 func (s *Server) serve() {
-	buffer := make([]byte, maxQuestion)
+	buffer := make([]byte, maxMessage)
 	for {
 		n, from, err := s.socket.ReadFrom(buffer)
 		if err != nil {
-			return // it has been closed
+			return // Close has closed the socket
 		}
 		if reply := s.answer(buffer[:n]); reply != nil {
-			_, _ = s.socket.WriteTo(reply, from) // whoever asked asks again
+			_, _ = s.socket.WriteTo(reply, from) // resolvers repeat a lost question
 		}
 	}
 }
 
-// answer makes the reply to a message; nil: none.
+// answer returns the reply to a message; nil for no reply.
 func (s *Server) answer(message []byte) []byte {
 	var p dnsmessage.Parser
 	header, err := p.Start(message)
@@ -117,21 +116,21 @@ func (s *Server) answer(message []byte) []byte {
 	return reply(header, q, code, address)
 }
 
+// address looks up a host or the nearest parent domain that is known.
 func (s *Server) address(host string) (a netip.Addr, known bool) {
 	for {
 		if a, known = s.hosts[host]; known {
 			return a, true
 		}
-		_, above, more := strings.Cut(host, ".")
-		if !more {
+		_, parent, found := strings.Cut(host, ".")
+		if !found {
 			return netip.Addr{}, false
 		}
-		host = above
+		host = parent
 	}
 }
 
-// reply writes a reply. The address lives for no time at all, so that the next
-// connection asks again.
+// reply encodes a reply. The TTL is 0, so that the next connection asks again.
 func reply(to dnsmessage.Header, q dnsmessage.Question, code dnsmessage.RCode, address netip.Addr) []byte {
 	b := dnsmessage.NewBuilder(nil, dnsmessage.Header{
 		ID: to.ID, Response: true, OpCode: to.OpCode, RCode: code,

@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// asking starts a server, and gives Go's own resolver asking it.
-func asking(t *testing.T) (*dns.Server, *net.Resolver) {
+// start starts a server and returns a resolver of the Go library that uses it.
+func start(t *testing.T) (*dns.Server, *net.Resolver) {
 	t.Helper()
 	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -34,18 +34,18 @@ func asking(t *testing.T) (*dns.Server, *net.Resolver) {
 	}}
 }
 
-func TestItKnowsItsHosts(t *testing.T) {
-	s, r := asking(t)
+func TestAHostOfAKnownDomainHasItsAddress(t *testing.T) {
+	s, r := start(t)
 	for _, host := range []string{"example.com.", "www.example.com.", "A.B.Example.COM."} {
 		got, err := r.LookupHost(t.Context(), host)
 		if err != nil || len(got) != 1 || got[0] != "192.0.2.7" {
-			t.Errorf("%s is at %v, %v", host, got, err)
+			t.Errorf("%s resolves to %v, %v", host, got, err)
 		}
 	}
 	for _, host := range []string{"example.org.", "com.", "badexample.com."} {
 		got, err := r.LookupHost(t.Context(), host)
-		if failed := failure(err); failed == nil || !failed.IsNotFound {
-			t.Errorf("%s is at %v, %v; want none", host, got, err)
+		if failed := dnsError(err); failed == nil || !failed.IsNotFound {
+			t.Errorf("%s resolves to %v, %v; want NXDOMAIN", host, got, err)
 		}
 	}
 	if q := s.Queries(); len(q) < 6 || q[0].Host != "example.com" || q[0].Mode != dns.Answering || q[0].At.IsZero() {
@@ -53,8 +53,8 @@ func TestItKnowsItsHosts(t *testing.T) {
 	}
 }
 
-func TestItStopsAnswering(t *testing.T) {
-	s, r := asking(t)
+func TestAModeDecidesTheAnswer(t *testing.T) {
+	s, r := start(t)
 	for mode, want := range map[dns.Mode]func(*net.DNSError) bool{
 		dns.Silent:  func(e *net.DNSError) bool { return e.IsTimeout },
 		dns.Failing: func(e *net.DNSError) bool { return e.IsTemporary && !e.IsNotFound },
@@ -64,7 +64,7 @@ func TestItStopsAnswering(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		got, err := r.LookupHost(ctx, "example.com.")
 		cancel()
-		if failed := failure(err); failed == nil || !want(failed) {
+		if failed := dnsError(err); failed == nil || !want(failed) {
 			t.Errorf("mode %d: %v, %v", mode, got, err)
 		}
 		s.Set(dns.Answering)
@@ -74,7 +74,7 @@ func TestItStopsAnswering(t *testing.T) {
 	}
 }
 
-func TestItOutlivesRubbish(t *testing.T) {
+func TestAMalformedMessageIsIgnored(t *testing.T) {
 	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -99,11 +99,11 @@ func TestItOutlivesRubbish(t *testing.T) {
 	reply := make([]byte, 512)
 	n, err := conn.Read(reply)
 	if err != nil || n < 12 || reply[0] != 0x12 || reply[3]&0xf != 3 {
-		t.Errorf("the first answer is % x, %v; want that there is no such host", reply[:n], err)
+		t.Errorf("the first answer is % x, %v; want NXDOMAIN", reply[:n], err)
 	}
 }
 
-func failure(err error) *net.DNSError {
+func dnsError(err error) *net.DNSError {
 	var failed *net.DNSError
 	errors.As(err, &failed)
 	return failed
