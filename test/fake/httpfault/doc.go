@@ -1,8 +1,8 @@
-// Package fault is what a test stand-in does instead of answering properly.
+// Package httpfault makes the HTTP server of a fake misbehave.
 //
-//	request ──▶ Fault ──▶ (nothing, rubbish, part of, or all of) the real answer
+//	request ──▶ Fault ──▶ no response, a wrong one, a part of the real one, or all of it
 //
-// A Fault sees the request before the stand-in's own handler does and decides
-// whether, how fast and how much of the real answer gets through. Faults hold
-// no state and may be shared between requests.
+// A Fault gets the request before the fake's own handler. It decides whether, how
+// fast and how much of the real response is sent. Faults hold no state, so requests
+// may share them.
 package httpfault

@@ -5,18 +5,19 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
 	"time"
 )
 
-// Fault answers r, with or without the help of next, which is the handler that
-// would have answered. A Fault that waits ends when the request's context does.
+// Fault answers a request. It may call next, the handler that would have answered
+// without the fault. A Fault that waits returns when the request's context is done.
 type Fault func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
-// Wrap returns a handler that consults choose for each request and lets next
-// answer when choose returns nil.
+// Wrap returns a handler that calls choose for each request. Where choose returns
+// nil, next answers.
 func Wrap(next http.Handler, choose func(*http.Request) Fault) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if f := choose(r); f != nil {
@@ -27,14 +28,14 @@ func Wrap(next http.Handler, choose func(*http.Request) Fault) http.Handler {
 	})
 }
 
-// Status answers with an HTTP status and nothing else of use.
+// Status answers with an HTTP status and its text.
 func Status(code int) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		http.Error(w, strconv.Itoa(code)+" "+http.StatusText(code), code)
 	}
 }
 
-// RetryAfter answers with an HTTP status and a Retry-After header.
+// RetryAfter answers with an HTTP status and a Retry-After header in seconds.
 func RetryAfter(code int, after time.Duration) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		w.Header().Set("Retry-After", strconv.Itoa(int(after.Seconds())))
@@ -49,7 +50,7 @@ func Redirect(url string) Fault {
 	}
 }
 
-// Text answers 200 with a body of its own.
+// Text answers 200 with body.
 func Text(body string) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -57,27 +58,27 @@ func Text(body string) Fault {
 	}
 }
 
-// Zeros answers 200 with n bytes of zero, announced.
+// Zeros answers 200 with n zero bytes and a Content-Length.
 func Zeros(n int64) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set("Content-Length", strconv.FormatInt(n, 10))
-		pour(w, r, n)
+		writeZeros(w, r, n)
 	}
 }
 
-// Endless answers 200 with n bytes of zero whose number is not announced, so
-// that only counting finds out that they are too many.
+// Endless answers 200 with n zero bytes without a Content-Length, so that only a
+// reader that counts them notices the size.
 func Endless(n int64) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.WriteHeader(http.StatusOK)
 		flush(w)
-		pour(w, r, n)
+		writeZeros(w, r, n)
 	}
 }
 
-// Lines answers 200 with n copies of line.
+// Lines answers 200 with first and then n copies of line.
 func Lines(first string, n int, line string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		_, _ = io.WriteString(w, first)
@@ -90,23 +91,23 @@ func Lines(first string, n int, line string) Fault {
 	}
 }
 
-// Bomb answers 200 with n bytes of zero, as the few that gzip makes of them.
+// Bomb answers 200 with n zero bytes, compressed by gzip to a small body.
 func Bomb(n int64) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Encoding", "gzip")
 		w.Header().Set("Content-Type", "application/octet-stream")
-		small := gzip.NewWriter(w)
-		defer func() { _ = small.Close() }()
+		compressed := gzip.NewWriter(w)
+		defer func() { _ = compressed.Close() }()
 		block := make([]byte, 1<<20)
 		for left := n; left > 0 && r.Context().Err() == nil; left -= int64(len(block)) {
-			if _, err := small.Write(block[:min(left, int64(len(block)))]); err != nil {
+			if _, err := compressed.Write(block[:min(left, int64(len(block)))]); err != nil {
 				return
 			}
 		}
 	}
 }
 
-// Hang accepts the request and never answers.
+// Hang reads the request and never answers.
 func Hang() Fault {
 	return func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 		<-r.Context().Done()
@@ -114,7 +115,7 @@ func Hang() Fault {
 	}
 }
 
-// Delay answers properly after d.
+// Delay sends the real response after d.
 func Delay(d time.Duration) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if wait(r, d) {
@@ -123,12 +124,12 @@ func Delay(d time.Duration) Fault {
 	}
 }
 
-// Drip answers properly, in pieces of n bytes with a pause before each.
+// Drip sends the real response in pieces of n bytes, with a pause before each.
 func Drip(n int, pause time.Duration) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		answer := capture(r, next)
-		answer.head(w)
-		for body := answer.body.Bytes(); len(body) > 0; {
+		response := capture(r, next)
+		response.writeHead(w)
+		for body := response.body.Bytes(); len(body) > 0; {
 			if !wait(r, pause) {
 				return
 			}
@@ -142,31 +143,32 @@ func Drip(n int, pause time.Duration) Fault {
 	}
 }
 
-// Truncate announces the whole answer, sends its first half and hangs up.
+// Truncate sends the real Content-Length and half of the body, and closes the
+// connection.
 func Truncate() Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		answer := capture(r, next)
-		answer.head(w)
-		_, _ = w.Write(answer.body.Bytes()[:answer.body.Len()/2])
+		response := capture(r, next)
+		response.writeHead(w)
+		_, _ = w.Write(response.body.Bytes()[:response.body.Len()/2])
 		flush(w)
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// HangUp closes the connection instead of answering.
+// HangUp closes the connection without a response.
 func HangUp() Fault {
 	return func(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
 }
 
-// Reset resets the TCP connection instead of answering.
+// Reset resets the TCP connection (RST) without a response.
 func Reset() Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		conn, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
-			panic(fmt.Sprintf("fault: reset: %v", err))
+			panic(fmt.Sprintf("httpfault: reset: %v", err))
 		}
 		raw := conn
-		if inner, ok := conn.(interface{ NetConn() net.Conn }); ok { // below TLS, which would say goodbye first
+		if inner, ok := conn.(interface{ NetConn() net.Conn }); ok { // TLS would send close_notify first
 			raw = inner.NetConn()
 		}
 		if tcp, ok := raw.(*net.TCPConn); ok {
@@ -190,7 +192,7 @@ func wait(r *http.Request, d time.Duration) bool {
 
 func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
 
-func pour(w http.ResponseWriter, r *http.Request, n int64) {
+func writeZeros(w http.ResponseWriter, r *http.Request, n int64) {
 	block := make([]byte, 64<<10)
 	for n > 0 && r.Context().Err() == nil {
 		m, err := w.Write(block[:min(n, int64(len(block)))])
@@ -199,4 +201,29 @@ func pour(w http.ResponseWriter, r *http.Request, n int64) {
 		}
 		n -= int64(m)
 	}
+}
+
+// captured is a response that is held back.
+type captured struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// capture records the response of next.
+func capture(r *http.Request, next http.Handler) *captured {
+	c := &captured{header: http.Header{}, status: http.StatusOK}
+	next.ServeHTTP(c, r)
+	return c
+}
+
+func (c *captured) Header() http.Header         { return c.header }
+func (c *captured) WriteHeader(status int)      { c.status = status }
+func (c *captured) Write(p []byte) (int, error) { return c.body.Write(p) }
+
+// writeHead sends the status and the headers of the whole response.
+func (c *captured) writeHead(w http.ResponseWriter) {
+	maps.Copy(w.Header(), c.header)
+	w.Header().Set("Content-Length", strconv.Itoa(c.body.Len()))
+	w.WriteHeader(c.status)
 }
