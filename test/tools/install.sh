@@ -20,7 +20,7 @@ fail() {
 }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# Any version of the server will do. Debian does not put it into PATH.
+# Any version of the server is accepted. Debian does not put it into PATH.
 have_postgres() {
 	have initdb && have postgres && return
 	local initdb
@@ -65,7 +65,7 @@ install_debian() {
 	[[ $extra != faults ]] || have faketime || missing+=(faketime)
 	((${#missing[@]})) || return 0
 
-	have apt-get || fail "missing: ${missing[*]} (Debian's names). There is no apt-get here: install them by other means, then run \"make tools\" again."
+	have apt-get || fail "missing: ${missing[*]} (Debian's names), and there is no apt-get. Install them by other means, then run \"make tools\" again."
 	as_root=()
 	if ((EUID != 0)); then
 		{ have sudo && sudo -n true 2>/dev/null; } || { have sudo && [[ -t 0 ]]; } ||
@@ -111,7 +111,7 @@ install_venv() {
 	for tool; do
 		"$venv/bin/$tool" --version >/dev/null || fail "$venv/bin/$tool was installed but does not run"
 	done
-	# Paths in a virtual environment are absolute, so one that was moved is made anew.
+	# Paths in a virtual environment are absolute, so one that was moved is made again.
 	printf '%s\n' "$want $venv" >"$stamp"
 	say "done"
 }
