@@ -25,7 +25,7 @@ const (
 type Config struct {
 	APIKey         string         // API_KEY; required
 	InternalAPIKey string         // INTERNAL_API_KEY; required
-	TrustedProxies []string       // addresses and CIDRs whose X-Forwarded-For is believed; none: nobody's
+	TrustedProxies []string       // addresses and CIDRs whose X-Forwarded-For is used; none by default
 	RequestTimeout time.Duration  // of one request, body included; 0: 15 s
 	Zone           *time.Location // of every time shown (decision A11); nil: time.Local
 	Log            *slog.Logger   // nil: slog.Default
@@ -42,7 +42,7 @@ type API struct {
 	internal *gin.Engine
 }
 
-// New makes an API over a Service. ready tells whether the gateway can do its
+// New makes an API over a Service. ready checks whether the gateway can do its
 // work, and is asked on every /readyz, for at most 3 s. It fails only on a
 // Config that is not valid.
 func New(service *registry.Service, ready func(context.Context) error, cfg Config) (*API, error) {

@@ -12,11 +12,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 )
 
-// A certificate that its files are renewed for counts without a restart: whoever
-// renews it every few weeks must not have to know of this process.
-func TestARenewedCertificate(t *testing.T) {
-	certFile, keyFile, _ := certificate(t)
-	newCert, newKey, _ := certificate(t)
+func TestARenewedCertificateIsUsedWithoutARestart(t *testing.T) {
+	certFile, keyFile, _ := makeCertificate(t)
+	newCert, newKey, _ := makeCertificate(t)
 	put := func(file, from string) {
 		raw := []byte("no certificate")
 		if from != "" {
@@ -42,23 +40,23 @@ func TestARenewedCertificate(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		if get() != first {
-			t.Error("half of a new certificate is shown")
+			t.Error("a new certificate is used without its key")
 		}
 		put(keyFile, newKey)
 		time.Sleep(10 * time.Second)
 		second := get()
 		if second == first {
-			t.Error("the new certificate is not shown")
+			t.Error("the new certificate is not used")
 		}
 		put(certFile, "")
 		for range 3 {
 			time.Sleep(10 * time.Second)
 			if get() != second {
-				t.Error("what makes no sense has ousted the certificate")
+				t.Error("an invalid file has replaced the certificate")
 			}
 		}
 		if n := strings.Count(log.String(), "cannot be used"); n != 2 {
-			t.Errorf("%d complaints, want one for each bad state:\n%s", n, &log)
+			t.Errorf("%d warnings, want one for each invalid state:\n%s", n, &log)
 		}
 	})
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// missing compares openapi.yaml, which is written by hand, with the table of
+// missingFromDocument compares openapi.yaml, which is written by hand, with the table of
 // detectors, and lists what to add or change there.
-func missing(doc *openapi3.T) (list []string) {
+func missingFromDocument(doc *openapi3.T) (list []string) {
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	config := doc.Components.Schemas["Config"].Value.Properties
 	for _, s := range monitor.Settings() {
@@ -59,15 +59,15 @@ func missing(doc *openapi3.T) (list []string) {
 	return list
 }
 
-// TestTheDocumentFollowsTheTableOfDetectors makes openapi.yaml follow from the
-// table: after a row is added, it names every line that the document lacks.
+// TestTheDocumentFollowsTheTableOfDetectors names every line that openapi.yaml lacks
+// after a row was added to the table.
 func TestTheDocumentFollowsTheTableOfDetectors(t *testing.T) {
 	doc := document(t).doc
-	for _, line := range missing(doc) {
+	for _, line := range missingFromDocument(doc) {
 		t.Errorf("openapi.yaml, %s", line)
 	}
 	detectortest.Add(t, detectortest.Frozen)
-	got := missing(doc)
+	got := missingFromDocument(doc)
 	slices.Sort(got)
 	want := []string{
 		"schema Config: add frozen_difference: { type: number, minimum: 0, maximum: 1, default: 0.25 }",
@@ -85,25 +85,25 @@ func TestTheDocumentFollowsTheTableOfDetectors(t *testing.T) {
 
 func TestAThirdDetectorIsConfiguredReportedAndShown(t *testing.T) {
 	detectortest.Add(t, detectortest.Frozen)
-	g := open(t)
-	g.undescribed = true // openapi.yaml does not know the made-up detector
-	a := registerWith(g, `,"config":{"frozen_threshold_sec":60,"frozen_difference":0.5}`).is(http.StatusCreated)
+	api := newTestAPI(t)
+	api.unvalidated = true // openapi.yaml does not know the made-up detector
+	a := registerWithFields(api, `,"config":{"frozen_threshold_sec":60,"frozen_difference":0.5}`).hasStatus(http.StatusCreated)
 	id := monitor.ID(a.json()["monitor_id"].(string))
-	if got := shownConfig(t, g, id, "frozen_threshold_sec") + " " + shownConfig(t, g, id, "frozen_difference"); got != "60 0.5" {
+	if got := configField(t, api, id, "frozen_threshold_sec") + " " + configField(t, api, id, "frozen_difference"); got != "60 0.5" {
 		t.Errorf("the settings are %s", got)
 	}
-	registerWith(g, `,"config":{"frozen_threshold_sec":1}`).
-		fails(http.StatusBadRequest, monitor.InvalidConfig, "config.frozen_threshold_sec is 1; accepted is 5 to 600")
-	g.put("/internal/v1/monitors/"+string(id)+"/status", `{"status":"monitoring","health":{"video":"frozen"},"statistics":{"frozen_events":2},`+
+	registerWithFields(api, `,"config":{"frozen_threshold_sec":1}`).
+		hasError(http.StatusBadRequest, monitor.InvalidConfig, "config.frozen_threshold_sec is 1; accepted is 5 to 600")
+	api.put("/internal/v1/monitors/"+string(id)+"/status", `{"status":"monitoring","health":{"video":"frozen"},"statistics":{"frozen_events":2},`+
 		`"events":[{"event_id":"0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d","event_type":"alert.frozen","timestamp":"2024-01-15T20:00:00+09:00",`+
-		`"data":{"duration_sec":60,"started_at":"2024-01-15T19:59:00+09:00","threshold_sec":60,"segment_info":{"sequence":1,"duration":2}}}]}`).is(http.StatusOK)
-	body := g.get("/api/v1/monitors/" + string(id)).is(http.StatusOK).body
+		`"data":{"duration_sec":60,"started_at":"2024-01-15T19:59:00+09:00","threshold_sec":60,"segment_info":{"sequence":1,"duration":2}}}]}`).hasStatus(http.StatusOK)
+	body := api.get("/api/v1/monitors/" + string(id)).hasStatus(http.StatusOK).body
 	for _, want := range []string{`"video":"frozen"`, `"frozen_events":2`} {
 		if !strings.Contains(string(body), want) {
 			t.Errorf("GET shows no %s: %s", want, body)
 		}
 	}
-	if body := g.get("/api/v1/monitors/" + string(id) + "/events").is(http.StatusOK).body; !strings.Contains(string(body), "alert.frozen") {
+	if body := api.get("/api/v1/monitors/" + string(id) + "/events").hasStatus(http.StatusOK).body; !strings.Contains(string(body), "alert.frozen") {
 		t.Errorf("the history is %s", body)
 	}
 }

@@ -1,6 +1,5 @@
-// Package httpapi is the gateway's front: the public API of chapter 3, the
-// internal API that workers report to (section 8.6), the probes (8.7) and the
-// document that describes them all, openapi.yaml.
+// Package httpapi serves the gateway's HTTP: the public API (chapter 3), the internal
+// API for workers (section 8.6) and the probes (8.7). openapi.yaml describes all.
 //
 //	Public()    POST   /api/v1/monitors                              X-API-Key
 //	            GET    /api/v1/monitors

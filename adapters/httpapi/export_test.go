@@ -5,8 +5,7 @@ import (
 	"log/slog"
 )
 
-// LoadCertificate gives what a server with these files shows to each new
-// connection.
+// LoadCertificate returns a function that returns the certificate for a new connection.
 func LoadCertificate(certFile, keyFile string, log *slog.Logger) (get func() *tls.Certificate, err error) {
 	c, err := loadCertificate(certFile, keyFile, log)
 	if err != nil {

@@ -19,14 +19,14 @@ type loggedFailure struct {
 }
 
 // failures reads the lines that were logged since the last call.
-func (g *gate) failures() (all []loggedFailure) {
-	g.t.Helper()
-	for lines := json.NewDecoder(g.log); ; {
+func (api *testAPI) failures() (all []loggedFailure) {
+	api.t.Helper()
+	for lines := json.NewDecoder(api.log); ; {
 		var c loggedFailure
 		if err := lines.Decode(&c); errors.Is(err, io.EOF) {
 			return all
 		} else if err != nil {
-			g.t.Fatal(err)
+			api.t.Fatal(err)
 		}
 		if c.Level == "ERROR" || c.Level == "WARN" {
 			all = append(all, c)
@@ -41,16 +41,16 @@ func TestOneFailureOfEachKindIsLoggedPerInterval(t *testing.T) {
 		late             = "request not answered in time, its caller got 503 and may repeat it: check the database"
 	)
 	synctest.Test(t, func(t *testing.T) {
-		g := open(t)
-		path := "/internal/v1/monitors/" + string(g.registers("Q")) + "/status"
+		api := newTestAPI(t)
+		path := "/internal/v1/monitors/" + string(api.register("Q")) + "/status"
 		fail := func(err error) {
 			t.Helper()
-			g.store.Fail = func(context.Context, string) error { return err }
-			g.put(path, fullReport)
+			api.store.Fail = func(context.Context, string) error { return err }
+			api.put(path, completeReport)
 		}
 		expectLogged := func(want ...loggedFailure) {
 			t.Helper()
-			if got := g.failures(); fmt.Sprint(got) != fmt.Sprint(want) {
+			if got := api.failures(); fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("the log says %v, want %v", got, want)
 			}
 		}
@@ -60,7 +60,7 @@ func TestOneFailureOfEachKindIsLoggedPerInterval(t *testing.T) {
 			time.Sleep(196 * time.Millisecond)
 		}
 		expectLogged(loggedFailure{"ERROR", failed, status, 0})
-		g.get(monitors).is(http.StatusInternalServerError)
+		api.get(monitors).hasStatus(http.StatusInternalServerError)
 		expectLogged(loggedFailure{"ERROR", failed, monitors, 0})
 		fail(errors.Join(&json.SyntaxError{}, unreachable))
 		expectLogged(loggedFailure{"ERROR", failed, status, 0})

@@ -22,7 +22,7 @@ const maxIdempotencyKey = 255 // characters
 var idempotencyKeyForm = regexp.MustCompile(fmt.Sprintf(`^[!-~]{1,%d}$`, maxIdempotencyKey))
 
 // idempotencyKey reads the Idempotency-Key of a request, which stands for one
-// thing with one API key. given tells whether there is one.
+// thing with one API key. given reports whether there is one.
 func idempotencyKey(c *gin.Context) (key registry.Digest, given bool, err error) {
 	values := c.Request.Header.Values(idempotencyHeader)
 	switch {

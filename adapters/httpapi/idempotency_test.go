@@ -13,62 +13,62 @@ import (
 
 const idempotencyKey = "Idempotency-Key"
 
-// postOnce registers under the given Idempotency-Keys, one header each.
-func (g *gate) postOnce(body string, keys ...string) answer {
-	g.t.Helper()
-	r := req("POST", "/api/v1/monitors", strings.NewReader(body))
+// postWithKeys registers under the given Idempotency-Keys, one header each.
+func (api *testAPI) postWithKeys(body string, keys ...string) response {
+	api.t.Helper()
+	r := newRequest("POST", "/api/v1/monitors", strings.NewReader(body))
 	for _, key := range keys {
 		r.Header.Add(idempotencyKey, key)
 	}
-	return g.do(r)
+	return api.do(r)
 }
 
-// TestIdempotencyKey is decision A9.
-func TestIdempotencyKey(t *testing.T) {
-	t.Run("makes a repeat get the first answer, and says so", func(t *testing.T) {
-		g := open(t)
-		first := g.postOnce(registration, "k").is(http.StatusCreated)
+// TestARepeatedIdempotencyKeyReturnsTheFirstResponse tests decision A9.
+func TestARepeatedIdempotencyKeyReturnsTheFirstResponse(t *testing.T) {
+	t.Run("a repeat gets the first response, marked as a replay", func(t *testing.T) {
+		api := newTestAPI(t)
+		first := api.postWithKeys(registration, "k").hasStatus(http.StatusCreated)
 		if said := first.header.Get("Idempotency-Replayed"); said != "" {
-			t.Errorf("the first answer says that it is a repeat: %s", said)
+			t.Errorf("the first response is marked as a replay: %s", said)
 		}
-		g.store.Update(firstID, func(m *monitor.Monitor) { m.Status = monitor.Stopped })
-		again := g.postOnce(registration, "k").is(http.StatusCreated)
+		api.store.Update(firstID, func(m *monitor.Monitor) { m.Status = monitor.Stopped })
+		again := api.postWithKeys(registration, "k").hasStatus(http.StatusCreated)
 		if said := again.header.Get("Idempotency-Replayed"); said != "true" {
 			t.Errorf("Idempotency-Replayed is %q", said)
 		}
 		if !bytes.Equal(first.body, again.body) || first.header.Get("Location") != again.header.Get("Location") {
-			t.Errorf("first came\n%s, again came\n%s", first.body, again.body)
+			t.Errorf("the first response is\n%s, the second\n%s", first.body, again.body)
 		}
-		if len(g.crew.Started()) != 1 {
-			t.Errorf("workers asked for: %v", g.crew.Started())
+		if len(api.workers.Started()) != 1 {
+			t.Errorf("workers started: %v", api.workers.Started())
 		}
 	})
 
-	t.Run("is not needed: without one a repeat is a duplicate", func(t *testing.T) {
-		g := open(t)
-		g.postOnce(registration).is(http.StatusCreated)
-		g.postOnce(registration).fails(http.StatusConflict, monitor.Duplicate)
-		g.postOnce(registration, "k").fails(http.StatusConflict, monitor.Duplicate)
+	t.Run("without a key, a repeat is a duplicate", func(t *testing.T) {
+		api := newTestAPI(t)
+		api.postWithKeys(registration).hasStatus(http.StatusCreated)
+		api.postWithKeys(registration).hasError(http.StatusConflict, monitor.Duplicate)
+		api.postWithKeys(registration, "k").hasError(http.StatusConflict, monitor.Duplicate)
 	})
 
-	t.Run("stands for one request: with another it is refused", func(t *testing.T) {
-		g := open(t)
-		g.postOnce(registration, "k").is(http.StatusCreated)
-		a := g.postOnce(strings.Replace(registration, "XcQ", "XcZ", 1), "k")
-		a.fails(http.StatusConflict, "IDEMPOTENCY_KEY_REUSED", "Idempotency-Key", "new key")
+	t.Run("another request with the same key is refused", func(t *testing.T) {
+		api := newTestAPI(t)
+		api.postWithKeys(registration, "k").hasStatus(http.StatusCreated)
+		a := api.postWithKeys(strings.Replace(registration, "XcQ", "XcZ", 1), "k")
+		a.hasError(http.StatusConflict, "IDEMPOTENCY_KEY_REUSED", "Idempotency-Key", "new key")
 		if a.header.Get("Idempotency-Replayed") != "" {
-			t.Error("the refusal says that it is a repeat")
+			t.Error("the refusal is marked as a replay")
 		}
-		g.postOnce(strings.Replace(registration, "XcQ", "XcZ", 1), "K").is(http.StatusCreated)
+		api.postWithKeys(strings.Replace(registration, "XcQ", "XcZ", 1), "K").hasStatus(http.StatusCreated)
 	})
 
-	t.Run("is free again after a refusal", func(t *testing.T) {
-		g := open(t)
-		g.postOnce(`{"stream_url":"x"}`, "k").fails(http.StatusBadRequest, monitor.InvalidURL)
-		g.store.Fail = func(context.Context, string) error { return context.DeadlineExceeded }
-		g.postOnce(registration, "k").is(http.StatusServiceUnavailable)
-		g.store.Fail = nil
-		g.postOnce(registration, "k").is(http.StatusCreated)
+	t.Run("a key can be used again after a refusal", func(t *testing.T) {
+		api := newTestAPI(t)
+		api.postWithKeys(`{"stream_url":"x"}`, "k").hasError(http.StatusBadRequest, monitor.InvalidURL)
+		api.store.Fail = func(context.Context, string) error { return context.DeadlineExceeded }
+		api.postWithKeys(registration, "k").hasStatus(http.StatusServiceUnavailable)
+		api.store.Fail = nil
+		api.postWithKeys(registration, "k").hasStatus(http.StatusCreated)
 	})
 
 	for name, key := range map[string]string{
@@ -77,11 +77,11 @@ func TestIdempotencyKey(t *testing.T) {
 		"that is a UUID":             "3e9c1b0e-5d1f-4a57-9a65-0a7e1a2f9b11",
 		"of every visible character": `!"#$%&'()*+,-./0123456789:;<=>?@ABCXYZ[\]^_` + "`" + `abcxyz{|}~`,
 	} {
-		t.Run("is taken when it is one "+name, func(t *testing.T) {
-			g := open(t)
-			g.postOnce(registration, key).is(http.StatusCreated)
-			if g.postOnce(registration, key).is(http.StatusCreated).header.Get("Idempotency-Replayed") == "" {
-				t.Error("it was forgotten")
+		t.Run("a key is accepted "+name, func(t *testing.T) {
+			api := newTestAPI(t)
+			api.postWithKeys(registration, key).hasStatus(http.StatusCreated)
+			if api.postWithKeys(registration, key).hasStatus(http.StatusCreated).header.Get("Idempotency-Replayed") == "" {
+				t.Error("the repeat is not marked as a replay")
 			}
 		})
 	}
@@ -93,38 +93,38 @@ func TestIdempotencyKey(t *testing.T) {
 		"has a control character":      {"a\x7f"},
 		"has a line break":             {"a\n"},
 		"is not ASCII":                 {"clé"},
-		"is not even text":             {"\xff"},
+		"is not UTF-8":                 {"\xff"},
 		"is there twice":               {"a", "b"},
 		"is there twice, and the same": {"a", "a"},
 	} {
-		t.Run("is refused when it "+name, func(t *testing.T) {
-			g := open(t)
-			g.postOnce(registration, keys...).fails(http.StatusBadRequest, monitor.InvalidConfig, "Idempotency-Key", "accepted")
-			if len(g.crew.Started()) != 0 {
-				t.Error("a worker was asked for")
+		t.Run("a key is refused that "+name, func(t *testing.T) {
+			api := newTestAPI(t)
+			api.postWithKeys(registration, keys...).hasError(http.StatusBadRequest, monitor.InvalidConfig, "Idempotency-Key", "accepted")
+			if len(api.workers.Started()) != 0 {
+				t.Error("a worker was started")
 			}
 		})
 	}
 
-	t.Run("is the API key's own: with another it stands for something else", func(t *testing.T) {
-		g := openWithin(t, 0, 0)
-		g.postOnce(registration, "k").is(http.StatusCreated)
-		other := openOn(t, g.store, 0, 0, func(c *httpapi.Config) { c.APIKey = "another key" })
-		r := req("POST", "/api/v1/monitors", strings.NewReader(registration))
-		r.Header.Set(publicKey, "another key")
+	t.Run("another API key has its own idempotency keys", func(t *testing.T) {
+		api := newTestAPIWithLimits(t, 0, 0)
+		api.postWithKeys(registration, "k").hasStatus(http.StatusCreated)
+		other := newTestAPIOnStore(t, api.store, 0, 0, func(c *httpapi.Config) { c.APIKey = "another key" })
+		r := newRequest("POST", "/api/v1/monitors", strings.NewReader(registration))
+		r.Header.Set(publicKeyHeader, "another key")
 		r.Header.Set(idempotencyKey, "k")
-		other.do(r).fails(http.StatusConflict, monitor.Duplicate)
+		other.do(r).hasError(http.StatusConflict, monitor.Duplicate)
 	})
 
-	t.Run("means nothing to other requests", func(t *testing.T) {
-		g := open(t)
+	t.Run("other requests ignore it", func(t *testing.T) {
+		api := newTestAPI(t)
 		for _, c := range []struct{ method, path, body string }{
 			{"GET", "/api/v1/monitors", ""},
 			{"POST", "/api/v1/webhooks/test", `{"callback_url":"https://example.com/hook"}`},
 		} {
-			r := req(c.method, c.path, strings.NewReader(c.body))
+			r := newRequest(c.method, c.path, strings.NewReader(c.body))
 			r.Header[idempotencyKey] = []string{"a b", ""}
-			g.do(r).is(http.StatusOK)
+			api.do(r).hasStatus(http.StatusOK)
 		}
 	})
 }

@@ -52,7 +52,7 @@ func (a *API) recovered(c *gin.Context) {
 	defer func() {
 		if p := recover(); p != nil {
 			if err, is := p.(error); is && errors.Is(err, http.ErrAbortHandler) {
-				panic(p) // how a handler tells net/http to drop the connection
+				panic(p) // net/http drops the connection on this panic
 			}
 			a.log.Error("request handler panicked, only this request failed: report the defect with panic and stack", "method", c.Request.Method, "route", c.FullPath(),
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))

@@ -150,10 +150,10 @@ type healthBody struct {
 	LastCheckAt *time.Time        `json:"last_check_at"`
 }
 
-// get is GET /api/v1/monitors/{monitor_id} (section 3.3). Beside the specified
-// fields it shows the registration (config, metadata), whether the stream can be
-// observed (last_error, blind_since, last_observed_at), why the monitor failed
-// (reason) and when it ended (ended_at). It does not show callback_url, because
+// get is GET /api/v1/monitors/{monitor_id} (section 3.3). Beside the specified fields
+// it returns the registration (config, metadata) and the visibility of the stream
+// (last_error, blind_since, last_observed_at). Of an ended monitor it also returns
+// ended_at and the reason of a failure. It does not return callback_url, because
 // receivers keep tokens there.
 func (a *API) get(c *gin.Context) error {
 	id, err := monitor.ParseID(c.Param("monitor_id"))

@@ -12,20 +12,20 @@ import (
 
 const firstID = "mon-00000000000070008000000000000001"
 
-func TestRegister(t *testing.T) {
-	g := open(t)
-	a := g.post("/api/v1/monitors", registration).is(http.StatusCreated)
-	a.equals(`{"monitor_id":"` + firstID + `","status":"initializing","created_at":"2024-01-15T19:55:00.123+09:00"}`)
+func TestARegistrationIsStoredAndStartsAWorker(t *testing.T) {
+	api := newTestAPI(t)
+	a := api.post("/api/v1/monitors", registration).hasStatus(http.StatusCreated)
+	a.hasBody(`{"monitor_id":"` + firstID + `","status":"initializing","created_at":"2024-01-15T19:55:00.123+09:00"}`)
 	if a.header.Get("Location") != "/api/v1/monitors/"+firstID {
 		t.Errorf("Location is %q", a.header.Get("Location"))
 	}
-	if started := g.crew.Started(); len(started) != 1 || started[0] != firstID {
-		t.Errorf("workers asked for: %v", started)
+	if started := api.workers.Started(); len(started) != 1 || started[0] != firstID {
+		t.Errorf("workers started: %v", started)
 	}
 }
 
-func TestRegisterTakesTheExampleOfTheSpecification(t *testing.T) {
-	open(t).post("/api/v1/monitors", `{
+func TestTheSpecifiedExampleIsRegistered(t *testing.T) {
+	newTestAPI(t).post("/api/v1/monitors", `{
 		"stream_url": "https://www.youtube.com/watch?v=XXXXXXXXXXX",
 		"callback_url": "https://example.com/webhook/stream-alert",
 		"config": {
@@ -41,96 +41,98 @@ func TestRegisterTakesTheExampleOfTheSpecification(t *testing.T) {
 			"stream_title": "配信タイトル",
 			"custom_data": {}
 		}
-	}`).is(http.StatusCreated)
+	}`).hasStatus(http.StatusCreated)
 }
 
-func TestRegisterReadsJSONStrictly(t *testing.T) {
+func TestARegistrationIsParsedStrictly(t *testing.T) {
 	with := func(fields string) string { return strings.TrimSuffix(registration, "}") + fields + "}" }
 	for name, c := range map[string]struct{ body, says string }{
 		"an empty body":                   {``, "ends early"},
-		"half a body":                     {`{"stream_url":"`, "ends early"},
+		"a truncated body":                {`{"stream_url":"`, "ends early"},
 		"no JSON":                         {`stream_url=x`, "not valid JSON"},
 		"an array":                        {`[` + registration + `]`, "not a JSON object"},
 		"null":                            {`null`, "not a JSON object"},
-		"a comma too many":                {`{"stream_url":"x",}`, "not valid JSON"},
+		"a trailing comma":                {`{"stream_url":"x",}`, "not valid JSON"},
 		"a second object":                 {registration + registration, "after the end"},
 		"something after the end":         {registration + `x`, "after the end"},
 		"an unknown field":                {with(`,"interval":5`), `"interval" is not a field; accepted are stream_url, callback_url, config, metadata`},
-		"a name in other letters":         {with(`,"Metadata":{}`), `"Metadata" is not a field`},
-		"a field given twice":             {with(`,"stream_url":"` + aStream + `"`), "stream_url is given twice"},
+		"a name in other webhooks":        {with(`,"Metadata":{}`), `"Metadata" is not a field`},
+		"a field given twice":             {with(`,"stream_url":"` + streamURL + `"`), "stream_url is given twice"},
 		"an unknown field in config":      {with(`,"config":{"threshold":5}`), `config."threshold" is not a field`},
 		"a field given twice in config":   {with(`,"config":{"check_interval_sec":5,"check_interval_sec":6}`), "config.check_interval_sec is given twice"},
 		"a config that is null":           {with(`,"config":null`), "config is not a JSON object"},
 		"a config that is a text":         {with(`,"config":"{}"`), "config is not a JSON object"},
 		"an end that is before the start": {with(`,"config":{"scheduled_start_time":"2024-01-15T20:00:00Z","scheduled_end_time":"2024-01-15T19:00:00Z"}`), "must be after"},
 		"text that is not UTF-8":          {with(",\"metadata\":{\"a\":\"\xff\"}"), "the body is not valid UTF-8"},
-		"nesting without end":             {with(`,"metadata":` + strings.Repeat(`[`, 20000)), "not valid JSON"},
+		"very deep nesting":               {with(`,"metadata":` + strings.Repeat(`[`, 20000)), "not valid JSON"},
 	} {
 		t.Run("refuses "+name, func(t *testing.T) {
-			g := open(t)
-			g.post("/api/v1/monitors", c.body).fails(http.StatusBadRequest, monitor.InvalidConfig, c.says)
-			if len(g.crew.Started()) != 0 {
-				t.Error("a worker was asked for")
+			api := newTestAPI(t)
+			api.post("/api/v1/monitors", c.body).hasError(http.StatusBadRequest, monitor.InvalidConfig, c.says)
+			if len(api.workers.Started()) != 0 {
+				t.Error("a worker was started")
 			}
 		})
 	}
 }
 
-func TestBodyLimits(t *testing.T) {
+func TestATooLargeBodyIsRefused(t *testing.T) {
 	padded := func(n int) string { return registration + strings.Repeat(" ", n-len(registration)) }
-	t.Run("64 KiB are taken", func(t *testing.T) { open(t).post("/api/v1/monitors", padded(64<<10)).is(http.StatusCreated) })
-	t.Run("one byte more is not", func(t *testing.T) {
-		a := open(t).post("/api/v1/monitors", padded(64<<10+1))
-		a.fails(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "65536")
+	t.Run("64 KiB are accepted", func(t *testing.T) {
+		newTestAPI(t).post("/api/v1/monitors", padded(64<<10)).hasStatus(http.StatusCreated)
+	})
+	t.Run("one byte more is refused", func(t *testing.T) {
+		a := newTestAPI(t).post("/api/v1/monitors", padded(64<<10+1))
+		a.hasError(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "65536")
 		if a.header.Get("Connection") != "close" {
 			t.Error("the connection is kept although the body is not read")
 		}
 	})
-	t.Run("the internal API takes 1 MiB", func(t *testing.T) {
-		g := open(t)
-		path := "/internal/v1/monitors/" + string(g.registers("Q")) + "/status"
-		g.put(path, `{}`+strings.Repeat(" ", 1<<20-2)).is(http.StatusOK)
-		g.put(path, `{}`+strings.Repeat(" ", 1<<20-1)).fails(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "1048576")
+	t.Run("the internal API accepts 1 MiB", func(t *testing.T) {
+		api := newTestAPI(t)
+		path := "/internal/v1/monitors/" + string(api.register("Q")) + "/status"
+		api.put(path, `{}`+strings.Repeat(" ", 1<<20-2)).hasStatus(http.StatusOK)
+		api.put(path, `{}`+strings.Repeat(" ", 1<<20-1)).hasError(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "1048576")
 	})
 }
 
-func TestContentTypes(t *testing.T) {
-	for given, taken := range map[string]bool{
+func TestOnlyJSONBodiesAreAccepted(t *testing.T) {
+	for given, accepted := range map[string]bool{
 		"":                                  true,
 		"application/json":                  true,
 		"Application/JSON; charset=UTF-8":   true,
 		"application/json; charset=latin-1": false,
 		"text/plain":                        false,
-		"application/x-www-form-urlencoded": true, // what curl -d says
+		"application/x-www-form-urlencoded": true, // set by curl -d
 		"multipart/form-data; boundary=x":   false,
 		";;;":                               false,
 	} {
-		t.Run(strconv.Quote(given)+" is taken: "+strconv.FormatBool(taken), func(t *testing.T) {
-			r := req("POST", "/api/v1/monitors", strings.NewReader(registration))
+		t.Run(strconv.Quote(given)+" is accepted: "+strconv.FormatBool(accepted), func(t *testing.T) {
+			r := newRequest("POST", "/api/v1/monitors", strings.NewReader(registration))
 			r.Header.Del("Content-Type")
 			if given != "" {
 				r.Header.Set("Content-Type", given)
 			}
-			a := open(t).do(r)
-			if taken {
-				a.is(http.StatusCreated)
+			a := newTestAPI(t).do(r)
+			if accepted {
+				a.hasStatus(http.StatusCreated)
 				return
 			}
-			a.fails(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "application/json")
+			a.hasError(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "application/json")
 		})
 	}
-	t.Run("a compressed body is not taken", func(t *testing.T) {
-		r := req("POST", "/api/v1/monitors", strings.NewReader(registration))
+	t.Run("a compressed body is refused", func(t *testing.T) {
+		r := newRequest("POST", "/api/v1/monitors", strings.NewReader(registration))
 		r.Header.Set("Content-Encoding", "gzip")
-		open(t).do(r).fails(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
+		newTestAPI(t).do(r).hasError(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
 	})
 }
 
-func TestGet(t *testing.T) {
+func TestAMonitorIsShownWithItsState(t *testing.T) {
 	t.Run("shows a new monitor that has not been checked", func(t *testing.T) {
-		g := open(t)
-		g.get("/api/v1/monitors/" + string(g.registers("Q"))).is(http.StatusOK).equals(`{
-			"monitor_id":"` + firstID + `","stream_url":"` + aStream + `","status":"initializing","stream_status":"unknown",
+		api := newTestAPI(t)
+		api.get("/api/v1/monitors/" + string(api.register("Q"))).hasStatus(http.StatusOK).hasBody(`{
+			"monitor_id":"` + firstID + `","stream_url":"` + streamURL + `","status":"initializing","stream_status":"unknown",
 			"health":{"video":"unknown","audio":"unknown","last_check_at":null},
 			"last_error":null,"blind_since":null,"last_observed_at":null,
 			"statistics":{"total_segments_analyzed":0,"blackout_events":0,"silence_events":0},
@@ -139,10 +141,10 @@ func TestGet(t *testing.T) {
 			"metadata":{},"created_at":"2024-01-15T19:55:00.123+09:00"}`)
 	})
 	t.Run("shows what the worker reported", func(t *testing.T) {
-		g := open(t)
-		id := g.registers("Q")
-		g.put("/internal/v1/monitors/"+string(id)+"/status", fullReport).is(http.StatusOK)
-		shown := g.get("/api/v1/monitors/" + string(id)).json()
+		api := newTestAPI(t)
+		id := api.register("Q")
+		api.put("/internal/v1/monitors/"+string(id)+"/status", completeReport).hasStatus(http.StatusOK)
+		shown := api.get("/api/v1/monitors/" + string(id)).json()
 		if shown["status"] != "monitoring" || shown["stream_status"] != "live" {
 			t.Errorf("shown is %v", shown)
 		}
@@ -151,60 +153,60 @@ func TestGet(t *testing.T) {
 		}
 	})
 	t.Run("shows why a monitor failed and when it ended", func(t *testing.T) {
-		g := open(t)
-		id := g.registers("Q")
-		g.store.Update(id, func(m *monitor.Monitor) {
+		api := newTestAPI(t)
+		id := api.register("Q")
+		api.store.Update(id, func(m *monitor.Monitor) {
 			m.Status, m.Reason, m.EndedAt = monitor.Failed, "callback_failed", now.Add(time.Hour)
 		})
-		shown := g.get("/api/v1/monitors/" + string(id)).json()
+		shown := api.get("/api/v1/monitors/" + string(id)).json()
 		if shown["status"] != "error" || shown["reason"] != "callback_failed" || shown["ended_at"] != "2024-01-15T20:55:00.123+09:00" {
 			t.Errorf("shown is %v", shown)
 		}
 	})
 	t.Run("never shows the callback URL, which may carry a token", func(t *testing.T) {
-		g := open(t)
-		if a := g.get("/api/v1/monitors/" + string(g.registers("Q"))); strings.Contains(string(a.body), "example.com") {
+		api := newTestAPI(t)
+		if a := api.get("/api/v1/monitors/" + string(api.register("Q"))); strings.Contains(string(a.body), "example.com") {
 			t.Errorf("shown is %s", a.body)
 		}
 	})
-	for name, id := range map[string]string{"was never given": noSuchID, "has another form": "42", "has capitals": strings.ToUpper(firstID), "tries to be SQL": "'%20or%201=1--"} {
-		t.Run("does not know an id that "+name, func(t *testing.T) {
-			g := open(t)
-			g.registers("Q")
-			g.get("/api/v1/monitors/"+id).fails(http.StatusNotFound, monitor.NotFound)
-			g.delete("/api/v1/monitors/"+id).fails(http.StatusNotFound, monitor.NotFound)
+	for name, id := range map[string]string{"is unknown": noSuchID, "has another form": "42", "has capitals": strings.ToUpper(firstID), "contains SQL": "'%20or%201=1--"} {
+		t.Run("answers 404 for an id that "+name, func(t *testing.T) {
+			api := newTestAPI(t)
+			api.register("Q")
+			api.get("/api/v1/monitors/"+id).hasError(http.StatusNotFound, monitor.NotFound)
+			api.delete("/api/v1/monitors/"+id).hasError(http.StatusNotFound, monitor.NotFound)
 		})
 	}
 }
 
-func TestStop(t *testing.T) {
-	g := open(t)
-	path := "/api/v1/monitors/" + string(g.registers("Q"))
+func TestAStopEndsTheMonitorOnce(t *testing.T) {
+	api := newTestAPI(t)
+	path := "/api/v1/monitors/" + string(api.register("Q"))
 	const stopped = `{"monitor_id":"` + firstID + `","status":"stopped","stopped_at":"2024-01-15T19:55:00.123+09:00"}`
-	t.Run("ends the monitor", func(t *testing.T) { g.delete(path).is(http.StatusOK).equals(stopped) })
-	t.Run("is idempotent", func(t *testing.T) { g.delete(path).is(http.StatusOK).equals(stopped) })
-	t.Run("leaves a monitor that failed with its own status and time", func(t *testing.T) {
-		g.store.Update(firstID, func(m *monitor.Monitor) { m.Status, m.EndedAt = monitor.Failed, now.Add(time.Minute) })
-		g.delete(path).is(http.StatusOK).equals(`{"monitor_id":"` + firstID + `","status":"error","stopped_at":"2024-01-15T19:56:00.123+09:00"}`)
+	t.Run("ends the monitor", func(t *testing.T) { api.delete(path).hasStatus(http.StatusOK).hasBody(stopped) })
+	t.Run("is idempotent", func(t *testing.T) { api.delete(path).hasStatus(http.StatusOK).hasBody(stopped) })
+	t.Run("does not change a failed monitor", func(t *testing.T) {
+		api.store.Update(firstID, func(m *monitor.Monitor) { m.Status, m.EndedAt = monitor.Failed, now.Add(time.Minute) })
+		api.delete(path).hasStatus(http.StatusOK).hasBody(`{"monitor_id":"` + firstID + `","status":"error","stopped_at":"2024-01-15T19:56:00.123+09:00"}`)
 	})
 }
 
-func TestList(t *testing.T) {
-	g := open(t)
+func TestMonitorsAreListedInPages(t *testing.T) {
+	api := newTestAPI(t)
 	t.Run("is empty at first", func(t *testing.T) {
-		g.get("/api/v1/monitors").is(http.StatusOK).equals(`{"monitors":[],"pagination":{"total":0,"limit":50,"offset":0}}`)
+		api.get("/api/v1/monitors").hasStatus(http.StatusOK).hasBody(`{"monitors":[],"pagination":{"total":0,"limit":50,"offset":0}}`)
 	})
-	g.registers("A")
-	g.registers("B")
-	g.registers("C")
+	api.register("A")
+	api.register("B")
+	api.register("C")
 	t.Run("is newest first, in pages", func(t *testing.T) {
-		g.get("/api/v1/monitors?limit=1&offset=1").is(http.StatusOK).equals(`{"monitors":[{"monitor_id":"mon-00000000000070008000000000000002",
+		api.get("/api/v1/monitors?limit=1&offset=1").hasStatus(http.StatusOK).hasBody(`{"monitors":[{"monitor_id":"mon-00000000000070008000000000000002",
 			"stream_url":"https://www.youtube.com/watch?v=dQw4w9WgXcB","status":"initializing","created_at":"2024-01-15T19:55:00.123+09:00"}],
 			"pagination":{"total":3,"limit":1,"offset":1}}`)
 	})
-	t.Run("takes limits up to 200", func(t *testing.T) { g.get("/api/v1/monitors?limit=200").is(http.StatusOK) })
+	t.Run("accepts limits up to 200", func(t *testing.T) { api.get("/api/v1/monitors?limit=200").hasStatus(http.StatusOK) })
 	t.Run("is empty beyond the end", func(t *testing.T) {
-		g.get("/api/v1/monitors?offset=9").is(http.StatusOK).equals(`{"monitors":[],"pagination":{"total":3,"limit":50,"offset":9}}`)
+		api.get("/api/v1/monitors?offset=9").hasStatus(http.StatusOK).hasBody(`{"monitors":[],"pagination":{"total":3,"limit":50,"offset":9}}`)
 	})
 	for query, says := range map[string]string{
 		"status=running":             "accepted is one of",
@@ -222,7 +224,7 @@ func TestList(t *testing.T) {
 		"limit=%zz":                  "malformed",
 	} {
 		t.Run("refuses "+query, func(t *testing.T) {
-			open(t).get("/api/v1/monitors?"+query).fails(http.StatusBadRequest, monitor.InvalidConfig, says)
+			newTestAPI(t).get("/api/v1/monitors?"+query).hasError(http.StatusBadRequest, monitor.InvalidConfig, says)
 		})
 	}
 }

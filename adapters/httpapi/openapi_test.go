@@ -18,8 +18,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 )
 
-// contract is openapi.yaml as a client reads it.
-type contract struct{ doc *openapi3.T }
+// apiDocument is the parsed openapi.yaml.
+type apiDocument struct{ doc *openapi3.T }
 
 var loaded = sync.OnceValues(func() (*openapi3.T, error) {
 	openapi3.DefineStringFormatValidator("uuid", openapi3.NewRegexpFormatValidator(openapi3.FormatOfStringForUUIDOfRFC9562))
@@ -27,21 +27,21 @@ var loaded = sync.OnceValues(func() (*openapi3.T, error) {
 	if err != nil {
 		return nil, err
 	}
-	// With every example checked against its schema.
+	// Validate also checks every example against its schema.
 	return doc, doc.Validate(context.Background(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaFormatValidation())
 })
 
-func document(t *testing.T) contract {
+func document(t *testing.T) apiDocument {
 	t.Helper()
 	doc, err := loaded()
 	if err != nil {
 		t.Fatalf("openapi.yaml: %v", err)
 	}
-	return contract{doc}
+	return apiDocument{doc}
 }
 
-// find is the operation that describes a request, or nil.
-func (c contract) find(method, path string) (template string, op *openapi3.Operation) {
+// find returns the operation that describes a request, or nil.
+func (c apiDocument) find(method, path string) (template string, op *openapi3.Operation) {
 	parts := strings.Split(path, "/")
 	for template, item := range c.doc.Paths.Map() {
 		want := strings.Split(template, "/")
@@ -52,9 +52,9 @@ func (c contract) find(method, path string) (template string, op *openapi3.Opera
 	return "", nil
 }
 
-// holds fails unless the document describes an answer: its status, its headers
-// and its body.
-func (c contract) holds(t *testing.T, r *http.Request, a answer) {
+// validate fails the test unless the document describes the status, the headers and
+// the body of a response.
+func (c apiDocument) validate(t *testing.T, r *http.Request, a response) {
 	t.Helper()
 	template, op := c.find(r.Method, r.URL.Path)
 	if op == nil {
@@ -85,15 +85,15 @@ func (c contract) holds(t *testing.T, r *http.Request, a answer) {
 	}
 }
 
-func TestDocumentDescribesExactlyTheRoutes(t *testing.T) {
+func TestTheDocumentDescribesExactlyTheRoutes(t *testing.T) {
 	described := map[string]bool{}
 	for path, item := range document(t).doc.Paths.Map() {
 		for method := range item.Operations() {
 			described[method+" "+path] = true
 		}
 	}
-	api := open(t).api
-	for _, handler := range []http.Handler{api.Public(), api.Internal()} {
+	handlers := newTestAPI(t).handlers
+	for _, handler := range []http.Handler{handlers.Public(), handlers.Internal()} {
 		for _, route := range handler.(*gin.Engine).Routes() {
 			parts := strings.Split(route.Path, "/")
 			for i, p := range parts {
@@ -109,12 +109,12 @@ func TestDocumentDescribesExactlyTheRoutes(t *testing.T) {
 		}
 	}
 	for name := range described {
-		t.Errorf("%s is described and not there", name)
+		t.Errorf("%s is described and has no route", name)
 	}
 }
 
-// TestDocumentIsComplete finds what a client would have to guess.
-func TestDocumentIsComplete(t *testing.T) {
+// TestTheDocumentIsComplete finds missing descriptions, examples and codes.
+func TestTheDocumentIsComplete(t *testing.T) {
 	doc := document(t).doc
 	named := map[string]bool{} // codes that some answer gives
 	for path, item := range doc.Paths.Map() {
@@ -129,11 +129,11 @@ func TestDocumentIsComplete(t *testing.T) {
 				}
 			}
 			if op.RequestBody != nil {
-				exemplary(t, at+": the body", op.RequestBody.Value.Content)
+				requireExample(t, at+": the body", op.RequestBody.Value.Content)
 			}
 			for status, response := range op.Responses.Map() {
 				at := at + ": " + status
-				exemplary(t, at, response.Value.Content)
+				requireExample(t, at, response.Value.Content)
 				for name, header := range response.Value.Headers {
 					if header.Value.Description == "" || header.Value.Example == nil {
 						t.Errorf("%s: the header %s has no description or no example", at, name)
@@ -146,7 +146,7 @@ func TestDocumentIsComplete(t *testing.T) {
 				for _, code := range codes {
 					named[code] = true
 					if !strings.Contains(*response.Value.Description, "`"+code+"`") {
-						t.Errorf("%s does not say when the code is %s", at, code)
+						t.Errorf("%s does not explain the code %s", at, code)
 					}
 				}
 			}
@@ -154,13 +154,13 @@ func TestDocumentIsComplete(t *testing.T) {
 	}
 	for _, code := range doc.Components.Schemas["Error"].Value.Properties["error"].Value.Properties["code"].Value.Enum {
 		if !named[code.(string)] && !strings.Contains(doc.Info.Description, "`"+code.(string)+"`") {
-			t.Errorf("nothing says when the code is %s", code)
+			t.Errorf("no description explains the code %s", code)
 		}
 	}
 }
 
-// exemplary fails unless there is an example.
-func exemplary(t *testing.T, at string, content openapi3.Content) {
+// requireExample fails the test unless there is an example.
+func requireExample(t *testing.T, at string, content openapi3.Content) {
 	t.Helper()
 	json := content["application/json"]
 	if json == nil {
@@ -174,7 +174,7 @@ func exemplary(t *testing.T, at string, content openapi3.Content) {
 	}
 }
 
-// codesOf are the codes that an answer may have.
+// codesOf returns the codes that a response may have.
 func codesOf(r *openapi3.Response) (codes []string) {
 	json := r.Content["application/json"]
 	if json == nil || len(json.Schema.Value.AllOf) != 2 || json.Schema.Value.AllOf[0].Ref != "#/components/schemas/Error" {
@@ -186,22 +186,22 @@ func codesOf(r *openapi3.Response) (codes []string) {
 	return codes
 }
 
-func TestDocumentIsServed(t *testing.T) {
-	a := open(t).do(httptestGet("/openapi.yaml")).is(http.StatusOK)
+func TestTheDocumentIsServed(t *testing.T) {
+	a := newTestAPI(t).do(newRequestWithoutKey("/openapi.yaml")).hasStatus(http.StatusOK)
 	if !bytes.Equal(a.body, httpapi.Document()) || !bytes.HasPrefix(a.body, []byte("openapi: 3.")) {
-		t.Error("served is something else")
+		t.Error("another document is served")
 	}
 }
 
-// TestEveryDescribedAnswerHappens provokes each answer that the document
-// describes; do holds it against the document.
-func TestEveryDescribedAnswerHappens(t *testing.T) {
+// TestEveryDescribedResponseOccurs causes each response that the document describes. do
+// validates it against the document.
+func TestEveryDescribedResponseOccurs(t *testing.T) {
 	seen := map[string]bool{}
-	for _, c := range provocations() {
+	for _, c := range responseCases() {
 		t.Run(c.name, func(t *testing.T) {
-			g := open(t)
-			r := c.request(g)
-			g.do(r).is(c.status)
+			api := newTestAPI(t)
+			r := c.request(api)
+			api.do(r).hasStatus(c.status)
 			template, _ := document(t).find(r.Method, r.URL.Path)
 			seen[r.Method+" "+template+" "+http.StatusText(c.status)] = true
 		})
@@ -209,9 +209,9 @@ func TestEveryDescribedAnswerHappens(t *testing.T) {
 	for path, item := range document(t).doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			for status := range op.Responses.Map() {
-				name := method + " " + path + " " + statusText(status)
+				name := method + " " + path + " " + statusTextOf(status)
 				if !seen[name] {
-					t.Errorf("nothing provokes %s", name)
+					t.Errorf("no test causes %s", name)
 				}
 			}
 		}

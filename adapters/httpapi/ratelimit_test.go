@@ -20,156 +20,156 @@ import (
 
 const rateLimited monitor.Code = "RATE_LIMIT_EXCEEDED"
 
-// openWithin is an API whose clients have budgets.
-func openWithin(t *testing.T, create, query int, change ...func(*httpapi.Config)) *gate {
+// newTestAPIWithLimits makes an API with these rate limits per minute; 0: none.
+func newTestAPIWithLimits(t *testing.T, create, query int, change ...func(*httpapi.Config)) *testAPI {
 	t.Helper()
-	return openOn(t, &registrytest.Store{}, create, query, change...)
+	return newTestAPIOnStore(t, &registrytest.Store{}, create, query, change...)
 }
 
-// openOn is one on a store that others may be on as well.
-func openOn(t *testing.T, store *registrytest.Store, create, query int, change ...func(*httpapi.Config)) *gate {
+// newTestAPIOnStore makes an API on a store that other APIs may share.
+func newTestAPIOnStore(t *testing.T, store *registrytest.Store, create, query int, change ...func(*httpapi.Config)) *testAPI {
 	t.Helper()
-	g := &gate{t: t, store: store, crew: &registrytest.WorkerManager{}, courier: &registrytest.TestSender{}}
-	service, err := registry.New(g.store, g.crew, registrytest.CallbackPolicy(nil), g.courier, registry.Config{
+	api := &testAPI{t: t, store: store, workers: &registrytest.WorkerManager{}, sender: &registrytest.TestSender{}}
+	service, err := registry.New(api.store, api.workers, registrytest.CallbackPolicy(nil), api.sender, registry.Config{
 		NewUUID: func() [16]byte { return uuid.Must(uuid.NewV7()) }, CreatePerMin: create, QueryPerMin: query,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := httpapi.Config{APIKey: aKey, InternalAPIKey: anInnerKey}
+	cfg := httpapi.Config{APIKey: apiKey, InternalAPIKey: internalAPIKey}
 	for _, c := range change {
 		c(&cfg)
 	}
-	if g.api, err = httpapi.New(service, func(context.Context) error { return nil }, cfg); err != nil {
+	if api.handlers, err = httpapi.New(service, func(context.Context) error { return nil }, cfg); err != nil {
 		t.Fatal(err)
 	}
-	return g
+	return api
 }
 
-// isLimited demands a refusal, and after how many seconds to come again.
-func (a answer) isLimited(after string) {
+// isRateLimited expects a refusal with the Retry-After of so many seconds.
+func (a response) isRateLimited(after string) {
 	a.t.Helper()
-	a.fails(http.StatusTooManyRequests, rateLimited, "requests a minute are allowed", "in "+after+" s")
+	a.hasError(http.StatusTooManyRequests, rateLimited, "requests a minute are allowed", "in "+after+" s")
 	if got := a.header.Get("Retry-After"); got != after {
 		a.t.Errorf("Retry-After is %q, want %q", got, after)
 	}
 }
 
-func (a answer) isNotLimited() {
+func (a response) isNotRateLimited() {
 	a.t.Helper()
 	if a.status == http.StatusTooManyRequests {
-		a.t.Errorf("it is limited: %s", a.body)
+		a.t.Errorf("the request is rate limited: %s", a.body)
 	}
 }
 
-// unread is a body that must not be read.
-type unread struct{ t *testing.T }
+// unreadableBody is a body that must not be read.
+type unreadableBody struct{ t *testing.T }
 
-func (u unread) Read([]byte) (int, error) {
+func (u unreadableBody) Read([]byte) (int, error) {
 	u.t.Error("the body was read")
 	return 0, io.EOF
 }
 
-// TestBudgetTable is section 12.3, row by row.
-func TestBudgetTable(t *testing.T) {
+// TestEachRateLimitCountsItsRequests tests section 12.3, row by row.
+func TestEachRateLimitCountsItsRequests(t *testing.T) {
 	n := 0
-	creating := map[string]func(*gate) answer{
-		"POST /api/v1/monitors": func(g *gate) answer {
+	creating := map[string]func(*testAPI) response{
+		"POST /api/v1/monitors": func(api *testAPI) response {
 			n++
-			return g.post("/api/v1/monitors", strings.Replace(registration, "dQw4w", fmt.Sprintf("%05d", n), 1))
+			return api.post("/api/v1/monitors", strings.Replace(registration, "dQw4w", fmt.Sprintf("%05d", n), 1))
 		},
-		"POST /api/v1/webhooks/test": func(g *gate) answer { return g.post("/api/v1/webhooks/test", `{`) },
+		"POST /api/v1/webhooks/test": func(api *testAPI) response { return api.post("/api/v1/webhooks/test", `{`) },
 	}
-	querying := map[string]func(*gate) answer{
-		"GET /api/v1/monitors":             func(g *gate) answer { return g.get("/api/v1/monitors") },
-		"GET /api/v1/monitors/{id}":        func(g *gate) answer { return g.get("/api/v1/monitors/" + noSuchID) },
-		"GET /api/v1/monitors/{id}/events": func(g *gate) answer { return g.get("/api/v1/monitors/" + noSuchID + "/events") },
-		"POST …/events/{id}/redeliver": func(g *gate) answer {
-			return g.post("/api/v1/monitors/"+noSuchID+"/events/"+anEvent+"/redeliver", "")
+	querying := map[string]func(*testAPI) response{
+		"GET /api/v1/monitors":             func(api *testAPI) response { return api.get("/api/v1/monitors") },
+		"GET /api/v1/monitors/{id}":        func(api *testAPI) response { return api.get("/api/v1/monitors/" + noSuchID) },
+		"GET /api/v1/monitors/{id}/events": func(api *testAPI) response { return api.get("/api/v1/monitors/" + noSuchID + "/events") },
+		"POST …/events/{id}/redeliver": func(api *testAPI) response {
+			return api.post("/api/v1/monitors/"+noSuchID+"/events/"+eventID+"/redeliver", "")
 		},
 	}
-	free := map[string]func(*gate) answer{
-		"DELETE /api/v1/monitors/{id}": func(g *gate) answer { return g.delete("/api/v1/monitors/" + noSuchID) },
-		"GET /healthz":                 func(g *gate) answer { return g.do(httptestGet("/healthz")) },
-		"GET /readyz":                  func(g *gate) answer { return g.do(httptestGet("/readyz")) },
-		"GET /openapi.yaml":            func(g *gate) answer { return g.do(httptestGet("/openapi.yaml")) },
-		"a path that does not exist":   func(g *gate) answer { return g.get("/api/v1/nothing") },
-		"a wrong key": func(g *gate) answer {
-			r := httptestGet("/api/v1/monitors")
-			r.Header.Set(publicKey, "wrong")
-			return g.do(r)
+	free := map[string]func(*testAPI) response{
+		"DELETE /api/v1/monitors/{id}": func(api *testAPI) response { return api.delete("/api/v1/monitors/" + noSuchID) },
+		"GET /healthz":                 func(api *testAPI) response { return api.do(newRequestWithoutKey("/healthz")) },
+		"GET /readyz":                  func(api *testAPI) response { return api.do(newRequestWithoutKey("/readyz")) },
+		"GET /openapi.yaml":            func(api *testAPI) response { return api.do(newRequestWithoutKey("/openapi.yaml")) },
+		"a path that does not exist":   func(api *testAPI) response { return api.get("/api/v1/nothing") },
+		"a wrong key": func(api *testAPI) response {
+			r := newRequestWithoutKey("/api/v1/monitors")
+			r.Header.Set(publicKeyHeader, "wrong")
+			return api.do(r)
 		},
-		"GET /internal/v1/monitors/{id}": func(g *gate) answer { return g.get("/internal/v1/monitors/" + noSuchID) },
+		"GET /internal/v1/monitors/{id}": func(api *testAPI) response { return api.get("/internal/v1/monitors/" + noSuchID) },
 	}
 	for _, row := range []struct {
 		name          string
 		create, query int
-		spend         map[string]func(*gate) answer
+		spend         map[string]func(*testAPI) response
 		after         string
-		others        map[string]func(*gate) answer
+		others        map[string]func(*testAPI) response
 	}{
 		{"creating", 4, 1000, creating, "15", querying},
 		{"querying", 1000, 4, querying, "15", creating},
 	} {
 		for name, ask := range row.spend {
-			t.Run(name+" spends from the budget for "+row.name, func(t *testing.T) {
-				g := openWithin(t, row.create, row.query)
+			t.Run(name+" counts against the rate limit of "+row.name, func(t *testing.T) {
+				api := newTestAPIWithLimits(t, row.create, row.query)
 				for range 4 {
-					ask(g).isNotLimited()
+					ask(api).isNotRateLimited()
 				}
 				for name, ask := range row.spend { // all of them share it
-					t.Run("and then limited is "+name, func(*testing.T) { ask(g).isLimited(row.after) })
+					t.Run("then limits "+name, func(*testing.T) { ask(api).isRateLimited(row.after) })
 				}
 				for name, ask := range row.others {
-					t.Run("and then not limited is "+name, func(*testing.T) { ask(g).isNotLimited() })
+					t.Run("then does not limit "+name, func(*testing.T) { ask(api).isNotRateLimited() })
 				}
 				for name, ask := range free {
-					t.Run("and then not limited is "+name, func(*testing.T) { ask(g).isNotLimited() })
+					t.Run("then does not limit "+name, func(*testing.T) { ask(api).isNotRateLimited() })
 				}
 			})
 		}
 	}
 	for name, ask := range free {
-		t.Run(name+" spends nothing", func(t *testing.T) {
-			g := openWithin(t, 1, 1)
+		t.Run(name+" counts against no rate limit", func(t *testing.T) {
+			api := newTestAPIWithLimits(t, 1, 1)
 			for range 20 {
-				ask(g).isNotLimited()
+				ask(api).isNotRateLimited()
 			}
-			g.get("/api/v1/monitors").is(http.StatusOK)
-			g.post("/api/v1/monitors", registration).is(http.StatusCreated)
+			api.get("/api/v1/monitors").hasStatus(http.StatusOK)
+			api.post("/api/v1/monitors", registration).hasStatus(http.StatusCreated)
 		})
 	}
-	t.Run("a request beyond the limit has no body read", func(t *testing.T) {
-		g := openWithin(t, 1, 1)
-		g.post("/api/v1/monitors", registration).is(http.StatusCreated)
+	t.Run("the body of a refused request is not read", func(t *testing.T) {
+		api := newTestAPIWithLimits(t, 1, 1)
+		api.post("/api/v1/monitors", registration).hasStatus(http.StatusCreated)
 		for _, path := range []string{"/api/v1/monitors", "/api/v1/webhooks/test"} {
-			g.do(req("POST", path, unread{t})).isLimited("60")
+			api.do(newRequest("POST", path, unreadableBody{t})).isRateLimited("60")
 		}
 	})
-	t.Run("a budget that cannot be counted is a failure and no refusal", func(t *testing.T) {
-		g := openWithin(t, 1, 1)
-		g.store.Fail = func(context.Context, string) error { return errors.New("the database is gone") }
-		a := g.get("/api/v1/monitors")
-		a.fails(http.StatusInternalServerError, monitor.Internal)
+	t.Run("a rate limit that cannot be counted is answered with 500", func(t *testing.T) {
+		api := newTestAPIWithLimits(t, 1, 1)
+		api.store.Fail = func(context.Context, string) error { return errors.New("the database is gone") }
+		a := api.get("/api/v1/monitors")
+		a.hasError(http.StatusInternalServerError, monitor.Internal)
 		if a.header.Get("Retry-After") != "" {
-			t.Error("it says when to come again")
+			t.Error("Retry-After is sent")
 		}
 	})
 }
 
-// TestBudgetsAreOfAClient is decision A5: who asks is a key and an address.
-func TestBudgetsAreOfAClient(t *testing.T) {
+// TestARateLimitAppliesToOneClient tests decision A5: a client is a key and an address.
+func TestARateLimitAppliesToOneClient(t *testing.T) {
 	type sender struct {
 		remote  string
 		headers []string // name and value by turns
 	}
-	from := func(g *gate, s sender) answer {
-		r := req("GET", "/api/v1/monitors", nil)
+	from := func(api *testAPI, s sender) response {
+		r := newRequest("GET", "/api/v1/monitors", nil)
 		r.RemoteAddr = s.remote
 		for i := 0; i+1 < len(s.headers); i += 2 {
 			r.Header.Add(s.headers[i], s.headers[i+1])
 		}
-		return g.do(r)
+		return api.do(r)
 	}
 	const forwarded = "X-Forwarded-For"
 	for name, c := range map[string]struct {
@@ -197,7 +197,7 @@ func TestBudgetsAreOfAClient(t *testing.T) {
 		"behind a proxy, another address of one IPv6 network is the same client": {
 			sender{"10.0.0.1:1111", []string{forwarded, "2001:db8::1"}}, sender{"10.0.0.1:1111", []string{forwarded, "2001:db8::2"}}, true,
 		},
-		"what somebody who is no proxy says of an address is not believed": {
+		"X-Forwarded-For is ignored unless a trusted proxy sent it": {
 			sender{"192.0.2.7:1111", []string{forwarded, "203.0.113.1"}}, sender{"192.0.2.7:1111", []string{forwarded, "203.0.113.2"}}, true,
 		},
 		"behind a proxy, another address is another client": {
@@ -209,60 +209,59 @@ func TestBudgetsAreOfAClient(t *testing.T) {
 		"behind a proxy, another spelling of an address is the same client": {
 			sender{"10.0.0.1:1111", []string{forwarded, "203.0.113.1"}}, sender{"10.0.0.1:1111", []string{forwarded, "::ffff:203.0.113.1"}}, true,
 		},
-		"behind a proxy, what the client itself wrote before is not believed": {
+		"behind a proxy, the address that the client wrote is ignored": {
 			sender{"10.0.0.1:1111", []string{forwarded, "198.51.100.1, 203.0.113.1"}}, sender{"10.0.0.1:1111", []string{forwarded, "198.51.100.2, 203.0.113.1"}}, true,
 		},
-		"behind a proxy that adds a header of its own, the client's is not believed": {
+		"behind a proxy that adds its own header, the client's header is ignored": {
 			sender{"10.0.0.1:1111", []string{forwarded, "198.51.100.1", forwarded, "203.0.113.1"}},
 			sender{"10.0.0.1:1111", []string{forwarded, "198.51.100.2", forwarded, "203.0.113.1"}}, true,
 		},
-		"behind a proxy, other headers are not believed": {
+		"behind a proxy, other headers are ignored": {
 			sender{"10.0.0.1:1111", []string{"X-Real-IP", "198.51.100.1"}}, sender{"10.0.0.1:1111", []string{"X-Real-IP", "198.51.100.2"}}, true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := openWithin(t, 1, 1, func(c *httpapi.Config) { c.TrustedProxies = []string{"10.0.0.0/8"} })
-			from(g, c.first).is(http.StatusOK)
-			from(g, c.first).isLimited("60")
-			if a := from(g, c.second); (a.status == http.StatusTooManyRequests) != c.same {
+			api := newTestAPIWithLimits(t, 1, 1, func(c *httpapi.Config) { c.TrustedProxies = []string{"10.0.0.0/8"} })
+			from(api, c.first).hasStatus(http.StatusOK)
+			from(api, c.first).isRateLimited("60")
+			if a := from(api, c.second); (a.status == http.StatusTooManyRequests) != c.same {
 				t.Errorf("answered with %d: %s", a.status, a.body)
 			}
 		})
 	}
 	t.Run("another key is another client", func(t *testing.T) {
-		g := openWithin(t, 1, 1)
-		g.get("/api/v1/monitors").is(http.StatusOK)
-		other := openOn(t, g.store, 1, 1, func(c *httpapi.Config) { c.APIKey = "another key" })
-		r := httptestGet("/api/v1/monitors")
-		r.Header.Set(publicKey, "another key")
-		other.do(r).is(http.StatusOK)
-		openOn(t, g.store, 1, 1).get("/api/v1/monitors").isLimited("60")
+		api := newTestAPIWithLimits(t, 1, 1)
+		api.get("/api/v1/monitors").hasStatus(http.StatusOK)
+		other := newTestAPIOnStore(t, api.store, 1, 1, func(c *httpapi.Config) { c.APIKey = "another key" })
+		r := newRequestWithoutKey("/api/v1/monitors")
+		r.Header.Set(publicKeyHeader, "another key")
+		other.do(r).hasStatus(http.StatusOK)
+		newTestAPIOnStore(t, api.store, 1, 1).get("/api/v1/monitors").isRateLimited("60")
 	})
 }
 
-func TestTooManyMonitorsSaysWhenToComeAgain(t *testing.T) {
-	g := open(t)
+func TestTheMaximumOfMonitorsIsAnsweredWithRetryAfter(t *testing.T) {
+	api := newTestAPI(t)
 	for _, last := range []string{"A", "B", "C"} {
-		g.registers(last)
+		api.register(last)
 	}
-	a := g.post("/api/v1/monitors", registration)
-	a.fails(http.StatusTooManyRequests, monitor.MaxMonitorsExceeded)
+	a := api.post("/api/v1/monitors", registration)
+	a.hasError(http.StatusTooManyRequests, monitor.MaxMonitorsExceeded)
 	if after := a.header.Get("Retry-After"); after != "60" {
 		t.Errorf("Retry-After is %q", after)
 	}
 }
 
-// TestLimitExamples holds the document's examples against what is said.
-func TestLimitExamples(t *testing.T) {
-	for _, send := range []func(*gate) answer{
-		func(g *gate) answer { return g.post("/api/v1/monitors", "") },
-		func(g *gate) answer { return g.post("/api/v1/webhooks/test", "") },
-		func(g *gate) answer { return g.get("/api/v1/monitors") },
+func TestTheRateLimitExamplesShowTheRealMessages(t *testing.T) {
+	for _, send := range []func(*testAPI) response{
+		func(api *testAPI) response { return api.post("/api/v1/monitors", "") },
+		func(api *testAPI) response { return api.post("/api/v1/webhooks/test", "") },
+		func(api *testAPI) response { return api.get("/api/v1/monitors") },
 	} {
-		g := openWithin(t, 10, 100)
-		a := send(g)
+		api := newTestAPIWithLimits(t, 10, 100)
+		a := send(api)
 		for a.status != http.StatusTooManyRequests {
-			a = send(g)
+			a = send(api)
 		}
 		message := a.json()["error"].(map[string]any)["message"].(string)
 		if !strings.Contains(string(httpapi.Document()), strconv.Quote(message)) {

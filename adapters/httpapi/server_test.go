@@ -25,16 +25,16 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 )
 
-// leavesNothing fails the test if a goroutine outlives it and its servers.
-func leavesNothing(t *testing.T) {
+// verifyNoLeaks fails the test if a goroutine outlives it and its servers.
+func verifyNoLeaks(t *testing.T) {
 	t.Cleanup(func() {
-		// net/http gives a client half a second to read an answer to a body that it did not read itself.
+		// net/http waits half a second for a client to read the response to an unread body.
 		goleak.VerifyNone(t, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 	})
 }
 
-// certificate makes a key pair for 127.0.0.1 that is its own authority.
-func certificate(t *testing.T) (certFile, keyFile string, roots *x509.CertPool) {
+// makeCertificate makes a self-signed certificate for 127.0.0.1 and its key.
+func makeCertificate(t *testing.T) (certFile, keyFile string, roots *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -68,8 +68,8 @@ func certificate(t *testing.T) (certFile, keyFile string, roots *x509.CertPool) 
 	return certFile, keyFile, roots
 }
 
-// serving starts a server and ends it with the test.
-func serving(t *testing.T, handler http.Handler, cfg httpapi.ServerConfig) *httpapi.Server {
+// startServer starts a server that ends with the test.
+func startServer(t *testing.T, handler http.Handler, cfg httpapi.ServerConfig) *httpapi.Server {
 	t.Helper()
 	cfg.Addr = "127.0.0.1:0"
 	if cfg.Log == nil {
@@ -94,14 +94,14 @@ func serving(t *testing.T, handler http.Handler, cfg httpapi.ServerConfig) *http
 	return s
 }
 
-func TestServerWithTLS(t *testing.T) {
-	leavesNothing(t)
-	certFile, keyFile, roots := certificate(t)
-	api := open(t).api
-	for port, handler := range map[string]http.Handler{"public": api.Public(), "internal": api.Internal()} {
-		s := serving(t, handler, httpapi.ServerConfig{Name: port, CertFile: certFile, KeyFile: keyFile})
+func TestAServerWithACertificateServesTLS(t *testing.T) {
+	verifyNoLeaks(t)
+	certFile, keyFile, roots := makeCertificate(t)
+	handlers := newTestAPI(t).handlers
+	for port, handler := range map[string]http.Handler{"public": handlers.Public(), "internal": handlers.Internal()} {
+		s := startServer(t, handler, httpapi.ServerConfig{Name: port, CertFile: certFile, KeyFile: keyFile})
 		for version, accepted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
-			verb := map[bool]string{true: " shakes hands in ", false: " refuses "}[accepted]
+			verb := map[bool]string{true: " accepts ", false: " refuses "}[accepted]
 			t.Run("the "+port+" port"+verb+tls.VersionName(version), func(t *testing.T) {
 				conn, err := tls.Dial("tcp", s.Addr().String(), &tls.Config{RootCAs: roots, MinVersion: version, MaxVersion: version})
 				if err == nil {
@@ -126,11 +126,11 @@ func TestServerWithTLS(t *testing.T) {
 		})
 	}
 	for name, cfg := range map[string]httpapi.ServerConfig{
-		"a certificate without its key": {CertFile: certFile},
-		"a key without its certificate": {KeyFile: keyFile},
-		"a file that is not there":      {CertFile: certFile + "x", KeyFile: keyFile},
-		"the key for the certificate":   {CertFile: keyFile, KeyFile: keyFile},
-		"an address that is none":       {Addr: "nowhere:port"},
+		"a certificate without its key":    {CertFile: certFile},
+		"a key without its certificate":    {KeyFile: keyFile},
+		"a missing file":                   {CertFile: certFile + "x", KeyFile: keyFile},
+		"a key instead of the certificate": {CertFile: keyFile, KeyFile: keyFile},
+		"an invalid address":               {Addr: "nowhere:port"},
 	} {
 		t.Run("does not start with "+name, func(t *testing.T) {
 			if s, err := httpapi.Listen(http.NotFoundHandler(), cfg); err == nil {
@@ -141,8 +141,8 @@ func TestServerWithTLS(t *testing.T) {
 	}
 }
 
-func TestServerWithoutTLSSaysSo(t *testing.T) {
-	leavesNothing(t)
+func TestAServerWithoutACertificateLogsIt(t *testing.T) {
+	verifyNoLeaks(t)
 	var log bytes.Buffer
 	s, err := httpapi.Listen(http.NotFoundHandler(), httpapi.ServerConfig{Addr: "127.0.0.1:0", Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
@@ -162,13 +162,13 @@ func TestServerWithoutTLSSaysSo(t *testing.T) {
 	}
 }
 
-func TestServerThatDrainsAnswersAndEndsConnections(t *testing.T) {
-	leavesNothing(t)
-	s := serving(t, open(t).api.Public(), httpapi.ServerConfig{Name: "public"})
+func TestADrainingServerClosesEachConnectionAfterItsResponse(t *testing.T) {
+	verifyNoLeaks(t)
+	s := startServer(t, newTestAPI(t).handlers.Public(), httpapi.ServerConfig{Name: "public"})
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
-	for _, leaving := range []bool{false, true, true} {
-		if leaving {
+	for _, draining := range []bool{false, true, true} {
+		if draining {
 			s.Drain()
 		}
 		resp, err := client.Get("http://" + s.Addr().String() + "/healthz")
@@ -176,14 +176,14 @@ func TestServerThatDrainsAnswersAndEndsConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		if resp.StatusCode != http.StatusOK || resp.Close != leaving {
-			t.Errorf("draining %v: the status is %d, the connection ends: %v", leaving, resp.StatusCode, resp.Close)
+		if resp.StatusCode != http.StatusOK || resp.Close != draining {
+			t.Errorf("draining %v: the status is %d, the connection ends: %v", draining, resp.StatusCode, resp.Close)
 		}
 	}
 }
 
-func TestServerFinishesRequestsUnderWay(t *testing.T) {
-	leavesNothing(t)
+func TestAShutdownWaitsForRequestsInProgress(t *testing.T) {
+	verifyNoLeaks(t)
 	arrived, finish := make(chan struct{}), make(chan struct{})
 	s, err := httpapi.Listen(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		close(arrived)
@@ -214,20 +214,20 @@ func TestServerFinishesRequestsUnderWay(t *testing.T) {
 	}
 	close(finish)
 	if got := <-body; got != "done" {
-		t.Errorf("the request under way got %q", got)
+		t.Errorf("the request in progress got %q", got)
 	}
 	if err := <-shut; err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestServerAnswersInTheEnvelopeOverTheWire(t *testing.T) {
-	leavesNothing(t)
-	s := serving(t, open(t).api.Public(), httpapi.ServerConfig{Name: "public"})
+func TestAServerAnswersEveryErrorInTheEnvelope(t *testing.T) {
+	verifyNoLeaks(t)
+	s := startServer(t, newTestAPI(t).handlers.Public(), httpapi.ServerConfig{Name: "public"})
 	for name, request := range map[string]string{
-		"OPTIONS of everything":        "OPTIONS * HTTP/1.1\r\nHost: x\r\nX-API-Key: " + aKey + "\r\n\r\n",
-		"a body of unknown length":     "POST /api/v1/monitors HTTP/1.1\r\nHost: x\r\nX-API-Key: " + aKey + "\r\nTransfer-Encoding: chunked\r\n\r\n11000\r\n" + strings.Repeat(" ", 0x11000) + "\r\n0\r\n\r\n",
-		"a body announced as too long": "POST /api/v1/monitors HTTP/1.1\r\nHost: x\r\nX-API-Key: " + aKey + "\r\nContent-Length: 99999999\r\n\r\n",
+		"OPTIONS of everything":        "OPTIONS * HTTP/1.1\r\nHost: x\r\nX-API-Key: " + apiKey + "\r\n\r\n",
+		"a body of unknown length":     "POST /api/v1/monitors HTTP/1.1\r\nHost: x\r\nX-API-Key: " + apiKey + "\r\nTransfer-Encoding: chunked\r\n\r\n11000\r\n" + strings.Repeat(" ", 0x11000) + "\r\n0\r\n\r\n",
+		"a body announced as too long": "POST /api/v1/monitors HTTP/1.1\r\nHost: x\r\nX-API-Key: " + apiKey + "\r\nContent-Length: 99999999\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", s.Addr().String())

@@ -8,27 +8,30 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// blindReport is the report of a worker that could learn nothing for 5 minutes.
+// blindReport is the report of a worker that was blind for 5 minutes.
 const blindReport = `{
 	"status": "waiting",
 	"visibility": {"last_error": "DNS does not resolve\u0000\nwww.youtube.com", "blind_since": "2024-01-15T20:05:00+09:00", "last_observed_at": "2024-01-15T20:04:30+09:00"},
-	"events": [{"event_id": "` + anEvent + `", "event_type": "monitor.error", "timestamp": "2024-01-15T20:10:00+09:00",
+	"events": [{"event_id": "` + eventID + `", "event_type": "monitor.error", "timestamp": "2024-01-15T20:10:00+09:00",
 		"data": {"reason": "blind", "error_details": "DNS", "terminal": false}}]
 }`
 
-func TestBlindnessIsShownAndItsEndToo(t *testing.T) { // decision S15
-	g := open(t)
-	id := string(g.registers("Q"))
-	report := func(body string) { t.Helper(); g.put("/internal/v1/monitors/"+id+"/status", body).is(http.StatusOK) }
+func TestBlindnessAndItsEndAreShown(t *testing.T) { // decision S15
+	api := newTestAPI(t)
+	id := string(api.register("Q"))
+	report := func(body string) {
+		t.Helper()
+		api.put("/internal/v1/monitors/"+id+"/status", body).hasStatus(http.StatusOK)
+	}
 	shows := func(lastError, blindSince, lastObserved, resolved any) {
 		t.Helper()
-		m := g.get("/api/v1/monitors/" + id).is(http.StatusOK).json()
+		m := api.get("/api/v1/monitors/" + id).hasStatus(http.StatusOK).json()
 		for field, want := range map[string]any{"last_error": lastError, "blind_since": blindSince, "last_observed_at": lastObserved} {
 			if got, is := m[field]; !is || got != want {
 				t.Errorf("%s is %v, want %v", field, got, want)
 			}
 		}
-		for _, e := range g.get("/api/v1/monitors/" + id + "/events").is(http.StatusOK).json()["events"].([]any) {
+		for _, e := range api.get("/api/v1/monitors/" + id + "/events").hasStatus(http.StatusOK).json()["events"].([]any) {
 			if got := e.(map[string]any)["resolved_at"]; got != resolved {
 				t.Errorf("resolved_at is %v, want %v", got, resolved)
 			}
@@ -46,18 +49,18 @@ func TestBlindnessIsShownAndItsEndToo(t *testing.T) { // decision S15
 }
 
 func TestBlindnessThatEndedBeforeItWasReportedIsResolved(t *testing.T) {
-	g := open(t)
-	path := "/internal/v1/monitors/" + string(g.registers("Q"))
-	g.put(path+"/status", strings.Replace(blindReport, `"blind_since": "2024-01-15T20:05:00+09:00", `, "", 1)).is(http.StatusOK)
-	events := g.get(strings.Replace(path, "internal", "api", 1) + "/events").json()["events"].([]any)
+	api := newTestAPI(t)
+	path := "/internal/v1/monitors/" + string(api.register("Q"))
+	api.put(path+"/status", strings.Replace(blindReport, `"blind_since": "2024-01-15T20:05:00+09:00", `, "", 1)).hasStatus(http.StatusOK)
+	events := api.get(strings.Replace(path, "internal", "api", 1) + "/events").json()["events"].([]any)
 	if got := events[0].(map[string]any)["resolved_at"]; got != "2024-01-15T20:04:30+09:00" {
 		t.Errorf("resolved_at is %v", got)
 	}
 }
 
-func TestAVisibilityThatMeansNothingIsRefused(t *testing.T) {
-	g := open(t)
-	path := "/internal/v1/monitors/" + string(g.registers("Q")) + "/status"
+func TestAnInvalidVisibilityIsRefused(t *testing.T) {
+	api := newTestAPI(t)
+	path := "/internal/v1/monitors/" + string(api.register("Q")) + "/status"
 	for body, says := range map[string]string{
 		`{"visibility":null}`:                                               "visibility is null or empty",
 		`{"visibility":{"last_error":""}}`:                                  "visibility.last_error is null or empty",
@@ -66,6 +69,6 @@ func TestAVisibilityThatMeansNothingIsRefused(t *testing.T) {
 		`{"visibility":{"last_observed_at":"9999-12-31T00:00:00Z"}}`:        "visibility.last_observed_at is in the year 9999",
 		`{"visibility":{"last_error":"` + strings.Repeat("x", 4097) + `"}}`: "visibility.last_error is 4097 bytes long; accepted is at most 4096",
 	} {
-		g.put(path, body).fails(http.StatusBadRequest, monitor.InvalidConfig, says)
+		api.put(path, body).hasError(http.StatusBadRequest, monitor.InvalidConfig, says)
 	}
 }

@@ -50,8 +50,8 @@ func (a *API) assignment(c *gin.Context) error {
 	return nil
 }
 
-// reportBody is the body of section 8.6 and what decision O1 adds to it. All of
-// it may be left out; what is left out stays as it is.
+// reportBody is the body of section 8.6 with the fields of decision O1. A field that is
+// left out keeps its stored value.
 type reportBody struct {
 	Status monitor.Status `json:"status"`
 	Health struct {

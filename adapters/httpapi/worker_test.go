@@ -11,7 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-const fullReport = `{
+const completeReport = `{
 	"generation": 1,
 	"at": "2024-01-15T11:30:00.020Z",
 	"status": "monitoring",
@@ -19,7 +19,7 @@ const fullReport = `{
 	"health": {"video": "black", "audio": "ok", "last_check_at": "2024-01-15T11:30:00Z"},
 	"statistics": {"total_segments_analyzed": 151, "blackout_events": 1, "silence_events": 1},
 	"events": [{
-		"event_id": "` + anEvent + `",
+		"event_id": "` + eventID + `",
 		"event_type": "alert.blackout",
 		"timestamp": "2024-01-15T11:30:00Z",
 		"data": {"duration_sec": 30, "started_at": "2024-01-15T11:29:30Z", "threshold_sec": 30, "segment_info": {"sequence": 12345, "duration": 5}}
@@ -27,22 +27,22 @@ const fullReport = `{
 	"snapshot": {"version": 1}
 }`
 
-// TestReportTakesWhatIsDescribed puts in the place of each value of a report in
-// turn what could pass for no value, and asks the document whether it may.
-func TestReportTakesWhatIsDescribed(t *testing.T) {
+// TestAReportIsAcceptedExactlyAsDescribed replaces each value of a report in turn by an
+// empty one, and compares the response with the schema of the document.
+func TestAReportIsAcceptedExactlyAsDescribed(t *testing.T) {
 	schema := document(t).doc.Components.Schemas["Report"].Value
 	var report any
-	if err := json.Unmarshal([]byte(fullReport), &report); err != nil {
+	if err := json.Unmarshal([]byte(completeReport), &report); err != nil {
 		t.Fatal(err)
 	}
 	refused := 0
 	try := func(at string, v any) {
-		g := open(t)
+		api := newTestAPI(t)
 		body, err := json.Marshal(report)
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := g.put("/internal/v1/monitors/"+string(g.registers("Q"))+"/status", string(body))
+		a := api.put("/internal/v1/monitors/"+string(api.register("Q"))+"/status", string(body))
 		described := schema.VisitJSON(report, openapi3.EnableFormatValidation())
 		if (a.status == http.StatusOK) != (described == nil) {
 			t.Errorf("%s %#v: answered with %d %s; the document says %v", at, v, a.status, a.body, described)
@@ -53,7 +53,7 @@ func TestReportTakesWhatIsDescribed(t *testing.T) {
 	}
 	var visit func(at string, v any, set func(any))
 	visit = func(at string, v any, set func(any)) {
-		if strings.HasPrefix(at, "report.events.data.") { // which the document leaves open
+		if strings.HasPrefix(at, "report.events.data.") { // the schema leaves it open
 			return
 		}
 		for _, empty := range []any{nil, "", 0.0, "0001-01-01T00:00:00Z", map[string]any{}, []any{}} {
@@ -78,107 +78,107 @@ func TestReportTakesWhatIsDescribed(t *testing.T) {
 	}
 }
 
-func TestAssignment(t *testing.T) {
-	g := open(t)
-	path := "/internal/v1/monitors/" + string(g.registers("Q"))
+func TestAWorkerGetsItsAssignment(t *testing.T) {
+	api := newTestAPI(t)
+	path := "/internal/v1/monitors/" + string(api.register("Q"))
 	const config = `{"check_interval_sec":10,"blackout_threshold_sec":30,"silence_threshold_sec":30,"silence_db_threshold":-50,
 		"scheduled_start_time":null,"start_delay_tolerance_sec":300}`
-	t.Run("is what was registered", func(t *testing.T) {
-		g.get(path + "?generation=1").is(http.StatusOK).equals(`{"monitor_id":"` + firstID + `","generation":1,"stream_url":"` + aStream + `",
+	t.Run("contains the registration", func(t *testing.T) {
+		api.get(path + "?generation=1").hasStatus(http.StatusOK).hasBody(`{"monitor_id":"` + firstID + `","generation":1,"stream_url":"` + streamURL + `",
 			"config":` + config + `,"snapshot":null}`)
 	})
-	t.Run("has the last snapshot", func(t *testing.T) {
-		g.put(path+"/status", fullReport).is(http.StatusOK)
-		g.get(path).is(http.StatusOK).equals(`{"monitor_id":"` + firstID + `","generation":1,"stream_url":"` + aStream + `",
+	t.Run("contains the last snapshot", func(t *testing.T) {
+		api.put(path+"/status", completeReport).hasStatus(http.StatusOK)
+		api.get(path).hasStatus(http.StatusOK).hasBody(`{"monitor_id":"` + firstID + `","generation":1,"stream_url":"` + streamURL + `",
 			"config":` + config + `,"snapshot":{"version":1}}`)
 	})
-	t.Run("is not for an older generation", func(t *testing.T) {
-		g.store.Update(firstID, func(m *monitor.Monitor) { m.Generation = 2 })
-		g.get(path+"?generation=1").fails(http.StatusConflict, "SUPERSEDED", "taken over")
-		g.get(path + "?generation=2").is(http.StatusOK)
+	t.Run("is refused to an older generation", func(t *testing.T) {
+		api.store.Update(firstID, func(m *monitor.Monitor) { m.Generation = 2 })
+		api.get(path+"?generation=1").hasError(http.StatusConflict, "SUPERSEDED", "taken over")
+		api.get(path + "?generation=2").hasStatus(http.StatusOK)
 	})
 	t.Run("does not exist for an ended monitor", func(t *testing.T) {
-		g.delete("/api/v1/monitors/" + firstID).is(http.StatusOK)
-		g.get(path+"?generation=2").fails(http.StatusNotFound, monitor.NotFound, "has ended (stopped)")
+		api.delete("/api/v1/monitors/" + firstID).hasStatus(http.StatusOK)
+		api.get(path+"?generation=2").hasError(http.StatusNotFound, monitor.NotFound, "has ended (stopped)")
 	})
 	for _, query := range []string{"generation=0", "generation=-1", "generation=x", "generation=2147483648", "gen=1"} {
 		t.Run("refuses "+query, func(t *testing.T) {
-			g.get(path+"?"+query).fails(http.StatusBadRequest, monitor.InvalidConfig)
+			api.get(path+"?"+query).hasError(http.StatusBadRequest, monitor.InvalidConfig)
 		})
 	}
 }
 
-func TestReport(t *testing.T) {
-	fresh := func(t *testing.T) (*gate, string) {
-		g := open(t)
-		return g, "/internal/v1/monitors/" + string(g.registers("Q")) + "/status"
+func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
+	newMonitor := func(t *testing.T) (*testAPI, string) {
+		api := newTestAPI(t)
+		return api, "/internal/v1/monitors/" + string(api.register("Q")) + "/status"
 	}
-	t.Run("takes the example of the specification", func(t *testing.T) {
-		g, path := fresh(t)
-		g.put(path, `{
+	t.Run("accepts the example of the specification", func(t *testing.T) {
+		api, path := newMonitor(t)
+		api.put(path, `{
 			"status": "monitoring",
 			"health": {"video": "ok", "audio": "ok"},
 			"statistics": {"total_segments_analyzed": 150, "blackout_events": 0, "silence_events": 1}
-		}`).is(http.StatusOK).equals(`{"order":"run"}`)
-		shown := g.get("/api/v1/monitors/" + firstID).json()
+		}`).hasStatus(http.StatusOK).hasBody(`{"order":"run"}`)
+		shown := api.get("/api/v1/monitors/" + firstID).json()
 		if shown["status"] != "monitoring" || shown["health"].(map[string]any)["last_check_at"] != "2024-01-15T19:55:00.123+09:00" {
 			t.Errorf("shown is %v", shown)
 		}
 	})
 	t.Run("orders the worker of an ended monitor to stop", func(t *testing.T) {
-		g, path := fresh(t)
-		g.delete("/api/v1/monitors/" + firstID).is(http.StatusOK)
-		g.put(path, fullReport).is(http.StatusOK).equals(`{"order":"stop"}`)
+		api, path := newMonitor(t)
+		api.delete("/api/v1/monitors/" + firstID).hasStatus(http.StatusOK)
+		api.put(path, completeReport).hasStatus(http.StatusOK).hasBody(`{"order":"stop"}`)
 	})
 	t.Run("orders the worker that reports the end to stop", func(t *testing.T) {
-		g, path := fresh(t)
-		g.put(path, `{"status":"completed"}`).is(http.StatusOK).equals(`{"order":"stop"}`)
+		api, path := newMonitor(t)
+		api.put(path, `{"status":"completed"}`).hasStatus(http.StatusOK).hasBody(`{"order":"stop"}`)
 	})
 	t.Run("stores a repeated report once", func(t *testing.T) {
-		g, path := fresh(t)
-		g.put(path, fullReport).is(http.StatusOK)
-		g.put(path, fullReport).is(http.StatusOK)
-		if total := g.get("/api/v1/monitors/" + firstID + "/events").json()["pagination"].(map[string]any)["total"]; total != 1.0 {
+		api, path := newMonitor(t)
+		api.put(path, completeReport).hasStatus(http.StatusOK)
+		api.put(path, completeReport).hasStatus(http.StatusOK)
+		if total := api.get("/api/v1/monitors/" + firstID + "/events").json()["pagination"].(map[string]any)["total"]; total != 1.0 {
 			t.Errorf("%v events are stored", total)
 		}
 	})
 	t.Run("ignores fields of another version", func(t *testing.T) {
-		g, path := fresh(t)
-		g.put(path, `{"status":"waiting","mood":"good","snapshot":null}`).is(http.StatusOK)
+		api, path := newMonitor(t)
+		api.put(path, `{"status":"waiting","mood":"good","snapshot":null}`).hasStatus(http.StatusOK)
 	})
 	t.Run("of an older generation changes nothing", func(t *testing.T) {
-		g, path := fresh(t)
-		g.store.Update(firstID, func(m *monitor.Monitor) { m.Generation = 2 })
-		g.put(path, fullReport).fails(http.StatusConflict, "SUPERSEDED")
-		if shown := g.get("/api/v1/monitors/" + firstID).json(); shown["status"] != "initializing" {
+		api, path := newMonitor(t)
+		api.store.Update(firstID, func(m *monitor.Monitor) { m.Generation = 2 })
+		api.put(path, completeReport).hasError(http.StatusConflict, "SUPERSEDED")
+		if shown := api.get("/api/v1/monitors/" + firstID).json(); shown["status"] != "initializing" {
 			t.Errorf("status is %v", shown["status"])
 		}
 	})
 	for name, c := range map[string]struct{ body, says string }{
-		"an array":             {`[]`, "not a JSON object"},
-		"null":                 {`null`, "not a JSON object"},
-		"half a body":          {`{"status":`, "not valid JSON"},
-		"two reports":          {`{}{}`, "not valid JSON"},
-		"an unknown status":    {`{"status":"dancing"}`, "status is"},
-		"a status of a number": {`{"status":1}`, "status cannot be a JSON number"},
-		"a status of nothing":  {`{"status":null}`, "status is null or empty"},
-		"a count of nothing":   {`{"statistics":{"silence_events":null}}`, "statistics.silence_events is null or empty"},
-		"an event of nothing":  {`{"events":[{"event_id":"` + anEvent + `","event_type":"stream.ended","timestamp":"2024-01-15T11:30:00Z","data":null}]}`, "null"},
-		"a fraction":           {`{"statistics":{"silence_events":1.5}}`, "silence_events cannot be"},
-		"sound on the picture": {`{"health":{"video":"silent"}}`, "health.video"},
-		"no time":              {`{"at":"now"}`, "now"},
-		"a time too late":      {`{"at":"9999-12-31T23:59:59-12:00"}`, "at is in the year 10000"},
-		"a check too late":     {`{"health":{"last_check_at":"9999-12-31T23:59:59-12:00"}}`, "health.last_check_at is in the year 10000"},
-		"an event too late":    {strings.Replace(fullReport, `"timestamp": "2024`, `"timestamp": "9999`, 1), "events[0].timestamp is in the year 9999"},
-		"an event unheard of":  {strings.Replace(fullReport, "alert.blackout", "alert.party", 1), "alert.party"},
-		"an event of no id":    {strings.Replace(fullReport, anEvent, "1", 1), "events[0].event_id"},
-		"a large snapshot":     {`{"snapshot":"` + strings.Repeat("x", 256<<10) + `"}`, "snapshot"},
+		"an array":                        {`[]`, "not a JSON object"},
+		"null":                            {`null`, "not a JSON object"},
+		"a truncated body":                {`{"status":`, "not valid JSON"},
+		"two reports":                     {`{}{}`, "not valid JSON"},
+		"an unknown status":               {`{"status":"running"}`, "status is"},
+		"a numeric status":                {`{"status":1}`, "status cannot be a JSON number"},
+		"a null status":                   {`{"status":null}`, "status is null or empty"},
+		"a null count":                    {`{"statistics":{"silence_events":null}}`, "statistics.silence_events is null or empty"},
+		"an event without data":           {`{"events":[{"event_id":"` + eventID + `","event_type":"stream.ended","timestamp":"2024-01-15T11:30:00Z","data":null}]}`, "null"},
+		"a fraction":                      {`{"statistics":{"silence_events":1.5}}`, "silence_events cannot be"},
+		"an audio condition of the video": {`{"health":{"video":"silent"}}`, "health.video"},
+		"an invalid time":                 {`{"at":"now"}`, "now"},
+		"a time too late":                 {`{"at":"9999-12-31T23:59:59-12:00"}`, "at is in the year 10000"},
+		"a check too late":                {`{"health":{"last_check_at":"9999-12-31T23:59:59-12:00"}}`, "health.last_check_at is in the year 10000"},
+		"an event too late":               {strings.Replace(completeReport, `"timestamp": "2024`, `"timestamp": "9999`, 1), "events[0].timestamp is in the year 9999"},
+		"an event of an unknown type":     {strings.Replace(completeReport, "alert.blackout", "alert.unknown", 1), "alert.unknown"},
+		"an event without a UUID":         {strings.Replace(completeReport, eventID, "1", 1), "events[0].event_id"},
+		"a large snapshot":                {`{"snapshot":"` + strings.Repeat("x", 256<<10) + `"}`, "snapshot"},
 		"a thousand and one events": {`{"events":[` + strings.Repeat(`{"event_type":"stream.ended","timestamp":"2024-01-15T11:30:00Z","data":{}},`, 1000) +
 			`{"event_type":"stream.ended","timestamp":"2024-01-15T11:30:00Z","data":{}}]}`, "1001 entries"},
 	} {
 		t.Run("refuses "+name, func(t *testing.T) {
-			g, path := fresh(t)
-			g.put(path, c.body).fails(http.StatusBadRequest, monitor.InvalidConfig, c.says)
+			api, path := newMonitor(t)
+			api.put(path, c.body).hasError(http.StatusBadRequest, monitor.InvalidConfig, c.says)
 		})
 	}
 }

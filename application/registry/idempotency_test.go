@@ -11,93 +11,93 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-var aKey = registry.Digest{1}
+var idempotencyKey = registry.Digest{1}
 
-// TestRegisterOnce is decision A9.
-func TestRegisterOnce(t *testing.T) {
+// TestARepeatedRegistrationReturnsTheFirstResult tests decision A9.
+func TestARepeatedRegistrationReturnsTheFirstResult(t *testing.T) {
 	ctx := context.Background()
-	once := func(t *testing.T, d desk, r registry.Request) monitor.Monitor {
+	registerFirst := func(t *testing.T, s testService, r registry.Request) monitor.Monitor {
 		t.Helper()
-		m, replayed, err := d.RegisterIdempotent(ctx, r, aKey)
+		m, replayed, err := s.RegisterIdempotent(ctx, r, idempotencyKey)
 		if err != nil || replayed {
 			t.Fatalf("registered as %+v, %v, %v", m, replayed, err)
 		}
 		return m
 	}
-	repeated := func(t *testing.T, d desk, r registry.Request, want monitor.Monitor) {
+	requireReplay := func(t *testing.T, s testService, r registry.Request, want monitor.Monitor) {
 		t.Helper()
-		m, replayed, err := d.RegisterIdempotent(ctx, r, aKey)
+		m, replayed, err := s.RegisterIdempotent(ctx, r, idempotencyKey)
 		if err != nil || !replayed || m.ID != want.ID || m.Status != want.Status || !m.CreatedAt.Equal(want.CreatedAt) {
 			t.Errorf("the repeat is answered with %+v, %v, %v", m, replayed, err)
 		}
-		if started := d.crew.Started(); len(started) != 1 {
-			t.Errorf("workers asked for: %v", started)
+		if started := s.workers.Started(); len(started) != 1 {
+			t.Errorf("workers started: %v", started)
 		}
 	}
 
 	t.Run("registers like Register", func(t *testing.T) {
-		d := openWith(t)
-		m := once(t, d, request("Q"))
-		if kept, err := d.Get(ctx, m.ID); err != nil || kept.StreamURL != aStream {
-			t.Errorf("kept is %+v, %v", kept, err)
+		s := newServiceWith(t)
+		m := registerFirst(t, s, request("Q"))
+		if stored, err := s.Get(ctx, m.ID); err != nil || stored.StreamURL != streamURL {
+			t.Errorf("stored is %+v, %v", stored, err)
 		}
-		if started := d.crew.Started(); len(started) != 1 || started[0] != m.ID {
-			t.Errorf("workers asked for: %v", started)
+		if started := s.workers.Started(); len(started) != 1 || started[0] != m.ID {
+			t.Errorf("workers started: %v", started)
 		}
 	})
 
-	t.Run("answers a repeat as the first time, and asks for no second worker", func(t *testing.T) {
-		d := openWith(t)
-		repeated(t, d, request("Q"), once(t, d, request("Q")))
+	t.Run("returns the first result of a repeated request and starts no second worker", func(t *testing.T) {
+		s := newServiceWith(t)
+		requireReplay(t, s, request("Q"), registerFirst(t, s, request("Q")))
 	})
 
-	t.Run("answers a repeat as the first time after the monitor has ended", func(t *testing.T) {
-		d := openWith(t)
-		m := once(t, d, request("Q"))
-		if _, err := d.Stop(ctx, m.ID); err != nil {
+	t.Run("returns the first result after the monitor has ended", func(t *testing.T) {
+		s := newServiceWith(t)
+		m := registerFirst(t, s, request("Q"))
+		if _, err := s.Stop(ctx, m.ID); err != nil {
 			t.Fatal(err)
 		}
-		repeated(t, d, request("Q"), m)
+		requireReplay(t, s, request("Q"), m)
 	})
 
-	t.Run("answers a repeat though its callback is refused by now", func(t *testing.T) {
-		d := openWith(t)
-		m := once(t, d, request("Q"))
-		*d.policy = func(monitor.CallbackURL) error {
+	t.Run("returns the first result although the callback is now refused", func(t *testing.T) {
+		s := newServiceWith(t)
+		m := registerFirst(t, s, request("Q"))
+		*s.policy = func(monitor.CallbackURL) error {
 			return monitor.Errorf(monitor.InvalidURL, "callback_url: there is no such host")
 		}
-		repeated(t, d, request("Q"), m)
+		requireReplay(t, s, request("Q"), m)
 	})
 
-	t.Run("answers one that lost the race against its repeat", func(t *testing.T) {
-		d := openWith(t)
+	t.Run("returns the first result to the request that a concurrent repeat overtook", func(t *testing.T) {
+		s := newServiceWith(t)
 		var first monitor.Monitor
-		*d.policy = func(monitor.CallbackURL) error { // asked between the look at the key and the transaction
-			*d.policy = nil
-			first = once(t, d, request("Q"))
+		*s.policy = func(monitor.CallbackURL) error { // runs between the lookup of the key and the transaction
+			*s.policy = nil
+			first = registerFirst(t, s, request("Q"))
 			return nil
 		}
-		m, replayed, err := d.RegisterIdempotent(ctx, request("Q"), aKey)
-		if err != nil || !replayed || m.ID != first.ID || len(d.crew.Started()) != 1 {
-			t.Errorf("answered with %+v, %v, %v; workers asked for: %v", m, replayed, err, d.crew.Started())
+		m, replayed, err := s.RegisterIdempotent(ctx, request("Q"), idempotencyKey)
+		if err != nil || !replayed || m.ID != first.ID || len(s.workers.Started()) != 1 {
+			t.Errorf("answered with %+v, %v, %v; workers started: %v", m, replayed, err, s.workers.Started())
 		}
 	})
 
-	t.Run("takes another spelling of the same for the same", func(t *testing.T) {
+	t.Run("treats another spelling of the same request as a repeat", func(t *testing.T) {
 		start, same := noon.Add(5*time.Minute), noon.Add(5*time.Minute).In(time.FixedZone("JST", 9*60*60))
-		d := openWith(t, func(c *registry.Config) { c.ScheduleLead = time.Hour })
+		s := newServiceWith(t, func(c *registry.Config) { c.ScheduleLead = time.Hour })
 		r := request("Q")
 		r.Config.ScheduledStartTime = &start
-		m := once(t, d, r)
+		m := registerFirst(t, s, r)
 		r.StreamURL = "http://m.youtube.com/watch?feature=share&v=dQw4w9WgXcQ"
 		r.Config.ScheduledStartTime = &same
 		r.Metadata = []byte(`{}`)
-		repeated(t, d, r, m)
+		requireReplay(t, s, r, m)
 	})
 
 	for name, change := range map[string]func(*registry.Request){
 		"another stream":   func(r *registry.Request) { *r = request("A") },
-		"another callback": func(r *registry.Request) { r.CallbackURL = aCallback + "2" },
+		"another callback": func(r *registry.Request) { r.CallbackURL = callbackURL + "2" },
 		"another threshold": func(r *registry.Request) {
 			r.Config.SetThresholdSec(detector.Blackout, r.Config.ThresholdSec(detector.Blackout)+1)
 		},
@@ -106,53 +106,53 @@ func TestRegisterOnce(t *testing.T) {
 		"other metadata": func(r *registry.Request) { r.Metadata = []byte(`{"a":1}`) },
 	} {
 		t.Run("refuses "+name+" under the same key", func(t *testing.T) {
-			d := openWith(t)
-			once(t, d, request("Q"))
+			s := newServiceWith(t)
+			registerFirst(t, s, request("Q"))
 			r := request("Q")
 			change(&r)
-			if _, _, err := d.RegisterIdempotent(ctx, r, aKey); !errors.Is(err, registry.ErrKeyReused) {
+			if _, _, err := s.RegisterIdempotent(ctx, r, idempotencyKey); !errors.Is(err, registry.ErrKeyReused) {
 				t.Errorf("error is %v", err)
 			}
-			if len(d.crew.Started()) != 1 {
-				t.Error("a worker was asked for")
+			if len(s.workers.Started()) != 1 {
+				t.Error("a worker was started")
 			}
 		})
 	}
 
-	t.Run("remembers nothing that was refused", func(t *testing.T) {
-		d := openWith(t)
-		first := d.registers("Q")
-		_, _, err := d.RegisterIdempotent(ctx, request("Q"), aKey)
-		mustBe(t, err, monitor.Duplicate)
-		if _, err := d.Stop(ctx, first.ID); err != nil {
+	t.Run("does not store a refused request", func(t *testing.T) {
+		s := newServiceWith(t)
+		first := s.register("Q")
+		_, _, err := s.RegisterIdempotent(ctx, request("Q"), idempotencyKey)
+		requireCode(t, err, monitor.Duplicate)
+		if _, err := s.Stop(ctx, first.ID); err != nil {
 			t.Fatal(err)
 		}
-		once(t, d, request("Q"))
+		registerFirst(t, s, request("Q"))
 	})
 
 	t.Run("refuses what Register refuses", func(t *testing.T) {
-		d := openWith(t)
+		s := newServiceWith(t)
 		r := request("Q")
 		r.StreamURL = "https://www.youtube.com/@news"
-		_, _, err := d.RegisterIdempotent(ctx, r, aKey)
-		mustBe(t, err, monitor.InvalidURL)
+		_, _, err := s.RegisterIdempotent(ctx, r, idempotencyKey)
+		requireCode(t, err, monitor.InvalidURL)
 	})
 
-	t.Run("asks for no worker when the store fails", func(t *testing.T) {
+	t.Run("starts no worker when the store fails", func(t *testing.T) {
 		for _, op := range []string{"FindIdempotent", "InsertIdempotent"} {
-			d := openWith(t)
+			s := newServiceWith(t)
 			broken := errors.New("disk full")
-			d.store.Fail = func(_ context.Context, at string) error {
+			s.store.Fail = func(_ context.Context, at string) error {
 				if at == op {
 					return broken
 				}
 				return nil
 			}
-			if _, _, err := d.RegisterIdempotent(ctx, request("Q"), aKey); !errors.Is(err, broken) {
+			if _, _, err := s.RegisterIdempotent(ctx, request("Q"), idempotencyKey); !errors.Is(err, broken) {
 				t.Errorf("%s: error is %v", op, err)
 			}
-			if len(d.crew.Started()) != 0 {
-				t.Errorf("%s: a worker was asked for", op)
+			if len(s.workers.Started()) != 0 {
+				t.Errorf("%s: a worker was started", op)
 			}
 		}
 	})

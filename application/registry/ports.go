@@ -128,8 +128,8 @@ type WorkerManager interface {
 
 // CallbackPolicy decides where webhooks may go (decision A2). Check may resolve
 // the host, within a time limit of its own, and may be called concurrently.
-// Errors: *monitor.Error InvalidURL, which says what is refused and what is
-// accepted; any other error means that the policy could not decide.
+// Errors: *monitor.Error InvalidURL, whose message names the refused address and the
+// accepted ones; any other error means that the policy could not decide.
 type CallbackPolicy interface {
 	Check(ctx context.Context, u monitor.CallbackURL) error
 }

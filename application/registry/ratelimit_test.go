@@ -11,55 +11,55 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-var someone = registry.Client{1}
+var client = registry.Client{1}
 
-// TestBudgets is section 12.3 and decision A5.
-func TestBudgets(t *testing.T) {
+// TestARateLimitRefusesFurtherRequests tests section 12.3 and decision A5.
+func TestARateLimitRefusesFurtherRequests(t *testing.T) {
 	ctx := context.Background()
 	small := func(c *registry.Config) { c.CreatePerMin, c.QueryPerMin = 2, 3 }
 
-	for budget, c := range map[registry.RateLimit]struct {
+	for limit, c := range map[registry.RateLimit]struct {
 		perMin int
 		says   string
 	}{
 		registry.Creating: {2, "2 requests a minute are allowed to register and to test webhooks; the next is in 30 s"},
 		registry.Querying: {3, "3 requests a minute are allowed to read and redeliver; the next is in 20 s"},
 	} {
-		t.Run("the one to "+string(budget)+" is as large as it is set", func(t *testing.T) {
-			d := openWith(t, small)
+		t.Run(string(limit)+" is limited to the configured number", func(t *testing.T) {
+			s := newServiceWith(t, small)
 			for range c.perMin {
-				if wait, err := d.Allow(ctx, someone, budget); wait != 0 || err != nil {
+				if wait, err := s.Allow(ctx, client, limit); wait != 0 || err != nil {
 					t.Fatalf("a request must wait %v: %v", wait, err)
 				}
 			}
-			wait, err := d.Allow(ctx, someone, budget)
-			mustBe(t, err, monitor.RateLimitExceeded)
+			wait, err := s.Allow(ctx, client, limit)
+			requireCode(t, err, monitor.RateLimitExceeded)
 			if wait != time.Minute/time.Duration(c.perMin) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("a request must wait %v: %v", wait, err)
 			}
 		})
-		t.Run("the one to "+string(budget)+" costs no look at the store when it has no limit", func(t *testing.T) {
-			d := openWith(t)
-			d.store.Fail = func(context.Context, string) error { return errors.New("the store was asked") }
+		t.Run(string(limit)+" without a limit does not read the store", func(t *testing.T) {
+			s := newServiceWith(t)
+			s.store.Fail = func(context.Context, string) error { return errors.New("the store was called") }
 			for range 1000 {
-				if wait, err := d.Allow(ctx, someone, budget); wait != 0 || err != nil {
+				if wait, err := s.Allow(ctx, client, limit); wait != 0 || err != nil {
 					t.Fatalf("a request must wait %v: %v", wait, err)
 				}
 			}
 		})
 	}
 
-	t.Run("a store that fails is no refusal", func(t *testing.T) {
-		d := openWith(t, small)
+	t.Run("an error of the store is no refusal", func(t *testing.T) {
+		s := newServiceWith(t, small)
 		broken := errors.New("disk full")
-		d.store.Fail = func(context.Context, string) error { return broken }
-		if wait, err := d.Allow(ctx, someone, registry.Creating); wait != 0 || !errors.Is(err, broken) {
+		s.store.Fail = func(context.Context, string) error { return broken }
+		if wait, err := s.Allow(ctx, client, registry.Creating); wait != 0 || !errors.Is(err, broken) {
 			t.Errorf("a request must wait %v: %v", wait, err)
 		}
 	})
 }
 
-func TestSeconds(t *testing.T) {
+func TestRetryAfterIsRoundedUpToSeconds(t *testing.T) {
 	for wait, want := range map[time.Duration]int{
 		1:                       1,
 		time.Second:             1,

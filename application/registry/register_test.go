@@ -13,93 +13,93 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestRegister(t *testing.T) {
+func TestARegistrationIsStoredAndStartsAWorker(t *testing.T) {
 	ctx := context.Background()
 
-	t.Run("stores the monitor, asks for its worker and answers with it", func(t *testing.T) {
-		d := open(t, 50, nil)
-		m := d.registers("Q")
+	t.Run("stores and returns the monitor and starts its worker", func(t *testing.T) {
+		s := newService(t, 50, nil)
+		m := s.register("Q")
 		if m.Status != monitor.Initializing || m.Generation != 1 || !m.CreatedAt.Equal(noon) || string(m.Metadata) != "{}" {
 			t.Errorf("registered as %+v", m)
 		}
-		if kept, err := d.Get(ctx, m.ID); err != nil || kept.StreamURL != aStream {
-			t.Errorf("kept is %+v, %v", kept, err)
+		if stored, err := s.Get(ctx, m.ID); err != nil || stored.StreamURL != streamURL {
+			t.Errorf("stored is %+v, %v", stored, err)
 		}
-		if started := d.crew.Started(); len(started) != 1 || started[0] != m.ID {
-			t.Errorf("workers asked for: %v", started)
+		if started := s.workers.Started(); len(started) != 1 || started[0] != m.ID {
+			t.Errorf("workers started: %v", started)
 		}
 	})
 
-	t.Run("keeps times to the millisecond, as answers show them", func(t *testing.T) {
-		d := openWith(t, func(c *registry.Config) { c.Now = func() time.Time { return noon.Add(123_999_600) } })
-		if m := d.registers("Q"); !m.CreatedAt.Equal(noon.Add(123*time.Millisecond)) || m.UpdatedAt != m.CreatedAt {
+	t.Run("rounds times to the millisecond, as responses show them", func(t *testing.T) {
+		s := newServiceWith(t, func(c *registry.Config) { c.Now = func() time.Time { return noon.Add(123_999_600) } })
+		if m := s.register("Q"); !m.CreatedAt.Equal(noon.Add(123*time.Millisecond)) || m.UpdatedAt != m.CreatedAt {
 			t.Errorf("created at %v, updated at %v", m.CreatedAt, m.UpdatedAt)
 		}
 	})
 
 	t.Run("refuses a second monitor of one stream, however it is spelled", func(t *testing.T) {
-		d := open(t, 50, nil)
-		d.registers("Q")
+		s := newService(t, 50, nil)
+		s.register("Q")
 		r := request("Q")
 		r.StreamURL = "http://m.youtube.com/watch?feature=share&v=dQw4w9WgXcQ"
-		_, err := d.Register(ctx, r)
-		mustBe(t, err, monitor.Duplicate)
-		if len(d.crew.Started()) != 1 {
-			t.Error("a worker was asked for")
+		_, err := s.Register(ctx, r)
+		requireCode(t, err, monitor.Duplicate)
+		if len(s.workers.Started()) != 1 {
+			t.Error("a worker was started")
 		}
 	})
 
-	t.Run("refuses more than the maximum and takes one again after a stop", func(t *testing.T) {
-		d := open(t, 1, nil)
-		m := d.registers("Q")
-		_, err := d.Register(ctx, request("A"))
-		mustBe(t, err, monitor.MaxMonitorsExceeded)
-		if _, err := d.Stop(ctx, m.ID); err != nil {
+	t.Run("refuses more than the maximum until one is stopped", func(t *testing.T) {
+		s := newService(t, 1, nil)
+		m := s.register("Q")
+		_, err := s.Register(ctx, request("A"))
+		requireCode(t, err, monitor.MaxMonitorsExceeded)
+		if _, err := s.Stop(ctx, m.ID); err != nil {
 			t.Fatal(err)
 		}
-		d.registers("A")
+		s.register("A")
 	})
 
 	t.Run("refuses a callback that the policy refuses, before anything is stored", func(t *testing.T) {
-		d := open(t, 50, func(monitor.CallbackURL) error {
+		s := newService(t, 50, func(monitor.CallbackURL) error {
 			return monitor.Errorf(monitor.InvalidURL, "callback_url: leads to a private network")
 		})
-		_, err := d.Register(ctx, request("Q"))
-		mustBe(t, err, monitor.InvalidURL)
-		if _, total, _ := d.List(ctx, "", 50, 0); total != 0 {
+		_, err := s.Register(ctx, request("Q"))
+		requireCode(t, err, monitor.InvalidURL)
+		if _, total, _ := s.List(ctx, "", 50, 0); total != 0 {
 			t.Error("something was stored")
 		}
 	})
 
-	t.Run("finishes what it has begun when the caller hangs up", func(t *testing.T) {
-		d := open(t, 50, nil)
-		hung, hangUp := context.WithCancel(ctx)
-		d.store.Fail = func(ctx context.Context, op string) error {
-			hangUp()
+	t.Run("is completed although the caller closes the connection", func(t *testing.T) {
+		s := newService(t, 50, nil)
+		cancelled, cancel := context.WithCancel(ctx)
+		s.store.Fail = func(ctx context.Context, op string) error {
+			cancel()
 			return ctx.Err()
 		}
-		if _, err := d.Register(hung, request("Q")); err != nil {
-			t.Fatalf("the registration was cut short: %v", err)
+		if _, err := s.Register(cancelled, request("Q")); err != nil {
+			t.Fatalf("the registration was cancelled: %v", err)
 		}
-		if len(d.crew.Started()) != 1 {
-			t.Error("no worker was asked for")
+		if len(s.workers.Started()) != 1 {
+			t.Error("no worker was started")
 		}
 	})
 
-	t.Run("asks for no worker when the store fails", func(t *testing.T) {
-		d := open(t, 50, nil)
+	t.Run("starts no worker when the store fails", func(t *testing.T) {
+		s := newService(t, 50, nil)
 		broken := errors.New("disk full")
-		d.store.Fail = func(context.Context, string) error { return broken }
-		if _, err := d.Register(ctx, request("Q")); !errors.Is(err, broken) {
+		s.store.Fail = func(context.Context, string) error { return broken }
+		if _, err := s.Register(ctx, request("Q")); !errors.Is(err, broken) {
 			t.Errorf("error is %v", err)
 		}
-		if len(d.crew.Started()) != 0 {
-			t.Error("a worker was asked for")
+		if len(s.workers.Started()) != 0 {
+			t.Error("a worker was started")
 		}
 	})
 }
 
-func TestRegisterRefuses(t *testing.T) {
+func TestAnInvalidRegistrationIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*registry.Request)
 		code   monitor.Code
@@ -112,16 +112,16 @@ func TestRegisterRefuses(t *testing.T) {
 		"metadata that is no object": {func(r *registry.Request) { r.Metadata = []byte(`[]`) }, monitor.InvalidConfig},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := open(t, 50, nil)
+			s := newService(t, 50, nil)
 			r := request("Q")
 			c.change(&r)
-			_, err := d.Register(context.Background(), r)
-			mustBe(t, err, c.code)
+			_, err := s.Register(context.Background(), r)
+			requireCode(t, err, c.code)
 		})
 	}
 }
 
-func TestMetadata(t *testing.T) {
+func TestMetadataIsStoredUnchangedOrRefused(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat(`{"a":`, n-1) + `{}` + strings.Repeat(`}`, n-1) }
 	sized := func(n int) string { return `{"a":"` + strings.Repeat("x", n-8) + `"}` }
 
@@ -133,16 +133,16 @@ func TestMetadata(t *testing.T) {
 		"of exactly 16 KiB":                 sized(monitor.MaxMetadata),
 		"of 32 levels":                      deep(registry.MaxMetadataDepth),
 	} {
-		t.Run("is kept byte for byte "+name, func(t *testing.T) {
-			d := open(t, 50, nil)
+		t.Run("is stored byte for byte "+name, func(t *testing.T) {
+			s := newService(t, 50, nil)
 			r := request("Q")
 			r.Metadata = []byte(raw)
-			m, err := d.Register(context.Background(), r)
+			m, err := s.Register(context.Background(), r)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if string(m.Metadata) != raw {
-				t.Errorf("kept %s", m.Metadata)
+				t.Errorf("stored %s", m.Metadata)
 			}
 		})
 	}
@@ -164,11 +164,11 @@ func TestMetadata(t *testing.T) {
 		"with a number of a thousand digits":      `{"a":` + strings.Repeat("1", 1000) + `}`,
 	} {
 		t.Run("is refused "+name, func(t *testing.T) {
-			d := open(t, 50, nil)
+			s := newService(t, 50, nil)
 			r := request("Q")
 			r.Metadata = []byte(raw)
-			_, err := d.Register(context.Background(), r)
-			mustBe(t, err, monitor.InvalidConfig)
+			_, err := s.Register(context.Background(), r)
+			requireCode(t, err, monitor.InvalidConfig)
 			if !strings.Contains(err.Error(), "metadata") {
 				t.Errorf("the message does not name the field: %v", err)
 			}
@@ -176,26 +176,26 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-func TestStop(t *testing.T) {
+func TestAStopEndsTheMonitorOnce(t *testing.T) {
 	ctx := context.Background()
 
-	t.Run("ends the monitor and asks for its worker to be ended", func(t *testing.T) {
-		d := open(t, 50, nil)
-		id := d.registers("Q").ID
-		m, err := d.Stop(ctx, id)
+	t.Run("ends the monitor and stops its worker", func(t *testing.T) {
+		s := newService(t, 50, nil)
+		id := s.register("Q").ID
+		m, err := s.Stop(ctx, id)
 		if err != nil || m.Status != monitor.Stopped || !m.EndedAt.Equal(noon) {
 			t.Errorf("stopped as %+v, %v", m, err)
 		}
-		if stopped := d.crew.Stopped(); len(stopped) != 1 || stopped[0] != id {
-			t.Errorf("workers ended: %v", stopped)
+		if stopped := s.workers.Stopped(); len(stopped) != 1 || stopped[0] != id {
+			t.Errorf("workers stopped: %v", stopped)
 		}
 	})
 
-	t.Run("leaves an ended monitor as it ended", func(t *testing.T) {
-		d := open(t, 50, nil)
-		id := d.registers("Q").ID
-		d.store.Update(id, func(m *monitor.Monitor) { m.Status, m.EndedAt = monitor.Completed, noon.Add(-time.Minute) })
-		m, err := d.Stop(ctx, id)
+	t.Run("does not change an ended monitor", func(t *testing.T) {
+		s := newService(t, 50, nil)
+		id := s.register("Q").ID
+		s.store.Update(id, func(m *monitor.Monitor) { m.Status, m.EndedAt = monitor.Completed, noon.Add(-time.Minute) })
+		m, err := s.Stop(ctx, id)
 		if err != nil || m.Status != monitor.Completed || !m.EndedAt.Equal(noon.Add(-time.Minute)) {
 			t.Errorf("stopped as %+v, %v", m, err)
 		}
@@ -203,25 +203,25 @@ func TestStop(t *testing.T) {
 
 	t.Run("logs the first request and no later one", func(t *testing.T) {
 		var log bytes.Buffer
-		d := openWith(t, func(c *registry.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
-		id := d.registers("Q").ID
+		s := newServiceWith(t, func(c *registry.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		id := s.register("Q").ID
 		for range 3 {
 			log.Reset()
-			if _, err := d.Stop(ctx, id); err != nil {
+			if _, err := s.Stop(ctx, id); err != nil {
 				t.Fatal(err)
 			}
-			if logged, first := strings.Contains(log.String(), "monitor stopped"), len(d.crew.Stopped()) == 1; logged != first {
-				t.Errorf("request %d logs %q", len(d.crew.Stopped()), log.String())
+			if logged, first := strings.Contains(log.String(), "monitor stopped"), len(s.workers.Stopped()) == 1; logged != first {
+				t.Errorf("request %d logs %q", len(s.workers.Stopped()), log.String())
 			}
 		}
 	})
 
-	t.Run("does not know what was never registered", func(t *testing.T) {
-		d := open(t, 50, nil)
-		_, err := d.Stop(ctx, "mon-00000000000070008000000000000009")
-		mustBe(t, err, monitor.NotFound)
-		if len(d.crew.Stopped()) != 0 {
-			t.Error("a worker was asked to end")
+	t.Run("answers NotFound for an unknown monitor", func(t *testing.T) {
+		s := newService(t, 50, nil)
+		_, err := s.Stop(ctx, "mon-00000000000070008000000000000009")
+		requireCode(t, err, monitor.NotFound)
+		if len(s.workers.Stopped()) != 0 {
+			t.Error("a worker was stopped")
 		}
 	})
 }

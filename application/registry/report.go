@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -23,8 +20,8 @@ const (
 
 // Assign returns the assignment of a worker (decision O1). Generation 0 means the
 // newest. Errors: monitor.ErrSuperseded when the generation is not the newest;
-// *monitor.Error NotFound when there is no such monitor or it has ended: there is
-// nothing to watch, and the worker exits with status 0.
+// *monitor.Error NotFound when there is no such monitor or it has ended: the
+// worker then exits with status 0.
 func (s *Service) Assign(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
 	m, err := s.store.Get(ctx, id)
 	if err != nil {
@@ -45,10 +42,10 @@ func (s *Service) Assign(ctx context.Context, id monitor.ID, generation int) (mo
 	}, nil
 }
 
-// Report stores the report of a worker and returns what the worker has to do. A
-// field that the report leaves out stays as it is (section 8.6): generation 0, an
-// empty status or condition, a zero time, no visibility, no snapshot. Errors: *monitor.Error InvalidConfig, NotFound;
-// monitor.ErrSuperseded.
+// Report stores the report of a worker and returns the order for it. A field that the
+// report leaves out keeps its stored value (section 8.6). Left out are generation 0, an
+// empty status or condition, a zero time, a nil visibility and an empty snapshot.
+// Errors: *monitor.Error InvalidConfig, NotFound; monitor.ErrSuperseded.
 func (s *Service) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
 	if err := checkReport(r); err != nil {
 		return "", err
@@ -84,9 +81,9 @@ func (s *Service) Report(ctx context.Context, id monitor.ID, r monitor.Report) (
 	return order, err
 }
 
-// incomplete reports whether completing r needs the stored monitor. A worker
-// that has analysed nothing yet, as while it waits for a stream, has no time of
-// a last check to send: its heartbeats are complete without one.
+// incomplete reports whether completing r needs the stored monitor. A worker that has
+// analysed no segment yet has no time of a last check: its heartbeats are complete
+// without one.
 func incomplete(r monitor.Report) bool {
 	return r.Generation == 0 || r.Status == "" || r.StreamStatus == "" || r.Health.Video == "" ||
 		r.Health.Audio == "" || len(r.Snapshot) == 0 ||
@@ -120,84 +117,6 @@ func complete(r monitor.Report, m monitor.Monitor) monitor.Report {
 		r.Snapshot = m.Snapshot
 	}
 	return r
-}
-
-// checkReport validates a report. Errors: *monitor.Error InvalidConfig, which names
-// the first wrong field.
-func checkReport(r monitor.Report) error {
-	if r.Generation < 0 || r.Generation > math.MaxInt32 {
-		return monitor.Errorf(monitor.InvalidConfig, "generation is %d; accepted is 1 or more", r.Generation)
-	}
-	if r.Status != "" {
-		if _, err := monitor.ParseStatus(string(r.Status)); err != nil {
-			return err
-		}
-	}
-	if err := oneOf("stream_status", r.StreamStatus, monitor.StreamUnknown, monitor.StreamUpcoming, monitor.StreamLive, monitor.StreamEnded); err != nil {
-		return err
-	}
-	if err := oneOf("health.video", r.Health.Video, monitor.Conditions(detector.Video)...); err != nil {
-		return err
-	}
-	if err := oneOf("health.audio", r.Health.Audio, monitor.Conditions(detector.Audio)...); err != nil {
-		return err
-	}
-	var visibility monitor.Visibility
-	if r.Visibility != nil {
-		visibility = *r.Visibility
-	}
-	if n := len(visibility.LastError); n > MaxLastError {
-		return monitor.Errorf(monitor.InvalidConfig, "visibility.last_error is %d bytes long; accepted is at most %d", n, MaxLastError)
-	}
-	for _, f := range []struct {
-		name string
-		t    time.Time
-	}{
-		{"at", r.At},
-		{"health.last_check_at", r.Health.LastCheckAt},
-		{"visibility.blind_since", visibility.BlindSince},
-		{"visibility.last_observed_at", visibility.LastObservedAt},
-	} {
-		if f.t.IsZero() {
-			continue
-		}
-		if err := monitor.ValidTime(f.name, f.t); err != nil {
-			return err
-		}
-	}
-	for field, n := range r.Statistics.Fields() {
-		if n < 0 || n > math.MaxInt32 {
-			return monitor.Errorf(monitor.InvalidConfig, "statistics.%s is %d; accepted is 0 to %d", field, n, math.MaxInt32)
-		}
-	}
-	if len(r.Snapshot) > MaxSnapshot {
-		return monitor.Errorf(monitor.InvalidConfig, "snapshot is %d bytes long; accepted is at most %d", len(r.Snapshot), MaxSnapshot)
-	}
-	if len(r.Snapshot) > 0 && !json.Valid(r.Snapshot) {
-		return monitor.Errorf(monitor.InvalidConfig, "snapshot is not valid JSON")
-	}
-	if len(r.Events) > MaxReportEvents {
-		return monitor.Errorf(monitor.InvalidConfig, "events has %d entries; accepted is at most %d", len(r.Events), MaxReportEvents)
-	}
-	for i, e := range r.Events {
-		if err := e.Valid(); err != nil {
-			return monitor.Errorf(monitor.InvalidConfig, "events[%d]: %v", i, err)
-		}
-		if err := monitor.ValidTime(fmt.Sprintf("events[%d].timestamp", i), e.At); err != nil {
-			return err
-		}
-		if !uuidForm.MatchString(e.ID) {
-			return monitor.Errorf(monitor.InvalidConfig, "events[%d].event_id is %.60q; accepted is a UUID", i, e.ID)
-		}
-	}
-	return nil
-}
-
-func oneOf[S ~string](name string, value S, accepted ...S) error {
-	if value == "" || slices.Contains(accepted, value) {
-		return nil
-	}
-	return monitor.Errorf(monitor.InvalidConfig, "%s is %.40q; accepted is one of %v", name, value, accepted)
 }
 
 // sanitizeEvents returns events without invalid escapes. Their texts come from

@@ -15,37 +15,37 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestAssign(t *testing.T) {
+func TestOnlyTheNewestGenerationGetsTheAssignment(t *testing.T) {
 	ctx := context.Background()
-	d := open(t, 50, nil)
-	id := d.registers("Q").ID
-	d.store.Update(id, func(m *monitor.Monitor) { m.Generation, m.Snapshot = 3, []byte(`{"s":1}`) })
+	s := newService(t, 50, nil)
+	id := s.register("Q").ID
+	s.store.Update(id, func(m *monitor.Monitor) { m.Generation, m.Snapshot = 3, []byte(`{"s":1}`) })
 
-	for name, generation := range map[string]int{"the newest generation": 3, "whoever names no generation": 0} {
-		t.Run("gives the work to "+name, func(t *testing.T) {
-			a, err := d.Assign(ctx, id, generation)
-			if err != nil || a.Generation != 3 || a.StreamURL != aStream || string(a.Snapshot) != `{"s":1}` || a.Config != monitor.DefaultConfig() {
+	for name, generation := range map[string]int{"the newest generation": 3, "a worker without a generation": 0} {
+		t.Run("is assigned to "+name, func(t *testing.T) {
+			a, err := s.Assign(ctx, id, generation)
+			if err != nil || a.Generation != 3 || a.StreamURL != streamURL || string(a.Snapshot) != `{"s":1}` || a.Config != monitor.DefaultConfig() {
 				t.Errorf("assigned %+v, %v", a, err)
 			}
 		})
 	}
-	for name, generation := range map[string]int{"older": 2, "newer than any there was": 4} {
-		t.Run("sends away a worker whose generation is "+name, func(t *testing.T) {
-			if _, err := d.Assign(ctx, id, generation); !errors.Is(err, monitor.ErrSuperseded) {
+	for name, generation := range map[string]int{"older": 2, "newer than the newest": 4} {
+		t.Run("is refused to a worker whose generation is "+name, func(t *testing.T) {
+			if _, err := s.Assign(ctx, id, generation); !errors.Is(err, monitor.ErrSuperseded) {
 				t.Errorf("error is %v", err)
 			}
 		})
 	}
-	t.Run("has nothing to watch for an ended monitor", func(t *testing.T) {
-		if _, err := d.Stop(ctx, id); err != nil {
+	t.Run("does not exist for an ended monitor", func(t *testing.T) {
+		if _, err := s.Stop(ctx, id); err != nil {
 			t.Fatal(err)
 		}
-		_, err := d.Assign(ctx, id, 3)
-		mustBe(t, err, monitor.NotFound)
+		_, err := s.Assign(ctx, id, 3)
+		requireCode(t, err, monitor.NotFound)
 	})
 }
 
-func full() monitor.Report {
+func completeReport() monitor.Report {
 	return monitor.Report{
 		Generation:   1,
 		At:           noon.Add(time.Minute),
@@ -66,104 +66,104 @@ func blackout(n int) event.Event {
 	}
 }
 
-func TestReport(t *testing.T) {
+func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
 	ctx := context.Background()
-	started := func(t *testing.T) (desk, monitor.ID) {
-		d := open(t, 50, nil)
-		return d, d.registers("Q").ID
+	newMonitor := func(t *testing.T) (testService, monitor.ID) {
+		s := newService(t, 50, nil)
+		return s, s.register("Q").ID
 	}
-	send := func(t *testing.T, d desk, id monitor.ID, r monitor.Report) monitor.Order {
+	send := func(t *testing.T, s testService, id monitor.ID, r monitor.Report) monitor.Order {
 		t.Helper()
-		order, err := d.Report(ctx, id, r)
+		order, err := s.Report(ctx, id, r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return order
 	}
 
-	t.Run("is heard of, whether or not it can be stored", func(t *testing.T) {
-		d, id := started(t)
-		old := full()
+	t.Run("renews the lease even if it is refused", func(t *testing.T) {
+		s, id := newMonitor(t)
+		old := completeReport()
 		old.Generation = 99
-		if _, err := d.Report(ctx, id, old); err == nil {
+		if _, err := s.Report(ctx, id, old); err == nil {
 			t.Error("no error")
 		}
-		if heard := d.crew.Reporters(); len(heard) != 1 || heard[0] != id {
-			t.Errorf("heard of %v", heard)
+		if reporters := s.workers.Reporters(); len(reporters) != 1 || reporters[0] != id {
+			t.Errorf("leases renewed for %v", reporters)
 		}
 	})
 
-	t.Run("stores a full report as it is", func(t *testing.T) {
-		d, id := started(t)
-		if order := send(t, d, id, full()); order != monitor.Run {
+	t.Run("stores a complete report unchanged", func(t *testing.T) {
+		s, id := newMonitor(t)
+		if order := send(t, s, id, completeReport()); order != monitor.Run {
 			t.Errorf("order is %s", order)
 		}
-		m, _ := d.Get(ctx, id)
-		if m.Status != monitor.Monitoring || m.Health != full().Health || m.Statistics != full().Statistics || string(m.Snapshot) != `{"v":1}` {
+		m, _ := s.Get(ctx, id)
+		if m.Status != monitor.Monitoring || m.Health != completeReport().Health || m.Statistics != completeReport().Statistics || string(m.Snapshot) != `{"v":1}` {
 			t.Errorf("stored %+v", m)
 		}
 	})
 
-	t.Run("takes the newest generation for one that is not given, and now for no time", func(t *testing.T) {
-		d, id := started(t)
-		d.store.Update(id, func(m *monitor.Monitor) { m.Generation = 5 })
-		send(t, d, id, monitor.Report{Status: monitor.Waiting})
-		if m, _ := d.Get(ctx, id); m.Status != monitor.Waiting || !m.UpdatedAt.Equal(noon) {
+	t.Run("completes a missing generation with the newest and a missing time with now", func(t *testing.T) {
+		s, id := newMonitor(t)
+		s.store.Update(id, func(m *monitor.Monitor) { m.Generation = 5 })
+		send(t, s, id, monitor.Report{Status: monitor.Waiting})
+		if m, _ := s.Get(ctx, id); m.Status != monitor.Waiting || !m.UpdatedAt.Equal(noon) {
 			t.Errorf("stored %+v", m)
 		}
 	})
 
-	t.Run("leaves alone what a report leaves out", func(t *testing.T) {
-		d, id := started(t)
-		send(t, d, id, full())
-		send(t, d, id, monitor.Report{})
-		m, _ := d.Get(ctx, id)
-		if m.Status != monitor.Monitoring || m.StreamStatus != monitor.StreamLive || m.Health != full().Health ||
-			m.Statistics != full().Statistics || string(m.Snapshot) != `{"v":1}` {
+	t.Run("keeps the stored value of a missing field", func(t *testing.T) {
+		s, id := newMonitor(t)
+		send(t, s, id, completeReport())
+		send(t, s, id, monitor.Report{})
+		m, _ := s.Get(ctx, id)
+		if m.Status != monitor.Monitoring || m.StreamStatus != monitor.StreamLive || m.Health != completeReport().Health ||
+			m.Statistics != completeReport().Statistics || string(m.Snapshot) != `{"v":1}` {
 			t.Errorf("stored %+v", m)
 		}
 	})
 
-	t.Run("takes more segments analysed for a check, when the time of the last is left out", func(t *testing.T) {
-		d, id := started(t)
-		send(t, d, id, full())
-		send(t, d, id, monitor.Report{At: noon.Add(2 * time.Minute), Statistics: monitor.Statistics{TotalSegmentsAnalyzed: 8}})
-		if m, _ := d.Get(ctx, id); !m.Health.LastCheckAt.Equal(noon.Add(2 * time.Minute)) {
+	t.Run("counts newly analysed segments as a check when last_check_at is missing", func(t *testing.T) {
+		s, id := newMonitor(t)
+		send(t, s, id, completeReport())
+		send(t, s, id, monitor.Report{At: noon.Add(2 * time.Minute), Statistics: monitor.Statistics{TotalSegmentsAnalyzed: 8}})
+		if m, _ := s.Get(ctx, id); !m.Health.LastCheckAt.Equal(noon.Add(2 * time.Minute)) {
 			t.Errorf("last check at %v", m.Health.LastCheckAt)
 		}
 	})
 
-	t.Run("orders an end when the monitor has ended", func(t *testing.T) {
-		d, id := started(t)
-		if _, err := d.Stop(ctx, id); err != nil {
+	t.Run("orders the worker of an ended monitor to stop", func(t *testing.T) {
+		s, id := newMonitor(t)
+		if _, err := s.Stop(ctx, id); err != nil {
 			t.Fatal(err)
 		}
-		if order := send(t, d, id, full()); order != monitor.Stop {
+		if order := send(t, s, id, completeReport()); order != monitor.Stop {
 			t.Errorf("order is %s", order)
 		}
-		if m, _ := d.Get(ctx, id); m.Status != monitor.Stopped {
+		if m, _ := s.Get(ctx, id); m.Status != monitor.Stopped {
 			t.Errorf("status is %s", m.Status)
 		}
 	})
 
-	t.Run("stores nothing of an older generation", func(t *testing.T) {
-		d, id := started(t)
-		d.store.Update(id, func(m *monitor.Monitor) { m.Generation = 2 })
-		if _, err := d.Report(ctx, id, full()); !errors.Is(err, monitor.ErrSuperseded) {
+	t.Run("is refused from an older generation", func(t *testing.T) {
+		s, id := newMonitor(t)
+		s.store.Update(id, func(m *monitor.Monitor) { m.Generation = 2 })
+		if _, err := s.Report(ctx, id, completeReport()); !errors.Is(err, monitor.ErrSuperseded) {
 			t.Errorf("error is %v", err)
 		}
-		if m, _ := d.Get(ctx, id); m.Status != monitor.Initializing {
+		if m, _ := s.Get(ctx, id); m.Status != monitor.Initializing {
 			t.Errorf("status is %s", m.Status)
 		}
 	})
 
 	t.Run("stores each event once, its id in lower case", func(t *testing.T) {
-		d, id := started(t)
-		r := full()
+		s, id := newMonitor(t)
+		r := completeReport()
 		r.Events = []event.Event{blackout(1), blackout(2)}
-		send(t, d, id, r)
-		send(t, d, id, r)
-		records, total, err := d.Events(ctx, id, 50, 0)
+		send(t, s, id, r)
+		send(t, s, id, r)
+		records, total, err := s.Events(ctx, id, 50, 0)
 		if err != nil || total != 2 {
 			t.Fatalf("%d events, %v", total, err)
 		}
@@ -175,17 +175,17 @@ func TestReport(t *testing.T) {
 		}
 	})
 
-	t.Run("replaces what JSONB cannot hold rather than lose an event or a snapshot", func(t *testing.T) {
-		d, id := started(t)
-		r := full()
+	t.Run("replaces escapes that JSONB cannot store", func(t *testing.T) {
+		s, id := newMonitor(t)
+		r := completeReport()
 		r.Snapshot = []byte(`{"e":"a\u0000b\ud800c","kept":"\\u0000"}`)
 		r.Events = []event.Event{{ID: blackout(1).ID, Type: event.SegmentError, At: noon,
 			Data: event.Outage{StartedAt: noon, Failure: event.FailedSegment, LastError: "x\x00y"}}}
-		send(t, d, id, r)
-		if m, _ := d.Get(ctx, id); string(m.Snapshot) != `{"e":"a\ufffdb\ufffdc","kept":"\\u0000"}` {
+		send(t, s, id, r)
+		if m, _ := s.Get(ctx, id); string(m.Snapshot) != `{"e":"a\ufffdb\ufffdc","kept":"\\u0000"}` {
 			t.Errorf("snapshot is %s", m.Snapshot)
 		}
-		records, _, _ := d.Events(ctx, id, 50, 0)
+		records, _, _ := s.Events(ctx, id, 50, 0)
 		if len(records) != 1 || !strings.Contains(string(records[0].Payload), "x\ufffdy") {
 			t.Errorf("events are %+v", records)
 		}
@@ -193,8 +193,8 @@ func TestReport(t *testing.T) {
 
 	for name, change := range map[string]func(*monitor.Report){
 		"generation":                         func(r *monitor.Report) { r.Generation = -1 },
-		"status":                             func(r *monitor.Report) { r.Status = "dancing" },
-		"stream_status":                      func(r *monitor.Report) { r.StreamStatus = "lively" },
+		"status":                             func(r *monitor.Report) { r.Status = "running" },
+		"stream_status":                      func(r *monitor.Report) { r.StreamStatus = "paused" },
 		"health.video":                       func(r *monitor.Report) { r.Health.Video = monitor.Silent },
 		"health.audio":                       func(r *monitor.Report) { r.Health.Audio = monitor.Black },
 		"statistics.total_segments_analyzed": func(r *monitor.Report) { r.Statistics.TotalSegmentsAnalyzed = -1 },
@@ -222,29 +222,29 @@ func TestReport(t *testing.T) {
 			r.Events = []event.Event{blackout(0), e}
 		},
 	} {
-		t.Run("refuses and names "+name, func(t *testing.T) {
-			d, id := started(t)
-			r := full()
+		t.Run("names the wrong field: "+name, func(t *testing.T) {
+			s, id := newMonitor(t)
+			r := completeReport()
 			change(&r)
-			_, err := d.Report(ctx, id, r)
-			mustBe(t, err, monitor.InvalidConfig)
+			_, err := s.Report(ctx, id, r)
+			requireCode(t, err, monitor.InvalidConfig)
 			if !strings.Contains(err.Error(), name) {
 				t.Errorf("the message is %v", err)
 			}
 		})
 	}
 
-	t.Run("knows no monitor that was never registered", func(t *testing.T) {
-		d, _ := started(t)
-		_, err := d.Report(ctx, "mon-00000000000070008000000000000009", full())
-		mustBe(t, err, monitor.NotFound)
+	t.Run("is refused for an unknown monitor", func(t *testing.T) {
+		s, _ := newMonitor(t)
+		_, err := s.Report(ctx, "mon-00000000000070008000000000000009", completeReport())
+		requireCode(t, err, monitor.NotFound)
 	})
 }
 
 func TestAHeartbeatOfAWaitingWorkerReadsNoMonitor(t *testing.T) {
 	ctx := context.Background()
-	d := open(t, 50, nil)
-	id := d.registers("Q").ID
+	s := newService(t, 50, nil)
+	id := s.register("Q").ID
 	waiting := monitor.Report{
 		Generation:   1,
 		At:           noon.Add(time.Minute),
@@ -254,12 +254,12 @@ func TestAHeartbeatOfAWaitingWorkerReadsNoMonitor(t *testing.T) {
 		Snapshot:     []byte(`{"v":1}`),
 	}
 	var calls []string
-	d.store.Fail = func(_ context.Context, op string) error {
+	s.store.Fail = func(_ context.Context, op string) error {
 		calls = append(calls, op)
 		return nil
 	}
 	for range 3 {
-		if _, err := d.Report(ctx, id, waiting); err != nil {
+		if _, err := s.Report(ctx, id, waiting); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -270,18 +270,18 @@ func TestAHeartbeatOfAWaitingWorkerReadsNoMonitor(t *testing.T) {
 
 func TestAReportWithoutAnyAnalysisKeepsTheTimeOfTheLastCheck(t *testing.T) {
 	ctx := context.Background()
-	d := open(t, 50, nil)
-	id := d.registers("Q").ID
-	if _, err := d.Report(ctx, id, full()); err != nil {
+	s := newService(t, 50, nil)
+	id := s.register("Q").ID
+	if _, err := s.Report(ctx, id, completeReport()); err != nil {
 		t.Fatal(err)
 	}
-	later := full()
+	later := completeReport()
 	later.At = noon.Add(2 * time.Minute)
 	later.Health.LastCheckAt, later.Statistics = time.Time{}, monitor.Statistics{}
-	if _, err := d.Report(ctx, id, later); err != nil {
+	if _, err := s.Report(ctx, id, later); err != nil {
 		t.Fatal(err)
 	}
-	if m, _ := d.Get(ctx, id); !m.Health.LastCheckAt.Equal(full().Health.LastCheckAt) {
-		t.Errorf("last check at %v; expected %v", m.Health.LastCheckAt, full().Health.LastCheckAt)
+	if m, _ := s.Get(ctx, id); !m.Health.LastCheckAt.Equal(completeReport().Health.LastCheckAt) {
+		t.Errorf("last check at %v; expected %v", m.Health.LastCheckAt, completeReport().Health.LastCheckAt)
 	}
 }

@@ -54,7 +54,7 @@ func TestConditionsAreOfOneTrackInTheOrderOfTheTable(t *testing.T) {
 	}
 }
 
-func TestAnUnknownNameIsAMistakeOfTheProgram(t *testing.T) {
+func TestIndexPanicsOnAnUnknownName(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Error("Index found a row that is not there")

@@ -6,7 +6,7 @@ import "time"
 // are its only implementations. Durations are whole seconds, as the
 // specification writes them; the times beside them are exact.
 type Data interface {
-	// types tells which event types may carry this data.
+	// types returns the event types that may carry this data.
 	types() []Type
 }
 

@@ -80,7 +80,7 @@ func TestEveryTypeHasItsSpecifiedFields(t *testing.T) {
 	}
 }
 
-func TestAnEventThatMeansNothingIsRefused(t *testing.T) {
+func TestAnInvalidEventIsRefused(t *testing.T) {
 	for name, e := range map[string]event.Event{
 		"an unknown type":       {Type: "stream.exploded", At: eight, Data: event.Ended{}},
 		"no data":               {Type: event.StreamEnded, At: eight},

@@ -21,8 +21,8 @@ const (
 	Internal            Code = "INTERNAL_ERROR"
 )
 
-// Error is an error that a caller may see. Its message says what is wrong, what is
-// accepted and, where it helps, what to do.
+// Error is an error that a caller may see. Its message names the wrong value and the
+// accepted ones, and the remedy where one helps.
 type Error struct {
 	Code    Code
 	Message string

@@ -22,7 +22,7 @@ func code(err error) monitor.Code {
 	return ""
 }
 
-func TestStreamURL(t *testing.T) { // decision A1
+func TestAStreamURLIsNormalisedOrRefused(t *testing.T) { // decision A1
 	const canonical = "https://www.youtube.com/watch?v=dQw4w9WgXc_"
 	for _, s := range []string{
 		canonical,
@@ -65,7 +65,7 @@ func TestStreamURL(t *testing.T) { // decision A1
 	}
 }
 
-func TestCallbackURL(t *testing.T) { // decision A2
+func TestACallbackURLIsAcceptedOrRefused(t *testing.T) { // decision A2
 	for _, s := range []string{
 		"https://example.com/hook", "http://10.0.0.1:8080/hook?x=1", "https://[2001:db8::1]/x", "https://例え.jp/hook",
 		"https://example.com:1/", "https://example.com:65535/", "https://example.com:/", "https://[2001:db8::1]:8443/",
@@ -93,7 +93,7 @@ func TestCallbackURL(t *testing.T) { // decision A2
 	}
 }
 
-func TestConfig(t *testing.T) { // decision A4
+func TestAConfigIsValidWithinItsRanges(t *testing.T) { // decision A4
 	if err := monitor.DefaultConfig().Valid(); err != nil {
 		t.Fatalf("the defaults: %v", err)
 	}
@@ -171,7 +171,7 @@ func TestJoinedRefusalsHaveTheCodeOfTheWorst(t *testing.T) {
 	}
 }
 
-func TestConfigTimes(t *testing.T) { // decision A11
+func TestAScheduledTimeIsInAPermittedYear(t *testing.T) { // decision A11
 	west, east := time.FixedZone("", -12*60*60), time.FixedZone("", 14*60*60)
 	for name, set := range map[string]func(*monitor.Config, *time.Time){
 		"scheduled_start_time": func(c *monitor.Config, at *time.Time) { c.ScheduledStartTime = at },
@@ -201,7 +201,7 @@ func TestConfigTimes(t *testing.T) { // decision A11
 	}
 }
 
-func TestID(t *testing.T) { // section 3.1
+func TestAMonitorIDIsMadeOfAUUID(t *testing.T) { // section 3.1
 	uuid := [16]byte{0x01, 0x90, 0xa5, 0xc8, 0xe4, 0xb0, 0x7d, 0x8a, 0x9c, 0x1d, 0x2e, 0x3f, 0x4a, 0x5b, 0x6c, 0x7d}
 	const want = "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d"
 	id := monitor.NewID(uuid)
@@ -221,7 +221,7 @@ func TestID(t *testing.T) { // section 3.1
 	}
 }
 
-func TestStatus(t *testing.T) { // section 8.2
+func TestAnEndedMonitorKeepsItsStatus(t *testing.T) { // section 8.2
 	const i, w, m, c, s, e = monitor.Initializing, monitor.Waiting, monitor.Monitoring, monitor.Completed, monitor.Stopped, monitor.Failed
 	allowed := map[monitor.Status][]monitor.Status{
 		i: {i, w, m, c, s, e}, w: {w, m, c, s, e}, m: {m, c, s, e}, c: {}, s: {}, e: {},
@@ -261,7 +261,7 @@ func TestStatus(t *testing.T) { // section 8.2
 	})
 }
 
-func TestHeldIsANewMonitorOnly(t *testing.T) {
+func TestOnlyANewMonitorIsHeld(t *testing.T) {
 	now := time.Date(2024, 1, 15, 10, 55, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		m    monitor.Monitor

@@ -8,7 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// Assignment tells a starting worker what to watch (decision O1).
+// Assignment is the work of a starting worker (decision O1).
 type Assignment struct {
 	ID         ID
 	Generation int // of the worker that asks; its reports carry it

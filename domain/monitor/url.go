@@ -45,7 +45,7 @@ func ParseCallbackURL(s string) (CallbackURL, error) {
 	return CallbackURL(s), nil
 }
 
-// validPort tells whether a port can be connected to; without one, the scheme's
+// validPort reports whether a port can be connected to; without one, the scheme's
 // is meant.
 func validPort(s string) bool {
 	n, err := strconv.ParseUint(s, 10, 16)

@@ -7,24 +7,23 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// InsertIdempotent implements registry.MonitorStore. Its clock stands still: a key is remembered
-// for ever.
-func (s *Store) InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, once registry.IdempotencyKey) (*registry.IdempotencyRecord, error) {
+// InsertIdempotent implements registry.MonitorStore. A key never expires.
+func (s *Store) InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, key registry.IdempotencyKey) (*registry.IdempotencyRecord, error) {
 	end, err := s.begin(ctx, "InsertIdempotent")
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	if first, known := s.idempotency[once.Key]; known {
-		return &first, nil
+	if record, known := s.idempotency[key.Key]; known {
+		return &record, nil
 	}
-	if err := s.insert(m, limit); err != nil {
+	if err := s.monitors.insert(m, limit); err != nil {
 		return nil, err
 	}
 	if s.idempotency == nil {
 		s.idempotency = map[registry.Digest]registry.IdempotencyRecord{}
 	}
-	s.idempotency[once.Key] = registry.IdempotencyRecord{Request: once.Request, Monitor: m}
+	s.idempotency[key.Key] = registry.IdempotencyRecord{Request: key.Request, Monitor: m}
 	return nil, nil
 }
 
@@ -35,8 +34,8 @@ func (s *Store) FindIdempotent(ctx context.Context, key registry.Digest) (*regis
 		return nil, err
 	}
 	defer end()
-	if first, known := s.idempotency[key]; known {
-		return &first, nil
+	if record, known := s.idempotency[key]; known {
+		return &record, nil
 	}
 	return nil, nil
 }

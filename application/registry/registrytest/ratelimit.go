@@ -13,8 +13,7 @@ type clientLimit struct {
 	limit  registry.RateLimit
 }
 
-// Allow implements registry.RateLimiter. Its clock stands still: requests are never
-// allowed again.
+// Allow implements registry.RateLimiter. A used-up limit is never restored by time.
 func (s *Store) Allow(ctx context.Context, client registry.Client, limit registry.RateLimit, perMin int) (time.Duration, error) {
 	end, err := s.begin(ctx, "Allow")
 	if err != nil {

@@ -2,7 +2,6 @@ package registrytest
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -16,13 +15,13 @@ import (
 // Store is a registry.Store in memory. It may be used concurrently.
 type Store struct {
 	mu          sync.Mutex
-	monitors    []monitor.Monitor // oldest first
-	records     map[monitor.ID][]registry.EventRecord
+	monitors    monitorList
+	records     eventRecords
 	idempotency map[registry.Digest]registry.IdempotencyRecord
 	counted     map[clientLimit]int
 
-	// Fail, if set, is asked first by every method and may fail, panic or block
-	// in its place; op is the method's name.
+	// Fail, if set, is called first by every method of a port. Its error is the
+	// method's; it may also panic or block. op is the method's name.
 	Fail func(ctx context.Context, op string) error
 }
 
@@ -36,15 +35,6 @@ func (s *Store) begin(ctx context.Context, op string) (func(), error) {
 	return s.mu.Unlock, nil
 }
 
-func (s *Store) find(id monitor.ID) (*monitor.Monitor, error) {
-	for i := range s.monitors {
-		if s.monitors[i].ID == id {
-			return &s.monitors[i], nil
-		}
-	}
-	return nil, monitor.Errorf(monitor.NotFound, "there is no monitor %s", id)
-}
-
 // Insert implements registry.MonitorStore.
 func (s *Store) Insert(ctx context.Context, m monitor.Monitor, limit int) error {
 	end, err := s.begin(ctx, "Insert")
@@ -52,25 +42,7 @@ func (s *Store) Insert(ctx context.Context, m monitor.Monitor, limit int) error 
 		return err
 	}
 	defer end()
-	return s.insert(m, limit)
-}
-
-func (s *Store) insert(m monitor.Monitor, limit int) error {
-	active := 0
-	for _, other := range s.monitors {
-		if !other.Status.Active() {
-			continue
-		}
-		active++
-		if other.StreamURL == m.StreamURL {
-			return monitor.Errorf(monitor.Duplicate, "an active monitor watches %s", m.StreamURL)
-		}
-	}
-	if active >= limit {
-		return monitor.Errorf(monitor.MaxMonitorsExceeded, "%d monitors are active, which is the maximum", active)
-	}
-	s.monitors = append(s.monitors, m)
-	return nil
+	return s.monitors.insert(m, limit)
 }
 
 // Get implements registry.MonitorStore.
@@ -80,7 +52,7 @@ func (s *Store) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error)
 		return monitor.Monitor{}, err
 	}
 	defer end()
-	m, err := s.find(id)
+	m, err := s.monitors.find(id)
 	if err != nil {
 		return monitor.Monitor{}, err
 	}
@@ -100,7 +72,7 @@ func (s *Store) List(ctx context.Context, status monitor.Status, limit, offset i
 			matching = append(matching, m)
 		}
 	}
-	return window(matching, limit, offset), len(matching), nil
+	return page(matching, limit, offset), len(matching), nil
 }
 
 // End implements registry.MonitorStore.
@@ -110,14 +82,14 @@ func (s *Store) End(ctx context.Context, id monitor.ID, to monitor.Status, reaso
 		return monitor.Monitor{}, err
 	}
 	defer end()
-	m, err := s.find(id)
+	m, err := s.monitors.find(id)
 	if err != nil {
 		return monitor.Monitor{}, err
 	}
 	if m.Status.Active() {
 		m.Status, m.Reason, m.EndedAt, m.UpdatedAt, m.ReservedUntil = to, reason, at, at, time.Time{}
 		if last != nil {
-			s.keep(*m, *last)
+			s.records.add(*m, *last)
 		}
 	}
 	return *m, nil
@@ -130,7 +102,7 @@ func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (mo
 		return "", err
 	}
 	defer end()
-	m, err := s.find(id)
+	m, err := s.monitors.find(id)
 	if err != nil {
 		return "", err
 	}
@@ -152,7 +124,7 @@ func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (mo
 		m.Visibility = *r.Visibility
 	}
 	for _, e := range r.Events {
-		s.keep(*m, e)
+		s.records.add(*m, e)
 	}
 	if at, resolved := r.ResolvedAt(); resolved {
 		for i := range s.records[id] {
@@ -167,24 +139,6 @@ func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (mo
 	return monitor.Stop, nil
 }
 
-func (s *Store) keep(m monitor.Monitor, e event.Event) {
-	if s.records == nil {
-		s.records = map[monitor.ID][]registry.EventRecord{}
-	}
-	for _, r := range s.records[m.ID] {
-		if r.EventID == e.ID {
-			return
-		}
-	}
-	payload, err := event.NewPayload(e, string(m.ID), string(m.StreamURL), m.Metadata, time.UTC).Encode()
-	if err != nil {
-		panic(err)
-	}
-	s.records[m.ID] = append(s.records[m.ID], registry.EventRecord{
-		EventID: e.ID, EventType: e.Type, Payload: json.RawMessage(payload), Status: "pending", CreatedAt: e.At,
-	})
-}
-
 // Events implements registry.EventStore.
 func (s *Store) Events(ctx context.Context, id monitor.ID, limit, offset int) ([]registry.EventRecord, int, error) {
 	end, err := s.begin(ctx, "Events")
@@ -192,12 +146,12 @@ func (s *Store) Events(ctx context.Context, id monitor.ID, limit, offset int) ([
 		return nil, 0, err
 	}
 	defer end()
-	if _, err := s.find(id); err != nil {
+	if _, err := s.monitors.find(id); err != nil {
 		return nil, 0, err
 	}
 	records := slices.Clone(s.records[id])
 	slices.Reverse(records)
-	return window(records, limit, offset), len(records), nil
+	return page(records, limit, offset), len(records), nil
 }
 
 // Redeliver implements registry.EventStore.
@@ -216,18 +170,18 @@ func (s *Store) Redeliver(ctx context.Context, id monitor.ID, eventID string) er
 	return monitor.Errorf(monitor.NotFound, "monitor %s has no event %s", id, eventID)
 }
 
-// Update changes a stored monitor, as another part of the system would.
+// Update changes a stored monitor. It panics if there is none.
 func (s *Store) Update(id monitor.ID, change func(*monitor.Monitor)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m, err := s.find(id)
+	m, err := s.monitors.find(id)
 	if err != nil {
 		panic(err)
 	}
 	change(m)
 }
 
-// Settle sets the outcome of an event's delivery, as a dispatcher would.
+// Settle sets the outcome of an event's delivery, as the dispatcher does.
 func (s *Store) Settle(id monitor.ID, eventID, status, lastError string, at time.Time, attempts ...registry.Attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +192,7 @@ func (s *Store) Settle(id monitor.ID, eventID, status, lastError string, at time
 	}
 }
 
-func window[T any](all []T, limit, offset int) []T {
+func page[T any](all []T, limit, offset int) []T {
 	from := min(offset, len(all))
 	return all[from:min(from+limit, len(all))]
 }

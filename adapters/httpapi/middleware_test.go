@@ -1,0 +1,238 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestEveryAPIRequestNeedsItsKey(t *testing.T) {
+	t.Run("every path but three refuses a request without a key", func(t *testing.T) {
+		api := newTestAPI(t)
+		open := map[string]bool{"/healthz": true, "/readyz": true, "/openapi.yaml": true}
+		tried := 0
+		for path, item := range document(t).doc.Paths.Map() {
+			for method := range item.Operations() {
+				path := strings.NewReplacer("{monitor_id}", noSuchID, "{event_id}", eventID).Replace(path)
+				a := api.do(httptest.NewRequest(method, path, nil))
+				if open[path] != (a.status != http.StatusUnauthorized) {
+					t.Errorf("%s %s without a key answers %d", method, path, a.status)
+				}
+				tried++
+			}
+		}
+		if tried < 12 {
+			t.Errorf("only %d paths were tried", tried)
+		}
+		for _, path := range []string{"/", "/api/v1", "/metrics", "/internal/v1/monitors", "/healthz/", "//healthz"} {
+			api.do(httptest.NewRequest(http.MethodGet, "http://host"+path, nil)).hasError(http.StatusUnauthorized, monitor.Unauthorized)
+		}
+	})
+	for name, given := range map[string]string{
+		"a wrong key": "guess", "an empty key": "", "the beginning of the key": apiKey[:5], "the key and more": apiKey + "x", "the internal key": internalAPIKey,
+	} {
+		t.Run("the public API refuses "+name, func(t *testing.T) {
+			r := newRequestWithoutKey("/api/v1/monitors")
+			r.Header.Set(publicKeyHeader, given)
+			a := newTestAPI(t).do(r)
+			a.hasError(http.StatusUnauthorized, monitor.Unauthorized, "X-API-Key")
+			if a.header.Get("WWW-Authenticate") == "" {
+				t.Error("WWW-Authenticate is missing")
+			}
+		})
+	}
+	t.Run("the internal API refuses the public key", func(t *testing.T) {
+		r := newRequestWithoutKey("/internal/v1/monitors/" + noSuchID)
+		r.Header.Set(publicKeyHeader, apiKey)
+		r.Header.Set(internalKeyHeader, apiKey)
+		newTestAPI(t).do(r).hasError(http.StatusUnauthorized, monitor.Unauthorized, "X-Internal-API-Key")
+	})
+	t.Run("the two APIs are on separate handlers", func(t *testing.T) {
+		handlers := newTestAPI(t).handlers
+		for handler, path := range map[http.Handler]string{handlers.Public(): "/internal/v1/monitors/" + noSuchID, handlers.Internal(): "/api/v1/monitors"} {
+			r := newRequestWithoutKey(path)
+			r.Header.Set(publicKeyHeader, apiKey)
+			r.Header.Set(internalKeyHeader, internalAPIKey)
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "ROUTE_NOT_FOUND") {
+				t.Errorf("%s answers %d %s", path, w.Code, w.Body)
+			}
+		}
+	})
+	for name, change := range map[string]func(*httpapi.Config){
+		"no public key":    func(c *httpapi.Config) { c.APIKey = "" },
+		"no internal key":  func(c *httpapi.Config) { c.InternalAPIKey = "" },
+		"one key for both": func(c *httpapi.Config) { c.InternalAPIKey = c.APIKey },
+		"a bad proxy":      func(c *httpapi.Config) { c.TrustedProxies = []string{"nonsense"} },
+	} {
+		t.Run("an API is not made with "+name, func(t *testing.T) {
+			cfg := httpapi.Config{APIKey: apiKey, InternalAPIKey: internalAPIKey}
+			change(&cfg)
+			if _, err := httpapi.New(nil, nil, cfg); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}
+
+func TestUnknownPathsAndMethodsAreRefused(t *testing.T) {
+	for _, path := range []string{"/", "/api/v1/monitors/", "/api/v2/monitors", "/API/V1/MONITORS", "/api/v1/monitors/x/y", "/api/v1//monitors", "/internal/v1/monitors"} {
+		t.Run("GET "+path+" is not found", func(t *testing.T) {
+			newTestAPI(t).get(path).hasError(http.StatusNotFound, "ROUTE_NOT_FOUND", "/openapi.yaml")
+		})
+	}
+	for request, allow := range map[string]string{
+		"PUT /api/v1/monitors":                               "POST, GET",
+		"DELETE /api/v1/monitors":                            "POST, GET",
+		"PATCH /api/v1/monitors/" + noSuchID:                 "GET, DELETE",
+		"OPTIONS /api/v1/monitors/" + noSuchID:               "GET, DELETE",
+		"HEAD /healthz":                                      "GET",
+		"POST /healthz":                                      "GET",
+		"GET /api/v1/webhooks/test":                          "POST",
+		"POST /internal/v1/monitors/" + noSuchID + "/status": "PUT",
+		"TRACE /api/v1/monitors":                             "POST, GET",
+	} {
+		t.Run(request+" is not allowed", func(t *testing.T) {
+			method, path, _ := strings.Cut(request, " ")
+			a := newTestAPI(t).do(newRequest(method, path, nil))
+			a.hasError(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", method)
+			if !sameSet(a.header.Get("Allow"), allow) {
+				t.Errorf("Allow is %q, expected %q", a.header.Get("Allow"), allow)
+			}
+		})
+	}
+}
+
+func sameSet(a, b string) bool {
+	set := map[string]bool{}
+	for m := range strings.SplitSeq(a, ", ") {
+		set[m] = true
+	}
+	for m := range strings.SplitSeq(b, ", ") {
+		if !set[m] {
+			return false
+		}
+		delete(set, m)
+	}
+	return len(set) == 0
+}
+
+func TestAGatewayThatIsNotReadyAnswers503AndLogsWhy(t *testing.T) { // section 8.7
+	api := newTestAPI(t)
+	api.ready = errors.New("dial tcp 10.1.2.3:5432: connection refused")
+	a := api.do(newRequestWithoutKey("/readyz"))
+	a.hasError(http.StatusServiceUnavailable, "UNAVAILABLE", "not ready")
+	if strings.Contains(string(a.body), "10.1.2.3") {
+		t.Error("a response that needs no key contains the database's address")
+	}
+	if log := api.log.String(); !strings.Contains(log, "10.1.2.3") || !strings.Contains(log, `"WARN"`) {
+		t.Errorf("the log is %s", log)
+	}
+	api.do(newRequestWithoutKey("/healthz")).hasStatus(http.StatusOK)
+}
+
+func TestAReadinessProbeDuringANormalStartOrStopIsNoWarning(t *testing.T) {
+	api := newTestAPI(t)
+	api.ready = fmt.Errorf("readiness: %w", httpapi.StartingOrStopping("the gateway is stopping"))
+	api.do(newRequestWithoutKey("/readyz")).hasError(http.StatusServiceUnavailable, "UNAVAILABLE", "not ready")
+	if log := api.log.String(); !strings.Contains(log, "the gateway is stopping") || strings.Contains(log, `"WARN"`) {
+		t.Errorf("the log is %s", log)
+	}
+}
+
+func TestInternalFailuresShowNoDetailsToTheCaller(t *testing.T) {
+	t.Run("an error of the store is answered with 500 and logged", func(t *testing.T) {
+		api := newTestAPI(t)
+		id := api.register("Q")
+		api.store.Fail = func(context.Context, string) error { return errors.New(`pq: relation "monitors" is gone`) }
+		a := api.get("/api/v1/monitors/" + string(id))
+		a.hasError(http.StatusInternalServerError, monitor.Internal)
+		if strings.Contains(string(a.body), "pq") {
+			t.Errorf("the response is %s", a.body)
+		}
+		if log := api.log.String(); !strings.Contains(log, "is gone") || !strings.Contains(log, `"monitor_id":"`+string(id)+`"`) || !strings.Contains(log, `"component":"httpapi"`) {
+			t.Errorf("the log is %s", log)
+		}
+	})
+	t.Run("a panic is answered with 500 and logged with its stack", func(t *testing.T) {
+		api := newTestAPI(t)
+		api.store.Fail = func(context.Context, string) error { panic("index out of range") }
+		a := api.get("/api/v1/monitors")
+		a.hasError(http.StatusInternalServerError, monitor.Internal)
+		if strings.Contains(string(a.body), "index") {
+			t.Errorf("the response is %s", a.body)
+		}
+		if log := api.log.String(); !strings.Contains(log, "index out of range") || !strings.Contains(log, "middleware_test.go") {
+			t.Errorf("the log is %s", log)
+		}
+		api.store.Fail = nil
+		api.get("/api/v1/monitors").hasStatus(http.StatusOK)
+	})
+	t.Run("a timeout is answered with 503 and Retry-After", func(t *testing.T) {
+		api := newTestAPI(t, func(c *httpapi.Config) { c.RequestTimeout = 10 * time.Millisecond })
+		api.store.Fail = func(ctx context.Context, _ string) error {
+			<-ctx.Done()
+			return errors.New("pq: canceling statement due to user request") // as lib/pq reports it
+		}
+		a := api.get("/api/v1/monitors")
+		a.hasError(http.StatusServiceUnavailable, "UNAVAILABLE", "in time")
+		if a.header.Get("Retry-After") == "" {
+			t.Error("Retry-After is missing")
+		}
+	})
+	t.Run("a cancelled request is not logged as a failure", func(t *testing.T) {
+		api := newTestAPI(t)
+		ctx, cancel := context.WithCancel(context.Background())
+		api.store.Fail = func(ctx context.Context, _ string) error { cancel(); return ctx.Err() }
+		api.do(newRequest("GET", "/api/v1/monitors", nil).WithContext(ctx))
+		if log := api.log.String(); strings.Contains(log, `"ERROR"`) || strings.Contains(log, `"WARN"`) {
+			t.Errorf("the log is %s", log)
+		}
+	})
+	t.Run("no key is logged", func(t *testing.T) {
+		api := newTestAPI(t)
+		api.get("/api/v1/monitors")
+		api.get("/nowhere?x=" + noSuchID)
+		if log := api.log.String(); strings.Contains(log, apiKey) || log == "" {
+			t.Errorf("the log is %s", log)
+		}
+	})
+}
+
+func TestEveryResponseForbidsSniffingAndCaching(t *testing.T) {
+	for _, path := range []string{"/healthz", "/nowhere", "/api/v1/monitors"} {
+		a := newTestAPI(t).get(path)
+		if a.header.Get("X-Content-Type-Options") != "nosniff" || a.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s answers with %v", path, a.header)
+		}
+	}
+}
+
+func TestTheForwardedAddressIsTakenFromTrustedProxiesOnly(t *testing.T) {
+	for name, c := range map[string]struct {
+		trusted []string
+		logged  string
+	}{
+		"is the connection's when no proxy is trusted": {nil, "192.0.2.1"}, // httptest's
+		"is the forwarded one behind a trusted proxy":  {[]string{"192.0.2.0/24"}, "203.0.113.9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := newTestAPI(t, func(cfg *httpapi.Config) { cfg.TrustedProxies = c.trusted })
+			r := newRequestWithoutKey("/healthz")
+			r.Header.Set("X-Forwarded-For", "203.0.113.9")
+			api.do(r)
+			if !strings.Contains(api.log.String(), `"client":"`+c.logged+`"`) {
+				t.Errorf("the log is %s", api.log)
+			}
+		})
+	}
+}

@@ -1,0 +1,178 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// responseCase is a request with the status of its response.
+type responseCase struct {
+	name    string
+	status  int
+	request func(*testAPI) *http.Request
+}
+
+func newRequestWithoutKey(path string) *http.Request {
+	return httptest.NewRequest(http.MethodGet, path, nil)
+}
+
+func statusTextOf(status string) string {
+	n, _ := strconv.Atoi(status)
+	return http.StatusText(n)
+}
+
+// operation is a valid request to one operation of the API.
+type operation struct {
+	name    string
+	success int
+	body    string // empty: none
+	send    func(id monitor.ID) (method, path string)
+	setUp   func(*testAPI, monitor.ID)
+	limited bool // by section 12.3
+}
+
+func operations() []operation {
+	const eventID = "0190a5d0-1c2b-7d8a-9c1d-000000000001"
+	return []operation{
+		{"register", 201, strings.Replace(registration, "XcQ", "XcZ", 1), func(monitor.ID) (string, string) { return "POST", "/api/v1/monitors" }, nil, true},
+		{"list", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/monitors" }, nil, true},
+		{"get", 200, "", func(id monitor.ID) (string, string) { return "GET", "/api/v1/monitors/" + string(id) }, nil, true},
+		{"stop", 200, "", func(id monitor.ID) (string, string) { return "DELETE", "/api/v1/monitors/" + string(id) }, nil, false},
+		{"events", 200, "", func(id monitor.ID) (string, string) { return "GET", "/api/v1/monitors/" + string(id) + "/events" }, reportEvent, true},
+		{"redeliver", 202, "", func(id monitor.ID) (string, string) {
+			return "POST", "/api/v1/monitors/" + string(id) + "/events/" + eventID + "/redeliver"
+		}, reportEvent, true},
+		{"webhook test", 200, `{"callback_url":"https://example.com/hook"}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/webhooks/test" }, nil, true},
+		{"assignment", 200, "", func(id monitor.ID) (string, string) { return "GET", "/internal/v1/monitors/" + string(id) }, nil, false},
+		{"report", 200, `{"status":"monitoring"}`, func(id monitor.ID) (string, string) { return "PUT", "/internal/v1/monitors/" + string(id) + "/status" }, nil, false},
+	}
+}
+
+func reportEvent(api *testAPI, id monitor.ID) {
+	api.put("/internal/v1/monitors/"+string(id)+"/status", completeReport).hasStatus(http.StatusOK)
+}
+
+// stalledBody is a body that does not arrive in time.
+type stalledBody struct{}
+
+func (stalledBody) Read([]byte) (int, error) {
+	return 0, fmt.Errorf("read: %w", os.ErrDeadlineExceeded)
+}
+
+func responseCases() []responseCase {
+	list := []responseCase{
+		{"healthz", 200, func(*testAPI) *http.Request { return newRequestWithoutKey("/healthz") }},
+		{"readyz", 200, func(*testAPI) *http.Request { return newRequestWithoutKey("/readyz") }},
+		{"readyz when not ready", 503, func(api *testAPI) *http.Request {
+			api.ready = errors.New("no database")
+			return newRequestWithoutKey("/readyz")
+		}},
+		{"openapi.yaml", 200, func(*testAPI) *http.Request { return newRequestWithoutKey("/openapi.yaml") }},
+		{"register twice", 409, func(api *testAPI) *http.Request {
+			api.register("Q")
+			return newRequest("POST", "/api/v1/monitors", strings.NewReader(registration))
+		}},
+		{"register with a key of another request", 409, func(api *testAPI) *http.Request {
+			api.postWithKeys(registration, "k").hasStatus(http.StatusCreated)
+			r := newRequest("POST", "/api/v1/monitors", strings.NewReader(strings.Replace(registration, "XcQ", "XcZ", 1)))
+			r.Header.Set(idempotencyKey, "k")
+			return r
+		}},
+		{"register again with a key", 201, func(api *testAPI) *http.Request {
+			api.postWithKeys(registration, "k").hasStatus(http.StatusCreated)
+			r := newRequest("POST", "/api/v1/monitors", strings.NewReader(registration))
+			r.Header.Set(idempotencyKey, "k")
+			return r
+		}},
+		{"register with a bad key", 400, func(*testAPI) *http.Request {
+			r := newRequest("POST", "/api/v1/monitors", strings.NewReader(registration))
+			r.Header.Set(idempotencyKey, "a key")
+			return r
+		}},
+		{"register too many", 429, func(api *testAPI) *http.Request {
+			for _, last := range []string{"A", "B", "C"} {
+				api.register(last)
+			}
+			return newRequest("POST", "/api/v1/monitors", strings.NewReader(registration))
+		}},
+		{"list with a bad filter", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/monitors?status=running", nil) }},
+		{"events with a bad page", 400, func(api *testAPI) *http.Request {
+			return newRequest("GET", "/api/v1/monitors/"+string(api.register("Q"))+"/events?limit=0", nil)
+		}},
+		{"assignment of a bad generation", 400, func(api *testAPI) *http.Request {
+			return newRequest("GET", "/internal/v1/monitors/"+string(api.register("Q"))+"?generation=0", nil)
+		}},
+		{"assignment of an old generation", 409, func(api *testAPI) *http.Request {
+			id := api.register("Q")
+			api.store.Update(id, func(m *monitor.Monitor) { m.Generation = 2 })
+			return newRequest("GET", "/internal/v1/monitors/"+string(id)+"?generation=1", nil)
+		}},
+		{"report of an old generation", 409, func(api *testAPI) *http.Request {
+			id := api.register("Q")
+			api.store.Update(id, func(m *monitor.Monitor) { m.Generation = 2 })
+			return newRequest("PUT", "/internal/v1/monitors/"+string(id)+"/status", strings.NewReader(`{"status":"waiting","generation":1}`))
+		}},
+	}
+	for _, op := range operations() {
+		ready := func(api *testAPI) *http.Request {
+			id := api.register("Q")
+			if op.setUp != nil {
+				op.setUp(api, id)
+			}
+			method, path := op.send(id)
+			if op.body == "" {
+				return newRequest(method, path, nil)
+			}
+			return newRequest(method, path, strings.NewReader(op.body))
+		}
+		with := func(name string, status int, change func(*testAPI, *http.Request)) {
+			list = append(list, responseCase{op.name + " " + name, status, func(api *testAPI) *http.Request {
+				r := ready(api)
+				change(api, r)
+				return r
+			}})
+		}
+		broken := func(err error) func(*testAPI, *http.Request) {
+			return func(api *testAPI, _ *http.Request) {
+				api.policy = err
+				api.store.Fail = func(context.Context, string) error { return err }
+			}
+		}
+		with("valid", op.success, func(*testAPI, *http.Request) {})
+		with("with a wrong key", 401, func(_ *testAPI, r *http.Request) {
+			for _, header := range []string{publicKeyHeader, internalKeyHeader} {
+				r.Header.Set(header, "wrong")
+			}
+		})
+		if op.limited {
+			with("beyond the rate limit", 429, func(api *testAPI, _ *http.Request) { api.exhaustRateLimits() })
+		}
+		with("on a broken store", 500, broken(errors.New("disk full")))
+		with("on a slow store", 503, broken(context.DeadlineExceeded))
+		if _, path := op.send(noSuchID); strings.Contains(path, noSuchID) {
+			list = append(list, responseCase{op.name + " of no monitor", 404, func(*testAPI) *http.Request {
+				method, path := op.send(noSuchID)
+				return newRequest(method, path, strings.NewReader(op.body))
+			}})
+		}
+		if op.body == "" {
+			continue
+		}
+		with("with a truncated body", 400, func(_ *testAPI, r *http.Request) { r.Body = io.NopCloser(strings.NewReader(`{"`)) })
+		with("with a body that does not arrive", 408, func(_ *testAPI, r *http.Request) { r.Body, r.ContentLength = io.NopCloser(stalledBody{}), -1 })
+		with("with a body that is too large", 413, func(_ *testAPI, r *http.Request) {
+			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(strings.Repeat(" ", 2<<20))), -1
+		})
+		with("with plain text", 415, func(_ *testAPI, r *http.Request) { r.Header.Set("Content-Type", "text/plain") })
+	}
+	return list
+}

@@ -1,0 +1,200 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+const (
+	apiKey            = "the public key"
+	internalAPIKey    = "the internal key"
+	streamURL         = "https://www.youtube.com/watch?v=dQw4w9WgXcQ"
+	registration      = `{"stream_url":"` + streamURL + `","callback_url":"https://example.com/hook"}`
+	publicKeyHeader   = "X-Api-Key"          // as net/http writes X-API-Key
+	internalKeyHeader = "X-Internal-Api-Key" // as net/http writes X-Internal-API-Key
+	noSuchID          = "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d"
+	requestsPerMin    = 100 // of each rate limit; the fixed clock never restores it
+)
+
+var (
+	tokyo = time.FixedZone("JST", 9*60*60)
+	now   = time.Date(2024, 1, 15, 10, 55, 0, 123456789, time.UTC)
+)
+
+// testAPI is an API with fakes. do validates every response against openapi.yaml.
+type testAPI struct {
+	t        *testing.T
+	handlers *httpapi.API
+	store    *registrytest.Store
+	workers  *registrytest.WorkerManager
+	sender   *registrytest.TestSender
+	log      *bytes.Buffer
+	policy   error // of the callback policy
+	ready    error // of the readiness check
+
+	unvalidated bool // responses are not compared with openapi.yaml
+}
+
+func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
+	t.Helper()
+	api := &testAPI{t: t, store: &registrytest.Store{}, workers: &registrytest.WorkerManager{}, sender: &registrytest.TestSender{}, log: &bytes.Buffer{}}
+	log := slog.New(slog.NewJSONHandler(api.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	n := uint32(0)
+	service, err := registry.New(api.store, api.workers, registrytest.CallbackPolicy(func(monitor.CallbackURL) error { return api.policy }), api.sender, registry.Config{
+		MaxMonitors:  3,
+		CreatePerMin: requestsPerMin,
+		QueryPerMin:  requestsPerMin,
+		NewUUID: func() (u [16]byte) {
+			n++
+			u[6], u[8] = 0x70, 0x80
+			binary.BigEndian.PutUint32(u[12:], n)
+			return u
+		},
+		Now:  func() time.Time { return now },
+		Zone: tokyo,
+		Log:  log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := httpapi.Config{APIKey: apiKey, InternalAPIKey: internalAPIKey, Zone: tokyo, Log: log}
+	for _, c := range change {
+		c(&cfg)
+	}
+	api.handlers, err = httpapi.New(service, func(context.Context) error { return api.ready }, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
+
+// response is a recorded HTTP response.
+type response struct {
+	t      *testing.T
+	status int
+	header http.Header
+	body   []byte
+}
+
+// do sends a request without adding a key.
+func (api *testAPI) do(r *http.Request) response {
+	api.t.Helper()
+	w := httptest.NewRecorder()
+	handler := api.handlers.Public()
+	if strings.HasPrefix(r.URL.Path, "/internal/") {
+		handler = api.handlers.Internal()
+	}
+	handler.ServeHTTP(w, r)
+	a := response{api.t, w.Code, w.Header(), w.Body.Bytes()}
+	if !api.unvalidated {
+		document(api.t).validate(api.t, r, a)
+	}
+	return a
+}
+
+func newRequest(method, path string, body io.Reader) *http.Request {
+	r := httptest.NewRequest(method, path, body)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if strings.HasPrefix(path, "/internal/") {
+		r.Header.Set(internalKeyHeader, internalAPIKey)
+	} else {
+		r.Header.Set(publicKeyHeader, apiKey)
+	}
+	return r
+}
+
+func (api *testAPI) get(path string) response {
+	api.t.Helper()
+	return api.do(newRequest("GET", path, nil))
+}
+func (api *testAPI) delete(path string) response {
+	api.t.Helper()
+	return api.do(newRequest("DELETE", path, nil))
+}
+func (api *testAPI) post(path, body string) response {
+	api.t.Helper()
+	return api.do(newRequest("POST", path, strings.NewReader(body)))
+}
+func (api *testAPI) put(path, body string) response {
+	api.t.Helper()
+	return api.do(newRequest("PUT", path, strings.NewReader(body)))
+}
+
+// exhaustRateLimits uses up both rate limits.
+func (api *testAPI) exhaustRateLimits() {
+	api.t.Helper()
+	for range requestsPerMin {
+		api.get("/api/v1/monitors")
+		api.post("/api/v1/webhooks/test", "")
+	}
+}
+
+// register registers the stream whose video id ends in last.
+func (api *testAPI) register(last string) monitor.ID {
+	api.t.Helper()
+	a := api.post("/api/v1/monitors", strings.Replace(registration, "XcQ", "Xc"+last, 1))
+	a.hasStatus(http.StatusCreated)
+	return monitor.ID(a.json()["monitor_id"].(string))
+}
+
+func (a response) json() map[string]any {
+	a.t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal(a.body, &m); err != nil {
+		a.t.Fatalf("the body is not a JSON object: %v: %s", err, a.body)
+	}
+	return m
+}
+
+func (a response) hasStatus(status int) response {
+	a.t.Helper()
+	if a.status != status {
+		a.t.Fatalf("status is %d, expected %d: %s", a.status, status, a.body)
+	}
+	return a
+}
+
+// hasError expects the envelope with a code, and words in its message.
+func (a response) hasError(status int, code monitor.Code, words ...string) {
+	a.t.Helper()
+	a.hasStatus(status)
+	envelope, _ := a.json()["error"].(map[string]any)
+	if envelope["code"] != string(code) {
+		a.t.Errorf("code is %v, expected %s", envelope["code"], code)
+	}
+	message, _ := envelope["message"].(string)
+	for _, word := range words {
+		if !strings.Contains(message, word) {
+			a.t.Errorf("the message lacks %q: %s", word, message)
+		}
+	}
+}
+
+// hasBody compares the body with JSON, whatever the order of fields.
+func (a response) hasBody(expected string) {
+	a.t.Helper()
+	var e any
+	if err := json.Unmarshal([]byte(expected), &e); err != nil {
+		a.t.Fatal(err)
+	}
+	want, _ := json.Marshal(e)
+	if got, _ := json.Marshal(a.json()); !bytes.Equal(got, want) {
+		a.t.Errorf("the body is\n%s, expected\n%s", got, want)
+	}
+}

@@ -1,0 +1,64 @@
+package registrytest
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// monitorList holds monitors, the oldest first.
+type monitorList []monitor.Monitor
+
+func (l monitorList) find(id monitor.ID) (*monitor.Monitor, error) {
+	for i := range l {
+		if l[i].ID == id {
+			return &l[i], nil
+		}
+	}
+	return nil, monitor.Errorf(monitor.NotFound, "there is no monitor %s", id)
+}
+
+// insert refuses a second active monitor of a stream, and more active monitors than
+// limit.
+func (l *monitorList) insert(m monitor.Monitor, limit int) error {
+	active := 0
+	for _, other := range *l {
+		if !other.Status.Active() {
+			continue
+		}
+		active++
+		if other.StreamURL == m.StreamURL {
+			return monitor.Errorf(monitor.Duplicate, "an active monitor watches %s", m.StreamURL)
+		}
+	}
+	if active >= limit {
+		return monitor.Errorf(monitor.MaxMonitorsExceeded, "%d monitors are active, which is the maximum", active)
+	}
+	*l = append(*l, m)
+	return nil
+}
+
+// eventRecords holds the events of each monitor, the oldest first.
+type eventRecords map[monitor.ID][]registry.EventRecord
+
+// add stores a pending event once.
+func (r *eventRecords) add(m monitor.Monitor, e event.Event) {
+	if *r == nil {
+		*r = eventRecords{}
+	}
+	for _, stored := range (*r)[m.ID] {
+		if stored.EventID == e.ID {
+			return
+		}
+	}
+	payload, err := event.NewPayload(e, string(m.ID), string(m.StreamURL), m.Metadata, time.UTC).Encode()
+	if err != nil {
+		panic(err)
+	}
+	(*r)[m.ID] = append((*r)[m.ID], registry.EventRecord{
+		EventID: e.ID, EventType: e.Type, Payload: json.RawMessage(payload), Status: "pending", CreatedAt: e.At,
+	})
+}
