@@ -30,8 +30,8 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 			t.Helper()
 			dsn := database(t)
 			s, db := open(t, dsn), raw(t, dsn)
-			m := registered(t, s, 1)
-			accepted(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
+			m := register(t, s, 1)
+			acceptReport(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
 			return s, db, m
 		}
 		soon := func(t *testing.T, s *postgres.Store, most time.Duration) {
@@ -46,33 +46,33 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 			s, db, _ := waiting(t)
 			shiftClock(t, db, step)
 			soon(t, s, 0)
-			leasedOne(t, s)
+			leaseOne(t, s)
 		})
 
 		t.Run(name+": a retry waits 70 s at most", func(t *testing.T) {
 			s, db, _ := waiting(t)
-			recorded(t, s, leasedOne(t, s), rejecting, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
+			recordAttempt(t, s, leaseOne(t, s), rejecting, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
 			shiftClock(t, db, step)
 			soon(t, s, 0)
-			leasedOne(t, s)
+			leaseOne(t, s)
 		})
 
 		t.Run(name+": an attempt is recorded", func(t *testing.T) {
 			s, db, m := waiting(t)
-			l := leasedOne(t, s)
+			l := leaseOne(t, s)
 			shiftClock(t, db, step)
-			recorded(t, s, l, rejecting, delivery.Decision{RetryAt: time.Now()})
+			recordAttempt(t, s, l, rejecting, delivery.Decision{RetryAt: time.Now()})
 			soon(t, s, 0)
-			l = leasedOne(t, s)
+			l = leaseOne(t, s)
 			if l.Attempts != 1 {
 				t.Errorf("%d attempts", l.Attempts)
 			}
 			shiftClock(t, db, -step)
-			recorded(t, s, l, accepting, sent)
+			recordAttempt(t, s, l, accepting, sent)
 			if types := eventTypes(t, s, m.ID); len(types) != 2 {
 				t.Errorf("told are %v", types)
 			}
-			leasedOne(t, s)
+			leaseOne(t, s)
 		})
 
 		t.Run(name+": a new idempotency key is valid", func(t *testing.T) {
@@ -94,9 +94,9 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 			const perMin = 5
 			dsn := database(t)
 			s, db := open(t, dsn), raw(t, dsn)
-			spendsAll(t, s, someone, registry.Creating, perMin, perMin)
+			allowAll(t, s, firstClient, registry.Creating, perMin, perMin)
 			shiftClock(t, db, step)
-			if wait := spends(t, s, someone, registry.Creating, perMin); wait > time.Minute/perMin {
+			if wait := allow(t, s, firstClient, registry.Creating, perMin); wait > time.Minute/perMin {
 				t.Errorf("the next may come in %v", wait)
 			}
 		})
@@ -105,11 +105,11 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 	t.Run("back: a lease expires after its full length", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		m := registered(t, s, 1)
-		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
-		held := leasedOne(t, s)
+		m := register(t, s, 1)
+		acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
+		held := leaseOne(t, s)
 		shiftClock(t, db, -time.Hour)
-		if n := len(leased(t, s)); n != 0 {
+		if n := len(lease(t, s)); n != 0 {
 			t.Errorf("%d leased while it is being sent", n)
 		}
 		at, err := s.NextDue(t.Context())
@@ -117,8 +117,8 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 			t.Errorf("the next is due in %v, %v", wait, err)
 		}
 		// Its holder is as good as before.
-		recorded(t, s, held, rejecting, delivery.Decision{RetryAt: time.Now()})
-		if l := leasedOne(t, s); l.Attempts != 1 {
+		recordAttempt(t, s, held, rejecting, delivery.Decision{RetryAt: time.Now()})
+		if l := leaseOne(t, s); l.Attempts != 1 {
 			t.Errorf("%d attempts", l.Attempts)
 		}
 	})
@@ -126,15 +126,15 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 	t.Run("back: a lease further ahead than any lease expires after a full length", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		m := registered(t, s, 1)
-		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
-		leasedOne(t, s)
+		m := register(t, s, 1)
+		acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
+		leaseOne(t, s)
 		shiftClock(t, db, -time.Hour)
-		if n := len(leased(t, s)); n != 0 {
+		if n := len(lease(t, s)); n != 0 {
 			t.Errorf("%d leased at once", n)
 		}
 		shiftClock(t, db, time.Minute+time.Second)
-		leasedOne(t, s)
+		leaseOne(t, s)
 	})
 }
 

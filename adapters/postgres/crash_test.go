@@ -29,7 +29,7 @@ func TestNothingCommittedIsLostWhenTheServerIsKilled(t *testing.T) {
 	if err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	m := registered(t, s, 1)
+	m := register(t, s, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	wakes := s.Listen(ctx)
 	defer func() {
@@ -102,7 +102,7 @@ func TestNothingCommittedIsLostWhenTheServerIsKilled(t *testing.T) {
 	case <-wakes:
 	default:
 	}
-	accepted(t, s, m.ID, report(blackout(100)), monitor.Run)
+	acceptReport(t, s, m.ID, report(blackout(100)), monitor.Run)
 	select {
 	case <-wakes:
 	case <-time.After(10 * time.Second):

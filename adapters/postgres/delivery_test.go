@@ -36,7 +36,7 @@ type receiver struct {
 	arrivals []arrival
 }
 
-func receives(t testing.TB, answer func(w http.ResponseWriter, r *http.Request)) *receiver {
+func startReceiver(t testing.TB, answer func(w http.ResponseWriter, r *http.Request)) *receiver {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -65,8 +65,8 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// of returns the events received for a monitor, in order.
-func (r *receiver) of(id monitor.ID) []string {
+// eventsOf returns the events received for a monitor, in order.
+func (r *receiver) eventsOf(id monitor.ID) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var events []string
@@ -78,8 +78,8 @@ func (r *receiver) of(id monitor.ID) []string {
 	return events
 }
 
-// watched registers a monitor whose webhooks go to url.
-func watched(t testing.TB, s *postgres.Store, n int, url string) monitor.Monitor {
+// registerWithCallback registers a monitor whose webhooks go to url.
+func registerWithCallback(t testing.TB, s *postgres.Store, n int, url string) monitor.Monitor {
 	t.Helper()
 	m := registration(n)
 	m.CallbackURL = monitor.CallbackURL(url + "/" + string(m.ID))
@@ -89,8 +89,8 @@ func watched(t testing.TB, s *postgres.Store, n int, url string) monitor.Monitor
 	return m
 }
 
-// dispatches runs a dispatcher until stop is called.
-func dispatches(t testing.TB, s *postgres.Store, outbox delivery.Outbox, timeout time.Duration) (stop func()) {
+// startDispatcher runs a dispatcher until stop is called.
+func startDispatcher(t testing.TB, s *postgres.Store, outbox delivery.Outbox, timeout time.Duration) (stop func()) {
 	t.Helper()
 	keys, err := webhook.ParseKeys("a-key")
 	if err != nil {
@@ -123,18 +123,18 @@ func dispatches(t testing.TB, s *postgres.Store, outbox delivery.Outbox, timeout
 	return stop
 }
 
-// hanging does not answer while the client waits.
-func hanging(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+// neverAnswer does not answer while the client waits.
+func neverAnswer(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-func closing(w http.ResponseWriter, _ *http.Request) {
+func closeConnection(w http.ResponseWriter, _ *http.Request) {
 	if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
 		_ = conn.Close()
 	}
 }
 
-// endless writes first to the connection, and then again repeatedly until the
+// writeRepeatedly writes first to the connection, and then again repeatedly until the
 // client has closed it.
-func endless(first, again string, every time.Duration) func(http.ResponseWriter, *http.Request) {
+func writeRepeatedly(first, again string, every time.Duration) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, r *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack()
 		if err != nil {
@@ -161,22 +161,22 @@ var bad = map[string]struct {
 	answer    func(http.ResponseWriter, *http.Request)
 	delivered bool
 }{
-	"hangs":                     {hanging, false},
-	"closes without an answer":  {closing, false},
-	"drips a byte a second":     {endless("HTTP/1.1 2", "0", time.Second), false},
-	"answers 1xx for ever":      {endless("", "HTTP/1.1 103 Early Hints\r\n\r\n", time.Millisecond), false},
-	"sends a header for ever":   {endless("HTTP/1.1 200 OK\r\n", "X-More: and more\r\n", 0), false},
-	"drips a header":            {endless("HTTP/1.1 200 OK\r\n", "X-More: and more\r\n", 300*time.Millisecond), false},
-	"sends a body for ever":     {endless("HTTP/1.1 200 OK\r\n\r\n", "and more and more", 0), true},
-	"drips a body":              {endless("HTTP/1.1 200 OK\r\n\r\n", "a", 300*time.Millisecond), true},
-	"sends chunks for ever":     {endless("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n", time.Millisecond), true},
+	"hangs":                     {neverAnswer, false},
+	"closes without an answer":  {closeConnection, false},
+	"drips a byte a second":     {writeRepeatedly("HTTP/1.1 2", "0", time.Second), false},
+	"answers 1xx for ever":      {writeRepeatedly("", "HTTP/1.1 103 Early Hints\r\n\r\n", time.Millisecond), false},
+	"sends a header for ever":   {writeRepeatedly("HTTP/1.1 200 OK\r\n", "X-More: and more\r\n", 0), false},
+	"drips a header":            {writeRepeatedly("HTTP/1.1 200 OK\r\n", "X-More: and more\r\n", 300*time.Millisecond), false},
+	"sends a body for ever":     {writeRepeatedly("HTTP/1.1 200 OK\r\n\r\n", "and more and more", 0), true},
+	"drips a body":              {writeRepeatedly("HTTP/1.1 200 OK\r\n\r\n", "a", 300*time.Millisecond), true},
+	"sends chunks for ever":     {writeRepeatedly("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n", time.Millisecond), true},
 	"promises more than it has": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "1000") }, true},
 }
 
 func TestAMisbehavingReceiverEndsOnlyItsOwnMonitor(t *testing.T) {
 	const timeout = time.Second
 	s := open(t, database(t))
-	good := receives(t, nil)
+	good := startReceiver(t, nil)
 	type victim struct {
 		name string
 		m    monitor.Monitor
@@ -184,15 +184,15 @@ func TestAMisbehavingReceiverEndsOnlyItsOwnMonitor(t *testing.T) {
 	}
 	var victims []victim
 	for name, b := range bad {
-		m, e := watched(t, s, len(victims), receives(t, b.answer).url), blackout(1)
-		accepted(t, s, m.ID, report(e), monitor.Run)
+		m, e := registerWithCallback(t, s, len(victims), startReceiver(t, b.answer).url), blackout(1)
+		acceptReport(t, s, m.ID, report(e), monitor.Run)
 		victims = append(victims, victim{name, m, e})
 	}
-	stop := dispatches(t, s, s, timeout)
-	m := watched(t, s, len(victims), good.url)
+	stop := startDispatcher(t, s, s, timeout)
+	m := registerWithCallback(t, s, len(victims), good.url)
 	began := time.Now()
-	accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
-	eventually(t, "the good receiver is told", func() bool { return len(good.of(m.ID)) == 1 })
+	acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
+	eventually(t, "the good receiver is told", func() bool { return len(good.eventsOf(m.ID)) == 1 })
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("beside bad receivers it took %v", took)
 	}
@@ -211,7 +211,7 @@ func TestAMisbehavingReceiverEndsOnlyItsOwnMonitor(t *testing.T) {
 			}
 		})
 	}
-	quickly(t, 5*time.Second, "to stop", stop)
+	requireWithin(t, 5*time.Second, "to stop", stop)
 }
 
 func TestAReceiverThatDoesNotAnswerDelaysNoOther(t *testing.T) {
@@ -219,33 +219,33 @@ func TestAReceiverThatDoesNotAnswerDelaysNoOther(t *testing.T) {
 	t.Run("with ten thousand pending events", func(t *testing.T) {
 		dsn := create(t, template)
 		s, db := open(t, dsn), raw(t, dsn)
-		dead := watched(t, s, 1, receives(t, hanging).url)
+		dead := registerWithCallback(t, s, 1, startReceiver(t, neverAnswer).url)
 		alter(t, db, `INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
 			SELECT gen_random_uuid(), $1, 'alert.blackout', '{}', '{}', 'pending', now() FROM generate_series(1, 10000)`, dead.ID)
-		othersInTime(t, s, soon)
+		requireOthersInTime(t, s, soon)
 	})
 
 	t.Run("also if there are a hundred", func(t *testing.T) {
 		s := open(t, database(t))
-		dead := receives(t, hanging)
+		dead := startReceiver(t, neverAnswer)
 		for n := range 100 {
-			accepted(t, s, watched(t, s, n, dead.url).ID, report(blackout(1)), monitor.Run)
+			acceptReport(t, s, registerWithCallback(t, s, n, dead.url).ID, report(blackout(1)), monitor.Run)
 		}
-		othersInTime(t, s, soon)
+		requireOthersInTime(t, s, soon)
 	})
 }
 
-// othersInTime fails the test unless the events of other monitors are sent soon.
-func othersInTime(t *testing.T, s *postgres.Store, soon time.Duration) {
+// requireOthersInTime fails the test unless the events of other monitors are sent soon.
+func requireOthersInTime(t *testing.T, s *postgres.Store, soon time.Duration) {
 	t.Helper()
-	dispatches(t, s, s, delivery.SendTimeout)
-	good := receives(t, nil)
+	startDispatcher(t, s, s, delivery.SendTimeout)
+	good := startReceiver(t, nil)
 	var worst time.Duration
 	for n := range 20 {
-		m := watched(t, s, 500+n, good.url)
+		m := registerWithCallback(t, s, 500+n, good.url)
 		began := time.Now()
-		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
-		eventually(t, "another's event leaves", func() bool { return len(good.of(m.ID)) == 1 })
+		acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
+		eventually(t, "another's event leaves", func() bool { return len(good.eventsOf(m.ID)) == 1 })
 		worst = max(worst, time.Since(began))
 	}
 	t.Logf("the slowest of 20 took %v", worst)
@@ -254,17 +254,17 @@ func othersInTime(t *testing.T, s *postgres.Store, soon time.Duration) {
 	}
 }
 
-// mute is an outbox that records nothing, like that of a gateway that is killed
+// nonRecordingOutbox is an outbox that records nothing, like that of a gateway that is killed
 // after sending.
-type mute struct {
+type nonRecordingOutbox struct {
 	*postgres.Store
 
-	dead   context.Context
-	unsaid atomic.Int64
+	dead       context.Context
+	unrecorded atomic.Int64
 }
 
-func (m *mute) RecordAttempt(context.Context, delivery.Delivery, delivery.Attempt, delivery.Decision) (monitor.ID, error) {
-	m.unsaid.Add(1)
+func (m *nonRecordingOutbox) RecordAttempt(context.Context, delivery.Delivery, delivery.Attempt, delivery.Decision) (monitor.ID, error) {
+	m.unrecorded.Add(1)
 	<-m.dead.Done()
 	return "", context.Canceled
 }
@@ -273,40 +273,40 @@ func TestAnEventIsSentAgainIfItsGatewayWasKilledBeforeRecording(t *testing.T) {
 	const monitors, each = 8, 5
 	dsn := database(t)
 	first, second, db := open(t, dsn), open(t, dsn), raw(t, dsn)
-	good := receives(t, nil)
+	good := startReceiver(t, nil)
 	want := map[monitor.ID][]string{}
 	for n := range monitors {
-		m := watched(t, first, n, good.url)
+		m := registerWithCallback(t, first, n, good.url)
 		var events []event.Event
 		for i := range each {
 			events = append(events, blackout(i))
 			want[m.ID] = append(want[m.ID], events[i].ID)
 		}
-		accepted(t, first, m.ID, report(events...), monitor.Run)
+		acceptReport(t, first, m.ID, report(events...), monitor.Run)
 	}
 	dying, kill := context.WithCancel(t.Context())
-	outbox := &mute{Store: first, dead: dying}
-	stop := dispatches(t, first, outbox, delivery.SendTimeout)
-	eventually(t, "one of each monitor has been sent", func() bool { return outbox.unsaid.Load() == monitors })
+	outbox := &nonRecordingOutbox{Store: first, dead: dying}
+	stop := startDispatcher(t, first, outbox, delivery.SendTimeout)
+	eventually(t, "one of each monitor has been sent", func() bool { return outbox.unrecorded.Load() == monitors })
 	kill()
 	stop()
 
-	dispatches(t, second, second, delivery.SendTimeout)
+	startDispatcher(t, second, second, delivery.SendTimeout)
 	for n := range monitors {
-		m := watched(t, second, 100+n, good.url) // the second gateway works
-		accepted(t, second, m.ID, report(blackout(1)), monitor.Run)
-		eventually(t, "others are told", func() bool { return len(good.of(m.ID)) == 1 })
+		m := registerWithCallback(t, second, 100+n, good.url) // the second gateway works
+		acceptReport(t, second, m.ID, report(blackout(1)), monitor.Run)
+		eventually(t, "others are told", func() bool { return len(good.eventsOf(m.ID)) == 1 })
 	}
 	for id := range want {
-		if have := good.of(id); len(have) != 1 {
+		if have := good.eventsOf(id); len(have) != 1 {
 			t.Errorf("while the lease lasts %v arrived", have)
 		}
 	}
 	alter(t, db, `UPDATE monitor_events SET leased_until = now() WHERE leased_until IS NOT NULL`)
 	for id, events := range want {
 		again := slices.Concat(events[:1], events) // the first one a second time
-		eventually(t, "all are told", func() bool { return len(good.of(id)) >= len(again) })
-		if have := good.of(id); !slices.Equal(have, again) {
+		eventually(t, "all are told", func() bool { return len(good.eventsOf(id)) >= len(again) })
+		if have := good.eventsOf(id); !slices.Equal(have, again) {
 			t.Errorf("%s: arrived\n%v, want\n%v", id, have, again)
 		}
 	}

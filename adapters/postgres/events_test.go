@@ -11,9 +11,9 @@ import (
 func TestEventsAreListedNewestFirst(t *testing.T) {
 	t.Run("in pages, with the total", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		first, second, third := blackout(1), blackout(2), blackout(3)
-		accepted(t, s, m.ID, report(first, second, third), monitor.Run)
+		acceptReport(t, s, m.ID, report(first, second, third), monitor.Run)
 		page, total, err := s.Events(t.Context(), m.ID, 2, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -29,21 +29,21 @@ func TestEventsAreListedNewestFirst(t *testing.T) {
 	t.Run("an unknown monitor is not found", func(t *testing.T) {
 		s := open(t, database(t))
 		_, _, err := s.Events(t.Context(), registration(1).ID, 10, 0)
-		refusedWith(t, err, monitor.NotFound)
+		requireCode(t, err, monitor.NotFound)
 	})
 }
 
 func TestRedeliverMakesAnEventPendingAgain(t *testing.T) {
 	t.Run("a sent event is pending again, with a fresh count and its attempts kept", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		e := blackout(1)
-		accepted(t, s, m.ID, report(e), monitor.Run)
-		recorded(t, s, leasedOne(t, s), accepting, sent)
+		acceptReport(t, s, m.ID, report(e), monitor.Run)
+		recordAttempt(t, s, leaseOne(t, s), accepting, sent)
 		if err := s.Redeliver(t.Context(), m.ID, e.ID); err != nil {
 			t.Fatal(err)
 		}
-		if l := leasedOne(t, s); l.EventID != e.ID || l.Attempts != 0 {
+		if l := leaseOne(t, s); l.EventID != e.ID || l.Attempts != 0 {
 			t.Errorf("the delivery is %+v", l)
 		}
 		page, _, err := s.Events(t.Context(), m.ID, 1, 0)
@@ -54,60 +54,60 @@ func TestRedeliverMakesAnEventPendingAgain(t *testing.T) {
 
 	t.Run("it goes to the end of the queue", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		first, second := blackout(1), blackout(2)
-		accepted(t, s, m.ID, report(first, second), monitor.Run)
-		recorded(t, s, leasedOne(t, s), accepting, sent)
-		out := leasedOne(t, s)
+		acceptReport(t, s, m.ID, report(first, second), monitor.Run)
+		recordAttempt(t, s, leaseOne(t, s), accepting, sent)
+		out := leaseOne(t, s)
 		if err := s.Redeliver(t.Context(), m.ID, first.ID); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(leased(t, s)); n != 0 {
+		if n := len(lease(t, s)); n != 0 {
 			t.Fatalf("%d leased beside %s", n, out.EventID)
 		}
-		recorded(t, s, out, accepting, sent)
-		if l := leasedOne(t, s); l.EventID != first.ID {
+		recordAttempt(t, s, out, accepting, sent)
+		if l := leaseOne(t, s); l.EventID != first.ID {
 			t.Errorf("leased %s, want %s", l.EventID, first.ID)
 		}
 	})
 
 	t.Run("the monitor stays ended", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		e := blackout(1)
-		accepted(t, s, m.ID, report(e), monitor.Run)
-		recorded(t, s, leasedOne(t, s), rejecting, failed)
+		acceptReport(t, s, m.ID, report(e), monitor.Run)
+		recordAttempt(t, s, leaseOne(t, s), rejecting, failed)
 		if err := s.Redeliver(t.Context(), m.ID, e.ID); err != nil {
 			t.Fatal(err)
 		}
-		recorded(t, s, leasedOne(t, s), accepting, sent)
-		if m := got(t, s, m.ID); m.Status != monitor.Failed {
+		recordAttempt(t, s, leaseOne(t, s), accepting, sent)
+		if m := getMonitor(t, s, m.ID); m.Status != monitor.Failed {
 			t.Errorf("the status is %s", m.Status)
 		}
 	})
 
 	t.Run("a pending event stays as it is", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		e := blackout(1)
-		accepted(t, s, m.ID, report(e), monitor.Run)
-		leasedOne(t, s)
+		acceptReport(t, s, m.ID, report(e), monitor.Run)
+		leaseOne(t, s)
 		if err := s.Redeliver(t.Context(), m.ID, e.ID); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(leased(t, s)); n != 0 {
+		if n := len(lease(t, s)); n != 0 {
 			t.Errorf("%d leased a second time", n)
 		}
 	})
 
 	t.Run("an event of another monitor, of none, or with no such id is not found", func(t *testing.T) {
 		s := open(t, database(t))
-		m, other := registered(t, s, 1), registered(t, s, 2)
+		m, other := register(t, s, 1), register(t, s, 2)
 		e := blackout(1)
-		accepted(t, s, m.ID, report(e), monitor.Run)
-		refusedWith(t, s.Redeliver(t.Context(), other.ID, e.ID), monitor.NotFound)
-		refusedWith(t, s.Redeliver(t.Context(), registration(3).ID, e.ID), monitor.NotFound)
-		refusedWith(t, s.Redeliver(t.Context(), m.ID, uuid.NewString()), monitor.NotFound)
-		refusedWith(t, s.Redeliver(t.Context(), m.ID, "../../etc"), monitor.NotFound)
+		acceptReport(t, s, m.ID, report(e), monitor.Run)
+		requireCode(t, s.Redeliver(t.Context(), other.ID, e.ID), monitor.NotFound)
+		requireCode(t, s.Redeliver(t.Context(), registration(3).ID, e.ID), monitor.NotFound)
+		requireCode(t, s.Redeliver(t.Context(), m.ID, uuid.NewString()), monitor.NotFound)
+		requireCode(t, s.Redeliver(t.Context(), m.ID, "../../etc"), monitor.NotFound)
 	})
 }

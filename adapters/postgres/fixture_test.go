@@ -40,8 +40,8 @@ func registration(n int) monitor.Monitor {
 	}
 }
 
-// registered stores a registration.
-func registered(t testing.TB, s *postgres.Store, n int) monitor.Monitor {
+// register stores a registration.
+func register(t testing.TB, s *postgres.Store, n int) monitor.Monitor {
 	t.Helper()
 	m := registration(n)
 	if err := s.Insert(t.Context(), m, unlimited); err != nil {
@@ -59,11 +59,11 @@ func blackout(second int) event.Event {
 	}
 }
 
-// trouble returns a monitor.error event that ends its monitor.
-func trouble(reason string) event.Event {
+// monitorError returns a monitor.error event that ends its monitor.
+func monitorError(reason string) event.Event {
 	return event.Event{
 		ID: uuid.Must(uuid.NewV7()).String(), Type: event.MonitorError, At: noon,
-		Data: event.MonitorFailure{Reason: reason, ErrorDetails: "as it happens", Terminal: true},
+		Data: event.MonitorFailure{Reason: reason, ErrorDetails: "the details", Terminal: true},
 	}
 }
 
@@ -77,8 +77,8 @@ func report(events ...event.Event) monitor.Report {
 	}
 }
 
-// accepted stores a report and fails the test unless the order is want.
-func accepted(t testing.TB, s *postgres.Store, id monitor.ID, r monitor.Report, want monitor.Order) {
+// acceptReport stores a report and fails the test unless the order is want.
+func acceptReport(t testing.TB, s *postgres.Store, id monitor.ID, r monitor.Report, want monitor.Order) {
 	t.Helper()
 	order, err := s.Accept(t.Context(), id, r)
 	if err != nil {
@@ -89,8 +89,8 @@ func accepted(t testing.TB, s *postgres.Store, id monitor.ID, r monitor.Report, 
 	}
 }
 
-// leased leases up to ten deliveries.
-func leased(t testing.TB, s *postgres.Store) []delivery.Delivery {
+// lease leases up to ten deliveries.
+func lease(t testing.TB, s *postgres.Store) []delivery.Delivery {
 	t.Helper()
 	deliveries, err := s.Lease(t.Context(), 10, time.Minute)
 	if err != nil {
@@ -99,10 +99,10 @@ func leased(t testing.TB, s *postgres.Store) []delivery.Delivery {
 	return deliveries
 }
 
-// leasedOne leases the only delivery that can be leased.
-func leasedOne(t testing.TB, s *postgres.Store) delivery.Delivery {
+// leaseOne leases the only delivery that can be leased.
+func leaseOne(t testing.TB, s *postgres.Store) delivery.Delivery {
 	t.Helper()
-	deliveries := leased(t, s)
+	deliveries := lease(t, s)
 	if len(deliveries) != 1 {
 		t.Fatalf("%d deliveries leased, want 1", len(deliveries))
 	}
@@ -116,8 +116,8 @@ var (
 	failed    = delivery.Decision{Failed: true}
 )
 
-// recorded stores an attempt and returns the monitor that it ended.
-func recorded(t testing.TB, s *postgres.Store, l delivery.Delivery, a delivery.Attempt, v delivery.Decision) monitor.ID {
+// recordAttempt stores an attempt and returns the monitor that it ended.
+func recordAttempt(t testing.TB, s *postgres.Store, l delivery.Delivery, a delivery.Attempt, v delivery.Decision) monitor.ID {
 	t.Helper()
 	ended, err := s.RecordAttempt(t.Context(), l, a, v)
 	if err != nil {
@@ -126,8 +126,8 @@ func recorded(t testing.TB, s *postgres.Store, l delivery.Delivery, a delivery.A
 	return ended
 }
 
-// got reads a monitor.
-func got(t testing.TB, s *postgres.Store, id monitor.ID) monitor.Monitor {
+// getMonitor reads a monitor.
+func getMonitor(t testing.TB, s *postgres.Store, id monitor.ID) monitor.Monitor {
 	t.Helper()
 	m, err := s.Get(t.Context(), id)
 	if err != nil {
@@ -136,8 +136,8 @@ func got(t testing.TB, s *postgres.Store, id monitor.ID) monitor.Monitor {
 	return m
 }
 
-// refusedWith fails the test unless the error has the given code.
-func refusedWith(t testing.TB, err error, code monitor.Code) *monitor.Error {
+// requireCode fails the test unless the error has the given code.
+func requireCode(t testing.TB, err error, code monitor.Code) *monitor.Error {
 	t.Helper()
 	var e *monitor.Error
 	if !errors.As(err, &e) || e.Code != code {

@@ -12,8 +12,8 @@ import (
 
 var once = registry.IdempotencyKey{Key: registry.Digest{7}, Request: registry.Digest{8}}
 
-// registeredOnce registers under a key and returns the earlier registration.
-func registeredOnce(t testing.TB, s *postgres.Store, m monitor.Monitor, o registry.IdempotencyKey) *registry.IdempotencyRecord {
+// registerIdempotent registers under a key and returns the earlier registration.
+func registerIdempotent(t testing.TB, s *postgres.Store, m monitor.Monitor, o registry.IdempotencyKey) *registry.IdempotencyRecord {
 	t.Helper()
 	first, err := s.InsertIdempotent(t.Context(), m, unlimited, o)
 	if err != nil {
@@ -22,8 +22,8 @@ func registeredOnce(t testing.TB, s *postgres.Store, m monitor.Monitor, o regist
 	return first
 }
 
-// recalled returns the registration under a key.
-func recalled(t testing.TB, s *postgres.Store, key registry.Digest) *registry.IdempotencyRecord {
+// findIdempotent returns the registration under a key.
+func findIdempotent(t testing.TB, s *postgres.Store, key registry.Digest) *registry.IdempotencyRecord {
 	t.Helper()
 	first, err := s.FindIdempotent(t.Context(), key)
 	if err != nil {
@@ -32,8 +32,8 @@ func recalled(t testing.TB, s *postgres.Store, key registry.Digest) *registry.Id
 	return first
 }
 
-// standsFor fails the test unless the record is this registration.
-func standsFor(t testing.TB, first *registry.IdempotencyRecord, m monitor.Monitor, o registry.IdempotencyKey) {
+// requireRecord fails the test unless the record is this registration.
+func requireRecord(t testing.TB, first *registry.IdempotencyRecord, m monitor.Monitor, o registry.IdempotencyKey) {
 	t.Helper()
 	if first == nil {
 		t.Fatal("the key has no registration")
@@ -43,7 +43,7 @@ func standsFor(t testing.TB, first *registry.IdempotencyRecord, m monitor.Monito
 	}
 }
 
-func total(t testing.TB, s *postgres.Store) int {
+func countMonitors(t testing.TB, s *postgres.Store) int {
 	t.Helper()
 	_, n, err := s.List(t.Context(), "", 1, 0)
 	if err != nil {
@@ -56,23 +56,23 @@ func total(t testing.TB, s *postgres.Store) int {
 func TestAnIdempotencyKeyStandsForOneRegistration(t *testing.T) {
 	t.Run("the first registration is stored", func(t *testing.T) {
 		s := open(t, database(t))
-		if first := recalled(t, s, once.Key); first != nil {
+		if first := findIdempotent(t, s, once.Key); first != nil {
 			t.Errorf("a new key stands for %+v", first)
 		}
 		m := registration(1)
-		if first := registeredOnce(t, s, m, once); first != nil {
+		if first := registerIdempotent(t, s, m, once); first != nil {
 			t.Errorf("a new key stands for %+v", first)
 		}
-		got(t, s, m.ID)
-		standsFor(t, recalled(t, s, once.Key), m, once)
+		getMonitor(t, s, m.ID)
+		requireRecord(t, findIdempotent(t, s, once.Key), m, once)
 	})
 
 	t.Run("a repetition returns the first registration", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registration(1)
-		registeredOnce(t, s, m, once)
-		standsFor(t, registeredOnce(t, s, registration(1), once), m, once)
-		if n := total(t, s); n != 1 {
+		registerIdempotent(t, s, m, once)
+		requireRecord(t, registerIdempotent(t, s, registration(1), once), m, once)
+		if n := countMonitors(t, s); n != 1 {
 			t.Errorf("%d monitors are stored", n)
 		}
 	})
@@ -80,9 +80,9 @@ func TestAnIdempotencyKeyStandsForOneRegistration(t *testing.T) {
 	t.Run("another request under the key stores nothing", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registration(1)
-		registeredOnce(t, s, m, once)
-		standsFor(t, registeredOnce(t, s, registration(2), registry.IdempotencyKey{Key: once.Key, Request: registry.Digest{9}}), m, once)
-		if n := total(t, s); n != 1 {
+		registerIdempotent(t, s, m, once)
+		requireRecord(t, registerIdempotent(t, s, registration(2), registry.IdempotencyKey{Key: once.Key, Request: registry.Digest{9}}), m, once)
+		if n := countMonitors(t, s); n != 1 {
 			t.Errorf("%d monitors are stored", n)
 		}
 	})
@@ -90,18 +90,18 @@ func TestAnIdempotencyKeyStandsForOneRegistration(t *testing.T) {
 	t.Run("a repetition returns the first status", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registration(1)
-		registeredOnce(t, s, m, once)
+		registerIdempotent(t, s, m, once)
 		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon); err != nil {
 			t.Fatal(err)
 		}
-		standsFor(t, registeredOnce(t, s, registration(1), once), m, once)
+		requireRecord(t, registerIdempotent(t, s, registration(1), once), m, once)
 	})
 
 	t.Run("repeating after a lost answer is no repetition", func(t *testing.T) {
 		s := open(t, database(t))
 		m := registration(1)
-		registeredOnce(t, s, m, once)
-		if first := registeredOnce(t, s, m, once); first != nil {
+		registerIdempotent(t, s, m, once)
+		if first := registerIdempotent(t, s, m, once); first != nil {
 			t.Errorf("it is taken for a repeat of %+v", first)
 		}
 	})
@@ -110,20 +110,20 @@ func TestAnIdempotencyKeyStandsForOneRegistration(t *testing.T) {
 		s := open(t, database(t))
 		m := registration(1)
 		_, err := s.InsertIdempotent(t.Context(), m, 0, once)
-		refusedWith(t, err, monitor.MaxMonitorsExceeded)
-		if first := recalled(t, s, once.Key); first != nil {
+		requireCode(t, err, monitor.MaxMonitorsExceeded)
+		if first := findIdempotent(t, s, once.Key); first != nil {
 			t.Errorf("the key stands for %+v", first)
 		}
-		if first := registeredOnce(t, s, m, once); first != nil {
+		if first := registerIdempotent(t, s, m, once); first != nil {
 			t.Errorf("the key stood for %+v", first)
 		}
 	})
 
 	t.Run("an active stream is refused under another key", func(t *testing.T) {
 		s := open(t, database(t))
-		registered(t, s, 1)
+		register(t, s, 1)
 		_, err := s.InsertIdempotent(t.Context(), registration(1), unlimited, once)
-		refusedWith(t, err, monitor.Duplicate)
+		requireCode(t, err, monitor.Duplicate)
 	})
 }
 
@@ -131,27 +131,27 @@ func TestAnIdempotencyKeyExpiresAfterADay(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
 	older := registry.IdempotencyKey{Key: registry.Digest{1}, Request: registry.Digest{2}}
-	registeredOnce(t, s, registration(1), older)
+	registerIdempotent(t, s, registration(1), older)
 	m := registration(2)
-	registeredOnce(t, s, m, once)
+	registerIdempotent(t, s, m, once)
 	age := func(d time.Duration) {
 		t.Helper()
 		alter(t, db, `UPDATE idempotency_keys SET created_at = now() - make_interval(secs => $1)`, d.Seconds())
 	}
 
 	age(24*time.Hour - time.Minute)
-	standsFor(t, registeredOnce(t, s, registration(2), once), m, once)
+	requireRecord(t, registerIdempotent(t, s, registration(2), once), m, once)
 
 	age(24 * time.Hour)
-	if first := recalled(t, s, once.Key); first != nil {
+	if first := findIdempotent(t, s, once.Key); first != nil {
 		t.Errorf("the key stands for %+v", first)
 	}
 	m = registration(3)
 	again := registry.IdempotencyKey{Key: once.Key, Request: registry.Digest{9}}
-	if first := registeredOnce(t, s, m, again); first != nil {
+	if first := registerIdempotent(t, s, m, again); first != nil {
 		t.Errorf("the key is not free: it stands for %+v", first)
 	}
-	standsFor(t, recalled(t, s, once.Key), m, again)
+	requireRecord(t, findIdempotent(t, s, once.Key), m, again)
 	if n := count(t, db, `SELECT count(*) FROM idempotency_keys`); n != 1 {
 		t.Errorf("%d keys are kept, want 1", n)
 	}
@@ -160,19 +160,19 @@ func TestAnIdempotencyKeyExpiresAfterADay(t *testing.T) {
 func TestAnExpiredKeyIsFreeBeforeItIsDeleted(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
-	registeredOnce(t, s, registration(1), once)
+	registerIdempotent(t, s, registration(1), once)
 	alter(t, db, `UPDATE idempotency_keys SET created_at = now() - interval '25 hours'`)
 	alter(t, db, `
 		INSERT INTO idempotency_keys (key, request, monitor_id, status, created_at)
 		SELECT CAST(CAST(n AS text) AS bytea), request, monitor_id, status, now() - interval '26 hours'
 		FROM idempotency_keys, generate_series(1, 2500) n`)
 	m := registration(2)
-	if first := registeredOnce(t, s, m, once); first != nil {
+	if first := registerIdempotent(t, s, m, once); first != nil {
 		t.Errorf("the key is not free: it stands for %+v", first)
 	}
-	standsFor(t, recalled(t, s, once.Key), m, once)
-	registeredOnce(t, s, registration(3), registry.IdempotencyKey{Key: registry.Digest{1}})
-	registeredOnce(t, s, registration(4), registry.IdempotencyKey{Key: registry.Digest{2}})
+	requireRecord(t, findIdempotent(t, s, once.Key), m, once)
+	registerIdempotent(t, s, registration(3), registry.IdempotencyKey{Key: registry.Digest{1}})
+	registerIdempotent(t, s, registration(4), registry.IdempotencyKey{Key: registry.Digest{2}})
 	if n := count(t, db, `SELECT count(*) FROM idempotency_keys`); n != 3 {
 		t.Errorf("%d keys are kept, want 3", n)
 	}
@@ -205,12 +205,12 @@ func TestOneOfManyRegistrationsUnderOneKeyIsStored(t *testing.T) {
 					stored = append(stored, sent[i])
 				}
 			}
-			if n := total(t, stores[0]); len(stored) != 1 || n != 1 {
+			if n := countMonitors(t, stores[0]); len(stored) != 1 || n != 1 {
 				t.Fatalf("%d were told that they were stored, and %d are", len(stored), n)
 			}
 			for _, first := range outcomes {
 				if first != nil {
-					standsFor(t, first, stored[0], once)
+					requireRecord(t, first, stored[0], once)
 				}
 			}
 		})

@@ -20,7 +20,7 @@ import (
 // waits to be killed.
 const leaderOf = "STORE_TEST_LEADER_OF"
 
-func lead(dsn string) int {
+func runLeader(dsn string) int {
 	s, err := postgres.Open(context.Background(), dsn, postgres.Config{})
 	if err != nil {
 		return broken(err)
@@ -32,8 +32,8 @@ func lead(dsn string) int {
 	select {}
 }
 
-// leads calls TryLead once.
-func leads(t testing.TB, s *postgres.Store) bool {
+// tryLead calls TryLead once.
+func tryLead(t testing.TB, s *postgres.Store) bool {
 	t.Helper()
 	is, err := s.TryLead(t.Context())
 	if err != nil {
@@ -42,8 +42,8 @@ func leads(t testing.TB, s *postgres.Store) bool {
 	return is
 }
 
-// elected calls TryLead until it succeeds.
-func elected(t testing.TB, s *postgres.Store) {
+// waitUntilElected calls TryLead until it succeeds.
+func waitUntilElected(t testing.TB, s *postgres.Store) {
 	t.Helper()
 	eventually(t, "the leadership passes on", func() bool {
 		is, err := s.TryLead(t.Context())
@@ -63,8 +63,8 @@ func leaderPID(t testing.TB, db *sql.DB) (pid int) {
 	return pid
 }
 
-// connected counts the connections of stores to the database.
-func connected(t testing.TB, db *sql.DB) (n int) {
+// countConnections counts the connections of stores to the database.
+func countConnections(t testing.TB, db *sql.DB) (n int) {
 	t.Helper()
 	err := db.QueryRowContext(t.Context(), `
 		SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'stream-monitor'`).Scan(&n)
@@ -74,8 +74,8 @@ func connected(t testing.TB, db *sql.DB) (n int) {
 	return n
 }
 
-// quickly fails the test if do takes longer than most.
-func quickly(t testing.TB, most time.Duration, what string, do func()) {
+// requireWithin fails the test if do takes longer than most.
+func requireWithin(t testing.TB, most time.Duration, what string, do func()) {
 	t.Helper()
 	began := time.Now()
 	do()
@@ -113,32 +113,32 @@ func TestOneGatewayIsTheLeader(t *testing.T) { // O5
 	t.Run("a closed store resigns and leaves no connection", func(t *testing.T) {
 		dsn := database(t)
 		first, second, db := open(t, dsn), open(t, dsn), raw(t, dsn)
-		if !leads(t, first) || leads(t, second) {
+		if !tryLead(t, first) || tryLead(t, second) {
 			t.Fatal("it is not the first that leads")
 		}
 		if err := first.Close(); err != nil {
 			t.Fatal(err)
 		}
-		elected(t, second)
+		waitUntilElected(t, second)
 		if _, err := first.TryLead(t.Context()); err == nil {
 			t.Error("a closed store can still become the leader")
 		}
 		if err := second.Close(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "nobody is connected", func() bool { return connected(t, db) == 0 })
+		eventually(t, "nobody is connected", func() bool { return countConnections(t, db) == 0 })
 	})
 
 	t.Run("another becomes the leader when the server ends the leader's connection", func(t *testing.T) {
 		dsn := database(t)
 		first, second, db := open(t, dsn), open(t, dsn), raw(t, dsn)
-		leads(t, first)
+		tryLead(t, first)
 		alter(t, db, `SELECT pg_terminate_backend($1)`, leaderPID(t, db))
-		elected(t, second)
+		waitUntilElected(t, second)
 		if is, err := first.TryLead(t.Context()); err == nil {
 			t.Errorf("the old leader notices nothing: %t", is)
 		}
-		if leads(t, first) {
+		if tryLead(t, first) {
 			t.Error("there are two")
 		}
 	})
@@ -159,23 +159,23 @@ func TestOneGatewayIsTheLeader(t *testing.T) { // O5
 		if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "elected\n" {
 			t.Fatalf("the leader says %q, %v", line, err)
 		}
-		if leads(t, s) {
+		if tryLead(t, s) {
 			t.Fatal("there are two")
 		}
 		if err := leader.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		_ = leader.Wait() // says that it was killed
-		elected(t, s)
+		waitUntilElected(t, s)
 	})
 
 	t.Run("a leader that no longer asks is replaced", func(t *testing.T) {
 		dsn := database(t)
 		first, second := open(t, dsn), open(t, dsn)
 		first.ShortenTimeouts()
-		leads(t, first)
+		tryLead(t, first)
 		began := time.Now()
-		for deadline := began.Add(20 * time.Second); !leads(t, second); {
+		for deadline := began.Add(20 * time.Second); !tryLead(t, second); {
 			if time.Now().After(deadline) {
 				t.Fatal("it goes on for 20 s")
 			}
@@ -195,7 +195,7 @@ func TestOneGatewayIsTheLeader(t *testing.T) { // O5
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if !leads(t, s) {
+		if !tryLead(t, s) {
 			t.Fatal("not elected")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -203,7 +203,7 @@ func TestOneGatewayIsTheLeader(t *testing.T) { // O5
 		if err := s.Insert(ctx, registration(1), unlimited); err != nil {
 			t.Error(err)
 		}
-		if !leads(t, s) {
+		if !tryLead(t, s) {
 			t.Error("the leadership is lost")
 		}
 	})
@@ -216,7 +216,7 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		quickly(t, patience+slack, "to notice it", func() {
+		requireWithin(t, patience+slack, "to notice it", func() {
 			if is, err := s.TryLead(ctx); err == nil {
 				t.Errorf("nothing is noticed: %t", is)
 			}
@@ -226,44 +226,44 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 	t.Run("when its server process is stopped", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		leads(t, s)
+		tryLead(t, s)
 		pid := leaderPID(t, db)
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
 		noticed(t, s)
-		if leads(t, s) {
+		if tryLead(t, s) {
 			t.Error("it leads again, and the lock is still held")
 		}
 		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
-		elected(t, s)
+		waitUntilElected(t, s)
 	})
 
 	t.Run("when the network drops everything", func(t *testing.T) {
 		dsn := database(t)
-		proxied := through(t, dsn)
+		proxied := startProxy(t, dsn)
 		s, other, db := open(t, proxied.dsn), open(t, dsn), raw(t, dsn)
-		leads(t, s)
+		tryLead(t, s)
 		proxied.dropAll.Store(true)
 		noticed(t, s)
 		noticed(t, s) // not even a new connection is made
-		elected(t, other)
+		waitUntilElected(t, other)
 		proxied.dropAll.Store(false)
-		if leads(t, s) {
+		if tryLead(t, s) {
 			t.Error("there are two")
 		}
 		if err := errorOfClosing(s, other); err != nil {
 			t.Error(err)
 		}
-		eventually(t, "no connection is left", func() bool { return connected(t, db) == 0 })
+		eventually(t, "no connection is left", func() bool { return countConnections(t, db) == 0 })
 	})
 
 	t.Run("also for a second caller", func(t *testing.T) {
-		proxied := through(t, database(t))
+		proxied := startProxy(t, database(t))
 		s := open(t, proxied.dsn)
-		leads(t, s)
+		tryLead(t, s)
 		proxied.dropAll.Store(true)
 		ctx, cancel := context.WithCancel(t.Context())
 		asked := make(chan struct{})
@@ -277,16 +277,16 @@ func TestTryLeadEndsWithItsContext(t *testing.T) {
 	})
 
 	t.Run("Close does not wait for it", func(t *testing.T) {
-		proxied := through(t, database(t))
+		proxied := startProxy(t, database(t))
 		s := open(t, proxied.dsn)
-		leads(t, s)
+		tryLead(t, s)
 		proxied.dropAll.Store(true)
 		asked := make(chan error, 1)
 		go func() {
 			_, err := s.TryLead(t.Context())
 			asked <- err
 		}()
-		quickly(t, time.Second, "closing", func() { _ = s.Close() })
+		requireWithin(t, time.Second, "closing", func() { _ = s.Close() })
 		if err := <-asked; err == nil {
 			t.Error("a closed store was elected")
 		}
@@ -314,7 +314,7 @@ func TestAGatewayLeadsAfterARestartOfTheServer(t *testing.T) {
 	}
 	own := start()
 	first, second := open(t, own.DSN()), open(t, own.DSN())
-	if !leads(t, first) || leads(t, second) {
+	if !tryLead(t, first) || tryLead(t, second) {
 		t.Fatal("it is not the first that leads")
 	}
 	if err := own.Stop(t.Context()); err != nil {
@@ -327,8 +327,8 @@ func TestAGatewayLeadsAfterARestartOfTheServer(t *testing.T) {
 	}
 	own = start()
 	defer own.Stop(context.Background())
-	elected(t, second)
-	if leads(t, first) {
+	waitUntilElected(t, second)
+	if tryLead(t, first) {
 		t.Error("there are two")
 	}
 	if err := errorOfClosing(first, second); err != nil {

@@ -21,28 +21,28 @@ import (
 func TestEventsOfAMonitorAreLeasedInOrder(t *testing.T) {
 	t.Run("one at a time, in the order in which they were stored", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		events := []event.Event{blackout(3), blackout(1), blackout(2)} // the order is not that of their times
-		accepted(t, s, m.ID, report(events...), monitor.Run)
+		acceptReport(t, s, m.ID, report(events...), monitor.Run)
 		for _, e := range events {
-			l := leasedOne(t, s)
+			l := leaseOne(t, s)
 			if l.EventID != e.ID {
 				t.Fatalf("leased %s, want %s", l.EventID, e.ID)
 			}
-			if n := len(leased(t, s)); n != 0 {
+			if n := len(lease(t, s)); n != 0 {
 				t.Fatalf("%d more while one is out", n)
 			}
-			recorded(t, s, l, accepting, sent)
+			recordAttempt(t, s, l, accepting, sent)
 		}
 	})
 
 	t.Run("a retry delays only its own monitor", func(t *testing.T) {
 		s := open(t, database(t))
-		slow, quick := registered(t, s, 1), registered(t, s, 2)
-		accepted(t, s, slow.ID, report(blackout(1), blackout(2)), monitor.Run)
-		recorded(t, s, leasedOne(t, s), rejecting, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
-		accepted(t, s, quick.ID, report(blackout(3)), monitor.Run)
-		if l := leasedOne(t, s); l.MonitorID != quick.ID {
+		slow, quick := register(t, s, 1), register(t, s, 2)
+		acceptReport(t, s, slow.ID, report(blackout(1), blackout(2)), monitor.Run)
+		recordAttempt(t, s, leaseOne(t, s), rejecting, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
+		acceptReport(t, s, quick.ID, report(blackout(3)), monitor.Run)
+		if l := leaseOne(t, s); l.MonitorID != quick.ID {
 			t.Errorf("leased an event of %s", l.MonitorID)
 		}
 	})
@@ -50,11 +50,11 @@ func TestEventsOfAMonitorAreLeasedInOrder(t *testing.T) {
 	t.Run("an expired lease is granted again", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		m := registered(t, s, 1)
-		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
-		first := leasedOne(t, s)
+		m := register(t, s, 1)
+		acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
+		first := leaseOne(t, s)
 		alter(t, db, `UPDATE monitor_events SET leased_until = now() - interval '1 second'`)
-		if again := leasedOne(t, open(t, dsn)); again.EventID != first.EventID {
+		if again := leaseOne(t, open(t, dsn)); again.EventID != first.EventID {
 			t.Errorf("leased %s, want %s", again.EventID, first.EventID)
 		}
 	})
@@ -62,7 +62,7 @@ func TestEventsOfAMonitorAreLeasedInOrder(t *testing.T) {
 	t.Run("at most the limit is leased", func(t *testing.T) {
 		s := open(t, database(t))
 		for n := range 5 {
-			accepted(t, s, registered(t, s, n).ID, report(blackout(n)), monitor.Run)
+			acceptReport(t, s, register(t, s, n).ID, report(blackout(n)), monitor.Run)
 		}
 		deliveries, err := s.Lease(t.Context(), 3, time.Minute)
 		if err != nil || len(deliveries) != 3 {
@@ -72,12 +72,12 @@ func TestEventsOfAMonitorAreLeasedInOrder(t *testing.T) {
 
 	t.Run("an ended monitor's events are still delivered", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
-		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+		m := register(t, s, 1)
+		acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
 		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon); err != nil {
 			t.Fatal(err)
 		}
-		leasedOne(t, s)
+		leaseOne(t, s)
 	})
 }
 
@@ -89,13 +89,13 @@ func TestTwoGatewaysNeverLeaseTheSameEvent(t *testing.T) {
 	gateways := []*postgres.Store{open(t, dsn), open(t, dsn)}
 	want := map[monitor.ID][]string{}
 	for n := range streams {
-		m := registered(t, gateways[0], n)
+		m := register(t, gateways[0], n)
 		var events []event.Event
 		for i := range each {
 			events = append(events, blackout(i))
 			want[m.ID] = append(want[m.ID], events[i].ID)
 		}
-		accepted(t, gateways[0], m.ID, report(events...), monitor.Run)
+		acceptReport(t, gateways[0], m.ID, report(events...), monitor.Run)
 	}
 
 	var mu sync.Mutex
@@ -164,13 +164,13 @@ func TestALaterGatewayTakesOverLeases(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	first, second := registered(t, dead, 1), registered(t, dead, 2)
-	accepted(t, dead, first.ID, report(blackout(40)), monitor.Run)
-	mine := leasedOne(t, dead)
-	accepted(t, dead, second.ID, report(blackout(41)), monitor.Run)
-	theirs := leasedOne(t, other)
+	first, second := register(t, dead, 1), register(t, dead, 2)
+	acceptReport(t, dead, first.ID, report(blackout(40)), monitor.Run)
+	mine := leaseOne(t, dead)
+	acceptReport(t, dead, second.ID, report(blackout(41)), monitor.Run)
+	theirs := leaseOne(t, other)
 
-	if got := leased(t, next); len(got) != 0 {
+	if got := lease(t, next); len(got) != 0 {
 		t.Fatalf("leased %v before the takeover", got)
 	}
 	for range 2 {
@@ -178,7 +178,7 @@ func TestALaterGatewayTakesOverLeases(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if again := leasedOne(t, next); again.EventID != mine.EventID || again.Lease == mine.Lease {
+	if again := leaseOne(t, next); again.EventID != mine.EventID || again.Lease == mine.Lease {
 		t.Errorf("leased %+v, want %s again; %s is another runtime's", again, mine.EventID, theirs.EventID)
 	}
 }
@@ -190,7 +190,7 @@ func TestABacklogOfOneMonitorDoesNotSlowOthers(t *testing.T) {
 		t.Run(fmt.Sprintf("10,000 pending events of one, analysed: %v", analysed), func(t *testing.T) {
 			dsn := create(t, template) // fresh: the statistics of a used one would be those of its user
 			s, db := open(t, dsn), raw(t, dsn)
-			m, other := registered(t, s, 1), registered(t, s, 2)
+			m, other := register(t, s, 1), register(t, s, 2)
 			alter(t, db, `INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
 				SELECT gen_random_uuid(), $1, 'alert.blackout', '{}', '{}', 'pending', now() FROM generate_series(1, 10000)`, m.ID)
 			alter(t, db, `INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
@@ -198,7 +198,7 @@ func TestABacklogOfOneMonitorDoesNotSlowOthers(t *testing.T) {
 			if analysed {
 				alter(t, db, `ANALYZE`)
 			}
-			accepted(t, s, other.ID, report(blackout(1)), monitor.Run)
+			acceptReport(t, s, other.ID, report(blackout(1)), monitor.Run)
 
 			var text []byte
 			if err := db.QueryRowContext(t.Context(), `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) `+postgres.LeaseQuery, 10, 60, uuid.NewString(), "{}").Scan(&text); err != nil {
@@ -227,9 +227,9 @@ func TestAnEventRedeliveredDuringALeaseIsNotLeased(t *testing.T) {
 	const gate = 16
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
-	m := registered(t, s, 1)
+	m := register(t, s, 1)
 	first, second := blackout(1), blackout(2)
-	accepted(t, s, m.ID, report(first, second), monitor.Run)
+	acceptReport(t, s, m.ID, report(first, second), monitor.Run)
 
 	// The query waits at the gate once it has its snapshot.
 	before := "WHERE e.id = ANY (ARRAY(SELECT id FROM head))"
@@ -259,13 +259,13 @@ func TestAnEventRedeliveredDuringALeaseIsNotLeased(t *testing.T) {
 		return err == nil && n == 1
 	})
 
-	recorded(t, s, leasedOne(t, s), accepting, sent)
+	recordAttempt(t, s, leaseOne(t, s), accepting, sent)
 	if err := s.Redeliver(t.Context(), m.ID, first.ID); err != nil {
 		t.Fatal(err)
 	}
 	// The redelivery began before the lease, and waited for its monitor.
 	alter(t, db, `UPDATE monitor_events SET next_attempt_at = next_attempt_at - interval '1 minute' WHERE id = $1`, first.ID)
-	if l := leasedOne(t, s); l.EventID != second.ID {
+	if l := leaseOne(t, s); l.EventID != second.ID {
 		t.Fatalf("leased %s, want %s", l.EventID, second.ID)
 	}
 	unlock()

@@ -52,14 +52,14 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 		}
 	},
 	"Accept": func(t *testing.T, s *postgres.Store) call {
-		m, r := registered(t, s, 1), report(blackout(1), blackout(2))
+		m, r := register(t, s, 1), report(blackout(1), blackout(2))
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			order, err := s.Accept(ctx, m.ID, r)
 			return string(order), err
 		}
 	},
 	"Accept of a last report": func(t *testing.T, s *postgres.Store) call {
-		m, r := registered(t, s, 1), report(blackout(1))
+		m, r := register(t, s, 1), report(blackout(1))
 		r.Status = monitor.Completed
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			order, err := s.Accept(ctx, m.ID, r)
@@ -67,7 +67,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 		}
 	},
 	"End": func(t *testing.T, s *postgres.Store) call {
-		m, last := registered(t, s, 1), trouble("as_it_happens")
+		m, last := register(t, s, 1), monitorError("as_it_happens")
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			after, err := s.End(ctx, m.ID, monitor.Failed, "as_it_happens", &last, noon)
 			return string(after.Status) + after.Reason, err
@@ -80,7 +80,7 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 	"Record, failed": func(t *testing.T, s *postgres.Store) call { return recording(t, s, rejecting, failed) },
 	"Lease": func(t *testing.T, s *postgres.Store) call {
 		for n := range 3 {
-			accepted(t, s, registered(t, s, n).ID, report(blackout(1), blackout(2)), monitor.Run)
+			acceptReport(t, s, register(t, s, n).ID, report(blackout(1), blackout(2)), monitor.Run)
 		}
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			deliveries, err := s.Lease(ctx, 10, time.Minute)
@@ -88,53 +88,53 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 		}
 	},
 	"Redeliver": func(t *testing.T, s *postgres.Store) call {
-		m, e := registered(t, s, 1), blackout(1)
-		accepted(t, s, m.ID, report(e), monitor.Run)
-		recorded(t, s, leasedOne(t, s), accepting, sent)
+		m, e := register(t, s, 1), blackout(1)
+		acceptReport(t, s, m.ID, report(e), monitor.Run)
+		recordAttempt(t, s, leaseOne(t, s), accepting, sent)
 		return func(ctx context.Context, s *postgres.Store) (string, error) { return "", s.Redeliver(ctx, m.ID, e.ID) }
 	},
 	"Promote": func(t *testing.T, s *postgres.Store) call {
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		if err := s.Release(t.Context(), []supervisor.Reservation{{ID: m.ID, Generation: 1}}); err != nil {
 			t.Fatal(err)
 		}
 		r := supervisor.Reservation{ID: m.ID, Generation: 2}
-		takes(t, s, r)
+		requireDue(t, s, r)
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			after, err := s.Promote(ctx, r, "here")
 			return fmt.Sprint(after.Generation, after.RuntimeID), err
 		}
 	},
 	"Release": func(t *testing.T, s *postgres.Store) call {
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			return "", s.Release(ctx, []supervisor.Reservation{{ID: m.ID, Generation: 1}})
 		}
 	},
 	"Advance": func(t *testing.T, s *postgres.Store) call {
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			after, err := s.AdvanceGeneration(ctx, m.ID, 1, "here")
 			return fmt.Sprint(after.Generation, after.RuntimeID), err
 		}
 	},
 	"Fail": func(t *testing.T, s *postgres.Store) call {
-		m, last := registered(t, s, 1), trouble(event.ReasonWorkerLost)
+		m, last := register(t, s, 1), monitorError(event.ReasonWorkerLost)
 		return func(ctx context.Context, s *postgres.Store) (string, error) {
 			return "", s.Fail(ctx, m, event.ReasonWorkerLost, last)
 		}
 	},
 	"Tell": func(t *testing.T, s *postgres.Store) call {
-		m, e := registered(t, s, 1), trouble(event.ReasonWorkerLost)
+		m, e := register(t, s, 1), monitorError(event.ReasonWorkerLost)
 		return func(ctx context.Context, s *postgres.Store) (string, error) { return "", s.AddEvent(ctx, m, e) }
 	},
 }
 
 func recording(t *testing.T, s *postgres.Store, a delivery.Attempt, v delivery.Decision) call {
 	t.Helper()
-	m := registered(t, s, 1)
-	accepted(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
-	l := leasedOne(t, s)
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
+	l := leaseOne(t, s)
 	return func(ctx context.Context, s *postgres.Store) (string, error) {
 		ended, err := s.RecordAttempt(ctx, l, a, v)
 		return fmt.Sprint(ended != ""), err
@@ -197,7 +197,7 @@ func TestARepeatedCallStoresNothingTwice(t *testing.T) {
 			t.Run(name+": "+c.name, func(t *testing.T) {
 				dsn := database(t)
 				do := ready(t, open(t, dsn))
-				proxied := through(t, dsn)
+				proxied := startProxy(t, dsn)
 				s := open(t, proxied.dsn)
 				left := c.times
 				proxied.lose(func(statement string) loss {
@@ -238,21 +238,21 @@ func TestARepeatedCallStoresNothingTwice(t *testing.T) {
 // The events of a lost lease are not unavailable for the whole lease.
 func TestALeaseWhoseAnswerWasLostIsGrantedByTheNextCall(t *testing.T) {
 	dsn := database(t)
-	proxied := through(t, dsn)
+	proxied := startProxy(t, dsn)
 	s := open(t, proxied.dsn)
-	m := registered(t, s, 1)
-	accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
 	proxied.lose(atCommit(lostAnswer))
 	if deliveries, err := s.Lease(t.Context(), 10, time.Minute); err == nil {
 		t.Fatalf("%d deliveries came through", len(deliveries))
 	}
-	if others := leased(t, open(t, dsn)); len(others) != 0 {
+	if others := lease(t, open(t, dsn)); len(others) != 0 {
 		t.Errorf("another gateway was given %d", len(others))
 	}
 	proxied.lose(nil)
-	l := leasedOne(t, s)
-	recorded(t, s, l, accepting, sent)
-	if n := len(leased(t, s)); n != 0 {
+	l := leaseOne(t, s)
+	recordAttempt(t, s, l, accepting, sent)
+	if n := len(lease(t, s)); n != 0 {
 		t.Errorf("%d more", n)
 	}
 }
@@ -273,10 +273,10 @@ func TestALeaseThatAStalledServerGrantsLateIsGrantedByALaterCall(t *testing.T) {
 				END;
 			END LOOP;
 		END $$`)
-	proxied := through(t, dsn)
+	proxied := startProxy(t, dsn)
 	s := open(t, proxied.dsn)
-	m := registered(t, s, 1)
-	accepted(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
 	alter(t, db, `CREATE CONSTRAINT TRIGGER stall AFTER UPDATE ON monitor_events
 		DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION stall()`)
 	unlock := locked(t, db, gate)
@@ -306,27 +306,27 @@ func TestALeaseThatAStalledServerGrantsLateIsGrantedByALaterCall(t *testing.T) {
 	proxied.lose(nil)
 
 	for range 2 {
-		if n := len(leased(t, s)); n != 0 {
+		if n := len(lease(t, s)); n != 0 {
 			t.Fatalf("%d were leased that are locked", n)
 		}
 	}
 	unlock()
 	eventually(t, "the lease is taken", func() bool { return count(`SELECT count(*) FROM monitor_events WHERE lease IS NOT NULL`) == 1 })
-	if n := len(leased(t, open(t, dsn))); n != 0 {
+	if n := len(lease(t, open(t, dsn))); n != 0 {
 		t.Errorf("another gateway was given %d", n)
 	}
-	l := leasedOne(t, s)
-	if n := len(leased(t, s)); n != 0 {
+	l := leaseOne(t, s)
+	if n := len(lease(t, s)); n != 0 {
 		t.Errorf("%d came again while it is being sent", n)
 	}
-	recorded(t, s, l, accepting, sent)
-	leasedOne(t, s)
+	recordAttempt(t, s, l, accepting, sent)
+	leaseOne(t, s)
 }
 
 func TestAnUnconfirmedLeaseIsRequestedUntilItHasExpired(t *testing.T) {
 	lost := func(t *testing.T, term time.Duration) *postgres.Store {
 		t.Helper()
-		proxied := through(t, database(t))
+		proxied := startProxy(t, database(t))
 		s := open(t, proxied.dsn)
 		proxied.lose(atCommit(lostAnswer))
 		if _, err := s.Lease(t.Context(), 10, term); err == nil {
@@ -339,7 +339,7 @@ func TestAnUnconfirmedLeaseIsRequestedUntilItHasExpired(t *testing.T) {
 	t.Run("an earlier answer does not confirm it", func(t *testing.T) {
 		s := lost(t, time.Minute)
 		before := s.UnconfirmedLeases()
-		leased(t, s)
+		lease(t, s)
 		if n := s.UnconfirmedLeases(); n == 0 || n != before {
 			t.Errorf("%d are asked for, before it were %d", n, before)
 		}
@@ -347,11 +347,11 @@ func TestAnUnconfirmedLeaseIsRequestedUntilItHasExpired(t *testing.T) {
 
 	t.Run("a later answer confirms it", func(t *testing.T) {
 		s := lost(t, time.Millisecond)
-		eventually(t, "none is asked for", func() bool { leased(t, s); return s.UnconfirmedLeases() == 0 })
+		eventually(t, "none is asked for", func() bool { lease(t, s); return s.UnconfirmedLeases() == 0 })
 	})
 
 	t.Run("the latest are kept if there are too many", func(t *testing.T) {
-		proxied := through(t, database(t))
+		proxied := startProxy(t, database(t))
 		s := open(t, proxied.dsn)
 		proxied.lose(atCommit(lostAnswer))
 		for range postgres.MaxUnconfirmed/3 + 1 { // each is sent three times
@@ -363,12 +363,12 @@ func TestAnUnconfirmedLeaseIsRequestedUntilItHasExpired(t *testing.T) {
 		if n := s.UnconfirmedLeases(); n != postgres.MaxUnconfirmed {
 			t.Errorf("%d are asked for", n)
 		}
-		leased(t, s)
+		lease(t, s)
 	})
 }
 
 func TestAnUnknownOutcomeIsNamedInTheError(t *testing.T) {
-	proxied := through(t, database(t))
+	proxied := startProxy(t, database(t))
 	s := open(t, proxied.dsn)
 	proxied.lose(atCommit(lostAnswer))
 	err := s.Insert(t.Context(), registration(1), unlimited)
@@ -384,10 +384,10 @@ func TestARepetitionRespectsChangesSinceTheFirstCall(t *testing.T) {
 	// delivered is a monitor with one event, which was sent.
 	delivered := func(t *testing.T, s *postgres.Store) (monitor.Monitor, delivery.Delivery) {
 		t.Helper()
-		m := registered(t, s, 1)
-		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
-		l := leasedOne(t, s)
-		recorded(t, s, l, accepting, sent)
+		m := register(t, s, 1)
+		acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
+		l := leaseOne(t, s)
+		recordAttempt(t, s, l, accepting, sent)
 		return m, l
 	}
 
@@ -397,8 +397,8 @@ func TestARepetitionRespectsChangesSinceTheFirstCall(t *testing.T) {
 		if err := s.Redeliver(t.Context(), m.ID, l.EventID); err != nil {
 			t.Fatal(err)
 		}
-		recorded(t, s, l, accepting, sent)
-		if again := leasedOne(t, s); again.EventID != l.EventID {
+		recordAttempt(t, s, l, accepting, sent)
+		if again := leaseOne(t, s); again.EventID != l.EventID {
 			t.Errorf("leased %s", again.EventID)
 		}
 	})
@@ -407,7 +407,7 @@ func TestARepetitionRespectsChangesSinceTheFirstCall(t *testing.T) {
 		dsn := database(t)
 		s := open(t, dsn)
 		m, l := delivered(t, s)
-		proxied := through(t, dsn)
+		proxied := startProxy(t, dsn)
 		far := open(t, proxied.dsn)
 		broken := false
 		proxied.lose(func(statement string) loss {
@@ -432,7 +432,7 @@ func TestARepetitionRespectsChangesSinceTheFirstCall(t *testing.T) {
 		if err := far.Redeliver(t.Context(), m.ID, l.EventID); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(leased(t, s)); n != 0 {
+		if n := len(lease(t, s)); n != 0 {
 			t.Errorf("%d more", n)
 		}
 	})

@@ -24,7 +24,7 @@ const template = "migrated"
 
 func TestMain(m *testing.M) {
 	if dsn := os.Getenv(leaderOf); dsn != "" {
-		os.Exit(lead(dsn))
+		os.Exit(runLeader(dsn))
 	}
 	os.Exit(run(m))
 }

@@ -24,7 +24,7 @@ func TestARegistrationIsStoredOrRefused(t *testing.T) {
 		if err := s.Insert(t.Context(), m, unlimited); err != nil {
 			t.Fatal(err)
 		}
-		if back := got(t, s, m.ID); !reflect.DeepEqual(back, m) {
+		if back := getMonitor(t, s, m.ID); !reflect.DeepEqual(back, m) {
 			t.Errorf("stored\n%+v, back came\n%+v", m, back)
 		}
 	})
@@ -36,17 +36,17 @@ func TestARegistrationIsStoredOrRefused(t *testing.T) {
 		if err := s.Insert(t.Context(), m, 1); err != nil {
 			t.Fatal(err)
 		}
-		if back := got(t, s, m.ID); !reflect.DeepEqual(back, m) {
+		if back := getMonitor(t, s, m.ID); !reflect.DeepEqual(back, m) {
 			t.Errorf("stored\n%+v, back came\n%+v", m, back)
 		}
-		refusedWith(t, s.Insert(t.Context(), registration(1), unlimited), monitor.Duplicate)
-		refusedWith(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
+		requireCode(t, s.Insert(t.Context(), registration(1), unlimited), monitor.Duplicate)
+		requireCode(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
 	})
 
 	t.Run("an active stream is refused with the id of its monitor", func(t *testing.T) {
 		s := open(t, database(t))
-		first := registered(t, s, 1)
-		e := refusedWith(t, s.Insert(t.Context(), registration(1), unlimited), monitor.Duplicate)
+		first := register(t, s, 1)
+		e := requireCode(t, s.Insert(t.Context(), registration(1), unlimited), monitor.Duplicate)
 		if !strings.Contains(e.Message, string(first.ID)) {
 			t.Errorf("the message does not name %s: %s", first.ID, e.Message)
 		}
@@ -54,16 +54,16 @@ func TestARegistrationIsStoredOrRefused(t *testing.T) {
 
 	t.Run("a stream whose monitor has ended is accepted", func(t *testing.T) {
 		s := open(t, database(t))
-		first := registered(t, s, 1)
+		first := register(t, s, 1)
 		if _, err := s.End(t.Context(), first.ID, monitor.Stopped, "", nil, noon); err != nil {
 			t.Fatal(err)
 		}
-		registered(t, s, 1)
+		register(t, s, 1)
 	})
 
 	t.Run("repeating after a lost answer is no error", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		if err := s.Insert(t.Context(), m, unlimited); err != nil {
 			t.Error(err)
 		}
@@ -71,8 +71,8 @@ func TestARegistrationIsStoredOrRefused(t *testing.T) {
 
 	t.Run("at the maximum the next is refused until one ends", func(t *testing.T) {
 		s := open(t, database(t))
-		first := registered(t, s, 1)
-		refusedWith(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
+		first := register(t, s, 1)
+		requireCode(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
 		if _, err := s.End(t.Context(), first.ID, monitor.Stopped, "", nil, noon); err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestARegistrationIsStoredOrRefused(t *testing.T) {
 			m := registration(1)
 			m.Metadata = json.RawMessage(metadata)
 			if err := s.Insert(t.Context(), m, unlimited); err != nil {
-				refusedWith(t, err, monitor.InvalidConfig)
+				requireCode(t, err, monitor.InvalidConfig)
 			}
 		})
 	}
@@ -154,14 +154,14 @@ func TestMonitorsAreReadAndListed(t *testing.T) {
 	t.Run("an unknown monitor is not found", func(t *testing.T) {
 		s := open(t, database(t))
 		_, err := s.Get(t.Context(), registration(1).ID)
-		refusedWith(t, err, monitor.NotFound)
+		requireCode(t, err, monitor.NotFound)
 	})
 
 	t.Run("a list is newest first, in pages, with the total", func(t *testing.T) {
 		s := open(t, database(t))
 		var want []monitor.ID
 		for n := range 5 {
-			want = append([]monitor.ID{registered(t, s, n).ID}, want...)
+			want = append([]monitor.ID{register(t, s, n).ID}, want...)
 		}
 		page, total, err := s.List(t.Context(), "", 2, 1)
 		if err != nil {
@@ -178,8 +178,8 @@ func TestMonitorsAreReadAndListed(t *testing.T) {
 
 	t.Run("a list may have one status", func(t *testing.T) {
 		s := open(t, database(t))
-		registered(t, s, 1)
-		stopped := registered(t, s, 2)
+		register(t, s, 1)
+		stopped := register(t, s, 2)
 		if _, err := s.End(t.Context(), stopped.ID, monitor.Stopped, "", nil, noon); err != nil {
 			t.Fatal(err)
 		}
@@ -201,8 +201,8 @@ func ids(all []monitor.Monitor) []monitor.ID {
 func TestAMonitorEndsOnce(t *testing.T) {
 	t.Run("an active monitor gets status, reason, time and a last event", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
-		last := trouble(event.ReasonWorkerLost)
+		m := register(t, s, 1)
+		last := monitorError(event.ReasonWorkerLost)
 		after, err := s.End(t.Context(), m.ID, monitor.Failed, event.ReasonWorkerLost, &last, noon)
 		if err != nil {
 			t.Fatal(err)
@@ -210,7 +210,7 @@ func TestAMonitorEndsOnce(t *testing.T) {
 		if after.Status != monitor.Failed || after.Reason != event.ReasonWorkerLost || !after.EndedAt.Equal(noon) {
 			t.Errorf("it stands at %s, %q, %v", after.Status, after.Reason, after.EndedAt)
 		}
-		if l := leasedOne(t, s); l.EventID != last.ID {
+		if l := leaseOne(t, s); l.EventID != last.ID {
 			t.Errorf("pending is %s, want %s", l.EventID, last.ID)
 		}
 	})
@@ -230,11 +230,11 @@ func TestAMonitorEndsOnce(t *testing.T) {
 
 	t.Run("an ended monitor does not change", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon); err != nil {
 			t.Fatal(err)
 		}
-		last := trouble(event.ReasonWorkerLost)
+		last := monitorError(event.ReasonWorkerLost)
 		after, err := s.End(t.Context(), m.ID, monitor.Failed, event.ReasonWorkerLost, &last, noon.Add(time.Hour))
 		if err != nil {
 			t.Fatal(err)
@@ -242,18 +242,18 @@ func TestAMonitorEndsOnce(t *testing.T) {
 		if after.Status != monitor.Stopped || after.Reason != "" || !after.EndedAt.Equal(noon) {
 			t.Errorf("it stands at %s, %q, %v", after.Status, after.Reason, after.EndedAt)
 		}
-		if n := len(leased(t, s)); n != 0 {
+		if n := len(lease(t, s)); n != 0 {
 			t.Errorf("%d events are pending", n)
 		}
 	})
 
 	t.Run("one of two concurrent ends counts", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {
-				last := trouble(event.ReasonWorkerLost)
+				last := monitorError(event.ReasonWorkerLost)
 				if _, err := s.End(t.Context(), m.ID, monitor.Failed, event.ReasonWorkerLost, &last, noon); err != nil {
 					t.Error(err)
 				}
@@ -268,12 +268,12 @@ func TestAMonitorEndsOnce(t *testing.T) {
 	t.Run("an unknown monitor is not found", func(t *testing.T) {
 		s := open(t, database(t))
 		_, err := s.End(t.Context(), registration(1).ID, monitor.Stopped, "", nil, noon)
-		refusedWith(t, err, monitor.NotFound)
+		requireCode(t, err, monitor.NotFound)
 	})
 
 	t.Run("an active status is no end", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		if _, err := s.End(t.Context(), m.ID, monitor.Waiting, "", nil, noon); err == nil {
 			t.Error("it was accepted")
 		}
@@ -286,7 +286,7 @@ func BenchmarkRegister(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		began := time.Now()
-		registered(b, s, n)
+		register(b, s, n)
 		took = append(took, time.Since(began))
 		n++
 	}

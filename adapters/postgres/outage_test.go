@@ -44,8 +44,8 @@ func shortDir(t testing.TB) string {
 	return dir
 }
 
-// own starts a migrated server for this test alone.
-func own(t testing.TB, dir string) (*embedded.Server, *postgres.Store) {
+// startServer starts a migrated server for this test alone.
+func startServer(t testing.TB, dir string) (*embedded.Server, *postgres.Store) {
 	t.Helper()
 	server, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})
 	if err != nil {
@@ -77,8 +77,8 @@ func postmaster(dir string) int {
 	return pid
 }
 
-// insists repeats a report until it is answered, as a worker does.
-func insists(ctx context.Context, s *postgres.Store, id monitor.ID, r monitor.Report) error {
+// reportUntilAccepted repeats a report until it is accepted, as a worker does.
+func reportUntilAccepted(ctx context.Context, s *postgres.Store, id monitor.ID, r monitor.Report) error {
 	for {
 		limited, cancel := context.WithTimeout(ctx, 10*time.Second)
 		order, err := s.Accept(limited, id, r)
@@ -99,18 +99,18 @@ func TestAnEventIsSentWithinSecondsOfTheDatabasesReturn(t *testing.T) {
 	// One alert is pending all the time, one is reported while it is away.
 	alerted := func(t *testing.T, direct, s *postgres.Store, within time.Duration, leave, back func()) {
 		t.Helper()
-		good := receives(t, nil)
-		dispatches(t, s, s, delivery.SendTimeout)
-		before, during := watched(t, direct, 1, good.url), watched(t, direct, 2, good.url)
-		accepted(t, direct, before.ID, report(blackout(1)), monitor.Run)
-		eventually(t, "all works", func() bool { return len(good.of(before.ID)) == 1 })
+		good := startReceiver(t, nil)
+		startDispatcher(t, s, s, delivery.SendTimeout)
+		before, during := registerWithCallback(t, direct, 1, good.url), registerWithCallback(t, direct, 2, good.url)
+		acceptReport(t, direct, before.ID, report(blackout(1)), monitor.Run)
+		eventually(t, "all works", func() bool { return len(good.eventsOf(before.ID)) == 1 })
 		leave()
 		worker := make(chan error, 1)
-		go func() { worker <- insists(t.Context(), s, during.ID, report(blackout(2))) }()
+		go func() { worker <- reportUntilAccepted(t.Context(), s, during.ID, report(blackout(2))) }()
 		time.Sleep(away) // the time that it is away is what is tested
 		back()
 		began := time.Now()
-		eventually(t, "it leaves", func() bool { return len(good.of(during.ID)) == 1 })
+		eventually(t, "it leaves", func() bool { return len(good.eventsOf(during.ID)) == 1 })
 		took := time.Since(began)
 		t.Logf("it left %v after the database was back", took)
 		if took > within {
@@ -123,23 +123,23 @@ func TestAnEventIsSentWithinSecondsOfTheDatabasesReturn(t *testing.T) {
 
 	t.Run("after it was stopped", func(t *testing.T) {
 		dir := shortDir(t)
-		server, s := own(t, dir)
+		server, s := startServer(t, dir)
 		alerted(t, s, s, backWithin, func() {
 			if err := server.Stop(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-		}, func() { own(t, dir) })
+		}, func() { startServer(t, dir) })
 	})
 
 	t.Run("after its network dropped everything", func(t *testing.T) {
 		dsn := database(t)
-		proxied := through(t, dsn)
+		proxied := startProxy(t, dsn)
 		alerted(t, open(t, dsn), open(t, proxied.dsn), foundWithin, func() { proxied.dropAll.Store(true) }, func() { proxied.dropAll.Store(false) })
 	})
 
 	t.Run("after its process was stopped", func(t *testing.T) {
 		dir := shortDir(t)
-		_, s := own(t, dir)
+		_, s := startServer(t, dir)
 		all := func(signal syscall.Signal) {
 			pid := postmaster(dir)
 			if pid == 0 {
@@ -170,13 +170,13 @@ func TestAnEventIsSentWithinSecondsOfTheDatabasesReturn(t *testing.T) {
 func TestEveryAcknowledgedEventIsDeliveredAlthoughTheServerIsKilled(t *testing.T) {
 	const monitors, each, kills = 6, 30, 4
 	dir := shortDir(t)
-	server, s := own(t, dir)
-	slow := receives(t, nil)
-	dispatches(t, s, s, delivery.SendTimeout)
+	server, s := startServer(t, dir)
+	slow := startReceiver(t, nil)
+	startDispatcher(t, s, s, delivery.SendTimeout)
 	want := map[monitor.ID][]string{}
 	var workers sync.WaitGroup
 	for n := range monitors {
-		m := watched(t, s, n, slow.url)
+		m := registerWithCallback(t, s, n, slow.url)
 		var reports []monitor.Report
 		for i := range each {
 			r := report(blackout(i))
@@ -185,7 +185,7 @@ func TestEveryAcknowledgedEventIsDeliveredAlthoughTheServerIsKilled(t *testing.T
 		}
 		workers.Go(func() {
 			for _, r := range reports {
-				if err := insists(t.Context(), s, m.ID, r); err != nil {
+				if err := reportUntilAccepted(t.Context(), s, m.ID, r); err != nil {
 					t.Error(err)
 					return
 				}
@@ -195,7 +195,7 @@ func TestEveryAcknowledgedEventIsDeliveredAlthoughTheServerIsKilled(t *testing.T
 	}
 	arrived := func() (n int) {
 		for id := range want {
-			n += len(slow.of(id))
+			n += len(slow.eventsOf(id))
 		}
 		return n
 	}
@@ -211,14 +211,14 @@ func TestEveryAcknowledgedEventIsDeliveredAlthoughTheServerIsKilled(t *testing.T
 	workers.Wait()
 	twice := 0
 	for id, events := range want {
-		once := func() []string { return slices.Compact(slow.of(id)) }
+		once := func() []string { return slices.Compact(slow.eventsOf(id)) }
 		for deadline := time.Now().Add(45 * time.Second); len(once()) < len(events) && time.Now().Before(deadline); { // a lease may have to run out
 			time.Sleep(10 * time.Millisecond)
 		}
 		if !slices.Equal(once(), events) {
 			t.Errorf("%s: arrived\n%v, reported\n%v", id, once(), events)
 		}
-		twice += len(slow.of(id)) - len(events)
+		twice += len(slow.eventsOf(id)) - len(events)
 	}
 	t.Logf("%d events, %d arrived twice", monitors*each, twice)
 	if twice > kills*monitors {

@@ -27,14 +27,14 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 
 	t.Run("every attempt is stored, and a success makes the event sent", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
-		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
-		recorded(t, s, leasedOne(t, s), rejecting, due)
-		l := leasedOne(t, s)
+		m := register(t, s, 1)
+		acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
+		recordAttempt(t, s, leaseOne(t, s), rejecting, due)
+		l := leaseOne(t, s)
 		if l.Attempts != 1 {
 			t.Errorf("%d attempts before the second", l.Attempts)
 		}
-		recorded(t, s, l, accepting, sent)
+		recordAttempt(t, s, l, accepting, sent)
 		rec := history(t, s, m.ID)[0]
 		want := []registry.Attempt{{At: noon, Status: 500, Error: "HTTP 500"}, {At: noon, Status: 200}}
 		if rec.Status != "sent" || rec.SentAt.IsZero() || !slices.Equal(rec.Attempts, want) {
@@ -44,14 +44,14 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 
 	t.Run("the last failure ends the monitor and its other pending events", func(t *testing.T) {
 		s := open(t, database(t))
-		m, other := registered(t, s, 1), registered(t, s, 2)
-		accepted(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
-		l := leasedOne(t, s)
-		accepted(t, s, other.ID, report(blackout(3)), monitor.Run)
-		if ended := recorded(t, s, l, rejecting, failed); ended != m.ID {
+		m, other := register(t, s, 1), register(t, s, 2)
+		acceptReport(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
+		l := leaseOne(t, s)
+		acceptReport(t, s, other.ID, report(blackout(3)), monitor.Run)
+		if ended := recordAttempt(t, s, l, rejecting, failed); ended != m.ID {
 			t.Errorf("ended is %q, want %s", ended, m.ID)
 		}
-		if m := got(t, s, m.ID); m.Status != monitor.Failed || m.Reason != event.ReasonCallbackFailed || m.EndedAt.IsZero() {
+		if m := getMonitor(t, s, m.ID); m.Status != monitor.Failed || m.Reason != event.ReasonCallbackFailed || m.EndedAt.IsZero() {
 			t.Errorf("it stands at %s, %q, ended %v", m.Status, m.Reason, m.EndedAt)
 		}
 		for _, rec := range history(t, s, m.ID) {
@@ -59,7 +59,7 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 				t.Errorf("the record is %+v", rec)
 			}
 		}
-		if l := leasedOne(t, s); l.MonitorID != other.ID {
+		if l := leaseOne(t, s); l.MonitorID != other.ID {
 			t.Errorf("leased an event of %s", l.MonitorID)
 		}
 	})
@@ -67,12 +67,12 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 	t.Run("recording it again changes nothing and returns the same", func(t *testing.T) {
 		for name, v := range map[string]delivery.Decision{"sent": sent, "failed": failed, "retry": due} {
 			s := open(t, database(t))
-			m := registered(t, s, 1)
-			accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
-			l := leasedOne(t, s)
-			first := recorded(t, s, l, rejecting, v)
+			m := register(t, s, 1)
+			acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
+			l := leaseOne(t, s)
+			first := recordAttempt(t, s, l, rejecting, v)
 			before := history(t, s, m.ID)
-			if again := recorded(t, s, l, rejecting, v); again != first {
+			if again := recordAttempt(t, s, l, rejecting, v); again != first {
 				t.Errorf("%s: ended is %q, then %q", name, first, again)
 			}
 			if after := history(t, s, m.ID); fmt.Sprint(after) != fmt.Sprint(before) {
@@ -84,12 +84,12 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 	t.Run("a failure after the lease has expired changes nothing", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		m := registered(t, s, 1)
-		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
-		late := leasedOne(t, s)
+		m := register(t, s, 1)
+		acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
+		late := leaseOne(t, s)
 		alter(t, db, `UPDATE monitor_events SET leased_until = now() - interval '1 second'`)
-		recorded(t, s, leasedOne(t, s), accepting, sent)
-		if ended := recorded(t, s, late, rejecting, failed); ended != "" {
+		recordAttempt(t, s, leaseOne(t, s), accepting, sent)
+		if ended := recordAttempt(t, s, late, rejecting, failed); ended != "" {
 			t.Errorf("it ended %s", ended)
 		}
 		if rec := history(t, s, m.ID)[0]; rec.Status != "sent" {
@@ -101,18 +101,18 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 		for name, v := range map[string]delivery.Decision{"retry": due, "failed": failed} {
 			dsn := database(t)
 			s, db := open(t, dsn), raw(t, dsn)
-			m := registered(t, s, 1)
-			accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
-			late := leasedOne(t, s)
+			m := register(t, s, 1)
+			acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
+			late := leaseOne(t, s)
 			alter(t, db, `UPDATE monitor_events SET leased_until = now() - interval '1 second'`)
-			now := leasedOne(t, s)
-			if ended := recorded(t, s, late, rejecting, v); ended != "" {
+			now := leaseOne(t, s)
+			if ended := recordAttempt(t, s, late, rejecting, v); ended != "" {
 				t.Errorf("%s: it ended %s", name, ended)
 			}
-			if n := len(leased(t, s)); n != 0 {
+			if n := len(lease(t, s)); n != 0 {
 				t.Errorf("%s: it is out a second time", name)
 			}
-			recorded(t, s, now, accepting, sent)
+			recordAttempt(t, s, now, accepting, sent)
 			if rec := history(t, s, m.ID)[0]; rec.Status != "sent" || len(rec.Attempts) != 1 {
 				t.Errorf("%s: the record is %+v", name, rec)
 			}
@@ -121,25 +121,25 @@ func TestAnAttemptIsRecordedWithItsDecision(t *testing.T) {
 
 	t.Run("a failed last event of a completed monitor leaves it completed", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		final := report(blackout(1))
 		final.Status = monitor.Completed
-		accepted(t, s, m.ID, final, monitor.Stop)
-		if ended := recorded(t, s, leasedOne(t, s), rejecting, failed); ended != "" {
+		acceptReport(t, s, m.ID, final, monitor.Stop)
+		if ended := recordAttempt(t, s, leaseOne(t, s), rejecting, failed); ended != "" {
 			t.Errorf("it ended %s", ended)
 		}
-		if m := got(t, s, m.ID); m.Status != monitor.Completed {
+		if m := getMonitor(t, s, m.ID); m.Status != monitor.Completed {
 			t.Errorf("the status is %s", m.Status)
 		}
 	})
 
 	t.Run("an error text with a NUL, not UTF-8 and too long is stored", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
-		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+		m := register(t, s, 1)
+		acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
 		bad := rejecting
 		bad.Error = "a\x00\xff" + string(make([]byte, 5000))
-		recorded(t, s, leasedOne(t, s), bad, due)
+		recordAttempt(t, s, leaseOne(t, s), bad, due)
 		if rec := history(t, s, m.ID)[0]; len(rec.LastError) == 0 || len(rec.LastError) > 1010 {
 			t.Errorf("%d bytes of error", len(rec.LastError))
 		}
@@ -170,22 +170,22 @@ func TestNextDueIsTheEarliestHead(t *testing.T) {
 
 	t.Run("a new event is due now", func(t *testing.T) {
 		s := open(t, database(t))
-		accepted(t, s, registered(t, s, 1).ID, report(blackout(1)), monitor.Run)
+		acceptReport(t, s, register(t, s, 1).ID, report(blackout(1)), monitor.Run)
 		within(t, next(t, s), time.Now())
 	})
 
 	t.Run("the retry of a head, although later events are pending", func(t *testing.T) {
 		s := open(t, database(t))
-		accepted(t, s, registered(t, s, 1).ID, report(blackout(1), blackout(2)), monitor.Run)
+		acceptReport(t, s, register(t, s, 1).ID, report(blackout(1), blackout(2)), monitor.Run)
 		at := time.Now().Add(time.Minute)
-		recorded(t, s, leasedOne(t, s), rejecting, delivery.Decision{RetryAt: at})
+		recordAttempt(t, s, leaseOne(t, s), rejecting, delivery.Decision{RetryAt: at})
 		within(t, next(t, s), at)
 	})
 
 	t.Run("the end of the lease of a leased event", func(t *testing.T) {
 		s := open(t, database(t))
-		accepted(t, s, registered(t, s, 1).ID, report(blackout(1)), monitor.Run)
-		leasedOne(t, s)
+		acceptReport(t, s, register(t, s, 1).ID, report(blackout(1)), monitor.Run)
+		leaseOne(t, s)
 		within(t, next(t, s), time.Now().Add(time.Minute))
 	})
 }

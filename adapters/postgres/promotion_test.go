@@ -16,9 +16,9 @@ import (
 func TestAReservationIsPromotedOnce(t *testing.T) { // A10
 	claimed := func(t *testing.T) (*postgres.Store, *sql.DB, supervisor.Reservation) {
 		t.Helper()
-		s, db, m := reserved(t, -time.Second)
+		s, db, m := newReservation(t, -time.Second)
 		r := supervisor.Reservation{ID: m.ID, Generation: 2}
-		takes(t, s, r)
+		requireDue(t, s, r)
 		return s, db, r
 	}
 	promoted := func(t *testing.T, s *postgres.Store, r supervisor.Reservation) {
@@ -30,7 +30,7 @@ func TestAReservationIsPromotedOnce(t *testing.T) { // A10
 	}
 
 	t.Run("a reservation is not resumed until it is promoted", func(t *testing.T) {
-		s, _, m := reserved(t, -time.Second)
+		s, _, m := newReservation(t, -time.Second)
 		resumed := func(want ...monitor.ID) {
 			t.Helper()
 			all, err := s.ListActive(t.Context())
@@ -39,7 +39,7 @@ func TestAReservationIsPromotedOnce(t *testing.T) { // A10
 			}
 		}
 		resumed()
-		takes(t, s, supervisor.Reservation{ID: m.ID, Generation: 2})
+		requireDue(t, s, supervisor.Reservation{ID: m.ID, Generation: 2})
 		resumed()
 		promoted(t, s, supervisor.Reservation{ID: m.ID, Generation: 2})
 		resumed(m.ID)
@@ -48,7 +48,7 @@ func TestAReservationIsPromotedOnce(t *testing.T) { // A10
 	t.Run("it is never due again", func(t *testing.T) {
 		s, _, r := claimed(t)
 		promoted(t, s, r)
-		if claimed, next := due(t, s); len(claimed) != 0 || !next.IsZero() {
+		if claimed, next := claimDue(t, s); len(claimed) != 0 || !next.IsZero() {
 			t.Errorf("claimed %v, next %v", claimed, next)
 		}
 	})
@@ -65,14 +65,14 @@ func TestAReservationIsPromotedOnce(t *testing.T) { // A10
 			t.Fatal(err)
 		}
 		_, err := s.Promote(t.Context(), r, "here")
-		refusedWith(t, err, monitor.NotFound)
+		requireCode(t, err, monitor.NotFound)
 	})
 
 	t.Run("one that another gateway has claimed since is not promoted", func(t *testing.T) {
 		s, db, r := claimed(t)
 		alter(t, db, `UPDATE monitors SET reserved_until = now() - interval '1 second'`)
 		next := supervisor.Reservation{ID: r.ID, Generation: 3}
-		takes(t, s, next)
+		requireDue(t, s, next)
 		if _, err := s.Promote(t.Context(), r, "here"); !errors.Is(err, monitor.ErrSuperseded) {
 			t.Errorf("the error is %v", err)
 		}
@@ -82,13 +82,13 @@ func TestAReservationIsPromotedOnce(t *testing.T) { // A10
 	t.Run("an unknown one is not found", func(t *testing.T) {
 		s := open(t, database(t))
 		_, err := s.Promote(t.Context(), supervisor.Reservation{ID: registration(1).ID, Generation: 1}, "here")
-		refusedWith(t, err, monitor.NotFound)
+		requireCode(t, err, monitor.NotFound)
 	})
 
 	t.Run("a reservation counts against the maximum and the duplicate rule", func(t *testing.T) {
-		s, _, _ := reserved(t, time.Hour)
-		refusedWith(t, s.Insert(t.Context(), registration(1), unlimited), monitor.Duplicate)
-		refusedWith(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
+		s, _, _ := newReservation(t, time.Hour)
+		requireCode(t, s.Insert(t.Context(), registration(1), unlimited), monitor.Duplicate)
+		requireCode(t, s.Insert(t.Context(), registration(2), 1), monitor.MaxMonitorsExceeded)
 	})
 }
 
@@ -98,7 +98,7 @@ func TestANewMonitorIsPromotedByOneGateway(t *testing.T) {
 	dsn := database(t)
 	own, other, db := open(t, dsn), open(t, dsn), raw(t, dsn)
 	for n := range monitors {
-		m := registered(t, own, n)
+		m := register(t, own, n)
 		alter(t, db, `UPDATE monitors SET reserved_until = now() WHERE id = $1`, m.ID)
 		var promoted [2]error
 		found := false

@@ -44,8 +44,8 @@ var (
 	nul      = []byte{0}
 )
 
-// through starts a proxy to the server of dsn, until the test ends.
-func through(t testing.TB, dsn string) *proxy {
+// startProxy starts a proxy to the server of dsn, until the test ends.
+func startProxy(t testing.TB, dsn string) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

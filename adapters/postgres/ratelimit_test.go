@@ -12,41 +12,41 @@ import (
 )
 
 var (
-	someone     = registry.Client{1}
-	anotherOne  = registry.Client{2}
-	somebodyNew = registry.Client{3}
+	firstClient  = registry.Client{1}
+	secondClient = registry.Client{2}
+	newClient    = registry.Client{3}
 )
 
-// spends makes one request and returns the wait.
-func spends(t *testing.T, s *postgres.Store, client registry.Client, budget registry.RateLimit, perMin int) time.Duration {
+// allow makes one request and returns the wait.
+func allow(t *testing.T, s *postgres.Store, client registry.Client, limit registry.RateLimit, perMin int) time.Duration {
 	t.Helper()
-	wait, err := s.Allow(t.Context(), client, budget, perMin)
+	wait, err := s.Allow(t.Context(), client, limit, perMin)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return wait
 }
 
-// spendsAll makes n requests, which must all be allowed.
-func spendsAll(t *testing.T, s *postgres.Store, client registry.Client, budget registry.RateLimit, perMin, n int) {
+// allowAll makes n requests, which must all be allowed.
+func allowAll(t *testing.T, s *postgres.Store, client registry.Client, limit registry.RateLimit, perMin, n int) {
 	t.Helper()
 	for i := range n {
-		if wait := spends(t, s, client, budget, perMin); wait != 0 {
+		if wait := allow(t, s, client, limit, perMin); wait != 0 {
 			t.Fatalf("request %d of %d must wait %v", i+1, n, wait)
 		}
 	}
 }
 
-// refusedFor fails the test unless least < wait ≤ most.
-func refusedFor(t *testing.T, wait, least, most time.Duration) {
+// requireWait fails the test unless least < wait ≤ most.
+func requireWait(t *testing.T, wait, least, most time.Duration) {
 	t.Helper()
 	if wait <= least || wait > most {
 		t.Fatalf("the wait is %v, want more than %v and at most %v", wait, least, most)
 	}
 }
 
-// passes acts as if d had passed, for all clients.
-func passes(t *testing.T, db *sql.DB, d time.Duration) {
+// advanceClock makes the last requests of all clients older by d.
+func advanceClock(t *testing.T, db *sql.DB, d time.Duration) {
 	t.Helper()
 	alter(t, db, `UPDATE rate_limits SET arrival_at = arrival_at - make_interval(secs => $1)`, d.Seconds())
 }
@@ -63,61 +63,61 @@ func count(t *testing.T, db *sql.DB, query string, args ...any) (n int) {
 func TestARateLimitAllowsItsRequestsPerMinute(t *testing.T) {
 	t.Run("the whole limit may be used at once", func(t *testing.T) {
 		s := open(t, database(t))
-		spendsAll(t, s, someone, registry.Creating, 4, 4)
-		refusedFor(t, spends(t, s, someone, registry.Creating, 4), 0, 15*time.Second)
+		allowAll(t, s, firstClient, registry.Creating, 4, 4)
+		requireWait(t, allow(t, s, firstClient, registry.Creating, 4), 0, 15*time.Second)
 	})
 
 	t.Run("it recovers evenly, one request at a time", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		spendsAll(t, s, someone, registry.Creating, 4, 4)
-		passes(t, db, 31*time.Second) // a budget of 4 gives one every 15 s
-		spendsAll(t, s, someone, registry.Creating, 4, 2)
-		refusedFor(t, spends(t, s, someone, registry.Creating, 4), 0, 14*time.Second)
+		allowAll(t, s, firstClient, registry.Creating, 4, 4)
+		advanceClock(t, db, 31*time.Second) // a limit of 4 gives one every 15 s
+		allowAll(t, s, firstClient, registry.Creating, 4, 2)
+		requireWait(t, allow(t, s, firstClient, registry.Creating, 4), 0, 14*time.Second)
 	})
 
 	t.Run("it never exceeds its maximum", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		spendsAll(t, s, someone, registry.Creating, 4, 1)
-		passes(t, db, time.Hour)
-		spendsAll(t, s, someone, registry.Creating, 4, 4)
-		refusedFor(t, spends(t, s, someone, registry.Creating, 4), 0, 15*time.Second)
+		allowAll(t, s, firstClient, registry.Creating, 4, 1)
+		advanceClock(t, db, time.Hour)
+		allowAll(t, s, firstClient, registry.Creating, 4, 4)
+		requireWait(t, allow(t, s, firstClient, registry.Creating, 4), 0, 15*time.Second)
 	})
 
 	t.Run("a request is allowed after the wait and not before", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		spendsAll(t, s, someone, registry.Querying, 1, 1)
-		wait := spends(t, s, someone, registry.Querying, 1)
-		refusedFor(t, wait, 0, time.Minute)
-		passes(t, db, wait-30*time.Second)
-		refusedFor(t, spends(t, s, someone, registry.Querying, 1), 0, 30*time.Second)
-		passes(t, db, 30*time.Second)
-		spendsAll(t, s, someone, registry.Querying, 1, 1)
+		allowAll(t, s, firstClient, registry.Querying, 1, 1)
+		wait := allow(t, s, firstClient, registry.Querying, 1)
+		requireWait(t, wait, 0, time.Minute)
+		advanceClock(t, db, wait-30*time.Second)
+		requireWait(t, allow(t, s, firstClient, registry.Querying, 1), 0, 30*time.Second)
+		advanceClock(t, db, 30*time.Second)
+		allowAll(t, s, firstClient, registry.Querying, 1, 1)
 	})
 
 	t.Run("a refused request does not lengthen the wait", func(t *testing.T) {
 		s := open(t, database(t))
-		spendsAll(t, s, someone, registry.Creating, 1, 1)
-		wait := spends(t, s, someone, registry.Creating, 1)
+		allowAll(t, s, firstClient, registry.Creating, 1, 1)
+		wait := allow(t, s, firstClient, registry.Creating, 1)
 		for range 20 {
-			refusedFor(t, spends(t, s, someone, registry.Creating, 1), 0, wait)
+			requireWait(t, allow(t, s, firstClient, registry.Creating, 1), 0, wait)
 		}
 	})
 
 	t.Run("each client has both limits of its own", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		for _, client := range []registry.Client{someone, anotherOne} {
-			spendsAll(t, s, client, registry.Creating, 1, 1)
-			spendsAll(t, s, client, registry.Querying, 4, 4)
+		for _, client := range []registry.Client{firstClient, secondClient} {
+			allowAll(t, s, client, registry.Creating, 1, 1)
+			allowAll(t, s, client, registry.Querying, 4, 4)
 		}
-		passes(t, db, 10*time.Second)
-		alter(t, db, `UPDATE rate_limits SET arrival_at = arrival_at - interval '10 seconds' WHERE budget = 'create' AND client = $1`, someone[:])
-		refusedFor(t, spends(t, s, someone, registry.Creating, 1), 20*time.Second, 40*time.Second)
-		refusedFor(t, spends(t, s, anotherOne, registry.Creating, 1), 40*time.Second, 50*time.Second)
-		refusedFor(t, spends(t, s, someone, registry.Querying, 4), 0, 5*time.Second)
+		advanceClock(t, db, 10*time.Second)
+		alter(t, db, `UPDATE rate_limits SET arrival_at = arrival_at - interval '10 seconds' WHERE budget = 'create' AND client = $1`, firstClient[:])
+		requireWait(t, allow(t, s, firstClient, registry.Creating, 1), 20*time.Second, 40*time.Second)
+		requireWait(t, allow(t, s, secondClient, registry.Creating, 1), 40*time.Second, 50*time.Second)
+		requireWait(t, allow(t, s, firstClient, registry.Querying, 4), 0, 5*time.Second)
 	})
 
 	t.Run("a concurrent request waits for the next interval", func(t *testing.T) {
@@ -127,12 +127,12 @@ func TestARateLimitAllowsItsRequestsPerMinute(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := other.ExecContext(t.Context(), `INSERT INTO rate_limits VALUES ($1, 'create', now() + interval '1 minute')`, someone[:]); err != nil {
+		if _, err := other.ExecContext(t.Context(), `INSERT INTO rate_limits VALUES ($1, 'create', now() + interval '1 minute')`, firstClient[:]); err != nil {
 			t.Fatal(err)
 		}
 		waits := make(chan time.Duration)
 		go func() {
-			wait, err := s.Allow(t.Context(), someone, registry.Creating, 4)
+			wait, err := s.Allow(t.Context(), firstClient, registry.Creating, 4)
 			if err != nil {
 				t.Error(err)
 			}
@@ -144,27 +144,27 @@ func TestARateLimitAllowsItsRequestsPerMinute(t *testing.T) {
 		if err := other.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		refusedFor(t, <-waits, 0, 15*time.Second)
+		requireWait(t, <-waits, 0, 15*time.Second)
 	})
 
 	t.Run("a limit whose interval is no whole number of microseconds is exact", func(t *testing.T) {
 		s := open(t, database(t))
-		spendsAll(t, s, someone, registry.Creating, 7, 7)
-		refusedFor(t, spends(t, s, someone, registry.Creating, 7), 0, 8572*time.Millisecond)
+		allowAll(t, s, firstClient, registry.Creating, 7, 7)
+		requireWait(t, allow(t, s, firstClient, registry.Creating, 7), 0, 8572*time.Millisecond)
 	})
 
 	t.Run("the largest limit is accepted", func(t *testing.T) {
 		s := open(t, database(t))
-		spendsAll(t, s, someone, registry.Querying, registry.MaxPerMin, 3)
+		allowAll(t, s, firstClient, registry.Querying, registry.MaxPerMin, 3)
 	})
 
 	t.Run("a clock that was set back refuses nobody", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		spendsAll(t, s, someone, registry.Creating, 2, 2)
-		passes(t, db, -24*time.Hour)
-		spendsAll(t, s, someone, registry.Creating, 2, 2)
-		refusedFor(t, spends(t, s, someone, registry.Creating, 2), 0, 30*time.Second)
+		allowAll(t, s, firstClient, registry.Creating, 2, 2)
+		advanceClock(t, db, -24*time.Hour)
+		allowAll(t, s, firstClient, registry.Creating, 2, 2)
+		requireWait(t, allow(t, s, firstClient, registry.Creating, 2), 0, 30*time.Second)
 	})
 }
 
@@ -178,7 +178,7 @@ func TestARateLimitHoldsAcrossGateways(t *testing.T) {
 	)
 	for i := range requests {
 		all.Go(func() {
-			wait, err := stores[i%len(stores)].Allow(t.Context(), someone, registry.Creating, perMin)
+			wait, err := stores[i%len(stores)].Allow(t.Context(), firstClient, registry.Creating, perMin)
 			switch {
 			case err != nil:
 				t.Error(err)
@@ -198,24 +198,24 @@ func TestARateLimitHoldsAcrossGateways(t *testing.T) {
 func TestIdleClientsAreDeleted(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
-	spendsAll(t, s, someone, registry.Creating, 10, 1)
-	spendsAll(t, s, anotherOne, registry.Creating, 10, 1)
+	allowAll(t, s, firstClient, registry.Creating, 10, 1)
+	allowAll(t, s, secondClient, registry.Creating, 10, 1)
 	passesFor := func(client registry.Client, d string) {
 		t.Helper()
 		alter(t, db, `UPDATE rate_limits SET arrival_at = now() - CAST($2 AS interval) WHERE client = $1`, client[:], d)
 	}
-	passesFor(someone, "61 minutes")
-	spendsAll(t, s, anotherOne, registry.Creating, 10, 1)
-	passesFor(anotherOne, "59 minutes")
+	passesFor(firstClient, "61 minutes")
+	allowAll(t, s, secondClient, registry.Creating, 10, 1)
+	passesFor(secondClient, "59 minutes")
 	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 2 {
 		t.Errorf("a client that was known made the database look for others: %d are left, want 2", n)
 	}
-	spendsAll(t, s, somebodyNew, registry.Creating, 10, 1)
+	allowAll(t, s, newClient, registry.Creating, 10, 1)
 	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 3 {
 		t.Errorf("clients were looked for twice in a minute: %d are left, want 3", n)
 	}
-	spendsAll(t, open(t, dsn), registry.Client{4}, registry.Creating, 10, 1) // another gateway has not looked yet
-	if count(t, db, `SELECT count(*) FROM rate_limits WHERE client = $1`, someone[:]) != 0 {
+	allowAll(t, open(t, dsn), registry.Client{4}, registry.Creating, 10, 1) // another gateway has not looked yet
+	if count(t, db, `SELECT count(*) FROM rate_limits WHERE client = $1`, firstClient[:]) != 0 {
 		t.Error("a client that was not seen for an hour is not forgotten")
 	}
 	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 3 {
@@ -229,8 +229,8 @@ func TestManyIdleClientsAreDeletedInBatches(t *testing.T) {
 	s, db := open(t, dsn), raw(t, dsn)
 	alter(t, db, `INSERT INTO rate_limits
 		SELECT sha256(convert_to(CAST(n AS text), 'UTF8')), 'create', now() - interval '2 hours' FROM generate_series(1, $1) AS n`, 1500)
-	spendsAll(t, s, someone, registry.Creating, 10, 1)
-	spendsAll(t, s, anotherOne, registry.Creating, 10, 1)
+	allowAll(t, s, firstClient, registry.Creating, 10, 1)
+	allowAll(t, s, secondClient, registry.Creating, 10, 1)
 	if n := count(t, db, `SELECT count(*) FROM rate_limits`); n != 2 {
 		t.Errorf("%d clients are known, want 2", n)
 	}
@@ -238,12 +238,12 @@ func TestManyIdleClientsAreDeletedInBatches(t *testing.T) {
 
 func TestAReturnedRequestIsAllowedAgain(t *testing.T) { // section 12.3
 	s := open(t, database(t))
-	spendsAll(t, s, someone, registry.Creating, 2, 2)
-	if err := s.Return(t.Context(), someone, registry.Creating, 2); err != nil {
+	allowAll(t, s, firstClient, registry.Creating, 2, 2)
+	if err := s.Return(t.Context(), firstClient, registry.Creating, 2); err != nil {
 		t.Fatal(err)
 	}
-	spendsAll(t, s, someone, registry.Creating, 2, 1)
-	if wait := spends(t, s, someone, registry.Creating, 2); wait == 0 {
+	allowAll(t, s, firstClient, registry.Creating, 2, 1)
+	if wait := allow(t, s, firstClient, registry.Creating, 2); wait == 0 {
 		t.Error("more requests are allowed than were returned")
 	}
 	if err := s.Return(t.Context(), registry.Client{9}, registry.Creating, 2); err != nil {
@@ -257,7 +257,7 @@ func BenchmarkRateLimiter(b *testing.B) {
 	s := open(b, database(b))
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if wait, err := s.Allow(b.Context(), someone, registry.Querying, registry.MaxPerMin); err != nil || wait != 0 {
+			if wait, err := s.Allow(b.Context(), firstClient, registry.Querying, registry.MaxPerMin); err != nil || wait != 0 {
 				b.Errorf("%v, %v", wait, err)
 			}
 		}

@@ -21,18 +21,18 @@ func reserve(t testing.TB, db *sql.DB, id monitor.ID, in time.Duration) {
 	alter(t, db, `UPDATE monitors SET status = 'waiting', reserved_until = now() + make_interval(secs => $2) WHERE id = $1`, id, in.Seconds())
 }
 
-// reserved stores a new reservation and returns its database as well.
-func reserved(t testing.TB, in time.Duration) (*postgres.Store, *sql.DB, monitor.Monitor) {
+// newReservation stores a new reservation and returns its database as well.
+func newReservation(t testing.TB, in time.Duration) (*postgres.Store, *sql.DB, monitor.Monitor) {
 	t.Helper()
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
-	m := registered(t, s, 1)
+	m := register(t, s, 1)
 	reserve(t, db, m.ID, in)
 	return s, db, m
 }
 
-// due claims the due reservations.
-func due(t testing.TB, s *postgres.Store) ([]supervisor.Reservation, time.Time) {
+// claimDue claims the due reservations.
+func claimDue(t testing.TB, s *postgres.Store) ([]supervisor.Reservation, time.Time) {
 	t.Helper()
 	claimed, next, err := s.ClaimDue(t.Context(), term)
 	if err != nil {
@@ -41,10 +41,10 @@ func due(t testing.TB, s *postgres.Store) ([]supervisor.Reservation, time.Time) 
 	return claimed, next
 }
 
-// takes fails the test unless exactly these are due.
-func takes(t testing.TB, s *postgres.Store, want ...supervisor.Reservation) {
+// requireDue fails the test unless exactly these are due.
+func requireDue(t testing.TB, s *postgres.Store, want ...supervisor.Reservation) {
 	t.Helper()
-	if taken, _ := due(t, s); !slices.Equal(taken, want) {
+	if taken, _ := claimDue(t, s); !slices.Equal(taken, want) {
 		t.Fatalf("taken are %v, want %v", taken, want)
 	}
 }
@@ -52,78 +52,78 @@ func takes(t testing.TB, s *postgres.Store, want ...supervisor.Reservation) {
 func TestDueReservationsAreClaimed(t *testing.T) { // A10
 	t.Run("only reservations are due", func(t *testing.T) {
 		s := open(t, database(t))
-		registered(t, s, 1)
-		if claimed, next := due(t, s); len(claimed) != 0 || !next.IsZero() {
+		register(t, s, 1)
+		if claimed, next := claimDue(t, s); len(claimed) != 0 || !next.IsZero() {
 			t.Errorf("claimed %v, next %v", claimed, next)
 		}
 	})
 
 	t.Run("before its time the due time is returned", func(t *testing.T) {
-		s, _, _ := reserved(t, time.Hour)
-		taken, next := due(t, s)
+		s, _, _ := newReservation(t, time.Hour)
+		taken, next := claimDue(t, s)
 		if len(taken) != 0 || (time.Until(next)-time.Hour).Abs() > 5*time.Second {
 			t.Errorf("taken %v, next in %v", taken, time.Until(next))
 		}
 	})
 
 	t.Run("the earliest due time is returned", func(t *testing.T) {
-		s, db, _ := reserved(t, 2*time.Hour)
-		reserve(t, db, registered(t, s, 2).ID, time.Hour)
-		reserve(t, db, registered(t, s, 3).ID, 3*time.Hour)
-		if _, next := due(t, s); (time.Until(next) - time.Hour).Abs() > 5*time.Second {
+		s, db, _ := newReservation(t, 2*time.Hour)
+		reserve(t, db, register(t, s, 2).ID, time.Hour)
+		reserve(t, db, register(t, s, 3).ID, 3*time.Hour)
+		if _, next := claimDue(t, s); (time.Until(next) - time.Hour).Abs() > 5*time.Second {
 			t.Errorf("next in %v", time.Until(next))
 		}
 	})
 
 	t.Run("a due one is claimed once, with its next generation", func(t *testing.T) {
-		s, _, m := reserved(t, -time.Second)
-		takes(t, s, supervisor.Reservation{ID: m.ID, Generation: m.Generation + 1})
-		taken, next := due(t, s)
+		s, _, m := newReservation(t, -time.Second)
+		requireDue(t, s, supervisor.Reservation{ID: m.ID, Generation: m.Generation + 1})
+		taken, next := claimDue(t, s)
 		if len(taken) != 0 || (time.Until(next)-term).Abs() > 5*time.Second {
 			t.Errorf("taken %v, next in %v", taken, time.Until(next))
 		}
-		if g := got(t, s, m.ID); g.Generation != m.Generation+1 || g.Status != monitor.Waiting {
+		if g := getMonitor(t, s, m.ID); g.Generation != m.Generation+1 || g.Status != monitor.Waiting {
 			t.Errorf("it is now %+v", g)
 		}
 	})
 
 	t.Run("the next due time has passed if one was claimed", func(t *testing.T) {
-		s, _, _ := reserved(t, -time.Second)
-		if _, next := due(t, s); next.IsZero() || time.Until(next) > 0 {
+		s, _, _ := newReservation(t, -time.Second)
+		if _, next := claimDue(t, s); next.IsZero() || time.Until(next) > 0 {
 			t.Errorf("next is %v", next)
 		}
 	})
 
 	t.Run("one that is not promoted becomes due again", func(t *testing.T) {
-		s, db, m := reserved(t, -time.Second)
-		takes(t, s, supervisor.Reservation{ID: m.ID, Generation: 2})
+		s, db, m := newReservation(t, -time.Second)
+		requireDue(t, s, supervisor.Reservation{ID: m.ID, Generation: 2})
 		alter(t, db, `UPDATE monitors SET reserved_until = reserved_until - make_interval(secs => $1)`, term.Seconds())
-		takes(t, s, supervisor.Reservation{ID: m.ID, Generation: 3})
+		requireDue(t, s, supervisor.Reservation{ID: m.ID, Generation: 3})
 	})
 
 	t.Run("an ended one is skipped", func(t *testing.T) {
-		s, db, m := reserved(t, -time.Second)
+		s, db, m := newReservation(t, -time.Second)
 		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon); err != nil {
 			t.Fatal(err)
 		}
 		for _, left := range []string{`SET status = status`, `SET reserved_until = now() - interval '1 hour'`} {
 			alter(t, db, `UPDATE monitors `+left)
-			if claimed, next := due(t, s); len(claimed) != 0 || !next.IsZero() {
+			if claimed, next := claimDue(t, s); len(claimed) != 0 || !next.IsZero() {
 				t.Errorf("claimed %v, next %v", claimed, next)
 			}
 		}
-		other := registered(t, s, 2)
+		other := register(t, s, 2)
 		reserve(t, db, other.ID, time.Hour)
-		if _, next := due(t, s); time.Until(next) < 50*time.Minute {
+		if _, next := claimDue(t, s); time.Until(next) < 50*time.Minute {
 			t.Errorf("next in %v", time.Until(next))
 		}
 		reserve(t, db, other.ID, -time.Second)
-		takes(t, s, supervisor.Reservation{ID: other.ID, Generation: 2})
+		requireDue(t, s, supervisor.Reservation{ID: other.ID, Generation: 2})
 	})
 
 	t.Run("a locked one is left for the next call", func(t *testing.T) {
-		s, db, m := reserved(t, -time.Second)
-		other := registered(t, s, 2)
+		s, db, m := newReservation(t, -time.Second)
+		other := register(t, s, 2)
 		reserve(t, db, other.ID, -time.Second)
 		tx, err := db.BeginTx(t.Context(), nil)
 		if err != nil {
@@ -133,24 +133,24 @@ func TestDueReservationsAreClaimed(t *testing.T) { // A10
 		if _, err := tx.ExecContext(t.Context(), `SELECT 1 FROM monitors WHERE id = $1 FOR UPDATE`, m.ID); err != nil {
 			t.Fatal(err)
 		}
-		takes(t, s, supervisor.Reservation{ID: other.ID, Generation: 2})
-		if _, next := due(t, s); next.IsZero() || time.Until(next) > 0 {
+		requireDue(t, s, supervisor.Reservation{ID: other.ID, Generation: 2})
+		if _, next := claimDue(t, s); next.IsZero() || time.Until(next) > 0 {
 			t.Errorf("next is %v", next)
 		}
 		_ = tx.Rollback()
-		takes(t, s, supervisor.Reservation{ID: m.ID, Generation: 2})
+		requireDue(t, s, supervisor.Reservation{ID: m.ID, Generation: 2})
 	})
 
 	t.Run("the earliest are claimed first", func(t *testing.T) {
-		s, db, late := reserved(t, -time.Second)
+		s, db, late := newReservation(t, -time.Second)
 		for n := range postgres.ClaimBatch {
-			reserve(t, db, registered(t, s, 2+n).ID, -time.Hour)
+			reserve(t, db, register(t, s, 2+n).ID, -time.Hour)
 		}
-		taken, _ := due(t, s)
+		taken, _ := claimDue(t, s)
 		if len(taken) != postgres.ClaimBatch || slices.ContainsFunc(taken, func(r supervisor.Reservation) bool { return r.ID == late.ID }) {
 			t.Errorf("taken are %d: %v", len(taken), taken)
 		}
-		takes(t, s, supervisor.Reservation{ID: late.ID, Generation: 2})
+		requireDue(t, s, supervisor.Reservation{ID: late.ID, Generation: 2})
 	})
 }
 
@@ -159,7 +159,7 @@ func TestTwoGatewaysNeverClaimTheSameReservation(t *testing.T) { // A10, O5
 		dsn := database(t)
 		stores, db := []*postgres.Store{open(t, dsn), open(t, dsn)}, raw(t, dsn)
 		for n := range 100 {
-			registered(t, stores[0], n)
+			register(t, stores[0], n)
 		}
 		alter(t, db, `UPDATE monitors SET status = 'waiting', reserved_until = now() - interval '1 second'`)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -222,7 +222,7 @@ func TestTheHoldOfANewMonitorFollowsTheDatabaseClock(t *testing.T) {
 			if err := s.Insert(t.Context(), m, unlimited); err != nil {
 				t.Fatal(err)
 			}
-			taken, next := due(t, s)
+			taken, next := claimDue(t, s)
 			if len(taken) != 0 || (time.Until(next)-hold).Abs() > 5*time.Second {
 				t.Errorf("taken %v, next in %v", taken, time.Until(next))
 			}
@@ -237,7 +237,7 @@ func TestTheHoldOfANewMonitorFollowsTheDatabaseClock(t *testing.T) {
 		if err := s.Insert(t.Context(), m, unlimited); err != nil {
 			t.Fatal(err)
 		}
-		if _, next := due(t, s); (time.Until(next) - time.Minute).Abs() > 5*time.Second {
+		if _, next := claimDue(t, s); (time.Until(next) - time.Minute).Abs() > 5*time.Second {
 			t.Errorf("next in %v", time.Until(next))
 		}
 	})
@@ -245,7 +245,7 @@ func TestTheHoldOfANewMonitorFollowsTheDatabaseClock(t *testing.T) {
 
 func TestReleasedMonitorsAreDueAtOnce(t *testing.T) {
 	s := open(t, database(t))
-	held, taken, ended := registered(t, s, 1), registered(t, s, 2), registered(t, s, 3)
+	held, taken, ended := register(t, s, 1), register(t, s, 2), register(t, s, 3)
 	advanced, err := s.AdvanceGeneration(t.Context(), taken.ID, taken.Generation, "here")
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +264,7 @@ func TestReleasedMonitorsAreDueAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, next := due(t, s)
+	got, next := claimDue(t, s)
 	if want := (supervisor.Reservation{ID: held.ID, Generation: held.Generation + 1}); len(got) != 1 || got[0] != want {
 		t.Errorf("due are %v (next %v), want %v", got, next, want)
 	}
@@ -277,18 +277,18 @@ func TestReleasedMonitorsAreDueAtOnce(t *testing.T) {
 func TestAReleasedMonitorIsDueAfterTheClockIsSetBack(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
-	held := registered(t, s, 1)
+	held := register(t, s, 1)
 	if err := s.Release(t.Context(), []supervisor.Reservation{{ID: held.ID, Generation: held.Generation}}); err != nil {
 		t.Fatal(err)
 	}
 	alter(t, db, `UPDATE monitors SET reserved_until = reserved_until + interval '1 hour'`)
-	takes(t, s, supervisor.Reservation{ID: held.ID, Generation: held.Generation + 1})
+	requireDue(t, s, supervisor.Reservation{ID: held.ID, Generation: held.Generation + 1})
 }
 
 // A reservation that had a worker before was handed over by a gateway that stopped.
 func TestAClaimSaysWhetherTheMonitorWasHandedOver(t *testing.T) {
 	s := open(t, database(t))
-	m := registered(t, s, 1)
+	m := register(t, s, 1)
 	launched, err := s.AdvanceGeneration(t.Context(), m.ID, m.Generation, "here")
 	if err != nil {
 		t.Fatal(err)
@@ -296,5 +296,5 @@ func TestAClaimSaysWhetherTheMonitorWasHandedOver(t *testing.T) {
 	if err := s.Release(t.Context(), []supervisor.Reservation{{ID: m.ID, Generation: launched.Generation}}); err != nil {
 		t.Fatal(err)
 	}
-	takes(t, s, supervisor.Reservation{ID: m.ID, Generation: launched.Generation + 1, HandedOver: true})
+	requireDue(t, s, supervisor.Reservation{ID: m.ID, Generation: launched.Generation + 1, HandedOver: true})
 }

@@ -26,7 +26,7 @@ func TestFourProcessesMigrateAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	registered(t, open(t, dsn), 1)
+	register(t, open(t, dsn), 1)
 }
 
 // Dashboards and people with psql may rely on the columns of section 9.1.
@@ -82,14 +82,14 @@ func TestAListenerIsWokenByAStoredEvent(t *testing.T) {
 	t.Run("also when it starts and after a lost connection", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		wakes := s.Listen(ctx)
 		awake(t, wakes)
-		accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+		acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
 		awake(t, wakes)
-		accepted(t, s, m.ID, report(), monitor.Run)
+		acceptReport(t, s, m.ID, report(), monitor.Run)
 		select {
 		case <-wakes:
 			t.Error("woken by a report without events")
@@ -97,7 +97,7 @@ func TestAListenerIsWokenByAStoredEvent(t *testing.T) {
 		}
 		alter(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`)
 		awake(t, wakes)
-		accepted(t, s, m.ID, report(blackout(2)), monitor.Run)
+		acceptReport(t, s, m.ID, report(blackout(2)), monitor.Run)
 		awake(t, wakes)
 	})
 
@@ -124,10 +124,10 @@ func TestABrokenConnectionIsReplaced(t *testing.T) {
 	t.Run("a connection that broke in the pool", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		for second := range 5 {
 			alter(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
-			accepted(t, s, m.ID, report(blackout(second)), monitor.Run)
+			acceptReport(t, s, m.ID, report(blackout(second)), monitor.Run)
 		}
 		if _, total, err := s.Events(t.Context(), m.ID, 10, 0); err != nil || total != 5 {
 			t.Errorf("%d events, %v", total, err)
@@ -137,7 +137,7 @@ func TestABrokenConnectionIsReplaced(t *testing.T) {
 	t.Run("the context's error is returned", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		tx, err := db.BeginTx(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -160,7 +160,7 @@ func TestABrokenConnectionIsReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		tx, err := raw(t, dsn).BeginTx(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -16,9 +16,9 @@ import (
 func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 	t.Run("and the next connection works", func(t *testing.T) {
 		dsn := database(t)
-		proxied := through(t, dsn)
+		proxied := startProxy(t, dsn)
 		s, db := open(t, proxied.dsn), raw(t, dsn)
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		proxied.dropAll.Store(true)
 		for name, do := range map[string]func(ctx context.Context) error{
 			"a query":       func(ctx context.Context) error { _, err := s.Get(ctx, m.ID); return err },
@@ -27,7 +27,7 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 			"a ping":        s.Ping,
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-			quickly(t, time.Second, name, func() {
+			requireWithin(t, time.Second, name, func() {
 				if err := do(ctx); err == nil {
 					t.Errorf("%s was answered", name)
 				}
@@ -35,22 +35,22 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 			cancel()
 		}
 		proxied.dropAll.Store(false)
-		accepted(t, s, m.ID, report(), monitor.Run)
+		acceptReport(t, s, m.ID, report(), monitor.Run)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		eventually(t, "no connection is left", func() bool { return connected(t, db) == 0 })
+		eventually(t, "no connection is left", func() bool { return countConnections(t, db) == 0 })
 	})
 
 	t.Run("without a context a call ends a second after the statement timeout", func(t *testing.T) {
-		proxied := through(t, database(t))
+		proxied := startProxy(t, database(t))
 		s, err := postgres.Open(t.Context(), proxied.dsn, postgres.Config{StatementTimeout: 500 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Close()
 		proxied.dropAll.Store(true)
-		quickly(t, 4*time.Second, "a query", func() {
+		requireWithin(t, 4*time.Second, "a query", func() {
 			if _, err := s.NextDue(context.Background()); err == nil {
 				t.Error("it was answered")
 			}
@@ -60,7 +60,7 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 	t.Run("a context that ends after a call keeps the connection", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		process := func() (pid int) {
 			err := db.QueryRowContext(t.Context(), `SELECT COALESCE(max(pid), 0) FROM pg_stat_activity
 				WHERE datname = current_database() AND application_name = 'stream-monitor'`).Scan(&pid)
@@ -88,9 +88,9 @@ func TestAContextEndsACallToAnUnresponsiveServer(t *testing.T) {
 
 // The server keeps the transaction and its locks when a connection is lost silently.
 func TestALostTransactionLocksItsMonitorForSecondsOnly(t *testing.T) {
-	proxied := through(t, database(t))
+	proxied := startProxy(t, database(t))
 	s := open(t, proxied.dsn)
-	m := registered(t, s, 1)
+	m := register(t, s, 1)
 	proxied.lose(func(statement string) loss {
 		if proxied.lost == 0 && strings.Contains(statement, "FOR UPDATE") {
 			return silentLoss
@@ -104,17 +104,17 @@ func TestALostTransactionLocksItsMonitorForSecondsOnly(t *testing.T) {
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()
-	quickly(t, 7*time.Second, "the next report", func() {
-		if err := insists(ctx, s, m.ID, report()); err != nil {
+	requireWithin(t, 7*time.Second, "the next report", func() {
+		if err := reportUntilAccepted(ctx, s, m.ID, report()); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
 func TestATransactionIsRepeatedAfterItsGatewayWasHalted(t *testing.T) {
-	proxied := through(t, database(t))
+	proxied := startProxy(t, database(t))
 	s := open(t, proxied.dsn+" idle_in_transaction_session_timeout=50")
-	m := registered(t, s, 1)
+	m := register(t, s, 1)
 	halted := false
 	proxied.lose(func(statement string) loss {
 		if !halted && statement == "COMMIT" {
@@ -123,7 +123,7 @@ func TestATransactionIsRepeatedAfterItsGatewayWasHalted(t *testing.T) {
 		}
 		return noLoss
 	})
-	accepted(t, s, m.ID, report(blackout(1)), monitor.Run)
+	acceptReport(t, s, m.ID, report(blackout(1)), monitor.Run)
 	if !halted {
 		t.Error("it was not halted")
 	}
@@ -146,15 +146,15 @@ func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
 				t.Errorf("to stop listening took %v", took)
 			}
 		})
-		woken(t, wakes, "it listens")
+		requireWakeup(t, wakes, "it listens")
 		return s, wakes
 	}
-	// hears fails the test unless an event wakes the listener.
-	hears := func(t *testing.T, dsn string, wakes <-chan struct{}) {
+	// requireWakeupByEvent fails the test unless an event wakes the listener.
+	requireWakeupByEvent := func(t *testing.T, dsn string, wakes <-chan struct{}) {
 		t.Helper()
 		s := open(t, dsn)
-		accepted(t, s, registered(t, s, 1).ID, report(blackout(1)), monitor.Run)
-		woken(t, wakes, "an event is stored")
+		acceptReport(t, s, register(t, s, 1).ID, report(blackout(1)), monitor.Run)
+		requireWakeup(t, wakes, "an event is stored")
 	}
 
 	t.Run("an idle connection is kept", func(t *testing.T) {
@@ -165,21 +165,21 @@ func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
 			t.Error("it was made anew")
 		case <-time.After(time.Second):
 		}
-		hears(t, dsn, wakes)
+		requireWakeupByEvent(t, dsn, wakes)
 	})
 
 	t.Run("when the network drops everything", func(t *testing.T) {
 		dsn := database(t)
-		proxied := through(t, dsn)
+		proxied := startProxy(t, dsn)
 		_, wakes := listening(t, proxied.dsn)
 		proxied.dropAll.Store(true)
 		time.AfterFunc(time.Second, func() { proxied.dropAll.Store(false) })
-		woken(t, wakes, "it listens again")
-		hears(t, dsn, wakes)
+		requireWakeup(t, wakes, "it listens again")
+		requireWakeupByEvent(t, dsn, wakes)
 	})
 
 	t.Run("Listen ends while the network drops everything", func(t *testing.T) {
-		proxied := through(t, database(t))
+		proxied := startProxy(t, database(t))
 		listening(t, proxied.dsn)
 		proxied.dropAll.Store(true)
 	})
@@ -196,13 +196,13 @@ func TestAnUnresponsiveListeningConnectionIsReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
-		woken(t, wakes, "it listens on another connection")
-		hears(t, dsn, wakes)
+		requireWakeup(t, wakes, "it listens on another connection")
+		requireWakeupByEvent(t, dsn, wakes)
 	})
 }
 
-// woken waits for a value on wakes.
-func woken(t testing.TB, wakes <-chan struct{}, why string) {
+// requireWakeup waits for a value on wakes.
+func requireWakeup(t testing.TB, wakes <-chan struct{}, why string) {
 	t.Helper()
 	select {
 	case <-wakes:
@@ -221,7 +221,7 @@ func TestAStoppedListenerLogsNoLostConnection(t *testing.T) {
 	for range 20 {
 		ctx, cancel := context.WithCancel(t.Context())
 		wakes := s.Listen(ctx)
-		woken(t, wakes, "it listens")
+		requireWakeup(t, wakes, "it listens")
 		cancel()
 		for range wakes {
 		}

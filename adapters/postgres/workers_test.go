@@ -16,16 +16,16 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// ended stops a monitor.
-func ended(t testing.TB, s *postgres.Store, id monitor.ID) {
+// stopMonitor stops a monitor.
+func stopMonitor(t testing.TB, s *postgres.Store, id monitor.ID) {
 	t.Helper()
 	if _, err := s.End(t.Context(), id, monitor.Stopped, "", nil, noon); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// advanced advances a monitor of generation 1.
-func advanced(t testing.TB, s *postgres.Store, id monitor.ID, place string) monitor.Monitor {
+// advanceGeneration advances a monitor of generation 1.
+func advanceGeneration(t testing.TB, s *postgres.Store, id monitor.ID, place string) monitor.Monitor {
 	t.Helper()
 	m, err := s.AdvanceGeneration(t.Context(), id, 1, place)
 	if err != nil || m.ID != id || m.Generation != 2 || m.RuntimeID != place {
@@ -34,8 +34,8 @@ func advanced(t testing.TB, s *postgres.Store, id monitor.ID, place string) moni
 	return m
 }
 
-// superseded fails the test unless the error is monitor.ErrSuperseded.
-func superseded(t testing.TB, err error) {
+// requireSuperseded fails the test unless the error is monitor.ErrSuperseded.
+func requireSuperseded(t testing.TB, err error) {
 	t.Helper()
 	if !errors.Is(err, monitor.ErrSuperseded) {
 		t.Errorf("the error is %v", err)
@@ -60,9 +60,9 @@ func TestActiveMonitorsAreListed(t *testing.T) {
 	t.Run("active monitors are listed, ended ones and reservations are not", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		first, stopped, second, later := registered(t, s, 1), registered(t, s, 2), registered(t, s, 3), registered(t, s, 4)
-		accepted(t, s, second.ID, report(), monitor.Run)
-		ended(t, s, stopped.ID)
+		first, stopped, second, later := register(t, s, 1), register(t, s, 2), register(t, s, 3), register(t, s, 4)
+		acceptReport(t, s, second.ID, report(), monitor.Run)
+		stopMonitor(t, s, stopped.ID)
 		reserve(t, db, later.ID, time.Hour)
 		all, err := s.ListActive(t.Context())
 		if err != nil || !slices.Equal(ids(all), []monitor.ID{first.ID, second.ID}) {
@@ -73,7 +73,7 @@ func TestActiveMonitorsAreListed(t *testing.T) {
 	t.Run("an unreadable one does not hide the others", func(t *testing.T) {
 		dsn := database(t)
 		s, db := open(t, dsn), raw(t, dsn)
-		broken, whole := registered(t, s, 1), registered(t, s, 2)
+		broken, whole := register(t, s, 1), register(t, s, 2)
 		alter(t, db, `UPDATE monitors SET config = '"words"' WHERE id = $1`, broken.ID)
 		all, err := s.ListActive(t.Context())
 		if err != nil || !slices.Equal(ids(all), []monitor.ID{whole.ID}) {
@@ -119,8 +119,8 @@ func mustJSON(t testing.TB, v any) string {
 func TestAGenerationIsAdvancedOnce(t *testing.T) {
 	t.Run("generation, runtime and updated_at are stored", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
-		after := advanced(t, s, m.ID, "here")
+		m := register(t, s, 1)
+		after := advanceGeneration(t, s, m.ID, "here")
 		if !after.UpdatedAt.After(m.UpdatedAt) {
 			t.Errorf("updated at %v, then %v", m.UpdatedAt, after.UpdatedAt)
 		}
@@ -128,95 +128,95 @@ func TestAGenerationIsAdvancedOnce(t *testing.T) {
 
 	t.Run("the snapshot is returned", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
-		accepted(t, s, m.ID, report(), monitor.Run)
-		if after := advanced(t, s, m.ID, "here"); !strings.Contains(string(after.Snapshot), "monitoring") {
+		m := register(t, s, 1)
+		acceptReport(t, s, m.ID, report(), monitor.Run)
+		if after := advanceGeneration(t, s, m.ID, "here"); !strings.Contains(string(after.Snapshot), "monitoring") {
 			t.Errorf("the snapshot is %s", after.Snapshot)
 		}
 	})
 
 	t.Run("it may be repeated", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
-		first := advanced(t, s, m.ID, "here")
-		if again := advanced(t, s, m.ID, "here"); !again.UpdatedAt.Equal(first.UpdatedAt) {
+		m := register(t, s, 1)
+		first := advanceGeneration(t, s, m.ID, "here")
+		if again := advanceGeneration(t, s, m.ID, "here"); !again.UpdatedAt.Equal(first.UpdatedAt) {
 			t.Error("the repetition changed something")
 		}
 	})
 
 	t.Run("a monitor that another runtime has advanced is refused", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
-		advanced(t, s, m.ID, "there")
+		m := register(t, s, 1)
+		advanceGeneration(t, s, m.ID, "there")
 		_, err := s.AdvanceGeneration(t.Context(), m.ID, 1, "here")
-		superseded(t, err)
+		requireSuperseded(t, err)
 	})
 
 	t.Run("an older generation is refused", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
-		advanced(t, s, m.ID, "here")
+		m := register(t, s, 1)
+		advanceGeneration(t, s, m.ID, "here")
 		if _, err := s.AdvanceGeneration(t.Context(), m.ID, 2, "here"); err != nil {
 			t.Fatal(err)
 		}
 		_, err := s.AdvanceGeneration(t.Context(), m.ID, 1, "here")
-		superseded(t, err)
+		requireSuperseded(t, err)
 	})
 
 	t.Run("a reservation is refused", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
+		m := register(t, s, 1)
 		if err := s.Release(t.Context(), []supervisor.Reservation{{ID: m.ID, Generation: 1}}); err != nil {
 			t.Fatal(err)
 		}
 		_, err := s.AdvanceGeneration(t.Context(), m.ID, 1, "here")
-		superseded(t, err)
+		requireSuperseded(t, err)
 	})
 
 	t.Run("an ended or unknown monitor is refused", func(t *testing.T) {
 		s := open(t, database(t))
-		m := registered(t, s, 1)
-		advanced(t, s, m.ID, "here")
-		ended(t, s, m.ID)
+		m := register(t, s, 1)
+		advanceGeneration(t, s, m.ID, "here")
+		stopMonitor(t, s, m.ID)
 		for generation := 1; generation <= 2; generation++ {
 			_, err := s.AdvanceGeneration(t.Context(), m.ID, generation, "here")
-			refusedWith(t, err, monitor.NotFound)
+			requireCode(t, err, monitor.NotFound)
 		}
 		_, err := s.AdvanceGeneration(t.Context(), registration(2).ID, 1, "here")
-		refusedWith(t, err, monitor.NotFound)
+		requireCode(t, err, monitor.NotFound)
 	})
 }
 
 func TestAMonitorFailsWithItsLastEvent(t *testing.T) {
 	t.Run("reason and last event are stored once", func(t *testing.T) {
 		s := open(t, database(t))
-		m, last := registered(t, s, 1), trouble(event.ReasonWorkerLost)
+		m, last := register(t, s, 1), monitorError(event.ReasonWorkerLost)
 		for range 3 {
 			if err := s.Fail(t.Context(), m, event.ReasonWorkerLost, last); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if m := got(t, s, m.ID); m.Status != monitor.Failed || m.Generation != 2 || m.Reason != event.ReasonWorkerLost || !m.EndedAt.Equal(last.At) {
+		if m := getMonitor(t, s, m.ID); m.Status != monitor.Failed || m.Generation != 2 || m.Reason != event.ReasonWorkerLost || !m.EndedAt.Equal(last.At) {
 			t.Errorf("it stands at %s, generation %d, %q, ended %v", m.Status, m.Generation, m.Reason, m.EndedAt)
 		}
 		if types := eventTypes(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
 			t.Errorf("told are %v", types)
 		}
-		if l := leasedOne(t, s); l.EventID != last.ID {
+		if l := leaseOne(t, s); l.EventID != last.ID {
 			t.Errorf("leased %s", l.EventID)
 		}
 	})
 
 	t.Run("its worker's reports are refused", func(t *testing.T) { // O2
 		s := open(t, database(t))
-		m := registered(t, s, 1)
-		accepted(t, s, m.ID, report(), monitor.Run)
-		m = got(t, s, m.ID)
-		if err := s.Fail(t.Context(), m, event.ReasonWorkerLost, trouble(event.ReasonWorkerLost)); err != nil {
+		m := register(t, s, 1)
+		acceptReport(t, s, m.ID, report(), monitor.Run)
+		m = getMonitor(t, s, m.ID)
+		if err := s.Fail(t.Context(), m, event.ReasonWorkerLost, monitorError(event.ReasonWorkerLost)); err != nil {
 			t.Fatal(err)
 		}
 		_, err := s.Accept(t.Context(), m.ID, report(blackout(1)))
-		superseded(t, err)
+		requireSuperseded(t, err)
 		if types := eventTypes(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
 			t.Errorf("told are %v", types)
 		}
@@ -224,14 +224,14 @@ func TestAMonitorFailsWithItsLastEvent(t *testing.T) {
 
 	t.Run("a monitor that has changed is refused", func(t *testing.T) {
 		s := open(t, database(t))
-		moved, newer, gone := registered(t, s, 1), registered(t, s, 2), registered(t, s, 3)
-		accepted(t, s, moved.ID, report(), monitor.Run)
-		advanced(t, s, newer.ID, "here")
-		ended(t, s, gone.ID)
-		superseded(t, s.Fail(t.Context(), moved, event.ReasonWorkerLost, trouble(event.ReasonWorkerLost)))
-		superseded(t, s.Fail(t.Context(), newer, event.ReasonWorkerLost, trouble(event.ReasonWorkerLost)))
-		refusedWith(t, s.Fail(t.Context(), gone, event.ReasonWorkerLost, trouble(event.ReasonWorkerLost)), monitor.NotFound)
-		refusedWith(t, s.Fail(t.Context(), registration(4), event.ReasonWorkerLost, trouble(event.ReasonWorkerLost)), monitor.NotFound)
+		moved, newer, gone := register(t, s, 1), register(t, s, 2), register(t, s, 3)
+		acceptReport(t, s, moved.ID, report(), monitor.Run)
+		advanceGeneration(t, s, newer.ID, "here")
+		stopMonitor(t, s, gone.ID)
+		requireSuperseded(t, s.Fail(t.Context(), moved, event.ReasonWorkerLost, monitorError(event.ReasonWorkerLost)))
+		requireSuperseded(t, s.Fail(t.Context(), newer, event.ReasonWorkerLost, monitorError(event.ReasonWorkerLost)))
+		requireCode(t, s.Fail(t.Context(), gone, event.ReasonWorkerLost, monitorError(event.ReasonWorkerLost)), monitor.NotFound)
+		requireCode(t, s.Fail(t.Context(), registration(4), event.ReasonWorkerLost, monitorError(event.ReasonWorkerLost)), monitor.NotFound)
 		for _, m := range []monitor.Monitor{moved, newer, gone} {
 			if types := eventTypes(t, s, m.ID); len(types) != 0 {
 				t.Errorf("told are %v", types)
@@ -243,13 +243,13 @@ func TestAMonitorFailsWithItsLastEvent(t *testing.T) {
 func TestAnEventIsAddedOnce(t *testing.T) {
 	t.Run("nothing else changes", func(t *testing.T) {
 		s := open(t, database(t))
-		m, e := registered(t, s, 1), trouble(event.ReasonWorkerLost)
+		m, e := register(t, s, 1), monitorError(event.ReasonWorkerLost)
 		for range 3 {
 			if err := s.AddEvent(t.Context(), m, e); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if after := got(t, s, m.ID); after.Status != m.Status || after.Generation != m.Generation || !after.UpdatedAt.Equal(m.UpdatedAt) {
+		if after := getMonitor(t, s, m.ID); after.Status != m.Status || after.Generation != m.Generation || !after.UpdatedAt.Equal(m.UpdatedAt) {
 			t.Errorf("it became %+v", after)
 		}
 		if types := eventTypes(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
@@ -259,15 +259,15 @@ func TestAnEventIsAddedOnce(t *testing.T) {
 
 	t.Run("also if the monitor has changed since", func(t *testing.T) {
 		s := open(t, database(t))
-		m, e := registered(t, s, 1), trouble(event.ReasonWorkerLost)
+		m, e := register(t, s, 1), monitorError(event.ReasonWorkerLost)
 		if err := s.AddEvent(t.Context(), m, e); err != nil {
 			t.Fatal(err)
 		}
-		advanced(t, s, m.ID, "here")
+		advanceGeneration(t, s, m.ID, "here")
 		if err := s.AddEvent(t.Context(), m, e); err != nil {
 			t.Error(err)
 		}
-		ended(t, s, m.ID)
+		stopMonitor(t, s, m.ID)
 		if err := s.AddEvent(t.Context(), m, e); err != nil {
 			t.Error(err)
 		}
@@ -275,12 +275,12 @@ func TestAnEventIsAddedOnce(t *testing.T) {
 
 	t.Run("a newer generation, an ended and an unknown monitor are refused", func(t *testing.T) {
 		s := open(t, database(t))
-		newer, gone := registered(t, s, 1), registered(t, s, 2)
-		advanced(t, s, newer.ID, "here")
-		ended(t, s, gone.ID)
-		superseded(t, s.AddEvent(t.Context(), newer, trouble(event.ReasonWorkerLost)))
-		refusedWith(t, s.AddEvent(t.Context(), gone, trouble(event.ReasonWorkerLost)), monitor.NotFound)
-		refusedWith(t, s.AddEvent(t.Context(), registration(3), trouble(event.ReasonWorkerLost)), monitor.NotFound)
+		newer, gone := register(t, s, 1), register(t, s, 2)
+		advanceGeneration(t, s, newer.ID, "here")
+		stopMonitor(t, s, gone.ID)
+		requireSuperseded(t, s.AddEvent(t.Context(), newer, monitorError(event.ReasonWorkerLost)))
+		requireCode(t, s.AddEvent(t.Context(), gone, monitorError(event.ReasonWorkerLost)), monitor.NotFound)
+		requireCode(t, s.AddEvent(t.Context(), registration(3), monitorError(event.ReasonWorkerLost)), monitor.NotFound)
 	})
 }
 
@@ -291,7 +291,7 @@ func TestOneOfSeveralConcurrentGatewaysSucceeds(t *testing.T) {
 	gateways := []*postgres.Store{open(t, dsn), open(t, dsn)}
 	var seen []monitor.Monitor
 	for n := range monitors {
-		seen = append(seen, registered(t, gateways[0], n))
+		seen = append(seen, register(t, gateways[0], n))
 	}
 	race := func(t *testing.T, act func(gateway int, s *postgres.Store, m monitor.Monitor) error) {
 		t.Helper()
@@ -322,7 +322,7 @@ func TestOneOfSeveralConcurrentGatewaysSucceeds(t *testing.T) {
 			return err
 		})
 		for _, m := range seen {
-			if after := got(t, gateways[0], m.ID); after.Generation != 2 {
+			if after := getMonitor(t, gateways[0], m.ID); after.Generation != 2 {
 				t.Errorf("%s has generation %d", m.ID, after.Generation)
 			}
 		}
@@ -331,8 +331,8 @@ func TestOneOfSeveralConcurrentGatewaysSucceeds(t *testing.T) {
 	t.Run("when they fail a monitor", func(t *testing.T) {
 		last := map[monitor.ID][2]event.Event{}
 		for i := range seen {
-			seen[i] = got(t, gateways[0], seen[i].ID)
-			last[seen[i].ID] = [2]event.Event{trouble(event.ReasonWorkerLost), trouble(event.ReasonWorkerLost)}
+			seen[i] = getMonitor(t, gateways[0], seen[i].ID)
+			last[seen[i].ID] = [2]event.Event{monitorError(event.ReasonWorkerLost), monitorError(event.ReasonWorkerLost)}
 		}
 		race(t, func(gateway int, s *postgres.Store, m monitor.Monitor) error {
 			return s.Fail(t.Context(), m, event.ReasonWorkerLost, last[m.ID][gateway])
