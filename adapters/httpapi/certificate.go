@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// lookEvery is how often the files of a certificate are looked at, at most.
-const lookEvery = 10 * time.Second
+// certificateCheckInterval is the minimum time between two checks of the files.
+const certificateCheckInterval = 10 * time.Second
 
-// certificate is a certificate in files, which whoever renews it replaces. The
-// one that was loaded last stays until there is another that makes sense.
+// certificate is a certificate whose files may be replaced at any time. New connections
+// use the newest valid pair, without a restart.
 type certificate struct {
 	certFile, keyFile string
 	log               *slog.Logger
 
-	mu     sync.Mutex
-	loaded *tls.Certificate
-	state  string    // of the files, as loaded or as last complained of
-	looked time.Time // at them
+	mu        sync.Mutex
+	loaded    *tls.Certificate
+	fileState string    // when the files were last loaded or refused
+	checkedAt time.Time // the files
 }
 
-// loadCertificate reads it for the first time. Errors: the files make no sense.
+// loadCertificate loads the pair. Errors: a file cannot be read, or they are no pair.
 func loadCertificate(certFile, keyFile string, log *slog.Logger) (*certificate, error) {
-	c := &certificate{certFile: certFile, keyFile: keyFile, log: log, state: stateOf(certFile, keyFile), looked: time.Now()}
+	c := &certificate{certFile: certFile, keyFile: keyFile, log: log, fileState: stateOf(certFile, keyFile), checkedAt: time.Now()}
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
 		return nil, fmt.Errorf("listen: load the certificate: %w", err)
@@ -35,19 +35,19 @@ func loadCertificate(certFile, keyFile string, log *slog.Logger) (*certificate, 
 	return c, nil
 }
 
-// get gives the present one to a new connection.
+// get is the GetCertificate of a tls.Config.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if time.Since(c.looked) < lookEvery {
+	if time.Since(c.checkedAt) < certificateCheckInterval {
 		return c.loaded, nil
 	}
-	c.looked = time.Now()
-	if state := stateOf(c.certFile, c.keyFile); state != c.state {
-		c.state = state
+	c.checkedAt = time.Now()
+	if state := stateOf(c.certFile, c.keyFile); state != c.fileState {
+		c.fileState = state
 		pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 		if err != nil {
-			c.log.Warn("the new certificate cannot be used; the old one stays", "error", err)
+			c.log.Warn("the new certificate cannot be used, the old one stays in use: correct TLS_CERT_FILE and TLS_KEY_FILE", "error", err)
 			return c.loaded, nil
 		}
 		c.loaded = &pair
@@ -56,8 +56,8 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.loaded, nil
 }
 
-// stateOf changes when a file does. Mounted secrets are links to other files at
-// each change.
+// stateOf returns a text that differs after a file has changed. It follows links,
+// because Kubernetes replaces the links of a mounted secret.
 func stateOf(files ...string) (state string) {
 	for _, file := range files {
 		info, err := os.Stat(file)

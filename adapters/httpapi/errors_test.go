@@ -14,9 +14,9 @@ import (
 
 // errorCase is a request that is answered with an error code.
 type errorCase struct {
-	code    monitor.Code
-	status  int
-	send func(*testAPI) response
+	code   monitor.Code
+	status int
+	send   func(*testAPI) response
 }
 
 // specifiedErrors is the table of section 3.5.
@@ -128,9 +128,9 @@ func TestEveryStatusOfAppendixAOccurs(t *testing.T) {
 		return all
 	}
 	for _, row := range []struct {
-		status  int
-		means   string
-		send []func(*testAPI) response
+		status int
+		means  string
+		send   []func(*testAPI) response
 	}{
 		{200, "success", []func(*testAPI) response{
 			func(api *testAPI) response { return api.get("/api/v1/monitors") },

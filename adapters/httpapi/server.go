@@ -25,7 +25,7 @@ const (
 	maxConnections    = 4096
 )
 
-// ServerConfig is where a Server listens, and how.
+// ServerConfig configures a Server.
 type ServerConfig struct {
 	Name     string       // in the log: "public", "internal"
 	Addr     string       // host:port; port 0: any free one
@@ -39,12 +39,11 @@ type Server struct {
 	http     *http.Server
 	listener net.Listener
 	secure   bool
-	leaving  atomic.Bool // every answer ends its connection
+	draining atomic.Bool // every response closes its connection
 	log      *slog.Logger
 }
 
-// Listen binds the port and loads the certificate; nothing is answered before
-// Serve.
+// Listen binds the port and loads the certificate. The Server answers after Serve.
 func Listen(handler http.Handler, cfg ServerConfig) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
@@ -57,13 +56,13 @@ func Listen(handler http.Handler, cfg ServerConfig) (*Server, error) {
 		log:    cfg.Log.With("component", "httpapi", "server", cfg.Name),
 	}
 	s.http = &http.Server{
-		Handler:                      s.dismissing(handler),
+		Handler:                      s.closeWhileDraining(handler),
 		ReadHeaderTimeout:            readHeaderTimeout,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHeaderBytes,
-		DisableGeneralOptionsHandler: true, // it answers without the envelope
+		DisableGeneralOptionsHandler: true, // its response has no envelope
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	if s.secure {
@@ -81,11 +80,11 @@ func Listen(handler http.Handler, cfg ServerConfig) (*Server, error) {
 	return s, nil
 }
 
-// Addr is where the Server listens.
+// Addr returns the address of the listener.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Serve answers until Shutdown and then returns nil, while Shutdown still waits
-// for requests under way. It is called once.
+// Serve answers requests until Shutdown. It then returns nil, while Shutdown still waits
+// for requests in progress. It may be called once.
 func (s *Server) Serve() error {
 	serve := func() error { return s.http.Serve(s.listener) }
 	if s.secure {
@@ -100,22 +99,22 @@ func (s *Server) Serve() error {
 	return nil
 }
 
-// Drain still answers everything, but ends the connection with each answer, so
-// that clients come to another gateway with their next request. Idle connections
-// stay as they are: closing one could meet a request on its way.
-func (s *Server) Drain() { s.leaving.Store(true) }
+// Drain makes each response close its connection, so that the client sends its next
+// request to another gateway. Idle connections stay open: closing one could lose a
+// request that the client is sending.
+func (s *Server) Drain() { s.draining.Store(true) }
 
-func (s *Server) dismissing(handler http.Handler) http.Handler {
+func (s *Server) closeWhileDraining(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.leaving.Load() {
+		if s.draining.Load() {
 			w.Header().Set("Connection", "close")
 		}
 		handler.ServeHTTP(w, r)
 	})
 }
 
-// Shutdown stops listening, waits for the requests under way until ctx is done,
-// and then drops what is left. It also ends a Server that never served.
+// Shutdown stops listening and waits for requests in progress. When ctx is done, it
+// drops the remaining ones and returns an error. It also closes a Server before Serve.
 func (s *Server) Shutdown(ctx context.Context) error {
 	defer func() { _ = s.listener.Close() }() // closed already, if it has served
 	if err := s.http.Shutdown(ctx); err != nil {
