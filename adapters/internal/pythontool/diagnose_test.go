@@ -8,9 +8,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// TestDiagnoseSaysTheCauseFirst has messages that yt-dlp 2026.10 and streamlink 8
+// TestEveryNetworkFailureHasACause has messages that yt-dlp 2026.10 and streamlink 8
 // printed when the network failed in that way.
-func TestDiagnoseSaysTheCauseFirst(t *testing.T) {
+func TestEveryNetworkFailureHasACause(t *testing.T) {
 	const unreachable = "YouTube cannot be reached from here: "
 	pool := "Unable to open URL: https://www.youtube.com/watch?v=abcdefghijk (HTTPSConnectionPool(host='www.youtube.com', port=443): Max retries exceeded with url: /watch?v=abcdefghijk (Caused by "
 	for message, want := range map[string]pythontool.Diagnosis{
@@ -85,7 +85,7 @@ func TestDiagnoseSaysTheCauseFirst(t *testing.T) {
 	}
 }
 
-func TestACauseIsNeverTooLongForAMessageWithTwo(t *testing.T) {
+func TestACauseIsAtMostMaxCauseLong(t *testing.T) {
 	long := strings.Repeat("x", 200)
 	for _, message := range []string{
 		"('Unable to connect to proxy', NameResolutionError(\"HTTPSConnection(host='" + long + "', port=31280): Failed to resolve",

@@ -46,7 +46,7 @@ func TestOneLineHidesSignedURLs(t *testing.T) {
 	})
 }
 
-func TestLinesYieldsWhatIsNotEmpty(t *testing.T) {
+func TestLinesSkipsEmptyLines(t *testing.T) {
 	got := slices.Collect(pythontool.Lines([]byte("\n one \r\n\n\ttwo\nthree")))
 	if !slices.Equal(got, []string{"one", "two", "three"}) {
 		t.Errorf("got %q", got)

@@ -15,21 +15,21 @@ import (
 
 // The circuit breaker of each tool (section 10.3).
 const (
-	MaxFailures = 5                // in a row, that open it
-	OpenTime    = 30 * time.Second // until one run is let through on trial
-	Trials      = 1                // that must succeed to close it again
+	MaxFailures = 5                // failures in a row that open the circuit
+	OpenTime    = 30 * time.Second // until a trial run
+	Trials      = 1                // successful trial runs that close the circuit
 )
 
-// errNothingLearned is what a breaker counts.
+// errNothingLearned marks a run that the breaker counts as a failure.
 var errNothingLearned = errors.New("nothing learned")
 
-// breaker is a tool behind its circuit breaker.
+// breaker runs a tool behind a circuit breaker.
 type breaker struct {
 	tool    Tool
 	circuit *gobreaker.CircuitBreaker[watch.Resolution]
 
 	mu          sync.Mutex
-	lastFailure watch.Resolution // told while the circuit is open
+	lastFailure watch.Resolution // returned while the circuit is open
 }
 
 func newBreaker(name string, tool Tool, log *slog.Logger) *breaker {
@@ -39,7 +39,7 @@ func newBreaker(name string, tool Tool, log *slog.Logger) *breaker {
 		MaxRequests: Trials,
 		Timeout:     OpenTime,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= MaxFailures },
-		// A run that its caller stopped says nothing about the tool.
+		// A cancelled run says nothing about the tool.
 		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			b.logChange(log, from, to)
@@ -92,7 +92,7 @@ func (b *breaker) logChange(log *slog.Logger, from, to gobreaker.State) {
 	}
 }
 
-// advice tells an operator what to do about a tool that fails repeatedly.
+// advice returns what an operator can do about a tool that fails repeatedly.
 func advice(last watch.Resolution) string {
 	switch last.State {
 	case watch.Blocked:

@@ -1,5 +1,5 @@
-// Package fallback resolves a stream with two tools: the primary, and another when
-// the primary could not find out (section 5.2).
+// Package fallback resolves a stream with two tools. It runs the second only if the
+// primary fails to find the stream's state (section 5.2).
 //
 //	primary ──▶ knows the stream's state ─────────────▶ that
 //	   │
@@ -7,8 +7,7 @@
 //	          └▶ secondary ─▶ a manifest, or a state ──▶ that
 //	                  └─ neither ──────────────────────▶ what the primary reported
 //
-// Each tool has a circuit breaker of its own, so that one that fails all the time
-// costs a process only every half minute (section 10.3). A failure is an answer
-// from which nothing was learned: a private video is knowledge, a manifest is a
-// success. The package knows no tool: cmd passes yt-dlp and streamlink.
+// Each tool has its own circuit breaker: a tool that always fails is run only every 30 s
+// (section 10.3). A Resolution is a failure if it gives neither the stream's state nor a
+// manifest. cmd passes the tools, yt-dlp and streamlink.
 package fallback

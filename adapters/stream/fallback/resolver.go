@@ -26,7 +26,7 @@ func NewResolver(primary, secondary Tool, log *slog.Logger) *Resolver {
 	}
 }
 
-// Resolve implements worker.Resolver. It blocks for as long as both tools may.
+// Resolve implements worker.Resolver. It blocks for at most the limits of both tools.
 func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
 	first := r.primary.resolve(ctx, url)
 	if learned(first) || ctx.Err() != nil {
@@ -43,14 +43,14 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 	return first
 }
 
-// learned reports whether an answer says anything about the stream.
+// learned reports whether a Resolution gives the stream's state or a manifest.
 func learned(r watch.Resolution) bool { return r.State.Answers() || r.State == watch.ManifestFound }
 
-// detailLimit is how much of a Detail remains when two are told in one, in bytes.
-// It is larger than a cause (150 bytes), which is never cut.
+// detailLimit is the most bytes of each of two Details that are combined. It is larger
+// than pythontool.MaxCause, so that a cause is never cut.
 const detailLimit = 220
 
-// summary is a short form of an answer for another's Detail.
+// summary returns a short form of a Resolution for the Detail of another.
 func summary(r watch.Resolution) string {
 	detail := shorten(r.Detail, detailLimit)
 	if r.Source == "" || r.Detail == "" || strings.HasPrefix(detail, r.Source) {
@@ -59,7 +59,7 @@ func summary(r watch.Resolution) string {
 	return r.Source + ": " + detail
 }
 
-// shorten cuts a text between characters to at most limit bytes.
+// shorten cuts a text to at most limit bytes, between characters.
 func shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text

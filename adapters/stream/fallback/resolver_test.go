@@ -19,17 +19,17 @@ import (
 
 var _ worker.Resolver = (*fallback.Resolver)(nil)
 
-// fakeTool is a tool that gives the answers it is told to.
+// fakeTool returns a fixed Resolution.
 type fakeTool struct {
 	mu     sync.Mutex
 	answer watch.Resolution
 	takes  time.Duration
-	asked  int
+	runs   int
 }
 
 func (f *fakeTool) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Resolution {
 	f.mu.Lock()
-	f.asked++
+	f.runs++
 	answer, takes := f.answer, f.takes
 	f.mu.Unlock()
 	select {
@@ -40,29 +40,29 @@ func (f *fakeTool) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Resol
 	return answer
 }
 
-func (f *fakeTool) says(s watch.StreamState) {
+func (f *fakeTool) setState(s watch.StreamState) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.answer.State, f.answer.Detail = s, "it is "+string(s)
 }
 
-// times tells how often it has been asked since the last time.
-func (f *fakeTool) times() int {
+// takeRuns returns the number of runs since the last call.
+func (f *fakeTool) takeRuns() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := f.asked
-	f.asked = 0
+	n := f.runs
+	f.runs = 0
 	return n
 }
 
-// withTools runs a scenario on virtual time with two tools that both know nothing.
+// withTools runs a scenario in virtual time. Both tools fail with Unreachable.
 func withTools(t *testing.T, scenario func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, log *bytes.Buffer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ytdlp := &fakeTool{answer: watch.Resolution{Source: "yt-dlp"}}
 		streamlink := &fakeTool{answer: watch.Resolution{Source: "streamlink"}}
-		ytdlp.says(watch.Unreachable)
-		streamlink.says(watch.Unreachable)
+		ytdlp.setState(watch.Unreachable)
+		streamlink.setState(watch.Unreachable)
 		var log bytes.Buffer
 		f := fallback.NewResolver(ytdlp, streamlink, slog.New(slog.NewTextHandler(&log, nil)).With("monitor_id", "mon-1"))
 		scenario(t, f, ytdlp, streamlink, &log)
@@ -79,8 +79,8 @@ func TestTheSecondaryRunsOnlyWhenItMayHelp(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s: %v", state, helps), func(t *testing.T) {
 			withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, _ *bytes.Buffer) {
-				ytdlp.says(state)
-				streamlink.says(watch.ManifestFound)
+				ytdlp.setState(state)
+				streamlink.setState(watch.ManifestFound)
 				streamlink.answer.Manifest, streamlink.answer.Detail = "https://media.test/master.m3u8", ""
 				ytdlp.takes = 3 * time.Second
 				got := f.Resolve(t.Context(), watched)
@@ -94,8 +94,8 @@ func TestTheSecondaryRunsOnlyWhenItMayHelp(t *testing.T) {
 				if fmt.Sprint(got) != fmt.Sprint(want) {
 					t.Errorf("got %+v\nwant %+v", got, want)
 				}
-				if n := streamlink.times(); (n == 1) != helps {
-					t.Errorf("the fallback was asked %d times", n)
+				if n := streamlink.takeRuns(); (n == 1) != helps {
+					t.Errorf("the secondary was run %d times", n)
 				}
 			})
 		})
@@ -104,8 +104,8 @@ func TestTheSecondaryRunsOnlyWhenItMayHelp(t *testing.T) {
 
 func TestTheAnswerNamesBothFailures(t *testing.T) {
 	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, _ *bytes.Buffer) {
-		ytdlp.says(watch.Blocked)
-		streamlink.says(watch.ToolFailed)
+		ytdlp.setState(watch.Blocked)
+		streamlink.setState(watch.ToolFailed)
 		got := f.Resolve(t.Context(), watched)
 		if got.State != watch.Blocked || got.Source != "yt-dlp" || got.Detail != "it is blocked; streamlink: it is tool_failed" {
 			t.Errorf("got %+v", got)
@@ -120,8 +120,8 @@ func TestTheAnswerNamesBothFailures(t *testing.T) {
 	})
 }
 
-func TestTheCircuitOpensAfterFiveFailures(t *testing.T) { // 10.3
-	// resolve asks n times, a second apart.
+func TestTheCircuitOpensAfterFiveFailures(t *testing.T) { // section 10.3
+	// resolve calls Resolve n times, a second apart.
 	resolve := func(t *testing.T, f *fallback.Resolver, n int) (last watch.Resolution) {
 		t.Helper()
 		for range n {
@@ -131,16 +131,16 @@ func TestTheCircuitOpensAfterFiveFailures(t *testing.T) { // 10.3
 		return last
 	}
 
-	t.Run("it is open for 30 s after 5 failures in a row, and both tools rest", func(t *testing.T) {
+	t.Run("it is open for 30 s after 5 failures in a row, and neither tool is run", func(t *testing.T) {
 		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, log *bytes.Buffer) {
 			if got := resolve(t, f, 4); got.State != watch.Unreachable || log.Len() > 0 {
 				t.Errorf("after 4 failures got %+v, log %s", got, log)
 			}
 			if got := f.Resolve(t.Context(), watched); got.State != watch.Unreachable {
-				t.Errorf("the 5th failure is told as it is, got %+v", got)
+				t.Errorf("the 5th failure is returned unchanged, got %+v", got)
 			}
-			if a, b := ytdlp.times(), streamlink.times(); a != 5 || b != 5 {
-				t.Errorf("asked %d and %d times", a, b)
+			if a, b := ytdlp.takeRuns(), streamlink.takeRuns(); a != 5 || b != 5 {
+				t.Errorf("run %d and %d times", a, b)
 			}
 			if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "tool=yt-dlp") || !strings.Contains(log.String(), "it is unreachable") || !strings.Contains(log.String(), "monitor_id=mon-1") || !strings.Contains(log.String(), "check DNS") {
 				t.Errorf("logged %s", log)
@@ -151,8 +151,8 @@ func TestTheCircuitOpensAfterFiveFailures(t *testing.T) { // 10.3
 				got.Detail != "it is unreachable; streamlink: it is unreachable" {
 				t.Errorf("after 30 s got %+v", got)
 			}
-			if a, b := ytdlp.times(), streamlink.times(); a != 0 || b != 0 {
-				t.Errorf("while open asked %d and %d times", a, b)
+			if a, b := ytdlp.takeRuns(), streamlink.takeRuns(); a != 0 || b != 0 {
+				t.Errorf("while open run %d and %d times", a, b)
 			}
 		})
 	})
@@ -161,13 +161,13 @@ func TestTheCircuitOpensAfterFiveFailures(t *testing.T) { // 10.3
 		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, log *bytes.Buffer) {
 			resolve(t, f, 5)
 			time.Sleep(30 * time.Second)
-			ytdlp.says(watch.Live)
-			if got := resolve(t, f, 2); got.State != watch.Live || ytdlp.times() != 5+2 {
+			ytdlp.setState(watch.Live)
+			if got := resolve(t, f, 2); got.State != watch.Live || ytdlp.takeRuns() != 5+2 {
 				t.Errorf("got %+v", got)
 			}
-			ytdlp.says(watch.Blocked)
+			ytdlp.setState(watch.Blocked)
 			if got := resolve(t, f, 4); got.State != watch.Blocked {
-				t.Errorf("counting began at nothing again, got %+v", got)
+				t.Errorf("the count starts again at 0, got %+v", got)
 			}
 			if !strings.Contains(log.String(), "works again") {
 				t.Errorf("logged %s", log)
@@ -179,18 +179,18 @@ func TestTheCircuitOpensAfterFiveFailures(t *testing.T) { // 10.3
 		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
 			resolve(t, f, 5)
 			time.Sleep(30 * time.Second)
-			ytdlp.times()
-			if got := resolve(t, f, 30); got.State != watch.CircuitOpen || ytdlp.times() != 1 {
+			ytdlp.takeRuns()
+			if got := resolve(t, f, 30); got.State != watch.CircuitOpen || ytdlp.takeRuns() != 1 {
 				t.Errorf("got %+v", got)
 			}
 		})
 	})
 
-	t.Run("a second question does not join the trial", func(t *testing.T) {
+	t.Run("a second call does not join the trial", func(t *testing.T) {
 		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
 			resolve(t, f, 5)
 			time.Sleep(30 * time.Second)
-			ytdlp.times()
+			ytdlp.takeRuns()
 			ytdlp.takes = 10 * time.Second
 			var trial sync.WaitGroup
 			trial.Go(func() { f.Resolve(t.Context(), watched) })
@@ -199,47 +199,47 @@ func TestTheCircuitOpensAfterFiveFailures(t *testing.T) { // 10.3
 				t.Errorf("got %+v", got)
 			}
 			trial.Wait()
-			if n := ytdlp.times(); n != 1 {
-				t.Errorf("asked %d times", n)
+			if n := ytdlp.takeRuns(); n != 1 {
+				t.Errorf("run %d times", n)
 			}
 		})
 	})
 
-	t.Run("a success in between starts the count again", func(t *testing.T) {
+	t.Run("a success resets the count", func(t *testing.T) {
 		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
 			for range 3 {
-				ytdlp.says(watch.Unreachable)
+				ytdlp.setState(watch.Unreachable)
 				resolve(t, f, 4)
-				ytdlp.says(watch.Private)
+				ytdlp.setState(watch.Private)
 				resolve(t, f, 1)
 			}
-			if n := ytdlp.times(); n != 15 {
-				t.Errorf("asked %d times", n)
+			if n := ytdlp.takeRuns(); n != 15 {
+				t.Errorf("run %d times", n)
 			}
 		})
 	})
 
-	t.Run("answers that nobody likes are no failures", func(t *testing.T) {
+	t.Run("a refusal is no failure", func(t *testing.T) {
 		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
-			ytdlp.says(watch.Removed)
-			if got := resolve(t, f, 20); got.State != watch.Removed || ytdlp.times() != 20 {
+			ytdlp.setState(watch.Removed)
+			if got := resolve(t, f, 20); got.State != watch.Removed || ytdlp.takeRuns() != 20 {
 				t.Errorf("got %+v", got)
 			}
 		})
 	})
 
-	t.Run("the fallback goes on while the primary rests, and back", func(t *testing.T) {
+	t.Run("the secondary runs while the primary's circuit is open", func(t *testing.T) {
 		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, _ *bytes.Buffer) {
-			streamlink.says(watch.ManifestFound)
+			streamlink.setState(watch.ManifestFound)
 			streamlink.answer.Detail = ""
 			got := resolve(t, f, 20)
 			if got.State != watch.ManifestFound || got.Detail != "yt-dlp: it is unreachable" {
 				t.Errorf("got %+v", got)
 			}
-			if a, b := ytdlp.times(), streamlink.times(); a != 5 || b != 20 {
-				t.Errorf("asked %d and %d times", a, b)
+			if a, b := ytdlp.takeRuns(), streamlink.takeRuns(); a != 5 || b != 20 {
+				t.Errorf("run %d and %d times", a, b)
 			}
-			streamlink.says(watch.ToolFailed)
+			streamlink.setState(watch.ToolFailed)
 			if got := f.Resolve(t.Context(), watched); got.State != watch.CircuitOpen || !strings.Contains(got.Detail, "streamlink: it is tool_failed") {
 				t.Errorf("got %+v", got)
 			}
@@ -247,7 +247,7 @@ func TestTheCircuitOpensAfterFiveFailures(t *testing.T) { // 10.3
 	})
 }
 
-func TestARunThatItsCallerStoppedIsNoFailure(t *testing.T) {
+func TestACancelledRunIsNoFailure(t *testing.T) {
 	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, log *bytes.Buffer) {
 		ytdlp.takes = time.Minute
 		for range 10 {
@@ -257,8 +257,8 @@ func TestARunThatItsCallerStoppedIsNoFailure(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		}
-		if a, b := ytdlp.times(), streamlink.times(); a != 10 || b != 0 || log.Len() > 0 {
-			t.Errorf("asked %d and %d times, logged %s", a, b, log)
+		if a, b := ytdlp.takeRuns(), streamlink.takeRuns(); a != 10 || b != 0 || log.Len() > 0 {
+			t.Errorf("run %d and %d times, logged %s", a, b, log)
 		}
 	})
 }
@@ -271,8 +271,8 @@ func TestATimeLimitIsAFailure(t *testing.T) {
 			f.Resolve(ctx, watched)
 			cancel()
 		}
-		if n := ytdlp.times(); n != 5 {
-			t.Errorf("asked %d times", n)
+		if n := ytdlp.takeRuns(); n != 5 {
+			t.Errorf("run %d times", n)
 		}
 	})
 }

@@ -1,9 +1,8 @@
-// Package manifest reads a manifest of any format: it fetches the bytes once, tells
-// HLS from DASH by them, and has the format's own package decode them.
+// Package manifest reads a manifest of any format. It fetches the bytes once, recognizes
+// HLS or DASH by them, and lets the package of the format decode them.
 //
 //	URL ─ Fetch ─▶ bytes ─ Format.Recognises ─▶ Format.Decode ─▶ watch.Playlist
 //
-// It knows no format and no HTTP client: cmd passes both. So a format is added
-// without a change here. A failure is part of the Playlist and never holds the
-// signed URL.
+// cmd passes the formats and the HTTP client, so a new format needs no change here. A
+// failure is part of the Playlist and never contains the signed URL.
 package manifest

@@ -16,75 +16,75 @@ import (
 var _ worker.PlaylistReader = (*manifest.Reader)(nil)
 
 const (
-	askedFor = "https://manifest.example.com/asked?key=s3cr3t"
-	cameFrom = "https://cdn.example.com/live/index?key=s3cr3t"
+	requested = "https://manifest.example.com/asked?key=s3cr3t"
+	finalURL  = "https://cdn.example.com/live/index?key=s3cr3t"
 )
 
-// format recognises manifests that begin with its own name, and notes what it
-// was given.
-type format struct {
+// fakeFormat recognises manifests that begin with its name, and records the arguments of
+// Decode.
+type fakeFormat struct {
 	name             string
 	err              error
 	body, base, part string
-	asked            int
+	decoded          int
 }
 
-func (f *format) Recognises(body []byte) bool { return strings.HasPrefix(string(body), f.name) }
+func (f *fakeFormat) Recognises(body []byte) bool { return strings.HasPrefix(string(body), f.name) }
 
-func (f *format) Decode(_ context.Context, body []byte, base, part string) (watch.Playlist, error) {
-	f.asked++
+func (f *fakeFormat) Decode(_ context.Context, body []byte, base, part string) (watch.Playlist, error) {
+	f.decoded++
 	f.body, f.base, f.part = string(body), base, part
 	return watch.Playlist{TargetDuration: time.Second, Segments: []watch.Segment{{URI: f.name}}}, f.err
 }
 
-// readManifest has a Reader read url, which holds body.
+// readManifest reads url, which returns body.
 func readManifest(t *testing.T, url, body string, formats ...manifest.Format) watch.Playlist {
 	t.Helper()
 	fetch := func(ctx context.Context, got string, limit int64) ([]byte, string, error) {
 		if address, _, _ := strings.Cut(url, "#"); got != address || limit != manifest.MaxSize || ctx != t.Context() {
 			t.Errorf("asked for %d bytes of %s", limit, got)
 		}
-		return []byte(body), cameFrom, nil
+		return []byte(body), finalURL, nil
 	}
 	return manifest.NewReader(fetch, formats...).ReadPlaylist(t.Context(), url)
 }
 
 func TestAManifestGoesToTheFormatThatRecognisesIt(t *testing.T) {
 	for body, want := range map[string]string{"one, and more": "one", "two": "two"} {
-		one, two := &format{name: "one"}, &format{name: "two"}
-		got := readManifest(t, askedFor, body, one, two)
+		one, two := &fakeFormat{name: "one"}, &fakeFormat{name: "two"}
+		got := readManifest(t, requested, body, one, two)
 		if want := (watch.Playlist{
-			URL: askedFor, TargetDuration: time.Second, Segments: []watch.Segment{{URI: want}},
+			URL: requested, TargetDuration: time.Second, Segments: []watch.Segment{{URI: want}},
 		}); !reflect.DeepEqual(got, want) {
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
-		if one.asked+two.asked != 1 {
-			t.Errorf("one was asked %d times, two %d", one.asked, two.asked)
+		if one.decoded+two.decoded != 1 {
+			t.Errorf("one decoded %d times, two %d", one.decoded, two.decoded)
 		}
-		for _, f := range []*format{one, two} {
-			if f.asked == 1 && (f.body != body || f.base != cameFrom || f.part != "") {
+		for _, f := range []*fakeFormat{one, two} {
+			if f.decoded == 1 && (f.body != body || f.base != finalURL || f.part != "") {
 				t.Errorf("%s was given %q from %q, part %q", f.name, f.body, f.base, f.part)
 			}
 		}
 	}
-	t.Run("the first of two that do", func(t *testing.T) {
-		first, second := &format{name: "a"}, &format{name: "a"}
-		readManifest(t, askedFor, "a", first, second)
-		if first.asked != 1 || second.asked != 0 {
-			t.Errorf("asked %d and %d times", first.asked, second.asked)
+	t.Run("the first of two formats that recognise it", func(t *testing.T) {
+		first, second := &fakeFormat{name: "a"}, &fakeFormat{name: "a"}
+		readManifest(t, requested, "a", first, second)
+		if first.decoded != 1 || second.decoded != 0 {
+			t.Errorf("decoded %d and %d times", first.decoded, second.decoded)
 		}
 	})
-	t.Run("the fragment of the URL names a part and is not asked for", func(t *testing.T) {
-		f := &format{name: "a"}
-		if p := readManifest(t, askedFor+"#video/1#2", "a", f); f.part != "video/1#2" || p.URL != askedFor+"#video/1#2" {
+	t.Run("the fragment of the URL names a part and is not requested", func(t *testing.T) {
+		f := &fakeFormat{name: "a"}
+		if p := readManifest(t, requested+"#video/1#2", "a", f); f.part != "video/1#2" || p.URL != requested+"#video/1#2" {
 			t.Errorf("part %q, URL %q", f.part, p.URL)
 		}
 	})
 	for name, body := range map[string]string{"nothing": "", "a page": "<html>", "a format in second place": " a"} {
 		t.Run(name+" is malformed", func(t *testing.T) {
-			f := &format{name: "a"}
-			p := readManifest(t, askedFor, body, f)
-			if p.Failure == nil || p.Failure.Kind != watch.FailureMalformed || p.Segments != nil || f.asked > 0 {
+			f := &fakeFormat{name: "a"}
+			p := readManifest(t, requested, body, f)
+			if p.Failure == nil || p.Failure.Kind != watch.FailureMalformed || p.Segments != nil || f.decoded > 0 {
 				t.Errorf("got %+v", p)
 			}
 		})
@@ -93,11 +93,11 @@ func TestAManifestGoesToTheFormatThatRecognisesIt(t *testing.T) {
 
 func TestAManifestLargerThanTheLimitIsRefused(t *testing.T) {
 	body := "a" + strings.Repeat(" ", manifest.MaxSize-1)
-	if p := readManifest(t, askedFor, body, &format{name: "a"}); p.Failure != nil {
+	if p := readManifest(t, requested, body, &fakeFormat{name: "a"}); p.Failure != nil {
 		t.Errorf("at the limit: %v", p.Failure)
 	}
-	f := &format{name: "a"}
-	if p := readManifest(t, askedFor, body+" ", f); p.Failure == nil || p.Failure.Kind != watch.FailureTooLarge || f.asked > 0 {
+	f := &fakeFormat{name: "a"}
+	if p := readManifest(t, requested, body+" ", f); p.Failure == nil || p.Failure.Kind != watch.FailureTooLarge || f.decoded > 0 {
 		t.Errorf("one byte over it: %+v", p)
 	}
 }
@@ -107,18 +107,18 @@ func TestAFailureIsPartOfThePlaylistAndHoldsNoURL(t *testing.T) {
 		err  error
 		want watch.FailureKind
 	}{
-		"an expired URL stays one":                {watch.NewFailure(watch.FailureExpired, "x: answered 403"), watch.FailureExpired},
-		"a failure may be wrapped":                {errors.Join(watch.NewFailure(watch.FailureTooLarge, "x")), watch.FailureTooLarge},
-		"another error is of the network, unsaid": {errors.New("Get " + cameFrom + ": boom"), watch.FailureNetwork},
+		"an expired URL stays one":                            {watch.NewFailure(watch.FailureExpired, "x: answered 403"), watch.FailureExpired},
+		"a failure may be wrapped":                            {errors.Join(watch.NewFailure(watch.FailureTooLarge, "x")), watch.FailureTooLarge},
+		"another error is a network failure without its text": {errors.New("Get " + finalURL + ": boom"), watch.FailureNetwork},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fetch := func(context.Context, string, int64) ([]byte, string, error) { return nil, "", c.err }
-			unfetched := manifest.NewReader(fetch).ReadPlaylist(t.Context(), askedFor)
-			for _, p := range []watch.Playlist{unfetched, readManifest(t, askedFor, "a", &format{name: "a", err: c.err})} {
+			unfetched := manifest.NewReader(fetch).ReadPlaylist(t.Context(), requested)
+			for _, p := range []watch.Playlist{unfetched, readManifest(t, requested, "a", &fakeFormat{name: "a", err: c.err})} {
 				if p.Failure == nil || p.Failure.Kind != c.want || strings.Contains(p.Failure.Detail, "s3cr3t") {
 					t.Errorf("got %v", p.Failure)
 				}
-				if p.URL != askedFor || p.Segments != nil || p.TargetDuration != 0 {
+				if p.URL != requested || p.Segments != nil || p.TargetDuration != 0 {
 					t.Errorf("got %+v", p)
 				}
 			}

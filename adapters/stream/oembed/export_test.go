@@ -1,4 +1,4 @@
 package oembed
 
-// NewAt lets the tests stand in for YouTube.
+// NewAt makes a Prober of another server than YouTube.
 var NewAt = newAt

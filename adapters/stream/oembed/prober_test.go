@@ -30,8 +30,8 @@ const (
 	video  = `{"title":"A Title","author_name":"X","type":"video","version":"1.0","provider_name":"YouTube"}`
 )
 
-// ask probes a service made of handler.
-func ask(t *testing.T, handler http.HandlerFunc) watch.ProbeResult {
+// probe probes a server with handler.
+func probe(t *testing.T, handler http.HandlerFunc) watch.ProbeResult {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	defer server.Close()
@@ -40,7 +40,7 @@ func ask(t *testing.T, handler http.HandlerFunc) watch.ProbeResult {
 	return oembed.NewAt(server.URL+"/oembed", client).Probe(t.Context(), stream)
 }
 
-func TestProbeReadsTheStatus(t *testing.T) {
+func TestTheStatusDecides(t *testing.T) {
 	gone := watch.ProbeResult{Known: true}
 	tests := map[int]watch.ProbeResult{
 		200: {Known: true, Exists: true},
@@ -50,7 +50,7 @@ func TestProbeReadsTheStatus(t *testing.T) {
 	}
 	for status, want := range tests {
 		t.Run(fmt.Sprintf("HTTP %d: known %v, exists %v", status, want.Known, want.Exists), func(t *testing.T) {
-			got := ask(t, func(w http.ResponseWriter, r *http.Request) {
+			got := probe(t, func(w http.ResponseWriter, r *http.Request) {
 				w.WriteHeader(status)
 				if status == 200 {
 					_, _ = io.WriteString(w, video)
@@ -63,8 +63,8 @@ func TestProbeReadsTheStatus(t *testing.T) {
 	}
 }
 
-func TestProbeAsksAsYouTubeExpects(t *testing.T) {
-	got := ask(t, func(w http.ResponseWriter, r *http.Request) {
+func TestTheRequestIsAsYouTubeExpects(t *testing.T) {
+	got := probe(t, func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		if r.Method != http.MethodGet || r.URL.Path != "/oembed" || q.Get("url") != string(stream) || q.Get("format") != "json" || len(q) != 2 {
 			t.Errorf("was asked %s %s", r.Method, r.URL)
@@ -76,7 +76,7 @@ func TestProbeAsksAsYouTubeExpects(t *testing.T) {
 	}
 }
 
-func TestProbeBelievesOnlyADescriptionOfAVideo(t *testing.T) {
+func TestOnlyADescriptionOfAVideoProvesThatItExists(t *testing.T) {
 	for name, body := range map[string]string{
 		"a captive portal":   "<html>log in</html>",
 		"nothing":            "",
@@ -86,15 +86,15 @@ func TestProbeBelievesOnlyADescriptionOfAVideo(t *testing.T) {
 		"JSON cut short":     video[:20],
 		"too much":           `{"title":"A","more":"` + strings.Repeat("x", oembed.MaxBody) + `"}`,
 	} {
-		t.Run(name+" is no answer", func(t *testing.T) {
-			got := ask(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
+		t.Run(name+" proves nothing", func(t *testing.T) {
+			got := probe(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
 			if got.Known || got.Exists || !strings.HasPrefix(got.Detail, "HTTP 200") {
 				t.Errorf("got %+v", got)
 			}
 		})
 	}
-	t.Run("a body cut off is no answer", func(t *testing.T) {
-		got := ask(t, func(w http.ResponseWriter, _ *http.Request) {
+	t.Run("a body cut off proves nothing", func(t *testing.T) {
+		got := probe(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = io.WriteString(w, video)
 		})
@@ -103,15 +103,15 @@ func TestProbeBelievesOnlyADescriptionOfAVideo(t *testing.T) {
 		}
 	})
 	t.Run("an empty title is a title", func(t *testing.T) {
-		if got := ask(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"title":""}`) }); !got.Exists {
+		if got := probe(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"title":""}`) }); !got.Exists {
 			t.Errorf("got %+v", got)
 		}
 	})
 }
 
-func TestProbeStaysOnTheHost(t *testing.T) {
+func TestARedirectToAnotherHostIsNotFollowed(t *testing.T) {
 	t.Run("a redirect within the host is followed", func(t *testing.T) {
-		got := ask(t, func(w http.ResponseWriter, r *http.Request) {
+		got := probe(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/oembed" {
 				http.Redirect(w, r, "/oembed2", http.StatusFound)
 				return
@@ -122,47 +122,47 @@ func TestProbeStaysOnTheHost(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("one to another host is no answer", func(t *testing.T) {
+	t.Run("a redirect to another host proves nothing", func(t *testing.T) {
 		elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			t.Error("was asked")
 			_, _ = io.WriteString(w, video)
 		}))
 		defer elsewhere.Close()
-		got := ask(t, func(w http.ResponseWriter, r *http.Request) {
+		got := probe(t, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL+"/?secret", http.StatusFound)
 		})
 		if got.Known || got.Detail != "HTTP 302" {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("one to any spelling of any other host is no answer", func(t *testing.T) {
+	t.Run("a redirect to any spelling of another host proves nothing", func(t *testing.T) {
 		for _, c := range outboundtest.Cases() {
 			for _, scheme := range []string{"http", "https"} {
-				asked := 0
+				requests := 0
 				client := &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
-					asked++
+					requests++
 					header := http.Header{"Location": {c.URL(scheme, "443")}}
 					return &http.Response{StatusCode: http.StatusFound, Header: header, Body: http.NoBody, Request: r}, nil
 				})}
-				if got := oembed.New(client).Probe(t.Context(), stream); got.Known || asked != 1 {
-					t.Errorf("%s: asked %d times, got %+v", c.URL(scheme, "443"), asked, got)
+				if got := oembed.New(client).Probe(t.Context(), stream); got.Known || requests != 1 {
+					t.Errorf("%s: %d requests, got %+v", c.URL(scheme, "443"), requests, got)
 				}
 			}
 		}
 	})
 	t.Run("a loop ends", func(t *testing.T) {
-		asked := 0
-		got := ask(t, func(w http.ResponseWriter, r *http.Request) {
-			asked++
+		requests := 0
+		got := probe(t, func(w http.ResponseWriter, r *http.Request) {
+			requests++
 			http.Redirect(w, r, "/oembed", http.StatusFound)
 		})
-		if got.Known || asked != oembed.MaxRedirects+1 {
-			t.Errorf("asked %d times, got %+v", asked, got)
+		if got.Known || requests != oembed.MaxRedirects+1 {
+			t.Errorf("%d requests, got %+v", requests, got)
 		}
 	})
 }
 
-func TestProbeDoesNotWaitForever(t *testing.T) {
+func TestAProbeEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
@@ -174,7 +174,7 @@ func TestProbeDoesNotWaitForever(t *testing.T) {
 			t.Errorf("after %v got %+v", time.Since(began), got)
 		}
 	})
-	t.Run("nor when its caller does not", func(t *testing.T) {
+	t.Run("a cancelled probe ends at once", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if got := oembed.New(http.DefaultClient).Probe(ctx, stream); got.Known || !strings.Contains(got.Detail, "canceled") {
@@ -183,7 +183,7 @@ func TestProbeDoesNotWaitForever(t *testing.T) {
 	})
 }
 
-func TestProbeToldOfAnUnreachableHost(t *testing.T) {
+func TestAnUnreachableHostIsNamedInTheDetail(t *testing.T) {
 	client := &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 		if want := "https://www.youtube.com/oembed?format=json&url=https%3A%2F%2Fwww.youtube.com%2Fwatch%3Fv%3Dabcdefghijk"; r.URL.String() != want {
 			t.Errorf("was asked %s", r.URL)

@@ -14,9 +14,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// FuzzRead checks that whatever a run prints becomes an answer that the watcher
-// can keep: never knowledge about the stream, at most one URL that may be
-// fetched, a short clean Detail without secrets, JSON.
+// FuzzRead checks that every output gives a valid Resolution. It never answers for the
+// stream's state and has at most one URL. Its Detail is short and has no secret, and it
+// can be stored as JSON.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(master), []byte(""), 0)
 	f.Add([]byte("error: No playable streams found"), []byte(""), 1)
@@ -47,6 +47,6 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// secret finds what no Detail may hold: more of a URL than its host, other than
-// punctuation, and the signed paths of YouTube's media.
+// secret matches what no Detail may contain: more of a URL than its host, and the signed
+// paths of YouTube's media.
 var secret = regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>\\/?#]*(?:@|[/?#][/?#.,;:)\]]*[^\s"'<>\\/?#.,;:)\]…])|/(?:videoplayback|api/manifest)\b`)

@@ -24,13 +24,13 @@ var _ worker.Resolver = (*streamlink.Resolver)(nil)
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var quiet = slog.New(slog.DiscardHandler)
+var discardLog = slog.New(slog.DiscardHandler)
 
 const master = "https://manifest.googlevideo.com/api/manifest/hls_variant/expire/1795000000/id/demux______/sig/AABBCC/file/index.m3u8"
 
-// TestRead uses texts that streamlink 8.6.3 wrote about a stand-in for YouTube
-// in the state that each is named for.
-func TestRead(t *testing.T) {
+// TestEveryOutputGivesItsState uses messages that streamlink 8.6.3 printed for a fake YouTube
+// in the state that names the case.
+func TestEveryOutputGivesItsState(t *testing.T) {
 	tests := map[string]struct {
 		exit           int
 		stdout, stderr string
@@ -64,11 +64,11 @@ func TestRead(t *testing.T) {
 			exit: 2, stderr: "usage: streamlink [OPTIONS] <URL> [STREAM]\nstreamlink: error: unrecognized arguments: --bogus-option=1\n",
 			want: watch.Resolution{State: watch.ToolFailed, Detail: "streamlink is too old for the options it is given; update it (pip install -U streamlink): streamlink printed no URL: streamlink: error: unrecognized arguments: --bogus-option=1"},
 		},
-		"a stream of another kind than HLS": {
+		"a stream that is not HLS": {
 			exit: 1, stdout: "error: The stream specified cannot be translated to a URL\n",
 			want: watch.Resolution{State: watch.Unreachable, Detail: "The stream specified cannot be translated to a URL"},
 		},
-		"an MPD, should it ever print one": {
+		"an MPD": {
 			stdout: "https://manifest.googlevideo.com/api/manifest/dash/sig/AABBCC\n",
 			want:   watch.Resolution{State: watch.ManifestFound, Manifest: "https://manifest.googlevideo.com/api/manifest/dash/sig/AABBCC"},
 		},
@@ -80,7 +80,7 @@ func TestRead(t *testing.T) {
 			stdout: master + "\n" + master + "\n",
 			want:   watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL: https://manifest.googlevideo.com/…"},
 		},
-		"something to open that is not on the network": {
+		"a URL that is not http": {
 			stdout: "file:///etc/passwd\n",
 			want:   watch.Resolution{State: watch.ToolFailed, Detail: "streamlink printed no URL: file:///etc/passwd"},
 		},
@@ -98,26 +98,26 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestResolverSurvivesToolsThatMisbehave(t *testing.T) {
+func TestAMisbehavingToolNeverGivesAState(t *testing.T) {
 	pythontooltest.Run(t, func(path string, timeout time.Duration, log *slog.Logger) pythontooltest.Resolver {
 		return streamlink.New(streamlink.Config{Path: path, Timeout: timeout}, log)
 	})
 }
 
-func TestResolverFindsAManifest(t *testing.T) {
+func TestAPrintedURLIsTheManifest(t *testing.T) {
 	path, _ := pythontooltest.Script(t, "echo "+master)
-	got := streamlink.New(streamlink.Config{Path: path}, quiet).Resolve(t.Context(), pythontooltest.URL)
+	got := streamlink.New(streamlink.Config{Path: path}, discardLog).Resolve(t.Context(), pythontooltest.URL)
 	if got.State != watch.ManifestFound || got.Manifest != master || got.Source != "streamlink" {
 		t.Errorf("got %+v", got)
 	}
 }
 
-// The real tool, with a proxy that is not there, so that the outcome is the
-// same on machines with and without a network.
-func TestTheRealTool(t *testing.T) {
+// The proxy does not exist, so the result is the same on machines with and without a
+// network.
+func TestTheRealToolFailsCleanlyWithoutANetwork(t *testing.T) {
 	path := pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")
 	pythontooltest.NoNetwork(t)
-	resolver := streamlink.New(streamlink.Config{Path: path}, quiet)
+	resolver := streamlink.New(streamlink.Config{Path: path}, discardLog)
 
 	t.Run("without a network YouTube is unreachable", func(t *testing.T) {
 		got := resolver.Resolve(t.Context(), pythontooltest.URL)
@@ -125,7 +125,7 @@ func TestTheRealTool(t *testing.T) {
 			t.Errorf("got %s (%s)", got.State, got.Detail)
 		}
 	})
-	t.Run("a URL is never taken for an option", func(t *testing.T) {
+	t.Run("a URL is never parsed as an option", func(t *testing.T) {
 		for _, url := range []monitor.StreamURL{"--version", "-h"} {
 			got := resolver.Resolve(t.Context(), url)
 			if got.State != watch.Unreachable || !strings.Contains(got.Detail, "No plugin can handle URL") {
@@ -135,12 +135,12 @@ func TestTheRealTool(t *testing.T) {
 	})
 }
 
-// TestTheRealToolFindsWhatThereIs asks the installed streamlink about a video
-// in every state: it finds a manifest wherever there are media, live or not,
-// and tells nothing about the rest.
-func TestTheRealToolFindsWhatThereIs(t *testing.T) {
+// TestTheRealToolFindsAManifestOfEveryPlayableVideo runs the installed streamlink for a video in
+// every state. It finds a manifest for every video with media, live or not, and never
+// answers for the state.
+func TestTheRealToolFindsAManifestOfEveryPlayableVideo(t *testing.T) {
 	y := pythontooltest.YouTube(t)
-	resolver := streamlink.New(streamlink.Config{Path: pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")}, quiet)
+	resolver := streamlink.New(streamlink.Config{Path: pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")}, discardLog)
 	for _, state := range youtube.States() {
 		t.Run(string(state), func(t *testing.T) {
 			y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: state, Source: pythontooltest.Ladder{}})
@@ -155,24 +155,23 @@ func TestTheRealToolFindsWhatThereIs(t *testing.T) {
 	}
 }
 
-// apart is a live stream whose picture and sound are apart.
-type apart struct{ pythontooltest.Ladder }
+// demuxedStream is a live stream with separate video and audio.
+type demuxedStream struct{ pythontooltest.Ladder }
 
-func (apart) Renditions() []livestream.Rendition {
+func (demuxedStream) Renditions() []livestream.Rendition {
 	return []livestream.Rendition{livestream.Video144p, livestream.AudioOnly}
 }
 
-// Of a stream whose picture and sound are apart streamlink makes one stream of
-// two playlists ("hls-multi"); what it prints must be the master, since either
-// of the two alone is black or silent. So too without an ffmpeg in PATH, where
-// it drops the sound.
-func TestTheRealToolFindsTheMasterOfPictureAndSoundApart(t *testing.T) {
+// streamlink combines separate video and audio into one stream of two playlists
+// ("hls-multi"). It must print the master, because one of the playlists alone has no
+// video or no audio. The same holds without ffmpeg in PATH, where it drops the audio.
+func TestTheRealToolFindsTheMasterOfSeparateVideoAndAudio(t *testing.T) {
 	y := pythontooltest.YouTube(t)
-	y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: apart{}})
+	y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: demuxedStream{}})
 	path := pythontooltest.Find(t, "STREAMLINK_PATH", "streamlink")
 	for _, where := range []string{os.Getenv("PATH"), filepath.Dir(path)} {
 		t.Setenv("PATH", where)
-		got := streamlink.New(streamlink.Config{Path: path}, quiet).Resolve(t.Context(), pythontooltest.URL)
+		got := streamlink.New(streamlink.Config{Path: path}, discardLog).Resolve(t.Context(), pythontooltest.URL)
 		if got.State != watch.ManifestFound || !strings.Contains(got.Manifest, "/hls_variant/") {
 			t.Errorf("with PATH %s: got %+v", where, got)
 		}

@@ -11,20 +11,19 @@
 //
 // One run answers everything except DASH; the watcher chooses the rendition later.
 // The options of section 5.3 are not used. The protocol of a live format is
-// m3u8_native, so best[protocol^=http] finds none on a live stream. There is no
-// "best" where picture and sound come separately. --no-warnings hides why YouTube gave
-// no formats. The exit code is not read: with --ignore-no-formats-error a private
-// video exits 0.
+// m3u8_native, so best[protocol^=http] matches none. No format is "best" if video and
+// audio are separate. --no-warnings hides why YouTube gave no formats. The exit code is
+// ignored: with --ignore-no-formats-error a private video exits 0.
 //
 // yt-dlp lists DASH of a live stream only when asked for incomplete formats, which
 // costs more requests and ten times the output. A second run asks for it, within the
 // time limit of the first, when YouTube calls a stream live, lists no media and gives
 // no reason. The MPD is passed on, not yt-dlp's reading of it.
 //
-// Sound that is a translation, or that the master playlist does not call its default,
-// is an alternate rendition.
+// Audio that is a translation, or not the default of the master playlist, is an alternate
+// rendition.
 //
-// In this order decide: the formats of a stream that is_live; YouTube's reason in
-// words, where it says more than live_status; live_status; network errors. Doubt never
-// reads as an end: a stream is Ended only when YouTube says that it was live.
+// The order of precedence is: the formats of a stream that is_live; YouTube's reason in
+// words, if it is more specific than live_status; live_status; network errors. A stream
+// is Ended only when YouTube says that it was live.
 package ytdlp

@@ -8,8 +8,8 @@ func Read(videoID string, stdout, stderr []byte) watch.Resolution {
 	return answer
 }
 
-// The options of a run, for a test that runs the tool itself.
+// The options of a run, for the test that runs the tool itself.
 var (
-	Everything = dumpJSON
-	WithDASH   = printWithDASH
+	DumpJSON      = dumpJSON
+	PrintWithDASH = printWithDASH
 )

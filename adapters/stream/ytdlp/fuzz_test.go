@@ -13,11 +13,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// FuzzRead checks that whatever a run prints becomes an answer that the watcher
-// can keep: a known state, a short clean Detail without secrets, URLs that may
-// be fetched and only of what is live, JSON.
+// FuzzRead checks that every output gives a valid Resolution. Its state is known, its
+// Detail is short and has no secret, and it can be stored as JSON. Only a live stream
+// has URLs.
 func FuzzRead(f *testing.F) {
-	for _, r := range recordings(f) {
+	for _, r := range recordedRuns(f) {
 		f.Add(r.stdout, r.stderr)
 	}
 	f.Fuzz(func(t *testing.T, stdout, stderr []byte) {
@@ -52,8 +52,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// secret finds what no Detail may hold: more of a URL than its host, other than
-// punctuation, and the signed paths of YouTube's media.
+// secret matches what no Detail may contain: more of a URL than its host, and the signed
+// paths of YouTube's media.
 var secret = regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>\\/?#]*(?:@|[/?#][/?#.,;:)\]]*[^\s"'<>\\/?#.,;:)\]…])|/(?:videoplayback|api/manifest)\b`)
 
 func checkDetail(t *testing.T, detail string) {

@@ -15,7 +15,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
-// The two kinds of manifest, with sound apart, and in two languages.
+// A manifest of each format, with separate audio, in HLS in two languages.
 const (
 	master = `#EXTM3U
 #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="g",NAME="English",LANGUAGE="en",DEFAULT=YES,AUTOSELECT=YES,URI="en.m3u8"
@@ -30,10 +30,10 @@ const (
 </Period></MPD>`
 )
 
-// TestTheRealToolOnManifests has the installed yt-dlp read a master and an MPD,
-// so that a release that lists formats differently is noticed here. They are on
-// a site that it does not know: that is the part of it that reads manifests.
-func TestTheRealToolOnManifests(t *testing.T) {
+// TestTheRealToolReadsManifests lets the installed yt-dlp read a master and an MPD, to notice
+// a release that lists formats differently. The site is unknown to yt-dlp, so its
+// generic extractor reads them.
+func TestTheRealToolReadsManifests(t *testing.T) {
 	path := pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
 		t.Setenv(name, "")
@@ -47,7 +47,7 @@ func TestTheRealToolOnManifests(t *testing.T) {
 		_, _ = w.Write([]byte(text))
 	}))
 	t.Cleanup(site.Close)
-	ask := func(t *testing.T, name string, prints []string) watch.Resolution {
+	run := func(t *testing.T, name string, prints []string) watch.Resolution {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), path, slices.Concat([]string{"--ignore-config", "--ignore-no-formats-error"}, prints, []string{"--", site.URL + "/" + name})...)
 		var stdout, stderr bytes.Buffer
@@ -57,32 +57,32 @@ func TestTheRealToolOnManifests(t *testing.T) {
 		}
 		return ytdlp.Read("live", stdout.Bytes(), stderr.Bytes())
 	}
-	for name, prints := range map[string][]string{"everything": ytdlp.Everything, "what is asked for DASH": ytdlp.WithDASH} {
+	for name, prints := range map[string][]string{"all JSON": ytdlp.DumpJSON, "the fields of the DASH run": ytdlp.PrintWithDASH} {
 		t.Run("a master, printing "+name, func(t *testing.T) {
-			got := ask(t, "live.m3u8", prints)
-			same(t, got, watch.Resolution{State: watch.Live, Manifest: site.URL + "/live.m3u8", Renditions: []watch.Rendition{
+			got := run(t, "live.m3u8", prints)
+			expectEqual(t, got, watch.Resolution{State: watch.Live, Manifest: site.URL + "/live.m3u8", Renditions: []watch.Rendition{
 				{URL: site.URL + "/ja.m3u8", HasAudio: true, Alternate: true},
 				{URL: site.URL + "/en.m3u8", HasAudio: true},
 				{URL: site.URL + "/144p.m3u8", Height: 144, Bandwidth: 290288, HasVideo: true},
 			}})
 		})
 		t.Run("an MPD, printing "+name, func(t *testing.T) {
-			got := ask(t, "live.mpd", prints)
-			same(t, got, watch.Resolution{State: watch.Live, Manifest: site.URL + "/live.mpd"})
+			got := run(t, "live.mpd", prints)
+			expectEqual(t, got, watch.Resolution{State: watch.Live, Manifest: site.URL + "/live.mpd"})
 		})
 	}
 }
 
-// TestTheRealToolIsAskedAgainForDASH plays a live stream that YouTube has in
-// DASH only: by itself yt-dlp lists nothing of it.
-func TestTheRealToolIsAskedAgainForDASH(t *testing.T) {
+// TestTheRealToolRunsAgainForDASH plays a live stream that YouTube has in DASH only. The
+// first run lists none of it.
+func TestTheRealToolRunsAgainForDASH(t *testing.T) {
 	y := pythontooltest.YouTube(t)
 	serve := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/dash+xml")
 		_, _ = w.Write([]byte(mpd))
 	})
 	y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Origin: &youtube.Origin{Handler: serve, DASH: "live.mpd"}})
-	got := ytdlp.New(ytdlp.Config{Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, quiet).Resolve(t.Context(), pythontooltest.URL)
+	got := ytdlp.New(ytdlp.Config{Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, discardLog).Resolve(t.Context(), pythontooltest.URL)
 	if got.State != watch.Live || !strings.HasSuffix(got.Manifest, "/media/live.mpd") || len(got.Renditions) > 0 || got.Detail != "" || got.ActualStart.IsZero() {
 		t.Errorf("got %+v", got)
 	}

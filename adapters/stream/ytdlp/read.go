@@ -6,13 +6,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// read turns the output of a run into a resolution; the caller sets Source. sure is
-// false when YouTube calls the stream live, yt-dlp lists nothing that can be watched,
-// and there is no reason. Then a second run may find DASH.
-func read(videoID string, stdout, stderr []byte) (answer watch.Resolution, sure bool) {
+// read turns the output of a run into a Resolution without Source. conclusive is false
+// when YouTube calls the stream live, yt-dlp lists no usable media, and no reason is
+// given. Then a second run may find DASH.
+func read(videoID string, stdout, stderr []byte) (answer watch.Resolution, conclusive bool) {
 	found := readMessages(stderr)
 	if stdout = bytes.TrimSpace(stdout); len(stdout) == 0 {
-		return found.unanswered("yt-dlp printed nothing"), true
+		return found.toolFailure("yt-dlp printed nothing"), true
 	}
 	v, err := decode(videoID, stdout)
 	if err != nil {
@@ -28,13 +28,12 @@ func read(videoID string, stdout, stderr []byte) (answer watch.Resolution, sure 
 	case "was_live":
 		return v.wasLive(found), true
 	}
-	return v.unclear(found)
+	return v.otherStatus(found)
 }
 
-// live answers for a stream that YouTube calls live. Without formats the words
-// decide: the encoder may send nothing, the stream may be closed to this address, or
-// YouTube may have refused to list the media.
-func (v *video) live(found messages) (answer watch.Resolution, sure bool) {
+// live resolves a stream that YouTube calls live. Without formats the messages decide:
+// the encoder may be offline, or YouTube may refuse the stream to this address.
+func (v *video) live(found messages) (answer watch.Resolution, conclusive bool) {
 	list, manifest := v.renditions()
 	answer = watch.Resolution{State: watch.Live, Renditions: list, Manifest: manifest, ActualStart: v.release()}
 	switch {
@@ -54,8 +53,8 @@ func (v *video) live(found messages) (answer watch.Resolution, sure bool) {
 	return answer, false
 }
 
-// upcoming answers for a scheduled stream or a premiere, also when YouTube gave no
-// more than that. A refusal that will not pass, or an end, outweighs it.
+// upcoming resolves a scheduled stream or a premiere. A lasting refusal or an end in
+// words outweighs the schedule.
 func (v *video) upcoming(found messages) watch.Resolution {
 	answer := watch.Resolution{State: watch.Upcoming, Detail: found.reason.text}
 	switch found.reason.state {
@@ -65,9 +64,9 @@ func (v *video) upcoming(found messages) watch.Resolution {
 	return answer
 }
 
-// wasLive answers Ended, unless YouTube refused the media in words (decision S19).
-// yt-dlp concludes was_live from "live content that is not live now". A page that
-// refuses a running stream reads the same.
+// wasLive resolves to Ended, unless YouTube refuses the media in words (decision S19).
+// yt-dlp derives was_live from "live content that is not live now", which also holds for
+// a page that refuses a running stream.
 func (v *video) wasLive(found messages) watch.Resolution {
 	answer := watch.Resolution{State: watch.Ended, Detail: found.reason.text, ActualStart: v.release()}
 	if v.playable() {
@@ -82,8 +81,8 @@ func (v *video) wasLive(found messages) watch.Resolution {
 	return answer
 }
 
-// unclear is not_live, or a video of which YouTube told nothing but a reason.
-func (v *video) unclear(found messages) (answer watch.Resolution, sure bool) {
+// otherStatus resolves not_live, and a video for which YouTube gives only a reason.
+func (v *video) otherStatus(found messages) (answer watch.Resolution, conclusive bool) {
 	switch {
 	case v.playable():
 		if v.LiveStatus == "" && v.IsLive != nil && *v.IsLive {
@@ -95,5 +94,5 @@ func (v *video) unclear(found messages) (answer watch.Resolution, sure bool) {
 	case v.LiveStatus == "not_live":
 		return watch.Resolution{State: watch.NotALiveStream, Detail: found.explain("YouTube calls it no live stream")}, true
 	}
-	return found.unanswered("yt-dlp found no video"), true
+	return found.toolFailure("yt-dlp found no video"), true
 }

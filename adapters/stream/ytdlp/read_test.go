@@ -12,10 +12,10 @@ import (
 // start is the release_timestamp of every recording that has one.
 var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// TestReadTellsEveryStateApart runs over recordings in testdata: what yt-dlp
-// 2026.10.26 wrote when a stand-in for YouTube was in the state that the file
-// is named for. Their JSON is shortened to the fields that matter.
-func TestReadTellsEveryStateApart(t *testing.T) {
+// TestEveryRecordedOutputGivesItsState reads the recordings in testdata. yt-dlp 2026.10.26
+// printed them for a fake YouTube in the state that names the file. Their JSON is
+// shortened to the fields that matter.
+func TestEveryRecordedOutputGivesItsState(t *testing.T) {
 	live := watch.Resolution{
 		State:       watch.Live,
 		ActualStart: start,
@@ -67,7 +67,7 @@ func TestReadTellsEveryStateApart(t *testing.T) {
 		page429  = "YouTube limits the requests of this address (HTTP 429): Unable to download webpage: HTTP Error 429: Too Many Requests (caused by <HTTPError 429: Too Many Requests>)"
 		page403  = "YouTube refuses the requests of this address (HTTP 403): Unable to download webpage: HTTP Error 403: Forbidden (caused by <HTTPError 403: Forbidden>)"
 		page503  = "YouTube answers with an error (HTTP 503): HTTP Error 503: Service Unavailable. Retrying (1/1)..."
-		slow     = "YouTube cannot be reached from here: manifest.googlevideo.com does not answer in time: Failed to download m3u8 information: HTTPSConnectionPool(host='manifest.googlevideo.com', port=443): Read timed out. (read timeout=3.0)"
+		noAnswer = "YouTube cannot be reached from here: manifest.googlevideo.com does not answer in time: Failed to download m3u8 information: HTTPSConnectionPool(host='manifest.googlevideo.com', port=443): Read timed out. (read timeout=3.0)"
 		noName   = "YouTube cannot be reached from here: DNS does not resolve www.youtube.com: HTTPSConnection(host='www.youtube.com', port=443): Failed to resolve 'www.youtube.com' ([Errno -2] Name or service not known). Retrying (1/1)..."
 		badCert  = "YouTube cannot be reached from here: its TLS certificate is not trusted (unable to get local issuer certificate); see SSL_CERT_FILE: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: unable to get local issuer certificate (_ssl.c:1006). Retrying (1/1)..."
 		badProxy = `YouTube cannot be reached from here: the proxy 127.0.0.1:1 refuses the connection; check HTTPS_PROXY: ('Unable to connect to proxy', NewConnectionError("HTTPSConnection(host='127.0.0.1', port=1): Failed to establish a new connection: [Errno 111] Connection refused")). Retrying (1/1)...`
@@ -124,7 +124,7 @@ func TestReadTellsEveryStateApart(t *testing.T) {
 		"blocked-page-429":           is(watch.Blocked, page429),
 
 		"unreachable-manifest-503":  started(watch.Unreachable, "YouTube answers with an error (HTTP 503): Failed to download m3u8 information: HTTP Error 503: Service Unavailable"),
-		"unreachable-manifest-hang": started(watch.Unreachable, slow),
+		"unreachable-manifest-hang": started(watch.Unreachable, noAnswer),
 		"unreachable-page-503":      is(watch.Unreachable, page503),
 		"unreachable-dns":           is(watch.Unreachable, noName),
 		"unreachable-tls":           is(watch.Unreachable, badCert),
@@ -134,14 +134,14 @@ func TestReadTellsEveryStateApart(t *testing.T) {
 		"unknown-reason-while-live": started(watch.Offline, "live by name, but YouTube lists no media: "+unclear),
 	}
 
-	for _, file := range recordings(t) {
+	for _, file := range recordedRuns(t) {
 		t.Run(file.name, func(t *testing.T) {
 			expected, ok := want[file.name]
 			if !ok {
-				t.Fatal("the table does not say what to make of it")
+				t.Fatal("the table has no expectation for it")
 			}
 			delete(want, file.name)
-			same(t, ytdlp.Read(file.id, file.stdout, file.stderr), expected)
+			expectEqual(t, ytdlp.Read(file.id, file.stdout, file.stderr), expected)
 		})
 	}
 	for name := range want {

@@ -15,8 +15,8 @@ func media(itag string) string {
 	return "https://manifest.googlevideo.com/api/manifest/hls_playlist/expire/1795000000/itag/" + itag + "/sig/AA/playlist/index.m3u8"
 }
 
-// same compares as the watcher keeps it, which also reads well when it fails.
-func same(t *testing.T, got, want watch.Resolution) {
+// expectEqual compares the JSON of two resolutions, which is how the watcher stores them.
+func expectEqual(t *testing.T, got, want watch.Resolution) {
 	t.Helper()
 	g, _ := json.MarshalIndent(got, "", " ")
 	w, _ := json.MarshalIndent(want, "", " ")
@@ -25,18 +25,18 @@ func same(t *testing.T, got, want watch.Resolution) {
 	}
 }
 
-type recording struct {
+type recordedRun struct {
 	name, id       string
 	stdout, stderr []byte
 }
 
-func recordings(tb testing.TB) []recording {
+func recordedRuns(tb testing.TB) []recordedRun {
 	tb.Helper()
 	paths, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(paths) == 0 {
 		tb.Fatalf("no recordings in testdata (%v)", err)
 	}
-	var all []recording
+	var all []recordedRun
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -48,7 +48,7 @@ func recordings(tb testing.TB) []recording {
 		if !ok || !ok2 || !ok3 {
 			tb.Fatalf("%s is not a recording", path)
 		}
-		all = append(all, recording{strings.TrimSuffix(filepath.Base(path), ".txt"), id, stdout, stderr})
+		all = append(all, recordedRun{strings.TrimSuffix(filepath.Base(path), ".txt"), id, stdout, stderr})
 	}
 	return all
 }

@@ -76,8 +76,8 @@ func New(c Config, log *slog.Logger) *Resolver {
 // seconds.
 func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
 	began := time.Now()
-	answer, sure := r.run(ctx, url, r.tool.Timeout, dumpJSON)
-	if left := r.tool.Timeout - time.Since(began); !sure && left > 0 {
+	answer, conclusive := r.run(ctx, url, r.tool.Timeout, dumpJSON)
+	if left := r.tool.Timeout - time.Since(began); !conclusive && left > 0 {
 		if second, _ := r.run(ctx, url, left, printWithDASH); second.Manifest != "" {
 			answer = second
 		}
@@ -87,7 +87,7 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 }
 
 // run runs yt-dlp once.
-func (r *Resolver) run(ctx context.Context, url monitor.StreamURL, limit time.Duration, prints []string) (answer watch.Resolution, sure bool) {
+func (r *Resolver) run(ctx context.Context, url monitor.StreamURL, limit time.Duration, prints []string) (answer watch.Resolution, conclusive bool) {
 	tool := r.tool
 	tool.Timeout = limit
 	// "--" keeps a URL from being parsed as an option.

@@ -13,14 +13,14 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Limits on what is taken over from yt-dlp's answer.
+// Limits on yt-dlp's output.
 const (
 	MaxRenditions = 200     // more are left out
 	MaxURL        = 8 << 10 // bytes; a rendition with a longer URL is left out
 )
 
-// video is what is read of yt-dlp's JSON. Numbers are floats because Python
-// writes some of them so.
+// video holds the fields of yt-dlp's JSON that are used. Numbers are floats because
+// Python writes some of them as floats.
 type video struct {
 	ID         string   `json:"id"`
 	LiveStatus string   `json:"live_status"` // is_live, is_upcoming, post_live, was_live, not_live or null
@@ -31,23 +31,22 @@ type video struct {
 
 type format struct {
 	URL         string  `json:"url"`
-	ManifestURL string  `json:"manifest_url"` // of the master playlist or MPD it was found in
+	ManifestURL string  `json:"manifest_url"` // of the master playlist or MPD that lists the format
 	Protocol    string  `json:"protocol"`
 	Height      float64 `json:"height"`
-	TBR         float64 `json:"tbr"` // kbit/s; null for sound that has a playlist of its own
+	TBR         float64 `json:"tbr"` // kbit/s; null for audio with its own playlist
 	VideoCodec  *string `json:"vcodec"`
 	AudioCodec  *string `json:"acodec"`
-	DRM         any     `json:"has_drm"` // true, false, null, or "maybe" for all of a master that has some
+	DRM         any     `json:"has_drm"` // true, false, null, or "maybe": the master has DRM in some format
 
-	// How a sound compares with the others; see sounds.
+	// How the audio compares with that of other formats; see audioGroup.
 	Language           *string  `json:"language"`
 	LanguagePreference *float64 `json:"language_preference"`
 	SourcePreference   *float64 `json:"source_preference"`
 }
 
-// decode reads the one JSON object that yt-dlp writes. An answer about another
-// video (a paid film's trailer) is an error: it must not be taken for this
-// one's.
+// decode reads the JSON object that yt-dlp prints. An object about another video (a paid
+// film's trailer) is an error.
 func decode(videoID string, stdout []byte) (*video, error) {
 	var v video
 	if err := json.Unmarshal(stdout, &v); err != nil {
@@ -62,13 +61,13 @@ func decode(videoID string, stdout []byte) (*video, error) {
 	return &v, nil
 }
 
-// hls tells a format that can be watched: a media playlist without DRM.
+// isHLS reports whether the format is a media playlist without DRM.
 func (f format) isHLS() bool {
 	return strings.HasPrefix(f.Protocol, "m3u8") && !f.hasDRM() && isWebURL(f.URL)
 }
 
-// dash tells a format whose MPD can be watched. Only the URL
-// of the MPD is used: the watcher reads it again and again.
+// isDASH reports whether the format comes from an MPD and has no DRM. Only the URL of the
+// MPD is used: the watcher reads it periodically.
 func (f format) isDASH() bool {
 	return strings.HasPrefix(f.Protocol, "http_dash_segments") && !f.hasDRM() && isWebURL(f.ManifestURL)
 }
@@ -78,7 +77,7 @@ func (f format) hasDRM() bool {
 	return drm
 }
 
-// media tells a format with picture or sound from a storyboard.
+// isMedia reports whether the format has video or audio, unlike a storyboard.
 func (f format) isMedia() bool {
 	return f.Protocol != "mhtml" && (f.hasVideo() || f.hasAudio())
 }
@@ -86,15 +85,14 @@ func (f format) isMedia() bool {
 func (f format) hasVideo() bool { return hasTrack(f.VideoCodec) }
 func (f format) hasAudio() bool { return hasTrack(f.AudioCodec) }
 
-// carries reads a codec: "none" is the only way yt-dlp says that a track is
-// not there; null means that the playlist did not say.
+// hasTrack reports whether a codec field allows a track. Only "none" excludes it: null
+// means that the playlist does not say.
 func hasTrack(codec *string) bool { return codec == nil || *codec != "none" }
 
-// renditions lists the HLS formats that can be watched and the master playlist
-// of the first that names one. Without HLS it gives the MPD of the first DASH
-// format.
+// renditions returns the HLS formats without DRM and the URL of the first master
+// playlist. Without HLS it returns the MPD of the first DASH format.
 func (v *video) renditions() (list []watch.Rendition, manifest string) {
-	sounds, mpd := v.sounds(), ""
+	groups, mpd := v.audioGroups(), ""
 	for _, f := range v.Formats {
 		if mpd == "" && f.isDASH() {
 			mpd = f.ManifestURL
@@ -108,7 +106,7 @@ func (v *video) renditions() (list []watch.Rendition, manifest string) {
 			Bandwidth: roundToInt(f.TBR * 1000),
 			HasVideo:  f.hasVideo(),
 			HasAudio:  f.hasAudio(),
-			Alternate: sounds[f.hasVideo()].alternate(f),
+			Alternate: groups[f.hasVideo()].isAlternate(f),
 		})
 		if manifest == "" && isWebURL(f.ManifestURL) {
 			manifest = f.ManifestURL
@@ -120,12 +118,12 @@ func (v *video) renditions() (list []watch.Rendition, manifest string) {
 	return list, manifest
 }
 
-// playable tells whether YouTube handed out any media at all, of whatever kind.
+// playable reports whether YouTube listed any media, of any kind.
 func (v *video) playable() bool {
 	return slices.ContainsFunc(v.Formats, format.isMedia)
 }
 
-// release is the start, zero when unknown or beyond what RFC 3339 can say.
+// release returns the start, or zero if it is unknown or after the year 9999 (RFC 3339).
 func (v *video) release() time.Time {
 	const year10000 = 253402300800
 	if v.Release < 1 || v.Release >= year10000 {
@@ -134,7 +132,7 @@ func (v *video) release() time.Time {
 	return time.Unix(int64(v.Release), 0).UTC()
 }
 
-// whole rounds a size to an int that any platform and JSON reader can hold.
+// roundToInt rounds a size. It returns 0 for what does not fit into 32 bits.
 func roundToInt(f float64) int {
 	if f < 0 || f > math.MaxInt32 {
 		return 0
@@ -142,7 +140,7 @@ func roundToInt(f float64) int {
 	return int(math.Round(f))
 }
 
-// mediaURL admits what may be fetched: absolute http and https.
+// isWebURL reports whether s is an absolute http or https URL of at most MaxURL bytes.
 func isWebURL(s string) bool {
 	if s == "" || len(s) > MaxURL {
 		return false

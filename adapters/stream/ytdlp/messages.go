@@ -9,16 +9,16 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// A meaning is a state and the phrases by which YouTube's reason means it, in the
-// spelling of pythontool.Normalize.
+// meaning maps phrases of YouTube's reasons to a state. The phrases are normalized
+// (pythontool.Normalize).
 type meaning struct {
 	state   watch.StreamState
-	cause   string // goes before YouTube's words, where those do not name it
+	cause   string // put before YouTube's words if they do not name the cause
 	phrases []string
 }
 
-// meanings are tried from the top, and the order matters: "Video unavailable"
-// also introduces rate limits, region locks, ended streams and private videos.
+// meanings are tried in order: "Video unavailable" also introduces rate limits, region
+// locks, ended streams and private videos.
 var meanings = []meaning{
 	{watch.Blocked, "YouTube demands a bot check from this address", []string{"not a bot", "captcha challenge", "unusual traffic"}},
 	{watch.Blocked, "YouTube limits the requests of this address", []string{"rate-limited by youtube", "try again later"}},
@@ -36,26 +36,25 @@ var meanings = []meaning{
 	}},
 }
 
-// encoderOffline is all that YouTube says of a live stream whose encoder is not
-// connected. As a part of a longer text the word proves nothing.
+// encoderOffline is the whole reason for a live stream without a connected encoder. In a
+// longer text the word proves nothing.
 const encoderOffline = "offline."
 
-// outdated are the phrases of a yt-dlp that no longer understands YouTube, or that
-// does not know the options it is given.
+// outdated are phrases of a yt-dlp that is too old for YouTube or for the options.
 var outdated = []string{"failed to extract", "unable to extract", "extraction failed", "no such option"}
 
-// message is a line of yt-dlp's output and the state it means; empty: none.
+// message is a line of yt-dlp's output and its state, which is empty for other lines.
 type message struct {
 	state watch.StreamState
-	text  string // one line for people: the cause first, then yt-dlp's words
+	text  string // one line: the cause first, then yt-dlp's words
 }
 
-// messages is what a run's stderr comes to.
+// messages are the relevant messages of a run's stderr.
 type messages struct {
 	reason message // why YouTube gave no media, in its own words
 	fault  message // what failed in the network; refusals before outages
 	fatal  string  // the last ERROR, or of a crash the last line
-	other  string  // the first warning that says something
+	other  string  // the first warning that is not boilerplate
 }
 
 // readMessages reads stderr. With --ignore-no-formats-error YouTube's reasons are
@@ -63,7 +62,7 @@ type messages struct {
 func readMessages(stderr []byte) messages {
 	var all messages
 	for line := range pythontool.Lines(stderr) {
-		text, failed := strip(line)
+		text, failed := parseLine(line)
 		if fault := pythontool.Diagnose(text); fault.State != "" {
 			if all.fault.state == "" || all.fault.state == watch.Unreachable && fault.State == watch.Blocked {
 				all.fault = message{fault.State, fault.Detail(text)}
@@ -81,7 +80,7 @@ func readMessages(stderr []byte) messages {
 	return all
 }
 
-// reasonOf reads a reason that YouTube gives for showing no media.
+// reasonOf recognizes YouTube's reason for not showing media.
 func reasonOf(text string) message {
 	plain := strings.TrimSpace(pythontool.Normalize(text))
 	if plain == encoderOffline || plain == strings.TrimSuffix(encoderOffline, ".") {
@@ -100,7 +99,7 @@ func reasonOf(text string) message {
 }
 
 // unanswered is the resolution when there is no JSON, or none with a live_status.
-func (m messages) unanswered(problem string) watch.Resolution {
+func (m messages) toolFailure(problem string) watch.Resolution {
 	switch {
 	case m.reason.state != "":
 		return watch.Resolution{State: m.reason.state, Detail: m.reason.text}
@@ -130,22 +129,21 @@ func containsAny(text string, phrases []string) bool {
 }
 
 var (
-	// prefix is "WARNING: [youtube] dQw4w9WgXcQ: " or less of it.
+	// prefix matches "WARNING: [youtube] dQw4w9WgXcQ: " or a part of it.
 	prefix = regexp.MustCompile(`^(?:(WARNING|ERROR|Deprecated Feature): )?(?:\[[\w:+-]+\] )?(?:[A-Za-z0-9_-]{11}: )?`)
-	// advice is what yt-dlp adds for somebody at a terminal.
+	// advice matches yt-dlp's hints for a terminal user.
 	advice = regexp.MustCompile(`\s*(?:Use --cookies|; please report this issue|It is recommended to use|Confirm you are on the latest).*$`)
 )
 
-// strip removes level, extractor and advice from a line and reports whether the line
-// is about a failure: an ERROR, or a line without a level, which only crashes and
-// wrong options make.
-func strip(line string) (text string, failed bool) {
+// parseLine removes level, extractor and advice from a line. failed reports an ERROR, or
+// a line without a level: only crashes and wrong options print such a line.
+func parseLine(line string) (text string, failed bool) {
 	m := prefix.FindStringSubmatch(line)
 	text = advice.ReplaceAllString(line[len(m[0]):], "")
 	return text, m[1] == "ERROR" || m[1] == ""
 }
 
-// isBoilerplate reports what yt-dlp says about every video that has no formats.
+// isBoilerplate reports whether yt-dlp prints the line for every video without formats.
 func isBoilerplate(text string) bool {
 	for _, s := range []string{
 		"No video formats found", "Requested format is not available", `Extractor failed to obtain "title"`,

@@ -9,9 +9,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// TestReadUnderstandsOtherWordings covers what was not recorded: reasons as
-// ERROR lines (older versions), and texts known from the field.
-func TestReadUnderstandsOtherWordings(t *testing.T) {
+// TestOtherWordingsGiveTheSameStates covers messages that are not in testdata: reasons as
+// ERROR lines of older versions, and messages from bug reports.
+func TestOtherWordingsGiveTheSameStates(t *testing.T) {
 	tests := []struct {
 		line string
 		want watch.StreamState
@@ -53,11 +53,11 @@ func TestReadUnderstandsOtherWordings(t *testing.T) {
 	}
 }
 
-func TestReadDistrustsWhatIsNotAnAnswer(t *testing.T) {
+func TestUnusableOutputIsAToolFailure(t *testing.T) {
 	for name, stdout := range map[string]string{
-		"rubbish":                   "<html>captive portal</html>",
+		"HTML":                      "<html>captive portal</html>",
 		"JSON cut short":            `{"id":"abcdefghijk","live_status":"is_li`,
-		"something after the JSON":  `{"id":"abcdefghijk","live_status":"is_live"} and more`,
+		"text after the JSON":       `{"id":"abcdefghijk","live_status":"is_live"} and more`,
 		"null":                      `null`,
 		"a list":                    `[]`,
 		"a field of the wrong type": `{"id":"abcdefghijk","formats":"none"}`,
@@ -70,7 +70,7 @@ func TestReadDistrustsWhatIsNotAnAnswer(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a start beyond the calendar is unknown", func(t *testing.T) {
+	t.Run("a start after the year 9999 is unknown", func(t *testing.T) {
 		for _, at := range []string{"-1", "0", "0.5", "253402300800", "1e18"} {
 			got := ytdlp.Read("abcdefghijk", []byte(`{"id":"abcdefghijk","live_status":"was_live","release_timestamp":`+at+`}`), nil)
 			if got.State != watch.Ended || !got.ActualStart.IsZero() {
@@ -87,8 +87,8 @@ func TestReadDistrustsWhatIsNotAnAnswer(t *testing.T) {
 }
 
 // TestARefusalInWordsOutweighsAnEndThatYtdlpConcludes covers decision S19: yt-dlp
-// concludes was_live and not_live from a watch page that refuses media, also
-// while the stream goes on.
+// derives was_live and not_live from a page that refuses media, also while the stream
+// is live.
 func TestARefusalInWordsOutweighsAnEndThatYtdlpConcludes(t *testing.T) {
 	refusals := map[string]watch.StreamState{
 		"Sign in to confirm you’re not a bot.":                              watch.Blocked,
@@ -123,7 +123,7 @@ func TestARefusalInWordsOutweighsAnEndThatYtdlpConcludes(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a recording that can be played is an end", func(t *testing.T) {
+	t.Run("a recording with media is an end", func(t *testing.T) {
 		stdout := `{"id":"abcdefghijk","live_status":"was_live","formats":[{"protocol":"https","url":"https://x.example/1"}]}`
 		got := ytdlp.Read("abcdefghijk", []byte(stdout), []byte("WARNING: Sign in to confirm your age.\n"))
 		if got.State != watch.Ended {

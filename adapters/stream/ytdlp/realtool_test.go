@@ -13,11 +13,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
-// TestTheRealToolTellsEveryStateApart asks the installed yt-dlp, so that a
-// release of it that words something differently is noticed here.
-func TestTheRealToolTellsEveryStateApart(t *testing.T) {
+// TestTheRealToolDistinguishesEveryState runs the installed yt-dlp, to notice a release with
+// different messages.
+func TestTheRealToolDistinguishesEveryState(t *testing.T) {
 	y := pythontooltest.YouTube(t)
-	resolver := ytdlp.New(ytdlp.Config{Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, quiet)
+	resolver := ytdlp.New(ytdlp.Config{Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, discardLog)
 	wants := map[youtube.State]watch.StreamState{
 		youtube.Upcoming:    watch.Upcoming,
 		youtube.Premiere:    watch.Upcoming,
@@ -65,27 +65,27 @@ func TestTheRealToolTellsEveryStateApart(t *testing.T) {
 	}
 }
 
-// apart is a live stream whose picture and sound are apart.
-type apart struct{ pythontooltest.Ladder }
+// demuxedStream is a live stream with separate video and audio.
+type demuxedStream struct{ pythontooltest.Ladder }
 
-func (apart) Renditions() []livestream.Rendition {
+func (demuxedStream) Renditions() []livestream.Rendition {
 	return []livestream.Rendition{livestream.Video144p, livestream.AudioOnly}
 }
 
-func TestTheRealToolListsPictureAndSoundApart(t *testing.T) {
+func TestTheRealToolListsSeparateVideoAndAudio(t *testing.T) {
 	y := pythontooltest.YouTube(t)
-	y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: apart{}})
-	got := ytdlp.New(ytdlp.Config{Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, quiet).Resolve(t.Context(), pythontooltest.URL)
+	y.Add(pythontooltest.URL.VideoID(), youtube.Video{State: youtube.Live, Source: demuxedStream{}})
+	got := ytdlp.New(ytdlp.Config{Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp")}, discardLog).Resolve(t.Context(), pythontooltest.URL)
 	if len(got.Renditions) != 2 {
 		t.Fatalf("got %+v", got)
 	}
-	sound, picture := got.Renditions[0], got.Renditions[1]
-	if sound.HasVideo || !sound.HasAudio || sound.Alternate || !picture.HasVideo || picture.HasAudio || picture.Height != 144 {
+	audio, video := got.Renditions[0], got.Renditions[1]
+	if audio.HasVideo || !audio.HasAudio || audio.Alternate || !video.HasVideo || video.HasAudio || video.Height != 144 {
 		t.Errorf("got %+v", got.Renditions)
 	}
 }
 
-func TestTheRealToolMeetsAYouTubeThatIsNotWell(t *testing.T) {
+func TestTheRealToolReportsFailuresOfYouTube(t *testing.T) {
 	for name, tc := range map[string]struct {
 		class youtube.Class
 		fault httpfault.Fault
@@ -109,7 +109,7 @@ func TestTheRealToolMeetsAYouTubeThatIsNotWell(t *testing.T) {
 			y.Inject(tc.class, "", 0, tc.fault)
 			resolver := ytdlp.New(ytdlp.Config{
 				Path: pythontooltest.Find(t, "YTDLP_PATH", "yt-dlp"), Timeout: 30 * time.Second, SocketTimeout: time.Second,
-			}, quiet)
+			}, discardLog)
 			if got := resolver.Resolve(t.Context(), pythontooltest.URL); got.State != tc.want {
 				t.Errorf("got %s (%s), want %s", got.State, got.Detail, tc.want)
 			}
