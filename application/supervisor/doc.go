@@ -1,5 +1,6 @@
 // Package supervisor keeps one worker running for every active monitor, and starts
-// reserved monitors on time (sections 8.2 to 8.4 and 10.4, decisions A10, O2 to O5).
+// reserved monitors on time. Sections 8.2 to 8.4 and 10.4 and the decisions A10 and
+// O2 to O5 apply.
 //
 //	WorkerManager  launches, stops and replaces workers; the API calls it
 //	Reconciler     compares monitors and workers, at the start and every 5 s

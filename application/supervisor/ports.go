@@ -115,8 +115,8 @@ type MonitorStore interface {
 type ReservationStore interface {
 	// ClaimDue claims some reservations that are due, each with its next generation.
 	// A claim excludes other gateways for term; a reservation that is not promoted by
-	// then is due again. next is when the next reservation falls due, zero if there is
-	// none. A time in the past means that more are due now.
+	// then is due again. next is when the next reservation falls due; zero
+	// means that none is waiting. A time in the past means that more are due now.
 	ClaimDue(ctx context.Context, term time.Duration) (claimed []Reservation, next time.Time, err error)
 
 	// Promote turns a claimed reservation into a monitor like any other, whose worker

@@ -8,8 +8,8 @@ import (
 )
 
 // oomScoreDelta is added to the tool's oom_score_adj (proc(5), −1000 to 1000).
-// When memory runs out, the kernel then ends the tool rather than this process:
-// a tool is run again, a gateway takes all its workers with it.
+// When memory runs out, the kernel then ends the tool rather than this process. A
+// tool is run again, but the end of a gateway ends all its workers.
 const oomScoreDelta = 500
 
 // preferForOOMKill makes the kernel end a process before its parent. If that

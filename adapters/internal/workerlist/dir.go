@@ -79,8 +79,8 @@ func lock(path string) (*Dir, error) {
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// readID reads the directory's id, and makes one if there is none or it cannot
-// be read.
+// readID reads the directory's id. It makes a new one if the file is missing or
+// cannot be read.
 func (d *Dir) readID() (problem error, err error) {
 	file := filepath.Join(d.Path, IDName)
 	b, err := ReadFile(file)
