@@ -65,8 +65,8 @@ func (b *Broadcast) Entry() string {
 	return master
 }
 
-// Missed is the names of segments and the like that were asked for and not
-// there: not yet on the air, missing (a gap), or never meant.
+// Missed lists the requested files that did not exist: not yet on the air, in a
+// gap, or unknown.
 func (b *Broadcast) Missed() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

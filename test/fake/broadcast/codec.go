@@ -1,27 +1,27 @@
 package broadcast
 
-// Video is how pictures are encoded; empty: there are none.
+// Video is a video codec; empty means no video.
 type Video string
 
-// The codecs of pictures. Every second begins with a key frame, and nothing
-// refers back across it.
+// The video codecs. Every second begins with a key frame that no later frame
+// refers back across.
 const (
 	NoVideo      Video = ""
 	H264         Video = "h264"          // High profile, with B-frames
-	H264Baseline Video = "h264-baseline" // as an encoder of another kind sends it, and larger
+	H264Baseline Video = "h264-baseline" // Baseline profile, as simple encoders send it
 	HEVC         Video = "hevc"
 	VP9          Video = "vp9"
 	AV1          Video = "av1"
 )
 
-// Audio is how sound is encoded; empty: there is none.
+// Audio is an audio codec; empty means no audio.
 type Audio string
 
-// The codecs of sound.
+// The audio codecs.
 const (
 	NoAudio Audio = ""
 	AAC     Audio = "aac"    // AAC-LC
-	HEAAC   Audio = "he-aac" // declared so, see heaac.go; MP4 only
+	HEAAC   Audio = "he-aac" // only declared as such (heaac.go); MP4 only
 	Opus    Audio = "opus"   // MP4 only
 	MP3     Audio = "mp3"
 )

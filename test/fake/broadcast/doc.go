@@ -1,29 +1,27 @@
-// Package broadcast plays a recording out as if it were live, in any of the
-// shapes that live streams have: HLS and DASH, one container or another,
-// encrypted, of low latency, cut by an encoder that reconnects.
+// Package broadcast plays a recording as a live stream. A [Shape] selects HLS or
+// DASH, container, codecs, encryption, low latency, and encoder restarts.
 //
 //	Shape ─▶ Library                     ─▶ Broadcast                ─▶ handler
 //	         encoded and packaged once       which segment is out        master, media playlists,
 //	         by ffmpeg, kept on disk         at what time of the wall    MPD, segments, keys
 //
-// What is shown is always the same [Program]: picture and sound, black, picture
-// again, silence, sound again, the end. ffmpeg encodes and packages it, with the
-// packagers that people use (its hls, dash and segment muxers), and what it
-// wrote into its playlists is believed. Only the playlists of the broadcast are
-// written here: windows that move, and what ffmpeg cannot say.
+// Every broadcast has the same [Program]: picture and sound, black, picture again,
+// silence, sound again, the end. ffmpeg encodes and packages it with its hls, dash
+// and segment muxers. The package takes segment durations from ffmpeg's playlists
+// and writes the live playlists itself, because their window moves.
 //
 // Nothing runs in the background: a playlist is a function of the clock.
 //
-// # The truth
+// # Expected times
 //
-// The clock is wall clock and media clock in one: what the recording shows at
-// an instant of its own is shown at [Broadcast.At] of that instant, and
-// PROGRAM-DATE-TIME and availabilityStartTime say so. A segment is listed when
-// its last frame is past. Picture changes exactly on a frame; sound on a sample,
-// smeared by the codec over one or two of its frames (43 ms).
+// Wall clock and media clock are the same: [Broadcast.At] converts a time of the
+// recording to the wall time at which it is on the air. PROGRAM-DATE-TIME and
+// availabilityStartTime agree with it. A segment is listed when its last frame is
+// past. The picture changes exactly on a frame. Sound changes on a sample, which
+// the codec spreads over one or two of its frames (43 ms).
 //
-// What is only made here, because ffmpeg does not: packed audio's ID3
-// timestamps, keys that rotate and encrypted MP4 (checked with ffmpeg's own
-// decryption), an hour of history (the calm beginning, stamped anew), and the
-// declaration of HE-AAC (see heaac.go).
+// ffmpeg lacks some features, so this package implements them: ID3 timestamps of
+// packed audio, key rotation, encrypted MP4 (checked with ffmpeg's decryption), an
+// hour of history (the start of the program with new timestamps), and the HE-AAC
+// declaration (heaac.go).
 package broadcast

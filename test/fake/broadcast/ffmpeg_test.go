@@ -17,10 +17,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/broadcast"
 )
 
-// TestFFmpegSeesTheTruth plays every shape to the real ffmpeg, when all of it
-// has been on the air and is listed, and expects black and silence where the
-// program has them.
-func TestFFmpegSeesTheTruth(t *testing.T) {
+// The real ffmpeg reads every shape when all of it is listed. It must detect black
+// and silence where the program has them.
+func TestFFmpegDetectsBlackAndSilenceWhereTheProgramHasThem(t *testing.T) {
 	for _, s := range broadcast.Shapes() {
 		if s.History > 0 {
 			continue // an hour is long; see TestHistory

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Handler serves the broadcast: what Entry names, and what that leads to, all
-// by relative URLs. What has not been on the air yet answers 404, or is waited
-// for where the playlist says that it may be (low latency).
+// Handler serves the file that Entry names and every file that it refers to by
+// relative URLs. A segment that is not on the air yet is 404. A low-latency request
+// for it blocks where the playlist allows that.
 func (b *Broadcast) Handler() http.Handler {
 	mux := http.NewServeMux()
 	if b.shape.MPD != HLS {

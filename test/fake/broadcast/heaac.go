@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 )
 
-// ffmpeg as Debian builds it has no encoder for HE-AAC. So AAC-LC frames of
-// half the sampling rate are declared to be the core of HE-AAC: the decoder
-// then runs with spectral band replication, and finding no data for it in the
-// frames just doubles the rate. What is not tested so is replication itself.
+// Debian's ffmpeg has no encoder for HE-AAC. Therefore AAC-LC frames of half the
+// sampling rate are declared as the core of HE-AAC. The decoder enables spectral
+// band replication, finds no data for it and doubles the rate. The replication
+// itself stays untested.
 //
-// The two are AudioSpecificConfigs (ISO/IEC 14496-3, 1.6.2.1) of 24 kHz mono,
-// with their length before them: AAC-LC and, in an extension, no replication;
-// or replication to 48 kHz around AAC-LC, filled up with zeros.
+// Both are AudioSpecificConfigs (ISO/IEC 14496-3, 1.6.2.1) of 24 kHz mono, each
+// after its length. plainConfig is AAC-LC with an extension that denies replication.
+// sbrConfig is replication to 48 kHz around AAC-LC, padded with zeros.
 var (
 	plainConfig = []byte{5, 0x13, 0x08, 0x56, 0xe5, 0x00}
 	sbrConfig   = []byte{5, 0x2b, 0x09, 0x88, 0x00, 0x00}

@@ -22,7 +22,7 @@ func (p *playlist) partTarget() float64 {
 	return longest.Seconds()
 }
 
-// edge writes what is newer than the last whole segment, and what is to come.
+// edge writes the parts after the last complete segment, and the preload hint.
 func (p *playlist) edge() {
 	if p.to == len(p.t.segments) {
 		return

@@ -46,9 +46,9 @@ func Open(o Options) (*Library, error) {
 	return &Library{dir: dir, ffmpeg: ffmpeg, being: map[string]*sync.Mutex{}}, nil
 }
 
-// Prepare makes what a shape needs, if it is not there yet: one or two runs of
-// ffmpeg, of 1 to 4 s of a processor each. Errors: the shape's own
-// contradictions, ctx's, and what ffmpeg says.
+// Prepare encodes a shape unless the library has it already. It runs ffmpeg once
+// or twice, for 1 to 4 s of CPU time each. It returns an error if the shape
+// contradicts itself, if ctx is done, or if ffmpeg fails.
 func (l *Library) Prepare(ctx context.Context, s Shape) error {
 	if err := s.complete(); err != nil {
 		return err

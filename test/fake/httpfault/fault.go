@@ -16,8 +16,8 @@ import (
 // without the fault. A Fault that waits returns when the request's context is done.
 type Fault func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
-// Wrap returns a handler that calls choose for each request. Where choose returns
-// nil, next answers.
+// Wrap returns a handler that answers each request with the fault that choose
+// returns, or with next if choose returns nil.
 func Wrap(next http.Handler, choose func(*http.Request) Fault) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if f := choose(r); f != nil {

@@ -1,6 +1,6 @@
-// Package livestream makes a live HLS stream out of nothing: moving pictures
-// and a tone that ffmpeg generates (or a film clip), in several renditions,
-// with black, silence, stalls, failures and an end at known instants.
+// Package livestream generates live HLS streams in several renditions. ffmpeg
+// generates moving pictures and a tone, or reads a film clip. Black, silence,
+// stalls, failures and the end are at known times.
 //
 //	Library                      Stream                         handler or test/fake/youtube
 //	encoded once, kept on disk   a timeline of edits
@@ -8,25 +8,24 @@
 //	  silence                      what is published by now      MPEG-TS segments
 //
 // Nothing runs in the background. A stream is a function of its edits and the
-// clock: a playlist is computed when asked for, and a segment is put together
-// when it is fetched, from encoded frames that are cached. Only a segment in
-// which the picture goes black or comes back in the middle takes an encoder
-// run (about 0.1 s at 144p), and that is cached too. So ten streams at once
-// cost next to nothing.
+// clock. A playlist is computed on request, and a segment is assembled on request
+// from cached encoded frames. Only a segment in which the picture changes between
+// black and not black needs an encoder run (about 0.1 s at 144p), which is cached
+// too. Ten streams at a time need little CPU.
 //
-// # The truth
+// # Expected times
 //
 // The clock is both wall clock and media clock: the frame captured at wall
 // time T has program time T. A segment appears in the playlist when its last
 // frame is past, plus [Config.Latency], as with a real encoder. An edit takes
-// effect on a frame boundary, and the method that makes it returns that
-// instant. Pictures change exactly there; sound changes on the nearest AAC
-// frame, within 22 ms. [Stream.Available] tells when media became available.
+// effect on a frame boundary, and the method that makes it returns that time.
+// Pictures change exactly there. Sound changes on the nearest AAC frame, within
+// 22 ms. [Stream.Available] returns when media became available.
 //
 // # Timestamps
 //
-// Timestamps run on from segment to segment, video at fps and audio in AAC
-// frames of 1024 samples, and jump only at an EXT-X-DISCONTINUITY. Every
-// segment begins with a key frame. The MPEG-TS is written here rather than by
-// ffmpeg, so that frames encoded once can be stamped again and again.
+// Timestamps are continuous from segment to segment, except at an
+// EXT-X-DISCONTINUITY. Audio is in AAC frames of 1024 samples. Every segment begins
+// with a key frame. This package writes the MPEG-TS itself, so that frames that were
+// encoded once can get new timestamps.
 package livestream

@@ -75,8 +75,8 @@ func (l *Library) video(ctx context.Context, r Rendition, segment time.Duration,
 	}, exactly(segment, accessUnits))
 }
 
-// h264 is how pictures are encoded: no B-frames, so that every frame's decoding
-// time is its own time, and a key frame at the start of each segment only.
+// h264 returns ffmpeg's arguments for the video codec. Without B-frames the decoding
+// and presentation times are equal. Only the first frame of a segment is a key frame.
 func h264(length, segment time.Duration) []string {
 	group := strconv.FormatInt(framesIn(segment), 10)
 	return []string{

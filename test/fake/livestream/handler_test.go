@@ -107,9 +107,8 @@ func TestMixedOnce(t *testing.T) {
 	}
 }
 
-// TestClip takes the darkest film there is: what is black and silent is still
-// the script's to say.
-func TestClip(t *testing.T) {
+// The clip is entirely black. The script alone decides when the stream is black.
+func TestTheScriptDecidesWhenAClipIsBlack(t *testing.T) {
 	clip := t.TempDir() + "/dark.mp4"
 	tool(t, "ffmpeg", nil, "-v", "error", "-f", "lavfi", "-i", "color=black:size=320x180:rate=24", "-t", "1", clip)
 	library, err := livestream.Open(livestream.Options{CacheDir: t.TempDir(), Clip: clip})

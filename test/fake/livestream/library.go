@@ -92,9 +92,9 @@ func (l *Library) prepare(ctx context.Context, renditions []Rendition, segment t
 	return nil
 }
 
-// frames returns the item called name, from memory, from disk, or made by
-// produce and then cut by split. Who waits for another's work stops waiting
-// with ctx; a failure is not remembered.
+// frames returns the item called name from memory or disk, or calls produce and
+// split to make it. A caller that waits for another caller's work returns when ctx
+// is done. A failure is not cached.
 func (l *Library) frames(ctx context.Context, name string, produce func() ([]byte, error), split func([]byte) ([][]byte, error)) ([][]byte, error) {
 	for {
 		l.mu.Lock()
@@ -119,7 +119,7 @@ func (l *Library) frames(ctx context.Context, name string, produce func() ([]byt
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		// Whoever made it may have been called off; then it is our turn.
+		// If the other caller was cancelled, this one tries.
 		if it.err == nil || (!errors.Is(it.err, context.Canceled) && !errors.Is(it.err, context.DeadlineExceeded)) {
 			return it.frames, it.err
 		}

@@ -25,10 +25,10 @@ type sample struct {
 	key  bool
 }
 
-// mux writes segment n: the tables, then both tracks in the order of time. The
-// continuity counters go on from segment to segment although each is written
-// without knowledge of the others: the tables come once in each, and each
-// track takes a multiple of 16 packets, which is where its counter starts over.
+// mux writes segment n: the tables, then both tracks in the order of time. It knows
+// no other segment, and still the continuity counters continue. The tables come once
+// in each segment. Each track takes a multiple of 16 packets, after which its counter
+// wraps to 0.
 func mux(n int64, video, audio []sample) []byte {
 	tables := byte(n & 0x0f)
 	w := &tsWriter{counters: map[int]byte{patPID: tables, pmtPID: tables}, clock: videoPID}

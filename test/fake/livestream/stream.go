@@ -23,8 +23,8 @@ type Stream struct {
 	line    timeline
 }
 
-// Start begins a stream, and encodes what its renditions need if the library
-// does not have it yet (half a second for the default ones, once per machine).
+// Start begins a stream. It first encodes the renditions that the library does not
+// have yet: half a second for the default ones, once per machine.
 func (l *Library) Start(ctx context.Context, c Config) (*Stream, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -77,12 +77,12 @@ func (s *Stream) Stop() time.Time { return s.finish(Stop) }
 // Fail answers part with f from now on.
 func (s *Stream) Fail(part Part, f httpfault.Fault) { s.Do(Cue{Do: Fail, Part: part, Fault: f}) }
 
-// Heal ends what Fail began.
+// Heal ends the failure of a part.
 func (s *Stream) Heal(part Part) { s.Do(Cue{Do: Heal, Part: part}) }
 
 // Do adds a cue, at c.At or now, whichever is later, and returns the instant
-// at which it takes effect. What has been published never changes. It panics
-// on a cue that means nothing.
+// at which it takes effect. Published media never change. It panics on an
+// invalid cue.
 func (s *Stream) Do(c Cue) time.Time {
 	if err := c.valid(); err != nil {
 		panic(err)

@@ -3,9 +3,8 @@
 //
 //	POST ──▶ read ──▶ verify both signatures ──▶ store ──▶ fault, or 204, or 401
 //
-// It implements the specification (sections 4.2, 4.3 and 12.2, decision W5)
-// without the product's own code, so that it does not repeat a mistake of the
-// sender. A delivery is verified when
+// It implements sections 4.2, 4.3 and 12.2 (decision W5) without the product's code,
+// so that it does not repeat a mistake of the sender. A delivery is verified when
 //
 //   - X-Timestamp is within 300 s of now (Config.Tolerance) and X-Signature-256 is right,
 //   - the Standard Webhooks library accepts webhook-id, webhook-timestamp and

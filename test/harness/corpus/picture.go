@@ -25,8 +25,8 @@ type Picture struct {
 	steps     []string // filters
 }
 
-// studio is a programme with cuts, movement and lettering, and at the top a
-// window through which the sun shines: a tenth of the picture is white.
+// studio is a programme with cuts, movement and lettering. A white window fills the
+// top tenth of the picture.
 func studio() Picture {
 	return Picture{programme: fmt.Sprintf(
 		"testsrc2=s=%dx%d:r=%d,format=yuv420p,drawbox=x=0:y=0:w=iw:h=ih/10:c=white:t=fill,%s", Width, Height, Rate, grain)}

@@ -111,7 +111,7 @@ var cuts = []Item{
 	},
 }
 
-// darkness is what is dark, and what is bright in the dark.
+// darkness lists dark pictures, some with bright spots.
 var darkness = []Item{
 	{
 		Name:    "night, 30 %",

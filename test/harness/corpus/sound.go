@@ -53,8 +53,8 @@ func hiss(db float64) Sound {
 	return Sound{source: fmt.Sprintf("anoisesrc=c=white:a=1:r=%d:seed=5,volume=%gdB", SampleRate, db), stereo: bothSides}
 }
 
-// then adds a filter. Filters see blocks of one millisecond, so that what is
-// switched in them is switched then.
+// then adds a filter. Filters get blocks of one millisecond, so that they switch with
+// that precision.
 func (s Sound) then(format string, args ...any) Sound {
 	s.steps = append(slices.Clip(s.steps), fmt.Sprintf(format, args...))
 	return s
@@ -93,7 +93,7 @@ func (s Sound) chain(name string) string {
 	return strings.Join(append([]string{source, fmt.Sprintf("asetnsamples=n=%d:p=0", SampleRate/1000)}, s.steps...), ",")
 }
 
-// graph is the recipe as ffmpeg takes it, without a label for its output. It
-// ends in blocks of the encoder's own size: ffmpeg 5.1 fills the first one up
-// with zeros if it is smaller, and everything comes later by that.
+// graph is the recipe as ffmpeg's filter graph, without a label for its output. Its
+// last filter makes blocks of the encoder's frame size. ffmpeg 5.1 pads a smaller
+// first block with zeros, which would delay all sound.
 func (s Sound) graph() string { return s.chain("") + "," + s.stereo + ",asetnsamples=n=1024:p=0" }

@@ -167,8 +167,8 @@ func silentIntervals(t *testing.T, l *corpus.Library, c corpus.Clip) (found [][2
 	return found
 }
 
-// decode plays a clip's segments one after the other into ffmpeg and passes its
-// output to take in units of size bytes, of which the last may be shorter.
+// decode feeds a clip's segments to one ffmpeg. It passes the output to take in
+// pieces of size bytes; the last may be shorter.
 func decode(t *testing.T, l *corpus.Library, c corpus.Clip, size int, take func([]byte), output ...string) {
 	t.Helper()
 	var clip, problems bytes.Buffer

@@ -1,4 +1,4 @@
-// Package system runs the real stream-monitor as its users do: the built
-// binary is a process of its own, called by REST, and its log is read line by
-// line. Only the environment leads it to a stand-in for YouTube.
+// Package system runs the built stream-monitor as its users do: as a process that
+// is called by REST. It reads the log line by line. Environment variables alone
+// direct the process to a fake of YouTube.
 package system

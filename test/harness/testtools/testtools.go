@@ -42,7 +42,7 @@ func Cache(dir, name string) (string, error) {
 	return dir, nil
 }
 
-// root returns the nearest parent directory with a go.mod; empty: there is none.
+// root returns the nearest parent directory with a go.mod, or an empty string.
 func root() string {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -115,9 +115,8 @@ func warnings(t *testing.T) map[string]string {
 	return found
 }
 
-// logged returns level and message of a call that logs a warning or an error: of a
-// logger, with a level of slog, or a log entry of the watcher. The message of other
-// nodes is nil.
+// logged returns the level and message of a node that logs a warning or an error:
+// a call of a logger, or a log entry of the watcher. For other nodes message is nil.
 func logged(n ast.Node) (level string, message ast.Expr) {
 	switch n := n.(type) {
 	case *ast.CompositeLit:
