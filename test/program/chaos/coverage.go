@@ -12,7 +12,7 @@ import (
 const (
 	maxGapWithoutFault = 5 * time.Second  // beyond the check interval, without a fault: the machine may be busy
 	maxGapAfterFault   = 12 * time.Second // after the last fault nearby
-	maxGapOfNewMonitor = 22 * time.Second // before the first request: if the gateway ends just after it stored a monitor, another may start it only after 10 s
+	maxGapOfNewMonitor = 22 * time.Second // before the first request; another gateway may start the monitor only 10 s after its registration
 )
 
 // checkCoverage finds times without segment requests that are longer than the

@@ -25,14 +25,14 @@ type mutation struct {
 // mutations lists every mutation. A mutation that a run does not detect shows
 // that a check is missing.
 var mutations = map[string]*mutation{
-	"drop":    {"an accepted event is deleted", alterAlert(`DELETE FROM monitor_events WHERE id = $1`)},
-	"unsend":  {"an accepted event counts as sent and never is", insertUnsentEvent},
-	"twice":   {"an event is delivered once more, with no fault near", alterAlert(`UPDATE monitor_events SET webhook_status = 'pending', next_attempt_at = now() WHERE id = $1`)},
-	"alter":   {"an event is delivered once more, with other bytes", alterAlert(`UPDATE monitor_events SET webhook_status = 'pending', next_attempt_at = now(), body = replace(body, '"event_id"', ' "event_id"') WHERE id = $1`)},
-	"back":    {"statistics go backwards", alterAlert(`UPDATE monitor_stats SET total_segments = 1 WHERE monitor_id = (SELECT monitor_id FROM monitor_events WHERE id = $1)`)},
-	"policy":  {"MISSING_WORKER=error, and a worker is killed", killAnyWorker},
-	"fencing": {"a second worker of the same generation is started", startSecondWorker},
-	"orphan":  {"a process is started that nobody ends", startOrphan},
+	"drop":      {"an accepted event is deleted", alterAlert(`DELETE FROM monitor_events WHERE id = $1`)},
+	"unsent":    {"an event is stored as sent and never is", insertUnsentEvent},
+	"redeliver": {"an event is delivered again without a fault", alterAlert(`UPDATE monitor_events SET webhook_status = 'pending', next_attempt_at = now() WHERE id = $1`)},
+	"alter":     {"an event is delivered again with other bytes", alterAlert(`UPDATE monitor_events SET webhook_status = 'pending', next_attempt_at = now(), body = replace(body, '"event_id"', ' "event_id"') WHERE id = $1`)},
+	"decrease":  {"statistics decrease", alterAlert(`UPDATE monitor_stats SET total_segments = 1 WHERE monitor_id = (SELECT monitor_id FROM monitor_events WHERE id = $1)`)},
+	"policy":    {"MISSING_WORKER=error, and a worker is killed", killAnyWorker},
+	"fencing":   {"a second worker of the same generation is started", startSecondWorker},
+	"orphan":    {"a process is started and not ended", startOrphan},
 	"file": {"a temporary file is left behind", func(_ context.Context, env *environment) error {
 		return os.WriteFile(env.tempDir+"/forgotten", nil, 0o600)
 	}},

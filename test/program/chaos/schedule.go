@@ -140,16 +140,16 @@ func generateScript(r *rand.Rand) streamScript {
 // addCrashes ends the first gateway of every second seed at a crash point, all
 // points in turn. A quarter of the second gateways crash, too.
 func (s *schedule) addCrashes(r *rand.Rand) {
-	at := func(c int) crash {
+	crashAt := func(c int) crash {
 		point := crashPoints[c%len(crashPoints)]
 		return crash{point.name, 1 + r.IntN(point.maxPasses), time.Duration(r.Int64N(int64(point.maxDelay) + 1)).Truncate(time.Millisecond)}
 	}
 	s.crashes = make([]crash, 2)
 	if s.seed%2 == 0 {
-		s.crashes[0] = at(s.seed / 2)
+		s.crashes[0] = crashAt(s.seed / 2)
 	}
 	if r.IntN(4) == 0 {
-		s.crashes[1] = at(r.IntN(len(crashPoints)))
+		s.crashes[1] = crashAt(r.IntN(len(crashPoints)))
 	}
 }
 
