@@ -11,7 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Headers of a create that may be repeated (decision A9).
+// Headers of a repeatable registration (decision A9).
 const (
 	idempotencyHeader = "Idempotency-Key"
 	replayedHeader    = "Idempotency-Replayed"
@@ -21,8 +21,8 @@ const maxIdempotencyKey = 255 // characters
 
 var idempotencyKeyForm = regexp.MustCompile(fmt.Sprintf(`^[!-~]{1,%d}$`, maxIdempotencyKey))
 
-// idempotencyKey reads the Idempotency-Key of a request, which stands for one
-// thing with one API key. given reports whether there is one.
+// idempotencyKey reads the Idempotency-Key of a request. Each API key has its own
+// idempotency keys. given reports whether there is one.
 func idempotencyKey(c *gin.Context) (key registry.Digest, given bool, err error) {
 	values := c.Request.Header.Values(idempotencyHeader)
 	switch {

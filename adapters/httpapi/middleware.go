@@ -24,7 +24,7 @@ const (
 	internalKeyHeader = "X-Internal-API-Key"
 )
 
-// answer makes a gin handler of one that returns its error.
+// answer makes a gin handler of a function that returns an error.
 func (a *API) answer(handle func(*gin.Context) error) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if err := handle(c); err != nil {
@@ -78,9 +78,9 @@ func (a *API) limited(c *gin.Context) {
 	c.Next()
 }
 
-// authenticated asks for a key, compared in constant time and by its digest so
-// that its length does not show either (section 12.1). It also guards paths
-// that do not exist: who has no key learns nothing of them.
+// authenticated requires a key (section 12.1). It compares digests in constant time,
+// so that neither the content nor the length of the key can be measured. It also
+// protects paths that do not exist, so that callers without a key cannot find paths.
 func (a *API) authenticated(header string, key [sha256.Size]byte, open []string) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if slices.Contains(open, c.Request.URL.Path) {

@@ -11,8 +11,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// readRegistration decodes the body of section 3.1 and fills in its defaults. A
-// field that is wrong is listed in the request, to be refused with the others.
+// readRegistration decodes the body of section 3.1 and sets its defaults. The request
+// lists the wrong fields, which the registry refuses with its own.
 func readRegistration(raw []byte) (registry.Request, error) {
 	r := registry.Request{Config: monitor.DefaultConfig()}
 	body, err := readObject(raw, "", "stream_url", "callback_url", "config", "metadata")
@@ -231,7 +231,7 @@ func (a *API) list(c *gin.Context) error {
 // localTime shows a time in the server's zone, to the millisecond (decision A11).
 func (a *API) localTime(t time.Time) time.Time { return t.In(a.cfg.Zone).Truncate(time.Millisecond) }
 
-// localTimeOrNull shows a time there may not be.
+// localTimeOrNull shows the zero time as null.
 func (a *API) localTimeOrNull(t *time.Time) *time.Time {
 	if t == nil || t.IsZero() {
 		return nil

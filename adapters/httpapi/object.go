@@ -16,9 +16,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// object is a JSON object that is read strictly: names are case-sensitive, come
-// once, and are all known; values have exactly the type asked for (decision A3).
-// It collects what is wrong with single fields.
+// object is a strictly parsed JSON object (decision A3). Names are known,
+// case-sensitive and unique; values have exactly the expected type. It collects the
+// errors of its fields.
 type object struct {
 	path    string // before its fields in messages: "" or "config."
 	fields  map[string]json.RawMessage
@@ -71,17 +71,17 @@ func readObject(raw []byte, name string, known ...string) (*object, error) {
 	return o, nil
 }
 
-// refusef notes what is wrong with a field.
+// refusef adds the error of a field.
 func (o *object) refusef(field, format string, args ...any) {
 	o.refused = append(o.refused, registry.FieldError{Field: o.path + field, Err: monitor.Errorf(monitor.InvalidConfig, format, args...)})
 }
 
-// refuse notes that a field has the wrong type.
+// refuse adds the error of a field of the wrong type.
 func (o *object) refuse(field, accepted string) {
 	o.refusef(field, "%s%s is %.40s; accepted is %s", o.path, field, o.fields[field], accepted)
 }
 
-// err names every field that is wrong.
+// err returns one error that names every wrong field, or nil.
 func (o *object) err() error {
 	var all []error
 	for _, e := range o.refused {
@@ -90,7 +90,7 @@ func (o *object) err() error {
 	return monitor.Join(all...)
 }
 
-// text reads a string; null and no field at all read as "".
+// text reads a string. It returns "" for null and for a missing field.
 func (o *object) text(name string, into *string) {
 	raw, given := o.fields[name]
 	if !given || string(raw) == "null" {
@@ -101,8 +101,8 @@ func (o *object) text(name string, into *string) {
 	}
 }
 
-// number reads a setting, however the number is written. ok is false if the
-// object does not have it or it is wrong.
+// number reads a setting in any notation of JSON. ok is false if the field is missing
+// or wrong.
 func (o *object) number(s monitor.Setting) (v float64, ok bool) {
 	raw, given := o.fields[s.Field]
 	if !given {
@@ -130,8 +130,8 @@ func isNumber(raw json.RawMessage) bool {
 // time.Parse alone would accept one-digit hours, commas and offsets of a day.
 var timestampForm = regexp.MustCompile(`^([0-9-]{10}T[0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\.[0-9]+)?)?(Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])$`)
 
-// timestamp reads a time in UTC, to the millisecond (decision A11); null reads as
-// none.
+// timestamp reads a time in UTC, to the millisecond (decision A11). It returns none for
+// null.
 func (o *object) timestamp(name string, into **time.Time) {
 	raw, given := o.fields[name]
 	if !given || string(raw) == "null" {

@@ -12,9 +12,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// readQuery reads the query of a request. A parameter that is not known, or
-// comes twice, is refused: a filter with a typing error must not answer with
-// everything.
+// readQuery reads the query of a request. It refuses unknown and repeated parameters,
+// because a misspelt filter must not return everything.
 func readQuery(c *gin.Context, known ...string) (url.Values, error) {
 	query, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {

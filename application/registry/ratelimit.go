@@ -10,8 +10,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// RateLimit names a number of requests that a client may make in a minute
-// (section 12.3). They may be made at once and are then allowed again evenly.
+// RateLimit names a maximum of requests per client and minute (section 12.3). A client
+// may use all at once; the limit then recovers evenly.
 type RateLimit string
 
 // The rate limits of section 12.3. Stopping a monitor has none: a client with too
@@ -55,9 +55,8 @@ func (s *Service) Allow(ctx context.Context, client Client, limit RateLimit) (wa
 	return 0, nil
 }
 
-// CountRefusal moves a registration that was refused from the rate limit of
-// Creating to that of Refusing, whether or not the caller is still there. wait
-// and errors are those of Allow.
+// CountRefusal moves a refused registration from the rate limit Creating to Refusing,
+// even if the caller has closed its connection. wait and errors are those of Allow.
 func (s *Service) CountRefusal(ctx context.Context, client Client) (wait time.Duration, err error) {
 	if s.cfg.CreatePerMin == 0 {
 		return 0, nil

@@ -170,7 +170,7 @@ func (s *Store) Redeliver(ctx context.Context, id monitor.ID, eventID string) er
 	return monitor.Errorf(monitor.NotFound, "monitor %s has no event %s", id, eventID)
 }
 
-// Update changes a stored monitor. It panics if there is none.
+// Update changes a stored monitor. It panics if the monitor is unknown.
 func (s *Store) Update(id monitor.ID, change func(*monitor.Monitor)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
