@@ -19,10 +19,10 @@ type assignmentBody struct {
 	Snapshot   json.RawMessage   `json:"snapshot"`
 }
 
-// Assignment asks what to watch; generation 0 asks as whichever is the newest.
-// Errors: monitor.ErrSuperseded; *monitor.Error NotFound when there is no such
-// monitor or it has ended; *monitor.Error InvalidConfig when the gateway does
-// not understand the question, and would not again; anything else may pass.
+// Assignment requests the assignment of a monitor. Generation 0 stands for the newest.
+// Errors: monitor.ErrSuperseded; *monitor.Error NotFound if the monitor is unknown or has
+// ended; *monitor.Error InvalidConfig if the gateway rejects the request for good. Any
+// other error may pass.
 func (c *Client) Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
 	path := "/internal/v1/monitors/" + url.PathEscape(string(id))
 	if generation != 0 {
@@ -30,10 +30,10 @@ func (c *Client) Assignment(ctx context.Context, id monitor.ID, generation int) 
 	}
 	var body assignmentBody
 	if err := c.exchange(ctx, http.MethodGet, path, nil, &body); err != nil {
-		return monitor.Assignment{}, fmt.Errorf("ask the gateway for an assignment: %w", err)
+		return monitor.Assignment{}, fmt.Errorf("request an assignment from the gateway: %w", err)
 	}
 	if body.MonitorID != id {
-		return monitor.Assignment{}, fmt.Errorf("ask the gateway for an assignment: it answered for %.60q", body.MonitorID)
+		return monitor.Assignment{}, fmt.Errorf("request an assignment from the gateway: the response is for %.60q", body.MonitorID)
 	}
 	if string(body.Snapshot) == "null" {
 		body.Snapshot = nil

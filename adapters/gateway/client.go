@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -22,19 +23,19 @@ import (
 // snapshot of at most 256 KiB.
 const maxResponse = 1 << 20
 
-// defaultConnectTimeout is half of a worker's attempt (4 s): a Kubernetes Service may
-// lead the connection of the next attempt to another node. It is longer than 1 s,
+// defaultConnectTimeout is half of a worker's attempt (4 s), so that the next attempt
+// connects again: a Kubernetes Service may choose another pod. It is longer than 1 s,
 // after which a lost SYN is sent again.
 const defaultConnectTimeout = 2 * time.Second
 
 // keyHeader carries INTERNAL_API_KEY (section 8.6).
 const keyHeader = "X-Internal-Api-Key" // as net/http writes X-Internal-API-Key
 
-// Config is what may be set of a Client.
+// Config configures a Client. The zero value is usable.
 type Config struct {
-	Timeout        time.Duration  // of one exchange whose context allows it more; 0: 20 s
-	ConnectTimeout time.Duration  // of that, until its connection is up, TLS aside; 0: 2 s
-	RootCAs        *x509.CertPool // nil: the system's, or those of SSL_CERT_FILE
+	Timeout        time.Duration  // limit of one exchange; default 20 s
+	ConnectTimeout time.Duration  // limit of the TCP connection; default 2 s
+	RootCAs        *x509.CertPool // default: the system's, or those of SSL_CERT_FILE
 }
 
 // Client talks to the internal API. It may be used concurrently.
@@ -60,8 +61,8 @@ func New(baseURL, key string, cfg Config) (*Client, error) {
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = defaultConnectTimeout
 	}
-	// Over HTTP/2 all exchanges share a connection, which stays in use after it
-	// has been cut unnoticed: with HTTP/1.1 the next try has another one.
+	// HTTP/2 would keep using one connection that was cut unnoticed. With HTTP/1.1
+	// the next attempt opens another one.
 	var http1 http.Protocols
 	http1.SetHTTP1(true)
 	return &Client{
@@ -144,4 +145,22 @@ func errorOf(status int, raw []byte) error {
 		return monitor.Errorf(monitor.Internal, "HTTP %d %s: %s", status, body.Error.Code, body.Error.Message)
 	}
 	return fmt.Errorf("HTTP %d %s: %s", status, body.Error.Code, body.Error.Message)
+}
+
+// Roots returns the system's roots and the certificates of a PEM file. The file holds the
+// certificate of a gateway that the system does not trust, or of its issuer. Errors: the
+// file cannot be read, or has no certificate.
+func Roots(file string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the gateway's certificate: %w", err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool() // a machine without roots still trusts the file
+	}
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("read the gateway's certificate: %s holds no certificate in PEM", file)
+	}
+	return roots, nil
 }

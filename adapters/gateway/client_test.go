@@ -26,14 +26,14 @@ import (
 var _ worker.Gateway = (*gateway.Client)(nil)
 
 const (
-	anID = monitor.ID("mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d")
-	aKey = "the internal key"
+	monitorID   = monitor.ID("mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d")
+	internalKey = "the internal key"
 )
 
 var noon = time.Date(2024, 1, 15, 12, 0, 0, 123456789, time.UTC)
 
-// talking makes a client of a server that answers with handler.
-func talking(t *testing.T, cfg gateway.Config, handler http.HandlerFunc) *gateway.Client {
+// clientOf makes a client of a server with handler.
+func clientOf(t *testing.T, cfg gateway.Config, handler http.HandlerFunc) *gateway.Client {
 	t.Helper()
 	s := httptest.NewServer(handler)
 	t.Cleanup(s.Close)
@@ -42,7 +42,7 @@ func talking(t *testing.T, cfg gateway.Config, handler http.HandlerFunc) *gatewa
 
 func client(t *testing.T, base string, cfg gateway.Config) *gateway.Client {
 	t.Helper()
-	c, err := gateway.New(base, aKey, cfg)
+	c, err := gateway.New(base, internalKey, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func report(events int) monitor.Report {
 	return r
 }
 
-func TestRefusals(t *testing.T) {
+func TestOnlyAnErrorOfTheGatewayIsFinal(t *testing.T) {
 	envelope := func(status int, code string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(status)
@@ -80,45 +80,45 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		answer   http.HandlerFunc
-		expected string // superseded, not found, refused, in trouble; else part of the message of an error that may pass
+		handler  http.HandlerFunc
+		expected string // superseded, not found, rejected, unauthorized, internal; or a part of the message of any other error
 	}{
-		"409 SUPERSEDED":              {envelope(409, "SUPERSEDED"), "superseded"},
-		"404 MONITOR_NOT_FOUND":       {envelope(404, "MONITOR_NOT_FOUND"), "not found"},
-		"400 INVALID_CONFIG":          {envelope(400, "INVALID_CONFIG"), "refused"},
-		"413 BODY_TOO_LARGE":          {envelope(413, "BODY_TOO_LARGE"), "refused"},
-		"400 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }, "HTTP 400 without the gateway's error code"},
-		"413 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) }, "HTTP 413 without the gateway's error code"},
-		"408":                         {envelope(408, "REQUEST_TIMEOUT"), "HTTP 408 REQUEST_TIMEOUT: the reason"},
-		"404 of another port":         {envelope(404, "ROUTE_NOT_FOUND"), "HTTP 404 ROUTE_NOT_FOUND: the reason"},
-		"404 of something in between": {http.NotFound, "HTTP 404 without the gateway's error code"},
-		"409 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) }, "HTTP 409 without the gateway's error code"},
-		"409 of another kind":         {envelope(409, "DUPLICATE_MONITOR"), "HTTP 409 DUPLICATE_MONITOR: the reason"},
-		"401":                         {envelope(401, "UNAUTHORIZED"), "locked out"},
-		"500":                         {envelope(500, "INTERNAL_ERROR"), "in trouble"},
-		"503":                         {envelope(503, "UNAVAILABLE"), "in trouble"},
-		"503 of something in between": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, "HTTP 503 without the gateway's error code"},
-		"a redirect":                  {http.RedirectHandler("/elsewhere", http.StatusTemporaryRedirect).ServeHTTP, "HTTP 307"},
-		"no JSON":                     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, "cannot be decoded"},
-		"an answer for nobody":        {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "{}") }, "it "},
-		"an answer without end":       {func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2<<20)) }, "larger than"},
-		"an answer that is cut off": {func(w http.ResponseWriter, _ *http.Request) {
+		"409 SUPERSEDED":               {envelope(409, "SUPERSEDED"), "superseded"},
+		"404 MONITOR_NOT_FOUND":        {envelope(404, "MONITOR_NOT_FOUND"), "not found"},
+		"400 INVALID_CONFIG":           {envelope(400, "INVALID_CONFIG"), "rejected"},
+		"413 BODY_TOO_LARGE":           {envelope(413, "BODY_TOO_LARGE"), "rejected"},
+		"400 of a proxy":               {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }, "HTTP 400 without the gateway's error code"},
+		"413 of a proxy":               {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) }, "HTTP 413 without the gateway's error code"},
+		"408":                          {envelope(408, "REQUEST_TIMEOUT"), "HTTP 408 REQUEST_TIMEOUT: the reason"},
+		"404 of another port":          {envelope(404, "ROUTE_NOT_FOUND"), "HTTP 404 ROUTE_NOT_FOUND: the reason"},
+		"404 of a proxy":               {http.NotFound, "HTTP 404 without the gateway's error code"},
+		"409 of a proxy":               {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) }, "HTTP 409 without the gateway's error code"},
+		"409 of another kind":          {envelope(409, "DUPLICATE_MONITOR"), "HTTP 409 DUPLICATE_MONITOR: the reason"},
+		"401":                          {envelope(401, "UNAUTHORIZED"), "unauthorized"},
+		"500":                          {envelope(500, "INTERNAL_ERROR"), "internal"},
+		"503":                          {envelope(503, "UNAVAILABLE"), "internal"},
+		"503 of a proxy":               {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, "HTTP 503 without the gateway's error code"},
+		"a redirect":                   {http.RedirectHandler("/elsewhere", http.StatusTemporaryRedirect).ServeHTTP, "HTTP 307"},
+		"no JSON":                      {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, "cannot be decoded"},
+		"an empty object":              {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "{}") }, "the response "},
+		"a response that is too large": {func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2<<20)) }, "larger than"},
+		"a response that is cut off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "99")
 			w.Write([]byte("{"))
 		}, "read the response"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := talking(t, gateway.Config{}, c.answer)
-			_, assignErr := g.Assignment(context.Background(), anID, 1)
-			_, reportErr := g.Report(context.Background(), anID, report(0))
+			g := clientOf(t, gateway.Config{}, c.handler)
+			_, assignErr := g.Assignment(context.Background(), monitorID, 1)
+			_, reportErr := g.Report(context.Background(), monitorID, report(0))
 			for _, err := range []error{assignErr, reportErr} {
 				var coded *monitor.Error
-				kind := "" // it may pass
+				kind := "" // not of the gateway
 				switch {
 				case errors.Is(err, monitor.ErrSuperseded):
 					kind = "superseded"
 				case errors.As(err, &coded):
-					kind = map[monitor.Code]string{monitor.NotFound: "not found", monitor.InvalidConfig: "refused", monitor.Unauthorized: "locked out", monitor.Internal: "in trouble"}[coded.Code]
+					kind = map[monitor.Code]string{monitor.NotFound: "not found", monitor.InvalidConfig: "rejected", monitor.Unauthorized: "unauthorized", monitor.Internal: "internal"}[coded.Code]
 				}
 				switch {
 				case err == nil:
@@ -129,26 +129,25 @@ func TestRefusals(t *testing.T) {
 					t.Errorf("error is %v, expected the gateway's message", err)
 				case kind == "" && !strings.Contains(err.Error(), c.expected):
 					t.Errorf("error is %v, expected %q", err, c.expected)
-				case strings.Contains(err.Error(), aKey):
-					t.Errorf("the error tells the key: %v", err)
+				case strings.Contains(err.Error(), internalKey):
+					t.Errorf("the error contains the key: %v", err)
 				}
 			}
 		})
 	}
 }
 
-func TestATimeLimitHolds(t *testing.T) {
+func TestAnExchangeEndsAfterItsTimeout(t *testing.T) {
 	done := make(chan struct{})
-	g := talking(t, gateway.Config{Timeout: 20 * time.Millisecond}, func(http.ResponseWriter, *http.Request) { <-done })
+	g := clientOf(t, gateway.Config{Timeout: 20 * time.Millisecond}, func(http.ResponseWriter, *http.Request) { <-done })
 	defer close(done)
-	_, err := g.Report(context.Background(), anID, report(0))
+	_, err := g.Report(context.Background(), monitorID, report(0))
 	if err == nil || !strings.Contains(err.Error(), "report to the gateway") {
 		t.Errorf("error is %v", err)
 	}
 }
 
-// TestMain sets a proxy that nobody answers at, before net/http reads it, which
-// it does once.
+// TestMain sets a proxy that does not exist, before net/http reads the variables once.
 func TestMain(m *testing.M) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
 		os.Setenv(name, "http://127.0.0.1:1")
@@ -159,22 +158,22 @@ func TestMain(m *testing.M) {
 }
 
 func TestNoProxyIsUsed(t *testing.T) {
-	// A name, because net/http itself never asks a proxy for a loopback address.
+	// A name is needed: net/http never uses a proxy for a loopback address.
 	g := client(t, "http://gateway.invalid:8081", gateway.Config{Timeout: 5 * time.Second})
-	_, err := g.Report(context.Background(), anID, report(0))
+	_, err := g.Report(context.Background(), monitorID, report(0))
 	if err == nil || strings.Contains(err.Error(), "proxyconnect") || strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Errorf("error is %v", err)
 	}
 }
 
-func TestTLS(t *testing.T) {
+func TestOnlyTrustedTLSServersAreUsed(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"order":"stop"}`) }))
 	s.StartTLS()
 	defer s.Close()
 	t.Run("trusts the roots it is given", func(t *testing.T) {
 		roots := x509.NewCertPool()
 		roots.AddCert(s.Certificate())
-		order, err := client(t, s.URL, gateway.Config{RootCAs: roots}).Report(context.Background(), anID, report(0))
+		order, err := client(t, s.URL, gateway.Config{RootCAs: roots}).Report(context.Background(), monitorID, report(0))
 		if err != nil || order != monitor.Stop {
 			t.Errorf("order is %q, %v", order, err)
 		}
@@ -187,27 +186,27 @@ func TestTLS(t *testing.T) {
 		defer old.Close()
 		roots := x509.NewCertPool()
 		roots.AddCert(old.Certificate())
-		_, err := client(t, old.URL, gateway.Config{RootCAs: roots}).Report(context.Background(), anID, report(0))
+		_, err := client(t, old.URL, gateway.Config{RootCAs: roots}).Report(context.Background(), monitorID, report(0))
 		if err == nil || !strings.Contains(err.Error(), "protocol version") {
 			t.Errorf("error is %v", err)
 		}
 	})
-	t.Run("trusts nobody else", func(t *testing.T) {
+	t.Run("does not trust other certificates", func(t *testing.T) {
 		var unknown x509.UnknownAuthorityError
-		if _, err := client(t, s.URL, gateway.Config{}).Report(context.Background(), anID, report(0)); !errors.As(err, &unknown) {
+		if _, err := client(t, s.URL, gateway.Config{}).Report(context.Background(), monitorID, report(0)); !errors.As(err, &unknown) {
 			t.Errorf("error is %v", err)
 		}
 	})
 }
 
-func TestNewRefuses(t *testing.T) {
+func TestAnInvalidBaseURLOrKeyIsRejected(t *testing.T) {
 	for name, c := range map[string]struct{ base, key string }{
-		"no base URL":      {"", aKey},
-		"no scheme":        {"gateway:8081", aKey},
-		"another scheme":   {"ftp://gateway", aKey},
-		"no host":          {"http://", aKey},
-		"a query":          {"http://gateway?x=1", aKey},
-		"a password in it": {"http://a:b@gateway", aKey},
+		"no base URL":      {"", internalKey},
+		"no scheme":        {"gateway:8081", internalKey},
+		"another scheme":   {"ftp://gateway", internalKey},
+		"no host":          {"http://", internalKey},
+		"a query":          {"http://gateway?x=1", internalKey},
+		"a password in it": {"http://a:b@gateway", internalKey},
 		"no key":           {"http://gateway:8081", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

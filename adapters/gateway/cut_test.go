@@ -14,59 +14,59 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/gateway"
 )
 
-// wire passes connections on to a server. Those that are up when it is cut fall
-// silent, as where a router forgets them; new ones are passed on.
-type wire struct {
+// proxy is a TCP proxy. cut drops all further data of the open connections without
+// closing them, like a router that loses its state. New connections work.
+type proxy struct {
 	listener net.Listener
-	to       string
-	all      sync.WaitGroup
+	backend  string
+	running  sync.WaitGroup
 
 	mu    sync.Mutex
 	conns []net.Conn
-	cuts  []chan struct{} // one for each connection of conns; closed: it is silent
+	cuts  []chan struct{} // one per client connection; closed: its data are dropped
 }
 
-func lay(t *testing.T, to string) *wire {
+func startProxy(t *testing.T, backend string) *proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wire{listener: listener, to: to}
-	w.all.Go(w.accept)
+	p := &proxy{listener: listener, backend: backend}
+	p.running.Go(p.accept)
 	t.Cleanup(func() {
 		_ = listener.Close()
-		w.mu.Lock()
-		for _, c := range w.conns {
+		p.mu.Lock()
+		for _, c := range p.conns {
 			_ = c.Close()
 		}
-		w.mu.Unlock()
-		w.all.Wait()
+		p.mu.Unlock()
+		p.running.Wait()
 	})
-	return w
+	return p
 }
 
-func (w *wire) accept() {
+func (p *proxy) accept() {
 	for {
-		near, err := w.listener.Accept()
+		client, err := p.listener.Accept()
 		if err != nil {
 			return
 		}
-		far, err := net.Dial("tcp", w.to)
+		server, err := net.Dial("tcp", p.backend)
 		if err != nil {
-			_ = near.Close()
+			_ = client.Close()
 			continue
 		}
 		cut := make(chan struct{})
-		w.mu.Lock()
-		w.conns, w.cuts = append(w.conns, near, far), append(w.cuts, cut)
-		w.mu.Unlock()
-		w.all.Go(func() { pass(near, far, cut) })
-		w.all.Go(func() { pass(far, near, cut) })
+		p.mu.Lock()
+		p.conns, p.cuts = append(p.conns, client, server), append(p.cuts, cut)
+		p.mu.Unlock()
+		p.running.Go(func() { forward(client, server, cut) })
+		p.running.Go(func() { forward(server, client, cut) })
 	}
 }
 
-func pass(from, to net.Conn, cut chan struct{}) {
+func forward(from, to net.Conn, cut chan struct{}) {
 	defer to.Close()
 	b := make([]byte, 32<<10)
 	for {
@@ -75,7 +75,7 @@ func pass(from, to net.Conn, cut chan struct{}) {
 			return
 		}
 		select {
-		case <-cut: // what comes is lost
+		case <-cut: // drop the data
 		default:
 			if _, err := to.Write(b[:n]); err != nil {
 				return
@@ -84,19 +84,19 @@ func pass(from, to net.Conn, cut chan struct{}) {
 	}
 }
 
-// cut silences all connections and returns how many there have been.
-func (w *wire) cut() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, c := range w.cuts {
+// cut cuts all connections and returns their number.
+func (p *proxy) cut() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.cuts {
 		close(c)
 	}
-	n := len(w.cuts)
-	w.cuts = nil
+	n := len(p.cuts)
+	p.cuts = nil
 	return n
 }
 
-func TestACutConnectionCostsOneTry(t *testing.T) {
+func TestACutConnectionFailsOneAttempt(t *testing.T) {
 	run := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"order":"run"}`) })
 	for name, start := range map[string]func(*httptest.Server){
 		"http":                     (*httptest.Server).Start,
@@ -107,18 +107,18 @@ func TestACutConnectionCostsOneTry(t *testing.T) {
 			server := httptest.NewUnstartedServer(run)
 			start(server)
 			defer server.Close()
-			w := lay(t, server.Listener.Addr().String())
+			p := startProxy(t, server.Listener.Addr().String())
 			scheme, cfg := "http://", gateway.Config{}
 			if cert := server.Certificate(); cert != nil {
 				cfg.RootCAs = x509.NewCertPool()
 				cfg.RootCAs.AddCert(cert)
 				scheme = "https://"
 			}
-			g := client(t, scheme+w.listener.Addr().String(), cfg)
+			g := client(t, scheme+p.listener.Addr().String(), cfg)
 			report := func(limit time.Duration) error {
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
 				defer cancel()
-				_, err := g.Report(ctx, anID, report(0))
+				_, err := g.Report(ctx, monitorID, report(0))
 				return err
 			}
 			for range 2 {
@@ -126,11 +126,11 @@ func TestACutConnectionCostsOneTry(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if n := w.cut(); n != 1 {
-				t.Errorf("%d connections were used for two reports", n)
+			if n := p.cut(); n != 1 {
+				t.Errorf("two reports used %d connections", n)
 			}
 			if err := report(100 * time.Millisecond); err == nil {
-				t.Error("a report got through a connection that is cut")
+				t.Error("a report on a cut connection succeeded")
 			}
 			if err := report(10 * time.Second); err != nil {
 				t.Errorf("after a cut: %v", err)

@@ -40,12 +40,15 @@ type orderBody struct {
 	Order monitor.Order `json:"order"`
 }
 
-// Report delivers one report; delivering it again is harmless. The gateway takes
-// 1000 events and 1 MiB in one. Errors: monitor.ErrSuperseded; *monitor.Error
-// NotFound when the monitor is gone; *monitor.Error InvalidConfig, with the
-// gateway's message, when it refuses the report itself (HTTP 400 or 413) and
-// would again; anything else may pass: *monitor.Error Internal when the gateway
-// itself is in trouble, another error when it did not speak at all.
+// Report delivers one report and is idempotent. The gateway accepts at most 1000 events
+// and 1 MiB in a report. Errors:
+//
+//   - monitor.ErrSuperseded.
+//   - *monitor.Error NotFound: the monitor is gone.
+//   - *monitor.Error InvalidConfig, with the gateway's message: the gateway rejects this
+//     report for good (HTTP 400 or 413).
+//   - *monitor.Error Internal: the gateway has failed. It may pass.
+//   - Any other: there was no answer of the gateway. It may pass.
 func (c *Client) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
 	raw, err := json.Marshal(reportBody{
 		Status:       r.Status,
@@ -66,7 +69,7 @@ func (c *Client) Report(ctx context.Context, id monitor.ID, r monitor.Report) (m
 		return "", fmt.Errorf("report to the gateway: %w", err)
 	}
 	if body.Order != monitor.Run && body.Order != monitor.Stop {
-		return "", fmt.Errorf("report to the gateway: it ordered %.40q", body.Order)
+		return "", fmt.Errorf("report to the gateway: the response has the unknown order %.40q", body.Order)
 	}
 	return body.Order, nil
 }

@@ -14,10 +14,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/gateway"
 )
 
-// A gateway whose certificate nobody vouches for is trusted by that certificate.
-func TestRoots(t *testing.T) {
+func TestACertificateFileMakesItsGatewayTrusted(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of the handshake that fails
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // ignores the failed handshake
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	file := filepath.Join(t.TempDir(), "cert.pem")
@@ -30,7 +29,7 @@ func TestRoots(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, cfg := range map[string]gateway.Config{"with it": {RootCAs: roots}, "without it": {}} {
-		_, err := client(t, server.URL, cfg).Assignment(t.Context(), anID, 1)
+		_, err := client(t, server.URL, cfg).Assignment(t.Context(), monitorID, 1)
 		distrusted := err != nil && strings.Contains(err.Error(), "x509")
 		if distrusted != (cfg.RootCAs == nil) {
 			t.Errorf("%s: error is %v", name, err)
@@ -38,7 +37,7 @@ func TestRoots(t *testing.T) {
 	}
 	for name, path := range map[string]string{"is not there": file + "x", "holds no certificate": os.Args[0]} {
 		if _, err := gateway.Roots(path); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("of a file that %s: error is %v", name, err)
+			t.Errorf("a file that %s: error is %v", name, err)
 		}
 	}
 }

@@ -19,9 +19,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// TestRoundTrip lets the client talk to the real internal API: what is put in
-// at one end comes out at the other.
-func TestRoundTrip(t *testing.T) {
+// The server is the real internal API.
+func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 	ctx := context.Background()
 	store := &registrytest.Store{}
 	service, err := registry.New(store, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(nil), &registrytest.TestSender{}, registry.Config{
@@ -32,7 +31,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	api, err := httpapi.New(service, func(context.Context) error { return nil }, httpapi.Config{
-		APIKey: "the public key", InternalAPIKey: aKey, Zone: time.FixedZone("JST", 9*60*60), Log: slog.New(slog.DiscardHandler),
+		APIKey: "the public key", InternalAPIKey: internalKey, Zone: time.FixedZone("JST", 9*60*60), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -51,12 +50,12 @@ func TestRoundTrip(t *testing.T) {
 	}
 	store.Update(m.ID, func(m *monitor.Monitor) { m.Generation = 2 })
 
-	t.Run("an assignment arrives as it was registered", func(t *testing.T) {
+	t.Run("an assignment has the registered configuration", func(t *testing.T) {
 		for _, generation := range []int{0, 2} {
 			a, err := g.Assignment(ctx, m.ID, generation)
 			want := monitor.Assignment{ID: m.ID, Generation: 2, StreamURL: m.StreamURL, Config: config}
 			if err != nil || !reflect.DeepEqual(a, want) {
-				t.Errorf("arrived is %+v, %v", a, err)
+				t.Errorf("got %+v, %v", a, err)
 			}
 		}
 	})
@@ -70,30 +69,30 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("error is %v", err)
 		}
 	})
-	t.Run("a report that cannot be taken is refused for good, and the gateway says why", func(t *testing.T) {
-		for says, spoil := range map[string]func(*monitor.Report){
+	t.Run("a report with an invalid field is rejected with the gateway's message", func(t *testing.T) {
+		for message, change := range map[string]func(*monitor.Report){
 			"status is":   func(r *monitor.Report) { r.Status = "nonsense" },
 			"larger than": func(r *monitor.Report) { r.Snapshot = json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`) },
 		} {
 			r := report(1)
-			spoil(&r)
+			change(&r)
 			_, err := g.Report(ctx, m.ID, r)
 			var coded *monitor.Error
-			if !errors.As(err, &coded) || coded.Code != monitor.InvalidConfig || !strings.Contains(coded.Message, says) {
-				t.Errorf("error is %v, expected %q", err, says)
+			if !errors.As(err, &coded) || coded.Code != monitor.InvalidConfig || !strings.Contains(coded.Message, message) {
+				t.Errorf("error is %v, expected %q", err, message)
 			}
 		}
 	})
-	t.Run("a report arrives as it was made, with all its events in order", func(t *testing.T) {
+	t.Run("a report arrives with all fields, and its events in order", func(t *testing.T) {
 		r := report(450)
 		order, err := g.Report(ctx, m.ID, r)
-		if err != nil || order != monitor.Stop { // it reports the end
+		if err != nil || order != monitor.Stop { // the report is of the end
 			t.Fatalf("order is %q, %v", order, err)
 		}
 		got, err := service.Get(ctx, m.ID)
 		if err != nil || got.Status != r.Status || got.StreamStatus != r.StreamStatus || got.Health != r.Health || got.Visibility != *r.Visibility ||
 			got.Statistics != r.Statistics || string(got.Snapshot) != string(r.Snapshot) || !got.UpdatedAt.Equal(r.At) {
-			t.Errorf("arrived is %+v, %v", got, err)
+			t.Errorf("stored is %+v, %v", got, err)
 		}
 		records, total, err := service.Events(ctx, m.ID, 200, 0)
 		if err != nil || total != 450 {
@@ -105,8 +104,8 @@ func TestRoundTrip(t *testing.T) {
 			}
 		}
 	})
-	t.Run("an ended and an unknown monitor have nothing to watch", func(t *testing.T) {
-		for _, id := range []monitor.ID{m.ID, anID} {
+	t.Run("an ended and an unknown monitor have no assignment", func(t *testing.T) {
+		for _, id := range []monitor.ID{m.ID, monitorID} {
 			_, err := g.Assignment(ctx, id, 2)
 			var coded *monitor.Error
 			if !errors.As(err, &coded) || coded.Code != monitor.NotFound {
@@ -114,7 +113,7 @@ func TestRoundTrip(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a wrong key is no order to end", func(t *testing.T) {
+	t.Run("a wrong key is Unauthorized, not superseded", func(t *testing.T) {
 		other, err := gateway.New(server.URL, "wrong", gateway.Config{})
 		if err != nil {
 			t.Fatal(err)

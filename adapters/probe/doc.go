@@ -1,8 +1,8 @@
-// Package probe lets a kubelet ask a worker how it is (section 8.7).
+// Package probe serves a worker's liveness and readiness probes (section 8.7).
 //
-//	GET /healthz   liveness    200 "ok", or 503 and why: the container is started again
-//	GET /readyz    readiness   200 "ok", or 503 and why
+//	GET /healthz   liveness    200 "ok", or 503 and the cause: the kubelet restarts the container
+//	GET /readyz    readiness   200 "ok", or 503 and the cause
 //
-// It speaks plain HTTP, as kubelets do, and its answers hold no secret. It answers
-// within the 5 s that a probe may take; a check that takes longer gives 503.
+// It uses plain HTTP, and its responses contain no secret. It responds within the 5 s
+// that a probe may take; a check that takes longer gives 503.
 package probe

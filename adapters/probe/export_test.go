@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Lose takes the port from a server that has not been closed.
-func (s *Server) Lose() error { return s.listener.Close() }
+// CloseListener closes the port of a server that still runs.
+func (s *Server) CloseListener() error { return s.listener.Close() }
 
 // ListenWithin is Listen with other limits.
-func ListenWithin(addr string, alive, ready Check, read, ask, write time.Duration, log *slog.Logger) (*Server, error) {
-	return listen(addr, alive, ready, limits{read, ask, write}, log)
+func ListenWithin(addr string, alive, ready Check, read, check, write time.Duration, log *slog.Logger) (*Server, error) {
+	return listen(addr, alive, ready, limits{read, check, write}, log)
 }
 
-// Usual are the limits of Listen.
-func Usual() (read, ask, write time.Duration) {
+// DefaultLimits returns the limits of Listen.
+func DefaultLimits() (read, check, write time.Duration) {
 	return kubeletLimits.read, kubeletLimits.check, kubeletLimits.write
 }

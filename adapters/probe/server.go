@@ -18,17 +18,17 @@ const (
 	maxConnections = 16
 )
 
-// limits are how long the parts of a probe may take.
+// limits are the time limits of the parts of a probe.
 type limits struct {
 	read  time.Duration // of the request
 	check time.Duration // of the check; less than write, so that its failure is still sent
 	write time.Duration // from the request on, the answer included
 }
 
-// kubeletLimits are those of a probe that may take 5 s in all (section 8.7).
+// kubeletLimits suit a probe with a timeout of 5 s (section 8.7).
 var kubeletLimits = limits{read: 4 * time.Second, check: 4 * time.Second, write: 5 * time.Second}
 
-// Check returns nil, or an error that says what is wrong. It ends with its context.
+// Check returns nil, or the cause of a failure. It returns when its context is done.
 type Check func(ctx context.Context) error
 
 // Server answers probes until Close.
@@ -39,9 +39,9 @@ type Server struct {
 	serving  sync.WaitGroup
 }
 
-// Listen opens a port (host:port; port 0: any free one) and answers probes until
-// Close. The checks may run concurrently. Errors of single probes are logged at
-// debug. Errors: the port cannot be opened.
+// Listen opens a port (host:port; port 0 selects a free one) and answers probes until
+// Close. The checks may run concurrently. Errors of single probes are logged at DEBUG.
+// It fails if the port cannot be opened.
 func Listen(addr string, alive, ready Check, log *slog.Logger) (*Server, error) {
 	return listen(addr, alive, ready, kubeletLimits, log)
 }
@@ -67,10 +67,10 @@ func listen(addr string, alive, ready Check, within limits, log *slog.Logger) (*
 	return s, nil
 }
 
-// Addr is where it listens.
+// Addr returns the address of the listener.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Close ends every connection and waits for the server to be gone.
+// Close closes every connection and waits until the server has ended.
 func (s *Server) Close() error {
 	err := s.http.Close()
 	s.serving.Wait()
@@ -78,14 +78,14 @@ func (s *Server) Close() error {
 }
 
 // handler answers a probe with the result of a check.
-func (s *Server) handler(q Check) http.HandlerFunc {
+func (s *Server) handler(check Check) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), s.limits.check)
 		defer cancel()
-		if err := q(ctx); err != nil {
+		if err := check(ctx); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
-		_, _ = fmt.Fprintln(w, "ok") // a prober that has gone asks again
+		_, _ = fmt.Fprintln(w, "ok") // the kubelet probes again
 	}
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/probe"
 )
 
-func fine(context.Context) error { return nil }
+func succeed(context.Context) error { return nil }
 
-// answer asks a server and returns what it says.
-func answer(t *testing.T, s *probe.Server, path string) (status int, body string) {
+// get sends a request to a server.
+func get(t *testing.T, s *probe.Server, path string) (status int, body string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Addr().String()+path, http.NoBody)
 	if err != nil {
@@ -40,28 +40,28 @@ func answer(t *testing.T, s *probe.Server, path string) (status int, body string
 
 func listen(t *testing.T, alive, ready probe.Check) *probe.Server {
 	t.Helper()
-	return listenAndSay(t, alive, ready, slog.New(slog.DiscardHandler))
+	return listenWithLog(t, alive, ready, slog.New(slog.DiscardHandler))
 }
 
-func listenAndSay(t *testing.T, alive, ready probe.Check, log *slog.Logger) *probe.Server {
+func listenWithLog(t *testing.T, alive, ready probe.Check, log *slog.Logger) *probe.Server {
 	t.Helper()
 	s, err := probe.Listen("127.0.0.1:0", alive, ready, log)
-	return closing(t, s, err)
+	return closeAtEnd(t, s, err)
 }
 
-// Limits of what must not be over, and of what must.
+// Limits that must not be reached, and that must.
 const (
 	long  = time.Minute
 	short = 20 * time.Millisecond
 )
 
-func listenWithin(t *testing.T, alive probe.Check, read, ask time.Duration) *probe.Server {
+func listenWithin(t *testing.T, alive probe.Check, read, check time.Duration) *probe.Server {
 	t.Helper()
-	s, err := probe.ListenWithin("127.0.0.1:0", alive, fine, read, ask, long, slog.New(slog.DiscardHandler))
-	return closing(t, s, err)
+	s, err := probe.ListenWithin("127.0.0.1:0", alive, succeed, read, check, long, slog.New(slog.DiscardHandler))
+	return closeAtEnd(t, s, err)
 }
 
-func closing(t *testing.T, s *probe.Server, err error) *probe.Server {
+func closeAtEnd(t *testing.T, s *probe.Server, err error) *probe.Server {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -76,8 +76,8 @@ func closing(t *testing.T, s *probe.Server, err error) *probe.Server {
 }
 
 // Section 8.7.
-func TestProbes(t *testing.T) {
-	s := listen(t, fine, func(context.Context) error { return errors.New("there is no assignment yet") })
+func TestEveryCheckHasItsPath(t *testing.T) {
+	s := listen(t, succeed, func(context.Context) error { return errors.New("there is no assignment yet") })
 	for _, c := range []struct {
 		path   string
 		status int
@@ -88,45 +88,45 @@ func TestProbes(t *testing.T) {
 		{"/", 404, "404 page not found"},
 		{"/metrics", 404, "404 page not found"},
 	} {
-		if status, body := answer(t, s, c.path); status != c.status || body != c.body {
+		if status, body := get(t, s, c.path); status != c.status || body != c.body {
 			t.Errorf("%s answers %d %q, want %d %q", c.path, status, body, c.status, c.body)
 		}
 	}
 }
 
-func TestAQuestionThatIsNotAnsweredIsAFailure(t *testing.T) {
+func TestACheckThatTakesTooLongIsAFailure(t *testing.T) {
 	s := listenWithin(t, func(ctx context.Context) error {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}, long, short)
-	if status, body := answer(t, s, "/healthz"); status != 503 || body != "context deadline exceeded" {
+	if status, body := get(t, s, "/healthz"); status != 503 || body != "context deadline exceeded" {
 		t.Errorf("it answers %d %q", status, body)
 	}
 }
 
-func TestAPortThatIsTaken(t *testing.T) {
-	s := listen(t, fine, fine)
-	if second, err := probe.Listen(s.Addr().String(), fine, fine, slog.New(slog.DiscardHandler)); err == nil {
+func TestAPortInUseIsAnError(t *testing.T) {
+	s := listen(t, succeed, succeed)
+	if second, err := probe.Listen(s.Addr().String(), succeed, succeed, slog.New(slog.DiscardHandler)); err == nil {
 		_ = second.Close()
-		t.Error("two listen at one port")
+		t.Error("two servers listen on one port")
 	}
 }
 
-// lines is a log to read.
-type lines chan string
+// logLines receives the lines of a log.
+type logLines chan string
 
-func (l lines) Write(p []byte) (int, error) {
+func (l logLines) Write(p []byte) (int, error) {
 	l <- string(p)
 	return len(p), nil
 }
 
-func (l lines) expect(t *testing.T, wanted ...string) {
+func (l logLines) expect(t *testing.T, wanted ...string) {
 	t.Helper()
 	select {
 	case line := <-l:
 		for _, w := range wanted {
 			if !strings.Contains(line, w) {
-				t.Errorf("logged was %s, want %s", line, w)
+				t.Errorf("the log says %s, want %s", line, w)
 			}
 		}
 	case <-time.After(10 * time.Second):
@@ -134,32 +134,32 @@ func (l lines) expect(t *testing.T, wanted ...string) {
 	}
 }
 
-func said() (lines, *slog.Logger) {
-	l := make(lines, 10)
+func newLog() (logLines, *slog.Logger) {
+	l := make(logLines, 10)
 	return l, slog.New(slog.NewJSONHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-func TestAPortThatIsLostIsSaid(t *testing.T) {
-	log, logger := said()
-	if err := listenAndSay(t, fine, fine, logger).Lose(); err != nil {
+func TestALostPortIsLogged(t *testing.T) {
+	log, logger := newLog()
+	if err := listenWithLog(t, succeed, succeed, logger).CloseListener(); err != nil {
 		t.Fatal(err)
 	}
 	log.expect(t, `"level":"WARN"`, `"msg":"probes are no longer answered, Kubernetes will restart the container"`, `"component":"probe"`, "closed network connection")
 }
 
-func TestAServerThatIsClosedSaysNothing(t *testing.T) {
-	log, logger := said()
-	if err := listenAndSay(t, fine, fine, logger).Close(); err != nil {
+func TestAClosedServerLogsNothing(t *testing.T) {
+	log, logger := newLog()
+	if err := listenWithLog(t, succeed, succeed, logger).Close(); err != nil {
 		t.Fatal(err)
 	}
 	if len(log) > 0 {
-		t.Errorf("logged was %s", <-log)
+		t.Errorf("the log says %s", <-log)
 	}
 }
 
-func TestWhatASingleProbeDoesIsSaidAtDebug(t *testing.T) {
-	log, logger := said()
-	s := listenAndSay(t, func(context.Context) error { panic("nobody knows") }, fine, logger)
+func TestAPanicOfAProbeIsLoggedAtDebug(t *testing.T) {
+	log, logger := newLog()
+	s := listenWithLog(t, func(context.Context) error { panic("injected") }, succeed, logger)
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -168,11 +168,11 @@ func TestWhatASingleProbeDoesIsSaidAtDebug(t *testing.T) {
 	if _, err := io.WriteString(c, "GET /healthz HTTP/1.0\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	log.expect(t, `"level":"DEBUG"`, "nobody knows", `"component":"probe"`)
+	log.expect(t, `"level":"DEBUG"`, "injected", `"component":"probe"`)
 }
 
-// begin opens a connection and sends all of a request but its end.
-func begin(t *testing.T, s *probe.Server) net.Conn {
+// sendPartialRequest sends a request without the empty line at its end.
+func sendPartialRequest(t *testing.T, s *probe.Server) net.Conn {
 	t.Helper()
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Addr().String())
 	if err != nil {
@@ -185,17 +185,17 @@ func begin(t *testing.T, s *probe.Server) net.Conn {
 	return c
 }
 
-// How long a request takes to come is no part of the time for its question.
-func TestARequestThatComesSlowlyIsAnswered(t *testing.T) {
-	c := begin(t, listenWithin(t, fine, long, short))
+// The time in which a request arrives does not count for its check.
+func TestASlowRequestIsAnswered(t *testing.T) {
+	c := sendPartialRequest(t, listenWithin(t, succeed, long, short))
 	time.AfterFunc(2*short, func() { _, _ = io.WriteString(c, "\r\n") })
 	if got, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(got), "HTTP/1.0 200 OK") {
 		t.Errorf("it answers %q, %v", got, err)
 	}
 }
 
-func TestARequestThatDoesNotComeIsGivenUp(t *testing.T) {
-	c := begin(t, listenWithin(t, fine, short, long))
+func TestAnIncompleteRequestIsClosed(t *testing.T) {
+	c := sendPartialRequest(t, listenWithin(t, succeed, short, long))
 	if err := c.SetReadDeadline(time.Now().Add(long / 2)); err != nil {
 		t.Fatal(err)
 	}
@@ -205,8 +205,8 @@ func TestARequestThatDoesNotComeIsGivenUp(t *testing.T) {
 }
 
 // Section 8.7: a probe may take 5 s.
-func TestAFailureIsToldWithinTheTimeOfAProbe(t *testing.T) {
-	if read, ask, write := probe.Usual(); read > 5*time.Second || ask > 4*time.Second || write < ask+time.Second {
-		t.Errorf("a request may take %v, its question %v, its answer %v", read, ask, write)
+func TestAFailureIsSentWithinTheTimeoutOfAProbe(t *testing.T) {
+	if read, check, write := probe.DefaultLimits(); read > 5*time.Second || check > 4*time.Second || write < check+time.Second {
+		t.Errorf("a request may take %v, its check %v, its response %v", read, check, write)
 	}
 }

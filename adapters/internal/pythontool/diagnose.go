@@ -11,19 +11,18 @@ import (
 // MaxCause is the most bytes of a Diagnosis' Cause.
 const MaxCause = 150
 
-// Diagnosis is what a tool's message about the network comes to. The zero value
-// means that the message is about something else.
+// Diagnosis is the meaning of a tool's message about the network. The zero value stands
+// for a message about something else.
 type Diagnosis struct {
 	State watch.StreamState // Blocked: YouTube refused; Unreachable: every other failure
-	Cause string            // what failed and where, for people; at most MaxCause bytes
+	Cause string            // what failed and where; at most MaxCause bytes
 }
 
 // Detail is the cause, followed by the tool's own message, as one line.
 func (d Diagnosis) Detail(message string) string { return OneLine(d.Cause + ": " + message) }
 
-// The messages of requests and urllib3, which both tools use, in the spelling of
-// Normalize. Their order is that of diagnose: a message about a proxy also names
-// what failed on the way to it.
+// Phrases of requests and urllib3, normalized. Diagnose tests them in this order: a
+// message about a proxy also contains the failure of the connection to it.
 var (
 	rateLimits  = []string{"http error 429", "429 client error", "too many requests"}
 	forbidden   = []string{"http error 403", "403 client error"}
@@ -89,7 +88,7 @@ func unreachable(format string, args ...any) Diagnosis {
 	return Diagnosis{watch.Unreachable, "YouTube cannot be reached from here: " + fmt.Sprintf(format, args...)}
 }
 
-// proxyCause says what failed at the proxy or on the way to it.
+// proxyCause returns the failure of the proxy or of the connection to it.
 func proxyCause(text string) string {
 	if m := proxyStatus.FindStringSubmatch(text); m != nil {
 		return "the proxy refuses to connect to it (HTTP " + m[1] + ")"
@@ -101,7 +100,7 @@ func proxyCause(text string) string {
 	return connectionCause(text, strings.TrimSpace("the proxy "+hostOf(text, "")))
 }
 
-// connectionCause says why there is no connection to a host.
+// connectionCause returns why there is no connection to a host.
 func connectionCause(text, where string) string {
 	switch {
 	case containsAny(text, lookupTimeouts):
@@ -118,12 +117,12 @@ func connectionCause(text, where string) string {
 	return where + " cannot be reached"
 }
 
-// hostOf is the host and port that a message of urllib3 names, or otherwise.
-func hostOf(text, otherwise string) string {
+// hostOf returns the host and port in a message of urllib3, or fallback.
+func hostOf(text, fallback string) string {
 	m := host.FindStringSubmatch(text)
 	switch {
 	case m == nil:
-		return otherwise
+		return fallback
 	case m[2] == "", m[2] == "443", m[2] == "80":
 		return m[1]
 	}

@@ -9,26 +9,26 @@ import (
 	"unicode/utf8"
 )
 
-// Limits on what is read of a tool's output.
+// Limits on a tool's output.
 const (
-	MaxLine = 300      // bytes of what OneLine gives
-	MaxText = 64 << 10 // bytes that OneLine and Lines look at; runs that fail print 2 KB
+	MaxLine = 300      // bytes of OneLine's result
+	MaxText = 64 << 10 // bytes that OneLine and Lines read; a failed run prints about 2 KB
 )
 
-// webURL finds URLs. signed finds the paths of media, which are secret even when
-// they are printed without their host.
+// webURL matches URLs. signedPath matches the paths of media URLs, which are secret even
+// without their host.
 var (
-	webURL = regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>\\]+`)
-	signed = regexp.MustCompile(`(?i)/(?:videoplayback|api/manifest)\b[^\s"'<>]*`)
+	webURL     = regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>\\]+`)
+	signedPath = regexp.MustCompile(`(?i)/(?:videoplayback|api/manifest)\b[^\s"'<>]*`)
 )
 
-// OneLine makes one line of a text for people, of at most MaxLine bytes. White space
+// OneLine shortens a text to one line of at most MaxLine bytes. White space
 // and control characters become single blanks. Of a URL only scheme and host remain,
 // because media URLs are signed in path and query.
 func OneLine(text string) string {
 	text = text[:min(len(text), MaxText)]
 	text = webURL.ReplaceAllStringFunc(text, hostOnly)
-	text = signed.ReplaceAllString(text, "/…")
+	text = signedPath.ReplaceAllString(text, "/…")
 	text = strings.ToValidUTF8(text, "�")
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || !unicode.IsPrint(r)
@@ -55,8 +55,8 @@ func hostOnly(raw string) string {
 	return u.Scheme + "://" + u.Host + "/…"
 }
 
-// Lines yields what a tool wrote, line by line, empty ones left out. Of a tool
-// that would not stop, only the end is read.
+// Lines yields the lines of an output, without empty ones. It reads only the last MaxText
+// bytes.
 func Lines(output []byte) iter.Seq[string] {
 	output = output[max(0, len(output)-MaxText):]
 	return func(yield func(string) bool) {
@@ -68,8 +68,8 @@ func Lines(output []byte) iter.Seq[string] {
 	}
 }
 
-// Normalize makes texts comparable: lower case, with straight apostrophes, since
-// YouTube writes both kinds.
+// Normalize returns a text in lower case with straight apostrophes. YouTube writes both
+// kinds.
 func Normalize(text string) string {
 	return strings.ToLower(strings.NewReplacer("’", "'", "‘", "'", "ʼ", "'").Replace(text))
 }

@@ -11,19 +11,19 @@ import (
 
 func TestOneLineHidesSignedURLs(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
-		"short text stays":                     {"Video unavailable", "Video unavailable"},
-		"line ends and tabs become blanks":     {" a\n\tb\r\n\x00c\u2028d ", "a b c d"},
-		"a bare host stays":                    {"see https://www.youtube.com for more", "see https://www.youtube.com for more"},
-		"of a URL only the host stays":         {"GET https://rr1---sn.googlevideo.com/videoplayback/expire/1/sig/SECRET/x.ts?a=SECRET, failed", "GET https://rr1---sn.googlevideo.com/… failed"},
-		"so too without a path":                {"https://a.example?sig=SECRET", "https://a.example/…"},
-		"a user name goes":                     {"proxy http://me:SECRET@proxy.example:3128", "proxy http://proxy.example:3128/…"},
-		"in upper case too":                    {"HTTPS://RR1.GOOGLEVIDEO.COM/SECRET", "https://RR1.GOOGLEVIDEO.COM/…"},
-		"quotes end a URL":                     {`"https://a.example/SECRET" and 'https://b.example/SECRET'`, `"https://a.example/…" and 'https://b.example/…'`},
-		"a signed path without its host goes":  {"exceeded with url: /api/manifest/hls_variant/sig/SECRET (Caused by x)", "exceeded with url: /… (Caused by x)"},
-		"a query without its host's path goes": {"url: /videoplayback?sig=SECRET", "url: /…"},
-		"what is no URL but looks like one":    {"https://%zz/SECRET", "https://…"},
-		"nothing of it is left behind":         {"https://a.example/x|SECRET{SECRET}^SECRET`SECRET", "https://a.example/…"},
-		"invalid UTF-8 is replaced":            {"a\xffb", "a�b"},
+		"short text stays":                           {"Video unavailable", "Video unavailable"},
+		"line ends and tabs become blanks":           {" a\n\tb\r\n\x00c\u2028d ", "a b c d"},
+		"a bare host stays":                          {"see https://www.youtube.com for more", "see https://www.youtube.com for more"},
+		"of a URL only the host stays":               {"GET https://rr1---sn.googlevideo.com/videoplayback/expire/1/sig/SECRET/x.ts?a=SECRET, failed", "GET https://rr1---sn.googlevideo.com/… failed"},
+		"a URL without a path":                       {"https://a.example?sig=SECRET", "https://a.example/…"},
+		"a user name is removed":                     {"proxy http://me:SECRET@proxy.example:3128", "proxy http://proxy.example:3128/…"},
+		"a URL in upper case":                        {"HTTPS://RR1.GOOGLEVIDEO.COM/SECRET", "https://RR1.GOOGLEVIDEO.COM/…"},
+		"quotes end a URL":                           {`"https://a.example/SECRET" and 'https://b.example/SECRET'`, `"https://a.example/…" and 'https://b.example/…'`},
+		"a signed path without its host is removed":  {"exceeded with url: /api/manifest/hls_variant/sig/SECRET (Caused by x)", "exceeded with url: /… (Caused by x)"},
+		"a signed query without its host is removed": {"url: /videoplayback?sig=SECRET", "url: /…"},
+		"an invalid URL":                             {"https://%zz/SECRET", "https://…"},
+		"unusual characters in a URL":                {"https://a.example/x|SECRET{SECRET}^SECRET`SECRET", "https://a.example/…"},
+		"invalid UTF-8 is replaced":                  {"a\xffb", "a�b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := pythontool.OneLine(tc.text); got != tc.want {
@@ -38,7 +38,7 @@ func TestOneLineHidesSignedURLs(t *testing.T) {
 			t.Errorf("got %d bytes: %q", len(got), got)
 		}
 	})
-	t.Run("the longest line is whole", func(t *testing.T) {
+	t.Run("a line of MaxLine bytes stays", func(t *testing.T) {
 		text := strings.Repeat("a", pythontool.MaxLine)
 		if got := pythontool.OneLine(text); got != text {
 			t.Errorf("got %d bytes", len(got))
@@ -51,7 +51,7 @@ func TestLinesSkipsEmptyLines(t *testing.T) {
 	if !slices.Equal(got, []string{"one", "two", "three"}) {
 		t.Errorf("got %q", got)
 	}
-	t.Run("only the end of too much is read", func(t *testing.T) {
+	t.Run("only the last MaxText bytes are read", func(t *testing.T) {
 		text := strings.Repeat("WARNING\n", 1<<20) + "ERROR"
 		got := slices.Collect(pythontool.Lines([]byte(text)))
 		if len(got) > pythontool.MaxText/len("WARNING\n")+1 || got[len(got)-1] != "ERROR" {

@@ -13,21 +13,21 @@ import (
 
 // Tool is one installed program.
 type Tool struct {
-	Name      string        // as a Resolution's Source has it
+	Name      string        // the Source of its Resolutions
 	Path      string        // of the executable, or its name in PATH
 	Install   string        // how to install it, or which variable names it
 	Timeout   time.Duration // of one run
 	MaxOutput int           // bytes of stdout, and of stderr
 }
 
-// Failure says why a run gave no output to read.
+// Failure is the reason why a run has no complete output.
 type Failure struct {
 	State  watch.StreamState // never one that Answers
 	Detail string            // one line: the cause, what to do, the tool's last message
 }
 
-// errTooSlow is the cause when Tool.Timeout has passed, not the caller's own limit.
-var errTooSlow = errors.New("no answer in time")
+// errTimeout is the cause when Tool.Timeout has passed, not the caller's own limit.
+var errTimeout = errors.New("no answer in time")
 
 // Run runs the tool once and blocks until it has ended, at most Timeout and the two
 // seconds after which it is killed. A tool that ran to its end gives a Result
@@ -37,7 +37,7 @@ var errTooSlow = errors.New("no answer in time")
 // the network does, because their own time limits are per request.
 func (t Tool) Run(ctx context.Context, log *slog.Logger, args ...string) (subprocess.Result, *Failure) {
 	began := time.Now()
-	bounded, cancel := context.WithTimeoutCause(ctx, t.Timeout, errTooSlow)
+	bounded, cancel := context.WithTimeoutCause(ctx, t.Timeout, errTimeout)
 	defer cancel()
 	res, err := subprocess.Run(bounded, subprocess.Command{Path: t.Path, Args: args, MaxOutput: t.MaxOutput})
 	log.Debug("ran "+t.Name,
@@ -46,7 +46,7 @@ func (t Tool) Run(ctx context.Context, log *slog.Logger, args ...string) (subpro
 	switch {
 	case errors.Is(err, subprocess.ErrNotInstalled):
 		return res, failure(watch.ToolFailed, "%s cannot be run: %v; %s", t.Name, err, t.Install)
-	case errors.Is(err, errTooSlow):
+	case errors.Is(err, errTimeout):
 		return res, t.timeout(res)
 	case ctx.Err() != nil && err != nil:
 		return res, failure(watch.Unreachable, "%s was stopped before it had an answer: %v", t.Name, err)
@@ -60,8 +60,8 @@ func (t Tool) Run(ctx context.Context, log *slog.Logger, args ...string) (subpro
 	return res, nil
 }
 
-// timeout reports a tool that had to be ended. Its last message often names the host
-// that hangs, or the refusal after which it tried again.
+// timeout describes a tool that reached its Timeout. The last message often names the
+// host that hangs, or the refusal after which the tool tried again.
 func (t Tool) timeout(res subprocess.Result) *Failure {
 	found := Diagnosis{State: watch.Unreachable, Cause: "YouTube does not answer in time"}
 	last := ""

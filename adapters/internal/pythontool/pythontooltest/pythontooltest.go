@@ -1,6 +1,6 @@
 // Package pythontooltest is shared by the tests of yt-dlp and streamlink. It finds
-// the real tools, makes fake ones that misbehave, and holds one table of misbehaviour
-// that both adapters must survive.
+// the real tools, makes fake ones, and runs the table of failures that both adapters must
+// handle.
 package pythontooltest
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// URL is a stream to ask for.
+// URL is the stream of the tests.
 const URL = monitor.StreamURL("https://www.youtube.com/watch?v=abcdefghijk")
 
 // Find returns the real tool: the one that the environment variable names, the
@@ -43,7 +43,7 @@ func Find(t *testing.T, variable, name string) string {
 	return path
 }
 
-// NoNetwork gives a test a proxy that is not there.
+// NoNetwork sets a proxy that does not exist.
 func NoNetwork(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
@@ -54,8 +54,8 @@ func NoNetwork(t *testing.T) {
 	}
 }
 
-// Script makes a tool of a shell script. "$ids" in it is a file into which it
-// may write the ids of its processes, which Run then looks for.
+// Script makes a tool from a shell script. The script can write its process ids into the
+// file "$ids"; Run checks that these processes have ended.
 func Script(t *testing.T, body string) (path, ids string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,7 +66,7 @@ func Script(t *testing.T, body string) (path, ids string) {
 	return path, ids
 }
 
-// A Resolver is what is tested.
+// Resolver is the type under test.
 type Resolver interface {
 	Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution
 }
@@ -84,15 +84,15 @@ func Run(t *testing.T, newResolver func(path string, timeout time.Duration, log 
 		"that ignores SIGTERM":        {`trap "" TERM; echo $$ >"$ids"; while :; do sleep 1; done`, watch.Unreachable, "no answer within"},
 		"that hangs after a refusal":  {`echo "WARNING: HTTP Error 429: Too Many Requests. Retrying" >&2; echo $$ >"$ids"; exec sleep 60`, watch.Blocked, "429"},
 		"that is killed":              {`kill -9 $$`, watch.ToolFailed, "killed"},
-		"that prints rubbish":         {`echo "<html>"`, watch.ToolFailed, ""},
+		"that prints HTML":            {`echo "<html>"`, watch.ToolFailed, ""},
 		"that prints nothing":         {`exit 0`, watch.ToolFailed, ""},
 		"that does not know options":  {`echo "tool: error: no such option: --json" >&2; exit 2`, watch.ToolFailed, "no such option"},
 		"that crashes":                {`printf 'Traceback (most recent call last):\n  File "x"\nImportError: no module named x\n' >&2; exit 1`, watch.ToolFailed, "no module named x"},
 		"that writes 100 MB":          {`echo $$ >"$ids"; head -c 104857600 /dev/zero`, watch.ToolFailed, "wrote more than"},
-		"that complains for 100 MB":   {`echo $$ >"$ids"; yes WARNING: again and again | head -c 104857600 >&2`, watch.ToolFailed, "wrote more than"},
-		"that leaves a child behind":  {`sleep 60 & echo "$! $$" >"$ids"; echo rubbish`, watch.ToolFailed, ""},
-		"whose child hangs":           {`sleep 60 & echo "$! $$" >"$ids"; wait`, watch.Unreachable, "no answer within"},
-		"that was deleted by mistake": {``, watch.ToolFailed, "install"},
+		"that warns for 100 MB":       {`echo $$ >"$ids"; yes WARNING: again and again | head -c 104857600 >&2`, watch.ToolFailed, "wrote more than"},
+		"that leaves a child process": {`sleep 60 & echo "$! $$" >"$ids"; echo rubbish`, watch.ToolFailed, ""},
+		"whose child process hangs":   {`sleep 60 & echo "$! $$" >"$ids"; wait`, watch.Unreachable, "no answer within"},
+		"that is not installed":       {``, watch.ToolFailed, "install"},
 	}
 	for name, tc := range tests {
 		t.Run("a tool "+name, func(t *testing.T) {
@@ -117,11 +117,11 @@ func Run(t *testing.T, newResolver func(path string, timeout time.Duration, log 
 			if took := time.Since(began); took > 8*time.Second {
 				t.Errorf("took %v", took)
 			}
-			noneLeft(t, ids)
+			checkProcessesEnded(t, ids)
 		})
 	}
 
-	t.Run("a caller that gives up is not kept waiting", func(t *testing.T) {
+	t.Run("a cancelled Resolve returns at once", func(t *testing.T) {
 		path, ids := Script(t, `echo $$ >"$ids"; exec sleep 60`)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
@@ -132,7 +132,7 @@ func Run(t *testing.T, newResolver func(path string, timeout time.Duration, log 
 		if got.State.Answers() || !strings.Contains(got.Detail, "stopped before it had an answer") {
 			t.Errorf("got %+v", got)
 		}
-		noneLeft(t, ids)
+		checkProcessesEnded(t, ids)
 	})
 
 	t.Run("the URL comes after -- and the environment is passed on", func(t *testing.T) {
@@ -161,8 +161,8 @@ func Run(t *testing.T, newResolver func(path string, timeout time.Duration, log 
 	})
 }
 
-// noneLeft fails the test unless every process in ids has ended; a zombie has.
-func noneLeft(t *testing.T, ids string) {
+// checkProcessesEnded fails the test if a process in ids still runs. A zombie has ended.
+func checkProcessesEnded(t *testing.T, ids string) {
 	t.Helper()
 	text, _ := os.ReadFile(ids)
 	for field := range strings.FieldsSeq(string(text)) {
@@ -175,7 +175,7 @@ func noneLeft(t *testing.T, ids string) {
 			_, state, _ := strings.Cut(string(stat), ") ")
 			return err != nil || strings.HasPrefix(state, "Z")
 		}) {
-			t.Errorf("process %d is left", id)
+			t.Errorf("process %d still runs", id)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
-// YouTube leads the tools to a stand-in for YouTube for the rest of a test.
+// YouTube starts a fake YouTube and directs the tools to it until the test ends.
 func YouTube(t *testing.T) *youtube.Server {
 	t.Helper()
 	y, err := youtube.Start(youtube.Config{})
@@ -29,7 +29,7 @@ func YouTube(t *testing.T) *youtube.Server {
 	return y
 }
 
-// Ladder is a live stream as far as finding it goes.
+// Ladder is a live stream with two renditions and no media.
 type Ladder struct{}
 
 // Renditions implements youtube.Source.
