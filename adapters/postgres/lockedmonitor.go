@@ -61,10 +61,10 @@ func (m lockedMonitor) requireGeneration(generation int) error {
 func (m lockedMonitor) callbackFailed() bool { return m.reason == event.ReasonCallbackFailed }
 
 // endMonitor stores the end of a monitor that the caller has locked and found
-// active. It also ends a reservation.
+// active. It also ends a reservation and blindness: nobody tries to see any more.
 func endMonitor(ctx context.Context, tx *sqlx.Tx, id monitor.ID, to monitor.Status, reason string, at time.Time) error {
 	_, err := tx.ExecContext(ctx, `
-		UPDATE monitors SET status = $2, reason = $3, ended_at = $4, reserved_until = NULL, updated_at = now() WHERE id = $1`,
+		UPDATE monitors SET status = $2, reason = $3, ended_at = $4, reserved_until = NULL, blind_since = NULL, updated_at = now() WHERE id = $1`,
 		id, to, reason, at.UTC())
 	return err
 }

@@ -118,6 +118,20 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 		}
 	})
 
+	t.Run("a monitor that ends is no longer blind", func(t *testing.T) { // section 3.3
+		s := open(t, database(t))
+		m := register(t, s, 1)
+		r := report()
+		r.Visibility = &monitor.Visibility{LastError: "DNS", BlindSince: noon.Add(-5 * time.Minute), LastObservedAt: noon.Add(-6 * time.Minute)}
+		acceptReport(t, s, m.ID, r, monitor.Run)
+		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, noon); err != nil {
+			t.Fatal(err)
+		}
+		if after := getMonitor(t, s, m.ID); !after.Visibility.BlindSince.IsZero() || after.Visibility.LastError != "DNS" {
+			t.Errorf("visibility is %+v", after.Visibility)
+		}
+	})
+
 	t.Run("alerts of a third detector are counted", func(t *testing.T) {
 		s := open(t, database(t))
 		detectortest.Add(t, detectortest.Frozen)

@@ -161,6 +161,9 @@ func (l *loop) step(o watch.Observation) {
 		case watch.EventEmitted:
 			e.Event.ID = l.cfg.NewEventID()
 			events = append(events, e.Event)
+			if e.Event.IsBlindness() {
+				break // the watcher logs a warning that says more
+			}
 			l.log.Info("Event", "event_type", string(e.Event.Type), "event_id", e.Event.ID, "event", e.Event.Data)
 		case watch.LogEntry:
 			l.writeLogEntry(e)

@@ -61,7 +61,7 @@ func (w *Watcher) claimed(o Resolution) {
 	if at := r.Claim.At.Add(r.Claim.confirmAfter()); at.After(w.now) {
 		r.Next = earliest(r.Next, at)
 	}
-	w.logWarn("YouTube says that the stream is over or refused; it is asked again before that is believed", map[string]any{
+	w.logWarn("The page says that the stream is over or refused; it is asked again before that is believed", map[string]any{
 		"state": o.State, "detail": o.Detail,
 	})
 }

@@ -152,7 +152,7 @@ func (w *Watcher) end(reason string) {
 // fail ends the watch because the stream cannot be watched (section 7.2).
 func (w *Watcher) fail(reason, details string) {
 	if details == "" {
-		details = "YouTube gives no further reason"
+		details = "no further reason is given"
 	}
 	w.emit(event.MonitorError, event.MonitorFailure{Reason: reason, ErrorDetails: details, Terminal: true})
 	w.finish(monitor.Failed)

@@ -24,9 +24,12 @@ func (p Process) Memory() (proportional, resident int64) {
 	return p.readBytes("smaps_rollup", "Pss:"), p.readBytes("smaps_rollup", "Rss:")
 }
 
-// Peak returns the largest resident set size so far, in bytes; 0: the process is
+// Peak returns the largest resident set size so far, in bytes, without the pages of
+// files: the kernel can drop those, and all workers share them. 0: the process is
 // gone.
-func (p Process) Peak() int64 { return p.readBytes("status", "VmHWM:") }
+func (p Process) Peak() int64 {
+	return p.readBytes("status", "VmHWM:") - p.readBytes("status", "RssFile:")
+}
 
 // readBytes reads a number of kB from a file of /proc/PID.
 func (p Process) readBytes(file, name string) int64 {

@@ -46,7 +46,7 @@ func list(t *testing.T, dir string) []pkg {
 	}
 }
 
-func TestArchitecture(t *testing.T) {
+func TestEveryImportFollowsTheRules(t *testing.T) {
 	packages := list(t, "../../..")
 	if len(packages) < 10 {
 		t.Fatalf("go list found %d packages; the test looks in the wrong place", len(packages))
@@ -59,9 +59,8 @@ func TestArchitecture(t *testing.T) {
 	}
 }
 
-// TestArchitectureFires holds the rules against a house in which each of them
-// is broken once, in a package named for it, and nothing else is.
-func TestArchitectureFires(t *testing.T) {
+// TestEachRuleFires checks a module that breaks every rule once.
+func TestEachRuleFires(t *testing.T) {
 	packages := list(t, "testdata/violations")
 	var got []string
 	for _, v := range judge(packages) {
@@ -101,7 +100,7 @@ func TestArchitectureFires(t *testing.T) {
 	}
 	for _, r := range rules {
 		if !slices.ContainsFunc(want, func(s string) bool { return strings.HasPrefix(s, r.name+":") }) {
-			t.Errorf("nothing in the bad house breaks %s", r.name)
+			t.Errorf("nothing in testdata/violations breaks %s", r.name)
 		}
 		if r.reason == "" {
 			t.Errorf("%s gives no reason", r.name)

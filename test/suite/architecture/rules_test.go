@@ -18,8 +18,8 @@ type pkg struct {
 	XTestImports []string
 }
 
-// at is the package's place in the house, "" at its root; imports from outside
-// have none.
+// place returns the path of a package below the module, "" for its root. Packages of
+// other modules have none.
 func place(importPath string) (at string, ours bool) {
 	if importPath == module {
 		return "", true
@@ -63,7 +63,7 @@ var domainNeeds = []string{
 
 // applicationNeeds is what the application uses from outside.
 var applicationNeeds = []string{
-	"github.com/cenkalti/backoff/v5", "github.com/google/uuid", "golang.org/x/sync",
+	"github.com/google/uuid", "golang.org/x/sync",
 }
 
 // outside is what only adapters may touch.
@@ -89,7 +89,7 @@ var homes = []struct {
 	{"github.com/alecthomas/kong", []string{"cmd"}},
 }
 
-// rules is "Who knows whom".
+// rules say who may import whom (docs/architecture.md).
 var rules = []rule{
 	{
 		name:   "domain-is-pure",
