@@ -141,8 +141,7 @@ func TestReportsAreNotOvertakenWhenTheClockIsSetBack(t *testing.T) {
 	}
 }
 
-// While a machine is suspended its monotonic clock stands still, and the stream
-// goes on.
+// While a machine is suspended, its monotonic clock stands still and the stream continues.
 func TestASuspendedMachineSendsNoEventForThatTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g := &fakeStream{}, newFakeGateway()

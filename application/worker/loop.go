@@ -142,7 +142,7 @@ func (l *loop) observe(o outcome) {
 	l.step(withBegan(o.observation, l.clock.at(o.began)))
 }
 
-// followClock tells the watcher if the wall clock was set.
+// followClock adopts a wall clock that was set, and passes the step to the watcher.
 func (l *loop) followClock() {
 	if step := l.clock.follow(); step != 0 {
 		l.step(watch.ClockStep{By: step})

@@ -1,5 +1,5 @@
 // Package oembed asks YouTube's oEmbed service whether a video still exists
-// (section 7.4, method 2). One small GET tells a removed video from a stream
+// (section 7.4, method 2). One small GET distinguishes a removed video from a stream
 // that is not live yet, without starting yt-dlp.
 //
 //	GET https://www.youtube.com/oembed?url=URL&format=json

@@ -3,6 +3,7 @@ package outboundtest
 // Verdict is the expected treatment of a URL with a host.
 type Verdict int
 
+// Verdicts of a Case.
 const (
 	Allowed      Verdict = iota // it is connected to
 	Refused                     // refused once its address is known: at registration and at every dial
