@@ -1,4 +1,4 @@
 // Package docgen keeps documents true. Its tests render docs/webhooks.md from real
 // webhooks and fail if the page differs; WRITE_DOCS=1 go test ./test/suite/docgen
-// writes it. They also compare the table of log lines with the code.
+// writes it.
 package docgen

@@ -1,4 +1,4 @@
-package docgen_test
+package docs_test
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-const operations = "../../../docs/operations.md"
+const logPage = "../../../docs/operations/log.md"
 
 // relayed lists the files that log messages of others, with the words by which the
 // page explains them. Empty: the messages are found where they are written.
@@ -32,7 +32,7 @@ var row = regexp.MustCompile("(?m)^\\| (WARN|ERROR) \\| `([^`]+)` \\| (.+) \\|$"
 // TestEveryWarningIsExplained compares the tables of the page with the code: they
 // list every line of level WARN and ERROR, and no other.
 func TestEveryWarningIsExplained(t *testing.T) {
-	page, err := os.ReadFile(operations)
+	page, err := os.ReadFile(logPage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,17 +53,17 @@ func TestEveryWarningIsExplained(t *testing.T) {
 	}
 	for _, line := range slices.Sorted(maps.Keys(found)) {
 		if !explained[line] {
-			t.Errorf("%s: %s is not in docs/operations.md", found[line], line)
+			t.Errorf("%s: %s is not in docs/operations/log.md", found[line], line)
 		}
 	}
 	for _, line := range slices.Sorted(maps.Keys(explained)) {
 		if found[line] == "" {
-			t.Errorf("docs/operations.md has %q, which nothing logs", line)
+			t.Errorf("docs/operations/log.md has %q, which nothing logs", line)
 		}
 	}
 	for file, words := range relayed {
 		if !strings.Contains(string(page), words) {
-			t.Errorf("%s: docs/operations.md does not speak of %q", file, words)
+			t.Errorf("%s: docs/operations/log.md does not speak of %q", file, words)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func warnings(t *testing.T) map[string]string {
 				text := wording(message)
 				if text == "…" {
 					if _, known := relayed[filepath.ToSlash(name)]; !known {
-						t.Errorf("%s logs messages of others at %s; add it to relayed and to docs/operations.md", name, level)
+						t.Errorf("%s logs messages of others at %s; add it to relayed and to docs/operations/log.md", name, level)
 					}
 					return true
 				}
