@@ -68,7 +68,7 @@ func mustGet(t *testing.T, url string) string {
 	return body
 }
 
-func TestTruth(t *testing.T) {
+func TestAtConvertsTimesOfTheRecordingToWallTime(t *testing.T) {
 	b, _ := onAir(t, broadcast.Shape{Reconnect: 44 * time.Second, Away: 3 * time.Second}, 0)
 	for instant, want := range map[time.Duration]time.Duration{
 		broadcast.Program.Picture: 40_400 * time.Millisecond,
@@ -81,7 +81,7 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-func TestShapesThatContradictThemselves(t *testing.T) {
+func TestAContradictoryShapeIsRefused(t *testing.T) {
 	library, err := broadcast.Open(broadcast.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -104,10 +104,10 @@ func TestShapesThatContradictThemselves(t *testing.T) {
 	}
 }
 
-func TestLibrary(t *testing.T) {
+func TestALibraryEncodesEachShapeOnce(t *testing.T) {
 	dir := t.TempDir()
 	small := broadcast.Shape{Audio: broadcast.AAC}
-	t.Run("several at once make the same material", func(t *testing.T) {
+	t.Run("concurrent callers share one encoding", func(t *testing.T) {
 		var all sync.WaitGroup
 		for range 3 { // as processes of their own
 			library, err := broadcast.Open(broadcast.Options{CacheDir: dir})

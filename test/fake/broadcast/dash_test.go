@@ -30,7 +30,7 @@ type mpd struct {
 	} `xml:"Period>AdaptationSet"`
 }
 
-func TestManifests(t *testing.T) {
+func TestAnMPDDescribesTheBroadcast(t *testing.T) {
 	read := func(t *testing.T, s broadcast.Shape, past time.Duration) (m mpd, base string) {
 		t.Helper()
 		b, server := onAir(t, s, past)

@@ -12,8 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/broadcast"
 )
 
-// TestPlaylists shows what a media playlist says in the middle.
-func TestPlaylists(t *testing.T) {
+func TestAMediaPlaylistDescribesTheWindow(t *testing.T) {
 	for name, c := range map[string]struct {
 		shape  broadcast.Shape
 		past   time.Duration
@@ -32,7 +31,7 @@ func TestPlaylists(t *testing.T) {
 		"a short segment at the end": {
 			broadcast.Shape{Window: 3, Segment: 5 * time.Second}, 62 * time.Second, []string{"#EXTINF:2.000000,\nseg-12.ts\n#EXT-X-ENDLIST\n"}, nil, "seg-10.ts seg-11.ts seg-12.ts",
 		},
-		"no program time": {broadcast.Shape{Window: 3, ProgramTime: broadcast.Nowhere}, 33 * time.Second, nil, []string{"PROGRAM-DATE-TIME"}, "seg-13.ts seg-14.ts seg-15.ts"},
+		"no program time": {broadcast.Shape{Window: 3, ProgramTime: broadcast.NoDateTime}, 33 * time.Second, nil, []string{"PROGRAM-DATE-TIME"}, "seg-13.ts seg-14.ts seg-15.ts"},
 		"fMP4":            {broadcast.Shape{Window: 3, Container: broadcast.FMP4}, 33 * time.Second, []string{"#EXT-X-MAP:URI=\"init-0.mp4\"\n"}, nil, "seg-13.m4s seg-14.m4s seg-15.m4s"},
 		"a gap": {
 			broadcast.Shape{Window: 3, Gaps: []time.Duration{29 * time.Second}}, 33 * time.Second, []string{"#EXT-X-VERSION:8", "#EXT-X-GAP\n#EXTINF:2.000000,\nseg-14.ts\n"}, nil,
@@ -136,7 +135,7 @@ func number(t *testing.T, name string) int {
 	return n
 }
 
-func TestByteRanges(t *testing.T) {
+func TestTheByteRangesCoverTheWholeFile(t *testing.T) {
 	_, server := onAir(t, broadcast.Shape{OneFile: true, Container: broadcast.FMP4}, 33*time.Second)
 	text := mustGet(t, server.URL+"/itag/91/index.m3u8")
 	found := regexp.MustCompile(`#EXT-X-BYTERANGE:(\d+)@(\d+)\nmedia-0.m4s`).FindAllStringSubmatch(text, -1)
@@ -150,7 +149,7 @@ func TestByteRanges(t *testing.T) {
 	}
 }
 
-func TestHistory(t *testing.T) {
+func TestTheHistoryContinuesIntoTheRecording(t *testing.T) {
 	_, server := onAir(t, broadcast.Shape{Segment: time.Second, History: time.Hour}, 30*time.Second)
 	text := mustGet(t, server.URL+"/itag/91/index.m3u8")
 	if n := strings.Count(text, "#EXTINF"); n != 3600 {
@@ -176,8 +175,7 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-// TestLowLatency asks for what is to come.
-func TestLowLatency(t *testing.T) {
+func TestALowLatencyRequestWaitsForItsPart(t *testing.T) {
 	library, err := broadcast.Open(broadcast.Options{})
 	if err != nil {
 		t.Fatal(err)

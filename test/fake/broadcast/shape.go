@@ -20,12 +20,12 @@ type Shape struct {
 	OneFile   bool      // segments are byte ranges of one file
 	Keys      Keys      // AES-128
 
-	MediaEntry  bool            // the entry is a media playlist, not a master
-	ProgramTime Stated          // where EXT-X-PROGRAM-DATE-TIME is
-	History     time.Duration   // MPEG-TS only: as much is listed before the recording's beginning
-	Parts       bool            // low latency: EXT-X-PART, EXT-X-PRELOAD-HINT, EXT-X-RENDITION-REPORT
-	Delta       bool            // EXT-X-SKIP, though nobody asked for it
-	Gaps        []time.Duration // the segments that show these instants of the recording are missing: EXT-X-GAP
+	MediaEntry  bool              // the entry is a media playlist, not a master
+	ProgramTime DateTimePlacement // where EXT-X-PROGRAM-DATE-TIME is
+	History     time.Duration     // MPEG-TS only: as much is listed before the recording's beginning
+	Parts       bool              // low latency: EXT-X-PART, EXT-X-PRELOAD-HINT, EXT-X-RENDITION-REPORT
+	Delta       bool              // EXT-X-SKIP, though nobody asked for it
+	Gaps        []time.Duration   // the segments that show these instants of the recording are missing: EXT-X-GAP
 
 	Reconnect time.Duration // whole segments: where the encoder reconnects, with timestamps from zero; 0: never
 	Then      Video         // what it sends from then on; default: the same
@@ -33,7 +33,7 @@ type Shape struct {
 	Untold    bool          // nothing is said of it: no EXT-X-DISCONTINUITY
 
 	MPD  Addressing // DASH instead of HLS
-	Ends Ending     // of DASH
+	Ends EndSignal  // of DASH
 }
 
 // Container is what HLS segments are.
@@ -56,20 +56,18 @@ const (
 	Rotating Keys = "rotating" // another key for every third segment; the IV now stated, now made of the sequence number
 )
 
-// Stated is where program times are.
-type Stated string
+// DateTimePlacement says which entries have an EXT-X-PROGRAM-DATE-TIME.
+type DateTimePlacement string
 
-// The places.
 const (
-	AtFirst Stated = ""      // before the first entry and after a discontinuity, as YouTube does it
-	AtEvery Stated = "every" // before each entry
-	Nowhere Stated = "none"
+	DateTimeAtStart    DateTimePlacement = ""      // before the first entry and after a discontinuity, as YouTube does it
+	DateTimePerSegment DateTimePlacement = "every" // before each entry
+	NoDateTime         DateTimePlacement = "none"
 )
 
 // Addressing is how an MPD addresses segments.
 type Addressing string
 
-// The ways to address.
 const (
 	HLS          Addressing = ""
 	TimelineTime Addressing = "timeline-time"   // SegmentTimeline, $Time$
@@ -77,13 +75,12 @@ const (
 	Number       Addressing = "number"          // duration, $Number$
 )
 
-// Ending is how an MPD says that it is over.
-type Ending string
+// EndSignal is how an MPD says that the stream has ended.
+type EndSignal string
 
-// The ways to end.
 const (
-	Static   Ending = ""         // type="static"
-	Duration Ending = "duration" // still dynamic, but mediaPresentationDuration is there and minimumUpdatePeriod is not
+	Static   EndSignal = ""         // type="static"
+	Duration EndSignal = "duration" // still dynamic, but mediaPresentationDuration is there and minimumUpdatePeriod is not
 )
 
 const (
@@ -106,15 +103,15 @@ func (s *Shape) complete() error {
 		s.Then = s.Video
 	}
 	if s.Delta || s.Parts {
-		s.ProgramTime = AtEvery // who skips the first entry must not lose the time
+		s.ProgramTime = DateTimePerSegment // who skips the first entry must not lose the time
 	}
 	if s.MPD != HLS {
 		s.Container = FMP4
 	}
-	return s.sensible()
+	return s.validate()
 }
 
-func (s *Shape) sensible() error {
+func (s *Shape) validate() error {
 	one := s.Video == NoVideo || s.Audio == NoAudio
 	switch {
 	case s.Segment%time.Second != 0 || s.Segment <= 0 || s.Window < 3:

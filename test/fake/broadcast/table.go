@@ -11,7 +11,7 @@ func Shapes() []Named {
 		{"a window of 3 segments", Shape{Window: 3}},
 		{"a window of an hour", Shape{Segment: time.Second, History: time.Hour}},
 		{"a media playlist as entry", Shape{MediaEntry: true}},
-		{"no program time", Shape{ProgramTime: Nowhere, Segment: 5 * time.Second}},
+		{"no program time", Shape{ProgramTime: NoDateTime, Segment: 5 * time.Second}},
 		{"TS byte ranges", Shape{OneFile: true}},
 		{"AES-128, one key", Shape{Keys: ByFFmpeg}},
 		{"AES-128, rotating keys", Shape{Keys: Rotating}},

@@ -13,7 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
 )
 
-func TestHandler(t *testing.T) {
+func TestTheHandlerServesTheStreamAndItsFaults(t *testing.T) {
 	stream, at := start(t, livestream.Config{
 		Preroll: 10 * time.Second,
 		Script: []livestream.Cue{
@@ -74,9 +74,7 @@ func TestHandler(t *testing.T) {
 	})
 }
 
-// TestMixedOnce fetches a segment that takes an encoder run from many sides at
-// once: all get the same.
-func TestMixedOnce(t *testing.T) {
+func TestConcurrentRequestsForASegmentGetTheSameBytes(t *testing.T) {
 	stream, at := start(t, livestream.Config{Script: []livestream.Cue{{At: 900 * time.Millisecond, Do: livestream.Black}}})
 	at.forward(3 * time.Second)
 	server := httptest.NewServer(stream.Handler())
@@ -123,7 +121,7 @@ func TestTheScriptDecidesWhenAClipIsBlack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := watch(t, all(t, stream, 91))
+	seen := detect(t, all(t, stream, 91))
 	near(t, "black", seen.black, [][2]float64{{5, 7}}, 0.034)
 	near(t, "silence", seen.silence, nil, 0)
 	if _, err := livestream.Open(livestream.Options{CacheDir: t.TempDir(), Clip: "/nowhere"}); err == nil {

@@ -55,9 +55,9 @@ func start(t *testing.T, c livestream.Config) (*livestream.Stream, *clock) {
 	return stream, at
 }
 
-// TestTruth decodes what a scripted stream published and compares what ffmpeg
-// saw with the script: each change within one frame of where it was put.
-func TestTruth(t *testing.T) {
+// The test decodes a scripted stream with ffmpeg. Each detected change is within one
+// frame of the script.
+func TestFFmpegDetectsEachScriptedChangeWithinAFrame(t *testing.T) {
 	const frame = 0.034 // seconds, and a little
 	for _, segment := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second} {
 		t.Run(fmt.Sprintf("segments of %v", segment), func(t *testing.T) {
@@ -74,22 +74,21 @@ func TestTruth(t *testing.T) {
 			})
 			at.forward(20 * time.Second)
 			for _, r := range stream.Renditions() {
-				seen := watch(t, all(t, stream, r.Itag))
+				seen := detect(t, all(t, stream, r.Itag))
 				near(t, "black", seen.black, [][2]float64{{4.7, 9.31}, {16.2, 16.8}}, frame)
 				near(t, "silence", seen.silence, [][2]float64{{11.5, 14.25}}, frame)
 				if math.Abs(seen.length-20) > frame {
 					t.Errorf("decoded %.3f s of 20", seen.length)
 				}
-				if seen.complaints != "" {
-					t.Errorf("ffmpeg complains: %s", seen.complaints)
+				if seen.errors != "" {
+					t.Errorf("ffmpeg printed: %s", seen.errors)
 				}
 			}
 		})
 	}
 }
 
-// TestLive edits a stream while it runs.
-func TestLive(t *testing.T) {
+func TestAnEditTakesEffectAtTheReturnedTime(t *testing.T) {
 	stream, at := start(t, livestream.Config{Preroll: 40 * time.Second})
 	at.forward(1234 * time.Millisecond)
 	black := stream.Black(true)
@@ -107,12 +106,12 @@ func TestLive(t *testing.T) {
 	}
 	origin := playlist.Entries[0].ProgramTime
 	since := func(at time.Time) float64 { return at.Sub(origin).Seconds() }
-	seen := watch(t, all(t, stream, 91))
+	seen := detect(t, all(t, stream, 91))
 	near(t, "black", seen.black, [][2]float64{{since(black), since(picture)}}, 0.034)
 	near(t, "silence", seen.silence, [][2]float64{{since(silence), since(sound)}}, 0.034)
 }
 
-func TestPlaylist(t *testing.T) {
+func TestAPlaylistFollowsTheClockAndTheEdits(t *testing.T) {
 	entries := func(t *testing.T, s *livestream.Stream) []livestream.Entry {
 		t.Helper()
 		p, err := s.Playlist(91)
@@ -210,7 +209,7 @@ func TestPlaylist(t *testing.T) {
 	})
 }
 
-func TestTracks(t *testing.T) {
+func TestARenditionHasOnlyItsOwnTracks(t *testing.T) {
 	stream, _ := start(t, livestream.Config{Preroll: 8 * time.Second, Renditions: []livestream.Rendition{livestream.Video144p, livestream.AudioOnly}})
 	for itag, want := range map[int]string{269: "video", 234: "audio"} {
 		b, err := stream.Segment(t.Context(), itag, 1)
@@ -223,7 +222,7 @@ func TestTracks(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestAnInvalidConfigIsRefused(t *testing.T) {
 	library, err := livestream.Open(livestream.Options{CacheDir: cache})
 	if err != nil {
 		t.Fatal(err)
@@ -239,7 +238,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s is accepted", name)
 		}
 	}
-	t.Run("an encoder that fails is told, and tried again", func(t *testing.T) {
+	t.Run("a failure of the encoder is returned and not cached", func(t *testing.T) {
 		broken, err := livestream.Open(livestream.Options{CacheDir: t.TempDir(), FFmpeg: "false"})
 		if err != nil {
 			t.Fatal(err)
@@ -285,11 +284,11 @@ func all(t *testing.T, s *livestream.Stream, itag int) []byte {
 	return joined
 }
 
-// sight is what ffmpeg saw, in seconds since the first timestamp.
-type sight struct {
+// detections are the results of ffmpeg, in seconds since the first timestamp.
+type detections struct {
 	black, silence [][2]float64
 	length         float64
-	complaints     string
+	errors         string
 }
 
 var (
@@ -299,11 +298,11 @@ var (
 	complaint = regexp.MustCompile(`(?im)^.*(error|corrupt|invalid|non-monoton|continuity|concealing).*$`)
 )
 
-func watch(t *testing.T, b []byte) sight {
+func detect(t *testing.T, b []byte) detections {
 	t.Helper()
 	out := tool(t, "ffmpeg", b, "-hide_banner", "-f", "mpegts", "-i", "pipe:0",
 		"-vf", "blackdetect=d=0.1:pix_th=0.10", "-af", "silencedetect=n=-50dB:d=0.5", "-f", "null", "-")
-	s := sight{black: pairs(t, blacks, out), silence: pairs(t, silences, out), complaints: strings.Join(complaint.FindAllString(out, -1), "\n")}
+	s := detections{black: pairs(t, blacks, out), silence: pairs(t, silences, out), errors: strings.Join(complaint.FindAllString(out, -1), "\n")}
 	if all := lengths.FindAllStringSubmatch(out, -1); len(all) > 0 {
 		last := all[len(all)-1]
 		s.length = number(t, last[1])*3600 + number(t, last[2])*60 + number(t, last[3])

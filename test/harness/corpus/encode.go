@@ -28,7 +28,7 @@ func (l *Library) make(ctx context.Context, i Item, work string) error {
 	if err != nil {
 		return err
 	}
-	return l.lose(ctx, *i.Lost, c, dir)
+	return l.removeTrack(ctx, *i.Lost, c, dir)
 }
 
 // encoding is how an item is encoded, without the name of the file. One thread

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Condition is what is wrong in a stretch.
+// Condition is the kind of a bad interval.
 type Condition string
 
 // The conditions.
@@ -26,20 +26,20 @@ type Item struct {
 	Codec   Codec         // of the picture, default H264
 	Segment time.Duration // target of the packager, whole seconds, default 2 s
 	Lost    *Loss         // a track that is missing for a while, default none
-	Truth   []Stretch     // everything that is bad for 0.5 s or longer, in order for each condition
+	Truth   []BadInterval // everything that is bad for 0.5 s or longer, in order for each condition
 }
 
-// Stretch is a part of a clip that is bad, as the definitions of the package
-// have it.
-type Stretch struct {
+// BadInterval is a part of a clip that is black, silent or without a track, by the
+// definitions of the package.
+type BadInterval struct {
 	Of       Condition
-	From, To float64 // seconds of the clip; To is the first good instant, or the clip's end
-	Alert    bool    // an alert is promised, with From as its beginning; otherwise, that there is none
-	Fade     float64 // how many seconds the picture or sound takes to go and come; 0: a cut
+	From, To float64 // seconds of the clip; To is the first good time or the end of the clip
+	Alert    bool    // an alert is expected that starts at From; otherwise none is expected
+	Fade     float64 // seconds that the fade out and the fade in take; 0: a cut
 }
 
-// Lasts is how long the stretch is.
-func (s Stretch) Lasts() time.Duration { return seconds(s.To - s.From) }
+// Duration is To minus From.
+func (s BadInterval) Duration() time.Duration { return seconds(s.To - s.From) }
 
 // Loss is a track that has no packets in the segments that begin in a part of
 // the clip.
@@ -49,19 +49,19 @@ type Loss struct {
 	Listed   bool      // the container still announces the track
 }
 
-// black and silent are stretches of a table, by their beginning and end.
-func black(from, to float64) Stretch  { return Stretch{Of: Black, From: from, To: to} }
-func silent(from, to float64) Stretch { return Stretch{Of: Silent, From: from, To: to} }
+// black and silent make a bad interval from its start and end in seconds.
+func black(from, to float64) BadInterval  { return BadInterval{Of: Black, From: from, To: to} }
+func silent(from, to float64) BadInterval { return BadInterval{Of: Silent, From: from, To: to} }
 
-// alert promises an alert for the stretch.
-func (s Stretch) alert() Stretch { s.Alert = true; return s }
+// alert expects an alert for the interval.
+func (s BadInterval) alert() BadInterval { s.Alert = true; return s }
 
-// faded says that the edges of the stretch are fades of d seconds.
-func (s Stretch) faded(d float64) Stretch { s.Fade = d; return s }
+// faded makes the edges of the interval fades of d seconds.
+func (s BadInterval) faded(d float64) BadInterval { s.Fade = d; return s }
 
-// between are the stretches of a condition into which moments, each as long as
-// one frame, cut the time from from to to.
-func between(from, to float64, moments ...float64) (all []Stretch) {
+// between splits the time from from to to into black intervals. Each moment is the
+// start of one frame that is not black.
+func between(from, to float64, moments ...float64) (all []BadInterval) {
 	for _, m := range moments {
 		all = append(all, black(from, m))
 		from = m + 1./Rate
@@ -69,8 +69,8 @@ func between(from, to float64, moments ...float64) (all []Stretch) {
 	return append(all, black(from, to))
 }
 
-// pauses are silent stretches without an alert.
-func pauses(spans ...[2]float64) (all []Stretch) {
+// pauses makes silent intervals without an alert.
+func pauses(spans ...[2]float64) (all []BadInterval) {
 	for _, s := range spans {
 		all = append(all, silent(s[0], s[1]))
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
 )
 
-func TestTheTablesAreInOrder(t *testing.T) {
+func TestEveryItemIsConsistent(t *testing.T) {
 	names := map[string]bool{}
 	for _, i := range corpus.Items() {
 		t.Run(i.Name, func(t *testing.T) {
 			if i.Name == "" || i.Shows == "" || names[i.Name] {
-				t.Error("an item has a name of its own and says what it shows")
+				t.Error("an item must have a unique name and a description")
 			}
 			names[i.Name] = true
 			if rest := math.Mod(i.Length, i.Target().Seconds()); rest != 0 {
@@ -24,8 +24,8 @@ func TestTheTablesAreInOrder(t *testing.T) {
 					t.Errorf("%+v is out of order or outside the clip", s)
 				}
 				end[s.Of] = s.To
-				if s.Alert != (s.Lasts() >= corpus.Threshold) {
-					t.Errorf("%+v lasts %v: an alert is promised for what lasts %v, and for nothing else", s, s.Lasts(), corpus.Threshold)
+				if s.Alert != (s.Duration() >= corpus.Threshold) {
+					t.Errorf("%+v lasts %v: an alert is promised for what lasts %v, and for nothing else", s, s.Duration(), corpus.Threshold)
 				}
 			}
 		})

@@ -34,11 +34,11 @@ func private(t *testing.T) (*corpus.Library, string) {
 	return l, dir
 }
 
-func TestTheLibrary(t *testing.T) {
+func TestALibraryGeneratesEachClipOnce(t *testing.T) {
 	short := item(t, "night, 30 %")
 	short.Length = 4
 
-	t.Run("makes a clip once, however many ask for it at the same time", func(t *testing.T) {
+	t.Run("concurrent callers share one clip", func(t *testing.T) {
 		l, dir := private(t)
 		clips := make(chan corpus.Clip)
 		for range 3 {
@@ -137,9 +137,8 @@ func TestTheLibrary(t *testing.T) {
 	})
 }
 
-// TestALossIsOfOneTrackOnly counts packets: every segment of a loss lacks the
-// packets of the lost track, and no other does.
-func TestALossIsOfOneTrackOnly(t *testing.T) {
+// The test counts packets in each segment.
+func TestALossRemovesThePacketsOfOneTrackInItsSegmentsOnly(t *testing.T) {
 	l := library(t)
 	for _, i := range corpus.Items() {
 		if i.Lost == nil {

@@ -23,7 +23,7 @@ func (l *Loss) recipe() string {
 }
 
 // lose takes a track out of the segments of a clip that begin within the loss.
-func (l *Library) lose(ctx context.Context, loss Loss, c Clip, dir string) error {
+func (l *Library) removeTrack(ctx context.Context, loss Loss, c Clip, dir string) error {
 	for _, s := range c.Segments {
 		if s.Start < seconds(loss.From) || s.Start >= seconds(loss.To) {
 			continue

@@ -10,7 +10,7 @@ var cuts = []Item{
 		Length:  36,
 		Picture: studio().black([2]float64{12.52, 27.16}),
 		Sound:   music(),
-		Truth:   []Stretch{black(12.52, 27.16).alert()},
+		Truth:   []BadInterval{black(12.52, 27.16).alert()},
 	},
 	{
 		Name:    "cut to black, segments of 5 s",
@@ -19,7 +19,7 @@ var cuts = []Item{
 		Picture: film().black([2]float64{13.44, 30.72}),
 		Sound:   music(),
 		Segment: 5 * time.Second,
-		Truth:   []Stretch{black(13.44, 30.72).alert()},
+		Truth:   []BadInterval{black(13.44, 30.72).alert()},
 	},
 	{
 		Name:    "black for just less than the threshold",
@@ -27,7 +27,7 @@ var cuts = []Item{
 		Length:  36,
 		Picture: film().black([2]float64{12.52, 22.32}),
 		Sound:   music(),
-		Truth:   []Stretch{black(12.52, 22.32)},
+		Truth:   []BadInterval{black(12.52, 22.32)},
 	},
 	{
 		Name:    "black for just more than the threshold",
@@ -35,7 +35,7 @@ var cuts = []Item{
 		Length:  36,
 		Picture: film().black([2]float64{12.52, 22.72}),
 		Sound:   music(),
-		Truth:   []Stretch{black(12.52, 22.72).alert()},
+		Truth:   []BadInterval{black(12.52, 22.72).alert()},
 	},
 	{
 		Name:    "black far shorter than the threshold",
@@ -43,7 +43,7 @@ var cuts = []Item{
 		Length:  36,
 		Picture: show().black([2]float64{12.2, 15.2}, [2]float64{22.6, 23.6}),
 		Sound:   music(),
-		Truth:   []Stretch{black(12.2, 15.2), black(22.6, 23.6)},
+		Truth:   []BadInterval{black(12.2, 15.2), black(22.6, 23.6)},
 	},
 	{
 		Name:    "black at the very start",
@@ -51,7 +51,7 @@ var cuts = []Item{
 		Length:  36,
 		Picture: crowd().black([2]float64{-1, 24.36}),
 		Sound:   music(),
-		Truth:   []Stretch{black(0, 24.36).alert()},
+		Truth:   []BadInterval{black(0, 24.36).alert()},
 	},
 	{
 		Name:    "black to the very end",
@@ -59,7 +59,7 @@ var cuts = []Item{
 		Length:  40,
 		Picture: crowd().black([2]float64{16.28, 99}),
 		Sound:   music(),
-		Truth:   []Stretch{black(16.28, 40).alert()},
+		Truth:   []BadInterval{black(16.28, 40).alert()},
 	},
 	{
 		Name:    "fade of 1 s",
@@ -67,7 +67,7 @@ var cuts = []Item{
 		Length:  36,
 		Picture: studio().faded(12, 26, 1),
 		Sound:   music(),
-		Truth:   []Stretch{black(12.9, 26.1).faded(1).alert()},
+		Truth:   []BadInterval{black(12.9, 26.1).faded(1).alert()},
 	},
 	{
 		Name:    "fade of 2 s",
@@ -75,7 +75,7 @@ var cuts = []Item{
 		Length:  36,
 		Picture: studio().faded(11.2, 27.4, 2),
 		Sound:   music(),
-		Truth:   []Stretch{black(13, 27.6).faded(2).alert()},
+		Truth:   []BadInterval{black(13, 27.6).faded(2).alert()},
 	},
 	{
 		Name:    "fade of 4 s",
@@ -83,7 +83,7 @@ var cuts = []Item{
 		Length:  44,
 		Picture: studio().faded(10, 28, 4),
 		Sound:   music(),
-		Truth:   []Stretch{black(13.6, 28.4).faded(4).alert()},
+		Truth:   []BadInterval{black(13.6, 28.4).faded(4).alert()},
 	},
 	{
 		Name:    "fade of 8 s",
@@ -91,7 +91,7 @@ var cuts = []Item{
 		Length:  50,
 		Picture: studio().faded(6, 28, 8),
 		Sound:   music(),
-		Truth:   []Stretch{black(13.2, 28.8).faded(8).alert()},
+		Truth:   []BadInterval{black(13.2, 28.8).faded(8).alert()},
 	},
 	{
 		Name:    "fade of 4 s, segments of 5 s",
@@ -100,7 +100,7 @@ var cuts = []Item{
 		Picture: studio().faded(10, 28, 4),
 		Sound:   music(),
 		Segment: 5 * time.Second,
-		Truth:   []Stretch{black(13.6, 28.4).faded(4).alert()},
+		Truth:   []BadInterval{black(13.6, 28.4).faded(4).alert()},
 	},
 	{
 		Name:    "dip to nearly black",
@@ -140,7 +140,7 @@ var darkness = []Item{
 		Length:  36,
 		Picture: studio().then("lutyuv=y='16+(val-16)*0.07':enable='%[1]s',drawbox=x=30:y=20:w=9:h=8:c=white:t=fill:enable='%[1]s',drawbox=x=180:y=70:w=12:h=9:c=white:t=fill:enable='%[1]s'", frames([2]float64{12.52, 27.16})),
 		Sound:   talk(),
-		Truth:   []Stretch{black(12.52, 27.16).alert()},
+		Truth:   []BadInterval{black(12.52, 27.16).alert()},
 	},
 	{
 		Name:    "black with a small logo",
@@ -148,7 +148,7 @@ var darkness = []Item{
 		Length:  36,
 		Picture: film().black([2]float64{12.52, 27.16}).box("220", "12", 24, 20, "0xf0f0f0"),
 		Sound:   music(),
-		Truth:   []Stretch{black(12.52, 27.16).alert()},
+		Truth:   []BadInterval{black(12.52, 27.16).alert()},
 	},
 	{
 		Name:    "black with a lower third",
@@ -210,7 +210,7 @@ var darkness = []Item{
 		Length:  36,
 		Picture: film().black([2]float64{12.52, 27.16}).grained(9),
 		Sound:   music(),
-		Truth:   []Stretch{black(12.52, 27.16).alert()},
+		Truth:   []BadInterval{black(12.52, 27.16).alert()},
 	},
 	{
 		Name:    "snow",
@@ -230,7 +230,7 @@ var formats = []Item{
 		Picture: film().as("yuvj420p").darkened(0, [2]float64{12.52, 27.16}),
 		Sound:   music(),
 		Codec:   h264full,
-		Truth:   []Stretch{black(12.52, 27.16).alert()},
+		Truth:   []BadInterval{black(12.52, 27.16).alert()},
 	},
 	{
 		Name:    "full range, grey below 10 %",
@@ -239,7 +239,7 @@ var formats = []Item{
 		Picture: film().as("yuvj420p").darkened(24, [2]float64{12.52, 27.16}),
 		Sound:   music(),
 		Codec:   h264full,
-		Truth:   []Stretch{black(12.52, 27.16).alert()},
+		Truth:   []BadInterval{black(12.52, 27.16).alert()},
 	},
 	{
 		Name:    "full range, grey above 10 %",
@@ -255,7 +255,7 @@ var formats = []Item{
 		Length:  36,
 		Picture: film().then("lutyuv=y='(val-16)*255/219'").darkened(0, [2]float64{12.52, 27.16}),
 		Sound:   music(),
-		Truth:   []Stretch{black(12.52, 27.16).alert()},
+		Truth:   []BadInterval{black(12.52, 27.16).alert()},
 	},
 	{
 		Name:    "limited range that is flagged as full",
@@ -264,7 +264,7 @@ var formats = []Item{
 		Picture: film().black([2]float64{12.52, 27.16}),
 		Sound:   music(),
 		Codec:   h264wide,
-		Truth:   []Stretch{black(12.52, 27.16).alert()},
+		Truth:   []BadInterval{black(12.52, 27.16).alert()},
 	},
 	{
 		Name:    "limited range, grey below 10 %",
@@ -272,7 +272,7 @@ var formats = []Item{
 		Length:  36,
 		Picture: film().darkened(35, [2]float64{12.52, 27.16}),
 		Sound:   music(),
-		Truth:   []Stretch{black(12.52, 27.16).alert()},
+		Truth:   []BadInterval{black(12.52, 27.16).alert()},
 	},
 	{
 		Name:    "limited range, grey above 10 %",
@@ -288,7 +288,7 @@ var formats = []Item{
 		Picture: film().as("yuv420p10le").darkened(64, [2]float64{12.52, 27.16}),
 		Sound:   music(),
 		Codec:   h264deep,
-		Truth:   []Stretch{black(12.52, 27.16).alert()},
+		Truth:   []BadInterval{black(12.52, 27.16).alert()},
 	},
 	{
 		Name:    "10-bit HEVC",
@@ -297,7 +297,7 @@ var formats = []Item{
 		Picture: film().as("yuv420p10le").darkened(64, [2]float64{12.52, 27.16}),
 		Sound:   music(),
 		Codec:   hevcDeep,
-		Truth:   []Stretch{black(12.52, 27.16).alert()},
+		Truth:   []BadInterval{black(12.52, 27.16).alert()},
 	},
 	{
 		Name:    "10-bit H.264, grey above 10 %",

@@ -33,7 +33,7 @@ func music() Sound {
 func talk(pauses ...[2]float64) Sound {
 	s := Sound{source: fmt.Sprintf(
 		"anoisesrc=c=pink:a=0.5:r=%d:seed=11,bandpass=f=700:width_type=o:w=2,volume=9dB", SampleRate), stereo: bothSides}
-	return s.then("volume='0.15+0.85*abs(sin(PI*4*t))':eval=frame").hushed(pauses...)
+	return s.then("volume='0.15+0.85*abs(sin(PI*4*t))':eval=frame").muted(pauses...)
 }
 
 // bass is the hum of a large machine: 30 Hz, which small loudspeakers do not
@@ -60,8 +60,8 @@ func (s Sound) then(format string, args ...any) Sound {
 	return s
 }
 
-// hushed is digital silence in each part.
-func (s Sound) hushed(parts ...[2]float64) Sound {
+// muted makes each part digital silence.
+func (s Sound) muted(parts ...[2]float64) Sound {
 	return s.then("volume=0:enable='%s'", during(0.0005, parts...))
 }
 

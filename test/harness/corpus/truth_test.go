@@ -22,10 +22,9 @@ const (
 	aacError  = 1024. / 48e3 // a frame of AAC: what its transform smears an edge over
 )
 
-// TestTheTruthIsWhatTheDefinitionsSay counts pixels and samples with a few
-// lines of its own: it knows neither the detectors nor the code that uses
-// them.
-func TestTheTruthIsWhatTheDefinitionsSay(t *testing.T) {
+// The test counts pixels and samples itself. It uses neither the detectors nor the
+// product's code.
+func TestEachClipIsBadExactlyWhenItsItemSays(t *testing.T) {
 	l := library(t)
 	for _, i := range corpus.Items() {
 		t.Run(i.Name, func(t *testing.T) {
@@ -53,7 +52,7 @@ func lost(i corpus.Item) corpus.Condition {
 
 func same(t *testing.T, of corpus.Condition, got [][2]float64, i corpus.Item, tolerance float64) {
 	t.Helper()
-	var want []corpus.Stretch
+	var want []corpus.BadInterval
 	for _, s := range i.Truth {
 		if s.Of == of {
 			want = append(want, s)
@@ -74,7 +73,7 @@ func same(t *testing.T, of corpus.Condition, got [][2]float64, i corpus.Item, to
 	}
 }
 
-func list(all []corpus.Stretch) string {
+func list(all []corpus.BadInterval) string {
 	var out []string
 	for _, s := range all {
 		out = append(out, fmt.Sprintf("%.3f to %.3f", s.From, s.To))

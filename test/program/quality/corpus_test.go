@@ -18,7 +18,7 @@ const (
 	fadePart  = 0.02
 )
 
-func bound(s corpus.Stretch) time.Duration {
+func bound(s corpus.BadInterval) time.Duration {
 	if s.Fade == 0 {
 		return cutBound
 	}

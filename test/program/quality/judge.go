@@ -97,7 +97,7 @@ func judge(i corpus.Item, length time.Duration, s sighting, verdicts []verdict) 
 }
 
 // add takes in what was told of a stretch.
-func (v *verdict) add(truth corpus.Stretch, told span, first, length time.Duration) (wrong string) {
+func (v *verdict) add(truth corpus.BadInterval, told span, first, length time.Duration) (wrong string) {
 	from, to := max(since(truth), first), until(truth)
 	v.alerts++
 	v.onset = larger(v.onset, told.from-from)
@@ -116,8 +116,8 @@ func (v *verdict) add(truth corpus.Stretch, told span, first, length time.Durati
 	return ""
 }
 
-func since(s corpus.Stretch) time.Duration { return time.Duration(s.From * float64(time.Second)) }
-func until(s corpus.Stretch) time.Duration { return time.Duration(s.To * float64(time.Second)) }
+func since(s corpus.BadInterval) time.Duration { return time.Duration(s.From * float64(time.Second)) }
+func until(s corpus.BadInterval) time.Duration { return time.Duration(s.To * float64(time.Second)) }
 
 // larger is the one that is farther from zero.
 func larger(a, b time.Duration) time.Duration {

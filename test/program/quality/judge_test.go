@@ -13,13 +13,13 @@ import (
 
 // evening is black from 12 to 26 s and silent for 4 s, which is no event, in
 // 40 s.
-var evening = corpus.Item{Name: "evening", Length: 40, Truth: []corpus.Stretch{
+var evening = corpus.Item{Name: "evening", Length: 40, Truth: []corpus.BadInterval{
 	{Of: corpus.Black, From: 12, To: 26, Alert: true},
 	{Of: corpus.Silent, From: 30, To: 34},
 }}
 
 // night is black from 20 s to its end.
-var night = corpus.Item{Name: "night", Length: 40, Truth: []corpus.Stretch{{Of: corpus.Black, From: 20, To: 40, Alert: true}}}
+var night = corpus.Item{Name: "night", Length: 40, Truth: []corpus.BadInterval{{Of: corpus.Black, From: 20, To: 40, Alert: true}}}
 
 func instant(sec float64) time.Time { return epoch.Add(time.Duration(sec * float64(time.Second))) }
 

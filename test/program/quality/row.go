@@ -21,7 +21,7 @@ type cell struct {
 // rows are an item's lines: first those of its events, then, if it has
 // anything else or was given a false alarm, one for that.
 func rows(r result) (all []row) {
-	var short corpus.Stretch // the longest of those that are no events
+	var short corpus.BadInterval // the longest of those that are no events
 	shorts, what := 0, ""
 	for n, s := range r.item.Truth {
 		if !s.Alert {
@@ -30,7 +30,7 @@ func rows(r result) (all []row) {
 			} else if what != string(s.Of) {
 				what = "either"
 			}
-			if s.Lasts() > short.Lasts() {
+			if s.Duration() > short.Duration() {
 				short = s
 			}
 			continue
@@ -44,9 +44,9 @@ func rows(r result) (all []row) {
 	rest := row{truth: "nothing"}
 	switch {
 	case shorts == 1:
-		rest.truth = fmt.Sprintf("%s for %.1f s", what, short.Lasts().Seconds())
+		rest.truth = fmt.Sprintf("%s for %.1f s", what, short.Duration().Seconds())
 	case shorts > 1:
-		rest.truth = fmt.Sprintf("%d × %s ≤ %.1f s", shorts, what, short.Lasts().Seconds())
+		rest.truth = fmt.Sprintf("%d × %s ≤ %.1f s", shorts, what, short.Duration().Seconds())
 	}
 	alarms := 0
 	for k := range intervals {

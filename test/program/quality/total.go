@@ -48,7 +48,7 @@ func total(results []result) totals {
 	return t
 }
 
-func (e *spread) see(s corpus.Stretch, off time.Duration) {
+func (e *spread) see(s corpus.BadInterval, off time.Duration) {
 	if s.Fade > 0 {
 		e.fade = max(e.fade, off)
 	} else {

@@ -118,7 +118,7 @@ func expectedEvents(s broadcast.Shape) []string {
 // segment ends when the playlist that lists it is fetched (decision S1). That may
 // be a check interval after it appeared.
 func instantTolerance(s broadcast.Shape) time.Duration {
-	if s.ProgramTime == broadcast.Nowhere {
+	if s.ProgramTime == broadcast.NoDateTime {
 		const interval = 2 * time.Second // that of fastConfig
 		return interval + 2*mediaTolerance
 	}
