@@ -3,107 +3,155 @@ package httpapi_test
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
-	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// missingFromDocument compares openapi.yaml, which is written by hand, with the table of
-// detectors, and lists what to add or change there.
-func missingFromDocument(doc *openapi3.T) (list []string) {
-	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
-	config := doc.Components.Schemas["Config"].Value.Properties
-	for _, s := range monitor.Settings() {
-		property := config[s.Field]
-		kind := "number"
-		if s.Whole {
-			kind = "integer"
-		}
-		want := fmt.Sprintf("%s: { type: %s, minimum: %v, maximum: %v, default: %v }", s.Field, kind, s.Min, s.Max, s.Default)
-		switch {
-		case property == nil:
-			add("schema Config: add %s", want)
-		case property.Value.Min == nil || property.Value.Max == nil || !property.Value.Type.Is(kind) ||
-			*property.Value.Min != s.Min || *property.Value.Max != s.Max || property.Value.Default != s.Default:
-			add("schema Config: change to %s", want)
+const openapi = "openapi.yaml"
+
+// block matches a block of openapi.yaml that follows from the table of detectors,
+// with its indentation, its name and its lines.
+var block = regexp.MustCompile(`(?ms)^( *)# detectors: begin ([a-z ]+)\n(.*?)^ *# detectors: end$`)
+
+// blocks returns the lines of each block.
+func blocks() map[string][]string {
+	lines := map[string][]string{}
+	add := func(name, format string, args ...any) {
+		lines[name] = append(lines[name], fmt.Sprintf(format, args...))
+	}
+	for i, d := range detector.Table {
+		add("statistics", "%s: { type: integer, minimum: 0, maximum: 2147483647 }", d.Statistic)
+		add("statistics example", "%s: %d", d.Statistic, i)
+		add("names of statistics", "- %s", d.Statistic)
+		add("event types", "- %s", d.Alert)
+		add("event types", "- %s", d.Recovered)
+		add("settings", "%s", property(d, d.Threshold))
+	}
+	for _, d := range detector.Table {
+		for _, s := range d.Settings {
+			add("settings", "%s", property(d, s))
 		}
 	}
-	for field := range (monitor.Statistics{}).Fields() {
-		if doc.Components.Schemas["Statistics"].Value.Properties[field] == nil {
-			add("schema Statistics: add %s", field)
-		}
-		required := doc.Components.Schemas["Monitor"].Value.Properties["statistics"].Value.AllOf[1].Value.Required
-		if !slices.Contains(required, field) {
-			add("schema Monitor: require statistics.%s", field)
+	for _, track := range []detector.Track{detector.Video, detector.Audio} {
+		for _, word := range detector.Conditions(track) {
+			add(string(track)+" conditions", "- %s", word)
 		}
 	}
-	for schema, track := range map[string]detector.Track{"VideoCondition": detector.Video, "AudioCondition": detector.Audio} {
-		for _, word := range monitor.Conditions(track) {
-			if !slices.Contains(doc.Components.Schemas[schema].Value.Enum, any(string(word))) {
-				add("schema %s: add %s", schema, word)
-			}
-		}
-	}
-	for _, typ := range event.Types() {
-		if !slices.Contains(doc.Components.Schemas["EventType"].Value.Enum, any(string(typ))) {
-			add("schema EventType: add %s", typ)
-		}
-	}
-	return list
+	return lines
 }
 
-// TestTheDocumentFollowsTheTableOfDetectors names every line that openapi.yaml lacks
-// after a row was added to the table.
+// property returns a setting as a property of the schema Config.
+func property(d detector.Detector, s detector.Setting) string {
+	kind := "number"
+	if s.Whole {
+		kind = "integer"
+	}
+	description := strings.ReplaceAll(s.Help, d.Alert, "`"+d.Alert+"`")
+	return fmt.Sprintf("%s: { type: %s, minimum: %s, maximum: %s, default: %s, description: %q }",
+		s.Field, kind, detector.Format(s.Min), detector.Format(s.Max), detector.Format(s.Default), description)
+}
+
+// rendered returns the document with its blocks as the table has them. Every block
+// must be there once.
+func rendered(t *testing.T, doc string) string {
+	t.Helper()
+	missing := blocks()
+	doc = block.ReplaceAllStringFunc(doc, func(old string) string {
+		m := block.FindStringSubmatch(old)
+		indent, name := m[1], m[2]
+		lines, ok := missing[name]
+		if !ok {
+			t.Fatalf("%s: the block %q is unknown or there twice", openapi, name)
+		}
+		delete(missing, name)
+		lines = slices.Concat([]string{"# detectors: begin " + name}, lines, []string{"# detectors: end"})
+		return indent + strings.Join(lines, "\n"+indent)
+	})
+	for name := range missing {
+		t.Errorf("%s: the block %q is missing", openapi, name)
+	}
+	return doc
+}
+
+// WRITE_DOCS=1 go test ./adapters/httpapi -run Detectors writes the blocks.
 func TestTheDocumentFollowsTheTableOfDetectors(t *testing.T) {
-	doc := document(t).doc
-	for _, line := range missingFromDocument(doc) {
-		t.Errorf("openapi.yaml, %s", line)
+	want := rendered(t, string(httpapi.Document()))
+	if os.Getenv("WRITE_DOCS") != "" {
+		if err := os.WriteFile(openapi, []byte(want), 0o644); err != nil { //nolint:gosec // a document is readable by all
+			t.Fatal(err)
+		}
+		return
 	}
-	detectortest.Add(t, detectortest.Frozen)
-	got := missingFromDocument(doc)
-	slices.Sort(got)
-	want := []string{
-		"schema Config: add frozen_difference: { type: number, minimum: 0, maximum: 1, default: 0.25 }",
-		"schema Config: add frozen_threshold_sec: { type: integer, minimum: 5, maximum: 600, default: 45 }",
-		"schema EventType: add alert.frozen",
-		"schema EventType: add alert.frozen_recovered",
-		"schema Monitor: require statistics.frozen_events",
-		"schema Statistics: add frozen_events",
-		"schema VideoCondition: add frozen",
+	if want != string(httpapi.Document()) {
+		t.Errorf("%s does not follow detector.Table; write it: WRITE_DOCS=1 go test ./adapters/httpapi -run Detectors", openapi)
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("a third detector needs\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+}
+
+func TestAThirdDetectorIsDescribedByItsRow(t *testing.T) {
+	detectortest.Add(t, detectortest.Imaginary)
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(rendered(t, string(httpapi.Document()))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context(), openapi3.EnableExamplesValidation()); err != nil {
+		t.Error(err)
+	}
+	schemas := doc.Components.Schemas
+	setting := schemas["Config"].Value.Properties["imaginary_threshold_sec"]
+	if setting == nil || !setting.Value.Type.Is("integer") || *setting.Value.Min != 5 || *setting.Value.Max != 600 || setting.Value.Default != 45.0 {
+		t.Errorf("its threshold is %+v", setting)
+	}
+	setting = schemas["Config"].Value.Properties["imaginary_difference"]
+	if setting == nil || !setting.Value.Type.Is("number") || setting.Value.Default != 0.25 {
+		t.Errorf("its setting is %+v", setting)
+	}
+	if schemas["Statistics"].Value.Properties["imaginary_events"] == nil ||
+		!slices.Contains(schemas["Monitor"].Value.Properties["statistics"].Value.AllOf[1].Value.Required, "imaginary_events") {
+		t.Error("its statistic is missing")
+	}
+	for schema, word := range map[string]string{
+		"VideoCondition": "imaginary", "EventType": "alert.imaginary_recovered",
+	} {
+		if !slices.Contains(schemas[schema].Value.Enum, any(word)) {
+			t.Errorf("%s has no %s: %v", schema, word, schemas[schema].Value.Enum)
+		}
+	}
+	if slices.Contains(schemas["AudioCondition"].Value.Enum, any("imaginary")) {
+		t.Error("a condition of the picture is one of the sound, too")
 	}
 }
 
 func TestAThirdDetectorIsConfiguredReportedAndShown(t *testing.T) {
-	detectortest.Add(t, detectortest.Frozen)
+	detectortest.Add(t, detectortest.Imaginary)
 	api := newTestAPI(t)
 	api.unvalidated = true // openapi.yaml does not know the made-up detector
-	a := registerWithFields(api, `,"config":{"frozen_threshold_sec":60,"frozen_difference":0.5}`).hasStatus(http.StatusCreated)
+	a := registerWithFields(api, `,"config":{"imaginary_threshold_sec":60,"imaginary_difference":0.5}`).hasStatus(http.StatusCreated)
 	id := monitor.ID(a.json()["monitor_id"].(string))
-	if got := configField(t, api, id, "frozen_threshold_sec") + " " + configField(t, api, id, "frozen_difference"); got != "60 0.5" {
+	if got := configField(t, api, id, "imaginary_threshold_sec") + " " + configField(t, api, id, "imaginary_difference"); got != "60 0.5" {
 		t.Errorf("the settings are %s", got)
 	}
-	registerWithFields(api, `,"config":{"frozen_threshold_sec":1}`).
-		hasError(http.StatusBadRequest, monitor.InvalidConfig, "config.frozen_threshold_sec is 1; accepted is 5 to 600")
-	api.put("/internal/v1/monitors/"+string(id)+"/status", `{"status":"monitoring","health":{"video":"frozen"},"statistics":{"frozen_events":2},`+
-		`"events":[{"event_id":"0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d","event_type":"alert.frozen","timestamp":"2024-01-15T20:00:00+09:00",`+
+	registerWithFields(api, `,"config":{"imaginary_threshold_sec":1}`).
+		hasError(http.StatusBadRequest, monitor.InvalidConfig, "config.imaginary_threshold_sec is 1; accepted is 5 to 600")
+	api.put("/internal/v1/monitors/"+string(id)+"/status", `{"status":"monitoring","health":{"video":"imaginary"},"statistics":{"imaginary_events":2},`+
+		`"events":[{"event_id":"0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d","event_type":"alert.imaginary","timestamp":"2024-01-15T20:00:00+09:00",`+
 		`"data":{"duration_sec":60,"started_at":"2024-01-15T19:59:00+09:00","threshold_sec":60,"segment_info":{"sequence":1,"duration":2}}}]}`).hasStatus(http.StatusOK)
 	body := api.get("/api/v1/monitors/" + string(id)).hasStatus(http.StatusOK).body
-	for _, want := range []string{`"video":"frozen"`, `"frozen_events":2`} {
+	for _, want := range []string{`"video":"imaginary"`, `"imaginary_events":2`} {
 		if !strings.Contains(string(body), want) {
 			t.Errorf("GET shows no %s: %s", want, body)
 		}
 	}
-	if body := api.get("/api/v1/monitors/" + string(id) + "/events").hasStatus(http.StatusOK).body; !strings.Contains(string(body), "alert.frozen") {
+	if body := api.get("/api/v1/monitors/" + string(id) + "/events").hasStatus(http.StatusOK).body; !strings.Contains(string(body), "alert.imaginary") {
 		t.Errorf("the history is %s", body)
 	}
 }

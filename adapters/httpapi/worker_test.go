@@ -8,6 +8,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -79,6 +81,7 @@ func TestAReportIsAcceptedExactlyAsDescribed(t *testing.T) {
 }
 
 func TestAWorkerGetsItsAssignment(t *testing.T) {
+	detectortest.Only(t, detector.Blackout, detector.Silence)
 	api := newTestAPI(t)
 	path := "/internal/v1/monitors/" + string(api.register("Q"))
 	const config = `{"check_interval_sec":10,"blackout_threshold_sec":30,"silence_threshold_sec":30,"silence_db_threshold":-50,

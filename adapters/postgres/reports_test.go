@@ -134,14 +134,14 @@ func TestAReportIsStoredInOneTransaction(t *testing.T) {
 
 	t.Run("alerts of a third detector are counted", func(t *testing.T) {
 		s := open(t, database(t))
-		detectortest.Add(t, detectortest.Frozen)
+		detectortest.Add(t, detectortest.Imaginary)
 		m := register(t, s, 1)
 		for _, n := range []int{2, 5, 3, 0} {
 			r := report()
-			r.Statistics = r.Statistics.With("frozen", n)
+			r.Statistics = r.Statistics.With("imaginary", n)
 			acceptReport(t, s, m.ID, r, monitor.Run)
 		}
-		if n := getMonitor(t, s, m.ID).Statistics.Alerts("frozen"); n != 5 {
+		if n := getMonitor(t, s, m.ID).Statistics.Alerts("imaginary"); n != 5 {
 			t.Errorf("%d alerts are stored, want the largest count, 5", n)
 		}
 	})

@@ -7,9 +7,10 @@
 //	          ├─▶ adapters/httpapi    fields, ranges and words that are accepted
 //	          └─▶ adapters/postgres   counts that are stored
 //
-// To add a detector, add its row to Table, its judgement in domain/watch and
-// its measurement in adapters/stream/ffmpeg. Every package above reads the
-// table. A test compares openapi.yaml with it and names what to add there.
+// To add a detector, add its row to Table and its filter in adapters/stream/ffmpeg;
+// in domain/watch only a judgement that differs from the default. Every package
+// above reads the table. A test in adapters/httpapi compares openapi.yaml with it,
+// and writes its part of that file with WRITE_DOCS=1.
 //
 // The package describes detectors; it measures and decides nothing.
 package detector

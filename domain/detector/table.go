@@ -33,7 +33,7 @@ type Setting struct {
 	Min, Max float64
 	Default  float64
 	Whole    bool   // only numbers without a fraction are accepted
-	Help     string // one sentence for the command line
+	Help     string // one sentence for the command line and openapi.yaml
 }
 
 // Accepts reports whether the setting may have the value v.
@@ -67,7 +67,8 @@ const (
 )
 
 // Table lists every detector. The first bad detector of a track decides the
-// track's health. Only tests change it, with detectortest.Add.
+// track's health. Only tests change it, with
+// package detectortest.
 var Table = []Detector{
 	{
 		Name:      Blackout,
@@ -77,7 +78,7 @@ var Table = []Detector{
 		Recovered: "alert.blackout_recovered",
 		Threshold: Setting{
 			Field: "blackout_threshold_sec", Min: 1, Max: 3600, Default: 30, Whole: true,
-			Help: "Seconds of black picture before the alert.",
+			Help: "Seconds of black picture before alert.blackout.",
 		},
 		Statistic: "blackout_events",
 	},
@@ -89,11 +90,11 @@ var Table = []Detector{
 		Recovered: "alert.silence_recovered",
 		Threshold: Setting{
 			Field: "silence_threshold_sec", Min: 1, Max: 3600, Default: 30, Whole: true,
-			Help: "Seconds of silence before the alert.",
+			Help: "Seconds of silence before alert.silence.",
 		},
 		Settings: []Setting{{
 			Field: SilenceDB, Min: -100, Max: 0, Default: -50,
-			Help: "Loudness below which sound is silence, in dB.",
+			Help: "The loudness in dB below which sound counts as silence.",
 		}},
 		Statistic: "silence_events",
 	},

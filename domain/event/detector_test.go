@@ -10,13 +10,13 @@ import (
 )
 
 func TestTheEventTypesOfAThirdDetectorFollowFromItsRow(t *testing.T) {
-	if (event.Event{Type: "alert.frozen", At: eight, Data: samples[event.Blackout]}).Valid() == nil {
-		t.Error("alert.frozen is valid without its detector")
+	if (event.Event{Type: "alert.imaginary", At: eight, Data: samples[event.Blackout]}).Valid() == nil {
+		t.Error("alert.imaginary is valid without its detector")
 	}
-	detectortest.Add(t, detectortest.Frozen)
+	detectortest.Add(t, detectortest.Imaginary)
 	for typ, data := range map[event.Type]event.Data{
-		"alert.frozen":           samples[event.Blackout],
-		"alert.frozen_recovered": samples[event.BlackoutRecovered],
+		"alert.imaginary":           samples[event.Blackout],
+		"alert.imaginary_recovered": samples[event.BlackoutRecovered],
 	} {
 		e := event.Event{Type: typ, At: eight, Data: data}
 		if err := e.Valid(); err != nil || !slices.Contains(event.Types(), typ) {
@@ -31,7 +31,7 @@ func TestTheEventTypesOfAThirdDetectorFollowFromItsRow(t *testing.T) {
 			t.Errorf("%s is read as %+v, %v", raw, read, err)
 		}
 	}
-	if (event.Event{Type: "alert.frozen", At: eight, Data: samples[event.BlackoutRecovered]}).Valid() == nil {
+	if (event.Event{Type: "alert.imaginary", At: eight, Data: samples[event.BlackoutRecovered]}).Valid() == nil {
 		t.Error("an alert is valid with the data of a recovery")
 	}
 }

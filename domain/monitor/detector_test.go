@@ -30,6 +30,7 @@ func encoded(t *testing.T, v any) string {
 }
 
 func TestConfigAndStatisticsAreWrittenInTheSpecifiedOrder(t *testing.T) {
+	detectortest.Only(t, detector.Blackout, detector.Silence)
 	start, end := time.Date(2024, 1, 15, 11, 0, 0, 0, time.UTC), time.Date(2024, 1, 15, 13, 0, 0, 0, time.UTC)
 	c := monitor.DefaultConfig()
 	c.ScheduledStartTime, c.ScheduledEndTime = &start, &end
@@ -54,26 +55,27 @@ func TestConfigAndStatisticsAreWrittenInTheSpecifiedOrder(t *testing.T) {
 }
 
 func TestAThirdDetectorFollowsFromItsRow(t *testing.T) {
+	detectortest.Only(t, detector.Blackout, detector.Silence)
 	old := encoded(t, monitor.DefaultConfig())
-	detectortest.Add(t, detectortest.Frozen)
+	detectortest.Add(t, detectortest.Imaginary)
 
 	t.Run("its settings have defaults and ranges", func(t *testing.T) {
 		c := monitor.DefaultConfig()
-		if c.ThresholdSec("frozen") != 45 || c.Value("frozen_difference") != 0.25 || c.Valid() != nil {
+		if c.ThresholdSec("imaginary") != 45 || c.Value("imaginary_difference") != 0.25 || c.Valid() != nil {
 			t.Errorf("the defaults are %s, %v", encoded(t, c), c.Valid())
 		}
-		c.SetThresholdSec("frozen", 601)
-		if err := c.Valid(); code(err) != monitor.InvalidConfig || !strings.Contains(err.Error(), "config.frozen_threshold_sec is 601; accepted is 5 to 600") {
+		c.SetThresholdSec("imaginary", 601)
+		if err := c.Valid(); code(err) != monitor.InvalidConfig || !strings.Contains(err.Error(), "config.imaginary_threshold_sec is 601; accepted is 5 to 600") {
 			t.Errorf("error is %v", err)
 		}
 	})
 	t.Run("its settings are written and read", func(t *testing.T) {
 		c := monitor.DefaultConfig()
-		c.SetThresholdSec("frozen", 60)
-		c.Set("frozen_difference", 0.5)
+		c.SetThresholdSec("imaginary", 60)
+		c.Set("imaginary_difference", 0.5)
 		written := encoded(t, c)
 		var read monitor.Config
-		if err := json.Unmarshal([]byte(written), &read); err != nil || read != c || !strings.Contains(written, `"frozen_threshold_sec":60`) {
+		if err := json.Unmarshal([]byte(written), &read); err != nil || read != c || !strings.Contains(written, `"imaginary_threshold_sec":60`) {
 			t.Errorf("%s is read as %s, %v", written, encoded(t, read), err)
 		}
 	})
@@ -85,16 +87,16 @@ func TestAThirdDetectorFollowsFromItsRow(t *testing.T) {
 	})
 	t.Run("its alerts are counted", func(t *testing.T) {
 		var s monitor.Statistics
-		s.Count("frozen")
-		s.Count("frozen")
+		s.Count("imaginary")
+		s.Count("imaginary")
 		s = s.Max(monitor.Statistics{TotalSegmentsAnalyzed: 3}.With(detector.Silence, 1))
-		const want = `{"total_segments_analyzed":3,"blackout_events":0,"silence_events":1,"frozen_events":2}`
-		if got := encoded(t, s); got != want || s.Alerts("frozen") != 2 {
+		const want = `{"total_segments_analyzed":3,"blackout_events":0,"silence_events":1,"imaginary_events":2}`
+		if got := encoded(t, s); got != want || s.Alerts("imaginary") != 2 {
 			t.Errorf("got %s", got)
 		}
 	})
 	t.Run("its word of health is its track's", func(t *testing.T) {
-		if got := monitor.Conditions(detector.Video); !slices.Equal(got, []monitor.Condition{"ok", "black", "frozen", "unknown"}) {
+		if got := monitor.Conditions(detector.Video); !slices.Equal(got, []monitor.Condition{"ok", "black", "imaginary", "unknown"}) {
 			t.Errorf("video: %q", got)
 		}
 		if got := monitor.Conditions(detector.Audio); !slices.Equal(got, []monitor.Condition{"ok", "silent", "unknown"}) {

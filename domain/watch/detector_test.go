@@ -16,29 +16,29 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// frozen makes a scenario with a third detector: frozen pictures.
-func frozen(t *testing.T, pictures ...span) *world {
+// imaginary makes a scenario with a made-up detector, which finds these intervals.
+func imaginary(t *testing.T, found ...span) *world {
 	t.Helper()
-	detectortest.Add(t, detectortest.Frozen) // its threshold is 45 s
+	detectortest.Add(t, detectortest.Imaginary) // its threshold is 45 s
 	return scenario(t, func(w *world) {
 		w.rules.Interval = seconds(5)
-		w.others = map[detector.Name][]span{"frozen": pictures}
+		w.others = map[detector.Name][]span{"imaginary": found}
 	})
 }
 
 func TestAThirdDetectorFollowsFromItsRow(t *testing.T) {
-	w := frozen(t, span{100, 160}).from(50)
+	w := imaginary(t, span{100, 160}).from(50)
 	w.until(120)
-	if got := w.watcher.Report().Health; got.Video != "frozen" || got.Audio != monitor.OK {
+	if got := w.watcher.Report().Health; got.Video != "imaginary" || got.Audio != monitor.OK {
 		t.Errorf("while it lasts health is %+v", got)
 	}
 	w.until(250).expect(
 		emits(50, event.StreamStarted),
-		emits(146, "alert.frozen", since(100), lasting(46)),
-		emits(166, "alert.frozen_recovered", since(100), lasting(60)),
+		emits(146, "alert.imaginary", since(100), lasting(46)),
+		emits(166, "alert.imaginary_recovered", since(100), lasting(60)),
 	)
 	r := w.watcher.Report()
-	if got := r.Statistics; got.Alerts("frozen") != 1 || got.Alerts(detector.Blackout) != 0 {
+	if got := r.Statistics; got.Alerts("imaginary") != 1 || got.Alerts(detector.Blackout) != 0 {
 		t.Errorf("the statistics are %+v", got)
 	}
 	if r.Health.Video != monitor.OK {
@@ -47,7 +47,7 @@ func TestAThirdDetectorFollowsFromItsRow(t *testing.T) {
 }
 
 func TestBlackoutComesBeforeAThirdDetectorInHealth(t *testing.T) { // the order of the table
-	w := frozen(t, span{100, 200})
+	w := imaginary(t, span{100, 200})
 	w.black = []span{{150, 200}}
 	if got := w.from(50).until(170).watcher.Report().Health.Video; got != monitor.Black {
 		t.Errorf("health is %s", got)
@@ -55,17 +55,17 @@ func TestBlackoutComesBeforeAThirdDetectorInHealth(t *testing.T) { // the order 
 }
 
 func TestAThirdDetectorGoesOnAcrossARestart(t *testing.T) { // S11
-	w := frozen(t, span{100, 160}).from(50).until(120).resume(2).until(150).resume(2).until(250)
+	w := imaginary(t, span{100, 160}).from(50).until(120).resume(2).until(150).resume(2).until(250)
 	w.expect(
 		emits(50, event.StreamStarted),
-		emits(146, "alert.frozen", since(100)),
-		emits(162, "alert.frozen_recovered", since(100), lasting(60)),
+		emits(146, "alert.imaginary", since(100)),
+		emits(162, "alert.imaginary_recovered", since(100), lasting(60)),
 	)
 	var kept struct {
 		Version    int                        `json:"version"`
 		Conditions map[string]json.RawMessage `json:"conditions"`
 	}
-	if err := json.Unmarshal(w.snapshot(), &kept); err != nil || kept.Version != 1 || len(kept.Conditions) != 3 || kept.Conditions["frozen"] == nil {
+	if err := json.Unmarshal(w.snapshot(), &kept); err != nil || kept.Version != 1 || len(kept.Conditions) != len(detector.Table) || kept.Conditions["imaginary"] == nil {
 		t.Errorf("the snapshot keeps %+v, %v", kept, err)
 	}
 }
@@ -74,11 +74,11 @@ func TestADetectorThatASnapshotDoesNotKnowBeginsAtOnce(t *testing.T) { // S11
 	w := scenario(t, func(w *world) {
 		w.rules.Interval = seconds(5)
 		w.black = []span{{100, 200}}
-		w.others = map[detector.Name][]span{"frozen": {{100, 200}}}
+		w.others = map[detector.Name][]span{"imaginary": {{100, 200}}}
 	}).from(50).until(140)
-	detectortest.Add(t, detectortest.Frozen)
+	detectortest.Add(t, detectortest.Imaginary)
 	w.resume(1).until(250)
-	for _, typ := range []event.Type{event.Blackout, event.BlackoutRecovered, "alert.frozen", "alert.frozen_recovered"} {
+	for _, typ := range []event.Type{event.Blackout, event.BlackoutRecovered, "alert.imaginary", "alert.imaginary_recovered"} {
 		if n := w.emitted(typ); n != 1 {
 			t.Errorf("%s was emitted %d times", typ, n)
 		}
@@ -86,9 +86,9 @@ func TestADetectorThatASnapshotDoesNotKnowBeginsAtOnce(t *testing.T) { // S11
 }
 
 func TestASnapshotOfAReleaseWithMoreDetectorsIsRead(t *testing.T) { // S11
-	detectortest.Add(t, detectortest.Frozen)
+	detectortest.Add(t, detectortest.Imaginary)
 	w := scenario(t, func(w *world) { w.black = []span{{100, 200}} }).from(50).until(145)
-	all := bytes.ReplaceAll(w.snapshot(), []byte(`"frozen"`), []byte(`"unknown"`))
+	all := bytes.ReplaceAll(w.snapshot(), []byte(`"imaginary"`), []byte(`"unknown"`))
 	restored, err := watch.Restore(w.rules, all, at(146))
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,6 @@
-// Package detectortest adds made-up detectors to the table, so that a test can
-// show what follows from a row.
+// Package detectortest changes the table of detectors for one test. Add shows what
+// follows from a further row. Only keeps the rows whose documents and JSON the test
+// compares in full, so that a new detector does not change the test.
 package detectortest
 
 import (
@@ -8,19 +9,19 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
-// Frozen is a made-up third detector, of pictures that do not move.
-var Frozen = detector.Detector{
-	Name:      "frozen",
+// Imaginary is a made-up detector. No product detector may have its name.
+var Imaginary = detector.Detector{
+	Name:      "imaginary",
 	Track:     detector.Video,
-	Health:    "frozen",
-	Alert:     "alert.frozen",
-	Recovered: "alert.frozen_recovered",
-	Threshold: detector.Setting{Field: "frozen_threshold_sec", Min: 5, Max: 600, Default: 45, Whole: true, Help: "Seconds."},
-	Settings:  []detector.Setting{{Field: "frozen_difference", Min: 0, Max: 1, Default: 0.25, Help: "Difference."}},
-	Statistic: "frozen_events",
+	Health:    "imaginary",
+	Alert:     "alert.imaginary",
+	Recovered: "alert.imaginary_recovered",
+	Threshold: detector.Setting{Field: "imaginary_threshold_sec", Min: 5, Max: 600, Default: 45, Whole: true, Help: "Seconds."},
+	Settings:  []detector.Setting{{Field: "imaginary_difference", Min: 0, Max: 1, Default: 0.25, Help: "Difference."}},
+	Statistic: "imaginary_events",
 }
 
-// test is the part of a testing.TB that Add needs.
+// test is the part of a testing.TB that the functions here need.
 type test interface {
 	Helper()
 	Cleanup(func())
@@ -30,7 +31,23 @@ type test interface {
 // in parallel with others.
 func Add(t test, d detector.Detector) {
 	t.Helper()
+	set(t, append(slices.Clone(detector.Table), d))
+}
+
+// Only reduces detector.Table to the named rows, in this order, until the test
+// ends. It panics if no row has a name. The test must not run in parallel with
+// others.
+func Only(t test, names ...detector.Name) {
+	t.Helper()
+	var rows []detector.Detector
+	for _, name := range names {
+		rows = append(rows, detector.Table[detector.Index(name)])
+	}
+	set(t, rows)
+}
+
+func set(t test, rows []detector.Detector) {
 	before := detector.Table
 	t.Cleanup(func() { detector.Table = before })
-	detector.Table = append(slices.Clone(before), d)
+	detector.Table = rows
 }

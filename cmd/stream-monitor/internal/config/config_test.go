@@ -382,6 +382,7 @@ func TestWatch(t *testing.T) {
 	const url = "https://www.youtube.com/watch?v=abcdefghijk"
 	clearEnvironment(t)
 	t.Run("takes every rule, a negative number too", func(t *testing.T) {
+		detectortest.Only(t, detector.Blackout, detector.Silence)
 		got := mustParse(t, "watch", url, "--check-interval-sec", "1", "--blackout-threshold-sec=2", "--silence-threshold-sec", "3",
 			"--silence-db-threshold", "-60.5", "--scheduled-start-time", "2030-01-15T20:00:00.5+09:00", "--start-delay-tolerance-sec", "0",
 			"--record", "x.jsonl", "--json").Watch
@@ -442,8 +443,8 @@ func TestOneKeyForBothAPIsIsRefused(t *testing.T) { // section 8.6
 
 func TestAThirdDetectorBringsItsFlags(t *testing.T) {
 	clearEnvironment(t)
-	detectortest.Add(t, detectortest.Frozen)
-	field := detectortest.Frozen.Threshold.Field
+	detectortest.Add(t, detectortest.Imaginary)
+	field := detectortest.Imaginary.Threshold.Field
 	flag := "--" + strings.ReplaceAll(field, "_", "-")
 	config := mustParse(t, "watch", "https://www.youtube.com/watch?v=abcdefghijk", flag+"=7").Watch.Config()
 	if got := config.Value(field); got != 7 {
