@@ -59,15 +59,17 @@ const (
 // DateTimePlacement says which entries have an EXT-X-PROGRAM-DATE-TIME.
 type DateTimePlacement string
 
+// The placements of EXT-X-PROGRAM-DATE-TIME.
 const (
 	DateTimeAtStart    DateTimePlacement = ""      // before the first entry and after a discontinuity, as YouTube does it
 	DateTimePerSegment DateTimePlacement = "every" // before each entry
 	NoDateTime         DateTimePlacement = "none"
 )
 
-// Addressing is how an MPD addresses segments.
+// Addressing selects how an MPD addresses segments.
 type Addressing string
 
+// The ways to address segments; HLS is no MPD at all.
 const (
 	HLS          Addressing = ""
 	TimelineTime Addressing = "timeline-time"   // SegmentTimeline, $Time$
@@ -75,9 +77,10 @@ const (
 	Number       Addressing = "number"          // duration, $Number$
 )
 
-// EndSignal is how an MPD says that the stream has ended.
+// EndSignal selects how an MPD says that the stream has ended.
 type EndSignal string
 
+// The ends of an MPD.
 const (
 	Static   EndSignal = ""         // type="static"
 	Duration EndSignal = "duration" // still dynamic, but mediaPresentationDuration is there and minimumUpdatePeriod is not
