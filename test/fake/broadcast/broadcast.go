@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// Config is when a broadcast is. The zero value begins now.
+// Config says when a broadcast begins. The zero value begins now.
 type Config struct {
-	Start time.Time        // of the recording's first frame; default now
-	Lead  time.Duration    // begin this much before Start, so that the playlists are full at once
-	Now   func() time.Time // default time.Now
+	Start   time.Time        // of the recording's first frame; default now
+	Preroll time.Duration    // media before Start, so that the playlists are full at once
+	Now     func() time.Time // default time.Now
 }
 
-// Broadcast is a recording on the air. It has no goroutine and nothing to
-// close, and can be used from several goroutines.
+// Broadcast publishes a recording as a live stream. It has no goroutine, needs no Close,
+// and is safe for concurrent use.
 type Broadcast struct {
 	shape  Shape
 	start  time.Time
 	now    func() time.Time
 	tracks []track
 
-	mu     sync.Mutex
-	missed []string
+	mu       sync.Mutex
+	notFound []string
 }
 
-// Start puts the recording on the air in a shape, and makes what it takes
-// first; see Prepare, whose errors it has.
+// Start begins a broadcast in a shape. It blocks while missing media are encoded. Its
+// errors are those of Prepare.
 func (l *Library) Start(ctx context.Context, s Shape, c Config) (*Broadcast, error) {
-	if err := s.complete(); err != nil {
+	if err := s.applyDefaults(); err != nil {
 		return nil, err
 	}
 	packs, err := l.packages(ctx, s)
@@ -43,18 +43,18 @@ func (l *Library) Start(ctx context.Context, s Shape, c Config) (*Broadcast, err
 		c.Start = c.Now()
 	}
 	// To the millisecond, because that is what a playlist can say.
-	return &Broadcast{shape: s, start: c.Start.Add(-c.Lead).Truncate(time.Millisecond), now: c.Now, tracks: lay(s, packs)}, nil
+	return &Broadcast{shape: s, start: c.Start.Add(-c.Preroll).Truncate(time.Millisecond), now: c.Now, tracks: buildTracks(s, packs)}, nil
 }
 
-// At is when an instant of the recording, one of [Program]'s, is on the air.
+// At returns the wall time of an instant of the recording, such as one of [Program].
 func (b *Broadcast) At(instant time.Duration) time.Time {
 	if b.shape.Reconnect > 0 && instant >= b.shape.Reconnect {
-		instant += b.shape.Away
+		instant += b.shape.ReconnectGap
 	}
 	return b.start.Add(instant)
 }
 
-// Entry is the path of what a player is given.
+// Entry returns the path of the manifest that a player is given.
 func (b *Broadcast) Entry() string {
 	switch {
 	case b.shape.MPD != HLS:
@@ -67,25 +67,25 @@ func (b *Broadcast) Entry() string {
 
 // Missed lists the requested files that did not exist: not yet on the air, in a
 // gap, or unknown.
-func (b *Broadcast) Missed() []string {
+func (b *Broadcast) NotFound() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Clone(b.missed)
+	return slices.Clone(b.notFound)
 }
 
-func (b *Broadcast) miss(name string) {
+func (b *Broadcast) recordNotFound(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.missed = append(b.missed, name)
+	b.notFound = append(b.notFound, name)
 }
 
-// elapsed is now, as a distance from the recording's first frame.
+// elapsed returns the time since the recording's first frame.
 func (b *Broadcast) elapsed() time.Duration { return b.now().Sub(b.start) }
 
-// ended tells whether all of the recording has been on the air.
+// ended reports whether the whole recording is published.
 func (b *Broadcast) ended() bool {
 	for _, t := range b.tracks {
-		if t.out(b.elapsed()) < len(t.segments) {
+		if t.published(b.elapsed()) < len(t.segments) {
 			return false
 		}
 	}

@@ -69,7 +69,7 @@ func mustGet(t *testing.T, url string) string {
 }
 
 func TestAtConvertsTimesOfTheRecordingToWallTime(t *testing.T) {
-	b, _ := onAir(t, broadcast.Shape{Reconnect: 44 * time.Second, Away: 3 * time.Second}, 0)
+	b, _ := onAir(t, broadcast.Shape{Reconnect: 44 * time.Second, ReconnectGap: 3 * time.Second}, 0)
 	for instant, want := range map[time.Duration]time.Duration{
 		broadcast.Program.Picture: 40_400 * time.Millisecond,
 		broadcast.Program.Silence: 48_600 * time.Millisecond,
@@ -87,14 +87,14 @@ func TestAContradictoryShapeIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, s := range map[string]broadcast.Shape{
-		"one track apart":            {Video: broadcast.H264, Apart: true},
+		"one track apart":            {Video: broadcast.H264, Demuxed: true},
 		"Opus in MPEG-TS":            {Video: broadcast.VP9, Audio: broadcast.Opus},
 		"packed with the picture":    {Container: broadcast.Packed},
 		"half a second":              {Segment: time.Second / 2},
 		"two segments listed":        {Window: 2},
 		"history of MP4":             {Container: broadcast.FMP4, History: time.Hour},
 		"ffmpeg's keys for MP4":      {Container: broadcast.FMP4, Keys: broadcast.ByFFmpeg},
-		"keys of one file":           {OneFile: true, Keys: broadcast.Rotating},
+		"keys of one file":           {SingleFile: true, Keys: broadcast.Rotating},
 		"DASH that reconnects":       {MPD: broadcast.Timeline, Reconnect: 44 * time.Second},
 		"half a segment, reconnects": {Reconnect: 45 * time.Second},
 	} {

@@ -26,7 +26,7 @@ const (
 	MP3     Audio = "mp3"
 )
 
-// video is what there is to know of a codec of pictures.
+// video is the encoding of a video codec.
 type video struct {
 	width, height int
 	codecs        string // RFC 6381
@@ -47,9 +47,9 @@ var videos = map[Video]video{
 	AV1: {256, 144, "av01.0.00M.08", []string{"libaom-av1", "-usage", "realtime", "-cpu-used", "8", "-b:v", "150k"}},
 }
 
-// audio is what there is to know of a codec of sound.
+// audio is the encoding of an audio codec.
 type audio struct {
-	rate    int // samples a second, as they are encoded
+	rate    int // encoded samples a second
 	codecs  string
 	encoder []string
 }

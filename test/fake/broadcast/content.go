@@ -9,46 +9,46 @@ import (
 	"time"
 )
 
-var errNotThere = errors.New("broadcast: not there")
+var errNotFound = errors.New("broadcast: not found")
 
-// segment is segment n, as it is sent.
+// segment returns the bytes of segment n.
 func (b *Broadcast) segment(t *track, n int) ([]byte, error) {
-	if n < 0 || n >= t.out(b.elapsed()) || t.segments[n].gap || b.shape.OneFile {
-		return nil, errNotThere
+	if n < 0 || n >= t.published(b.elapsed()) || t.segments[n].gap || b.shape.SingleFile {
+		return nil, errNotFound
 	}
-	return b.send(t, n, t.segments[n].pieces)
+	return b.assemble(t, n, t.segments[n].pieces)
 }
 
-// part is a part of segment n. The next one to come is waited for.
+// part returns a part of segment n. It waits for the next part.
 func (b *Broadcast) part(ctx context.Context, t *track, n, i int) ([]byte, error) {
 	if n < 0 || n >= len(t.segments) || i >= len(t.segments[n].pieces) || !b.shape.Parts {
-		return nil, errNotThere
+		return nil, errNotFound
 	}
 	due := t.segments[n].at
 	for _, piece := range t.segments[n].pieces[:i+1] {
 		due += piece.duration
 	}
-	b.await(ctx, due)
+	b.waitUntil(ctx, due)
 	if b.elapsed() < due {
-		return nil, errNotThere
+		return nil, errNotFound
 	}
-	return b.send(t, n, t.segments[n].pieces[i:i+1])
+	return b.assemble(t, n, t.segments[n].pieces[i:i+1])
 }
 
-// send puts pieces of segment n together.
-func (b *Broadcast) send(t *track, n int, pieces []piece) (all []byte, err error) {
+// assemble joins pieces of segment n and encrypts them if needed.
+func (b *Broadcast) assemble(t *track, n int, pieces []piece) (all []byte, err error) {
 	for _, p := range pieces {
 		bytes, err := p.read(p.dir)
 		if err != nil {
 			return nil, err
 		}
 		if p.shift != 0 {
-			restamp(bytes, p.shift)
+			shiftTimestamps(bytes, p.shift)
 		}
 		all = append(all, bytes...)
 	}
 	if b.shape.Container == Packed && t.video == NoVideo {
-		all = stamped(all, t.segments[n].at-b.chapterStart(t.segments[n].chapter)+firstStamp)
+		all = withID3Timestamp(all, t.segments[n].at-b.connectionStart(t.segments[n].connection)+firstTimestamp)
 	}
 	if b.shape.Keys == Rotating {
 		return b.key(t, n).encrypt(all)
@@ -56,20 +56,20 @@ func (b *Broadcast) send(t *track, n int, pieces []piece) (all []byte, err error
 	return all, nil
 }
 
-// firstStamp is where ffmpeg's MPEG-TS timestamps begin.
-const firstStamp = 1400 * time.Millisecond
+// firstTimestamp is the first timestamp of ffmpeg's MPEG-TS.
+const firstTimestamp = 1400 * time.Millisecond
 
-func (b *Broadcast) chapterStart(chapter int) time.Duration {
+func (b *Broadcast) connectionStart(chapter int) time.Duration {
 	if chapter == 0 {
 		return 0
 	}
-	return b.shape.Reconnect + b.shape.Away
+	return b.shape.Reconnect + b.shape.ReconnectGap
 }
 
-// init is a chapter's initialisation section, encrypted with a key if wanted.
+// init returns the init section of a connection, encrypted with key number if wanted.
 func (b *Broadcast) init(t *track, chapter, number int, encrypted bool) ([]byte, error) {
-	for n, s := range t.segments[:t.out(b.elapsed())] {
-		if s.chapter != chapter || s.init == nil || b.shape.OneFile {
+	for n, s := range t.segments[:t.published(b.elapsed())] {
+		if s.connection != chapter || s.init == nil || b.shape.SingleFile {
 			continue
 		}
 		k := b.key(t, n)
@@ -82,27 +82,26 @@ func (b *Broadcast) init(t *track, chapter, number int, encrypted bool) ([]byte,
 		}
 		return body, err
 	}
-	return nil, errNotThere
+	return nil, errNotFound
 }
 
-// file is the one that all segments of a chapter are parts of, as far as it has
-// been on the air.
+// file returns the single file of a connection, as far as it is published.
 func (b *Broadcast) file(t *track, chapter int) ([]byte, error) {
 	var last *segment
-	for n := range t.out(b.elapsed()) {
-		if t.segments[n].chapter == chapter {
+	for n := range t.published(b.elapsed()) {
+		if t.segments[n].connection == chapter {
 			last = &t.segments[n]
 		}
 	}
 	if last == nil {
-		return nil, errNotThere
+		return nil, errNotFound
 	}
 	p := last.pieces[0]
 	return extent{p.file, 0, p.offset + p.length}.read(last.dir)
 }
 
-// at is the segment that begins at a time of the timescale, or -1.
-func (t *track) at(ticks int64) int {
+// indexOf returns the segment that begins at a time in the timescale, or -1.
+func (t *track) indexOf(ticks int64) int {
 	at := t.first
 	for n := range t.segments {
 		if at == ticks {
@@ -113,7 +112,7 @@ func (t *track) at(ticks int64) int {
 	return -1
 }
 
-// read reads it from the directory it is in.
+// read returns the bytes of e, a file in dir.
 func (e extent) read(dir string) ([]byte, error) {
 	f, err := os.Open(filepath.Join(dir, e.file))
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// mpdText writes the MPD as it is now. The attributes that ffmpeg's has are
-// those of ffmpeg's; type, the times and the window are a live origin's.
+// mpdText returns the current MPD. Its attributes are those of ffmpeg's MPDs; the type,
+// the times and the window are those of a live origin.
 func (b *Broadcast) mpdText() string {
 	var out strings.Builder
 	now, over := b.now(), b.ended()
@@ -60,7 +60,7 @@ func (b *Broadcast) adaptationSet(out *strings.Builder, i int) {
 	out.WriteString("</Representation>\n</AdaptationSet>\n")
 }
 
-// muxedScale is the timescale for segments that ffmpeg's hls muxer made.
+// muxedScale is the timescale of segments from ffmpeg's hls muxer.
 const muxedScale = 1000
 
 func (b *Broadcast) template(out *strings.Builder, t *track) {
@@ -72,7 +72,7 @@ func (b *Broadcast) template(out *strings.Builder, t *track) {
 	if b.shape.MPD == TimelineTime {
 		media = `time-$Time$.m4s`
 	}
-	from, to := b.listed(t, b.elapsed())
+	from, to := b.window(t, b.elapsed())
 	fmt.Fprintf(out, `<SegmentTemplate timescale="%d" initialization="itag/$RepresentationID$/%s" media="itag/$RepresentationID$/%s"`, scale, initName(0, nil), media)
 	if t.first != 0 {
 		fmt.Fprintf(out, ` presentationTimeOffset="%d"`, t.first)
@@ -96,7 +96,7 @@ func (b *Broadcast) template(out *strings.Builder, t *track) {
 	out.WriteString("</SegmentTimeline>\n</SegmentTemplate>\n")
 }
 
-// ticksOf is how long segment n is, in the timescale.
+// ticksOf returns the duration of segment n in the timescale.
 func (t *track) ticksOf(n int) int64 {
 	if t.timescale == 0 {
 		return int64(t.segments[n].duration / (time.Second / muxedScale))
@@ -104,7 +104,7 @@ func (t *track) ticksOf(n int) int64 {
 	return t.segments[n].ticks
 }
 
-// timeOf is where segment n begins, in the timescale.
+// timeOf returns the start of segment n in the timescale.
 func (t *track) timeOf(n int) int64 {
 	at := t.first
 	for i := range n {

@@ -43,7 +43,7 @@ func TestAnMPDDescribesTheBroadcast(t *testing.T) {
 		}
 		return m, server.URL + "/"
 	}
-	apart := broadcast.Shape{MPD: broadcast.Timeline, Apart: true}
+	apart := broadcast.Shape{MPD: broadcast.Timeline, Demuxed: true}
 	t.Run("a timeline of numbers", func(t *testing.T) {
 		m, base := read(t, apart, 33*time.Second)
 		v := m.Sets[0].Template

@@ -2,8 +2,8 @@
 // DASH, container, codecs, encryption, low latency, and encoder restarts.
 //
 //	Shape ─▶ Library                     ─▶ Broadcast                ─▶ handler
-//	         encoded and packaged once       which segment is out        master, media playlists,
-//	         by ffmpeg, kept on disk         at what time of the wall    MPD, segments, keys
+//	         encoded and packaged once       which segment is listed      master, media playlists,
+//	         by ffmpeg, kept on disk         at which wall time          MPD, segments, keys
 //
 // Every broadcast has the same [Program]: picture and sound, black, picture again,
 // silence, sound again, the end. ffmpeg encodes and packages it with its hls, dash

@@ -69,7 +69,7 @@ func see(t *testing.T, s broadcast.Shape) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := library.Start(t.Context(), s, broadcast.Config{Lead: broadcast.Program.End + 10*time.Second})
+	b, err := library.Start(t.Context(), s, broadcast.Config{Preroll: broadcast.Program.End + 10*time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func see(t *testing.T, s broadcast.Shape) string {
 	case s.Reconnect > 0 && s.Container == broadcast.FMP4:
 		// ffmpeg does not take a second EXT-X-MAP of another size.
 		return detect(t, joined(t, server.URL+"/itag/91/", "init-0.mp4", 0, 22), 0) + detect(t, joined(t, server.URL+"/itag/91/", "init-1.mp4", 22, 31), 44)
-	case s.MPD != broadcast.HLS && !s.Apart:
+	case s.MPD != broadcast.HLS && !s.Demuxed:
 		// Nor a representation with two tracks.
 		return detect(t, joined(t, server.URL+"/itag/91/", "init-0.mp4", 1, 32), 0)
 	}

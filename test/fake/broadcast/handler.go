@@ -29,7 +29,7 @@ func (b *Broadcast) Handler() http.Handler {
 		t := &b.tracks[i]
 		if b.shape.MPD == HLS {
 			mux.HandleFunc("GET /"+t.path(), func(w http.ResponseWriter, r *http.Request) {
-				b.reload(r, t)
+				b.blockReload(r, t)
 				write(w, "application/vnd.apple.mpegurl", []byte(b.playlistText(t)))
 			})
 		}
@@ -44,8 +44,8 @@ func write(w http.ResponseWriter, kind string, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// reload waits for what a player of low latency asks to be in the playlist.
-func (b *Broadcast) reload(r *http.Request, t *track) {
+// blockReload waits until the playlist has the segment or part of _HLS_msn and _HLS_part.
+func (b *Broadcast) blockReload(r *http.Request, t *track) {
 	msn, err := strconv.Atoi(r.URL.Query().Get("_HLS_msn"))
 	if err != nil || !b.shape.Parts || msn < 0 || msn >= len(t.segments) {
 		return
@@ -57,11 +57,11 @@ func (b *Broadcast) reload(r *http.Request, t *track) {
 			due += piece.duration
 		}
 	}
-	b.await(r.Context(), due)
+	b.waitUntil(r.Context(), due)
 }
 
-// await waits until something is due, but not for longer than a player may.
-func (b *Broadcast) await(ctx context.Context, due time.Duration) {
+// waitUntil waits until due, unless that is more than three segments away.
+func (b *Broadcast) waitUntil(ctx context.Context, due time.Duration) {
 	wait := due - b.elapsed()
 	if wait <= 0 || wait > 3*b.shape.Segment {
 		return
@@ -74,12 +74,12 @@ func (b *Broadcast) await(ctx context.Context, due time.Duration) {
 	}
 }
 
-// resource answers with what is beside a playlist.
+// resource serves segments, parts, init sections, keys and single files.
 func (b *Broadcast) resource(w http.ResponseWriter, r *http.Request, t *track) {
-	kind, n, m, two, ok := numbers(r.PathValue("name"))
+	kind, n, m, two, ok := parseName(r.PathValue("name"))
 	var (
 		body []byte
-		err  = errNotThere
+		err  = errNotFound
 	)
 	switch {
 	case !ok:
@@ -90,17 +90,17 @@ func (b *Broadcast) resource(w http.ResponseWriter, r *http.Request, t *track) {
 	case kind == "seg":
 		body, err = b.segment(t, n)
 	case kind == "time":
-		body, err = b.segment(t, t.at(int64(n)))
+		body, err = b.segment(t, t.indexOf(int64(n)))
 	case kind == "init":
 		body, err = b.init(t, n, m, two)
 	case kind == "key" && b.shape.Keys != Clear:
 		body, err = secret(b.shape.Keys, n), nil
-	case kind == "media" && b.shape.OneFile:
+	case kind == "media" && b.shape.SingleFile:
 		body, err = b.file(t, n)
 	}
 	switch {
-	case errors.Is(err, errNotThere), errors.Is(err, fs.ErrNotExist):
-		b.miss(r.PathValue("name"))
+	case errors.Is(err, errNotFound), errors.Is(err, fs.ErrNotExist):
+		b.recordNotFound(r.PathValue("name"))
 		http.NotFound(w, r)
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusInternalServerError)

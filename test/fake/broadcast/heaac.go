@@ -20,8 +20,7 @@ var (
 	sbrConfig   = []byte{5, 0x2b, 0x09, 0x88, 0x00, 0x00}
 )
 
-// declareHEAAC changes the declaration in every initialisation section of a
-// directory.
+// declareHEAAC changes the declaration in every audio init section of a directory.
 func declareHEAAC(dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "init-*"))
 	if err != nil {
@@ -34,7 +33,7 @@ func declareHEAAC(dir string) error {
 			return err
 		}
 		if !bytes.Contains(b, plainConfig) {
-			continue // of the picture
+			continue // an init section of video
 		}
 		found = true
 		if err := os.WriteFile(name, bytes.Replace(b, plainConfig, sbrConfig, 1), 0o644); err != nil {
@@ -42,7 +41,7 @@ func declareHEAAC(dir string) error {
 		}
 	}
 	if !found {
-		return errors.New("no initialisation section declares AAC-LC of 24 kHz")
+		return errors.New("no init section declares AAC-LC of 24 kHz")
 	}
 	return nil
 }

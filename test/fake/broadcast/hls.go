@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// listed is the window at some time: segments from..to.
-func (b *Broadcast) listed(t *track, elapsed time.Duration) (from, to int) {
-	to = t.out(elapsed)
+// window returns the listed segments: from (inclusive) to to (exclusive).
+func (b *Broadcast) window(t *track, elapsed time.Duration) (from, to int) {
+	to = t.published(elapsed)
 	window := b.shape.Window
 	if b.shape.History > 0 {
 		window = int(b.shape.History / b.shape.Segment)
@@ -26,10 +26,10 @@ type playlist struct {
 	elapsed  time.Duration
 }
 
-// playlistText writes the media playlist of a track as it is now.
+// playlistText returns the current media playlist of a track.
 func (b *Broadcast) playlistText(t *track) string {
 	p := &playlist{b: b, t: t, elapsed: b.elapsed()}
-	p.from, p.to = b.listed(t, p.elapsed)
+	p.from, p.to = b.window(t, p.elapsed)
 	p.head()
 	skipped := 0
 	if b.shape.Delta {
@@ -43,7 +43,7 @@ func (b *Broadcast) playlistText(t *track) string {
 	}
 	over := b.ended()
 	if b.shape.Parts && !over {
-		p.edge()
+		p.liveEdge()
 	}
 	if over {
 		p.WriteString("#EXT-X-ENDLIST\n")
@@ -64,7 +64,7 @@ func (p *playlist) head() {
 		version = 8
 	case s.Container == FMP4:
 		version = 7
-	case s.OneFile:
+	case s.SingleFile:
 		version = 4
 	}
 	target := s.Segment.Seconds()
@@ -82,24 +82,24 @@ func (p *playlist) head() {
 		fmt.Fprintf(p, "#EXT-X-SERVER-CONTROL:CAN-SKIP-UNTIL=%.1f\n", skipUntil*target)
 	}
 	fmt.Fprintf(p, "#EXT-X-MEDIA-SEQUENCE:%d\n", p.from)
-	if s.Reconnect > 0 && !s.Untold && p.to > p.from {
-		gone := p.t.segments[p.from].chapter
-		if p.begins(p.from) {
-			gone-- // its tag is still there
+	if s.Reconnect > 0 && !s.NoDiscontinuity && p.to > p.from {
+		gone := p.t.segments[p.from].connection
+		if p.isReconnection(p.from) {
+			gone-- // its tag is still listed
 		}
 		fmt.Fprintf(p, "#EXT-X-DISCONTINUITY-SEQUENCE:%d\n", gone)
 	}
 }
 
-// begins tells whether segment n is the first after a reconnection.
-func (p *playlist) begins(n int) bool {
-	return n > 0 && n < len(p.t.segments) && p.t.segments[n].chapter != p.t.segments[n-1].chapter
+// isReconnection reports whether segment n is the first of another connection.
+func (p *playlist) isReconnection(n int) bool {
+	return n > 0 && n < len(p.t.segments) && p.t.segments[n].connection != p.t.segments[n-1].connection
 }
 
 // entry writes segment n.
 func (p *playlist) entry(n int, first bool) {
 	seg, s := p.t.segments[n], p.b.shape
-	broken := p.begins(n) && !s.Untold
+	broken := p.isReconnection(n) && !s.NoDiscontinuity
 	if broken {
 		p.WriteString("#EXT-X-DISCONTINUITY\n")
 	}
@@ -107,19 +107,19 @@ func (p *playlist) entry(n int, first bool) {
 	rekeyed := key != nil && (first || p.b.key(p.t, n-1).number != key.number)
 	if rekeyed {
 		fmt.Fprintf(p, "#EXT-X-KEY:METHOD=AES-128,URI=%q", key.name())
-		if key.stated {
+		if key.explicitIV {
 			fmt.Fprintf(p, ",IV=0x%x", key.iv)
 		}
 		p.WriteString("\n")
 	}
-	if seg.init != nil && (first || p.begins(n) || rekeyed) {
+	if seg.init != nil && (first || p.isReconnection(n) || rekeyed) {
 		fmt.Fprintf(p, "#EXT-X-MAP:URI=%q", p.initName(seg, key))
-		if s.OneFile {
+		if s.SingleFile {
 			fmt.Fprintf(p, ",BYTERANGE=\"%d@%d\"", seg.init.length, seg.init.offset)
 		}
 		p.WriteString("\n")
 	}
-	if s.ProgramTime == DateTimePerSegment || s.ProgramTime == DateTimeAtStart && (first || broken || s.Away > 0 && p.begins(n)) {
+	if s.ProgramTime == DateTimePerSegment || s.ProgramTime == DateTimeAtStart && (first || broken || s.ReconnectGap > 0 && p.isReconnection(n)) {
 		fmt.Fprintf(p, "#EXT-X-PROGRAM-DATE-TIME:%s\n", p.b.start.Add(seg.at).UTC().Format("2006-01-02T15:04:05.000Z"))
 	}
 	if s.Parts && n >= p.to-3 {
@@ -129,16 +129,16 @@ func (p *playlist) entry(n int, first bool) {
 		p.WriteString("#EXT-X-GAP\n")
 	}
 	fmt.Fprintf(p, "#EXTINF:%.6f,\n", seg.duration.Seconds())
-	if s.OneFile {
-		fmt.Fprintf(p, "#EXT-X-BYTERANGE:%d@%d\n%s\n", seg.pieces[0].length, seg.pieces[0].offset, p.t.fileName(seg.chapter))
+	if s.SingleFile {
+		fmt.Fprintf(p, "#EXT-X-BYTERANGE:%d@%d\n%s\n", seg.pieces[0].length, seg.pieces[0].offset, p.t.fileName(seg.connection))
 		return
 	}
 	fmt.Fprintf(p, "%s\n", p.t.segmentName(n))
 }
 
 func (p *playlist) initName(seg segment, k *key) string {
-	if p.b.shape.OneFile {
-		return p.t.fileName(seg.chapter)
+	if p.b.shape.SingleFile {
+		return p.t.fileName(seg.connection)
 	}
-	return initName(seg.chapter, k)
+	return initName(seg.connection, k)
 }

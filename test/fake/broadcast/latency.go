@@ -22,13 +22,13 @@ func (p *playlist) partTarget() float64 {
 	return longest.Seconds()
 }
 
-// edge writes the parts after the last complete segment, and the preload hint.
-func (p *playlist) edge() {
+// liveEdge writes the parts after the last complete segment, and the preload hint.
+func (p *playlist) liveEdge() {
 	if p.to == len(p.t.segments) {
 		return
 	}
 	n, ready := p.to, p.t.ready(p.to, p.elapsed)
-	if p.begins(n) && !p.b.shape.Untold && ready > 0 {
+	if p.isReconnection(n) && !p.b.shape.NoDiscontinuity && ready > 0 {
 		p.WriteString("#EXT-X-DISCONTINUITY\n")
 	}
 	p.parts(n, ready)
@@ -37,7 +37,7 @@ func (p *playlist) edge() {
 	}
 	for i := range p.b.tracks {
 		if other := &p.b.tracks[i]; other.itag != p.t.itag {
-			msn := other.out(p.elapsed)
+			msn := other.published(p.elapsed)
 			last := other.ready(msn, p.elapsed) - 1
 			if last < 0 {
 				msn--
@@ -48,7 +48,7 @@ func (p *playlist) edge() {
 	}
 }
 
-// ready is how many parts of segment n have been on the air.
+// ready returns how many parts of segment n are published.
 func (t *track) ready(n int, elapsed time.Duration) (count int) {
 	if n >= len(t.segments) {
 		return 0

@@ -13,27 +13,27 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
-// edition is part of every name in the cache; it changes with what is made of
-// ffmpeg's output here. ffmpeg's own arguments are part of the names anyway.
-const edition = "2"
+// cacheVersion is part of every name in the cache. Change it with the processing of
+// ffmpeg's output; ffmpeg's arguments are part of the names anyway.
+const cacheVersion = "2"
 
-// Options are where a library finds things. The zero value will do.
+// Options locate the cache and ffmpeg. The zero value works.
 type Options struct {
 	CacheDir string // default: stream-monitor/broadcast in the user's cache directory
-	FFmpeg   string // default: as of workshop.Tool
+	FFmpeg   string // default: as testtools.Tool finds it
 }
 
-// Library is packaged recordings: kept on disk, and shared by any number of
-// broadcasts at once, in any number of processes.
+// Library keeps packaged recordings on disk. Any number of broadcasts and processes may
+// share it at once.
 type Library struct {
 	dir    string
 	ffmpeg string
 
 	mu    sync.Mutex
-	being map[string]*sync.Mutex // by name of a recipe: one makes it, the others wait
+	locks map[string]*sync.Mutex // by name of a recipe, so that one caller packages it
 }
 
-// Open opens a library. Error: no ffmpeg, no cache directory.
+// Open opens a library. It fails without ffmpeg or a cache directory.
 func Open(o Options) (*Library, error) {
 	ffmpeg, err := testtools.Tool("ffmpeg", o.FFmpeg)
 	if err != nil {
@@ -43,14 +43,14 @@ func Open(o Options) (*Library, error) {
 	if err != nil {
 		return nil, fmt.Errorf("broadcast: %w", err)
 	}
-	return &Library{dir: dir, ffmpeg: ffmpeg, being: map[string]*sync.Mutex{}}, nil
+	return &Library{dir: dir, ffmpeg: ffmpeg, locks: map[string]*sync.Mutex{}}, nil
 }
 
 // Prepare encodes a shape unless the library has it already. It runs ffmpeg once
 // or twice, for 1 to 4 s of CPU time each. It returns an error if the shape
 // contradicts itself, if ctx is done, or if ffmpeg fails.
 func (l *Library) Prepare(ctx context.Context, s Shape) error {
-	if err := s.complete(); err != nil {
+	if err := s.applyDefaults(); err != nil {
 		return err
 	}
 	_, err := l.packages(ctx, s)
@@ -58,15 +58,15 @@ func (l *Library) Prepare(ctx context.Context, s Shape) error {
 }
 
 // pack is a packaged part of the recording.
-type pack struct {
+type packagedPart struct {
 	dir      string
-	listings []listing // of the picture, or of all in one; of the sound
+	listings []listing // video or muxed first, then audio
 }
 
-// packages gives the packages of a shape's recipes.
-func (l *Library) packages(ctx context.Context, s Shape) (all []pack, err error) {
+// packages returns the packages of a shape's recipes.
+func (l *Library) packages(ctx context.Context, s Shape) (all []packagedPart, err error) {
 	for _, r := range s.recipes() {
-		p, err := l.provide(ctx, r)
+		p, err := l.load(ctx, r)
 		if err != nil {
 			return nil, err
 		}
@@ -75,31 +75,31 @@ func (l *Library) packages(ctx context.Context, s Shape) (all []pack, err error)
 	return all, nil
 }
 
-// provide reads a package, which is made first if need be.
-func (l *Library) provide(ctx context.Context, r recipe) (pack, error) {
+// load reads a package. It makes a missing one first.
+func (l *Library) load(ctx context.Context, r recipe) (packagedPart, error) {
 	name := r.name()
 	l.mu.Lock()
-	if l.being[name] == nil {
-		l.being[name] = &sync.Mutex{}
+	if l.locks[name] == nil {
+		l.locks[name] = &sync.Mutex{}
 	}
-	being := l.being[name]
+	being := l.locks[name]
 	l.mu.Unlock()
 	being.Lock()
 	defer being.Unlock()
 
 	dir := filepath.Join(l.dir, name)
 	if _, err := os.Stat(dir); err != nil {
-		if err := l.produce(ctx, r, dir); err != nil {
-			return pack{}, fmt.Errorf("broadcast: make %s: %w", name, err)
+		if err := l.makePackage(ctx, r, dir); err != nil {
+			return packagedPart{}, fmt.Errorf("broadcast: make %s: %w", name, err)
 		}
 	}
 	listings, err := r.read(dir)
-	return pack{dir, listings}, err
+	return packagedPart{dir, listings}, err
 }
 
-// produce runs ffmpeg in a directory of its own, which gets its name when it is
-// complete: another process sees all of it or nothing.
-func (l *Library) produce(ctx context.Context, r recipe, dir string) error {
+// makePackage runs ffmpeg in a temporary directory and renames it when it is complete:
+// other processes see all of it or nothing.
+func (l *Library) makePackage(ctx context.Context, r recipe, dir string) error {
 	work, err := os.MkdirTemp(l.dir, ".new-")
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (l *Library) produce(ctx context.Context, r recipe, dir string) error {
 	defer os.RemoveAll(work)
 	if r.encrypted {
 		err := errors.Join(
-			os.WriteFile(filepath.Join(work, keyFile), []byte(theKey), 0o644),
+			os.WriteFile(filepath.Join(work, keyFile), []byte(ffmpegKey), 0o644),
 			os.WriteFile(filepath.Join(work, keyInfo), []byte(keyFile+"\n"+keyFile+"\n"), 0o644))
 		if err != nil {
 			return err
@@ -115,10 +115,10 @@ func (l *Library) produce(ctx context.Context, r recipe, dir string) error {
 	}
 	cmd := exec.CommandContext(ctx, l.ffmpeg, r.arguments()...)
 	cmd.Dir = work
-	var said strings.Builder
-	cmd.Stderr = &said
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%w\n%s", err, said.String())
+		return fmt.Errorf("%w\n%s", err, stderr.String())
 	}
 	if r.audio == HEAAC {
 		if err := declareHEAAC(work); err != nil {
@@ -149,7 +149,7 @@ func (r recipe) read(dir string) (all []listing, err error) {
 		lists = []string{packedList}
 	case r.container == Packed:
 		lists = append(lists, packedList)
-	case r.apart:
+	case r.demuxed:
 		lists = append(lists, "1.m3u8")
 	}
 	for _, name := range lists {

@@ -63,7 +63,7 @@ func readPlaylist(text string) (listing, error) {
 			it = item{}
 		}
 		if err != nil {
-			return l, fmt.Errorf("broadcast: what ffmpeg wrote: %s: %w", line, err)
+			return l, fmt.Errorf("broadcast: parse ffmpeg's output: %s: %w", line, err)
 		}
 	}
 	if len(l.items) == 0 {
@@ -78,7 +78,7 @@ func byteRange(text string) (offset, length int64, err error) {
 	return offset, length, err
 }
 
-// attribute reads one of an attribute list's values, which have no commas here.
+// attribute returns a value of an attribute list. ffmpeg's values have no commas.
 func attribute(list, name string) string {
 	for a := range strings.SplitSeq(list, ",") {
 		if value, found := strings.CutPrefix(a, name+"="); found {
@@ -88,7 +88,7 @@ func attribute(list, name string) string {
 	return ""
 }
 
-// mpd is as much as is used of what ffmpeg wrote.
+// mpd has the used parts of ffmpeg's MPDs.
 type mpd struct {
 	Representations []struct {
 		ID       string `xml:"id,attr"`
@@ -106,12 +106,12 @@ type mpd struct {
 	} `xml:"Period>AdaptationSet>Representation"`
 }
 
-// readManifest reads the representations of an MPD that ffmpeg has written of
-// length of media.
+// readManifest reads the representations of an MPD of ffmpeg's. length is that of the
+// media.
 func readManifest(text []byte, length time.Duration) (all []listing, err error) {
 	var m mpd
 	if err := xml.Unmarshal(text, &m); err != nil {
-		return nil, fmt.Errorf("broadcast: what ffmpeg wrote: %w", err)
+		return nil, fmt.Errorf("broadcast: parse ffmpeg's output: %w", err)
 	}
 	for _, r := range m.Representations {
 		t := r.Template
@@ -146,7 +146,7 @@ func readManifest(text []byte, length time.Duration) (all []listing, err error) 
 	return all, nil
 }
 
-// ticksTime is a number of ticks as a duration.
+// ticksTime converts ticks to a duration.
 func ticksTime(ticks, timescale int64) time.Duration {
 	return time.Duration(ticks/timescale)*time.Second + time.Duration(ticks%timescale)*time.Second/time.Duration(timescale)
 }

@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// segmentName is the name of segment n, beside its playlist.
+// segmentName returns the name of segment n, relative to its playlist.
 func (t *track) segmentName(n int) string { return fmt.Sprintf("seg-%d%s", n, t.extension) }
 
-// partName is the name of a part of segment n.
+// partName returns the name of part i of segment n.
 func (t *track) partName(n, i int) string { return fmt.Sprintf("seg-%d.%d%s", n, i, t.extension) }
 
-// fileName is the name of all segments in one.
+// fileName returns the name of the single file of a connection.
 func (t *track) fileName(chapter int) string { return fmt.Sprintf("media-%d%s", chapter, t.extension) }
 
-// initName is the name of an initialisation section: encrypted ones differ by
-// their key.
+// initName returns the name of an init section. Encrypted ones differ by their key.
 func initName(chapter int, k *key) string {
 	if k == nil {
 		return fmt.Sprintf("init-%d.mp4", chapter)
@@ -24,8 +23,8 @@ func initName(chapter int, k *key) string {
 	return fmt.Sprintf("init-%d.%d.mp4", chapter, k.number)
 }
 
-// numbers reads one or two numbers from a name: KIND-N.EXT, KIND-N.M.EXT.
-func numbers(name string) (kind string, n, m int, two, ok bool) {
+// parseName parses KIND-N.EXT and KIND-N.M.EXT; two reports the second form.
+func parseName(name string) (kind string, n, m int, two, ok bool) {
 	kind, rest, _ := strings.Cut(name, "-")
 	fields := strings.Split(rest, ".")
 	if len(fields) != 2 && len(fields) != 3 {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// stamped is a segment of packed audio with the timestamp of its first sample
-// before it, as an ID3 private frame (RFC 8216, 3.4).
-func stamped(b []byte, at time.Duration) []byte {
+// withID3Timestamp prepends the timestamp of the first sample to a segment of packed
+// audio, as an ID3 PRIV frame (RFC 8216, 3.4).
+func withID3Timestamp(b []byte, at time.Duration) []byte {
 	const owner = "com.apple.streaming.transportStreamTimestamp\x00"
 	size := len(owner) + 8
 	var out bytes.Buffer
@@ -19,12 +19,12 @@ func stamped(b []byte, at time.Duration) []byte {
 	out.Write([]byte{0, 0})
 	out.WriteString(owner)
 	ticks := int64(at) / 1000 * clockRate / int64(time.Second/1000)
-	_ = binary.Write(&out, binary.BigEndian, uint64((ticks%wrap+wrap)%wrap)) // into memory
+	_ = binary.Write(&out, binary.BigEndian, uint64((ticks%wrap+wrap)%wrap)) // cannot fail
 	out.Write(b)
 	return out.Bytes()
 }
 
-// synchsafe is a number of 28 bits, seven to a byte.
+// synchsafe encodes 28 bits as seven in each byte.
 func synchsafe(n int) []byte {
 	return []byte{byte(n >> 21 & 0x7f), byte(n >> 14 & 0x7f), byte(n >> 7 & 0x7f), byte(n & 0x7f)}
 }

@@ -50,7 +50,7 @@ func TestAMediaPlaylistDescribesTheWindow(t *testing.T) {
 			"seg-13.m4s seg-14.m4s seg-15.m4s",
 		},
 		"a discontinuity": {
-			broadcast.Shape{Window: 3, Reconnect: 30 * time.Second, Away: 3 * time.Second}, 35 * time.Second,
+			broadcast.Shape{Window: 3, Reconnect: 30 * time.Second, ReconnectGap: 3 * time.Second}, 35 * time.Second,
 			[]string{"#EXT-X-DISCONTINUITY-SEQUENCE:0\n", "seg-14.ts\n#EXT-X-DISCONTINUITY\n#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:33.000Z\n#EXTINF:2.000000,\nseg-15.ts\n"}, nil,
 			"seg-13.ts seg-14.ts seg-15.ts",
 		},
@@ -63,7 +63,7 @@ func TestAMediaPlaylistDescribesTheWindow(t *testing.T) {
 			[]string{"#EXT-X-DISCONTINUITY-SEQUENCE:1\n"}, []string{"DISCONTINUITY\n"}, "seg-16.ts seg-17.ts seg-18.ts",
 		},
 		"timestamps back without a word": {
-			broadcast.Shape{Window: 3, Reconnect: 30 * time.Second, Untold: true}, 36 * time.Second, nil, []string{"DISCONTINUITY"}, "seg-15.ts seg-16.ts seg-17.ts",
+			broadcast.Shape{Window: 3, Reconnect: 30 * time.Second, NoDiscontinuity: true}, 36 * time.Second, nil, []string{"DISCONTINUITY"}, "seg-15.ts seg-16.ts seg-17.ts",
 		},
 		"a delta update": {
 			broadcast.Shape{Window: 15, Delta: true}, 33 * time.Second,
@@ -71,7 +71,7 @@ func TestAMediaPlaylistDescribesTheWindow(t *testing.T) {
 			"seg-10.ts seg-11.ts seg-12.ts seg-13.ts seg-14.ts seg-15.ts",
 		},
 		"parts, and reports of the other rendition": {
-			broadcast.Shape{Window: 3, Parts: true, Apart: true, Container: broadcast.FMP4}, 33 * time.Second,
+			broadcast.Shape{Window: 3, Parts: true, Demuxed: true, Container: broadcast.FMP4}, 33 * time.Second,
 			[]string{
 				"CAN-BLOCK-RELOAD=YES", "#EXT-X-PART-INF:PART-TARGET=1.000", "URI=\"seg-15.1.m4s\",INDEPENDENT=YES\n#EXTINF:2.000000,\nseg-15.m4s\n",
 				"#EXT-X-PART:DURATION=1.000000,URI=\"seg-16.0.m4s\",INDEPENDENT=YES\n#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"seg-16.1.m4s\"\n",
@@ -82,7 +82,7 @@ func TestAMediaPlaylistDescribesTheWindow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b, server := onAir(t, c.shape, c.past)
 			at := server.URL + "/itag/91/"
-			if c.shape.Apart {
+			if c.shape.Demuxed {
 				at = server.URL + "/itag/269/"
 			}
 			text := mustGet(t, at+"index.m3u8")
@@ -118,7 +118,7 @@ func TestAMediaPlaylistDescribesTheWindow(t *testing.T) {
 			if status, _ := get(t, at+next); status != http.StatusNotFound {
 				t.Errorf("status %d of %s, which is yet to come", status, next)
 			}
-			if missed := b.Missed(); missed[len(missed)-1] != next {
+			if missed := b.NotFound(); missed[len(missed)-1] != next {
 				t.Errorf("missed %v", missed)
 			}
 		})
@@ -136,7 +136,7 @@ func number(t *testing.T, name string) int {
 }
 
 func TestTheByteRangesCoverTheWholeFile(t *testing.T) {
-	_, server := onAir(t, broadcast.Shape{OneFile: true, Container: broadcast.FMP4}, 33*time.Second)
+	_, server := onAir(t, broadcast.Shape{SingleFile: true, Container: broadcast.FMP4}, 33*time.Second)
 	text := mustGet(t, server.URL+"/itag/91/index.m3u8")
 	found := regexp.MustCompile(`#EXT-X-BYTERANGE:(\d+)@(\d+)\nmedia-0.m4s`).FindAllStringSubmatch(text, -1)
 	if len(found) != 6 {
@@ -180,7 +180,7 @@ func TestALowLatencyRequestWaitsForItsPart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := library.Start(t.Context(), broadcast.Shape{Parts: true}, broadcast.Config{Lead: 20 * time.Second})
+	b, err := library.Start(t.Context(), broadcast.Shape{Parts: true}, broadcast.Config{Preroll: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Program is when what happens in the recording, from its beginning. All
-// instants are on frames. The whole is a multiple of 1 and 2 s; longer segments
-// end with a short one.
+// Program has the instants of the recording, from its beginning. All are on frames. The
+// length is a multiple of 1 and 2 s; longer segments end with a short one.
 var Program = struct{ Black, Picture, Silence, Sound, End time.Duration }{
 	Black:   30_400 * time.Millisecond,
 	Picture: 40_400 * time.Millisecond,
@@ -16,17 +15,17 @@ var Program = struct{ Black, Picture, Silence, Sound, End time.Duration }{
 	End:     62 * time.Second,
 }
 
-// calm is the beginning in which nothing happens. It is good for history, too:
-// its end is a whole number of AAC frames at 48 kHz, and of segments.
-const calm = 24 * time.Second
+// uneventful is the beginning without events. History repeats it: it is a whole number of
+// AAC frames at 48 kHz, and of segments.
+const uneventful = 24 * time.Second
 
 const (
-	fps   = 15
-	group = fps // frames from one key frame to the next: every second
+	fps       = 15
+	gopFrames = fps // frames from one key frame to the next: every second
 )
 
-// pictures is a filter graph of the recording's picture, from one instant to
-// another, with timestamps from zero.
+// pictures returns a filter graph of the recording's picture between two instants, with
+// timestamps from zero.
 func pictures(width, height int, from, to time.Duration) string {
 	frame := func(at time.Duration) int64 { return int64(at * fps / time.Second) }
 	return fmt.Sprintf("testsrc2=size=%dx%d:rate=%d:duration=%g,drawbox=color=black:t=fill:enable='between(n,%d,%d)',"+
@@ -34,7 +33,7 @@ func pictures(width, height int, from, to time.Duration) string {
 		frame(Program.Black), frame(Program.Picture)-1, frame(from), frame(to))
 }
 
-// sounds is the same of its sound.
+// sounds returns the same for its sound.
 func sounds(rate int, from, to time.Duration) string {
 	return fmt.Sprintf("aevalsrc='if(gte(t,%g)*lt(t,%g),0,0.2*sin(2*PI*440*t)+0.1*sin(2*PI*660*t))':s=%d:c=mono:d=%g,"+
 		"atrim=start=%g:end=%g,asetpts=PTS-STARTPTS", Program.Silence.Seconds(), Program.Sound.Seconds(), rate,

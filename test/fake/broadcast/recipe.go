@@ -11,57 +11,56 @@ import (
 
 // recipe is one run of ffmpeg: a part of the recording, encoded and packaged.
 type recipe struct {
-	video     Video
-	audio     Audio
-	container Container
-	segment   time.Duration
-	apart     bool
-	oneFile   bool
-	encrypted bool
-	mpd       Addressing // of the packaging: Timeline or Number; HLS: none
-	from, to  time.Duration
+	video      Video
+	audio      Audio
+	container  Container
+	segment    time.Duration
+	demuxed    bool
+	singleFile bool
+	encrypted  bool
+	mpd        Addressing // of the packaging: Timeline or Number; HLS: none
+	from, to   time.Duration
 }
 
-// The files that ffmpeg is asked to write. %v is the number of a playlist.
+// Names of ffmpeg's files, and the key.
 const (
 	manifest   = "manifest.mpd"
 	keyInfo    = "keyinfo"
 	keyFile    = "key.bin"
-	theKey     = "sixteen byte key"
+	ffmpegKey  = "sixteen byte key"
 	packedList = "packed.m3u8"
 )
 
-// recipes are the runs that a shape takes: one, or two if the encoder
-// reconnects.
+// recipes returns the runs of ffmpeg for a shape: one, or two if the encoder reconnects.
 func (s Shape) recipes() []recipe {
 	r := recipe{
-		video: s.Video, audio: s.Audio, container: s.Container, segment: s.Segment, apart: s.Apart, oneFile: s.OneFile,
+		video: s.Video, audio: s.Audio, container: s.Container, segment: s.Segment, demuxed: s.Demuxed, singleFile: s.SingleFile,
 		encrypted: s.Keys == ByFFmpeg, to: Program.End,
 	}
 	switch {
 	case s.Parts:
 		r.segment = part
-	case s.MPD == Number && (s.Apart || s.Video == NoVideo || s.Audio == NoAudio):
+	case s.MPD == Number && (s.Demuxed || s.Video == NoVideo || s.Audio == NoAudio):
 		r.mpd = Number
-	case s.MPD != HLS && (s.Apart || s.Video == NoVideo || s.Audio == NoAudio):
+	case s.MPD != HLS && (s.Demuxed || s.Video == NoVideo || s.Audio == NoAudio):
 		r.mpd = Timeline // both ways to address it; ffmpeg's dash muxer has no muxed segments
 	}
 	if s.Reconnect == 0 {
 		return []recipe{r}
 	}
 	next := r
-	next.video = s.Then
+	next.video = s.ReconnectVideo
 	r.to, next.from = s.Reconnect, s.Reconnect
 	return []recipe{r, next}
 }
 
-// name is that of the recipe's directory: another recipe has another.
+// name returns the name of the recipe's directory, which includes a hash of its arguments.
 func (r recipe) name() string {
-	sum := sha256.Sum256([]byte(edition + strings.Join(r.arguments(), "\x00")))
-	return fmt.Sprintf("%s-%s-%s", edition, strings.Trim(string(r.video)+"-"+string(r.audio), "-"), hex.EncodeToString(sum[:6]))
+	sum := sha256.Sum256([]byte(cacheVersion + strings.Join(r.arguments(), "\x00")))
+	return fmt.Sprintf("%s-%s-%s", cacheVersion, strings.Trim(string(r.video)+"-"+string(r.audio), "-"), hex.EncodeToString(sum[:6]))
 }
 
-// arguments is ffmpeg's command line.
+// arguments returns ffmpeg's command line.
 func (r recipe) arguments() []string {
 	args := []string{"-hide_banner", "-nostdin", "-loglevel", "warning"}
 	var maps, codecs []string
@@ -70,7 +69,7 @@ func (r recipe) arguments() []string {
 		args = append(args, "-f", "lavfi", "-i", pictures(v.width, v.height, r.from, r.to))
 		maps = append(maps, "-map", fmt.Sprintf("%d:v", input))
 		codecs = append(append(codecs, "-c:v"), v.encoder...)
-		codecs = append(codecs, "-g", fmt.Sprint(group), "-keyint_min", fmt.Sprint(group), "-pix_fmt", "yuv420p", "-threads", "1")
+		codecs = append(codecs, "-g", fmt.Sprint(gopFrames), "-keyint_min", fmt.Sprint(gopFrames), "-pix_fmt", "yuv420p", "-threads", "1")
 		input++
 	}
 	if a, ok := audios[r.audio]; ok {
@@ -85,7 +84,7 @@ func (r recipe) arguments() []string {
 	case r.container == Packed && r.video == NoVideo:
 		return slices.Concat(args, maps, codecs, r.packed(seconds))
 	case r.container == Packed:
-		// Two outputs: what ffmpeg's hls muxer packages, and what it does not.
+		// Two outputs: ffmpeg's hls muxer does not write packed audio.
 		pictures := append(slices.Clone(codecs), r.hls(seconds)...)
 		return slices.Concat(args, maps[:2], pictures, maps[2:], codecs, r.packed(seconds))
 	}
@@ -99,14 +98,14 @@ func (r recipe) hls(seconds string) []string {
 		name = "%v-%05d.m4s"
 		args = append(args, "-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", "init-%v.mp4")
 	}
-	if r.oneFile {
+	if r.singleFile {
 		name = "%v.media"
 		args = append(args, "-hls_flags", "single_file")
 	}
 	if r.encrypted {
 		args = append(args, "-hls_key_info_file", keyInfo)
 	}
-	streams := map[bool]string{true: "v:0,agroup:sound a:0,agroup:sound", false: "v:0,a:0"}[r.apart]
+	streams := map[bool]string{true: "v:0,agroup:sound a:0,agroup:sound", false: "v:0,a:0"}[r.demuxed]
 	switch {
 	case r.video == NoVideo:
 		streams = "a:0"

@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// Shape is what a broadcast looks like from outside. Its zero value is HLS of
-// H.264 and AAC-LC in MPEG-TS segments of 2 s, six of them listed, with a
-// master playlist.
+// Shape is the format of a broadcast. Its zero value is HLS with a master playlist, and
+// H.264 and AAC-LC in MPEG-TS segments of 2 s, of which six are listed.
 type Shape struct {
 	Video   Video // NoVideo and NoAudio both: H264 and AAC
 	Audio   Audio
-	Apart   bool          // picture and sound in playlists (HLS) or adaptation sets (DASH) of their own
+	Demuxed bool          // picture and sound in playlists (HLS) or adaptation sets (DASH) of their own
 	Segment time.Duration // whole seconds, default 2 s; with Parts each part is one second
 	Window  int           // segments listed, default 6
 
-	Container Container // of HLS; DASH is always MP4
-	OneFile   bool      // segments are byte ranges of one file
-	Keys      Keys      // AES-128
+	Container  Container // of HLS; DASH is always MP4
+	SingleFile bool      // segments are byte ranges of one file
+	Keys       Keys      // AES-128
 
 	MediaEntry  bool              // the entry is a media playlist, not a master
 	ProgramTime DateTimePlacement // where EXT-X-PROGRAM-DATE-TIME is
@@ -27,49 +26,47 @@ type Shape struct {
 	Delta       bool              // EXT-X-SKIP, though nobody asked for it
 	Gaps        []time.Duration   // the segments that show these instants of the recording are missing: EXT-X-GAP
 
-	Reconnect time.Duration // whole segments: where the encoder reconnects, with timestamps from zero; 0: never
-	Then      Video         // what it sends from then on; default: the same
-	Away      time.Duration // how long it was away
-	Untold    bool          // nothing is said of it: no EXT-X-DISCONTINUITY
+	Reconnect       time.Duration // whole segments: where the encoder reconnects, with timestamps from zero; 0: never
+	ReconnectVideo  Video         // what it sends from then on; default: the same
+	ReconnectGap    time.Duration // how long it was away
+	NoDiscontinuity bool          // nothing is said of it: no EXT-X-DISCONTINUITY
 
 	MPD  Addressing // DASH instead of HLS
 	Ends EndSignal  // of DASH
 }
 
-// Container is what HLS segments are.
+// Container is the container of HLS segments.
 type Container string
 
 // The containers.
 const (
 	MPEGTS Container = ""       // .ts
 	FMP4   Container = "fmp4"   // .m4s, with EXT-X-MAP
-	Packed Container = "packed" // pictures in MPEG-TS, sound as bare ADTS or MP3 frames after an ID3 timestamp
+	Packed Container = "packed" // video in MPEG-TS, audio as ADTS or MP3 frames after an ID3 timestamp
 )
 
-// Keys is who encrypts, and how often the key changes.
+// Keys is the way of encryption.
 type Keys string
 
 // The ways to encrypt.
 const (
 	Clear    Keys = ""
 	ByFFmpeg Keys = "ffmpeg"   // MPEG-TS: one key, as ffmpeg's hls muxer does it
-	Rotating Keys = "rotating" // another key for every third segment; the IV now stated, now made of the sequence number
+	Rotating Keys = "rotating" // another key after three segments; every second IV is stated, the others are the sequence number
 )
 
 // DateTimePlacement says which entries have an EXT-X-PROGRAM-DATE-TIME.
 type DateTimePlacement string
 
-// The placements of EXT-X-PROGRAM-DATE-TIME.
 const (
 	DateTimeAtStart    DateTimePlacement = ""      // before the first entry and after a discontinuity, as YouTube does it
 	DateTimePerSegment DateTimePlacement = "every" // before each entry
 	NoDateTime         DateTimePlacement = "none"
 )
 
-// Addressing selects how an MPD addresses segments.
+// Addressing is how an MPD addresses segments.
 type Addressing string
 
-// The ways to address segments; HLS is no MPD at all.
 const (
 	HLS          Addressing = ""
 	TimelineTime Addressing = "timeline-time"   // SegmentTimeline, $Time$
@@ -77,10 +74,9 @@ const (
 	Number       Addressing = "number"          // duration, $Number$
 )
 
-// EndSignal selects how an MPD says that the stream has ended.
+// EndSignal is how an MPD says that the stream has ended.
 type EndSignal string
 
-// The ends of an MPD.
 const (
 	Static   EndSignal = ""         // type="static"
 	Duration EndSignal = "duration" // still dynamic, but mediaPresentationDuration is there and minimumUpdatePeriod is not
@@ -92,7 +88,7 @@ const (
 	part           = time.Second
 )
 
-func (s *Shape) complete() error {
+func (s *Shape) applyDefaults() error {
 	if s.Video == NoVideo && s.Audio == NoAudio {
 		s.Video, s.Audio = H264, AAC
 	}
@@ -102,8 +98,8 @@ func (s *Shape) complete() error {
 	if s.Window == 0 {
 		s.Window = defaultWindow
 	}
-	if s.Then == NoVideo {
-		s.Then = s.Video
+	if s.ReconnectVideo == NoVideo {
+		s.ReconnectVideo = s.Video
 	}
 	if s.Delta || s.Parts {
 		s.ProgramTime = DateTimePerSegment // who skips the first entry must not lose the time
@@ -119,13 +115,13 @@ func (s *Shape) validate() error {
 	switch {
 	case s.Segment%time.Second != 0 || s.Segment <= 0 || s.Window < 3:
 		return fmt.Errorf("broadcast: segments of %v, %d of them", s.Segment, s.Window)
-	case s.Apart && one, s.Container == Packed && !s.Apart && s.Video != NoVideo:
-		return errors.New("broadcast: a track cannot be apart from one that is not there, nor packed with another")
+	case s.Demuxed && one, s.Container == Packed && !s.Demuxed && s.Video != NoVideo:
+		return errors.New("broadcast: only two tracks can be demuxed, and packed audio must be")
 	case s.Container == Packed && s.Audio != AAC && s.Audio != MP3, s.Container != FMP4 && (s.Audio == HEAAC || s.Audio == Opus):
 		return fmt.Errorf("broadcast: no %s in this container", s.Audio)
-	case s.Keys == ByFFmpeg && s.Container != MPEGTS, s.Keys != Clear && s.OneFile, s.MPD != HLS && (s.Keys != Clear || s.OneFile):
-		return errors.New("broadcast: this cannot be encrypted so")
-	case s.History > 0 && (s.Container != MPEGTS || s.Keys != Clear || s.Parts || s.OneFile || s.Video == HEVC):
+	case s.Keys == ByFFmpeg && s.Container != MPEGTS, s.Keys != Clear && s.SingleFile, s.MPD != HLS && (s.Keys != Clear || s.SingleFile):
+		return errors.New("broadcast: this shape cannot be encrypted that way")
+	case s.History > 0 && (s.Container != MPEGTS || s.Keys != Clear || s.Parts || s.SingleFile || s.Video == HEVC):
 		return errors.New("broadcast: no history for this shape")
 	case s.Reconnect%s.Segment != 0 || s.Reconnect < 0 || s.Reconnect >= Program.End, s.Reconnect > 0 && s.MPD != HLS:
 		return fmt.Errorf("broadcast: no reconnection at %v", s.Reconnect)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// track is the media of one playlist, history included.
+// track is the media of one playlist, including its history.
 type track struct {
 	itag             int
 	video            Video // of its first segment
@@ -16,19 +16,19 @@ type track struct {
 	segments         []segment
 }
 
-// segment is one of a track's. Its media sequence number is its index.
+// segment is a segment of a track. Its index is its media sequence number.
 type segment struct {
-	chapter  int           // counts the encoder's connections
-	at       time.Duration // since the recording's first frame, absences included
-	duration time.Duration
-	ticks    int64 // DASH: duration, in the track's timescale
-	gap      bool
-	init     *extent
-	dir      string
-	pieces   []piece // more than one if there are parts
+	connection int           // number of the encoder's connection, from 0
+	at         time.Duration // since the recording's first frame, with the reconnect gap
+	duration   time.Duration
+	ticks      int64 // DASH: duration, in the track's timescale
+	gap        bool
+	init       *extent
+	dir        string
+	pieces     []piece // more than one if there are parts
 }
 
-// piece is what ffmpeg calls a segment.
+// piece is a segment of ffmpeg's: a part of a segment here, or all of it.
 type piece struct {
 	item
 	dir   string
@@ -37,26 +37,26 @@ type piece struct {
 
 func (s segment) end() time.Duration { return s.at + s.duration }
 
-// out is how many segments have been on the air after some time.
-func (t *track) out(elapsed time.Duration) int {
+// published returns how many segments are published after some time.
+func (t *track) published(elapsed time.Duration) int {
 	return sort.Search(len(t.segments), func(i int) bool { return t.segments[i].end() > elapsed })
 }
 
-// lay puts the packages one after the other.
-func lay(s Shape, packs []pack) []track {
+// buildTracks joins the packages of the encoder's connections.
+func buildTracks(s Shape, packs []packagedPart) []track {
 	tracks := make([]track, len(packs[0].listings))
 	for n := range tracks {
 		t := &tracks[n]
-		t.name(s, n)
+		t.setNames(s, n)
 		t.timescale, t.first = packs[0].listings[n].timescale, packs[0].listings[n].first
 		var at time.Duration
 		for chapter, p := range packs {
 			if chapter > 0 {
-				at = s.Reconnect + s.Away // in every track, however its last segment ended
+				at = s.Reconnect + s.ReconnectGap // in every track, wherever its last segment ended
 			}
 			list := p.listings[n]
 			for items := range slices.Chunk(list.items, s.partsOf()) {
-				seg := segment{chapter: chapter, at: at, init: list.init, dir: p.dir}
+				seg := segment{connection: chapter, at: at, init: list.init, dir: p.dir}
 				for _, it := range items {
 					seg.duration += it.duration
 					seg.ticks += it.ticks
@@ -74,7 +74,7 @@ func lay(s Shape, packs []pack) []track {
 	return tracks
 }
 
-// partsOf is how many of ffmpeg's segments make one of ours.
+// partsOf returns how many of ffmpeg's segments make one segment here.
 func (s Shape) partsOf() int {
 	if s.Parts {
 		return int(s.Segment / part)
@@ -82,13 +82,13 @@ func (s Shape) partsOf() int {
 	return 1
 }
 
-// name gives track n its numbers, those of YouTube for such things.
-func (t *track) name(s Shape, n int) {
+// setNames sets the codecs, the itag (YouTube's numbers) and the extension of track n.
+func (t *track) setNames(s Shape, n int) {
 	t.video, t.audio, t.itag = s.Video, s.Audio, 91
 	switch {
-	case s.Apart && n == 0:
+	case s.Demuxed && n == 0:
 		t.audio, t.itag = NoAudio, 269
-	case s.Apart:
+	case s.Demuxed:
 		t.video, t.itag = NoVideo, 234
 	}
 	switch {
@@ -101,23 +101,22 @@ func (t *track) name(s Shape, n int) {
 	}
 }
 
-// history is the calm beginning again and again, before the recording's own,
-// each time with the timestamps of its place. Continuity counters jump where one
-// round follows another, as at a splice.
+// history repeats the uneventful beginning before the recording, with timestamps that
+// run on. Continuity counters jump between repetitions, as at a splice.
 func (t *track) history(length time.Duration) (older []segment) {
 	var loop []segment
 	for _, s := range t.segments {
-		if s.end() <= calm {
+		if s.end() <= uneventful {
 			loop = append(loop, s)
 		}
 	}
-	rounds := int((length + calm - 1) / calm)
+	rounds := int((length + uneventful - 1) / uneventful)
 	for round := -rounds; round < 0; round++ {
 		for _, s := range loop {
-			s.at += time.Duration(round) * calm
+			s.at += time.Duration(round) * uneventful
 			s.pieces = slices.Clone(s.pieces)
 			for i := range s.pieces {
-				s.pieces[i].shift = int64(time.Duration(round)*calm/time.Second) * clockRate
+				s.pieces[i].shift = int64(time.Duration(round)*uneventful/time.Second) * clockRate
 			}
 			older = append(older, s)
 		}

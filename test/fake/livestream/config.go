@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// Config is how a stream is laid out. Every field has a default.
+// Config configures a stream. Every field has a default.
 type Config struct {
 	Start      time.Time     // of the first frame; default now
-	Preroll    time.Duration // start this much before Start, so that the playlist is full at once
+	Preroll    time.Duration // media before Start, so that the playlist is full at once
 	Segment    time.Duration // whole seconds, default 2 s
-	Window     time.Duration // what a playlist reaches back, default 30 s
+	Window     time.Duration // media listed in a playlist, default 30 s
 	Latency    time.Duration // from a segment's last frame to its place in the playlist, default 0
 	Renditions []Rendition   // default Muxed144p and Muxed360p
-	Script     []Cue         // edits known beforehand
+	Script     []Cue         // cues known beforehand
 
 	NoProgramTime bool             // leave EXT-X-PROGRAM-DATE-TIME out
 	Now           func() time.Time // default time.Now
 }
 
-func (c *Config) complete() error {
+func (c *Config) applyDefaults() error {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -35,7 +35,7 @@ func (c *Config) complete() error {
 	if c.Renditions == nil {
 		c.Renditions = []Rendition{Muxed144p, Muxed360p}
 	}
-	// To the millisecond, because that is what a playlist can say.
+	// Playlists state times in milliseconds.
 	c.Start = c.Start.Add(-c.Preroll).Truncate(time.Millisecond)
 	switch {
 	case c.Segment < time.Second || c.Segment > 20*time.Second || c.Segment%time.Second != 0:

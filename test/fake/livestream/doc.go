@@ -3,9 +3,9 @@
 // stalls, failures and the end are at known times.
 //
 //	Library                      Stream                         handler or test/fake/youtube
-//	encoded once, kept on disk   a timeline of edits
+//	encoded once, kept on disk   a timeline of cues
 //	  picture, black, sound, ──▶   which frame is black,    ──▶  master, media playlist,
-//	  silence                      what is published by now      MPEG-TS segments
+//	  silence                      what is published      MPEG-TS segments
 //
 // Nothing runs in the background. A stream is a function of its edits and the
 // clock. A playlist is computed on request, and a segment is assembled on request

@@ -11,27 +11,27 @@ import (
 	"time"
 )
 
-// loop is the least length of the moving picture before it starts again; the
-// tone's is exactly this, which is a whole number of AAC frames.
-const loop = 8 * time.Second
+// loopDuration is the least length of the moving picture before it repeats. The tone has
+// exactly this length, which is a whole number of AAC frames.
+const loopDuration = 8 * time.Second
 
-// picture returns the moving picture, as many whole segments as fill loop.
+// picture returns the moving picture, as many whole segments as fill loopDuration.
 func (l *Library) picture(ctx context.Context, r Rendition, segment time.Duration) ([][]byte, error) {
-	length := roundUp(loop, segment)
+	length := roundUp(loopDuration, segment)
 	name := fmt.Sprintf("picture-%dx%d-%ds-%d.h264", r.Width, r.Height, int(segment.Seconds()), fps)
 	return l.frames(ctx, name, func() ([]byte, error) {
 		size := fmt.Sprintf("%dx%d", r.Width, r.Height)
 		args := []string{"-f", "lavfi", "-i", "testsrc2=size=" + size + ":rate=" + strconv.Itoa(fps)}
 		if l.clip != "" {
-			// A bright strip, so that a dark scene is not black: the film is
-			// to look real, the truth has to stay the script's.
+			// The bright strip keeps dark scenes of the film from being black: only
+			// cues may make black.
 			args = []string{
 				"-stream_loop", "-1", "-i", l.clip, "-f", "lavfi", "-i", "testsrc2=size=" + size + ":rate=" + strconv.Itoa(fps),
 				"-filter_complex", fmt.Sprintf("[0:v]fps=%d,scale=%d:%d,setsar=1[film];[1:v]crop=iw:ih/10:0:0[strip];[film][strip]overlay=0:H-h:shortest=1", fps, r.Width, r.Height),
 			}
 		}
 		return l.encode(ctx, nil, append(args, h264(length, segment)...)...)
-	}, exactly(length, accessUnits))
+	}, expectLength(length, accessUnits))
 }
 
 // black returns one segment of black.
@@ -40,7 +40,7 @@ func (l *Library) black(ctx context.Context, r Rendition, segment time.Duration)
 	return l.frames(ctx, name, func() ([]byte, error) {
 		source := fmt.Sprintf("color=black:size=%dx%d:rate=%d", r.Width, r.Height, fps)
 		return l.encode(ctx, nil, append([]string{"-f", "lavfi", "-i", source}, h264(segment, segment)...)...)
-	}, exactly(segment, accessUnits))
+	}, expectLength(segment, accessUnits))
 }
 
 // video returns the frames of segment n, black in spans.
@@ -52,7 +52,7 @@ func (l *Library) video(ctx context.Context, r Rendition, segment time.Duration,
 	if err != nil {
 		return nil, err
 	}
-	count := framesIn(segment)
+	count := videoFramesBefore(segment)
 	phase := n % (int64(len(all)) / count)
 	units := all[phase*count : (phase+1)*count]
 	if len(spans) == 0 {
@@ -64,7 +64,7 @@ func (l *Library) video(ctx context.Context, r Rendition, segment time.Duration,
 		label strings.Builder
 	)
 	for _, s := range spans {
-		a, b := framesIn(s.from), framesIn(s.to)
+		a, b := videoFramesBefore(s.from), videoFramesBefore(s.to)
 		_, _ = fmt.Fprintf(&label, "-b%dp%d", a, b)
 		when = append(when, fmt.Sprintf("between(n,%d,%d)", a, b-1))
 	}
@@ -72,33 +72,33 @@ func (l *Library) video(ctx context.Context, r Rendition, segment time.Duration,
 		box := "drawbox=color=black:t=fill:enable='" + strings.Join(when, "+") + "'"
 		args := []string{"-f", "h264", "-framerate", strconv.Itoa(fps), "-i", "pipe:0", "-vf", box}
 		return l.encode(ctx, bytes.Join(units, nil), append(args, h264(segment, segment)...)...)
-	}, exactly(segment, accessUnits))
+	}, expectLength(segment, accessUnits))
 }
 
 // h264 returns ffmpeg's arguments for the video codec. Without B-frames the decoding
 // and presentation times are equal. Only the first frame of a segment is a key frame.
 func h264(length, segment time.Duration) []string {
-	group := strconv.FormatInt(framesIn(segment), 10)
+	group := strconv.FormatInt(videoFramesBefore(segment), 10)
 	return []string{
-		"-frames:v", strconv.FormatInt(framesIn(length), 10), "-an",
+		"-frames:v", strconv.FormatInt(videoFramesBefore(length), 10), "-an",
 		"-c:v", "libx264", "-preset", "veryfast", "-profile:v", "main", "-pix_fmt", "yuv420p", "-crf", "26",
 		"-bf", "0", "-g", group, "-keyint_min", group, "-sc_threshold", "0", "-x264-params", "aud=1",
 		"-threads", "1", "-f", "h264", "pipe:1",
 	}
 }
 
-// sounds are frames of AAC to be played round and round.
-type sounds struct{ tone, silence [][]byte }
+// audioLoops are AAC frames that repeat.
+type audioLoops struct{ tone, silence [][]byte }
 
-// audio returns the sounds.
-func (l *Library) audio(ctx context.Context) (sounds, error) {
-	count := int(soundsIn(loop))
-	circle := func(name, source string) ([][]byte, error) {
+// audio returns the loops of tone and silence.
+func (l *Library) audio(ctx context.Context) (audioLoops, error) {
+	count := int(audioFramesBefore(loopDuration))
+	encodeLoop := func(name, source string) ([][]byte, error) {
 		frames, err := l.frames(ctx, name, func() ([]byte, error) {
-			// Twice round, of which the second is kept: the encoder has then
-			// settled, and its last frame leads over to its first.
+			// Two loops are encoded and the second is kept: the encoder has settled,
+			// and the last frame leads to the first.
 			return l.encode(ctx, nil, "-f", "lavfi", "-i", source, "-vn",
-				"-t", fmt.Sprint(2*loop.Seconds()), "-c:a", "aac", "-b:a", "64k", "-f", "adts", "pipe:1")
+				"-t", fmt.Sprint(2*loopDuration.Seconds()), "-c:a", "aac", "-b:a", "64k", "-f", "adts", "pipe:1")
 		}, adtsFrames)
 		if err != nil {
 			return nil, err
@@ -109,20 +109,20 @@ func (l *Library) audio(ctx context.Context) (sounds, error) {
 		// The encoder's first frame is 1024 samples of nothing.
 		return frames[count+1 : 2*count+1], nil
 	}
-	tone, err := circle("tone.adts", fmt.Sprintf("aevalsrc=0.2*sin(2*PI*440*t)+0.1*sin(2*PI*660*t)*(1+sin(2*PI*t)):s=%d", sampleRate))
+	tone, err := encodeLoop("tone.adts", fmt.Sprintf("aevalsrc=0.2*sin(2*PI*440*t)+0.1*sin(2*PI*660*t)*(1+sin(2*PI*t)):s=%d", sampleRate))
 	if err != nil {
-		return sounds{}, err
+		return audioLoops{}, err
 	}
-	silence, err := circle("silence.adts", fmt.Sprintf("anullsrc=r=%d:cl=mono", sampleRate))
-	return sounds{tone, silence}, err
+	silence, err := encodeLoop("silence.adts", fmt.Sprintf("anullsrc=r=%d:cl=mono", sampleRate))
+	return audioLoops{tone, silence}, err
 }
 
-// exactly is split, refusing any other length of video.
-func exactly(length time.Duration, split func([]byte) ([][]byte, error)) func([]byte) ([][]byte, error) {
+// expectLength returns split with an error for any other length of video.
+func expectLength(length time.Duration, split func([]byte) ([][]byte, error)) func([]byte) ([][]byte, error) {
 	return func(b []byte) ([][]byte, error) {
 		units, err := split(b)
-		if err == nil && int64(len(units)) != framesIn(length) {
-			err = fmt.Errorf("livestream: %d frames, expected %d", len(units), framesIn(length))
+		if err == nil && int64(len(units)) != videoFramesBefore(length) {
+			err = fmt.Errorf("livestream: %d frames, expected %d", len(units), videoFramesBefore(length))
 		}
 		return units, err
 	}

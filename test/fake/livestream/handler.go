@@ -10,15 +10,15 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
-// Handler serves the stream over plain HTTP, for tests that need no YouTube:
+// Handler serves the stream over plain HTTP, for tests that do not need YouTube:
 // /master.m3u8, /ITAG/index.m3u8 and /ITAG/SEQUENCE.ts. Faults of the stream
 // apply.
 func (s *Stream) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /master.m3u8", s.failing(Masters, func(w http.ResponseWriter, _ *http.Request) {
+	mux.Handle("GET /master.m3u8", s.withFault(Masters, func(w http.ResponseWriter, _ *http.Request) {
 		WritePlaylist(w, MasterText(s.Renditions(), func(r Rendition) string { return fmt.Sprintf("%d/index.m3u8", r.Itag) }))
 	}))
-	mux.Handle("GET /{itag}/index.m3u8", s.failing(Playlists, func(w http.ResponseWriter, r *http.Request) {
+	mux.Handle("GET /{itag}/index.m3u8", s.withFault(Playlists, func(w http.ResponseWriter, r *http.Request) {
 		itag, _ := strconv.Atoi(r.PathValue("itag"))
 		p, err := s.Playlist(itag)
 		if err != nil {
@@ -27,7 +27,7 @@ func (s *Stream) Handler() http.Handler {
 		}
 		WritePlaylist(w, p.Text(func(e Entry) string { return fmt.Sprintf("%d.ts", e.Sequence) }))
 	}))
-	mux.Handle("GET /{itag}/{name}", s.failing(Segments, func(w http.ResponseWriter, r *http.Request) {
+	mux.Handle("GET /{itag}/{name}", s.withFault(Segments, func(w http.ResponseWriter, r *http.Request) {
 		itag, _ := strconv.Atoi(r.PathValue("itag"))
 		n, err := strconv.ParseUint(strings.TrimSuffix(r.PathValue("name"), ".ts"), 10, 63)
 		if err != nil {
@@ -40,22 +40,22 @@ func (s *Stream) Handler() http.Handler {
 	return mux
 }
 
-func (s *Stream) failing(part Part, h http.HandlerFunc) http.Handler {
+func (s *Stream) withFault(part Part, h http.HandlerFunc) http.Handler {
 	return httpfault.Wrap(h, func(*http.Request) httpfault.Fault { return s.Fault(part) })
 }
 
-// WritePlaylist answers with a playlist.
+// WritePlaylist writes a playlist as the response.
 func WritePlaylist(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "application/vnd.apple.mpegurl")
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	_, _ = w.Write([]byte(text))
 }
 
-// WriteSegment answers with what [Stream.Segment] returned: 404 when it is not
-// there, 500 when it could not be made.
+// WriteSegment writes the result of [Stream.Segment] as the response: 404 for
+// ErrNotFound, 500 for any other error.
 func WriteSegment(w http.ResponseWriter, b []byte, err error) {
 	if err != nil {
-		http.Error(w, err.Error(), statusOf(err))
+		http.Error(w, err.Error(), httpStatus(err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
@@ -63,8 +63,8 @@ func WriteSegment(w http.ResponseWriter, b []byte, err error) {
 	_, _ = w.Write(b)
 }
 
-func statusOf(err error) int {
-	if errors.Is(err, ErrNotThere) {
+func httpStatus(err error) int {
+	if errors.Is(err, ErrNotFound) {
 		return http.StatusNotFound
 	}
 	return http.StatusInternalServerError

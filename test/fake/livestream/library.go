@@ -14,42 +14,41 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
-// edition is part of every name in the cache; it changes with the encoder's
-// settings.
-const edition = "1"
+// cacheVersion is part of every name in the cache. Change it with the encoder's settings.
+const cacheVersion = "1"
 
-// Options are where a library finds things. The zero value will do.
+// Options locate the cache, ffmpeg and the film. The zero value works.
 type Options struct {
 	CacheDir string // default: stream-monitor/livestream in the user's cache directory
-	FFmpeg   string // default: as of workshop.Tool
+	FFmpeg   string // default: as testtools.Tool finds it
 	Clip     string // a film to show instead of the generated picture, default TEST_CLIP, else none
 }
 
-// Library is encoded material: kept on disk, held in memory once used, and
-// shared by any number of streams at once, in any number of processes.
+// Library keeps encoded media on disk, and in memory once used. Any number of streams
+// and processes may share it at once.
 type Library struct {
 	dir    string
 	ffmpeg string
 	clip   string
 
 	mu    sync.Mutex
-	items map[string]*item
+	items map[string]*cacheEntry
 }
 
-// item is one piece of material, made by whoever asks first.
-type item struct {
+// cacheEntry is one encoded file. The first caller that asks for it makes it.
+type cacheEntry struct {
 	done   chan struct{}
 	frames [][]byte
 	err    error
 }
 
-// Open opens a library. Error: no ffmpeg, no cache directory, no such clip.
+// Open opens a library. It fails without ffmpeg, a cache directory, or the clip.
 func Open(o Options) (*Library, error) {
 	ffmpeg, err := testtools.Tool("ffmpeg", o.FFmpeg)
 	if err != nil {
 		return nil, fmt.Errorf("livestream: %w", err)
 	}
-	l := &Library{ffmpeg: ffmpeg, clip: o.Clip, items: map[string]*item{}}
+	l := &Library{ffmpeg: ffmpeg, clip: o.Clip, items: map[string]*cacheEntry{}}
 	if l.clip == "" {
 		l.clip = os.Getenv("TEST_CLIP")
 	}
@@ -64,7 +63,7 @@ func Open(o Options) (*Library, error) {
 	sum := sha256.Sum256([]byte(source))
 	dir, err := testtools.Cache(o.CacheDir, "livestream")
 	if err == nil {
-		l.dir, err = testtools.Cache(filepath.Join(dir, edition+"-"+hex.EncodeToString(sum[:4])), "livestream")
+		l.dir, err = testtools.Cache(filepath.Join(dir, cacheVersion+"-"+hex.EncodeToString(sum[:4])), "livestream")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("livestream: %w", err)
@@ -72,7 +71,7 @@ func Open(o Options) (*Library, error) {
 	return l, nil
 }
 
-// prepare makes what renditions need outside transitions.
+// prepare encodes what renditions need, except transitions to and from black.
 func (l *Library) prepare(ctx context.Context, renditions []Rendition, segment time.Duration) error {
 	for _, r := range renditions {
 		if r.HasVideo() {
@@ -100,7 +99,7 @@ func (l *Library) frames(ctx context.Context, name string, produce func() ([]byt
 		l.mu.Lock()
 		it, found := l.items[name]
 		if !found {
-			it = &item{done: make(chan struct{})}
+			it = &cacheEntry{done: make(chan struct{})}
 			l.items[name] = it
 		}
 		l.mu.Unlock()
@@ -141,11 +140,11 @@ func (l *Library) load(name string, produce func() ([]byte, error), split func([
 	if err != nil {
 		return nil, err
 	}
-	return frames, keep(path, b)
+	return frames, writeFile(path, b)
 }
 
-// keep writes a file so that another process sees all of it or nothing.
-func keep(path string, b []byte) error {
+// writeFile writes a file that other processes see whole or not at all.
+func writeFile(path string, b []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return fmt.Errorf("livestream: cache: %w", err)

@@ -2,8 +2,7 @@ package livestream
 
 import "encoding/binary"
 
-// MPEG-TS (ISO/IEC 13818-1), as much of it as one programme of H.264 and AAC
-// needs.
+// MPEG-TS (ISO/IEC 13818-1) with one program of H.264 and AAC.
 const (
 	packetSize = 188
 	patPID     = 0
@@ -18,7 +17,7 @@ const (
 	clockLead = ticks / 2 // the decoder's clock runs this far behind the timestamps
 )
 
-// sample is an access unit, or a frame of audio, with its time in ticks.
+// sample is an access unit, or an audio frame, with its time in ticks.
 type sample struct {
 	at   int64
 	data []byte
@@ -55,10 +54,10 @@ type tsWriter struct {
 	clock    int          // the PID that carries the clock
 }
 
-// tables writes the programme association and the programme map.
+// tables writes the program association and program map tables.
 func (w *tsWriter) tables(video, audio bool) {
 	w.section(patPID, []byte{
-		0x00, 0xb0, 0, 0x00, 0x01, 0xc1, 0x00, 0x00, // one programme, number 1
+		0x00, 0xb0, 0, 0x00, 0x01, 0xc1, 0x00, 0x00, // one program, number 1
 		0x00, 0x01, 0xe0 | pmtPID>>8, pmtPID & 0xff,
 	})
 	pmt := []byte{
@@ -86,7 +85,7 @@ func (w *tsWriter) section(pid int, table []byte) {
 	w.out = append(w.out, p...)
 }
 
-// pes is a sample made ready for packets.
+// pes is a PES packet before it is split into transport packets.
 type pes struct {
 	at      int64
 	pid     int
@@ -95,7 +94,7 @@ type pes struct {
 	split   bool // write the last packet as two
 }
 
-// track makes the samples of one track ready, in a multiple of 16 packets.
+// track returns the PES packets of one track, which fill a multiple of 16 packets.
 func (w *tsWriter) track(pid int, stream byte, samples []sample) []pes {
 	list, packets := make([]pes, len(samples)), 0
 	for i, s := range samples {
@@ -103,7 +102,7 @@ func (w *tsWriter) track(pid int, stream byte, samples []sample) []pes {
 		if n := len(s.data) + 8; stream == 0xc0 && n <= 0xffff {
 			binary.BigEndian.PutUint16(p.payload[4:], uint16(n))
 		}
-		p.payload = append(appendStamp(p.payload, s.at), s.data...)
+		p.payload = append(appendPTS(p.payload, s.at), s.data...)
 		if s.key {
 			p.field = []byte{0x40}
 		}
@@ -112,7 +111,7 @@ func (w *tsWriter) track(pid int, stream byte, samples []sample) []pes {
 				p.field = []byte{0}
 			}
 			p.field[0] |= 0x10
-			p.field = appendClock(p.field, s.at-clockLead)
+			p.field = appendPCR(p.field, s.at-clockLead)
 		}
 		full, _ := p.shape()
 		packets += full + 1
@@ -128,8 +127,8 @@ func (w *tsWriter) track(pid int, stream byte, samples []sample) []pes {
 	return list
 }
 
-// shape is how many packets the sample fills, and how much of the payload is
-// left for a last one.
+// shape returns how many packets the sample fills, and how many bytes of the payload
+// remain for a last one.
 func (p pes) shape() (full, rest int) {
 	used := len(p.payload)
 	if p.field != nil {

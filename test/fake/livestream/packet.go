@@ -1,7 +1,7 @@
 package livestream
 
-// packet writes one packet with as much of payload as it holds, stuffed if
-// that is not enough, and returns how much that is.
+// packet writes one packet and returns how many bytes of payload it holds. It stuffs a
+// packet that payload does not fill.
 func (w *tsWriter) packet(pid int, start bool, field, payload []byte) int {
 	room := packetSize - 4
 	adapted := field != nil
@@ -30,7 +30,7 @@ func (w *tsWriter) packet(pid int, start bool, field, payload []byte) int {
 	return room
 }
 
-// header is the four bytes each packet starts with.
+// header returns the four bytes at the start of each packet.
 func (w *tsWriter) header(pid int, start, adapted bool) []byte {
 	h := []byte{0x47, byte(pid >> 8), byte(pid), 0x10 | w.counters[pid]}
 	if start {
@@ -43,8 +43,8 @@ func (w *tsWriter) header(pid int, start, adapted bool) []byte {
 	return h
 }
 
-// appendStamp appends a PTS, 33 bits.
-func appendStamp(b []byte, at int64) []byte {
+// appendPTS appends a PTS, 33 bits.
+func appendPTS(b []byte, at int64) []byte {
 	return append(b,
 		0x21|byte(at>>29)&0x0e,
 		byte(at>>22),
@@ -54,12 +54,12 @@ func appendStamp(b []byte, at int64) []byte {
 	)
 }
 
-// appendClock appends a PCR, 33 bits of 90 kHz and nine of zero.
-func appendClock(b []byte, at int64) []byte {
+// appendPCR appends a PCR, 33 bits of 90 kHz and nine of zero.
+func appendPCR(b []byte, at int64) []byte {
 	return append(b, byte(at>>25), byte(at>>17), byte(at>>9), byte(at>>1), byte(at<<7)|0x7e, 0)
 }
 
-// crc32MPEG is the checksum of a table: CRC-32/MPEG-2.
+// crc32MPEG returns the CRC of a table (CRC-32/MPEG-2).
 func crc32MPEG(b []byte) uint32 {
 	crc := uint32(0xffffffff)
 	for _, c := range b {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Playlist is what a rendition's media playlist says at one moment.
+// Playlist is a rendition's media playlist at one moment.
 type Playlist struct {
 	Target              time.Duration
 	First               uint64 // media sequence number of the first entry
@@ -20,13 +20,12 @@ type Playlist struct {
 type Entry struct {
 	Sequence      uint64
 	Duration      time.Duration
-	ProgramTime   time.Time // of its first frame; zero: not told
+	ProgramTime   time.Time // of its first frame; zero: not stated
 	Discontinuity bool      // a new timeline of timestamps begins here
 }
 
-// Text writes the playlist as M3U8; uri names each segment. The program time
-// stands before the first entry and after a discontinuity only, as YouTube
-// does it, so that readers have to count on from there.
+// Text returns the playlist as M3U8; uri names each segment. Like YouTube it states the
+// program time only before the first entry and after a discontinuity.
 func (p Playlist) Text(uri func(Entry) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:%d\n", int(math.Ceil(p.Target.Seconds())))
@@ -47,8 +46,8 @@ func (p Playlist) Text(uri func(Entry) string) string {
 	return b.String()
 }
 
-// MasterText writes the master playlist of renditions; uri names the media
-// playlist of each. Renditions of sound alone are listed as EXT-X-MEDIA.
+// MasterText returns the master playlist of renditions; uri names the media
+// playlist of each. Audio renditions are listed as EXT-X-MEDIA.
 func MasterText(renditions []Rendition, uri func(Rendition) string) string {
 	const group = "234"
 	var b strings.Builder

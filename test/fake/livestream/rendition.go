@@ -3,9 +3,9 @@ package livestream
 import "fmt"
 
 // Rendition is one quality of a stream. A rendition with neither size nor
-// NoAudio is sound alone.
+// NoAudio has audio alone.
 type Rendition struct {
-	Itag          int // YouTube's number for it: 91 is 144p, 93 is 360p
+	Itag          int // YouTube's number of the format: 91 is 144p, 93 is 360p
 	Width, Height int // pixels, even; zero: no video track
 	NoAudio       bool
 	Bandwidth     int // bits per second, as the master playlist announces it
@@ -20,10 +20,10 @@ var (
 	AudioOnly = Rendition{Itag: 234, Bandwidth: 131_000}
 )
 
-// HasVideo tells whether the rendition has a video track.
+// HasVideo reports whether the rendition has a video track.
 func (r Rendition) HasVideo() bool { return r.Height > 0 }
 
-// HasAudio tells whether the rendition has an audio track.
+// HasAudio reports whether the rendition has an audio track.
 func (r Rendition) HasAudio() bool { return !r.NoAudio }
 
 func (r Rendition) valid() error {

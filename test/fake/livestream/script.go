@@ -13,16 +13,16 @@ type Action string
 // The actions. Each lasts until its opposite.
 const (
 	Black         Action = "black"         // the picture goes black
-	Picture       Action = "picture"       // and comes back
-	Silence       Action = "silence"       // the sound goes
-	Sound         Action = "sound"         // and comes back
-	Freeze        Action = "freeze"        // the playlists stop moving; the media go on behind them
+	Picture       Action = "picture"       // the picture comes back
+	Silence       Action = "silence"       // the sound stops
+	Sound         Action = "sound"         // the sound comes back
+	Freeze        Action = "freeze"        // the playlists stop changing; the media continue
 	Thaw          Action = "thaw"          // the playlists jump to the live edge
-	Fail          Action = "fail"          // Cue.Part is answered with Cue.Fault
-	Heal          Action = "heal"          // Cue.Part is answered properly again
+	Fail          Action = "fail"          // requests of Cue.Part get Cue.Fault
+	Heal          Action = "heal"          // requests of Cue.Part work again
 	Discontinuity Action = "discontinuity" // the next segment starts a new timeline of timestamps
-	End           Action = "end"           // nothing is published any more, EXT-X-ENDLIST
-	Stop          Action = "stop"          // nothing is published any more, and no word about it
+	End           Action = "end"           // no more segments, and EXT-X-ENDLIST
+	Stop          Action = "stop"          // no more segments, without EXT-X-ENDLIST
 )
 
 // Cue is an action at a time.

@@ -10,13 +10,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
-// ErrNotThere says that a rendition or segment is not, no longer or not yet
-// in the playlist (a little more than the window is kept).
-var ErrNotThere = errors.New("livestream: not there")
+// ErrNotFound reports a rendition that does not exist, or a segment that is not available
+// yet or any more. Segments remain available for twice the window.
+var ErrNotFound = errors.New("livestream: not found")
 
-// Stream is a live stream. It has no goroutine and nothing to close; it can be
-// used from several goroutines. Its instants are wall times, which are program
-// times too.
+// Stream is a live stream. It has no goroutine, needs no Close, and is safe for
+// concurrent use. Its instants are wall times, which are also program times.
 type Stream struct {
 	library *Library
 	config  Config
@@ -26,7 +25,7 @@ type Stream struct {
 // Start begins a stream. It first encodes the renditions that the library does not
 // have yet: half a second for the default ones, once per machine.
 func (l *Library) Start(ctx context.Context, c Config) (*Stream, error) {
-	if err := c.complete(); err != nil {
+	if err := c.applyDefaults(); err != nil {
 		return nil, err
 	}
 	s := &Stream{library: l, config: c}
@@ -67,7 +66,7 @@ func (s *Stream) Freeze(on bool) time.Time { return s.do(on, Freeze, Thaw) }
 func (s *Stream) Discontinuity() time.Time { return s.Do(Cue{Do: Discontinuity}) }
 
 // End ends the stream with EXT-X-ENDLIST and returns the end of its last
-// segment. The segment that had begun is lost.
+// segment. The unfinished segment is lost.
 func (s *Stream) End() time.Time { return s.finish(End) }
 
 // Stop ends the stream without EXT-X-ENDLIST and returns the end of its last
@@ -110,7 +109,7 @@ func (s *Stream) finish(a Action) time.Time {
 func (s *Stream) settle(c Cue) Cue {
 	switch c.Do {
 	case Black, Picture:
-		c.At = frameTime(framesIn(c.At))
+		c.At = frameTime(videoFramesBefore(c.At))
 	case Discontinuity:
 		c.At = roundUp(c.At, s.config.Segment)
 	}
@@ -130,20 +129,20 @@ func (s *Stream) Sequence(at time.Time) uint64 {
 	return uint64(max(0, at.Sub(s.config.Start)/s.config.Segment))
 }
 
-// offset is now, as a distance from the first frame.
+// offset returns the time since the first frame.
 func (s *Stream) offset() time.Duration { return s.config.Now().Sub(s.config.Start) }
 
-// published is how many segments the playlists have shown at offset at.
+// published returns how many segments are published at offset at.
 func (s *Stream) published(at time.Duration) int64 {
 	edge, _ := s.line.edge(at)
 	return int64(max(0, edge-s.config.Latency) / s.config.Segment)
 }
 
-// Fault is what part suffers from now, or nil.
+// Fault returns the current fault of part, or nil.
 func (s *Stream) Fault(part Part) httpfault.Fault { return s.line.fault(s.offset(), part) }
 
-// Playlist returns what the playlist of the rendition with itag says now.
-// Error: ErrNotThere.
+// Playlist returns the current playlist of the rendition with itag. Its error is
+// ErrNotFound.
 func (s *Stream) Playlist(itag int) (Playlist, error) {
 	if _, err := s.rendition(itag); err != nil {
 		return Playlist{}, err
@@ -169,20 +168,20 @@ func (s *Stream) Playlist(itag int) (Playlist, error) {
 	return p, nil
 }
 
-// Segment returns the bytes of a segment, MPEG-TS. It may run ffmpeg. Errors:
-// ErrNotThere, ctx's, and what ffmpeg says.
+// Segment returns the bytes of a segment, MPEG-TS. It may run ffmpeg. Its errors are
+// ErrNotFound, ctx's, and ffmpeg's.
 func (s *Stream) Segment(ctx context.Context, itag int, sequence uint64) ([]byte, error) {
 	r, err := s.rendition(itag)
 	if err != nil {
 		return nil, err
 	}
 	n, end := int64(sequence), s.published(s.offset())
-	// A listed segment must not vanish while somebody fetches it.
+	// A player may fetch a segment that was listed a moment ago.
 	kept := 2 * int64(s.config.Window/s.config.Segment)
 	if n < 0 || n >= end || n < end-kept {
-		return nil, fmt.Errorf("segment %d: %w", sequence, ErrNotThere)
+		return nil, fmt.Errorf("segment %d: %w", sequence, ErrNotFound)
 	}
-	return s.compose(ctx, r, n)
+	return s.buildSegment(ctx, r, n)
 }
 
 func (s *Stream) rendition(itag int) (Rendition, error) {
@@ -191,8 +190,8 @@ func (s *Stream) rendition(itag int) (Rendition, error) {
 			return r, nil
 		}
 	}
-	return Rendition{}, fmt.Errorf("rendition %d: %w", itag, ErrNotThere)
+	return Rendition{}, fmt.Errorf("rendition %d: %w", itag, ErrNotFound)
 }
 
-// begin is where segment n begins.
+// begin returns the offset of segment n.
 func (s *Stream) begin(n int64) time.Duration { return time.Duration(n) * s.config.Segment }

@@ -128,7 +128,7 @@ func TestAPlaylistFollowsTheClockAndTheEdits(t *testing.T) {
 		if got := entries(t, stream); len(got) != 0 {
 			t.Fatalf("too early: %v", got)
 		}
-		if _, err := stream.Segment(t.Context(), 91, 0); !errors.Is(err, livestream.ErrNotThere) {
+		if _, err := stream.Segment(t.Context(), 91, 0); !errors.Is(err, livestream.ErrNotFound) {
 			t.Fatalf("a segment of the future: %v", err)
 		}
 		at.forward(time.Millisecond)
@@ -192,7 +192,7 @@ func TestAPlaylistFollowsTheClockAndTheEdits(t *testing.T) {
 				t.Errorf("entry %d: discontinuity %v", i, e.Discontinuity)
 			}
 		}
-		if before, after := firstStamp(t, stream, 4), firstStamp(t, stream, 5); after-before < 3600 {
+		if before, after := firstTimestamp(t, stream, 4), firstTimestamp(t, stream, 5); after-before < 3600 {
 			t.Errorf("timestamps go from %v to %v", before, after)
 		}
 		at.forward(28 * time.Second)
@@ -324,7 +324,7 @@ func near(t *testing.T, what string, got, want [][2]float64, within float64) {
 	}
 }
 
-func firstStamp(t *testing.T, s *livestream.Stream, n uint64) float64 {
+func firstTimestamp(t *testing.T, s *livestream.Stream, n uint64) float64 {
 	t.Helper()
 	b, err := s.Segment(t.Context(), 91, n)
 	if err != nil {

@@ -8,14 +8,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
-// timeline is the list of everything that happens to a stream, in order. It is
-// safe for concurrent use.
+// timeline lists the cues of a stream in order. It is safe for concurrent use.
 type timeline struct {
 	mu   sync.Mutex
 	cues []Cue
 }
 
-// add puts a cue in its place, after those of the same time.
+// add inserts a cue after those of the same time.
 func (t *timeline) add(c Cue) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,7 +66,7 @@ func (t *timeline) spans(from, to time.Duration, on, off Action) []span {
 }
 
 // edge returns how far the playlists reach at instant at: at itself, or the
-// instant at which they stopped. over tells whether they say ENDLIST.
+// instant at which they stopped. over reports whether they have EXT-X-ENDLIST.
 func (t *timeline) edge(at time.Duration) (edge time.Duration, over bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -110,7 +109,7 @@ func (t *timeline) breaks(at time.Duration) int {
 	return n
 }
 
-// fault returns what part suffers from at instant at, or nil.
+// fault returns the fault of part at instant at, or nil.
 func (t *timeline) fault(at time.Duration, part Part) httpfault.Fault {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,5 +128,5 @@ func (t *timeline) fault(at time.Duration, part Part) httpfault.Fault {
 	return f
 }
 
-// span is a stretch of media, from inclusive, to exclusive.
+// span is an interval of media, from inclusive, to exclusive.
 type span struct{ from, to time.Duration }

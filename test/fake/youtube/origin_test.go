@@ -30,7 +30,7 @@ func TestTheToolsFindTheMasterPlaylistOfAnOrigin(t *testing.T) {
 	}
 	onAir := func(t *testing.T, s broadcast.Shape) *broadcast.Broadcast {
 		t.Helper()
-		b, err := library.Start(t.Context(), s, broadcast.Config{Lead: 24 * time.Second})
+		b, err := library.Start(t.Context(), s, broadcast.Config{Preroll: 24 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestTheToolsFindTheMasterPlaylistOfAnOrigin(t *testing.T) {
 
 	t.Run("HLS through a master", func(t *testing.T) {
 		y, _ := startServer(t)
-		b := onAir(t, broadcast.Shape{Apart: true, Container: broadcast.FMP4})
+		b := onAir(t, broadcast.Shape{Demuxed: true, Container: broadcast.FMP4})
 		y.Add(id, youtube.Video{State: youtube.Live, Origin: &youtube.Origin{Handler: b.Handler(), HLS: b.Entry()}})
 		got := formats(t, y)
 		if len(got) != 2 || got[0].Vcodec != "none" && got[1].Vcodec != "none" {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Clip is an item as a packager publishes it.
+// Clip is an item in segments.
 type Clip struct {
 	Item     Item
 	Segments []Segment // in order
@@ -25,19 +25,19 @@ type Segment struct {
 	Bytes    []byte
 }
 
-// End is where the next segment begins.
+// End returns where the next segment begins.
 func (s Segment) End() time.Duration { return s.Start + s.Duration }
 
-// Length is how long the clip is, by its segments.
+// Length returns the sum of the segments' durations.
 func (c Clip) Length() time.Duration { return c.Segments[len(c.Segments)-1].End() }
 
-// list is the name of the packager's playlist.
-const list = "index.m3u8"
+// playlistName is the name of the packager's playlist.
+const playlistName = "index.m3u8"
 
 // load reads a clip from its directory.
 func load(dir string, i Item) (Clip, error) {
 	c := Clip{Item: i}
-	playlist, err := os.ReadFile(filepath.Join(dir, list))
+	playlist, err := os.ReadFile(filepath.Join(dir, playlistName))
 	if err != nil {
 		return Clip{}, err
 	}

@@ -18,15 +18,15 @@ const Threshold = 10 * time.Second
 
 // Item is one clip of the corpus.
 type Item struct {
-	Name    string        // unique
-	Shows   string        // what is to be seen or heard, and why the verdict is what it is
-	Length  float64       // seconds
-	Picture Picture       // its recipe
-	Sound   Sound         // its recipe
-	Codec   Codec         // of the picture, default H264
-	Segment time.Duration // target of the packager, whole seconds, default 2 s
-	Lost    *Loss         // a track that is missing for a while, default none
-	Truth   []BadInterval // everything that is bad for 0.5 s or longer, in order for each condition
+	Name        string        // unique
+	Description string        // what is to be seen or heard, and why the verdict is what it is
+	Length      float64       // seconds
+	Picture     Picture       // its recipe
+	Sound       Sound         // its recipe
+	Codec       Codec         // of the picture, default H264
+	Segment     time.Duration // target of the packager, whole seconds, default 2 s
+	Missing     *MissingTrack // a track that is missing for a while, default none
+	Truth       []BadInterval // everything that is bad for 0.5 s or longer, in order for each condition
 }
 
 // BadInterval is a part of a clip that is black, silent or without a track, by the
@@ -41,12 +41,12 @@ type BadInterval struct {
 // Duration is To minus From.
 func (s BadInterval) Duration() time.Duration { return seconds(s.To - s.From) }
 
-// Loss is a track that has no packets in the segments that begin in a part of
-// the clip.
-type Loss struct {
-	Of       Condition // Black: the video track; Silent: the audio track
-	From, To float64   // seconds, boundaries of segments
-	Listed   bool      // the container still announces the track
+// MissingTrack is a track without packets in the segments that begin in a part of the
+// clip.
+type MissingTrack struct {
+	Of        Condition // Black: the video track; Silent: the audio track
+	From, To  float64   // seconds, boundaries of segments
+	Announced bool      // the tables still announce the track
 }
 
 // black and silent make a bad interval from its start and end in seconds.
@@ -61,7 +61,7 @@ func (s BadInterval) faded(d float64) BadInterval { s.Fade = d; return s }
 
 // between splits the time from from to to into black intervals. Each moment is the
 // start of one frame that is not black.
-func between(from, to float64, moments ...float64) (all []BadInterval) {
+func splitBlack(from, to float64, moments ...float64) (all []BadInterval) {
 	for _, m := range moments {
 		all = append(all, black(from, m))
 		from = m + 1./Rate
@@ -70,14 +70,14 @@ func between(from, to float64, moments ...float64) (all []BadInterval) {
 }
 
 // pauses makes silent intervals without an alert.
-func pauses(spans ...[2]float64) (all []BadInterval) {
+func silences(spans ...[2]float64) (all []BadInterval) {
 	for _, s := range spans {
 		all = append(all, silent(s[0], s[1]))
 	}
 	return all
 }
 
-// Target is how long the segments are to be.
+// Target returns the target duration of the segments, default 2 s.
 func (i Item) Target() time.Duration {
 	if i.Segment == 0 {
 		return 2 * time.Second
@@ -88,7 +88,7 @@ func (i Item) Target() time.Duration {
 // Items lists the corpus, pictures first. Names are unique.
 func Items() []Item {
 	var all []Item
-	for _, table := range [][]Item{cuts, darkness, formats, sounds, losses, together} {
+	for _, table := range [][]Item{cutsAndFades, darkScenes, formats, sounds, missingTracks, combined} {
 		all = append(all, table...)
 	}
 	return all

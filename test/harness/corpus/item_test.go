@@ -11,7 +11,7 @@ func TestEveryItemIsConsistent(t *testing.T) {
 	names := map[string]bool{}
 	for _, i := range corpus.Items() {
 		t.Run(i.Name, func(t *testing.T) {
-			if i.Name == "" || i.Shows == "" || names[i.Name] {
+			if i.Name == "" || i.Description == "" || names[i.Name] {
 				t.Error("an item must have a unique name and a description")
 			}
 			names[i.Name] = true

@@ -15,24 +15,24 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
-// edition is part of every name in the cache; it changes when clips are put
-// together in another way than their recipe tells.
-const edition = "1"
+// recipeVersion is part of every name in the cache. Change it when the same recipe makes
+// other clips.
+const recipeVersion = "1"
 
-// Options are where a library finds things. The zero value will do.
+// Options locate the cache and ffmpeg. The zero value works.
 type Options struct {
 	CacheDir string // default: stream-monitor/corpus in the user's cache directory
-	FFmpeg   string // default: as of workshop.Tool
+	FFmpeg   string // default: as testtools.Tool finds it
 }
 
-// Library makes clips and keeps them on disk. It may be used concurrently, by
-// any number of processes: who comes second takes what the first has made.
+// Library encodes clips and keeps them on disk. It is safe for concurrent use, also by
+// several processes.
 type Library struct {
 	dir    string
 	ffmpeg string
 }
 
-// Open opens a library. Error: no ffmpeg, no cache directory.
+// Open opens a library. It fails without ffmpeg or a cache directory.
 func Open(o Options) (*Library, error) {
 	path, err := testtools.Tool("ffmpeg", o.FFmpeg)
 	if err != nil {
@@ -45,17 +45,17 @@ func Open(o Options) (*Library, error) {
 	return &Library{dir: dir, ffmpeg: path}, nil
 }
 
-// FFmpeg is the path of the ffmpeg that the library uses.
+// FFmpeg returns the path of the ffmpeg that the library uses.
 func (l *Library) FFmpeg() string { return l.ffmpeg }
 
-// Has tells whether an item need not be made any more.
+// Has reports whether the clip of an item is on disk.
 func (l *Library) Has(i Item) bool {
 	_, err := os.Stat(l.path(i))
 	return err == nil
 }
 
-// Clip returns an item's clip, from disk or made now. It blocks for one to
-// three seconds in that case. Errors: ffmpeg's, the disk's, ctx's.
+// Clip returns an item's clip. If it is not on disk, Clip encodes it in one to three
+// seconds. Its errors are ffmpeg's, the disk's and ctx's.
 func (l *Library) Clip(ctx context.Context, i Item) (Clip, error) {
 	path := l.path(i)
 	if c, err := load(path, i); err == nil {
@@ -66,7 +66,7 @@ func (l *Library) Clip(ctx context.Context, i Item) (Clip, error) {
 		return Clip{}, fmt.Errorf("corpus: cache: %w", err)
 	}
 	defer os.RemoveAll(work)
-	if err := l.make(ctx, i, work); err != nil {
+	if err := l.encode(ctx, i, work); err != nil {
 		return Clip{}, fmt.Errorf("corpus: make %q: %w", i.Name, err)
 	}
 	made := filepath.Join(work, "segments")
@@ -84,9 +84,9 @@ func (l *Library) Clip(ctx context.Context, i Item) (Clip, error) {
 	return load(path, i)
 }
 
-// path is where an item's segments are: its name, and all that it is made of.
+// path returns the directory of an item's segments: its name with a hash of its recipe.
 func (l *Library) path(i Item) string {
-	recipe := strings.Join(append(i.encoding(), fmt.Sprint(edition, i.Target(), i.Lost.recipe())), "\x00")
+	recipe := strings.Join(append(i.encodingArgs(), fmt.Sprint(recipeVersion, i.Target(), i.Missing.recipe())), "\x00")
 	sum := sha256.Sum256([]byte(recipe))
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -100,13 +100,13 @@ func (l *Library) path(i Item) string {
 // run runs ffmpeg.
 func (l *Library) run(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, l.ffmpeg, append([]string{"-hide_banner", "-loglevel", "error", "-nostdin", "-y"}, args...)...)
-	var problems bytes.Buffer
-	cmd.Stderr = &problems
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return errors.Join(err, errors.New(strings.TrimSpace(problems.String())))
+		return errors.Join(err, errors.New(strings.TrimSpace(stderr.String())))
 	}
 	return nil
 }

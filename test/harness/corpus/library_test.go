@@ -11,7 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
 )
 
-// item is one of the corpus.
+// item returns an item of the corpus by its name.
 func item(t *testing.T, name string) corpus.Item {
 	t.Helper()
 	for _, i := range corpus.Items() {
@@ -23,7 +23,7 @@ func item(t *testing.T, name string) corpus.Item {
 	return corpus.Item{}
 }
 
-// private opens a library of this test's own.
+// private opens a library with a cache of its own.
 func private(t *testing.T) (*corpus.Library, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -141,7 +141,7 @@ func TestALibraryGeneratesEachClipOnce(t *testing.T) {
 func TestALossRemovesThePacketsOfOneTrackInItsSegmentsOnly(t *testing.T) {
 	l := library(t)
 	for _, i := range corpus.Items() {
-		if i.Lost == nil {
+		if i.Missing == nil {
 			continue
 		}
 		t.Run(i.Name, func(t *testing.T) {
@@ -151,10 +151,10 @@ func TestALossRemovesThePacketsOfOneTrackInItsSegmentsOnly(t *testing.T) {
 			}
 			for _, s := range c.Segments {
 				at := s.Start.Seconds()
-				lost := at >= i.Lost.From && at < i.Lost.To
+				lost := at >= i.Missing.From && at < i.Missing.To
 				tracks, media := count(s.Bytes)
 				want := 2
-				if lost && !i.Lost.Listed {
+				if lost && !i.Missing.Announced {
 					want = 1
 				}
 				if tracks != want {
@@ -171,7 +171,7 @@ func TestALossRemovesThePacketsOfOneTrackInItsSegmentsOnly(t *testing.T) {
 	}
 }
 
-// count reads an MPEG-TS: how many tracks its programme map (PID 0x1000)
+// count reads an MPEG-TS: how many tracks its source map (PID 0x1000)
 // announces, and how many have packets.
 func count(ts []byte) (announced, media int) {
 	pids := map[int]bool{}

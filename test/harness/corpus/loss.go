@@ -15,28 +15,29 @@ const (
 	pidAudio   = 0x101
 )
 
-func (l *Loss) recipe() string {
+// recipe returns the part of a cache name that stands for a missing track.
+func (l *MissingTrack) recipe() string {
 	if l == nil {
 		return ""
 	}
-	return fmt.Sprintf("%+v", *l)
+	return fmt.Sprintf("{Of:%s From:%v To:%v Listed:%v}", l.Of, l.From, l.To, l.Announced)
 }
 
 // lose takes a track out of the segments of a clip that begin within the loss.
-func (l *Library) removeTrack(ctx context.Context, loss Loss, c Clip, dir string) error {
+func (l *Library) removeTrack(ctx context.Context, loss MissingTrack, c Clip, dir string) error {
 	for _, s := range c.Segments {
 		if s.Start < seconds(loss.From) || s.Start >= seconds(loss.To) {
 			continue
 		}
 		path := filepath.Join(dir, s.Name)
-		if loss.Listed {
-			if err := os.WriteFile(path, without(s.Bytes, loss.pid()), 0o644); err != nil {
+		if loss.Announced {
+			if err := os.WriteFile(path, withoutPackets(s.Bytes, loss.pid()), 0o644); err != nil {
 				return err
 			}
 			continue
 		}
 		rest := filepath.Join(dir, "rest.ts")
-		if err := l.run(ctx, "-i", path, "-map", loss.keeps(), "-c", "copy", "-copyts", "-muxdelay", "0", "-muxpreload", "0", "-f", "mpegts", rest); err != nil {
+		if err := l.run(ctx, "-i", path, "-map", loss.otherTrack(), "-c", "copy", "-copyts", "-muxdelay", "0", "-muxpreload", "0", "-f", "mpegts", rest); err != nil {
 			return err
 		}
 		if err := os.Rename(rest, path); err != nil {
@@ -46,23 +47,23 @@ func (l *Library) removeTrack(ctx context.Context, loss Loss, c Clip, dir string
 	return nil
 }
 
-func (l *Loss) pid() int {
+func (l *MissingTrack) pid() int {
 	if l.Of == Black {
 		return pidVideo
 	}
 	return pidAudio
 }
 
-// keeps selects the track that stays.
-func (l *Loss) keeps() string {
+// otherTrack selects the track that remains.
+func (l *MissingTrack) otherTrack() string {
 	if l.Of == Black {
 		return "0:a"
 	}
 	return "0:v"
 }
 
-// without drops the packets of a track that the container goes on to announce.
-func without(ts []byte, pid int) (rest []byte) {
+// withoutPackets removes the packets of a track that the tables still announce.
+func withoutPackets(ts []byte, pid int) (rest []byte) {
 	for ; len(ts) >= packetSize; ts = ts[packetSize:] {
 		if int(ts[1]&0x1f)<<8|int(ts[2]) != pid {
 			rest = append(rest, ts[:packetSize]...)

@@ -13,62 +13,61 @@ const (
 	Rate   = 25 // frames a second
 )
 
-// grain is what a camera adds: no picture of a camera is flat, or twice the
-// same.
+// grain is a camera's noise: no camera picture is flat.
 const grain = "noise=alls=6:allf=t"
 
-// Picture is a recipe for a moving picture: a programme, and what happens to
-// it. Each method gives a new one, with something more happening.
+// Picture is a recipe for a moving picture: a source and filters. Each method returns a
+// copy with another filter.
 type Picture struct {
-	programme string   // chains of filters that end in 8-bit 4:2:0, limited range, with grain
-	format    string   // to which it is then converted, default yuv420p
-	steps     []string // filters
+	source  string   // chains of filters that end in 8-bit 4:2:0, limited range, with grain
+	format  string   // to which it is then converted, default yuv420p
+	filters []string // filters
 }
 
-// studio is a programme with cuts, movement and lettering. A white window fills the
+// studio is a source with cuts, movement and lettering. A white window fills the
 // top tenth of the picture.
 func studio() Picture {
-	return Picture{programme: fmt.Sprintf(
+	return Picture{source: fmt.Sprintf(
 		"testsrc2=s=%dx%d:r=%d,format=yuv420p,drawbox=x=0:y=0:w=iw:h=ih/10:c=white:t=fill,%s", Width, Height, Rate, grain)}
 }
 
 // film is a slow flight over a landscape in strong colours.
 func film() Picture {
-	return Picture{programme: fmt.Sprintf(
+	return Picture{source: fmt.Sprintf(
 		`mandelbrot=s=%dx%d:rate=%d:maxiter=400,scale=%d:%d:flags=bilinear,format=yuv420p,lutyuv=y=clip(val+30\,16\,235),%s`,
 		Width/2, Height/2, Rate, Width, Height, grain)}
 }
 
 // show is stage lights that wander.
 func show() Picture {
-	return Picture{programme: fmt.Sprintf(
+	return Picture{source: fmt.Sprintf(
 		"gradients=s=%dx%d:r=%d:seed=7:nb_colors=6:speed=0.02:c0=0x4060ff:c1=0xffd040:c2=0x30c060:c3=0xff4060:c4=0xf0f0ff:c5=0xb060e0,format=yuv420p,%s", Width, Height, Rate, grain)}
 }
 
 // crowd is many small things that move about on a brown square.
 func crowd() Picture {
-	return Picture{programme: fmt.Sprintf(
+	return Picture{source: fmt.Sprintf(
 		"life=s=%dx%d:r=%d:seed=3:ratio=0.4:mold=8:death_color=#303860:life_color=#e0e0c0:mold_color=#705030,scale=%d:%d:flags=bilinear,format=yuv420p,%s",
 		Width/2, Height/2, Rate, Width, Height, grain)}
 }
 
 // snow is an aerial without a station.
 func snow() Picture {
-	return Picture{programme: fmt.Sprintf("color=gray:s=%dx%d:r=%d,format=yuv420p,noise=alls=100:allf=t", Width, Height, Rate)}
+	return Picture{source: fmt.Sprintf("color=gray:s=%dx%d:r=%d,format=yuv420p,noise=alls=100:allf=t", Width, Height, Rate)}
 }
 
-// then adds a filter.
-func (p Picture) then(format string, args ...any) Picture {
-	p.steps = append(slices.Clip(p.steps), fmt.Sprintf(format, args...))
+// withFilter adds a filter.
+func (p Picture) withFilter(format string, args ...any) Picture {
+	p.filters = append(slices.Clip(p.filters), fmt.Sprintf(format, args...))
 	return p
 }
 
-// as has the picture in another pixel format from here on.
-func (p Picture) as(format string) Picture { p.format = format; return p }
+// withFormat sets the pixel format for the following filters.
+func (p Picture) withFormat(format string) Picture { p.format = format; return p }
 
 // dimmed lowers luma to a part of what it was, as when lamps are turned down.
 func (p Picture) dimmed(part float64) Picture {
-	return p.then("lutyuv=y='16+(val-16)*%g':u='128+(val-128)*%g':v='128+(val-128)*%g'", part, part, part)
+	return p.withFilter("lutyuv=y='16+(val-16)*%g':u='128+(val-128)*%g':v='128+(val-128)*%g'", part, part, part)
 }
 
 // darkened cuts to a flat picture of one luma and no colour in each part.
@@ -77,7 +76,7 @@ func (p Picture) darkened(luma int, parts ...[2]float64) Picture {
 	if strings.HasSuffix(p.format, "10le") {
 		grey = 512
 	}
-	return p.then("lutyuv=y=%d:u=%d:v=%d:enable='%s'", luma, grey, grey, frames(parts...))
+	return p.withFilter("lutyuv=y=%d:u=%d:v=%d:enable='%s'", luma, grey, grey, frames(parts...))
 }
 
 // black cuts to black in each part: to 16, as digital video writes it.
@@ -86,8 +85,8 @@ func (p Picture) black(parts ...[2]float64) Picture { return p.darkened(16, part
 // faded fades to black within d seconds from out on, and back from back on.
 func (p Picture) faded(out, back, d float64) Picture {
 	middle := (out + back) / 2
-	return p.then("fade=t=out:st=%g:d=%g:enable='lt(t,%g)'", out, d, middle).
-		then("fade=t=in:st=%g:d=%g:enable='gte(t,%g)'", back, d, middle)
+	return p.withFilter("fade=t=out:st=%g:d=%g:enable='lt(t,%g)'", out, d, middle).
+		withFilter("fade=t=in:st=%g:d=%g:enable='gte(t,%g)'", back, d, middle)
 }
 
 // flashes shows white for one frame at each moment.
@@ -102,19 +101,19 @@ func (p Picture) flashes(moments ...float64) Picture {
 // box draws a filled box: where and how large are pixels, in them t is the
 // time. Boxes that are lamps, logos and letters are not flat: grain follows.
 func (p Picture) box(x, y string, w, h int, colour string) Picture {
-	return p.then("drawbox=x='%s':y='%s':w=%d:h=%d:c=%s:t=fill", x, y, w, h, colour)
+	return p.withFilter("drawbox=x='%s':y='%s':w=%d:h=%d:c=%s:t=fill", x, y, w, h, colour)
 }
 
 // grained adds grain of a strength of its own.
-func (p Picture) grained(strength int) Picture { return p.then("noise=alls=%d:allf=t", strength) }
+func (p Picture) grained(strength int) Picture { return p.withFilter("noise=alls=%d:allf=t", strength) }
 
-// graph is the recipe as ffmpeg takes it, without a label for its output.
-func (p Picture) graph() string {
+// filterGraph returns the recipe as a filter graph without an output label.
+func (p Picture) filterGraph() string {
 	format := p.format
 	if format == "" {
 		format = "yuv420p"
 	}
-	return strings.Join(append([]string{p.programme, "format=" + format}, p.steps...), ",")
+	return strings.Join(append([]string{p.source, "format=" + format}, p.filters...), ",")
 }
 
 // frames is the filter expression that is true for the frames that begin

@@ -9,12 +9,12 @@ import (
 // SampleRate is that of every clip's sound, in samples a second; there are two channels.
 const SampleRate = 48000
 
-// Sound is a recipe for a sound: a source, and what happens to it. Each method
-// gives a new one, with something more happening.
+// Sound is a recipe for a sound: a source and filters. Each method returns a copy with
+// another filter.
 type Sound struct {
-	source string // chains of filters that end in mono
-	stereo string // how it becomes two channels
-	steps  []string
+	source  string // chains of filters that end in mono
+	stereo  string // how it becomes two channels
+	filters []string
 }
 
 const (
@@ -28,12 +28,12 @@ func music() Sound {
 		"sine=f=220:r=%[1]d[s1];sine=f=277.2:r=%[1]d[s2];sine=f=329.6:r=%[1]d[s3];[s1][s2][s3]amix=inputs=3,tremolo=f=0.7:d=0.5,volume=6dB", SampleRate), stereo: bothSides}
 }
 
-// talk is a voice: bursts of noise in the range of speech, four syllables a
+// speech is a voice: bursts of noise in the range of speech, four syllables a
 // second, with a pause in each part.
-func talk(pauses ...[2]float64) Sound {
+func speech(pauses ...[2]float64) Sound {
 	s := Sound{source: fmt.Sprintf(
 		"anoisesrc=c=pink:a=0.5:r=%d:seed=11,bandpass=f=700:width_type=o:w=2,volume=9dB", SampleRate), stereo: bothSides}
-	return s.then("volume='0.15+0.85*abs(sin(PI*4*t))':eval=frame").muted(pauses...)
+	return s.withFilter("volume='0.15+0.85*abs(sin(PI*4*t))':eval=frame").muted(pauses...)
 }
 
 // bass is the hum of a large machine: 30 Hz, which small loudspeakers do not
@@ -55,45 +55,47 @@ func hiss(db float64) Sound {
 
 // then adds a filter. Filters get blocks of one millisecond, so that they switch with
 // that precision.
-func (s Sound) then(format string, args ...any) Sound {
-	s.steps = append(slices.Clip(s.steps), fmt.Sprintf(format, args...))
+func (s Sound) withFilter(format string, args ...any) Sound {
+	s.filters = append(slices.Clip(s.filters), fmt.Sprintf(format, args...))
 	return s
 }
 
 // muted makes each part digital silence.
 func (s Sound) muted(parts ...[2]float64) Sound {
-	return s.then("volume=0:enable='%s'", during(0.0005, parts...))
+	return s.withFilter("volume=0:enable='%s'", during(0.0005, parts...))
 }
 
 // louder changes the level, in dB.
-func (s Sound) louder(db float64) Sound { return s.then("volume=%gdB", db) }
+func (s Sound) louder(db float64) Sound { return s.withFilter("volume=%gdB", db) }
 
-// over lies over another sound.
-func (s Sound) over(other Sound) Sound {
-	return Sound{source: s.chain("over") + "[over];" + other.chain("under") + "[under];[over][under]amix=inputs=2:normalize=0", stereo: s.stereo}
+// mixedWith adds another sound.
+func (s Sound) mixedWith(other Sound) Sound {
+	return Sound{source: s.monoGraph("over") + "[over];" + other.monoGraph("under") + "[under];[over][under]amix=inputs=2:normalize=0", stereo: s.stereo}
 }
 
 // faded fades out within d seconds from out on, and back from back on, both
 // linearly.
 func (s Sound) faded(out, back, d float64) Sound {
 	middle := (out + back) / 2
-	return s.then("afade=t=out:st=%g:d=%g:enable='lt(t,%g)'", out, d, middle).
-		then("afade=t=in:st=%g:d=%g:enable='gte(t,%g)'", back, d, middle)
+	return s.withFilter("afade=t=out:st=%g:d=%g:enable='lt(t,%g)'", out, d, middle).
+		withFilter("afade=t=in:st=%g:d=%g:enable='gte(t,%g)'", back, d, middle)
 }
 
-// onOneSide leaves the right channel dead.
-func (s Sound) onOneSide() Sound { s.stereo = oneSide; return s }
+// leftOnly silences the right channel.
+func (s Sound) leftOnly() Sound { s.stereo = oneSide; return s }
 
-// chain is the recipe up to mono, its labels made unique by a name.
-func (s Sound) chain(name string) string {
+// monoGraph returns the recipe up to mono. name makes its labels unique.
+func (s Sound) monoGraph(name string) string {
 	source := s.source
 	for _, label := range []string{"s1", "s2", "s3"} {
 		source = strings.ReplaceAll(source, "["+label+"]", "["+label+name+"]")
 	}
-	return strings.Join(append([]string{source, fmt.Sprintf("asetnsamples=n=%d:p=0", SampleRate/1000)}, s.steps...), ",")
+	return strings.Join(append([]string{source, fmt.Sprintf("asetnsamples=n=%d:p=0", SampleRate/1000)}, s.filters...), ",")
 }
 
 // graph is the recipe as ffmpeg's filter graph, without a label for its output. Its
 // last filter makes blocks of the encoder's frame size. ffmpeg 5.1 pads a smaller
 // first block with zeros, which would delay all sound.
-func (s Sound) graph() string { return s.chain("") + "," + s.stereo + ",asetnsamples=n=1024:p=0" }
+func (s Sound) filterGraph() string {
+	return s.monoGraph("") + "," + s.stereo + ",asetnsamples=n=1024:p=0"
+}

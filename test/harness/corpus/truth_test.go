@@ -14,8 +14,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
 )
 
-// How far the truth of the table may be from what the definitions make of the
-// clip's own frames and samples, in seconds.
+// Largest difference between the table and the clip's frames and samples, in seconds.
 const (
 	cutError  = 1e-6         // a cut is between two frames
 	fadeError = 0.02         // of a fade's length: the encoder's rounding is worth two steps of luma
@@ -44,10 +43,10 @@ func TestEachClipIsBadExactlyWhenItsItemSays(t *testing.T) {
 }
 
 func lost(i corpus.Item) corpus.Condition {
-	if i.Lost == nil {
+	if i.Missing == nil {
 		return ""
 	}
-	return i.Lost.Of
+	return i.Missing.Of
 }
 
 func same(t *testing.T, of corpus.Condition, got [][2]float64, i corpus.Item, tolerance float64) {

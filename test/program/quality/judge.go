@@ -8,30 +8,29 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
 )
 
-// verdict is what became of one stretch of truth, over all the watches of a
-// clip at one check interval. The errors are the largest of them, with their
-// signs: positive is late.
+// verdict is the result for one interval of the truth, over all watches of a clip at one
+// check interval. Errors are the largest, with their signs: positive is late.
 type verdict struct {
-	alerts int // watches that told it
-	missed int // watches that should have
+	alerts int // watches with an alert for it
+	missed int // watches that should have alerted
 	onset  time.Duration
 	end    time.Duration
-	ended  bool            // a recovery was told: end counts
-	delay  time.Duration   // from the instant at which the threshold was reached to the telling
+	ended  bool            // a recovery was emitted: end counts
+	delay  time.Duration   // from the threshold to the alert
 	onsets []time.Duration // of each watch, without a sign
 	ends   []time.Duration
 }
 
-// span is what was told of one condition: an alert and its recovery.
-type span struct {
-	of       corpus.Condition
-	from, to time.Duration // of the clip; to: zero while not recovered
-	told     time.Duration // when, since the epoch
+// alertInterval is an alert with its recovery.
+type alertInterval struct {
+	of        corpus.Condition
+	from, to  time.Duration // of the clip; to: zero while not recovered
+	alertedAt time.Duration // when, since the epoch
 }
 
-// spans pairs alerts with their recoveries, and gives everything else that was
-// told and should not have been.
-func spans(events []told) (all []span, odd []string) {
+// pairAlerts pairs alerts with their recoveries. It returns other unexpected events as
+// text.
+func pairAlerts(events []receivedEvent) (all []alertInterval, odd []string) {
 	last := map[corpus.Condition]int{}
 	for _, e := range events {
 		switch data := e.Data.(type) {
@@ -39,7 +38,7 @@ func spans(events []told) (all []span, odd []string) {
 		case event.Alert:
 			of := condition(e.Type)
 			last[of] = len(all)
-			all = append(all, span{of: of, from: data.StartedAt.Sub(epoch), told: e.at})
+			all = append(all, alertInterval{of: of, from: data.StartedAt.Sub(epoch), alertedAt: e.at})
 		case event.Recovered:
 			n, alerted := last[condition(e.Type)]
 			if !alerted || all[n].to != 0 {
@@ -61,11 +60,11 @@ func condition(t event.Type) corpus.Condition {
 	return corpus.Black
 }
 
-// judge holds one watch against the truth: it adds to the verdicts, one for
-// each stretch, and tells what should not have been told. What an alert told
-// belongs to the stretch that it overlaps most; a stretch has one alert.
-func judge(i corpus.Item, length time.Duration, s sighting, verdicts []verdict) (falseAlarms []string) {
-	all, odd := spans(s.events)
+// evaluate compares one watch with the truth. It adds to the verdicts, one for each
+// interval, and returns the false alarms. An alert belongs to the interval that it
+// overlaps most; an interval has one alert.
+func evaluate(i corpus.Item, length time.Duration, s watchResult, verdicts []verdict) (falseAlarms []string) {
+	all, odd := pairAlerts(s.events)
 	falseAlarms = odd
 	taken := make([]bool, len(i.Truth))
 	for _, told := range all {
@@ -75,7 +74,7 @@ func judge(i corpus.Item, length time.Duration, s sighting, verdicts []verdict) 
 		}
 		best, most := -1, time.Duration(0)
 		for n, truth := range i.Truth {
-			if common := min(to, until(truth)) - max(told.from, since(truth)); truth.Of == told.of && common > most {
+			if common := min(to, endOf(truth)) - max(told.from, startOf(truth)); truth.Of == told.of && common > most {
 				best, most = n, common
 			}
 		}
@@ -89,38 +88,38 @@ func judge(i corpus.Item, length time.Duration, s sighting, verdicts []verdict) 
 		}
 	}
 	for n, truth := range i.Truth {
-		if truth.Alert && !taken[n] && until(truth)-max(since(truth), s.first) >= corpus.Threshold {
+		if truth.Alert && !taken[n] && endOf(truth)-max(startOf(truth), s.first) >= corpus.Threshold {
 			verdicts[n].missed++
 		}
 	}
 	return falseAlarms
 }
 
-// add takes in what was told of a stretch.
-func (v *verdict) add(truth corpus.BadInterval, told span, first, length time.Duration) (wrong string) {
-	from, to := max(since(truth), first), until(truth)
+// add records the alert of an interval.
+func (v *verdict) add(truth corpus.BadInterval, told alertInterval, first, length time.Duration) (wrong string) {
+	from, to := max(startOf(truth), first), endOf(truth)
 	v.alerts++
-	v.onset = larger(v.onset, told.from-from)
+	v.onset = largerError(v.onset, told.from-from)
 	v.onsets = append(v.onsets, (told.from - from).Abs())
-	v.delay = max(v.delay, told.told-from-corpus.Threshold)
+	v.delay = max(v.delay, told.alertedAt-from-corpus.Threshold)
 	switch atEnd := to >= length; {
 	case atEnd && told.to != 0:
-		return fmt.Sprintf("%s is over at %.2f s, and was to the end", told.of, told.to.Seconds())
+		return fmt.Sprintf("%s ended at %.2f s, but lasts to the end of the clip", told.of, told.to.Seconds())
 	case atEnd:
 	case told.to == 0:
-		return fmt.Sprintf("%s is never over, and was at %.2f s", told.of, to.Seconds())
+		return fmt.Sprintf("%s did not end, but ends at %.2f s", told.of, to.Seconds())
 	default:
-		v.ended, v.end = true, larger(v.end, told.to-to)
+		v.ended, v.end = true, largerError(v.end, told.to-to)
 		v.ends = append(v.ends, (told.to - to).Abs())
 	}
 	return ""
 }
 
-func since(s corpus.BadInterval) time.Duration { return time.Duration(s.From * float64(time.Second)) }
-func until(s corpus.BadInterval) time.Duration { return time.Duration(s.To * float64(time.Second)) }
+func startOf(s corpus.BadInterval) time.Duration { return time.Duration(s.From * float64(time.Second)) }
+func endOf(s corpus.BadInterval) time.Duration   { return time.Duration(s.To * float64(time.Second)) }
 
-// larger is the one that is farther from zero.
-func larger(a, b time.Duration) time.Duration {
+// largerError returns the error that is farther from zero.
+func largerError(a, b time.Duration) time.Duration {
 	if b.Abs() > a.Abs() {
 		return b
 	}

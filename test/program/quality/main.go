@@ -27,17 +27,17 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
 )
 
-// The exit codes.
+// Exit codes.
 const (
-	fine    = 0
-	wanting = 1 // an event missed or a false alarm, or it could not be done
-	misuse  = 2
+	exitPassed = 0
+	exitFailed = 1 // an event missed or a false alarm, or it could not be done
+	exitUsage  = 2
 )
 
 const help = `How well are black and silence detected?
 
   make quality                                 the whole corpus
-  go run ./test/program/quality -list                  what is in it, and why the verdicts are what they are
+  go run ./test/program/quality -list                  the clips, and why an alert is expected or not
   go run ./test/program/quality -only "fade of 4 s"    one clip; may be given several times
 
 Each clip is played as a live stream, on virtual time, to the real watcher and
@@ -61,56 +61,57 @@ func main() {
 	os.Exit(code)
 }
 
-// command is the command: it prints to out and complains to problems.
+// command runs the program and returns its exit code. Results go to out, errors to
+// problems.
 func command(ctx context.Context, args []string, out, problems io.Writer) int {
 	var only []string
 	flags := flag.NewFlagSet("quality", flag.ContinueOnError)
 	flags.SetOutput(problems)
 	flags.Usage = func() {
-		fmt.Fprintf(flags.Output(), help, starts, corpus.Threshold)
+		fmt.Fprintf(flags.Output(), help, startPoints, corpus.Threshold)
 		flags.PrintDefaults()
 	}
 	flags.Func("only", "run the clip of this `NAME` only", func(name string) error {
 		only = append(only, name)
 		return nil
 	})
-	catalogue := flags.Bool("list", false, "say what the clips show instead of running them")
+	catalogue := flags.Bool("list", false, "list the clips and what they show, without running them")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		return fine
+		return exitPassed
 	case err != nil:
-		return misuse
+		return exitUsage
 	case flags.NArg() > 0:
-		fmt.Fprintf(problems, "quality: what is %q? Try --help.\n", flags.Arg(0))
-		return misuse
+		fmt.Fprintf(problems, "quality: unexpected argument %q, try --help\n", flags.Arg(0))
+		return exitUsage
 	}
-	items, err := pick(only)
+	items, err := selectItems(only)
 	if err != nil {
 		fmt.Fprintln(problems, "quality:", err)
-		return misuse
+		return exitUsage
 	}
-	screen := newScreen(out)
+	screen := newReport(out)
 	if *catalogue {
 		screen.list(items)
-		return fine
+		return exitPassed
 	}
 	began := time.Now()
 	results, err := measure(ctx, screen, items)
 	if err != nil {
 		fmt.Fprintln(problems, "quality:", err)
-		return wanting
+		return exitFailed
 	}
 	screen.table(results)
 	t := total(results)
 	screen.summary(t, time.Since(began))
 	if t.missed > 0 || t.falseAlarms > 0 {
-		return wanting
+		return exitFailed
 	}
-	return fine
+	return exitPassed
 }
 
 // measure runs the items and shows how far it has come.
-func measure(ctx context.Context, screen *screen, items []corpus.Item) ([]result, error) {
+func measure(ctx context.Context, screen *report, items []corpus.Item) ([]result, error) {
 	l, err := corpus.Open(corpus.Options{})
 	if err != nil {
 		return nil, err
@@ -127,8 +128,8 @@ func measure(ctx context.Context, screen *screen, items []corpus.Item) ([]result
 	return results, err
 }
 
-// pick finds the items of these names; none means all.
-func pick(names []string) ([]corpus.Item, error) {
+// selectItems returns the items of these names, or all if there are none.
+func selectItems(names []string) ([]corpus.Item, error) {
 	all := corpus.Items()
 	if len(names) == 0 {
 		return all, nil
@@ -137,15 +138,15 @@ func pick(names []string) ([]corpus.Item, error) {
 	for _, name := range names {
 		n := slices.IndexFunc(all, func(i corpus.Item) bool { return strings.EqualFold(i.Name, name) })
 		if n < 0 {
-			return nil, fmt.Errorf("no clip is called %q%s; -list lists them", name, similar(all, name))
+			return nil, fmt.Errorf("no clip is called %q%s; -list shows all names", name, suggestions(all, name))
 		}
 		picked = append(picked, all[n])
 	}
 	return picked, nil
 }
 
-// similar proposes the names that have the unknown one in them.
-func similar(all []corpus.Item, name string) string {
+// suggestions lists the names that contain the unknown one.
+func suggestions(all []corpus.Item, name string) string {
 	var names []string
 	for _, i := range all {
 		if strings.Contains(strings.ToLower(i.Name), strings.ToLower(name)) {

@@ -19,14 +19,14 @@ import (
 // How the virtual world behaves. The clip's first frame is captured at epoch,
 // which is also its program time.
 const (
-	window   = 30 * time.Second        // of the playlist
-	latency  = 1500 * time.Millisecond // from a segment's last frame to its place in the playlist
-	lingers  = 8 * time.Second         // beyond a check interval, from the last segment to EXT-X-ENDLIST
-	patience = time.Minute             // beyond that, for the watcher to be over
+	window        = 30 * time.Second        // of the playlist
+	latency       = 1500 * time.Millisecond // from a segment's last frame to its place in the playlist
+	endListDelay  = 8 * time.Second         // beyond a check interval, from the last segment to EXT-X-ENDLIST
+	finishTimeout = time.Minute             // beyond that, for the watcher to be over
 
-	resolving = 2 * time.Second        // what each task takes
-	reading   = 100 * time.Millisecond // of the playlist
-	analysing = 400 * time.Millisecond // of a segment
+	resolveTime  = 2 * time.Second        // what each task takes
+	playlistTime = 100 * time.Millisecond // of the playlist
+	analysisTime = 400 * time.Millisecond // of a segment
 )
 
 var epoch = time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)
@@ -34,71 +34,71 @@ var epoch = time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)
 // viewer is one clip, with what the analyser says of each segment: the same
 // segment is decoded once however often the clip is watched. It is not safe
 // for concurrent use.
-type viewer struct {
+type clipPlayer struct {
 	clip     corpus.Clip
 	analyser worker.Analyser
 	format   manifest.Format
-	known    []*watch.Analysis // of each segment, nil: not analysed yet
+	analyses []*watch.Analysis // of each segment, nil: not analysed yet
 }
 
-func newViewer(clip corpus.Clip, a worker.Analyser, f manifest.Format) *viewer {
-	return &viewer{clip: clip, analyser: a, format: f, known: make([]*watch.Analysis, len(clip.Segments))}
+func newViewer(clip corpus.Clip, a worker.Analyser, f manifest.Format) *clipPlayer {
+	return &clipPlayer{clip: clip, analyser: a, format: f, analyses: make([]*watch.Analysis, len(clip.Segments))}
 }
 
 // sighting is what one watch of a clip came to.
-type sighting struct {
+type watchResult struct {
 	first  time.Duration // where in the clip the first analysed segment begins; what was before is not known
-	events []told
+	events []receivedEvent
 }
 
 // told is an event and when it was told, by the clock.
-type told struct {
+type receivedEvent struct {
 	at time.Duration // since the epoch
 	event.Event
 }
 
 // watch plays the clip to a watcher from phase after its first segment was
 // published, on virtual time.
-func (v *viewer) watch(ctx context.Context, interval, phase time.Duration) (sighting, error) {
+func (v *clipPlayer) watch(ctx context.Context, interval, phase time.Duration) (watchResult, error) {
 	config := monitor.DefaultConfig()
 	config.CheckIntervalSec = int(interval / time.Second)
 	config.SetThresholdSec(detector.Blackout, int(corpus.Threshold/time.Second))
 	config.SetThresholdSec(detector.Silence, int(corpus.Threshold/time.Second))
 	now := epoch.Add(v.clip.Segments[0].End() + latency + phase)
-	w := &play{
-		viewer: v, setting: config.Value,
-		ends:    epoch.Add(v.clip.Length() + latency + interval + lingers),
-		watcher: watch.New(watch.RulesOf(config, watch.Smallest), now), now: now,
-		sighting: sighting{first: -1},
+	w := &playback{
+		clipPlayer: v, setting: config.Value,
+		endListAt: epoch.Add(v.clip.Length() + latency + interval + endListDelay),
+		watcher:   watch.New(watch.RulesOf(config, watch.Smallest), now), now: now,
+		result: watchResult{first: -1},
 	}
 	err := w.run(ctx)
-	return w.sighting, err
+	return w.result, err
 }
 
 // play is one watch in progress.
-type play struct {
-	*viewer
+type playback struct {
+	*clipPlayer
 
-	setting  func(field string) float64
-	ends     time.Time // when the playlist says EXT-X-ENDLIST
-	watcher  *watch.Watcher
-	now      time.Time
-	pending  []outcome // at most one of each lane
-	over     bool
-	sighting sighting
+	setting   func(field string) float64
+	endListAt time.Time // when the playlist says EXT-X-ENDLIST
+	watcher   *watch.Watcher
+	now       time.Time
+	pending   []pendingResult // at most one of each lane
+	finished  bool
+	result    watchResult
 }
 
 // outcome is what a task that was begun will have found out.
-type outcome struct {
+type pendingResult struct {
 	lane        watch.Lane
 	at          time.Time
 	observation watch.Observation
 }
 
 // run lets time pass until the watcher is done with the stream.
-func (p *play) run(ctx context.Context) error {
-	for !p.over {
-		wake, err := p.begin(ctx)
+func (p *playback) run(ctx context.Context) error {
+	for !p.finished {
+		wake, err := p.startTasks(ctx)
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (p *play) run(ctx context.Context) error {
 				wake, which = o.at, i
 			}
 		}
-		if wake.IsZero() || wake.After(p.ends.Add(patience)) {
+		if wake.IsZero() || wake.After(p.endListAt.Add(finishTimeout)) {
 			return errors.New("the watcher does not come to an end with the stream")
 		}
 		if wake.After(p.now) {
@@ -127,7 +127,7 @@ func (p *play) run(ctx context.Context) error {
 }
 
 // begin begins what is due and gives the next moment at which anything is.
-func (p *play) begin(ctx context.Context) (next time.Time, err error) {
+func (p *playback) startTasks(ctx context.Context) (next time.Time, err error) {
 	for _, t := range p.watcher.Next() {
 		lane := t.Kind.Lane()
 		if lane != watch.LaneTimer && p.busy(lane) {
@@ -143,12 +143,12 @@ func (p *play) begin(ctx context.Context) (next time.Time, err error) {
 		if err != nil {
 			return next, err
 		}
-		p.pending = append(p.pending, outcome{lane, p.now.Add(took), o})
+		p.pending = append(p.pending, pendingResult{lane, p.now.Add(took), o})
 	}
 	return next, nil
 }
 
-func (p *play) busy(l watch.Lane) bool {
+func (p *playback) busy(l watch.Lane) bool {
 	for _, o := range p.pending {
 		if o.lane == l {
 			return true
@@ -157,49 +157,49 @@ func (p *play) busy(l watch.Lane) bool {
 	return false
 }
 
-func (p *play) step(o watch.Observation) {
+func (p *playback) step(o watch.Observation) {
 	for _, e := range p.watcher.Step(p.now, o) {
 		switch e := e.(type) {
 		case watch.EventEmitted:
-			p.sighting.events = append(p.sighting.events, told{p.now.Sub(epoch), e.Event})
+			p.result.events = append(p.result.events, receivedEvent{p.now.Sub(epoch), e.Event})
 		case watch.Finished:
-			p.over = true
+			p.finished = true
 		}
 	}
 }
 
 // observe does what a task asks for, and says how long that takes.
-func (p *play) observe(ctx context.Context, t watch.Task) (watch.Observation, time.Duration, error) {
+func (p *playback) observe(ctx context.Context, t watch.Task) (watch.Observation, time.Duration, error) {
 	switch t.Kind {
 	case watch.TaskResolve:
-		return watch.Resolution{Began: p.now, State: watch.Live, Source: "player", Manifest: address, ActualStart: epoch}, resolving, nil
+		return watch.Resolution{Began: p.now, State: watch.Live, Source: "player", Manifest: address, ActualStart: epoch}, resolveTime, nil
 	case watch.TaskProbe:
-		return watch.ProbeResult{Began: p.now, Known: true, Exists: true}, resolving, nil
+		return watch.ProbeResult{Began: p.now, Known: true, Exists: true}, resolveTime, nil
 	case watch.TaskPlaylist:
 		playlist, err := p.playlist(ctx)
 		playlist.Began, playlist.URL = p.now, t.URL
-		return playlist, reading, err
+		return playlist, playlistTime, err
 	case watch.TaskSegment:
 		a, err := p.analysis(ctx, t.Segment)
 		a.Began, a.Segment = p.now, t.Segment.ID()
-		return a, analysing, err
+		return a, analysisTime, err
 	default:
 		return nil, 0, fmt.Errorf("no such task: %s", t.Kind)
 	}
 }
 
 // analysis is what the real analyser says of a segment, asked once.
-func (p *play) analysis(ctx context.Context, s watch.Segment) (watch.Analysis, error) {
+func (p *playback) analysis(ctx context.Context, s watch.Segment) (watch.Analysis, error) {
 	n := int(s.Sequence)
-	if p.sighting.first < 0 {
-		p.sighting.first = p.clip.Segments[n].Start
+	if p.result.first < 0 {
+		p.result.first = p.clip.Segments[n].Start
 	}
-	if p.known[n] == nil {
+	if p.analyses[n] == nil {
 		a, err := p.analyser.Analyse(ctx, s, bytes.NewReader(p.clip.Segments[n].Bytes), p.setting)
 		if err != nil {
 			return a, fmt.Errorf("segment %d: %w", n, err)
 		}
-		p.known[n] = &a
+		p.analyses[n] = &a
 	}
-	return *p.known[n], nil
+	return *p.analyses[n], nil
 }

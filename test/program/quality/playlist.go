@@ -13,7 +13,7 @@ const address = "https://media.test/live/index.m3u8"
 
 // playlist is the live playlist at this moment, written as a packager writes
 // it and read as the worker reads it.
-func (p *play) playlist(ctx context.Context) (watch.Playlist, error) {
+func (p *playback) playlist(ctx context.Context) (watch.Playlist, error) {
 	read, err := p.format.Decode(ctx, []byte(p.text()), address, "")
 	if err != nil {
 		err = fmt.Errorf("read the playlist: %w", err)
@@ -21,7 +21,7 @@ func (p *play) playlist(ctx context.Context) (watch.Playlist, error) {
 	return read, err
 }
 
-func (p *play) text() string {
+func (p *playback) text() string {
 	since := p.now.Sub(epoch) - latency
 	target := p.clip.Item.Target()
 	var b strings.Builder
@@ -37,7 +37,7 @@ func (p *play) text() string {
 		}
 		fmt.Fprintf(&b, "#EXTINF:%.6f,\n%s\n", s.Duration.Seconds(), s.Name)
 	}
-	if !p.now.Before(p.ends) {
+	if !p.now.Before(p.endListAt) {
 		b.WriteString("#EXT-X-ENDLIST\n")
 	}
 	return b.String()

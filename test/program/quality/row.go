@@ -69,7 +69,7 @@ func rows(r result) (all []row) {
 func eventCell(v verdict) cell {
 	switch {
 	case v.missed > 0:
-		return cell{fmt.Sprintf("MISSED %d of %d", v.missed, starts), true}
+		return cell{fmt.Sprintf("MISSED %d of %d", v.missed, startPoints), true}
 	case v.alerts == 0:
 		return cell{"not to be seen", false}
 	case !v.ended:

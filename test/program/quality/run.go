@@ -18,16 +18,16 @@ var intervals = [...]time.Duration{time.Second, 5 * time.Second, 10 * time.Secon
 
 // starts is from how many moments, spread over a check interval, each clip is
 // watched: with checks far apart it is chance what they fall on.
-const starts = 4
+const startPoints = 4
 
 // result is what became of one item.
 type result struct {
 	item corpus.Item
-	at   [len(intervals)]sampling
+	at   [len(intervals)]intervalResult
 }
 
 // sampling is what became of it at one check interval.
-type sampling struct {
+type intervalResult struct {
 	verdicts    []verdict // of each stretch of truth
 	falseAlarms []string  // in words
 }
@@ -48,7 +48,7 @@ func run(ctx context.Context, l *corpus.Library, items []corpus.Item, done func(
 	for range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {
 			for n := range next {
-				if results[n], failures[n] = view(ctx, l, items[n]); failures[n] != nil {
+				if results[n], failures[n] = watchItem(ctx, l, items[n]); failures[n] != nil {
 					failures[n] = fmt.Errorf("%s: %w", items[n].Name, failures[n])
 					cancel()
 					continue
@@ -68,7 +68,7 @@ func run(ctx context.Context, l *corpus.Library, items []corpus.Item, done func(
 }
 
 // view watches one item at every interval, from every start.
-func view(ctx context.Context, l *corpus.Library, i corpus.Item) (result, error) {
+func watchItem(ctx context.Context, l *corpus.Library, i corpus.Item) (result, error) {
 	r := result{item: i}
 	if err := ctx.Err(); err != nil {
 		return r, err
@@ -81,13 +81,13 @@ func view(ctx context.Context, l *corpus.Library, i corpus.Item) (result, error)
 	for n, interval := range intervals {
 		s := &r.at[n]
 		s.verdicts = make([]verdict, len(i.Truth))
-		for start := range starts {
-			phase := interval * time.Duration(start) / starts
+		for start := range startPoints {
+			phase := interval * time.Duration(start) / startPoints
 			seen, err := v.watch(ctx, interval, phase)
 			if err != nil {
 				return r, fmt.Errorf("checks every %v: %w", interval, err)
 			}
-			for _, alarm := range judge(i, clip.Length(), seen, s.verdicts) {
+			for _, alarm := range evaluate(i, clip.Length(), seen, s.verdicts) {
 				s.falseAlarms = append(s.falseAlarms, fmt.Sprintf("checks every %v, begun %v in: %s", interval, phase, alarm))
 			}
 		}

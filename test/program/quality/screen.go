@@ -13,7 +13,7 @@ import (
 
 // screen is where the results are shown: in colour, and with a line that moves,
 // on a terminal only.
-type screen struct {
+type report struct {
 	out      io.Writer
 	terminal bool
 	colour   bool
@@ -21,8 +21,8 @@ type screen struct {
 	done     int
 }
 
-func newScreen(out io.Writer) *screen {
-	s := &screen{out: out}
+func newReport(out io.Writer) *report {
+	s := &report{out: out}
 	if f, ok := out.(*os.File); ok {
 		info, err := f.Stat()
 		s.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
@@ -39,38 +39,38 @@ const (
 )
 
 // begin says what is going to happen.
-func (s *screen) begin(items, unmade int) {
+func (s *report) begin(items, unmade int) {
 	s.all = items
 	making := ""
 	if unmade > 0 {
 		making = fmt.Sprintf(", %d of them to be made first", unmade)
 	}
-	fmt.Fprintf(s.out, "quality: %s%s; checks every 1, 5 and 10 s, each from %d starting points\n", count(items, "clip"), making, starts)
+	fmt.Fprintf(s.out, "quality: %s%s; checks every 1, 5 and 10 s, each from %d starting points\n", count(items, "clip"), making, startPoints)
 }
 
 // advance moves the line that shows how far it is.
-func (s *screen) advance(i corpus.Item) {
+func (s *report) advance(i corpus.Item) {
 	s.done++
 	if s.terminal {
 		fmt.Fprintf(s.out, "\r\x1b[K%3d of %d  %s", s.done, s.all, i.Name)
 	}
 }
 
-func (s *screen) endProgress() {
+func (s *report) endProgress() {
 	if s.terminal {
 		fmt.Fprint(s.out, "\r\x1b[K")
 	}
 }
 
 // list says what the items show.
-func (s *screen) list(items []corpus.Item) {
+func (s *report) list(items []corpus.Item) {
 	for _, i := range items {
-		fmt.Fprintf(s.out, "%s\n    %s\n", s.bold(i.Name), i.Shows)
+		fmt.Fprintf(s.out, "%s\n    %s\n", s.bold(i.Name), i.Description)
 	}
 }
 
 // table shows what became of each item, and in words what was wrong.
-func (s *screen) table(results []result) {
+func (s *report) table(results []result) {
 	s.line(s.plain, "", "", [len(intervals)]cell{{text: "check every 1 s"}, {text: "every 5 s"}, {text: "every 10 s"}})
 	told := cell{text: "told   onset  end ms"}
 	s.line(s.bold, "clip", "truth, s", [len(intervals)]cell{told, told, told})
@@ -98,7 +98,7 @@ func (s *screen) table(results []result) {
 }
 
 // line is one line of the table.
-func (s *screen) line(style func(string) string, name, truth string, cells [len(intervals)]cell) {
+func (s *report) line(style func(string) string, name, truth string, cells [len(intervals)]cell) {
 	fmt.Fprint(s.out, style(pad(name, nameWidth)+pad(truth, truthWidth)))
 	for n, c := range cells {
 		text := c.text
@@ -114,7 +114,7 @@ func (s *screen) line(style func(string) string, name, truth string, cells [len(
 }
 
 // summary is the line at the end.
-func (s *screen) summary(t totals, took time.Duration) {
+func (s *report) summary(t totals, took time.Duration) {
 	missed, alarms := fmt.Sprintf("%d missed", t.missed), count(t.falseAlarms, "false alarm")
 	if t.missed > 0 {
 		missed = s.red(missed)
@@ -122,19 +122,19 @@ func (s *screen) summary(t totals, took time.Duration) {
 	if t.falseAlarms > 0 {
 		alarms = s.red(alarms)
 	}
-	fmt.Fprintf(s.out, "\n%s in %s, each watched %d times: %s, %s\n", count(t.events, "event"), count(t.clips, "clip"), len(intervals)*starts, missed, alarms)
-	fmt.Fprintf(s.out, "onset: at worst %d ms off after a cut and %d ms in a fade, 95 %% within %d ms\n", ms(t.onset.cut), ms(t.onset.fade), ms(t.onset.most))
-	fmt.Fprintf(s.out, "end:   at worst %d ms off after a cut and %d ms in a fade, 95 %% within %d ms\n", ms(t.end.cut), ms(t.end.fade), ms(t.end.most))
+	fmt.Fprintf(s.out, "\n%s in %s, each watched %d times: %s, %s\n", count(t.events, "event"), count(t.clips, "clip"), len(intervals)*startPoints, missed, alarms)
+	fmt.Fprintf(s.out, "onset: at worst %d ms off after a cut and %d ms in a fade, 95 %% within %d ms\n", ms(t.onset.cut), ms(t.onset.fade), ms(t.onset.p95))
+	fmt.Fprintf(s.out, "end:   at worst %d ms off after a cut and %d ms in a fade, 95 %% within %d ms\n", ms(t.end.cut), ms(t.end.fade), ms(t.end.p95))
 	fmt.Fprintf(s.out, "told:  at most %.1f, %.1f and %.1f s after the threshold was reached, %.1f s of it from a segment's end to its publication\n",
 		t.delay[0].Seconds(), t.delay[1].Seconds(), t.delay[2].Seconds(), latency.Seconds())
 	fmt.Fprintf(s.out, "took %.0f s\n", took.Seconds())
 }
 
-func (s *screen) plain(text string) string { return text }
-func (s *screen) red(text string) string   { return s.in("31", text) }
-func (s *screen) bold(text string) string  { return s.in("1", text) }
+func (s *report) plain(text string) string { return text }
+func (s *report) red(text string) string   { return s.styled("31", text) }
+func (s *report) bold(text string) string  { return s.styled("1", text) }
 
-func (s *screen) in(style, text string) string {
+func (s *report) styled(style, text string) string {
 	if !s.colour {
 		return text
 	}

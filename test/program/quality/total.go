@@ -21,19 +21,19 @@ type totals struct {
 type spread struct {
 	cut  time.Duration // the largest after a cut
 	fade time.Duration // the largest in a fade
-	most time.Duration // 95 of 100 are no larger
+	p95  time.Duration // 95 of 100 are no larger
 }
 
 func total(results []result) totals {
-	t := totals{clips: len(results), watches: len(results) * len(intervals) * starts}
+	t := totals{clips: len(results), watches: len(results) * len(intervals) * startPoints}
 	var onsets, ends []time.Duration
 	for _, r := range results {
 		for n, at := range r.at {
 			t.falseAlarms += len(at.falseAlarms)
 			for k, v := range at.verdicts {
 				t.missed += v.missed
-				t.onset.see(r.item.Truth[k], v.onset.Abs())
-				t.end.see(r.item.Truth[k], v.end.Abs())
+				t.onset.add(r.item.Truth[k], v.onset.Abs())
+				t.end.add(r.item.Truth[k], v.end.Abs())
 				t.delay[n] = max(t.delay[n], v.delay)
 				onsets, ends = append(onsets, v.onsets...), append(ends, v.ends...)
 			}
@@ -44,11 +44,11 @@ func total(results []result) totals {
 			}
 		}
 	}
-	t.onset.most, t.end.most = percentile95(onsets), percentile95(ends)
+	t.onset.p95, t.end.p95 = percentile95(onsets), percentile95(ends)
 	return t
 }
 
-func (e *spread) see(s corpus.BadInterval, off time.Duration) {
+func (e *spread) add(s corpus.BadInterval, off time.Duration) {
 	if s.Fade > 0 {
 		e.fade = max(e.fade, off)
 	} else {

@@ -43,14 +43,14 @@ func (s *lossySource) Renditions() []livestream.Rendition {
 
 func (s *lossySource) Playlist(itag int) (livestream.Playlist, error) {
 	if s.isLost(itag) {
-		return livestream.Playlist{}, livestream.ErrNotThere
+		return livestream.Playlist{}, livestream.ErrNotFound
 	}
 	return s.Source.Playlist(itag)
 }
 
 func (s *lossySource) Segment(ctx context.Context, itag int, sequence uint64) ([]byte, error) {
 	if s.isLost(itag) {
-		return nil, livestream.ErrNotThere
+		return nil, livestream.ErrNotFound
 	}
 	return s.Source.Segment(ctx, itag, sequence)
 }

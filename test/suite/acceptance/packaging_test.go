@@ -45,7 +45,7 @@ func TestEveryPackagingIsWatchedAlike(t *testing.T) { // section 5.1
 
 func watchPackaging(t *testing.T, library *broadcast.Library, s broadcast.Shape) {
 	t.Helper()
-	stream, err := library.Start(t.Context(), s, broadcast.Config{Lead: packagingLead})
+	stream, err := library.Start(t.Context(), s, broadcast.Config{Preroll: packagingLead})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func watchPackaging(t *testing.T, library *broadcast.Library, s broadcast.Shape)
 		t.Logf("%s: started_at off by %s, recovered_at by %s", c.what,
 			events[c.alert].Data.StartedAt.Sub(stream.At(c.from)), back.Data.RecoveredAt.Sub(stream.At(c.to)))
 	}
-	if missed := stream.Missed(); len(missed) > 0 {
+	if missed := stream.NotFound(); len(missed) > 0 {
 		t.Errorf("requested what was not there: %v", missed)
 	}
 	for _, r := range shared.YouTube.Requests() {

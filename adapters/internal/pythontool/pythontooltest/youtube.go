@@ -39,12 +39,12 @@ func (Ladder) Renditions() []livestream.Rendition {
 
 // Playlist implements youtube.Source.
 func (Ladder) Playlist(int) (livestream.Playlist, error) {
-	return livestream.Playlist{}, livestream.ErrNotThere
+	return livestream.Playlist{}, livestream.ErrNotFound
 }
 
 // Segment implements youtube.Source.
 func (Ladder) Segment(context.Context, int, uint64) ([]byte, error) {
-	return nil, livestream.ErrNotThere
+	return nil, livestream.ErrNotFound
 }
 
 // Fault implements youtube.Source.

@@ -17,7 +17,8 @@ func Variables() []string {
 
 // collectVariables walks the commands and their embedded groups of flags.
 func collectVariables(t reflect.Type, names *[]string) {
-	for f := range t.Fields() {
+	for i := range t.NumField() {
+		f := t.Field(i)
 		if env := f.Tag.Get("env"); env != "" {
 			*names = append(*names, strings.Split(env, ",")...)
 			continue
