@@ -21,7 +21,7 @@ const (
 	readyTimeout    = 3 * time.Second
 )
 
-// Config is what an API needs to know.
+// Config holds the settings of an API.
 type Config struct {
 	APIKey         string         // API_KEY; required
 	InternalAPIKey string         // INTERNAL_API_KEY; required

@@ -4,7 +4,7 @@ import "time"
 
 // The retry policy of section 4.4 and decision W3.
 const (
-	// MaxAttempts is how often a delivery is sent in all: once and three retries.
+	// MaxAttempts limits how often a delivery is sent: once and three retries.
 	MaxAttempts = 4
 
 	// SendTimeout bounds one attempt (section 4.4).

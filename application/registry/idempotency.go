@@ -11,7 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// IdempotencyRetention is how long a registration may be repeated (decision A9).
+// IdempotencyRetention limits how long a registration may be repeated (decision A9).
 const IdempotencyRetention = 24 * time.Hour
 
 // ErrKeyReused refuses a registration whose idempotency key came with a different

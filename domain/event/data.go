@@ -106,7 +106,7 @@ type MonitorFailure struct {
 	ObservedState        *ObservedState `json:"observed_state,omitempty"`
 }
 
-// ObservedState is what a reconciliation saw (section 10.4).
+// ObservedState is the state that a reconciliation found (section 10.4).
 type ObservedState struct {
 	PodExists bool   `json:"pod_exists"`
 	DBStatus  string `json:"db_status"`

@@ -84,7 +84,7 @@ func (c *Config) Set(field string, v float64) {
 	}
 }
 
-// ThresholdSec is how many seconds a detector's condition lasts before its alert.
+// ThresholdSec returns the seconds that a detector's condition lasts before its alert.
 func (c Config) ThresholdSec(name detector.Name) int {
 	return int(c.detectors[detector.Index(name)][0])
 }

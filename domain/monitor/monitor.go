@@ -35,7 +35,7 @@ type Monitor struct {
 	ReservedUntil time.Time
 }
 
-// LateBy is how long after its scheduled start the monitor was registered; 0 if it
+// LateBy returns how long after its scheduled start the monitor was registered; 0 if it
 // was registered before, or has no scheduled start.
 func (m Monitor) LateBy() time.Duration {
 	if m.Config.ScheduledStartTime == nil {
@@ -44,7 +44,7 @@ func (m Monitor) LateBy() time.Duration {
 	return max(0, m.CreatedAt.Sub(*m.Config.ScheduledStartTime))
 }
 
-// Held is how long after its insertion only the registering gateway may start a new
+// Held returns how long after its insertion only the registering gateway may start a new
 // monitor. It is 0 for a monitor that is reserved until its scheduled start
 // (decision A10), and for one that is no reservation.
 func (m Monitor) Held() time.Duration {

@@ -32,7 +32,7 @@ type Report struct {
 	Snapshot     json.RawMessage
 }
 
-// MaxOvertaken is how much older than the newest report an overtaken report may be.
+// MaxOvertaken limits how much older than the newest report an overtaken report is.
 // A report that is older still is accepted: its worker's clock has been set back.
 const MaxOvertaken = 30 * time.Minute
 

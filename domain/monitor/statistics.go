@@ -20,7 +20,7 @@ type Statistics struct {
 
 const totalSegments = "total_segments_analyzed"
 
-// Alerts is how many alerts of a detector were sent.
+// Alerts returns the number of alerts of a detector that were sent.
 func (s Statistics) Alerts(name detector.Name) int { return s.alerts[detector.Index(name)] }
 
 // With is a copy that counts n alerts of a detector.

@@ -91,7 +91,7 @@ type Visibility struct {
 	LastObservedAt time.Time // when the stream's state or its media were last learned; zero: never
 }
 
-// Health is what the newest analysed media showed (section 3.3).
+// Health is the condition of the newest analysed media (section 3.3).
 type Health struct {
 	Video       Condition
 	Audio       Condition

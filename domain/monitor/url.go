@@ -10,7 +10,7 @@ import (
 // decision A2). A stream URL is canonical and far shorter.
 const MaxURLLength = 512
 
-// CallbackURL is where webhooks go.
+// CallbackURL is the address that webhooks are sent to.
 type CallbackURL string
 
 // ParseCallbackURL checks the form of a callback URL: http or https, a host,

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// DrainTimeout is how long Close waits for a reader of the exits still queued.
+// DrainTimeout limits how long Close waits for a reader of the exits still queued.
 const DrainTimeout = 250 * time.Millisecond
 
 // Queue holds the exits of one launcher. The goroutine deliver owns out and

@@ -26,7 +26,7 @@ type Command struct {
 	Limits      Limits        // default: no limits
 }
 
-// Result is what a tool has left.
+// Result holds the output and the exit code of a tool.
 type Result struct {
 	Stdout, Stderr []byte
 	Truncated      bool   // more output than MaxOutput

@@ -28,11 +28,11 @@ const (
 	MaxDuration        = 24 * time.Hour             // of a segment
 	MaxTime            = 100 * 365 * 24 * time.Hour // of a presentation; some count from 1970
 
-	// KeptSegments is how many of the newest segments are reported: an hour of
+	// KeptSegments limits how many of the newest segments are reported: an hour of
 	// 5 s segments. Only the last is analysed (section 6.1).
 	KeptSegments = 720
 
-	// DecodeTime is how long decoding may take. It is checked while scanning,
+	// DecodeTime limits how long decoding takes. It is checked while scanning,
 	// and the library reads only what was scanned.
 	DecodeTime = 5 * time.Second
 )

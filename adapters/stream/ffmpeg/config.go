@@ -54,7 +54,7 @@ const (
 	// ffmpeg with its libraries has 44 MB of it, and the first stack at most 8 MB.
 	MaxProgram = 64 << 20
 
-	// MaxFiles is how many files may be open at once: three pipes, and each library
+	// MaxFiles limits how many files are open at once: three pipes, and each library
 	// while it is loaded.
 	MaxFiles = 64
 )

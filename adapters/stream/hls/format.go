@@ -75,7 +75,7 @@ const (
 	// variant, and every EXT-X-MEDIA of TYPE=AUDIO with a URI.
 	MaxRenditions = MaxVariants + MaxMedia
 
-	// KeptSegments is how many of the newest segments are returned: an hour of 5 s
+	// KeptSegments limits how many of the newest segments are returned: an hour of 5 s
 	// segments. Only the last is analysed (section 6.1). KeptURLs is how many bytes
 	// their URLs may have together; keys and init sections count for each segment, and
 	// older segments are left out. It limits memory when a long base URL is added to
@@ -83,7 +83,7 @@ const (
 	KeptSegments = 720
 	KeptURLs     = 4 << 20
 
-	// DecodeTime is how long decoding may take. The scan checks it. The library cannot
+	// DecodeTime limits how long decoding takes. The scan checks it. The library cannot
 	// be interrupted; it decodes at most KeptSegments segments or MaxVariants variants,
 	// in milliseconds.
 	DecodeTime = 2 * time.Second

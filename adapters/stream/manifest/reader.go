@@ -8,7 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// MaxSize is how many bytes a manifest of any format may have, after any
+// MaxSize is the most bytes of a manifest of any format, after any
 // content-encoding: 8 MiB. A format may allow less.
 const MaxSize = 8 << 20
 

@@ -12,7 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Behaviour is how a worker of a harness behaves. Its value is a video id.
+// Behaviour selects the actions of a worker of a harness. Its value is a video id.
 type Behaviour string
 
 // The behaviours that a harness must support.

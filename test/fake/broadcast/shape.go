@@ -64,7 +64,7 @@ const (
 	NoDateTime         DateTimePlacement = "none"
 )
 
-// Addressing is how an MPD addresses segments.
+// Addressing selects how an MPD addresses segments.
 type Addressing string
 
 const (
@@ -74,7 +74,7 @@ const (
 	Number       Addressing = "number"          // duration, $Number$
 )
 
-// EndSignal is how an MPD says that the stream has ended.
+// EndSignal selects how an MPD says that the stream has ended.
 type EndSignal string
 
 const (

@@ -44,7 +44,7 @@ func (l *Library) Start(ctx context.Context, c Config) (*Stream, error) {
 // Began is the instant of the first frame.
 func (s *Stream) Began() time.Time { return s.config.Start }
 
-// SegmentDuration is how long each segment is.
+// SegmentDuration returns the duration of each segment.
 func (s *Stream) SegmentDuration() time.Duration { return s.config.Segment }
 
 // Renditions lists the qualities, as configured.

@@ -36,7 +36,7 @@ func verifyHMAC(c Config, h http.Header, body []byte, now time.Time) error {
 	return nil
 }
 
-// Secret is what a Standard Webhooks library wants to be given for a key
+// Secret returns the form of a key that Standard Webhooks libraries accept
 // (decision W5).
 func Secret(key string) string {
 	return "whsec_" + base64.StdEncoding.EncodeToString([]byte(key))

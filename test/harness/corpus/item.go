@@ -13,7 +13,7 @@ const (
 	Silent Condition = "silent"
 )
 
-// Threshold is how long a condition must last for an alert, in every item.
+// Threshold is the time that a condition must last for an alert, in every item.
 const Threshold = 10 * time.Second
 
 // Item is one clip of the corpus.

@@ -23,7 +23,7 @@ const (
 	SigningKey  = "a-signing-key-for-tests"
 )
 
-// Config is how the service is started.
+// Config holds the settings with which the service is started.
 type Config struct {
 	Binary  string    // required
 	DataDir string    // required

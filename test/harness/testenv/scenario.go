@@ -30,11 +30,11 @@ type GroundTruth struct {
 	Stream         *livestream.Stream
 }
 
-// Threshold is how long the picture is black, or the sound silent, before the
+// Threshold returns how long the picture is black, or the sound silent, before the
 // alert.
 func (GroundTruth) Threshold() time.Duration { return scenarioThresholdSec * time.Second }
 
-// StartDelayTolerance is how late the stream may be before stream.delayed.
+// StartDelayTolerance returns how late the stream may be before stream.delayed.
 func (GroundTruth) StartDelayTolerance() time.Duration { return scenarioToleranceSec * time.Second }
 
 // PlayMainScenario plays a stream that starts late, goes black, recovers, goes
