@@ -32,9 +32,9 @@
 //     waits 70 s at most, a lease and a rate limit once their full length.
 //
 // Failure behaviour: a context ends every call, even when the server or the
-// network does not answer (conn.go). Without one, a call ends a second after the
-// longest statement. Unacknowledged data means a lost connection after 3 s, a
-// silent listener after 10 s. The server ends an abandoned transaction after 5 s
+// network does not answer (conn.go). Without one, a call ends 1 s after
+// statement_timeout. A connection counts as lost when sent data is unacknowledged for
+// 3 s; that of the listener also after 10 s of silence. The server ends an abandoned transaction after 5 s
 // and a lost connection after 11 s. Errors of the caller are *monitor.Error;
 // others are wrapped with the operation and, if it ended, with the context's error.
 package postgres

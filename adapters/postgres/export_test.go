@@ -13,7 +13,7 @@ const (
 )
 
 // UnconfirmedLeases returns the number of unconfirmed leases.
-func (o *Outbox) UnconfirmedLeases() int { return len(o.leases.newNames().unconfirmed) }
+func (o *Outbox) UnconfirmedLeases() int { return len(o.leases.beginCall().unconfirmed) }
 
 // ShortenTimeouts makes a store detect a lost listening connection, and the server
 // an unused leader, within about a second.

@@ -28,8 +28,9 @@ func (p namePrefix) newName() string {
 const maxUnconfirmed = 100
 
 // unconfirmedLeases are the names of leases whose answers were lost. A stalled
-// server may still grant one after later leases were answered. So their events are
-// leased again until a lease that began after the last of them expired is answered.
+// server may still grant one after later leases were answered. So Lease keeps
+// reclaiming their events. It stops once a call succeeds that began after all of
+// these leases had expired.
 type unconfirmedLeases struct {
 	mu     sync.Mutex
 	prefix namePrefix
@@ -44,8 +45,8 @@ func (u *unconfirmedLeases) setPrefix(prefix namePrefix) {
 	u.prefix, u.names = prefix, nil
 }
 
-// newNames returns the names for one call of Lease.
-func (u *unconfirmedLeases) newNames() *leaseNames {
+// beginCall returns the names for one call of Lease.
+func (u *unconfirmedLeases) beginCall() *leaseNames {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return &leaseNames{prefix: u.prefix, unconfirmed: slices.Clone(u.names)}

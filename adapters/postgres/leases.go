@@ -93,7 +93,7 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 		return nil, fmt.Errorf("lease pending events for %v: the longest lease is %v", duration, maxLease)
 	}
 	began := time.Now()
-	names := o.leases.newNames()
+	names := o.leases.beginCall()
 	var rows []deliveryRow
 	err := o.db.SelectContext(ctx, &rows, leaseQuery, limit, duration.Seconds(), newNameArg{names}, unconfirmedArg{names})
 	if err != nil {

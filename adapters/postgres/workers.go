@@ -33,8 +33,9 @@ func (s *WorkerStore) ListActive(ctx context.Context) ([]monitor.Monitor, error)
 }
 
 // AdvanceGeneration implements supervisor.Store. A monitor that already has the next
-// generation in the same runtime is returned unchanged. A call with an unknown
-// outcome has advanced it, or another gateway of that runtime.
+// generation in the same runtime is returned unchanged. It was
+// advanced by an earlier call whose outcome was unknown, or by another gateway of
+// that runtime.
 func (s *WorkerStore) AdvanceGeneration(ctx context.Context, id monitor.ID, generation int, runtimeID string) (monitor.Monitor, error) {
 	var after monitor.Monitor
 	err := s.db.inTx(ctx, fmt.Sprintf("advance %s from generation %d", id, generation), func(tx *sqlx.Tx) error {

@@ -51,8 +51,8 @@ func (s *inFlightSet) current(f *inFlight) (d Delivery, leasedUntil time.Time) {
 	return f.delivery, f.leasedUntil
 }
 
-// end removes a delivery. A lease under way may return it as it was just before
-// its success was stored, so a delivered one stays until that lease ends.
+// end removes a delivery. A Lease call under way may have read its row before the
+// success was stored. A delivered entry therefore stays until that call ends.
 func (s *inFlightSet) end(f *inFlight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

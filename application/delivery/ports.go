@@ -48,8 +48,8 @@ type Outbox interface {
 	Lease(ctx context.Context, limit int, duration time.Duration) ([]Delivery, error)
 
 	// RecordAttempt stores an attempt with its decision and ends the lease, in one
-	// transaction. It is idempotent. A failure is not stored if the lease has
-	// expired, because the delivery may be another gateway's; a success is always
+	// transaction. It is idempotent. A failure is stored only while the delivery
+	// is under this lease, because later it may be another gateway's; a success is always
 	// stored. If the decision is Failed, the monitor ends as well, with status
 	// error and reason callback_failed, and its other pending events fail; ended
 	// is then the monitor's id, so that its worker can be stopped.

@@ -47,9 +47,9 @@ func (d *Dispatcher) deliver(ctx context.Context, f *inFlight) {
 	}
 }
 
-// record stores an attempt, and tries again after an error. A failed attempt is
-// tried until the lease expires; a success until ctx is done, because only this
-// process knows of it. One try is made even if ctx is done.
+// record stores an attempt and retries after an error: for a failed attempt until the
+// lease expires, for a success until ctx is done, because only this process knows of
+// it. It tries once even if ctx is done.
 func (d *Dispatcher) record(ctx context.Context, f *inFlight, a Attempt, decision Decision) (ended monitor.ID, err error) {
 	for failures := 1; ; failures++ {
 		leased, _ := d.inFlight.current(f)

@@ -16,7 +16,7 @@ type leases struct {
 	report      time.Duration // of a worker that has reported, or was not launched
 	firstReport time.Duration // of a worker that runs and has not reported
 	start       time.Duration // of a pending worker
-	interval    time.Duration // most of the time between two comparisons that counts
+	interval    time.Duration // upper bound of the time counted for one comparison
 
 	mu      sync.Mutex
 	last    time.Time     // start of the last comparison
@@ -91,7 +91,7 @@ func (l *leases) duration(m monitor.Monitor, e leaseEntry, v visibility) time.Du
 	return l.firstReport
 }
 
-// renew starts the lease of a generation anew, with 0 that of any. It may be called
+// renew starts the lease of a generation again; generation 0 means any. It may be called
 // between two comparisons.
 func (l *leases) renew(id monitor.ID, generation int) {
 	l.mu.Lock()

@@ -121,10 +121,10 @@ func (p *Promoter) untilDue(next time.Time) time.Duration {
 	return min(max(next.Sub(p.now()), minPollInterval), p.poll)
 }
 
-// promoteClaimed promotes what was claimed and asks for the workers. It keeps the
-// reservations whose outcome is not known: if one is promoted, only this gateway
-// can know that its worker is missing. A reservation that was not promoted is due
-// again soon, with another generation, which decides it.
+// promoteClaimed promotes the claimed reservations and asks for their workers. It
+// keeps a reservation whose outcome is unknown and promotes it again. If the first
+// call did succeed, no other gateway would notice the missing worker. If it did not,
+// the next claim, with another generation, settles it.
 func (p *Promoter) promoteClaimed(ctx context.Context) (err error) {
 	var undecided []Reservation
 	for _, r := range p.claimed {

@@ -84,8 +84,8 @@ func (r *Reconciler) compareUntilDone(ctx context.Context, report *reconcileRepo
 		switch {
 		case err != nil:
 			return err
-		case c.blind != nil:
-			return c.blind
+		case c.listErr != nil:
+			return c.listErr
 		}
 		report.begin(c, resumed)
 		r.act(ctx, c, report)
@@ -101,7 +101,7 @@ func (r *Reconciler) compareOnce(ctx context.Context) error {
 		report := newReport("reconciliation")
 		report.begin(c, 0)
 		r.act(limited, c, report)
-		err = c.blind
+		err = c.listErr
 	}
 	if r.notice == nil {
 		return err
@@ -116,11 +116,11 @@ type comparison struct {
 	leader  bool
 	active  map[monitor.ID]monitor.Monitor
 	workers map[monitor.ID]Worker
-	blind   error // why the workers cannot be listed; only expired leases count then
+	listErr error // why the workers cannot be listed; only expired leases count then
 }
 
-// read lists workers and monitors. The workers come first: a worker launched
-// before that is, if it is still needed, among the active monitors read later.
+// read lists workers first and monitors second. So every listed worker that is still
+// needed has its monitor in the later list of active monitors.
 // lead is called in between, when it is known who leads.
 func (r *Reconciler) read(ctx context.Context, lead func()) (c comparison, err error) {
 	workers, blind := r.listWorkers(ctx)
@@ -132,7 +132,7 @@ func (r *Reconciler) read(ctx context.Context, lead func()) (c comparison, err e
 	if err != nil {
 		return c, err
 	}
-	c.blind = blind
+	c.listErr = blind
 	c.active, c.workers = map[monitor.ID]monitor.Monitor{}, map[monitor.ID]Worker{}
 	for _, m := range active {
 		c.active[m.ID] = m
@@ -169,7 +169,7 @@ func (r *Reconciler) act(ctx context.Context, c comparison, report *reconcileRep
 	for _, m := range c.active {
 		r.judge(c, m, report)
 	}
-	if c.blind != nil {
+	if c.listErr != nil {
 		return
 	}
 	before := r.orphans
@@ -192,7 +192,7 @@ func (r *Reconciler) judge(c comparison, m monitor.Monitor, report *reconcileRep
 	owned, busy := r.workers.owned(m.ID)
 	runtime := r.launcher.Runtime()
 	w := c.workers[m.ID]
-	v := visibility{running: w.Generation == m.Generation, blind: c.blind != nil}
+	v := visibility{running: w.Generation == m.Generation, blind: c.listErr != nil}
 	v.pending = v.running && w.Pending
 	v.notLaunched = !v.running && runtime.Shared && m.RuntimeID == runtime.ID
 	lease, absentBefore := r.leases.observe(m, v)

@@ -27,9 +27,9 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 	sender := webhook.NewSender(keys.Signing, guard, webhook.Config{Version: version, Now: clock})
 	g.workers, g.runtime = &workerManager{}, &runtime{}
 	ports := faultinject.Wrap(faultinject.Ports{
-		Monitors: waitingStore{g.store, g.database}, Launcher: g.runtime, Store: g.store, Outbox: g.store, Sender: sender,
+		SupervisorStore: waitingStore{g.store, g.database}, Launcher: g.runtime, RegistryStore: g.store, Outbox: g.store, Sender: sender,
 	})
-	monitors, err := registry.New(ports.Store, g.workers, guard, sender, registry.Config{
+	monitors, err := registry.New(ports.RegistryStore, g.workers, guard, sender, registry.Config{
 		NewUUID:      func() [16]byte { return uuid.Must(uuid.NewV7()) },
 		MaxMonitors:  c.MaxMonitors,
 		CreatePerMin: c.RateLimitCreatePerMin,
@@ -53,7 +53,7 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 	if err != nil {
 		return err
 	}
-	g.supervisor, err = supervisor.New(ports.Monitors, ports.Launcher, supervisor.Config{
+	g.supervisor, err = supervisor.New(ports.SupervisorStore, ports.Launcher, supervisor.Config{
 		NewEventID:            newEventID,
 		MissingWorker:         c.MissingWorkerPolicy(),
 		MaxConcurrentLaunches: maxConcurrentLaunches(c),

@@ -74,9 +74,9 @@ func connectAndMigrate(ctx context.Context, store *postgres.Store) error {
 	return store.Migrate(ctx)
 }
 
-// begin tries once, before anything is started. It returns an error that waiting
-// cannot change, or that of ctx. Other failures are left to run.
-func (s *databaseSetup) begin(ctx context.Context) error {
+// tryOnce tries once, before anything is started. It returns an error that waiting
+// cannot change, or that of ctx. Other failures are left to retryUntilDone.
+func (s *databaseSetup) tryOnce(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, firstTryLimit)
 	defer cancel()
 	err := s.try(limited)
@@ -89,10 +89,10 @@ func (s *databaseSetup) begin(ctx context.Context) error {
 	return nil
 }
 
-// run tries until the database is set up or ctx is done. It goes on even after an
+// retryUntilDone tries until the database is set up or ctx is done. It goes on even after an
 // error that begin would return: by now there may be workers, which go on while
 // somebody repairs the database.
-func (s *databaseSetup) run(ctx context.Context) {
+func (s *databaseSetup) retryUntilDone(ctx context.Context) {
 	began := time.Now()
 	var warned time.Time
 	for pause := retryPause; !s.isDone(); pause = min(2*pause, retryPauseMax) {
@@ -136,8 +136,8 @@ func (s *databaseSetup) wait(ctx context.Context) error {
 	}
 }
 
-// before delays a component until the database is set up.
-func (s *databaseSetup) before(run func(context.Context)) func(context.Context) {
+// runAfterSetup delays a component until the database is set up.
+func (s *databaseSetup) runAfterSetup(run func(context.Context)) func(context.Context) {
 	return func(ctx context.Context) {
 		if s.wait(ctx) == nil {
 			run(ctx)
@@ -145,8 +145,8 @@ func (s *databaseSetup) before(run func(context.Context)) func(context.Context) 
 	}
 }
 
-// ready returns why the database cannot be used.
-func (s *databaseSetup) ready(ctx context.Context, ping func(context.Context) error) error {
+// checkReady returns nil if the database can be used, else why it cannot.
+func (s *databaseSetup) checkReady(ctx context.Context, ping func(context.Context) error) error {
 	if err := ping(ctx); err != nil {
 		return err
 	}

@@ -39,17 +39,17 @@ func TestADatabaseThatIsAwayIsWaitedFor(t *testing.T) { // section 10.4
 			back := time.Now().Add(away)
 			var log bytes.Buffer
 			setup, tries := absentDatabase(&back, &log)
-			if err := setup.begin(t.Context()); err != nil {
+			if err := setup.tryOnce(t.Context()); err != nil {
 				t.Fatalf("it does not begin: %v", err)
 			}
-			if setup.ready(t.Context(), func(context.Context) error { return nil }) == nil {
+			if setup.checkReady(t.Context(), func(context.Context) error { return nil }) == nil {
 				t.Error("ready with a database that is not prepared")
 			}
 			began := false
-			component := start(setup.before(func(context.Context) { began = true }))
-			setup.run(t.Context())
+			component := start(setup.runAfterSetup(func(context.Context) { began = true }))
+			setup.retryUntilDone(t.Context())
 			<-component.done
-			if !began || !setup.isDone() || setup.ready(t.Context(), func(context.Context) error { return nil }) != nil {
+			if !began || !setup.isDone() || setup.checkReady(t.Context(), func(context.Context) error { return nil }) != nil {
 				t.Error("not prepared when the database is available")
 			}
 			for i, at := range *tries {
@@ -74,14 +74,14 @@ func TestADatabaseThatIsAwayIsWaitedFor(t *testing.T) { // section 10.4
 	t.Run("until the gateway is stopped", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			setup, _ := absentDatabase(&time.Time{}, io.Discard)
-			component := start(setup.run)
-			waiting := start(setup.before(func(context.Context) { t.Error("began without a database") }))
+			component := start(setup.retryUntilDone)
+			waiting := start(setup.runAfterSetup(func(context.Context) { t.Error("began without a database") }))
 			time.Sleep(time.Hour)
 			component.stop()
 			waiting.stop()
 			asked, cancel := context.WithCancel(t.Context())
 			cancel()
-			if setup.begin(asked) == nil {
+			if setup.tryOnce(asked) == nil {
 				t.Error("it begins")
 			}
 		})
@@ -92,7 +92,7 @@ func TestADatabaseThatIsAwayIsWaitedFor(t *testing.T) { // section 10.4
 			back := time.Now().Add(15 * time.Second)
 			setup, _ := absentDatabase(&back, io.Discard)
 			store := waitingStore{elected{}, setup}
-			running := start(setup.run)
+			running := start(setup.retryUntilDone)
 			defer running.stop()
 			limited, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()

@@ -45,7 +45,7 @@ func (g *gatewayServer) ready(ctx context.Context) error {
 	if g.stopping.Load() {
 		return httpapi.StartingOrStopping("the gateway is stopping")
 	}
-	if err := g.database.ready(ctx, g.store.Ping); err != nil {
+	if err := g.database.checkReady(ctx, g.store.Ping); err != nil {
 		return err
 	}
 	if !g.reconciled.Load() {
@@ -55,16 +55,16 @@ func (g *gatewayServer) ready(ctx context.Context) error {
 }
 
 // run runs the parts until ctx is done or one of them fails, then stops them in the
-// reverse order of their dependence. Callers come first: until then, their
-// registrations get a worker. Workers come next, while they can still report. The
+// reverse order of their dependence. The public API is stopped first; up to
+// that moment new registrations still get a worker. Workers come next, while they can still report. The
 // dispatcher comes last, when no worker reports any more.
 func (g *gatewayServer) run(ctx context.Context, forced forcedShutdown) error {
 	var failed error
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
-	setup := start(g.database.run)
-	dispatch := start(g.database.before(g.dispatch))
+	setup := start(g.database.retryUntilDone)
+	dispatch := start(g.database.runAfterSetup(g.dispatch))
 	internal := start(func(context.Context) { cancel(g.internal.Serve()) })
 	supervise := start(g.supervisor.Run)
 	public := start(func(context.Context) { cancel(g.public.Serve()) })
@@ -135,11 +135,11 @@ func (g *gatewayServer) dispatch(ctx context.Context) {
 // decisions A10, O3 and O5). The time limit of the reconciliation counts from the
 // start, with or without a database.
 func (g *gatewayServer) keepWorkers(ctx context.Context) {
-	promotion := start(g.database.before(g.supervisor.Promote))
+	promotion := start(g.database.runAfterSetup(g.supervisor.Promote))
 	defer promotion.stop()
 	monitors, known := g.supervisor.Reconcile(ctx)
 	g.reconciled.Store(true)
-	g.database.before(func(ctx context.Context) {
+	g.database.runAfterSetup(func(ctx context.Context) {
 		g.logReady(ctx, monitors, known)
 		g.supervisor.Watch(ctx)
 	})(ctx)

@@ -40,7 +40,7 @@ func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output
 	}
 	defer closeStore()
 	g.store, g.database = store, newDatabaseSetup(store, g.log)
-	if err := g.database.begin(ctx); err != nil {
+	if err := g.database.tryOnce(ctx); err != nil {
 		return err
 	}
 	if err := g.assemble(keys, output, log); err != nil {

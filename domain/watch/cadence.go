@@ -55,16 +55,16 @@ func (w *Watcher) readAt(f *feed) time.Time {
 		if f.Outage.Failure == event.FailedSegment {
 			at = earliest(at, w.checkAt(f)) // the next segment may be fine
 		}
-		if due := w.state.Blind.dueAt(); f.ReadAt.Before(due) {
+		if due := w.state.Blind.dueAt(); f.LastReadAt.Before(due) {
 			at = earliest(at, due)
 		}
 		return at
 	}
-	if f.ReadAt.IsZero() {
+	if f.LastReadAt.IsZero() {
 		return w.now
 	}
-	at := earliest(w.checkAt(f), f.ReadAt.Add(refreshInterval))
-	if stalled := f.Newest.unchangedSince().Add(stallLimit); stalled.After(f.ReadAt) {
+	at := earliest(w.checkAt(f), f.LastReadAt.Add(refreshInterval))
+	if stalled := f.Newest.unchangedSince().Add(stallLimit); stalled.After(f.LastReadAt) {
 		at = earliest(at, stalled)
 	}
 	return at
@@ -74,14 +74,14 @@ func (w *Watcher) readAt(f *feed) time.Time {
 // began (section 6.2). It is earlier if a threshold may be crossed before then
 // (decision S2). A time that has passed means now.
 func (w *Watcher) checkAt(f *feed) time.Time {
-	if f.CheckedAt.IsZero() {
-		return f.ReadAt // the first check is due at once (S12)
+	if f.LastCheckedAt.IsZero() {
+		return f.LastReadAt // the first check is due at once (S12)
 	}
 	interval := w.rules.Interval
 	if w.state.Resolve.Claim.open() {
 		interval = min(interval, claimInterval)
 	}
-	at := f.CheckedAt.Add(interval)
+	at := f.LastCheckedAt.Add(interval)
 	if f.Outage.open() {
 		return at // no condition can be judged
 	}
@@ -91,7 +91,7 @@ func (w *Watcher) checkAt(f *feed) time.Time {
 			continue
 		}
 		crossing = crossing.Add(f.Clock.Lag)
-		if soonest := f.ReadAt.Add(eagerInterval); crossing.Before(soonest) {
+		if soonest := f.LastReadAt.Add(eagerInterval); crossing.Before(soonest) {
 			crossing = soonest
 		}
 		at = earliest(at, crossing)

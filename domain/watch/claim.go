@@ -81,7 +81,7 @@ func (w *Watcher) contradictClaim() {
 // nothing.
 func (w *Watcher) standsStill() bool {
 	for _, f := range w.state.Feeds {
-		still := f.ReadAt.Sub(f.Newest.unchangedSince())
+		still := f.LastReadAt.Sub(f.Newest.unchangedSince())
 		if !f.failingSince.IsZero() {
 			still = w.now.Sub(f.failingSince)
 		}

@@ -18,18 +18,18 @@ type feed struct {
 	Clock         mediaTime `json:"clock"`
 	Outage        outage    `json:"outage"`
 	Ended         bool      `json:"ended,omitempty"`          // the playlist has EXT-X-ENDLIST
-	CheckedAt     time.Time `json:"checked_at,omitzero"`      // when the last check began
-	ReadAt        time.Time `json:"read_at,omitzero"`         // when the last reading of the playlist began
+	LastCheckedAt time.Time `json:"checked_at,omitzero"`      // when the last check began
+	LastReadAt    time.Time `json:"read_at,omitzero"`         // when the last reading of the playlist began
 	RenewalWorked bool      `json:"renewal_worked,omitempty"` // the last renewal made refused media readable again
 
-	window       []Segment // the playlist as last read, on the media timeline
-	pending      *Segment  // to be analysed next
-	bisection    bisection
-	failingSince time.Time // from when on the playlist could not be read; zero: the last reading succeeded
-	urlChanged   bool      // since the playlist was last read
-	refused      bool      // the URL was refused, and no segment has been analysed since
-	newExpiry    bool      // that refusal came after a renewal that had worked
-	untried      bool      // the URL was renewed after a refusal, and no media have been tried since
+	window                  []Segment // the playlist as last read, on the media timeline
+	pending                 *Segment  // to be analysed next
+	bisection               bisection
+	failingSince            time.Time // from when on the playlist could not be read; zero: the last reading succeeded
+	urlChanged              bool      // since the playlist was last read
+	refused                 bool      // the URL was refused, and no segment has been analysed since
+	refusedAfterGoodRenewal bool      // that refusal came after a renewal that had worked
+	untried                 bool      // the URL was renewed after a refusal, and no media have been tried since
 }
 
 // tracks says which tracks a feed carries, and so which detectors judge it.
@@ -120,7 +120,7 @@ func (w *Watcher) replaceFeeds(from []*feed, choices []choice) []*feed {
 			}
 		}
 		if f.pending != nil {
-			f.pending, f.CheckedAt = nil, time.Time{} // what is being analysed for the old feed is lost
+			f.pending, f.LastCheckedAt = nil, time.Time{} // what is being analysed for the old feed is lost
 		}
 		f.URL, f.Quality, f.Tracks, f.Ended = c.rendition.URL, c.rendition.quality(), c.tracks, false
 		next = append(next, f)

@@ -65,10 +65,10 @@ func (w *Watcher) switchTo(choices []choice) {
 		f.urlChanged = true
 		// A renewed URL is tried at once. One that was renewed without effect a
 		// moment ago waits for its backoff, unless it is of another rendition.
-		if f.Outage.Failures <= 1 || !w.state.Manifest.Again || f.newExpiry || w.isUntriedRendition(f, before) {
-			f.Outage.RetryAt, f.ReadAt = w.now, time.Time{}
+		if f.Outage.Failures <= 1 || !w.state.Manifest.Again || f.refusedAfterGoodRenewal || w.isUntriedRendition(f, before) {
+			f.Outage.RetryAt, f.LastReadAt = w.now, time.Time{}
 		}
-		f.untried, f.refused, f.newExpiry = f.refused, false, false
+		f.untried, f.refused, f.refusedAfterGoodRenewal = f.refused, false, false
 	}
 }
 
@@ -147,7 +147,7 @@ func (w *Watcher) renew(f *feed, failure string) {
 	if failure == event.FailedSegment && !f.RenewalWorked {
 		pause = segmentRenewPause
 	}
-	f.refused, f.newExpiry, f.RenewalWorked = true, f.newExpiry && f.refused || f.RenewalWorked, false
+	f.refused, f.refusedAfterGoodRenewal, f.RenewalWorked = true, f.refusedAfterGoodRenewal && f.refused || f.RenewalWorked, false
 	at := r.Renewed.Add(pause)
 	if at.Before(w.now) {
 		at = w.now

@@ -175,8 +175,8 @@ type Interval struct {
 // Tick answers TaskWake.
 type Tick struct{}
 
-// ClockStep says that the machine's clock was set while the watcher ran. The
-// time of its step is later by By than the time that has passed would make it.
+// ClockStep says that the machine's clock was set while the watcher ran. By is how
+// far the clock jumped: its time minus the time expected from the monotonic clock.
 type ClockStep struct {
 	By time.Duration `json:"by"` // negative: the clock was set back
 }

@@ -116,9 +116,9 @@ func (w *Watcher) extendOutage(f *feed, since time.Time, failure, lastError stri
 	}
 }
 
-// confirmLive alerts the outage if it had lasted long enough at a moment at
-// which the stream was known to be live (section 6.6, decision S6).
-func (w *Watcher) confirmLive(at time.Time) {
+// alertDueOutage alerts the oldest due outage of a stream that is known to be live
+// at the time at (section 6.6, decision S6).
+func (w *Watcher) alertDueOutage(at time.Time) {
 	var first *outage
 	for _, f := range w.state.Feeds {
 		if o := &f.Outage; o.due(at) && (first == nil || o.Since.Before(first.Since)) {
@@ -140,7 +140,7 @@ func (w *Watcher) endOutage(f *feed) {
 	if !f.Outage.open() {
 		return
 	}
-	w.confirmLive(w.now)
+	w.alertDueOutage(w.now)
 	if f.Outage.interrupts(w.now) {
 		for _, d := range detectorsOf(f.Tracks) {
 			w.state.Conditions.of(d).interrupt()

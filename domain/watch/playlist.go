@@ -47,7 +47,7 @@ func (w *Watcher) readFeed(f *feed, o Playlist) {
 // playlistFailed takes in a playlist that could not be read. One that was never
 // proven to be live is dropped, because the stream may not have started.
 func (w *Watcher) playlistFailed(f *feed, o Playlist) {
-	f.ReadAt = o.Began
+	f.LastReadAt = o.Began
 	if f.failingSince.IsZero() {
 		f.failingSince = o.Began
 	}
@@ -65,12 +65,12 @@ func (w *Watcher) playlistEnded(f *feed, o Playlist) {
 		placed := placeSegments(o.Segments, o.Began)
 		f.Clock.observe(placed[len(placed)-1], o.Began)
 	}
-	f.Ended, f.ReadAt, f.CheckedAt, f.failingSince = true, o.Began, o.Began, time.Time{}
+	f.Ended, f.LastReadAt, f.LastCheckedAt, f.failingSince = true, o.Began, o.Began, time.Time{}
 	over := true
 	for _, other := range w.state.Feeds {
 		if !other.Ended {
 			over = false
-			other.ReadAt = time.Time{}
+			other.LastReadAt = time.Time{}
 		}
 	}
 	if over {
@@ -85,7 +85,7 @@ func (w *Watcher) playlistEnded(f *feed, o Playlist) {
 func (w *Watcher) readSegments(f *feed, o Playlist, segments []Segment) {
 	last := segments[len(segments)-1]
 	due := !o.Began.Before(w.checkAt(f))
-	f.ReadAt = o.Began
+	f.LastReadAt = o.Began
 	switch f.compare(o, last) {
 	case newer:
 		w.playlistAdvanced(f, o, last)
@@ -104,7 +104,7 @@ func (w *Watcher) readSegments(f *feed, o Playlist, segments []Segment) {
 		w.playlistUnchanged(f)
 	}
 	if due {
-		f.CheckedAt = o.Began
+		f.LastCheckedAt = o.Began
 	}
 	if f.Newest.Failed {
 		due = !o.Began.Before(f.Outage.RetryAt)

@@ -86,7 +86,7 @@ func (w *Watcher) resolvedWhileMonitoring(o Resolution) {
 		r.Claim = claim{}
 		w.state.Stream = monitor.StreamLive
 		w.adoptManifest(o)
-		w.confirmLive(o.Began)
+		w.alertDueOutage(o.Began)
 	default:
 		w.claimed(o)
 	}
@@ -106,7 +106,7 @@ func (w *Watcher) unanswered(o Resolution) {
 		w.setStatus(monitor.Waiting)
 	}
 	if w.playlistMoves() {
-		w.confirmLive(o.Began) // the moving playlist answers instead (S20)
+		w.alertDueOutage(o.Began) // the moving playlist answers instead (S20)
 	}
 	if o.State == ManifestFound {
 		w.adoptManifest(o)

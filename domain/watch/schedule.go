@@ -26,9 +26,9 @@ func (s *schedule) delayed(r Rules, now time.Time) (event.Delayed, bool) {
 	}, true
 }
 
-// expiresAt is when a stream that has never been live is given up; zero: never.
-// That is decided by a question asked then, or without an answer blindLimit
-// later.
+// expiresAt is when a stream that has never been live is given up; zero: never. At
+// that time the stream's state is asked once more. If no answer comes within
+// blindLimit, the watch ends anyway.
 func (w *Watcher) expiresAt() time.Time {
 	if w.monitoring() || w.rules.ScheduledEnd.IsZero() {
 		return time.Time{}

@@ -119,9 +119,9 @@ func (s *state) resume(now time.Time, unwatched time.Duration) {
 	s.At = now // a successor that dies before its first step has not been away for longer
 	s.Resolve.Next = now
 	for _, f := range s.Feeds {
-		f.ReadAt, f.CheckedAt, f.failingSince = time.Time{}, time.Time{}, time.Time{}
+		f.LastReadAt, f.LastCheckedAt, f.failingSince = time.Time{}, time.Time{}, time.Time{}
 		f.window, f.pending, f.bisection = nil, nil, bisection{}
-		f.refused, f.newExpiry, f.untried = false, false, false
+		f.refused, f.refusedAfterGoodRenewal, f.untried = false, false, false
 		f.Outage.RetryAt, f.Outage.Failures = now, 0 // the URL may have expired meanwhile; a renewed one is tried at once
 		if f.Outage.open() {
 			f.Outage.Unwatched = min(f.Outage.Unwatched+unwatched, now.Sub(f.Outage.Since))

@@ -101,7 +101,7 @@ func (w *Watcher) nextMedia() (next Task, ok bool) {
 		}
 		first := !ok || t.At.Before(next.At)
 		if ok && !t.At.After(w.now) && !next.At.After(w.now) {
-			first = f.ReadAt.Before(chosen.ReadAt)
+			first = f.LastReadAt.Before(chosen.LastReadAt)
 		}
 		if first {
 			next, chosen, ok = t, f, true

@@ -134,7 +134,7 @@ func (d Doctor) ffmpeg(ctx context.Context) []finding {
 	number := ffmpegNumber.FindStringSubmatch(m[1])
 	switch {
 	case number == nil:
-		f.verdict, f.advice = warn, "nothing, if it is newer; this build does not say"
+		f.verdict, f.advice = warn, "check that it is 7.1 or newer: this build states no version number"
 	case readRelease(number[1]).before(ffmpegFloor):
 		f.verdict, f.advice = warn, "nothing for now: 5.1 is known to work; upgrade when your system does"
 	}

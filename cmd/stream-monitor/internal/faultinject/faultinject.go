@@ -62,12 +62,12 @@ func Wrap(p Ports) Ports {
 		panic(err)
 	}
 	return Ports{
-		Monitors: crashingMonitors{p.Monitors, c},
-		Launcher: crashingLauncher{p.Launcher, c},
-		Store:    crashingStore{p.Store, c, os.Getenv(acceptedVariable)},
-		Outbox:   crashingOutbox{p.Outbox, c},
-		Sender:   crashingSender{p.Sender, c},
-		Now:      steppedClock(p.Now),
+		SupervisorStore: crashingMonitors{p.SupervisorStore, c},
+		Launcher:        crashingLauncher{p.Launcher, c},
+		RegistryStore:   crashingStore{p.RegistryStore, c, os.Getenv(acceptedVariable)},
+		Outbox:          crashingOutbox{p.Outbox, c},
+		Sender:          crashingSender{p.Sender, c},
+		Now:             steppedClock(p.Now),
 	}
 }
 

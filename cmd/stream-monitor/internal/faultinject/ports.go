@@ -13,10 +13,10 @@ import (
 
 // Ports are the ports of the gateway at which a fault can be injected.
 type Ports struct {
-	Monitors supervisor.Store
-	Launcher supervisor.Launcher
-	Store    registry.Store
-	Outbox   delivery.Outbox
-	Sender   delivery.Sender
-	Now      func() time.Time
+	SupervisorStore supervisor.Store
+	Launcher        supervisor.Launcher
+	RegistryStore   registry.Store
+	Outbox          delivery.Outbox
+	Sender          delivery.Sender
+	Now             func() time.Time
 }
