@@ -37,8 +37,9 @@ func startIdleGateway(t *testing.T, env ...string) *system.Service {
 // response is the outcome of one request on a connection of its own.
 type response struct {
 	began  time.Time
-	status int  // 0: the connection failed
-	closes bool // the answer has Connection: close
+	ended  time.Time // zero: the connection failed
+	status int       // 0: the connection failed
+	closes bool      // the answer has Connection: close
 	err    error
 }
 
@@ -59,7 +60,7 @@ func get(ctx context.Context, s *system.Service, path string) response {
 		return r
 	}
 	defer res.Body.Close()
-	r.status, r.closes = res.StatusCode, res.Close
+	r.status, r.closes, r.ended = res.StatusCode, res.Close, time.Now()
 	return r
 }
 
@@ -166,7 +167,7 @@ func TestADrainingGatewayServesUntilTheDrainTimeIsOver(t *testing.T) { // sectio
 		if r.closes {
 			closing++
 		}
-		if r.closes && r.began.Before(asked) {
+		if r.closes && r.ended.Before(asked) {
 			t.Error("an answer closed its connection before the signal")
 		}
 	}
