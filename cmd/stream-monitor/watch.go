@@ -38,7 +38,7 @@ func watchForeground(ctx context.Context, c *config.Watch, out console) error {
 		Log:        log,
 	}
 	if c.Record != "" {
-		file, err := os.OpenFile(c.Record, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+		file, err := os.OpenFile(c.Record, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // the user names the file to write
 		if err != nil {
 			return fmt.Errorf("recording: %w", err)
 		}

@@ -1,6 +1,7 @@
 package ffmpeg
 
 import (
+	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
@@ -51,6 +52,18 @@ func ofTrack(track detector.Track) []trackFilter {
 		}
 	}
 	return chain
+}
+
+// Filters returns the names of the ffmpeg filters that the detectors need. An ffmpeg
+// that was built for another purpose may lack them.
+func Filters() (names []string) {
+	for _, d := range detector.Table {
+		if f, ok := filters[d.Name]; ok {
+			name, _, _ := strings.Cut(f.expression(func(string) float64 { return 0 }), "=")
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // intervals are those that each detector found.

@@ -37,6 +37,15 @@ func TestTheCommandLineIsBuiltFromTheTable(t *testing.T) {
 	}
 }
 
+func TestTheFilterOfAThirdDetectorIsNamed(t *testing.T) {
+	detectortest.Only(t, detector.Blackout, detector.Silence)
+	detectortest.Add(t, detectortest.Imaginary)
+	ffmpeg.AddFilter(t, detectortest.Imaginary.Name, func(ffmpeg.Settings) string { return "freezedetect=n=0.003:d=0.5" }, "start", "end")
+	if got := ffmpeg.Filters(); !slices.Equal(got, []string{"blackdetect", "silencedetect", "freezedetect"}) {
+		t.Errorf("the filters are %q", got)
+	}
+}
+
 // The new filter runs in the same process, beside the others of its track.
 func TestAThirdDetectorIsOneRowAndOneFilter(t *testing.T) {
 	detectortest.Add(t, detectortest.Imaginary)

@@ -65,7 +65,7 @@ func (b *Broadcast) Entry() string {
 	return master
 }
 
-// Missed lists the requested files that did not exist: not yet on the air, in a
+// NotFound lists the requested files that did not exist: not yet on the air, in a
 // gap, or unknown.
 func (b *Broadcast) NotFound() []string {
 	b.mu.Lock()

@@ -58,6 +58,7 @@ const (
 // DateTimePlacement says which entries have an EXT-X-PROGRAM-DATE-TIME.
 type DateTimePlacement string
 
+// The placements of EXT-X-PROGRAM-DATE-TIME.
 const (
 	DateTimeAtStart    DateTimePlacement = ""      // before the first entry and after a discontinuity, as YouTube does it
 	DateTimePerSegment DateTimePlacement = "every" // before each entry
@@ -67,6 +68,7 @@ const (
 // Addressing selects how an MPD addresses segments.
 type Addressing string
 
+// The ways to address segments; HLS is no MPD at all.
 const (
 	HLS          Addressing = ""
 	TimelineTime Addressing = "timeline-time"   // SegmentTimeline, $Time$
@@ -77,6 +79,7 @@ const (
 // EndSignal selects how an MPD says that the stream has ended.
 type EndSignal string
 
+// The ends of an MPD.
 const (
 	Static   EndSignal = ""         // type="static"
 	Duration EndSignal = "duration" // still dynamic, but mediaPresentationDuration is there and minimumUpdatePeriod is not

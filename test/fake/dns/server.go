@@ -18,6 +18,7 @@ const maxMessage = 512
 // Mode decides how a Server answers.
 type Mode int
 
+// The modes of a Server.
 const (
 	Answering Mode = iota
 	Silent         // no answer

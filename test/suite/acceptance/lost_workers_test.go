@@ -276,7 +276,7 @@ type database struct{ *embedded.Server }
 // a longer path each start of the server has its socket elsewhere.
 func databaseDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "stream-monitor-db-")
+	dir, err := os.MkdirTemp("", "stream-monitor-db-") //nolint:usetesting // see above
 	if err == nil {
 		err = os.Chmod(dir, 0o755) // the server runs as another user than root
 	}

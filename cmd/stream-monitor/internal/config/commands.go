@@ -1,3 +1,6 @@
+// Package config reads the settings of every command from flags and environment
+// variables. It reports everything that is wrong at once, with what is accepted, and
+// never shows the value of a secret. It also keeps generated keys.
 package config
 
 import (

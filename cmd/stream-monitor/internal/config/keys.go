@@ -28,9 +28,9 @@ const (
 	fileMode    = 0o600
 )
 
-// keysFile is the JSON of generated keys. Its members have the names of the
+// KeysFile is the JSON of generated keys. Its members have the names of the
 // variables that they replace.
-type keysFile struct {
+type KeysFile struct {
 	API      string `json:"API_KEY"`
 	Signing  string `json:"WEBHOOK_SIGNING_KEY"`
 	Internal string `json:"INTERNAL_API_KEY"`
@@ -72,46 +72,46 @@ func LoadKeys(dataDir string, given KeyFlags) (keys Keys, generated bool, err er
 	return keys, generated, nil
 }
 
-func generateKeys() keysFile {
+func generateKeys() KeysFile {
 	key := func() string {
 		random := make([]byte, keyBytes)
 		_, _ = rand.Read(random) // never fails: it ends the program instead
 		return hex.EncodeToString(random)
 	}
-	return keysFile{API: key(), Signing: key(), Internal: key()}
+	return KeysFile{API: key(), Signing: key(), Internal: key()}
 }
 
 // ReadKeys reads a file of keys. Errors: fs.ErrNotExist; otherwise what is wrong
 // with the file and how to repair it.
-func ReadKeys(path string) (keysFile, error) {
+func ReadKeys(path string) (KeysFile, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return keysFile{}, fmt.Errorf("read keys: %w", err)
+		return KeysFile{}, fmt.Errorf("read keys: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return keysFile{}, fmt.Errorf("%s can be read by others (mode %04o); if nobody has, run: chmod 600 %s; else remove it and give the new keys to all who need them",
+		return KeysFile{}, fmt.Errorf("%s can be read by others (mode %04o); if nobody has, run: chmod 600 %s; else remove it and give the new keys to all who need them",
 			path, info.Mode().Perm(), path)
 	}
 	if info.Size() > maxKeysFile {
-		return keysFile{}, fmt.Errorf("%s has %d bytes; a file of keys has a few hundred", path, info.Size())
+		return KeysFile{}, fmt.Errorf("%s has %d bytes; a file of keys has a few hundred", path, info.Size())
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return keysFile{}, fmt.Errorf("read keys: %w", err)
+		return KeysFile{}, fmt.Errorf("read keys: %w", err)
 	}
-	var kept keysFile
+	var kept KeysFile
 	if err := json.Unmarshal(raw, &kept); err != nil {
-		return keysFile{}, fmt.Errorf("%s is not a file of keys (%w); remove it to have new ones generated", path, err)
+		return KeysFile{}, fmt.Errorf("%s is not a file of keys (%w); remove it to have new ones generated", path, err)
 	}
 	if kept.API == "" || kept.Signing == "" || kept.Internal == "" {
-		return keysFile{}, fmt.Errorf("%s lacks one of API_KEY, WEBHOOK_SIGNING_KEY, INTERNAL_API_KEY; remove it to have new ones generated", path)
+		return KeysFile{}, fmt.Errorf("%s lacks one of API_KEY, WEBHOOK_SIGNING_KEY, INTERNAL_API_KEY; remove it to have new ones generated", path)
 	}
 	return kept, nil
 }
 
 // storeKeys writes keys to path, completely or not at all. It leaves an existing
 // file as it is and then reports stored as false.
-func storeKeys(path string, keys keysFile) (stored bool, err error) {
+func storeKeys(path string, keys KeysFile) (stored bool, err error) {
 	raw, err := json.MarshalIndent(keys, "", "  ")
 	if err != nil {
 		return false, fmt.Errorf("encode keys: %w", err)

@@ -17,8 +17,7 @@ func Variables() []string {
 
 // collectVariables walks the commands and their embedded groups of flags.
 func collectVariables(t reflect.Type, names *[]string) {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		if env := f.Tag.Get("env"); env != "" {
 			*names = append(*names, strings.Split(env, ",")...)
 			continue

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
 
@@ -113,10 +114,6 @@ var (
 	ffmpegNumber  = regexp.MustCompile(`^n?([0-9]+\.[0-9.]+)`)
 )
 
-// ffmpegFilters are the filters of the detectors. A build for another purpose may
-// lack them.
-var ffmpegFilters = []string{"blackdetect", "silencedetect"}
-
 func (d Doctor) ffmpeg(ctx context.Context) []finding {
 	const subject = "ffmpeg"
 	expected := ffmpegFloor + " or newer"
@@ -139,9 +136,9 @@ func (d Doctor) ffmpeg(ctx context.Context) []finding {
 		f.verdict, f.advice = warn, "nothing for now: 5.1 is known to work; upgrade when your system does"
 	}
 	filters, err := runTool(ctx, t, "-hide_banner", "-filters")
-	for _, name := range ffmpegFilters {
+	for _, name := range ffmpeg.Filters() {
 		if err != nil || !strings.Contains(filters, " "+name+" ") {
-			return []finding{{subject, fail, f.found + ", without the filter " + name, "a build with " + strings.Join(ffmpegFilters, " and "), advice}}
+			return []finding{{subject, fail, f.found + ", without the filter " + name, "a build with " + strings.Join(ffmpeg.Filters(), " and "), advice}}
 		}
 	}
 	return []finding{f}
