@@ -13,9 +13,9 @@ import (
 // about a second. On two cores a third is left for peaks; without it checks are
 // skipped and instants are less exact.
 const (
-	maxStreams      = 26                     // watched at once
-	maxQuietStreams = 16                     // while a quiet timeline runs or waits
-	startInterval   = 400 * time.Millisecond // between the starts of two streams
+	maxStreams      = 18                      // watched at once
+	maxQuietStreams = 12                      // while a quiet timeline runs or waits
+	startInterval   = 1200 * time.Millisecond // between the starts of two streams
 )
 
 // timelines is the schedule of this test run.
