@@ -47,9 +47,9 @@ func (d *Dispatcher) deliver(ctx context.Context, f *inFlight) {
 	}
 }
 
-// record stores an attempt and retries after an error: for a failed attempt until the
-// lease expires, for a success until ctx is done, because only this process knows of
-// it. It tries once even if ctx is done.
+// record stores an attempt and retries after an error. It retries a failed attempt
+// until the lease expires. It retries a success until ctx is done, because only this
+// process knows of it. It tries once even if ctx is done.
 func (d *Dispatcher) record(ctx context.Context, f *inFlight, a Attempt, decision Decision) (ended monitor.ID, err error) {
 	for failures := 1; ; failures++ {
 		leased, _ := d.inFlight.current(f)
