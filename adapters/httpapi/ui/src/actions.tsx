@@ -1,0 +1,99 @@
+// What a person does about an incident. The feed brings the result to every page.
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { APIError, incidents } from "./api";
+import { text } from "./i18n";
+import { name } from "./settings";
+import { duration } from "./time";
+
+// failure is the message of the newest action that failed.
+export const failure = signal("");
+const asking = signal<((by: string) => void) | null>(null);
+
+export function acknowledge(...ids: string[]): void {
+  withName((by) => void run(async () => {
+    for (const id of ids) await incidents.acknowledge(id, by);
+  }));
+}
+
+export function note(id: string, words: string, done: () => void): void {
+  withName((by) => void run(async () => {
+    await incidents.note(id, by, words);
+    done();
+  }));
+}
+
+export function label(id: string, falsePositive: boolean | null): void {
+  withName((by) => void run(async () => void (await incidents.label(id, by, falsePositive))));
+}
+
+export async function run(action: () => Promise<void>): Promise<void> {
+  failure.value = "";
+  try {
+    await action();
+  } catch (error) {
+    failure.value = describe(error);
+  }
+}
+
+export function describe(error: unknown): string {
+  const words = text.value.common;
+  if (!(error instanceof APIError)) return String(error);
+  if (error.status === 0) return words.unreachable;
+  if (error.status === 429) return words.tooManyRequests(duration(error.retryAfterSec ?? 60));
+  return error.message;
+}
+
+function withName(then: (by: string) => void): void {
+  if (name.value.trim()) then(name.value.trim());
+  else asking.value = then;
+}
+
+// Actions asks for a name once, and shows why an action failed.
+export function Actions() {
+  const words = text.value;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const then = asking.value;
+  useEffect(() => {
+    if (then) dialog.current?.showModal();
+  }, [then]);
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const by = new FormData(event.currentTarget as HTMLFormElement).get("name")?.toString().trim();
+    if (!by) return;
+    name.value = by;
+    dialog.current?.close();
+    then?.(by);
+  };
+  return (
+    <>
+      {failure.value && (
+        <div class="toast is-warning" role="alert">
+          <b>{words.common.failed}.</b> {failure}
+          <button class="btn quiet" type="button" onClick={() => (failure.value = "")}>
+            {words.common.close}
+          </button>
+        </div>
+      )}
+      <dialog ref={dialog} aria-labelledby="name-title" onClose={() => (asking.value = null)}>
+        <form onSubmit={submit}>
+          <div class="field">
+            <label id="name-title" for="name-field">
+              {words.shell.yourName}
+            </label>
+            <input id="name-field" class="input" name="name" required maxLength={100} autocomplete="nickname" />
+            <p class="hint">{words.shell.yourNameHint}</p>
+          </div>
+          <div class="actions">
+            <button class="btn primary" type="submit">
+              {words.common.save}
+            </button>
+            <button class="btn quiet" type="button" onClick={() => dialog.current?.close()}>
+              {words.common.cancel}
+            </button>
+          </div>
+        </form>
+      </dialog>
+    </>
+  );
+}

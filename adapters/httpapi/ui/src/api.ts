@@ -1,0 +1,139 @@
+// Typed requests to the API of the gateway that served the page. The session cookie authenticates them.
+import type { Broadcast, Change, Delivery, Evidence, EventRecord, Incident, Monitor, Preview, Registration, Timeline, Trial, Variant } from "./types";
+
+export class APIError extends Error {
+  constructor(
+    readonly status: number, // 0: the gateway did not answer
+    readonly code: string,
+    message: string,
+    readonly retryAfterSec: number | null = null,
+  ) {
+    super(message);
+  }
+}
+
+const timeoutMs = 15_000;
+
+// These wait for a tool or for somebody else's server.
+const slowTimeoutMs = 35_000;
+const slow = ["/api/v1/preview", "/api/v1/webhooks/test"];
+
+export async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal, headers: Record<string, string> = {}): Promise<T> {
+  const limit = AbortSignal.timeout(slow.includes(path) ? slowTimeoutMs : timeoutMs);
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: body === undefined ? headers : { ...headers, "Content-Type": "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: signal ? AbortSignal.any([signal, limit]) : limit,
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new APIError(0, "UNREACHABLE", String(error));
+  }
+  if (!response.ok) throw await refusal(response);
+  if (response.status === 204) return undefined as T;
+  return (await response.json()) as T;
+}
+
+async function refusal(response: Response): Promise<APIError> {
+  const retry = Number(response.headers.get("Retry-After")) || null;
+  try {
+    const { error } = (await response.json()) as { error: { code: string; message: string } };
+    return new APIError(response.status, error.code, error.message, retry);
+  } catch {
+    return new APIError(response.status, "UNKNOWN", `HTTP ${response.status}`, retry);
+  }
+}
+
+type Query = Record<string, string | number | boolean | null | undefined>;
+
+export function withParameters(path: string, parameters: Query): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== null && value !== undefined && value !== "") query.set(name, String(value));
+  }
+  const text = query.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+export function get<T>(path: string, parameters: Query = {}, signal?: AbortSignal): Promise<T> {
+  return request<T>("GET", withParameters(path, parameters), undefined, signal);
+}
+
+export function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  return request<T>("POST", path, body, signal);
+}
+
+const segment = encodeURIComponent;
+
+export const session = {
+  read: () => get<{ expires_at: string }>("/api/v1/session"),
+  signIn: (apiKey: string) => post<void>("/api/v1/session", { api_key: apiKey }),
+  signOut: () => request<void>("DELETE", "/api/v1/session"),
+};
+
+export const monitors = {
+  read: (id: string, signal?: AbortSignal) => get<Monitor>(`/api/v1/monitors/${segment(id)}`, {}, signal),
+  timeline: (id: string, from: string, to: string, buckets: number, signal?: AbortSignal) =>
+    get<Timeline>(`/api/v1/monitors/${segment(id)}/timeline`, { from, to, buckets }, signal),
+  events: (id: string, limit: number, signal?: AbortSignal) =>
+    get<{ events: EventRecord[]; pagination: { total: number } }>(`/api/v1/monitors/${segment(id)}/events`, { limit }, signal),
+  sessions: (id: string, signal?: AbortSignal) => get<{ sessions: Broadcast[] }>(`/api/v1/monitors/${segment(id)}/sessions`, {}, signal),
+  register: (registration: Registration, operation: string) => request<{ monitor_id: string }>("POST", "/api/v1/monitors", registration, undefined, { "Idempotency-Key": operation }),
+  change: (id: string, change: Change) => request<Monitor>("PATCH", `/api/v1/monitors/${segment(id)}`, change),
+  preview: (registration: Partial<Registration>, signal?: AbortSignal) => post<Preview>("/api/v1/preview", registration, signal),
+  stop: (id: string) => request<void>("DELETE", `/api/v1/monitors/${segment(id)}`),
+  redeliver: (id: string, event: string) => post<void>(`/api/v1/monitors/${segment(id)}/events/${segment(event)}/redeliver`, undefined),
+};
+
+export interface IncidentFilter {
+  state?: string | null;
+  condition?: string | null;
+  severity?: string | null;
+  monitor_id?: string | null;
+  from?: string | null;
+  to?: string | null;
+  after?: string | null;
+  limit?: number;
+}
+
+export const incidents = {
+  list: (filter: IncidentFilter, signal?: AbortSignal) =>
+    get<{ incidents: Incident[]; next: string | null }>("/api/v1/incidents", { ...filter }, signal),
+  read: (id: string, signal?: AbortSignal) => get<Incident>(`/api/v1/incidents/${segment(id)}`, {}, signal),
+  acknowledge: (id: string, by: string) => post(`/api/v1/incidents/${segment(id)}/acknowledge`, { op_id: operationID(), by }),
+  note: (id: string, by: string, text: string) => post(`/api/v1/incidents/${segment(id)}/notes`, { op_id: operationID(), by, text }),
+  label: (id: string, by: string, falsePositive: boolean | null) =>
+    post(`/api/v1/incidents/${segment(id)}/label`, { op_id: operationID(), by, false_positive: falsePositive }),
+};
+
+export const evidence = {
+  list: (filter: { incident_id?: string; monitor_id?: string; limit?: number }, signal?: AbortSignal) =>
+    get<{ evidence: Evidence[]; next: string | null }>("/api/v1/evidence", filter, signal),
+  link: (id: string, variant: Variant, ttlSec = 900) =>
+    post<{ url: string; expires_at: string }>(`/api/v1/evidence/${segment(id)}/link`, { variant, ttl_sec: ttlSec }),
+};
+
+export interface DeliveryFilter {
+  monitor_id?: string | null;
+  event_id?: string | null;
+  incident_id?: string | null;
+  state?: string | null;
+  cursor?: string | null;
+  limit?: number;
+}
+
+export const testWebhook = (callbackURL: string) => post<Trial>("/api/v1/webhooks/test", { callback_url: callbackURL });
+
+export const deliveries = {
+  list: (filter: DeliveryFilter, signal?: AbortSignal) =>
+    get<{ deliveries: Delivery[]; next: string | null }>("/api/v1/deliveries", { ...filter }, signal),
+};
+
+// operationID is chosen once for an action. crypto.randomUUID does not exist on plain http in a LAN.
+export function operationID(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
+}

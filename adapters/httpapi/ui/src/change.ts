@@ -1,0 +1,32 @@
+// What a form changes of a monitor.
+import { fromLocalInput } from "./time";
+import type { Change, Config, Metadata } from "./types";
+
+export type NumberName = "check_interval_sec" | "blackout_threshold_sec" | "silence_threshold_sec" | "silence_db_threshold" | "start_delay_tolerance_sec";
+// limits are the numbers of a configuration: name, least, most, step.
+export const limits: [NumberName, number, number, number | "any"][] = [
+  ["check_interval_sec", 1, 300, 1],
+  ["blackout_threshold_sec", 1, 3600, 1],
+  ["silence_threshold_sec", 1, 3600, 1],
+  ["silence_db_threshold", -100, 0, "any"],
+  ["start_delay_tolerance_sec", 0, 86_400, 1],
+];
+export const times = ["scheduled_start_time", "scheduled_end_time"] as const;
+
+const names = ["channel_name", "stream_title"] as const;
+
+// changeOf has only what a person changed in the form, so that two people who change different things do not undo each
+// other. It compares with the form as it was opened: a field shows a long or odd text in its own way.
+export function changeOf(metadata: Metadata, opened: FormData, form: FormData): Change {
+  const change: Change = {};
+  const config: Partial<Config> = {};
+  const field = (name: string, of = form) => of.get(name)?.toString().trim() ?? "";
+  const changed = (name: string) => field(name) !== field(name, opened);
+  for (const [name] of limits) if (changed(name) && field(name) !== "") config[name] = Number(field(name));
+  for (const name of times) if (changed(name)) config[name] = fromLocalInput(field(name));
+  if (Object.keys(config).length > 0) change.config = config;
+  if (field("callback_url")) change.callback_url = field("callback_url");
+  const renamed = names.filter(changed);
+  if (renamed.length > 0) change.metadata = { ...metadata, ...Object.fromEntries(renamed.map((name) => [name, field(name)])) };
+  return change;
+}

@@ -1,0 +1,67 @@
+// How incidents are listed: the open ones first, the others by day; a storm is one row.
+import { dayKey } from "./time";
+import type { Incident } from "./types";
+
+export interface Storm {
+  kind: "storm";
+  incidents: Incident[];
+}
+export interface Single {
+  kind: "single";
+  incident: Incident;
+}
+export type Entry = Single | Storm;
+
+const stormMs = 60_000;
+const stormSize = 5;
+
+// storms joins what began with the same condition within a minute of each other: the cause is common.
+export function storms(all: readonly Incident[]): Entry[] {
+  const entries: Entry[] = [];
+  for (let i = 0; i < all.length; ) {
+    const begin = all[i]!;
+    let end = i + 1;
+    while (end < all.length && firstCondition(all[end]!) === firstCondition(begin) && near(all[end - 1]!, all[end]!)) end++;
+    if (end - i >= stormSize) entries.push({ kind: "storm", incidents: all.slice(i, end) });
+    else for (const incident of all.slice(i, end)) entries.push({ kind: "single", incident });
+    i = end;
+  }
+  return entries;
+}
+
+const near = (a: Incident, b: Incident) => Math.abs(Date.parse(a.started_at) - Date.parse(b.started_at)) <= stormMs;
+export const firstCondition = (incident: Incident) => incident.conditions[0]?.name ?? "";
+
+export interface Day {
+  key: string;
+  at: string;
+  incidents: Incident[];
+}
+
+// byDay groups what is resolved by the viewer's calendar day, in the given order.
+export function byDay(all: readonly Incident[]): Day[] {
+  const days: Day[] = [];
+  for (const incident of all) {
+    const key = dayKey(incident.opened_at);
+    const last = days.at(-1);
+    if (last?.key === key) last.incidents.push(incident);
+    else days.push({ key, at: incident.opened_at, incidents: [incident] });
+  }
+  return days;
+}
+
+// troubleSec is how long an incident lasted.
+export function troubleSec(incident: Incident, now: number): number {
+  const ends = incident.conditions.map((c) => (c.ended_at ? Date.parse(c.ended_at) : now));
+  return Math.max(0, (Math.max(...ends, Date.parse(incident.started_at)) - Date.parse(incident.started_at)) / 1000);
+}
+
+// endOf is when the trouble ended; null: it lasts.
+export function endOf(incident: Incident): string | null {
+  let end: string | null = incident.started_at;
+  for (const condition of incident.conditions) {
+    if (condition.ended_at === null) return null;
+    if (Date.parse(condition.ended_at) > Date.parse(end)) end = condition.ended_at;
+  }
+  return end;
+}

@@ -1,0 +1,56 @@
+// Joins the feed to the store, and tells the document and its title how things stand.
+import { effect, untracked } from "@preact/signals";
+import { incidents as api } from "./api";
+import { startChime } from "./chime";
+import { startFeed, type Feed } from "./feed";
+import { recoveredMs } from "./feedstate";
+import { text } from "./i18n";
+import { navigate } from "./router";
+import { asOf, heardAt, incidents, isLive, keep, link, loaded, now, receive, replaced, startClock } from "./store";
+import { clock } from "./time";
+
+let feed: Feed | null = null;
+
+export function retry(): void {
+  feed?.retry();
+}
+
+// startLive may be called again, after somebody has signed in.
+export function startLive(): void {
+  if (feed) {
+    if (link.peek().state === "signed-out") feed.retry();
+    return;
+  }
+  feed = startFeed(receive, (newest) => (link.value = newest));
+  startClock();
+  startChime();
+  effect(() => {
+    document.documentElement.dataset.link = isLive.value ? "live" : heardAt.value > 0 ? "lost" : "connecting";
+  });
+  effect(() => {
+    // Whoever has seen nothing yet has nothing to lose by leaving for the sign-in page.
+    if (link.value.state === "signed-out" && !loaded.peek()) untracked(goToSignIn);
+  });
+  effect(() => {
+    if (replaced.value > 0) void readRecovered();
+  });
+  effect(() => {
+    const open = incidents.values().filter((i) => i.state === "open" && !i.acknowledged_at).length;
+    const lost = heardAt.value > 0 && !isLive.value ? ` (${text.value.shell.asOf} ${clock(asOf.value)})` : "";
+    document.title = `${open > 0 ? `(${open}) ` : ""}stream-monitor${lost}`;
+  });
+}
+
+function goToSignIn(): void {
+  if (location.pathname !== "/signin") navigate(`/signin?next=${encodeURIComponent(location.pathname + location.search)}`, "replace");
+}
+
+// readRecovered asks for what was resolved shortly before: state.replace has only what is unresolved.
+async function readRecovered(): Promise<void> {
+  try {
+    const from = new Date(now.peek() - recoveredMs).toISOString();
+    keep((await api.list({ state: "resolved", from, limit: 200 })).incidents);
+  } catch {
+    // The list of recovered streams then begins now.
+  }
+}

@@ -1,0 +1,221 @@
+import "../styles/deliveries.css";
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { run } from "../actions";
+import { monitors as api } from "../api";
+import { filterNames, useDeliveryList } from "../deliverylist";
+import { text } from "../i18n";
+import { onKey } from "../keyboard";
+import { nameOf } from "../names";
+import { Exchange, pretty, StatusWord } from "../parts/Exchange";
+import { Glyph } from "../parts/Glyph";
+import { eventLook, eventWord } from "../parts/MonitorEvents";
+import { Stranger } from "../parts/Name";
+import { query, setQuery, withQuery } from "../router";
+import { now } from "../store";
+import { useNames } from "../streamnames";
+import { clock, clockDay, decimal, duration, secondsBetween, zone } from "../time";
+import type { Delivery } from "../types";
+
+export function Deliveries() {
+  const words = text.value.deliveries;
+  const { page, failed, fresh, more, reload } = useDeliveryList();
+  const all = page?.deliveries ?? [];
+  const chosen = query.value.get("selected");
+  const selected = all.find((d) => d.event_id === chosen) ?? (chosen ? null : (all[0] ?? null));
+  const streamOf = useNames(all.map((d) => d.monitor_id));
+  const nameOfDelivery = (d: Delivery) => nameOf(streamOf(d.monitor_id, d.stream_url));
+  const move = (by: number) => {
+    const next = all[Math.min(Math.max(0, all.indexOf(selected!) + by), all.length - 1)];
+    if (!next) return;
+    setQuery({ selected: next.event_id }, "replace");
+    document.getElementById(`delivery-${next.event_id}`)?.scrollIntoView({ block: "nearest" });
+  };
+  useEffect(() => {
+    const ends = [onKey("j", () => move(1)), onKey("k", () => move(-1)), onKey("r", reload)];
+    return () => ends.forEach((end) => end());
+  });
+  return (
+    <main class={chosen ? "main delivery-page chosen" : "main delivery-page"} id="main">
+      <div class="page-head">
+        <h1>{words.title}</h1>
+        <Filters />
+        {fresh > 0 && (
+          <button class="new-pill end" type="button" onClick={reload}>
+            <Glyph name="up" />
+            {words.newOnes(fresh)}
+          </button>
+        )}
+      </div>
+      {failed && (
+        <p class="notice is-warning" role="alert">
+          <Glyph name="warning" />
+          {failed}
+        </p>
+      )}
+      {!page && !failed && <p aria-busy="true">{text.value.common.loading}</p>}
+      {page && all.length === 0 && <p class="muted">{query.value.size > 0 ? words.none : words.noneYet}</p>}
+      {all.length > 0 && (
+        <div class="delivery-columns">
+          <div class="delivery-side">
+            <ul class="card delivery-list" aria-label={words.list}>
+              {all.map((d) => (
+                <Row key={d.event_id} delivery={d} name={nameOfDelivery(d)} selected={d === selected} />
+              ))}
+            </ul>
+            {page!.next && (
+              <button class="btn" type="button" onClick={more}>
+                {words.more}
+              </button>
+            )}
+          </div>
+          {selected ? <Detail key={selected.event_id} delivery={selected} name={nameOfDelivery(selected)} /> : <p class="muted">{words.choose}</p>}
+        </div>
+      )}
+    </main>
+  );
+}
+
+function Filters() {
+  const words = text.value.deliveries;
+  const q = query.value;
+  return (
+    <div class="actions">
+      <label class="pick">
+        {words.state}
+        <select value={q.get("state") ?? ""} onChange={(e) => setQuery({ state: e.currentTarget.value, selected: null })}>
+          <option value="">{text.value.common.any}</option>
+          {Object.entries(words.states).map(([value, word]) => (
+            <option key={value} value={value}>
+              {word}
+            </option>
+          ))}
+        </select>
+      </label>
+      {filterNames.map((name) => {
+        const id = q.get(name);
+        return (
+          id && (
+            <a key={name} class="btn quiet" href={withQuery({ [name]: null, selected: null })} aria-label={words.remove(words.filters[name])}>
+              {words.filters[name]} <span class="mono">…{id.slice(-6)}</span> <Glyph name="fail" />
+            </a>
+          )
+        );
+      })}
+    </div>
+  );
+}
+
+const looks = { delivered: ["check", "on_air"], pending: ["retry", "warning"], failed: ["fail", "trouble"] } as const;
+
+function StateOf({ delivery }: { delivery: Delivery }) {
+  const [glyph, look] = looks[delivery.state];
+  return (
+    <span class={`word is-${look}`}>
+      <Glyph name={glyph} />
+      {text.value.deliveries.states[delivery.state]}
+    </span>
+  );
+}
+
+function Row({ delivery, name, selected }: { delivery: Delivery; name: string; selected: boolean }) {
+  const [glyph] = eventLook(delivery.event_type);
+  return (
+    <li id={`delivery-${delivery.event_id}`}>
+      <a class={selected ? "selected" : ""} href={withQuery({ selected: delivery.event_id })} aria-current={selected ? "true" : undefined}>
+        <Glyph name={glyph} />
+        <span class="delivery-what">
+          <b class="one-line">{eventWord(delivery.event_type)}</b>
+          <Stranger className="one-line muted">{name}</Stranger>
+        </span>
+        <span class="delivery-when">
+          <StateOf delivery={delivery} />
+          <span class="num dim">{clockDay(delivery.created_at, now.peek())}</span>
+        </span>
+      </a>
+    </li>
+  );
+}
+
+function Detail({ delivery, name }: { delivery: Delivery; name: string }) {
+  const words = text.value.deliveries;
+  const newestFirst = delivery.attempts.map((attempt, i) => ({ attempt, n: i + 1 })).reverse();
+  return (
+    <article class="card delivery-detail" aria-labelledby="delivery-title">
+      <div class="card-head">
+        <a class="btn quiet only-narrow" href={withQuery({ selected: null })}>
+          {words.back}
+        </a>
+        <h2 id="delivery-title">{eventWord(delivery.event_type)}</h2>
+        <StateOf delivery={delivery} />
+        <span class="end">
+          <Redeliver key={delivery.state} delivery={delivery} />
+        </span>
+      </div>
+      <div class="card-body delivery-body">
+        <p class="delivery-facts">
+          <a class="link wrap" href={`/monitors/${delivery.monitor_id}`} dir="auto">
+            {name}
+          </a>
+          {delivery.incident_id && (
+            <a class="link" href={`/incidents/${delivery.incident_id}`}>
+              {words.openIncident}
+            </a>
+          )}
+          <span class="num">
+            {clockDay(delivery.created_at, now.peek())} {zone.value}
+          </span>
+          <span>{words.tries(delivery.tried)}</span>
+          {delivery.delivered_at && <span class="num">{words.took(took(delivery))}</span>}
+          {delivery.state === "pending" && delivery.next_attempt_at && <span class="num">{words.next(clock(delivery.next_attempt_at))}</span>}
+          <span class="mono dim wrap">{delivery.event_type}</span>
+        </p>
+        {delivery.state === "failed" && delivery.last_error && (
+          <p class="notice is-trouble">
+            <Glyph name="fail" />
+            <span class="wrap">
+              {delivery.last_error}. {words.only2xx}
+            </span>
+          </p>
+        )}
+        <h3>{words.attempts}</h3>
+        {newestFirst.length === 0 && <p class="dim">{words.noAttempts}</p>}
+        {newestFirst.map(({ attempt, n }, i) => (
+          <details key={attempt.at} class="attempt" open={i === 0}>
+            <summary>
+              <span class="num">{words.attempt(n, clockDay(attempt.at, now.peek()))}</span>
+              <StatusWord of={attempt} />
+            </summary>
+            <Exchange of={attempt} />
+          </details>
+        ))}
+        <h3>{words.body}</h3>
+        <pre class="code" tabIndex={0} aria-label={words.body}>
+          {pretty(delivery.body)}
+        </pre>
+      </div>
+    </article>
+  );
+}
+
+// took is how long after its event a delivery arrived.
+function took(delivery: Delivery): string {
+  const seconds = secondsBetween(delivery.created_at, delivery.delivered_at!);
+  return seconds < 60 ? `${decimal(seconds, 2)} ${text.value.common.second}` : duration(seconds);
+}
+
+function Redeliver({ delivery }: { delivery: Delivery }) {
+  const words = text.value.deliveries;
+  const queued = useSignal(false);
+  const act = () =>
+    run(async () => {
+      await api.redeliver(delivery.monitor_id, delivery.event_id);
+      queued.value = true;
+    });
+  return (
+    <button class="btn" type="button" disabled={queued.value || delivery.state === "pending"} onClick={() => void act()}>
+      <Glyph name="retry" />
+      {queued.value ? words.redelivered : words.redeliver}
+    </button>
+  );
+}

@@ -1,0 +1,193 @@
+import "../styles/incident.css";
+import { useComputed, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { acknowledge, describe, label } from "../actions";
+import { APIError, incidents as api } from "../api";
+import { useDeliveries, useEvidence } from "../evidence";
+import { text } from "../i18n";
+import { endOf, firstCondition, troubleSec } from "../incidentlist";
+import { onKey } from "../keyboard";
+import { nameOf, shortURL, titleOf } from "../names";
+import { Around } from "../parts/Around";
+import { Clip } from "../parts/Clip";
+import { Glyph } from "../parts/Glyph";
+import { Log } from "../parts/Log";
+import { Stranger } from "../parts/Name";
+import { Seen } from "../parts/Seen";
+import { Share, sharing } from "../parts/Share";
+import { conditionWord, Lamp } from "../parts/State";
+import { Told } from "../parts/Told";
+import { WhenCard, WhyCard } from "../parts/WhyCard";
+import { path } from "../router";
+import { incidents as live, monitors, now } from "../store";
+import { useNames } from "../streamnames";
+import { clockDay, duration, zone } from "../time";
+import type { Incident as Data } from "../types";
+import { worst } from "../wall";
+
+const settleMs = 300; // several changes come with one event
+
+export function Incident() {
+  const id = decodeURIComponent(path.value.split("/")[2] ?? "");
+  const { incident, failed } = useIncident(id);
+  const words = text.value;
+  if (!incident) {
+    return (
+      <main class="main" id="main" aria-busy={!failed}>
+        <h1 class={failed ? "" : "hidden-text"}>{words.incident.title}</h1>
+        <p>{failed || words.common.loading}</p>
+      </main>
+    );
+  }
+  return <Loaded incident={incident} />;
+}
+
+// useIncident reads the incident with its log, and reads it again when the feed says that it changed.
+function useIncident(id: string) {
+  const read = useSignal<Data | null>(null);
+  const failed = useSignal("");
+  live.keys.value;
+  const change = live.rows.get(id)?.value;
+  useEffect(() => {
+    const abort = new AbortController();
+    const timer = setTimeout(
+      () =>
+        api.read(id, abort.signal).then(
+          (incident) => (read.value = incident),
+          (error) => {
+            if (abort.signal.aborted || read.peek()) return;
+            failed.value = error instanceof APIError && error.status === 404 ? text.value.incident.notFound : describe(error);
+          },
+        ),
+      read.peek() ? settleMs : 0,
+    );
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [id, change]);
+  return { incident: read.value, failed: failed.value };
+}
+
+function Loaded({ incident }: { incident: Data }) {
+  const evidence = useEvidence(incident.incident_id);
+  const deliveries = useDeliveries(incident.incident_id, incident.monitor_id);
+  monitors.keys.value;
+  const monitor = monitors.get(incident.monitor_id) ?? null;
+  const stream = useNames([incident.monitor_id])(incident.monitor_id, incident.stream_url);
+  return (
+    <main class="main incident" id="main">
+      <Head incident={incident} stream={stream} />
+      <ActionBar incident={incident} evidenceCount={evidence.value?.length ?? 0} />
+      <div class="columns">
+        <div>
+          <Seen incident={incident} all={evidence.value} name={nameOf(stream)} live={monitor?.status === "monitoring"} intervalSec={monitor?.config.check_interval_sec ?? 10} />
+          <Clip all={evidence.value} />
+          <Around incident={incident} monitor={monitor} />
+          <Told all={deliveries.value} />
+        </div>
+        <div>
+          <WhyCard incident={incident} monitor={monitor} />
+          <WhenCard incident={incident} deliveries={deliveries.value} />
+          <Log incident={incident} evidence={evidence.value} deliveries={deliveries.value} />
+        </div>
+      </div>
+      <Share all={evidence.value ?? []} />
+    </main>
+  );
+}
+
+function Head({ incident, stream }: { incident: Data; stream: Parameters<typeof nameOf>[0] }) {
+  const words = text.value;
+  const lasting = worst(incident);
+  const end = endOf(incident);
+  const lasted = useComputed(() => duration(troubleSec(incident, now.value)));
+  const today = now.peek();
+  const from = clockDay(incident.started_at, today);
+  const title = titleOf(stream);
+  return (
+    <>
+      <nav class="crumbs" aria-label={words.incident.title}>
+        <a href="/incidents">{words.incidents.title}</a>
+        <Glyph name="right" />
+        <span class="mono">{incident.incident_id.slice(-8)}</span>
+      </nav>
+      <header class={`head is-${incident.state === "resolved" ? "off" : lasting ? "trouble" : "recovered"}`}>
+        <h1>
+          {lasting ? (
+            <Lamp name={lasting.name} large />
+          ) : (
+            <span class="word is-recovered">
+              <Glyph name={incident.false_positive ? "flag" : "recovered"} />
+              {incident.false_positive ? words.incidents.falsePositive : words.incidents.recovered(conditionWord(firstCondition(incident)))}
+            </span>
+          )}
+          <a href={`/monitors/${incident.monitor_id}`}>
+            <Stranger>{nameOf(stream)}</Stranger>
+          </a>
+        </h1>
+        <p class="lead">
+          {title && <Stranger>{title}</Stranger>}{" "}
+          <a class="tag" href={incident.stream_url} target="_blank" rel="noreferrer noopener">
+            <Glyph name="link" />
+            {shortURL(incident.stream_url)}
+          </a>
+        </p>
+        <p class="big">
+          <b class="num">{lasted}</b>
+          <span class="num">{end ? words.incident.lasted(from, `${clockDay(end, today)} ${zone.value}`) : words.incident.goingOn(`${from} ${zone.value}`)}</span>
+        </p>
+      </header>
+    </>
+  );
+}
+
+function ActionBar({ incident, evidenceCount }: { incident: Data; evidenceCount: number }) {
+  const words = text.value.incident;
+  const open = incident.state === "open";
+  const canAcknowledge = open && !incident.acknowledged_at;
+  const failedMonitor = incident.conditions.some((c) => c.name === "error" && c.ended_at === null);
+  const act = () => acknowledge(incident.incident_id);
+  useEffect(() => (canAcknowledge ? onKey("a", act) : undefined), [canAcknowledge, incident.incident_id]);
+  const wrong = incident.false_positive === true;
+  return (
+    <div class="action-bar">
+      {canAcknowledge && (
+        <button class="btn primary" type="button" onClick={act}>
+          <Glyph name="hand" />
+          {failedMonitor ? words.acknowledgeFailed : words.acknowledge}
+          <kbd class="not-phone">a</kbd>
+        </button>
+      )}
+      <button class="btn not-phone" type="button" onClick={() => document.getElementById("note-field")?.focus()}>
+        <Glyph name="note" />
+        {words.note}
+      </button>
+      <button class="btn" type="button" aria-pressed={wrong} onClick={() => label(incident.incident_id, wrong ? null : true)}>
+        <Glyph name="flag" />
+        {wrong ? words.notFalsePositive : words.falsePositive}
+      </button>
+      {evidenceCount > 0 && (
+        <button class="btn quiet" type="button" aria-label={words.share} onClick={() => (sharing.value = true)}>
+          <Glyph name="link" />
+          <span class="not-phone">{words.share}</span>
+        </button>
+      )}
+      <span class="end">
+        {incident.acknowledged_by ? (
+          <span class="word is-on_air">
+            <Glyph name="person" />
+            <b dir="auto">{incident.acknowledged_by}</b> {words.has(clockDay(incident.acknowledged_at!, now.peek()))}
+          </span>
+        ) : (
+          open && (
+            <span class="word is-warning">
+              <Glyph name="person" />
+              {words.nobody}
+            </span>
+          )
+        )}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,221 @@
+import "../styles/monitor.css";
+import { useComputed, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { describe, run } from "../actions";
+import { APIError, monitors as api } from "../api";
+import { text } from "../i18n";
+import { groupOf, nameOf, shortURL, titleOf, channelOf } from "../names";
+import { Broadcast } from "../parts/Broadcast";
+import { Glyph } from "../parts/Glyph";
+import { History } from "../parts/History";
+import { MonitorEvents, useEvents } from "../parts/MonitorEvents";
+import { Stranger } from "../parts/Name";
+import { Live } from "../parts/Picture";
+import { Lamp, StateWord } from "../parts/State";
+import { changing, Watching } from "../parts/Watching";
+import { path } from "../router";
+import { pinned, togglePinned } from "../settings";
+import { incidents, monitors, now } from "../store";
+import { clockDay, duration, zone } from "../time";
+import type { Incident, Monitor as Data } from "../types";
+import { newestIncidents, stateOf, worst } from "../wall";
+
+export function Monitor() {
+  const id = decodeURIComponent(path.value.split("/")[2] ?? "");
+  const { monitor, failed } = useMonitor(id);
+  if (monitor) return <Loaded monitor={monitor} />;
+  return (
+    <main class="main" id="main" aria-busy={!failed}>
+      <h1 class={failed ? "" : "hidden-text"}>{text.value.monitor.title}</h1>
+      <p>{failed || text.value.common.loading}</p>
+    </main>
+  );
+}
+
+// useMonitor is the monitor of the feed, with what only a reading tells: the receiver, and monitors that have ended.
+function useMonitor(id: string) {
+  const read = useSignal<Data | null>(null);
+  const failed = useSignal("");
+  monitors.keys.value;
+  const live = monitors.rows.get(id)?.value;
+  const changed = live && `${live.status} ${JSON.stringify(live.config)} ${JSON.stringify(live.metadata)}`;
+  useEffect(() => {
+    const abort = new AbortController();
+    api.read(id, abort.signal).then(
+      (monitor) => (read.value = monitor),
+      (error) => {
+        if (abort.signal.aborted) return;
+        if (error instanceof APIError && error.status === 404) read.value = null; // deleted while its page is open
+        else if (read.peek()) return;
+        failed.value = error instanceof APIError && error.status === 404 ? text.value.monitor.notFound : describe(error);
+      },
+    );
+    return () => abort.abort();
+  }, [id, changed]);
+  const monitor = read.value && live ? { ...read.value, ...live } : read.value;
+  return { monitor, failed: failed.value };
+}
+
+function Loaded({ monitor }: { monitor: Data }) {
+  const id = monitor.monitor_id;
+  const events = useEvents(id);
+  const incident = useComputed(() => newestIncidents(incidents.values().filter((i) => i.monitor_id === id)).get(id) ?? null);
+  return (
+    <main class="main monitor" id="main">
+      <Head monitor={monitor} incident={incident.value} />
+      <History monitor={monitor} incident={incident.value} events={events.value} />
+      <div class="monitor-columns">
+        <MonitorEvents monitorID={id} events={events.value} />
+        <div>
+          <Watching monitor={monitor} />
+          <Broadcast monitor={monitor} incident={incident.value} />
+        </div>
+      </div>
+    </main>
+  );
+}
+
+const isActive = (monitor: Data) => ["initializing", "waiting", "monitoring"].includes(monitor.status);
+
+function Head({ monitor, incident }: { monitor: Data; incident: Incident | null }) {
+  const words = text.value;
+  const state = useComputed(() => stateOf(monitor, incident, now.value));
+  const open = incident?.state === "open" ? incident : null;
+  const condition = open && worst(open);
+  const name = nameOf(monitor);
+  const group = groupOf(monitor);
+  return (
+    <>
+      <nav class="crumbs" aria-label={words.monitor.where}>
+        <a href="/">{words.shell.wall}</a>
+        {group && (
+          <>
+            <Glyph name="right" />
+            <a href={`/?q=${encodeURIComponent(group)}`} dir="auto">
+              {group}
+            </a>
+          </>
+        )}
+        <Glyph name="right" />
+        <span class="mono">{monitor.monitor_id.slice(-8)}</span>
+      </nav>
+      <div class={`monitor-head is-${state.value}`}>
+        <div class="monitor-picture">
+          <Live id={monitor.monitor_id} intervalSec={monitor.config.check_interval_sec} label={name} />
+        </div>
+        <div class="monitor-name">
+          <h1>
+            {condition ? <Lamp name={condition.name} large /> : <StateWord state={state.value} />}
+            <span dir="auto" class="wrap">
+              {name}
+            </span>
+          </h1>
+          {channelOf(monitor) && titleOf(monitor) && (
+            <p class="lead">
+              <Stranger>{titleOf(monitor)}</Stranger>
+            </p>
+          )}
+          <Facts monitor={monitor} incident={open} />
+          <Buttons monitor={monitor} incident={open} name={name} />
+        </div>
+        <Big monitor={monitor} incident={open} />
+      </div>
+    </>
+  );
+}
+
+// Big counts since the onset of what lasts, or until the planned start.
+function Big({ monitor, incident }: { monitor: Data; incident: Incident | null }) {
+  const words = text.value;
+  const condition = incident && worst(incident);
+  const start = monitor.config.scheduled_start_time;
+  const seconds = useComputed(() => {
+    if (condition) return duration((now.value - Date.parse(condition.last_started_at)) / 1000);
+    if (monitor.status === "waiting" && start) return duration(Math.abs(Date.parse(start) - now.value) / 1000);
+    return "";
+  });
+  const below = condition
+    ? words.monitor.startedAt(`${clockDay(condition.last_started_at, now.peek())} ${zone.value}`)
+    : start
+      ? words.monitor.plannedFor(`${clockDay(start, now.peek())} ${zone.value}`)
+      : words.monitor.noPlan;
+  if (!seconds.value) return null;
+  return (
+    <p class="big">
+      <b class="num">{seconds}</b>
+      <span class="num">{below}</span>
+    </p>
+  );
+}
+
+function Facts({ monitor, incident }: { monitor: Data; incident: Incident | null }) {
+  const words = text.value.monitor;
+  const today = now.peek();
+  return (
+    <p class="monitor-facts">
+      <a href={monitor.stream_url} target="_blank" rel="noreferrer noopener">
+        <Glyph name="link" />
+        <b class="mono">{shortURL(monitor.stream_url)}</b>
+      </a>
+      <span>
+        <Glyph name="stream" />
+        {(text.value.wall.words as Record<string, string>)[monitor.stream_status]}
+      </span>
+      {isActive(monitor) && (
+        <span>
+          <Glyph name="eye" />
+          {words.lastLook} <b class="num">{monitor.health.last_check_at ? clockDay(monitor.health.last_check_at, today) : words.never}</b>
+        </span>
+      )}
+      {monitor.ended_at && (
+        <span>
+          <Glyph name="off" />
+          {words.ended(clockDay(monitor.ended_at, today))}
+          {monitor.reason && `, ${words.endedReason(monitor.reason)}`}
+        </span>
+      )}
+      {incident?.acknowledged_by && (
+        <span>
+          <Glyph name="person" />
+          <b dir="auto">{incident.acknowledged_by}</b> {words.has}
+        </span>
+      )}
+      {monitor.last_error && (
+        <span class="is-warning wrap">
+          <Glyph name="warning" />
+          {monitor.last_error}
+        </span>
+      )}
+    </p>
+  );
+}
+
+function Buttons({ monitor, incident, name }: { monitor: Data; incident: Incident | null; name: string }) {
+  const words = text.value.monitor;
+  const isPinned = pinned.value.includes(monitor.monitor_id);
+  const active = isActive(monitor);
+  return (
+    <div class="actions">
+      {incident && (
+        <a class="btn primary" href={`/incidents/${incident.incident_id}`}>
+          {words.openIncident}
+        </a>
+      )}
+      {active && (
+        <>
+          <button class="btn" type="button" aria-pressed={isPinned} onClick={() => togglePinned(monitor.monitor_id)}>
+            <Glyph name="pin" />
+            {isPinned ? words.unpin : words.pin}
+          </button>
+          <button class="btn" type="button" onClick={() => (changing.value = true)}>
+            {words.change}
+          </button>
+          <button class="btn quiet" type="button" onClick={() => confirm(words.confirmStop(name)) && void run(() => api.stop(monitor.monitor_id))}>
+            <Glyph name="stop" />
+            {words.stop}
+          </button>
+        </>
+      )}
+    </div>
+  );
+}

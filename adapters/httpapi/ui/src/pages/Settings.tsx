@@ -1,0 +1,177 @@
+import "../styles/settings.css";
+import { useSignal, type Signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import { run } from "../actions";
+import { session } from "../api";
+import { play } from "../chime";
+import { text } from "../i18n";
+import { Glyph } from "../parts/Glyph";
+import { keysOpen } from "../parts/Keys";
+import { keysOn, language, name, sound, theme } from "../settings";
+import { useService } from "../service";
+import { now } from "../store";
+import { clockDay, number, wholeDuration, zone } from "../time";
+
+export function Settings() {
+  const words = text.value.settings;
+  return (
+    <main class="main" id="main">
+      <div class="page-head">
+        <h1>{words.title}</h1>
+      </div>
+      <div class="settings">
+        <section class="card" aria-labelledby="here-title">
+          <div class="card-head">
+            <h2 id="here-title">{words.here}</h2>
+            <span class="dim">{words.hereHint}</span>
+          </div>
+          <div class="card-body form">
+            <Choice label={words.language} of={language} options={[["en", "English"], ["ja", "日本語"]]} />
+            <Choice label={words.theme} of={theme} options={Object.entries(words.themes) as ["auto" | "light" | "dark", string][]} />
+            <div class="field">
+              <label for="your-name">{words.name}</label>
+              <input id="your-name" class="input" maxLength={100} autocomplete="nickname" value={name.value} onInput={(e) => (name.value = e.currentTarget.value)} />
+              <p class="hint">{words.nameHint}</p>
+            </div>
+            <Choice label={words.keys} hint={words.keysHint} of={keysOn} options={[[true, words.on], [false, words.off]]}>
+              <button class="btn quiet" type="button" onClick={() => (keysOpen.value = true)}>
+                {words.keysList}
+              </button>
+            </Choice>
+            <Choice label={words.sound} hint={words.soundHint} of={sound} options={[[true, words.on], [false, words.off]]} onChange={(on) => on && play()}>
+              <button class="btn quiet" type="button" onClick={() => play()}>
+                <Glyph name="bell" />
+                {words.hear}
+              </button>
+            </Choice>
+          </div>
+        </section>
+        <div>
+          <Service />
+          <Session />
+        </div>
+      </div>
+    </main>
+  );
+}
+
+interface ChoiceProps<T> {
+  label: string;
+  hint?: string;
+  of: Signal<T>;
+  options: readonly (readonly [T, string])[];
+  onChange?: (value: T) => void;
+  children?: ComponentChildren;
+}
+
+// Choice is one of few values, as a group of buttons.
+function Choice<T extends string | boolean>({ label, hint, of, options, onChange, children }: ChoiceProps<T>) {
+  const choose = (value: T) => {
+    of.value = value;
+    onChange?.(value);
+  };
+  return (
+    <div class="field">
+      <span class="label">{label}</span>
+      <div class="actions">
+        <span class="segmented" role="group" aria-label={label}>
+          {options.map(([value, word]) => (
+            <button key={String(value)} type="button" aria-pressed={of.value === value} onClick={() => choose(value)} lang={value === "ja" ? "ja" : value === "en" ? "en" : undefined}>
+              {word}
+            </button>
+          ))}
+        </span>
+        {children}
+      </div>
+      {hint && <p class="hint">{hint}</p>}
+    </div>
+  );
+}
+
+function Service() {
+  const words = text.value.settings;
+  const service = useService();
+  return (
+    <section class="card" aria-labelledby="service-title">
+      <div class="card-head">
+        <h2 id="service-title">{words.service}</h2>
+        <a class="btn quiet end" href="/openapi.yaml" target="_blank" rel="noopener">
+          {words.api}
+        </a>
+      </div>
+      <div class="card-body service" aria-busy={service === undefined}>
+        {service === undefined && <p class="muted">{text.value.common.loading}</p>}
+        {service === null && <p class="muted">{words.noService}</p>}
+        {service && (
+          <>
+            <Facts facts={[field("version", service.version), field("timezone", service.timezone), field("worker_runtime", service.worker_runtime)]} />
+            <Group title={words.groups.tools} facts={Object.entries(service.tools).map(([tool, { version, error }]) => [tool, version ?? `${words.missing}: ${error ?? ""}`])} />
+            <Group title={words.groups.limits} facts={Object.entries(service.limits).map(([key, value]) => field(key, value))} />
+            <Group title={words.groups.retention} facts={Object.entries(service.retention).map(([key, value]) => field(key, value))} />
+          </>
+        )}
+      </div>
+    </section>
+  );
+}
+
+type Fact = [string, string];
+
+// field names a value. A gateway of another version may have fields that this page does not know.
+function field(key: string, value: string | number): Fact {
+  const words = text.value.settings;
+  const name = (words.fields as Record<string, string>)[key] ?? key.replaceAll("_", " ");
+  if (typeof value === "string") return [name, value || words.none];
+  if (key.endsWith("_sec")) return [name, wholeDuration(value)];
+  return [name, value === 0 ? words.noLimit : number.value.format(value)];
+}
+
+function Group({ title, facts }: { title: string; facts: Fact[] }) {
+  return (
+    <div>
+      <h3>{title}</h3>
+      <Facts facts={facts} />
+    </div>
+  );
+}
+
+function Facts({ facts }: { facts: Fact[] }) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd class="num">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Session() {
+  const words = text.value.settings;
+  const until = useSignal<string | null | undefined>(undefined);
+  useEffect(() => {
+    session.read().then(({ expires_at }) => (until.value = expires_at), () => (until.value = null));
+  }, []);
+  const signOut = () =>
+    run(async () => {
+      await session.signOut();
+      location.assign("/signin");
+    });
+  return (
+    <section class="card" aria-labelledby="session-title">
+      <div class="card-head">
+        <h2 id="session-title">{words.session}</h2>
+      </div>
+      <div class="card-body actions">
+        <p class="muted">{until.value ? words.signedInUntil(`${clockDay(until.value, now.peek())} ${zone.value}`) : until.value === null ? words.byOther : ""}</p>
+        <button class="btn end" type="button" onClick={() => void signOut()}>
+          <Glyph name="key" />
+          {words.signOut}
+        </button>
+      </div>
+    </section>
+  );
+}

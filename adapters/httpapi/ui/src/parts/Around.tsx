@@ -1,0 +1,201 @@
+import { useSignal } from "@preact/signals";
+import { useCallback, useEffect, useMemo } from "preact/hooks";
+import { monitors as api } from "../api";
+import { drawAxis } from "../draw/axis";
+import { useCanvas, type Sheet } from "../draw/canvas";
+import { spansOf, type LaneName, type Mark } from "../draw/lanes";
+import { text } from "../i18n";
+import { now } from "../store";
+import { clockDay, decimal } from "../time";
+import type { Bucket, Condition, Incident, Monitor, Timeline } from "../types";
+import { isWarning } from "./State";
+import { Glyph } from "./Glyph";
+import type { GlyphName } from "./glyphs";
+import { Lane } from "./Lane";
+import { Plot } from "./Plot";
+
+const sideMs = 5 * 60_000;
+const buckets = 120;
+export const lanes: [LaneName, GlyphName][] = [["stream", "stream"], ["video", "video"], ["audio", "sound"], ["segments", "segments"]];
+
+// Around shows all lanes from 5 minutes before the onset to 5 minutes after it.
+export function Around({ incident, monitor }: { incident: Incident; monitor: Monitor | null }) {
+  const words = text.value;
+  const timeline = useSignal<Timeline | null>(null);
+  const onset = Date.parse(incident.started_at);
+  const [from, to] = [onset - sideMs, onset + sideMs];
+  // While the five minutes go on, each half minute of them is read once.
+  const reached = Math.min(to, Math.floor(now.value / 30_000) * 30_000);
+  useEffect(() => {
+    const abort = new AbortController();
+    api.timeline(incident.monitor_id, new Date(from).toISOString(), new Date(to).toISOString(), buckets, abort.signal).then((read) => (timeline.value = read), () => {});
+    return () => abort.abort();
+  }, [incident.monitor_id, from, incident.updated_at, reached]);
+  const until = Math.min(to, now.peek());
+  const marks = useMemo<Mark[]>(() => {
+    const alert = incident.conditions[0]?.alert?.at ?? incident.opened_at;
+    return [{ at: onset, kind: "onset" }, { at: Date.parse(alert), kind: "alert" }, ...(until < to ? [{ at: until, kind: "now" } as const] : [])];
+  }, [incident, until]);
+  const drawn = timeline.value;
+  return (
+    <section class="card" aria-labelledby="around-title">
+      <div class="card-head">
+        <h2 id="around-title">{words.incident.lanes}</h2>
+        <Legend />
+      </div>
+      {drawn && (
+        <>
+          <div class="lanes">
+            {lanes.map(([lane, glyph]) => (
+              <LaneRow key={lane} lane={lane} glyph={glyph} timeline={drawn} until={until} marks={marks} />
+            ))}
+            <Measures timeline={drawn} from={from} to={to} until={until} marks={marks} incident={incident} monitor={monitor} />
+            <span />
+            <Axis from={from} to={to} strong={onset} />
+          </div>
+          <AsTable timeline={drawn} until={until} />
+        </>
+      )}
+    </section>
+  );
+}
+
+export function Legend() {
+  const words = text.value.common.legend;
+  return (
+    <p class="legend end">
+      <span class="is-on_air">
+        <i />
+        {words.good}
+      </span>
+      <span class="is-warning">
+        <i />
+        {words.warning}
+      </span>
+      <span class="is-trouble">
+        <i />
+        {words.trouble}
+      </span>
+      <span class="nobody">
+        <i />
+        {words.nobody}
+      </span>
+    </p>
+  );
+}
+
+export function LaneRow({ lane, glyph, timeline, until, marks, label }: { lane: LaneName; glyph: GlyphName; timeline: Timeline; until: number; marks: Mark[]; label?: string }) {
+  const words = text.value;
+  const spans = useMemo(() => spansOf(timeline.buckets, lane, timeline.bucket_sec, until), [timeline, lane, until]);
+  return (
+    <>
+      <span>
+        <Glyph name={glyph} />
+        {words.common.lanes[lane]}
+      </span>
+      <Lane spans={spans} from={Date.parse(timeline.from)} to={Date.parse(timeline.to)} marks={marks} label={label ?? words.incident.lanesLabel(words.common.lanes[lane])} />
+    </>
+  );
+}
+
+interface MeasuresProps {
+  timeline: Timeline;
+  from: number;
+  to: number;
+  until: number;
+  marks: Mark[];
+  incident: Incident;
+  monitor: Monitor | null;
+}
+
+export const fullLuma = 255;
+
+// Measures are the luma and the level. They are measured by the minute: all buckets of one have the same.
+function Measures({ timeline, from, to, until, marks, incident, monitor }: MeasuresProps) {
+  const words = text.value;
+  const began = Date.parse(timeline.buckets.find((b) => b.stream)?.from ?? timeline.to);
+  const common = { from, to, until, marks, since: began, stepMs: timeline.bucket_sec * 1000 };
+  const luma = useMemo(() => ({ ...common, unit: "percent" as const, points: points(timeline.buckets, "luma", 100 / fullLuma, until), threshold: criterion(incident, "black", "luma_below_percent"), ...badOf(incident, "black") }), [timeline, marks, until]);
+  const level = useMemo(
+    () => ({ ...common, unit: "decibel" as const, points: points(timeline.buckets, "level", 1, until), threshold: criterion(incident, "silent", "level_below_db") ?? monitor?.config.silence_db_threshold, ...badOf(incident, "silent") }),
+    [timeline, marks, monitor],
+  );
+  return (
+    <>
+      <span>{words.common.lanes.luma}</span>
+      <Plot plot={luma} label={words.incident.lanesLabel(words.common.lanes.luma)} />
+      <span>{words.common.lanes.level}</span>
+      <Plot plot={level} label={words.incident.lanesLabel(words.common.lanes.level)} />
+    </>
+  );
+}
+
+export function points(all: readonly Bucket[], of: "luma" | "level", factor: number, until = Infinity) {
+  return all.flatMap((bucket) => {
+    const m = bucket[of];
+    return m && Date.parse(bucket.from) <= until ? [{ at: Date.parse(bucket.from), min: m.min * factor, mean: m.mean * factor, max: m.max * factor }] : [];
+  });
+}
+
+function conditionOf(incident: Incident, name: string): Condition | undefined {
+  return incident.conditions.find((c) => c.name === name);
+}
+
+function criterion(incident: Incident, name: string, value: string): number | undefined {
+  return conditionOf(incident, name)?.alert?.criteria?.[value];
+}
+
+// badOf is where a condition lasted, as far as its newest episode tells.
+function badOf(incident: Incident, name: string): { bad: [number, number][]; badState: "trouble" | "warning" } {
+  const c = conditionOf(incident, name);
+  const bad: [number, number][] = c ? [[Date.parse(c.last_started_at), c.ended_at ? Date.parse(c.ended_at) : Infinity]] : [];
+  return { bad, badState: isWarning(name) ? "warning" : "trouble" };
+}
+
+export function Axis({ from, to, strong }: { from: number; to: number; strong?: number }) {
+  const draw = useCallback((sheet: Sheet) => drawAxis(sheet, from, to, strong), [from, to, strong]);
+  return <canvas class="axis" aria-hidden="true" ref={useCanvas(draw)} />;
+}
+
+// AsTable has the same data in words: one row whenever a lane changes.
+export function AsTable({ timeline, until }: { timeline: Timeline; until: number }) {
+  const words = text.value;
+  const past = timeline.buckets.filter((b) => Date.parse(b.from) < until && b.stream);
+  const stateOf = (bucket: Bucket) => lanes.map(([lane]) => bucket[lane]?.state ?? "").join(" ");
+  const rows = past.filter((b, i) => i === 0 || stateOf(b) !== stateOf(past[i - 1]!));
+  const named = words.wall.words as Record<string, string>;
+  const say = (state: string | undefined) => (state ? (named[state] ?? words.common.conditions[state as Condition["name"]] ?? state) : "–");
+  return (
+    <details class="as-table">
+      <summary>{words.incident.table}</summary>
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">{words.incident.time}</th>
+            {lanes.map(([lane]) => (
+              <th key={lane} scope="col">
+                {words.common.lanes[lane]}
+              </th>
+            ))}
+            <th scope="col">{words.common.lanes.luma}</th>
+            <th scope="col">{words.common.lanes.level}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((bucket) => (
+            <tr key={bucket.from}>
+              <th scope="row" class="num">
+                {clockDay(bucket.from, until)}
+              </th>
+              {lanes.map(([lane]) => (
+                <td key={lane}>{say(bucket[lane]?.state)}</td>
+              ))}
+              <td class="num">{bucket.luma ? decimal((bucket.luma.mean / fullLuma) * 100) : "–"}</td>
+              <td class="num">{bucket.level ? decimal(bucket.level.mean) : "–"}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
+}

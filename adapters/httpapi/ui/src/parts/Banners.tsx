@@ -1,0 +1,64 @@
+import { text } from "../i18n";
+import { retry } from "../live";
+import { asOf, checker, heardAt, isLive, link, skew, tick } from "../store";
+import { clock, duration, number, zone } from "../time";
+import { Glyph } from "./Glyph";
+import type { GlyphName } from "./glyphs";
+import type { ComponentChildren } from "preact";
+
+// Beyond so much, a clock that is wrong misleads whoever compares times.
+const worstSkewMs = 10_000;
+
+export function Banners() {
+  if (link.value.state === "signed-out") return <SignedOut />;
+  if (!isLive.value) return heardAt.value > 0 || link.value.attempts > 0 ? <Lost /> : null;
+  const words = text.value.shell;
+  const health = checker.value;
+  return (
+    <>
+      {health === null && <Banner glyph="unlink" what={words.database} why={words.databaseText} />}
+      {health && health.late > 0 && <Banner glyph="late" what={words.behind} why={words.behindText(number.value.format(health.late), number.value.format(health.watched))} />}
+      {Math.abs(skew.value) > worstSkewMs && <Banner glyph="waiting" what={words.skew(duration(Math.round(Math.abs(skew.value) / 1000)))} why={words.skewText} />}
+    </>
+  );
+}
+
+function Banner({ glyph, what, why, children }: { glyph: GlyphName; what: string; why: string; children?: ComponentChildren }) {
+  return (
+    <div class="banner is-warning" role="alert">
+      <Glyph name={glyph} />
+      <p>
+        <b>{what}</b> {why}
+      </p>
+      {children}
+    </div>
+  );
+}
+
+function Lost() {
+  const words = text.value.shell;
+  const { retryAt, attempts } = link.value;
+  const wait = Math.ceil((retryAt - tick.value) / 1000);
+  return (
+    <Banner glyph="unlink" what={words.lost} why={heardAt.value > 0 ? words.lostText(`${clock(asOf.value)} ${zone.value}`) : ""}>
+      <span class="num muted" aria-hidden="true">
+        {wait > 0 ? words.retryIn(duration(wait), attempts) : words.retrying}
+      </span>
+      <button class="btn end" type="button" onClick={retry}>
+        {words.tryNow}
+      </button>
+    </Banner>
+  );
+}
+
+function SignedOut() {
+  const words = text.value.shell;
+  const back = encodeURIComponent(location.pathname + location.search);
+  return (
+    <Banner glyph="key" what={words.signedOut} why="">
+      <a class="btn primary end" href={`/signin?next=${back}`}>
+        {words.signIn}
+      </a>
+    </Banner>
+  );
+}

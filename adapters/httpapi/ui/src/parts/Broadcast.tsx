@@ -1,0 +1,52 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { monitors as api } from "../api";
+import { text } from "../i18n";
+import { now } from "../store";
+import { clockDay, decimal, duration, number, zone } from "../time";
+import type { Broadcast as Data, Incident, Monitor } from "../types";
+
+// Broadcast sums up the newest broadcast of a monitor.
+export function Broadcast({ monitor, incident }: { monitor: Monitor; incident: Incident | null }) {
+  const newest = useSignal<Data | null>(null);
+  useEffect(() => {
+    const abort = new AbortController();
+    api.sessions(monitor.monitor_id, abort.signal).then(({ sessions }) => (newest.value = sessions[0] ?? null), () => {});
+    return () => abort.abort();
+  }, [monitor.monitor_id, monitor.status, incident?.updated_at]);
+  const words = text.value.monitor;
+  const b = newest.value;
+  if (!b) return null;
+  const today = now.peek();
+  return (
+    <section class="card" aria-labelledby="broadcast-title">
+      <div class="card-head">
+        <h2 id="broadcast-title">{words.broadcast}</h2>
+      </div>
+      <dl class="facts card-body">
+        <dt>{words.started}</dt>
+        <dd class="num">
+          {clockDay(b.started_at, today)} {zone.value}
+        </dd>
+        <dt>{words.saw}</dt>
+        <dd class="num">{duration(b.seconds.watched ?? 0)}</dd>
+        <dt>{words.incidentsCount}</dt>
+        <dd>
+          <a class="link" href={`/incidents?monitor_id=${monitor.monitor_id}`}>
+            {number.value.format(b.incidents)}
+          </a>
+        </dd>
+        <dt>{words.alerts}</dt>
+        <dd class="num">{number.value.format(b.alerts)}</dd>
+        {b.time_to_alert_sec && (
+          <>
+            <dt>{words.onsetToAlert}</dt>
+            <dd class="num">
+              {decimal(b.time_to_alert_sec.mean)} {text.value.common.second}, {words.mean(b.alerts)}
+            </dd>
+          </>
+        )}
+      </dl>
+    </section>
+  );
+}

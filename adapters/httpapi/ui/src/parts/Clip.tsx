@@ -1,0 +1,81 @@
+import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import type { Mark } from "../draw/lanes";
+import { find, type Found } from "../evidence";
+import { text } from "../i18n";
+import { evidenceURL } from "../pictures";
+import { decimal } from "../time";
+import type { Evidence } from "../types";
+import { levelPlot, Plot, useLevels } from "./Plot";
+
+// Clip is the media around the onset, with the sound level on the same time.
+export function Clip({ all }: { all: readonly Evidence[] | null }) {
+  const words = text.value.incident;
+  const clip = find(all, "clip", "alert");
+  const levels = find(all, "levels", "alert");
+  if (!clip && !levels) return null;
+  return (
+    <section class="card" aria-labelledby="clip-title">
+      <div class="card-head">
+        <h2 id="clip-title">{words.clip}</h2>
+        {clip && <span class="tag num">{megabytes(clip.file.size)}</span>}
+        {clip && <span class="tag">{words.notEncoded}</span>}
+        {clip && <Download clip={clip} />}
+      </div>
+      <Player clip={clip} levels={levels} />
+    </section>
+  );
+}
+
+function Download({ clip }: { clip: Found }) {
+  const url = evidenceURL(clip.evidence.evidence_id, "clip").value;
+  return (
+    <a class="btn quiet end" href={url ?? undefined} download={`${clip.evidence.evidence_id}.mp4`}>
+      {text.value.incident.download}
+    </a>
+  );
+}
+
+function Player({ clip, levels }: { clip: Found | null; levels: Found | null }) {
+  const words = text.value.incident;
+  const at = useSignal<number | null>(null); // the moment that is shown, in ms since 1970
+  const begin = clip ? Date.parse(clip.file.taken_at) : 0;
+  return (
+    <div class="player">
+      {clip ? <Video clip={clip} onTime={(seconds) => (at.value = begin + seconds * 1000)} /> : <p class="muted">{words.noClip}</p>}
+      {levels && <Level levels={levels} at={at.value} />}
+    </div>
+  );
+}
+
+function Video({ clip, onTime }: { clip: Found; onTime: (seconds: number) => void }) {
+  const url = evidenceURL(clip.evidence.evidence_id, "clip").value;
+  return (
+    <span class="pic">
+      {url && <video src={url} controls preload="metadata" playsInline aria-label={text.value.incident.clipLabel} onTimeUpdate={(e) => onTime(e.currentTarget.currentTime)} />}
+    </span>
+  );
+}
+
+function Level({ levels: found, at }: { levels: Found; at: number | null }) {
+  const words = text.value.incident;
+  const levels = useLevels(found.evidence.evidence_id);
+  const silent = found.evidence.condition === "silent";
+  const plot = useMemo(() => {
+    if (!levels) return null;
+    const drawn = levelPlot(levels, silent);
+    const head: Mark[] = at === null ? [] : [{ at, kind: "now" }];
+    return { ...drawn, marks: [...drawn.marks!, ...head] };
+  }, [levels, at, silent]);
+  return (
+    <div class="plots">
+      <p class="plot-label">
+        <b>{words.level}</b> {words.levelUnit}
+        {levels && <span class="end">{words.threshold(`${decimal(levels.threshold_dbfs)} dB`)}</span>}
+      </p>
+      {plot ? <Plot plot={plot} label={words.levelLabel} class="plot tall" /> : <span class="plot tall" />}
+    </div>
+  );
+}
+
+const megabytes = (bytes: number) => `${decimal(bytes / 1e6)} MB`;

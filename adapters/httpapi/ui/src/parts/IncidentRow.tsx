@@ -1,0 +1,95 @@
+import { useComputed } from "@preact/signals";
+import { endOf, firstCondition, troubleSec } from "../incidentlist";
+import { text } from "../i18n";
+import { nameOf, titleOf, type Named } from "../names";
+import { now } from "../store";
+import { clock, clockDay, duration } from "../time";
+import type { Incident } from "../types";
+import { worst } from "../wall";
+import { Best } from "./Best";
+import { Glyph } from "./Glyph";
+import { Stranger } from "./Name";
+import { NoPicture } from "./Picture";
+import { conditionWord, isWarning, Lamp } from "./State";
+import { useInView } from "./useInView";
+
+export function IncidentRow({ incident, stream }: { incident: Incident; stream: Named }) {
+  const words = text.value.incidents;
+  const [ref, seen] = useInView<HTMLLIElement>();
+  const lasting = worst(incident);
+  const open = incident.state === "open";
+  const name = nameOf(stream);
+  const condition = lasting?.name ?? firstCondition(incident);
+  const episodes = Math.max(...incident.conditions.map((c) => c.count));
+  return (
+    <li ref={ref} class={`incident-row is-${!lasting ? "off" : isWarning(condition) ? "warning" : "trouble"}${open ? "" : " done"}`}>
+      <span class="edge" />
+      <Shot incident={incident} seen={seen} name={name} />
+      <span class="what">
+        {lasting ? <Lamp name={condition} /> : <Over incident={incident} condition={condition} />}
+        <small class="dim">{text.value.common.severity(incident.severity)}</small>
+      </span>
+      <span class="stream">
+        <a href={`/incidents/${incident.incident_id}`}>
+          <b>
+            <Stranger>{name}</Stranger>
+          </b>
+        </a>
+        <span class="one-line muted">
+          <Stranger>{titleOf(stream)}</Stranger>
+        </span>
+      </span>
+      <When incident={incident} episodes={episodes} />
+      <span class="who">
+        {incident.acknowledged_by ? (
+          <span class="word is-on_air">
+            <Glyph name="person" />
+            <Stranger className="one-line">{incident.acknowledged_by}</Stranger>
+          </span>
+        ) : open ? (
+          <span class="word is-warning">
+            <Glyph name="person" />
+            {words.nobody}
+          </span>
+        ) : (
+          <span class="muted">{words.nobodyWas}</span>
+        )}
+      </span>
+    </li>
+  );
+}
+
+function Over({ incident, condition }: { incident: Incident; condition: string }) {
+  const words = text.value.incidents;
+  const wrong = incident.false_positive === true;
+  return (
+    <span class="word is-recovered">
+      <Glyph name={wrong ? "flag" : "recovered"} />
+      {wrong ? words.falsePositive : words.recovered(conditionWord(condition))}
+    </span>
+  );
+}
+
+function Shot({ incident, seen, name }: { incident: Incident; seen: boolean; name: string }) {
+  const picture = incident.picture;
+  if (!picture) return <NoPicture label={text.value.incident.noPicture} />;
+  if (!seen) return <span class="pic" />;
+  return <Best picture={picture} name={name} />;
+}
+
+function When({ incident, episodes }: { incident: Incident; episodes: number }) {
+  const words = text.value.incidents;
+  const end = endOf(incident);
+  const lasted = useComputed(() => duration(troubleSec(incident, end ? 0 : now.value)));
+  const today = now.peek();
+  return (
+    <span class="when">
+      <b class="num">{end ? duration(troubleSec(incident, today)) : lasted}</b>
+      <span>
+        {end ? words.fromTo(clockDay(incident.started_at, today), clock(end)) : words.since(clockDay(incident.started_at, today))}
+        {episodes > 1 && `${text.value.common.listComma}${words.times(episodes)}`}
+        {incident.reopened > 0 && `${text.value.common.listComma}${words.reopened(incident.reopened)}`}
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,59 @@
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { text } from "../i18n";
+import { onKey } from "../keyboard";
+import { keysOn } from "../settings";
+import type { Words } from "../i18n";
+
+export const keysOpen = signal(false);
+
+const list: [string, keyof Words["shell"]["key"]][] = [
+  ["j", "next"],
+  ["k", "previous"],
+  ["Enter", "open"],
+  ["a", "acknowledge"],
+  ["r", "refresh"],
+  ["/", "search"],
+  ["p", "pin"],
+  ["v", "view"],
+  ["?", "help"],
+  ["g w", "wall"],
+  ["g i", "incidents"],
+  ["g d", "deliveries"],
+];
+
+// Keys lists the single keys and switches them off.
+export function Keys() {
+  const words = text.value.shell;
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => onKey("?", () => (keysOpen.value = true)), []);
+  useEffect(() => {
+    if (keysOpen.value && !dialog.current?.open) dialog.current?.showModal();
+  }, [keysOpen.value]);
+  return (
+    <dialog ref={dialog} aria-labelledby="keys-title" onClose={() => (keysOpen.value = false)}>
+      <div class="card-head">
+        <h2 id="keys-title">{words.keys}</h2>
+        <button class="btn quiet end" type="button" onClick={() => dialog.current?.close()}>
+          {text.value.common.close}
+        </button>
+      </div>
+      <dl class="keys">
+        {list.map(([keys, what]) => (
+          <div key={keys}>
+            <dt>{words.key[what]}</dt>
+            <dd>
+              {keys.split(" ").map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <label class="keys-end">
+        <input type="checkbox" checked={keysOn.value} onChange={(e) => (keysOn.value = e.currentTarget.checked)} />
+        {words.keysOn}
+      </label>
+    </dialog>
+  );
+}

@@ -1,0 +1,116 @@
+import { useSignal, type ReadonlySignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { monitors as api } from "../api";
+import { text } from "../i18n";
+import { deliveries, now } from "../store";
+import { clock, clockDay, duration, zone } from "../time";
+import type { EventRecord } from "../types";
+import { Glyph } from "./Glyph";
+import type { GlyphName } from "./glyphs";
+
+const mostEvents = 100;
+const settleMs = 300;
+
+// useEvents is null until it is read. It is read again when the feed tells of a delivery of the monitor.
+export function useEvents(monitorID: string): ReadonlySignal<EventRecord[] | null> {
+  const all = useSignal<EventRecord[] | null>(null);
+  const newest = [...deliveries.value.values()].filter((d) => d.monitor_id === monitorID).at(-1);
+  const change = newest && `${newest.event_id} ${newest.webhook_status} ${newest.webhook_attempts}`;
+  useEffect(() => {
+    const abort = new AbortController();
+    const read = () => api.events(monitorID, mostEvents, abort.signal).then((page) => (all.value = page.events), () => {});
+    const timer = setTimeout(read, all.peek() ? settleMs : 0);
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [monitorID, change]);
+  return all;
+}
+
+const shown = 20;
+
+const looks: Record<string, [GlyphName, string]> = {
+  "stream.started": ["stream", "on_air"],
+  "stream.ended": ["off", "off"],
+  "stream.delayed": ["late", "warning"],
+  "alert.blackout": ["black", "trouble"],
+  "alert.silence": ["silent", "trouble"],
+  "alert.segment_error": ["no_media", "trouble"],
+  "monitor.error": ["error", "trouble"],
+};
+
+export function MonitorEvents({ monitorID, events }: { monitorID: string; events: readonly EventRecord[] | null }) {
+  const words = text.value.monitor;
+  return (
+    <section class="card" aria-labelledby="events-title">
+      <div class="card-head">
+        <h2 id="events-title">{words.events}</h2>
+        <a class="btn quiet end" href={`/deliveries?monitor_id=${monitorID}`}>
+          {words.moreEvents}
+        </a>
+      </div>
+      {events?.length === 0 && <p class="card-body muted">{words.noEvents}</p>}
+      {events && events.length > 0 && (
+        <div class="scroll-x">
+          <table class="table">
+            <thead>
+              <tr>
+                <th scope="col">{words.when(zone.value)}</th>
+                <th scope="col">{words.what}</th>
+                <th scope="col">{words.webhook}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {events.slice(0, shown).map((event) => (
+                <Row key={event.event_id} event={event} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+export const eventWord = (type: string): string => (text.value.common.events as Record<string, string>)[type] ?? type;
+export const eventLook = (type: string): [GlyphName, string] => looks[type] ?? (type.endsWith("_recovered") ? ["recovered", "recovered"] : ["send", "on_air"]);
+
+function Row({ event }: { event: EventRecord }) {
+  const words = text.value.monitor;
+  const [glyph, look] = eventLook(event.event_type);
+  const state = event.webhook_status;
+  return (
+    <tr>
+      <td class="num">{clockDay(event.created_at, now.peek())}</td>
+      <td>
+        <span class={`word is-${look}`}>
+          <Glyph name={glyph} />
+          {eventWord(event.event_type)}
+        </span>
+        <span class="sub">{tell(event.payload.data as Record<string, unknown> | undefined)}</span>
+      </td>
+      <td>
+        <a class={`word is-${state === "sent" ? "on_air" : state === "pending" ? "warning" : "trouble"}`} href={`/deliveries?monitor_id=${event.payload.monitor_id}&selected=${event.event_id}`}>
+          <Glyph name={state === "sent" ? "check" : state === "pending" ? "retry" : "fail"} />
+          {words.state[state]}
+        </a>
+        <span class="sub">{state === "sent" ? words.tries(Math.max(1, event.attempts.length)) : event.webhook_last_error}</span>
+      </td>
+    </tr>
+  );
+}
+
+// tell says the numbers of an event. Its text is a stranger's and stays text.
+function tell(data: Record<string, unknown> | undefined): string {
+  const words = text.value.monitor;
+  if (!data) return "";
+  const parts: string[] = [];
+  const seconds = (key: string) => (typeof data[key] === "number" ? (data[key] as number) : null);
+  if (seconds("duration_sec") !== null && seconds("threshold_sec") !== null) parts.push(words.after(duration(seconds("duration_sec")!), duration(seconds("threshold_sec")!)));
+  else if (seconds("total_duration_sec") !== null) parts.push(words.lasted(duration(seconds("total_duration_sec")!)));
+  else if (seconds("delay_sec") !== null) parts.push(words.lateBy(duration(seconds("delay_sec")!)));
+  if (typeof data.started_at === "string") parts.push(words.startedAt(clock(data.started_at)));
+  if (typeof data.reason === "string") parts.push(words.reason(data.reason));
+  return parts.join(text.value.common.listComma);
+}

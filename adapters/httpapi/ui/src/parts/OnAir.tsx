@@ -1,0 +1,136 @@
+import { text } from "../i18n";
+import { channelOf, nameOf, titleOf } from "../names";
+import { query, setQuery } from "../router";
+import { monitors } from "../store";
+import { placeText, type Item } from "../wall";
+import { Glyph } from "./Glyph";
+import { Stranger } from "./Name";
+import { memo } from "./memo";
+import { Live } from "./Picture";
+import { stateGlyphs, StateWord } from "./State";
+import { Windowed } from "./Windowed";
+
+const phone = typeof matchMedia === "undefined" ? null : matchMedia("(max-width: 640px)");
+
+// OnAir shows what needs nobody, as pictures or as rows. Only what is in view is drawn.
+export function OnAir({ items, heading, selected }: { items: readonly Item[]; heading: string; selected: string }) {
+  const words = text.value.wall;
+  const rows = query.value.get("view") === "rows";
+  const small = phone?.matches ?? false;
+  const size = rows ? { rowHeight: 46, minWidth: Infinity, gap: 0 } : small ? { rowHeight: 55, minWidth: Infinity, gap: 1 } : { rowHeight: 168, minWidth: 174, gap: 12 };
+  return (
+    <section class="section" aria-labelledby="on-air-title">
+      <div class="section-head">
+        <h2 id="on-air-title">
+          {heading} <span>{items.length}</span>
+        </h2>
+        {!rows && <span class="hint">{words.onAirHint}</span>}
+        <span class="end">
+          <label class="pick not-phone">
+            {words.order}
+            <select value={query.value.get("order") ?? "place"} onChange={(e) => setQuery({ order: e.currentTarget.value === "name" ? "name" : null })}>
+              <option value="place">{words.orders.place}</option>
+              <option value="name">{words.orders.name}</option>
+            </select>
+          </label>
+          <span class="segmented" role="group" aria-label={words.showAs}>
+            <button type="button" aria-pressed={!rows} onClick={() => setQuery({ view: null })}>
+              <Glyph name="grid" />
+              {words.grid}
+            </button>
+            <button type="button" aria-pressed={rows} onClick={() => setQuery({ view: "rows" })}>
+              <Glyph name="rows" />
+              {words.rows}
+            </button>
+          </span>
+        </span>
+      </div>
+      {rows && <RowHead />}
+      <Windowed key={rows ? "rows" : "grid"} items={items} {...size} class={rows ? "rows card" : "screens"} label={words.onAir} keyOf={(item) => item.id}>
+        {(item) => (rows ? <Row id={item.id} item={item} selected={item.id === selected} /> : <Screen id={item.id} item={item} selected={item.id === selected} />)}
+      </Windowed>
+    </section>
+  );
+}
+
+interface Props {
+  id: string;
+  item: Item;
+  selected: boolean;
+}
+
+// Screen is one live picture on its name plate.
+const Screen = memo(({ id, item, selected }: Props) => {
+  const monitor = monitors.get(id);
+  if (!monitor) return null;
+  const name = nameOf(monitor);
+  return (
+    <a class={`screen is-${item.state}${item.late ? " late" : ""}${selected ? " selected" : ""}`} href={`/monitors/${id}`}>
+      <Live id={id} intervalSec={monitor.config.check_interval_sec} label={name} />
+      <span class="nameplate">
+        <span class="state">
+          <Glyph name={item.late ? "late" : stateGlyphs[item.state]} />
+          <span class="hidden-text">{item.late ? text.value.wall.late : text.value.common.states[item.state]}</span>
+        </span>
+        <span class="place">{placeText(item.place)}</span>
+        <span class="name one-line">
+          <Stranger>{name}</Stranger>
+        </span>
+        {item.pinned && (
+          <span class="end dim">
+            <Glyph name="pin" />
+          </span>
+        )}
+      </span>
+      <span class="title one-line">
+        <Stranger>{channelOf(monitor) ? titleOf(monitor) || "\u00a0" : "\u00a0"}</Stranger>
+      </span>
+    </a>
+  );
+});
+
+function RowHead() {
+  const words = text.value.wall.columns;
+  return (
+    <div class="row row-head" aria-hidden="true">
+      <span>{words.place}</span>
+      <span>{words.state}</span>
+      <span>{words.picture}</span>
+      <span>{words.channel}</span>
+      <span>{words.title}</span>
+      <span>{words.video}</span>
+      <span>{words.audio}</span>
+      <span>{words.status}</span>
+    </div>
+  );
+}
+
+const Row = memo(({ id, item, selected }: Props) => {
+  const monitor = monitors.get(id);
+  if (!monitor) return null;
+  const words = text.value.wall.words as Record<string, string>;
+  const name = nameOf(monitor);
+  return (
+    <a class={`row${selected ? " selected" : ""}`} href={`/monitors/${id}`}>
+      <span class="place">{placeText(item.place)}</span>
+      {item.late ? (
+        <span class="word is-warning">
+          <Glyph name="late" />
+          {text.value.wall.late}
+        </span>
+      ) : (
+        <StateWord state={item.state} />
+      )}
+      <Live id={id} intervalSec={monitor.config.check_interval_sec} label={name} />
+      <b class="one-line">
+        <Stranger>{name}</Stranger>
+      </b>
+      <span class="one-line muted">
+        <Stranger>{titleOf(monitor)}</Stranger>
+      </span>
+      <span class="muted">{words[monitor.health.video] ?? monitor.health.video}</span>
+      <span class="muted">{words[monitor.health.audio] ?? monitor.health.audio}</span>
+      <span class="dim">{words[monitor.stream_status]}</span>
+    </a>
+  );
+});

@@ -1,0 +1,86 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { text } from "../i18n";
+import { evidenceURL, readThumbnail, showThumbnail, type Thumbnail } from "../pictures";
+import { isLive, now, thumbnails } from "../store";
+import { clock, duration } from "../time";
+import type { Variant } from "../types";
+import type { ComponentChildren } from "preact";
+
+// Live is the newest thumbnail of a stream with its age. One that is older than three intervals is grey.
+export function Live({ id, intervalSec, label, children }: { id: string; intervalSec: number; label: string; children?: ComponentChildren }) {
+  const picture = useSignal<Thumbnail | null>(null);
+  useEffect(() => showThumbnail(id), [id]);
+  const newest = thumbnails.rows.get(id)?.value; // also asks again when the first one is announced
+  thumbnails.keys.value;
+  useEffect(() => {
+    const abort = new AbortController();
+    readThumbnail(id, abort.signal).then(
+      (read) => {
+        if (!read) return;
+        if (abort.signal.aborted) URL.revokeObjectURL(read.url);
+        else {
+          if (picture.peek()) URL.revokeObjectURL(picture.peek()!.url);
+          picture.value = read;
+        }
+      },
+      () => {},
+    );
+    return () => abort.abort();
+  }, [id, newest]);
+  useEffect(() => () => void (picture.peek() && URL.revokeObjectURL(picture.peek()!.url)), []);
+  const words = text.value.wall;
+  if (!picture.value) {
+    return (
+      <span class="pic none" role="img" aria-label={words.noPicture(label)}>
+        {children}
+      </span>
+    );
+  }
+  const { url, takenAt } = picture.value;
+  return (
+    <span class="pic live">
+      <img src={url} alt={words.livePicture(label, clock(takenAt))} />
+      {children}
+      <Age takenAt={takenAt} intervalSec={intervalSec} />
+    </span>
+  );
+}
+
+const leastStaleSec = 30;
+
+// Age is drawn anew each second, the picture is not.
+function Age({ takenAt, intervalSec }: { takenAt: string; intervalSec: number }) {
+  const age = Math.max(0, (now.value - Date.parse(takenAt)) / 1000);
+  const stale = age > Math.max(leastStaleSec, 3 * intervalSec) || !isLive.value;
+  return <span class={stale ? "age num old" : "age num"}>{stale ? clock(takenAt) : duration(age)}</span>;
+}
+
+interface FileProps {
+  evidenceID: string;
+  variant: Variant;
+  alt: string;
+  children?: ComponentChildren;
+  class?: string;
+}
+
+// File is a picture of the evidence.
+export function File({ evidenceID, variant, alt, children, class: extra = "" }: FileProps) {
+  const failed = useSignal(false);
+  const url = evidenceURL(evidenceID, variant).value;
+  const level = variant === "level";
+  return (
+    <span class={`pic ${level ? "level" : "dark"} ${failed.value ? "none" : ""} ${extra}`}>
+      {url && !failed.value && <img src={url} alt={alt} onError={() => (failed.value = true)} />}
+      {children}
+    </span>
+  );
+}
+
+export function NoPicture({ label, children }: { label: string; children?: ComponentChildren }) {
+  return (
+    <span class="pic none" role="img" aria-label={label}>
+      {children}
+    </span>
+  );
+}

@@ -1,0 +1,76 @@
+import { find, type Found } from "../evidence";
+import { text } from "../i18n";
+import { now } from "../store";
+import { clockDay, decimal } from "../time";
+import type { Evidence, Incident } from "../types";
+import { File, Live, NoPicture } from "./Picture";
+import { measureOf } from "./Tile";
+
+// Seen has the pictures before, at the onset, and after the trouble or as it is now.
+export function Seen({ incident, all, name, live, intervalSec }: { incident: Incident; all: readonly Evidence[] | null; name: string; live: boolean; intervalSec: number }) {
+  const words = text.value.incident;
+  const before = find(all, "before", "alert");
+  const onset = find(all, "onset", "alert");
+  const after = find(all, "recovery", "recovery");
+  const size = onset ?? before ?? after;
+  const onsetAt = incident.conditions[0]?.started_at ?? incident.started_at;
+  const lead = before ? (Date.parse(onsetAt) - Date.parse(before.file.taken_at)) / 1000 : 0;
+  const notes = [...new Set((all ?? []).map((e) => e.note).filter((n): n is string => n !== null))];
+  return (
+    <section class="card" aria-labelledby="seen-title">
+      <div class="card-head">
+        <h2 id="seen-title">{words.seen}</h2>
+        {size?.file.width && (
+          <span class="dim end num">
+            {size.file.width} × {size.file.height}
+          </span>
+        )}
+      </div>
+      <div class="shots" tabIndex={0} role="group" aria-labelledby="seen-title">
+        <Shot found={before} word={words.before} what={lead > 0 ? words.beforeOnset(`${decimal(lead)} ${text.value.common.second}`) : ""} name={name} />
+        <Shot found={onset} word={words.onset} what={words.onsetText} name={name} bad />
+        {after || !live ? (
+          <Shot found={after} word={words.after} what={words.afterText} name={name} />
+        ) : (
+          <figure class="shot">
+            <Live id={incident.monitor_id} intervalSec={intervalSec} label={name} />
+            <figcaption>
+              <b>{words.now}</b>
+              <span />
+              <span>{words.nowText}</span>
+            </figcaption>
+          </figure>
+        )}
+      </div>
+      {notes.length > 0 && (
+        <details class="missing">
+          <summary>{words.evidenceMissing}</summary>
+          {notes.map((n) => (
+            <p key={n} class="wrap muted" dir="auto">
+              {n}
+            </p>
+          ))}
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Shot({ found, word, what, name, bad = false }: { found: Found | null; word: string; what: string; name: string; bad?: boolean }) {
+  const words = text.value.incident;
+  return (
+    <figure class={`shot${bad && found ? " bad" : ""}`}>
+      {found ? (
+        <File evidenceID={found.evidence.evidence_id} variant={found.file.variant} alt={words.pictureAt(`${word}: ${name}`, clockDay(found.file.taken_at, now.peek()))} />
+      ) : (
+        <NoPicture label={`${word}: ${words.noPicture}`} />
+      )}
+      <figcaption>
+        <b>{word}</b>
+        <span class="num right">{found && clockDay(found.file.taken_at, now.peek())}</span>
+        <span>{found ? what : words.noPicture}</span>
+        <span class="num right">{found && measureOf(found.file)}</span>
+      </figcaption>
+    </figure>
+  );
+}

@@ -1,0 +1,167 @@
+import { text } from "../i18n";
+import { stepsOf, type Step } from "../registration";
+import { now } from "../store";
+import { clockDay, clockMinute, dayKey, decimal, shortDay, wholeDuration, zone } from "../time";
+import type { Config, Preview } from "../types";
+import { Glyph } from "./Glyph";
+import type { GlyphName } from "./glyphs";
+
+export interface Seen {
+  preview: Preview | null;
+  tookMs: number;
+  looking: boolean;
+  failed: string; // why nothing is seen
+}
+
+const stateLooks: Record<Preview["state"], [GlyphName, string]> = {
+  live: ["ok", "on_air"],
+  upcoming: ["waiting", "waiting"],
+  ended: ["off", "off"],
+  unavailable: ["blind", "warning"],
+  unknown: ["blind", "warning"],
+};
+
+// Sees is what the system sees of a stream before it is registered, and what would be refused.
+export function Sees({ seen }: { seen: Seen }) {
+  const words = text.value.register;
+  const { preview, looking, failed, tookMs } = seen;
+  return (
+    <section class="card" aria-labelledby="sees-title">
+      <div class="card-head">
+        <h2 id="sees-title">{words.sees}</h2>
+        <span class="end dim num">{looking ? words.looking : preview ? words.looked(decimal(tookMs / 1000)) : ""}</span>
+      </div>
+      <div class="card-body sees" aria-live="polite" aria-busy={looking}>
+        {failed && (
+          <p class="notice is-warning">
+            <Glyph name="warning" />
+            {failed}
+          </p>
+        )}
+        {!preview && !failed && <p class="muted">{looking ? words.looking : words.nothingYet}</p>}
+        {preview && <Found preview={preview} />}
+      </div>
+    </section>
+  );
+}
+
+function Found({ preview }: { preview: Preview }) {
+  const words = text.value.register;
+  const [glyph, look] = stateLooks[preview.state];
+  return (
+    <>
+      {preview.title && (
+        <h3 class="sees-title wrap" dir="auto">
+          {preview.title}
+        </h3>
+      )}
+      <dl class="facts">
+        {preview.stream_url && (
+          <>
+            <dt>{words.facts.state}</dt>
+            <dd>
+              <span class={`word is-${look}`}>
+                <Glyph name={glyph} />
+                {words.states[preview.state]}
+              </span>
+              <p class="dim">{words.stateHints[preview.state]}</p>
+              {preview.detail && (
+                <p class="dim wrap" dir="auto">
+                  {preview.detail}
+                </p>
+              )}
+            </dd>
+          </>
+        )}
+        {(preview.scheduled_start_at || preview.state === "upcoming") && (
+          <>
+            <dt>{words.facts.planned}</dt>
+            <dd class="num">{preview.scheduled_start_at ? `${clockDay(preview.scheduled_start_at, now.peek())} ${zone.value}` : words.noPlan}</dd>
+          </>
+        )}
+        {preview.channel && (
+          <>
+            <dt>{words.facts.channel}</dt>
+            <dd dir="auto">{preview.channel}</dd>
+          </>
+        )}
+        {preview.source && (
+          <>
+            <dt>{words.facts.source}</dt>
+            <dd>{preview.source}</dd>
+          </>
+        )}
+        {preview.stream_url && (
+          <>
+            <dt>{words.facts.stored}</dt>
+            <dd class="mono">{preview.stream_url}</dd>
+          </>
+        )}
+      </dl>
+      {preview.problems.length === 0 ? (
+        <p class="word is-on_air">
+          <Glyph name="check" />
+          {words.noProblem}
+        </p>
+      ) : (
+        <div class="notice is-trouble">
+          <Glyph name="fail" />
+          <div>
+            <b>{words.problems}</b>
+            <ul class="problems" lang="en">
+              {preview.problems.map((p) => (
+                <li key={p.message} class="wrap">
+                  {p.message}
+                </li>
+              ))}
+            </ul>
+          </div>
+        </div>
+      )}
+    </>
+  );
+}
+
+const stepGlyphs: Record<Step["what"], GlyphName> = { wall: "wall", worker: "eye", workerBefore: "eye", late: "late", alerts: "send", over: "off" };
+
+// WillHappen is the plan of a registration, by time.
+export function WillHappen({ config, preview, leadSec }: { config: Partial<Config>; preview: Preview | null; leadSec: number }) {
+  const words = text.value.register;
+  const say = ({ what }: Step): string => {
+    const seconds = (n: number | undefined) => wholeDuration(n ?? 0);
+    switch (what) {
+      case "wall":
+        return words.planStart;
+      case "worker":
+        return words.planWorker;
+      case "workerBefore":
+        return words.planWorkerAt(wholeDuration(leadSec));
+      case "late":
+        return words.planLate;
+      case "alerts":
+        return words.planLive(seconds(config.blackout_threshold_sec), seconds(config.silence_threshold_sec));
+      case "over":
+        return words.planEnd;
+    }
+  };
+  const when = ({ at }: Step): string => {
+    if (typeof at === "number") return dayKey(at) === dayKey(now.peek()) ? clockMinute(at) : `${shortDay(at)} ${clockMinute(at)}`;
+    return { now: words.now, live: words.live, end: words.ended }[at];
+  };
+  return (
+    <section class="card" aria-labelledby="plan-title">
+      <div class="card-head">
+        <h2 id="plan-title">{words.willHappen}</h2>
+      </div>
+      <ol class="plan">
+        {stepsOf(config, preview, now.peek(), leadSec).map((step) => (
+          <li key={step.what}>
+            <time class="num">{when(step)}</time>
+            <Glyph name={stepGlyphs[step.what]} />
+            <span>{say(step)}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

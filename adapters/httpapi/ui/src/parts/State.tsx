@@ -1,0 +1,31 @@
+import { text } from "../i18n";
+import type { ConditionName } from "../types";
+import type { State } from "../wall";
+import { Glyph } from "./Glyph";
+import { glyphs, type GlyphName } from "./glyphs";
+
+export const stateGlyphs: Record<State, GlyphName> = { trouble: "trouble", warning: "warning", recovered: "recovered", waiting: "waiting", on_air: "ok", off: "off" };
+
+export const conditionGlyph = (name: string): GlyphName => (name in glyphs ? (name as GlyphName) : "trouble");
+export const conditionWord = (name: string): string => text.value.common.conditions[name as ConditionName] ?? name;
+export const isWarning = (name: string): boolean => name === "late" || name === "blind";
+
+// Lamp says a condition by colour, glyph and word.
+export function Lamp({ name, large = false }: { name: string; large?: boolean }) {
+  const state = isWarning(name) ? "warning" : "trouble";
+  return (
+    <span class={`lamp is-${state}${name === "blind" ? " hatched" : ""}${large ? " large" : ""}`}>
+      <Glyph name={conditionGlyph(name)} />
+      {conditionWord(name)}
+    </span>
+  );
+}
+
+export function StateWord({ state }: { state: State }) {
+  return (
+    <span class={`word is-${state}`}>
+      <Glyph name={stateGlyphs[state]} />
+      {text.value.common.states[state]}
+    </span>
+  );
+}

@@ -1,0 +1,131 @@
+import { useComputed, useSignal } from "@preact/signals";
+import { useCallback } from "preact/hooks";
+import { hatch, useCanvas, type Sheet } from "../draw/canvas";
+import { text } from "../i18n";
+import { groupOf } from "../names";
+import { navigate } from "../router";
+import { placeText, type Item, type State } from "../wall";
+import { counts, items, nameOfItem } from "../wallmodel";
+import { conditionWord } from "./State";
+
+const rowHeight = 26;
+const widestCell = 44;
+const smallCell = 9; // with many streams a cell is 8 px and the strip has several rows
+
+// Strip has one cell a stream in fixed places, so that people learn where to look. It is a picture: the lists are for readers.
+export function Strip() {
+  const groups = useComputed(() => grouped(items.value));
+  if (items.value.length === 0) return null;
+  const words = text.value;
+  const summary = Object.entries(counts.value)
+    .filter(([, n]) => n > 0)
+    .map(([state, n]) => `${n} ${words.common.states[state as State]}`)
+    .join(words.common.listComma);
+  return (
+    <section class="strip" aria-label={words.wall.stripLabel}>
+      {groups.value.map(([name, members]) => (
+        <div key={name} class="strip-group" style={{ flexGrow: members.length, maxWidth: groups.value.length > 1 ? `${Math.max(members.length * widestCell, 120)}px` : "none" }}>
+          {groups.value.length > 1 && (
+            <p dir="auto">
+              <b class="one-line">{name || "–"}</b>
+              <span>{members.length}</span>
+            </p>
+          )}
+          <Cells members={members} label={words.wall.strip(summary)} />
+        </div>
+      ))}
+    </section>
+  );
+}
+
+const mostGroups = 8;
+
+function grouped(all: readonly Item[]): [string, readonly Item[]][] {
+  const groups = new Map<string, Item[]>();
+  for (const item of all) {
+    const name = item.monitor ? groupOf(item.monitor) : "";
+    groups.set(name, [...(groups.get(name) ?? []), item]);
+  }
+  return groups.size > mostGroups ? [["", all]] : [...groups];
+}
+
+function Cells({ members, label }: { members: readonly Item[]; label: string }) {
+  const over = useSignal(-1);
+  const columns = useSignal(1);
+  const draw = useCallback((sheet: Sheet) => void (columns.value = drawCells(sheet, members, over.value)), [members, over.value]);
+  const canvas = useCanvas(draw);
+  const rows = Math.ceil(members.length / columns.value);
+  const indexAt = (event: MouseEvent) => {
+    const box = canvas.current!.getBoundingClientRect();
+    const pitch = Math.min(widestCell, box.width / columns.value);
+    const column = Math.floor((event.clientX - box.left) / pitch);
+    if (column >= columns.value) return -1;
+    const row = Math.floor(((event.clientY - box.top) / box.height) * rows);
+    return row * columns.value + column;
+  };
+  const item = members[over.value];
+  return (
+    <canvas
+      ref={canvas}
+      class="cells"
+      role="img"
+      aria-label={label}
+      title={item && describe(item)}
+      style={{ height: `${rows > 1 ? rows * (smallCell + 3) : rowHeight}px` }}
+      onMouseMove={(e) => (over.value = indexAt(e))}
+      onMouseLeave={() => (over.value = -1)}
+      onClick={(e) => {
+        const chosen = members[indexAt(e)];
+        if (chosen) navigate(chosen.incident?.state === "open" ? `/incidents/${chosen.incident.incident_id}` : `/monitors/${chosen.id}`);
+      }}
+    />
+  );
+}
+
+function describe(item: Item): string {
+  const state = item.condition ? conditionWord(item.condition.name) : text.value.common.states[item.state];
+  return `${placeText(item.place)} ${nameOfItem(item)}: ${state}${item.late ? `, ${text.value.wall.late}` : ""}`;
+}
+
+const tokens: Record<State, string> = { trouble: "--trouble", warning: "--warning", recovered: "--ok", waiting: "--waiting", on_air: "--ok", off: "--off" };
+const heights: Record<State, number> = { trouble: 1, warning: 0.74, recovered: 0.54, waiting: 0.36, on_air: 0.36, off: 0.1 };
+
+// drawCells returns how many columns it needed.
+function drawCells(sheet: Sheet, members: readonly Item[], over: number): number {
+  const { c, width, colour } = sheet;
+  const columns = Math.min(members.length, Math.max(1, Math.floor(width / smallCell)));
+  const rows = Math.ceil(members.length / columns);
+  const pitch = Math.min(widestCell, width / Math.max(columns, 1));
+  const gap = pitch > 14 ? 2 : 1;
+  const pitchY = sheet.height / rows;
+  const high = rows > 1 ? pitchY - 2 : sheet.height;
+  c.clearRect(0, 0, width, sheet.height);
+  members.forEach((item, i) => {
+    const x = (i % columns) * pitch;
+    const y = Math.floor(i / columns) * pitchY;
+    const wide = pitch - gap;
+    c.fillStyle = colour("--well");
+    c.fillRect(x, y, wide, high);
+    if (item.late || item.condition?.name === "blind") hatch(sheet, x, y, wide, high);
+    const part = Math.max(2, heights[item.state] * high);
+    if (item.late && item.state === "on_air") return; // nothing is shown as good that nobody checks
+    if (item.state === "waiting") {
+      c.strokeStyle = colour("--waiting");
+      c.lineWidth = 1.5;
+      c.strokeRect(x + 0.75, y + high - part + 0.75, wide - 1.5, part - 1.5);
+    } else {
+      c.fillStyle = colour(tokens[item.state]);
+      c.fillRect(x, y + high - part, wide, part);
+    }
+    if (item.state === "recovered") {
+      c.fillStyle = colour("--trouble");
+      c.fillRect(x, y + high - part, wide, 3);
+    }
+    if (i === over) {
+      c.strokeStyle = colour("--text");
+      c.lineWidth = 2;
+      c.strokeRect(x + 1, y + 1, wide - 2, high - 2);
+    }
+  });
+  return Math.max(columns, 1);
+}

@@ -1,0 +1,236 @@
+import { useComputed, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { acknowledge } from "../actions";
+import { monitors as api } from "../api";
+import { overall, spanOfCondition, type Span } from "../draw/lanes";
+import { find, useDeliveries, useEvidence } from "../evidence";
+import { text } from "../i18n";
+import { nameOf, titleOf } from "../names";
+import { pinned, togglePinned } from "../settings";
+import { now } from "../store";
+import { clock, clockDay, decimal, duration, zone } from "../time";
+import type { Delivery, EvidenceFile } from "../types";
+import { placeText, type Item } from "../wall";
+import { besides, whyOf } from "../why";
+import { Best, LevelPicture } from "./Best";
+import { Glyph } from "./Glyph";
+import { Lane } from "./Lane";
+import { memo } from "./memo";
+import { Stranger } from "./Name";
+import { File, Live, NoPicture } from "./Picture";
+import { conditionWord, Lamp, StateWord } from "./State";
+
+// Tile is a stream that needs somebody: what happened, since when, who has it.
+export const Tile = memo(({ item, large, selected }: { item: Item; large: boolean; selected: boolean }) => {
+  const { incident, monitor, condition } = item;
+  const words = text.value.wall;
+  if (!incident) return null;
+  const name = nameOf(monitor ?? incident);
+  const title = monitor ? titleOf(monitor) : "";
+  const href = `/incidents/${incident.incident_id}`;
+  const why = condition && (
+    <p class="why">
+      {whyOf(condition, monitor, now.peek(), incident.opened_at)}
+      {large && monitor && <small class="wrap">{besides(condition, monitor)}</small>}
+    </p>
+  );
+  return (
+    <article class={`tile is-${item.state}${large ? "" : " compact"}${selected ? " selected" : ""}`} id={`tile-${item.id}`} aria-labelledby={`name-${item.id}`}>
+      <header class="tile-bar">
+        {condition ? <Lamp name={condition.name} /> : <StateWord state={item.state} />}
+        <span class="place">{placeText(item.place)}</span>
+        <h3 class="one-line" id={`name-${item.id}`}>
+          <Stranger>{name}</Stranger>
+        </h3>
+        <Since item={item} />
+      </header>
+      {large ? (
+        <>
+          <Pair item={item} href={href} name={name} />
+          <div class="tile-body">
+            <div>
+              <p class="title-line">
+                <Stranger className="one-line muted">{title}</Stranger>
+                <span class="num">
+                  {words.since} <b>{item.since ? `${clockDay(item.since, now.peek())} ${zone.value}` : "–"}</b>
+                </span>
+              </p>
+              {why}
+            </div>
+            {monitor && <LastHour item={item} name={name} />}
+            <Deliveries incidentID={incident.incident_id} monitorID={item.id} />
+            <Foot item={item} href={href} />
+          </div>
+        </>
+      ) : (
+        <div class="tile-body">
+          <div class="side">
+            <a href={href} tabIndex={-1} aria-hidden="true">
+              <Shown item={item} name={name} />
+            </a>
+            <div>
+              {title && <p class="muted two-lines" dir="auto">{title}</p>}
+              {why}
+            </div>
+          </div>
+          <Foot item={item} href={href} />
+        </div>
+      )}
+    </article>
+  );
+});
+
+// Since counts from the onset. A late stream counts from its planned start.
+function Since({ item }: { item: Item }) {
+  const seconds = useComputed(() => (item.since ? duration((now.value - item.since) / 1000) : ""));
+  return (
+    <span class="duration num">
+      {item.condition?.name === "late" && "+"}
+      {seconds}
+    </span>
+  );
+}
+
+function Pair({ item, href, name }: { item: Item; href: string; name: string }) {
+  const all = useEvidence(item.incident!.incident_id);
+  const words = text.value.wall;
+  const silent = item.condition?.name === "silent";
+  const before = find(all.value, "before", "alert");
+  const onset = find(all.value, "onset", "alert");
+  const levels = silent ? find(all.value, "levels", "alert") : null;
+  const interval = item.monitor?.config.check_interval_sec ?? 10;
+  return (
+    <a class="pair" href={href}>
+      {before ? (
+        <File evidenceID={before.evidence.evidence_id} variant="before" alt={words.pictureOf(words.before, name)}>
+          <Caption word={words.before} file={before.file} />
+        </File>
+      ) : (
+        <NoPicture label={words.noPicture(name)} />
+      )}
+      {levels ? (
+        <LevelPicture evidenceID={levels.evidence.evidence_id} name={name}>
+          <Caption word={words.soundPlot} file={levels.file} />
+        </LevelPicture>
+      ) : onset ? (
+        <File evidenceID={onset.evidence.evidence_id} variant="onset" alt={words.pictureOf(words.onset, name)}>
+          <Caption word={words.onset} file={onset.file} />
+        </File>
+      ) : (
+        <Live id={item.id} intervalSec={interval} label={name} />
+      )}
+    </a>
+  );
+}
+
+function Caption({ word, file }: { word: string; file: EvidenceFile }) {
+  return (
+    <>
+      <span class="caption">
+        <b>{word}</b> <span class="num">{clock(file.taken_at)}</span>
+      </span>
+      {measureOf(file) && <span class="measure num">{measureOf(file)}</span>}
+    </>
+  );
+}
+
+// measureOf is the luma of a picture in percent, or the level of a sound.
+export function measureOf(file: EvidenceFile): string {
+  if (file.measure === null) return "";
+  if (file.media_type === "application/json" || file.variant === "level") return file.measure <= -90 ? "−∞ dB" : `${decimal(file.measure)} dB`;
+  return text.value.wall.luma(decimal((file.measure / 255) * 100, 0));
+}
+
+function Shown({ item, name }: { item: Item; name: string }) {
+  const picture = item.incident!.picture;
+  if (picture && item.condition?.name !== "blind") return <Best picture={picture} name={name} />;
+  return <Live id={item.id} intervalSec={item.monitor?.config.check_interval_sec ?? 10} label={name} />;
+}
+
+const hourMs = 3_600_000;
+
+function LastHour({ item, name }: { item: Item; name: string }) {
+  const lane = useSignal<{ spans: Span[]; from: number; to: number } | null>(null);
+  const { incident, condition, since } = item;
+  useEffect(() => {
+    const abort = new AbortController();
+    const to = Math.floor(now.peek() / 1000) * 1000;
+    const from = to - hourMs;
+    api.timeline(item.id, new Date(from).toISOString(), new Date(to).toISOString(), 120, abort.signal).then(
+      (timeline) => (lane.value = { spans: overall(timeline.buckets, timeline.bucket_sec, to), from, to }),
+      () => {},
+    );
+    return () => abort.abort();
+  }, [item.id, incident?.updated_at]);
+  const words = text.value.wall;
+  // What came since the reading is known from the incident: its condition lasts.
+  const drawn = useComputed(() => {
+    if (!lane.value) return null;
+    const to = Math.max(lane.value.to, Math.floor(now.value / 5000) * 5000);
+    const state = condition ? spanOfCondition(condition.name) : "good";
+    return { spans: [...lane.value.spans, { state, from: Math.max(since, lane.value.to), to }, ...(condition ? [{ state, from: Math.max(since, to - hourMs), to }] : [])], from: to - hourMs, to };
+  });
+  return (
+    <div class="last-hour">
+      <span>{words.lastHour}</span>
+      {drawn.value ? <Lane {...drawn.value} label={words.lastHourLabel(name)} /> : <span class="lane" />}
+      <span>{words.nowTick}</span>
+    </div>
+  );
+}
+
+function Deliveries({ incidentID, monitorID }: { incidentID: string; monitorID: string }) {
+  const all = useDeliveries(incidentID, monitorID);
+  const newest = all.value?.[0];
+  return <p class="told">{newest && <DeliveryWord delivery={newest} />}</p>;
+}
+
+export function DeliveryWord({ delivery }: { delivery: Delivery }) {
+  const words = text.value.wall;
+  const { state } = delivery;
+  const look = state === "delivered" ? "on_air" : state === "pending" ? "warning" : "trouble";
+  const took = delivery.delivered_at ? (Date.parse(delivery.delivered_at) - Date.parse(delivery.created_at)) / 1000 : 0;
+  return (
+    <span class={`is-${look}`}>
+      <Glyph name={state === "delivered" ? "check" : state === "pending" ? "retry" : "fail"} />
+      <b>{words.delivered}</b>{" "}
+      {state === "delivered" && `${decimal(took, took < 1 ? 2 : 1)} ${text.value.common.second}`}
+      {state === "pending" && (delivery.next_attempt_at ? words.retryAt(clock(delivery.next_attempt_at)) : "…")}
+      {state === "failed" && `${words.deliveryFailed}, ${words.attempts(delivery.tried)}`}
+    </span>
+  );
+}
+
+function Foot({ item, href }: { item: Item; href: string }) {
+  const words = text.value.wall;
+  const incident = item.incident!;
+  const isPinned = pinned.value.includes(item.id);
+  return (
+    <footer class="tile-foot">
+      {!incident.acknowledged_at && (
+        <button class="btn primary" type="button" onClick={() => acknowledge(incident.incident_id)}>
+          <Glyph name="hand" />
+          {words.acknowledge}
+        </button>
+      )}
+      <a class={incident.acknowledged_at ? "btn" : "btn quiet"} href={href}>
+        {words.open}
+        <span class="hidden-text">: {conditionWord(item.condition?.name ?? "")}</span>
+      </a>
+      <button class="icon-btn" type="button" aria-pressed={isPinned} aria-label={isPinned ? words.unpin : words.pin} onClick={() => togglePinned(item.id)}>
+        <Glyph name="pin" />
+      </button>
+      <span class="who">
+        {incident.acknowledged_at ? (
+          <>
+            <Glyph name="person" /> <b dir="auto">{incident.acknowledged_by}</b> {words.acknowledgedBy}
+            <br />
+            {words.sinceTime(clockDay(incident.acknowledged_at, now.peek()))}
+          </>
+        ) : (
+          <b>{words.nobodyHasIt}</b>
+        )}
+      </span>
+    </footer>
+  );
+}

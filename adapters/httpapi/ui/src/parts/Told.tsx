@@ -1,0 +1,94 @@
+import { useSignal } from "@preact/signals";
+import { run } from "../actions";
+import { monitors as api } from "../api";
+import { text } from "../i18n";
+import { now } from "../store";
+import { clock, clockDay, decimal, secondsBetween } from "../time";
+import type { Delivery } from "../types";
+import { Glyph } from "./Glyph";
+
+// Told lists every delivery of an incident. null: it is not known yet.
+export function Told({ all }: { all: readonly Delivery[] | null }) {
+  const words = text.value.incident;
+  return (
+    <section class="card" aria-labelledby="told-title">
+      <div class="card-head">
+        <h2 id="told-title">{words.told}</h2>
+        {all && (
+          <span class="tag num">
+            {all.filter((d) => d.state === "delivered").length} / {all.length}
+          </span>
+        )}
+      </div>
+      {all?.length === 0 && <p class="card-body muted">{words.noDeliveries}</p>}
+      {all && all.length > 0 && (
+        <div class="scroll-x">
+          <table class="table deliveries">
+            <thead>
+              <tr>
+                <th scope="col">{words.event}</th>
+                <th scope="col">{words.state}</th>
+                <th scope="col" class="right">
+                  {words.attempts}
+                </th>
+                <th scope="col" class="right">
+                  {words.took}
+                </th>
+                <td />
+              </tr>
+            </thead>
+            <tbody>
+              {all.map((delivery) => (
+                <Row key={delivery.event_id} delivery={delivery} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Row({ delivery }: { delivery: Delivery }) {
+  const words = text.value.incident;
+  const queued = useSignal(false);
+  const event = text.value.common.events[delivery.event_type as keyof typeof text.value.common.events] ?? delivery.event_type;
+  const last = delivery.attempts[0] && delivery.attempts.at(-1);
+  const redeliver = () =>
+    run(async () => {
+      await api.redeliver(delivery.monitor_id, delivery.event_id);
+      queued.value = true;
+    });
+  const look = { delivered: "on_air", pending: "warning", failed: "trouble" }[delivery.state];
+  return (
+    <tr>
+      <td>
+        <a href={`/deliveries?event_id=${delivery.event_id}`}>
+          <b>{event}</b>
+        </a>
+        <span class="sub">
+          <span class="num">{clockDay(delivery.created_at, now.peek())}</span>
+          {last?.request && `, ${last.request.url}`}
+          {last?.status && `, ${last.status}`}
+        </span>
+      </td>
+      <td>
+        <span class={`word is-${look}`}>
+          <Glyph name={delivery.state === "delivered" ? "check" : delivery.state === "pending" ? "retry" : "fail"} />
+          {words.deliveryStates[delivery.state]}
+        </span>
+        <span class="sub">
+          {delivery.state === "pending" && delivery.next_attempt_at && delivery.tried > 0 && words.againAt(clock(delivery.next_attempt_at))}
+          {delivery.state !== "delivered" && delivery.last_error && ` ${delivery.last_error}`}
+        </span>
+      </td>
+      <td class="right num">{delivery.tried}</td>
+      <td class="right num">{delivery.delivered_at ? `${decimal(secondsBetween(delivery.created_at, delivery.delivered_at), 2)} ${text.value.common.second}` : "–"}</td>
+      <td class="right">
+        <button class="btn quiet" type="button" disabled={queued.value} onClick={() => void redeliver()}>
+          {queued.value ? words.redelivered : words.redeliver}
+        </button>
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,100 @@
+import { text } from "../i18n";
+import { endOf } from "../incidentlist";
+import { now } from "../store";
+import { clockDay, clockUTC, duration, zone } from "../time";
+import type { Condition, ConditionName, Delivery, Incident, Monitor } from "../types";
+import { besides, whyOf } from "../why";
+import { conditionWord, isWarning } from "./State";
+
+// WhyCard has the numbers of each condition, and where to look first.
+export function WhyCard({ incident, monitor }: { incident: Incident; monitor: Monitor | null }) {
+  const words = text.value.incident;
+  const main = incident.conditions.find((c) => c.ended_at === null) ?? incident.conditions[0];
+  return (
+    <section class="card" aria-labelledby="why-title">
+      <div class="card-head">
+        <h2 id="why-title">{words.why}</h2>
+        <span class="tag end">{text.value.common.severity(incident.severity)}</span>
+      </div>
+      <div class="card-body why-box">
+        {incident.conditions.map((condition) => (
+          <div key={condition.name}>
+            {incident.conditions.length > 1 && <h3 class="dim">{conditionWord(condition.name)}</h3>}
+            <p class="say wrap">{whyOf(condition, monitor, now.peek(), incident.opened_at)}</p>
+            <Gauge condition={condition} />
+            {condition.alert?.detail && (
+              <p class="wrap muted" dir="auto">
+                {condition.alert.detail}
+              </p>
+            )}
+          </div>
+        ))}
+        {monitor && main && incident.state === "open" && <p class="muted besides">{besides(main, monitor)}</p>}
+        {main && incident.state === "open" && words.hints[main.name as ConditionName] && (
+          <p class="first">
+            <b>{words.lookFirst}</b>
+            {words.hints[main.name as ConditionName]}
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}
+
+// Gauge shows how far beyond its threshold a condition was when the alert was made.
+function Gauge({ condition }: { condition: Condition }) {
+  const alert = condition.alert;
+  if (!alert?.duration_sec || !alert.threshold_sec) return null;
+  const most = Math.max(alert.duration_sec, alert.threshold_sec) * 1.15;
+  const percent = (value: number) => `${(value / most) * 100}%`;
+  return (
+    <div class={`gauge is-${isWarning(condition.name) ? "warning" : "trouble"}`}>
+      <span>{text.value.incident.lastedGauge(duration(alert.threshold_sec))}</span>
+      <b class="num">{duration(alert.duration_sec)}</b>
+      <svg aria-hidden="true">
+        <rect class="back" width="100%" height="10" />
+        <rect class="value" width={percent(alert.duration_sec)} height="10" />
+        <rect class="limit" x={percent(alert.threshold_sec)} width="2" height="10" />
+      </svg>
+    </div>
+  );
+}
+
+// WhenCard has the moments in the viewer's zone and in UTC.
+export function WhenCard({ incident, deliveries }: { incident: Incident; deliveries: readonly Delivery[] | null }) {
+  const words = text.value.incident;
+  const told = (deliveries ?? []).map((d) => d.delivered_at).filter((at): at is string => at !== null).sort()[0];
+  const rows: [string, string | null | undefined][] = [
+    [words.whenOnset, incident.started_at],
+    [words.whenAlert, incident.opened_at],
+    [words.whenTold, told],
+    [words.whenRecovered, endOf(incident)],
+  ];
+  return (
+    <section class="card" aria-labelledby="when-title">
+      <div class="card-head">
+        <h2 id="when-title">{words.when}</h2>
+      </div>
+      <div class="card-body">
+        <table class="times">
+          <thead>
+            <tr>
+              <td />
+              <th scope="col">{words.yours(zone.value)}</th>
+              <th scope="col">{words.utc}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(([word, at]) => (
+              <tr key={word}>
+                <th scope="row">{word}</th>
+                <td class="num">{at ? <b>{clockDay(at, now.peek())}</b> : <span class="muted">{word === words.whenRecovered ? words.notYet : "–"}</span>}</td>
+                <td class="num muted">{at ? clockUTC(at) : "–"}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

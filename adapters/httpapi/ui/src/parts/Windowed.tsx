@@ -1,0 +1,70 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+interface Props<T> {
+  items: readonly T[];
+  rowHeight: number; // of a row with its gap, in px
+  minWidth: number; // of a cell; Infinity: one column
+  gap: number;
+  label: string;
+  class: string;
+  keyOf: (item: T) => string;
+  children: (item: T, index: number) => ComponentChildren;
+}
+
+const beyond = 2; // rows that are drawn above and below the view
+
+// Windowed draws only the rows in view: with 1,000 streams the DOM would be the cost.
+export function Windowed<T>({ items, rowHeight, minWidth, gap, label, class: name, keyOf, children }: Props<T>) {
+  const ref = useRef<HTMLUListElement>(null);
+  const view = useSignal({ first: 0, last: 12, columns: 1 });
+  useEffect(() => {
+    let frame = 0;
+    const measure = () => {
+      frame = 0;
+      const list = ref.current;
+      if (!list || !list.offsetWidth) return;
+      const box = list.getBoundingClientRect();
+      const zoom = box.width / list.offsetWidth || 1; // large screens are zoomed
+      const columns = minWidth === Infinity ? 1 : Math.max(1, Math.floor((list.offsetWidth + gap) / (minWidth + gap)));
+      const first = Math.max(0, Math.floor(-box.top / zoom / rowHeight) - beyond);
+      const last = Math.max(first, Math.ceil((innerHeight - box.top) / zoom / rowHeight) + beyond);
+      const seen = view.peek();
+      if (seen.first !== first || seen.last !== last || seen.columns !== columns) view.value = { first, last, columns };
+    };
+    const later = () => (frame ||= requestAnimationFrame(measure));
+    const sizes = new ResizeObserver(later);
+    sizes.observe(ref.current!);
+    sizes.observe(document.body);
+    addEventListener("scroll", later, { passive: true });
+    measure();
+    return () => {
+      sizes.disconnect();
+      removeEventListener("scroll", later);
+      cancelAnimationFrame(frame);
+    };
+  }, [rowHeight, minWidth, gap]);
+  const { first, last, columns } = view.value;
+  const rows = Math.ceil(items.length / columns);
+  const from = Math.min(first, Math.max(0, rows - 1)) * columns;
+  const drawn = items.slice(from, last * columns);
+  return (
+    <ul
+      ref={ref}
+      class={name}
+      aria-label={label}
+      style={{
+        height: `${Math.max(0, rows * rowHeight - gap)}px`,
+        paddingTop: `${(from / columns) * rowHeight}px`,
+        gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`,
+      }}
+    >
+      {drawn.map((item, i) => (
+        <li key={keyOf(item)} aria-setsize={items.length} aria-posinset={from + i + 1}>
+          {children(item, from + i)}
+        </li>
+      ))}
+    </ul>
+  );
+}

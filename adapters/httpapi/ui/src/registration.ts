@@ -1,0 +1,55 @@
+// What is being registered: presets, single values, and what will happen then.
+import type { NumberName } from "./change";
+import { fromLocalInput } from "./time";
+import type { Config, Preview, Registration, Service } from "./types";
+
+export type Numbers = Partial<Record<NumberName, number>>;
+export const numberNames: readonly NumberName[] = ["check_interval_sec", "blackout_threshold_sec", "silence_threshold_sec", "silence_db_threshold", "start_delay_tolerance_sec"];
+
+// presetNumbers are all values of a preset: what it sets, and the defaults.
+export function presetNumbers(service: Pick<Service, "settings" | "presets"> | null | undefined, name: string): Numbers {
+  const known = (all: [string, number][]) => Object.fromEntries(all.filter(([field]) => (numberNames as readonly string[]).includes(field))) as Numbers;
+  const defaults = known((service?.settings ?? []).map((s) => [s.field, s.default]));
+  return { ...defaults, ...known(Object.entries(service?.presets.find((p) => p.name === name)?.config ?? {})) };
+}
+
+export interface Draft {
+  streamURL: string;
+  callbackURL: string;
+  changed: Numbers; // values that differ from the preset
+  start: string; // of an input in the viewer's zone; "": none
+  end: string;
+  channel: string;
+  title: string;
+}
+
+export const emptyDraft = (streamURL: string, callbackURL: string): Draft => ({ streamURL, callbackURL, changed: {}, start: "", end: "", channel: "", title: "" });
+
+// registrationOf leaves out what is empty, so that the gateway's defaults stand.
+export function registrationOf(draft: Draft, preset: Numbers): Registration {
+  const config: Partial<Config> = { ...preset, ...draft.changed };
+  const start = fromLocalInput(draft.start);
+  const end = fromLocalInput(draft.end);
+  if (start) config.scheduled_start_time = start;
+  if (end) config.scheduled_end_time = end;
+  const metadata: Record<string, string> = {};
+  if (draft.channel.trim()) metadata.channel_name = draft.channel.trim();
+  if (draft.title.trim()) metadata.stream_title = draft.title.trim();
+  return { stream_url: draft.streamURL.trim(), callback_url: draft.callbackURL.trim(), config, metadata };
+}
+
+export interface Step {
+  at: number | "now" | "live" | "end"; // ms since 1970
+  what: "wall" | "worker" | "workerBefore" | "late" | "alerts" | "over";
+}
+
+// stepsOf is what will happen after the registration. A reservation's worker starts leadSec before the planned start.
+export function stepsOf(config: Partial<Config>, preview: Preview | null, now: number, leadSec: number): Step[] {
+  const steps: Step[] = [{ at: "now", what: "wall" }];
+  const start = config.scheduled_start_time ? Date.parse(config.scheduled_start_time) : null;
+  const workerAt = start === null ? 0 : start - leadSec * 1000;
+  if (workerAt <= now) steps.push({ at: "now", what: "worker" });
+  else steps.push({ at: workerAt, what: "workerBefore" });
+  if (start !== null && preview?.state !== "live") steps.push({ at: start + (config.start_delay_tolerance_sec ?? 0) * 1000, what: "late" });
+  return [...steps, { at: "live", what: "alerts" }, { at: "end", what: "over" }];
+}

@@ -1,0 +1,268 @@
+// The objects of the API (openapi.yaml), as far as the dashboard reads them. Times are RFC 3339.
+
+export type Status = "initializing" | "waiting" | "monitoring" | "completed" | "stopped" | "error";
+export type StreamStatus = "unknown" | "upcoming" | "live" | "ended";
+export type ConditionName = "late" | "black" | "silent" | "no_media" | "blind" | "error";
+export type Variant = "before" | "onset" | "recovery" | "level" | "levels" | "clip";
+export type Metadata = Record<string, unknown>;
+
+export interface Config {
+  check_interval_sec: number;
+  blackout_threshold_sec: number;
+  silence_threshold_sec: number;
+  silence_db_threshold: number;
+  scheduled_start_time: string | null;
+  start_delay_tolerance_sec: number;
+  scheduled_end_time?: string | null;
+}
+
+export interface Monitor {
+  monitor_id: string;
+  stream_url: string;
+  status: Status;
+  reason?: string;
+  stream_status: StreamStatus;
+  health: { video: string; audio: string; last_check_at: string | null };
+  last_error: string | null;
+  blind_since: string | null;
+  last_observed_at: string | null;
+  statistics: Record<string, number>;
+  config: Config;
+  metadata: Metadata;
+  created_at: string;
+  ended_at?: string;
+}
+
+// Alert has the numbers that made the event of a condition's newest episode.
+export interface Alert {
+  event_id: string | null;
+  at: string;
+  duration_sec: number | null;
+  threshold_sec: number | null;
+  criteria: Record<string, number> | null; // luma_below_percent, area_percent, level_below_db
+  reason: string | null;
+  detail: string | null;
+}
+
+export interface Condition {
+  name: ConditionName;
+  started_at: string;
+  last_started_at: string;
+  ended_at: string | null;
+  count: number;
+  longest_sec: number;
+  alert?: Alert | null;
+}
+
+export interface Incident {
+  incident_id: string;
+  monitor_id: string;
+  stream_url: string;
+  state: "open" | "resolved";
+  severity: number;
+  conditions: Condition[];
+  started_at: string;
+  opened_at: string;
+  resolved_at: string | null;
+  quiet_sec: number;
+  reopened: number;
+  acknowledged_by: string | null;
+  acknowledged_at: string | null;
+  false_positive: boolean | null;
+  picture: { evidence_id: string; variant: Variant } | null;
+  updated_at: string;
+  log?: LogEntry[];
+}
+
+export interface LogEntry {
+  kind: "opened" | "reopened" | "resolved" | "acknowledged" | "note" | "label";
+  at: string;
+  by: string | null;
+  text: string | null;
+  false_positive: boolean | null;
+}
+
+export interface EvidenceFile {
+  variant: Variant;
+  media_type: string;
+  size: number;
+  width: number | null;
+  height: number | null;
+  taken_at: string;
+  measure: number | null;
+}
+
+export interface Evidence {
+  evidence_id: string;
+  monitor_id: string;
+  event_id: string;
+  incident_id: string | null;
+  condition: string;
+  phase: "alert" | "recovery";
+  class: "normal" | "quarantine" | "case";
+  note: string | null;
+  created_at: string;
+  expires_at: string | null;
+  variants: EvidenceFile[];
+}
+
+export interface Lane {
+  state: string;
+  share: Record<string, number>;
+}
+
+export interface Measured {
+  min: number;
+  mean: number;
+  max: number;
+}
+
+export interface Bucket {
+  from: string;
+  stream: Lane | null;
+  video: Lane | null;
+  audio: Lane | null;
+  segments: Lane | null;
+  luma: Measured | null;
+  level: Measured | null;
+}
+
+export interface Timeline {
+  monitor_id: string;
+  from: string;
+  to: string;
+  bucket_sec: number;
+  buckets: Bucket[];
+}
+
+export interface EventRecord {
+  event_id: string;
+  event_type: string;
+  created_at: string;
+  webhook_status: "pending" | "sent" | "failed";
+  webhook_last_error: string | null;
+  sent_at: string | null;
+  attempts: { at: string; status: number | null; error: string | null }[];
+  payload: Record<string, unknown>;
+}
+
+export interface DeliveryAttempt {
+  at: string;
+  status: number | null;
+  error: string | null;
+  request: { url: string; headers: Record<string, string>; duration_ms: number } | null;
+  response: { content_type: string | null; body: string; truncated: boolean } | null;
+}
+
+export interface Delivery {
+  event_id: string;
+  event_type: string;
+  monitor_id: string;
+  stream_url: string;
+  incident_id: string | null;
+  created_at: string;
+  state: "pending" | "delivered" | "failed";
+  tried: number;
+  next_attempt_at: string | null;
+  delivered_at: string | null;
+  last_error: string | null;
+  body: string;
+  attempts: DeliveryAttempt[];
+}
+
+export interface Broadcast {
+  started_at: string;
+  ended_at: string | null;
+  seconds: Record<string, number>;
+  alerts: number;
+  incidents: number;
+  time_to_alert_sec: { mean: number; max: number } | null;
+}
+
+export interface Registration {
+  stream_url: string;
+  callback_url: string;
+  config: Partial<Config>;
+  metadata: Metadata;
+}
+
+export interface Change {
+  callback_url?: string;
+  config?: Partial<Config>;
+  metadata?: Metadata;
+}
+
+// Service is what a gateway says of itself.
+export interface Service {
+  version: string;
+  timezone: string;
+  worker_runtime: string;
+  tools: Record<string, { version: string | null; error: string | null }>;
+  limits: Record<string, number>;
+  retention: Record<string, number>;
+  settings: { field: string; min: number; max: number; default: number; whole: boolean; help: string }[];
+  presets: { name: string; config: Record<string, number> }[];
+}
+
+// Preview is what the system sees of a stream that nobody has registered yet.
+export interface Preview {
+  source: string | null;
+  stream_url: string | null;
+  title: string | null;
+  channel: string | null;
+  state: "live" | "upcoming" | "ended" | "unavailable" | "unknown";
+  reason: string | null;
+  detail: string | null;
+  scheduled_start_at: string | null;
+  problems: { field: string | null; code: string; message: string }[];
+}
+
+// Trial is the outcome of a test webhook.
+export interface Trial {
+  event_id: string;
+  delivered: boolean;
+  status: number | null;
+  error: string | null;
+  body: string;
+  request: DeliveryAttempt["request"];
+  response: DeliveryAttempt["response"];
+}
+
+// DeliveryUpdate is the data of delivery.updated.
+export interface DeliveryUpdate {
+  event_id: string;
+  monitor_id: string;
+  event_type: string;
+  created_at: string;
+  webhook_status: "pending" | "sent" | "failed";
+  webhook_attempts: number;
+  webhook_last_error: string | null;
+  next_attempt_at: string | null;
+  sent_at: string | null;
+}
+
+export interface Checker {
+  watched: number;
+  blind: number;
+  late: number;
+  late_monitors: string[];
+  failing: number;
+  failures: { error: string; monitors: number }[];
+}
+
+// Message is one line of the feed. heartbeat, bye and thumbnail.updated have no id.
+export type Message = {
+  id?: string;
+  version?: number;
+  at: string;
+  heardAt?: number; // when this browser got it, in ms since 1970
+} & (
+  | { type: "monitor.updated"; data: Monitor }
+  | { type: "incident.updated"; data: Incident }
+  | { type: "delivery.updated"; data: DeliveryUpdate }
+  | { type: "evidence.added"; data: Evidence }
+  | { type: "thumbnail.updated"; data: { monitor_id: string; taken_at: string } }
+  | { type: "state.replace"; data: { monitors: Monitor[]; incidents: Incident[]; deliveries?: DeliveryUpdate[] } } // deliveries: newest first; an older gateway leaves them out
+  | { type: "heartbeat"; data: { checker: Checker | null } }
+  | { type: "bye"; data: { reason: "shutdown" | "too_slow" } }
+);

@@ -1,0 +1,120 @@
+// The order of the wall, apart from how it looks: which state a stream is in, who comes first, when the list may move.
+import { recoveredMs } from "./feedstate";
+import type { Condition, Incident, Monitor } from "./types";
+
+export type State = "trouble" | "warning" | "recovered" | "waiting" | "on_air" | "off";
+export const states: readonly State[] = ["trouble", "warning", "recovered", "waiting", "on_air", "off"];
+
+export interface Item {
+  id: string; // of the monitor
+  place: number; // counts from 1; a stream keeps it while the page is open
+  state: State;
+  monitor: Monitor | null; // null: it ended long ago, its incident is open
+  incident: Incident | null;
+  condition: Condition | null; // the worst one that lasts
+  since: number; // onset, resolution, or scheduled start, in ms since 1970; 0: unknown
+  pinned: boolean;
+  late: boolean; // nobody has looked in time
+}
+
+const worstFirst = ["error", "no_media", "black", "silent", "blind", "late"];
+const warnings = ["blind", "late"];
+
+// worst is the worst condition of an incident that lasts.
+export function worst(incident: Incident): Condition | null {
+  const lasting = incident.conditions.filter((c) => c.ended_at === null);
+  return lasting.sort((a, b) => rank(a.name) - rank(b.name))[0] ?? null;
+}
+
+function rank(name: string): number {
+  const known = worstFirst.indexOf(name);
+  return known < 0 ? 2 : known; // another detector's condition is like black
+}
+
+// stateOf is how one stream stands. incident is its newest one.
+export function stateOf(monitor: Monitor | null, incident: Incident | null, now: number): State {
+  if (incident?.state === "open") {
+    const condition = worst(incident);
+    if (!condition) return "recovered";
+    return warnings.includes(condition.name) ? "warning" : "trouble";
+  }
+  if (incident?.resolved_at && now - Date.parse(incident.resolved_at) < recoveredMs && isActive(monitor)) return "recovered";
+  if (!isActive(monitor)) return "off";
+  return monitor!.status === "monitoring" ? "on_air" : "waiting";
+}
+
+function isActive(monitor: Monitor | null): boolean {
+  return monitor !== null && ["initializing", "waiting", "monitoring"].includes(monitor.status);
+}
+
+// since is the moment that an item's timer counts from.
+export function since(state: State, monitor: Monitor | null, incident: Incident | null): number {
+  const at = (text: string | null | undefined) => (text ? Date.parse(text) : 0);
+  switch (state) {
+    case "trouble":
+    case "warning":
+      return at(worst(incident!)?.last_started_at);
+    case "recovered":
+      return at(incident!.resolved_at) || Math.max(0, ...incident!.conditions.map((c) => at(c.ended_at)));
+    case "waiting":
+      return at(monitor!.config.scheduled_start_time);
+    default:
+      return 0;
+  }
+}
+
+// compare puts pinned streams first, then trouble before warnings, then the newest onset. Waiting: the soonest first.
+export function compare(a: Item, b: Item): number {
+  if (a.pinned !== b.pinned) return a.pinned ? -1 : 1;
+  if (a.state !== b.state) return states.indexOf(a.state) - states.indexOf(b.state);
+  if (a.state === "waiting") return (a.since || Infinity) - (b.since || Infinity) || a.place - b.place;
+  if (a.since !== b.since) return b.since - a.since;
+  return a.place - b.place;
+}
+
+// newest is the incident that says how each monitor stands: the open one, else the one resolved last.
+export function newestIncidents(all: Iterable<Incident>): Map<string, Incident> {
+  const found = new Map<string, Incident>();
+  const weight = (i: Incident) => (i.resolved_at ? Date.parse(i.resolved_at) : Infinity);
+  for (const incident of all) {
+    const other = found.get(incident.monitor_id);
+    if (!other || weight(incident) > weight(other)) found.set(incident.monitor_id, incident);
+  }
+  return found;
+}
+
+// Places gives each stream a number in the order of registration, and never another one.
+export class Places {
+  private readonly of = new Map<string, number>();
+
+  place(monitors: readonly Pick<Monitor, "monitor_id" | "created_at">[]): void {
+    const fresh = monitors.filter((m) => !this.of.has(m.monitor_id));
+    fresh.sort((a, b) => a.created_at.localeCompare(b.created_at) || a.monitor_id.localeCompare(b.monitor_id));
+    for (const monitor of fresh) this.of.set(monitor.monitor_id, this.of.size + 1);
+  }
+
+  get(id: string): number {
+    return this.of.get(id) ?? 0;
+  }
+}
+
+// resort is the order to show. A list that is held (under the pointer or the focus) keeps its order, and what is new waits.
+export function resort(shown: readonly string[], wanted: readonly string[], held: boolean): { shown: readonly string[]; waiting: number } {
+  if (!held || shown.length === 0) return { shown: same(shown, wanted) ? shown : wanted, waiting: 0 };
+  const known = new Set(shown);
+  return { shown, waiting: wanted.filter((id) => !known.has(id)).length };
+}
+
+function same(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((id, i) => id === b[i]);
+}
+
+// matches reports whether a stream fits what was typed: a text, or its number.
+export function matches(item: Item, words: string, texts: readonly string[]): boolean {
+  const wanted = words.trim().toLocaleLowerCase();
+  if (!wanted) return true;
+  if (/^\d{1,4}$/.test(wanted) && item.place === Number(wanted)) return true;
+  return texts.some((text) => text.toLocaleLowerCase().includes(wanted));
+}
+
+export const placeText = (place: number) => String(place).padStart(3, "0");

@@ -1,0 +1,117 @@
+// The wall's items as signals, computed at most once a second however many changes arrive.
+import { batch, effect, signal, untracked } from "@preact/signals";
+import { channelOf, nameOf, titleOf } from "./names";
+import { query } from "./router";
+import { pinned } from "./settings";
+import { checker, incidents, loaded, monitors, now, revision } from "./store";
+import { compare, matches, newestIncidents, Places, since, states, stateOf, worst, type Item, type State } from "./wall";
+
+const places = new Places();
+const computeEveryMs = 1000;
+
+export const items = signal<readonly Item[]>([]); // all, in their places
+export const counts = signal<Record<State, number>>(zero());
+export const wanted = signal<Record<"attention" | "recovered" | "waiting" | "on_air", readonly Item[]>>({ attention: [], recovered: [], waiting: [], on_air: [] });
+export const byID = signal<ReadonlyMap<string, Item>>(new Map());
+
+function zero(): Record<State, number> {
+  return { trouble: 0, warning: 0, recovered: 0, waiting: 0, on_air: 0, off: 0 };
+}
+
+function collect(): Item[] {
+  const all = monitors.values();
+  const newest = newestIncidents(incidents.values());
+  // A monitor that failed may be forgotten before its incident is acknowledged.
+  const orphans = [...newest.values()].filter((i) => i.state === "open" && !monitors.rows.has(i.monitor_id));
+  places.place([...all, ...orphans.map((i) => ({ monitor_id: i.monitor_id, created_at: i.started_at }))]);
+  const late = new Set(checker.value?.late_monitors);
+  const item = (id: string, monitor: Item["monitor"], incident: Item["incident"]): Item => {
+    const state = stateOf(monitor, incident, now.peek());
+    return asBefore({
+      id,
+      place: places.get(id),
+      state,
+      monitor,
+      incident,
+      condition: incident ? worst(incident) : null,
+      since: since(state, monitor, incident),
+      pinned: pinned.value.includes(id),
+      late: late.has(id),
+    });
+  };
+  return [
+    ...all.map((m) => item(m.monitor_id, m, newest.get(m.monitor_id) ?? null)),
+    ...orphans.map((i) => item(i.monitor_id, null, i)),
+  ].sort((a, b) => a.place - b.place);
+}
+
+// asBefore is the item of the last time if nothing of it changed, so that its row is not drawn anew.
+function asBefore(item: Item): Item {
+  const before = byID.peek().get(item.id);
+  return before && (Object.keys(item) as (keyof Item)[]).every((key) => before[key] === item[key]) ? before : item;
+}
+
+function compute(): void {
+  const all = collect();
+  const sums = zero();
+  for (const item of all) sums[item.state]++;
+  const show = query.value.get("show");
+  const words = query.value.get("q") ?? "";
+  const chosen = all.filter((i) => (!show || i.state === show || (show === "attention" && isAttention(i))) && matches(i, words, textsOf(i)));
+  const of = (...wantedStates: State[]) => chosen.filter((i) => wantedStates.includes(i.state)).sort(compare);
+  const byPlace = (a: Item, b: Item) => Number(b.pinned) - Number(a.pinned) || a.place - b.place;
+  const byName = (a: Item, b: Item) => Number(b.pinned) - Number(a.pinned) || nameOfItem(a).localeCompare(nameOfItem(b));
+  const onAir = chosen.filter((i) => i.state === "on_air" || (show === "off" && i.state === "off"));
+  batch(() => {
+    items.value = all;
+    counts.value = states.every((s) => sums[s] === counts.peek()[s]) ? counts.peek() : sums;
+    byID.value = new Map(all.map((i) => [i.id, i]));
+    wanted.value = {
+      attention: of("trouble", "warning"),
+      recovered: of("recovered"),
+      waiting: of("waiting"),
+      on_air: onAir.sort(query.value.get("order") === "name" ? byName : byPlace),
+    };
+  });
+}
+
+const isAttention = (i: Item) => i.state === "trouble" || i.state === "warning";
+
+export function nameOfItem(item: Item): string {
+  return nameOf(item.monitor ?? { stream_url: item.incident?.stream_url ?? "" });
+}
+
+function textsOf(item: Item): string[] {
+  if (!item.monitor) return [item.incident?.stream_url ?? ""];
+  return [channelOf(item.monitor), titleOf(item.monitor), item.monitor.stream_url, item.id];
+}
+
+// startWall computes the wall when something changes: at once after a second of quiet, else at the end of the second.
+export function startWall(): () => void {
+  let due: ReturnType<typeof setTimeout> | null = null;
+  let computedAt = -Infinity;
+  let computedFor: URLSearchParams | null = null;
+  const run = () => {
+    if (due !== null) clearTimeout(due);
+    due = null;
+    computedAt = performance.now();
+    computedFor = query.peek();
+    untracked(compute);
+  };
+  const stop = effect(() => {
+    revision.value;
+    loaded.value;
+    pinned.value;
+    checker.value;
+    if (query.value !== computedFor) run(); // a person waits for it
+    else if (due === null) {
+      const wait = computedAt + computeEveryMs - performance.now();
+      if (wait <= 0) run();
+      else due = setTimeout(run, wait);
+    }
+  });
+  return () => {
+    stop();
+    if (due !== null) clearTimeout(due);
+  };
+}

@@ -1,0 +1,77 @@
+// Measures the wall with 1,000 monitors and 50 changes a second: node test/measure.mjs [SECONDS]
+// Prints the first row, the main thread's time, and the memory after a forced collection, minute by minute.
+import { chromium } from "playwright-core";
+import { FakeGateway, incident, monitor } from "./fakegateway.mjs";
+import { payload } from "./payload.mjs";
+
+const seconds = Number(process.argv[2] ?? 60);
+const count = Number(process.env.MONITORS ?? 1000);
+const perSecond = Number(process.env.CHANGES ?? 50);
+
+const gateway = await FakeGateway.start();
+for (let n = 1; n <= count; n++) {
+  const m = monitor(n, n % 20 === 0 ? { status: "waiting", stream_status: "upcoming" } : {});
+  gateway.monitors.set(m.monitor_id, m);
+}
+for (let n = 1; n <= 5; n++) gateway.incidents.set(incident(n).incident_id, incident(n));
+gateway.version = 1;
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--js-flags=--expose-gc"] });
+const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
+const errors = [];
+page.on("pageerror", (e) => errors.push(e.message));
+await page.addInitScript(() => {
+  new MutationObserver((_, observer) => {
+    if (!document.querySelector(".screen, .row:not(.row-head)")) return;
+    window.firstRow = performance.now();
+    observer.disconnect();
+  }).observe(document, { childList: true, subtree: true });
+});
+const client = await page.context().newCDPSession(page);
+await client.send("Performance.enable", { timeDomain: "threadTicks" }); // CPU time, so that a busy machine does not count
+const metrics = async () => Object.fromEntries((await client.send("Performance.getMetrics")).metrics.map((m) => [m.name, m.value]));
+await page.goto(gateway.url);
+await page.waitForFunction(() => window.firstRow !== undefined);
+const toFirstRow = (await metrics()).TaskDuration * 1000;
+console.log(`first row ${Math.round(await page.evaluate(() => window.firstRow))} ms after navigation, ${Math.round(toFirstRow)} ms of CPU time`);
+console.log(`elements of the list ${await page.locator(".screens > li").count()} of ${count}`);
+
+const heap = async () => {
+  await client.send("HeapProfiler.collectGarbage");
+  return (await metrics()).JSHeapUsedSize / 1e6;
+};
+
+let turn = 0;
+const timer = setInterval(() => {
+  for (let i = 0; i < perSecond / 10; i++) {
+    const n = (turn++ % count) + 1;
+    const m = gateway.monitors.get(monitor(n).monitor_id);
+    gateway.updateMonitor({ ...m, health: { ...m.health, video: turn % 3 ? "ok" : "unknown", last_check_at: new Date().toISOString() } });
+  }
+}, 100);
+await page.waitForTimeout(5000);
+const begin = await metrics();
+const began = performance.now();
+const samples = [];
+while (performance.now() - began < seconds * 1000) {
+  await page.waitForTimeout(Math.min(60_000, seconds * 1000 - (performance.now() - began)) + 1);
+  samples.push([(performance.now() - began) / 60_000, await heap()]);
+  if (samples.length > 1) console.log(`after ${samples.at(-1)[0].toFixed(1)} min ${samples.at(-1)[1].toFixed(2)} MB`);
+}
+const end = await metrics();
+clearInterval(timer);
+const elapsed = (performance.now() - began) / 1000;
+const perSec = (name) => (((end[name] - begin[name]) / elapsed) * 1000).toFixed(1);
+console.log(`main thread ${perSec("TaskDuration")} ms/s (script ${perSec("ScriptDuration")}, layout ${perSec("LayoutDuration")}, style ${perSec("RecalcStyleDuration")}) at ${perSecond} changes/s`);
+console.log(`memory ${samples[0][1].toFixed(2)} MB at first, ${samples.at(-1)[1].toFixed(2)} MB at the end, slope ${slope(samples.slice(1)).toFixed(4)} MB/min`);
+console.log(`nodes ${end.Nodes}, listeners ${end.JSEventListeners}`);
+console.log(`payload ${payload()} bytes gzipped; errors: ${errors.length ? errors.join("; ") : "none"}`);
+await browser.close();
+await gateway.stop();
+
+function slope(points) {
+  const n = points.length;
+  if (n < 2) return 0;
+  const [mx, my] = [0, 1].map((k) => points.reduce((s, p) => s + p[k], 0) / n);
+  return points.reduce((s, [x, y]) => s + (x - mx) * (y - my), 0) / points.reduce((s, [x]) => s + (x - mx) ** 2, 0);
+}

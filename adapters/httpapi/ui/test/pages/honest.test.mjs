@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { open } from "../browser.mjs";
+import { incident, monitor } from "../fakegateway.mjs";
+
+const fill = (gateway) => {
+  for (let n = 1; n <= 5; n++) gateway.monitors.set(monitor(n).monitor_id, monitor(n));
+  gateway.incidents.set(incident(1).incident_id, incident(1));
+  gateway.version = 1;
+};
+const live = (page) => page.locator("html[data-link=live]").waitFor({ state: "attached" });
+const lost = (page) => page.locator("html[data-link=lost]").waitFor({ state: "attached", timeout: 17_000 });
+const banner = (page) => page.locator(".banner").textContent();
+
+test("a gateway that is gone: the data are grey, as of then, and timers stand still; it comes back by itself", () =>
+  open(fill, async (page, gateway) => {
+    await live(page);
+    await page.locator(".tile .duration").waitFor();
+    await gateway.vanish();
+    await lost(page);
+    assert.match(await banner(page), /link to the gateway is lost.*as of \d\d:\d\d:\d\d JST/);
+    assert.match(await page.title(), /as of \d\d:\d\d:\d\d/);
+    const before = await page.locator(".tile .duration").textContent();
+    await page.waitForTimeout(2500);
+    assert.equal(await page.locator(".tile .duration").textContent(), before);
+    gateway.incidents.set(incident(2).incident_id, incident(2)); // it went on without this page
+    gateway.version += 1;
+    await gateway.comeBack();
+    await page.getByRole("button", { name: "Try now" }).click({ force: true });
+    await live(page);
+    await page.locator(".tile").nth(1).waitFor();
+  }));
+
+test("a gateway that hangs raises no error, and is noticed within 15 s", () =>
+  open(fill, async (page, gateway) => {
+    await live(page);
+    gateway.hung = true;
+    const began = Date.now();
+    await lost(page);
+    assert.ok(Date.now() - began < 17_000);
+    gateway.hung = false;
+    await live(page);
+  }));
+
+test("one 503 does not end the feed for ever", () =>
+  open(fill, async (page, gateway) => {
+    await live(page);
+    gateway.refuse = 503;
+    for (const reader of gateway.readers) reader.destroy();
+    await page.waitForFunction(() => document.documentElement.dataset.link === "lost");
+    gateway.refuse = 0;
+    await live(page);
+  }));
+
+test("a checker that is behind is told, and nothing stays good that nobody checks", () =>
+  open(fill, async (page, gateway) => {
+    await live(page);
+    gateway.checker = { ...gateway.checker, late: 2, late_monitors: [monitor(2).monitor_id, monitor(3).monitor_id] };
+    gateway.heartbeat();
+    await page.getByText("The checker is behind.").waitFor();
+    await page.waitForFunction(() => document.querySelectorAll(".screen.late").length === 2);
+    gateway.checker = { ...gateway.checker, late: 0, late_monitors: [] };
+    gateway.heartbeat();
+    await page.locator(".banner").waitFor({ state: "detached" });
+    await page.waitForFunction(() => document.querySelectorAll(".screen.late").length === 0);
+  }));
+
+test("a database that does not answer is told", () =>
+  open(fill, async (page, gateway) => {
+    await live(page);
+    gateway.checker = null;
+    gateway.heartbeat();
+    await page.getByText("The gateway's database does not answer.").waitFor();
+  }));
+
+test("a clock that is wrong is told, and durations are right", () =>
+  open(
+    (gateway) => {
+      fill(gateway);
+      gateway.skewMs = 3_600_000;
+    },
+    async (page) => {
+      await page.getByText("This computer's clock is off by 1 h").waitFor();
+      assert.match(await page.locator(".tile .duration").textContent(), /^1 h 1 min$/); // the onset is a minute old by this computer
+    },
+  ));
+
+test("twelve tabs have one connection, and all hear the same", () =>
+  open(fill, async (page, gateway, context) => {
+    await live(page);
+    const tabs = [page];
+    for (let i = 0; i < 11; i++) {
+      const tab = await context.newPage();
+      await tab.goto(gateway.url, { waitUntil: "commit" });
+      tabs.push(tab);
+    }
+    await Promise.all(tabs.map(live));
+    assert.equal(gateway.readers.size, 1);
+    gateway.updateIncident(incident(4));
+    for (const tab of tabs) await tab.locator(`#tile-${monitor(4).monitor_id}`).waitFor();
+  }));
+
+test("the page is the same in Japanese, and remembers it", () =>
+  open(fill, async (page) => {
+    await live(page);
+    await page.getByRole("button", { name: "日本語" }).click();
+    await page.getByText("対応が必要").waitFor();
+    await page.reload();
+    await page.getByText("対応が必要").waitFor();
+    assert.equal(await page.locator("html").getAttribute("lang"), "ja");
+  }));
+
+test("whoever is not signed in is led to the sign-in page, and back to where they wanted", () =>
+  open(
+    (gateway) => {
+      fill(gateway);
+      gateway.signedOut = true;
+    },
+    async (page, gateway) => {
+      await page.goto(`${gateway.url}/incidents?state=open`);
+      await page.waitForURL("**/signin?next=*");
+      assert.equal(new URL(page.url()).searchParams.get("next"), "/incidents?state=open");
+    },
+  ));
+
+test("a session that ends while the page is open is told; what was seen stays", () =>
+  open(fill, async (page, gateway) => {
+    await live(page);
+    await page.locator(".tile").waitFor();
+    gateway.signedOut = true;
+    for (const reader of gateway.readers) reader.destroy();
+    await page.getByText("You are signed out.").waitFor();
+    assert.equal(new URL(page.url()).pathname, "/");
+    assert.equal(await page.locator(".tile").count(), 1);
+  }));

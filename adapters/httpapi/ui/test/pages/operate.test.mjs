@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { open } from "../browser.mjs";
+import { incident, monitor } from "../fakegateway.mjs";
+
+const axe = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const at = (sec) => new Date(Date.now() + sec * 1000).toISOString();
+const id = monitor(1).monitor_id;
+const eventID = "0190a5d0-1c2b-7d8a-9c1d-2e3f4a5b6c7d";
+const hostile = "<img src=x onerror=alert(1)> \u202eevil " + "🎈".repeat(300);
+
+const attempt = { at: at(-50), status: 503, error: "HTTP 503 Service Unavailable", request: { url: "https://example.com/…", headers: { "X-Signature-256": "sha256=4b6ac1ed" }, duration_ms: 120 }, response: { content_type: "text/html", body: hostile, truncated: true } };
+const delivery = { event_id: eventID, event_type: "alert.blackout", monitor_id: id, stream_url: monitor(1).stream_url, incident_id: null, created_at: at(-60), state: "failed", tried: 1, next_attempt_at: null, delivered_at: null, last_error: attempt.error, body: '{"event_type":"alert.blackout"}', attempts: [attempt] };
+const service = {
+  version: "1.2.3", timezone: "Asia/Tokyo", worker_runtime: "process", tools: { ffmpeg: { version: "7.1", error: null } }, limits: { max_monitors: 50, schedule_lead_sec: 600 }, retention: { events_sec: 7776000 },
+  settings: [["check_interval_sec", 10], ["blackout_threshold_sec", 30], ["silence_threshold_sec", 30], ["silence_db_threshold", -50], ["start_delay_tolerance_sec", 300]].map(([field, value]) => ({ field, min: 0, max: 100, default: value, whole: true, help: "" })),
+  presets: [{ name: "talk", config: {} }, { name: "music", config: { silence_threshold_sec: 60, silence_db_threshold: -60 } }],
+};
+const preview = { source: "youtube", stream_url: monitor(9).stream_url, title: hostile, channel: null, state: "upcoming", reason: "upcoming", detail: null, scheduled_start_at: at(7200), problems: [] };
+const trial = { event_id: eventID, delivered: false, status: 302, error: "HTTP 302 Found", body: "{}", request: attempt.request, response: null };
+
+function timeline() {
+  const good = { state: "live", share: { live: 1 } };
+  const ok = { state: "ok", share: { ok: 1 } };
+  const buckets = Array.from({ length: 240 }, (_, i) => ({ from: at(-3600 + i * 15), stream: good, video: i === 100 ? { state: "black", share: { black: 1 } } : ok, audio: ok, segments: ok, luma: { min: 0, mean: 99, max: 120 }, level: null }));
+  return { monitor_id: id, from: buckets[0].from, to: at(0), bucket_sec: 15, buckets };
+}
+
+function fill(gateway) {
+  for (let n = 1; n <= 3; n++) gateway.monitors.set(monitor(n).monitor_id, monitor(n, { metadata: { channel_name: n === 1 ? hostile : `Channel ${n}` } }));
+  gateway.incidents.set(incident(2).incident_id, incident(2));
+  gateway.version = 1;
+  const say = (what, answer, status = 200) => gateway.routes.set(what, () => [status, typeof answer === "function" ? answer() : answer]);
+  say(`GET /api/v1/monitors/${id}`, () => gateway.monitors.get(id));
+  say(`GET /api/v1/monitors/${id}/timeline`, timeline);
+  say(`GET /api/v1/monitors/${id}/sessions`, { sessions: [] });
+  say(`GET /api/v1/monitors/${id}/events`, { events: [], pagination: { total: 0 } });
+  say("GET /api/v1/monitors", { monitors: [...gateway.monitors.values()] });
+  say("GET /api/v1/service", service);
+  say("GET /api/v1/deliveries", { deliveries: [delivery], next: null });
+  say("POST /api/v1/preview", preview);
+  say("POST /api/v1/webhooks/test", trial);
+}
+
+const pages = { wall: "/", incidents: "/incidents", incident: `/incidents/${incident(2).incident_id}`, monitor: `/monitors/${id}`, deliveries: "/deliveries", register: `/register?url=${encodeURIComponent(monitor(9).stream_url)}`, settings: "/settings", signin: "/signin?link=expired" };
+const looks = [
+  { colorScheme: "light", viewport: { width: 1400, height: 900 }, locale: "en-GB" },
+  { colorScheme: "dark", viewport: { width: 1400, height: 900 }, locale: "ja-JP" },
+  { colorScheme: "dark", viewport: { width: 375, height: 800 }, locale: "en-GB" },
+];
+for (const look of looks) {
+  test(`no page has a barrier or scrolls sideways: ${look.colorScheme}, ${look.viewport.width} px, ${look.locale}`, () =>
+    open(fill, async (page, gateway) => {
+      for (const [name, path] of Object.entries(pages)) {
+        await page.goto(gateway.url + path);
+        await page.locator("main h1, main h2").first().waitFor({ state: "attached" });
+        await page.waitForFunction(() => !document.querySelector("main[aria-busy=true], main [aria-busy=true]"));
+        assert.equal(await page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth)), 0, `${name} scrolls sideways`);
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+        assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).join(", ")}`), [], name);
+      }
+    }, look));
+}
+
+test("a wrong key is refused with a reason, and the right one leads to the page that was asked for", () =>
+  open(fill, async (page, gateway) => {
+    gateway.routes.set("POST /api/v1/session", ({ api_key }) => (api_key === "right" ? [200, {}] : [401, { error: { code: "UNAUTHORIZED", message: "api_key is wrong" } }]));
+    await page.goto(`${gateway.url}/signin?next=${encodeURIComponent("/deliveries?state=failed")}`);
+    await page.getByLabel("API key", { exact: true }).fill("wrong");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").getByText("That key is not known here.").waitFor();
+    await page.getByLabel("API key", { exact: true }).fill("right");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.waitForURL("**/deliveries?state=failed");
+  }));
+
+test("who is not signed in gets to the sign-in", () =>
+  open((gateway) => (gateway.signedOut = true), async (page) => {
+    await page.waitForURL("**/signin?next=%2F");
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  }));
+
+test("a stream is seen before it is registered, and a lost answer registers it once", () =>
+  open(fill, async (page, gateway) => {
+    const keys = [];
+    const sent = [];
+    gateway.routes.set("POST /api/v1/monitors", (registration, request) => {
+      keys.push(request.headers["idempotency-key"]);
+      sent.push(registration);
+      return keys.length === 1 ? [503, { error: { code: "UNAVAILABLE", message: "later" } }] : [201, { monitor_id: id }];
+    });
+    await page.goto(`${gateway.url}/register`);
+    await page.getByLabel("Address of the stream").fill(monitor(9).stream_url);
+    await page.getByText("planned, not live yet").waitFor();
+    await page.getByText("You are told if it is not live.").waitFor();
+    assert.equal(await page.locator(".sees-title").textContent(), hostile);
+    await page.getByRole("radio", { name: /Music/ }).check();
+    await page.getByLabel("Webhook for every event").fill("https://example.com/hook");
+    await page.getByRole("button", { name: "Send a test" }).click();
+    await page.getByText("The receiver did not accept it.").waitFor();
+    await page.getByText("sha256=4b6ac1ed").waitFor();
+    await page.getByRole("button", { name: "Watch this stream" }).click();
+    await page.getByRole("alert").waitFor();
+    await page.getByRole("button", { name: "Watch this stream" }).click();
+    await page.waitForURL(`**/monitors/${id}`);
+    assert.equal(keys.length, 2);
+    assert.equal(keys[0], keys[1]);
+    assert.equal(sent[1].config.silence_threshold_sec, 60);
+    assert.equal(sent[1].config.blackout_threshold_sec, 30);
+    assert.ok(sent[1].config.scheduled_start_time);
+  }));
+
+test("what would be refused is said before it is submitted", () =>
+  open(fill, async (page, gateway) => {
+    gateway.routes.set("POST /api/v1/preview", () => [200, { ...preview, problems: [{ field: "stream_url", code: "DUPLICATE_MONITOR", message: "it is already being watched" }] }]);
+    await page.goto(gateway.url + pages.register);
+    await page.getByText("it is already being watched").waitFor();
+    assert.equal(await page.getByText("Can be registered").count(), 0);
+  }));
+
+test("a change of thresholds sends only what differs", () =>
+  open(fill, async (page, gateway) => {
+    let change;
+    gateway.routes.set(`PATCH /api/v1/monitors/${id}`, (sent) => ((change = sent), [200, gateway.monitors.get(id)]));
+    await page.goto(gateway.url + pages.monitor);
+    await page.getByRole("button", { name: "Change" }).first().click();
+    await page.getByLabel("Black: alert after, s").fill("15");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator("dialog[open]").waitFor({ state: "detached" });
+    assert.deepEqual(change, { config: { blackout_threshold_sec: 15 } });
+  }));
+
+test("a monitor that is deleted while its page is open says so", () =>
+  open(fill, async (page, gateway) => {
+    await page.goto(gateway.url + pages.monitor);
+    await page.locator(".lanes canvas").first().waitFor();
+    gateway.routes.delete(`GET /api/v1/monitors/${id}`);
+    gateway.updateMonitor(monitor(1, { status: "stopped", ended_at: at(0) }));
+    await page.getByText("There is no such monitor.").waitFor();
+  }));
+
+test("the span of a history is in the address, and the same data are a table", () =>
+  open(fill, async (page, gateway) => {
+    await page.goto(gateway.url + pages.monitor);
+    await page.getByRole("button", { name: "7 d" }).click();
+    await page.waitForURL("**?span=7d");
+    await page.getByText("As a table").click();
+    await page.getByRole("cell", { name: "black" }).waitFor();
+  }));
+
+test("a delivery shows its signature and its answer as text, and is sent again", () =>
+  open(fill, async (page, gateway) => {
+    let again = 0;
+    gateway.routes.set(`POST /api/v1/monitors/${id}/events/${eventID}/redeliver`, () => [202, { again: again++ }]);
+    await page.goto(`${gateway.url}/deliveries?selected=${eventID}`);
+    await page.getByText("sha256=4b6ac1ed").waitFor();
+    await page.getByText("onerror=alert(1)").first().waitFor();
+    assert.equal(await page.locator("main img[src=x]").count(), 0);
+    await page.getByRole("button", { name: "Redeliver" }).click();
+    await page.getByRole("button", { name: "Queued again" }).waitFor();
+    assert.equal(again, 1);
+  }));

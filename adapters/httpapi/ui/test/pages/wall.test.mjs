@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { open } from "../browser.mjs";
+import { evidence, incident, monitor } from "../fakegateway.mjs";
+import { payload } from "../payload.mjs";
+
+const fill = (count, ...incidents) => (gateway) => {
+  for (let n = 1; n <= count; n++) gateway.monitors.set(monitor(n).monitor_id, monitor(n));
+  for (const i of incidents) gateway.incidents.set(i.incident_id, i);
+  gateway.version = 1;
+};
+const texts = (locator) => locator.evaluateAll((all) => all.map((e) => e.textContent));
+const tileNames = (page) => texts(page.locator(".tile h3"));
+
+test("a stream that goes black gets a tile, and its recovery takes it away", () =>
+  open(fill(3), async (page, gateway) => {
+    await page.getByText("Nothing needs you.").waitFor();
+    gateway.updateIncident(incident(2));
+    await page.locator(".tile").waitFor();
+    assert.deepEqual(await tileNames(page), ["Channel 2"]);
+    assert.match(await page.title(), /^\(1\) /);
+    const over = new Date().toISOString();
+    const black = incident(2);
+    gateway.updateIncident({ ...black, conditions: black.conditions.map((c) => ({ ...c, ended_at: over })), state: "resolved", resolved_at: over });
+    await page.locator(".mini.is-recovered").waitFor();
+    assert.equal(await page.locator(".tile").count(), 0);
+  }));
+
+test("a list under the pointer does not move: what is new waits in a pill", () =>
+  open(fill(3, incident(1)), async (page, gateway) => {
+    await page.locator(".tile").hover();
+    gateway.updateIncident(incident(3, { started_at: new Date().toISOString() }));
+    await page.getByRole("button", { name: "1 new" }).waitFor();
+    assert.deepEqual(await tileNames(page), ["Channel 1"]);
+    await page.getByRole("button", { name: "1 new" }).click();
+    await page.locator(".tile").nth(1).waitFor();
+    assert.equal((await tileNames(page)).length, 2);
+  }));
+
+test("who acknowledges is asked once, and everybody sees it", () =>
+  open(fill(2, incident(1), incident(2)), async (page) => {
+    await page.locator(".tile").first().getByRole("button", { name: "Acknowledge" }).click();
+    await page.getByRole("textbox", { name: "Your name" }).fill("Ann");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator(".tile .who", { hasText: "Ann has it" }).waitFor();
+    await page.mouse.move(0, 0);
+    await page.getByRole("button", { name: "Acknowledge" }).click();
+    await page.waitForFunction(() => document.querySelectorAll(".tile .who b").length === 2 && !document.querySelector(".tile .btn.primary"));
+    assert.doesNotMatch(await page.title(), /^\(/);
+  }));
+
+test("filter, search and view are in the address, and Back undoes them", () =>
+  open(fill(30, incident(1)), async (page) => {
+    await page.locator(".counts a.is-trouble").click();
+    await page.waitForURL("**/?show=trouble");
+    await page.locator(".screen").first().waitFor({ state: "detached" });
+    await page.goBack();
+    await page.locator(".screen").first().waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("channel 17");
+    await page.waitForURL("**/?q=channel+17");
+    await page.waitForFunction(() => document.querySelectorAll(".screen").length === 1);
+    await page.locator("body").click({ position: { x: 5, y: 700 } });
+    await page.keyboard.press("v");
+    await page.waitForURL(/view=rows/);
+    assert.equal(await page.locator(".rows .row").count(), 1);
+  }));
+
+test("single keys move, open and explain; they can be switched off", () =>
+  open(fill(3, incident(1), incident(2)), async (page) => {
+    await page.locator(".tile").first().waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    await page.locator(".tile.selected").waitFor();
+    const chosen = await page.locator(".tile.selected h3").textContent();
+    assert.equal(chosen, (await tileNames(page))[1]);
+    await page.keyboard.press("?");
+    await page.getByLabel("Single keys work").uncheck();
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.keyboard.press("g");
+    await page.keyboard.press("i");
+    await page.keyboard.press("Enter");
+    assert.equal(new URL(page.url()).pathname, "/");
+  }));
+
+test("of 1,000 streams only those in view are drawn, and the last one is found by scrolling", () =>
+  open(fill(1000), async (page) => {
+    await page.locator(".screen").first().waitFor();
+    assert.ok((await page.locator(".screen").count()) < 80);
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    await page.getByText("Channel 1000", { exact: true }).waitFor();
+    assert.ok((await page.locator(".screen").count()) < 80);
+  }));
+
+test("titles of strangers are texts: markup, right-to-left, 300 emoji, a bomb of metadata", () =>
+  open(
+    (gateway) => {
+      const hostile = [
+        { channel_name: "<img src=x onerror=\"document.title='owned'\">", stream_title: "<script>document.title='owned'</script>" },
+        { channel_name: "مرحبا بالعالم", stream_title: "\u202Eright to left" },
+        { channel_name: "🎉".repeat(300), stream_title: "👩‍👩‍👧‍👦".repeat(300) },
+        { channel_name: { nested: "object" }, stream_title: ["list"], ...Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`key${i}`, "x".repeat(20)])) },
+      ];
+      hostile.forEach((metadata, i) => gateway.monitors.set(monitor(i + 1).monitor_id, monitor(i + 1, { metadata })));
+      gateway.incidents.set(incident(1).incident_id, incident(1));
+      gateway.version = 1;
+    },
+    async (page) => {
+      await page.locator(".screen").nth(2).waitFor();
+      assert.equal(await page.locator("img[src='x'], script:not([src])").count(), 0);
+      assert.doesNotMatch(await page.title(), /owned/);
+      assert.match((await tileNames(page))[0], /^<img src=x/);
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, "nothing widens the page");
+    },
+  ));
+
+test("a phone shows the same, and nothing is wider than 375 px", () =>
+  open(
+    fill(12, incident(1), incident(2)),
+    async (page) => {
+      await page.locator(".tile").first().waitFor();
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 375);
+      assert.ok((await page.locator(".tile .btn.primary").first().boundingBox()).height >= 44);
+      await page.locator(".tabbar a", { hasText: "Incidents" }).click();
+      await page.locator(".incident-row").first().waitFor();
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 375);
+    },
+    { viewport: { width: 375, height: 760 }, hasTouch: true, isMobile: true },
+  ));
+
+test("no violation of accessibility, in both themes, on a desk and on a phone", async () => {
+  const axe = readFileSync(fileURLToPath(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
+  for (const [colorScheme, width] of [["dark", 1400], ["light", 1400], ["dark", 375]]) {
+    await open(
+      (gateway) => {
+        fill(12, incident(1), incident(2))(gateway);
+        gateway.evidence = [evidence(1)];
+      },
+      async (page, gateway) => {
+        for (const path of ["/", "/?view=rows", "/incidents", `/incidents/${incident(1).incident_id}`]) {
+          await page.goto(gateway.url + path);
+          await page.locator("main:not([aria-busy=true]) h1, main h1").first().waitFor({ state: "attached" });
+          await page.waitForTimeout(600); // the tiles have come in
+          await page.evaluate(axe);
+          const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+          assert.deepEqual(violations.map((v) => `${path} ${v.id}: ${v.nodes.map((n) => n.target).slice(0, 3).join(" ")}`), [], `${colorScheme} ${width} ${path}`);
+        }
+      },
+      { colorScheme, bypassCSP: true, viewport: { width, height: 900 } },
+    );
+  }
+});
+
+test("all that the wall loads is at most 60 kB", () => assert.ok(payload() <= 60_000, `${payload()} bytes`));

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { emptyDraft, presetNumbers, registrationOf, stepsOf } from "../../src/registration";
+import type { Preview } from "../../src/types";
+
+const service = {
+  settings: ["check_interval_sec", "blackout_threshold_sec", "later_field"].map((field, i) => ({ field, min: 0, max: 100, default: 10 + i, whole: true, help: "" })),
+  presets: [{ name: "music", config: { blackout_threshold_sec: 45 } }],
+};
+
+test("a preset is its own values and the defaults, and a single value wins over both", () => {
+  const music = presetNumbers(service, "music");
+  assert.deepEqual(music, { check_interval_sec: 10, blackout_threshold_sec: 45 });
+  const draft = { ...emptyDraft(" https://www.youtube.com/watch?v=a ", "https://example.com/"), changed: { blackout_threshold_sec: 60 } };
+  assert.deepEqual(registrationOf(draft, music), {
+    stream_url: "https://www.youtube.com/watch?v=a",
+    callback_url: "https://example.com/",
+    config: { check_interval_sec: 10, blackout_threshold_sec: 60 },
+    metadata: {},
+  });
+});
+
+test("without an answer of the service, the gateway's defaults stand", () => {
+  assert.deepEqual(registrationOf(emptyDraft("u", "c"), presetNumbers(null, "music")).config, {});
+});
+
+test("the plan of a stream that starts later has its worker and its alert in the order of time", () => {
+  const now = Date.parse("2026-11-22T20:00:00Z");
+  const config = { scheduled_start_time: "2026-11-22T22:00:00Z", start_delay_tolerance_sec: 300 };
+  assert.deepEqual(
+    stepsOf(config, null, now, 600).map((s) => s.what),
+    ["wall", "workerBefore", "late", "alerts", "over"],
+  );
+  assert.equal(stepsOf(config, null, now, 600)[1]!.at, Date.parse("2026-11-22T21:50:00Z"));
+  const live = { state: "live" } as Preview;
+  assert.deepEqual(
+    stepsOf({}, live, now, 600).map((s) => s.what),
+    ["wall", "worker", "alerts", "over"],
+  );
+});

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { gaps, parts } from "../../src/draw/plots";
+import { overall, spansOf } from "../../src/draw/lanes";
+import type { Bucket, Condition, Incident, Monitor } from "../../src/types";
+import { compare, matches, newestIncidents, Places, resort, since, stateOf, worst, type Item } from "../../src/wall";
+
+const now = Date.parse("2026-01-15T12:00:00Z");
+const at = (minutesAgo: number) => new Date(now - minutesAgo * 60_000).toISOString();
+const condition = (name: Condition["name"], began: number, ended: number | null = null): Condition => ({
+  name,
+  started_at: at(began),
+  last_started_at: at(began),
+  ended_at: ended === null ? null : at(ended),
+  count: 1,
+  longest_sec: 0,
+});
+const incident = (...conditions: Condition[]) => ({ incident_id: "i", monitor_id: "m", state: "open", resolved_at: null, conditions }) as unknown as Incident;
+const monitor = (status: Monitor["status"]) => ({ monitor_id: "m", status, config: { scheduled_start_time: null }, created_at: at(60) }) as unknown as Monitor;
+
+test("a stream is in the state of its worst condition that lasts", () => {
+  for (const [conditions, want] of [
+    [[condition("black", 1)], "trouble"],
+    [[condition("blind", 1)], "warning"],
+    [[condition("late", 9), condition("black", 1)], "trouble"],
+    [[condition("black", 9, 1), condition("late", 9)], "warning"],
+    [[condition("black", 9, 1)], "recovered"],
+  ] as const) {
+    assert.equal(stateOf(monitor("monitoring"), incident(...conditions), now), want);
+  }
+});
+
+test("without an incident the monitor says it", () => {
+  assert.equal(stateOf(monitor("monitoring"), null, now), "on_air");
+  assert.equal(stateOf(monitor("waiting"), null, now), "waiting");
+  assert.equal(stateOf(monitor("initializing"), null, now), "waiting");
+  assert.equal(stateOf(monitor("completed"), null, now), "off");
+  assert.equal(stateOf(null, null, now), "off");
+});
+
+test("a resolved incident counts as recovered for 10 minutes, unless the monitor has ended", () => {
+  const resolved = (minutes: number) => ({ ...incident(condition("black", 30, minutes)), state: "resolved", resolved_at: at(minutes) }) as Incident;
+  assert.equal(stateOf(monitor("monitoring"), resolved(9), now), "recovered");
+  assert.equal(stateOf(monitor("monitoring"), resolved(10), now), "on_air");
+  assert.equal(stateOf(monitor("completed"), resolved(1), now), "off");
+});
+
+test("a failed monitor is in trouble although nobody watches it any more", () => {
+  assert.equal(stateOf(null, incident(condition("error", 5)), now), "trouble");
+});
+
+test("the timer counts from the newest episode", () => {
+  const c = { ...condition("black", 30), last_started_at: at(2) };
+  assert.equal(since("trouble", null, incident(c)), Date.parse(at(2)));
+  assert.equal(worst(incident(condition("silent", 1), condition("black", 5)))?.name, "black");
+});
+
+const item = (id: string, state: Item["state"], sinceMinutes: number, more: Partial<Item> = {}): Item => ({
+  id,
+  place: Number(id),
+  state,
+  monitor: null,
+  incident: null,
+  condition: null,
+  since: now - sinceMinutes * 60_000,
+  pinned: false,
+  late: false,
+  ...more,
+});
+
+test("pinned first, trouble before warnings, the newest onset first", () => {
+  const all = [item("1", "warning", 1), item("2", "trouble", 9), item("3", "trouble", 3), item("4", "warning", 50, { pinned: true })];
+  assert.deepEqual(all.sort(compare).map((i) => i.id), ["4", "3", "2", "1"]);
+});
+
+test("of the waiting the soonest is first, those without a time last", () => {
+  const all = [item("1", "waiting", 0, { since: 0 }), item("2", "waiting", -30), item("3", "waiting", -5)];
+  assert.deepEqual(all.sort(compare).map((i) => i.id), ["3", "2", "1"]);
+});
+
+test("a list under the pointer keeps its order, and counts what waits", () => {
+  assert.deepEqual(resort(["a", "b"], ["c", "b", "a"], true), { shown: ["a", "b"], waiting: 1 });
+  assert.deepEqual(resort(["a", "b"], ["c", "b", "a"], false), { shown: ["c", "b", "a"], waiting: 0 });
+  assert.deepEqual(resort([], ["c"], true), { shown: ["c"], waiting: 0 });
+});
+
+test("an unchanged order is the same list, so nothing is drawn anew", () => {
+  const shown = ["a", "b"];
+  assert.equal(resort(shown, ["a", "b"], false).shown, shown);
+});
+
+test("a stream keeps its number, also when earlier ones have gone", () => {
+  const places = new Places();
+  const stream = (id: string, minutes: number) => ({ monitor_id: id, created_at: at(minutes) });
+  places.place([stream("b", 5), stream("a", 9)]);
+  places.place([stream("b", 5), stream("c", 1)]);
+  assert.deepEqual(["a", "b", "c", "d"].map((id) => places.get(id)), [1, 2, 3, 0]);
+});
+
+test("the open incident of a monitor comes before resolved ones", () => {
+  const open = { ...incident(), incident_id: "open" } as Incident;
+  const newer = { ...incident(), incident_id: "newer", state: "resolved", resolved_at: at(1) } as Incident;
+  const older = { ...incident(), incident_id: "older", state: "resolved", resolved_at: at(5) } as Incident;
+  assert.equal(newestIncidents([older, newer]).get("m")?.incident_id, "newer");
+  assert.equal(newestIncidents([newer, open, older]).get("m")?.incident_id, "open");
+});
+
+test("a stream is found by a part of its texts, or by its number", () => {
+  const one = item("12", "on_air", 0);
+  assert.equal(matches(one, "12", ["x"]), true);
+  assert.equal(matches(one, "012", ["x"]), true);
+  assert.equal(matches(one, "1", ["x"]), false);
+  assert.equal(matches(one, " RUKA ", ["星凪 ruka"]), true);
+  assert.equal(matches(one, "", []), true);
+});
+
+const bucket = (seconds: number, video: string | null, segments = "ok"): Bucket => {
+  const lane = (state: string | null) => (state === null ? null : { state, share: {} });
+  return { from: new Date(now + seconds * 1000).toISOString(), stream: lane(video && "live"), video: lane(video), audio: lane(video && "ok"), segments: lane(video && segments), luma: null, level: null };
+};
+
+test("buckets of one state are one span, unknown stays unknown, and nothing is drawn after now", () => {
+  const spans = spansOf([bucket(0, "ok"), bucket(10, "ok"), bucket(20, "unknown"), bucket(30, "black"), bucket(40, null)], "video", 10, now + 35_000);
+  assert.deepEqual(spans.map((s) => [s.state, (s.to - s.from) / 1000]), [["good", 20], ["unknown", 10], ["trouble", 5]]);
+});
+
+test("the lane of a stream shows the worst of its lanes", () => {
+  const spans = overall([bucket(0, "ok"), bucket(10, "ok", "unknown"), bucket(20, "black", "unknown"), bucket(30, null)], 10, now + 60_000);
+  assert.deepEqual(spans.map((s) => s.state), ["good", "unknown", "trouble", "none"]);
+});
+
+test("a plot does not draw over missing points, and hatches them", () => {
+  const point = (s: number) => ({ at: s * 1000, min: 0, mean: 0, max: 0 });
+  const points = [0, 1, 2, 7, 8].map(point);
+  assert.deepEqual(parts(points, 1000).map((p) => p.length), [3, 2]);
+  assert.deepEqual(gaps(points, 0, 9000, 1000), [[3000, 7000]]);
+  assert.deepEqual(gaps([], 0, 9000, 1000), [[0, 9000]]);
+});

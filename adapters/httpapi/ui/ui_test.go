@@ -1,0 +1,232 @@
+package ui
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+var (
+	script  = strings.Repeat("console.log('a script');\n", 100)
+	example = fstest.MapFS{
+		".gitkeep":              {},
+		"index.html":            {Data: []byte("<!doctype html><title>the page app</title>")},
+		"favicon.svg":           {Data: []byte("<svg/>")},
+		"assets/index-ab12.js":  {Data: []byte(script)},
+		"assets/index-ab12.css": {Data: []byte("a{}")},
+	}
+)
+
+func newDashboard(t *testing.T, dist fstest.MapFS) *Dashboard {
+	t.Helper()
+	d, err := newFrom(dist, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// request sends a request with headers, given as pairs.
+func request(d http.Handler, method, path string, headers ...string) *http.Response {
+	r := httptest.NewRequest(method, path, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w.Result()
+}
+
+func body(t *testing.T, r *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestEveryPageIsThePageApp(t *testing.T) {
+	d := newDashboard(t, example)
+	for _, page := range Pages {
+		path := strings.NewReplacer(":incident_id", "inc-1", ":monitor_id", "mon-1").Replace(page)
+		r := request(d, "GET", path)
+		if got := body(t, r); r.StatusCode != http.StatusOK || !strings.Contains(got, "the page app") {
+			t.Errorf("%s is answered with %d: %s", path, r.StatusCode, got)
+		}
+		if r.Header.Get("Content-Type") != "text/html; charset=utf-8" || r.Header.Get("Cache-Control") != "no-cache" {
+			t.Errorf("%s has the headers %v", path, r.Header)
+		}
+	}
+}
+
+func TestAnAssetIsCachedForEver(t *testing.T) {
+	d := newDashboard(t, example)
+	r := request(d, "GET", "/assets/index-ab12.js")
+	if got := body(t, r); got != script {
+		t.Errorf("the script is %.60q", got)
+	}
+	if got := r.Header.Get("Cache-Control"); got != "public, max-age=31536000, immutable" {
+		t.Errorf("Cache-Control is %q", got)
+	}
+	if got := r.Header.Get("Content-Type"); got != "text/javascript; charset=utf-8" {
+		t.Errorf("Content-Type is %q", got)
+	}
+}
+
+func TestAnAssetOfAnotherVersionIsNotFound(t *testing.T) {
+	for name, d := range map[string]*Dashboard{"built": newDashboard(t, example), "not built": newDashboard(t, fstest.MapFS{})} {
+		for _, path := range []string{"/assets/index-0000.js", "/assets/..%2findex.html", "/assets/.gitkeep"} {
+			r := request(d, "GET", path)
+			if r.StatusCode == http.StatusOK && name == "not built" || strings.HasPrefix(path, "/assets/index") && r.StatusCode != http.StatusNotFound {
+				t.Errorf("%s: %s is answered with %d", name, path, r.StatusCode)
+			}
+			if got := r.Header.Get("Cache-Control"); strings.Contains(got, "immutable") {
+				t.Errorf("%s: %s has Cache-Control %q", name, path, got)
+			}
+		}
+	}
+}
+
+func TestFoldersAndDotFilesAreNotShown(t *testing.T) {
+	d := newDashboard(t, example)
+	for _, path := range []string{"/assets/", "/assets", "/.gitkeep"} {
+		if got := body(t, request(d, "GET", path)); strings.Contains(got, "ab12") {
+			t.Errorf("%s lists files: %s", path, got)
+		}
+	}
+	if got := d.Files(); len(got) != 1 || got[0] != "/favicon.svg" {
+		t.Errorf("the files beside pages and assets are %v", got)
+	}
+}
+
+func TestAFileIsCompressedForClientsThatAcceptIt(t *testing.T) {
+	d := newDashboard(t, example)
+	for accepted, want := range map[string]string{
+		"":                  "",
+		"gzip, deflate, br": "gzip",
+		"br, GZIP;q=0.5":    "gzip",
+		"gzip;q=0":          "",
+		"gzip; q=0.0, br":   "",
+		"identity":          "",
+	} {
+		r := request(d, "GET", "/assets/index-ab12.js", "Accept-Encoding", accepted)
+		if got := r.Header.Get("Content-Encoding"); got != want {
+			t.Errorf("Accept-Encoding %q: Content-Encoding is %q, want %q", accepted, got, want)
+			continue
+		}
+		if r.Header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("Accept-Encoding %q: Vary is %q", accepted, r.Header.Get("Vary"))
+		}
+		content := body(t, r)
+		if want == "gzip" {
+			z, err := gzip.NewReader(strings.NewReader(content))
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain, err := io.ReadAll(z)
+			if err != nil {
+				t.Fatal(err)
+			}
+			content = string(plain)
+		}
+		if content != script {
+			t.Errorf("Accept-Encoding %q: the script is %.60q", accepted, content)
+		}
+	}
+}
+
+func TestAnUnchangedFileIsNotSentAgain(t *testing.T) {
+	d := newDashboard(t, example)
+	for _, encoding := range []string{"identity", "gzip"} {
+		etag := request(d, "GET", "/", "Accept-Encoding", encoding).Header.Get("ETag")
+		r := request(d, "GET", "/", "Accept-Encoding", encoding, "If-None-Match", `"other", W/`+etag)
+		if r.StatusCode != http.StatusNotModified || body(t, r) != "" {
+			t.Errorf("%s: status is %d", encoding, r.StatusCode)
+		}
+	}
+	changed := newDashboard(t, fstest.MapFS{"index.html": {Data: []byte("another page app")}})
+	etag := request(d, "GET", "/").Header.Get("ETag")
+	if r := request(changed, "GET", "/", "If-None-Match", etag); r.StatusCode != http.StatusOK {
+		t.Errorf("after a change the status is %d", r.StatusCode)
+	}
+}
+
+func TestHEADHasNoBody(t *testing.T) {
+	r := request(newDashboard(t, example), "HEAD", "/assets/index-ab12.js")
+	if r.StatusCode != http.StatusOK || r.ContentLength != int64(len(script)) || body(t, r) != "" {
+		t.Errorf("status %d, length %d", r.StatusCode, r.ContentLength)
+	}
+}
+
+func TestABinaryWithoutPagesSaysHowToBuildThem(t *testing.T) {
+	d := newDashboard(t, fstest.MapFS{".gitkeep": {}})
+	if d.Built() {
+		t.Error("it claims to be built")
+	}
+	for _, path := range []string{"/", "/incidents", "/signin"} {
+		r := request(d, "GET", path)
+		got := body(t, r)
+		if r.StatusCode != http.StatusNotImplemented || !strings.Contains(got, "make build") || r.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s is answered with %d, %v: %s", path, r.StatusCode, r.Header, got)
+		}
+		for _, refused := range []string{"style=", "<style", "<script", "http:", "https:"} {
+			if strings.Contains(got, refused) {
+				t.Errorf("the page contains %q, which the policy refuses", refused)
+			}
+		}
+	}
+}
+
+// TestThePolicyRefusesWhatIsNotAFileOfTheDashboard lists what must not come back:
+// anything inline, any other host, frames of other sites.
+func TestThePolicyRefusesWhatIsNotAFileOfTheDashboard(t *testing.T) {
+	d, err := newFrom(example, "https://media.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/", "/signin", "/assets/index-ab12.js", "/assets/missing.js", "/favicon.svg"} {
+		r := request(d, "GET", path)
+		policy := r.Header.Get("Content-Security-Policy")
+		for _, refused := range []string{"unsafe-", "http:", "*", "nonce-", "sha256-"} {
+			if strings.Contains(policy, refused) {
+				t.Errorf("%s: the policy contains %q: %s", path, refused, policy)
+			}
+		}
+		for _, wanted := range []string{
+			"default-src 'none'", "script-src 'self';", "style-src 'self';", "connect-src 'self';", "base-uri 'none'", "frame-ancestors 'none'",
+			"require-trusted-types-for 'script'", "img-src 'self' https://media.example.com blob:;", "media-src 'self' https://media.example.com;",
+		} {
+			if !strings.Contains(policy, wanted) {
+				t.Errorf("%s: the policy lacks %q: %s", path, wanted, policy)
+			}
+		}
+		for name, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+		} {
+			if got := r.Header.Get(name); got != want {
+				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
+			}
+		}
+	}
+}
+
+// TestTheEmbeddedPagesAreWithoutInlineCode reads what the build made, if it made
+// something: the policy would refuse inline code, and a page would stay empty.
+func TestTheEmbeddedPagesAreWithoutInlineCode(t *testing.T) {
+	d, err := New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := d.files[index].plain
+	for _, refused := range []string{"<style", " style=", " onload=", "javascript:", "http://", "https://", "<script>"} {
+		if bytes.Contains(page, []byte(refused)) {
+			t.Errorf("index.html contains %q", refused)
+		}
+	}
+}
