@@ -14,15 +14,20 @@ SEEDS    ?= 20
 LINT_VERSION := v2.15.0
 LINT         := .tools/bin/golangci-lint-$(LINT_VERSION)
 
+# The S3 server of the tests. Raise it together with adapters/blob/s3/store_test.go.
+VERSITYGW_VERSION := v1.8.0
+VERSITYGW         := .tools/bin/versitygw-$(VERSITYGW_VERSION)
+
 # gotest prints progress. Most packages wait more than they compute, so four run
 # at once. The acceptance timelines need the whole CPU and run after them.
 TEST       := go run ./test/program/gotest -p 4 -timeout 20m
 ACCEPTANCE := ./test/suite/acceptance
-OTHERS      = $$(go list ./... | grep -v /test/suite/acceptance)
+DASHBOARD  := ./test/suite/dashboard
+OTHERS      = $$(go list ./... | grep -vE '/test/suite/(acceptance|dashboard)$$')
 
 # Packages whose tests start PostgreSQL, ffmpeg, yt-dlp or whole gateways; the
 # others' are unit tests, which "make check" runs.
-REAL := adapters/postgres|adapters/runtime/process|adapters/stream/(ffmpeg|streamlink|ytdlp)|test/(fake|harness|program|suite/acceptance|suite/docgen)
+REAL := adapters/blob/s3|adapters/postgres|adapters/runtime/process|adapters/stream/(ffmpeg|streamlink|ytdlp)|test/(fake|harness|program|suite/acceptance|suite/dashboard|suite/docgen)
 UNIT  = $$(go list ./... | grep -vE '/($(REAL))(/|$$)')
 
 ##@ Start here
@@ -35,30 +40,40 @@ help: ## explain the targets
 		/^[a-z][a-z-]*:.*## /  { printf "  %smake %-12s%s  %s\n", blue, $$1, off, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: tools build ## show everything at work: a stream fails, webhooks arrive (3 minutes)
+demo: tools build ## show everything at work: a stream fails, webhooks arrive (3 minutes); KEEP=1 leaves the dashboard open
 	go run ./test/program/demo
 
 .PHONY: run
-run: tools build ## start the service on this machine, with a database of its own
+run: tools build ## start the service on this machine, with a database of its own, and print the link to its dashboard
 	$(BINARY) serve
 
 ##@ Build
 
 .PHONY: tools
-tools: ## install the tools it calls: ffmpeg, PostgreSQL, yt-dlp, streamlink, deno
+tools: ## install the tools it calls: ffmpeg, PostgreSQL, yt-dlp, streamlink, deno; Node.js for the dashboard
 	@test/tools/install.sh
 
 .PHONY: build
-build: ## build bin/stream-monitor
+build: ## build bin/stream-monitor, with the dashboard where Node.js is installed
+	@adapters/httpapi/ui/build.sh optional
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BINARY) ./cmd/stream-monitor
+
+.PHONY: ui
+ui: ## build the dashboard, which "make build" puts into the binary
+	@adapters/httpapi/ui/build.sh
+
+.PHONY: screenshots
+screenshots: tools build ## take the pictures of the README and the docs from a real gateway in a real browser (4 minutes)
+	go run ./test/program/screenshots
 
 .PHONY: image
 image: ## build the image stream-monitor:VERSION of gateway and worker (5 minutes the first time)
 	@VERSION=$(VERSION) test/suite/image/build.sh
 
 .PHONY: clean
-clean: ## remove what was built and installed here (bin/, .tools/, .cache/)
-	rm -rf bin .tools .cache
+clean: ## remove what was built and installed here (bin/, .tools/, .cache/, the dashboard)
+	rm -rf bin .tools .cache adapters/httpapi/ui/node_modules
+	find adapters/httpapi/ui/dist -mindepth 1 ! -name .gitkeep -delete
 
 ##@ Check
 
@@ -67,12 +82,19 @@ check: $(LINT) ## check a change before its commit: build, vet, lint what is new
 	@test/tools/check.sh $(LINT) $(UNIT)
 
 .PHONY: test
-test: tools ## run every test, the acceptance timelines included (10 minutes)
+test: tools $(VERSITYGW) ## run every test, the acceptance timelines and the dashboard included (14 minutes)
+	@test/tools/install.sh browser
 	$(TEST) $(OTHERS)
 	$(TEST) $(ACCEPTANCE)
+	$(TEST) $(DASHBOARD)
+
+.PHONY: test-ui
+test-ui: tools ## test the dashboard in a real browser (4 minutes)
+	@test/tools/install.sh browser
+	$(TEST) $(DASHBOARD)
 
 .PHONY: test-race
-test-race: tools ## the same under the race detector
+test-race: tools $(VERSITYGW) ## the same under the race detector
 	$(TEST) -race $(OTHERS)
 	$(TEST) -race $(ACCEPTANCE)
 
@@ -123,11 +145,11 @@ quality: tools ## measure the detectors on clips whose truth is known (2 minutes
 	@go run ./test/program/quality
 
 .PHONY: bench
-bench: tools ## measure the cost of a check: decoding and watching (1 minute)
-	@go test -p 1 -run '^$$' -bench . ./adapters/stream/ffmpeg ./domain/watch
+bench: tools ## measure the cost of a check: decoding, measuring and watching (3 minutes)
+	@go test -p 1 -timeout 30m -run '^$$' -bench . ./adapters/stream/ffmpeg ./domain/watch
 
 .PHONY: bench-api
-bench-api: tools ## measure the API beside plain PostgreSQL (40 seconds)
+bench-api: tools ## measure the API beside plain PostgreSQL, and with 1,000 monitors (4 minutes)
 	@go run ./test/program/benchapi
 
 .PHONY: fuzz
@@ -143,4 +165,11 @@ $(LINT):
 	@mkdir -p $(@D)
 	@GOBIN=$(abspath $(@D))/build go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 	@mv $(@D)/build/golangci-lint $@
+	@rmdir $(@D)/build
+
+$(VERSITYGW):
+	@echo 'test: building versitygw $(VERSITYGW_VERSION), once (about 4 minutes)'
+	@mkdir -p $(@D)
+	@GOBIN=$(abspath $(@D))/build timeout 20m go install github.com/versity/versitygw/cmd/versitygw@$(VERSITYGW_VERSION)
+	@mv $(@D)/build/versitygw $@
 	@rmdir $(@D)/build

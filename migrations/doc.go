@@ -7,7 +7,15 @@
 //	00004_recovery.sql        the runtime of a worker
 //	00005_leases.sql          the lease of an event
 //	00006_observations.sql    counts of further detectors, blindness
+//	00007_incidents.sql       incidents and their log
+//	00008_feed.sql            the feed
+//	00009_history.sql         spans and minutes of the history
+//	00010_evidence.sql        evidence, its files and their bytes
+//	00011_revisions.sql       changes of running monitors
+//	00012_retention.sql       which ended monitors may have expired events
+//	00013_history_indexes.sql indexes for timelines and statistics
+//	00015_quarantine.sql      indexes for the evidence of severe incidents
 //
 // A released file never changes; further changes are new files. No file has a down
-// migration, because the history is never deleted (decision W4).
+// migration, because it would delete what is stored.
 package migrations

@@ -14,6 +14,7 @@ import (
 type assignmentBody struct {
 	MonitorID  monitor.ID        `json:"monitor_id"`
 	Generation int               `json:"generation"`
+	Revision   int               `json:"revision"`
 	StreamURL  monitor.StreamURL `json:"stream_url"`
 	Config     monitor.Config    `json:"config"`
 	Snapshot   json.RawMessage   `json:"snapshot"`
@@ -21,8 +22,8 @@ type assignmentBody struct {
 
 // Assignment requests the assignment of a monitor. Generation 0 stands for the newest.
 // Errors: monitor.ErrSuperseded; *monitor.Error NotFound if the monitor is unknown or has
-// ended; *monitor.Error InvalidConfig if the gateway rejects the request for good. Any
-// other error may pass.
+// ended; *monitor.Error InvalidConfig if the gateway rejects the request for good. After any
+// other error a later call may succeed.
 func (c *Client) Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
 	path := "/internal/v1/monitors/" + url.PathEscape(string(id))
 	if generation != 0 {
@@ -41,6 +42,7 @@ func (c *Client) Assignment(ctx context.Context, id monitor.ID, generation int) 
 	return monitor.Assignment{
 		ID:         body.MonitorID,
 		Generation: body.Generation,
+		Revision:   body.Revision,
 		StreamURL:  body.StreamURL,
 		Config:     body.Config,
 		Snapshot:   body.Snapshot,

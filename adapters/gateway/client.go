@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -43,7 +44,12 @@ type Client struct {
 	base string
 	key  string
 	http *http.Client
+
+	uploads *http.Client // the same connections, with another limit
 }
+
+// uploadTimeout limits one upload; the gateway's own limit of the body is 60 s.
+const uploadTimeout = 90 * time.Second
 
 // New makes a Client of the internal API at baseURL, such as
 // http://127.0.0.1:8081, with INTERNAL_API_KEY as key.
@@ -61,29 +67,28 @@ func New(baseURL, key string, cfg Config) (*Client, error) {
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = defaultConnectTimeout
 	}
-	// HTTP/2 would keep using one connection that was cut unnoticed. With HTTP/1.1
-	// the next attempt opens another one.
+	// HTTP/2 would go on using a connection that was cut without notice. With HTTP/1.1
+	// the next attempt opens another connection.
 	var http1 http.Protocols
 	http1.SetHTTP1(true)
-	return &Client{
-		base: strings.TrimRight(baseURL, "/"),
-		key:  key,
-		http: &http.Client{
-			Timeout:       cfg.Timeout,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport: &http.Transport{
-				Proxy:                  nil,
-				DialContext:            (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second}).DialContext,
-				TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
-				TLSHandshakeTimeout:    5 * time.Second,
-				MaxResponseHeaderBytes: 64 << 10,
-				MaxConnsPerHost:        4,
-				MaxIdleConns:           2,
-				IdleConnTimeout:        90 * time.Second,
-				Protocols:              &http1,
-			},
+	limited := http.Client{
+		Timeout:       cfg.Timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			Proxy:                  nil,
+			DialContext:            (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second}).DialContext,
+			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
+			TLSHandshakeTimeout:    5 * time.Second,
+			MaxResponseHeaderBytes: 64 << 10,
+			MaxConnsPerHost:        4,
+			MaxIdleConns:           2,
+			IdleConnTimeout:        90 * time.Second,
+			Protocols:              &http1,
 		},
-	}, nil
+	}
+	uploads := limited
+	uploads.Timeout = uploadTimeout
+	return &Client{base: strings.TrimRight(baseURL, "/"), key: key, http: &limited, uploads: &uploads}, nil
 }
 
 // Close drops idle connections.
@@ -95,12 +100,17 @@ func (c *Client) exchange(ctx context.Context, method, path string, body []byte,
 	if err != nil {
 		return err
 	}
-	req.Header.Set(keyHeader, c.key)
-	req.Header.Set("Accept", "application/json")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := c.http.Do(req)
+	return c.do(c.http, req, v)
+}
+
+// do sends a request with the key and decodes the response into v.
+func (c *Client) do(client *http.Client, req *http.Request, v any) error {
+	req.Header.Set(keyHeader, c.key)
+	req.Header.Set("Accept", "application/json")
+	resp, err := client.Do(req)
 	if err != nil {
 		return err
 	}
@@ -135,6 +145,8 @@ func errorOf(status int, raw []byte) error {
 	switch {
 	case status == http.StatusConflict && body.Error.Code == "SUPERSEDED":
 		return monitor.ErrSuperseded
+	case status == http.StatusConflict && body.Error.Code == string(evidence.Conflict):
+		return monitor.Errorf(evidence.Conflict, "%s", body.Error.Message)
 	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
 		return monitor.Errorf(monitor.InvalidConfig, "%s", body.Error.Message)
 	case status == http.StatusUnauthorized && body.Error.Code == string(monitor.Unauthorized):

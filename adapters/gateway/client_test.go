@@ -59,6 +59,7 @@ func report(events int) monitor.Report {
 		Health:       monitor.Health{Video: monitor.OK, Audio: monitor.Silent, LastCheckAt: noon},
 		Statistics:   monitor.Statistics{TotalSegmentsAnalyzed: 5}.With(detector.Blackout, 1).With(detector.Silence, 2),
 		Visibility:   &monitor.Visibility{LastError: "DNS does not resolve www.youtube.com", BlindSince: noon.Add(-5 * time.Minute), LastObservedAt: noon.Add(-time.Minute)},
+		Signals:      []monitor.Signal{{Condition: monitor.NoMedia, StartedAt: noon.Add(-time.Minute)}, {Condition: monitor.Blind, StartedAt: noon.Add(-time.Hour), EndedAt: noon}},
 		Snapshot:     json.RawMessage(`{"v":1}`),
 	}
 	for n := range events {
@@ -173,9 +174,9 @@ func TestOnlyTrustedTLSServersAreUsed(t *testing.T) {
 	t.Run("trusts the roots it is given", func(t *testing.T) {
 		roots := x509.NewCertPool()
 		roots.AddCert(s.Certificate())
-		order, err := client(t, s.URL, gateway.Config{RootCAs: roots}).Report(context.Background(), monitorID, report(0))
-		if err != nil || order != monitor.Stop {
-			t.Errorf("order is %q, %v", order, err)
+		answer, err := client(t, s.URL, gateway.Config{RootCAs: roots}).Report(context.Background(), monitorID, report(0))
+		if err != nil || answer.Order != monitor.Stop {
+			t.Errorf("order is %q, %v", answer.Order, err)
 		}
 	})
 	t.Run("speaks nothing older than TLS 1.2", func(t *testing.T) {

@@ -19,15 +19,17 @@ type reportBody struct {
 	Statistics   monitor.Statistics   `json:"statistics,omitzero"`
 	StreamStatus monitor.StreamStatus `json:"stream_status,omitempty"`
 	Events       []event.Event        `json:"events,omitempty"`
+	Signals      []monitor.Signal     `json:"signals,omitempty"`
+	Minutes      []monitor.Minute     `json:"minutes,omitempty"`
 	Snapshot     json.RawMessage      `json:"snapshot,omitempty"`
 	Generation   int                  `json:"generation,omitempty"`
 	At           time.Time            `json:"at,omitzero"`
 }
 
 type healthBody struct {
-	Video       monitor.Condition `json:"video,omitempty"`
-	Audio       monitor.Condition `json:"audio,omitempty"`
-	LastCheckAt time.Time         `json:"last_check_at,omitzero"`
+	Video       monitor.TrackHealth `json:"video,omitempty"`
+	Audio       monitor.TrackHealth `json:"audio,omitempty"`
+	LastCheckAt time.Time           `json:"last_check_at,omitzero"`
 }
 
 type visibilityBody struct {
@@ -36,20 +38,22 @@ type visibilityBody struct {
 	LastObservedAt time.Time `json:"last_observed_at,omitzero"`
 }
 
-type orderBody struct {
-	Order monitor.Order `json:"order"`
+type answerBody struct {
+	Order           monitor.Order `json:"order"`
+	Revision        int           `json:"revision"`
+	ThumbnailWanted bool          `json:"thumbnail_wanted,omitempty"`
 }
 
 // Report delivers one report and is idempotent. The gateway accepts at most 1000 events
 // and 1 MiB in a report. Errors:
 //
 //   - monitor.ErrSuperseded.
-//   - *monitor.Error NotFound: the monitor is gone.
+//   - *monitor.Error NotFound: the monitor is unknown or has ended.
 //   - *monitor.Error InvalidConfig, with the gateway's message: the gateway rejects this
 //     report for good (HTTP 400 or 413).
-//   - *monitor.Error Internal: the gateway has failed. It may pass.
-//   - Any other: there was no answer of the gateway. It may pass.
-func (c *Client) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
+//   - *monitor.Error Internal: the gateway has failed; a later call may succeed.
+//   - Any other: the gateway did not answer; a later call may succeed.
+func (c *Client) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error) {
 	raw, err := json.Marshal(reportBody{
 		Status:       r.Status,
 		Health:       healthBody(r.Health),
@@ -57,19 +61,21 @@ func (c *Client) Report(ctx context.Context, id monitor.ID, r monitor.Report) (m
 		Statistics:   r.Statistics,
 		StreamStatus: r.StreamStatus,
 		Events:       r.Events,
+		Signals:      r.Signals,
+		Minutes:      r.Minutes,
 		Snapshot:     r.Snapshot,
 		Generation:   r.Generation,
 		At:           r.At,
 	})
 	if err != nil {
-		return "", fmt.Errorf("encode a report: %w", err)
+		return monitor.Answer{}, fmt.Errorf("encode a report: %w", err)
 	}
-	var body orderBody
+	var body answerBody
 	if err := c.exchange(ctx, http.MethodPut, "/internal/v1/monitors/"+url.PathEscape(string(id))+"/status", raw, &body); err != nil {
-		return "", fmt.Errorf("report to the gateway: %w", err)
+		return monitor.Answer{}, fmt.Errorf("report to the gateway: %w", err)
 	}
 	if body.Order != monitor.Run && body.Order != monitor.Stop {
-		return "", fmt.Errorf("report to the gateway: the response has the unknown order %.40q", body.Order)
+		return monitor.Answer{}, fmt.Errorf("report to the gateway: the response has the unknown order %.40q", body.Order)
 	}
-	return body.Order, nil
+	return monitor.Answer(body), nil
 }

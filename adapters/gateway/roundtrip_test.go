@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := httpapi.New(service, func(context.Context) error { return nil }, httpapi.Config{
+	api, err := httpapi.New(httpapi.Services{Monitors: service}, func(context.Context) error { return nil }, httpapi.Config{
 		APIKey: "the public key", InternalAPIKey: internalKey, Zone: time.FixedZone("JST", 9*60*60), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -85,14 +86,17 @@ func TestAssignmentsAndReportsArriveUnchanged(t *testing.T) {
 	})
 	t.Run("a report arrives with all fields, and its events in order", func(t *testing.T) {
 		r := report(450)
-		order, err := g.Report(ctx, m.ID, r)
-		if err != nil || order != monitor.Stop { // the report is of the end
-			t.Fatalf("order is %q, %v", order, err)
+		answer, err := g.Report(ctx, m.ID, r)
+		if err != nil || answer.Order != monitor.Stop { // the report is of the end
+			t.Fatalf("order is %q, %v", answer.Order, err)
 		}
 		got, err := service.Get(ctx, m.ID)
 		if err != nil || got.Status != r.Status || got.StreamStatus != r.StreamStatus || got.Health != r.Health || got.Visibility != *r.Visibility ||
 			got.Statistics != r.Statistics || string(got.Snapshot) != string(r.Snapshot) || !got.UpdatedAt.Equal(r.At) {
 			t.Errorf("stored is %+v, %v", got, err)
+		}
+		if signals := store.Signals(); !slices.Equal(signals, r.Signals) {
+			t.Errorf("signals are %v", signals)
 		}
 		records, total, err := service.Events(ctx, m.ID, 200, 0)
 		if err != nil || total != 450 {

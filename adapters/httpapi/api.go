@@ -11,6 +11,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
+	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 )
 
@@ -23,29 +25,44 @@ const (
 
 // Config holds the settings of an API.
 type Config struct {
-	APIKey         string         // API_KEY; required
-	InternalAPIKey string         // INTERNAL_API_KEY; required
-	TrustedProxies []string       // addresses and CIDRs whose X-Forwarded-For is used; none by default
-	RequestTimeout time.Duration  // of one request, body included; 0: 15 s
-	Zone           *time.Location // of every time shown (decision A11); nil: time.Local
-	Log            *slog.Logger   // nil: slog.Default
+	APIKey         string           // API_KEY; required
+	InternalAPIKey string           // INTERNAL_API_KEY; required
+	TrustedProxies []string         // addresses and CIDRs of proxies whose X-Forwarded-For is used; default none
+	RequestTimeout time.Duration    // of one request, body included; default 15 s
+	PublicURL      string           // PUBLIC_URL: how links to evidence begin; default: they are paths
+	Zone           *time.Location   // of the times in responses (decision A11); default time.Local
+	Dashboard      *ui.Dashboard    // nil: there are no pages and no sessions
+	Now            func() time.Time // clock of sessions; default time.Now
+	Log            *slog.Logger     // default slog.Default
 }
 
-// API answers HTTP. Its handlers may be used concurrently.
+// Services are the parts of the application that an API calls.
+type Services struct {
+	Monitors  *registry.Service
+	Evidence  *record.EvidenceService // nil: there are no routes for evidence
+	History   *record.History         // nil: there are no routes for the history
+	Incidents *record.IncidentService // nil: there are no routes for incidents
+	Feed      *record.Feed            // nil: there is no route for the feed
+
+	Thumbnails *record.Thumbnails // nil: there are no routes for thumbnails
+	Info       *ServiceInfo       // nil: there is no route that describes the service
+}
+
+// API is the gateway's HTTP interface. Its handlers may be called concurrently.
 type API struct {
+	*responder
+
 	service  *registry.Service
-	ready    func(context.Context) error
+	evidence *record.EvidenceService
+	signIn   *signIn // nil: there is no dashboard
 	cfg      Config
-	log      *slog.Logger
-	failures failureLog
 	public   *gin.Engine
 	internal *gin.Engine
 }
 
-// New makes an API over a Service. ready checks whether the gateway can do its
-// work, and is asked on every /readyz, for at most 3 s. It fails only on a
-// Config that is not valid.
-func New(service *registry.Service, ready func(context.Context) error, cfg Config) (*API, error) {
+// New returns an API that calls the Services. Each /readyz calls ready, which has 3 s to
+// report whether the gateway can do its work. Errors: cfg is not valid.
+func New(services Services, ready func(context.Context) error, cfg Config) (*API, error) {
 	switch {
 	case cfg.APIKey == "":
 		return nil, errors.New("httpapi: APIKey is required")
@@ -60,60 +77,149 @@ func New(service *registry.Service, ready func(context.Context) error, cfg Confi
 	if cfg.Zone == nil {
 		cfg.Zone = time.Local
 	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	a := &API{service: service, ready: ready, cfg: cfg, log: cfg.Log.With("component", "httpapi")}
-
-	var err error
-	if a.public, err = a.engine(publicKeyHeader, cfg.APIKey, "/healthz", "/readyz", "/openapi.yaml"); err != nil {
+	respond := &responder{log: cfg.Log.With("component", "httpapi"), zone: cfg.Zone}
+	a := &API{responder: respond, service: services.Monitors, evidence: services.Evidence, cfg: cfg}
+	if err := a.routePublic(probeHandlers{respond, ready}); err != nil {
 		return nil, err
 	}
-	a.public.GET("/healthz", a.answer(a.healthz))
-	a.public.GET("/readyz", a.answer(a.readyz))
-	a.public.GET("/openapi.yaml", a.answer(a.openapi))
-	v1 := a.public.Group("/api/v1")
-	creating, querying := a.rateLimited(registry.Creating), a.rateLimited(registry.Querying)
-	v1.POST("/monitors", creating, a.answer(a.registerOrRefuse))
-	v1.GET("/monitors", querying, a.answer(a.list))
-	v1.GET("/monitors/:monitor_id", querying, a.answer(a.get))
-	v1.DELETE("/monitors/:monitor_id", a.answer(a.stop))
-	v1.GET("/monitors/:monitor_id/events", querying, a.answer(a.events))
-	v1.POST("/monitors/:monitor_id/events/:event_id/redeliver", querying, a.answer(a.redeliver))
-	v1.POST("/webhooks/test", creating, a.answer(a.testWebhook))
-
-	if a.internal, err = a.engine(internalKeyHeader, cfg.InternalAPIKey); err != nil {
+	if err := a.routeInternal(); err != nil {
 		return nil, err
 	}
-	inner := a.internal.Group("/internal/v1")
-	inner.GET("/monitors/:monitor_id", a.answer(a.assignment))
-	inner.PUT("/monitors/:monitor_id/status", a.answer(a.report))
+	if services.History != nil {
+		a.routeHistory(historyHandlers{respond, services.History})
+	}
+	if services.Incidents != nil {
+		a.routeIncidents(incidentHandlers{respond, services.Incidents})
+	}
+	if a.evidence != nil {
+		a.routeEvidence(evidenceHandlers{respond, a.evidence, cfg.PublicURL})
+	}
+	if services.Info != nil {
+		a.public.GET("/api/v1/service", a.rateLimited(registry.Querying), a.answer(serviceHandlers{respond, *services.Info}.read))
+	}
+	if services.Thumbnails != nil {
+		a.routeThumbnails(thumbnailHandlers{respond, services.Thumbnails})
+	}
+	if services.Feed != nil {
+		a.public.GET(feedPath, a.rateLimited(registry.Querying), a.answer(feedHandlers{respond, services.Feed}.read))
+	}
 	return a, nil
 }
 
-// Public is the handler of LISTEN_ADDR.
+func (a *API) routePublic(probes probeHandlers) (err error) {
+	open := []string{"/healthz", "/readyz", "/openapi.yaml", evidencePath}
+	if a.cfg.Dashboard != nil {
+		open = append(open, append(dashboardPaths(a.cfg.Dashboard), sessionPath)...)
+		if a.signIn, err = newSignIn(a.responder, a.cfg.APIKey, Origin(a.cfg.PublicURL), a.cfg.Now); err != nil {
+			return fmt.Errorf("httpapi: PublicURL: %w", err)
+		}
+	}
+	if a.public, err = a.engine(publicKeyHeader, a.cfg.APIKey, a.signIn, open...); err != nil {
+		return err
+	}
+	if a.cfg.Dashboard != nil {
+		a.routeDashboard()
+	}
+	a.public.GET("/healthz", a.answer(probes.healthz))
+	a.public.GET("/readyz", a.answer(probes.readyz))
+	a.public.GET("/openapi.yaml", a.answer(probes.openapi))
+	monitors, events := monitorHandlers{a.responder, a.service}, eventHandlers{a.responder, a.service}
+	creating, querying := a.rateLimited(registry.Creating), a.rateLimited(registry.Querying)
+	v1 := a.public.Group("/api/v1")
+	v1.POST("/monitors", creating, a.answer(monitors.registerOrRefuse))
+	v1.POST("/monitors/batch", creating, a.answer(monitors.registerBatch))
+	v1.GET("/monitors", querying, a.answer(monitors.list))
+	v1.GET("/monitors/:monitor_id", querying, a.answer(monitors.get))
+	v1.PATCH("/monitors/:monitor_id", querying, a.answer(monitors.change))
+	v1.DELETE("/monitors/:monitor_id", a.answer(monitors.stop))
+	v1.GET("/monitors/:monitor_id/events", querying, a.answer(events.events))
+	v1.POST("/monitors/:monitor_id/events/:event_id/redeliver", querying, a.answer(events.redeliver))
+	a.public.POST(previewPath, a.rateLimited(registry.Previewing), a.answer(monitors.preview))
+	v1.POST("/webhooks/test", creating, a.answer(events.testWebhook))
+	v1.GET("/deliveries", querying, a.answer(events.deliveries))
+	return nil
+}
+
+func (a *API) routeInternal() (err error) {
+	if a.internal, err = a.engine(internalKeyHeader, a.cfg.InternalAPIKey, nil); err != nil {
+		return err
+	}
+	workers := workerHandlers{a.responder, a.service}
+	v1 := a.internal.Group("/internal/v1")
+	v1.GET("/monitors/:monitor_id", a.answer(workers.assignment))
+	v1.PUT("/monitors/:monitor_id/status", a.answer(workers.report))
+	return nil
+}
+
+func (a *API) routeHistory(history historyHandlers) {
+	querying := a.rateLimited(registry.Querying)
+	v1 := a.public.Group("/api/v1")
+	v1.GET("/monitors/:monitor_id/timeline", querying, a.answer(history.timeline))
+	v1.GET("/monitors/:monitor_id/sessions", querying, a.answer(history.sessions))
+	v1.GET("/statistics", querying, a.answer(history.statistics))
+}
+
+func (a *API) routeIncidents(incidents incidentHandlers) {
+	querying := a.rateLimited(registry.Querying)
+	v1 := a.public.Group("/api/v1/incidents")
+	v1.GET("", querying, a.answer(incidents.list))
+	v1.GET("/:incident_id", querying, a.answer(incidents.get))
+	v1.POST("/:incident_id/acknowledge", querying, a.answer(incidents.acknowledge))
+	v1.POST("/:incident_id/resolve", querying, a.answer(incidents.resolve))
+	v1.POST("/:incident_id/notes", querying, a.answer(incidents.note))
+	v1.POST("/:incident_id/label", querying, a.answer(incidents.label))
+}
+
+func (a *API) routeEvidence(evidence evidenceHandlers) {
+	querying := a.rateLimited(registry.Querying)
+	v1 := a.public.Group("/api/v1/evidence")
+	v1.GET("", querying, a.answer(evidence.list))
+	v1.GET("/:evidence_id", querying, a.answer(evidence.get))
+	v1.POST("/:evidence_id/link", querying, a.answer(evidence.link))
+	v1.POST("/:evidence_id/class", querying, a.answer(evidence.setClass))
+	a.public.GET(evidencePath, a.answer(evidence.download))
+	a.internal.PUT(notePath, a.answer(evidence.note))
+	a.internal.POST(uploadPath, a.answer(evidence.upload))
+}
+
+// routeThumbnails adds the routes of thumbnails. Reading one takes no rate limit: a page
+// reads hundreds a minute.
+func (a *API) routeThumbnails(thumbnails thumbnailHandlers) {
+	a.public.POST("/api/v1/thumbnails/watch", a.rateLimited(registry.Querying), a.answer(thumbnails.watch))
+	a.public.GET("/api/v1/monitors/:monitor_id/thumbnail", a.answer(thumbnails.read))
+	a.internal.PUT("/internal/v1/monitors/:monitor_id/thumbnail", a.answer(thumbnails.put))
+}
+
+// Public returns the handler of the public API and the probes (LISTEN_ADDR).
 func (a *API) Public() http.Handler { return a.public }
 
-// Internal is the handler of INTERNAL_LISTEN_ADDR (decision O1).
+// Internal returns the handler of the workers' API (INTERNAL_LISTEN_ADDR, decision O1).
 func (a *API) Internal() http.Handler { return a.internal }
 
-// engine makes a router that answers every error in the envelope and asks
-// header for key on every path but the open ones.
-func (a *API) engine(header, key string, open ...string) (*gin.Engine, error) {
+// engine returns a router without routes. It requires the key in the header, or a
+// session of signIn, on every path except the open routes. It answers every error in the
+// envelope.
+func (a *API) engine(header, key string, signIn *signIn, open ...string) (*gin.Engine, error) {
 	gin.SetMode(gin.ReleaseMode)
 	e := gin.New()
 	e.HandleMethodNotAllowed = true
-	e.RedirectTrailingSlash = false                 // a redirect is an answer without the envelope
-	e.RemoteIPHeaders = []string{"X-Forwarded-For"} // proxies that append to it may hand through any other
+	e.RedirectTrailingSlash = false                 // a redirect has no envelope
+	e.RemoteIPHeaders = []string{"X-Forwarded-For"} // a proxy that sets it may pass on other headers of the client
 	if err := e.SetTrustedProxies(a.cfg.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("httpapi: TrustedProxies: %w", err)
 	}
-	e.Use(a.recovered, a.limited, a.authenticated(header, sha256.Sum256([]byte(key)), open))
+	e.Use(a.recovered, a.limited, a.authenticated(header, sha256.Sum256([]byte(key)), signIn, open))
 	e.NoRoute(a.answer(func(c *gin.Context) error {
-		return refusef(routeNotFound, "there is no %.100q here; /openapi.yaml describes what there is", c.Request.URL.Path)
+		return refusef(routeNotFound, "the path %.100q does not exist; /openapi.yaml lists the paths", c.Request.URL.Path)
 	}))
 	e.NoMethod(a.answer(func(c *gin.Context) error {
-		return refusef(methodNotAllowed, "%.100q does not take %.20s; the Allow header says what it takes", c.Request.URL.Path, c.Request.Method)
+		return refusef(methodNotAllowed, "%.100q does not accept the method %.20s; the Allow header lists those that it accepts", c.Request.URL.Path, c.Request.Method)
 	}))
 	return e, nil
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,16 +20,26 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// readJSON reads the body of a request, of at most limit bytes. A missing
-// Content-Type counts as JSON, as the specification requires none, and so does
-// that of a form, which curl -d sends by default. A form of another site cannot
-// send the header with the key. Any other type is refused.
+// formType is what curl -d sends by default.
+const formType = "application/x-www-form-urlencoded"
+
+// readJSON reads the body of a request, of at most limit bytes. It accepts a request
+// without Content-Type, because the specification requires none. It also accepts the
+// Content-Type of a form, which curl -d sends by default. That is safe: a form on another
+// website cannot send the header with the key, and its session is refused. Any other type
+// is refused.
 func readJSON(c *gin.Context, limit int64) ([]byte, error) {
+	return readBody(c, limit, "application/json", formType)
+}
+
+// readBody reads the body of a request of one of the accepted types, of at most limit
+// bytes.
+func readBody(c *gin.Context, limit int64, accepted ...string) ([]byte, error) {
 	if given := c.GetHeader("Content-Type"); given != "" {
 		media, params, err := mime.ParseMediaType(given)
 		charset := strings.ToLower(params["charset"])
-		if err != nil || (media != "application/json" && media != "application/x-www-form-urlencoded") || (charset != "" && charset != "utf-8") {
-			return nil, refusef(unsupportedMedia, "Content-Type is %.60q; accepted is application/json", given)
+		if err != nil || !slices.Contains(accepted, media) || (charset != "" && charset != "utf-8") {
+			return nil, refusef(unsupportedMedia, "Content-Type is %.60q; accepted is %s", given, strings.Join(documented(accepted), " or "))
 		}
 	}
 	if given := c.GetHeader("Content-Encoding"); given != "" && !strings.EqualFold(given, "identity") {
@@ -50,6 +61,11 @@ func readJSON(c *gin.Context, limit int64) ([]byte, error) {
 		return nil, refusef(monitor.InvalidConfig, "the body is not valid UTF-8")
 	}
 	return body, nil
+}
+
+// documented returns the accepted types that an error names: not that of a form.
+func documented(accepted []string) []string {
+	return slices.DeleteFunc(slices.Clone(accepted), func(t string) bool { return t == formType })
 }
 
 func tooLarge(limit int64) error {
@@ -74,14 +90,14 @@ func decode(body []byte, v any) error {
 		return refusef(monitor.InvalidConfig, "%.300s", fmt.Sprint(err))
 	}
 	if field := nullOrEmptyField(body, reflect.ValueOf(v).Elem()); field != "" {
-		return refusef(monitor.InvalidConfig, "%s is null or empty; accepted is a value, or to leave it out", field)
+		return refusef(monitor.InvalidConfig, "%s is null or empty; give it a value or leave it out", field)
 	}
 	return nil
 }
 
-// nullOrEmptyField is the path of the first field of object that is null, an empty
-// string or the zero time; "" if no field is. v is the struct into which object was
-// read. A json.RawMessage field may be null.
+// nullOrEmptyField returns the path of the first field of object that is null, an empty
+// string or the zero time; "" if object has none. v is the struct into which object was
+// decoded. A json.RawMessage field may be null.
 func nullOrEmptyField(object json.RawMessage, v reflect.Value) string {
 	var given map[string]json.RawMessage
 	if json.Unmarshal(object, &given) != nil {
@@ -114,7 +130,7 @@ func nullOrEmptyField(object json.RawMessage, v reflect.Value) string {
 	return ""
 }
 
-// nullCount is the first field of a statistics object that is null; "" if none is.
+// nullCount returns the first field of a statistics object that is null; "" if it has none.
 func nullCount(raw json.RawMessage) string {
 	var given map[string]json.RawMessage
 	if json.Unmarshal(raw, &given) != nil {

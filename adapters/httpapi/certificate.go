@@ -20,11 +20,12 @@ type certificate struct {
 
 	mu        sync.Mutex
 	loaded    *tls.Certificate
-	fileState string    // when the files were last loaded or refused
-	checkedAt time.Time // the files
+	fileState string    // the stateOf the files that were loaded or refused last
+	checkedAt time.Time // when fileState was last compared with the files
 }
 
-// loadCertificate loads the pair. Errors: a file cannot be read, or they are no pair.
+// loadCertificate loads the pair. Errors: a file cannot be read, or the key does not belong
+// to the certificate.
 func loadCertificate(certFile, keyFile string, log *slog.Logger) (*certificate, error) {
 	c := &certificate{certFile: certFile, keyFile: keyFile, log: log, fileState: stateOf(certFile, keyFile), checkedAt: time.Now()}
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
@@ -47,7 +48,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		c.fileState = state
 		pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 		if err != nil {
-			c.log.Warn("the new certificate cannot be used, the old one stays in use: correct TLS_CERT_FILE and TLS_KEY_FILE", "error", err)
+			c.log.Warn("the new certificate cannot be used, the gateway keeps the old one: correct the files TLS_CERT_FILE and TLS_KEY_FILE", "error", err)
 			return c.loaded, nil
 		}
 		c.loaded = &pair
@@ -56,8 +57,8 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.loaded, nil
 }
 
-// stateOf returns a text that differs after a file has changed. It follows links,
-// because Kubernetes replaces the links of a mounted secret.
+// stateOf returns a text with the times and sizes of files. It follows symbolic links,
+// because Kubernetes replaces the links of a mounted Secret.
 func stateOf(files ...string) (state string) {
 	for _, file := range files {
 		info, err := os.Stat(file)

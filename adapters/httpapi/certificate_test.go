@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+	"github.com/stream-monitor/stream-monitor/test/harness/certificate"
 )
 
 func TestARenewedCertificateIsUsedWithoutARestart(t *testing.T) {
-	certFile, keyFile, _ := makeCertificate(t)
-	newCert, newKey, _ := makeCertificate(t)
+	certFile, keyFile, _ := certificate.New(t, time.Now().Add(time.Hour), "127.0.0.1")
+	newCert, newKey, _ := certificate.New(t, time.Now().Add(time.Hour), "127.0.0.1")
 	put := func(file, from string) {
 		raw := []byte("no certificate")
 		if from != "" {

@@ -9,7 +9,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -23,7 +25,10 @@ const (
 	bodyTooLarge     monitor.Code = "BODY_TOO_LARGE"
 	unsupportedMedia monitor.Code = "UNSUPPORTED_MEDIA_TYPE"
 	superseded       monitor.Code = "SUPERSEDED"
-	unavailable      monitor.Code = "UNAVAILABLE"
+	crossOrigin      monitor.Code = "CROSS_ORIGIN"
+
+	rangeNotSatisfiable monitor.Code = "RANGE_NOT_SATISFIABLE"
+	unavailable         monitor.Code = "UNAVAILABLE"
 )
 
 const retryAfterHeader = "Retry-After"
@@ -40,21 +45,31 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	methodNotAllowed:            {http.StatusMethodNotAllowed, 0},
 	requestTimeout:              {http.StatusRequestTimeout, 0},
 	monitor.Duplicate:           {http.StatusConflict, 0},
+	monitor.Ended:               {http.StatusConflict, 0},
 	keyReused:                   {http.StatusConflict, 0},
 	superseded:                  {http.StatusConflict, 0},
+	crossOrigin:                 {http.StatusForbidden, 0},
 	bodyTooLarge:                {http.StatusRequestEntityTooLarge, 0},
 	unsupportedMedia:            {http.StatusUnsupportedMediaType, 0},
 	monitor.RateLimitExceeded:   {http.StatusTooManyRequests, 60},
 	monitor.MaxMonitorsExceeded: {http.StatusTooManyRequests, 60},
+	record.IncidentNotFound:     {http.StatusNotFound, 0},
+	evidence.NotFound:           {http.StatusNotFound, 0},
+	evidence.Conflict:           {http.StatusConflict, 0},
+	evidence.LinkInvalid:        {http.StatusForbidden, 0},
+	evidence.LinkExpired:        {http.StatusForbidden, 0},
+	rangeNotSatisfiable:         {http.StatusRequestedRangeNotSatisfiable, 0},
 	monitor.Internal:            {http.StatusInternalServerError, 0},
 	unavailable:                 {http.StatusServiceUnavailable, 5},
 }
 
 type errorBody struct {
-	Error struct {
-		Code    monitor.Code `json:"code"`
-		Message string       `json:"message"`
-	} `json:"error"`
+	Error errorDetail `json:"error"`
+}
+
+type errorDetail struct {
+	Code    monitor.Code `json:"code"`
+	Message string       `json:"message"`
 }
 
 // refusef makes an error with one of the codes above.
@@ -63,10 +78,10 @@ func refusef(code monitor.Code, format string, args ...any) error {
 }
 
 // fail answers any error in the envelope, and logs an internal one.
-func (a *API) fail(c *gin.Context, err error) { a.refuse(c, a.callerError(c, err)) }
+func (r *responder) fail(c *gin.Context, err error) { r.refuse(c, r.callerError(c, err)) }
 
 // refuse answers an error of the caller in the envelope.
-func (a *API) refuse(c *gin.Context, shown *monitor.Error) {
+func (r *responder) refuse(c *gin.Context, shown *monitor.Error) {
 	row, known := httpStatus[shown.Code]
 	if !known {
 		row = httpStatus[monitor.Internal]
@@ -80,16 +95,14 @@ func (a *API) refuse(c *gin.Context, shown *monitor.Error) {
 	case http.StatusRequestEntityTooLarge, http.StatusRequestTimeout:
 		c.Header("Connection", "close") // the rest of the body is not read
 	}
-	var body errorBody
-	body.Error.Code, body.Error.Message = shown.Code, shown.Message
-	a.write(c, row.status, body)
+	r.write(c, row.status, errorBody{errorDetail{shown.Code, shown.Message}})
 }
 
 // callerError turns any error into one that the caller may see, and logs internal
 // ones.
-func (a *API) callerError(c *gin.Context, err error) *monitor.Error {
+func (r *responder) callerError(c *gin.Context, err error) *monitor.Error {
 	ctx := c.Request.Context()
-	log := a.log.With("method", c.Request.Method, "route", c.FullPath())
+	log := r.log.With("method", c.Request.Method, "route", c.FullPath())
 	if id, err := monitor.ParseID(c.Param("monitor_id")); err == nil {
 		log = log.With("monitor_id", string(id))
 	}
@@ -102,14 +115,18 @@ func (a *API) callerError(c *gin.Context, err error) *monitor.Error {
 		return monitor.Errorf(superseded, "%v", monitor.ErrSuperseded)
 	case errors.Is(err, registry.ErrKeyReused):
 		return monitor.Errorf(keyReused, "this %s came with another request; a new request needs a new key", idempotencyHeader)
+	case errors.Is(err, record.ErrOpReused):
+		return monitor.Errorf(keyReused, "this op_id came with another action on this incident; a new action needs a new op_id")
+	case errors.Is(err, record.ErrBusy), errors.Is(err, record.ErrBlobBusy):
+		return monitor.Errorf(unavailable, "%v; it may be repeated", busyCause(err))
 	case errors.Is(ctx.Err(), context.Canceled):
 		log.Debug("the caller closed the connection before the response", "error", err)
 		return monitor.Errorf(unavailable, "the request was cancelled")
 	case ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded):
-		a.failures.log(log, slog.LevelWarn, "request not answered in time, its caller got 503 and may repeat it: check the database", c.FullPath(), err)
+		r.failures.log(log, slog.LevelWarn, "request not answered in time, its caller got 503 and may repeat it: check the database", c.FullPath(), err)
 		return monitor.Errorf(unavailable, "the request could not be answered in time; it may be repeated")
 	}
-	a.failures.log(log, slog.LevelError, "request failed, its caller got 500: correct the cause that error names, usually the database", c.FullPath(), err)
+	r.failures.log(log, slog.LevelError, "request failed, its caller got 500: correct the cause that error names, usually the database", c.FullPath(), err)
 	return internalError()
 }
 
@@ -120,6 +137,14 @@ func refused(err error) bool {
 		errors.Is(err, registry.ErrKeyReused)
 }
 
+// busyCause returns which of the two errors of evidence it is, without what wraps it.
+func busyCause(err error) error {
+	if errors.Is(err, record.ErrBusy) {
+		return record.ErrBusy
+	}
+	return record.ErrBlobBusy
+}
+
 func internalError() *monitor.Error {
-	return monitor.Errorf(monitor.Internal, "the request failed for a reason of the server's own; its log has the details")
+	return monitor.Errorf(monitor.Internal, "the gateway could not answer the request; its log has the details")
 }

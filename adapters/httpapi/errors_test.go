@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -54,6 +56,11 @@ func furtherErrors() []errorCase {
 			r.ContentLength = -1
 			return api.do(r)
 		}},
+		{monitor.Ended, 409, func(api *testAPI) response {
+			path := "/api/v1/monitors/" + string(api.register("Q"))
+			api.delete(path).hasStatus(http.StatusOK)
+			return api.patch(path, `{"config":{"check_interval_sec":5}}`)
+		}},
 		{"IDEMPOTENCY_KEY_REUSED", 409, func(api *testAPI) response {
 			api.postWithKeys(registration, "k").hasStatus(http.StatusCreated)
 			return api.postWithKeys(strings.Replace(registration, "hook", "other", 1), "k")
@@ -68,6 +75,31 @@ func furtherErrors() []errorCase {
 			r := newRequest("POST", "/api/v1/monitors", strings.NewReader(registration))
 			r.Header.Set("Content-Type", "text/plain")
 			return api.do(r)
+		}},
+		{record.IncidentNotFound, 404, func(api *testAPI) response { return api.get(incidentURL) }},
+		{evidence.NotFound, 404, func(api *testAPI) response { return api.get(evidenceURL) }},
+		{evidence.Conflict, 409, func(api *testAPI) response {
+			api.upload(uploadURL("onset", aPicture), aPicture).hasStatus(http.StatusOK)
+			return api.upload(uploadURL("onset", "another"), "another")
+		}},
+		{evidence.LinkInvalid, 403, func(api *testAPI) response {
+			return api.do(newRequestWithoutKey("/evidence/" + evidenceID + "/onset?expires=1&key=x&signature=y"))
+		}},
+		{evidence.LinkExpired, 403, func(api *testAPI) response {
+			l, err := evidence.LinkKeys{linkKey}.Sign(evidenceID, evidence.Onset, now)
+			if err != nil {
+				api.t.Fatal(err)
+			}
+			return api.do(newRequestWithoutKey(fmt.Sprintf("/evidence/%s/onset?expires=%d&key=%s&signature=%s", evidenceID, l.ExpiresAt.Unix(), l.KeyID, l.Signature)))
+		}},
+		{"RANGE_NOT_SATISFIABLE", 416, func(api *testAPI) response {
+			api.upload(uploadURL("onset", aPicture), aPicture).hasStatus(http.StatusOK)
+			r := newRequestWithoutKey(api.link("onset"))
+			r.Header.Set("Range", "bytes=9-")
+			return api.do(r)
+		}},
+		{"CROSS_ORIGIN", 403, func(api *testAPI) response {
+			return api.withSession(api.signIn(), http.MethodPost, "/api/v1/monitors", "Sec-Fetch-Site", "cross-site")
 		}},
 		{"UNAVAILABLE", 503, func(api *testAPI) response {
 			api.store.Fail = func(context.Context, string) error { return context.DeadlineExceeded }

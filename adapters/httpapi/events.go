@@ -7,9 +7,17 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
+
+// eventHandlers answers requests about the events of a monitor, and test webhooks.
+type eventHandlers struct {
+	*responder
+
+	service *registry.Service
+}
 
 type historyBody struct {
 	Events     []recordBody   `json:"events"`
@@ -35,7 +43,7 @@ type attemptBody struct {
 }
 
 // events is GET /api/v1/monitors/{monitor_id}/events (decision A8).
-func (a *API) events(c *gin.Context) error {
+func (h eventHandlers) events(c *gin.Context) error {
 	id, err := monitor.ParseID(c.Param("monitor_id"))
 	if err != nil {
 		return err
@@ -48,7 +56,7 @@ func (a *API) events(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	records, total, err := a.service.Events(c.Request.Context(), id, limit, offset)
+	records, total, err := h.service.Events(c.Request.Context(), id, limit, offset)
 	if err != nil {
 		return err
 	}
@@ -57,20 +65,20 @@ func (a *API) events(c *gin.Context) error {
 		record := recordBody{
 			EventID:          r.EventID,
 			EventType:        r.EventType,
-			CreatedAt:        a.localTime(r.CreatedAt),
+			CreatedAt:        h.localTime(r.CreatedAt),
 			WebhookStatus:    r.Status,
 			WebhookLastError: orNull(r.LastError),
-			SentAt:           a.localTimeOrNull(&r.SentAt),
-			ResolvedAt:       a.localTimeOrNull(&r.ResolvedAt),
+			SentAt:           h.localTimeOrNull(&r.SentAt),
+			ResolvedAt:       h.localTimeOrNull(&r.ResolvedAt),
 			Attempts:         make([]attemptBody, 0, len(r.Attempts)),
 			Payload:          r.Payload,
 		}
 		for _, attempt := range r.Attempts {
-			record.Attempts = append(record.Attempts, attemptBody{a.localTime(attempt.At), orNull(attempt.Status), orNull(attempt.Error)})
+			record.Attempts = append(record.Attempts, attemptBody{h.localTime(attempt.At), orNull(attempt.Status), orNull(attempt.Error)})
 		}
 		body.Events = append(body.Events, record)
 	}
-	a.write(c, http.StatusOK, body)
+	h.write(c, http.StatusOK, body)
 	return nil
 }
 
@@ -81,28 +89,31 @@ type redeliveryBody struct {
 
 // redeliver is POST /api/v1/monitors/{monitor_id}/events/{event_id}/redeliver
 // (decision A8).
-func (a *API) redeliver(c *gin.Context) error {
+func (h eventHandlers) redeliver(c *gin.Context) error {
 	id, err := monitor.ParseID(c.Param("monitor_id"))
 	if err != nil {
 		return err
 	}
 	eventID := c.Param("event_id")
-	if err := a.service.Redeliver(c.Request.Context(), id, eventID); err != nil {
+	if err := h.service.Redeliver(c.Request.Context(), id, eventID); err != nil {
 		return err
 	}
-	a.write(c, http.StatusAccepted, redeliveryBody{eventID, "pending"})
+	h.write(c, http.StatusAccepted, redeliveryBody{eventID, "pending"})
 	return nil
 }
 
 type webhookTestBody struct {
-	EventID   string  `json:"event_id"`
-	Delivered bool    `json:"delivered"`
-	Status    *int    `json:"status"`
-	Error     *string `json:"error"`
+	EventID   string        `json:"event_id"`
+	Delivered bool          `json:"delivered"`
+	Status    *int          `json:"status"`
+	Error     *string       `json:"error"`
+	Body      string        `json:"body"`
+	Request   *requestBody  `json:"request"`
+	Response  *responseBody `json:"response"`
 }
 
 // testWebhook is POST /api/v1/webhooks/test (decision A8).
-func (a *API) testWebhook(c *gin.Context) error {
+func (h eventHandlers) testWebhook(c *gin.Context) error {
 	raw, err := readJSON(c, maxPublicBody)
 	if err != nil {
 		return err
@@ -116,19 +127,13 @@ func (a *API) testWebhook(c *gin.Context) error {
 	if err := body.err(); err != nil {
 		return err
 	}
-	result, err := a.service.TestWebhook(c.Request.Context(), callback)
+	result, err := h.service.TestWebhook(c.Request.Context(), callback)
 	if err != nil {
 		return err
 	}
-	a.write(c, http.StatusOK, webhookTestBody{result.EventID, result.Attempt.Error == "", orNull(result.Attempt.Status), orNull(result.Attempt.Error)})
+	request, response := exchangeBodies(result.Attempt.Exchange)
+	h.write(c, http.StatusOK, webhookTestBody{
+		result.EventID, result.Attempt.Error == "", orNull(result.Attempt.Status), orNull(result.Attempt.Error), string(result.Body), request, response,
+	})
 	return nil
-}
-
-// orNull shows a zero value as null: no status was received, no error happened.
-func orNull[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
 }

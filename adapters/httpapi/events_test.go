@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +56,8 @@ func TestATestWebhookReportsItsOutcome(t *testing.T) {
 	t.Run("reports a delivery", func(t *testing.T) {
 		api := newTestAPI(t)
 		api.sender.Answer = registry.Attempt{At: now, Status: 204}
-		api.post(path, body).hasStatus(http.StatusOK).hasBody(`{"event_id":"00000000-0000-7000-8000-000000000001","delivered":true,"status":204,"error":null}`)
+		answer := api.post(path, body).hasStatus(http.StatusOK)
+		answer.hasBody(`{"event_id":"00000000-0000-7000-8000-000000000001","delivered":true,"status":204,"error":null,"request":null,"response":null,"body":` + strconv.Quote(string(api.sender.Sent()[0].Body)) + `}`)
 		if webhooks := api.sender.Sent(); len(webhooks) != 1 || !strings.Contains(string(webhooks[0].Body), `+09:00"`) {
 			t.Errorf("sent %s", webhooks)
 		}
@@ -63,7 +65,8 @@ func TestATestWebhookReportsItsOutcome(t *testing.T) {
 	t.Run("reports an unreachable receiver", func(t *testing.T) {
 		api := newTestAPI(t)
 		api.sender.Answer = registry.Attempt{At: now, Error: "connection refused"}
-		api.post(path, body).hasStatus(http.StatusOK).hasBody(`{"event_id":"00000000-0000-7000-8000-000000000001","delivered":false,"status":null,"error":"connection refused"}`)
+		answer := api.post(path, body).hasStatus(http.StatusOK)
+		answer.hasBody(`{"event_id":"00000000-0000-7000-8000-000000000001","delivered":false,"status":null,"error":"connection refused","request":null,"response":null,"body":` + strconv.Quote(string(api.sender.Sent()[0].Body)) + `}`)
 	})
 	for name, bad := range map[string]string{"nothing": `{}`, "a bad URL": `{"callback_url":"ftp://x"}`} {
 		t.Run("refuses "+name, func(t *testing.T) {

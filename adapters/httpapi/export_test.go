@@ -3,6 +3,11 @@ package httpapi
 import (
 	"crypto/tls"
 	"log/slog"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/domain/feed"
 )
 
 // LoadCertificate returns a function that returns the certificate for a new connection.
@@ -18,4 +23,10 @@ func LoadCertificate(certFile, keyFile string, log *slog.Logger) (get func() *tl
 		}
 		return shown
 	}, nil
+}
+
+// WriteFeed writes messages to a reader of the feed.
+func WriteFeed(w http.ResponseWriter, sse bool, messages ...feed.Message) error {
+	c, _ := gin.CreateTestContext(w)
+	return newFeedWriter(c, sse).write(messages)
 }

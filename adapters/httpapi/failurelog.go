@@ -20,7 +20,7 @@ type failureLog struct {
 	last map[failureKind]*loggedFailure // at most one for each route and type of error
 }
 
-// failureKind identifies failures of which one per interval is logged.
+// failureKind identifies failures that count as the same failure.
 type failureKind struct{ message, route, cause string }
 
 // loggedFailure is the newest logged failure of a kind.

@@ -21,8 +21,8 @@ const maxIdempotencyKey = 255 // characters
 
 var idempotencyKeyForm = regexp.MustCompile(fmt.Sprintf(`^[!-~]{1,%d}$`, maxIdempotencyKey))
 
-// idempotencyKey reads the Idempotency-Key of a request. Each API key has its own
-// idempotency keys. given reports whether there is one.
+// idempotencyKey reads the Idempotency-Key of a request. The same value under another API
+// key is another key. given reports whether the request has the header.
 func idempotencyKey(c *gin.Context) (key registry.Digest, given bool, err error) {
 	values := c.Request.Header.Values(idempotencyHeader)
 	switch {

@@ -1,16 +1,15 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -23,28 +22,6 @@ const (
 	publicKeyHeader   = "X-API-Key"
 	internalKeyHeader = "X-Internal-API-Key"
 )
-
-// answer makes a gin handler of a function that returns an error.
-func (a *API) answer(handle func(*gin.Context) error) gin.HandlerFunc {
-	return func(c *gin.Context) {
-		if err := handle(c); err != nil {
-			a.fail(c, err)
-		}
-	}
-}
-
-// write answers with body as JSON. Nothing is sent before all of it is encoded,
-// so that a failure to encode can still be answered.
-func (a *API) write(c *gin.Context, status int, body any) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // metadata comes back as it was given
-	if err := enc.Encode(body); err != nil {
-		a.fail(c, fmt.Errorf("encode an answer: %w", err))
-		return
-	}
-	c.Data(status, "application/json", b.Bytes())
-}
 
 // recovered answers a panic like any internal error and logs the request.
 func (a *API) recovered(c *gin.Context) {
@@ -70,26 +47,62 @@ func (a *API) recovered(c *gin.Context) {
 	c.Next()
 }
 
-// limited ends the request's context when its time is up.
+// transferTimeouts are those of the routes that transfer media, or run a tool.
+var transferTimeouts = map[string]time.Duration{uploadPath: uploadTimeout, evidencePath: downloadTimeout, previewPath: previewTimeout}
+
+// limited ends the request's context when its time is up. The feed has no end.
 func (a *API) limited(c *gin.Context) {
-	ctx, cancel := context.WithTimeout(c.Request.Context(), a.cfg.RequestTimeout)
+	if c.FullPath() == feedPath {
+		c.Next()
+		return
+	}
+	timeout, transfers := transferTimeouts[c.FullPath()]
+	if !transfers {
+		timeout = a.cfg.RequestTimeout
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), timeout)
 	defer cancel()
 	c.Request = c.Request.WithContext(ctx)
 	c.Next()
 }
 
-// authenticated requires a key (section 12.1). It compares digests in constant time,
-// so that neither the content nor the length of the key can be measured. It also
-// protects paths that do not exist, so that callers without a key cannot find paths.
-func (a *API) authenticated(header string, key [sha256.Size]byte, open []string) gin.HandlerFunc {
+// authenticated requires a key (section 12.1), or a session if signIn is not nil. It
+// compares digests in constant time, so that neither the content nor the length of the
+// key can be measured. It also protects paths that do not exist, so that callers without
+// a key cannot find paths.
+func (a *API) authenticated(header string, key [sha256.Size]byte, signIn *signIn, open []string) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		if slices.Contains(open, c.Request.URL.Path) {
+		if slices.ContainsFunc(open, func(route string) bool { return matchesRoute(route, c.Request.URL.Path) }) {
 			return
 		}
-		given := sha256.Sum256([]byte(c.GetHeader(header)))
-		if subtle.ConstantTimeCompare(given[:], key[:]) != 1 {
-			c.Abort()
-			a.refuse(c, monitor.Errorf(monitor.Unauthorized, "the %s header is missing or wrong", header))
+		given := c.GetHeader(header)
+		digest := sha256.Sum256([]byte(given))
+		if subtle.ConstantTimeCompare(digest[:], key[:]) == 1 {
+			return
 		}
+		if given == "" && signIn != nil {
+			if err := signIn.accept(c); err != nil {
+				c.Abort()
+				a.fail(c, err)
+				return
+			}
+			if s, is := sessionOf(c); is {
+				ctx, cancel := context.WithTimeout(c.Request.Context(), s.expires.Sub(signIn.now())) // also of a feed
+				defer cancel()
+				c.Request = c.Request.WithContext(ctx)
+				c.Next()
+				return
+			}
+		}
+		c.Abort()
+		a.refuse(c, monitor.Errorf(monitor.Unauthorized, "the %s header is missing or wrong", header))
 	}
+}
+
+// matchesRoute reports whether a path is one of a route, whatever the method: a route
+// that needs no key needs none to refuse another method. Parameters of a route begin
+// with a colon and match one element that is not empty.
+func matchesRoute(route, path string) bool {
+	wanted, given := strings.Split(route, "/"), strings.Split(path, "/")
+	return slices.EqualFunc(wanted, given, func(w, g string) bool { return w == g || strings.HasPrefix(w, ":") && g != "" })
 }

@@ -15,15 +15,18 @@ import (
 )
 
 func TestEveryAPIRequestNeedsItsKey(t *testing.T) {
-	t.Run("every path but three refuses a request without a key", func(t *testing.T) {
+	t.Run("every operation but six refuses a request without a key", func(t *testing.T) {
 		api := newTestAPI(t)
-		open := map[string]bool{"/healthz": true, "/readyz": true, "/openapi.yaml": true}
+		open := map[string]bool{
+			"GET /healthz": true, "GET /readyz": true, "GET /openapi.yaml": true, "GET /evidence/{evidence_id}/{variant}": true,
+			"POST /api/v1/session": true, "DELETE /api/v1/session": true,
+		}
 		tried := 0
 		for path, item := range document(t).doc.Paths.Map() {
 			for method := range item.Operations() {
-				path := strings.NewReplacer("{monitor_id}", noSuchID, "{event_id}", eventID).Replace(path)
-				a := api.do(httptest.NewRequest(method, path, nil))
-				if open[path] != (a.status != http.StatusUnauthorized) {
+				whole := strings.NewReplacer("{monitor_id}", noSuchID, "{event_id}", eventID, "{evidence_id}", evidenceID, "{variant}", "onset").Replace(path)
+				a := api.do(httptest.NewRequest(method, whole, nil))
+				if open[method+" "+path] != (a.status != http.StatusUnauthorized) {
 					t.Errorf("%s %s without a key answers %d", method, path, a.status)
 				}
 				tried++
@@ -32,7 +35,7 @@ func TestEveryAPIRequestNeedsItsKey(t *testing.T) {
 		if tried < 12 {
 			t.Errorf("only %d paths were tried", tried)
 		}
-		for _, path := range []string{"/", "/api/v1", "/metrics", "/internal/v1/monitors", "/healthz/", "//healthz"} {
+		for _, path := range []string{"/x", "/api/v1", "/metrics", "/internal/v1/monitors", "/healthz/", "//healthz"} {
 			api.do(httptest.NewRequest(http.MethodGet, "http://host"+path, nil)).hasError(http.StatusUnauthorized, monitor.Unauthorized)
 		}
 	})
@@ -77,7 +80,7 @@ func TestEveryAPIRequestNeedsItsKey(t *testing.T) {
 		t.Run("an API is not made with "+name, func(t *testing.T) {
 			cfg := httpapi.Config{APIKey: apiKey, InternalAPIKey: internalAPIKey}
 			change(&cfg)
-			if _, err := httpapi.New(nil, nil, cfg); err == nil {
+			if _, err := httpapi.New(httpapi.Services{}, nil, cfg); err == nil {
 				t.Error("no error")
 			}
 		})
@@ -85,7 +88,7 @@ func TestEveryAPIRequestNeedsItsKey(t *testing.T) {
 }
 
 func TestUnknownPathsAndMethodsAreRefused(t *testing.T) {
-	for _, path := range []string{"/", "/api/v1/monitors/", "/api/v2/monitors", "/API/V1/MONITORS", "/api/v1/monitors/x/y", "/api/v1//monitors", "/internal/v1/monitors"} {
+	for _, path := range []string{"/x", "/api/v1/monitors/", "/api/v2/monitors", "/API/V1/MONITORS", "/api/v1/monitors/x/y", "/api/v1//monitors", "/internal/v1/monitors"} {
 		t.Run("GET "+path+" is not found", func(t *testing.T) {
 			newTestAPI(t).get(path).hasError(http.StatusNotFound, "ROUTE_NOT_FOUND", "/openapi.yaml")
 		})
@@ -93,8 +96,8 @@ func TestUnknownPathsAndMethodsAreRefused(t *testing.T) {
 	for request, allow := range map[string]string{
 		"PUT /api/v1/monitors":                               "POST, GET",
 		"DELETE /api/v1/monitors":                            "POST, GET",
-		"PATCH /api/v1/monitors/" + noSuchID:                 "GET, DELETE",
-		"OPTIONS /api/v1/monitors/" + noSuchID:               "GET, DELETE",
+		"PUT /api/v1/monitors/" + noSuchID:                   "GET, PATCH, DELETE",
+		"OPTIONS /api/v1/monitors/" + noSuchID:               "GET, PATCH, DELETE",
 		"HEAD /healthz":                                      "GET",
 		"POST /healthz":                                      "GET",
 		"GET /api/v1/webhooks/test":                          "POST",

@@ -11,6 +11,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
+// monitorHandlers answers requests about monitors.
+type monitorHandlers struct {
+	*responder
+
+	service *registry.Service
+}
+
 // readRegistration decodes the body of section 3.1 and sets its defaults. The request
 // lists the wrong fields, which the registry refuses with its own.
 func readRegistration(raw []byte) (registry.Request, error) {
@@ -61,12 +68,12 @@ type registeredBody struct {
 
 // registerOrRefuse is POST /api/v1/monitors (section 3.1). A refusal counts
 // against a rate limit of its own (section 12.3).
-func (a *API) registerOrRefuse(c *gin.Context) error {
-	refusal := a.register(c)
+func (h monitorHandlers) registerOrRefuse(c *gin.Context) error {
+	refusal := h.register(c)
 	if !refused(refusal) {
 		return refusal
 	}
-	wait, err := a.service.CountRefusal(c.Request.Context(), clientOf(c))
+	wait, err := h.service.CountRefusal(c.Request.Context(), clientOf(c))
 	if err != nil {
 		retryAfter(c, wait)
 		return err
@@ -76,7 +83,7 @@ func (a *API) registerOrRefuse(c *gin.Context) error {
 
 // register stores a monitor. With an idempotency key it may be repeated
 // (decision A9).
-func (a *API) register(c *gin.Context) error {
+func (h monitorHandlers) register(c *gin.Context) error {
 	key, keyed, err := idempotencyKey(c)
 	if err != nil {
 		return err
@@ -92,9 +99,9 @@ func (a *API) register(c *gin.Context) error {
 	var m monitor.Monitor
 	replayed := false
 	if keyed {
-		m, replayed, err = a.service.RegisterIdempotent(c.Request.Context(), request, key)
+		m, replayed, err = h.service.RegisterIdempotent(c.Request.Context(), request, key)
 	} else {
-		m, err = a.service.Register(c.Request.Context(), request)
+		m, err = h.service.Register(c.Request.Context(), request)
 	}
 	if err != nil {
 		return err
@@ -103,7 +110,7 @@ func (a *API) register(c *gin.Context) error {
 		c.Header(replayedHeader, "true")
 	}
 	c.Header("Location", "/api/v1/monitors/"+string(m.ID))
-	a.write(c, http.StatusCreated, registeredBody{m.ID, m.Status, a.localTime(m.CreatedAt), int64(m.LateBy() / time.Second)})
+	h.write(c, http.StatusCreated, registeredBody{m.ID, m.Status, h.localTime(m.CreatedAt), int64(m.LateBy() / time.Second)})
 	return nil
 }
 
@@ -114,16 +121,16 @@ type stoppedBody struct {
 }
 
 // stop is DELETE /api/v1/monitors/{monitor_id} (section 3.2).
-func (a *API) stop(c *gin.Context) error {
+func (h monitorHandlers) stop(c *gin.Context) error {
 	id, err := monitor.ParseID(c.Param("monitor_id"))
 	if err != nil {
 		return err
 	}
-	m, err := a.service.Stop(c.Request.Context(), id)
+	m, err := h.service.Stop(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}
-	a.write(c, http.StatusOK, stoppedBody{m.ID, m.Status, a.localTime(m.EndedAt)})
+	h.write(c, http.StatusOK, stoppedBody{m.ID, m.Status, h.localTime(m.EndedAt)})
 	return nil
 }
 
@@ -140,102 +147,56 @@ type monitorBody struct {
 	Statistics   monitor.Statistics   `json:"statistics"`
 	Config       monitor.Config       `json:"config"`
 	Metadata     json.RawMessage      `json:"metadata"`
+	Revision     int                  `json:"revision"`
 	CreatedAt    time.Time            `json:"created_at"`
 	EndedAt      *time.Time           `json:"ended_at,omitempty"`
 }
 
 type healthBody struct {
-	Video       monitor.Condition `json:"video"`
-	Audio       monitor.Condition `json:"audio"`
-	LastCheckAt *time.Time        `json:"last_check_at"`
+	Video       monitor.TrackHealth `json:"video"`
+	Audio       monitor.TrackHealth `json:"audio"`
+	LastCheckAt *time.Time          `json:"last_check_at"`
 }
 
 // get is GET /api/v1/monitors/{monitor_id} (section 3.3). Beside the specified fields
-// it returns the registration (config, metadata) and the visibility of the stream
+// it returns the registration (config, metadata, revision) and the visibility of the stream
 // (last_error, blind_since, last_observed_at). Of an ended monitor it also returns
 // ended_at and the reason of a failure. It does not return callback_url, because
 // receivers keep tokens there.
-func (a *API) get(c *gin.Context) error {
+func (h monitorHandlers) get(c *gin.Context) error {
 	id, err := monitor.ParseID(c.Param("monitor_id"))
 	if err != nil {
 		return err
 	}
-	m, err := a.service.Get(c.Request.Context(), id)
+	m, err := h.service.Get(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}
-	m.Config.ScheduledStartTime = a.localTimeOrNull(m.Config.ScheduledStartTime)
-	m.Config.ScheduledEndTime = a.localTimeOrNull(m.Config.ScheduledEndTime)
+	h.write(c, http.StatusOK, h.monitorBody(m))
+	return nil
+}
+
+func (h monitorHandlers) monitorBody(m monitor.Monitor) monitorBody {
+	m.Config.ScheduledStartTime = h.localTimeOrNull(m.Config.ScheduledStartTime)
+	m.Config.ScheduledEndTime = h.localTimeOrNull(m.Config.ScheduledEndTime)
 	if len(m.Metadata) == 0 {
 		m.Metadata = json.RawMessage(`{}`)
 	}
-	a.write(c, http.StatusOK, monitorBody{
+	return monitorBody{
 		MonitorID:    m.ID,
 		StreamURL:    m.StreamURL,
 		Status:       m.Status,
 		Reason:       m.Reason,
 		StreamStatus: m.StreamStatus,
-		Health:       healthBody{m.Health.Video, m.Health.Audio, a.localTimeOrNull(&m.Health.LastCheckAt)},
+		Health:       healthBody{m.Health.Video, m.Health.Audio, h.localTimeOrNull(&m.Health.LastCheckAt)},
 		LastError:    orNull(m.Visibility.LastError),
-		BlindSince:   a.localTimeOrNull(&m.Visibility.BlindSince),
-		LastObserved: a.localTimeOrNull(&m.Visibility.LastObservedAt),
+		BlindSince:   h.localTimeOrNull(&m.Visibility.BlindSince),
+		LastObserved: h.localTimeOrNull(&m.Visibility.LastObservedAt),
 		Statistics:   m.Statistics,
 		Config:       m.Config,
 		Metadata:     m.Metadata,
-		CreatedAt:    a.localTime(m.CreatedAt),
-		EndedAt:      a.localTimeOrNull(&m.EndedAt),
-	})
-	return nil
-}
-
-type listBody struct {
-	Monitors   []listedBody   `json:"monitors"`
-	Pagination paginationBody `json:"pagination"`
-}
-
-type listedBody struct {
-	MonitorID monitor.ID        `json:"monitor_id"`
-	StreamURL monitor.StreamURL `json:"stream_url"`
-	Status    monitor.Status    `json:"status"`
-	CreatedAt time.Time         `json:"created_at"`
-}
-
-// list is GET /api/v1/monitors (section 3.4).
-func (a *API) list(c *gin.Context) error {
-	query, err := readQuery(c, "status", "limit", "offset")
-	if err != nil {
-		return err
+		Revision:     m.Revision,
+		CreatedAt:    h.localTime(m.CreatedAt),
+		EndedAt:      h.localTimeOrNull(&m.EndedAt),
 	}
-	var status monitor.Status
-	if query.Has("status") {
-		if status, err = monitor.ParseStatus(query.Get("status")); err != nil {
-			return err
-		}
-	}
-	limit, offset, err := page(query)
-	if err != nil {
-		return err
-	}
-	monitors, total, err := a.service.List(c.Request.Context(), status, limit, offset)
-	if err != nil {
-		return err
-	}
-	body := listBody{make([]listedBody, 0, len(monitors)), paginationBody{total, limit, offset}}
-	for _, m := range monitors {
-		body.Monitors = append(body.Monitors, listedBody{m.ID, m.StreamURL, m.Status, a.localTime(m.CreatedAt)})
-	}
-	a.write(c, http.StatusOK, body)
-	return nil
-}
-
-// localTime shows a time in the server's zone, to the millisecond (decision A11).
-func (a *API) localTime(t time.Time) time.Time { return t.In(a.cfg.Zone).Truncate(time.Millisecond) }
-
-// localTimeOrNull shows the zero time as null.
-func (a *API) localTimeOrNull(t *time.Time) *time.Time {
-	if t == nil || t.IsZero() {
-		return nil
-	}
-	shown := a.localTime(*t)
-	return &shown
 }

@@ -142,7 +142,7 @@ func TestAMonitorIsShownWithItsState(t *testing.T) {
 			"statistics":{"total_segments_analyzed":0,"blackout_events":0,"silence_events":0},
 			"config":{"check_interval_sec":10,"blackout_threshold_sec":30,"silence_threshold_sec":30,"silence_db_threshold":-50,
 				"scheduled_start_time":null,"start_delay_tolerance_sec":300},
-			"metadata":{},"created_at":"2024-01-15T19:55:00.123+09:00"}`)
+			"metadata":{},"revision":0,"created_at":"2024-01-15T19:55:00.123+09:00"}`)
 	})
 	t.Run("shows what the worker reported", func(t *testing.T) {
 		api := newTestAPI(t)
@@ -198,19 +198,21 @@ func TestAStopEndsTheMonitorOnce(t *testing.T) {
 func TestMonitorsAreListedInPages(t *testing.T) {
 	api := newTestAPI(t)
 	t.Run("is empty at first", func(t *testing.T) {
-		api.get("/api/v1/monitors").hasStatus(http.StatusOK).hasBody(`{"monitors":[],"pagination":{"total":0,"limit":50,"offset":0}}`)
+		api.get("/api/v1/monitors").hasStatus(http.StatusOK).hasBody(`{"monitors":[],"pagination":{"total":0,"limit":50,"offset":0},"next":null}`)
 	})
 	api.register("A")
 	api.register("B")
 	api.register("C")
 	t.Run("is newest first, in pages", func(t *testing.T) {
 		api.get("/api/v1/monitors?limit=1&offset=1").hasStatus(http.StatusOK).hasBody(`{"monitors":[{"monitor_id":"mon-00000000000070008000000000000002",
-			"stream_url":"https://www.youtube.com/watch?v=dQw4w9WgXcB","status":"initializing","created_at":"2024-01-15T19:55:00.123+09:00"}],
-			"pagination":{"total":3,"limit":1,"offset":1}}`)
+			"stream_url":"https://www.youtube.com/watch?v=dQw4w9WgXcB","status":"initializing","created_at":"2024-01-15T19:55:00.123+09:00",
+			"stream_status":"unknown","health":{"video":"unknown","audio":"unknown","last_check_at":null},"last_error":null,"blind_since":null,
+			"scheduled_start_time":null,"metadata":{},"revision":0,"incident":null}],
+			"pagination":{"total":3,"limit":1,"offset":1},"next":"bTEuMg"}`)
 	})
 	t.Run("accepts limits up to 200", func(t *testing.T) { api.get("/api/v1/monitors?limit=200").hasStatus(http.StatusOK) })
 	t.Run("is empty beyond the end", func(t *testing.T) {
-		api.get("/api/v1/monitors?offset=9").hasStatus(http.StatusOK).hasBody(`{"monitors":[],"pagination":{"total":3,"limit":50,"offset":9}}`)
+		api.get("/api/v1/monitors?offset=9").hasStatus(http.StatusOK).hasBody(`{"monitors":[],"pagination":{"total":3,"limit":50,"offset":9},"next":null}`)
 	})
 	for query, says := range map[string]string{
 		"status=running":             "accepted is one of",
@@ -224,7 +226,7 @@ func TestMonitorsAreListedInPages(t *testing.T) {
 		"limit=99999999999999999999": "whole number",
 		"offset=-1":                  "accepted is 0 to",
 		"offset=2147483648":          "accepted is 0 to",
-		"state=error":                "accepted are status, limit, offset",
+		"state=error":                "accepted are status, trouble, blind, live, q, after, limit, offset",
 		"limit=%zz":                  "malformed",
 	} {
 		t.Run("refuses "+query, func(t *testing.T) {

@@ -20,13 +20,13 @@ import (
 // case-sensitive and unique; values have exactly the expected type. It collects the
 // errors of its fields.
 type object struct {
-	path    string // before its fields in messages: "" or "config."
+	path    string // prefix of its fields in messages: "" or "config."
 	fields  map[string]json.RawMessage
 	refused []registry.FieldError
 }
 
-// readObject reads raw, which has to be one object with no other fields than
-// known. Errors: raw is no such object as a whole.
+// readObject reads raw, one JSON object. It refuses fields that are not known, and
+// repeated ones, in the object's refused. Errors: raw is not one JSON object.
 func readObject(raw []byte, name string, known ...string) (*object, error) {
 	o := &object{fields: map[string]json.RawMessage{}}
 	if name != "" {
@@ -47,7 +47,7 @@ func readObject(raw []byte, name string, known ...string) (*object, error) {
 		if err != nil {
 			return o, notJSON(err)
 		}
-		field, _ := key.(string) // the decoder lets nothing else stand here
+		field, _ := key.(string) // the decoder accepts nothing else here
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {
 			return o, notJSON(err)
@@ -66,7 +66,7 @@ func readObject(raw []byte, name string, known ...string) (*object, error) {
 		return o, notJSON(err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return o, refusef(monitor.InvalidConfig, "there is something after the end of %s", name)
+		return o, refusef(monitor.InvalidConfig, "there are more data after the end of %s", name)
 	}
 	return o, nil
 }
@@ -79,6 +79,11 @@ func (o *object) refusef(field, format string, args ...any) {
 // refuse adds the error of a field of the wrong type.
 func (o *object) refuse(field, accepted string) {
 	o.refusef(field, "%s%s is %.40s; accepted is %s", o.path, field, o.fields[field], accepted)
+}
+
+// refuses reports whether a field has an error.
+func (o *object) refuses(field string) bool {
+	return slices.ContainsFunc(o.refused, func(e registry.FieldError) bool { return e.Field == o.path+field })
 }
 
 // err returns one error that names every wrong field, or nil.

@@ -15,6 +15,9 @@ import (
 // Beyond the limit it answers 429.
 func (a *API) rateLimited(limit registry.RateLimit) gin.HandlerFunc {
 	return func(c *gin.Context) {
+		if _, is := sessionOf(c); is && limit == registry.Querying {
+			limit = registry.Viewing
+		}
 		wait, err := a.service.Allow(c.Request.Context(), clientOf(c), limit)
 		if err == nil {
 			return
@@ -25,7 +28,7 @@ func (a *API) rateLimited(limit registry.RateLimit) gin.HandlerFunc {
 	}
 }
 
-// retryAfter sets the header Retry-After, unless there is nothing to wait for.
+// retryAfter sets the header Retry-After if wait is positive.
 func retryAfter(c *gin.Context, wait time.Duration) {
 	if wait > 0 {
 		c.Header(retryAfterHeader, strconv.Itoa(registry.RetryAfterSeconds(wait)))
@@ -36,9 +39,18 @@ func retryAfter(c *gin.Context, wait time.Duration) {
 // use every address of its /64.
 const networkBits = 64
 
-// clientOf identifies the client of a request (decision A5): by its API key and its
-// IPv4 address or IPv6 network, however the address is written.
+// clientOf identifies the client of a request (decision A5): by its session, else by its
+// API key and its address.
 func clientOf(c *gin.Context) registry.Client {
+	if s, is := sessionOf(c); is {
+		return registry.Client(sha256.Sum256(append([]byte(sessionCookie), s.id[:]...)))
+	}
+	return registry.Client(sha256.Sum256(append(keyOf(c), addressOf(c)...)))
+}
+
+// addressOf returns the IPv4 address or the IPv6 network of the client, however the
+// address is written.
+func addressOf(c *gin.Context) string {
 	address := c.ClientIP()
 	if parsed, err := netip.ParseAddr(address); err == nil {
 		parsed = parsed.Unmap()
@@ -47,10 +59,11 @@ func clientOf(c *gin.Context) registry.Client {
 			address = network.String()
 		}
 	}
-	return registry.Client(sha256.Sum256(append(keyOf(c), address...)))
+	return address
 }
 
-// keyOf is a digest of the API key that the request came with.
+// keyOf returns a digest of the request's API key. All sessions have one, because they
+// stand for the same key.
 func keyOf(c *gin.Context) []byte {
 	key := sha256.Sum256([]byte(c.GetHeader(publicKeyHeader)))
 	return key[:]

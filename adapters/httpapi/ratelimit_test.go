@@ -40,7 +40,7 @@ func newTestAPIOnStore(t *testing.T, store *registrytest.Store, create, query in
 	for _, c := range change {
 		c(&cfg)
 	}
-	if api.handlers, err = httpapi.New(service, func(context.Context) error { return nil }, cfg); err != nil {
+	if api.handlers, err = httpapi.New(httpapi.Services{Monitors: service}, func(context.Context) error { return nil }, cfg); err != nil {
 		t.Fatal(err)
 	}
 	return api

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,14 +45,28 @@ func operations() []operation {
 	const eventID = "0190a5d0-1c2b-7d8a-9c1d-000000000001"
 	return []operation{
 		{"register", 201, strings.Replace(registration, "XcQ", "XcZ", 1), func(monitor.ID) (string, string) { return "POST", "/api/v1/monitors" }, nil, true},
+		{"batch", 200, `{"monitors":[` + strings.Replace(registration, "XcQ", "XcZ", 1) + `]}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/monitors/batch" }, nil, true},
 		{"list", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/monitors" }, nil, true},
 		{"get", 200, "", func(id monitor.ID) (string, string) { return "GET", "/api/v1/monitors/" + string(id) }, nil, true},
+		{"change", 200, `{"config":{"check_interval_sec":5}}`, func(id monitor.ID) (string, string) { return "PATCH", "/api/v1/monitors/" + string(id) }, nil, true},
 		{"stop", 200, "", func(id monitor.ID) (string, string) { return "DELETE", "/api/v1/monitors/" + string(id) }, nil, false},
 		{"events", 200, "", func(id monitor.ID) (string, string) { return "GET", "/api/v1/monitors/" + string(id) + "/events" }, reportEvent, true},
 		{"redeliver", 202, "", func(id monitor.ID) (string, string) {
 			return "POST", "/api/v1/monitors/" + string(id) + "/events/" + eventID + "/redeliver"
 		}, reportEvent, true},
 		{"webhook test", 200, `{"callback_url":"https://example.com/hook"}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/webhooks/test" }, nil, true},
+		{"deliveries", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/deliveries?state=pending" }, reportEvent, true},
+		{"service", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/service" }, nil, true},
+		{"preview", 200, registration, func(monitor.ID) (string, string) { return "POST", "/api/v1/preview" }, nil, true},
+		{"incidents", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/incidents" }, addIncident, true},
+		{"incident", 200, "", func(monitor.ID) (string, string) { return "GET", incidentURL }, addIncident, true},
+		{"acknowledge", 200, `{"op_id":"1","by":"ann"}`, func(monitor.ID) (string, string) { return "POST", incidentURL + "/acknowledge" }, addIncident, true},
+		{"resolve", 200, `{"op_id":"1","by":"ann"}`, func(monitor.ID) (string, string) { return "POST", incidentURL + "/resolve" }, addIncident, true},
+		{"note", 200, `{"op_id":"1","by":"ann","text":"the encoder hangs"}`, func(monitor.ID) (string, string) { return "POST", incidentURL + "/notes" }, addIncident, true},
+		{"label", 200, `{"op_id":"1","by":"ann","false_positive":null}`, func(monitor.ID) (string, string) { return "POST", incidentURL + "/label" }, addIncident, true},
+		{"thumbnails watch", 200, `{"monitor_ids":["` + noSuchID + `"]}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/thumbnails/watch" }, nil, true},
+		{"thumbnail", 200, "", func(id monitor.ID) (string, string) { return "GET", "/api/v1/monitors/" + string(id) + "/thumbnail" }, addThumbnail, false},
+		{"feed", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/feed?after=" }, nil, true},
 		{"assignment", 200, "", func(id monitor.ID) (string, string) { return "GET", "/internal/v1/monitors/" + string(id) }, nil, false},
 		{"report", 200, `{"status":"monitoring"}`, func(id monitor.ID) (string, string) { return "PUT", "/internal/v1/monitors/" + string(id) + "/status" }, nil, false},
 	}
@@ -104,10 +119,18 @@ func responseCases() []responseCase {
 			}
 			return newRequest("POST", "/api/v1/monitors", strings.NewReader(registration))
 		}},
+		{"change of an ended monitor", 409, func(api *testAPI) *http.Request {
+			id := api.register("Q")
+			api.delete("/api/v1/monitors/" + string(id)).hasStatus(http.StatusOK)
+			return newRequest("PATCH", "/api/v1/monitors/"+string(id), strings.NewReader(`{}`))
+		}},
 		{"list with a bad filter", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/monitors?status=running", nil) }},
 		{"events with a bad page", 400, func(api *testAPI) *http.Request {
 			return newRequest("GET", "/api/v1/monitors/"+string(api.register("Q"))+"/events?limit=0", nil)
 		}},
+		{"deliveries in a bad state", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/deliveries?state=sent", nil) }},
+		{"service with a parameter", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/service?a=1", nil) }},
+		{"feed after no position", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/feed?after=9", nil) }},
 		{"assignment of a bad generation", 400, func(api *testAPI) *http.Request {
 			return newRequest("GET", "/internal/v1/monitors/"+string(api.register("Q"))+"?generation=0", nil)
 		}},
@@ -122,6 +145,7 @@ func responseCases() []responseCase {
 			return newRequest("PUT", "/internal/v1/monitors/"+string(id)+"/status", strings.NewReader(`{"status":"waiting","generation":1}`))
 		}},
 	}
+	list = slices.Concat(list, evidenceCases(), historyCases(), incidentCases(), sessionCases(), thumbnailCases())
 	for _, op := range operations() {
 		ready := func(api *testAPI) *http.Request {
 			id := api.register("Q")
@@ -145,6 +169,7 @@ func responseCases() []responseCase {
 			return func(api *testAPI, _ *http.Request) {
 				api.policy = err
 				api.store.Fail = func(context.Context, string) error { return err }
+				api.incidents.Fail, api.thumbnails.Fail = api.store.Fail, api.store.Fail
 			}
 		}
 		with("valid", op.success, func(*testAPI, *http.Request) {})
@@ -170,7 +195,7 @@ func responseCases() []responseCase {
 		with("with a truncated body", 400, func(_ *testAPI, r *http.Request) { r.Body = io.NopCloser(strings.NewReader(`{"`)) })
 		with("with a body that does not arrive", 408, func(_ *testAPI, r *http.Request) { r.Body, r.ContentLength = io.NopCloser(stalledBody{}), -1 })
 		with("with a body that is too large", 413, func(_ *testAPI, r *http.Request) {
-			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(strings.Repeat(" ", 2<<20))), -1
+			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(strings.Repeat(" ", 3<<20))), -1
 		})
 		with("with plain text", 415, func(_ *testAPI, r *http.Request) { r.Header.Set("Content-Type", "text/plain") })
 	}

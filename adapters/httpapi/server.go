@@ -14,8 +14,8 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// Limits of a connection. The time to write is the time to read and
-// Config.RequestTimeout's default together.
+// Limits of a connection. writeTimeout counts from the end of the header. It is
+// readTimeout and the default of Config.RequestTimeout together.
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 15 * time.Second
@@ -27,7 +27,7 @@ const (
 
 // ServerConfig configures a Server.
 type ServerConfig struct {
-	Name     string       // in the log: "public", "internal"
+	Name     string       // for the log: "public" or "internal"
 	Addr     string       // host:port; port 0: any free one
 	CertFile string       // PEM, with KeyFile: TLS 1.2 or newer (decision O6); both empty: plain HTTP
 	KeyFile  string       // PEM
@@ -39,11 +39,11 @@ type Server struct {
 	http     *http.Server
 	listener net.Listener
 	secure   bool
-	draining atomic.Bool // every response closes its connection
+	draining atomic.Bool // makes every response close its connection
 	log      *slog.Logger
 }
 
-// Listen binds the port and loads the certificate. The Server answers after Serve.
+// Listen opens the port and loads the certificate. Serve then answers requests.
 func Listen(handler http.Handler, cfg ServerConfig) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
@@ -116,10 +116,10 @@ func (s *Server) closeWhileDraining(handler http.Handler) http.Handler {
 // Shutdown stops listening and waits for requests in progress. When ctx is done, it
 // drops the remaining ones and returns an error. It also closes a Server before Serve.
 func (s *Server) Shutdown(ctx context.Context) error {
-	defer func() { _ = s.listener.Close() }() // closed already, if it has served
+	defer func() { _ = s.listener.Close() }() // Serve has closed it already; without Serve it is open
 	if err := s.http.Shutdown(ctx); err != nil {
 		_ = s.http.Close()
-		return fmt.Errorf("requests were dropped at the end: %w", err)
+		return fmt.Errorf("requests were dropped at shutdown: %w", err)
 	}
 	return nil
 }

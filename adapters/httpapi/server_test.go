@@ -3,19 +3,11 @@ package httpapi_test
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+	"github.com/stream-monitor/stream-monitor/test/harness/certificate"
 )
 
 // verifyNoLeaks fails the test if a goroutine outlives it and its servers.
@@ -31,41 +24,6 @@ func verifyNoLeaks(t *testing.T) {
 		// net/http waits half a second for a client to read the response to an unread body.
 		goleak.VerifyNone(t, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 	})
-}
-
-// makeCertificate makes a self-signed certificate for 127.0.0.1 and its key.
-func makeCertificate(t *testing.T) (certFile, keyFile string, roots *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		NotBefore:    time.Now().Add(-time.Hour),
-		NotAfter:     time.Now().Add(time.Hour),
-		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA:         true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rawKey, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	for name, content := range map[string][]byte{certFile: certPEM, keyFile: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: rawKey})} {
-		if err := os.WriteFile(name, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	roots = x509.NewCertPool()
-	roots.AppendCertsFromPEM(certPEM)
-	return certFile, keyFile, roots
 }
 
 // startServer starts a server that ends with the test.
@@ -96,7 +54,7 @@ func startServer(t *testing.T, handler http.Handler, cfg httpapi.ServerConfig) *
 
 func TestAServerWithACertificateServesTLS(t *testing.T) {
 	verifyNoLeaks(t)
-	certFile, keyFile, roots := makeCertificate(t)
+	certFile, keyFile, roots := certificate.New(t, time.Now().Add(time.Hour), "127.0.0.1")
 	handlers := newTestAPI(t).handlers
 	for port, handler := range map[string]http.Handler{"public": handlers.Public(), "internal": handlers.Internal()} {
 		s := startServer(t, handler, httpapi.ServerConfig{Name: port, CertFile: certFile, KeyFile: keyFile})
@@ -115,7 +73,7 @@ func TestAServerWithACertificateServesTLS(t *testing.T) {
 		t.Run("the "+port+" port answers, without a key with 401", func(t *testing.T) {
 			client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
 			defer client.CloseIdleConnections()
-			resp, err := client.Get("https://" + s.Addr().String() + "/")
+			resp, err := client.Get("https://" + s.Addr().String() + "/api/v1/monitors")
 			if err != nil {
 				t.Fatal(err)
 			}

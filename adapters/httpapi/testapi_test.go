@@ -9,14 +9,22 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/application/record/recordtest"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 const (
@@ -27,6 +35,7 @@ const (
 	publicKeyHeader   = "X-Api-Key"          // as net/http writes X-API-Key
 	internalKeyHeader = "X-Internal-Api-Key" // as net/http writes X-Internal-API-Key
 	noSuchID          = "mon-0190a5c8e4b07d8a9c1d2e3f4a5b6c7d"
+	linkKey           = "the key of signed links"
 	requestsPerMin    = 100 // of each rate limit; the fixed clock never restores it
 )
 
@@ -37,21 +46,30 @@ var (
 
 // testAPI is an API with fakes. do validates every response against openapi.yaml.
 type testAPI struct {
-	t        *testing.T
-	handlers *httpapi.API
-	store    *registrytest.Store
-	workers  *registrytest.WorkerManager
-	sender   *registrytest.TestSender
-	log      *bytes.Buffer
-	policy   error // of the callback policy
-	ready    error // of the readiness check
+	t          *testing.T
+	handlers   *httpapi.API
+	store      *registrytest.Store
+	evidence   *recordtest.EvidenceStore
+	history    *recordtest.HistoryStore
+	blobs      *recordtest.BlobStore
+	incidents  *recordtest.IncidentStore
+	feed       *recordtest.FeedStore
+	thumbnails *recordtest.ThumbnailStore
+	hub        *record.Feed
+	workers    *registrytest.WorkerManager
+	sender     *registrytest.TestSender
+	log        *bytes.Buffer
+	policy     error        // of the callback policy
+	ready      error        // of the readiness check
+	resolve    resolverFunc // of previews
 
 	unvalidated bool // responses are not compared with openapi.yaml
 }
 
 func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
 	t.Helper()
-	api := &testAPI{t: t, store: &registrytest.Store{}, workers: &registrytest.WorkerManager{}, sender: &registrytest.TestSender{}, log: &bytes.Buffer{}}
+	api := &testAPI{t: t, store: &registrytest.Store{}, evidence: &recordtest.EvidenceStore{}, history: &recordtest.HistoryStore{}, blobs: &recordtest.BlobStore{}, incidents: &recordtest.IncidentStore{Now: now}, feed: recordtest.NewFeedStore(now), thumbnails: &recordtest.ThumbnailStore{}, workers: &registrytest.WorkerManager{}, sender: &registrytest.TestSender{}, log: &bytes.Buffer{}}
+	api.resolve = func(context.Context, monitor.StreamURL) watch.Resolution { return watch.Resolution{State: watch.Live} }
 	log := slog.New(slog.NewJSONHandler(api.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	n := uint32(0)
 	service, err := registry.New(api.store, api.workers, registrytest.CallbackPolicy(func(monitor.CallbackURL) error { return api.policy }), api.sender, registry.Config{
@@ -64,22 +82,70 @@ func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
 			binary.BigEndian.PutUint32(u[12:], n)
 			return u
 		},
-		Now:  func() time.Time { return now },
-		Zone: tokyo,
-		Log:  log,
+		Now:      func() time.Time { return now },
+		Zone:     tokyo,
+		Log:      log,
+		Resolver: resolverFunc(func(ctx context.Context, url monitor.StreamURL) watch.Resolution { return api.resolve(ctx, url) }),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := httpapi.Config{APIKey: apiKey, InternalAPIKey: internalAPIKey, Zone: tokyo, Log: log}
+	dashboard, err := dashboardOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := httpapi.Config{APIKey: apiKey, InternalAPIKey: internalAPIKey, Zone: tokyo, Dashboard: dashboard, Now: func() time.Time { return now }, Log: log}
 	for _, c := range change {
 		c(&cfg)
 	}
-	api.handlers, err = httpapi.New(service, func(context.Context) error { return api.ready }, cfg)
+	records, err := record.NewEvidenceService(api.evidence, api.blobs, record.EvidenceConfig{
+		Keys: evidence.LinkKeys{linkKey}, MaxUploads: 2, MaxDownloads: 2, MaxWait: time.Millisecond,
+		Now: func() time.Time { return now }, Log: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	past, err := record.NewHistory(api.history, record.HistoryConfig{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api.hub = runFeed(t, api.feed)
+	api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Evidence: records, History: past, Incidents: record.NewIncidentService(api.incidents), Feed: api.hub, Thumbnails: record.NewThumbnails(api.thumbnails, func() time.Time { return now }), Info: testInfo()}, func(context.Context) error { return api.ready }, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return api
+}
+
+// dashboardOnce returns the embedded dashboard, which may not be built.
+var dashboardOnce = sync.OnceValues(func() (*ui.Dashboard, error) { return ui.New("") })
+
+// resolverFunc is a registry.StreamResolver.
+type resolverFunc func(context.Context, monitor.StreamURL) watch.Resolution
+
+func (f resolverFunc) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution {
+	return f(ctx, url)
+}
+
+// runFeed returns a feed that is followed until the test ends, by at most 2 readers.
+func runFeed(t *testing.T, store *recordtest.FeedStore) *record.Feed {
+	t.Helper()
+	f, err := record.NewFeed(store, store.Wakes, record.FeedConfig{MaxReaders: 2, Heartbeat: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { f.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	for {
+		reader, err := f.Follow(feed.Position{})
+		if err == nil {
+			reader.Close()
+			return f
+		}
+		runtime.Gosched() // it has not begun yet
+	}
 }
 
 // response is a recorded HTTP response.
@@ -131,6 +197,10 @@ func (api *testAPI) post(path, body string) response {
 	api.t.Helper()
 	return api.do(newRequest("POST", path, strings.NewReader(body)))
 }
+func (api *testAPI) patch(path, body string) response {
+	api.t.Helper()
+	return api.do(newRequest("PATCH", path, strings.NewReader(body)))
+}
 func (api *testAPI) put(path, body string) response {
 	api.t.Helper()
 	return api.do(newRequest("PUT", path, strings.NewReader(body)))
@@ -142,6 +212,7 @@ func (api *testAPI) exhaustRateLimits() {
 	for range requestsPerMin {
 		api.get("/api/v1/monitors")
 		api.post("/api/v1/webhooks/test", "")
+		api.post("/api/v1/preview", "")
 	}
 }
 

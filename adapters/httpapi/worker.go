@@ -9,20 +9,29 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
+// workerHandlers answers the requests of workers (section 8.6).
+type workerHandlers struct {
+	*responder
+
+	service *registry.Service
+}
+
 type assignmentBody struct {
 	MonitorID  monitor.ID        `json:"monitor_id"`
 	Generation int               `json:"generation"`
+	Revision   int               `json:"revision,omitempty"`
 	StreamURL  monitor.StreamURL `json:"stream_url"`
 	Config     monitor.Config    `json:"config"`
 	Snapshot   json.RawMessage   `json:"snapshot"`
 }
 
 // assignment is GET /internal/v1/monitors/{monitor_id} (decision O1).
-func (a *API) assignment(c *gin.Context) error {
+func (h workerHandlers) assignment(c *gin.Context) error {
 	id, err := monitor.ParseID(c.Param("monitor_id"))
 	if err != nil {
 		return err
@@ -38,15 +47,15 @@ func (a *API) assignment(c *gin.Context) error {
 			return refusef(monitor.InvalidConfig, "generation is %.40q; accepted is a whole number from 1", query.Get("generation"))
 		}
 	}
-	assigned, err := a.service.Assign(c.Request.Context(), id, generation)
+	assigned, err := h.service.Assign(c.Request.Context(), id, generation)
 	if err != nil {
 		return err
 	}
-	body := assignmentBody{assigned.ID, assigned.Generation, assigned.StreamURL, assigned.Config, assigned.Snapshot}
+	body := assignmentBody{assigned.ID, assigned.Generation, assigned.Revision, assigned.StreamURL, assigned.Config, assigned.Snapshot}
 	if len(body.Snapshot) == 0 {
 		body.Snapshot = json.RawMessage(`null`)
 	}
-	a.write(c, http.StatusOK, body)
+	h.write(c, http.StatusOK, body)
 	return nil
 }
 
@@ -55,9 +64,9 @@ func (a *API) assignment(c *gin.Context) error {
 type reportBody struct {
 	Status monitor.Status `json:"status"`
 	Health struct {
-		Video       monitor.Condition `json:"video"`
-		Audio       monitor.Condition `json:"audio"`
-		LastCheckAt time.Time         `json:"last_check_at"`
+		Video       monitor.TrackHealth `json:"video"`
+		Audio       monitor.TrackHealth `json:"audio"`
+		LastCheckAt time.Time           `json:"last_check_at"`
 	} `json:"health"`
 	Visibility *struct {
 		LastError      string    `json:"last_error"`
@@ -67,17 +76,21 @@ type reportBody struct {
 	Statistics   monitor.Statistics   `json:"statistics"`
 	StreamStatus monitor.StreamStatus `json:"stream_status"`
 	Events       []event.Event        `json:"events"`
+	Signals      []monitor.Signal     `json:"signals"`
+	Minutes      []monitor.Minute     `json:"minutes"`
 	Snapshot     json.RawMessage      `json:"snapshot"`
 	Generation   int                  `json:"generation"`
 	At           time.Time            `json:"at"`
 }
 
-type orderBody struct {
-	Order monitor.Order `json:"order"`
+type answerBody struct {
+	Order           monitor.Order `json:"order"`
+	Revision        int           `json:"revision,omitempty"`
+	ThumbnailWanted bool          `json:"thumbnail_wanted,omitempty"`
 }
 
 // report is PUT /internal/v1/monitors/{monitor_id}/status (section 8.6).
-func (a *API) report(c *gin.Context) error {
+func (h workerHandlers) report(c *gin.Context) error {
 	id, err := monitor.ParseID(c.Param("monitor_id"))
 	if err != nil {
 		return err
@@ -93,7 +106,7 @@ func (a *API) report(c *gin.Context) error {
 	if string(body.Snapshot) == "null" {
 		body.Snapshot = nil
 	}
-	order, err := a.service.Report(c.Request.Context(), id, monitor.Report{
+	answer, err := h.service.Report(c.Request.Context(), id, monitor.Report{
 		Generation:   body.Generation,
 		At:           body.At,
 		Status:       body.Status,
@@ -102,11 +115,13 @@ func (a *API) report(c *gin.Context) error {
 		Visibility:   (*monitor.Visibility)(body.Visibility),
 		Statistics:   body.Statistics,
 		Events:       body.Events,
+		Signals:      body.Signals,
+		Minutes:      body.Minutes,
 		Snapshot:     body.Snapshot,
 	})
 	if err != nil {
 		return err
 	}
-	a.write(c, http.StatusOK, orderBody{order})
+	h.write(c, http.StatusOK, answerBody(answer))
 	return nil
 }

@@ -14,13 +14,14 @@
 // go into data in their order, groups as nested objects. Empty monitor_id and data
 // are left out. The default component is DefaultComponent.
 //
-// NewText writes lines for people, coloured on a terminal.
+// NewText and NewServiceText write lines for people, coloured on a terminal.
+// NewServiceRelay does so with the JSON lines of other processes.
 //
 // Guarantees:
 //   - No value makes a line disappear: one that cannot be encoded, or that panics, is
 //     written as a text that says so.
 //   - No line shows a secret: user, password and query of every URL are removed. Only
-//     the query of a YouTube watch page stays. Of a URL of googlevideo.com only the
+//     the query of a YouTube watch page stays, and that of a Verbatim. Of a URL of googlevideo.com only the
 //     host stays, because its path is signed.
 //   - Loggers may be used concurrently; lines do not mix.
 //   - When w fails, logrus reports it on standard error and the caller goes on.

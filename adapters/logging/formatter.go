@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/mattn/go-isatty"
 	"github.com/sirupsen/logrus"
@@ -35,8 +36,11 @@ func (jsonFormatter) Format(e *logrus.Entry) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// textFormatter writes lines for people at a terminal. It omits monitor_id.
-type textFormatter struct{ coloured bool }
+// textFormatter writes lines for people at a terminal.
+type textFormatter struct {
+	coloured bool
+	monitors bool // monitor_id is shown
+}
 
 // The colours of a terminal (ECMA-48, 8.3.117).
 const (
@@ -47,17 +51,23 @@ const (
 )
 
 func (f textFormatter) Format(e *logrus.Entry) ([]byte, error) {
-	l := lineOf(e)
+	return f.format(e.Time, e.Level, lineOf(e)), nil
+}
+
+func (f textFormatter) format(at time.Time, level logrus.Level, l *line) []byte {
 	var b bytes.Buffer
-	b.WriteString(f.paint(dim, e.Time.Format("15:04:05.000")))
+	b.WriteString(f.paint(dim, at.Format("15:04:05.000")))
 	b.WriteByte(' ')
-	b.WriteString(f.paint(levelColour(e.Level), fmt.Sprintf("%-5s", levelName(e.Level))))
+	b.WriteString(f.paint(levelColour(level), fmt.Sprintf("%-5s", levelName(level))))
 	b.WriteByte(' ')
 	b.WriteString(printable(l.message))
-	b.WriteString(f.paint(dim, "  "+l.component))
+	b.WriteString(f.paint(dim, "  "+printable(l.component)))
+	if f.monitors && l.monitorID != "" {
+		b.WriteString(f.paint(dim, " monitor=") + printable(l.monitorID))
+	}
 	f.members(&b, "", l.data)
 	b.WriteByte('\n')
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // members writes data as key=value, group.key=value.
@@ -115,6 +125,12 @@ func (f textFormatter) paint(colour, text string) string {
 // useColour reports whether w is a terminal and its user has not declined colours
 // (no-color.org; TERM=dumb).
 func useColour(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isatty.IsTerminal(f.Fd())
+	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// IsTerminal reports whether w is a terminal: an *os.File or another writer with its
+// file descriptor.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(interface{ Fd() uintptr })
+	return ok && isatty.IsTerminal(f.Fd())
 }

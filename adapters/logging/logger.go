@@ -46,6 +46,16 @@ func NewText(w io.Writer, level string, zone *time.Location) (*slog.Logger, erro
 	return build(w, level, zone, textFormatter{coloured: useColour(w)})
 }
 
+// NewServiceText is NewText for a process with many monitors: each line shows its
+// monitor_id.
+func NewServiceText(w io.Writer, level string, zone *time.Location) (*slog.Logger, error) {
+	return build(w, level, zone, serviceFormatter(w))
+}
+
+func serviceFormatter(w io.Writer) textFormatter {
+	return textFormatter{coloured: useColour(w), monitors: true}
+}
+
 func build(w io.Writer, level string, zone *time.Location, formatter logrus.Formatter) (*slog.Logger, error) {
 	lowest, err := ParseLevel(level)
 	if err != nil {

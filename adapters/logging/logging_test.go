@@ -170,8 +170,8 @@ func TestLinesBelowTheLevelAreNotWritten(t *testing.T) {
 	}
 }
 
-// TestHandler runs the standard library's own suite for handlers, with the
-// members of a line put where it looks for them.
+// The test is the standard library's suite for handlers. It gets each line with the
+// members where it expects them.
 func TestTheHandlerFollowsSlog(t *testing.T) {
 	var b *bytes.Buffer
 	slogtest.Run(t, func(t *testing.T) slog.Handler {

@@ -69,8 +69,8 @@ func TestColoursOnATerminalOnly(t *testing.T) {
 	}
 }
 
-// openTerminal opens a pseudo-terminal: what is written to terminal is read
-// from screen.
+// openTerminal opens a pseudo-terminal. A test reads from screen what the logger writes to
+// terminal.
 func openTerminal(t *testing.T) (screen, terminal *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

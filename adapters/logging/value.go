@@ -13,6 +13,10 @@ import (
 // timeFormat is RFC 3339 with milliseconds and the zone's offset (section 11.2).
 const timeFormat = "2006-01-02T15:04:05.000Z07:00"
 
+// Verbatim is a text that is logged unchanged. A link for whoever reads the log keeps its
+// query, which is removed from other URLs.
+type Verbatim string
+
 // object is the data of a line: its members in order, each key once.
 type object struct{ members []member }
 
@@ -120,6 +124,8 @@ func encode(v slog.Value, zone *time.Location) (out json.RawMessage) {
 		return json.RawMessage(v.String())
 	}
 	switch x := v.Any().(type) {
+	case Verbatim:
+		return quote(string(x))
 	case error:
 		return quote(redact(x.Error()))
 	case []byte:

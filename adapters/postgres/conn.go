@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// TCP limits that detect a lost peer: probes on an idle connection, and how long
-// sent data may stay unacknowledged. A server that is only slow acknowledges.
+// TCP limits that detect a lost server. Keepalive probes test an idle connection;
+// tcpUserTimeout limits how long sent data may stay unacknowledged. The kernel of a slow
+// server acknowledges both.
 const (
 	tcpKeepAliveIdle     = 5 * time.Second
 	tcpKeepAliveInterval = 2 * time.Second
@@ -18,8 +19,8 @@ const (
 	tcpUserTimeout       = 3 * time.Second
 )
 
-// responseSlack is added to the longest statement: the longest wait for an answer.
-const responseSlack = time.Second
+// answerMargin is how long after statement_timeout an answer may arrive.
+const answerMargin = time.Second
 
 // dial opens a network connection that detects a lost peer.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -30,41 +31,43 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return d.DialContext(ctx, network, address)
 }
 
-// boundConn is a network connection on which a context ends reads and writes. The
-// driver alone asks the server to cancel, and then waits as long as the server is
-// silent.
-type boundConn struct {
+// contextConn is a network connection on which a context ends reads and writes at once.
+// The driver itself only asks the server to cancel the statement, and then waits for
+// the server, however long it is silent.
+type contextConn struct {
 	net.Conn
 
-	ioTimeout time.Duration // longest wait for a byte; 0: none
+	ioTimeout time.Duration // longest wait for a byte; 0: no limit
 	broken    atomic.Bool   // a read or write has failed
 
-	mu       sync.Mutex
-	ctx      context.Context // of the call under way; nil: none
-	deadline time.Time       // set by the driver; zero: none
-	waiting  int             // reads and writes under way: a listener reads while it writes
+	mu        sync.Mutex
+	ctx       context.Context // of the current call; nil: none
+	stop      func() bool     // stops waiting for ctx; nil: nothing waits
+	deadline  time.Time       // set by the driver; zero: none
+	pendingIO int             // reads and writes under way: a listener reads while it writes
 }
 
-// bind makes ctx end reads and writes from now on; nil: no context does. The
-// returned function must be called before the next bind.
-func (c *boundConn) bind(ctx context.Context) (unbind func()) {
+// setContext makes ctx, instead of the previous context, end reads and writes.
+func (c *contextConn) setContext(ctx context.Context) {
 	c.mu.Lock()
-	c.ctx = ctx
-	c.mu.Unlock()
-	if ctx == nil || ctx.Done() == nil {
-		return func() {}
+	defer c.mu.Unlock()
+	if c.stop != nil {
+		c.stop()
 	}
-	stop := context.AfterFunc(ctx, func() {
+	c.ctx, c.stop = ctx, nil
+	if ctx.Done() == nil {
+		return
+	}
+	c.stop = context.AfterFunc(ctx, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.ctx == ctx && c.waiting > 0 {
+		if c.ctx == ctx && c.pendingIO > 0 {
 			_ = c.Conn.SetDeadline(time.Unix(1, 0)) // fails if it is closed, which ends the wait as well
 		}
 	})
-	return func() { stop() }
 }
 
-func (c *boundConn) Read(p []byte) (int, error) {
+func (c *contextConn) Read(p []byte) (int, error) {
 	if err := c.begin("read", c.SetReadDeadline); err != nil {
 		return 0, err
 	}
@@ -73,7 +76,7 @@ func (c *boundConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (c *boundConn) Write(p []byte) (int, error) {
+func (c *contextConn) Write(p []byte) (int, error) {
 	if err := c.begin("write", c.SetWriteDeadline); err != nil {
 		return 0, err
 	}
@@ -84,7 +87,7 @@ func (c *boundConn) Write(p []byte) (int, error) {
 
 // begin sets the deadline of a read or write. It fails at once if the context is
 // done.
-func (c *boundConn) begin(operation string, setDeadline func(time.Time) error) error {
+func (c *contextConn) begin(operation string, setDeadline func(time.Time) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx != nil && c.ctx.Err() != nil {
@@ -93,29 +96,30 @@ func (c *boundConn) begin(operation string, setDeadline func(time.Time) error) e
 	}
 	deadline := c.deadline
 	if c.ioTimeout > 0 {
-		if own := time.Now().Add(c.ioTimeout); deadline.IsZero() || own.Before(deadline) {
-			deadline = own
+		if latest := time.Now().Add(c.ioTimeout); deadline.IsZero() || latest.Before(deadline) {
+			deadline = latest
 		}
 	}
 	if err := setDeadline(deadline); err != nil {
 		c.broken.Store(true)
 		return err
 	}
-	c.waiting++
+	c.pendingIO++
 	return nil
 }
 
-func (c *boundConn) end(err error) {
+func (c *contextConn) end(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.waiting--
+	c.pendingIO--
 	if err != nil {
 		c.broken.Store(true)
 	}
 }
 
-// SetDeadline is called by the driver, which bounds its handshake with it.
-func (c *boundConn) SetDeadline(deadline time.Time) error {
+// SetDeadline keeps a deadline for the next reads and writes. The driver limits its
+// handshake with it.
+func (c *contextConn) SetDeadline(deadline time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.deadline = deadline

@@ -5,5 +5,5 @@ package postgres
 import "syscall"
 
 // setUserTimeout does nothing: the option is not portable. The ioTimeout of a
-// boundConn takes its place.
+// contextConn takes its place.
 func setUserTimeout(string, string, syscall.RawConn) error { return nil }

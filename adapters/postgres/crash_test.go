@@ -39,16 +39,6 @@ func TestNothingCommittedIsLostWhenTheServerIsKilled(t *testing.T) {
 	}()
 	<-wakes
 
-	text, err := os.ReadFile(filepath.Join(dir, "postgres", "postmaster.pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	pid, err := strconv.Atoi(line)
-	if err != nil {
-		t.Fatal(err)
-	}
-
 	// A worker reports without pause, an event each time, and repeats a report
 	// until it is answered.
 	var stored []string
@@ -57,16 +47,16 @@ func TestNothingCommittedIsLostWhenTheServerIsKilled(t *testing.T) {
 		r := report(blackout(second))
 		for {
 			began := time.Now()
-			order, err := s.Accept(t.Context(), m.ID, r)
+			answer, err := s.Accept(t.Context(), m.ID, r)
 			if took := time.Since(began); took > 8*time.Second {
 				t.Errorf("a report took %v", took)
 			}
-			if err == nil && order == monitor.Run {
+			if err == nil && answer.Order == monitor.Run {
 				break
 			}
 			failures++
 			if err == nil || !strings.Contains(err.Error(), string(m.ID)) {
-				t.Fatalf("order %q, error %v", order, err)
+				t.Fatalf("order %q, error %v", answer.Order, err)
 			}
 			if failures == 1 {
 				t.Logf("the first error: %v", err)
@@ -79,9 +69,7 @@ func TestNothingCommittedIsLostWhenTheServerIsKilled(t *testing.T) {
 		stored = append(stored, r.Events[0].ID)
 		if !killed && second == 5 {
 			killed = true
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			killServer(t, dir)
 			// Its children would serve on for a moment.
 			eventually(t, "the database is gone", func() bool { return s.Ping(t.Context()) != nil })
 		}
@@ -107,5 +95,22 @@ func TestNothingCommittedIsLostWhenTheServerIsKilled(t *testing.T) {
 	case <-wakes:
 	case <-time.After(10 * time.Second):
 		t.Error("no wake-up in 10 s after the restart")
+	}
+}
+
+// killServer kills the embedded server whose data directory is dir.
+func killServer(t *testing.T, dir string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "postgres", "postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/lib/pq"
 	"github.com/lib/pq/pqerror"
 
+	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -22,28 +24,27 @@ import (
 type database struct {
 	*sqlx.DB
 
-	zone *time.Location // of the times in webhook payloads
-	log  *slog.Logger
+	zone           *time.Location // of the times in webhook payloads
+	log            *slog.Logger
+	feedIncomplete atomic.Bool // a change was left out of the feed, and its epoch is still the same
 }
 
-// A transaction that fails for a transient reason is run maxTries times in all.
-// The delay lets a server come back that has lost one of its processes.
+// A transaction that fails for a transient reason is tried maxTries times in all. The
+// delay gives PostgreSQL time to restart its processes after one of them has crashed.
 const (
 	maxTries   = 3
 	retryDelay = 100 * time.Millisecond
 )
 
-// inTx runs work in a transaction. work must be repeatable: it runs again when
-// the connection breaks, also during COMMIT, whose outcome is then unknown.
-// operation describes it in errors.
+// inTx runs work in a transaction. work must be repeatable: inTx runs it again after a
+// transient error. If the connection breaks during COMMIT, the transaction may be stored
+// already when work runs again. operation describes the transaction in errors.
 func (db *database) inTx(ctx context.Context, operation string, work func(*sqlx.Tx) error) error {
 	var err error
 	for try := range maxTries {
 		if try > 0 {
-			select {
-			case <-ctx.Done():
+			if !wait.For(ctx, retryDelay) {
 				return wrapError(ctx, operation, err)
-			case <-time.After(retryDelay):
 			}
 		}
 		if err = db.runTx(ctx, work); !isTransient(err) || ctx.Err() != nil {
@@ -68,13 +69,13 @@ func (db *database) runTx(ctx context.Context, work func(*sqlx.Tx) error) error 
 	return nil
 }
 
-// wrapError wraps an error with the operation that failed. Errors for callers are
-// returned unchanged. If ctx is done, its error is wrapped as well, because the
-// driver reports a cancelled statement as error 57014.
+// wrapError wraps an error with the operation that failed. It returns a *monitor.Error and
+// monitor.ErrSuperseded unchanged. If ctx is done, it wraps the context's error as well,
+// because the driver reports a cancelled statement as error 57014.
 func wrapError(ctx context.Context, operation string, err error) error {
-	var forCaller *monitor.Error
+	var refusal *monitor.Error
 	switch {
-	case err == nil, errors.As(err, &forCaller), errors.Is(err, monitor.ErrSuperseded):
+	case err == nil, errors.As(err, &refusal), errors.Is(err, monitor.ErrSuperseded):
 		return err
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w (%w)", operation, ctx.Err(), err)
@@ -82,9 +83,9 @@ func wrapError(ctx context.Context, operation string, err error) error {
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// isTransient reports whether an immediate retry may help: the connection broke,
-// or two transactions conflicted. A server that does not accept connections is
-// not waited for.
+// isTransient reports whether an immediate retry may help. That is so if the connection
+// broke, two transactions conflicted, or the server is restarting. It is not so if no
+// server accepts the network connection.
 func isTransient(err error) bool {
 	if pq.As(err, pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected,
 		pqerror.AdminShutdown, pqerror.CrashShutdown, pqerror.CannotConnectNow) != nil {
@@ -95,21 +96,21 @@ func isTransient(err error) bool {
 		errors.Is(err, syscall.EPIPE) || errors.As(err, &network) && network.Op != "dial"
 }
 
-// dataError returns the server's message if it refused a value. That is class 22,
-// such as \u0000 or a lone surrogate in JSON or a number out of range, and 54001,
-// JSON nested too deeply.
-func dataError(err error) (message string, ok bool) {
+// refusedValue returns the server's message if the server refused a value. Such errors
+// have class 22 (data exception), for example for \u0000 in JSON or for a number out of
+// range. JSON that is nested too deeply has error 54001.
+func refusedValue(err error) (message string, ok bool) {
 	if e := pq.As(err); e != nil && (e.Code.Class() == pqerror.ClassDataException || e.Code == pqerror.StatementTooComplex) {
 		return e.Message, true
 	}
 	return "", false
 }
 
-// asConfigError turns the server's refusal of a value into an InvalidConfig error
-// for the worker that sent it.
-func asConfigError(what string, err error) error {
-	if message, ok := dataError(err); ok {
-		return monitor.Errorf(monitor.InvalidConfig, "%s cannot be stored: %s", what, message)
+// asInvalidConfig returns an InvalidConfig error for the worker if the server refused a
+// value that the worker sent. It returns any other error unchanged.
+func asInvalidConfig(value string, err error) error {
+	if message, ok := refusedValue(err); ok {
+		return monitor.Errorf(monitor.InvalidConfig, "%s cannot be stored: %s", value, message)
 	}
 	return err
 }

@@ -11,17 +11,18 @@ import (
 	"github.com/lib/pq"
 )
 
-// sessionSettings make the server end a lost session within seconds, with its
-// transaction and locks. An idle transaction has a timeout; TCP probes detect the
-// loss of any other session.
+// sessionSettings make the server end a lost session, its transaction and its locks within
+// seconds. The timeout ends a transaction whose client sends nothing more, before a report
+// gives up waiting for its locks (beginOptional). TCP keepalive probes end a session whose
+// client is gone.
 var sessionSettings = map[string]string{
-	"idle_in_transaction_session_timeout": "5000", // ms
+	"idle_in_transaction_session_timeout": "2000", // ms
 	"tcp_keepalives_idle":                 "5",    // s
 	"tcp_keepalives_interval":             "2",    // s
 	"tcp_keepalives_count":                "3",
 }
 
-// completeDSN adds what dsn does not set: sslmode, timeouts, the application's name.
+// completeDSN adds the settings that dsn lacks: sslmode, timeouts, the application's name.
 func completeDSN(dsn string, cfg Config) (string, error) {
 	given, err := pq.NewConfig(dsn)
 	if err != nil {

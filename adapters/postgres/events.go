@@ -54,14 +54,19 @@ func (s *EventStore) events(ctx context.Context, id monitor.ID, limit, offset in
 	return page, found.Total, nil
 }
 
-// Redeliver implements registry.EventStore. The event goes to the end of its monitor's
-// queue; in its old place it might be sent at the same time as another one
-// (decision W2). A pending event keeps its place.
+// maxKeptAttempts is how many attempts an event keeps that is delivered again. Without it,
+// an event that is delivered again and again would grow without bound.
+const maxKeptAttempts = 20
+
+// Redeliver implements registry.EventStore. It moves the event to the end of its monitor's
+// queue. With its old seq the event would become the head while a gateway may be sending
+// the present head. One monitor would then have two deliveries at a time (decision W2). A
+// pending event keeps its place.
 func (s *EventStore) Redeliver(ctx context.Context, id monitor.ID, eventID string) error {
 	if _, err := uuid.Parse(eventID); err != nil {
 		return eventNotFound(id, eventID)
 	}
-	var seqBefore sql.NullInt64 // a change shows that a try with an unknown outcome has succeeded
+	var seqBefore sql.NullInt64 // at the first try; another seq later means that a try was committed
 	return s.db.inTx(ctx, "redeliver event "+eventID, func(tx *sqlx.Tx) error {
 		if _, err := lockMonitor(ctx, tx, id); err != nil {
 			return err
@@ -77,14 +82,20 @@ func (s *EventStore) Redeliver(ctx context.Context, id monitor.ID, eventID strin
 			return nil
 		}
 		seqBefore = seq
-		if _, err := tx.ExecContext(ctx, `
+		changes, err := changeDeliveries(ctx, tx, `
 			UPDATE monitor_events SET
 				webhook_status = 'pending', webhook_attempts = 0, webhook_last_error = NULL, sent_at = NULL,
+				attempts = CASE WHEN jsonb_array_length(attempts) <= $2 THEN attempts
+				                ELSE jsonb_path_query_array(attempts, '$[last - ($most - 1) to last]', jsonb_build_object('most', $2)) END,
 				seq = DEFAULT, next_attempt_at = now(), leased_until = NULL, lease = NULL
-			WHERE id = $1 AND webhook_status IN ('sent', 'failed')`, eventID); err != nil {
+			WHERE id = $1 AND webhook_status IN ('sent', 'failed')`, eventID, maxKeptAttempts)
+		if err != nil {
 			return err
 		}
-		return notify(ctx, tx)
+		if err := notify(ctx, tx); err != nil {
+			return err
+		}
+		return s.db.appendFeed(ctx, tx, changes...)
 	})
 }
 

@@ -1,10 +1,21 @@
 package postgres
 
-import "time"
+import (
+	"context"
+	"errors"
+	"time"
 
-// CompleteDSN, LeaseQuery, ClaimBatch and MaxUnconfirmed are for the tests of this
+	"github.com/jmoiron/sqlx"
+
+	"github.com/stream-monitor/stream-monitor/domain/feed"
+)
+
+// CompleteDSN, QuarantineSevere, LeaseQuery, ClaimBatch and MaxUnconfirmed are for the tests of this
 // package.
-var CompleteDSN = completeDSN
+var (
+	CompleteDSN      = completeDSN
+	QuarantineSevere = quarantineSevere
+)
 
 const (
 	LeaseQuery     = leaseQuery
@@ -13,11 +24,29 @@ const (
 )
 
 // UnconfirmedLeases returns the number of unconfirmed leases.
-func (o *Outbox) UnconfirmedLeases() int { return len(o.leases.beginCall().unconfirmed) }
+func (o *Outbox) UnconfirmedLeases() int { return len(o.unconfirmed.beginCall().unconfirmedIDs) }
 
 // ShortenTimeouts makes a store detect a lost listening connection, and the server
 // an unused leader, within about a second.
 func (s *Store) ShortenTimeouts() {
 	s.keepAliveInterval, s.keepAliveTimeout = 100*time.Millisecond, 300*time.Millisecond
 	s.idleTimeout = time.Second
+}
+
+// Append appends to the feed in a transaction that takes time before.
+func (s *Store) Append(ctx context.Context, after time.Duration, data feed.Data) error {
+	return s.db.inTx(ctx, "append to the feed", func(tx *sqlx.Tx) error {
+		if _, err := tx.ExecContext(ctx, `SELECT txid_current(), pg_sleep($1)`, after.Seconds()); err != nil {
+			return err
+		}
+		return s.db.appendFeed(ctx, tx, data)
+	})
+}
+
+// AppendAndRollBack appends to the feed in a transaction that is rolled back.
+func (s *Store) AppendAndRollBack(ctx context.Context, data feed.Data) {
+	_ = s.db.inTx(ctx, "append to the feed", func(tx *sqlx.Tx) error {
+		_, err := tx.ExecContext(ctx, s.db.feedStatement([]feed.Data{data}))
+		return errors.Join(err, errors.New("rolled back"))
+	})
 }

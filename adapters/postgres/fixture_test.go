@@ -80,12 +80,12 @@ func report(events ...event.Event) monitor.Report {
 // acceptReport stores a report and fails the test unless the order is want.
 func acceptReport(t testing.TB, s *postgres.Store, id monitor.ID, r monitor.Report, want monitor.Order) {
 	t.Helper()
-	order, err := s.Accept(t.Context(), id, r)
+	answer, err := s.Accept(t.Context(), id, r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if order != want {
-		t.Fatalf("the order is %q, want %q", order, want)
+	if answer.Order != want {
+		t.Fatalf("the order is %q, want %q", answer.Order, want)
 	}
 }
 

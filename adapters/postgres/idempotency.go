@@ -15,37 +15,42 @@ import (
 type IdempotencyStore struct{ db *database }
 
 // InsertIdempotent implements registry.MonitorStore.
-func (s *IdempotencyStore) InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, once registry.IdempotencyKey) (*registry.IdempotencyRecord, error) {
-	var first *registry.IdempotencyRecord
+func (s *IdempotencyStore) InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, key registry.IdempotencyKey) (*registry.IdempotencyRecord, error) {
+	var record *registry.IdempotencyRecord
 	err := s.db.inTx(ctx, "register "+string(m.ID), func(tx *sqlx.Tx) (err error) {
 		if _, err := tx.ExecContext(ctx, registrationLock); err != nil {
 			return err
 		}
-		// This is a statement of its own for the same reason as in checkAdmission.
-		first, err = findKey(ctx, tx, once.Key)
+		// A separate statement after the lock sees the keys that other transactions
+		// committed before this one took the lock.
+		record, err = findKey(ctx, tx, key.Key)
 		switch {
 		case err != nil:
 			return err
-		case first == nil:
-			if err := insertMonitor(ctx, tx, m, limit); err != nil {
+		case record == nil:
+			stored, err := insertMonitor(ctx, tx, m, limit)
+			if err != nil {
 				return err
 			}
-			return storeKey(ctx, tx, m, once)
-		case first.Monitor.ID == m.ID: // stored by a try whose outcome was unknown
-			first = nil
+			if err := storeKey(ctx, tx, m, key); err != nil || !stored {
+				return err
+			}
+			return s.db.appendMonitor(ctx, tx, m.ID)
+		case record.Monitor.ID == m.ID: // an earlier try with an unknown outcome has stored it
+			record = nil
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return first, nil
+	return record, nil
 }
 
 // FindIdempotent implements registry.MonitorStore.
 func (s *IdempotencyStore) FindIdempotent(ctx context.Context, key registry.Digest) (*registry.IdempotencyRecord, error) {
-	first, err := findKey(ctx, s.db, key)
-	return first, wrapError(ctx, "find a registration by its idempotency key", err)
+	record, err := findKey(ctx, s.db, key)
+	return record, wrapError(ctx, "find a registration by its idempotency key", err)
 }
 
 // findKey returns nil if the key is unknown or has expired.
@@ -69,14 +74,14 @@ func findKey(ctx context.Context, q sqlx.QueryerContext, key registry.Digest) (*
 		return nil, err
 	}
 	m.Status = row.Status
-	first := &registry.IdempotencyRecord{Monitor: m}
-	copy(first.Request[:], row.Request)
-	return first, nil
+	record := &registry.IdempotencyRecord{Monitor: m}
+	copy(record.Request[:], row.Request)
+	return record, nil
 }
 
-// storeKey stores a key that is unknown or has expired, and deletes up to 1000 other
-// expired keys.
-func storeKey(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, once registry.IdempotencyKey) error {
+// storeKey stores a key that is unknown or has expired. It also deletes up to 1000 other
+// keys that have expired.
+func storeKey(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, key registry.IdempotencyKey) error {
 	_, err := tx.ExecContext(ctx, `
 		DELETE FROM idempotency_keys WHERE key = ANY (ARRAY(
 			SELECT key FROM idempotency_keys
@@ -89,6 +94,6 @@ func storeKey(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, once registry
 		INSERT INTO idempotency_keys (key, request, monitor_id, status) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (key) DO UPDATE
 		SET request = excluded.request, monitor_id = excluded.monitor_id, status = excluded.status, created_at = excluded.created_at`,
-		once.Key[:], once.Request[:], m.ID, m.Status)
+		key.Key[:], key.Request[:], m.ID, m.Status)
 	return err
 }

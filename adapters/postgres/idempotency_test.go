@@ -45,7 +45,7 @@ func requireRecord(t testing.TB, first *registry.IdempotencyRecord, m monitor.Mo
 
 func countMonitors(t testing.TB, s *postgres.Store) int {
 	t.Helper()
-	_, n, err := s.List(t.Context(), "", 1, 0)
+	_, n, err := s.List(t.Context(), registry.MonitorQuery{Limit: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,11 +16,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// queueHeads finds the head of every monitor's queue. It uses
-// idx_monitor_events_queue to jump from monitor to monitor. Its cost therefore
-// depends on the number of monitors with pending events, not on that of events. It
-// sorts by the whole key of that index and is joined as an array, because the
-// planner would otherwise read a backlog through another index.
+// queueHeads finds the head of every monitor's queue. The queue of a monitor is its
+// pending events by seq, and its head is the event with the lowest seq.
+//
+// The query jumps from monitor to monitor in idx_monitor_events_queue (monitor_id,
+// seq). So it reads one event of each monitor, however long the queues are. ORDER BY
+// names both columns, and the queries below use the heads as an array. Otherwise the
+// planner may read all pending events through another index.
 const queueHeads = `
 	WITH RECURSIVE head (id, monitor_id, seq) AS (
 		(SELECT id, monitor_id, seq FROM monitor_events
@@ -36,39 +38,43 @@ const queueHeads = `
 // maxLease is the longest lease.
 const maxLease = 2 * time.Minute
 
-// A time further in the future than any statement can set it was stored before
-// the clock was set back. Such a retry is due: it can be 60 s away at most
-// (delivery.MaxRetryAfter). Such a lease may belong to a gateway that is sending,
-// so it is cut to a whole lease from now. Both conditions have a margin of 10 s,
-// because now() is older in a statement that had to wait.
+// These conditions detect that the database's clock was set back. A stored time is
+// then more than its maximum away: 60 s for a retry (delivery.MaxRetryAfter), 120 s
+// for a lease (maxLease). A retry beyond its maximum is due at once. A lease beyond
+// its maximum is shortened, not ended: its gateway may be sending the event.
+//
+// Each condition allows 10 s more than the maximum. now() is the start of the
+// transaction, which may have waited for a lock meanwhile.
 const (
-	retryTooFar = `e.next_attempt_at > now() + interval '70 seconds'`
-	leaseTooFar = `e.leased_until > now() + interval '130 seconds'`
+	retryBeyondMax = `e.next_attempt_at > now() + interval '70 seconds'`
+	leaseBeyondMax = `e.leased_until > now() + interval '130 seconds'`
 )
 
-// leaseQuery leases due heads. FOR UPDATE checks the conditions again after
-// locking, so an event that another gateway leased or finished meanwhile is
-// skipped. An event that was sent and then redelivered meanwhile is pending again,
-// but no longer with the seq of the head, and is skipped as well. IS NOT DISTINCT
-// FROM is an equality for which the planner uses no index.
+// leaseQuery leases up to $1 due heads for $2 seconds under the lease ID $3. It also
+// takes heads leased under an ID in $4, because the answer to that call was lost.
 //
-// Events leased under a name in $4, in a call whose answer was lost, are leased
-// again under the new name $3. Leases that are cut keep their name.
+// FOR UPDATE checks the conditions again on the locked row. So the query skips an
+// event that another gateway has leased or finished meanwhile. Redeliver makes an
+// event pending with a new seq; the join of due and head skips such an event.
+//
+// A shortened lease keeps its ID, so that its gateway can still record its attempt.
+// IS NOT DISTINCT FROM is an equality for which the planner uses no index.
 const leaseQuery = queueHeads + `,
 	due AS (
 		SELECT e.id, e.seq FROM monitor_events e
 		WHERE e.id = ANY (ARRAY(SELECT id FROM head)) AND e.webhook_status IS NOT DISTINCT FROM 'pending'
-		  AND (e.lease = ANY (CAST($4 AS uuid[])) OR (e.next_attempt_at <= now() OR ` + retryTooFar + `)
-		       AND (e.leased_until IS NULL OR e.leased_until <= now() OR ` + leaseTooFar + `))
+		  AND (e.lease = ANY (CAST($4 AS uuid[])) OR (e.next_attempt_at <= now() OR ` + retryBeyondMax + `)
+		       AND (e.leased_until IS NULL OR e.leased_until <= now() OR ` + leaseBeyondMax + `))
 		ORDER BY e.next_attempt_at, e.seq
 		LIMIT $1
 		FOR UPDATE OF e SKIP LOCKED)
 	UPDATE monitor_events e
 	SET leased_until = now() + make_interval(secs => $2),
-	    lease = CASE WHEN ` + leaseTooFar + ` AND e.lease <> ALL (CAST($4 AS uuid[])) THEN e.lease ELSE $3 END
+	    lease = CASE WHEN ` + leaseBeyondMax + ` AND e.lease <> ALL (CAST($4 AS uuid[])) THEN e.lease ELSE $3 END
 	FROM monitors m
 	WHERE e.id = ANY (ARRAY(SELECT id FROM due JOIN head USING (id, seq))) AND m.id = e.monitor_id
-	RETURNING e.id, e.event_type, e.monitor_id, m.callback_url, e.body, e.webhook_attempts, e.seq, e.lease`
+	RETURNING e.id, e.event_type, e.monitor_id, m.callback_url, e.body, e.webhook_attempts, e.seq, e.lease,
+	          EXTRACT(EPOCH FROM clock_timestamp() - e.created_at) AS age`
 
 type deliveryRow struct {
 	ID          string         `db:"id"`
@@ -78,13 +84,14 @@ type deliveryRow struct {
 	Body        string         `db:"body"`
 	Attempts    int            `db:"webhook_attempts"`
 	Seq         int64          `db:"seq"`
-	Lease       sql.NullString `db:"lease"`
+	AgeSec      float64        `db:"age"`
+	LeaseID     sql.NullString `db:"lease"`
 }
 
 // Outbox leases pending events and records the attempts at delivering them.
 type Outbox struct {
-	db     *database
-	leases unconfirmedLeases
+	db          *database
+	unconfirmed unconfirmedLeases
 }
 
 // Lease implements delivery.Outbox. The longest lease is 2 min.
@@ -93,20 +100,21 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 		return nil, fmt.Errorf("lease pending events for %v: the longest lease is %v", duration, maxLease)
 	}
 	began := time.Now()
-	names := o.leases.beginCall()
+	call := o.unconfirmed.beginCall()
 	var rows []deliveryRow
-	err := o.db.SelectContext(ctx, &rows, leaseQuery, limit, duration.Seconds(), newNameArg{names}, unconfirmedArg{names})
+	err := o.db.SelectContext(ctx, &rows, leaseQuery, limit, duration.Seconds(), newIDArg{call}, unconfirmedIDsArg{call})
 	if err != nil {
-		o.leases.add(names.sent, time.Now().Add(duration))
+		o.unconfirmed.add(call.sentIDs, time.Now().Add(duration))
 		return nil, wrapError(ctx, "lease pending events", err)
 	}
-	last := len(names.sent) - 1
-	name, unanswered := names.sent[last], names.sent[:last]
+	last := len(call.sentIDs) - 1
+	leaseID, unanswered := call.sentIDs[last], call.sentIDs[:last]
 	if len(unanswered) > 0 {
-		o.leases.add(unanswered, time.Now().Add(duration))
+		o.unconfirmed.add(unanswered, time.Now().Add(duration))
 	}
-	o.leases.confirm(began)
-	rows = slices.DeleteFunc(rows, func(r deliveryRow) bool { return r.Lease.String != name })
+	o.unconfirmed.confirm(began)
+	// The query also returns the leases that it has only shortened.
+	rows = slices.DeleteFunc(rows, func(r deliveryRow) bool { return r.LeaseID.String != leaseID })
 	slices.SortFunc(rows, func(a, b deliveryRow) int { return cmp.Compare(a.Seq, b.Seq) })
 	leased := make([]delivery.Delivery, 0, len(rows))
 	for _, r := range rows {
@@ -117,20 +125,21 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 			CallbackURL: monitor.CallbackURL(r.CallbackURL),
 			Body:        []byte(r.Body),
 			Attempts:    r.Attempts,
-			Lease:       name,
+			Age:         time.Duration(r.AgeSec * float64(time.Second)),
+			LeaseID:     leaseID,
 		})
 	}
 	return leased, nil
 }
 
-// NextDue implements delivery.Outbox. A leased head is due when its lease expires:
-// if its gateway dies, it can be leased then.
+// NextDue implements delivery.Outbox. A leased head is due when its lease expires, because
+// its gateway may die, and another one must lease the head then.
 func (o *Outbox) NextDue(ctx context.Context) (time.Time, error) {
 	var wait sql.NullFloat64
 	err := o.db.GetContext(ctx, &wait, queueHeads+`
 		SELECT CAST(EXTRACT(EPOCH FROM min(GREATEST(
-			CASE WHEN `+retryTooFar+` THEN now() ELSE e.next_attempt_at END,
-			CASE WHEN `+leaseTooFar+` THEN now() ELSE e.leased_until END)) - clock_timestamp()) AS float8)
+			CASE WHEN `+retryBeyondMax+` THEN now() ELSE e.next_attempt_at END,
+			CASE WHEN `+leaseBeyondMax+` THEN now() ELSE e.leased_until END)) - clock_timestamp()) AS float8)
 		FROM monitor_events e WHERE e.id = ANY (ARRAY(SELECT id FROM head))`)
 	if err != nil || !wait.Valid {
 		return time.Time{}, wrapError(ctx, "find when the next event is due", err)
@@ -138,16 +147,17 @@ func (o *Outbox) NextDue(ctx context.Context) (time.Time, error) {
 	return time.Now().Add(time.Duration(wait.Float64 * float64(time.Second))), nil
 }
 
-// TakeOverLeases ends the leases of an earlier gateway with the same runtime id. Its
-// deliveries become due at once instead of when the leases expire. Call it before the first Lease, and only if no other gateway has this
-// id. It may be repeated.
+// TakeOverLeases ends the leases of an earlier gateway with the same runtime ID: a
+// gateway keeps its runtime ID when it is restarted. The leased events become due at
+// once, not when their leases expire. Call it before the first Lease, and only if no
+// other running gateway has this ID. It may be repeated.
 func (o *Outbox) TakeOverLeases(ctx context.Context, runtimeID string) error {
 	sum := sha256.Sum256([]byte(runtimeID))
-	prefix := namePrefix(sum[:len(namePrefix{})])
+	prefix := leaseIDPrefix(sum[:len(leaseIDPrefix{})])
 	first, last := uuid.UUID{}, uuid.Max
 	copy(first[:], prefix[:])
 	copy(last[:], prefix[:])
-	o.leases.setPrefix(prefix)
+	o.unconfirmed.setPrefix(prefix)
 	_, err := o.db.ExecContext(ctx, `
 		UPDATE monitor_events SET leased_until = NULL, lease = NULL
 		WHERE webhook_status = 'pending' AND lease BETWEEN $1 AND $2`, first, last)

@@ -178,7 +178,7 @@ func TestALaterGatewayTakesOverLeases(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if again := leaseOne(t, next); again.EventID != mine.EventID || again.Lease == mine.Lease {
+	if again := leaseOne(t, next); again.EventID != mine.EventID || again.LeaseID == mine.LeaseID {
 		t.Errorf("leased %+v, want %s again; %s is another runtime's", again, mine.EventID, theirs.EventID)
 	}
 }

@@ -9,26 +9,28 @@ import (
 	"time"
 
 	"github.com/lib/pq"
+
+	"github.com/stream-monitor/stream-monitor/domain/feed"
 )
 
 const (
-	// A lost listening connection is made again after minReconnectDelay, doubled up
-	// to maxReconnectDelay.
+	// The driver reconnects a lost listening connection after minReconnectDelay. It
+	// doubles the delay after each failure, up to maxReconnectDelay.
 	minReconnectDelay = 50 * time.Millisecond
 	maxReconnectDelay = time.Second
 
-	// A listening connection may be idle for hours and cannot tell then that its
-	// server is gone. So the listener sends a statement every keepAliveInterval; a
-	// connection without an answer for keepAliveTimeout is lost.
+	// A listening connection may be idle for hours, in which it would not detect a lost
+	// server. So the listener sends a statement every keepAliveInterval. A connection
+	// on which nothing arrives for keepAliveTimeout is lost.
 	keepAliveInterval = 3 * time.Second
 	keepAliveTimeout  = 10 * time.Second
 )
 
-// keepAliveChannel is listened to and never notified: subscribing to it makes the
-// server answer.
+// keepAliveChannel is the channel of the statements LISTEN and UNLISTEN that
+// sendKeepAlives sends. Nothing notifies it.
 const keepAliveChannel = notifyChannel + "_keepalive"
 
-// Listener wakes the dispatcher when an event is stored.
+// Listener wakes the dispatcher when an event is stored, and the feed when it grows.
 type Listener struct {
 	dsn               string
 	log               *slog.Logger
@@ -36,18 +38,28 @@ type Listener struct {
 	keepAliveTimeout  time.Duration
 }
 
-// Listen opens a connection of its own and sends on the returned channel whenever
-// an event became pending. It also sends when a notification may have been
-// missed: once it listens, and after a lost connection. Values that are not
-// received are merged into one. Listen returns at once and keeps trying to
-// connect. When ctx is done, it closes the connection and then the channel.
+// Listen opens a connection of its own and sends on the returned channel when an event
+// becomes pending. It also sends when it may have missed a notification: when it begins
+// to listen, and after a lost connection. It merges values that the caller has not
+// received into one. Listen returns at once and connects in the background, until it
+// succeeds. When ctx is done, it closes the connection and then the channel.
 func (l *Listener) Listen(ctx context.Context) <-chan struct{} {
 	wakes := make(chan struct{}, 1)
-	go l.run(ctx, wakes)
+	go l.run(ctx, notifyChannel, wakes, nil)
 	return wakes
 }
 
-func (l *Listener) run(ctx context.Context, wakes chan<- struct{}) {
+// ListenFeed does for the feed what Listen does for events, on another connection. It
+// calls thumbnail, which must not block, for every thumbnail that a gateway stores. It may
+// miss some while it is not connected. nil: thumbnails are ignored.
+func (l *Listener) ListenFeed(ctx context.Context, thumbnail func(feed.Thumbnail)) <-chan struct{} {
+	wakes := make(chan struct{}, 1)
+	go l.run(ctx, feedChannel, wakes, thumbnail)
+	return wakes
+}
+
+// run listens to a channel, and to that of thumbnails unless thumbnail is nil.
+func (l *Listener) run(ctx context.Context, channel string, wakes chan<- struct{}, thumbnail func(feed.Thumbnail)) {
 	defer close(wakes)
 	wake := func() {
 		select {
@@ -55,51 +67,60 @@ func (l *Listener) run(ctx context.Context, wakes chan<- struct{}) {
 		default:
 		}
 	}
-	dialer := &listenerDialer{ctx: ctx, ioTimeout: l.keepAliveTimeout, unbind: func() {}}
+	dialer := &listenerDialer{ctx: ctx, ioTimeout: l.keepAliveTimeout}
 	conn := pq.NewDialListener(dialer, l.dsn, minReconnectDelay, maxReconnectDelay, func(kind pq.ListenerEventType, err error) {
-		l.logEvent(ctx, kind, err)
+		l.logEvent(ctx, channel, kind, err)
 	})
-	subscribed := make(chan struct{})
-	var helpers sync.WaitGroup
-	helpers.Go(func() { // ends when there is a connection, or with Close
-		defer close(subscribed)
-		if err := conn.Listen(notifyChannel); err != nil && !errors.Is(err, net.ErrClosed) {
-			l.log.Error("cannot listen for new events; they are found by polling, up to a second later", "error", err)
+	firstListenEnded := make(chan struct{})
+	var goroutines sync.WaitGroup
+	goroutines.Go(func() { // Listen returns when the driver is connected, or after conn.Close
+		defer close(firstListenEnded)
+		if thumbnail != nil {
+			_ = conn.Listen(thumbnailChannel) // it fails as the next one does, which is logged
+		}
+		if err := conn.Listen(channel); err != nil && !errors.Is(err, net.ErrClosed) {
+			l.log.Error("cannot listen to the database; the gateway finds new events by polling, up to 1 s later, and changes for the feed up to 5 s later", "channel", channel, "error", err)
 		}
 	})
-	helpers.Go(func() { // ends with ctx, or with Close
-		<-subscribed
+	goroutines.Go(func() { // ends when ctx is done
+		<-firstListenEnded
 		sendKeepAlives(ctx, conn, l.keepAliveInterval)
 	})
 	defer func() {
 		_ = conn.Close()
-		for range conn.Notify { // closed when the driver's goroutine has ended
+		for range conn.Notify { // the driver's goroutine closes it when it ends
 		}
-		helpers.Wait()
+		goroutines.Wait()
 	}()
-	started := subscribed
+	begun := firstListenEnded
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-started:
-			started = nil
+		case <-begun:
+			begun = nil // a nil channel is never ready
 			wake()
-		case <-conn.Notify: // receives nil after a reconnection
-			wake()
+		case n := <-conn.Notify: // receives nil after a reconnection
+			if n == nil || n.Channel != thumbnailChannel {
+				wake()
+				continue
+			}
+			if t, ok := parseThumbnail(n.Extra); ok && thumbnail != nil {
+				thumbnail(t)
+			}
 		}
 	}
 }
 
-func (l *Listener) logEvent(ctx context.Context, kind pq.ListenerEventType, err error) {
+func (l *Listener) logEvent(ctx context.Context, channel string, kind pq.ListenerEventType, err error) {
 	switch {
-	case ctx.Err() != nil: // the connection ended because ctx did
+	case ctx.Err() != nil: // the connection ended because ctx is done
 	case kind == pq.ListenerEventDisconnected:
-		l.log.Warn("listening connection lost", "error", err)
+		l.log.Warn("listening connection lost", "channel", channel, "error", err)
 	case kind == pq.ListenerEventConnectionAttemptFailed:
-		l.log.Debug("listening connection not made", "error", err)
+		l.log.Debug("listening connection not made", "channel", channel, "error", err)
 	case kind == pq.ListenerEventReconnected:
-		l.log.Info("listening again")
+		l.log.Info("listening again", "channel", channel)
 	}
 }
 
@@ -120,12 +141,12 @@ func sendKeepAlives(ctx context.Context, conn *pq.Listener, interval time.Durati
 	}
 }
 
-// listenerDialer dials the listening connection. That connection ends when it is
-// silent for ioTimeout, and when ctx is done. One goroutine uses the dialer.
+// listenerDialer dials the listening connection. The connection ends when nothing arrives
+// on it for ioTimeout, and when ctx is done. Only one goroutine may use the dialer.
 type listenerDialer struct {
 	ctx       context.Context
 	ioTimeout time.Duration
-	unbind    func() // of the previous connection
+	previous  *contextConn // nil: none
 }
 
 // DialContext implements pq.DialerContext.
@@ -133,14 +154,16 @@ func (d *listenerDialer) DialContext(ctx context.Context, network, address strin
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(d.ctx, cancel)()
-	conn, err := dial(ctx, network, address)
+	netConn, err := dial(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	bound := &boundConn{Conn: conn, ioTimeout: d.ioTimeout}
-	d.unbind()
-	d.unbind = bound.bind(d.ctx)
-	return bound, nil
+	if d.previous != nil {
+		d.previous.setContext(context.Background()) // d.ctx no longer refers to it
+	}
+	d.previous = &contextConn{Conn: netConn, ioTimeout: d.ioTimeout}
+	d.previous.setContext(d.ctx)
+	return d.previous, nil
 }
 
 // Dial implements pq.Dialer.

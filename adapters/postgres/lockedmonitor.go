@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -19,12 +20,15 @@ type lockedMonitor struct {
 	status     monitor.Status
 	reason     string
 	generation int
-	runtimeID  string // where the newest generation was launched
+	revision   int    // of config, callback URL and metadata
+	runtimeID  string // where the newest generation was launched; the column place
 	reserved   bool
-	blind      bool      // blindness was alerted and is not over (decision S15)
-	reportedAt time.Time // of the newest report of this generation; zero: none
+	visible    feed.Visible // as readers of the feed see it
+	reportedAt time.Time    // of the newest report of this generation; zero: none
+	seenAt     time.Time    // of the newest report of any generation; zero: none
 	streamURL  string
 	metadata   []byte
+	watched    bool // a page shows its thumbnails
 }
 
 // lockMonitor locks a monitor's row until the transaction ends. Errors:
@@ -32,15 +36,18 @@ type lockedMonitor struct {
 func lockMonitor(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (lockedMonitor, error) {
 	m := lockedMonitor{id: id}
 	var metadata sql.NullString
-	var reportedAt sql.NullTime
+	var reportedAt, seenAt sql.NullTime
 	err := tx.QueryRowxContext(ctx, `
-		SELECT status, reason, generation, place, reserved_until IS NOT NULL, blind_since IS NOT NULL, reported_at, stream_url, metadata_text
+		SELECT status, reason, generation, place, reserved_until IS NOT NULL, blind_since IS NOT NULL, reported_at, COALESCE(reported_at, seen_at), stream_url, metadata_text,
+		       stream_status, health_video, health_audio, last_error, revision, `+thumbnailWanted+`
 		FROM monitors WHERE id = $1 FOR UPDATE`, id).
-		Scan(&m.status, &m.reason, &m.generation, &m.runtimeID, &m.reserved, &m.blind, &reportedAt, &m.streamURL, &metadata)
+		Scan(&m.status, &m.reason, &m.generation, &m.runtimeID, &m.reserved, &m.visible.Blind, &reportedAt, &seenAt, &m.streamURL, &metadata,
+			&m.visible.StreamStatus, &m.visible.Video, &m.visible.Audio, &m.visible.LastError, &m.revision, &m.watched)
 	if errors.Is(err, sql.ErrNoRows) {
 		return m, monitorNotFound(id)
 	}
-	m.metadata, m.reportedAt = []byte(metadata.String), timeOrZero(reportedAt)
+	m.visible.Status = m.status
+	m.metadata, m.reportedAt, m.seenAt = []byte(metadata.String), timeOrZero(reportedAt), timeOrZero(seenAt)
 	return m, err
 }
 
@@ -60,8 +67,8 @@ func (m lockedMonitor) requireGeneration(generation int) error {
 // delivered (decision W4).
 func (m lockedMonitor) callbackFailed() bool { return m.reason == event.ReasonCallbackFailed }
 
-// endMonitor stores the end of a monitor that the caller has locked and found
-// active. It also ends a reservation and blindness: nobody tries to see any more.
+// endMonitor stores the end of a monitor that the caller has locked and found active. It
+// removes the monitor's reservation and its blindness: an ended monitor has neither.
 func endMonitor(ctx context.Context, tx *sqlx.Tx, id monitor.ID, to monitor.Status, reason string, at time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE monitors SET status = $2, reason = $3, ended_at = $4, reserved_until = NULL, blind_since = NULL, updated_at = now() WHERE id = $1`,

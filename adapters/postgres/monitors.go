@@ -6,18 +6,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/feed"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// active is the predicate of idx_monitors_stream_url_active, so that the planner
-// uses that index to count active monitors and to find one by its stream.
-const active = `status IN ('initializing', 'waiting', 'monitoring')`
+// activePredicate selects active monitors. It equals the predicate of
+// idx_monitors_stream_url_active. So the planner can use this index to count the active
+// monitors and to find the active monitor of a stream.
+const activePredicate = `status IN ('initializing', 'waiting', 'monitoring')`
 
 // registrationLock serialises registrations across gateways. 21325 ("SM") is the
 // first key of all advisory locks of this program.
@@ -26,33 +31,37 @@ const registrationLock = `SELECT pg_advisory_xact_lock(21325, 1)`
 // MonitorStore stores monitors.
 type MonitorStore struct{ db *database }
 
-// Insert implements registry.MonitorStore. Inserting a stored monitor again is no error:
-// the first try may have had an unknown outcome.
+// Insert implements registry.MonitorStore. It succeeds if the monitor is stored already,
+// because an earlier try with an unknown outcome may have stored it.
 func (s *MonitorStore) Insert(ctx context.Context, m monitor.Monitor, limit int) error {
 	return s.db.inTx(ctx, "register "+string(m.ID), func(tx *sqlx.Tx) error {
 		if _, err := tx.ExecContext(ctx, registrationLock); err != nil {
 			return err
 		}
-		return insertMonitor(ctx, tx, m, limit)
+		stored, err := insertMonitor(ctx, tx, m, limit)
+		if err != nil || !stored {
+			return err
+		}
+		return s.db.appendMonitor(ctx, tx, m.ID)
 	})
 }
 
-// insertMonitor stores a monitor if checkAdmission allows it. The transaction holds
-// registrationLock.
-func insertMonitor(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) error {
+// insertMonitor stores a monitor if checkAdmission allows it. It returns false if
+// the monitor is stored already. The transaction holds registrationLock.
+func insertMonitor(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) (stored bool, err error) {
 	config, err := json.Marshal(m.Config)
 	if err != nil {
-		return fmt.Errorf("config: %w", err)
+		return false, fmt.Errorf("config: %w", err)
 	}
 	if err := checkAdmission(ctx, tx, m, limit); err != nil {
-		return err
+		return false, err
 	}
-	others, err := otherCounts(m.Statistics)
+	detectorEvents, err := encodeDetectorEvents(m.Statistics)
 	if err != nil {
-		return err
+		return false, err
 	}
-	until, holdSec := reservationEnd(m)
-	_, err = tx.ExecContext(ctx, `
+	until, heldSec := reservationEnd(m)
+	result, err := tx.ExecContext(ctx, `
 		WITH stored AS (
 			INSERT INTO monitors (id, stream_url, callback_url, config, metadata, metadata_text,
 			                      status, stream_status, health_video, health_audio, reason, generation,
@@ -67,46 +76,77 @@ func insertMonitor(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit in
 		SELECT id, $20, $21, $22, $23, CAST($24 AS jsonb) FROM stored`,
 		m.ID, m.StreamURL, m.CallbackURL, string(config), nullText(m.Metadata), nullText(m.Metadata), m.Status,
 		m.StreamStatus, m.Health.Video, m.Health.Audio, m.Reason, m.Generation,
-		nullText(m.Snapshot), m.ID.WorkerName(), m.CreatedAt.UTC(), m.UpdatedAt.UTC(), nullTime(m.EndedAt), until, holdSec,
-		m.Statistics.TotalSegmentsAnalyzed, m.Statistics.Alerts(detector.Blackout), m.Statistics.Alerts(detector.Silence), nullTime(m.Health.LastCheckAt), others)
-	if message, ok := dataError(err); ok {
+		nullText(m.Snapshot), m.ID.WorkerName(), m.CreatedAt.UTC(), m.UpdatedAt.UTC(), nullTime(m.EndedAt), until, heldSec,
+		m.Statistics.TotalSegmentsAnalyzed, m.Statistics.Alerts(detector.Blackout), m.Statistics.Alerts(detector.Silence), nullTime(m.Health.LastCheckAt), detectorEvents)
+	if err != nil {
+		return false, metadataError(err)
+	}
+	rows, err := result.RowsAffected()
+	return rows > 0, err
+}
+
+// metadataError names metadata as the wrong field if the database refused a value.
+func metadataError(err error) error {
+	if message, ok := refusedValue(err); ok {
 		return monitor.Errorf(monitor.InvalidConfig, "metadata cannot be stored: %s; accepted is a JSON object of valid Unicode text without \\u0000", message)
 	}
 	return err
 }
 
-// reservationEnd returns when the reservation of a new monitor ends: at a time, or a
-// number of seconds after it is stored, by the database's clock. Both are NULL if
-// it has no reservation.
-func reservationEnd(m monitor.Monitor) (until sql.NullTime, holdSec sql.NullFloat64) {
+// reservationEnd returns when the reservation of a new monitor ends. One result is set:
+// heldSec if only the registering gateway may start the monitor at first
+// (monitor.Monitor.Held), in seconds after its insertion by the database's clock; until
+// if the monitor waits for its scheduled start. Both are NULL without a reservation.
+func reservationEnd(m monitor.Monitor) (until sql.NullTime, heldSec sql.NullFloat64) {
 	if held := m.Held(); held > 0 {
 		return until, sql.NullFloat64{Float64: held.Seconds(), Valid: true}
 	}
-	return nullTime(m.ReservedUntil), holdSec
+	return nullTime(m.ReservedUntil), heldSec
 }
 
-// checkAdmission applies the duplicate rule and the maximum (decision A5). The
-// transaction holds registrationLock. The check is a statement of its own, so
-// that its snapshot includes everything committed before the lock was taken.
+// checkAdmission applies the duplicate rule and the maximum (decision A5). The transaction
+// holds registrationLock. The check must be a separate statement after the lock: under
+// READ COMMITTED a statement sees only transactions that were committed before it began.
 func checkAdmission(ctx context.Context, tx *sqlx.Tx, m monitor.Monitor, limit int) error {
 	var found struct {
 		Active int            `db:"active"`
 		Same   sql.NullString `db:"same"`
 	}
 	err := tx.GetContext(ctx, &found, `
-		SELECT (SELECT count(*) FROM monitors WHERE `+active+`) AS active,
-		       (SELECT id FROM monitors WHERE stream_url = $1 AND `+active+`) AS same`, m.StreamURL)
+		SELECT (SELECT count(*) FROM monitors WHERE `+activePredicate+`) AS active,
+		       (SELECT id FROM monitors WHERE stream_url = $1 AND `+activePredicate+`) AS same`, m.StreamURL)
 	switch {
 	case err != nil:
 		return err
 	case found.Same.String == string(m.ID):
 		return nil
 	case found.Same.Valid:
-		return monitor.Errorf(monitor.Duplicate, "%s is already being watched by %s; stop that monitor first", m.StreamURL, found.Same.String)
+		return monitor.DuplicateOf(m.StreamURL, monitor.ID(found.Same.String))
 	case found.Active >= limit:
-		return monitor.Errorf(monitor.MaxMonitorsExceeded, "%d monitors are active and %d is the maximum; stop one or wait until one has ended", found.Active, limit)
+		return monitor.TooMany(found.Active, limit)
 	}
 	return nil
+}
+
+// ActiveStreams implements registry.AdmissionReader.
+func (s *MonitorStore) ActiveStreams(ctx context.Context, streams []monitor.StreamURL) (map[monitor.StreamURL]monitor.ID, int, error) {
+	var rows []struct {
+		ID        monitor.ID        `db:"id"`
+		StreamURL monitor.StreamURL `db:"stream_url"`
+	}
+	var total int
+	err := s.db.GetContext(ctx, &total, `SELECT count(*) FROM monitors WHERE `+activePredicate)
+	if err == nil {
+		err = s.db.SelectContext(ctx, &rows, `SELECT id, stream_url FROM monitors WHERE stream_url = ANY($1) AND `+activePredicate, pq.Array(streams))
+	}
+	if err != nil {
+		return nil, 0, wrapError(ctx, "read active streams", err)
+	}
+	watched := map[monitor.StreamURL]monitor.ID{}
+	for _, row := range rows {
+		watched[row.StreamURL] = row.ID
+	}
+	return watched, total, nil
 }
 
 // Get implements registry.MonitorStore and supervisor.Store.
@@ -127,53 +167,39 @@ func readMonitor(ctx context.Context, q sqlx.QueryerContext, id monitor.ID) (mon
 	return row.toMonitor()
 }
 
-// List implements registry.MonitorStore.
-func (s *MonitorStore) List(ctx context.Context, status monitor.Status, limit, offset int) ([]monitor.Monitor, int, error) {
-	page, total, err := s.list(ctx, status, limit, offset)
-	return page, total, wrapError(ctx, "list monitors", err)
-}
-
-func (s *MonitorStore) list(ctx context.Context, status monitor.Status, limit, offset int) ([]monitor.Monitor, int, error) {
-	where, args := "", []any{}
-	if status != "" {
-		where, args = ` WHERE status = $1`, append(args, status)
-	}
-	var total int
-	if err := s.db.GetContext(ctx, &total, `SELECT count(*) FROM monitors`+where, args...); err != nil {
-		return nil, 0, err
-	}
-	var rows []monitorRow
-	query := fmt.Sprintf("%s%s ORDER BY m.seq DESC LIMIT %d OFFSET %d", selectMonitor, where, limit, offset)
-	if err := s.db.SelectContext(ctx, &rows, query, args...); err != nil {
-		return nil, 0, err
-	}
-	page, err := toMonitors(rows)
-	return page, total, err
-}
-
 // End implements registry.MonitorStore.
 func (s *MonitorStore) End(ctx context.Context, id monitor.ID, to monitor.Status, reason string, last *event.Event, at time.Time) (monitor.Monitor, error) {
 	if to.Active() {
-		return monitor.Monitor{}, fmt.Errorf("end %s: %s is not an end", id, to)
+		return monitor.Monitor{}, fmt.Errorf("end %s: %s is not a final status", id, to)
 	}
-	var after monitor.Monitor
+	var ended monitor.Monitor
 	err := s.db.inTx(ctx, "end "+string(id), func(tx *sqlx.Tx) error {
 		locked, err := lockMonitor(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		if locked.status.Active() {
-			if err := endMonitor(ctx, tx, id, to, reason, at); err != nil {
+		if !locked.status.Active() {
+			ended, err = readMonitor(ctx, tx, id)
+			return err
+		}
+		if err := endMonitor(ctx, tx, id, to, reason, at); err != nil {
+			return err
+		}
+		var changes []feed.Data
+		f := found{ended: &incident.MonitorEnded{At: at, Failed: to == monitor.Failed}}
+		if last != nil {
+			if f.events, changes, err = s.db.enqueue(ctx, tx, locked, []event.Event{*last}); err != nil {
 				return err
 			}
-			if last != nil {
-				if err := s.db.enqueue(ctx, tx, locked, []event.Event{*last}); err != nil {
-					return err
-				}
-			}
 		}
-		after, err = readMonitor(ctx, tx, id)
-		return err
+		incidents, err := s.db.recordIncidents(ctx, tx, id, f)
+		if err != nil {
+			return err
+		}
+		if ended, err = readMonitor(ctx, tx, id); err != nil {
+			return err
+		}
+		return s.db.appendFeed(ctx, tx, slices.Concat([]feed.Data{feed.NewMonitor(ended)}, changes, incidents)...)
 	})
-	return after, err
+	return ended, err
 }

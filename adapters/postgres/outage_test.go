@@ -81,14 +81,14 @@ func postmaster(dir string) int {
 func reportUntilAccepted(ctx context.Context, s *postgres.Store, id monitor.ID, r monitor.Report) error {
 	for {
 		limited, cancel := context.WithTimeout(ctx, 10*time.Second)
-		order, err := s.Accept(limited, id, r)
+		answer, err := s.Accept(limited, id, r)
 		cancel()
-		if err == nil && order == monitor.Run {
+		if err == nil && answer.Order == monitor.Run {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("order %q: %w (%w)", order, ctx.Err(), err)
+			return fmt.Errorf("order %q: %w (%w)", answer.Order, ctx.Err(), err)
 		case <-time.After(500 * time.Millisecond):
 		}
 	}

@@ -2,10 +2,9 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,44 +13,51 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/feed"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// maxErrorText is how much of an attempt's error is stored, in bytes.
+// maxErrorText is the maximum length of an attempt's stored error, in bytes.
 const maxErrorText = 1000
 
-// RecordAttempt implements delivery.Outbox. A failure changes nothing if the event is
-// no longer under this lease: it is recorded already, or another gateway has
-// leased it. A success is stored for any pending event.
+// RecordAttempt implements delivery.Outbox. It stores a failure only if the event still has
+// this lease ID. If it has not, the failure is stored already, or another gateway has
+// leased the event. It stores a success for any pending event. A lease that has expired
+// keeps its ID until another call of Lease takes the event.
 func (o *Outbox) RecordAttempt(ctx context.Context, d delivery.Delivery, a delivery.Attempt, decision delivery.Decision) (monitor.ID, error) {
 	a.Error = storableText(a.Error)
-	attempt, err := json.Marshal([]registry.Attempt{{At: a.At.UTC(), Status: a.Status, Error: a.Error}})
+	attemptJSON, err := json.Marshal([]registry.Attempt{{At: a.At.UTC(), Status: a.Status, Error: a.Error, Exchange: a.Exchange}})
 	if err != nil {
 		return "", fmt.Errorf("record an attempt at event %s: %w", d.EventID, err)
 	}
+	attemptJSON = sanitizeJSON(attemptJSON)
 	var ended monitor.ID
 	err = o.db.inTx(ctx, "record an attempt at event "+d.EventID, func(tx *sqlx.Tx) error {
 		ended = ""
+		var changes []feed.Data
+		var err error
 		switch {
 		case decision.Sent:
-			_, err := tx.ExecContext(ctx, `
+			changes, err = changeDeliveries(ctx, tx, `
 				UPDATE monitor_events SET
 					webhook_status = 'sent', webhook_attempts = webhook_attempts + 1, attempts = attempts || CAST($2 AS jsonb),
 					sent_at = now(), leased_until = NULL, lease = NULL
-				WHERE id = $1 AND webhook_status = 'pending' AND NOT attempts @> CAST($2 AS jsonb)`, d.EventID, string(sanitizeJSON(attempt)))
-			return err
+				WHERE id = $1 AND webhook_status = 'pending' AND NOT attempts @> CAST($2 AS jsonb)`, d.EventID, string(attemptJSON))
 		case decision.Failed:
-			var err error
-			ended, err = failEvent(ctx, tx, d, a, string(sanitizeJSON(attempt)))
+			ended, changes, err = o.failEvent(ctx, tx, d, a, string(attemptJSON))
+		default:
+			changes, err = changeDeliveries(ctx, tx, `
+				UPDATE monitor_events SET
+					webhook_attempts = webhook_attempts + 1, attempts = attempts || CAST($3 AS jsonb), webhook_last_error = $4,
+					next_attempt_at = clock_timestamp() + make_interval(secs => $5), leased_until = NULL, lease = NULL
+				WHERE id = $1 AND webhook_status = 'pending' AND lease = $2`,
+				d.EventID, d.LeaseID, string(attemptJSON), a.Error, min(max(time.Until(decision.RetryAt), 0), delivery.MaxRetryAfter).Seconds())
+		}
+		if err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `
-			UPDATE monitor_events SET
-				webhook_attempts = webhook_attempts + 1, attempts = attempts || CAST($3 AS jsonb), webhook_last_error = $4,
-				next_attempt_at = clock_timestamp() + make_interval(secs => $5), leased_until = NULL, lease = NULL
-			WHERE id = $1 AND webhook_status = 'pending' AND lease = $2`,
-			d.EventID, d.Lease, string(sanitizeJSON(attempt)), a.Error, min(max(time.Until(decision.RetryAt), 0), delivery.MaxRetryAfter).Seconds())
-		return err
+		return o.db.appendFeed(ctx, tx, changes...)
 	})
 	if err != nil {
 		return "", err
@@ -59,43 +65,53 @@ func (o *Outbox) RecordAttempt(ctx context.Context, d delivery.Delivery, a deliv
 	return ended, nil
 }
 
-// failEvent fails an event and ends its monitor (decision W4). It returns the
-// monitor's id if the monitor ended because of its callback, now or earlier, so
-// that a repetition returns the same.
-func failEvent(ctx context.Context, tx *sqlx.Tx, d delivery.Delivery, a delivery.Attempt, attempt string) (monitor.ID, error) {
+// failEvent fails an event and those behind it, and ends its monitor (decision W4). It
+// returns the changes, and the monitor's ID if the monitor ended because a webhook could
+// not be delivered. It does so also if an earlier call ended the monitor, so that a
+// repeated call returns the same result.
+func (o *Outbox) failEvent(ctx context.Context, tx *sqlx.Tx, d delivery.Delivery, a delivery.Attempt, attemptJSON string) (monitor.ID, []feed.Data, error) {
 	m, err := lockMonitor(ctx, tx, d.MonitorID)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	var status string
-	err = tx.GetContext(ctx, &status, `
+	failed, err := changeDeliveries(ctx, tx, `
 		UPDATE monitor_events SET
 			webhook_status = 'failed', webhook_attempts = webhook_attempts + 1, attempts = attempts || CAST($3 AS jsonb),
 			webhook_last_error = $4, leased_until = NULL, lease = NULL
-		WHERE id = $1 AND webhook_status = 'pending' AND lease = $2
-		RETURNING webhook_status`, d.EventID, d.Lease, attempt, a.Error)
-	switch {
-	case errors.Is(err, sql.ErrNoRows): // recorded already, or under another lease
-		if m.callbackFailed() {
-			return m.id, nil
-		}
-		return "", nil
-	case err != nil:
-		return "", err
+		WHERE id = $1 AND webhook_status = 'pending' AND lease = $2`, d.EventID, d.LeaseID, attemptJSON, a.Error)
+	if err != nil {
+		return "", nil, err
 	}
-	if _, err := tx.ExecContext(ctx, `
+	var ended monitor.ID
+	if m.callbackFailed() {
+		ended = m.id
+	}
+	if len(failed) == 0 { // stored already, or leased by another gateway
+		return ended, nil, nil
+	}
+	behind, err := changeDeliveries(ctx, tx, `
 		UPDATE monitor_events SET webhook_status = 'failed', webhook_last_error = $2, leased_until = NULL, lease = NULL
 		WHERE monitor_id = $1 AND webhook_status = 'pending'`,
-		m.id, "not sent: event "+d.EventID+" before it could not be delivered: "+a.Error); err != nil {
-		return "", err
+		m.id, "not sent, because the monitor ended: its earlier event "+d.EventID+" could not be delivered: "+a.Error)
+	if err != nil {
+		return "", nil, err
 	}
-	if m.status.Active() {
-		return m.id, endMonitor(ctx, tx, m.id, monitor.Failed, event.ReasonCallbackFailed, time.Now())
+	changes := slices.Concat(failed, behind)
+	if !m.status.Active() {
+		return ended, changes, nil
 	}
-	if m.callbackFailed() {
-		return m.id, nil
+	now := time.Now()
+	if err := endMonitor(ctx, tx, m.id, monitor.Failed, event.ReasonCallbackFailed, now); err != nil {
+		return "", nil, err
 	}
-	return "", nil
+	incidents, err := o.db.recordIncidents(ctx, tx, m.id, found{ended: &incident.MonitorEnded{
+		At: now, Failed: true, Alert: &incident.Alert{EventID: d.EventID, At: now, Reason: event.ReasonCallbackFailed, Detail: a.Error},
+	}})
+	if err != nil {
+		return "", nil, err
+	}
+	end, err := o.db.monitorChange(ctx, tx, m.id)
+	return m.id, slices.Concat(changes, end, incidents), err
 }
 
 // storableText returns text without NUL and invalid UTF-8, cut to maxErrorText.

@@ -17,8 +17,9 @@ import (
 // proxy forwards connections to the server. It parses the protocol as far as is
 // needed to break connections at chosen statements.
 type proxy struct {
-	dsn  string
-	unix string
+	dsn      string
+	unix     string
+	listener net.Listener
 
 	dropAll atomic.Bool // it drops everything in both directions
 
@@ -70,15 +71,21 @@ func startProxy(t testing.TB, dsn string) *proxy {
 			all.Go(func() { w.forward(c) })
 		}
 	})
+	w.listener = l
 	t.Cleanup(func() {
-		_ = l.Close()
-		w.mu.Lock()
-		w.ended = true
-		w.mu.Unlock()
-		w.drop()
+		w.close()
 		all.Wait()
 	})
 	return w
+}
+
+// close ends the proxy, like a server that dies.
+func (w *proxy) close() {
+	_ = w.listener.Close()
+	w.mu.Lock()
+	w.ended = true
+	w.mu.Unlock()
+	w.drop()
 }
 
 // lose sets the function that chooses what is lost.

@@ -9,17 +9,19 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/registry"
 )
 
-// takeRequest is the generic cell rate algorithm (ITU-T I.371) in one statement, by
-// the database's clock. $3 is the interval between two requests at the full rate,
-// in seconds, $4 the interval of a whole limit. arrival_at is the theoretical
-// arrival time, when the limit is unused again. A request adds $3 to it and is
-// allowed if the result is at most $4 from now.
+// takeRequest counts a request by the generic cell rate algorithm (ITU-T I.371), with the
+// database's clock. arrival_at is the algorithm's theoretical arrival time: from then on
+// a client may again make all requests of the limit at once. $3 is the interval between
+// requests at the full rate. $4 is the window, in which the limit allows one request for
+// each interval. Both are in seconds. A request moves arrival_at $3 into the future. The
+// request is allowed if arrival_at is then at most $4 from now.
 //
-// An arrival_at further in the future than any request can set it was stored
-// before the clock was set back, and is ignored. The factor 2 allows for now()
-// being older than the row in a statement that waited for it.
+// No request moves arrival_at further than $4 from now. A stored time beyond that dates
+// from before the database's clock was set back, and is ignored. The statement compares
+// with twice $4, because now() is its start, and it may have waited for the row.
 //
-// wait is as of the begin of the statement; NULL: the client was unknown.
+// wait is the time until a request is allowed, as it was when the statement began. It is
+// NULL if the table does not have the client. The column budget is the registry.RateLimit.
 const takeRequest = `
 	WITH allowed AS (
 		INSERT INTO rate_limits AS r (client, budget, arrival_at)
@@ -35,8 +37,8 @@ const takeRequest = `
 	       (SELECT EXTRACT(EPOCH FROM arrival_at + make_interval(secs => $3) - make_interval(secs => $4) - now())
 	        FROM rate_limits WHERE client = $1 AND budget = $2) AS wait`
 
-// deleteIdleClients deletes up to $1 clients whose limits have been unused for an
-// hour. It skips rows that are locked.
+// deleteIdleClients deletes up to $1 clients that made no request in the last hour. It
+// skips locked rows.
 const deleteIdleClients = `
 	DELETE FROM rate_limits WHERE (client, budget) IN (
 		SELECT client, budget FROM rate_limits
@@ -44,7 +46,8 @@ const deleteIdleClients = `
 		LIMIT $1
 		FOR UPDATE SKIP LOCKED)`
 
-// Limits of deleteIdleClients, which reads the whole table if few clients are idle.
+// cleanupInterval limits how often deleteIdleClients runs, because it reads the whole
+// table if few clients are idle. cleanupBatch limits the rows that it deletes.
 const (
 	cleanupInterval = time.Minute
 	cleanupBatch    = 1000
@@ -53,21 +56,20 @@ const (
 // RateLimiter counts the requests of clients, for all gateways together.
 type RateLimiter struct {
 	db          *database
-	lastCleanup atomic.Pointer[time.Time] // nil: a cleanup is due
+	lastCleanup atomic.Pointer[time.Time] // nil: the next cleanup need not wait
 }
 
-// Allow implements registry.RateLimiter. Repeated after an error it may count two
-// requests. An unknown client triggers a cleanup, which bounds the table to
-// about the clients of one hour.
-func (r *RateLimiter) Allow(ctx context.Context, client registry.Client, budget registry.RateLimit, perMin int) (time.Duration, error) {
-	// PostgreSQL has microseconds; truncated intervals add up to the whole limit.
-	interval := (time.Minute / time.Duration(perMin)).Truncate(time.Microsecond)
-	whole := interval * time.Duration(perMin)
+// Allow implements registry.RateLimiter. If it is repeated after an error, it may count two
+// requests. Allow deletes idle clients when it meets an unknown client. So the table
+// keeps about the clients of the last hour.
+func (r *RateLimiter) Allow(ctx context.Context, client registry.Client, limit registry.RateLimit, perMin int) (time.Duration, error) {
+	interval := requestInterval(perMin)
+	window := interval * time.Duration(perMin)
 	var found struct {
 		Allowed bool            `db:"allowed"`
 		Wait    sql.NullFloat64 `db:"wait"`
 	}
-	if err := r.db.GetContext(ctx, &found, takeRequest, client[:], budget, interval.Seconds(), whole.Seconds()); err != nil {
+	if err := r.db.GetContext(ctx, &found, takeRequest, client[:], limit, interval.Seconds(), window.Seconds()); err != nil {
 		return 0, wrapError(ctx, "check a rate limit", err)
 	}
 	if !found.Wait.Valid {
@@ -77,24 +79,30 @@ func (r *RateLimiter) Allow(ctx context.Context, client registry.Client, budget 
 	switch {
 	case found.Allowed:
 		return 0, nil
-	case wait <= 0: // another request used the limit up while this one waited for the row
+	case wait <= 0: // another request used up the limit after this statement had begun
 		return interval, nil
 	}
 	return wait, nil
 }
 
-// Return implements registry.RateLimiter. Repeated after an error it may return
-// two requests.
-func (r *RateLimiter) Return(ctx context.Context, client registry.Client, limit registry.RateLimit, perMin int) error {
-	interval := (time.Minute / time.Duration(perMin)).Truncate(time.Microsecond)
+// Refund implements registry.RateLimiter. If it is repeated after an error, it may take
+// back two requests.
+func (r *RateLimiter) Refund(ctx context.Context, client registry.Client, limit registry.RateLimit, perMin int) error {
 	_, err := r.db.ExecContext(ctx, `
 		UPDATE rate_limits SET arrival_at = arrival_at - make_interval(secs => $3) WHERE client = $1 AND budget = $2`,
-		client[:], limit, interval.Seconds())
-	return wrapError(ctx, "return a request to a rate limit", err)
+		client[:], limit, requestInterval(perMin).Seconds())
+	return wrapError(ctx, "take back a request from a rate limit", err)
 }
 
-// cleanUp deletes idle clients, unless that was done less than cleanupInterval ago
-// and left none.
+// requestInterval is the time between two requests at the full rate. It is rounded down to
+// microseconds, because PostgreSQL stores no fractions of them. A multiple of it is then
+// exact.
+func requestInterval(perMin int) time.Duration {
+	return (time.Minute / time.Duration(perMin)).Truncate(time.Microsecond)
+}
+
+// cleanUp deletes idle clients. It does nothing for cleanupInterval after a cleanup that
+// deleted all of them.
 func (r *RateLimiter) cleanUp(ctx context.Context) {
 	last, now := r.lastCleanup.Load(), time.Now()
 	if last != nil && now.Sub(*last) < cleanupInterval || !r.lastCleanup.CompareAndSwap(last, &now) {
@@ -102,10 +110,10 @@ func (r *RateLimiter) cleanUp(ctx context.Context) {
 	}
 	result, err := r.db.ExecContext(ctx, deleteIdleClients, cleanupBatch)
 	if err != nil {
-		r.db.log.Warn("idle clients could not be deleted from rate_limits; tried again in a minute", "error", err)
+		r.db.log.Warn("idle clients could not be deleted from the table rate_limits; the gateway tries again after a minute", "error", err)
 		return
 	}
 	if n, err := result.RowsAffected(); err == nil && n == cleanupBatch {
-		r.lastCleanup.Store(nil) // there may be more
+		r.lastCleanup.Store(nil) // more idle clients may be left
 	}
 }

@@ -239,14 +239,14 @@ func TestManyIdleClientsAreDeletedInBatches(t *testing.T) {
 func TestAReturnedRequestIsAllowedAgain(t *testing.T) { // section 12.3
 	s := open(t, database(t))
 	allowAll(t, s, firstClient, registry.Creating, 2, 2)
-	if err := s.Return(t.Context(), firstClient, registry.Creating, 2); err != nil {
+	if err := s.Refund(t.Context(), firstClient, registry.Creating, 2); err != nil {
 		t.Fatal(err)
 	}
 	allowAll(t, s, firstClient, registry.Creating, 2, 1)
 	if wait := allow(t, s, firstClient, registry.Creating, 2); wait == 0 {
 		t.Error("more requests are allowed than were returned")
 	}
-	if err := s.Return(t.Context(), registry.Client{9}, registry.Creating, 2); err != nil {
+	if err := s.Refund(t.Context(), registry.Client{9}, registry.Creating, 2); err != nil {
 		t.Errorf("a client that is not known: %v", err)
 	}
 }

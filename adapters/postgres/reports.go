@@ -9,18 +9,20 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // ReportStore stores the reports of workers.
 type ReportStore struct{ db *database }
 
-// Accept implements registry.ReportStore. Events that a worker saw before its monitor was
-// stopped are stored, but the report no longer changes the monitor. Nothing is
-// stored after its callback has failed or after Fail.
-func (s *ReportStore) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
+// Accept implements registry.ReportStore. If the monitor has ended, Accept still stores
+// the events, because the worker saw them before; the report changes nothing else. It
+// stores nothing if the monitor ended because a webhook could not be delivered, or by
+// SupervisorStore.Fail.
+func (s *ReportStore) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error) {
 	r.At = roundToMicroseconds(r.At)
-	var order monitor.Order
+	var answer monitor.Answer
 	err := s.db.inTx(ctx, "store a report of "+string(id), func(tx *sqlx.Tx) error {
 		m, err := lockMonitor(ctx, tx, id)
 		if err != nil {
@@ -29,14 +31,15 @@ func (s *ReportStore) Accept(ctx context.Context, id monitor.ID, r monitor.Repor
 		if r.Generation != m.generation {
 			return monitor.ErrSuperseded
 		}
-		order = monitor.Run
+		answer = monitor.Answer{Order: monitor.Run, Revision: m.revision, ThumbnailWanted: m.watched}
+		applied := false
 		switch {
 		case m.callbackFailed():
-			order = monitor.Stop
+			answer.Order = monitor.Stop
 			return nil
 		case !m.status.Active():
-			order = monitor.Stop
-		case r.Overtaken(m.reportedAt, m.status):
+			answer.Order = monitor.Stop
+		case r.Overtaken(m.reportedAt, m.status): // a newer report has stored its state already
 			if _, err := tx.ExecContext(ctx, `UPDATE monitors SET updated_at = now() WHERE id = $1`, id); err != nil {
 				return err
 			}
@@ -44,22 +47,51 @@ func (s *ReportStore) Accept(ctx context.Context, id monitor.ID, r monitor.Repor
 			if err := applyReport(ctx, tx, m, r); err != nil {
 				return err
 			}
+			applied = true
 			if r.Ends(m.status) {
-				order = monitor.Stop
+				answer.Order = monitor.Stop
 			}
 		}
-		if err := s.db.enqueue(ctx, tx, m, r.Events); err != nil {
+		added, changes, err := s.db.enqueue(ctx, tx, m, r.Events)
+		if err != nil {
 			return err
 		}
-		return resolveBlindness(ctx, tx, m, r)
+		if err := resolveBlindEvents(ctx, tx, m, r); err != nil {
+			return err
+		}
+		incidents, err := s.db.recordIncidents(ctx, tx, id, foundIn(r, m.status, added, applied))
+		if err != nil {
+			return err
+		}
+		changes = append(changes, incidents...)
+		if err := s.db.storeHistory(ctx, tx, m, r, applied); err != nil {
+			return err
+		}
+		if applied && m.visible.After(r) != m.visible {
+			return s.db.appendMonitor(ctx, tx, id, changes...)
+		}
+		return s.db.appendFeed(ctx, tx, changes...)
 	})
 	if err != nil {
-		return "", err
+		return monitor.Answer{}, err
 	}
-	return order, nil
+	return answer, nil
 }
 
-// applyReport stores the state that a report gives of an active monitor.
+// foundIn is what an accepted report says about trouble. A monitor that has ended keeps
+// no open condition, whatever its worker saw before.
+func foundIn(r monitor.Report, before monitor.Status, added []event.Event, applied bool) found {
+	f := found{events: added, signals: r.Signals}
+	switch {
+	case applied && r.Ends(before):
+		f.ended = &incident.MonitorEnded{At: r.At, Failed: r.Status == monitor.Failed}
+	case !before.Active() && len(added)+len(r.Signals) > 0:
+		f.ended = &incident.MonitorEnded{At: r.At, Failed: before == monitor.Failed}
+	}
+	return f
+}
+
+// applyReport stores the state of an active monitor as a report has it.
 func applyReport(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, r monitor.Report) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE monitors SET
@@ -72,16 +104,16 @@ func applyReport(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, r monitor.Re
 		WHERE id = $1`,
 		m.id, r.StreamStatus, r.Health.Video, r.Health.Audio, nullText(sanitizeJSON(r.Snapshot)), nullTime(r.At))
 	if err != nil {
-		return asConfigError("snapshot", err)
+		return asInvalidConfig("snapshot", err)
 	}
 	if v := r.Visibility; v != nil {
 		_, err = tx.ExecContext(ctx, `UPDATE monitors SET last_error = $2, blind_since = $3, last_observed_at = $4 WHERE id = $1`,
 			m.id, v.LastError, nullTime(v.BlindSince), nullTime(v.LastObservedAt))
 		if err != nil {
-			return asConfigError("visibility", err)
+			return asInvalidConfig("visibility", err)
 		}
 	}
-	others, err := otherCounts(r.Statistics)
+	detectorEvents, err := encodeDetectorEvents(r.Statistics)
 	if err != nil {
 		return err
 	}
@@ -97,9 +129,9 @@ func applyReport(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, r monitor.Re
 					GROUP BY key) larger) END,
 			last_check_at   = GREATEST(last_check_at, $5)
 		WHERE monitor_id = $1`,
-		m.id, r.Statistics.TotalSegmentsAnalyzed, r.Statistics.Alerts(detector.Blackout), r.Statistics.Alerts(detector.Silence), nullTime(r.Health.LastCheckAt), others)
+		m.id, r.Statistics.TotalSegmentsAnalyzed, r.Statistics.Alerts(detector.Blackout), r.Statistics.Alerts(detector.Silence), nullTime(r.Health.LastCheckAt), detectorEvents)
 	if err != nil {
-		return asConfigError("statistics", err)
+		return asInvalidConfig("statistics", err)
 	}
 	switch {
 	case !m.status.MayBecome(r.Status) || r.Status == m.status:
@@ -111,12 +143,12 @@ func applyReport(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, r monitor.Re
 	return err
 }
 
-// resolveBlindness stores when sight returned, for every event of blindness that
-// is open (decision S15). It looks for one only if there can be one: the monitor
-// was blind, or the report itself carries one.
-func resolveBlindness(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, r monitor.Report) error {
+// resolveBlindEvents stores in the monitor's blind events when the blindness ended
+// (decision S15). It changes only events without that time. Such an event exists only
+// if the monitor was blind, or if this report contains it.
+func resolveBlindEvents(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, r monitor.Report) error {
 	at, resolved := r.ResolvedAt()
-	if !resolved || !m.blind && !slices.ContainsFunc(r.Events, event.Event.IsBlindness) {
+	if !resolved || !m.visible.Blind && !slices.ContainsFunc(r.Events, event.Event.IsBlindness) {
 		return nil
 	}
 	_, err := tx.ExecContext(ctx, `
@@ -126,18 +158,18 @@ func resolveBlindness(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, r monit
 	return err
 }
 
-// roundToMicroseconds returns a time as PostgreSQL stores it.
+// roundToMicroseconds rounds a time as PostgreSQL does when it stores it.
 func roundToMicroseconds(t time.Time) time.Time { return t.Round(time.Microsecond) }
 
-// failureReason returns why a report has status error: the reason of its last event
-// that ends a monitor.
+// failureReason returns the reason of a report with status error. That is the reason of
+// its last terminal event; empty: it has none, or another status.
 func failureReason(r monitor.Report) string {
 	if r.Status != monitor.Failed {
 		return ""
 	}
 	for _, e := range slices.Backward(r.Events) {
-		if t, ok := e.Data.(event.MonitorFailure); ok && t.Terminal {
-			return t.Reason
+		if failure, ok := e.Data.(event.MonitorFailure); ok && failure.Terminal {
+			return failure.Reason
 		}
 	}
 	return ""

@@ -11,19 +11,19 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// selectMonitor reads rows of monitorRow. selectActive reads those that need a worker,
-// without their snapshots, which may be long.
+// selectMonitor reads monitorRows. selectActive reads those of the monitors that need
+// a worker. It leaves out the snapshots, because they may be long.
 const (
 	monitorColumns = `
 		m.id, m.stream_url, m.callback_url, m.config, m.metadata_text, m.status,
 		m.stream_status, m.health_video, m.health_audio, m.last_error, m.blind_since, m.last_observed_at,
-		m.reason, m.generation, m.place, m.reported_at,
+		m.reason, m.generation, m.revision, m.place, m.reported_at,
 		m.created_at, m.updated_at, m.ended_at, m.reserved_until,
 		s.total_segments, s.blackout_events, s.silence_events, s.detector_events, s.last_check_at`
 	fromMonitors = ` FROM monitors m JOIN monitor_stats s ON s.monitor_id = m.id`
 
 	selectMonitor = `SELECT m.snapshot,` + monitorColumns + fromMonitors
-	selectActive  = `SELECT ` + monitorColumns + fromMonitors + ` WHERE m.` + active + ` AND m.reserved_until IS NULL ORDER BY m.seq`
+	selectActive  = `SELECT ` + monitorColumns + fromMonitors + ` WHERE m.` + activePredicate + ` AND m.reserved_until IS NULL ORDER BY m.seq`
 )
 
 type monitorRow struct {
@@ -41,7 +41,8 @@ type monitorRow struct {
 	LastObservedAt sql.NullTime   `db:"last_observed_at"`
 	Reason         string         `db:"reason"`
 	Generation     int            `db:"generation"`
-	Place          string         `db:"place"`
+	Revision       int            `db:"revision"`
+	RuntimeID      string         `db:"place"` // place is the old word for a runtime
 	ReportedAt     sql.NullTime   `db:"reported_at"`
 	Snapshot       []byte         `db:"snapshot"`
 	CreatedAt      time.Time      `db:"created_at"`
@@ -67,8 +68,8 @@ func (r monitorRow) toMonitor() (monitor.Monitor, error) {
 		Status:       monitor.Status(r.Status),
 		StreamStatus: monitor.StreamStatus(r.StreamStatus),
 		Health: monitor.Health{
-			Video:       monitor.Condition(r.HealthVideo),
-			Audio:       monitor.Condition(r.HealthAudio),
+			Video:       monitor.TrackHealth(r.HealthVideo),
+			Audio:       monitor.TrackHealth(r.HealthAudio),
 			LastCheckAt: timeOrZero(r.LastCheckAt),
 		},
 		Visibility: monitor.Visibility{
@@ -79,7 +80,8 @@ func (r monitorRow) toMonitor() (monitor.Monitor, error) {
 		Statistics: counts,
 		Reason:     r.Reason,
 		Generation: r.Generation,
-		RuntimeID:  r.Place,
+		Revision:   r.Revision,
+		RuntimeID:  r.RuntimeID,
 		ReportedAt: timeOrZero(r.ReportedAt),
 		Snapshot:   r.Snapshot,
 		CreatedAt:  r.CreatedAt.UTC(),
@@ -95,18 +97,6 @@ func (r monitorRow) toMonitor() (monitor.Monitor, error) {
 		return monitor.Monitor{}, fmt.Errorf("config of %s: %w", r.ID, err)
 	}
 	return m, nil
-}
-
-func toMonitors(rows []monitorRow) ([]monitor.Monitor, error) {
-	all := make([]monitor.Monitor, 0, len(rows))
-	for _, r := range rows {
-		m, err := r.toMonitor()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, m)
-	}
-	return all, nil
 }
 
 type eventRow struct {

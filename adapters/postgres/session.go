@@ -3,15 +3,18 @@ package postgres
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lib/pq"
 )
 
-// connector opens sessions.
+// connector opens sessions. A session has three layers: database/sql calls the session,
+// the session calls the driver's pqConn, and that reads and writes a contextConn.
 type connector struct {
 	driver *pq.Connector
 }
@@ -26,9 +29,9 @@ func newConnector(dsn string) (connector, error) {
 	if err != nil {
 		return connector{}, withoutDSN(err)
 	}
-	var ioTimeout time.Duration // none: without a timeout, a statement may take hours
+	var ioTimeout time.Duration // 0, no limit: without statement_timeout a statement may take hours
 	if ms, err := strconv.Atoi(cfg.Runtime["statement_timeout"]); err == nil && ms > 0 {
-		ioTimeout = time.Duration(ms)*time.Millisecond + responseSlack
+		ioTimeout = time.Duration(ms)*time.Millisecond + answerMargin
 	}
 	inner.Dialer(dialer{ioTimeout})
 	return connector{inner}, nil
@@ -39,47 +42,60 @@ func (c connector) Driver() driver.Driver { return c.driver.Driver() }
 
 // Connect implements driver.Connector.
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	pending := &pendingConn{ctx: ctx, unbind: func() {}}
-	conn, err := c.driver.Connect(context.WithValue(ctx, pendingConnKey{}, pending))
-	pending.unbind()
+	opening := &handshake{ctx: ctx}
+	conn, err := c.driver.Connect(context.WithValue(ctx, handshakeKey{}, opening))
+	opening.end()
 	if err != nil {
 		return nil, err
 	}
-	inner, ok := conn.(connection)
+	inner, ok := conn.(pqConn)
 	if !ok {
 		_ = conn.Close()
 		return nil, fmt.Errorf("the driver's connection, a %T, lacks a method that is needed", conn)
 	}
-	return &session{connection: inner, conn: pending.conn, unbind: func() {}}, nil
+	return &session{pqConn: inner, conn: opening.conn}, nil
 }
 
-// pendingConn is a connection that is being opened. The driver ends only the dial
-// with the context; binding the connection ends the handshake with it as well.
-type pendingConn struct {
-	ctx    context.Context
-	conn   *boundConn
-	unbind func()
+// handshake cancels the opening of a connection when its context is done. The driver itself
+// obeys the context only until the server has accepted the network connection.
+type handshake struct {
+	ctx  context.Context
+	conn *contextConn // to the host that is tried now; nil: none yet
 }
 
-// pendingConnKey is the context key of a *pendingConn.
-type pendingConnKey struct{}
+// begin makes the end of the context cancel the handshake on conn. The driver calls it once for each
+// host of the DSN that accepts a connection.
+func (h *handshake) begin(conn *contextConn) {
+	h.end()
+	h.conn = conn
+	conn.setContext(h.ctx)
+}
 
-// dialer dials for the driver. The driver also dials to cancel statements; those
-// connections have no pendingConn, and ioTimeout alone bounds them.
+// end makes the end of the context cancel nothing any more.
+func (h *handshake) end() {
+	if h.conn != nil {
+		h.conn.setContext(context.Background())
+	}
+}
+
+// handshakeKey is the context key of a *handshake.
+type handshakeKey struct{}
+
+// dialer dials for the driver. The driver also dials to send the server a request to
+// cancel a statement. Only ioTimeout limits such a connection: it has no handshake.
 type dialer struct{ ioTimeout time.Duration }
 
 // DialContext implements pq.DialerContext.
 func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := dial(ctx, network, address)
+	netConn, err := dial(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	bound := &boundConn{Conn: conn, ioTimeout: d.ioTimeout}
-	if pending, ok := ctx.Value(pendingConnKey{}).(*pendingConn); ok {
-		pending.unbind() // the connection to a host that was tried before
-		pending.conn, pending.unbind = bound, bound.bind(pending.ctx)
+	conn := &contextConn{Conn: netConn, ioTimeout: d.ioTimeout}
+	if opening, ok := ctx.Value(handshakeKey{}).(*handshake); ok {
+		opening.begin(conn)
 	}
-	return bound, nil
+	return conn, nil
 }
 
 // Dial implements pq.Dialer.
@@ -94,8 +110,8 @@ func (d dialer) DialTimeout(network, address string, timeout time.Duration) (net
 	return d.DialContext(ctx, network, address)
 }
 
-// connection lists the interfaces that the driver's connections implement.
-type connection interface {
+// pqConn lists the interfaces that the driver's connections implement.
+type pqConn interface {
 	driver.Conn
 	driver.ConnBeginTx
 	driver.ConnPrepareContext
@@ -107,47 +123,63 @@ type connection interface {
 	driver.Validator
 }
 
-// session is a driver connection on which a context ends every call, even when the
-// server does not answer. Rows that are read after a call are under that call's
-// context until the next call.
+// session is a driver connection whose every call ends with its context, even if the
+// server does not answer. The context of a query also ends the reading of its rows,
+// until the next call.
 type session struct {
-	connection
+	pqConn
 
-	conn   *boundConn
-	unbind func()
+	conn      *contextConn
+	committed bool // a statement of the transaction has committed it
 }
 
-func (s *session) bind(ctx context.Context) {
-	s.unbind()
-	s.unbind = s.conn.bind(ctx)
-}
+// commitSuffix ends a message whose last statement commits its transaction. The server
+// executes such a message to the end, even if the client is halted, so no lock of it
+// waits for the client. Commit then sends nothing.
+const commitSuffix = "; COMMIT"
+
+// errCommitted refuses a statement that would run outside its transaction.
+var errCommitted = errors.New("the transaction was committed by its last statement")
+
+func (s *session) setContext(ctx context.Context) { s.conn.setContext(ctx) }
 
 func (s *session) Ping(ctx context.Context) error {
-	s.bind(ctx)
-	return s.connection.Ping(ctx)
+	s.setContext(ctx)
+	return s.pqConn.Ping(ctx)
 }
 
 func (s *session) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	s.bind(ctx)
-	return s.connection.ExecContext(ctx, query, args)
+	if s.committed {
+		return nil, errCommitted
+	}
+	s.setContext(ctx)
+	result, err := s.pqConn.ExecContext(ctx, query, args)
+	s.committed = err == nil && strings.HasSuffix(query, commitSuffix)
+	return result, err
 }
 
 func (s *session) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	s.bind(ctx)
-	return s.connection.QueryContext(ctx, query, args)
+	if s.committed {
+		return nil, errCommitted
+	}
+	s.setContext(ctx)
+	return s.pqConn.QueryContext(ctx, query, args)
 }
 
-// PrepareContext binds only the call: the statement may be used under other
+// PrepareContext obeys ctx during this call only. The statement may be used with other
 // contexts.
 func (s *session) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	s.bind(ctx)
-	defer s.bind(context.Background())
-	return s.connection.PrepareContext(ctx, query)
+	s.setContext(ctx)
+	defer s.setContext(context.Background())
+	return s.pqConn.PrepareContext(ctx, query)
 }
 
+// BeginTx keeps ctx from the driver, which would go on watching it after a message that
+// commits. Every later call of the transaction obeys it all the same.
 func (s *session) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	s.bind(ctx)
-	tx, err := s.connection.BeginTx(ctx, opts)
+	s.setContext(ctx)
+	s.committed = false
+	tx, err := s.pqConn.BeginTx(context.WithoutCancel(ctx), opts)
 	if err != nil {
 		return nil, err
 	}
@@ -159,23 +191,23 @@ func (s *session) ResetSession(ctx context.Context) error {
 	if s.conn.broken.Load() {
 		return driver.ErrBadConn
 	}
-	return s.connection.ResetSession(ctx)
+	return s.pqConn.ResetSession(ctx)
 }
 
-// IsValid implements driver.Validator. The driver keeps a connection after some
-// network errors.
-func (s *session) IsValid() bool { return !s.conn.broken.Load() && s.connection.IsValid() }
+// IsValid implements driver.Validator. It checks for network errors itself, because the
+// driver calls its connection valid after some of them.
+func (s *session) IsValid() bool { return !s.conn.broken.Load() && s.pqConn.IsValid() }
 
 // Close implements driver.Conn. On a lost connection it returns no error.
 func (s *session) Close() error {
-	s.bind(context.Background())
-	if err := s.connection.Close(); !s.conn.broken.Load() {
+	s.setContext(context.Background())
+	if err := s.pqConn.Close(); !s.conn.broken.Load() {
 		return err
 	}
 	return nil
 }
 
-// transaction commits and rolls back under the context of its BeginTx.
+// transaction commits and rolls back with the context of its BeginTx.
 type transaction struct {
 	driver.Tx
 
@@ -183,12 +215,22 @@ type transaction struct {
 	ctx     context.Context
 }
 
+// Commit sends nothing if a statement has committed already.
 func (t transaction) Commit() error {
-	t.session.bind(t.ctx)
+	if t.session.committed {
+		t.session.committed = false
+		return nil
+	}
+	t.session.setContext(t.ctx)
 	return t.Tx.Commit()
 }
 
+// Rollback fails if a statement has committed already.
 func (t transaction) Rollback() error {
-	t.session.bind(t.ctx)
+	if t.session.committed {
+		t.session.committed = false
+		return errCommitted
+	}
+	t.session.setContext(t.ctx)
 	return t.Tx.Rollback()
 }

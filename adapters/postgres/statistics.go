@@ -8,16 +8,16 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// specifiedCounts are the detectors whose alerts have a column of their own in
-// monitor_stats (section 9.1). Those of all others are in detector_events, by
-// the detector's name.
-var specifiedCounts = map[detector.Name]bool{detector.Blackout: true, detector.Silence: true}
+// hasColumn contains the detectors whose alerts have a column of their own in
+// monitor_stats (section 9.1). The column detector_events holds the counts of all other
+// detectors, by the detector's name.
+var hasColumn = map[detector.Name]bool{detector.Blackout: true, detector.Silence: true}
 
-// otherCounts is the value of detector_events for s.
-func otherCounts(s monitor.Statistics) (string, error) {
+// encodeDetectorEvents returns the value of the column detector_events.
+func encodeDetectorEvents(s monitor.Statistics) (string, error) {
 	counts := map[detector.Name]int{}
 	for _, d := range detector.Table {
-		if n := s.Alerts(d.Name); n > 0 && !specifiedCounts[d.Name] {
+		if n := s.Alerts(d.Name); n > 0 && !hasColumn[d.Name] {
 			counts[d.Name] = n
 		}
 	}
@@ -28,12 +28,12 @@ func otherCounts(s monitor.Statistics) (string, error) {
 	return string(raw), nil
 }
 
-// statistics puts together what monitor_stats holds. Counts of detectors that
-// this program does not know stay in the database and are not shown.
-func statistics(total, blackouts, silences int, others []byte) (monitor.Statistics, error) {
+// statistics decodes the counts of a row of monitor_stats. It leaves out a detector that
+// only a newer version of this program knows; the row keeps its count.
+func statistics(total, blackouts, silences int, detectorEvents []byte) (monitor.Statistics, error) {
 	s := monitor.Statistics{TotalSegmentsAnalyzed: total}.With(detector.Blackout, blackouts).With(detector.Silence, silences)
 	var counts map[detector.Name]int
-	if err := json.Unmarshal(others, &counts); err != nil {
+	if err := json.Unmarshal(detectorEvents, &counts); err != nil {
 		return s, fmt.Errorf("counts of detectors: %w", err)
 	}
 	for _, d := range detector.Table {

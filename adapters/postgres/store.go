@@ -14,25 +14,35 @@ import (
 	"github.com/lib/pq/pqerror"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/migrations"
 )
 
 var (
-	_ registry.MonitorStore = (*Store)(nil)
-	_ registry.ReportStore  = (*Store)(nil)
-	_ registry.EventStore   = (*Store)(nil)
-	_ registry.RateLimiter  = (*Store)(nil)
-	_ delivery.Outbox       = (*Store)(nil)
-	_ supervisor.Store      = (*Store)(nil)
+	_ registry.MonitorStore  = (*Store)(nil)
+	_ registry.ReportStore   = (*Store)(nil)
+	_ registry.EventStore    = (*Store)(nil)
+	_ registry.SettingsStore = (*Store)(nil)
+	_ record.HistoryStore    = (*Store)(nil)
+	_ registry.RateLimiter   = (*Store)(nil)
+	_ delivery.Outbox        = (*Store)(nil)
+	_ supervisor.Store       = (*Store)(nil)
+
+	_ record.EvidenceStore      = (*Store)(nil)
+	_ record.EvidenceSweepStore = (*Store)(nil)
+	_ record.IncidentStore      = (*Store)(nil)
+	_ record.ExpiryStore        = (*Store)(nil)
+	_ record.FeedStore          = (*Store)(nil)
+	_ record.ThumbnailStore     = (*Store)(nil)
 )
 
 // Config configures a Store; the zero value is usable.
 type Config struct {
 	Zone             *time.Location // of the times in webhook payloads (decision A11); default UTC
 	Log              *slog.Logger   // default: nothing is logged
-	MaxConnections   int            // 1 or more, default 16; Listen and TryLead use one more each
+	MaxConnections   int            // 1 or more, default 16; Listen, ListenFeed and TryLead use one more each
 	StatementTimeout time.Duration  // default 5 s; a statement_timeout in the DSN takes precedence
 	ConnectTimeout   time.Duration  // whole seconds, default 5 s; a connect_timeout in the DSN takes precedence
 }
@@ -40,19 +50,26 @@ type Config struct {
 // maxIdleTime is how long an unused connection is kept.
 const maxIdleTime = 5 * time.Minute
 
-// Store implements the application's ports on one database. Its methods may be
-// called concurrently.
+// Store implements the application's ports on one database, and the Listener that wakes
+// the dispatcher. Its methods may be called concurrently.
 type Store struct {
 	*MonitorStore
 	*IdempotencyStore
 	*ReportStore
 	*EventStore
+	*SettingsStore
+	*HistoryStore
 	*RateLimiter
-	*WorkerStore
+	*SupervisorStore
 	*ReservationStore
 	*LeaderElection
 	*Outbox
+	*EvidenceStore
+	*IncidentStore
+	*ExpiryStore
 	*Listener
+	*FeedStore
+	*ThumbnailStore
 
 	db *database
 }
@@ -71,10 +88,10 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 
 // New returns a store whose database need not be reachable yet: connections are
 // made when they are needed. dsn is a URL (postgres://…) or key=value words; PG*
-// variables supply what it omits, as for psql. If neither sets sslmode, it is
-// disable for a unix socket and the loopback, and require for any other host.
-// Call Migrate before the first use. Errors: dsn cannot be parsed; a value of cfg
-// is out of its range.
+// variables supply what it omits, as for psql. If neither sets sslmode, New uses
+// sslmode=disable for a unix socket and the loopback address, and sslmode=require for
+// any other host. Call Migrate before the first use. Errors: dsn cannot be parsed; a
+// value of cfg is out of its range.
 func New(dsn string, cfg Config) (*Store, error) {
 	cfg, err := cfg.complete()
 	if err != nil {
@@ -92,18 +109,25 @@ func New(dsn string, cfg Config) (*Store, error) {
 	pool.SetMaxOpenConns(cfg.MaxConnections)
 	pool.SetMaxIdleConns(cfg.MaxConnections)
 	pool.SetConnMaxIdleTime(maxIdleTime)
-	db := &database{pool, cfg.Zone, cfg.Log.With("component", "store")}
+	db := &database{DB: pool, zone: cfg.Zone, log: cfg.Log.With("component", "store")}
 	return &Store{
 		MonitorStore:     &MonitorStore{db},
 		IdempotencyStore: &IdempotencyStore{db},
 		ReportStore:      &ReportStore{db},
 		EventStore:       &EventStore{db},
+		SettingsStore:    &SettingsStore{db},
+		HistoryStore:     &HistoryStore{db},
 		RateLimiter:      &RateLimiter{db: db},
-		WorkerStore:      &WorkerStore{db},
+		SupervisorStore:  &SupervisorStore{db},
 		ReservationStore: &ReservationStore{db},
 		LeaderElection:   newLeaderElection(connector),
 		Outbox:           &Outbox{db: db},
+		EvidenceStore:    &EvidenceStore{db},
+		IncidentStore:    &IncidentStore{db},
+		ExpiryStore:      &ExpiryStore{db},
 		Listener:         &Listener{dsn, db.log, keepAliveInterval, keepAliveTimeout},
+		FeedStore:        &FeedStore{db},
+		ThumbnailStore:   &ThumbnailStore{db},
 		db:               db,
 	}, nil
 }
@@ -131,11 +155,11 @@ func (c Config) complete() (Config, error) {
 	return c, nil
 }
 
-// Close ends the leadership and all connections except that of Listen, which ends
-// with its context.
+// Close resigns the leadership and closes all connections except that of Listen, which
+// Listen closes when its context is done.
 func (s *Store) Close() error { return errors.Join(s.endElection(), s.db.Close()) }
 
-// Ping checks that the database answers. It blocks for one exchange.
+// Ping checks that the database answers. It blocks for one round trip.
 func (s *Store) Ping(ctx context.Context) error {
 	return wrapError(ctx, "reach the database", s.db.PingContext(ctx))
 }
@@ -145,9 +169,10 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return wrapError(ctx, "prepare the database", migrations.Migrate(ctx, s.db.DB.DB))
 }
 
-// IsPermanent reports whether retrying Ping or Migrate cannot help. The server
-// refuses this user, has no such database, offers no TLS although it is required,
-// has an invalid certificate, or cannot have this schema.
+// IsPermanent reports whether a retry of Ping or Migrate cannot help, for one of these
+// reasons: the server refuses the user; the database does not exist; the server offers
+// no TLS although sslmode requires it; its certificate is invalid; it refuses a statement
+// of a migration.
 func IsPermanent(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	if errors.Is(err, pq.ErrSSLNotSupported) || errors.As(err, &certificate) {

@@ -15,8 +15,8 @@ import (
 
 const maxErrorLength = 300 // characters of an attempt's error
 
-// describeFailure says in one line why there was no response. It names no address:
-// the caller may learn neither internal addresses nor that of the name server.
+// describeFailure says in one line why there was no response. It names no address, because
+// the caller must not learn the addresses of internal hosts and of the name server.
 func (s *Sender) describeFailure(ctx, limited context.Context, err error) string {
 	var network net.Error
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// lookupTimeout bounds a name lookup at registration.
+// lookupTimeout limits a name lookup at registration.
 const lookupTimeout = 2 * time.Second
 
 // Guard decides where webhooks may go (decision A2). It may be used
@@ -36,9 +36,10 @@ func NewGuard(allowed []netip.Prefix, resolver *net.Resolver) *Guard {
 const acceptedURLs = "accepted is an https URL that leads to public addresses, " +
 	"or an http or https URL into a network listed in CALLBACK_ALLOWED_NETWORKS"
 
-// Check implements registry.CallbackPolicy. It resolves the host, for 2 s at most.
-// It refuses an invalid host name, and a host of which one address is not allowed. A name that cannot be resolved now is accepted, because every dial checks
-// again. Errors: *monitor.Error InvalidURL.
+// Check implements registry.CallbackPolicy. It resolves the host, for at most 2 s. It
+// refuses an invalid host name, and a host with an address that is not allowed. It accepts
+// a name that it cannot resolve now, because every dial checks again. Errors:
+// *monitor.Error InvalidURL.
 func (g *Guard) Check(ctx context.Context, u monitor.CallbackURL) error {
 	parsed, err := url.Parse(string(u))
 	if err != nil || parsed.Hostname() == "" {
@@ -71,8 +72,8 @@ func (g *Guard) Check(ctx context.Context, u monitor.CallbackURL) error {
 	return nil
 }
 
-// checkAnyAddress refuses a host if none of its addresses is allowed. Which address
-// localhost has on this machine is known only at the dial.
+// checkAnyAddress refuses a host if none of its addresses is allowed. localhost has two
+// addresses, and only the dial shows which of them this machine uses.
 func (g *Guard) checkAnyAddress(shown string, addresses []netip.Addr, plain bool) error {
 	var first error
 	for _, a := range addresses {
@@ -91,8 +92,8 @@ func invalidURL(why string) error {
 	return monitor.Errorf(monitor.InvalidURL, "callback_url: %s; %s", why, acceptedURLs)
 }
 
-// checkAddress returns why an address is not allowed, with or without TLS. The error
-// does not name the address: the caller may not learn internal addresses.
+// checkAddress returns why an address is not allowed; plain means http without TLS. The
+// error does not name the address, because the caller must not learn internal addresses.
 func (g *Guard) checkAddress(host string, a netip.Addr, plain bool) error {
 	if plain {
 		if g.policy.Exempts(a) {

@@ -122,7 +122,7 @@ func TestRebindingIsRefusedAtTheDial(t *testing.T) {
 		t.Fatalf("registration refused: %v", err)
 	}
 	a := sender(t, g, webhook.Config{}).Send(t.Context(), newDelivery(url))
-	if a.Delivered() || !strings.Contains(a.Error, "refused: the host leads to a loopback address; see CALLBACK_ALLOWED_NETWORKS") {
+	if a.Accepted() || !strings.Contains(a.Error, "refused: the host leads to a loopback address; see CALLBACK_ALLOWED_NETWORKS") {
 		t.Errorf("answer %+v, want a refusal", a)
 	}
 	if strings.Contains(a.Error, "127.0.0.1") {

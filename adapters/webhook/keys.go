@@ -16,15 +16,15 @@ import (
 )
 
 // Keys are the signing keys: one, or the new and the old one during a rotation
-// (decision W6). The first signs X-Signature-256; all sign webhook-signature.
+// (decision W6). The first key signs X-Signature-256. All keys sign webhook-signature.
 type Keys []string
 
 var keyPattern = regexp.MustCompile(`^[!-~]+$`)
 
 // ParseKeys parses WEBHOOK_SIGNING_KEY: one key, or two separated by a comma and
-// optional blanks. A key is used as its bytes. Any other blank or line break is
-// refused, because receivers often lose it and then no signature matches. The error
-// completes a sentence that names the setting, and contains no key.
+// optional blanks. The bytes of the text are the key. ParseKeys refuses any other blank or
+// line break: receivers often remove it, and then no signature matches. The error
+// is the end of a sentence that names the setting, and contains no key.
 func ParseKeys(s string) (Keys, error) {
 	keys := Keys(strings.Split(s, ","))
 	if len(keys) > 2 {

@@ -10,8 +10,8 @@ import (
 const maxNetworks = 256
 
 // ParseNetworks parses CIDRs and single addresses separated by commas, the form of
-// CALLBACK_ALLOWED_NETWORKS (decision A2). A blank text means no network. The error
-// completes a sentence that names the setting, and says what is accepted.
+// CALLBACK_ALLOWED_NETWORKS (decision A2). A blank text means no network. The error is the
+// end of a sentence that names the setting, and says what is accepted.
 func ParseNetworks(s string) ([]netip.Prefix, error) {
 	if strings.TrimSpace(s) == "" {
 		return nil, nil

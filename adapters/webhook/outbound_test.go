@@ -50,7 +50,7 @@ func TestEverySpellingOfAForbiddenHostIsRefused(t *testing.T) {
 			}
 
 			a := strict.Send(t.Context(), newDelivery(url))
-			if a.Delivered() {
+			if a.Accepted() {
 				t.Errorf("delivered: %+v", a)
 			}
 			if allowed := loopback.AllowedAddrs(); c.Verdict == outboundtest.Allowed {
@@ -68,7 +68,7 @@ func TestEverySpellingOfAForbiddenHostIsRefused(t *testing.T) {
 			if err := register(t.Context(), guard, url); err == nil {
 				t.Error("was registered")
 			}
-			if a := strict.Send(t.Context(), newDelivery(url)); a.Delivered() || len(loopback.AllowedAddrs()) > 0 || loopback.Connections() > 0 {
+			if a := strict.Send(t.Context(), newDelivery(url)); a.Accepted() || len(loopback.AllowedAddrs()) > 0 || loopback.Connections() > 0 {
 				t.Errorf("answer %+v, dialed %v, and %d connections arrived", a, loopback.AllowedAddrs(), loopback.Connections())
 			}
 		})
@@ -83,7 +83,7 @@ func TestEverySpellingOfAForbiddenHostIsRefused(t *testing.T) {
 				}
 				a := open.Send(t.Context(), newDelivery(url))
 				expectAllowed(t, loopback, c)
-				if c.Address == "127.0.0.1" && !a.Delivered() {
+				if c.Address == "127.0.0.1" && !a.Accepted() {
 					t.Errorf("answer %+v, want a delivery", a)
 				}
 			})

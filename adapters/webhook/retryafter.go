@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// retryAfterMax keeps a nonsensical wish from overflowing; the policy of the
-// dispatcher cuts far lower.
+// maxRetryAfter is the longest accepted Retry-After. It prevents an overflow; the
+// dispatcher's own limit (delivery.MaxRetryAfter) is much lower.
 const maxRetryAfter = 24 * time.Hour
 
 // retryAfter reads the Retry-After header of RFC 9110, section 10.2.3: seconds,
-// or a date. An invalid value and a date in the past are 0.
+// or a date. It returns 0 for an invalid value and for a date in the past.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	if v == "" {

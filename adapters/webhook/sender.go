@@ -18,7 +18,7 @@ import (
 
 const (
 	maxHeaderBytes = 64 << 10         // bytes of a response's header
-	maxBodyBytes   = 64 << 10         // bytes read of a response's body
+	maxBodyBytes   = 64 << 10         // bytes read of a response's body, beside those that are kept
 	drainTimeout   = time.Second      // for reading the body, so that the connection can be used again
 	idleTimeout    = 60 * time.Second // how long an idle connection is kept
 	maxIdle        = 64               // idle connections in all
@@ -105,7 +105,7 @@ func (s *Sender) Send(ctx context.Context, d delivery.Delivery) delivery.Attempt
 // Deliver signs and sends one webhook that is not in the outbox, such as a test.
 func (s *Sender) Deliver(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) registry.Attempt {
 	a := s.send(ctx, to, eventID, t, body)
-	return registry.Attempt{At: a.At, Status: a.Status, Error: a.Error}
+	return registry.Attempt{At: a.At, Status: a.Status, Error: a.Error, Exchange: a.Exchange}
 }
 
 func (s *Sender) send(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) delivery.Attempt {
@@ -129,6 +129,7 @@ func (s *Sender) send(ctx context.Context, to monitor.CallbackURL, eventID strin
 
 	// A transport, unlike an http.Client, follows no redirect and keeps no cookie. Its
 	// errors do not contain the URL, which may hold a secret.
+	attempt.Exchange = newExchange(req)
 	transport := s.httpsTransport
 	if req.URL.Scheme == "http" {
 		transport = s.httpTransport
@@ -136,8 +137,10 @@ func (s *Sender) send(ctx context.Context, to monitor.CallbackURL, eventID strin
 	res, err := transport.RoundTrip(req)
 	if err != nil {
 		attempt.Error = s.describeFailure(ctx, limited, err)
+		attempt.Exchange.DurationMS = s.cfg.Now().Sub(attempt.At).Milliseconds()
 		return attempt
 	}
+	attempt.Exchange.DurationMS = s.cfg.Now().Sub(attempt.At).Milliseconds()
 	attempt.Status = res.StatusCode
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		attempt.Error = describeResponse(res)
@@ -148,6 +151,7 @@ func (s *Sender) send(ctx context.Context, to monitor.CallbackURL, eventID strin
 	// again.
 	stopReading := time.AfterFunc(drainTimeout, cancel)
 	defer stopReading.Stop()
+	attempt.Exchange.Answer = readAnswer(res)
 	_, _ = io.CopyN(io.Discard, res.Body, maxBodyBytes)
 	_ = res.Body.Close()
 	return attempt

@@ -34,7 +34,7 @@ func TestOnlyAStatusOf2xxIsADelivery(t *testing.T) {
 		t.Run(fmt.Sprintf("a receiver that answers %d", c.status), func(t *testing.T) {
 			receiver := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(c.status) })
 			a := sender(t, local(t), webhook.Config{}).Send(t.Context(), newDelivery(receiver.URL))
-			if a.Status != c.status || a.Delivered() != (c.err == "") || !strings.Contains(a.Error, c.err) {
+			if a.Status != c.status || a.Accepted() != (c.err == "") || !strings.Contains(a.Error, c.err) {
 				t.Errorf("answer %+v, want status %d and error %q", a, c.status, c.err)
 			}
 			if a.At.IsZero() {
@@ -129,7 +129,7 @@ func TestAMisbehavingReceiverCannotExceedTheLimits(t *testing.T) {
 			if took := time.Since(began); took > c.within {
 				t.Errorf("took %v, want %v at most", took, c.within)
 			}
-			if a.Status != c.status || !strings.Contains(a.Error, c.err) || a.Delivered() != (c.status == 200) {
+			if a.Status != c.status || !strings.Contains(a.Error, c.err) || a.Accepted() != (c.status == 200) {
 				t.Errorf("answer %+v, want status %d and error %q", a, c.status, c.err)
 			}
 			if strings.ContainsAny(a.Error, "\n\r") || len(a.Error) > 1000 {
@@ -143,7 +143,7 @@ func TestAMisbehavingReceiverCannotExceedTheLimits(t *testing.T) {
 		url := serveRaw(t, func(c net.Conn) { drip(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "a") })
 		began := time.Now()
 		a := sender(t, local(t), webhook.Config{}).Send(t.Context(), newDelivery(url))
-		if took := time.Since(began); !a.Delivered() || took > 5*time.Second {
+		if took := time.Since(began); !a.Accepted() || took > 5*time.Second {
 			t.Errorf("answer %+v after %v", a, took)
 		}
 	})
@@ -160,7 +160,7 @@ func TestAMisbehavingReceiverCannotExceedTheLimits(t *testing.T) {
 			}
 		})
 		a := sender(t, local(t), webhook.Config{}).Send(t.Context(), newDelivery(url))
-		if n := sent.Load(); !a.Delivered() || n > 16<<20 { // what the system buffers is not ours
+		if n := sent.Load(); !a.Accepted() || n > 16<<20 { // what the system buffers is not ours
 			t.Errorf("answer %+v after %d bytes", a, n)
 		}
 	})
@@ -195,7 +195,7 @@ func TestAConnectionIsUsedAgain(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	s := sender(t, local(t), webhook.Config{})
 	for range 10 {
-		if a := s.Send(t.Context(), newDelivery(receiver.URL)); !a.Delivered() {
+		if a := s.Send(t.Context(), newDelivery(receiver.URL)); !a.Accepted() {
 			t.Fatalf("answer %+v", a)
 		}
 	}
@@ -211,7 +211,7 @@ func TestNoProxyIsUsed(t *testing.T) {
 	receiver := serve(t, func(http.ResponseWriter, *http.Request) {})
 	g := webhook.NewGuard(networks(t, "127.0.0.0/8"), dns.Resolver(t))
 	url := "http://receiver.example" + receiver.URL[strings.LastIndex(receiver.URL, ":"):]
-	if a := sender(t, g, webhook.Config{}).Send(t.Context(), newDelivery(url)); !a.Delivered() {
+	if a := sender(t, g, webhook.Config{}).Send(t.Context(), newDelivery(url)); !a.Accepted() {
 		t.Errorf("answer %+v", a)
 	}
 }

@@ -34,7 +34,7 @@ func deliverOnce(t *testing.T, secret string, now func() time.Time) receivedRequ
 	})
 	s := webhook.NewSender(keys(t, secret), local(t), webhook.Config{Version: "1.2.3", Now: now})
 	t.Cleanup(s.Close)
-	if a := s.Send(t.Context(), newDelivery(receiver.URL+"/hook")); !a.Delivered() || a.Status != 204 {
+	if a := s.Send(t.Context(), newDelivery(receiver.URL+"/hook")); !a.Accepted() || a.Status != 204 {
 		t.Fatalf("answer %+v", a)
 	}
 	return <-got

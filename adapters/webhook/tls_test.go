@@ -40,7 +40,7 @@ func TestTLSIs12OrNewerAndVerified(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			receiver, roots := secure(t, c.version, c.version)
 			a := sender(t, local(t), webhook.Config{RootCAs: roots}).Send(t.Context(), newDelivery(receiver.URL))
-			if a.Delivered() != (c.err == "") || !strings.Contains(a.Error, c.err) {
+			if a.Accepted() != (c.err == "") || !strings.Contains(a.Error, c.err) {
 				t.Errorf("answer %+v, want error %q", a, c.err)
 			}
 		})

@@ -6,37 +6,45 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/backoff"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 const (
-	queryTimeout  = 3 * time.Second              // of one Lease or NextDue
-	recordTimeout = 5 * time.Second              // of one RecordAttempt
-	minLease      = SendTimeout + 10*time.Second // time for sending once and recording twice
-	maxBatch      = 32                           // deliveries in one lease
-	minPoll       = 100 * time.Millisecond       // between two leases when the first found nothing
-	minBackoff    = 200 * time.Millisecond       // after a failed exchange with the outbox
-	maxBackoff    = time.Second                  // added to queryTimeout: the longest delay after the database is back
+	queryTimeout    = 3 * time.Second                                // for one Lease or NextDue
+	recordTimeout   = 5 * time.Second                                // for one RecordAttempt
+	minLease        = SendTimeout + evidenceTimeout + 10*time.Second // one attempt, and two tries to record it
+	maxLeased       = 32                                             // deliveries in one Lease call
+	minPollInterval = 100 * time.Millisecond                         // shortest pause between two Lease calls, if the first found nothing
 )
+
+// outboxBackoff is the pause after failed exchanges with the outbox. Once the database
+// answers, deliveries continue within its maximum and queryTimeout.
+var outboxBackoff = backoff.Policy{First: 200 * time.Millisecond, Max: time.Second}
 
 // Config configures a Dispatcher; the zero value is usable.
 type Config struct {
-	// MaxInFlight is how many deliveries may be in flight, default 128. A monitor
-	// has one at most: if MaxInFlight exceeds the maximum of monitors
-	// (section 8.5), no receiver can delay another one's deliveries.
+	// MaxInFlight is how many deliveries may be in flight, default 128. Each monitor
+	// has at most one in flight. If MaxInFlight exceeds MAX_MONITORS (section 8.5), slow
+	// receivers cannot use up all slots, so they do not delay other monitors.
 	MaxInFlight int
 
 	// LeaseDuration is how long a delivery belongs to this dispatcher, default
-	// 30 s, at least 20 s: an attempt and its recording must fit in.
+	// 30 s, at least 20.5 s. One attempt and two tries to record it must end within it.
 	LeaseDuration time.Duration
 
-	// PollInterval is the longest time between two leases, default 1 s. It bounds
+	// PollInterval is the longest time between two Lease calls, default 1 s. It bounds
 	// the delay of an event whose notification was lost.
 	PollInterval time.Duration
 
 	// GracePeriod is how long deliveries in flight may take after Run's context is
 	// done, default 15 s.
 	GracePeriod time.Duration
+
+	// Evidence finds what a webhook shows of an alert; nil: webhooks have no evidence.
+	Evidence EvidenceFinder
+
+	Zone *time.Location // of the times of evidence, default time.Local (decision A11)
 
 	Log *slog.Logger // default: nothing is logged
 
@@ -46,7 +54,8 @@ type Config struct {
 	OnMonitorFailed func(monitor.ID)
 }
 
-func (c Config) complete() (Config, error) {
+// withDefaults fills in defaults. Errors: a value is out of its range.
+func (c Config) withDefaults() (Config, error) {
 	if c.MaxInFlight == 0 {
 		c.MaxInFlight = 128
 	}
@@ -58,6 +67,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.GracePeriod == 0 {
 		c.GracePeriod = 15 * time.Second
+	}
+	if c.Zone == nil {
+		c.Zone = time.Local
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -74,10 +86,4 @@ func (c Config) complete() (Config, error) {
 		return c, errors.New("delivery: PollInterval and GracePeriod must not be negative")
 	}
 	return c, nil
-}
-
-// backoff returns the delay after the nth failure in a row, n from 1: minBackoff,
-// doubled up to maxBackoff.
-func backoff(n int) time.Duration {
-	return min(minBackoff<<min(n-1, 10), maxBackoff)
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Dispatcher sends the deliveries of an outbox. Any number of gateways may run
-// one on the same outbox.
+// Dispatcher sends the deliveries of an outbox. Any number of gateways may run a
+// Dispatcher on the same outbox.
 type Dispatcher struct {
 	outbox   Outbox
 	sender   Sender
@@ -22,7 +22,7 @@ type Dispatcher struct {
 // event; it may be nil, and if its owner closes it, the dispatcher only polls.
 // Errors: a value of cfg is out of its range.
 func New(outbox Outbox, sender Sender, wake <-chan struct{}, cfg Config) (*Dispatcher, error) {
-	cfg, err := cfg.complete()
+	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -32,31 +32,31 @@ func New(outbox Outbox, sender Sender, wake <-chan struct{}, cfg Config) (*Dispa
 		wake:     wake,
 		cfg:      cfg,
 		log:      cfg.Log.With("component", "dispatcher"),
-		inFlight: inFlightSet{byEvent: map[string]*inFlight{}},
+		inFlight: inFlightSet{byEvent: map[string]*inFlightDelivery{}},
 	}, nil
 }
 
 // Run sends deliveries until ctx is done. It then waits for those in flight, for
-// Config.GracePeriod at most, and returns when all its goroutines have ended. A
-// delivery that is cut short does not count as an attempt: its lease expires, and
+// Config.GracePeriod at most, and cancels the rest. It returns when all its goroutines
+// have ended. A cancelled delivery does not count as an attempt: its lease expires, and
 // a dispatcher sends it again. Run is called once.
 func (d *Dispatcher) Run(ctx context.Context) {
-	sending, abandon := context.WithCancel(context.WithoutCancel(ctx))
-	defer abandon()
+	sendCtx, cancelSends := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancelSends()
 
 	var senders sync.WaitGroup
 	slots := make(chan struct{}, d.cfg.MaxInFlight)
-	freed := make(chan struct{}, 1) // a delivery has ended: a slot is free, and its monitor's next may be due
+	freed := make(chan struct{}, 1) // a delivery has ended: a slot is free, and the monitor's next event may be due
 
 	d.dispatch(ctx, slots, freed, func(leased Delivery, leasedUntil time.Time) {
-		f, isNew := d.inFlight.begin(leased, leasedUntil)
+		f, isNew := d.inFlight.addOrRenew(leased, leasedUntil)
 		if !isNew {
 			return
 		}
 		slots <- struct{}{}
 		senders.Go(func() {
-			d.deliver(sending, f)
-			d.inFlight.end(f)
+			d.deliver(sendCtx, f)
+			d.inFlight.finish(f)
 			<-slots
 			select {
 			case freed <- struct{}{}:
@@ -65,24 +65,24 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		})
 	})
 
-	idle := make(chan struct{})
-	go func() { senders.Wait(); close(idle) }()
+	sendersDone := make(chan struct{})
+	go func() { senders.Wait(); close(sendersDone) }()
 	select {
-	case <-idle:
+	case <-sendersDone:
 	case <-time.After(d.cfg.GracePeriod):
-		abandon()
-		<-idle
+		cancelSends()
+		<-sendersDone
 	}
 }
 
-// dispatch leases deliveries and passes each to send until ctx is done. send must
-// not block while a slot is free.
-func (d *Dispatcher) dispatch(ctx context.Context, slots, freed chan struct{}, send func(leased Delivery, leasedUntil time.Time)) {
+// dispatch leases deliveries and passes each to beginSend until ctx is done. It leases at
+// most as many deliveries as slots are free.
+func (d *Dispatcher) dispatch(ctx context.Context, slots, freed chan struct{}, beginSend func(leased Delivery, leasedUntil time.Time)) {
 	wake, failures := d.wake, 0
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		free := min(cap(slots)-len(slots), maxBatch)
+		free := min(cap(slots)-len(slots), maxLeased)
 		if free == 0 {
 			select {
 			case <-ctx.Done():
@@ -91,20 +91,20 @@ func (d *Dispatcher) dispatch(ctx context.Context, slots, freed chan struct{}, s
 			continue
 		}
 
-		d.inFlight.beginLease()
+		d.inFlight.beginLeaseCall()
 		began := time.Now()
 		leased, err := d.lease(ctx, free)
 		for _, l := range leased {
-			send(l, began.Add(d.cfg.LeaseDuration))
+			beginSend(l, began.Add(d.cfg.LeaseDuration))
 		}
-		d.inFlight.endLease()
+		d.inFlight.endLeaseCall()
 		if err != nil {
 			if ctx.Err() != nil {
 				return
 			}
 			failures++
-			d.log.Warn("cannot read pending webhooks, will try again", "error", err.Error(), "pause_ms", backoff(failures).Milliseconds())
-			timer.Reset(backoff(failures))
+			d.log.Warn("cannot read pending webhooks, will try again", "error", err.Error(), "pause_ms", outboxBackoff.Delay(failures).Milliseconds())
+			timer.Reset(outboxBackoff.Delay(failures))
 			select {
 			case <-ctx.Done():
 			case <-timer.C:
@@ -135,8 +135,8 @@ func (d *Dispatcher) lease(ctx context.Context, limit int) ([]Delivery, error) {
 	return d.outbox.Lease(ctx, limit, d.cfg.LeaseDuration)
 }
 
-// untilDue returns how long to sleep, at least minPoll. A due time in the past is that
-// of a delivery which the last lease could not get.
+// untilDue returns how long to sleep, at least minPollInterval. The next due time may be
+// in the past, for example while another gateway is leasing that delivery.
 func (d *Dispatcher) untilDue(ctx context.Context) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -144,5 +144,5 @@ func (d *Dispatcher) untilDue(ctx context.Context) time.Duration {
 	if err != nil || due.IsZero() {
 		return d.cfg.PollInterval
 	}
-	return min(max(time.Until(due), minPoll), d.cfg.PollInterval)
+	return min(max(time.Until(due), minPollInterval), d.cfg.PollInterval)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-func TestDispatcher(t *testing.T) {
+func TestADispatcherDeliversPendingEvents(t *testing.T) {
 	scenario(t, "an event that is pending at the start is sent at once", func(t *testing.T) {
 		o, s := &fakeOutbox{}, newSender(accepts)
 		o.add("e1", "mon-a")

@@ -3,33 +3,34 @@
 // URL, and records the result.
 //
 //	            Lease                 Send              RecordAttempt
-//	pending ───────────▶ leased ───────────▶ attempted ─────────────▶ sent      accepted (2xx)
+//	pending ───────────▶ leased ───────────▶ attempted ──accepted (2xx)──▶ sent
 //	   ▲                   │                     │
-//	   │  lease expired    │                     ├──────────────────▶ pending   1 s, 2 s, 4 s later,
-//	   └───────────────────┘                     │                              or Retry-After ≤ 60 s
-//	                                             └──────────────────▶ failed    after four attempts;
-//	                                                                            the monitor ends with
-//	                                                                            callback_failed
+//	   ├── lease expires ──┘                     ├──attempts left──▶ pending again, due after
+//	   │                                         │    1 s, 2 s, 4 s, or Retry-After ≤ 60 s
+//	   └──────────────── retry ──────────────────┤
+//	                                             └──fourth failure──▶ failed; the monitor ends
+//	                                                                  with callback_failed
 //
 // Guarantees:
 //
-//   - Every event is delivered at least once. It leaves the outbox only when the
-//     decision about it is stored. If a failure cannot be stored, the lease
-//     expires and the event is sent again, with the same id and the same bytes.
-//   - An event that this dispatcher has delivered is not sent again by it, even if
-//     the success can be stored only much later. Another gateway may send it
-//     again, because only this process knows of the success.
+//   - Every event is delivered at least once. An event stays pending until an
+//     attempt with its result is stored. If a failure cannot be stored, the lease
+//     expires and the event is sent again, with the same id and the same payload. Only evidence
+//     that was stored meanwhile is added to it.
+//   - A dispatcher does not send an event again after the receiver accepted it, even
+//     if the success can be stored only much later. Another gateway may send the
+//     event again, because only this process knows of the success.
 //   - The events of one monitor are delivered in order, one at a time, across all
 //     gateways: the Outbox never leases an event while an earlier one of the
 //     same monitor is pending.
-//   - A delivery in flight is not sent a second time when its lease ends early,
-//     which happens when the outbox's clock jumps ahead.
+//   - A delivery in flight is not sent a second time when its lease expires early,
+//     which happens when the database's clock jumps ahead.
 //
 // Failure behaviour:
 //
-//   - A receiver that does not answer delays only its own monitors, as long as
-//     fewer than Config.MaxInFlight deliveries wait for an answer.
-//   - While the database does not answer, nothing is leased; the dispatcher asks
-//     again after at most a second. Attempts that were in flight are recorded
-//     when the database is back.
+//   - A receiver that does not answer delays only the monitors with its callback
+//     URL, while fewer than Config.MaxInFlight deliveries wait for an answer.
+//   - While the database does not answer, the dispatcher leases nothing; it tries
+//     again after at most a second. When the database answers again, it records the
+//     attempts that were in flight.
 package delivery

@@ -120,7 +120,7 @@ func TestADeliveredEventIsNotSentAgainUntilItsSuccessIsStored(t *testing.T) {
 		defer h.stop()
 		h.advance(29 * time.Second)
 		o.set(func(o *fakeOutbox) {
-			o.entries[0].delivery.Attempts, o.entries[0].delivery.Lease = 1, "of another gateway"
+			o.entries[0].delivery.Attempts, o.entries[0].delivery.LeaseID = 1, "of another gateway"
 		})
 		h.advance(20 * time.Second)
 		expectOneAttempt(t, h, s)
@@ -133,7 +133,7 @@ func TestADeliveredEventIsNotSentAgainUntilItsSuccessIsStored(t *testing.T) {
 		defer h.stop()
 		h.advance(29 * time.Second)
 		o.set(func(o *fakeOutbox) { o.leaseDelay = 2 * time.Second })
-		for first := o.find("e1").delivery.Lease; o.find("e1").delivery.Lease == first; {
+		for first := o.find("e1").delivery.LeaseID; o.find("e1").delivery.LeaseID == first; {
 			h.advance(10 * time.Millisecond)
 		}
 		expectOneAttempt(t, h, s)

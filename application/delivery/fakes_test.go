@@ -80,7 +80,7 @@ func (o *fakeOutbox) Lease(_ context.Context, limit int, duration time.Duration)
 			continue
 		}
 		e.leasedUntil = now.Add(duration)
-		e.delivery.Lease = fmt.Sprint(o.leases)
+		e.delivery.LeaseID = fmt.Sprint(o.leases)
 		leased = append(leased, e.delivery)
 	}
 	if delay := o.leaseDelay; delay > 0 {
@@ -101,7 +101,7 @@ func (o *fakeOutbox) RecordAttempt(_ context.Context, d delivery.Delivery, a del
 		if e.delivery.EventID != d.EventID {
 			continue
 		}
-		if !decision.Sent && d.Lease != e.delivery.Lease {
+		if !decision.Sent && d.LeaseID != e.delivery.LeaseID {
 			return "", nil
 		}
 		e.attempts = append(e.attempts, a)

@@ -4,7 +4,7 @@ import "time"
 
 // The retry policy of section 4.4 and decision W3.
 const (
-	// MaxAttempts limits how often a delivery is sent: once and three retries.
+	// MaxAttempts limits how often a delivery is sent: one attempt and three retries.
 	MaxAttempts = 4
 
 	// SendTimeout bounds one attempt (section 4.4).
@@ -18,11 +18,11 @@ const (
 )
 
 // Decide returns the decision after the latest of the given number of attempts.
-// The delay before the next attempt counts from now, when the attempt has
-// ended; Retry-After can lengthen it but not shorten it.
+// now is the end of the latest attempt, from which the delay before the next one counts.
+// Retry-After can lengthen the delay but not shorten it.
 func Decide(now time.Time, latest Attempt, attempts int) Decision {
 	switch {
-	case latest.Delivered():
+	case latest.Accepted():
 		return Decision{Sent: true}
 	case attempts >= MaxAttempts:
 		return Decision{Failed: true}

@@ -14,9 +14,10 @@ type Delivery struct {
 	EventType   event.Type
 	MonitorID   monitor.ID
 	CallbackURL monitor.CallbackURL
-	Body        []byte // the payload, the same bytes at every attempt
-	Attempts    int    // made before this one
-	Lease       string // the Outbox's name of the lease, passed back to RecordAttempt
+	Body        []byte        // the payload as it was stored
+	Attempts    int           // made before this one
+	Age         time.Duration // since the event was stored, when it was leased
+	LeaseID     string        // identifies the lease; RecordAttempt passes it back to the Outbox
 }
 
 // Attempt is the result of sending a delivery once. The Sender decides whether
@@ -26,14 +27,16 @@ type Attempt struct {
 	Status     int           // the receiver's status code, kept for the history; 0: no answer
 	Error      string        // empty if the receiver accepted it; one line for people
 	RetryAfter time.Duration // how long the receiver asked to wait; 0: it did not ask
+
+	Exchange *event.Exchange // what was sent and answered; nil: nothing was sent
 }
 
-// Delivered reports whether the receiver accepted the delivery.
-func (a Attempt) Delivered() bool { return a.Error == "" }
+// Accepted reports whether the receiver accepted the delivery.
+func (a Attempt) Accepted() bool { return a.Error == "" }
 
 // Decision is the next state of a delivery after an attempt.
 type Decision struct {
-	Sent    bool
+	Sent    bool      // the receiver accepted the delivery
 	Failed  bool      // no attempt is left: the event fails and its monitor ends (decision W4)
 	RetryAt time.Time // set if neither Sent nor Failed
 }
@@ -42,21 +45,20 @@ type Decision struct {
 // the database and may be called concurrently, by several gateways.
 type Outbox interface {
 	// Lease takes up to limit due deliveries for the given duration, at most
-	// 2 min. It returns none that follows a pending one of the same monitor, and
-	// none under another lease (decision W2). After an error it may be repeated:
-	// deliveries that the failed call has leased are leased again.
+	// 2 min. It returns no delivery while an earlier one of the same monitor is pending,
+	// and none under another lease (decision W2). After an error it may be repeated:
+	// the next call also returns the deliveries that the failed one has leased.
 	Lease(ctx context.Context, limit int, duration time.Duration) ([]Delivery, error)
 
 	// RecordAttempt stores an attempt with its decision and ends the lease, in one
-	// transaction. It is idempotent. A failure is stored only while the delivery
-	// is under this lease, because later it may be another gateway's; a success is always
-	// stored. If the decision is Failed, the monitor ends as well, with status
+	// transaction. It is idempotent. It always stores a success. It stores a failure
+	// only if no other lease was given since; another gateway may hold a later one. If the decision is Failed, the monitor ends as well, with status
 	// error and reason callback_failed, and its other pending events fail; ended
 	// is then the monitor's id, so that its worker can be stopped.
 	RecordAttempt(ctx context.Context, d Delivery, a Attempt, decision Decision) (ended monitor.ID, err error)
 
 	// NextDue returns when the next delivery becomes due, for the dispatcher to
-	// sleep until; zero: none is pending. The time may have passed.
+	// sleep until; zero: none is pending. The returned time may be in the past.
 	NextDue(ctx context.Context) (time.Time, error)
 }
 

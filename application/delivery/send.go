@@ -5,30 +5,32 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // deliver sends a delivery once and stores the attempt.
-func (d *Dispatcher) deliver(ctx context.Context, f *inFlight) {
-	sent, _ := d.inFlight.current(f)
-	log := d.log.With("monitor_id", string(sent.MonitorID), "event_id", sent.EventID,
-		"event_type", string(sent.EventType), "receiver", origin(sent.CallbackURL))
+func (d *Dispatcher) deliver(ctx context.Context, f *inFlightDelivery) {
+	delivery, _ := d.inFlight.current(f)
+	log := d.log.With("monitor_id", string(delivery.MonitorID), "event_id", delivery.EventID,
+		"event_type", string(delivery.EventType), "receiver", origin(delivery.CallbackURL))
 
-	attempt := d.sender.Send(ctx, sent)
-	if ctx.Err() != nil && !attempt.Delivered() {
+	delivery.Body = d.payload(ctx, delivery, log)
+	attempt := d.sender.Send(ctx, delivery)
+	if ctx.Err() != nil && !attempt.Accepted() {
 		log.Info("webhook cut short by the shutdown, will be sent again")
 		return
 	}
 
-	if attempt.Delivered() {
-		d.inFlight.markDelivered(f)
+	if attempt.Accepted() {
+		d.inFlight.markAccepted(f)
 	}
-	attempts := sent.Attempts + 1
+	attempts := delivery.Attempts + 1
 	decision := Decide(time.Now(), attempt, attempts)
 	ended, err := d.record(ctx, f, attempt, decision)
 	if err != nil {
-		log.Error("outcome of a webhook could not be stored, it will be sent again",
-			"error", err.Error(), "delivered", attempt.Delivered())
+		log.Error("result of a webhook could not be stored, the gateway will send the webhook again",
+			"error", err.Error(), "delivered", attempt.Accepted())
 		return
 	}
 
@@ -47,26 +49,24 @@ func (d *Dispatcher) deliver(ctx context.Context, f *inFlight) {
 	}
 }
 
-// record stores an attempt and retries after an error. It retries a failed attempt
-// until the lease expires. It retries a success until ctx is done, because only this
-// process knows of it. It tries once even if ctx is done.
-func (d *Dispatcher) record(ctx context.Context, f *inFlight, a Attempt, decision Decision) (ended monitor.ID, err error) {
+// record stores an attempt and retries after an error. It retries until the lease
+// expires. For an accepted delivery it retries until ctx is done, because only this
+// process knows of the success. It tries once even if ctx is done.
+func (d *Dispatcher) record(ctx context.Context, f *inFlightDelivery, a Attempt, decision Decision) (ended monitor.ID, err error) {
 	for failures := 1; ; failures++ {
 		leased, _ := d.inFlight.current(f)
-		once, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
-		ended, err = d.outbox.RecordAttempt(once, leased, a, decision)
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+		ended, err = d.outbox.RecordAttempt(limited, leased, a, decision)
 		cancel()
 		if err == nil {
 			return ended, nil
 		}
-		delay := backoff(failures)
+		delay := outboxBackoff.Delay(failures)
 		if _, leasedUntil := d.inFlight.current(f); !decision.Sent && !time.Now().Add(delay).Before(leasedUntil) {
 			return "", err
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, delay) {
 			return "", err
-		case <-time.After(delay):
 		}
 	}
 }

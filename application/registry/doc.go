@@ -5,6 +5,7 @@
 //	caller ──▶ Allow, CountRefusal ─────────▶ RateLimiter  ─┐
 //	           Register, RegisterIdempotent,                │
 //	           Stop, Get, List ─────────────▶ MonitorStore ─┤
+//	           ChangeMonitor ───────────────▶ SettingsStore ┤
 //	           Events, Redeliver ───────────▶ EventStore   ─┤ one Store
 //	worker ──▶ Assign, Report ──────────────▶ ReportStore  ─┘
 //	           Register, Stop ──────────────▶ WorkerManager (starts and stops workers)
@@ -12,19 +13,19 @@
 //
 // Guarantees:
 //
-//   - A monitor is stored before Register answers. The request to start its worker
-//     follows, and Register does not wait for it. A reservation gets no worker yet
-//     (decision A10); package supervisor promotes it.
-//   - Requests with one idempotency key register one monitor (decision A9), and a
-//     client has one rate limit (A5), however many gateways they reach.
-//   - A caller that disconnects half way leaves either nothing or a monitor with a
-//     worker: changes to the store do not end with the caller's context.
-//   - Stop is idempotent (decision A6).
+//   - Register stores a monitor, then enqueues the start of its worker, and returns
+//     without waiting for the worker. A reservation gets no worker yet (decision A10);
+//     package supervisor promotes it.
+//   - All requests with the same idempotency key register one monitor (decision A9).
+//     All gateways share the rate limits of a client (A5).
+//   - If a caller disconnects during a registration, the store contains either nothing
+//     or a monitor that gets a worker. The caller's context does not cancel changes.
+//   - Stop is idempotent (decision A6), and so is ChangeMonitor. Changes at the same time
+//     are applied one after another (section 16.6).
 //   - When Report returns, the whole report is stored. A report of an older
 //     generation changes nothing (decision O2).
 //
 // Errors that callers and workers may see are *monitor.Error and
-// monitor.ErrSuperseded. Every other error is internal and wrapped with what was
-// being done. The package keeps no state in memory, so any number of gateways may
+// monitor.ErrSuperseded. Every other error is internal and names the failed operation. The package keeps no state in memory, so any number of gateways may
 // run side by side.
 package registry

@@ -14,20 +14,20 @@ import (
 // IdempotencyRetention limits how long a registration may be repeated (decision A9).
 const IdempotencyRetention = 24 * time.Hour
 
-// ErrKeyReused refuses a registration whose idempotency key came with a different
-// request.
+// ErrKeyReused refuses a registration because an earlier one had the same idempotency key
+// and a different request.
 var ErrKeyReused = errors.New("this key came with another request")
 
 // Digest is a SHA-256 sum.
 type Digest [sha256.Size]byte
 
-// IdempotencyKey identifies a repeatable registration.
+// IdempotencyKey identifies a registration that the caller may repeat.
 type IdempotencyKey struct {
 	Key     Digest // of the API key and the caller's Idempotency-Key
 	Request Digest // of the normalised request
 }
 
-// IdempotencyRecord is the first answer to a registration with a key.
+// IdempotencyRecord is the answer to the first registration with a key.
 type IdempotencyRecord struct {
 	Request Digest
 	Monitor monitor.Monitor // with its Status at that time
@@ -35,11 +35,11 @@ type IdempotencyRecord struct {
 
 // RegisterIdempotent registers a monitor for a caller that may repeat the request
 // because it got no answer (decision A9). A repeat with the same key within
-// IdempotencyRetention registers nothing and returns the first answer, whatever
-// the state of that monitor; replayed is then true. Refusals are not recorded.
+// IdempotencyRetention registers nothing and returns the first answer, even if that
+// monitor has ended; replayed is then true. Refusals are not recorded.
 // Errors: those of Register; ErrKeyReused if the key came with another request.
 func (s *Service) RegisterIdempotent(ctx context.Context, r Request, key Digest) (m monitor.Monitor, replayed bool, err error) {
-	m, err = s.draft(ctx, r)
+	m, err = s.newMonitor(ctx, r)
 	if err != nil {
 		return monitor.Monitor{}, false, err
 	}
@@ -70,9 +70,9 @@ func (s *Service) RegisterIdempotent(ctx context.Context, r Request, key Digest)
 	return first.Monitor, true, nil
 }
 
-// requestDigest is the digest of a normalised registration: with its defaults and
-// canonical URLs, and with metadata byte for byte. Two spellings of one
-// registration have the same digest.
+// requestDigest returns the digest of a normalised registration. Defaults are filled in,
+// URLs are canonical and times are in UTC, so equivalent requests have the same digest.
+// Metadata counts byte for byte.
 func requestDigest(m monitor.Monitor) (Digest, error) {
 	for _, t := range []**time.Time{&m.Config.ScheduledStartTime, &m.Config.ScheduledEndTime} {
 		if *t != nil {

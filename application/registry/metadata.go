@@ -13,8 +13,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Limits of metadata beside monitor.MaxMetadata. Within them, the store and every
-// usual JSON library of a receiver keep metadata exactly.
+// Limits of metadata in addition to monitor.MaxMetadata. Within these limits, the store
+// and the usual JSON libraries of receivers do not change metadata.
 const (
 	MaxMetadataDepth  = 32  // nested objects and arrays
 	maxNumberLength   = 512 // characters of one number
@@ -51,8 +51,8 @@ func checkMetadata(raw json.RawMessage) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// checkShape says why valid JSON is nested too deep or has a number beyond the
-// limits; "" if neither.
+// checkShape checks the depth and the numbers of valid JSON. It returns the reason for a
+// refusal, or "".
 func checkShape(raw []byte) string {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -87,16 +87,16 @@ func withinNumberLimits(number string) bool {
 	if len(number) > maxNumberLength {
 		return false
 	}
-	_, exponent, has := strings.Cut(strings.ToLower(number), "e")
-	if !has {
+	_, exponent, found := strings.Cut(strings.ToLower(number), "e")
+	if !found {
 		return true
 	}
 	n, err := strconv.Atoi(exponent)
 	return err == nil && -maxExponent <= n && n <= maxExponent
 }
 
-// invalidEscape is the index of the first \u escape in valid JSON for NUL or for
-// one half of a surrogate pair; -1 without one.
+// invalidEscape returns the index of the first \u escape in valid JSON that means NUL or
+// half a surrogate pair, or -1.
 func invalidEscape(raw []byte) int {
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {
@@ -121,7 +121,7 @@ func invalidEscape(raw []byte) int {
 	return -1
 }
 
-// escapedRune reads the \uXXXX at the start of b; it is -1 without one.
+// escapedRune reads the \uXXXX at the start of b. It returns -1 if b begins otherwise.
 func escapedRune(b []byte) rune {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return -1
@@ -133,8 +133,8 @@ func escapedRune(b []byte) rune {
 	return rune(n)
 }
 
-// sanitizeJSON replaces every invalid escape in valid JSON with U+FFFD. Without
-// one, it returns raw itself.
+// sanitizeJSON replaces every invalid escape in valid JSON with U+FFFD. It returns raw
+// itself if every escape is valid.
 func sanitizeJSON(raw []byte) []byte {
 	at := invalidEscape(raw)
 	if at < 0 {

@@ -12,37 +12,39 @@ import (
 // Store is everything that a Service stores.
 type Store interface {
 	MonitorStore
+	AdmissionReader
 	ReportStore
 	EventStore
+	SettingsStore
 	RateLimiter
 }
 
-// MonitorStore stores the monitors. Each method blocks for one exchange with the
-// store and may be called concurrently, by several gateways. The store itself
-// decides about duplicates and the maximum, so that both hold across gateways.
+// MonitorStore stores the monitors. Each method blocks for one exchange with the store
+// and may be called concurrently, by several gateways. The store itself enforces that
+// active streams are unique and limited in number, so all gateways together obey both.
 type MonitorStore interface {
-	// Insert stores a new monitor. Its Held time starts when it is stored, by the
-	// store's clock. Errors: *monitor.Error Duplicate when an active monitor has the
+	// Insert stores a new monitor. The time of monitor.Monitor.Held counts from the
+	// insertion, by the store's clock. Errors: *monitor.Error Duplicate when an active monitor has the
 	// same stream, MaxMonitorsExceeded when limit monitors are active.
 	Insert(ctx context.Context, m monitor.Monitor, limit int) error
 
 	// InsertIdempotent stores a new monitor together with an idempotency record,
-	// which is kept for IdempotencyRetention by the store's clock. If the key has a
-	// record already, it stores nothing and returns that record, even if its request
-	// differs; otherwise it returns nil. Decision and insertion are one transaction:
-	// of concurrent calls with one key, one stores and the others get its record.
-	// Errors: those of Insert.
+	// which is kept for IdempotencyRetention by the store's clock. If the key already has
+	// a record, it stores nothing and returns that record, even if its request differs.
+	// Otherwise it returns nil. It is one transaction: of concurrent calls with one key,
+	// one stores a monitor and the others return its record. Errors: those of Insert.
 	InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, key IdempotencyKey) (*IdempotencyRecord, error)
 
-	// FindIdempotent reads the record of a key; nil: it has none, or no longer.
+	// FindIdempotent reads the record of a key. It returns nil if the key has no
+	// record, or an expired one.
 	FindIdempotent(ctx context.Context, key Digest) (*IdempotencyRecord, error)
 
 	// Get reads a monitor. Errors: *monitor.Error NotFound.
 	Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error)
 
-	// List reads a page of the monitors with a status, newest first, and their
-	// total number. An empty status means every status.
-	List(ctx context.Context, status monitor.Status, limit, offset int) (page []monitor.Monitor, total int, err error)
+	// List reads a page of the monitors that match a query, newest first, and how many
+	// match on all pages. Limit may be one more than MaxPage.
+	List(ctx context.Context, q MonitorQuery) (page []ListedMonitor, total int, err error)
 
 	// End moves an active monitor to a final status and returns the result. It
 	// returns an ended monitor unchanged (decision A6). A last event that is not nil
@@ -52,13 +54,15 @@ type MonitorStore interface {
 
 // ReportStore stores the reports of workers.
 type ReportStore interface {
-	// Accept stores a whole report in one transaction: the state, if the status may
-	// follow the present one, and the events as pending webhooks, in order. It skips
-	// events that are stored already. Neither statistics nor the time of the last
-	// check ever decrease; a zero time and a nil visibility keep the stored value.
-	// Accept returns Stop when the monitor has ended, now or before. Errors: *monitor.Error NotFound; monitor.ErrSuperseded
-	// when the report's generation is not the newest, and nothing is stored.
-	Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error)
+	// Accept stores a whole report in one transaction. It stores the events as pending
+	// webhooks, in order, and skips those that are already stored. It stores the state if
+	// the stored status may change to the reported one. Statistics and the time of the
+	// last check never decrease; a zero time and a nil visibility keep the stored value.
+	// It answers Stop if the monitor has ended, by this report or before, and the
+	// monitor's revision. Errors:
+	// *monitor.Error NotFound; monitor.ErrSuperseded when the report's generation is not
+	// the newest. After an error nothing is stored.
+	Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error)
 }
 
 // EventStore reads the events of monitors.
@@ -67,10 +71,13 @@ type EventStore interface {
 	// number. Errors: *monitor.Error NotFound.
 	Events(ctx context.Context, id monitor.ID, limit, offset int) (page []EventRecord, total int, err error)
 
-	// Redeliver makes a sent or failed event pending again, with a fresh count
-	// of attempts. Errors: *monitor.Error NotFound when the monitor has no such
+	// Redeliver makes a sent or failed event pending again and sets its attempts to 0. Errors: *monitor.Error NotFound when the monitor has no such
 	// event.
 	Redeliver(ctx context.Context, id monitor.ID, eventID string) error
+
+	// Deliveries reads a page of the events of all monitors that match a query, newest
+	// first.
+	Deliveries(ctx context.Context, q DeliveryQuery) ([]DeliveryRecord, error)
 }
 
 // RateLimiter counts the requests of clients, for all gateways together.
@@ -81,9 +88,9 @@ type RateLimiter interface {
 	// for one exchange with the store and may be called concurrently.
 	Allow(ctx context.Context, client Client, limit RateLimit, perMin int) (wait time.Duration, err error)
 
-	// Return takes back one request that Allow counted. It blocks for one exchange
+	// Refund takes back one request that Allow counted. It blocks for one exchange
 	// with the store and may be called concurrently.
-	Return(ctx context.Context, client Client, limit RateLimit, perMin int) error
+	Refund(ctx context.Context, client Client, limit RateLimit, perMin int) error
 }
 
 // EventRecord is an event with the state of its delivery (decision A8).
@@ -97,9 +104,9 @@ type EventRecord struct {
 	CreatedAt time.Time
 	SentAt    time.Time // zero: not sent
 
-	// ResolvedAt is when the condition of an event that has no recovery event was
-	// over: sight returned after a monitor.error of reason blind (decision S15).
-	// Zero: it is not over, or the event has none.
+	// ResolvedAt is when the stream could be observed again after a monitor.error event
+	// of reason blind (decision S15). Such an event has no recovery event. Zero for
+	// every other event, and while the stream still cannot be observed.
 	ResolvedAt time.Time
 }
 
@@ -108,6 +115,8 @@ type Attempt struct {
 	At     time.Time `json:"at"`
 	Status int       `json:"status"` // status code of the receiver's answer; 0: no answer
 	Error  string    `json:"error"`  // empty on success
+
+	Exchange *event.Exchange `json:"exchange,omitempty"` // nil: nothing was sent, or an older release sent it
 }
 
 // WorkerManager starts and stops workers; supervisor.Supervisor is one.
@@ -120,16 +129,16 @@ type WorkerManager interface {
 	// Stop ends a monitor's worker. It returns at once, before the worker has ended.
 	Stop(id monitor.ID)
 
-	// RenewLease notes that a worker of this generation has reported, before the
-	// report is stored: a store that is away must not make workers look lost.
-	// Generation 0 is the newest. It returns at once.
+	// RenewLease records that a worker of this generation has reported. It is called
+	// before the report is stored: workers must not look lost while the store fails.
+	// Generation 0 means any. It returns at once.
 	RenewLease(id monitor.ID, generation int)
 }
 
 // CallbackPolicy decides where webhooks may go (decision A2). Check may resolve
 // the host, within a time limit of its own, and may be called concurrently.
 // Errors: *monitor.Error InvalidURL, whose message names the refused address and the
-// accepted ones; any other error means that the policy could not decide.
+// accepted ones; every other error means that the policy could not check the URL.
 type CallbackPolicy interface {
 	Check(ctx context.Context, u monitor.CallbackURL) error
 }

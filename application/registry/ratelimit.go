@@ -11,18 +11,25 @@ import (
 )
 
 // RateLimit names a maximum of requests per client and minute (section 12.3). A client
-// may use all at once; the limit then recovers evenly.
+// may send all of them at once. Afterwards a new request becomes possible every
+// minute/maximum.
 type RateLimit string
 
-// The rate limits of section 12.3. Stopping a monitor has none: a client with too
-// many monitors must be able to stop some. A refused registration counts against
-// Refusing and not against Creating, so that mistakes do not delay the correct
-// request that follows them.
+// The rate limits of section 12.3. Requests to stop a monitor are not limited, because a
+// client with too many monitors must be able to stop some. A refused registration counts
+// against Refusing and not against Creating. So mistakes do not delay the corrected
+// request.
 const (
 	Creating RateLimit = "create" // registrations and test webhooks; Config.CreatePerMin
 	Querying RateLimit = "query"  // reads and redeliveries; Config.QueryPerMin
+	Viewing  RateLimit = "view"   // reads and redeliveries of a dashboard, whose pages consist of many; viewFactor times Config.QueryPerMin
 	Refusing RateLimit = "refuse" // refused registrations; Config.CreatePerMin
+
+	Previewing RateLimit = "preview" // previews; Config.CreatePerMin
 )
+
+// viewFactor is how many reads of a dashboard count as one.
+const viewFactor = 10
 
 // MaxPerMin is the largest rate limit: one request each microsecond.
 const MaxPerMin = 60_000_000
@@ -37,8 +44,12 @@ type Client [sha256.Size]byte
 func (s *Service) Allow(ctx context.Context, client Client, limit RateLimit) (wait time.Duration, err error) {
 	perMin, allowed := s.cfg.QueryPerMin, "requests a minute are allowed to read and redeliver"
 	switch limit {
+	case Viewing:
+		perMin = min(viewFactor*perMin, MaxPerMin)
 	case Creating:
 		perMin, allowed = s.cfg.CreatePerMin, "requests a minute are allowed to register and to test webhooks"
+	case Previewing:
+		perMin, allowed = s.cfg.CreatePerMin, "previews a minute are allowed"
 	case Refusing:
 		perMin, allowed = s.cfg.CreatePerMin, "refused registrations a minute are answered; correct the request first"
 	}
@@ -63,7 +74,7 @@ func (s *Service) CountRefusal(ctx context.Context, client Client) (wait time.Du
 	}
 	var limited error
 	err = settle(ctx, "count a refused registration", func(ctx context.Context) error {
-		if err := s.store.Return(ctx, client, Creating, s.cfg.CreatePerMin); err != nil {
+		if err := s.store.Refund(ctx, client, Creating, s.cfg.CreatePerMin); err != nil {
 			return err
 		}
 		wait, limited = s.Allow(ctx, client, Refusing)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/application/registry"
@@ -23,23 +24,39 @@ func TestMonitorsAreListedInPages(t *testing.T) {
 	}
 
 	t.Run("is newest first, in pages", func(t *testing.T) {
-		page, total, err := s.List(ctx, "", 2, 1)
-		if err != nil || total != 3 || len(page) != 2 || page[0].ID != ids[1] || page[1].ID != ids[0] {
-			t.Errorf("page is %+v of %d, %v", page, total, err)
+		page, err := s.List(ctx, registry.MonitorQuery{Limit: 2, Offset: 1})
+		if err != nil || page.Total != 3 || len(page.Monitors) != 2 || page.Monitors[0].ID != ids[1] || page.Monitors[1].ID != ids[0] || page.Next != 0 {
+			t.Errorf("page is %+v, %v", page, err)
+		}
+	})
+	t.Run("continues after a page", func(t *testing.T) {
+		page, err := s.List(ctx, registry.MonitorQuery{Limit: 2})
+		if err != nil || len(page.Monitors) != 2 || page.Next == 0 {
+			t.Fatalf("page is %+v, %v", page, err)
+		}
+		page, err = s.List(ctx, registry.MonitorQuery{Limit: 2, Before: page.Next})
+		if err != nil || page.Total != 3 || len(page.Monitors) != 1 || page.Monitors[0].ID != ids[0] || page.Next != 0 {
+			t.Errorf("page is %+v, %v", page, err)
 		}
 	})
 	t.Run("filters by status", func(t *testing.T) {
-		page, total, err := s.List(ctx, monitor.Stopped, 50, 0)
-		if err != nil || total != 1 || page[0].ID != ids[1] {
-			t.Errorf("page is %+v of %d, %v", page, total, err)
+		page, err := s.List(ctx, registry.MonitorQuery{Status: monitor.Stopped, Limit: 50})
+		if err != nil || page.Total != 1 || page.Monitors[0].ID != ids[1] {
+			t.Errorf("page is %+v, %v", page, err)
 		}
 	})
+	refused := func(q registry.MonitorQuery) func() error {
+		return func() error { _, err := s.List(ctx, q); return err }
+	}
 	for name, list := range map[string]func() error{
-		"an unknown status":            func() error { _, _, err := s.List(ctx, "running", 50, 0); return err },
-		"a limit of 0":                 func() error { _, _, err := s.List(ctx, "", 0, 0); return err },
-		"a limit of 201":               func() error { _, _, err := s.List(ctx, "", 201, 0); return err },
-		"an offset below 0":            func() error { _, _, err := s.List(ctx, "", 50, -1); return err },
-		"an offset beyond any":         func() error { _, _, err := s.List(ctx, "", 50, registry.MaxOffset+1); return err },
+		"an unknown status":            refused(registry.MonitorQuery{Status: "running", Limit: 50}),
+		"a limit of 0":                 refused(registry.MonitorQuery{}),
+		"a limit of 201":               refused(registry.MonitorQuery{Limit: 201}),
+		"an offset below 0":            refused(registry.MonitorQuery{Limit: 50, Offset: -1}),
+		"an offset beyond any":         refused(registry.MonitorQuery{Limit: 50, Offset: registry.MaxOffset + 1}),
+		"an offset with a cursor":      refused(registry.MonitorQuery{Limit: 50, Offset: 1, Before: 2}),
+		"a text with NUL":              refused(registry.MonitorQuery{Limit: 50, Text: "a\x00"}),
+		"a text that is too long":      refused(registry.MonitorQuery{Limit: 50, Text: strings.Repeat("x", registry.MaxSearchText+1)}),
 		"a limit of 201 of the events": func() error { _, _, err := s.Events(ctx, ids[0], 201, 0); return err },
 	} {
 		t.Run("refuses "+name, func(t *testing.T) { requireCode(t, list(), monitor.InvalidConfig) })
@@ -141,7 +158,7 @@ func TestErrorsOfTheStoreAreReturned(t *testing.T) {
 	ctx := context.Background()
 	for name, call := range map[string]func() error{
 		"Get":       func() error { _, err := s.Get(ctx, id); return err },
-		"List":      func() error { _, _, err := s.List(ctx, "", 50, 0); return err },
+		"List":      func() error { _, err := s.List(ctx, registry.MonitorQuery{Limit: 50}); return err },
 		"Stop":      func() error { _, err := s.Stop(ctx, id); return err },
 		"Events":    func() error { _, _, err := s.Events(ctx, id, 50, 0); return err },
 		"Redeliver": func() error { return s.Redeliver(ctx, id, blackout(1).ID) },

@@ -17,12 +17,12 @@ type Request struct {
 	Config      monitor.Config  // start from monitor.DefaultConfig
 	Metadata    json.RawMessage // a JSON object of at most monitor.MaxMetadata bytes; empty: {}
 
-	// Unreadable lists the fields that could not be read at all. They refuse the
-	// request, together with every other wrong field.
+	// Unreadable lists the fields that could not be decoded. The refusal of the request
+	// names them together with all other wrong fields.
 	Unreadable []FieldError
 }
 
-// FieldError says what is wrong with one field of a request.
+// FieldError is the error of one field of a request.
 type FieldError struct {
 	Field string // its name in the request, such as stream_url
 	Err   error  // *monitor.Error InvalidURL or InvalidConfig
@@ -32,19 +32,18 @@ func (r Request) readable(field string) bool {
 	return !slices.ContainsFunc(r.Unreadable, func(e FieldError) bool { return e.Field == field })
 }
 
-// startWithin is how long only the gateway that registers a monitor may start its
-// worker. The monitor is a reservation until then. Afterwards it is due like any
-// other reservation, and the leader promotes it. So no monitor is forgotten when
-// the answer of the insert is lost or the gateway dies. A gateway that is later
-// than that finds the monitor promoted.
-const startWithin = 10 * time.Second
+// claimTerm is how long only the registering gateway may start a new monitor's worker. The
+// monitor is a reservation meanwhile. Afterwards it is due like any other reservation, and
+// the leader promotes it. So a monitor gets its worker even if the registering gateway
+// dies, or does not learn that the insertion succeeded.
+const claimTerm = 10 * time.Second
 
 // Register stores a new monitor, starts its worker and returns without waiting for
 // it. A monitor whose scheduled start is further away than Config.ScheduleLead is a
-// reservation (decision A10) and gets no worker yet. Errors: *monitor.Error InvalidURL, InvalidConfig,
-// Duplicate, MaxMonitorsExceeded.
+// reservation (decision A10) and gets no worker yet. Errors: *monitor.Error InvalidURL,
+// InvalidConfig, Duplicate, MaxMonitorsExceeded.
 func (s *Service) Register(ctx context.Context, r Request) (monitor.Monitor, error) {
-	m, err := s.draft(ctx, r)
+	m, err := s.newMonitor(ctx, r)
 	if err != nil {
 		return monitor.Monitor{}, err
 	}
@@ -57,10 +56,9 @@ func (s *Service) Register(ctx context.Context, r Request) (monitor.Monitor, err
 	return m, nil
 }
 
-// draft makes the monitor that a request asks for. Errors: one that names every
-// wrong field (decision A3). Times are kept to the millisecond, as answers show
-// them (decision A11).
-func (s *Service) draft(ctx context.Context, r Request) (monitor.Monitor, error) {
+// newMonitor returns the monitor for a request, not stored yet. Its error names every wrong
+// field (decision A3). Times are in whole milliseconds, as in the answers (decision A11).
+func (s *Service) newMonitor(ctx context.Context, r Request) (monitor.Monitor, error) {
 	var refused []error
 	for _, e := range r.Unreadable {
 		refused = append(refused, e.Err)
@@ -76,8 +74,8 @@ func (s *Service) draft(ctx context.Context, r Request) (monitor.Monitor, error)
 	metadata, err := checkMetadata(r.Metadata)
 	refused = append(refused, r.Config.Valid(), err)
 	if err := monitor.Join(refused...); err != nil {
-		// The policy may have to resolve a host. If it cannot, the other wrong fields
-		// are the answer.
+		// The policy may have to resolve a host. If it cannot, the answer names the other
+		// wrong fields only.
 		if callbackErr == nil {
 			if policyErr := s.callbacks.Check(ctx, callback); isRefusal(policyErr) {
 				err = monitor.Join(err, policyErr)
@@ -99,25 +97,28 @@ func (s *Service) draft(ctx context.Context, r Request) (monitor.Monitor, error)
 		CreatedAt:    now,
 		UpdatedAt:    now,
 
-		ReservedUntil: now.Add(startWithin),
+		ReservedUntil: now.Add(claimTerm),
 	}
-	if start := r.Config.ScheduledStartTime; start != nil {
-		if until := start.Add(-s.cfg.ScheduleLead); until.After(now) {
-			m.Status, m.StreamStatus, m.ReservedUntil = monitor.Waiting, monitor.StreamUpcoming, until
-		}
+	if until, reserved := s.reservedUntil(r.Config, now); reserved {
+		m.Status, m.StreamStatus, m.ReservedUntil = monitor.Waiting, monitor.StreamUpcoming, until
 	}
 	return m, nil
 }
 
-// insert stores a new monitor with store and starts its worker, unless store
-// returns the record of an earlier registration.
-func (s *Service) insert(ctx context.Context, m monitor.Monitor, store func(context.Context) (*IdempotencyRecord, error)) (first *IdempotencyRecord, err error) {
-	var passed error
-	if end := m.Config.ScheduledEndTime; end != nil && !end.Add(time.Duration(m.Config.StartDelayToleranceSec)*time.Second).After(m.CreatedAt) {
-		passed = monitor.Errorf(monitor.InvalidConfig, "config.scheduled_end_time is %s, which has passed; "+
-			"accepted is a time to come, or none", end.Format(time.RFC3339))
+// reservedUntil returns when a monitor is promoted whose scheduled start is further away
+// than Config.ScheduleLead. reserved is false for any other.
+func (s *Service) reservedUntil(c monitor.Config, now time.Time) (until time.Time, reserved bool) {
+	if c.ScheduledStartTime == nil {
+		return until, false
 	}
-	if err := monitor.Join(passed, s.callbacks.Check(ctx, m.CallbackURL)); err != nil {
+	until = c.ScheduledStartTime.Add(-s.cfg.ScheduleLead)
+	return until, until.After(now)
+}
+
+// insert calls store to insert a new monitor, and starts its worker. If store returns the
+// record of an earlier registration, insert returns that record and starts no worker.
+func (s *Service) insert(ctx context.Context, m monitor.Monitor, store func(context.Context) (*IdempotencyRecord, error)) (first *IdempotencyRecord, err error) {
+	if err := s.checkPolicies(ctx, m); err != nil {
 		return nil, err
 	}
 	err = settle(ctx, "register a monitor", func(ctx context.Context) (err error) {
@@ -134,6 +135,21 @@ func (s *Service) insert(ctx context.Context, m monitor.Monitor, store func(cont
 	s.workers.Start(m)
 	s.log.Info("monitor registered", "monitor_id", string(m.ID), "stream_url", string(m.StreamURL))
 	return nil, nil
+}
+
+// checkPolicies refuses a draft whose scheduled end has passed, or whose webhooks may
+// not go to its callback URL. A repeated registration is not checked again.
+func (s *Service) checkPolicies(ctx context.Context, m monitor.Monitor) error {
+	return monitor.Join(checkExpiry(m.Config, m.CreatedAt), s.callbacks.Check(ctx, m.CallbackURL))
+}
+
+// checkExpiry refuses a scheduled end that has passed with its tolerance.
+func checkExpiry(c monitor.Config, now time.Time) error {
+	if at := expiry(c); at != nil && !at.After(now) {
+		return monitor.Errorf(monitor.InvalidConfig, "config.scheduled_end_time is %s, which has passed; "+
+			"accepted is a future time, or none", c.ScheduledEndTime.Format(time.RFC3339))
+	}
+	return nil
 }
 
 // Stop ends a monitor and asks for its worker to be ended. A monitor that has
@@ -154,8 +170,8 @@ func (s *Service) Stop(ctx context.Context, id monitor.ID) (monitor.Monitor, err
 	if err != nil {
 		return monitor.Monitor{}, err
 	}
-	// Asked again for an ended monitor: the gateway may have died before its first
-	// request to end the worker was carried out.
+	// This is repeated for an ended monitor: the gateway may have died after the monitor
+	// ended and before it stopped the worker.
 	s.workers.Stop(id)
 	if active {
 		s.log.Info("monitor stopped", "monitor_id", string(id), "status", string(m.Status))
@@ -163,8 +179,7 @@ func (s *Service) Stop(ctx context.Context, id monitor.ID) (monitor.Monitor, err
 	return m, nil
 }
 
-// isRefusal reports whether err says that a request is wrong, rather than that
-// it could not be examined.
+// isRefusal reports whether err is about a wrong request, and not about a failed check.
 func isRefusal(err error) bool {
 	coded, is := errors.AsType[*monitor.Error](err)
 	return is && coded.Code != monitor.Internal

@@ -66,7 +66,7 @@ func TestARegistrationIsStoredAndStartsAWorker(t *testing.T) {
 		})
 		_, err := s.Register(ctx, request("Q"))
 		requireCode(t, err, monitor.InvalidURL)
-		if _, total, _ := s.List(ctx, "", 50, 0); total != 0 {
+		if page, _ := s.List(ctx, registry.MonitorQuery{Limit: 50}); page.Total != 0 {
 			t.Error("something was stored")
 		}
 	})

@@ -8,20 +8,22 @@ import (
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // Limits of one report.
 const (
-	MaxReportEvents = 1000
-	MaxSnapshot     = 256 << 10 // bytes
-	MaxLastError    = 4 << 10   // bytes
+	MaxReportEvents  = 1000
+	MaxReportSignals = 1000      // the gateway ignores those beyond
+	MaxSnapshot      = 256 << 10 // bytes
+	MaxLastError     = 4 << 10   // bytes
 )
 
 // Assign returns the assignment of a worker (decision O1). Generation 0 means the
 // newest. Errors: monitor.ErrSuperseded when the generation is not the newest;
-// *monitor.Error NotFound when there is no such monitor or it has ended: the
-// worker then exits with status 0.
+// *monitor.Error NotFound when the monitor does not exist or has ended. The worker then
+// exits with status 0.
 func (s *Service) Assign(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
 	m, err := s.store.Get(ctx, id)
 	if err != nil {
@@ -31,24 +33,25 @@ func (s *Service) Assign(ctx context.Context, id monitor.ID, generation int) (mo
 		return monitor.Assignment{}, monitor.Errorf(monitor.NotFound, "monitor %s has ended (%s): there is nothing to watch", id, m.Status)
 	}
 	if generation != 0 && generation != m.Generation {
-		return monitor.Assignment{}, fmt.Errorf("generation %d asks, %d is the newest: %w", generation, m.Generation, monitor.ErrSuperseded)
+		return monitor.Assignment{}, fmt.Errorf("generation %d is not the newest, which is %d: %w", generation, m.Generation, monitor.ErrSuperseded)
 	}
 	return monitor.Assignment{
 		ID:         m.ID,
 		Generation: m.Generation,
+		Revision:   m.Revision,
 		StreamURL:  m.StreamURL,
 		Config:     m.Config,
 		Snapshot:   m.Snapshot,
 	}, nil
 }
 
-// Report stores the report of a worker and returns the order for it. A field that the
+// Report stores the report of a worker and returns the answer to it. A field that the
 // report leaves out keeps its stored value (section 8.6). Left out are generation 0, an
 // empty status or condition, a zero time, a nil visibility and an empty snapshot.
 // Errors: *monitor.Error InvalidConfig, NotFound; monitor.ErrSuperseded.
-func (s *Service) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
+func (s *Service) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error) {
 	if err := checkReport(r); err != nil {
-		return "", err
+		return monitor.Answer{}, err
 	}
 	s.workers.RenewLease(id, r.Generation)
 	if r.At.IsZero() {
@@ -57,7 +60,7 @@ func (s *Service) Report(ctx context.Context, id monitor.ID, r monitor.Report) (
 	if incomplete(r) {
 		m, err := s.store.Get(ctx, id)
 		if err != nil {
-			return "", fmt.Errorf("complete a report: %w", err)
+			return monitor.Answer{}, fmt.Errorf("complete a report: %w", err)
 		}
 		r = complete(r, m)
 	}
@@ -69,28 +72,30 @@ func (s *Service) Report(ctx context.Context, id monitor.ID, r monitor.Report) (
 	r.Snapshot = sanitizeJSON(r.Snapshot)
 	events, err := sanitizeEvents(r.Events)
 	if err != nil {
-		return "", err
+		return monitor.Answer{}, err
 	}
 	r.Events = events
+	r.Signals = s.knownSignals(id, r.Signals)
+	r.Minutes = s.acceptableMinutes(id, r.Minutes)
 
-	var order monitor.Order
+	var answer monitor.Answer
 	err = settle(ctx, "accept a report", func(ctx context.Context) (err error) {
-		order, err = s.store.Accept(ctx, id, r)
+		answer, err = s.store.Accept(ctx, id, r)
 		return err
 	})
-	return order, err
+	return answer, err
 }
 
-// incomplete reports whether completing r needs the stored monitor. A worker that has
-// analysed no segment yet has no time of a last check: its heartbeats are complete
-// without one.
+// incomplete reports whether r leaves out fields that only the stored monitor has. Before
+// its first analysed segment, a worker has no time of the last check. Such a report counts
+// as complete.
 func incomplete(r monitor.Report) bool {
 	return r.Generation == 0 || r.Status == "" || r.StreamStatus == "" || r.Health.Video == "" ||
 		r.Health.Audio == "" || len(r.Snapshot) == 0 ||
 		r.Health.LastCheckAt.IsZero() && r.Statistics.TotalSegmentsAnalyzed > 0
 }
 
-// complete fills the fields that r leaves out from the stored monitor.
+// complete returns r with missing fields copied from the stored monitor m.
 func complete(r monitor.Report, m monitor.Monitor) monitor.Report {
 	if r.Generation == 0 {
 		r.Generation = m.Generation
@@ -119,8 +124,47 @@ func complete(r monitor.Report, m monitor.Monitor) monitor.Report {
 	return r
 }
 
-// sanitizeEvents returns events without invalid escapes. Their texts come from
-// tools and servers, and an event must not be lost for a NUL in its details.
+// knownSignals returns the signals that this release knows. The others are left out: the
+// record must not have a report refused, with its alerts.
+func (s *Service) knownSignals(id monitor.ID, signals []monitor.Signal) (known []monitor.Signal) {
+	for n, signal := range signals {
+		err := signal.Valid()
+		if n >= MaxReportSignals {
+			err = monitor.Errorf(monitor.InvalidConfig, "the report has more than %d signals", MaxReportSignals)
+		}
+		if err != nil {
+			s.log.Warn("a signal of a worker is left out, its incident may stay open until the monitor ends", "monitor_id", string(id), "error", err.Error())
+			continue
+		}
+		known = append(known, signal)
+	}
+	return known
+}
+
+// acceptableMinutes returns the minutes that can be stored. The timestamps of a hostile
+// stream may claim minutes of the future, which no retention would delete.
+func (s *Service) acceptableMinutes(id monitor.ID, minutes []monitor.Minute) (accepted []monitor.Minute) {
+	var refused error
+	for n, m := range minutes {
+		err := history.Acceptable(m, s.cfg.Now())
+		if n >= history.MaxReported {
+			err = fmt.Errorf("the report has more than %d minutes", history.MaxReported)
+		}
+		if err != nil {
+			refused = err
+			continue
+		}
+		accepted = append(accepted, m)
+	}
+	if refused != nil {
+		s.log.Warn("luma and level of a worker are left out, its report is stored: check the clocks of worker and gateway", "monitor_id", string(id),
+			"minutes", len(minutes)-len(accepted), "error", refused.Error())
+	}
+	return accepted
+}
+
+// sanitizeEvents returns events without invalid escapes. Event texts may come from tools
+// and servers. The gateway must not refuse an event because its text contains a NUL.
 func sanitizeEvents(events []event.Event) ([]event.Event, error) {
 	events = slices.Clone(events)
 	for i := range events {
@@ -139,8 +183,8 @@ func sanitizeEvents(events []event.Event) ([]event.Event, error) {
 	return events, nil
 }
 
-// singleLine makes one line of text that a tool or a server wrote: NUL becomes
-// the replacement character, all white space a single blank.
+// singleLine returns a tool's or server's text as one line. It replaces NUL and invalid
+// UTF-8 with U+FFFD, and each run of white space with one space.
 func singleLine(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "\ufffd")
 	return strings.Join(strings.Fields(text), " ")

@@ -12,6 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -74,11 +75,11 @@ func TestAReportIsStoredAndAnsweredWithAnOrder(t *testing.T) {
 	}
 	send := func(t *testing.T, s testService, id monitor.ID, r monitor.Report) monitor.Order {
 		t.Helper()
-		order, err := s.Report(ctx, id, r)
+		answer, err := s.Report(ctx, id, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return order
+		return answer.Order
 	}
 
 	t.Run("renews the lease even if it is refused", func(t *testing.T) {
@@ -283,5 +284,53 @@ func TestAReportWithoutAnyAnalysisKeepsTheTimeOfTheLastCheck(t *testing.T) {
 	}
 	if m, _ := s.Get(ctx, id); !m.Health.LastCheckAt.Equal(completeReport().Health.LastCheckAt) {
 		t.Errorf("last check at %v; expected %v", m.Health.LastCheckAt, completeReport().Health.LastCheckAt)
+	}
+}
+
+func TestAnUnknownSignalIsLeftOutOfAReport(t *testing.T) {
+	s := newService(t, 50, nil)
+	id := s.register("Q").ID
+	s.store.Update(id, func(m *monitor.Monitor) { m.Generation = 1 })
+	known := monitor.Signal{Condition: monitor.NoMedia, StartedAt: time.Date(2024, 1, 15, 20, 0, 0, 0, time.UTC)}
+	r := completeReport()
+	r.Signals = []monitor.Signal{{Condition: "of a newer release", StartedAt: known.StartedAt}, known, {Condition: monitor.Blind}}
+	for range registry.MaxReportSignals {
+		r.Signals = append(r.Signals, known)
+	}
+	if _, err := s.Report(t.Context(), id, r); err != nil {
+		t.Fatalf("the report is refused: %v", err)
+	}
+	if got := s.store.Signals(); len(got) != registry.MaxReportSignals-2 || got[0] != known {
+		t.Errorf("%d signals are stored, the first %v", len(got), got[:1])
+	}
+}
+
+func TestAMinuteThatCannotBeIsLeftOutOfAReport(t *testing.T) {
+	s := newService(t, 50, nil)
+	id := s.register("Q").ID
+	s.store.Update(id, func(m *monitor.Monitor) { m.Generation = 1 })
+	good := monitor.Range{Min: 10, Mean: 20, Max: 30, N: 60}
+	minute := func(from time.Duration, luma monitor.Range) monitor.Minute {
+		at := noon.Add(from).Truncate(time.Minute)
+		return monitor.Minute{At: at, Since: at, Luma: luma}
+	}
+	r := completeReport()
+	r.Minutes = []monitor.Minute{
+		minute(time.Hour, good), minute(-26*time.Hour, good), minute(0, monitor.Range{Min: 0, Mean: 300, Max: 300, N: 1}),
+		{At: noon.Add(time.Second), Since: noon, Luma: good}, {Luma: good},
+		minute(-24*time.Hour, good), minute(0, good), minute(10*time.Minute, good),
+	}
+	want := slices.Clone(r.Minutes[5:])
+	if _, err := s.Report(t.Context(), id, r); err != nil {
+		t.Fatalf("the report is refused: %v", err)
+	}
+	if got := s.store.Minutes(); !slices.Equal(got, want) {
+		t.Errorf("stored are %+v", got)
+	}
+	for range history.MaxReported {
+		r.Minutes = append(r.Minutes, minute(0, good))
+	}
+	if _, err := s.Report(t.Context(), id, r); err != nil || len(s.store.Minutes()) > len(want)+history.MaxReported {
+		t.Errorf("%d minutes are stored, %v", len(s.store.Minutes()), err)
 	}
 }

@@ -48,10 +48,10 @@ func checkStates(r monitor.Report) error {
 	if err := oneOf("stream_status", r.StreamStatus, monitor.StreamUnknown, monitor.StreamUpcoming, monitor.StreamLive, monitor.StreamEnded); err != nil {
 		return err
 	}
-	if err := oneOf("health.video", r.Health.Video, monitor.Conditions(detector.Video)...); err != nil {
+	if err := oneOf("health.video", r.Health.Video, monitor.TrackHealthValues(detector.Video)...); err != nil {
 		return err
 	}
-	return oneOf("health.audio", r.Health.Audio, monitor.Conditions(detector.Audio)...)
+	return oneOf("health.audio", r.Health.Audio, monitor.TrackHealthValues(detector.Audio)...)
 }
 
 func checkVisibilityAndTimes(r monitor.Report) error {
@@ -92,7 +92,7 @@ func checkEvents(events []event.Event) error {
 		if err := monitor.ValidTime(fmt.Sprintf("events[%d].timestamp", i), e.At); err != nil {
 			return err
 		}
-		if !uuidForm.MatchString(e.ID) {
+		if !uuidPattern.MatchString(e.ID) {
 			return monitor.Errorf(monitor.InvalidConfig, "events[%d].event_id is %.60q; accepted is a UUID", i, e.ID)
 		}
 	}

@@ -24,12 +24,13 @@ const settleTimeout = 10 * time.Second
 type Config struct {
 	NewUUID      func() [16]byte  // makes UUIDv7s; required
 	MaxMonitors  int              // MAX_MONITORS, ≥ 1; 0: 50 (section 8.5)
-	CreatePerMin int              // RATE_LIMIT_CREATE_PER_MIN, of each client, 0 to MaxPerMin; 0: without limit
-	QueryPerMin  int              // RATE_LIMIT_QUERY_PER_MIN, likewise (section 12.3)
-	ScheduleLead time.Duration    // SCHEDULE_LEAD_TIME, ≥ 0: how long before its start a reservation gets its worker (decision A10)
+	CreatePerMin int              // RATE_LIMIT_CREATE_PER_MIN, for each client, 0 to MaxPerMin; 0: no limit (section 12.3)
+	QueryPerMin  int              // RATE_LIMIT_QUERY_PER_MIN, for each client, 0 to MaxPerMin; 0: no limit
+	ScheduleLead time.Duration    // SCHEDULE_LEAD_TIME, ≥ 0: time between the promotion of a reservation and its scheduled start (decision A10)
 	Now          func() time.Time // nil: time.Now
-	Zone         *time.Location   // of times in a test webhook (decision A11); nil: time.Local
+	Zone         *time.Location   // for times in a test webhook (decision A11); nil: time.Local
 	Log          *slog.Logger     // nil: slog.Default
+	Resolver     StreamResolver   // for previews; nil: they do not tell the state of the stream
 }
 
 // Service answers callers and workers. It may be used concurrently.
@@ -40,9 +41,10 @@ type Service struct {
 	testSender TestSender
 	cfg        Config
 	log        *slog.Logger
+	previews   chan struct{} // a semaphore of maxPreviews
 }
 
-// New makes a Service. It fails only on a Config out of its ranges.
+// New makes a Service. Errors: a value of cfg is missing or out of its range.
 func New(store Store, workers WorkerManager, callbacks CallbackPolicy, testSender TestSender, cfg Config) (*Service, error) {
 	if cfg.NewUUID == nil {
 		return nil, errors.New("registry: NewUUID is required")
@@ -70,12 +72,12 @@ func New(store Store, workers WorkerManager, callbacks CallbackPolicy, testSende
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	return &Service{store, workers, callbacks, testSender, cfg, cfg.Log.With("component", "registry")}, nil
+	return &Service{store, workers, callbacks, testSender, cfg, cfg.Log.With("component", "registry"), make(chan struct{}, maxPreviews)}, nil
 }
 
-// settle runs a change to the store, for at most settleTimeout, even if the caller
-// disconnects: an interrupted registration would leave a monitor without a worker.
-func settle(ctx context.Context, what string, change func(context.Context) error) error {
+// settle runs a change to the store for at most settleTimeout. It continues if the caller
+// disconnects, because a stored registration must be followed by the start of its worker.
+func settle(ctx context.Context, task string, change func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	err := change(ctx)
@@ -83,7 +85,7 @@ func settle(ctx context.Context, what string, change func(context.Context) error
 		return nil
 	}
 	// The error of a database driver may not mention that the deadline has passed.
-	return fmt.Errorf("%s: %w", what, errors.Join(err, ctx.Err()))
+	return fmt.Errorf("%s: %w", task, errors.Join(err, ctx.Err()))
 }
 
 func checkPage(limit, offset int) error {

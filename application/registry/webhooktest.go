@@ -11,12 +11,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// TestEvent is the event type of a test webhook (decision A8). It is not one of
-// section 4.1, so that no receiver mistakes a test for an alert.
+// TestEvent is the event type of a test webhook (decision A8). Section 4.1 does not contain
+// it, so that no receiver mistakes a test for an alert.
 const TestEvent event.Type = "webhook.test"
 
-// Monitor and stream in a test webhook. Neither exists; both have the specified
-// form, for receivers that validate it.
+// The monitor id and stream URL in a test webhook. Neither exists. Both have a valid
+// form, because a receiver may validate them.
 const (
 	testMonitor = "mon-00000000000070008000000000000000"
 	testStream  = "https://www.youtube.com/watch?v=XXXXXXXXXXX"
@@ -25,6 +25,7 @@ const (
 // WebhookTest is the result of a test webhook.
 type WebhookTest struct {
 	EventID string
+	Body    []byte // as signed and sent
 	Attempt Attempt
 }
 
@@ -63,5 +64,5 @@ func (s *Service) TestWebhook(ctx context.Context, callbackURL string) (WebhookT
 	if err != nil {
 		return WebhookTest{}, fmt.Errorf("test webhook: %w", err)
 	}
-	return WebhookTest{EventID: id, Attempt: s.testSender.Deliver(ctx, to, id, TestEvent, body)}, nil
+	return WebhookTest{EventID: id, Body: body, Attempt: s.testSender.Deliver(ctx, to, id, TestEvent, body)}, nil
 }

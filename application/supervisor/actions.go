@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -17,15 +18,15 @@ type actionRunner struct {
 	launcher     Launcher
 	cfg          Config
 	log          *slog.Logger
-	slots        chan struct{} // one for each launch under way
+	launchSlots  chan struct{} // holds a value for each launch under way
 	relaunches   *relaunchHistory
 	shuttingDown *atomic.Bool
-	start        func(monitor.Monitor) // asks for a worker of the next generation
+	startWorker  func(monitor.Monitor) // enqueues the launch of the next generation
 }
 
-// prepare returns a function that does the action and reports whether the monitor
-// needs no worker any more; nil for none.
-func (r *actionRunner) prepare(a action, id monitor.ID, state *workerState) func(context.Context) (gone bool) {
+// actionFunc returns a function that does an action; nil for noAction. That function
+// reports whether the monitor needs no worker any more.
+func (r *actionRunner) actionFunc(a action, id monitor.ID, state *workerState) func(context.Context) (unneeded bool) {
 	switch a {
 	case launch:
 		spec := state.spec
@@ -35,18 +36,18 @@ func (r *actionRunner) prepare(a action, id monitor.ID, state *workerState) func
 	case handleLoss:
 		loss := state.loss
 		return func(ctx context.Context) bool { return r.handleLostWorker(ctx, id, loss) }
-	case none:
+	case noAction:
 	}
 	return nil
 }
 
 // launch starts a worker. When no try has succeeded for launchTimeout, or for
 // relaunchPeriod under the policy Relaunch, the monitor fails.
-func (r *actionRunner) launch(ctx context.Context, spec WorkerSpec) (gone bool) {
+func (r *actionRunner) launch(ctx context.Context, spec WorkerSpec) (unneeded bool) {
 	log := r.log.With("monitor_id", string(spec.ID), "generation", spec.Generation)
-	policy := retryPolicy{within: launchTimeout}
+	policy := retryPolicy{totalTime: launchTimeout}
 	if r.cfg.MissingWorker == Relaunch {
-		policy.within = relaunchPeriod
+		policy.totalTime = relaunchPeriod
 	}
 	var launchErr error
 	err := retry(ctx, log, policy, "launch the worker", func(ctx context.Context) error {
@@ -60,7 +61,7 @@ func (r *actionRunner) launch(ctx context.Context, spec WorkerSpec) (gone bool) 
 	case ctx.Err() != nil:
 		return false
 	}
-	_ = retry(ctx, log, exchange, "end a monitor whose worker cannot be launched", func(ctx context.Context) error {
+	_ = retry(ctx, log, exchangePolicy, "end a monitor whose worker cannot be launched", func(ctx context.Context) error {
 		m, current, err := r.find(ctx, spec.ID, spec.Generation)
 		if err == nil && current {
 			_, err = r.failMonitor(ctx, m, event.ReasonLaunchFailed, "no worker could be started: "+launchErr.Error(), false)
@@ -73,8 +74,8 @@ func (r *actionRunner) launch(ctx context.Context, spec WorkerSpec) (gone bool) 
 // launchOnce waits for a slot and tries once.
 func (r *actionRunner) launchOnce(ctx context.Context, spec WorkerSpec) error {
 	select {
-	case r.slots <- struct{}{}:
-		defer func() { <-r.slots }()
+	case r.launchSlots <- struct{}{}:
+		defer func() { <-r.launchSlots }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -84,7 +85,7 @@ func (r *actionRunner) launchOnce(ctx context.Context, spec WorkerSpec) error {
 }
 
 // stop ends a monitor's worker.
-func (r *actionRunner) stop(ctx context.Context, id monitor.ID) (gone bool) {
+func (r *actionRunner) stop(ctx context.Context, id monitor.ID) (unneeded bool) {
 	log := r.log.With("monitor_id", string(id))
 	err := retry(ctx, log, retryPolicy{attempts: stopAttempts}, "stop the worker", func(ctx context.Context) error {
 		return r.launcher.Stop(ctx, id)
@@ -102,31 +103,31 @@ func (r *actionRunner) stop(ctx context.Context, id monitor.ID) (gone bool) {
 // its newest.
 func (r *actionRunner) find(ctx context.Context, id monitor.ID, generation int) (m monitor.Monitor, current bool, err error) {
 	m, err = r.store.Get(ctx, id)
-	if isOutdated(err) {
+	if isNotCurrent(err) {
 		return m, false, nil
 	}
 	return m, m.Status.Active() && m.Generation == generation, err
 }
 
 // handleLostWorker finds out whether a lost worker is still needed, and follows the
-// policy if it is. A loss that a comparison found is tried a few times only, because
-// the next comparison finds it again (section 10.4). After BeginShutdown the state is
-// kept, so that the monitor is released.
-func (r *actionRunner) handleLostWorker(ctx context.Context, id monitor.ID, loss workerLoss) (gone bool) {
-	if !wait(ctx, max(loss.delay, relaunchBackoff(r.relaunches.count(id))), nil) {
-		loss.done(noAction, ctx.Err())
+// policy if it is. It handles a missing worker only a few times, because the next
+// comparison finds it again (section 10.4). After BeginShutdown it keeps the worker's
+// state, so that Handover releases the monitor.
+func (r *actionRunner) handleLostWorker(ctx context.Context, id monitor.ID, loss workerLoss) (unneeded bool) {
+	if !wait.For(ctx, max(loss.delay, relaunchBackoff(r.relaunches.count(id)))) {
+		loss.done(leftUnchanged, ctx.Err())
 		return false
 	}
 	log := r.log.With("monitor_id", string(id))
-	result := noAction
+	result := leftUnchanged
 	policy := retryPolicy{attempts: loss.attempts, timeout: exchangeTimeout}
 	err := retry(ctx, log, policy, "replace a lost worker", func(ctx context.Context) (err error) {
-		if loss.advancing != noAction {
+		if loss.pendingOutcome != leftUnchanged {
 			result, err = r.advance(ctx, id, loss)
 			return err
 		}
 		m, current, err := r.find(ctx, id, loss.generation)
-		if err == nil && current && !loss.disproved(m) && !r.shuttingDown.Load() {
+		if err == nil && current && !loss.reportedSince(m) && !r.shuttingDown.Load() {
 			result, err = r.replace(ctx, m, &loss)
 		}
 		return err
@@ -135,6 +136,7 @@ func (r *actionRunner) handleLostWorker(ctx context.Context, id monitor.ID, loss
 		log.Error("a lost worker could not be replaced, the next comparison tries again", "error", err.Error())
 	}
 	loss.done(result, err)
-	keep := r.shuttingDown.Load() && loss.unchangedSince.IsZero() // a silent worker may be another gateway's
+	// A silent worker may belong to another gateway, which releases the monitor itself.
+	keep := r.shuttingDown.Load() && loss.seenUpdatedAt.IsZero()
 	return ctx.Err() == nil && !keep
 }

@@ -8,31 +8,30 @@ import (
 )
 
 const (
-	launchTimeout        = 2 * time.Minute  // of all tries of a launch under EndMonitor; a control plane may be restarting
-	launchAttemptTimeout = 90 * time.Second // of one try, which may include the stop of an older worker
+	launchTimeout        = 2 * time.Minute  // for all tries of a launch under EndMonitor; a control plane may be restarting
+	launchAttemptTimeout = 90 * time.Second // for one try, which may include the stop of an older worker
 	stopAttempts         = 5
 
-	exchangeTimeout = 10 * time.Second // of one database exchange
-	noticeTimeout   = 2 * time.Second  // of storing one of many timeout notices
+	exchangeTimeout = 10 * time.Second // for one database exchange
+	noticeTimeout   = 2 * time.Second  // for storing one timeoutNotice event; there may be many
 
-	// compareAttempts bounds what is tried for a loss that a comparison has found.
-	// The monitor is then skipped, and the next comparison finds it (section 10.4).
-	compareAttempts = 4
+	// maxLossAttempts is how often the gateway tries to handle a missing worker. It then
+	// skips the monitor, and the next comparison finds the loss again (section 10.4).
+	maxLossAttempts = 4
 
 	// orphanGracePeriod is how long a worker of this gateway may take to end by
-	// itself when its monitor has ended. Its own shutdown may take 25 s.
+	// itself after its monitor has ended. A worker's shutdown takes up to 25 s.
 	orphanGracePeriod = 40 * time.Second
 
 	maxRelaunches  = 5 // of one monitor's workers within relaunchPeriod (decision O3)
 	relaunchPeriod = 10 * time.Minute
 
-	// minPollInterval keeps reservations that are due and cannot be claimed from
-	// being asked for in a tight loop.
+	// minPollInterval prevents a tight loop while a due reservation cannot be claimed.
 	minPollInterval = 100 * time.Millisecond
 
 	// claimTerm is how long a claim excludes other gateways. A reservation waits that
-	// long when its gateway dies between claim and promotion. A claim that runs out
-	// too early does no harm: Promote refuses its older generation.
+	// long when its gateway dies between claim and promotion. If a claim expires before
+	// its promotion, another gateway claims a newer generation, and Promote refuses the older one.
 	claimTerm = 10 * time.Second
 )
 
@@ -64,7 +63,7 @@ type Config struct {
 	ReportLease time.Duration
 
 	// FirstReportTimeout is how long a worker may take from its start to its first
-	// report, default 2 min. It also applies when the start cannot be seen.
+	// report, default 2 min. It also applies while the launcher cannot list workers.
 	FirstReportTimeout time.Duration
 
 	// StartTimeout is how long a launched worker may be pending, default 10 min: its
@@ -79,14 +78,18 @@ type Config struct {
 	MaxConcurrentLaunches int
 
 	// ExitGracePeriod is the time between a worker's exit and the decision that it was
-	// lost, default 1 s. When a whole host shuts down, workers may be gone before the
-	// gateway is told, and these are not lost.
+	// lost, default 1 s. When a whole host shuts down, workers may end shortly before
+	// BeginShutdown is called. The gateway must not treat them as lost.
 	ExitGracePeriod time.Duration
 
 	// ReservationPollInterval is the longest time between two checks for reservations
-	// that are due, default 1 s. It bounds how late a reservation is promoted that was
-	// made for a time before the next check.
+	// that are due, default 1 s. A reservation that another gateway has just stored
+	// may be promoted that much too late.
 	ReservationPollInterval time.Duration
+
+	// LeaderTasks is periodic work that only the elected gateway does, default none.
+	// ReconcilePeriodically runs it.
+	LeaderTasks []LeaderTask
 
 	Log *slog.Logger     // default: nothing is logged
 	Now func() time.Time // default time.Now
@@ -103,9 +106,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("supervisor: MissingWorker is %q; accepted is %q or %q", c.MissingWorker, EndMonitor, Relaunch)
 	}
 	for _, d := range []struct {
-		name     string
-		value    *time.Duration
-		standard time.Duration
+		name         string
+		value        *time.Duration
+		defaultValue time.Duration
 	}{
 		{"ReconcileTimeout", &c.ReconcileTimeout, 30 * time.Second},
 		{"ReportLease", &c.ReportLease, 30 * time.Second},
@@ -116,17 +119,20 @@ func (c Config) withDefaults() (Config, error) {
 		{"ReservationPollInterval", &c.ReservationPollInterval, time.Second},
 	} {
 		if *d.value == 0 {
-			*d.value = d.standard
+			*d.value = d.defaultValue
 		}
 		if *d.value < 0 {
-			return c, fmt.Errorf("supervisor: %s is %v; accepted is 0 or more", d.name, *d.value)
+			return c, fmt.Errorf("supervisor: %s is %v; accepted is 0 (the default) or more", d.name, *d.value)
 		}
 	}
 	if c.MaxConcurrentLaunches == 0 {
 		c.MaxConcurrentLaunches = 4
 	}
 	if c.MaxConcurrentLaunches < 0 {
-		return c, fmt.Errorf("supervisor: MaxConcurrentLaunches is %d; accepted is 0 or more", c.MaxConcurrentLaunches)
+		return c, fmt.Errorf("supervisor: MaxConcurrentLaunches is %d; accepted is 0 (the default) or more", c.MaxConcurrentLaunches)
+	}
+	if err := checkLeaderTasks(c.LeaderTasks); err != nil {
+		return c, err
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -1,6 +1,5 @@
-// Package supervisor keeps one worker running for every active monitor, and starts
-// reserved monitors on time. Sections 8.2 to 8.4 and 10.4 and the decisions A10 and
-// O2 to O5 apply.
+// Package supervisor keeps one worker running for every active monitor (sections 8.2 to
+// 8.4 and 10.4, decisions O2 to O5). It starts reserved monitors on time (decision A10).
 //
 //	WorkerManager  launches, stops and replaces workers; the API calls it
 //	Reconciler     compares monitors and workers, at the start and every 5 s
@@ -9,21 +8,22 @@
 //
 // One worker's life:
 //
-//	Start ──▶ launching ──▶ running ──exit──▶ lost? ──▶ monitor has ended: forgotten
-//	             │  ▲          │ │              ▲ │
-//	      failed │  │ retry    │ └──missing─────┘ └──▶ next generation is launched,
-//	             ▼  │          │     or silent         or monitor.error
-//	   monitor.error           └──Stop──▶ stopping ──▶ forgotten
+//	Start ──▶ launching ──▶ running ──exit, missing or silent──▶ lost
+//	             │  ▲          │                                  ├──▶ ended monitor: forgotten
+//	      failed │  │ retry    └──Stop──▶ stopping ──▶ forgotten  ├──▶ next generation: Start
+//	             ▼  │                                             └──▶ monitor.error
+//	   monitor.error
 //
-// A launch is retried for 2 minutes (10 under the policy relaunch). The first
-// relaunch within 10 minutes is immediate, the next wait 1, 2, 4 and 5 s; after
-// five the monitor ends. Each monitor has at most one action under way, and a newer
-// command cancels it: a Stop during a launch leaves no worker behind.
+// A missing worker does not run; a silent one has not reported in time; an orphaned one
+// runs for a monitor that needs none. The gateway retries a launch for 2 minutes, or for
+// 10 minutes under the policy relaunch. Within 10 minutes it relaunches a worker five
+// times, after 0, 1, 2, 4 and 5 s; at the sixth loss the monitor ends. At most one action
+// is under way for each monitor. A newer command cancels it.
 //
-// Guarantees. Whether a lost worker was still needed is read from the Store, never
-// from memory. Every change names the generation that it expects, so any number of
-// gateways may see the same loss and one of them acts. A database that is away
-// delays decisions and loses none.
+// Guarantees. The Store, not memory, decides whether a lost worker is still needed.
+// Every change names the generation that it expects. So several gateways may see the
+// same loss, and only one of them acts. While the database cannot be reached, every
+// decision waits and none is lost.
 //
 // A reservation's way:
 //
@@ -34,7 +34,7 @@
 // A claim excludes other gateways for 10 s, so a gateway that dies delays a worker
 // and loses none. A new monitor takes the same way, claimed by its registration.
 //
-// A shutdown ends no monitor: Handover makes the monitors reservations that are due
-// at once. The next start resumes them from their last snapshots, and finds the ones
-// missing that could not be released.
+// A shutdown ends no monitor: Handover turns the monitors into reservations that are
+// due at once. The next gateway resumes them from their last snapshots. It treats the
+// workers of monitors that could not be released as missing.
 package supervisor

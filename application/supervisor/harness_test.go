@@ -72,17 +72,17 @@ func newHarnessWith(t *testing.T, all *fakeStore, l *fakeLauncher, change ...fun
 // relaunchPolicy is the policy that replaces lost workers.
 func relaunchPolicy(c *supervisor.Config) { c.MissingWorker = supervisor.Relaunch }
 
-// watch compares until stop.
-func (h *harness) watch() *harness {
+// reconcile starts ReconcilePeriodically, which stop ends.
+func (h *harness) reconcile() *harness {
 	ctx, cancel := context.WithCancel(h.t.Context())
 	done := make(chan struct{})
-	go func() { h.sup.Watch(ctx); close(done) }()
+	go func() { h.sup.ReconcilePeriodically(ctx); close(done) }()
 	shut := h.stop
 	h.stop = func() { cancel(); <-done; shut() }
 	return h
 }
 
-// run starts Run.
+// run starts Run, which stop ends.
 func (h *harness) run() *harness {
 	ctx, cancel := context.WithCancel(h.t.Context())
 	done := make(chan struct{})

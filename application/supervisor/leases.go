@@ -8,87 +8,89 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// leases measures how long each worker has not reported. Time counts on the monotonic
-// clock, between two comparisons without a change, and never more than one comparison
-// interval at once. So a step of a clock expires no lease. Nor does time in which this
-// gateway was suspended or had no database, when no report could arrive.
+// leases measures how long each worker has not reported. Each comparison adds the
+// monotonic time since the last comparison, if the monitor did not change meanwhile. It
+// adds at most one comparison interval. So no lease expires because a clock steps, or
+// because this gateway was suspended or had no database and could get no reports.
 type leases struct {
-	report      time.Duration // of a worker that has reported, or was not launched
-	firstReport time.Duration // of a worker that runs and has not reported
-	start       time.Duration // of a pending worker
-	interval    time.Duration // upper bound of the time counted for one comparison
+	reportLease      time.Duration // of a worker that has reported, and of one that was never launched
+	firstReportLease time.Duration // of a worker that runs and has not reported
+	startLease       time.Duration // of a pending worker
+	maxCounted       time.Duration // most time that one comparison adds; Config.ReconcileInterval
 
-	mu      sync.Mutex
-	last    time.Time     // start of the last comparison
-	elapsed time.Duration // what counts in this comparison
-	entries map[monitor.ID]leaseEntry
+	mu             sync.Mutex
+	lastComparison time.Time     // when it started
+	counted        time.Duration // the time that this comparison adds
+	entries        map[monitor.ID]leaseEntry
 }
 
-// leaseEntry is what the last comparison saw of a monitor's worker.
+// leaseEntry holds the results of the last comparison for one monitor.
 type leaseEntry struct {
 	generation int
-	updatedAt  time.Time // by the database's clock: only compared for equality
-	silence    time.Duration
+	updatedAt  time.Time     // by the database's clock: only compared for equality
+	silence    time.Duration // time without a report that counts
 	pending    bool
-	absent     bool
+	unlisted   bool
 }
 
-// visibility is what the launcher shows of a monitor's newest worker.
-type visibility struct {
-	running     bool // it is listed
-	blind       bool // the launcher cannot list workers
+// workerListing is the launcher's information about a monitor's newest worker.
+type workerListing struct {
+	listed      bool // the launcher lists it
+	unavailable bool // the launcher cannot list workers
 	pending     bool // it is listed and has not started yet
-	notLaunched bool // it is not listed, and would be if it had been launched
+	notLaunched bool // it is not listed, although the launcher lists every launched worker
 }
 
-func newLeases(report, firstReport, start, interval time.Duration) *leases {
-	return &leases{report: report, firstReport: firstReport, start: start, interval: interval, entries: map[monitor.ID]leaseEntry{}}
+func newLeases(reportLease, firstReportLease, startLease, maxCounted time.Duration) *leases {
+	return &leases{reportLease: reportLease, firstReportLease: firstReportLease, startLease: startLease, maxCounted: maxCounted, entries: map[monitor.ID]leaseEntry{}}
 }
 
-// beginComparison counts the time since the last comparison.
+// beginComparison determines the time that this comparison adds.
 func (l *leases) beginComparison(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.elapsed = 0
-	if !l.last.IsZero() {
-		l.elapsed = min(now.Sub(l.last), l.interval)
+	l.counted = 0
+	if !l.lastComparison.IsZero() {
+		l.counted = min(now.Sub(l.lastComparison), l.maxCounted)
 	}
-	l.last = now
+	l.lastComparison = now
 }
 
-// observe records what a comparison sees of a monitor. It returns the lease if that
-// has expired, else 0; and whether the last comparison did not find the worker, either.
-func (l *leases) observe(m monitor.Monitor, v visibility) (expired time.Duration, absentBefore bool) {
+// record adds a comparison's time to a monitor's lease. expired is the duration of the
+// lease if it has expired, else 0. unlistedBefore reports whether the launcher did not
+// list the worker at the last comparison.
+func (l *leases) record(m monitor.Monitor, v workerListing) (expired time.Duration, unlistedBefore bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e, known := l.entries[m.ID]
 	switch {
 	case !known, e.generation != m.Generation:
 		e = leaseEntry{generation: m.Generation, updatedAt: m.UpdatedAt}
-	case !e.updatedAt.Equal(m.UpdatedAt), e.pending && !v.pending && !v.blind:
+	case !e.updatedAt.Equal(m.UpdatedAt), e.pending && !v.pending && !v.unavailable:
 		e.updatedAt, e.silence = m.UpdatedAt, 0
 	default:
-		e.silence += l.elapsed
+		e.silence += l.counted
 	}
-	absentBefore = e.absent
-	if !v.blind {
-		e.absent, e.pending = !v.running, v.pending
+	unlistedBefore = e.unlisted
+	if !v.unavailable {
+		e.unlisted, e.pending = !v.listed, v.pending
 	}
 	l.entries[m.ID] = e
 	if lease := l.duration(m, e, v); e.silence >= lease {
-		return lease, absentBefore
+		return lease, unlistedBefore
 	}
-	return 0, absentBefore
+	return 0, unlistedBefore
 }
 
-func (l *leases) duration(m monitor.Monitor, e leaseEntry, v visibility) time.Duration {
+// duration returns the lease that applies to a worker.
+func (l *leases) duration(m monitor.Monitor, e leaseEntry, v workerListing) time.Duration {
 	switch {
 	case e.pending:
-		return l.start
-	case !m.ReportedAt.IsZero(), v.notLaunched && !v.blind:
-		return l.report
+		return l.startLease
+	case !m.ReportedAt.IsZero(), v.notLaunched && !v.unavailable:
+		return l.reportLease
 	}
-	return l.firstReport
+	return l.firstReportLease
 }
 
 // renew starts the lease of a generation again; generation 0 means any. It may be called

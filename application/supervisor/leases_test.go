@@ -35,7 +35,7 @@ func TestALeaseExpiresWithoutReports(t *testing.T) {
 					m.ReportedAt = m.UpdatedAt
 				}
 				l.beginComparison(at(sec))
-				got, _ := l.observe(m, visibility{running: true})
+				got, _ := l.record(m, workerListing{listed: true})
 				if want := c.expired != 0 && sec >= c.expired; (got > 0) != want {
 					t.Errorf("at %d s: expired: %v, want %v", sec, got, want)
 				}
@@ -56,31 +56,31 @@ func TestALeaseExpiresWithoutReports(t *testing.T) {
 				l.renew(m.ID, 1)
 			}
 			l.beginComparison(at(sec))
-			if got, _ := l.observe(m, visibility{running: true}); (got > 0) != (sec >= 75) {
+			if got, _ := l.record(m, workerListing{listed: true}); (got > 0) != (sec >= 75) {
 				t.Errorf("at %d s: expired: %v", sec, got)
 			}
 		}
 	})
 
 	t.Run("the lease before the first report depends on what is seen of the worker", func(t *testing.T) {
-		pending, running := visibility{running: true, pending: true}, visibility{running: true}
-		notLaunched, blind := visibility{notLaunched: true}, visibility{notLaunched: true, blind: true}
+		pending, running := workerListing{listed: true, pending: true}, workerListing{listed: true}
+		notLaunched, blind := workerListing{notLaunched: true}, workerListing{notLaunched: true, unavailable: true}
 		for name, c := range map[string]struct {
-			seen func(sec int) visibility
+			seen func(sec int) workerListing
 			at   int           // when it expires
 			term time.Duration // the lease
 		}{
-			"it stays pending":                             {func(int) visibility { return pending }, 600, 10 * time.Minute},
-			"it starts late, then hangs":                   {func(sec int) visibility { return pick(sec < 300, pending, running) }, 420, 2 * time.Minute},
-			"it was never launched":                        {func(int) visibility { return notLaunched }, 30, 30 * time.Second},
-			"the launcher cannot list":                     {func(int) visibility { return blind }, 120, 2 * time.Minute},
-			"it is pending, then the launcher cannot list": {func(sec int) visibility { return pick(sec < 100, pending, blind) }, 600, 10 * time.Minute},
-			"it is pending, then it is gone":               {func(sec int) visibility { return pick(sec < 100, pending, notLaunched) }, 130, 30 * time.Second},
+			"it stays pending":                             {func(int) workerListing { return pending }, 600, 10 * time.Minute},
+			"it starts late, then hangs":                   {func(sec int) workerListing { return pick(sec < 300, pending, running) }, 420, 2 * time.Minute},
+			"it was never launched":                        {func(int) workerListing { return notLaunched }, 30, 30 * time.Second},
+			"the launcher cannot list":                     {func(int) workerListing { return blind }, 120, 2 * time.Minute},
+			"it is pending, then the launcher cannot list": {func(sec int) workerListing { return pick(sec < 100, pending, blind) }, 600, 10 * time.Minute},
+			"it is pending, then it is gone":               {func(sec int) workerListing { return pick(sec < 100, pending, notLaunched) }, 130, 30 * time.Second},
 		} {
 			l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
 			for _, sec := range every(5, 0, 650) {
 				l.beginComparison(at(sec))
-				term, _ := l.observe(monitor.Monitor{ID: "mon-a", Generation: 1}, c.seen(sec))
+				term, _ := l.record(monitor.Monitor{ID: "mon-a", Generation: 1}, c.seen(sec))
 				if term > 0 || sec == 650 {
 					if sec != c.at || term != c.term {
 						t.Errorf("%s: after %d s the lease of %v has expired, want after %d s of %v", name, sec, term, c.at, c.term)
@@ -101,8 +101,8 @@ func TestALeaseExpiresWithoutReports(t *testing.T) {
 		}{{1, false, false}, {1, false, true}, {1, true, true}, {1, false, false}, {2, false, false}, {2, false, true}} {
 			m.Generation = c.generation
 			l.beginComparison(at(5 * n))
-			if _, before := l.observe(m, visibility{running: c.running}); before != c.before {
-				t.Errorf("look %d: absent before is %v, want %v", n, before, c.before)
+			if _, before := l.record(m, workerListing{listed: c.running}); before != c.before {
+				t.Errorf("comparison %d: unlistedBefore is %v, want %v", n, before, c.before)
 			}
 		}
 	})
@@ -110,7 +110,7 @@ func TestALeaseExpiresWithoutReports(t *testing.T) {
 	t.Run("ended monitors are forgotten", func(t *testing.T) {
 		l := newLeases(30*time.Second, 2*time.Minute, 10*time.Minute, 5*time.Second)
 		l.beginComparison(start)
-		l.observe(monitor.Monitor{ID: "mon-a"}, visibility{running: true})
+		l.record(monitor.Monitor{ID: "mon-a"}, workerListing{listed: true})
 		l.retain(nil)
 		if len(l.entries) != 0 {
 			t.Error("an ended monitor is remembered")
@@ -118,7 +118,7 @@ func TestALeaseExpiresWithoutReports(t *testing.T) {
 	})
 }
 
-func pick(first bool, a, b visibility) visibility {
+func pick(first bool, a, b workerListing) workerListing {
 	if first {
 		return a
 	}

@@ -15,98 +15,100 @@ import (
 // maxDetails bounds error_details, in characters.
 const maxDetails = 500
 
-// workerLoss describes a worker that was lost.
+// workerLoss describes a worker that exited, that a comparison found missing, or that
+// stopped reporting.
 type workerLoss struct {
 	generation     int
 	reason         string // of the monitor.error event, if the monitor fails
 	details        string
-	absent         bool          // a comparison found no worker (section 10.4)
-	delay          time.Duration // before it is checked whether the worker was needed
+	missing        bool          // a comparison did not find the worker (section 10.4)
+	delay          time.Duration // between the loss and its handling
 	attempts       int           // 0: no limit
-	unchangedSince time.Time     // the monitor's UpdatedAt of a silent worker; zero for other losses
-	advancing      outcome       // what the next generation is for, once AdvanceGeneration was tried
+	seenUpdatedAt  time.Time     // UpdatedAt of a silent worker's monitor at the comparison; zero for other losses
+	pendingOutcome outcome       // set once AdvanceGeneration was called, whose result may be unknown
 	done           func(outcome, error)
 }
 
-// disproved reports that the silent worker has reported meanwhile.
-func (l workerLoss) disproved(m monitor.Monitor) bool {
-	return !l.unchangedSince.IsZero() && !l.unchangedSince.Equal(m.UpdatedAt)
+// reportedSince reports whether a silent worker has reported after the comparison.
+func (l workerLoss) reportedSince(m monitor.Monitor) bool {
+	return !l.seenUpdatedAt.IsZero() && !l.seenUpdatedAt.Equal(m.UpdatedAt)
 }
 
-// outcome is what was done about a loss.
+// outcome is the result of handling a loss.
 type outcome int
 
 const (
-	noAction   outcome = iota // the monitor has changed meanwhile: another gateway has handled it
-	launched                  // the monitor had no worker yet, and gets its first
-	relaunched                // the monitor gets another worker
-	failed                    // the monitor has ended with an error
+	leftUnchanged      outcome = iota // nothing was done: the monitor has changed meanwhile, or the handling failed or was cancelled
+	replacedUnreported                // the worker never reported, so the new one counts as the first
+	relaunched                        // the monitor gets another worker
+	failed                            // the monitor has ended with an error
 )
 
-// replace applies the policy of decision O3 to an active monitor's lost worker.
-// A worker that has never reported is launched under both policies. Errors: it
-// may be tried again.
+// replace applies the policy of decision O3 to an active monitor's lost worker. Under
+// both policies it launches another worker if the missing one has never reported. After an
+// error, the caller may try again.
 func (r *actionRunner) replace(ctx context.Context, m monitor.Monitor, loss *workerLoss) (outcome, error) {
-	neverReported := loss.absent && m.ReportedAt.IsZero()
+	neverReported := loss.missing && m.ReportedAt.IsZero()
 	if r.cfg.MissingWorker == EndMonitor && !neverReported {
-		return r.failMonitor(ctx, m, loss.reason, loss.details, loss.absent)
+		return r.failMonitor(ctx, m, loss.reason, loss.details, loss.missing)
 	}
 	if r.relaunches.count(m.ID) >= maxRelaunches {
 		details := loss.details + fmt.Sprintf("; %d relaunches in %v did not help", maxRelaunches, relaunchPeriod)
 		return r.failMonitor(ctx, m, event.ReasonWorkerLost, details, false)
 	}
-	loss.advancing = relaunched
+	loss.pendingOutcome = relaunched
 	if neverReported {
-		loss.advancing = launched
+		loss.pendingOutcome = replacedUnreported
 	}
 	return r.advance(ctx, m.ID, *loss)
 }
 
-// advance asks for a worker of the next generation. When the outcome is unknown,
-// exactly this must be repeated: if the generation was stored, find would take
-// the monitor for another gateway's.
+// advance stores the next generation and enqueues its launch. After an error the
+// caller must repeat advance itself. If the new generation was stored, find would
+// conclude that another gateway has handled the loss.
 func (r *actionRunner) advance(ctx context.Context, id monitor.ID, loss workerLoss) (outcome, error) {
 	next, err := r.store.AdvanceGeneration(ctx, id, loss.generation, r.launcher.Runtime().ID)
 	switch {
-	case isOutdated(err):
-		return noAction, nil
+	case isNotCurrent(err):
+		return leftUnchanged, nil
 	case err != nil:
-		return noAction, err
+		return leftUnchanged, err
 	}
 	r.log.Warn("worker lost, another one is launched", "monitor_id", string(id),
 		"generation", next.Generation, "lost", loss.details)
-	r.start(next)
-	if loss.advancing == relaunched {
+	r.startWorker(next)
+	if loss.pendingOutcome == relaunched {
 		r.relaunches.add(id)
 	}
-	return loss.advancing, nil
+	return loss.pendingOutcome, nil
 }
 
-// failMonitor ends a monitor with status error and a last monitor.error event. If
-// a comparison found no worker, the event says what it found (section 10.4).
-func (r *actionRunner) failMonitor(ctx context.Context, m monitor.Monitor, reason, details string, absent bool) (outcome, error) {
-	trouble := event.MonitorFailure{Reason: reason, ErrorDetails: truncate(details), Terminal: true}
-	if absent {
-		trouble.ReconciliationAction = "mark_as_error_missing_pod"
-		trouble.PreviousStatus = string(m.Status)
-		trouble.ObservedState = &event.ObservedState{PodExists: false, DBStatus: string(m.Status)}
+// failMonitor ends a monitor with status error and a last monitor.error event. For a
+// missing worker, the event contains the result of the comparison (section 10.4).
+func (r *actionRunner) failMonitor(ctx context.Context, m monitor.Monitor, reason, details string, missing bool) (outcome, error) {
+	failure := event.MonitorFailure{Reason: reason, ErrorDetails: truncate(details), Terminal: true}
+	if missing {
+		failure.ReconciliationAction = "mark_as_error_missing_pod" // the value of section 10.4, also for processes
+		failure.PreviousStatus = string(m.Status)
+		failure.ObservedState = &event.ObservedState{PodExists: false, DBStatus: string(m.Status)}
 	}
 	err := r.store.Fail(ctx, m, reason, event.Event{
-		ID: r.cfg.NewEventID(), Type: event.MonitorError, At: r.cfg.Now(), Data: trouble,
+		ID: r.cfg.NewEventID(), Type: event.MonitorError, At: r.cfg.Now(), Data: failure,
 	})
 	switch {
-	case isOutdated(err):
-		return noAction, nil
+	case isNotCurrent(err):
+		return leftUnchanged, nil
 	case err != nil:
-		return noAction, err
+		return leftUnchanged, err
 	}
 	r.log.Error("monitor given up", "monitor_id", string(m.ID), "generation", m.Generation,
-		"reason", reason, "error_details", trouble.ErrorDetails)
+		"reason", reason, "error_details", failure.ErrorDetails)
 	return failed, nil
 }
 
-// isOutdated reports that a monitor is not active, or has a newer generation.
-func isOutdated(err error) bool {
+// isNotCurrent reports whether err says that a monitor is not active, or that its
+// newest generation is another one.
+func isNotCurrent(err error) bool {
 	var known *monitor.Error
 	return errors.Is(err, monitor.ErrSuperseded) || errors.As(err, &known) && known.Code == monitor.NotFound
 }
@@ -119,14 +121,14 @@ func truncate(text string) string {
 	return text
 }
 
-// relaunchBackoff is the pause before the next relaunch of a worker that was
-// relaunched n times within relaunchPeriod: none, then 1, 2, 4 and 5 s. There is
-// no pause before the monitor fails.
+// relaunchBackoff returns the pause before the next relaunch of a worker. n counts its
+// relaunches within relaunchPeriod. The pauses are 0, 1, 2, 4 and 5 s. After
+// maxRelaunches the pause is 0, because the monitor fails instead.
 func relaunchBackoff(n int) time.Duration {
 	if n == 0 || n >= maxRelaunches {
 		return 0
 	}
-	return backoff(n)
+	return retryBackoff.Delay(n)
 }
 
 // relaunchHistory counts the relaunches within the last relaunchPeriod.

@@ -22,26 +22,26 @@ type WorkerManager struct {
 	handover     *Handover
 	shuttingDown *atomic.Bool
 
-	finished chan actionResult // from the actions to Run
-	running  sync.WaitGroup    // actions under way
+	finished       chan actionResult // from the actions to Run
+	actionsRunning sync.WaitGroup    // actions under way
 
-	mu        sync.Mutex
-	states    map[monitor.ID]*workerState // changed by Run alone
-	promoting map[monitor.ID]int          // generations that the Promoter is promoting
-	commands  []command                   // in the order in which they came
-	wake      chan struct{}               // receives when commands has grown
+	mu                   sync.Mutex
+	states               map[monitor.ID]*workerState // changed by Run alone
+	promotingGenerations map[monitor.ID]int          // generations that the Promoter is promoting
+	commands             []command                   // in the order in which they came
+	wake                 chan struct{}               // receives when commands has grown
 }
 
-// actionResult is how an action ended.
+// actionResult is the result of an action.
 type actionResult struct {
-	id   monitor.ID
-	gone bool // the monitor needs no worker any more
+	id       monitor.ID
+	unneeded bool // the monitor needs no worker any more, so its state is forgotten
 }
 
-// Start asks for a worker of m's generation and returns at once; commands before
-// Run are remembered. Asking again, or for an older generation, does nothing. A
-// monitor that is still reserved is promoted first. If this gateway does not get
-// to that, the reservation falls due and another gateway does.
+// Start enqueues the launch of a worker of m's generation and returns at once, also before
+// Run. A second Start of the same or an older generation does nothing. A
+// monitor that is still reserved is promoted first. If this gateway dies before the
+// promotion, the reservation falls due and another gateway promotes it.
 func (w *WorkerManager) Start(m monitor.Monitor) {
 	if !m.ReservedUntil.IsZero() {
 		w.promoter.enqueue(Reservation{ID: m.ID, Generation: m.Generation})
@@ -56,19 +56,19 @@ func (w *WorkerManager) Start(m monitor.Monitor) {
 	}})
 }
 
-// Stop asks for the end of a monitor's worker of any generation and returns at
-// once; commands before Run are remembered.
+// Stop enqueues the stop of a monitor's worker of any generation and returns at once, also
+// before Run.
 func (w *WorkerManager) Stop(id monitor.ID) { w.enqueue(command{id: id}) }
 
-// stopUpTo asks for the end of a monitor's worker, unless a generation newer than
-// the given one has been asked for meanwhile.
+// stopUpTo enqueues a stop of a monitor's worker. The stop does nothing if a newer
+// generation than the given one is launched first.
 func (w *WorkerManager) stopUpTo(id monitor.ID, generation int) {
 	w.enqueue(command{id: id, maxGeneration: generation})
 }
 
-// BeginShutdown is the first step of a shutdown. From then on no missing worker is
+// BeginShutdown is the first step of a shutdown. From then on no lost worker is
 // replaced and no monitor fails, because the same shutdown may have ended the workers.
-// In a shared runtime it changes nothing, and the gateway goes on until it ends.
+// In a shared runtime it does nothing: workers outlive their gateway there.
 func (w *WorkerManager) BeginShutdown() { w.shuttingDown.Store(!w.launcher.Runtime().Shared) }
 
 func (w *WorkerManager) enqueue(c command) {
@@ -86,12 +86,12 @@ func notify(wake chan<- struct{}) {
 	}
 }
 
-// Run carries commands out and handles exits until ctx is done. It returns when
+// Run executes commands and handles exits until ctx is done. It returns when
 // all of its goroutines have ended, and leaves the workers running. It is called
 // once.
 func (w *WorkerManager) Run(ctx context.Context) {
-	defer w.collectHeld()
-	defer w.running.Wait()
+	defer w.collectRemaining()
+	defer w.actionsRunning.Wait()
 	exits := w.launcher.Exits()
 	for ctx.Err() == nil {
 		select {
@@ -120,7 +120,7 @@ func (w *WorkerManager) applyCommands(ctx context.Context) {
 			w.states[c.id] = state
 		}
 		if state.apply(c) {
-			w.proceed(ctx, c.id, state)
+			w.startNextAction(ctx, c.id, state)
 		}
 	}
 	w.commands = nil
@@ -130,7 +130,7 @@ func (w *WorkerManager) handleExit(ctx context.Context, e Exit) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if state := w.states[e.ID]; state != nil && state.exited(e, w.exitGrace) {
-		w.proceed(ctx, e.ID, state)
+		w.startNextAction(ctx, e.ID, state)
 	}
 }
 
@@ -138,43 +138,44 @@ func (w *WorkerManager) finish(ctx context.Context, r actionResult) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	state := w.states[r.id]
-	state.current = none
+	state.current = noAction
 	switch {
-	case state.next != none:
-		w.proceed(ctx, r.id, state)
-	case r.gone:
+	case state.next != noAction:
+		w.startNextAction(ctx, r.id, state)
+	case r.unneeded:
 		delete(w.states, r.id)
 	}
 }
 
-// proceed begins the next action. The caller holds mu.
-func (w *WorkerManager) proceed(ctx context.Context, id monitor.ID, state *workerState) {
+// startNextAction begins the next action of a worker. The caller holds mu.
+func (w *WorkerManager) startNextAction(ctx context.Context, id monitor.ID, state *workerState) {
 	acting, cancel := context.WithCancel(ctx)
-	act := w.actions.prepare(state.begin(cancel), id, state)
+	act := w.actions.actionFunc(state.takeNextAction(cancel), id, state)
 	if act == nil {
 		cancel()
 		return
 	}
-	w.running.Go(func() {
+	w.actionsRunning.Go(func() {
 		defer cancel()
-		gone := act(acting)
+		unneeded := act(acting)
 		select {
-		case w.finished <- actionResult{id, gone}:
+		case w.finished <- actionResult{id, unneeded}:
 		case <-ctx.Done():
 		}
 	})
 }
 
-// owned returns the newest generation of a monitor's worker that this gateway
-// looks after, 0 for none. busy reports that an action for it is under way or due.
-func (w *WorkerManager) owned(id monitor.ID) (generation int, busy bool) {
+// ownedGeneration returns the newest generation of a monitor's worker that this gateway
+// launches, watches for exit or promotes; 0: none. busy reports that an action for it
+// is under way or queued.
+func (w *WorkerManager) ownedGeneration(id monitor.ID) (generation int, busy bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	generation = w.promoting[id]
+	generation = w.promotingGenerations[id]
 	busy = generation > 0
 	if state := w.states[id]; state != nil {
 		generation = max(generation, state.spec.Generation)
-		busy = busy || state.current != none
+		busy = busy || state.current != noAction
 	}
 	for _, c := range w.commands {
 		if c.id == id {
@@ -187,58 +188,58 @@ func (w *WorkerManager) owned(id monitor.ID) (generation int, busy bool) {
 	return generation, busy
 }
 
-// setPromoting records which generation of a monitor is being promoted, 0 for none.
-// Until that is decided this gateway owns it, so its worker is not missed.
-func (w *WorkerManager) setPromoting(id monitor.ID, generation int) {
+// setPromotingGeneration records the generation of a monitor that the Promoter is
+// promoting; 0: none. This gateway owns it meanwhile, so its worker does not count as missing.
+func (w *WorkerManager) setPromotingGeneration(id monitor.ID, generation int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if generation == 0 {
-		delete(w.promoting, id)
+		delete(w.promotingGenerations, id)
 		return
 	}
-	w.promoting[id] = generation
+	w.promotingGenerations[id] = generation
 }
 
-// collectHeld tells Handover which monitors Run leaves behind. In a runtime of its
-// own these are the monitors whose workers were asked for or are not adopted yet. In a
-// shared runtime workers go on and other gateways find them, so these are the monitors
-// whose launch has not succeeded.
-func (w *WorkerManager) collectHeld() {
+// collectRemaining gives Handover the monitors to release when Run ends. In a private
+// runtime these are all monitors with a worker, or with a command to launch one. In a
+// shared runtime, running workers continue without this gateway. There these are the
+// monitors whose launch has not succeeded.
+func (w *WorkerManager) collectRemaining() {
 	ctx, cancel := context.WithTimeout(context.Background(), exchangeTimeout)
 	defer cancel()
-	running := map[monitor.ID]int{}
+	listed := map[monitor.ID]int{}
 	workers, err := w.launcher.Workers(ctx)
 	for _, worker := range workers {
-		running[worker.ID] = worker.Generation
+		listed[worker.ID] = worker.Generation
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	held := maps.Clone(running)
+	remaining := maps.Clone(listed)
 	for id, state := range w.states {
 		if state.stopping {
-			delete(held, id)
+			delete(remaining, id)
 		} else {
-			held[id] = max(held[id], state.spec.Generation)
+			remaining[id] = max(remaining[id], state.spec.Generation)
 		}
 	}
 	for _, c := range w.commands {
 		switch {
 		case c.spec != nil:
-			held[c.id] = max(held[c.id], c.spec.Generation)
+			remaining[c.id] = max(remaining[c.id], c.spec.Generation)
 		case c.loss == nil:
-			delete(held, c.id)
+			delete(remaining, c.id)
 		}
 	}
 	shared := w.launcher.Runtime().Shared
-	for id, generation := range held {
-		if generation > 0 && (!shared || err == nil && generation > running[id] && w.launching(id)) {
-			w.handover.held = append(w.handover.held, Reservation{ID: id, Generation: generation})
+	for id, generation := range remaining {
+		if generation > 0 && (!shared || err == nil && generation > listed[id] && w.launching(id)) {
+			w.handover.remaining = append(w.handover.remaining, Reservation{ID: id, Generation: generation})
 		}
 	}
 }
 
-// launching reports whether a launch was asked for and has not succeeded. A lost
-// worker is not one of these: other gateways find it. The caller holds mu.
+// launching reports whether a launch is queued or under way. It is false during the
+// handling of a loss, which another gateway can continue. The caller holds mu.
 func (w *WorkerManager) launching(id monitor.ID) bool {
 	if state := w.states[id]; state != nil && state.launching() {
 		return true

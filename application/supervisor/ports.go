@@ -33,13 +33,13 @@ type Worker struct {
 	PendingReason string // why it does not start, for people; empty: not known
 }
 
-// Runtime identifies where a launcher runs its workers. Launchers with the same
-// runtime ID see the same workers, one after the other or at the same time.
-// Launchers with another ID see none of them.
+// Runtime identifies where a launcher runs its workers, such as a machine or a
+// namespace. Launchers with the same ID see the same workers: those of other gateways
+// (Shared) or of an earlier start. Launchers with another ID see none of them.
 type Runtime struct {
 	ID              string // 1 to 63 characters; it never changes
 	Shared          bool   // several gateways launch workers there
-	NotFoundMessage string // error_details for a worker that is not there: "Worker not found in its gateway"
+	NotFoundMessage string // begins the error_details of a missing worker: "Worker not found in its gateway"
 }
 
 // Launcher runs workers: as processes, as goroutines, or in a cluster. Its
@@ -74,7 +74,7 @@ type Launcher interface {
 type Reservation struct {
 	ID         monitor.ID
 	Generation int
-	HandedOver bool // it had a worker before: a gateway that stopped has released it
+	HandedOver bool // it had a worker, and its gateway released it during a shutdown
 }
 
 // Store is the database as the supervisor needs it.
@@ -103,10 +103,10 @@ type MonitorStore interface {
 	AdvanceGeneration(ctx context.Context, id monitor.ID, generation int, runtimeID string) (monitor.Monitor, error)
 
 	// Fail moves an active monitor to status error with the given reason, and stores
-	// last as a pending event in the same transaction. m's status and generation
-	// must still be the stored ones. Later reports of that generation are refused
-	// (decision O2). Errors: *monitor.Error with code NotFound when the monitor is
-	// not active; monitor.ErrSuperseded when it has changed.
+	// last as a pending event in the same transaction. The Store refuses later reports
+	// of that generation (decision O2). Errors: *monitor.Error with code NotFound when
+	// the monitor is not active; monitor.ErrSuperseded when the stored status or
+	// generation differs from that of m.
 	Fail(ctx context.Context, m monitor.Monitor, reason string, last event.Event) error
 }
 
@@ -115,8 +115,8 @@ type MonitorStore interface {
 type ReservationStore interface {
 	// ClaimDue claims some reservations that are due, each with its next generation.
 	// A claim excludes other gateways for term; a reservation that is not promoted by
-	// then is due again. next is when the next reservation falls due; zero
-	// means that none is waiting. A time in the past means that more are due now.
+	// then is due again. next is when the next reservation falls due. A zero next means
+	// that no reservation waits; a next in the past means that more are due now.
 	ClaimDue(ctx context.Context, term time.Duration) (claimed []Reservation, next time.Time, err error)
 
 	// Promote turns a claimed reservation into a monitor like any other, whose worker
@@ -127,14 +127,14 @@ type ReservationStore interface {
 
 	// Release turns active monitors into reservations that are due now, if their
 	// newest generation is the given one. It may be repeated.
-	Release(ctx context.Context, held []Reservation) error
+	Release(ctx context.Context, monitors []Reservation) error
 }
 
 // EventStore adds events that do not change a monitor.
 type EventStore interface {
 	// AddEvent stores e as a pending event of an active monitor whose newest
 	// generation is that of m. An event that is already stored is skipped. It blocks
-	// for one database exchange. Errors: as of MonitorStore.Fail.
+	// for one database exchange. Errors: the same as MonitorStore.Fail.
 	AddEvent(ctx context.Context, m monitor.Monitor, e event.Event) error
 }
 

@@ -8,13 +8,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 // Promoter turns reservations into monitors with a worker when they are due
 // (decision A10). These are monitors reserved until a time of day, monitors just
 // registered by this gateway, and monitors released by a gateway that has stopped.
-// Several gateways may do so at once; the leader looks for those that are due.
+// Each gateway promotes the monitors that it registered; the leader also promotes all
+// reservations that are due.
 type Promoter struct {
 	store     Store
 	runtimeID string
@@ -23,13 +25,13 @@ type Promoter struct {
 	now       func() time.Time
 	log       *slog.Logger
 
-	rounds  chan struct{} // holds a value while no round is under way
-	claimed []Reservation // not decided yet; only a round uses it
-	resumed int           // monitors released by another gateway; likewise
+	roundLock  chan struct{} // a mutex: a round takes the value and puts it back
+	unpromoted []Reservation // claimed by this gateway; used only during a round
+	resumed    int           // monitors promoted after a handover, since the start; used only during a round
 
-	mu         sync.Mutex
-	registered []Reservation // claimed by their registration, for the next round
-	wake       chan struct{} // receives when registered has grown
+	mu              sync.Mutex
+	newlyRegistered []Reservation // reservations that their registration claimed, for the next round
+	wake            chan struct{} // receives when newlyRegistered has grown
 }
 
 // Promote promotes reservations until ctx is done: those that this gateway has
@@ -45,53 +47,53 @@ func (p *Promoter) Promote(ctx context.Context) {
 			failures = 0
 		} else {
 			failures++
-			pause = backoff(failures)
+			pause = retryBackoff.Delay(failures)
 			p.log.Warn("cannot promote reservations, will try again", "error", err.Error(), "pause_sec", pause.Seconds())
 		}
-		if !wait(ctx, pause, p.wake) {
+		if !wait.ForOrUntil(ctx, pause, p.wake) {
 			return
 		}
 	}
 }
 
-// resume promotes all reservations that are due now, which include the monitors that a
-// stopped gateway has released. It returns how many of those were resumed since this
-// gateway's start. Promote retries what fails.
-func (p *Promoter) resume(ctx context.Context) int {
+// promoteAllDue promotes all reservations that are due now. They include the monitors
+// that a stopped gateway has released. It returns how many monitors this gateway has
+// resumed since its start. After an error it stops; Promote tries again.
+func (p *Promoter) promoteAllDue(ctx context.Context) int {
 	for {
 		if _, claimed, err := p.round(ctx); err != nil || claimed == 0 {
 			break
 		}
 	}
 	select {
-	case <-p.rounds:
-		defer func() { p.rounds <- struct{}{} }()
+	case <-p.roundLock:
+		defer func() { p.roundLock <- struct{}{} }()
 		return p.resumed
 	case <-ctx.Done():
 		return 0
 	}
 }
 
-// round promotes the reservations that are claimed or due now. next is when the next
-// reservation is due, zero if that is not known; due is how many were due now. One
-// round runs at a time.
-func (p *Promoter) round(ctx context.Context) (next time.Time, due int, err error) {
+// round promotes the claimed reservations and, on the leader, claims and promotes some
+// that are due. next is when the next reservation is due, zero if that is not known;
+// claimedNow is how many it has claimed. One round runs at a time.
+func (p *Promoter) round(ctx context.Context) (next time.Time, claimedNow int, err error) {
 	select {
-	case <-p.rounds:
-		defer func() { p.rounds <- struct{}{} }()
+	case <-p.roundLock:
+		defer func() { p.roundLock <- struct{}{} }()
 	case <-ctx.Done():
 		return next, 0, ctx.Err()
 	}
-	p.claimed = append(p.claimed, p.takeRegistered()...)
+	p.unpromoted = append(p.unpromoted, p.takeRegistered()...)
 	claimed, next, err := p.claimDue(ctx)
-	p.claimed = append(withoutReclaimed(p.claimed, claimed), claimed...)
+	p.unpromoted = append(withoutReclaimed(p.unpromoted, claimed), claimed...)
 	return next, len(claimed), errors.Join(err, p.promoteClaimed(ctx))
 }
 
 // enqueue adds a reservation that its registration has claimed for this gateway.
 func (p *Promoter) enqueue(r Reservation) {
 	p.mu.Lock()
-	p.registered = append(p.registered, r)
+	p.newlyRegistered = append(p.newlyRegistered, r)
 	p.mu.Unlock()
 	notify(p.wake)
 }
@@ -99,8 +101,8 @@ func (p *Promoter) enqueue(r Reservation) {
 func (p *Promoter) takeRegistered() []Reservation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all := p.registered
-	p.registered = nil
+	all := p.newlyRegistered
+	p.newlyRegistered = nil
 	return all
 }
 
@@ -121,41 +123,41 @@ func (p *Promoter) untilDue(next time.Time) time.Duration {
 	return min(max(next.Sub(p.now()), minPollInterval), p.poll)
 }
 
-// promoteClaimed promotes the claimed reservations and asks for their workers. It
-// keeps a reservation whose outcome is unknown and promotes it again. If the first
-// call did succeed, no other gateway would notice the missing worker. If it did not,
-// the next claim, with another generation, settles it.
+// promoteClaimed promotes the claimed reservations and starts their workers. It keeps a
+// reservation after an error and promotes it again in the next round. The promotion may
+// have been stored, and then only this gateway knows that the worker must start. If
+// another gateway has claimed the reservation meanwhile, Promote refuses it.
 func (p *Promoter) promoteClaimed(ctx context.Context) (err error) {
 	var undecided []Reservation
-	for _, r := range p.claimed {
+	for _, r := range p.unpromoted {
 		m, failure := p.promote(ctx, r)
 		var refusal *monitor.Error
 		switch {
 		case failure == nil:
 			p.logPromotion(r, m)
 			p.workers.Start(m)
-			p.workers.setPromoting(r.ID, 0)
+			p.workers.setPromotingGeneration(r.ID, 0)
 		case errors.Is(failure, monitor.ErrSuperseded), errors.As(failure, &refusal):
 			p.log.Debug("reservation not promoted", "monitor_id", string(r.ID), "generation", r.Generation, "reason", failure.Error())
-			p.workers.setPromoting(r.ID, 0)
+			p.workers.setPromotingGeneration(r.ID, 0)
 		default:
 			undecided = append(undecided, r)
 			err = errors.Join(err, failure)
 		}
 	}
-	p.claimed = undecided
+	p.unpromoted = undecided
 	return err
 }
 
 func (p *Promoter) promote(ctx context.Context, r Reservation) (monitor.Monitor, error) {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
-	p.workers.setPromoting(r.ID, r.Generation)
+	p.workers.setPromotingGeneration(r.ID, r.Generation)
 	return p.store.Promote(ctx, r, p.runtimeID)
 }
 
-// logPromotion counts a monitor that another gateway has released. A monitor that
-// was just registered is no reservation to an operator.
+// logPromotion logs a promotion and counts it if the monitor was handed over. For a
+// monitor that was just registered it logs at level debug: the operator made no reservation.
 func (p *Promoter) logPromotion(r Reservation, m monitor.Monitor) {
 	log := p.log.With("monitor_id", string(r.ID), "generation", m.Generation)
 	switch {
@@ -169,8 +171,8 @@ func (p *Promoter) logPromotion(r Reservation, m monitor.Monitor) {
 	}
 }
 
-// withoutReclaimed leaves out what was claimed again: its older generation cannot
-// be promoted any more.
+// withoutReclaimed removes the reservations that were claimed again. Promote refuses
+// their older generation.
 func withoutReclaimed(claimed, again []Reservation) []Reservation {
 	return slices.DeleteFunc(claimed, func(r Reservation) bool {
 		return slices.ContainsFunc(again, func(a Reservation) bool { return a.ID == r.ID })

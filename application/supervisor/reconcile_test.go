@@ -101,7 +101,7 @@ func TestReconcileBringsMonitorsAndWorkersTogether(t *testing.T) {
 		h := newHarness(t, monitored("mon-a")).run()
 		h.sup.Start(h.store.get("mon-a"))
 		h.sup.Reconcile(t.Context())
-		h.watch()
+		h.reconcile()
 		defer h.stop()
 		h.reportFor(20*time.Second, "mon-a")
 		h.store.end("mon-a") // by another gateway

@@ -49,7 +49,7 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 			t.Errorf("took %v, want 30 s", took)
 		}
 		h.expectCounts("timed_out=true")
-		h.watch()
+		h.reconcile()
 		defer h.stop()
 		h.advance(time.Minute)
 		h.store.set(func(r *fakeStore) { r.down = false })
@@ -62,7 +62,7 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
 		h.launcher.set(func(l *fakeLauncher) { l.listFails = true; l.running["mon-a"] = 1 })
 		h.sup.Reconcile(t.Context())
-		h.watch()
+		h.reconcile()
 		defer h.stop()
 		h.advance(10 * time.Second)
 		expectTimeoutNotice(t, h, "mon-a")
@@ -86,7 +86,7 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 		}
 		h.store.report("mon-b", monitor.Monitoring)
 		h.store.set(func(r *fakeStore) { r.failingID = "" })
-		h.watch()
+		h.reconcile()
 		defer h.stop()
 		h.advance(15 * time.Second)
 		h.expectCalls("launch mon-b 2", "launch mon-a 2")
@@ -109,7 +109,7 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 		h.sup.Reconcile(t.Context())
 		h.expectCounts("timed_out=true", "unsettled=1", "unsettled_monitors=[mon-a]")
 		h.store.set(func(r *fakeStore) { r.lostAnswers.event = 3 })
-		h.watch()
+		h.reconcile()
 		defer h.stop()
 		h.reportFor(time.Minute, "mon-b")
 		expectTimeoutNotice(t, h, "mon-a")
@@ -122,7 +122,7 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 		h.store.set(func(r *fakeStore) { r.down, r.otherLeads = true, true })
 		h.sup.Reconcile(t.Context())
 		h.store.set(func(r *fakeStore) { r.down = false })
-		h.watch()
+		h.reconcile()
 		defer h.stop()
 		h.reportFor(20*time.Second, "mon-a", "mon-other")
 		h.store.set(func(r *fakeStore) { r.monitors["mon-later"] = monitored("mon-later") })
@@ -136,7 +136,7 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 			h.launcher.set(func(l *fakeLauncher) { l.listFails = blind })
 			h.store.down = !blind
 			h.sup.Reconcile(t.Context())
-			h.watch()
+			h.reconcile()
 			defer h.stop()
 			h.advance(500 * time.Millisecond)
 			fresh := newMonitor("mon-fresh")
@@ -156,7 +156,7 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 		h.store.down = true
 		h.sup.Reconcile(t.Context())
 		h.store.set(func(r *fakeStore) { r.down, r.advancesBeforeEvent = false, 1 })
-		h.watch()
+		h.reconcile()
 		defer h.stop()
 		h.advance(20 * time.Second)
 		expectTimeoutNotice(t, h, "mon-a")
@@ -167,7 +167,7 @@ func TestReconcileSurvivesOutages(t *testing.T) {
 		h.store.down = true
 		h.sup.Reconcile(t.Context())
 		h.store.set(func(r *fakeStore) { r.down = false; r.hanging = "event mon-a" })
-		h.watch()
+		h.reconcile()
 		defer h.stop()
 		h.advance(30 * time.Second)
 		for _, id := range []monitor.ID{"mon-a", "mon-b"} {

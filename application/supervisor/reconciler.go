@@ -4,15 +4,17 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Reconciler compares the active monitors with the workers that run, and has
-// WorkerManager do what follows.
+// Reconciler compares the active monitors with the workers that run, and sends
+// WorkerManager the commands that follow.
 type Reconciler struct {
 	store        Store
 	launcher     Launcher
@@ -23,72 +25,81 @@ type Reconciler struct {
 	leases       *leases
 	relaunches   *relaunchHistory
 	shuttingDown *atomic.Bool
+	isLeader     atomic.Bool // whether this gateway was the leader at the last election
 
-	// Only Reconcile and Watch use these, one after the other.
+	// Only Reconcile and then ReconcilePeriodically use these.
 	notice  *timeoutNotice
-	orphans map[Worker]time.Time // since when
+	orphans map[Worker]time.Time // when a comparison first found each one
 }
 
 // Reconcile brings monitors and workers together when a gateway starts (section
 // 10.4). It adopts workers that outlived an earlier gateway, replaces missing ones by
 // the policy, and ends orphaned ones. It resumes monitors that a stopped gateway has
-// released. It blocks until that is done, at most Config.ReconcileTimeout;
-// Watch goes on with the rest, and the monitors concerned are notified. It returns
-// how many monitors are active; known is false when they could not be read in time.
-// It is called once, before Watch, while Run is running.
+// released. It blocks until that is done, at most Config.ReconcileTimeout. After a
+// timeout ReconcilePeriodically does the rest, and each undecided monitor gets a
+// monitor.error event. active is the number of active monitors; known is false when the
+// database could not be read in time. It is called once, while Run is running.
 func (r *Reconciler) Reconcile(ctx context.Context) (active int, known bool) {
 	began, start := time.Now(), r.cfg.Now()
 	limited, cancel := context.WithTimeout(ctx, r.cfg.ReconcileTimeout)
 	defer cancel()
-	report := newReport("startup reconciliation")
-	err := r.compareUntilDone(limited, report)
-	if err == nil && r.launcher.Runtime().Shared && wait(limited, r.cfg.ExitGracePeriod, nil) {
-		err = r.compareUntilDone(limited, report) // only the second comparison can find a worker missing there
+	summary := newSummary("startup reconciliation")
+	err := r.compareUntilDone(limited, summary)
+	if err == nil && r.launcher.Runtime().Shared && wait.For(limited, r.cfg.ExitGracePeriod) {
+		// In a shared runtime only a second comparison can find a worker missing (evaluate).
+		err = r.compareUntilDone(limited, summary)
 	}
-	report.wait(limited)
+	summary.wait(limited)
 	timedOut := limited.Err() != nil && ctx.Err() == nil
 	if timedOut {
-		r.notice = newTimeoutNotice(start, report.unsettled())
+		r.notice = newTimeoutNotice(start, summary.unsettled())
 	}
-	r.log.Info("Startup Reconciliation Report", report.attributes(time.Since(began), timedOut, err)...)
-	return report.activeMonitors()
+	r.log.Info("Startup Reconciliation Report", summary.attributes(time.Since(began), timedOut, err)...)
+	return summary.activeMonitors()
 }
 
-// Watch goes on comparing monitors and workers every Config.ReconcileInterval until
-// ctx is done: leases expire, gateways die, workers are orphaned (decisions O3, O5).
-func (r *Reconciler) Watch(ctx context.Context) {
+// ReconcilePeriodically compares monitors and workers every Config.ReconcileInterval
+// until ctx is done. It finds expired leases, workers of gateways that died, and
+// orphaned workers (decisions O3, O5). It is called once, after Reconcile.
+// While this gateway is the leader, it also runs Config.LeaderTasks.
+func (r *Reconciler) ReconcilePeriodically(ctx context.Context) {
+	var tasks sync.WaitGroup
+	defer tasks.Wait()
+	for _, t := range r.cfg.LeaderTasks {
+		tasks.Go(func() { r.runLeaderTask(ctx, t) })
+	}
 	failures := 0
-	for pause := r.cfg.ReconcileInterval; wait(ctx, pause, nil); {
+	for pause := r.cfg.ReconcileInterval; wait.For(ctx, pause); {
 		err := r.compareOnce(ctx)
 		switch {
 		case err == nil:
 			pause, failures = r.cfg.ReconcileInterval, 0
 		case ctx.Err() == nil:
 			failures++
-			pause = min(backoff(failures), r.cfg.ReconcileInterval)
+			pause = min(retryBackoff.Delay(failures), r.cfg.ReconcileInterval)
 			r.log.Warn("cannot compare monitors and workers, will try again", "error", err.Error(), "pause_sec", pause.Seconds())
 		}
 	}
 }
 
-// RenewLease records a report of a worker, whether or not it can be stored: a
-// database that takes no reports must not make workers look lost. Generation 0 is
-// the newest. It does not block.
+// RenewLease starts a worker's lease again. It is called for every report, stored or
+// not: workers must not look lost while the database cannot store reports. Generation
+// 0 means any. It does not block.
 func (r *Reconciler) RenewLease(id monitor.ID, generation int) { r.leases.renew(id, generation) }
 
-// compareUntilDone compares until both sides could be read once.
-func (r *Reconciler) compareUntilDone(ctx context.Context, report *reconcileReport) error {
-	return retry(ctx, r.log, exchange, "compare monitors and workers", func(ctx context.Context) error {
+// compareUntilDone retries a comparison until it has read both workers and monitors.
+func (r *Reconciler) compareUntilDone(ctx context.Context, summary *reconcileSummary) error {
+	return retry(ctx, r.log, exchangePolicy, "compare monitors and workers", func(ctx context.Context) error {
 		resumed := 0
-		c, err := r.read(ctx, func() { resumed = r.resume(ctx) })
+		c, err := r.read(ctx, func() { resumed = r.promoteDueReservations(ctx) })
 		switch {
 		case err != nil:
 			return err
 		case c.listErr != nil:
 			return c.listErr
 		}
-		report.begin(c, resumed)
-		r.act(ctx, c, report)
+		summary.begin(c, resumed)
+		r.applyComparison(ctx, c, summary)
 		return nil
 	})
 }
@@ -98,9 +109,9 @@ func (r *Reconciler) compareOnce(ctx context.Context) error {
 	defer cancel()
 	c, err := r.read(limited, func() {})
 	if err == nil {
-		report := newReport("reconciliation")
-		report.begin(c, 0)
-		r.act(limited, c, report)
+		summary := newSummary("reconciliation")
+		summary.begin(c, 0)
+		r.applyComparison(limited, c, summary)
 		err = c.listErr
 	}
 	if r.notice == nil {
@@ -111,28 +122,30 @@ func (r *Reconciler) compareOnce(ctx context.Context) error {
 	return errors.Join(err, r.sendTimeoutNotices(limited))
 }
 
-// comparison is what one comparison has read.
+// comparison holds the monitors and workers that one comparison has read.
 type comparison struct {
 	leader  bool
 	active  map[monitor.ID]monitor.Monitor
 	workers map[monitor.ID]Worker
-	listErr error // why the workers cannot be listed; only expired leases count then
+	listErr error // why the launcher cannot list workers; if set, only expired leases prove a loss
 }
 
 // read lists workers first and monitors second. So every listed worker that is still
 // needed has its monitor in the later list of active monitors.
-// lead is called in between, when it is known who leads.
-func (r *Reconciler) read(ctx context.Context, lead func()) (c comparison, err error) {
-	workers, blind := r.listWorkers(ctx)
-	if c.leader, err = r.store.TryLead(ctx); err != nil {
+// It calls afterElection between the two.
+func (r *Reconciler) read(ctx context.Context, afterElection func()) (c comparison, err error) {
+	workers, listErr := r.listWorkers(ctx)
+	c.leader, err = r.store.TryLead(ctx)
+	r.isLeader.Store(c.leader)
+	if err != nil {
 		return c, err
 	}
-	lead()
+	afterElection()
 	active, err := r.store.ListActive(ctx)
 	if err != nil {
 		return c, err
 	}
-	c.listErr = blind
+	c.listErr = listErr
 	c.active, c.workers = map[monitor.ID]monitor.Monitor{}, map[monitor.ID]Worker{}
 	for _, m := range active {
 		c.active[m.ID] = m
@@ -146,28 +159,30 @@ func (r *Reconciler) read(ctx context.Context, lead func()) (c comparison, err e
 	return c, nil
 }
 
-// listWorkers leaves half of the time to the database.
+// listWorkers lists the workers within half of exchangeTimeout. The other half remains
+// for the database.
 func (r *Reconciler) listWorkers(ctx context.Context) ([]Worker, error) {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout/2)
 	defer cancel()
 	return r.launcher.Workers(ctx)
 }
 
-// resume leaves time to read the active monitors.
-func (r *Reconciler) resume(ctx context.Context) int {
+// promoteDueReservations limits promoteAllDue to a quarter of exchangeTimeout. The rest
+// remains for reading the active monitors.
+func (r *Reconciler) promoteDueReservations(ctx context.Context) int {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout/4)
 	defer cancel()
-	return r.promoter.resume(ctx)
+	return r.promoter.promoteAllDue(ctx)
 }
 
-// act does what a comparison calls for. It blocks for the database, not for
-// launches and stops.
-func (r *Reconciler) act(ctx context.Context, c comparison, report *reconcileReport) {
+// applyComparison checks every monitor and ends orphaned workers. It blocks for the
+// database, not for launches and stops.
+func (r *Reconciler) applyComparison(ctx context.Context, c comparison, summary *reconcileSummary) {
 	if r.shuttingDown.Load() {
 		return
 	}
 	for _, m := range c.active {
-		r.judge(c, m, report)
+		r.checkMonitor(c, m, summary)
 	}
 	if c.listErr != nil {
 		return
@@ -183,63 +198,64 @@ func (r *Reconciler) act(ctx context.Context, c comparison, report *reconcileRep
 		if since, known := before[w]; known {
 			r.orphans[w] = since
 		}
-		r.stopOrphan(ctx, w, report)
+		r.stopOrphan(ctx, w, summary)
 	}
 }
 
-// judge decides about one active monitor.
-func (r *Reconciler) judge(c comparison, m monitor.Monitor, report *reconcileReport) {
-	owned, busy := r.workers.owned(m.ID)
+// checkMonitor adopts one active monitor's worker, or enqueues its loss.
+func (r *Reconciler) checkMonitor(c comparison, m monitor.Monitor, summary *reconcileSummary) {
+	owned, busy := r.workers.ownedGeneration(m.ID)
 	runtime := r.launcher.Runtime()
 	w := c.workers[m.ID]
-	v := visibility{running: w.Generation == m.Generation, blind: c.listErr != nil}
-	v.pending = v.running && w.Pending
-	v.notLaunched = !v.running && runtime.Shared && m.RuntimeID == runtime.ID
-	lease, absentBefore := r.leases.observe(m, v)
+	listing := workerListing{listed: w.Generation == m.Generation, unavailable: c.listErr != nil}
+	listing.pending = listing.listed && w.Pending
+	listing.notLaunched = !listing.listed && runtime.Shared && m.RuntimeID == runtime.ID
+	lease, unlistedBefore := r.leases.record(m, listing)
 	if busy {
 		r.leases.renew(m.ID, 0)
 		return
 	}
-	switch evaluate(observation{
-		generation:   m.Generation,
-		running:      w.Generation,
-		blind:        v.blind,
-		owned:        owned >= m.Generation,
-		launchedHere: m.RuntimeID == runtime.ID,
-		shared:       runtime.Shared,
-		leader:       c.leader,
-		reported:     !m.ReportedAt.IsZero(),
-		absentBefore: absentBefore,
-		leaseExpired: lease > 0,
+	switch evaluate(evidence{
+		newestGeneration:  m.Generation,
+		runningGeneration: w.Generation,
+		listUnavailable:   listing.unavailable,
+		ownedByGateway:    owned >= m.Generation,
+		inOwnRuntime:      m.RuntimeID == runtime.ID,
+		sharedRuntime:     runtime.Shared,
+		leader:            c.leader,
+		reported:          !m.ReportedAt.IsZero(),
+		unlistedBefore:    unlistedBefore,
+		leaseExpired:      lease > 0,
 	}) {
 	case adopt:
-		report.count(adoptedWorkers)
+		summary.count(adoptedWorkers)
 		r.workers.Start(m)
 	case missing:
-		r.handle(m.ID, report, workerLoss{
+		r.enqueueLoss(m.ID, summary, workerLoss{
 			generation: m.Generation,
 			reason:     event.ReasonMismatch,
-			details:    runtime.NotFoundMessage + " during " + report.occasion,
-			absent:     true,
-			attempts:   compareAttempts,
+			details:    runtime.NotFoundMessage + " during " + summary.occasion,
+			missing:    true,
+			attempts:   maxLossAttempts,
 		})
 	case silent:
-		r.handle(m.ID, report, workerLoss{
-			generation:     m.Generation,
-			reason:         event.ReasonWorkerLost,
-			details:        silenceDetails(lease, w),
-			attempts:       1, // the next comparison asks again, after a whole lease
-			unchangedSince: m.UpdatedAt,
+		r.enqueueLoss(m.ID, summary, workerLoss{
+			generation:    m.Generation,
+			reason:        event.ReasonWorkerLost,
+			details:       silenceDetails(lease, w),
+			attempts:      1, // a failure renews the lease; the loss is found again when the lease expires
+			seenUpdatedAt: m.UpdatedAt,
 		})
 	case nothingToDo:
 	}
 	if w.Generation != 0 && w.Generation < m.Generation && m.RuntimeID != runtime.ID {
-		report.count(supersededWorkers)
-		r.workers.stopUpTo(m.ID, w.Generation) // its successor works in another runtime
+		summary.count(supersededWorkers)
+		r.workers.stopUpTo(m.ID, w.Generation) // a newer generation works in another runtime
 	}
 }
 
-// silenceDetails says how long a worker has not reported, and why if that is known.
+// silenceDetails says how long a worker has not reported, with the launcher's reason if
+// there is one.
 func silenceDetails(lease time.Duration, w Worker) string {
 	details := "the worker has not reported for "
 	if w.Pending {
@@ -252,42 +268,42 @@ func silenceDetails(lease time.Duration, w Worker) string {
 	return details
 }
 
-// handle has a loss handled and counts what comes of it.
-func (r *Reconciler) handle(id monitor.ID, report *reconcileReport, loss workerLoss) {
-	report.beginLoss(id)
+// enqueueLoss sends a loss to WorkerManager and counts its outcome in the summary.
+func (r *Reconciler) enqueueLoss(id monitor.ID, summary *reconcileSummary, loss workerLoss) {
+	summary.beginLoss(id)
 	loss.done = func(result outcome, err error) {
 		if err != nil {
-			r.leases.renew(id, 0) // a database that takes nothing takes no reports either
+			r.leases.renew(id, 0) // while the database fails, it cannot store reports either
 		}
-		report.endLoss(id, result, err)
+		summary.endLoss(id, result, err)
 	}
 	r.workers.enqueue(command{id: id, loss: &loss})
 }
 
-// stopOrphan ends a worker whose monitor is not active: it has ended, is a
-// reservation, or does not exist. A monitor that was registered just now is left
-// alone. A worker that this gateway looks after gets orphanGracePeriod to end by itself.
-func (r *Reconciler) stopOrphan(ctx context.Context, w Worker, report *reconcileReport) {
-	owned, busy := r.workers.owned(w.ID)
+// stopOrphan ends a worker whose monitor has ended, is a reservation, or does not
+// exist. It leaves the worker of a monitor that was registered during the comparison. A
+// worker that this gateway owns gets orphanGracePeriod to end by itself.
+func (r *Reconciler) stopOrphan(ctx context.Context, w Worker, summary *reconcileSummary) {
+	owned, busy := r.workers.ownedGeneration(w.ID)
 	if busy || owned >= w.Generation && time.Since(r.orphans[w]) < orphanGracePeriod {
 		return
 	}
 	log := r.log.With("monitor_id", string(w.ID), "generation", w.Generation)
 	m, err := r.store.Get(ctx, w.ID)
 	switch {
-	case isOutdated(err):
-		report.count(orphanedWorkers)
+	case isNotCurrent(err):
+		summary.count(orphanedWorkers)
 	case errors.Is(ctx.Err(), context.Canceled): // the gateway is stopping
 		return
 	case err != nil:
 		log.Error("a worker that may be orphaned was left alone, the next comparison checks it again", "error", err.Error())
-		report.count(skippedMonitors)
+		summary.count(skippedMonitors)
 		return
 	case m.Status.Active() && m.ReservedUntil.IsZero():
 		return
 	default:
-		report.count(zombieWorkers)
+		summary.count(zombieWorkers)
 	}
-	log.Warn("an orphaned worker is ended: its monitor has ended or is not in this database")
+	log.Warn("an orphaned worker is ended: its monitor has ended, is reserved or is not in this database")
 	r.workers.stopUpTo(w.ID, w.Generation)
 }

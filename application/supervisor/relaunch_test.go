@@ -74,7 +74,7 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 		scenario(t, fmt.Sprintf("a generation whose answer was lost is launched (shared runtime: %v)", shared), func(t *testing.T) {
 			here := newFakeLauncher()
 			here.runtime.Shared = shared
-			h := newHarnessWith(t, newFakeStore(monitored("mon-a")), here, relaunchPolicy).run().watch()
+			h := newHarnessWith(t, newFakeStore(monitored("mon-a")), here, relaunchPolicy).run().reconcile()
 			defer h.stop()
 			h.sup.Start(h.store.get("mon-a"))
 			h.advance(time.Second)
@@ -99,7 +99,7 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 	})
 
 	scenario(t, "a running worker that does not report for 30 s is replaced", func(t *testing.T) {
-		h := start(t).watch()
+		h := start(t).reconcile()
 		defer h.stop()
 		h.reportFor(time.Minute, "mon-a")
 		h.advance(29 * time.Second)
@@ -112,7 +112,7 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 	})
 
 	scenario(t, "a worker that does not report fails its monitor under the policy error", func(t *testing.T) {
-		h := newHarness(t, monitored("mon-a")).run().watch()
+		h := newHarness(t, monitored("mon-a")).run().reconcile()
 		defer h.stop()
 		h.sup.Start(h.store.get("mon-a"))
 		h.advance(40 * time.Second)
@@ -121,7 +121,7 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 	})
 
 	scenario(t, "a database outage expires no lease", func(t *testing.T) {
-		h := start(t).watch()
+		h := start(t).reconcile()
 		defer h.stop()
 		h.advance(10 * time.Second)
 		h.store.set(func(r *fakeStore) { r.down = true })
@@ -133,7 +133,7 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 	})
 
 	scenario(t, "a database that cannot be written to expires no lease", func(t *testing.T) {
-		h := start(t).watch()
+		h := start(t).reconcile()
 		defer h.stop()
 		h.store.set(func(r *fakeStore) { r.failingID = "mon-a" })
 		h.advance(55 * time.Second) // expired after 35 s, tried for 7 s, expired again after 30 s
@@ -147,7 +147,7 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 	})
 
 	scenario(t, "a report that could not be stored renews the lease", func(t *testing.T) {
-		h := start(t).watch()
+		h := start(t).reconcile()
 		defer h.stop()
 		for range 20 {
 			h.advance(10 * time.Second)
@@ -157,7 +157,7 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 	})
 
 	scenario(t, "a worker that reports during its replacement is not replaced", func(t *testing.T) {
-		h := start(t).watch()
+		h := start(t).reconcile()
 		defer h.stop()
 		h.store.set(func(r *fakeStore) { r.reportsBeforeGet = 1 })
 		h.advance(35*time.Second + 500*time.Millisecond)
@@ -185,7 +185,7 @@ func TestALostWorkerIsRelaunched(t *testing.T) {
 	scenario(t, "the lease of a worker that is being launched does not expire", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy)
 		h.launcher.launchTime = 80 * time.Second
-		h.run().watch()
+		h.run().reconcile()
 		defer h.stop()
 		h.sup.Start(h.store.get("mon-a"))
 		h.advance(100 * time.Second)

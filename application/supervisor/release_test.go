@@ -129,7 +129,7 @@ func TestAStoppingGatewayReleasesItsMonitors(t *testing.T) {
 		h.sup.BeginShutdown()
 		h.launcher.exit("mon-a", "killed by SIGTERM")
 		h.sup.Reconcile(t.Context()) // mon-b is missing
-		h.watch()
+		h.reconcile()
 		defer h.stop()
 		h.advance(5 * time.Minute)
 		h.expectActive("mon-a")
@@ -168,7 +168,7 @@ func TestAStoppingGatewayReleasesItsMonitors(t *testing.T) {
 	scenario(t, "a monitor of another runtime whose lease expires at BeginShutdown is not released", func(t *testing.T) {
 		m := monitored("mon-a")
 		m.RuntimeID = "there"
-		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy).run().watch()
+		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy).run().reconcile()
 		h.store.set(func(r *fakeStore) { r.hanging = "get" })
 		h.advance(36 * time.Second)
 		h.sup.BeginShutdown()

@@ -59,7 +59,7 @@ func TestAnOrderlyRestartIsReported(t *testing.T) {
 	})
 
 	scenario(t, "a gateway that stops while it asks for an orphan's monitor logs no error", func(t *testing.T) {
-		h := newHarness(t, monitored("mon-a")).run().watch()
+		h := newHarness(t, monitored("mon-a")).run().reconcile()
 		h.sup.Start(h.store.get("mon-a"))
 		h.launcher.set(func(l *fakeLauncher) { l.running["mon-x"] = 1 })
 		h.store.set(func(r *fakeStore) { r.hanging = "get" })

@@ -8,7 +8,7 @@ import (
 )
 
 // Decisions O2, O3 and O5.
-func TestWorkersOfSeveralRuntimes(t *testing.T) {
+func TestLostWorkersOfEveryRuntimeAreReplaced(t *testing.T) {
 	scenario(t, "a missing worker is replaced under the policy relaunch", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
 		defer h.stop()
@@ -39,7 +39,7 @@ func TestWorkersOfSeveralRuntimes(t *testing.T) {
 		m.RuntimeID = "there"
 		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy).run()
 		h.sup.Reconcile(t.Context())
-		h.watch()
+		h.reconcile()
 		defer h.stop()
 		h.reportFor(100*time.Second, "mon-a")
 		h.expectCalls()
@@ -57,7 +57,7 @@ func TestWorkersOfSeveralRuntimes(t *testing.T) {
 		m.RuntimeID, m.UpdatedAt = "there", time.Now().Add(-time.Hour) // the database was away, or its clock was stepped
 		h := newHarnessOn(t, newFakeStore(m), relaunchPolicy).run()
 		h.sup.Reconcile(t.Context())
-		h.watch()
+		h.reconcile()
 		defer h.stop()
 		h.advance(28 * time.Second)
 		h.expectCalls()
@@ -69,7 +69,7 @@ func TestWorkersOfSeveralRuntimes(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
 		h.sup.Start(h.store.get("mon-a"))
 		h.sup.Reconcile(t.Context())
-		h.watch()
+		h.reconcile()
 		defer h.stop()
 		h.advance(time.Second)
 		if _, err := h.store.AdvanceGeneration(t.Context(), "mon-a", 1, "there"); err != nil {
@@ -84,7 +84,7 @@ func TestWorkersOfSeveralRuntimes(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(monitored("mon-a")), relaunchPolicy).run()
 		h.sup.Start(h.store.get("mon-a"))
 		h.sup.Reconcile(t.Context())
-		h.watch()
+		h.reconcile()
 		defer h.stop()
 		h.advance(time.Second)
 		if _, err := h.store.AdvanceGeneration(t.Context(), "mon-a", 1, "here"); err != nil {
@@ -97,7 +97,7 @@ func TestWorkersOfSeveralRuntimes(t *testing.T) {
 	scenario(t, "a monitor that is being promoted is not missed", func(t *testing.T) {
 		h := newHarnessOn(t, newFakeStore(newReservation("mon-a", 0)), relaunchPolicy)
 		h.store.lostAnswers.promote = 4 // answers, so that 15 s pass
-		h.promote().watch()
+		h.promote().reconcile()
 		defer h.stop()
 		h.advance(20 * time.Second)
 		h.expectCalls("launch mon-a 2")
@@ -120,7 +120,7 @@ func TestWorkersOfSeveralRuntimes(t *testing.T) {
 		h.store.otherLeads = true
 		h.run()
 		h.sup.Reconcile(t.Context())
-		h.watch()
+		h.reconcile()
 		defer h.stop()
 		h.advance(time.Minute)
 		h.expectCalls("launch mon-own 2")
@@ -143,7 +143,7 @@ func TestWorkersOfSeveralRuntimes(t *testing.T) {
 		m.ReportedAt = time.Time{}
 		h := newHarnessWith(t, newFakeStore(m), here).run()
 		h.sup.Reconcile(t.Context())
-		h.watch()
+		h.reconcile()
 		defer h.stop()
 		h.advance(25 * time.Second)
 		h.expectCalls() // it may be being launched
@@ -159,7 +159,7 @@ func TestWorkersOfSeveralRuntimes(t *testing.T) {
 		m.ReportedAt = time.Time{}
 		h := newHarnessWith(t, newFakeStore(m), here).run()
 		h.sup.Reconcile(t.Context())
-		h.watch()
+		h.reconcile()
 		defer h.stop()
 		h.advance(595 * time.Second)
 		h.expectActive("mon-a")
@@ -174,7 +174,7 @@ func TestWorkersOfSeveralRuntimes(t *testing.T) {
 		h := newHarnessWith(t, newFakeStore(monitored("mon-a"), monitored("mon-b")), here).run()
 		here.running["mon-b"] = 1
 		h.sup.Reconcile(t.Context())
-		h.watch()
+		h.reconcile()
 		defer h.stop()
 		here.set(func(l *fakeLauncher) { l.listFails = true })
 		h.reportFor(time.Minute, "mon-b")
@@ -193,8 +193,8 @@ func TestWorkersOfSeveralRuntimes(t *testing.T) {
 		b.run()
 		a.sup.Reconcile(t.Context())
 		b.sup.Reconcile(t.Context())
-		a.watch()
-		b.watch()
+		a.reconcile()
+		b.reconcile()
 		defer a.stop()
 		defer b.stop()
 		a.advance(40 * time.Second)

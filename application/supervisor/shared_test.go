@@ -38,7 +38,7 @@ func newGateways(t *testing.T, n int, all *fakeStore, change ...func(*supervisor
 			t.Fatal(err)
 		}
 		h.sup = sup
-		gateways, perGateway = append(gateways, h.run().watch()), append(perGateway, exits)
+		gateways, perGateway = append(gateways, h.run().reconcile()), append(perGateway, exits)
 	}
 	done := make(chan struct{})
 	go func() {

@@ -12,7 +12,7 @@ import (
 type action int
 
 const (
-	none       action = iota // the worker runs, or there is nothing left to do
+	noAction   action = iota // the worker runs, or there is nothing left to do
 	launch                   // start a worker of the newest generation
 	stop                     // end the worker
 	handleLoss               // find out whether a lost worker is still needed, and replace it
@@ -22,27 +22,28 @@ const (
 type command struct {
 	id            monitor.ID
 	spec          *WorkerSpec // launch this worker
-	loss          *workerLoss // handle this loss; with neither: stop the worker
-	maxGeneration int         // of a stop: leave a newer worker alone; 0: stop any
+	loss          *workerLoss // handle this loss; if spec is nil too, the command is a stop
+	maxGeneration int         // a stop leaves a newer worker alone; 0: stop any
 }
 
-// workerState is one worker's life. It exists from the first command until the
-// worker is gone for good. Only WorkerManager.Run changes it.
+// workerState holds the actions for one monitor's worker. It exists from the first command
+// until the monitor needs no worker any more. Only WorkerManager.Run changes it.
 type workerState struct {
-	spec     WorkerSpec         // the newest that was asked for; zero if none was asked for here
-	next     action             // what to do when the current action has ended
+	spec     WorkerSpec         // of the newest launch command; zero if this gateway got none
+	next     action             // begins when the current action has ended
 	current  action             // under way
 	cancel   context.CancelFunc // ends the current action early
-	loss     workerLoss         // what handleLoss is about
-	stopping bool               // a stop was asked for, so its exit is expected
+	loss     workerLoss         // the loss for handleLoss
+	stopping bool               // the newest command is a stop, so the worker's exit is expected
 }
 
-// apply takes a command up. It returns false when the command changes nothing.
+// apply sets the next action from a command. It returns false when the command
+// changes nothing.
 func (w *workerState) apply(c command) bool {
 	switch {
 	case c.loss != nil:
-		if w.stopping || w.current != none || w.spec.Generation > c.loss.generation {
-			c.loss.done(noAction, nil)
+		if w.stopping || w.current != noAction || w.spec.Generation > c.loss.generation {
+			c.loss.done(leftUnchanged, nil)
 			return false
 		}
 		w.spec.Generation = c.loss.generation
@@ -59,8 +60,8 @@ func (w *workerState) apply(c command) bool {
 	return true
 }
 
-// exited takes the end of the worker up. It returns false for an end that is
-// expected: a stop was asked for, or a newer generation has replaced the worker.
+// exited makes the handling of a loss the next action. It returns false for an
+// expected exit: after a stop, or of a worker that a newer generation has replaced.
 func (w *workerState) exited(e Exit, gracePeriod time.Duration) bool {
 	if w.stopping || w.spec.Generation != e.Generation {
 		return false
@@ -76,20 +77,21 @@ func (w *workerState) exited(e Exit, gracePeriod time.Duration) bool {
 	return true
 }
 
-// begin makes the next action the current one and returns it. It returns none
-// while another action is under way, which it cancels unless that does the same.
-func (w *workerState) begin(cancel context.CancelFunc) action {
+// takeNextAction makes the next action the current one and returns it. While another
+// action is under way it returns noAction and cancels that action. It does not cancel
+// a stop for a second stop.
+func (w *workerState) takeNextAction(cancel context.CancelFunc) action {
 	switch {
-	case w.current == none:
-		w.current, w.next, w.cancel = w.next, none, cancel
+	case w.current == noAction:
+		w.current, w.next, w.cancel = w.next, noAction, cancel
 		return w.current
 	case w.current == stop && w.next == stop:
-		w.next = none
+		w.next = noAction
 	default:
 		w.cancel()
 	}
-	return none
+	return noAction
 }
 
-// launching reports whether a launch was asked for and has not succeeded yet.
+// launching reports whether a launch is next or under way.
 func (w *workerState) launching() bool { return w.next == launch || w.current == launch }

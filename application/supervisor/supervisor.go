@@ -6,11 +6,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Supervisor is the four parts that keep a worker running for every active
-// monitor. Each has its own state; WorkerManager alone launches and stops workers.
+// Supervisor combines the four parts that keep a worker running for every active
+// monitor. Only WorkerManager launches and stops workers.
 type Supervisor struct {
 	*WorkerManager // Start, Stop, BeginShutdown, Run
-	*Reconciler    // Reconcile, Watch, RenewLease
+	*Reconciler    // Reconcile, ReconcilePeriodically, RenewLease
 	*Promoter      // Promote
 	*Handover      // Release
 }
@@ -26,29 +26,29 @@ func New(store Store, launcher Launcher, cfg Config) (*Supervisor, error) {
 	relaunches := newRelaunchHistory()
 	handover := &Handover{store: store, launcher: launcher, log: log}
 	workers := &WorkerManager{
-		launcher:     launcher,
-		exitGrace:    cfg.ExitGracePeriod,
-		handover:     handover,
-		shuttingDown: shuttingDown,
-		finished:     make(chan actionResult),
-		states:       map[monitor.ID]*workerState{},
-		promoting:    map[monitor.ID]int{},
-		wake:         make(chan struct{}, 1),
+		launcher:             launcher,
+		exitGrace:            cfg.ExitGracePeriod,
+		handover:             handover,
+		shuttingDown:         shuttingDown,
+		finished:             make(chan actionResult),
+		states:               map[monitor.ID]*workerState{},
+		promotingGenerations: map[monitor.ID]int{},
+		wake:                 make(chan struct{}, 1),
 	}
 	workers.actions = &actionRunner{
 		store: store, launcher: launcher, cfg: cfg, log: log,
-		slots:        make(chan struct{}, cfg.MaxConcurrentLaunches),
+		launchSlots:  make(chan struct{}, cfg.MaxConcurrentLaunches),
 		relaunches:   relaunches,
 		shuttingDown: shuttingDown,
-		start:        workers.Start,
+		startWorker:  workers.Start,
 	}
 	workers.promoter = &Promoter{
 		store: store, runtimeID: launcher.Runtime().ID, workers: workers,
 		poll: cfg.ReservationPollInterval, now: cfg.Now, log: log,
-		rounds: make(chan struct{}, 1),
-		wake:   make(chan struct{}, 1),
+		roundLock: make(chan struct{}, 1),
+		wake:      make(chan struct{}, 1),
 	}
-	workers.promoter.rounds <- struct{}{}
+	workers.promoter.roundLock <- struct{}{}
 	return &Supervisor{
 		WorkerManager: workers,
 		Promoter:      workers.promoter,

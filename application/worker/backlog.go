@@ -7,7 +7,7 @@ import (
 )
 
 // maxEvents is the most events in one report. The gateway accepts 1000 events and 1 MiB
-// in a report, of which the snapshot may be 256 KiB.
+// in a report; the snapshot may use 256 KiB of them.
 const maxEvents = 200
 
 // backlog holds the reports that the gateway has not accepted yet, oldest first.
@@ -15,32 +15,36 @@ const maxEvents = 200
 //	[ 200 events, the state after them ] [ 200 … ] [ some events, the newest state ]
 //
 // Events are never dropped and stay in order. Older states are dropped, except the one
-// at the end of each report. A successor may continue from the snapshot of any accepted
-// report, so the events before it must be stored.
+// at the end of each report. The next worker may continue from the snapshot of any
+// accepted report, so the gateway must have all events before that snapshot.
 //
-// The number of events is bounded by time on the stream. The shortest threshold is
-// 1 s, so picture and sound together give at most four events a second, some 2 KB.
-// A worker process waits 15 min by default (Config.GatewayTimeout): at most 2 MB.
-// The wait has no limit while the gateway answers but cannot store, and for a gateway in
-// the same process: dropping events would be worse.
+// The stream itself limits the number of events. The shortest threshold is 1 s, so
+// picture and sound together give at most four events a second, some 2 KB. A worker
+// process waits 15 min by default for a gateway that does not answer
+// (Config.GatewayTimeout), so its backlog stays below 2 MB. The wait has no limit while
+// the gateway answers but cannot store, or is in the same process.
 type backlog struct {
 	reports   []monitor.Report // never empty after the first add; all but the last have events
 	revision  int              // increases with every add
-	delivered bool             // the last report was accepted as it is
+	delivered bool             // the gateway has accepted the last report, and nothing was added since
 }
 
-// add queues events and the state after them.
+// size is what maxEvents bounds. A signal is smaller than an event and as rare.
+func size(r monitor.Report) int { return len(r.Events) + len(r.Signals) }
+
+// add queues events, signals and the state after them.
 func (b *backlog) add(r monitor.Report) {
 	b.revision++
 	b.delivered = false
 	if n := len(b.reports); n > 0 {
 		last := &b.reports[n-1]
-		if len(last.Events)+len(r.Events) <= maxEvents {
+		if size(*last)+size(r) <= maxEvents {
 			r.Events = append(last.Events, r.Events...)
+			r.Signals = append(last.Signals, r.Signals...)
 			*last = r
 			return
 		}
-		if len(last.Events) == 0 {
+		if size(*last) == 0 {
 			b.reports = b.reports[:n-1]
 		}
 	}
@@ -52,33 +56,34 @@ func (b *backlog) add(r monitor.Report) {
 	b.reports = append(b.reports, r)
 }
 
-// refresh replaces the newest state. It does not make the report outstanding.
+// refresh replaces the newest state. It does not change whether a report is outstanding.
 func (b *backlog) refresh(state monitor.Report) {
 	last := &b.reports[len(b.reports)-1]
-	state.Events = last.Events
+	state.Events, state.Signals = last.Events, last.Signals
 	*last = state
 }
 
 // next returns the report to send next, and the revision to pass to accepted.
 func (b *backlog) next() (r monitor.Report, revision int) {
 	r = b.reports[0]
-	r.Events = slices.Clip(r.Events)
+	r.Events, r.Signals = slices.Clip(r.Events), slices.Clip(r.Signals)
 	return r, b.revision
 }
 
-// accepted removes a report that next gave and the gateway has stored.
+// accepted removes a report of next after the gateway has stored it.
 func (b *backlog) accepted(r monitor.Report, revision int) {
 	first := &b.reports[0]
-	first.Events = first.Events[len(r.Events):]
+	first.Events, first.Signals = first.Events[len(r.Events):], first.Signals[len(r.Signals):]
 	switch {
-	case len(b.reports) > 1 && len(first.Events) == 0:
+	case len(b.reports) > 1 && size(*first) == 0:
 		b.reports = b.reports[1:]
 	case len(b.reports) == 1:
 		b.delivered = revision == b.revision
 	}
 }
 
-// outstanding reports whether anything has not been accepted yet.
+// outstanding reports whether the gateway has not accepted every event and the newest
+// added state.
 func (b *backlog) outstanding() bool { return len(b.reports) > 0 && !b.delivered }
 
 // events returns how many events have not been accepted yet.

@@ -3,18 +3,18 @@ package worker
 import "time"
 
 const (
-	// clockTolerance is the difference to the wall clock from which a worker follows
-	// it. Slewing makes no difference: it also slews the monotonic clock
+	// clockTolerance is the least difference to the wall clock that a worker adopts.
+	// Slewing causes no difference, because it also slews the monotonic clock
 	// (adjtime(3)).
 	clockTolerance = time.Second
 
-	// clockCheckInterval is the longest time between two comparisons.
+	// clockCheckInterval is the longest time between two comparisons with the wall clock.
 	clockCheckInterval = 10 * time.Second
 )
 
 // clock is the time of one worker: the wall clock at its start plus the monotonic time
-// since. It follows a change of the wall clock only when follow is called, so that the
-// watcher learns of the step. Only the goroutine of the loop may use it.
+// since. Only follow adopts a changed wall clock, so that its caller can pass the step to
+// the watcher. Only the goroutine of the loop may use it.
 type clock struct {
 	wall    func() time.Time
 	started time.Time // with its monotonic reading
@@ -33,8 +33,8 @@ func (c *clock) at(instant time.Time) time.Time {
 	return c.base.Add(instant.Sub(c.started)).UTC()
 }
 
-// follow adopts the wall clock if it was set or the machine was suspended. It returns
-// the change of the worker's time, or 0.
+// follow adopts the wall clock after somebody set it or the machine was suspended. It
+// returns the change of the worker's time, or 0.
 func (c *clock) follow() (step time.Duration) {
 	before := time.Now()
 	wall := c.wall().Round(0)

@@ -53,8 +53,8 @@ func (s *fakeStream) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Res
 	return watch.Resolution{State: watch.Live, Manifest: "https://media.test/list.m3u8"}
 }
 
-func (s *fakeStream) Probe(context.Context, monitor.StreamURL) watch.ProbeResult {
-	return watch.ProbeResult{}
+func (s *fakeStream) Probe(context.Context, monitor.StreamURL) watch.OEmbedResult {
+	return watch.OEmbedResult{}
 }
 
 func (s *fakeStream) ReadPlaylist(_ context.Context, url string) watch.Playlist {
@@ -120,6 +120,7 @@ type fakeGateway struct {
 	respond          func(monitor.Report) (monitor.Order, error) // nil: the order run
 	onRequest        func(ctx context.Context) error             // a failure before a report arrives; nil: none
 	onResponse       func() error                                // a failure of the response; nil: none
+	revision         int                                         // of config
 	newestGeneration int                                         // 0: any generation is accepted
 	reports          []monitor.Report
 	accepted         []event.Event // each once
@@ -138,24 +139,25 @@ func (g *fakeGateway) Assignment(_ context.Context, id monitor.ID, generation in
 	if g.assignmentErr != nil {
 		return monitor.Assignment{}, g.assignmentErr
 	}
-	return monitor.Assignment{ID: id, Generation: generation, Config: g.config, Snapshot: g.snapshot,
+	return monitor.Assignment{ID: id, Generation: generation, Revision: g.revision, Config: g.config, Snapshot: g.snapshot,
 		StreamURL: "https://www.youtube.com/watch?v=abcdefghijk"}, nil
 }
 
-func (g *fakeGateway) Report(ctx context.Context, _ monitor.ID, r monitor.Report) (monitor.Order, error) {
+func (g *fakeGateway) Report(ctx context.Context, _ monitor.ID, r monitor.Report) (monitor.Answer, error) {
 	g.mu.Lock()
+	revision := g.revision
 	onRequest, onResponse := g.onRequest, g.onResponse
 	g.mu.Unlock()
 	if onRequest != nil {
 		if err := onRequest(ctx); err != nil {
-			return "", err
+			return monitor.Answer{}, err
 		}
 	}
 	order, err := g.store(r)
 	if err == nil && onResponse != nil {
 		err = onResponse()
 	}
-	return order, err
+	return monitor.Answer{Order: order, Revision: revision}, err
 }
 
 func (g *fakeGateway) store(r monitor.Report) (monitor.Order, error) {

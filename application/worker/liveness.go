@@ -6,14 +6,14 @@ import (
 	"sync/atomic"
 )
 
-// loopLiveness lets a probe check whether a worker's loop still runs.
+// loopLiveness lets a probe check whether a worker's loop hangs.
 type loopLiveness struct {
-	running *atomic.Bool
-	ping    chan struct{} // the loop receives from it; never closed
+	running  *atomic.Bool
+	requests chan struct{} // Alive sends, and the loop receives; never closed
 }
 
 func newLoopLiveness() loopLiveness {
-	return loopLiveness{running: new(atomic.Bool), ping: make(chan struct{})}
+	return loopLiveness{running: new(atomic.Bool), requests: make(chan struct{})}
 }
 
 // start marks the loop as running until end is called.
@@ -22,19 +22,19 @@ func (l loopLiveness) start() (end func()) {
 	return func() { l.running.Store(false) }
 }
 
-// Alive returns nil when the worker's loop answers before ctx is done. Before the
-// loop starts and after it has ended, the worker counts as alive: every wait has a
-// limit then. Alive may be called concurrently, and before Run.
+// Alive returns nil when the worker's loop answers before ctx is done. It also returns nil
+// before the loop starts and after it has ended, because every wait outside the loop has
+// a limit. Alive may be called concurrently, and before Run.
 func (w *Worker) Alive(ctx context.Context) error {
 	if !w.liveness.running.Load() {
 		return nil
 	}
 	select {
-	case w.liveness.ping <- struct{}{}:
+	case w.liveness.requests <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		if !w.liveness.running.Load() {
-			return nil // it ended meanwhile
+			return nil // the loop has ended meanwhile
 		}
 		return errors.New("the worker's loop hangs: it did not answer in time")
 	}
@@ -45,5 +45,5 @@ func (w *Worker) Ready(context.Context) error {
 	if w.liveness.running.Load() {
 		return nil
 	}
-	return errors.New("the worker does not monitor: it waits for its assignment, or it is ending")
+	return errors.New("the worker does not monitor the stream: it has no assignment yet, or it is ending")
 }

@@ -5,29 +5,36 @@ import (
 	"errors"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/worker/collector"
+	"github.com/stream-monitor/stream-monitor/domain/capture"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// loop is one run of a worker. Its methods run on one goroutine, except runTask.
+// loop is one run of a worker: it passes the outcomes of tasks to the watcher, and the
+// watcher's effects to the reporter. Its methods run on one goroutine.
 type loop struct {
 	*Worker
-	stream   monitor.StreamURL
-	setting  func(field string) float64 // of the registration
 	watcher  *watch.Watcher
 	recorder *recorder
 	reporter *reporter
-	force    context.Context // when it is done, every task is cancelled
+	force    context.Context // when it is done, the worker ends at once
 
-	reportedAt time.Time                  // the At of the newest report
-	lanes      [watch.LaneTimer]laneState // resolving, media
-	outcomes   chan outcome               // never closed; the loop waits for every lane before it returns
+	lanes     *lanes
+	tasks     taskRunner
+	revisions *revisionFollower
+
+	captures  capture.Tracker // of evidence
+	collector *collector.Collector
+
+	reportedAt time.Time // the At of the newest report
 }
 
-// run is the loop. It owns the lanes and the reporter and waits for them.
+// run runs the loop until the worker ends. It waits for the lanes and the reporter.
 func (l *loop) run(ctx context.Context) error {
-	l.outcomes = make(chan outcome)
+	defer l.revisions.start(l.reporter.endWorker)() // before the first answer
 	l.reporter.start()
 
 	var deadline time.Time
@@ -37,16 +44,20 @@ func (l *loop) run(ctx context.Context) error {
 			return err
 		}
 		deadline = time.Now().Add(l.cfg.ShutdownTimeout)
-		return l.drain(deadline)
+		return l.finishTasks(deadline)
 	})
 	if err != nil {
 		return l.abort(err)
 	}
 	if ctx.Err() == nil && l.reporter.outstanding() {
-		// The stream has ended: wait until the gateway has accepted every event.
-		l.reporter.flush(ctx)
+		l.reporter.flush(ctx) // the stream has ended: wait until the gateway has accepted every event
 		deadline = time.Now().Add(l.cfg.ShutdownTimeout)
 	}
+	if ctx.Err() == nil && !l.watcher.Report().Status.Active() {
+		l.collector.Stop(maxEvidenceWait)
+		deadline = time.Now().Add(l.cfg.ShutdownTimeout)
+	}
+	l.collector.Stop(min(stoppedEvidenceWait, time.Until(deadline)/2))
 	err = l.reporter.stop(time.Until(deadline))
 	if l.force.Err() != nil {
 		return ErrForced
@@ -57,14 +68,23 @@ func (l *loop) run(ctx context.Context) error {
 	return err
 }
 
-// abort ends a worker that must not or cannot continue, and returns cause.
+// How long an ending worker waits for evidence that is being captured. When it was
+// stopped before the stream had ended, the evidence is worth less than a quick end.
+const (
+	maxEvidenceWait     = 20 * time.Second
+	stoppedEvidenceWait = 3 * time.Second
+)
+
+// abort ends a worker after an error, and returns that error. A failed worker sends its
+// last report; a replaced one sends none.
 func (l *loop) abort(cause error) error {
-	l.cancelTasks()
+	l.lanes.cancelAndWait()
+	l.collector.Stop(0)
 	limit := finalReportTimeout
 	if isReplaced(cause) || errors.Is(cause, ErrGatewayGone) || errors.Is(cause, ErrKeyRejected) {
 		limit = 0
 	}
-	_ = l.reporter.stop(limit) // cause came first
+	_ = l.reporter.stop(limit) // cause is the first error
 	return cause
 }
 
@@ -86,13 +106,15 @@ func (l *loop) watch(ctx context.Context) error {
 			if l.wakeDue() {
 				l.step(watch.Tick{})
 			}
-		case o := <-l.outcomes:
-			l.lanes[o.lane] = laneState{}
+		case o := <-l.lanes.outcomes:
+			l.lanes.release(o)
 			if o.err != nil {
 				return o.err
 			}
 			l.observe(o)
-		case <-l.liveness.ping:
+		case a := <-l.revisions.changed:
+			l.adopt(a)
+		case <-l.liveness.requests:
 		case err := <-l.reporter.result:
 			return err
 		case <-ctx.Done():
@@ -101,26 +123,47 @@ func (l *loop) watch(ctx context.Context) error {
 	}
 }
 
-// startDueTasks starts every due task whose lane is idle and returns when the next
-// one is due. more is false when nothing is left to do.
+// finishTasks ends the lanes (section 8.3). It waits for a segment being analysed and
+// passes its outcome to the watcher. It cancels every other task.
+func (l *loop) finishTasks(deadline time.Time) error {
+	l.lanes.cancelExcept(watch.TaskSegment)
+	cancelLate := time.AfterFunc(time.Until(deadline)-5*time.Second, l.lanes.canceller())
+	defer cancelLate.Stop()
+	for l.lanes.busy() {
+		o := <-l.lanes.outcomes
+		kind := l.lanes.release(o)
+		switch {
+		case l.force.Err() != nil:
+		case o.err != nil:
+			return o.err
+		case kind == watch.TaskSegment:
+			l.observe(o)
+		}
+	}
+	return nil
+}
+
+// startDueTasks starts every due task whose lane is idle. next is when another task is due
+// in an idle lane. more is false when the watcher has no task any more.
 func (l *loop) startDueTasks() (next time.Time, more bool) {
 	tasks := l.watcher.Next()
 	now := l.clock.now()
 	for _, t := range tasks {
-		idle := t.Kind.Lane() == watch.LaneTimer || !l.lanes[t.Kind.Lane()].busy
-		if !idle {
-			continue
-		}
-		if t.Kind.Lane() != watch.LaneTimer && !t.At.After(now) {
-			l.startTask(t)
-			continue
+		if lane := t.Kind.Lane(); lane != watch.LaneTimer {
+			if !l.lanes.idle(lane) {
+				continue
+			}
+			if !t.At.After(now) {
+				l.lanes.start(t)
+				continue
+			}
 		}
 		if next.IsZero() || t.At.Before(next) {
 			next = t.At
 		}
 	}
 	if next.IsZero() {
-		next = now.Add(time.Hour) // the next event is an outcome
+		next = now.Add(time.Hour) // every lane is busy: an outcome comes first
 	}
 	return next, len(tasks) > 0
 }
@@ -135,45 +178,81 @@ func (l *loop) wakeDue() bool {
 	return false
 }
 
-// observe passes the outcome of a task to the watcher. If the clock was set meanwhile,
-// the start of the task is given by the new clock.
+// observe passes the outcome of a task to the watcher. It gives the start of the task by
+// the present clock, even if the clock was set during the task.
 func (l *loop) observe(o outcome) {
 	l.followClock()
-	l.step(withBegan(o.observation, l.clock.at(o.began)))
+	began := l.clock.at(o.began)
+	if a, ok := o.observation.(watch.Analysis); ok && len(a.Measures) > 0 {
+		l.reporter.addMeasures(measuredFrom(o.segment, began), o.segment.Duration, a.Measures)
+	}
+	l.step(withBegan(o.observation, began))
 }
 
-// followClock adopts a wall clock that was set, and passes the step to the watcher.
+// maxProgramTimeOffset is how far program time may be from the clock to date
+// measurements. The encoder of a stream states any program time.
+const maxProgramTimeOffset = 10 * time.Minute
+
+// measuredFrom returns the time of a segment's first frame in the history: its program
+// time, or the time at which its analysis began less its duration.
+func measuredFrom(s watch.Segment, began time.Time) time.Time {
+	if offset := began.Sub(s.ProgramTime.Add(s.Duration)); offset.Abs() <= maxProgramTimeOffset {
+		return s.ProgramTime
+	}
+	return began.Add(-s.Duration)
+}
+
+// adopt goes on by a changed configuration (section 16.6). A task that runs already ends
+// by the old one.
+func (l *loop) adopt(a monitor.Assignment) {
+	l.followClock()
+	l.tasks.setting = a.Config.Value
+	l.lanes.run = l.tasks.run
+	l.log.Info("Monitoring goes on by a changed configuration", "revision", a.Revision)
+	l.step(watch.RulesChanged{Rules: watch.RulesOf(a.Config, l.cfg.Preference)})
+}
+
+// followClock adopts a changed wall clock and passes the step to the watcher.
 func (l *loop) followClock() {
 	if step := l.clock.follow(); step != 0 {
 		l.step(watch.ClockStep{By: step})
 	}
 }
 
-// step passes an observation to the watcher and applies the effects.
+// step passes an observation to the watcher. It records, logs and reports the effects.
 func (l *loop) step(o watch.Observation) {
 	now := l.clock.now()
 	effects := l.watcher.Step(now, o)
 	l.recorder.record(watch.RecordedStep{At: now, Observation: o, Effects: effects})
 
 	var events []event.Event
+	var signals []monitor.Signal
 	for _, e := range effects {
 		switch e := e.(type) {
 		case watch.EventEmitted:
 			e.Event.ID = l.cfg.NewEventID()
 			events = append(events, e.Event)
 			if e.Event.IsBlindness() {
-				break // the watcher logs a warning that says more
+				break // the watcher also logs a warning with more detail
 			}
 			l.log.Info("Event", "event_type", string(e.Event.Type), "event_id", e.Event.ID, "event", e.Event.Data)
+		case watch.SignalEmitted:
+			signals = append(signals, e.Signal)
 		case watch.LogEntry:
 			l.writeLogEntry(e)
 		}
 	}
 	report := l.state()
-	if report.Events = events; len(effects) > 0 {
+	if report.Events, report.Signals = events, signals; len(effects) > 0 {
 		l.reporter.add(report)
 	} else {
 		l.reporter.refresh(report)
+	}
+	if l.ports.Evidence.Store != nil {
+		l.collector.Add(l.captures.Step(now, capture.Input{
+			Observation: o, Media: l.watcher.Media(), Open: l.watcher.OpenConditions(), Events: events, Signals: signals,
+			SilenceDB: l.tasks.setting(detector.SilenceDB),
+		})...)
 	}
 }
 
@@ -192,21 +271,19 @@ func (l *loop) writeLogEntry(e watch.LogEntry) {
 // state returns the watcher's state as a report without events.
 func (l *loop) state() monitor.Report {
 	r := l.watcher.Report()
-	visibility := monitor.Visibility(l.watcher.Visibility())
-	r.Visibility = &visibility
 	r.Generation, r.At = l.cfg.Generation, l.reportTime(r.Status)
 	snapshot, err := l.watcher.Snapshot()
 	if err != nil {
-		l.log.Error("No snapshot could be made; a successor would start without it", "error", err)
+		l.log.Error("The worker could not make a snapshot; the next worker would start without one", "error", err)
 	}
 	r.Snapshot = snapshot
 	return r
 }
 
-// reportTime returns the time of a report. When the clock is set back by less than 30
-// minutes, new reports would count as overtaken by those before the step
-// (monitor.Report.Overtaken). They carry the newest time until the clock reaches it
-// again. A report of the end is never overtaken.
+// reportTime returns the time of a report. After the clock was set back by less than 30
+// minutes, the gateway would take a new report for an overtaken one
+// (monitor.Report.Overtaken). So reports repeat the newest time until the clock reaches
+// it again. The gateway never takes the report of a final status for an overtaken one.
 func (l *loop) reportTime(status monitor.Status) time.Time {
 	now := l.clock.now()
 	if back := l.reportedAt.Sub(now); status.Active() && back > 0 && back < monitor.MaxOvertaken {

@@ -43,7 +43,7 @@ func (p *panickingPorts) Resolve(ctx context.Context, url monitor.StreamURL) wat
 	return p.Resolver.Resolve(ctx, url)
 }
 
-func (p *panickingPorts) Probe(ctx context.Context, url monitor.StreamURL) watch.ProbeResult {
+func (p *panickingPorts) Probe(ctx context.Context, url monitor.StreamURL) watch.OEmbedResult {
 	p.panicIn("prober")
 	return p.Prober.Probe(ctx, url)
 }
@@ -70,7 +70,7 @@ func (p *panickingPorts) Assignment(ctx context.Context, id monitor.ID, generati
 	return p.Gateway.Assignment(ctx, id, generation)
 }
 
-func (p *panickingPorts) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
+func (p *panickingPorts) Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error) {
 	p.panicIn("report")
 	return p.Gateway.Report(ctx, id, r)
 }

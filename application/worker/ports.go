@@ -8,10 +8,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// The worker sets Began of every observation.
-
 // Resolver finds the state of a stream and the URL of its manifest. It blocks until it
-// knows, its own time limit passes, or ctx is done. It may be called concurrently. A
+// has an answer, its own time limit passes, or ctx is done. It may be called
+// concurrently. It does not set Began; the worker does, for every observation. A
 // failure is a Resolution whose State does not Answer, with the cause in Detail.
 type Resolver interface {
 	Resolve(ctx context.Context, url monitor.StreamURL) watch.Resolution
@@ -20,7 +19,7 @@ type Resolver interface {
 // Prober finds out whether a video still exists (section 7.4, method 2). The rules of
 // Resolver apply.
 type Prober interface {
-	Probe(ctx context.Context, url monitor.StreamURL) watch.ProbeResult
+	Probe(ctx context.Context, url monitor.StreamURL) watch.OEmbedResult
 }
 
 // PlaylistReader reads the master or media playlist at url, within its own limits. It
@@ -31,34 +30,35 @@ type PlaylistReader interface {
 
 // SegmentFetcher opens the bytes of a segment, its initialisation section first. It
 // blocks until the response header is read. Errors, also those of reading the body, are
-// *watch.Failure: expired, network, too_large, truncated, malformed (its key) or
-// undecodable (the key does not fit). The caller closes the body.
+// *watch.Failure: expired, network, too_large, truncated, malformed (an invalid key) or
+// undecodable (a key of another segment). The caller closes the body.
 type SegmentFetcher interface {
 	FetchSegment(ctx context.Context, s watch.Segment) (io.ReadCloser, error)
 }
 
 // Analyser decodes a segment and returns the intervals of every detector. It reads only
-// body and blocks until its subprocess has ended. It wraps an error of body; its own
-// errors are *watch.Failure: undecodable, tool. setting returns the value of a field of
-// the registration's config object.
+// body and blocks until its subprocess has ended. Errors: a wrapped error of body;
+// *watch.Failure of kind undecodable or tool. setting returns the value of a field in the
+// registration's config object.
 type Analyser interface {
 	Analyse(ctx context.Context, s watch.Segment, body io.Reader, setting func(field string) float64) (watch.Analysis, error)
 }
 
-// Gateway gives a worker its assignment and takes its reports. For the command watch it
-// is the terminal.
+// Gateway gives a worker its assignment and takes its reports. The command watch
+// implements it without a gateway and prints the events.
 type Gateway interface {
-	// Assignment makes one exchange and blocks until it or ctx is done. Errors:
+	// Assignment makes one exchange and blocks until it ends or ctx is done. Errors:
 	// monitor.ErrSuperseded; *monitor.Error if the gateway itself answered, with
-	// NotFound for an unknown monitor. Any other error may pass: try again.
+	// NotFound for an unknown monitor. After any other error the caller tries again.
 	Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error)
 
-	// Report delivers one report of at most 200 events. It is idempotent: after an
-	// error, the report may be sent again, also with more events. It returns nil when
-	// every event is stored, or the callback has failed for good. The gateway may
-	// store a report whose exchange has timed out. Errors: those of Assignment;
-	// *monitor.Error InvalidConfig if the gateway will never accept this report.
-	Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error)
+	// Report delivers one report of at most 200 events and signals. It is idempotent:
+	// after an error, the worker may send the report again, also with more events. It
+	// returns no error when the gateway has stored every event, or has ended the monitor
+	// because of its callback. The gateway may store a report even if the exchange times
+	// out. Errors: those of Assignment; *monitor.Error InvalidConfig if the gateway will
+	// never accept this report.
+	Report(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error)
 }
 
 // Source holds the adapters of one kind of source.
@@ -81,9 +81,9 @@ func (s Sources) Resolve(ctx context.Context, url monitor.StreamURL) watch.Resol
 }
 
 // Probe implements Prober. Without a prober for the source, the result is not Known.
-func (s Sources) Probe(ctx context.Context, url monitor.StreamURL) watch.ProbeResult {
+func (s Sources) Probe(ctx context.Context, url monitor.StreamURL) watch.OEmbedResult {
 	if source := s[url.Source()]; source.Prober != nil {
 		return source.Prober.Probe(ctx, url)
 	}
-	return watch.ProbeResult{Detail: "this worker has no prober for " + string(url)}
+	return watch.OEmbedResult{Detail: "this worker has no prober for " + string(url)}
 }

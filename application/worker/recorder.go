@@ -11,15 +11,15 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// recorder writes each step of a watcher as a line of JSON for Replay. It logs a failed
-// write and then stops: recording must not disturb monitoring.
+// recorder writes each step of a watcher as a line of JSON for Replay. After a failed write
+// it logs the error and writes no more; monitoring continues.
 type recorder struct {
 	w   io.Writer
 	log *slog.Logger
 	err error
 }
 
-// writeHeader writes the first line.
+// writeHeader writes the first line: the state before the first step.
 func (r *recorder) writeHeader(h watch.RecordingHeader) error {
 	r.writeLine(h)
 	if r.err != nil {
@@ -28,7 +28,7 @@ func (r *recorder) writeHeader(h watch.RecordingHeader) error {
 	return nil
 }
 
-// record writes a later line.
+// record writes a step as the next line.
 func (r *recorder) record(s watch.RecordedStep) {
 	if r.err != nil {
 		return
@@ -49,14 +49,15 @@ func (r *recorder) writeLine(v any) {
 	r.err = err
 }
 
-// maxRecordedLine is the longest line of a recording in bytes. Playlists are the longest.
+// maxRecordedLine limits a line of a recording, in bytes. The longest lines are playlists.
 const maxRecordedLine = 16 << 20
 
 // ErrDiverged reports that a watcher's effects differ from the recorded ones.
 var ErrDiverged = errors.New("the effects differ from the recording")
 
-// Replay repeats a recording and passes every step to observe, with the effects of
-// today's watcher. It returns ErrDiverged with the line at the first difference.
+// Replay passes the recorded observations to a new watcher, and each step with its new
+// effects to observe. At the first effects that differ from the recorded ones, it returns
+// ErrDiverged with the number of the line.
 func Replay(recording io.Reader, observe func(watch.RecordedStep)) error {
 	lines := bufio.NewScanner(recording)
 	lines.Buffer(make([]byte, 0, 1<<20), maxRecordedLine)

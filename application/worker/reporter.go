@@ -6,8 +6,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/history"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
 // warnInterval is the shortest time between two warnings about the gateway.
@@ -15,19 +18,22 @@ const warnInterval = 30 * time.Second
 
 // reporter sends reports to the gateway, on a goroutine of its own.
 type reporter struct {
-	w      *Worker
-	result chan error // one value: nil for the order to stop, or the error that ends the worker
-	wake   chan struct{}
-	done   chan struct{} // closed when the goroutine has ended
-	ended  error         // why it ended by itself; read after done is closed
-	ctx    context.Context
-	cancel context.CancelFunc
+	w          *Worker
+	result     chan error // at most one value: nil if the gateway orders a stop, or the error that ends the worker
+	wake       chan struct{}
+	revisions  *revisionFollower
+	thumbnails *thumbnailer
+	done       chan struct{} // closed when the goroutine has ended
+	failure    error         // the error that ended the goroutine; read after done is closed
+	ctx        context.Context
+	cancel     context.CancelFunc
 
 	mu      sync.Mutex
 	backlog backlog
+	minutes history.Minutes
 	idle    chan struct{} // closed while nothing is outstanding
 
-	// Used by that goroutine only.
+	// Only the reporter's goroutine uses these.
 	failures     int       // in a row
 	slow         bool      // the last answer took longer than attemptTimeout
 	lastHeard    time.Time // when the gateway last answered
@@ -36,24 +42,26 @@ type reporter struct {
 	authFailure  authFailure
 }
 
-func newReporter(force context.Context, w *Worker) *reporter {
+func newReporter(force context.Context, w *Worker, revisions *revisionFollower, thumbnails *thumbnailer) *reporter {
 	ctx, cancel := context.WithCancel(force)
 	return &reporter{
-		w:      w,
-		result: make(chan error, 1),
-		wake:   make(chan struct{}, 1),
-		done:   make(chan struct{}),
-		ctx:    ctx,
-		cancel: cancel,
-		idle:   make(chan struct{}),
+		w:          w,
+		result:     make(chan error, 1),
+		wake:       make(chan struct{}, 1),
+		revisions:  revisions,
+		thumbnails: thumbnails,
+		done:       make(chan struct{}),
+		ctx:        ctx,
+		cancel:     cancel,
+		idle:       make(chan struct{}),
 	}
 }
 
 func (r *reporter) start() {
 	go func() {
 		defer close(r.done)
-		if r.ended = recoverPanic(r.w.log, "reporting", r.run); r.ended != nil {
-			r.finish(r.ended)
+		if r.failure = recoverPanic(r.w.log, "reporting", r.run); r.failure != nil {
+			r.endWorker(r.failure)
 		}
 	}()
 }
@@ -72,15 +80,23 @@ func (r *reporter) add(report monitor.Report) {
 	}
 }
 
-// refresh replaces the newest state. It is sent with the next report, at the latest
-// with the next heartbeat.
+// refresh replaces the newest state. The reporter sends it with the next report or
+// heartbeat.
 func (r *reporter) refresh(state monitor.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.backlog.refresh(state)
 }
 
-// outstanding reports whether anything has not been accepted yet.
+// addMeasures adds the measures of a segment of a length whose first timestamp was at the
+// time start. The next report has them, at the latest the next heartbeat.
+func (r *reporter) addMeasures(start time.Time, length time.Duration, measures []watch.Measure) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.minutes.Add(start, length, measures)
+}
+
+// outstanding reports whether the gateway has not accepted everything that was added.
 func (r *reporter) outstanding() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,8 +116,8 @@ func (r *reporter) flush(ctx context.Context) {
 	}
 }
 
-// stop ends the reporter and waits for it. It gives it limit to send what is
-// outstanding. It returns the error that ended the reporter before, if any.
+// stop ends the reporter and waits for its goroutine. The reporter first has up to limit
+// to send outstanding reports. stop returns the error that had ended the reporter, or nil.
 func (r *reporter) stop(limit time.Duration) error {
 	if limit > 0 && r.outstanding() {
 		ctx, cancel := context.WithTimeout(r.ctx, limit)
@@ -112,27 +128,29 @@ func (r *reporter) stop(limit time.Duration) error {
 	<-r.done
 	switch unreported := r.backlog.events(); {
 	case unreported == 0:
-	case isReplaced(r.ended):
+	case isReplaced(r.failure):
 		r.w.log.Info("The worker that took over sends the remaining events", "events", unreported)
 	default:
 		r.w.log.Error("The worker ends before the gateway has accepted every event", "events", unreported)
 	}
-	return r.ended
+	return r.failure
 }
 
-// run sends every queued report and a heartbeat. It returns nil when it is cancelled,
-// or the error that ends the worker.
+// run sends queued reports, and a heartbeat when none was queued for Config.Heartbeat. It
+// returns nil when it is cancelled, or the error that ends the worker.
 func (r *reporter) run() error {
 	r.lastHeard, r.lastAccepted = time.Now(), time.Now()
-	for r.await() {
+	for r.awaitWork() {
 		began := time.Now()
-		order, err := r.send()
-		keyRejected := r.authFailure.lasted(err)
+		answer, err := r.send()
+		keyRejected := r.authFailure.record(err)
 		switch {
 		case err == nil:
-			r.succeeded(time.Since(began))
-			if order == monitor.Stop {
-				r.finish(nil)
+			r.recordSuccess(time.Since(began))
+			r.revisions.note(answer.Revision)
+			r.thumbnails.note(answer.ThumbnailWanted)
+			if answer.Order == monitor.Stop {
+				r.endWorker(nil)
 			}
 		case isReplaced(err):
 			return err
@@ -143,9 +161,9 @@ func (r *reporter) run() error {
 		case keyRejected:
 			return fmt.Errorf("%w: %w", ErrKeyRejected, err)
 		default:
-			r.failed(err)
-			// The delay counts from the beginning of the attempt.
-			if !sleep(r.ctx, retryDelay(r.failures)-time.Since(began)) {
+			r.recordFailure(err)
+			// The delay counts from the beginning of the failed attempt.
+			if !wait.For(r.ctx, gatewayBackoff.Delay(r.failures)-time.Since(began)) {
 				return nil
 			}
 		}
@@ -153,9 +171,9 @@ func (r *reporter) run() error {
 	return nil
 }
 
-// await waits until there is something to send. It returns false when the reporter
+// awaitWork waits until there is something to send. It returns false when the reporter
 // is cancelled.
-func (r *reporter) await() bool {
+func (r *reporter) awaitWork() bool {
 	heartbeat := time.NewTimer(r.w.cfg.Heartbeat)
 	defer heartbeat.Stop()
 	for r.failures == 0 && !r.outstanding() {
@@ -170,7 +188,7 @@ func (r *reporter) await() bool {
 	return r.ctx.Err() == nil
 }
 
-func (r *reporter) succeeded(took time.Duration) {
+func (r *reporter) recordSuccess(took time.Duration) {
 	r.slow = took > attemptTimeout
 	if r.failures > 0 {
 		r.w.log.Info("The gateway accepts reports again", "failures", r.failures, "away_sec", time.Since(r.lastAccepted).Seconds())
@@ -179,7 +197,7 @@ func (r *reporter) succeeded(took time.Duration) {
 	r.lastHeard, r.lastAccepted = time.Now(), time.Now()
 }
 
-func (r *reporter) failed(err error) {
+func (r *reporter) recordFailure(err error) {
 	r.failures++
 	if isGatewayAnswer(err) {
 		r.lastHeard = time.Now()
@@ -190,69 +208,83 @@ func (r *reporter) failed(err error) {
 	}
 }
 
-// finish tells the loop to end. Only the first call counts.
-func (r *reporter) finish(err error) {
+// endWorker makes the loop end with err; nil means a normal end. Later calls do nothing.
+func (r *reporter) endWorker(err error) {
 	select {
 	case r.result <- err:
 	default:
 	}
 }
 
-// send makes one attempt to deliver the oldest outstanding report. Without one, it
-// sends the newest state again.
-func (r *reporter) send() (monitor.Order, error) {
+// send makes one attempt to deliver the oldest outstanding report. If none is outstanding,
+// it sends the newest state as a heartbeat.
+func (r *reporter) send() (monitor.Answer, error) {
 	r.mu.Lock()
 	report, revision := r.backlog.next()
+	report.Minutes = r.minutes.Next()
 	r.mu.Unlock()
 
-	order, err := r.exchange(report)
+	answer, err := r.attempt(report)
+	minutes := report.Minutes
 	if isReportRejected(err) {
-		order, err = r.sendInParts(report, err)
+		answer, minutes, err = r.sendInParts(report, err)
 	}
 	if err != nil {
-		return "", err
+		return monitor.Answer{}, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	outstanding := r.backlog.outstanding()
 	r.backlog.accepted(report, revision)
+	r.minutes.Accepted(minutes)
 	if outstanding && !r.backlog.outstanding() {
 		close(r.idle)
 	}
-	return order, nil
+	return answer, nil
 }
 
-// exchange makes one attempt to deliver one report, within attemptLimit.
-func (r *reporter) exchange(report monitor.Report) (monitor.Order, error) {
+// attempt makes one attempt to deliver one report, within attemptLimit.
+func (r *reporter) attempt(report monitor.Report) (monitor.Answer, error) {
 	ctx, cancel := context.WithTimeout(r.ctx, attemptLimit(r.failures, r.slow))
 	defer cancel()
 	return r.w.ports.Gateway.Report(ctx, r.w.cfg.ID, report)
 }
 
-// sendInParts sends a rejected report without its snapshot. If that is rejected too, it
-// sends each event alone and then the state. An event that is rejected alone is
-// dropped: it would block all that follow.
-func (r *reporter) sendInParts(report monitor.Report, rejection error) (monitor.Order, error) {
+// sendInParts sends a rejected report without its snapshot, and if the gateway rejects
+// that too, without its minutes. If that is rejected as well, it sends each event alone and
+// then the state. It drops an event that the gateway rejects alone, because that event
+// would block all later ones. It returns the minutes that need not be sent again.
+func (r *reporter) sendInParts(report monitor.Report, rejection error) (answer monitor.Answer, done []monitor.Minute, err error) {
 	if report.Snapshot != nil {
 		r.w.log.Error("The gateway rejects a report; it is sent again without the snapshot", "error", rejection)
 		report.Snapshot = nil
-		order, err := r.exchange(report)
-		if !isReportRejected(err) {
-			return order, err
+		if answer, err = r.attempt(report); !isReportRejected(err) {
+			return answer, report.Minutes, err
+		}
+		rejection = err
+	}
+	if minutes := report.Minutes; minutes != nil {
+		report.Minutes = nil
+		if answer, err = r.attempt(report); !isReportRejected(err) {
+			if err == nil {
+				r.w.log.Error("The gateway rejects the luma and level of a report; they are lost", "error", rejection, "minutes", len(minutes))
+			}
+			return answer, minutes, err
 		}
 		rejection = err
 	}
 	r.w.log.Error("The gateway rejects a report; its events are sent one by one", "error", rejection)
 	for _, e := range report.Events {
 		part := monitor.Report{Generation: report.Generation, At: report.At, Events: []event.Event{e}}
-		_, err := r.exchange(part)
+		_, err := r.attempt(part)
 		switch {
 		case isReportRejected(err):
 			r.w.log.Error("The gateway rejects an event; it is lost", "event_type", string(e.Type), "event_id", e.ID, "event", e.Data, "error", err)
 		case err != nil:
-			return "", err
+			return monitor.Answer{}, nil, err
 		}
 	}
 	report.Events = nil
-	return r.exchange(report)
+	answer, err = r.attempt(report)
+	return answer, nil, err
 }

@@ -9,11 +9,13 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/application/wait"
+	"github.com/stream-monitor/stream-monitor/application/worker/collector"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// Ports are the adapters of a worker. All are required.
+// Ports are the adapters of a worker. All but Evidence and Thumbnails are required.
 type Ports struct {
 	Gateway   Gateway
 	Resolver  Resolver
@@ -21,6 +23,9 @@ type Ports struct {
 	Playlists PlaylistReader
 	Segments  SegmentFetcher
 	Analyser  Analyser
+	Evidence  collector.Ports // without a Store, no evidence is captured
+
+	Thumbnails ThumbnailPorts // without a Store, there are none
 }
 
 // Config is the configuration of one worker.
@@ -28,30 +33,30 @@ type Config struct {
 	ID              monitor.ID
 	Generation      int
 	Preference      watch.RenditionPreference // default watch.Smallest
-	NewEventID      func() string             // gives a UUIDv7; required
+	NewEventID      func() string             // returns a UUIDv7; required
 	Recording       io.Writer                 // nil: nothing is recorded
 	Heartbeat       time.Duration             // a report is sent at least this often; default 10 s
-	GatewayTimeout  time.Duration             // time without an answer after which the gateway counts as gone; default: no limit
+	GatewayTimeout  time.Duration             // the worker ends if the gateway does not answer for so long; default: no limit
 	ShutdownTimeout time.Duration             // limit of the steps of section 8.3; default 25 s of the 30 s until SIGKILL
 	Log             *slog.Logger              // required
-	Now             func() time.Time          // the wall clock, which the worker follows when it is set; default time.Now
+	Now             func() time.Time          // the wall clock; the worker adopts its changes; default time.Now
 }
 
-// Time limits of a task, above those of the adapters.
+// Time limits of a task. The adapters have shorter ones.
 const (
 	resolveLimit  = 90 * time.Second
 	playlistLimit = 20 * time.Second
 	segmentLimit  = 20 * time.Second
 )
 
-// finalReportTimeout limits the last report of a worker that ends by its own failure.
+// finalReportTimeout limits the last report of a worker that ends with an error of its own.
 const finalReportTimeout = 2 * time.Second
 
 // ErrForced ends a worker without the steps of section 8.3.
 var ErrForced = errors.New("the worker was stopped by force")
 
-// ErrGatewayGone ends a worker that has had no answer for Config.GatewayTimeout. Its
-// reports would be lost, and no order to stop would arrive.
+// ErrGatewayGone ends a worker that has had no answer for Config.GatewayTimeout. Without a
+// gateway it could neither report nor get the order to stop.
 var ErrGatewayGone = errors.New("the gateway is gone")
 
 // Worker watches one stream.
@@ -90,14 +95,14 @@ func New(ports Ports, cfg Config) *Worker {
 // it returns nil. Errors:
 //
 //   - monitor.ErrSuperseded: another worker has taken over.
-//   - *monitor.Error NotFound: the gateway has no such monitor.
+//   - *monitor.Error NotFound: the monitor has ended or does not exist.
 //   - ErrGatewayGone: the gateway has not answered for Config.GatewayTimeout.
 //   - ErrKeyRejected: the gateway rejects the worker's key.
 //   - Any other: the worker could not start, or a goroutine panicked.
 func (w *Worker) Run(ctx context.Context) error { return w.RunUntil(ctx, context.Background()) }
 
-// RunUntil is Run with a forced end: when force is done, it cancels every task and
-// returns ErrForced. Workers that share a process need it.
+// RunUntil runs the worker like Run. When force is done, it cancels every task and
+// returns ErrForced. A gateway needs it for workers in its own process.
 func (w *Worker) RunUntil(ctx, force context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -113,7 +118,7 @@ func (w *Worker) run(ctx, force context.Context) error {
 	case err != nil && ctx.Err() == nil:
 		return err
 	case err != nil:
-		return nil //nolint:nilerr // ctx is done before monitoring started
+		return nil // ctx is done before monitoring started
 	}
 	header := watch.RecordingHeader{
 		Rules:    watch.RulesOf(assignment.Config, w.cfg.Preference),
@@ -134,26 +139,39 @@ func (w *Worker) run(ctx, force context.Context) error {
 	}
 	w.log.Info("Monitoring started", "stream_url", string(assignment.StreamURL), "generation", w.cfg.Generation, "resumed", len(header.Snapshot) > 0)
 
+	thumbnails := newThumbnailer(force, w)
+	defer thumbnails.stop()
+	revisions := newRevisionFollower(w, assignment.Revision)
+	reporter := newReporter(force, w, revisions, thumbnails)
+	evidence := collector.Start(force, w.ports.Evidence, collector.Config{
+		MonitorID:  w.cfg.ID,
+		Generation: w.cfg.Generation,
+		NewID:      w.cfg.NewEventID,
+		Reported:   reporter.flush,
+	}, w.log)
+	tasks := taskRunner{ports: w.ports, stream: assignment.StreamURL, setting: assignment.Config.Value, keep: evidence.Keep, thumbnails: thumbnails}
 	l := &loop{
-		Worker:   w,
-		stream:   assignment.StreamURL,
-		setting:  assignment.Config.Value,
-		watcher:  watcher,
-		recorder: rec,
-		reporter: newReporter(force, w),
-		force:    force,
+		Worker:    w,
+		watcher:   watcher,
+		recorder:  rec,
+		reporter:  reporter,
+		tasks:     tasks,
+		revisions: revisions,
+		lanes:     newLanes(force, w.log, tasks.run),
+		collector: evidence,
+		force:     force,
 	}
 	return l.run(ctx)
 }
 
-// assignment asks the gateway for the assignment until it gets one.
+// assignment requests the assignment from the gateway until it gets one.
 func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
 	lastHeard, lastWarned := time.Now(), time.Time{}
 	var rejected authFailure
 	for failures := 1; ; failures++ {
 		began := time.Now()
 		a, err := w.requestAssignment(ctx, attemptLimit(failures-1, false))
-		keyRejected := rejected.lasted(err)
+		keyRejected := rejected.record(err)
 		switch {
 		case err == nil:
 			return a, nil
@@ -170,7 +188,7 @@ func (w *Worker) assignment(ctx context.Context) (monitor.Assignment, error) {
 			lastWarned = time.Now()
 			w.log.Warn("The gateway gives no assignment; trying again", "error", err, "failures", failures)
 		}
-		if !sleep(ctx, retryDelay(failures)-time.Since(began)) {
+		if !wait.For(ctx, gatewayBackoff.Delay(failures)-time.Since(began)) {
 			return a, context.Cause(ctx)
 		}
 	}
@@ -188,19 +206,7 @@ func (w *Worker) gatewayGone(lastHeard time.Time) bool {
 	return w.cfg.GatewayTimeout > 0 && time.Since(lastHeard) >= w.cfg.GatewayTimeout
 }
 
-// sleep waits for d. It returns false if ctx was done first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// errNoOutcome is the outcome of a task whose goroutine ended without one
+// errNoOutcome is the error of a task whose goroutine ended without a result
 // (runtime.Goexit).
 var errNoOutcome = errors.New("the task's goroutine ended without returning")
 

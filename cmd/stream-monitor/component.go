@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"os"
 	"sync"
 	"time"
 )
@@ -37,14 +38,22 @@ func withTimeout(forced forcedShutdown, limit time.Duration, step func(context.C
 	return step(ctx)
 }
 
-// lineWriter lets the gateway and its workers write whole log lines to one writer.
-type lineWriter struct {
+// lockedWriter lets the gateway and its workers write whole log lines to one writer.
+type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer
 }
 
-func (l *lineWriter) Write(p []byte) (int, error) {
+func (l *lockedWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.w.Write(p)
+}
+
+// Fd returns the file descriptor of the writer, or one that is none.
+func (l *lockedWriter) Fd() uintptr {
+	if f, is := l.w.(*os.File); is {
+		return f.Fd()
+	}
+	return ^uintptr(0)
 }

@@ -14,27 +14,28 @@ import (
 )
 
 const (
-	firstTryLimit   = 5 * time.Second // how long a start waits for the database before it goes on without
-	retryPause      = 250 * time.Millisecond
-	retryPauseMax   = 2 * time.Second // retryPause doubles up to this
-	warningInterval = 10 * time.Second
-	privateStop     = 10 * time.Second // how long a private database may take to stop
+	firstTryLimit       = 5 * time.Second // how long a start waits for the database; afterwards it continues without one
+	firstMigrationLimit = time.Minute     // how long a start waits for the migration of a database that answers
+	retryPause          = 250 * time.Millisecond
+	retryPauseMax       = 2 * time.Second // retryPause doubles up to this
+	warningInterval     = 10 * time.Second
+	privateStopTimeout  = 10 * time.Second // how long a private database may take to stop
 )
 
-// openDatabase opens the database that DB_DSN names, which may be away, or starts
-// the private one (decision P3). closeStore closes it; a forced shutdown kills the
-// private server.
+// openDatabase starts the private database (decision P3), or opens the one of DB_DSN, even
+// if that cannot be reached yet. closeStore closes it; a forced shutdown kills the private
+// server.
 func openDatabase(ctx context.Context, forced forcedShutdown, f config.DatabaseFlags, log *slog.Logger) (store *postgres.Store, closeStore func(), err error) {
 	dsn, stop := f.DBDSN, func() {}
-	if !f.Production() {
+	if !f.HasExternalDatabase() {
 		server, err := embedded.Start(ctx, embedded.Config{DataDir: f.DataDir, Log: log})
 		if err != nil {
 			return nil, nil, err
 		}
 		dsn = server.DSN()
 		stop = func() {
-			if err := withTimeout(forced, privateStop, server.Stop); err != nil {
-				log.Warn("the private database did not stop by itself", "component", "postgres", "error", err)
+			if err := withTimeout(forced, privateStopTimeout, server.Stop); err != nil {
+				log.Warn("the private database did not stop in time and was killed", "component", "postgres", "error", err)
 			}
 		}
 	}
@@ -45,25 +46,27 @@ func openDatabase(ctx context.Context, forced forcedShutdown, f config.DatabaseF
 	}
 	return store, func() {
 		if err := store.Close(); err != nil {
-			log.Warn("the connections to the database did not close well", "component", "postgres", "error", err)
+			log.Warn("the connections to the database could not be closed", "component", "postgres", "error", err)
 		}
 		stop()
 	}, nil
 }
 
 // databaseSetup connects to the database and migrates it to the schema of this
-// version. It waits for a database that is away (section 10.4).
+// version. It waits while the database cannot be reached (section 10.4).
 type databaseSetup struct {
-	try  func(context.Context) error // may be repeated
-	log  *slog.Logger
-	done chan struct{} // closed when a try has succeeded
+	reach   func(context.Context) error // one try to connect; may be repeated
+	migrate func(context.Context) error // may be repeated
+	log     *slog.Logger
+	done    chan struct{} // closed when a try has succeeded
 }
 
 func newDatabaseSetup(store *postgres.Store, log *slog.Logger) *databaseSetup {
 	return &databaseSetup{
-		try:  func(ctx context.Context) error { return connectAndMigrate(ctx, store) },
-		log:  log,
-		done: make(chan struct{}),
+		reach:   store.Ping,
+		migrate: store.Migrate,
+		log:     log,
+		done:    make(chan struct{}),
 	}
 }
 
@@ -74,12 +77,18 @@ func connectAndMigrate(ctx context.Context, store *postgres.Store) error {
 	return store.Migrate(ctx)
 }
 
-// tryOnce tries once, before anything is started. It returns an error that waiting
-// cannot change, or that of ctx. Other failures are left to retryUntilDone.
+// tryOnce tries once, before any part is started. It returns permanent errors, such as a
+// wrong password, and the error of ctx. After other failures retryUntilDone tries again.
 func (s *databaseSetup) tryOnce(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, firstTryLimit)
-	defer cancel()
-	err := s.try(limited)
+	err := s.reach(limited)
+	cancel()
+	if err == nil {
+		// Without its tables the gateway can answer no request.
+		limited, cancel = context.WithTimeout(ctx, firstMigrationLimit)
+		err = s.migrate(limited)
+		cancel()
+	}
 	switch {
 	case err == nil:
 		close(s.done)
@@ -89,14 +98,17 @@ func (s *databaseSetup) tryOnce(ctx context.Context) error {
 	return nil
 }
 
-// retryUntilDone tries until the database is set up or ctx is done. It goes on even after an
-// error that begin would return: by now there may be workers, which go on while
-// somebody repairs the database.
+// retryUntilDone tries until the database is set up or ctx is done, also after a permanent
+// error. Workers may run by now, and they continue while the operator repairs the
+// database.
 func (s *databaseSetup) retryUntilDone(ctx context.Context) {
 	began := time.Now()
 	var warned time.Time
 	for pause := retryPause; !s.isDone(); pause = min(2*pause, retryPauseMax) {
-		err := s.try(ctx)
+		err := s.reach(ctx)
+		if err == nil {
+			err = s.migrate(ctx)
+		}
 		switch {
 		case err == nil:
 			s.log.Info("the database is available", "waited_sec", time.Since(began).Seconds())
@@ -106,8 +118,8 @@ func (s *databaseSetup) retryUntilDone(ctx context.Context) {
 			return
 		case time.Since(warned) >= warningInterval:
 			warned = time.Now()
-			s.log.Warn("cannot reach and prepare the database, will try again until it is there: "+
-				"see that the PostgreSQL of DB_DSN runs and lets this gateway in; workers go on meanwhile", "error", err)
+			s.log.Warn("cannot reach and prepare the database, will try again; workers continue meanwhile: "+
+				"check that the PostgreSQL of DB_DSN runs and accepts connections from this gateway", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -156,16 +168,16 @@ func (s *databaseSetup) checkReady(ctx context.Context, ping func(context.Contex
 	return nil
 }
 
-// waitingStore delays the election of the leader until the database is set up.
-// The time limit of Reconcile runs meanwhile.
-type waitingStore struct {
+// electionAfterSetup is a Store whose leader election waits until the database is set up.
+// Reconcile elects a leader first, so it waits too, and its time limit includes the wait.
+type electionAfterSetup struct {
 	supervisor.Store
 
 	database *databaseSetup
 }
 
 // TryLead implements supervisor.Store.
-func (s waitingStore) TryLead(ctx context.Context) (bool, error) {
+func (s electionAfterSetup) TryLead(ctx context.Context) (bool, error) {
 	if err := s.database.wait(ctx); err != nil {
 		return false, err
 	}

@@ -20,7 +20,8 @@ import (
 func absentDatabase(there *time.Time, log io.Writer) (setup *databaseSetup, tries *[]time.Time) {
 	tries = &[]time.Time{}
 	return &databaseSetup{
-		try: func(context.Context) error {
+		migrate: func(context.Context) error { return nil },
+		reach: func(context.Context) error {
 			*tries = append(*tries, time.Now())
 			if there.IsZero() || time.Now().Before(*there) {
 				return errors.New("connection refused")
@@ -32,7 +33,7 @@ func absentDatabase(there *time.Time, log io.Writer) (setup *databaseSetup, trie
 	}, tries
 }
 
-func TestADatabaseThatIsAwayIsWaitedFor(t *testing.T) { // section 10.4
+func TestTheStartWaitsForADatabaseThatCannotBeReached(t *testing.T) { // section 10.4
 	t.Run("with a try every 2 s and a warning every 10 s", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const away = time.Minute
@@ -71,6 +72,23 @@ func TestADatabaseThatIsAwayIsWaitedFor(t *testing.T) { // section 10.4
 		})
 	})
 
+	t.Run("and for a migration that takes longer than a connection may", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			setup, _ := absentDatabase(new(time.Now()), io.Discard)
+			setup.migrate = func(ctx context.Context) error {
+				select {
+				case <-time.After(4 * firstTryLimit):
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			if err := setup.tryOnce(t.Context()); err != nil || !setup.isDone() {
+				t.Errorf("the gateway starts without its tables: %v", err)
+			}
+		})
+	})
+
 	t.Run("until the gateway is stopped", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			setup, _ := absentDatabase(&time.Time{}, io.Discard)
@@ -91,7 +109,7 @@ func TestADatabaseThatIsAwayIsWaitedFor(t *testing.T) { // section 10.4
 		synctest.Test(t, func(t *testing.T) {
 			back := time.Now().Add(15 * time.Second)
 			setup, _ := absentDatabase(&back, io.Discard)
-			store := waitingStore{elected{}, setup}
+			store := electionAfterSetup{elected{}, setup}
 			running := start(setup.retryUntilDone)
 			defer running.stop()
 			limited, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -12,11 +12,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/doctor"
 )
 
-// examine checks the machine, prints a report, and fails if something is missing.
-func examine(ctx context.Context, c *config.Doctor, out console) error {
+// runDoctor checks the machine and prints a report. Errors: a check has failed.
+func runDoctor(ctx context.Context, c *config.Doctor, out console) error {
 	c.Watching.Export() // the proxies, for the question to YouTube
 	ok, err := doctor.Doctor{
-		Settings: *c, PingDatabase: pingDatabase, CheckCluster: checkCluster,
+		Settings: *c, PingDatabase: pingDatabase, CheckCluster: checkCluster, CheckBucket: checkBucket,
 		LookupHost: net.DefaultResolver.LookupHost, ProbeVideo: oembed.New(&http.Client{}).Probe,
 	}.Examine(ctx, out.out)
 	if err == nil && !ok {

@@ -2,14 +2,19 @@
 // one starts, ends, is late, goes black, goes silent, recovers, or cannot be
 // watched. This package only wires the parts together.
 //
-//	serve    the gateway: REST API, workers, webhooks   worker   one stream, for a gateway
-//	watch    one stream, in the foreground              replay   a recording of watch, again
-//	doctor   checks this machine                        migrate  brings the database to this version
-//	version  prints the version                         uninstall  removes what runs in a cluster
+//	serve      runs the gateway: REST API, workers, webhooks
+//	worker     watches one stream for a gateway, which starts it
+//	watch      watches one stream in the foreground
+//	replay     repeats a recording that watch made
+//	doctor     checks this machine
+//	import     registers the monitors of a file
+//	migrate    brings the database to the schema of this version
+//	uninstall  ends the gateway and workers in a cluster
+//	version    prints the version
 //
 // The first SIGINT, SIGTERM or SIGHUP starts an orderly shutdown; the second one
-// forces what has not ended yet. Neither leaves a process behind. Exit statuses: 0
-// fine, 1 failed, 2 usage or configuration.
+// ends the remaining parts by force. Neither leaves a process behind. Exit statuses: 0
+// success, 1 failure, 2 wrong usage or configuration.
 package main
 
 import (
@@ -39,7 +44,7 @@ type console struct {
 
 func main() { os.Exit(run(os.Args[1:], console{os.Stdout, os.Stderr})) }
 
-// run executes the command line and returns the exit status.
+// run parses and executes the command line. It returns the exit status.
 func run(args []string, out console) int {
 	command, err := config.Parse(args, out.out)
 	if err == nil {
@@ -68,10 +73,12 @@ func execute(ctx context.Context, forced forcedShutdown, command any, out consol
 		return runWorker(ctx, c, out)
 	case *config.Watch:
 		return watchForeground(ctx, c, out)
+	case *config.Import:
+		return importMonitors(ctx, c, out)
 	case *config.Replay:
 		return replay(c, out)
 	case *config.Doctor:
-		return examine(ctx, c, out)
+		return runDoctor(ctx, c, out)
 	case *config.Migrate:
 		return migrate(ctx, forced, c, out)
 	case *config.Uninstall:
@@ -93,6 +100,6 @@ func logged(log *slog.Logger, err error) error {
 	if err == nil || errors.As(err, &usage) {
 		return err
 	}
-	log.Error("this process failed and ends", "error", err)
+	log.Error("this process has failed and exits", "error", err)
 	return errLogged
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // eventPrinter returns a function that prints an event: as a line for people, or as
-// the JSON of a report.
+// JSON, as in a worker's report to the gateway.
 func eventPrinter(out io.Writer, asJSON bool) func(event.Event) {
 	if asJSON {
 		enc := json.NewEncoder(out)
@@ -23,7 +23,7 @@ func eventPrinter(out io.Writer, asJSON bool) func(event.Event) {
 	}
 }
 
-// describe puts the data of an event into words.
+// describe returns the data of an event as text for people.
 func describe(d event.Data) string {
 	at := func(t time.Time) string { return t.Local().Format("15:04:05.0") }
 	switch d := d.(type) {

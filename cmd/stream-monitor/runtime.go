@@ -11,9 +11,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/inline"
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/kube"
 	"github.com/stream-monitor/stream-monitor/adapters/runtime/process"
+	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/application/worker/collector"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/faultinject"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -26,16 +28,16 @@ type launcher interface {
 	Close(ctx context.Context) error
 }
 
-// runtime runs the workers (WORKER_RUNTIME). Its launcher is made last, when it is
-// known where workers find the gateway.
-type runtime struct{ launcher }
+// lateLauncher is a launcher that is set later. Workers need the address of the internal
+// API, which is known when the gateway listens.
+type lateLauncher struct{ launcher }
 
-func (g *gatewayServer) newLauncher(monitors *registry.Service, keys config.Keys, output io.Writer, log *slog.Logger) (launcher, error) {
+func (g *gatewayServer) newLauncher(monitors *registry.Service, evidence *record.EvidenceService, thumbnails *record.Thumbnails, keys config.Keys, output io.Writer, log *slog.Logger) (launcher, error) {
 	c := g.settings
 	runDir := filepath.Join(c.Database.DataDir, "run")
 	switch c.WorkerRuntime {
 	case config.RuntimeInline:
-		return inline.New(inline.Config{RunDir: runDir, RunWorker: inlineWorker(c, monitors, log), Log: log})
+		return inline.New(inline.Config{RunDir: runDir, RunWorker: inlineWorker(c, monitors, evidence, thumbnails, log), Log: log})
 	case config.RuntimeKubernetes:
 		return newPodLauncher(c, log)
 	}
@@ -50,9 +52,9 @@ func (g *gatewayServer) newLauncher(monitors *registry.Service, keys config.Keys
 	})
 }
 
-// maxConcurrentLaunches limits how many workers are launched at once; 0 is the default of the
-// supervisor. Launching a process costs CPU of this machine. Launching a pod is
-// mostly waiting, possibly for a node that is gone.
+// maxConcurrentLaunches limits how many workers are launched at once; 0 means the default
+// of supervisor.Config. The start of a process needs CPU of this machine. The launch of a pod
+// mostly waits for the cluster.
 func maxConcurrentLaunches(c *config.Serve) int {
 	if c.WorkerRuntime == config.RuntimeKubernetes {
 		return 32
@@ -83,9 +85,9 @@ func openCluster(f config.ClusterFlags) (*kube.Cluster, error) {
 }
 
 // inlineWorker runs a worker as a goroutine of the gateway.
-func inlineWorker(c *config.Serve, monitors *registry.Service, log *slog.Logger) inline.WorkerFunc {
+func inlineWorker(c *config.Serve, monitors *registry.Service, evidence *record.EvidenceService, thumbnails *record.Thumbnails, log *slog.Logger) inline.WorkerFunc {
 	return func(ctx, force context.Context, spec supervisor.WorkerSpec) error {
-		err := worker.New(workerPorts(c.Watching, inlineGateway{monitors}, spec.ID, log), worker.Config{
+		err := worker.New(workerPorts(c.Watching, inlineGateway{monitors}, inlineEvidence{evidence}, inlineThumbnails{thumbnails}, spec.ID, log), worker.Config{
 			ID:         spec.ID,
 			Generation: spec.Generation,
 			Preference: watch.RenditionPreference(c.Watching.StreamRendition),
@@ -93,11 +95,11 @@ func inlineWorker(c *config.Serve, monitors *registry.Service, log *slog.Logger)
 			Log:        log,
 			Now:        faultinject.Wrap(faultinject.Ports{Now: time.Now}).Now,
 		}).RunUntil(ctx, force)
-		return withoutDismissal(log.With("component", "worker", "monitor_id", string(spec.ID)), err)
+		return ignoreReplaced(log.With("component", "worker", "monitor_id", string(spec.ID)), err)
 	}
 }
 
-// inlineGateway is the gateway as its inline workers reach it, without a network.
+// inlineGateway gives inline workers direct access to the gateway, without a network.
 type inlineGateway struct{ *registry.Service }
 
 var _ worker.Gateway = inlineGateway{}
@@ -105,4 +107,25 @@ var _ worker.Gateway = inlineGateway{}
 // Assignment implements worker.Gateway.
 func (g inlineGateway) Assignment(ctx context.Context, id monitor.ID, generation int) (monitor.Assignment, error) {
 	return g.Assign(ctx, id, generation)
+}
+
+// inlineEvidence gives inline workers direct access to the gateway's evidence.
+type inlineEvidence struct{ *record.EvidenceService }
+
+var _ collector.Store = inlineEvidence{}
+
+// AddEvidence implements collector.Store.
+func (e inlineEvidence) AddEvidence(ctx context.Context, u collector.Upload) error {
+	_, err := e.Add(ctx, record.EvidenceUpload{Generation: u.Generation, Unclear: u.Unclear, Record: u.Record, File: u.File}, u.Body)
+	return err
+}
+
+// inlineThumbnails gives inline workers direct access to the gateway's thumbnails.
+type inlineThumbnails struct{ *record.Thumbnails }
+
+var _ worker.ThumbnailStore = inlineThumbnails{}
+
+// AddThumbnail implements worker.ThumbnailStore.
+func (t inlineThumbnails) AddThumbnail(ctx context.Context, id monitor.ID, generation int, takenAt time.Time, jpeg []byte) (bool, error) {
+	return t.Put(ctx, record.Thumbnail{MonitorID: id, TakenAt: takenAt, JPEG: jpeg}, generation)
 }

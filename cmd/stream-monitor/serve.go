@@ -14,21 +14,29 @@ import (
 // serve runs the gateway until ctx is done or a part of it fails.
 func serve(ctx context.Context, forced forcedShutdown, c *config.Serve, out console) error {
 	ignoreBrokenPipe()
-	output := &lineWriter{w: out.err}
-	log, err := logging.New(output, c.Log.LogLevel, time.Local)
+	output := &lockedWriter{w: out.err}
+	newLog, workerOutput := logging.New, io.Writer(output)
+	text := c.LogFormat == "text" || c.LogFormat == "auto" && logging.IsTerminal(output)
+	if text {
+		newLog, workerOutput = logging.NewServiceText, logging.NewServiceRelay(output, time.Local)
+	}
+	log, err := newLog(output, c.Log.LogLevel, time.Local)
 	if err != nil {
 		return err
 	}
 	g := &gatewayServer{settings: c, log: log.With("component", "gateway")}
-	return logged(g.log, g.serve(ctx, forced, output, log))
+	if text {
+		g.person = output
+	}
+	return logged(g.log, g.serve(ctx, forced, workerOutput, log))
 }
 
 // serve starts the parts in the order of their dependence: first the database,
-// which is also stopped last. A database that is away does not keep it from
-// starting.
+// which is also stopped last. It starts the other parts even while the database
+// cannot be reached.
 func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output io.Writer, log *slog.Logger) error {
 	for _, m := range config.Misspellings(os.Environ()) {
-		g.log.Warn("a variable is set that is no setting; if it is misspelt, correct it and restart", "variable", m.Set, "similar_setting", m.Setting)
+		g.log.Warn("an environment variable resembles a setting but is none, it is ignored: correct its name if the setting was meant", "variable", m.Set, "similar_setting", m.Setting)
 	}
 	keys, err := g.loadKeys()
 	if err != nil {
@@ -59,7 +67,7 @@ func (g *gatewayServer) loadKeys() (config.Keys, error) {
 	if generated {
 		g.log.Info("API keys were generated", "file", config.KeysPath(dir))
 	}
-	if keys.API == keys.Internal { // one configured, the other one stored
+	if keys.API == keys.Internal { // possible if the operator sets one key to the generated value of the other
 		return keys, &config.UsageError{Problems: []string{config.SameKeys}}
 	}
 	return keys, nil

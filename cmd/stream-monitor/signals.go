@@ -13,9 +13,9 @@ import (
 // of the shutdown is then forced.
 type forcedShutdown struct{ context.Context }
 
-// signalEcho is the time within which two signals count as one. timeout(1) sends two,
-// and so do a terminal and its shell when they close.
-const signalEcho = 20 * time.Millisecond
+// signalMergeWindow is the time within which two signals count as one. timeout(1) sends
+// two. When a terminal closes, the kernel and the shell send one each.
+const signalMergeWindow = 20 * time.Millisecond
 
 // handleSignals turns the signals that ask the process to end into contexts. The
 // first ends ctx, the second forced. A third has its default effect: it kills the
@@ -49,7 +49,7 @@ func onEachSignal(signals <-chan os.Signal, released <-chan struct{}, actions ..
 		case <-released:
 			return
 		}
-		if time.Since(last) > signalEcho {
+		if time.Since(last) > signalMergeWindow {
 			actions[0]()
 			actions = actions[1:]
 		}
@@ -67,6 +67,6 @@ func endSignals() []os.Signal {
 	return signals
 }
 
-// ignoreBrokenPipe lets the process go on after the reader of its log has died. A
+// ignoreBrokenPipe lets the process continue after the reader of its log has died. A
 // write to the broken pipe then fails instead of killing the process.
 func ignoreBrokenPipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

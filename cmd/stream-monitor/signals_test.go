@@ -44,7 +44,7 @@ func TestTheSecondSignalForcesTheShutdown(t *testing.T) {
 	}
 }
 
-func TestSignalsThatEndTheProcess(t *testing.T) {
+func TestTheListedSignalsEndTheProcess(t *testing.T) {
 	// The tests themselves may run under nohup.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	t.Cleanup(func() { signal.Reset(syscall.SIGHUP) })

@@ -46,7 +46,7 @@ func watchForeground(ctx context.Context, c *config.Watch, out console) error {
 		cfg.Recording = file
 	}
 	g := &terminalGateway{printEvent: eventPrinter(out.out, c.JSON), stream: c.URL, config: c.Config()}
-	if err := worker.New(workerPorts(c.Watching, g, cfg.ID, log), cfg).Run(ctx); err != nil {
+	if err := worker.New(workerPorts(c.Watching, g, nil, nil, cfg.ID, log), cfg).Run(ctx); err != nil {
 		return err
 	}
 	return g.failure()
@@ -69,14 +69,14 @@ func (g *terminalGateway) Assignment(_ context.Context, id monitor.ID, generatio
 }
 
 // Report implements worker.Gateway.
-func (g *terminalGateway) Report(_ context.Context, _ monitor.ID, r monitor.Report) (monitor.Order, error) {
+func (g *terminalGateway) Report(_ context.Context, _ monitor.ID, r monitor.Report) (monitor.Answer, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.last = r.Status
 	for _, e := range r.Events {
 		g.printEvent(e)
 	}
-	return monitor.Run, nil
+	return monitor.Answer{Order: monitor.Run}, nil
 }
 
 func (g *terminalGateway) failure() error {

@@ -15,19 +15,46 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/stream/oembed"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/streamlink"
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ytdlp"
+	"github.com/stream-monitor/stream-monitor/adapters/tempfile"
 	"github.com/stream-monitor/stream-monitor/application/worker"
+	"github.com/stream-monitor/stream-monitor/application/worker/collector"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// workerPorts wires a worker to the tools and to its gateway. Tools, playlists and
-// segments use the same proxies (decision O8): media URLs are bound to the address
-// to which they were issued. What they log names the monitor.
-func workerPorts(f config.WatchingFlags, gateway worker.Gateway, id monitor.ID, log *slog.Logger) worker.Ports {
+// workerPorts wires a worker to the tools and to its gateway. With a nil evidence, or with
+// EVIDENCE_CAPTURE=off, it captures none. Tools, playlists and segments use the same proxies
+// (decision O8): media URLs are bound to the address to which YouTube issued them. Every log
+// line names the monitor.
+func workerPorts(f config.WatchingFlags, gateway worker.Gateway, evidence collector.Store, thumbnails worker.ThumbnailStore, id monitor.ID, log *slog.Logger) worker.Ports {
 	f.Export()
+	if f.EvidenceCapture == "off" {
+		evidence = nil
+	}
 	log = log.With("monitor_id", string(id))
 	client := media.New(media.Config{})
-	sources := worker.Sources{
+	budget := tempfile.NewBudget(f.BudgetMiB())
+	sources := newSources(f, log)
+	playlists := manifest.NewReader(client.Get, hls.Format{}, dash.Format{})
+	capturer := ffmpeg.NewCapturer(ffmpeg.Config{Path: f.FFmpeg().Path})
+	return worker.Ports{
+		Gateway:    gateway,
+		Resolver:   sources,
+		Prober:     sources,
+		Playlists:  playlists,
+		Segments:   client,
+		Analyser:   ffmpeg.New(ffmpeg.Config{Path: f.FFmpeg().Path}),
+		Thumbnails: worker.ThumbnailPorts{Maker: capturer, Store: thumbnails},
+		Evidence: collector.Ports{
+			Tools: capturer, Segments: client, Playlists: playlists, Store: evidence,
+			TempFile: func() (collector.TempFile, error) { return budget.New() },
+		},
+	}
+}
+
+// newSources wires the tools that resolve streams.
+func newSources(f config.WatchingFlags, log *slog.Logger) worker.Sources {
+	return worker.Sources{
 		monitor.YouTube: {
 			Resolver: fallback.NewResolver(
 				ytdlp.New(ytdlp.Config{Path: f.YTDLP().Path}, log),
@@ -36,14 +63,6 @@ func workerPorts(f config.WatchingFlags, gateway worker.Gateway, id monitor.ID, 
 			),
 			Prober: oembed.New(&http.Client{}),
 		},
-	}
-	return worker.Ports{
-		Gateway:   gateway,
-		Resolver:  sources,
-		Prober:    sources,
-		Playlists: manifest.NewReader(client.Get, hls.Format{}, dash.Format{}),
-		Segments:  client,
-		Analyser:  ffmpeg.New(ffmpeg.Config{Path: f.FFmpeg().Path}),
 	}
 }
 

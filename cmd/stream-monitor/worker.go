@@ -17,12 +17,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// workerMemory is the soft limit of a worker's heap. It makes the garbage collector
-// run soon after a large playlist: there is one worker for every stream.
+// workerMemory is the soft memory limit of a worker process, in bytes. It makes the
+// garbage collector run soon after a large playlist. Many workers share one machine.
 const workerMemory = 16 << 20
 
-// runWorker watches one stream for a gateway. A worker that was replaced ends
-// without an error.
+// runWorker watches one stream for a gateway. It returns nil if another worker has taken
+// over, or if the gateway does not know the monitor any more.
 func runWorker(ctx context.Context, c *config.Worker, out console) error {
 	ignoreBrokenPipe()
 	log, err := logging.New(newWorkerLog(out.err, c.MonitorID), c.Log.LogLevel, time.Local)
@@ -31,14 +31,14 @@ func runWorker(ctx context.Context, c *config.Worker, out console) error {
 	}
 	debug.SetMemoryLimit(workerMemory)
 	debug.FreeOSMemory()
-	own := log.With("component", "worker", "monitor_id", string(c.MonitorID))
+	workerLog := log.With("component", "worker", "monitor_id", string(c.MonitorID))
 	err = watchForGateway(ctx, c, log)
-	return logged(own, withoutDismissal(own, err))
+	return logged(workerLog, ignoreReplaced(workerLog, err))
 }
 
-// withoutDismissal returns nil for a worker that ended because the gateway no longer
-// wants it.
-func withoutDismissal(log *slog.Logger, err error) error {
+// ignoreReplaced returns nil instead of an error with which the gateway dismisses a
+// worker: it was replaced, or its monitor is unknown.
+func ignoreReplaced(log *slog.Logger, err error) error {
 	var refused *monitor.Error
 	switch {
 	case errors.Is(err, monitor.ErrSuperseded):
@@ -57,7 +57,7 @@ func watchForGateway(ctx context.Context, c *config.Worker, log *slog.Logger) er
 		return err
 	}
 	defer client.Close()
-	w := worker.New(workerPorts(c.Watching, client, c.MonitorID, log), worker.Config{
+	w := worker.New(workerPorts(c.Watching, client, client, client, c.MonitorID, log), worker.Config{
 		ID:             c.MonitorID,
 		Generation:     c.Generation,
 		Preference:     watch.RenditionPreference(c.Watching.StreamRendition),

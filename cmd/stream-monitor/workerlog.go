@@ -18,10 +18,10 @@ import (
 // logTimeout is how long a line waits for room in the pipe.
 const logTimeout = 100 * time.Millisecond
 
-// newWorkerLog lets a worker go on when nobody reads its log. If w is a pipe without
-// room, it drops lines, and says how many once there is room again. It returns other
-// writers as they are. The pipe stays non-blocking for the output of a panic, too,
-// so that a panic that nobody reads still ends the process.
+// newWorkerLog lets a worker continue when no process reads its log. While the pipe w is
+// full, it drops lines; afterwards it logs how many. It returns w unchanged if w is not a
+// pipe. The pipe becomes non-blocking. So the output of a panic cannot block either, and
+// the panic ends the process.
 func newWorkerLog(w io.Writer, id monitor.ID) io.Writer {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -47,15 +47,15 @@ type lossyLog struct {
 	id   monitor.ID
 
 	mu      sync.Mutex
-	dropped int  // lines since the last one that was written
-	partial bool // the last of them was written in part
+	dropped int  // lines dropped since the last complete line
+	partial bool // the newest dropped line was written in part
 }
 
 func (l *lossyLog) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// Only the first dropped line waits, so that a log without a reader does not slow
-	// the worker down.
+	// Only the first line that is dropped waits for room. The lines after it do not wait,
+	// so that a log without a reader does not slow the worker down.
 	if l.dropped > 0 && !l.write(l.droppedNotice(), 0) || !l.write(line, logTimeout) {
 		l.dropped++
 	}

@@ -147,7 +147,7 @@ func TestOnlyPipesDropLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	for _, w := range []io.Writer{file, &bytes.Buffer{}, &lineWriter{w: file}} {
+	for _, w := range []io.Writer{file, &bytes.Buffer{}, &lockedWriter{w: file}} {
 		if got := newWorkerLog(w, someMonitor); got != w {
 			t.Errorf("%T became %T", w, got)
 		}

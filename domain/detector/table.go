@@ -50,30 +50,49 @@ func Format(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 // Detector is one row of the table.
 type Detector struct {
 	Name      Name
-	Track     Track     // that it judges
+	Track     Track     // the track that the detector judges
 	Health    string    // health of the track while the condition lasts
+	Condition string    // name of the condition in incidents; it never changes
 	Alert     string    // event type when the condition has lasted for the threshold
 	Recovered string    // event type when an alerted condition is over
 	Threshold Setting   // whole seconds
-	Settings  []Setting // others that only this detector reads, at most MaxSettings
+	Settings  []Setting // further settings of this detector, at most MaxSettings
 	Statistic string    // field of statistics that counts the alerts (section 3.3)
+
+	// Criteria say what counts as bad, for people. The adapter's filter applies them.
+	Criteria []Criterion
 }
 
-// Sizes of the arrays that keep one value for each detector or setting. Arrays
-// keep configurations and statistics comparable, and their copies independent.
+// Criterion is one number that decides whether a moment is bad.
+type Criterion struct {
+	Name    string  // a field of conditions[].alert.criteria (section 16.1); it never changes
+	Value   float64 // unless it is the value of a setting
+	Setting string  // the field of the config object that has the value; empty: Value
+}
+
+// ValueOf returns the number. setting returns a field of the config object.
+func (c Criterion) ValueOf(setting func(field string) float64) float64 {
+	if c.Setting != "" {
+		return setting(c.Setting)
+	}
+	return c.Value
+}
+
+// Sizes of the arrays that hold one value for each detector or setting. With arrays,
+// configurations and statistics can be compared with ==, and copies share nothing.
 const (
 	MaxDetectors = 16
 	MaxSettings  = 4
 )
 
-// Table lists every detector. The first bad detector of a track decides the
-// track's health. Only tests change it, with
-// package detectortest.
+// Table lists every detector. If two conditions of a track are bad, the earlier row
+// decides the track's health. Only tests change the table, with package detectortest.
 var Table = []Detector{
 	{
 		Name:      Blackout,
 		Track:     Video,
 		Health:    "black",
+		Condition: "black",
 		Alert:     "alert.blackout",
 		Recovered: "alert.blackout_recovered",
 		Threshold: Setting{
@@ -81,11 +100,13 @@ var Table = []Detector{
 			Help: "Seconds of black picture before alert.blackout.",
 		},
 		Statistic: "blackout_events",
+		Criteria:  []Criterion{{Name: "luma_below_percent", Value: BlackLumaPercent}, {Name: "area_percent", Value: BlackAreaPercent}},
 	},
 	{
 		Name:      Silence,
 		Track:     Audio,
 		Health:    "silent",
+		Condition: "silent",
 		Alert:     "alert.silence",
 		Recovered: "alert.silence_recovered",
 		Threshold: Setting{
@@ -97,8 +118,16 @@ var Table = []Detector{
 			Help: "The loudness in dB below which sound counts as silence.",
 		}},
 		Statistic: "silence_events",
+		Criteria:  []Criterion{{Name: "level_below_db", Setting: SilenceDB}},
 	},
 }
+
+// The criteria of black (section 6.3): pixels of at most so much luma, in so much of the
+// picture.
+const (
+	BlackLumaPercent = 10
+	BlackAreaPercent = 98
+)
 
 // SilenceDB is the setting that says which loudness, in dB, is silence
 // (section 6.4).

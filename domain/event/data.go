@@ -2,9 +2,8 @@ package event
 
 import "time"
 
-// Data is the data object of one event type. The concrete types of this file
-// are its only implementations. Durations are whole seconds, as the
-// specification writes them; the times beside them are exact.
+// Data is the data object of one event type. Only the types of this file implement
+// it. Durations are whole seconds, as the specification requires. Times are exact.
 type Data interface {
 	// types returns the event types that may carry this data.
 	types() []Type
@@ -61,7 +60,7 @@ type Recovered struct {
 	RecoveredAt      time.Time `json:"recovered_at"` // first good instant
 }
 
-// Failures named by Outage (decision W7).
+// The values of Outage.Failure (decision W7).
 const (
 	FailedManifest = "manifest" // the playlist cannot be read
 	FailedSegment  = "segment"  // the newest segment cannot be fetched or decoded
@@ -77,8 +76,8 @@ type Outage struct {
 	LastError    string    `json:"last_error"`
 }
 
-// Reasons of MonitorFailure. Those that the watcher gives are listed with the
-// YouTube state they stand for; the others are the gateway's.
+// Reasons of MonitorFailure. The watcher gives the first eight, most of them for a
+// state of the video. The gateway gives the others.
 const (
 	ReasonBlind              = "blind"                   // nothing could be learned for 5 minutes (decision S15)
 	ReasonVideoUnavailable   = "video_unavailable"       // removed (section 7.2)

@@ -10,5 +10,8 @@
 // makes a repeated report store one event, and lets a receiver drop a repeated
 // delivery (decision W2).
 //
+// Evidence may be added to the payload of an alert or recovery that is sent after its
+// pictures were stored.
+//
 // The package only describes events; it never sends, stores or signs them.
 package event

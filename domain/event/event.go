@@ -12,12 +12,12 @@ import (
 type Event struct {
 	ID   string    // UUIDv7, given once and never changed (decision W2)
 	Type Type      // one of Types
-	At   time.Time // when it was decided; timestamp of the payload
+	At   time.Time // when the watcher or the gateway decided it; timestamp of the payload
 	Data Data      // matches Type
 }
 
-// wire is the JSON of an Event in reports and recordings.
-type wire struct {
+// eventJSON is the JSON of an Event in reports and recordings.
+type eventJSON struct {
 	ID   string          `json:"event_id,omitempty"`
 	Type Type            `json:"event_type"`
 	At   time.Time       `json:"timestamp"`
@@ -30,26 +30,26 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("event %s: data: %w", e.Type, err)
 	}
-	return json.Marshal(wire{e.ID, e.Type, e.At, data})
+	return json.Marshal(eventJSON{e.ID, e.Type, e.At, data})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote and refuses a type that is not
-// one of Types or data that is not that type's.
+// UnmarshalJSON reads the JSON of MarshalJSON. It refuses an unknown type, and data
+// of another type.
 func (e *Event) UnmarshalJSON(b []byte) error {
-	var w wire
-	if err := json.Unmarshal(b, &w); err != nil {
+	var read eventJSON
+	if err := json.Unmarshal(b, &read); err != nil {
 		return err
 	}
-	data, err := decode(w.Type, w.Data)
+	data, err := decode(read.Type, read.Data)
 	if err != nil {
 		return err
 	}
-	*e = Event{w.ID, w.Type, w.At, data}
+	*e = Event{read.ID, read.Type, read.At, data}
 	return nil
 }
 
 // Valid reports an unknown type, data of another type, or a missing time. It does
-// not check the ID, which an event does not have before it leaves the worker.
+// not check the ID, because the worker adds the ID later.
 func (e Event) Valid() error {
 	switch {
 	case !slices.Contains(Types(), e.Type):

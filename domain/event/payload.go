@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Payload is the body of a webhook (section 4.2). The bytes of Encode are what
-// is stored, signed and sent, the same ones at every attempt.
+// Payload is the body of a webhook (section 4.2). The bytes of Encode are
+// stored, and signed and sent at every attempt, with evidence if it is there by then.
 type Payload struct {
 	EventID   string          `json:"event_id"`
 	EventType Type            `json:"event_type"`

@@ -96,10 +96,10 @@ func TestAThirdDetectorFollowsFromItsRow(t *testing.T) {
 		}
 	})
 	t.Run("its word of health is its track's", func(t *testing.T) {
-		if got := monitor.Conditions(detector.Video); !slices.Equal(got, []monitor.Condition{"ok", "black", "imaginary", "unknown"}) {
+		if got := monitor.TrackHealthValues(detector.Video); !slices.Equal(got, []monitor.TrackHealth{"ok", "black", "imaginary", "unknown"}) {
 			t.Errorf("video: %q", got)
 		}
-		if got := monitor.Conditions(detector.Audio); !slices.Equal(got, []monitor.Condition{"ok", "silent", "unknown"}) {
+		if got := monitor.TrackHealthValues(detector.Audio); !slices.Equal(got, []monitor.TrackHealth{"ok", "silent", "unknown"}) {
 			t.Errorf("audio: %q", got)
 		}
 	})

@@ -15,6 +15,7 @@ const (
 	InvalidConfig       Code = "INVALID_CONFIG"
 	Unauthorized        Code = "UNAUTHORIZED"
 	NotFound            Code = "MONITOR_NOT_FOUND"
+	Ended               Code = "MONITOR_ENDED" // section 16.6
 	Duplicate           Code = "DUPLICATE_MONITOR"
 	RateLimitExceeded   Code = "RATE_LIMIT_EXCEEDED"
 	MaxMonitorsExceeded Code = "MAX_MONITORS_EXCEEDED"
@@ -33,6 +34,21 @@ func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 // Errorf makes an *Error.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// DuplicateOf refuses a registration of a stream that an active monitor watches.
+func DuplicateOf(stream StreamURL, watchedBy ID) *Error {
+	return Errorf(Duplicate, "%s is already being watched by %s; stop that monitor first", stream, watchedBy)
+}
+
+// EndedAlready refuses a change of a monitor that has ended.
+func EndedAlready(id ID, status Status) *Error {
+	return Errorf(Ended, "monitor %s has ended (%s) and cannot be changed; register the stream again", id, status)
+}
+
+// TooMany refuses a registration while the maximum of monitors is active.
+func TooMany(active, maximum int) *Error {
+	return Errorf(MaxMonitorsExceeded, "%d monitors are active and %d is the maximum; stop one or wait until one has ended", active, maximum)
 }
 
 // Join makes one error of all refusals of a request, so that the caller can

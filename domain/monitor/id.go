@@ -21,7 +21,7 @@ func NewID(uuidV7 [16]byte) ID {
 // monitor can have it.
 func ParseID(s string) (ID, error) {
 	if !idForm.MatchString(s) {
-		return "", Errorf(NotFound, "no monitor has the id %.60q: an id is mon- and 32 hexadecimal digits", s)
+		return "", Errorf(NotFound, "no monitor has the id %.60q: an id is mon- and a UUIDv7 without hyphens", s)
 	}
 	return ID(s), nil
 }

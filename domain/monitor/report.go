@@ -12,6 +12,7 @@ import (
 type Assignment struct {
 	ID         ID
 	Generation int // of the worker that asks; its reports carry it
+	Revision   int // of Config, see Monitor.Revision; a gateway of an earlier release gives 0
 	StreamURL  StreamURL
 	Config     Config
 	Snapshot   json.RawMessage // of the last accepted report; empty at the first start
@@ -29,7 +30,38 @@ type Report struct {
 	Visibility   *Visibility // nil: not reported, and stays as it is
 	Statistics   Statistics
 	Events       []event.Event
+	Signals      []Signal // in the order in which they were found
+	Minutes      []Minute // measured since the last accepted report; one may be reported again as it grows
 	Snapshot     json.RawMessage
+}
+
+// SignalCondition is a condition whose end has no event (section 16.1).
+type SignalCondition string
+
+// The conditions of signals.
+const (
+	NoMedia SignalCondition = "no_media" // alert.segment_error has been sent (section 6.6)
+	Blind   SignalCondition = "blind"    // monitor.error of reason blind has been sent (decision S15)
+)
+
+// Signal says that a condition has begun or ended whose end has no event of its own.
+// It is for the record only; receivers of webhooks never see it. The worker repeats it
+// until the gateway has stored it, so it may come twice.
+type Signal struct {
+	Condition SignalCondition `json:"condition"`
+	StartedAt time.Time       `json:"started_at"`        // onset; it identifies the episode, and does not move when a clock is set
+	EndedAt   time.Time       `json:"ended_at,omitzero"` // zero: the condition has begun
+}
+
+// Valid reports an unknown condition or a time that ValidTime refuses.
+func (s Signal) Valid() error {
+	if s.Condition != NoMedia && s.Condition != Blind {
+		return Errorf(InvalidConfig, "the signal's condition is %.40q; accepted are %s and %s", s.Condition, NoMedia, Blind)
+	}
+	if err := ValidTime("started_at", s.StartedAt); err != nil || s.EndedAt.IsZero() {
+		return err
+	}
+	return ValidTime("ended_at", s.EndedAt)
 }
 
 // MaxOvertaken limits how much older than the newest report an overtaken report is.
@@ -60,7 +92,14 @@ func (r Report) ResolvedAt() (at time.Time, ok bool) {
 // Ends reports whether the report ends a monitor that has this status.
 func (r Report) Ends(status Status) bool { return status.MayBecome(r.Status) && !r.Status.Active() }
 
-// Order is the gateway's answer to a report.
+// Answer is the gateway's answer to a report.
+type Answer struct {
+	Order           Order
+	Revision        int  // the newest of the monitor; a worker with an older one requests its assignment again
+	ThumbnailWanted bool // a page shows this monitor: the worker uploads thumbnails until an answer says otherwise
+}
+
+// Order says whether a worker goes on.
 type Order string
 
 // The orders of decision O1.

@@ -62,24 +62,24 @@ const (
 	StreamEnded    StreamStatus = "ended"
 )
 
-// Condition is the state of picture or sound (decision S14).
-type Condition string
+// TrackHealth is the state of picture or sound (decision S14).
+type TrackHealth string
 
-// The conditions of decision S14. Black and Silent are those of the table of
+// The values of decision S14. Black and Silent are those of the table of
 // detectors.
 const (
-	OK      Condition = "ok"
-	Black   Condition = "black"  // video only
-	Silent  Condition = "silent" // audio only
-	Unknown Condition = "unknown"
+	OK      TrackHealth = "ok"
+	Black   TrackHealth = "black"  // video only
+	Silent  TrackHealth = "silent" // audio only
+	Unknown TrackHealth = "unknown"
 )
 
-// Conditions lists the conditions that a track may have: OK, those of its
+// TrackHealthValues lists the values that a track may have: OK, those of its
 // detectors, Unknown.
-func Conditions(t detector.Track) []Condition {
-	list := []Condition{OK}
+func TrackHealthValues(t detector.Track) []TrackHealth {
+	list := []TrackHealth{OK}
 	for _, word := range detector.Conditions(t) {
-		list = append(list, Condition(word))
+		list = append(list, TrackHealth(word))
 	}
 	return append(list, Unknown)
 }
@@ -91,9 +91,9 @@ type Visibility struct {
 	LastObservedAt time.Time // when the stream's state or its media were last learned; zero: never
 }
 
-// Health is the condition of the newest analysed media (section 3.3).
+// Health is the state of the newest analysed media (section 3.3).
 type Health struct {
-	Video       Condition
-	Audio       Condition
+	Video       TrackHealth
+	Audio       TrackHealth
 	LastCheckAt time.Time // zero: nothing analysed yet
 }

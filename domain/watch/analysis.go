@@ -6,9 +6,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// analysed takes in the analysis of a segment.
-func (w *Watcher) analysed(o Analysis) {
-	at := slices.IndexFunc(w.state.Feeds, func(f *feed) bool { return f.pending != nil && f.pending.ID() == o.Segment })
+// handleAnalysis takes in the analysis of a segment.
+func (w *Watcher) handleAnalysis(o Analysis) {
+	at := slices.IndexFunc(w.state.Feeds, func(f *mediaFeed) bool { return f.pending != nil && f.pending.ID() == o.Segment })
 	if at < 0 {
 		return
 	}
@@ -26,28 +26,28 @@ func (w *Watcher) analysed(o Analysis) {
 		return
 	case o.Failure != nil:
 		f.Newest.Failed = true
-		w.mediaFailed(f, event.FailedSegment, o.Failure, o.Began)
+		w.handleMediaFailure(f, event.FailedSegment, o.Failure, o.Began)
 		return
 	}
-	w.learned()
+	w.recordObserved()
 	w.state.Statistics.TotalSegmentsAnalyzed++
 	w.state.LastCheckAt = w.now
 	if !bisecting {
 		f.Newest.Analysed = true
-		f.mediaTried(true)
-		w.contradictClaim()
-		w.endOutage(f)
-		f.bisection.began = w.now
+		f.recordMedia(true)
+		w.state.Resolve.contradictClaim()
+		w.state.Feeds.endOutage(f, w.state.Conditions, &w.emitter)
+		f.bisection.startedAt = w.now
 	}
 	f.bisection.add(newSample(segment, o))
 	f.bisection.steps++
 	w.bisect(f)
 }
 
-// bisect has the next segment of a bisection analysed. It applies the samples
-// once there is no such segment, or after bisectionLimit.
-func (w *Watcher) bisect(f *feed) {
-	if w.now.Sub(f.bisection.began) < bisectionLimit {
+// bisect chooses the next segment of a bisection, which the media lane analyses.
+// It applies the samples once no such segment remains, or after bisectionLimit.
+func (w *Watcher) bisect(f *mediaFeed) {
+	if w.now.Sub(f.bisection.startedAt) < bisectionLimit {
 		if next, ok := f.bisection.next(w.state.Conditions, detectorsOf(f.Tracks), f.window); ok {
 			f.pending = &next
 			return
@@ -56,9 +56,9 @@ func (w *Watcher) bisect(f *feed) {
 	w.applySamples(f)
 }
 
-// applySamples takes the conditions that a feed judges through its samples and
-// emits what follows.
-func (w *Watcher) applySamples(f *feed) {
+// applySamples applies the samples of a feed to its conditions, and emits the
+// alerts and recoveries.
+func (w *Watcher) applySamples(f *mediaFeed) {
 	for _, s := range f.bisection.samples {
 		for _, d := range detectorsOf(f.Tracks) {
 			for _, data := range w.state.Conditions.of(d).advance(w.rules.threshold(d), s, s.bad[d.Name]) {

@@ -5,60 +5,47 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// blindness is the time in which nothing can be learned, neither the stream's
+// blindness is a time in which the watcher learns nothing, neither the stream's
 // state nor anything of its media (decision S15). Times are the clock's.
 type blindness struct {
 	Since        time.Time `json:"since"`                // when something was last learned, or the watch began
 	ObservedAt   time.Time `json:"observed,omitzero"`    // when something was last learned; zero: never
-	Alerted      bool      `json:"told,omitempty"`       // monitor.error has been emitted for this episode
-	LastError    string    `json:"last_error,omitempty"` // the newest failure since then; empty: none
+	Alerted      bool      `json:"told,omitempty"`       // monitor.error has been emitted for this blindness
+	LastError    string    `json:"last_error,omitempty"` // the newest failure after Since; empty: none
 	UnansweredAt time.Time `json:"in_vain,omitzero"`     // when the latest question came back without an answer
-	ResumedAt    time.Time `json:"resumed,omitzero"`     // when a successor took over while it lasted
+	ResumedAt    time.Time `json:"resumed,omitzero"`     // when a successor took over during this blindness
 }
 
-// Visibility says whether the watcher can observe its stream.
-type Visibility struct {
-	LastError      string    // the newest failure that has not been made good, one line; empty: there is none
-	BlindSince     time.Time // from when on nothing could be learned; zero unless blindness was alerted (decision S15)
-	LastObservedAt time.Time // when the stream's state or new media were last learned; zero: never
-}
-
-// Visibility reports what the watcher can observe at present.
-func (w *Watcher) Visibility() Visibility {
-	b := w.state.Blind
-	v := Visibility{LastError: w.lastError(), LastObservedAt: b.ObservedAt}
-	if b.Alerted {
-		v.BlindSince = b.Since
+// visibility returns what the watcher can observe at present.
+func (s *state) visibility() monitor.Visibility {
+	v := monitor.Visibility{LastError: s.lastError(), LastObservedAt: s.Blind.ObservedAt}
+	if s.Blind.Alerted {
+		v.BlindSince = s.Blind.Since
 	}
 	return v
 }
 
-// lastError is the newest failure: of the time in which nothing was learned,
-// else of the longest outage, else of the last question.
-func (w *Watcher) lastError() string {
-	if w.state.Blind.LastError != "" {
-		return w.state.Blind.LastError
+// lastError returns the newest failure since something was learned. Without one it
+// returns the error of the longest outage, or that of the last question.
+func (s *state) lastError() string {
+	if s.Blind.LastError != "" {
+		return s.Blind.LastError
 	}
-	var first *outage
-	for _, f := range w.state.Feeds {
-		if o := &f.Outage; o.open() && (first == nil || o.Since.Before(first.Since)) {
-			first = o
-		}
+	if longest := s.Feeds.longestOutage(func(*mediaFeed) bool { return true }); longest != nil {
+		return longest.LastError
 	}
-	if first != nil {
-		return first.LastError
-	}
-	return w.state.Resolve.LastError
+	return s.Resolve.LastError
 }
 
-// unanswered records a question that came back without an answer.
-func (b *blindness) unanswered(now time.Time, err string) { b.UnansweredAt, b.LastError = now, err }
+// recordNoAnswer records a question that came back without an answer.
+func (b *blindness) recordNoAnswer(now time.Time, err string) { b.UnansweredAt, b.LastError = now, err }
 
-// learned ends an episode. It returns how long the episode lasted if it was
-// alerted, and zero otherwise.
-func (b *blindness) learned(now time.Time) (blind time.Duration) {
+// end ends the blindness. It returns how long an alerted one lasted, and zero for
+// any other.
+func (b *blindness) end(now time.Time) (blind time.Duration) {
 	if b.Alerted {
 		blind = now.Sub(b.Since)
 	}
@@ -66,9 +53,9 @@ func (b *blindness) learned(now time.Time) (blind time.Duration) {
 	return blind
 }
 
-// resume has a successor go on at now, after a time in which nobody watched. If
-// the last attempts had failed and the successor's fail too, nothing could be
-// learned in between either. Otherwise that time does not count.
+// resume goes on at now, after a time in which nobody watched. That time counts as
+// blind if the last attempts before it had failed. The alert waits for the
+// successor's own attempts, which may still end the blindness.
 func (b *blindness) resume(now time.Time, unwatched time.Duration) {
 	if b.Alerted {
 		return
@@ -82,52 +69,47 @@ func (b *blindness) resume(now time.Time, unwatched time.Duration) {
 	}
 }
 
-// dueAt is when the episode reaches its limit; zero once it was alerted. Both
-// lanes try once more at that moment.
-func (b *blindness) dueAt() time.Time {
+// limitAt returns when the blindness reaches blindLimit; zero: it was alerted.
+// Both lanes try once more at that moment.
+func (b *blindness) limitAt() time.Time {
 	if b.Alerted {
 		return time.Time{}
 	}
 	return b.Since.Add(blindLimit)
 }
 
-// alertAt is when to alert: once a question comes back unanswered after dueAt,
-// and after a successor took over. If no question comes back, it is blindPatience
-// later. Media that fail meanwhile decide nothing, because an answer may be under
-// way (decision S20).
+// alertAt returns when to alert; zero: the alert was emitted. The alert needs a
+// question that came back unanswered after the limit and after any restart.
+// Without one, the alert follows blindAnswerWait later. Media that fail decide
+// nothing, because an answer may still arrive (decision S20).
 func (b *blindness) alertAt() time.Time {
-	due := b.dueAt()
-	if due.IsZero() {
-		return due
+	limit := b.limitAt()
+	if limit.IsZero() {
+		return limit
 	}
-	if b.ResumedAt.After(due) {
-		due = b.ResumedAt
+	if b.ResumedAt.After(limit) {
+		limit = b.ResumedAt
 	}
-	if !b.UnansweredAt.Before(due) {
-		return due
+	if !b.UnansweredAt.Before(limit) {
+		return limit
 	}
-	return due.Add(blindPatience)
+	return limit.Add(blindAnswerWait)
 }
 
-// alert gives the event of decision S15, once per episode.
-func (b *blindness) alert(now time.Time) event.MonitorFailure {
+// alert emits and logs monitor.error, once for each blindness (decision S15).
+func (b *blindness) alert(e *emitter) {
 	b.Alerted = true
 	detail := b.LastError
 	if detail == "" {
 		detail = "no answer yet"
 	}
-	return event.MonitorFailure{
+	lasted := wholeSeconds(e.now.Sub(b.Since))
+	e.emit(event.MonitorError, event.MonitorFailure{
 		Reason:       event.ReasonBlind,
-		ErrorDetails: fmt.Sprintf("nothing could be learned of the stream or its media for %d seconds: %s", wholeSeconds(now.Sub(b.Since)), detail),
+		ErrorDetails: fmt.Sprintf("nothing could be learned of the stream or its media for %d seconds: %s", lasted, detail),
 		Terminal:     false,
-	}
-}
-
-// alertBlindness emits monitor.error and logs it.
-func (w *Watcher) alertBlindness() {
-	b := &w.state.Blind
-	w.emit(event.MonitorError, b.alert(w.now))
-	w.logWarn("The stream cannot be observed", map[string]any{
-		"error": b.LastError, "blind_since": b.Since, "duration_sec": wholeSeconds(w.now.Sub(b.Since)),
+	})
+	e.logWarn("The stream cannot be observed", map[string]any{
+		"error": b.LastError, "blind_since": b.Since, "duration_sec": lasted,
 	})
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// unobservable lets questions and playlists fail from a moment on.
+// unobservable lets questions and playlists fail for a time.
 func unobservable(from, to float64) func(*world) {
-	return func(w *world) { w.noPlaylist, w.noAnswer = []span{{from, to}}, []span{{from, to}} }
+	return func(w *world) { w.playlistFails, w.unanswered = []span{{from, to}}, []span{{from, to}} }
 }
 
 func TestBlindnessGoesOnAcrossARestart(t *testing.T) { // S11, S15
@@ -35,7 +35,7 @@ func TestBlindnessGoesOnAcrossARestart(t *testing.T) { // S11, S15
 		w.until(1000).expect(emits(300, event.MonitorError, because("blind"), details("for 300 seconds")))
 	})
 	t.Run("a pause longer than the limit is alerted when the successor has asked in vain", func(t *testing.T) {
-		w := scenario(t, unobservable(150, never), func(w *world) { w.took[watch.TaskResolve] = 7 }).from(93).until(200).resume(400).until(2000)
+		w := scenario(t, unobservable(150, never), func(w *world) { w.taskTime[watch.TaskResolve] = 7 }).from(93).until(200).resume(400).until(2000)
 		w.expect(
 			emits(100, event.StreamStarted),
 			emits(607, event.MonitorError, because("blind")),
@@ -65,8 +65,8 @@ func TestTheLogSaysWhenBlindnessBeginsAndEnds(t *testing.T) { // S15
 	}
 }
 
-func TestVisibilityIsWhatCanBeObserved(t *testing.T) { // S15
-	w := scenario(t, unobservable(150, 600), func(w *world) { w.noSegment = []span{{700, 750}} }).from(100)
+func TestTheReportSaysSinceWhenTheStreamCannotBeObserved(t *testing.T) { // S15
+	w := scenario(t, unobservable(150, 600), func(w *world) { w.segmentsFail = []span{{700, 750}} }).from(100)
 	for _, c := range []struct {
 		at, blindSince, observed float64 // −1: never
 		err                      string
@@ -79,7 +79,7 @@ func TestVisibilityIsWhatCanBeObserved(t *testing.T) { // S15
 		{800, -1, 800, ""},
 	} {
 		w.until(c.at)
-		v := w.watcher.Visibility()
+		v := w.watcher.Report().Visibility
 		since := -1.0
 		if !v.BlindSince.IsZero() {
 			since = sec(v.BlindSince)
@@ -89,20 +89,20 @@ func TestVisibilityIsWhatCanBeObserved(t *testing.T) { // S15
 		}
 	}
 	t.Run("when nothing was ever learned", func(t *testing.T) {
-		v := scenario(t, unobservable(0, never)).from(0).until(400).watcher.Visibility()
+		v := scenario(t, unobservable(0, never)).from(0).until(400).watcher.Report().Visibility
 		if !v.LastObservedAt.IsZero() || !v.BlindSince.Equal(epoch) || v.LastError == "" {
 			t.Errorf("%+v", v)
 		}
 	})
 	t.Run("after a restart", func(t *testing.T) {
-		v := scenario(t, unobservable(150, never)).from(100).until(500).resume(5).watcher.Visibility()
+		v := scenario(t, unobservable(150, never)).from(100).until(500).resume(5).watcher.Report().Visibility
 		if sec(v.LastObservedAt) != 140 || sec(v.BlindSince) != 140 || v.LastError == "" {
 			t.Errorf("%+v", v)
 		}
 	})
 	t.Run("a question that fails while the media flow", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.noAnswer = []span{{150, never}} }).from(100).until(500)
-		if v := w.watcher.Visibility(); v.LastError != "unreachable: no answer" || !v.BlindSince.IsZero() {
+		w := scenario(t, func(w *world) { w.unanswered = []span{{150, never}} }).from(100).until(500)
+		if v := w.watcher.Report().Visibility; v.LastError != "unreachable: no answer" || !v.BlindSince.IsZero() {
 			t.Errorf("%+v", v)
 		}
 	})

@@ -10,9 +10,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// askedIn counts how often a kind of task was begun.
-func (w *world) askedIn(k watch.TaskKind, s span) (n int) {
-	for _, at := range w.asked[k] {
+// begunIn counts the tasks of a kind that began in a time.
+func (w *world) begunIn(k watch.TaskKind, s span) (n int) {
+	for _, at := range w.begun[k] {
 		if s.has(at) {
 			n++
 		}
@@ -20,11 +20,11 @@ func (w *world) askedIn(k watch.TaskKind, s span) (n int) {
 	return n
 }
 
-// askedAt compares when a kind of task was begun.
-func (w *world) askedAt(k watch.TaskKind, s span, want ...float64) {
+// expectBegun compares the times at which tasks of a kind began.
+func (w *world) expectBegun(k watch.TaskKind, s span, want ...float64) {
 	w.t.Helper()
 	var got []float64
-	for _, x := range w.asked[k] {
+	for _, x := range w.begun[k] {
 		if s.has(x) {
 			got = append(got, x)
 		}
@@ -36,18 +36,18 @@ func (w *world) askedAt(k watch.TaskKind, s span, want ...float64) {
 
 func TestWaitingPollsEvery30SecondsAndEvery10OnceLate(t *testing.T) { // 7.5
 	w := scenario(t, func(w *world) { w.live.from, w.rules.ScheduledStart = never, at(75) }).from(0).until(110)
-	w.askedAt(watch.TaskResolve, span{0, 110}, 0, 30, 60, 75, 85, 95, 105)
+	w.expectBegun(watch.TaskResolve, span{0, 110}, 0, 30, 60, 75, 85, 95, 105)
 }
 
 func TestAReservationIsAskedAboutOnceMoreAtItsEnd(t *testing.T) { // A10
 	w := scenario(t, func(w *world) {
 		w.live.from, w.rules.ScheduledEnd, w.rules.StartTolerance = never, at(75), seconds(20)
 	}).from(0).until(500)
-	w.askedAt(watch.TaskResolve, span{0, 500}, 0, 30, 60, 90, 95)
+	w.expectBegun(watch.TaskResolve, span{0, 500}, 0, 30, 60, 90, 95)
 	w.expect(emits(95, event.MonitorError, because("reservation_expired")))
 	t.Run("and expires all the same when nobody ever answers", func(t *testing.T) {
 		scenario(t, func(w *world) {
-			w.rules.ScheduledEnd, w.rules.StartTolerance, w.took[watch.TaskResolve] = at(75), seconds(20), never
+			w.rules.ScheduledEnd, w.rules.StartTolerance, w.taskTime[watch.TaskResolve] = at(75), seconds(20), never
 		}).from(0).until(500).expect(
 			emits(390, event.MonitorError, because("blind")),
 			emits(395, event.MonitorError, because("reservation_expired")),
@@ -57,22 +57,22 @@ func TestAReservationIsAskedAboutOnceMoreAtItsEnd(t *testing.T) { // A10
 
 func TestChecksComeOncePerInterval(t *testing.T) { // 6.2
 	w := scenario(t).from(100).until(150)
-	w.askedAt(watch.TaskSegment, span{0, 150}, 100, 110, 120, 130, 140)
+	w.expectBegun(watch.TaskSegment, span{0, 150}, 100, 110, 120, 130, 140)
 }
 
 func TestAnAnalysisLongerThanTheIntervalIsFollowedAtOnce(t *testing.T) { // 6.2
-	w := scenario(t, func(w *world) { w.took[watch.TaskSegment] = 13 }).from(100).until(150)
-	w.askedAt(watch.TaskPlaylist, span{0, 150}, 100, 113, 126, 139)
+	w := scenario(t, func(w *world) { w.taskTime[watch.TaskSegment] = 13 }).from(100).until(150)
+	w.expectBegun(watch.TaskPlaylist, span{0, 150}, 100, 113, 126, 139)
 }
 
 func TestAPlaylistIsReadEvery30SecondsWhateverTheInterval(t *testing.T) { // 5.4
-	w := scenario(t, func(w *world) { w.rules.Interval = 5 * time.Minute }).from(100).until(200)
-	w.askedAt(watch.TaskPlaylist, span{0, 200}, 100, 130, 160, 190)
-	w.askedAt(watch.TaskSegment, span{0, 200}, 100)
+	w := scenario(t, func(w *world) { w.rules.CheckInterval = 5 * time.Minute }).from(100).until(200)
+	w.expectBegun(watch.TaskPlaylist, span{0, 200}, 100, 130, 160, 190)
+	w.expectBegun(watch.TaskSegment, span{0, 200}, 100)
 }
 
 func TestTheSameSegmentIsNotAnalysedTwice(t *testing.T) { // S5
-	w := scenario(t, func(w *world) { w.segment, w.rules.Interval = 5, 2*time.Second }).from(100).until(200)
+	w := scenario(t, func(w *world) { w.segment, w.rules.CheckInterval = 5, 2*time.Second }).from(100).until(200)
 	if got := w.watcher.Report().Statistics.TotalSegmentsAnalyzed; got != 21 {
 		t.Errorf("%d analyses of the 21 segments that were newest in turn", got)
 	}
@@ -80,73 +80,73 @@ func TestTheSameSegmentIsNotAnalysedTwice(t *testing.T) { // S5
 
 func TestIsLiveIsAskedEvery5Minutes(t *testing.T) { // 7.6
 	w := scenario(t).from(100).until(1100)
-	w.askedAt(watch.TaskResolve, span{0, 1100}, 100, 400, 700, 1000)
+	w.expectBegun(watch.TaskResolve, span{0, 1100}, 100, 400, 700, 1000)
 }
 
 func TestAnUnansweredQuestionIsAskedAgainWithBackoff(t *testing.T) { // 10.2
-	w := scenario(t, func(w *world) { w.noAnswer = []span{{0, never}} }).from(0).until(250)
-	w.askedAt(watch.TaskResolve, span{0, 250}, 0, 5, 15, 35, 75, 135, 195)
+	w := scenario(t, func(w *world) { w.unanswered = []span{{0, never}} }).from(0).until(250)
+	w.expectBegun(watch.TaskResolve, span{0, 250}, 0, 5, 15, 35, 75, 135, 195)
 }
 
 func TestAnUnansweredPeriodicCheckGoesBackToItsCadence(t *testing.T) { // 10.2: five retries
-	w := scenario(t, func(w *world) { w.noAnswer = []span{{300, never}} }).from(100).until(1000)
-	w.askedAt(watch.TaskResolve, span{300, 1000}, 400, 405, 415, 435, 475, 535, 835)
-	w.askedAt(watch.TaskProbe, span{0, 1000}) // its media flow: it is there
+	w := scenario(t, func(w *world) { w.unanswered = []span{{300, never}} }).from(100).until(1000)
+	w.expectBegun(watch.TaskResolve, span{300, 1000}, 400, 405, 415, 435, 475, 535, 835)
+	w.expectBegun(watch.TaskOEmbed, span{0, 1000}) // readable media prove that the video exists
 }
 
 func TestAFailingPlaylistIsReadAgainWithBackoff(t *testing.T) { // 10.2
-	w := scenario(t, func(w *world) { w.noPlaylist = []span{{195, never}} }).from(100).until(400)
-	// 60 s after the first failure comes one more, for the judgement.
-	w.askedAt(watch.TaskPlaylist, span{195, 400}, 200, 205, 215, 235, 260, 260, 320, 380) // and at once where it is found anew
+	w := scenario(t, func(w *world) { w.playlistFails = []span{{195, never}} }).from(100).until(400)
+	// One more reading comes 60 s after the first failure, at the limit of the outage.
+	w.expectBegun(watch.TaskPlaylist, span{195, 400}, 200, 205, 215, 235, 260, 260, 320, 380) // and at once under the renewed URL
 }
 
 func TestAFailingSegmentIsTriedAgainWithBackoff(t *testing.T) { // 10.2
 	w := scenario(t, func(w *world) {
-		w.noSegment, w.rules.Interval = []span{{195, never}}, seconds(100)
+		w.segmentsFail, w.rules.CheckInterval = []span{{195, never}}, seconds(100)
 	}).from(100).until(295)
-	w.askedAt(watch.TaskSegment, span{195, 295}, 200, 202, 206, 214, 230, 260, 260, 290)
+	w.expectBegun(watch.TaskSegment, span{195, 295}, 200, 202, 206, 214, 230, 260, 260, 290)
 	t.Run("which delays no check of the next one", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.noSegment = []span{{195, never}} }).from(100).until(300)
-		w.askedAt(watch.TaskSegment, span{195, 255}, 200, 202, 206, 210, 220, 230, 240, 250)
+		w := scenario(t, func(w *world) { w.segmentsFail = []span{{195, never}} }).from(100).until(300)
+		w.expectBegun(watch.TaskSegment, span{195, 255}, 200, 202, 206, 210, 220, 230, 240, 250)
 	})
 	t.Run("also when it is still the newest at the next check", func(t *testing.T) {
 		w := scenario(t, func(w *world) {
-			w.noSegment, w.frozen, w.rules.Interval = []span{{195, never}}, []span{{200, never}}, seconds(1)
+			w.segmentsFail, w.stalls, w.rules.CheckInterval = []span{{195, never}}, []span{{200, never}}, seconds(1)
 		}).from(100).until(240)
-		w.askedAt(watch.TaskSegment, span{195.5, 240}, 196, 198, 200, 208, 224)
+		w.expectBegun(watch.TaskSegment, span{195.5, 240}, 196, 198, 200, 208, 224)
 	})
 }
 
-func TestARefusedSegmentInTwoCausesNoOutage(t *testing.T) { // 6.6: an outage is a time without any
+func TestEverySecondSegmentRefusedIsNoOutage(t *testing.T) { // 6.6: an outage has no new media at all
 	w := scenario(t, func(w *world) {
-		w.rules.Interval, w.failure = seconds(2), watch.FailureExpired
-		w.failing = func(sequence uint64) bool { return sequence > 50 && sequence%2 == 0 }
+		w.rules.CheckInterval, w.failure = seconds(2), watch.FailureExpired
+		w.failsSegment = func(sequence uint64) bool { return sequence > 50 && sequence%2 == 0 }
 		w.black = []span{{200, 260}}
 	}).from(50).until(600)
 	w.expect(
 		emits(50, event.StreamStarted),
-		emits(232, event.Blackout, since(202), lasting(30)), // the segment before is one of those
+		emits(232, event.Blackout, since(202), lasting(30)), // the segment before is a refused one
 		emits(264, event.BlackoutRecovered, since(202)),
 	)
-	if n := w.askedIn(watch.TaskResolve, span{150, 450}); n > 7 {
+	if n := w.begunIn(watch.TaskResolve, span{150, 450}); n > 7 {
 		t.Errorf("asked yt-dlp %d times in five minutes", n)
 	}
 	t.Run("and the others are looked at once each to find a change", func(t *testing.T) {
 		w := scenario(t, func(w *world) {
-			w.failing = func(sequence uint64) bool { return sequence%5 != 4 } // all but the newest at each check
+			w.failsSegment = func(sequence uint64) bool { return sequence%5 != 4 } // all segments but the newest at each check
 			w.black = []span{{193, 260}}
 		}).from(50).until(250)
-		if n := w.askedIn(watch.TaskSegment, span{196, 204}); n != 5 {
+		if n := w.begunIn(watch.TaskSegment, span{196, 204}); n != 5 {
 			t.Errorf("%d analyses for five segments", n)
 		}
 	})
 	t.Run("within bounds", func(t *testing.T) {
 		w := scenario(t, func(w *world) {
-			w.segment, w.window, w.rules.Interval = 1, 60, seconds(40)
-			w.failing = func(sequence uint64) bool { return sequence%40 != 9 }
+			w.segment, w.window, w.rules.CheckInterval = 1, 60, seconds(40)
+			w.failsSegment = func(sequence uint64) bool { return sequence%40 != 9 }
 			w.black = []span{{193, 360}}
 		}).from(50).until(250)
-		if n := w.askedIn(watch.TaskSegment, span{205, 215}); n != 10 {
+		if n := w.begunIn(watch.TaskSegment, span{205, 215}); n != 10 {
 			t.Errorf("%d analyses at one check", n)
 		}
 	})
@@ -168,7 +168,7 @@ func TestARestartedEncoderMayReuseSegmentNames(t *testing.T) { // S5: program ti
 		w.Step(at(now), p)
 		for _, task := range w.Next() {
 			if task.Kind == watch.TaskSegment {
-				w.Step(at(now), watch.Analysis{Began: at(now), Segment: task.Segment.ID(), Video: fine, Audio: fine})
+				w.Step(at(now), watch.Analysis{Began: at(now), Segment: task.Segment.ID(), Video: decoded, Audio: decoded})
 				return task.Segment.ID()
 			}
 		}
@@ -195,20 +195,20 @@ func TestARestartedEncoderMayReuseSegmentNames(t *testing.T) { // S5: program ti
 func TestAnExpiredURLIsResolvedAgainAtOnce(t *testing.T) { // S7
 	w := scenario(t, func(w *world) {
 		w.failure = watch.FailureExpired
-		w.noPlaylist = []span{{195, 200.5}} // one reading
-		w.took[watch.TaskResolve] = 1
+		w.playlistFails = []span{{195, 200.5}} // one reading
+		w.taskTime[watch.TaskResolve] = 1
 	}).from(99).until(300)
-	w.askedAt(watch.TaskResolve, span{195, 300}, 200)
-	w.askedAt(watch.TaskPlaylist, span{195, 212}, 200, 201, 211)
+	w.expectBegun(watch.TaskResolve, span{195, 300}, 200)
+	w.expectBegun(watch.TaskPlaylist, span{195, 212}, 200, 201, 211)
 	w.expect(emits(100, event.StreamStarted))
 }
 
 func TestIsLiveIsAskedAfter60SecondsOfOutageUntilAnswered(t *testing.T) { // S6
 	w := scenario(t, func(w *world) {
-		w.noPlaylist = []span{{195, never}}
-		w.noAnswer = []span{{195, 330}}
+		w.playlistFails = []span{{195, never}}
+		w.unanswered = []span{{195, 330}}
 	}).from(100).until(500)
-	w.askedAt(watch.TaskResolve, span{195, 400}, 260, 265, 275, 295, 335)
+	w.expectBegun(watch.TaskResolve, span{195, 400}, 260, 265, 275, 295, 335)
 	w.expect(
 		emits(100, event.StreamStarted),
 		emits(335, event.SegmentError, since(200), lasting(135), because("manifest")),
@@ -217,10 +217,10 @@ func TestIsLiveIsAskedAfter60SecondsOfOutageUntilAnswered(t *testing.T) { // S6
 
 func TestAnOutageNeedsAQuestionBegunAfterItsLimit(t *testing.T) { // S6
 	scenario(t, func(w *world) {
-		w.took[watch.TaskResolve] = 8
-		w.rules.Interval = seconds(7)
-		w.noPlaylist = []span{{347, never}} // seen at 353, judged from 413 on
-		w.live.to = 410                     // after the periodic question was put, at 408
+		w.taskTime[watch.TaskResolve] = 8
+		w.rules.CheckInterval = seconds(7)
+		w.playlistFails = []span{{347, never}} // seen at 353; the outage reaches its limit at 413
+		w.live.to = 410                        // after the periodic question was put, at 408
 	}).from(100).until(600).expect(
 		emits(108, event.StreamStarted),
 		emits(424, event.StreamEnded, because("not_live")),
@@ -229,55 +229,55 @@ func TestAnOutageNeedsAQuestionBegunAfterItsLimit(t *testing.T) { // S6
 
 func TestTheFirstQuestionAboutAnOutageResetsTheBackoff(t *testing.T) { // S6
 	w := scenario(t, func(w *world) {
-		w.noAnswer = []span{{150, never}}
-		w.noPlaylist = []span{{535, never}}
+		w.unanswered = []span{{150, never}}
+		w.playlistFails = []span{{535, never}}
 	}).from(100).until(700)
-	w.askedAt(watch.TaskResolve, span{545, 700}, 600, 605, 615, 635, 675)
+	w.expectBegun(watch.TaskResolve, span{545, 700}, 600, 605, 615, 635, 675)
 }
 
 func TestBothLanesTryOnceMoreBeforeBlindnessIsAlerted(t *testing.T) { // S15
 	dark := []span{{195, never}}
-	w := scenario(t, func(w *world) { w.noPlaylist, w.noAnswer = dark, dark }).from(100).until(600)
-	w.askedAt(watch.TaskPlaylist, span{400, 500}, 440, 490)
-	w.askedAt(watch.TaskResolve, span{455, 500}, 455, 490)
+	w := scenario(t, func(w *world) { w.playlistFails, w.unanswered = dark, dark }).from(100).until(600)
+	w.expectBegun(watch.TaskPlaylist, span{400, 500}, 440, 490)
+	w.expectBegun(watch.TaskResolve, span{455, 500}, 455, 490)
 	w.expect(
 		emits(100, event.StreamStarted),
 		emits(490, event.MonitorError, because("blind")),
 	)
 }
 
-func TestAPlaylistIsReadWhenItWouldHaveStalled(t *testing.T) { // S6, whatever the interval
+func TestAPlaylistIsReadAtTheMomentItWouldCountAsStalled(t *testing.T) { // S6, whatever the interval
 	w := scenario(t, func(w *world) {
-		w.rules.Interval = 5 * time.Minute
-		w.took[watch.TaskPlaylist] = 1
-		w.frozen = []span{{115, never}}
+		w.rules.CheckInterval = 5 * time.Minute
+		w.taskTime[watch.TaskPlaylist] = 1
+		w.stalls = []span{{115, never}}
 	}).from(100).until(131)
-	w.took[watch.TaskPlaylist] = 0
+	w.taskTime[watch.TaskPlaylist] = 0
 	w.until(400).expect(
 		emits(100, event.StreamStarted),
-		emits(191, event.SegmentError, since(131), lasting(60)), // not at 190, nor at 220
+		emits(191, event.SegmentError, since(131), lasting(60)), // neither at 190 nor at 220
 	)
 }
 
 func TestACheckForAThresholdWaitsForItsSegmentToBePublished(t *testing.T) { // S2
 	w := scenario(t, func(w *world) {
-		w.delay, w.rules.Interval = 10, time.Minute
+		w.delay, w.rules.CheckInterval = 10, time.Minute
 		w.black = []span{{0, never}}
 	}).from(111).until(150)
-	w.askedAt(watch.TaskPlaylist, span{0, 150}, 111, 139) // 98 + 30, and 11 until it is seen
+	w.expectBegun(watch.TaskPlaylist, span{0, 150}, 111, 139) // 98 + 30, and 11 until the segment is published
 }
 
 func TestASingleFailedReadingChangesNoCadence(t *testing.T) { // 6.2
 	w := scenario(t, func(w *world) {
 		w.segment = 30
-		w.noPlaylist = []span{{195, 203}}
+		w.playlistFails = []span{{195, 203}}
 	}).from(100).until(250)
-	w.askedAt(watch.TaskPlaylist, span{185, 250}, 190, 200, 205, 215, 225, 235, 245)
+	w.expectBegun(watch.TaskPlaylist, span{185, 250}, 190, 200, 205, 215, 225, 235, 245)
 }
 
 func TestBlindnessIsAlertedOncePerEpisode(t *testing.T) { // S15
 	dark := []span{{195, 700}, {900, 1400}}
-	w := scenario(t, func(w *world) { w.noPlaylist, w.noAnswer = dark, dark }).from(100).until(1500)
+	w := scenario(t, func(w *world) { w.playlistFails, w.unanswered = dark, dark }).from(100).until(1500)
 	if got := w.emitted(event.MonitorError); got != 2 {
 		t.Errorf("emitted %d times, want once for each of two episodes: %v", got, w.events)
 	}
@@ -290,17 +290,17 @@ func TestTheNextCheckComesWhenTheThresholdCouldBeCrossed(t *testing.T) { // S2
 	for _, interval := range []int{1, 5, 10, 60, 300} {
 		t.Run(fmt.Sprintf("checks every %d s", interval), func(t *testing.T) {
 			w := scenario(t, func(w *world) {
-				w.rules.Interval = seconds(interval)
+				w.rules.CheckInterval = seconds(interval)
 				w.black = []span{{400, 1000}}
 				w.delay = 4
 			}).from(100).until(1000)
 			seen := 0.0
-			for _, x := range w.asked[watch.TaskSegment] {
+			for _, x := range w.begun[watch.TaskSegment] {
 				if seen == 0 && x >= 406 {
 					seen = x
 				}
 			}
-			// Onset is where the trace puts it if it can: 30 s before that at the most.
+			// The bisection finds the onset. Without it, the onset is at most 30 s earlier.
 			if len(w.events) < 2 || w.events[1].Type != event.Blackout {
 				t.Fatalf("got %v", w.events)
 			}

@@ -6,12 +6,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// claim is an answer that would end the watch and is not confirmed yet: the
-// stream is over, or the video is refused (decision S19). One such answer may be
-// wrong, above all after a 403. The zero value is no claim.
+// claim is an unconfirmed answer that would end the watch: the stream is over, or
+// the video is refused (decision S19). One such answer may be wrong, above all
+// after a 403. The zero value is no claim.
 type claim struct {
-	State StreamState `json:"state,omitempty"` // Ended for every way to say that the stream is not live
-	At    time.Time   `json:"at,omitzero"`     // when it was first said
+	State StreamState `json:"state,omitempty"` // Ended also stands for Upcoming and NotALiveStream
+	At    time.Time   `json:"at,omitzero"`     // of the first such answer
 }
 
 // refusals are the states in which the video cannot be seen, with the reason
@@ -25,7 +25,9 @@ var refusals = map[StreamState]string{
 	MembersOnly:    event.ReasonMembersOnly,
 }
 
-// confirmAfter is how far apart the same claim must be made twice.
+func (c claim) open() bool { return c.State != "" }
+
+// confirmAfter returns how much later a second answer confirms the claim.
 func (c claim) confirmAfter() time.Duration {
 	if c.State == Ended {
 		return endConfirm
@@ -33,20 +35,18 @@ func (c claim) confirmAfter() time.Duration {
 	return refusalConfirm
 }
 
-func (c claim) open() bool { return c.State != "" }
-
-// claimed weighs an answer that would end the watch (decision S19). It ends at
-// once for a private video, and for any other claim when the playlist has stood
-// still for 30 s. Otherwise the same claim must be made twice, far enough apart,
-// with no segment analysed in between.
-func (w *Watcher) claimed(o Resolution) {
+// handleClaim takes in an answer that would end the watch (decision S19). A
+// private video ends the watch at once, and so does any claim while all playlists
+// stand still. Otherwise a second equal answer ends the watch, confirmAfter the
+// first or later. A segment analysed between the two drops the claim.
+func (w *Watcher) handleClaim(o Resolution) {
 	r := &w.state.Resolve
 	state := o.State
 	if state == Upcoming || state == NotALiveStream {
 		state = Ended
 	}
 	confirmed := r.Claim.State == state && !o.Began.Before(r.Claim.At.Add(r.Claim.confirmAfter()))
-	if state == Private || confirmed || w.standsStill() {
+	if state == Private || confirmed || w.state.Feeds.standStill(w.now) {
 		if state == Ended {
 			w.end(event.EndedByNotLive)
 		} else {
@@ -57,33 +57,32 @@ func (w *Watcher) claimed(o Resolution) {
 	if r.Claim.State != state {
 		r.Claim = claim{State: state, At: w.now}
 	}
-	r.Next = w.now.Add(endConfirm)
+	r.NextAt = w.now.Add(endConfirm)
 	if at := r.Claim.At.Add(r.Claim.confirmAfter()); at.After(w.now) {
-		r.Next = earliest(r.Next, at)
+		r.NextAt = earliest(r.NextAt, at)
 	}
-	w.logWarn("The page says that the stream is over or refused; it is asked again before that is believed", map[string]any{
+	w.logWarn("An answer says that the stream is over or refused; the worker asks again before it ends the watch", map[string]any{
 		"state": o.State, "detail": o.Detail,
 	})
 }
 
 // contradictClaim drops a claim because a new segment has been analysed.
-func (w *Watcher) contradictClaim() {
-	r := &w.state.Resolve
+func (r *resolveState) contradictClaim() {
 	if !r.Claim.open() {
 		return
 	}
-	r.Next = r.Claim.At.Add(liveCheck)
+	r.NextAt = r.Claim.At.Add(liveCheck)
 	r.Claim = claim{}
 }
 
-// standsStill reports whether the readings of standstillLimit showed no new
-// segment in any playlist, or all of them failed. A single failed reading shows
-// nothing.
-func (w *Watcher) standsStill() bool {
-	for _, f := range w.state.Feeds {
+// standStill reports whether every feed has stood still for standstillLimit. A
+// feed stands still while its readings show no new segment, or while they all
+// fail. One failed reading proves nothing.
+func (all mediaFeeds) standStill(now time.Time) bool {
+	for _, f := range all {
 		still := f.LastReadAt.Sub(f.Newest.unchangedSince())
 		if !f.failingSince.IsZero() {
-			still = w.now.Sub(f.failingSince)
+			still = now.Sub(f.failingSince)
 		}
 		if still < standstillLimit {
 			return false

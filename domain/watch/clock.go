@@ -2,18 +2,18 @@ package watch
 
 import "time"
 
-// mediaTime is the media timeline of a feed (decision S1): program time or, where
-// none is stated, the time at which segments were fetched.
+// mediaTime is the media timeline of a feed (decision S1). The timeline is program
+// time or, for a playlist without program time, the time of its readings.
 type mediaTime struct {
 	End     time.Time     `json:"end,omitzero"`  // of the newest segment
-	Lag     time.Duration `json:"lag"`           // shortest time seen from a segment's end to its reading
-	Set     bool          `json:"set"`           // a segment has been observed
-	ByFetch bool          `json:"own,omitempty"` // no program time is stated
+	MinLag  time.Duration `json:"lag"`           // the shortest lag seen: a playlist's reading minus the end of its newest segment
+	Started bool          `json:"set"`           // a segment has been observed
+	ByFetch bool          `json:"own,omitempty"` // the playlist has no program time
 }
 
 // placeSegments gives every segment of a playlist a ProgramTime. A newest segment
-// without one is taken to end when the playlist was read; the others precede it
-// by their durations.
+// without one ends when the playlist was read. Each earlier segment ends where
+// its successor starts.
 func placeSegments(segments []Segment, read time.Time) []Segment {
 	placed := make([]Segment, len(segments))
 	next := read
@@ -27,22 +27,23 @@ func placeSegments(segments []Segment, read time.Time) []Segment {
 	return placed
 }
 
-// observe takes in the newest segment and returns by how much program time was
-// reset. A segment before the last one, or further ahead than the time that passed
-// allows, begins a new timeline. Times on the old one must be moved by the shift
-// to keep their distance from now.
-func (c *mediaTime) observe(newest Segment, read time.Time) (shift time.Duration) {
+// update takes in the newest segment of a playlist. It returns a shift if the
+// stream's program time was reset, and zero otherwise. A reset shows in a segment
+// that ends before its predecessor, or in a lag far below MinLag. The caller adds
+// the shift to all times of the old timeline.
+func (c *mediaTime) update(newest Segment, read time.Time) (shift time.Duration) {
 	end := newest.end()
 	lag := read.Sub(end)
 	switch {
-	case !c.Set:
-		c.Set, c.Lag = true, lag
-	case end.Before(c.End) || lag < c.Lag-clockSlack:
-		// Old time t was read about at t+Lag; on the new timeline that is t+Lag−lag.
-		shift = c.Lag - lag
-		c.Lag = lag
+	case !c.Started:
+		c.Started, c.MinLag = true, lag
+	case end.Before(c.End) || lag < c.MinLag-clockSlack:
+		// A segment that ended at program time t was read at t+MinLag by the clock. On the
+		// new timeline, a segment read at that moment ends at t+MinLag−lag.
+		shift = c.MinLag - lag
+		c.MinLag = lag
 	default:
-		c.Lag = min(c.Lag, lag)
+		c.MinLag = min(c.MinLag, lag)
 	}
 	c.End = end
 	return shift
@@ -51,11 +52,10 @@ func (c *mediaTime) observe(newest Segment, read time.Time) (shift time.Duration
 func (s Segment) start() time.Time { return s.ProgramTime }
 func (s Segment) end() time.Time   { return s.ProgramTime.Add(s.Duration) }
 
-// stepClock goes on after the machine's clock was set. Durations so far stay as
-// they are, and later times are of the new clock. A machine that was suspended
-// looks the same: nobody watched meanwhile. Open questions are asked again at
-// once, as after a restart.
-func (w *Watcher) stepClock(o ClockStep) {
+// handleClockStep goes on after the machine's clock was set. Times of the old
+// clock move with it, so all durations stay as they are. A suspended machine
+// looks the same, so the resolve and media lanes begin again as after a restart.
+func (w *Watcher) handleClockStep(o ClockStep) {
 	w.state.shiftClock(o.By)
 	w.state.resume(w.now, 0)
 	w.logWarn("The clock of this machine was set; monitoring goes on by the new time", map[string]any{
@@ -63,9 +63,10 @@ func (w *Watcher) stepClock(o ClockStep) {
 	})
 }
 
-// shiftClock moves all times of the machine's clock by d. Without it, a clock
-// that is set back by an hour would hide new failures for an hour. Times of the
-// media stay, except on a timeline that follows the clock.
+// shiftClock adds d to all times that were read from the machine's clock. Without
+// it, a clock set back by an hour would leave them an hour in the future, and an
+// outage would be alerted an hour late. Media times stay, except on a timeline
+// without program time.
 func (s *state) shiftClock(d time.Duration) {
 	shift := func(times ...*time.Time) {
 		for _, t := range times {
@@ -75,19 +76,17 @@ func (s *state) shiftClock(d time.Duration) {
 		}
 	}
 	r := &s.Resolve
-	shift(&r.Began, &r.RenewAt, &r.Renewed, &r.ProbedAt, &r.Claim.At, &s.Manifest.Since)
+	shift(&r.LastBegan, &r.RenewAt, &r.LastRenewalAt, &r.OEmbedAt, &r.Claim.At, &s.Manifest.AdoptedAt)
 	shift(&s.Blind.Since, &s.Blind.ObservedAt, &s.Blind.UnansweredAt, &s.Blind.ResumedAt)
 	for _, f := range s.Feeds {
 		shift(&f.Newest.SeenAt, &f.Outage.Since, &f.Outage.FailedAt)
 		if !f.Clock.ByFetch {
-			// The lag stays when the clock is put forward: if the machine was
-			// suspended, a larger lag would pass for a reset of program time.
-			f.Clock.Lag += min(d, 0)
+			// MinLag does not grow with a clock that jumps forward. After a
+			// suspension the lag is as before, and update would see a reset.
+			f.Clock.MinLag += min(d, 0)
 			continue
 		}
 		shift(&f.Clock.End)
-		for _, judged := range detectorsOf(f.Tracks) {
-			s.Conditions.of(judged).shift(d)
-		}
+		s.Conditions.shift(f.Tracks, d)
 	}
 }

@@ -20,7 +20,7 @@ func TestAResetOfProgramTimeChangesNoDuration(t *testing.T) {
 				if i >= 10 {
 					program = program.Add(jump)
 				}
-				return watch.Segment{ProgramTime: program}, watch.Analysis{Video: fine, Audio: fine, Intervals: map[detector.Name][]watch.Interval{detector.Blackout: whole}}
+				return watch.Segment{ProgramTime: program}, watch.Analysis{Video: decoded, Audio: decoded, Intervals: map[detector.Name][]watch.Interval{detector.Blackout: wholeSegment}}
 			}, func(d event.Data) { alerts = append(alerts, d.(event.Alert)) })
 			if len(alerts) != 1 || alerts[0].DurationSec < 30 || alerts[0].DurationSec > 33 {
 				t.Errorf("got %+v, want one alert after about 30 s", alerts)
@@ -33,9 +33,9 @@ func TestALateSegmentIsNoResetOfProgramTime(t *testing.T) {
 	notes := segmentsByHand(t, 40, func(i int) (watch.Segment, watch.Analysis) {
 		program := at(float64(2*i - 2))
 		if i >= 10 && i < 30 {
-			program = program.Add(-time.Duration(min(i-9, 30-i)) * 1900 * time.Millisecond) // falls behind, catches up
+			program = program.Add(-time.Duration(min(i-9, 30-i)) * 1900 * time.Millisecond) // the lag grows and shrinks again
 		}
-		return watch.Segment{ProgramTime: program}, watch.Analysis{Video: fine, Audio: fine}
+		return watch.Segment{ProgramTime: program}, watch.Analysis{Video: decoded, Audio: decoded}
 	}, func(d event.Data) { t.Errorf("emitted %+v", d) })
 	if len(notes) > 0 {
 		t.Errorf("noted %q", notes)
@@ -46,7 +46,7 @@ func TestProgramTimeMayBeResetWhileNobodyWatches(t *testing.T) { // S11
 	for _, by := range []float64{-3600, -60, 60, 3600} {
 		t.Run(fmt.Sprintf("by %v s", by), func(t *testing.T) {
 			scenario(t, func(w *world) {
-				w.reset = span{200, by}
+				w.resetFrom, w.resetBy = 200, by
 				w.black = []span{{300, 340}}
 			}).from(100).until(201).resume(3).until(500).expect(
 				emits(100, event.StreamStarted),
@@ -60,44 +60,44 @@ func TestProgramTimeMayBeResetWhileNobodyWatches(t *testing.T) { // S11
 func TestAStreamDoesNotEndBeforeItStarted(t *testing.T) {
 	w := scenario(t, func(w *world) {
 		w.live, w.endlist = span{50, 200}, true
-		w.reset = span{0, -7200}
+		w.resetFrom, w.resetBy = 0, -7200
 	}).from(100).until(300)
 	if end := w.events[len(w.events)-1].Data.(event.Ended); !end.EndedAt.Equal(at(200)) || end.DurationSec != 150 {
 		t.Errorf("got %+v", end)
 	}
 }
 
-// underAnotherClock lets the watcher die and a successor go on 2 s later by a
-// clock that differs from the watcher's by so many seconds.
+// underAnotherClock ends the watcher. A successor goes on 2 s later. Its clock is
+// ahead of the watcher's by step seconds.
 func (w *world) underAnotherClock(step float64) *world {
-	w.kept, w.keptEvents = w.snapshot(), len(w.events)
+	w.storedSnapshot, w.storedEvents = w.snapshot(), len(w.events)
 	w.now += step
-	w.delay += step // the stream's own time goes on as before
+	w.delay += step // the stream is not affected
 	w.live.from = -1e5
 	return w.restart(2)
 }
 
 func TestASuccessorWithAnotherClockMissesNoEvent(t *testing.T) {
 	for _, step := range []float64{-3600, -60, -20, -5, 5, 60, 3600} {
-		for _, noPDT := range []bool{false, true} {
+		for _, noProgramTime := range []bool{false, true} {
 			for name, cut := range map[string]float64{"before": 55, "at its begin": 65, "after the alert": 95, "after": 130} {
-				t.Run(fmt.Sprintf("%+v s, without program time %v, %s", step, noPDT, name), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%+v s, without program time %v, %s", step, noProgramTime, name), func(t *testing.T) {
 					set := func() *world {
 						return scenario(t, func(w *world) {
-							w.window, w.noPDT, w.black = 60, noPDT, []span{{60, 120}, {200, 260}}
+							w.window, w.noProgramTime, w.black = 60, noProgramTime, []span{{60, 120}, {200, 260}}
 						}).from(10)
 					}
 					want := outline(set().until(300))
 					w := set().until(cut).underAnotherClock(step).until(300 + step)
 					slack := 0.1
-					if noPDT {
-						slack = abs(step) + 8 // its times are the clock's
+					if noProgramTime {
+						slack = abs(step) + 8 // without program time, times follow the clock
 					}
 					if got := outline(w); !sameOutline(got, want, slack) {
-						t.Errorf("emitted\n%sand by one clock\n%s", lines(got), lines(want))
+						t.Errorf("emitted\n%sand with one clock\n%s", lines(got), lines(want))
 					}
-					for _, note := range w.notes {
-						t.Errorf("it says: %s", note)
+					for _, note := range w.messages {
+						t.Errorf("logged: %s", note)
 					}
 				})
 			}
@@ -108,8 +108,8 @@ func TestASuccessorWithAnotherClockMissesNoEvent(t *testing.T) {
 func TestAnOutageGoesOnWithAnotherClock(t *testing.T) {
 	for _, step := range []float64{-3600, -60, 60, 3600} {
 		t.Run(fmt.Sprintf("%+v s", step), func(t *testing.T) {
-			w := scenario(t, func(w *world) { w.noPlaylist = []span{{60, never}} }).from(10).until(95)
-			w.noPlaylist = []span{{-1e6, never}}
+			w := scenario(t, func(w *world) { w.playlistFails = []span{{60, never}} }).from(10).until(95)
+			w.playlistFails = []span{{-1e6, never}}
 			w.underAnotherClock(step).until(145 + step)
 			if w.emitted(event.SegmentError) != 1 {
 				t.Errorf("emitted %d times by second 145", w.emitted(event.SegmentError))
@@ -118,8 +118,8 @@ func TestAnOutageGoesOnWithAnotherClock(t *testing.T) {
 	}
 }
 
-// setClock sets the watcher's clock forward by so many seconds, or back. The
-// stream goes on as before.
+// setClock sets the watcher's clock forward by step seconds, or back if step is
+// negative. The stream is not affected.
 func (w *world) setClock(step float64) *world {
 	w.t.Helper()
 	w.now += step
@@ -131,25 +131,25 @@ func (w *world) setClock(step float64) *world {
 
 func TestAStepOfTheClockChangesNoEvent(t *testing.T) {
 	for _, step := range []float64{-7200, -60, -5, 5, 60, 7200} {
-		for _, noPDT := range []bool{false, true} {
+		for _, noProgramTime := range []bool{false, true} {
 			for name, cut := range map[string]float64{"before it is black": 55, "at its onset": 63, "after the alert": 95, "after it": 130} {
-				t.Run(fmt.Sprintf("%+v s, without program time %v, %s", step, noPDT, name), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%+v s, without program time %v, %s", step, noProgramTime, name), func(t *testing.T) {
 					set := func() *world {
 						return scenario(t, func(w *world) {
-							w.window, w.noPDT, w.black = 60, noPDT, []span{{60, 120}, {200, 260}}
+							w.window, w.noProgramTime, w.black = 60, noProgramTime, []span{{60, 120}, {200, 260}}
 						}).from(10)
 					}
 					want := outline(set().until(300))
 					w := set().until(cut).setClock(step).until(300 + step)
 					slack := 0.1
-					if noPDT {
-						slack = abs(step) + 8 // its times are the clock's
+					if noProgramTime {
+						slack = abs(step) + 8 // without program time, times follow the clock
 					}
 					if got := outline(w); !sameOutline(got, want, slack) {
-						t.Errorf("emitted\n%sand by one clock\n%s", lines(got), lines(want))
+						t.Errorf("emitted\n%sand with one clock\n%s", lines(got), lines(want))
 					}
-					if len(w.notes) != 1 || !strings.HasPrefix(w.notes[0], "The clock of this machine was set") {
-						t.Errorf("it says %q", w.notes)
+					if len(w.messages) != 1 || !strings.HasPrefix(w.messages[0], "The clock of this machine was set") {
+						t.Errorf("logged %q", w.messages)
 					}
 				})
 			}
@@ -163,8 +163,8 @@ func TestAStepOfTheClockNeitherHastensNorDelaysAnAlert(t *testing.T) {
 		fails func(w *world, s span)
 		cut   float64
 	}{
-		"an outage": {event.SegmentError, func(w *world, s span) { w.noPlaylist = []span{s} }, 95},
-		"blindness": {event.MonitorError, func(w *world, s span) { w.noPlaylist, w.noAnswer = []span{s}, []span{s} }, 200},
+		"an outage": {event.SegmentError, func(w *world, s span) { w.playlistFails = []span{s} }, 95},
+		"blindness": {event.MonitorError, func(w *world, s span) { w.playlistFails, w.unanswered = []span{s}, []span{s} }, 200},
 	} {
 		failing := func(w *world) *world { tc.fails(w, span{60, never}); return w.from(10) }
 		emittedAt := func(w *world) float64 {
@@ -181,7 +181,7 @@ func TestAStepOfTheClockNeitherHastensNorDelaysAnAlert(t *testing.T) {
 				tc.fails(w, span{-1e6, never})
 				w.setClock(step).until(500 + step)
 				if got := emittedAt(w) - step; got < want-1 || got > want+10 {
-					t.Errorf("emitted at second %v, by one clock at %v", got, want)
+					t.Errorf("emitted at second %v, with one clock at %v", got, want)
 				}
 				for _, e := range w.events {
 					o, ok := e.Data.(event.Outage)
@@ -194,11 +194,11 @@ func TestAStepOfTheClockNeitherHastensNorDelaysAnAlert(t *testing.T) {
 	}
 }
 
-// TestASuspendedMachineEmitsNoEventForIt has the stream go on while
-// nobody watches: the clock is put forward, and so is the stream.
-func TestASuspendedMachineEmitsNoEventForIt(t *testing.T) {
-	for _, noPDT := range []bool{false, true} {
-		w := scenario(t, func(w *world) { w.noPDT = noPDT }).from(100).until(200)
+// During a suspension the stream goes on while nobody watches. Clock and stream jump
+// forward by the same time.
+func TestASuspensionOfTheMachineEmitsNoEvent(t *testing.T) {
+	for _, noProgramTime := range []bool{false, true} {
+		w := scenario(t, func(w *world) { w.noProgramTime = noProgramTime }).from(100).until(200)
 		w.now += 7200
 		w.step(watch.ClockStep{By: at(7200).Sub(at(0))})
 		w.until(8000).expect(emits(100, event.StreamStarted))

@@ -7,19 +7,19 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// condition is what one detector knows of the media: whether they are bad, since
-// when, and whether that was alerted. Times are on the media timeline.
+// condition is the state of one detector: whether the media are bad, since when,
+// and whether that was alerted. Times are on the media timeline.
 type condition struct {
-	Seen        bool      `json:"seen"`            // any media have been judged
-	Open        bool      `json:"open"`            // the media were bad at JudgedUntil
-	Onset       time.Time `json:"onset,omitzero"`  // first bad instant, while Open
-	JudgedUntil time.Time `json:"until,omitzero"`  // the newest instant judged
-	BadUntil    time.Time `json:"known,omitzero"`  // the newest instant known to be bad, while Open
-	WhollyBad   bool      `json:"solid,omitempty"` // the last segment was bad throughout, while Open
-	Alerted     bool      `json:"alerted,omitempty"`
+	Seen              bool      `json:"seen"`            // any media have been judged
+	Open              bool      `json:"open"`            // the media were bad at JudgedUntil
+	Onset             time.Time `json:"onset,omitzero"`  // first bad instant, while Open
+	JudgedUntil       time.Time `json:"until,omitzero"`  // the newest instant judged
+	BadUntil          time.Time `json:"known,omitzero"`  // the newest instant known to be bad, while Open
+	LastBadThroughout bool      `json:"solid,omitempty"` // the last segment was bad throughout, while Open
+	Alerted           bool      `json:"alerted,omitempty"`
 }
 
-// conditions are those of all detectors, by name.
+// conditions has the condition of each detector, by its name.
 type conditions map[detector.Name]*condition
 
 // of returns the condition of a detector. A detector without one begins now.
@@ -30,12 +30,19 @@ func (c conditions) of(d detector.Detector) *condition {
 	return c[d.Name]
 }
 
-// advance takes the condition through one segment, in order, and returns the
-// events. An alert follows when bad time reaches the threshold (decision S2), a
-// recovery at the first good instant after an alert (decision S3). If the
-// condition changed between two segments, it counts as changed at the start of
-// the later one; bisection has looked between them before.
-func (c *condition) advance(threshold time.Duration, s sample, bad []period) []event.Data {
+// shift moves the conditions of these tracks with the media timeline.
+func (c conditions) shift(t trackSet, by time.Duration) {
+	for _, d := range detectorsOf(t) {
+		c.of(d).shift(by)
+	}
+}
+
+// advance applies one sample and returns the alerts and recoveries. The caller
+// applies samples in the order of media time. An alert follows when bad time
+// reaches the threshold (decision S2). A recovery follows at the first good instant
+// after an alert (decision S3). A change between two samples counts from the start
+// of the later one, because bisection has already looked between them.
+func (c *condition) advance(threshold time.Duration, s sample, bad []badPeriod) []event.Data {
 	var emitted []event.Data
 	at := s.start()
 	if c.Seen && at.Before(c.JudgedUntil) {
@@ -45,8 +52,9 @@ func (c *condition) advance(threshold time.Duration, s sample, bad []period) []e
 		if !b.to.After(at) {
 			continue
 		}
-		// Sound fades for some milliseconds into a silent segment.
-		continued := at.Equal(s.start()) && b.from.Sub(at) <= edge
+		// Sound may fade out in the first milliseconds of a silent segment. The gap
+		// does not interrupt the silence.
+		continued := at.Equal(s.start()) && b.from.Sub(at) <= boundaryTolerance
 		if b.from.After(at) && !continued {
 			emitted = append(emitted, c.recover(at)...)
 		}
@@ -58,7 +66,7 @@ func (c *condition) advance(threshold time.Duration, s sample, bad []period) []e
 			c.Open, c.Onset = true, from
 		}
 		c.BadUntil, at = b.to, b.to
-		c.WhollyBad = b.covers(s)
+		c.LastBadThroughout = b.covers(s)
 		emitted = append(emitted, c.alertIfDue(threshold, s)...)
 	}
 	if s.end().After(at) {
@@ -104,10 +112,10 @@ func (c *condition) recover(at time.Time) []event.Data {
 	}}
 }
 
-// interrupt forgets a condition that was not alerted: bad media before and after
-// a long outage are not one condition (decision S20). An alerted one lasts until
-// media are good.
-func (c *condition) interrupt() {
+// dropUnalerted resets a condition that was not alerted, because bad media before
+// and after a long outage are not one condition (decision S20). An alerted
+// condition stays open until media are good.
+func (c *condition) dropUnalerted() {
 	if !c.Alerted {
 		*c = condition{}
 	}
@@ -122,8 +130,8 @@ func (c *condition) shift(d time.Duration) {
 	}
 }
 
-// thresholdAt is the earliest media time at which the threshold could be reached;
-// zero when the condition is not open or was alerted.
+// thresholdAt returns the earliest media time at which the condition could reach
+// the threshold; zero: the condition is not open, or was alerted.
 func (c *condition) thresholdAt(threshold time.Duration) time.Time {
 	if !c.Open || c.Alerted {
 		return time.Time{}

@@ -11,12 +11,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-func TestTwoPausesInSpeechAreNotOneLongSilence(t *testing.T) { // S1 with doubt
+func TestTwoPausesInSpeechAreNotOneLongSilence(t *testing.T) { // S1
 	w := scenario(t, func(w *world) {
 		w.rules.Thresholds[detector.Silence] = 10 * time.Second
-		// The one is at the end of its segment, the other at the start, and the
-		// playlist cannot be read at the moment at which the threshold is near.
-		w.silent, w.noPlaylist = []span{{99.4, 100}, {122, 122.6}}, []span{{101, 120}}
+		// One pause is at the end of its segment, the other at the start. The playlist
+		// cannot be read when the threshold is near.
+		w.silent, w.playlistFails = []span{{99.4, 100}, {122, 122.6}}, []span{{101, 120}}
 	})
 	w.from(100).until(400)
 	if n := w.emitted(event.Silence); n != 0 {
@@ -33,7 +33,7 @@ func TestAPictureMayBeBlackFromTheFirstCheck(t *testing.T) { // S1: nobody watch
 
 func TestAShortOutageDoesNotInterruptABlackout(t *testing.T) { // S1
 	scenario(t, func(w *world) {
-		w.black, w.noPlaylist = []span{{100, 200}}, []span{{110, 124}}
+		w.black, w.playlistFails = []span{{100, 200}}, []span{{110, 124}}
 	}).from(50).until(300).expect(
 		emits(50, event.StreamStarted),
 		emits(130, event.Blackout, since(100)),
@@ -47,7 +47,7 @@ func TestATrackShorterThanItsSegmentIsSilentThroughout(t *testing.T) { // S4
 		short := watch.Track{Present: true, From: 300 * time.Millisecond, To: 1700 * time.Millisecond}
 		silent := []watch.Interval{{From: short.From, To: short.To}}
 		return watch.Segment{ProgramTime: at(float64(2 * i))}, watch.Analysis{
-			Video: fine, Audio: short, Intervals: map[detector.Name][]watch.Interval{detector.Silence: silent},
+			Video: decoded, Audio: short, Intervals: map[detector.Name][]watch.Interval{detector.Silence: silent},
 		}
 	}, func(d event.Data) {
 		if _, ok := d.(event.Alert); ok {
@@ -64,7 +64,7 @@ func TestATrackShorterThanItsSegmentIsSilentThroughout(t *testing.T) { // S4
 func TestProgramTimeIsThatOfTheFirstPicture(t *testing.T) { // S1
 	for _, c := range []struct {
 		name  string
-		ahead time.Duration // of the sound
+		ahead time.Duration // how much earlier the sound begins
 		late  float64
 	}{
 		{"sound that begins a little before it does not count", 80 * time.Millisecond, 0},
@@ -99,9 +99,9 @@ func TestProgramTimeIsThatOfTheFirstPicture(t *testing.T) { // S1
 func TestAnOverlappingSegmentRecoversAfterTheBlack(t *testing.T) {
 	segmentsByHand(t, 21, func(i int) (watch.Segment, watch.Analysis) {
 		if i < 20 {
-			return watch.Segment{ProgramTime: at(float64(2 * i))}, watch.Analysis{Video: fine, Audio: fine, Intervals: map[detector.Name][]watch.Interval{detector.Blackout: whole}}
+			return watch.Segment{ProgramTime: at(float64(2 * i))}, watch.Analysis{Video: decoded, Audio: decoded, Intervals: map[detector.Name][]watch.Interval{detector.Blackout: wholeSegment}}
 		}
-		return watch.Segment{ProgramTime: at(float64(2*i) - 0.7)}, watch.Analysis{Video: fine, Audio: fine}
+		return watch.Segment{ProgramTime: at(float64(2*i) - 0.7)}, watch.Analysis{Video: decoded, Audio: decoded}
 	}, func(d event.Data) {
 		if r, ok := d.(event.Recovered); ok && !r.RecoveredAt.Equal(at(40)) {
 			t.Errorf("recovered at %v, was black until 40", sec(r.RecoveredAt))
@@ -109,12 +109,12 @@ func TestAnOverlappingSegmentRecoversAfterTheBlack(t *testing.T) {
 	})
 }
 
-// segmentsByHand shows a watcher n segments of 2 s, one every 2 s, each the whole of
-// its playlist.
+// segmentsByHand gives a watcher n segments of 2 s, one every 2 s. Each playlist
+// lists one segment.
 func segmentsByHand(t *testing.T, n int, show func(i int) (watch.Segment, watch.Analysis), emitted func(event.Data)) (notes []string) {
 	t.Helper()
 	r := rules()
-	r.Interval = 2 * time.Second
+	r.CheckInterval = 2 * time.Second
 	w := watch.New(r, at(0))
 	step := func(now time.Time, o watch.Observation) {
 		for _, e := range w.Step(now, o) {
@@ -132,7 +132,7 @@ func segmentsByHand(t *testing.T, n int, show func(i int) (watch.Segment, watch.
 	for i := range n {
 		now := at(float64(2 * i))
 		s, a := show(i)
-		s.URI, s.Duration = fmt.Sprint(i), fine.To
+		s.URI, s.Duration = fmt.Sprint(i), decoded.To
 		step(now, watch.Playlist{Began: now, URL: "m", Segments: []watch.Segment{s}})
 		for _, task := range w.Next() {
 			if task.Kind == watch.TaskSegment {
@@ -159,7 +159,7 @@ func TestBlackAndSilenceAreIndependent(t *testing.T) {
 
 func TestAShortPictureEndsABlackout(t *testing.T) { // S3: first good media
 	scenario(t, func(w *world) {
-		w.rules.Interval = 2 * time.Second
+		w.rules.CheckInterval = 2 * time.Second
 		w.black = []span{{100, 140}, {140.2, 180}}
 	}).from(50).until(300).expect(
 		emits(50, event.StreamStarted),
@@ -191,13 +191,13 @@ func TestASegmentOfStrangeLengthIsLoggedAndCounted(t *testing.T) { // S10
 
 func TestAManifestFoundByTheFallbackNeedsAPlaylist(t *testing.T) { // 5.2: it never proves is_live
 	t.Run("starts the watch when its playlist is live", func(t *testing.T) {
-		scenario(t, func(w *world) { w.says = map[span]watch.StreamState{{0, never}: watch.ManifestFound} }).
-			from(100).found().until(150).
+		scenario(t, func(w *world) { w.answers = map[span]watch.StreamState{{0, never}: watch.ManifestFound} }).
+			from(100).findManifest().until(150).
 			expect(emits(100, event.StreamStarted, since(100)))
 	})
 	t.Run("is the end when it is an archive's", func(t *testing.T) {
 		scenario(t, func(w *world) { w.live.to, w.endlist = 50, true }).
-			from(100).found().until(150).
+			from(100).findManifest().until(150).
 			expect(emits(100, event.StreamEnded, because("endlist")))
 	})
 }
@@ -209,8 +209,8 @@ func TestAVideoThatOEmbedMissesTwiceIsRemoved(t *testing.T) { // 7.4
 	}
 	probe := func(sec float64) (over bool) {
 		for _, task := range w.Next() {
-			if task.Kind == watch.TaskProbe {
-				for _, e := range w.Step(at(sec), watch.ProbeResult{Began: at(sec), Known: true, Detail: "404"}) {
+			if task.Kind == watch.TaskOEmbed {
+				for _, e := range w.Step(at(sec), watch.OEmbedResult{Began: at(sec), Known: true, Detail: "404"}) {
 					if e, ok := e.(watch.EventEmitted); ok && e.Event.Data.(event.MonitorFailure).Reason == event.ReasonVideoUnavailable {
 						return true
 					}
@@ -234,10 +234,10 @@ func TestAVideoThatOEmbedMissesTwiceIsRemoved(t *testing.T) { // 7.4
 }
 
 func TestHealthFollowsTheNewestMedia(t *testing.T) { // S14
-	w := scenario(t, func(w *world) { w.black, w.noPlaylist = []span{{100, 130}, {349.94, 350}}, []span{{200, 300}} })
+	w := scenario(t, func(w *world) { w.black, w.playlistFails = []span{{100, 130}, {349.94, 350}}, []span{{200, 300}} })
 	for _, c := range []struct {
 		at           float64
-		video, audio monitor.Condition
+		video, audio monitor.TrackHealth
 		stream       monitor.StreamStatus
 	}{
 		{60, monitor.OK, monitor.OK, monitor.StreamLive},
@@ -245,7 +245,7 @@ func TestHealthFollowsTheNewestMedia(t *testing.T) { // S14
 		{150, monitor.OK, monitor.OK, monitor.StreamLive},
 		{220, monitor.OK, monitor.OK, monitor.StreamLive},
 		{280, monitor.Unknown, monitor.Unknown, monitor.StreamLive},
-		{350, monitor.OK, monitor.OK, monitor.StreamLive}, // 0.06 s of black is none yet
+		{350, monitor.OK, monitor.OK, monitor.StreamLive}, // 0.06 s of black is too short for health
 	} {
 		if w.watcher == nil {
 			w.from(50)

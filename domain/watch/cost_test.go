@@ -10,21 +10,21 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// timely lets tasks take their time.
-func timely(w *world) {
-	w.took[watch.TaskResolve], w.took[watch.TaskPlaylist], w.took[watch.TaskSegment] = 3, 0.1, 0.3
+// withTaskTimes gives each kind of task a usual duration.
+func withTaskTimes(w *world) {
+	w.taskTime[watch.TaskResolve], w.taskTime[watch.TaskPlaylist], w.taskTime[watch.TaskSegment] = 3, 0.1, 0.3
 }
 
 func TestAFailingTrackDelaysNoCheckOfTheOther(t *testing.T) {
 	for _, byMaster := range []bool{false, true} {
 		for name, change := range map[string]func(*world){
-			"its playlist is refused": func(w *world) { w.fails = map[string][]span{"/sound/": {{95, 900}}} },
-			"its segments are":        func(w *world) { w.failsSegments = map[string][]span{"/sound/": {{95, 900}}} },
+			"its playlist is refused": func(w *world) { w.playlistFailsIn = map[string][]span{"/sound/": {{95, 900}}} },
+			"its segments are":        func(w *world) { w.segmentsFailIn = map[string][]span{"/sound/": {{95, 900}}} },
 		} {
 			for _, threshold := range []int{30, 120} {
 				t.Run(fmt.Sprintf("%s, listed in a master: %v, threshold %d s", name, byMaster, threshold), func(t *testing.T) {
-					w := scenario(t, apart, timely, change, func(w *world) {
-						w.byMaster, w.failure = byMaster, watch.FailureExpired
+					w := scenario(t, apart, withTaskTimes, change, func(w *world) {
+						w.viaMaster, w.failure = byMaster, watch.FailureExpired
 						w.rules.Thresholds[detector.Blackout] = seconds(threshold)
 						w.black = []span{{300, 500}}
 					}).from(50).until(900)
@@ -36,10 +36,10 @@ func TestAFailingTrackDelaysNoCheckOfTheOther(t *testing.T) {
 							t.Errorf("emitted at %v: %+v", e.at, e.Data)
 						}
 					}
-					if n := w.askedIn(watch.TaskResolve, span{100, 900}); n > 85 {
+					if n := w.begunIn(watch.TaskResolve, span{100, 900}); n > 85 {
 						t.Errorf("asked yt-dlp %d times in 800 s", n)
 					}
-					if n := w.askedIn(watch.TaskSegment, span{550, 850}); n < 25 {
+					if n := w.begunIn(watch.TaskSegment, span{550, 850}); n < 25 {
 						t.Errorf("%d analyses in 300 s", n)
 					}
 				})
@@ -57,8 +57,8 @@ func TestASlowTrackDoesNotStarveTheOther(t *testing.T) { // S16
 	} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
 			w := scenario(t, apart, func(w *world) {
-				w.silent, w.segment, w.rules.Interval = []span{{100, 300}}, c.segment, seconds(c.interval)
-				w.took[watch.TaskPlaylist], w.took[watch.TaskSegment] = c.read, c.analyse
+				w.silent, w.segment, w.rules.CheckInterval = []span{{100, 300}}, c.segment, seconds(c.interval)
+				w.taskTime[watch.TaskPlaylist], w.taskTime[watch.TaskSegment] = c.read, c.analyse
 			}).from(50).until(420)
 			if w.emitted(event.Silence) != 1 || w.emitted(event.SilenceRecovered) != 1 {
 				t.Errorf("emitted %+v", w.events)
@@ -67,25 +67,25 @@ func TestASlowTrackDoesNotStarveTheOther(t *testing.T) { // S16
 	}
 }
 
-func TestRefusalsCauseABoundedNumberOfQuestions(t *testing.T) { // S7, and YouTube's patience
+func TestRefusalsCauseABoundedNumberOfQuestions(t *testing.T) { // S7
 	most := func(t *testing.T, w *world, s span, n int) {
 		t.Helper()
-		if got := w.askedIn(watch.TaskResolve, s); got > n {
+		if got := w.begunIn(watch.TaskResolve, s); got > n {
 			t.Errorf("asked %d times from second %v to %v", got, s.from, s.to)
 		}
 	}
 	t.Run("of every rendition of a master that can be read", func(t *testing.T) {
-		w := scenario(t, timely, func(w *world) {
-			w.qualities, w.byMaster, w.failure = []int{144, 240, 360, 480, 720}, true, watch.FailureExpired
-			w.fails = map[string][]span{"p/": {{95, never}}}
+		w := scenario(t, withTaskTimes, func(w *world) {
+			w.heights, w.viaMaster, w.failure = []int{144, 240, 360, 480, 720}, true, watch.FailureExpired
+			w.playlistFailsIn = map[string][]span{"p/": {{95, never}}}
 		}).from(50).until(400)
 		most(t, w, span{95, 395}, 15)
 	})
 	t.Run("of every second reading", func(t *testing.T) {
-		w := scenario(t, timely, func(w *world) {
-			w.rules.Interval, w.failure = seconds(1), watch.FailureExpired
+		w := scenario(t, withTaskTimes, func(w *world) {
+			w.rules.CheckInterval, w.failure = seconds(1), watch.FailureExpired
 			for at := 100.0; at < 700; at += 2 {
-				w.noPlaylist = append(w.noPlaylist, span{at, at + 1})
+				w.playlistFails = append(w.playlistFails, span{at, at + 1})
 			}
 		}).from(50).until(700)
 		most(t, w, span{100, 700}, 61)
@@ -94,23 +94,23 @@ func TestRefusalsCauseABoundedNumberOfQuestions(t *testing.T) { // S7, and YouTu
 
 func TestAnalysesAreNotLostWhenTheOtherTrackIsRenewed(t *testing.T) {
 	analysed := func(change func(*world)) int {
-		w := scenario(t, apart, timely, change, func(w *world) {
-			w.failure, w.took[watch.TaskSegment] = watch.FailureExpired, 4
+		w := scenario(t, apart, withTaskTimes, change, func(w *world) {
+			w.failure, w.taskTime[watch.TaskSegment] = watch.FailureExpired, 4
 		}).from(50).until(3000)
 		return w.watcher.Report().Statistics.TotalSegmentsAnalyzed
 	}
-	whole := analysed(func(*world) {})
-	if half := analysed(func(w *world) { w.fails = map[string][]span{"/sound/": {{60, never}}} }); half < whole/2*9/10 {
-		t.Errorf("%d analyses of the picture, of %d of both", half, whole)
+	wholeSegment := analysed(func(*world) {})
+	if half := analysed(func(w *world) { w.playlistFailsIn = map[string][]span{"/sound/": {{60, never}}} }); half < wholeSegment/2*9/10 {
+		t.Errorf("%d analyses of the picture, of %d of both", half, wholeSegment)
 	}
 }
 
 func TestABisectionIsBounded(t *testing.T) {
 	w := scenario(t, func(w *world) {
-		w.rules.Interval, w.window, w.black = seconds(100), 100, []span{{160, 400}}
-		w.took[watch.TaskSegment] = 9
+		w.rules.CheckInterval, w.window, w.black = seconds(100), 100, []span{{160, 400}}
+		w.taskTime[watch.TaskSegment] = 9
 	}).from(50).until(290)
-	if n := w.askedIn(watch.TaskSegment, span{240, 290}); n > 4 {
+	if n := w.begunIn(watch.TaskSegment, span{240, 290}); n > 4 {
 		t.Errorf("%d analyses of 9 s each at one check", n)
 	}
 }
@@ -127,7 +127,7 @@ func TestNothingIsReadInATightLoop(t *testing.T) {
 					next = now + 0.01
 					w.Step(at(next), playlist(next, task.URL))
 				case task.Kind == watch.TaskSegment:
-					w.Step(at(now), watch.Analysis{Began: at(now), Segment: task.Segment.ID(), Video: fine, Audio: fine})
+					w.Step(at(now), watch.Analysis{Began: at(now), Segment: task.Segment.ID(), Video: decoded, Audio: decoded})
 				case task.Kind == watch.TaskResolve:
 					w.Step(at(now), watch.Resolution{Began: at(now), State: watch.Live, Renditions: []watch.Rendition{{URL: "u", HasVideo: true, HasAudio: true}}})
 				}
@@ -172,9 +172,9 @@ func TestNothingIsReadInATightLoop(t *testing.T) {
 }
 
 func TestAnOutageDoesNotBeginBeforeTheStream(t *testing.T) {
-	w := scenario(t, apart, timely, func(w *world) {
+	w := scenario(t, apart, withTaskTimes, func(w *world) {
 		w.live.from = 3600
-		w.ends, w.stands = map[string]span{"/picture/": {0, never}}, map[string][]span{"/picture/": {{3600, never}}}
+		w.endlistIn, w.stallsIn = map[string]span{"/picture/": {0, never}}, map[string][]span{"/picture/": {{3600, never}}}
 	}).from(0).until(4000)
 	if w.emitted(event.SegmentError) != 1 {
 		t.Fatalf("emitted %+v", w.events)
@@ -199,13 +199,13 @@ func BenchmarkCheck(b *testing.B) {
 		now := at(float64(2 * i))
 		for k := range p.Segments {
 			n := i - len(p.Segments) + k
-			p.Segments[k] = watch.Segment{URI: fmt.Sprint(n), Sequence: uint64(n), Duration: fine.To, ProgramTime: at(float64(2 * n))}
+			p.Segments[k] = watch.Segment{URI: fmt.Sprint(n), Sequence: uint64(n), Duration: decoded.To, ProgramTime: at(float64(2 * n))}
 		}
 		p.Began = now
 		w.Step(now, p)
 		for _, task := range w.Next() {
 			if task.Kind == watch.TaskSegment {
-				w.Step(now, watch.Analysis{Began: now, Segment: task.Segment.ID(), Video: fine, Audio: fine})
+				w.Step(now, watch.Analysis{Began: now, Segment: task.Segment.ID(), Video: decoded, Audio: decoded})
 			}
 		}
 		w.Next()

@@ -7,26 +7,26 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// judgement says how a detector reads a decoded segment. Everything else about
-// a detector is in its row of detector.Table. A row without a judgement has the
-// zero value.
+// judgement says how the watcher judges a detector's intervals. Everything else
+// about a detector is in its row of detector.Table. A row without a judgement has
+// the zero value.
 type judgement struct {
-	minimum      time.Duration // health does not show a condition that has lasted for less
-	withoutTrack bool          // a segment without the track, or with no frame of it decoded, is bad throughout (decision S4)
+	minimum         time.Duration // health ignores a condition that has lasted for less time
+	badWithoutTrack bool          // a segment is bad throughout if no frame of the track could be decoded (decision S4)
 }
 
-// judgements has an entry for each file detector_*.go, which registers it.
+// judgements has one entry for each file detector_*.go.
 var judgements = map[detector.Name]judgement{}
 
-// register adds a judgement. A variable declaration in the detector's file calls
-// it, so that another detector touches no other file here.
-func register(name detector.Name, j judgement) judgement { //nolint:unparam // a declaration needs a value
+// registerJudgement adds a judgement. Each detector's file calls it in a variable
+// declaration, so that a new detector needs no change in any other file of watch.
+func registerJudgement(name detector.Name, j judgement) judgement { //nolint:unparam // a declaration needs a value
 	judgements[name] = j
 	return j
 }
 
-// track returns what was decoded of a detector's track.
-func (a Analysis) track(t detector.Track) Track {
+// decodedTrack returns what was decoded of a detector's track.
+func (a Analysis) decodedTrack(t detector.Track) Track {
 	if t == detector.Audio {
 		return a.Audio
 	}
@@ -34,7 +34,7 @@ func (a Analysis) track(t detector.Track) Track {
 }
 
 // detectorsOf returns the detectors of these tracks, in the order of the table.
-func detectorsOf(t tracks) (list []detector.Detector) {
+func detectorsOf(t trackSet) (list []detector.Detector) {
 	for _, d := range detector.Table {
 		if t.has(d.Track) {
 			list = append(list, d)
@@ -43,52 +43,40 @@ func detectorsOf(t tracks) (list []detector.Detector) {
 	return list
 }
 
-// health returns what is known of picture, sound and stream (decision S14). A
-// track has the condition of its first bad detector. While nothing can be seen
-// of it, it is unknown, whatever was seen last.
-func (w *Watcher) health() HealthChanged {
+// health returns the health of picture, sound and stream (decision S14).
+func (s *state) health(now time.Time) HealthChanged {
 	h := HealthChanged{
-		Stream: w.state.Stream,
-		Health: monitor.Health{
-			Video:       w.trackHealth(detector.Video),
-			Audio:       w.trackHealth(detector.Audio),
-			LastCheckAt: w.state.LastCheckAt,
-		},
+		Stream: s.Stream,
+		Health: monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown, LastCheckAt: s.LastCheckAt},
 	}
-	if w.state.Blind.Alerted {
+	if s.Blind.Alerted {
 		h.Stream = monitor.StreamUnknown
+	}
+	if s.monitoring() && !s.Feeds.trackInOutage(detector.Video, now) {
+		h.Health.Video = s.Conditions.trackHealth(detector.Video)
+	}
+	if s.monitoring() && !s.Feeds.trackInOutage(detector.Audio, now) {
+		h.Health.Audio = s.Conditions.trackHealth(detector.Audio)
 	}
 	return h
 }
 
-func (w *Watcher) trackHealth(track detector.Track) monitor.Condition {
-	if !w.monitoring() || !w.visible(track) {
-		return monitor.Unknown
-	}
+// trackHealth returns the health word of the first detector of the track, in the
+// order of the table, whose condition is bad.
+func (c conditions) trackHealth(track detector.Track) monitor.TrackHealth {
 	health := monitor.Unknown
 	for _, d := range detector.Table {
 		if d.Track != track {
 			continue
 		}
-		switch c := w.state.Conditions.of(d); {
-		case c.Open && c.BadUntil.Sub(c.Onset) >= judgements[d.Name].minimum:
-			return monitor.Condition(d.Health)
-		case c.Seen:
+		switch judged := c.of(d); {
+		case judged.Open && judged.BadUntil.Sub(judged.Onset) >= judgements[d.Name].minimum:
+			return monitor.TrackHealth(d.Health)
+		case judged.Seen:
 			health = monitor.OK
 		}
 	}
 	return health
-}
-
-// visible reports whether no feed of the track is in an outage that is long
-// enough to be alerted.
-func (w *Watcher) visible(track detector.Track) bool {
-	for _, f := range w.state.Feeds {
-		if f.Tracks.has(track) && (f.Outage.due(w.now) || f.Outage.Alerted) {
-			return false
-		}
-	}
-	return true
 }
 
 // decoded reports whether any frame of the track was decoded.

@@ -6,6 +6,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
-// Silence (section 6.4). The analyser reports shorter intervals too, because
-// two of them may be one across a segment boundary.
-var _ = register(detector.Silence, judgement{minimum: 500 * time.Millisecond, withoutTrack: true})
+// Silence (section 6.4). The analyser reports shorter intervals too. Two short ones
+// on both sides of a segment boundary may be one long silence.
+var _ = registerJudgement(detector.Silence, judgement{minimum: 500 * time.Millisecond, badWithoutTrack: true})

@@ -16,13 +16,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// imaginary makes a scenario with a made-up detector, which finds these intervals.
+// imaginary returns a scenario with a made-up detector, which finds these spans.
 func imaginary(t *testing.T, found ...span) *world {
 	t.Helper()
 	detectortest.Add(t, detectortest.Imaginary) // its threshold is 45 s
 	return scenario(t, func(w *world) {
-		w.rules.Interval = seconds(5)
-		w.others = map[detector.Name][]span{"imaginary": found}
+		w.rules.CheckInterval = seconds(5)
+		w.otherDetectors = map[detector.Name][]span{"imaginary": found}
 	})
 }
 
@@ -30,7 +30,7 @@ func TestAThirdDetectorFollowsFromItsRow(t *testing.T) {
 	w := imaginary(t, span{100, 160}).from(50)
 	w.until(120)
 	if got := w.watcher.Report().Health; got.Video != "imaginary" || got.Audio != monitor.OK {
-		t.Errorf("while it lasts health is %+v", got)
+		t.Errorf("during the condition health is %+v", got)
 	}
 	w.until(250).expect(
 		emits(50, event.StreamStarted),
@@ -42,7 +42,7 @@ func TestAThirdDetectorFollowsFromItsRow(t *testing.T) {
 		t.Errorf("the statistics are %+v", got)
 	}
 	if r.Health.Video != monitor.OK {
-		t.Errorf("after it health is %+v", r.Health)
+		t.Errorf("after the condition health is %+v", r.Health)
 	}
 }
 
@@ -70,11 +70,11 @@ func TestAThirdDetectorGoesOnAcrossARestart(t *testing.T) { // S11
 	}
 }
 
-func TestADetectorThatASnapshotDoesNotKnowBeginsAtOnce(t *testing.T) { // S11
+func TestADetectorMissingFromASnapshotBeginsAtOnce(t *testing.T) { // S11
 	w := scenario(t, func(w *world) {
-		w.rules.Interval = seconds(5)
+		w.rules.CheckInterval = seconds(5)
 		w.black = []span{{100, 200}}
-		w.others = map[detector.Name][]span{"imaginary": {{100, 200}}}
+		w.otherDetectors = map[detector.Name][]span{"imaginary": {{100, 200}}}
 	}).from(50).until(140)
 	detectortest.Add(t, detectortest.Imaginary)
 	w.resume(1).until(250)
@@ -105,19 +105,19 @@ func TestASnapshotOfALaterVersionIsRefused(t *testing.T) {
 	}
 }
 
-// The snapshot is of second 155: black since 100 and alerted, silent since 130,
-// the sound's segments fail since 150 and will until 158.
+// The snapshot is of second 155. The picture has been black since 100, which was
+// alerted. The sound has been silent since 130. Its segments fail from 150 to 158.
 func TestASnapshotWithoutAVersionIsRestored(t *testing.T) { // S11
 	raw, err := os.ReadFile("testdata/snapshot_unversioned.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := scenario(t, func(w *world) {
-		w.apart = true
-		w.rules.Interval = seconds(5)
+		w.separateTracks = true
+		w.rules.CheckInterval = seconds(5)
 		w.black = []span{{100, 200}}
 		w.silent = []span{{130, 200}}
-		w.failsSegments = map[string][]span{"/sound/": {{150, 158}}}
+		w.segmentsFailIn = map[string][]span{"/sound/": {{150, 158}}}
 	})
 	w.now = 156
 	if w.watcher, err = watch.Restore(w.rules, raw, at(156)); err != nil {
@@ -125,7 +125,7 @@ func TestASnapshotWithoutAVersionIsRestored(t *testing.T) { // S11
 	}
 	r := w.watcher.Report()
 	if r.Status != monitor.Monitoring || r.Health.Video != monitor.Black || r.Statistics.TotalSegmentsAnalyzed != 55 || r.Statistics.Alerts(detector.Blackout) != 1 {
-		t.Errorf("restored as %+v", r)
+		t.Errorf("the restored report is %+v", r)
 	}
 	w.until(300)
 	if w.emitted(event.Silence) != 1 || w.emitted(event.Blackout) != 0 || w.emitted(event.StreamStarted) != 0 || len(w.events) != 3 {

@@ -23,7 +23,7 @@ func TestEventsCarryTheDataOfTheSpecification(t *testing.T) { // 4.2, 4.3, W7
 			change: func(w *world) {
 				w.live = span{60, 200}
 				w.rules.ScheduledStart, w.rules.StartTolerance, w.rules.Thresholds[detector.Blackout] = scheduled, seconds(5), seconds(12)
-				w.took[watch.TaskResolve] = 2
+				w.taskTime[watch.TaskResolve] = 2
 				w.black, w.endlist = []span{{100, 125}}, true
 			},
 			from: 35, until: 300,
@@ -41,12 +41,12 @@ func TestEventsCarryTheDataOfTheSpecification(t *testing.T) { // 4.2, 4.3, W7
 			want: []event.Data{event.Started{StartedAt: at(0), DetectedAt: at(100), ScheduledStartTime: new(at(600)), DelaySec: new(int64)}},
 		},
 		"a start that YouTube dates in the future": {
-			change: func(w *world) { w.answer = func(r *watch.Resolution) { r.ActualStart = at(1000) } },
+			change: func(w *world) { w.changeAnswer = func(r *watch.Resolution) { r.ActualStart = at(1000) } },
 			from:   100, until: 150,
 			want: []event.Data{event.Started{StartedAt: at(100), DetectedAt: at(100)}},
 		},
 		"an outage": {
-			change: func(w *world) { w.noSegment = []span{{195, never}} },
+			change: func(w *world) { w.segmentsFail = []span{{195, never}} },
 			from:   100, until: 300,
 			want: []event.Data{
 				event.Started{StartedAt: at(0), DetectedAt: at(100)},
@@ -59,12 +59,12 @@ func TestEventsCarryTheDataOfTheSpecification(t *testing.T) { // 4.2, 4.3, W7
 			want: []event.Data{event.Ended{EndedAt: at(100), Reason: event.EndedByNotLive}},
 		},
 		"a video that is private": {
-			change: func(w *world) { w.says = map[span]watch.StreamState{{0, never}: watch.Private} },
+			change: func(w *world) { w.answers = map[span]watch.StreamState{{0, never}: watch.Private} },
 			from:   100, until: 150,
 			want: []event.Data{event.MonitorFailure{Reason: event.ReasonVideoPrivate, ErrorDetails: "as the scenario says", Terminal: true}},
 		},
 		"nothing to learn": {
-			change: func(w *world) { w.noAnswer = []span{{0, never}} },
+			change: func(w *world) { w.unanswered = []span{{0, never}} },
 			from:   0, until: 800,
 			want: []event.Data{event.MonitorFailure{
 				Reason:       event.ReasonBlind,

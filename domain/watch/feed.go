@@ -6,49 +6,46 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
-// feed is one media playlist that is watched. A stream whose picture and sound
-// come together has one feed; a stream whose picture and sound come apart has
-// one for each, and every detector judges the feed of its track. The exported
-// fields are in the snapshot; a successor finds out the others anew.
-type feed struct {
+// mediaFeed is one media playlist that is watched, with all that is known of it. In
+// this package, feed means mediaFeed. A stream has one feed if one playlist carries
+// picture and sound, and one feed for each track otherwise. A snapshot holds the
+// exported fields only.
+type mediaFeed struct {
 	URL           string    `json:"url,omitempty"` // empty: not known
 	Quality       quality   `json:"quality"`
-	Tracks        tracks    `json:"tracks"`
+	Tracks        trackSet  `json:"tracks"`
 	Newest        newest    `json:"newest"`
 	Clock         mediaTime `json:"clock"`
 	Outage        outage    `json:"outage"`
-	Ended         bool      `json:"ended,omitempty"`          // the playlist has EXT-X-ENDLIST
-	LastCheckedAt time.Time `json:"checked_at,omitzero"`      // when the last check began
-	LastReadAt    time.Time `json:"read_at,omitzero"`         // when the last reading of the playlist began
-	RenewalWorked bool      `json:"renewal_worked,omitempty"` // the last renewal made refused media readable again
+	Ended         bool      `json:"ended,omitempty"`     // the playlist has EXT-X-ENDLIST
+	LastCheckedAt time.Time `json:"checked_at,omitzero"` // when the last check began
+	LastReadAt    time.Time `json:"read_at,omitzero"`    // when the last reading of the playlist began
+	renewal
 
-	window                  []Segment // the playlist as last read, on the media timeline
-	pending                 *Segment  // to be analysed next
-	bisection               bisection
-	failingSince            time.Time // from when on the playlist could not be read; zero: the last reading succeeded
-	urlChanged              bool      // since the playlist was last read
-	refused                 bool      // the URL was refused, and no segment has been analysed since
-	refusedAfterGoodRenewal bool      // that refusal came after a renewal that had worked
-	untried                 bool      // the URL was renewed after a refusal, and no media have been tried since
+	window       []Segment // the playlist as last read, on the media timeline
+	pending      *Segment  // to be analysed next
+	bisection    bisection
+	failingSince time.Time // when the first of the failed readings began; zero: the last reading succeeded
+	urlChanged   bool      // since the playlist was last read
 }
 
-// tracks says which tracks a feed carries, and so which detectors judge it.
-type tracks struct {
+// trackSet says which tracks a feed carries, and so which detectors judge it.
+type trackSet struct {
 	Video bool `json:"video,omitempty"`
 	Audio bool `json:"audio,omitempty"`
 }
 
-var bothTracks = tracks{Video: true, Audio: true}
+var bothTracks = trackSet{Video: true, Audio: true}
 
-func (t tracks) has(track detector.Track) bool {
+func (t trackSet) has(track detector.Track) bool {
 	if track == detector.Audio {
 		return t.Audio
 	}
 	return t.Video
 }
 
-func (t tracks) and(u tracks) tracks    { return tracks{t.Video && u.Video, t.Audio && u.Audio} }
-func (t tracks) overlaps(u tracks) bool { return t.and(u) != tracks{} }
+func (t trackSet) and(u trackSet) trackSet  { return trackSet{t.Video && u.Video, t.Audio && u.Audio} }
+func (t trackSet) overlaps(u trackSet) bool { return t.and(u) != trackSet{} }
 
 // newest is the newest segment seen in a playlist (decision S5).
 type newest struct {
@@ -59,21 +56,24 @@ type newest struct {
 	Failed    bool          `json:"failed,omitempty"` // it could not be analysed; the outage says when to retry
 }
 
-// unchangedSince is from when on the playlist is known not to have moved,
-// shifted by the time in which nobody read it.
+// unchangedSince returns the start of the time without a new segment. It is later
+// than SeenAt by Unwatched, because time in which nobody reads proves nothing.
 func (n newest) unchangedSince() time.Time { return n.SeenAt.Add(n.Unwatched) }
 
-// searchAt is when to ask for the URL again while it is not known; zero: it is.
-func (f *feed) searchAt() time.Time {
+// searchAt returns when to ask for the feed's URL again; zero: the URL is known.
+func (f *mediaFeed) searchAt() time.Time {
 	if f.URL != "" {
 		return time.Time{}
 	}
 	return f.Outage.RetryAt
 }
 
+// mediaFeeds are the feeds of one stream.
+type mediaFeeds []*mediaFeed
+
 // hasURL reports whether the URL of any feed is known.
-func (w *Watcher) hasURL() bool {
-	for _, f := range w.state.Feeds {
+func (all mediaFeeds) hasURL() bool {
+	for _, f := range all {
 		if f.URL != "" {
 			return true
 		}
@@ -82,51 +82,47 @@ func (w *Watcher) hasURL() bool {
 }
 
 // playlistMoves reports whether any playlist had a new segment within
-// stallLimit, whatever becomes of its segments.
-func (w *Watcher) playlistMoves() bool {
-	for _, f := range w.state.Feeds {
-		if w.now.Sub(f.Newest.SeenAt) < stallLimit {
+// stallLimit, even if no segment could be analysed.
+func (all mediaFeeds) playlistMoves(now time.Time) bool {
+	for _, f := range all {
+		if now.Sub(f.Newest.SeenAt) < stallLimit {
 			return true
 		}
 	}
 	return false
 }
 
-// mediaEnd is the end of the newest media seen; zero: none were.
-func (w *Watcher) mediaEnd() (last time.Time) {
-	for _, f := range w.state.Feeds {
-		if f.Clock.Set && f.Clock.End.After(last) {
+// mediaEnd returns the end of the newest media seen; zero: no media were seen.
+func (all mediaFeeds) mediaEnd() (last time.Time) {
+	for _, f := range all {
+		if f.Clock.Started && f.Clock.End.After(last) {
 			last = f.Clock.End
 		}
 	}
 	return last
 }
 
-// replaceFeeds makes feeds of the choices. Each goes on with what a feed of from
-// with a common track knew of the stream, and with the longest of their outages.
-func (w *Watcher) replaceFeeds(from []*feed, choices []choice) []*feed {
-	var next []*feed
+// replace returns new feeds for the choices. Each new feed keeps the knowledge of
+// the first old feed that shares a track with it. Its outage is the longest of
+// all such feeds.
+func (all mediaFeeds) replace(choices []choice, now time.Time) mediaFeeds {
+	var next mediaFeeds
 	for _, c := range choices {
-		f := &feed{Newest: newest{SeenAt: w.now}}
-		for _, old := range from {
+		f := &mediaFeed{Newest: newest{SeenAt: now}}
+		for _, old := range all {
 			if old.Tracks.overlaps(c.tracks) {
 				*f = *old
 				break
 			}
 		}
-		for _, old := range from {
-			if old.Tracks.overlaps(c.tracks) && old.Outage.open() && (!f.Outage.open() || old.Outage.Since.Before(f.Outage.Since)) {
-				f.Outage = old.Outage
-			}
+		if longest := all.longestOutage(func(old *mediaFeed) bool { return old.Tracks.overlaps(c.tracks) }); longest != nil {
+			f.Outage = *longest
 		}
 		if f.pending != nil {
-			f.pending, f.LastCheckedAt = nil, time.Time{} // what is being analysed for the old feed is lost
+			f.pending, f.LastCheckedAt = nil, time.Time{} // the analysis for the old feed is lost
 		}
 		f.URL, f.Quality, f.Tracks, f.Ended = c.rendition.URL, c.rendition.quality(), c.tracks, false
 		next = append(next, f)
 	}
 	return next
 }
-
-// dropFeeds forgets all media: the stream has not started.
-func (w *Watcher) dropFeeds() { w.state.Feeds, w.state.Manifest = nil, manifest{} }

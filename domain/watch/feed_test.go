@@ -10,8 +10,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// apart is a stream whose picture and sound have playlists of their own.
-func apart(w *world) { w.apart = true }
+// apart gives picture and sound a playlist each.
+func apart(w *world) { w.separateTracks = true }
 
 func TestPictureAndSoundInTwoPlaylistsAreBothWatched(t *testing.T) {
 	t.Run("each condition from its own track", func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestPictureAndSoundInTwoPlaylistsAreBothWatched(t *testing.T) {
 	})
 	t.Run("also when one is behind the other", func(t *testing.T) {
 		scenario(t, apart, func(w *world) {
-			w.black, w.stands = []span{{100, 160}}, map[string][]span{"/sound/": {{90, 140}}}
+			w.black, w.stallsIn = []span{{100, 160}}, map[string][]span{"/sound/": {{90, 140}}}
 		}).from(50).until(300).expect(
 			emits(50, event.StreamStarted),
 			emits(130, event.Blackout, since(100), lasting(30)),
@@ -55,14 +55,14 @@ func TestPictureAndSoundInTwoPlaylistsAreIndependent(t *testing.T) {
 			emits(132, event.Silence, since(101)),
 			emits(152, event.SilenceRecovered, since(101), lasting(44)),
 		)
-		if n := w.askedIn(watch.TaskSegment, span{60, 100}); n != 8 {
+		if n := w.begunIn(watch.TaskSegment, span{60, 100}); n != 8 {
 			t.Errorf("%d analyses for four checks of two playlists", n)
 		}
-		w.askedAt(watch.TaskPlaylist, span{121, 149}, 130, 130, 131, 132, 140, 142)
+		w.expectBegun(watch.TaskPlaylist, span{121, 149}, 130, 130, 131, 132, 140, 142)
 	})
 	t.Run("the program time of one is reset", func(t *testing.T) {
 		scenario(t, apart, func(w *world) {
-			w.black, w.reset, w.resetIn = []span{{100, 160}}, span{110, 3600}, "/sound/"
+			w.black, w.resetFrom, w.resetBy, w.resetIn = []span{{100, 160}}, 110, 3600, "/sound/"
 		}).from(50).until(300).expect(
 			emits(50, event.StreamStarted),
 			emits(130, event.Blackout, since(100), lasting(30)),
@@ -73,7 +73,7 @@ func TestPictureAndSoundInTwoPlaylistsAreIndependent(t *testing.T) {
 		scenario(t, apart, func(w *world) {
 			w.rules.Thresholds[detector.Blackout] = seconds(110)
 			w.black = []span{{100, 300}}
-			w.fails = map[string][]span{"/sound/": {{105, 169}}}
+			w.playlistFailsIn = map[string][]span{"/sound/": {{105, 169}}}
 		}).from(50).until(400).expect(
 			emits(50, event.StreamStarted),
 			emits(210, event.Blackout, since(100), lasting(110)),
@@ -86,7 +86,7 @@ func TestAFailingTrackIsAnOutage(t *testing.T) { // 6.6
 	for _, track := range []string{"sound", "picture"} {
 		t.Run(fmt.Sprintf("the %s for 90 s, and the other is watched meanwhile", track), func(t *testing.T) {
 			w := scenario(t, apart, func(w *world) {
-				w.fails = map[string][]span{"/" + track + "/": {{95, 185}}}
+				w.playlistFailsIn = map[string][]span{"/" + track + "/": {{95, 185}}}
 				w.black, w.silent = []span{{110, 150}}, []span{{110, 150}}
 			}).from(50).until(165)
 			health := w.watcher.Report().Health
@@ -106,14 +106,14 @@ func TestAFailingTrackIsAnOutage(t *testing.T) { // 6.6
 		})
 	}
 	t.Run("both at once are one outage", func(t *testing.T) {
-		scenario(t, apart, func(w *world) { w.noPlaylist = []span{{95, 250}} }).from(50).until(400).expect(
+		scenario(t, apart, func(w *world) { w.playlistFails = []span{{95, 250}} }).from(50).until(400).expect(
 			emits(50, event.StreamStarted),
 			emits(160, event.SegmentError, since(100), lasting(60)),
 		)
 	})
 	t.Run("also when both are back at once", func(t *testing.T) {
 		scenario(t, apart, func(w *world) {
-			w.noPlaylist, w.took[watch.TaskResolve] = []span{{95, 163}}, 2
+			w.playlistFails, w.taskTime[watch.TaskResolve] = []span{{95, 163}}, 2
 		}).from(50).until(400).expect(
 			emits(52, event.StreamStarted),
 			emits(164, event.SegmentError, since(102), lasting(62)),
@@ -121,8 +121,8 @@ func TestAFailingTrackIsAnOutage(t *testing.T) { // 6.6
 	})
 	t.Run("since the first of them", func(t *testing.T) {
 		scenario(t, apart, func(w *world) {
-			w.fails = map[string][]span{"/picture/": {{105, 400}}, "/sound/": {{95, 400}}}
-			w.noAnswer = []span{{60, 250}}
+			w.playlistFailsIn = map[string][]span{"/picture/": {{105, 400}}, "/sound/": {{95, 400}}}
+			w.unanswered = []span{{60, 250}}
 		}).from(50).until(380).expect(
 			emits(50, event.StreamStarted),
 			emits(305, event.SegmentError, since(100)),
@@ -130,7 +130,7 @@ func TestAFailingTrackIsAnOutage(t *testing.T) { // 6.6
 	})
 	t.Run("one after the other, without a pause, likewise", func(t *testing.T) {
 		scenario(t, apart, func(w *world) {
-			w.fails = map[string][]span{"/picture/": {{95, 200}}, "/sound/": {{175, 400}}}
+			w.playlistFailsIn = map[string][]span{"/picture/": {{95, 200}}, "/sound/": {{175, 400}}}
 		}).from(50).until(600).expect(
 			emits(50, event.StreamStarted),
 			emits(160, event.SegmentError, since(100)),
@@ -138,7 +138,7 @@ func TestAFailingTrackIsAnOutage(t *testing.T) { // 6.6
 	})
 	t.Run("one after the other, with a pause, are two", func(t *testing.T) {
 		scenario(t, apart, func(w *world) {
-			w.fails = map[string][]span{"/picture/": {{95, 200}}, "/sound/": {{295, 400}}}
+			w.playlistFailsIn = map[string][]span{"/picture/": {{95, 200}}, "/sound/": {{295, 400}}}
 		}).from(50).until(600).expect(
 			emits(50, event.StreamStarted),
 			emits(160, event.SegmentError, since(100)),
@@ -156,7 +156,7 @@ func TestAStreamWithTwoPlaylistsEndsWhenBothEnd(t *testing.T) { // 7.6
 	})
 	t.Run("the second a moment later", func(t *testing.T) {
 		scenario(t, apart, func(w *world) {
-			w.ends = map[string]span{"/picture/": {200, never}, "/sound/": {205, never}}
+			w.endlistIn = map[string]span{"/picture/": {200, never}, "/sound/": {205, never}}
 		}).from(50).until(600).expect(
 			emits(50, event.StreamStarted),
 			emits(210, event.StreamEnded, because("endlist")),
@@ -164,7 +164,7 @@ func TestAStreamWithTwoPlaylistsEndsWhenBothEnd(t *testing.T) { // 7.6
 	})
 	t.Run("the other is read at once when one is", func(t *testing.T) {
 		scenario(t, apart, func(w *world) {
-			w.silent, w.ends = []span{{171, never}}, map[string]span{"/picture/": {200.5, never}, "/sound/": {200.5, never}}
+			w.silent, w.endlistIn = []span{{171, never}}, map[string]span{"/picture/": {200.5, never}, "/sound/": {200.5, never}}
 		}).from(50).until(600).expect(
 			emits(50, event.StreamStarted),
 			emits(201, event.StreamEnded, because("endlist"), lasting(200)),
@@ -172,8 +172,8 @@ func TestAStreamWithTwoPlaylistsEndsWhenBothEnd(t *testing.T) { // 7.6
 	})
 	t.Run("with the last media of either", func(t *testing.T) {
 		scenario(t, apart, func(w *world) {
-			w.stands = map[string][]span{"/sound/": {{180, never}}}
-			w.ends = map[string]span{"/picture/": {200, never}, "/sound/": {200, never}}
+			w.stallsIn = map[string][]span{"/sound/": {{180, never}}}
+			w.endlistIn = map[string]span{"/picture/": {200, never}, "/sound/": {200, never}}
 		}).from(50).until(600).expect(
 			emits(50, event.StreamStarted),
 			emits(200, event.StreamEnded, lasting(200)),
@@ -181,14 +181,14 @@ func TestAStreamWithTwoPlaylistsEndsWhenBothEnd(t *testing.T) { // 7.6
 	})
 	t.Run("one that went on after all is not over", func(t *testing.T) {
 		scenario(t, apart, func(w *world) {
-			w.ends = map[string]span{"/sound/": {195, 215}, "/picture/": {300, never}}
+			w.endlistIn = map[string]span{"/sound/": {195, 215}, "/picture/": {300, never}}
 		}).from(50).until(340).expect(
 			emits(50, event.StreamStarted),
 		)
 	})
 	t.Run("one alone has come to a standstill", func(t *testing.T) {
 		scenario(t, apart, func(w *world) {
-			w.ends, w.stands = map[string]span{"/sound/": {200, never}}, map[string][]span{"/sound/": {{200, never}}}
+			w.endlistIn, w.stallsIn = map[string]span{"/sound/": {200, never}}, map[string][]span{"/sound/": {{200, never}}}
 		}).from(50).until(600).expect(
 			emits(50, event.StreamStarted),
 			emits(250, event.SegmentError, since(190), because("stalled")),

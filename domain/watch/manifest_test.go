@@ -14,8 +14,8 @@ import (
 
 func TestAFailingRenditionIsReplaced(t *testing.T) { // S7, S8
 	qualities := func(w *world) {
-		w.qualities, w.failure = []int{144, 360, 720}, watch.FailureExpired
-		w.took[watch.TaskResolve], w.took[watch.TaskPlaylist] = 1, 0.1
+		w.heights, w.failure = []int{144, 360, 720}, watch.FailureExpired
+		w.taskTime[watch.TaskResolve], w.taskTime[watch.TaskPlaylist] = 1, 0.1
 	}
 	watched := func(w *world) (url string) {
 		for _, task := range w.watcher.Next() {
@@ -26,14 +26,14 @@ func TestAFailingRenditionIsReplaced(t *testing.T) { // S7, S8
 		return url
 	}
 	t.Run("but not when only its URL has expired", func(t *testing.T) {
-		w := scenario(t, qualities, func(w *world) { w.fails = map[string][]span{"/1/": {{95, never}}} }).from(50).until(400)
+		w := scenario(t, qualities, func(w *world) { w.playlistFailsIn = map[string][]span{"/1/": {{95, never}}} }).from(50).until(400)
 		w.expect(emits(51, event.StreamStarted))
 		if url := watched(w); !strings.Contains(url, "/144p/") {
 			t.Errorf("watches %s", url)
 		}
 	})
 	t.Run("nor before its renewed URL has been tried", func(t *testing.T) {
-		w := scenario(t, qualities, func(w *world) { w.failure, w.noPlaylist = watch.FailureNetwork, []span{{95, 110}} }).from(50).until(103)
+		w := scenario(t, qualities, func(w *world) { w.failure, w.playlistFails = watch.FailureNetwork, []span{{95, 110}} }).from(50).until(103)
 		for range 2 {
 			r := w.resolve(w.now)
 			w.step(r)
@@ -44,13 +44,13 @@ func TestAFailingRenditionIsReplaced(t *testing.T) { // S7, S8
 		}
 	})
 	t.Run("nor when there is no other", func(t *testing.T) {
-		w := scenario(t, qualities, func(w *world) { w.qualities, w.noPlaylist = []int{144}, []span{{95, 300}} }).from(50).until(400)
-		if slices.ContainsFunc(w.notes, func(n string) bool { return strings.Contains(n, "another is tried") }) {
-			t.Errorf("the log says %q", w.notes)
+		w := scenario(t, qualities, func(w *world) { w.heights, w.playlistFails = []int{144}, []span{{95, 300}} }).from(50).until(400)
+		if slices.ContainsFunc(w.messages, func(n string) bool { return strings.Contains(n, "another is tried") }) {
+			t.Errorf("the log says %q", w.messages)
 		}
 	})
 	t.Run("until there is reason to hope again", func(t *testing.T) {
-		w := scenario(t, qualities, func(w *world) { w.fails = map[string][]span{"/144p/": {{95, 300}}} }).from(50).until(400)
+		w := scenario(t, qualities, func(w *world) { w.playlistFailsIn = map[string][]span{"/144p/": {{95, 300}}} }).from(50).until(400)
 		if url := watched(w); !strings.Contains(url, "/360p/") {
 			t.Errorf("watches %s", url)
 		}
@@ -61,7 +61,7 @@ func TestAFailingRenditionIsReplaced(t *testing.T) { // S7, S8
 	})
 	t.Run("by the next, if it fails with a renewed URL, too", func(t *testing.T) {
 		w := scenario(t, qualities, func(w *world) {
-			w.fails = map[string][]span{"/144p/": {{95, never}}}
+			w.playlistFailsIn = map[string][]span{"/144p/": {{95, never}}}
 			w.black = []span{{100, 140}}
 		}).from(50).until(400)
 		w.expect(
@@ -69,36 +69,36 @@ func TestAFailingRenditionIsReplaced(t *testing.T) { // S7, S8
 			emits(130.2, event.Blackout, since(100)),
 			emits(150.2, event.BlackoutRecovered, since(100), lasting(40)),
 		)
-		if n := w.askedIn(watch.TaskResolve, span{95, 125}); n > 3 {
+		if n := w.begunIn(watch.TaskResolve, span{95, 125}); n > 3 {
 			t.Errorf("asked %d times for the next", n)
 		}
 	})
 	t.Run("and those of picture or sound each by its own", func(t *testing.T) {
 		w := scenario(t, func(w *world) { w.failure = watch.FailureExpired }, func(w *world) {
-			w.answer = func(r *watch.Resolution) {
+			w.changeAnswer = func(r *watch.Resolution) {
 				r.Manifest = ""
 				for _, track := range []string{"picture", "sound"} {
 					for _, size := range []int{1, 2} {
 						r.Renditions = append(r.Renditions, watch.Rendition{
-							URL: fmt.Sprintf("https://media.test/%d/%s/%d/list.m3u8", w.issue, track, size), Bandwidth: size,
+							URL: fmt.Sprintf("https://media.test/%d/%s/%d/list.m3u8", w.manifestCount, track, size), Bandwidth: size,
 							HasVideo: track == "picture", HasAudio: track == "sound",
 						})
 					}
 				}
 			}
-			w.fails = map[string][]span{"/sound/1/": {{95, never}}}
+			w.playlistFailsIn = map[string][]span{"/sound/1/": {{95, never}}}
 		}).from(50).until(400)
 		w.expect(emits(50, event.StreamStarted))
 	})
 	t.Run("but when all are gone it is an outage, and nobody is asked without end", func(t *testing.T) {
 		w := scenario(t, qualities, func(w *world) {
-			w.qualities, w.noPlaylist = []int{144, 160, 180, 240, 270, 360, 480, 540, 720, 1080}, []span{{95, 395}}
+			w.heights, w.playlistFails = []int{144, 160, 180, 240, 270, 360, 480, 540, 720, 1080}, []span{{95, 395}}
 		}).from(50).until(600)
 		w.expect(
 			emits(51, event.StreamStarted),
 			emits(162.1, event.SegmentError, since(101)),
 		)
-		if n := w.askedIn(watch.TaskResolve, span{95, 395}); n > 14 {
+		if n := w.begunIn(watch.TaskResolve, span{95, 395}); n > 14 {
 			t.Errorf("asked %d times in five minutes", n)
 		}
 	})
@@ -106,18 +106,18 @@ func TestAFailingRenditionIsReplaced(t *testing.T) { // S7, S8
 
 func TestPlaylistsMayMergeInAnOutage(t *testing.T) { // S6: it stays one outage
 	w := scenario(t, apart, func(w *world) {
-		w.fails = map[string][]span{"/sound/": {{95, never}}, "/picture/": {{125, never}}, "/144p/": {{95, 170}}}
+		w.playlistFailsIn = map[string][]span{"/sound/": {{95, never}}, "/picture/": {{125, never}}, "/144p/": {{95, 170}}}
 		w.failure = watch.FailureExpired
 	}).from(50).until(140)
-	w.apart, w.qualities = false, []int{144}
+	w.separateTracks, w.heights = false, []int{144}
 	w.until(400).expect(
 		emits(50, event.StreamStarted),
 		emits(160, event.SegmentError, since(100)),
 	)
 }
 
-func TestAListOfRenditionsIsNotNestedDeeperThanOnce(t *testing.T) {
-	deep := func(depth int) *watch.Watcher {
+func TestAMasterPlaylistInsideAMasterPlaylistIsRefused(t *testing.T) {
+	nested := func(depth int) *watch.Watcher {
 		w := watch.New(rules(), at(0))
 		w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "0"})
 		for i := range depth {
@@ -125,7 +125,7 @@ func TestAListOfRenditionsIsNotNestedDeeperThanOnce(t *testing.T) {
 		}
 		return w
 	}
-	read := func(w *watch.Watcher) string {
+	nextPlaylist := func(w *watch.Watcher) string {
 		for _, task := range w.Next() {
 			if task.Kind == watch.TaskPlaylist && !task.At.After(at(0)) {
 				return task.URL
@@ -133,11 +133,11 @@ func TestAListOfRenditionsIsNotNestedDeeperThanOnce(t *testing.T) {
 		}
 		return ""
 	}
-	if got := read(deep(1)); got != "1" {
-		t.Errorf("one list of renditions: reads %q next", got)
+	if got := nextPlaylist(nested(1)); got != "1" {
+		t.Errorf("one master playlist: reads %q next", got)
 	}
-	if got := read(deep(2)); got != "" {
-		t.Errorf("a list inside a list: reads %q at once", got)
+	if got := nextPlaylist(nested(2)); got != "" {
+		t.Errorf("a master playlist inside another: reads %q at once", got)
 	}
 }
 
@@ -152,10 +152,10 @@ func TestARenewedManifestIsReadBeforeItIsUsed(t *testing.T) { // S7
 	refused := func(url string) watch.Playlist {
 		return watch.Playlist{Began: at(400), URL: url, Failure: watch.NewFailure(watch.FailureExpired, "403")}
 	}
-	// next is what the media lane reads after these readings; the stream watched
-	// until then was found in a master.
+	// next returns the playlists that the media lane reads after these readings. The
+	// feed before them comes from a master playlist.
 	next := func(readings ...watch.Playlist) string {
-		w := scenario(t, func(w *world) { w.qualities, w.byMaster = []int{144}, true }).from(50).until(399.9)
+		w := scenario(t, func(w *world) { w.heights, w.viaMaster = []int{144}, true }).from(50).until(399.9)
 		w.now = 400
 		w.step(refused("https://media.test/1/144p/list.m3u8"))
 		w.step(watch.Resolution{Began: at(400), State: watch.Live, Manifest: "renewed"})
@@ -189,10 +189,10 @@ func TestARenewedManifestIsReadBeforeItIsUsed(t *testing.T) { // S7
 	}
 }
 
-func TestAnUnprovenManifestIsForgotten(t *testing.T) { // 5.2, 7.1
+func TestAManifestWithoutAReadablePlaylistIsDropped(t *testing.T) { // 5.2, 7.1
 	w := scenario(t, func(w *world) {
-		w.says, w.noPlaylist = map[span]watch.StreamState{{0, never}: watch.ManifestFound}, []span{{0, 100}}
-	}).from(50).found().until(60).found().until(120).found().until(130)
+		w.answers, w.playlistFails = map[span]watch.StreamState{{0, never}: watch.ManifestFound}, []span{{0, 100}}
+	}).from(50).findManifest().until(60).findManifest().until(120).findManifest().until(130)
 	w.expect(emits(120, event.StreamStarted))
 }
 
@@ -211,12 +211,12 @@ func TestSamplesAreAppliedBeforeAnotherPlaylistIsRead(t *testing.T) { // S1
 	analyse := func(now float64, bad map[detector.Name][]watch.Interval) {
 		for _, task := range w.Next() {
 			if task.Kind == watch.TaskSegment {
-				w.Step(at(now), watch.Analysis{Began: at(now), Segment: task.Segment.ID(), Video: fine, Audio: fine, Intervals: bad})
+				w.Step(at(now), watch.Analysis{Began: at(now), Segment: task.Segment.ID(), Video: decoded, Audio: decoded, Intervals: bad})
 			}
 		}
 	}
 	const late = 5 * 3600
-	black := map[detector.Name][]watch.Interval{detector.Blackout: whole}
+	black := map[detector.Name][]watch.Interval{detector.Blackout: wholeSegment}
 	read(late, "old")
 	analyse(late, nil)
 	read(late+10, "old")
@@ -236,17 +236,17 @@ func TestSamplesAreAppliedBeforeAnotherPlaylistIsRead(t *testing.T) { // S1
 func TestAURLThatExpiresAgainIsRenewedAtOnce(t *testing.T) { // S7
 	for name, expire := range map[string]func(w *world, url string, at float64){
 		"playlist and segments": func(w *world, url string, at float64) {
-			w.fails[url], w.failsSegments[url] = []span{{at, never}}, []span{{at, never}}
+			w.playlistFailsIn[url], w.segmentsFailIn[url] = []span{{at, never}}, []span{{at, never}}
 		},
-		"segments": func(w *world, url string, at float64) { w.failsSegments[url] = []span{{at, never}} },
+		"segments": func(w *world, url string, at float64) { w.segmentsFailIn[url] = []span{{at, never}} },
 	} {
 		for _, after := range []float64{11, 25, 45} {
 			for _, interval := range []int{2, 10} {
 				t.Run(fmt.Sprintf("%s, %v s after a renewal, checks every %d s", name, after, interval), func(t *testing.T) {
 					w := scenario(t, func(w *world) {
-						w.rules.Interval = seconds(interval)
-						w.failure, w.took[watch.TaskResolve] = watch.FailureExpired, 3
-						w.fails, w.failsSegments = map[string][]span{}, map[string][]span{}
+						w.rules.CheckInterval = seconds(interval)
+						w.failure, w.taskTime[watch.TaskResolve] = watch.FailureExpired, 3
+						w.playlistFailsIn, w.segmentsFailIn = map[string][]span{}, map[string][]span{}
 						for i := range 4 {
 							expire(w, fmt.Sprintf("/%d/", i+1), 150+float64(i)*(after+4))
 						}
@@ -260,7 +260,7 @@ func TestAURLThatExpiresAgainIsRenewedAtOnce(t *testing.T) { // S7
 						last = now
 					}
 					w.expect(emits(53, event.StreamStarted))
-					if n := w.askedIn(watch.TaskResolve, span{149, 160 + 3*(after+4)}); n != 4 {
+					if n := w.begunIn(watch.TaskResolve, span{149, 160 + 3*(after+4)}); n != 4 {
 						t.Errorf("asked %d times", n)
 					}
 				})
@@ -271,7 +271,7 @@ func TestAURLThatExpiresAgainIsRenewedAtOnce(t *testing.T) { // S7
 
 func TestASegmentThatIsRefusedUnderARenewedURLIsNotRenewedAgainAtOnce(t *testing.T) { // S7
 	w := scenario(t, func(w *world) {
-		w.failure, w.noSegment = watch.FailureExpired, []span{{149, never}}
+		w.failure, w.segmentsFail = watch.FailureExpired, []span{{149, never}}
 	}).from(50).until(205)
-	w.askedAt(watch.TaskResolve, span{140, 205}, 150)
+	w.expectBegun(watch.TaskResolve, span{140, 205}, 150)
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
-// Observation is the result of a Task, failures included. The types of this file
-// are its only implementations.
+// Observation is the result of a Task, which may be a failure. Only the types of
+// this file implement it.
 type Observation interface{ kind() TaskKind }
 
-// StreamState is the state of a stream as yt-dlp or streamlink tells it (section
+// StreamState is the state of a stream as yt-dlp or streamlink reports it (section
 // 7.2).
 type StreamState string
 
 // The states of a stream. The last five leave it unknown.
 const (
-	Live           StreamState = "live"                 // is_live; Renditions or Manifest tell where, unless the encoder is not sending
+	Live           StreamState = "live"                 // is_live; without Renditions and Manifest the encoder sends nothing
 	Upcoming       StreamState = "upcoming"             // scheduled, a premiere, or "will begin in"
-	Offline        StreamState = "offline"              // is_live by name, but the encoder is not connected
+	Offline        StreamState = "offline"              // YouTube lists it as live, but the encoder is not connected; in Monitoring Mode it counts as live
 	Ended          StreamState = "ended"                // was live: post_live, was_live
 	NotALiveStream StreamState = "not_a_live_stream"    // an ordinary video
 	Private        StreamState = "private"              // section 7.2
@@ -28,15 +28,15 @@ const (
 	RegionLocked   StreamState = "region_locked"        // cannot be seen from here
 	AgeRestricted  StreamState = "age_restricted"       // needs a signed-in adult
 	MembersOnly    StreamState = "members_only"         // needs a membership
-	ManifestFound  StreamState = "manifest_found"       // a manifest, but not whether it is live (streamlink)
+	ManifestFound  StreamState = "manifest_found"       // streamlink found a manifest; nobody knows whether the stream is live
 	Blocked        StreamState = "blocked"              // bot check, captcha, rate limit: the stream's state is unknown
 	Unreachable    StreamState = "unreachable"          // network, DNS, timeout, 5xx: unknown
 	ToolFailed     StreamState = "tool_failed"          // the tool is missing, was killed or printed rubbish: unknown
 	CircuitOpen    StreamState = "circuit_breaker_open" // not asked (section 10.3): unknown
 )
 
-// Answers reports whether the stream's state is known.
-func (s StreamState) Answers() bool {
+// Known reports whether the stream's state is known.
+func (s StreamState) Known() bool {
 	switch s {
 	case ManifestFound, Blocked, Unreachable, ToolFailed, CircuitOpen, "":
 		return false
@@ -46,17 +46,22 @@ func (s StreamState) Answers() bool {
 
 // Resolution answers TaskResolve (sections 5.1, 7.4).
 type Resolution struct {
-	Began       time.Time   `json:"began"` // when the question was put
+	Began       time.Time   `json:"began"` // when the task began
 	State       StreamState `json:"state"`
 	Source      string      `json:"source"`               // yt-dlp, streamlink
-	Detail      string      `json:"detail,omitempty"`     // the tool's own words, one line, no signed URL
+	Detail      string      `json:"detail,omitempty"`     // from the tool, one line, without a signed URL
 	Renditions  []Rendition `json:"renditions,omitempty"` // media playlists, when the tool lists them
 	Manifest    string      `json:"manifest,omitempty"`   // master playlist, used when Renditions is empty
 	ActualStart time.Time   `json:"actual_start,omitzero"`
+
+	// For people who register the stream; the watcher does not use them.
+	Title          string    `json:"title,omitempty"`
+	Channel        string    `json:"channel,omitempty"`
+	ScheduledStart time.Time `json:"scheduled_start,omitzero"` // of an upcoming stream
 }
 
-// ProbeResult answers TaskProbe (section 7.4, method 2).
-type ProbeResult struct {
+// OEmbedResult answers TaskOEmbed (section 7.4, method 2).
+type OEmbedResult struct {
 	Began  time.Time `json:"began"`
 	Known  bool      `json:"known"`            // false: the question was not answered
 	Exists bool      `json:"exists"`           // when Known
@@ -71,7 +76,7 @@ type Rendition struct {
 	Bandwidth int    `json:"bandwidth,omitempty"` // bits per second; 0: unknown
 	HasVideo  bool   `json:"has_video"`
 	HasAudio  bool   `json:"has_audio"`
-	Alternate bool   `json:"alternate,omitempty"` // not the stream's own sound but one to choose instead: a translation, a commentary
+	Alternate bool   `json:"alternate,omitempty"` // another sound than the stream's own, for example a translation
 }
 
 // Playlist answers TaskPlaylist. A master playlist has Renditions, a media
@@ -86,10 +91,10 @@ type Playlist struct {
 	Ended          bool          `json:"ended,omitempty"` // EXT-X-ENDLIST (section 7.6)
 }
 
-// plausible returns the segments. One that is far longer than the target
-// duration allows (RFC 8216, 4.3.3.1) gets that duration instead, or two black
-// seconds could pass for forty.
-func (p Playlist) plausible() []Segment {
+// plausibleSegments returns the segments with plausible durations. A duration above
+// maxSegmentRatio target durations becomes one target duration (RFC 8216, 4.3.3.1).
+// Otherwise two black seconds could count as forty.
+func (p Playlist) plausibleSegments() []Segment {
 	segments := slices.Clone(p.Segments)
 	for i := range segments {
 		if p.TargetDuration > 0 && segments[i].Duration > maxSegmentRatio*p.TargetDuration {
@@ -108,11 +113,11 @@ type Segment struct {
 	URI         string        `json:"uri"` // absolute
 	Sequence    uint64        `json:"sequence"`
 	Duration    time.Duration `json:"duration"`              // EXTINF
-	ProgramTime time.Time     `json:"program_time,omitzero"` // EXT-X-PROGRAM-DATE-TIME of its first frame, stated or extrapolated (RFC 8216, 4.3.2.6); zero: unknown
+	ProgramTime time.Time     `json:"program_time,omitzero"` // EXT-X-PROGRAM-DATE-TIME of its first frame, from the playlist or extrapolated (RFC 8216, 4.3.2.6); zero: unknown
 	Range       *ByteRange    `json:"range,omitempty"`       // EXT-X-BYTERANGE
 	Init        *Init         `json:"init,omitempty"`        // EXT-X-MAP
 	Key         *Key          `json:"key,omitempty"`         // EXT-X-KEY; nil: not encrypted
-	Container   string        `json:"container,omitempty"`   // mpegts, mp4, aac, mp3; empty: to be told from its bytes
+	Container   string        `json:"container,omitempty"`   // mpegts, mp4, aac, mp3; empty: the analyser detects it
 }
 
 // ID identifies a segment (decision S5) by its URI and, if it is a part of that
@@ -124,18 +129,19 @@ func (s Segment) ID() string {
 	return fmt.Sprintf("%s@%d+%d", s.URI, s.Range.Offset, s.Range.Length)
 }
 
-// Init is the initialisation section that goes before a segment (EXT-X-MAP).
+// Init is the initialisation section of a segment (EXT-X-MAP).
 type Init struct {
 	URI   string     `json:"uri"`
 	Range *ByteRange `json:"range,omitempty"`
 	Key   *Key       `json:"key,omitempty"` // nil: not encrypted
 }
 
-// Key is the key of an encrypted segment or initialisation section. Encryption is
-// of the whole, with AES-128 in CBC mode and PKCS7 padding (RFC 8216, 4.3.2.4).
+// Key is the key of an encrypted segment or initialisation section. The whole
+// resource is encrypted with AES-128 in CBC mode and PKCS7 padding (RFC 8216,
+// 4.3.2.4).
 type Key struct {
-	URI string `json:"uri"` // absolute, of the 16 bytes of the key
-	IV  []byte `json:"iv"`  // 16 bytes, stated or made of the sequence number (RFC 8216, 5.2)
+	URI string `json:"uri"` // absolute; the resource has the 16 bytes of the key
+	IV  []byte `json:"iv"`  // 16 bytes, from the playlist or from the sequence number (RFC 8216, 5.2)
 }
 
 // ByteRange is a part of a resource.
@@ -148,22 +154,26 @@ type ByteRange struct {
 type Analysis struct {
 	Began   time.Time `json:"began"`
 	Segment string    `json:"segment"`           // its ID
-	Failure *Failure  `json:"failure,omitempty"` // it could not be fetched, or not decoded at all
+	Failure *Failure  `json:"failure,omitempty"` // the segment could not be fetched or decoded
 	Video   Track     `json:"video"`
 	Audio   Track     `json:"audio"`
 
 	// Intervals are the bad parts that each detector found, by its name. Times
-	// count as those of Track; an interval that goes on at the end of the track has
-	// To equal to the track's To.
+	// count from the first timestamp of the segment. An interval that lasts until
+	// the end of its track has the track's To.
 	Intervals map[detector.Name][]Interval `json:"intervals,omitempty"`
+
+	// Measures are luma and sound level, about one a second, in order. The watcher
+	// decides nothing by them; they are for the record.
+	Measures []Measure `json:"measures,omitempty"`
 }
 
-// Track is one track of a decoded segment. Times count from the first timestamp
-// of the segment, in any track.
+// Track is one track of a decoded segment. Times count from the first timestamp of
+// the segment, which any of its tracks may have.
 type Track struct {
 	Present bool          `json:"present"` // the container announces the track
 	From    time.Duration `json:"from"`    // of its first decoded frame
-	To      time.Duration `json:"to"`      // end of its last decoded frame; To = From: nothing could be decoded
+	To      time.Duration `json:"to"`      // end of its last decoded frame; equal to From: no frame could be decoded
 }
 
 // Interval is a part of a segment.
@@ -175,30 +185,37 @@ type Interval struct {
 // Tick answers TaskWake.
 type Tick struct{}
 
-// ClockStep says that the machine's clock was set while the watcher ran. By is how
-// far the clock jumped: its time minus the time expected from the monotonic clock.
+// ClockStep says that the machine's clock was set while the watcher ran. By is the
+// clock's new time minus the time that the monotonic clock predicted.
 type ClockStep struct {
 	By time.Duration `json:"by"` // negative: the clock was set back
 }
 
-// hasMedia reports whether the answer says where the media are.
+// RulesChanged says that a caller has changed the monitor's configuration (section
+// 16.6). The watch goes on by the new rules.
+type RulesChanged struct {
+	Rules Rules `json:"rules"`
+}
+
+// hasMedia reports whether the answer has the URL of any media.
 func (o Resolution) hasMedia() bool { return len(o.Renditions) > 0 || o.Manifest != "" }
 
-func (Resolution) kind() TaskKind  { return TaskResolve }
-func (ProbeResult) kind() TaskKind { return TaskProbe }
-func (Playlist) kind() TaskKind    { return TaskPlaylist }
-func (Analysis) kind() TaskKind    { return TaskSegment }
-func (Tick) kind() TaskKind        { return TaskWake }
-func (ClockStep) kind() TaskKind   { return clockStep }
+func (Resolution) kind() TaskKind   { return TaskResolve }
+func (OEmbedResult) kind() TaskKind { return TaskOEmbed }
+func (Playlist) kind() TaskKind     { return TaskPlaylist }
+func (Analysis) kind() TaskKind     { return TaskSegment }
+func (Tick) kind() TaskKind         { return TaskWake }
+func (ClockStep) kind() TaskKind    { return clockStep }
+func (RulesChanged) kind() TaskKind { return rulesChanged }
 
-// FailureKind is the first word of a failure as last_error shows it. The watcher
-// acts on FailureExpired only (decision S7).
+// FailureKind classifies a failure. A failure of the media in last_error begins
+// with its kind. The watcher acts on FailureExpired only (decision S7).
 type FailureKind string
 
 // The kinds of failure of the media lane.
 const (
 	FailureNetwork     FailureKind = "network"     // DNS, connect, reset, timeout, 5xx, 429
-	FailureExpired     FailureKind = "expired"     // 401, 403, 404, 410: the URL is no longer good (decision S7)
+	FailureExpired     FailureKind = "expired"     // 401, 403, 404, 410: the server refuses the URL (decision S7)
 	FailureMalformed   FailureKind = "malformed"   // not a playlist, or one that breaks a limit
 	FailureTooLarge    FailureKind = "too_large"   // more bytes than the limit
 	FailureTruncated   FailureKind = "truncated"   // fewer bytes than announced
@@ -206,14 +223,14 @@ const (
 	FailureTool        FailureKind = "tool"        // ffmpeg is missing, was killed, or took too long
 )
 
-// Failure says why a task of the media lane failed. It is an error, so that
-// adapters can return it, and a part of the observation.
+// Failure says why a task of the media lane failed. It is a part of the
+// observation. It implements error, so that adapters can return it.
 type Failure struct {
 	Kind   FailureKind `json:"kind"`
 	Detail string      `json:"detail"` // one line, without a signed URL
 }
 
-// Error returns kind and detail.
+// Error returns the kind and the detail.
 func (f *Failure) Error() string { return string(f.Kind) + ": " + f.Detail }
 
 // NewFailure makes a Failure with a formatted Detail.

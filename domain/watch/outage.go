@@ -3,18 +3,19 @@ package watch
 import (
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// outage is a time without new media of a feed (sections 6.6 and 7.6, decision
-// S6): its playlist or its newest segment fails, or the playlist has stalled.
-// Times are the clock's. The zero value is no outage.
+// outage is a time in which a feed yields no new media (sections 6.6 and 7.6,
+// decision S6). Its cause is a failing playlist, a failing segment or a stalled
+// playlist. Times are the clock's. The zero value is no outage.
 type outage struct {
 	Since     time.Time     `json:"since,omitzero"`
-	Unwatched time.Duration `json:"unwatched,omitzero"` // time since Since in which nobody tried
-	Failure   string        `json:"failure,omitempty"`  // event.FailedManifest, event.FailedSegment, event.FailedStalled
+	Unwatched time.Duration `json:"unwatched,omitzero"` // time after Since in which nobody tried
+	Cause     string        `json:"failure,omitempty"`  // event.FailedManifest, event.FailedSegment, event.FailedStalled
 	LastError string        `json:"last_error,omitempty"`
-	Failures  int           `json:"failures,omitempty"` // in a row, of this Failure
+	Failures  int           `json:"failures,omitempty"` // in a row, of this Cause
 	FailedAt  time.Time     `json:"last,omitzero"`      // of the latest of them
 	RetryAt   time.Time     `json:"retry_at,omitzero"`
 	Alerted   bool          `json:"alerted,omitempty"`
@@ -22,34 +23,38 @@ type outage struct {
 
 func (o *outage) open() bool { return !o.Since.IsZero() }
 
-// limitAt is when the outage has lasted for outageLimit, without the time in which
-// nobody tried.
+// limitAt returns when the outage reaches outageLimit. Time in which nobody tried
+// does not count.
 func (o *outage) limitAt() time.Time { return o.Since.Add(o.Unwatched + outageLimit) }
 
-// fail adds a failure, seen at now, that began at since.
-func (o *outage) fail(now, since time.Time, failure, lastError string) {
+// reachedLimit reports whether the outage has reached outageLimit. Media before
+// and after such an outage are not joined (decision S20).
+func (o *outage) reachedLimit(now time.Time) bool { return o.open() && !now.Before(o.limitAt()) }
+
+// fail adds a failure that was seen at now. Its trouble began at since.
+func (o *outage) fail(now, since time.Time, cause, lastError string) {
 	if !o.open() || since.Before(o.Since) {
 		o.Since = since
 	}
-	if o.Failure != failure {
+	if o.Cause != cause {
 		o.Failures = 0
 	}
-	o.Failure, o.LastError, o.FailedAt = failure, lastError, now
+	o.Cause, o.LastError, o.FailedAt = cause, lastError, now
 	o.Failures++
-	policy := manifestBackoff
-	if failure == event.FailedSegment {
+	policy := playlistBackoff
+	if cause == event.FailedSegment {
 		policy = segmentBackoff
 	}
-	o.RetryAt = now.Add(policy.delay(o.Failures))
+	o.RetryAt = now.Add(policy.Delay(o.Failures))
 	if limit := o.limitAt(); limit.After(now) && limit.Before(o.RetryAt) {
-		o.RetryAt = limit // the alert needs a failure at the limit, not before it
+		o.RetryAt = limit // a failure before the limit does not show that the outage lasted until then
 	}
 }
 
-// questionAt is from when on is_live is asked about this outage: from its limit
-// on, once a failure was seen at or after it. Zero when there is nothing to ask:
-// no outage, none that long, or one that was alerted.
-func (o *outage) questionAt() time.Time {
+// alertableSince returns the limit of an outage that waits for its alert; zero:
+// none does. An outage waits for its alert once a failure was seen at or after its
+// limit. The resolve lane then asks whether the stream is live.
+func (o *outage) alertableSince() time.Time {
 	limit := o.limitAt()
 	if !o.open() || o.Alerted || o.FailedAt.Before(limit) {
 		return time.Time{}
@@ -57,15 +62,11 @@ func (o *outage) questionAt() time.Time {
 	return limit
 }
 
-// due reports whether the outage has lasted long enough for its alert.
-func (o *outage) due(at time.Time) bool {
-	question := o.questionAt()
-	return !question.IsZero() && !at.Before(question)
+// alertable reports whether the outage waited for its alert at a time.
+func (o *outage) alertable(at time.Time) bool {
+	since := o.alertableSince()
+	return !since.IsZero() && !at.Before(since)
 }
-
-// interrupts reports whether the outage has lasted so long that media before and
-// after it are not joined (decision S20).
-func (o *outage) interrupts(now time.Time) bool { return o.open() && !now.Before(o.limitAt()) }
 
 // alert marks the outage as alerted and returns the alert.
 func (o *outage) alert(now time.Time) event.Outage {
@@ -74,14 +75,25 @@ func (o *outage) alert(now time.Time) event.Outage {
 		StartedAt:    o.Since,
 		DurationSec:  wholeSeconds(now.Sub(o.Since)),
 		ThresholdSec: wholeSeconds(outageLimit),
-		Failure:      o.Failure,
+		Failure:      o.Cause,
 		LastError:    o.LastError,
 	}
 }
 
+// longestOutage returns the open outage that began first among the feeds that
+// match, or nil.
+func (all mediaFeeds) longestOutage(match func(*mediaFeed) bool) (longest *outage) {
+	for _, f := range all {
+		if o := &f.Outage; o.open() && match(f) && (longest == nil || o.Since.Before(longest.Since)) {
+			longest = o
+		}
+	}
+	return longest
+}
+
 // inOutage reports whether any feed has an outage.
-func (w *Watcher) inOutage() bool {
-	for _, f := range w.state.Feeds {
+func (all mediaFeeds) inOutage() bool {
+	for _, f := range all {
 		if f.Outage.open() {
 			return true
 		}
@@ -89,63 +101,70 @@ func (w *Watcher) inOutage() bool {
 	return false
 }
 
-// mediaFailed opens or extends the outage of a feed, if the stream has started.
-// A URL that was refused has the manifest renewed (decision S7).
-func (w *Watcher) mediaFailed(f *feed, failure string, cause *Failure, since time.Time) {
-	w.state.Blind.LastError = cause.Error()
-	if !w.monitoring() {
-		return
-	}
-	w.extendOutage(f, since, failure, cause.Error())
-	f.mediaTried(false)
-	if cause.Kind == FailureExpired {
-		w.renew(f, failure)
-	}
-	w.logWarn("The stream's media could not be read", map[string]any{
-		"failure": failure, "error": cause.Error(), "failures": f.Outage.Failures,
-	})
-}
-
-// extendOutage opens or extends the outage of a feed. Outages of two feeds at
-// the same time are one, which is alerted once.
-func (w *Watcher) extendOutage(f *feed, since time.Time, failure, lastError string) {
-	w.state.Blind.LastError = lastError
-	f.Outage.fail(w.now, since, failure, lastError)
-	for _, other := range w.state.Feeds {
-		f.Outage.Alerted = f.Outage.Alerted || other.Outage.open() && other.Outage.Alerted
-	}
-}
-
-// alertDueOutage alerts the oldest due outage of a stream that is known to be live
-// at the time at (section 6.6, decision S6).
-func (w *Watcher) alertDueOutage(at time.Time) {
-	var first *outage
-	for _, f := range w.state.Feeds {
-		if o := &f.Outage; o.due(at) && (first == nil || o.Since.Before(first.Since)) {
-			first = o
+// trackInOutage reports whether a feed of the track has an outage that was alerted
+// or waits for its alert.
+func (all mediaFeeds) trackInOutage(track detector.Track, now time.Time) bool {
+	for _, f := range all {
+		if f.Tracks.has(track) && (f.Outage.alertable(now) || f.Outage.Alerted) {
+			return true
 		}
 	}
-	if first == nil {
+	return false
+}
+
+// alertOutage alerts the longest outage that waited for its alert at the time at
+// (section 6.6, decision S6). The caller knows that the stream was live then.
+func (all mediaFeeds) alertOutage(e *emitter, at time.Time) {
+	longest := all.longestOutage(func(f *mediaFeed) bool { return f.Outage.alertable(at) })
+	if longest == nil {
 		return
 	}
-	w.emit(event.SegmentError, first.alert(w.now))
-	for _, f := range w.state.Feeds {
+	e.emit(event.SegmentError, longest.alert(e.now))
+	for _, f := range all {
 		f.Outage.Alerted = f.Outage.open()
 	}
 }
 
-// endOutage ends a feed's outage. One that was due but had no answer about
-// is_live is alerted now: new media show that the stream was live (decision S6).
-func (w *Watcher) endOutage(f *feed) {
+// endOutage ends a feed's outage because new media were read. They show that the
+// stream was live, so an outage that waits for its alert is alerted now (decision
+// S6).
+func (all mediaFeeds) endOutage(f *mediaFeed, c conditions, e *emitter) {
 	if !f.Outage.open() {
 		return
 	}
-	w.alertDueOutage(w.now)
-	if f.Outage.interrupts(w.now) {
+	all.alertOutage(e, e.now)
+	if f.Outage.reachedLimit(e.now) {
 		for _, d := range detectorsOf(f.Tracks) {
-			w.state.Conditions.of(d).interrupt()
+			c.of(d).dropUnalerted()
 		}
 	}
-	w.logInfo("The stream's media are back", map[string]any{"outage_sec": w.now.Sub(f.Outage.Since).Seconds()})
+	e.logInfo("The stream's media are back", map[string]any{"outage_sec": e.now.Sub(f.Outage.Since).Seconds()})
 	f.Outage = outage{}
+}
+
+// handleMediaFailure opens or extends the outage of a feed in Monitoring Mode. If
+// the server refused the URL, it asks for a new manifest (decision S7).
+func (w *Watcher) handleMediaFailure(f *mediaFeed, cause string, failure *Failure, since time.Time) {
+	w.state.Blind.LastError = failure.Error()
+	if !w.state.monitoring() {
+		return
+	}
+	w.extendOutage(f, since, cause, failure.Error())
+	f.recordMedia(false)
+	if failure.Kind == FailureExpired {
+		w.state.Resolve.askForNewURL(w.now, f.refuse(cause))
+	}
+	w.logWarn("The stream's media could not be read", map[string]any{
+		"failure": cause, "error": failure.Error(), "failures": f.Outage.Failures,
+	})
+}
+
+// extendOutage opens or extends the outage of a feed. Outages of two feeds at
+// the same time count as one, which is alerted once.
+func (w *Watcher) extendOutage(f *mediaFeed, since time.Time, cause, lastError string) {
+	w.state.Blind.LastError = lastError
+	f.Outage.fail(w.now, since, cause, lastError)
+	for _, other := range w.state.Feeds {
+		f.Outage.Alerted = f.Outage.Alerted || other.Outage.open() && other.Outage.Alerted
+	}
 }

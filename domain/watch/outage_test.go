@@ -12,32 +12,32 @@ import (
 
 func TestAnOutageThatEndsWithoutAnAnswerIsAlerted(t *testing.T) { // S6: the alert is never lost
 	scenario(t, func(w *world) {
-		w.noPlaylist = []span{{195, 270}}
-		w.noAnswer = []span{{195, 400}}
+		w.playlistFails = []span{{195, 270}}
+		w.unanswered = []span{{195, 400}}
 	}).from(100).until(350).expect(
 		emits(100, event.StreamStarted),
 		emits(320, event.SegmentError, since(200), lasting(120), because("manifest")),
 	)
 }
 
-func TestFailingSegmentsUnderAMovingPlaylistNeedNoAnswer(t *testing.T) { // S6: the playlist is the proof
+func TestFailingSegmentsUnderAMovingPlaylistNeedNoAnswer(t *testing.T) { // S6: the moving playlist proves that the stream is live
 	scenario(t, func(w *world) {
-		w.noSegment = []span{{195, never}}
-		w.noAnswer = []span{{195, never}}
+		w.segmentsFail = []span{{195, never}}
+		w.unanswered = []span{{195, never}}
 	}).from(100).until(3600).expect(
 		emits(100, event.StreamStarted),
 		emits(260, event.SegmentError, since(200), lasting(60), because("segment")),
 	)
 }
 
-func TestAnOutageOfAStreamKnownToBeLiveIsNotBlindness(t *testing.T) { // S15: neither, nor
+func TestAnOutageOfAStreamKnownToBeLiveIsNotBlindness(t *testing.T) { // S15
 	for _, took := range []float64{0, 3, 8, 40} {
 		for name, change := range map[string]func(*world){
-			"fails":        func(w *world) { w.noPlaylist = []span{{200, never}} },
-			"stands still": func(w *world) { w.frozen = []span{{200, never}} },
+			"fails":        func(w *world) { w.playlistFails = []span{{200, never}} },
+			"stands still": func(w *world) { w.stalls = []span{{200, never}} },
 		} {
 			t.Run(fmt.Sprintf("a playlist %s, answers take %v s", name, took), func(t *testing.T) {
-				w := scenario(t, change, func(w *world) { w.took[watch.TaskResolve] = took }).from(100).until(3600)
+				w := scenario(t, change, func(w *world) { w.taskTime[watch.TaskResolve] = took }).from(100).until(3600)
 				if w.emitted(event.SegmentError) != 1 || w.emitted(event.MonitorError) != 0 {
 					t.Errorf("emitted %v", w.events)
 				}
@@ -47,10 +47,10 @@ func TestAnOutageOfAStreamKnownToBeLiveIsNotBlindness(t *testing.T) { // S15: ne
 }
 
 func TestAStalledPlaylistIsAlertedOnce(t *testing.T) { // S5, S6, S11
-	for _, noPDT := range []bool{false, true} {
+	for _, noProgramTime := range []bool{false, true} {
 		for _, cuts := range [][]float64{nil, {105, 150}, {161}, {200, 300, 400, 500}} {
-			t.Run(fmt.Sprintf("without program time: %v, restarts at %v", noPDT, cuts), func(t *testing.T) {
-				w := scenario(t, func(w *world) { w.frozen, w.noPDT = []span{{100, 1500}}, noPDT }).from(50)
+			t.Run(fmt.Sprintf("without program time: %v, restarts at %v", noProgramTime, cuts), func(t *testing.T) {
+				w := scenario(t, func(w *world) { w.stalls, w.noProgramTime = []span{{100, 1500}}, noProgramTime }).from(50)
 				for _, cut := range cuts {
 					w.until(cut).resume(3)
 				}
@@ -58,7 +58,7 @@ func TestAStalledPlaylistIsAlertedOnce(t *testing.T) { // S5, S6, S11
 				if n := w.emitted(event.SegmentError); n != 1 || len(w.events) != 2 {
 					t.Errorf("emitted %d times: %v", n, w.events)
 				}
-				w.frozen = append(w.frozen, span{1600, 2000})
+				w.stalls = append(w.stalls, span{1600, 2000})
 				w.until(1990)
 				if n := w.emitted(event.SegmentError); n != 2 || len(w.events) != 3 {
 					t.Errorf("the next one: emitted %d times: %v", n, w.events)
@@ -70,8 +70,8 @@ func TestAStalledPlaylistIsAlertedOnce(t *testing.T) { // S5, S6, S11
 
 func TestAnOutageIsAlertedOnceAcrossARestart(t *testing.T) { // S11
 	for name, change := range map[string]func(*world){
-		"of the manifest": func(w *world) { w.noPlaylist = []span{{195, never}} },
-		"of segments":     func(w *world) { w.noSegment = []span{{195, never}} },
+		"of the manifest": func(w *world) { w.playlistFails = []span{{195, never}} },
+		"of segments":     func(w *world) { w.segmentsFail = []span{{195, never}} },
 	} {
 		for _, cut := range []float64{230, 262, 500} {
 			t.Run(fmt.Sprintf("%s, at %v", name, cut), func(t *testing.T) {
@@ -89,20 +89,20 @@ func TestAnOutageIsAlertedOnceAcrossARestart(t *testing.T) { // S11
 
 func TestAnOutageWithTwoFailuresIsOneOutage(t *testing.T) { // S6
 	w := scenario(t, func(w *world) {
-		w.noSegment = []span{{195, 230}}
-		w.noPlaylist = []span{{230, never}}
+		w.segmentsFail = []span{{195, 230}}
+		w.playlistFails = []span{{230, never}}
 	}).from(100).until(900)
-	w.askedAt(watch.TaskPlaylist, span{225, 265}, 230, 235, 245, 260, 260) // the backoff is the new failure's
+	w.expectBegun(watch.TaskPlaylist, span{225, 265}, 230, 235, 245, 260, 260) // the backoff belongs to the new cause
 	w.expect(
 		emits(100, event.StreamStarted),
 		emits(260, event.SegmentError, since(200), because("manifest")),
 	)
 	t.Run("since the earlier of them", func(t *testing.T) {
 		w := scenario(t, func(w *world) {
-			w.frozen = []span{{150, never}}
-			w.noPlaylist = []span{{195, 212}}
+			w.stalls = []span{{150, never}}
+			w.playlistFails = []span{{195, 212}}
 		}).from(100).until(230)
-		w.askedAt(watch.TaskPlaylist, span{195, 230}, 200, 205, 215, 215, 225)
+		w.expectBegun(watch.TaskPlaylist, span{195, 230}, 200, 205, 215, 215, 225)
 		w.expect(
 			emits(100, event.StreamStarted),
 			emits(215, event.SegmentError, since(150), because("stalled")),
@@ -110,10 +110,10 @@ func TestAnOutageWithTwoFailuresIsOneOutage(t *testing.T) { // S6
 	})
 }
 
-func TestBadMediaAreNotJoinedAcrossALongOutage(t *testing.T) { // S1 is about sampling
+func TestBadMediaAreNotJoinedAcrossALongOutage(t *testing.T) { // S20
 	short := func(w *world) {
-		w.rules.Interval = seconds(2)
-		w.noPlaylist = []span{{102.5, 1000}}
+		w.rules.CheckInterval = seconds(2)
+		w.playlistFails = []span{{102.5, 1000}}
 		w.black = []span{{100, 102}, {1000, 1003}}
 	}
 	scenario(t, short).from(50).until(1300).expect(
@@ -122,7 +122,7 @@ func TestBadMediaAreNotJoinedAcrossALongOutage(t *testing.T) { // S1 is about sa
 	)
 	t.Run("but an alerted one goes on until media are good", func(t *testing.T) {
 		scenario(t, func(w *world) {
-			w.noPlaylist = []span{{145, 1000}}
+			w.playlistFails = []span{{145, 1000}}
 			w.black = []span{{100, 1090}}
 		}).from(50).until(1300).expect(
 			emits(50, event.StreamStarted),
@@ -133,10 +133,10 @@ func TestBadMediaAreNotJoinedAcrossALongOutage(t *testing.T) { // S1 is about sa
 	})
 }
 
-func TestAStalledPlaylistIsNotReadEverySecond(t *testing.T) { // S2 needs media to look at
-	w := scenario(t, func(w *world) { w.frozen, w.black = []span{{110, never}}, []span{{100, never}} }).from(50).until(900)
+func TestAStalledPlaylistIsNotReadEverySecond(t *testing.T) { // S2 needs new media
+	w := scenario(t, func(w *world) { w.stalls, w.black = []span{{110, never}}, []span{{100, never}} }).from(50).until(900)
 	n := 0
-	for _, x := range w.asked[watch.TaskPlaylist] {
+	for _, x := range w.begun[watch.TaskPlaylist] {
 		if x > 300 {
 			n++
 		}
@@ -153,14 +153,14 @@ func TestALiveStreamWithoutUsableMediaIsAnOutage(t *testing.T) { // 6.6, 7.3
 		"only of subtitles": func(r *watch.Resolution) { r.Renditions = subtitles },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := scenario(t, func(w *world) { w.answer, w.rules.ScheduledStart = found, at(0) }).from(100).until(390).expect(
+			w := scenario(t, func(w *world) { w.changeAnswer, w.rules.ScheduledStart = found, at(0) }).from(100).until(390).expect(
 				emits(100, event.StreamStarted),
 				emits(160, event.SegmentError, since(100), because("manifest")),
 			)
-			w.askedAt(watch.TaskResolve, span{100, 390}, 100, 105, 115, 135, 160, 220, 280, 340)
-			w.answer = nil
+			w.expectBegun(watch.TaskResolve, span{100, 390}, 100, 105, 115, 135, 160, 220, 280, 340)
+			w.changeAnswer = nil
 			w.until(405)
-			w.askedAt(watch.TaskSegment, span{100, 405}, 400)
+			w.expectBegun(watch.TaskSegment, span{100, 405}, 400)
 		})
 	}
 }
@@ -170,44 +170,44 @@ func TestAStreamWithOneTrackIsWatched(t *testing.T) { // S4
 		"sound": {URL: "https://media.test/v/list.m3u8", HasVideo: true}, "picture": {URL: "https://media.test/a/list.m3u8", HasAudio: true},
 	} {
 		w := scenario(t, func(w *world) {
-			w.answer = func(o *watch.Resolution) { o.Renditions = []watch.Rendition{r} }
+			w.changeAnswer = func(o *watch.Resolution) { o.Renditions = []watch.Rendition{r} }
 		}).from(100).until(105)
-		if len(w.asked[watch.TaskSegment]) == 0 {
+		if len(w.begun[watch.TaskSegment]) == 0 {
 			t.Errorf("without %s, nothing is watched", name)
 		}
 	}
 }
 
 func TestUnequalCopiesOfAPlaylistAreOneStream(t *testing.T) { // S5
-	for _, noPDT := range []bool{false, true} {
+	for _, noProgramTime := range []bool{false, true} {
 		for _, interval := range []int{2, 10} {
-			t.Run(fmt.Sprintf("without program time: %v, checks every %d s", noPDT, interval), func(t *testing.T) {
+			t.Run(fmt.Sprintf("without program time: %v, checks every %d s", noProgramTime, interval), func(t *testing.T) {
 				w := scenario(t, func(w *world) {
-					w.copies, w.noPDT = []int{0, 6, 4}, noPDT
-					w.rules.Interval = seconds(interval)
+					w.copyDelays, w.noProgramTime = []int{0, 6, 4}, noProgramTime
+					w.rules.CheckInterval = seconds(interval)
 					w.black = []span{{120, 145}, {300, 340}}
 				}).from(50)
 				for cut := 200.0; cut < 320; cut += 7 {
 					w.until(cut).resume(1)
 				}
-				w.until(500).alerted(300, 340, 15)
-				w.quiet()
+				w.until(500).expectBlackout(300, 340, 15)
+				w.expectNoLog()
 			})
 		}
 	}
 }
 
-// quiet expects that nothing was worth a word in the log.
-func (w *world) quiet() {
+// expectNoLog expects that nothing was logged.
+func (w *world) expectNoLog() {
 	w.t.Helper()
-	if len(w.notes) > 0 {
-		w.t.Errorf("noted %q", w.notes)
+	if len(w.messages) > 0 {
+		w.t.Errorf("logged %q", w.messages)
 	}
 }
 
-// alerted expects one blackout, no longer than it was and not told before its
-// threshold, each time within slack.
-func (w *world) alerted(from, to, slack float64) {
+// expectBlackout expects one blackout, with times that differ by at most slack. The
+// alert comes after the threshold, and the stated duration is not too long.
+func (w *world) expectBlackout(from, to, slack float64) {
 	w.t.Helper()
 	if len(w.events) != 3 || w.events[1].Type != event.Blackout || w.events[2].Type != event.BlackoutRecovered {
 		w.t.Fatalf("got %v", w.events)
@@ -223,24 +223,24 @@ func (w *world) alerted(from, to, slack float64) {
 }
 
 func TestAManifestRenewedInTimeIsTheSameMedia(t *testing.T) { // S5, S7: signed URLs last 6 h
-	for _, noPDT := range []bool{false, true} {
+	for _, noProgramTime := range []bool{false, true} {
 		w := scenario(t, func(w *world) {
-			w.noPDT, w.delay, w.took[watch.TaskResolve] = noPDT, 7, 3
+			w.noProgramTime, w.delay, w.taskTime[watch.TaskResolve] = noProgramTime, 7, 3
 			w.black = []span{{14450, 14550}}
 		}).from(100).until(5 * 3600)
-		w.alerted(14450, 14550, 10)
-		w.quiet()
+		w.expectBlackout(14450, 14550, 10)
+		w.expectNoLog()
 		if len(w.urls) != 2 {
 			t.Errorf("read %d manifests in 5 hours, want one renewed after 4", len(w.urls))
 		}
 	}
 }
 
-func TestAnImpossibleSegmentDurationIsNotBelieved(t *testing.T) { // S10
+func TestAnImpossibleSegmentDurationBecomesTheTargetDuration(t *testing.T) { // S10
 	w := watch.New(rules(), at(0))
 	w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Manifest: "m"})
 	w.Step(at(0), watch.Playlist{Began: at(0), URL: "m", TargetDuration: 2 * time.Second, Segments: []watch.Segment{{URI: "a", Duration: 40 * time.Second}}})
-	for _, e := range w.Step(at(0), watch.Analysis{Began: at(0), Segment: "a", Video: fine, Audio: fine, Intervals: map[detector.Name][]watch.Interval{detector.Blackout: whole}}) {
+	for _, e := range w.Step(at(0), watch.Analysis{Began: at(0), Segment: "a", Video: decoded, Audio: decoded, Intervals: map[detector.Name][]watch.Interval{detector.Blackout: wholeSegment}}) {
 		if e, ok := e.(watch.EventEmitted); ok {
 			t.Errorf("2 s of black were alerted as %+v", e.Event.Data)
 		}
@@ -251,8 +251,8 @@ func TestRefusedSegmentsAreAlertedWhenOnlyTheFallbackAnswers(t *testing.T) { // 
 	for name, failure := range map[string]watch.FailureKind{"403": watch.FailureExpired, "network": watch.FailureNetwork} {
 		t.Run(name, func(t *testing.T) {
 			w := scenario(t, func(w *world) {
-				w.noSegment, w.failure = []span{{195, 300}}, failure
-				w.answer = func(r *watch.Resolution) {
+				w.segmentsFail, w.failure = []span{{195, 300}}, failure
+				w.changeAnswer = func(r *watch.Resolution) {
 					if sec(r.Began) > 195 {
 						r.State, r.ActualStart = watch.ManifestFound, time.Time{}
 					}

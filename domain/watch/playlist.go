@@ -7,63 +7,63 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// readPlaylist takes in the reading of a playlist (sections 6.1, 7.6).
-func (w *Watcher) readPlaylist(o Playlist) {
+// handlePlaylist takes in the reading of a playlist (sections 6.1, 7.6).
+func (w *Watcher) handlePlaylist(o Playlist) {
 	if o.URL == "" {
 		return
 	}
 	if o.URL == w.state.Manifest.PendingURL {
-		w.readManifest(o)
+		w.handleRenewedManifest(o)
 		return
 	}
 	for _, f := range slices.Clone(w.state.Feeds) {
 		if f.URL == o.URL && !w.state.Over {
-			w.readFeed(f, o)
+			w.handleFeedPlaylist(f, o)
 		}
 	}
 }
 
-// readFeed takes in the reading of a feed's playlist.
-func (w *Watcher) readFeed(f *feed, o Playlist) {
+// handleFeedPlaylist takes in the reading of a feed's playlist.
+func (w *Watcher) handleFeedPlaylist(f *mediaFeed, o Playlist) {
 	switch {
 	case o.Failure != nil:
-		w.playlistFailed(f, o)
+		w.handlePlaylistFailure(f, o)
 	case o.Ended:
-		w.playlistEnded(f, o)
+		w.handlePlaylistEnd(f, o)
 	case len(o.Renditions) > 0:
-		w.selectVariants(f, o)
+		w.replaceByRenditions(f, o)
 	case len(o.Segments) == 0:
 		o.Failure = NewFailure(FailureMalformed, "the playlist lists no segment")
-		w.playlistFailed(f, o)
+		w.handlePlaylistFailure(f, o)
 	default:
 		f.Ended, f.failingSince = false, time.Time{}
-		if !w.monitoring() { // segments prove what streamlink could not say (section 5.2)
+		if !w.state.monitoring() { // segments prove that the stream is live, which streamlink cannot say (section 5.2)
 			w.start(time.Time{})
 		}
-		w.readSegments(f, o, placeSegments(o.plausible(), o.Began))
+		w.handleSegments(f, o, placeSegments(o.plausibleSegments(), o.Began))
 	}
 }
 
-// playlistFailed takes in a playlist that could not be read. One that was never
-// proven to be live is dropped, because the stream may not have started.
-func (w *Watcher) playlistFailed(f *feed, o Playlist) {
+// handlePlaylistFailure takes in a playlist that could not be read. Before
+// Monitoring Mode it drops all media, because the stream may not have started.
+func (w *Watcher) handlePlaylistFailure(f *mediaFeed, o Playlist) {
 	f.LastReadAt = o.Began
 	if f.failingSince.IsZero() {
 		f.failingSince = o.Began
 	}
-	w.mediaFailed(f, event.FailedManifest, o.Failure, o.Began)
-	if !w.monitoring() {
-		w.dropFeeds()
+	w.handleMediaFailure(f, event.FailedManifest, o.Failure, o.Began)
+	if !w.state.monitoring() {
+		w.state.dropMedia()
 	}
 }
 
-// playlistEnded takes in EXT-X-ENDLIST (section 7.6). The stream has ended when
-// all its playlists say so; the others are read at once. Until then a playlist
-// that has ended counts as stalled.
-func (w *Watcher) playlistEnded(f *feed, o Playlist) {
+// handlePlaylistEnd takes in EXT-X-ENDLIST (section 7.6). The stream has ended once
+// all its playlists have ended, so the others are read at once. A playlist that
+// has ended alone counts as stalled.
+func (w *Watcher) handlePlaylistEnd(f *mediaFeed, o Playlist) {
 	if len(o.Segments) > 0 {
 		placed := placeSegments(o.Segments, o.Began)
-		f.Clock.observe(placed[len(placed)-1], o.Began)
+		f.Clock.update(placed[len(placed)-1], o.Began)
 	}
 	f.Ended, f.LastReadAt, f.LastCheckedAt, f.failingSince = true, o.Began, o.Began, time.Time{}
 	over := true
@@ -80,54 +80,58 @@ func (w *Watcher) playlistEnded(f *feed, o Playlist) {
 	w.extendOutage(f, f.Newest.unchangedSince(), event.FailedStalled, "the playlist has ended, the stream has not")
 }
 
-// readSegments takes in the segments of a live playlist, and decides whether the
-// playlist has moved and whether its newest segment is analysed now.
-func (w *Watcher) readSegments(f *feed, o Playlist, segments []Segment) {
+// handleSegments takes in the segments of a live playlist. It decides whether the
+// playlist has moved and whether to analyse its newest segment now.
+func (w *Watcher) handleSegments(f *mediaFeed, o Playlist, segments []Segment) {
 	last := segments[len(segments)-1]
-	due := !o.Began.Before(w.checkAt(f))
+	checkDue := !o.Began.Before(w.plan().nextCheckAt(f))
 	f.LastReadAt = o.Began
 	switch f.compare(o, last) {
 	case newer:
-		w.playlistAdvanced(f, o, last)
+		w.handleNewSegment(f, o, last)
 		f.urlChanged, f.window = false, segments
 	case same:
 		if f.urlChanged && last.ID() != f.Newest.ID && !o.hasProgramTime() {
-			f.Newest.Unwatched = w.now.Sub(f.Newest.SeenAt) // nothing tells whether it has moved meanwhile
+			// The segment may be new or old, so the time until now does not count for a stall.
+			f.Newest.Unwatched = w.now.Sub(f.Newest.SeenAt)
 		}
 		f.Newest.ID = last.ID() // it may have a renewed URL
-		w.playlistUnchanged(f)
+		w.handleNoNewSegment(f)
 		f.urlChanged, f.window = false, segments
 	case older:
 		if f.window == nil { // the first reading of a successor
 			f.Newest.ID, f.window = last.ID(), segments
 		}
-		w.playlistUnchanged(f)
+		w.handleNoNewSegment(f)
 	}
-	if due {
+	if checkDue {
 		f.LastCheckedAt = o.Began
 	}
+	// In an outage a segment that was not tried is analysed at once, because it
+	// may end the outage. A segment that failed waits for its backoff.
+	analyse := checkDue || f.Outage.open()
 	if f.Newest.Failed {
-		due = !o.Began.Before(f.Outage.RetryAt)
+		analyse = !o.Began.Before(f.Outage.RetryAt)
 	}
-	if n := len(f.window); n > 0 && !f.Newest.Analysed && f.window[n-1].ID() == f.Newest.ID && (due || f.Outage.open() && !f.Newest.Failed) {
+	if n := len(f.window); n > 0 && analyse && !f.Newest.Analysed && f.window[n-1].ID() == f.Newest.ID {
 		f.pending, f.bisection = &f.window[n-1], bisection{}
 	}
 }
 
-// reading is how a reading of a playlist compares with the one before.
-type reading int
+// comparison is the result of comparing a playlist with the previous reading.
+type comparison int
 
 const (
-	newer reading = iota // it has a segment that was not seen before
-	same
-	older // it is of a server whose copy lags behind
+	newer comparison = iota // its newest segment was not seen before
+	same                    // its newest segment is the one of the previous reading
+	older                   // its server's copy is older than the previous reading
 )
 
-// compare tells a new segment from one seen before (decision S5). Under a
-// renewed URL the same media have other URIs, and only program time tells; where
-// none is stated, nothing does until the playlist moves again. Program time also
-// tells segments of a restarted encoder from earlier ones of the same names.
-func (f *feed) compare(o Playlist, last Segment) reading {
+// compare tells a new segment from one seen before (decision S5). A renewed URL
+// gives the same media other URIs, so only program time can tell them apart.
+// Without program time, the first playlist under a renewed URL counts as the
+// same. A restarted encoder may use earlier names again; its program time differs.
+func (f *mediaFeed) compare(o Playlist, last Segment) comparison {
 	if last.ID() == f.Newest.ID {
 		return same
 	}
@@ -140,12 +144,12 @@ func (f *feed) compare(o Playlist, last Segment) reading {
 			return older
 		}
 	}
-	if !f.urlChanged || !f.Clock.Set {
+	if !f.urlChanged || !f.Clock.Started {
 		return newer
 	}
 	ahead := last.end().Sub(f.Clock.End)
 	switch {
-	case !stated, ahead == 0, ahead <= -copyLag:
+	case !stated, ahead == 0, ahead <= -maxCopyDelay:
 		return same
 	case ahead < 0:
 		return older
@@ -153,15 +157,13 @@ func (f *feed) compare(o Playlist, last Segment) reading {
 	return newer
 }
 
-// playlistAdvanced takes in a new segment.
-func (w *Watcher) playlistAdvanced(f *feed, o Playlist, last Segment) {
-	w.learned()
+// handleNewSegment takes in a new segment.
+func (w *Watcher) handleNewSegment(f *mediaFeed, o Playlist, last Segment) {
+	w.recordObserved()
 	f.Newest = newest{ID: last.ID(), SeenAt: w.now}
 	f.Clock.ByFetch = !o.hasProgramTime()
-	if shift := f.Clock.observe(last, o.Began); shift != 0 {
-		for _, d := range detectorsOf(f.Tracks) {
-			w.state.Conditions.of(d).shift(shift)
-		}
+	if shift := f.Clock.update(last, o.Began); shift != 0 {
+		w.state.Conditions.shift(f.Tracks, shift)
 		w.logWarn("The stream's program time was reset", map[string]any{"shift_sec": shift.Seconds()})
 	}
 	target, length := o.TargetDuration.Seconds(), o.Segments[len(o.Segments)-1].Duration.Seconds()
@@ -173,13 +175,13 @@ func (w *Watcher) playlistAdvanced(f *feed, o Playlist, last Segment) {
 	}
 }
 
-// playlistUnchanged takes in a playlist with nothing new (decisions S5, S6).
-func (w *Watcher) playlistUnchanged(f *feed) {
+// handleNoNewSegment takes in a playlist without a new segment (decisions S5, S6).
+func (w *Watcher) handleNoNewSegment(f *mediaFeed) {
 	since := f.Newest.unchangedSince()
 	switch {
-	case w.now.Sub(since) >= stallLimit, f.Outage.Failure == event.FailedStalled:
+	case w.now.Sub(since) >= stallLimit, f.Outage.Cause == event.FailedStalled:
 		w.extendOutage(f, since, event.FailedStalled, "the playlist has not moved")
 	case f.Newest.Analysed:
-		w.endOutage(f)
+		w.state.Feeds.endOutage(f, w.state.Conditions, &w.emitter)
 	}
 }

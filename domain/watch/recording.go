@@ -7,9 +7,11 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// RecordingHeader is the first line of a recording: what the watcher began with.
+// RecordingHeader is the first line of a recording. It holds the watcher's rules
+// and first state.
 type RecordingHeader struct {
 	Rules    Rules           `json:"rules"`
 	At       time.Time       `json:"at"`
@@ -36,11 +38,12 @@ type stepJSON struct {
 }
 
 type effectJSON struct {
-	Emit   *event.Event   `json:"emit,omitempty"`
-	Become *StatusChanged `json:"become,omitempty"`
-	Health *HealthChanged `json:"health,omitempty"`
-	Note   *LogEntry      `json:"note,omitempty"`
-	Finish bool           `json:"finish,omitempty"`
+	Emit   *event.Event    `json:"emit,omitempty"`
+	Signal *monitor.Signal `json:"signal,omitempty"`
+	Become *StatusChanged  `json:"become,omitempty"`
+	Health *HealthChanged  `json:"health,omitempty"`
+	Note   *LogEntry       `json:"note,omitempty"`
+	Finish bool            `json:"finish,omitempty"`
 }
 
 // MarshalJSON writes the step as {at, kind, observation, effects}.
@@ -49,48 +52,52 @@ func (r RecordedStep) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("observation: %w", err)
 	}
-	w := stepJSON{At: r.At, Kind: r.Observation.kind(), Observation: raw}
+	line := stepJSON{At: r.At, Kind: r.Observation.kind(), Observation: raw}
 	for _, e := range r.Effects {
-		var ew effectJSON
+		var effect effectJSON
 		switch e := e.(type) {
 		case EventEmitted:
-			ew.Emit = &e.Event
+			effect.Emit = &e.Event
+		case SignalEmitted:
+			effect.Signal = &e.Signal
 		case StatusChanged:
-			ew.Become = &e
+			effect.Become = &e
 		case HealthChanged:
-			ew.Health = &e
+			effect.Health = &e
 		case LogEntry:
-			ew.Note = &e
+			effect.Note = &e
 		case Finished:
-			ew.Finish = true
+			effect.Finish = true
 		}
-		w.Effects = append(w.Effects, ew)
+		line.Effects = append(line.Effects, effect)
 	}
-	return json.Marshal(w)
+	return json.Marshal(line)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the JSON of MarshalJSON.
 func (r *RecordedStep) UnmarshalJSON(b []byte) error {
-	var w stepJSON
-	if err := json.Unmarshal(b, &w); err != nil {
+	var line stepJSON
+	if err := json.Unmarshal(b, &line); err != nil {
 		return err
 	}
-	o, err := decodeObservation(w.Kind, w.Observation)
+	o, err := decodeObservation(line.Kind, line.Observation)
 	if err != nil {
 		return err
 	}
-	*r = RecordedStep{At: w.At, Observation: o}
-	for _, ew := range w.Effects {
+	*r = RecordedStep{At: line.At, Observation: o}
+	for _, effect := range line.Effects {
 		switch {
-		case ew.Emit != nil:
-			r.Effects = append(r.Effects, EventEmitted{*ew.Emit})
-		case ew.Become != nil:
-			r.Effects = append(r.Effects, *ew.Become)
-		case ew.Health != nil:
-			r.Effects = append(r.Effects, *ew.Health)
-		case ew.Note != nil:
-			r.Effects = append(r.Effects, *ew.Note)
-		case ew.Finish:
+		case effect.Emit != nil:
+			r.Effects = append(r.Effects, EventEmitted{*effect.Emit})
+		case effect.Signal != nil:
+			r.Effects = append(r.Effects, SignalEmitted{*effect.Signal})
+		case effect.Become != nil:
+			r.Effects = append(r.Effects, *effect.Become)
+		case effect.Health != nil:
+			r.Effects = append(r.Effects, *effect.Health)
+		case effect.Note != nil:
+			r.Effects = append(r.Effects, *effect.Note)
+		case effect.Finish:
 			r.Effects = append(r.Effects, Finished{})
 		}
 	}
@@ -101,8 +108,8 @@ func decodeObservation(k TaskKind, raw json.RawMessage) (Observation, error) {
 	switch k {
 	case TaskResolve:
 		return decodeAs[Resolution](raw)
-	case TaskProbe:
-		return decodeAs[ProbeResult](raw)
+	case TaskOEmbed:
+		return decodeAs[OEmbedResult](raw)
 	case TaskPlaylist:
 		return decodeAs[Playlist](raw)
 	case TaskSegment:
@@ -111,12 +118,14 @@ func decodeObservation(k TaskKind, raw json.RawMessage) (Observation, error) {
 		return Tick{}, nil
 	case clockStep:
 		return decodeAs[ClockStep](raw)
+	case rulesChanged:
+		return decodeAs[RulesChanged](raw)
 	}
 	return nil, fmt.Errorf("recording: unknown kind of observation %q", k)
 }
 
-// UnmarshalJSON reads an analysis, also of a recording that keeps black picture
-// and silence with their tracks.
+// UnmarshalJSON reads an analysis. An early recording has no intervals by
+// detector: the video track lists black picture, the audio track silence.
 func (a *Analysis) UnmarshalJSON(b []byte) error {
 	type plain Analysis
 	if err := json.Unmarshal(b, (*plain)(a)); err != nil {

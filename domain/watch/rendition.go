@@ -19,17 +19,17 @@ func (r Rendition) quality() quality {
 	return quality{r.Height, r.Bandwidth, r.HasVideo, r.HasAudio, r.Alternate}
 }
 
-// choice is a rendition to watch, and the tracks that are judged by it.
+// choice is a rendition to watch, and the tracks that its feed judges.
 type choice struct {
 	rendition Rendition
-	tracks    tracks
+	tracks    trackSet
 }
 
-// chooseRenditions picks what to watch: of the renditions with both tracks the
-// smallest or the best (decision S8), else one of each track. A stream that has
-// only one track in any of them is watched as it is, and so is black or silent
-// (decision S4). Renditions in avoid are chosen only if there is no other. The
-// result is empty when no rendition carries a track.
+// chooseRenditions picks the smallest or the best rendition with both tracks
+// (decision S8). If no rendition has both, it picks one for each track. If only one
+// track exists, that rendition stands for both: the missing track counts as black
+// or silent (decision S4). A rendition in avoid is the last choice. The result is
+// empty when no rendition carries a track.
 func chooseRenditions(all []Rendition, p RenditionPreference, avoid []quality) []choice {
 	with := func(video, audio bool) []Rendition {
 		return slices.DeleteFunc(slices.Clone(all), func(r Rendition) bool {
@@ -45,7 +45,7 @@ func chooseRenditions(all []Rendition, p RenditionPreference, avoid []quality) [
 		if picture.URL == sound.URL {
 			return []choice{{picture, bothTracks}}
 		}
-		return []choice{{picture, tracks{Video: true}}, {sound, tracks{Audio: true}}}
+		return []choice{{picture, trackSet{Video: true}}, {sound, trackSet{Audio: true}}}
 	case len(video) > 0:
 		return []choice{{pickRendition(video, p, avoid), bothTracks}}
 	case len(audio) > 0:
@@ -54,9 +54,9 @@ func chooseRenditions(all []Rendition, p RenditionPreference, avoid []quality) [
 	return nil
 }
 
-// pickRendition picks one of at least one candidate. A rendition of unknown size
-// counts as larger than any of known size. Equal ones are told apart by their
-// URLs, so that the choice is the same next time.
+// pickRendition picks one of the candidates, of which there is at least one. An
+// unknown size counts as the largest. Candidates of equal size are ordered by URL,
+// so that the next choice is the same.
 func pickRendition(candidates []Rendition, p RenditionPreference, avoid []quality) Rendition {
 	candidates = preferOthers(candidates, func(r Rendition) bool { return r.Alternate })
 	candidates = preferOthers(candidates, func(r Rendition) bool { return slices.Contains(avoid, r.quality()) })
@@ -74,7 +74,7 @@ func pickRendition(candidates []Rendition, p RenditionPreference, avoid []qualit
 	return slices.MinFunc(candidates, bySize)
 }
 
-// preferOthers leaves out the renditions that are worse, unless all are.
+// preferOthers removes the renditions that are worse, unless all of them are.
 func preferOthers(all []Rendition, worse func(Rendition) bool) []Rendition {
 	if better := slices.DeleteFunc(slices.Clone(all), worse); len(better) > 0 {
 		return better

@@ -9,10 +9,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// follow lets a watcher find these renditions and do its tasks of the media
-// lane for a while, with playlists of two segments and whatever lists says. It
-// gives the URLs of the playlists read.
-func follow(t *testing.T, r watch.Rules, found []watch.Rendition, lists map[string][]watch.Rendition, see func(*watch.Analysis)) (*watch.Watcher, string) {
+// watchRenditions gives a watcher these renditions, and answers the tasks of its
+// media lane. The playlists in lists are master playlists; any other has one
+// segment. It returns the watcher and the URLs of the media playlists read.
+func watchRenditions(t *testing.T, r watch.Rules, found []watch.Rendition, lists map[string][]watch.Rendition, see func(*watch.Analysis)) (*watch.Watcher, string) {
 	t.Helper()
 	w := watch.New(r, at(0))
 	w.Step(at(0), watch.Resolution{Began: at(0), State: watch.Live, Renditions: found})
@@ -27,7 +27,7 @@ func follow(t *testing.T, r watch.Rules, found []watch.Rendition, lists map[stri
 				read = append(read, task.URL)
 				w.Step(at(0), watch.Playlist{Began: at(0), URL: task.URL, TargetDuration: 2 * time.Second, Segments: []watch.Segment{{URI: task.URL + "/1", Duration: 2 * time.Second}}})
 			case task.Kind == watch.TaskSegment:
-				a := watch.Analysis{Began: at(0), Segment: task.Segment.ID(), Video: fine, Audio: fine}
+				a := watch.Analysis{Began: at(0), Segment: task.Segment.ID(), Video: decoded, Audio: decoded}
 				if see != nil {
 					see(&a)
 				}
@@ -72,28 +72,28 @@ func TestTheRenditionsWatchedFollowThePreference(t *testing.T) { // S8
 			for prefer, want := range map[watch.RenditionPreference]string{watch.Smallest: c.smallest, watch.Best: c.best} {
 				r := rules()
 				r.Prefer = prefer
-				if _, got := follow(t, r, c.all, nil, nil); got != want {
+				if _, got := watchRenditions(t, r, c.all, nil, nil); got != want {
 					t.Errorf("%s: reads %q, want %q", prefer, got, want)
 				}
 			}
 		})
 	}
 	t.Run("a stream of one track lacks the other", func(t *testing.T) { // S4
-		w, _ := follow(t, rules(), list{audio("a", 1)}, nil, func(a *watch.Analysis) { a.Video = watch.Track{} })
+		w, _ := watchRenditions(t, rules(), list{audio("a", 1)}, nil, func(a *watch.Analysis) { a.Video = watch.Track{} })
 		if h := w.Report().Health; h.Video != monitor.Black || h.Audio != monitor.OK {
 			t.Errorf("sound alone: %+v", h)
 		}
-		w, _ = follow(t, rules(), list{video("v", 144)}, nil, func(a *watch.Analysis) { a.Audio = watch.Track{} })
+		w, _ = watchRenditions(t, rules(), list{video("v", 144)}, nil, func(a *watch.Analysis) { a.Audio = watch.Track{} })
 		if h := w.Report().Health; h.Video != monitor.OK || h.Audio != monitor.Silent {
 			t.Errorf("pictures alone: %+v", h)
 		}
 	})
 	t.Run("a rendition may turn out to be a list", func(t *testing.T) {
 		apart := list{video("v", 144), audio("a", 1)}
-		if _, got := follow(t, rules(), apart, map[string]list{"v": {video("v2", 144), audio("a2", 1)}}, nil); got != "v2 a" {
+		if _, got := watchRenditions(t, rules(), apart, map[string]list{"v": {video("v2", 144), audio("a2", 1)}}, nil); got != "v2 a" {
 			t.Errorf("of its own track: reads %q", got)
 		}
-		w, got := follow(t, rules(), apart, map[string]list{"v": {both("m", 144)}}, func(a *watch.Analysis) {
+		w, got := watchRenditions(t, rules(), apart, map[string]list{"v": {both("m", 144)}}, func(a *watch.Analysis) {
 			if strings.HasPrefix(a.Segment, "m/") {
 				a.Audio = watch.Track{}
 			}

@@ -11,9 +11,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// story lists the events of one subject, without the times at which they were
-// emitted.
-func story(w *world, subject string) string {
+// eventsOf lists the events of one subject. It leaves out when they were emitted.
+func eventsOf(w *world, subject string) string {
 	var b strings.Builder
 	for _, e := range w.events {
 		if !strings.Contains(string(e.Type), subject) {
@@ -31,10 +30,9 @@ func story(w *world, subject string) string {
 	return b.String()
 }
 
-// TestADeathChangesNoEvent kills the watcher at any moment, once or often, with
-// its last reports accepted or not. Its successor emits the same events (decision
-// S11).
-func TestADeathChangesNoEvent(t *testing.T) {
+// TestARestartAtAnyMomentChangesNoEvent kills the watcher at any moments. Some of its
+// last reports are not stored. The successors emit the same events (decision S11).
+func TestARestartAtAnyMomentChangesNoEvent(t *testing.T) {
 	const end = 500
 	rapid.Check(t, func(r *rapid.T) {
 		segment := rapid.SampledFrom([]float64{1, 2, 5}).Draw(r, "segment")
@@ -48,7 +46,7 @@ func TestADeathChangesNoEvent(t *testing.T) {
 				from := at + float64(rapid.IntRange(50, 90).Draw(r, what+" after"))
 				at = from + float64(rapid.IntRange(50, 80).Draw(r, what+" for"))
 				if at > end-30 {
-					break // what changes just before the end may be over before it is seen
+					break // a change just before the end may be over before the watcher sees it
 				}
 				out = append(out, span{from, at})
 			}
@@ -57,20 +55,20 @@ func TestADeathChangesNoEvent(t *testing.T) {
 		blacks, silences := spans("black"), spans("silent")
 		set := func() *world {
 			return scenario(t, func(w *world) {
-				w.segment, w.apart, w.black, w.silent = segment, apart, blacks, silences
+				w.segment, w.separateTracks, w.black, w.silent = segment, apart, blacks, silences
 				w.window = 60
 				w.live.to, w.endlist = end, true
-				w.rules.Interval = seconds(interval)
-				w.took[watch.TaskSegment], w.took[watch.TaskPlaylist], w.took[watch.TaskResolve] = 0.3, 0.1, 2
+				w.rules.CheckInterval = seconds(interval)
+				w.taskTime[watch.TaskSegment], w.taskTime[watch.TaskPlaylist], w.taskTime[watch.TaskResolve] = 0.3, 0.1, 2
 			})
 		}
-		whole := set().from(10).until(end + 60)
+		unrestarted := set().from(10).until(end + 60)
 
 		w := set()
-		w.keepsReports = true
-		w.away = someSpans(r, "no report accepted", end)
-		for i := range w.away {
-			w.away[i].to = min(w.away[i].to, w.away[i].from+15)
+		w.storesReports = true
+		w.reportsRefused = someSpans(r, "no report accepted", end)
+		for i := range w.reportsRefused {
+			w.reportsRefused[i].to = min(w.reportsRefused[i].to, w.reportsRefused[i].from+15)
 		}
 		w.from(10).until(20)
 		for range rapid.IntRange(1, 5).Draw(r, "deaths") {
@@ -82,12 +80,12 @@ func TestADeathChangesNoEvent(t *testing.T) {
 		}
 		w.until(end + 60)
 		for _, subject := range []string{"stream", "blackout", "silence"} {
-			if got, want := story(w, subject), story(whole, subject); got != want {
+			if got, want := eventsOf(w, subject), eventsOf(unrestarted, subject); got != want {
 				r.Fatalf("emitted\n%s\nand without the restarts\n%s", got, want)
 			}
 		}
-		if len(w.events) != len(whole.events) {
-			r.Fatalf("%d events, without the restarts %d", len(w.events), len(whole.events))
+		if len(w.events) != len(unrestarted.events) {
+			r.Fatalf("%d events, without the restarts %d", len(w.events), len(unrestarted.events))
 		}
 	})
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// broadcast is a stream that the tests of this file cut at every step.
+// broadcast is a stream whose watcher the tests of this file restart at every step.
 type broadcast struct {
 	name  string
 	end   float64 // when the test ends
-	slack float64 // by how much times may differ: what is not on the media's own time is known when it is seen
+	slack float64 // by how much times may differ; times outside the media depend on when the watcher looks
 	set   func(w *world)
 }
 
-// broadcasts have a bit of everything, each long enough for checks every 5 s.
+// broadcasts show every kind of event. Each fault is long enough for checks every 5 s.
 var broadcasts = []broadcast{
 	{"black once", 160, 0.1, func(w *world) { w.black = []span{{60, 100}} }},
 	{"silent once", 160, 0.1, func(w *world) { w.silent = []span{{60, 100}} }},
@@ -27,7 +27,7 @@ var broadcasts = []broadcast{
 		w.black, w.silent = []span{{50, 90}, {150, 200}}, []span{{70, 170}}
 	}},
 	{"picture and sound apart", 200, 0.1, func(w *world) {
-		w.apart = true
+		w.separateTracks = true
 		w.black, w.silent = []span{{50, 90}}, []span{{70, 130}}
 	}},
 	{"an end while black", 160, 0.1, func(w *world) {
@@ -40,24 +40,24 @@ var broadcasts = []broadcast{
 		w.live.from = 90
 		w.black = []span{{150, 200}}
 	}},
-	{"a private end", 500, 0.1, func(w *world) { w.live.to, w.afterwards = 200, watch.Private }},
-	{"an outage of the playlist", 300, 8, func(w *world) { w.noPlaylist = []span{{60, 180}} }},
-	{"an outage of the segments", 300, 8, func(w *world) { w.noSegment = []span{{60, 180}} }},
-	{"a playlist that stands", 400, 8, func(w *world) { w.frozen = []span{{60, 200}} }},
+	{"a private end", 500, 0.1, func(w *world) { w.live.to, w.afterLive = 200, watch.Private }},
+	{"an outage of the playlist", 300, 8, func(w *world) { w.playlistFails = []span{{60, 180}} }},
+	{"an outage of the segments", 300, 8, func(w *world) { w.segmentsFail = []span{{60, 180}} }},
+	{"a playlist that stands", 400, 8, func(w *world) { w.stalls = []span{{60, 200}} }},
 	{"a URL that expires", 300, 0.1, func(w *world) {
-		w.failure, w.noPlaylist = watch.FailureExpired, []span{{60, 75}}
+		w.failure, w.playlistFails = watch.FailureExpired, []span{{60, 75}}
 		w.black = []span{{120, 180}}
 	}},
 	{"black across a short outage", 300, 0.1, func(w *world) {
-		w.black, w.noPlaylist = []span{{60, 160}}, []span{{90, 110}}
+		w.black, w.playlistFails = []span{{60, 160}}, []span{{90, 110}}
 	}},
-	{"no program time", 200, 2, func(w *world) { w.noPDT, w.black = true, []span{{60, 110}} }},
-	{"no program time, a short outage", 300, 8, func(w *world) { w.noPDT, w.noPlaylist = true, []span{{100, 130}} }},
-	{"no program time, an outage of nearly a minute", 300, 8, func(w *world) { w.noPDT, w.noPlaylist = true, []span{{100, 158}} }},
-	{"no program time, a playlist that stands", 400, 8, func(w *world) { w.noPDT, w.frozen = true, []span{{60, 200}} }},
+	{"no program time", 200, 2, func(w *world) { w.noProgramTime, w.black = true, []span{{60, 110}} }},
+	{"no program time, a short outage", 300, 8, func(w *world) { w.noProgramTime, w.playlistFails = true, []span{{100, 130}} }},
+	{"no program time, an outage of nearly a minute", 300, 8, func(w *world) { w.noProgramTime, w.playlistFails = true, []span{{100, 158}} }},
+	{"no program time, a playlist that stands", 400, 8, func(w *world) { w.noProgramTime, w.stalls = true, []span{{60, 200}} }},
 	{"nothing to be learned", 900, 8, func(w *world) {
 		dark := []span{{100, 600}}
-		w.noPlaylist, w.noAnswer = dark, dark
+		w.playlistFails, w.unanswered = dark, dark
 	}},
 }
 
@@ -65,8 +65,8 @@ func (b broadcast) world(t *testing.T) *world {
 	t.Helper()
 	return scenario(t, func(w *world) {
 		w.window = 60
-		w.rules.Interval = seconds(5)
-		w.took[watch.TaskSegment], w.took[watch.TaskPlaylist], w.took[watch.TaskResolve] = 0.3, 0.1, 2
+		w.rules.CheckInterval = seconds(5)
+		w.taskTime[watch.TaskSegment], w.taskTime[watch.TaskPlaylist], w.taskTime[watch.TaskResolve] = 0.3, 0.1, 2
 		b.set(w)
 	}).from(10)
 }
@@ -77,8 +77,8 @@ type outlineEvent struct {
 	times []float64
 }
 
-// outline lists the events of each subject, in order. The order of two subjects
-// and the times at which events were emitted are left out.
+// outline lists the events of each subject, in order. It leaves out the order of
+// subjects and the times at which events were emitted.
 func outline(w *world) (all []outlineEvent) {
 	for _, subject := range []string{"stream", "blackout", "silence", "segment", "monitor"} {
 		for _, e := range w.events {
@@ -123,48 +123,48 @@ func lines(outline []outlineEvent) string {
 	return b.String()
 }
 
-// storedReport is what a successor would go on from.
+// storedReport is a report from which a successor could go on.
 type storedReport struct {
-	kept       []byte
-	keptEvents int
-	at         float64 // when the report was accepted
+	snapshot []byte
+	events   int     // emitted until then
+	at       float64 // when the report was accepted
 }
 
-// fork is the world in which the watcher dies now and a successor goes on from
-// what is left to it.
+// restartFrom returns a copy of the world in which the watcher ends now and a new one
+// continues from a stored report.
 func (w *world) restartFrom(from storedReport, pause float64) *world {
 	f := *w
-	f.kept, f.keptEvents, f.events = from.kept, from.keptEvents, slices.Clone(w.events)
-	f.keepsReports, f.notes, f.asked, f.urls = false, nil, map[watch.TaskKind][]float64{}, map[string]bool{}
+	f.storedSnapshot, f.storedEvents, f.events = from.snapshot, from.events, slices.Clone(w.events)
+	f.storesReports, f.messages, f.begun, f.urls = false, nil, map[watch.TaskKind][]float64{}, map[string]bool{}
 	return f.restart(pause)
 }
 
-// maxUnreported is the longest time, in seconds, for which these tests accept no
-// report before a death. After a longer one, an outage in it may be missed.
+// maxUnreported is the longest time, in seconds, without a stored report before a
+// restart. A restart after a longer time may miss an outage.
 const maxUnreported = 15
 
-// TestARestartAfterAnyStepChangesNoEvent kills the watcher after each of its
-// steps, with its last reports accepted or not. Its successor emits the events of
-// a watcher that was never restarted (decision S11).
+// TestARestartAfterAnyStepChangesNoEvent kills the watcher after each of its steps.
+// Some of its last reports are not stored. Its successor emits the events of a
+// watcher that was never restarted (decision S11).
 func TestARestartAfterAnyStepChangesNoEvent(t *testing.T) {
 	for _, b := range broadcasts {
 		for _, c := range []struct {
-			unreported int     // steps before the cut of which no report was accepted
+			unreported int     // how many of the last steps have no stored report
 			pause      float64 // until the successor begins
 		}{{0, 0}, {1, 1}, {6, 3}} {
 			t.Run(fmt.Sprintf("%s, %d steps unreported, after %v s", b.name, c.unreported, c.pause), func(t *testing.T) {
 				want := outline(b.world(t).until(b.end))
 				w := b.world(t)
-				w.keepsReports = true
-				w.kept, w.keptAt = w.snapshot(), w.now
-				past := []storedReport{{w.kept, 0, w.now}}
+				w.storesReports = true
+				w.storedSnapshot, w.storedAt = w.snapshot(), w.now
+				past := []storedReport{{w.storedSnapshot, 0, w.now}}
 				for step := 1; w.advance(b.end); step++ {
-					past = append(past, storedReport{w.kept, w.keptEvents, w.keptAt})
+					past = append(past, storedReport{w.storedSnapshot, w.storedEvents, w.storedAt})
 					for len(past) > 1 && (len(past) > c.unreported+1 || w.now-past[0].at > maxUnreported) {
 						past = past[1:]
 					}
 					from, slack := past[0], b.slack
-					if slack >= 1 { // what is noticed may be noticed later, by the time of which nothing is left
+					if slack >= 1 { // the successor does not know the unreported time, so it may see things later
 						slack += w.now - from.at + c.pause
 					}
 					if got := outline(w.restartFrom(from, c.pause).until(b.end)); !sameOutline(got, want, slack) {
@@ -184,19 +184,19 @@ func TestASnapshotWithoutATimeIsRestored(t *testing.T) {
 	}
 	delete(all, "at")
 	var err error
-	if w.kept, err = json.Marshal(all); err != nil {
+	if w.storedSnapshot, err = json.Marshal(all); err != nil {
 		t.Fatal(err)
 	}
-	w.keptEvents = len(w.events)
+	w.storedEvents = len(w.events)
 	w.restart(10).until(1000).expect(
 		emits(100, event.StreamStarted),
-		emits(510, event.MonitorError, because("blind")), // as if nobody had watched before
+		emits(510, event.MonitorError, because("blind")), // the time before the restart does not count
 	)
 }
 
 func TestAStalledPlaylistIsAlertedAcrossRestarts(t *testing.T) {
 	// It stalls at second 102. The two pauses do not count.
-	w := scenario(t, func(w *world) { w.frozen = []span{{100, never}} }).from(10).until(120)
+	w := scenario(t, func(w *world) { w.stalls = []span{{100, never}} }).from(10).until(120)
 	w.resume(5).until(140).resume(5).until(200)
 	for _, e := range w.events {
 		if e.Type == event.SegmentError && abs(e.at-174) > 3 {
@@ -209,7 +209,7 @@ func TestAStalledPlaylistIsAlertedAcrossRestarts(t *testing.T) {
 }
 
 func TestSuccessorsThatDieAtOnceDelayNoAlert(t *testing.T) {
-	w := scenario(t, func(w *world) { w.frozen = []span{{100, never}} }).from(10).until(120)
+	w := scenario(t, func(w *world) { w.stalls = []span{{100, never}} }).from(10).until(120)
 	for range 8 {
 		w.resume(1)
 	}
@@ -220,8 +220,8 @@ func TestSuccessorsThatDieAtOnceDelayNoAlert(t *testing.T) {
 }
 
 func TestAStreamWithItsEndBeforeItsStartHasNoDuration(t *testing.T) {
-	w := scenario(t, func(w *world) { w.noPDT, w.endlist, w.live.to = true, true, 1e6 }).from(10).until(100)
-	w.kept, w.keptEvents = w.snapshot(), len(w.events)
+	w := scenario(t, func(w *world) { w.noProgramTime, w.endlist, w.live.to = true, true, 1e6 }).from(10).until(100)
+	w.storedSnapshot, w.storedEvents = w.snapshot(), len(w.events)
 	w.now, w.delay = w.now-3600, w.delay-3600
 	w.live = span{-1e5, -3400}
 	for _, e := range w.restart(2).until(-3200).events {
@@ -252,46 +252,46 @@ func TestASuccessorGoesOnFromTheSnapshot(t *testing.T) { // S11
 	}
 	t.Run("at once", func(t *testing.T) { // S12
 		w := scenario(t).from(100).until(205).resume(1).until(210)
-		w.askedAt(watch.TaskResolve, span{205, 210}, 206)
-		w.askedAt(watch.TaskPlaylist, span{205, 210}, 206)
-		w.askedAt(watch.TaskSegment, span{205, 210}, 206)
+		w.expectBegun(watch.TaskResolve, span{205, 210}, 206)
+		w.expectBegun(watch.TaskPlaylist, span{205, 210}, 206)
+		w.expectBegun(watch.TaskSegment, span{205, 210}, 206)
 	})
 	t.Run("at once in an outage too", func(t *testing.T) {
-		w := scenario(t, func(w *world) { w.noPlaylist = []span{{150, never}} }).from(100).until(245).resume(1).until(250)
-		w.askedAt(watch.TaskPlaylist, span{245, 250}, 246, 246) // and where it is found anew
+		w := scenario(t, func(w *world) { w.playlistFails = []span{{150, never}} }).from(100).until(245).resume(1).until(250)
+		w.expectBegun(watch.TaskPlaylist, span{245, 250}, 246, 246) // and at once under the renewed URL
 	})
 	t.Run("at once however often a URL that has expired was handed on", func(t *testing.T) { // S7
 		w := scenario(t, func(w *world) {
-			w.qualities = []int{144}
-			w.failure, w.fails = watch.FailureExpired, map[string][]span{"/1/": {{110, never}}}
-			w.took[watch.TaskResolve] = 3
+			w.heights = []int{144}
+			w.failure, w.playlistFailsIn = watch.FailureExpired, map[string][]span{"/1/": {{110, never}}}
+			w.taskTime[watch.TaskResolve] = 3
 		}).from(99).until(111)
 		for range 5 {
 			w.resume(1)
-			w.until(w.now + 1) // not long enough to find another
+			w.until(w.now + 1) // too short to find another URL
 		}
 		resumed := w.now + 1
 		w.resume(1).until(200)
-		w.askedAt(watch.TaskPlaylist, span{resumed, resumed + 4}, resumed, resumed+3)
+		w.expectBegun(watch.TaskPlaylist, span{resumed, resumed + 4}, resumed, resumed+3)
 		w.expect(emits(102, event.StreamStarted))
 	})
-	t.Run("and takes the pause for no standstill", func(t *testing.T) {
-		for _, noPDT := range []bool{false, true} {
-			scenario(t, func(w *world) { w.noPDT = noPDT }).from(100).until(200).resume(300).until(900).
+	t.Run("and does not count the pause for a stall", func(t *testing.T) {
+		for _, noProgramTime := range []bool{false, true} {
+			scenario(t, func(w *world) { w.noProgramTime = noProgramTime }).from(100).until(200).resume(300).until(900).
 				expect(emits(100, event.StreamStarted))
 		}
 	})
-	t.Run("and takes the pause for no outage", func(t *testing.T) { // it may be a step of the clock
-		scenario(t, func(w *world) { w.noPlaylist = []span{{150, 156}, {3755, 3765}} }).from(100).until(155).resume(3600).until(3900).
+	t.Run("and does not count the pause for an outage", func(t *testing.T) { // it may be a step of the clock
+		scenario(t, func(w *world) { w.playlistFails = []span{{150, 156}, {3755, 3765}} }).from(100).until(155).resume(3600).until(3900).
 			expect(emits(100, event.StreamStarted))
-		scenario(t, func(w *world) { w.noPlaylist = []span{{150, 156}}; w.black = []span{{130, 4000}} }).from(100).until(155).resume(3600).until(3900).
+		scenario(t, func(w *world) { w.playlistFails = []span{{150, 156}}; w.black = []span{{130, 4000}} }).from(100).until(155).resume(3600).until(3900).
 			expect(emits(100, event.StreamStarted), emits(3755, event.Blackout))
 	})
-	t.Run("but for an outage what was watched of it", func(t *testing.T) {
-		scenario(t, func(w *world) { w.noPlaylist = []span{{150, never}} }).from(100).until(170).resume(3600).until(3900).
-			expect(emits(100, event.StreamStarted), emits(3815, event.SegmentError)) // 150 to 165, and 45 s more
+	t.Run("and counts the time of an outage before the pause", func(t *testing.T) {
+		scenario(t, func(w *world) { w.playlistFails = []span{{150, never}} }).from(100).until(170).resume(3600).until(3900).
+			expect(emits(100, event.StreamStarted), emits(3815, event.SegmentError)) // 15 s before the restart and 45 s after it
 	})
-	t.Run("and refuses what is no snapshot", func(t *testing.T) {
+	t.Run("and refuses JSON that is no snapshot", func(t *testing.T) {
 		if _, err := watch.Restore(rules(), json.RawMessage(`[1]`), at(0)); err == nil {
 			t.Error("no error")
 		}

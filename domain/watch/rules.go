@@ -11,41 +11,41 @@ import (
 // The intervals and limits of the watch.
 const (
 	pollBeforeStart = 30 * time.Second // between questions before the scheduled start (7.5)
-	pollAfterStart  = 10 * time.Second // between questions after it (7.5)
+	pollAfterStart  = 10 * time.Second // between questions after the scheduled start (7.5)
 	liveCheck       = 5 * time.Minute  // between questions while the stream is live (7.6)
-	probeInterval   = 60 * time.Second // between oEmbed questions (7.4)
-	refreshInterval = 30 * time.Second // a playlist is read at least this often (5.4)
-	eagerInterval   = 1 * time.Second  // between checks while a threshold may have been crossed (S2)
+	oEmbedInterval  = 60 * time.Second // between questions to oEmbed (7.4)
+	refreshInterval = 30 * time.Second // longest time between two readings of a playlist (5.4)
+	minReadInterval = 1 * time.Second  // shortest time between two readings while a condition may reach its threshold (S2)
 
-	outageLimit   = 60 * time.Second // without new media before an alert (6.6)
-	stallLimit    = 60 * time.Second // without a new segment before a playlist counts as stalled (S6)
-	blindLimit    = 5 * time.Minute  // without any observation before an alert (S15)
-	blindPatience = 90 * time.Second // beyond blindLimit, while a question is under way (S20)
+	outageLimit     = 60 * time.Second // without new media before an alert (6.6)
+	stallLimit      = 60 * time.Second // without a new segment before a playlist counts as stalled (S6)
+	blindLimit      = 5 * time.Minute  // without any observation before blindness may be alerted (S15)
+	blindAnswerWait = 90 * time.Second // wait for an unanswered question after blindLimit (S20)
 
-	endConfirm      = 10 * time.Second // between two claims that the stream has ended (S19)
-	refusalConfirm  = 30 * time.Second // between two claims that the video is refused (S19)
-	standstillLimit = 30 * time.Second // without a new segment before a claim is believed (S19)
-	claimInterval   = 5 * time.Second  // between checks, at most, while a claim is unconfirmed (S19)
+	endConfirm      = 10 * time.Second // between two answers that the stream has ended (S19)
+	refusalConfirm  = 30 * time.Second // between two answers that the video is refused (S19)
+	standstillLimit = 30 * time.Second // without a new segment before one answer ends the watch (S19)
+	claimInterval   = 5 * time.Second  // longest time between two checks while a claim is unconfirmed (S19)
 
-	playlistRenewPause = 10 * time.Second // between two renewals because a playlist is refused (S7)
-	segmentRenewPause  = 60 * time.Second // between two renewals because a segment is refused (S7)
-	renewAfter         = 4 * time.Hour    // age at which a manifest is replaced when another is found; signed URLs last about 6 h
+	playlistRenewPause = 10 * time.Second // between two renewals because the server refused a playlist (S7)
+	segmentRenewPause  = 60 * time.Second // between two renewals because the server refused a segment (S7)
+	renewAfter         = 4 * time.Hour    // age from which a regular answer replaces the manifest; signed URLs last about 6 h
 
-	copyLag    = 30 * time.Second       // by which one server's copy of a playlist may be behind another's
-	clockSlack = 30 * time.Second       // by which program time may outrun the clock before it counts as reset
-	edge       = 100 * time.Millisecond // at a segment's start; an interval that begins within it continues the one before
-	audioLead  = 300 * time.Millisecond // by which the sound of a segment may begin before its picture
+	maxCopyDelay      = 30 * time.Second       // how far one server's copy of a playlist may be behind another's
+	clockSlack        = 30 * time.Second       // how much faster than the clock program time may run before it counts as reset
+	boundaryTolerance = 100 * time.Millisecond // bad media that begin this soon after a segment's start count from that start
+	audioLead         = 300 * time.Millisecond // longest time between the first sound and the first picture of a segment
 
-	minSegmentRatio = 0.2 // shortest segment, of the target duration (S10)
-	maxSegmentRatio = 3   // longest segment, of the target duration (S10)
+	minSegmentRatio = 0.2 // shortest usual segment, as a part of the target duration (S10)
+	maxSegmentRatio = 3   // longest usual segment, in target durations (S10)
 
-	maxNesting        = 1 // lists of renditions named by a list of renditions
-	maxAvoided        = 3 // renditions given up for others in one outage
-	bisectionLimit    = 20 * time.Second
-	maxBisectionSteps = 10 // enough to bisect the longest playlist
+	maxNesting        = 1                // master playlists that the watch reads on the way to a feed
+	maxAvoided        = 3                // renditions that the watch avoids at most in one outage
+	bisectionLimit    = 20 * time.Second // longest bisection, from the analysis of the newest segment on
+	maxBisectionSteps = 10               // analyses of one bisection; enough for the longest playlist
 )
 
-// RenditionPreference says which rendition to watch (decision S8).
+// RenditionPreference says which rendition the watch prefers (decision S8).
 type RenditionPreference string
 
 // The preferences of decision S8.
@@ -54,9 +54,9 @@ const (
 	Best     RenditionPreference = "best"     // the largest (section 5.1)
 )
 
-// Rules say what a stream is watched for. Durations are positive.
+// Rules are the settings of one watch. Durations are positive.
 type Rules struct {
-	Interval       time.Duration                   `json:"interval"`   // between two checks (6.2)
+	CheckInterval  time.Duration                   `json:"interval"`   // between two checks (6.2)
 	Thresholds     map[detector.Name]time.Duration `json:"thresholds"` // of each detector (6.3, 6.4)
 	ScheduledStart time.Time                       `json:"scheduled_start,omitzero"`
 	ScheduledEnd   time.Time                       `json:"scheduled_end,omitzero"` // decision A10
@@ -68,7 +68,7 @@ type Rules struct {
 func RulesOf(c monitor.Config, p RenditionPreference) Rules {
 	seconds := func(n int) time.Duration { return time.Duration(n) * time.Second }
 	r := Rules{
-		Interval:       seconds(c.CheckIntervalSec),
+		CheckInterval:  seconds(c.CheckIntervalSec),
 		Thresholds:     map[detector.Name]time.Duration{},
 		StartTolerance: seconds(c.StartDelayToleranceSec),
 		Prefer:         p,
@@ -85,8 +85,20 @@ func RulesOf(c monitor.Config, p RenditionPreference) Rules {
 	return r
 }
 
-// UnmarshalJSON reads rules, also those of a recording that has one field for
-// each of the two thresholds.
+// handleRulesChanged goes on by new rules. Open conditions keep their onset and their
+// alert. So a lower threshold alerts at the next check that is still bad, and a higher one
+// revokes nothing. Checks and thresholds have no stored times, so their next
+// moments follow from the new rules.
+func (w *Watcher) handleRulesChanged(o RulesChanged) {
+	w.rules = o.Rules
+	w.state.Schedule.follow(w.rules, w.now)
+	if r := &w.state.Resolve; !w.state.monitoring() && r.Failures == 0 {
+		r.NextAt = earliest(r.NextAt, w.rules.nextPoll(w.now, w.state.Schedule.DelayAlerted))
+	}
+}
+
+// UnmarshalJSON reads rules. An early recording has no thresholds by detector: it
+// has one field for blackout and one for silence.
 func (r *Rules) UnmarshalJSON(b []byte) error {
 	type plain Rules
 	var read struct {
@@ -104,10 +116,10 @@ func (r *Rules) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// threshold is how long a detector's condition lasts before its alert.
+// threshold returns how long a detector's condition lasts before its alert.
 func (r Rules) threshold(d detector.Detector) time.Duration {
 	if t := r.Thresholds[d.Name]; t > 0 {
 		return t
 	}
-	return time.Duration(d.Threshold.Default) * time.Second // the rules are older than the detector
+	return time.Duration(d.Threshold.Default) * time.Second // the rules were stored before the detector existed
 }

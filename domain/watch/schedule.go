@@ -6,37 +6,37 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// schedule follows what was announced: when the stream should start, and until
-// when it is waited for (section 7.3, decisions S13 and A10).
+// schedule remembers whether a late start was alerted (section 7.3, decision S13).
 type schedule struct {
-	DelayAlerted bool `json:"delay_told,omitempty"` // stream.delayed has been emitted
+	DelayAlerted bool      `json:"delay_told,omitempty"`   // stream.delayed has been emitted
+	AlertedStart time.Time `json:"alerted_start,omitzero"` // the scheduled start of that event; zero: an early release emitted it
 }
 
-// delayed returns the event of a stream that is not live past its start and
-// the tolerance, once.
-func (s *schedule) delayed(r Rules, now time.Time) (event.Delayed, bool) {
-	if s.DelayAlerted || r.ScheduledStart.IsZero() || !now.After(r.ScheduledStart.Add(r.StartTolerance)) {
-		return event.Delayed{}, false
+// alertDelay emits stream.delayed once the tolerance after the scheduled start has
+// passed. The caller knows that the stream is not live.
+func (s *schedule) alertDelay(r Rules, e *emitter) {
+	if s.DelayAlerted || r.ScheduledStart.IsZero() || !e.now.After(r.ScheduledStart.Add(r.StartTolerance)) {
+		return
 	}
-	s.DelayAlerted = true
-	return event.Delayed{
+	s.DelayAlerted, s.AlertedStart = true, r.ScheduledStart
+	e.emit(event.StreamDelayed, event.Delayed{
 		ScheduledStartTime: r.ScheduledStart,
-		DelaySec:           wholeSeconds(now.Sub(r.ScheduledStart)),
+		DelaySec:           wholeSeconds(e.now.Sub(r.ScheduledStart)),
 		ToleranceSec:       wholeSeconds(r.StartTolerance),
-	}, true
+	})
 }
 
-// expiresAt is when a stream that has never been live is given up; zero: never. At
-// that time the stream's state is asked once more. If no answer comes within
-// blindLimit, the watch ends anyway.
-func (w *Watcher) expiresAt() time.Time {
-	if w.monitoring() || w.rules.ScheduledEnd.IsZero() {
-		return time.Time{}
+// follow allows a new alert if the start was moved after the alert, and its tolerance
+// has not passed (section 16.6). The start is compared because a clock that was set
+// back also makes the tolerance end in the future.
+func (s *schedule) follow(r Rules, now time.Time) {
+	if !s.DelayAlerted || r.ScheduledStart.IsZero() {
+		return
 	}
-	return w.rules.ScheduledEnd.Add(w.rules.StartTolerance)
-}
-
-// expire ends the watch of a stream that never went live (decision A10).
-func (w *Watcher) expire() {
-	w.fail(event.ReasonReservationExpired, "the stream had not started by its scheduled end and the tolerance after it")
+	if s.AlertedStart.IsZero() {
+		s.AlertedStart = r.ScheduledStart
+	}
+	if !r.ScheduledStart.Equal(s.AlertedStart) && r.ScheduledStart.Add(r.StartTolerance).After(now) {
+		*s = schedule{}
+	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 )
 
-// snapshotVersion is the version of the JSON that Snapshot writes. Version 1
-// keeps conditions by the name of their detector; before it, the JSON had no
-// version and a fixed order of detectors.
+// snapshotVersion is the version of the JSON that Snapshot writes. Version 1 lists
+// conditions by the name of their detector. Older JSON has no version, and lists
+// the detectors in a fixed order.
 const snapshotVersion = 1
 
 type snapshot struct {
@@ -18,10 +18,10 @@ type snapshot struct {
 	*state
 }
 
-// Snapshot returns what a successor needs to go on from here (decision S11). The
-// successor emits no event a second time, and open conditions keep their onset.
-// The JSON is opaque, has a few kilobytes and holds the manifest's signed URL, so
-// it is as secret as that URL.
+// Snapshot returns the state as JSON, from which a successor goes on (decision
+// S11). The successor emits no event a second time, and open conditions keep their
+// onset. The JSON is opaque and has a few kilobytes. It holds the manifest's signed
+// URL, so it is as secret as that URL.
 func (w *Watcher) Snapshot() (json.RawMessage, error) {
 	b, err := json.Marshal(snapshot{snapshotVersion, &w.state})
 	if err != nil {
@@ -30,8 +30,8 @@ func (w *Watcher) Snapshot() (json.RawMessage, error) {
 	return b, nil
 }
 
-// readSnapshot reads the JSON of any version up to snapshotVersion. Detectors
-// that it does not know begin now; those that the table does not have are dropped.
+// readSnapshot reads the JSON of any version up to snapshotVersion. A detector that
+// the snapshot lacks begins now. A detector that the table lacks is dropped.
 func readSnapshot(raw json.RawMessage) (state, error) {
 	var header struct {
 		Version int `json:"version"`
@@ -61,8 +61,9 @@ func readSnapshot(raw json.RawMessage) (state, error) {
 	return s, nil
 }
 
-// upgradeUnversioned rewrites a snapshot without a version. Its conditions, and
-// what each feed judges, are arrays of blackout and silence.
+// upgradeUnversioned rewrites a snapshot without a version as version 1. Before
+// version 1, the conditions and the tracks of each feed were arrays. Blackout came
+// first, silence second.
 func upgradeUnversioned(raw json.RawMessage) (json.RawMessage, error) {
 	var all map[string]any
 	if err := json.Unmarshal(raw, &all); err != nil {
@@ -89,10 +90,10 @@ func upgradeUnversioned(raw json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
-// Restore makes a watcher that goes on from a snapshot at now; an empty snapshot
-// is a new start. The time in which nobody watched counts for no stall and no
-// outage, and for blindness only if the watcher was blind before and still is.
-// The time before it counts, and open conditions stay open.
+// Restore makes a watcher that goes on from a snapshot at now. With an empty
+// snapshot it is New. The time in which nobody watched counts neither for a stall
+// nor for an outage. It counts for blindness if the last attempts before it had
+// failed. The time before it counts, and open conditions stay open.
 func Restore(rules Rules, raw json.RawMessage, now time.Time) (*Watcher, error) {
 	w := New(rules, now)
 	if len(raw) == 0 {
@@ -103,26 +104,27 @@ func Restore(rules Rules, raw json.RawMessage, now time.Time) (*Watcher, error) 
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	if back := s.At.Sub(now); back > 0 {
-		// This clock is behind the one of the snapshot. A clock ahead of it cannot
-		// be told from a time in which nobody watched.
+		// This machine's clock is behind the clock of the snapshot's machine. A clock
+		// that is ahead looks like a time in which nobody watched.
 		s.shiftClock(-back)
 		s.At = now
 	}
-	s.resume(now, now.Sub(s.At)) // without At, as long as can be
+	s.resume(now, now.Sub(s.At)) // a snapshot of an early release has no At; resume limits the difference
 	w.state = s
+	w.state.Schedule.follow(rules, now)
 	return w, nil
 }
 
-// resume goes on at now, after a time in which nobody watched, and asks for
-// everything at once.
+// resume goes on at now, after a time in which nobody watched. All tasks are due
+// at once.
 func (s *state) resume(now time.Time, unwatched time.Duration) {
-	s.At = now // a successor that dies before its first step has not been away for longer
-	s.Resolve.Next = now
+	s.At = now // if this worker dies before its first step, the next one must not count the same time again
+	s.Resolve.NextAt = now
 	for _, f := range s.Feeds {
 		f.LastReadAt, f.LastCheckedAt, f.failingSince = time.Time{}, time.Time{}, time.Time{}
 		f.window, f.pending, f.bisection = nil, nil, bisection{}
-		f.refused, f.refusedAfterGoodRenewal, f.untried = false, false, false
-		f.Outage.RetryAt, f.Outage.Failures = now, 0 // the URL may have expired meanwhile; a renewed one is tried at once
+		f.renewal = renewal{RenewalWorked: f.RenewalWorked}
+		f.Outage.RetryAt, f.Outage.Failures = now, 0 // with no failures, switchTo tries a renewed URL at once
 		if f.Outage.open() {
 			f.Outage.Unwatched = min(f.Outage.Unwatched+unwatched, now.Sub(f.Outage.Since))
 		}

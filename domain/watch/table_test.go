@@ -8,104 +8,105 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// The table of every state × every observation is kept in testdata/table.txt. A
-// cell lists the effects: events by the last part of their names, a new status
-// after "→", "!" for a warning in the log. It is "health" if only health changes,
-// and "·" without any effect. WRITE_TABLE=1 writes the file.
+// The table of every state × every observation is kept in testdata/table.txt. A cell lists
+// the effects. An event is the last part of its name, a signal its condition with "+" or
+// "-", a new status follows "→", and "!" is a warning in the log. It is "health" if only
+// health changes, and "·" without any effect. WRITE_TABLE=1 writes the file.
 
-// moment is where the columns stand: ten minutes into a timeline.
-const moment = 600.0
+// tableTime is the second of the timeline at which each state is observed.
+const tableTime = 600.0
 
-// columns are the states, each made by a stream's own life up to the moment.
+// columns are the states. Each is made by a scenario that runs until tableTime.
 var columns = []struct {
 	name string
 	make func(t *testing.T) *world
 }{
 	{"initializing", func(t *testing.T) *world {
-		return scenario(t).from(moment)
+		return scenario(t).from(tableTime)
 	}},
 	{"waiting", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.live.from = never }).from(500).until(moment)
+		return scenario(t, func(w *world) { w.live.from = never }).from(500).until(tableTime)
 	}},
 	{"waiting, late", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.live.from, w.rules.ScheduledStart = never, at(299) }).from(596).until(moment)
+		return scenario(t, func(w *world) { w.live.from, w.rules.ScheduledStart = never, at(299) }).from(596).until(tableTime)
 	}},
 	{"waiting, unanswered", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.noAnswer = []span{{0, never}} }).from(500).until(moment)
+		return scenario(t, func(w *world) { w.unanswered = []span{{0, never}} }).from(500).until(tableTime)
 	}},
 	{"monitoring", func(t *testing.T) *world {
-		return scenario(t).from(500).until(moment)
+		return scenario(t).from(500).until(tableTime)
 	}},
 	{"black, before the alert", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.black = []span{{572, never}} }).from(500).until(moment)
+		return scenario(t, func(w *world) { w.black = []span{{572, never}} }).from(500).until(tableTime)
 	}},
 	{"black, after the alert", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.black = []span{{550, never}} }).from(500).until(moment)
+		return scenario(t, func(w *world) { w.black = []span{{550, never}} }).from(500).until(tableTime)
 	}},
 	{"outage of the playlist, 20 s old", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.noPlaylist = []span{{580, never}} }).from(500).until(moment)
+		return scenario(t, func(w *world) { w.playlistFails = []span{{580, never}} }).from(500).until(tableTime)
 	}},
 	{"outage, is_live unknown", func(t *testing.T) *world {
 		return scenario(t, func(w *world) {
-			w.noPlaylist, w.noAnswer = []span{{520, never}}, []span{{520, never}}
-		}).from(500).until(moment)
+			w.playlistFails, w.unanswered = []span{{520, never}}, []span{{520, never}}
+		}).from(500).until(tableTime)
 	}},
 	{"outage of the playlist, alerted", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.noPlaylist = []span{{520, never}} }).from(500).until(moment)
+		return scenario(t, func(w *world) { w.playlistFails = []span{{520, never}} }).from(500).until(tableTime)
 	}},
 	{"blind", func(t *testing.T) *world {
 		return scenario(t, func(w *world) {
-			w.noPlaylist, w.noAnswer = []span{{220, never}}, []span{{220, never}}
-		}).from(200).until(moment)
+			w.playlistFails, w.unanswered = []span{{220, never}}, []span{{220, never}}
+		}).from(200).until(tableTime)
 	}},
 	{"outage of a stalled playlist, alerted", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.frozen = []span{{520, never}} }).from(500).until(moment)
+		return scenario(t, func(w *world) { w.stalls = []span{{520, never}} }).from(500).until(tableTime)
 	}},
 	{"outage of segments, alerted", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.noSegment = []span{{520, never}} }).from(500).until(moment)
+		return scenario(t, func(w *world) { w.segmentsFail = []span{{520, never}} }).from(500).until(tableTime)
 	}},
 	{"silent, after the alert", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.silent = []span{{550, never}} }).from(500).until(moment)
+		return scenario(t, func(w *world) { w.silent = []span{{550, never}} }).from(500).until(tableTime)
 	}},
 	{"waiting, with a manifest not yet proven", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.says = map[span]watch.StreamState{{0, never}: watch.ManifestFound} }).from(moment).found()
+		return scenario(t, func(w *world) { w.answers = map[span]watch.StreamState{{0, never}: watch.ManifestFound} }).from(tableTime).findManifest()
 	}},
 	{"resumed while black, after the alert", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.black = []span{{550, never}} }).from(500).until(moment - 3).resume(3)
+		return scenario(t, func(w *world) { w.black = []span{{550, never}} }).from(500).until(tableTime - 3).resume(3)
 	}},
-	{"an end claimed 9.9 s ago, segments fail", claimed(watch.Ended, 9.9, true)},
-	{"an end claimed 10 s ago, segments fail", claimed(watch.Ended, 10, true)},
-	{"an end claimed 10 s ago, a segment analysed since", claimed(watch.Ended, 10, false)},
-	{"a refusal claimed 29.9 s ago, segments fail", claimed(watch.AgeRestricted, 29.9, true)},
-	{"a refusal claimed 30 s ago, segments fail", claimed(watch.AgeRestricted, 30, true)},
-	{"a refusal claimed 30 s ago, a segment analysed since", claimed(watch.AgeRestricted, 30, false)},
+	{"an end claimed 9.9 s ago, segments fail", withClaim(watch.Ended, 9.9, true)},
+	{"an end claimed 10 s ago, segments fail", withClaim(watch.Ended, 10, true)},
+	{"an end claimed 10 s ago, a segment analysed since", withClaim(watch.Ended, 10, false)},
+	{"a refusal claimed 29.9 s ago, segments fail", withClaim(watch.AgeRestricted, 29.9, true)},
+	{"a refusal claimed 30 s ago, segments fail", withClaim(watch.AgeRestricted, 30, true)},
+	{"a refusal claimed 30 s ago, a segment analysed since", withClaim(watch.AgeRestricted, 30, false)},
 	{"completed", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.live.to, w.endlist = 550, true }).from(500).until(moment)
+		return scenario(t, func(w *world) { w.live.to, w.endlist = 550, true }).from(500).until(tableTime)
 	}},
 	{"error", func(t *testing.T) *world {
-		return scenario(t, func(w *world) { w.says = map[span]watch.StreamState{{0, never}: watch.Private} }).from(500).until(moment)
+		return scenario(t, func(w *world) { w.answers = map[span]watch.StreamState{{0, never}: watch.Private} }).from(500).until(tableTime)
 	}},
 }
 
-// claimed makes a column in which YouTube said once, ago seconds before the
-// moment, that the stream is over or refused (decision S19).
-func claimed(state watch.StreamState, ago float64, segmentsFail bool) func(t *testing.T) *world {
+// withClaim makes a column with an unconfirmed claim (decision S19). YouTube made it
+// ago seconds before tableTime.
+func withClaim(state watch.StreamState, ago float64, segmentsFail bool) func(t *testing.T) *world {
 	return func(t *testing.T) *world {
 		w := scenario(t, func(w *world) {
 			if segmentsFail {
-				w.noSegment = []span{{moment - 35, never}}
+				w.segmentsFail = []span{{tableTime - 35, never}}
 			}
-		}).from(500).until(moment - ago)
-		w.took[watch.TaskResolve] = never // the question that follows is not answered before the moment
+		}).from(500).until(tableTime - ago)
+		w.taskTime[watch.TaskResolve] = never // the next question is not answered before tableTime
 		w.step(watch.Resolution{Began: at(w.now), State: state})
-		return w.until(moment)
+		return w.until(tableTime)
 	}
 }
 
-// observation is a row: what is observed a moment later.
+// observation is a row of the table: one observation at or after tableTime.
 type observation struct {
 	name string
 	make func(w *world) watch.Observation
@@ -140,15 +141,15 @@ func rows() []observation {
 	row("resolve: live, neither picture nor sound", func(w *world) watch.Observation {
 		return watch.Resolution{Began: at(w.now), State: watch.Live, Renditions: subtitles}
 	})
-	probe := func(name string, p watch.ProbeResult) {
+	probe := func(name string, p watch.OEmbedResult) {
 		row("probe: "+name, func(w *world) watch.Observation { p.Began = at(w.now); return p })
 	}
-	probe("exists", watch.ProbeResult{Known: true, Exists: true})
-	probe("is missing", watch.ProbeResult{Known: true})
-	probe("not known", watch.ProbeResult{})
+	probe("exists", watch.OEmbedResult{Known: true, Exists: true})
+	probe("is missing", watch.OEmbedResult{Known: true})
+	probe("not known", watch.OEmbedResult{})
 	playlist := func(change func(w *world, p *watch.Playlist)) func(w *world) watch.Observation {
 		return func(w *world) watch.Observation {
-			w.noPlaylist, w.frozen, w.now = nil, nil, w.now+2
+			w.playlistFails, w.stalls, w.now = nil, nil, w.now+2
 			url := ""
 			for _, task := range w.watcher.Next() {
 				if task.Kind == watch.TaskPlaylist {
@@ -180,14 +181,14 @@ func rows() []observation {
 	}))
 	row("playlist: of a URL no longer read", playlist(func(_ *world, p *watch.Playlist) { p.URL = "https://media.test/old" }))
 	row("segment: no task asked for it", func(w *world) watch.Observation {
-		return watch.Analysis{Began: at(w.now), Segment: "https://media.test/none.ts", Video: fine, Audio: fine}
+		return watch.Analysis{Began: at(w.now), Segment: "https://media.test/none.ts", Video: decoded, Audio: decoded}
 	})
-	// The rows below begin with a playlist whose new segment is to be analysed.
+	// Each row below first reads a playlist, so that the watcher asks for a segment.
 	segment := func(name string, change func(a *watch.Analysis)) {
 		row("segment: "+name, func(w *world) watch.Observation {
 			w.now += 10
 			w.step(playlist(func(*world, *watch.Playlist) {})(w))
-			a := watch.Analysis{Began: at(w.now), Segment: "none", Video: fine, Audio: fine}
+			a := watch.Analysis{Began: at(w.now), Segment: "none", Video: decoded, Audio: decoded}
 			for _, task := range w.watcher.Next() {
 				if task.Kind == watch.TaskSegment {
 					a.Segment = task.Segment.ID()
@@ -198,8 +199,12 @@ func rows() []observation {
 		})
 	}
 	segment("picture and sound", func(*watch.Analysis) {})
-	segment("black", func(a *watch.Analysis) { a.Intervals = map[detector.Name][]watch.Interval{detector.Blackout: whole} })
-	segment("silent", func(a *watch.Analysis) { a.Intervals = map[detector.Name][]watch.Interval{detector.Silence: whole} })
+	segment("black", func(a *watch.Analysis) {
+		a.Intervals = map[detector.Name][]watch.Interval{detector.Blackout: wholeSegment}
+	})
+	segment("silent", func(a *watch.Analysis) {
+		a.Intervals = map[detector.Name][]watch.Interval{detector.Silence: wholeSegment}
+	})
 	segment("no video track", func(a *watch.Analysis) { a.Video = watch.Track{} })
 	segment("no frame can be decoded", func(a *watch.Analysis) { a.Video = watch.Track{Present: true} })
 	segment("no track at all", func(a *watch.Analysis) { a.Video, a.Audio = watch.Track{}, watch.Track{} })
@@ -212,12 +217,21 @@ func rows() []observation {
 }
 
 var (
-	fine  = watch.Track{Present: true, To: 2 * time.Second}
-	whole = []watch.Interval{{To: 2 * time.Second}}
+	decoded      = watch.Track{Present: true, To: 2 * time.Second}
+	wholeSegment = []watch.Interval{{To: 2 * time.Second}}
 )
 
-// follows says in short what effects are.
-func follows(effects []watch.Effect) string {
+// signalWord is a signal in short: its condition, with "+" at the begin and "-" at
+// the end.
+func signalWord(s monitor.Signal) string {
+	if s.EndedAt.IsZero() {
+		return string(s.Condition) + "+"
+	}
+	return string(s.Condition) + "-"
+}
+
+// summary returns the effects in the words of the table.
+func summary(effects []watch.Effect) string {
 	var words []string
 	health := false
 	for _, e := range effects {
@@ -225,6 +239,8 @@ func follows(effects []watch.Effect) string {
 		case watch.EventEmitted:
 			name := string(e.Event.Type)
 			words = append(words, name[strings.IndexByte(name, '.')+1:])
+		case watch.SignalEmitted:
+			words = append(words, signalWord(e.Signal))
 		case watch.StatusChanged:
 			words = append(words, "→"+string(e.Status))
 		case watch.LogEntry:
@@ -251,7 +267,7 @@ func TestEveryStateAndObservationFollowsTheTable(t *testing.T) {
 		for _, r := range rows() {
 			w := c.make(t)
 			o := r.make(w)
-			fmt.Fprintf(&b, "    %-48s %s\n", r.name, follows(w.watcher.Step(at(w.now), o)))
+			fmt.Fprintf(&b, "    %-48s %s\n", r.name, summary(w.watcher.Step(at(w.now), o)))
 		}
 	}
 	const file = "testdata/table.txt"

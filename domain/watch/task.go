@@ -3,12 +3,12 @@ package watch
 import "time"
 
 // Lane is a place where the tasks of a stream are done, one at a time. With two
-// of them a yt-dlp that hangs never delays the media (decision S16).
+// lanes, a yt-dlp that hangs never delays the media (decision S16).
 type Lane int
 
 // The lanes, and the timer, whose tasks take no time.
 const (
-	LaneResolve Lane = iota // TaskResolve, TaskProbe
+	LaneResolve Lane = iota // TaskResolve, TaskOEmbed
 	LaneMedia               // TaskPlaylist, TaskSegment
 	LaneTimer               // TaskWake
 )
@@ -19,18 +19,20 @@ type TaskKind string
 // The kinds of task, each with the observation that answers it.
 const (
 	TaskResolve  TaskKind = "resolve"  // the stream's state and its manifest → Resolution
-	TaskProbe    TaskKind = "probe"    // whether the video exists, by oEmbed (section 7.4) → ProbeResult
+	TaskOEmbed   TaskKind = "probe"    // whether the video exists, by oEmbed (section 7.4) → OEmbedResult
 	TaskPlaylist TaskKind = "playlist" // the playlist at URL → Playlist
 	TaskSegment  TaskKind = "segment"  // the analysis of Segment → Analysis
-	TaskWake     TaskKind = "wake"     // nothing but time to pass → Tick
+	TaskWake     TaskKind = "wake"     // nothing; time passes → Tick
 
-	clockStep TaskKind = "clock_step" // of an observation that answers no task: ClockStep
+	// The kinds of observations that no task asks for.
+	clockStep    TaskKind = "clock_step"    // ClockStep
+	rulesChanged TaskKind = "rules_changed" // RulesChanged
 )
 
 // Lane returns where a task of this kind is done.
 func (k TaskKind) Lane() Lane {
 	switch k {
-	case TaskResolve, TaskProbe:
+	case TaskResolve, TaskOEmbed:
 		return LaneResolve
 	case TaskPlaylist, TaskSegment:
 		return LaneMedia
@@ -46,61 +48,65 @@ type Task struct {
 	Segment Segment   // TaskSegment: to be analysed
 }
 
-// Next returns what to find out next, at most one task for each lane. Begin
-// only tasks of idle lanes, and call Next again after each Step.
-func (w *Watcher) Next() []Task {
-	if w.state.Over {
-		return nil
-	}
-	tasks := []Task{w.nextResolve()}
-	if t, ok := w.nextMedia(); ok {
+// planner decides which task is due when. It reads the state and changes nothing.
+type planner struct {
+	rules Rules
+	state *state
+	now   time.Time
+}
+
+// tasks returns the next task of each lane and of the timer.
+func (p planner) tasks() []Task {
+	tasks := []Task{p.resolveTask()}
+	if t, ok := p.mediaTask(); ok {
 		tasks = append(tasks, t)
 	}
-	if at := w.wakeAt(); !at.IsZero() {
+	if at := p.wakeAt(); !at.IsZero() {
 		tasks = append(tasks, Task{Kind: TaskWake, At: at})
 	}
 	return tasks
 }
 
-// nextResolve is the task of the resolve lane. It is due by the cadence, when the
-// manifest has expired, and at every moment at which the answer decides
-// something, unless the question was put since.
-func (w *Watcher) nextResolve() Task {
-	r := w.state.Resolve
-	if r.Probe {
-		return Task{Kind: TaskProbe, At: w.now}
+// resolveTask returns the task of the resolve lane. The question is due by its
+// cadence and when the manifest has expired. It is due once more when
+// an outage or blindness reaches its limit, or when the reservation expires. A feed
+// without a URL makes it due when the feed's backoff ends.
+func (p planner) resolveTask() Task {
+	r := p.state.Resolve
+	if r.OEmbedDue {
+		return Task{Kind: TaskOEmbed, At: p.now}
 	}
-	at := earliest(r.Next, r.RenewAt)
-	moments := []time.Time{w.state.Blind.dueAt(), w.expiresAt()}
-	for _, f := range w.state.Feeds {
-		moments = append(moments, f.Outage.questionAt(), f.searchAt())
+	at := earliest(r.NextAt, r.RenewAt)
+	moments := []time.Time{p.state.Blind.limitAt(), p.expiresAt()}
+	for _, f := range p.state.Feeds {
+		moments = append(moments, f.Outage.alertableSince(), f.searchAt())
 	}
 	for _, moment := range moments {
-		if r.Began.Before(moment) {
+		if r.LastBegan.Before(moment) {
 			at = earliest(at, moment)
 		}
 	}
 	return Task{Kind: TaskResolve, At: at}
 }
 
-// nextMedia is the task of the media lane. Of two feeds with a due task the one
-// whose playlist was read longer ago is first, so that a slow feed never starves
-// the other.
-func (w *Watcher) nextMedia() (next Task, ok bool) {
-	if url := w.state.Manifest.PendingURL; url != "" {
-		return Task{Kind: TaskPlaylist, At: w.now, URL: url}, true
+// mediaTask returns the task of the media lane. If two feeds have a due task, the
+// feed whose playlist was read longer ago is first. So a slow feed never starves
+// the other one.
+func (p planner) mediaTask() (next Task, ok bool) {
+	if url := p.state.Manifest.PendingURL; url != "" {
+		return Task{Kind: TaskPlaylist, At: p.now, URL: url}, true
 	}
-	var chosen *feed
-	for _, f := range w.state.Feeds {
+	var chosen *mediaFeed
+	for _, f := range p.state.Feeds {
 		if f.URL == "" {
 			continue
 		}
-		t := Task{Kind: TaskPlaylist, At: w.readAt(f), URL: f.URL}
+		t := Task{Kind: TaskPlaylist, At: p.nextReadAt(f), URL: f.URL}
 		if f.pending != nil {
-			t = Task{Kind: TaskSegment, At: w.now, Segment: *f.pending}
+			t = Task{Kind: TaskSegment, At: p.now, Segment: *f.pending}
 		}
 		first := !ok || t.At.Before(next.At)
-		if ok && !t.At.After(w.now) && !next.At.After(w.now) {
+		if ok && !t.At.After(p.now) && !next.At.After(p.now) {
 			first = f.LastReadAt.Before(chosen.LastReadAt)
 		}
 		if first {
@@ -108,4 +114,24 @@ func (w *Watcher) nextMedia() (next Task, ok bool) {
 		}
 	}
 	return next, ok
+}
+
+// wakeAt returns the earliest moment at which handlePassedTime has something to
+// do; zero: never.
+func (p planner) wakeAt() time.Time {
+	at := p.state.Blind.alertAt()
+	if e := p.expiresAt(); !e.IsZero() {
+		at = earliest(at, e.Add(blindLimit))
+	}
+	return at
+}
+
+// expiresAt returns when the watch gives up a stream that has never been live;
+// zero: never. The resolve lane asks once more at that time. If no answer comes
+// within blindLimit, the watch ends anyway (decision A10).
+func (p planner) expiresAt() time.Time {
+	if p.state.monitoring() || p.rules.ScheduledEnd.IsZero() {
+		return time.Time{}
+	}
+	return p.rules.ScheduledEnd.Add(p.rules.StartTolerance)
 }

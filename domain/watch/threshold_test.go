@@ -33,13 +33,13 @@ func TestAConditionIsAlertedFromItsThresholdOn(t *testing.T) {
 			w.segment, w.black = 5, []span{{101.3, 101.3 + lasts}}
 		}, 300},
 		{"6.4 a silence without program time", event.Silence, 30, func(w *world, lasts float64) {
-			w.noPDT, w.silent = true, []span{{100, 100 + lasts}}
+			w.noProgramTime, w.silent = true, []span{{100, 100 + lasts}}
 		}, 300},
-		{"6.6 a playlist that fails", event.SegmentError, 60, func(w *world, lasts float64) { w.noPlaylist = []span{{110, 110 + lasts}} }, 400},
-		{"6.6 a segment that fails", event.SegmentError, 60, func(w *world, lasts float64) { w.noSegment = []span{{110, 110 + lasts}} }, 400},
-		{"S6 a playlist that stands still", event.SegmentError, 60, func(w *world, lasts float64) { w.frozen = []span{{110, 110 + lasts}} }, 400},
+		{"6.6 a playlist that fails", event.SegmentError, 60, func(w *world, lasts float64) { w.playlistFails = []span{{110, 110 + lasts}} }, 400},
+		{"6.6 a segment that fails", event.SegmentError, 60, func(w *world, lasts float64) { w.segmentsFail = []span{{110, 110 + lasts}} }, 400},
+		{"S6 a playlist that stands still", event.SegmentError, 60, func(w *world, lasts float64) { w.stalls = []span{{110, 110 + lasts}} }, 400},
 		{"S15 a watchdog that is blind", event.MonitorError, 300, func(w *world, lasts float64) {
-			w.noAnswer, w.noPlaylist = []span{{110, 110 + lasts}}, []span{{110, 110 + lasts}}
+			w.unanswered, w.playlistFails = []span{{110, 110 + lasts}}, []span{{110, 110 + lasts}}
 		}, 800},
 		{"7.3 a late start", event.StreamDelayed, 300, func(w *world, lasts float64) {
 			w.rules.ScheduledStart, w.live.from = at(100), 100+lasts
@@ -48,8 +48,8 @@ func TestAConditionIsAlertedFromItsThresholdOn(t *testing.T) {
 			w.rules.ScheduledEnd, w.live.from = at(100), 100+lasts
 		}, 800},
 	} {
-		// The watcher looks every ten seconds, at most: what it cannot see is
-		// within that of the limit. A threshold on media is exact.
+		// The watcher looks every 10 s or more often, so an alert may come that much
+		// later. A threshold on media is exact.
 		slack := 12.0
 		if c.typ == event.Blackout || c.typ == event.Silence {
 			slack = 0.2
@@ -80,7 +80,7 @@ func TestAConditionIsAlertedFromItsThresholdOn(t *testing.T) {
 	})
 }
 
-// observed drives a watcher by hand, to the nanosecond.
+// The test steps a watcher itself, because a scenario counts in seconds.
 func TestAThresholdIsExactToTheNanosecond(t *testing.T) {
 	late := func(after float64) int {
 		r := rules()
@@ -114,9 +114,9 @@ func TestAThresholdIsExactToTheNanosecond(t *testing.T) {
 			t.Errorf("S15: nothing learned for %v s: emitted %d times, want %d", after, got, want)
 		}
 	}
-	for after, want := range map[float64]int{389.999999999: 0, 390: 1} { // S15, while every attempt hangs
+	for after, want := range map[float64]int{389.999999999: 0, 390: 1} { // S15, while every attempt waits
 		if got := blind(after, watch.Tick{}); got != want {
-			t.Errorf("S15: nothing heard for %v s: emitted %d times, want %d", after, got, want)
+			t.Errorf("S15: no attempt ended for %v s: emitted %d times, want %d", after, got, want)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestSilenceIsAlertedAtItsThresholdAndAtItsRecovery(t *testing.T) { // 6.4
 		)
 }
 
-func TestABlackoutShorterThanItsThresholdIsForgotten(t *testing.T) { // S3
+func TestABlackoutShorterThanItsThresholdIsNotAlerted(t *testing.T) { // S3
 	scenario(t, func(w *world) { w.black = []span{{100, 129.9}} }).
 		from(50).until(300).
 		expect(emits(50, event.StreamStarted))
@@ -52,7 +52,7 @@ func TestAStalledPlaylistOfAnEndedStreamEndsIt(t *testing.T) { // 7.6, S6
 }
 
 func TestAStalledPlaylistOfALiveStreamIsAlertedOnce(t *testing.T) { // 6.6, S6
-	scenario(t, func(w *world) { w.frozen = []span{{100, 400}} }).
+	scenario(t, func(w *world) { w.stalls = []span{{100, 400}} }).
 		from(50).until(500).
 		expect(
 			emits(50, event.StreamStarted),
@@ -64,7 +64,7 @@ func TestADelayIsAlertedOnce(t *testing.T) { // 7.3, S13
 	scenario(t, func(w *world) {
 		w.live.from = 450
 		w.rules.ScheduledStart = at(100)
-		w.took[watch.TaskResolve] = 0.5
+		w.taskTime[watch.TaskResolve] = 0.5
 	}).
 		from(0).until(500).
 		expect(
@@ -74,7 +74,7 @@ func TestADelayIsAlertedOnce(t *testing.T) { // 7.3, S13
 }
 
 func TestAStartIsEmittedOnceWhicheverAnswerComesFirst(t *testing.T) { // 7.5
-	w := scenario(t).from(50).found() // the playlist is being read when the answer comes
+	w := scenario(t).from(50).findManifest() // the playlist is being read when the answer comes
 	w.step(watch.Resolution{Began: at(50), State: watch.Live, Manifest: w.manifest()})
 	w.until(100).expect(emits(50, event.StreamStarted))
 }

@@ -7,116 +7,134 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Watcher is the state machine of one stream. Make it with New or Restore.
+// Watcher is the state machine of one stream. Make it with New or Restore. It
+// dispatches observations to the handlers that decide across the parts of the
+// state; each part decides what needs no other.
 type Watcher struct {
 	rules Rules
 	state state
-
-	now     time.Time // of the present step
-	effects []Effect  // of the present step
+	emitter
 }
 
 // state is everything that outlives a worker. Its JSON is the content of a
-// snapshot, so the names in its tags do not change without snapshotVersion.
+// snapshot, so a tag changes only together with snapshotVersion. Some tags are
+// older than the names of their fields.
 type state struct {
 	At          time.Time            `json:"at,omitzero"` // of the last step
 	Status      monitor.Status       `json:"status"`
 	Stream      monitor.StreamStatus `json:"stream"`
 	Statistics  monitor.Statistics   `json:"statistics"`
-	StartedAt   time.Time            `json:"started_at,omitzero"` // of the stream; zero: it was never seen live
-	LastCheckAt time.Time            `json:"last_check,omitzero"` // when a segment was last analysed
-	OddSegments int                  `json:"odd_segments,omitempty"`
+	StartedAt   time.Time            `json:"started_at,omitzero"`    // of the stream; zero: it was never seen live
+	LastCheckAt time.Time            `json:"last_check,omitzero"`    // when a segment was last analysed
+	OddSegments int                  `json:"odd_segments,omitempty"` // far shorter or longer than the target duration (S10)
 	Schedule    schedule             `json:"schedule"`
 	Resolve     resolveState         `json:"asking"`
 	Manifest    manifest             `json:"manifest"`
-	Feeds       []*feed              `json:"feeds,omitempty"`
+	Feeds       mediaFeeds           `json:"feeds,omitempty"`
 	Conditions  conditions           `json:"conditions"`
 	Blind       blindness            `json:"blind"`
+	Signalled   signalled            `json:"signalled,omitzero"`
 	Over        bool                 `json:"over,omitempty"`
 }
 
 // New starts a watcher at now, in Waiting Mode (section 7.1).
 func New(rules Rules, now time.Time) *Watcher {
 	return &Watcher{
-		rules: rules,
-		now:   now,
+		rules:   rules,
+		emitter: emitter{now: now},
 		state: state{
 			Status:     monitor.Initializing,
 			Stream:     monitor.StreamUnknown,
-			Resolve:    resolveState{Next: now},
+			Resolve:    resolveState{NextAt: now},
 			Conditions: conditions{},
 			Blind:      blindness{Since: now},
 		},
 	}
 }
 
-// Step takes in an observation that was made by now and returns what follows
-// from it. An observation that answers no task of the present changes nothing.
-// After Finished no observation does. Times never decrease from one step to the
-// next, except at a ClockStep.
+// Step takes in an observation and returns its effects. The observation was
+// finished at now. An observation that answers no current task changes nothing,
+// and neither does any observation after Finished. Times never decrease from one
+// step to the next, except at a ClockStep.
 func (w *Watcher) Step(now time.Time, o Observation) []Effect {
 	if w.state.Over {
 		return nil
 	}
-	w.now, w.effects = now, nil
+	w.emitter = emitter{now: now}
 	w.state.At = now
-	before := w.health()
+	before := w.state.health(now)
 	switch o := o.(type) {
 	case Resolution:
-		w.resolved(o)
-	case ProbeResult:
-		w.probed(o)
+		w.handleResolution(o)
+	case OEmbedResult:
+		w.handleOEmbed(o)
 	case Playlist:
-		w.readPlaylist(o)
+		w.handlePlaylist(o)
 	case Analysis:
-		w.analysed(o)
+		w.handleAnalysis(o)
 	case ClockStep:
-		w.stepClock(o)
+		w.handleClockStep(o)
+	case RulesChanged:
+		w.handleRulesChanged(o)
 	case Tick:
 	}
-	w.passTime()
-	if after := w.health(); after != before && !w.state.Over {
+	w.handlePassedTime()
+	if !w.state.Over { // the end of the watch ends every condition
+		w.emitSignals()
+	}
+	if after := w.state.health(now); after != before && !w.state.Over {
 		w.effects = append(w.effects, after)
 	}
 	return w.effects
 }
 
+// Next returns what to find out next, at most one task for each lane. Begin
+// only tasks of idle lanes, and call Next again after each Step.
+func (w *Watcher) Next() []Task {
+	if w.state.Over {
+		return nil
+	}
+	return w.plan().tasks()
+}
+
 // Report returns the present state as a worker reports it (section 8.6),
 // without generation, time, events and snapshot.
 func (w *Watcher) Report() monitor.Report {
-	h := w.health()
+	h, v := w.state.health(w.now), w.state.visibility()
 	return monitor.Report{
 		Status:       w.state.Status,
 		StreamStatus: h.Stream,
 		Health:       h.Health,
 		Statistics:   w.state.Statistics,
+		Visibility:   &v,
 	}
 }
 
-// passTime does what follows from time alone.
-func (w *Watcher) passTime() {
+func (w *Watcher) plan() planner { return planner{w.rules, &w.state, w.now} }
+
+// handlePassedTime does what is due without any observation.
+func (w *Watcher) handlePassedTime() {
 	if w.state.Over {
 		return
 	}
-	if at := w.expiresAt(); !at.IsZero() && !w.now.Before(at.Add(blindLimit)) {
+	if at := w.plan().expiresAt(); !at.IsZero() && !w.now.Before(at.Add(blindLimit)) {
 		w.expire() // no question has been answered since
 		return
 	}
 	if at := w.state.Blind.alertAt(); !at.IsZero() && !w.now.Before(at) {
-		w.alertBlindness()
+		w.state.Blind.alert(&w.emitter)
 	}
 }
 
-// wakeAt is the earliest moment at which something follows from time alone.
-func (w *Watcher) wakeAt() time.Time {
-	at := w.state.Blind.alertAt()
-	if e := w.expiresAt(); !e.IsZero() {
-		at = earliest(at, e.Add(blindLimit))
+// recordObserved records that the stream's state or new media were observed.
+func (w *Watcher) recordObserved() {
+	w.state.Resolve.MissingCount = 0
+	if blind := w.state.Blind.end(w.now); blind > 0 {
+		w.logInfo("The stream can be observed again", map[string]any{"blind_sec": wholeSeconds(blind)})
 	}
-	return at
 }
 
-func (w *Watcher) monitoring() bool { return w.state.Status == monitor.Monitoring }
+func (s *state) monitoring() bool { return s.Status == monitor.Monitoring }
 
 // start enters Monitoring Mode (sections 7.1, 7.5).
 func (w *Watcher) start(startedAt time.Time) {
@@ -137,7 +155,7 @@ func (w *Watcher) start(startedAt time.Time) {
 // end ends the watch because the stream has ended (section 7.6).
 func (w *Watcher) end(reason string) {
 	at := w.now
-	if last := w.mediaEnd(); last.Before(at) && last.After(w.state.StartedAt) {
+	if last := w.state.Feeds.mediaEnd(); last.Before(at) && last.After(w.state.StartedAt) {
 		at = last
 	}
 	data := event.Ended{EndedAt: at, Reason: reason}
@@ -158,6 +176,11 @@ func (w *Watcher) fail(reason, details string) {
 	w.finish(monitor.Failed)
 }
 
+// expire ends the watch of a stream that never went live (decision A10).
+func (w *Watcher) expire() {
+	w.fail(event.ReasonReservationExpired, "the stream had not started by its scheduled end and the tolerance after it")
+}
+
 func (w *Watcher) finish(s monitor.Status) {
 	w.setStatus(s)
 	w.state.Over = true
@@ -172,27 +195,7 @@ func (w *Watcher) setStatus(s monitor.Status) {
 	w.effects = append(w.effects, StatusChanged{s})
 }
 
-func (w *Watcher) emit(t event.Type, d event.Data) {
-	w.effects = append(w.effects, EventEmitted{event.Event{Type: t, At: w.now, Data: d}})
-}
-
-func (w *Watcher) logWarn(message string, data map[string]any) { w.log(true, message, data) }
-func (w *Watcher) logInfo(message string, data map[string]any) { w.log(false, message, data) }
-
-func (w *Watcher) log(warn bool, message string, data map[string]any) {
-	w.effects = append(w.effects, LogEntry{Warn: warn, Message: message, Data: data})
-}
-
-// learned records that the stream's state or new media were observed.
-func (w *Watcher) learned() {
-	w.state.Resolve.Missing = 0
-	if blind := w.state.Blind.learned(w.now); blind > 0 {
-		w.logInfo("The stream can be observed again", map[string]any{"blind_sec": wholeSeconds(blind)})
-	}
-}
-
-// earliest returns the earlier of two times, of which either may be zero for
-// never.
+// earliest returns the earlier of two times. A zero time means never.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
 		return b
@@ -200,5 +203,5 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// wholeSeconds returns a duration as events carry it, never more than has passed.
+// wholeSeconds returns a duration as events carry it, rounded down.
 func wholeSeconds(d time.Duration) int64 { return int64(d / time.Second) }

@@ -10,7 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// someSpans draws parts of a timeline that may touch and overlap.
+// someSpans draws spans of a timeline, which may touch and overlap.
 func someSpans(t *rapid.T, what string, end float64) []span {
 	var out []span
 	for range rapid.IntRange(0, 4).Draw(t, what) {
@@ -20,38 +20,38 @@ func someSpans(t *rapid.T, what string, end float64) []span {
 	return out
 }
 
-// anyWorld draws a stream with any trouble at any time.
+// anyWorld draws a stream with any faults at any times.
 func anyWorld(r *rapid.T, t *testing.T, end float64) *world {
 	return scenario(t, func(w *world) {
 		w.segment = rapid.SampledFrom([]float64{1, 2, 5}).Draw(r, "segment")
 		w.delay = rapid.Float64Range(0, 10).Draw(r, "delay")
-		w.noPDT = rapid.Bool().Draw(r, "no program time")
+		w.noProgramTime = rapid.Bool().Draw(r, "no program time")
 		w.live.from = rapid.Float64Range(0, end/2).Draw(r, "live from")
 		w.live.to = rapid.Float64Range(w.live.from, end).Draw(r, "live to")
 		w.endlist = rapid.Bool().Draw(r, "endlist")
-		w.afterwards = rapid.SampledFrom([]watch.StreamState{watch.Ended, watch.Private, watch.Removed, watch.NotALiveStream, watch.Offline}).Draw(r, "afterwards")
+		w.afterLive = rapid.SampledFrom([]watch.StreamState{watch.Ended, watch.Private, watch.Removed, watch.NotALiveStream, watch.Offline}).Draw(r, "afterwards")
 		w.black = someSpans(r, "black", end)
 		w.silent = someSpans(r, "silent", end)
-		w.frozen = someSpans(r, "frozen", end)
-		w.noPlaylist = someSpans(r, "no list", end)
-		w.noSegment = someSpans(r, "no segment", end)
-		w.noAnswer = someSpans(r, "noAnswer", end)
-		w.apart = rapid.Bool().Draw(r, "picture and sound apart")
-		w.byMaster = rapid.Bool().Draw(r, "listed in a master")
-		w.fails = map[string][]span{"/sound/": someSpans(r, "no sound", end), "/picture/": someSpans(r, "no picture", end)}
-		w.stands = map[string][]span{"/sound/": someSpans(r, "sound stands", end)}
+		w.stalls = someSpans(r, "frozen", end)
+		w.playlistFails = someSpans(r, "no list", end)
+		w.segmentsFail = someSpans(r, "no segment", end)
+		w.unanswered = someSpans(r, "noAnswer", end)
+		w.separateTracks = rapid.Bool().Draw(r, "picture and sound apart")
+		w.viaMaster = rapid.Bool().Draw(r, "listed in a master")
+		w.playlistFailsIn = map[string][]span{"/sound/": someSpans(r, "no sound", end), "/picture/": someSpans(r, "no picture", end)}
+		w.stallsIn = map[string][]span{"/sound/": someSpans(r, "sound stands", end)}
 		w.failure = rapid.SampledFrom([]watch.FailureKind{watch.FailureNetwork, watch.FailureExpired, watch.FailureUndecodable}).Draw(r, "failure")
-		w.rules.Interval = seconds(rapid.SampledFrom([]int{1, 5, 10, 60, 300}).Draw(r, "interval"))
+		w.rules.CheckInterval = seconds(rapid.SampledFrom([]int{1, 5, 10, 60, 300}).Draw(r, "interval"))
 		w.rules.Thresholds[detector.Blackout] = seconds(rapid.IntRange(1, 60).Draw(r, "blackout threshold"))
 		w.rules.Thresholds[detector.Silence] = seconds(rapid.IntRange(1, 60).Draw(r, "silence threshold"))
 		w.rules.ScheduledStart = at(rapid.Float64Range(0, end).Draw(r, "scheduled"))
-		for _, k := range []watch.TaskKind{watch.TaskResolve, watch.TaskProbe, watch.TaskPlaylist, watch.TaskSegment} {
-			w.took[k] = rapid.Float64Range(0, 3).Draw(r, "time of "+string(k))
+		for _, k := range []watch.TaskKind{watch.TaskResolve, watch.TaskOEmbed, watch.TaskPlaylist, watch.TaskSegment} {
+			w.taskTime[k] = rapid.Float64Range(0, 3).Draw(r, "time of "+string(k))
 		}
 	})
 }
 
-func TestPropertiesHoldWhateverIsObserved(t *testing.T) {
+func TestEventsAreConsistentWhateverIsObserved(t *testing.T) {
 	const end = 1200
 	rapid.Check(t, func(r *rapid.T) {
 		w := anyWorld(r, t, end).from(rapid.Float64Range(0, end/2).Draw(r, "watched from"))
@@ -60,8 +60,8 @@ func TestPropertiesHoldWhateverIsObserved(t *testing.T) {
 		if t.Failed() {
 			r.Fatal("see above")
 		}
-		alternate(r, w, event.Blackout, event.BlackoutRecovered)
-		alternate(r, w, event.Silence, event.SilenceRecovered)
+		checkAlternate(r, w, event.Blackout, event.BlackoutRecovered)
+		checkAlternate(r, w, event.Silence, event.SilenceRecovered)
 		once := map[event.Type]int{}
 		previous := began
 		for i, e := range w.events {
@@ -89,7 +89,7 @@ func TestPropertiesHoldWhateverIsObserved(t *testing.T) {
 		}
 		for kind, most := range map[watch.TaskKind]int{watch.TaskResolve: 12, watch.TaskPlaylist: 90, watch.TaskSegment: 120} {
 			for from := began; from < end+700; from += 30 {
-				if n := w.askedIn(kind, span{from, from + 30}); n > most {
+				if n := w.begunIn(kind, span{from, from + 30}); n > most {
 					r.Fatalf("%s %d times in the 30 s from second %v", kind, n, from)
 				}
 			}
@@ -101,8 +101,8 @@ func TestPropertiesHoldWhateverIsObserved(t *testing.T) {
 	})
 }
 
-// alternate: an alert, its recovery, an alert, …
-func alternate(r *rapid.T, w *world, alert, recovered event.Type) {
+// checkAlternate checks that alerts and recoveries alternate.
+func checkAlternate(r *rapid.T, w *world, alert, recovered event.Type) {
 	open := false
 	for _, e := range w.events {
 		switch e.Type {
@@ -139,16 +139,16 @@ func TestABlackoutOverItsThresholdIsNeverMissed(t *testing.T) {
 		w := scenario(t, func(w *world) {
 			w.segment = rapid.SampledFrom([]float64{1, 2, 5}).Draw(r, "segment")
 			w.delay = rapid.Float64Range(0, 10).Draw(r, "delay")
-			w.apart = rapid.Bool().Draw(r, "picture and sound apart")
-			w.rules.Interval = seconds(rapid.SampledFrom([]int{1, 2, 5, 10}).Draw(r, "interval"))
-			w.took[watch.TaskPlaylist] = rapid.Float64Range(0, 0.2).Draw(r, "reading")
-			w.took[watch.TaskSegment] = rapid.Float64Range(0, 0.2).Draw(r, "analysing")
+			w.separateTracks = rapid.Bool().Draw(r, "picture and sound apart")
+			w.rules.CheckInterval = seconds(rapid.SampledFrom([]int{1, 2, 5, 10}).Draw(r, "interval"))
+			w.taskTime[watch.TaskPlaylist] = rapid.Float64Range(0, 0.2).Draw(r, "reading")
+			w.taskTime[watch.TaskSegment] = rapid.Float64Range(0, 0.2).Draw(r, "analysing")
 		})
 		threshold := rapid.IntRange(1, 40).Draw(r, "threshold")
 		w.rules.Thresholds[detector.Blackout] = seconds(threshold)
 		onset := rapid.Float64Range(60, 120).Draw(r, "onset")
-		// A change can be found in any segment that is still in the playlist.
-		length := float64(threshold) + w.segment + float64(w.rules.Interval.Seconds()) + rapid.Float64Range(0.2, 100).Draw(r, "length")
+		// The blackout is long enough for one check after the threshold.
+		length := float64(threshold) + w.segment + float64(w.rules.CheckInterval.Seconds()) + rapid.Float64Range(0.2, 100).Draw(r, "length")
 		w.black = []span{{onset, onset + length}}
 		w.from(30).until(400)
 		if t.Failed() {
@@ -164,11 +164,11 @@ func TestABlackoutOverItsThresholdIsNeverMissed(t *testing.T) {
 		if abs(sec(back.RecoveredAt)-onset-length) > 0.11 {
 			r.Fatalf("black until %v, emitted %v", onset+length, sec(back.RecoveredAt))
 		}
-		// The bound on latency, from the first black frame's publication.
+		// The alert is due one threshold after the publication of the first black frame.
 		published := (float64(int(onset/w.segment))+1)*w.segment + w.delay
-		// A longer check interval delays the alert by as much.
-		if latest := published + max(float64(threshold), w.rules.Interval.Seconds()) + w.segment + 2; w.events[1].at > latest+tolerance {
-			r.Fatalf("emitted at %v, no later than %v was promised (onset %v, published %v)", w.events[1].at, latest, onset, published)
+		// A check interval longer than the threshold delays the alert.
+		if latest := published + max(float64(threshold), w.rules.CheckInterval.Seconds()) + w.segment + 2; w.events[1].at > latest+tolerance {
+			r.Fatalf("emitted at %v, later than %v (onset %v, published %v)", w.events[1].at, latest, onset, published)
 		}
 	})
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/event"
 )
 
-// want is an event that a timeline expects: when, within tolerance, and what
-// of its data.
+// want is an expected event, with checks of its data. Times may differ by
+// tolerance.
 type want struct {
 	at    float64
 	typ   event.Type
@@ -18,7 +18,7 @@ type want struct {
 
 const tolerance = 0.001
 
-// expect compares everything that was emitted with what should have been.
+// expect compares all emitted events with the expected ones.
 func (w *world) expect(wants ...want) *world {
 	w.t.Helper()
 	ok := len(wants) == len(w.events)
@@ -48,7 +48,7 @@ func emits(at float64, t event.Type, check ...func(event.Data) string) want {
 	return want{at, t, check}
 }
 
-// since checks the onset, whatever kind of event it is.
+// since checks the time at which the event's condition began.
 func since(want float64) func(event.Data) string {
 	return func(d event.Data) string {
 		var got time.Time
@@ -92,7 +92,7 @@ func lasting(want int64) func(event.Data) string {
 	}
 }
 
-// because checks the reason or failure.
+// because checks the reason of an event, or the failure of an outage.
 func because(want string) func(event.Data) string {
 	return func(d event.Data) string {
 		var got string

@@ -10,18 +10,18 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// observe returns what a task finds.
+// observe returns the observation that answers a task.
 func (w *world) observe(task watch.Task, began, done float64) watch.Observation {
 	switch task.Kind {
 	case watch.TaskResolve:
 		r := w.resolve(began)
-		if w.answer != nil {
-			w.answer(&r)
+		if w.changeAnswer != nil {
+			w.changeAnswer(&r)
 		}
 		return r
-	case watch.TaskProbe:
-		gone := within(w.missing, began)
-		return watch.ProbeResult{Began: at(began), Known: gone || !within(w.noAnswer, began), Exists: !gone, Detail: "404"}
+	case watch.TaskOEmbed:
+		gone := within(w.oEmbedMissing, began)
+		return watch.OEmbedResult{Began: at(began), Known: gone || !within(w.unanswered, began), Exists: !gone, Detail: "404"}
 	case watch.TaskPlaylist:
 		return w.playlist(task.URL, began)
 	case watch.TaskSegment:
@@ -33,7 +33,7 @@ func (w *world) observe(task watch.Task, began, done float64) watch.Observation 
 
 func (w *world) resolve(began float64) watch.Resolution {
 	r := watch.Resolution{Began: at(began), Source: "world"}
-	for s, state := range w.says {
+	for s, state := range w.answers {
 		if s.has(began) {
 			r.State, r.Detail = state, "as the scenario says"
 			if state == watch.Live {
@@ -43,12 +43,12 @@ func (w *world) resolve(began float64) watch.Resolution {
 		}
 	}
 	switch {
-	case within(w.noAnswer, began):
+	case within(w.unanswered, began):
 		r.State, r.Detail = watch.Unreachable, "no answer"
 	case began < w.live.from:
 		r.State = watch.Upcoming
 	case began >= w.live.to:
-		r.State = w.afterwards
+		r.State = w.afterLive
 	default:
 		r.State, r.ActualStart = watch.Live, at(w.live.from)
 		w.locate(&r)
@@ -61,44 +61,44 @@ func (w *world) locate(r *watch.Resolution) {
 	r.Manifest = w.manifest()
 	list := w.list(r.Manifest)
 	switch {
-	case list != nil && w.byMaster:
+	case list != nil && w.viaMaster:
 		r.Manifest = strings.TrimSuffix(r.Manifest, "/list.m3u8") + "/master/list.m3u8"
 	case list != nil:
 		r.Manifest, r.Renditions = "", list
 	}
 }
 
-// list is the renditions of a manifest.
+// list returns the renditions of a manifest; nil: it is a media playlist.
 func (w *world) list(manifest string) (all []watch.Rendition) {
 	under := func(name string) string { return strings.TrimSuffix(manifest, "/list.m3u8") + name + "/list.m3u8" }
-	if w.apart {
+	if w.separateTracks {
 		return []watch.Rendition{{URL: under("/picture"), HasVideo: true}, {URL: under("/sound"), HasAudio: true}}
 	}
-	for _, height := range w.qualities {
+	for _, height := range w.heights {
 		all = append(all, watch.Rendition{URL: under(fmt.Sprintf("/%dp", height)), Height: height, HasVideo: true, HasAudio: true})
 	}
 	return all
 }
 
-// byURL finds the entry whose key is a part of a URL.
-func byURL[T any](said map[string]T, url string) (found T) {
-	for part, what := range said {
+// byURL returns the entry whose key is a part of the URL.
+func byURL[T any](entries map[string]T, url string) (found T) {
+	for part, entry := range entries {
 		if strings.Contains(url, part) {
-			found = what
+			found = entry
 		}
 	}
 	return found
 }
 
 func (w *world) manifest() string {
-	w.issue++
-	return fmt.Sprintf("https://media.test/%d/list.m3u8", w.issue)
+	w.manifestCount++
+	return fmt.Sprintf("https://media.test/%d/list.m3u8", w.manifestCount)
 }
 
 func (w *world) playlist(url string, began float64) watch.Playlist {
 	w.urls[url] = true
 	p := watch.Playlist{Began: at(began), URL: url, TargetDuration: time.Duration(w.segment * float64(time.Second))}
-	if within(w.noPlaylist, began) || within(byURL(w.fails, url), began) {
+	if within(w.playlistFails, began) || within(byURL(w.playlistFailsIn, url), began) {
 		p.Failure = watch.NewFailure(w.failure, "no playlist")
 		return p
 	}
@@ -107,16 +107,16 @@ func (w *world) playlist(url string, began float64) watch.Playlist {
 		return p
 	}
 	edge := began
-	for _, f := range append(slices.Clone(byURL(w.stands, url)), w.frozen...) {
+	for _, f := range append(slices.Clone(byURL(w.stallsIn, url)), w.stalls...) {
 		if f.has(began) {
 			edge = f.from
 		}
 	}
 	edge = min(edge, w.live.to+w.delay)
 	newest := int((edge - w.delay) / w.segment) // exclusive
-	if n := len(w.copies); n > 0 {
-		newest -= w.copies[w.reading%n]
-		w.reading++
+	if n := len(w.copyDelays); n > 0 {
+		newest -= w.copyDelays[w.readingCount%n]
+		w.readingCount++
 	}
 	for n := max(newest-int(w.window/w.segment), int(w.live.from/w.segment)); n < newest; n++ {
 		start := float64(n) * w.segment
@@ -125,16 +125,16 @@ func (w *world) playlist(url string, began float64) watch.Playlist {
 			Sequence: uint64(n),
 			Duration: time.Duration(w.segment * float64(time.Second)),
 		}
-		if !w.noPDT {
+		if !w.noProgramTime {
 			s.ProgramTime = at(start)
-			if w.reset.to != 0 && start >= w.reset.from && strings.Contains(url, w.resetIn) {
-				s.ProgramTime = at(start + w.reset.to)
+			if w.resetBy != 0 && start >= w.resetFrom && strings.Contains(url, w.resetIn) {
+				s.ProgramTime = at(start + w.resetBy)
 			}
 		}
 		p.Segments = append(p.Segments, s)
 	}
 	p.Ended = w.endlist && began >= w.live.to+w.delay
-	p.Ended = p.Ended || byURL(w.ends, url).has(began)
+	p.Ended = p.Ended || byURL(w.endlistIn, url).has(began)
 	if len(p.Segments) == 0 && !p.Ended {
 		p.Failure = watch.NewFailure(watch.FailureMalformed, "nothing yet")
 	}
@@ -143,7 +143,7 @@ func (w *world) playlist(url string, began float64) watch.Playlist {
 
 func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
 	a := watch.Analysis{Began: at(began), Segment: s.ID()}
-	if within(w.noSegment, began) || within(byURL(w.failsSegments, s.URI), began) || w.failing != nil && w.failing(s.Sequence) {
+	if within(w.segmentsFail, began) || within(byURL(w.segmentsFailIn, s.URI), began) || w.failsSegment != nil && w.failsSegment(s.Sequence) {
 		a.Failure = watch.NewFailure(w.failure, "no segment")
 		return a
 	}
@@ -160,7 +160,7 @@ func (w *world) analysis(s watch.Segment, began float64) watch.Analysis {
 	if !strings.Contains(s.URI, "/sound/") {
 		a.Video = watch.Track{Present: true, To: s.Duration}
 		found(detector.Blackout, w.black)
-		for name, bad := range w.others {
+		for name, bad := range w.otherDetectors {
 			found(name, bad)
 		}
 	}

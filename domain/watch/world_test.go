@@ -14,7 +14,7 @@ import (
 // epoch is second 0 of every timeline.
 var epoch = time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)
 
-// at is a moment of the timeline, in seconds.
+// at converts seconds of the timeline to a time.
 func at(sec float64) time.Time {
 	return epoch.Add(time.Duration(math.Round(sec * float64(time.Second))))
 }
@@ -38,63 +38,65 @@ func within(all []span, x float64) bool {
 
 const never = 1e9
 
-// world is a stream in virtual time and its watcher. Program time is the second
-// of the timeline; a segment is published delay after its end. The first fields
-// say what happens when; until lets it happen.
+// world is a stream in virtual time and its watcher. The fields above watcher
+// describe the stream by seconds of the timeline; until lets time pass. Program
+// time is the second of the timeline.
 type world struct {
 	t     *testing.T
 	rules watch.Rules
 
-	segment float64 // duration of a segment
-	window  float64 // length of the playlist's window
-	delay   float64 // from a segment's end to its publication
-	noPDT   bool
+	segment       float64 // duration of a segment
+	window        float64 // length of the playlist
+	delay         float64 // from the end of a segment to its publication
+	noProgramTime bool
 
-	live          span                       // when the stream is live by YouTube's word
-	afterwards    watch.StreamState          // what it is after that, default Ended
-	endlist       bool                       // the playlist ends with the stream
-	black         []span                     // in program time
-	silent        []span                     // in program time
-	others        map[detector.Name][]span   // of further detectors, in program time
-	frozen        []span                     // the playlist does not move
-	noPlaylist    []span                     // the playlist fails
-	noSegment     []span                     // segments fail
-	failing       func(sequence uint64) bool // these segments fail
-	failure       watch.FailureKind
-	noAnswer      []span // questions get no answer: unreachable
-	missing       []span // oEmbed knows no such video
-	reset         span   // program time, from .from on, is .to later
-	resetIn       string // in playlists whose URL contains this
-	copies        []int  // by how many segments a playlist lags behind, in turn
-	says          map[span]watch.StreamState
-	apart         bool                       // picture and sound have playlists of their own
-	qualities     []int                      // heights of the renditions; none: one of which nothing is said
-	byMaster      bool                       // the renditions are listed in a master
-	fails         map[string][]span          // playlists whose URL contains this fail
-	failsSegments map[string][]span          // segments whose URL contains this fail
-	stands        map[string][]span          // playlists whose URL contains this do not move
-	ends          map[string]span            // playlists whose URL contains this say ENDLIST
-	answer        func(*watch.Resolution)    // changes what resolving finds
-	took          map[watch.TaskKind]float64 // how long a task takes
+	live            span                       // when YouTube says that the stream is live
+	afterLive       watch.StreamState          // YouTube's answer after live; default Ended
+	endlist         bool                       // the playlist ends with the stream
+	black           []span                     // in program time
+	silent          []span                     // in program time
+	otherDetectors  map[detector.Name][]span   // bad media of further detectors, in program time
+	stalls          []span                     // the playlist does not move
+	playlistFails   []span                     // readings of the playlist fail
+	segmentsFail    []span                     // analyses fail
+	failsSegment    func(sequence uint64) bool // reports whether the analysis of this segment fails
+	failure         watch.FailureKind          // of all failures
+	unanswered      []span                     // questions get the answer unreachable
+	oEmbedMissing   []span                     // oEmbed says that the video does not exist
+	resetFrom       float64                    // from here on program time is later by resetBy
+	resetBy         float64
+	resetIn         string                     // only playlists whose URL contains this are reset
+	copyDelays      []int                      // by how many segments each server's copy of a playlist is late, in turn
+	answers         map[span]watch.StreamState // answers of YouTube
+	separateTracks  bool                       // picture and sound have a playlist each
+	heights         []int                      // of the renditions; none: one rendition, of which nothing is known
+	viaMaster       bool                       // a master playlist lists the renditions
+	playlistFailsIn map[string][]span          // readings fail of playlists whose URL contains the key
+	segmentsFailIn  map[string][]span          // analyses fail of segments whose URL contains the key
+	stallsIn        map[string][]span          // playlists whose URL contains the key do not move
+	endlistIn       map[string]span            // playlists whose URL contains the key have ENDLIST
+	changeAnswer    func(*watch.Resolution)    // changes each answer
+	taskTime        map[watch.TaskKind]float64 // how long a task takes
 
-	watcher  *watch.Watcher
-	now      float64
-	issue    int // of manifests: each resolution gives another URL
-	reading  int // of playlists: each is of another copy
-	urls     map[string]bool
-	pending  []outcome
-	events   []seenEvent
-	asked    map[watch.TaskKind][]float64
-	analysed []float64 // when a segment was analysed
-	notes    []string
-	log      []watch.LogEntry
-	over     bool
+	watcher       *watch.Watcher
+	now           float64
+	manifestCount int // each resolution returns another URL
+	readingCount  int // each reading may come from another copy
+	urls          map[string]bool
+	pending       []outcome
+	events        []seenEvent
+	signals       []monitor.Signal
+	begun         map[watch.TaskKind][]float64 // when tasks began
+	analysed      []float64                    // when analyses ended
+	messages      []string                     // of the log
+	log           []watch.LogEntry
+	over          bool
 
-	keepsReports bool   // reports are kept for a restart
-	away         []span // when no report is accepted
-	kept         []byte // snapshot of the last report that was
-	keptEvents   int    // events that were accepted with it and before
-	keptAt       float64
+	storesReports  bool   // reports are stored for a restart
+	reportsRefused []span // when no report is stored
+	storedSnapshot []byte // of the last stored report
+	storedEvents   int    // how many events were emitted before it
+	storedAt       float64
 }
 
 type outcome struct {
@@ -112,16 +114,16 @@ func rules() watch.Rules {
 	return watch.RulesOf(monitor.DefaultConfig(), watch.Smallest)
 }
 
-// scenario is a stream that is live from second 0 on and in order.
+// scenario returns a stream that is live from second 0 on and has no fault.
 func scenario(t *testing.T, change ...func(*world)) *world {
 	t.Helper()
 	w := &world{
 		t: t, rules: rules(),
-		segment: 2, window: 30, live: span{0, never}, afterwards: watch.Ended,
-		failure: watch.FailureNetwork,
-		asked:   map[watch.TaskKind][]float64{},
-		urls:    map[string]bool{},
-		took:    map[watch.TaskKind]float64{},
+		segment: 2, window: 30, live: span{0, never}, afterLive: watch.Ended,
+		failure:  watch.FailureNetwork,
+		begun:    map[watch.TaskKind][]float64{},
+		urls:     map[string]bool{},
+		taskTime: map[watch.TaskKind]float64{},
 	}
 	for _, c := range change {
 		c(w)
@@ -136,17 +138,17 @@ func (w *world) from(sec float64) *world {
 	return w
 }
 
-// found lets the fallback find a manifest now.
-func (w *world) found() *world {
+// findManifest lets the fallback resolver find a manifest now.
+func (w *world) findManifest() *world {
 	w.t.Helper()
 	w.step(watch.Resolution{Began: at(w.now), State: watch.ManifestFound, Manifest: w.manifest()})
 	return w
 }
 
-// resume lets a successor go on from a snapshot of now, after a pause.
+// resume ends the watcher with a snapshot. A successor goes on from it after a pause.
 func (w *world) resume(pause float64) *world {
 	w.t.Helper()
-	w.kept, w.keptEvents = w.snapshot(), len(w.events)
+	w.storedSnapshot, w.storedEvents = w.snapshot(), len(w.events)
 	return w.restart(pause)
 }
 
@@ -158,7 +160,7 @@ func (w *world) until(end float64) *world {
 	}
 	for steps := 0; w.advance(end); steps++ {
 		if steps > 200_000 {
-			w.t.Fatalf("the watcher is busy without end at second %v", w.now)
+			w.t.Fatalf("the watcher makes steps without end at second %v", w.now)
 		}
 	}
 	return w
@@ -195,7 +197,7 @@ func (w *world) advance(end float64) bool {
 	}
 }
 
-// startTasks starts the tasks that are due, and returns when the next one is due.
+// startTasks starts the tasks that are due. It returns when the next one is due.
 func (w *world) startTasks() (next float64, wake bool) {
 	next = never
 	for _, task := range w.watcher.Next() {
@@ -205,8 +207,8 @@ func (w *world) startTasks() (next float64, wake bool) {
 		}
 		due := max(sec(task.At), w.now)
 		if lane != watch.LaneTimer && due <= w.now {
-			w.asked[task.Kind] = append(w.asked[task.Kind], w.now)
-			done := w.now + w.took[task.Kind]
+			w.begun[task.Kind] = append(w.begun[task.Kind], w.now)
+			done := w.now + w.taskTime[task.Kind]
 			w.pending = append(w.pending, outcome{lane, done, w.observe(task, w.now, done)})
 			continue
 		}
@@ -242,16 +244,21 @@ func (w *world) step(o watch.Observation) {
 				w.t.Error(err)
 			}
 			w.events = append(w.events, seenEvent{w.now, e.Event})
+		case watch.SignalEmitted:
+			if err := e.Signal.Valid(); err != nil {
+				w.t.Error(err)
+			}
+			w.signals = append(w.signals, e.Signal)
 		case watch.LogEntry:
-			w.notes = append(w.notes, e.Message)
+			w.messages = append(w.messages, e.Message)
 			w.log = append(w.log, e)
 		case watch.Finished:
 			w.over = true
 		}
 	}
-	// A worker reports whatever has an effect, and the rest every 10 s.
-	if w.keepsReports && (len(effects) > 0 || w.now-w.keptAt >= 10) && !within(w.away, w.now) {
-		w.kept, w.keptEvents, w.keptAt = w.snapshot(), len(w.events), w.now
+	// A worker reports a step with effects at once, and otherwise every 10 s.
+	if w.storesReports && (len(effects) > 0 || w.now-w.storedAt >= 10) && !within(w.reportsRefused, w.now) {
+		w.storedSnapshot, w.storedEvents, w.storedAt = w.snapshot(), len(w.events), w.now
 	}
 }
 
@@ -268,10 +275,10 @@ func (w *world) snapshot() []byte {
 // from the last report that was accepted; later events are lost.
 func (w *world) restart(pause float64) *world {
 	w.t.Helper()
-	w.events = w.events[:w.keptEvents]
+	w.events = w.events[:w.storedEvents]
 	w.now, w.pending, w.over = w.now+pause, nil, false
 	var err error
-	if w.watcher, err = watch.Restore(w.rules, w.kept, at(w.now)); err != nil {
+	if w.watcher, err = watch.Restore(w.rules, w.storedSnapshot, at(w.now)); err != nil {
 		w.t.Fatal(err)
 	}
 	return w

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Installs the tools that stream-monitor calls: ffmpeg and the PostgreSQL server
-# from Debian; yt-dlp, streamlink and deno from PyPI into .tools/venv. Only what is
-# missing is installed, so a second run ends at once. Run it as "make tools".
+# from Debian; yt-dlp, streamlink and deno from PyPI into .tools/venv; where the system
+# has no Node.js 20, Node.js from PyPI into .tools/node, which builds the dashboard. Only
+# what is missing is installed, so a second run ends at once. Run it as "make tools".
 #
 #	install.sh           as above
 #	install.sh api       also schemathesis, into .tools/api-venv, for "make test-api"
 #	install.sh faults    also faketime, from Debian, for "make test-faults"
+#	install.sh browser   also Chromium and fonts, from Debian, for the tests of the dashboard
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -28,6 +30,13 @@ have_postgres() {
 		[[ -x $initdb && -x ${initdb%initdb}postgres ]] && return
 	done
 	return 1
+}
+
+have_browser() { have chromium || have google-chrome || have chromium-browser; }
+
+# The dashboard is built with Node.js 20 or newer (adapters/httpapi/ui/build.sh).
+have_node() {
+	have npm && [[ $(node --version 2>/dev/null) =~ ^v([0-9]+)\. ]] && ((BASH_REMATCH[1] >= 20))
 }
 
 # Prints the first python that is new enough and can make a virtual environment
@@ -63,6 +72,7 @@ install_debian() {
 	have_postgres || missing+=(postgresql)
 	find_python >/dev/null || missing+=(python3-venv)
 	[[ $extra != faults ]] || have faketime || missing+=(faketime)
+	[[ $extra != browser ]] || have_browser || missing+=(chromium fonts-noto-cjk)
 	((${#missing[@]})) || return 0
 
 	have apt-get || fail "missing: ${missing[*]} (Debian's names), and there is no apt-get. Install them by other means, then run \"make tools\" again."
@@ -123,4 +133,6 @@ flock 9
 
 install_debian
 install_venv venv requirements.txt yt-dlp streamlink deno
+have_node || (install_venv node requirements-node.txt node npm) ||
+	say "Node.js could not be installed: the dashboard is not built, everything else works"
 [[ $extra != api ]] || install_venv api-venv requirements-api.txt schemathesis

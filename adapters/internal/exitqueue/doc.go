@@ -1,5 +1,5 @@
-// Package exitqueue holds the exits that a launcher has to report until somebody
-// reads them.
+// Package exitqueue holds the exits of a launcher's workers until the supervisor reads
+// them.
 //
 //	Add ──▶ queue ──▶ one goroutine ──▶ Out
 //	                        ▲

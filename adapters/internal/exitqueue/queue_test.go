@@ -14,7 +14,7 @@ func TestNoExitIsLostWhileNobodyReads(t *testing.T) {
 		for n := range 1000 {
 			q.Add(n)
 			if n%100 == 0 {
-				synctest.Wait() // whoever hands over has taken one
+				synctest.Wait() // the delivering goroutine has taken one
 			}
 		}
 		for n := range 1000 {
@@ -32,7 +32,7 @@ func TestNoExitIsLostWhileNobodyReads(t *testing.T) {
 		if _, open := <-q.Out(); open {
 			t.Error("open after Close")
 		}
-		q.Add(1001) // nobody will hear of it
+		q.Add(1001) // must not panic
 	})
 }
 

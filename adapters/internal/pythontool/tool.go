@@ -29,12 +29,12 @@ type Failure struct {
 // errTimeout is the cause when Tool.Timeout has passed, not the caller's own limit.
 var errTimeout = errors.New("no answer in time")
 
-// Run runs the tool once and blocks until it has ended, at most Timeout and the two
-// seconds after which it is killed. A tool that ran to its end gives a Result
-// whatever its exit code, and no Failure.
+// Run runs the tool once and blocks until it has ended. After Timeout it asks the tool to
+// end, and kills it 2 s later. A tool that ran to its end gives a Result and no Failure,
+// whatever its exit code.
 //
-// A tool that hangs is Unreachable, not ToolFailed: both tools hang when YouTube or
-// the network does, because their own time limits are per request.
+// A tool that hangs is Unreachable, not ToolFailed. Both tools hang when YouTube or the
+// network does, because their own time limits apply to each request.
 func (t Tool) Run(ctx context.Context, log *slog.Logger, args ...string) (subprocess.Result, *Failure) {
 	began := time.Now()
 	bounded, cancel := context.WithTimeoutCause(ctx, t.Timeout, errTimeout)
@@ -53,7 +53,7 @@ func (t Tool) Run(ctx context.Context, log *slog.Logger, args ...string) (subpro
 	case err != nil:
 		return res, failure(watch.ToolFailed, "%s cannot be run: %v", t.Name, err)
 	case res.Signal != "":
-		return res, failure(watch.ToolFailed, "%s was ended by a signal (%s); perhaps memory is short", t.Name, res.Signal)
+		return res, failure(watch.ToolFailed, "%s was ended by a signal (%s), perhaps for lack of memory", t.Name, res.Signal)
 	case res.Truncated:
 		return res, failure(watch.ToolFailed, "%s wrote more than %d bytes", t.Name, t.MaxOutput)
 	}

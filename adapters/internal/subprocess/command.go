@@ -21,6 +21,8 @@ type Command struct {
 	Args        []string
 	Env         []string      // nil: that of this process
 	Stdin       io.Reader     // nil: empty. Run waits for a Read in progress, so a reader that may block must return once ctx is done
+	Inputs      []io.Reader   // read by the tool as file descriptors 3, 4 and so on; the rule of Stdin applies
+	Stdout      io.Writer     // nil: Result has the output. An error of Write ends the tool's output and is returned
 	MaxOutput   int           // bytes kept of each of stdout and stderr, default 1 MiB; the rest is read and dropped
 	GracePeriod time.Duration // between SIGTERM and SIGKILL once ctx is done, default 2 s
 	Limits      Limits        // default: no limits
@@ -53,10 +55,19 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
 	cmd.Env = c.Env
 	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if c.Stdout != nil {
+		cmd.Stdout = c.Stdout
+	}
 	if c.Stdin != nil {
 		in = newInput(c.Stdin)
 		cmd.Stdin = in
 	}
+	more, err := newPipes(c.Inputs)
+	if err != nil {
+		return Result{}, fmt.Errorf("start %s: %w", c.Path, err)
+	}
+	defer more.close()
+	cmd.ExtraFiles = more.readers()
 	cmd.SysProcAttr = processGroup()
 	cmd.Cancel = func() error {
 		if err := killGroup(cmd.Process, syscall.SIGTERM); !errors.Is(err, syscall.ESRCH) {
@@ -83,7 +94,8 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if in != nil {
 		in.open(limitErr == nil)
 	}
-	err := waitForGroup(cmd)
+	more.feed(limitErr == nil)
+	err = waitForGroup(cmd)
 	if limitErr != nil && !errors.Is(limitErr, syscall.ESRCH) { // ESRCH: the tool has ended already
 		return Result{}, fmt.Errorf("limit what %s may use: %w", c.Path, limitErr)
 	}
@@ -94,6 +106,9 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	}
 	if ctx.Err() != nil && err != nil {
 		return res, context.Cause(ctx)
+	}
+	if _, exited := errors.AsType[*exec.ExitError](err); c.Stdout != nil && err != nil && !exited {
+		return res, fmt.Errorf("take the output of %s: %w", c.Path, err)
 	}
 	return res, nil
 }

@@ -1,8 +1,8 @@
-// Package workerlist is the run directory, in which a gateway records the workers
-// that it runs. One gateway holds it at a time.
+// Package workerlist manages the run directory, in which a gateway records its workers.
+// One gateway holds the directory at a time. Every run directory has these files:
 //
-//	lock   locked by that gateway
-//	id     a random UUID, made once: the ID of its supervisor.Runtime
+//	lock   locked by the gateway that holds the directory
+//	id     a random UUID, made once: the ID of the supervisor.Runtime
 package workerlist
 
 import (
@@ -34,9 +34,9 @@ type Dir struct {
 	lockFile *os.File
 }
 
-// Acquire makes the directory if it does not exist, and holds it until Close.
-// problem is set if its id had to be made anew, which the caller logs. Errors:
-// another gateway holds it; it cannot be written.
+// Acquire makes the directory if it does not exist, and holds it until Close. problem is
+// not nil if Acquire had to replace an unreadable ID; the caller logs it. Errors: another
+// gateway holds the directory; the directory cannot be written.
 func Acquire(path string) (d *Dir, problem error, err error) {
 	d, err = lock(path)
 	if err != nil {
@@ -74,13 +74,13 @@ func lock(path string) (*Dir, error) {
 	}
 	_ = lockFile.Close()
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, fmt.Errorf("another gateway runs its workers from %s: stop it, or give this one a directory of its own", path)
+		return nil, fmt.Errorf("another gateway runs its workers from %s: stop it, or give this gateway another directory", path)
 	}
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// readID reads the directory's id. It makes a new one if the file is missing or
-// cannot be read.
+// readID reads the directory's ID. It makes a new ID if the file is missing or cannot be
+// read.
 func (d *Dir) readID() (problem error, err error) {
 	file := filepath.Join(d.Path, IDName)
 	b, err := ReadFile(file)
@@ -90,17 +90,17 @@ func (d *Dir) readID() (problem error, err error) {
 		}
 	}
 	if !errors.Is(err, os.ErrNotExist) {
-		problem = fmt.Errorf("%s cannot be read and is made anew, so monitors whose workers ran here are found by their silence: %w", file, err)
+		problem = fmt.Errorf("%s cannot be read and was replaced; workers that ran here count as lost when their reports are missing: %w", file, err)
 	}
 	if d.ID, err = uuid.NewRandom(); err != nil {
 		return nil, err
 	}
-	// It must be on disk. Records need not be: they mean nothing after a reboot.
+	// The ID must survive a power failure. Records need not, because no worker survives it.
 	return problem, d.WriteFile(IDName, []byte(d.ID.String()+"\n"), true)
 }
 
-// WriteFile replaces a file, or leaves it unchanged. If durable, it is on disk
-// when WriteFile returns.
+// WriteFile replaces a file, or leaves it unchanged after an error. If durable, the new
+// content is on disk when WriteFile returns.
 func (d *Dir) WriteFile(name string, content []byte, durable bool) error {
 	temp := filepath.Join(d.Path, TempPrefix+name)
 	err := writeFile(temp, content, durable)

@@ -22,7 +22,7 @@ const (
 	superuser = "stream_monitor"
 	database  = "postgres"
 
-	// initTimeout bounds initdb, which takes half a second on an idle machine.
+	// initTimeout limits initdb, which takes half a second on an idle machine.
 	initTimeout = 2 * time.Minute
 )
 
@@ -57,9 +57,8 @@ func clusterVersion(dir string) (int, error) {
 	return 0, fmt.Errorf("%s is not empty and holds no PostgreSQL database; nothing was touched: move it away or choose another DATA_DIR", dir)
 }
 
-// create runs initdb in a directory beside the cluster's, which it renames when
-// initdb has succeeded. An interrupted creation is therefore never mistaken for a
-// database.
+// create runs initdb in another directory, which it renames to c.dir when initdb has
+// succeeded. So the result of an interrupted creation is never taken for a database.
 func (c cluster) create(ctx context.Context) (err error) {
 	draft := c.dir + ".new"
 	defer func() {
@@ -138,8 +137,8 @@ func (c cluster) fileIs(name, text string) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) && string(content[:n]) == text
 }
 
-// replaceFile replaces a file of the cluster atomically. The directory may belong to
-// another user, so no link in it is followed and no file opened for writing.
+// replaceFile replaces a file of the cluster atomically. Another user may own the directory,
+// so replaceFile follows no link in it and opens no existing file for writing.
 func (c cluster) replaceFile(name, text string) error {
 	f, err := os.CreateTemp(c.dir, name+".*")
 	if err != nil {

@@ -16,7 +16,7 @@ func isDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || strings.Contains(err.Error(), noSpaceText)
 }
 
-// repeatInterval is how often the same text is logged while it recurs.
+// repeatInterval is the minimum time between two log lines with the same text.
 const repeatInterval = time.Minute
 
 // throttle suppresses repetitions of a text in the log. The zero value is ready.

@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 )
 
-// maxLine is how much of one line of the server's log is kept, in bytes.
+// maxLine is the maximum length of a log line of the server, in bytes; the rest is dropped.
 const maxLine = 4096
 
-// logWriter passes the server's log lines on to the gateway's log, and remembers
-// the latest that may explain a failure.
+// logWriter writes the server's log lines to the gateway's log. It keeps the newest line
+// that may explain a failure.
 type logWriter struct {
 	log      *slog.Logger
 	diskFull *throttle
@@ -21,7 +21,7 @@ type logWriter struct {
 
 	mu      sync.Mutex
 	partial []byte // a line whose end has not been written yet
-	message string // the first line, or the latest of WARNING and above
+	message string // the newest line of severity WARNING or higher; without one, the first line
 }
 
 func (l *logWriter) Write(p []byte) (int, error) {
@@ -38,8 +38,8 @@ func (l *logWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// severities maps the server's severities to log levels. An ERROR goes to the
-// client that caused it, which logs it; a FATAL ends one connection.
+// severities maps the server's severities to log levels. ERROR is missing, because the
+// client gets the error and logs it. A FATAL only ends one connection.
 var severities = map[string]slog.Level{
 	"WARNING": slog.LevelWarn,
 	"FATAL":   slog.LevelWarn,
@@ -53,15 +53,15 @@ func (l *logWriter) line(text string) {
 	severity, _, _ := strings.Cut(text, ":")
 	level, known := severities[severity]
 	if !known || severity == "FATAL" && l.stopping.Load() {
-		level = slog.LevelDebug // a stopping server ends every connection that is left with a FATAL
+		level = slog.LevelDebug // a stopping server ends each remaining connection with a FATAL
 	}
 	if l.message == "" || level >= slog.LevelWarn {
 		l.message = text
 	}
 	l.log.Log(context.Background(), level, text)
 	if strings.Contains(text, noSpaceText) && !l.diskFull.suppresses(noSpaceText) {
-		l.log.Error("no space is left for the database: what is reported now is not stored; "+
-			"free some space where DATA_DIR is, then all goes on by itself, and what was confirmed is there", "said", text)
+		l.log.Error("no space is left for the database, so it stores no reports: free some space on the disk of DATA_DIR; "+
+			"the gateway then goes on by itself, and no acknowledged data is lost", "said", text)
 	}
 }
 

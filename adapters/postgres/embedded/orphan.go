@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/wait"
 )
 
 // markerSetting is a custom setting that PostgreSQL ignores. Its value, the path of
@@ -21,7 +23,7 @@ import (
 // read it.
 const markerSetting = "stream_monitor.data_directory"
 
-// maxPIDFile is how much of postmaster.pid is read, in bytes.
+// maxPIDFile is the largest part of postmaster.pid that is read, in bytes.
 const maxPIDFile = 4096
 
 // procfs reports whether /proc shows the processes of this machine.
@@ -66,7 +68,7 @@ func (c cluster) pidPath() string { return filepath.Join(c.dir, "postmaster.pid"
 func (c cluster) endOrphan(ctx context.Context, log *slog.Logger) error {
 	st, ok := c.readPID()
 	if !ok || !processExists(st.pid) {
-		return nil // the server recognises a stale file itself
+		return nil // the server itself replaces a stale file
 	}
 	if !procfs {
 		return fmt.Errorf("a server may still run on %s, as process %d: end it, or remove %s if it is something else", c.dir, st.pid, c.pidPath())
@@ -94,8 +96,8 @@ func (c cluster) endOrphan(ctx context.Context, log *slog.Logger) error {
 			if !c.isServer(st.pid) {
 				return nil
 			}
-			if err := sleep(ctx, pollInterval); err != nil {
-				return err
+			if !wait.For(ctx, pollInterval) {
+				return context.Cause(ctx)
 			}
 		}
 	}

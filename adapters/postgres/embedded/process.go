@@ -10,10 +10,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/wait"
 )
 
 const (
-	// startTimeout bounds a start, including the recovery after a crash.
+	// startTimeout limits a start, including the recovery after a crash.
 	startTimeout = 60 * time.Second
 
 	fastShutdownTimeout      = 5 * time.Second
@@ -22,11 +24,11 @@ const (
 	// pollInterval is how often the server's state is read while it starts or ends.
 	pollInterval = 5 * time.Millisecond
 
-	// drainTimeout bounds the wait for the last log lines after the exit.
+	// drainTimeout limits the wait for the last log lines after the exit.
 	drainTimeout = 2 * time.Second
 
-	// sharedMemoryTimeout is how long the backends of a killed server may hold its
-	// shared memory, during which a new server cannot start.
+	// sharedMemoryTimeout limits the wait until the backends of a killed server release its
+	// shared memory. A new server cannot start before.
 	sharedMemoryTimeout = 10 * time.Second
 )
 
@@ -46,8 +48,8 @@ func (s *Server) launch(ctx context.Context) (*process, error) {
 		p, err := s.launchOnce(ctx)
 		var failed *startError
 		if errors.As(err, &failed) && failed.sharedMemoryInUse && time.Now().Before(deadline) {
-			if err := sleep(ctx, 20*pollInterval); err != nil {
-				return nil, err
+			if !wait.For(ctx, 20*pollInterval) {
+				return nil, context.Cause(ctx)
 			}
 			continue
 		}
@@ -104,9 +106,9 @@ func (s *Server) launchOnce(ctx context.Context) (*process, error) {
 	}
 }
 
-// settings returns the server's settings, which are small: the database serves one
-// gateway. They are passed on the command line, so that the cluster keeps no
-// settings of an older version.
+// settings returns the server's settings, with low limits because only one gateway uses the
+// database. They are arguments of the command line, so that the cluster does not keep the
+// settings of an older version of this program.
 func settings(c cluster, socketDir string) []string {
 	values := []string{
 		markerSetting + "=" + c.dir,
@@ -130,7 +132,7 @@ func settings(c cluster, socketDir string) []string {
 		"log_destination=stderr",
 		"log_line_prefix=",
 		"log_min_messages=warning",
-		"log_min_error_statement=panic", // statements may hold what callers registered
+		"log_min_error_statement=panic", // statements may contain data of callers
 		"timezone=UTC",
 	}
 	if runtime.GOOS == "linux" && c.bin.major >= 14 {
@@ -171,14 +173,4 @@ func (p *process) end(force <-chan struct{}) {
 	}
 	_ = p.cmd.Process.Kill()
 	<-p.exited
-}
-
-// sleep waits for d; the error is the cause of ctx's end.
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
 }

@@ -9,19 +9,20 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/wait"
 )
 
-// Config says where the database lives.
+// Config configures a Server.
 type Config struct {
-	DataDir string       // required; made, readable by this user only, if it is not there
-	User    string       // who runs the server when this process is root and the database new; default postgres, else nobody
+	DataDir string       // required; Start creates it, for this user only, if it does not exist
+	User    string       // runs the server if this process is root and the database is new; default postgres, else nobody
 	Log     *slog.Logger // default: nothing is logged
 }
 
-// Delays before a server that died is started again, doubled from minRestartDelay
-// to maxRestartDelay. The longest bounds how long the server is away after the
-// cause, such as a full disk, has gone. A server that ran for stableAfter begins
-// with the shortest again.
+// A server that died is started again after minRestartDelay. Each further death doubles
+// the delay, up to maxRestartDelay. So the server runs again soon after the cause of its
+// deaths, such as a full disk, is removed. A run of stableAfter resets the delay.
 const (
 	minRestartDelay = 250 * time.Millisecond
 	maxRestartDelay = 2 * time.Second
@@ -34,7 +35,7 @@ type Server struct {
 	socket   socket
 	lock     lockFile
 	log      *slog.Logger
-	diskFull throttle // of the line that says so
+	diskFull throttle // of the log line about a full disk
 
 	stop      context.CancelFunc // makes run end the server
 	force     chan struct{}      // closed when Stop's context is done
@@ -42,10 +43,10 @@ type Server struct {
 	done      chan struct{} // closed by run when the server has ended
 }
 
-// Start creates the database if DataDir has none, starts its server and blocks
-// until it accepts connections. After an error nothing runs. Errors:
-// ErrNotInstalled; a cluster of another major version; a directory that is no
-// cluster; another gateway on DataDir; a full disk. Their texts say what to do.
+// Start creates the database if DataDir has none, starts its server and blocks until the
+// server accepts connections. After an error no server runs. Errors: ErrNotInstalled; the
+// cluster has another major version; the directory is not a cluster; another gateway runs
+// on DataDir; the disk is full. Their texts say what to do.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -95,13 +96,13 @@ func (s *Server) prepare(ctx context.Context, dir, userName string) (*process, e
 		return nil, err
 	}
 	if major != 0 && bin.major != major {
-		return nil, fmt.Errorf("the database in %s is of PostgreSQL %d, and installed is %d (%s); nothing was touched: "+
+		return nil, fmt.Errorf("the database in %s needs PostgreSQL %d, but PostgreSQL %d is installed (%s); nothing was touched: "+
 			"install PostgreSQL %d, or move the data with pg_upgrade or pg_dump, or choose another DATA_DIR, or set DB_DSN",
 			dir, major, bin.major, bin.dir, major)
 	}
 	ownDir := dir
 	if major == 0 {
-		ownDir = "" // the owner of an empty directory is not the cluster's
+		ownDir = "" // the owner of an empty directory need not be the cluster's owner
 	}
 	runAs, err := chooseUser(ownDir, userName)
 	if err != nil {
@@ -121,7 +122,7 @@ func (s *Server) prepare(ctx context.Context, dir, userName string) (*process, e
 	if err := s.cluster.writeAccessFiles(); err != nil {
 		return nil, err
 	}
-	socket{tempDir: s.lock.tempDir()}.remove() // left behind by a gateway that was killed
+	socket{tempDir: s.lock.tempDir()}.remove() // a gateway that was killed has left it
 	if s.socket, err = chooseSocket(s.cluster); err != nil {
 		return nil, err
 	}
@@ -136,16 +137,15 @@ func (s *Server) prepare(ctx context.Context, dir, userName string) (*process, e
 	return p, nil
 }
 
-// DSN returns how to connect, as key=value words for lib/pq and psql.
+// DSN returns the connection string, as key=value words for lib/pq and psql.
 func (s *Server) DSN() string {
 	quoted := strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s.socket.dir)
 	return fmt.Sprintf("host='%s' port=%s user=%s dbname=%s sslmode=disable", quoted, port, superuser, database)
 }
 
-// Stop ends the server and blocks until it has ended. It uses a fast shutdown,
-// which ends all connections, and force after 5 s or when ctx is done. It is
-// idempotent. Errors: ctx was done; no committed data is lost then, but the next
-// start takes longer.
+// Stop ends the server and blocks until it has ended. It requests a fast shutdown, which
+// ends all connections. After 5 s, or when ctx is done, it uses force. It is idempotent.
+// Errors: ctx was done. No committed data is lost then, but the next start takes longer.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stop()
 	select {
@@ -158,7 +158,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	return nil
 }
 
-// run owns the server's process until ctx is done, and starts it again when it
+// run owns the server's process until ctx is done. It starts the server again when it
 // dies.
 func (s *Server) run(ctx context.Context, p *process) {
 	defer close(s.done)
@@ -183,7 +183,7 @@ func (s *Server) run(ctx context.Context, p *process) {
 			s.log.Error("database died, starting it again", "pid", p.pid(), "how", p.exitStatus(), "said", p.output.lastMessage())
 		}
 		for p = nil; p == nil; delay = min(2*delay, maxRestartDelay) {
-			if sleep(ctx, delay) != nil {
+			if !wait.For(ctx, delay) {
 				return
 			}
 			var err error

@@ -9,9 +9,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
-// WorkerFunc runs a worker. When ctx is done it must take the steps of section
-// 8.3; when force is done, which is never before ctx, it must return at once.
-// nil means that the worker has made its final report.
+// WorkerFunc runs a worker. When ctx is done, it must shut down as section 8.3 says. When
+// force is done, it must return at once; force is never done before ctx. It returns nil if
+// the worker has made its final report.
 type WorkerFunc func(ctx, force context.Context, spec supervisor.WorkerSpec) error
 
 // Config configures a Launcher. RunDir and RunWorker are required.
@@ -37,9 +37,9 @@ func (c Config) withDefaults() (Config, error) {
 	case c.RunDir == "":
 		return c, errors.New("inline: RunDir is required")
 	case c.RunWorker == nil:
-		return c, errors.New("inline: Work is required")
+		return c, errors.New("inline: RunWorker is required")
 	case c.GracePeriod < 0:
-		return c, errors.New("inline: Grace must not be negative")
+		return c, errors.New("inline: GracePeriod must not be negative")
 	case c.GracePeriod == 0:
 		c.GracePeriod = 30 * time.Second
 	}

@@ -5,16 +5,15 @@
 //	              ▲                                             ▲
 //	    Stop ──▶ ctx done ──▶ 30 s ──▶ force done ──────────────┘
 //
-// A worker that is stopped gets the time of section 8.3; one that a newer generation
-// replaces gets 5 s. A panic in RunWorker ends that worker alone: it is logged with
-// its stack.
+// Stop gives a worker the grace period of section 8.3. A worker that a newer generation
+// replaces gets 5 s. A panic in RunWorker ends only that worker, and is logged with its
+// stack.
 //
-// A goroutine cannot be killed. After force, Stop and Launch of a newer generation wait
-// until it returns or their context is done. So a gateway never runs two workers of one
-// monitor. Close leaves it running 5 s after its
-// context is done. RunWorker must therefore return when force is done.
+// A goroutine cannot be killed, so RunWorker must return when force is done. Until it
+// returns, Stop and Launch of a newer generation wait, or fail when their context is done.
+// So a gateway never runs two workers of one monitor. Close waits 5 s for the goroutines
+// that it has forced, and then leaves them running.
 //
-// A goroutine shares the gateway's fate. A memory limit, a panic in a goroutine that
-// RunWorker has started, or a crash ends all workers. Nothing is ever adopted: a later
-// gateway with the same runtime finds none of its workers.
+// All workers end with the gateway's process: by a crash, at a memory limit, or by a panic
+// in another goroutine that RunWorker has started. The next gateway adopts no worker.
 package inline

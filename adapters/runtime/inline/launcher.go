@@ -24,7 +24,7 @@ type Launcher struct {
 	dir   *workerlist.Dir
 	exits *exitqueue.Queue[supervisor.Exit]
 
-	running sync.WaitGroup // one for each run
+	running sync.WaitGroup // counts the runs
 
 	mu     sync.Mutex
 	closed bool
@@ -33,9 +33,8 @@ type Launcher struct {
 
 var _ supervisor.Launcher = (*Launcher)(nil)
 
-// New makes a launcher. The caller must Close it. Errors: a value of cfg is
-// missing or out of its range; another gateway holds Config.RunDir; it cannot
-// be used.
+// New makes a launcher. The caller must Close it. Errors: a value of cfg is missing or out
+// of its range; another gateway holds Config.RunDir; that directory cannot be used.
 func New(cfg Config) (*Launcher, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -53,17 +52,18 @@ func New(cfg Config) (*Launcher, error) {
 		runs:  map[monitor.ID]*run{},
 	}
 	if problem != nil {
-		l.log.Warn("the run directory has lost its id, a new one is made", "error", problem.Error())
+		l.log.Warn("the ID of the run directory cannot be read; the gateway has made a new one", "error", problem.Error())
 	}
 	return l, nil
 }
 
-// Runtime identifies the run directory, whichever runtime a later gateway uses.
+// Runtime identifies the run directory. Its ID stays the same if a later gateway runs
+// workers as processes there.
 func (l *Launcher) Runtime() supervisor.Runtime {
 	return supervisor.Runtime{ID: l.dir.ID.String(), NotFoundMessage: "Worker not found in its gateway"}
 }
 
-// Workers lists the workers that run; it never fails.
+// Workers lists the running workers. It never fails.
 func (l *Launcher) Workers(context.Context) ([]supervisor.Worker, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,9 +74,8 @@ func (l *Launcher) Workers(context.Context) ([]supervisor.Worker, error) {
 	return all, nil
 }
 
-// Launch starts a worker. An older generation is ended first, within 5 s; a
-// worker that is being stopped is waited for. Errors: ErrClosed; ctx's; a newer
-// generation is running.
+// Launch starts a worker. It first ends an older generation, within 5 s. It waits for a
+// worker that is being stopped. Errors: ErrClosed; ctx's; a newer generation is running.
 func (l *Launcher) Launch(ctx context.Context, spec supervisor.WorkerSpec) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -97,7 +96,7 @@ func (l *Launcher) Launch(ctx context.Context, spec supervisor.WorkerSpec) error
 	}
 }
 
-// launch starts a worker, unless another one must end first, which it returns.
+// launch starts a worker. If another worker must end first, it returns that one instead.
 func (l *Launcher) launch(spec supervisor.WorkerSpec) (older *run, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,7 +123,7 @@ func (l *Launcher) launch(spec supervisor.WorkerSpec) (older *run, err error) {
 	return nil, nil
 }
 
-// reportExit removes a worker that has ended and queues its exit.
+// reportExit removes a worker that has ended, and queues its exit.
 func (l *Launcher) reportExit(r *run, err error) {
 	r.release()
 	e := supervisor.Exit{ID: r.spec.ID, Generation: r.spec.Generation, Detail: exitDetail(err), Clean: err == nil}
@@ -132,14 +131,14 @@ func (l *Launcher) reportExit(r *run, err error) {
 
 	l.mu.Lock()
 	delete(l.runs, r.spec.ID)
-	l.exits.Add(e) // before a successor can have an exit of its own
+	l.exits.Add(e) // while mu is held: the exit of the next worker must come later
 	l.mu.Unlock()
 	close(r.done)
 }
 
-// Stop ends a monitor's worker, with force after Config.GracePeriod. It returns
-// when the worker is gone. If ctx is done first it returns ctx's error, and the
-// stop goes on.
+// Stop ends a monitor's worker, with force after Config.GracePeriod. It returns when the
+// worker has ended. If ctx is done first, it returns ctx's error, and the launcher finishes
+// the stop.
 func (l *Launcher) Stop(ctx context.Context, id monitor.ID) error {
 	l.mu.Lock()
 	r := l.runs[id]
@@ -156,13 +155,13 @@ func (l *Launcher) Stop(ctx context.Context, id monitor.ID) error {
 	}
 }
 
-// Exits delivers the end of every worker. None is lost while nobody reads; at
-// Close, those not read within 250 ms are dropped.
+// Exits delivers the end of every worker. Unread exits wait without limit. Close drops
+// those that are not read within 250 ms.
 func (l *Launcher) Exits() <-chan supervisor.Exit { return l.exits.Out() }
 
-// Close stops all workers at once, waits for them, and closes Exits. If ctx is
-// done first, the rest is forced. Errors: workers were forced because ctx was
-// done; some did not return within 5 s and are left running, without an exit.
+// Close stops all workers at once, waits for them, and closes Exits. If ctx is done
+// first, it forces the remaining workers. Errors: ctx was done and workers were forced; a
+// forced worker did not return within 5 s and still runs, and its exit is not reported.
 func (l *Launcher) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
@@ -181,14 +180,14 @@ func (l *Launcher) Close(ctx context.Context) error {
 	select {
 	case <-gone:
 	case <-ctx.Done():
-		err = fmt.Errorf("close launcher: workers forced: %w", ctx.Err())
+		err = fmt.Errorf("close launcher: workers were ended by force: %w", ctx.Err())
 		for _, r := range all {
 			r.forceStop()
 		}
 		select {
 		case <-gone:
 		case <-time.After(forcedExitTimeout):
-			err = fmt.Errorf("close launcher: workers ignore force and are left running: %w", ctx.Err())
+			err = fmt.Errorf("close launcher: workers did not end by force and still run: %w", ctx.Err())
 		}
 	}
 	l.exits.Close()

@@ -13,26 +13,26 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
-// maxDetail bounds the detail of an exit, in bytes.
+// maxDetail is the maximum length of an exit's detail, in bytes.
 const maxDetail = 300
 
-// errGoroutineExited is the end of a worker that neither returned nor panicked
-// (runtime.Goexit).
+// errGoroutineExited is the error of a worker that neither returned nor panicked, but called
+// runtime.Goexit.
 var errGoroutineExited = errors.New("the worker's goroutine ended without returning")
 
-// run is one worker, from its start until it is gone.
+// run is one worker, from its start until its exit is queued.
 type run struct {
 	spec    supervisor.WorkerSpec
 	log     *slog.Logger
 	started time.Time
-	done    chan struct{} // closed when its exit is queued
+	done    chan struct{} // closed when the worker's exit is queued
 
 	ctx, force             context.Context
 	requestStop, forceStop context.CancelFunc
 
 	mu            sync.Mutex
 	stopRequested bool
-	deadline      time.Time // when it is forced, once a stop is requested
+	deadline      time.Time // of the grace period, if a stop was requested
 	timer         *time.Timer
 }
 
@@ -43,8 +43,8 @@ func newRun(spec supervisor.WorkerSpec, log *slog.Logger) *run {
 	return r
 }
 
-// stop asks the worker to end, and forces it after the grace period. If it is
-// repeated, the shorter period counts.
+// stop asks the worker to end, and forces it after the grace period. If stop is repeated,
+// the earlier deadline counts.
 func (r *run) stop(gracePeriod time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,7 +73,7 @@ func (r *run) isStopping() bool {
 	return r.stopRequested
 }
 
-// work runs the worker and contains its panic.
+// work runs the worker. It turns a panic into an error.
 func (r *run) work(work WorkerFunc) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -84,7 +84,7 @@ func (r *run) work(work WorkerFunc) (err error) {
 	return work(r.ctx, r.force, r.spec)
 }
 
-// release frees the contexts and the timer of a run that is over.
+// release frees the contexts and the timer of a run that has ended.
 func (r *run) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +94,7 @@ func (r *run) release() {
 	r.forceStop()
 }
 
-// exitDetail says how a worker ended, for people.
+// exitDetail describes how a worker ended, for people.
 func exitDetail(err error) string {
 	if err == nil {
 		return "ended"

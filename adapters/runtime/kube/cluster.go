@@ -22,7 +22,7 @@ const (
 	requestBurst      = 100
 )
 
-// namespaceFile is where a pod finds the namespace it runs in.
+// namespaceFile holds the namespace in which a pod runs.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // Cluster is a Kubernetes cluster, restricted to one namespace.
@@ -31,10 +31,10 @@ type Cluster struct {
 	namespace string
 }
 
-// Open configures access to a cluster; it makes no request. It uses the given
-// kubeconfig file, else the service account of the pod it runs in, else KUBECONFIG
-// or ~/.kube/config. The namespace is that of the pod or of the kubeconfig.
-// Errors: none of these exists, or it is not valid.
+// Open configures access to a cluster. It makes no request. It uses the given kubeconfig
+// file, or the service account of this process's pod, or KUBECONFIG, or ~/.kube/config.
+// The namespace is that of the pod or of the kubeconfig. Errors: none of these exists, or
+// the one that is used is not valid.
 func Open(kubeconfig string) (*Cluster, error) {
 	config, namespace, err := load(kubeconfig)
 	if err != nil {
@@ -60,8 +60,8 @@ func NewCluster(client kubernetes.Interface, namespace string) *Cluster {
 	return &Cluster{client: client, namespace: namespace}
 }
 
-// WithNamespace returns the same cluster with another namespace. An empty name
-// changes nothing.
+// WithNamespace returns the same cluster with another namespace. An empty namespace keeps
+// the present one.
 func (c *Cluster) WithNamespace(namespace string) *Cluster {
 	if namespace == "" {
 		return c
@@ -107,7 +107,7 @@ func (c *Cluster) Check(ctx context.Context) error {
 		allowed, reason, err := c.mayUsePods(ctx, verb)
 		switch {
 		case err != nil:
-			return fmt.Errorf("the API server of the cluster cannot be asked: %w", err)
+			return fmt.Errorf("ask the API server of the cluster for this gateway's rights: %w", err)
 		case !allowed:
 			missing = errors.Join(missing, fmt.Errorf("this gateway may not %s pods in namespace %s: bind its service account to the Role of the Helm chart%s",
 				verb, c.namespace, reason))

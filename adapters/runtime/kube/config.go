@@ -14,13 +14,13 @@ type Config struct {
 	Image      string // of the worker's container
 	GatewayURL string // internal API as pods reach it, e.g. https://stream-monitor-internal.NAMESPACE.svc:8081
 
-	// Secret names the Secret that pods take INTERNAL_API_KEY from (section 8.6). A
-	// proxy address with a password is taken from its HTTP_PROXY and HTTPS_PROXY.
-	// It is in the pods' namespace.
+	// Secret names the Secret from which pods get INTERNAL_API_KEY (section 8.6). If a
+	// proxy's address has a password, they also get HTTP_PROXY or HTTPS_PROXY from it. The
+	// Secret is in the pods' namespace.
 	Secret string
 
-	// CASecret names a Secret whose ca.crt workers trust for the gateway, beside the
-	// system's certificates. Default: none.
+	// CASecret names a Secret with a certificate in ca.crt. Workers trust it for the
+	// gateway, in addition to the system's certificates. Default: none.
 	CASecret string
 
 	// Instance separates the pods of several installations in one namespace. 1 to 63
@@ -39,9 +39,9 @@ type Config struct {
 	ProbePort int    // port of a worker's probes (section 8.7), at most 65535; default: 8082
 
 	// Environ lists further variables of workers, NAME=value: proxies (section 14.2)
-	// and settings of watching. The gateway's secrets are refused. HTTP_PROXY and
-	// HTTPS_PROXY with a user in their address are taken from Secret instead; any
-	// other address with a user in it is refused.
+	// and settings of watching. New refuses the gateway's secrets. If the address in
+	// HTTP_PROXY or HTTPS_PROXY has a user, pods get the variable from Secret. New refuses
+	// any other address with a user.
 	Environ []string
 
 	// Grace is how long a worker has to stop (section 8.3), rounded up to whole
@@ -54,8 +54,8 @@ type Config struct {
 const (
 	defaultGrace = 30 * time.Second
 
-	// supersedeGrace is how long a worker has to stop when a newer generation
-	// replaces it. The gateway refuses its reports anyway.
+	// supersedeGrace is the grace period of a worker that a newer generation replaces. It
+	// is short, because the gateway refuses that worker's reports.
 	supersedeGrace = 5 * time.Second
 
 	// forceDelay is how long after its grace period a pod is force-deleted. By then
@@ -64,15 +64,15 @@ const (
 
 	maxForceAttempts = 3 // forceDelay apart
 
-	initialSyncTimeout = 5 * time.Second  // New waits for the first list no longer
-	gonePollInterval   = 2 * time.Second  // of Get while a pod terminates, in case the watch hangs
-	resyncInterval     = 30 * time.Second // after which failed deletions of ended pods are retried
+	initialSyncTimeout = 5 * time.Second  // limits how long New waits for the first list
+	gonePollInterval   = 2 * time.Second  // between reads of a terminating pod, in case the watch hangs
+	resyncInterval     = 30 * time.Second // between retries of failed deletions of ended pods
 
 	maxPodTemplateBytes = 256 << 10
 )
 
-// gatewaySecrets are the variables that no pod may have as plain text: everybody
-// who may read pods could read them.
+// gatewaySecrets are the variables that no pod may have as plain text. Everybody with the
+// right to read pods could read them.
 var gatewaySecrets = map[string]bool{
 	"DB_DSN":              true,
 	"API_KEY":             true,

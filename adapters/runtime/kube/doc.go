@@ -16,22 +16,23 @@
 //
 // # Guarantees
 //
-// Each gateway reports the end of every worker once, whichever gateway launched
-// it. All gateways delete ended pods at once (section 8.4); one succeeds. Pods
-// belong to no gateway, so a gateway may stop or be replaced while they run. An
-// installation is a namespace and an instance label.
+// Each gateway reports the end of every worker once, whichever gateway launched it. Every
+// gateway deletes ended pods at once (section 8.4), and one succeeds. Pods belong to no
+// gateway, so a gateway may stop or be replaced while they run. A namespace and an
+// instance label identify an installation.
 //
-// The pod cache detects ends. It is fed by a watch, by lists and by the answers to
-// single requests. A pod that disappears during a gap of the watch is reported as
-// vanished. Workers reads from the API server, never from the cache.
+// The pod cache detects ends. It gets states from a watch, from lists and from the
+// responses to single requests. A pod that disappears during a gap of the watch is
+// reported as vanished. Workers reads from the API server, never from the cache.
 //
 // # Failures
 //
-// Requests have time limits, and idempotent ones are retried. A pod's name is
-// fixed, so a lost answer to a creation does no harm. Workers go on while the API
-// server is away. A pod that cannot start is logged once for each reason, and
-// Workers reports the reason.
+// Requests have time limits, and idempotent ones are retried. A pod's name is fixed, so a
+// repeated creation does no harm if the first response was lost. Workers go on while the
+// API server does not answer. The launcher logs a pod that cannot start once for each
+// reason, and Workers returns the reason.
 //
-// Restarts before a run of 10 minutes do not count. A gateway that starts between
-// crashes counts from there; the expired report lease then shows the loss first.
+// Restarts before a run of 10 minutes do not count. A gateway that starts between crashes
+// does not know of the earlier ones. Then the supervisor notices first that the worker's
+// reports are missing.
 package kube

@@ -43,8 +43,8 @@ type Launcher struct {
 
 var _ supervisor.Launcher = (*Launcher)(nil)
 
-// New returns a launcher of pods in a cluster's namespace and starts watching
-// them. It blocks until it has listed them, 5 s at most: the API server may be away.
+// New returns a launcher of pods in a cluster's namespace and starts to watch them. It
+// blocks until it has listed them, for at most 5 s if the API server does not answer.
 // The caller must Close it. Errors: cfg is not valid; the pod template cannot be
 // read or merged, or has a request above its limit.
 func New(c *Cluster, cfg Config) (*Launcher, error) {
@@ -71,7 +71,7 @@ func New(c *Cluster, cfg Config) (*Launcher, error) {
 	select {
 	case <-l.cache.synced:
 	case <-time.After(initialSyncTimeout):
-		l.log.Warn("the cluster does not answer, the gateway starts without the list of running workers")
+		l.log.Warn("the API server does not answer, the gateway starts without the list of running workers")
 	}
 	return l, nil
 }
@@ -107,12 +107,12 @@ func (l *Launcher) Workers(ctx context.Context) ([]supervisor.Worker, error) {
 }
 
 // Launch creates a pod. It first deletes a worker of an older generation, with a
-// grace period of 5 s or Config.Grace, whichever is less. A dead node adds 5 s. A pod
-// of the same generation is left as it is, even when it is terminating: its end
-// will be reported.
+// grace period of 5 s or Config.Grace, whichever is less. On a dead node the deletion takes
+// 5 s more. Launch leaves a pod of the same generation as it is, even if it is
+// terminating: Exits reports its end.
 //
-// Errors: ErrClosed; ctx's; a newer generation exists; a pod that is not this
-// installation's has the name; or the API server refuses the pod.
+// Errors: ErrClosed; ctx's; a newer generation exists; a pod of something else has the
+// name; the API server refuses the pod.
 func (l *Launcher) Launch(ctx context.Context, spec supervisor.WorkerSpec) error {
 	pod, err := newPod(l.podTemplate, l.pods.namespace, spec, l.cfg.Instance)
 	if err != nil {
@@ -132,9 +132,9 @@ func (l *Launcher) Launch(ctx context.Context, spec supervisor.WorkerSpec) error
 	}
 }
 
-// tryLaunch creates the pod, or removes an older pod of that name; then it wants
-// to be called again. It reads first: where a quota is exhausted a creation fails
-// even if the pod exists.
+// tryLaunch creates the pod, or removes an older pod of that name. If it returns neither
+// launched nor an error, the caller calls it again. It reads before it creates: with an
+// exhausted quota a creation fails even if the pod exists.
 func (l *Launcher) tryLaunch(ctx context.Context, spec supervisor.WorkerSpec, pod *corev1.Pod) (launched bool, err error) {
 	if l.isClosed() {
 		return false, ErrClosed
@@ -167,15 +167,14 @@ func (l *Launcher) tryLaunch(ctx context.Context, spec supervisor.WorkerSpec, po
 	return false, l.terminate(ctx, existing, min(supersedeGrace, l.cfg.Grace), func() {})
 }
 
-// Exits delivers the end of every worker, whichever gateway launched or stopped
-// it. Workers that ended while no gateway ran are included if their pods still
-// exist. Ends wait for a reader without limit; those that nobody reads within
-// 250 ms of Close are lost.
+// Exits delivers the end of every worker, whichever gateway launched or stopped it. It
+// includes a worker that ended while no gateway ran, if its pod still exists. Unread exits
+// wait without limit. Close drops those that are not read within 250 ms.
 func (l *Launcher) Exits() <-chan supervisor.Exit { return l.exits.Out() }
 
-// Close stops watching and leaves the pods alone. It waits until the API server
-// has accepted every stop, or ctx is done, and returns when no goroutine is left.
-// Errors: a stop was given up.
+// Close stops watching and does not end the pods. It waits until the API server has
+// accepted the deletion of every Stop, or ctx is done. When it returns, no goroutine is
+// left. Errors: ctx was done before a deletion was accepted.
 func (l *Launcher) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true

@@ -59,9 +59,9 @@ func workerLabels(instance string) labels.Set {
 	return labels.Set{labelApp: appName, labelInstance: instance, labelComponent: workerComponent}
 }
 
-// parseWorkerPod reads from a pod's labels which worker it runs. owned is false
-// for a pod of another installation, and for one whose name or generation is not a
-// worker's.
+// parseWorkerPod returns the worker that a pod runs according to its labels. owned is false
+// for a pod of another installation, and for a pod whose name or generation is not that of
+// a worker.
 func parseWorkerPod(pod *corev1.Pod, instance string) (p workerPod, owned bool) {
 	if !workerLabels(instance).AsSelector().Matches(labels.Set(pod.Labels)) {
 		return p, false
@@ -77,9 +77,9 @@ func parseWorkerPod(pod *corev1.Pod, instance string) (p workerPod, owned bool) 
 	return workerPod{supervisor.Worker{ID: id, Generation: generation}, pod.Name, pod.UID}, true
 }
 
-// runtimeID names the runtime of one installation in at most 63 characters; a
-// longer name ends in a hash. Namespace and instance contain no slash, so
-// different installations have different names.
+// runtimeID returns the ID of one installation's runtime. An ID of more than 63 characters
+// is cut and ends in a hash. Namespace and instance contain no slash, so different
+// installations have different IDs.
 func runtimeID(namespace, instance string) string {
 	const maxLength = 63
 	id := "kubernetes/" + namespace + "/" + instance
@@ -91,10 +91,9 @@ func runtimeID(namespace, instance string) string {
 	return id[:maxLength-len(suffix)] + suffix
 }
 
-// defaultPodTemplate builds the template of all worker pods: section 8.1, with
-// the fewest rights. A worker has no root, no capability and no service account
-// token. It writes to /tmp (1 GiB) and to the segments below it (an emptyDir
-// without a limit, as section 8.1 has it).
+// defaultPodTemplate builds the template of all worker pods as section 8.1 says, with the
+// fewest rights. A worker is not root and has no capability and no service account token.
+// It can write to /tmp (1 GiB) and to the segments below it (an emptyDir without a limit).
 func (c Config) defaultPodTemplate() *corev1.PodTemplateSpec {
 	t := &corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: workerLabels(c.Instance)},
@@ -193,7 +192,7 @@ func newPod(template *corev1.PodTemplateSpec, namespace string, spec supervisor.
 func workerContainer(spec *corev1.PodSpec) (*corev1.Container, error) {
 	i := slices.IndexFunc(spec.Containers, func(c corev1.Container) bool { return c.Name == containerName })
 	if i < 0 {
-		return nil, errors.New("there is no container called " + containerName)
+		return nil, errors.New("the pod has no container called " + containerName)
 	}
 	return &spec.Containers[i], nil
 }

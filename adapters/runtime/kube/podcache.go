@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// missingGrace is how long lists must miss a pod before it counts as gone. The
-	// watch usually reports the pod earlier, and knows how it ended.
+	// missingGrace is the minimum time between two lists without a pod before the pod
+	// counts as gone. The watch usually reports the deletion earlier, with the final state.
 	missingGrace = 5 * time.Second
 
-	// removedRetention is how long the UID of a removed pod is remembered, so that
-	// a late answer does not bring it back. No request takes that long.
+	// removedRetention is how long the UID of a removed pod is kept, so that a late
+	// response does not add the pod again. No request takes that long.
 	removedRetention = 5 * time.Minute
 )
 
-// podCache holds the last known state of the worker pods, by UID, and reports
-// each end once. Three sources feed it, in any order: the watch, lists, and the
-// answers to single requests.
+// podCache holds the last known state of the worker pods, by UID, and reports each end
+// once. It gets states from the watch, from lists and from the responses to single
+// requests, in any order.
 type podCache struct {
 	instance   string
 	log        *slog.Logger
@@ -43,15 +43,15 @@ type cachedPod struct {
 	workerPod
 	firstSeen time.Time
 	watched   bool            // the watch has delivered it
-	missing   time.Time       // when it was first absent from a list; zero: it was not
+	missing   time.Time       // when a list first lacked it; zero: the last list had it
 	ended     bool            // its end has been reported
 	removed   chan struct{}   // closed when it is removed
-	logged    map[string]bool // reasons already logged for not starting
+	logged    map[string]bool // the startProblem reasons that were logged
 
 	restarts        int32 // restarts already logged
 	ignoredRestarts int32 // restarts before the last long run
 
-	notRunning *corev1.Pod // last observation while the container does not run; nil otherwise
+	notRunning *corev1.Pod // the last state, while the container does not run; otherwise nil
 }
 
 func newPodCache(instance string, exits *exitqueue.Queue[supervisor.Exit], onEnd func(workerPod), log *slog.Logger) *podCache {
@@ -94,8 +94,7 @@ func (c *podCache) observe(pod *corev1.Pod, byWatch bool) {
 	c.logProblems(entry, pod)
 }
 
-// remove records that a pod is gone. last is its final state, or nil if nobody
-// saw it.
+// remove records that a pod is gone. last is its final state, or nil if it is unknown.
 func (c *podCache) remove(uid types.UID, last *corev1.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +108,7 @@ func (c *podCache) remove(uid types.UID, last *corev1.Pod) {
 	if entry == nil {
 		return
 	}
-	detail, clean := "its pod has vanished; nobody saw how it ended", false
+	detail, clean := "its pod has vanished; how it ended is unknown", false
 	if last != nil {
 		detail, clean = deletedPodEnd(last, entry.ignoredRestarts)
 	}
@@ -157,7 +156,7 @@ func (c *podCache) logProblems(entry *cachedPod, pod *corev1.Pod) {
 	}
 	if status.RestartCount > entry.restarts {
 		entry.restarts = status.RestartCount
-		detail := "it is not known how it ended"
+		detail := "how it ended is unknown"
 		if last := status.LastTerminationState.Terminated; last != nil {
 			detail = describeTermination(last)
 		}
@@ -194,8 +193,7 @@ func (c *podCache) missingFrom(listed map[types.UID]bool, requested time.Time) (
 	return gone
 }
 
-// unlisted returns the pods that the watch has delivered and that its new list
-// lacks.
+// unlisted returns the pods that the watch has delivered before and that are not listed.
 func (c *podCache) unlisted(listed map[types.UID]bool) (gone []types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,8 +205,8 @@ func (c *podCache) unlisted(listed map[types.UID]bool) (gone []types.UID) {
 	return gone
 }
 
-// resync deletes ended pods again that still exist, and logs pods that take long
-// to start.
+// resync deletes the ended pods that still exist, and logs the pods that take long to
+// start.
 func (c *podCache) resync() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stream-monitor/stream-monitor/application/wait"
 )
 
 const (
@@ -70,8 +72,8 @@ func (c podClient) get(ctx context.Context, name string) (found *corev1.Pod, err
 	return found, nil
 }
 
-// create makes a pod. It returns nil if a pod has that name already. The request
-// is finished even if ctx is done: a pod that is created later could not be stopped.
+// create creates a pod. It returns nil if a pod has that name already. It waits for the
+// response even if ctx is done: otherwise a pod might appear that nobody stops.
 func (c podClient) create(ctx context.Context, pod *corev1.Pod) (created *corev1.Pod, err error) {
 	err = withTimeout(context.WithoutCancel(ctx), requestTimeout, func(ctx context.Context) error {
 		created, err = c.client.CoreV1().Pods(c.namespace).Create(ctx, pod, metav1.CreateOptions{})
@@ -86,9 +88,9 @@ func (c podClient) create(ctx context.Context, pod *corev1.Pod) (created *corev1
 	return created, nil
 }
 
-// delete asks the API server to delete this pod, and never a successor of the
-// same name. A second call may shorten the grace period (seconds). With 0 the
-// pod is deleted without waiting for its node. gone tells that no such pod exists.
+// delete asks the API server to delete this pod, and not a newer one with the same name.
+// grace is in seconds; a second call may shorten it. With 0 the API server deletes the pod
+// without waiting for its node. gone reports that the pod does not exist.
 func (c podClient) delete(ctx context.Context, p workerPod, grace int64) (gone bool, err error) {
 	err = retry(ctx, requestTimeout, func(ctx context.Context) error {
 		return c.client.CoreV1().Pods(c.namespace).Delete(ctx, p.name, metav1.DeleteOptions{
@@ -105,14 +107,14 @@ func (c podClient) delete(ctx context.Context, p workerPod, grace int64) (gone b
 	return false, nil
 }
 
-// isGone reads whether a pod no longer exists.
+// isGone asks the API server whether a pod no longer exists.
 func (c podClient) isGone(ctx context.Context, p workerPod) (bool, error) {
 	found, err := c.get(ctx, p.name)
 	return err == nil && (found == nil || found.UID != p.uid), err
 }
 
-// stuckError describes a pod that still exists after the last forced deletion.
-// last is the last error on the way, or nil.
+// stuckError describes a pod that still exists after the last forced deletion. last is the
+// last error of a request, or nil.
 func (c podClient) stuckError(ctx context.Context, p workerPod, last error) error {
 	advice := "look for its finalizers (metadata.finalizers)"
 	if found, err := c.get(ctx, p.name); err == nil && found != nil && len(found.Finalizers) > 0 {
@@ -125,7 +127,7 @@ func podTitle(namespace, name string) string {
 	return fmt.Sprintf("pod %s in namespace %s", name, namespace)
 }
 
-// withLast adds to the error that ended a wait the last error during it.
+// withLast adds the last error during a wait to the error that ended the wait.
 func withLast(err, last error) error {
 	if last == nil || errors.Is(last, err) {
 		return err
@@ -144,28 +146,16 @@ func withTimeout(ctx context.Context, timeout time.Duration, request func(contex
 func retry(ctx context.Context, timeout time.Duration, request func(context.Context) error) error {
 	for attempt := 1; ; attempt++ {
 		err := withTimeout(ctx, timeout, request)
-		if err == nil || attempt == maxAttempts || !isTemporary(err) || !sleep(ctx, initialBackoff<<(attempt-1)) {
+		if err == nil || attempt == maxAttempts || !isTemporary(err) || !wait.For(ctx, initialBackoff<<(attempt-1)) {
 			return err
 		}
 	}
 }
 
-// isTemporary reports whether a request may succeed later: the API server says
-// so, or gave no answer.
+// isTemporary reports whether a request may succeed later. That is so if the API server
+// says so, or did not respond.
 func isTemporary(err error) bool {
 	var answer apierrors.APIStatus
 	return !errors.As(err, &answer) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
 		apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err)
-}
-
-// sleep blocks for d. It returns false when ctx is done.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxMessageBytes cuts messages of Kubernetes.
+	// maxMessageBytes is the maximum length of a quoted message of Kubernetes.
 	maxMessageBytes = 200
 
 	// crashLoopBackOff is the waiting reason of a container that has crashed at
@@ -19,17 +19,18 @@ const (
 	crashLoopBackOff = "CrashLoopBackOff"
 	longRun          = 10 * time.Minute
 
-	// maxRestarts is how many restarts since the last long run are waited for. The
-	// kubelet reports the fourth crash 45 to 60 s after the first (measured).
+	// maxRestarts is how often the kubelet may restart a container since its last long run
+	// before the worker counts as ended. The kubelet reports the fourth crash 45 to 60 s
+	// after the first (measured).
 	maxRestarts = 3
 
 	// slowStartAfter is how long creating a container may take before it is logged.
 	slowStartAfter = time.Minute
 )
 
-// workerEnd reports whether the worker in a pod has ended, and how. A container
-// that the kubelet will restart has not ended, until maxRestarts restarts beyond
-// the ignored ones have failed.
+// workerEnd reports whether the worker in a pod has ended, and how. A worker whose container
+// the kubelet will restart has not ended, unless maxRestarts restarts have failed. The
+// first ignoredRestarts do not count.
 func workerEnd(pod *corev1.Pod, ignoredRestarts int32) (ended bool, detail string, clean bool) {
 	status := workerStatus(pod)
 	restarts := status.RestartCount - ignoredRestarts
@@ -72,9 +73,9 @@ func deletedPodEnd(pod *corev1.Pod, ignoredRestarts int32) (detail string, clean
 	return detail + describeDisruption(pod), false
 }
 
-// restartsBeforeLongRun counts the restarts of a container before its last long
-// run; RestartCount covers the pod's whole life. When the status does not show a
-// long run, all restarts may be older than it: certain is false.
+// restartsBeforeLongRun returns how many of a pod's restarts came before its container's
+// last long run. If the status shows no long run, it returns all of them, and certain is
+// false.
 func restartsBeforeLongRun(status corev1.ContainerStatus, now time.Time) (restarts int32, certain bool) {
 	running := status.State.Running
 	switch {
@@ -92,8 +93,8 @@ func endedLongRun(t *corev1.ContainerStateTerminated) bool {
 	return t != nil && isLongRun(t.StartedAt.Time, t.FinishedAt.Time)
 }
 
-// isLongRun ignores containers that never ran: they started in 1970, or have no
-// time at all.
+// isLongRun reports whether a run lasted at least longRun. It is false for a container that
+// never ran, whose start is zero or in 1970.
 func isLongRun(from, to time.Time) bool { return from.Unix() > 0 && to.Sub(from) >= longRun }
 
 // workerStatus returns the status of the worker's container. It is zero before
@@ -118,7 +119,8 @@ func describeTermination(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("exit code %d", t.ExitCode)
 }
 
-// describePodFailure is empty if the pod failed only because its container did.
+// describePodFailure returns why a pod failed, or "" if it failed only because its container
+// did.
 func describePodFailure(pod *corev1.Pod) string {
 	if pod.Status.Reason == "" {
 		return ""
@@ -126,7 +128,7 @@ func describePodFailure(pod *corev1.Pod) string {
 	return "; " + describe("its pod failed", pod.Status.Reason, pod.Status.Message)
 }
 
-// describeDisruption tells who evicted a pod; it is empty if nobody did.
+// describeDisruption returns why a pod was evicted, or "" if it was not.
 func describeDisruption(pod *corev1.Pod) string {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
@@ -151,16 +153,16 @@ func describe(text, reason, message string) string {
 	return text + ": " + message
 }
 
-// isPending reports whether the worker in a pod has not started yet: its
-// container has never run, and may still do so.
+// isPending reports whether the worker in a pod has not started yet: its container has never
+// run, and the pod is not being deleted.
 func isPending(pod *corev1.Pod) bool {
 	status := workerStatus(pod)
 	return pod.DeletionTimestamp == nil && status.RestartCount == 0 &&
 		status.State.Running == nil && status.State.Terminated == nil && status.LastTerminationState.Terminated == nil
 }
 
-// pendingReason describes the newest problem of a pod whose worker does not run:
-// "ImagePullBackOff: Back-off pulling image …". It is empty if there is none.
+// pendingReason describes the newest problem of a pod whose worker does not run, for
+// example "ImagePullBackOff: Back-off pulling image …". It returns "" without a problem.
 func pendingReason(pod *corev1.Pod, now time.Time) string {
 	if pod.DeletionTimestamp != nil || workerStatus(pod).State.Running != nil {
 		return ""
@@ -173,16 +175,15 @@ func pendingReason(pod *corev1.Pod, now time.Time) string {
 	return describe(newest.reason, "", newest.message)
 }
 
-// startProblem is why a container of a pod does not start: no node, image, volume
-// or Secret. reason and message are those of Kubernetes.
+// startProblem is a reason for which a container of a pod does not start, for example a
+// missing node, image, volume or Secret. reason and message are those of Kubernetes.
 type startProblem struct {
 	reason  string
 	message string
 }
 
-// startProblems lists the current problems of a pod, the newest last: a pod gets
-// its node before its containers are created. A crash of the worker's container
-// is not among them; logProblems and workerEnd report it.
+// startProblems lists the current problems of a pod, the newest last. It leaves out a crash
+// of the worker's container, which logProblems and workerEnd report.
 func startProblems(pod *corev1.Pod, now time.Time) (problems []startProblem) {
 	scheduled := time.Time{}
 	for _, c := range pod.Status.Conditions {

@@ -9,10 +9,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Stop deletes the pod of a monitor's worker, with Config.Grace, and by force 5 s
-// after that. It returns when the pod is gone. When ctx is done earlier it returns
-// ctx's error, and the deletion goes on. Errors: ctx's; ErrClosed; the API server
-// could not be asked; a finalizer keeps the pod.
+// Stop deletes the pod of a monitor's worker, with the grace period Config.Grace, and by
+// force 5 s after that. It returns when the pod is gone. If ctx is done first, it returns
+// ctx's error, and the launcher finishes the deletion. Errors: ctx's; ErrClosed; a request
+// to the API server failed; a finalizer keeps the pod.
 func (l *Launcher) Stop(ctx context.Context, id monitor.ID) error {
 	var err error
 	select {
@@ -26,8 +26,8 @@ func (l *Launcher) Stop(ctx context.Context, id monitor.ID) error {
 	return nil
 }
 
-// stopInBackground stops a worker even if the caller of Stop gives up. It sends
-// the result.
+// stopInBackground stops a worker even if the caller of Stop does not wait. It sends the
+// result on the channel.
 func (l *Launcher) stopInBackground(id monitor.ID) <-chan error {
 	result := make(chan error, 1)
 	l.mu.Lock()
@@ -62,10 +62,10 @@ func (l *Launcher) stop(ctx context.Context, id monitor.ID, markSent func()) err
 // terminate deletes a pod and blocks until it is gone. It calls markSent when the
 // API server has accepted the deletion.
 //
-// A pod that outlives its grace period by forceDelay is on a node that does not
-// answer, and is force-deleted. Its container may go on there; the gateway refuses
-// its reports (decision O2). A pod that survives maxForceAttempts has a finalizer,
-// or the API server is away: that is an error.
+// If a pod still exists forceDelay after its grace period, its node does not answer, and
+// terminate force-deletes the pod. Its container may go on there; the gateway refuses its
+// reports (decision O2). Errors: the pod still exists after maxForceAttempts, because it
+// has a finalizer or the API server does not answer.
 func (l *Launcher) terminate(ctx context.Context, p workerPod, grace time.Duration, markSent func()) error {
 	gone, err := l.pods.delete(ctx, p, wholeSeconds(grace))
 	if gone || err != nil {
@@ -106,9 +106,8 @@ func (l *Launcher) terminate(ctx context.Context, p workerPod, grace time.Durati
 	}
 }
 
-// deleteEnded deletes the pod of an ended worker (section 8.4), in the
-// background. All gateways try, and all but one find it gone. A failure is
-// retried at the next resync.
+// deleteEnded deletes the pod of an ended worker (section 8.4), in the background. Every
+// gateway tries, and one succeeds. The next resync retries a failed deletion.
 func (l *Launcher) deleteEnded(p workerPod) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,10 +12,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stream-monitor/stream-monitor/application/wait"
+	"github.com/stream-monitor/stream-monitor/domain/backoff"
 )
 
 // uninstallPollInterval is how often Uninstall lists the remaining pods.
 const uninstallPollInterval = time.Second
+
+var uninstallBackoff = backoff.Policy{First: uninstallPollInterval, Max: maxBackoff}
 
 // Installation names the installation that Uninstall removes.
 type Installation struct {
@@ -25,15 +30,15 @@ type Installation struct {
 	Log        *slog.Logger  // default: none
 }
 
-// Uninstall stops the gateways of an installation, then deletes its worker pods,
-// which Helm does not manage. The gateways go first, so that none relaunches a
-// worker or reports a lost one.
+// Uninstall stops the gateways of an installation, and then deletes its worker pods, which
+// Helm does not manage. In this order no gateway launches a worker again or reports a lost
+// one.
 //
-// It blocks until all pods are gone or ctx is done, retries while the API server
-// is away, and may be repeated. A Deployment that does not exist has no gateways.
-// Beside a Launcher's rights it needs to get deployments, and to get and update
-// deployments/scale. Errors: Deployment is empty; it cannot be scaled; pods are
-// left when ctx is done.
+// It blocks until all pods are gone or ctx is done. It retries while the API server does
+// not answer, and may be repeated. If the Deployment does not exist, it only deletes the
+// worker pods. In addition to a Launcher's rights it needs the rights to get deployments,
+// and to get and update deployments/scale. Errors: Deployment is empty; the Deployment
+// cannot be scaled; ctx is done before all pods are gone.
 func Uninstall(ctx context.Context, c *Cluster, installation Installation) error {
 	if installation.Deployment == "" {
 		return errors.New("kube: Deployment is required")
@@ -91,7 +96,8 @@ func (c *Cluster) stopGateways(ctx context.Context, installation Installation) e
 	})
 }
 
-// scaleToZero retries when somebody else has scaled the Deployment meanwhile.
+// scaleToZero scales a Deployment to 0. It retries if somebody else has changed the
+// Deployment meanwhile.
 func (c *Cluster) scaleToZero(ctx context.Context, deployment string) error {
 	for {
 		scale, err := c.client.AppsV1().Deployments(c.namespace).GetScale(ctx, deployment, metav1.GetOptions{})
@@ -100,7 +106,7 @@ func (c *Cluster) scaleToZero(ctx context.Context, deployment string) error {
 		}
 		scale.Spec.Replicas = 0
 		_, err = c.client.AppsV1().Deployments(c.namespace).UpdateScale(ctx, deployment, scale, metav1.UpdateOptions{})
-		if !apierrors.IsConflict(err) || !sleep(ctx, initialBackoff) {
+		if !apierrors.IsConflict(err) || !wait.For(ctx, initialBackoff) {
 			return err
 		}
 	}
@@ -119,7 +125,7 @@ func (c *Cluster) deleteWorkers(ctx context.Context, installation Installation) 
 
 // waitUntilNoneLeft calls step until it returns no pods, or ctx is done. step
 // returns the pods that still exist. After an error it is called again, with a
-// backoff from 1 s to maxBackoff.
+// backoff.
 func (c *Cluster) waitUntilNoneLeft(ctx context.Context, log *slog.Logger, role string, step func(context.Context) ([]corev1.Pod, error)) error {
 	lastCount, known := -1, "an unknown number of"
 	var lastError error
@@ -129,7 +135,7 @@ func (c *Cluster) waitUntilNoneLeft(ctx context.Context, log *slog.Logger, role 
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			lastError, pause = err, min(uninstallPollInterval<<min(failures, 10), maxBackoff)
+			lastError, pause = err, uninstallBackoff.Delay(failures+1)
 			failures++
 			log.Warn("cannot delete all pods of this installation, will try again", "role", role, "error", err.Error(), "pause_sec", pause.Seconds())
 		default:
@@ -142,14 +148,14 @@ func (c *Cluster) waitUntilNoneLeft(ctx context.Context, log *slog.Logger, role 
 				return nil
 			}
 		}
-		if !sleep(ctx, pause) {
+		if !wait.For(ctx, pause) {
 			return withLast(fmt.Errorf("%s pods of the %s are left in namespace %s: %w", known, role, c.namespace, ctx.Err()), lastError)
 		}
 	}
 }
 
-// terminatingPods remembers which pods were asked to terminate. A pod's grace
-// period counts from the first call, by this process's clock.
+// terminatingPods holds the deadlines of terminating pods. A pod's grace period starts at
+// the first call, by this process's clock.
 type terminatingPods struct {
 	podClient
 
@@ -192,7 +198,7 @@ func (t *terminatingPods) forceWhenOverdue(ctx context.Context, pod *corev1.Pod,
 	return err
 }
 
-// gracePeriod is the one that a terminating pod was given.
+// gracePeriod returns the grace period of a terminating pod.
 func gracePeriod(pod *corev1.Pod) time.Duration {
 	if s := pod.DeletionGracePeriodSeconds; s != nil {
 		return time.Duration(*s) * time.Second

@@ -15,13 +15,18 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+
+	pauses "github.com/stream-monitor/stream-monitor/application/wait"
+	"github.com/stream-monitor/stream-monitor/domain/backoff"
 )
 
-// maxBackoff is the longest pause between two attempts to watch.
+// maxBackoff is the longest pause between two attempts to watch or to uninstall.
 const maxBackoff = 5 * time.Second
 
-// podListWatch lists and watches the worker pods for a reflector. It requests
-// plain lists, which have a time limit, and no streaming ones.
+var watchBackoff = backoff.Policy{First: initialBackoff, Max: maxBackoff}
+
+// podListWatch lists and watches the worker pods for a reflector. It requests plain lists,
+// because streaming lists have no time limit.
 type podListWatch struct{ cache.ListWatch }
 
 // IsWatchListSemanticsUnSupported makes a reflector use plain lists.
@@ -45,8 +50,8 @@ func (c podClient) listWatch() *podListWatch {
 	}}
 }
 
-// watch feeds the cache until ctx is done: first a list, then the changes since.
-// When the API server cannot give the changes, it lists again.
+// watch updates the cache until ctx is done, first by a list and then by the changes since.
+// If the API server no longer has the changes, watch lists again.
 func (l *Launcher) watch(ctx context.Context) {
 	logger := logr.FromSlogHandler(l.log.Handler())
 	reflector := cache.NewReflectorWithOptions(l.pods.listWatch(), &corev1.Pod{}, reflectorStore{l.cache}, cache.ReflectorOptions{
@@ -60,15 +65,15 @@ func (l *Launcher) watch(ctx context.Context) {
 		if err == nil {
 			failures = 0
 		}
-		pause := min(initialBackoff<<min(failures, 10), maxBackoff)
+		pause := watchBackoff.Delay(failures + 1)
 		if err != nil && ctx.Err() == nil {
 			l.log.Warn("cannot watch the worker pods, will try again", "error", err.Error(), "pause_sec", pause.Seconds())
 		}
-		sleep(ctx, pause)
+		pauses.For(ctx, pause)
 	}
 }
 
-// reflectorStore passes what a reflector delivers to the cache.
+// reflectorStore passes the pods of a reflector to the cache.
 type reflectorStore struct{ *podCache }
 
 var _ cache.ReflectorStore = reflectorStore{}
@@ -84,8 +89,8 @@ func (s reflectorStore) Update(object any) error {
 	return nil
 }
 
-// Delete implements cache.ReflectorStore. A pod that loses its labels leaves the
-// selection and counts as deleted, too.
+// Delete implements cache.ReflectorStore. The reflector also calls it for a pod that has lost
+// the labels of the selection.
 func (s reflectorStore) Delete(object any) error {
 	if pod, isPod := object.(*corev1.Pod); isPod {
 		s.remove(pod.UID, pod)
@@ -93,8 +98,8 @@ func (s reflectorStore) Delete(object any) error {
 	return nil
 }
 
-// Replace implements cache.ReflectorStore with a list of all pods. Pods that the
-// watch delivered earlier and that the list lacks are gone.
+// Replace implements cache.ReflectorStore with a list of all pods. A pod that the watch has
+// delivered before and that the list lacks is gone.
 func (s reflectorStore) Replace(all []any, _ string) error {
 	listed := map[types.UID]bool{}
 	for _, object := range all {
@@ -118,8 +123,8 @@ func (s reflectorStore) Resync() error {
 
 var klogRedirected sync.Once
 
-// redirectKlog sends the log of Kubernetes' client library to log (section 11.1)
-// instead of standard error. A process has one klog; the first call decides.
+// redirectKlog sends the log of Kubernetes' client library to log (section 11.1) instead of
+// standard error. A process has one klog, so only the first call has an effect.
 func redirectKlog(log *slog.Logger) {
 	klogRedirected.Do(func() { klog.SetSlogLogger(log.With("component", "kube")) })
 }

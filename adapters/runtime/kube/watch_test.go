@@ -48,7 +48,7 @@ func TestTheWatchRecoversFromGaps(t *testing.T) {
 		cluster.removePod(p.Name, p.UID)
 		cluster.set(func(cluster *fakeCluster) { cluster.watchHangs = false })
 		cluster.closeWatches()
-		if e := nextExit(t, l); e.Detail != "its pod has vanished; nobody saw how it ended" || e.Clean {
+		if e := nextExit(t, l); e.Detail != "its pod has vanished; how it ended is unknown" || e.Clean {
 			t.Errorf("got %+v", e)
 		}
 		expectListed(t, l, 0)

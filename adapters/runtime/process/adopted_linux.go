@@ -11,17 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// aliveCheckInterval is how often an adopted process is checked. It also bounds
-// what a dead worker's tools may escape from killSession.
+// aliveCheckInterval is how often an adopted process is checked. killTools does not kill
+// a tool that the worker started after the last check.
 const aliveCheckInterval = time.Second
 
-// adoptedProcess is a worker that an earlier gateway has started. It is not a
-// child of this process: a pidfd reports its end, and nothing reports its exit
-// status.
+// adoptedProcess is a worker that an earlier gateway started. Because it is no child of
+// this process, a pidfd reports its end, and its exit status is unknown.
 type adoptedProcess struct {
 	pid      int
-	pidfd    *os.File      // in the runtime poller: waiting takes no thread
-	lastSeen atomic.Uint64 // in ticks since boot
+	pidfd    *os.File      // in Go's poller, so that waiting occupies no thread
+	lastSeen atomic.Uint64 // when it was last seen alive, in ticks since boot
 }
 
 // adoptProcess opens a running process. Errors: os.ErrProcessDone when it has
@@ -39,8 +38,8 @@ func adoptProcess(p processIdentity) (workerProcess, error) {
 		return nil, fmt.Errorf("open process %d: %w", p.PID, err)
 	}
 	a := &adoptedProcess{pid: p.PID, pidfd: os.NewFile(uintptr(fd), "pidfd")}
-	// The pidfd holds the process that had this id when it was opened. Its start time,
-	// read afterwards, shows whether that is the recorded process.
+	// The pidfd is of the process that had this ID when the pidfd was opened. The start
+	// time, read afterwards, shows whether it is the recorded process.
 	if s, ok := readStat(p.PID); !ok || s.ended() || s.start != p.Start {
 		_ = a.pidfd.Close()
 		return nil, fmt.Errorf("process %d has ended: %w", p.PID, os.ErrProcessDone)
@@ -56,7 +55,7 @@ func pidfdEnded(fd uintptr) bool {
 	return err == nil && n > 0
 }
 
-// checkAlive reports whether the process runs, and records when.
+// checkAlive reports whether the process runs. If it does, it sets lastSeen.
 func (a *adoptedProcess) checkAlive() (alive bool) {
 	now := ticksSinceBoot()
 	conn, err := a.pidfd.SyscallConn()
@@ -70,8 +69,8 @@ func (a *adoptedProcess) checkAlive() (alive bool) {
 	return err == nil && alive
 }
 
-// signal reaches the worker alone, not its group: once its leader is gone, the
-// group id may belong to another group. The worker's tools are killed after it.
+// signal signals the worker alone, not its process group: after the worker's end another
+// group may have the group's ID. wait kills the worker's tools.
 func (a *adoptedProcess) signal(s syscall.Signal) {
 	conn, err := a.pidfd.SyscallConn()
 	if err != nil || !a.checkAlive() {
@@ -88,14 +87,13 @@ func (a *adoptedProcess) wait() exitStatus {
 		_ = conn.Read(pidfdEnded) // or the deadline
 	}
 	a.killTools()
-	return exitStatus{detail: "an earlier gateway had started it, so how it ended is not known"}
+	return exitStatus{detail: "how it ended is unknown, because an earlier gateway started it"}
 }
 
-// killTools kills what the worker has left in its session. Its process id, and
-// so its session id, may be reused after its end. But nothing else could join
-// its session while the worker lived, so every process that was in it at
-// lastSeen is the worker's. A tool started after that ends by itself when its
-// output is not read.
+// killTools kills the processes that the worker has left in its session. Another session
+// may have the same ID after the worker's end, so killTools kills only processes that
+// started before lastSeen. A tool that started later ends by itself when nobody reads its
+// output.
 func (a *adoptedProcess) killTools() {
 	lastSeen := a.lastSeen.Load()
 	killSession(a.pid, func(s procStat) bool { return s.start < lastSeen })

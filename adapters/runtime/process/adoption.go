@@ -3,21 +3,20 @@ package process
 import (
 	"cmp"
 	"errors"
+	"log/slog"
 	"os"
 	"slices"
-
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// foundWorker is a worker that runs and that an earlier gateway has started.
+// foundWorker is a running worker that an earlier gateway started.
 type foundWorker struct {
 	record
 
-	internalKey string // empty when its environment may not be read
+	internalKey string // INTERNAL_API_KEY in its environment; empty: the environment cannot be read
 }
 
-// adoptRunning adopts the workers that an earlier gateway has started. It
-// removes the files of all other workers.
+// adoptRunning adopts the running workers of an earlier gateway. It removes the files of
+// all other workers.
 func (l *Launcher) adoptRunning() error {
 	records, recorded, err := l.dir.readRecords(l.log)
 	if err != nil {
@@ -44,35 +43,36 @@ func (l *Launcher) adoptRunning() error {
 		}
 	}
 	for _, runs := range l.runs {
-		l.keepNewest(runs)
+		keepNewest(runs, l.log)
 	}
 	return nil
 }
 
-// adopt takes a worker over. It returns false when the worker has ended.
+// adopt makes a found worker one of this launcher's. It returns false if the worker has
+// ended, or cannot be adopted.
 func (l *Launcher) adopt(w foundWorker) bool {
 	log := l.log.With("monitor_id", string(w.MonitorID), "generation", w.Generation, "pid", w.Process.PID)
 	adopted, err := adoptProcess(*w.Process)
 	if err != nil {
 		if !errors.Is(err, os.ErrProcessDone) {
-			log.Warn("a running worker cannot be adopted and is replaced", "error", err.Error())
+			log.Warn("a running worker cannot be adopted; the gateway launches another one", "error", err.Error())
 		}
 		return false
 	}
 	l.writeRecord(w.record)
 	output, err := l.dir.reopenOutput(w.key())
 	if err != nil {
-		log.Warn("the output of an adopted worker cannot be read, its log lines are lost", "error", err.Error())
+		log.Warn("the output of an adopted worker cannot be read; its log lines are lost", "error", err.Error())
 	}
 	r := newRun(w.key(), w.Process.PID, adopted, output)
 	r.started = w.Process.startTime()
 	switch {
 	case w.GatewayURL != l.cfg.GatewayURL:
 		r.unusable = true
-		log.Warn("a worker of an earlier gateway reports to another address and is ended, another one is launched", "gateway_url", w.GatewayURL)
+		log.Warn("a worker of an earlier gateway reports to another address; this gateway ends it and launches another one", "gateway_url", w.GatewayURL)
 	case w.internalKey != "" && w.internalKey != l.cfg.InternalKey:
 		r.unusable = true
-		log.Warn("a worker of an earlier gateway has another INTERNAL_API_KEY and is ended, another one is launched")
+		log.Warn("a worker of an earlier gateway has another INTERNAL_API_KEY; this gateway ends it and launches another one")
 	default:
 		log.Info("worker adopted")
 	}
@@ -80,13 +80,13 @@ func (l *Launcher) adopt(w foundWorker) bool {
 	return true
 }
 
-// keepNewest ends all workers of a monitor but the newest, and those that
-// cannot report to this gateway.
-func (l *Launcher) keepNewest(runs []*run) {
+// keepNewest asks all workers of a monitor except the newest to end, and those that cannot
+// report to this gateway.
+func keepNewest(runs []*run, log *slog.Logger) {
 	for i, r := range runs {
 		if i < len(runs)-1 && !r.unusable {
 			r.unusable = true
-			l.log.Warn("a worker of an older generation is ended", "monitor_id", string(r.id), "generation", r.generation, "pid", r.pid)
+			log.Warn("a worker of an older generation still runs; this gateway ends it", "monitor_id", string(r.id), "generation", r.generation, "pid", r.pid)
 		}
 		if r.unusable {
 			r.requestQuickStop()
@@ -94,10 +94,9 @@ func (l *Launcher) keepNewest(runs []*run) {
 	}
 }
 
-// current returns the newest worker of a monitor, nil when that is being
-// replaced. The caller holds mu.
-func (l *Launcher) current(id monitor.ID) *run {
-	runs := l.runs[id]
+// newestUsable returns the newest of a monitor's workers, or nil if this gateway is
+// ending that one.
+func newestUsable(runs []*run) *run {
 	if len(runs) == 0 || runs[len(runs)-1].unusable {
 		return nil
 	}

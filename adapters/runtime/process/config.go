@@ -26,9 +26,9 @@ type Config struct {
 	Output io.Writer
 	Log    *slog.Logger // default: nothing is logged
 
-	Path        string        // the program to run, default this one
-	Args        []string      // its arguments, default worker
-	Environ     []string      // what workers inherit, default os.Environ()
+	Path        string        // of the program to run, default this program
+	Args        []string      // of that program, default "worker"
+	Environ     []string      // the variables that workers inherit, default os.Environ()
 	GracePeriod time.Duration // between SIGTERM and SIGKILL, default 30 s (section 8.3)
 
 	// GatewayPatience is how long a worker goes on without an answer from a gateway

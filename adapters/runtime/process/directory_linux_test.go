@@ -192,7 +192,7 @@ func TestWorkersAreLaunchedThoughTheRunDirectoryCannotBeWritten(t *testing.T) {
 				r.launch(spec)
 				r.eventually("the worker's output", func() bool { return strings.Contains(strings.Join(r.log.all(), ""), "plain words") })
 			}
-			r.expectLogged("WARN", "could not be recorded in the run directory", string(spec.ID))
+			r.expectLogged("WARN", "record could not be written", string(spec.ID))
 			r.expectListed(spec.Generation)
 			if err := r.launcher.Stop(t.Context(), spec.ID); err != nil {
 				t.Error(err)

@@ -7,11 +7,10 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// findWorkers finds the running workers of this directory. Some have a record.
-// The others, whose gateway died before it could record the process, carry the
-// mark in their environment. A process that a recorded worker has started in
-// its own session carries the mark, too, and is no worker. Tools of workers
-// that have ended are killed.
+// findWorkers finds the running workers of this directory, by their records. A gateway that
+// died may not have recorded a process that it had started. findWorkers recognizes such a
+// worker by the mark in its environment. A tool of a worker has the same mark, but does
+// not lead a session. findWorkers kills tools whose worker has ended.
 func (d *runDirectory) findWorkers(records []record) ([]foundWorker, error) {
 	boot, err := bootID()
 	if err != nil {
@@ -43,7 +42,7 @@ func (d *runDirectory) findWorkers(records []record) ([]foundWorker, error) {
 	return all, nil
 }
 
-// recognizeWorker recognizes a worker by its environment.
+// recognizeWorker returns the worker that a process is according to its environment.
 func (d *runDirectory) recognizeWorker(p processIdentity) (foundWorker, bool) {
 	env := readEnviron(p.PID)
 	id, errID := monitor.ParseID(env[idVariable])
@@ -54,8 +53,8 @@ func (d *runDirectory) recognizeWorker(p processIdentity) (foundWorker, bool) {
 	return foundWorker{record{id, generation, env[gatewayVariable], d.mark(), &p}, env[keyVariable]}, true
 }
 
-// killOrphanedTool kills a tool whose worker died while no gateway ran. Tools
-// carry the mark and are in their worker's session, which they do not lead.
+// killOrphanedTool kills a process if it is a tool whose worker died while no gateway ran.
+// A tool has the mark in its environment and is in the session of its worker.
 func (d *runDirectory) killOrphanedTool(pid, session int) {
 	killIf(pid, func(pid int) bool {
 		if readEnviron(pid)[markVariable] != d.mark() {

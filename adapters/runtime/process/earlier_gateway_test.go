@@ -71,8 +71,8 @@ func (g *earlierGateway) kill() {
 	}
 }
 
-// earlier runs a gateway that launches specs. It is killed with the test, at the
-// latest.
+// startEarlierGateway starts a gateway that launches specs. It is killed at the end of
+// the test.
 func (r *harness) startEarlierGateway(change func(*earlierConfig), specs ...supervisor.WorkerSpec) *earlierGateway {
 	r.t.Helper()
 	p := earlierConfig{r.runDir, r.marks, "http://127.0.0.1:8081", "internal-key", specs}

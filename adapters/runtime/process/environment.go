@@ -9,23 +9,28 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
-// gatewaySecrets are the variables that no worker gets: it signs nothing, opens no
-// database and answers no API calls (decision W1).
+// gatewaySecrets are the variables that no worker gets, because it does not need them. It
+// signs nothing, opens no database and answers no API calls (decision W1).
 var gatewaySecrets = map[string]bool{
 	"DB_DSN":              true,
 	"API_KEY":             true,
 	"WEBHOOK_SIGNING_KEY": true,
-	"PGPASSWORD":          true, // lib/pq reads these two
-	"PGPASSFILE":          true,
+
+	"EVIDENCE_LINK_KEY":      true,
+	"EVIDENCE_S3_ACCESS_KEY": true,
+	"EVIDENCE_S3_SECRET_KEY": true,
+
+	"PGPASSWORD": true, // lib/pq reads PGPASSWORD and PGPASSFILE
+	"PGPASSFILE": true,
 }
 
-// The variables by which a worker is recognized.
+// The variables by which recognizeWorker recognizes a worker.
 const (
 	idVariable         = "MONITOR_ID"
 	generationVariable = "GENERATION"
 	gatewayVariable    = "GATEWAY_URL"
 	keyVariable        = "INTERNAL_API_KEY"
-	markVariable       = "GATEWAY_PLACE" // the mark of its run directory
+	markVariable       = "GATEWAY_PLACE" // runDirectory.mark
 )
 
 // environment returns a worker's environment. The assignment comes last, so it wins

@@ -25,19 +25,19 @@ type Launcher struct {
 	output *outputForwarder
 	exits  *exitqueue.Queue[supervisor.Exit]
 
-	running sync.WaitGroup // one for each run
+	running sync.WaitGroup // counts the runs
 
 	mu     sync.Mutex
 	closed bool
-	runs   map[monitor.ID][]*run // ascending generations: all but the last are being ended
+	runs   map[monitor.ID][]*run // by ascending generation; the launcher is ending all but the last
 }
 
 var _ supervisor.Launcher = (*Launcher)(nil)
 
 // New makes a launcher and adopts the workers of an earlier one on the same run
 // directory. It reads that directory and /proc. The caller must Close it.
-// Errors: a required value of cfg is missing; another gateway holds
-// Config.RunDir; it cannot be used.
+// Errors: a required value of cfg is missing; another gateway holds Config.RunDir; that
+// directory cannot be used.
 func New(cfg Config) (*Launcher, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -56,7 +56,7 @@ func New(cfg Config) (*Launcher, error) {
 		runs:   map[monitor.ID][]*run{},
 	}
 	if problem != nil {
-		l.log.Warn("the run directory has lost its id, a new one is made", "error", problem.Error())
+		l.log.Warn("the ID of the run directory cannot be read; the gateway has made a new one", "error", problem.Error())
 	}
 	l.exits = exitqueue.New[supervisor.Exit]()
 	if err := l.adoptRunning(); err != nil {
@@ -70,25 +70,24 @@ func New(cfg Config) (*Launcher, error) {
 // Runtime identifies the run directory on this machine.
 func (l *Launcher) Runtime() supervisor.Runtime { return l.dir.runtime() }
 
-// Workers lists the workers that run, adopted ones included. Workers that
-// cannot report to this gateway are not listed: they are being ended. It never
-// fails.
+// Workers lists the running workers, adopted ones included. It leaves out workers that
+// cannot report to this gateway, which is ending them. It never fails.
 func (l *Launcher) Workers(context.Context) ([]supervisor.Worker, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var all []supervisor.Worker
-	for id := range l.runs {
-		if r := l.current(id); r != nil {
+	for id, runs := range l.runs {
+		if r := newestUsable(runs); r != nil {
 			all = append(all, supervisor.Worker{ID: id, Generation: r.generation})
 		}
 	}
 	return all, nil
 }
 
-// Launch starts a worker. An older generation is ended first, within 5 s or
-// Config.GracePeriod if that is shorter; a worker that is being stopped is
-// waited for. Errors: ErrClosed; ctx's; a newer generation is running; the
-// process cannot be started.
+// Launch starts a worker. It first ends an older generation, within 5 s or
+// Config.GracePeriod if that is shorter. It waits for a worker that is being stopped.
+// Errors: ErrClosed; ctx's; a newer generation is running; the process cannot be
+// started.
 func (l *Launcher) Launch(ctx context.Context, spec supervisor.WorkerSpec) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -109,14 +108,15 @@ func (l *Launcher) Launch(ctx context.Context, spec supervisor.WorkerSpec) error
 	}
 }
 
-// launch starts a worker, unless another one must end first, which it returns.
+// launch starts a worker. If another worker must end first, it returns that one instead.
 func (l *Launcher) launch(spec supervisor.WorkerSpec) (other *run, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return nil, fmt.Errorf("launch %s: %w", spec.ID, ErrClosed)
 	}
-	if r := l.current(spec.ID); r != nil {
+	runs := l.runs[spec.ID]
+	if r := newestUsable(runs); r != nil {
 		switch {
 		case r.generation > spec.Generation:
 			return nil, fmt.Errorf("launch %s: generation %d is running, %d is older", spec.ID, r.generation, spec.Generation)
@@ -124,7 +124,7 @@ func (l *Launcher) launch(spec supervisor.WorkerSpec) (other *run, err error) {
 			return nil, nil
 		}
 	}
-	if runs := l.runs[spec.ID]; len(runs) > 0 {
+	if len(runs) > 0 {
 		return runs[len(runs)-1], nil
 	}
 	r, err := l.start(spec)
@@ -136,8 +136,8 @@ func (l *Launcher) launch(spec supervisor.WorkerSpec) (other *run, err error) {
 }
 
 // Stop ends a monitor's worker: SIGTERM, then SIGKILL after Config.GracePeriod.
-// It returns when the worker is gone. If ctx is done first it returns ctx's
-// error, and the stop goes on.
+// It returns when the worker has ended. If ctx is done first, it returns ctx's error, and
+// the launcher finishes the stop.
 func (l *Launcher) Stop(ctx context.Context, id monitor.ID) error {
 	l.mu.Lock()
 	runs := slices.Clone(l.runs[id])
@@ -155,13 +155,13 @@ func (l *Launcher) Stop(ctx context.Context, id monitor.ID) error {
 	return nil
 }
 
-// Exits delivers the end of every worker. None is lost while nobody reads; at
-// Close, those not read within 250 ms are dropped.
+// Exits delivers the end of every worker. Unread exits wait without limit. Close drops
+// those that are not read within 250 ms.
 func (l *Launcher) Exits() <-chan supervisor.Exit { return l.exits.Out() }
 
-// Close stops all workers at once, waits for them, and closes Exits. If ctx is
-// done first, the rest is killed. When it returns, no process and no goroutine
-// is left. Errors: workers were killed because ctx was done.
+// Close stops all workers at once, waits for them, and closes Exits. If ctx is done
+// first, it kills the remaining workers. When it returns, no process and no goroutine is
+// left. Errors: workers were killed because ctx was done.
 func (l *Launcher) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true

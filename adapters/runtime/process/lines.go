@@ -20,8 +20,8 @@ type outputForwarder struct {
 	out io.Writer
 }
 
-// forward reads a worker's output to its end. A line that is no log line
-// becomes a WARN of log: workers print nothing else but why they crash.
+// forward reads a worker's output to its end. It logs a line that is not a log line as a
+// WARN, because only a crashing worker prints one.
 func (f *outputForwarder) forward(from io.Reader, log *slog.Logger) {
 	r := bufio.NewReaderSize(from, maxLine)
 	for {
@@ -44,7 +44,7 @@ func (f *outputForwarder) write(line []byte) {
 	whole := append(append(make([]byte, 0, len(line)+1), line...), '\n')
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	// There is nowhere to report that the log cannot be written.
+	// If the log cannot be written, the error cannot be reported either.
 	_, _ = f.out.Write(whole)
 }
 

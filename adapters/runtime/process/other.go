@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// adoptionSupported reports that a worker that outlives its gateway can be adopted.
+// adoptionSupported reports that the next gateway cannot adopt a worker.
 const adoptionSupported = false
 
-// errAdoptionUnsupported says that only Linux identifies a process, and reports
-// the end of one that is not a child.
+// errAdoptionUnsupported says that only Linux can identify a process, and report the end of
+// a process that is not a child.
 var errAdoptionUnsupported = errors.New("workers are adopted on Linux only")
 
 func identifyProcess(int) (processIdentity, error) { return processIdentity{}, errAdoptionUnsupported }
@@ -32,9 +32,9 @@ func (*runDirectory) openOutput(workerKey) (in, out *os.File, problem, err error
 
 func (*runDirectory) reopenOutput(workerKey) (*os.File, error) { return nil, errAdoptionUnsupported }
 
-// reap waits for the process to end and kills what is left of its group. Tools
-// in groups of their own end by themselves when their output is not read: only
-// Linux shows which processes belong to a session.
+// reap waits for the process to end and kills the rest of its process group. Only Linux
+// shows which other processes are in its session. They end by themselves when nobody reads
+// their output.
 func (c *childProcess) reap() {
 	_ = c.cmd.Wait() // how it ended is in cmd.ProcessState
 	c.mu.Lock()

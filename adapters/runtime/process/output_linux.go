@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openOutput makes the FIFO that a worker prints to, which the next gateway can
-// open, too. The worker holds it open for reading as well, so writing never
-// fails for want of a reader; reading ends when the worker and all that
-// inherited the FIFO have ended. If the directory cannot be written, problem
-// says so and a pipe is used, which ends with this gateway.
+// openOutput makes the FIFO that a worker prints to. The next gateway can open it, too. The
+// worker also holds it open for reading, so that it can write without a gateway. in is at
+// its end when the worker and all processes that inherited the FIFO have ended. If the
+// directory cannot be written, problem is the error, and openOutput makes a pipe instead,
+// which ends with this gateway.
 func (d *runDirectory) openOutput(a workerKey) (in, out *os.File, problem, err error) {
 	if in, out, problem = d.makeFIFO(a); problem == nil {
 		return in, out, nil, nil
@@ -30,7 +30,7 @@ func (d *runDirectory) makeFIFO(a workerKey) (in, out *os.File, err error) {
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		return nil, nil, fmt.Errorf("make %s: %w", path, err)
 	}
-	// os.OpenFile would make it non-blocking for the worker, too.
+	// os.OpenFile would set O_NONBLOCK, which the worker would inherit.
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open %s: %w", path, err)

@@ -12,25 +12,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adoptionSupported reports that a worker that outlives its gateway can be
-// adopted.
+// adoptionSupported reports that the next gateway can adopt a worker.
 const adoptionSupported = true
 
 // tick is the unit of time in proc_pid_stat(5). USER_HZ is 100 wherever Go
 // runs.
 const tick = 10 * time.Millisecond
 
-// maxEnviron bounds what is read of a process's environment, in bytes.
+// maxEnviron is the largest part of a process's environment that is read, in bytes.
 const maxEnviron = 1 << 20
 
-// procStat is the part of proc_pid_stat(5) that is read.
+// procStat holds the fields of proc_pid_stat(5) that are used.
 type procStat struct {
 	state   byte
 	session int
 	start   uint64 // in ticks since boot
 }
 
-// ended reports that the process has ended, reaped or not.
+// ended reports whether the process has ended. Its parent may not have reaped it yet.
 func (s procStat) ended() bool { return s.state == 'Z' || s.state == 'X' }
 
 // readStat reads a process's stat. It returns false if there is no such
@@ -55,7 +54,7 @@ func parseStat(b []byte) (s procStat, ok bool) {
 	return procStat{fields[0][0], session, start}, err == nil && errStart == nil
 }
 
-// identifyProcess identifies the process that has this id now.
+// identifyProcess identifies the process that has this ID now.
 func identifyProcess(pid int) (processIdentity, error) {
 	boot, err := bootID()
 	if err != nil {
@@ -70,7 +69,7 @@ func identifyProcess(pid int) (processIdentity, error) {
 
 // startTime is when the process started.
 func (p processIdentity) startTime() time.Time {
-	return time.Now().Add(-time.Duration(ticksSinceBoot()-p.Start) * tick) //nolint:gosec // what runs began in the past
+	return time.Now().Add(-time.Duration(ticksSinceBoot()-p.Start) * tick) //nolint:gosec // a running process started in the past
 }
 
 func bootID() (string, error) {
@@ -95,8 +94,8 @@ func listProcesses() []int {
 	return all
 }
 
-// readEnviron reads the environment that a process was started with, nil if it
-// may not be read.
+// readEnviron reads the environment with which a process was started; nil if it cannot be
+// read.
 func readEnviron(pid int) map[string]string {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {

@@ -29,15 +29,14 @@ const (
 // runDirectory is the run directory that this launcher holds.
 type runDirectory struct{ *workerlist.Dir }
 
-// runtime identifies the run directory. Another launcher on the same directory
-// has the same runtime, so its workers are found missing at once.
+// runtime identifies the run directory. The next launcher on the same directory has the
+// same runtime ID, so the supervisor finds missing workers at once.
 func (d *runDirectory) runtime() supervisor.Runtime {
 	return supervisor.Runtime{ID: d.ID.String(), NotFoundMessage: "Worker process not found on this machine"}
 }
 
-// mark is what this directory's workers carry in their environment. The id
-// alone would be copied with the directory; the path alone is the same in many
-// containers.
+// mark identifies this directory in the environment of its workers. It contains the ID and
+// the path: a copied directory has the same ID, and many containers have the same path.
 func (d *runDirectory) mark() string { return d.ID.String() + " " + d.Path }
 
 // workerKey identifies a worker; at most one process has it.
@@ -46,7 +45,7 @@ type workerKey struct {
 	generation int
 }
 
-// fileStem is what the names of its files begin with.
+// fileStem returns the beginning of the names of the worker's files.
 func (a workerKey) fileStem() string { return string(a.id) + "." + strconv.Itoa(a.generation) }
 
 // parseName reads the name of a worker's file.
@@ -69,17 +68,17 @@ func (d *runDirectory) remove(a workerKey) {
 	}
 }
 
-// record is what the run directory says of a worker. It is written before the
-// worker starts, without a process, and again once it has started.
+// record is the entry of a worker in the run directory. The launcher writes it before the
+// worker starts, without a process, and again when the worker has started.
 type record struct {
 	MonitorID  monitor.ID       `json:"monitor_id"`
 	Generation int              `json:"generation"`
 	GatewayURL string           `json:"gateway_url"`
-	Mark       string           `json:"mark"` // of the directory: a copied directory does not own its records
+	Mark       string           `json:"mark"` // of the directory that it was written for; the directory may be a copy
 	Process    *processIdentity `json:"process,omitempty"`
 }
 
-// processIdentity identifies a process, whatever process gets its id later.
+// processIdentity identifies a process even if another process gets its ID later.
 type processIdentity struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // since boot, in ticks of 10 ms (proc_pid_stat(5), field 22)
@@ -88,8 +87,7 @@ type processIdentity struct {
 
 func (r record) key() workerKey { return workerKey{r.MonitorID, r.Generation} }
 
-// writeRecord stores a record. Without one a worker is still found by its
-// environment.
+// writeRecord stores a record.
 func (d *runDirectory) writeRecord(r record) error {
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -113,9 +111,9 @@ func parseRecord(b []byte, a workerKey, mark string) (record, error) {
 	return r, nil
 }
 
-// readRecords reads the records, and lists all workers that have a file. A
-// record that cannot be read is logged and removed. Files of other programs are
-// logged and left alone.
+// readRecords reads the records, and lists all workers that have a file. It logs and
+// removes a record that it cannot read. It logs files of other programs and leaves them
+// alone.
 func (d *runDirectory) readRecords(log *slog.Logger) (records []record, workers []workerKey, err error) {
 	entries, err := os.ReadDir(d.Path)
 	if err != nil {
@@ -143,10 +141,10 @@ func (d *runDirectory) readRecords(log *slog.Logger) (records []record, workers 
 					continue
 				}
 			}
-			log.Warn("a worker's record cannot be read and is removed, its worker is found by its environment", "file", path, "error", err.Error())
+			log.Warn("a worker's record cannot be read; the gateway removes it and finds the worker by its environment", "file", path, "error", err.Error())
 			_ = os.Remove(path)
 		default:
-			log.Warn("a file in the run directory belongs to another program and is left alone", "file", path)
+			log.Warn("a file in the run directory is not this program's; the gateway leaves it alone", "file", path)
 		}
 	}
 	return records, slices.Collect(maps.Keys(keys)), nil

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"log/slog"
 	"os"
 	"slices"
 	"sync"
@@ -10,8 +11,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
-// outputDrainTimeout is how long the output of an ended worker is still read
-// when another process holds it open.
+// outputDrainTimeout limits how long the output of an ended worker is read. Another process
+// may hold it open.
 const outputDrainTimeout = 2 * time.Second
 
 // run is one worker, from its start or adoption until it is gone.
@@ -22,12 +23,12 @@ type run struct {
 	started  time.Time
 	process  workerProcess
 	output   *os.File // nil: it cannot be read
-	unusable bool     // its reports are refused here, so it is being ended
+	unusable bool     // this gateway refuses its reports and is ending it
 
 	stopping      chan struct{} // closed by requestStop: end it with the grace period
 	quickStopping chan struct{} // closed by requestQuickStop: with replacementGracePeriod
 	forcing       chan struct{} // closed by force: kill it now
-	exited        chan struct{} // closed when the process and all that it had started have ended
+	exited        chan struct{} // closed when the process and all its subprocesses have ended
 	done          chan struct{} // closed when its exit is queued
 	stopOnce      sync.Once
 	quickOnce     sync.Once
@@ -69,7 +70,7 @@ func (l *Launcher) supervise(r *run) {
 		output.Go(func() { l.output.forward(r.output, log) })
 	}
 	l.running.Go(func() {
-		end := l.awaitExit(r)
+		end := r.awaitExit(l.cfg.GracePeriod, l.log)
 		if r.output != nil {
 			_ = r.output.SetReadDeadline(time.Now().Add(outputDrainTimeout))
 			output.Wait()
@@ -79,9 +80,9 @@ func (l *Launcher) supervise(r *run) {
 	})
 }
 
-// awaitExit waits for a worker's end and carries stop requests out. A stop that
-// has begun is finished even if its caller has gone.
-func (l *Launcher) awaitExit(r *run) (end exitStatus) {
+// awaitExit executes stop requests and blocks until the worker has ended. It finishes a
+// stop even if the caller of Stop does not wait for it.
+func (r *run) awaitExit(gracePeriod time.Duration, log *slog.Logger) (end exitStatus) {
 	go func() {
 		defer close(r.exited)
 		end = r.process.wait()
@@ -93,7 +94,7 @@ func (l *Launcher) awaitExit(r *run) (end exitStatus) {
 	case <-r.stopping:
 		r.process.signal(syscall.SIGTERM)
 		r.process.signal(syscall.SIGCONT) // a stopped process could not handle SIGTERM
-		if l.exitsInTime(r) {
+		if r.exitsWithin(gracePeriod, log) {
 			return end
 		}
 	}
@@ -102,9 +103,8 @@ func (l *Launcher) awaitExit(r *run) (end exitStatus) {
 	return end
 }
 
-// exitsInTime reports whether a worker ends within its grace period.
-func (l *Launcher) exitsInTime(r *run) bool {
-	gracePeriod := l.cfg.GracePeriod
+// exitsWithin reports whether the worker ends within its grace period.
+func (r *run) exitsWithin(gracePeriod time.Duration, log *slog.Logger) bool {
 	timer := time.NewTimer(gracePeriod)
 	defer timer.Stop()
 	requested := time.Now()
@@ -120,14 +120,14 @@ func (l *Launcher) exitsInTime(r *run) bool {
 			gracePeriod = min(gracePeriod, time.Since(requested)+replacementGracePeriod)
 			timer.Reset(gracePeriod - time.Since(requested))
 		case <-timer.C:
-			l.log.Warn("worker did not end within its grace period, ending it by force",
+			log.Warn("worker did not end within its grace period, ending it by force",
 				"monitor_id", string(r.id), "generation", r.generation, "pid", r.pid, "grace_sec", gracePeriod.Seconds())
 			return false
 		}
 	}
 }
 
-// reportExit removes a worker that is gone and queues its exit.
+// reportExit removes a worker that has ended, and queues its exit.
 func (l *Launcher) reportExit(r *run, end exitStatus) {
 	e := supervisor.Exit{ID: r.id, Generation: r.generation, Detail: end.detail, Clean: end.clean}
 	l.log.Info("worker ended", "monitor_id", string(r.id), "generation", r.generation, "pid", r.pid,

@@ -7,16 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxSweeps bounds how often a session is looked through. A process that forks
-// while it is killed leaves a child for the next time.
+// maxSweeps limits how often killSession lists the processes of a session. A process may
+// fork while it is killed, and the next sweep finds the child.
 const maxSweeps = 5
 
-// killSession kills the processes of a session for which belongs is true. A
+// killSession kills the processes of a session that are selected, except its leader. A
 // worker's tools have process groups of their own, but share its session.
-func killSession(session int, belongs func(procStat) bool) {
+func killSession(session int, selected func(procStat) bool) {
 	member := func(pid int) bool {
 		s, ok := readStat(pid)
-		return ok && s.session == session && !s.ended() && belongs(s)
+		return ok && s.session == session && !s.ended() && selected(s)
 	}
 	for range maxSweeps {
 		found := false
@@ -31,10 +31,10 @@ func killSession(session int, belongs func(procStat) bool) {
 	}
 }
 
-// killIf kills a process if is confirms it, and reports whether it did. The id
-// may be reused meanwhile, but not while a pidfd holds the process.
-func killIf(pid int, is func(pid int) bool) (confirmed bool) {
-	if !is(pid) {
+// killIf kills a process if selected confirms its ID, and reports whether it did. Another
+// process may get the ID meanwhile, so killIf asks again when a pidfd holds the process.
+func killIf(pid int, selected func(pid int) bool) (confirmed bool) {
+	if !selected(pid) {
 		return false
 	}
 	fd, err := unix.PidfdOpen(pid, 0)
@@ -46,15 +46,14 @@ func killIf(pid int, is func(pid int) bool) (confirmed bool) {
 		return true
 	}
 	defer func() { _ = unix.Close(fd) }()
-	if is(pid) {
+	if selected(pid) {
 		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 	}
 	return true
 }
 
-// reap waits for the process to end, kills what it has left, and then releases
-// the process id. Until then no other process, group or session can get that
-// id.
+// reap waits for the process to end, kills the processes that it has left, and then
+// releases the process ID. Until then no other process, group or session gets that ID.
 func (c *childProcess) reap() {
 	pid := c.cmd.Process.Pid
 	for {

@@ -26,7 +26,7 @@ func (l *Launcher) start(spec supervisor.WorkerSpec) (*run, error) {
 		return nil, fmt.Errorf("output of %s: %w", spec.ID, err)
 	}
 	if problem != nil {
-		l.log.Warn("the log of this worker will be lost when this gateway stops",
+		l.log.Warn("the run directory cannot be written; this worker's log lines are lost when this gateway stops",
 			"monitor_id", string(spec.ID), "generation", spec.Generation, "error", problem.Error())
 	}
 
@@ -47,15 +47,14 @@ func (l *Launcher) start(spec supervisor.WorkerSpec) (*run, error) {
 	return r, nil
 }
 
-// writeRecord stores a worker's record. If that fails the stream is watched all
-// the same: should this gateway die, the next one finds the worker by its
-// environment.
+// writeRecord stores a worker's record. A failure does not stop the launch: without a
+// record, the next gateway finds the worker by its environment.
 func (l *Launcher) writeRecord(r record) {
 	if !adoptionSupported {
 		return
 	}
 	if err := l.dir.writeRecord(r); err != nil {
-		l.log.Warn("a worker could not be recorded in the run directory, the next gateway finds it by its environment",
+		l.log.Warn("a worker's record could not be written; the next gateway finds the worker by its environment",
 			"monitor_id", string(r.MonitorID), "generation", r.Generation, "error", err.Error())
 	}
 }
@@ -73,12 +72,12 @@ func (l *Launcher) recordProcess(r record, pid int) {
 	l.writeRecord(r)
 }
 
-// workerProcess is the process of a worker, started here or adopted.
+// workerProcess is the process of a worker, which this gateway has started or adopted.
 type workerProcess interface {
-	// signal sends s to the process, or to nothing once it has ended.
+	// signal sends s to the process. After the process has ended it does nothing.
 	signal(s syscall.Signal)
 
-	// wait blocks until the process and all that it has started have ended.
+	// wait blocks until the process and all its subprocesses have ended.
 	wait() exitStatus
 }
 
@@ -93,10 +92,10 @@ type childProcess struct {
 	cmd *exec.Cmd
 
 	mu     sync.Mutex
-	reaped bool // its id may belong to another process
+	reaped bool // another process may have its ID now
 }
 
-// signal reaches the whole process group.
+// signal signals the whole process group.
 func (c *childProcess) signal(s syscall.Signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

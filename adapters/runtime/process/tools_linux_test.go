@@ -34,8 +34,8 @@ func TestNoProcessIsLeftOfAnAdoptedWorker(t *testing.T) {
 			go func() { defer close(ended); end(r, spec) }()
 			e := r.exit()
 			<-ended
-			if e.Clean || !strings.Contains(e.Detail, "not known") {
-				t.Errorf("got %+v, want that it is not known how it ended", e)
+			if e.Clean || !strings.Contains(e.Detail, "unknown") {
+				t.Errorf("got %+v, want an unknown end", e)
 			}
 			for _, tool := range readMarks(r.marks, "tool", string(spec.ID)) {
 				r.eventually("the tool to be gone", func() bool { s := state(tool.pid); return s == "" || s == "Z" })

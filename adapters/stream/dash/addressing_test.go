@@ -46,7 +46,7 @@ func TestSegmentsHaveByteRangesAndInitSections(t *testing.T) {
 }
 
 func TestSegmentsThatCannotBeAddressedAreMalformed(t *testing.T) {
-	for name, c := range map[string]struct{ inside, says string }{
+	for name, c := range map[string]struct{ inside, detail string }{
 		"neither timeline nor duration":      {template(`media="$Number$"`), "neither a SegmentTimeline nor a duration"},
 		"a timescale of 0":                   {template(`media="$Number$" duration="1" timescale="0"`), "timescale of 0"},
 		"a duration of 0":                    {template(`media="$Number$" duration="0"`), "neither a SegmentTimeline nor a duration"},
@@ -79,7 +79,7 @@ func TestSegmentsThatCannotBeAddressedAreMalformed(t *testing.T) {
 		"an endNumber before the first":      {template(`media="$Number$" duration="10" endNumber="0"`), "without an available segment"},
 		"a single file beside a template":    {`<SegmentBase indexRange="1-2"/>`, "a single file"},
 	} {
-		t.Run(name, func(t *testing.T) { wantMalformed(t, liveMPD(videoPeriod(c.inside)), c.says) })
+		t.Run(name, func(t *testing.T) { wantMalformed(t, liveMPD(videoPeriod(c.inside)), c.detail) })
 	}
 	t.Run("numbers without availabilityStartTime", func(t *testing.T) {
 		wantMalformed(t, strings.ReplaceAll(liveMPD(videoPeriod(numbered)), "2026-11-21T11:00:00Z", "yesterday"), "availabilityStartTime is missing")

@@ -15,15 +15,15 @@ import (
 
 var _ manifest.Format = dash.Format{}
 
-// from is the URL of every MPD in the tests, after redirects.
-const from = "https://cdn.example.com/live/manifest.mpd?key=s3cr3t"
+// mpdURL is the URL of every MPD in the tests, after redirects. Its key is a secret.
+const mpdURL = "https://cdn.example.com/live/manifest.mpd?key=s3cr3t"
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // decode decodes text as if the time were at.
 func decode(t testing.TB, text, part string, at time.Time) (watch.Playlist, *watch.Failure) {
 	t.Helper()
-	p, err := dash.Format{Now: func() time.Time { return at }}.Decode(t.Context(), []byte(text), from, part)
+	p, err := dash.Format{Now: func() time.Time { return at }}.Decode(t.Context(), []byte(text), mpdURL, part)
 	if err == nil {
 		return p, nil
 	}
@@ -32,10 +32,10 @@ func decode(t testing.TB, text, part string, at time.Time) (watch.Playlist, *wat
 		t.Fatalf("%v is not a *watch.Failure", err)
 	}
 	if p.Renditions != nil || p.Segments != nil || p.Ended || p.TargetDuration != 0 {
-		t.Errorf("a failure came with %+v", p)
+		t.Errorf("the playlist of a failed decoding has contents: %+v", p)
 	}
 	if strings.Contains(failure.Detail, "s3cr3t") || strings.Contains(failure.Detail, "\n") || len(failure.Detail) > 1000 {
-		t.Errorf("the detail is %q", failure.Detail)
+		t.Errorf("the detail has a secret, a line break or more than 1000 bytes: %q", failure.Detail)
 	}
 	return p, failure
 }
@@ -75,14 +75,14 @@ func fragmentOf(t testing.TB, r watch.Rendition) string {
 
 // wantMalformed fails the test unless text is malformed for this reason, either at
 // once or when its first rendition is read.
-func wantMalformed(t testing.TB, text, says string) {
+func wantMalformed(t testing.TB, text, detail string) {
 	t.Helper()
 	p, failure := decode(t, text, "", noon)
 	if failure == nil && len(p.Renditions) > 0 {
 		_, failure = decode(t, text, fragmentOf(t, p.Renditions[0]), noon)
 	}
-	if failure == nil || failure.Kind != watch.FailureMalformed || !strings.Contains(failure.Detail, says) {
-		t.Fatalf("got %v, want malformed saying %q", failure, says)
+	if failure == nil || failure.Kind != watch.FailureMalformed || !strings.Contains(failure.Detail, detail) {
+		t.Fatalf("got %v, want malformed with %q", failure, detail)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestAnMPDIsRecognisedByItsRootElement(t *testing.T) {
 		`<html><MPD/></html>`: false, `<!DOCTYPE html><html>`: false, "#EXTM3U\n#<MPD>": false, `x<MPD>`: false, "<M\x00PD>": false,
 	} {
 		if got := (dash.Format{}).Recognises([]byte(text)); got != want {
-			t.Errorf("%q: got %v", text, got)
+			t.Errorf("Recognises(%q) = %v", text, got)
 		}
 	}
 }
@@ -135,65 +135,65 @@ func TestAnMPDMustBeWellFormed(t *testing.T) {
 		"numbers as entities":                      strings.ReplaceAll(slidingMPD, `d="20"`, `d="&#50;0"`),
 		"attributes that the library cannot parse": strings.ReplaceAll(slidingMPD, "<AdaptationSet ", `<AdaptationSet id="video" segmentAlignment="2" startWithSAP="x" `),
 		"an event stream":                          strings.ReplaceAll(slidingMPD, "<AdaptationSet ", `<EventStream><Event presentationTime="x"><![CDATA[<a>]]></Event></EventStream><AdaptationSet `),
-		"white space after it":                     slidingMPD + " \n<!-- -->\n",
+		"white space after the root":               slidingMPD + " \n<!-- -->\n",
 		"remote elements that resolve to zero":     strings.ReplaceAll(slidingMPD, "<AdaptationSet ", `<AdaptationSet xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="urn:mpeg:dash:resolve-to-zero:2013" mimeType="audio/mp4"><Representation id="n" bandwidth="1"><SegmentTemplate media="$Number$" duration="1"/></Representation></AdaptationSet><AdaptationSet `),
 		"an end tag in place of a slash":           strings.ReplaceAll(slidingMPD, `r="4"/>`, `r="4"></S >`),
 		"an unknown essential property":            strings.ReplaceAll(slidingMPD, "<Representation ", `<EssentialProperty schemeIdUri="urn:mpeg:mpegB:cicp:TransferCharacteristics" value="16"/><Representation `),
 		"availabilityTimeOffset":                   strings.ReplaceAll(slidingMPD, "<SegmentTemplate ", `<SegmentTemplate availabilityTimeOffset="INF" availabilityTimeComplete="false" `),
 		"a UTCTiming that is not direct":           strings.ReplaceAll(slidingMPD, "<Period", `<UTCTiming schemeIdUri="urn:mpeg:dash:utc:http-iso:2014" value="https://time.example.com"/><Period`),
 	} {
-		t.Run("the same with "+name, func(t *testing.T) {
+		t.Run("an ordinary MPD with "+name, func(t *testing.T) {
 			got, want := readFirst(t, text, noon), readFirst(t, slidingMPD, noon)
 			if !reflect.DeepEqual(got, want) || len(want.Segments) != 5 {
 				t.Errorf("got  %+v\nwant %+v", got, want)
 			}
 		})
 	}
-	for name, c := range map[string]struct{ text, says string }{
-		"an end too early":            {slidingMPD[:len(slidingMPD)-6], "too early"},
-		"an end in a tag":             {`<MPD><Period`, "not well-formed"},
-		"an end in a comment":         {`<MPD><!-- x`, "ends within"},
-		"an end in a value":           {`<MPD a="b>`, "not well-formed"},
-		"an end tag too many":         {slidingMPD + `</MPD>`, "without its start tag"},
-		"crossed tags":                {`<MPD><a><b></a></b></MPD>`, "without its start tag"},
-		"two roots":                   {slidingMPD + slidingMPD[len(`<?xml version="1.0"?>`):], "second root"},
-		"characters after it":         {slidingMPD + "x", "characters outside"},
-		"a value without quotes":      {`<MPD a=b/>`, "not well-formed"},
-		"an attribute without value":  {`<MPD a/>`, "not well-formed"},
-		"a tag in a value":            {`<MPD a="<"/>`, "not well-formed"},
-		"no space between attributes": {`<MPD a="b"c="d"/>`, "not well-formed"},
-		"a tag without a name":        {`<MPD>< /></MPD>`, "not well-formed"},
-		"attributes of an end tag":    {`<MPD></MPD a="b">`, "not well-formed"},
-		"a DOCTYPE":                   {`<!DOCTYPE MPD [<!ENTITY a "b">]>` + slidingMPD, "DOCTYPE"},
-		"CDATA outside":               {`<![CDATA[x]]><MPD/>`, "DOCTYPE or another declaration"},
-		"an attribute twice":          {`<MPD type="static" type="dynamic"/>`, "twice"},
-		"an unknown entity":           {strings.ReplaceAll(slidingMPD, `d="20"`, `d="&a;"`), "the decoder refuses it"},
-		"a number with a fraction":    {strings.ReplaceAll(slidingMPD, `d="20"`, `d="2.5"`), "the decoder refuses it"},
-		"a number that is negative":   {strings.ReplaceAll(slidingMPD, `d="20"`, `d="-2"`), "the decoder refuses it"},
-		"bytes that are not UTF-8":    {strings.ReplaceAll(slidingMPD, `id="v"`, "id=\"\xff\xfe\""), "the decoder refuses it"},
-		"another root":                {`<SmoothStreamingMedia/>`, "not an MPD"},
-		"no bytes":                    {``, "too early"},
-		"the line of the error":       {"<MPD>\n<a>\n<b b></a></MPD>", "line 3: "},
+	for name, c := range map[string]struct{ text, detail string }{
+		"a truncated MPD":                {slidingMPD[:len(slidingMPD)-6], "too early"},
+		"an end in a tag":                {`<MPD><Period`, "not well-formed"},
+		"an end in a comment":            {`<MPD><!-- x`, "ends within"},
+		"an end in a value":              {`<MPD a="b>`, "not well-formed"},
+		"an extra end tag":               {slidingMPD + `</MPD>`, "without its start tag"},
+		"crossed tags":                   {`<MPD><a><b></a></b></MPD>`, "without its start tag"},
+		"two roots":                      {slidingMPD + slidingMPD[len(`<?xml version="1.0"?>`):], "second root"},
+		"characters after the root":      {slidingMPD + "x", "characters outside"},
+		"a value without quotes":         {`<MPD a=b/>`, "not well-formed"},
+		"an attribute without value":     {`<MPD a/>`, "not well-formed"},
+		"a tag in a value":               {`<MPD a="<"/>`, "not well-formed"},
+		"no space between attributes":    {`<MPD a="b"c="d"/>`, "not well-formed"},
+		"a tag without a name":           {`<MPD>< /></MPD>`, "not well-formed"},
+		"attributes of an end tag":       {`<MPD></MPD a="b">`, "not well-formed"},
+		"a DOCTYPE":                      {`<!DOCTYPE MPD [<!ENTITY a "b">]>` + slidingMPD, "DOCTYPE"},
+		"CDATA outside":                  {`<![CDATA[x]]><MPD/>`, "DOCTYPE or another declaration"},
+		"an attribute twice":             {`<MPD type="static" type="dynamic"/>`, "twice"},
+		"an unknown entity":              {strings.ReplaceAll(slidingMPD, `d="20"`, `d="&a;"`), "the decoder refuses it"},
+		"a number with a fraction":       {strings.ReplaceAll(slidingMPD, `d="20"`, `d="2.5"`), "the decoder refuses it"},
+		"a number that is negative":      {strings.ReplaceAll(slidingMPD, `d="20"`, `d="-2"`), "the decoder refuses it"},
+		"bytes that are not UTF-8":       {strings.ReplaceAll(slidingMPD, `id="v"`, "id=\"\xff\xfe\""), "the decoder refuses it"},
+		"another root":                   {`<SmoothStreamingMedia/>`, "not an MPD"},
+		"no bytes":                       {``, "too early"},
+		"a text with an error on line 3": {"<MPD>\n<a>\n<b b></a></MPD>", "line 3: "},
 	} {
-		t.Run("refused: "+name, func(t *testing.T) { wantMalformed(t, c.text, c.says) })
+		t.Run(name+" is malformed", func(t *testing.T) { wantMalformed(t, c.text, c.detail) })
 	}
 }
 
 func TestDecodingCanBeStopped(t *testing.T) {
 	for name, c := range map[string]struct {
-		done func(context.Context) (context.Context, context.CancelFunc)
+		with func(context.Context) (context.Context, context.CancelFunc)
 		want watch.FailureKind
 	}{
 		"the reader is stopped": {context.WithCancel, watch.FailureNetwork},
 		"the deadline passes":   {func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, 0) }, watch.FailureMalformed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := c.done(t.Context())
+			ctx, cancel := c.with(t.Context())
 			if c.want == watch.FailureNetwork {
 				cancel()
 			}
 			defer cancel()
-			_, err := dash.Format{}.Decode(ctx, []byte(slidingMPD), from, "")
+			_, err := dash.Format{}.Decode(ctx, []byte(slidingMPD), mpdURL, "")
 			failure, ok := errors.AsType[*watch.Failure](err)
 			if !ok || failure.Kind != c.want {
 				t.Errorf("got %v", err)
@@ -208,7 +208,7 @@ func TestDecodingCanBeStopped(t *testing.T) {
 	t.Run("the default clock is time.Now", func(t *testing.T) {
 		at := time.Now().UTC().Add(-time.Minute).Format(time.RFC3339)
 		text := strings.ReplaceAll(liveMPD(videoPeriod(template(`media="$Number$" duration="1"`))), "2026-11-21T11:00:00Z", at)
-		p, err := dash.Format{}.Decode(t.Context(), []byte(text), from, "kind=video&id=v&bandwidth=1")
+		p, err := dash.Format{}.Decode(t.Context(), []byte(text), mpdURL, "kind=video&id=v&bandwidth=1")
 		if n := len(p.Segments); err != nil || n < 55 || n > 120 {
 			t.Errorf("got %d segments, %v", n, err)
 		}
@@ -220,8 +220,8 @@ type panickingContext struct{ context.Context }
 
 func (panickingContext) Done() <-chan struct{} { panic("index out of range") }
 
-func TestAPanicOfTheLibraryFailsOneMPD(t *testing.T) {
-	p, err := dash.Format{}.Decode(panickingContext{t.Context()}, []byte(slidingMPD), from, "")
+func TestAPanicOfTheLibraryIsAMalformedMPD(t *testing.T) {
+	p, err := dash.Format{}.Decode(panickingContext{t.Context()}, []byte(slidingMPD), mpdURL, "")
 	if failure, ok := errors.AsType[*watch.Failure](err); !ok || failure.Kind != watch.FailureMalformed || p.Renditions != nil {
 		t.Errorf("got %+v, %v", p, err)
 	}

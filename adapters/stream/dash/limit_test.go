@@ -57,7 +57,7 @@ func TestAnMPDBeyondALimitIsMalformed(t *testing.T) {
 		return liveMPD(videoPeriod(template(`media="`+repeat("x", bytes-len(prefix)-4)+`$Time$"`, timeline(`<S t="3500" d="10"/>`))))
 	}
 	years := 100
-	for name, c := range map[string]struct{ atLimit, beyond, says string }{
+	for name, c := range map[string]struct{ atLimit, beyond, detail string }{
 		"elements":              {within(repeat("<a/>", dash.MaxElements-base)), within(repeat("<a/>", dash.MaxElements-base+1)), "more than 200000 elements"},
 		"depth":                 {within(repeat("<a>", dash.MaxDepth-1) + repeat("</a>", dash.MaxDepth-1)), within(repeat("<a>", dash.MaxDepth) + repeat("</a>", dash.MaxDepth)), "32 deep"},
 		"bytes of a tag":        {within(`<a b="` + repeat("x", dash.MaxTag-len(`<a b=""/>`)) + `"/>`), within(`<a b="` + repeat("x", dash.MaxTag-len(`<a b=""/>`)+1) + `"/>`), "a tag of more than"},
@@ -85,7 +85,7 @@ func TestAnMPDBeyondALimitIsMalformed(t *testing.T) {
 			if p := readFirst(t, c.atLimit, noon); len(p.Segments) == 0 {
 				t.Error("no segments")
 			}
-			wantMalformed(t, c.beyond, c.says)
+			wantMalformed(t, c.beyond, c.detail)
 		})
 	}
 	t.Run("entries of other representations do not count", func(t *testing.T) {
@@ -205,7 +205,7 @@ func measureDecode(t *testing.T, body []byte, part string) (used uint64, took ti
 		}
 	}()
 	began := time.Now()
-	p, err := dash.Format{Now: func() time.Time { return noon }}.Decode(t.Context(), body, from, part)
+	p, err := dash.Format{Now: func() time.Time { return noon }}.Decode(t.Context(), body, mpdURL, part)
 	took = time.Since(began)
 	close(done)
 	used = max(before, <-peak) - before
@@ -217,7 +217,7 @@ func TestDecodingTimeIsLimited(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Microsecond)
 	defer cancel()
 	<-ctx.Done()
-	_, err := dash.Format{}.Decode(ctx, []byte(hostileMPDs()["of the shortest S"]), from, "")
+	_, err := dash.Format{}.Decode(ctx, []byte(hostileMPDs()["of the shortest S"]), mpdURL, "")
 	if failure, ok := errors.AsType[*watch.Failure](err); !ok || failure.Detail != "not decoded within 5s" {
 		t.Errorf("got %v", err)
 	}

@@ -192,7 +192,7 @@ func TestPeriodsHaveStartsAndEnds(t *testing.T) {
 			}
 		})
 	}
-	for name, c := range map[string]struct{ text, says string }{
+	for name, c := range map[string]struct{ text, detail string }{
 		"no Period":                {liveMPD(), "without a Period"},
 		"Periods out of order":     {liveMPD(of(`start="PT1M"`, "a") + of(`start="PT59S"`, "b")), "not in order"},
 		"one that begins later":    {liveMPD(of(`start="PT2H"`, "a")), "its first Period begins at 2026-11-21T13:00:00Z"},
@@ -204,7 +204,7 @@ func TestPeriodsHaveStartsAndEnds(t *testing.T) {
 		"another type":             {strings.ReplaceAll(liveMPD(of(``, "a")), "dynamic", "Dynamic"), "neither static nor dynamic"},
 		"a Period without a start": {`<MPD type="static">` + of(``, "a") + of(``, "b") + `</MPD>`, "without a start after one without a duration"},
 	} {
-		t.Run("refused: "+name, func(t *testing.T) { wantMalformed(t, c.text, c.says) })
+		t.Run("refused: "+name, func(t *testing.T) { wantMalformed(t, c.text, c.detail) })
 	}
 }
 

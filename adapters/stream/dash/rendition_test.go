@@ -28,7 +28,7 @@ func representation(id, bandwidth string) string {
 }
 
 func TestRepresentationsBecomeRenditions(t *testing.T) {
-	const at = from + "#"
+	const at = mpdURL + "#"
 	pictures := adaptationSet(`mimeType="video/mp4" codecs="avc1.4d401f"`, numbered, representation("v", "900000"))
 	picture := watch.Rendition{URL: at + "bandwidth=900000&id=v&kind=video", Bandwidth: 900_000, HasVideo: true}
 	sound := func(attributes string, inside ...string) string {
@@ -103,7 +103,7 @@ func TestRepresentationsBecomeRenditions(t *testing.T) {
 			}
 		})
 	}
-	for name, c := range map[string]struct{ sets, says string }{
+	for name, c := range map[string]struct{ sets, detail string }{
 		"everything is encrypted": {
 			media(`mimeType="video/mp4"`, `<ContentProtection schemeIdUri="urn:mpeg:dash:mp4protection:2011"/>`) +
 				adaptationSet(`mimeType="audio/mp4"`, numbered, `<Representation id="a" bandwidth="1"><ContentProtection schemeIdUri="x"/></Representation>`),
@@ -116,7 +116,7 @@ func TestRepresentationsBecomeRenditions(t *testing.T) {
 		"no representation":           {adaptationSet(`mimeType="video/mp4"`, numbered), "without a representation"},
 		"a remote AdaptationSet":      {`<AdaptationSet xlink:href="https://example.com/set.xml" mimeType="video/mp4"/>`, "only: remote elements (xlink)"},
 	} {
-		t.Run("no rendition: "+name, func(t *testing.T) { wantMalformed(t, liveMPD(period(c.sets)), c.says) })
+		t.Run("no rendition: "+name, func(t *testing.T) { wantMalformed(t, liveMPD(period(c.sets)), c.detail) })
 	}
 }
 
@@ -128,7 +128,7 @@ func TestTheURLOfRenditionsIsThatOfMPDLocation(t *testing.T) {
 	for location, want := range map[string]string{
 		"https://other.example.com/m.mpd?x=1#y": "https://other.example.com/m.mpd?x=1",
 		"  /m2.mpd\n":                           "https://cdn.example.com/m2.mpd",
-		"file:///etc/passwd":                    from,
+		"file:///etc/passwd":                    mpdURL,
 		"javascript:x</Location><Location>https://b.example.com/":     "https://b.example.com/",
 		"https://a.example.com</Location><Location>https://b.example": "https://a.example.com",
 		"<![CDATA[https://a.example.com/?a&b]]>":                      "https://a.example.com/?a&b",

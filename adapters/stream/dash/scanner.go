@@ -219,7 +219,7 @@ func (r *tagReader) skipSpace() bool {
 	return len(r.rest) < before
 }
 
-// name reads a name with its prefix; it is empty if there is none.
+// name reads a name with its prefix. Without a name it returns an empty slice.
 func (r *tagReader) name() []byte {
 	n := leadingName(r.rest)
 	r.rest = r.rest[len(n):]

@@ -37,7 +37,7 @@ func newSegmentBuilder(a addressing, base *url.URL, container string, rep *mpd.R
 	return b, err
 }
 
-// initSection returns the initialization section, or nil if there is none.
+// initSection returns the initialization section; nil: the MPD states none.
 func (b *segmentBuilder) initSection(rep *mpd.RepresentationType) (*watch.Init, error) {
 	var reference, byteRange string
 	switch {

@@ -17,8 +17,8 @@ import (
 // length and must be 0; some packagers write them.
 var durationPattern = regexp.MustCompile(`^P(?:0+Y)?(?:0+M)?(?:(\d{1,7})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,10})M)?(?:(\d{1,11})(?:\.(\d{0,30}))?S)?)?$`)
 
-// parseDuration parses xs:duration up to MaxTime and rounds it to microseconds. The
-// library counts in floating point, which is no more exact for times since 1970.
+// parseDuration parses xs:duration up to MaxTime and rounds it to microseconds. The library
+// uses floating point, which is exact only to microseconds for times since 1970.
 func parseDuration(text string) (time.Duration, bool) {
 	const maxBytes = 100
 	if len(text) > maxBytes {

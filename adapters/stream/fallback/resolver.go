@@ -44,9 +44,9 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 }
 
 // learned reports whether a Resolution gives the stream's state or a manifest.
-func learned(r watch.Resolution) bool { return r.State.Answers() || r.State == watch.ManifestFound }
+func learned(r watch.Resolution) bool { return r.State.Known() || r.State == watch.ManifestFound }
 
-// detailLimit is the most bytes of each of two Details that are combined. It is larger
+// detailLimit is the maximum length of each of two combined Details, in bytes. It is larger
 // than pythontool.MaxCause, so that a cause is never cut.
 const detailLimit = 220
 

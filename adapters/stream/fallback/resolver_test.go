@@ -21,19 +21,19 @@ var _ worker.Resolver = (*fallback.Resolver)(nil)
 
 // fakeTool returns a fixed Resolution.
 type fakeTool struct {
-	mu     sync.Mutex
-	answer watch.Resolution
-	takes  time.Duration
-	runs   int
+	mu       sync.Mutex
+	answer   watch.Resolution
+	duration time.Duration
+	runs     int
 }
 
 func (f *fakeTool) Resolve(ctx context.Context, _ monitor.StreamURL) watch.Resolution {
 	f.mu.Lock()
 	f.runs++
-	answer, takes := f.answer, f.takes
+	answer, duration := f.answer, f.duration
 	f.mu.Unlock()
 	select {
-	case <-time.After(takes):
+	case <-time.After(duration):
 	case <-ctx.Done():
 		answer = watch.Resolution{Source: answer.Source, State: watch.Unreachable, Detail: "stopped"}
 	}
@@ -82,7 +82,7 @@ func TestTheSecondaryRunsOnlyWhenItMayHelp(t *testing.T) {
 				ytdlp.setState(state)
 				streamlink.setState(watch.ManifestFound)
 				streamlink.answer.Manifest, streamlink.answer.Detail = "https://media.test/master.m3u8", ""
-				ytdlp.takes = 3 * time.Second
+				ytdlp.duration = 3 * time.Second
 				got := f.Resolve(t.Context(), watched)
 				want := watch.Resolution{State: state, Source: "yt-dlp", Detail: "it is " + string(state)}
 				if helps {
@@ -95,7 +95,7 @@ func TestTheSecondaryRunsOnlyWhenItMayHelp(t *testing.T) {
 					t.Errorf("got %+v\nwant %+v", got, want)
 				}
 				if n := streamlink.takeRuns(); (n == 1) != helps {
-					t.Errorf("the secondary was run %d times", n)
+					t.Errorf("streamlink ran %d times", n)
 				}
 			})
 		})
@@ -120,159 +120,157 @@ func TestTheAnswerNamesBothFailures(t *testing.T) {
 	})
 }
 
-func TestTheCircuitOpensAfterFiveFailures(t *testing.T) { // section 10.3
-	// resolve calls Resolve n times, a second apart.
-	resolve := func(t *testing.T, f *fallback.Resolver, n int) (last watch.Resolution) {
-		t.Helper()
-		for range n {
-			last = f.Resolve(t.Context(), watched)
-			time.Sleep(time.Second)
-		}
-		return last
+// resolveTimes calls Resolve n times, a second apart.
+func resolveTimes(t *testing.T, f *fallback.Resolver, n int) (last watch.Resolution) {
+	t.Helper()
+	for range n {
+		last = f.Resolve(t.Context(), watched)
+		time.Sleep(time.Second)
 	}
+	return last
+}
 
-	t.Run("it is open for 30 s after 5 failures in a row, and neither tool is run", func(t *testing.T) {
-		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, log *bytes.Buffer) {
-			if got := resolve(t, f, 4); got.State != watch.Unreachable || log.Len() > 0 {
-				t.Errorf("after 4 failures got %+v, log %s", got, log)
-			}
-			if got := f.Resolve(t.Context(), watched); got.State != watch.Unreachable {
-				t.Errorf("the 5th failure is returned unchanged, got %+v", got)
-			}
-			if a, b := ytdlp.takeRuns(), streamlink.takeRuns(); a != 5 || b != 5 {
-				t.Errorf("run %d and %d times", a, b)
-			}
-			if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "tool=yt-dlp") || !strings.Contains(log.String(), "it is unreachable") || !strings.Contains(log.String(), "monitor_id=mon-1") || !strings.Contains(log.String(), "check DNS") {
-				t.Errorf("logged %s", log)
-			}
-			time.Sleep(30 * time.Second)
-			got := f.Resolve(t.Context(), watched)
-			if got.State != watch.CircuitOpen || got.Source != "yt-dlp" ||
-				got.Detail != "it is unreachable; streamlink: it is unreachable" {
-				t.Errorf("after 30 s got %+v", got)
-			}
-			if a, b := ytdlp.takeRuns(), streamlink.takeRuns(); a != 0 || b != 0 {
-				t.Errorf("while open run %d and %d times", a, b)
-			}
-		})
+func TestTheCircuitOpensAfterFiveFailures(t *testing.T) { // section 10.3
+	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, log *bytes.Buffer) {
+		if got := resolveTimes(t, f, 4); got.State != watch.Unreachable || log.Len() > 0 {
+			t.Errorf("after 4 failures got %+v, log %s", got, log)
+		}
+		if got := f.Resolve(t.Context(), watched); got.State != watch.Unreachable {
+			t.Errorf("after the 5th failure got %+v, want it unchanged", got)
+		}
+		if a, b := ytdlp.takeRuns(), streamlink.takeRuns(); a != 5 || b != 5 {
+			t.Errorf("yt-dlp ran %d times, streamlink %d times", a, b)
+		}
+		if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "tool=yt-dlp") || !strings.Contains(log.String(), "it is unreachable") || !strings.Contains(log.String(), "monitor_id=mon-1") || !strings.Contains(log.String(), "check DNS") {
+			t.Errorf("the log is %s", log)
+		}
+		time.Sleep(30 * time.Second)
+		got := f.Resolve(t.Context(), watched)
+		if got.State != watch.CircuitOpen || got.Source != "yt-dlp" ||
+			got.Detail != "it is unreachable; streamlink: it is unreachable" {
+			t.Errorf("after 30 s got %+v", got)
+		}
+		if a, b := ytdlp.takeRuns(), streamlink.takeRuns(); a != 0 || b != 0 {
+			t.Errorf("while the circuit was open, yt-dlp ran %d times and streamlink %d times", a, b)
+		}
 	})
+}
 
-	t.Run("one trial that succeeds closes it", func(t *testing.T) {
-		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, log *bytes.Buffer) {
-			resolve(t, f, 5)
-			time.Sleep(30 * time.Second)
-			ytdlp.setState(watch.Live)
-			if got := resolve(t, f, 2); got.State != watch.Live || ytdlp.takeRuns() != 5+2 {
-				t.Errorf("got %+v", got)
-			}
-			ytdlp.setState(watch.Blocked)
-			if got := resolve(t, f, 4); got.State != watch.Blocked {
-				t.Errorf("the count starts again at 0, got %+v", got)
-			}
-			if !strings.Contains(log.String(), "works again") {
-				t.Errorf("logged %s", log)
-			}
-		})
+func TestATrialThatSucceedsClosesTheCircuit(t *testing.T) {
+	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, log *bytes.Buffer) {
+		resolveTimes(t, f, 5)
+		time.Sleep(30 * time.Second)
+		ytdlp.setState(watch.Live)
+		if got := resolveTimes(t, f, 2); got.State != watch.Live || ytdlp.takeRuns() != 5+2 {
+			t.Errorf("got %+v", got)
+		}
+		ytdlp.setState(watch.Blocked)
+		if got := resolveTimes(t, f, 4); got.State != watch.Blocked {
+			t.Errorf("got %+v, want the failure: the count begins at 0 again", got)
+		}
+		if !strings.Contains(log.String(), "works again") {
+			t.Errorf("the log is %s", log)
+		}
 	})
+}
 
-	t.Run("one trial that fails opens it for another 30 s", func(t *testing.T) {
-		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
-			resolve(t, f, 5)
-			time.Sleep(30 * time.Second)
-			ytdlp.takeRuns()
-			if got := resolve(t, f, 30); got.State != watch.CircuitOpen || ytdlp.takeRuns() != 1 {
-				t.Errorf("got %+v", got)
-			}
-		})
+func TestATrialThatFailsOpensTheCircuitAgain(t *testing.T) {
+	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
+		resolveTimes(t, f, 5)
+		time.Sleep(30 * time.Second)
+		ytdlp.takeRuns()
+		if got := resolveTimes(t, f, 30); got.State != watch.CircuitOpen || ytdlp.takeRuns() != 1 {
+			t.Errorf("got %+v", got)
+		}
 	})
+}
 
-	t.Run("a second call does not join the trial", func(t *testing.T) {
-		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
-			resolve(t, f, 5)
-			time.Sleep(30 * time.Second)
-			ytdlp.takeRuns()
-			ytdlp.takes = 10 * time.Second
-			var trial sync.WaitGroup
-			trial.Go(func() { f.Resolve(t.Context(), watched) })
-			synctest.Wait()
-			if got := f.Resolve(t.Context(), watched); got.State != watch.CircuitOpen {
-				t.Errorf("got %+v", got)
-			}
-			trial.Wait()
-			if n := ytdlp.takeRuns(); n != 1 {
-				t.Errorf("run %d times", n)
-			}
-		})
+func TestOnlyOneCallIsATrial(t *testing.T) {
+	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
+		resolveTimes(t, f, 5)
+		time.Sleep(30 * time.Second)
+		ytdlp.takeRuns()
+		ytdlp.duration = 10 * time.Second
+		var trial sync.WaitGroup
+		trial.Go(func() { f.Resolve(t.Context(), watched) })
+		synctest.Wait()
+		if got := f.Resolve(t.Context(), watched); got.State != watch.CircuitOpen {
+			t.Errorf("got %+v", got)
+		}
+		trial.Wait()
+		if n := ytdlp.takeRuns(); n != 1 {
+			t.Errorf("yt-dlp ran %d times", n)
+		}
 	})
+}
 
-	t.Run("a success resets the count", func(t *testing.T) {
-		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
-			for range 3 {
-				ytdlp.setState(watch.Unreachable)
-				resolve(t, f, 4)
-				ytdlp.setState(watch.Private)
-				resolve(t, f, 1)
-			}
-			if n := ytdlp.takeRuns(); n != 15 {
-				t.Errorf("run %d times", n)
-			}
-		})
+func TestASuccessResetsTheCountOfFailures(t *testing.T) {
+	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
+		for range 3 {
+			ytdlp.setState(watch.Unreachable)
+			resolveTimes(t, f, 4)
+			ytdlp.setState(watch.Private)
+			resolveTimes(t, f, 1)
+		}
+		if n := ytdlp.takeRuns(); n != 15 {
+			t.Errorf("yt-dlp ran %d times", n)
+		}
 	})
+}
 
-	t.Run("a refusal is no failure", func(t *testing.T) {
-		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
-			ytdlp.setState(watch.Removed)
-			if got := resolve(t, f, 20); got.State != watch.Removed || ytdlp.takeRuns() != 20 {
-				t.Errorf("got %+v", got)
-			}
-		})
+func TestARefusalIsNoFailure(t *testing.T) {
+	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
+		ytdlp.setState(watch.Removed)
+		if got := resolveTimes(t, f, 20); got.State != watch.Removed || ytdlp.takeRuns() != 20 {
+			t.Errorf("got %+v", got)
+		}
 	})
+}
 
-	t.Run("the secondary runs while the primary's circuit is open", func(t *testing.T) {
-		withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, _ *bytes.Buffer) {
-			streamlink.setState(watch.ManifestFound)
-			streamlink.answer.Detail = ""
-			got := resolve(t, f, 20)
-			if got.State != watch.ManifestFound || got.Detail != "yt-dlp: it is unreachable" {
-				t.Errorf("got %+v", got)
-			}
-			if a, b := ytdlp.takeRuns(), streamlink.takeRuns(); a != 5 || b != 20 {
-				t.Errorf("run %d and %d times", a, b)
-			}
-			streamlink.setState(watch.ToolFailed)
-			if got := f.Resolve(t.Context(), watched); got.State != watch.CircuitOpen || !strings.Contains(got.Detail, "streamlink: it is tool_failed") {
-				t.Errorf("got %+v", got)
-			}
-		})
+func TestTheSecondaryRunsWhileTheCircuitIsOpen(t *testing.T) {
+	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, _ *bytes.Buffer) {
+		streamlink.setState(watch.ManifestFound)
+		streamlink.answer.Detail = ""
+		got := resolveTimes(t, f, 20)
+		if got.State != watch.ManifestFound || got.Detail != "yt-dlp: it is unreachable" {
+			t.Errorf("got %+v", got)
+		}
+		if a, b := ytdlp.takeRuns(), streamlink.takeRuns(); a != 5 || b != 20 {
+			t.Errorf("yt-dlp ran %d times, streamlink %d times", a, b)
+		}
+		streamlink.setState(watch.ToolFailed)
+		if got := f.Resolve(t.Context(), watched); got.State != watch.CircuitOpen || !strings.Contains(got.Detail, "streamlink: it is tool_failed") {
+			t.Errorf("got %+v", got)
+		}
 	})
 }
 
 func TestACancelledRunIsNoFailure(t *testing.T) {
 	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, streamlink *fakeTool, log *bytes.Buffer) {
-		ytdlp.takes = time.Minute
+		ytdlp.duration = time.Minute
 		for range 10 {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, cancel)
-			if got := f.Resolve(ctx, watched); got.State.Answers() || got.Source != "yt-dlp" {
+			if got := f.Resolve(ctx, watched); got.State.Known() || got.Source != "yt-dlp" {
 				t.Errorf("got %+v", got)
 			}
 		}
 		if a, b := ytdlp.takeRuns(), streamlink.takeRuns(); a != 10 || b != 0 || log.Len() > 0 {
-			t.Errorf("run %d and %d times, logged %s", a, b, log)
+			t.Errorf("yt-dlp ran %d times, streamlink %d times, the log is %s", a, b, log)
 		}
 	})
 }
 
 func TestATimeLimitIsAFailure(t *testing.T) {
 	withTools(t, func(t *testing.T, f *fallback.Resolver, ytdlp, _ *fakeTool, _ *bytes.Buffer) {
-		ytdlp.takes = time.Minute
+		ytdlp.duration = time.Minute
 		for range 10 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			f.Resolve(ctx, watched)
 			cancel()
 		}
 		if n := ytdlp.takeRuns(); n != 5 {
-			t.Errorf("run %d times", n)
+			t.Errorf("yt-dlp ran %d times", n)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
+	"github.com/stream-monitor/stream-monitor/application/worker/collector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
@@ -58,25 +59,53 @@ func (a *Analyser) Analyse(ctx context.Context, s watch.Segment, body io.Reader,
 // run returns the output of ffmpeg for the whole segment. Its error is that of
 // Analyse; the result says what ffmpeg used, error or not.
 func (a *Analyser) run(ctx context.Context, s watch.Segment, body io.Reader, setting Settings) (subprocess.Result, error) {
+	return a.execute(ctx, []collector.Media{{Segment: s, Open: func() io.Reader { return body }}}, func(demuxers []string) subprocess.Command {
+		return subprocess.Command{Args: arguments(setting, demuxers[0], a.config.maxPixels()), MaxOutput: a.config.MaxOutput}
+	})
+}
+
+// execute runs ffmpeg on one or two media within the limits. The first is its stdin,
+// the second its file descriptor 3. command gets the demuxer of each. Its error is that
+// of Analyse; the result says what ffmpeg used, error or not.
+func (a *Analyser) execute(ctx context.Context, media []collector.Media, command func(demuxers []string) subprocess.Command) (subprocess.Result, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, a.config.Timeout, errTooSlow)
 	defer cancel()
 	running, abort := context.WithCancelCause(limited)
 	defer abort(nil)
-	in := newInput(body, a.config.MaxInput, func() { abort(errTooLarge) })
-	release := in.closeWith(running)
 
-	demuxer, err := detectContainer(in, s)
-	var res subprocess.Result
-	if err == nil && in.err == nil {
-		res, err = subprocess.Run(running, subprocess.Command{
-			Path:      a.config.Path,
-			Args:      arguments(setting, demuxer, a.config.maxPixels()),
-			Env:       environment(),
-			Stdin:     in,
-			MaxOutput: a.config.MaxOutput,
-			Limits:    a.config.limits(),
-		})
+	var inputs []*input
+	var readers []io.Reader
+	var found []string
+	var releases []func()
+	var err error
+	for _, m := range media {
+		in := newInput(m.Open(), a.config.MaxInput, func() { abort(errTooLarge) })
+		releases = append(releases, in.closeWith(running))
+		inputs, readers = append(inputs, in), append(readers, in)
+		demuxer, detectErr := detectContainer(in, m.Segment)
+		if detectErr == nil {
+			detectErr = in.err
+		}
+		if err == nil {
+			err = detectErr
+		}
+		found = append(found, demuxer)
 	}
-	release()
+	var res subprocess.Result
+	if err == nil {
+		c := command(found)
+		c.Path, c.Env, c.Limits = a.config.Path, environment(), a.config.limits()
+		c.Stdin, c.Inputs = readers[0], readers[1:]
+		res, err = subprocess.Run(running, c)
+	}
+	for _, release := range releases {
+		release()
+	}
+	in := inputs[0]
+	for _, other := range inputs[1:] {
+		if in.err == nil {
+			in = other
+		}
+	}
 	return res, a.runError(ctx, running, in, res, err)
 }

@@ -36,90 +36,135 @@ type track struct {
 	intervals [][2]float64
 }
 
-func TestIntervalsAreFoundToTheFrame(t *testing.T) {
-	const p = float64(priming) / float64(time.Second)
-	const mp2 = 481. / 48000 // an MP2 encoder's priming
-	video := track{from: p, to: 3 + p}
-	audio := track{from: 0, to: 3 + p}
-	absent := track{absent: true}
-	with := func(t track, intervals ...[2]float64) track { t.intervals = intervals; return t }
+// The tracks of a scene without black and silence.
+var (
+	videoTrack  = track{from: primingSeconds, to: 3 + primingSeconds}
+	audioTrack  = track{from: 0, to: 3 + primingSeconds}
+	absentTrack = track{absent: true}
+)
 
-	for name, c := range map[string]struct {
-		scene        scene
-		video, audio track
-	}{
-		"picture and sound throughout": {scene{}, video, audio},
+// with returns the track with these intervals.
+func (t track) with(intervals ...[2]float64) track { t.intervals = intervals; return t }
+
+// analysisCase is a scene of 3 s with its expected tracks.
+type analysisCase struct {
+	scene        scene
+	video, audio track
+}
+
+func checkAnalyses(t *testing.T, cases map[string]analysisCase) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := analyse(t, c.scene.make(t))
+			compareTrack(t, "video", got.Video, c.video, printPrecision)
+			compareTrack(t, "audio", got.Audio, c.audio, audioFrame)
+		})
+	}
+}
+
+func TestBlackIsFoundToTheFrame(t *testing.T) {
+	const p = primingSeconds // the video begins after it
+	checkAnalyses(t, map[string]analysisCase{
+		"picture and sound throughout": {scene{}, videoTrack, audioTrack},
 		"black in the middle": {
 			scene{black: [][2]float64{{1, 2.5}}},
-			with(video, [2]float64{1 + p, 2.5 + p}), audio,
+			videoTrack.with([2]float64{1 + p, 2.5 + p}), audioTrack,
 		},
 		"black from the start": {
 			scene{black: [][2]float64{{0, 1}}},
-			with(video, [2]float64{p, 1 + p}), audio,
+			videoTrack.with([2]float64{p, 1 + p}), audioTrack,
 		},
 		"black until the end reaches the end of the last frame": {
 			scene{black: [][2]float64{{2, 9}}},
-			with(video, [2]float64{2 + p, 3 + p}), audio,
+			videoTrack.with([2]float64{2 + p, 3 + p}), audioTrack,
 		},
 		"black throughout": {
 			scene{black: [][2]float64{{0, 9}}},
-			with(video, [2]float64{p, 3 + p}), audio,
+			videoTrack.with([2]float64{p, 3 + p}), audioTrack,
 		},
 		"one black frame at the end may continue and is reported": {
 			scene{black: [][2]float64{{3 - 1./30, 9}}},
-			with(video, [2]float64{3 - 1./30 + p, 3 + p}), audio,
+			videoTrack.with([2]float64{3 - 1./30 + p, 3 + p}), audioTrack,
 		},
 		"one black frame at the start may continue an earlier one and is reported": {
 			scene{black: [][2]float64{{0, 1. / 30}}},
-			with(video, [2]float64{p, 1./30 + p}), audio,
+			videoTrack.with([2]float64{p, 1./30 + p}), audioTrack,
 		},
 		"black of 67 ms in the middle is too short": {
 			scene{black: [][2]float64{{1, 1 + 2./30}}},
-			video, audio,
+			videoTrack, audioTrack,
 		},
 		"black of 100 ms in the middle is long enough": {
 			scene{black: [][2]float64{{1, 1.1}}},
-			with(video, [2]float64{1 + p, 1.1 + p}), audio,
+			videoTrack.with([2]float64{1 + p, 1.1 + p}), audioTrack,
 		},
 		"two black intervals": {
 			scene{black: [][2]float64{{0.5, 1}, {2, 2.2}}},
-			with(video, [2]float64{0.5 + p, 1 + p}, [2]float64{2 + p, 2.2 + p}), audio,
+			videoTrack.with([2]float64{0.5 + p, 1 + p}, [2]float64{2 + p, 2.2 + p}), audioTrack,
 		},
+	})
+}
+
+func TestSilenceIsFoundToTheFrame(t *testing.T) {
+	const p = primingSeconds // the video begins after it
+	checkAnalyses(t, map[string]analysisCase{
 		"silence in the middle": {
 			scene{silent: [][2]float64{{1, 2}}},
-			video, with(audio, [2]float64{1 + p, 2 + p}),
+			videoTrack, audioTrack.with([2]float64{1 + p, 2 + p}),
 		},
 		"silence until the end reaches the end of the track": {
 			scene{silent: [][2]float64{{1.5, 9}}},
-			video, with(audio, [2]float64{1.5 + p, 3 + p}),
+			videoTrack, audioTrack.with([2]float64{1.5 + p, 3 + p}),
 		},
 		"silence of 0.2 s at the end, shorter than the specification's minimum": {
 			scene{silent: [][2]float64{{2.8, 9}}},
-			video, with(audio, [2]float64{2.8 + p, 3 + p}),
+			videoTrack, audioTrack.with([2]float64{2.8 + p, 3 + p}),
 		},
 		"silence throughout": {
 			scene{silent: [][2]float64{{0, 9}}},
-			video, with(audio, [2]float64{0, 3 + p}),
+			videoTrack, audioTrack.with([2]float64{0, 3 + p}),
 		},
 		"black and silence that overlap": {
 			scene{black: [][2]float64{{0, 2}}, silent: [][2]float64{{1, 9}}},
-			with(video, [2]float64{p, 2 + p}), with(audio, [2]float64{1 + p, 3 + p}),
+			videoTrack.with([2]float64{p, 2 + p}), audioTrack.with([2]float64{1 + p, 3 + p}),
 		},
-		"no sound track": {
+		"surround sound": {
+			scene{layout: "5.1", silent: [][2]float64{{1, 9}}},
+			videoTrack, audioTrack.with([2]float64{1 + p, 3 + p}),
+		},
+		"one silent channel of two is not silence": {
+			scene{pan: "pan=stereo|c0=c0"},
+			videoTrack, audioTrack,
+		},
+		"sound just louder than the threshold": {
+			scene{volume: -26}, videoTrack, audioTrack,
+		},
+		"sound softer than the threshold": {
+			scene{volume: -38}, videoTrack, audioTrack.with([2]float64{0, 3 + p}),
+		},
+	})
+}
+
+func TestIntervalsAreFoundInEveryKindOfSegment(t *testing.T) {
+	const p = primingSeconds // the video begins after it
+	const mp2 = 481. / 48000 // an MP2 encoder's priming
+	checkAnalyses(t, map[string]analysisCase{
+		"no audio track": {
 			scene{black: [][2]float64{{1, 9}}, codec: []string{"-an"}},
-			track{from: 0, to: 3, intervals: [][2]float64{{1, 3}}}, absent,
+			track{from: 0, to: 3, intervals: [][2]float64{{1, 3}}}, absentTrack,
 		},
 		"no video track": {
 			scene{silent: [][2]float64{{2, 9}}, codec: []string{"-vn"}},
-			absent, with(audio, [2]float64{2 + p, 3 + p}),
+			absentTrack, audioTrack.with([2]float64{2 + p, 3 + p}),
 		},
 		"timestamps as large as YouTube's": {
 			scene{offset: 71_234, black: [][2]float64{{1, 9}}, silent: [][2]float64{{1, 9}}},
-			with(video, [2]float64{1 + p, 3 + p}), with(audio, [2]float64{1 + p, 3 + p}),
+			videoTrack.with([2]float64{1 + p, 3 + p}), audioTrack.with([2]float64{1 + p, 3 + p}),
 		},
 		"33-bit timestamps that wrap within the segment": {
 			scene{offset: 95_443.7 - 1.4 - 1.5, black: [][2]float64{{1, 9}}, silent: [][2]float64{{1, 9}}},
-			with(video, [2]float64{1 + p, 3 + p}), with(audio, [2]float64{1 + p, 3 + p}),
+			videoTrack.with([2]float64{1 + p, 3 + p}), audioTrack.with([2]float64{1 + p, 3 + p}),
 		},
 		"sound that begins half a second before the picture": {
 			scene{audioLead: 0.5, black: [][2]float64{{1, 9}}, silent: [][2]float64{{1, 2}}},
@@ -128,29 +173,15 @@ func TestIntervalsAreFoundToTheFrame(t *testing.T) {
 		},
 		"60 frames a second": {
 			scene{rate: 60, black: [][2]float64{{1.25, 9}}},
-			with(video, [2]float64{1.25 + p, 3 + p}), audio,
+			videoTrack.with([2]float64{1.25 + p, 3 + p}), audioTrack,
 		},
 		"5 frames a second": {
 			scene{rate: 5, black: [][2]float64{{1, 9}}},
-			with(video, [2]float64{1 + p, 3 + p}), audio,
+			videoTrack.with([2]float64{1 + p, 3 + p}), audioTrack,
 		},
 		"B frames and open groups of pictures": {
 			scene{codec: []string{"-g", "15", "-bf", "3", "-x264-params", "open-gop=1"}, black: [][2]float64{{1, 2}}},
-			with(video, [2]float64{1 + p, 2 + p}), audio,
-		},
-		"surround sound": {
-			scene{layout: "5.1", silent: [][2]float64{{1, 9}}},
-			video, with(audio, [2]float64{1 + p, 3 + p}),
-		},
-		"one silent channel of two is not silence": {
-			scene{pan: "pan=stereo|c0=c0"},
-			video, audio,
-		},
-		"sound just louder than the threshold": {
-			scene{volume: -26}, video, audio,
-		},
-		"sound softer than the threshold": {
-			scene{volume: -38}, video, with(audio, [2]float64{0, 3 + p}),
+			videoTrack.with([2]float64{1 + p, 2 + p}), audioTrack,
 		},
 		"MPEG-2 video and MP2 sound": {
 			scene{codec: []string{"-c:v", "mpeg2video", "-c:a", "mp2"}, black: [][2]float64{{1, 9}}},
@@ -158,15 +189,9 @@ func TestIntervalsAreFoundToTheFrame(t *testing.T) {
 		},
 		"an MP4 in fragments": {
 			scene{mux: []string{"-movflags", "empty_moov+delay_moov+default_base_moof+frag_keyframe", "-f", "mp4"}, black: [][2]float64{{1, 9}}, silent: [][2]float64{{2, 9}}},
-			with(video, [2]float64{1 + p, 3 + p}), with(audio, [2]float64{2 + p, 3 + p}),
+			videoTrack.with([2]float64{1 + p, 3 + p}), audioTrack.with([2]float64{2 + p, 3 + p}),
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := analyse(t, c.scene.make(t))
-			compareTrack(t, "video", got.Video, c.video, printPrecision)
-			compareTrack(t, "audio", got.Audio, c.audio, audioFrame)
-		})
-	}
+	})
 }
 
 // analyse analyses a segment with the real ffmpeg. It must succeed.
@@ -177,7 +202,7 @@ func analyse(t *testing.T, segment []byte) result {
 	if err != nil {
 		t.Fatalf("Analyse: %v", err)
 	}
-	checkNoChildren(t)
+	checkNoSubprocess(t)
 	video, audio := ffmpeg.Results(got)
 	return result{video, audio}
 }

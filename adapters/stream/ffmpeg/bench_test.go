@@ -52,8 +52,8 @@ func BenchmarkCheck(b *testing.B) {
 			var specTimes, ourTimes []time.Duration
 			b.ResetTimer()
 			for range max(b.N, rounds) {
-				specTimes = append(specTimes, childCPU(b, func() error { return runAsSpecified(path, file) }))
-				ourTimes = append(ourTimes, childCPU(b, func() error {
+				specTimes = append(specTimes, subprocessCPU(b, func() error { return runAsSpecified(path, file) }))
+				ourTimes = append(ourTimes, subprocessCPU(b, func() error {
 					_, err := analyser.Analyse(b.Context(), watch.Segment{}, bytes.NewReader(segment), settings)
 					return err
 				}))
@@ -70,7 +70,7 @@ func BenchmarkCheck(b *testing.B) {
 		return // -bench selected only some
 	}
 	gain := float64(spec[largest]) / float64(ours[smallest])
-	finalReport = table(spec, ours) + fmt.Sprintf(
+	finalReport += table(spec, ours) + fmt.Sprintf(
 		"one analysis at %s takes %.1f times less CPU than the specification at %s (at least %v wanted)\n", smallest, gain, largest, minGain)
 	if gain < minGain {
 		b.Errorf("%.1f times less CPU than the specification's two runs, want at least %d", gain, minGain)
@@ -79,7 +79,7 @@ func BenchmarkCheck(b *testing.B) {
 
 func table(spec, ours map[string]time.Duration) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nCPU of one 4 s segment, median of %d, user + system of the child processes\n", rounds)
+	fmt.Fprintf(&b, "\nCPU of one 4 s segment, median of %d, user + system of the subprocesses\n", rounds)
 	fmt.Fprintf(&b, "%-10s  %22s  %12s  %6s\n", "rendition", "specification, 2 runs", "one analysis", "ratio")
 	for _, r := range renditions {
 		fmt.Fprintf(&b, "%-10s  %19.0f ms  %9.0f ms  %5.1f×\n",
@@ -101,17 +101,17 @@ func runAsSpecified(path, file string) error {
 	return nil
 }
 
-// childCPU returns the CPU time of the child processes that do waits for.
-func childCPU(b *testing.B, do func() error) time.Duration {
+// subprocessCPU returns the CPU time of the subprocesses that do waits for.
+func subprocessCPU(b *testing.B, do func() error) time.Duration {
 	b.Helper()
-	before := childrenCPU(b)
+	before := subprocessesCPU(b)
 	if err := do(); err != nil {
 		b.Fatal(err)
 	}
-	return childrenCPU(b) - before
+	return subprocessesCPU(b) - before
 }
 
-func childrenCPU(b *testing.B) time.Duration {
+func subprocessesCPU(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u); err != nil {

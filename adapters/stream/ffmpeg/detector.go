@@ -54,8 +54,8 @@ func ofTrack(track detector.Track) []trackFilter {
 	return chain
 }
 
-// Filters returns the names of the ffmpeg filters that the detectors need. An ffmpeg
-// that was built for another purpose may lack them.
+// Filters returns the names of the ffmpeg filters that the detectors and the
+// measurements need. An ffmpeg that was built for another purpose may lack them.
 func Filters() (names []string) {
 	for _, d := range detector.Table {
 		if f, ok := filters[d.Name]; ok {
@@ -63,7 +63,7 @@ func Filters() (names []string) {
 			names = append(names, name)
 		}
 	}
-	return names
+	return append(names, "signalstats", "astats")
 }
 
 // intervals are those that each detector found.

@@ -28,8 +28,12 @@ func TestTheCommandLineIsBuiltFromTheTable(t *testing.T) {
 		"-hide_banner", "-nostdin", "-nostats", "-loglevel", "info", "-max_error_rate", "1",
 		"-filter_threads", "1", "-threads", "1", "-max_pixels", "1000",
 		"-protocol_whitelist", "pipe", "-f", "mpegts", "-i", "pipe:0", "-map", "0:V:0?", "-map", "0:a:0?",
-		"-vf", `blackdetect=d=0.1:pix_th=0.10:pic_th=0.98,metadata=mode=add:key=v:value=1,metadata=mode=print:file='pipe\:1',select=0`,
-		"-af", `silencedetect=d=0.1:n=-47.5dB,ametadata=mode=add:key=a:value=1,ametadata=mode=print:direct=1:file='pipe\:2',aselect=0`,
+		"-vf", `blackdetect=d=0.1:pix_th=0.10:pic_th=0.98,metadata=mode=add:key=v:value=1,metadata=mode=print:direct=1:file='pipe\:1',` +
+			`select='isnan(prev_selected_t)+gte(t-prev_selected_t,1)',scale=64:36:flags=area:out_range=pc,format=yuv420p,signalstats,` +
+			`metadata=mode=print:key=lavfi.signalstats.YAVG:direct=1:file='pipe\:1',select=0`,
+		"-af", `silencedetect=d=0.1:n=-47.5dB,ametadata=mode=add:key=a:value=1,ametadata=mode=print:direct=1:file='pipe\:2',` +
+			`aselect='not(mod(n,6))',astats=metadata=1:reset=1:measure_perchannel=none:measure_overall=RMS_level,` +
+			`ametadata=mode=print:key=lavfi.astats.Overall.RMS_level:direct=1:file='pipe\:2',aselect=0`,
 		"-f", "null", "-",
 	}
 	if !slices.Equal(got, want) {
@@ -41,7 +45,7 @@ func TestTheFilterOfAThirdDetectorIsNamed(t *testing.T) {
 	detectortest.Only(t, detector.Blackout, detector.Silence)
 	detectortest.Add(t, detectortest.Imaginary)
 	ffmpeg.AddFilter(t, detectortest.Imaginary.Name, func(ffmpeg.Settings) string { return "freezedetect=n=0.003:d=0.5" }, "start", "end")
-	if got := ffmpeg.Filters(); !slices.Equal(got, []string{"blackdetect", "silencedetect", "freezedetect"}) {
+	if got := ffmpeg.Filters(); !slices.Equal(got, []string{"blackdetect", "silencedetect", "freezedetect", "signalstats", "astats"}) {
 		t.Errorf("the filters are %q", got)
 	}
 }

@@ -11,6 +11,9 @@
 // detector, add its row there and the file of its filter here; detector_blackout.go is
 // an example.
 //
+// Luma and sound level are measured in the same run, about once a second: one picture
+// a second, and one sound frame in six. They do not change what the detectors find.
+//
 // Every decoded frame is printed with its time and tags. An interval without an end
 // lasts until the end of the track. The detectors' own log lines are not used.
 // blackdetect logs an open interval as if it ended where the last frame began, and

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"maps"
+	"strings"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/subprocess"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
@@ -30,9 +31,25 @@ func Parse(stdout, stderr []byte) (video, audio TrackResult, err error) {
 	return video, audio, err
 }
 
+// ParseMeasures parses the measures of a run.
+func ParseMeasures(stdout, stderr []byte) ([]watch.Measure, error) {
+	found, err := parse(stdout, stderr)
+	return found.Measures, err
+}
+
 // Arguments returns those of every run.
 func Arguments(setting Settings, demuxer string, maxPixels int64) []string {
 	return arguments(setting, demuxer, maxPixels)
+}
+
+// ArgumentsWithoutMeasures returns those of a run that measures nothing.
+func ArgumentsWithoutMeasures(setting Settings, demuxer string, maxPixels int64) []string {
+	all := arguments(setting, demuxer, maxPixels)
+	for i, arg := range all {
+		arg = strings.Replace(arg, measureVideo, ",select=0", 1)
+		all[i] = strings.Replace(arg, measureAudio, ",aselect=0", 1)
+	}
+	return all
 }
 
 // HasFilter reports whether ffmpeg can run a detector.

@@ -74,7 +74,7 @@ func TestAnErrorOfTheBodyIsReturnedUnchanged(t *testing.T) {
 			if f := (*watch.Failure)(nil); !errors.As(err, &f) || f != broken {
 				t.Errorf("error = %v, want the body's own", err)
 			}
-			checkNoChildren(t)
+			checkNoSubprocess(t)
 		})
 	}
 }
@@ -89,13 +89,13 @@ func wantFailureOfDeclared(t *testing.T, segment []byte, declared string, kind w
 	a := ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)})
 	_, err := a.Analyse(t.Context(), watch.Segment{Container: declared}, bytes.NewReader(segment), settings)
 	checkFailure(t, err, kind)
-	checkNoChildren(t)
+	checkNoSubprocess(t)
 }
 
 func analyseFails(t *testing.T, a *ffmpeg.Analyser, body io.Reader, kind watch.FailureKind) *watch.Failure {
 	t.Helper()
 	_, err := a.Analyse(t.Context(), watch.Segment{}, body, settings)
-	checkNoChildren(t)
+	checkNoSubprocess(t)
 	return checkFailure(t, err, kind)
 }
 

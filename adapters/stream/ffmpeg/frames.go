@@ -20,6 +20,15 @@ type frame struct {
 	tags   []tag     // one for each filter of the track, in their order
 }
 
+// printed is what one frame line begins: a decoded frame, or the measurement of one
+// that was printed before.
+type printed struct {
+	frame
+
+	measured bool
+	value    float64 // of a measurement: luma from 0 to 255, or level in dBFS, -Inf for digital silence
+}
+
 // tag is the metadata of one detector on one frame.
 type tag struct {
 	start, end timestamp // an interval begins, ends; unset: it does not
@@ -32,20 +41,25 @@ type timestamp struct {
 	set bool
 }
 
-// frames reads printed frames. The tags of a frame are valid until the next one.
-// Log lines may stand between the lines, and before a printed line within the same
-// line: newer versions of ffmpeg write the log from other threads.
-func frames(printed []byte, chain []trackFilter) iter.Seq[frame] {
-	return func(yield func(frame) bool) {
-		f := frame{tags: make([]tag, len(chain))}
+// frames reads printed frames and measurements, whose metadata key is measureKey. The
+// tags of a frame are valid until the next one. Log lines may stand between the
+// lines, and before a printed line within the same line: newer versions of ffmpeg
+// write the log from other threads.
+func frames(output []byte, chain []trackFilter, measureKey string) iter.Seq[printed] {
+	return func(yield func(printed) bool) {
+		f := printed{frame: frame{tags: make([]tag, len(chain))}}
 		begun := false
-		for line := range lines(printed) {
+		for line := range lines(output) {
 			if number, pts, ok := parseFrame(line); ok {
 				if begun && !yield(f) {
 					return
 				}
-				f.number, f.pts, begun = number, pts, true
+				f.number, f.pts, f.measured, begun = number, pts, false, true
 				clear(f.tags)
+				continue
+			}
+			if value, ok := parseMeasurement(line, measureKey); ok {
+				f.value, f.measured = value, true
 				continue
 			}
 			for i, filter := range chain {
@@ -85,6 +99,16 @@ func parseTag(line, key string) timestamp {
 		return timestamp{}
 	}
 	return parseTimestamp(line[at+len(key)+1:])
+}
+
+// parseMeasurement reads a number after key. ffmpeg prints -inf for digital silence.
+func parseMeasurement(line, key string) (value float64, ok bool) {
+	at := strings.LastIndex(line, key+"=")
+	if at < 0 {
+		return 0, false
+	}
+	value, err := strconv.ParseFloat(strings.TrimSpace(line[at+len(key)+1:]), 64)
+	return value, err == nil && !math.IsNaN(value)
 }
 
 // maxSeconds is the largest accepted time in seconds: segments last seconds, and

@@ -77,7 +77,7 @@ func checkLimits(t *testing.T, segment []byte) (memory, own int64, cpu, took tim
 	if own > maxOwnMemory {
 		t.Errorf("this process needs %d MB more", own>>20)
 	}
-	checkNoChildren(t)
+	checkNoSubprocess(t)
 	return memory, own, res.CPUTime, took
 }
 

@@ -102,7 +102,7 @@ func TestTheDefaultMemoryIsEnoughForLiveStreams(t *testing.T) {
 			resident := samplePeakMemory(t)
 			res, err := ffmpeg.Run(t.Context(), ffmpeg.New(ffmpeg.Config{Path: ffmpegPath(t)}), watch.Segment{}, bytes.NewReader(c.segment), settings)
 			t.Logf("%d MB, %v of CPU", resident()>>20, res.CPUTime)
-			if n := bytes.Count(res.Stdout, []byte("frame:")); err != nil || n != c.frames {
+			if n := bytes.Count(res.Stdout, []byte("v=1\n")); err != nil || n != c.frames {
 				t.Errorf("%d frames of %d, %v", n, c.frames, err)
 			}
 		})

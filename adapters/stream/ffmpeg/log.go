@@ -15,13 +15,17 @@ import (
 // could not run the command; otherwise undecodable.
 func parse(stdout, stderr []byte) (watch.Analysis, error) {
 	all := intervals{}
-	read := func(track detector.Track, printed []byte) watch.Track {
+	read := func(track detector.Track, output []byte, measureKey string) (watch.Track, []sample) {
 		chain := ofTrack(track)
-		t, found := readTrack(track, frames(printed, chain), chain)
+		t, found, samples := readTrack(track, frames(output, chain, measureKey), chain)
 		maps.Copy(all, found)
-		return t
+		return t, samples
 	}
-	a := watch.Analysis{Video: read(detector.Video, stdout), Audio: read(detector.Audio, stderr), Intervals: all}
+	a := watch.Analysis{Intervals: all}
+	var luma, level []sample
+	a.Video, luma = read(detector.Video, stdout, lumaKey)
+	a.Audio, level = read(detector.Audio, stderr, levelKey)
+	a.Measures = measures(luma, level)
 	if !a.Video.Present && !a.Audio.Present {
 		return watch.Analysis{}, logFailure(stderr)
 	}
@@ -45,6 +49,9 @@ func shiftToZero(a *watch.Analysis) {
 		for i := range found {
 			found[i].From, found[i].To = found[i].From-first, found[i].To-first
 		}
+	}
+	for i := range a.Measures {
+		a.Measures[i].At -= first
 	}
 }
 

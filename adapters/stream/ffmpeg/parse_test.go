@@ -83,66 +83,94 @@ func printedFrames(n int, step float64, tags map[int]string) string {
 	return b.String()
 }
 
-func TestUnusualOutputIsParsed(t *testing.T) {
-	tenth := func(tags map[int]string) string { return printedFrames(30, 0.1, tags) }
-	for name, c := range map[string]struct {
-		stdout, stderr string
-		video, audio   track
-	}{
+// outputCase is ffmpeg's output with the expected tracks.
+type outputCase struct {
+	stdout, stderr string
+	video, audio   track
+}
+
+func checkOutputs(t *testing.T, cases map[string]outputCase) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			video, audio, err := ffmpeg.Parse([]byte(c.stdout), []byte(c.stderr))
+			if err != nil {
+				t.Fatal(err)
+			}
+			compareTrack(t, "video", video, c.video, time.Microsecond)
+			compareTrack(t, "audio", audio, c.audio, time.Microsecond)
+		})
+	}
+}
+
+// thirtyFrames returns the output for 3 s of frames, with the tags of some frames.
+func thirtyFrames(tags map[int]string) string { return printedFrames(30, 0.1, tags) }
+
+func TestUnusualIntervalsAreParsed(t *testing.T) {
+	checkOutputs(t, map[string]outputCase{
 		"log lines of other threads stand before listed ones": {
-			"", strings.ReplaceAll(tenth(map[int]string{5: "lavfi.silence_start=0.5"}), "frame:", "[h264 @ 0x55] odd frame: frame:"),
+			"", strings.ReplaceAll(thirtyFrames(map[int]string{5: "lavfi.silence_start=0.5"}), "frame:", "[h264 @ 0x55] odd frame: frame:"),
 			track{absent: true}, track{to: 3, intervals: [][2]float64{{0.5, 3}}},
 		},
 		"an interval that begins and ends on one long frame": {
-			"", tenth(map[int]string{7: "lavfi.silence_start=0.55\nlavfi.silence_end=0.71"}),
+			"", thirtyFrames(map[int]string{7: "lavfi.silence_start=0.55\nlavfi.silence_end=0.71"}),
 			track{absent: true}, track{to: 3, intervals: [][2]float64{{0.55, 0.71}}},
 		},
 		"an interval that ends and another that begins on one long frame": {
-			"", tenth(map[int]string{2: "lavfi.silence_start=0.1", 7: "lavfi.silence_end=0.71\nlavfi.silence_start=0.71"}),
+			"", thirtyFrames(map[int]string{2: "lavfi.silence_start=0.1", 7: "lavfi.silence_end=0.71\nlavfi.silence_start=0.71"}),
 			track{absent: true}, track{to: 3, intervals: [][2]float64{{0.1, 3}}},
 		},
 		"silence that starts before the track": {
-			"", tenth(map[int]string{2: "lavfi.silence_start=-0.02"}),
+			"", thirtyFrames(map[int]string{2: "lavfi.silence_start=-0.02"}),
 			track{absent: true}, track{to: 3, intervals: [][2]float64{{0, 3}}},
 		},
 		"an end without a beginning": {
-			tenth(map[int]string{9: "lavfi.black_end=0.9"}), "",
-			track{to: 3}, track{absent: true},
-		},
-		"a dropped frame before the last does not make the last one longer": {
-			strings.ReplaceAll(tenth(nil), "frame:28 ", "dropped "), "",
-			track{to: 3}, track{absent: true},
-		},
-		"frames without a time": {
-			strings.ReplaceAll(tenth(nil), "pts_time:0\n", "pts_time:NOPTS\n"), "",
-			track{from: 0.1, to: 3}, track{absent: true},
-		},
-		"lines that only look like frames": {
-			tenth(nil) + "frame:1 pts:1 pts_time:7 or so\nframe:x pts:1 pts_time:8\nframe:-1 pts:1 pts_time:9\nframe:1 pts=1 pts_time:9\n", "",
+			thirtyFrames(map[int]string{9: "lavfi.black_end=0.9"}), "",
 			track{to: 3}, track{absent: true},
 		},
 		"black of 0.1 s that six digits make 3 µs shorter": {
-			tenth(map[int]string{9: "lavfi.black_start=0.921333", 10: "lavfi.black_end=1.02133"}), "",
+			thirtyFrames(map[int]string{9: "lavfi.black_start=0.921333", 10: "lavfi.black_end=1.02133"}), "",
 			track{to: 3, intervals: [][2]float64{{0.921333, 1.02133}}}, track{absent: true},
 		},
 		"an interval whose start is printed twice": {
-			tenth(map[int]string{5: "lavfi.black_start=0.5", 9: "lavfi.black_start=0.9"}), "",
+			thirtyFrames(map[int]string{5: "lavfi.black_start=0.5", 9: "lavfi.black_start=0.9"}), "",
 			track{to: 3, intervals: [][2]float64{{0.5, 3}}}, track{absent: true},
 		},
 		"a change of format on a frame without a time": {
-			tenth(map[int]string{5: "lavfi.black_start=0.5"}) + "frame:0 pts:NOPTS pts_time:NOPTS\n", "",
+			thirtyFrames(map[int]string{5: "lavfi.black_start=0.5"}) + "frame:0 pts:NOPTS pts_time:NOPTS\n", "",
 			track{to: 3, intervals: [][2]float64{{0.5, 3}}}, track{absent: true},
 		},
 		"intervals out of order": {
-			tenth(map[int]string{8: "lavfi.black_start=2", 9: "lavfi.black_end=2.5", 11: "lavfi.black_start=0.5", 12: "lavfi.black_end=1"}), "",
+			thirtyFrames(map[int]string{8: "lavfi.black_start=2", 9: "lavfi.black_end=2.5", 11: "lavfi.black_start=0.5", 12: "lavfi.black_end=1"}), "",
 			track{to: 3, intervals: [][2]float64{{0.5, 1}, {2, 2.5}}}, track{absent: true},
 		},
 		"an interval within another": {
-			tenth(map[int]string{8: "lavfi.black_start=1", 9: "lavfi.black_end=2.5", 11: "lavfi.black_start=1.5", 12: "lavfi.black_end=2"}), "",
+			thirtyFrames(map[int]string{8: "lavfi.black_start=1", 9: "lavfi.black_end=2.5", 11: "lavfi.black_start=1.5", 12: "lavfi.black_end=2"}), "",
 			track{to: 3, intervals: [][2]float64{{1, 2.5}}}, track{absent: true},
 		},
 		"an interval beyond the end of the track": {
-			tenth(map[int]string{8: "lavfi.black_start=5", 9: "lavfi.black_end=6"}), "",
+			thirtyFrames(map[int]string{8: "lavfi.black_start=5", 9: "lavfi.black_end=6"}), "",
+			track{to: 3}, track{absent: true},
+		},
+		"times out of range": {
+			thirtyFrames(map[int]string{3: "lavfi.black_start=1e300", 4: "lavfi.black_start=nan", 5: "lavfi.black_start=", 6: "lavfi.black_start=-1e300"}), "",
+			track{to: 3}, track{absent: true},
+		},
+	})
+}
+
+func TestUnusualFramesAreParsed(t *testing.T) {
+	checkOutputs(t, map[string]outputCase{
+		"a dropped frame before the last does not make the last one longer": {
+			strings.ReplaceAll(thirtyFrames(nil), "frame:28 ", "dropped "), "",
+			track{to: 3}, track{absent: true},
+		},
+		"frames without a time": {
+			strings.ReplaceAll(thirtyFrames(nil), "pts_time:0\n", "pts_time:NOPTS\n"), "",
+			track{from: 0.1, to: 3}, track{absent: true},
+		},
+		"lines that only look like frames": {
+			thirtyFrames(nil) + "frame:1 pts:1 pts_time:7 or so\nframe:x pts:1 pts_time:8\nframe:-1 pts:1 pts_time:9\nframe:1 pts=1 pts_time:9\n", "",
 			track{to: 3}, track{absent: true},
 		},
 		"frames out of order": {
@@ -152,10 +180,6 @@ func TestUnusualOutputIsParsed(t *testing.T) {
 		"a frame before the container's first timestamp, without sound": {
 			"frame:0    pts:-9 pts_time:-0.1\nframe:1 pts:0 pts_time:0\n", "",
 			track{to: 0.2}, track{absent: true},
-		},
-		"times out of range": {
-			tenth(map[int]string{3: "lavfi.black_start=1e300", 4: "lavfi.black_start=nan", 5: "lavfi.black_start=", 6: "lavfi.black_start=-1e300"}), "",
-			track{to: 3}, track{absent: true},
 		},
 		"a frame before the container's first timestamp": {
 			"frame:0    pts:-9 pts_time:-0.1\nlavfi.black_start=-0.1\nframe:1 pts:0 pts_time:0\n", printedFrames(2, 0.1, nil),
@@ -170,7 +194,7 @@ func TestUnusualOutputIsParsed(t *testing.T) {
 			track{absent: true}, track{to: 1024. / 48000},
 		},
 		"lines cut off and ended with a carriage return": {
-			strings.ReplaceAll(tenth(nil), "\n", "\r\n") + "frame:30   pts:9", "",
+			strings.ReplaceAll(thirtyFrames(nil), "\n", "\r\n") + "frame:30   pts:9", "",
 			track{to: 3}, track{absent: true},
 		},
 		"a cover picture is not video": {
@@ -181,16 +205,7 @@ func TestUnusualOutputIsParsed(t *testing.T) {
 			"", "  Stream #0:1[0x101](und): Audio: aac\nStream mapping:\n  Stream #0:0: Video: wrapped_avframe\n" + printedFrames(2, 0.1, nil),
 			track{absent: true}, track{to: 0.2},
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			video, audio, err := ffmpeg.Parse([]byte(c.stdout), []byte(c.stderr))
-			if err != nil {
-				t.Fatal(err)
-			}
-			compareTrack(t, "video", video, c.video, time.Microsecond)
-			compareTrack(t, "audio", audio, c.audio, time.Microsecond)
-		})
-	}
+	})
 }
 
 func TestAFailureQuotesOneReadableLineOfTheLog(t *testing.T) {

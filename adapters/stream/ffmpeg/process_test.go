@@ -88,7 +88,7 @@ func TestACancelledAnalysisReturnsTheCause(t *testing.T) {
 	}
 	checkPrompt(t, began)
 	checkProcessGroupEnded(t, pids)
-	checkNoChildren(t)
+	checkNoSubprocess(t)
 }
 
 func TestFFmpegStoppedByASignalIsAToolFailure(t *testing.T) {
@@ -133,7 +133,7 @@ func TestCancellingWhileTheBodyStallsReturnsTheCause(t *testing.T) {
 		t.Errorf("error = %v, want %v", err, stopped)
 	}
 	checkPrompt(t, began)
-	checkNoChildren(t)
+	checkNoSubprocess(t)
 }
 
 func TestFFmpegGetsNoSecretsAndNoURL(t *testing.T) {

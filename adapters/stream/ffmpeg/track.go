@@ -19,16 +19,24 @@ var defaultFrameDuration = map[detector.Track]time.Duration{
 // tolerance is the precision of printed times: ffmpeg 5.1 prints six digits.
 const tolerance = time.Millisecond
 
-// readTrack returns the extent of a track and the intervals of its detectors. A
-// track without frames is not Present; the log says whether it is announced.
-func readTrack(track detector.Track, printed iter.Seq[frame], chain []trackFilter) (watch.Track, intervals) {
+// readTrack returns the extent of a track, the intervals of its detectors and its
+// measurements. A track without frames is not Present; the log says whether it is
+// announced.
+func readTrack(track detector.Track, output iter.Seq[printed], chain []trackFilter) (watch.Track, intervals, []sample) {
 	var (
 		t         watch.Track
 		last      time.Duration // latest presentation time
 		distances []time.Duration
+		samples   []sample
 		found     = make([]intervalBuilder, len(chain))
 	)
-	for f := range printed {
+	for f := range output {
+		if f.measured {
+			if f.pts.set {
+				samples = append(samples, sample{f.pts.Duration, f.value})
+			}
+			continue
+		}
 		if f.pts.set {
 			if !t.Present {
 				t.Present, t.From, last = true, f.pts.Duration, f.pts.Duration
@@ -39,11 +47,11 @@ func readTrack(track detector.Track, printed iter.Seq[frame], chain []trackFilte
 			t.From, last = min(t.From, f.pts.Duration), max(last, f.pts.Duration)
 		}
 		for i := range found {
-			found[i].add(f, f.tags[i])
+			found[i].add(f.frame, f.tags[i])
 		}
 	}
 	if !t.Present {
-		return watch.Track{}, nil
+		return watch.Track{}, nil, nil
 	}
 	t.To = last + frameDuration(distances, defaultFrameDuration[track])
 	all := intervals{}
@@ -52,7 +60,7 @@ func readTrack(track detector.Track, printed iter.Seq[frame], chain []trackFilte
 			all[filter.detector] = within
 		}
 	}
-	return t, all
+	return t, all, samples
 }
 
 // frameDuration returns the median distance between frames, which is taken as the

@@ -10,9 +10,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// FuzzDecode feeds the reader anything. What it accepts keeps its promises, and
-// says the same as a decoder of another author, where that accepts it too. What
-// it begins with is here and in testdata/fuzz, one shape to a file.
+// FuzzDecode decodes any text. An accepted playlist is within the limits, and
+// agrees with the decoder of another library if that accepts the text too. The
+// seeds are here and in testdata/fuzz, one shape to a file.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{live, youtube, muxed, apple, lowLatency, "\ufeff" + live, strings.ReplaceAll(live, "\n", "\r\n\r\n")} {
 		f.Add(seed)
@@ -21,22 +21,23 @@ func FuzzDecode(f *testing.F) {
 		p := read(t, text)
 		if p.Failure != nil {
 			if len(p.Failure.Detail) > 200 {
-				t.Errorf("%d bytes of detail", len(p.Failure.Detail))
+				t.Errorf("the failure has %d bytes of detail", len(p.Failure.Detail))
 			}
 			return
 		}
-		checkPromises(t, p)
+		checkLimits(t, p)
 		checkOracle(t, p, text)
 	})
 }
 
-func checkPromises(t *testing.T, p watch.Playlist) {
+// checkLimits checks every number and URL of p against the package\'s limits.
+func checkLimits(t *testing.T, p watch.Playlist) {
 	t.Helper()
 	if len(p.Renditions) > 0 == (len(p.Segments) > 0 || p.Ended) {
-		t.Errorf("neither or both kinds: %+v", p)
+		t.Errorf("a playlist needs either renditions or segments: %+v", p)
 	}
 	if len(p.Segments) > hls.KeptSegments || len(p.Renditions) > hls.MaxRenditions {
-		t.Errorf("%d segments, %d renditions", len(p.Segments), len(p.Renditions))
+		t.Errorf("%d segments, %d renditions: more than the limits", len(p.Segments), len(p.Renditions))
 	}
 	if _, err := json.Marshal(p); err != nil {
 		t.Error(err)
@@ -44,7 +45,7 @@ func checkPromises(t *testing.T, p watch.Playlist) {
 	for _, r := range p.Renditions {
 		checkURL(t, r.URL)
 		if r.Height < 0 || r.Bandwidth < 0 || r.Alternate && (r.HasVideo || !r.HasAudio) {
-			t.Errorf("got %+v", r)
+			t.Errorf("rendition %+v", r)
 		}
 	}
 	for i, s := range p.Segments {
@@ -59,7 +60,7 @@ func checkPromises(t *testing.T, p watch.Playlist) {
 		}
 		for _, r := range ranges {
 			if r != nil && (r.Offset < 0 || r.Length <= 0 || r.Offset+r.Length > hls.MaxRangeEnd) {
-				t.Errorf("segment %d: %+v", i, r)
+				t.Errorf("segment %d: range %+v", i, r)
 			}
 		}
 		for _, k := range keys {
@@ -77,6 +78,6 @@ func checkURL(t *testing.T, raw string) {
 	t.Helper()
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsAny(raw, "\r\n\x00") || len(raw) > hls.MaxURL {
-		t.Errorf("not a URL to fetch: %q", raw)
+		t.Errorf("%q is not a URL that can be fetched", raw)
 	}
 }

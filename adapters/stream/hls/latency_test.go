@@ -9,8 +9,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// lowLatency has the shape of the example of RFC 8216bis, B.1: two whole
-// segments whose parts are still listed, and a third that is not whole yet.
+// lowLatency resembles the example of RFC 8216bis, B.1. It lists two complete
+// segments with their parts, and the parts of a third, incomplete one.
 const lowLatency = `#EXTM3U
 #EXT-X-TARGETDURATION:4
 #EXT-X-VERSION:9
@@ -34,55 +34,55 @@ fileSequence267.mp4
 `
 
 func TestPartsOfLowLatencyPlaylistsAreIgnored(t *testing.T) {
-	init := &watch.Init{URI: at + "init.mp4"}
-	whole := []watch.Segment{
-		{URI: at + "fileSequence266.mp4", Sequence: 266, Duration: 4000080 * time.Microsecond, ProgramTime: noon, Init: init},
-		{URI: at + "fileSequence267.mp4", Sequence: 267, Duration: 4000080 * time.Microsecond, ProgramTime: noon.Add(4000080 * time.Microsecond), Init: init},
+	init := &watch.Init{URI: baseURL + "init.mp4"}
+	complete := []watch.Segment{
+		{URI: baseURL + "fileSequence266.mp4", Sequence: 266, Duration: 4000080 * time.Microsecond, ProgramTime: noon, Init: init},
+		{URI: baseURL + "fileSequence267.mp4", Sequence: 267, Duration: 4000080 * time.Microsecond, ProgramTime: noon.Add(4000080 * time.Microsecond), Init: init},
 	}
-	unreported, _, _ := strings.Cut(lowLatency, "#EXT-X-RENDITION-REPORT")
+	withoutReports, _, _ := strings.Cut(lowLatency, "#EXT-X-RENDITION-REPORT")
 	for name, text := range map[string]string{
-		"whole segments are used, their parts are not": lowLatency,
-		"parts may be of the segments' own bytes":      strings.ReplaceAll(lowLatency, `#EXT-X-PART:DURATION=2.0,URI="filePart267.1.mp4"`, `#EXT-X-PART:DURATION=2.0,URI="fileSequence267.mp4",BYTERANGE="20000@0"`),
-		"a part may be missing":                        strings.ReplaceAll(lowLatency, ".b.mp4\"", ".b.mp4\",GAP=YES"),
-		"the end may be a part's hint":                 unreported,
-		"what is to come may be the next map":          strings.ReplaceAll(lowLatency, "TYPE=PART,URI=\"filePart268.c.mp4\"", "TYPE=MAP,URI=\"init2.mp4\"\n#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI=\"init2.mp4\""),
+		"complete segments are used, their parts are not": lowLatency,
+		"parts may be byte ranges of the segment":         strings.ReplaceAll(lowLatency, `#EXT-X-PART:DURATION=2.0,URI="filePart267.1.mp4"`, `#EXT-X-PART:DURATION=2.0,URI="fileSequence267.mp4",BYTERANGE="20000@0"`),
+		"a part may be a gap":                             strings.ReplaceAll(lowLatency, ".b.mp4\"", ".b.mp4\",GAP=YES"),
+		"the last tag may be a preload hint":              withoutReports,
+		"the preload hint may be the next map":            strings.ReplaceAll(lowLatency, "TYPE=PART,URI=\"filePart268.c.mp4\"", "TYPE=MAP,URI=\"init2.mp4\"\n#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI=\"init2.mp4\""),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := mustRead(t, text).Segments; !reflect.DeepEqual(got, whole) {
-				t.Errorf("got %+v", got)
+			if got := mustRead(t, text).Segments; !reflect.DeepEqual(got, complete) {
+				t.Errorf("got  %+v\nwant %+v", got, complete)
 			}
 		})
 	}
-	t.Run("parts alone are no segment", func(t *testing.T) {
-		wantMalformed(t, list(`#EXT-X-PART:DURATION=1,URI="p1"`, `#EXT-X-PART:DURATION=1,URI="p2"`), "without a usable segment")
+	t.Run("a playlist of parts alone is malformed", func(t *testing.T) {
+		wantMalformed(t, mediaPlaylist(`#EXT-X-PART:DURATION=1,URI="p1"`, `#EXT-X-PART:DURATION=1,URI="p2"`), "without a usable segment")
 	})
-	t.Run("tags of parts do not make a media playlist", func(t *testing.T) {
+	t.Run("a part alone does not make a media playlist", func(t *testing.T) {
 		wantMalformed(t, "#EXTM3U\n"+`#EXT-X-PART:DURATION=1,URI="p1"`+"\n", "neither")
 	})
 }
 
-func TestSkippedSegmentsKeepTheirNumbers(t *testing.T) {
+func TestSkippedSegmentsCountAsSequenceNumbers(t *testing.T) {
 	const sequence = "#EXT-X-MEDIA-SEQUENCE:100"
 	for name, lines := range map[string][]string{
-		"what follows keeps its numbers":      {sequence, "#EXT-X-SKIP:SKIPPED-SEGMENTS=3"},
-		"also when the number comes after it": {"#EXT-X-SKIP:SKIPPED-SEGMENTS=3", sequence},
-		"with ranges of dates that are gone":  {sequence, "#EXT-X-SKIP:SKIPPED-SEGMENTS=3,RECENTLY-REMOVED-DATERANGES=\"a\tb\""},
+		"a skip after the sequence number":  {sequence, "#EXT-X-SKIP:SKIPPED-SEGMENTS=3"},
+		"a skip before the sequence number": {"#EXT-X-SKIP:SKIPPED-SEGMENTS=3", sequence},
+		"a skip with removed date ranges":   {sequence, "#EXT-X-SKIP:SKIPPED-SEGMENTS=3,RECENTLY-REMOVED-DATERANGES=\"a\tb\""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := mustRead(t, list(append(lines, "#EXTINF:5,", "a", "#EXT-X-GAP", "#EXTINF:5,", "b", "#EXTINF:5,", "c")...))
+			p := mustRead(t, mediaPlaylist(append(lines, "#EXTINF:5,", "a", "#EXT-X-GAP", "#EXTINF:5,", "b", "#EXTINF:5,", "c")...))
 			if len(p.Segments) != 2 || p.Segments[0].Sequence != 103 || p.Segments[1].Sequence != 105 {
-				t.Errorf("got %+v", p.Segments)
+				t.Errorf("segments %+v, want the sequence numbers 103 and 105", p.Segments)
 			}
 		})
 	}
-	for name, c := range map[string]struct{ text, says string }{
-		"nothing but a skip":  {list("#EXT-X-SKIP:SKIPPED-SEGMENTS=3"), "without a usable segment"},
-		"a skip of nothing":   {list("#EXT-X-SKIP:", "#EXTINF:5,", "a"), "line 3: EXT-X-SKIP has no number"},
-		"a skip without":      {list("#EXT-X-SKIP:RECENTLY-REMOVED-DATERANGES=\"a\"", "#EXTINF:5,", "a"), "line 3: EXT-X-SKIP has no number"},
-		"a skip below zero":   {list("#EXT-X-SKIP:SKIPPED-SEGMENTS=-1", "#EXTINF:5,", "a"), "line 3: EXT-X-SKIP has no number"},
-		"a second skip":       {list("#EXT-X-SKIP:SKIPPED-SEGMENTS=1", "#EXT-X-SKIP:SKIPPED-SEGMENTS=1", "#EXTINF:5,", "a"), "line 4: EXT-X-SKIP"},
-		"a skip further down": {list("#EXTINF:5,", "a", "#EXT-X-SKIP:SKIPPED-SEGMENTS=1", "#EXTINF:5,", "b"), "line 5: EXT-X-SKIP"},
+	for name, c := range map[string]struct{ text, detail string }{
+		"a skip without a segment": {mediaPlaylist("#EXT-X-SKIP:SKIPPED-SEGMENTS=3"), "without a usable segment"},
+		"an empty skip":            {mediaPlaylist("#EXT-X-SKIP:", "#EXTINF:5,", "a"), "line 3: EXT-X-SKIP has no number"},
+		"a skip without a number":  {mediaPlaylist("#EXT-X-SKIP:RECENTLY-REMOVED-DATERANGES=\"a\"", "#EXTINF:5,", "a"), "line 3: EXT-X-SKIP has no number"},
+		"a skip below zero":        {mediaPlaylist("#EXT-X-SKIP:SKIPPED-SEGMENTS=-1", "#EXTINF:5,", "a"), "line 3: EXT-X-SKIP has no number"},
+		"a second skip":            {mediaPlaylist("#EXT-X-SKIP:SKIPPED-SEGMENTS=1", "#EXT-X-SKIP:SKIPPED-SEGMENTS=1", "#EXTINF:5,", "a"), "line 4: EXT-X-SKIP"},
+		"a skip after a segment":   {mediaPlaylist("#EXTINF:5,", "a", "#EXT-X-SKIP:SKIPPED-SEGMENTS=1", "#EXTINF:5,", "b"), "line 5: EXT-X-SKIP"},
 	} {
-		t.Run(name+" is malformed", func(t *testing.T) { wantMalformed(t, c.text, c.says) })
+		t.Run(name+" is malformed", func(t *testing.T) { wantMalformed(t, c.text, c.detail) })
 	}
 }

@@ -13,51 +13,55 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// TestLimits shows each limit reached, which is fine, and passed by one.
+// Each playlist is decoded at the limit, and malformed one beyond it.
 func TestAPlaylistBeyondALimitIsMalformed(t *testing.T) {
 	for name, c := range map[string]struct {
-		limit int
-		of    func(n int) string // a playlist that has n of it
-		says  string
+		limit    int
+		playlist func(n int) string // a playlist with n of the limited things
+		detail   string             // a part of the failure's detail
 	}{
-		"lines":                {hls.MaxLines, lines, "more than 40000 lines"},
-		"bytes of a line":      {hls.MaxLine, func(n int) string { return list("#EXTINF:5,"+strings.Repeat("x", n-len("#EXTINF:5,"))+"\r", "a") }, "line 3 is longer than 16384 bytes"},
-		"segments":             {hls.MaxSegments, func(n int) string { return list(segments(n)) }, "more than 10000 segments"},
+		"lines": {hls.MaxLines, lines, "more than 40000 lines"},
+		"bytes of a line": {hls.MaxLine, func(n int) string {
+			return mediaPlaylist("#EXTINF:5,"+strings.Repeat("x", n-len("#EXTINF:5,"))+"\r", "a")
+		}, "line 3 is longer than 16384 bytes"},
+		"segments":             {hls.MaxSegments, func(n int) string { return mediaPlaylist(segments(n)) }, "more than 10000 segments"},
 		"variants":             {hls.MaxVariants, variants, "more than 200 renditions"},
 		"I-frame playlists":    {hls.MaxVariants - 1, func(n int) string { return variants(1) + strings.Repeat("#EXT-X-I-FRAME-STREAM-INF:URI=\"i\"\n", n) }, "more than 200 renditions"},
-		"media":                {hls.MaxMedia, func(n int) string { return variants(1) + strings.Repeat("#EXT-X-MEDIA:TYPE=VIDEO\n", n) }, "200 EXT-X-MEDIA"},
-		"sounds":               {hls.MaxMedia, func(n int) string { return variants(hls.MaxVariants) + sounds(n) }, "200 EXT-X-MEDIA"},
+		"EXT-X-MEDIA tags":     {hls.MaxMedia, func(n int) string { return variants(1) + strings.Repeat("#EXT-X-MEDIA:TYPE=VIDEO\n", n) }, "200 EXT-X-MEDIA"},
+		"audio renditions":     {hls.MaxMedia, func(n int) string { return variants(hls.MaxVariants) + audioRenditions(n) }, "200 EXT-X-MEDIA"},
 		"attributes":           {hls.MaxAttributes, func(n int) string { return "#EXTM3U\n#EXT-X-STREAM-INF:" + attributes(n) + "\nv\n" }, "attribute list"},
-		"attributes of a key":  {hls.MaxAttributes - 1, func(n int) string { return list("#EXT-X-KEY:METHOD=NONE,"+attributes(n), "#EXTINF:5,", "a") }, "attribute list"},
-		"duration":             {milliseconds(hls.MaxDuration), func(n int) string { return list("#EXTINF:"+thousandths(n)+",", "a") }, "EXTINF is not a positive number"},
-		"digits of a duration": {32, func(n int) string { return list("#EXTINF:5."+strings.Repeat("0", n-len("5."))+",", "a") }, "EXTINF is not a positive number"},
+		"attributes of a key":  {hls.MaxAttributes - 1, func(n int) string { return mediaPlaylist("#EXT-X-KEY:METHOD=NONE,"+attributes(n), "#EXTINF:5,", "a") }, "attribute list"},
+		"duration":             {milliseconds(hls.MaxDuration), func(n int) string { return mediaPlaylist("#EXTINF:"+thousandths(n)+",", "a") }, "EXTINF is not a positive number"},
+		"digits of a duration": {32, func(n int) string { return mediaPlaylist("#EXTINF:5."+strings.Repeat("0", n-len("5."))+",", "a") }, "EXTINF is not a positive number"},
 		"target duration":      {milliseconds(hls.MaxDuration), func(n int) string { return "#EXTM3U\n#EXT-X-TARGETDURATION:" + thousandths(n) + "\n" + segments(1) }, "TARGETDURATION is not a number"},
-		"end of a range":       {hls.MaxRangeEnd, func(n int) string { return list("#EXTINF:5,", fmt.Sprintf("#EXT-X-BYTERANGE:1@%d", n-1), "a") }, "BYTERANGE is not"},
-		"length of a range":    {hls.MaxRangeEnd, func(n int) string { return list("#EXTINF:5,", fmt.Sprintf("#EXT-X-BYTERANGE:%d@0", n), "a") }, "BYTERANGE is not"},
-		"end of the range after": {hls.MaxRangeEnd, func(n int) string {
-			return list("#EXTINF:5,", fmt.Sprintf("#EXT-X-BYTERANGE:1@%d", n-2), "a", "#EXTINF:5,", "#EXT-X-BYTERANGE:1", "a")
+		"end of a range":       {hls.MaxRangeEnd, func(n int) string { return mediaPlaylist("#EXTINF:5,", fmt.Sprintf("#EXT-X-BYTERANGE:1@%d", n-1), "a") }, "BYTERANGE is not"},
+		"length of a range":    {hls.MaxRangeEnd, func(n int) string { return mediaPlaylist("#EXTINF:5,", fmt.Sprintf("#EXT-X-BYTERANGE:%d@0", n), "a") }, "BYTERANGE is not"},
+		"end of a range without an offset": {hls.MaxRangeEnd, func(n int) string {
+			return mediaPlaylist("#EXTINF:5,", fmt.Sprintf("#EXT-X-BYTERANGE:1@%d", n-2), "a", "#EXTINF:5,", "#EXT-X-BYTERANGE:1", "a")
 		}, "does not follow"},
 		"end of a map's range": {hls.MaxRangeEnd, func(n int) string {
-			return list(fmt.Sprintf(`#EXT-X-MAP:URI="i",BYTERANGE="1@%d"`, n-1), "#EXTINF:5,", "a")
+			return mediaPlaylist(fmt.Sprintf(`#EXT-X-MAP:URI="i",BYTERANGE="1@%d"`, n-1), "#EXTINF:5,", "a")
 		}, "BYTERANGE of EXT-X-MAP"},
 		"digits of an IV": {32, func(n int) string {
-			return list(`#EXT-X-KEY:METHOD=AES-128,URI="k",IV=0x`+strings.Repeat("f", n), "#EXTINF:5,", "a")
+			return mediaPlaylist(`#EXT-X-KEY:METHOD=AES-128,URI="k",IV=0x`+strings.Repeat("f", n), "#EXTINF:5,", "a")
 		}, "up to 32 hexadecimal digits"},
 
-		"a URL":         {hls.MaxURL, func(n int) string { return list("#EXTINF:5,", address(n)) }, "of at most 8192 bytes"},
-		"a map's URL":   {hls.MaxURL, func(n int) string { return list(`#EXT-X-MAP:URI="`+address(n)+`"`, "#EXTINF:5,", "a") }, "EXT-X-MAP is not an http or https URL of at most 8192 bytes"},
-		"a key's URL":   {hls.MaxURL, func(n int) string { return list(`#EXT-X-KEY:METHOD=AES-128,URI="`+address(n)+`"`, "#EXTINF:5,", "a") }, "EXT-X-KEY is not an http or https URL of at most 8192 bytes"},
-		"a sound's URL": {hls.MaxURL, func(n int) string { return variants(1) + `#EXT-X-MEDIA:TYPE=AUDIO,URI="` + address(n) + "\"\n" }, "EXT-X-MEDIA is not an http or https URL of at most 8192 bytes"},
-		"a variant's":   {hls.MaxURL, func(n int) string { return "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n" + address(n) }, "rendition 1 is not an http or https URL of at most 8192 bytes"},
+		"a URL":       {hls.MaxURL, func(n int) string { return mediaPlaylist("#EXTINF:5,", address(n)) }, "of at most 8192 bytes"},
+		"a map's URL": {hls.MaxURL, func(n int) string { return mediaPlaylist(`#EXT-X-MAP:URI="`+address(n)+`"`, "#EXTINF:5,", "a") }, "EXT-X-MAP is not an http or https URL of at most 8192 bytes"},
+		"a key's URL": {hls.MaxURL, func(n int) string {
+			return mediaPlaylist(`#EXT-X-KEY:METHOD=AES-128,URI="`+address(n)+`"`, "#EXTINF:5,", "a")
+		}, "EXT-X-KEY is not an http or https URL of at most 8192 bytes"},
+		"an audio rendition's URL": {hls.MaxURL, func(n int) string { return variants(1) + `#EXT-X-MEDIA:TYPE=AUDIO,URI="` + address(n) + "\"\n" }, "EXT-X-MEDIA is not an http or https URL of at most 8192 bytes"},
+		"a variant's URL":          {hls.MaxURL, func(n int) string { return "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n" + address(n) }, "rendition 1 is not an http or https URL of at most 8192 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			mustRead(t, c.of(c.limit))
-			wantMalformed(t, c.of(c.limit+1), c.says)
+			mustRead(t, c.playlist(c.limit))
+			wantMalformed(t, c.playlist(c.limit+1), c.detail)
 		})
 	}
 }
 
-func lines(n int) string    { return list("#EXTINF:5,", "a") + strings.Repeat("\n", n-4) }
+func lines(n int) string    { return mediaPlaylist("#EXTINF:5,", "a") + strings.Repeat("\n", n-4) }
 func segments(n int) string { return strings.Repeat("#EXTINF:5,\na\n", n) }
 func address(n int) string {
 	return "https://a.example/" + strings.Repeat("x", n-len("https://a.example/"))
@@ -67,7 +71,7 @@ func variants(n int) string {
 	return "#EXTM3U\n" + strings.Repeat("#EXT-X-STREAM-INF:BANDWIDTH=1,AUDIO=\"a\"\nv\n", n)
 }
 
-func sounds(n int) string {
+func audioRenditions(n int) string {
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",URI=\"s%d\"\n", i)
@@ -88,17 +92,17 @@ func thousandths(n int) string         { return fmt.Sprintf("%d.%03d", n/1000, n
 
 func TestSequenceNumbersAreLimited(t *testing.T) {
 	text := func(sequence, skipped uint64, segments int) string {
-		return list(fmt.Sprintf("#EXT-X-MEDIA-SEQUENCE:%d", sequence), fmt.Sprintf("#EXT-X-SKIP:SKIPPED-SEGMENTS=%d", skipped)) +
+		return mediaPlaylist(fmt.Sprintf("#EXT-X-MEDIA-SEQUENCE:%d", sequence), fmt.Sprintf("#EXT-X-SKIP:SKIPPED-SEGMENTS=%d", skipped)) +
 			strings.Repeat("#EXTINF:5,\na\n", segments)
 	}
 	for name, c := range map[string]struct{ sequence, skipped uint64 }{
-		"as stated":    {hls.MaxSequence - 2, 0},
-		"with skipped": {hls.MaxSequence - 12, 10},
+		"of the playlist":        {hls.MaxSequence - 2, 0},
+		"after skipped segments": {hls.MaxSequence - 12, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := mustRead(t, text(c.sequence, c.skipped, 2))
 			if got := p.Segments[1].Sequence; got != hls.MaxSequence-1 {
-				t.Errorf("the last is %d", got)
+				t.Errorf("the last sequence number is %d, want %d", got, uint64(hls.MaxSequence-1))
 			}
 			wantMalformed(t, text(c.sequence, c.skipped, 3), "come to more than")
 		})
@@ -108,32 +112,33 @@ func TestSequenceNumbersAreLimited(t *testing.T) {
 	wantMalformed(t, text(1<<63-1, 1<<63-1, 1), "come to more than")
 }
 
-// late is a context that lets time pass once the deadline of decoding is set.
-type late struct {
+// slowContext sleeps on the first call of Done: after the decoder has set its
+// deadline.
+type slowContext struct {
 	context.Context
-	by   time.Duration
-	once *sync.Once
+	delay time.Duration
+	once  *sync.Once
 }
 
-func (l late) Done() <-chan struct{} {
-	l.once.Do(func() { time.Sleep(l.by) })
+func (c slowContext) Done() <-chan struct{} {
+	c.once.Do(func() { time.Sleep(c.delay) })
 	return nil
 }
 
 func TestDecodingTimeIsLimited(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		by   time.Duration
-		fine bool
+		name    string
+		delay   time.Duration
+		decoded bool
 	}{
-		{"within it", hls.DecodeTime - 1, true},
-		{"at its end", hls.DecodeTime, false},
+		{"just before the deadline", hls.DecodeTime - 1, true},
+		{"at the deadline", hls.DecodeTime, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := readAs(late{t.Context(), c.by, &sync.Once{}}, t, live, final)
-				if (p.Failure == nil) != c.fine || !c.fine && p.Failure.Kind != watch.FailureMalformed {
-					t.Errorf("got %v", p.Failure)
+				p := readAs(slowContext{t.Context(), c.delay, &sync.Once{}}, t, live, playlistURL)
+				if (p.Failure == nil) != c.decoded || !c.decoded && p.Failure.Kind != watch.FailureMalformed {
+					t.Errorf("failure %v, want a decoded playlist: %v", p.Failure, c.decoded)
 				}
 			})
 		})

@@ -7,7 +7,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// muxed has the shape of YouTube's master playlists.
+// muxed resembles YouTube's master playlists.
 const muxed = `#EXTM3U
 #EXT-X-INDEPENDENT-SEGMENTS
 #EXT-X-STREAM-INF:BANDWIDTH=290288,CODECS="mp4a.40.5,avc1.42c00b",RESOLUTION=256x144,FRAME-RATE=30,VIDEO-RANGE=SDR,CLOSED-CAPTIONS=NONE
@@ -16,34 +16,34 @@ https://manifest.googlevideo.com/api/manifest/hls_playlist/itag/91/playlist/inde
 itag/92/index.m3u8
 `
 
-const muxedAt = "https://manifest.googlevideo.com/api/manifest/hls_playlist/itag/91/playlist/index.m3u8"
+const muxedURL = "https://manifest.googlevideo.com/api/manifest/hls_playlist/itag/91/playlist/index.m3u8"
 
 func TestAMasterPlaylistBecomesRenditions(t *testing.T) {
 	want := []watch.Rendition{
-		{URL: muxedAt, Height: 144, Bandwidth: 290288, HasVideo: true, HasAudio: true},
+		{URL: muxedURL, Height: 144, Bandwidth: 290288, HasVideo: true, HasAudio: true},
 		{URL: "https://cdn.example.com/live/720p/itag/92/index.m3u8", Height: 240, Bandwidth: 546239, HasVideo: true, HasAudio: true},
 	}
 	for name, text := range map[string]string{
-		"an ordinary master":                  muxed,
-		"a master that ends in EXT-X-START":   muxed + "#EXT-X-START:TIME-OFFSET=1\n",
-		"a master that has a media tag":       muxed + "#EXT-X-PLAYLIST-TYPE:EVENT\n",
-		"a master with I-frame playlists":     muxed + `#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=1,URI="iframes"` + "\n",
-		"a master with subtitles and keys":    muxed + `#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="s",URI="s"` + "\n" + `#EXT-X-SESSION-KEY:METHOD=AES-128,URI="k"` + "\n",
-		"a master whose attributes are wrong": muxed[:8] + "#EXT-X-MEDIA:TYPE=AUDIO,DEFAULT=maybe\n" + muxed[8:],
+		"an ordinary master":                       muxed,
+		"a master with EXT-X-START":                muxed + "#EXT-X-START:TIME-OFFSET=1\n",
+		"a master with a tag of media playlists":   muxed + "#EXT-X-PLAYLIST-TYPE:EVENT\n",
+		"a master with I-frame playlists":          muxed + `#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=1,URI="iframes"` + "\n",
+		"a master with subtitles and keys":         muxed + `#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="s",URI="s"` + "\n" + `#EXT-X-SESSION-KEY:METHOD=AES-128,URI="k"` + "\n",
+		"a master with an invalid attribute value": muxed[:8] + "#EXT-X-MEDIA:TYPE=AUDIO,DEFAULT=maybe\n" + muxed[8:],
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := mustRead(t, text)
 			if !reflect.DeepEqual(p.Renditions, want) || p.Segments != nil || p.Ended {
-				t.Errorf("got %+v", p)
+				t.Errorf("got %+v, want the renditions %+v", p, want)
 			}
 		})
 	}
 }
 
-func TestCodecsTellTheTracks(t *testing.T) {
+func TestCodecsAndGroupsDecideTheTracksOfARendition(t *testing.T) {
 	const (
 		demuxed = `#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="x",URI="audio.m3u8"` + "\n"
-		inside  = `#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="y"` + "\n"
+		muxed   = `#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="y"` + "\n"
 	)
 	for name, c := range map[string]struct {
 		before, attributes string
@@ -52,25 +52,25 @@ func TestCodecsTellTheTracks(t *testing.T) {
 	}{
 		"no codecs":                                 {"", "BANDWIDTH=1", true, true, 0},
 		"empty codecs":                              {"", `BANDWIDTH=1,CODECS="",RESOLUTION=1920x1080`, true, true, 1080},
-		"both":                                      {"", `BANDWIDTH=1,CODECS="avc1.4d401f, mp4a.40.2"`, true, true, 0},
-		"picture only":                              {"", `BANDWIDTH=1,CODECS="vp09.00.10.08"`, true, false, 0},
-		"high efficiency picture only":              {"", `BANDWIDTH=1,CODECS="hvc1.1.6.L93.B0"`, true, false, 0},
+		"both tracks":                               {"", `BANDWIDTH=1,CODECS="avc1.4d401f, mp4a.40.2"`, true, true, 0},
+		"video only":                                {"", `BANDWIDTH=1,CODECS="vp09.00.10.08"`, true, false, 0},
+		"HEVC only":                                 {"", `BANDWIDTH=1,CODECS="hvc1.1.6.L93.B0"`, true, false, 0},
 		"AV1 and Opus":                              {"", `BANDWIDTH=1,CODECS="av01.0.04M.08,Opus"`, true, true, 0},
-		"sound only":                                {"", `BANDWIDTH=1,CODECS="mp4a.40.2"`, false, true, 0},
-		"Dolby sound only":                          {"", `BANDWIDTH=1,CODECS="ec-3,ac-3"`, false, true, 0},
-		"sound by its codecs, but with height":      {"", `BANDWIDTH=1,CODECS="mp4a.40.2",RESOLUTION=1x720`, true, true, 720},
+		"audio only":                                {"", `BANDWIDTH=1,CODECS="mp4a.40.2"`, false, true, 0},
+		"Dolby audio only":                          {"", `BANDWIDTH=1,CODECS="ec-3,ac-3"`, false, true, 0},
+		"audio codecs with a resolution":            {"", `BANDWIDTH=1,CODECS="mp4a.40.2",RESOLUTION=1x720`, true, true, 720},
 		"subtitles only":                            {"", `BANDWIDTH=1,CODECS="stpp.ttml.im1t"`, false, false, 0},
-		"subtitles besides":                         {"", `BANDWIDTH=1,CODECS="avc1.4d401f,wvtt"`, true, false, 0},
-		"a codec nobody knows":                      {"", `BANDWIDTH=1,CODECS="xyz1.2,avc1.4d401f"`, true, true, 0},
-		"sound in a playlist of its own":            {demuxed, `BANDWIDTH=1,AUDIO="a",CODECS="avc1.4d401f,mp4a.40.2",RESOLUTION=1280x720`, true, false, 720},
-		"the same without codecs":                   {demuxed, `BANDWIDTH=1,AUDIO="a"`, true, false, 0},
-		"sound inside and elsewhere":                {demuxed + inside, `BANDWIDTH=1,AUDIO="a",CODECS="avc1.4d401f,mp4a.40.2"`, true, true, 0},
-		"sound of another group":                    {demuxed, `BANDWIDTH=1,AUDIO="b",CODECS="avc1.4d401f,mp4a.40.2"`, true, true, 0},
-		"sound only, in a group":                    {demuxed, `BANDWIDTH=1,AUDIO="a",CODECS="mp4a.40.2"`, false, true, 0},
-		"a resolution that is none":                 {"", `BANDWIDTH=1,RESOLUTION=large`, true, true, 0},
-		"a resolution beyond reason":                {"", `BANDWIDTH=1,RESOLUTION=1x65535`, true, true, 0},
+		"video and subtitles":                       {"", `BANDWIDTH=1,CODECS="avc1.4d401f,wvtt"`, true, false, 0},
+		"an unknown codec":                          {"", `BANDWIDTH=1,CODECS="xyz1.2,avc1.4d401f"`, true, true, 0},
+		"audio in its own playlist":                 {demuxed, `BANDWIDTH=1,AUDIO="a",CODECS="avc1.4d401f,mp4a.40.2",RESOLUTION=1280x720`, true, false, 720},
+		"audio in its own playlist, no codecs":      {demuxed, `BANDWIDTH=1,AUDIO="a"`, true, false, 0},
+		"audio muxed and in its own playlist":       {demuxed + muxed, `BANDWIDTH=1,AUDIO="a",CODECS="avc1.4d401f,mp4a.40.2"`, true, true, 0},
+		"audio of another group":                    {demuxed, `BANDWIDTH=1,AUDIO="b",CODECS="avc1.4d401f,mp4a.40.2"`, true, true, 0},
+		"audio only, in a group":                    {demuxed, `BANDWIDTH=1,AUDIO="a",CODECS="mp4a.40.2"`, false, true, 0},
+		"an invalid resolution":                     {"", `BANDWIDTH=1,RESOLUTION=large`, true, true, 0},
+		"a resolution that is too large":            {"", `BANDWIDTH=1,RESOLUTION=1x65535`, true, true, 0},
 		"spaces after the commas":                   {"", `BANDWIDTH=1, CODECS="avc1.4d401f" ,	RESOLUTION=1280x720`, true, false, 720},
-		"a quoted attribute that looks like others": {"", `NAME="x,CODECS=mp4a.40.2,RESOLUTION=1x2",BANDWIDTH=1`, true, true, 0},
+		"a quoted value that looks like attributes": {"", `NAME="x,CODECS=mp4a.40.2,RESOLUTION=1x2",BANDWIDTH=1`, true, true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := mustRead(t, "#EXTM3U\n"+c.before+"#EXT-X-STREAM-INF:"+c.attributes+"\nv.m3u8\n")
@@ -80,38 +80,38 @@ func TestCodecsTellTheTracks(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a group may be listed after its variant", func(t *testing.T) {
+	t.Run("a group after its variant", func(t *testing.T) {
 		p := mustRead(t, "#EXTM3U\n#EXT-X-STREAM-INF:AUDIO=\"a\"\nv.m3u8\n"+demuxed)
 		if r := p.Renditions[0]; !r.HasVideo || r.HasAudio || r.Bandwidth != 0 {
-			t.Errorf("got %+v", r)
+			t.Errorf("rendition %+v, want video without audio", r)
 		}
 	})
 }
 
-func TestMalformedMasterPlaylists(t *testing.T) {
-	for name, c := range map[string]struct{ text, says string }{
-		"no rendition":                   {`#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",URI="a"`, "without a rendition"},
-		"I-frame playlists only":         {`#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=1,URI="i"`, "without a rendition"},
-		"a URI too many":                 {"#EXT-X-STREAM-INF:BANDWIDTH=1\na\nb", "line 4: a URI without"},
-		"a URI too few":                  {"#EXT-X-STREAM-INF:BANDWIDTH=1\n#EXT-X-STREAM-INF:BANDWIDTH=1\na", "line 3: a second"},
-		"no URI at its end":              {"#EXT-X-STREAM-INF:BANDWIDTH=1\n", "between EXT-X-STREAM-INF and its URI"},
-		"a URI to a file":                {"#EXT-X-STREAM-INF:BANDWIDTH=1\nfile:///etc/passwd", "rendition 1 is not"},
-		"a bandwidth below zero":         {"#EXT-X-STREAM-INF:BANDWIDTH=-1\na", "BANDWIDTH"},
-		"a bandwidth that is no number":  {"#EXT-X-STREAM-INF:BANDWIDTH=fast\na", "BANDWIDTH"},
-		"a bandwidth beyond reason":      {"#EXT-X-STREAM-INF:BANDWIDTH=2147483648\na", "BANDWIDTH"},
-		"a quote without end":            {"#EXT-X-STREAM-INF:CODECS=\"avc1\na", "attribute list"},
-		"a quote within a word":          {"#EXT-X-STREAM-INF:CODECS=a\"b\"\na", "attribute list"},
-		"no comma after a quote":         {"#EXT-X-STREAM-INF:CODECS=\"a\" BANDWIDTH=1\na", "attribute list"},
-		"an attribute without value":     {"#EXT-X-STREAM-INF:BANDWIDTH=,CODECS=\"a\"\na", "attribute list"},
-		"an attribute without name":      {"#EXT-X-STREAM-INF:=1\na", "attribute list"},
-		"a name with a space":            {"#EXT-X-STREAM-INF:BAND WIDTH=1\na", "attribute list"},
-		"a space before the equals sign": {"#EXT-X-STREAM-INF:BANDWIDTH =1\na", "attribute list"},
-		"an attribute twice":             {"#EXT-X-STREAM-INF:BANDWIDTH=1,BANDWIDTH=2\na", "attribute list"},
-		"no attributes":                  {"#EXT-X-STREAM-INF:\na", "attribute list"},
-		"no colon":                       {"#EXT-X-STREAM-INF\na\n#EXT-X-STREAM-INF:BANDWIDTH=1\na", "line 3: a URI without"},
-		"words instead of attributes":    {"#EXT-X-STREAM-INF:fast\na", "attribute list"},
-		"EXT-X-MEDIA without attributes": {"#EXT-X-MEDIA:\"\n#EXT-X-STREAM-INF:BANDWIDTH=1\na", "EXT-X-MEDIA is not"},
+func TestAMalformedMasterPlaylistIsRefused(t *testing.T) {
+	for name, c := range map[string]struct{ text, detail string }{
+		"no rendition":                     {`#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",URI="a"`, "without a rendition"},
+		"I-frame playlists only":           {`#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=1,URI="i"`, "without a rendition"},
+		"a second URI":                     {"#EXT-X-STREAM-INF:BANDWIDTH=1\na\nb", "line 4: a URI without"},
+		"a variant without a URI":          {"#EXT-X-STREAM-INF:BANDWIDTH=1\n#EXT-X-STREAM-INF:BANDWIDTH=1\na", "line 3: a second"},
+		"a last variant without a URI":     {"#EXT-X-STREAM-INF:BANDWIDTH=1\n", "between EXT-X-STREAM-INF and its URI"},
+		"a URI to a file":                  {"#EXT-X-STREAM-INF:BANDWIDTH=1\nfile:///etc/passwd", "rendition 1 is not"},
+		"a bandwidth below zero":           {"#EXT-X-STREAM-INF:BANDWIDTH=-1\na", "BANDWIDTH"},
+		"a bandwidth that is not a number": {"#EXT-X-STREAM-INF:BANDWIDTH=fast\na", "BANDWIDTH"},
+		"a bandwidth that is too large":    {"#EXT-X-STREAM-INF:BANDWIDTH=2147483648\na", "BANDWIDTH"},
+		"a quote without end":              {"#EXT-X-STREAM-INF:CODECS=\"avc1\na", "attribute list"},
+		"a quote within a word":            {"#EXT-X-STREAM-INF:CODECS=a\"b\"\na", "attribute list"},
+		"no comma after a quote":           {"#EXT-X-STREAM-INF:CODECS=\"a\" BANDWIDTH=1\na", "attribute list"},
+		"an attribute without value":       {"#EXT-X-STREAM-INF:BANDWIDTH=,CODECS=\"a\"\na", "attribute list"},
+		"an attribute without name":        {"#EXT-X-STREAM-INF:=1\na", "attribute list"},
+		"a name with a space":              {"#EXT-X-STREAM-INF:BAND WIDTH=1\na", "attribute list"},
+		"a space before the equals sign":   {"#EXT-X-STREAM-INF:BANDWIDTH =1\na", "attribute list"},
+		"an attribute twice":               {"#EXT-X-STREAM-INF:BANDWIDTH=1,BANDWIDTH=2\na", "attribute list"},
+		"no attributes":                    {"#EXT-X-STREAM-INF:\na", "attribute list"},
+		"no colon":                         {"#EXT-X-STREAM-INF\na\n#EXT-X-STREAM-INF:BANDWIDTH=1\na", "line 3: a URI without"},
+		"words instead of attributes":      {"#EXT-X-STREAM-INF:fast\na", "attribute list"},
+		"EXT-X-MEDIA without attributes":   {"#EXT-X-MEDIA:\"\n#EXT-X-STREAM-INF:BANDWIDTH=1\na", "EXT-X-MEDIA is not"},
 	} {
-		t.Run(name, func(t *testing.T) { wantMalformed(t, "#EXTM3U\n"+c.text+"\n", c.says) })
+		t.Run(name, func(t *testing.T) { wantMalformed(t, "#EXTM3U\n"+c.text+"\n", c.detail) })
 	}
 }

@@ -23,8 +23,8 @@ a.ts
 https://other.example.com/c.ts#fragment
 `
 
-// youtube has the shape of what YouTube serves: signed paths that contain
-// "index.m3u8".
+// youtube resembles YouTube's media playlists. Its segments have signed paths that
+// contain "index.m3u8".
 const youtube = `#EXTM3U
 #EXT-X-VERSION:3
 #EXT-X-TARGETDURATION:5
@@ -37,8 +37,8 @@ https://rr1---sn-a5.googlevideo.com/videoplayback/id/AAAA.1/itag/94/source/yt_li
 https://rr1---sn-a5.googlevideo.com/videoplayback/id/AAAA.1/itag/94/source/yt_live_broadcast/expire/1795245845/ei/x%3D%3D/playlist_type/DVR/sig/AOq0QJ8w%3D/playlist/index.m3u8/sq/31875/goap/clen%3D1/dur/5.005/file/seg.ts
 `
 
-// list makes a media playlist with a target duration of lines.
-func list(lines ...string) string {
+// mediaPlaylist returns a media playlist of these lines. Its target duration is 10 s.
+func mediaPlaylist(lines ...string) string {
 	return "#EXTM3U\n#EXT-X-TARGETDURATION:10\n" + strings.Join(lines, "\n") + "\n"
 }
 
@@ -58,26 +58,26 @@ func TestAMediaPlaylistBecomesSegments(t *testing.T) {
 		}
 	})
 	for name, text := range map[string]string{
-		"CRLF":                             strings.ReplaceAll(live, "\n", "\r\n"),
-		"a byte order mark":                "\ufeff" + live,
-		"blank lines":                      strings.ReplaceAll(live, "\n", "\n\n \t\r\n"),
-		"comments":                         strings.ReplaceAll(live, "\n", "\n# a comment\n#EXTINFO\n"),
-		"white space around lines":         strings.ReplaceAll(live, "\n", " \t\n  "),
-		"no newline at its end":            strings.TrimSuffix(live, "\n"),
-		"tags nobody knows":                strings.ReplaceAll(live, "#EXTINF", "#EXT-X-FOO:BAR=\"#EXTINF:1\"\n#EXTINF"),
-		"a version the library rejects":    strings.ReplaceAll(live, "VERSION:3", "VERSION:3000"),
-		"a start":                          live + "#EXT-X-START:TIME-OFFSET=NaN\n",
-		"a key of method NONE":             strings.ReplaceAll(live, "#EXTINF", "#EXT-X-KEY:METHOD=NONE\n\n#EXTINF"),
-		"a time at its end":                live + "#EXT-X-DISCONTINUITY\n#EXT-X-PROGRAM-DATE-TIME:2027-01-01T00:00:00Z\n",
-		"a second time that is unreadable": strings.ReplaceAll(live, "#EXTINF:4.5", "#EXT-X-PROGRAM-DATE-TIME:yesterday\n#EXTINF:4.5"),
+		"CRLF":                                  strings.ReplaceAll(live, "\n", "\r\n"),
+		"a byte order mark":                     "\ufeff" + live,
+		"blank lines":                           strings.ReplaceAll(live, "\n", "\n\n \t\r\n"),
+		"comments":                              strings.ReplaceAll(live, "\n", "\n# a comment\n#EXTINFO\n"),
+		"white space around lines":              strings.ReplaceAll(live, "\n", " \t\n  "),
+		"no newline at its end":                 strings.TrimSuffix(live, "\n"),
+		"unknown tags":                          strings.ReplaceAll(live, "#EXTINF", "#EXT-X-FOO:BAR=\"#EXTINF:1\"\n#EXTINF"),
+		"a version the library rejects":         strings.ReplaceAll(live, "VERSION:3", "VERSION:3000"),
+		"EXT-X-START":                           live + "#EXT-X-START:TIME-OFFSET=NaN\n",
+		"a key of method NONE":                  strings.ReplaceAll(live, "#EXTINF", "#EXT-X-KEY:METHOD=NONE\n\n#EXTINF"),
+		"a program time after the last segment": live + "#EXT-X-DISCONTINUITY\n#EXT-X-PROGRAM-DATE-TIME:2027-01-01T00:00:00Z\n",
+		"an invalid second program time":        strings.ReplaceAll(live, "#EXTINF:4.5", "#EXT-X-PROGRAM-DATE-TIME:yesterday\n#EXTINF:4.5"),
 	} {
-		t.Run("the same with "+name, func(t *testing.T) {
+		t.Run("an ordinary live playlist with "+name, func(t *testing.T) {
 			if got, want := mustRead(t, text), mustRead(t, live); !reflect.DeepEqual(got, want) {
 				t.Errorf("got  %+v\nwant %+v", got, want)
 			}
 		})
 	}
-	t.Run("one of YouTube, whose segment URLs look like playlists", func(t *testing.T) {
+	t.Run("segment URLs that look like playlists", func(t *testing.T) {
 		p := mustRead(t, youtube)
 		if len(p.Segments) != 2 || p.TargetDuration != 5*time.Second || p.Ended {
 			t.Fatalf("got %+v", p)
@@ -88,13 +88,13 @@ func TestAMediaPlaylistBecomesSegments(t *testing.T) {
 			t.Errorf("got %+v", s)
 		}
 	})
-	t.Run("one that has ended", func(t *testing.T) {
+	t.Run("an ended playlist", func(t *testing.T) {
 		if p := mustRead(t, live+"#EXT-X-ENDLIST\n"); !p.Ended || len(p.Segments) != 3 {
 			t.Errorf("got %+v", p)
 		}
 	})
 	for _, text := range []string{"#EXTM3U\n#EXT-X-ENDLIST", "#EXTM3U\n#EXT-X-TARGETDURATION:0\n#EXT-X-ENDLIST\n"} {
-		t.Run("one that has ended and is empty", func(t *testing.T) {
+		t.Run("an ended playlist without segments", func(t *testing.T) {
 			if p := mustRead(t, text); !p.Ended || len(p.Segments) != 0 {
 				t.Errorf("got %+v", p)
 			}
@@ -102,42 +102,42 @@ func TestAMediaPlaylistBecomesSegments(t *testing.T) {
 	}
 	t.Run("only http and https segments can be fetched", func(t *testing.T) {
 		for _, uri := range []string{"file:///etc/passwd", "data:text/plain,x", "ftp://example.com/x", "concat:a|b", "http:///x", "http://", "http:x", "https://[::1/x", "a\x00b", "%zz", "a\rb", "//a:0=b:"} {
-			wantMalformed(t, list("#EXTINF:5,", uri), "not an http or https URL")
+			wantMalformed(t, mediaPlaylist("#EXTINF:5,", uri), "not an http or https URL")
 		}
-		if got := mustRead(t, list("#EXTINF:5,", "//x.example.com/y?z=%2F")).Segments[0].URI; got != "https://x.example.com/y?z=%2F" {
+		if got := mustRead(t, mediaPlaylist("#EXTINF:5,", "//x.example.com/y?z=%2F")).Segments[0].URI; got != "https://x.example.com/y?z=%2F" {
 			t.Errorf("got %q", got)
 		}
 	})
 }
 
-func TestMalformedMediaPlaylists(t *testing.T) {
-	for name, c := range map[string]struct{ text, says string }{
-		"a live one without segments":       {list(), "without a usable segment"},
-		"a live one with gaps only":         {list("#EXTINF:5,", "#EXT-X-GAP", "a"), "without a usable segment"},
-		"a URI without EXTINF":              {list("#EXTINF:5,", "a", "b"), "line 5: a URI without EXTINF"},
-		"an EXTINF without URI":             {list("#EXTINF:5,", "a", "#EXTINF:5,"), "between EXTINF and its URI"},
-		"two EXTINF for one URI":            {list("#EXTINF:5,", "#EXTINF:5,", "a"), "second EXTINF"},
-		"no target duration":                {"#EXTM3U\n#EXTINF:5,\na\n", "TARGETDURATION"},
-		"a target duration of zero":         {"#EXTM3U\n#EXT-X-TARGETDURATION:0\n#EXTINF:5,\na\n", "TARGETDURATION"},
-		"a target duration not a number":    {"#EXTM3U\n#EXT-X-TARGETDURATION:NaN\n#EXTINF:5,\na\n", "TARGETDURATION"},
-		"a target duration below zero":      {"#EXTM3U\n#EXT-X-TARGETDURATION:-5\n#EXTINF:5,\na\n", "TARGETDURATION"},
-		"a sequence that is no number":      {list("#EXT-X-MEDIA-SEQUENCE:x", "#EXTINF:5,", "a"), "MEDIA-SEQUENCE"},
-		"a sequence below zero":             {list("#EXT-X-MEDIA-SEQUENCE:-1", "#EXTINF:5,", "a"), "MEDIA-SEQUENCE"},
-		"a sequence after a segment":        {list("#EXTINF:5,", "a", "#EXT-X-MEDIA-SEQUENCE:1"), "MEDIA-SEQUENCE"},
-		"a map without URI":                 {list("#EXT-X-MAP:BYTERANGE=\"1@0\"", "#EXTINF:5,", "a"), "EXT-X-MAP has no URI"},
-		"a map to a file":                   {list(`#EXT-X-MAP:URI="file:///etc/passwd"`, "#EXTINF:5,", "a"), "EXT-X-MAP is not an http"},
-		"a map with a bad range":            {list(`#EXT-X-MAP:URI="i",BYTERANGE="x"`, "#EXTINF:5,", "a"), "BYTERANGE of EXT-X-MAP"},
-		"a range that is none":              {list("#EXTINF:5,", "#EXT-X-BYTERANGE:5@-1", "a"), "EXT-X-BYTERANGE is not"},
-		"a range of nothing":                {list("#EXTINF:5,", "#EXT-X-BYTERANGE:0@1", "a"), "EXT-X-BYTERANGE is not"},
-		"a range that goes on from none":    {list("#EXTINF:5,", "#EXT-X-BYTERANGE:5", "a"), "does not follow"},
-		"a range that goes on from a whole": {list("#EXTINF:5,", "a", "#EXTINF:5,", "#EXT-X-BYTERANGE:5", "a"), "does not follow"},
-		"a range that goes on from another": {list("#EXTINF:5,", "#EXT-X-BYTERANGE:5@0", "a", "#EXTINF:5,", "#EXT-X-BYTERANGE:5", "b"), "does not follow"},
+func TestAMalformedMediaPlaylistIsRefused(t *testing.T) {
+	for name, c := range map[string]struct{ text, detail string }{
+		"a live playlist without segments":             {mediaPlaylist(), "without a usable segment"},
+		"a live playlist of gaps only":                 {mediaPlaylist("#EXTINF:5,", "#EXT-X-GAP", "a"), "without a usable segment"},
+		"a URI without EXTINF":                         {mediaPlaylist("#EXTINF:5,", "a", "b"), "line 5: a URI without EXTINF"},
+		"an EXTINF without URI":                        {mediaPlaylist("#EXTINF:5,", "a", "#EXTINF:5,"), "between EXTINF and its URI"},
+		"two EXTINF for one URI":                       {mediaPlaylist("#EXTINF:5,", "#EXTINF:5,", "a"), "second EXTINF"},
+		"no target duration":                           {"#EXTM3U\n#EXTINF:5,\na\n", "TARGETDURATION"},
+		"a target duration of zero":                    {"#EXTM3U\n#EXT-X-TARGETDURATION:0\n#EXTINF:5,\na\n", "TARGETDURATION"},
+		"a target duration that is not a number":       {"#EXTM3U\n#EXT-X-TARGETDURATION:NaN\n#EXTINF:5,\na\n", "TARGETDURATION"},
+		"a target duration below zero":                 {"#EXTM3U\n#EXT-X-TARGETDURATION:-5\n#EXTINF:5,\na\n", "TARGETDURATION"},
+		"a sequence that is not a number":              {mediaPlaylist("#EXT-X-MEDIA-SEQUENCE:x", "#EXTINF:5,", "a"), "MEDIA-SEQUENCE"},
+		"a sequence below zero":                        {mediaPlaylist("#EXT-X-MEDIA-SEQUENCE:-1", "#EXTINF:5,", "a"), "MEDIA-SEQUENCE"},
+		"a sequence after a segment":                   {mediaPlaylist("#EXTINF:5,", "a", "#EXT-X-MEDIA-SEQUENCE:1"), "MEDIA-SEQUENCE"},
+		"a map without URI":                            {mediaPlaylist("#EXT-X-MAP:BYTERANGE=\"1@0\"", "#EXTINF:5,", "a"), "EXT-X-MAP has no URI"},
+		"a map to a file":                              {mediaPlaylist(`#EXT-X-MAP:URI="file:///etc/passwd"`, "#EXTINF:5,", "a"), "EXT-X-MAP is not an http"},
+		"a map with a bad range":                       {mediaPlaylist(`#EXT-X-MAP:URI="i",BYTERANGE="x"`, "#EXTINF:5,", "a"), "BYTERANGE of EXT-X-MAP"},
+		"an invalid range":                             {mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:5@-1", "a"), "EXT-X-BYTERANGE is not"},
+		"an empty range":                               {mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:0@1", "a"), "EXT-X-BYTERANGE is not"},
+		"a first range without an offset":              {mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:5", "a"), "does not follow"},
+		"a range without an offset after a whole file": {mediaPlaylist("#EXTINF:5,", "a", "#EXTINF:5,", "#EXT-X-BYTERANGE:5", "a"), "does not follow"},
+		"a range without an offset after another file": {mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:5@0", "a", "#EXTINF:5,", "#EXT-X-BYTERANGE:5", "b"), "does not follow"},
 	} {
-		t.Run(name, func(t *testing.T) { wantMalformed(t, c.text, c.says) })
+		t.Run(name, func(t *testing.T) { wantMalformed(t, c.text, c.detail) })
 	}
 	for _, duration := range []string{"NaN", "nan", "Inf", "+Inf", "-5", "+5", "0", "0.0", "0.0000000001", "1e1", "0x5", "1_0", "", ".", "5.0.0", "5s", "٥"} {
 		t.Run("a segment of "+duration+" seconds", func(t *testing.T) {
-			wantMalformed(t, list("#EXTINF:"+duration+",", "a"), "EXTINF is not a positive number")
+			wantMalformed(t, mediaPlaylist("#EXTINF:"+duration+",", "a"), "EXTINF is not a positive number")
 		})
 	}
 }

@@ -16,10 +16,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// checkOracle compares p with what the oracle makes of text.
+// checkOracle compares p with the oracle's playlist of the same text. The oracle
+// is the decoder of another library.
 func checkOracle(t *testing.T, p watch.Playlist, text string) {
 	t.Helper()
-	list, ok := askOracle(text)
+	list, ok := decodeWithOracle(text)
 	if !ok {
 		return
 	}
@@ -31,18 +32,20 @@ func checkOracle(t *testing.T, p watch.Playlist, text string) {
 	}
 }
 
-// askOracle is false when the oracle does not accept text. White space around
-// lines, which RFC 8216 does not allow, the oracle would take for part of them,
-// and any tag that begins like a gap for one; of two byte ranges of one segment
-// it takes the first, and of a map's it does not see the quotes.
-func askOracle(text string) (list oracle.Playlist, ok bool) {
+// decodeWithOracle returns false if the oracle does not accept text. It changes
+// the text first where the oracle differs from this package. The oracle:
+//   - keeps white space around lines, which RFC 8216 does not allow;
+//   - takes any tag that begins with EXT-X-GAP for a gap;
+//   - uses the first of two byte ranges of a segment;
+//   - does not accept quotes around the byte range of a map.
+func decodeWithOracle(text string) (list oracle.Playlist, ok bool) {
 	defer func() {
 		if recover() != nil {
 			ok = false
 		}
 	}()
 	lines := strings.Split(text, "\n")
-	ranged := -1
+	rangeLine := -1
 	for i := range lines {
 		lines[i] = strings.TrimSpace(lines[i])
 		rest, gap := strings.CutPrefix(lines[i], "#EXT-X-GAP")
@@ -50,63 +53,63 @@ func askOracle(text string) (list oracle.Playlist, ok bool) {
 		case gap && rest != "":
 			lines[i] = "#"
 		case strings.HasPrefix(lines[i], "#EXT-X-MAP:"):
-			lines[i] = quoted.ReplaceAllString(lines[i], "$1$2")
+			lines[i] = quotedRange.ReplaceAllString(lines[i], "$1$2")
 		case strings.HasPrefix(lines[i], "#EXT-X-BYTERANGE:"):
-			if ranged >= 0 {
-				lines[ranged] = "#"
+			if rangeLine >= 0 {
+				lines[rangeLine] = "#"
 			}
-			ranged = i
+			rangeLine = i
 		case lines[i] != "" && lines[i][0] != '#':
-			ranged = -1
+			rangeLine = -1
 		}
 	}
 	list, _, err := oracle.DecodeFrom(strings.NewReader(strings.Join(lines, "\n")), true)
 	return list, err == nil
 }
 
-var quoted = regexp.MustCompile(`([:, \t]BYTERANGE=)"(\d+@\d+)"`)
+var quotedRange = regexp.MustCompile(`([:, \t]BYTERANGE=)"(\d+@\d+)"`)
 
 func compareSegments(t *testing.T, p watch.Playlist, list *oracle.MediaPlaylist) {
 	t.Helper()
 	all := list.GetAllSegments()
-	section, own := list.Map, oracle.Key{}
-	first, at := max(0, len(all)-hls.KeptSegments), 0
+	init, key := list.Map, oracle.Key{}
+	first, index := max(0, len(all)-hls.KeptSegments), 0
 	for i, want := range all {
 		if want.Map != nil {
-			section = want.Map
+			init = want.Map
 		}
-		own = inForce(own, want.Keys)
+		key = applyKeys(key, want.Keys)
 		if want.Gap || i < first {
 			continue
 		}
-		if at == len(p.Segments) {
-			t.Fatalf("%d segments, the oracle has more", at)
+		if index == len(p.Segments) {
+			t.Fatalf("%d segments, the oracle has more", index)
 		}
-		got := p.Segments[at]
-		at++
-		off := math.Abs(got.Duration.Seconds() - want.Duration)
-		if got.URI != absolute(t, want.URI) || off > time.Nanosecond.Seconds() || got.Sequence != want.SeqId+list.SkippedSegments() {
+		got := p.Segments[index]
+		index++
+		durationError := math.Abs(got.Duration.Seconds() - want.Duration)
+		if got.URI != absolute(t, want.URI) || durationError > time.Nanosecond.Seconds() || got.Sequence != want.SeqId+list.SkippedSegments() {
 			t.Errorf("segment %d: %+v, the oracle has %+v", i, got, want)
 		}
 		compareRange(t, got.Range, want.Limit, want.Offset)
-		compareKey(t, got, own)
+		compareKey(t, got, key)
 		switch {
-		case (got.Init == nil) != (section == nil):
-			t.Errorf("segment %d: map %+v, the oracle has %+v", i, got.Init, section)
-		case section != nil:
-			if got.Init.URI != absolute(t, section.URI) {
-				t.Errorf("segment %d: map %+v, the oracle has %+v", i, got.Init, section)
+		case (got.Init == nil) != (init == nil):
+			t.Errorf("segment %d: map %+v, the oracle has %+v", i, got.Init, init)
+		case init != nil:
+			if got.Init.URI != absolute(t, init.URI) {
+				t.Errorf("segment %d: map %+v, the oracle has %+v", i, got.Init, init)
 			}
-			compareRange(t, got.Init.Range, section.Limit, section.Offset)
+			compareRange(t, got.Init.Range, init.Limit, init.Offset)
 		}
 	}
-	if at != len(p.Segments) || list.Closed != p.Ended {
-		t.Fatalf("%d segments, ended: %v; the oracle has %d, %v", len(p.Segments), p.Ended, at, list.Closed)
+	if index != len(p.Segments) || list.Closed != p.Ended {
+		t.Fatalf("%d segments, ended: %v; the oracle has %d, %v", len(p.Segments), p.Ended, index, list.Closed)
 	}
 }
 
-// compareRange leaves the offset alone where the oracle has none: it does not
-// go on from the range before.
+// compareRange ignores the offset if the oracle has none: the oracle does not
+// derive it from the range before.
 func compareRange(t *testing.T, got *watch.ByteRange, length, offset int64) {
 	t.Helper()
 	if got == nil {
@@ -117,17 +120,17 @@ func compareRange(t *testing.T, got *watch.ByteRange, length, offset int64) {
 	}
 }
 
-// inForce is the key anybody may use, after these tags.
-func inForce(own oracle.Key, tags []oracle.Key) oracle.Key {
+// applyKeys returns the usable key after these tags: one without DRM.
+func applyKeys(key oracle.Key, tags []oracle.Key) oracle.Key {
 	for _, k := range tags {
 		switch method := strings.Trim(k.Method, `"`); {
 		case method == "NONE":
-			own = oracle.Key{}
+			key = oracle.Key{}
 		case k.Keyformat == "" || k.Keyformat == "identity":
-			own = k
+			key = k
 		}
 	}
-	return own
+	return key
 }
 
 func compareKey(t *testing.T, got watch.Segment, want oracle.Key) {
@@ -147,10 +150,10 @@ func compareKey(t *testing.T, got watch.Segment, want oracle.Key) {
 	}
 }
 
-// absolute makes a reference of the oracle's absolute.
+// absolute resolves a reference against the playlist's URL.
 func absolute(t *testing.T, reference string) string {
 	t.Helper()
-	base, err := url.Parse(final)
+	base, err := url.Parse(playlistURL)
 	if err != nil {
 		t.Fatal(err)
 	}

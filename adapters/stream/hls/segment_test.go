@@ -11,16 +11,16 @@ import (
 )
 
 func TestTagsApplyToTheirSegment(t *testing.T) {
-	t.Run("a gap is left out, and counts", func(t *testing.T) {
-		p := mustRead(t, list("#EXT-X-MEDIA-SEQUENCE:3", "#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:00Z", "#EXTINF:5,", "a",
+	t.Run("a gap is left out, and has a sequence number", func(t *testing.T) {
+		p := mustRead(t, mediaPlaylist("#EXT-X-MEDIA-SEQUENCE:3", "#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:00Z", "#EXTINF:5,", "a",
 			"#EXT-X-GAP", "#EXTINF:5,", "b", "#EXTINF:5,", "c"))
 		if len(p.Segments) != 2 || p.Segments[0].Sequence != 3 || p.Segments[1].Sequence != 5 ||
 			!p.Segments[1].ProgramTime.Equal(noon.Add(10*time.Second)) {
 			t.Errorf("got %+v", p.Segments)
 		}
 	})
-	t.Run("a map is good until the next", func(t *testing.T) {
-		p := mustRead(t, list("#EXTINF:5,", "a", `#EXT-X-MAP:URI="i1",BYTERANGE="100@20"`, "", "#EXTINF:5,", "b", "#EXTINF:5,", "c",
+	t.Run("a map applies until the next", func(t *testing.T) {
+		p := mustRead(t, mediaPlaylist("#EXTINF:5,", "a", `#EXT-X-MAP:URI="i1",BYTERANGE="100@20"`, "", "#EXTINF:5,", "b", "#EXTINF:5,", "c",
 			`#EXT-X-MAP:URI="/i2",BYTERANGE="100"`, "#EXTINF:5,", "d", `#EXT-X-MAP:URI="i3"`, "#EXTINF:5,", "e"))
 		i1 := &watch.Init{URI: "https://cdn.example.com/live/720p/i1", Range: &watch.ByteRange{Offset: 20, Length: 100}}
 		i2 := &watch.Init{URI: "https://cdn.example.com/i2", Range: &watch.ByteRange{Length: 100}}
@@ -31,8 +31,8 @@ func TestTagsApplyToTheirSegment(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a range goes on where the one before ended", func(t *testing.T) {
-		p := mustRead(t, list("#EXTINF:5,", "#EXT-X-BYTERANGE:10@5", "a", "#EXT-X-BYTERANGE:20", "#EXTINF:5,", "a",
+	t.Run("a range without an offset begins where the one before ended", func(t *testing.T) {
+		p := mustRead(t, mediaPlaylist("#EXTINF:5,", "#EXT-X-BYTERANGE:10@5", "a", "#EXT-X-BYTERANGE:20", "#EXTINF:5,", "a",
 			"#EXTINF:5,", "#EXT-X-GAP", "#EXT-X-BYTERANGE:30", "a", "#EXTINF:5,", "#EXT-X-BYTERANGE:40", "a", "#EXTINF:5,", "b"))
 		for i, want := range []*watch.ByteRange{{Offset: 5, Length: 10}, {Offset: 15, Length: 20}, {Offset: 65, Length: 40}, nil} {
 			if !reflect.DeepEqual(p.Segments[i].Range, want) {
@@ -51,26 +51,26 @@ func TestProgramTimesAreExtrapolated(t *testing.T) {
 		lines []string
 		want  []int // seconds after noon; -1: unknown
 	}{
-		"is unknown when nobody states it":        {[]string{segment("a"), segment("b")}, []int{-1, -1}},
-		"goes on from what is stated":             {[]string{segment("a", stated+"00Z"), segment("b"), segment("c")}, []int{0, 5, 10}},
-		"is taken as stated each time":            {[]string{segment("a", stated+"00Z"), segment("b", stated+"06Z"), segment("c")}, []int{0, 6, 11}},
-		"goes back from what is stated":           {[]string{segment("a"), segment("b"), segment("c", stated+"30Z"), segment("d")}, []int{20, 25, 30, 35}},
-		"does not cross a discontinuity forth":    {[]string{segment("a", stated+"00Z"), segment("b", "#EXT-X-DISCONTINUITY")}, []int{0, -1}},
-		"does not cross a discontinuity back":     {[]string{segment("a"), segment("b", "#EXT-X-DISCONTINUITY"), segment("c", stated+"30Z")}, []int{-1, 25, 30}},
-		"may be stated before a discontinuity":    {[]string{segment("a"), segment("b", stated+"30Z", "#EXT-X-DISCONTINUITY"), segment("c")}, []int{-1, 30, 35}},
-		"may be stated after a discontinuity":     {[]string{segment("a"), segment("b", "#EXT-X-DISCONTINUITY", stated+"30Z"), segment("c")}, []int{-1, 30, 35}},
-		"counts from the segment, not the EXTINF": {[]string{segment("a"), "#EXTINF:5,\n" + stated + "30Z\nb"}, []int{25, 30}},
-		"has a zone with a colon":                 {[]string{segment("a", stated[:35]+"T21:00:10.0+09:00")}, []int{10}},
-		"has a zone without a colon":              {[]string{segment("a", stated[:35]+"T21:00:10+0900")}, []int{10}},
-		"has a zone of hours":                     {[]string{segment("a", stated[:35]+"T21:00:10,000+09")}, []int{10}},
-		"is not used without a zone":              {[]string{segment("a", stated+"00")}, []int{-1}},
-		"is not used before 1970":                 {[]string{segment("a", "#EXT-X-PROGRAM-DATE-TIME:0001-01-01T00:00:00Z")}, []int{-1}},
-		"is not used when JSON could not hold it": {[]string{segment("a", "#EXT-X-PROGRAM-DATE-TIME:9999-12-31T23:59:59Z")}, []int{-1}},
-		"that cannot be read leaves the others":   {[]string{segment("a", stated+"00Z"), segment("b", stated+"99Z")}, []int{0, 5}},
+		"unknown without a program time":                   {[]string{segment("a"), segment("b")}, []int{-1, -1}},
+		"extrapolated to later segments":                   {[]string{segment("a", stated+"00Z"), segment("b"), segment("c")}, []int{0, 5, 10}},
+		"each stated time is used":                         {[]string{segment("a", stated+"00Z"), segment("b", stated+"06Z"), segment("c")}, []int{0, 6, 11}},
+		"extrapolated to earlier segments":                 {[]string{segment("a"), segment("b"), segment("c", stated+"30Z"), segment("d")}, []int{20, 25, 30, 35}},
+		"not extrapolated past a discontinuity":            {[]string{segment("a", stated+"00Z"), segment("b", "#EXT-X-DISCONTINUITY")}, []int{0, -1}},
+		"not extrapolated back past a discontinuity":       {[]string{segment("a"), segment("b", "#EXT-X-DISCONTINUITY"), segment("c", stated+"30Z")}, []int{-1, 25, 30}},
+		"stated before the discontinuity tag":              {[]string{segment("a"), segment("b", stated+"30Z", "#EXT-X-DISCONTINUITY"), segment("c")}, []int{-1, 30, 35}},
+		"stated after the discontinuity tag":               {[]string{segment("a"), segment("b", "#EXT-X-DISCONTINUITY", stated+"30Z"), segment("c")}, []int{-1, 30, 35}},
+		"stated between EXTINF and URI":                    {[]string{segment("a"), "#EXTINF:5,\n" + stated + "30Z\nb"}, []int{25, 30}},
+		"a zone with a colon":                              {[]string{segment("a", stated[:35]+"T21:00:10.0+09:00")}, []int{10}},
+		"a zone without a colon":                           {[]string{segment("a", stated[:35]+"T21:00:10+0900")}, []int{10}},
+		"a zone of hours":                                  {[]string{segment("a", stated[:35]+"T21:00:10,000+09")}, []int{10}},
+		"ignored without a zone":                           {[]string{segment("a", stated+"00")}, []int{-1}},
+		"ignored before 1970":                              {[]string{segment("a", "#EXT-X-PROGRAM-DATE-TIME:0001-01-01T00:00:00Z")}, []int{-1}},
+		"ignored if JSON cannot hold an extrapolated time": {[]string{segment("a", "#EXT-X-PROGRAM-DATE-TIME:9999-12-31T23:59:59Z")}, []int{-1}},
+		"an invalid time is extrapolated from the others":  {[]string{segment("a", stated+"00Z"), segment("b", stated+"99Z")}, []int{0, 5}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := mustRead(t, list(c.lines...))
+			p := mustRead(t, mediaPlaylist(c.lines...))
 			var got []int
 			for _, s := range p.Segments {
 				if s.ProgramTime.IsZero() {
@@ -86,11 +86,11 @@ func TestProgramTimesAreExtrapolated(t *testing.T) {
 	}
 }
 
-func TestImpossibleProgramTimesAreIgnored(t *testing.T) { // S1: the fetch clock counts then
+func TestImpossibleProgramTimesAreIgnored(t *testing.T) { // decision S1: the time of the download counts then
 	for year, known := range map[int]bool{1969: false, 1970: true, 2200: true, 2201: false, 9000: false} {
-		p := read(t, list(fmt.Sprintf("#EXT-X-PROGRAM-DATE-TIME:%d-06-01T00:00:00Z", year), "#EXTINF:5,", "a"))
+		p := read(t, mediaPlaylist(fmt.Sprintf("#EXT-X-PROGRAM-DATE-TIME:%d-06-01T00:00:00Z", year), "#EXTINF:5,", "a"))
 		if p.Failure != nil || p.Segments[0].ProgramTime.IsZero() == known {
-			t.Errorf("%d: %+v", year, p)
+			t.Errorf("year %d: got %+v, want a program time: %v", year, p, known)
 		}
 	}
 }

@@ -4,5 +4,5 @@
 //	URL ─ Fetch ─▶ bytes ─ Format.Recognises ─▶ Format.Decode ─▶ watch.Playlist
 //
 // cmd passes the formats and the HTTP client, so a new format needs no change here. A
-// failure is part of the Playlist and never contains the signed URL.
+// Playlist contains the failure of its reading, which never contains the signed URL.
 package manifest

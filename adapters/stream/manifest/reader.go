@@ -8,8 +8,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-// MaxSize is the most bytes of a manifest of any format, after any
-// content-encoding: 8 MiB. A format may allow less.
+// MaxSize is the maximum size of a manifest of any format in bytes, after any
+// content-encoding. A format may have a lower limit.
 const MaxSize = 8 << 20
 
 // Fetch gets at most limit bytes from url and returns the URL from which they came
@@ -23,10 +23,9 @@ type Format interface {
 	// from a name: a segment's URL may contain "index.m3u8".
 	Recognises(body []byte) bool
 
-	// Decode reads a manifest that came from base. part is the fragment of the
-	// URL that was asked for, with which a format names a rendition inside a
-	// manifest; empty: none. It blocks for as long as the format's own limit of
-	// time says. Errors are *watch.Failure.
+	// Decode decodes a manifest that came from the URL base. part is the fragment of the
+	// requested URL, with which a format names a rendition inside a manifest; empty: none.
+	// It blocks for at most the format's own time limit. Errors are *watch.Failure.
 	Decode(ctx context.Context, body []byte, base, part string) (watch.Playlist, error)
 }
 
@@ -36,7 +35,7 @@ type Reader struct {
 	formats []Format
 }
 
-// NewReader makes a Reader, which asks the formats in this order.
+// NewReader makes a Reader that tries the formats in this order.
 func NewReader(fetch Fetch, formats ...Format) *Reader {
 	return &Reader{fetch: fetch, formats: formats}
 }
@@ -68,7 +67,7 @@ func (r *Reader) read(ctx context.Context, url string) (watch.Playlist, error) {
 	return watch.Playlist{}, watch.NewFailure(watch.FailureMalformed, "neither an HLS playlist nor a DASH MPD")
 }
 
-// withoutURL hides the text of an unknown error, which may hold the signed URL.
+// withoutURL replaces an unknown error, whose text may contain the signed URL.
 func withoutURL(err error) *watch.Failure {
 	if known, ok := errors.AsType[*watch.Failure](err); ok {
 		return known

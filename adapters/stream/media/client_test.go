@@ -85,18 +85,18 @@ func fetch(t *testing.T, c *media.Client, s watch.Segment) ([]byte, error) {
 }
 
 // wantFailure checks the kind of err, and that it shows no part of the secret.
-func wantFailure(t *testing.T, err error, kind watch.FailureKind, says string) {
+func wantFailure(t *testing.T, err error, kind watch.FailureKind, detail string) {
 	t.Helper()
 	var failure *watch.Failure
 	if !errors.As(err, &failure) {
 		t.Fatalf("got %v, want a failure %s", err, kind)
 	}
-	if failure.Kind != kind || !strings.Contains(failure.Detail, says) {
-		t.Errorf("got %v, want %s saying %q", err, kind, says)
+	if failure.Kind != kind || !strings.Contains(failure.Detail, detail) {
+		t.Errorf("got %v, want %s with %q", err, kind, detail)
 	}
-	for _, byteRange := range []string{"s3cr3t", "AOq0QJ8w", "videoplayback", "\n"} {
-		if strings.Contains(failure.Detail, byteRange) {
-			t.Errorf("the detail %q shows %q", failure.Detail, byteRange)
+	for _, hidden := range []string{"s3cr3t", "AOq0QJ8w", "videoplayback", "\n"} {
+		if strings.Contains(failure.Detail, hidden) {
+			t.Errorf("the detail %q shows %q", failure.Detail, hidden)
 		}
 	}
 }
@@ -105,15 +105,15 @@ func TestGetReturnsTheBodyAndItsURL(t *testing.T) {
 	t.Run("returns the body and the URL after redirects", func(t *testing.T) {
 		var referer, agent string
 		base := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
-			if r.URL.Path != "/there" {
-				http.Redirect(w, r, "/there", http.StatusFound)
+			if r.URL.Path != "/target" {
+				http.Redirect(w, r, "/target", http.StatusFound)
 				return
 			}
 			referer, agent = r.Referer(), r.UserAgent()
 			_, _ = io.WriteString(w, "#EXTM3U")
 		})
 		body, final, err := newClient(t, nil).Get(withTimeout(t), base+secret, 100)
-		if err != nil || string(body) != "#EXTM3U" || final != base+"/there" {
+		if err != nil || string(body) != "#EXTM3U" || final != base+"/target" {
 			t.Errorf("got %q from %q, %v", body, final, err)
 		}
 		if referer != "" || agent != "stream-monitor" {
@@ -130,7 +130,7 @@ func TestGetReturnsTheBodyAndItsURL(t *testing.T) {
 			})
 			c := newClient(t, nil)
 			if body, _, err := c.Get(withTimeout(t), base+secret, 10); err != nil || len(body) != 10 {
-				t.Errorf("at the limit: %q, %v", body, err)
+				t.Errorf("a body at the limit: got %q, %v", body, err)
 			}
 			_, _, err := c.Get(withTimeout(t), base+secret, 9)
 			wantFailure(t, err, watch.FailureTooLarge, "127.0.0.1")
@@ -147,12 +147,12 @@ func TestGetReturnsTheBodyAndItsURL(t *testing.T) {
 		})
 		c := newClient(t, nil)
 		if body, _, err := c.Get(withTimeout(t), base+secret, 8<<20); err != nil || len(body) != 8<<20 {
-			t.Errorf("at the limit: %d bytes, %v", len(body), err)
+			t.Errorf("a body at the limit: got %d bytes, %v", len(body), err)
 		}
 		_, _, err := c.Get(withTimeout(t), base+secret, 8<<20-1)
 		wantFailure(t, err, watch.FailureTooLarge, "")
 	})
-	t.Run("refuses a content-encoding that was not asked for", func(t *testing.T) {
+	t.Run("refuses a content-encoding that was not requested", func(t *testing.T) {
 		base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 			w.Header().Set("Content-Encoding", "br")
 			_, _ = io.WriteString(w, "xxxx")
@@ -173,7 +173,7 @@ func TestRedirectsAreFollowedUpToTheLimit(t *testing.T) {
 	base := serve(t, hops)
 	c := newClient(t, nil)
 	if _, _, err := c.Get(withTimeout(t), fmt.Sprintf("%s/%d", base, media.MaxRedirects), 1); err != nil {
-		t.Errorf("as many as allowed: %v", err)
+		t.Errorf("with the largest number of redirects: %v", err)
 	}
 	_, _, err := c.Get(withTimeout(t), fmt.Sprintf("%s/%d", base, media.MaxRedirects+1), 1)
 	wantFailure(t, err, watch.FailureNetwork, "more redirects")
@@ -181,8 +181,8 @@ func TestRedirectsAreFollowedUpToTheLimit(t *testing.T) {
 	wantFailure(t, err, watch.FailureNetwork, "more redirects")
 
 	for name, location := range map[string]string{
-		"another scheme":        "file:///etc/passwd",
-		"rubbish with a secret": "http://[::1%zz/videoplayback?key=s3cr3t",
+		"another scheme":               "file:///etc/passwd",
+		"an invalid URL with a secret": "http://[::1%zz/videoplayback?key=s3cr3t",
 	} {
 		t.Run("to "+name+" are a network failure", func(t *testing.T) {
 			base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
@@ -213,7 +213,7 @@ func TestEachStatusHasItsFailureKind(t *testing.T) {
 	}
 }
 
-// zeros is an endless reader of zeros.
+// zeros is an endless reader of zero bytes.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }

@@ -52,61 +52,61 @@ func TestDecryptionRemovesThePadding(t *testing.T) {
 	for i := range plain {
 		plain[i] = byte(rnd.Uint32())
 	}
-	t.Run("gives every length back, however it arrives", func(t *testing.T) {
+	t.Run("every length is decrypted from reads of any size", func(t *testing.T) {
 		for _, n := range []int{0, 1, 15, 16, 17, 31, 32, 16<<10 - 17, 16<<10 - 16, 16<<10 - 1, 16 << 10, 16<<10 + 1, 32 << 10, 100_000} {
-			secret := encryptCBC(t, testKey, testIV, pad(plain[:n]))
+			encrypted := encryptCBC(t, testKey, testIV, pad(plain[:n]))
 			for name, r := range map[string]io.Reader{
-				"at once": bytes.NewReader(secret), "byte by byte": iotest.OneByteReader(bytes.NewReader(secret)),
-				"by halves": iotest.HalfReader(bytes.NewReader(secret)), "with its end": iotest.DataErrReader(bytes.NewReader(secret)),
+				"at once": bytes.NewReader(encrypted), "byte by byte": iotest.OneByteReader(bytes.NewReader(encrypted)),
+				"by halves": iotest.HalfReader(bytes.NewReader(encrypted)), "with its end": iotest.DataErrReader(bytes.NewReader(encrypted)),
 			} {
 				got, err := io.ReadAll(media.Decrypted(r, newDecrypter(t, testKey, testIV)))
 				if err != nil || !bytes.Equal(got, plain[:n]) {
-					t.Errorf("%d bytes %s: got %d, %v", n, name, len(got), err)
+					t.Errorf("%d bytes, read %s: got %d bytes, %v", n, name, len(got), err)
 				}
 			}
 		}
 	})
-	t.Run("behaves as readers have to", func(t *testing.T) {
-		secret := encryptCBC(t, testKey, testIV, pad(plain[:50_000]))
-		if err := iotest.TestReader(media.Decrypted(bytes.NewReader(secret), newDecrypter(t, testKey, testIV)), plain[:50_000]); err != nil {
+	t.Run("the result is a valid io.Reader", func(t *testing.T) {
+		encrypted := encryptCBC(t, testKey, testIV, pad(plain[:50_000]))
+		if err := iotest.TestReader(media.Decrypted(bytes.NewReader(encrypted), newDecrypter(t, testKey, testIV)), plain[:50_000]); err != nil {
 			t.Error(err)
 		}
 	})
-	whole := encryptCBC(t, testKey, testIV, pad(plain[:100]))
-	t.Run("of less than whole blocks is truncated", func(t *testing.T) {
-		for _, n := range []int{0, 1, 15, 17, len(whole) - 1} {
-			got, err := io.ReadAll(media.Decrypted(bytes.NewReader(whole[:n]), newDecrypter(t, testKey, testIV)))
+	encrypted := encryptCBC(t, testKey, testIV, pad(plain[:100]))
+	t.Run("an incomplete block is truncated", func(t *testing.T) {
+		for _, n := range []int{0, 1, 15, 17, len(encrypted) - 1} {
+			got, err := io.ReadAll(media.Decrypted(bytes.NewReader(encrypted[:n]), newDecrypter(t, testKey, testIV)))
 			wantFailure(t, err, watch.FailureTruncated, "whole block")
 			if !bytes.HasPrefix(plain, got) {
-				t.Errorf("gave %d wrong bytes", len(got))
+				t.Errorf("got %d bytes, which differ from the plain text", len(got))
 			}
 		}
 	})
-	t.Run("finds padding that cannot be", func(t *testing.T) {
+	t.Run("invalid padding is undecodable", func(t *testing.T) {
 		for name, end := range map[string][]byte{
-			"none":                  {0},
-			"too much":              {17},
-			"much":                  {255},
-			"of two kinds":          {2, 3, 3},
-			"a whole block but one": append([]byte{15}, bytes.Repeat([]byte{16}, 15)...),
+			"of zero bytes":           {0},
+			"of 17 bytes":             {17},
+			"of 255 bytes":            {255},
+			"of two values":           {2, 3, 3},
+			"with a wrong first byte": append([]byte{15}, bytes.Repeat([]byte{16}, 15)...),
 		} {
 			text := bytes.Clone(plain[:48])
 			copy(text[48-len(end):], end)
 			_, err := io.ReadAll(media.Decrypted(bytes.NewReader(encryptCBC(t, testKey, testIV, text)), newDecrypter(t, testKey, testIV)))
 			if err == nil {
-				t.Errorf("%s: not found", name)
+				t.Errorf("padding %s was accepted", name)
 				continue
 			}
 			wantFailure(t, err, watch.FailureUndecodable, "wrong key")
 		}
 	})
-	t.Run("with another key is undecodable", func(t *testing.T) {
-		_, err := io.ReadAll(media.Decrypted(bytes.NewReader(whole), newDecrypter(t, []byte("another key, 16."), testIV)))
+	t.Run("another key is undecodable", func(t *testing.T) {
+		_, err := io.ReadAll(media.Decrypted(bytes.NewReader(encrypted), newDecrypter(t, []byte("another key, 16."), testIV)))
 		wantFailure(t, err, watch.FailureUndecodable, "wrong key")
 	})
-	t.Run("hands back what reading failed with, after what came before", func(t *testing.T) {
+	t.Run("an error of the source follows the bytes before it", func(t *testing.T) {
 		broken := errors.New("the server went away")
-		r := io.MultiReader(bytes.NewReader(whole[:64]), iotest.ErrReader(broken))
+		r := io.MultiReader(bytes.NewReader(encrypted[:64]), iotest.ErrReader(broken))
 		got, err := io.ReadAll(media.Decrypted(r, newDecrypter(t, testKey, testIV)))
 		if !errors.Is(err, broken) || !bytes.HasPrefix(plain, got) || len(got) < 48 {
 			t.Errorf("got %d bytes, %v", len(got), err)
@@ -120,14 +120,14 @@ func FuzzDecrypted(f *testing.F) {
 		f.Add(make([]byte, n), []byte{1, 15, 16, 17, 200})
 	}
 	f.Add(encryptCBC(f, testKey, testIV, pad([]byte("a segment"))), []byte{})
-	f.Fuzz(func(t *testing.T, secret, pieces []byte) {
-		got, err := io.ReadAll(media.Decrypted(&pieceReader{rest: secret, sizes: pieces}, newDecrypter(t, testKey, testIV)))
-		plain := make([]byte, len(secret)/aes.BlockSize*aes.BlockSize)
-		newDecrypter(t, testKey, testIV).CryptBlocks(plain, secret[:len(plain)])
+	f.Fuzz(func(t *testing.T, encrypted, pieces []byte) {
+		got, err := io.ReadAll(media.Decrypted(&pieceReader{rest: encrypted, sizes: pieces}, newDecrypter(t, testKey, testIV)))
+		plain := make([]byte, len(encrypted)/aes.BlockSize*aes.BlockSize)
+		newDecrypter(t, testKey, testIV).CryptBlocks(plain, encrypted[:len(plain)])
 		if !bytes.HasPrefix(plain, got) {
-			t.Fatal("other bytes than those of the whole")
+			t.Fatal("the bytes differ from those of the whole text")
 		}
-		if len(plain) == 0 || len(plain) < len(secret) {
+		if len(plain) == 0 || len(plain) < len(encrypted) {
 			wantFailure(t, err, watch.FailureTruncated, "")
 			return
 		}

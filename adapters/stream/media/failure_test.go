@@ -41,7 +41,7 @@ func silentServer(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// tlsServer returns the URL of a server whose certificate nobody trusts.
+// tlsServer returns the URL of a server with an unknown certificate authority.
 func tlsServer(t *testing.T, config *tls.Config) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -61,8 +61,7 @@ func throughProxy(t *testing.T, address string) func(*media.Config) {
 	return func(c *media.Config) { c.Proxy = http.ProxyURL(proxy) }
 }
 
-// Whoever reads a failure at night first learns which host is meant and what is
-// wrong with it in plain words; the words of the Go library follow.
+// An operator reads the host and the cause first. The error of the Go library follows.
 func TestAFailureNamesTheHostThenTheCauseInPlainWords(t *testing.T) {
 	closed, silent := closedPort(t), silentServer(t)
 	plain := strings.TrimPrefix(serve(t, func(http.ResponseWriter, *http.Request, <-chan struct{}) {}), "http://")

@@ -16,14 +16,14 @@ import (
 // countingServer serves resources by path, with byte ranges, and counts the
 // requests for each.
 type countingServer struct {
-	mu    sync.Mutex
-	files map[string][]byte
-	asked map[string]int
+	mu       sync.Mutex
+	files    map[string][]byte
+	requests map[string]int
 }
 
 func (v *countingServer) serve(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
 	v.mu.Lock()
-	v.asked[r.URL.Path]++
+	v.requests[r.URL.Path]++
 	v.mu.Unlock()
 	b, ok := v.files[r.URL.Path]
 	if !ok {
@@ -35,38 +35,38 @@ func (v *countingServer) serve(w http.ResponseWriter, r *http.Request, _ <-chan 
 
 func TestEncryptedSegmentsAreDecrypted(t *testing.T) {
 	otherKey, otherIV := []byte("another key, 16."), []byte("another IV of 16")
-	content, section := bytes.Repeat([]byte("media"), 20_000), []byte("section")
+	content, init := bytes.Repeat([]byte("media"), 20_000), []byte("section")
 	v := &countingServer{files: map[string][]byte{
 		"/key": testKey, "/other": otherKey, "/page": []byte("<html>Log in, please</html>"), "/short": testKey[:15], "/long": append(testKey, 0), "/empty": {},
-		"/segment": encryptCBC(t, testKey, testIV, pad(content)), "/section": encryptCBC(t, testKey, testIV, pad(section)),
-		"/section/other": encryptCBC(t, otherKey, otherIV, pad(section)), "/section/plain": section,
-		"/parts": append(encryptCBC(t, testKey, testIV, pad(section)), encryptCBC(t, testKey, otherIV, pad(content))...),
+		"/segment": encryptCBC(t, testKey, testIV, pad(content)), "/section": encryptCBC(t, testKey, testIV, pad(init)),
+		"/section/other": encryptCBC(t, otherKey, otherIV, pad(init)), "/section/plain": init,
+		"/parts": append(encryptCBC(t, testKey, testIV, pad(init)), encryptCBC(t, testKey, otherIV, pad(content))...),
 	}}
 	base := serve(t, v.serve)
 	key := func(path string, iv []byte) *watch.Key { return &watch.Key{URI: base + path + "?key=s3cr3t", IV: iv} }
-	n := int64(len(pad(section)))
+	n := int64(len(pad(init)))
 
 	for name, c := range map[string]struct {
 		segment watch.Segment
 		want    string
-		keys    map[string]int // how often each is fetched
+		keys    map[string]int // the number of requests for each
 	}{
 		"a segment": {
 			watch.Segment{URI: base + "/segment", Key: key("/key", testIV)}, string(content), map[string]int{"/key": 1},
 		},
-		"after a section with the same key": {
+		"after an init section with the same key": {
 			watch.Segment{URI: base + "/segment", Key: key("/key", testIV), Init: &watch.Init{URI: base + "/section", Key: key("/key", testIV)}},
 			"section" + string(content), map[string]int{"/key": 1},
 		},
-		"after a section with another key": {
+		"after an init section with another key": {
 			watch.Segment{URI: base + "/segment", Key: key("/key", testIV), Init: &watch.Init{URI: base + "/section/other", Key: key("/other", otherIV)}},
 			"section" + string(content), map[string]int{"/key": 1, "/other": 1},
 		},
-		"after a section that is not encrypted": {
+		"after an init section that is not encrypted": {
 			watch.Segment{URI: base + "/segment", Key: key("/key", testIV), Init: &watch.Init{URI: base + "/section/plain"}},
 			"section" + string(content), map[string]int{"/key": 1},
 		},
-		"in parts of one resource": {
+		"in byte ranges of one resource": {
 			watch.Segment{
 				URI: base + "/parts", Range: byteRange(n, int64(len(pad(content)))), Key: key("/key", otherIV),
 				Init: &watch.Init{URI: base + "/parts", Range: byteRange(0, n), Key: key("/key", testIV)},
@@ -75,7 +75,7 @@ func TestEncryptedSegmentsAreDecrypted(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v.asked = map[string]int{}
+			v.requests = map[string]int{}
 			client := newClient(t, nil)
 			for times := 1; times <= 2; times++ {
 				got, err := fetch(t, client, c.segment)
@@ -83,8 +83,8 @@ func TestEncryptedSegmentsAreDecrypted(t *testing.T) {
 					t.Fatalf("got %d bytes, %v, want %d", len(got), err, len(c.want))
 				}
 				for path, once := range c.keys {
-					if v.asked[path] != times*once {
-						t.Errorf("%s was fetched %d times for %d segments", path, v.asked[path], times)
+					if v.requests[path] != times*once {
+						t.Errorf("%s was fetched %d times for %d segments", path, v.requests[path], times)
 					}
 				}
 			}
@@ -92,29 +92,29 @@ func TestEncryptedSegmentsAreDecrypted(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct {
-		key  *watch.Key
-		kind watch.FailureKind
-		says string
+		key    *watch.Key
+		kind   watch.FailureKind
+		detail string
 	}{
-		"a key of 15 bytes":       {key("/short", testIV), watch.FailureMalformed, "16 bytes"},
-		"a key of 17 bytes":       {key("/long", testIV), watch.FailureMalformed, "16 bytes"},
-		"no bytes of a key":       {key("/empty", testIV), watch.FailureMalformed, "16 bytes"},
-		"a page instead of a key": {key("/page", testIV), watch.FailureMalformed, "16 bytes"},
-		"a key that has expired":  {key("/gone", testIV), watch.FailureExpired, "answered 403"},
-		"another key":             {key("/other", testIV), watch.FailureUndecodable, "wrong key"},
-		"a vector of 15 bytes":    {key("/key", testIV[:15]), watch.FailureMalformed, "15 bytes"},
-		"no vector":               {key("/key", nil), watch.FailureMalformed, "0 bytes"},
-		"a key in an app":         {&watch.Key{URI: "skd://app/videoplayback?key=s3cr3t", IV: testIV}, watch.FailureNetwork, "neither http nor https"},
-		"a key nowhere":           {&watch.Key{IV: testIV}, watch.FailureNetwork, "neither http nor https"},
+		"a key of 15 bytes":         {key("/short", testIV), watch.FailureMalformed, "16 bytes"},
+		"a key of 17 bytes":         {key("/long", testIV), watch.FailureMalformed, "16 bytes"},
+		"an empty key":              {key("/empty", testIV), watch.FailureMalformed, "16 bytes"},
+		"a page instead of a key":   {key("/page", testIV), watch.FailureMalformed, "16 bytes"},
+		"a key that has expired":    {key("/gone", testIV), watch.FailureExpired, "answered 403"},
+		"another key":               {key("/other", testIV), watch.FailureUndecodable, "wrong key"},
+		"an IV of 15 bytes":         {key("/key", testIV[:15]), watch.FailureMalformed, "15 bytes"},
+		"no IV":                     {key("/key", nil), watch.FailureMalformed, "0 bytes"},
+		"a key with another scheme": {&watch.Key{URI: "skd://app/videoplayback?key=s3cr3t", IV: testIV}, watch.FailureNetwork, "neither http nor https"},
+		"a key without a URL":       {&watch.Key{IV: testIV}, watch.FailureNetwork, "neither http nor https"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v.asked = map[string]int{}
+			v.requests = map[string]int{}
 			_, err := fetch(t, newClient(t, nil), watch.Segment{URI: base + "/segment", Key: c.key})
-			wantFailure(t, err, c.kind, c.says)
+			wantFailure(t, err, c.kind, c.detail)
 			_, err = fetch(t, newClient(t, nil), watch.Segment{URI: base + "/segment", Init: &watch.Init{URI: base + "/section", Key: c.key}})
-			wantFailure(t, err, c.kind, c.says)
-			if c.kind != watch.FailureUndecodable && v.asked["/segment"]+v.asked["/section"] > 0 {
-				t.Error("what cannot be decrypted was asked for")
+			wantFailure(t, err, c.kind, c.detail)
+			if c.kind != watch.FailureUndecodable && v.requests["/segment"]+v.requests["/section"] > 0 {
+				t.Error("the media were requested although the key is invalid")
 			}
 		})
 	}
@@ -123,20 +123,20 @@ func TestEncryptedSegmentsAreDecrypted(t *testing.T) {
 func TestEncryptedSegmentsHaveTheSameLimits(t *testing.T) {
 	const limit = 1 << 20
 	at, over := encryptCBC(t, testKey, testIV, pad(make([]byte, limit-1))), encryptCBC(t, testKey, testIV, pad(make([]byte, limit)))
-	v := &countingServer{asked: map[string]int{}, files: map[string][]byte{"/key": testKey, "/at": at, "/over": over}}
+	v := &countingServer{requests: map[string]int{}, files: map[string][]byte{"/key": testKey, "/at": at, "/over": over}}
 	base := serve(t, v.serve)
 	c := newClient(t, func(c *media.Config) { c.MaxSegment = limit })
 	key := &watch.Key{URI: base + "/key", IV: testIV}
 	if media.MaxInit != limit {
-		t.Fatal("at and over are of the limit of sections too")
+		t.Fatal("the test needs equal limits for segments and init sections")
 	}
 	got, err := fetch(t, c, watch.Segment{URI: base + "/at", Key: key, Init: &watch.Init{URI: base + "/at", Key: key}})
 	if err != nil || len(got) != 2*(limit-1) {
-		t.Errorf("at the limit: %d bytes, %v", len(got), err)
+		t.Errorf("at the limit: got %d bytes, %v", len(got), err)
 	}
 	for name, s := range map[string]watch.Segment{
-		"a segment": {URI: base + "/over", Key: key},
-		"a section": {URI: base + "/at", Key: key, Init: &watch.Init{URI: base + "/over", Key: key}},
+		"a segment":       {URI: base + "/over", Key: key},
+		"an init section": {URI: base + "/at", Key: key, Init: &watch.Init{URI: base + "/over", Key: key}},
 	} {
 		t.Run(name+" a block larger is too large", func(t *testing.T) {
 			_, err := fetch(t, c, s)
@@ -145,7 +145,7 @@ func TestEncryptedSegmentsHaveTheSameLimits(t *testing.T) {
 	}
 }
 
-// resources are the requests that one encrypted segment takes.
+// resources are the paths of one encrypted segment and of everything it needs.
 var resources = []string{"/segment", "/section", "/key", "/other"}
 
 // encryptedSegment returns a segment of resources, all of them encrypted.
@@ -159,7 +159,7 @@ func encryptedSegment(base string) watch.Segment {
 // newCountingServer serves the resources of encryptedSegment.
 func newCountingServer(t *testing.T) *countingServer {
 	t.Helper()
-	return &countingServer{asked: map[string]int{}, files: map[string][]byte{
+	return &countingServer{requests: map[string]int{}, files: map[string][]byte{
 		"/key": testKey, "/other": testIV, "/segment": encryptCBC(t, testKey, testIV, pad([]byte("media"))), "/section": encryptCBC(t, testIV, testIV, pad([]byte("section"))),
 	}}
 }
@@ -210,7 +210,7 @@ func TestAllResourcesShareOneTimeBudget(t *testing.T) {
 		t.Errorf("took %v", took)
 	}
 	if got, err := fetch(t, newClient(t, nil), encryptedSegment(base)); err != nil || string(got) != "sectionmedia" {
-		t.Errorf("with time enough: %q, %v", got, err)
+		t.Errorf("with enough time: got %q, %v", got, err)
 	}
 }
 

@@ -54,7 +54,7 @@ func TestCompressedBodiesCountDecompressed(t *testing.T) {
 		got, err := fetch(t, c, watch.Segment{URI: base})
 		wantFailure(t, err, watch.FailureTooLarge, "")
 		if len(got) > limit {
-			t.Errorf("%d bytes came through", len(got))
+			t.Errorf("got %d bytes beyond the limit", len(got))
 		}
 	})
 	for name, s := range map[string]watch.Segment{
@@ -84,11 +84,11 @@ func TestCompressedBodiesCountDecompressed(t *testing.T) {
 			n, err := io.Copy(io.Discard, body)
 			wantFailure(t, err, watch.FailureTooLarge, "")
 			if n != 64<<20 {
-				t.Errorf("%d bytes came through", n)
+				t.Errorf("got %d bytes beyond the limit", n)
 			}
 		})
 		if grew > 2<<20 {
-			t.Errorf("%d bytes were allocated", grew)
+			t.Errorf("%d bytes were allocated, more than allowed", grew)
 		}
 	})
 	t.Run("one that becomes nothing, without an end, has come to a halt", func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestCompressedBodiesCountDecompressed(t *testing.T) {
 		_, err := fetch(t, c, watch.Segment{URI: base + "/again"})
 		wantFailure(t, err, watch.FailureNetwork, "nothing came")
 	})
-	t.Run("what has been encoded twice is refused, as is what nobody asked for", func(t *testing.T) {
+	t.Run("a repeated or unsupported content coding is refused", func(t *testing.T) {
 		for _, coding := range []string{"gzip, gzip", "gzip,identity", "br", "zstd", "deflate", "compress", "x-gzip", "chunked", "rubbish", "identity;gzip"} {
 			base := serve(t, encoded(coding, bomb(t, 100)))
 			_, err := fetch(t, newClient(t, nil), watch.Segment{URI: base + secret})
@@ -125,7 +125,7 @@ func TestCompressedBodiesCountDecompressed(t *testing.T) {
 
 func TestAnEncryptedSegmentIsNotHeldInMemory(t *testing.T) {
 	const size = 32 << 20
-	v := &countingServer{asked: map[string]int{}, files: map[string][]byte{"/key": testKey, "/segment": encryptCBC(t, testKey, testIV, pad(make([]byte, size)))}}
+	v := &countingServer{requests: map[string]int{}, files: map[string][]byte{"/key": testKey, "/segment": encryptCBC(t, testKey, testIV, pad(make([]byte, size)))}}
 	base := serve(t, v.serve)
 	c := newClient(t, nil)
 	grew := bytesAllocated(t, func() {
@@ -139,7 +139,7 @@ func TestAnEncryptedSegmentIsNotHeldInMemory(t *testing.T) {
 		}
 	})
 	if grew > 2<<20 {
-		t.Errorf("%d bytes were allocated", grew)
+		t.Errorf("%d bytes were allocated, more than allowed", grew)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 // guardedClient returns a client with the default Control. The loopback server keeps its
-// connections on this machine. public are servers that stand for public ones.
+// connections on this machine. public are the URLs of fakes of public servers.
 func guardedClient(t *testing.T, loopback *outboundtest.LoopbackServer, dns outboundtest.DNSRecords, public ...string) *media.Client {
 	t.Helper()
 	strict := loopback.GuardDials(outbound.New(nil).Control)
@@ -37,9 +37,9 @@ func guardedClient(t *testing.T, loopback *outboundtest.LoopbackServer, dns outb
 	})
 }
 
-// routes are the ways by which a client may be led to a URL: it is requested
-// itself, as an init section or key, after a redirect, or because a playlist names
-// it. public is the URL of a server that stands for a public one.
+// routes are the ways in which a client comes to request a URL. The URL may be the
+// request's own, an init section, a key, the target of a redirect, or a URL in a
+// playlist. public is the URL of a fake of a public server.
 var routes = map[string]func(t *testing.T, c *media.Client, public, target string) error{
 	"a manifest": func(t *testing.T, c *media.Client, _, target string) error {
 		_, _, err := c.Get(withTimeout(t), target, 100)
@@ -61,15 +61,15 @@ var routes = map[string]func(t *testing.T, c *media.Client, public, target strin
 		_, err := fetch(t, c, watch.Segment{URI: public, Init: &watch.Init{URI: public, Key: &watch.Key{URI: target, IV: make([]byte, 16)}}})
 		return err
 	},
-	"where a key redirects to": func(t *testing.T, c *media.Client, public, target string) error {
+	"the target of a key's redirect": func(t *testing.T, c *media.Client, public, target string) error {
 		_, err := fetch(t, c, watch.Segment{URI: public, Key: &watch.Key{URI: public + "/redirect?to=" + url.QueryEscape(target), IV: make([]byte, 16)}})
 		return err
 	},
-	"where a manifest redirects to": func(t *testing.T, c *media.Client, public, target string) error {
+	"the target of a manifest's redirect": func(t *testing.T, c *media.Client, public, target string) error {
 		_, _, err := c.Get(withTimeout(t), public+"/redirect?to="+url.QueryEscape(target), 100)
 		return err
 	},
-	"where a segment redirects to": func(t *testing.T, c *media.Client, public, target string) error {
+	"the target of a segment's redirect": func(t *testing.T, c *media.Client, public, target string) error {
 		_, err := fetch(t, c, watch.Segment{URI: public + "/redirect?to=" + url.QueryEscape(target)})
 		return err
 	},
@@ -89,8 +89,8 @@ var routes = map[string]func(t *testing.T, c *media.Client, public, target strin
 	},
 }
 
-// fetchListed fetches the first segment of a playlist with these lines; TARGET
-// stands for the target.
+// fetchListed fetches the first segment of a playlist with these lines, in which
+// TARGET is the target.
 func fetchListed(lines string) func(t *testing.T, c *media.Client, public, target string) error {
 	return func(t *testing.T, c *media.Client, public, target string) error {
 		p := readPlaylist(t, c, public, "#EXTM3U\n#EXT-X-TARGETDURATION:5\n"+strings.Replace(lines, "TARGET", target, 1))
@@ -103,11 +103,11 @@ func fetchListed(lines string) func(t *testing.T, c *media.Client, public, targe
 }
 
 func readPlaylist(t *testing.T, c *media.Client, public, playlist string) watch.Playlist {
-	return manifest.NewReader(c.Get, hls.Format{}).ReadPlaylist(withTimeout(t), public+"/list?is="+url.QueryEscape(playlist))
+	return manifest.NewReader(c.Get, hls.Format{}).ReadPlaylist(withTimeout(t), public+"/playlist?text="+url.QueryEscape(playlist))
 }
 
-// publicServer starts a server that stands for a public one. The query says where
-// it redirects to, or which playlist it serves.
+// publicServer starts a fake of a public server. The query has the target of its
+// redirect or the text of its playlist.
 func publicServer(t *testing.T) string {
 	t.Helper()
 	return serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
@@ -115,8 +115,8 @@ func publicServer(t *testing.T) string {
 		case "/redirect":
 			w.Header()["Location"] = []string{r.URL.Query().Get("to")}
 			w.WriteHeader(http.StatusFound)
-		case "/list":
-			_, _ = io.WriteString(w, r.URL.Query().Get("is"))
+		case "/playlist":
+			_, _ = io.WriteString(w, r.URL.Query().Get("text"))
 		}
 	})
 }
@@ -133,7 +133,7 @@ func TestNoSpellingOfAHostReachesAnInternalAddress(t *testing.T) {
 				loopback.Reset()
 				err := step(t, strict, public, c.URL("http", loopback.Port))
 				if _, failed := errors.AsType[*watch.Failure](err); !failed {
-					t.Errorf("got %v, want a failure: the test leads to no server", err)
+					t.Errorf("got %v, want a failure, because no server has this address", err)
 				}
 				if c.Verdict == outboundtest.Allowed {
 					if allowed := loopback.AllowedAddrs(); len(allowed) != 1 || allowed[0] != netip.MustParseAddr(c.Address) {
@@ -178,8 +178,8 @@ func TestADefaultClientRefusesInternalAddresses(t *testing.T) {
 
 // The proxy resolves names itself, so it gets every name, but no internal address.
 func TestAProxyIsAskedForNamesAndPublicAddressesOnly(t *testing.T) {
-	asked := 0
-	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	requests := 0
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests++ }))
 	defer proxy.Close()
 	at, err := url.Parse(proxy.URL)
 	if err != nil {
@@ -188,14 +188,14 @@ func TestAProxyIsAskedForNamesAndPublicAddressesOnly(t *testing.T) {
 	c := newClient(t, func(c *media.Config) { c.Control, c.Proxy = nil, http.ProxyURL(at) })
 	for _, k := range outboundtest.Cases() {
 		t.Run(k.Name, func(t *testing.T) {
-			asked = 0
+			requests = 0
 			_, _, err := c.Get(withTimeout(t), k.URL("http", "80"), 100)
 			want := 0
 			if k.Verdict == outboundtest.Allowed || k.NeedsLookup {
 				want = 1
 			}
-			if asked != want || (err == nil) != (want == 1) {
-				t.Errorf("the proxy was asked %d times, want %d: %v", asked, want, err)
+			if requests != want || (err == nil) != (want == 1) {
+				t.Errorf("the proxy got %d requests, want %d: %v", requests, want, err)
 			}
 		})
 	}
@@ -211,14 +211,14 @@ func TestAnIPAddressIsCheckedBeforeAProxyIsAsked(t *testing.T) {
 	} {
 		got := ""
 		c := newClient(t, func(c *media.Config) {
-			c.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "127.0.0.1:1"}) // where nobody listens
+			c.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "127.0.0.1:1"}) // an unused port
 			c.Control = func(network, address string, _ syscall.RawConn) error {
 				got = network + " " + address
 				return errors.New("no")
 			}
 		})
 		if _, _, err := c.Get(withTimeout(t), "http://"+host, 100); err == nil || got != want {
-			t.Errorf("%s: asked about %q, want %q: %v", host, got, want, err)
+			t.Errorf("%s: the check got %q, want %q: %v", host, got, want, err)
 		}
 	}
 }
@@ -239,7 +239,7 @@ func TestANameIsCheckedAtEveryDial(t *testing.T) {
 			c := guardedClient(t, loopback, outboundtest.DNSRecords{"rebind.example": {"93.184.216.34", then}, "loop.example": {"127.0.0.1"}})
 			target := "http://rebind.example:" + loopback.Port
 			if _, _, err := c.Get(withTimeout(t), target, 100); err == nil || len(loopback.AllowedAddrs()) != 1 || loopback.AllowedAddrs()[0] != netip.MustParseAddr("93.184.216.34") {
-				t.Fatalf("at first: connected to %v: %v", loopback.AllowedAddrs(), err)
+				t.Fatalf("the first request connected to %v: %v", loopback.AllowedAddrs(), err)
 			}
 			loopback.Reset()
 			_, _, err := c.Get(withTimeout(t), target+secret, 100)
@@ -266,6 +266,6 @@ func TestErrorsHideTheDNSServer(t *testing.T) {
 	_, _, err := c.Get(withTimeout(t), "http://later.example"+secret, 100)
 	wantFailure(t, err, watch.FailureNetwork, "(lookup later.example: no such host)")
 	if strings.Contains(err.Error(), "127.0.0.1") {
-		t.Errorf("%v shows the name service", err)
+		t.Errorf("%v shows the address of the DNS server", err)
 	}
 }

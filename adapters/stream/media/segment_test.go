@@ -63,7 +63,7 @@ func TestASegmentFollowsItsInitSection(t *testing.T) {
 			}
 		})
 	}
-	t.Run("another byte range than asked for is refused", func(t *testing.T) {
+	t.Run("another byte range than the requested one is refused", func(t *testing.T) {
 		for _, answer := range []string{"bytes 0-2/36", "bytes 10-13/36", "bytes 10-9/36", "", "bytes */36", "items 10-12/36"} {
 			base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 				w.Header().Set("Content-Range", answer)
@@ -108,7 +108,7 @@ func TestTheSizeOfASegmentIsLimited(t *testing.T) {
 			got, err = fetch(t, c, watch.Segment{URI: fmt.Sprintf("%s/%d", base, 1<<20+1)})
 			wantFailure(t, err, watch.FailureTooLarge, "")
 			if len(got) > 1<<20 {
-				t.Errorf("%d bytes came through", len(got))
+				t.Errorf("got %d bytes beyond the limit", len(got))
 			}
 		})
 		t.Run(fmt.Sprintf("200 MB are given up, announced: %v", announced), func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestTheSizeOfASegmentIsLimited(t *testing.T) {
 			got, err := fetch(t, newClient(t, nil), watch.Segment{URI: base + "/200000000"})
 			wantFailure(t, err, watch.FailureTooLarge, "")
 			if len(got) > 64<<20 {
-				t.Errorf("%d bytes came through", len(got))
+				t.Errorf("got %d bytes beyond the limit", len(got))
 			}
 		})
 		t.Run(fmt.Sprintf("of an init section is limited, announced: %v", announced), func(t *testing.T) {

@@ -13,30 +13,48 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
 
-func TestASlowServerIsGivenUpAtItsLimit(t *testing.T) {
-	flushed := func(w http.ResponseWriter, text string) {
-		_, _ = io.WriteString(w, text)
-		w.(http.Flusher).Flush()
-	}
-	sendNothing := func(_ http.ResponseWriter, _ *http.Request, release <-chan struct{}) { <-release }
-	stall := func(w http.ResponseWriter, _ *http.Request, release <-chan struct{}) {
-		flushed(w, "some")
-		<-release
-	}
-	dripBytes := func(w http.ResponseWriter, r *http.Request, release <-chan struct{}) {
-		for r.Context().Err() == nil {
-			flushed(w, "x")
-			select {
-			case <-release:
-				return
-			case <-time.After(5 * time.Millisecond):
-			}
+// flush sends text at once.
+func flush(w http.ResponseWriter, text string) {
+	_, _ = io.WriteString(w, text)
+	w.(http.Flusher).Flush()
+}
+
+// sendNothing accepts a request and does not answer it.
+func sendNothing(_ http.ResponseWriter, _ *http.Request, release <-chan struct{}) { <-release }
+
+// stall sends the beginning of a body and no more.
+func stall(w http.ResponseWriter, _ *http.Request, release <-chan struct{}) {
+	flush(w, "some")
+	<-release
+}
+
+// dripBytes sends 200 bytes a second without an end.
+func dripBytes(w http.ResponseWriter, r *http.Request, release <-chan struct{}) {
+	for r.Context().Err() == nil {
+		flush(w, "x")
+		select {
+		case <-release:
+			return
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
+}
+
+// sendSlowly sends the header after 100 ms, and then 50 bytes a second.
+func sendSlowly(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
+	for i := range 20 {
+		<-time.After(20 * time.Millisecond)
+		if i >= 5 {
+			flush(w, "x")
+		}
+	}
+}
+
+func TestASlowServerIsGivenUpAtItsLimit(t *testing.T) {
 	cases := map[string]struct {
 		handle func(http.ResponseWriter, *http.Request, <-chan struct{})
 		limit  func(*media.Config)
-		says   string
+		detail string
 	}{
 		"sends no header":                     {sendNothing, func(c *media.Config) { c.Header = 50 * time.Millisecond }, "timed out"},
 		"sends no header in the time for all": {sendNothing, func(c *media.Config) { c.Total = 50 * time.Millisecond }, "too long in all"},
@@ -49,31 +67,26 @@ func TestASlowServerIsGivenUpAtItsLimit(t *testing.T) {
 			base := serve(t, c.handle)
 			client := newClient(t, c.limit)
 			_, err := fetch(t, client, watch.Segment{URI: base + secret})
-			wantFailure(t, err, watch.FailureNetwork, c.says)
+			wantFailure(t, err, watch.FailureNetwork, c.detail)
 			_, err = fetch(t, client, watch.Segment{URI: base + secret, Init: &watch.Init{URI: base + secret}})
-			wantFailure(t, err, watch.FailureNetwork, c.says)
+			wantFailure(t, err, watch.FailureNetwork, c.detail)
 			_, _, err = client.Get(withTimeout(t), base+secret, 1<<20)
-			wantFailure(t, err, watch.FailureNetwork, c.says)
+			wantFailure(t, err, watch.FailureNetwork, c.detail)
 		})
 	}
 	t.Run("a server that never begins with TLS is given up", func(t *testing.T) {
-		silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = silent.Close() }() // connections wait in its backlog
+		defer func() { _ = listener.Close() }() // connections wait in its backlog
 		client := newClient(t, func(c *media.Config) { c.Connect = 50 * time.Millisecond })
-		_, err = fetch(t, client, watch.Segment{URI: "https://" + silent.Addr().String() + secret})
+		_, err = fetch(t, client, watch.Segment{URI: "https://" + listener.Addr().String() + secret})
 		wantFailure(t, err, watch.FailureNetwork, "timed out")
 	})
-	slow := func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
-		for i := range 20 { // 100 ms until the header, then 50 bytes a second
-			<-time.After(20 * time.Millisecond)
-			if i >= 5 {
-				flushed(w, "x")
-			}
-		}
-	}
+}
+
+func TestASlowServerWithinItsLimitIsAccepted(t *testing.T) {
 	for name, limit := range map[string]func(*media.Config){
 		"its header":     func(c *media.Config) { c.Header = 20 * time.Second },
 		"each byte":      func(c *media.Config) { c.Stall, c.MinRate = 20*time.Second, 1 },
@@ -82,41 +95,43 @@ func TestASlowServerIsGivenUpAtItsLimit(t *testing.T) {
 		"the connection": func(c *media.Config) { c.Connect = 20 * time.Second },
 	} {
 		t.Run("a server that is slow within the limit of "+name+" is accepted", func(t *testing.T) {
-			got, err := fetch(t, newClient(t, limit), watch.Segment{URI: serve(t, slow) + secret})
+			got, err := fetch(t, newClient(t, limit), watch.Segment{URI: serve(t, sendSlowly) + secret})
 			if err != nil || string(got) != strings.Repeat("x", 15) {
 				t.Errorf("got %q, %v", got, err)
 			}
 		})
 	}
-	t.Run("a reader that takes its time is not the server's fault", func(t *testing.T) {
-		base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) { flushed(w, "ab") })
-		client := newClient(t, func(c *media.Config) { c.Stall, c.Total = time.Second, time.Second })
-		body, err := client.FetchSegment(withTimeout(t), watch.Segment{URI: base + secret})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = body.Close() }()
-		one := make([]byte, 1)
-		if _, err := io.ReadFull(body, one); err != nil {
-			t.Fatal(err)
-		}
-		<-time.After(1200 * time.Millisecond) // the pause itself is tested: it must not count
-		if rest, err := io.ReadAll(body); err != nil || string(rest) != "b" {
-			t.Errorf("got %q, %v", rest, err)
-		}
-	})
-	t.Run("a caller that stops ends the fetch", func(t *testing.T) {
-		base := serve(t, stall)
-		ctx, cancel := context.WithCancel(withTimeout(t))
-		body, err := newClient(t, nil).FetchSegment(ctx, watch.Segment{URI: base + secret})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = body.Close() }()
-		cancel()
-		_, err = io.ReadAll(body)
-		wantFailure(t, err, watch.FailureNetwork, "stopped")
-	})
+}
+
+func TestAPauseOfTheReaderDoesNotCount(t *testing.T) {
+	base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) { flush(w, "ab") })
+	client := newClient(t, func(c *media.Config) { c.Stall, c.Total = time.Second, time.Second })
+	body, err := client.FetchSegment(withTimeout(t), watch.Segment{URI: base + secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = body.Close() }()
+	one := make([]byte, 1)
+	if _, err := io.ReadFull(body, one); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(1200 * time.Millisecond) // the pause is the subject of the test
+	if rest, err := io.ReadAll(body); err != nil || string(rest) != "b" {
+		t.Errorf("got %q, %v", rest, err)
+	}
+}
+
+func TestACancelledReaderEndsTheFetch(t *testing.T) {
+	base := serve(t, stall)
+	ctx, cancel := context.WithCancel(withTimeout(t))
+	body, err := newClient(t, nil).FetchSegment(ctx, watch.Segment{URI: base + secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = body.Close() }()
+	cancel()
+	_, err = io.ReadAll(body)
+	wantFailure(t, err, watch.FailureNetwork, "stopped")
 }
 
 func TestABrokenResponseIsAFailure(t *testing.T) {
@@ -148,16 +163,16 @@ func TestABrokenResponseIsAFailure(t *testing.T) {
 		byteRange *watch.ByteRange
 		kind      watch.FailureKind
 	}{
-		"less than announced":              {"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234", nil, watch.FailureTruncated},
-		"a byte range less than announced": {"HTTP/1.1 206 OK\r\nContent-Range: bytes 0-9/10\r\nContent-Length: 10\r\n\r\n01234", byteRange(0, 10), watch.FailureTruncated},
-		"a byte range shorter than asked":  {"HTTP/1.1 206 OK\r\nContent-Range: bytes 0-4/5\r\nContent-Length: 5\r\n\r\n01234", byteRange(0, 10), watch.FailureTruncated},
-		"chunks without an end":            {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n01234\r\n", nil, watch.FailureTruncated},
-		"half a gzip":                      {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00\x00\x00\x00\x00", nil, watch.FailureTruncated},
-		"a gzip that is none":              {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n0123456789", nil, watch.FailureNetwork},
-		"nothing":                          {"", nil, watch.FailureNetwork},
-		"half a header":                    {"HTTP/1.1 200 OK\r\nContent-Le", nil, watch.FailureNetwork},
-		"something other than HTTP":        {"220 ftp.example.com\r\n", nil, watch.FailureNetwork},
-		"a header without end":             {"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", media.MaxHeader+4096), nil, watch.FailureNetwork},
+		"less than announced":                 {"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234", nil, watch.FailureTruncated},
+		"a byte range less than announced":    {"HTTP/1.1 206 OK\r\nContent-Range: bytes 0-9/10\r\nContent-Length: 10\r\n\r\n01234", byteRange(0, 10), watch.FailureTruncated},
+		"a byte range shorter than requested": {"HTTP/1.1 206 OK\r\nContent-Range: bytes 0-4/5\r\nContent-Length: 5\r\n\r\n01234", byteRange(0, 10), watch.FailureTruncated},
+		"chunks without an end":               {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n01234\r\n", nil, watch.FailureTruncated},
+		"half a gzip":                         {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00\x00\x00\x00\x00", nil, watch.FailureTruncated},
+		"an invalid gzip":                     {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n0123456789", nil, watch.FailureNetwork},
+		"no response":                         {"", nil, watch.FailureNetwork},
+		"half a header":                       {"HTTP/1.1 200 OK\r\nContent-Le", nil, watch.FailureNetwork},
+		"something other than HTTP":           {"220 ftp.example.com\r\n", nil, watch.FailureNetwork},
+		"a header without end":                {"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", media.MaxHeader+4096), nil, watch.FailureNetwork},
 	}
 	for name, c := range cases {
 		t.Run("a server that sends "+name, func(t *testing.T) {
@@ -165,12 +180,12 @@ func TestABrokenResponseIsAFailure(t *testing.T) {
 			wantFailure(t, err, c.kind, "127.0.0.1")
 		})
 	}
-	t.Run("nobody there is a network failure", func(t *testing.T) {
+	t.Run("an unused port is a network failure", func(t *testing.T) {
 		_, err := fetch(t, newClient(t, nil), watch.Segment{URI: "http://127.0.0.1:1" + secret})
 		wantFailure(t, err, watch.FailureNetwork, "refused")
 	})
 	for _, url := range []string{"file:///etc/passwd", "ftp://127.0.0.1" + secret, "http://[::1" + secret, "//x" + secret, "http://" + secret} {
-		t.Run("not a URL to fetch: "+url[:5], func(t *testing.T) {
+		t.Run("a URL that cannot be fetched: "+url[:5], func(t *testing.T) {
 			_, err := fetch(t, newClient(t, nil), watch.Segment{URI: url})
 			wantFailure(t, err, watch.FailureNetwork, "")
 		})

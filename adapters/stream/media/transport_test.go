@@ -22,9 +22,9 @@ import (
 
 func TestInternalAddressesAreRefused(t *testing.T) {
 	guard := outbound.New(nil).Control
-	asked := 0
+	requests := 0
 	base := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
-		asked++
+		requests++
 		_, _ = io.WriteString(w, "through the proxy")
 	})
 	for _, target := range []string{base, "http://169.254.169.254", "http://10.0.0.1", "http://[::1]:80", "http://localhost:" + port(t, base)} {
@@ -33,8 +33,8 @@ func TestInternalAddressesAreRefused(t *testing.T) {
 			wantFailure(t, err, watch.FailureNetwork, "not allowed")
 		})
 	}
-	if asked > 0 {
-		t.Error("a refused server was asked")
+	if requests > 0 {
+		t.Error("the refused server got a request")
 	}
 	t.Run("refuses what a redirect leads to", func(t *testing.T) {
 		publicServer := serve(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
@@ -49,7 +49,7 @@ func TestInternalAddressesAreRefused(t *testing.T) {
 		_, _, err := newClient(t, func(c *media.Config) { c.Control = only }).Get(withTimeout(t), publicServer, 100)
 		wantFailure(t, err, watch.FailureNetwork, "not allowed")
 	})
-	t.Run("does not judge the proxy", func(t *testing.T) {
+	t.Run("the proxy's own address is not checked", func(t *testing.T) {
 		proxy, err := url.Parse(base)
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ func TestInternalAddressesAreRefused(t *testing.T) {
 			t.Errorf("got %q from %q, %v", body, final, err)
 		}
 	})
-	t.Run("judges what is not to go through the proxy", func(t *testing.T) {
+	t.Run("an address that bypasses the proxy is checked", func(t *testing.T) {
 		proxy, err := url.Parse(base)
 		if err != nil {
 			t.Fatal(err)
@@ -97,17 +97,17 @@ func TestTheProxyAndCertificateVariablesAreHonoured(t *testing.T) {
 	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	child := func(env ...string) (string, error) {
+	subprocess := func(env ...string) (string, error) {
 		cmd := exec.CommandContext(withTimeout(t), os.Args[0], "-test.run=^TestTheProxyAndCertificateVariablesAreHonoured$")
 		cmd.Env = append(os.Environ(), "MEDIA_TEST_TARGET=https://example.com/x", "NO_PROXY=", "no_proxy=")
 		cmd.Env = append(cmd.Env, env...)
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	if out, err := child("HTTPS_PROXY="+tunnel.URL, "https_proxy="+tunnel.URL, "SSL_CERT_FILE="+ca); err != nil {
+	if out, err := subprocess("HTTPS_PROXY="+tunnel.URL, "https_proxy="+tunnel.URL, "SSL_CERT_FILE="+ca); err != nil {
 		t.Errorf("with HTTPS_PROXY and SSL_CERT_FILE: %v\n%s", err, out)
 	}
-	if out, err := child("HTTPS_PROXY="+tunnel.URL, "https_proxy="+tunnel.URL); err == nil || !strings.Contains(out, "certificate") {
+	if out, err := subprocess("HTTPS_PROXY="+tunnel.URL, "https_proxy="+tunnel.URL); err == nil || !strings.Contains(out, "certificate") {
 		t.Errorf("an unknown authority was trusted: %v\n%s", err, out)
 	}
 }

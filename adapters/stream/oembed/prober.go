@@ -50,8 +50,8 @@ func refuseOtherHosts(next *http.Request, sent []*http.Request) error {
 }
 
 // Probe implements worker.Prober. It blocks for at most Timeout.
-func (p *Prober) Probe(ctx context.Context, stream monitor.StreamURL) watch.ProbeResult {
-	var answer watch.ProbeResult
+func (p *Prober) Probe(ctx context.Context, stream monitor.StreamURL) watch.OEmbedResult {
+	var answer watch.OEmbedResult
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 

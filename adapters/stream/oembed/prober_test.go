@@ -31,7 +31,7 @@ const (
 )
 
 // probe probes a server with handler.
-func probe(t *testing.T, handler http.HandlerFunc) watch.ProbeResult {
+func probe(t *testing.T, handler http.HandlerFunc) watch.OEmbedResult {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	defer server.Close()
@@ -41,8 +41,8 @@ func probe(t *testing.T, handler http.HandlerFunc) watch.ProbeResult {
 }
 
 func TestTheStatusDecides(t *testing.T) {
-	gone := watch.ProbeResult{Known: true}
-	tests := map[int]watch.ProbeResult{
+	gone := watch.OEmbedResult{Known: true}
+	tests := map[int]watch.OEmbedResult{
 		200: {Known: true, Exists: true},
 		404: gone,
 		400: gone,
@@ -67,7 +67,7 @@ func TestTheRequestIsAsYouTubeExpects(t *testing.T) {
 	got := probe(t, func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		if r.Method != http.MethodGet || r.URL.Path != "/oembed" || q.Get("url") != string(stream) || q.Get("format") != "json" || len(q) != 2 {
-			t.Errorf("was asked %s %s", r.Method, r.URL)
+			t.Errorf("request %s %s", r.Method, r.URL)
 		}
 		_, _ = io.WriteString(w, video)
 	})
@@ -124,7 +124,7 @@ func TestARedirectToAnotherHostIsNotFollowed(t *testing.T) {
 	})
 	t.Run("a redirect to another host proves nothing", func(t *testing.T) {
 		elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			t.Error("was asked")
+			t.Error("the other host got a request")
 			_, _ = io.WriteString(w, video)
 		}))
 		defer elsewhere.Close()
@@ -186,7 +186,7 @@ func TestAProbeEndsInTime(t *testing.T) {
 func TestAnUnreachableHostIsNamedInTheDetail(t *testing.T) {
 	client := &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 		if want := "https://www.youtube.com/oembed?format=json&url=https%3A%2F%2Fwww.youtube.com%2Fwatch%3Fv%3Dabcdefghijk"; r.URL.String() != want {
-			t.Errorf("was asked %s", r.URL)
+			t.Errorf("request for %s", r.URL)
 		}
 		return nil, &net.DNSError{Err: "no such host", Name: "www.youtube.com", IsNotFound: true}
 	})}

@@ -23,7 +23,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(""), []byte("Traceback"), 1)
 	f.Fuzz(func(t *testing.T, stdout, stderr []byte, exit int) {
 		got := streamlink.Read(subprocess.Result{ExitCode: exit, Stdout: stdout, Stderr: stderr})
-		if got.State.Answers() {
+		if got.State.Known() {
 			t.Errorf("streamlink cannot know %s", got.State)
 		}
 		if (got.State == watch.ManifestFound) != (got.Manifest != "") {
@@ -32,7 +32,7 @@ func FuzzRead(f *testing.F) {
 		if got.Manifest != "" {
 			u, err := url.Parse(got.Manifest)
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(got.Manifest) > streamlink.MaxURL {
-				t.Errorf("not a URL to fetch: %q", got.Manifest)
+				t.Errorf("%q is not a URL that can be fetched", got.Manifest)
 			}
 		}
 		if len(got.Detail) > pythontool.MaxLine || strings.ContainsAny(got.Detail, "\n\r\x00") || !utf8.ValidString(got.Detail) {
@@ -42,7 +42,7 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("detail %q holds %q", got.Detail, found)
 		}
 		if _, err := json.Marshal(got); err != nil || len(got.Renditions) > 0 {
-			t.Errorf("cannot be kept: %v", err)
+			t.Errorf("the resolution cannot be stored as JSON: %v", err)
 		}
 	})
 }

@@ -148,7 +148,7 @@ func TestTheRealToolFindsAManifestOfEveryPlayableVideo(t *testing.T) {
 			if state == youtube.Live && (got.State != watch.ManifestFound || !strings.Contains(got.Manifest, "/hls_variant/")) {
 				t.Errorf("got %+v", got)
 			}
-			if got.State.Answers() || got.State == watch.ToolFailed && state != youtube.Ordinary && state != youtube.Archived {
+			if got.State.Known() || got.State == watch.ToolFailed && state != youtube.Ordinary && state != youtube.Archived {
 				t.Errorf("got %s (%s)", got.State, got.Detail)
 			}
 		})

@@ -47,7 +47,7 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		if _, err := json.Marshal(got); err != nil {
-			t.Errorf("cannot be kept: %v", err)
+			t.Errorf("the resolution cannot be stored as JSON: %v", err)
 		}
 	})
 }
@@ -70,6 +70,6 @@ func checkURL(t *testing.T, raw string) {
 	t.Helper()
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(raw) > ytdlp.MaxURL {
-		t.Errorf("not a URL to fetch: %q", raw)
+		t.Errorf("%q is not a URL that can be fetched", raw)
 	}
 }

@@ -98,7 +98,7 @@ func reasonOf(text string) message {
 	return message{}
 }
 
-// unanswered is the resolution when there is no JSON, or none with a live_status.
+// toolFailure returns the Resolution of a run without JSON, or without a live_status in it.
 func (m messages) toolFailure(problem string) watch.Resolution {
 	switch {
 	case m.reason.state != "":

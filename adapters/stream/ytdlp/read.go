@@ -18,6 +18,12 @@ func read(videoID string, stdout, stderr []byte) (answer watch.Resolution, concl
 	if err != nil {
 		return watch.Resolution{State: watch.ToolFailed, Detail: found.explain("yt-dlp's answer cannot be used: " + err.Error())}, true
 	}
+	answer, conclusive = v.judge(found)
+	return v.describe(answer), conclusive
+}
+
+// judge decides the state by the status that YouTube gives. The results are those of read.
+func (v *video) judge(found messages) (answer watch.Resolution, conclusive bool) {
 	switch v.LiveStatus {
 	case "is_live":
 		return v.live(found)
@@ -31,8 +37,8 @@ func read(videoID string, stdout, stderr []byte) (answer watch.Resolution, concl
 	return v.otherStatus(found)
 }
 
-// live resolves a stream that YouTube calls live. Without formats the messages decide:
-// the encoder may be offline, or YouTube may refuse the stream to this address.
+// live resolves a stream that YouTube calls live. Without formats the tool's messages
+// decide: the encoder may be offline, or YouTube may refuse the stream to this address.
 func (v *video) live(found messages) (answer watch.Resolution, conclusive bool) {
 	list, manifest := v.renditions()
 	answer = watch.Resolution{State: watch.Live, Renditions: list, Manifest: manifest, ActualStart: v.release()}
@@ -48,7 +54,7 @@ func (v *video) live(found messages) (answer watch.Resolution, conclusive bool) 
 	case v.playable():
 		answer.Detail = "yt-dlp lists media, but none of it as HLS or DASH without DRM"
 	default:
-		answer.State, answer.Detail = watch.Offline, found.explain("live by name, but YouTube lists no media")
+		answer.State, answer.Detail = watch.Offline, found.explain("YouTube calls the stream live but lists no media")
 	}
 	return answer, false
 }

@@ -79,6 +79,7 @@ func (r *Resolver) Resolve(ctx context.Context, url monitor.StreamURL) watch.Res
 	answer, conclusive := r.run(ctx, url, r.tool.Timeout, dumpJSON)
 	if left := r.tool.Timeout - time.Since(began); !conclusive && left > 0 {
 		if second, _ := r.run(ctx, url, left, printWithDASH); second.Manifest != "" {
+			second.Title, second.Channel = answer.Title, answer.Channel // it prints neither
 			answer = second
 		}
 	}

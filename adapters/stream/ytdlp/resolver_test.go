@@ -46,7 +46,7 @@ func TestWarningsAreNotHidden(t *testing.T) {
 	got := ytdlp.New(ytdlp.Config{Path: path, SocketTimeout: 7 * time.Second}, discardLog).Resolve(t.Context(), pythontooltest.URL)
 	if strings.Contains(got.Detail, "warn") || strings.Contains(got.Detail, "discardLog") ||
 		!strings.Contains(got.Detail, "--ignore-config") || !strings.Contains(got.Detail, "--socket-timeout 7 ") {
-		t.Errorf("was called with %s", got.Detail)
+		t.Errorf("yt-dlp was called with %s", got.Detail)
 	}
 }
 
@@ -66,9 +66,9 @@ func TestALiveStreamWithoutHLSIsResolvedAgainForDASH(t *testing.T) {
 	}{
 		"it has DASH":                         {printed(""), printed(dash), 2, watch.Resolution{State: watch.Live, Manifest: "https://x.example/mpd"}},
 		"it has files and DASH":               {printed(`{"protocol":"https"}`), printed(dash), 2, watch.Resolution{State: watch.Live, Manifest: "https://x.example/mpd"}},
-		"it has no DASH":                      {printed(""), printed(""), 2, watch.Resolution{State: watch.Offline, Detail: "live by name, but YouTube lists no media"}},
-		"the second run fails":                {printed(""), "exit 1", 2, watch.Resolution{State: watch.Offline, Detail: "live by name, but YouTube lists no media"}},
-		"the second run has another state":    {printed(""), `echo '{"id":"abcdefghijk","live_status":"was_live"}'`, 2, watch.Resolution{State: watch.Offline, Detail: "live by name, but YouTube lists no media"}},
+		"it has no DASH":                      {printed(""), printed(""), 2, watch.Resolution{State: watch.Offline, Detail: "YouTube calls the stream live but lists no media"}},
+		"the second run fails":                {printed(""), "exit 1", 2, watch.Resolution{State: watch.Offline, Detail: "YouTube calls the stream live but lists no media"}},
+		"the second run has another state":    {printed(""), `echo '{"id":"abcdefghijk","live_status":"was_live"}'`, 2, watch.Resolution{State: watch.Offline, Detail: "YouTube calls the stream live but lists no media"}},
 		"HLS needs no second run":             {printed(hls), printed(dash), 1, watch.Resolution{State: watch.Live, Renditions: []watch.Rendition{{URL: "https://x.example/hls", HasVideo: true, HasAudio: true}}}},
 		"a reason needs no second run":        {printed("") + "; echo 'WARNING: [youtube] abcdefghijk: Offline.' >&2", printed(dash), 1, watch.Resolution{State: watch.Offline, Detail: "Offline."}},
 		"a refusal needs no second run":       {printed("") + "; echo 'WARNING: HTTP Error 429: Too Many Requests' >&2", printed(dash), 1, watch.Resolution{State: watch.Blocked, Detail: "YouTube limits the requests of this address (HTTP 429): HTTP Error 429: Too Many Requests"}},

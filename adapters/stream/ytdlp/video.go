@@ -1,6 +1,7 @@
 package ytdlp
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 )
@@ -25,6 +28,9 @@ type video struct {
 	ID         string   `json:"id"`
 	LiveStatus string   `json:"live_status"` // is_live, is_upcoming, post_live, was_live, not_live or null
 	IsLive     *bool    `json:"is_live"`
+	Title      any      `json:"title"`             // text, unless YouTube changes its pages
+	Channel    any      `json:"channel"`           // as Title
+	Uploader   any      `json:"uploader"`          // as Title; pages of some videos name no channel
 	Release    float64  `json:"release_timestamp"` // Unix seconds: the scheduled, later the actual start
 	Formats    []format `json:"formats"`
 }
@@ -116,6 +122,31 @@ func (v *video) renditions() (list []watch.Rendition, manifest string) {
 		manifest = mpd
 	}
 	return list, manifest
+}
+
+// describe adds what people know the stream by. A value that is no text is left out: no
+// watch may fail for it.
+func (v *video) describe(answer watch.Resolution) watch.Resolution {
+	answer.Title, answer.Channel = label(v.Title), cmp.Or(label(v.Channel), label(v.Uploader))
+	if answer.State == watch.Upcoming {
+		answer.ScheduledStart = v.release()
+	}
+	return answer
+}
+
+// maxLabel limits a title or the name of a channel, in bytes.
+const maxLabel = 400
+
+// label returns a text of a page on one line, without control characters.
+func label(value any) string {
+	text, _ := value.(string)
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return ' '
+		}
+		return r
+	}, text[:min(len(text), maxLabel)])
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // playable reports whether YouTube listed any media, of any kind.

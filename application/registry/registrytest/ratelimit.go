@@ -30,9 +30,9 @@ func (s *Store) Allow(ctx context.Context, client registry.Client, limit registr
 	return 0, nil
 }
 
-// Return implements registry.RateLimiter.
-func (s *Store) Return(ctx context.Context, client registry.Client, limit registry.RateLimit, _ int) error {
-	end, err := s.begin(ctx, "Return")
+// Refund implements registry.RateLimiter.
+func (s *Store) Refund(ctx context.Context, client registry.Client, limit registry.RateLimit, _ int) error {
+	end, err := s.begin(ctx, "Refund")
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -19,6 +20,9 @@ type Store struct {
 	records     eventRecords
 	idempotency map[registry.Digest]registry.IdempotencyRecord
 	counted     map[clientLimit]int
+	signals     []monitor.Signal
+	minutes     []monitor.Minute
+	incidents   map[monitor.ID]*incident.Incident
 
 	// Fail, if set, is called first by every method of a port. Its error is the
 	// method's; it may also panic or block. op is the method's name.
@@ -35,6 +39,20 @@ func (s *Store) begin(ctx context.Context, op string) (func(), error) {
 	return s.mu.Unlock, nil
 }
 
+// Signals returns the signals of all reports, in order.
+func (s *Store) Signals() []monitor.Signal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.signals)
+}
+
+// Minutes returns the minutes of all reports, in order.
+func (s *Store) Minutes() []monitor.Minute {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.minutes)
+}
+
 // Insert implements registry.MonitorStore.
 func (s *Store) Insert(ctx context.Context, m monitor.Monitor, limit int) error {
 	end, err := s.begin(ctx, "Insert")
@@ -43,6 +61,26 @@ func (s *Store) Insert(ctx context.Context, m monitor.Monitor, limit int) error 
 	}
 	defer end()
 	return s.monitors.insert(m, limit)
+}
+
+// ActiveStreams implements registry.AdmissionReader.
+func (s *Store) ActiveStreams(ctx context.Context, streams []monitor.StreamURL) (map[monitor.StreamURL]monitor.ID, int, error) {
+	end, err := s.begin(ctx, "ActiveStreams")
+	if err != nil {
+		return nil, 0, err
+	}
+	defer end()
+	watched, active := map[monitor.StreamURL]monitor.ID{}, 0
+	for _, m := range s.monitors {
+		if !m.Status.Active() {
+			continue
+		}
+		active++
+		if slices.Contains(streams, m.StreamURL) {
+			watched[m.StreamURL] = m.ID
+		}
+	}
+	return watched, active, nil
 }
 
 // Get implements registry.MonitorStore.
@@ -60,19 +98,25 @@ func (s *Store) Get(ctx context.Context, id monitor.ID) (monitor.Monitor, error)
 }
 
 // List implements registry.MonitorStore.
-func (s *Store) List(ctx context.Context, status monitor.Status, limit, offset int) ([]monitor.Monitor, int, error) {
+func (s *Store) List(ctx context.Context, q registry.MonitorQuery) ([]registry.ListedMonitor, int, error) {
 	end, err := s.begin(ctx, "List")
 	if err != nil {
 		return nil, 0, err
 	}
 	defer end()
-	var matching []monitor.Monitor
-	for _, m := range slices.Backward(s.monitors) {
-		if status == "" || m.Status == status {
-			matching = append(matching, m)
+	var matching []registry.ListedMonitor
+	total := 0
+	for i, m := range slices.Backward(s.monitors) {
+		listed := registry.ListedMonitor{Monitor: m, Seq: int64(i + 1), Incident: s.incidents[m.ID]}
+		if !matches(listed, q) {
+			continue
+		}
+		total++
+		if q.Before == 0 || listed.Seq < q.Before {
+			matching = append(matching, listed)
 		}
 	}
-	return page(matching, limit, offset), len(matching), nil
+	return page(matching, q.Limit, q.Offset), total, nil
 }
 
 // End implements registry.MonitorStore.
@@ -95,20 +139,46 @@ func (s *Store) End(ctx context.Context, id monitor.ID, to monitor.Status, reaso
 	return *m, nil
 }
 
+// UpdateSettings implements registry.SettingsStore.
+func (s *Store) UpdateSettings(ctx context.Context, changed monitor.Monitor, promoteAt time.Time) (monitor.Monitor, error) {
+	end, err := s.begin(ctx, "UpdateSettings")
+	if err != nil {
+		return monitor.Monitor{}, err
+	}
+	defer end()
+	m, err := s.monitors.find(changed.ID)
+	switch {
+	case err != nil:
+		return monitor.Monitor{}, err
+	case !m.Status.Active():
+		return monitor.Monitor{}, monitor.EndedAlready(m.ID, m.Status)
+	case m.Revision != changed.Revision:
+		return monitor.Monitor{}, registry.ErrRevisionConflict
+	}
+	m.Config, m.CallbackURL, m.Metadata = changed.Config, changed.CallbackURL, changed.Metadata
+	m.Revision++
+	if !promoteAt.IsZero() && !m.ReservedUntil.IsZero() {
+		m.ReservedUntil = promoteAt
+	}
+	return *m, nil
+}
+
 // Accept implements registry.ReportStore.
-func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
+func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error) {
 	end, err := s.begin(ctx, "Accept")
 	if err != nil {
-		return "", err
+		return monitor.Answer{}, err
 	}
 	defer end()
 	m, err := s.monitors.find(id)
 	if err != nil {
-		return "", err
+		return monitor.Answer{}, err
 	}
 	if r.Generation != m.Generation {
-		return "", monitor.ErrSuperseded
+		return monitor.Answer{}, monitor.ErrSuperseded
 	}
+	s.signals = append(s.signals, r.Signals...)
+	s.minutes = append(s.minutes, r.Minutes...)
 	if m.Status.MayBecome(r.Status) {
 		m.Status = r.Status
 		if !m.Status.Active() {
@@ -134,9 +204,9 @@ func (s *Store) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (mo
 		}
 	}
 	if m.Status.Active() {
-		return monitor.Run, nil
+		return monitor.Answer{Order: monitor.Run, Revision: m.Revision}, nil
 	}
-	return monitor.Stop, nil
+	return monitor.Answer{Order: monitor.Stop, Revision: m.Revision}, nil
 }
 
 // Events implements registry.EventStore.
@@ -168,6 +238,16 @@ func (s *Store) Redeliver(ctx context.Context, id monitor.ID, eventID string) er
 		}
 	}
 	return monitor.Errorf(monitor.NotFound, "monitor %s has no event %s", id, eventID)
+}
+
+// OpenIncident gives a monitor an open incident.
+func (s *Store) OpenIncident(id monitor.ID, i incident.Incident) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.incidents == nil {
+		s.incidents = map[monitor.ID]*incident.Incident{}
+	}
+	s.incidents[id] = &i
 }
 
 // Update changes a stored monitor. It panics if the monitor is unknown.

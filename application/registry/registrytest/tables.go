@@ -2,6 +2,7 @@ package registrytest
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/registry"
@@ -21,6 +22,16 @@ func (l monitorList) find(id monitor.ID) (*monitor.Monitor, error) {
 	return nil, monitor.Errorf(monitor.NotFound, "there is no monitor %s", id)
 }
 
+// matches reports whether a monitor matches the filters of a query.
+func matches(m registry.ListedMonitor, q registry.MonitorQuery) bool {
+	text := strings.ToLower(string(m.StreamURL) + "\n" + string(m.ID) + "\n" + string(m.Metadata))
+	return (q.Status == "" || m.Status == q.Status) &&
+		(!q.Trouble || m.Incident != nil) &&
+		(!q.Blind || !m.Visibility.BlindSince.IsZero()) &&
+		(!q.Live || m.StreamStatus == monitor.StreamLive && m.Status.Active()) &&
+		strings.Contains(text, strings.ToLower(q.Text))
+}
+
 // insert refuses a second active monitor of a stream, and more active monitors than
 // limit.
 func (l *monitorList) insert(m monitor.Monitor, limit int) error {
@@ -31,11 +42,11 @@ func (l *monitorList) insert(m monitor.Monitor, limit int) error {
 		}
 		active++
 		if other.StreamURL == m.StreamURL {
-			return monitor.Errorf(monitor.Duplicate, "an active monitor watches %s", m.StreamURL)
+			return monitor.DuplicateOf(m.StreamURL, other.ID)
 		}
 	}
 	if active >= limit {
-		return monitor.Errorf(monitor.MaxMonitorsExceeded, "%d monitors are active, which is the maximum", active)
+		return monitor.TooMany(active, limit)
 	}
 	*l = append(*l, m)
 	return nil

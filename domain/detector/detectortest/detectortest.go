@@ -14,6 +14,7 @@ var Imaginary = detector.Detector{
 	Name:      "imaginary",
 	Track:     detector.Video,
 	Health:    "imaginary",
+	Condition: "imagined",
 	Alert:     "alert.imaginary",
 	Recovered: "alert.imaginary_recovered",
 	Threshold: detector.Setting{Field: "imaginary_threshold_sec", Min: 5, Max: 600, Default: 45, Whole: true, Help: "Seconds."},

@@ -32,7 +32,7 @@ func (l *Library) Start(ctx context.Context, s Shape, c Config) (*Broadcast, err
 	if err := s.applyDefaults(); err != nil {
 		return nil, err
 	}
-	packs, err := l.packages(ctx, s)
+	parts, err := l.packages(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (l *Library) Start(ctx context.Context, s Shape, c Config) (*Broadcast, err
 		c.Start = c.Now()
 	}
 	// To the millisecond, because that is what a playlist can say.
-	return &Broadcast{shape: s, start: c.Start.Add(-c.Preroll).Truncate(time.Millisecond), now: c.Now, tracks: buildTracks(s, packs)}, nil
+	return &Broadcast{shape: s, start: c.Start.Add(-c.Preroll).Truncate(time.Millisecond), now: c.Now, tracks: buildTracks(s, parts)}, nil
 }
 
 // At returns the wall time of an instant of the recording, such as one of [Program].

@@ -38,14 +38,14 @@ func (b *Broadcast) part(ctx context.Context, t *track, n, i int) ([]byte, error
 // assemble joins pieces of segment n and encrypts them if needed.
 func (b *Broadcast) assemble(t *track, n int, pieces []piece) (all []byte, err error) {
 	for _, p := range pieces {
-		bytes, err := p.read(p.dir)
+		data, err := p.read(p.dir)
 		if err != nil {
 			return nil, err
 		}
 		if p.shift != 0 {
-			shiftTimestamps(bytes, p.shift)
+			shiftTimestamps(data, p.shift)
 		}
-		all = append(all, bytes...)
+		all = append(all, data...)
 	}
 	if b.shape.Container == Packed && t.video == NoVideo {
 		all = withID3Timestamp(all, t.segments[n].at-b.connectionStart(t.segments[n].connection)+firstTimestamp)
@@ -59,17 +59,17 @@ func (b *Broadcast) assemble(t *track, n int, pieces []piece) (all []byte, err e
 // firstTimestamp is the first timestamp of ffmpeg's MPEG-TS.
 const firstTimestamp = 1400 * time.Millisecond
 
-func (b *Broadcast) connectionStart(chapter int) time.Duration {
-	if chapter == 0 {
+func (b *Broadcast) connectionStart(connection int) time.Duration {
+	if connection == 0 {
 		return 0
 	}
 	return b.shape.Reconnect + b.shape.ReconnectGap
 }
 
 // init returns the init section of a connection, encrypted with key number if wanted.
-func (b *Broadcast) init(t *track, chapter, number int, encrypted bool) ([]byte, error) {
+func (b *Broadcast) init(t *track, connection, number int, encrypted bool) ([]byte, error) {
 	for n, s := range t.segments[:t.published(b.elapsed())] {
-		if s.connection != chapter || s.init == nil || b.shape.SingleFile {
+		if s.connection != connection || s.init == nil || b.shape.SingleFile {
 			continue
 		}
 		k := b.key(t, n)
@@ -86,10 +86,10 @@ func (b *Broadcast) init(t *track, chapter, number int, encrypted bool) ([]byte,
 }
 
 // file returns the single file of a connection, as far as it is published.
-func (b *Broadcast) file(t *track, chapter int) ([]byte, error) {
+func (b *Broadcast) file(t *track, connection int) ([]byte, error) {
 	var last *segment
 	for n := range t.published(b.elapsed()) {
-		if t.segments[n].connection == chapter {
+		if t.segments[n].connection == connection {
 			last = &t.segments[n]
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // the times and the window are those of a live origin.
 func (b *Broadcast) mpdText() string {
 	var out strings.Builder
-	now, over := b.now(), b.ended()
+	now, ended := b.now(), b.ended()
 	out.WriteString(`<?xml version="1.0" encoding="utf-8"?>` + "\n")
 	out.WriteString(`<MPD xmlns="urn:mpeg:dash:schema:mpd:2011" profiles="urn:mpeg:dash:profile:isoff-live:2011"`)
 	fmt.Fprintf(&out, ` availabilityStartTime=%q publishTime=%q minBufferTime="PT4S" maxSegmentDuration=%q`,
@@ -18,9 +18,9 @@ func (b *Broadcast) mpdText() string {
 	window := xmlDuration(time.Duration(b.shape.Window) * b.shape.Segment)
 	length := xmlDuration(Program.End)
 	switch {
-	case over && b.shape.Ends == Static:
+	case ended && b.shape.Ends == Static:
 		fmt.Fprintf(&out, ` type="static" mediaPresentationDuration=%q>`, length)
-	case over:
+	case ended:
 		fmt.Fprintf(&out, ` type="dynamic" timeShiftBufferDepth=%q mediaPresentationDuration=%q>`, window, length)
 	default:
 		fmt.Fprintf(&out, ` type="dynamic" timeShiftBufferDepth=%q minimumUpdatePeriod="PT2S" suggestedPresentationDelay="PT6S">`, window)
@@ -86,12 +86,12 @@ func (b *Broadcast) template(out *strings.Builder, t *track) {
 	}
 	out.WriteString(">\n<SegmentTimeline>\n")
 	for n := from; n < to; {
-		run := 1
-		for n+run < to && t.ticksOf(n+run) == t.ticksOf(n) {
-			run++
+		repeats := 1
+		for n+repeats < to && t.ticksOf(n+repeats) == t.ticksOf(n) {
+			repeats++
 		}
-		fmt.Fprintf(out, `<S t="%d" d="%d" r="%d"/>`+"\n", t.timeOf(n), t.ticksOf(n), run-1)
-		n += run
+		fmt.Fprintf(out, `<S t="%d" d="%d" r="%d"/>`+"\n", t.timeOf(n), t.ticksOf(n), repeats-1)
+		n += repeats
 	}
 	out.WriteString("</SegmentTimeline>\n</SegmentTemplate>\n")
 }

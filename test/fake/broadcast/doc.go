@@ -20,8 +20,10 @@
 // past. The picture changes exactly on a frame. Sound changes on a sample, which
 // the codec spreads over one or two of its frames (43 ms).
 //
-// ffmpeg lacks some features, so this package implements them: ID3 timestamps of
-// packed audio, key rotation, encrypted MP4 (checked with ffmpeg's decryption), an
-// hour of history (the start of the program with new timestamps), and the HE-AAC
-// declaration (heaac.go).
+// # Features that ffmpeg lacks
+//
+//   - ID3 timestamps of packed audio
+//   - key rotation, and encrypted MP4
+//   - an hour of history: the start of the program, repeated with new timestamps
+//   - the declaration of HE-AAC (heaac.go)
 package broadcast

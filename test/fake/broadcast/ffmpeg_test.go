@@ -22,7 +22,7 @@ import (
 func TestFFmpegDetectsBlackAndSilenceWhereTheProgramHasThem(t *testing.T) {
 	for _, s := range broadcast.Shapes() {
 		if s.History > 0 {
-			continue // an hour is long; see TestHistory
+			continue // too long to decode; see TestTheHistoryContinuesIntoTheRecording
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
@@ -30,45 +30,45 @@ func TestFFmpegDetectsBlackAndSilenceWhereTheProgramHasThem(t *testing.T) {
 			shape.Window, shape.Delta = 1000, false
 			// ffmpeg waits for more of an MPD that is not static.
 			shape.Ends = broadcast.Static
-			seen := see(t, shape)
+			output := detectShape(t, shape)
 			program := broadcast.Program
 			if shape.Video != broadcast.NoVideo || shape.Audio == broadcast.NoAudio {
-				near(t, seen, "black_start:", program.Black)
-				near(t, seen, "black_end:", program.Picture)
+				checkTime(t, output, "black_start:", program.Black)
+				checkTime(t, output, "black_end:", program.Picture)
 			}
 			if shape.Audio != broadcast.NoAudio || shape.Video == broadcast.NoVideo {
-				near(t, seen, "silence_start: ", program.Silence)
-				near(t, seen, "silence_end: ", program.Sound)
+				checkTime(t, output, "silence_start: ", program.Silence)
+				checkTime(t, output, "silence_end: ", program.Sound)
 			}
-			if strings.Contains(seen, "Error while decoding") {
-				t.Errorf("it does not decode:\n%s", seen)
+			if strings.Contains(output, "Error while decoding") {
+				t.Errorf("ffmpeg cannot decode it:\n%s", output)
 			}
 		})
 	}
 }
 
-// near looks for one time in what the detectors say. MPEG-TS may begin two
-// frames early, packed audio an AAC frame, an encoder's delay another.
-func near(t *testing.T, seen, what string, want time.Duration) {
+// checkTime compares the only time of this name in the detectors' output. MPEG-TS may
+// begin two frames early. Packed audio may be off by two AAC frames.
+func checkTime(t *testing.T, output, name string, want time.Duration) {
 	t.Helper()
-	found := regexp.MustCompile(regexp.QuoteMeta(what)+`([\d.]+)`).FindAllStringSubmatch(seen, -1)
+	found := regexp.MustCompile(regexp.QuoteMeta(name)+`([\d.]+)`).FindAllStringSubmatch(output, -1)
 	if len(found) != 1 {
-		t.Fatalf("%s comes %d times in\n%s", what, len(found), seen)
+		t.Fatalf("ffmpeg printed %q %d times, want once:\n%s", name, len(found), output)
 	}
 	at, err := strconv.ParseFloat(found[0][1], 64)
-	if off := math.Abs(at - want.Seconds()); err != nil || off > 0.15 {
-		t.Errorf("%s%v, want %v", what, at, want)
+	if err != nil || math.Abs(at-want.Seconds()) > 0.15 {
+		t.Errorf("%s%v, want %v", name, at, want)
 	}
 }
 
-// see returns what ffmpeg's detectors say of a shape.
-func see(t *testing.T, s broadcast.Shape) string {
+// detectShape returns the output of ffmpeg's detectors for a shape.
+func detectShape(t *testing.T, s broadcast.Shape) string {
 	t.Helper()
-	// A player of DASH believes its own clock.
 	library, err := broadcast.Open(broadcast.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The clock is the real one, because ffmpeg compares the times of an MPD with it.
 	b, err := library.Start(t.Context(), s, broadcast.Config{Preroll: broadcast.Program.End + 10*time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -78,17 +78,17 @@ func see(t *testing.T, s broadcast.Shape) string {
 	entry := server.URL + "/" + b.Entry()
 	switch {
 	case s.Reconnect > 0 && s.Container == broadcast.FMP4:
-		// ffmpeg does not take a second EXT-X-MAP of another size.
-		return detect(t, joined(t, server.URL+"/itag/91/", "init-0.mp4", 0, 22), 0) + detect(t, joined(t, server.URL+"/itag/91/", "init-1.mp4", 22, 31), 44)
+		// ffmpeg does not support a second EXT-X-MAP of another size.
+		return detect(t, joinSegments(t, server.URL+"/itag/91/", "init-0.mp4", 0, 22), 0) + detect(t, joinSegments(t, server.URL+"/itag/91/", "init-1.mp4", 22, 31), 44)
 	case s.MPD != broadcast.HLS && !s.Demuxed:
-		// Nor a representation with two tracks.
-		return detect(t, joined(t, server.URL+"/itag/91/", "init-0.mp4", 1, 32), 0)
+		// ffmpeg does not support a representation with two tracks.
+		return detect(t, joinSegments(t, server.URL+"/itag/91/", "init-0.mp4", 1, 32), 0)
 	}
 	return detect(t, entry, 0)
 }
 
-// joined is a file of an initialisation section and some segments.
-func joined(t *testing.T, base, init string, from, to int) string {
+// joinSegments writes an init section and some segments to a file.
+func joinSegments(t *testing.T, base, init string, from, to int) string {
 	t.Helper()
 	all := mustGet(t, base+init)
 	for n := from; n < to; n++ {
@@ -101,15 +101,16 @@ func joined(t *testing.T, base, init string, from, to int) string {
 	return name
 }
 
-// detect runs ffmpeg's detectors, with seconds added to the times they see.
-func detect(t *testing.T, input string, later int) string {
+// detect returns the output of ffmpeg's detectors. offset is added to their times, in
+// seconds.
+func detect(t *testing.T, input string, offset int) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	offset := strconv.Itoa(later)
+	shift := strconv.Itoa(offset)
 	args := []string{
 		"-hide_banner", "-nostdin", "-nostats", "-i", input,
-		"-vf", "setpts=PTS+" + offset + "/TB,blackdetect=d=0.5:pix_th=0.10", "-af", "asetpts=PTS+" + offset + "/TB,silencedetect=n=-50dB:d=0.5",
+		"-vf", "setpts=PTS+" + shift + "/TB,blackdetect=d=0.5:pix_th=0.10", "-af", "asetpts=PTS+" + shift + "/TB,silencedetect=n=-50dB:d=0.5",
 		"-f", "null", "-",
 	}
 	out, err := exec.CommandContext(ctx, "ffmpeg", args...).CombinedOutput()
@@ -119,8 +120,8 @@ func detect(t *testing.T, input string, later int) string {
 	return string(out)
 }
 
-// stamps is the time of every frame of picture in MPEG-TS, as ffprobe sees it.
-func stamps(t *testing.T, media string) (times []float64) {
+// frameTimes returns the time of every video frame in MPEG-TS, in seconds.
+func frameTimes(t *testing.T, media string) (times []float64) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "ffprobe", "-v", "error", "-f", "mpegts", "-select_streams", "v", "-show_entries", "frame=pts_time", "-of", "csv=p=0", "-i", "pipe:0")
 	cmd.Stdin = strings.NewReader(media)
@@ -142,7 +143,7 @@ func stamps(t *testing.T, media string) (times []float64) {
 	return times
 }
 
-// serve serves a broadcast.
+// serve starts a server of b and returns its URL.
 func serve(t *testing.T, b *broadcast.Broadcast) string {
 	t.Helper()
 	server := httptest.NewServer(b.Handler())

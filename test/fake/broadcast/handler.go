@@ -38,8 +38,8 @@ func (b *Broadcast) Handler() http.Handler {
 	return mux
 }
 
-func write(w http.ResponseWriter, kind string, body []byte) {
-	w.Header().Set("Content-Type", kind)
+func write(w http.ResponseWriter, contentType string, body []byte) {
+	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	_, _ = w.Write(body)
 }
@@ -76,14 +76,14 @@ func (b *Broadcast) waitUntil(ctx context.Context, due time.Duration) {
 
 // resource serves segments, parts, init sections, keys and single files.
 func (b *Broadcast) resource(w http.ResponseWriter, r *http.Request, t *track) {
-	kind, n, m, two, ok := parseName(r.PathValue("name"))
+	kind, n, m, hasM, ok := parseName(r.PathValue("name"))
 	var (
 		body []byte
 		err  = errNotFound
 	)
 	switch {
 	case !ok:
-	case kind == "seg" && two:
+	case kind == "seg" && hasM:
 		body, err = b.part(r.Context(), t, n, m)
 	case kind == "seg" && b.shape.MPD != HLS:
 		body, err = b.segment(t, n-1) // numbers begin with 1
@@ -92,7 +92,7 @@ func (b *Broadcast) resource(w http.ResponseWriter, r *http.Request, t *track) {
 	case kind == "time":
 		body, err = b.segment(t, t.indexOf(int64(n)))
 	case kind == "init":
-		body, err = b.init(t, n, m, two)
+		body, err = b.init(t, n, m, hasM)
 	case kind == "key" && b.shape.Keys != Clear:
 		body, err = secret(b.shape.Keys, n), nil
 	case kind == "media" && b.shape.SingleFile:

@@ -30,7 +30,7 @@ type playlist struct {
 func (b *Broadcast) playlistText(t *track) string {
 	p := &playlist{b: b, t: t, elapsed: b.elapsed()}
 	p.from, p.to = b.window(t, p.elapsed)
-	p.head()
+	p.header()
 	skipped := 0
 	if b.shape.Delta {
 		skipped = max(0, p.to-p.from-skipUntil)
@@ -41,11 +41,11 @@ func (b *Broadcast) playlistText(t *track) string {
 	for n := p.from + skipped; n < p.to; n++ {
 		p.entry(n, n == p.from+skipped)
 	}
-	over := b.ended()
-	if b.shape.Parts && !over {
+	ended := b.ended()
+	if b.shape.Parts && !ended {
 		p.liveEdge()
 	}
-	if over {
+	if ended {
 		p.WriteString("#EXT-X-ENDLIST\n")
 	}
 	return p.String()
@@ -54,7 +54,7 @@ func (b *Broadcast) playlistText(t *track) string {
 // skipUntil is how many of the newest entries a delta update lists.
 const skipUntil = 6
 
-func (p *playlist) head() {
+func (p *playlist) header() {
 	s := p.b.shape
 	version := 3
 	switch {
@@ -83,11 +83,11 @@ func (p *playlist) head() {
 	}
 	fmt.Fprintf(p, "#EXT-X-MEDIA-SEQUENCE:%d\n", p.from)
 	if s.Reconnect > 0 && !s.NoDiscontinuity && p.to > p.from {
-		gone := p.t.segments[p.from].connection
+		removed := p.t.segments[p.from].connection
 		if p.isReconnection(p.from) {
-			gone-- // its tag is still listed
+			removed-- // its tag is still listed
 		}
-		fmt.Fprintf(p, "#EXT-X-DISCONTINUITY-SEQUENCE:%d\n", gone)
+		fmt.Fprintf(p, "#EXT-X-DISCONTINUITY-SEQUENCE:%d\n", removed)
 	}
 }
 
@@ -99,27 +99,27 @@ func (p *playlist) isReconnection(n int) bool {
 // entry writes segment n.
 func (p *playlist) entry(n int, first bool) {
 	seg, s := p.t.segments[n], p.b.shape
-	broken := p.isReconnection(n) && !s.NoDiscontinuity
-	if broken {
+	discontinuity := p.isReconnection(n) && !s.NoDiscontinuity
+	if discontinuity {
 		p.WriteString("#EXT-X-DISCONTINUITY\n")
 	}
 	key := p.b.key(p.t, n)
-	rekeyed := key != nil && (first || p.b.key(p.t, n-1).number != key.number)
-	if rekeyed {
+	newKey := key != nil && (first || p.b.key(p.t, n-1).number != key.number)
+	if newKey {
 		fmt.Fprintf(p, "#EXT-X-KEY:METHOD=AES-128,URI=%q", key.name())
 		if key.explicitIV {
 			fmt.Fprintf(p, ",IV=0x%x", key.iv)
 		}
 		p.WriteString("\n")
 	}
-	if seg.init != nil && (first || p.isReconnection(n) || rekeyed) {
+	if seg.init != nil && (first || p.isReconnection(n) || newKey) {
 		fmt.Fprintf(p, "#EXT-X-MAP:URI=%q", p.initName(seg, key))
 		if s.SingleFile {
 			fmt.Fprintf(p, ",BYTERANGE=\"%d@%d\"", seg.init.length, seg.init.offset)
 		}
 		p.WriteString("\n")
 	}
-	if s.ProgramTime == DateTimePerSegment || s.ProgramTime == DateTimeAtStart && (first || broken || s.ReconnectGap > 0 && p.isReconnection(n)) {
+	if s.ProgramTime == DateTimePerSegment || s.ProgramTime == DateTimeAtStart && (first || discontinuity || s.ReconnectGap > 0 && p.isReconnection(n)) {
 		fmt.Fprintf(p, "#EXT-X-PROGRAM-DATE-TIME:%s\n", p.b.start.Add(seg.at).UTC().Format("2006-01-02T15:04:05.000Z"))
 	}
 	if s.Parts && n >= p.to-3 {

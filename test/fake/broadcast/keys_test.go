@@ -22,10 +22,10 @@ func TestEverySegmentDecryptsToTheClearOne(t *testing.T) {
 		"fMP4":    {Window: 1000, Keys: broadcast.Rotating, Container: broadcast.FMP4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, server := onAir(t, s, broadcast.Program.End)
+			_, server := startAt(t, s, broadcast.Program.End)
 			s.Keys = broadcast.Clear
-			_, open := onAir(t, s, broadcast.Program.End)
-			base, clearBase := server.URL+"/itag/91/", open.URL+"/itag/91/"
+			_, unencrypted := startAt(t, s, broadcast.Program.End)
+			base, clearBase := server.URL+"/itag/91/", unencrypted.URL+"/itag/91/"
 			tag := regexp.MustCompile(`URI="([^"]+)"(?:,IV=0x([0-9a-f]+))?`)
 			var (
 				secret, iv string
@@ -34,31 +34,31 @@ func TestEverySegmentDecryptsToTheClearOne(t *testing.T) {
 			)
 			for line := range strings.Lines(mustGet(t, base+"index.m3u8")) {
 				line = strings.TrimSpace(line)
-				a := tag.FindStringSubmatch(line)
+				match := tag.FindStringSubmatch(line)
 				switch {
 				case strings.HasPrefix(line, "#EXT-X-KEY:"):
-					secret, iv = mustGet(t, base+a[1]), a[2]
+					secret, iv = mustGet(t, base+match[1]), match[2]
 					keys[secret] = true
 				case strings.HasPrefix(line, "#EXT-X-MAP:"):
-					if decrypt(t, mustGet(t, base+a[1]), secret, iv, 0) != mustGet(t, clearBase+"init-0.mp4") {
-						t.Errorf("%s is another than in clear", a[1])
+					if decrypt(t, mustGet(t, base+match[1]), secret, iv, 0) != mustGet(t, clearBase+"init-0.mp4") {
+						t.Errorf("%s decrypts to other bytes than those of the clear init section", match[1])
 					}
 				case !strings.HasPrefix(line, "#"):
 					if decrypt(t, mustGet(t, base+line), secret, iv, sequence) != mustGet(t, clearBase+line) {
-						t.Errorf("%s is another than in clear", line)
+						t.Errorf("%s decrypts to other bytes than those of the clear segment", line)
 					}
 					sequence++
 				}
 			}
 			if sequence != uint64(broadcast.Program.End/(2*time.Second)) || len(keys) != 11 {
-				t.Errorf("%d segments, %d keys", sequence, len(keys))
+				t.Errorf("%d segments with %d keys, want 31 with 11", sequence, len(keys))
 			}
 		})
 	}
 }
 
-// decrypt is AES-128 in CBC mode (RFC 8216, 4.3.2.4 and 5.2), iv hexadecimal or
-// empty.
+// decrypt decrypts AES-128 in CBC mode (RFC 8216, 4.3.2.4 and 5.2). iv is hexadecimal.
+// If it is empty, the sequence number is the IV.
 func decrypt(t *testing.T, body, secret, iv string, sequence uint64) string {
 	t.Helper()
 	vector, err := hex.DecodeString(iv)

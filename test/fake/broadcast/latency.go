@@ -41,7 +41,7 @@ func (p *playlist) liveEdge() {
 			last := other.ready(msn, p.elapsed) - 1
 			if last < 0 {
 				msn--
-				last = p.b.shape.partsOf() - 1
+				last = p.b.shape.piecesPerSegment() - 1
 			}
 			fmt.Fprintf(p, "#EXT-X-RENDITION-REPORT:URI=\"../%d/index.m3u8\",LAST-MSN=%d,LAST-PART=%d\n", other.itag, msn, last)
 		}

@@ -30,7 +30,7 @@ type Library struct {
 	ffmpeg string
 
 	mu    sync.Mutex
-	locks map[string]*sync.Mutex // by name of a recipe, so that one caller packages it
+	locks map[string]*sync.Mutex // by name of a run, so that only one caller packages it
 }
 
 // Open opens a library. It fails without ffmpeg or a cache directory.
@@ -57,15 +57,15 @@ func (l *Library) Prepare(ctx context.Context, s Shape) error {
 	return err
 }
 
-// pack is a packaged part of the recording.
+// packagedPart is a packaged part of the recording.
 type packagedPart struct {
 	dir      string
 	listings []listing // video or muxed first, then audio
 }
 
-// packages returns the packages of a shape's recipes.
+// packages returns the packaged parts of a shape. It makes missing ones.
 func (l *Library) packages(ctx context.Context, s Shape) (all []packagedPart, err error) {
-	for _, r := range s.recipes() {
+	for _, r := range s.encoderRuns() {
 		p, err := l.load(ctx, r)
 		if err != nil {
 			return nil, err
@@ -75,17 +75,17 @@ func (l *Library) packages(ctx context.Context, s Shape) (all []packagedPart, er
 	return all, nil
 }
 
-// load reads a package. It makes a missing one first.
-func (l *Library) load(ctx context.Context, r recipe) (packagedPart, error) {
+// load reads a packaged part. It makes a missing one first.
+func (l *Library) load(ctx context.Context, r encoderRun) (packagedPart, error) {
 	name := r.name()
 	l.mu.Lock()
 	if l.locks[name] == nil {
 		l.locks[name] = &sync.Mutex{}
 	}
-	being := l.locks[name]
+	lock := l.locks[name]
 	l.mu.Unlock()
-	being.Lock()
-	defer being.Unlock()
+	lock.Lock()
+	defer lock.Unlock()
 
 	dir := filepath.Join(l.dir, name)
 	if _, err := os.Stat(dir); err != nil {
@@ -99,34 +99,34 @@ func (l *Library) load(ctx context.Context, r recipe) (packagedPart, error) {
 
 // makePackage runs ffmpeg in a temporary directory and renames it when it is complete:
 // other processes see all of it or nothing.
-func (l *Library) makePackage(ctx context.Context, r recipe, dir string) error {
-	work, err := os.MkdirTemp(l.dir, ".new-")
+func (l *Library) makePackage(ctx context.Context, r encoderRun, dir string) error {
+	temp, err := os.MkdirTemp(l.dir, ".new-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	defer os.RemoveAll(temp)
 	if r.encrypted {
 		err := errors.Join(
-			os.WriteFile(filepath.Join(work, keyFile), []byte(ffmpegKey), 0o644),
-			os.WriteFile(filepath.Join(work, keyInfo), []byte(keyFile+"\n"+keyFile+"\n"), 0o644))
+			os.WriteFile(filepath.Join(temp, keyFile), []byte(ffmpegKey), 0o644),
+			os.WriteFile(filepath.Join(temp, keyInfo), []byte(keyFile+"\n"+keyFile+"\n"), 0o644))
 		if err != nil {
 			return err
 		}
 	}
 	cmd := exec.CommandContext(ctx, l.ffmpeg, r.arguments()...)
-	cmd.Dir = work
+	cmd.Dir = temp
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%w\n%s", err, stderr.String())
 	}
 	if r.audio == HEAAC {
-		if err := declareHEAAC(work); err != nil {
+		if err := declareHEAAC(temp); err != nil {
 			return err
 		}
 	}
-	if err := os.Rename(work, dir); err != nil {
-		if _, there := os.Stat(dir); there == nil {
+	if err := os.Rename(temp, dir); err != nil {
+		if _, statErr := os.Stat(dir); statErr == nil {
 			return nil // another process was faster
 		}
 		return err
@@ -134,8 +134,8 @@ func (l *Library) makePackage(ctx context.Context, r recipe, dir string) error {
 	return nil
 }
 
-// read reads what ffmpeg has listed.
-func (r recipe) read(dir string) (all []listing, err error) {
+// read parses the playlists or the MPD that ffmpeg wrote to dir.
+func (r encoderRun) read(dir string) (all []listing, err error) {
 	if r.mpd != HLS {
 		text, err := os.ReadFile(filepath.Join(dir, manifest))
 		if err != nil {
@@ -143,16 +143,16 @@ func (r recipe) read(dir string) (all []listing, err error) {
 		}
 		return readManifest(text, r.to-r.from)
 	}
-	lists := []string{"0.m3u8"}
+	playlists := []string{"0.m3u8"}
 	switch {
 	case r.container == Packed && r.video == NoVideo:
-		lists = []string{packedList}
+		playlists = []string{packedList}
 	case r.container == Packed:
-		lists = append(lists, packedList)
+		playlists = append(playlists, packedList)
 	case r.demuxed:
-		lists = append(lists, "1.m3u8")
+		playlists = append(playlists, "1.m3u8")
 	}
-	for _, name := range lists {
+	for _, name := range playlists {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			return nil, err

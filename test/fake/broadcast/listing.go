@@ -15,12 +15,12 @@ type extent struct {
 	offset, length int64 // length 0: to its end
 }
 
-// item is a segment as ffmpeg listed it.
+// item is a segment in ffmpeg's output.
 type item struct {
 	extent
 	duration time.Duration
 	ticks    int64  // DASH: duration, in listing.timescale
-	iv       []byte // set: encrypted with theKey
+	iv       []byte // of an encrypted segment; nil otherwise
 }
 
 // listing is the packaged media of one playlist or representation, in order.
@@ -88,7 +88,7 @@ func attribute(list, name string) string {
 	return ""
 }
 
-// mpd has the used parts of ffmpeg's MPDs.
+// mpd holds the parts of ffmpeg's MPDs that this package reads.
 type mpd struct {
 	Representations []struct {
 		ID       string `xml:"id,attr"`
@@ -106,8 +106,7 @@ type mpd struct {
 	} `xml:"Period>AdaptationSet>Representation"`
 }
 
-// readManifest reads the representations of an MPD of ffmpeg's. length is that of the
-// media.
+// readManifest reads the representations of ffmpeg's MPD. The media have this length.
 func readManifest(text []byte, length time.Duration) (all []listing, err error) {
 	var m mpd
 	if err := xml.Unmarshal(text, &m); err != nil {

@@ -12,12 +12,12 @@ func (t *track) path() string { return fmt.Sprintf("itag/%d/index.m3u8", t.itag)
 
 // masterText returns the master playlist.
 func (b *Broadcast) masterText() string {
-	const sound = "sound"
+	const group = "audio"
 	var out strings.Builder
 	out.WriteString("#EXTM3U\n#EXT-X-INDEPENDENT-SEGMENTS\n")
 	for _, t := range b.tracks {
 		if b.shape.Demuxed && t.video == NoVideo {
-			fmt.Fprintf(&out, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=%q,NAME=\"Sound\",DEFAULT=YES,AUTOSELECT=YES,URI=%q\n", sound, t.path())
+			fmt.Fprintf(&out, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=%q,NAME=\"Audio\",DEFAULT=YES,AUTOSELECT=YES,URI=%q\n", group, t.path())
 		}
 	}
 	for _, t := range b.tracks {
@@ -29,7 +29,7 @@ func (b *Broadcast) masterText() string {
 			fmt.Fprintf(&out, ",RESOLUTION=%dx%d,FRAME-RATE=%d", v.width, v.height, fps)
 		}
 		if b.shape.Demuxed {
-			fmt.Fprintf(&out, ",AUDIO=%q", sound)
+			fmt.Fprintf(&out, ",AUDIO=%q", group)
 		}
 		fmt.Fprintf(&out, "\n%s\n", t.path())
 	}

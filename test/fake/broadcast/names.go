@@ -13,18 +13,20 @@ func (t *track) segmentName(n int) string { return fmt.Sprintf("seg-%d%s", n, t.
 func (t *track) partName(n, i int) string { return fmt.Sprintf("seg-%d.%d%s", n, i, t.extension) }
 
 // fileName returns the name of the single file of a connection.
-func (t *track) fileName(chapter int) string { return fmt.Sprintf("media-%d%s", chapter, t.extension) }
-
-// initName returns the name of an init section. Encrypted ones differ by their key.
-func initName(chapter int, k *key) string {
-	if k == nil {
-		return fmt.Sprintf("init-%d.mp4", chapter)
-	}
-	return fmt.Sprintf("init-%d.%d.mp4", chapter, k.number)
+func (t *track) fileName(connection int) string {
+	return fmt.Sprintf("media-%d%s", connection, t.extension)
 }
 
-// parseName parses KIND-N.EXT and KIND-N.M.EXT; two reports the second form.
-func parseName(name string) (kind string, n, m int, two, ok bool) {
+// initName returns the name of an init section. Encrypted ones differ by their key.
+func initName(connection int, k *key) string {
+	if k == nil {
+		return fmt.Sprintf("init-%d.mp4", connection)
+	}
+	return fmt.Sprintf("init-%d.%d.mp4", connection, k.number)
+}
+
+// parseName parses KIND-N.EXT and KIND-N.M.EXT. hasM reports the second form.
+func parseName(name string) (kind string, n, m int, hasM, ok bool) {
 	kind, rest, _ := strings.Cut(name, "-")
 	fields := strings.Split(rest, ".")
 	if len(fields) != 2 && len(fields) != 3 {
@@ -32,8 +34,8 @@ func parseName(name string) (kind string, n, m int, two, ok bool) {
 	}
 	n, err := strconv.Atoi(fields[0])
 	if err == nil && len(fields) == 3 {
-		two = true
+		hasM = true
 		m, err = strconv.Atoi(fields[1])
 	}
-	return kind, n, m, two, err == nil && n >= 0 && m >= 0
+	return kind, n, m, hasM, err == nil && n >= 0 && m >= 0
 }

@@ -12,15 +12,70 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/broadcast"
 )
 
+// playlistCase is a broadcast of a shape that began a time ago, and the parts and the
+// segments that its media playlist must have.
+type playlistCase struct {
+	shape   broadcast.Shape
+	elapsed time.Duration
+	has     []string
+	hasNot  []string
+	uris    string
+}
+
+func checkPlaylists(t *testing.T, cases map[string]playlistCase) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, c.check)
+	}
+}
+
+func (c playlistCase) check(t *testing.T) {
+	b, server := startAt(t, c.shape, c.elapsed)
+	base := server.URL + "/itag/91/"
+	if c.shape.Demuxed {
+		base = server.URL + "/itag/269/"
+	}
+	text := mustGet(t, base+"index.m3u8")
+	for _, want := range c.has {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	for _, unwanted := range c.hasNot {
+		if strings.Contains(text, unwanted) {
+			t.Errorf("unwanted %q in\n%s", unwanted, text)
+		}
+	}
+	var uris []string
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "#") {
+			uris = append(uris, strings.TrimSpace(line))
+		}
+	}
+	if got := strings.Join(uris, " "); got != c.uris {
+		t.Errorf("lists %s, want %s", got, c.uris)
+	}
+	for _, uri := range uris {
+		want := http.StatusOK
+		if len(c.shape.Gaps) > 0 && uri == "seg-14.ts" {
+			want = http.StatusNotFound
+		}
+		if status, _ := get(t, base+uri); status != want {
+			t.Errorf("%s: status %d, want %d", uri, status, want)
+		}
+	}
+	next := "seg-" + strconv.Itoa(1+number(t, uris[len(uris)-1])) + path.Ext(uris[0])
+	if status, _ := get(t, base+next); status != http.StatusNotFound {
+		t.Errorf("status %d of %s, which is not published yet", status, next)
+	}
+	if notFound := b.NotFound(); notFound[len(notFound)-1] != next {
+		t.Errorf("NotFound = %v, want %s last", notFound, next)
+	}
+}
+
 func TestAMediaPlaylistDescribesTheWindow(t *testing.T) {
-	for name, c := range map[string]struct {
-		shape  broadcast.Shape
-		past   time.Duration
-		has    []string
-		hasNot []string
-		uris   string
-	}{
-		"a window that moves": {
+	checkPlaylists(t, map[string]playlistCase{
+		"a sliding window": {
 			broadcast.Shape{}, 33 * time.Second,
 			[]string{"#EXT-X-MEDIA-SEQUENCE:10\n#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:20.000Z\n#EXTINF:2.000000,\nseg-10.ts\n#EXTINF"},
 			[]string{"ENDLIST", "DISCONTINUITY", "KEY"}, "seg-10.ts seg-11.ts seg-12.ts seg-13.ts seg-14.ts seg-15.ts",
@@ -37,10 +92,15 @@ func TestAMediaPlaylistDescribesTheWindow(t *testing.T) {
 			broadcast.Shape{Window: 3, Gaps: []time.Duration{29 * time.Second}}, 33 * time.Second, []string{"#EXT-X-VERSION:8", "#EXT-X-GAP\n#EXTINF:2.000000,\nseg-14.ts\n"}, nil,
 			"seg-13.ts seg-14.ts seg-15.ts",
 		},
+	})
+}
+
+func TestAMediaPlaylistNamesTheKeys(t *testing.T) {
+	checkPlaylists(t, map[string]playlistCase{
 		"ffmpeg's key": {
 			broadcast.Shape{Window: 3, Keys: broadcast.ByFFmpeg}, 33 * time.Second, []string{"#EXT-X-KEY:METHOD=AES-128,URI=\"key-0.bin\",IV=0x0000"}, nil, "seg-13.ts seg-14.ts seg-15.ts",
 		},
-		"a key that changes, with and without an IV": {
+		"a rotating key, with and without an IV": {
 			broadcast.Shape{Window: 3, Keys: broadcast.Rotating}, 33 * time.Second,
 			[]string{"URI=\"key-4.bin\",IV=0x", "seg-14.ts\n#EXT-X-KEY:METHOD=AES-128,URI=\"key-5.bin\"\n"}, nil, "seg-13.ts seg-14.ts seg-15.ts",
 		},
@@ -49,22 +109,32 @@ func TestAMediaPlaylistDescribesTheWindow(t *testing.T) {
 			[]string{"URI=\"key-4.bin\",IV=0x", "#EXT-X-MAP:URI=\"init-0.4.mp4\"", "URI=\"key-5.bin\",IV=0x", "#EXT-X-MAP:URI=\"init-0.5.mp4\""}, nil,
 			"seg-13.m4s seg-14.m4s seg-15.m4s",
 		},
+	})
+}
+
+func TestAMediaPlaylistDescribesAReconnection(t *testing.T) {
+	checkPlaylists(t, map[string]playlistCase{
 		"a discontinuity": {
 			broadcast.Shape{Window: 3, Reconnect: 30 * time.Second, ReconnectGap: 3 * time.Second}, 35 * time.Second,
 			[]string{"#EXT-X-DISCONTINUITY-SEQUENCE:0\n", "seg-14.ts\n#EXT-X-DISCONTINUITY\n#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:33.000Z\n#EXTINF:2.000000,\nseg-15.ts\n"}, nil,
 			"seg-13.ts seg-14.ts seg-15.ts",
 		},
-		"a discontinuity about to leave": {
+		"a discontinuity at the first entry": {
 			broadcast.Shape{Window: 3, Reconnect: 30 * time.Second}, 36 * time.Second,
 			[]string{"#EXT-X-DISCONTINUITY-SEQUENCE:0\n#EXT-X-DISCONTINUITY\n"}, nil, "seg-15.ts seg-16.ts seg-17.ts",
 		},
-		"a discontinuity that has left": {
+		"a discontinuity before the first entry": {
 			broadcast.Shape{Window: 3, Reconnect: 30 * time.Second}, 38 * time.Second,
 			[]string{"#EXT-X-DISCONTINUITY-SEQUENCE:1\n"}, []string{"DISCONTINUITY\n"}, "seg-16.ts seg-17.ts seg-18.ts",
 		},
-		"timestamps back without a word": {
+		"a reconnection without a discontinuity": {
 			broadcast.Shape{Window: 3, Reconnect: 30 * time.Second, NoDiscontinuity: true}, 36 * time.Second, nil, []string{"DISCONTINUITY"}, "seg-15.ts seg-16.ts seg-17.ts",
 		},
+	})
+}
+
+func TestALowLatencyPlaylistHasPartsAndSkips(t *testing.T) {
+	checkPlaylists(t, map[string]playlistCase{
 		"a delta update": {
 			broadcast.Shape{Window: 15, Delta: true}, 33 * time.Second,
 			[]string{"CAN-SKIP-UNTIL=12.0", "#EXT-X-MEDIA-SEQUENCE:1\n#EXT-X-SKIP:SKIPPED-SEGMENTS=9\n#EXT-X-PROGRAM-DATE-TIME:2026-11-21T12:00:20.000Z\n"}, nil,
@@ -78,54 +148,10 @@ func TestAMediaPlaylistDescribesTheWindow(t *testing.T) {
 				"#EXT-X-RENDITION-REPORT:URI=\"../234/index.m3u8\",LAST-MSN=15,LAST-PART=1\n",
 			}, nil, "seg-13.m4s seg-14.m4s seg-15.m4s",
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b, server := onAir(t, c.shape, c.past)
-			at := server.URL + "/itag/91/"
-			if c.shape.Demuxed {
-				at = server.URL + "/itag/269/"
-			}
-			text := mustGet(t, at+"index.m3u8")
-			for _, want := range c.has {
-				if !strings.Contains(text, want) {
-					t.Errorf("no %q in\n%s", want, text)
-				}
-			}
-			for _, no := range c.hasNot {
-				if strings.Contains(text, no) {
-					t.Errorf("%q in\n%s", no, text)
-				}
-			}
-			var uris []string
-			for line := range strings.Lines(text) {
-				if !strings.HasPrefix(line, "#") {
-					uris = append(uris, strings.TrimSpace(line))
-				}
-			}
-			if got := strings.Join(uris, " "); got != c.uris {
-				t.Errorf("lists %s, want %s", got, c.uris)
-			}
-			for _, uri := range uris {
-				want := http.StatusOK
-				if len(c.shape.Gaps) > 0 && uri == "seg-14.ts" {
-					want = http.StatusNotFound
-				}
-				if status, _ := get(t, at+uri); status != want {
-					t.Errorf("status %d of %s", status, uri)
-				}
-			}
-			next := "seg-" + strconv.Itoa(1+number(t, uris[len(uris)-1])) + path.Ext(uris[0])
-			if status, _ := get(t, at+next); status != http.StatusNotFound {
-				t.Errorf("status %d of %s, which is yet to come", status, next)
-			}
-			if missed := b.NotFound(); missed[len(missed)-1] != next {
-				t.Errorf("missed %v", missed)
-			}
-		})
-	}
+	})
 }
 
-// number is that in a segment's name.
+// number returns the number in a segment's name.
 func number(t *testing.T, name string) int {
 	t.Helper()
 	n, err := strconv.Atoi(regexp.MustCompile(`\d+`).FindString(name))
@@ -136,41 +162,41 @@ func number(t *testing.T, name string) int {
 }
 
 func TestTheByteRangesCoverTheWholeFile(t *testing.T) {
-	_, server := onAir(t, broadcast.Shape{SingleFile: true, Container: broadcast.FMP4}, 33*time.Second)
+	_, server := startAt(t, broadcast.Shape{SingleFile: true, Container: broadcast.FMP4}, 33*time.Second)
 	text := mustGet(t, server.URL+"/itag/91/index.m3u8")
 	found := regexp.MustCompile(`#EXT-X-BYTERANGE:(\d+)@(\d+)\nmedia-0.m4s`).FindAllStringSubmatch(text, -1)
 	if len(found) != 6 {
-		t.Fatalf("%d ranges in\n%s", len(found), text)
+		t.Fatalf("%d byte ranges, want 6 in\n%s", len(found), text)
 	}
 	length, _ := strconv.Atoi(found[5][1])
 	offset, _ := strconv.Atoi(found[5][2])
 	if file := mustGet(t, server.URL+"/itag/91/media-0.m4s"); len(file) != length+offset {
-		t.Errorf("the file has %d bytes, and is known up to %d", len(file), length+offset)
+		t.Errorf("the file has %d bytes, the last range ends at %d", len(file), length+offset)
 	}
 }
 
 func TestTheHistoryContinuesIntoTheRecording(t *testing.T) {
-	_, server := onAir(t, broadcast.Shape{Segment: time.Second, History: time.Hour}, 30*time.Second)
+	_, server := startAt(t, broadcast.Shape{Segment: time.Second, History: time.Hour}, 30*time.Second)
 	text := mustGet(t, server.URL+"/itag/91/index.m3u8")
 	if n := strings.Count(text, "#EXTINF"); n != 3600 {
-		t.Errorf("%d segments", n)
+		t.Errorf("%d segments, want 3600", n)
 	}
 	if want := "#EXT-X-MEDIA-SEQUENCE:30\n#EXT-X-PROGRAM-DATE-TIME:2026-11-21T11:00:30.000Z\n"; !strings.Contains(text, want) {
 		t.Errorf("no %q in %s", want, text[:300])
 	}
-	t.Run("goes on into the recording without a break", func(t *testing.T) {
+	t.Run("frames are evenly spaced where the recording begins", func(t *testing.T) {
 		all := ""
 		for n := 3596; n < 3604; n++ { // the recording begins with 3600
 			all += mustGet(t, server.URL+"/itag/91/seg-"+strconv.Itoa(n)+".ts")
 		}
-		times := stamps(t, all)
+		times := frameTimes(t, all)
 		for i := 1; i < len(times); i++ {
 			if step := times[i] - times[i-1]; step < 0.06 || step > 0.07 {
-				t.Fatalf("frame %d of %d comes %v s after the one before", i, len(times), step)
+				t.Fatalf("frame %d of %d begins %v s after the one before", i, len(times), step)
 			}
 		}
 		if len(times) != 8*15 {
-			t.Errorf("%d frames", len(times))
+			t.Errorf("%d frames, want %d", len(times), 8*15)
 		}
 	})
 }
@@ -185,17 +211,17 @@ func TestALowLatencyRequestWaitsForItsPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := serve(t, b)
-	began := time.Now()
+	start := time.Now()
 	if text := mustGet(t, server+"/itag/91/index.m3u8?_HLS_msn=10&_HLS_part=0"); !strings.Contains(text, "seg-10.0.ts\",INDEPENDENT") {
-		t.Errorf("what was waited for is not in\n%s", text)
+		t.Errorf("the requested part is not in\n%s", text)
 	}
 	if part := mustGet(t, server+"/itag/91/seg-10.1.ts"); len(part) == 0 {
-		t.Error("an empty part")
+		t.Error("the part is empty")
 	}
-	if took := time.Since(began); took < time.Second || took > 10*time.Second {
-		t.Errorf("waited for %v", took)
+	if took := time.Since(start); took < time.Second || took > 10*time.Second {
+		t.Errorf("both requests took %v, want 1 s to 10 s", took)
 	}
 	if status, _ := get(t, server+"/itag/91/seg-30.0.ts"); status != http.StatusNotFound {
-		t.Errorf("status %d of what is too far ahead to wait for", status)
+		t.Errorf("status %d of a part that is too far ahead", status)
 	}
 }

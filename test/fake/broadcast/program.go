@@ -24,17 +24,18 @@ const (
 	gopFrames = fps // frames from one key frame to the next: every second
 )
 
-// pictures returns a filter graph of the recording's picture between two instants, with
-// timestamps from zero.
-func pictures(width, height int, from, to time.Duration) string {
+// videoFilter returns a filter graph of the recording's video between two instants,
+// with timestamps from zero.
+func videoFilter(width, height int, from, to time.Duration) string {
 	frame := func(at time.Duration) int64 { return int64(at * fps / time.Second) }
 	return fmt.Sprintf("testsrc2=size=%dx%d:rate=%d:duration=%g,drawbox=color=black:t=fill:enable='between(n,%d,%d)',"+
 		"trim=start_frame=%d:end_frame=%d,setpts=PTS-STARTPTS", width, height, fps, Program.End.Seconds(),
 		frame(Program.Black), frame(Program.Picture)-1, frame(from), frame(to))
 }
 
-// sounds returns the same for its sound.
-func sounds(rate int, from, to time.Duration) string {
+// audioFilter returns a filter graph of the recording's audio between two instants,
+// with timestamps from zero.
+func audioFilter(rate int, from, to time.Duration) string {
 	return fmt.Sprintf("aevalsrc='if(gte(t,%g)*lt(t,%g),0,0.2*sin(2*PI*440*t)+0.1*sin(2*PI*660*t))':s=%d:c=mono:d=%g,"+
 		"atrim=start=%g:end=%g,asetpts=PTS-STARTPTS", Program.Silence.Seconds(), Program.Sound.Seconds(), rate,
 		Program.End.Seconds(), from.Seconds(), to.Seconds())

@@ -11,7 +11,7 @@ import (
 type Shape struct {
 	Video   Video // NoVideo and NoAudio both: H264 and AAC
 	Audio   Audio
-	Demuxed bool          // picture and sound in playlists (HLS) or adaptation sets (DASH) of their own
+	Demuxed bool          // video and audio in separate playlists (HLS) or adaptation sets (DASH)
 	Segment time.Duration // whole seconds, default 2 s; with Parts each part is one second
 	Window  int           // segments listed, default 6
 
@@ -21,15 +21,15 @@ type Shape struct {
 
 	MediaEntry  bool              // the entry is a media playlist, not a master
 	ProgramTime DateTimePlacement // where EXT-X-PROGRAM-DATE-TIME is
-	History     time.Duration     // MPEG-TS only: as much is listed before the recording's beginning
+	History     time.Duration     // length of the media listed before the recording; MPEG-TS only
 	Parts       bool              // low latency: EXT-X-PART, EXT-X-PRELOAD-HINT, EXT-X-RENDITION-REPORT
-	Delta       bool              // EXT-X-SKIP, though nobody asked for it
+	Delta       bool              // EXT-X-SKIP in every playlist, requested or not
 	Gaps        []time.Duration   // the segments that show these instants of the recording are missing: EXT-X-GAP
 
-	Reconnect       time.Duration // whole segments: where the encoder reconnects, with timestamps from zero; 0: never
-	ReconnectVideo  Video         // what it sends from then on; default: the same
-	ReconnectGap    time.Duration // how long it was away
-	NoDiscontinuity bool          // nothing is said of it: no EXT-X-DISCONTINUITY
+	Reconnect       time.Duration // when the encoder reconnects, with timestamps from zero: a multiple of Segment; 0: never
+	ReconnectVideo  Video         // its codec after the reconnection; default: the same
+	ReconnectGap    time.Duration // how long it was disconnected
+	NoDiscontinuity bool          // the playlist has no EXT-X-DISCONTINUITY for it
 
 	MPD  Addressing // DASH instead of HLS
 	Ends EndSignal  // of DASH
@@ -45,14 +45,14 @@ const (
 	Packed Container = "packed" // video in MPEG-TS, audio as ADTS or MP3 frames after an ID3 timestamp
 )
 
-// Keys is the way of encryption.
+// Keys selects the encryption.
 type Keys string
 
-// The ways to encrypt.
+// The kinds of encryption.
 const (
 	Clear    Keys = ""
 	ByFFmpeg Keys = "ffmpeg"   // MPEG-TS: one key, as ffmpeg's hls muxer does it
-	Rotating Keys = "rotating" // another key after three segments; every second IV is stated, the others are the sequence number
+	Rotating Keys = "rotating" // a new key every three segments; every second IV is stated, the others are the sequence number
 )
 
 // DateTimePlacement says which entries have an EXT-X-PROGRAM-DATE-TIME.
@@ -68,7 +68,7 @@ const (
 // Addressing selects how an MPD addresses segments.
 type Addressing string
 
-// The ways to address segments; HLS is no MPD at all.
+// The kinds of addressing. HLS means that there is no MPD.
 const (
 	HLS          Addressing = ""
 	TimelineTime Addressing = "timeline-time"   // SegmentTimeline, $Time$
@@ -82,7 +82,7 @@ type EndSignal string
 // The ends of an MPD.
 const (
 	Static   EndSignal = ""         // type="static"
-	Duration EndSignal = "duration" // still dynamic, but mediaPresentationDuration is there and minimumUpdatePeriod is not
+	Duration EndSignal = "duration" // type="dynamic" with mediaPresentationDuration and without minimumUpdatePeriod
 )
 
 const (
@@ -105,7 +105,7 @@ func (s *Shape) applyDefaults() error {
 		s.ReconnectVideo = s.Video
 	}
 	if s.Delta || s.Parts {
-		s.ProgramTime = DateTimePerSegment // who skips the first entry must not lose the time
+		s.ProgramTime = DateTimePerSegment // a delta update leaves out the first entry, and its time with it
 	}
 	if s.MPD != HLS {
 		s.Container = FMP4
@@ -114,20 +114,20 @@ func (s *Shape) applyDefaults() error {
 }
 
 func (s *Shape) validate() error {
-	one := s.Video == NoVideo || s.Audio == NoAudio
+	singleTrack := s.Video == NoVideo || s.Audio == NoAudio
 	switch {
 	case s.Segment%time.Second != 0 || s.Segment <= 0 || s.Window < 3:
-		return fmt.Errorf("broadcast: segments of %v, %d of them", s.Segment, s.Window)
-	case s.Demuxed && one, s.Container == Packed && !s.Demuxed && s.Video != NoVideo:
-		return errors.New("broadcast: only two tracks can be demuxed, and packed audio must be")
+		return fmt.Errorf("broadcast: a window of %[2]d segments of %[1]v; at least 3 of whole seconds are needed", s.Segment, s.Window)
+	case s.Demuxed && singleTrack, s.Container == Packed && !s.Demuxed && s.Video != NoVideo:
+		return errors.New("broadcast: demuxing needs two tracks, and packed audio needs demuxing")
 	case s.Container == Packed && s.Audio != AAC && s.Audio != MP3, s.Container != FMP4 && (s.Audio == HEAAC || s.Audio == Opus):
-		return fmt.Errorf("broadcast: no %s in this container", s.Audio)
+		return fmt.Errorf("broadcast: this container cannot have %s", s.Audio)
 	case s.Keys == ByFFmpeg && s.Container != MPEGTS, s.Keys != Clear && s.SingleFile, s.MPD != HLS && (s.Keys != Clear || s.SingleFile):
 		return errors.New("broadcast: this shape cannot be encrypted that way")
 	case s.History > 0 && (s.Container != MPEGTS || s.Keys != Clear || s.Parts || s.SingleFile || s.Video == HEVC):
-		return errors.New("broadcast: no history for this shape")
+		return errors.New("broadcast: this shape cannot have a history")
 	case s.Reconnect%s.Segment != 0 || s.Reconnect < 0 || s.Reconnect >= Program.End, s.Reconnect > 0 && s.MPD != HLS:
-		return fmt.Errorf("broadcast: no reconnection at %v", s.Reconnect)
+		return fmt.Errorf("broadcast: this shape cannot reconnect at %v", s.Reconnect)
 	}
 	return nil
 }

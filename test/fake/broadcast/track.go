@@ -28,11 +28,11 @@ type segment struct {
 	pieces     []piece // more than one if there are parts
 }
 
-// piece is a segment of ffmpeg's: a part of a segment here, or all of it.
+// piece is one of ffmpeg's segments. It is a part of a segment here, or all of it.
 type piece struct {
 	item
 	dir   string
-	shift int64 // to be added to MPEG-TS timestamps
+	shift int64 // added to the MPEG-TS timestamps
 }
 
 func (s segment) end() time.Duration { return s.at + s.duration }
@@ -43,20 +43,20 @@ func (t *track) published(elapsed time.Duration) int {
 }
 
 // buildTracks joins the packages of the encoder's connections.
-func buildTracks(s Shape, packs []packagedPart) []track {
-	tracks := make([]track, len(packs[0].listings))
+func buildTracks(s Shape, parts []packagedPart) []track {
+	tracks := make([]track, len(parts[0].listings))
 	for n := range tracks {
 		t := &tracks[n]
 		t.setNames(s, n)
-		t.timescale, t.first = packs[0].listings[n].timescale, packs[0].listings[n].first
+		t.timescale, t.first = parts[0].listings[n].timescale, parts[0].listings[n].first
 		var at time.Duration
-		for chapter, p := range packs {
-			if chapter > 0 {
-				at = s.Reconnect + s.ReconnectGap // in every track, wherever its last segment ended
+		for connection, p := range parts {
+			if connection > 0 {
+				at = s.Reconnect + s.ReconnectGap // the same in every track, although their segments end at different times
 			}
 			list := p.listings[n]
-			for items := range slices.Chunk(list.items, s.partsOf()) {
-				seg := segment{connection: chapter, at: at, init: list.init, dir: p.dir}
+			for items := range slices.Chunk(list.items, s.piecesPerSegment()) {
+				seg := segment{connection: connection, at: at, init: list.init, dir: p.dir}
 				for _, it := range items {
 					seg.duration += it.duration
 					seg.ticks += it.ticks
@@ -74,8 +74,8 @@ func buildTracks(s Shape, packs []packagedPart) []track {
 	return tracks
 }
 
-// partsOf returns how many of ffmpeg's segments make one segment here.
-func (s Shape) partsOf() int {
+// piecesPerSegment returns how many of ffmpeg's segments make one segment here.
+func (s Shape) piecesPerSegment() int {
 	if s.Parts {
 		return int(s.Segment / part)
 	}
@@ -104,15 +104,15 @@ func (t *track) setNames(s Shape, n int) {
 // history repeats the uneventful beginning before the recording, with timestamps that
 // run on. Continuity counters jump between repetitions, as at a splice.
 func (t *track) history(length time.Duration) (older []segment) {
-	var loop []segment
+	var repeated []segment
 	for _, s := range t.segments {
 		if s.end() <= uneventful {
-			loop = append(loop, s)
+			repeated = append(repeated, s)
 		}
 	}
 	rounds := int((length + uneventful - 1) / uneventful)
 	for round := -rounds; round < 0; round++ {
-		for _, s := range loop {
+		for _, s := range repeated {
 			s.at += time.Duration(round) * uneventful
 			s.pieces = slices.Clone(s.pieces)
 			for i := range s.pieces {

@@ -39,10 +39,10 @@ func audioFramesBefore(at time.Duration) int64 {
 // buildSegment returns segment n of a rendition.
 func (s *Stream) buildSegment(ctx context.Context, r Rendition, n int64) ([]byte, error) {
 	from, to := s.begin(n), s.begin(n+1)
-	base := firstTimestamp + int64(s.line.breaks(from))*discontinuityJump
+	base := firstTimestamp + int64(s.timeline.discontinuities(from))*discontinuityJump
 	var video, audio []sample
 	if r.HasVideo() {
-		units, err := s.library.video(ctx, r, s.config.Segment, n, s.line.spans(from, to, Black, Picture))
+		units, err := s.library.video(ctx, r, s.config.Segment, n, s.timeline.spans(from, to, Black, Picture))
 		if err != nil {
 			return nil, err
 		}
@@ -52,16 +52,20 @@ func (s *Stream) buildSegment(ctx context.Context, r Rendition, n int64) ([]byte
 		}
 	}
 	if r.HasAudio() {
-		sounds, err := s.library.audio(ctx)
+		loops, err := s.library.audio(ctx)
 		if err != nil {
 			return nil, err
 		}
-		const overhang = samplesPerFrame * time.Second / sampleRate // the last frame reaches into the next segment
-		quiet := s.line.spans(from, to+overhang, Silence, Sound)
+		const frame = samplesPerFrame * time.Second / sampleRate // the last one ends in the next segment
+		silent := s.timeline.spans(from, to+frame, Silence, Sound)
+		quiet := s.timeline.spans(from, to+frame, Quiet, Loud)
 		for i := audioFramesBefore(from); i < audioFramesBefore(to); i++ {
-			data := sounds.tone[i%int64(len(sounds.tone))]
-			if within(quiet, audioFrameMiddle(i)-from) {
-				data = sounds.silence[i%int64(len(sounds.silence))]
+			data := loops.tone[i%int64(len(loops.tone))]
+			switch middle := audioFrameMiddle(i) - from; {
+			case contains(silent, middle):
+				data = loops.silence[i%int64(len(loops.silence))]
+			case contains(quiet, middle):
+				data = loops.quiet[i%int64(len(loops.quiet))]
 			}
 			audio = append(audio, sample{at: base + i*audioFrameTicks, data: data, key: true})
 		}
@@ -72,8 +76,8 @@ func (s *Stream) buildSegment(ctx context.Context, r Rendition, n int64) ([]byte
 // audioFrameMiddle returns the middle of audio frame i, which decides whether the frame
 // is silent.
 func audioFrameMiddle(i int64) time.Duration {
-	const halves = 3 * samplesPerFrame / 2 * int64(time.Second) / sampleRate // three half frames are whole nanoseconds
-	return time.Duration((2*i + 1) * halves / 3)
+	const threeHalfFrames = 3 * samplesPerFrame / 2 * int64(time.Second) / sampleRate // a whole number of nanoseconds
+	return time.Duration((2*i + 1) * threeHalfFrames / 3)
 }
 
 // roundUp returns the first multiple of step that is not before d.
@@ -84,7 +88,8 @@ func roundUp(d, step time.Duration) time.Duration {
 	return d
 }
 
-func within(spans []span, at time.Duration) bool {
+// contains reports whether at is in one of spans.
+func contains(spans []span, at time.Duration) bool {
 	for _, s := range spans {
 		if at >= s.from && at < s.to {
 			return true

@@ -15,7 +15,8 @@ import (
 // exactly this length, which is a whole number of AAC frames.
 const loopDuration = 8 * time.Second
 
-// picture returns the moving picture, as many whole segments as fill loopDuration.
+// picture returns the frames of the moving picture: enough whole segments to fill
+// loopDuration.
 func (l *Library) picture(ctx context.Context, r Rendition, segment time.Duration) ([][]byte, error) {
 	length := roundUp(loopDuration, segment)
 	name := fmt.Sprintf("picture-%dx%d-%ds-%d.h264", r.Width, r.Height, int(segment.Seconds()), fps)
@@ -23,8 +24,8 @@ func (l *Library) picture(ctx context.Context, r Rendition, segment time.Duratio
 		size := fmt.Sprintf("%dx%d", r.Width, r.Height)
 		args := []string{"-f", "lavfi", "-i", "testsrc2=size=" + size + ":rate=" + strconv.Itoa(fps)}
 		if l.clip != "" {
-			// The bright strip keeps dark scenes of the film from being black: only
-			// cues may make black.
+			// The bright strip keeps dark scenes of the film from being black. Only
+			// cues make the picture black.
 			args = []string{
 				"-stream_loop", "-1", "-i", l.clip, "-f", "lavfi", "-i", "testsrc2=size=" + size + ":rate=" + strconv.Itoa(fps),
 				"-filter_complex", fmt.Sprintf("[0:v]fps=%d,scale=%d:%d,setsar=1[film];[1:v]crop=iw:ih/10:0:0[strip];[film][strip]overlay=0:H-h:shortest=1", fps, r.Width, r.Height),
@@ -60,16 +61,16 @@ func (l *Library) video(ctx context.Context, r Rendition, segment time.Duration,
 	}
 	name := fmt.Sprintf("mixed-%dx%d-%ds-%d-%d", r.Width, r.Height, int(segment.Seconds()), fps, phase)
 	var (
-		when  []string
-		label strings.Builder
+		conditions []string
+		label      strings.Builder
 	)
 	for _, s := range spans {
 		a, b := videoFramesBefore(s.from), videoFramesBefore(s.to)
 		_, _ = fmt.Fprintf(&label, "-b%dp%d", a, b)
-		when = append(when, fmt.Sprintf("between(n,%d,%d)", a, b-1))
+		conditions = append(conditions, fmt.Sprintf("between(n,%d,%d)", a, b-1))
 	}
 	return l.frames(ctx, name+label.String()+".h264", func() ([]byte, error) {
-		box := "drawbox=color=black:t=fill:enable='" + strings.Join(when, "+") + "'"
+		box := "drawbox=color=black:t=fill:enable='" + strings.Join(conditions, "+") + "'"
 		args := []string{"-f", "h264", "-framerate", strconv.Itoa(fps), "-i", "pipe:0", "-vf", box}
 		return l.encode(ctx, bytes.Join(units, nil), append(args, h264(segment, segment)...)...)
 	}, expectLength(segment, accessUnits))
@@ -88,15 +89,15 @@ func h264(length, segment time.Duration) []string {
 }
 
 // audioLoops are AAC frames that repeat.
-type audioLoops struct{ tone, silence [][]byte }
+type audioLoops struct{ tone, quiet, silence [][]byte }
 
-// audio returns the loops of tone and silence.
+// audio returns the loops of tone, quiet tone and silence.
 func (l *Library) audio(ctx context.Context) (audioLoops, error) {
 	count := int(audioFramesBefore(loopDuration))
 	encodeLoop := func(name, source string) ([][]byte, error) {
 		frames, err := l.frames(ctx, name, func() ([]byte, error) {
-			// Two loops are encoded and the second is kept: the encoder has settled,
-			// and the last frame leads to the first.
+			// Two loops are encoded and the second is kept, so that its last frame
+			// continues in its first without a click.
 			return l.encode(ctx, nil, "-f", "lavfi", "-i", source, "-vn",
 				"-t", fmt.Sprint(2*loopDuration.Seconds()), "-c:a", "aac", "-b:a", "64k", "-f", "adts", "pipe:1")
 		}, adtsFrames)
@@ -106,15 +107,19 @@ func (l *Library) audio(ctx context.Context) (audioLoops, error) {
 		if len(frames) < 2*count+1 {
 			return nil, fmt.Errorf("livestream: %s has %d frames, expected %d", name, len(frames), 2*count+1)
 		}
-		// The encoder's first frame is 1024 samples of nothing.
+		// The encoder's first frame is priming: 1024 samples of silence.
 		return frames[count+1 : 2*count+1], nil
 	}
 	tone, err := encodeLoop("tone.adts", fmt.Sprintf("aevalsrc=0.2*sin(2*PI*440*t)+0.1*sin(2*PI*660*t)*(1+sin(2*PI*t)):s=%d", sampleRate))
 	if err != nil {
 		return audioLoops{}, err
 	}
+	quiet, err := encodeLoop("quiet.adts", fmt.Sprintf("aevalsrc=0.02*sin(2*PI*440*t)+0.01*sin(2*PI*660*t)*(1+sin(2*PI*t)):s=%d", sampleRate))
+	if err != nil {
+		return audioLoops{}, err
+	}
 	silence, err := encodeLoop("silence.adts", fmt.Sprintf("anullsrc=r=%d:cl=mono", sampleRate))
-	return audioLoops{tone, silence}, err
+	return audioLoops{tone, quiet, silence}, err
 }
 
 // expectLength returns split with an error for any other length of video.
@@ -131,14 +136,14 @@ func expectLength(length time.Duration, split func([]byte) ([][]byte, error)) fu
 // encode runs ffmpeg with input on its standard input and returns its output.
 func (l *Library) encode(ctx context.Context, input []byte, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, l.ffmpeg, append([]string{"-hide_banner", "-loglevel", "error", "-nostdin"}, args...)...)
-	var out, problems bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &problems
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, errors.Join(err, errors.New(strings.TrimSpace(problems.String())))
+		return nil, errors.Join(err, errors.New(strings.TrimSpace(stderr.String())))
 	}
-	return out.Bytes(), nil
+	return stdout.Bytes(), nil
 }

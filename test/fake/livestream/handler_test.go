@@ -14,12 +14,12 @@ import (
 )
 
 func TestTheHandlerServesTheStreamAndItsFaults(t *testing.T) {
-	stream, at := start(t, livestream.Config{
+	stream, clock := start(t, livestream.Config{
 		Preroll: 10 * time.Second,
 		Script: []livestream.Cue{
 			{At: 20 * time.Second, Do: livestream.Fail, Part: livestream.Segments, Fault: httpfault.Status(404)},
 			{At: 30 * time.Second, Do: livestream.Heal, Part: livestream.Segments},
-			{At: 30 * time.Second, Do: livestream.Fail, Part: livestream.Playlists, Fault: httpfault.Text("rubbish")},
+			{At: 30 * time.Second, Do: livestream.Fail, Part: livestream.Playlists, Fault: httpfault.Text("not a playlist")},
 		},
 	})
 	server := httptest.NewServer(stream.Handler())
@@ -49,40 +49,40 @@ func TestTheHandlerServesTheStreamAndItsFaults(t *testing.T) {
 	}
 	for path, status := range map[string]int{"/91/4.ts": 200, "/91/5.ts": 404, "/91/x.ts": 404, "/90/index.m3u8": 404, "/90/0.ts": 404} {
 		if got, _ := get(path); got != status {
-			t.Errorf("%s: %d", path, got)
+			t.Errorf("%s: status %d, want %d", path, got, status)
 		}
 	}
-	t.Run("failures come and go as scripted", func(t *testing.T) {
-		at.forward(10 * time.Second)
+	t.Run("a fault begins and ends as scripted", func(t *testing.T) {
+		clock.forward(10 * time.Second)
 		if status, _ := get("/91/4.ts"); status != 404 {
-			t.Errorf("segment: %d", status)
+			t.Errorf("status %d of a segment during its fault", status)
 		}
 		if status, _ := get("/91/index.m3u8"); status != 200 {
-			t.Errorf("playlist: %d", status)
+			t.Errorf("status %d of a playlist before its fault", status)
 		}
-		at.forward(10 * time.Second)
+		clock.forward(10 * time.Second)
 		if status, _ := get("/91/4.ts"); status != 200 {
-			t.Errorf("segment, healed: %d", status)
+			t.Errorf("status %d of a segment after its fault", status)
 		}
-		if _, body := get("/91/index.m3u8"); body != "rubbish" {
-			t.Errorf("playlist: %s", body)
+		if _, body := get("/91/index.m3u8"); body != "not a playlist" {
+			t.Errorf("playlist during its fault: %s", body)
 		}
 		stream.Heal(livestream.Playlists)
 		if _, body := get("/91/index.m3u8"); !strings.HasPrefix(body, "#EXTM3U") {
-			t.Errorf("playlist, healed: %s", body)
+			t.Errorf("playlist after its fault: %s", body)
 		}
 	})
 }
 
 func TestConcurrentRequestsForASegmentGetTheSameBytes(t *testing.T) {
-	stream, at := start(t, livestream.Config{Script: []livestream.Cue{{At: 900 * time.Millisecond, Do: livestream.Black}}})
-	at.forward(3 * time.Second)
+	stream, clock := start(t, livestream.Config{Script: []livestream.Cue{{At: 900 * time.Millisecond, Do: livestream.Black}}})
+	clock.forward(3 * time.Second)
 	server := httptest.NewServer(stream.Handler())
 	defer server.Close()
-	var fetching sync.WaitGroup
+	var clients sync.WaitGroup
 	bodies := make([]string, 8)
 	for i := range bodies {
-		fetching.Go(func() {
+		clients.Go(func() {
 			resp, err := http.Get(server.URL + "/91/0.ts")
 			if err != nil {
 				t.Error(err)
@@ -91,23 +91,23 @@ func TestConcurrentRequestsForASegmentGetTheSameBytes(t *testing.T) {
 			defer resp.Body.Close()
 			b, err := io.ReadAll(resp.Body)
 			if err != nil || resp.StatusCode != http.StatusOK {
-				t.Errorf("%s, %v", resp.Status, err)
+				t.Errorf("status %s, %v", resp.Status, err)
 			}
 			bodies[i] = string(b)
 		})
 	}
-	fetching.Wait()
+	clients.Wait()
 	http.DefaultClient.CloseIdleConnections()
 	for _, b := range bodies {
 		if b != bodies[0] {
-			t.Fatal("not the same")
+			t.Fatal("two requests got different bytes")
 		}
 	}
 }
 
-// The clip is entirely black. The script alone decides when the stream is black.
+// The whole clip is black, but the stream is black only where the script says so.
 func TestTheScriptDecidesWhenAClipIsBlack(t *testing.T) {
-	clip := t.TempDir() + "/dark.mp4"
+	clip := t.TempDir() + "/black.mp4"
 	tool(t, "ffmpeg", nil, "-v", "error", "-f", "lavfi", "-i", "color=black:size=320x180:rate=24", "-t", "1", clip)
 	library, err := livestream.Open(livestream.Options{CacheDir: t.TempDir(), Clip: clip})
 	if err != nil {
@@ -121,10 +121,10 @@ func TestTheScriptDecidesWhenAClipIsBlack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := detect(t, all(t, stream, 91))
-	near(t, "black", seen.black, [][2]float64{{5, 7}}, 0.034)
-	near(t, "silence", seen.silence, nil, 0)
+	found := detect(t, joinSegments(t, stream, 91))
+	checkIntervals(t, "black", found.black, [][2]float64{{5, 7}}, 0.034)
+	checkIntervals(t, "silence", found.silence, nil, 0)
 	if _, err := livestream.Open(livestream.Options{CacheDir: t.TempDir(), Clip: "/nowhere"}); err == nil {
-		t.Error("a clip that is not there is accepted")
+		t.Error("Open accepted a clip that does not exist")
 	}
 }

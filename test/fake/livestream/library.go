@@ -31,11 +31,11 @@ type Library struct {
 	ffmpeg string
 	clip   string
 
-	mu    sync.Mutex
-	items map[string]*cacheEntry
+	mu      sync.Mutex
+	entries map[string]*cacheEntry
 }
 
-// cacheEntry is one encoded file. The first caller that asks for it makes it.
+// cacheEntry is one encoded file. The first caller makes it, others wait.
 type cacheEntry struct {
 	done   chan struct{}
 	frames [][]byte
@@ -48,7 +48,7 @@ func Open(o Options) (*Library, error) {
 	if err != nil {
 		return nil, fmt.Errorf("livestream: %w", err)
 	}
-	l := &Library{ffmpeg: ffmpeg, clip: o.Clip, items: map[string]*cacheEntry{}}
+	l := &Library{ffmpeg: ffmpeg, clip: o.Clip, entries: map[string]*cacheEntry{}}
 	if l.clip == "" {
 		l.clip = os.Getenv("TEST_CLIP")
 	}
@@ -91,36 +91,36 @@ func (l *Library) prepare(ctx context.Context, renditions []Rendition, segment t
 	return nil
 }
 
-// frames returns the item called name from memory or disk, or calls produce and
-// split to make it. A caller that waits for another caller's work returns when ctx
-// is done. A failure is not cached.
+// frames returns the entry called name from memory or disk, or calls produce and
+// split to make it. A caller that waits for another one returns when ctx is done. A
+// failure is not cached.
 func (l *Library) frames(ctx context.Context, name string, produce func() ([]byte, error), split func([]byte) ([][]byte, error)) ([][]byte, error) {
 	for {
 		l.mu.Lock()
-		it, found := l.items[name]
+		entry, found := l.entries[name]
 		if !found {
-			it = &cacheEntry{done: make(chan struct{})}
-			l.items[name] = it
+			entry = &cacheEntry{done: make(chan struct{})}
+			l.entries[name] = entry
 		}
 		l.mu.Unlock()
 		if !found {
-			it.frames, it.err = l.load(name, produce, split)
-			if it.err != nil {
+			entry.frames, entry.err = l.load(name, produce, split)
+			if entry.err != nil {
 				l.mu.Lock()
-				delete(l.items, name)
+				delete(l.entries, name)
 				l.mu.Unlock()
 			}
-			close(it.done)
-			return it.frames, it.err
+			close(entry.done)
+			return entry.frames, entry.err
 		}
 		select {
-		case <-it.done:
+		case <-entry.done:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 		// If the other caller was cancelled, this one tries.
-		if it.err == nil || (!errors.Is(it.err, context.Canceled) && !errors.Is(it.err, context.DeadlineExceeded)) {
-			return it.frames, it.err
+		if entry.err == nil || (!errors.Is(entry.err, context.Canceled) && !errors.Is(entry.err, context.DeadlineExceeded)) {
+			return entry.frames, entry.err
 		}
 	}
 }

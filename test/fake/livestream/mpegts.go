@@ -14,7 +14,7 @@ const (
 	typeH264 = 0x1b
 
 	pesHeader = 14        // bytes before the data; they stay in one packet
-	clockLead = ticks / 2 // the decoder's clock runs this far behind the timestamps
+	clockLead = ticks / 2 // from a PCR to the timestamp of the same packet
 )
 
 // sample is an access unit, or an audio frame, with its time in ticks.
@@ -24,10 +24,10 @@ type sample struct {
 	key  bool
 }
 
-// mux writes segment n: the tables, then both tracks in the order of time. It knows
-// no other segment, and still the continuity counters continue. The tables come once
-// in each segment. Each track takes a multiple of 16 packets, after which its counter
-// wraps to 0.
+// mux returns segment n: the tables, then both tracks in the order of time. The
+// continuity counters continue from one segment to the next. For that, every segment
+// has the tables once, and a multiple of 16 packets of each track. The 4-bit counter
+// of a track is then 0 again.
 func mux(n int64, video, audio []sample) []byte {
 	tables := byte(n & 0x0f)
 	w := &tsWriter{counters: map[int]byte{patPID: tables, pmtPID: tables}, clock: videoPID}
@@ -35,15 +35,15 @@ func mux(n int64, video, audio []sample) []byte {
 		w.clock = audioPID
 	}
 	w.tables(len(video) > 0, len(audio) > 0)
-	pictures, sounds := w.track(videoPID, 0xe0, video), w.track(audioPID, 0xc0, audio)
-	for len(pictures) > 0 || len(sounds) > 0 {
-		if len(sounds) == 0 || (len(pictures) > 0 && pictures[0].at <= sounds[0].at) {
-			w.pes(pictures[0])
-			pictures = pictures[1:]
+	videoPES, audioPES := w.track(videoPID, 0xe0, video), w.track(audioPID, 0xc0, audio)
+	for len(videoPES) > 0 || len(audioPES) > 0 {
+		if len(audioPES) == 0 || (len(videoPES) > 0 && videoPES[0].at <= audioPES[0].at) {
+			w.pes(videoPES[0])
+			videoPES = videoPES[1:]
 			continue
 		}
-		w.pes(sounds[0])
-		sounds = sounds[1:]
+		w.pes(audioPES[0])
+		audioPES = audioPES[1:]
 	}
 	return w.out
 }
@@ -51,7 +51,7 @@ func mux(n int64, video, audio []sample) []byte {
 type tsWriter struct {
 	out      []byte
 	counters map[int]byte // continuity, per PID
-	clock    int          // the PID that carries the clock
+	clock    int          // the PID with the PCR
 }
 
 // tables writes the program association and program map tables.
@@ -150,12 +150,12 @@ func (w *tsWriter) pes(p pes) {
 		sizes = append(sizes, rest-1)
 	}
 	sizes = append(sizes, len(p.payload))
-	for i, most := range sizes {
+	for i, limit := range sizes {
 		start := i == 0
 		if !start {
 			p.field = nil
 		}
-		n := w.packet(p.pid, start, p.field, p.payload[:min(most, len(p.payload))])
+		n := w.packet(p.pid, start, p.field, p.payload[:min(limit, len(p.payload))])
 		p.payload = p.payload[n:]
 	}
 }

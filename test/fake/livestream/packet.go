@@ -4,13 +4,13 @@ package livestream
 // packet that payload does not fill.
 func (w *tsWriter) packet(pid int, start bool, field, payload []byte) int {
 	room := packetSize - 4
-	adapted := field != nil
-	if adapted {
+	hasField := field != nil
+	if hasField {
 		room -= 1 + len(field)
 	}
 	if len(payload) < room {
-		if !adapted {
-			adapted = true
+		if !hasField {
+			hasField = true
 			room--
 			if len(payload) < room {
 				field = []byte{0}
@@ -21,8 +21,8 @@ func (w *tsWriter) packet(pid int, start bool, field, payload []byte) int {
 			field = append(field, 0xff)
 		}
 	}
-	p := w.header(pid, start, adapted)
-	if adapted {
+	p := w.header(pid, start, hasField)
+	if hasField {
 		p = append(p, byte(len(field)))
 		p = append(p, field...)
 	}
@@ -31,12 +31,12 @@ func (w *tsWriter) packet(pid int, start bool, field, payload []byte) int {
 }
 
 // header returns the four bytes at the start of each packet.
-func (w *tsWriter) header(pid int, start, adapted bool) []byte {
+func (w *tsWriter) header(pid int, start, hasField bool) []byte {
 	h := []byte{0x47, byte(pid >> 8), byte(pid), 0x10 | w.counters[pid]}
 	if start {
 		h[1] |= 0x40
 	}
-	if adapted {
+	if hasField {
 		h[3] |= 0x20
 	}
 	w.counters[pid] = (w.counters[pid] + 1) & 0x0f

@@ -16,6 +16,8 @@ const (
 	Picture       Action = "picture"       // the picture comes back
 	Silence       Action = "silence"       // the sound stops
 	Sound         Action = "sound"         // the sound comes back
+	Quiet         Action = "quiet"         // the sound gets 20 dB lower
+	Loud          Action = "loud"          // the sound is as loud as before
 	Freeze        Action = "freeze"        // the playlists stop changing; the media continue
 	Thaw          Action = "thaw"          // the playlists jump to the live edge
 	Fail          Action = "fail"          // requests of Cue.Part get Cue.Fault
@@ -45,7 +47,7 @@ const (
 
 func (c Cue) valid() error {
 	switch c.Do {
-	case Black, Picture, Silence, Sound, Freeze, Thaw, Discontinuity, End, Stop:
+	case Black, Picture, Silence, Sound, Quiet, Loud, Freeze, Thaw, Discontinuity, End, Stop:
 		return nil
 	case Fail, Heal:
 		if c.Part != Masters && c.Part != Playlists && c.Part != Segments {

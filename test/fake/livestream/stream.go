@@ -17,9 +17,9 @@ var ErrNotFound = errors.New("livestream: not found")
 // Stream is a live stream. It has no goroutine, needs no Close, and is safe for
 // concurrent use. Its instants are wall times, which are also program times.
 type Stream struct {
-	library *Library
-	config  Config
-	line    timeline
+	library  *Library
+	config   Config
+	timeline timeline
 }
 
 // Start begins a stream. It first encodes the renditions that the library does not
@@ -33,7 +33,7 @@ func (l *Library) Start(ctx context.Context, c Config) (*Stream, error) {
 		if err := cue.valid(); err != nil {
 			return nil, err
 		}
-		s.line.add(s.settle(cue))
+		s.timeline.add(s.align(cue))
 	}
 	if err := l.prepare(ctx, c.Renditions, c.Segment); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (l *Library) Start(ctx context.Context, c Config) (*Stream, error) {
 	return s, nil
 }
 
-// Began is the instant of the first frame.
+// Began returns the instant of the first frame.
 func (s *Stream) Began() time.Time { return s.config.Start }
 
 // SegmentDuration returns the duration of each segment.
@@ -52,14 +52,17 @@ func (s *Stream) Renditions() []Rendition { return slices.Clone(s.config.Renditi
 
 // Black makes the picture black, or brings it back, and returns the instant of
 // the first frame that shows it.
-func (s *Stream) Black(on bool) time.Time { return s.do(on, Black, Picture) }
+func (s *Stream) Black(on bool) time.Time { return s.toggle(on, Black, Picture) }
 
 // Silence takes the sound away, or brings it back, and returns the instant.
-func (s *Stream) Silence(on bool) time.Time { return s.do(on, Silence, Sound) }
+func (s *Stream) Silence(on bool) time.Time { return s.toggle(on, Silence, Sound) }
+
+// Quiet makes the sound 20 dB lower, or as loud as before, and returns the instant.
+func (s *Stream) Quiet(on bool) time.Time { return s.toggle(on, Quiet, Loud) }
 
 // Freeze stops the playlists, or lets them jump to the live edge, and returns
 // the instant.
-func (s *Stream) Freeze(on bool) time.Time { return s.do(on, Freeze, Thaw) }
+func (s *Stream) Freeze(on bool) time.Time { return s.toggle(on, Freeze, Thaw) }
 
 // Discontinuity starts a new timeline of timestamps with the next segment and
 // returns the instant at which that begins.
@@ -87,16 +90,16 @@ func (s *Stream) Do(c Cue) time.Time {
 		panic(err)
 	}
 	c.At = max(c.At, s.offset())
-	c = s.settle(c)
-	s.line.add(c)
+	c = s.align(c)
+	s.timeline.add(c)
 	return s.config.Start.Add(c.At)
 }
 
-func (s *Stream) do(on bool, yes, no Action) time.Time {
+func (s *Stream) toggle(on bool, start, stop Action) time.Time {
 	if on {
-		return s.Do(Cue{Do: yes})
+		return s.Do(Cue{Do: start})
 	}
-	return s.Do(Cue{Do: no})
+	return s.Do(Cue{Do: stop})
 }
 
 func (s *Stream) finish(a Action) time.Time {
@@ -104,9 +107,9 @@ func (s *Stream) finish(a Action) time.Time {
 	return s.config.Start.Add(time.Duration(s.published(s.offset())) * s.config.Segment)
 }
 
-// settle moves a cue to the boundary on which it takes effect: of a frame for
+// align moves a cue to the boundary on which it takes effect: of a frame for
 // the picture, of a segment for a discontinuity.
-func (s *Stream) settle(c Cue) Cue {
+func (s *Stream) align(c Cue) Cue {
 	switch c.Do {
 	case Black, Picture:
 		c.At = frameTime(videoFramesBefore(c.At))
@@ -134,12 +137,12 @@ func (s *Stream) offset() time.Duration { return s.config.Now().Sub(s.config.Sta
 
 // published returns how many segments are published at offset at.
 func (s *Stream) published(at time.Duration) int64 {
-	edge, _ := s.line.edge(at)
+	edge, _ := s.timeline.edge(at)
 	return int64(max(0, edge-s.config.Latency) / s.config.Segment)
 }
 
 // Fault returns the current fault of part, or nil.
-func (s *Stream) Fault(part Part) httpfault.Fault { return s.line.fault(s.offset(), part) }
+func (s *Stream) Fault(part Part) httpfault.Fault { return s.timeline.fault(s.offset(), part) }
 
 // Playlist returns the current playlist of the rendition with itag. Its error is
 // ErrNotFound.
@@ -150,16 +153,16 @@ func (s *Stream) Playlist(itag int) (Playlist, error) {
 	at := s.offset()
 	end := s.published(at)
 	first := max(0, end-int64(s.config.Window/s.config.Segment))
-	_, over := s.line.edge(at)
+	_, ended := s.timeline.edge(at)
 	p := Playlist{
 		Target:              s.config.Segment,
 		First:               uint64(first),
-		DiscontinuityNumber: s.line.breaks(s.begin(first)),
-		Ended:               over,
+		DiscontinuityNumber: s.timeline.discontinuities(s.begin(first)),
+		Ended:               ended,
 	}
 	for n := first; n < end; n++ {
 		e := Entry{Sequence: uint64(n), Duration: s.config.Segment}
-		e.Discontinuity = n > first && s.line.breaks(s.begin(n)) > s.line.breaks(s.begin(n-1))
+		e.Discontinuity = n > first && s.timeline.discontinuities(s.begin(n)) > s.timeline.discontinuities(s.begin(n-1))
 		if !s.config.NoProgramTime {
 			e.ProgramTime = s.config.Start.Add(s.begin(n))
 		}
@@ -177,8 +180,8 @@ func (s *Stream) Segment(ctx context.Context, itag int, sequence uint64) ([]byte
 	}
 	n, end := int64(sequence), s.published(s.offset())
 	// A player may fetch a segment that was listed a moment ago.
-	kept := 2 * int64(s.config.Window/s.config.Segment)
-	if n < 0 || n >= end || n < end-kept {
+	available := 2 * int64(s.config.Window/s.config.Segment)
+	if n < 0 || n >= end || n < end-available {
 		return nil, fmt.Errorf("segment %d: %w", sequence, ErrNotFound)
 	}
 	return s.buildSegment(ctx, r, n)

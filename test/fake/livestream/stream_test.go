@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// clock is a time that stands still until it is told to go.
+// clock is a clock that moves only by forward.
 type clock struct{ now time.Time }
 
 func (c *clock) Now() time.Time          { return c.now }
@@ -46,22 +46,22 @@ func start(t *testing.T, c livestream.Config) (*livestream.Stream, *clock) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := &clock{time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC)}
-	c.Now = at.Now
+	clock := &clock{time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC)}
+	c.Now = clock.Now
 	stream, err := library.Start(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stream, at
+	return stream, clock
 }
 
 // The test decodes a scripted stream with ffmpeg. Each detected change is within one
 // frame of the script.
 func TestFFmpegDetectsEachScriptedChangeWithinAFrame(t *testing.T) {
-	const frame = 0.034 // seconds, and a little
+	const frame = 0.034 // seconds, rounded up
 	for _, segment := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second} {
 		t.Run(fmt.Sprintf("segments of %v", segment), func(t *testing.T) {
-			stream, at := start(t, livestream.Config{
+			stream, clock := start(t, livestream.Config{
 				Segment: segment, Window: 40 * time.Second,
 				Script: []livestream.Cue{
 					{At: 4700 * time.Millisecond, Do: livestream.Black},
@@ -72,16 +72,16 @@ func TestFFmpegDetectsEachScriptedChangeWithinAFrame(t *testing.T) {
 					{At: 16800 * time.Millisecond, Do: livestream.Picture},
 				},
 			})
-			at.forward(20 * time.Second)
+			clock.forward(20 * time.Second)
 			for _, r := range stream.Renditions() {
-				seen := detect(t, all(t, stream, r.Itag))
-				near(t, "black", seen.black, [][2]float64{{4.7, 9.31}, {16.2, 16.8}}, frame)
-				near(t, "silence", seen.silence, [][2]float64{{11.5, 14.25}}, frame)
-				if math.Abs(seen.length-20) > frame {
-					t.Errorf("decoded %.3f s of 20", seen.length)
+				found := detect(t, joinSegments(t, stream, r.Itag))
+				checkIntervals(t, "black", found.black, [][2]float64{{4.7, 9.31}, {16.2, 16.8}}, frame)
+				checkIntervals(t, "silence", found.silence, [][2]float64{{11.5, 14.25}}, frame)
+				if math.Abs(found.length-20) > frame {
+					t.Errorf("ffmpeg decoded %.3f s of 20 s", found.length)
 				}
-				if seen.errors != "" {
-					t.Errorf("ffmpeg printed: %s", seen.errors)
+				if found.errors != "" {
+					t.Errorf("ffmpeg printed: %s", found.errors)
 				}
 			}
 		})
@@ -89,16 +89,16 @@ func TestFFmpegDetectsEachScriptedChangeWithinAFrame(t *testing.T) {
 }
 
 func TestAnEditTakesEffectAtTheReturnedTime(t *testing.T) {
-	stream, at := start(t, livestream.Config{Preroll: 40 * time.Second})
-	at.forward(1234 * time.Millisecond)
+	stream, clock := start(t, livestream.Config{Preroll: 40 * time.Second})
+	clock.forward(1234 * time.Millisecond)
 	black := stream.Black(true)
-	at.forward(4 * time.Second)
+	clock.forward(4 * time.Second)
 	picture := stream.Black(false)
-	at.forward(time.Second)
+	clock.forward(time.Second)
 	silence := stream.Silence(true)
-	at.forward(3 * time.Second)
+	clock.forward(3 * time.Second)
 	sound := stream.Silence(false)
-	at.forward(4 * time.Second)
+	clock.forward(4 * time.Second)
 
 	playlist, err := stream.Playlist(91)
 	if err != nil {
@@ -106,9 +106,9 @@ func TestAnEditTakesEffectAtTheReturnedTime(t *testing.T) {
 	}
 	origin := playlist.Entries[0].ProgramTime
 	since := func(at time.Time) float64 { return at.Sub(origin).Seconds() }
-	seen := detect(t, all(t, stream, 91))
-	near(t, "black", seen.black, [][2]float64{{since(black), since(picture)}}, 0.034)
-	near(t, "silence", seen.silence, [][2]float64{{since(silence), since(sound)}}, 0.034)
+	found := detect(t, joinSegments(t, stream, 91))
+	checkIntervals(t, "black", found.black, [][2]float64{{since(black), since(picture)}}, 0.034)
+	checkIntervals(t, "silence", found.silence, [][2]float64{{since(silence), since(sound)}}, 0.034)
 }
 
 func TestAPlaylistFollowsTheClockAndTheEdits(t *testing.T) {
@@ -121,71 +121,71 @@ func TestAPlaylistFollowsTheClockAndTheEdits(t *testing.T) {
 		return p.Entries
 	}
 
-	t.Run("a segment appears when its last frame is past, and not before", func(t *testing.T) {
-		stream, at := start(t, livestream.Config{Latency: 500 * time.Millisecond})
+	t.Run("a segment is listed when its last frame is past", func(t *testing.T) {
+		stream, clock := start(t, livestream.Config{Latency: 500 * time.Millisecond})
 		first := stream.Began()
-		at.forward(2499 * time.Millisecond)
+		clock.forward(2499 * time.Millisecond)
 		if got := entries(t, stream); len(got) != 0 {
-			t.Fatalf("too early: %v", got)
+			t.Fatalf("listed before its last frame: %v", got)
 		}
 		if _, err := stream.Segment(t.Context(), 91, 0); !errors.Is(err, livestream.ErrNotFound) {
-			t.Fatalf("a segment of the future: %v", err)
+			t.Fatalf("fetched before its last frame: %v", err)
 		}
-		at.forward(time.Millisecond)
+		clock.forward(time.Millisecond)
 		if got := entries(t, stream); len(got) != 1 || !got[0].ProgramTime.Equal(first) {
-			t.Fatalf("first segment: %v", got)
+			t.Fatalf("listed %v, want the first segment", got)
 		}
-		if got := stream.Available(first.Add(1999 * time.Millisecond)); !got.Equal(at.Now()) {
-			t.Fatalf("available at %v, is there at %v", got, at.Now())
+		if got := stream.Available(first.Add(1999 * time.Millisecond)); !got.Equal(clock.Now()) {
+			t.Fatalf("Available = %v, listed at %v", got, clock.Now())
 		}
 	})
-	t.Run("it reaches back as far as the window", func(t *testing.T) {
-		stream, at := start(t, livestream.Config{Preroll: time.Hour, Window: 30 * time.Second})
+	t.Run("the playlist has the length of the window", func(t *testing.T) {
+		stream, clock := start(t, livestream.Config{Preroll: time.Hour, Window: 30 * time.Second})
 		got := entries(t, stream)
-		if len(got) != 15 || got[0].Sequence != 1785 || stream.Sequence(at.Now()) != 1800 {
+		if len(got) != 15 || got[0].Sequence != 1785 || stream.Sequence(clock.Now()) != 1800 {
 			t.Fatalf("%d entries from %d", len(got), got[0].Sequence)
 		}
 	})
-	t.Run("a frozen one stands still and then jumps to the live edge", func(t *testing.T) {
-		stream, at := start(t, livestream.Config{Preroll: time.Minute})
+	t.Run("a frozen playlist stands still and then jumps to the live edge", func(t *testing.T) {
+		stream, clock := start(t, livestream.Config{Preroll: time.Minute})
 		stream.Freeze(true)
-		at.forward(30 * time.Second)
+		clock.forward(30 * time.Second)
 		if got := entries(t, stream); got[len(got)-1].Sequence != 29 {
-			t.Fatalf("moved to %d", got[len(got)-1].Sequence)
+			t.Fatalf("frozen, but the last segment is %d, want 29", got[len(got)-1].Sequence)
 		}
 		stream.Freeze(false)
 		if got := entries(t, stream); got[len(got)-1].Sequence != 44 {
-			t.Fatalf("at %d after the thaw", got[len(got)-1].Sequence)
+			t.Fatalf("the last segment is %d after the thaw, want 44", got[len(got)-1].Sequence)
 		}
 	})
-	t.Run("End says ENDLIST after the last whole segment, Stop says nothing", func(t *testing.T) {
+	t.Run("End writes EXT-X-ENDLIST after the last complete segment, Stop does not", func(t *testing.T) {
 		for _, ended := range []bool{true, false} {
-			stream, at := start(t, livestream.Config{Preroll: 10 * time.Second})
-			at.forward(1500 * time.Millisecond)
+			stream, clock := start(t, livestream.Config{Preroll: 10 * time.Second})
+			clock.forward(1500 * time.Millisecond)
 			finish := stream.Stop
 			if ended {
 				finish = stream.End
 			}
 			if got := finish(); !got.Equal(stream.Began().Add(10 * time.Second)) {
-				t.Fatalf("ended at %v", got)
+				t.Fatalf("the media end at %v", got)
 			}
-			at.forward(time.Minute)
+			clock.forward(time.Minute)
 			p, err := stream.Playlist(91)
 			if err != nil || len(p.Entries) != 5 || p.Ended != ended {
-				t.Fatalf("%+v, %v", p, err)
+				t.Fatalf("playlist %+v, %v; want 5 segments, ended: %v", p, err, ended)
 			}
 			if got := strings.Contains(text(p), "#EXT-X-ENDLIST"); got != ended {
-				t.Fatalf("ENDLIST in the text: %v", got)
+				t.Fatalf("the text has EXT-X-ENDLIST: %v", got)
 			}
 		}
 	})
 	t.Run("a discontinuity is announced and the timestamps jump", func(t *testing.T) {
-		stream, at := start(t, livestream.Config{Preroll: 8 * time.Second})
-		at.forward(500 * time.Millisecond)
+		stream, clock := start(t, livestream.Config{Preroll: 8 * time.Second})
+		clock.forward(500 * time.Millisecond)
 		if got := stream.Discontinuity(); !got.Equal(stream.Began().Add(10 * time.Second)) {
-			t.Fatalf("takes effect at %v", got)
+			t.Fatalf("the discontinuity takes effect at %v, want the next segment", got)
 		}
-		at.forward(4 * time.Second)
+		clock.forward(4 * time.Second)
 		got := entries(t, stream)
 		for i, e := range got {
 			if e.Discontinuity != (i == 5) {
@@ -195,9 +195,9 @@ func TestAPlaylistFollowsTheClockAndTheEdits(t *testing.T) {
 		if before, after := firstTimestamp(t, stream, 4), firstTimestamp(t, stream, 5); after-before < 3600 {
 			t.Errorf("timestamps go from %v to %v", before, after)
 		}
-		at.forward(28 * time.Second)
+		clock.forward(28 * time.Second)
 		if p, _ := stream.Playlist(91); p.DiscontinuityNumber != 1 {
-			t.Errorf("discontinuity sequence %d once it has left the window", p.DiscontinuityNumber)
+			t.Errorf("discontinuity sequence %d after the discontinuity left the window, want 1", p.DiscontinuityNumber)
 		}
 	})
 	t.Run("program time can be left out", func(t *testing.T) {
@@ -228,35 +228,35 @@ func TestAnInvalidConfigIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]livestream.Config{
-		"half a second of segment": {Segment: 500 * time.Millisecond},
-		"window below segment":     {Window: time.Second},
-		"odd picture":              {Renditions: []livestream.Rendition{{Itag: 1, Width: 255, Height: 144}}},
-		"unknown action":           {Script: []livestream.Cue{{Do: "dance"}}},
-		"failure of nothing":       {Script: []livestream.Cue{{Do: livestream.Fail}}},
+		"a segment of half a second":      {Segment: 500 * time.Millisecond},
+		"a window shorter than a segment": {Window: time.Second},
+		"an odd width":                    {Renditions: []livestream.Rendition{{Itag: 1, Width: 255, Height: 144}}},
+		"unknown action":                  {Script: []livestream.Cue{{Do: "unknown"}}},
+		"a failure without a part":        {Script: []livestream.Cue{{Do: livestream.Fail}}},
 	} {
 		if _, err := library.Start(t.Context(), c); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
 	}
 	t.Run("a failure of the encoder is returned and not cached", func(t *testing.T) {
-		broken, err := livestream.Open(livestream.Options{CacheDir: t.TempDir(), FFmpeg: "false"})
+		withoutEncoder, err := livestream.Open(livestream.Options{CacheDir: t.TempDir(), FFmpeg: "false"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if _, err := broken.Start(t.Context(), livestream.Config{}); err == nil {
+			if _, err := withoutEncoder.Start(t.Context(), livestream.Config{}); err == nil {
 				t.Fatal("started without an encoder")
 			}
 		}
 	})
 	t.Run("a cancelled caller does not wait", func(t *testing.T) {
-		fresh, err := livestream.Open(livestream.Options{CacheDir: t.TempDir()})
+		library, err := livestream.Open(livestream.Options{CacheDir: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := fresh.Start(ctx, livestream.Config{}); !errors.Is(err, context.Canceled) {
+		if _, err := library.Start(ctx, livestream.Config{}); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
 	})
@@ -266,8 +266,8 @@ func text(p livestream.Playlist) string {
 	return p.Text(func(e livestream.Entry) string { return strconv.FormatUint(e.Sequence, 10) })
 }
 
-// all joins every segment that a rendition's playlist lists.
-func all(t *testing.T, s *livestream.Stream, itag int) []byte {
+// joinSegments returns the bytes of all listed segments of a rendition.
+func joinSegments(t *testing.T, s *livestream.Stream, itag int) []byte {
 	t.Helper()
 	p, err := s.Playlist(itag)
 	if err != nil {
@@ -292,33 +292,35 @@ type detections struct {
 }
 
 var (
-	blacks    = regexp.MustCompile(`black_start:([\d.]+) black_end:([\d.]+)`)
-	silences  = regexp.MustCompile(`silence_start: ([\d.-]+)\n(?:.*\n)*?.*silence_end: ([\d.]+)`)
-	lengths   = regexp.MustCompile(`time=(\d+):(\d+):([\d.]+)`)
-	complaint = regexp.MustCompile(`(?im)^.*(error|corrupt|invalid|non-monoton|continuity|concealing).*$`)
+	blackInterval   = regexp.MustCompile(`black_start:([\d.]+) black_end:([\d.]+)`)
+	silenceInterval = regexp.MustCompile(`silence_start: ([\d.-]+)\n(?:.*\n)*?.*silence_end: ([\d.]+)`)
+	progressTime    = regexp.MustCompile(`time=(\d+):(\d+):([\d.]+)`)
+	errorLine       = regexp.MustCompile(`(?im)^.*(error|corrupt|invalid|non-monoton|continuity|concealing).*$`)
 )
 
+// detect runs ffmpeg's detectors over MPEG-TS.
 func detect(t *testing.T, b []byte) detections {
 	t.Helper()
 	out := tool(t, "ffmpeg", b, "-hide_banner", "-f", "mpegts", "-i", "pipe:0",
 		"-vf", "blackdetect=d=0.1:pix_th=0.10", "-af", "silencedetect=n=-50dB:d=0.5", "-f", "null", "-")
-	s := detections{black: pairs(t, blacks, out), silence: pairs(t, silences, out), errors: strings.Join(complaint.FindAllString(out, -1), "\n")}
-	if all := lengths.FindAllStringSubmatch(out, -1); len(all) > 0 {
+	d := detections{black: intervals(t, blackInterval, out), silence: intervals(t, silenceInterval, out), errors: strings.Join(errorLine.FindAllString(out, -1), "\n")}
+	if all := progressTime.FindAllStringSubmatch(out, -1); len(all) > 0 {
 		last := all[len(all)-1]
-		s.length = number(t, last[1])*3600 + number(t, last[2])*60 + number(t, last[3])
+		d.length = number(t, last[1])*3600 + number(t, last[2])*60 + number(t, last[3])
 	}
-	return s
+	return d
 }
 
-func near(t *testing.T, what string, got, want [][2]float64, within float64) {
+// checkIntervals compares intervals with those of the script, in seconds.
+func checkIntervals(t *testing.T, name string, got, want [][2]float64, tolerance float64) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Fatalf("%s: saw %v, script says %v", what, got, want)
+		t.Fatalf("%s: ffmpeg detected %v, the script has %v", name, got, want)
 	}
 	for i := range got {
 		for j := range got[i] {
-			if math.Abs(got[i][j]-want[i][j]) > within {
-				t.Errorf("%s: saw %v, script says %v", what, got[i], want[i])
+			if math.Abs(got[i][j]-want[i][j]) > tolerance {
+				t.Errorf("%s: ffmpeg detected %v, the script has %v", name, got[i], want[i])
 			}
 		}
 	}
@@ -356,7 +358,8 @@ func tool(t *testing.T, name string, input []byte, args ...string) string {
 	return string(out)
 }
 
-func pairs(t *testing.T, re *regexp.Regexp, s string) [][2]float64 {
+// intervals returns the intervals that re matches, in seconds.
+func intervals(t *testing.T, re *regexp.Regexp, s string) [][2]float64 {
 	t.Helper()
 	var found [][2]float64
 	for _, m := range re.FindAllStringSubmatch(s, -1) {

@@ -39,12 +39,13 @@ func (t *timeline) last(at time.Duration, actions ...Action) (Cue, bool) {
 	return Cue{}, false
 }
 
-// spans returns where on holds within [from, to), as offsets from from.
+// spans returns the intervals within [from, to) after on and before off, as offsets
+// from from.
 func (t *timeline) spans(from, to time.Duration, on, off Action) []span {
 	last, ok := t.last(from, on, off)
 	open := ok && last.Do == on
 	var spans []span
-	begin := time.Duration(0)
+	start := time.Duration(0)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.cues {
@@ -53,21 +54,21 @@ func (t *timeline) spans(from, to time.Duration, on, off Action) []span {
 		}
 		switch {
 		case c.Do == on && !open:
-			open, begin = true, c.At-from
+			open, start = true, c.At-from
 		case c.Do == off && open:
 			open = false
-			spans = append(spans, span{begin, c.At - from})
+			spans = append(spans, span{start, c.At - from})
 		}
 	}
 	if open {
-		spans = append(spans, span{begin, to - from})
+		spans = append(spans, span{start, to - from})
 	}
 	return spans
 }
 
 // edge returns how far the playlists reach at instant at: at itself, or the
-// instant at which they stopped. over reports whether they have EXT-X-ENDLIST.
-func (t *timeline) edge(at time.Duration) (edge time.Duration, over bool) {
+// instant at which they stopped. ended reports whether they have EXT-X-ENDLIST.
+func (t *timeline) edge(at time.Duration) (edge time.Duration, ended bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var frozen bool
@@ -96,8 +97,8 @@ func (t *timeline) edge(at time.Duration) (edge time.Duration, over bool) {
 	return at, false
 }
 
-// breaks counts the discontinuities at or before at.
-func (t *timeline) breaks(at time.Duration) int {
+// discontinuities counts the discontinuities at or before at.
+func (t *timeline) discontinuities(at time.Duration) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := 0

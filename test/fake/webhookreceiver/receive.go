@@ -28,7 +28,7 @@ func (s *Receiver) receive(w http.ResponseWriter, r *http.Request) {
 		problem = errors.Join(
 			verifyHMAC(s.config, r.Header, body, d.Received),
 			verifyStandard(s.config, r.Header, body),
-			agree(r.Header, d),
+			checkHeaders(r.Header, d),
 		)
 	}
 	if r.Method != http.MethodPost {

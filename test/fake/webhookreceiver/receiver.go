@@ -23,7 +23,7 @@ type Config struct {
 	Addr        string           // to listen on, default 127.0.0.1:0
 	Tolerance   time.Duration    // between the sender's clock and this one, default 300 s (section 12.2)
 	Certificate *tls.Certificate // serve HTTPS with it; nil: plain HTTP
-	Out         io.Writer        // gets a line for each delivery; nil: silent
+	Out         io.Writer        // gets a line for each delivery; nil: none
 }
 
 // Receiver receives webhooks until Close. It is safe for concurrent use.
@@ -70,7 +70,7 @@ func Start(c Config) (*Receiver, error) {
 	ctx, s.cancel = context.WithCancel(context.Background())
 	s.server = &http.Server{
 		Handler:           http.HandlerFunc(s.receive),
-		ErrorLog:          log.New(io.Discard, "", 0), // senders that hang up are part of the tests
+		ErrorLog:          log.New(io.Discard, "", 0), // senders close connections on purpose
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: 10 * time.Second,
 	}
@@ -132,7 +132,7 @@ func (s *Receiver) Wait(ctx context.Context, matches func(Delivery) bool) (Deliv
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return Delivery{}, fmt.Errorf("webhookreceiver: waiting: %w; so far came:%s", context.Cause(ctx), list(deliveries))
+			return Delivery{}, fmt.Errorf("webhookreceiver: waiting: %w; received so far:%s", context.Cause(ctx), list(deliveries))
 		}
 	}
 }

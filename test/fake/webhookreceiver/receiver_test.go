@@ -35,8 +35,8 @@ const (
 	eventID = "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d"
 )
 
-// signed returns a delivery as sections 4 and 12.2 and Standard Webhooks describe
-// it, made by hand.
+// signed returns a signed delivery (sections 4 and 12.2, Standard Webhooks). It does
+// not use the product's code.
 func signed(t *testing.T, url, body string, at time.Time) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -133,7 +133,7 @@ func TestADeliveryWithAFlawIsRefusedWithItsReason(t *testing.T) {
 		"another event id":           {alter: func(r *http.Request) { r.Header.Set("X-Event-Id", "x") }, want: "X-Event-Id"},
 		"another webhook-id, signed": {alter: func(r *http.Request) { standard(r, "x", body) }, want: "webhook-id"},
 		"another event type":         {alter: func(r *http.Request) { r.Header.Set("X-Event-Type", "x") }, want: "X-Event-Type"},
-		"not JSON":                   {body: "rubbish", want: "body"},
+		"not JSON":                   {body: "invalid", want: "body"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, webhookreceiver.Config{})
@@ -152,7 +152,7 @@ func TestADeliveryWithAFlawIsRefusedWithItsReason(t *testing.T) {
 			}
 		})
 	}
-	t.Run("299 s either way will do", func(t *testing.T) {
+	t.Run("a timestamp within 299 s is accepted", func(t *testing.T) {
 		s := start(t, webhookreceiver.Config{})
 		for _, off := range []time.Duration{-299 * time.Second, 299 * time.Second} {
 			if got := status(t, client(t), signed(t, s.URL(), body, time.Now().Add(off))); got != http.StatusNoContent {
@@ -168,7 +168,7 @@ func TestTheToleranceOfTheClocksCanBeSet(t *testing.T) {
 		0: 204, 59 * time.Minute: 204, -59 * time.Minute: 204, 61 * time.Minute: 401, -61 * time.Minute: 401,
 	} {
 		if got := status(t, client(t), signed(t, s.URL(), body, time.Now().Add(off))); got != want {
-			t.Errorf("%v off: status %d, want %d", off, got, want)
+			t.Errorf("clock off by %v: status %d, want %d", off, got, want)
 		}
 	}
 	r, other := signed(t, s.URL(), body, time.Now()), signed(t, s.URL(), body, time.Now().Add(-time.Minute))
@@ -176,12 +176,12 @@ func TestTheToleranceOfTheClocksCanBeSet(t *testing.T) {
 		r.Header.Set(name, other.Header.Get(name))
 	}
 	if got := status(t, client(t), r); got != http.StatusUnauthorized {
-		t.Errorf("two timestamps that differ: status %d", got)
+		t.Errorf("status %d with two different timestamps", got)
 	}
 }
 
 func TestAnInjectedFaultAnswersDeliveries(t *testing.T) {
-	t.Run("so many times, and every attempt is counted", func(t *testing.T) {
+	t.Run("a limited number of deliveries, each attempt is counted", func(t *testing.T) {
 		s := start(t, webhookreceiver.Config{})
 		s.Inject(2, httpfault.Status(500))
 		for i, want := range []int{500, 500, 204, 204} {
@@ -208,14 +208,14 @@ func TestAnInjectedFaultAnswersDeliveries(t *testing.T) {
 			t.Errorf("status %d", got)
 		}
 	})
-	t.Run("a late answer is an answer", func(t *testing.T) {
+	t.Run("a late answer is accepted", func(t *testing.T) {
 		s := start(t, webhookreceiver.Config{})
 		s.Inject(1, httpfault.Delay(time.Millisecond))
 		if got := status(t, client(t), signed(t, s.URL(), body, time.Now())); got != 204 || !s.All()[0].Accepted {
 			t.Errorf("status %d, %+v", got, s.All())
 		}
 	})
-	t.Run("hanging and hanging up are remembered as deliveries", func(t *testing.T) {
+	t.Run("deliveries without an answer are stored", func(t *testing.T) {
 		s := start(t, webhookreceiver.Config{})
 		c := client(t)
 		c.Timeout = 200 * time.Millisecond
@@ -235,14 +235,14 @@ func TestAnInjectedFaultAnswersDeliveries(t *testing.T) {
 func TestWaitFindsPastAndFutureDeliveries(t *testing.T) {
 	s := start(t, webhookreceiver.Config{})
 	blackout := func(d webhookreceiver.Delivery) bool { return d.EventType == "alert.blackout" }
-	t.Run("times out and tells what came", func(t *testing.T) {
+	t.Run("the error of a timeout lists the deliveries", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		if _, err := s.Wait(ctx, blackout); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "nothing") {
 			t.Errorf("%v", err)
 		}
 	})
-	t.Run("sees what comes while it waits, and what came before", func(t *testing.T) {
+	t.Run("a delivery is found before and after it arrives", func(t *testing.T) {
 		r, c := signed(t, s.URL(), body, time.Now()), client(t)
 		sent := make(chan error, 1)
 		go func() {

@@ -14,11 +14,10 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// tolerance is how far the sender's clock may be from ours (section 12.2), unless
-// Config.Tolerance says otherwise.
+// tolerance is the default of Config.Tolerance (section 12.2).
 const tolerance = 300 * time.Second
 
-// verifyHMAC checks X-Signature-256 as section 12.2 shows it.
+// verifyHMAC checks X-Timestamp and X-Signature-256 (section 12.2).
 func verifyHMAC(c Config, h http.Header, body []byte, now time.Time) error {
 	stamp := h.Get("X-Timestamp")
 	sent, err := strconv.ParseInt(stamp, 10, 64)
@@ -42,9 +41,9 @@ func Secret(key string) string {
 	return "whsec_" + base64.StdEncoding.EncodeToString([]byte(key))
 }
 
-// verifyStandard checks the Standard Webhooks headers with their own library,
-// whose tolerance cannot be set: with another one webhook-timestamp has to be
-// X-Timestamp, which is checked.
+// verifyStandard checks the Standard Webhooks headers with their library. Its
+// tolerance cannot be set. With another tolerance, webhook-timestamp must be equal to
+// X-Timestamp, which verifyHMAC checks.
 func verifyStandard(c Config, h http.Header, body []byte) error {
 	webhook, err := standardwebhooks.NewWebhook(Secret(c.Key))
 	if err != nil {
@@ -63,8 +62,8 @@ func verifyStandard(c Config, h http.Header, body []byte) error {
 	return nil
 }
 
-// agree checks that the headers tell what the body tells.
-func agree(h http.Header, d Delivery) error {
+// checkHeaders checks that the headers agree with the body.
+func checkHeaders(h http.Header, d Delivery) error {
 	for _, pair := range [][3]string{
 		{"X-Event-Id", h.Get("X-Event-Id"), d.EventID},
 		{"webhook-id", h.Get("Webhook-Id"), d.EventID},

@@ -1,5 +1,5 @@
-// Package youtube is a stand-in for YouTube that the real yt-dlp, the real
-// streamlink and our own HTTP client take for the real one.
+// Package youtube is a fake YouTube for the real yt-dlp, the real streamlink and the
+// HTTP client of this project.
 //
 //	tool ──CONNECT www.youtube.com:443──▶ proxy on loopback ──▶ TLS with a throw-away CA
 //	                                        │                       │
@@ -7,8 +7,8 @@
 //	                                        ▼                 watch page, player API, oEmbed,
 //	                                  403, recorded           manifests, playlists, segments
 //
-// Only the environment ([Server.Env]) leads a program here, so the tests run what
-// is shipped. No request leaves the machine: a host that is not YouTube's is
+// Only environment variables ([Server.Env]) direct a program to the fake, so the
+// tests run the shipped binary. No request leaves the machine: a host that is not YouTube's is
 // refused and recorded ([Server.RefusedHosts]).
 //
 // Each [Video] has a [State] that can change while it is watched. Live media come

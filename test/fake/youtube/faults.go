@@ -17,7 +17,7 @@ const maxBody = 1 << 20
 
 // videoHeader carries the video of a player API request from its body to
 // classify.
-const videoHeader = "X-Stand-In-Video"
+const videoHeader = "X-Fake-Video"
 
 // injectedFault is a fault with the requests that it is for.
 type injectedFault struct {

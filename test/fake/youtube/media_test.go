@@ -37,7 +37,7 @@ func TestTheURLsThatYtdlpFindsLeadToTheScriptedPicture(t *testing.T) {
 		t.Fatalf("the newest segment is at %s", segment)
 	}
 
-	t.Run("a segment decodes and shows what was scripted", func(t *testing.T) {
+	t.Run("a segment has the scripted picture", func(t *testing.T) {
 		// A segment with the black picture appears within two segment durations.
 		deadline := time.Now().Add(10 * time.Second)
 		for {
@@ -56,12 +56,12 @@ func TestTheURLsThatYtdlpFindsLeadToTheScriptedPicture(t *testing.T) {
 				return
 			}
 			if time.Now().After(deadline) {
-				t.Fatalf("no black in\n%s", out)
+				t.Fatalf("ffmpeg found no black in\n%s", out)
 			}
 			wait(t, 200*time.Millisecond)
 		}
 	})
-	t.Run("URLs given out before ExpireNow answer 403, later ones do not", func(t *testing.T) {
+	t.Run("URLs from before ExpireNow answer 403, later ones do not", func(t *testing.T) {
 		y.ExpireNow(id)
 		for _, u := range []string{media, segment} {
 			if status, _ := get(t, client, u); status != http.StatusForbidden {
@@ -76,7 +76,7 @@ func TestTheURLsThatYtdlpFindsLeadToTheScriptedPicture(t *testing.T) {
 			t.Errorf("%+v", y.Requests())
 		}
 	})
-	t.Run("a stream's own failures reach the wire and end", func(t *testing.T) {
+	t.Run("a fault of the stream reaches the client and ends", func(t *testing.T) {
 		fresh := between(t, ytdlp(t, y).stdout, `"url": "`, `"`)
 		stream.Fail(livestream.Playlists, httpfault.Status(503))
 		if status, _ := get(t, client, fresh); status != 503 {
@@ -144,7 +144,7 @@ func TestAnInjectedFaultReachesTheClientUntilItIsRemoved(t *testing.T) {
 	}{
 		"status":      {httpfault.Status(500), 500, -1, ""},
 		"retry after": {httpfault.RetryAfter(429, time.Minute), 429, -1, ""},
-		"text":        {httpfault.Text("rubbish"), 200, 7, ""},
+		"text":        {httpfault.Text("invalid"), 200, 7, ""},
 		"zeros":       {httpfault.Zeros(100_000), 200, 100_000, ""},
 		"endless":     {httpfault.Endless(100_000), 200, 100_000, ""},
 		"lines":       {httpfault.Lines("a\n", 150, "bb\n"), 200, 452, ""},
@@ -165,11 +165,11 @@ func TestAnInjectedFaultReachesTheClientUntilItIsRemoved(t *testing.T) {
 			}
 			remove()
 			if status, _, err := fetch(); status != 200 || err != nil {
-				t.Errorf("after its removal: %d, %v", status, err)
+				t.Errorf("status %d after the fault was removed, %v", status, err)
 			}
 		})
 	}
-	t.Run("so many times", func(t *testing.T) {
+	t.Run("a fault may be limited to a number of requests", func(t *testing.T) {
 		y.Inject("", id, 2, httpfault.Status(500))
 		for i, want := range []int{500, 500, 200} {
 			if status, _, _ := fetch(); status != want {
@@ -177,7 +177,7 @@ func TestAnInjectedFaultReachesTheClientUntilItIsRemoved(t *testing.T) {
 			}
 		}
 	})
-	t.Run("not of another video", func(t *testing.T) {
+	t.Run("a fault does not affect other videos", func(t *testing.T) {
 		defer y.Inject(youtube.Watch, "another--id", 0, httpfault.Status(500))()
 		if status, _, _ := fetch(); status != 200 {
 			t.Errorf("status %d", status)
@@ -201,7 +201,7 @@ func TestOtherHostsAreRefusedAndRecorded(t *testing.T) {
 		}
 	}
 	if got := strings.Join(y.RefusedHosts(), " "); got != "example.com:443 www.youtube.com www.youtube.com:8443 notyoutube.com:443" {
-		t.Errorf("refused %s", got)
+		t.Errorf("RefusedHosts = %s", got)
 	}
 }
 
@@ -218,7 +218,7 @@ func startStream(t *testing.T) *livestream.Stream {
 	return stream
 }
 
-// newClient returns an HTTP client that is led to the stand-in as Env says.
+// newClient returns an HTTP client that follows the variables of Env.
 func newClient(t *testing.T, y *youtube.Server) *http.Client {
 	t.Helper()
 	env := map[string]string{}
@@ -276,7 +276,7 @@ func playlist(t *testing.T, c *http.Client, u string) []string {
 	return uris
 }
 
-// between returns the part of s between two texts.
+// between returns the part of s between before and after.
 func between(t *testing.T, s, before, after string) string {
 	t.Helper()
 	_, s, ok := strings.Cut(s, before)

@@ -11,7 +11,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
-// listed is a format in yt-dlp's answer.
+// listed is a format in yt-dlp's output.
 type listed struct {
 	ID          string `json:"format_id"`
 	URL         string

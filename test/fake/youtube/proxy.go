@@ -16,7 +16,7 @@ func (y *Server) proxy(w http.ResponseWriter, r *http.Request) {
 		y.mu.Lock()
 		y.refused = append(y.refused, r.Host)
 		y.mu.Unlock()
-		http.Error(w, "this proxy leads to a stand-in for YouTube only", http.StatusForbidden)
+		http.Error(w, "this proxy connects to the fake YouTube only", http.StatusForbidden)
 		return
 	}
 	conn, buffered, err := http.NewResponseController(w).Hijack()

@@ -16,7 +16,7 @@ const (
 	Player   Class = "player"   // the player API
 	Manifest Class = "manifest" // the master playlist, an MPD, or another entry of an origin
 	Playlist Class = "playlist" // a media playlist
-	Segment  Class = "segment"  // or a part, a key, an initialisation section
+	Segment  Class = "segment"  // or a part, a key, an init section
 	OEmbed   Class = "oembed"
 	Other    Class = "other" // scripts, configuration pages
 )

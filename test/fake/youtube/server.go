@@ -26,7 +26,7 @@ type Config struct {
 	Expiry time.Duration // of media URLs, default 6 h
 }
 
-// Server is the stand-in. It is safe for concurrent use.
+// Server is the fake YouTube. It is safe for concurrent use.
 type Server struct {
 	dir       string
 	temporary bool
@@ -70,7 +70,7 @@ func Start(c Config) (*Server, error) {
 	y.tunnels = newTunnelListener(listener.Addr(), &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
 	var ctx context.Context
 	ctx, y.cancel = context.WithCancel(context.Background())
-	quiet := log.New(io.Discard, "", 0) // tests hang up on purpose
+	quiet := log.New(io.Discard, "", 0) // tests close connections on purpose
 	base := func(net.Listener) context.Context { return ctx }
 	y.outer = &http.Server{Handler: http.HandlerFunc(y.proxy), ErrorLog: quiet, BaseContext: base, ReadHeaderTimeout: 10 * time.Second}
 	y.inner = &http.Server{Handler: httpfault.Wrap(y.site(), y.fault), ErrorLog: quiet, BaseContext: base, ReadHeaderTimeout: time.Minute}
@@ -96,9 +96,8 @@ func (y *Server) Proxy() string { return "http://" + y.address }
 // CAFile is the path of the authority's certificate, PEM.
 func (y *Server) CAFile() string { return filepath.Join(y.dir, "ca.pem") }
 
-// Env returns the environment variables that lead a program and its children
-// here instead of to the real YouTube, and nowhere else. They come after the
-// inherited ones. Go's client, yt-dlp and streamlink understand them.
+// Env returns the environment variables that direct a program and its subprocesses
+// to the fake instead of YouTube. They must come after the inherited ones. Go's client, yt-dlp and streamlink understand them.
 func (y *Server) Env() []string {
 	env := []string{
 		"SSL_CERT_FILE=" + y.CAFile(),

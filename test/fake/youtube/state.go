@@ -17,7 +17,7 @@ const (
 	Ordinary    State = "ordinary"     // never was live (not_live, formats)
 	Private     State = "private"      // (null, "Private video")
 	Removed     State = "removed"      // (null, "Video unavailable. This video has been removed by the uploader")
-	Unavailable State = "unavailable"  // (null, "Video unavailable"); an id nobody added is this
+	Unavailable State = "unavailable"  // (null, "Video unavailable"); also of an unknown id
 	Region      State = "region"       // (null, "… not made this video available in your country")
 	Age         State = "age"          // (null, "Sign in to confirm your age")
 	Members     State = "members"      // (null, "… members-only content …")

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const id = "stand-in_01"
+const id = "fakeyoutube"
 
 // answer is the output of yt-dlp or streamlink.
 type answer struct {
@@ -64,7 +64,7 @@ func TestStreamlinkFindsTheRenditionsOfALiveStream(t *testing.T) {
 	}
 }
 
-// startServer starts a stand-in, and a stream that is not yet broadcast. The test
+// startServer starts a fake YouTube, and a stream that is not yet broadcast. The test
 // fails if anything asks for a host that is not YouTube's.
 func startServer(t *testing.T) (*youtube.Server, *livestream.Stream) {
 	t.Helper()
@@ -98,7 +98,7 @@ func ytdlp(t *testing.T, y *youtube.Server) answer {
 		"--socket-timeout", "10", "--extractor-retries", "1", "--", y.URL(id))
 }
 
-// run runs a tool in the stand-in's environment.
+// run runs a tool in the fake's environment.
 func run(t *testing.T, y *youtube.Server, tool string, args ...string) answer {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -44,8 +44,8 @@ func load(dir string, i Item) (Clip, error) {
 	var at, duration time.Duration
 	for lines := bufio.NewScanner(bytes.NewReader(playlist)); lines.Scan(); {
 		line := lines.Text()
-		if stated, ok := strings.CutPrefix(line, "#EXTINF:"); ok {
-			number, err := strconv.ParseFloat(strings.TrimRight(stated, ","), 64)
+		if value, ok := strings.CutPrefix(line, "#EXTINF:"); ok {
+			number, err := strconv.ParseFloat(strings.TrimRight(value, ","), 64)
 			if err != nil {
 				return Clip{}, fmt.Errorf("corpus: %s: %w", dir, err)
 			}
@@ -61,7 +61,7 @@ func load(dir string, i Item) (Clip, error) {
 		c.Segments = append(c.Segments, Segment{Name: line, Start: at, Duration: duration, Bytes: body})
 		at += duration
 	}
-	if lacks := seconds(i.Length) - at; lacks.Abs() > time.Second/Rate {
+	if missing := seconds(i.Length) - at; missing.Abs() > time.Second/Rate {
 		return Clip{}, fmt.Errorf("corpus: %s is %v long, not %v s", dir, at, i.Length)
 	}
 	return c, nil

@@ -4,7 +4,7 @@ package corpus
 type Codec struct {
 	Name string   // as shown
 	Bits int      // of a sample
-	Full bool     // flagged as full range: 0 to 255; not: 16 to 235
+	Full bool     // flagged as full range (0 to 255 at 8 bits); false: 16 to 235
 	args []string // for ffmpeg
 }
 

@@ -8,31 +8,30 @@
 //	shown, truth
 //
 // Nothing is downloaded and nothing is committed. A clip is generated at its first
-// use (one to two seconds) and kept in the user's cache. Its name there is a hash of
-// its whole recipe, so a changed recipe is a new clip.
+// use (one to two seconds) and kept in the user's cache. Its name there has a hash of
+// ffmpeg's arguments, so changed arguments make a new clip.
 //
 // # The definition of black
 //
-// Section 6.3 defines it: in a black frame at least 98 % of the pixels (pic_th) have
-// a luma of at most 10 % of the range between black and white (pix_th). At 8 bits
-// that is 37 in the range 16 to 235, and 25 in the range 0 to 255. The verdicts on
-// the disputable cases follow from it:
+// Section 6.3 defines it. In a black frame at least 98 % of the pixels (pic_th) are
+// dark: their luma is at most 10 % of the range from black to white (pix_th). At 8
+// bits that is 37 in the range 16 to 235, and 25 in the range 0 to 255. The verdicts
+// on doubtful cases follow from it:
 //
 //   - a logo of less than 2 % of the picture on black is black; a lower third,
 //     credits, or lamps at night of more than 2 % are not;
-//   - a night scene is black when hardly anything in it is above 10 %, however
-//     much it shows to a trained eye: a viewer sees a dark screen;
-//   - a fade is black from the instant at which it holds until the instant at
-//     which it no longer does. A fade is linear, and leaves of luma y the part
-//     y·f; where more than 2 % of the picture is white (y = 1), as in these
-//     clips, it is black once f ≤ 0.1. So a fade out of d seconds that begins at
-//     t is black from t + 0.9·d, and one back from t + 0.1·d on no longer;
+//   - a night scene is black when less than 2 % of it is above 10 %, even if a
+//     viewer can recognise something;
+//   - a fade is linear: it reduces a luma y to y·f. More than 2 % of the picture
+//     is white (y = 1) in these clips, so a frame is black when f ≤ 0.1. A fade
+//     out of d seconds that begins at t is black from t + 0.9·d. A fade in is
+//     black until t + 0.1·d;
 //   - a flash of one frame ends the black, because the threshold is for continuous
-//     black. Two blacks of 8 s with a flash between are not a black of 10 s, so no
-//     alert is expected. For an alert on a picture that only flashes, an operator
-//     sets the threshold below the time between the flashes;
-//   - the stream declares its range, as for every player: a dim picture in full
-//     range without that flag is shown darker, and is judged as shown.
+//     black. Two black intervals of 8 s with a flash between them cause no alert.
+//     For an alert on a picture that only flashes, an operator sets the threshold
+//     below the time between the flashes;
+//   - the range is the one that the stream declares, as for every player. A dim
+//     picture in full range without that flag is shown darker, and counts as shown.
 //
 // # The definition of silence
 //

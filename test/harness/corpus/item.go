@@ -18,11 +18,11 @@ const Threshold = 10 * time.Second
 
 // Item is one clip of the corpus.
 type Item struct {
-	Name        string        // unique
-	Description string        // what is to be seen or heard, and why the verdict is what it is
-	Length      float64       // seconds
-	Picture     Picture       // its recipe
-	Sound       Sound         // its recipe
+	Name        string  // unique
+	Description string  // what the clip shows, and the reason for the verdict
+	Length      float64 // seconds
+	Picture     Picture
+	Sound       Sound
 	Codec       Codec         // of the picture, default H264
 	Segment     time.Duration // target of the packager, whole seconds, default 2 s
 	Missing     *MissingTrack // a track that is missing for a while, default none
@@ -59,17 +59,17 @@ func (s BadInterval) alert() BadInterval { s.Alert = true; return s }
 // faded makes the edges of the interval fades of d seconds.
 func (s BadInterval) faded(d float64) BadInterval { s.Fade = d; return s }
 
-// between splits the time from from to to into black intervals. Each moment is the
-// start of one frame that is not black.
-func splitBlack(from, to float64, moments ...float64) (all []BadInterval) {
-	for _, m := range moments {
+// splitBlack returns the black intervals between from and to. Each flash is the start
+// of one frame that is not black.
+func splitBlack(from, to float64, flashes ...float64) (all []BadInterval) {
+	for _, m := range flashes {
 		all = append(all, black(from, m))
 		from = m + 1./Rate
 	}
 	return append(all, black(from, to))
 }
 
-// pauses makes silent intervals without an alert.
+// silences returns silent intervals without an alert.
 func silences(spans ...[2]float64) (all []BadInterval) {
 	for _, s := range spans {
 		all = append(all, silent(s[0], s[1]))

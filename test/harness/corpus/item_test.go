@@ -25,7 +25,7 @@ func TestEveryItemIsConsistent(t *testing.T) {
 				}
 				end[s.Of] = s.To
 				if s.Alert != (s.Duration() >= corpus.Threshold) {
-					t.Errorf("%+v lasts %v: an alert is promised for what lasts %v, and for nothing else", s, s.Duration(), corpus.Threshold)
+					t.Errorf("%+v lasts %v: Alert must be set exactly from %v on", s, s.Duration(), corpus.Threshold)
 				}
 			}
 		})

@@ -15,9 +15,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
 )
 
-// recipeVersion is part of every name in the cache. Change it when the same recipe makes
-// other clips.
-const recipeVersion = "1"
+// cacheVersion is part of every name in the cache. Change it when the same arguments
+// of ffmpeg make other clips.
+const cacheVersion = "1"
 
 // Options locate the cache and ffmpeg. The zero value works.
 type Options struct {
@@ -69,11 +69,11 @@ func (l *Library) Clip(ctx context.Context, i Item) (Clip, error) {
 	if err := l.encode(ctx, i, work); err != nil {
 		return Clip{}, fmt.Errorf("corpus: make %q: %w", i.Name, err)
 	}
-	made := filepath.Join(work, "segments")
-	if err := os.Rename(made, path); err != nil {
-		if _, old := load(path, i); old != nil { // not because another process was faster
+	encoded := filepath.Join(work, "segments")
+	if err := os.Rename(encoded, path); err != nil {
+		if _, loadErr := load(path, i); loadErr != nil { // the directory is damaged, not from a faster process
 			_ = os.RemoveAll(path)
-			err = os.Rename(made, path)
+			err = os.Rename(encoded, path)
 		} else {
 			err = nil
 		}
@@ -84,10 +84,11 @@ func (l *Library) Clip(ctx context.Context, i Item) (Clip, error) {
 	return load(path, i)
 }
 
-// path returns the directory of an item's segments: its name with a hash of its recipe.
+// path returns the directory of an item's segments. Its name has a hash of ffmpeg's
+// arguments.
 func (l *Library) path(i Item) string {
-	recipe := strings.Join(append(i.encodingArgs(), fmt.Sprint(recipeVersion, i.Target(), i.Missing.recipe())), "\x00")
-	sum := sha256.Sum256([]byte(recipe))
+	key := strings.Join(append(i.encodingArgs(), fmt.Sprint(cacheVersion, i.Target(), i.Missing.cacheKey())), "\x00")
+	sum := sha256.Sum256([]byte(key))
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 			return r

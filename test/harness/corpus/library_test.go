@@ -23,8 +23,8 @@ func item(t *testing.T, name string) corpus.Item {
 	return corpus.Item{}
 }
 
-// private opens a library with a cache of its own.
-func private(t *testing.T) (*corpus.Library, string) {
+// openEmpty opens a library with an empty cache.
+func openEmpty(t *testing.T) (*corpus.Library, string) {
 	t.Helper()
 	dir := t.TempDir()
 	l, err := corpus.Open(corpus.Options{CacheDir: dir})
@@ -34,110 +34,117 @@ func private(t *testing.T) (*corpus.Library, string) {
 	return l, dir
 }
 
-func TestALibraryGeneratesEachClipOnce(t *testing.T) {
-	short := item(t, "night, 30 %")
-	short.Length = 4
-
-	t.Run("concurrent callers share one clip", func(t *testing.T) {
-		l, dir := private(t)
-		clips := make(chan corpus.Clip)
-		for range 3 {
-			go func() {
-				c, err := l.Clip(t.Context(), short)
-				if err != nil {
-					t.Error(err)
-				}
-				clips <- c
-			}()
-		}
-		first := <-clips
-		for range 2 {
-			if c := <-clips; !reflect.DeepEqual(c, first) {
-				t.Error("two callers were given different clips")
-			}
-		}
-		if len(first.Segments) != 2 || first.Length() != 4*time.Second {
-			t.Errorf("%d segments, %v", len(first.Segments), first.Length())
-		}
-		if names := entries(t, dir); len(names) != 1 || strings.HasPrefix(names[0], ".") {
-			t.Errorf("left on disk: %q", names)
-		}
-	})
-
-	t.Run("takes from the disk what another has made", func(t *testing.T) {
-		l, dir := private(t)
-		if l.Has(short) {
-			t.Fatal("has what nobody has made")
-		}
-		made, err := l.Clip(t.Context(), short)
-		if err != nil {
-			t.Fatal(err)
-		}
-		other, err := corpus.Open(corpus.Options{CacheDir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !other.Has(short) {
-			t.Error("does not see what is there")
-		}
-		stamp := modified(t, dir)
-		if c, err := other.Clip(t.Context(), short); err != nil || !reflect.DeepEqual(c, made) {
-			t.Errorf("another clip, %v", err)
-		}
-		if modified(t, dir) != stamp {
-			t.Error("made it again")
-		}
-	})
-
-	t.Run("makes anew what is damaged on disk", func(t *testing.T) {
-		l, dir := private(t)
-		made, err := l.Clip(t.Context(), short)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(filepath.Join(dir, entries(t, dir)[0], made.Segments[1].Name)); err != nil {
-			t.Fatal(err)
-		}
-		if c, err := l.Clip(t.Context(), short); err != nil || len(c.Segments) != 2 {
-			t.Errorf("%d segments, %v", len(c.Segments), err)
-		}
-	})
-
-	t.Run("keeps two recipes apart", func(t *testing.T) {
-		l, dir := private(t)
-		other := short
-		other.Picture = item(t, "night, 13 %").Picture
-		for _, i := range []corpus.Item{short, other} {
-			if _, err := l.Clip(t.Context(), i); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if names := entries(t, dir); len(names) != 2 {
-			t.Errorf("on disk: %q", names)
-		}
-	})
-
-	t.Run("says what ffmpeg says", func(t *testing.T) {
-		l, dir := private(t)
-		broken := short
-		broken.Sound = corpus.Sound{}
-		if _, err := l.Clip(t.Context(), broken); err == nil || !strings.Contains(err.Error(), `make "night, 30 %"`) {
-			t.Errorf("error %v", err)
-		}
-		if names := entries(t, dir); len(names) != 0 {
-			t.Errorf("left on disk: %q", names)
-		}
-	})
-
-	t.Run("says what to do without ffmpeg", func(t *testing.T) {
-		_, err := corpus.Open(corpus.Options{CacheDir: t.TempDir(), FFmpeg: "no-such-ffmpeg"})
-		if err == nil || !strings.Contains(err.Error(), "make tools") {
-			t.Errorf("error %v", err)
-		}
-	})
+// shortItem returns an item of 4 s.
+func shortItem(t *testing.T) corpus.Item {
+	t.Helper()
+	i := item(t, "night, 30 %")
+	i.Length = 4
+	return i
 }
 
-// The test counts packets in each segment.
+func TestConcurrentCallersShareOneClip(t *testing.T) {
+	short := shortItem(t)
+	l, dir := openEmpty(t)
+	clips := make(chan corpus.Clip)
+	for range 3 {
+		go func() {
+			c, err := l.Clip(t.Context(), short)
+			if err != nil {
+				t.Error(err)
+			}
+			clips <- c
+		}()
+	}
+	first := <-clips
+	for range 2 {
+		if c := <-clips; !reflect.DeepEqual(c, first) {
+			t.Error("two callers got different clips")
+		}
+	}
+	if len(first.Segments) != 2 || first.Length() != 4*time.Second {
+		t.Errorf("%d segments, %v", len(first.Segments), first.Length())
+	}
+	if names := entries(t, dir); len(names) != 1 || strings.HasPrefix(names[0], ".") {
+		t.Errorf("the cache has %q", names)
+	}
+}
+
+func TestAClipOfAnotherLibraryOnTheSameCacheIsLoaded(t *testing.T) {
+	short := shortItem(t)
+	l, dir := openEmpty(t)
+	if l.Has(short) {
+		t.Fatal("Has reports a clip that was never generated")
+	}
+	clip, err := l.Clip(t.Context(), short)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := corpus.Open(corpus.Options{CacheDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !other.Has(short) {
+		t.Error("Has does not report the clip of the other library")
+	}
+	before := modified(t, dir)
+	if c, err := other.Clip(t.Context(), short); err != nil || !reflect.DeepEqual(c, clip) {
+		t.Errorf("the clip differs from that of the other library: %v", err)
+	}
+	if modified(t, dir) != before {
+		t.Error("the clip was generated again")
+	}
+}
+
+func TestADamagedClipIsGeneratedAgain(t *testing.T) {
+	short := shortItem(t)
+	l, dir := openEmpty(t)
+	clip, err := l.Clip(t.Context(), short)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, entries(t, dir)[0], clip.Segments[1].Name)); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := l.Clip(t.Context(), short); err != nil || len(c.Segments) != 2 {
+		t.Errorf("%d segments, %v", len(c.Segments), err)
+	}
+}
+
+func TestItemsWithOtherPicturesHaveOtherClips(t *testing.T) {
+	short := shortItem(t)
+	l, dir := openEmpty(t)
+	other := short
+	other.Picture = item(t, "night, 13 %").Picture
+	for _, i := range []corpus.Item{short, other} {
+		if _, err := l.Clip(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if names := entries(t, dir); len(names) != 2 {
+		t.Errorf("the cache has %q, want two clips", names)
+	}
+}
+
+func TestAnErrorOfFFmpegNamesTheClip(t *testing.T) {
+	short := shortItem(t)
+	l, dir := openEmpty(t)
+	broken := short
+	broken.Sound = corpus.Sound{}
+	if _, err := l.Clip(t.Context(), broken); err == nil || !strings.Contains(err.Error(), `make "night, 30 %"`) {
+		t.Errorf("error %v", err)
+	}
+	if names := entries(t, dir); len(names) != 0 {
+		t.Errorf("the cache has %q", names)
+	}
+}
+
+func TestAMissingFFmpegIsAnErrorThatNamesMakeTools(t *testing.T) {
+	_, err := corpus.Open(corpus.Options{CacheDir: t.TempDir(), FFmpeg: "no-such-ffmpeg"})
+	if err == nil || !strings.Contains(err.Error(), "make tools") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestALossRemovesThePacketsOfOneTrackInItsSegmentsOnly(t *testing.T) {
 	l := library(t)
 	for _, i := range corpus.Items() {
@@ -152,7 +159,7 @@ func TestALossRemovesThePacketsOfOneTrackInItsSegmentsOnly(t *testing.T) {
 			for _, s := range c.Segments {
 				at := s.Start.Seconds()
 				lost := at >= i.Missing.From && at < i.Missing.To
-				tracks, media := count(s.Bytes)
+				tracks, media := countTracks(s.Bytes)
 				want := 2
 				if lost && !i.Missing.Announced {
 					want = 1
@@ -171,9 +178,9 @@ func TestALossRemovesThePacketsOfOneTrackInItsSegmentsOnly(t *testing.T) {
 	}
 }
 
-// count reads an MPEG-TS: how many tracks its source map (PID 0x1000)
-// announces, and how many have packets.
-func count(ts []byte) (announced, media int) {
+// countTracks returns how many tracks the program map table (PID 0x1000) of an
+// MPEG-TS announces, and how many tracks have packets.
+func countTracks(ts []byte) (announced, media int) {
 	pids := map[int]bool{}
 	for ; len(ts) >= 188; ts = ts[188:] {
 		switch pid := int(ts[1]&0x1f)<<8 | int(ts[2]); {

@@ -15,15 +15,15 @@ const (
 	pidAudio   = 0x101
 )
 
-// recipe returns the part of a cache name that stands for a missing track.
-func (l *MissingTrack) recipe() string {
+// cacheKey returns the part of a clip's cache name for a missing track.
+func (l *MissingTrack) cacheKey() string {
 	if l == nil {
 		return ""
 	}
 	return fmt.Sprintf("{Of:%s From:%v To:%v Listed:%v}", l.Of, l.From, l.To, l.Announced)
 }
 
-// lose takes a track out of the segments of a clip that begin within the loss.
+// removeTrack removes a track from the segments of a clip that begin within the loss.
 func (l *Library) removeTrack(ctx context.Context, loss MissingTrack, c Clip, dir string) error {
 	for _, s := range c.Segments {
 		if s.Start < seconds(loss.From) || s.Start >= seconds(loss.To) {

@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// library opens the library that everybody on this machine shares.
+// library opens the library with the shared cache of this machine.
 func library(t *testing.T) *corpus.Library {
 	t.Helper()
 	l, err := corpus.Open(corpus.Options{})

@@ -13,11 +13,11 @@ const (
 	Rate   = 25 // frames a second
 )
 
-// grain is a camera's noise: no camera picture is flat.
+// grain is the noise of a camera. No camera's picture is flat.
 const grain = "noise=alls=6:allf=t"
 
-// Picture is a recipe for a moving picture: a source and filters. Each method returns a
-// copy with another filter.
+// Picture describes a moving picture: a source and filters. Each method returns a copy
+// with another filter.
 type Picture struct {
 	source  string   // chains of filters that end in 8-bit 4:2:0, limited range, with grain
 	format  string   // to which it is then converted, default yuv420p
@@ -31,27 +31,27 @@ func studio() Picture {
 		"testsrc2=s=%dx%d:r=%d,format=yuv420p,drawbox=x=0:y=0:w=iw:h=ih/10:c=white:t=fill,%s", Width, Height, Rate, grain)}
 }
 
-// film is a slow flight over a landscape in strong colours.
+// film zooms slowly into a landscape in strong colours.
 func film() Picture {
 	return Picture{source: fmt.Sprintf(
 		`mandelbrot=s=%dx%d:rate=%d:maxiter=400,scale=%d:%d:flags=bilinear,format=yuv420p,lutyuv=y=clip(val+30\,16\,235),%s`,
 		Width/2, Height/2, Rate, Width, Height, grain)}
 }
 
-// show is stage lights that wander.
+// show is a concert: coloured areas that move slowly.
 func show() Picture {
 	return Picture{source: fmt.Sprintf(
 		"gradients=s=%dx%d:r=%d:seed=7:nb_colors=6:speed=0.02:c0=0x4060ff:c1=0xffd040:c2=0x30c060:c3=0xff4060:c4=0xf0f0ff:c5=0xb060e0,format=yuv420p,%s", Width, Height, Rate, grain)}
 }
 
-// crowd is many small things that move about on a brown square.
+// crowd is a square full of people: many small moving areas.
 func crowd() Picture {
 	return Picture{source: fmt.Sprintf(
 		"life=s=%dx%d:r=%d:seed=3:ratio=0.4:mold=8:death_color=#303860:life_color=#e0e0c0:mold_color=#705030,scale=%d:%d:flags=bilinear,format=yuv420p,%s",
 		Width/2, Height/2, Rate, Width, Height, grain)}
 }
 
-// snow is an aerial without a station.
+// snow is the noise of a television without a signal.
 func snow() Picture {
 	return Picture{source: fmt.Sprintf("color=gray:s=%dx%d:r=%d,format=yuv420p,noise=alls=100:allf=t", Width, Height, Rate)}
 }

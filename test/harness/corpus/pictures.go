@@ -2,7 +2,7 @@ package corpus
 
 import "time"
 
-// cuts and fades, by how long they last.
+// cutsAndFades are black intervals of various lengths.
 var cutsAndFades = []Item{
 	{
 		Name:        "cut to black",
@@ -152,7 +152,7 @@ var darkScenes = []Item{
 	},
 	{
 		Name:        "black with a lower third",
-		Description: "A bar with a name, 6 % of the picture, stays on the black: not black by pic_th. Somebody is told something.",
+		Description: "A bar with a name, 6 % of the picture, stays on the black: not black by pic_th. Viewers get a message.",
 		Length:      36,
 		Picture:     film().black([2]float64{12.52, 27.16}).box("12", "112", 120, 18, "0x3060c0"),
 		Sound:       music(),

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// SampleRate is that of every clip's sound, in samples a second; there are two channels.
+// SampleRate is the sample rate of every clip, in hertz. There are two channels.
 const SampleRate = 48000
 
-// Sound is a recipe for a sound: a source and filters. Each method returns a copy with
+// Sound describes a sound: a source and filters. Each method returns a copy with
 // another filter.
 type Sound struct {
 	source  string // chains of filters that end in mono
-	stereo  string // how it becomes two channels
+	stereo  string // the filter from mono to two channels
 	filters []string
 }
 
@@ -36,24 +36,23 @@ func speech(pauses ...[2]float64) Sound {
 	return s.withFilter("volume='0.15+0.85*abs(sin(PI*4*t))':eval=frame").muted(pauses...)
 }
 
-// bass is the hum of a large machine: 30 Hz, which small loudspeakers do not
-// give at all.
+// bass is a hum of 30 Hz, which small loudspeakers do not reproduce.
 func bass() Sound {
 	return Sound{source: fmt.Sprintf("sine=f=30:r=%d", SampleRate), stereo: bothSides}
 }
 
-// tone is the tone of a test signal, its peaks at −20 dBFS.
+// tone is a test tone with peaks at −20 dBFS.
 func tone() Sound {
 	return Sound{source: fmt.Sprintf("sine=f=997:r=%d,volume=-1.94dB", SampleRate), stereo: "pan=stereo|c0=c0|c1=c0"}
 }
 
-// hiss is what an open input without a microphone gives: white noise, its
-// level in dBFS at its peaks (its RMS is 5 dB below).
+// hiss is the white noise of an input without a microphone. db is the level of its
+// peaks in dBFS; its RMS is 5 dB below.
 func hiss(db float64) Sound {
 	return Sound{source: fmt.Sprintf("anoisesrc=c=white:a=1:r=%d:seed=5,volume=%gdB", SampleRate, db), stereo: bothSides}
 }
 
-// then adds a filter. Filters get blocks of one millisecond, so that they switch with
+// withFilter adds a filter. Filters get blocks of one millisecond, so that they switch with
 // that precision.
 func (s Sound) withFilter(format string, args ...any) Sound {
 	s.filters = append(slices.Clip(s.filters), fmt.Sprintf(format, args...))
@@ -84,7 +83,7 @@ func (s Sound) faded(out, back, d float64) Sound {
 // leftOnly silences the right channel.
 func (s Sound) leftOnly() Sound { s.stereo = oneSide; return s }
 
-// monoGraph returns the recipe up to mono. name makes its labels unique.
+// monoGraph returns the filter graph up to mono. name makes its labels unique.
 func (s Sound) monoGraph(name string) string {
 	source := s.source
 	for _, label := range []string{"s1", "s2", "s3"} {
@@ -93,8 +92,8 @@ func (s Sound) monoGraph(name string) string {
 	return strings.Join(append([]string{source, fmt.Sprintf("asetnsamples=n=%d:p=0", SampleRate/1000)}, s.filters...), ",")
 }
 
-// graph is the recipe as ffmpeg's filter graph, without a label for its output. Its
-// last filter makes blocks of the encoder's frame size. ffmpeg 5.1 pads a smaller
+// filterGraph returns ffmpeg's filter graph, without a label for its output. Its last
+// filter makes blocks of the encoder's frame size. ffmpeg 5.1 pads a smaller
 // first block with zeros, which would delay all sound.
 func (s Sound) filterGraph() string {
 	return s.monoGraph("") + "," + s.stereo + ",asetnsamples=n=1024:p=0"

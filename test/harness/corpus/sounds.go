@@ -2,14 +2,14 @@ package corpus
 
 import "time"
 
-// Pauses of a speaker: irregular ones, and such as come exactly as often as
-// the checks do, so that each check could fall into one.
+// The pauses of a speaker. The periodic ones have the interval of the checks, so that
+// every check may fall into a pause.
 var (
 	irregularPauses = [][2]float64{{4.3, 6.5}, {8.1, 11.1}, {12.7, 16.7}, {18.2, 20.4}, {22.1, 25.9}, {27.4, 30.4}, {32, 36}, {37.9, 40.1}, {41.6, 45.4}}
 	periodicPauses  = [][2]float64{{2, 6}, {7, 11}, {12, 16}, {17, 21}, {22, 26}, {27, 31}, {32, 36}, {37, 41}, {42, 46}}
 )
 
-// sounds and silences, in the order of their loudness.
+// sounds are silent intervals and sounds of increasing loudness.
 var sounds = []Item{
 	{
 		Name:        "digital silence",
@@ -84,7 +84,7 @@ var sounds = []Item{
 	},
 	{
 		Name:        "very low bass",
-		Description: "Nothing but 30 Hz: not silent, though many a loudspeaker is.",
+		Description: "Only 30 Hz: not silent, although many loudspeakers cannot reproduce it.",
 		Length:      24,
 		Picture:     show(),
 		Sound:       bass(),
@@ -106,7 +106,7 @@ var sounds = []Item{
 	},
 	{
 		Name:        "speech with pauses in time with the checks",
-		Description: "A second of speech every 5 s: whoever looks every 5 or 10 s may see nothing but pauses, and must not call them one.",
+		Description: "A second of speech every 5 s: checks every 5 or 10 s may see only pauses, which must not count as one silence.",
 		Length:      50,
 		Picture:     studio(),
 		Sound:       speech(periodicPauses...),
@@ -131,7 +131,7 @@ var sounds = []Item{
 	},
 }
 
-// missingTracks are tracks that are missing for a while.
+// missingTracks have a track that is missing for a while.
 var missingTracks = []Item{
 	{
 		Name:        "the sound's track vanishes",
@@ -190,7 +190,7 @@ var missingTracks = []Item{
 	},
 }
 
-// combined is more than one thing at a time, or after another.
+// combined have several bad intervals, at once or in a row.
 var combined = []Item{
 	{
 		Name:        "black and silent at once",
@@ -202,7 +202,7 @@ var combined = []Item{
 	},
 	{
 		Name:        "black, then silent too",
-		Description: "They overlap: each is judged by itself, and one may be over long before the other.",
+		Description: "The two overlap. Each has its own alert and its own recovery.",
 		Length:      50,
 		Picture:     film().black([2]float64{12.52, 36.16}),
 		Sound:       music().muted([2]float64{18.3, 29.9}),
@@ -210,7 +210,7 @@ var combined = []Item{
 	},
 	{
 		Name:        "a bad evening",
-		Description: "Black twice and silent twice, some of it too short to be told.",
+		Description: "Black twice and silent twice, sometimes too short for an alert.",
 		Length:      90,
 		Picture:     crowd().black([2]float64{12.52, 24.16}, [2]float64{34.2, 40.4}, [2]float64{52.6, 68.8}),
 		Sound:       music().muted([2]float64{20.3, 33.1}, [2]float64{44.5, 48.5}, [2]float64{62.2, 78.6}),

@@ -14,11 +14,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
 )
 
-// Largest difference between the table and the clip's frames and samples, in seconds.
+// The largest difference between an item's truth and its clip, in seconds.
 const (
 	cutError  = 1e-6         // a cut is between two frames
-	fadeError = 0.02         // of a fade's length: the encoder's rounding is worth two steps of luma
-	aacError  = 1024. / 48e3 // a frame of AAC: what its transform smears an edge over
+	fadeError = 0.02         // of a fade's length: two steps of luma, by which the encoder's rounding may be wrong
+	aacError  = 1024. / 48e3 // one AAC frame, over which the codec spreads an edge
 )
 
 // The test counts pixels and samples itself. It uses neither the detectors nor the
@@ -32,24 +32,26 @@ func TestEachClipIsBadExactlyWhenItsItemSays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if lost(i) != corpus.Black {
-				same(t, corpus.Black, blackIntervals(t, l, c), i, cutError)
+			if missingTrack(i) != corpus.Black {
+				checkIntervals(t, corpus.Black, blackIntervals(t, l, c), i, cutError)
 			}
-			if lost(i) != corpus.Silent {
-				same(t, corpus.Silent, silentIntervals(t, l, c), i, aacError)
+			if missingTrack(i) != corpus.Silent {
+				checkIntervals(t, corpus.Silent, silentIntervals(t, l, c), i, aacError)
 			}
 		})
 	}
 }
 
-func lost(i corpus.Item) corpus.Condition {
+// missingTrack returns the condition of the item's missing track, or an empty string.
+func missingTrack(i corpus.Item) corpus.Condition {
 	if i.Missing == nil {
 		return ""
 	}
 	return i.Missing.Of
 }
 
-func same(t *testing.T, of corpus.Condition, got [][2]float64, i corpus.Item, tolerance float64) {
+// checkIntervals compares intervals with the truth of the item.
+func checkIntervals(t *testing.T, of corpus.Condition, got [][2]float64, i corpus.Item, tolerance float64) {
 	t.Helper()
 	var want []corpus.BadInterval
 	for _, s := range i.Truth {
@@ -58,16 +60,16 @@ func same(t *testing.T, of corpus.Condition, got [][2]float64, i corpus.Item, to
 		}
 	}
 	if len(got) != len(want) {
-		t.Errorf("%s in %.3f, the table says %s", of, got, list(want))
+		t.Errorf("%s in %.3f, the item says %s", of, got, list(want))
 		return
 	}
 	for n, s := range want {
-		may := tolerance + fadeError*s.Fade
+		limit := tolerance + fadeError*s.Fade
 		if s.Fade > 0 {
-			may += 1. / corpus.Rate
+			limit += 1. / corpus.Rate
 		}
-		if math.Abs(got[n][0]-s.From) > may || math.Abs(got[n][1]-s.To) > may {
-			t.Errorf("%s from %.3f to %.3f, the table says %s ± %.3f", of, got[n][0], got[n][1], list(want[n:n+1]), may)
+		if math.Abs(got[n][0]-s.From) > limit || math.Abs(got[n][1]-s.To) > limit {
+			t.Errorf("%s from %.3f to %.3f, the item says %s ± %.3f", of, got[n][0], got[n][1], list(want[n:n+1]), limit)
 		}
 	}
 }
@@ -110,13 +112,13 @@ func blackIntervals(t *testing.T, l *corpus.Library, c corpus.Clip) (found [][2]
 	}, "-map", "0:v", "-vf", "extractplanes=y", "-f", "rawvideo")
 	add(false)
 	if want := int(math.Round(c.Item.Length * corpus.Rate)); frames != want {
-		t.Errorf("%d frames, expected %d", frames, want)
+		t.Errorf("%d frames, want %d", frames, want)
 	}
 	return found
 }
 
-// darkPixels counts the pixels with a luma of at most limit. It has no branch in its
-// loops, because grain would make the processor guess wrong.
+// darkPixels counts the pixels with a luma of at most limit. Its loops have no
+// branches, because grain makes them hard to predict.
 func darkPixels(plane []byte, bytesPerPixel, limit int) (dark int) {
 	above := uint64(limit) + 1
 	if bytesPerPixel == 1 {
@@ -165,17 +167,17 @@ func silentIntervals(t *testing.T, l *corpus.Library, c corpus.Clip) (found [][2
 	return found
 }
 
-// decode feeds a clip's segments to one ffmpeg. It passes the output to take in
+// decode feeds a clip's segments to one ffmpeg. It passes the output to handle in
 // pieces of size bytes; the last may be shorter.
-func decode(t *testing.T, l *corpus.Library, c corpus.Clip, size int, take func([]byte), output ...string) {
+func decode(t *testing.T, l *corpus.Library, c corpus.Clip, size int, handle func([]byte), output ...string) {
 	t.Helper()
-	var clip, problems bytes.Buffer
+	var clip, stderr bytes.Buffer
 	for _, s := range c.Segments {
 		clip.Write(s.Bytes)
 	}
 	args := append([]string{"-v", "error", "-threads", "1", "-f", "mpegts", "-i", "pipe:0"}, output...)
 	cmd := exec.CommandContext(t.Context(), l.FFmpeg(), append(args, "pipe:1")...)
-	cmd.Stdin, cmd.Stderr = &clip, &problems
+	cmd.Stdin, cmd.Stderr = &clip, &stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -187,13 +189,13 @@ func decode(t *testing.T, l *corpus.Library, c corpus.Clip, size int, take func(
 	for {
 		n, err := io.ReadFull(buffered, unit)
 		if n > 0 {
-			take(unit[:n])
+			handle(unit[:n])
 		}
 		if err != nil {
 			break
 		}
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Fatalf("decode %q: %v\n%s", c.Item.Name, err, &problems)
+		t.Fatalf("decode %q: %v\n%s", c.Item.Name, err, &stderr)
 	}
 }

@@ -32,7 +32,7 @@ type Namespace struct {
 // variable carries the spec to the test binary that runs again.
 const variable = "STREAM_MONITOR_NETNS"
 
-// spec says what to set up inside the namespaces, and which program to run.
+// spec describes the namespaces and the program.
 type spec struct {
 	Config
 	Path string   // of the program
@@ -59,13 +59,13 @@ func Start(cmd *exec.Cmd, c Config) (*Namespace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("netns: socket pair: %w", err)
 	}
-	parent, child := os.NewFile(uintptr(pair[0]), "netns"), os.NewFile(uintptr(pair[1]), "netns")
-	defer parent.Close()
-	defer child.Close()
+	parentSocket, childSocket := os.NewFile(uintptr(pair[0]), "netns"), os.NewFile(uintptr(pair[1]), "netns")
+	defer parentSocket.Close()
+	defer childSocket.Close()
 
 	cmd.Path = "/proc/self/exe"
 	cmd.Env = append(cmd.Environ(), variable+"="+string(encoded))
-	cmd.ExtraFiles = []*os.File{child}
+	cmd.ExtraFiles = []*os.File{childSocket}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNET | unix.CLONE_NEWNS,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
@@ -76,7 +76,7 @@ func Start(cmd *exec.Cmd, c Config) (*Namespace, error) {
 			"user.max_user_namespaces must not be 0, kernel.unprivileged_userns_clone must be 1 where there is one, "+
 			"kernel.apparmor_restrict_unprivileged_userns 0, and a container's seccomp profile must allow clone and mount", err)
 	}
-	_ = child.Close() // else the end of the child would not be noticed
+	_ = childSocket.Close() // or the end of the subprocess would go unnoticed
 	s, err := receive(pair[0], c)
 	if err != nil {
 		_ = cmd.Process.Kill()
@@ -85,7 +85,7 @@ func Start(cmd *exec.Cmd, c Config) (*Namespace, error) {
 	return s, nil
 }
 
-// receive takes over the sockets, or returns the error from inside the namespaces.
+// receive receives the sockets, or the error of the setup.
 func receive(fd int, c Config) (*Namespace, error) {
 	text, rights := make([]byte, 4<<10), make([]byte, unix.CmsgSpace(4*(len(c.TCP)+len(c.UDP))))
 	n, m, _, _, err := unix.Recvmsg(fd, text, rights, unix.MSG_CMSG_CLOEXEC)
@@ -104,14 +104,14 @@ func receive(fd int, c Config) (*Namespace, error) {
 			_ = f.Close() // the listener has a copy
 		}
 	}()
-	// The child closes its end when it becomes the program.
+	// The subprocess closes its end when it becomes the program.
 	if n, _, err = unix.Recvfrom(fd, text, 0); err != nil || n > 0 {
 		return nil, fmt.Errorf("netns: inside the namespaces: %s: %w", text[:n], errors.Join(err, errNoProgram))
 	}
 	return open(sockets, len(c.TCP))
 }
 
-// open makes a Namespace of its sockets; the first tcp of them are listeners.
+// open makes a Namespace of its sockets. The first tcp sockets are listeners.
 func open(sockets []*os.File, tcp int) (*Namespace, error) {
 	s := &Namespace{}
 	for i, f := range sockets {

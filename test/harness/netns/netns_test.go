@@ -38,7 +38,7 @@ func dial(address string) int {
 
 var public = netip.MustParseAddr("142.250.1.1")
 
-func TestAProgramHasANetworkOfItsOwn(t *testing.T) {
+func TestAProgramHasItsOwnNetwork(t *testing.T) {
 	var out bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "dial", "142.250.1.1:443")
 	cmd.Stdout = &out
@@ -57,7 +57,7 @@ func TestAProgramHasANetworkOfItsOwn(t *testing.T) {
 	_, _ = io.WriteString(conn, "served from the test's own process")
 	_ = conn.Close()
 	if err := cmd.Wait(); err != nil || out.String() != "served from the test's own process" {
-		t.Errorf("the program ends with %v and says %q", err, &out)
+		t.Errorf("the program ended with %v and printed %q", err, &out)
 	}
 	if got := s.Packets[0].LocalAddr().String(); got != "127.0.0.1:53" {
 		t.Errorf("the second socket is at %s", got)
@@ -73,7 +73,7 @@ func TestOtherAddressesAreUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err == nil || !strings.Contains(out.String(), "unreachable") {
-		t.Errorf("the program ends with %v and says %q", err, &out)
+		t.Errorf("the program ended with %v and printed %q", err, &out)
 	}
 }
 
@@ -89,13 +89,13 @@ func TestFilesAreReplacedInsideTheNamespaceOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil || out.String() != "nameserver 127.0.0.1\n" {
-		t.Errorf("the program ends with %v and says %q", err, &out)
+		t.Errorf("the program ended with %v and printed %q", err, &out)
 	}
 	if after, _ := os.ReadFile("/etc/resolv.conf"); !bytes.Equal(before, after) {
 		t.Error("the file of the machine has changed")
 	}
 	if left, _ := os.ReadDir(os.TempDir()); strings.Contains(strings.Join(names(left), " "), "netns-") {
-		t.Error("something is left behind")
+		t.Error("a temporary directory is left")
 	}
 }
 
@@ -103,15 +103,15 @@ func TestAnErrorInsideTheNamespacesIsReturned(t *testing.T) {
 	for _, c := range []struct {
 		program string
 		config  netns.Config
-		says    string
+		detail  string
 	}{
 		{"true", netns.Config{TCP: []netip.AddrPort{netip.AddrPortFrom(public, 443)}}, "142.250.1.1:443"},
-		{"true", netns.Config{Files: map[string]string{"/etc/nope": ""}}, "put a file over /etc/nope"},
+		{"true", netns.Config{Files: map[string]string{"/etc/nonexistent": ""}}, "put a file over /etc/nonexistent"},
 		{"/nowhere/program", netns.Config{}, "run /nowhere/program"},
 	} {
 		_, err := netns.Start(exec.CommandContext(t.Context(), c.program), c.config)
-		if err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%q is not in the error: %v", c.says, err)
+		if err == nil || !strings.Contains(err.Error(), c.detail) {
+			t.Errorf("%q is not in the error: %v", c.detail, err)
 		}
 	}
 	if _, err := netns.Start(exec.CommandContext(t.Context(), "no-such-program"), netns.Config{}); !errors.Is(err, exec.ErrNotFound) {

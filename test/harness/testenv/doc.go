@@ -1,5 +1,5 @@
 // Package testenv runs a gateway with everything that it needs around it: a
-// stand-in for YouTube, streams that fail on command, and a webhook receiver.
+// fake YouTube, streams that fail on command, and a webhook receiver.
 // The acceptance tests and the demonstration use it.
 //
 //	livestream ──▶ youtube ◀── yt-dlp, playlists, segments ── gateway ── webhooks ──▶ receiver

@@ -21,11 +21,11 @@ import (
 type Config struct {
 	Binary string    // of stream-monitor; required
 	Env    []string  // added to the gateway's environment, last
-	Log    io.Writer // gets the gateway's log; nil: it is dropped
-	Out    io.Writer // gets a line for each webhook; nil: it is dropped
+	Log    io.Writer // gets the gateway's log; nil: it is discarded
+	Out    io.Writer // gets a line for each webhook; nil: it is discarded
 }
 
-// Env is a gateway with its surroundings, running until Close.
+// Env is a gateway with the fakes that it needs. It runs until Close.
 type Env struct {
 	YouTube  *youtube.Server
 	Library  *livestream.Library
@@ -47,7 +47,7 @@ func Start(ctx context.Context, c Config) (e *Env, err error) {
 	if e.dir, err = os.MkdirTemp("", "stream-monitor-testenv-"); err != nil {
 		return e, err
 	}
-	// The private database runs as another user than root, and must get in.
+	// The private database does not run as root, and must be able to enter.
 	if err := os.Chmod(e.dir, 0o755); err != nil {
 		return e, err
 	}
@@ -66,8 +66,8 @@ func Start(ctx context.Context, c Config) (e *Env, err error) {
 	return e, e.startService(ctx, c)
 }
 
-// startService starts the gateway on the environment's data. When it does not
-// start, Service stays the one before.
+// startService starts the gateway on the environment's data. After an error Service
+// remains the previous gateway.
 func (e *Env) startService(ctx context.Context, c Config) error {
 	service, err := system.Start(ctx, system.Config{
 		Binary:  c.Binary,
@@ -96,7 +96,7 @@ func (e *Env) KillAndRestart(ctx context.Context, c Config) error {
 	return e.startService(ctx, c)
 }
 
-// freePort finds a port of the loopback interface that nobody listens at.
+// freePort returns an unused port of the loopback interface.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 )
 
-// The main scenario's settings: short, so that all of it fits into a minute and
-// a half.
+// The main scenario's settings. They are short, so that it takes a minute and a half.
 const (
 	scenarioIntervalSec  = 2
 	scenarioThresholdSec = 6
@@ -17,7 +16,7 @@ const (
 	scenarioPause        = 6 * time.Second // between a recovery and the next failure
 )
 
-// GroundTruth records when each thing of a scenario really happened.
+// GroundTruth records when each step of the scenario took effect.
 type GroundTruth struct {
 	MonitorID      string
 	ScheduledStart time.Time
@@ -38,10 +37,9 @@ func (GroundTruth) Threshold() time.Duration { return scenarioThresholdSec * tim
 func (GroundTruth) StartDelayTolerance() time.Duration { return scenarioToleranceSec * time.Second }
 
 // PlayMainScenario plays a stream that starts late, goes black, recovers, goes
-// silent, recovers and ends. It registers the monitor, and does each step when
-// the webhook about the last one has arrived; say is told of each. It blocks
-// until the last webhook has come.
-func (e *Env) PlayMainScenario(ctx context.Context, video string, say func(format string, args ...any)) (t GroundTruth, err error) {
+// silent, recovers and ends. It registers the monitor, and waits for the webhook of
+// each step before the next one. logf gets a line for each step.
+func (e *Env) PlayMainScenario(ctx context.Context, video string, logf func(format string, args ...any)) (t GroundTruth, err error) {
 	t.ScheduledStart = time.Now().Add(3 * time.Second).Truncate(time.Second)
 	e.YouTube.Add(video, youtube.Video{State: youtube.Upcoming, Scheduled: t.ScheduledStart})
 	t.MonitorID, err = e.Service.Register(ctx, e.YouTube.URL(video), e.Receiver.URL(), map[string]any{
@@ -54,7 +52,7 @@ func (e *Env) PlayMainScenario(ctx context.Context, video string, say func(forma
 	if err != nil {
 		return t, err
 	}
-	say("monitor %s is registered; the stream is to start at %s and may be %d s late", t.MonitorID, t.ScheduledStart.Format(time.TimeOnly), scenarioToleranceSec)
+	logf("monitor %s is registered; the stream is to start at %s and may be %d s late", t.MonitorID, t.ScheduledStart.Format(time.TimeOnly), scenarioToleranceSec)
 
 	wait := func(event string) {
 		if err == nil {
@@ -77,28 +75,28 @@ func (e *Env) PlayMainScenario(ctx context.Context, video string, say func(forma
 	}
 	t.LiveAt = t.Stream.Began()
 	e.YouTube.Broadcast(video, t.Stream)
-	say("the stream goes live")
+	logf("the stream goes live")
 	wait("stream.started")
 	pause()
 	t.BlackFrom = t.Stream.Black(true)
-	say("the picture goes black at %s; the alert is due after %d s", t.BlackFrom.Format(clock), scenarioThresholdSec)
+	logf("the picture goes black at %s; the alert is due after %d s", t.BlackFrom.Format(clock), scenarioThresholdSec)
 	wait("alert.blackout")
 	pause()
 	t.BlackUntil = t.Stream.Black(false)
-	say("the picture is back at %s", t.BlackUntil.Format(clock))
+	logf("the picture is back at %s", t.BlackUntil.Format(clock))
 	wait("alert.blackout_recovered")
 	pause()
 	t.SilentFrom = t.Stream.Silence(true)
-	say("the sound stops at %s; the alert is due after %d s", t.SilentFrom.Format(clock), scenarioThresholdSec)
+	logf("the sound stops at %s; the alert is due after %d s", t.SilentFrom.Format(clock), scenarioThresholdSec)
 	wait("alert.silence")
 	pause()
 	t.SilentUntil = t.Stream.Silence(false)
-	say("the sound is back at %s", t.SilentUntil.Format(clock))
+	logf("the sound is back at %s", t.SilentUntil.Format(clock))
 	wait("alert.silence_recovered")
 	pause()
 	t.EndedAt = t.Stream.End()
 	e.YouTube.Set(video, youtube.Ended)
-	say("the stream ends at %s", t.EndedAt.Format(clock))
+	logf("the stream ends at %s", t.EndedAt.Format(clock))
 	wait("stream.ended")
 	return t, err
 }

@@ -64,6 +64,7 @@ type monitorRecord struct {
 	statistics   map[string]float64
 	decreases    []string
 	historyTotal int // number of events that the API lists
+	evidence     []storedEvidence
 }
 
 // storedEvent is an event in the database.
@@ -162,7 +163,7 @@ func (env *environment) collect(ctx context.Context, a *audit) error {
 	return nil
 }
 
-// readDatabase reads a monitor's status and events.
+// readDatabase reads a monitor's status, events and evidence.
 func (m *monitorRecord) readDatabase(ctx context.Context, db *sql.DB) error {
 	if err := db.QueryRowContext(ctx, `SELECT status FROM monitors WHERE id = $1`, m.id).Scan(&m.status); err != nil {
 		return err
@@ -180,5 +181,8 @@ func (m *monitorRecord) readDatabase(ctx context.Context, db *sql.DB) error {
 		}
 		m.events = append(m.events, event)
 	}
-	return rows.Err()
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return m.readEvidence(ctx, db)
 }

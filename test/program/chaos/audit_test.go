@@ -50,19 +50,64 @@ func faultlessRun() *audit {
 	return a
 }
 
-func TestTheAuditFindsEachViolation(t *testing.T) {
-	again := func(a *audit, i int, seconds float64) {
-		d := a.deliveries[i]
-		d.Received, d.Attempt = at(seconds), 2
-		a.deliveries = slices.Insert(a.deliveries, i+1, d)
+// auditCase changes a run without faults. finding is a part of the expected finding.
+// If it is empty, the audit must find nothing.
+type auditCase struct {
+	change  func(*audit)
+	finding string
+}
+
+func checkFindings(t *testing.T, cases map[string]auditCase) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := faultlessRun()
+			c.change(a)
+			findings, _ := a.check()
+			if c.finding == "" && len(findings) > 0 {
+				t.Errorf("the audit finds %q", findings)
+			}
+			if c.finding != "" && !strings.Contains(strings.Join(findings, "\n"), c.finding) {
+				t.Errorf("the audit finds %q, want %q", findings, c.finding)
+			}
+		})
 	}
-	stamp := func(a *audit, i int, when time.Time) {
-		a.deliveries[i].Header = http.Header{"X-Timestamp": {fmt.Sprint(when.Unix())}}
+}
+
+// redeliver adds a second attempt of delivery i.
+func redeliver(a *audit, i int, seconds float64) {
+	d := a.deliveries[i]
+	d.Received, d.Attempt = at(seconds), 2
+	a.deliveries = slices.Insert(a.deliveries, i+1, d)
+}
+
+// setTimestamp sets X-Timestamp of delivery i.
+func setTimestamp(a *audit, i int, when time.Time) {
+	a.deliveries[i].Header = http.Header{"X-Timestamp": {fmt.Sprint(when.Unix())}}
+}
+
+func TestTheAuditFindsWrongEvidence(t *testing.T) {
+	add := func(all ...storedEvidence) func(*audit) {
+		return func(a *audit) { a.monitors[0].evidence = all }
 	}
-	for name, c := range map[string]struct {
-		change  func(*audit)
-		finding string // a part of the expected finding; empty: none
-	}{
+	checkFindings(t, map[string]auditCase{
+		"finds nothing in the evidence of two events": {
+			change: add(storedEvidence{"a", "event-1", "alert", 5, 0}, storedEvidence{"b", "event-2", "recovery", 3, 0}),
+		},
+		"finds evidence of an event that is not stored": {
+			change: add(storedEvidence{"a", "event-9", "alert", 5, 0}), finding: "event event-9, which is not stored",
+		},
+		"finds a file without its bytes": {
+			change: add(storedEvidence{"a", "event-1", "alert", 5, 2}), finding: "lacks the bytes of 2 of its 5 files",
+		},
+		"finds two records of an alert": {
+			change: add(storedEvidence{"a", "event-1", "alert", 5, 0}, storedEvidence{"b", "event-1", "alert", 1, 0}), finding: "two records of evidence, a and b",
+		},
+	})
+}
+
+func TestTheAuditFindsWrongDeliveries(t *testing.T) {
+	checkFindings(t, map[string]auditCase{
 		"finds nothing in a run without faults": {change: func(*audit) {}},
 		"finds an accepted event that is not stored": {
 			change: func(a *audit) { a.acceptedEvents["event-9"] = true }, finding: "lost: event event-9 was accepted",
@@ -76,56 +121,74 @@ func TestTheAuditFindsEachViolation(t *testing.T) {
 		"finds a delivery of an event that is not stored": {
 			change: func(a *audit) { a.deliveries[2].EventID = "event-8" }, finding: "was delivered and is not in the database",
 		},
+		"accepts the evidence of an alert": {
+			change: func(a *audit) {
+				body := strings.TrimSuffix(string(a.deliveries[1].Body), "}")
+				a.deliveries[1].Body = []byte(body + `,"evidence":{"evidence_id":"e","links":{}}}`)
+			},
+		},
 		"finds a redelivery with other bytes": {
 			change: func(a *audit) {
-				again(a, 1, 10.5)
+				redeliver(a, 1, 10.5)
 				a.deliveries[2].Body = []byte("{}")
 				a.injected = []injection{{name: "gateway killed", component: gatewayComponent, from: at(10), to: at(10.1)}}
 			}, finding: "differs from the stored bytes",
 		},
 		"finds a redelivery without a fault": {
-			change: func(a *audit) { again(a, 1, 12) }, finding: "redelivered",
+			change: func(a *audit) { redeliver(a, 1, 12) }, finding: "redelivered",
 		},
 		"accepts a redelivery that a fault explains": {
 			change: func(a *audit) {
-				again(a, 1, 12)
+				redeliver(a, 1, 12)
 				a.injected = []injection{{name: "PostgreSQL killed", component: databaseComponent, from: at(10.1), to: at(10.1)}}
+			},
+		},
+		"accepts a redelivery after a gateway that was killed as it stopped": {
+			change: func(a *audit) {
+				redeliver(a, 1, 12)
+				stopping := gatewayRun{startedAt: at(-1), readyAt: at(0), endedAt: at(10.1), stopped: true, killed: true}
+				a.gatewayRuns = []gatewayRun{stopping, {startedAt: at(10.2), readyAt: at(10.6)}}
 			},
 		},
 		"finds a redelivery that only an unrelated fault precedes": {
 			change: func(a *audit) {
-				again(a, 1, 12)
+				redeliver(a, 1, 12)
 				a.injected = []injection{{name: "worker killed", component: workerComponent, from: at(10.1), to: at(10.1)}}
 			}, finding: "redelivered",
 		},
 		"finds a redelivery long after a fault": {
 			change: func(a *audit) {
-				again(a, 1, 18)
+				redeliver(a, 1, 18)
 				a.injected = []injection{{name: "gateway killed", component: gatewayComponent, from: at(5), to: at(5)}}
 			}, finding: "redelivered",
 		},
 		"accepts the timestamp of a clock that is off": {
 			change: func(a *audit) {
 				a.clockSettings = []clockSetting{{at(9), -time.Hour}, {at(13), 0}}
-				stamp(a, 1, at(10).Add(-time.Hour))
-				stamp(a, 2, at(19.4))
+				setTimestamp(a, 1, at(10).Add(-time.Hour))
+				setTimestamp(a, 2, at(19.4))
 			},
 		},
 		"finds the true time in a timestamp while the clock is off": {
 			change: func(a *audit) {
 				a.clockSettings = []clockSetting{{at(5), time.Hour}, {at(13), 0}}
-				stamp(a, 1, at(10))
+				setTimestamp(a, 1, at(10))
 			}, finding: "which the gateway's clock did not show then",
 		},
 		"finds a wrong timestamp after the clock was set right": {
 			change: func(a *audit) {
 				a.clockSettings = []clockSetting{{at(5), time.Hour}, {at(13), 0}}
-				stamp(a, 2, at(20).Add(time.Hour))
+				setTimestamp(a, 2, at(20).Add(time.Hour))
 			}, finding: "which the gateway's clock did not show then",
 		},
 		"finds a delivery out of order": {
 			change: func(a *audit) { a.deliveries[1], a.deliveries[2] = a.deliveries[2], a.deliveries[1] }, finding: "was delivered before the earlier",
 		},
+	})
+}
+
+func TestTheAuditFindsWrongEpisodes(t *testing.T) {
+	checkFindings(t, map[string]auditCase{
 		"finds an episode that was observed and not reported": {
 			change: func(a *audit) {
 				a.monitors[0].expected = append(a.monitors[0].expected, episode{"silence", at(18), at(25)})
@@ -136,6 +199,15 @@ func TestTheAuditFindsEachViolation(t *testing.T) {
 				m := &a.monitors[0]
 				m.expected = append(m.expected, episode{"silence", at(18), at(25)})
 				m.requests = slices.DeleteFunc(m.requests, func(request segmentRequest) bool { return request.to.After(at(18)) && request.from.Before(at(25)) })
+				a.injected = []injection{{name: "gateway stopped", component: gatewayComponent, from: at(17), to: at(24)}}
+			},
+		},
+		"accepts a missing episode whose segments only a capture fetched": {
+			change: func(a *audit) {
+				m := &a.monitors[0]
+				m.expected = append(m.expected, episode{"silence", at(18), at(25)})
+				m.requests = slices.DeleteFunc(m.requests, func(request segmentRequest) bool { return request.to.After(at(18)) && request.from.Before(at(25)) })
+				m.requests = append(m.requests, segmentRequest{at(30.5), at(20), at(22)})
 				a.injected = []injection{{name: "gateway stopped", component: gatewayComponent, from: at(17), to: at(24)}}
 			},
 		},
@@ -177,6 +249,11 @@ func TestTheAuditFindsEachViolation(t *testing.T) {
 				m.events = slices.Delete(m.events, 2, 3)
 			}, finding: "has no recovery",
 		},
+	})
+}
+
+func TestTheAuditFindsUnwatchedMonitors(t *testing.T) {
+	checkFindings(t, map[string]auditCase{
 		"finds a second stream.started": {
 			change: func(a *audit) {
 				m := &a.monitors[0]
@@ -219,6 +296,14 @@ func TestTheAuditFindsEachViolation(t *testing.T) {
 				m.requests = slices.DeleteFunc(m.requests, func(request segmentRequest) bool { return request.from.After(at(17)) && request.from.Before(at(26)) })
 			}, finding: "no segment was requested",
 		},
+		"accepts that a URL whose renewal was disturbed is renewed after a pause": {
+			change: func(a *audit) {
+				m := &a.monitors[0]
+				m.requests = slices.DeleteFunc(m.requests, func(request segmentRequest) bool { return request.from.After(at(3)) })
+				m.requests = append(m.requests, segmentRequest{at(25), at(12), at(14)})
+				a.injected = []injection{{name: "yt-dlp killed", component: toolComponent, monitor: "mon-a", from: at(7), to: at(7)}}
+			},
+		},
 		"finds a worker that is replaced too late": {
 			change: func(a *audit) {
 				m := &a.monitors[0]
@@ -230,17 +315,5 @@ func TestTheAuditFindsEachViolation(t *testing.T) {
 		"finds a history that differs from the stored events": {
 			change: func(a *audit) { a.monitors[0].historyTotal = 3 }, finding: "its history lists 3 events",
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a := faultlessRun()
-			c.change(a)
-			findings, _ := a.check()
-			if c.finding == "" && len(findings) > 0 {
-				t.Errorf("the audit finds %q", findings)
-			}
-			if c.finding != "" && !strings.Contains(strings.Join(findings, "\n"), c.finding) {
-				t.Errorf("the audit finds %q, want %q", findings, c.finding)
-			}
-		})
-	}
+	})
 }

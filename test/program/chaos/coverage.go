@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -12,6 +13,7 @@ import (
 const (
 	maxGapWithoutFault = 5 * time.Second  // beyond the check interval, without a fault: the machine may be busy
 	maxGapAfterFault   = 12 * time.Second // after the last fault nearby
+	maxGapAfterRenewal = 22 * time.Second // after the renewal of a URL was disturbed: 10 s between renewals (decision S7), and a backoff of 10 s
 	maxGapOfNewMonitor = 22 * time.Second // before the first request; another gateway may start the monitor only 10 s after its registration
 )
 
@@ -19,10 +21,11 @@ const (
 // faults explain, from the registration on.
 func (a *audit) checkCoverage(m *monitorRecord) (findings []string) {
 	faults := append(a.gatewayOutages(), a.injected...)
-	for i, request := range m.requests {
+	requests := m.analysed()
+	for i, request := range requests {
 		from, to, maxGap := m.registeredAt, request.at, maxGapOfNewMonitor
 		if i > 0 {
-			from, maxGap = m.requests[i-1].at, maxGapAfterFault
+			from, maxGap = requests[i-1].at, maxGapAfterFault
 		}
 		if to.Sub(from) <= m.interval+maxGapWithoutFault {
 			continue
@@ -32,6 +35,9 @@ func (a *audit) checkCoverage(m *monitorRecord) (findings []string) {
 			concerns := inj.monitor == "" || inj.monitor == m.id || a.schedule.runtime == "inline"
 			if concerns && inj.from.Before(to) && inj.to.After(from.Add(-2*time.Second)) && inj.to.After(since) {
 				since = inj.to
+			}
+			if concerns && i > 0 && inj.component == toolComponent && strings.HasPrefix(inj.name, string(ytdlpRole)) && inj.from.Before(to) && inj.to.After(from) {
+				maxGap = maxGapAfterRenewal
 			}
 		}
 		limit := maxGap
@@ -46,11 +52,24 @@ func (a *audit) checkCoverage(m *monitorRecord) (findings []string) {
 	return findings
 }
 
-// observed reports whether a worker that could still report it fetched a
-// segment between two times of the media.
+// analysed lists the requests of segments to analyse. A segment that is older than one
+// requested before may be for a capture of evidence, so it does not count.
+func (m *monitorRecord) analysed() (all []segmentRequest) {
+	var newest time.Time
+	for _, request := range m.requests {
+		if request.to.After(newest) {
+			newest = request.to
+			all = append(all, request)
+		}
+	}
+	return all
+}
+
+// observed reports whether a worker that could still report it fetched a segment between
+// two times of the media to analyse it.
 func (a *audit) observed(m *monitorRecord, from, to time.Time) bool {
 	losses := a.lostObservations(m)
-	return slices.ContainsFunc(m.requests, func(request segmentRequest) bool {
+	return slices.ContainsFunc(m.analysed(), func(request segmentRequest) bool {
 		if request.from.Before(from) || request.to.After(to) {
 			return false
 		}

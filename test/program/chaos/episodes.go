@@ -93,6 +93,7 @@ func (a *audit) checkMonitor(m *monitorRecord, c *counters) (findings []string) 
 			add("it sent monitor.error: %s", event.body)
 		}
 	}
+	findings = append(findings, m.checkEvidence()...)
 	reported, problems := m.reportedEpisodes()
 	findings = append(findings, problems...)
 	for _, condition := range []string{"blackout", "silence"} {

@@ -36,6 +36,12 @@ var mutations = map[string]*mutation{
 	"file": {"a temporary file is left behind", func(_ context.Context, env *environment) error {
 		return os.WriteFile(env.tempDir+"/forgotten", nil, 0o600)
 	}},
+	"evidence": {"a file of evidence loses its bytes", func(ctx context.Context, env *environment) error {
+		return env.withDatabase(ctx, func(db *sql.DB) error {
+			_, err := db.ExecContext(ctx, `DELETE FROM blob_chunks`)
+			return err
+		})
+	}},
 	"leak": {"connections to the database are left open", leakConnections},
 }
 

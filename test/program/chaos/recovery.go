@@ -22,7 +22,7 @@ func (a *audit) gatewayOutages() (all []injection) {
 			}
 		}
 		name := "no gateway"
-		if run.stopped {
+		if run.stopped && !run.killed {
 			name = gatewayRestarted
 		}
 		all = append(all, injection{name: name, component: gatewayComponent, from: run.endedAt.Add(-tolerance), to: back})

@@ -2,6 +2,9 @@
 // plays, goes black, recovers, goes silent, recovers and ends. A receiver verifies a
 // signed webhook for each of these. The service, yt-dlp, ffmpeg and PostgreSQL are
 // real. YouTube and the receiver are fakes on this machine: no internet is needed.
+//
+// With KEEP=1 it ends by leaving the dashboard open, with two streams more, until it is
+// interrupted.
 package main
 
 import (
@@ -67,6 +70,9 @@ func run() error {
 	truth, err := set.PlayMainScenario(ctx, "demonstrate", out.say)
 	if err == nil {
 		err = out.finalState(ctx, set, truth)
+	}
+	if err == nil && os.Getenv("KEEP") == "1" {
+		err = out.keepOpen(set)
 	}
 	out.say("stopping everything")
 	if err = errors.Join(err, set.Close()); err != nil {

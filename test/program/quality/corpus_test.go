@@ -7,11 +7,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
 )
 
-// How far off an onset or an end may be. A segment's time is taken to begin
-// with its first packet, and that is sound from up to two frames before its
-// first picture when the encoder reorders pictures: 80 ms at 25 frames a
-// second, and one frame of AAC is 21 ms. A fade adds a frame, and the two steps
-// of luma that an encoder's rounding is worth, which is 2 % of its length.
+// The largest error of an onset or an end. A segment's time begins with its first
+// packet. If the encoder reorders pictures, that packet is sound from up to two
+// frames before the first picture: 80 ms at 25 frames a second. One frame of AAC
+// is 21 ms. A fade adds one frame and 2 % of its length: two steps of luma, by
+// which the encoder's rounding may be wrong.
 const (
 	cutBound  = 40 * time.Millisecond
 	fadeFrame = time.Second / corpus.Rate
@@ -25,7 +25,7 @@ func bound(s corpus.BadInterval) time.Duration {
 	return cutBound + fadeFrame + time.Duration(s.Fade*fadePart*float64(time.Second))
 }
 
-// Every instant must be within its bound at every check interval.
+// Every onset and end must be within its bound at every check interval.
 func TestEveryEventIsFoundAndNoFalseAlarmIsGiven(t *testing.T) {
 	l, err := corpus.Open(corpus.Options{})
 	if err != nil {
@@ -47,8 +47,8 @@ func TestEveryEventIsFoundAndNoFalseAlarmIsGiven(t *testing.T) {
 					if v.missed > 0 {
 						t.Errorf("%s from %v to %v s: missed by %d of %d watches with checks every %v", truth.Of, truth.From, truth.To, v.missed, startPoints, intervals[n])
 					}
-					if may := bound(truth); v.onset.Abs() > may || v.end.Abs() > may {
-						t.Errorf("%s from %v to %v s: with checks every %v the onset is off by %v and the end by %v; may be %v", truth.Of, truth.From, truth.To, intervals[n], v.onset, v.end, may)
+					if limit := bound(truth); v.onset.Abs() > limit || v.end.Abs() > limit {
+						t.Errorf("%s from %v to %v s: with checks every %v the onset is off by %v and the end by %v; at most %v is allowed", truth.Of, truth.From, truth.To, intervals[n], v.onset, v.end, limit)
 					}
 				}
 			}

@@ -1,14 +1,14 @@
-// Command quality measures how well black and silence are detected: it shows
-// the clips of the corpus (package corpus) to the watcher that production
-// runs, decoded by the ffmpeg that production calls, on virtual time, and
-// compares what it tells with what is true. It is what "make quality" runs.
+// Command quality measures how well black and silence are detected. It plays
+// the clips of the corpus (package corpus) to the watcher of production on
+// virtual time. The ffmpeg of production decodes them. The command compares the
+// alerts with the truth of each clip. "make quality" runs it.
 //
-//	corpus.Clip ──▶ playlist, segments ──▶ watch.Watcher ──▶ alerts ──▶ judge ──▶ table
-//	  truth ──────────────────────────────────────────────────────────────┘
+//	corpus.Clip ──▶ playlist, segments ──▶ watch.Watcher ──▶ alerts ──▶ evaluate ──▶ table
+//	  truth ─────────────────────────────────────────────────────────────────┘
 //
-// It ends with 0 when every event over the threshold was told and nothing else
-// was, with 1 when not, and with 2 when it was called in a way it does not
-// know.
+// The exit code is 0 if there was exactly one alert for every event over the
+// threshold. It is 1 after a missed event, a false alarm or an error, and 2
+// after a wrong argument.
 package main
 
 import (
@@ -30,26 +30,27 @@ import (
 // Exit codes.
 const (
 	exitPassed = 0
-	exitFailed = 1 // an event missed or a false alarm, or it could not be done
+	exitFailed = 1 // a missed event, a false alarm or an error
 	exitUsage  = 2
 )
 
 const help = `How well are black and silence detected?
 
   make quality                                 the whole corpus
-  go run ./test/program/quality -list                  the clips, and why an alert is expected or not
-  go run ./test/program/quality -only "fade of 4 s"    one clip; may be given several times
+  go run ./test/program/quality -list          the clips, and why an alert is expected or not
+  go run ./test/program/quality -only "fade of 4 s"
+                                               one clip; may be given several times
 
 Each clip is played as a live stream, on virtual time, to the real watcher and
 the real ffmpeg, with a check every 1, 5 and 10 s and each of these from %d
-starting points. Thresholds are %v for black and silence, the loudness is the
-default of a registration. Clips are made on first use (a minute or two for
-all), and kept in the user's cache directory.
+starting points. The thresholds are %v for black and silence. The loudness is
+the default of a registration. Clips are encoded on first use (one to two
+minutes for all), and kept in the user's cache directory.
 
-The table has a line for each event: what is true, and for each interval what
-was told, with the errors of its onset and end in milliseconds, the largest of
-all starting points (+ is late). Stretches shorter than the threshold share a
-line. The exit code is 1 when an event was missed or a false alarm given.
+The table has a line for each event: the truth, and the alert at each check
+interval. It shows the errors of the alert's onset and end in milliseconds, the
+largest of all starting points (+ is late). Black and silence shorter than the
+threshold share a line. The exit code is 1 after a missed event or a false alarm.
 
 Flags:
 `
@@ -61,12 +62,12 @@ func main() {
 	os.Exit(code)
 }
 
-// command runs the program and returns its exit code. Results go to out, errors to
-// problems.
-func command(ctx context.Context, args []string, out, problems io.Writer) int {
+// command runs the program and returns its exit code. It writes results to out
+// and errors to errOut.
+func command(ctx context.Context, args []string, out, errOut io.Writer) int {
 	var only []string
 	flags := flag.NewFlagSet("quality", flag.ContinueOnError)
-	flags.SetOutput(problems)
+	flags.SetOutput(errOut)
 	flags.Usage = func() {
 		fmt.Fprintf(flags.Output(), help, startPoints, corpus.Threshold)
 		flags.PrintDefaults()
@@ -75,60 +76,60 @@ func command(ctx context.Context, args []string, out, problems io.Writer) int {
 		only = append(only, name)
 		return nil
 	})
-	catalogue := flags.Bool("list", false, "list the clips and what they show, without running them")
+	listOnly := flags.Bool("list", false, "list the clips and what they show, without running them")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return exitPassed
 	case err != nil:
 		return exitUsage
 	case flags.NArg() > 0:
-		fmt.Fprintf(problems, "quality: unexpected argument %q, try --help\n", flags.Arg(0))
+		fmt.Fprintf(errOut, "quality: unexpected argument %q, try --help\n", flags.Arg(0))
 		return exitUsage
 	}
 	items, err := selectItems(only)
 	if err != nil {
-		fmt.Fprintln(problems, "quality:", err)
+		fmt.Fprintln(errOut, "quality:", err)
 		return exitUsage
 	}
-	screen := newReport(out)
-	if *catalogue {
-		screen.list(items)
+	p := newPrinter(out)
+	if *listOnly {
+		p.list(items)
 		return exitPassed
 	}
-	began := time.Now()
-	results, err := measure(ctx, screen, items)
+	start := time.Now()
+	results, err := measure(ctx, p, items)
 	if err != nil {
-		fmt.Fprintln(problems, "quality:", err)
+		fmt.Fprintln(errOut, "quality:", err)
 		return exitFailed
 	}
-	screen.table(results)
+	p.table(results)
 	t := total(results)
-	screen.summary(t, time.Since(began))
+	p.summary(t, time.Since(start))
 	if t.missed > 0 || t.falseAlarms > 0 {
 		return exitFailed
 	}
 	return exitPassed
 }
 
-// measure runs the items and shows how far it has come.
-func measure(ctx context.Context, screen *report, items []corpus.Item) ([]result, error) {
+// measure runs the items and prints its progress.
+func measure(ctx context.Context, p *printer, items []corpus.Item) ([]result, error) {
 	l, err := corpus.Open(corpus.Options{})
 	if err != nil {
 		return nil, err
 	}
-	unmade := 0
+	missing := 0
 	for _, i := range items {
 		if !l.Has(i) {
-			unmade++
+			missing++
 		}
 	}
-	screen.begin(len(items), unmade)
-	results, err := run(ctx, l, items, screen.advance)
-	screen.endProgress()
+	p.begin(len(items), missing)
+	results, err := run(ctx, l, items, p.advance)
+	p.endProgress()
 	return results, err
 }
 
-// selectItems returns the items of these names, or all if there are none.
+// selectItems returns the items of these names. Without names it returns all.
 func selectItems(names []string) ([]corpus.Item, error) {
 	all := corpus.Items()
 	if len(names) == 0 {

@@ -16,66 +16,65 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
 )
 
-// How the virtual world behaves. The clip's first frame is captured at epoch,
+// The times of the simulated stream. The clip's first frame is captured at epoch,
 // which is also its program time.
 const (
 	window        = 30 * time.Second        // of the playlist
-	latency       = 1500 * time.Millisecond // from a segment's last frame to its place in the playlist
+	latency       = 1500 * time.Millisecond // from a segment's last frame to its publication in the playlist
 	endListDelay  = 8 * time.Second         // beyond a check interval, from the last segment to EXT-X-ENDLIST
-	finishTimeout = time.Minute             // beyond that, for the watcher to be over
+	finishTimeout = time.Minute             // after EXT-X-ENDLIST, until the watcher must have finished
 
-	resolveTime  = 2 * time.Second        // what each task takes
+	resolveTime  = 2 * time.Second        // of each resolution
 	playlistTime = 100 * time.Millisecond // of the playlist
 	analysisTime = 400 * time.Millisecond // of a segment
 )
 
 var epoch = time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)
 
-// viewer is one clip, with what the analyser says of each segment: the same
-// segment is decoded once however often the clip is watched. It is not safe
-// for concurrent use.
+// clipPlayer plays one clip to watchers. It analyses each segment once, however
+// often the clip is watched. It is not safe for concurrent use.
 type clipPlayer struct {
 	clip     corpus.Clip
 	analyser worker.Analyser
 	format   manifest.Format
-	analyses []*watch.Analysis // of each segment, nil: not analysed yet
+	analyses []*watch.Analysis // of each segment; nil before its analysis
 }
 
-func newViewer(clip corpus.Clip, a worker.Analyser, f manifest.Format) *clipPlayer {
+func newPlayer(clip corpus.Clip, a worker.Analyser, f manifest.Format) *clipPlayer {
 	return &clipPlayer{clip: clip, analyser: a, format: f, analyses: make([]*watch.Analysis, len(clip.Segments))}
 }
 
-// sighting is what one watch of a clip came to.
+// watchResult is the result of one watch of a clip.
 type watchResult struct {
-	first  time.Duration // where in the clip the first analysed segment begins; what was before is not known
+	first  time.Duration // where in the clip the first analysed segment begins
 	events []receivedEvent
 }
 
-// told is an event and when it was told, by the clock.
+// receivedEvent is an event and the time at which the watcher emitted it.
 type receivedEvent struct {
 	at time.Duration // since the epoch
 	event.Event
 }
 
-// watch plays the clip to a watcher from phase after its first segment was
-// published, on virtual time.
+// watch plays the clip to a watcher on virtual time. The watcher begins at phase
+// after the publication of the first segment.
 func (v *clipPlayer) watch(ctx context.Context, interval, phase time.Duration) (watchResult, error) {
 	config := monitor.DefaultConfig()
 	config.CheckIntervalSec = int(interval / time.Second)
 	config.SetThresholdSec(detector.Blackout, int(corpus.Threshold/time.Second))
 	config.SetThresholdSec(detector.Silence, int(corpus.Threshold/time.Second))
 	now := epoch.Add(v.clip.Segments[0].End() + latency + phase)
-	w := &playback{
+	p := &playback{
 		clipPlayer: v, setting: config.Value,
 		endListAt: epoch.Add(v.clip.Length() + latency + interval + endListDelay),
 		watcher:   watch.New(watch.RulesOf(config, watch.Smallest), now), now: now,
 		result: watchResult{first: -1},
 	}
-	err := w.run(ctx)
-	return w.result, err
+	err := p.run(ctx)
+	return p.result, err
 }
 
-// play is one watch in progress.
+// playback is one watch in progress.
 type playback struct {
 	*clipPlayer
 
@@ -88,36 +87,36 @@ type playback struct {
 	result    watchResult
 }
 
-// outcome is what a task that was begun will have found out.
+// pendingResult is the observation of a task that has begun, and when it ends.
 type pendingResult struct {
 	lane        watch.Lane
 	at          time.Time
 	observation watch.Observation
 }
 
-// run lets time pass until the watcher is done with the stream.
+// run advances the time until the watcher has finished.
 func (p *playback) run(ctx context.Context) error {
 	for !p.finished {
 		wake, err := p.startTasks(ctx)
 		if err != nil {
 			return err
 		}
-		which := -1
+		due := -1
 		for i, o := range p.pending {
 			if wake.IsZero() || !o.at.After(wake) {
-				wake, which = o.at, i
+				wake, due = o.at, i
 			}
 		}
 		if wake.IsZero() || wake.After(p.endListAt.Add(finishTimeout)) {
-			return errors.New("the watcher does not come to an end with the stream")
+			return errors.New("the watcher did not finish after the end of the stream")
 		}
 		if wake.After(p.now) {
 			p.now = wake
 		}
 		switch {
-		case which >= 0:
-			o := p.pending[which].observation
-			p.pending = append(p.pending[:which], p.pending[which+1:]...)
+		case due >= 0:
+			o := p.pending[due].observation
+			p.pending = append(p.pending[:due], p.pending[due+1:]...)
 			p.step(o)
 		default:
 			p.step(watch.Tick{})
@@ -126,7 +125,7 @@ func (p *playback) run(ctx context.Context) error {
 	return nil
 }
 
-// begin begins what is due and gives the next moment at which anything is.
+// startTasks starts the due tasks. It returns the time of the next task, or zero.
 func (p *playback) startTasks(ctx context.Context) (next time.Time, err error) {
 	for _, t := range p.watcher.Next() {
 		lane := t.Kind.Lane()
@@ -168,13 +167,13 @@ func (p *playback) step(o watch.Observation) {
 	}
 }
 
-// observe does what a task asks for, and says how long that takes.
+// observe performs a task. It returns the observation and its simulated duration.
 func (p *playback) observe(ctx context.Context, t watch.Task) (watch.Observation, time.Duration, error) {
 	switch t.Kind {
 	case watch.TaskResolve:
 		return watch.Resolution{Began: p.now, State: watch.Live, Source: "player", Manifest: address, ActualStart: epoch}, resolveTime, nil
-	case watch.TaskProbe:
-		return watch.ProbeResult{Began: p.now, Known: true, Exists: true}, resolveTime, nil
+	case watch.TaskOEmbed:
+		return watch.OEmbedResult{Began: p.now, Known: true, Exists: true}, resolveTime, nil
 	case watch.TaskPlaylist:
 		playlist, err := p.playlist(ctx)
 		playlist.Began, playlist.URL = p.now, t.URL
@@ -184,11 +183,11 @@ func (p *playback) observe(ctx context.Context, t watch.Task) (watch.Observation
 		a.Began, a.Segment = p.now, t.Segment.ID()
 		return a, analysisTime, err
 	default:
-		return nil, 0, fmt.Errorf("no such task: %s", t.Kind)
+		return nil, 0, fmt.Errorf("unknown task %s", t.Kind)
 	}
 }
 
-// analysis is what the real analyser says of a segment, asked once.
+// analysis returns the analyser's result of a segment, from memory if possible.
 func (p *playback) analysis(ctx context.Context, s watch.Segment) (watch.Analysis, error) {
 	n := int(s.Sequence)
 	if p.result.first < 0 {

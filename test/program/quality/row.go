@@ -6,32 +6,32 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
 )
 
-// row is a line of the table: one event, or everything in a clip that is none.
+// row is a line of the table: one event, or everything else in a clip.
 type row struct {
 	truth string
 	cells [len(intervals)]cell
 }
 
-// cell is what came of it at one check interval.
+// cell is the result of a row at one check interval.
 type cell struct {
 	text  string
 	wrong bool
 }
 
-// rows are an item's lines: first those of its events, then, if it has
-// anything else or was given a false alarm, one for that.
+// rows returns an item's lines: first one for each event, then one for intervals
+// below the threshold and for false alarms, if there are any.
 func rows(r result) (all []row) {
-	var short corpus.BadInterval // the longest of those that are no events
-	shorts, what := 0, ""
+	var longest corpus.BadInterval // of those below the threshold
+	short, condition := 0, ""
 	for n, s := range r.item.Truth {
 		if !s.Alert {
-			if shorts++; what == "" {
-				what = string(s.Of)
-			} else if what != string(s.Of) {
-				what = "either"
+			if short++; condition == "" {
+				condition = string(s.Of)
+			} else if condition != string(s.Of) {
+				condition = "either"
 			}
-			if s.Duration() > short.Duration() {
-				short = s
+			if s.Duration() > longest.Duration() {
+				longest = s
 			}
 			continue
 		}
@@ -43,10 +43,10 @@ func rows(r result) (all []row) {
 	}
 	rest := row{truth: "nothing"}
 	switch {
-	case shorts == 1:
-		rest.truth = fmt.Sprintf("%s for %.1f s", what, short.Duration().Seconds())
-	case shorts > 1:
-		rest.truth = fmt.Sprintf("%d × %s ≤ %.1f s", shorts, what, short.Duration().Seconds())
+	case short == 1:
+		rest.truth = fmt.Sprintf("%s for %.1f s", condition, longest.Duration().Seconds())
+	case short > 1:
+		rest.truth = fmt.Sprintf("%d × %s ≤ %.1f s", short, condition, longest.Duration().Seconds())
 	}
 	alarms := 0
 	for k := range intervals {
@@ -57,8 +57,8 @@ func rows(r result) (all []row) {
 			rest.cells[k] = cell{count(n, "FALSE ALARM"), true}
 		}
 	}
-	if len(all) == 0 || shorts > 0 || alarms > 0 {
-		if len(all) > 0 && shorts == 0 {
+	if len(all) == 0 || short > 0 || alarms > 0 {
+		if len(all) > 0 && short == 0 {
 			rest.truth = "nothing else"
 		}
 		all = append(all, rest)
@@ -71,7 +71,7 @@ func eventCell(v verdict) cell {
 	case v.missed > 0:
 		return cell{fmt.Sprintf("MISSED %d of %d", v.missed, startPoints), true}
 	case v.alerts == 0:
-		return cell{"not to be seen", false}
+		return cell{"not expected", false}
 	case !v.ended:
 		return cell{fmt.Sprintf("alert %+5d", ms(v.onset)), false}
 	}

@@ -13,28 +13,28 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
 )
 
-// intervals are the distances of the checks that are tried.
+// intervals are the check intervals to measure.
 var intervals = [...]time.Duration{time.Second, 5 * time.Second, 10 * time.Second}
 
-// starts is from how many moments, spread over a check interval, each clip is
-// watched: with checks far apart it is chance what they fall on.
+// startPoints is the number of phases within a check interval from which each
+// clip is watched. The phase decides which segments a slow check sees.
 const startPoints = 4
 
-// result is what became of one item.
+// result holds the results of one item at every check interval.
 type result struct {
 	item corpus.Item
 	at   [len(intervals)]intervalResult
 }
 
-// sampling is what became of it at one check interval.
+// intervalResult holds the results of one item at one check interval.
 type intervalResult struct {
-	verdicts    []verdict // of each stretch of truth
-	falseAlarms []string  // in words
+	verdicts    []verdict // one for each interval of the truth
+	falseAlarms []string  // as text
 }
 
-// run makes the items' clips and watches them, as many at a time as there are
-// processors. Results are in the order of the items; each is announced when it
-// is there. The first error ends it.
+// run encodes the items' clips and watches GOMAXPROCS of them at a time. It
+// returns the results in the order of the items, and calls done after each. The
+// first error ends it.
 func run(ctx context.Context, l *corpus.Library, items []corpus.Item, done func(corpus.Item)) ([]result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -42,8 +42,8 @@ func run(ctx context.Context, l *corpus.Library, items []corpus.Item, done func(
 	failures := make([]error, len(items))
 	next := make(chan int)
 	var (
-		wait sync.WaitGroup
-		tell sync.Mutex
+		wait     sync.WaitGroup
+		callDone sync.Mutex
 	)
 	for range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {
@@ -53,9 +53,9 @@ func run(ctx context.Context, l *corpus.Library, items []corpus.Item, done func(
 					cancel()
 					continue
 				}
-				tell.Lock()
+				callDone.Lock()
 				done(items[n])
-				tell.Unlock()
+				callDone.Unlock()
 			}
 		})
 	}
@@ -67,7 +67,7 @@ func run(ctx context.Context, l *corpus.Library, items []corpus.Item, done func(
 	return results, errors.Join(failures...)
 }
 
-// view watches one item at every interval, from every start.
+// watchItem watches one item at every check interval, from every start point.
 func watchItem(ctx context.Context, l *corpus.Library, i corpus.Item) (result, error) {
 	r := result{item: i}
 	if err := ctx.Err(); err != nil {
@@ -77,18 +77,18 @@ func watchItem(ctx context.Context, l *corpus.Library, i corpus.Item) (result, e
 	if err != nil {
 		return r, err
 	}
-	v := newViewer(clip, ffmpeg.New(ffmpeg.Config{Path: l.FFmpeg()}), hls.Format{})
+	player := newPlayer(clip, ffmpeg.New(ffmpeg.Config{Path: l.FFmpeg()}), hls.Format{})
 	for n, interval := range intervals {
-		s := &r.at[n]
-		s.verdicts = make([]verdict, len(i.Truth))
+		at := &r.at[n]
+		at.verdicts = make([]verdict, len(i.Truth))
 		for start := range startPoints {
 			phase := interval * time.Duration(start) / startPoints
-			seen, err := v.watch(ctx, interval, phase)
+			watched, err := player.watch(ctx, interval, phase)
 			if err != nil {
 				return r, fmt.Errorf("checks every %v: %w", interval, err)
 			}
-			for _, alarm := range evaluate(i, clip.Length(), seen, s.verdicts) {
-				s.falseAlarms = append(s.falseAlarms, fmt.Sprintf("checks every %v, begun %v in: %s", interval, phase, alarm))
+			for _, alarm := range evaluate(i, clip.Length(), watched, at.verdicts) {
+				at.falseAlarms = append(at.falseAlarms, fmt.Sprintf("checks every %v, begun %v in: %s", interval, phase, alarm))
 			}
 		}
 	}

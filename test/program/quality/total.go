@@ -7,18 +7,18 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/corpus"
 )
 
-// totals are the figures of all results.
+// totals sums up all results.
 type totals struct {
 	clips, watches int
-	events         int // stretches that deserve an alert
-	missed         int // watches that did not tell of one
+	events         int // intervals that need an alert
+	missed         int // watches without an alert for an event
 	falseAlarms    int
-	onset, end     spread
-	delay          [len(intervals)]time.Duration // the longest from a threshold to its telling
+	onset, end     errorRange
+	delay          [len(intervals)]time.Duration // the longest from the threshold to the alert
 }
 
-// spread is how large errors are, without their signs.
-type spread struct {
+// errorRange holds the sizes of errors, without their signs.
+type errorRange struct {
 	cut  time.Duration // the largest after a cut
 	fade time.Duration // the largest in a fade
 	p95  time.Duration // 95 of 100 are no larger
@@ -48,11 +48,11 @@ func total(results []result) totals {
 	return t
 }
 
-func (e *spread) add(s corpus.BadInterval, off time.Duration) {
+func (e *errorRange) add(s corpus.BadInterval, size time.Duration) {
 	if s.Fade > 0 {
-		e.fade = max(e.fade, off)
+		e.fade = max(e.fade, size)
 	} else {
-		e.cut = max(e.cut, off)
+		e.cut = max(e.cut, size)
 	}
 }
 

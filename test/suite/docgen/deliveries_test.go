@@ -104,7 +104,7 @@ func deliveries(t *testing.T) map[string]request {
 			t.Fatal(err)
 		}
 		all[name] = receive(t, func(url monitor.CallbackURL) {
-			if a := sender.Send(t.Context(), delivery.Delivery{CallbackURL: url, EventID: e.ID, EventType: e.Type, Body: body}); !a.Delivered() {
+			if a := sender.Send(t.Context(), delivery.Delivery{CallbackURL: url, EventID: e.ID, EventType: e.Type, Body: body}); !a.Accepted() {
 				t.Errorf("%s: %+v", name, a)
 			}
 		})

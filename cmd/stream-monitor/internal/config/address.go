@@ -53,37 +53,37 @@ func parseDSN(text string, _ *kong.Tag) (any, error) {
 }
 
 var (
-	nameForm  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
-	labelForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	dnsNamePattern  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
+	dnsLabelPattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 )
 
-// parseName reads the name of something in a cluster (RFC 1123, a subdomain).
-func parseName(text string, _ *kong.Tag) (any, error) {
-	if !nameForm.MatchString(text) {
+// parseDNSName reads the name of a Kubernetes object (a DNS subdomain, RFC 1123).
+func parseDNSName(text string, _ *kong.Tag) (any, error) {
+	if !dnsNamePattern.MatchString(text) {
 		return nil, errors.New("accepted are 1 to 253 small letters, digits, - and ., a letter or digit first and last")
 	}
 	return text, nil
 }
 
-// parseLabel reads the name of a namespace (RFC 1123, a label), or what may be a
-// label's value, too.
-func parseLabel(text string, _ *kong.Tag) (any, error) {
-	if !labelForm.MatchString(text) {
+// parseDNSLabel reads a DNS label (RFC 1123): the name of a namespace, or an instance name
+// that is the value of a Kubernetes label.
+func parseDNSLabel(text string, _ *kong.Tag) (any, error) {
+	if !dnsLabelPattern.MatchString(text) {
 		return nil, errors.New("accepted are 1 to 63 small letters, digits and -, a letter or digit first and last")
 	}
 	return text, nil
 }
 
-var imageForm = regexp.MustCompile(`^[a-zA-Z0-9][-a-zA-Z0-9._/:@]{0,511}$`)
+var imagePattern = regexp.MustCompile(`^[a-zA-Z0-9][-a-zA-Z0-9._/:@]{0,511}$`)
 
 func parseImage(text string, _ *kong.Tag) (any, error) {
-	if !imageForm.MatchString(text) {
+	if !imagePattern.MatchString(text) {
 		return nil, errors.New("accepted is [REGISTRY/]NAME[:TAG][@DIGEST]")
 	}
 	return text, nil
 }
 
-// parseFile demands a file that can be read.
+// parseFile reads the path of a file and checks that the file can be read.
 func parseFile(text string, _ *kong.Tag) (any, error) {
 	f, err := os.Open(text)
 	if err == nil {
@@ -102,8 +102,8 @@ func parseFile(text string, _ *kong.Tag) (any, error) {
 	return text, nil
 }
 
-// parseRoots reads a file of certificates.
-func parseRoots(text string, _ *kong.Tag) (any, error) {
+// parseCertificates reads a PEM file of trusted certificates.
+func parseCertificates(text string, _ *kong.Tag) (any, error) {
 	roots, err := gateway.Roots(text)
 	if err != nil {
 		return nil, fmt.Errorf("accepted is a file of certificates in PEM (%w)", err)
@@ -111,7 +111,7 @@ func parseRoots(text string, _ *kong.Tag) (any, error) {
 	return roots, nil
 }
 
-// parsePath makes a path absolute: children have working directories of their own.
+// parsePath makes a path absolute, because child processes have other working directories.
 func parsePath(text string, _ *kong.Tag) (any, error) {
 	path, err := filepath.Abs(text)
 	if err != nil {

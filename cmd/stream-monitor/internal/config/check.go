@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// SameKeys is the problem that one key opens both APIs (section 8.6).
+// SameKeys is the message when both APIs have the same key (section 8.6).
 const SameKeys = "INTERNAL_API_KEY (--internal-api-key) is the same as API_KEY (--api-key); " +
 	"accepted are two different keys: a worker must not be able to use the public API"
 
-// check finds settings that contradict each other, and keys that are missing in
-// production (decision P4).
+// check finds settings that contradict each other, and missing keys if DB_DSN is set
+// (decision P4).
 func (c *Serve) check() (found []problem) {
-	if c.Database.Production() {
+	if c.Database.HasExternalDatabase() {
 		for _, key := range []struct {
 			name, env, use string
 			missing        bool
@@ -34,20 +34,21 @@ func (c *Serve) check() (found []problem) {
 			found = append(found, problem{"worker-gateway-url", fmt.Sprintf("WORKER_GATEWAY_URL (--worker-gateway-url) is %q; "+
 				"accepted is https:// with TLS_CERT_FILE, http:// without", u)})
 		}
-		if c.Keys.InternalAPIKey == "" && !c.Database.Production() {
+		if c.Keys.InternalAPIKey == "" && !c.Database.HasExternalDatabase() {
 			found = append(found, problem{"internal-api-key",
-				"INTERNAL_API_KEY (--internal-api-key) is missing; it is required with WORKER_RUNTIME=kubernetes: the same as WORKER_SECRET has"})
+				"INTERNAL_API_KEY (--internal-api-key) is missing; it is required with WORKER_RUNTIME=kubernetes and must equal INTERNAL_API_KEY in WORKER_SECRET"})
 		}
 	}
 	if c.Keys.APIKey != "" && c.Keys.APIKey == c.Keys.InternalAPIKey {
 		found = append(found, problem{"internal-api-key", SameKeys})
 	}
+	found = append(found, c.Evidence.check()...)
 	switch {
 	case c.TLSCertFile != "" && c.TLSKeyFile == "":
 		found = append(found, problem{"tls-key-file", "TLS_KEY_FILE (--tls-key-file) is missing; TLS_CERT_FILE needs it"})
 	case c.TLSCertFile == "" && c.TLSKeyFile != "":
 		found = append(found, problem{"tls-cert-file", "TLS_CERT_FILE (--tls-cert-file) is missing; TLS_KEY_FILE needs it"})
-	case c.TLSCertFile != "" && c.workersName() != "":
+	case c.TLSCertFile != "" && c.certificateHost() != "":
 		found = append(found, c.checkCertificate()...)
 	}
 	if _, port, err := net.SplitHostPort(c.ListenAddr); err == nil && port != "0" && c.ListenAddr == c.InternalListenAddr {
@@ -57,12 +58,29 @@ func (c *Serve) check() (found []problem) {
 	return found
 }
 
-// check finds missing settings without which no worker pod can run.
+// check finds missing keys of an S3 bucket.
+func (f EvidenceFlags) check() (found []problem) {
+	if _, _, is := f.Bucket(); !is {
+		return nil
+	}
+	for _, setting := range []struct{ name, env, value string }{
+		{"evidence-s3-access-key", "EVIDENCE_S3_ACCESS_KEY", f.EvidenceS3AccessKey},
+		{"evidence-s3-secret-key", "EVIDENCE_S3_SECRET_KEY", f.EvidenceS3SecretKey},
+	} {
+		if setting.value == "" {
+			found = append(found, problem{setting.name, fmt.Sprintf("%s (--%s) is missing; it is required with EVIDENCE_STORE=%s",
+				setting.env, setting.name, f.EvidenceStore)})
+		}
+	}
+	return found
+}
+
+// check finds settings that worker pods require and that are missing.
 func (f PodFlags) check() (found []problem) {
 	for _, setting := range []struct{ name, env, value, use string }{
 		{"worker-image", "WORKER_IMAGE", f.WorkerImage, "the image of worker pods"},
-		{"worker-gateway-url", "WORKER_GATEWAY_URL", f.WorkerGatewayURL, "where worker pods find the gateway"},
-		{"worker-secret", "WORKER_SECRET", f.WorkerSecret, "the secret whose INTERNAL_API_KEY they get"},
+		{"worker-gateway-url", "WORKER_GATEWAY_URL", f.WorkerGatewayURL, "the URL of the internal API for worker pods"},
+		{"worker-secret", "WORKER_SECRET", f.WorkerSecret, "the Secret with the INTERNAL_API_KEY of worker pods"},
 	} {
 		if setting.value == "" {
 			found = append(found, problem{setting.name, fmt.Sprintf("%s (--%s) is missing; it is required with WORKER_RUNTIME=kubernetes: %s",
@@ -72,7 +90,7 @@ func (f PodFlags) check() (found []problem) {
 	return found
 }
 
-// check finds missing settings without which a worker cannot run.
+// check finds settings that a worker requires and that are missing.
 func (c *Worker) check() (found []problem) {
 	for _, setting := range []struct {
 		name, env string

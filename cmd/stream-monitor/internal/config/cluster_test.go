@@ -8,7 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 )
 
-func TestInACluster(t *testing.T) {
+func TestServeInAClusterRunsWorkerPods(t *testing.T) {
 	clearEnvironment(t)
 	t.Setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
 	t.Run("pods are the default, and what they need is named at once", func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestInACluster(t *testing.T) {
 		}
 	})
 	t.Run("the certificate is for the name that workers are told", func(t *testing.T) {
-		cert, key := certificate(t, time.Now().Add(time.Hour), "gateway.ns.svc")
+		cert, key := makeCertificate(t, time.Now().Add(time.Hour), "gateway.ns.svc")
 		secure := []string{"serve", "--tls-cert-file=" + cert, "--tls-key-file=" + key}
 		mustParse(t, append(secure, "--worker-gateway-url=https://gateway.ns.svc:8081")...)
 		if got := mustRefuse(t, append(secure, "--worker-gateway-url=https://other.ns.svc:8081")...); !strings.Contains(got[0], "other.ns.svc") || !strings.Contains(got[0], "WORKER_GATEWAY_URL") {

@@ -1,10 +1,11 @@
 // Package config reads the settings of every command from flags and environment
-// variables. It reports everything that is wrong at once, with what is accepted, and
-// never shows the value of a secret. It also keeps generated keys.
+// variables. It reports all wrong settings at once, with the accepted values. It never
+// shows the value of a secret. It also stores generated keys.
 package config
 
 import (
 	"crypto/x509"
+	"fmt"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -19,41 +20,52 @@ import (
 type CLI struct {
 	Serve     Serve     `cmd:"" help:"Run the service: REST API, workers, webhooks."`
 	Watch     Watch     `cmd:"" help:"Watch one stream in the foreground and print what happens; needs no database."`
-	Replay    Replay    `cmd:"" help:"Feed a recording of watch --record to the watcher again and print the same events."`
+	Import    Import    `cmd:"" help:"Register the monitors of a file, CSV or JSON, at a running gateway."`
+	Replay    Replay    `cmd:"" help:"Repeat a recording of watch --record and print its events."`
 	Doctor    Doctor    `cmd:"" help:"Check tools, versions, database and data directory, and say what to do."`
-	Migrate   Migrate   `cmd:"" help:"Bring the database to this version, then end. serve does it too."`
-	Worker    Worker    `cmd:"" help:"Watch one stream for a gateway. The gateway starts it, people do not."`
+	Migrate   Migrate   `cmd:"" help:"Bring the database to the schema of this version, then exit. serve does this too."`
+	Worker    Worker    `cmd:"" help:"Watch one stream for a gateway, which starts this command itself."`
 	Version   Version   `cmd:"" help:"Print the version."`
-	Uninstall Uninstall `cmd:"" help:"End the gateway and the workers that run in a cluster. The Helm chart calls it when it is uninstalled."`
+	Uninstall Uninstall `cmd:"" help:"End the gateway and the workers in a cluster. Uninstalling the Helm chart runs this command."`
 }
 
 // Serve holds the settings of the gateway.
 type Serve struct {
 	ListenAddr         string        `type:"address" env:"LISTEN_ADDR" default:":8080" help:"Address of the public API."`
-	InternalListenAddr string        `type:"address" env:"INTERNAL_LISTEN_ADDR" default:":8081" help:"Address of the API for workers; keep it from the outside."`
-	TLSCertFile        string        `type:"file" name:"tls-cert-file" env:"TLS_CERT_FILE" help:"Certificate chain (PEM) for both addresses; it must name the host of INTERNAL_LISTEN_ADDR, or localhost; in a cluster that of WORKER_GATEWAY_URL. Default: plain HTTP."`
+	InternalListenAddr string        `type:"address" env:"INTERNAL_LISTEN_ADDR" default:":8081" help:"Address of the API for workers; outside hosts must not reach it."`
+	TLSCertFile        string        `type:"file" name:"tls-cert-file" env:"TLS_CERT_FILE" help:"Certificate chain (PEM) for both addresses. With WORKER_RUNTIME=kubernetes it must name the host of WORKER_GATEWAY_URL, otherwise the host of INTERNAL_LISTEN_ADDR (localhost if that has no host). Default: plain HTTP."`
 	TLSKeyFile         string        `type:"file" name:"tls-key-file" env:"TLS_KEY_FILE" help:"Private key (PEM) of the certificate."`
-	TrustedProxies     Networks      `type:"networks" env:"TRUSTED_PROXIES" placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For is believed. Default: none."`
-	DrainTime          time.Duration `type:"span" min:"0s" max:"5m" env:"DRAIN_TIME" default:"0s" help:"How long requests are still answered after /readyz has turned, when it is asked to end; behind a load balancer, the time it takes to notice."`
+	TrustedProxies     Networks      `type:"networks" env:"TRUSTED_PROXIES" placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For header the gateway trusts. Default: none."`
+	UI                 string        `name:"ui" type:"choice" accept:"on,off" env:"UI" default:"on" help:"Serve the dashboard at LISTEN_ADDR (on), or only the API (off)."`
+	DrainTime          time.Duration `type:"duration" min:"0s" max:"5m" env:"DRAIN_TIME" default:"0s" help:"How long a stopping gateway still answers requests after /readyz has begun to fail. Set it to the time that your load balancer needs to notice."`
 
 	Database DatabaseFlags `embed:"" group:"Storage"`
-	Keys     KeyFlags      `embed:"" group:"Keys (flags show in the list of processes: prefer the environment)"`
+	Evidence EvidenceFlags `embed:"" group:"Evidence (pictures, sound levels and clips of alerts)"`
+	Keys     KeyFlags      `embed:"" group:"Keys (other users can see flags in the list of processes: prefer the environment)"`
 
-	MaxMonitors             int           `group:"Monitors" type:"whole" min:"1" max:"10000" env:"MAX_MONITORS" default:"50" help:"Monitors that may be active at once."`
-	RateLimitCreatePerMin   int           `group:"Monitors" type:"whole" min:"0" max:"60000000" env:"RATE_LIMIT_CREATE_PER_MIN" default:"10" help:"Registrations and test webhooks that a client may ask for in a minute, at all gateways together; 0: without limit."`
-	RateLimitQueryPerMin    int           `group:"Monitors" type:"whole" min:"0" max:"60000000" env:"RATE_LIMIT_QUERY_PER_MIN" default:"100" help:"Reads and redeliveries, likewise."`
+	PublicURL string `name:"public-url" type:"httpurl" env:"PUBLIC_URL" placeholder:"URL" help:"Where clients reach LISTEN_ADDR, such as https://monitor.example.com; links to evidence begin with it. Default: such links are paths on the host of the API."`
+
+	EvidenceRetention           time.Duration `group:"Evidence (pictures, sound levels and clips of alerts)" type:"duration" min:"1h" max:"36500d" env:"EVIDENCE_RETENTION" default:"14d" help:"How long evidence of class normal is kept."`
+	EvidenceQuarantineRetention time.Duration `group:"Evidence (pictures, sound levels and clips of alerts)" type:"duration" min:"1h" max:"36500d" env:"EVIDENCE_QUARANTINE_RETENTION" default:"60d" help:"How long evidence of class quarantine is kept: the incident is severe, or the evidence is unclear."`
+
+	MaxMonitors             int           `group:"Monitors" type:"integer" min:"1" max:"10000" env:"MAX_MONITORS" default:"50" help:"Monitors that may be active at once."`
+	RateLimitCreatePerMin   int           `group:"Monitors" type:"integer" min:"0" max:"60000000" env:"RATE_LIMIT_CREATE_PER_MIN" default:"10" help:"Registrations and test webhooks of one client per minute, at all gateways together; 0: no limit."`
+	RateLimitQueryPerMin    int           `group:"Monitors" type:"integer" min:"0" max:"60000000" env:"RATE_LIMIT_QUERY_PER_MIN" default:"100" help:"Reads and redeliveries of one client per minute, at all gateways together; 0: no limit."`
 	WorkerRuntime           string        `group:"Monitors" type:"choice" accept:"kubernetes,process,inline" env:"WORKER_RUNTIME" default:"${runtime}" help:"What runs a worker: kubernetes (a pod for each stream; the default in a cluster), process (a child process for each, which outlives a gateway that dies) or inline (in the gateway itself, for many streams on one machine)."`
-	MissingWorker           string        `group:"Monitors" type:"choice" accept:"relaunch,error" env:"MISSING_WORKER" help:"What a worker that was lost does to its monitor: relaunch (it gets another one, 5 times in 10 minutes, then error) or error (it ends with monitor.error). Default: relaunch; with WORKER_RUNTIME=kubernetes error."`
-	ScheduleLeadTime        time.Duration `group:"Monitors" type:"span" min:"0s" max:"1d" env:"SCHEDULE_LEAD_TIME" default:"10m" help:"How long before its scheduled start a stream gets a worker; registered sooner, it waits as a reservation."`
-	GatewayReconcileTimeout time.Duration `group:"Monitors" type:"span" min:"1s" max:"10m" env:"GATEWAY_RECONCILE_TIMEOUT" default:"30s" help:"How long bringing monitors and workers together may take at the start; the rest continues in the background, and each affected monitor sends a monitor.error that is not terminal."`
-	GatewayPatience         time.Duration `group:"Monitors" type:"span" min:"1m" max:"7d" env:"GATEWAY_PATIENCE" default:"15m" help:"How long a worker goes on when no gateway runs, until it ends; with WORKER_RUNTIME=process."`
-	EventRetention          time.Duration `group:"Monitors" type:"span" min:"1h" max:"36500d" env:"EVENT_RETENTION" default:"90d" help:"How long events of ended monitors are kept; without effect in this version, which keeps them all."`
-	CallbackAllowedNetworks Networks      `group:"Monitors" type:"networks" env:"CALLBACK_ALLOWED_NETWORKS" placeholder:"CIDR,…" help:"Private networks, and plain http, that webhooks may go to. Default: none."`
+	MissingWorker           string        `group:"Monitors" type:"choice" accept:"relaunch,error" env:"MISSING_WORKER" help:"What happens to a monitor that has lost its worker: relaunch (it gets another worker, at most 5 times in 10 minutes, then as with error) or error (the monitor ends with monitor.error). Default: error with WORKER_RUNTIME=kubernetes, otherwise relaunch."`
+	ScheduleLeadTime        time.Duration `group:"Monitors" type:"duration" min:"0s" max:"1d" env:"SCHEDULE_LEAD_TIME" default:"10m" help:"How long before its scheduled start a stream gets a worker. A stream that is registered earlier waits as a reservation."`
+	GatewayReconcileTimeout time.Duration `group:"Monitors" type:"duration" min:"1s" max:"10m" env:"GATEWAY_RECONCILE_TIMEOUT" default:"30s" help:"How long the gateway may compare monitors with workers at its start. After that it continues in the background and sends a monitor.error that is not terminal for each monitor that it has not checked."`
+	GatewayPatience         time.Duration `group:"Monitors" type:"duration" min:"1m" max:"7d" env:"GATEWAY_PATIENCE" default:"15m" help:"How long a worker continues while no gateway answers; with WORKER_RUNTIME=process."`
+	EventRetention          time.Duration `group:"Monitors" type:"duration" min:"1h" max:"36500d" env:"EVENT_RETENTION" default:"90d" help:"How long events and incidents are kept after the end of their monitor."`
+	HistoryRetention        time.Duration `group:"Monitors" type:"duration" min:"1h" max:"36500d" env:"HISTORY_RETENTION" default:"35d" help:"How long the history of streams is kept: states, luma and sound level over time."`
+	FeedRetention           time.Duration `group:"Monitors" type:"duration" min:"1h" max:"36500d" env:"FEED_RETENTION" default:"72h" help:"How long entries of the feed are kept. A reader that was away for longer gets the whole state."`
+	CallbackAllowedNetworks Networks      `group:"Monitors" type:"networks" env:"CALLBACK_ALLOWED_NETWORKS" placeholder:"CIDR,…" help:"Private networks to which the gateway may send webhooks, also by plain http. Default: none."`
 
-	Cluster  ClusterFlags  `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
-	Pods     PodFlags      `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
-	Watching WatchingFlags `embed:"" group:"Watching"`
-	Log      LogFlags      `embed:"" group:"Log"`
+	Cluster   ClusterFlags  `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
+	Pods      PodFlags      `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
+	Watching  WatchingFlags `embed:"" group:"Watching"`
+	Log       LogFlags      `embed:"" group:"Log"`
+	LogFormat string        `group:"Log" type:"choice" accept:"auto,json,text" env:"LOG_FORMAT" default:"auto" help:"Format of the log: json (one object a line), text (one line for people) or auto (text on a terminal, otherwise json)."`
 }
 
 // MissingWorkerPolicy returns what happens to a monitor whose worker was lost
@@ -71,15 +83,15 @@ func (c *Serve) MissingWorkerPolicy() supervisor.MissingWorkerPolicy {
 // Worker holds the settings with which a gateway starts a worker (section 8.1).
 type Worker struct {
 	MonitorID       monitor.ID          `type:"monitor" env:"MONITOR_ID" help:"The monitor to work for; required."`
-	Generation      int                 `type:"whole" min:"1" max:"2147483647" env:"GENERATION" help:"Which launch of its worker this is; required."`
-	GatewayURL      string              `type:"httpurl" env:"GATEWAY_URL" help:"Where the gateway's internal API is; required."`
+	Generation      int                 `type:"integer" min:"1" max:"2147483647" env:"GENERATION" help:"Generation of this worker: the number of its launch for the monitor; required."`
+	GatewayURL      string              `type:"httpurl" env:"GATEWAY_URL" help:"URL of the gateway's internal API; required."`
 	InternalAPIKey  string              `type:"key" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"Key for the internal API; required."`
-	GatewayCAFile   *x509.CertPool      `type:"roots" name:"gateway-ca-file" env:"GATEWAY_CA_FILE" placeholder:"FILE" help:"Certificates (PEM) that vouch for the gateway, beside the system's. Default: the system's alone."`
-	GatewayPatience time.Duration       `type:"span" min:"0s" max:"7d" env:"GATEWAY_PATIENCE" default:"0s" help:"How long without a word from the gateway until it is believed gone, and the worker ends. Default: without end."`
-	ProbeListenAddr string              `type:"address" env:"PROBE_LISTEN_ADDR" placeholder:"[HOST]:PORT" help:"Address that answers a kubelet's probes, /healthz and /readyz. Default: none."`
-	StreamURL       monitor.StreamURL   `type:"stream" name:"stream-url" env:"STREAM_URL" help:"The stream, for information: the gateway's assignment decides."`
-	CallbackURL     monitor.CallbackURL `type:"callback" name:"callback-url" env:"CALLBACK_URL" help:"Where webhooks go, for information: the gateway sends them."`
-	ConfigJSON      monitor.Config      `type:"config" name:"config-json" env:"CONFIG_JSON" default:"{}" help:"What to watch for, for information: the gateway's assignment decides."`
+	GatewayCAFile   *x509.CertPool      `type:"certificates" name:"gateway-ca-file" env:"GATEWAY_CA_FILE" placeholder:"FILE" help:"Trusted certificates (PEM) for the connection to the gateway, in addition to the system's. Default: only the system's."`
+	GatewayPatience time.Duration       `type:"duration" min:"0s" max:"7d" env:"GATEWAY_PATIENCE" default:"0s" help:"How long a worker continues while the gateway does not answer. After that the worker ends. Default: no limit."`
+	ProbeListenAddr string              `type:"address" env:"PROBE_LISTEN_ADDR" placeholder:"[HOST]:PORT" help:"Address for the probes of a kubelet, /healthz and /readyz. Default: none."`
+	StreamURL       monitor.StreamURL   `type:"stream" name:"stream-url" env:"STREAM_URL" help:"The stream, only for people who look at the process. The worker uses the gateway's assignment."`
+	CallbackURL     monitor.CallbackURL `type:"callback" name:"callback-url" env:"CALLBACK_URL" help:"Destination of webhooks, only for people who look at the process. The gateway sends them."`
+	ConfigJSON      monitor.Config      `type:"config" name:"config-json" env:"CONFIG_JSON" default:"{}" help:"The monitor's configuration, only for people who look at the process. The worker uses the gateway's assignment."`
 
 	Watching WatchingFlags `embed:"" group:"Watching"`
 	Log      LogFlags      `embed:"" group:"Log"`
@@ -90,19 +102,43 @@ type Worker struct {
 type Watch struct {
 	URL monitor.StreamURL `arg:"" name:"URL" type:"stream" help:"The stream: https://www.youtube.com/watch?v=ID."`
 
-	Record string `type:"path" placeholder:"FILE" help:"Write all that is observed to FILE, for replay."`
+	Record string `type:"path" placeholder:"FILE" help:"Write all observations to FILE, for replay."`
 	JSON   bool   `name:"json" help:"Print events and log as JSON lines."`
 
-	Rules              kong.Plugins `embed:""` // one flag for each setting of a registration (ruleFlags)
-	ScheduledStartTime time.Time    `group:"Rules" type:"instant" placeholder:"TIME" help:"When the stream should start, e.g. 2030-01-15T20:00:00+09:00."`
+	RuleFlags          kong.Plugins `embed:""` // one flag for each setting of a registration, made by ruleFlags; kong calls such flags plugins
+	ScheduledStartTime time.Time    `group:"Rules" type:"time" placeholder:"TIME" help:"When the stream should start, e.g. 2030-01-15T20:00:00+09:00."`
 
 	Watching WatchingFlags `embed:"" group:"Watching"`
 	Log      LogFlags      `embed:"" group:"Log"`
 }
 
+// Import names the file to register, and the gateway.
+type Import struct {
+	File string `arg:"" name:"FILE" type:"path" help:"CSV whose first row names the columns (stream_url, callback_url, fields of config, metadata.NAME), or a JSON array of registrations; - is the standard input."`
+
+	URL     string         `type:"httpurl" name:"url" default:"http://localhost:8080" help:"The gateway's public API."`
+	APIKey  string         `type:"key" secret:"" name:"api-key" env:"API_KEY" help:"Key of that API (a flag shows in the list of processes: prefer the environment). Default: the one generated in DATA_DIR."`
+	CAFile  *x509.CertPool `type:"certificates" name:"ca-file" placeholder:"FILE" help:"Certificates (PEM) that vouch for the gateway, in addition to the system's. Default: only the system's."`
+	DataDir string         `type:"path" env:"DATA_DIR" default:"${data_dir}" help:"Directory of the generated keys."`
+	DryRun  bool           `help:"Register nothing; print what would happen."`
+}
+
+// Key returns the API key: the given one, or the one generated in DATA_DIR. Errors: none
+// is given, and the generated one cannot be read.
+func (c *Import) Key() (string, error) {
+	if c.APIKey != "" {
+		return c.APIKey, nil
+	}
+	kept, err := ReadKeys(KeysPath(c.DataDir))
+	if err != nil {
+		return "", fmt.Errorf("API_KEY is not set, and no generated key was found; set it to the key of the gateway: %w", err)
+	}
+	return kept.API, nil
+}
+
 // Replay names the recording to replay.
 type Replay struct {
-	File string   `arg:"" name:"FILE" type:"file" help:"What watch --record wrote."`
+	File string   `arg:"" name:"RECORDING" type:"file" help:"A recording that watch --record wrote."`
 	JSON bool     `name:"json" help:"Print events as JSON lines."`
 	Log  LogFlags `embed:"" group:"Log"`
 }
@@ -113,21 +149,22 @@ type Migrate struct {
 	Log      LogFlags      `embed:"" group:"Log"`
 }
 
-// Doctor holds the settings to examine: those with which serve would run.
+// Doctor holds the settings of serve that doctor checks.
 type Doctor struct {
-	WorkerRuntime string `group:"Monitors" type:"choice" accept:"kubernetes,process,inline" env:"WORKER_RUNTIME" default:"${runtime}" help:"What runs a worker; with kubernetes the cluster is examined, too."`
+	WorkerRuntime string `group:"Monitors" type:"choice" accept:"kubernetes,process,inline" env:"WORKER_RUNTIME" default:"${runtime}" help:"What runs a worker. With kubernetes, doctor checks the cluster too."`
 
-	Offline bool `help:"Do not ask YouTube anything."`
+	Offline bool `help:"Do not send any request to YouTube."`
 
 	Cluster  ClusterFlags  `embed:"" group:"Kubernetes (with WORKER_RUNTIME=kubernetes)"`
 	Database DatabaseFlags `embed:"" group:"Storage"`
-	Keys     KeyFlags      `embed:"" group:"Keys (flags show in the list of processes: prefer the environment)"`
+	Evidence EvidenceFlags `embed:"" group:"Evidence (pictures, sound levels and clips of alerts)"`
+	Keys     KeyFlags      `embed:"" group:"Keys (other users can see flags in the list of processes: prefer the environment)"`
 	Watching WatchingFlags `embed:"" group:"Watching"`
 }
 
 // Uninstall names the installation to remove.
 type Uninstall struct {
-	Deployment string `type:"name" required:"" placeholder:"NAME" help:"The gateway's Deployment. It is scaled to 0 first, so that nobody misses the workers."`
+	Deployment string `type:"dnsname" required:"" placeholder:"NAME" help:"The gateway's Deployment. uninstall scales it to 0 first, so that no gateway replaces the workers."`
 
 	Cluster ClusterFlags `embed:"" group:"Kubernetes"`
 	Log     LogFlags     `embed:"" group:"Log"`

@@ -40,7 +40,7 @@ func clearEnvironment(t *testing.T) {
 
 func testOptions(t *testing.T) []kong.Option {
 	t.Helper()
-	return append(newReader().options(), kong.Vars{"data_dir": "/data", "runtime": RuntimeProcess})
+	return append(newSettingMapper().options(), kong.Vars{"data_dir": "/data", "runtime": RuntimeProcess})
 }
 
 // mustParse parses a valid command line.
@@ -64,7 +64,7 @@ func mustRefuse(t *testing.T, args ...string) []string {
 	return usage.Problems
 }
 
-func TestDefaultSettings(t *testing.T) {
+func TestUnsetSettingsHaveTheirDefaults(t *testing.T) {
 	clearEnvironment(t)
 	serve := mustParse(t, "serve").Serve
 	if serve.ListenAddr != ":8080" || serve.InternalListenAddr != ":8081" || serve.MaxMonitors != 50 ||
@@ -73,7 +73,7 @@ func TestDefaultSettings(t *testing.T) {
 		serve.EventRetention != 90*24*time.Hour || serve.Watching.StreamRendition != "smallest" || serve.Log.LogLevel != "info" {
 		t.Errorf("serve has %+v", serve)
 	}
-	if serve.Database.Production() {
+	if serve.Database.HasExternalDatabase() {
 		t.Error("production without DB_DSN")
 	}
 	if want := filepath.Join(os.Getenv("XDG_DATA_HOME"), "stream-monitor"); serve.Database.DataDir != want {
@@ -114,7 +114,7 @@ func TestEverySettingOfTheSpecificationExists(t *testing.T) {
 			"DB_DSN", "API_KEY", "WEBHOOK_SIGNING_KEY", "INTERNAL_API_KEY", "LOG_LEVEL", "MAX_MONITORS", "RATE_LIMIT_CREATE_PER_MIN", "RATE_LIMIT_QUERY_PER_MIN", "HTTP_PROXY", "HTTPS_PROXY",
 			"GATEWAY_RECONCILE_TIMEOUT", "GATEWAY_PATIENCE", "LISTEN_ADDR", "INTERNAL_LISTEN_ADDR", "DATA_DIR", "WORKER_RUNTIME", "MISSING_WORKER", "YTDLP_PATH",
 			"STREAMLINK_PATH", "FFMPEG_PATH", "STREAM_RENDITION", "SCHEDULE_LEAD_TIME", "CALLBACK_ALLOWED_NETWORKS", "TRUSTED_PROXIES",
-			"EVENT_RETENTION", "TLS_CERT_FILE", "TLS_KEY_FILE", "DRAIN_TIME",
+			"EVENT_RETENTION", "HISTORY_RETENTION", "FEED_RETENTION", "TLS_CERT_FILE", "TLS_KEY_FILE", "DRAIN_TIME",
 			"WORKER_NAMESPACE", "WORKER_INSTANCE", "WORKER_IMAGE", "WORKER_GATEWAY_URL", "WORKER_SECRET", "WORKER_CA_SECRET", "WORKER_POD_TEMPLATE",
 		},
 		"worker": {
@@ -122,7 +122,6 @@ func TestEverySettingOfTheSpecificationExists(t *testing.T) {
 			"YTDLP_PATH", "STREAMLINK_PATH", "FFMPEG_PATH", "STREAM_RENDITION", "HTTP_PROXY", "HTTPS_PROXY",
 		},
 	}
-	idle := []string{"EVENT_RETENTION"}
 	for _, command := range k.Model.Children {
 		var envs []string
 		for _, flag := range command.Flags {
@@ -134,9 +133,6 @@ func TestEverySettingOfTheSpecificationExists(t *testing.T) {
 			}
 			if len(flag.Envs) == 0 {
 				continue
-			}
-			if slices.Contains(idle, flag.Envs[0]) != strings.Contains(flag.Help, "without effect in this version") {
-				t.Errorf("the help of %s does not tell the truth: %s", flag.Envs[0], flag.Help)
 			}
 			envs = append(envs, flag.Envs[0])
 			if name := strings.ToLower(strings.ReplaceAll(flag.Envs[0], "_", "-")); name != flag.Name {
@@ -151,7 +147,7 @@ func TestEverySettingOfTheSpecificationExists(t *testing.T) {
 	}
 }
 
-func TestHelpOfEveryCommand(t *testing.T) {
+func TestEveryCommandHasHelp(t *testing.T) {
 	clearEnvironment(t)
 	t.Setenv("API_KEY", "do-not-show")
 	for _, command := range []string{"", "serve", "worker", "watch", "replay", "migrate", "doctor", "uninstall", "version"} {
@@ -171,7 +167,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	}
 }
 
-func TestWrongCommandLine(t *testing.T) {
+func TestAWrongCommandLineIsExplained(t *testing.T) {
 	clearEnvironment(t)
 	for name, c := range map[string]struct {
 		args []string
@@ -193,7 +189,7 @@ func TestWrongCommandLine(t *testing.T) {
 	}
 }
 
-func TestValues(t *testing.T) {
+func TestEachSettingAcceptsOnlyItsRange(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -207,7 +203,7 @@ func TestValues(t *testing.T) {
 		"MAX_MONITORS":              {[]string{"1", "10000"}, []string{"0", "10001", "-1", "many", "1.5"}, `accepted is a whole number from 1 to 10000`},
 		"RATE_LIMIT_CREATE_PER_MIN": {[]string{"0", "10"}, []string{"-1", "60000001", "ten", "0.5"}, `accepted is a whole number from 0 to 60000000`},
 		"RATE_LIMIT_QUERY_PER_MIN":  {[]string{"0", "100"}, []string{"-1", "60000001", "1/s"}, `accepted is a whole number from 0 to 60000000`},
-		"DRAIN_TIME":                {[]string{"0s", "35", "5m"}, []string{"-1s", "6m", "soon"}, `accepted is a time from 0s to 5m`},
+		"DRAIN_TIME":                {[]string{"0s", "35", "5m"}, []string{"-1s", "6m", "soon"}, `accepted is a duration from 0s to 5m`},
 		"WORKER_RUNTIME":            {[]string{"process", "inline"}, []string{"docker"}, `accepted are kubernetes, process, inline`},
 		"MISSING_WORKER":            {[]string{"relaunch", "error"}, []string{"ignore"}, `accepted are relaunch, error`},
 		"WORKER_NAMESPACE":          {[]string{"stream-monitor", "a"}, []string{"Stream", "a.b", "-a", "a-", strings.Repeat("a", 64)}, `accepted are 1 to 63 small letters`},
@@ -215,17 +211,28 @@ func TestValues(t *testing.T) {
 		"WORKER_IMAGE":              {[]string{"stream-monitor:1.2", "registry.example:5000/a/b@sha256:abc"}, []string{"a b", ":tag", "-x"}, `accepted is [REGISTRY/]NAME[:TAG][@DIGEST]`},
 		"STREAM_RENDITION":          {[]string{"smallest", "best"}, []string{"worst"}, `accepted are smallest, best`},
 		"LISTEN_ADDR":               {[]string{":80", "127.0.0.1:0", "[::1]:8080", "host:1"}, []string{"8080", "host", ":65536", ":http", "http://x:80"}, `accepted is [HOST]:PORT`},
-		"SCHEDULE_LEAD_TIME":        {[]string{"0s", "600", "1d", "1h30m"}, []string{"25h", "-1s", "soon", "2d"}, `accepted is a time from 0s to 1d`},
-		"GATEWAY_RECONCILE_TIMEOUT": {[]string{"30", "1s", "10m"}, []string{"0", "11m"}, `accepted is a time from 1s to 10m`},
-		"GATEWAY_PATIENCE":          {[]string{"1m", "15m", "7d"}, []string{"0s", "59s", "8d", "long"}, `accepted is a time from 1m to 7d`},
-		"EVENT_RETENTION":           {[]string{"1h", "90d", "36500d"}, []string{"1m", "36501d", "9999999999999d"}, `accepted is a time from 1h`},
-		"CALLBACK_ALLOWED_NETWORKS": {[]string{"10.0.0.0/8", "10.1.2.3, fd00::/8"}, []string{"10.0.0.0/33", "example.com", "10.0.0.0/8,"}, `accepted are CIDRs`},
-		"TRUSTED_PROXIES":           {[]string{"::1"}, []string{"proxy"}, `accepted are CIDRs`},
-		"TLS_CERT_FILE":             {nil, []string{"/nowhere/at/all", os.TempDir()}, `accepted is a file that can be read`},
-		"HTTPS_PROXY":               {[]string{"http://p:3128", "socks5://u:p@h:1"}, []string{"p:3128", "ftp://p", "http://"}, `accepted is http://[USER:PASSWORD@]HOST:PORT`},
-		"DB_DSN":                    {nil, []string{"mysql://u:hunter2@h/d", "hunter2"}, `accepted is postgres://`},
-		"API_KEY":                   {[]string{"k"}, []string{"hunter2 x", "hunter2\n", "hunter2é"}, `accepted are ASCII letters`},
-		"WEBHOOK_SIGNING_KEY":       {[]string{"one", "one,two", "one, two"}, []string{"hunter2,", ",hunter2", "hunter2,b,c", "hunter2 x"}, `accepted are one or two keys`},
+		"SCHEDULE_LEAD_TIME":        {[]string{"0s", "600", "1d", "1h30m"}, []string{"25h", "-1s", "soon", "2d"}, `accepted is a duration from 0s to 1d`},
+		"GATEWAY_RECONCILE_TIMEOUT": {[]string{"30", "1s", "10m"}, []string{"0", "11m"}, `accepted is a duration from 1s to 10m`},
+		"GATEWAY_PATIENCE":          {[]string{"1m", "15m", "7d"}, []string{"0s", "59s", "8d", "long"}, `accepted is a duration from 1m to 7d`},
+		"HISTORY_RETENTION":         {[]string{"1h", "35d", "36500d"}, []string{"59m", "36501d"}, `accepted is a duration from 1h`},
+		"FEED_RETENTION":            {[]string{"1h", "72h", "36500d"}, []string{"59m", "36501d"}, `accepted is a duration from 1h`},
+		"EVENT_RETENTION":           {[]string{"1h", "90d", "36500d"}, []string{"1m", "36501d", "9999999999999d"}, `accepted is a duration from 1h`},
+		"EVIDENCE_STORE": {
+			[]string{"postgres", "dir:/var/lib/evidence"},
+			[]string{"dir:evidence", "dir:", "s3://", "s3://A", "s3://ab", "s3://bucket/a b", "s3://bucket//a", "mongodb", "/var/lib/evidence"}, `accepted are postgres, dir:/PATH`,
+		},
+		"EVIDENCE_RETENTION":            {[]string{"1h", "14d", "36500d"}, []string{"1m", "36501d"}, `accepted is a duration from 1h`},
+		"EVIDENCE_QUARANTINE_RETENTION": {[]string{"1h", "60d"}, []string{"0"}, `accepted is a duration from 1h`},
+		"EVIDENCE_S3_ENDPOINT":          {[]string{"http://127.0.0.1:9000", "https://minio.example.com"}, []string{"minio:9000", "ftp://x"}, `accepted is http(s)://HOST[:PORT]`},
+		"PUBLIC_URL":                    {[]string{"https://monitor.example.com", "http://h:8080/stream-monitor/"}, []string{"monitor.example.com", "https://h?x=1"}, `accepted is http(s)://HOST[:PORT]`},
+		"EVIDENCE_LINK_KEY":             {[]string{"0123456789abcdef", "0123456789abcdef, fedcba9876543210"}, []string{"hunter2", "hunter2,0123456789abcdef", "hunter2 hunter2 hunter2"}, `accepted are 1 to 4 keys`},
+		"CALLBACK_ALLOWED_NETWORKS":     {[]string{"10.0.0.0/8", "10.1.2.3, fd00::/8"}, []string{"10.0.0.0/33", "example.com", "10.0.0.0/8,"}, `accepted are CIDRs`},
+		"TRUSTED_PROXIES":               {[]string{"::1"}, []string{"proxy"}, `accepted are CIDRs`},
+		"TLS_CERT_FILE":                 {nil, []string{"/nowhere/at/all", os.TempDir()}, `accepted is a file that can be read`},
+		"HTTPS_PROXY":                   {[]string{"http://p:3128", "socks5://u:p@h:1"}, []string{"p:3128", "ftp://p", "http://"}, `accepted is http://[USER:PASSWORD@]HOST:PORT`},
+		"DB_DSN":                        {nil, []string{"mysql://u:hunter2@h/d", "hunter2"}, `accepted is postgres://`},
+		"API_KEY":                       {[]string{"k"}, []string{"hunter2 x", "hunter2\n", "hunter2é"}, `accepted are ASCII letters`},
+		"WEBHOOK_SIGNING_KEY":           {[]string{"one", "one,two", "one, two"}, []string{"hunter2,", ",hunter2", "hunter2,b,c", "hunter2 x"}, `accepted are one or two keys`},
 	} {
 		t.Run(env, func(t *testing.T) {
 			flag := "--" + strings.ToLower(strings.ReplaceAll(env, "_", "-"))
@@ -282,7 +289,7 @@ func TestValues(t *testing.T) {
 	})
 }
 
-func TestProduction(t *testing.T) {
+func TestAnExternalDatabaseRequiresAllKeys(t *testing.T) {
 	clearEnvironment(t)
 	t.Setenv("DB_DSN", "postgres://db/monitor?sslmode=require")
 	t.Run("all missing keys are named", func(t *testing.T) {
@@ -298,14 +305,14 @@ func TestProduction(t *testing.T) {
 		t.Setenv("WEBHOOK_SIGNING_KEY", "new,old")
 		t.Setenv("INTERNAL_API_KEY", "c")
 		serve := mustParse(t, "serve").Serve
-		if !serve.Database.Production() || !slices.Equal(serve.Keys.WebhookSigningKey, []string{"new", "old"}) {
+		if !serve.Database.HasExternalDatabase() || !slices.Equal(serve.Keys.WebhookSigningKey, []string{"new", "old"}) {
 			t.Errorf("has %+v", serve)
 		}
 	})
 	t.Run("migrate needs none", func(t *testing.T) { mustParse(t, "migrate") })
 }
 
-func TestAddressesApart(t *testing.T) {
+func TestBothAPIsNeedDifferentAddresses(t *testing.T) {
 	clearEnvironment(t)
 	if got := mustRefuse(t, "serve", "--listen-addr=:9", "--internal-listen-addr=:9"); !strings.Contains(got[0], "INTERNAL_LISTEN_ADDR") {
 		t.Errorf("says %q", got)
@@ -313,7 +320,7 @@ func TestAddressesApart(t *testing.T) {
 	mustParse(t, "serve", "--listen-addr=127.0.0.1:0", "--internal-listen-addr=127.0.0.1:0")
 }
 
-func TestNetworks(t *testing.T) {
+func TestNetworksAreParsed(t *testing.T) {
 	clearEnvironment(t)
 	got := mustParse(t, "serve", "--trusted-proxies=10.1.2.3/8, 192.0.2.1,fd00::1/8").Serve.TrustedProxies.Strings()
 	if want := []string{"10.0.0.0/8", "192.0.2.1/32", "fd00::/8"}; !slices.Equal(got, want) {
@@ -326,7 +333,7 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-func TestWorker(t *testing.T) {
+func TestAWorkerGetsItsSettingsFromTheGateway(t *testing.T) {
 	set := func(t *testing.T) {
 		clearEnvironment(t)
 		for env, value := range map[string]string{
@@ -378,7 +385,7 @@ func TestWorker(t *testing.T) {
 	}
 }
 
-func TestWatch(t *testing.T) {
+func TestWatchHasTheRulesOfARegistration(t *testing.T) {
 	const url = "https://www.youtube.com/watch?v=abcdefghijk"
 	clearEnvironment(t)
 	t.Run("takes every rule, a negative number too", func(t *testing.T) {
@@ -452,5 +459,21 @@ func TestAThirdDetectorBringsItsFlags(t *testing.T) {
 	}
 	if got := mustRefuse(t, "watch", "https://www.youtube.com/watch?v=abcdefghijk", flag+"=0"); !strings.Contains(got[0], flag) {
 		t.Errorf("says %q", got)
+	}
+}
+
+func TestABucketNeedsItsKeys(t *testing.T) {
+	clearEnvironment(t)
+	got := mustRefuse(t, "serve", "--evidence-store=s3://evidence")
+	if len(got) != 2 || !strings.HasPrefix(got[0], "EVIDENCE_S3_ACCESS_KEY ") || !strings.HasPrefix(got[1], "EVIDENCE_S3_SECRET_KEY ") {
+		t.Errorf("serve says %q", got)
+	}
+	for store, want := range map[string][2]string{
+		"s3://evidence": {"evidence", ""}, "s3://my.bucket-1/a/b": {"my.bucket-1", "a/b"}, "s3://evidence/prod/": {"evidence", "prod"},
+	} {
+		serve := mustParse(t, "serve", "--evidence-store="+store, "--evidence-s3-access-key=a", "--evidence-s3-secret-key=b").Serve
+		if bucket, prefix, is := serve.Evidence.Bucket(); bucket != want[0] || prefix != want[1] || !is {
+			t.Errorf("%s: the bucket is %q, the prefix %q", store, bucket, prefix)
+		}
 	}
 }

@@ -4,20 +4,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 func parseStream(text string, _ *kong.Tag) (any, error) {
-	return sentenceEnd(monitor.ParseStreamURL(text))
+	return asSettingError(monitor.ParseStreamURL(text))
 }
 
 func parseCallback(text string, _ *kong.Tag) (any, error) {
-	return sentenceEnd(monitor.ParseCallbackURL(text))
+	return asSettingError(monitor.ParseCallbackURL(text))
 }
 
 func parseMonitor(text string, _ *kong.Tag) (any, error) {
@@ -34,7 +37,7 @@ func parseConfig(text string, _ *kong.Tag) (any, error) {
 	if err := json.Unmarshal([]byte(text), &config); err != nil {
 		return nil, fmt.Errorf("accepted is the config object of a registration (%w)", err)
 	}
-	return sentenceEnd(config, config.Valid())
+	return asSettingError(config, config.Valid())
 }
 
 func parseNetworks(text string, _ *kong.Tag) (any, error) {
@@ -45,9 +48,25 @@ func parseSigning(text string, _ *kong.Tag) (any, error) {
 	return webhook.ParseKeys(text)
 }
 
-// sentenceEnd turns the error of the domain into the end of a sentence about a
-// setting.
-func sentenceEnd[T any](value T, err error) (any, error) {
+func parseLinkKeys(text string, _ *kong.Tag) (any, error) {
+	return evidence.ParseLinkKeys(text)
+}
+
+// bucketPattern matches the names of buckets, and prefixes of path elements that no
+// server and no shell reads differently.
+var bucketPattern = regexp.MustCompile(`^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._-]+)*/?$`)
+
+func parseEvidenceStore(text string, _ *kong.Tag) (any, error) {
+	path, directory := strings.CutPrefix(text, "dir:")
+	if text == "postgres" || directory && filepath.IsAbs(path) || bucketPattern.MatchString(text) {
+		return text, nil
+	}
+	return nil, errors.New("accepted are postgres, dir:/PATH and s3://BUCKET[/PREFIX]")
+}
+
+// asSettingError shortens an error of the domain to its message without the field name,
+// because the report of a wrong setting begins with the setting's name.
+func asSettingError[T any](value T, err error) (any, error) {
 	refusal, ok := errors.AsType[*monitor.Error](err)
 	if !ok {
 		return value, err

@@ -5,42 +5,69 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
 )
 
 // LogFlags set the log level (section 11.1).
 type LogFlags struct {
-	LogLevel string `type:"choice" accept:"debug,info,warn,error" env:"LOG_LEVEL" default:"info" help:"Least level that is logged: debug, info, warn or error."`
+	LogLevel string `type:"choice" accept:"debug,info,warn,error" env:"LOG_LEVEL" default:"info" help:"Lowest level that is logged: debug, info, warn or error."`
 }
 
 // DatabaseFlags name the database and the data directory (decision P3).
 type DatabaseFlags struct {
-	DBDSN   string `name:"db-dsn" type:"dsn" secret:"" env:"DB_DSN" placeholder:"postgres://…" help:"PostgreSQL to use; setting it means production, where all three keys are required. serve waits for one that is away, and ends if it is refused. Default: a private one in the data directory."`
-	DataDir string `type:"path" env:"DATA_DIR" default:"${data_dir}" help:"Where the private database and generated keys are kept."`
+	DBDSN   string `name:"db-dsn" type:"dsn" secret:"" env:"DB_DSN" placeholder:"postgres://…" help:"PostgreSQL to use. If it is set, all three keys are required. serve waits while the database cannot be reached, and exits if the database rejects its credentials. Default: a private database in the data directory."`
+	DataDir string `type:"path" env:"DATA_DIR" default:"${data_dir}" help:"Directory of the private database and the generated keys."`
 }
 
-// Production reports whether the operator provides the database. Then the operator
-// also provides the three keys (decision P4).
-func (f DatabaseFlags) Production() bool { return f.DBDSN != "" }
+// HasExternalDatabase reports whether the operator provides the database. Then the
+// operator must also provide the three keys (decision P4).
+func (f DatabaseFlags) HasExternalDatabase() bool { return f.DBDSN != "" }
 
 // KeyFlags hold the keys of section 14.2 that the operator set.
 type KeyFlags struct {
-	APIKey            string       `type:"key" secret:"" name:"api-key" env:"API_KEY" help:"Key that callers of the API present. Default: generated at the first start."`
-	WebhookSigningKey webhook.Keys `type:"signing" secret:"" env:"WEBHOOK_SIGNING_KEY" help:"Key that signs webhooks; two, separated by a comma, while changing it. Default: generated."`
-	InternalAPIKey    string       `type:"key" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"Key that workers present to the gateway. Default: generated."`
+	APIKey            string            `type:"key" secret:"" name:"api-key" env:"API_KEY" help:"Key that callers of the API present. Default: generated at the first start."`
+	WebhookSigningKey webhook.Keys      `type:"signing" secret:"" env:"WEBHOOK_SIGNING_KEY" help:"Key that signs webhooks; while you change it, two keys separated by a comma. Default: generated."`
+	InternalAPIKey    string            `type:"key" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"Key that workers present to the gateway. Default: generated."`
+	EvidenceLinkKey   evidence.LinkKeys `type:"linkkeys" secret:"" env:"EVIDENCE_LINK_KEY" help:"Key that signs links to evidence; up to 4, separated by commas: the first signs, all verify. Default: generated with the other keys, else derived from API_KEY."`
 }
 
-// WatchingFlags name the tools and proxies with which a stream is watched. Every
-// field is a string with a variable, because workers get them as variables.
+// EvidenceFlags say where the bytes of evidence are stored.
+type EvidenceFlags struct {
+	EvidenceStore       string `type:"evidencestore" env:"EVIDENCE_STORE" default:"postgres" placeholder:"STORE" help:"Where it is kept: postgres (in the database), dir:/PATH (a directory, which all gateways share) or s3://BUCKET[/PREFIX] (S3-compatible object storage)."`
+	EvidenceS3Endpoint  string `name:"evidence-s3-endpoint" type:"httpurl" env:"EVIDENCE_S3_ENDPOINT" placeholder:"URL" help:"Server of the bucket, such as https://minio.example.com:9000. Default: Amazon S3."`
+	EvidenceS3Region    string `name:"evidence-s3-region" type:"key" env:"EVIDENCE_S3_REGION" default:"us-east-1" placeholder:"REGION" help:"Region of the bucket."`
+	EvidenceS3AccessKey string `name:"evidence-s3-access-key" type:"key" secret:"" env:"EVIDENCE_S3_ACCESS_KEY" help:"Name of the key that may read, write, list and delete objects in the bucket; required with s3."`
+	EvidenceS3SecretKey string `name:"evidence-s3-secret-key" type:"key" secret:"" env:"EVIDENCE_S3_SECRET_KEY" help:"Secret of that key; required with s3."`
+}
+
+// Directory returns the path of EVIDENCE_STORE=dir:PATH.
+func (f EvidenceFlags) Directory() (path string, is bool) {
+	return strings.CutPrefix(f.EvidenceStore, "dir:")
+}
+
+// Bucket returns the parts of EVIDENCE_STORE=s3://BUCKET/PREFIX.
+func (f EvidenceFlags) Bucket() (bucket, prefix string, is bool) {
+	name, is := strings.CutPrefix(f.EvidenceStore, "s3://")
+	bucket, prefix, _ = strings.Cut(name, "/")
+	return bucket, strings.Trim(prefix, "/"), is
+}
+
+// WatchingFlags name the tools and proxies with which a stream is watched. Every field is
+// a string and has an environment variable, because the gateway passes the fields to its
+// workers in their environment.
 type WatchingFlags struct {
-	YTDLPPath       string `name:"ytdlp-path" env:"YTDLP_PATH" placeholder:"FILE" help:"yt-dlp. Default: the one of \"make tools\", else the one in PATH."`
-	StreamlinkPath  string `env:"STREAMLINK_PATH" placeholder:"FILE" help:"streamlink, used when yt-dlp fails. Default: likewise."`
-	FFmpegPath      string `name:"ffmpeg-path" env:"FFMPEG_PATH" placeholder:"FILE" help:"ffmpeg. Default: likewise."`
-	StreamRendition string `type:"choice" accept:"smallest,best" env:"STREAM_RENDITION" default:"smallest" help:"Which quality is analysed: smallest (a tenth of the CPU, same result) or best."`
-	HTTPProxy       string `type:"proxy" secret:"" name:"http-proxy" env:"HTTP_PROXY,http_proxy" placeholder:"URL" help:"Proxy towards YouTube for http; never used for webhooks."`
-	HTTPSProxy      string `type:"proxy" secret:"" name:"https-proxy" env:"HTTPS_PROXY,https_proxy" placeholder:"URL" help:"Proxy towards YouTube for https; never used for webhooks."`
+	YTDLPPath       string `name:"ytdlp-path" env:"YTDLP_PATH" placeholder:"FILE" help:"Path of yt-dlp. Default: the one that \"make tools\" installed, else the one in PATH."`
+	StreamlinkPath  string `env:"STREAMLINK_PATH" placeholder:"FILE" help:"Path of streamlink, which is used when yt-dlp fails. Default: as for yt-dlp."`
+	FFmpegPath      string `name:"ffmpeg-path" env:"FFMPEG_PATH" placeholder:"FILE" help:"Path of ffmpeg. Default: as for yt-dlp."`
+	StreamRendition string `type:"choice" accept:"smallest,best" env:"STREAM_RENDITION" default:"smallest" help:"Quality to analyse: smallest (a tenth of the CPU, same result) or best."`
+	EvidenceCapture string `type:"choice" accept:"on,off" env:"EVIDENCE_CAPTURE" default:"on" help:"Capture pictures, sound levels and clips of alerts (on), or spare their CPU and storage (off)."`
+	EvidenceBudget  string `name:"evidence-budget-mib" type:"numeral" min:"1" max:"1048576" env:"EVIDENCE_BUDGET_MIB" default:"256" placeholder:"MIB" help:"MiB of temporary files that the captures of all streams on one host (in Kubernetes: of one pod) may hold at a time."`
+	HTTPProxy       string `type:"proxy" secret:"" name:"http-proxy" env:"HTTP_PROXY,http_proxy" placeholder:"URL" help:"Proxy for http requests to YouTube; never used for webhooks."`
+	HTTPSProxy      string `type:"proxy" secret:"" name:"https-proxy" env:"HTTPS_PROXY,https_proxy" placeholder:"URL" help:"Proxy for https requests to YouTube; never used for webhooks."`
 }
 
 // YTDLP locates yt-dlp.
@@ -53,6 +80,12 @@ func (f WatchingFlags) Streamlink() Tool {
 
 // FFmpeg locates ffmpeg.
 func (f WatchingFlags) FFmpeg() Tool { return findTool("ffmpeg", "FFMPEG_PATH", f.FFmpegPath) }
+
+// BudgetMiB returns the limit of the temporary files of captures.
+func (f WatchingFlags) BudgetMiB() int {
+	n, _ := strconv.Atoi(f.EvidenceBudget) // its parser accepts digits only
+	return n
+}
 
 // Environ returns these settings as environment variables of a child process.
 // A setting without a value becomes an empty variable, which counts as unset.
@@ -88,7 +121,7 @@ func (f WatchingFlags) PodEnviron() (env []string) {
 func (f WatchingFlags) Export() {
 	for _, variable := range f.Environ() {
 		name, value, _ := strings.Cut(variable, "=")
-		_ = os.Setenv(name, value) // fails only on names and values that cannot be in an environment
+		_ = os.Setenv(name, value) // fails only if an environment cannot contain the name or the value
 		if value == "" {
 			_ = os.Unsetenv(name) // tools differ in how they read an empty variable
 		}
@@ -110,20 +143,20 @@ func defaultRuntime() string {
 	return RuntimeProcess
 }
 
-// ClusterFlags select the worker pods of this installation. The cluster is that of
-// the pod in which the program runs, else that of KUBECONFIG, as for kubectl.
+// ClusterFlags select the worker pods of this installation. In a pod, the program uses
+// the pod's cluster, otherwise the cluster of KUBECONFIG, as kubectl does.
 type ClusterFlags struct {
-	WorkerNamespace string `type:"label" env:"WORKER_NAMESPACE" placeholder:"NAME" help:"Namespace of the worker pods. Default: that of the pod this runs in, else of the kubeconfig."`
-	WorkerInstance  string `type:"label" env:"WORKER_INSTANCE" default:"stream-monitor" help:"What tells this installation's worker pods from those of others in the namespace: their label app.kubernetes.io/instance."`
+	WorkerNamespace string `type:"dnslabel" env:"WORKER_NAMESPACE" placeholder:"NAME" help:"Namespace of the worker pods. Default: the namespace of the gateway's pod, else that of the kubeconfig."`
+	WorkerInstance  string `type:"dnslabel" env:"WORKER_INSTANCE" default:"stream-monitor" help:"Value of the label app.kubernetes.io/instance on worker pods. It distinguishes this installation's pods from those of other installations in the namespace."`
 }
 
 // PodFlags describe a worker pod (section 8.1).
 type PodFlags struct {
 	WorkerImage       string `env:"WORKER_IMAGE" type:"image" placeholder:"IMAGE:TAG" help:"Image of worker pods; required."`
-	WorkerGatewayURL  string `name:"worker-gateway-url" type:"httpurl" env:"WORKER_GATEWAY_URL" placeholder:"URL" help:"Where worker pods find INTERNAL_LISTEN_ADDR, such as https://stream-monitor-internal.NAMESPACE.svc:8081; required."`
-	WorkerSecret      string `type:"name" env:"WORKER_SECRET" placeholder:"NAME" help:"Secret whose INTERNAL_API_KEY worker pods get; required."`
-	WorkerCASecret    string `name:"worker-ca-secret" type:"name" env:"WORKER_CA_SECRET" placeholder:"NAME" help:"Secret whose ca.crt vouches for the gateway to worker pods. Default: the system's certificates."`
-	WorkerPodTemplate string `type:"file" env:"WORKER_POD_TEMPLATE" placeholder:"FILE" help:"Part of a PodTemplateSpec (YAML) that is merged over that of a worker, whose container is called monitor: resources, nodes, volumes."`
+	WorkerGatewayURL  string `name:"worker-gateway-url" type:"httpurl" env:"WORKER_GATEWAY_URL" placeholder:"URL" help:"URL at which worker pods reach INTERNAL_LISTEN_ADDR, such as https://stream-monitor-internal.NAMESPACE.svc:8081; required."`
+	WorkerSecret      string `type:"dnsname" env:"WORKER_SECRET" placeholder:"NAME" help:"Secret with the INTERNAL_API_KEY for worker pods; required."`
+	WorkerCASecret    string `name:"worker-ca-secret" type:"dnsname" env:"WORKER_CA_SECRET" placeholder:"NAME" help:"Secret whose ca.crt worker pods trust for the connection to the gateway. Default: the system's certificates."`
+	WorkerPodTemplate string `type:"file" env:"WORKER_POD_TEMPLATE" placeholder:"FILE" help:"Part of a PodTemplateSpec (YAML), such as resources, nodes or volumes. The gateway merges it over its own template of a worker pod, whose container is named monitor."`
 }
 
 // Networks is a list of address ranges.

@@ -11,15 +11,15 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/gateway"
 )
 
-// Workers on this machine reach an internal API that listens on all addresses by
-// this name (with TLS) and this address (without).
+// If the internal API listens on all addresses, workers on this machine use the loopback
+// interface: with TLS by name, because the certificate contains a name.
 const (
 	loopbackName    = "localhost"
 	loopbackAddress = "127.0.0.1"
 )
 
 // WorkersURL returns the URL at which workers on this machine reach the internal
-// API, which listens at bound. With TLS its host is a name of the certificate.
+// API, which listens at bound. With TLS, the host of the URL is certificateHost.
 func (c *Serve) WorkersURL(bound net.Addr) (string, error) {
 	at, err := netip.ParseAddrPort(bound.String())
 	if err != nil {
@@ -29,7 +29,7 @@ func (c *Serve) WorkersURL(bound net.Addr) (string, error) {
 	host := at.Addr().String()
 	switch {
 	case c.TLSCertFile != "":
-		u.Scheme, host = "https", c.workersName()
+		u.Scheme, host = "https", c.certificateHost()
 	case at.Addr().IsUnspecified():
 		host = loopbackAddress
 	}
@@ -37,9 +37,9 @@ func (c *Serve) WorkersURL(bound net.Addr) (string, error) {
 	return u.String(), nil
 }
 
-// workersName returns the host name that the certificate must contain: in a cluster
+// certificateHost returns the host name that the certificate must contain: in a cluster
 // that of WORKER_GATEWAY_URL, else that of INTERNAL_LISTEN_ADDR, or localhost.
-func (c *Serve) workersName() string {
+func (c *Serve) certificateHost() string {
 	if c.WorkerRuntime == RuntimeKubernetes {
 		u, _ := url.Parse(c.Pods.WorkerGatewayURL) // valid: parseHTTPURL accepted it
 		return u.Hostname()
@@ -61,17 +61,17 @@ func (c *Serve) checkCertificate() []problem {
 	}
 	roots, err := gateway.Roots(c.TLSCertFile)
 	if err == nil {
-		_, err = pair.Leaf.Verify(x509.VerifyOptions{DNSName: c.workersName(), Roots: roots})
+		_, err = pair.Leaf.Verify(x509.VerifyOptions{DNSName: c.certificateHost(), Roots: roots})
 	}
 	if err != nil {
 		return []problem{{"tls-cert-file", fmt.Sprintf("TLS_CERT_FILE (--tls-cert-file) is not valid for %s, where workers reach the internal API; "+
-			"accepted is a certificate that names it, or one of its names as the host of %s (%v)", c.workersName(), c.workersSetting(), err)}}
+			"use a certificate for that host, or set the host of %s to one that the certificate names (%v)", c.certificateHost(), c.certificateHostSetting(), err)}}
 	}
 	return nil
 }
 
-// workersSetting names the setting that determines workersName.
-func (c *Serve) workersSetting() string {
+// certificateHostSetting names the setting that determines certificateHost.
+func (c *Serve) certificateHostSetting() string {
 	if c.WorkerRuntime == RuntimeKubernetes {
 		return "WORKER_GATEWAY_URL"
 	}

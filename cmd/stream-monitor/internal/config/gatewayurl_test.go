@@ -1,55 +1,24 @@
 package config
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/certificate"
 )
 
-// certificate makes a self-signed certificate for names and addresses, and
-// gives its files.
-func certificate(t *testing.T, until time.Time, names ...string) (cert, key string) {
+// makeCertificate makes a self-signed certificate for names and addresses.
+func makeCertificate(t *testing.T, until time.Time, names ...string) (certFile, keyFile string) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: until}
-	for _, name := range names {
-		if ip := net.ParseIP(name); ip != nil {
-			template.IPAddresses = append(template.IPAddresses, ip)
-		} else {
-			template.DNSNames = append(template.DNSNames, name)
-		}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoded, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(name, kind string, raw []byte) string {
-		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", encoded)
+	certFile, keyFile, _ = certificate.New(t, until, names...)
+	return certFile, keyFile
 }
 
-func TestWhereWorkersReachTheGateway(t *testing.T) {
+func TestWorkersGetAURLThatReachesTheGateway(t *testing.T) {
 	for name, c := range map[string]struct {
 		listen, bound, plain, secure string
 	}{
@@ -75,17 +44,17 @@ func TestWhereWorkersReachTheGateway(t *testing.T) {
 	}
 }
 
-func TestCertificates(t *testing.T) {
+func TestTheCertificateMustNameTheGateway(t *testing.T) {
 	clearEnvironment(t)
 	tomorrow := time.Now().Add(24 * time.Hour)
-	cert, key := certificate(t, tomorrow, "localhost", "127.0.0.2", "gw.example")
+	cert, key := makeCertificate(t, tomorrow, "localhost", "127.0.0.2", "gw.example")
 	for _, listen := range []string{":8081", "127.0.0.2:8081", "gw.example:8081"} {
 		mustParse(t, "serve", "--tls-cert-file", cert, "--tls-key-file", key, "--internal-listen-addr", listen)
 	}
 
-	_, another := certificate(t, tomorrow, "localhost")
-	elsewhere, elsewhereKey := certificate(t, tomorrow, "monitor.example.com")
-	old, oldKey := certificate(t, time.Now().Add(-time.Hour), "localhost")
+	_, another := makeCertificate(t, tomorrow, "localhost")
+	elsewhere, elsewhereKey := makeCertificate(t, tomorrow, "monitor.example.com")
+	old, oldKey := makeCertificate(t, time.Now().Add(-time.Hour), "localhost")
 	empty := filepath.Join(t.TempDir(), "empty.pem")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -11,13 +13,16 @@ import (
 	"path/filepath"
 
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
 )
 
-// Keys holds the three keys of section 14.2.
+// Keys holds the three keys of section 14.2 that the gateway uses, and the keys of links
+// to evidence (section 16.2), configured or generated.
 type Keys struct {
 	API      string
 	Signing  webhook.Keys
 	Internal string
+	Links    evidence.LinkKeys
 }
 
 // Limits of the key file.
@@ -28,25 +33,26 @@ const (
 	fileMode    = 0o600
 )
 
-// KeysFile is the JSON of generated keys. Its members have the names of the
-// variables that they replace.
-type KeysFile struct {
+// StoredKeys is the content of the key file, in JSON. Each member has the name of the
+// environment variable that it replaces.
+type StoredKeys struct {
 	API      string `json:"API_KEY"`
 	Signing  string `json:"WEBHOOK_SIGNING_KEY"`
 	Internal string `json:"INTERNAL_API_KEY"`
+	Link     string `json:"EVIDENCE_LINK_KEY,omitempty"` // missing in files of older versions
 }
 
 // KeysPath returns the path of the file with the generated keys.
 func KeysPath(dataDir string) string { return filepath.Join(dataDir, "keys.json") }
 
-// LoadKeys completes the given keys with those stored in dataDir. If none are
-// stored, it generates them and reports generated (decision P4). Several processes
-// may call it at once: all get the same keys. It refuses a file that other users
-// can read. Errors name the file and what to do.
+// LoadKeys completes the given keys with those stored in dataDir. If no keys are stored,
+// it generates and stores them; generated is then true (decision P4). Several processes
+// may call it at once: all get the same keys. It refuses a file that other users can read.
+// Errors name the file and the remedy.
 func LoadKeys(dataDir string, given KeyFlags) (keys Keys, generated bool, err error) {
-	keys = Keys{API: given.APIKey, Signing: given.WebhookSigningKey, Internal: given.InternalAPIKey}
+	keys = Keys{API: given.APIKey, Signing: given.WebhookSigningKey, Internal: given.InternalAPIKey, Links: given.EvidenceLinkKey}
 	if keys.API != "" && len(keys.Signing) > 0 && keys.Internal != "" {
-		return keys, false, nil
+		return keys.withLinks(), false, nil
 	}
 	path := KeysPath(dataDir)
 	kept, err := ReadKeys(path)
@@ -69,49 +75,66 @@ func LoadKeys(dataDir string, given KeyFlags) (keys Keys, generated bool, err er
 	if keys.Internal == "" {
 		keys.Internal = kept.Internal
 	}
-	return keys, generated, nil
+	if len(keys.Links) == 0 && kept.Link != "" {
+		if keys.Links, err = evidence.ParseLinkKeys(kept.Link); err != nil {
+			return Keys{}, false, fmt.Errorf("EVIDENCE_LINK_KEY in %s: %w", path, err)
+		}
+	}
+	return keys.withLinks(), generated, nil
 }
 
-func generateKeys() KeysFile {
+// withLinks derives a missing key of links from API_KEY. An upgraded gateway must start
+// without a new setting, and all gateways need the same key. A holder of API_KEY may sign
+// links anyway.
+func (k Keys) withLinks() Keys {
+	if len(k.Links) == 0 {
+		mac := hmac.New(sha256.New, []byte(k.API))
+		_, _ = mac.Write([]byte("EVIDENCE_LINK_KEY")) // never fails
+		k.Links = evidence.LinkKeys{hex.EncodeToString(mac.Sum(nil))}
+	}
+	return k
+}
+
+func generateKeys() StoredKeys {
 	key := func() string {
 		random := make([]byte, keyBytes)
 		_, _ = rand.Read(random) // never fails: it ends the program instead
 		return hex.EncodeToString(random)
 	}
-	return KeysFile{API: key(), Signing: key(), Internal: key()}
+	return StoredKeys{API: key(), Signing: key(), Internal: key(), Link: key()}
 }
 
-// ReadKeys reads a file of keys. Errors: fs.ErrNotExist; otherwise what is wrong
-// with the file and how to repair it.
-func ReadKeys(path string) (KeysFile, error) {
+// ReadKeys reads a key file. Errors: fs.ErrNotExist; every other error describes the
+// problem with the file and the repair.
+func ReadKeys(path string) (StoredKeys, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return KeysFile{}, fmt.Errorf("read keys: %w", err)
+		return StoredKeys{}, fmt.Errorf("read keys: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return KeysFile{}, fmt.Errorf("%s can be read by others (mode %04o); if nobody has, run: chmod 600 %s; else remove it and give the new keys to all who need them",
+		return StoredKeys{}, fmt.Errorf("other users of this machine can read %s (mode %04o); if none of them has read it, run: chmod 600 %s; otherwise remove it, restart, and use the newly generated keys everywhere",
 			path, info.Mode().Perm(), path)
 	}
 	if info.Size() > maxKeysFile {
-		return KeysFile{}, fmt.Errorf("%s has %d bytes; a file of keys has a few hundred", path, info.Size())
+		return StoredKeys{}, fmt.Errorf("%s has %d bytes; a key file has a few hundred", path, info.Size())
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return KeysFile{}, fmt.Errorf("read keys: %w", err)
+		return StoredKeys{}, fmt.Errorf("read keys: %w", err)
 	}
-	var kept KeysFile
+	var kept StoredKeys
 	if err := json.Unmarshal(raw, &kept); err != nil {
-		return KeysFile{}, fmt.Errorf("%s is not a file of keys (%w); remove it to have new ones generated", path, err)
+		return StoredKeys{}, fmt.Errorf("%s is not a key file (%w); remove it, and the next start generates new keys", path, err)
 	}
 	if kept.API == "" || kept.Signing == "" || kept.Internal == "" {
-		return KeysFile{}, fmt.Errorf("%s lacks one of API_KEY, WEBHOOK_SIGNING_KEY, INTERNAL_API_KEY; remove it to have new ones generated", path)
+		return StoredKeys{}, fmt.Errorf("%s lacks one of API_KEY, WEBHOOK_SIGNING_KEY, INTERNAL_API_KEY; remove it, and the next start generates new keys", path)
 	}
 	return kept, nil
 }
 
-// storeKeys writes keys to path, completely or not at all. It leaves an existing
-// file as it is and then reports stored as false.
-func storeKeys(path string, keys KeysFile) (stored bool, err error) {
+// storeKeys writes keys to path, completely or not at all. If the file exists, storeKeys
+// does not change it and stored is false.
+func storeKeys(path string, keys StoredKeys) (stored bool, err error) {
 	raw, err := json.MarshalIndent(keys, "", "  ")
 	if err != nil {
 		return false, fmt.Errorf("encode keys: %w", err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
 )
 
 func load(t *testing.T, dir string, given KeyFlags) (Keys, bool) {
@@ -21,7 +22,7 @@ func load(t *testing.T, dir string, given KeyFlags) (Keys, bool) {
 	return keys, generated
 }
 
-func TestKeys(t *testing.T) {
+func TestMissingKeysAreGeneratedAndStored(t *testing.T) {
 	t.Run("are generated at the first start and kept for the next", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "a", "b")
 		first, generated := load(t, dir, KeyFlags{})
@@ -86,16 +87,41 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%d say that they generated them", n)
 		}
 	})
+	t.Run("of links are generated, too", func(t *testing.T) {
+		dir := t.TempDir()
+		first, _ := load(t, dir, KeyFlags{})
+		again, _ := load(t, dir, KeyFlags{})
+		if len(first.Links) != 1 || len(first.Links[0]) != 64 || !slices.Equal(again.Links, first.Links) || first.Links[0] == first.API {
+			t.Errorf("the keys of links are %q, then %q", first.Links, again.Links)
+		}
+		given, _ := load(t, dir, KeyFlags{EvidenceLinkKey: evidence.LinkKeys{"new", "old"}})
+		if !slices.Equal(given.Links, evidence.LinkKeys{"new", "old"}) {
+			t.Errorf("given keys of links become %q", given.Links)
+		}
+	})
+	t.Run("of links are derived where an older version has left none", func(t *testing.T) {
+		dir := t.TempDir()
+		if err := os.WriteFile(KeysPath(dir), []byte(`{"API_KEY":"a","INTERNAL_API_KEY":"b","WEBHOOK_SIGNING_KEY":"c"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		stored, _ := load(t, dir, KeyFlags{})
+		given, _ := load(t, t.TempDir(), KeyFlags{APIKey: "a", WebhookSigningKey: webhook.Keys{"x"}, InternalAPIKey: "y"})
+		other, _ := load(t, t.TempDir(), KeyFlags{APIKey: "b", WebhookSigningKey: webhook.Keys{"x"}, InternalAPIKey: "y"})
+		if len(stored.Links) != 1 || !slices.Equal(stored.Links, given.Links) || slices.Equal(given.Links, other.Links) {
+			t.Errorf("the keys of links are %q, %q and %q", stored.Links, given.Links, other.Links)
+		}
+	})
 	for name, c := range map[string]struct {
 		content string
 		mode    os.FileMode
 		says    string
 	}{
-		"readable by others": {`{}`, 0o640, "chmod 600"},
-		"that is no JSON":    {`API_KEY=hunter2`, 0o600, "remove it"},
-		"that lacks a key":   {`{"API_KEY":"hunter2","INTERNAL_API_KEY":"hunter2"}`, 0o600, "lacks one of"},
-		"that is too large":  {strings.Repeat(" ", maxKeysFile+1), 0o600, "bytes"},
-		"with a bad key":     {`{"API_KEY":"a","INTERNAL_API_KEY":"b","WEBHOOK_SIGNING_KEY":"hunter2,"}`, 0o600, "WEBHOOK_SIGNING_KEY"},
+		"readable by others":  {`{}`, 0o640, "chmod 600"},
+		"that is no JSON":     {`API_KEY=hunter2`, 0o600, "remove it"},
+		"that lacks a key":    {`{"API_KEY":"hunter2","INTERNAL_API_KEY":"hunter2"}`, 0o600, "lacks one of"},
+		"that is too large":   {strings.Repeat(" ", maxKeysFile+1), 0o600, "bytes"},
+		"with a bad link key": {`{"API_KEY":"a","INTERNAL_API_KEY":"b","WEBHOOK_SIGNING_KEY":"c","EVIDENCE_LINK_KEY":"hunter2"}`, 0o600, "EVIDENCE_LINK_KEY"},
+		"with a bad key":      {`{"API_KEY":"a","INTERNAL_API_KEY":"b","WEBHOOK_SIGNING_KEY":"hunter2,"}`, 0o600, "WEBHOOK_SIGNING_KEY"},
 	} {
 		t.Run("a file "+name+" is refused, and not touched", func(t *testing.T) {
 			dir := t.TempDir()

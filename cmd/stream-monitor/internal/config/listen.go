@@ -6,8 +6,7 @@ import (
 	"syscall"
 )
 
-// ExplainListen adds to an error of listening on an address which setting it comes
-// from and what to do.
+// ExplainListen adds to an error of net.Listen the setting of the address and the remedy.
 func ExplainListen(setting, addr string, err error) error {
 	advice := "set " + setting + " to another address"
 	switch {

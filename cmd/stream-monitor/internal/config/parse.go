@@ -26,18 +26,17 @@ type UsageError struct{ Problems []string }
 // Error returns one problem per line.
 func (e *UsageError) Error() string { return strings.Join(e.Problems, "\n") }
 
-// problem is one wrong setting: the name of its flag, and a sentence.
+// problem is one wrong setting: the name of its flag, and a sentence for the user.
 type problem struct{ flag, text string }
 
-// checker is a command whose settings are checked together once each has been
-// parsed.
+// checker is a command that checks its parsed settings against each other.
 type checker interface {
 	check() []problem
 }
 
 // Parse reads the command line (without the program's name) and the environment. It
 // returns the settings of the chosen command, such as a *Serve. It removes the
-// secrets from the environment, which tools would inherit. It writes help to out.
+// secrets from the environment, because tools would inherit them. It writes help to out.
 // Errors: ErrHelpShown; *UsageError.
 func Parse(args []string, out io.Writer) (command any, err error) {
 	_, chosen, err := parse(args, out)
@@ -48,13 +47,14 @@ func Parse(args []string, out io.Writer) (command any, err error) {
 	return chosen.Selected().Target.Addr().Interface(), nil
 }
 
-// newCLI makes a command line whose foreground watch has its rules.
+// newCLI makes a CLI that contains the flags of ruleFlags.
 func newCLI() *CLI {
-	return &CLI{Watch: Watch{Rules: ruleFlags()}}
+	return &CLI{Watch: Watch{RuleFlags: ruleFlags()}}
 }
 
 func parse(args []string, out io.Writer) (cli *CLI, chosen *kong.Context, err error) {
-	// kong exits the process after showing help. The panic only ends the parsing.
+	// kong calls kong.Exit after showing help. This panic ends k.Parse without ending the
+	// process.
 	type helpShown struct{}
 	defer func() {
 		if p := recover(); p != nil {
@@ -65,7 +65,7 @@ func parse(args []string, out io.Writer) (cli *CLI, chosen *kong.Context, err er
 		}
 	}()
 	cli = newCLI()
-	r := newReader()
+	r := newSettingMapper()
 	k, err := kong.New(cli, append(r.options(),
 		kong.Name("stream-monitor"),
 		kong.Description("Watches YouTube live streams and reports black pictures, silence and missing starts by webhook."),
@@ -86,8 +86,8 @@ func parse(args []string, out io.Writer) (cli *CLI, chosen *kong.Context, err er
 	return cli, chosen, nil
 }
 
-// commandLineProblems puts kong's error into words, with an example where an
-// argument is missing, and says where the help is.
+// commandLineProblems explains an error of kong. It adds an example if an argument is
+// missing, and the command that shows the help.
 func commandLineProblems(err error) []string {
 	command := "stream-monitor"
 	text := err.Error()
@@ -95,8 +95,9 @@ func commandLineProblems(err error) []string {
 		name := p.Context.Selected().Name
 		command += " " + name
 		if example, ok := map[string]string{
-			`expected "<URL>"`:  "the URL of the stream is missing, such as: %s https://www.youtube.com/watch?v=XXXXXXXXXXX",
-			`expected "<FILE>"`: "the recording is missing; record one with: stream-monitor watch --record FILE URL; then: %s FILE",
+			`expected "<URL>"`:       "the URL of the stream is missing, such as: %s https://www.youtube.com/watch?v=XXXXXXXXXXX",
+			`expected "<RECORDING>"`: "the recording is missing; record one with: stream-monitor watch --record FILE URL; then: %s FILE",
+			`expected "<FILE>"`:      "the file of registrations is missing, such as: %s monitors.csv",
 		}[text]; ok {
 			text = fmt.Sprintf(example, command)
 		}
@@ -122,28 +123,28 @@ func forgetSecrets(chosen *kong.Context) {
 // accepted, as the end of a sentence.
 type parser func(text string, tag *kong.Tag) (any, error)
 
-// reader parses the settings one by one. It collects what is wrong instead of
-// failing at the first, so that the user sees everything at once.
-type reader struct {
-	wrong map[*kong.Value]problem
-	flags map[*kong.Value]bool // settings given on the command line
+// settingMapper parses the settings for kong. It collects all wrong settings instead of
+// failing at the first one, so that the user sees all of them at once.
+type settingMapper struct {
+	refused     map[*kong.Value]problem
+	givenAsFlag map[*kong.Value]bool // settings that the command line contains
 }
 
-func newReader() *reader {
-	return &reader{wrong: map[*kong.Value]problem{}, flags: map[*kong.Value]bool{}}
+func newSettingMapper() *settingMapper {
+	return &settingMapper{refused: map[*kong.Value]problem{}, givenAsFlag: map[*kong.Value]bool{}}
 }
 
 // options registers every parser with kong.
-func (r *reader) options() (options []kong.Option) {
+func (r *settingMapper) options() (options []kong.Option) {
 	for name, parse := range parsers {
 		options = append(options, kong.NamedMapper(name, r.mapper(parse)))
 	}
 	return options
 }
 
-// problems lists what is wrong with the settings of the chosen command. Those that
-// are wrong by themselves come first, then those that contradict others.
-func (r *reader) problems(chosen *kong.Context) (found []string) {
+// problems lists the wrong settings of the chosen command. Settings that cannot be parsed
+// come first, then settings that contradict others.
+func (r *settingMapper) problems(chosen *kong.Context) (found []string) {
 	reported := map[string]bool{}
 	for _, step := range chosen.Path {
 		node := step.Node()
@@ -151,7 +152,7 @@ func (r *reader) problems(chosen *kong.Context) (found []string) {
 			continue
 		}
 		for _, v := range node.Values() {
-			if p, ok := r.wrong[v]; ok {
+			if p, ok := r.refused[v]; ok {
 				reported[p.flag] = true
 				found = append(found, p.text)
 			}
@@ -171,21 +172,22 @@ func (r *reader) problems(chosen *kong.Context) (found []string) {
 	return found
 }
 
-// mapper adapts a parser to kong. kong reads the flags first, then variables and
-// defaults straight into the field; a flag wins over its variable.
-func (r *reader) mapper(parse parser) kong.MapperFunc {
+// mapper adapts a parser to kong. kong calls it first for flags, with a temporary target.
+// Then kong calls it for variables and defaults, with the settings field itself as target.
+// A flag wins over its variable.
+func (r *settingMapper) mapper(parse parser) kong.MapperFunc {
 	return func(ctx *kong.DecodeContext, target reflect.Value) error {
 		text, err := nextText(ctx)
 		if err != nil {
 			return err
 		}
 		v := ctx.Value
-		if straight := target.Addr().Pointer() == v.Target.Addr().Pointer(); !straight {
-			r.flags[v] = true
-		} else if r.flags[v] {
+		if isField := target.Addr().Pointer() == v.Target.Addr().Pointer(); !isField {
+			r.givenAsFlag[v] = true
+		} else if r.givenAsFlag[v] {
 			return nil
 		}
-		delete(r.wrong, v)
+		delete(r.refused, v)
 		target.SetZero()
 		if text == "" {
 			text = v.Default
@@ -199,7 +201,7 @@ func (r *reader) mapper(parse parser) kong.MapperFunc {
 			if v.Tag.Has("secret") {
 				shown = "not valid (the value is secret and not shown)"
 			}
-			r.wrong[v] = problem{v.Name, fmt.Sprintf("%s is %s; %v", settingName(v), shown, err)}
+			r.refused[v] = problem{v.Name, fmt.Sprintf("%s is %s; %v", settingName(v), shown, err)}
 			return nil
 		}
 		target.Set(reflect.ValueOf(value).Convert(target.Type()))
@@ -207,8 +209,8 @@ func (r *reader) mapper(parse parser) kong.MapperFunc {
 	}
 }
 
-// nextText takes the text of a setting. A negative number is a value, although it
-// begins like a flag.
+// nextText returns the text of a setting. It accepts a negative number, which kong would
+// take for a flag.
 func nextText(ctx *kong.DecodeContext) (string, error) {
 	if token := ctx.Scan.Peek().String(); negativeNumber.MatchString(token) {
 		ctx.Scan.Pop()
@@ -219,7 +221,7 @@ func nextText(ctx *kong.DecodeContext) (string, error) {
 	return text, err
 }
 
-// settingName names a setting both ways: MAX_MONITORS (--max-monitors).
+// settingName returns the variable and the flag of a setting: MAX_MONITORS (--max-monitors).
 func settingName(v *kong.Value) string {
 	switch {
 	case v.Flag == nil:

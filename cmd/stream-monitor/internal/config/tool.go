@@ -8,13 +8,13 @@ import (
 
 // Tool is an external program and how it was found.
 type Tool struct {
-	Path   string // to call; the bare name if it was not found
-	Origin string // for people: the variable, "make tools" or PATH; empty if it was not found
+	Path    string // of the program; the bare name if it was not found
+	FoundBy string // for people: the environment variable, "make tools" or PATH; empty if it was not found
 }
 
-// findTool locates a program. A configured path wins, whether or not the program is
-// there. Next comes the folder of "make tools", if this binary is in the bin
-// directory of a checkout, and then PATH.
+// findTool locates a program. It returns a configured path without checking it.
+// Otherwise it looks in the folder of "make tools", if this binary is in the bin
+// directory of a checkout, and then in PATH.
 func findTool(name, variable, configured string) Tool {
 	if configured != "" {
 		return Tool{configured, variable}

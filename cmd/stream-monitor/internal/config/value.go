@@ -13,33 +13,36 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// parsers are the kinds of setting, by the name in their field's type tag.
+// parsers maps the type tag of a settings field to the parser of its values.
 var parsers = map[string]parser{
-	"address":  parseAddress,
-	"callback": parseCallback,
-	"choice":   parseChoice,
-	"config":   parseConfig,
-	"decimal":  parseDecimal,
-	"dsn":      parseDSN,
-	"file":     parseFile,
-	"httpurl":  parseHTTPURL,
-	"image":    parseImage,
-	"instant":  parseInstant,
-	"key":      parseKey,
-	"label":    parseLabel,
-	"monitor":  parseMonitor,
-	"name":     parseName,
-	"networks": parseNetworks,
-	"path":     parsePath,
-	"proxy":    parseProxy,
-	"roots":    parseRoots,
-	"signing":  parseSigning,
-	"span":     parseSpan,
-	"stream":   parseStream,
-	"whole":    parseWhole,
+	"address":       parseAddress,
+	"callback":      parseCallback,
+	"choice":        parseChoice,
+	"config":        parseConfig,
+	"decimal":       parseDecimal,
+	"dsn":           parseDSN,
+	"file":          parseFile,
+	"httpurl":       parseHTTPURL,
+	"image":         parseImage,
+	"time":          parseTime,
+	"key":           parseKey,
+	"dnslabel":      parseDNSLabel,
+	"monitor":       parseMonitor,
+	"dnsname":       parseDNSName,
+	"networks":      parseNetworks,
+	"path":          parsePath,
+	"proxy":         parseProxy,
+	"certificates":  parseCertificates,
+	"signing":       parseSigning,
+	"duration":      parseDuration,
+	"evidencestore": parseEvidenceStore,
+	"linkkeys":      parseLinkKeys,
+	"stream":        parseStream,
+	"integer":       parseInteger,
+	"numeral":       parseNumeral,
 }
 
-// parseChoice reads one of the words of the accept tag.
+// parseChoice reads one of the words in the tag accept.
 func parseChoice(text string, tag *kong.Tag) (any, error) {
 	words := strings.Split(tag.Get("accept"), ",")
 	if slices.Contains(words, text) {
@@ -48,8 +51,8 @@ func parseChoice(text string, tag *kong.Tag) (any, error) {
 	return nil, fmt.Errorf("accepted are %s", strings.Join(words, ", "))
 }
 
-// parseWhole reads a whole number from the min to the max tag.
-func parseWhole(text string, tag *kong.Tag) (any, error) {
+// parseInteger reads a whole number in the range of the tags min and max.
+func parseInteger(text string, tag *kong.Tag) (any, error) {
 	n, err := strconv.Atoi(text)
 	low, _ := strconv.Atoi(tag.Get("min"))
 	high, _ := strconv.Atoi(tag.Get("max"))
@@ -59,9 +62,16 @@ func parseWhole(text string, tag *kong.Tag) (any, error) {
 	return n, nil
 }
 
+// parseNumeral accepts what parseInteger reads and returns its digits, for a field that is
+// a string.
+func parseNumeral(text string, tag *kong.Tag) (any, error) {
+	n, err := parseInteger(text, tag)
+	return fmt.Sprint(n), err
+}
+
 var negativeNumber = regexp.MustCompile(`^-[0-9.]+$`)
 
-// parseDecimal reads a number from the min to the max tag.
+// parseDecimal reads a number in the range of the tags min and max.
 func parseDecimal(text string, tag *kong.Tag) (any, error) {
 	x, err := strconv.ParseFloat(text, 64)
 	low, _ := strconv.ParseFloat(tag.Get("min"), 64)
@@ -72,20 +82,20 @@ func parseDecimal(text string, tag *kong.Tag) (any, error) {
 	return x, nil
 }
 
-// parseSpan reads a length of time from the min to the max tag.
-func parseSpan(text string, tag *kong.Tag) (any, error) {
-	d, ok := span(text)
-	low, _ := span(tag.Get("min"))
-	high, _ := span(tag.Get("max"))
+// parseDuration reads a duration in the range of the tags min and max.
+func parseDuration(text string, tag *kong.Tag) (any, error) {
+	d, ok := duration(text)
+	low, _ := duration(tag.Get("min"))
+	high, _ := duration(tag.Get("max"))
 	if !ok || d < low || d > high {
-		return nil, fmt.Errorf("accepted is a time from %s to %s, such as 45s, 10m, 2h or 90d; a bare number is seconds",
+		return nil, fmt.Errorf("accepted is a duration from %s to %s, such as 45s, 10m, 2h or 90d; a bare number is seconds",
 			tag.Get("min"), tag.Get("max"))
 	}
 	return d, nil
 }
 
-// span reads Go's durations, days, and bare seconds.
-func span(text string) (time.Duration, bool) {
+// duration reads a Go duration, days such as 90d, or a bare number of seconds.
+func duration(text string) (time.Duration, bool) {
 	if d, err := time.ParseDuration(text); err == nil {
 		return d, true
 	}
@@ -100,7 +110,7 @@ func span(text string) (time.Duration, bool) {
 	return time.Duration(n) * unit, true
 }
 
-func parseInstant(text string, _ *kong.Tag) (any, error) {
+func parseTime(text string, _ *kong.Tag) (any, error) {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil || at.Year() < 2000 {
 		return nil, errors.New("accepted is a time with its zone's offset, such as 2030-01-15T20:00:00+09:00")
@@ -108,11 +118,11 @@ func parseInstant(text string, _ *kong.Tag) (any, error) {
 	return at, nil
 }
 
-var keyForm = regexp.MustCompile(`^[!-~]+$`)
+var keyPattern = regexp.MustCompile(`^[!-~]+$`)
 
-// parseKey accepts what an HTTP header carries unchanged.
+// parseKey accepts the characters that an HTTP header transmits unchanged.
 func parseKey(text string, _ *kong.Tag) (any, error) {
-	if !keyForm.MatchString(text) {
+	if !keyPattern.MatchString(text) {
 		return nil, errors.New("accepted are ASCII letters, digits and signs, without spaces")
 	}
 	return text, nil

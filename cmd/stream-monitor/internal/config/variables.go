@@ -30,16 +30,17 @@ func collectVariables(t reflect.Type, names *[]string) {
 	}
 }
 
-// Misspelling is an environment variable that is probably meant as a setting.
+// Misspelling is an environment variable whose name resembles that of a setting.
 type Misspelling struct{ Set, Setting string }
 
 // Misspellings finds variables in environ (NAME=VALUE, as os.Environ) that differ from
-// a setting by one letter: added, missing, replaced or swapped with its neighbour.
+// a setting by one letter: added, missing, replaced or swapped with its neighbour. Names
+// of fewer than 4 letters resemble too many others, as CI resembles UI.
 func Misspellings(environ []string) (found []Misspelling) {
 	settings := Variables()
 	for _, variable := range environ {
 		name, _, _ := strings.Cut(variable, "=")
-		if slices.Contains(settings, name) {
+		if len(name) < 4 || slices.Contains(settings, name) {
 			continue
 		}
 		i := slices.IndexFunc(settings, func(setting string) bool { return differByOneLetter(name, setting) })

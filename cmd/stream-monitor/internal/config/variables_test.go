@@ -17,6 +17,7 @@ func TestAMisspeltVariableIsRecognised(t *testing.T) {
 		"LISTEN_ADDR":    "",
 		"https_proxy":    "",
 		"PATH":           "",
+		"CI":             "",
 		"":               "",
 	} {
 		var want []Misspelling

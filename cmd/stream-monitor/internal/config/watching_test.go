@@ -9,10 +9,10 @@ import (
 func TestSettingsReachWorkers(t *testing.T) { // P5
 	flags := map[string]string{
 		"YTDLP_PATH": "/opt/yt-dlp", "STREAMLINK_PATH": "/opt/streamlink", "FFMPEG_PATH": "/opt/ffmpeg",
-		"STREAM_RENDITION": "best", "HTTP_PROXY": "http://p:1", "HTTPS_PROXY": "http://p:2",
+		"STREAM_RENDITION": "best", "EVIDENCE_CAPTURE": "off", "EVIDENCE_BUDGET_MIB": "64", "HTTP_PROXY": "http://p:1", "HTTPS_PROXY": "http://p:2",
 	}
 	given := []string{"serve", "--ytdlp-path=/opt/yt-dlp", "--streamlink-path=/opt/streamlink", "--ffmpeg-path=/opt/ffmpeg",
-		"--stream-rendition=best", "--http-proxy=http://p:1", "--https-proxy=http://p:2"}
+		"--stream-rendition=best", "--evidence-capture=off", "--evidence-budget-mib=64", "--http-proxy=http://p:1", "--https-proxy=http://p:2"}
 
 	t.Run("given as flags only", func(t *testing.T) {
 		clearEnvironment(t)
@@ -45,7 +45,7 @@ func TestSettingsReachWorkers(t *testing.T) { // P5
 			t.Errorf("it gets %q, want %q", got, want)
 		}
 		t.Setenv("TZ", "")
-		if got := mustParse(t, "serve").Serve.Watching.PodEnviron(); !slices.Equal(got, []string{"STREAM_RENDITION=smallest"}) {
+		if got := mustParse(t, "serve").Serve.Watching.PodEnviron(); !slices.Equal(got, []string{"STREAM_RENDITION=smallest", "EVIDENCE_CAPTURE=on", "EVIDENCE_BUDGET_MIB=256"}) {
 			t.Errorf("with nothing given it gets %q", got)
 		}
 	})

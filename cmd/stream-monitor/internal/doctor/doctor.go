@@ -18,7 +18,7 @@ import (
 // verdict grades a finding.
 type verdict string
 
-// Only fail makes the examination fail.
+// The verdicts. Examine returns ok unless a finding has the verdict fail.
 const (
 	fine verdict = "ok"
 	warn verdict = "warn"
@@ -46,11 +46,14 @@ type Doctor struct {
 	// error names one problem per line.
 	CheckCluster func(ctx context.Context, f config.ClusterFlags) (namespace string, err error)
 
+	// CheckBucket writes, reads and deletes an object in the bucket of EVIDENCE_STORE.
+	CheckBucket func(ctx context.Context, f config.EvidenceFlags) error
+
 	// LookupHost resolves a host name, as net.Resolver does.
 	LookupHost func(ctx context.Context, host string) (addresses []string, err error)
 
 	// ProbeVideo asks YouTube's oEmbed service about a video, as oembed.Prober does.
-	ProbeVideo func(ctx context.Context, stream monitor.StreamURL) watch.ProbeResult
+	ProbeVideo func(ctx context.Context, stream monitor.StreamURL) watch.OEmbedResult
 }
 
 // Time limits of an examination.
@@ -59,12 +62,12 @@ const (
 	pingTimeout = 5 * time.Second  // for one answer of the database, the cluster or YouTube
 )
 
-// Examine writes a report to w. It returns ok if everything that is needed is there.
+// Examine writes a report to w. It returns ok if every requirement is met.
 // It blocks until every tool that it started has ended.
 func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 	var findings []finding
 	for _, check := range []func(context.Context) []finding{
-		d.ytdlp, d.streamlink, d.ffmpeg, d.database, d.cluster, d.dataDirectory, d.keys, d.youtube,
+		d.ytdlp, d.streamlink, d.ffmpeg, d.database, d.cluster, d.dataDirectory, d.evidence, d.keys, d.youtube,
 	} {
 		findings = append(findings, check(ctx)...)
 	}
@@ -84,9 +87,9 @@ func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 	case failures > 0:
 		fmt.Fprintf(&report, "%s to repair, %s.\n", count(failures, "thing"), count(warnings, "warning"))
 	case warnings > 0:
-		fmt.Fprintf(&report, "Everything needed is there; %s.\n", count(warnings, "warning"))
+		fmt.Fprintf(&report, "Everything required is present; %s.\n", count(warnings, "warning"))
 	default:
-		report.WriteString("Everything is there.\n")
+		report.WriteString("Everything is present.\n")
 	}
 	if _, err := io.WriteString(w, report.String()); err != nil {
 		return false, fmt.Errorf("write the report: %w", err)
@@ -94,7 +97,7 @@ func (d Doctor) Examine(ctx context.Context, w io.Writer) (ok bool, err error) {
 	return failures == 0, nil
 }
 
-// write writes one line, and two more if something has to be done.
+// write writes one line, and for a warning or failure the expected result and the advice.
 func (f finding) write(report *strings.Builder) {
 	fmt.Fprintf(report, "%-4s  %-18s  %s\n", f.verdict, f.subject, f.found)
 	if f.verdict == fine {

@@ -29,8 +29,9 @@ type machine struct {
 	bin      string
 	database error // of a ping; nil: it answers
 	cluster  error // of the check of rights; nil: pods may be run
+	bucket   error // of writing to it; nil: it was written
 	dns      error // of every look-up
-	video    watch.ProbeResult
+	video    watch.OEmbedResult
 }
 
 // The output of healthy tools.
@@ -44,7 +45,7 @@ esac`
 	newStreamlink = `echo streamlink 8.6.3`
 	newFFmpeg     = `case "$*" in
 -version) echo "ffmpeg version 7.1.5-0+deb13u1 Copyright (c)"; echo configuration: x ;;
-*) echo " T.. blackdetect       V->V       Detect"; echo " ... silencedetect     A->A       Detect" ;;
+*) echo " T.. blackdetect       V->V       Detect"; echo " ... silencedetect     A->A       Detect"; echo " .S. signalstats       V->V       Statistics"; echo " .S. astats            A->A       Statistics" ;;
 esac`
 )
 
@@ -52,7 +53,7 @@ esac`
 // loopback.
 func healthy(t *testing.T) *machine {
 	t.Helper()
-	m := &machine{t: t, bin: t.TempDir(), cluster: errors.New("there is no cluster, and none is wanted"), video: watch.ProbeResult{Known: true}}
+	m := &machine{t: t, bin: t.TempDir(), cluster: errors.New("there is no cluster, and none is wanted"), video: watch.OEmbedResult{Known: true}}
 	t.Setenv("PATH", m.bin)
 	t.Setenv("NO_PROXY", "")
 	m.settings.Watching.HTTPSProxy = "http://user:hunter2@" + listener(t).Addr().String()
@@ -98,8 +99,9 @@ func (m *machine) examine() (bool, string) {
 		Settings:     m.settings,
 		PingDatabase: func(context.Context, string) error { return m.database },
 		CheckCluster: func(_ context.Context, f config.ClusterFlags) (string, error) { return f.WorkerNamespace, m.cluster },
+		CheckBucket:  func(context.Context, config.EvidenceFlags) error { return m.bucket },
 		LookupHost:   func(context.Context, string) ([]string, error) { return []string{"127.0.0.1"}, m.dns },
-		ProbeVideo:   func(context.Context, monitor.StreamURL) watch.ProbeResult { return m.video },
+		ProbeVideo:   func(context.Context, monitor.StreamURL) watch.OEmbedResult { return m.video },
 	}.Examine(m.t.Context(), &report)
 	if err != nil {
 		m.t.Fatal(err)
@@ -110,14 +112,14 @@ func (m *machine) examine() (bool, string) {
 	return ok, report.String()
 }
 
-func TestEachFinding(t *testing.T) {
+func TestEachProblemIsFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		with    func(*machine)
 		verdict verdict
 		subject string
 		says    []string
 	}{
-		"a healthy machine": {func(*machine) {}, fine, "yt-dlp", []string{"2026.10.26", "(found by PATH)", "Everything is there."}},
+		"a healthy machine": {func(*machine) {}, fine, "yt-dlp", []string{"2026.10.26", "(found by PATH)", "Everything is present."}},
 		"no yt-dlp": {func(m *machine) { m.without("yt-dlp") }, fail, "yt-dlp",
 			[]string{"not found in PATH", "2026.01.29 or newer", "pip install", "make tools"}},
 		"a yt-dlp below section 13.1": {func(m *machine) { m.tool("yt-dlp", "echo 2025.01.14") }, fail, "yt-dlp", []string{"2025.01.14", "pip install"}},
@@ -158,13 +160,21 @@ func TestEachFinding(t *testing.T) {
 		"a cluster that does not": {func(m *machine) {
 			m.settings.WorkerRuntime, m.cluster = config.RuntimeKubernetes, errors.Join(errors.New("may not create pods"), errors.New("may not watch pods"))
 		}, fail, "Kubernetes", []string{"may not create pods; may not watch pods", "section 14.3", "Helm chart"}},
-		"a data directory still to be made": {func(m *machine) { m.settings.Database.DataDir += "/a/b" }, fine, "data directory", []string{"will be created at the first start"}},
-		"a data directory below a file":     {func(m *machine) { m.settings.Database.DataDir = filepath.Join(m.bin, "ffmpeg", "x") }, fail, "data directory", []string{"set DATA_DIR"}},
+		"a data directory still to be made":  {func(m *machine) { m.settings.Database.DataDir += "/a/b" }, fine, "data directory", []string{"will be created at the first start"}},
+		"a data directory below a file":      {func(m *machine) { m.settings.Database.DataDir = filepath.Join(m.bin, "ffmpeg", "x") }, fail, "data directory", []string{"set DATA_DIR"}},
+		"evidence in the database":           {func(*machine) {}, fine, "evidence", []string{"in the database"}},
+		"evidence in a directory":            {func(m *machine) { m.settings.Evidence.EvidenceStore = "dir:" + m.bin }, fine, "evidence", nil},
+		"evidence in a directory to be made": {func(m *machine) { m.settings.Evidence.EvidenceStore = "dir:" + m.bin + "/a/b" }, fine, "evidence", []string{"will be created"}},
+		"evidence below a file":              {func(m *machine) { m.settings.Evidence.EvidenceStore = "dir:" + m.bin + "/ffmpeg/x" }, fail, "evidence", []string{"set EVIDENCE_STORE"}},
+		"evidence in a bucket":               {func(m *machine) { m.settings.Evidence.EvidenceStore = "s3://evidence/a" }, fine, "evidence", []string{"s3://evidence/a can be written to"}},
+		"evidence in a bucket that refuses": {func(m *machine) {
+			m.settings.Evidence.EvidenceStore, m.bucket = "s3://evidence", errors.New("access denied")
+		}, fail, "evidence", []string{"s3://evidence: access denied", "EVIDENCE_S3_ACCESS_KEY"}},
 		"a key missing in production": {func(m *machine) { m.settings.Keys.InternalAPIKey = "" }, fail, "keys",
 			[]string{"INTERNAL_API_KEY not set", "openssl rand -hex 32"}},
 		"keys still to be made": {func(m *machine) {
 			m.settings.Database.DBDSN, m.settings.Keys = "", config.KeyFlags{}
-		}, fine, "keys", []string{"API_KEY, INTERNAL_API_KEY, WEBHOOK_SIGNING_KEY generated at the first start"}},
+		}, fine, "keys", []string{"API_KEY, INTERNAL_API_KEY, WEBHOOK_SIGNING_KEY will be generated at the first start"}},
 		"YouTube that answers through a proxy": {func(*machine) {}, fine, "YouTube", []string{"www.youtube.com answers, through the proxy 127.0.0.1:"}},
 		"no DNS": {func(m *machine) { m.settings.Watching.HTTPSProxy, m.dns = "", errors.New("no such host") }, fail, "YouTube",
 			[]string{"YouTube cannot be reached from here: DNS does not resolve www.youtube.com (no such host)", "/etc/resolv.conf", "--offline"}},
@@ -172,7 +182,7 @@ func TestEachFinding(t *testing.T) {
 			[]string{"no connection to www.youtube.com:443", "check the firewall"}},
 		"a proxy that does not run": {func(m *machine) { m.settings.Watching.HTTPSProxy = "http://user:hunter2@127.0.0.1:1" }, fail, "YouTube",
 			[]string{"no connection to 127.0.0.1:1 (", "connection refused", "check HTTPS_PROXY"}},
-		"a proxy that refuses": {func(m *machine) { m.video = watch.ProbeResult{Detail: "oEmbed not reached: Forbidden"} }, fail, "YouTube",
+		"a proxy that refuses": {func(m *machine) { m.video = watch.OEmbedResult{Detail: "oEmbed not reached: Forbidden"} }, fail, "YouTube",
 			[]string{"through the proxy 127.0.0.1:", "oEmbed not reached: Forbidden"}},
 		"YouTube that is not asked": {func(m *machine) { m.settings.Offline, m.dns = true, errors.New("no such host") }, fine, "YouTube", []string{"not asked (--offline)"}},
 		"a file of keys that others can read": {func(m *machine) {
@@ -214,7 +224,7 @@ func (m *machine) privatePostgres(version string) {
 	m.tool("initdb", "")
 }
 
-func TestAPrivateDatabase(t *testing.T) {
+func TestAPrivateDatabaseNeedsItsBinaries(t *testing.T) {
 	t.Run("binaries are enough", func(t *testing.T) {
 		m := healthy(t)
 		m.privatePostgres("98.3")

@@ -29,22 +29,22 @@ func (d Doctor) keys(context.Context) []finding {
 	switch _, err := config.ReadKeys(path); {
 	case len(absent) == 0:
 		return []finding{{subject: subject, verdict: fine, found: "all three are set"}}
-	case d.Settings.Database.Production():
+	case d.Settings.Database.HasExternalDatabase():
 		return []finding{{subject, fail, list + " not set", "all three, because DB_DSN is set",
-			"set them, each to a secret of its own, such as: openssl rand -hex 32"}}
+			"set each of them to a different secret, such as the output of: openssl rand -hex 32"}}
 	case err == nil:
 		return []finding{{subject: subject, verdict: fine, found: fmt.Sprintf("%s (for %s)", path, list)}}
 	case errors.Is(err, fs.ErrNotExist):
-		return []finding{{subject: subject, verdict: fine, found: fmt.Sprintf("%s generated at the first start, in %s", list, path)}}
+		return []finding{{subject: subject, verdict: fine, found: fmt.Sprintf("%s will be generated at the first start, in %s", list, path)}}
 	default:
 		return []finding{{subject, fail, err.Error(), "", ""}}
 	}
 }
 
-// secretHelp says how to print the secret for a Standard Webhooks library
-// (decision W5), without showing it.
+// secretHelp returns the instructions for a Standard Webhooks library (decision W5). They
+// contain a command that prints the secret, not the secret.
 func (d Doctor) secretHelp() string {
-	return "Standard Webhooks libraries take the signing key as whsec_ and its base64. To print it:\n  " + d.secretCommand() + "\n"
+	return "Standard Webhooks libraries expect the signing key in base64 after the prefix whsec_. To print it in this form:\n  " + d.secretCommand() + "\n"
 }
 
 // secretCommand returns a command for a POSIX shell.

@@ -21,16 +21,16 @@ import (
 // database (decision P3).
 func (d Doctor) database(ctx context.Context) []finding {
 	const subject = "PostgreSQL"
-	if !d.Settings.Database.Production() {
+	if !d.Settings.Database.HasExternalDatabase() {
 		return []finding{d.privateDatabase(ctx)}
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	if err := d.PingDatabase(ctx, d.Settings.Database.DBDSN); err != nil {
-		return []finding{{subject, fail, fmt.Sprintf("%s does not answer: %v", shownDSN(d.Settings.Database.DBDSN), err),
-			fmt.Sprintf("an answer within %v", pingTimeout), "check DB_DSN, and that the server lets this machine in"}}
+		return []finding{{subject, fail, fmt.Sprintf("%s does not answer: %v", redactDSN(d.Settings.Database.DBDSN), err),
+			fmt.Sprintf("an answer within %v", pingTimeout), "check DB_DSN, and that the server accepts connections from this machine"}}
 	}
-	return []finding{{subject: subject, verdict: fine, found: shownDSN(d.Settings.Database.DBDSN) + " answers (found by DB_DSN)"}}
+	return []finding{{subject: subject, verdict: fine, found: redactDSN(d.Settings.Database.DBDSN) + " answers (DB_DSN)"}}
 }
 
 // cluster checks the cluster in which workers are to run, if any.
@@ -49,8 +49,8 @@ func (d Doctor) cluster(ctx context.Context) []finding {
 	return []finding{{subject: subject, verdict: fine, found: "pods may be run in namespace " + namespace}}
 }
 
-// shownDSN returns a DSN without its secrets.
-func shownDSN(dsn string) string {
+// redactDSN returns a DSN without its secrets.
+func redactDSN(dsn string) string {
 	if u, err := url.Parse(dsn); err == nil && u.Host != "" {
 		return "postgres://" + u.Host + u.Path
 	}
@@ -65,7 +65,7 @@ func (d Doctor) privateDatabase(ctx context.Context) finding {
 	var majors []string
 	for _, dir := range postgresDirs() {
 		answer, err := runTool(ctx, config.Tool{Path: filepath.Join(dir, "postgres")}, "--version")
-		version := readRelease(answer)
+		version := parseVersion(answer)
 		if err != nil || version == nil {
 			continue
 		}
@@ -78,7 +78,7 @@ func (d Doctor) privateDatabase(ctx context.Context) finding {
 	raw, err := os.ReadFile(filepath.Join(d.Settings.Database.DataDir, "postgres", "PG_VERSION"))
 	if made := strings.TrimSpace(string(raw)); err == nil && !slices.Contains(majors, made) {
 		return finding{subject, fail, strings.Join(found, "; "),
-			fmt.Sprintf("version %.10q, which made the database in %s", made, d.Settings.Database.DataDir),
+			fmt.Sprintf("version %.10q, because that version created the database in %s", made, d.Settings.Database.DataDir),
 			"install that version beside the other, or set another DATA_DIR, or set DB_DSN"}
 	}
 	return finding{subject: subject, verdict: fine, found: strings.Join(found, "; ") + " (for a private database)"}
@@ -107,14 +107,37 @@ func postgresDirs() (dirs []string) {
 	return dirs
 }
 
-// dataDirectory checks, without creating it, that the data directory can be written
-// to.
+// dataDirectory checks that the data directory can be written to.
 func (d Doctor) dataDirectory(context.Context) []finding {
-	const subject = "data directory"
-	dir := d.Settings.Database.DataDir
-	bad := func(err error) []finding {
-		return []finding{{subject, fail, fmt.Sprintf("%s: %v", dir, err), "a directory that this user can write to",
-			"set DATA_DIR, or change the directory's owner"}}
+	return []finding{checkDirectory("data directory", d.Settings.Database.DataDir, "DATA_DIR")}
+}
+
+// evidence checks that the store of EVIDENCE_STORE can be written to.
+func (d Doctor) evidence(ctx context.Context) []finding {
+	const subject = "evidence"
+	if dir, is := d.Settings.Evidence.Directory(); is {
+		return []finding{checkDirectory(subject, dir, "EVIDENCE_STORE")}
+	}
+	if _, _, is := d.Settings.Evidence.Bucket(); !is {
+		return []finding{{subject: subject, verdict: fine, found: "in the database"}}
+	}
+	store := d.Settings.Evidence.EvidenceStore
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	if err := d.CheckBucket(ctx, d.Settings.Evidence); err != nil {
+		return []finding{{subject, fail, fmt.Sprintf("%s: %v", store, err),
+			"a bucket in which an object can be written, read and deleted",
+			"check EVIDENCE_STORE, EVIDENCE_S3_ENDPOINT, EVIDENCE_S3_REGION and the rights of EVIDENCE_S3_ACCESS_KEY"}}
+	}
+	return []finding{{subject: subject, verdict: fine, found: store + " can be written to"}}
+}
+
+// checkDirectory checks, without creating it, that a directory can be written to.
+// setting names it.
+func checkDirectory(subject, dir, setting string) finding {
+	bad := func(err error) finding {
+		return finding{subject, fail, fmt.Sprintf("%s: %v", dir, err), "a directory that this user can write to",
+			"set " + setting + ", or change the directory's owner"}
 	}
 	probe, err := os.CreateTemp(dir, ".doctor-*")
 	if err == nil {
@@ -122,7 +145,7 @@ func (d Doctor) dataDirectory(context.Context) []finding {
 		if err != nil {
 			return bad(err)
 		}
-		return []finding{{subject: subject, verdict: fine, found: dir}}
+		return finding{subject: subject, verdict: fine, found: dir}
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return bad(err)
@@ -144,5 +167,5 @@ func (d Doctor) dataDirectory(context.Context) []finding {
 	if err := unix.Access(above, unix.W_OK|unix.X_OK); err != nil {
 		return bad(fmt.Errorf("does not exist, and cannot be created in %s: %w", above, err))
 	}
-	return []finding{{subject: subject, verdict: fine, found: dir + " (will be created at the first start)"}}
+	return finding{subject: subject, verdict: fine, found: dir + " (will be created at the first start)"}
 }

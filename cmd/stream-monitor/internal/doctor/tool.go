@@ -54,13 +54,13 @@ func (c *capped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// release holds the numbers of a version.
-type release []int
+// versionNumbers holds the numbers of a dotted version, such as 7.1.0.
+type versionNumbers []int
 
 var numbers = regexp.MustCompile(`[0-9]+`)
 
-// readRelease reads the numbers of a dotted version. Other text gives no numbers.
-func readRelease(text string) (r release) {
+// parseVersion reads the numbers of a dotted version. It returns nil if text has none.
+func parseVersion(text string) (r versionNumbers) {
 	for _, digits := range numbers.FindAllString(text, 4) {
 		n, err := strconv.Atoi(digits)
 		if err != nil {
@@ -71,21 +71,22 @@ func readRelease(text string) (r release) {
 	return r
 }
 
-// before reports whether r is older than floor. An unknown version is not.
-func (r release) before(floor string) bool {
-	return r != nil && slices.Compare(r, readRelease(floor)) < 0
+// before reports whether the version is older than minimum. It is false for an unknown
+// version (nil).
+func (r versionNumbers) before(minimum string) bool {
+	return r != nil && slices.Compare(r, parseVersion(minimum)) < 0
 }
 
-// described says where a tool is and how it was found.
-func described(version string, t config.Tool) string {
-	return fmt.Sprintf("%s, %s (found by %s)", version, t.Path, t.Origin)
+// describeTool returns the version of a tool, its path, and how doctor found it.
+func describeTool(version string, t config.Tool) string {
+	return fmt.Sprintf("%s, %s (found by %s)", version, t.Path, t.FoundBy)
 }
 
-// missing makes the finding that a tool cannot be run.
-func missing(subject string, v verdict, t config.Tool, err error, expected, advice string) finding {
+// toolMissing returns the finding that a tool cannot be run.
+func toolMissing(subject string, v verdict, t config.Tool, err error, expected, advice string) finding {
 	found := "not found in PATH"
-	if t.Origin != "" {
-		found = fmt.Sprintf("%s (found by %s) cannot be run: %v", t.Path, t.Origin, err)
+	if t.FoundBy != "" {
+		found = fmt.Sprintf("%s (found by %s) cannot be run: %v", t.Path, t.FoundBy, err)
 	}
 	return finding{subject, v, found, expected, advice}
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
 
-// The oldest versions of section 13.1, and the oldest yt-dlp that works with
-// YouTube today: playlists from older ones have segments that answer 403.
+// The minimum versions of section 13.1. ytdlpWorking is the oldest yt-dlp that works with
+// YouTube at present: with older ones, YouTube answers requests for segments with 403.
 const (
-	ytdlpFloor      = "2025.01.15"
-	ytdlpToday      = "2026.01.29"
-	streamlinkFloor = "7.1.0"
-	ffmpegFloor     = "7.1"
+	ytdlpRequired      = "2025.01.15"
+	ytdlpWorking       = "2026.01.29"
+	streamlinkRequired = "7.1.0"
+	ffmpegRequired     = "7.1"
 )
 
 var plainVersion = regexp.MustCompile(`^[0-9]+(\.[0-9]+)+`)
@@ -24,25 +24,25 @@ var plainVersion = regexp.MustCompile(`^[0-9]+(\.[0-9]+)+`)
 // ytdlp checks yt-dlp and what it needs to solve YouTube's challenges.
 func (d Doctor) ytdlp(ctx context.Context) []finding {
 	const subject = "yt-dlp"
-	expected := fmt.Sprintf("%s or newer", ytdlpToday)
+	expected := fmt.Sprintf("%s or newer", ytdlpWorking)
 	advice := `run "make tools", or: pip install --upgrade "yt-dlp[default]"; or set YTDLP_PATH`
 	t := d.Settings.Watching.YTDLP()
 	answer, err := runTool(ctx, t, "--ignore-config", "--version")
 	if err != nil {
-		return []finding{missing(subject, fail, t, err, expected, advice)}
+		return []finding{toolMissing(subject, fail, t, err, expected, advice)}
 	}
 	version := firstLine(answer)
 	if !plainVersion.MatchString(version) {
 		return []finding{{subject, fail, fmt.Sprintf("%s answers %.60q for its version", t.Path, version), expected, advice}}
 	}
-	f := finding{subject, fine, described(version, t), expected, advice}
-	switch r := readRelease(version); {
-	case r.before(ytdlpFloor):
+	f := finding{subject, fine, describeTool(version, t), expected, advice}
+	switch r := parseVersion(version); {
+	case r.before(ytdlpRequired):
 		f.verdict = fail
-	case r.before(ytdlpToday):
+	case r.before(ytdlpWorking):
 		f.verdict = warn
 	}
-	return append([]finding{f}, d.solver(ctx, t)...)
+	return append([]finding{f}, d.challengeSolver(ctx, t)...)
 }
 
 var (
@@ -51,8 +51,9 @@ var (
 	solverScripts = regexp.MustCompile(`yt_dlp_ejs-([0-9.]+)`)
 )
 
-// solver checks the JavaScript runtime and its scripts, as yt-dlp reports them.
-func (d Doctor) solver(ctx context.Context, t config.Tool) []finding {
+// challengeSolver checks the JavaScript runtime and the scripts with which yt-dlp solves
+// YouTube's challenges, as yt-dlp reports them.
+func (d Doctor) challengeSolver(ctx context.Context, t config.Tool) []finding {
 	runtime := finding{
 		subject:  "JavaScript runtime",
 		verdict:  warn,
@@ -88,22 +89,22 @@ func (d Doctor) solver(ctx context.Context, t config.Tool) []finding {
 	return []finding{runtime, scripts}
 }
 
-// streamlink checks the fallback. Without it the watch works as long as yt-dlp does.
+// streamlink checks the fallback for yt-dlp. It is not required while yt-dlp works.
 func (d Doctor) streamlink(ctx context.Context) []finding {
 	const subject = "streamlink"
-	expected := fmt.Sprintf("%s or newer; it finds the stream when yt-dlp fails", streamlinkFloor)
+	expected := fmt.Sprintf("%s or newer; it finds the stream when yt-dlp fails", streamlinkRequired)
 	advice := `run "make tools", or: pip install --upgrade streamlink; or set STREAMLINK_PATH`
 	t := d.Settings.Watching.Streamlink()
 	answer, err := runTool(ctx, t, "--no-config", "--version")
 	if err != nil {
-		return []finding{missing(subject, warn, t, err, expected, advice)}
+		return []finding{toolMissing(subject, warn, t, err, expected, advice)}
 	}
 	version, ok := strings.CutPrefix(firstLine(answer), "streamlink ")
-	f := finding{subject, fine, described(version, t), expected, advice}
+	f := finding{subject, fine, describeTool(version, t), expected, advice}
 	switch {
 	case !ok:
 		f.verdict, f.found = warn, fmt.Sprintf("%s answers %.60q for its version", t.Path, firstLine(answer))
-	case readRelease(version).before(streamlinkFloor):
+	case parseVersion(version).before(streamlinkRequired):
 		f.verdict = warn
 	}
 	return []finding{f}
@@ -116,24 +117,24 @@ var (
 
 func (d Doctor) ffmpeg(ctx context.Context) []finding {
 	const subject = "ffmpeg"
-	expected := ffmpegFloor + " or newer"
+	expected := ffmpegRequired + " or newer"
 	advice := `run "make tools", or: apt-get install ffmpeg; or set FFMPEG_PATH`
 	t := d.Settings.Watching.FFmpeg()
 	answer, err := runTool(ctx, t, "-version")
 	if err != nil {
-		return []finding{missing(subject, fail, t, err, expected, advice)}
+		return []finding{toolMissing(subject, fail, t, err, expected, advice)}
 	}
 	m := ffmpegVersion.FindStringSubmatch(firstLine(answer))
 	if m == nil {
 		return []finding{{subject, fail, fmt.Sprintf("%s answers %.60q for its version", t.Path, firstLine(answer)), expected, advice}}
 	}
-	f := finding{subject, fine, described(m[1], t), expected, advice}
+	f := finding{subject, fine, describeTool(m[1], t), expected, advice}
 	number := ffmpegNumber.FindStringSubmatch(m[1])
 	switch {
 	case number == nil:
-		f.verdict, f.advice = warn, "check that it is 7.1 or newer: this build states no version number"
-	case readRelease(number[1]).before(ffmpegFloor):
-		f.verdict, f.advice = warn, "nothing for now: 5.1 is known to work; upgrade when your system does"
+		f.verdict, f.advice = warn, "check that this build is version 7.1 or newer: it states no version number"
+	case parseVersion(number[1]).before(ffmpegRequired):
+		f.verdict, f.advice = warn, "upgrade with your next system upgrade; 5.1 is known to work"
 	}
 	filters, err := runTool(ctx, t, "-hide_banner", "-filters")
 	for _, name := range ffmpeg.Filters() {

@@ -18,8 +18,8 @@ const (
 	youtubeHost = "www.youtube.com"
 	youtubeURL  = "https://" + youtubeHost + "/"
 
-	// knownVideo has been public since 2005. The answer is the same for a video
-	// that does not exist: only that YouTube answers matters.
+	// knownVideo has been public since 2005. doctor only checks that YouTube answers. It
+	// does not matter whether the video still exists.
 	knownVideo = monitor.StreamURL(youtubeURL + "watch?v=jNQXAC9IVRw")
 )
 
@@ -39,7 +39,7 @@ func (d Doctor) youtube(ctx context.Context) []finding {
 	}
 	host, port, way, advice := youtubeHost, "443", "directly", "check the firewall, or set HTTPS_PROXY"
 	if proxy != nil {
-		host, port, way, advice = proxy.Hostname(), proxyPort(proxy), "through the proxy "+proxy.Host, "check HTTPS_PROXY, and that the proxy runs and lets this machine in"
+		host, port, way, advice = proxy.Hostname(), proxyPort(proxy), "through the proxy "+proxy.Host, "check HTTPS_PROXY, and that the proxy runs and accepts connections from this machine"
 	}
 	addresses, err := d.resolve(ctx, host)
 	if err != nil {
@@ -49,7 +49,7 @@ func (d Doctor) youtube(ctx context.Context) []finding {
 		return unreachable(fmt.Sprintf("no connection to %s (%v)", net.JoinHostPort(host, port), err), advice)
 	}
 	if p := d.ProbeVideo(ctx, knownVideo); !p.Known {
-		return unreachable(fmt.Sprintf("the question about a video, %s, was not answered (%s)", way, p.Detail), advice)
+		return unreachable(fmt.Sprintf("YouTube did not answer a question about a video, sent %s (%s)", way, p.Detail), advice)
 	}
 	return []finding{{subject: subject, verdict: fine, found: youtubeHost + " answers, " + way}}
 }

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// clockVariable names a file with the offset by which the clock is stepped, such as
+// clockVariable names a file with a duration that is added to the wall clock, such as
 // "1h" or "-1h". A missing or empty file means no offset.
 const clockVariable = "CLOCK_OFFSET_FILE"
 

@@ -22,8 +22,8 @@ import (
 // The variables that control this build.
 const (
 	// crashVariable makes the process kill itself with SIGKILL at POINT[:NTH[:DELAY]].
-	// NTH counts how often it reaches the point (default 1). With DELAY it lives on for
-	// that long.
+	// NTH counts how often the process reaches the point (default 1). With DELAY the
+	// process continues for that duration before it is killed.
 	crashVariable = "CRASH_AT"
 
 	// workersGatewayVariable replaces GATEWAY_URL for workers, so that a test can
@@ -38,13 +38,13 @@ const (
 // The points at which a gateway can be killed, in the order in which a monitor
 // passes them.
 const (
-	pointIntent = "intent" // a launch is stored and not begun
-	pointRecord = "record" // a worker is being launched
-	pointLaunch = "launch" // a worker was launched and nobody knows yet
-	pointStore  = "store"  // a report is stored and not answered
-	pointAck    = "ack"    // a report is about to be answered
-	pointSend   = "send"   // a webhook was answered and the answer is not stored
-	pointMark   = "mark"   // the answer to a webhook is stored
+	pointLaunchStored    = "intent" // after a launch is stored, before it begins
+	pointLaunching       = "record" // just before a worker is launched
+	pointLaunched        = "launch" // after a worker was launched, before the gateway records this
+	pointReportStored    = "store"  // after a report is stored
+	pointReportAnswer    = "ack"    // just before the gateway answers a stored report
+	pointWebhookAnswered = "send"   // after the receiver answered, before the attempt is stored
+	pointWebhookRecorded = "mark"   // after the attempt is stored
 )
 
 // A worker reads GATEWAY_URL with its other settings, before main runs anything.
@@ -54,17 +54,17 @@ func init() { //nolint:gochecknoinits // see above
 	}
 }
 
-// Wrap puts the crash that CRASH_AT asks for between the gateway and its ports,
-// and the clock that CLOCK_OFFSET_FILE steps in the place of Now.
+// Wrap returns ports that crash the process at the point that CRASH_AT names. Its Now
+// returns the time with the offset in CLOCK_OFFSET_FILE.
 func Wrap(p Ports) Ports {
 	c, err := parseCrash(os.Getenv(crashVariable))
 	if err != nil {
 		panic(err)
 	}
 	return Ports{
-		SupervisorStore: crashingMonitors{p.SupervisorStore, c},
+		SupervisorStore: crashingSupervisorStore{p.SupervisorStore, c},
 		Launcher:        crashingLauncher{p.Launcher, c},
-		RegistryStore:   crashingStore{p.RegistryStore, c, os.Getenv(acceptedVariable)},
+		RegistryStore:   crashingRegistryStore{p.RegistryStore, c, os.Getenv(acceptedVariable)},
 		Outbox:          crashingOutbox{p.Outbox, c},
 		Sender:          crashingSender{p.Sender, c},
 		Now:             steppedClock(p.Now),
@@ -118,23 +118,23 @@ func killSelf() {
 	select {}
 }
 
-type crashingMonitors struct {
+type crashingSupervisorStore struct {
 	supervisor.Store
 	crash *crash
 }
 
-func (r crashingMonitors) Promote(ctx context.Context, taken supervisor.Reservation, place string) (monitor.Monitor, error) {
-	m, err := r.Store.Promote(ctx, taken, place)
+func (r crashingSupervisorStore) Promote(ctx context.Context, reservation supervisor.Reservation, runtimeID string) (monitor.Monitor, error) {
+	m, err := r.Store.Promote(ctx, reservation, runtimeID)
 	if err == nil {
-		r.crash.pass(pointIntent)
+		r.crash.pass(pointLaunchStored)
 	}
 	return m, err
 }
 
-func (r crashingMonitors) AdvanceGeneration(ctx context.Context, id monitor.ID, generation int, place string) (monitor.Monitor, error) {
-	m, err := r.Store.AdvanceGeneration(ctx, id, generation, place)
+func (r crashingSupervisorStore) AdvanceGeneration(ctx context.Context, id monitor.ID, generation int, runtimeID string) (monitor.Monitor, error) {
+	m, err := r.Store.AdvanceGeneration(ctx, id, generation, runtimeID)
 	if err == nil {
-		r.crash.pass(pointIntent)
+		r.crash.pass(pointLaunchStored)
 	}
 	return m, err
 }
@@ -144,50 +144,50 @@ type crashingLauncher struct {
 	crash *crash
 }
 
-func (l crashingLauncher) Launch(ctx context.Context, j supervisor.WorkerSpec) error {
-	l.crash.pass(pointRecord)
-	err := l.Launcher.Launch(ctx, j)
+func (l crashingLauncher) Launch(ctx context.Context, spec supervisor.WorkerSpec) error {
+	l.crash.pass(pointLaunching)
+	err := l.Launcher.Launch(ctx, spec)
 	if err == nil {
-		l.crash.pass(pointLaunch)
+		l.crash.pass(pointLaunched)
 	}
 	return err
 }
 
-type crashingStore struct {
+type crashingRegistryStore struct {
 	registry.Store
 	crash    *crash
 	accepted string
 }
 
-func (s crashingStore) Insert(ctx context.Context, m monitor.Monitor, limit int) error {
+func (s crashingRegistryStore) Insert(ctx context.Context, m monitor.Monitor, limit int) error {
 	err := s.Store.Insert(ctx, m, limit)
 	if err == nil {
-		s.crash.pass(pointIntent)
+		s.crash.pass(pointLaunchStored)
 	}
 	return err
 }
 
-func (s crashingStore) InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, once registry.IdempotencyKey) (*registry.IdempotencyRecord, error) {
-	first, err := s.Store.InsertIdempotent(ctx, m, limit, once)
+func (s crashingRegistryStore) InsertIdempotent(ctx context.Context, m monitor.Monitor, limit int, key registry.IdempotencyKey) (*registry.IdempotencyRecord, error) {
+	first, err := s.Store.InsertIdempotent(ctx, m, limit, key)
 	if err == nil && first == nil {
-		s.crash.pass(pointIntent)
+		s.crash.pass(pointLaunchStored)
 	}
 	return first, err
 }
 
-func (s crashingStore) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Order, error) {
-	order, err := s.Store.Accept(ctx, id, r)
+func (s crashingRegistryStore) Accept(ctx context.Context, id monitor.ID, r monitor.Report) (monitor.Answer, error) {
+	answer, err := s.Store.Accept(ctx, id, r)
 	if err != nil {
-		return order, err
+		return answer, err
 	}
-	s.crash.pass(pointStore)
+	s.crash.pass(pointReportStored)
 	s.recordAccepted(r.Events)
-	s.crash.pass(pointAck)
-	return order, err
+	s.crash.pass(pointReportAnswer)
+	return answer, err
 }
 
 // recordAccepted appends the ids of events whose report is about to be answered.
-func (s crashingStore) recordAccepted(events []event.Event) {
+func (s crashingRegistryStore) recordAccepted(events []event.Event) {
 	if s.accepted == "" || len(events) == 0 {
 		return
 	}
@@ -208,10 +208,10 @@ type crashingOutbox struct {
 	crash *crash
 }
 
-func (o crashingOutbox) RecordAttempt(ctx context.Context, l delivery.Delivery, a delivery.Attempt, v delivery.Decision) (monitor.ID, error) {
-	ended, err := o.Outbox.RecordAttempt(ctx, l, a, v)
+func (o crashingOutbox) RecordAttempt(ctx context.Context, d delivery.Delivery, a delivery.Attempt, decision delivery.Decision) (monitor.ID, error) {
+	ended, err := o.Outbox.RecordAttempt(ctx, d, a, decision)
 	if err == nil {
-		o.crash.pass(pointMark)
+		o.crash.pass(pointWebhookRecorded)
 	}
 	return ended, err
 }
@@ -221,8 +221,8 @@ type crashingSender struct {
 	crash *crash
 }
 
-func (s crashingSender) Send(ctx context.Context, l delivery.Delivery) delivery.Attempt {
-	a := s.Sender.Send(ctx, l)
-	s.crash.pass(pointSend)
+func (s crashingSender) Send(ctx context.Context, d delivery.Delivery) delivery.Attempt {
+	a := s.Sender.Send(ctx, d)
+	s.crash.pass(pointWebhookAnswered)
 	return a
 }

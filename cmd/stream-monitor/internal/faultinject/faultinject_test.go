@@ -35,10 +35,10 @@ func TestCrashSettingsAreParsed(t *testing.T) {
 		delay time.Duration
 	}{
 		"":              {"", 1, 0},
-		"intent":        {pointIntent, 1, 0},
-		"store:7":       {pointStore, 7, 0},
-		"record:2:15ms": {pointRecord, 2, 15 * time.Millisecond},
-		"launch:1:0s":   {pointLaunch, 1, 0},
+		"intent":        {pointLaunchStored, 1, 0},
+		"store:7":       {pointReportStored, 7, 0},
+		"record:2:15ms": {pointLaunching, 2, 15 * time.Millisecond},
+		"launch:1:0s":   {pointLaunched, 1, 0},
 	} {
 		c, err := parseCrash(text)
 		if err != nil || c.point != want.point || c.left.Load() != want.left || c.delay != want.delay {

@@ -1,6 +1,6 @@
-// Package faultinject lets the fault matrix (test/program/chaos) kill the gateway
-// at chosen points and step its clock. It does so only in a build with the tag
-// faults; in every other build Wrap changes nothing.
+// Package faultinject lets test/program/chaos kill the gateway at chosen points and step
+// its clock. A build with the tag faults can do this; in every other build Wrap returns
+// its ports unchanged.
 package faultinject
 
 import (

@@ -1,0 +1,114 @@
+// Package apiclient calls the public API of a gateway, for commands that people run.
+//
+// A call returns an error for every answer that is not the expected one. Its text has
+// the gateway's message. A call that was refused by a rate limit is a *RateLimited, with
+// the time to wait.
+package apiclient
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+const (
+	requestTimeout = 60 * time.Second
+	maxAnswer      = 4 << 20 // bytes; a result of a batch names at most one field after the other
+)
+
+// Client calls one gateway. It may be used concurrently.
+type Client struct {
+	base string
+	key  string
+	http *http.Client
+}
+
+// New makes a client of the public API at baseURL, such as http://localhost:8080. roots
+// vouch for its certificate; nil: the system's.
+func New(baseURL, apiKey string, roots *x509.CertPool) *Client {
+	return &Client{
+		base: strings.TrimRight(baseURL, "/"),
+		key:  apiKey,
+		http: &http.Client{
+			Timeout: requestTimeout,
+			Transport: &http.Transport{
+				Proxy:           http.ProxyFromEnvironment,
+				TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots},
+			},
+		},
+	}
+}
+
+// RateLimited says that the gateway answers no more requests of this client for a while.
+type RateLimited struct {
+	Wait    time.Duration // until the next request is allowed, whole seconds
+	Message string
+}
+
+func (e *RateLimited) Error() string { return e.Message }
+
+// BatchResult is the answer to one registration of a batch (section 16.6).
+type BatchResult struct {
+	StreamURL string         `json:"stream_url"`
+	MonitorID monitor.ID     `json:"monitor_id"`
+	Error     *monitor.Error `json:"error"` // nil: registered
+}
+
+// RegisterBatch registers up to 100 monitors (section 16.6). body is JSON or CSV, as
+// contentType says. With dryRun it only asks what would happen. Errors: *RateLimited;
+// the gateway cannot be reached; it refuses the batch as a whole.
+func (c *Client) RegisterBatch(ctx context.Context, contentType string, body []byte, dryRun bool) ([]BatchResult, error) {
+	url := fmt.Sprintf("%s/api/v1/monitors/batch?dry_run=%t", c.base, dryRun)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", contentType)
+	req.Header.Set("X-Api-Key", c.key)
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("reach the gateway: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("read the gateway's answer: %w", err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, errorOf(resp, raw)
+	}
+	var answer struct {
+		Results []BatchResult `json:"results"`
+	}
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return nil, fmt.Errorf("read the gateway's answer: %w", err)
+	}
+	return answer.Results, nil
+}
+
+func errorOf(resp *http.Response, raw []byte) error {
+	var answer struct {
+		Error monitor.Error `json:"error"`
+	}
+	if json.Unmarshal(raw, &answer) != nil || answer.Error.Code == "" {
+		return fmt.Errorf("HTTP %d without an error code: %s is not the public API of a stream-monitor", resp.StatusCode, resp.Request.URL.Host)
+	}
+	if answer.Error.Code == monitor.RateLimitExceeded {
+		sec, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+		if err != nil || sec < 1 {
+			sec = 1
+		}
+		return &RateLimited{time.Duration(sec) * time.Second, answer.Error.Message}
+	}
+	return &answer.Error
+}

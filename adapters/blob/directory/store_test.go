@@ -1,0 +1,94 @@
+package directory_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/blob/blobtest"
+	"github.com/stream-monitor/stream-monitor/adapters/blob/directory"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
+)
+
+func TestConformance(t *testing.T) {
+	blobtest.Run(t, func(t *testing.T) blobtest.Harness {
+		root := filepath.Join(t.TempDir(), "blobs")
+		return blobtest.Harness{Store: open(t, root), Count: func(t *testing.T) int { return countFiles(t, root) }}
+	})
+}
+
+func open(t *testing.T, root string) *directory.Store {
+	t.Helper()
+	s, err := directory.New(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func countFiles(t *testing.T, root string) (n int) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			n++
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestWhatAKilledUploadLeavesIsDeletedLater(t *testing.T) {
+	root := t.TempDir()
+	s := open(t, root)
+	left := filepath.Join(root, "partial", "upload-123")
+	if err := os.WriteFile(left, []byte("half a picture"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.DeletePartial(t.Context(), time.Hour); n != 0 || err != nil {
+		t.Errorf("%d uploads in progress were deleted: %v", n, err)
+	}
+	old := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(left, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.DeletePartial(t.Context(), time.Hour); n != 1 || err != nil {
+		t.Errorf("%d cut uploads were deleted, want 1: %v", n, err)
+	}
+	if n := countFiles(t, root); n != 0 {
+		t.Errorf("%d files are left", n)
+	}
+}
+
+func TestFilesOfOthersAreNotListed(t *testing.T) {
+	root := t.TempDir()
+	s := open(t, root)
+	digest := strings.Repeat("ab", 32)
+	for _, name := range []string{"ab/notes.txt", "ab/" + strings.ToUpper(digest), "cd/" + digest, digest} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, err := s.List(t.Context(), evidence.Digest{}, 10); len(list) != 0 || err != nil {
+		t.Errorf("listed are %v: %v", list, err)
+	}
+}
+
+func TestADirectoryThatCannotBeWrittenIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := directory.New(file); err == nil || !strings.Contains(err.Error(), "EVIDENCE_STORE") {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -1,0 +1,334 @@
+package s3_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/stream-monitor/stream-monitor/adapters/blob/blobtest"
+	"github.com/stream-monitor/stream-monitor/adapters/blob/s3"
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
+)
+
+const (
+	accessKey = "test-access"
+	secretKey = "test-secret-key"
+	bucket    = "evidence"
+)
+
+// server is a versitygw: an S3 server over a directory.
+type server struct {
+	dir  string
+	meta string // what S3 keeps beside the files
+	addr string
+	kill func() // may be called again
+}
+
+// versitygw is built by "make test", in the version that the Makefile names.
+var versitygw = filepath.Join("..", "..", "..", ".tools", "bin", "versitygw-v1.8.0")
+
+// start starts a server with one bucket, until the test ends.
+func start(t *testing.T) *server {
+	t.Helper()
+	if _, err := os.Stat(versitygw); err != nil {
+		t.Fatalf("%v; run: make %s", err, strings.TrimPrefix(versitygw, "../../../"))
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a free port
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{dir: t.TempDir(), meta: t.TempDir(), addr: l.Addr().String()}
+	_ = l.Close()
+	s.run(t)
+	return s
+}
+
+// run starts the process, and waits until it answers.
+func (s *server) run(t *testing.T) {
+	t.Helper()
+	var log bytes.Buffer
+	process := exec.Command(versitygw, "--port", s.addr, "--quiet", "--keep-alive", "posix", "--sidecar", s.meta, s.dir)
+	process.Env = append(os.Environ(), "ROOT_ACCESS_KEY_ID="+accessKey, "ROOT_SECRET_ACCESS_KEY="+secretKey)
+	process.Stdout, process.Stderr = &log, &log
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.kill = sync.OnceFunc(func() {
+		_ = process.Process.Kill() // it may have ended
+		_ = process.Wait()
+	})
+	kill := s.kill
+	t.Cleanup(func() {
+		kill()
+		if t.Failed() {
+			t.Logf("the server's log:\n%s", log.String())
+		}
+	})
+	client, err := minio.New(s.addr, &minio.Options{Creds: credentials.NewStaticV4(accessKey, secretKey, "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		exists, err := client.BucketExists(t.Context(), bucket)
+		if err == nil && !exists {
+			err = client.MakeBucket(t.Context(), bucket, minio.MakeBucketOptions{})
+		}
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the server does not answer: %v", err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// count returns how many files the server has in its bucket, whatever they are.
+func (s *server) count(t *testing.T) (n int) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(s.dir, bucket), func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			n++
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// proxy forwards TCP connections, until it swallows everything.
+type proxy struct {
+	listener net.Listener
+	swallow  atomic.Bool
+}
+
+func startProxy(t *testing.T, to string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: l}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { p.forward(client, to) })
+		}
+	})
+	t.Cleanup(func() { _ = l.Close() }) // the connections end with the store's and the server's
+	return p
+}
+
+func (p *proxy) forward(client net.Conn, to string) {
+	server, err := net.Dial("tcp", to)
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	var both sync.WaitGroup
+	for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {
+		both.Go(func() {
+			defer pair[0].Close()
+			defer pair[1].Close()
+			buffer := make([]byte, 32<<10)
+			for {
+				n, err := pair[0].Read(buffer)
+				if err != nil {
+					return
+				}
+				if p.swallow.Load() {
+					continue
+				}
+				if _, err := pair[1].Write(buffer[:n]); err != nil {
+					return
+				}
+			}
+		})
+	}
+	both.Wait()
+}
+
+func open(t *testing.T, addr string) *s3.Store {
+	t.Helper()
+	s, err := s3.New(s3.Config{
+		Endpoint: "http://" + addr, AccessKey: accessKey, SecretKey: secretKey, Bucket: bucket, Prefix: "/of/one/installation/", Timeout: 2 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestConformance(t *testing.T) {
+	blobtest.Run(t, func(t *testing.T) blobtest.Harness {
+		realServer := start(t)
+		p := startProxy(t, realServer.addr)
+		return blobtest.Harness{
+			Store: open(t, p.listener.Addr().String()),
+			Count: realServer.count,
+			Hang:  func(*testing.T) { p.swallow.Store(true) },
+			Kill:  func(*testing.T) { realServer.kill() },
+			Limit: 10 * time.Second,
+		}
+	})
+}
+
+// TestAServerThatIsKilledDuringAnUploadLeavesNoBlob kills the server when half of the
+// bytes are sent, starts it again and sweeps.
+func TestAServerThatIsKilledDuringAnUploadLeavesNoBlob(t *testing.T) {
+	realServer := start(t)
+	s := open(t, realServer.addr)
+	data := bytes.Repeat([]byte("0123456789abcdef"), 512<<10) // 8 MiB
+	d := evidence.Digest(sha256.Sum256(data))
+	sent := 0
+	source := readerFunc(func(p []byte) (int, error) {
+		if sent > len(data)/2 {
+			realServer.kill()
+		}
+		n := copy(p, data[sent:])
+		sent += n
+		return n, nil
+	})
+	err := s.Put(t.Context(), record.NewContent(d, int64(len(data)), source))
+	if err == nil || !strings.Contains(err.Error(), "store blob") {
+		t.Fatalf("the error is %v", err)
+	}
+	t.Logf("the error: %v", err)
+	realServer.run(t)
+	store := &sweepStore{orphans: []evidence.Digest{d}}
+	if err := record.NewEvidenceSweep(store, s, evidence.Retention{}, slog.New(slog.DiscardHandler)).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(store.orphans) != 0 || store.adopted != 0 {
+		t.Errorf("after the sweep there are %d orphans and %d unknown blobs", len(store.orphans), store.adopted)
+	}
+	if _, err := s.Open(t.Context(), d, 0); !errors.Is(err, record.ErrNoBlob) {
+		t.Errorf("opening the blob: %v", err)
+	}
+	if err := s.Put(t.Context(), record.NewContent(d, int64(len(data)), bytes.NewReader(data))); err != nil {
+		t.Errorf("putting it again: %v", err)
+	}
+}
+
+// sweepStore is a database with orphans and without evidence.
+type sweepStore struct {
+	orphans []evidence.Digest
+	adopted int
+}
+
+func (*sweepStore) QuarantineSevereEvidence(context.Context, int) (int, error) { return 0, nil }
+
+func (*sweepStore) DeleteExpiredEvidence(context.Context, evidence.Class, time.Duration, int) (int, error) {
+	return 0, nil
+}
+
+func (s *sweepStore) ClaimOrphanedBlobs(context.Context, time.Duration, int) ([]evidence.Digest, error) {
+	return s.orphans, nil
+}
+
+func (s *sweepStore) ForgetBlobs(context.Context, []evidence.Digest) error {
+	s.orphans = nil
+	return nil
+}
+
+func (s *sweepStore) AdoptBlobs(_ context.Context, d []evidence.Digest) (int, error) {
+	s.adopted += len(d)
+	return len(d), nil
+}
+
+type readerFunc func([]byte) (int, error)
+
+// Read implements io.Reader.
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func TestErrorsSayWhatIsWrong(t *testing.T) {
+	realServer := start(t)
+	data := []byte("a picture")
+	d := evidence.Digest(sha256.Sum256(data))
+	for name, c := range map[string]struct {
+		change func(*s3.Config)
+		says   string
+	}{
+		"no such bucket":     {func(c *s3.Config) { c.Bucket = "no-such-bucket" }, "bucket"},
+		"a wrong secret key": {func(c *s3.Config) { c.SecretKey = "wrong" }, "ignature"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := s3.Config{Endpoint: "http://" + realServer.addr, AccessKey: accessKey, SecretKey: secretKey, Bucket: bucket}
+			c.change(&cfg)
+			s, err := s3.New(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for method, err := range map[string]error{
+				"Put":  s.Put(t.Context(), record.NewContent(d, int64(len(data)), bytes.NewReader(data))),
+				"Open": openError(t, s, d),
+				"List": listError(t, s),
+			} {
+				if err == nil || errors.Is(err, record.ErrNoBlob) {
+					t.Errorf("%s: the error is %v", method, err)
+				}
+				if method == "List" && err != nil && !strings.Contains(err.Error(), c.says) {
+					t.Errorf("%s: the error %v lacks %q", method, err, c.says)
+				}
+			}
+		})
+	}
+}
+
+func openError(t *testing.T, s *s3.Store, d evidence.Digest) error {
+	r, err := s.Open(t.Context(), d, 0)
+	if err == nil {
+		_, err = io.Copy(io.Discard, r)
+		_ = r.Close()
+	}
+	return err
+}
+
+func listError(t *testing.T, s *s3.Store) error {
+	_, err := s.List(t.Context(), evidence.Digest{}, 10)
+	return err
+}
+
+func TestAnIncompleteConfigIsRefused(t *testing.T) {
+	whole := s3.Config{Endpoint: "https://host", AccessKey: "a", SecretKey: "b", Bucket: "c"}
+	if _, err := s3.New(whole); err != nil {
+		t.Fatal(err)
+	}
+	for i, change := range []func(*s3.Config){
+		func(c *s3.Config) { c.Endpoint = "host:9000" },
+		func(c *s3.Config) { c.Endpoint = "ftp://host" },
+		func(c *s3.Config) { c.AccessKey = "" },
+		func(c *s3.Config) { c.SecretKey = "" },
+		func(c *s3.Config) { c.Bucket = "" },
+	} {
+		cfg := whole
+		change(&cfg)
+		if _, err := s3.New(cfg); err == nil {
+			t.Errorf("case %d: %s was accepted", i, fmt.Sprint(cfg))
+		}
+	}
+}

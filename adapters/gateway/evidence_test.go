@@ -1,0 +1,131 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/gateway"
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/application/record/recordtest"
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
+	"github.com/stream-monitor/stream-monitor/application/worker/collector"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// evidenceGateway returns a client of the real internal API, and the service behind it.
+func evidenceGateway(t *testing.T) (*gateway.Client, *record.EvidenceService) {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	monitors, err := registry.New(&registrytest.Store{}, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(nil), &registrytest.TestSender{}, registry.Config{
+		NewUUID: func() (u [16]byte) { return u }, Log: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := record.NewEvidenceService(&recordtest.EvidenceStore{}, &recordtest.BlobStore{}, record.EvidenceConfig{
+		Keys: evidence.LinkKeys{"the key of links in this test"}, Log: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := httpapi.New(httpapi.Services{Monitors: monitors, Evidence: service}, func(context.Context) error { return nil }, httpapi.Config{
+		APIKey: "the public key", InternalAPIKey: internalKey, Log: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(api.Internal())
+	t.Cleanup(server.Close)
+	return client(t, server.URL, gateway.Config{}), service
+}
+
+func TestEvidenceArrivesUnchanged(t *testing.T) {
+	g, service := evidenceGateway(t)
+	content, luma := []byte("a picture"), 12.5
+	upload := func() collector.Upload {
+		return collector.Upload{
+			Generation: 1, Unclear: true,
+			Record: evidence.Record{
+				ID: "0195e2a0-0000-7000-8000-000000000001", MonitorID: monitorID, EventID: "0195e2a0-0000-7000-8000-000000000002",
+				Condition: "black", Phase: evidence.AlertPhase, Note: "clip: 100% lost & gone",
+			},
+			File: &evidence.File{
+				Variant: evidence.Onset, Digest: sha256.Sum256(content), Size: int64(len(content)), Width: 640, Height: 360,
+				TakenAt: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC), Measure: &luma,
+			},
+			Body: bytes.NewReader(content),
+		}
+	}
+	for range 2 { // the second changes nothing
+		if err := g.AddEvidence(t.Context(), upload()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := upload()
+	got, err := service.Get(t.Context(), want.Record.ID)
+	if err != nil || got.Note != want.Record.Note || got.EventID != want.Record.EventID || got.MonitorID != monitorID || got.Class != evidence.Quarantine ||
+		len(got.Files) != 1 || !reflect.DeepEqual(got.Files[0], *want.File) {
+		t.Errorf("stored is %+v, %v", got, err)
+	}
+
+	note := upload()
+	note.File, note.Body, note.Record.ID, note.Record.Note = nil, nil, "0195e2a0-0000-7000-8000-000000000003", "all is lost"
+	if err := g.AddEvidence(t.Context(), note); err != nil {
+		t.Error(err)
+	}
+	if got, err := service.Get(t.Context(), note.Record.ID); err != nil || got.Note != "all is lost" || len(got.Files) != 0 {
+		t.Errorf("stored is %+v, %v", got, err)
+	}
+}
+
+func TestRefusedEvidenceIsNamed(t *testing.T) {
+	g, _ := evidenceGateway(t)
+	content := strings.Repeat("x", 100)
+	for name, c := range map[string]struct {
+		change func(*collector.Upload)
+		is     func(error) bool
+	}{
+		"an older generation": {func(u *collector.Upload) { u.Generation = 2 }, func(err error) bool { return errors.Is(err, monitor.ErrSuperseded) }},
+		"another digest":      {func(u *collector.Upload) { u.File.Digest = evidence.Digest{1} }, hasCode(monitor.InvalidConfig)},
+		"another event":       {func(u *collector.Upload) { u.Record.EventID = "0195e2a0-0000-7000-8000-00000000000f" }, hasCode(evidence.Conflict)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := collector.Upload{
+				Generation: 1,
+				Record: evidence.Record{
+					ID: "0195e2a0-0000-7000-8000-000000000001", MonitorID: monitorID, EventID: "0195e2a0-0000-7000-8000-000000000002",
+					Condition: "black", Phase: evidence.AlertPhase,
+				},
+				File: &evidence.File{Variant: evidence.Clip, Digest: sha256.Sum256([]byte(content)), Size: int64(len(content)), TakenAt: time.Unix(1_700_000_000, 0)},
+				Body: strings.NewReader(content),
+			}
+			if err := g.AddEvidence(t.Context(), u); err != nil {
+				t.Fatal(err)
+			}
+			c.change(&u)
+			u.Body = strings.NewReader(content)
+			if err := g.AddEvidence(t.Context(), u); !c.is(err) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+// hasCode returns whether an error has a code of the gateway.
+func hasCode(code monitor.Code) func(error) bool {
+	return func(err error) bool {
+		var answer *monitor.Error
+		return errors.As(err, &answer) && answer.Code == code
+	}
+}

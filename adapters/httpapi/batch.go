@@ -1,0 +1,148 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"mime"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// maxBatchBody is the largest batch in bytes: its registrations may have long metadata.
+const maxBatchBody = 2 << 20
+
+type batchBody struct {
+	DryRun     bool              `json:"dry_run"`
+	Registered int               `json:"registered"` // in a dry run: would be registered
+	Refused    int               `json:"refused"`
+	Results    []batchResultBody `json:"results"`
+}
+
+type batchResultBody struct {
+	Index     int            `json:"index"` // place in the batch, from 0
+	StreamURL string         `json:"stream_url,omitempty"`
+	MonitorID monitor.ID     `json:"monitor_id,omitempty"`
+	Status    monitor.Status `json:"status,omitempty"`
+	LateBySec int64          `json:"late_by_sec,omitempty"`
+	Error     *errorDetail   `json:"error,omitempty"`
+}
+
+// registerBatch is POST /api/v1/monitors/batch (section 16.6): up to registry.MaxBatch
+// registrations as JSON or CSV. It counts as one request, and each registration has its
+// own answer.
+func (h monitorHandlers) registerBatch(c *gin.Context) error {
+	if c.GetHeader(idempotencyHeader) != "" {
+		return refusef(monitor.InvalidConfig, "%s is not accepted with a batch: when it is repeated, registered streams are refused as %s",
+			idempotencyHeader, monitor.Duplicate)
+	}
+	dryRun, err := readDryRun(c)
+	if err != nil {
+		return err
+	}
+	requests, err := readBatch(c)
+	if err != nil {
+		return err
+	}
+	var results []registry.BatchResult
+	if dryRun {
+		results, err = h.service.CheckBatch(c.Request.Context(), requests)
+	} else {
+		results = h.service.RegisterBatch(c.Request.Context(), requests)
+	}
+	if err != nil {
+		return err
+	}
+	h.write(c, http.StatusOK, h.batchBody(c, dryRun, requests, results))
+	return nil
+}
+
+func (h monitorHandlers) batchBody(c *gin.Context, dryRun bool, requests []registry.Request, results []registry.BatchResult) batchBody {
+	body := batchBody{DryRun: dryRun, Results: make([]batchResultBody, 0, len(results))}
+	for i, r := range results {
+		m := r.Monitor
+		shown := batchResultBody{Index: i, StreamURL: string(m.StreamURL), MonitorID: m.ID, Status: m.Status, LateBySec: int64(m.LateBy().Seconds())}
+		if dryRun {
+			shown.MonitorID = "" // no monitor has it
+		}
+		if r.Err == nil {
+			body.Registered++
+		} else {
+			body.Refused++
+			refusal := h.callerError(c, r.Err)
+			shown = batchResultBody{Index: i, StreamURL: requests[i].StreamURL, Error: &errorDetail{refusal.Code, refusal.Message}}
+		}
+		body.Results = append(body.Results, shown)
+	}
+	return body
+}
+
+func readDryRun(c *gin.Context) (bool, error) {
+	query, err := readQuery(c, "dry_run")
+	if err != nil {
+		return false, err
+	}
+	switch given := query.Get("dry_run"); given {
+	case "true":
+		return true, nil
+	case "", "false":
+		return false, nil
+	default:
+		return false, refusef(monitor.InvalidConfig, "dry_run is %.40q; accepted are true and false", given)
+	}
+}
+
+// readBatch decodes the body: {"monitors": [registration, …]}, or CSV. A registration
+// that cannot be read at all is refused alone.
+func readBatch(c *gin.Context) ([]registry.Request, error) {
+	const csvType = "text/csv"
+	raw, err := readBody(c, maxBatchBody, "application/json", csvType, formType)
+	if err != nil {
+		return nil, err
+	}
+	var registrations []json.RawMessage
+	if media, _, _ := mime.ParseMediaType(c.GetHeader("Content-Type")); media == csvType {
+		registrations, err = readCSV(raw)
+	} else {
+		registrations, err = readBatchJSON(raw)
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch n := len(registrations); {
+	case n == 0:
+		return nil, refusef(monitor.InvalidConfig, "the batch is empty; accepted are 1 to %d registrations", registry.MaxBatch)
+	case n > registry.MaxBatch:
+		return nil, tooMany(n)
+	}
+	requests := make([]registry.Request, len(registrations))
+	for i, registration := range registrations {
+		if requests[i], err = readRegistration(registration); err != nil {
+			requests[i].Unreadable = []registry.FieldError{
+				{Field: "stream_url", Err: err}, {Field: "callback_url"}, // one error for the whole
+			}
+		}
+	}
+	return requests, nil
+}
+
+func readBatchJSON(raw []byte) ([]json.RawMessage, error) {
+	body, err := readObject(raw, "", "monitors")
+	if err != nil {
+		return nil, err
+	}
+	if err := body.err(); err != nil {
+		return nil, err
+	}
+	var registrations []json.RawMessage
+	if json.Unmarshal(body.fields["monitors"], &registrations) != nil || registrations == nil {
+		return nil, refusef(monitor.InvalidConfig, "monitors is missing or no array; accepted is an array of 1 to %d registrations", registry.MaxBatch)
+	}
+	return registrations, nil
+}
+
+func tooMany(n int) error {
+	return refusef(monitor.InvalidConfig, "the batch has %d registrations or more; accepted are 1 to %d: send the rest in another batch", n, registry.MaxBatch)
+}

@@ -1,0 +1,167 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+)
+
+// batchResults is the response to a batch.
+type batchResults struct {
+	DryRun              bool `json:"dry_run"`
+	Registered, Refused int
+	Results             []struct {
+		Index     int
+		StreamURL string `json:"stream_url"`
+		MonitorID string `json:"monitor_id"`
+		Status    string
+		Error     *struct{ Code, Message string }
+	}
+}
+
+func (api *testAPI) postBatch(path, contentType, body string) (response, batchResults) {
+	api.t.Helper()
+	r := newRequest("POST", path, strings.NewReader(body))
+	r.Header.Set("Content-Type", contentType)
+	answer := api.do(r)
+	var results batchResults
+	if answer.status == http.StatusOK {
+		if err := json.Unmarshal(answer.body, &results); err != nil {
+			api.t.Fatal(err)
+		}
+	}
+	return answer, results
+}
+
+const batchPath = "/api/v1/monitors/batch"
+
+func TestEachRegistrationOfABatchHasItsOwnResult(t *testing.T) { // section 16.6
+	other := strings.Replace(registration, "dQw4w9WgXcQ", "aaaaaaaaaaa", 1)
+	for _, dryRun := range []bool{true, false} {
+		api := newTestAPI(t)
+		path := fmt.Sprintf("%s?dry_run=%t", batchPath, dryRun)
+		_, got := api.postBatch(path, "application/json", `{"monitors":[`+registration+`,[],{"stream_url":7,"callback_url":"https://example.com/"},`+registration+`,`+other+`]}`)
+		if got.DryRun != dryRun || got.Registered != 2 || got.Refused != 3 || len(got.Results) != 5 {
+			t.Fatalf("got %+v", got)
+		}
+		for i, want := range []string{"", "INVALID_CONFIG", "INVALID_CONFIG", "DUPLICATE_MONITOR", ""} {
+			r := got.Results[i]
+			if r.Index != i || (r.Error == nil) != (want == "") || r.Error != nil && r.Error.Code != want {
+				t.Errorf("result %d is %+v, want %q", i, r, want)
+			}
+			if registered := want == "" && !dryRun; registered != (r.MonitorID != "") {
+				t.Errorf("result %d has the monitor_id %q", i, r.MonitorID)
+			}
+		}
+		if message := got.Results[2].Error.Message; !strings.Contains(message, "stream_url is 7") || strings.Contains(message, "callback_url") {
+			t.Errorf("the refusal is %q", message)
+		}
+		if started := len(api.workers.Started()); (started == 2) == dryRun {
+			t.Errorf("%d workers were started, dry run %t", started, dryRun)
+		}
+	}
+}
+
+func TestACSVFileIsRegisteredLikeJSON(t *testing.T) { // section 16.6
+	api := newTestAPI(t)
+	_, got := api.postBatch(batchPath, "text/csv; charset=utf-8", "\ufeffstream_url,callback_url,blackout_threshold_sec,silence_db_threshold,scheduled_start_time,metadata.name,metadata.note\r\n"+
+		streamURL+",https://example.com/hook,20,-42.5,2030-01-15T20:00:00+09:00,\"Kanata, \"\"live\"\"\",\r\n"+
+		strings.Replace(streamURL, "dQ", "aQ", 1)+",https://example.com/hook,soon,,,,\r\n")
+	if got.Registered != 1 || got.Refused != 1 || !strings.Contains(got.Results[1].Error.Message, `blackout_threshold_sec is "soon"`) {
+		t.Fatalf("got %+v", got)
+	}
+	stored := api.get("/api/v1/monitors/" + got.Results[0].MonitorID)
+	var m struct {
+		Config   map[string]any
+		Metadata map[string]string
+	}
+	if err := json.Unmarshal(stored.body, &m); err != nil {
+		t.Fatal(err)
+	}
+	if m.Config["blackout_threshold_sec"] != 20.0 || m.Config[detector.SilenceDB] != -42.5 || m.Config["scheduled_start_time"] != "2030-01-15T20:00:00+09:00" ||
+		len(m.Metadata) != 1 || m.Metadata["name"] != `Kanata, "live"` {
+		t.Errorf("stored is %s", stored.body)
+	}
+}
+
+func TestABatchThatCannotBeReadIsRefusedAsAWhole(t *testing.T) { // section 16.6
+	many := strings.TrimSuffix(strings.Repeat(registration+",", 101), ",")
+	for name, c := range map[string]struct {
+		contentType, body, message string
+		status                     int
+	}{
+		"no JSON":           {"application/json", `{"monitors":[`, "valid JSON", 400},
+		"no array":          {"application/json", `{"monitors":{}}`, "array of 1 to 100", 400},
+		"nothing":           {"application/json", `{"monitors":[]}`, "empty", 400},
+		"another field":     {"application/json", `{"streams":[]}`, "accepted are monitors", 400},
+		"101 in JSON":       {"application/json", `{"monitors":[` + many + `]}`, "1 to 100", 400},
+		"101 in CSV":        {"text/csv", "stream_url\n" + strings.Repeat("x\n", 101), "1 to 100", 400},
+		"an empty file":     {"text/csv", "", "names the columns", 400},
+		"only names":        {"text/csv", "stream_url\n", "empty", 400},
+		"an unknown column": {"text/csv", "stream_url,colour\nx,y\n", "column 2 is", 400},
+		"a repeated column": {"text/csv", "stream_url,stream_url\nx,y\n", "twice", 400},
+		"a short row":       {"text/csv", "stream_url,callback_url\nx\n", "valid CSV", 400},
+		"a quotation mark":  {"text/csv", "stream_url\n\"x\n", "valid CSV", 400},
+		"another type":      {"text/plain", "x", "application/json or text/csv", 415},
+		"more than two MB":  {"text/csv", "stream_url\n" + strings.Repeat("x", 2<<20), "larger", 413},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := newTestAPI(t)
+			api.unvalidated = true
+			answer, _ := api.postBatch(batchPath, c.contentType, c.body)
+			if answer.status != c.status || !strings.Contains(string(answer.body), c.message) {
+				t.Errorf("%d %s", answer.status, answer.body)
+			}
+		})
+	}
+	api := newTestAPI(t)
+	api.unvalidated = true
+	if answer, _ := api.postBatch(batchPath+"?dry_run=yes", "application/json", `{}`); answer.status != 400 {
+		t.Errorf("dry_run=yes: %d %s", answer.status, answer.body)
+	}
+	r := newRequest("POST", batchPath, strings.NewReader(`{"monitors":[`+registration+`]}`))
+	r.Header.Set("Idempotency-Key", "k")
+	if answer := api.do(r); answer.status != 400 || !strings.Contains(string(answer.body), "DUPLICATE_MONITOR") {
+		t.Errorf("with an idempotency key: %d %s", answer.status, answer.body)
+	}
+}
+
+func TestAHeaderOfManyColumnsIsRefusedInTime(t *testing.T) { // its names were compared in pairs
+	var header strings.Builder
+	for i := 0; header.Len() < 2<<20-64; i++ {
+		fmt.Fprintf(&header, "metadata.%x,", i)
+	}
+	api := newTestAPI(t)
+	api.unvalidated = true
+	answer := make(chan response, 1)
+	go func() {
+		r := newRequest("POST", batchPath, strings.NewReader(header.String()+"stream_url\nx\n"))
+		r.Header.Set("Content-Type", "text/csv")
+		answer <- api.do(r)
+	}()
+	select {
+	case got := <-answer:
+		if got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "1 to 200") {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("no answer in 10 s")
+	}
+}
+
+func TestABatchTakesTheRateLimitOfOneRegistration(t *testing.T) { // section 16.6
+	api := newTestAPI(t)
+	for range requestsPerMin {
+		if answer, _ := api.postBatch(batchPath, "application/json", `{"monitors":[`+registration+`,`+registration+`]}`); answer.status != http.StatusOK {
+			t.Fatalf("%d %s", answer.status, answer.body)
+		}
+	}
+	if answer, _ := api.postBatch(batchPath, "application/json", `{"monitors":[`+registration+`]}`); answer.status != http.StatusTooManyRequests {
+		t.Errorf("%d %s", answer.status, answer.body)
+	}
+}

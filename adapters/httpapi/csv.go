@@ -1,0 +1,117 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// metadataColumn begins the name of a column that holds one member of metadata.
+const metadataColumn = "metadata."
+
+// maxColumns is the maximum of columns of a CSV file.
+const maxColumns = 200
+
+// readCSV returns the rows of a CSV file (RFC 4180) as the registrations of section
+// 3.1, in JSON. The first row names the columns: stream_url, callback_url, the fields
+// of config, metadata (a JSON object), and metadata.NAME (a text). A cell that is
+// empty is left out. It refuses a file that is no CSV, has an unknown or repeated
+// column, more than maxColumns columns, or more than registry.MaxBatch rows.
+func readCSV(body []byte) ([]json.RawMessage, error) {
+	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff"))))
+	columns, err := r.Read()
+	if err != nil {
+		return nil, notCSV(err)
+	}
+	config := map[string]bool{}
+	for _, name := range configFields() {
+		config[name] = true
+	}
+	if err := checkColumns(columns, config); err != nil {
+		return nil, err
+	}
+	var all []json.RawMessage
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, notCSV(err)
+		}
+		if len(all) == registry.MaxBatch {
+			return nil, tooMany(registry.MaxBatch + 1)
+		}
+		all = append(all, registrationOf(columns, config, row))
+	}
+}
+
+// checkColumns refuses an unknown or repeated column, and more than maxColumns. config has
+// the fields of config.
+func checkColumns(columns []string, config map[string]bool) error {
+	if len(columns) > maxColumns {
+		return refusef(monitor.InvalidConfig, "the first row names %d columns; accepted are 1 to %d", len(columns), maxColumns)
+	}
+	seen := map[string]bool{}
+	for i, name := range columns {
+		switch {
+		case name == "stream_url", name == "callback_url", name == "metadata", config[name]:
+		case len(name) > len(metadataColumn) && strings.HasPrefix(name, metadataColumn):
+		default:
+			return refusef(monitor.InvalidConfig, "column %d is %.40q; accepted are stream_url, callback_url, metadata, metadata.NAME, %s",
+				i+1, name, strings.Join(configFields(), ", "))
+		}
+		if seen[name] {
+			return refusef(monitor.InvalidConfig, "the column %.40q is given twice", name)
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+// registrationOf returns the registration of one row. Cells keep their text where it is
+// no JSON of the kind that the field needs, so that its refusal shows that text.
+func registrationOf(columns []string, configFields map[string]bool, row []string) json.RawMessage {
+	registration, config, members := map[string]any{}, map[string]any{}, map[string]any{}
+	for i, name := range columns {
+		cell := row[i]
+		switch {
+		case cell == "":
+		case strings.HasPrefix(name, metadataColumn):
+			members[strings.TrimPrefix(name, metadataColumn)] = cell
+		case name == "metadata" && json.Valid([]byte(cell)):
+			registration[name] = json.RawMessage(cell)
+		case configFields[name]:
+			config[name] = cell
+			if isNumber(json.RawMessage(cell)) && json.Valid([]byte(cell)) {
+				config[name] = json.RawMessage(cell)
+			}
+		default:
+			registration[name] = cell
+		}
+	}
+	if len(config) > 0 {
+		registration["config"] = config
+	}
+	if _, whole := registration["metadata"]; !whole && len(members) > 0 {
+		registration["metadata"] = members
+	}
+	raw, err := json.Marshal(registration)
+	if err != nil {
+		panic(err) // every value is a string or valid JSON
+	}
+	return raw
+}
+
+func notCSV(err error) error {
+	if errors.Is(err, io.EOF) {
+		return refusef(monitor.InvalidConfig, "the body is empty; its first row names the columns")
+	}
+	return refusef(monitor.InvalidConfig, "the body is not valid CSV: %v", err)
+}

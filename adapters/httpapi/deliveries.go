@@ -1,0 +1,158 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+type deliveryListBody struct {
+	Deliveries []deliveryBody `json:"deliveries"`
+	Next       *string        `json:"next"`
+}
+
+type deliveryBody struct {
+	EventID       string                 `json:"event_id"`
+	EventType     event.Type             `json:"event_type"`
+	MonitorID     monitor.ID             `json:"monitor_id"`
+	StreamURL     monitor.StreamURL      `json:"stream_url"`
+	IncidentID    *string                `json:"incident_id"`
+	CreatedAt     time.Time              `json:"created_at"`
+	State         registry.DeliveryState `json:"state"`
+	Tried         int                    `json:"tried"`
+	NextAttemptAt *time.Time             `json:"next_attempt_at"`
+	DeliveredAt   *time.Time             `json:"delivered_at"`
+	LastError     *string                `json:"last_error"`
+	Body          string                 `json:"body"`
+	Attempts      []sentAttemptBody      `json:"attempts"`
+}
+
+type sentAttemptBody struct {
+	At       time.Time     `json:"at"`
+	Status   *int          `json:"status"`
+	Error    *string       `json:"error"`
+	Request  *requestBody  `json:"request"`
+	Response *responseBody `json:"response"`
+}
+
+type requestBody struct {
+	URL        string            `json:"url"`
+	Headers    map[string]string `json:"headers"`
+	DurationMS int64             `json:"duration_ms"`
+}
+
+type responseBody struct {
+	ContentType *string `json:"content_type"`
+	Body        string  `json:"body"`
+	Truncated   bool    `json:"truncated"`
+}
+
+// exchangeBodies returns the request and the response of an attempt. Unknown ones are nil.
+func exchangeBodies(e *event.Exchange) (*requestBody, *responseBody) {
+	if e == nil {
+		return nil, nil
+	}
+	request := &requestBody{e.URL, e.Header, e.DurationMS}
+	if e.Answer == nil {
+		return request, nil
+	}
+	return request, &responseBody{orNull(e.Answer.ContentType), e.Answer.Body, e.Answer.Truncated}
+}
+
+// deliveries is GET /api/v1/deliveries (section 17.1).
+func (h eventHandlers) deliveries(c *gin.Context) error {
+	query, err := readQuery(c, "monitor_id", "event_id", "incident_id", "state", "cursor", "limit")
+	if err != nil {
+		return err
+	}
+	q, err := readDeliveryQuery(query)
+	if err != nil {
+		return err
+	}
+	page, next, err := h.service.Deliveries(c.Request.Context(), q)
+	if err != nil {
+		return err
+	}
+	body := deliveryListBody{make([]deliveryBody, 0, len(page)), encodePlace(next)}
+	for _, d := range page {
+		body.Deliveries = append(body.Deliveries, h.deliveryBody(d))
+	}
+	h.write(c, http.StatusOK, body)
+	return nil
+}
+
+func readDeliveryQuery(query url.Values) (q registry.DeliveryQuery, err error) {
+	q = registry.DeliveryQuery{
+		MonitorID: monitor.ID(query.Get("monitor_id")), EventID: query.Get("event_id"), IncidentID: query.Get("incident_id"),
+		State: registry.DeliveryState(query.Get("state")), Limit: registry.DefaultDeliveryPage,
+	}
+	for _, name := range []string{"monitor_id", "event_id", "incident_id", "state"} {
+		if query.Has(name) && query.Get(name) == "" {
+			return q, refusef(monitor.InvalidConfig, "%s is empty; accepted is a value, or to leave it out", name)
+		}
+	}
+	if query.Has("limit") {
+		if q.Limit, err = strconv.Atoi(query.Get("limit")); err != nil {
+			return q, refusef(monitor.InvalidConfig, "limit is %.40q; accepted is a whole number", query.Get("limit"))
+		}
+	}
+	if query.Has("cursor") {
+		var ok bool
+		if q.Before, ok = decodePlace(query.Get("cursor")); !ok {
+			return q, refusef(monitor.InvalidConfig, "cursor is %.80q; accepted is the next of an earlier page", query.Get("cursor"))
+		}
+	}
+	return q, nil
+}
+
+func (h eventHandlers) deliveryBody(d registry.DeliveryRecord) deliveryBody {
+	body := deliveryBody{
+		EventID: d.EventID, EventType: d.EventType, MonitorID: d.MonitorID, StreamURL: d.StreamURL, IncidentID: orNull(d.IncidentID),
+		CreatedAt: h.localTime(d.CreatedAt), State: d.State(), Tried: d.Tried,
+		NextAttemptAt: h.localTimeOrNull(&d.NextAttemptAt), DeliveredAt: h.localTimeOrNull(&d.SentAt),
+		LastError: orNull(d.LastError), Body: string(d.Payload), Attempts: make([]sentAttemptBody, 0, len(d.Attempts)),
+	}
+	for _, a := range d.Attempts {
+		request, response := exchangeBodies(a.Exchange)
+		body.Attempts = append(body.Attempts, sentAttemptBody{h.localTime(a.At), orNull(a.Status), orNull(a.Error), request, response})
+	}
+	return body
+}
+
+// deliveryCursor begins the cursors of the list of deliveries: the list and its version.
+const deliveryCursor = "d1."
+
+// maxCursorMicros is the last year that a time may have, in µs since 1970.
+const maxCursorMicros = 253402300799999999
+
+// encodePlace returns the cursor after a place, or nil for the zero value.
+func encodePlace(p registry.DeliveryPlace) *string {
+	if p.EventID == "" {
+		return nil
+	}
+	return new(base64.RawURLEncoding.EncodeToString([]byte(deliveryCursor + strconv.FormatInt(p.CreatedAt.UnixMicro(), 10) + "." + p.EventID)))
+}
+
+func decodePlace(s string) (p registry.DeliveryPlace, ok bool) {
+	raw, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil {
+		return p, false
+	}
+	place, ok := strings.CutPrefix(string(raw), deliveryCursor)
+	at, id, cut := strings.Cut(place, ".")
+	micros, err := strconv.ParseInt(at, 10, 64)
+	if !ok || !cut || err != nil || micros <= 0 || micros > maxCursorMicros || uuid.Validate(id) != nil || len(id) != len(uuid.Nil.String()) {
+		return p, false
+	}
+	return registry.DeliveryPlace{CreatedAt: time.UnixMicro(micros), EventID: id}, true
+}

@@ -1,0 +1,163 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// evidenceHandlers answers the requests about evidence (section 16.2).
+type evidenceHandlers struct {
+	*responder
+
+	service   *record.EvidenceService
+	publicURL string // how links begin; "": they are paths
+}
+
+type evidenceBody struct {
+	EvidenceID evidence.ID    `json:"evidence_id"`
+	MonitorID  monitor.ID     `json:"monitor_id"`
+	EventID    string         `json:"event_id"`
+	IncidentID *string        `json:"incident_id"`
+	Condition  string         `json:"condition"`
+	Phase      evidence.Phase `json:"phase"`
+	Class      evidence.Class `json:"class"`
+	Note       *string        `json:"note"`
+	CreatedAt  time.Time      `json:"created_at"`
+	ExpiresAt  *time.Time     `json:"expires_at"`
+	Variants   []variantBody  `json:"variants"`
+}
+
+type variantBody struct {
+	Variant   evidence.Variant `json:"variant"`
+	MediaType string           `json:"media_type"`
+	SHA256    string           `json:"sha256"`
+	Size      int64            `json:"size"`
+	Width     *int             `json:"width"`
+	Height    *int             `json:"height"`
+	TakenAt   time.Time        `json:"taken_at"`
+	Measure   *float64         `json:"measure"`
+}
+
+func (h evidenceHandlers) body(r evidence.Record) evidenceBody {
+	expiresAt := h.service.ExpiresAt(r)
+	body := evidenceBody{
+		r.ID, r.MonitorID, r.EventID, orNull(r.IncidentID), r.Condition, r.Phase, r.Class, orNull(r.Note),
+		h.localTime(r.CreatedAt), h.localTimeOrNull(&expiresAt), make([]variantBody, 0, len(r.Files)),
+	}
+	for _, f := range r.Files {
+		body.Variants = append(body.Variants, variantBody{
+			f.Variant, f.Variant.MediaType(), f.Digest.String(), f.Size, orNull(f.Width), orNull(f.Height), h.localTime(f.TakenAt), f.Measure,
+		})
+	}
+	return body
+}
+
+// get is GET /api/v1/evidence/{evidence_id} (section 16.2).
+func (h evidenceHandlers) get(c *gin.Context) error {
+	id, err := evidence.ParseID(c.Param("evidence_id"))
+	if err != nil {
+		return err
+	}
+	r, err := h.service.Get(c.Request.Context(), id)
+	if err != nil {
+		return err
+	}
+	h.write(c, http.StatusOK, h.body(r))
+	return nil
+}
+
+type evidenceListBody struct {
+	Evidence []evidenceBody `json:"evidence"`
+	Next     *evidence.ID   `json:"next"`
+}
+
+// list is GET /api/v1/evidence (section 16.2).
+func (h evidenceHandlers) list(c *gin.Context) error {
+	query, err := readQuery(c, "monitor_id", "incident_id", "event_id", "before", "limit")
+	if err != nil {
+		return err
+	}
+	f, err := evidenceFilter(query)
+	if err != nil {
+		return err
+	}
+	records, err := h.service.List(c.Request.Context(), f)
+	if err != nil {
+		return err
+	}
+	body := evidenceListBody{Evidence: make([]evidenceBody, 0, len(records))}
+	for _, r := range records {
+		body.Evidence = append(body.Evidence, h.body(r))
+	}
+	if len(records) == f.Limit {
+		body.Next = &records[len(records)-1].ID
+	}
+	h.write(c, http.StatusOK, body)
+	return nil
+}
+
+func evidenceFilter(query url.Values) (f record.EvidenceFilter, err error) {
+	f = record.EvidenceFilter{
+		MonitorID: monitor.ID(query.Get("monitor_id")), IncidentID: query.Get("incident_id"), EventID: query.Get("event_id"),
+		Before: evidence.ID(query.Get("before")), Limit: record.DefaultEvidencePage,
+	}
+	if query.Has("monitor_id") {
+		if _, err := monitor.ParseID(query.Get("monitor_id")); err != nil {
+			return f, refusef(monitor.InvalidConfig, "monitor_id is %.60q; accepted is mon- and a UUIDv7 without hyphens", query.Get("monitor_id"))
+		}
+	}
+	for _, name := range []string{"incident_id", "event_id", "before"} {
+		if !query.Has(name) {
+			continue
+		}
+		if err := uuid.Validate(query.Get(name)); err != nil || len(query.Get(name)) != len(uuid.Nil.String()) {
+			return f, refusef(monitor.InvalidConfig, "%s is %.60q; accepted is a UUID", name, query.Get(name))
+		}
+	}
+	if query.Has("limit") {
+		if f.Limit, err = strconv.Atoi(query.Get("limit")); err != nil {
+			return f, refusef(monitor.InvalidConfig, "limit is %.40q; accepted is a whole number", query.Get("limit"))
+		}
+	}
+	return f, nil
+}
+
+// setClass is POST /api/v1/evidence/{evidence_id}/class (section 16.2).
+func (h evidenceHandlers) setClass(c *gin.Context) error {
+	id, err := evidence.ParseID(c.Param("evidence_id"))
+	if err != nil {
+		return err
+	}
+	raw, err := readJSON(c, maxPublicBody)
+	if err != nil {
+		return err
+	}
+	body, err := readObject(raw, "", "class")
+	if err != nil {
+		return err
+	}
+	var name string
+	body.text("class", &name)
+	if err := body.err(); err != nil {
+		return err
+	}
+	class, err := evidence.ParseClass(name)
+	if err != nil {
+		return err
+	}
+	r, err := h.service.SetClass(c.Request.Context(), id, class)
+	if err != nil {
+		return err
+	}
+	h.write(c, http.StatusOK, h.body(r))
+	return nil
+}

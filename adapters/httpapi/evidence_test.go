@@ -1,0 +1,330 @@
+package httpapi_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+const (
+	evidenceID   = "0190a5d1-2a3b-7d8a-9c1d-2e3f4a5b6c7d"
+	evidenceURL  = "/api/v1/evidence/" + evidenceID
+	evidenceMeta = "?generation=1&event_id=0190a5d0-1c2b-7d8a-9c1d-000000000001&condition=black&phase=alert"
+	internalURL  = "/internal/v1/monitors/" + noSuchID + "/evidence/" + evidenceID
+	noteURL      = internalURL + evidenceMeta + "&note=no+segment"
+	aPicture     = "a picture"
+)
+
+var errNoEvidence = monitor.Errorf(evidence.NotFound, "there is no such evidence")
+
+func sha256Of(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// uploadURL returns the path of an upload.
+func uploadURL(variant, content string) string {
+	return internalURL + "/" + variant + evidenceMeta + "&taken_at=2024-01-15T10:54:30Z&width=640&height=360&measure=16.5&sha256=" + sha256Of(content)
+}
+
+func upload(path, content string) func(*testAPI) *http.Request {
+	return func(*testAPI) *http.Request {
+		r := newRequest("POST", path, strings.NewReader(content))
+		r.Header.Del("Content-Type")
+		return r
+	}
+}
+
+func (api *testAPI) upload(path, content string) response {
+	api.t.Helper()
+	return api.do(upload(path, content)(api))
+}
+
+// link returns the path of a signed link.
+func (api *testAPI) link(variant string) string {
+	api.t.Helper()
+	a := api.post(evidenceURL+"/link", `{"variant":"`+variant+`"}`).hasStatus(http.StatusOK)
+	path, _ := a.json()["url"].(string)
+	return path
+}
+
+func TestEvidenceIsShown(t *testing.T) {
+	api := newTestAPI(t)
+	api.upload(uploadURL("onset", aPicture), aPicture).hasStatus(http.StatusOK)
+	api.get(evidenceURL).hasStatus(http.StatusOK).hasBody(`{
+		"evidence_id": "` + evidenceID + `", "monitor_id": "` + noSuchID + `", "event_id": "0190a5d0-1c2b-7d8a-9c1d-000000000001",
+		"incident_id": null, "condition": "black", "phase": "alert", "class": "normal", "note": null,
+		"created_at": "2024-01-15T19:55:00.123+09:00", "expires_at": "2024-01-29T19:55:00.123+09:00",
+		"variants": [{"variant": "onset", "media_type": "image/jpeg", "sha256": "` + sha256Of(aPicture) + `", "size": 9,
+			"width": 640, "height": 360, "taken_at": "2024-01-15T19:54:30+09:00", "measure": 16.5}]}`)
+	list := api.get("/api/v1/evidence?monitor_id=" + noSuchID + "&limit=1").hasStatus(http.StatusOK).json()
+	if len(list["evidence"].([]any)) != 1 || list["next"] != evidenceID {
+		t.Errorf("listed is %v", list)
+	}
+	if next := api.get("/api/v1/evidence?before=" + evidenceID).json(); len(next["evidence"].([]any)) != 0 || next["next"] != nil {
+		t.Errorf("the next page is %v", next)
+	}
+}
+
+func TestACaseDoesNotExpire(t *testing.T) {
+	api := newTestAPI(t)
+	api.put(noteURL, "").hasStatus(http.StatusOK)
+	if got := api.post(evidenceURL+"/class", `{"class":"case"}`).hasStatus(http.StatusOK).json(); got["class"] != "case" || got["expires_at"] != nil {
+		t.Errorf("shown is %v", got)
+	}
+	if got := api.post(evidenceURL+"/class", `{"class":"quarantine"}`).json(); got["expires_at"] != "2024-03-15T19:55:00.123+09:00" {
+		t.Errorf("shown is %v", got)
+	}
+}
+
+func TestUnclearEvidenceIsQuarantined(t *testing.T) {
+	api := newTestAPI(t)
+	if got := api.put(noteURL+"&unclear=true", "").hasStatus(http.StatusOK).json(); got["class"] != "quarantine" || got["note"] != "no segment" {
+		t.Errorf("shown is %v", got)
+	}
+}
+
+func TestALinkShowsItsFileWithoutAKey(t *testing.T) {
+	api := newTestAPI(t)
+	api.upload(uploadURL("onset", aPicture), aPicture).hasStatus(http.StatusOK)
+	got := api.do(newRequestWithoutKey(api.link("onset"))).hasStatus(http.StatusOK)
+	if string(got.body) != aPicture {
+		t.Errorf("the file is %q", got.body)
+	}
+	for name, want := range map[string]string{
+		"Content-Type":            "image/jpeg",
+		"Content-Disposition":     `inline; filename="` + evidenceID + `-onset.jpg"`,
+		"Cache-Control":           "private, max-age=899", // the expiry is a whole second
+		"X-Content-Type-Options":  "nosniff",
+		"Content-Security-Policy": "default-src 'none'; sandbox",
+		"Referrer-Policy":         "no-referrer",
+		"Accept-Ranges":           "bytes",
+		"Etag":                    `"` + sha256Of(aPicture) + `"`,
+	} {
+		if have := got.header.Get(name); have != want {
+			t.Errorf("%s is %q, want %q", name, have, want)
+		}
+	}
+}
+
+func TestOneRangeIsRead(t *testing.T) {
+	api := newTestAPI(t)
+	api.upload(uploadURL("onset", aPicture), aPicture).hasStatus(http.StatusOK)
+	path := api.link("onset")
+	for given, want := range map[string]struct {
+		status int
+		body   string
+	}{
+		"bytes=2-4":                   {206, "pic"},
+		"bytes=2-":                    {206, "picture"},
+		"bytes=-4":                    {206, "ture"},
+		"bytes=0-100":                 {206, aPicture},
+		"bytes=-100":                  {206, aPicture},
+		"bytes=9-":                    {416, ""},
+		"bytes=-0":                    {416, ""},
+		"bytes=4-2":                   {200, aPicture},
+		"bytes=-":                     {200, aPicture},
+		"bytes=0-1,3-4":               {200, aPicture},
+		"lines=0-1":                   {200, aPicture},
+		"bytes=99999999999999999999-": {200, aPicture},
+	} {
+		r := newRequestWithoutKey(path)
+		r.Header.Set("Range", given)
+		got := api.do(r).hasStatus(want.status)
+		if want.body != "" && string(got.body) != want.body {
+			t.Errorf("%s: the body is %q, want %q", given, got.body, want.body)
+		}
+		if want.status == 416 && got.header.Get("Content-Range") != "bytes */9" {
+			t.Errorf("%s: Content-Range is %q", given, got.header.Get("Content-Range"))
+		}
+	}
+}
+
+// TestOnlyAWholeLinkIsAccepted alters each part of a link. No store is asked.
+func TestOnlyAWholeLinkIsAccepted(t *testing.T) {
+	api := newTestAPI(t)
+	for _, variant := range []string{"onset", "clip"} {
+		api.upload(uploadURL(variant, aPicture), aPicture).hasStatus(http.StatusOK)
+	}
+	whole, err := url.Parse(api.link("onset"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	api.evidence.Fail = func(context.Context, string) error { return errors.New("the store was asked") }
+	for name, alter := range map[string]func(u *url.URL, q url.Values){
+		"another variant":   func(u *url.URL, _ url.Values) { u.Path = strings.Replace(u.Path, "onset", "clip", 1) },
+		"another id":        func(u *url.URL, _ url.Values) { u.Path = strings.Replace(u.Path, "7d8a", "7d8b", 1) },
+		"no id":             func(u *url.URL, _ url.Values) { u.Path = "/evidence/x/y" },
+		"a later expiry":    func(_ *url.URL, q url.Values) { q.Set("expires", "1905316799") },
+		"an expiry in time": func(_ *url.URL, q url.Values) { q.Set("expires", "soon") },
+		"no expiry":         func(_ *url.URL, q url.Values) { q.Del("expires") },
+		"another key":       func(_ *url.URL, q url.Values) { q.Set("key", "00000000") },
+		"no signature":      func(_ *url.URL, q url.Values) { q.Del("signature") },
+		"another signature": func(_ *url.URL, q url.Values) { q.Set("signature", strings.Repeat("A", 43)) },
+	} {
+		u := *whole
+		query := u.Query()
+		alter(&u, query)
+		u.RawQuery = query.Encode()
+		t.Run(name, func(t *testing.T) {
+			api.t = t
+			api.do(newRequestWithoutKey(u.String())).hasError(http.StatusForbidden, evidence.LinkInvalid)
+		})
+	}
+}
+
+func TestALinkExpires(t *testing.T) {
+	api := newTestAPI(t)
+	api.upload(uploadURL("onset", aPicture), aPicture).hasStatus(http.StatusOK)
+	defer func(before time.Time) { now = before }(now)
+	a := api.post(evidenceURL+"/link", `{"variant":"onset","ttl_sec":60}`).hasStatus(http.StatusOK).json()
+	if a["expires_at"] != "2024-01-15T19:56:00+09:00" {
+		t.Errorf("expires_at is %v", a["expires_at"])
+	}
+	path, _ := a["url"].(string)
+	now = now.Add(59 * time.Second)
+	api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK)
+	now = now.Add(time.Second)
+	api.do(newRequestWithoutKey(path)).hasError(http.StatusForbidden, evidence.LinkExpired)
+}
+
+func TestALinkBeginsWithThePublicURL(t *testing.T) {
+	api := newTestAPI(t, func(c *httpapi.Config) { c.PublicURL = "https://monitor.example.com/" })
+	api.upload(uploadURL("onset", aPicture), aPicture).hasStatus(http.StatusOK)
+	if got := api.link("onset"); !strings.HasPrefix(got, "https://monitor.example.com/evidence/"+evidenceID+"/onset?expires=") {
+		t.Errorf("the link is %s", got)
+	}
+}
+
+func TestOnlyWholeLinkPathsAreOpen(t *testing.T) {
+	api := newTestAPI(t)
+	for _, path := range []string{"/evidence", "/evidence/", "/evidence/" + evidenceID, "/evidence/a/b/c", "/api/v1/evidence", "/evidence/../api/v1/monitors"} {
+		api.do(newRequestWithoutKey(path)).hasError(http.StatusUnauthorized, monitor.Unauthorized)
+	}
+	r := newRequestWithoutKey("/evidence/" + evidenceID + "/onset")
+	r.Method = http.MethodDelete
+	api.do(r).hasError(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED")
+}
+
+func TestATTLHasARange(t *testing.T) {
+	api := newTestAPI(t)
+	api.upload(uploadURL("onset", aPicture), aPicture).hasStatus(http.StatusOK)
+	for ttl, status := range map[string]int{"1": 200, "604800": 200, "0": 400, "-1": 400, "604801": 400, "1.5": 400, `"60"`: 400, "null": 400} {
+		api.post(evidenceURL+"/link", `{"variant":"onset","ttl_sec":`+ttl+`}`).hasStatus(status)
+	}
+}
+
+func TestAnUploadIsCheckedBeforeItsBodyIsRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		from, to string
+		says     string
+	}{
+		"no generation":      {"generation=1&", "", "generation"},
+		"no event":           {"event_id=0190a5d0-1c2b-7d8a-9c1d-000000000001&", "", "event_id"},
+		"no condition":       {"condition=black&", "", "condition"},
+		"a bad phase":        {"phase=alert", "phase=onset", "phase"},
+		"a bad time":         {"taken_at=2024", "taken_at=x", "taken_at"},
+		"an old time":        {"taken_at=2024", "taken_at=1924", "taken_at"},
+		"a bad width":        {"width=640", "width=x", "width"},
+		"too wide":           {"width=640", "width=6400", "width"},
+		"a bad measure":      {"measure=16.5", "measure=NaN", "measure"},
+		"a digest too short": {"sha256=", "sha256=00", "sha256"},
+		"a strange field":    {"width=640", "with=640", "with"},
+		"unclear":            {"phase=alert", "phase=alert&unclear=perhaps", "unclear"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := newTestAPI(t)
+			r := upload(strings.Replace(uploadURL("onset", aPicture), c.from, c.to, 1), aPicture)(api)
+			r.Body = io.NopCloser(unreadable{t})
+			api.do(r).hasError(http.StatusBadRequest, monitor.InvalidConfig, c.says)
+		})
+	}
+	t.Run("no length", func(t *testing.T) {
+		api := newTestAPI(t)
+		r := upload(uploadURL("onset", aPicture), aPicture)(api)
+		r.ContentLength = -1
+		api.do(r).hasError(http.StatusBadRequest, monitor.InvalidConfig, "Content-Length")
+	})
+	t.Run("an unknown variant", func(t *testing.T) {
+		api := newTestAPI(t)
+		api.upload(uploadURL("thumbnail", aPicture), aPicture).hasError(http.StatusNotFound, evidence.NotFound)
+	})
+}
+
+// unreadable is a body that must not be read.
+type unreadable struct{ t *testing.T }
+
+// Read implements io.Reader.
+func (u unreadable) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, io.EOF
+}
+
+func TestACutUploadStoresNothing(t *testing.T) {
+	api := newTestAPI(t)
+	r := upload(uploadURL("onset", aPicture), aPicture)(api)
+	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("a pic"), failing{}))
+	api.do(r).hasError(http.StatusBadRequest, monitor.InvalidConfig, "ended early")
+	if api.blobs.Count() != 0 {
+		t.Error("a blob was stored")
+	}
+	api.get(evidenceURL).hasError(http.StatusNotFound, evidence.NotFound)
+}
+
+// failing is a connection that breaks.
+type failing struct{}
+
+// Read implements io.Reader.
+func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestUploadsBeyondTheBudgetAreAskedToTryAgain(t *testing.T) {
+	api := newTestAPI(t)
+	started, release := make(chan bool), make(chan bool)
+	api.blobs.Fail = func(_ context.Context, op string) error {
+		started <- true
+		<-release
+		return nil
+	}
+	answers := make(chan response)
+	for range 2 { // MaxUploads
+		go func() { answers <- api.upload(uploadURL("onset", aPicture), aPicture) }()
+		<-started
+	}
+	got := api.upload(uploadURL("onset", aPicture), aPicture)
+	got.hasError(http.StatusServiceUnavailable, "UNAVAILABLE", "too many uploads")
+	if got.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	close(release)
+	for range 2 {
+		(<-answers).hasStatus(http.StatusOK)
+	}
+}
+
+func TestAMissingBlobIsLogged(t *testing.T) {
+	api := newTestAPI(t)
+	api.upload(uploadURL("onset", aPicture), aPicture).hasStatus(http.StatusOK)
+	path := api.link("onset")
+	digest, err := evidence.ParseDigest(sha256Of(aPicture))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := api.blobs.Delete(t.Context(), digest); err != nil {
+		t.Fatal(err)
+	}
+	api.do(newRequestWithoutKey(path)).hasError(http.StatusNotFound, evidence.NotFound)
+	if !strings.Contains(api.log.String(), "is not in the blob store") {
+		t.Errorf("logged is %s", api.log)
+	}
+}

@@ -1,0 +1,158 @@
+package httpapi
+
+import (
+	"errors"
+	"io"
+	"math"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// The routes of uploads: a record without a file, and one file.
+const (
+	notePath   = "/internal/v1/monitors/:monitor_id/evidence/:evidence_id"
+	uploadPath = notePath + "/:variant"
+)
+
+// uploadTimeout bounds one upload: a clip of 20 MiB over 3 Mbit/s.
+const uploadTimeout = time.Minute
+
+// recordParameters describe the record that an upload belongs to.
+var recordParameters = []string{"generation", "event_id", "condition", "phase", "unclear", "note"}
+
+// note is PUT /internal/v1/monitors/{monitor_id}/evidence/{evidence_id}
+// (section 16.2): a record without a file, or a note for one that exists.
+func (h evidenceHandlers) note(c *gin.Context) error {
+	query, err := readQuery(c, recordParameters...)
+	if err != nil {
+		return err
+	}
+	u, err := readUpload(c, query)
+	if err != nil {
+		return err
+	}
+	return h.add(c, u, nil)
+}
+
+// upload is POST /internal/v1/monitors/{monitor_id}/evidence/{evidence_id}/{variant}
+// (section 16.2): one file, which is the body.
+func (h evidenceHandlers) upload(c *gin.Context) error {
+	query, err := readQuery(c, append(recordParameters, "sha256", "taken_at", "width", "height", "measure")...)
+	if err != nil {
+		return err
+	}
+	u, err := readUpload(c, query)
+	if err != nil {
+		return err
+	}
+	if u.File, err = readFile(c, query); err != nil {
+		return err
+	}
+	// The deadlines of the server are for small bodies. A recorder in a test has none.
+	control := http.NewResponseController(c.Writer)
+	_ = control.SetReadDeadline(time.Now().Add(uploadTimeout))
+	_ = control.SetWriteDeadline(time.Now().Add(uploadTimeout + writeTimeout))
+	return h.add(c, u, uploadBody{http.MaxBytesReader(c.Writer, c.Request.Body, u.File.Variant.MaxBytes())})
+}
+
+func (h evidenceHandlers) add(c *gin.Context, u record.EvidenceUpload, body io.Reader) error {
+	r, err := h.service.Add(c.Request.Context(), u, body)
+	if err != nil {
+		return err
+	}
+	h.write(c, http.StatusOK, h.body(r))
+	return nil
+}
+
+// readUpload reads which record an upload belongs to.
+func readUpload(c *gin.Context, query url.Values) (u record.EvidenceUpload, err error) {
+	if u.Record.MonitorID, err = monitor.ParseID(c.Param("monitor_id")); err != nil {
+		return u, err
+	}
+	if u.Record.ID, err = evidence.ParseID(c.Param("evidence_id")); err != nil {
+		return u, err
+	}
+	u.Generation, err = strconv.Atoi(query.Get("generation"))
+	if err != nil || u.Generation < 1 || u.Generation > math.MaxInt32 {
+		return u, refusef(monitor.InvalidConfig, "generation is %.40q; accepted is a whole number from 1", query.Get("generation"))
+	}
+	if query.Has("unclear") {
+		if u.Unclear, err = strconv.ParseBool(query.Get("unclear")); err != nil {
+			return u, refusef(monitor.InvalidConfig, "unclear is %.40q; accepted are true and false", query.Get("unclear"))
+		}
+	}
+	u.Record.EventID, u.Record.Condition = query.Get("event_id"), query.Get("condition")
+	u.Record.Phase, u.Record.Note = evidence.Phase(query.Get("phase")), query.Get("note")
+	return u, nil
+}
+
+// readFile reads the description of a file. Its size is the Content-Length.
+func readFile(c *gin.Context, query url.Values) (*evidence.File, error) {
+	v, err := evidence.ParseVariant(c.Param("variant"))
+	if err != nil {
+		return nil, err
+	}
+	if given := c.GetHeader("Content-Type"); given != "" {
+		if media, _, err := mime.ParseMediaType(given); err != nil || media != v.MediaType() && media != "application/octet-stream" {
+			return nil, refusef(unsupportedMedia, "Content-Type is %.60q; accepted for %s are %s and application/octet-stream", given, v, v.MediaType())
+		}
+	}
+	size := c.Request.ContentLength
+	switch {
+	case size < 0:
+		return nil, refusef(monitor.InvalidConfig, "Content-Length is missing; accepted for %s are 1 to %d bytes", v, v.MaxBytes())
+	case size > v.MaxBytes():
+		return nil, tooLarge(v.MaxBytes())
+	}
+	f := &evidence.File{Variant: v, Size: size}
+	if f.Digest, err = evidence.ParseDigest(query.Get("sha256")); err != nil {
+		return nil, err
+	}
+	if f.TakenAt, err = time.Parse(time.RFC3339, query.Get("taken_at")); err != nil {
+		return nil, refusef(monitor.InvalidConfig, "taken_at is %.60q; accepted is an RFC 3339 time", query.Get("taken_at"))
+	}
+	for _, p := range []struct {
+		name string
+		into *int
+	}{{"width", &f.Width}, {"height", &f.Height}} {
+		if !query.Has(p.name) {
+			continue
+		}
+		if *p.into, err = strconv.Atoi(query.Get(p.name)); err != nil {
+			return nil, refusef(monitor.InvalidConfig, "%s is %.40q; accepted is a whole number", p.name, query.Get(p.name))
+		}
+	}
+	if query.Has("measure") {
+		measure, err := strconv.ParseFloat(query.Get("measure"), 64)
+		if err != nil {
+			return nil, refusef(monitor.InvalidConfig, "measure is %.40q; accepted is a number", query.Get("measure"))
+		}
+		f.Measure = &measure
+	}
+	return f, nil
+}
+
+// uploadBody is a body whose errors the worker may see.
+type uploadBody struct{ io.Reader }
+
+// Read implements io.Reader.
+func (b uploadBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	switch {
+	case err == nil || err == io.EOF:
+		return n, err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return n, refusef(requestTimeout, "the body did not arrive in time")
+	}
+	return n, refusef(monitor.InvalidConfig, "the body ended early")
+}

@@ -1,0 +1,207 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+	"github.com/stream-monitor/stream-monitor/application/record/recordtest"
+)
+
+// feedStream is a connection to the feed of a real server.
+type feedStream struct {
+	t        *testing.T
+	response *http.Response
+	lines    *bufio.Scanner
+}
+
+// openFeed connects to a server whose limits are shorter than the test.
+func (api *testAPI) openFeed(path string, header http.Header) feedStream {
+	api.t.Helper()
+	server := httptest.NewUnstartedServer(api.handlers.Public())
+	server.Config.ReadTimeout, server.Config.WriteTimeout = 100*time.Millisecond, 150*time.Millisecond
+	server.Start()
+	api.t.Cleanup(server.Close)
+	ctx, cancel := context.WithTimeout(api.t.Context(), 20*time.Second)
+	api.t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+path, nil)
+	if err != nil {
+		api.t.Fatal(err)
+	}
+	r.Header = header.Clone()
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	r.Header.Set(publicKeyHeader, apiKey)
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		api.t.Fatal(err)
+	}
+	api.t.Cleanup(func() { _ = response.Body.Close() })
+	return feedStream{api.t, response, bufio.NewScanner(response.Body)}
+}
+
+// until reads lines up to one that has the text, and returns it.
+func (s feedStream) until(text string) string {
+	s.t.Helper()
+	for s.lines.Scan() {
+		if strings.Contains(s.lines.Text(), text) {
+			return s.lines.Text()
+		}
+	}
+	s.t.Fatalf("the feed ended before %q: %v", text, s.lines.Err())
+	return ""
+}
+
+func position(version string) string { return recordtest.Epoch + "-" + version }
+
+func TestTheFeedIsSentAsServerSentEvents(t *testing.T) {
+	t.Parallel()
+	api := newTestAPI(t)
+	api.feed.Append(2)
+	s := api.openFeed("/api/v1/feed", nil)
+	if got := s.response.Header; got.Get("Content-Type") != "text/event-stream" || got.Get("X-Accel-Buffering") != "no" || got.Get("Cache-Control") != "no-store" {
+		t.Errorf("the headers are %v", got)
+	}
+	s.until("retry: ")
+	if line := s.until("id: "); line != "id: "+position("2") {
+		t.Errorf("the first message has %q", line)
+	}
+	s.until("event: state.replace")
+	api.feed.Append(1)
+	s.until("id: " + position("3"))
+	s.until("event: monitor.updated")
+	s.until(`data: {"id":"` + position("3") + `","version":3,"type":"monitor.updated","at":"2024-01-15T10:55:00.123Z","data":{`)
+}
+
+// The test is longer than the timeouts of its server.
+func TestTheFeedOutlivesTheTimeoutsOfTheServer(t *testing.T) {
+	t.Parallel()
+	s := newTestAPI(t).openFeed("/api/v1/feed", nil)
+	for began := time.Now(); time.Since(began) < 500*time.Millisecond; {
+		s.until("event: heartbeat")
+	}
+}
+
+func TestTheFeedOutlivesTheTimeLimitOfRequests(t *testing.T) {
+	t.Parallel()
+	s := newTestAPI(t, func(c *httpapi.Config) { c.RequestTimeout = 50 * time.Millisecond }).openFeed("/api/v1/feed", nil)
+	for began := time.Now(); time.Since(began) < 300*time.Millisecond; {
+		s.until("event: heartbeat")
+	}
+}
+
+func TestLastEventIDContinuesTheFeed(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{
+		position("1"): "id: " + position("2"),
+		"nonsense":    "id: " + position("3"), // of state.replace
+	} {
+		api := newTestAPI(t)
+		api.feed.Append(3)
+		s := api.openFeed("/api/v1/feed?after="+position("3"), http.Header{"Accept": {"text/event-stream"}, "Last-Event-Id": {id}})
+		if line := s.until("id: "); line != want {
+			t.Errorf("after %s comes %q, want %q", id, line, want)
+		}
+	}
+}
+
+func TestNDJSONEndsWithTheNewestEntry(t *testing.T) {
+	t.Parallel()
+	api := newTestAPI(t)
+	api.feed.Append(700) // more than a page
+	response := api.get("/api/v1/feed?after=" + position("1")).hasStatus(http.StatusOK)
+	lines := strings.Split(strings.TrimSuffix(string(response.body), "\n"), "\n")
+	if len(lines) != 699 || !strings.Contains(lines[0], `"version":2,`) || !strings.Contains(lines[698], `"version":700,`) {
+		t.Errorf("%d lines came, the first %s", len(lines), lines[0])
+	}
+	if got := api.get("/api/v1/feed?after=" + position("700")); got.status != http.StatusOK || len(got.body) != 0 {
+		t.Errorf("after the newest entry came %d %q, want nothing", got.status, got.body)
+	}
+}
+
+func TestNDJSONFollowsOnRequest(t *testing.T) {
+	t.Parallel()
+	api := newTestAPI(t)
+	s := api.openFeed("/api/v1/feed?follow=true&after="+position("0"), http.Header{"Accept": {"application/x-ndjson"}})
+	if got := s.response.Header.Get("Content-Type"); got != "application/x-ndjson" {
+		t.Errorf("the type is %s", got)
+	}
+	api.feed.Append(1)
+	if line := s.until(`"monitor.updated"`); !strings.HasPrefix(line, `{"id":"`+position("1")+`"`) {
+		t.Errorf("the line is %s", line)
+	}
+}
+
+func TestTheFormatOfTheFeedFollowsAccept(t *testing.T) {
+	t.Parallel()
+	const sse, lines = "text/event-stream", "application/x-ndjson"
+	for _, c := range []struct{ accept, query, want string }{
+		{"", "", sse},
+		{"*/*", "", sse},
+		{"*/*", "?follow=true", lines},
+		{sse, "?follow=true&after=" + position("0"), sse},
+		{lines, "?follow=true", lines},
+	} {
+		api := newTestAPI(t)
+		if got := api.openFeed("/api/v1/feed"+c.query, http.Header{"Accept": {c.accept}}).response.Header.Get("Content-Type"); got != c.want {
+			t.Errorf("Accept %q and %q give %s, want %s", c.accept, c.query, got, c.want)
+		}
+	}
+}
+
+func TestABadRequestForTheFeedIsRefused(t *testing.T) {
+	t.Parallel()
+	api := newTestAPI(t)
+	for query, word := range map[string]string{"after=9": "after", "follow=maybe": "follow", "since=1": "since"} {
+		api.get("/api/v1/feed?"+query).hasError(http.StatusBadRequest, "INVALID_CONFIG", word)
+	}
+	r := newRequest("GET", "/api/v1/feed?follow=false", nil)
+	r.Header.Set("Accept", "text/event-stream")
+	api.do(r).hasError(http.StatusBadRequest, "INVALID_CONFIG", "application/x-ndjson")
+}
+
+func TestReadersOfTheFeedBeyondTheLimitAreRefused(t *testing.T) {
+	t.Parallel()
+	api := newTestAPI(t)
+	first, second := api.openFeed("/api/v1/feed", nil), api.openFeed("/api/v1/feed", nil)
+	first.until("heartbeat")
+	second.until("heartbeat")
+	refused := api.get("/api/v1/feed?after=")
+	refused.hasError(http.StatusServiceUnavailable, "UNAVAILABLE", "too many readers")
+	if refused.header.Get("Retry-After") == "" {
+		t.Error("Retry-After is missing")
+	}
+	_ = first.response.Body.Close()
+	for deadline := time.Now().Add(10 * time.Second); api.get("/api/v1/feed?after=").status != http.StatusOK; {
+		if time.Now().After(deadline) {
+			t.Fatal("a reader that has gone still counts")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestTheFeedNeedsTheKeyAndCountsAsOneRequest(t *testing.T) {
+	t.Parallel()
+	api := newTestAPI(t)
+	r := newRequest("GET", "/api/v1/feed", nil)
+	r.Header.Del(publicKeyHeader)
+	api.do(r).hasError(http.StatusUnauthorized, "UNAUTHORIZED")
+	api.exhaustRateLimits()
+	api.get("/api/v1/feed?after=").hasError(http.StatusTooManyRequests, "RATE_LIMIT_EXCEEDED")
+}
+
+func TestAFailedQueryOfTheFeedIsAnsweredInTheEnvelope(t *testing.T) {
+	t.Parallel()
+	api := newTestAPI(t)
+	api.feed.Fail(true)
+	api.get("/api/v1/feed?after=").hasError(http.StatusInternalServerError, "INTERNAL_ERROR")
+	if !strings.Contains(api.log.String(), "does not answer") {
+		t.Error("the log lacks the cause")
+	}
+}

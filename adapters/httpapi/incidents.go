@@ -1,0 +1,288 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// incidentHandlers answers the requests about incidents (section 16.1).
+type incidentHandlers struct {
+	*responder
+
+	service *record.IncidentService
+}
+
+type incidentBody struct {
+	IncidentID     string            `json:"incident_id"`
+	MonitorID      monitor.ID        `json:"monitor_id"`
+	StreamURL      monitor.StreamURL `json:"stream_url"`
+	State          incident.State    `json:"state"`
+	Severity       int               `json:"severity"`
+	Conditions     []conditionBody   `json:"conditions"`
+	StartedAt      time.Time         `json:"started_at"`
+	OpenedAt       time.Time         `json:"opened_at"`
+	ResolvedAt     *time.Time        `json:"resolved_at"`
+	QuietSec       int64             `json:"quiet_sec"`
+	Reopened       int               `json:"reopened"`
+	AcknowledgedBy *string           `json:"acknowledged_by"`
+	AcknowledgedAt *time.Time        `json:"acknowledged_at"`
+	FalsePositive  *bool             `json:"false_positive"`
+	Picture        *pictureBody      `json:"picture"`
+	UpdatedAt      time.Time         `json:"updated_at"`
+}
+
+type conditionBody struct {
+	Name          incident.Name `json:"name"`
+	StartedAt     time.Time     `json:"started_at"`
+	LastStartedAt time.Time     `json:"last_started_at"`
+	EndedAt       *time.Time    `json:"ended_at"`
+	Count         int           `json:"count"`
+	LongestSec    int64         `json:"longest_sec"`
+	Alert         *alertBody    `json:"alert"`
+}
+
+type alertBody struct {
+	EventID      *string            `json:"event_id"`
+	At           time.Time          `json:"at"`
+	DurationSec  *int64             `json:"duration_sec"`
+	ThresholdSec *int64             `json:"threshold_sec"`
+	Criteria     map[string]float64 `json:"criteria"`
+	Reason       *string            `json:"reason"`
+	Detail       *string            `json:"detail"`
+}
+
+type pictureBody struct {
+	EvidenceID string `json:"evidence_id"`
+	Variant    string `json:"variant"`
+}
+
+func (h incidentHandlers) body(i record.Incident) incidentBody {
+	body := incidentBody{
+		IncidentID:     i.ID,
+		MonitorID:      i.MonitorID,
+		StreamURL:      i.StreamURL,
+		State:          i.State,
+		Severity:       i.Severity,
+		Conditions:     h.conditions(i.Conditions),
+		StartedAt:      h.localTime(i.StartedAt),
+		OpenedAt:       h.localTime(i.OpenedAt),
+		ResolvedAt:     h.localTimeOrNull(&i.ResolvedAt),
+		QuietSec:       int64(i.Quiet / time.Second),
+		Reopened:       i.Reopened,
+		AcknowledgedBy: orNull(i.AcknowledgedBy),
+		AcknowledgedAt: h.localTimeOrNull(&i.AcknowledgedAt),
+		FalsePositive:  i.FalsePositive,
+		UpdatedAt:      h.localTime(i.UpdatedAt),
+	}
+	if i.Picture != nil {
+		body.Picture = &pictureBody{i.Picture.EvidenceID, i.Picture.Variant}
+	}
+	return body
+}
+
+func (r *responder) conditions(all []incident.Condition) []conditionBody {
+	shown := make([]conditionBody, 0, len(all))
+	for _, c := range all {
+		shown = append(shown, conditionBody{
+			c.Name, r.localTime(c.StartedAt), r.localTime(c.LastStartedAt), r.localTimeOrNull(&c.EndedAt), c.Count, int64(c.Longest / time.Second), r.alert(c.Alert),
+		})
+	}
+	return shown
+}
+
+func (r *responder) alert(a *incident.Alert) *alertBody {
+	if a == nil {
+		return nil
+	}
+	return &alertBody{orNull(a.EventID), r.localTime(a.At), orNull(a.DurationSec), orNull(a.ThresholdSec), a.Criteria, orNull(a.Reason), orNull(a.Detail)}
+}
+
+type incidentListBody struct {
+	Incidents []incidentBody `json:"incidents"`
+	Next      *string        `json:"next"`
+}
+
+// list is GET /api/v1/incidents.
+func (h incidentHandlers) list(c *gin.Context) error {
+	query, err := readQuery(c, "state", "condition", "severity", "monitor_id", "from", "to", "after", "limit")
+	if err != nil {
+		return err
+	}
+	f, wrong := readIncidentFilter(query)
+	if err := monitor.Join(append(wrong, f.Check())...); err != nil {
+		return err
+	}
+	page, next, err := h.service.List(c.Request.Context(), f)
+	if err != nil {
+		return err
+	}
+	body := incidentListBody{Incidents: make([]incidentBody, 0, len(page))}
+	for _, i := range page {
+		body.Incidents = append(body.Incidents, h.body(i))
+	}
+	body.Next = incidentCursor.encode(next)
+	h.write(c, http.StatusOK, body)
+	return nil
+}
+
+// readIncidentFilter reads the filters, and returns an error for each that cannot be
+// read. Values that are read are for Check to judge.
+func readIncidentFilter(query url.Values) (f record.IncidentFilter, wrong []error) {
+	f = record.IncidentFilter{State: incident.State(query.Get("state")), Condition: incident.Name(query.Get("condition")), Limit: record.DefaultIncidentPage}
+	refuse := func(name, accepted string) {
+		wrong = append(wrong, refusef(monitor.InvalidConfig, "%s is %.60q; accepted is %s", name, query.Get(name), accepted))
+	}
+	if query.Has("monitor_id") {
+		id, err := monitor.ParseID(query.Get("monitor_id"))
+		if f.MonitorID = id; err != nil {
+			refuse("monitor_id", "mon- and a UUIDv7 without hyphens")
+		}
+	}
+	for name, into := range map[string]*int{"severity": &f.MinSeverity, "limit": &f.Limit} {
+		if !query.Has(name) {
+			continue
+		}
+		n, err := strconv.Atoi(query.Get(name))
+		if err != nil {
+			refuse(name, "a whole number")
+			continue
+		}
+		*into = n
+	}
+	for name, into := range map[string]*time.Time{"from": &f.From, "to": &f.To} {
+		if !query.Has(name) {
+			continue
+		}
+		at, ok := parseTimestamp(json.RawMessage(strconv.Quote(query.Get(name))))
+		if !ok {
+			refuse(name, "an ISO 8601 time with an offset, such as 2024-01-15T20:00:00Z; write a + as %2B")
+		}
+		*into = at
+	}
+	for _, name := range []string{"state", "condition"} {
+		if query.Has(name) && query.Get(name) == "" {
+			refuse(name, "a value, or to leave it out")
+		}
+	}
+	if query.Has("after") {
+		var ok bool
+		if f.Before, ok = incidentCursor.decode(query.Get("after")); !ok {
+			refuse("after", "the next of an earlier page")
+		}
+	}
+	return f, wrong
+}
+
+type incidentDetailBody struct {
+	incidentBody
+
+	Log []incidentEntryBody `json:"log"`
+}
+
+type incidentEntryBody struct {
+	Kind          incident.EntryKind `json:"kind"`
+	At            time.Time          `json:"at"`
+	By            *string            `json:"by"`
+	Text          *string            `json:"text"`
+	FalsePositive *bool              `json:"false_positive"`
+}
+
+func (h incidentHandlers) entry(e incident.Entry) incidentEntryBody {
+	return incidentEntryBody{e.Kind, h.localTime(e.At), orNull(e.By), orNull(e.Text), e.FalsePositive}
+}
+
+// get is GET /api/v1/incidents/{incident_id}.
+func (h incidentHandlers) get(c *gin.Context) error {
+	i, log, err := h.service.Get(c.Request.Context(), c.Param("incident_id"))
+	if err != nil {
+		return err
+	}
+	body := incidentDetailBody{h.body(i), make([]incidentEntryBody, 0, len(log))}
+	for _, e := range log {
+		body.Log = append(body.Log, h.entry(e))
+	}
+	h.write(c, http.StatusOK, body)
+	return nil
+}
+
+type actionBody struct {
+	IncidentID string `json:"incident_id"`
+	OpID       string `json:"op_id"`
+	incidentEntryBody
+}
+
+// acknowledge is POST /api/v1/incidents/{incident_id}/acknowledge.
+func (h incidentHandlers) acknowledge(c *gin.Context) error { return h.act(c, incident.Acknowledged) }
+
+// resolve is POST /api/v1/incidents/{incident_id}/resolve.
+func (h incidentHandlers) resolve(c *gin.Context) error { return h.act(c, incident.WasResolved) }
+
+// note is POST /api/v1/incidents/{incident_id}/notes.
+func (h incidentHandlers) note(c *gin.Context) error { return h.act(c, incident.Noted, "text") }
+
+// label is POST /api/v1/incidents/{incident_id}/label.
+func (h incidentHandlers) label(c *gin.Context) error {
+	return h.act(c, incident.Labelled, "false_positive")
+}
+
+// act does an action whose body has op_id, by and the further fields.
+func (h incidentHandlers) act(c *gin.Context, kind incident.EntryKind, fields ...string) error {
+	raw, err := readJSON(c, maxPublicBody)
+	if err != nil {
+		return err
+	}
+	body, err := readObject(raw, "", append([]string{"op_id", "by"}, fields...)...)
+	if err != nil {
+		return err
+	}
+	action, err := readAction(body, kind)
+	if err != nil {
+		return err
+	}
+	id := c.Param("incident_id")
+	done, err := h.service.Act(c.Request.Context(), id, action)
+	if err != nil {
+		return err
+	}
+	h.write(c, http.StatusOK, actionBody{id, action.OpID, h.entry(done)})
+	return nil
+}
+
+// readAction reads an action. Errors: *monitor.Error InvalidConfig that names every wrong
+// field once.
+func readAction(body *object, kind incident.EntryKind) (record.IncidentAction, error) {
+	a := record.IncidentAction{Kind: kind}
+	body.text("op_id", &a.OpID)
+	body.text("by", &a.By)
+	switch kind {
+	case incident.Noted:
+		body.text("text", &a.Text)
+	case incident.Labelled:
+		switch raw := string(body.fields["false_positive"]); raw {
+		case "true", "false":
+			is := raw == "true"
+			a.FalsePositive = &is
+		case "null":
+		case "":
+			body.refusef("false_positive", "false_positive is missing; accepted is true, false or null")
+		default:
+			body.refuse("false_positive", "true, false or null")
+		}
+	}
+	wrong := []error{body.err()}
+	for _, e := range a.Check() {
+		if !body.refuses(e.Field) {
+			wrong = append(wrong, e.Err)
+		}
+	}
+	return a, monitor.Join(wrong...)
+}

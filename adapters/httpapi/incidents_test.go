@@ -1,0 +1,177 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+const (
+	incidentID  = "0190a5d3-4b5c-7d8a-9c1d-2e3f4a5b6c7d"
+	incidentURL = "/api/v1/incidents/" + incidentID
+)
+
+// storedIncident is an open incident of a stream that went black twice.
+func storedIncident(id string) record.Incident {
+	return record.Incident{
+		Incident: incident.Incident{
+			ID: id, State: incident.Open, Severity: 2, StartedAt: now, OpenedAt: now.Add(30 * time.Second), Quiet: time.Minute,
+			Conditions: []incident.Condition{{Name: "black", StartedAt: now, LastStartedAt: now.Add(time.Minute), Count: 2, Longest: 40500 * time.Millisecond}},
+		},
+		MonitorID: noSuchID, StreamURL: streamURL, UpdatedAt: now.Add(time.Minute),
+	}
+}
+
+func addIncident(api *testAPI, _ monitor.ID) {
+	api.incidents.Add(storedIncident(incidentID), incident.Entry{Kind: incident.WasOpened, At: now})
+}
+
+// incidentCases are the responses of the routes of incidents beyond those of operations.
+func incidentCases() (list []responseCase) {
+	add := func(name string, status int, method, path, body string) {
+		list = append(list, responseCase{name, status, func(api *testAPI) *http.Request {
+			addIncident(api, "")
+			return newRequest(method, path, strings.NewReader(body))
+		}})
+	}
+	other := strings.Replace(incidentURL, "7d8a", "7d8b", 1)
+	add("incidents by a bad filter", 400, "GET", "/api/v1/incidents?severity=4", "")
+	add("no incident", 404, "GET", other, "")
+	for path, body := range map[string]string{
+		"/acknowledge": `{"op_id":"1","by":"ann"}`,
+		"/resolve":     `{"op_id":"1","by":"ann"}`,
+		"/notes":       `{"op_id":"1","by":"ann","text":"x"}`,
+		"/label":       `{"op_id":"1","by":"ann","false_positive":true}`,
+	} {
+		add(path+" of no incident", 404, "POST", other+path, body)
+		list = append(list, responseCase{path + " with the op_id of another action", 409, func(api *testAPI) *http.Request {
+			addIncident(api, "")
+			api.post(incidentURL+path, body).hasStatus(http.StatusOK)
+			return newRequest("POST", incidentURL+path, strings.NewReader(strings.Replace(body, "ann", "bob", 1)))
+		}})
+	}
+	return list
+}
+
+func TestAnIncidentIsShownWithItsLog(t *testing.T) {
+	api := newTestAPI(t)
+	addIncident(api, "")
+	shown := `"incident_id": "` + incidentID + `", "monitor_id": "` + noSuchID + `", "stream_url": "` + streamURL + `", "state": "open", "severity": 2,
+		"conditions": [{"name": "black", "started_at": "2024-01-15T19:55:00.123+09:00", "last_started_at": "2024-01-15T19:56:00.123+09:00", "ended_at": null, "count": 2, "longest_sec": 40, "alert": null}],
+		"started_at": "2024-01-15T19:55:00.123+09:00", "opened_at": "2024-01-15T19:55:30.123+09:00", "resolved_at": null, "quiet_sec": 60, "reopened": 0,
+		"acknowledged_by": null, "acknowledged_at": null, "false_positive": null, "picture": null, "updated_at": "2024-01-15T19:56:00.123+09:00"`
+	api.get("/api/v1/incidents").hasStatus(http.StatusOK).hasBody(`{"incidents": [{` + shown + `}], "next": null}`)
+	api.get(incidentURL).hasStatus(http.StatusOK).hasBody(`{` + shown + `,
+		"log": [{"kind": "opened", "at": "2024-01-15T19:55:00.123+09:00", "by": null, "text": null, "false_positive": null}]}`)
+}
+
+func TestIncidentsAreReadInPages(t *testing.T) {
+	api := newTestAPI(t)
+	ids := []string{incidentID, strings.Replace(incidentID, "7d8a", "7d8b", 1), strings.Replace(incidentID, "7d8a", "7d8c", 1)}
+	for _, id := range ids {
+		api.incidents.Add(storedIncident(id))
+	}
+	var got []string
+	path, pages := "/api/v1/incidents?limit=1", 0
+	for after := ""; ; pages++ {
+		page := api.get(path + after).hasStatus(http.StatusOK).json()
+		for _, i := range page["incidents"].([]any) {
+			got = append([]string{i.(map[string]any)["incident_id"].(string)}, got...)
+		}
+		if page["next"] == nil {
+			break
+		}
+		after = "&after=" + url.QueryEscape(page["next"].(string))
+	}
+	if strings.Join(got, " ") != strings.Join(ids, " ") || pages != 2 {
+		t.Errorf("%d pages have, oldest first, %v", pages+1, got)
+	}
+}
+
+func TestTheFiltersOfIncidentsReachTheStore(t *testing.T) {
+	api := newTestAPI(t)
+	api.get("/api/v1/incidents?state=open&condition=no_media&severity=2&monitor_id=" + noSuchID + "&from=2024-01-15T11:00:00Z&to=2024-01-15T21:00:00%2B09:00&limit=7").hasStatus(http.StatusOK)
+	from := time.Date(2024, 1, 15, 11, 0, 0, 0, time.UTC)
+	want := record.IncidentFilter{State: incident.Open, Condition: incident.NoMedia, MinSeverity: 2, MonitorID: noSuchID, From: from, To: from.Add(time.Hour), Limit: 8}
+	if got := api.incidents.Asked[0]; got != want {
+		t.Errorf("asked for %+v, want %+v", got, want)
+	}
+}
+
+// requireNamedOnce fails the test unless a refusal names every field exactly once.
+func requireNamedOnce(t *testing.T, refusal response, names ...string) {
+	t.Helper()
+	refusal.hasError(http.StatusBadRequest, monitor.InvalidConfig)
+	for _, name := range names {
+		if strings.Count(string(refusal.body), name) != 1 {
+			t.Errorf("%q is not named once: %s", name, refusal.body)
+		}
+	}
+}
+
+func TestEveryWrongFilterOfIncidentsIsNamedAtOnce(t *testing.T) {
+	query := "?state=closed&condition=loud&severity=x&monitor_id=1&from=yesterday&to=2024-01-15T20:00:00&after=%2B&limit=0"
+	requireNamedOnce(t, newTestAPI(t).get("/api/v1/incidents"+query), "state is", "condition is", "severity is", "monitor_id is", "from is", "to is", "after is", "limit is")
+	for _, query := range []string{"?severity=-1", "?severity=4", "?limit=201", "?after=aTEu", "?after=aTEuMA", "?state=", "?sate=open",
+		"?from=2024-01-15T20:00:00Z&to=2024-01-15T20:00:00Z", "?from=1999-01-01T00:00:00Z"} {
+		newTestAPI(t).get("/api/v1/incidents"+query).hasError(http.StatusBadRequest, monitor.InvalidConfig)
+	}
+}
+
+func TestAnActionOnAnIncidentIsDoneOnce(t *testing.T) {
+	api := newTestAPI(t)
+	addIncident(api, "")
+	const note = `{"op_id":"1","by":"ann","text":"the encoder hangs"}`
+	first := api.post(incidentURL+"/notes", note).hasStatus(http.StatusOK)
+	first.hasBody(`{"incident_id": "` + incidentID + `", "op_id": "1", "kind": "note", "at": "2024-01-15T19:55:00.123+09:00", "by": "ann", "text": "the encoder hangs", "false_positive": null}`)
+	api.incidents.Now = now.Add(time.Hour)
+	if again := api.post(incidentURL+"/notes", note).hasStatus(http.StatusOK); string(again.body) != string(first.body) {
+		t.Errorf("the second answer is %s, the first %s", again.body, first.body)
+	}
+	api.post(incidentURL+"/acknowledge", `{"op_id":"2","by":"ann"}`).hasStatus(http.StatusOK)
+	api.post(incidentURL+"/label", `{"op_id":"3","by":"ann","false_positive":true}`).hasStatus(http.StatusOK)
+	shown := api.get(incidentURL).json()
+	if shown["acknowledged_by"] != "ann" || shown["false_positive"] != true || len(shown["log"].([]any)) != 4 {
+		t.Errorf("the incident is %v", shown)
+	}
+	api.post(incidentURL+"/label", `{"op_id":"2","by":"ann","false_positive":true}`).hasError(http.StatusConflict, "IDEMPOTENCY_KEY_REUSED")
+}
+
+func TestAnIncidentIsResolvedOnRequest(t *testing.T) {
+	api := newTestAPI(t)
+	addIncident(api, "")
+	api.incidents.Now = now.Add(time.Hour)
+	const body = `{"op_id":"1","by":"ann"}`
+	first := api.post(incidentURL+"/resolve", body).hasStatus(http.StatusOK)
+	if again := api.post(incidentURL+"/resolve", body); string(again.body) != string(first.body) {
+		t.Errorf("the second answer is %s, the first %s", again.body, first.body)
+	}
+	shown := api.get(incidentURL).json()
+	if shown["state"] != "resolved" || shown["resolved_at"] != "2024-01-15T20:55:00.123+09:00" {
+		t.Errorf("the incident is %v", shown)
+	}
+}
+
+func TestEveryWrongFieldOfAnActionIsNamedAtOnce(t *testing.T) {
+	api := newTestAPI(t)
+	addIncident(api, "")
+	for body, names := range map[string][]string{
+		`{}`:                            {"op_id is", "by is", "text is"},
+		`{"op_id":1,"by":[],"text":{}}`: {"op_id is", "by is", "text is"},
+		`{"op_id":"a b","by":" ","text":"\u0000"}`:                                                         {"op_id is", "by is", "text contains"},
+		`{"op_id":"1","by":"` + strings.Repeat("é", 101) + `","text":"x","x":1}`:                           {"by has 101", `\"x\" is not a field`},
+		`{"op_id":"` + strings.Repeat("a", 101) + `","by":"a","text":"` + strings.Repeat("a", 2001) + `"}`: {"op_id is", "text has 2001"},
+	} {
+		requireNamedOnce(t, api.post(incidentURL+"/notes", body), names...)
+	}
+	for _, value := range []string{``, `,"false_positive":1`, `,"false_positive":"true"`} {
+		api.post(incidentURL+"/label", `{"op_id":"1","by":"ann"`+value+`}`).hasError(http.StatusBadRequest, monitor.InvalidConfig)
+	}
+	api.post("/api/v1/incidents/1/acknowledge", `{"op_id":"1","by":"ann"}`).hasError(http.StatusNotFound, record.IncidentNotFound)
+}

@@ -1,0 +1,126 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+type listBody struct {
+	Monitors   []listedBody   `json:"monitors"`
+	Pagination paginationBody `json:"pagination"`
+	Next       *string        `json:"next"`
+}
+
+// listedBody has the fields of section 3.4, and those of section 16.6 after them.
+type listedBody struct {
+	MonitorID          monitor.ID           `json:"monitor_id"`
+	StreamURL          monitor.StreamURL    `json:"stream_url"`
+	Status             monitor.Status       `json:"status"`
+	CreatedAt          time.Time            `json:"created_at"`
+	Reason             string               `json:"reason,omitempty"`
+	StreamStatus       monitor.StreamStatus `json:"stream_status"`
+	Health             healthBody           `json:"health"`
+	LastError          *string              `json:"last_error"`
+	BlindSince         *time.Time           `json:"blind_since"`
+	ScheduledStartTime *time.Time           `json:"scheduled_start_time"`
+	Metadata           json.RawMessage      `json:"metadata"`
+	Revision           int                  `json:"revision"`
+	Incident           *openIncidentBody    `json:"incident"`
+}
+
+type openIncidentBody struct {
+	IncidentID string          `json:"incident_id"`
+	Severity   int             `json:"severity"`
+	Conditions []conditionBody `json:"conditions"`
+	OpenedAt   time.Time       `json:"opened_at"`
+}
+
+// list is GET /api/v1/monitors (sections 3.4, 16.6).
+func (h monitorHandlers) list(c *gin.Context) error {
+	query, err := readQuery(c, "status", "trouble", "blind", "live", "q", "after", "limit", "offset")
+	if err != nil {
+		return err
+	}
+	q, err := readMonitorQuery(query)
+	if err != nil {
+		return err
+	}
+	page, err := h.service.List(c.Request.Context(), q)
+	if err != nil {
+		return err
+	}
+	body := listBody{
+		Monitors:   make([]listedBody, 0, len(page.Monitors)),
+		Pagination: paginationBody{page.Total, q.Limit, q.Offset},
+		Next:       monitorCursor.encode(page.Next),
+	}
+	for _, m := range page.Monitors {
+		body.Monitors = append(body.Monitors, h.listedBody(m))
+	}
+	h.write(c, http.StatusOK, body)
+	return nil
+}
+
+func readMonitorQuery(query url.Values) (q registry.MonitorQuery, err error) {
+	if query.Has("status") {
+		if q.Status, err = monitor.ParseStatus(query.Get("status")); err != nil {
+			return q, err
+		}
+	}
+	for name, into := range map[string]*bool{"trouble": &q.Trouble, "blind": &q.Blind, "live": &q.Live} {
+		if !query.Has(name) {
+			continue
+		}
+		given := query.Get(name)
+		if given != "true" && given != "false" {
+			return q, refusef(monitor.InvalidConfig, "%s is %.40q; accepted are true and false", name, given)
+		}
+		*into = given == "true"
+	}
+	q.Text = query.Get("q")
+	if query.Has("after") {
+		var ok bool
+		if q.Before, ok = monitorCursor.decode(query.Get("after")); !ok {
+			return q, refusef(monitor.InvalidConfig, "after is %.40q; accepted is the next of an earlier page", query.Get("after"))
+		}
+	}
+	q.Limit, q.Offset, err = page(query)
+	return q, err
+}
+
+func (h monitorHandlers) listedBody(m registry.ListedMonitor) listedBody {
+	body := listedBody{
+		MonitorID:          m.ID,
+		StreamURL:          m.StreamURL,
+		Status:             m.Status,
+		CreatedAt:          h.localTime(m.CreatedAt),
+		Reason:             m.Reason,
+		StreamStatus:       m.StreamStatus,
+		Health:             healthBody{m.Health.Video, m.Health.Audio, h.localTimeOrNull(&m.Health.LastCheckAt)},
+		LastError:          orNull(m.Visibility.LastError),
+		BlindSince:         h.localTimeOrNull(&m.Visibility.BlindSince),
+		ScheduledStartTime: h.localTimeOrNull(m.Config.ScheduledStartTime),
+		Metadata:           m.Metadata,
+		Revision:           m.Revision,
+		Incident:           h.openIncident(m.Incident),
+	}
+	if len(body.Metadata) == 0 {
+		body.Metadata = json.RawMessage(`{}`)
+	}
+	return body
+}
+
+func (h monitorHandlers) openIncident(i *incident.Incident) *openIncidentBody {
+	if i == nil {
+		return nil
+	}
+	return &openIncidentBody{i.ID, i.Severity, h.conditions(i.Conditions), h.localTime(i.OpenedAt)}
+}

@@ -1,0 +1,82 @@
+package httpapi
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// previewPath is the path of previews. Their tools take longer than other requests.
+const previewPath = "/api/v1/preview"
+
+// previewTimeout is the time limit of a preview, the check of the registration included.
+const previewTimeout = registry.PreviewTimeout + 5*time.Second
+
+type previewBody struct {
+	Source           *monitor.SourceName `json:"source"`
+	StreamURL        *monitor.StreamURL  `json:"stream_url"`
+	Title            *string             `json:"title"`
+	Channel          *string             `json:"channel"`
+	State            string              `json:"state"`
+	Reason           *watch.StreamState  `json:"reason"`
+	Detail           *string             `json:"detail"`
+	ScheduledStartAt *time.Time          `json:"scheduled_start_at"`
+	Problems         []problemBody       `json:"problems"`
+}
+
+type problemBody struct {
+	Field   *string      `json:"field"`
+	Code    monitor.Code `json:"code"`
+	Message string       `json:"message"`
+}
+
+// preview is POST /api/v1/preview (section 17.3).
+func (h monitorHandlers) preview(c *gin.Context) error {
+	raw, err := readJSON(c, maxPublicBody)
+	if err != nil {
+		return err
+	}
+	request, err := readRegistration(raw)
+	if err != nil {
+		return err
+	}
+	p, err := h.service.Preview(c.Request.Context(), request)
+	if err != nil {
+		return err
+	}
+	r := p.Resolution
+	body := previewBody{
+		Title: orNull(r.Title), Channel: orNull(r.Channel), State: shownState(r.State), Reason: orNull(r.State), Detail: orNull(r.Detail),
+		ScheduledStartAt: h.localTimeOrNull(&r.ScheduledStart), Problems: make([]problemBody, 0, len(p.Problems)),
+	}
+	if p.StreamURL != "" {
+		body.StreamURL, body.Source = &p.StreamURL, new(p.StreamURL.Source())
+	}
+	for _, problem := range p.Problems {
+		refusal := h.callerError(c, problem.Err)
+		body.Problems = append(body.Problems, problemBody{orNull(problem.Field), refusal.Code, refusal.Message})
+	}
+	h.write(c, http.StatusOK, body)
+	return nil
+}
+
+// shownState is the state of a stream in a preview.
+func shownState(s watch.StreamState) string {
+	switch s {
+	case watch.Live, watch.Offline:
+		return "live"
+	case watch.Upcoming:
+		return "upcoming"
+	case watch.Ended:
+		return "ended"
+	}
+	if s.Known() {
+		return "unavailable"
+	}
+	return "unknown"
+}

@@ -1,0 +1,145 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+const previewURL = "/api/v1/preview"
+
+func TestAPreviewShowsWhatTheResolverSees(t *testing.T) {
+	hostile := `<img src=x onerror=alert(1)>` + "\u202egnp.exe " + strings.Repeat("🎤", 60)
+	for _, c := range []struct {
+		resolution watch.Resolution
+		state      string
+	}{
+		{watch.Resolution{State: watch.Live, Title: hostile, Channel: "C"}, "live"},
+		{watch.Resolution{State: watch.Offline}, "live"},
+		{watch.Resolution{State: watch.Upcoming, ScheduledStart: now}, "upcoming"},
+		{watch.Resolution{State: watch.Ended}, "ended"},
+		{watch.Resolution{State: watch.Private, Detail: "Private video"}, "unavailable"},
+		{watch.Resolution{State: watch.NotALiveStream}, "unavailable"},
+		{watch.Resolution{State: watch.Blocked, Detail: "bot check"}, "unknown"},
+		{watch.Resolution{State: watch.ManifestFound}, "unknown"},
+	} {
+		t.Run(string(c.resolution.State), func(t *testing.T) {
+			api := newTestAPI(t)
+			api.resolve = func(_ context.Context, url monitor.StreamURL) watch.Resolution {
+				if url != streamURL {
+					t.Errorf("resolved is %s", url)
+				}
+				return c.resolution
+			}
+			body := api.post(previewURL, `{"stream_url":"https://m.youtube.com/watch?v=dQw4w9WgXcQ&t=3"}`).hasStatus(http.StatusOK).json()
+			orNil := func(s string) any {
+				if s == "" {
+					return nil
+				}
+				return s
+			}
+			var start any
+			if !c.resolution.ScheduledStart.IsZero() {
+				start = "2024-01-15T19:55:00.123+09:00"
+			}
+			want := map[string]any{
+				"source": "youtube", "stream_url": streamURL, "title": orNil(c.resolution.Title), "channel": orNil(c.resolution.Channel), "state": c.state,
+				"reason": string(c.resolution.State), "detail": orNil(c.resolution.Detail), "scheduled_start_at": start, "problems": []any{},
+			}
+			if fmt.Sprint(body) != fmt.Sprint(want) {
+				t.Errorf("the preview is\n%v, want\n%v", body, want)
+			}
+			if page := api.get("/api/v1/monitors").json()["monitors"].([]any); len(page) > 0 || len(api.workers.Started()) > 0 {
+				t.Error("the preview has registered something")
+			}
+		})
+	}
+}
+
+func TestAPreviewNamesWhatWouldBeRefused(t *testing.T) {
+	problems := func(api *testAPI, body string) (all string) {
+		t.Helper()
+		for _, p := range api.post(previewURL, body).hasStatus(http.StatusOK).json()["problems"].([]any) {
+			problem := p.(map[string]any)
+			all += fmt.Sprint(problem["field"], " ", problem["code"], "\n")
+			if problem["message"] == "" {
+				t.Errorf("%v has no message", problem)
+			}
+		}
+		return all
+	}
+	for _, c := range []struct {
+		name, body, want string
+		setUp            func(*testAPI)
+	}{
+		{"nothing", `{"stream_url":"` + streamURL + `"}`, "", nil},
+		{"no URL", `{}`, "stream_url INVALID_URL\n", nil},
+		{"a number as URL", `{"stream_url":1}`, "stream_url INVALID_CONFIG\n", nil},
+		{"another site", `{"stream_url":"https://example.com/"}`, "stream_url INVALID_URL\n", nil},
+		{"many fields", `{"stream_url":"` + streamURL + `","callback_url":"ftp://x","metadata":[],"color":1,"config":{"check_interval_sec":0,"silence_db_threshold":1,"scheduled_start_time":"soon"}}`,
+			"color INVALID_CONFIG\nconfig.scheduled_start_time INVALID_CONFIG\ncallback_url INVALID_URL\nmetadata INVALID_CONFIG\n" +
+				"config.check_interval_sec INVALID_CONFIG\nconfig.silence_db_threshold INVALID_CONFIG\n", nil},
+		{"an end in the past", `{"stream_url":"` + streamURL + `","config":{"scheduled_end_time":"2023-01-01T00:00:00Z"}}`, "config.scheduled_end_time INVALID_CONFIG\n", nil},
+		{"a refused network", registration, "callback_url INVALID_URL\n", func(api *testAPI) { api.policy = monitor.Errorf(monitor.InvalidURL, "callback_url: private network") }},
+		{"a duplicate", registration, "stream_url DUPLICATE_MONITOR\n", func(api *testAPI) { api.register("Q") }},
+		{"too many", registration, "<nil> MAX_MONITORS_EXCEEDED\n", func(api *testAPI) { api.register("A"); api.register("B"); api.register("C") }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			api := newTestAPI(t)
+			if c.setUp != nil {
+				c.setUp(api)
+			}
+			if got := problems(api, c.body); got != c.want {
+				t.Errorf("the problems are\n%swant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAWrongURLIsNotResolved(t *testing.T) {
+	api := newTestAPI(t)
+	api.resolve = func(context.Context, monitor.StreamURL) watch.Resolution {
+		t.Error("it is resolved")
+		return watch.Resolution{}
+	}
+	body := api.post(previewURL, `{"stream_url":"https://example.com/"}`).hasStatus(http.StatusOK).json()
+	if body["state"] != "unknown" || body["reason"] != nil || body["source"] != nil {
+		t.Errorf("the preview is %v", body)
+	}
+}
+
+func TestPreviewsAreFewAndShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := newTestAPI(t)
+		var running, most atomic.Int32
+		api.resolve = func(ctx context.Context, _ monitor.StreamURL) watch.Resolution {
+			most.Store(max(most.Load(), running.Add(1)))
+			defer running.Add(-1)
+			<-ctx.Done()
+			return watch.Resolution{State: watch.ToolFailed}
+		}
+		began := time.Now()
+		states := make(chan string, 5)
+		for range cap(states) {
+			go func() {
+				states <- fmt.Sprint(api.post(previewURL, registration).hasStatus(http.StatusOK).json()["reason"])
+			}()
+		}
+		for range cap(states) {
+			if state := <-states; state != "unreachable" {
+				t.Errorf("the reason is %s", state)
+			}
+		}
+		if took := time.Since(began); most.Load() != 2 || took > 21*time.Second {
+			t.Errorf("%d previews ran at a time, and all took %v", most.Load(), took)
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// ServiceInfo describes the gateway to people (section 17.4). It has no secret.
+type ServiceInfo struct {
+	Version       string
+	WorkerRuntime string
+	Limits        ServiceLimits
+	Retention     ServiceRetention
+
+	// Tools returns the tools of this gateway, by name. It may run them, within ctx.
+	Tools func(ctx context.Context) map[string]ToolInfo
+}
+
+// ServiceLimits are limits of registrations and requests. 0 requests: no limit.
+type ServiceLimits struct {
+	MaxMonitors      int   `json:"max_monitors"`
+	MaxBatch         int   `json:"max_batch"`
+	MaxMetadataBytes int   `json:"max_metadata_bytes"`
+	CreatePerMin     int   `json:"create_per_min"`
+	QueryPerMin      int   `json:"query_per_min"`
+	ScheduleLeadSec  int64 `json:"schedule_lead_sec"`
+}
+
+// ServiceRetention says how long data are kept, in seconds.
+type ServiceRetention struct {
+	EventsSec             int64 `json:"events_sec"`
+	HistorySec            int64 `json:"history_sec"`
+	FeedSec               int64 `json:"feed_sec"`
+	EvidenceSec           int64 `json:"evidence_sec"`
+	EvidenceQuarantineSec int64 `json:"evidence_quarantine_sec"`
+}
+
+// ToolInfo is one tool of this gateway.
+type ToolInfo struct {
+	Version *string `json:"version"` // nil: it does not run
+	Error   *string `json:"error"`
+}
+
+type serviceBody struct {
+	Version       string              `json:"version"`
+	Timezone      string              `json:"timezone"`
+	WorkerRuntime string              `json:"worker_runtime"`
+	Tools         map[string]ToolInfo `json:"tools"`
+	Limits        ServiceLimits       `json:"limits"`
+	Retention     ServiceRetention    `json:"retention"`
+	Settings      []settingBody       `json:"settings"`
+	Presets       []presetBody        `json:"presets"`
+}
+
+type settingBody struct {
+	Field   string  `json:"field"`
+	Min     float64 `json:"min"`
+	Max     float64 `json:"max"`
+	Default float64 `json:"default"`
+	Whole   bool    `json:"whole"`
+	Help    string  `json:"help"`
+}
+
+type presetBody struct {
+	Name   string             `json:"name"`
+	Config map[string]float64 `json:"config"`
+}
+
+// toolsTimeout bounds the wait for the versions of the tools.
+const toolsTimeout = 8 * time.Second
+
+// serviceHandlers answers GET /api/v1/service.
+type serviceHandlers struct {
+	*responder
+
+	info ServiceInfo
+}
+
+func (h serviceHandlers) read(c *gin.Context) error {
+	if _, err := readQuery(c); err != nil {
+		return err
+	}
+	body := serviceBody{
+		Version: h.info.Version, Timezone: h.zone.String(), WorkerRuntime: h.info.WorkerRuntime, Tools: map[string]ToolInfo{},
+		Limits: h.info.Limits, Retention: h.info.Retention,
+	}
+	body.Limits.MaxBatch, body.Limits.MaxMetadataBytes = registry.MaxBatch, monitor.MaxMetadata
+	if h.info.Tools != nil {
+		ctx, cancel := context.WithTimeout(c.Request.Context(), toolsTimeout)
+		defer cancel()
+		body.Tools = h.info.Tools(ctx)
+	}
+	for _, s := range monitor.Settings() {
+		body.Settings = append(body.Settings, settingBody{s.Field, s.Min, s.Max, s.Default, s.Whole, s.Help})
+	}
+	for _, p := range monitor.Presets() {
+		body.Presets = append(body.Presets, presetBody(p))
+	}
+	h.write(c, http.StatusOK, body)
+	return nil
+}

@@ -1,0 +1,184 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+const (
+	sessionPath = "/api/v1/session"
+	signInPath  = "/signin"
+)
+
+// signIn signs people in to the dashboard (section 18.2). They present API_KEY or a link
+// once, and get a session cookie. Every route of the public API accepts it.
+type signIn struct {
+	*responder
+
+	apiKey [sha256.Size]byte // digest
+	key    sessionKey
+	link   signInLink
+	wrong  wrongKeys
+	origin *http.CrossOriginProtection
+	now    func() time.Time
+}
+
+// newSignIn makes a signIn for an API_KEY. dashboardOrigin is the origin of PUBLIC_URL,
+// or "": a reverse proxy may change the Host of requests from there.
+func newSignIn(r *responder, apiKey, dashboardOrigin string, now func() time.Time) (*signIn, error) {
+	s := &signIn{
+		responder: r, apiKey: sha256.Sum256([]byte(apiKey)), key: newSessionKey(apiKey), origin: http.NewCrossOriginProtection(), now: now,
+	}
+	if dashboardOrigin == "" {
+		return s, nil
+	}
+	return s, s.origin.AddTrustedOrigin(dashboardOrigin)
+}
+
+type signInRequest struct {
+	APIKey string `json:"api_key"`
+}
+
+type signInBody struct {
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// begin is POST /api/v1/session. It refuses an address with too many wrong keys before
+// it looks at the key: otherwise the address could go on guessing.
+func (s *signIn) begin(c *gin.Context) error {
+	if err := s.sameOrigin(c); err != nil {
+		return err
+	}
+	address := addressOf(c)
+	if wait := s.wrong.wait(address, s.now()); wait > 0 {
+		retryAfter(c, wait)
+		return refusef(monitor.RateLimitExceeded, "%d wrong keys in a minute came from this address; wait before the next", maxWrongKeys)
+	}
+	raw, err := readJSON(c, maxPublicBody)
+	if err != nil {
+		return err
+	}
+	var body signInRequest
+	if err := decode(raw, &body); err != nil {
+		return err
+	}
+	if body.APIKey == "" {
+		return refusef(monitor.InvalidConfig, "api_key is missing")
+	}
+	given := sha256.Sum256([]byte(body.APIKey))
+	if subtle.ConstantTimeCompare(given[:], s.apiKey[:]) != 1 {
+		if s.wrong.add(address, s.now()) {
+			s.log.Warn("sign-in is refused for up to a minute, too many wrong keys came from this address: if nobody mistyped the key, find out who guesses", "client", address)
+		}
+		return refusef(monitor.Unauthorized, "api_key is wrong")
+	}
+	s.log.Info("somebody signed in to the dashboard", "client", address, "by", "key")
+	s.setCookie(c, newSession(s.now()))
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+// end is DELETE /api/v1/session. The browser forgets the session.
+func (s *signIn) end(c *gin.Context) error {
+	if err := s.sameOrigin(c); err != nil {
+		return err
+	}
+	s.setCookie(c, session{expires: time.Unix(0, 0)})
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+// read is GET /api/v1/session.
+func (s *signIn) read(c *gin.Context) error {
+	if err := s.accept(c); err != nil {
+		return err
+	}
+	current, is := sessionOf(c)
+	if !is {
+		return refusef(monitor.Unauthorized, "nobody is signed in here")
+	}
+	s.write(c, http.StatusOK, signInBody{s.localTime(current.expires)})
+	return nil
+}
+
+// useLink is GET /signin?token=…. Other requests for /signin get the page. The redirect
+// removes the token from the address that the browser shows and remembers.
+func (s *signIn) useLink(page gin.HandlerFunc) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		token, given := c.GetQuery("token")
+		if !given || c.Request.Method != http.MethodGet {
+			page(c)
+			return
+		}
+		c.Header("Referrer-Policy", "no-referrer")
+		if !s.link.use(token, s.now()) {
+			c.Redirect(http.StatusSeeOther, signInPath+"?link=expired")
+			return
+		}
+		s.log.Info("somebody signed in to the dashboard", "client", addressOf(c), "by", "link")
+		s.setCookie(c, newSession(s.now()))
+		c.Redirect(http.StatusSeeOther, "/")
+	}
+}
+
+// sameOrigin refuses a request that a page of another site makes a browser send.
+func (s *signIn) sameOrigin(c *gin.Context) error {
+	if err := s.origin.Check(c.Request); err != nil {
+		return refusef(crossOrigin, "the request comes from a page of another origin; behind a reverse proxy that changes Host, set PUBLIC_URL to the URL of the dashboard")
+	}
+	return nil
+}
+
+// sessionKeyName is the key of a request's session in its gin.Context.
+const sessionKeyName = "session"
+
+// accept sets the session of a request that has a valid one, and renews a session that
+// ends soon. It refuses a request that a page of another site makes the browser send.
+func (s *signIn) accept(c *gin.Context) error {
+	cookie, _ := c.Cookie(sessionCookie) // "" if there is none
+	now := s.now()
+	current, valid := s.key.read(cookie, now)
+	if !valid {
+		return nil
+	}
+	if err := s.sameOrigin(c); err != nil {
+		return err
+	}
+	if current.expires.Sub(now) < sessionRenewal {
+		renewed := newSession(now)
+		renewed.id = current.id // the client of rate limits stays the same
+		current = renewed
+		s.setCookie(c, current)
+	}
+	c.Set(sessionKeyName, current)
+	return nil
+}
+
+// sessionOf returns the session of an accepted request, if it has one instead of a key.
+func sessionOf(c *gin.Context) (session, bool) {
+	value, _ := c.Get(sessionKeyName)
+	s, is := value.(session)
+	return s, is
+}
+
+// setCookie sends the cookie of a session. Secure is set under TLS, also where a reverse
+// proxy ends it. A client that pretends TLS only gets a cookie that it will not send.
+func (s *signIn) setCookie(c *gin.Context, to session) {
+	r := c.Request
+	value := ""
+	maxAge := -1 // the browser deletes it
+	if left := to.expires.Sub(s.now()); left > 0 {
+		value, maxAge = s.key.value(to), int(left.Seconds())
+	}
+	http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // plain HTTP in a LAN is supported, a Secure cookie would not be sent there
+		Name: sessionCookie, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" || strings.HasPrefix(r.Header.Get("Origin"), "https://"),
+	})
+}

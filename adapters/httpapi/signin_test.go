@@ -1,0 +1,373 @@
+package httpapi_test
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+)
+
+const sessionURL = "/api/v1/session"
+
+// signInWith sends a key to sign in, from an address if it is not empty.
+func (api *testAPI) signInWith(key, address string, change ...func(*http.Request)) response {
+	api.t.Helper()
+	r := newRequest("POST", sessionURL, strings.NewReader(fmt.Sprintf(`{"api_key":%q}`, key)))
+	r.Header.Del(publicKeyHeader)
+	if address != "" {
+		r.RemoteAddr = address
+	}
+	for _, c := range change {
+		c(r)
+	}
+	return api.do(r)
+}
+
+// signIn returns the cookie of a new session.
+func (api *testAPI) signIn() *http.Cookie {
+	api.t.Helper()
+	return api.signInWith(apiKey, "").hasStatus(http.StatusNoContent).cookie()
+}
+
+// cookie returns the cookie that a response sets.
+func (a response) cookie() *http.Cookie {
+	a.t.Helper()
+	cookies := (&http.Response{Header: a.header}).Cookies()
+	if len(cookies) != 1 || cookies[0].Name != "stream_monitor_session" {
+		a.t.Fatalf("the cookies are %v", cookies)
+	}
+	return cookies[0]
+}
+
+// withSession sends a request with a cookie instead of a key, and headers in pairs.
+func (api *testAPI) withSession(c *http.Cookie, method, path string, headers ...string) response {
+	api.t.Helper()
+	r := httptest.NewRequest(method, path, nil)
+	r.AddCookie(c)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return api.do(r)
+}
+
+func TestASessionStandsForTheKey(t *testing.T) {
+	api := newTestAPI(t)
+	id := api.register("Q")
+	cookie := api.signIn()
+	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/" || cookie.Secure || cookie.Domain != "" || cookie.MaxAge < 12*60*60-1 || cookie.MaxAge > 12*60*60 {
+		t.Errorf("the cookie is %v", cookie)
+	}
+	if strings.Contains(cookie.Value, apiKey) {
+		t.Error("the cookie contains the key")
+	}
+	api.withSession(cookie, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
+	api.withSession(cookie, http.MethodGet, sessionURL).hasStatus(http.StatusOK).hasBody(`{"expires_at":"2024-01-16T07:55:00+09:00"}`)
+	api.withSession(cookie, http.MethodDelete, "/api/v1/monitors/"+string(id)).hasStatus(http.StatusOK)
+	other := newTestAPI(t) // another gateway with the same key
+	other.withSession(cookie, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
+}
+
+func TestASessionIsNoKeyForWorkers(t *testing.T) {
+	api := newTestAPI(t)
+	api.withSession(api.signIn(), http.MethodGet, "/internal/v1/monitors/"+noSuchID).hasError(http.StatusUnauthorized, "UNAUTHORIZED")
+}
+
+func TestAWrongKeyGivesNoSession(t *testing.T) {
+	api := newTestAPI(t)
+	for _, key := range []string{"wrong", apiKey + " ", strings.ToUpper(apiKey), internalAPIKey} {
+		a := api.signInWith(key, "")
+		a.hasError(http.StatusUnauthorized, "UNAUTHORIZED", "api_key is wrong")
+		if a.header.Get("Set-Cookie") != "" {
+			t.Errorf("%q sets a cookie: %v", key, a.header)
+		}
+	}
+	api.signInWith("", "").hasError(http.StatusBadRequest, "INVALID_CONFIG")
+}
+
+func TestOnlyWholeUnexpiredCookiesOfThisKeyAreAccepted(t *testing.T) {
+	at := now
+	api := newTestAPI(t, func(c *httpapi.Config) { c.Now = func() time.Time { return at } })
+	cookie := api.signIn()
+	accepted := func(value string) bool {
+		return api.withSession(&http.Cookie{Name: cookie.Name, Value: value}, http.MethodGet, "/api/v1/monitors").status == http.StatusOK
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range raw {
+		tampered := slices.Clone(raw)
+		tampered[i] ^= 1
+		if accepted(base64.RawURLEncoding.EncodeToString(tampered)) {
+			t.Fatalf("a change of byte %d is not noticed", i)
+		}
+	}
+	for _, value := range []string{"", "x", cookie.Value + "A", cookie.Value[1:], cookie.Value + "=", strings.Repeat("A", len(cookie.Value))} {
+		if accepted(value) {
+			t.Errorf("the value %q is accepted", value)
+		}
+	}
+	for _, key := range []string{"another key", apiKey + "2"} {
+		changed := newTestAPI(t, func(c *httpapi.Config) { c.APIKey = key })
+		changed.withSession(cookie, http.MethodGet, "/api/v1/monitors").hasError(http.StatusUnauthorized, "UNAUTHORIZED")
+	}
+	at = now.Add(12*time.Hour - time.Second)
+	if !accepted(cookie.Value) {
+		t.Error("the session ends early")
+	}
+	at = now.Add(12 * time.Hour)
+	if accepted(cookie.Value) {
+		t.Error("the session outlives its end")
+	}
+}
+
+// TestAWrongKeyIsNotHealedByASession: a client with a wrong key must learn it.
+func TestAWrongKeyIsNotHealedByASession(t *testing.T) {
+	api := newTestAPI(t)
+	api.withSession(api.signIn(), http.MethodGet, "/api/v1/monitors", publicKeyHeader, "wrong").hasError(http.StatusUnauthorized, "UNAUTHORIZED")
+}
+
+func TestASessionInUseIsRenewed(t *testing.T) {
+	at := now
+	api := newTestAPI(t, func(c *httpapi.Config) { c.Now = func() time.Time { return at } })
+	cookie := api.signIn()
+	at = now.Add(5 * time.Hour)
+	if a := api.withSession(cookie, http.MethodGet, "/api/v1/monitors"); a.header.Get("Set-Cookie") != "" {
+		t.Errorf("with 7 h left it is renewed: %v", a.header)
+	}
+	at = now.Add(7 * time.Hour)
+	renewed := api.withSession(cookie, http.MethodGet, "/api/v1/monitors").cookie()
+	at = now.Add(18 * time.Hour)
+	api.withSession(cookie, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusUnauthorized)
+	api.withSession(renewed, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
+}
+
+func TestSigningOutDeletesTheCookie(t *testing.T) {
+	api := newTestAPI(t)
+	for _, cookie := range []*http.Cookie{api.signIn(), {Name: "stream_monitor_session", Value: "expired"}} {
+		deleted := api.withSession(cookie, http.MethodDelete, sessionURL).hasStatus(http.StatusNoContent).cookie()
+		if deleted.MaxAge != -1 || deleted.Value != "" || deleted.Path != "/" {
+			t.Errorf("the cookie is %v", deleted)
+		}
+	}
+	api.do(httptest.NewRequest(http.MethodGet, sessionURL, nil)).hasError(http.StatusUnauthorized, "UNAUTHORIZED")
+}
+
+// TestAPageOfAnotherSiteCannotUseTheSession sends what browsers send for such a page:
+// new ones Sec-Fetch-Site, old ones and those on plain HTTP only Origin.
+func TestAPageOfAnotherSiteCannotUseTheSession(t *testing.T) {
+	api := newTestAPI(t, func(c *httpapi.Config) { c.PublicURL = "https://monitor.example.org/base" })
+	id := api.register("Q")
+	cookie := api.signIn()
+	foreign := [][]string{
+		{"Sec-Fetch-Site", "cross-site"},
+		{"Sec-Fetch-Site", "same-site"}, // another port or subdomain
+		{"Origin", "https://attacker.example"},
+		{"Origin", "http://example.com:8080"},
+		{"Origin", "null"},
+	}
+	for _, headers := range foreign {
+		for _, c := range []struct{ method, path string }{
+			{http.MethodPost, "/api/v1/monitors"},
+			{http.MethodPost, "/api/v1/webhooks/test"},
+			{http.MethodPatch, "/api/v1/monitors/" + string(id)},
+			{http.MethodDelete, "/api/v1/monitors/" + string(id)},
+			{http.MethodDelete, sessionURL},
+			{http.MethodPost, sessionURL},
+		} {
+			a := api.withSession(cookie, c.method, c.path, headers...)
+			a.hasError(http.StatusForbidden, "CROSS_ORIGIN", "PUBLIC_URL")
+			if a.header.Get("Set-Cookie") != "" {
+				t.Errorf("%s %s changes the cookie", c.method, c.path)
+			}
+		}
+	}
+	for _, headers := range [][]string{
+		{"Sec-Fetch-Site", "same-origin"},
+		{"Origin", "http://example.com"}, // the Host of the request
+		{"Origin", "https://monitor.example.org", "Sec-Fetch-Site", "same-origin"},
+		{"Origin", "https://monitor.example.org"}, // through a reverse proxy that changes Host
+		{}, // no browser
+	} {
+		api.withSession(cookie, http.MethodDelete, sessionURL, headers...).hasStatus(http.StatusNoContent)
+	}
+	// A key is no ambient permission: pages of other sites cannot send it.
+	r := newRequest("DELETE", "/api/v1/monitors/"+string(id), nil)
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	api.do(r).hasStatus(http.StatusOK)
+}
+
+func TestWrongKeysAreLimitedByAddress(t *testing.T) {
+	at := now
+	api := newTestAPI(t, func(c *httpapi.Config) { c.Now = func() time.Time { return at } })
+	const one, network, other = "192.0.2.1:1111", "[2001:db8::1]:1", "192.0.2.2:1111"
+	for _, address := range []string{one, network} {
+		for range 10 {
+			api.signInWith("wrong", address).hasError(http.StatusUnauthorized, "UNAUTHORIZED")
+		}
+		a := api.signInWith(apiKey, address) // the right key must not be found out either
+		a.hasError(http.StatusTooManyRequests, "RATE_LIMIT_EXCEEDED", "10 wrong keys")
+		if a.header.Get("Retry-After") != "60" {
+			t.Errorf("Retry-After is %q", a.header.Get("Retry-After"))
+		}
+	}
+	api.signInWith(apiKey, "192.0.2.1:2222").hasStatus(http.StatusTooManyRequests)
+	api.signInWith(apiKey, "[2001:db8::ffff]:2").hasStatus(http.StatusTooManyRequests) // the same network
+	api.signInWith(apiKey, other).hasStatus(http.StatusNoContent)
+	if got := strings.Count(api.log.String(), "sign-in is refused"); got != 2 {
+		t.Errorf("%d lines of the log say so, want one for each address: %s", got, api.log)
+	}
+	at = now.Add(time.Minute)
+	api.signInWith(apiKey, one).hasStatus(http.StatusNoContent)
+}
+
+// TestRightKeysAreNotLimited: a whole office signs in from one address.
+func TestRightKeysAreNotLimited(t *testing.T) {
+	api := newTestAPI(t)
+	for range 50 {
+		api.signIn()
+	}
+}
+
+func TestTheCookieIsSecureUnderTLS(t *testing.T) {
+	api := newTestAPI(t)
+	for name, c := range map[string]struct {
+		change func(*http.Request)
+		secure bool
+	}{
+		"plain HTTP":                       {func(*http.Request) {}, false},
+		"TLS":                              {func(r *http.Request) { r.TLS = &tls.ConnectionState{} }, true},
+		"TLS that ends at a reverse proxy": {func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "https") }, true},
+		"TLS that only the browser knows of": {func(r *http.Request) {
+			r.Header.Set("Origin", "https://example.com")
+		}, true},
+		"a proxy without TLS": {func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "http") }, false},
+	} {
+		if cookie := api.signInWith(apiKey, "", c.change).hasStatus(http.StatusNoContent).cookie(); cookie.Secure != c.secure {
+			t.Errorf("%s: Secure is %v", name, cookie.Secure)
+		}
+	}
+}
+
+func TestALinkSignsInOnce(t *testing.T) {
+	at := now
+	api := newTestAPI(t, func(c *httpapi.Config) { c.Now = func() time.Time { return at } })
+	api.unvalidated = true // openapi.yaml describes the API, not the pages
+	open := func(method, path string) response {
+		t.Helper()
+		return api.do(httptest.NewRequest(method, path, nil))
+	}
+	expired := func(path string) {
+		t.Helper()
+		a := open(http.MethodGet, path).hasStatus(http.StatusSeeOther)
+		if a.header.Get("Location") != "/signin?link=expired" || a.header.Get("Set-Cookie") != "" {
+			t.Errorf("%s is answered with %v", path, a.header)
+		}
+	}
+	expired("/signin?token=") // before there is a link
+	link := api.handlers.NewSignInLink()
+	expired("/signin?token=" + strings.Repeat("A", 26))
+	open(http.MethodHead, link) // a preview of the link does not use it up
+	a := open(http.MethodGet, link).hasStatus(http.StatusSeeOther)
+	if a.header.Get("Location") != "/" || a.header.Get("Referrer-Policy") != "no-referrer" || a.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("the link is answered with %v", a.header)
+	}
+	api.withSession(a.cookie(), http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
+	expired(link)
+
+	earlier, link := api.handlers.NewSignInLink(), api.handlers.NewSignInLink()
+	expired(earlier)
+	at = now.Add(10 * time.Minute)
+	expired(link)
+	if strings.Contains(api.log.String(), strings.TrimPrefix(link, "/signin?token=")) {
+		t.Error("the token is in the log")
+	}
+}
+
+// TestADashboardReadsMore: one page of the dashboard consists of many requests. Each
+// session is a client of its own.
+func TestADashboardReadsMore(t *testing.T) {
+	api := newTestAPI(t)
+	api.unvalidated = true // it would take seconds
+	cookie := api.signIn()
+	for range 10 * requestsPerMin {
+		api.withSession(cookie, http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
+	}
+	api.withSession(cookie, http.MethodGet, "/api/v1/monitors").hasError(http.StatusTooManyRequests, "RATE_LIMIT_EXCEEDED")
+	api.withSession(api.signIn(), http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
+	api.get("/api/v1/monitors").hasStatus(http.StatusOK)
+}
+
+// TestAFeedEndsWithItsSession: a feed could be read for ever with a session of 12 h.
+func TestAFeedEndsWithItsSession(t *testing.T) {
+	var late atomic.Bool
+	accepting := make(chan struct{}, 1)
+	api := newTestAPI(t, func(c *httpapi.Config) {
+		c.Now = func() time.Time {
+			if late.Load() {
+				select {
+				case <-accepting: // the session is checked at its beginning
+				default: // and its time limit is set 20 ms before its end
+					return now.Add(12*time.Hour - 20*time.Millisecond).Truncate(time.Second).Add(-20 * time.Millisecond)
+				}
+			}
+			return now
+		}
+	})
+	cookie := api.signIn()
+	late.Store(true)
+	accepting <- struct{}{}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/v1/feed", nil)
+	r.AddCookie(cookie)
+	api.do(r).hasStatus(http.StatusOK)
+	if ctx.Err() != nil {
+		t.Error("the feed outlives the session")
+	}
+}
+
+// sessionCases are the responses of the routes of sessions.
+func sessionCases() []responseCase {
+	post := func(body io.Reader) *http.Request {
+		r := newRequest("POST", sessionURL, body)
+		r.Header.Del(publicKeyHeader)
+		return r
+	}
+	right := `{"api_key":"` + apiKey + `"}`
+	return []responseCase{
+		{"sign in", 204, func(*testAPI) *http.Request { return post(strings.NewReader(right)) }},
+		{"sign in without a key", 400, func(*testAPI) *http.Request { return post(strings.NewReader(`{}`)) }},
+		{"sign in with a wrong key", 401, func(*testAPI) *http.Request { return post(strings.NewReader(`{"api_key":"wrong"}`)) }},
+		{"sign in with a body that does not arrive", 408, func(*testAPI) *http.Request { return post(stalledBody{}) }},
+		{"sign in with a body that is too large", 413, func(*testAPI) *http.Request { return post(strings.NewReader(strings.Repeat(" ", 1<<20))) }},
+		{"sign in with plain text", 415, func(*testAPI) *http.Request {
+			r := post(strings.NewReader(right))
+			r.Header.Set("Content-Type", "text/plain")
+			return r
+		}},
+		{"sign in after too many wrong keys", 429, func(api *testAPI) *http.Request {
+			for range 10 {
+				api.signInWith("wrong", "")
+			}
+			return post(strings.NewReader(right))
+		}},
+		{"read the session", 200, func(api *testAPI) *http.Request {
+			r := httptest.NewRequest(http.MethodGet, sessionURL, nil)
+			r.AddCookie(api.signIn())
+			return r
+		}},
+		{"read no session", 401, func(*testAPI) *http.Request { return newRequestWithoutKey(sessionURL) }},
+		{"sign out", 204, func(*testAPI) *http.Request { return httptest.NewRequest(http.MethodDelete, sessionURL, nil) }},
+	}
+}

@@ -1,0 +1,133 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"image/jpeg"
+	"io"
+	"math"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// thumbnailHandlers answers the requests about thumbnails (section 17.2).
+type thumbnailHandlers struct {
+	*responder
+
+	service *record.Thumbnails
+}
+
+type leaseBody struct {
+	ExpiresInSec int `json:"expires_in_sec"`
+}
+
+// watch is POST /api/v1/thumbnails/watch.
+func (h thumbnailHandlers) watch(c *gin.Context) error {
+	raw, err := readJSON(c, maxPublicBody)
+	if err != nil {
+		return err
+	}
+	body, err := readObject(raw, "", "monitor_ids")
+	if err != nil {
+		return err
+	}
+	var ids []monitor.ID
+	if err := body.err(); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body.fields["monitor_ids"], &ids); err != nil {
+		return refusef(monitor.InvalidConfig, "monitor_ids is no array of texts; accepted are 1 to %d ids of monitors", record.MaxThumbnailMonitors)
+	}
+	if err := h.service.Watch(c.Request.Context(), ids); err != nil {
+		return err
+	}
+	h.write(c, http.StatusOK, leaseBody{int(record.ThumbnailLease / time.Second)})
+	return nil
+}
+
+// read is GET /api/v1/monitors/{monitor_id}/thumbnail. The content is of the stream, which
+// may be hostile: it is never anything but a picture.
+func (h thumbnailHandlers) read(c *gin.Context) error {
+	id, err := monitor.ParseID(c.Param("monitor_id"))
+	if err != nil {
+		return err
+	}
+	t, err := h.service.Get(c.Request.Context(), id)
+	if err != nil {
+		return err
+	}
+	c.Header("Content-Type", "image/jpeg")
+	c.Header("Content-Security-Policy", "default-src 'none'; sandbox")
+	c.Header("Cache-Control", "private, no-cache")
+	c.Header("ETag", fmt.Sprintf(`"%d"`, t.TakenAt.UnixMicro()))
+	c.Header("X-Taken-At", h.localTime(t.TakenAt).Format(time.RFC3339Nano))
+	c.Request.Header.Del("Range") // half a picture is of no use
+	http.ServeContent(c.Writer, c.Request, "", time.Time{}, bytes.NewReader(t.JPEG))
+	return nil
+}
+
+type wantedBody struct {
+	ThumbnailWanted bool `json:"thumbnail_wanted"`
+}
+
+// put is PUT /internal/v1/monitors/{monitor_id}/thumbnail.
+func (h thumbnailHandlers) put(c *gin.Context) error {
+	id, err := monitor.ParseID(c.Param("monitor_id"))
+	if err != nil {
+		return err
+	}
+	query, err := readQuery(c, "generation", "taken_at")
+	if err != nil {
+		return err
+	}
+	generation, err := strconv.Atoi(query.Get("generation"))
+	if err != nil || generation < 1 || generation > math.MaxInt32 {
+		return refusef(monitor.InvalidConfig, "generation is %.40q; accepted is a whole number from 1", query.Get("generation"))
+	}
+	t := record.Thumbnail{MonitorID: id}
+	if t.TakenAt, err = time.Parse(time.RFC3339, query.Get("taken_at")); err != nil {
+		return refusef(monitor.InvalidConfig, "taken_at is %.60q; accepted is an RFC 3339 time", query.Get("taken_at"))
+	}
+	if t.JPEG, err = readThumbnail(c); err != nil {
+		return err
+	}
+	wanted, err := h.service.Put(c.Request.Context(), t, generation)
+	if err != nil {
+		return err
+	}
+	h.write(c, http.StatusOK, wantedBody{wanted})
+	return nil
+}
+
+// readThumbnail reads a JPEG within the limits. It decodes the header only.
+func readThumbnail(c *gin.Context) ([]byte, error) {
+	if media, _, err := mime.ParseMediaType(c.GetHeader("Content-Type")); err != nil || media != "image/jpeg" {
+		return nil, refusef(unsupportedMedia, "Content-Type is %.60q; accepted is image/jpeg", c.GetHeader("Content-Type"))
+	}
+	if c.Request.ContentLength > record.MaxThumbnailBytes {
+		return nil, tooLarge(record.MaxThumbnailBytes)
+	}
+	raw, err := io.ReadAll(io.LimitReader(uploadBody{c.Request.Body}, record.MaxThumbnailBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) > record.MaxThumbnailBytes {
+		return nil, tooLarge(record.MaxThumbnailBytes)
+	}
+	size, err := jpeg.DecodeConfig(bytes.NewReader(raw))
+	if err != nil {
+		return nil, refusef(monitor.InvalidConfig, "the body is no JPEG")
+	}
+	if size.Width > record.MaxThumbnailWidth || size.Height > record.MaxThumbnailHeight {
+		return nil, refusef(monitor.InvalidConfig, "the picture has %d x %d pixels; accepted are at most %d x %d", size.Width, size.Height, record.MaxThumbnailWidth, record.MaxThumbnailHeight)
+	}
+	return raw, nil
+}

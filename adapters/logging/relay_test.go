@@ -1,0 +1,60 @@
+package logging_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/adapters/logging"
+)
+
+func TestARelayShowsLinesOfOtherProcessesLikeOwnOnes(t *testing.T) {
+	var own, relayed bytes.Buffer
+	direct, err := logging.NewServiceText(&own, "info", tokyo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker, err := logging.New(logging.NewServiceRelay(&relayed, tokyo), "info", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []*slog.Logger{direct, worker} {
+		write(t, l.With("component", "worker", "monitor_id", "mon-1"), slog.LevelWarn, "still black", "for", "12 s", "n", 3, slog.Group("g", "k", "v", "a", 1), "z", nil)
+	}
+	if want := "20:15:30.123 WARN  still black  worker monitor=mon-1 for=\"12 s\" n=3 g.k=v g.a=1 z=null\n"; own.String() != want || relayed.String() != want {
+		t.Errorf("the own line is %q, the relayed one %q, want %q", own.String(), relayed.String(), want)
+	}
+}
+
+func TestARelayPassesOnWhatIsNoLogLine(t *testing.T) {
+	for _, raw := range []string{"panic: oh\n", "{}\n", `{"message":"m"}` + "\n", `{"timestamp":"2024-01-15T20:15:30Z","level":"LOUD","message":"m"}` + "\n", "\n"} {
+		var b bytes.Buffer
+		if n, err := logging.NewServiceRelay(&b, tokyo).Write([]byte(raw)); err != nil || n != len(raw) || b.String() != raw {
+			t.Errorf("%q becomes %q (%d, %v)", raw, b.String(), n, err)
+		}
+	}
+}
+
+func TestARelayedLineCannotDrawOnTheTerminal(t *testing.T) {
+	var b bytes.Buffer
+	raw := `{"timestamp":"2024-01-15T20:15:30Z","level":"INFO","monitor_id":"\u001b[2J","component":"\u001bc","message":"a\u001b[1m\nb","data":{"k\u001b":"v\u009b"}}` + "\n"
+	if _, err := logging.NewServiceRelay(&b, tokyo).Write([]byte(raw)); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.TrimSuffix(b.String(), "\n"); strings.ContainsAny(got, "\x1b\n\u009b") {
+		t.Errorf("wrote %q", got)
+	}
+}
+
+func TestAVerbatimTextKeepsTheQueryOfItsURL(t *testing.T) {
+	var b bytes.Buffer
+	l, err := logging.New(&b, "info", tokyo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Info("m", "link", logging.Verbatim("http://localhost:8080/signin?token=T"), "other", "http://localhost:8080/signin?token=S")
+	if got := b.String(); !strings.Contains(got, "token=T") || strings.Contains(got, "token=S") {
+		t.Errorf("wrote %s", got)
+	}
+}

@@ -1,0 +1,79 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// ExpiryStore deletes events and incidents of ended monitors. Each statement is a
+// transaction of its own. It locks the rows that it deletes, and no others.
+type ExpiryStore struct{ db *database }
+
+// ExpiringMonitors implements record.ExpiryStore.
+func (s *ExpiryStore) ExpiringMonitors(ctx context.Context, age time.Duration, after record.EndedMonitor, limit int) ([]record.EndedMonitor, error) {
+	var rows []struct {
+		ID      monitor.ID `db:"id"`
+		EndedAt time.Time  `db:"ended_at"`
+	}
+	err := s.db.SelectContext(ctx, &rows, `
+		SELECT id, ended_at FROM monitors
+		WHERE ended_at < now() - make_interval(secs => $1) AND expired_at IS NULL AND (ended_at, id) > ($2, $3)
+		ORDER BY ended_at, id LIMIT $4`, age.Seconds(), after.EndedAt.UTC(), after.ID, limit)
+	page := make([]record.EndedMonitor, 0, len(rows))
+	for _, r := range rows {
+		page = append(page, record.EndedMonitor{ID: r.ID, EndedAt: r.EndedAt})
+	}
+	return page, wrapError(ctx, "find monitors whose events expire", err)
+}
+
+// DeleteEvents implements record.ExpiryStore.
+func (s *ExpiryStore) DeleteEvents(ctx context.Context, id monitor.ID, age time.Duration, limit int) (int, error) {
+	n, err := s.remove(ctx, `
+		DELETE FROM monitor_events WHERE id = ANY (ARRAY(
+			SELECT id FROM monitor_events
+			WHERE monitor_id = $1 AND created_at < now() - make_interval(secs => $2) AND webhook_status <> 'pending'
+			LIMIT $3 FOR UPDATE SKIP LOCKED))`, id, age, limit)
+	return n, wrapError(ctx, "delete expired events of "+string(id), err)
+}
+
+// expiredIncident selects the incidents of a monitor that are deleted. Evidence needs
+// its incident.
+const expiredIncident = `i.monitor_id = $1 AND i.state = 'resolved' AND i.resolved_at < now() - make_interval(secs => $2)
+	AND NOT EXISTS (SELECT FROM evidence e WHERE e.incident_id = i.id)`
+
+// DeleteIncidents implements record.ExpiryStore. The log goes first: it may be long, and
+// deleting an incident deletes its whole log.
+func (s *ExpiryStore) DeleteIncidents(ctx context.Context, id monitor.ID, age time.Duration, limit int) (incidents, lines int, err error) {
+	lines, err = s.remove(ctx, `
+		DELETE FROM incident_log WHERE id = ANY (ARRAY(
+			SELECT l.id FROM incidents i JOIN incident_log l ON l.incident_id = i.id WHERE `+expiredIncident+`
+			LIMIT $3 FOR UPDATE OF l SKIP LOCKED))`, id, age, limit)
+	if err == nil {
+		incidents, err = s.remove(ctx, `
+			DELETE FROM incidents WHERE id = ANY (ARRAY(
+				SELECT i.id FROM incidents i WHERE `+expiredIncident+` AND NOT EXISTS (SELECT FROM incident_log l WHERE l.incident_id = i.id)
+				LIMIT $3 FOR UPDATE SKIP LOCKED))`, id, age, limit)
+	}
+	return incidents, lines, wrapError(ctx, "delete expired incidents of "+string(id), err)
+}
+
+// MarkExpired implements record.ExpiryStore.
+func (s *ExpiryStore) MarkExpired(ctx context.Context, id monitor.ID) error {
+	_, err := s.db.ExecContext(ctx, `
+		UPDATE monitors SET expired_at = now() WHERE id = $1
+			AND NOT EXISTS (SELECT FROM monitor_events WHERE monitor_id = $1)
+			AND NOT EXISTS (SELECT FROM incidents WHERE monitor_id = $1)`, id)
+	return wrapError(ctx, "note that "+string(id)+" has no events", err)
+}
+
+func (s *ExpiryStore) remove(ctx context.Context, statement string, id monitor.ID, age time.Duration, limit int) (int, error) {
+	result, err := s.db.ExecContext(ctx, statement, id, age.Seconds(), limit)
+	if err != nil {
+		return 0, err
+	}
+	n, err := result.RowsAffected()
+	return int(n), err
+}

@@ -1,0 +1,147 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/feed"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// feedChannel is notified by every transaction that appends to the feed.
+const feedChannel = "feed"
+
+// appendEntries numbers the entries %[2]s by the one row of feed_head, which stays locked
+// until the transaction ends. So versions are committed in order and without gaps.
+const appendEntries = `
+	WITH head AS (UPDATE feed_head SET version = version + %[1]d RETURNING version - %[1]d AS base)
+	INSERT INTO feed (version, type, at, data)
+	SELECT head.base + entry.n, entry.type, clock_timestamp(), entry.data
+	FROM head, (VALUES %[2]s) AS entry (n, type, data);
+	NOTIFY ` + feedChannel
+
+// appendFeed appends data to the feed, in order, notifies its readers, and commits the
+// transaction, all in one message. So no halted gateway keeps the others waiting for
+// feed_head. If there is nothing to append, appendFeed leaves the commit to inTx. Either
+// way it must be the last call of a transaction.
+//
+// It logs and leaves out what the server refuses, so that no report is refused for it.
+// The readers then get a new epoch, and with it the whole state.
+func (db *database) appendFeed(ctx context.Context, tx *sqlx.Tx, changes ...feed.Data) error {
+	statement := db.feedStatement(changes)
+	if statement == "" {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, beginOptional+"; "+statement+commitSuffix)
+	if err == nil {
+		return nil
+	}
+	if err := undo(ctx, tx, err, undoOptional+commitSuffix); err != nil {
+		return fmt.Errorf("append to the feed and commit, outcome unknown: %w", err)
+	}
+	db.log.Warn("changes left out of the feed, its readers get the whole state instead: check the database", "changes", len(changes), "error", err.Error())
+	db.feedIncomplete.Store(true)
+	return nil
+}
+
+// feedStatement returns the statement that appends changes; empty: none can be encoded.
+func (db *database) feedStatement(changes []feed.Data) string {
+	var entries []string
+	for _, change := range changes {
+		encoded, err := feed.Encode(change)
+		if err != nil {
+			db.logLeftOut(change.Type(), "", err)
+			continue
+		}
+		entries = append(entries, fmt.Sprintf("(%d, %s, %s)", len(entries)+1, pq.QuoteLiteral(string(change.Type())), pq.QuoteLiteral(string(encoded))))
+	}
+	if len(entries) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(appendEntries, len(entries), strings.Join(entries, ", "))
+}
+
+// logLeftOut logs a change whose data cannot be read or encoded. Without it, the feed
+// would lose a change silently.
+func (db *database) logLeftOut(change feed.Type, id monitor.ID, err error) {
+	db.log.Warn("change left out of the feed, its readers see the next one: report the defect with error",
+		"type", string(change), "monitor_id", string(id), "error", err.Error())
+}
+
+// monitorChange returns the data of monitor.updated: the monitor as the transaction
+// leaves it. A row that cannot be read is logged and gives none, so that its reports
+// are still accepted.
+func (db *database) monitorChange(ctx context.Context, tx *sqlx.Tx, id monitor.ID) ([]feed.Data, error) {
+	var row monitorRow
+	if err := tx.GetContext(ctx, &row, `SELECT `+monitorColumns+fromMonitors+` WHERE m.id = $1`, id); err != nil {
+		return nil, err
+	}
+	m, err := row.toMonitor()
+	if err != nil {
+		db.logLeftOut(feed.MonitorUpdated, id, err)
+		return nil, nil
+	}
+	return []feed.Data{feed.NewMonitor(m)}, nil
+}
+
+// appendMonitor appends monitor.updated, and then the other changes.
+func (db *database) appendMonitor(ctx context.Context, tx *sqlx.Tx, id monitor.ID, others ...feed.Data) error {
+	changes, err := db.monitorChange(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	return db.appendFeed(ctx, tx, append(changes, others...)...)
+}
+
+// deliveryColumns are what a statement returns of the deliveries that it changed.
+const deliveryColumns = `id, monitor_id, event_type, created_at, webhook_status, webhook_attempts, webhook_last_error, next_attempt_at, sent_at`
+
+// deliveryChange is a row of deliveryColumns.
+type deliveryChange struct {
+	ID            string     `db:"id"`
+	MonitorID     monitor.ID `db:"monitor_id"`
+	EventType     event.Type `db:"event_type"`
+	CreatedAt     time.Time  `db:"created_at"`
+	Status        string     `db:"webhook_status"`
+	Attempts      int        `db:"webhook_attempts"`
+	LastError     *string    `db:"webhook_last_error"`
+	NextAttemptAt *time.Time `db:"next_attempt_at"`
+	SentAt        *time.Time `db:"sent_at"`
+}
+
+func (r deliveryChange) toDelivery() feed.Delivery {
+	if r.Status != "pending" {
+		r.NextAttemptAt = nil
+	}
+	return feed.NewDelivery(feed.Delivery{
+		EventID:          r.ID,
+		MonitorID:        r.MonitorID,
+		EventType:        r.EventType,
+		CreatedAt:        r.CreatedAt,
+		WebhookStatus:    r.Status,
+		WebhookAttempts:  r.Attempts,
+		WebhookLastError: r.LastError,
+		NextAttemptAt:    r.NextAttemptAt,
+		SentAt:           r.SentAt,
+	})
+}
+
+// changeDeliveries runs a statement that returns deliveryColumns, and returns the
+// data of delivery.updated for each row.
+func changeDeliveries(ctx context.Context, tx *sqlx.Tx, statement string, args ...any) ([]feed.Data, error) {
+	var rows []deliveryChange
+	if err := tx.SelectContext(ctx, &rows, statement+` RETURNING `+deliveryColumns, args...); err != nil {
+		return nil, err
+	}
+	changes := make([]feed.Data, 0, len(rows))
+	for _, r := range rows {
+		changes = append(changes, r.toDelivery())
+	}
+	return changes, nil
+}

@@ -1,0 +1,247 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// feedLine is a short form of an entry: its type and the field that the tests expect.
+func feedLine(t testing.TB, entryType, data string) string {
+	t.Helper()
+	var fields struct {
+		Status   string `json:"status"`
+		Webhook  string `json:"webhook_status"`
+		Attempts int    `json:"webhook_attempts"`
+		State    string `json:"state"`
+	}
+	if err := json.Unmarshal([]byte(data), &fields); err != nil {
+		t.Fatalf("the data of %s is no JSON: %v: %s", entryType, err, data)
+	}
+	if fields.Webhook != "" {
+		return fmt.Sprintf("%s %s %d", entryType, fields.Webhook, fields.Attempts)
+	}
+	return entryType + " " + fields.Status + fields.State
+}
+
+// feedSince returns the entries after a version in short form, and the last version.
+func feedSince(t testing.TB, db *sql.DB, version int64) (lines []string, last int64) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), `SELECT version, type, data FROM feed WHERE version > $1 ORDER BY version`, version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	last = version
+	for rows.Next() {
+		var next int64
+		var entryType, data string
+		if err := rows.Scan(&next, &entryType, &data); err != nil {
+			t.Fatal(err)
+		}
+		if last > 0 && next != last+1 {
+			t.Fatalf("version %d follows %d", next, last)
+		}
+		last = next
+		lines = append(lines, feedLine(t, entryType, data))
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return lines, last
+}
+
+// feedHead returns the version of the newest entry.
+func feedHead(t testing.TB, db *sql.DB) (version int64) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), `SELECT version FROM feed_head`).Scan(&version); err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
+// TestEveryChangeThatReadersSeeIsAppendedToTheFeed runs each transaction twice: as a
+// repetition after an unknown outcome, it appends nothing.
+func TestEveryChangeThatReadersSeeIsAppendedToTheFeed(t *testing.T) {
+	t.Parallel()
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	m, reserved, failing := registration(1), registration(2), registration(3)
+	reserved.Status, reserved.ReservedUntil = monitor.Waiting, time.Now().Add(-time.Second)
+	alert, doomed, last := blackout(40), blackout(50), monitorError(event.ReasonWorkerLost)
+	last.At = time.Now()
+	dark := report(alert)
+	dark.Health.Video = monitor.Black
+	blind := dark
+	blind.Events = nil
+	blind.Visibility = &monitor.Visibility{LastError: "yt-dlp: no answer", BlindSince: noon}
+	ended := report()
+	ended.Status, ended.StreamStatus = monitor.Completed, monitor.StreamEnded
+	var leased delivery.Delivery
+	attempt := func(decision delivery.Decision) func() error {
+		return func() error {
+			a := rejecting
+			if decision.Sent {
+				a = accepting
+			}
+			_, err := s.RecordAttempt(t.Context(), leased, a, decision)
+			return err
+		}
+	}
+	accept := func(m monitor.Monitor, r monitor.Report) func() error {
+		return func() error { _, err := s.Accept(t.Context(), m.ID, r); return err }
+	}
+	var claimed supervisor.Reservation
+	head := feedHead(t, db)
+	for _, step := range []struct {
+		name    string
+		prepare func()
+		change  func() error
+		want    []string
+	}{
+		{"a registration", nil, func() error { return s.Insert(t.Context(), m, unlimited) },
+			[]string{"monitor.updated initializing"}},
+		{"a registration with a key", nil, func() error {
+			_, err := s.InsertIdempotent(t.Context(), reserved, unlimited, registry.IdempotencyKey{Key: registry.Digest{1}})
+			return err
+		}, []string{"monitor.updated waiting"}},
+		{"a promotion", func() {
+			taken, _, err := s.ClaimDue(t.Context(), time.Minute)
+			if err != nil || len(taken) != 1 {
+				t.Fatalf("%d reservations are due: %v", len(taken), err)
+			}
+			claimed = taken[0]
+		}, func() error { _, err := s.Promote(t.Context(), claimed, "here"); return err },
+			[]string{"monitor.updated waiting"}},
+		{"a report with an alert", nil, accept(m, dark),
+			[]string{"monitor.updated monitoring", "delivery.updated pending 0", "incident.updated open"}},
+		{"a report of blindness", nil, accept(m, blind), []string{"monitor.updated monitoring"}},
+		{"a failed attempt", func() { leased = leaseOne(t, s) }, attempt(delivery.Decision{RetryAt: time.Now()}),
+			[]string{"delivery.updated pending 1"}},
+		{"a delivery", func() { leased = leaseOne(t, s) }, attempt(sent), []string{"delivery.updated sent 2"}},
+		{"a stop with a last event", nil, func() error {
+			_, err := s.End(t.Context(), m.ID, monitor.Stopped, "", &doomed, noon)
+			return err
+		}, []string{"monitor.updated stopped", "delivery.updated pending 0", "incident.updated resolved"}},
+		{"the end of a stream", nil, accept(reserved, func() monitor.Report { ended.Generation = 2; return ended }()),
+			[]string{"monitor.updated completed"}},
+		{"another registration", nil, func() error { return s.Insert(t.Context(), failing, unlimited) },
+			[]string{"monitor.updated initializing"}},
+		{"an event of the gateway", nil, func() error { return s.AddEvent(t.Context(), failing, last) },
+			[]string{"delivery.updated pending 0", "incident.updated open"}},
+		{"a delivery that failed for good", func() {
+			for _, d := range lease(t, s) {
+				if d.MonitorID == failing.ID {
+					leased = d
+				}
+			}
+		}, attempt(failed), []string{"delivery.updated failed 1", "monitor.updated error"}},
+	} {
+		if step.prepare != nil {
+			step.prepare()
+		}
+		if err := step.change(); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		var lines []string
+		if lines, head = feedSince(t, db, head); !slices.Equal(lines, step.want) {
+			t.Errorf("%s appends %q, want %q", step.name, lines, step.want)
+		}
+		if err := step.change(); err != nil && step.name != "a promotion" {
+			t.Fatalf("%s, repeated: %v", step.name, err)
+		}
+		if lines, head = feedSince(t, db, head); len(lines) > 0 && step.name != "a promotion" {
+			t.Errorf("%s appends %q when it is repeated, want nothing", step.name, lines)
+		}
+	}
+}
+
+func TestAReportThatChangesNothingVisibleIsNotAppendedToTheFeed(t *testing.T) {
+	t.Parallel()
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(), monitor.Run)
+	head := feedHead(t, db)
+	for second := range 5 {
+		r := report()
+		r.At = noon.Add(time.Duration(second) * time.Second)
+		r.Health.LastCheckAt = r.At
+		r.Statistics.TotalSegmentsAnalyzed += second
+		r.Visibility = &monitor.Visibility{LastObservedAt: r.At}
+		acceptReport(t, s, m.ID, r, monitor.Run)
+	}
+	if lines, _ := feedSince(t, db, head); len(lines) > 0 {
+		t.Errorf("heartbeats appended %q, want nothing", lines)
+	}
+}
+
+func TestAFailedMonitorAndItsLastEventAreAppendedToTheFeed(t *testing.T) {
+	t.Parallel()
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	m := register(t, s, 1)
+	head := feedHead(t, db)
+	last := monitorError(event.ReasonWorkerLost)
+	for range 2 {
+		if err := s.Fail(t.Context(), m, event.ReasonWorkerLost, last); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines, _ := feedSince(t, db, head)
+	if want := []string{"monitor.updated error", "delivery.updated pending 0", "incident.updated open"}; !slices.Equal(lines, want) {
+		t.Errorf("the feed has %q, want %q", lines, want)
+	}
+}
+
+func TestARedeliveryIsAppendedToTheFeed(t *testing.T) {
+	t.Parallel()
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	m := register(t, s, 1)
+	alert := blackout(40)
+	acceptReport(t, s, m.ID, report(alert), monitor.Run)
+	recordAttempt(t, s, leaseOne(t, s), accepting, sent)
+	head := feedHead(t, db)
+	if err := s.Redeliver(t.Context(), m.ID, alert.ID); err != nil {
+		t.Fatal(err)
+	}
+	if lines, _ := feedSince(t, db, head); !slices.Equal(lines, []string{"delivery.updated pending 0"}) {
+		t.Errorf("the feed has %q, want the pending delivery", lines)
+	}
+}
+
+// A monitor whose row cannot be read makes no entry, and its reports are accepted.
+func TestAReportIsAcceptedThoughItsChangeCannotBeAppendedToTheFeed(t *testing.T) {
+	t.Parallel()
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	m := register(t, s, 1)
+	alter(t, db, `UPDATE monitors SET config = '{"check_interval_sec": "often"}' WHERE id = $1`, m.ID)
+	head := feedHead(t, db)
+	acceptReport(t, s, m.ID, report(blackout(40)), monitor.Run)
+	if lines, _ := feedSince(t, db, head); !slices.Equal(lines, []string{"delivery.updated pending 0", "incident.updated open"}) {
+		t.Errorf("the feed has %q, want the delivery and the incident", lines)
+	}
+}
+
+func TestATransactionThatIsRolledBackLeavesNoGapInTheFeed(t *testing.T) {
+	t.Parallel()
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	m := register(t, s, 1)
+	alter(t, db, `BEGIN; UPDATE feed_head SET version = version + 1; ROLLBACK`)
+	acceptReport(t, s, m.ID, report(blackout(40)), monitor.Run)
+	if lines, last := feedSince(t, db, 0); len(lines) != 4 || last != feedHead(t, db) {
+		t.Errorf("the feed has %q, the last of them %d", lines, last)
+	}
+}

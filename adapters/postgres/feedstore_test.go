@@ -1,0 +1,280 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/feed"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestTheEpochChangesOnlyWithTheOriginOfTheFeed(t *testing.T) {
+	t.Parallel()
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	renewed := func() string {
+		t.Helper()
+		if err := s.RenewFeedEpoch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return presentPosition(t, s).Epoch
+	}
+	first := renewed()
+	if again := renewed(); again != first {
+		t.Errorf("the epoch changed from %s to %s although nothing had happened", first, again)
+	}
+	alter(t, db, `UPDATE feed_head SET origin = 'another server'`)
+	if after := renewed(); after == first {
+		t.Error("the epoch is unchanged after a restore from another server")
+	}
+}
+
+func TestTheStateHasShownMonitorsAndOpenIncidents(t *testing.T) {
+	t.Parallel()
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	active, recent, old := register(t, s, 1), register(t, s, 2), register(t, s, 3)
+	for _, m := range []monitor.Monitor{recent, old} {
+		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alter(t, db, `UPDATE monitors SET ended_at = now() - interval '11 minutes' WHERE id = $1`, old.ID)
+	acceptReport(t, s, active.ID, report(blackout(40)), monitor.Run)
+	state, position, err := s.ReadState(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []monitor.ID{}
+	for _, m := range state.Monitors {
+		got = append(got, m.MonitorID)
+	}
+	if want := []monitor.ID{active.ID, recent.ID}; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the state has the monitors %v, want %v", got, want)
+	}
+	if len(state.Incidents) != 1 || state.Incidents[0].MonitorID != active.ID {
+		t.Errorf("the state has the incidents %+v, want that of the alert", state.Incidents)
+	}
+	if head := feedHead(t, db); position.Version != head {
+		t.Errorf("the state is of version %d, want %d", position.Version, head)
+	}
+}
+
+// followed is what a reader knows that has read every entry: the newest data of each
+// object, of the given type.
+func followed(t testing.TB, s *postgres.Store, of feed.Type, id string) map[string]string {
+	t.Helper()
+	page, err := s.ReadFeed(t.Context(), 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]string{}
+	for _, e := range page.Entries {
+		if e.Type == of {
+			known[fieldOf(t, e.Data, id)] = string(e.Data)
+		}
+	}
+	return known
+}
+
+// fieldOf returns a text field of an object; "": it is null.
+func fieldOf(t testing.TB, data []byte, name string) string {
+	t.Helper()
+	var fields map[string]any
+	if err := json.Unmarshal(data, &fields); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := fields[name].(string)
+	return text
+}
+
+// encodedAs returns the encoded objects of a state in order, and by their ids.
+func encodedAs[T feed.Data](t testing.TB, all []T, id string) (ids []string, byID map[string]string) {
+	t.Helper()
+	byID = map[string]string{}
+	for _, data := range all {
+		line, err := feed.Encode(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, fieldOf(t, line, id))
+		byID[fieldOf(t, line, id)] = string(line)
+	}
+	return ids, byID
+}
+
+func readState(t testing.TB, s *postgres.Store) feed.State {
+	t.Helper()
+	state, _, err := s.ReadState(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+func TestTheStateHasTheDeliveriesThatAFollowerKnowsAsUndelivered(t *testing.T) {
+	t.Parallel()
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	shown := map[monitor.ID]bool{}
+	for n, outcome := range []struct {
+		decision delivery.Decision
+		shown    bool
+		age      string
+	}{
+		{sent, false, "0 h"},
+		{failed, true, "23 hours"},
+		{failed, false, "25 hours"},
+		{delivery.Decision{RetryAt: time.Now().Add(time.Hour)}, true, "25 hours"},
+	} {
+		m := register(t, s, n+1)
+		acceptReport(t, s, m.ID, report(blackout(40)), monitor.Run)
+		// Before the attempt, so that a follower is told the same age.
+		alter(t, db, `UPDATE monitor_events SET created_at = now() - CAST($2 AS interval) WHERE monitor_id = $1`, m.ID, outcome.age)
+		recordAttempt(t, s, leaseOne(t, s), rejecting, outcome.decision)
+		shown[m.ID] = outcome.shown
+	}
+	untried := register(t, s, 5)
+	acceptReport(t, s, untried.ID, report(blackout(40)), monitor.Run)
+	shown[untried.ID] = true
+	want := followed(t, s, feed.DeliveryUpdated, "event_id")
+	maps.DeleteFunc(want, func(_, line string) bool { return !shown[monitor.ID(fieldOf(t, []byte(line), "monitor_id"))] })
+	state := readState(t, s)
+	if _, got := encodedAs(t, state.Deliveries, "event_id"); len(want) != 3 || !maps.Equal(got, want) || state.MoreDeliveries {
+		t.Errorf("the state has the deliveries %v, more: %t, want %v", got, state.MoreDeliveries, want)
+	}
+}
+
+func TestTheStateHasTheNewestDeliveriesAndEvidenceAndSaysThatThereIsMore(t *testing.T) {
+	t.Parallel()
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(blackout(40)), monitor.Run)
+	alter(t, db, `
+		INSERT INTO monitor_events (id, monitor_id, event_type, payload, body, webhook_status, created_at)
+		SELECT gen_random_uuid(), monitor_id, event_type, payload, body, CASE WHEN n % 2 = 0 THEN 'failed' ELSE 'pending' END, now() - n * interval '1 s'
+		FROM monitor_events, generate_series(1, 600) n`)
+	alter(t, db, `
+		INSERT INTO evidence (id, monitor_id, event_id, incident_id, condition, phase, class, created_at)
+		SELECT gen_random_uuid(), monitor_id, gen_random_uuid(), id, 'black', 'alert', 'normal', now() - n * interval '1 s'
+		FROM incidents, generate_series(1, 600) n`)
+	state := readState(t, s)
+	if len(state.Deliveries) != feed.MaxStateDeliveries || !state.MoreDeliveries || len(state.Evidence) != feed.MaxStateEvidence || !state.MoreEvidence {
+		t.Errorf("the state has %d deliveries, more: %t, and %d records of evidence, more: %t, want the limits and true",
+			len(state.Deliveries), state.MoreDeliveries, len(state.Evidence), state.MoreEvidence)
+	}
+	oldest := time.Now().Add(-510 * time.Second)
+	for i, d := range state.Deliveries {
+		if d.CreatedAt.Before(oldest) || i > 0 && d.CreatedAt.After(state.Deliveries[i-1].CreatedAt) {
+			t.Fatalf("delivery %d is of %s, want the newest first", i, d.CreatedAt)
+		}
+	}
+	for i, e := range state.Evidence {
+		if e.CreatedAt.Before(oldest) || i > 0 && e.CreatedAt.After(state.Evidence[i-1].CreatedAt) {
+			t.Fatalf("evidence %d is of %s, want the newest first", i, e.CreatedAt)
+		}
+	}
+}
+
+func TestTheStateHasTheEvidenceOfUnresolvedAndJustResolvedIncidents(t *testing.T) {
+	t.Parallel()
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	var wanted []string
+	var monitors []monitor.ID
+	for n, resolved := range []string{"", "9 minutes", "11 minutes"} {
+		m, alert := register(t, s, n+1), blackout(40)
+		monitors = append(monitors, m.ID)
+		acceptReport(t, s, m.ID, report(alert), monitor.Run)
+		r := newEvidence(m.ID, picture([]byte("black")), file(evidence.Before, []byte("preview")))
+		r.EventID, r.Note, r.CreatedAt = alert.ID, "the picture is black", noon.Add(time.Duration(n)*time.Second)
+		upload(t, s, r, []byte("black"), []byte("preview"))
+		if resolved != "11 minutes" {
+			wanted = append(wanted, string(r.ID))
+		}
+		if resolved != "" {
+			alter(t, db, `UPDATE incidents SET state = 'resolved', resolved_at = now() - CAST($2 AS interval) WHERE monitor_id = $1`, m.ID, resolved)
+		}
+	}
+	upload(t, s, newEvidence(monitors[0], picture([]byte("of no incident"))), []byte("of no incident"))
+	slices.Reverse(wanted) // the newest first
+	state := readState(t, s)
+	ids, got := encodedAs(t, state.Evidence, "evidence_id")
+	if !slices.Equal(ids, wanted) || state.MoreEvidence {
+		t.Errorf("the state has the evidence %v, more: %t, want %v", ids, state.MoreEvidence, wanted)
+	}
+	known := followed(t, s, feed.EvidenceAdded, "evidence_id")
+	for id, line := range got {
+		if line != known[id] {
+			t.Errorf("the state has the evidence %s, a follower knows %s", line, known[id])
+		}
+	}
+}
+
+func TestTheCheckerCountsMonitorsThatAreLateBlindOrFailing(t *testing.T) {
+	t.Parallel()
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	var ids []monitor.ID
+	for n := range 7 {
+		m := register(t, s, n+1)
+		r := report()
+		r.At, r.Health.LastCheckAt = time.Now(), time.Now()
+		r.Visibility = &monitor.Visibility{LastObservedAt: time.Now()}
+		acceptReport(t, s, m.ID, r, monitor.Run)
+		ids = append(ids, m.ID)
+	}
+	// ids[0] is healthy.
+	alter(t, db, `UPDATE monitors SET updated_at = now() - interval '31 seconds' WHERE id = $1`, ids[1])
+	alter(t, db, `UPDATE monitors SET updated_at = now() - interval '31 seconds', config = jsonb_set(config, '{check_interval_sec}', '60') WHERE id = $1`, ids[2])
+	alter(t, db, `UPDATE monitors SET last_observed_at = now() - interval '31 seconds', created_at = now() - interval '1 hour' WHERE id = $1`, ids[3])
+	alter(t, db, `UPDATE monitor_stats SET last_check_at = now() - interval '31 seconds' WHERE monitor_id = $1`, ids[3])
+	alter(t, db, `UPDATE monitors SET last_observed_at = now() - interval '31 seconds', last_error = 'yt-dlp: no answer', blind_since = now() WHERE id = $1`, ids[4])
+	alter(t, db, `UPDATE monitors SET last_error = 'yt-dlp: no answer' WHERE id = $1`, ids[5])
+	alter(t, db, `UPDATE monitors SET reserved_until = now() WHERE id = $1`, ids[6])
+	got, err := s.ReadChecker(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := feed.Checker{
+		Watched: 6, Blind: 1, Late: 2, LateMonitors: []monitor.ID{ids[1], ids[3]},
+		Failing: 2, Failures: []feed.Failure{{Error: "yt-dlp: no answer", Monitors: 2}},
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the checker is %+v, want %+v", got, want)
+	}
+}
+
+func TestOldEntriesAreDeletedInBatchesWithoutAGap(t *testing.T) {
+	t.Parallel()
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	alter(t, db, `
+		WITH head AS (UPDATE feed_head SET version = version + 2500 RETURNING version - 2500 AS base)
+		INSERT INTO feed SELECT base + n, 'monitor.updated', now() - interval '73 hours', '{}' FROM head, generate_series(1, 2500) n`)
+	alter(t, db, `UPDATE feed SET at = now() WHERE version = (SELECT max(version) - 9 FROM feed)`) // a clock that was set back
+	before := presentPosition(t, s)
+	for i, want := range []int64{1000, 1000, 490, 0} {
+		deleted, more, err := s.DeleteFeed(t.Context(), 72*time.Hour)
+		if err != nil || deleted != want || more != (want == 1000) {
+			t.Fatalf("batch %d deleted %d, %t, %v, want %d", i, deleted, more, err, want)
+		}
+	}
+	page, err := s.ReadFeed(t.Context(), before.Version-11, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tooOld := feed.Position{Epoch: before.Epoch, Version: before.Version - 11}
+	oldest := feed.Position{Epoch: before.Epoch, Version: before.Version - 10}
+	if len(page.Entries) != 10 || tooOld.Continues(page) || !oldest.Continues(page) {
+		t.Errorf("%d entries are left; the position before the deleted one continues: %t, the oldest: %t", len(page.Entries), tooOld.Continues(page), oldest.Continues(page))
+	}
+}

@@ -1,0 +1,308 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
+
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/history"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// HistoryStore reads the history of monitors and deletes what has expired.
+type HistoryStore struct{ db *database }
+
+// inSnapshot runs work in a transaction that sees one state of the database.
+func (db *database) inSnapshot(ctx context.Context, operation string, work func(*sqlx.Tx) error) error {
+	tx, err := db.BeginTxx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return wrapError(ctx, operation, err)
+	}
+	defer func() { _ = tx.Rollback() }() // it has changed nothing
+	return wrapError(ctx, operation, work(tx))
+}
+
+// MonitorHistory implements record.HistoryStore.
+func (s *HistoryStore) MonitorHistory(ctx context.Context, id monitor.ID, from, to time.Time, width time.Duration, v record.HistoryVisitor) error {
+	return s.db.inSnapshot(ctx, "read the history of "+string(id), func(tx *sqlx.Tx) error {
+		life, err := readLife(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		v.Begin(life)
+		var span history.Span
+		err = eachRow(ctx, tx, []any{&span.Lane, &span.State, &span.From, &span.To}, func() { v.Span(span) }, `
+			SELECT lane, state, started_at, ended_at FROM history_spans
+			WHERE monitor_id = $1 AND ended_at > $2 AND started_at < $3`, id, from.UTC(), to.UTC())
+		if err != nil {
+			return err
+		}
+		if width > time.Minute {
+			return mergedMinutes(ctx, tx, id, from, to, width, v.Minute)
+		}
+		var m monitor.Minute
+		return eachRow(ctx, tx, append([]any{&m.At, &m.Since}, rangesOf(&m)...), func() { v.Minute(m) }, `
+			SELECT minute, since, luma_min, luma_mean, luma_max, luma_n, level_min, level_mean, level_max, level_n FROM history_minutes
+			WHERE monitor_id = $1 AND minute > $2 AND minute < $3`, id, from.Add(-time.Minute).UTC(), to.UTC())
+	})
+}
+
+// eachRow calls row for each row of a query, after its columns were stored in columns. It
+// keeps no row.
+func eachRow(ctx context.Context, tx *sqlx.Tx, columns []any, row func(), query string, args ...any) (err error) {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := rows.Scan(columns...); err != nil {
+			return err
+		}
+		row()
+	}
+	return rows.Err()
+}
+
+// readLife reads the times of a monitor and the present states of its lanes.
+func readLife(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (record.MonitorLife, error) {
+	var life record.MonitorLife
+	var endedAt, seenAt sql.NullTime
+	err := tx.QueryRowxContext(ctx, `SELECT created_at, ended_at, COALESCE(reported_at, seen_at) FROM monitors WHERE id = $1`, id).
+		Scan(&life.CreatedAt, &endedAt, &seenAt)
+	if errors.Is(err, sql.ErrNoRows) {
+		return life, monitorNotFound(id)
+	}
+	if err != nil {
+		return life, err
+	}
+	life.EndedAt = timeOrZero(endedAt)
+	life.Current.Seen = timeOrZero(seenAt)
+	life.Current.Lanes, err = readLanes(ctx, tx, id)
+	return life, err
+}
+
+// rangesOf returns where the columns of luma and level are stored.
+func rangesOf(m *monitor.Minute) []any {
+	return []any{&m.Luma.Min, &m.Luma.Mean, &m.Luma.Max, &m.Luma.N, &m.Level.Min, &m.Level.Mean, &m.Level.Max, &m.Level.N}
+}
+
+// mergedColumns merges the luma and level of several rows.
+const mergedColumns = `
+	COALESCE(min(luma_min) FILTER (WHERE luma_n > 0), 0), COALESCE(sum(luma_mean * luma_n) / NULLIF(sum(luma_n), 0), 0),
+	COALESCE(max(luma_max) FILTER (WHERE luma_n > 0), 0), sum(luma_n),
+	COALESCE(min(level_min) FILTER (WHERE level_n > 0), 0), COALESCE(sum(level_mean * level_n) / NULLIF(sum(level_n), 0), 0),
+	COALESCE(max(level_max) FILTER (WHERE level_n > 0), 0), sum(level_n)`
+
+// Minutes of a monitor, and the same with those that were merged.
+const (
+	singleMinutes = `(SELECT * FROM history_minutes WHERE monitor_id = $1 AND minute >= $2 AND minute < $3) AS minutes`
+	joinedMinutes = `(
+		SELECT begins AS minute, luma_min, luma_mean, luma_max, luma_n, level_min, level_mean, level_max, level_n
+		FROM history_ten_minutes WHERE monitor_id = $1 AND begins >= $2 AND begins < $3
+		UNION ALL
+		SELECT minute, luma_min, luma_mean, luma_max, luma_n, level_min, level_mean, level_max, level_n
+		FROM history_minutes WHERE monitor_id = $1 AND minute >= GREATEST($2, (SELECT until FROM history_merged)) AND minute < $3) AS minutes`
+)
+
+// mergedMinutes merges the minutes that begin within each width. A month has 50,000
+// minutes, of which a timeline shows at most 2,000 parts.
+func mergedMinutes(ctx context.Context, tx *sqlx.Tx, id monitor.ID, from, to time.Time, width time.Duration, each func(monitor.Minute)) error {
+	minutes := singleMinutes
+	if width >= history.MergedLength {
+		minutes = joinedMinutes
+	}
+	var part int64
+	var m monitor.Minute
+	return eachRow(ctx, tx, append([]any{&part}, rangesOf(&m)...), func() {
+		m.At = from.Add(time.Duration(part) * width)
+		each(m)
+	}, `
+		SELECT floor(date_part('epoch', minute - $2) / $4)::bigint, -- EXTRACT is numeric, and slower
+		`+mergedColumns+` FROM `+minutes+` GROUP BY 1`, id, from.UTC(), to.UTC(), width.Seconds())
+}
+
+// counted selects the spans that history.Totals counts: those of known segments, of
+// blindness, and of the conditions of picture and sound.
+const counted = `(lane = 'segments' AND state <> 'unknown' OR lane = 'stream' AND state = 'blind'
+	OR lane IN ('video', 'audio') AND state NOT IN ('ok', 'unknown'))`
+
+// SumHistory implements record.HistoryStore.
+func (s *HistoryStore) SumHistory(ctx context.Context, id monitor.ID, now time.Time, sum *history.Summary) error {
+	return s.db.inSnapshot(ctx, "sum up the history", func(tx *sqlx.Tx) error {
+		if id != "" {
+			if _, err := readLife(ctx, tx, id); err != nil {
+				return err
+			}
+		}
+		for _, add := range []func(context.Context, *sqlx.Tx, monitor.ID, *history.Summary) error{sumSpans, sumAlerts, sumIncidents} {
+			if err := add(ctx, tx, id, sum); err != nil {
+				return err
+			}
+		}
+		return sumOpenSpans(ctx, tx, id, now, sum)
+	})
+}
+
+// sumStep is the time of the spans of all monitors that one statement reads. A statement
+// that reads a million spans would reach the statement timeout on a busy machine.
+const sumStep = 24 * time.Hour
+
+func sumSpans(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Summary) error {
+	var of, lane, state string // not their types, which are scanned more slowly
+	var from, to time.Time
+	whole, step := sum.Whole(), sumStep
+	if id != "" {
+		step = max(step, sum.Whole().To.Sub(sum.Whole().From))
+	}
+	for begin := whole.From; ; begin = begin.Add(step) {
+		last := !begin.Before(whole.To) // those that began within the periods and ended after them
+		end := sql.NullTime{Time: begin.Add(step).UTC(), Valid: !last}
+		err := eachRow(ctx, tx, []any{&of, &lane, &state, &from, &to}, func() {
+			sum.AddSpan(monitor.ID(of), history.Span{Lane: history.Lane(lane), State: history.State(state), From: from, To: to})
+		}, `
+			SELECT monitor_id, lane, state, started_at, ended_at FROM history_spans
+			WHERE ended_at > $2 AND ($4::timestamptz IS NULL OR ended_at <= $4) AND started_at < $3 AND ($1 = '' OR monitor_id = $1) AND `+counted,
+			id, begin.UTC(), whole.To.UTC(), end)
+		if err != nil || last {
+			return err
+		}
+	}
+}
+
+func sumOpenSpans(ctx context.Context, tx *sqlx.Tx, id monitor.ID, now time.Time, sum *history.Summary) error {
+	var of monitor.ID
+	var lane history.Lane
+	var open history.Open
+	var until time.Time
+	var seen sql.NullTime
+	return eachRow(ctx, tx, []any{&of, &lane, &open.State, &open.Since, &until, &seen}, func() {
+		current := history.Current{Lanes: map[history.Lane]history.Open{lane: open}, Seen: timeOrZero(seen)}
+		for _, span := range history.Close(current, until) {
+			sum.AddSpan(of, span)
+		}
+	}, `
+		SELECT monitor_id, lane, state, since, COALESCE(ended_at, $2), COALESCE(reported_at, seen_at)
+		FROM history_lanes JOIN monitors ON monitors.id = monitor_id
+		WHERE ($1 = '' OR monitor_id = $1) AND `+counted, id, now.UTC())
+}
+
+// sumAlerts adds the alerts that give their onset.
+func sumAlerts(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Summary) error {
+	types := []string{string(event.SegmentError)}
+	for _, d := range detector.Table {
+		types = append(types, d.Alert)
+	}
+	var alert history.Alert
+	var onset sql.NullString
+	whole := sum.Whole()
+	return eachRow(ctx, tx, []any{&alert.MonitorID, &alert.At, &onset}, func() {
+		var err error
+		if alert.Onset, err = time.Parse(time.RFC3339Nano, onset.String); err == nil {
+			sum.AddAlert(alert)
+		}
+	}, `
+		SELECT monitor_id, created_at, payload->'data'->>'started_at' FROM monitor_events
+		WHERE created_at >= $2 AND created_at < $3 AND event_type = ANY($4) AND ($1 = '' OR monitor_id = $1)`,
+		id, whole.From.UTC(), whole.To.UTC(), pq.Array(types))
+}
+
+func sumIncidents(ctx context.Context, tx *sqlx.Tx, id monitor.ID, sum *history.Summary) error {
+	var incident history.Incident
+	whole := sum.Whole()
+	return eachRow(ctx, tx, []any{&incident.MonitorID, &incident.OpenedAt}, func() { sum.AddIncident(incident) }, `
+		SELECT monitor_id, opened_at FROM incidents
+		WHERE opened_at >= $2 AND opened_at < $3 AND ($1 = '' OR monitor_id = $1)`, id, whole.From.UTC(), whole.To.UTC())
+}
+
+// maxBroadcasts is how many of the newest broadcasts of a monitor are read.
+const maxBroadcasts = 1000
+
+// Broadcasts implements record.HistoryStore.
+func (s *HistoryStore) Broadcasts(ctx context.Context, id monitor.ID) (found record.Broadcasts, err error) {
+	err = s.db.inSnapshot(ctx, "read the broadcasts of "+string(id), func(tx *sqlx.Tx) error {
+		if found.MonitorLife, err = readLife(ctx, tx, id); err != nil {
+			return err
+		}
+		var kind event.Type
+		var text sql.NullString
+		return eachRow(ctx, tx, []any{&kind, &text}, func() {
+			at, err := time.Parse(time.RFC3339Nano, text.String)
+			switch {
+			case err != nil: // not of this program
+			case kind == event.StreamStarted:
+				found.Started = append(found.Started, at)
+			default:
+				found.Ended = append(found.Ended, at)
+			}
+		}, `
+			SELECT event_type, COALESCE(payload->'data'->>'started_at', payload->'data'->>'ended_at') FROM monitor_events
+			WHERE monitor_id = $1 AND event_type IN ($2, $3) ORDER BY created_at DESC LIMIT $4`, id, event.StreamStarted, event.StreamEnded, 2*maxBroadcasts)
+	})
+	return found, err
+}
+
+// MergeMinutes implements record.HistoryStore. Gateways take turns by the row of
+// history_merged.
+func (s *HistoryStore) MergeMinutes(ctx context.Context, before time.Time) (more bool, err error) {
+	err = s.db.inTx(ctx, "merge the minutes of the history", func(tx *sqlx.Tx) error {
+		var oldest sql.NullTime
+		err := tx.GetContext(ctx, &oldest, `
+			SELECT (SELECT min(minute) FROM history_minutes WHERE minute >= until AND minute < $1) FROM history_merged FOR UPDATE`, before.UTC())
+		if err != nil {
+			return err
+		}
+		until := before
+		if oldest.Valid {
+			begin := oldest.Time.UTC().Truncate(history.MergedLength)
+			until = begin.Add(history.MergedLength)
+			_, err := tx.ExecContext(ctx, `
+				INSERT INTO history_ten_minutes (monitor_id, begins, luma_min, luma_mean, luma_max, luma_n, level_min, level_mean, level_max, level_n)
+				SELECT monitor_id, $1, `+mergedColumns+` FROM history_minutes WHERE minute >= $1 AND minute < $2 GROUP BY monitor_id
+				ON CONFLICT DO NOTHING`, begin, until.UTC())
+			if err != nil {
+				return err
+			}
+		}
+		more = oldest.Valid
+		_, err = tx.ExecContext(ctx, `UPDATE history_merged SET until = $1 WHERE until < $1`, until.UTC())
+		return err
+	})
+	return more, err
+}
+
+// DeleteHistory implements record.HistoryStore. It skips rows that another gateway is
+// deleting. A lane of a monitor that has ended goes with the spans of that time.
+func (s *HistoryStore) DeleteHistory(ctx context.Context, before time.Time, limit int) (spans, minutes int, err error) {
+	remove := func(statement string) int {
+		var result sql.Result
+		if err == nil {
+			result, err = s.db.ExecContext(ctx, statement, before.UTC(), limit)
+		}
+		if err != nil {
+			return 0
+		}
+		n, _ := result.RowsAffected() // pq always knows
+		return int(n)
+	}
+	spans = remove(`
+		DELETE FROM history_spans WHERE ctid = ANY (ARRAY(
+			SELECT ctid FROM history_spans WHERE ended_at < $1 ORDER BY ended_at LIMIT $2 FOR UPDATE SKIP LOCKED))`)
+	spans += remove(`
+		DELETE FROM history_lanes WHERE ctid = ANY (ARRAY(
+			SELECT l.ctid FROM history_lanes l JOIN monitors m ON m.id = l.monitor_id WHERE m.ended_at < $1 LIMIT $2 FOR UPDATE OF l SKIP LOCKED))`)
+	minutes = remove(`
+		DELETE FROM history_minutes WHERE ctid = ANY (ARRAY(
+			SELECT ctid FROM history_minutes WHERE minute < $1 ORDER BY minute LIMIT $2 FOR UPDATE SKIP LOCKED))`)
+	remove(`
+		DELETE FROM history_ten_minutes WHERE ctid = ANY (ARRAY(
+			SELECT ctid FROM history_ten_minutes WHERE begins < $1 ORDER BY begins LIMIT $2 FOR UPDATE SKIP LOCKED))`) // fewer than minutes
+	return spans, minutes, wrapError(ctx, "delete the expired history", err)
+}

@@ -1,0 +1,488 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/history"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// reportAt returns a report at the given second after noon.
+func reportAt(second int, video monitor.TrackHealth, minutes ...monitor.Minute) monitor.Report {
+	r := report()
+	r.At = noon.Add(time.Duration(second) * time.Second)
+	r.Health.Video, r.Minutes = video, minutes
+	return r
+}
+
+func minuteAt(since, n int, luma float64) monitor.Minute {
+	return monitor.Minute{
+		At: noon, Since: noon.Add(time.Duration(since) * time.Second),
+		Luma:  monitor.Range{Min: luma, Mean: luma, Max: luma, N: n},
+		Level: monitor.Range{Min: -30, Mean: -20, Max: -10, N: n},
+	}
+}
+
+// foundHistory is the history of a monitor, as it was passed to a visitor.
+type foundHistory struct {
+	record.MonitorLife
+
+	Spans   []history.Span
+	Minutes []monitor.Minute
+}
+
+func readHistory(t *testing.T, s *postgres.Store, id monitor.ID, from, to time.Time, width time.Duration) (h foundHistory) {
+	t.Helper()
+	err := s.MonitorHistory(t.Context(), id, from, to, width, record.HistoryVisitor{
+		Begin:  func(m record.MonitorLife) { h.MonitorLife = m },
+		Span:   func(s history.Span) { h.Spans = append(h.Spans, s) },
+		Minute: func(m monitor.Minute) { h.Minutes = append(h.Minutes, m) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func monitorHistory(t *testing.T, s *postgres.Store, id monitor.ID) foundHistory {
+	t.Helper()
+	return readHistory(t, s, id, noon.Add(-time.Hour), noon.Add(time.Hour), 0)
+}
+
+// showSpans writes the spans of a lane, the open one last, in seconds after noon.
+func showSpans(h foundHistory, lane history.Lane) string {
+	var words []string
+	slices.SortFunc(h.Spans, func(a, b history.Span) int { return a.From.Compare(b.From) })
+	for _, s := range h.Spans {
+		if s.Lane == lane {
+			words = append(words, fmt.Sprintf("%s %v-%v", s.State, s.From.Sub(noon).Seconds(), s.To.Sub(noon).Seconds()))
+		}
+	}
+	if open, is := h.Current.Lanes[lane]; is {
+		words = append(words, fmt.Sprintf("%s %v-", open.State, open.Since.Sub(noon).Seconds()))
+	}
+	return strings.Join(words, ", ")
+}
+
+func TestTheHistoryFollowsTheReports(t *testing.T) {
+	t.Run("spans are stored with the report", func(t *testing.T) {
+		s := open(t, database(t))
+		m := register(t, s, 1)
+		for second, video := range []monitor.TrackHealth{monitor.OK, monitor.OK, monitor.Black, monitor.Black, monitor.OK} {
+			acceptReport(t, s, m.ID, reportAt(10*second, video), monitor.Run)
+			acceptReport(t, s, m.ID, reportAt(10*second, video), monitor.Run) // the answer was lost
+		}
+		h := monitorHistory(t, s, m.ID)
+		if got, want := showSpans(h, history.Video), "ok 0-20, black 20-40, ok 40-"; got != want {
+			t.Errorf("video: %s, want %s", got, want)
+		}
+		if got, want := showSpans(h, history.Stream), "live 0-"; got != want {
+			t.Errorf("stream: %s, want %s", got, want)
+		}
+		if !h.Current.Seen.Equal(noon.Add(40*time.Second)) || !h.EndedAt.IsZero() || !h.CreatedAt.Equal(noon) {
+			t.Errorf("the history is %+v", h)
+		}
+	})
+
+	t.Run("the next worker's first report closes what its predecessor left open", func(t *testing.T) {
+		s := open(t, database(t))
+		m := register(t, s, 1)
+		acceptReport(t, s, m.ID, reportAt(0, monitor.OK), monitor.Run)
+		if _, err := s.AdvanceGeneration(t.Context(), m.ID, 1, "here"); err != nil {
+			t.Fatal(err)
+		}
+		r := reportAt(300, monitor.OK)
+		r.Generation = 2
+		if h := monitorHistory(t, s, m.ID); !h.Current.Seen.Equal(noon) {
+			t.Errorf("before it, the newest report is of %v", h.Current.Seen)
+		}
+		acceptReport(t, s, m.ID, r, monitor.Run)
+		if got, want := showSpans(monitorHistory(t, s, m.ID), history.Video), "unknown 0-300, ok 300-"; got != want {
+			t.Errorf("video: %s, want %s", got, want)
+		}
+	})
+
+	t.Run("a report that ends the monitor leaves no lane open", func(t *testing.T) {
+		s := open(t, database(t))
+		m := register(t, s, 1)
+		acceptReport(t, s, m.ID, reportAt(0, monitor.OK), monitor.Run)
+		r := reportAt(30, monitor.OK)
+		r.Status, r.StreamStatus = monitor.Completed, monitor.StreamEnded
+		acceptReport(t, s, m.ID, r, monitor.Stop)
+		if h := monitorHistory(t, s, m.ID); showSpans(h, history.Video) != "ok 0-30" || len(h.Current.Lanes) != 0 {
+			t.Errorf("video: %s, lanes %v", showSpans(h, history.Video), h.Current.Lanes)
+		}
+	})
+
+	t.Run("a minute is replaced as it grows, and shared by two workers", func(t *testing.T) {
+		s := open(t, database(t))
+		m := register(t, s, 1)
+		for _, minute := range []monitor.Minute{minuteAt(0, 1, 10), minuteAt(0, 3, 20), minuteAt(0, 1, 10), minuteAt(0, 3, 20), minuteAt(40, 2, 99)} {
+			acceptReport(t, s, m.ID, reportAt(0, monitor.OK, minute), monitor.Run)
+		}
+		h := monitorHistory(t, s, m.ID)
+		if len(h.Minutes) != 2 || inUTC(h.Minutes[0]) != minuteAt(0, 3, 20) || inUTC(h.Minutes[1]) != minuteAt(40, 2, 99) {
+			t.Errorf("the minutes are %+v", h.Minutes)
+		}
+	})
+
+	t.Run("minutes are merged for wide buckets", func(t *testing.T) {
+		s := open(t, database(t))
+		m := register(t, s, 1)
+		later := func(minute monitor.Minute, by time.Duration) monitor.Minute {
+			minute.At, minute.Since = minute.At.Add(by), minute.Since.Add(by)
+			return minute
+		}
+		mute := later(minuteAt(0, 1, 90), 2*time.Minute)
+		mute.Level = monitor.Range{}
+		acceptReport(t, s, m.ID, reportAt(0, monitor.OK, minuteAt(0, 1, 10), minuteAt(40, 3, 50), later(minuteAt(0, 2, 30), time.Minute), mute), monitor.Run)
+		h := readHistory(t, s, m.ID, noon.Add(-2*time.Minute), noon.Add(4*time.Minute), 2*time.Minute)
+		if len(h.Minutes) != 2 {
+			t.Fatalf("the minutes are %+v", h.Minutes)
+		}
+		slices.SortFunc(h.Minutes, func(a, b monitor.Minute) int { return a.At.Compare(b.At) })
+		level := monitor.Range{Min: -30, Mean: -20, Max: -10, N: 6}
+		want := []monitor.Minute{
+			{At: noon, Luma: monitor.Range{Min: 10, Mean: (10 + 3*50 + 2*30) / 6., Max: 50, N: 6}, Level: level},
+			{At: noon.Add(2 * time.Minute), Luma: monitor.Range{Min: 90, Mean: 90, Max: 90, N: 1}},
+		}
+		for i, got := range h.Minutes {
+			got.Luma.Mean = math.Round(got.Luma.Mean*1e4) / 1e4
+			want[i].Luma.Mean = math.Round(want[i].Luma.Mean*1e4) / 1e4
+			if got != want[i] {
+				t.Errorf("part %d is %+v, want %+v", i, got, want[i])
+			}
+		}
+	})
+
+	t.Run("an overtaken report adds its minutes alone", func(t *testing.T) {
+		s := open(t, database(t))
+		m := register(t, s, 1)
+		acceptReport(t, s, m.ID, reportAt(20, monitor.OK), monitor.Run)
+		acceptReport(t, s, m.ID, reportAt(10, monitor.Black, minuteAt(0, 1, 10)), monitor.Run)
+		if h := monitorHistory(t, s, m.ID); len(h.Minutes) != 1 || showSpans(h, history.Video) != "ok 20-" {
+			t.Errorf("%d minutes, video: %s", len(h.Minutes), showSpans(h, history.Video))
+		}
+	})
+}
+
+// inUTC returns a minute with its times in UTC, as the tests write them.
+func inUTC(m monitor.Minute) monitor.Minute {
+	m.At, m.Since = m.At.UTC(), m.Since.UTC()
+	return m
+}
+
+// An alert must not wait for a history that cannot be stored. The valid parts of it are stored.
+func TestAReportIsStoredWithoutAHistoryThatIsRefused(t *testing.T) {
+	for table, c := range map[string]struct {
+		spans   string
+		minutes int
+	}{
+		"history_minutes": {"ok 0-10, black 10-", 0},
+		"history_spans":   {"ok 0-", 1},
+		"history_lanes":   {"", 1},
+	} {
+		t.Run(table, func(t *testing.T) {
+			dsn := database(t)
+			s := open(t, dsn)
+			m := register(t, s, 1)
+			if table != "history_lanes" {
+				acceptReport(t, s, m.ID, reportAt(0, monitor.OK), monitor.Run)
+			}
+			damage(t, dsn, table, func() {
+				r := reportAt(10, monitor.Black, minuteAt(0, 1, 10))
+				r.Events = []event.Event{blackout(40)}
+				acceptReport(t, s, m.ID, r, monitor.Run)
+				if l := leaseOne(t, s); l.EventType != event.Blackout {
+					t.Errorf("the delivery is %+v", l)
+				}
+				if m := getMonitor(t, s, m.ID); m.Health.Video != monitor.Black {
+					t.Errorf("the picture is %s", m.Health.Video)
+				}
+			})
+			if h := monitorHistory(t, s, m.ID); showSpans(h, history.Video) != c.spans || len(h.Minutes) != c.minutes {
+				t.Errorf("video: %s, %d minutes", showSpans(h, history.Video), len(h.Minutes))
+			}
+		})
+	}
+}
+
+// damage renames a table while something is done.
+func damage(t *testing.T, dsn, table string, do func()) {
+	t.Helper()
+	rename := func(from, to string) {
+		if err := execute(context.Background(), dsn, `ALTER TABLE `+from+` RENAME TO `+to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rename(table, "gone")
+	defer rename("gone", table)
+	do()
+}
+
+// The first report after an outage carries an alert and the minutes of an hour.
+func TestTheMinutesOfAReportTakeOneStatement(t *testing.T) {
+	dsn := database(t)
+	s := open(t, dsn)
+	m := register(t, s, 1)
+	for _, statement := range []string{
+		`CREATE TABLE counted (n INT)`,
+		`CREATE FUNCTION count_statement() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO counted VALUES (1); RETURN NULL; END'`,
+		`CREATE TRIGGER counts BEFORE INSERT ON history_minutes FOR EACH STATEMENT EXECUTE FUNCTION count_statement()`,
+	} {
+		if err := execute(t.Context(), dsn, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	minutes := []monitor.Minute{minuteAt(3, 9, 90), minuteAt(3, 4, 50), minuteAt(0, 1, 10)} // two of one minute: the larger counts
+	for i := range history.MaxReported - len(minutes) {
+		later := minuteAt(0, 1, 10)
+		later.At, later.Since = later.At.Add(time.Duration(i+1)*time.Minute), later.Since.Add(time.Duration(i+1)*time.Minute)
+		minutes = append(minutes, later)
+	}
+	acceptReport(t, s, m.ID, reportAt(0, monitor.OK, minutes...), monitor.Run)
+	if n := countRows(t, raw(t, dsn), "counted"); n != 1 {
+		t.Errorf("%d statements", n)
+	}
+	if n := countRows(t, raw(t, dsn), "history_minutes"); n != history.MaxReported-1 {
+		t.Errorf("%d minutes", n)
+	}
+	if h := monitorHistory(t, s, m.ID); !slices.ContainsFunc(h.Minutes, func(got monitor.Minute) bool { return inUTC(got) == minuteAt(3, 9, 90) }) {
+		t.Errorf("the minutes are %+v", h.Minutes)
+	}
+}
+
+func TestStatisticsReadSpansAndAlerts(t *testing.T) {
+	s := open(t, database(t))
+	a, b := register(t, s, 1), register(t, s, 2)
+	for second, video := range []monitor.TrackHealth{monitor.OK, monitor.Black, monitor.OK} {
+		r := reportAt(30*second, video)
+		if second == 2 {
+			r.Events = []event.Event{blackout(40)}
+		}
+		acceptReport(t, s, a.ID, r, monitor.Run)
+	}
+	acceptReport(t, s, b.ID, reportAt(0, monitor.Black), monitor.Run)
+	now := noon.Add(80 * time.Second)
+	for name, c := range map[string]struct {
+		id             monitor.ID
+		watched, black float64
+		alerts         int
+	}{"of one": {a.ID, 80, 30, 1}, "of all": {"", 160, 110, 1}} {
+		t.Run(name, func(t *testing.T) {
+			sum := history.NewSummary([]history.Period{{From: noon, To: noon.Add(time.Hour)}})
+			if err := s.SumHistory(t.Context(), c.id, now, sum); err != nil {
+				t.Fatal(err)
+			}
+			if got := sum.Total; got.Time[history.Watched].Seconds() != c.watched || got.Time["black"].Seconds() != c.black || got.Alerts != c.alerts || got.Incidents != c.alerts || got.ToAlert.Max != 30*time.Second {
+				t.Errorf("the totals are %+v", got)
+			}
+		})
+	}
+	nobody := monitor.NewID(uuid.Must(uuid.NewV7()))
+	requireCode(t, s.SumHistory(t.Context(), nobody, now, history.NewSummary([]history.Period{{From: noon, To: now}})), monitor.NotFound)
+	requireCode(t, s.MonitorHistory(t.Context(), nobody, noon, now, 0, record.HistoryVisitor{}), monitor.NotFound)
+	_, err := s.Broadcasts(t.Context(), nobody)
+	requireCode(t, err, monitor.NotFound)
+}
+
+func TestBroadcastsAreReadFromTheEvents(t *testing.T) {
+	s := open(t, database(t))
+	m := register(t, s, 1)
+	started := event.Event{ID: uuid.Must(uuid.NewV7()).String(), Type: event.StreamStarted, At: noon, Data: event.Started{StartedAt: noon.Add(-time.Hour), DetectedAt: noon}}
+	ended := event.Event{ID: uuid.Must(uuid.NewV7()).String(), Type: event.StreamEnded, At: noon, Data: event.Ended{EndedAt: noon.Add(time.Hour), Reason: event.EndedByEndlist}}
+	acceptReport(t, s, m.ID, report(started, ended, blackout(40)), monitor.Run)
+	found, err := s.Broadcasts(t.Context(), m.ID)
+	if from, to := found.Started, found.Ended; err != nil || len(from) != 1 || len(to) != 1 || !from[0].Equal(noon.Add(-time.Hour)) || !to[0].Equal(noon.Add(time.Hour)) {
+		t.Errorf("started %v, ended %v, %v", from, to, err)
+	}
+}
+
+func TestTheExpiredHistoryIsDeletedInBatches(t *testing.T) {
+	s := open(t, database(t))
+	m := register(t, s, 1)
+	for second, video := range []monitor.TrackHealth{monitor.OK, monitor.Black, monitor.OK, monitor.Black, monitor.OK} {
+		acceptReport(t, s, m.ID, reportAt(30*second, video, minuteAt(second, 1, 10)), monitor.Run)
+	}
+	spans, minutes, err := s.DeleteHistory(t.Context(), noon.Add(time.Second), 2)
+	if err != nil || spans != 0 || minutes != 2 {
+		t.Errorf("%d spans, %d minutes, %v: the spans end later", spans, minutes, err)
+	}
+	spans, minutes, err = s.DeleteHistory(t.Context(), noon.Add(time.Hour), 100)
+	if err != nil || spans != 4 || minutes != 3 {
+		t.Errorf("%d spans, %d minutes, %v", spans, minutes, err)
+	}
+	if h := monitorHistory(t, s, m.ID); showSpans(h, history.Video) != "ok 120-" || len(h.Minutes) != 0 {
+		t.Errorf("left: %s, %v", showSpans(h, history.Video), h.Minutes)
+	}
+}
+
+// showParts writes the luma and level of each part of a timeline.
+func showParts(h foundHistory) (parts []string) {
+	for _, m := range h.Minutes {
+		parts = append(parts, fmt.Sprintf("%s %.2f %.2f %.2f %d, %.2f %.2f %.2f %d", m.At.UTC().Format(time.TimeOnly),
+			m.Luma.Min, m.Luma.Mean, m.Luma.Max, m.Luma.N, m.Level.Min, m.Level.Mean, m.Level.Max, m.Level.N))
+	}
+	slices.Sort(parts)
+	return parts
+}
+
+func TestMergedMinutesAgreeWithTheMinutes(t *testing.T) {
+	dsn := database(t)
+	s := open(t, dsn)
+	a, b := register(t, s, 1), register(t, s, 2)
+	minute := func(after time.Duration, luma float64, n int) monitor.Minute {
+		m := minuteAt(0, n, luma)
+		m.At, m.Since = m.At.Add(after), m.Since.Add(after)
+		return m
+	}
+	var reported []monitor.Minute
+	for i := range 55 {
+		reported = append(reported, minute(time.Duration(i)*time.Minute, float64(40+i*i%97), 1+i%60))
+	}
+	mute := minute(7*time.Minute, 200, 30)
+	mute.Since, mute.Level = mute.Since.Add(time.Second), monitor.Range{} // of a second worker
+	reported = append(reported, mute)
+	acceptReport(t, s, a.ID, reportAt(0, monitor.OK, reported...), monitor.Run)
+	acceptReport(t, s, b.ID, reportAt(0, monitor.OK, minute(31*time.Minute, 3, 9)), monitor.Run)
+
+	show := func(width time.Duration) string {
+		var all []string
+		for _, id := range []monitor.ID{a.ID, b.ID} {
+			all = append(all, showParts(readHistory(t, s, id, noon, noon.Add(time.Hour), width))...)
+		}
+		return strings.Join(all, "\n")
+	}
+	merge := func(before time.Time) {
+		t.Helper()
+		for more := true; more; {
+			var err error
+			if more, err = s.MergeMinutes(t.Context(), before); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ten, twenty := show(10*time.Minute), show(20*time.Minute)
+	merge(noon.Add(20 * time.Minute))
+	// Between two runs a report comes again, and a late one.
+	acceptReport(t, s, a.ID, reportAt(0, monitor.OK, reported...), monitor.Run)
+	late := minute(25*time.Minute, 1, 60)
+	late.Since = late.Since.Add(time.Second)
+	acceptReport(t, s, a.ID, reportAt(0, monitor.OK, late), monitor.Run)
+	if got := show(10 * time.Minute); got == ten || strings.Count(got, "\n") != strings.Count(ten, "\n") {
+		t.Errorf("the late minute is missing in\n%s", got)
+	}
+	if _, err := raw(t, dsn).ExecContext(t.Context(), `DELETE FROM history_minutes WHERE since = $1`, late.Since); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		merge(noon.Add(40 * time.Minute))
+		if got := show(10 * time.Minute); got != ten {
+			t.Errorf("by ten minutes:\n%s\nwant\n%s", got, ten)
+		}
+		if got := show(20 * time.Minute); got != twenty {
+			t.Errorf("by twenty minutes:\n%s\nwant\n%s", got, twenty)
+		}
+	}
+	if n := countRows(t, raw(t, dsn), "history_ten_minutes"); n != 5 { // 4 of a, 1 of b
+		t.Errorf("%d rows are merged", n)
+	}
+	// Without the minutes themselves the merged ones are read, and no other.
+	if _, err := raw(t, dsn).ExecContext(t.Context(), `DELETE FROM history_minutes WHERE minute < $1`, noon.Add(40*time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if got := show(20 * time.Minute); got != twenty {
+		t.Errorf("of merged minutes:\n%s\nwant\n%s", got, twenty)
+	}
+	if _, _, err := s.DeleteHistory(t.Context(), noon.Add(20*time.Minute), 100); err != nil {
+		t.Fatal(err)
+	}
+	if n := countRows(t, raw(t, dsn), "history_ten_minutes"); n != 3 {
+		t.Errorf("%d rows are left of 5, of which 2 have expired", n)
+	}
+}
+
+// A stream that flaps with every report has a million spans in 35 days.
+func TestALongHistoryIsNotKeptInMemory(t *testing.T) {
+	const spans, allowed = 200_000, 16 << 20
+	dsn := database(t)
+	s := open(t, dsn)
+	m := register(t, s, 1)
+	_, err := raw(t, dsn).ExecContext(t.Context(), `
+		INSERT INTO history_spans (monitor_id, lane, state, started_at, ended_at)
+		SELECT $1, 'video', 'black', at, at + interval '1 s' FROM (SELECT $2::timestamptz + k * interval '1 s' AS at FROM generate_series(0, $3 - 1) k) AS times`, m.ID, noon, spans)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until := noon.Add(spans * time.Second)
+	for name, read := range map[string]func() time.Duration{
+		"statistics": func() time.Duration {
+			sum := history.NewSummary([]history.Period{{From: noon, To: until}})
+			if err := s.SumHistory(t.Context(), "", until, sum); err != nil {
+				t.Error(err)
+			}
+			return sum.Total.Time["black"]
+		},
+		"a timeline": func() (black time.Duration) {
+			h, err := record.NewHistory(s, record.HistoryConfig{Now: func() time.Time { return until }})
+			if err != nil {
+				t.Error(err)
+				return 0
+			}
+			timeline, err := h.Timeline(t.Context(), m.ID, noon, until, 0)
+			if err != nil {
+				t.Error(err)
+			}
+			for _, b := range timeline.Buckets {
+				black += b.Lanes[history.Video]["black"]
+			}
+			return black
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			grown, black := heapGrowth(read)
+			if grown > allowed {
+				t.Errorf("%d MiB for %d spans", grown>>20, spans)
+			}
+			if black != spans*time.Second {
+				t.Errorf("black for %v, want %v", black, spans*time.Second)
+			}
+		})
+	}
+}
+
+// heapGrowth returns by how much the heap grew at most while read ran, and its result.
+func heapGrowth(read func() time.Duration) (grown int64, result time.Duration) {
+	heap := func() int64 {
+		runtime.GC()
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return int64(stats.HeapAlloc)
+	}
+	before := heap()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		result = read()
+	}()
+	for {
+		grown = max(grown, heap()-before)
+		select {
+		case <-done:
+			return grown, result
+		default:
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/history"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+)
+
+// watchedIncidents reads open incidents of active monitors with their present lanes.
+const watchedIncidents = `
+	SELECT ` + incidentColumns + `, COALESCE(m.reported_at, m.seen_at) AS seen,
+	       (SELECT COALESCE(json_object_agg(l.lane, json_build_object('State', l.state, 'Since', l.since)), '{}')
+	        FROM history_lanes l WHERE l.monitor_id = m.id) AS lanes
+	FROM incidents i JOIN monitors m ON m.id = i.monitor_id
+	WHERE i.state = 'open' AND m.` + activePredicate + ` AND i.seq > $1 ORDER BY i.seq LIMIT $2`
+
+// WatchedIncidents implements record.IncidentReconcileStore. A row that cannot be read
+// is left out; the sweep logs it.
+func (s *IncidentStore) WatchedIncidents(ctx context.Context, after int64, limit int) ([]record.WatchedIncident, error) {
+	var rows []struct {
+		incidentRow
+
+		Seen  sql.NullTime `db:"seen"`
+		Lanes []byte       `db:"lanes"`
+	}
+	if err := s.db.SelectContext(ctx, &rows, watchedIncidents, after, limit); err != nil {
+		return nil, wrapError(ctx, "read open incidents", err)
+	}
+	page := make([]record.WatchedIncident, 0, len(rows))
+	for _, r := range rows {
+		watched := record.WatchedIncident{Incident: incident.Incident{ID: r.ID}, Seq: r.Seq, MonitorID: r.MonitorID}
+		i, err := r.toIncident()
+		if err == nil {
+			watched.Incident, watched.Present.Seen = *i, timeOrZero(r.Seen)
+			err = json.Unmarshal(r.Lanes, &watched.Present.Lanes)
+		}
+		if err != nil {
+			watched.Present = history.Current{} // nothing follows; the page keeps its length
+		}
+		page = append(page, watched)
+	}
+	return page, nil
+}
+
+// EndConditions implements record.IncidentReconcileStore.
+func (s *IncidentStore) EndConditions(ctx context.Context, incidentID string, inputs []incident.Good) (changed bool, err error) {
+	err = s.db.inTx(ctx, "end conditions of incident "+incidentID, func(tx *sqlx.Tx) error {
+		changed = false
+		var row incidentRow
+		err := tx.GetContext(ctx, &row, `SELECT `+incidentColumns+` FROM incidents i WHERE i.id = $1 AND i.state = 'open' FOR UPDATE`, incidentID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil // resolved meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		locked, err := row.toIncident()
+		if err != nil {
+			return fmt.Errorf("incident %s: %w", incidentID, err)
+		}
+		t, err := incidentTxFrom(ctx, tx, row.MonitorID, locked)
+		if err != nil {
+			return err
+		}
+		for _, in := range inputs {
+			if err := t.step(ctx, in); err != nil {
+				return err
+			}
+		}
+		changed = len(t.changed) > 0
+		return s.db.appendFeed(ctx, tx, t.changes()...)
+	})
+	return changed, err
+}

@@ -1,0 +1,270 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// hourAgo is when the trouble of these tests begins: long enough ago to be resolved by
+// the next sweep.
+func hourAgo() time.Time { return time.Now().UTC().Add(-time.Hour).Truncate(time.Second) }
+
+func trouble(name detector.Name, onset time.Time) event.Event {
+	d := detector.Table[detector.Index(name)]
+	return event.Event{ID: uuid.Must(uuid.NewV7()).String(), Type: event.Type(d.Alert), At: onset.Add(30 * time.Second),
+		Data: event.Alert{DurationSec: 30, StartedAt: onset, ThresholdSec: 30}}
+}
+
+func recovery(name detector.Name, onset, end time.Time) event.Event {
+	d := detector.Table[detector.Index(name)]
+	return event.Event{ID: uuid.Must(uuid.NewV7()).String(), Type: event.Type(d.Recovered), At: end.Add(time.Second),
+		Data: event.Recovered{StartedAt: onset, RecoveredAt: end}}
+}
+
+func outage(onset time.Time) event.Event {
+	return event.Event{ID: uuid.Must(uuid.NewV7()).String(), Type: event.SegmentError, At: onset.Add(time.Minute),
+		Data: event.Outage{StartedAt: onset, DurationSec: 60, ThresholdSec: 60, Failure: event.FailedStalled}}
+}
+
+// listIncidents reads the incidents of a monitor, newest first.
+func listIncidents(t testing.TB, s *postgres.Store, id monitor.ID) []record.Incident {
+	t.Helper()
+	all, err := s.ListIncidents(t.Context(), record.IncidentFilter{MonitorID: id, Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// onlyIncident reads the only incident of a monitor.
+func onlyIncident(t testing.TB, s *postgres.Store, id monitor.ID) record.Incident {
+	t.Helper()
+	all := listIncidents(t, s, id)
+	if len(all) != 1 {
+		t.Fatalf("%d incidents, want 1: %+v", len(all), all)
+	}
+	return all[0]
+}
+
+func sweepIncidents(t testing.TB, s *postgres.Store) {
+	t.Helper()
+	if err := record.NewIncidentService(s).Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// conditions are those of an incident in short: "+" lasts, "-" has ended.
+func conditions(i record.Incident) string {
+	var words []string
+	for _, c := range i.Conditions {
+		word := string(c.Name) + "-"
+		if c.Lasts() {
+			word = string(c.Name) + "+"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+func TestAnIncidentIsStoredWithTheReportsThatMakeIt(t *testing.T) {
+	onset := hourAgo()
+	t.Run("black and silent together are one incident, resolved by a sweep of another gateway", func(t *testing.T) {
+		dsn := database(t)
+		first, second := open(t, dsn), open(t, dsn)
+		m := register(t, first, 1)
+		bad := report(trouble(detector.Blackout, onset), trouble(detector.Silence, onset))
+		acceptReport(t, first, m.ID, bad, monitor.Run)
+		acceptReport(t, second, m.ID, bad, monitor.Run) // its answer was lost
+		i := onlyIncident(t, second, m.ID)
+		if conditions(i) != "black+ silent+" || i.State != incident.Open || !i.StartedAt.Equal(onset) || !i.OpenedAt.Equal(onset.Add(30*time.Second)) {
+			t.Errorf("the incident is %+v", i)
+		}
+		sweepIncidents(t, second)
+		end := onset.Add(40 * time.Second)
+		acceptReport(t, first, m.ID, report(recovery(detector.Blackout, onset, end), recovery(detector.Silence, onset, end)), monitor.Run)
+		sweepIncidents(t, second)
+		i, log, err := second.GetIncident(t.Context(), i.ID)
+		if err != nil || i.State != incident.Resolved || conditions(i) != "black- silent-" || !i.ResolvedAt.Equal(end.Add(time.Minute)) {
+			t.Errorf("the incident is %+v, %v", i, err)
+		}
+		if len(log) != 2 || log[0].Kind != incident.WasOpened || log[1].Kind != incident.WasResolved {
+			t.Errorf("its log is %+v", log)
+		}
+		if more, err := first.SweepIncidents(t.Context(), 1); more || err != nil {
+			t.Errorf("an incident is due after the resolution: %v", err)
+		}
+	})
+
+	t.Run("events name their incident", func(t *testing.T) {
+		dsn := database(t)
+		s := open(t, dsn)
+		m := register(t, s, 1)
+		acceptReport(t, s, m.ID, report(trouble(detector.Blackout, onset), recovery(detector.Blackout, onset, onset.Add(40*time.Second)),
+			trouble(detector.Silence, onset.Add(30*time.Minute))), monitor.Run)
+		all := listIncidents(t, s, m.ID)
+		if len(all) != 2 || conditions(all[0]) != "silent+" || conditions(all[1]) != "black-" || all[1].State != incident.Resolved {
+			t.Fatalf("the incidents are %+v", all)
+		}
+		for n, want := range []int{1, 2} {
+			var events int
+			if err := raw(t, dsn).QueryRowContext(t.Context(), `SELECT count(*) FROM monitor_events WHERE incident_id = $1`, all[n].ID).Scan(&events); err != nil || events != want {
+				t.Errorf("%d events of incident %d, %v; want %d", events, n, err, want)
+			}
+		}
+	})
+
+	t.Run("a signal ends an outage, and ends it once", func(t *testing.T) {
+		s := open(t, database(t))
+		m := register(t, s, 1)
+		began := report(outage(onset))
+		began.Signals = []monitor.Signal{{Condition: monitor.NoMedia, StartedAt: onset}}
+		acceptReport(t, s, m.ID, began, monitor.Run)
+		if i := onlyIncident(t, s, m.ID); conditions(i) != "no_media+" || i.Severity != 2 {
+			t.Errorf("the incident is %+v", i)
+		}
+		over := report()
+		over.Signals = []monitor.Signal{{Condition: monitor.NoMedia, StartedAt: onset, EndedAt: onset.Add(100 * time.Second)}}
+		acceptReport(t, s, m.ID, over, monitor.Run)
+		acceptReport(t, s, m.ID, over, monitor.Run)
+		sweepIncidents(t, s)
+		if i := onlyIncident(t, s, m.ID); i.State != incident.Resolved || i.Conditions[0].Longest != 100*time.Second {
+			t.Errorf("the incident is %+v", i)
+		}
+	})
+}
+
+func TestTheEndOfAMonitorEndsItsIncident(t *testing.T) {
+	onset := hourAgo()
+	begin := func(t *testing.T) (*postgres.Store, monitor.Monitor) {
+		s := open(t, database(t))
+		m := register(t, s, 1)
+		acceptReport(t, s, m.ID, report(trouble(detector.Blackout, onset)), monitor.Run)
+		return s, getMonitor(t, s, m.ID)
+	}
+	t.Run("a stop resolves it, and events that came too late open none", func(t *testing.T) {
+		s, m := begin(t)
+		if _, err := s.End(t.Context(), m.ID, monitor.Stopped, "", nil, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if i := onlyIncident(t, s, m.ID); i.State != incident.Resolved || conditions(i) != "black-" {
+			t.Errorf("the incident is %+v", i)
+		}
+		acceptReport(t, s, m.ID, report(trouble(detector.Silence, onset.Add(time.Minute))), monitor.Stop)
+		for _, i := range listIncidents(t, s, m.ID) {
+			if i.State != incident.Resolved {
+				t.Errorf("open after the end: %+v", i)
+			}
+		}
+	})
+	t.Run("the end of the stream resolves it", func(t *testing.T) {
+		s, m := begin(t)
+		end := report(event.Event{ID: uuid.Must(uuid.NewV7()).String(), Type: event.StreamEnded, At: time.Now(), Data: event.Ended{EndedAt: time.Now(), Reason: event.EndedByEndlist}})
+		end.Status, end.At = monitor.Completed, time.Now()
+		acceptReport(t, s, m.ID, end, monitor.Stop)
+		if i := onlyIncident(t, s, m.ID); i.State != incident.Resolved {
+			t.Errorf("the incident is %+v", i)
+		}
+	})
+	t.Run("a lost worker leaves an error until somebody acknowledges it", func(t *testing.T) {
+		s, m := begin(t)
+		last := monitorError(event.ReasonWorkerLost)
+		last.At = time.Now()
+		for range 2 { // the first answer was lost
+			if err := s.Fail(t.Context(), m, event.ReasonWorkerLost, last); err != nil {
+				t.Fatal(err)
+			}
+		}
+		i := onlyIncident(t, s, m.ID)
+		if sweepIncidents(t, s); conditions(i) != "black- error+" || i.State != incident.Open {
+			t.Errorf("the incident is %+v", i)
+		}
+		if _, err := s.ActOnIncident(t.Context(), i.ID, record.IncidentAction{OpID: "1", Kind: incident.Acknowledged, By: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+		if i := onlyIncident(t, s, m.ID); i.State != incident.Resolved || i.AcknowledgedBy != "ann" {
+			t.Errorf("the incident is %+v", i)
+		}
+	})
+	t.Run("a receiver that cannot be reached leaves an error", func(t *testing.T) {
+		s, m := begin(t)
+		recordAttempt(t, s, leaseOne(t, s), rejecting, failed)
+		if i := onlyIncident(t, s, m.ID); conditions(i) != "black- error+" {
+			t.Errorf("the incident is %+v", i)
+		}
+	})
+}
+
+func TestReportsOfTwoGatewaysLeaveOneOpenIncident(t *testing.T) {
+	dsn := database(t)
+	stores := []*postgres.Store{open(t, dsn), open(t, dsn)}
+	m := register(t, stores[0], 1)
+	onset := hourAgo()
+	var wait sync.WaitGroup
+	for n := range 4 {
+		wait.Go(func() {
+			for k := range 10 {
+				at := onset.Add(time.Duration(n*10+k) * time.Minute)
+				if _, err := stores[n%2].Accept(t.Context(), m.ID, report(trouble(detector.Blackout, at), recovery(detector.Blackout, at, at.Add(35*time.Second)))); err != nil {
+					t.Error(err)
+				}
+				if _, err := stores[(n+1)%2].SweepIncidents(t.Context(), 5); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	open := 0
+	for _, i := range listIncidents(t, stores[0], m.ID) {
+		if i.State == incident.Open {
+			open++
+		}
+	}
+	if open > 1 {
+		t.Errorf("%d incidents are open", open)
+	}
+}
+
+func TestIncidentsAppearInTheFeed(t *testing.T) {
+	dsn := database(t)
+	s := open(t, dsn)
+	m := register(t, s, 1)
+	onset := hourAgo()
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, onset)), monitor.Run)
+	acceptReport(t, s, m.ID, report(recovery(detector.Blackout, onset, onset.Add(40*time.Second))), monitor.Run)
+	sweepIncidents(t, s)
+	rows, err := raw(t, dsn).QueryContext(t.Context(), `SELECT data FROM feed WHERE type = 'incident.updated' ORDER BY version`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var states []string
+	for rows.Next() {
+		var data string
+		var shown struct {
+			State      string
+			MonitorID  monitor.ID `json:"monitor_id"`
+			Conditions []struct{ Name string }
+		}
+		if err := errors.Join(rows.Scan(&data), json.Unmarshal([]byte(data), &shown)); err != nil || shown.MonitorID != m.ID || len(shown.Conditions) != 1 {
+			t.Errorf("%s, %v", data, err)
+		}
+		states = append(states, shown.State)
+	}
+	if rows.Err() != nil || strings.Join(states, " ") != "open open resolved" {
+		t.Errorf("the feed shows %q, %v", states, rows.Err())
+	}
+}

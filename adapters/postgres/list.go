@@ -1,0 +1,117 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+)
+
+// openIncident joins the open incident of each monitor; a monitor has at most one.
+const openIncident = ` LEFT JOIN incidents i ON i.monitor_id = m.id AND i.state = 'open'`
+
+const selectListed = `SELECT ` + monitorColumns + `, m.seq,
+	i.id AS incident_id, i.severity AS incident_severity, i.conditions AS incident_conditions, i.opened_at AS incident_opened_at` +
+	fromMonitors + openIncident
+
+type listedRow struct {
+	monitorRow
+
+	Seq                int64          `db:"seq"`
+	IncidentID         sql.NullString `db:"incident_id"`
+	IncidentSeverity   sql.NullInt64  `db:"incident_severity"`
+	IncidentConditions []byte         `db:"incident_conditions"`
+	IncidentOpenedAt   sql.NullTime   `db:"incident_opened_at"`
+}
+
+func (r listedRow) toListed() (listed registry.ListedMonitor, err error) {
+	listed.Seq = r.Seq
+	if listed.Monitor, err = r.toMonitor(); err != nil || !r.IncidentID.Valid {
+		return listed, err
+	}
+	listed.Incident = &incident.Incident{
+		ID:       r.IncidentID.String,
+		State:    incident.Open,
+		Severity: int(r.IncidentSeverity.Int64),
+		OpenedAt: timeOrZero(r.IncidentOpenedAt),
+	}
+	if err := json.Unmarshal(r.IncidentConditions, &listed.Incident.Conditions); err != nil {
+		return listed, fmt.Errorf("conditions of incident %s: %w", r.IncidentID.String, err)
+	}
+	return listed, nil
+}
+
+// List implements registry.MonitorStore.
+func (s *MonitorStore) List(ctx context.Context, q registry.MonitorQuery) ([]registry.ListedMonitor, int, error) {
+	page, total, err := s.list(ctx, q)
+	return page, total, wrapError(ctx, "list monitors", err)
+}
+
+func (s *MonitorStore) list(ctx context.Context, q registry.MonitorQuery) ([]registry.ListedMonitor, int, error) {
+	where, args := listConditions(q)
+	var total int
+	if err := s.db.GetContext(ctx, &total, `SELECT count(*) FROM monitors m`+joinOf(q)+whereOf(where), args...); err != nil {
+		return nil, 0, err
+	}
+	if q.Before > 0 {
+		where = append(where, fmt.Sprintf(`m.seq < %d`, q.Before))
+	}
+	var rows []listedRow
+	query := fmt.Sprintf(`%s%s ORDER BY m.seq DESC LIMIT %d OFFSET %d`, selectListed, whereOf(where), q.Limit, q.Offset)
+	if err := s.db.SelectContext(ctx, &rows, query, args...); err != nil {
+		return nil, 0, err
+	}
+	page := make([]registry.ListedMonitor, 0, len(rows))
+	for _, r := range rows {
+		listed, err := r.toListed()
+		if err != nil {
+			return nil, 0, err
+		}
+		page = append(page, listed)
+	}
+	return page, total, nil
+}
+
+// listConditions returns the conditions of the filters, and their arguments. The text is
+// compared by strpos, to which no character is special. Metadata are compared as JSONB
+// shows them, without escapes.
+func listConditions(q registry.MonitorQuery) (where []string, args []any) {
+	if q.Status != "" {
+		args = append(args, q.Status)
+		where = append(where, fmt.Sprintf(`m.status = $%d`, len(args)))
+	}
+	if q.Trouble {
+		where = append(where, `i.id IS NOT NULL`)
+	}
+	if q.Blind {
+		where = append(where, `m.blind_since IS NOT NULL`)
+	}
+	if q.Live {
+		where = append(where, `m.stream_status = 'live' AND m.`+activePredicate)
+	}
+	if q.Text != "" {
+		args = append(args, q.Text)
+		text := fmt.Sprintf(`lower(CAST($%d AS text))`, len(args))
+		where = append(where, `(strpos(lower(m.stream_url), `+text+`) > 0 OR strpos(m.id, `+text+`) > 0 OR strpos(lower(CAST(m.metadata AS text)), `+text+`) > 0)`)
+	}
+	return where, args
+}
+
+// joinOf returns the join that the conditions of a count need.
+func joinOf(q registry.MonitorQuery) string {
+	if q.Trouble {
+		return openIncident
+	}
+	return ""
+}
+
+func whereOf(conditions []string) string {
+	if len(conditions) == 0 {
+		return ""
+	}
+	return ` WHERE ` + strings.Join(conditions, ` AND `)
+}

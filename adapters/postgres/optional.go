@@ -1,0 +1,52 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// beginOptional begins a part of a transaction that must not make the whole fail. It waits
+// 3 s for a lock, for example of a table that is being rebuilt. That is less than a
+// worker waits for the answer to its report. endOptional ends the part.
+const (
+	beginOptional = `SAVEPOINT optional; SET LOCAL lock_timeout = '3s'`
+	endOptional   = `RELEASE SAVEPOINT optional; SET LOCAL lock_timeout = DEFAULT`
+	undoOptional  = `ROLLBACK TO SAVEPOINT optional`
+)
+
+// errInvalidRecord is a part of the record that this program refuses itself.
+type errInvalidRecord struct{ error }
+
+// optionally runs a part of a transaction that must not make the whole fail, because an
+// alert is in it. If the server refuses the part, optionally undoes it and calls refused:
+// for a wrong value, a damaged index, or a lock that it cannot give. optionally
+// returns an error only if the whole transaction is lost, or if its repetition may help.
+func (db *database) optionally(ctx context.Context, tx *sqlx.Tx, work func() error, refused func(error)) error {
+	if _, err := tx.ExecContext(ctx, beginOptional); err != nil {
+		return err
+	}
+	err := work()
+	if err == nil {
+		_, err = tx.ExecContext(ctx, endOptional)
+		return err
+	}
+	if err := undo(ctx, tx, err, undoOptional); err != nil {
+		return err
+	}
+	refused(err)
+	return nil
+}
+
+// undo undoes a part that has failed. It returns the failure if an immediate retry of
+// the transaction may help, or if the connection or the transaction is lost.
+func undo(ctx context.Context, tx *sqlx.Tx, failure error, statement string) error {
+	if ctx.Err() != nil || isTransient(failure) {
+		return failure
+	}
+	if _, err := tx.ExecContext(ctx, statement); err != nil {
+		return errors.Join(failure, err)
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package tempfile_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/adapters/tempfile"
+	"github.com/stream-monitor/stream-monitor/application/worker/collector"
+)
+
+// The variable makes the test binary another worker: it fills files until the budget
+// is used up, tells how much it could write, and keeps them until its input ends.
+const asWorker = "TEMPFILE_TEST_WORKER"
+
+const budget = 8 // MiB
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asWorker) != "" {
+		files, written := fill(tempfile.NewBudget(budget), 5<<20)
+		fmt.Println(len(files), written)
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// fill writes up to limit bytes, in files of at most 1 MiB, until the budget is used up.
+func fill(b *tempfile.Budget, limit int) (files []*tempfile.File, written int) {
+	chunk := make([]byte, 100_000)
+	for written < limit {
+		f, err := b.New()
+		if err != nil {
+			return files, written
+		}
+		files = append(files, f)
+		for size := int64(0); size < 1<<20 && written < limit; size += int64(len(chunk)) {
+			if _, err := f.WriteAt(chunk, size); err != nil {
+				return files, written
+			}
+			written += len(chunk)
+		}
+	}
+	return files, written
+}
+
+// worker is another process that holds files.
+type worker struct {
+	cmd     *exec.Cmd
+	release io.Closer
+	files   int
+	written int
+}
+
+func startWorker(t *testing.T) *worker {
+	t.Helper()
+	w := &worker{cmd: exec.CommandContext(t.Context(), os.Args[0])}
+	w.cmd.Env = append(os.Environ(), asWorker+"=1")
+	stdin, err := w.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := w.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.release = stdin
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if _, scanErr := fmt.Sscan(line, &w.files, &w.written); err != nil || scanErr != nil {
+		t.Fatalf("the worker said %q: %v %v", line, err, scanErr)
+	}
+	return w
+}
+
+func TestAllProcessesOfAHostShareTheBudget(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	first := startWorker(t)
+	if first.written != 5<<20/100_000*100_000+100_000 {
+		t.Fatalf("a worker alone wrote %d bytes", first.written)
+	}
+	second := startWorker(t)
+	if all := first.written + second.written; all > budget<<20 || all < budget<<20*8/10 {
+		t.Errorf("two workers wrote %d bytes, the budget is %d", all, budget<<20)
+	}
+	b := tempfile.NewBudget(budget)
+	if _, err := b.New(); !errors.Is(err, collector.ErrBudget) {
+		t.Errorf("a third file: %v", err)
+	}
+
+	// One is killed, the other ends: the kernel frees what they held.
+	if err := first.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.cmd.Wait()
+	_ = second.release.Close()
+	_ = second.cmd.Wait()
+	files, written := fill(b, 100<<20)
+	if written > budget<<20 || written < budget<<20*8/10 {
+		t.Errorf("after both have ended, %d bytes could be written", written)
+	}
+	for _, f := range files {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestGoroutinesShareTheBudget(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var total int
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			files, written := fill(tempfile.NewBudget(budget), 5<<20)
+			t.Cleanup(func() {
+				for _, f := range files {
+					_ = f.Close()
+				}
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			total += written
+		})
+	}
+	all.Wait()
+	if total > budget<<20 || total < budget<<20*8/10 {
+		t.Errorf("4 goroutines wrote %d bytes, the budget is %d", total, budget<<20)
+	}
+}
+
+func TestAFileThatIsClosedFreesItsPart(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	b := tempfile.NewBudget(1)
+	content := bytes.Repeat([]byte("segment "), 1<<17)
+	for range 3 {
+		f, err := b.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := f.WriteAt(content, 0); n != len(content) || err != nil {
+			t.Fatalf("%d bytes: %v", n, err)
+		}
+		if n, err := f.WriteAt([]byte("x"), int64(len(content))); n != 0 || !errors.Is(err, collector.ErrBudget) {
+			t.Errorf("one byte more: %d, %v", n, err)
+		}
+		got := make([]byte, len(content))
+		if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, content) {
+			t.Errorf("it reads otherwise: %v", err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestOnlyTheEmptyLockFileHasAName(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	f, err := tempfile.NewBudget(1).New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt([]byte("media"), 0); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(names) != 1 {
+		t.Fatalf("%q, %v", names, err)
+	}
+	if info, err := os.Lstat(names[0]); err != nil || info.Size() != 0 || info.Mode() != 0o600 {
+		t.Errorf("%s is %+v: %v", names[0], info, err)
+	}
+}
+
+func TestALinkInPlaceOfTheLockFileIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	if f, err := tempfile.NewBudget(1).New(); err != nil {
+		t.Fatal(err)
+	} else if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	names, _ := filepath.Glob(filepath.Join(dir, "*"))
+	if err := os.Remove(names[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(dir, "victim"), names[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tempfile.NewBudget(1).New(); err == nil {
+		t.Error("it followed the link")
+	}
+}

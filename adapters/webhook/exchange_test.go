@@ -1,0 +1,64 @@
+package webhook_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+)
+
+func TestAnAttemptKeepsWhatWasSentAndAnswered(t *testing.T) {
+	for _, c := range []struct {
+		name, answer, want string
+		status             int
+		truncated          bool
+	}{
+		{"an answer", "thanks", "thanks", 200, false},
+		{"a refusal", `{"error":"unknown channel"}`, `{"error":"unknown channel"}`, 404, false},
+		{"no body", "", "", 204, false},
+		{"2 kB", strings.Repeat("a", 2048), strings.Repeat("a", 2048), 200, false},
+		{"more than 2 kB", strings.Repeat("a", 2049), strings.Repeat("a", 2048), 200, true},
+		{"bytes that are no text", "a\x00\xffb", "a��b", 500, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var received http.Header
+			receiver := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				received = r.Header.Clone()
+				w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+				w.WriteHeader(c.status)
+				_, _ = w.Write([]byte(c.answer))
+			})
+			a := sender(t, local(t), webhook.Config{Version: "1.2.3"}).Send(t.Context(), newDelivery(receiver.URL+"/hook/token?key=geheim"))
+			if a.Exchange == nil || a.Exchange.Answer == nil {
+				t.Fatalf("the attempt %+v keeps no exchange", a)
+			}
+			if got := *a.Exchange.Answer; got != (event.Answer{ContentType: "text/plain; charset=utf-8", Body: c.want, Truncated: c.truncated}) {
+				t.Errorf("the answer is kept as %+v", got)
+			}
+			if a.Exchange.URL != receiver.URL+"/…" {
+				t.Errorf("the URL is kept as %q, want no path and no query", a.Exchange.URL)
+			}
+			for name, value := range a.Exchange.Header {
+				if received.Get(name) != value {
+					t.Errorf("the header %s is kept as %q, the receiver got %q", name, value, received.Get(name))
+				}
+			}
+			for _, name := range []string{"X-Signature-256", "X-Timestamp", "Webhook-Signature", "User-Agent", "X-Event-Id"} {
+				if a.Exchange.Header[name] == "" {
+					t.Errorf("the header %s is not kept", name)
+				}
+			}
+		})
+	}
+}
+
+func TestAnAttemptWithoutAnswerKeepsWhatWasSent(t *testing.T) {
+	reached := make(chan struct{}, 1)
+	url := serveRaw(t, hangUp(reached))
+	a := sender(t, local(t), webhook.Config{}).Send(t.Context(), newDelivery(url))
+	if a.Exchange == nil || a.Exchange.Answer != nil || a.Exchange.Header["X-Signature-256"] == "" {
+		t.Errorf("the attempt keeps %+v", a.Exchange)
+	}
+}

@@ -1,0 +1,126 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// DefaultEventRetention is the default time for which events and incidents of ended
+// monitors are kept.
+const DefaultEventRetention = 90 * 24 * time.Hour
+
+// Sizes of an Expiry. Small batches keep every lock below 100 ms.
+const (
+	expiryBatch = 500              // events, incidents or lines of their logs
+	expiryPage  = 100              // monitors
+	expiryTime  = 30 * time.Second // of one run; the next run goes on
+)
+
+// EndedMonitor is a monitor that has ended, and when.
+type EndedMonitor struct {
+	ID      monitor.ID
+	EndedAt time.Time
+}
+
+// ExpiryStore deletes events and incidents of ended monitors. Its methods may be called
+// concurrently, by several gateways; ages count by the store's clock. A row that
+// another transaction is changing is left for the next call.
+type ExpiryStore interface {
+	// ExpiringMonitors returns up to limit monitors that ended more than age ago and may
+	// have events or incidents. They are in the order of their ends and begin behind after.
+	ExpiringMonitors(ctx context.Context, age time.Duration, after EndedMonitor, limit int) ([]EndedMonitor, error)
+
+	// DeleteEvents deletes up to limit events of a monitor that are older than age and
+	// not pending, and returns how many.
+	DeleteEvents(ctx context.Context, id monitor.ID, age time.Duration, limit int) (int, error)
+
+	// DeleteIncidents deletes up to limit incidents of a monitor that were resolved more
+	// than age ago and have no evidence. It first deletes up to limit lines of their logs.
+	DeleteIncidents(ctx context.Context, id monitor.ID, age time.Duration, limit int) (incidents, lines int, err error)
+
+	// MarkExpired ends the search in a monitor that has no event and no incident.
+	MarkExpired(ctx context.Context, id monitor.ID) error
+}
+
+// Expiry deletes events and incidents of monitors that ended long ago (section 16.5).
+// The elected gateway runs it.
+type Expiry struct {
+	store     ExpiryStore
+	retention time.Duration
+	log       *slog.Logger
+}
+
+// NewExpiry returns an Expiry. A retention of 0 is the default. It fails if the
+// retention is negative.
+func NewExpiry(store ExpiryStore, retention time.Duration, log *slog.Logger) (*Expiry, error) {
+	if retention < 0 {
+		return nil, errors.New("record: the retention of events is negative")
+	}
+	if retention == 0 {
+		retention = DefaultEventRetention
+	}
+	return &Expiry{store, retention, log.With("component", "record")}, nil
+}
+
+type expired struct{ events, incidents int }
+
+// Run deletes what has expired, for at most 30 s, and logs how much that was. It may
+// be cut at any point: the next run goes on.
+func (e *Expiry) Run(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, expiryTime)
+	defer cancel()
+	var total expired
+	err := e.run(limited, &total)
+	if total != (expired{}) {
+		e.log.Info("expired events and incidents of ended monitors deleted", "events", total.events, "incidents", total.incidents)
+	}
+	if limited.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("delete expired events: %w", err)
+	}
+	return nil
+}
+
+func (e *Expiry) run(ctx context.Context, total *expired) error {
+	var after EndedMonitor
+	for {
+		page, err := e.store.ExpiringMonitors(ctx, e.retention, after, expiryPage)
+		if err != nil {
+			return err
+		}
+		for _, m := range page {
+			if err := e.expire(ctx, m.ID, total); err != nil {
+				return err
+			}
+		}
+		if len(page) < expiryPage {
+			return nil
+		}
+		after = page[len(page)-1]
+	}
+}
+
+func (e *Expiry) expire(ctx context.Context, id monitor.ID, total *expired) error {
+	for n := expiryBatch; n == expiryBatch; {
+		var err error
+		if n, err = e.store.DeleteEvents(ctx, id, e.retention, expiryBatch); err != nil {
+			return err
+		}
+		total.events += n
+	}
+	for incidents, lines := expiryBatch, 0; incidents == expiryBatch || lines == expiryBatch; {
+		var err error
+		if incidents, lines, err = e.store.DeleteIncidents(ctx, id, e.retention, expiryBatch); err != nil {
+			return err
+		}
+		total.incidents += incidents
+	}
+	return e.store.MarkExpired(ctx, id)
+}

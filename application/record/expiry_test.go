@@ -1,0 +1,111 @@
+package record_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// expiryStore has ended monitors with events; each batch takes 100 ms.
+type expiryStore struct {
+	monitors []record.EndedMonitor
+	events   map[monitor.ID]int
+	marked   []monitor.ID
+	age      time.Duration
+	err      error // of DeleteEvents
+}
+
+func (s *expiryStore) ExpiringMonitors(_ context.Context, age time.Duration, after record.EndedMonitor, limit int) (page []record.EndedMonitor, err error) {
+	s.age = age
+	for _, m := range s.monitors {
+		if m.EndedAt.After(after.EndedAt) && len(page) < limit {
+			page = append(page, m)
+		}
+	}
+	return page, nil
+}
+
+func (s *expiryStore) DeleteEvents(ctx context.Context, id monitor.ID, _ time.Duration, limit int) (int, error) {
+	select {
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-time.After(100 * time.Millisecond):
+	}
+	n := min(s.events[id], limit)
+	s.events[id] -= n
+	return n, s.err
+}
+
+func (s *expiryStore) DeleteIncidents(context.Context, monitor.ID, time.Duration, int) (incidents, lines int, err error) {
+	return 0, 0, nil
+}
+
+func (s *expiryStore) MarkExpired(_ context.Context, id monitor.ID) error {
+	s.marked = append(s.marked, id)
+	return nil
+}
+
+func newExpiryStore(monitors, events int) *expiryStore {
+	s := &expiryStore{events: map[monitor.ID]int{}}
+	for n := range monitors {
+		id := monitor.ID(fmt.Sprintf("mon-%d", n))
+		s.monitors = append(s.monitors, record.EndedMonitor{ID: id, EndedAt: time.Unix(int64(n+1), 0)})
+		s.events[id] = events
+	}
+	return s
+}
+
+// runExpiry runs an Expiry once.
+func runExpiry(t *testing.T, s *expiryStore) error {
+	t.Helper()
+	e, err := record.NewExpiry(s, 0, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Run(t.Context())
+}
+
+func TestEventsOfEveryPageOfMonitorsExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newExpiryStore(250, 3)
+		if err := runExpiry(t, s); err != nil || len(s.marked) != 250 || s.age != 90*24*time.Hour {
+			t.Errorf("%d monitors are marked, the age is %s, %v", len(s.marked), s.age, err)
+		}
+	})
+}
+
+func TestALongExpiryEndsAfterHalfAMinuteAndGoesOnLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newExpiryStore(1, 500*400)
+		began := time.Now()
+		if err := runExpiry(t, s); err != nil || time.Since(began) != 30*time.Second || len(s.marked) != 0 {
+			t.Errorf("it took %s, %v", time.Since(began), err)
+		}
+		if err := runExpiry(t, s); err != nil || s.events["mon-0"] != 0 || len(s.marked) != 1 {
+			t.Errorf("%d events are left, %v", s.events["mon-0"], err)
+		}
+	})
+}
+
+func TestAFailureEndsAnExpiry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newExpiryStore(2, 500)
+		s.err = errors.New("no database")
+		if err := runExpiry(t, s); !errors.Is(err, s.err) || s.events["mon-1"] != 500 {
+			t.Errorf("%d events of the next monitor are left, %v", s.events["mon-1"], err)
+		}
+	})
+}
+
+func TestANegativeRetentionOfEventsIsRefused(t *testing.T) {
+	if _, err := record.NewExpiry(&expiryStore{}, -time.Hour, slog.New(slog.DiscardHandler)); err == nil {
+		t.Error("it was not refused")
+	}
+}

@@ -1,0 +1,287 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/history"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// MonitorLife has what the present says of the history of one monitor.
+type MonitorLife struct {
+	CreatedAt, EndedAt time.Time // EndedAt is zero while the monitor is active
+	Current            history.Current
+}
+
+// life returns the time in which the monitor could be watched.
+func (m MonitorLife) life(now time.Time) history.Life {
+	if m.EndedAt.IsZero() {
+		return history.Life{From: m.CreatedAt, Until: now}
+	}
+	return history.Life{From: m.CreatedAt, Until: m.EndedAt}
+}
+
+// HistoryVisitor is called with each row of a history as it is read. So a history of any
+// length takes the memory of one row. Begin is called first and once.
+type HistoryVisitor struct {
+	Begin  func(MonitorLife)
+	Span   func(history.Span)
+	Minute func(monitor.Minute)
+}
+
+// Broadcasts has the times at which the broadcasts of a monitor started and ended.
+type Broadcasts struct {
+	MonitorLife
+
+	Started, Ended []time.Time
+}
+
+// HistoryStore reads the history of monitors. Each method reads one snapshot, blocks
+// for a few exchanges and may be called concurrently. Errors of a method that takes
+// the ID of one monitor: *monitor.Error NotFound.
+type HistoryStore interface {
+	// MonitorHistory passes what overlaps the time from from until to. If width is more
+	// than a minute, it merges the minutes that begin within each width since from. If it
+	// is history.MergedLength or more, merged minutes count as one that begins with them.
+	MonitorHistory(ctx context.Context, id monitor.ID, from, to time.Time, width time.Duration, v HistoryVisitor) error
+
+	// SumHistory adds the spans that statistics count, the alerts and the incidents of
+	// one monitor to sum, or of all if id is "". Open spans are closed at now, or at the
+	// end of their monitor.
+	SumHistory(ctx context.Context, id monitor.ID, now time.Time, sum *history.Summary) error
+
+	// Broadcasts reads the newest broadcasts of a monitor, at most 1,000.
+	Broadcasts(ctx context.Context, id monitor.ID) (Broadcasts, error)
+
+	// MergeMinutes merges the oldest minutes that are not merged yet, for one
+	// history.MergedLength before the time before. more says whether others are left.
+	MergeMinutes(ctx context.Context, before time.Time) (more bool, err error)
+
+	// DeleteHistory deletes at most limit spans and at most limit minutes that ended
+	// before the time before, and returns how many it deleted.
+	DeleteHistory(ctx context.Context, before time.Time, limit int) (spans, minutes int, err error)
+}
+
+// HistoryConfig configures a History.
+type HistoryConfig struct {
+	Retention time.Duration    // of spans and minutes; default 35 days
+	Now       func() time.Time // default time.Now
+}
+
+// DefaultHistoryRetention is the default time for which spans and minutes are kept.
+const DefaultHistoryRetention = 35 * 24 * time.Hour
+
+// History answers questions about the history of monitors (section 16.3).
+type History struct {
+	store HistoryStore
+	cfg   HistoryConfig
+
+	timelines, sums slots
+}
+
+// Questions that are answered at once; others wait. Each takes a connection to the
+// database, of which the reports of workers need some.
+const (
+	maxTimelines = 4
+	maxSums      = 2 // statistics and sessions: those of all monitors read for seconds
+)
+
+// slots limits how much is done at once.
+type slots chan struct{}
+
+// take waits for a slot until ctx is done. The caller calls release.
+func (s slots) take(ctx context.Context) (release func(), err error) {
+	select {
+	case s <- struct{}{}:
+		return func() { <-s }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for other questions about the history: %w", context.Cause(ctx))
+	}
+}
+
+// NewHistory returns a History. It fails if the retention is negative.
+func NewHistory(store HistoryStore, cfg HistoryConfig) (*History, error) {
+	if cfg.Retention < 0 {
+		return nil, errors.New("record: the retention of the history is negative")
+	}
+	if cfg.Retention == 0 {
+		cfg.Retention = DefaultHistoryRetention
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &History{store, cfg, make(slots, maxTimelines), make(slots, maxSums)}, nil
+}
+
+// Defaults of a timeline.
+const (
+	DefaultTimeline = 24 * time.Hour
+	DefaultBuckets  = 288
+)
+
+// Timeline is the history of one monitor in buckets of equal length.
+type Timeline struct {
+	From, To time.Time
+	Buckets  []history.Bucket
+}
+
+// Timeline divides the time from from until to into buckets. A zero to is now, a zero
+// from is 24 hours before to, 0 buckets are 288. Errors: *monitor.Error InvalidConfig,
+// NotFound.
+func (h *History) Timeline(ctx context.Context, id monitor.ID, from, to time.Time, buckets int) (Timeline, error) {
+	now := h.cfg.Now()
+	from, to, err := h.span(from, to, now)
+	if err != nil {
+		return Timeline{}, err
+	}
+	if buckets == 0 {
+		buckets = DefaultBuckets
+	}
+	if buckets < 1 || buckets > history.MaxBuckets || to.Sub(from) < time.Duration(buckets)*time.Millisecond {
+		return Timeline{}, monitor.Errorf(monitor.InvalidConfig, "buckets is %d; accepted is 1 to %d, of at least 1 ms each", buckets, history.MaxBuckets)
+	}
+	release, err := h.timelines.take(ctx)
+	if err != nil {
+		return Timeline{}, err
+	}
+	defer release()
+	var timeline *history.Timeline
+	err = h.store.MonitorHistory(ctx, id, from, to, to.Sub(from)/time.Duration(buckets), HistoryVisitor{
+		Begin: func(m MonitorLife) {
+			life := m.life(now)
+			timeline = history.NewTimeline(from, to, buckets, life)
+			for _, span := range history.Close(m.Current, life.Until) {
+				timeline.AddSpan(span)
+			}
+		},
+		Span:   func(s history.Span) { timeline.AddSpan(s) },
+		Minute: func(m monitor.Minute) { timeline.AddMinute(m) },
+	})
+	if err != nil {
+		return Timeline{}, fmt.Errorf("read a timeline: %w", err)
+	}
+	return Timeline{from, to, timeline.Buckets()}, nil
+}
+
+// maxHistorySpan limits the time of one question.
+const maxHistorySpan = 366 * 24 * time.Hour
+
+// span completes and checks the time of a question.
+func (h *History) span(from, to, now time.Time) (time.Time, time.Time, error) {
+	if to.IsZero() {
+		to = now
+	}
+	if from.IsZero() {
+		from = to.Add(-DefaultTimeline)
+	}
+	if err := errors.Join(monitor.ValidTime("from", from), monitor.ValidTime("to", to)); err != nil {
+		return from, to, err
+	}
+	if !from.Before(to) || to.Sub(from) > maxHistorySpan {
+		return from, to, monitor.Errorf(monitor.InvalidConfig, "from is %s and to is %s; accepted is a from before to, by at most 366 days",
+			from.Format(time.RFC3339), to.Format(time.RFC3339))
+	}
+	return from, to, nil
+}
+
+// StatisticsQuery asks for totals.
+type StatisticsQuery struct {
+	By        history.Unit   // required
+	Zone      *time.Location // of days and hours; required
+	From, To  time.Time      // widened to whole periods; defaults as those of Timeline
+	MonitorID monitor.ID     // "": all monitors
+}
+
+// Statistics has the totals of periods.
+type Statistics struct {
+	Periods []history.Period
+	*history.Summary
+}
+
+// Statistics sums up the history in hours or days. Errors: *monitor.Error
+// InvalidConfig, and NotFound if the query names a monitor.
+func (h *History) Statistics(ctx context.Context, q StatisticsQuery) (Statistics, error) {
+	if q.By != history.Hour && q.By != history.Day {
+		return Statistics{}, monitor.Errorf(monitor.InvalidConfig, "by is %.40q; accepted is %s or %s", q.By, history.Hour, history.Day)
+	}
+	now := h.cfg.Now()
+	from, to, err := h.span(q.From, q.To, now)
+	if err != nil {
+		return Statistics{}, err
+	}
+	periods := history.Periods(q.By, q.Zone, from, to)
+	if len(periods) > history.MaxPeriods {
+		return Statistics{}, monitor.Errorf(monitor.InvalidConfig, "from and to are more than %d hours apart; ask by=day, or for less", history.MaxPeriods)
+	}
+	sum := history.NewSummary(periods)
+	if err := h.sum(ctx, q.MonitorID, now, sum); err != nil {
+		return Statistics{}, fmt.Errorf("read statistics: %w", err)
+	}
+	return Statistics{periods, sum}, nil
+}
+
+// sum adds the history of a monitor, or of all, to sum.
+func (h *History) sum(ctx context.Context, id monitor.ID, now time.Time, sum *history.Summary) error {
+	release, err := h.sums.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return h.store.SumHistory(ctx, id, now, sum)
+}
+
+// Sessions returns the newest broadcasts of a monitor, newest first, each with its
+// totals. Errors: *monitor.Error NotFound.
+func (h *History) Sessions(ctx context.Context, id monitor.ID) ([]history.Session, error) {
+	found, err := h.store.Broadcasts(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("read sessions: %w", err)
+	}
+	if len(found.Started) == 0 {
+		return nil, nil
+	}
+	now := h.cfg.Now()
+	sessions, periods := history.Sessions(found.Started, found.Ended, found.life(now), found.EndedAt.IsZero())
+	sum := history.NewSummary(periods)
+	if err := h.sum(ctx, id, now, sum); err != nil {
+		return nil, fmt.Errorf("read sessions: %w", err)
+	}
+	for i := range sessions {
+		sessions[i].Totals = sum.Periods[i]
+	}
+	slices.Reverse(sessions)
+	return sessions, nil
+}
+
+// MergeSettled merges minutes that do not change any more, which makes long timelines
+// fast, until ctx is done or none is left.
+func (h *History) MergeSettled(ctx context.Context) error {
+	before := history.SettledBefore(h.cfg.Now())
+	for {
+		more, err := h.store.MergeMinutes(ctx, before)
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// deleteBatch is how many rows one statement deletes, so that it holds its locks for
+// milliseconds.
+const deleteBatch = 1000
+
+// DeleteExpired deletes spans and minutes that are older than the retention, in
+// small batches, until ctx is done or none is left. It returns how many it deleted.
+func (h *History) DeleteExpired(ctx context.Context) (spans, minutes int, err error) {
+	before := h.cfg.Now().Add(-h.cfg.Retention)
+	for {
+		s, m, err := h.store.DeleteHistory(ctx, before, deleteBatch)
+		spans, minutes = spans+s, minutes+m
+		if err != nil || s < deleteBatch && m < deleteBatch {
+			return spans, minutes, err
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package record
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/history"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// ReconcileIncidentsEvery is the interval at which the elected gateway compares open
+// incidents with what the watch sees.
+const ReconcileIncidentsEvery = 30 * time.Second
+
+// WatchedIncident is an open incident of an active monitor, and what the watch sees.
+type WatchedIncident struct {
+	incident.Incident
+
+	Seq       int64 // its place in lists, ascending
+	MonitorID monitor.ID
+	Present   history.Current
+}
+
+// IncidentReconcileStore reads and corrects open incidents. Its methods may be called
+// concurrently, by several gateways.
+type IncidentReconcileStore interface {
+	// WatchedIncidents reads open incidents of active monitors, by their place, at most
+	// limit after a place.
+	WatchedIncidents(ctx context.Context, after int64, limit int) ([]WatchedIncident, error)
+
+	// EndConditions lets an incident take in what was not reported, and reports whether
+	// that has changed it.
+	EndConditions(ctx context.Context, incidentID string, inputs []incident.Good) (changed bool, err error)
+}
+
+// IncidentReconcile ends conditions of open incidents whose end no worker reports
+// (section 16.1). Without it such an incident would be open until its monitor ends.
+type IncidentReconcile struct {
+	store IncidentReconcileStore
+	now   func() time.Time
+	log   *slog.Logger
+}
+
+// NewIncidentReconcile makes an IncidentReconcile. now is nil for time.Now, log for
+// slog.Default.
+func NewIncidentReconcile(store IncidentReconcileStore, now func() time.Time, log *slog.Logger) *IncidentReconcile {
+	if now == nil {
+		now = time.Now
+	}
+	if log == nil {
+		log = slog.Default()
+	}
+	return &IncidentReconcile{store, now, log.With("component", "incidents")}
+}
+
+// reconcileBatch is how many open incidents one query reads.
+const reconcileBatch = 200
+
+// Run compares every open incident once. The elected gateway runs it every
+// ReconcileIncidentsEvery; a second one at the same time does no harm.
+func (r *IncidentReconcile) Run(ctx context.Context) error {
+	for after := int64(0); ; {
+		page, err := r.store.WatchedIncidents(ctx, after, reconcileBatch)
+		if err != nil {
+			return fmt.Errorf("reconcile incidents: %w", err)
+		}
+		for _, i := range page {
+			after = i.Seq
+			if err := r.reconcile(ctx, i); err != nil {
+				return fmt.Errorf("reconcile incident %s: %w", i.ID, err)
+			}
+		}
+		if len(page) < reconcileBatch {
+			return nil
+		}
+	}
+}
+
+func (r *IncidentReconcile) reconcile(ctx context.Context, i WatchedIncident) error {
+	inputs := i.Unreported(r.now(), i.Present)
+	if len(inputs) == 0 {
+		return nil
+	}
+	changed, err := r.store.EndConditions(ctx, i.ID, inputs)
+	if err != nil || !changed {
+		return err
+	}
+	names := make([]incident.Name, 0, len(inputs))
+	for _, in := range inputs {
+		names = append(names, in.Condition)
+	}
+	r.log.Info("conditions of an incident have ended: no worker reported it, and the watch has seen nothing of them for minutes",
+		"monitor_id", string(i.MonitorID), "incident_id", i.ID, "conditions", join(names))
+	return nil
+}

@@ -1,0 +1,2 @@
+// Package recordtest has fakes of the ports of application/record, in memory.
+package recordtest

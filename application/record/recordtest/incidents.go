@@ -1,0 +1,136 @@
+package recordtest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// IncidentStore is a record.IncidentStore in memory. It may be used concurrently.
+type IncidentStore struct {
+	// Fail, if set, is called first by every method; its error is the method's. op is
+	// the method's name.
+	Fail func(ctx context.Context, op string) error
+
+	// Now is the time of actions and sweeps.
+	Now time.Time
+
+	// Asked are the filters of ListIncidents.
+	Asked []record.IncidentFilter
+
+	mu        sync.Mutex
+	incidents []record.Incident // oldest first
+	logs      map[string][]incident.Entry
+	done      map[string]map[string]incident.Entry // by incident and op_id
+}
+
+var _ record.IncidentStore = (*IncidentStore)(nil)
+
+func (s *IncidentStore) begin(ctx context.Context, op string) (end func(), err error) {
+	if s.Fail != nil {
+		if err := s.Fail(ctx, op); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	return s.mu.Unlock, nil
+}
+
+// Add stores an incident, as the newest.
+func (s *IncidentStore) Add(i record.Incident, log ...incident.Entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i.Seq = int64(len(s.incidents) + 1)
+	s.incidents = append(s.incidents, i)
+	if s.logs == nil {
+		s.logs, s.done = map[string][]incident.Entry{}, map[string]map[string]incident.Entry{}
+	}
+	s.logs[i.ID], s.done[i.ID] = log, map[string]incident.Entry{}
+}
+
+// ListIncidents implements record.IncidentStore. Of the filters it knows State, Before
+// and Limit.
+func (s *IncidentStore) ListIncidents(ctx context.Context, f record.IncidentFilter) (page []record.Incident, err error) {
+	end, err := s.begin(ctx, "ListIncidents")
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	s.Asked = append(s.Asked, f)
+	for _, i := range slices.Backward(s.incidents) {
+		if len(page) < f.Limit && (f.State == "" || f.State == i.State) && (f.Before == 0 || i.Seq < f.Before) {
+			page = append(page, i)
+		}
+	}
+	return page, nil
+}
+
+func (s *IncidentStore) find(id string) (*record.Incident, error) {
+	for n := range s.incidents {
+		if s.incidents[n].ID == id {
+			return &s.incidents[n], nil
+		}
+	}
+	return nil, monitor.Errorf(record.IncidentNotFound, "no incident has the id %.60q", id)
+}
+
+// GetIncident implements record.IncidentStore.
+func (s *IncidentStore) GetIncident(ctx context.Context, id string) (record.Incident, []incident.Entry, error) {
+	end, err := s.begin(ctx, "GetIncident")
+	if err != nil {
+		return record.Incident{}, nil, err
+	}
+	defer end()
+	i, err := s.find(id)
+	if err != nil {
+		return record.Incident{}, nil, err
+	}
+	return *i, slices.Clone(s.logs[id]), nil
+}
+
+// ActOnIncident implements record.IncidentStore.
+func (s *IncidentStore) ActOnIncident(ctx context.Context, id string, a record.IncidentAction) (incident.Entry, error) {
+	end, err := s.begin(ctx, "ActOnIncident")
+	if err != nil {
+		return incident.Entry{}, err
+	}
+	defer end()
+	i, err := s.find(id)
+	if err != nil {
+		return incident.Entry{}, err
+	}
+	if before, is := s.done[id][a.OpID]; is {
+		if !a.Matches(before) {
+			return before, record.ErrOpReused
+		}
+		return before, nil
+	}
+	for _, c := range incident.NewTracker(&i.Incident).Step(s.Now, a.Input()) {
+		s.logs[id] = append(s.logs[id], c.Log...)
+		s.done[id][a.OpID] = c.Log[len(c.Log)-1]
+	}
+	return s.done[id][a.OpID], nil
+}
+
+// SweepIncidents implements record.IncidentStore.
+func (s *IncidentStore) SweepIncidents(ctx context.Context, limit int) (more bool, err error) {
+	end, err := s.begin(ctx, "SweepIncidents")
+	if err != nil {
+		return false, err
+	}
+	defer end()
+	due := 0
+	for n := range s.incidents {
+		i := &s.incidents[n]
+		if at := i.DueAt(); due < limit && !at.IsZero() && !at.After(s.Now) {
+			incident.NewTracker(&i.Incident).Step(s.Now, incident.Tick{})
+			due++
+		}
+	}
+	return due == limit, nil
+}

@@ -1,0 +1,111 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// MaxBatch is the most registrations in one batch (section 16.6).
+const MaxBatch = 100
+
+// BatchResult is the answer to one registration of a batch.
+type BatchResult struct {
+	Monitor monitor.Monitor // as Register returns it; zero if Err is not nil
+	Err     error           // as Register returns it
+}
+
+// AdmissionReader reads what a registration would be refused for.
+type AdmissionReader interface {
+	// ActiveStreams returns the active monitors of these streams, and how many
+	// monitors are active in all. It blocks for one exchange with the store and may
+	// be called concurrently.
+	ActiveStreams(ctx context.Context, streams []monitor.StreamURL) (watched map[monitor.StreamURL]monitor.ID, active int, err error)
+}
+
+// RegisterBatch registers at most MaxBatch monitors in order, each as Register does, and
+// returns a result for each. A refused registration does not stop those after it. When
+// ctx is done, the remaining ones are not registered, and their Err is that of ctx.
+func (s *Service) RegisterBatch(ctx context.Context, requests []Request) []BatchResult {
+	batch := s.withCheckedCallbacks()
+	results := make([]BatchResult, len(requests))
+	for i, r := range requests {
+		if results[i].Err = ctx.Err(); results[i].Err == nil {
+			results[i].Monitor, results[i].Err = batch.Register(ctx, r)
+		}
+	}
+	return results
+}
+
+// CheckBatch returns what RegisterBatch would return now, but stores nothing and starts
+// no worker. The monitors' IDs are not kept. Errors: the store cannot be read.
+func (s *Service) CheckBatch(ctx context.Context, requests []Request) ([]BatchResult, error) {
+	batch := s.withCheckedCallbacks()
+	results := make([]BatchResult, len(requests))
+	var streams []monitor.StreamURL
+	for i, r := range requests {
+		m, err := batch.newMonitor(ctx, r)
+		if err == nil {
+			err = batch.checkPolicies(ctx, m)
+		}
+		if err != nil {
+			results[i].Err = err
+			continue
+		}
+		results[i].Monitor = m
+		streams = append(streams, m.StreamURL)
+	}
+	watched, active, err := s.store.ActiveStreams(ctx, streams)
+	if err != nil {
+		return nil, fmt.Errorf("check a batch: %w", err)
+	}
+	for i := range results {
+		m := results[i].Monitor
+		if results[i].Err != nil {
+			continue
+		}
+		same, duplicate := watched[m.StreamURL]
+		switch {
+		case duplicate:
+			err = monitor.DuplicateOf(m.StreamURL, same)
+		case active >= s.cfg.MaxMonitors:
+			err = monitor.TooMany(active, s.cfg.MaxMonitors)
+		default:
+			watched[m.StreamURL], active, err = m.ID, active+1, nil
+		}
+		if err != nil {
+			results[i] = BatchResult{Err: err}
+		}
+	}
+	return results, nil
+}
+
+// withCheckedCallbacks returns a Service that asks the callback policy once for each
+// URL. The registrations of a batch often have the same receiver, and each check may
+// resolve its host.
+func (s *Service) withCheckedCallbacks() *Service {
+	batch := *s
+	batch.callbacks = &checkedCallbacks{CallbackPolicy: s.callbacks, decided: map[monitor.CallbackURL]error{}}
+	return &batch
+}
+
+// checkedCallbacks is a CallbackPolicy that remembers its decisions. It may not be used
+// concurrently.
+type checkedCallbacks struct {
+	CallbackPolicy
+	decided map[monitor.CallbackURL]error
+}
+
+// Check implements CallbackPolicy.
+func (c *checkedCallbacks) Check(ctx context.Context, u monitor.CallbackURL) error {
+	if err, known := c.decided[u]; known {
+		return err
+	}
+	err := c.CallbackPolicy.Check(ctx, u)
+	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		c.decided[u] = err
+	}
+	return err
+}

@@ -1,0 +1,166 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Change changes an active monitor (section 16.6). A field that is left out stays as it
+// is.
+type Change struct {
+	CallbackURL        *string            // nil: left out
+	Settings           map[string]float64 // monitor.Settings by their fields
+	ScheduledStartTime TimeChange
+	ScheduledEndTime   TimeChange
+	Metadata           json.RawMessage // a JSON object, which replaces the old one; empty: left out
+
+	// Unreadable lists the fields that could not be decoded, as in a Request.
+	Unreadable []FieldError
+}
+
+// TimeChange changes a time that a monitor need not have.
+type TimeChange struct {
+	Given bool       // false: left out
+	To    *time.Time // nil: none
+}
+
+func (c TimeChange) apply(t **time.Time) {
+	if c.Given {
+		*t = c.To
+	}
+}
+
+// ErrRevisionConflict refuses an update of a monitor that has been changed since it was
+// read.
+var ErrRevisionConflict = errors.New("the monitor has been changed meanwhile")
+
+// SettingsStore changes what callers have registered.
+type SettingsStore interface {
+	// UpdateSettings stores Config, CallbackURL and Metadata of m with the revision after
+	// that of m, and returns the monitor. A promoteAt that is not zero moves the
+	// promotion of a reservation that has never had a worker (decision A10). It blocks for
+	// one exchange with the store and may be called concurrently. Errors:
+	// ErrRevisionConflict when the stored revision is not that of m; *monitor.Error
+	// NotFound, Ended, and InvalidConfig for metadata that cannot be stored.
+	UpdateSettings(ctx context.Context, m monitor.Monitor, promoteAt time.Time) (monitor.Monitor, error)
+}
+
+// ChangeMonitor changes an active monitor and returns it (section 16.6). It applies the
+// rules of a registration. Its worker adopts the change with the answer to its next
+// report. A change that is repeated, or changes nothing, stores nothing. Errors:
+// *monitor.Error NotFound, Ended, InvalidURL, InvalidConfig.
+func (s *Service) ChangeMonitor(ctx context.Context, id monitor.ID, c Change) (changed monitor.Monitor, err error) {
+	for {
+		m, err := s.Get(ctx, id)
+		if err != nil {
+			return monitor.Monitor{}, err
+		}
+		draft, err := s.draft(ctx, m, c)
+		if err != nil {
+			return monitor.Monitor{}, err
+		}
+		same, err := sameSettings(m, draft)
+		if err != nil || same {
+			return m, err
+		}
+		err = settle(ctx, "change a monitor", func(ctx context.Context) (err error) {
+			changed, err = s.store.UpdateSettings(ctx, draft, s.movedPromotion(m, draft))
+			return err
+		})
+		switch {
+		case errors.Is(err, ErrRevisionConflict) && ctx.Err() == nil:
+			continue // another change came first: apply this one to its result
+		case err != nil:
+			return monitor.Monitor{}, err
+		}
+		s.log.Info("monitor changed", "monitor_id", string(id), "revision", changed.Revision)
+		return changed, nil
+	}
+}
+
+// draft returns an active monitor with the change applied. Its error names every wrong
+// field (decision A3). The policies judge only what the change changes, so that a repeated
+// change is not refused because time has passed or a name server fails.
+func (s *Service) draft(ctx context.Context, m monitor.Monitor, c Change) (monitor.Monitor, error) {
+	if !m.Status.Active() {
+		return m, monitor.EndedAlready(m.ID, m.Status)
+	}
+	var refused []error
+	for _, e := range c.Unreadable {
+		refused = append(refused, e.Err)
+	}
+	draft := m
+	for field, v := range c.Settings {
+		draft.Config.Set(field, v)
+	}
+	c.ScheduledStartTime.apply(&draft.Config.ScheduledStartTime)
+	c.ScheduledEndTime.apply(&draft.Config.ScheduledEndTime)
+	refused = append(refused, draft.Config.Valid())
+	if !sameTime(expiry(draft.Config), expiry(m.Config)) {
+		refused = append(refused, checkExpiry(draft.Config, s.cfg.Now()))
+	}
+	if c.Metadata != nil {
+		metadata, err := checkMetadata(c.Metadata)
+		draft.Metadata, refused = metadata, append(refused, err)
+	}
+	var policyErr error
+	if c.CallbackURL != nil {
+		callback, err := monitor.ParseCallbackURL(*c.CallbackURL)
+		draft.CallbackURL, refused = callback, append(refused, err)
+		if err == nil && callback != m.CallbackURL {
+			policyErr = s.callbacks.Check(ctx, callback)
+		}
+	}
+	err := monitor.Join(refused...)
+	if err == nil || isRefusal(policyErr) {
+		err = monitor.Join(err, policyErr)
+	}
+	return draft, err
+}
+
+// movedPromotion returns when a reservation is promoted after its scheduled start has
+// changed, or zero if it has not. A start that is near or has been removed makes it due
+// now.
+func (s *Service) movedPromotion(before, after monitor.Monitor) time.Time {
+	start := after.Config.ScheduledStartTime
+	if before.Status != monitor.Waiting || before.ReservedUntil.IsZero() || sameTime(before.Config.ScheduledStartTime, start) {
+		return time.Time{}
+	}
+	if until, reserved := s.reservedUntil(after.Config, s.cfg.Now()); reserved {
+		return until
+	}
+	return s.cfg.Now()
+}
+
+// expiry returns when a stream that has not started is given up (decision A10); nil: never.
+func expiry(c monitor.Config) *time.Time {
+	if c.ScheduledEndTime == nil {
+		return nil
+	}
+	return new(c.ScheduledEndTime.Add(time.Duration(c.StartDelayToleranceSec) * time.Second))
+}
+
+func sameTime(a, b *time.Time) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Equal(*b)
+}
+
+// sameSettings reports whether two states of a monitor have the same registration.
+func sameSettings(a, b monitor.Monitor) (bool, error) {
+	before, err := requestDigest(a)
+	if err != nil {
+		return false, err
+	}
+	after, err := requestDigest(b)
+	if err != nil {
+		return false, fmt.Errorf("compare a change: %w", err)
+	}
+	return before == after, nil
+}

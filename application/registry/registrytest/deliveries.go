@@ -1,0 +1,40 @@
+package registrytest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/stream-monitor/stream-monitor/application/registry"
+)
+
+// Deliveries implements registry.EventStore. No event belongs to an incident.
+func (s *Store) Deliveries(ctx context.Context, q registry.DeliveryQuery) ([]registry.DeliveryRecord, error) {
+	end, err := s.begin(ctx, "Deliveries")
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	var all []registry.DeliveryRecord
+	for _, m := range s.monitors {
+		for _, r := range s.records[m.ID] {
+			d := registry.DeliveryRecord{EventRecord: r, MonitorID: m.ID, StreamURL: m.StreamURL, Tried: len(r.Attempts)}
+			if q.MonitorID != "" && q.MonitorID != m.ID || q.EventID != "" && q.EventID != r.EventID ||
+				q.IncidentID != "" || q.State != "" && q.State != d.State() {
+				continue
+			}
+			all = append(all, d)
+		}
+	}
+	place := func(d registry.DeliveryRecord) registry.DeliveryPlace {
+		return registry.DeliveryPlace{CreatedAt: d.CreatedAt, EventID: d.EventID}
+	}
+	newestFirst := func(a, b registry.DeliveryPlace) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.EventID, a.EventID))
+	}
+	slices.SortFunc(all, func(a, b registry.DeliveryRecord) int { return newestFirst(place(a), place(b)) })
+	if !q.Before.CreatedAt.IsZero() {
+		all = slices.DeleteFunc(all, func(d registry.DeliveryRecord) bool { return newestFirst(q.Before, place(d)) >= 0 })
+	}
+	return all[:min(len(all), q.Limit)], nil
+}

@@ -1,0 +1,62 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/wait"
+	"github.com/stream-monitor/stream-monitor/domain/backoff"
+)
+
+// LeaderTask is periodic work of the elected gateway (decision O5), such as deleting
+// old rows. A leader learns within seconds that another one has taken over, so Run
+// must do no harm when two gateways run it at once.
+type LeaderTask struct {
+	Name  string        // in log messages
+	Every time.Duration // from the end of one run to the beginning of the next, more than 0
+
+	// Run does the work once. It ends soon after its context. The task runs again
+	// after an error.
+	Run func(context.Context) error
+}
+
+// leaderTaskTimeout bounds one run of a LeaderTask.
+const leaderTaskTimeout = time.Minute
+
+// leaderTaskBackoff is the pause that failures of a LeaderTask add.
+var leaderTaskBackoff = backoff.Policy{First: time.Second, Max: time.Minute}
+
+func checkLeaderTasks(tasks []LeaderTask) error {
+	for i, t := range tasks {
+		if t.Name == "" || t.Every <= 0 || t.Run == nil {
+			return fmt.Errorf("supervisor: LeaderTasks[%d] %q needs a name, a function and an interval above 0", i, t.Name)
+		}
+	}
+	return nil
+}
+
+// runLeaderTask runs one task while this gateway is the leader. After failures the
+// pause doubles, so that the task does not load a database that fails.
+func (r *Reconciler) runLeaderTask(ctx context.Context, t LeaderTask) {
+	log := r.log.With("task", t.Name)
+	failures := 0
+	for pause := t.Every; wait.For(ctx, pause); {
+		if !r.isLeader.Load() {
+			pause, failures = t.Every, 0
+			continue
+		}
+		err := attempt(ctx, leaderTaskTimeout, t.Run)
+		switch {
+		case err == nil:
+			pause, failures = t.Every, 0
+		case errors.Is(ctx.Err(), context.Canceled):
+			return
+		default:
+			failures++
+			pause = max(t.Every, leaderTaskBackoff.Delay(failures))
+			log.Warn("a periodic task of the elected gateway failed, will try again", "error", err.Error(), "pause_sec", pause.Seconds())
+		}
+	}
+}

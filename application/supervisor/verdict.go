@@ -1,0 +1,52 @@
+package supervisor
+
+// evidence is the information of one comparison about an active monitor and its worker.
+type evidence struct {
+	newestGeneration  int  // the monitor's newest
+	runningGeneration int  // the generation that this gateway's launcher lists; 0: none
+	listUnavailable   bool // the launcher cannot list workers, so runningGeneration is not known
+	ownedByGateway    bool // this gateway launches, promotes or has adopted the newest generation
+	inOwnRuntime      bool // the newest generation was launched in this gateway's runtime
+	sharedRuntime     bool // other gateways launch workers in this runtime, too
+	leader            bool // this gateway is the leader (decision O5)
+	reported          bool // the newest generation has reported
+	unlistedBefore    bool // the launcher did not list the newest generation at the last comparison
+	leaseExpired      bool // it has not reported in time (decision O3)
+}
+
+// verdict is the conclusion from evidence.
+type verdict int
+
+const (
+	nothingToDo verdict = iota // the worker runs, or another gateway decides, or it is too early
+	adopt                      // the worker runs, and this gateway must watch for its exit
+	missing                    // the worker does not run; the gateway handles the loss
+	silent                     // the worker has not reported in time; the gateway handles the loss
+)
+
+// evaluate decides whether a worker is lost. There are two signs:
+//
+//   - The worker does not run in its runtime. In a private runtime, one comparison is
+//     enough. In a shared runtime, two are needed, because another gateway may be
+//     launching the worker. A worker that this gateway owns is never missing, because
+//     the launcher reports its exit.
+//   - The worker's lease has expired. Every gateway sees this, and the leader acts.
+func evaluate(e evidence) verdict {
+	runs := e.runningGeneration == e.newestGeneration
+	ownRuntime := e.inOwnRuntime && !e.sharedRuntime
+	switch {
+	case e.listUnavailable && e.leaseExpired && e.leader:
+		return silent
+	case e.listUnavailable:
+		return nothingToDo
+	case ownRuntime && !runs && !e.ownedByGateway:
+		return missing
+	case e.inOwnRuntime && e.sharedRuntime && e.leader && !runs && !e.ownedByGateway && (e.reported && e.unlistedBefore || e.leaseExpired):
+		return missing
+	case e.leaseExpired && e.leader:
+		return silent
+	case runs && !e.ownedByGateway && (ownRuntime || e.leader):
+		return adopt
+	}
+	return nothingToDo
+}

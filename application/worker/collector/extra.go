@@ -1,0 +1,70 @@
+package collector
+
+import (
+	"context"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/capture"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// extraSegment is a segment of a better rendition. A nil one is not fetched yet.
+type extraSegment struct {
+	*track // with one part; nil: there is no better segment
+}
+
+// fetchExtra fetches one more segment for a picture: of a better rendition, or else the
+// watched one if the track does not have it.
+func (r *record) fetchExtra(ctx context.Context, j capture.Job, t *track, watched watch.Segment, at time.Time) *extraSegment {
+	extra := &extraSegment{}
+	if j.ExtraURL != "" {
+		extra.track = r.fetchBetter(ctx, j.ExtraURL, watched, at)
+	}
+	if extra.track == nil {
+		if err := t.fetch(ctx, r.c.ports.Segments, watched); err != nil {
+			r.noteSegment(j, watched, err)
+		}
+	}
+	return extra
+}
+
+// fetchBetter fetches the segment of another rendition at a time, or returns nil.
+func (r *record) fetchBetter(ctx context.Context, url string, watched watch.Segment, at time.Time) *track {
+	p := r.c.ports.Playlists.ReadPlaylist(ctx, url)
+	if p.Failure != nil {
+		r.note("better rendition: %v", p.Failure)
+		return nil
+	}
+	s, _, ok := capture.Counterpart(p, watched, at)
+	if !ok {
+		return nil
+	}
+	file, err := r.c.ports.TempFile()
+	if err != nil {
+		r.note("better rendition: %v", err)
+		return nil
+	}
+	t := &track{file: file}
+	if err := t.fetch(ctx, r.c.ports.Segments, s); err != nil {
+		r.note("better rendition: %v", err)
+		_ = file.Close()
+		return nil
+	}
+	return t
+}
+
+func (e *extraSegment) close() {
+	if e.track != nil {
+		_ = e.file.Close()
+	}
+}
+
+// picture returns the better segment if it has the picture of that time.
+func (e *extraSegment) picture(at time.Time) (m Media, offset time.Duration, ok bool) {
+	if e == nil || e.track == nil {
+		return Media{}, 0, false
+	}
+	s := e.parts[0].segment
+	offset = at.Sub(s.ProgramTime)
+	return e.media(e.parts), offset, offset >= 0 && offset < s.Duration
+}

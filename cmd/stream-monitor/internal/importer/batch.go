@@ -1,0 +1,94 @@
+package importer
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// batchSize is the most registrations that the API accepts in one batch.
+const batchSize = 100
+
+// Batch is the body of one request.
+type Batch struct {
+	ContentType string
+	Body        []byte
+	First, Size int // number of its first registration in the file, from 1; how many it has
+}
+
+// Rows names the registrations of a batch, as a message does.
+func (b Batch) Rows() string {
+	return fmt.Sprintf("registrations %d to %d", b.First, b.First+b.Size-1)
+}
+
+// Divide divides a file into batches. The file is JSON if it begins with [ or {: an array
+// of registrations, or {"monitors": array}. Otherwise it is CSV whose first row names the
+// columns. Errors: the file is neither, or it has no registration.
+func Divide(file []byte) ([]Batch, error) {
+	file = bytes.TrimPrefix(file, []byte("\ufeff"))
+	trimmed := bytes.TrimLeft(file, " \t\r\n")
+	if len(trimmed) > 0 && (trimmed[0] == '[' || trimmed[0] == '{') {
+		return divideJSON(trimmed)
+	}
+	return divideCSV(file)
+}
+
+func divideJSON(file []byte) ([]Batch, error) {
+	var registrations []json.RawMessage
+	var err error
+	if file[0] == '[' {
+		err = json.Unmarshal(file, &registrations)
+	} else {
+		var whole struct {
+			Monitors *[]json.RawMessage `json:"monitors"`
+		}
+		if err = json.Unmarshal(file, &whole); err == nil && whole.Monitors == nil {
+			err = errors.New("the object has no monitors")
+		} else if err == nil {
+			registrations = *whole.Monitors
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the file is not a list of registrations (%w); accepted are a JSON array, {\"monitors\": array}, and CSV", err)
+	}
+	return divide(registrations, "application/json", func(some []json.RawMessage) ([]byte, error) {
+		return json.Marshal(map[string]any{"monitors": some})
+	})
+}
+
+func divideCSV(file []byte) ([]Batch, error) {
+	rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("the file is not valid CSV: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, errors.New("the file is empty; the first row of CSV names the columns: stream_url,callback_url,…")
+	}
+	return divide(rows[1:], "text/csv", func(some [][]string) ([]byte, error) {
+		var b bytes.Buffer
+		w := csv.NewWriter(&b)
+		err := w.WriteAll(append([][]string{rows[0]}, some...))
+		return b.Bytes(), err
+	})
+}
+
+// divide makes batches of at most batchSize registrations, each encoded on its own.
+func divide[R any](registrations []R, contentType string, encode func([]R) ([]byte, error)) ([]Batch, error) {
+	if len(registrations) == 0 {
+		return nil, errors.New("the file has no registration")
+	}
+	var batches []Batch
+	first := 1
+	for some := range slices.Chunk(registrations, batchSize) {
+		body, err := encode(some)
+		if err != nil {
+			return nil, err
+		}
+		batches = append(batches, Batch{contentType, body, first, len(some)})
+		first += len(some)
+	}
+	return batches, nil
+}

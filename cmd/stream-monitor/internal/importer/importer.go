@@ -1,0 +1,79 @@
+// Package importer registers the monitors of a file, in batches of the public API
+// (section 16.6). The gateway judges every registration; this package only divides the
+// file and prints the results.
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/apiclient"
+)
+
+// Gateway registers a batch; apiclient.Client is one.
+type Gateway interface {
+	RegisterBatch(ctx context.Context, contentType string, body []byte, dryRun bool) ([]apiclient.BatchResult, error)
+}
+
+// Import sends the batches in order and prints a line for each registration on results,
+// and progress on messages. It waits where the gateway's rate limit asks for it. Errors:
+// a batch could not be sent or was refused as a whole; some registrations were refused.
+func Import(ctx context.Context, gateway Gateway, batches []Batch, dryRun bool, results, messages io.Writer) error {
+	registered, refused := 0, 0
+	for i, b := range batches {
+		if len(batches) > 1 {
+			fmt.Fprintf(messages, "batch %d of %d, %d registrations\n", i+1, len(batches), b.Size)
+		}
+		answers, err := send(ctx, gateway, b, dryRun, messages)
+		if err != nil {
+			return fmt.Errorf("%s: %d registrations were accepted before this: %w", b.Rows(), registered, err)
+		}
+		for n, a := range answers {
+			row := b.First + n
+			if a.Error == nil {
+				registered++
+				printAccepted(results, row, a)
+				continue
+			}
+			refused++
+			fmt.Fprintf(results, "%d\trefused\t%s\t%s: %s\n", row, a.StreamURL, a.Error.Code, a.Error.Message)
+		}
+	}
+	summary := "%d registered, %d refused\n"
+	if dryRun {
+		summary = "dry run: %d would be registered, %d would be refused; nothing was stored\n"
+	}
+	fmt.Fprintf(messages, summary, registered, refused)
+	if refused > 0 {
+		return fmt.Errorf("%d of %d registrations were refused; correct them and import these again", refused, registered+refused)
+	}
+	return nil
+}
+
+func printAccepted(out io.Writer, row int, a apiclient.BatchResult) {
+	if a.MonitorID == "" {
+		fmt.Fprintf(out, "%d\tvalid\t%s\n", row, a.StreamURL)
+		return
+	}
+	fmt.Fprintf(out, "%d\tregistered\t%s\t%s\n", row, a.StreamURL, a.MonitorID)
+}
+
+// send sends one batch, again whenever the rate limit has refused it.
+func send(ctx context.Context, gateway Gateway, b Batch, dryRun bool, messages io.Writer) ([]apiclient.BatchResult, error) {
+	for {
+		answers, err := gateway.RegisterBatch(ctx, b.ContentType, b.Body, dryRun)
+		limited, is := errors.AsType[*apiclient.RateLimited](err)
+		if !is {
+			return answers, err
+		}
+		fmt.Fprintf(messages, "the gateway's rate limit allows the next batch in %s\n", limited.Wait)
+		select {
+		case <-time.After(limited.Wait):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

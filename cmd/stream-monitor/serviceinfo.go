@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/doctor"
+)
+
+// versionsKept is how long the versions of tools are not asked again.
+const versionsKept = 10 * time.Minute
+
+// serviceInfo describes this gateway (section 17.4).
+func serviceInfo(c *config.Serve) *httpapi.ServiceInfo {
+	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
+	return &httpapi.ServiceInfo{
+		Version:       version,
+		WorkerRuntime: c.WorkerRuntime,
+		Limits: httpapi.ServiceLimits{
+			MaxMonitors: c.MaxMonitors, CreatePerMin: c.RateLimitCreatePerMin, QueryPerMin: c.RateLimitQueryPerMin, ScheduleLeadSec: seconds(c.ScheduleLeadTime),
+		},
+		Retention: httpapi.ServiceRetention{
+			EventsSec: seconds(c.EventRetention), HistorySec: seconds(c.HistoryRetention), FeedSec: seconds(c.FeedRetention),
+			EvidenceSec: seconds(c.EvidenceRetention), EvidenceQuarantineSec: seconds(c.EvidenceQuarantineRetention),
+		},
+		Tools: (&toolVersions{watching: c.Watching}).read,
+	}
+}
+
+// toolVersions asks the tools for their versions, at most once in versionsKept.
+type toolVersions struct {
+	watching config.WatchingFlags
+
+	mu    sync.Mutex
+	known map[string]httpapi.ToolInfo
+	at    time.Time
+}
+
+func (v *toolVersions) read(ctx context.Context) map[string]httpapi.ToolInfo {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.known != nil && time.Since(v.at) < versionsKept {
+		return v.known
+	}
+	tools := []struct {
+		name, argument string
+		tool           config.Tool
+	}{
+		{"yt-dlp", "--version", v.watching.YTDLP()},
+		{"streamlink", "--version", v.watching.Streamlink()},
+		{"ffmpeg", "-version", v.watching.FFmpeg()},
+	}
+	answers := make([]httpapi.ToolInfo, len(tools))
+	var asking sync.WaitGroup
+	for i, t := range tools {
+		asking.Go(func() {
+			if found, err := doctor.Version(ctx, t.tool, t.argument); err != nil {
+				answers[i].Error = new(err.Error())
+			} else {
+				answers[i].Version = &found
+			}
+		})
+	}
+	asking.Wait()
+	known := map[string]httpapi.ToolInfo{}
+	for i, t := range tools {
+		known[t.name] = answers[i]
+	}
+	if ctx.Err() == nil {
+		v.known, v.at = known, time.Now()
+	}
+	return known
+}

@@ -1,0 +1,263 @@
+package capture
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// Tracker plans the captures of one stream. The zero value is ready for use. It is not
+// safe for concurrent use.
+type Tracker struct {
+	renditions []watch.Rendition // as last listed
+	media      []watch.Media     // the watched playlists; Segments are remembered
+	episodes   []*episode
+	outages    []*outage
+	levels     []Level // as measured by the checks
+	silenceDB  float64
+}
+
+// episode is the capture of one condition from its onset on.
+type episode struct {
+	condition   string
+	onset       time.Time
+	instant     time.Time // that the media are collected around; the onset, if it is known on the media timeline
+	collectedTo time.Time // media end at the last job; zero: none yet
+	alert       string    // event ID; "": not alerted
+	due         time.Time // when the condition had lasted as long as its threshold
+	alertedAt   time.Time // by the clock
+	complete    bool      // nothing more is captured of the alert
+}
+
+// Input holds the results of one step of the watcher.
+type Input struct {
+	Observation watch.Observation
+	Media       []watch.Media
+	Open        []watch.OpenCondition
+	Events      []event.Event // with their IDs
+	Signals     []monitor.Signal
+	SilenceDB   float64 // the present setting, in dBFS
+}
+
+// Step takes in a step of the watcher that ended at now, and returns the jobs to do, in
+// their order.
+func (t *Tracker) Step(now time.Time, in Input) (jobs []Job) {
+	t.learn(in)
+	for _, e := range in.Events {
+		jobs = append(jobs, t.handleEvent(now, e)...)
+	}
+	for _, s := range in.Signals {
+		t.handleSignal(s)
+	}
+	jobs = append(jobs, t.recoverOutages()...)
+	jobs = append(jobs, t.complete(now)...)
+	return append(jobs, t.follow(in.Open)...)
+}
+
+// learn remembers renditions and segments.
+func (t *Tracker) learn(in Input) {
+	t.silenceDB = in.SilenceDB
+	switch o := in.Observation.(type) {
+	case watch.Resolution:
+		if len(o.Renditions) > 0 {
+			t.renditions = o.Renditions
+		}
+	case watch.Playlist:
+		if len(o.Renditions) > 0 {
+			t.renditions = o.Renditions
+		}
+	}
+	var media []watch.Media
+	for _, m := range in.Media {
+		for _, old := range t.media {
+			if old.Video == m.Video && old.Audio == m.Audio {
+				m.Segments = merge(old.Segments, m.Segments)
+				break
+			}
+		}
+		media = append(media, m)
+	}
+	if len(media) > 0 {
+		t.media = media
+	}
+	if a, ok := in.Observation.(watch.Analysis); ok {
+		t.learnLevels(a)
+	}
+}
+
+// learnLevels remembers the sound levels of an analysis, on the media timeline.
+func (t *Tracker) learnLevels(a watch.Analysis) {
+	for _, m := range t.media {
+		if i := slices.IndexFunc(m.Segments, func(s watch.Segment) bool { return s.ID() == a.Segment }); i >= 0 {
+			t.levels = addLevels(t.levels, m.Segments[i], a.Measures)
+			return
+		}
+	}
+}
+
+// handleEvent plans what an event asks for.
+func (t *Tracker) handleEvent(now time.Time, e event.Event) (jobs []Job) {
+	switch data := e.Data.(type) {
+	case event.Alert:
+		d := detectorOf(e.Type)
+		p := t.episode(d.Condition, data.StartedAt)
+		p.alert, p.alertedAt, p.due = e.ID, now, data.StartedAt.Add(time.Duration(data.ThresholdSec)*time.Second)
+		return []Job{t.job(p, Report)}
+	case event.Outage:
+		return t.beginOutage(monitor.NoMedia, e.ID, data.StartedAt)
+	case event.Recovered:
+		d := detectorOf(e.Type)
+		for _, p := range t.episodes {
+			if p.condition == d.Condition && !p.complete {
+				jobs = append(jobs, t.job(p, Complete))
+			}
+		}
+		t.forget(d.Condition)
+		if len(t.media) == 0 {
+			return jobs
+		}
+		recovered := Job{
+			Key: key(d.Condition, evidence.RecoveryPhase, data.RecoveredAt), Step: Complete, Condition: d.Condition,
+			Phase: evidence.RecoveryPhase, EventID: e.ID, Instant: data.RecoveredAt, Fetch: true,
+		}
+		return append(jobs, t.withMedia(recovered))
+	case event.Ended, event.MonitorFailure:
+		if e.IsBlindness() {
+			return t.beginOutage(monitor.Blind, e.ID, e.At)
+		}
+		t.outages = nil
+		for _, p := range t.episodes {
+			if p.alert != "" && !p.complete {
+				p.complete = true
+				jobs = append(jobs, t.job(p, Complete))
+			}
+		}
+	}
+	return jobs
+}
+
+// follow begins and ends episodes as the conditions do, and collects their media.
+func (t *Tracker) follow(open []watch.OpenCondition) (jobs []Job) {
+	for _, p := range slices.Clone(t.episodes) {
+		lasts := slices.ContainsFunc(open, func(c watch.OpenCondition) bool { return c.Detector.Condition == p.condition })
+		if !lasts && p.alert == "" && !p.complete {
+			if !p.collectedTo.IsZero() {
+				jobs = append(jobs, Job{Key: key(p.condition, evidence.AlertPhase, p.onset), Step: Discard, Condition: p.condition, Phase: evidence.AlertPhase})
+			}
+			t.forget(p.condition)
+		}
+	}
+	for _, c := range open {
+		known := slices.ContainsFunc(t.episodes, func(p *episode) bool { return p.condition == c.Detector.Condition })
+		p := t.episode(c.Detector.Condition, c.Onset)
+		if c.Alerted && !known {
+			p.complete = true // an earlier worker has alerted it
+		}
+		end := t.mediaEnd()
+		begins := p.collectedTo.IsZero() && c.BadUntil.Sub(c.Onset) >= suspectAfter
+		goesOn := !p.collectedTo.IsZero() && p.collectedTo.Before(p.instant.Add(After)) && end.Sub(p.collectedTo) >= collectEvery
+		if !p.complete && (begins || goesOn) && len(t.media) > 0 {
+			jobs = append(jobs, t.job(p, Collect))
+		}
+	}
+	return jobs
+}
+
+// complete ends the captures whose media are all there, or will not come.
+func (t *Tracker) complete(now time.Time) (jobs []Job) {
+	for _, p := range t.episodes {
+		if p.alert == "" || p.complete {
+			continue
+		}
+		if !t.mediaEnd().Before(p.instant.Add(After)) || now.Sub(p.alertedAt) >= completeWait {
+			p.complete = true
+			jobs = append(jobs, t.job(p, Complete))
+		}
+	}
+	return jobs
+}
+
+// episode returns the episode of a condition. It begins one if there is none, or if the
+// condition has ended and begun again without an alert.
+func (t *Tracker) episode(condition string, onset time.Time) *episode {
+	for _, p := range t.episodes {
+		if p.condition != condition {
+			continue
+		}
+		if p.alert == "" && !p.complete && !p.onset.Equal(onset) {
+			*p = episode{condition: condition, onset: onset, instant: onset}
+		}
+		return p
+	}
+	p := &episode{condition: condition, onset: onset, instant: onset}
+	t.episodes = append(t.episodes, p)
+	return p
+}
+
+func (t *Tracker) forget(condition string) {
+	t.episodes = slices.DeleteFunc(t.episodes, func(p *episode) bool { return p.condition == condition })
+}
+
+// job returns a step of an episode, with the media that are known now.
+func (t *Tracker) job(p *episode, s Step) Job {
+	p.collectedTo = t.mediaEnd()
+	return t.withMedia(Job{
+		Key: key(p.condition, evidence.AlertPhase, p.onset), Step: s, Condition: p.condition, Phase: evidence.AlertPhase,
+		EventID: p.alert, Instant: p.instant, Fetch: p.alert != "",
+		LevelsTo: p.due.Add(After),
+	})
+}
+
+// withMedia adds pictures, media and sound levels to a job.
+func (t *Tracker) withMedia(j Job) Job {
+	j.SilenceDB = t.silenceDB
+	if j.Step == Complete {
+		j.LevelsFrom = j.Instant.Add(-LastMinute)
+		if least := j.Instant.Add(After); j.LevelsTo.Before(least) {
+			j.LevelsTo = least
+		}
+		j.Levels = levelsBetween(t.levels, j.LevelsFrom, j.LevelsTo)
+	}
+	j.Pictures = picturesOf(j.Phase, j.Instant)
+	if j.Condition == string(monitor.NoMedia) || j.Condition == string(monitor.Blind) {
+		j.Pictures = j.Pictures[:1] // there is no picture of no media
+	}
+	for _, m := range t.media {
+		j.Tracks = append(j.Tracks, Track{m.Video, m.Audio, around(m.Segments, j.Instant)})
+		if m.Video {
+			j.ExtraURL = extraRendition(t.renditions, m)
+		}
+	}
+	return j
+}
+
+// mediaEnd returns the end of the newest media of all tracks; zero: none are known.
+func (t *Tracker) mediaEnd() (end time.Time) {
+	for _, m := range t.media {
+		if n := len(m.Segments); n > 0 {
+			if last := m.Segments[n-1].End(); end.IsZero() || last.Before(end) {
+				end = last
+			}
+		}
+	}
+	return end
+}
+
+func key(condition string, phase evidence.Phase, at time.Time) string {
+	return condition + " " + string(phase) + " " + at.UTC().Format(time.RFC3339Nano)
+}
+
+// detectorOf returns the detector of an alert or recovery.
+func detectorOf(t event.Type) detector.Detector {
+	for _, d := range detector.Table {
+		if d.Alert == string(t) || d.Recovered == string(t) {
+			return d
+		}
+	}
+	return detector.Detector{}
+}

@@ -1,0 +1,55 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+)
+
+// Evidence is the optional object evidence of a payload (section 4.2). A webhook has it if
+// the capture for its event was stored before it is sent.
+type Evidence struct {
+	EvidenceID string            `json:"evidence_id"`
+	EventID    string            `json:"event_id"` // of the event; if a recovery has none yet, of its alert
+	IncidentID string            `json:"incident_id,omitempty"`
+	Links      map[string]string `json:"links"`      // URLs, by the name of the file
+	ExpiresAt  time.Time         `json:"expires_at"` // of the links
+}
+
+// MayHaveEvidence reports whether evidence is captured for events of this type.
+func (t Type) MayHaveEvidence() bool {
+	return t == SegmentError || slices.Contains(alerts(), t) || slices.Contains(recoveries(), t)
+}
+
+// Recovers returns the type of the alert that a recovery ends; is is false for another
+// type.
+func (t Type) Recovers() (alert Type, is bool) {
+	for _, d := range detector.Table {
+		if Type(d.Recovered) == t {
+			return Type(d.Alert), true
+		}
+	}
+	return "", false
+}
+
+// AddEvidence returns an encoded payload with evidence as its last member. The bytes of
+// the payload stay as they are. Times are written in zone.
+func AddEvidence(payload []byte, e Evidence, zone *time.Location) ([]byte, error) {
+	body, isObject := bytes.CutSuffix(payload, []byte("}"))
+	if !isObject || len(body) < 2 {
+		return nil, errors.New("add evidence to a payload: it is no JSON object with members")
+	}
+	e.ExpiresAt = localTime(e.ExpiresAt, zone)
+	var member bytes.Buffer
+	enc := json.NewEncoder(&member)
+	enc.SetEscapeHTML(false) // links have ampersands
+	if err := enc.Encode(e); err != nil {
+		return nil, fmt.Errorf("add evidence to a payload: %w", err)
+	}
+	return slices.Concat(body, []byte(`,"evidence":`), bytes.TrimRight(member.Bytes(), "\n"), []byte("}")), nil
+}

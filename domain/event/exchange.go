@@ -1,0 +1,20 @@
+package event
+
+// MaxExchangeBody limits the part of a receiver's answer that is kept, in bytes.
+const MaxExchangeBody = 2 << 10
+
+// Exchange holds the request of one attempt and the receiver's answer, for operators. It
+// is stored as JSON.
+type Exchange struct {
+	URL        string            `json:"url"`     // scheme and host: receivers keep tokens in the rest
+	Header     map[string]string `json:"headers"` // of the request, the signatures included
+	DurationMS int64             `json:"duration_ms"`
+	Answer     *Answer           `json:"answer"` // nil: there was none
+}
+
+// Answer is the beginning of what a receiver answered.
+type Answer struct {
+	ContentType string `json:"content_type"`
+	Body        string `json:"body"`      // at most MaxExchangeBody bytes, as text
+	Truncated   bool   `json:"truncated"` // the body was longer
+}

@@ -1,0 +1,37 @@
+package evidence_test
+
+import (
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
+)
+
+func TestTheBestPictureShowsTheCondition(t *testing.T) {
+	file := func(v evidence.Variant, measure float64) evidence.File {
+		return evidence.File{Variant: v, Measure: &measure}
+	}
+	unmeasured := evidence.File{Variant: evidence.Onset}
+	for name, c := range map[string]struct {
+		condition string
+		phase     evidence.Phase
+		files     []evidence.File
+		want      evidence.Variant // "": none
+		clarity   float64
+	}{
+		"black":                {"black", evidence.AlertPhase, []evidence.File{file(evidence.Before, 120), file(evidence.Onset, 16)}, evidence.Onset, 0.75},
+		"all black":            {"black", evidence.AlertPhase, []evidence.File{file(evidence.Onset, 0)}, evidence.Onset, 1},
+		"bright":               {"black", evidence.AlertPhase, []evidence.File{file(evidence.Onset, 200)}, evidence.Onset, 0},
+		"silent":               {"silent", evidence.AlertPhase, []evidence.File{file(evidence.Onset, 16), file(evidence.Level, -45)}, evidence.Level, 0.5},
+		"digital silence":      {"silent", evidence.AlertPhase, []evidence.File{file(evidence.Level, -120)}, evidence.Level, 1},
+		"silent, picture only": {"silent", evidence.AlertPhase, []evidence.File{file(evidence.Onset, 16)}, evidence.Onset, 0.5},
+		"no media":             {"no_media", evidence.AlertPhase, []evidence.File{unmeasured}, evidence.Onset, 0.5},
+		"only before":          {"black", evidence.AlertPhase, []evidence.File{file(evidence.Before, 120)}, "", 0},
+		"a recovery":           {"black", evidence.RecoveryPhase, []evidence.File{file(evidence.Onset, 16)}, "", 0},
+		"nothing":              {"black", evidence.AlertPhase, nil, "", 0},
+	} {
+		f, clarity, ok := evidence.Record{Condition: c.condition, Phase: c.phase, Files: c.files}.BestPicture()
+		if f.Variant != c.want || ok != (c.want != "") || clarity != c.clarity {
+			t.Errorf("%s: %s with %v, want %s with %v", name, f.Variant, clarity, c.want, c.clarity)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package feed
+
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Delivery is the data of delivery.updated: how far an event is on its way to the
+// receiver.
+type Delivery struct {
+	EventID          string     `json:"event_id"`
+	MonitorID        monitor.ID `json:"monitor_id"`
+	EventType        event.Type `json:"event_type"`
+	CreatedAt        time.Time  `json:"created_at"`
+	WebhookStatus    string     `json:"webhook_status"`     // pending, sent, failed
+	WebhookAttempts  int        `json:"webhook_attempts"`   // since it was stored, or last delivered again
+	WebhookLastError *string    `json:"webhook_last_error"` // null: none
+	NextAttemptAt    *time.Time `json:"next_attempt_at"`    // null unless pending
+	SentAt           *time.Time `json:"sent_at"`            // null unless sent
+}
+
+// NewDelivery returns d with its times in UTC, to the millisecond.
+func NewDelivery(d Delivery) Delivery {
+	d.CreatedAt = utc(d.CreatedAt)
+	if d.NextAttemptAt != nil {
+		d.NextAttemptAt = utcOrNull(*d.NextAttemptAt)
+	}
+	if d.SentAt != nil {
+		d.SentAt = utcOrNull(*d.SentAt)
+	}
+	return d
+}
+
+// Type implements Data.
+func (Delivery) Type() Type { return DeliveryUpdated }

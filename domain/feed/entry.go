@@ -1,0 +1,81 @@
+package feed
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Type names what an entry is about.
+type Type string
+
+// The types of the entries.
+const (
+	MonitorUpdated  Type = "monitor.updated"
+	IncidentUpdated Type = "incident.updated"
+	DeliveryUpdated Type = "delivery.updated"
+	EvidenceAdded   Type = "evidence.added"
+)
+
+// The types of the messages that are sent to readers and not stored.
+const (
+	StateReplace  Type = "state.replace"
+	HeartbeatType Type = "heartbeat"
+	ByeType       Type = "bye"
+)
+
+// Data is the data of an entry or a message. The structs Monitor, Incident, Delivery,
+// Evidence, State, Heartbeat and Bye are its implementations.
+type Data interface {
+	// Type returns the type of the entries or messages that carry this data.
+	Type() Type
+}
+
+// Entry is one stored change.
+type Entry struct {
+	Version int64           // its number, from 1
+	Type    Type            // one of the types above
+	At      time.Time       // when it was stored, by the clock of the database
+	Data    json.RawMessage // what Encode made of the Data
+}
+
+// Encode writes data as one line of JSON, characters unescaped.
+func Encode(data Data) (json.RawMessage, error) {
+	line, err := encode(data)
+	if err != nil {
+		return nil, fmt.Errorf("feed data of %s: %w", data.Type(), err)
+	}
+	return line, nil
+}
+
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
+
+// utc shows a time in UTC, to the millisecond.
+func utc(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// utcOrNull shows the zero time as null.
+func utcOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	shown := utc(t)
+	return &shown
+}
+
+// orNull shows a zero value as null.
+func orNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,78 @@
+package feed_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/feed"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 123456789, time.UTC)
+
+func TestOnlyAVisibleChangeChangesTheState(t *testing.T) {
+	t.Parallel()
+	watching := feed.Visible{Status: monitor.Monitoring, StreamStatus: monitor.StreamLive, Video: monitor.OK, Audio: monitor.OK}
+	changed := func(change func(*feed.Visible)) feed.Visible { s := watching; change(&s); return s }
+	for _, c := range []struct {
+		name   string
+		before feed.Visible
+		report monitor.Report
+		want   feed.Visible
+	}{
+		{"an empty report", watching, monitor.Report{}, watching},
+		{"a heartbeat", watching, monitor.Report{
+			Status: monitor.Monitoring, StreamStatus: monitor.StreamLive, Statistics: monitor.Statistics{TotalSegmentsAnalyzed: 7},
+			Health:     monitor.Health{Video: monitor.OK, Audio: monitor.OK, LastCheckAt: noon},
+			Visibility: &monitor.Visibility{LastObservedAt: noon},
+		}, watching},
+		{"a black picture", watching, monitor.Report{Health: monitor.Health{Video: monitor.Black}}, changed(func(s *feed.Visible) { s.Video = monitor.Black })},
+		{"silence", watching, monitor.Report{Health: monitor.Health{Audio: monitor.Silent}}, changed(func(s *feed.Visible) { s.Audio = monitor.Silent })},
+		{"a failure", watching, monitor.Report{Visibility: &monitor.Visibility{LastError: "no answer"}}, changed(func(s *feed.Visible) { s.LastError = "no answer" })},
+		{"blindness", watching, monitor.Report{Visibility: &monitor.Visibility{BlindSince: noon}}, changed(func(s *feed.Visible) { s.Blind = true })},
+		{"the end of a blind monitor", changed(func(s *feed.Visible) { s.Blind = true }), monitor.Report{Status: monitor.Failed}, changed(func(s *feed.Visible) { s.Status = monitor.Failed })},
+		{"a status that cannot follow", watching, monitor.Report{Status: monitor.Waiting}, watching},
+		{"the end of the stream", watching, monitor.Report{Status: monitor.Completed, StreamStatus: monitor.StreamEnded},
+			changed(func(s *feed.Visible) { s.Status, s.StreamStatus = monitor.Completed, monitor.StreamEnded })},
+	} {
+		if got := c.before.After(c.report); got != c.want {
+			t.Errorf("after %s the state is %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestDataOfAMonitorIsInUTCAndWithoutItsCallback(t *testing.T) {
+	t.Parallel()
+	tokyo := time.FixedZone("JST", 9*60*60)
+	start := noon.In(tokyo)
+	config := monitor.DefaultConfig()
+	config.ScheduledStartTime = &start
+	encoded, err := feed.Encode(feed.NewMonitor(monitor.Monitor{
+		ID: "mon-1", StreamURL: "https://www.youtube.com/watch?v=1&t=2", CallbackURL: "https://example.com/secret", Config: config,
+		Status: monitor.Waiting, CreatedAt: noon.In(tokyo), Revision: 3,
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		StreamURL string `json:"stream_url"`
+		CreatedAt string `json:"created_at"`
+		Config    struct {
+			Start string `json:"scheduled_start_time"`
+		} `json:"config"`
+		Callback *string `json:"callback_url"`
+		Revision int
+		Metadata json.RawMessage `json:"metadata"`
+	}
+	if err := json.Unmarshal(encoded, &got); err != nil {
+		t.Fatal(err)
+	}
+	const want = "2026-11-21T12:00:00.123Z"
+	if got.CreatedAt != want || got.Config.Start != want || got.Callback != nil || got.Revision != 3 || string(got.Metadata) != "{}" || got.StreamURL != "https://www.youtube.com/watch?v=1&t=2" {
+		t.Errorf("the data is %s, want times %s, {} as metadata, the URL and no callback", encoded, want)
+	}
+	if start.Location() != tokyo {
+		t.Error("the monitor's own time was changed")
+	}
+}

@@ -1,0 +1,137 @@
+package history
+
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// MaxBuckets limits the buckets of one timeline.
+const MaxBuckets = 2000
+
+// Life is the time in which a monitor could be watched: from its registration until
+// its end, or until now.
+type Life struct{ From, Until time.Time }
+
+// Bucket is one part of a timeline.
+type Bucket struct {
+	From, To time.Time
+	Lanes    map[Lane]Share
+	Luma     monitor.Range // of the minutes that begin in the bucket, or that overlap one of less than a minute
+	Level    monitor.Range
+}
+
+// Share has the time of each state within one bucket. It is empty where the monitor
+// did not live: before its registration, after its end, in the future.
+type Share map[State]time.Duration
+
+// Worst returns the worst state: trouble before unknown before good, of the same
+// badness the longer one. "" if there is none.
+func (s Share) Worst() (worst State) {
+	for state, d := range s {
+		a, b := state.severity(), worst.severity()
+		if worst == "" || a > b || a == b && (d > s[worst] || d == s[worst] && state < worst) {
+			worst = state
+		}
+	}
+	return worst
+}
+
+// Timeline sums up spans and minutes in buckets of equal length. It keeps none of them,
+// so its memory is that of the buckets.
+type Timeline struct {
+	buckets []Bucket
+	grid    grid
+	life    Life
+}
+
+// NewTimeline returns a timeline of the time from from until to, in n buckets.
+func NewTimeline(from, to time.Time, n int, life Life) *Timeline {
+	width := to.Sub(from) / time.Duration(n)
+	t := &Timeline{make([]Bucket, n), grid{from, width, n}, life}
+	for i := range t.buckets {
+		b := &t.buckets[i]
+		b.From, b.To = from.Add(time.Duration(i)*width), from.Add(time.Duration(i+1)*width)
+		b.Lanes = map[Lane]Share{}
+		for _, lane := range Lanes() {
+			b.Lanes[lane] = Share{}
+		}
+	}
+	t.buckets[n-1].To = to
+	return t
+}
+
+// AddSpan adds a complete span (see Close). It overlaps no other of its lane.
+func (t *Timeline) AddSpan(s Span) {
+	s.From, s.To = later(s.From, t.life.From), earlier(s.To, t.life.Until)
+	first, last := t.grid.overlapping(s.From, s.To)
+	for i := first; i <= last; i++ {
+		b := t.buckets[i]
+		if d := overlap(b.From, b.To, s.From, s.To); d > 0 && b.Lanes[s.Lane] != nil {
+			b.Lanes[s.Lane][s.State] += d
+		}
+	}
+}
+
+// AddMinute adds the luma and level of a minute.
+func (t *Timeline) AddMinute(m monitor.Minute) {
+	end := m.At.Add(time.Minute)
+	if t.grid.width >= time.Minute {
+		end = m.At.Add(1)
+	}
+	first, last := t.grid.overlapping(m.At, end)
+	for i := first; i <= last; i++ {
+		b := &t.buckets[i]
+		b.Luma, b.Level = b.Luma.Merge(m.Luma), b.Level.Merge(m.Level)
+	}
+}
+
+// Buckets returns the buckets once everything was added. Time of the monitor's life
+// without a span is unknown.
+func (t *Timeline) Buckets() []Bucket {
+	for _, b := range t.buckets {
+		lived := overlap(b.From, b.To, t.life.From, t.life.Until)
+		for _, share := range b.Lanes {
+			rest := lived
+			for _, d := range share {
+				rest -= d
+			}
+			if rest > 0 {
+				share[Unknown] += rest
+			}
+		}
+	}
+	return t.buckets
+}
+
+// grid finds the buckets of a time.
+type grid struct {
+	from  time.Time
+	width time.Duration
+	n     int
+}
+
+// overlapping returns the first and the last bucket that the time from from until to
+// overlaps; last < first if there is none.
+func (g grid) overlapping(from, to time.Time) (first, last int) {
+	if !from.Before(to) || !g.from.Before(to) {
+		return 0, -1
+	}
+	if from.After(g.from) {
+		first = int(from.Sub(g.from) / g.width)
+	}
+	last = min(int((to.Sub(g.from)-1)/g.width), g.n-1)
+	return first, last
+}
+
+// overlap returns how long two times overlap.
+func overlap(from, to, from2, to2 time.Time) time.Duration {
+	return max(0, earlier(to, to2).Sub(later(from, from2)))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,231 @@
+package history
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Lane is one thing whose state is kept over time.
+type Lane string
+
+// The lanes of a monitor.
+const (
+	Stream   Lane = "stream"
+	Video    Lane = "video"
+	Audio    Lane = "audio"
+	Segments Lane = "segments"
+)
+
+// Lanes lists every lane.
+func Lanes() []Lane { return []Lane{Stream, Video, Audio, Segments} }
+
+// State is the state of a lane. Video and audio have Unknown, OK and the conditions
+// of the detectors of their track.
+type State string
+
+// The states of section 16.3.
+const (
+	Unknown  State = "unknown"  // nobody looked, or nothing could be seen
+	OK       State = "ok"       // video, audio, segments
+	Live     State = "live"     // stream
+	Upcoming State = "upcoming" // stream
+	Late     State = "late"     // stream: upcoming beyond its scheduled start and tolerance
+	Blind    State = "blind"    // stream: nothing can be learned (decision S15)
+	NoMedia  State = "no_media" // segments: an outage that was alerted (section 6.6)
+)
+
+// Trouble reports whether the state is neither good nor unknown.
+func (s State) Trouble() bool { return s.severity() == 2 }
+
+func (s State) severity() int {
+	switch s {
+	case OK, Live, Upcoming:
+		return 0
+	case Unknown:
+		return 1
+	}
+	return 2
+}
+
+// Span is a time in which a lane had one state: From until To, without To.
+type Span struct {
+	Lane     Lane
+	State    State
+	From, To time.Time
+}
+
+// Open is the present state of a lane.
+type Open struct {
+	State State
+	Since time.Time
+}
+
+// Current has the open span of each lane of one monitor.
+type Current struct {
+	Lanes map[Lane]Open // empty: no report was accepted yet, or the monitor has ended
+	Seen  time.Time     // of the newest accepted report; zero: none
+}
+
+// MaxGap is the longest time between two accepted reports in which a lane keeps its
+// state. A worker reports every 10 s.
+const MaxGap = 90 * time.Second
+
+// Observe returns what follows from an accepted report: the lanes' states after it,
+// and the spans that it closes. A report that ends the monitor closes all. Times never
+// decrease, even if the worker's clock is set back.
+func Observe(before Current, r monitor.Report) (after Current, closed []Span) {
+	at := r.At
+	if at.Before(before.Seen) {
+		at = before.Seen
+	}
+	after = Current{Lanes: map[Lane]Open{}, Seen: at}
+	missing := !before.Seen.IsZero() && at.Sub(before.Seen) > MaxGap
+	for _, lane := range Lanes() {
+		open, known := before.Lanes[lane]
+		if missing && known && open.State != Unknown {
+			closed = appendSpan(closed, lane, open.State, open.Since, before.Seen)
+			open = Open{Unknown, later(open.Since, before.Seen)}
+		}
+		for _, c := range changesOf(lane, before, r) {
+			switch {
+			case !known:
+				open, known = Open{c.state, at}, true
+			case open.State != c.state:
+				begin := at
+				if !c.at.IsZero() && c.at.Before(at) {
+					begin = later(open.Since, c.at)
+				}
+				closed = appendSpan(closed, lane, open.State, open.Since, begin)
+				open = Open{c.state, begin}
+			}
+		}
+		after.Lanes[lane] = open
+	}
+	if !r.Status.Active() && r.Status != "" {
+		closed = append(closed, Close(after, at)...)
+		after.Lanes = map[Lane]Open{}
+	}
+	return after, closed
+}
+
+// Close returns the open spans as they are at the time until: the present, or the end
+// of the monitor. Time without reports at their end is unknown.
+func Close(c Current, until time.Time) (spans []Span) {
+	for _, lane := range Lanes() {
+		open, known := c.Lanes[lane]
+		if !known {
+			continue
+		}
+		seen := until
+		if until.Sub(c.Seen) > MaxGap {
+			seen = later(open.Since, c.Seen)
+		}
+		spans = appendSpan(spans, lane, open.State, open.Since, seen)
+		spans = appendSpan(spans, lane, Unknown, seen, until)
+	}
+	return spans
+}
+
+// change is the beginning of a state; at is zero if it is the time of the report.
+type change struct {
+	state State
+	at    time.Time
+}
+
+// changesOf returns the states that a report gives to a lane, the present one last.
+func changesOf(lane Lane, before Current, r monitor.Report) []change {
+	switch lane {
+	case Stream:
+		return streamChanges(before, r)
+	case Video:
+		return []change{{state: trackState(r.Health.Video)}}
+	case Audio:
+		return []change{{state: trackState(r.Health.Audio)}}
+	default:
+		return segmentChanges(before, r)
+	}
+}
+
+func streamChanges(before Current, r monitor.Report) []change {
+	if v := r.Visibility; v != nil && !v.BlindSince.IsZero() {
+		return []change{{Blind, v.BlindSince}}
+	}
+	return signalled(monitor.Blind, Blind, r.Signals, streamState(before, r))
+}
+
+// streamState returns the state of the stream while it can be observed.
+func streamState(before Current, r monitor.Report) State {
+	if r.StreamStatus == monitor.StreamLive {
+		return Live
+	}
+	delayed := slices.ContainsFunc(r.Events, func(e event.Event) bool { return e.Type == event.StreamDelayed })
+	switch {
+	case r.Status == monitor.Waiting && (delayed || before.Lanes[Stream].State == Late):
+		return Late
+	case r.StreamStatus == monitor.StreamUpcoming:
+		return Upcoming
+	}
+	return Unknown
+}
+
+func trackState(h monitor.TrackHealth) State {
+	if h == "" {
+		return Unknown
+	}
+	return State(h)
+}
+
+// segmentChanges follows the signals of outages. While none is alerted, segments are
+// good as long as anything is known of picture or sound.
+func segmentChanges(before Current, r monitor.Report) []change {
+	if r.Status != monitor.Monitoring {
+		return []change{{state: Unknown}}
+	}
+	outage := before.Lanes[Segments].State == NoMedia
+	for _, s := range r.Signals {
+		if s.Condition == monitor.NoMedia {
+			outage = s.EndedAt.IsZero()
+		}
+	}
+	present := OK
+	switch {
+	case outage:
+		present = NoMedia
+	case trackState(r.Health.Video) == Unknown && trackState(r.Health.Audio) == Unknown:
+		present = Unknown
+	}
+	return signalled(monitor.NoMedia, NoMedia, r.Signals, present)
+}
+
+// signalled returns the changes that the signals of a condition give, and the present
+// state.
+func signalled(condition monitor.SignalCondition, state State, signals []monitor.Signal, present State) (changes []change) {
+	for _, s := range signals {
+		switch {
+		case s.Condition != condition:
+		case s.EndedAt.IsZero():
+			changes = append(changes, change{state, s.StartedAt})
+		default:
+			changes = append(changes, change{present, s.EndedAt})
+		}
+	}
+	return append(changes, change{state: present})
+}
+
+// appendSpan appends a span unless it is empty.
+func appendSpan(spans []Span, lane Lane, state State, from, to time.Time) []Span {
+	if !from.Before(to) {
+		return spans
+	}
+	return append(spans, Span{lane, state, from, to})
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,165 @@
+package history_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/history"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// healthy is the report of a worker that sees everything.
+func healthy(second int) monitor.Report {
+	return monitor.Report{At: at(second), Status: monitor.Monitoring, StreamStatus: monitor.StreamLive,
+		Health: monitor.Health{Video: monitor.OK, Audio: monitor.OK}, Visibility: &monitor.Visibility{}}
+}
+
+// heartbeats returns healthy reports every 10 s, changed by change.
+func heartbeats(from, to int, change func(*monitor.Report)) (reports []monitor.Report) {
+	for second := from; second <= to; second += 10 {
+		r := healthy(second)
+		if change != nil {
+			change(&r)
+		}
+		reports = append(reports, r)
+	}
+	return reports
+}
+
+// show writes spans as "lane state from-to", in seconds after noon.
+func show(spans []history.Span, lane history.Lane) string {
+	var words []string
+	for _, s := range spans {
+		if s.Lane == lane {
+			words = append(words, fmt.Sprintf("%s %v-%v", s.State, s.From.Sub(noon).Seconds(), s.To.Sub(noon).Seconds()))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func TestSpansFollowTheReports(t *testing.T) {
+	join := func(parts ...[]monitor.Report) (all []monitor.Report) {
+		for _, p := range parts {
+			all = append(all, p...)
+		}
+		return all
+	}
+	with := func(r monitor.Report, change func(*monitor.Report)) []monitor.Report {
+		change(&r)
+		return []monitor.Report{r}
+	}
+	signal := func(c monitor.SignalCondition, from, to int) monitor.Signal {
+		s := monitor.Signal{Condition: c, StartedAt: at(from)}
+		if to > 0 {
+			s.EndedAt = at(to)
+		}
+		return s
+	}
+	noTracks := func(r *monitor.Report) { r.Health = monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown} }
+	waiting := func(r *monitor.Report) {
+		noTracks(r)
+		r.Status, r.StreamStatus = monitor.Waiting, monitor.StreamUpcoming
+	}
+	for name, c := range map[string]struct {
+		reports []monitor.Report
+		until   int // when the open spans are closed
+		want    map[history.Lane]string
+	}{
+		"a good stream has one span in each lane": {
+			heartbeats(0, 60, nil), 65,
+			map[history.Lane]string{"stream": "live 0-65", "video": "ok 0-65", "audio": "ok 0-65", "segments": "ok 0-65"},
+		},
+		"black and silence have spans of their lanes alone": {
+			join(heartbeats(0, 10, nil), heartbeats(20, 40, func(r *monitor.Report) { r.Health.Video = monitor.Black }),
+				heartbeats(50, 60, func(r *monitor.Report) { r.Health.Audio = monitor.Silent }), heartbeats(70, 70, nil)), 75,
+			map[history.Lane]string{"stream": "live 0-75", "video": "ok 0-20, black 20-50, ok 50-75", "audio": "ok 0-50, silent 50-70, ok 70-75"},
+		},
+		"without reports for more than 90 s the state is unknown": {
+			join(heartbeats(0, 20, nil), heartbeats(120, 130, nil)), 135,
+			map[history.Lane]string{"stream": "live 0-20, unknown 20-120, live 120-135", "segments": "ok 0-20, unknown 20-120, ok 120-135"},
+		},
+		"without reports for 90 s the state stays": {
+			join(heartbeats(0, 20, nil), heartbeats(110, 110, nil)), 115,
+			map[history.Lane]string{"stream": "live 0-115"},
+		},
+		"since the last report the state is unknown": {
+			heartbeats(0, 20, nil), 500,
+			map[history.Lane]string{"stream": "live 0-20, unknown 20-500", "video": "ok 0-20, unknown 20-500"},
+		},
+		"unknown goes on through a gap": {
+			join(heartbeats(0, 20, noTracks), heartbeats(300, 300, nil)), 305,
+			map[history.Lane]string{"video": "unknown 0-300, ok 300-305"},
+		},
+		"an outage lasts from its onset until its signal of the end": {
+			join(heartbeats(0, 50, nil), with(healthy(60), func(r *monitor.Report) {
+				noTracks(r)
+				r.Signals = []monitor.Signal{signal(monitor.NoMedia, 5, 0)}
+			}), heartbeats(70, 90, noTracks), with(healthy(100), func(r *monitor.Report) {
+				r.Signals = []monitor.Signal{signal(monitor.NoMedia, 5, 95)}
+			})), 105,
+			map[history.Lane]string{"stream": "live 0-105", "segments": "ok 0-5, no_media 5-95, ok 95-105", "video": "ok 0-60, unknown 60-100, ok 100-105"},
+		},
+		"an outage that begins and ends in one report has its span": {
+			join(heartbeats(0, 90, nil), with(healthy(100), func(r *monitor.Report) {
+				r.Signals = []monitor.Signal{signal(monitor.NoMedia, 5, 0), signal(monitor.NoMedia, 5, 95)}
+			})), 105,
+			map[history.Lane]string{"segments": "ok 0-5, no_media 5-95, ok 95-105"},
+		},
+		"signals that come twice change nothing": {
+			join(heartbeats(0, 90, nil), heartbeats(100, 120, func(r *monitor.Report) {
+				r.Signals = []monitor.Signal{signal(monitor.NoMedia, 5, 0), signal(monitor.NoMedia, 5, 95)}
+			})), 125,
+			map[history.Lane]string{"segments": "ok 0-5, no_media 5-95, ok 95-125"},
+		},
+		"a blind stream is blind since it could last be seen": {
+			join(heartbeats(0, 90, nil), heartbeats(100, 120, func(r *monitor.Report) {
+				noTracks(r)
+				r.StreamStatus, r.Visibility = monitor.StreamUnknown, &monitor.Visibility{BlindSince: at(30)}
+			}), with(healthy(130), func(r *monitor.Report) { r.Signals = []monitor.Signal{signal(monitor.Blind, 30, 125)} })), 135,
+			map[history.Lane]string{"stream": "live 0-30, blind 30-125, live 125-135", "segments": "ok 0-100, unknown 100-130, ok 130-135"},
+		},
+		"a stream that does not start is late until it does": {
+			join(heartbeats(0, 20, waiting), with(healthy(30), func(r *monitor.Report) {
+				waiting(r)
+				r.Events = []event.Event{{Type: event.StreamDelayed}}
+			}), heartbeats(40, 50, waiting), heartbeats(60, 60, nil)), 65,
+			map[history.Lane]string{"stream": "upcoming 0-30, late 30-60, live 60-65", "segments": "unknown 0-60, ok 60-65"},
+		},
+		"the end of the monitor ends every lane": {
+			join(heartbeats(0, 20, nil), with(healthy(30), func(r *monitor.Report) { r.Status, r.StreamStatus = monitor.Completed, monitor.StreamEnded })), 500,
+			map[history.Lane]string{"stream": "live 0-30", "video": "ok 0-30", "segments": "ok 0-30"},
+		},
+		"a clock that is set back shortens no span below nothing": {
+			join(heartbeats(100, 120, nil), heartbeats(0, 20, func(r *monitor.Report) { r.Health.Video = monitor.Black })), 130,
+			map[history.Lane]string{"stream": "live 100-130", "video": "ok 100-120, black 120-130"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var current history.Current
+			var spans []history.Span
+			for _, r := range c.reports {
+				after, closed := history.Observe(current, r)
+				spans, current = append(spans, closed...), after
+			}
+			spans = append(spans, history.Close(current, at(c.until))...)
+			for lane, want := range c.want {
+				if got := show(spans, lane); got != want {
+					t.Errorf("%s: %s\nwant %s", lane, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestAHeartbeatThatChangesNothingClosesNothing(t *testing.T) {
+	current, _ := history.Observe(history.Current{}, healthy(0))
+	for second := 10; second < 300; second += 10 {
+		after, closed := history.Observe(current, healthy(second))
+		if len(closed) > 0 || fmt.Sprint(after.Lanes) != fmt.Sprint(current.Lanes) {
+			t.Fatalf("after %d s: %v closed, lanes %v", second, closed, after.Lanes)
+		}
+		current = after
+	}
+}

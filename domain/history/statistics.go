@@ -1,0 +1,198 @@
+package history
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Unit is the length of the periods of statistics.
+type Unit string
+
+// The units of statistics.
+const (
+	Hour Unit = "hour"
+	Day  Unit = "day"
+)
+
+// MaxPeriods limits the periods of one answer.
+const MaxPeriods = 2000
+
+// Period is a time from From until To, without To.
+type Period struct{ From, To time.Time }
+
+// Periods returns the hours or days of a time zone that overlap the time from from
+// until to, at most MaxPeriods+1. A day lasts 23 or 25 hours where the clock is
+// changed; an hour begins at a full hour of the zone.
+func Periods(unit Unit, zone *time.Location, from, to time.Time) (periods []Period) {
+	begin := beginning(unit, from.In(zone))
+	for begin.Before(to) && len(periods) <= MaxPeriods {
+		end := following(unit, begin)
+		periods = append(periods, Period{begin, end})
+		begin = end
+	}
+	return periods
+}
+
+func beginning(unit Unit, t time.Time) time.Time {
+	if unit == Day {
+		return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
+	}
+	return t.Add(-time.Duration(t.Minute())*time.Minute - time.Duration(t.Second())*time.Second - time.Duration(t.Nanosecond()))
+}
+
+func following(unit Unit, begin time.Time) time.Time {
+	if unit == Day {
+		return time.Date(begin.Year(), begin.Month(), begin.Day()+1, 0, 0, 0, 0, begin.Location())
+	}
+	if end := beginning(unit, begin.Add(time.Hour)); end.After(begin) {
+		return end
+	}
+	return begin.Add(time.Hour) // the clock is set back by less than an hour
+}
+
+// The times that Totals counts beside the conditions of the detectors.
+const (
+	Watched = "watched" // the state of the segments was known
+	Out     = "out"     // no media, alerted
+	BlindID = "blind"   // nothing could be learned, alerted
+)
+
+// Totals sums up spans and alerts.
+type Totals struct {
+	Time      map[string]time.Duration // watched, each detector's condition (black, silent), out, blind
+	Alerts    int
+	Incidents int
+	ToAlert   Delay
+}
+
+// Delay has the mean and the longest of the times from onset to alert.
+type Delay struct {
+	Sum, Max time.Duration
+	N        int
+}
+
+// NewTotals returns totals of nothing, with every time that is counted.
+func NewTotals() Totals {
+	t := Totals{Time: map[string]time.Duration{Watched: 0, Out: 0, BlindID: 0}}
+	for _, d := range detector.Table {
+		t.Time[d.Health] = 0
+	}
+	return t
+}
+
+// Add adds the part of a span that is in the period.
+func (t *Totals) Add(p Period, s Span) {
+	d := overlap(p.From, p.To, s.From, s.To)
+	if d == 0 {
+		return
+	}
+	switch {
+	case s.Lane == Segments && s.State != Unknown:
+		t.Time[Watched] += d
+		if s.State == NoMedia {
+			t.Time[Out] += d
+		}
+	case s.Lane == Stream && s.State == Blind:
+		t.Time[BlindID] += d
+	case (s.Lane == Video || s.Lane == Audio) && s.State.Trouble():
+		t.Time[string(s.State)] += d
+	}
+}
+
+// Alert is the time of an alert and the onset that it gives.
+type Alert struct {
+	MonitorID monitor.ID
+	At        time.Time
+	Onset     time.Time
+}
+
+// AddAlert counts an alert if it is in the period.
+func (t *Totals) AddAlert(p Period, a Alert) {
+	if a.At.Before(p.From) || !a.At.Before(p.To) {
+		return
+	}
+	delay := max(0, a.At.Sub(a.Onset))
+	t.Alerts++
+	t.ToAlert = Delay{t.ToAlert.Sum + delay, max(t.ToAlert.Max, delay), t.ToAlert.N + 1}
+}
+
+// AddIncident counts an incident if it was opened in the period.
+func (t *Totals) AddIncident(p Period, i Incident) {
+	if !i.OpenedAt.Before(p.From) && i.OpenedAt.Before(p.To) {
+		t.Incidents++
+	}
+}
+
+// firstEndingAfter returns the index of the first period that ends after t.
+func firstEndingAfter(periods []Period, t time.Time) int {
+	i, _ := slices.BinarySearchFunc(periods, t, func(p Period, t time.Time) int {
+		if p.To.After(t) {
+			return 1
+		}
+		return -1
+	})
+	return i
+}
+
+// Incident is the time at which an incident was opened.
+type Incident struct {
+	MonitorID monitor.ID
+	OpenedAt  time.Time
+}
+
+// Summary sums up spans, alerts and incidents over periods. It keeps none of them, so its
+// memory is that of the totals.
+type Summary struct {
+	Periods  []Totals // as the periods that were asked for
+	Monitors map[monitor.ID]*Totals
+	Total    Totals // of each monitor and of all, from the first period to the last
+
+	periods []Period
+}
+
+// NewSummary returns a summary over at least one period. Periods are in order and do not
+// overlap.
+func NewSummary(periods []Period) *Summary {
+	s := &Summary{make([]Totals, len(periods)), map[monitor.ID]*Totals{}, NewTotals(), periods}
+	for i := range periods {
+		s.Periods[i] = NewTotals()
+	}
+	return s
+}
+
+// Whole returns the time from the first period to the last.
+func (s *Summary) Whole() Period { return Period{s.periods[0].From, s.periods[len(s.periods)-1].To} }
+
+// AddSpan adds a complete span of a monitor (see Close).
+func (s *Summary) AddSpan(id monitor.ID, span Span) {
+	s.add(id, span.From, span.To, func(t *Totals, p Period) { t.Add(p, span) })
+}
+
+// AddAlert adds an alert.
+func (s *Summary) AddAlert(a Alert) {
+	s.add(a.MonitorID, a.At, a.At, func(t *Totals, p Period) { t.AddAlert(p, a) })
+}
+
+// AddIncident adds an incident.
+func (s *Summary) AddIncident(i Incident) {
+	s.add(i.MonitorID, i.OpenedAt, i.OpenedAt, func(t *Totals, p Period) { t.AddIncident(p, i) })
+}
+
+func (s *Summary) add(id monitor.ID, from, to time.Time, count func(*Totals, Period)) {
+	if s.Monitors[id] == nil {
+		totals := NewTotals()
+		s.Monitors[id] = &totals
+	}
+	count(s.Monitors[id], s.Whole())
+	count(&s.Total, s.Whole())
+	for i := firstEndingAfter(s.periods, from); i < len(s.periods) && !s.periods[i].From.After(to); i++ {
+		count(&s.Periods[i], s.periods[i])
+	}
+}
+
+// MonitorIDs returns the monitors that have totals, in order.
+func (s *Summary) MonitorIDs() []monitor.ID { return slices.Sorted(maps.Keys(s.Monitors)) }

@@ -1,0 +1,86 @@
+package incident
+
+import "time"
+
+// Acknowledge says that somebody handles the incident. The first acknowledgement
+// stays, until the incident is reopened. It ends an error: nothing else can.
+type Acknowledge struct{ By string }
+
+// Resolve says that the trouble is over although nothing reports its end. It ends every
+// condition and resolves the incident at once.
+type Resolve struct{ By string }
+
+// Note adds a text to the log.
+type Note struct{ By, Text string }
+
+// Label says whether the incident was a false alarm; nil takes the label away.
+type Label struct {
+	By            string
+	FalsePositive *bool
+}
+
+func (Acknowledge) input() {}
+func (Resolve) input()     {}
+func (Note) input()        {}
+func (Label) input()       {}
+
+// EntryKind says what a line of the log is about. It is stored and shown.
+type EntryKind string
+
+// The kinds of lines: what happened to the incident, and what operators did.
+const (
+	WasOpened    EntryKind = "opened"
+	WasReopened  EntryKind = "reopened"
+	WasResolved  EntryKind = "resolved"
+	Acknowledged EntryKind = "acknowledged"
+	Noted        EntryKind = "note"
+	Labelled     EntryKind = "label"
+)
+
+// Entry is one line of an incident's log.
+type Entry struct {
+	Kind          EntryKind `json:"kind"`
+	At            time.Time `json:"at"`
+	By            string    `json:"by,omitempty"`             // who did it; empty: it happened by itself
+	Text          string    `json:"text,omitempty"`           // of a note
+	FalsePositive *bool     `json:"false_positive,omitempty"` // of a label; nil: it was taken away
+}
+
+func (t *Tracker) acknowledge(in Acknowledge) {
+	if t.newest == nil {
+		return
+	}
+	t.log(Entry{Kind: Acknowledged, At: t.now, By: in.By})
+	t.change(func(i *Incident) {
+		if i.AcknowledgedAt.IsZero() {
+			i.AcknowledgedBy, i.AcknowledgedAt = in.By, t.now
+		}
+		if c := i.condition(Error); c != nil && c.Lasts() {
+			c.end(t.now)
+		}
+	})
+	t.passTime(t.now)
+}
+
+func (t *Tracker) resolveAtOnce(in Resolve) {
+	t.passTime(t.now)
+	if t.isOpen() {
+		t.change(func(i *Incident) {
+			for n := range i.Conditions {
+				if c := &i.Conditions[n]; c.Lasts() {
+					c.end(t.now)
+				}
+			}
+			i.State, i.ResolvedAt = Resolved, t.now
+		})
+	}
+	t.log(Entry{Kind: WasResolved, At: t.now, By: in.By})
+}
+
+func (t *Tracker) label(in Label) {
+	if t.newest == nil {
+		return
+	}
+	t.log(Entry{Kind: Labelled, At: t.now, By: in.By, FalsePositive: in.FalsePositive})
+	t.change(func(i *Incident) { i.FalsePositive = in.FalsePositive })
+}

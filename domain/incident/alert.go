@@ -1,0 +1,81 @@
+package incident
+
+import (
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+)
+
+// maxDetail limits Alert.Detail, in bytes.
+const maxDetail = 500
+
+// Alert has the numbers that made the event of an episode. Zero fields are unknown.
+type Alert struct {
+	EventID      string             `json:"event_id,omitempty"` // empty: there was no event
+	At           time.Time          `json:"at"`                 // when it was decided
+	DurationSec  int64              `json:"duration_sec,omitempty"`
+	ThresholdSec int64              `json:"threshold_sec,omitempty"` // how long is too long
+	Criteria     map[string]float64 `json:"criteria,omitempty"`      // of the detector: what counted as bad, by detector.Criterion.Name
+	Reason       string             `json:"reason,omitempty"`        // of no_media, blind and error
+	Detail       string             `json:"detail,omitempty"`        // one line for people, at most maxDetail bytes
+}
+
+// newAlert returns the numbers of an event that begins an episode; nil: it has none.
+func newAlert(e event.Event) *Alert {
+	a := &Alert{EventID: e.ID, At: e.At}
+	switch data := e.Data.(type) {
+	case event.Delayed:
+		a.DurationSec, a.ThresholdSec = data.DelaySec, data.ToleranceSec
+	case event.Alert:
+		a.DurationSec, a.ThresholdSec = data.DurationSec, data.ThresholdSec
+	case event.Outage:
+		a.DurationSec, a.ThresholdSec, a.Reason = data.DurationSec, data.ThresholdSec, data.Failure
+		a.Detail = detail(data.LastError)
+	case event.MonitorFailure:
+		a.Reason, a.Detail = data.Reason, detail(data.ErrorDetails)
+	default:
+		return nil
+	}
+	return a
+}
+
+// AddCriteria adds to the alerts of detectors what counted as bad. setting returns a
+// field of the monitor's config object.
+func AddCriteria(inputs []Found, setting func(field string) float64) {
+	for _, in := range inputs {
+		began, is := in.Input.(Began)
+		if !is || began.Alert == nil {
+			continue
+		}
+		for _, d := range detector.Table {
+			if Name(d.Condition) != began.Condition || len(d.Criteria) == 0 {
+				continue
+			}
+			began.Alert.Criteria = make(map[string]float64, len(d.Criteria))
+			for _, c := range d.Criteria {
+				began.Alert.Criteria[c.Name] = c.ValueOf(setting)
+			}
+		}
+	}
+}
+
+// detail cuts a text that tools and servers may have written.
+func detail(text string) string {
+	text = strings.ReplaceAll(text[:min(len(text), maxDetail)], "\x00", "\ufffd")
+	return strings.ToValidUTF8(text, "")
+}
+
+// explain adds the numbers of an episode that is known already, for example by a signal.
+func (t *Tracker) explain(in Began) {
+	if in.Alert == nil {
+		return
+	}
+	t.change(func(i *Incident) {
+		c := i.condition(in.Condition)
+		if c.Alert == nil && (c.Lasts() || c.LastStartedAt.Equal(in.StartedAt)) {
+			c.Alert = in.Alert
+		}
+	})
+}

@@ -1,0 +1,72 @@
+package incident_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// takeWithCriteria takes in events as a gateway does, whose monitor has the default config.
+func (h *history) takeWithCriteria(sec float64, events []event.Event, signals []monitor.Signal) {
+	h.t.Helper()
+	inputs := incident.Inputs(events, signals)
+	incident.AddCriteria(inputs, monitor.DefaultConfig().Value)
+	for _, found := range inputs {
+		h.step(sec, found.Input)
+	}
+}
+
+func withID(e event.Event, id string) event.Event { e.ID = id; return e }
+
+func TestAConditionHasTheNumbersOfItsAlert(t *testing.T) {
+	black := withID(alertOf(detector.Blackout, 0), "e1")
+	black.Data = event.Alert{StartedAt: at(0), DurationSec: 31, ThresholdSec: 30}
+	silent := withID(alertOf(detector.Silence, 1), "e2")
+	silent.Data = event.Alert{StartedAt: at(1), DurationSec: 30, ThresholdSec: 30}
+	outage := event.Event{ID: "e3", Type: event.SegmentError, At: at(90), Data: event.Outage{StartedAt: at(30), DurationSec: 60, ThresholdSec: 60, Failure: "stalled", LastError: "no new segment\x00" + strings.Repeat("é", 400)}}
+	late := event.Event{ID: "e4", Type: event.StreamDelayed, At: at(310), Data: event.Delayed{ScheduledStartTime: at(0), DelaySec: 310, ToleranceSec: 300}}
+	blind := event.Event{ID: "e5", Type: event.MonitorError, At: at(300), Data: event.MonitorFailure{Reason: event.ReasonBlind, ErrorDetails: "no tool answers"}}
+	ended := event.Event{ID: "e6", Type: event.MonitorError, At: at(9), Data: event.MonitorFailure{Reason: event.ReasonVideoPrivate, ErrorDetails: "private", Terminal: true}}
+	for _, c := range []struct {
+		name    string
+		events  []event.Event
+		signals []monitor.Signal
+		want    incident.Alert
+	}{
+		{"black", []event.Event{black}, nil, incident.Alert{EventID: "e1", At: at(30), DurationSec: 31, ThresholdSec: 30, Criteria: map[string]float64{"luma_below_percent": 10, "area_percent": 98}}},
+		{"silent", []event.Event{silent}, nil, incident.Alert{EventID: "e2", At: at(31), DurationSec: 30, ThresholdSec: 30, Criteria: map[string]float64{"level_below_db": -50}}},
+		{"no media", []event.Event{outage}, nil, incident.Alert{EventID: "e3", At: at(90), DurationSec: 60, ThresholdSec: 60, Reason: "stalled", Detail: "no new segment\ufffd" + strings.Repeat("é", 242)}},
+		{"no media after its signal", []event.Event{outage}, []monitor.Signal{signal(monitor.NoMedia, 30, 0)}, incident.Alert{EventID: "e3", At: at(90), DurationSec: 60, ThresholdSec: 60, Reason: "stalled", Detail: "no new segment\ufffd" + strings.Repeat("é", 242)}},
+		{"late", []event.Event{late}, nil, incident.Alert{EventID: "e4", At: at(310), DurationSec: 310, ThresholdSec: 300}},
+		{"blind after its signal", []event.Event{blind}, []monitor.Signal{signal(monitor.Blind, 5, 0)}, incident.Alert{EventID: "e5", At: at(300), Reason: "blind", Detail: "no tool answers"}},
+		{"error", []event.Event{ended}, nil, incident.Alert{EventID: "e6", At: at(9), Reason: "video_private", Detail: "private"}},
+	} {
+		h := newHistory(t)
+		h.takeWithCriteria(400, c.events, c.signals)
+		conditions := h.newest().Conditions
+		if got := conditions[len(conditions)-1].Alert; got == nil || !reflect.DeepEqual(*got, c.want) {
+			t.Errorf("%s: the alert is\n%+v, want\n%+v", c.name, got, c.want)
+		}
+		if h.takeWithCriteria(400, c.events, c.signals); len(h.newest().Conditions) != 1 {
+			t.Errorf("%s: once more made %s", c.name, describe(h.newest()))
+		}
+	}
+}
+
+func TestAnotherEpisodeHasItsOwnNumbers(t *testing.T) {
+	h := newHistory(t)
+	h.takeWithCriteria(32, []event.Event{withID(alertOf(detector.Blackout, 0), "e1")}, nil)
+	h.takeWithCriteria(42, []event.Event{recoveryOf(detector.Blackout, 0, 40)}, nil)
+	if a := h.newest().Conditions[0].Alert; a == nil || a.EventID != "e1" {
+		t.Errorf("after the recovery the alert is %+v", a)
+	}
+	h.takeWithCriteria(82, []event.Event{withID(alertOf(detector.Blackout, 50), "e2")}, nil)
+	if a := h.newest().Conditions[0].Alert; a == nil || a.EventID != "e2" {
+		t.Errorf("the second episode has the alert %+v", a)
+	}
+}

@@ -1,0 +1,69 @@
+package incident
+
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Name identifies a kind of trouble. It is stored and shown, so it never changes.
+type Name string
+
+// The conditions beside those of the detectors, whose names are in detector.Table.
+const (
+	Late    Name = "late"                // the stream has not started in time (section 7.3)
+	NoMedia Name = Name(monitor.NoMedia) // no new media for 60 s (section 6.6)
+	Blind   Name = Name(monitor.Blind)   // nothing can be learned of the stream (decision S15)
+	Error   Name = "error"               // the monitor has ended with status error
+)
+
+// Names lists every condition: late, those of the detectors, no_media, blind, error.
+func Names() []Name {
+	names := []Name{Late}
+	for _, d := range detector.Table {
+		names = append(names, Name(d.Condition))
+	}
+	return append(names, NoMedia, Blind, Error)
+}
+
+// Condition is one kind of trouble within an incident. It may come and go several
+// times; each time is an episode.
+type Condition struct {
+	Name          Name          `json:"condition"`
+	StartedAt     time.Time     `json:"started_at"`        // onset of the first episode
+	LastStartedAt time.Time     `json:"last_started_at"`   // onset of the newest episode
+	EndedAt       time.Time     `json:"ended_at,omitzero"` // end of the newest episode; zero: it lasts
+	Count         int           `json:"count"`             // episodes, from 1
+	Longest       time.Duration `json:"longest"`           // of the episodes that have ended
+	Alert         *Alert        `json:"alert,omitempty"`   // of the newest episode; nil: none yet
+}
+
+// Lasts reports whether the newest episode has not ended.
+func (c Condition) Lasts() bool { return c.EndedAt.IsZero() }
+
+// lasted returns how long the newest episode has lasted at a time.
+func (c Condition) lasted(at time.Time) time.Duration {
+	if !c.Lasts() && c.EndedAt.Before(at) {
+		at = c.EndedAt
+	}
+	return max(0, at.Sub(c.LastStartedAt))
+}
+
+// LongestAt returns the length of the longest episode, including one that lasts at now.
+func (c Condition) LongestAt(now time.Time) time.Duration { return max(c.Longest, c.lasted(now)) }
+
+// begin starts another episode, with its alert.
+func (c *Condition) begin(at time.Time, alert *Alert) {
+	c.LastStartedAt, c.EndedAt, c.Alert = at, time.Time{}, alert
+	c.Count++
+}
+
+// end ends the newest episode, not before it began.
+func (c *Condition) end(at time.Time) {
+	if at.Before(c.LastStartedAt) {
+		at = c.LastStartedAt
+	}
+	c.EndedAt = at
+	c.Longest = max(c.Longest, at.Sub(c.LastStartedAt))
+}

@@ -1,0 +1,101 @@
+package incident
+
+import (
+	"slices"
+	"time"
+)
+
+// State is the state of an incident.
+type State string
+
+// The states of an incident.
+const (
+	Open     State = "open"
+	Resolved State = "resolved"
+)
+
+// States lists the states of an incident.
+func States() []State { return []State{Open, Resolved} }
+
+// The times of the life cycle.
+const (
+	FirstQuiet   = time.Minute      // all good for so long resolves an incident for the first time
+	MaxQuiet     = 15 * time.Minute // each reopening doubles that, up to so long
+	ReopenWithin = 10 * time.Minute // trouble so soon after the resolution reopens the incident
+	ErrorKept    = 24 * time.Hour   // an error that nobody acknowledges is resolved after so long
+)
+
+// Incident is the trouble of one stream, from its onset to its recovery. Its JSON is
+// the state that a Tracker needs to go on.
+type Incident struct {
+	ID             string        `json:"id,omitempty"` // a UUID; empty until it is stored
+	State          State         `json:"state"`
+	Severity       int           `json:"severity"`             // the highest so far, 0 to MaxSeverity
+	Conditions     []Condition   `json:"conditions"`           // in the order in which they first began
+	StartedAt      time.Time     `json:"started_at"`           // the earliest onset
+	OpenedAt       time.Time     `json:"opened_at"`            // when the first condition was detected
+	ResolvedAt     time.Time     `json:"resolved_at,omitzero"` // zero while open
+	Quiet          time.Duration `json:"quiet"`                // how long all has to be good before it is resolved
+	Reopened       int           `json:"reopened"`             // how often
+	AcknowledgedBy string        `json:"acknowledged_by,omitempty"`
+	AcknowledgedAt time.Time     `json:"acknowledged_at,omitzero"`
+	FalsePositive  *bool         `json:"false_positive"` // nil: nobody has judged
+	Picture        *Picture      `json:"picture"`        // nil: there is none
+}
+
+// DueAt is when time alone changes the incident next: its severity rises, it is
+// resolved, or its error has been kept for long enough. Zero: only an input changes it.
+func (i *Incident) DueAt() time.Time {
+	if i.State == Resolved {
+		return time.Time{}
+	}
+	if at, over := i.quietSince(); over {
+		return at.Add(i.Quiet)
+	}
+	due := i.nextRise()
+	if c := i.condition(Error); c != nil && c.Lasts() {
+		due = earliest(due, c.LastStartedAt.Add(ErrorKept))
+	}
+	return due
+}
+
+// condition is the condition with this name; nil: the incident has none.
+func (i *Incident) condition(name Name) *Condition {
+	for n := range i.Conditions {
+		if i.Conditions[n].Name == name {
+			return &i.Conditions[n]
+		}
+	}
+	return nil
+}
+
+// quietSince is when the last condition ended; over is false while one lasts.
+func (i *Incident) quietSince() (at time.Time, over bool) {
+	for _, c := range i.Conditions {
+		if c.Lasts() {
+			return time.Time{}, false
+		}
+		if c.EndedAt.After(at) {
+			at = c.EndedAt
+		}
+	}
+	return at, true
+}
+
+// clone copies what a Tracker changes in place.
+func (i *Incident) clone() *Incident {
+	c := *i
+	c.Conditions = slices.Clone(i.Conditions)
+	return &c
+}
+
+// equal reports whether nothing differs.
+func (i *Incident) equal(j *Incident) bool {
+	return slices.Equal(i.Conditions, j.Conditions) && equalTo(i.FalsePositive, j.FalsePositive) && equalTo(i.Picture, j.Picture) &&
+		i.State == j.State && i.Severity == j.Severity && i.StartedAt.Equal(j.StartedAt) && i.ResolvedAt.Equal(j.ResolvedAt) &&
+		i.Quiet == j.Quiet && i.Reopened == j.Reopened && i.AcknowledgedBy == j.AcknowledgedBy && i.AcknowledgedAt.Equal(j.AcknowledgedAt)
+}
+
+func equalTo[T comparable](a, b *T) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}

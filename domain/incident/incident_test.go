@@ -1,0 +1,247 @@
+package incident_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/detector/detectortest"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+func TestBlackAndSilentTogetherAreOneIncident(t *testing.T) {
+	h := newHistory(t)
+	h.take(32, []event.Event{alertOf(detector.Blackout, 0), alertOf(detector.Silence, 1)}, nil)
+	h.expect("open 2 black+ silent+")
+	h.step(60, ended(black, 58))
+	h.expect("open 2 black- silent+")
+	h.step(62, ended(silent, 60))
+	h.sweep(119)
+	h.expect("open 2 black- silent-")
+	h.sweep(120)
+	h.expect("resolved 2 black- silent-")
+	if i := h.newest(); len(h.all) != 1 || !i.StartedAt.Equal(at(0)) || !i.OpenedAt.Equal(at(30)) || !i.ResolvedAt.Equal(at(120)) {
+		t.Errorf("%d incidents, the newest %+v", len(h.all), i)
+	}
+}
+
+func TestEveryReopeningDoublesTheQuietTime(t *testing.T) {
+	h := newHistory(t)
+	start, quiet := 0.0, []float64{60, 120, 240, 480, 900, 900}
+	for n, want := range quiet {
+		h.step(start+30, began(black, start))
+		h.step(start+40, ended(black, start+40))
+		h.sweep(start + 40 + want - 1)
+		if i := h.newest(); i.State != incident.Open || i.Reopened != n {
+			t.Fatalf("episode %d: %s, reopened %d", n, i.State, i.Reopened)
+		}
+		h.sweep(start + 40 + want)
+		if h.newest().State != incident.Resolved {
+			t.Fatalf("episode %d is not resolved %v s after its end", n, want)
+		}
+		start += 40 + want + 600 // the last moment that reopens
+	}
+	if len(h.all) != 1 {
+		t.Errorf("%d incidents, want 1", len(h.all))
+	}
+	h.step(start+31, began(black, start+1))
+	if h.expect("open 1 black+"); len(h.all) != 2 || h.newest().Quiet != incident.FirstQuiet {
+		t.Errorf("%d incidents, quiet %v", len(h.all), h.newest().Quiet)
+	}
+}
+
+func TestAReopenedIncidentNeedsAnotherAcknowledgement(t *testing.T) {
+	h := newHistory(t)
+	h.step(30, began(black, 0), incident.Acknowledge{By: "ann"}, incident.Acknowledge{By: "bob"})
+	if i := h.newest(); i.AcknowledgedBy != "ann" || !i.AcknowledgedAt.Equal(at(30)) {
+		t.Errorf("acknowledged by %q at %v, want the first", i.AcknowledgedBy, i.AcknowledgedAt)
+	}
+	h.step(40, ended(black, 40))
+	h.sweep(200)
+	h.expect("resolved 1 black- ack")
+	h.step(330, began(silent, 300))
+	h.expect("open 1 black- silent+ reopened 1")
+	want := []incident.EntryKind{incident.WasOpened, incident.Acknowledged, incident.Acknowledged, incident.WasResolved, incident.WasReopened}
+	if !slices.Equal(h.log, want) {
+		t.Errorf("the log is %v, want %v", h.log, want)
+	}
+}
+
+func TestAnErrorIsResolvedByAcknowledgementOrAfterADay(t *testing.T) {
+	h := newHistory(t)
+	h.step(30, began(black, 0))
+	h.step(50, incident.MonitorEnded{At: at(50), Failed: true})
+	h.expect("open 2 black- error+")
+	h.step(60, incident.Acknowledge{By: "ann"})
+	h.expect("resolved 2 black- error- ack")
+	h.step(70, incident.MonitorEnded{At: at(50), Failed: true})
+	h.expect("resolved 2 black- error- ack")
+
+	h = newHistory(t)
+	h.step(50, incident.MonitorEnded{At: at(50), Failed: true})
+	h.sweep(50 + 24*3600 - 1)
+	h.expect("open 2 error+")
+	h.sweep(50 + 24*3600)
+	h.expect("resolved 2 error-")
+}
+
+func TestTheEndOfAMonitorResolvesAtOnce(t *testing.T) {
+	for name, inputs := range map[string][]incident.Input{
+		"while a condition lasts": {began(black, 0)},
+		"in the quiet time":       {began(black, 0), ended(black, 90)},
+	} {
+		h := newHistory(t)
+		h.step(100, inputs...)
+		h.step(100, incident.MonitorEnded{At: at(100)})
+		if h.expect("resolved 1 black-"); !h.newest().ResolvedAt.Equal(at(100)) {
+			t.Errorf("%s: resolved at %v", name, h.newest().ResolvedAt)
+		}
+	}
+}
+
+func TestSeverityFollowsTheTable(t *testing.T) {
+	type expectation map[float64]int // severity by seconds of the episode
+	for _, c := range []struct {
+		name  incident.Name
+		rises expectation
+	}{
+		{incident.Late, expectation{0: 0, 599: 0, 600: 1, 1799: 1, 1800: 2, 80000: 2}},
+		{black, expectation{31: 1, 119: 1, 120: 2, 599: 2, 600: 3, 80000: 3}},
+		{silent, expectation{31: 1, 119: 1, 120: 2, 599: 2, 600: 3}},
+		{incident.NoMedia, expectation{60: 2, 299: 2, 300: 3}},
+		{incident.Blind, expectation{300: 0, 899: 0, 900: 1, 3599: 1, 3600: 2, 80000: 2}},
+		{incident.Error, expectation{0: 2, 80000: 2}},
+	} {
+		for sec, want := range c.rises {
+			h := newHistory(t)
+			h.step(0, incident.Began{Condition: c.name, StartedAt: at(0), At: at(0)})
+			if h.sweep(sec); h.newest().Severity != want {
+				t.Errorf("%s for %v s has severity %d, want %d", c.name, sec, h.newest().Severity, want)
+			}
+		}
+	}
+	h := newHistory(t)
+	h.step(130, began(black, 0), began(silent, 100))
+	h.expect("open 3 black+ silent+")
+	h.step(140, ended(black, 135), ended(silent, 136))
+	h.sweep(1000)
+	h.expect("resolved 3 black- silent-")
+}
+
+func TestAThirdDetectorHasASeverityAndACondition(t *testing.T) {
+	detectortest.Add(t, detectortest.Imaginary)
+	if !slices.Contains(incident.Names(), "imagined") {
+		t.Errorf("the conditions are %q", incident.Names())
+	}
+	h := newHistory(t)
+	h.take(31, []event.Event{alertOf("imaginary", 0)}, nil)
+	h.expect("open 1 imagined+")
+	h.take(50, []event.Event{recoveryOf("imaginary", 0, 45)}, nil)
+	h.expect("open 1 imagined-")
+}
+
+func TestReportsThatWaitedGiveTheIncidentsOfTheirTimes(t *testing.T) {
+	// The gateway was away for three hours: everything comes at once.
+	h := newHistory(t)
+	events := []event.Event{
+		alertOf(detector.Blackout, 0), recoveryOf(detector.Blackout, 0, 40),
+		alertOf(detector.Silence, 7200), recoveryOf(detector.Silence, 7200, 7300),
+	}
+	h.take(10800, events, nil)
+	h.sweep(10800)
+	if len(h.all) != 2 || describe(h.all[0]) != "resolved 1 black-" || describe(h.all[1]) != "resolved 1 silent-" {
+		t.Fatalf("%d incidents, the newest %s", len(h.all), describe(h.newest()))
+	}
+	if first := h.all[0]; !first.ResolvedAt.Equal(at(100)) || first.Conditions[0].Longest != 40*time.Second {
+		t.Errorf("the first is %+v", first)
+	}
+}
+
+func TestSignalsEndWhatNoEventEnds(t *testing.T) {
+	outage := event.Event{Type: event.SegmentError, At: at(60), Data: event.Outage{StartedAt: at(0), Failure: event.FailedStalled}}
+	blind := event.Event{Type: event.MonitorError, At: at(310), Data: event.MonitorFailure{Reason: event.ReasonBlind}}
+	for name, c := range map[string]struct {
+		events  []event.Event
+		signals []monitor.Signal
+		want    string
+	}{
+		"an outage that lasts":             {[]event.Event{outage}, []monitor.Signal{signal(monitor.NoMedia, 0, 0)}, "open 2 no_media+"},
+		"an outage that has ended":         {[]event.Event{outage}, []monitor.Signal{signal(monitor.NoMedia, 0, 0), signal(monitor.NoMedia, 0, 100)}, "open 2 no_media-"},
+		"an end of an earlier outage":      {[]event.Event{outage}, []monitor.Signal{{Condition: monitor.NoMedia, StartedAt: at(-500), EndedAt: at(-400)}}, "open 2 no_media+"},
+		"an end after the clock was set":   {[]event.Event{outage}, []monitor.Signal{{Condition: monitor.NoMedia, StartedAt: at(0), EndedAt: at(-3000)}}, "open 2 no_media+"},
+		"blindness, with its true onset":   {[]event.Event{blind}, []monitor.Signal{signal(monitor.Blind, 10, 0)}, "open 0 blind+"},
+		"blindness that has ended":         {[]event.Event{blind}, []monitor.Signal{signal(monitor.Blind, 10, 0), signal(monitor.Blind, 10, 400)}, "open 0 blind-"},
+		"blindness of a worker without it": {[]event.Event{blind}, nil, "open 0 blind+"},
+	} {
+		h := newHistory(t)
+		h.take(500, c.events, c.signals)
+		if got := describe(h.newest()); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if changes := h.take(500, nil, c.signals); changes != 0 && name != "an end after the clock was set" {
+			t.Errorf("%s: the signals change it again: %s", name, describe(h.newest()))
+		}
+		if b := h.newest().Conditions[0]; b.Name == incident.Blind && c.signals != nil && !b.StartedAt.Equal(at(10)) {
+			t.Errorf("%s: its onset is %v", name, b.StartedAt)
+		}
+	}
+}
+
+func TestAnEndIsFoundAfterTheClockWasSetBack(t *testing.T) {
+	h := newHistory(t)
+	h.step(60, incident.Began{Condition: incident.NoMedia, StartedAt: at(0), At: at(60)})
+	h.step(100, incident.Ended{Condition: incident.NoMedia, StartedAt: at(0), EndedAt: at(-3000)})
+	h.expect("open 2 no_media-")
+}
+
+func TestATimeAheadOfTheGatewayCountsAsNow(t *testing.T) {
+	h := newHistory(t)
+	h.step(30, incident.Began{Condition: black, StartedAt: at(3600), At: at(3630)})
+	h.step(40, ended(black, 3640))
+	h.sweep(100)
+	h.expect("resolved 1 black-")
+}
+
+func TestTheBestPictureStays(t *testing.T) {
+	h := newHistory(t)
+	h.step(30, began(black, 0))
+	for _, c := range []struct {
+		id       string
+		severity int
+		clarity  float64
+		sec      float64
+		best     string
+	}{
+		{"a", 1, 0.5, 30, "a"},
+		{"b", 1, 0.4, 40, "a"},
+		{"c", 1, 0.5, 50, "c"},
+		{"d", 2, 0.1, 35, "d"},
+		{"e", 1, 1, 60, "d"},
+		{"d", 2, 0.1, 35, "d"},
+	} {
+		h.step(70, incident.PictureAdded{Picture: incident.Picture{EvidenceID: c.id, Variant: "onset", Severity: c.severity, Clarity: c.clarity, TakenAt: at(c.sec)}})
+		if got := h.newest().Picture.EvidenceID; got != c.best {
+			t.Errorf("after %s the best is %s, want %s", c.id, got, c.best)
+		}
+	}
+}
+
+func TestAnIncidentComesBackFromItsJSON(t *testing.T) {
+	h := newHistory(t)
+	yes := true
+	h.step(130, began(black, 0), ended(black, 50), began(silent, 100), incident.Acknowledge{By: "ann"},
+		incident.Label{By: "ann", FalsePositive: &yes}, incident.PictureAdded{Picture: incident.Picture{EvidenceID: "a", TakenAt: at(9)}})
+	raw, err := json.Marshal(h.newest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read incident.Incident
+	if err := json.Unmarshal(raw, &read); err != nil || !reflect.DeepEqual(&read, h.newest()) {
+		t.Errorf("%s is read as %+v, %v", raw, read, err)
+	}
+}

@@ -1,0 +1,93 @@
+package incident
+
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/history"
+)
+
+// GoodFor limits a condition whose end the watch does not report: after so long without
+// any sign of it, it counts as ended. A worker that starts without the state of the one
+// before does not know the condition, and never reports its end.
+const GoodFor = 3 * time.Minute
+
+// Good says that the watch sees nothing of a condition.
+type Good struct {
+	Condition Name
+	Since     time.Time // from then on
+	At        time.Time // when the newest report was made that says so
+}
+
+func (Good) input() {}
+
+// Unreported returns the conditions that last although the watch has seen nothing of
+// them for GoodFor, by the present state of the lanes (section 16.3). It returns none
+// while no report comes.
+func (i *Incident) Unreported(now time.Time, lanes history.Current) (all []Good) {
+	if now.Sub(lanes.Seen) > history.MaxGap {
+		return nil
+	}
+	for _, c := range i.Conditions {
+		since, good := goodSince(c.Name, lanes.Lanes)
+		if in := (Good{c.Name, since, lanes.Seen}); good && in.ends(c) {
+			all = append(all, in)
+		}
+	}
+	return all
+}
+
+// ends reports whether a condition counts as ended.
+func (in Good) ends(c Condition) bool {
+	return c.Lasts() && in.At.Sub(in.since(c)) >= GoodFor
+}
+
+// since is from when on nothing was seen of the newest episode.
+func (in Good) since(c Condition) time.Time {
+	if in.Since.Before(c.LastStartedAt) {
+		return c.LastStartedAt
+	}
+	return in.Since
+}
+
+// goodSince returns from when on the lanes show nothing of a condition; good is false if
+// they show it, or do not tell.
+func goodSince(name Name, lanes map[history.Lane]history.Open) (since time.Time, good bool) {
+	stream, video, audio := lanes[history.Stream], lanes[history.Video], lanes[history.Audio]
+	switch name {
+	case Error:
+		return time.Time{}, false
+	case Late:
+		return stream.Since, stream.State == history.Live
+	case Blind:
+		return stream.Since, stream.State == history.Live || stream.State == history.Upcoming
+	case NoMedia:
+		// An outage may be of picture or sound alone. Then the other one is good.
+		if video.Since.Before(audio.Since) {
+			video.Since = audio.Since
+		}
+		return video.Since, video.State == history.OK && audio.State == history.OK
+	}
+	for _, d := range detector.Table {
+		if Name(d.Condition) == name {
+			lane := lanes[history.Lane(d.Track)]
+			return lane.Since, lane.State == history.OK
+		}
+	}
+	return time.Time{}, false
+}
+
+// good ends a condition whose end was not reported, at the time from which on nothing was
+// seen of it.
+func (t *Tracker) good(in Good) {
+	in.At = t.clamp(in.At)
+	if !t.isOpen() {
+		return
+	}
+	c := t.newest.condition(in.Condition)
+	if c == nil || !in.ends(*c) {
+		return
+	}
+	t.end(Ended{Condition: in.Condition, EndedAt: in.since(*c)})
+	t.passTime(t.now)
+}

@@ -1,0 +1,94 @@
+package incident
+
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+)
+
+// MaxSeverity is the highest severity; the lowest is 0.
+const MaxSeverity = 3
+
+// rise says from which duration of an episode on a condition has a severity.
+type rise struct {
+	after    time.Duration
+	severity int
+}
+
+// severities is the table of section 16.1. Each row is ascending and begins at 0 s.
+var severities = map[Name][]rise{
+	Late:    {{0, 0}, {10 * time.Minute, 1}, {30 * time.Minute, 2}},
+	NoMedia: {{0, 2}, {5 * time.Minute, 3}},
+	Blind:   {{0, 0}, {15 * time.Minute, 1}, {time.Hour, 2}},
+	Error:   {{0, 2}},
+}
+
+// ofDetectors is the row of every detector's condition.
+var ofDetectors = []rise{{0, 1}, {2 * time.Minute, 2}, {10 * time.Minute, 3}}
+
+func risesOf(name Name) []rise {
+	if row, is := severities[name]; is {
+		return row
+	}
+	return ofDetectors
+}
+
+// severityOf is the severity of a condition whose episode has lasted for d.
+func severityOf(name Name, d time.Duration) (severity int) {
+	for _, r := range risesOf(name) {
+		if d >= r.after {
+			severity = r.severity
+		}
+	}
+	return severity
+}
+
+// severityAt is the severity of the conditions that last at a time: that of the worst,
+// and one more while picture and sound are bad together.
+func (i *Incident) severityAt(at time.Time) (severity int) {
+	for _, c := range i.Conditions {
+		if c.Lasts() {
+			severity = max(severity, severityOf(c.Name, c.lasted(at)))
+		}
+	}
+	return min(severity+i.bothTracks(), MaxSeverity)
+}
+
+// bothTracks is 1 while detectors of picture and of sound find trouble, else 0.
+func (i *Incident) bothTracks() int {
+	var video, audio bool
+	for _, d := range detector.Table {
+		if c := i.condition(Name(d.Condition)); c != nil && c.Lasts() {
+			video = video || d.Track == detector.Video
+			audio = audio || d.Track == detector.Audio
+		}
+	}
+	if video && audio {
+		return 1
+	}
+	return 0
+}
+
+// nextRise is when the severity rises if nothing else happens; zero: never.
+func (i *Incident) nextRise() (at time.Time) {
+	more := i.bothTracks()
+	for _, c := range i.Conditions {
+		if !c.Lasts() {
+			continue
+		}
+		for _, r := range risesOf(c.Name) {
+			if min(r.severity+more, MaxSeverity) > i.Severity {
+				at = earliest(at, c.LastStartedAt.Add(r.after))
+			}
+		}
+	}
+	return at
+}
+
+// earliest returns the earlier of two times, of which either may be zero for never.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,235 @@
+package incident
+
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Tracker follows the incidents of one monitor. Make it with NewTracker.
+type Tracker struct {
+	newest  *Incident
+	now     time.Time // of the present step
+	changes []Change  // of the present step
+}
+
+// Change is an incident that a step has changed, with new lines of its log.
+type Change struct {
+	// Incident is the incident after the step. Its ID is empty if the step has opened it;
+	// the caller then sets the ID before the next step.
+	Incident *Incident
+	Log      []Entry
+}
+
+// NewTracker makes a tracker that goes on from the newest incident of a monitor; nil:
+// the monitor has had none.
+func NewTracker(newest *Incident) *Tracker { return &Tracker{newest: newest} }
+
+// Step takes in an input by now. It returns what has changed, in order: at most the end
+// of one incident and the beginning of another. Times of the input that are later than
+// now count as now, because the clock of a worker may be ahead.
+func (t *Tracker) Step(now time.Time, in Input) []Change {
+	t.now, t.changes = now, nil
+	switch in := in.(type) {
+	case Began:
+		t.begin(in)
+	case Ended:
+		t.end(in)
+	case MonitorEnded:
+		t.endMonitor(in)
+	case Good:
+		t.good(in)
+	case Tick:
+		t.passTime(now)
+	case PictureAdded:
+		t.addPicture(in.Picture)
+	case Acknowledge:
+		t.acknowledge(in)
+	case Resolve:
+		t.resolveAtOnce(in)
+	case Note:
+		t.log(Entry{Kind: Noted, At: now, By: in.By, Text: in.Text})
+	case Label:
+		t.label(in)
+	}
+	return t.changes
+}
+
+// Newest returns the newest incident; nil: there is none.
+func (t *Tracker) Newest() *Incident { return t.newest }
+
+// change applies f to the newest incident, which exists, and records the change if
+// there is one.
+func (t *Tracker) change(f func(*Incident)) {
+	before := t.newest.clone()
+	f(t.newest)
+	if !before.equal(t.newest) {
+		t.record()
+	}
+}
+
+// record returns the change of the newest incident in this step, made if needed.
+func (t *Tracker) record() *Change {
+	if n := len(t.changes); n > 0 && t.changes[n-1].Incident == t.newest {
+		return &t.changes[n-1]
+	}
+	t.changes = append(t.changes, Change{Incident: t.newest})
+	return &t.changes[len(t.changes)-1]
+}
+
+// log adds a line to the log of the newest incident.
+func (t *Tracker) log(e Entry) {
+	if t.newest == nil {
+		return
+	}
+	c := t.record()
+	c.Log = append(c.Log, e)
+}
+
+// clamp returns a time of an input, which is not later than now.
+func (t *Tracker) clamp(at time.Time) time.Time {
+	if at.After(t.now) {
+		return t.now
+	}
+	return at
+}
+
+func (t *Tracker) isOpen() bool { return t.newest != nil && t.newest.State == Open }
+
+// passTime does what follows from the time up to at.
+func (t *Tracker) passTime(at time.Time) {
+	if !t.isOpen() {
+		return
+	}
+	t.change(func(i *Incident) {
+		i.Severity = max(i.Severity, i.severityAt(at))
+		if c := i.condition(Error); c != nil && c.Lasts() && c.lasted(at) >= ErrorKept {
+			c.end(c.LastStartedAt.Add(ErrorKept))
+		}
+	})
+	since, over := t.newest.quietSince()
+	if !over {
+		return
+	}
+	if t.newest.condition(Error) != nil {
+		t.resolve(since) // nobody watches the stream any more: nothing can come back
+	} else if due := since.Add(t.newest.Quiet); !at.Before(due) {
+		t.resolve(due)
+	}
+}
+
+func (t *Tracker) resolve(at time.Time) {
+	t.change(func(i *Incident) { i.State, i.ResolvedAt = Resolved, at })
+	t.log(Entry{Kind: WasResolved, At: at})
+}
+
+// begin starts an episode: in the open incident, in the one that was resolved just
+// before, or in a new one.
+func (t *Tracker) begin(in Began) {
+	in.StartedAt, in.At = t.clamp(in.StartedAt), t.clamp(in.At)
+	if t.knows(in) {
+		t.explain(in)
+		return
+	}
+	t.passTime(in.StartedAt)
+	switch {
+	case t.isOpen():
+	case t.newest != nil && in.StartedAt.Sub(t.newest.ResolvedAt) <= ReopenWithin:
+		t.change(func(i *Incident) {
+			i.State, i.ResolvedAt = Open, time.Time{}
+			i.Quiet = min(2*i.Quiet, MaxQuiet)
+			i.Reopened++
+			i.AcknowledgedBy, i.AcknowledgedAt = "", time.Time{}
+		})
+		t.log(Entry{Kind: WasReopened, At: in.At})
+	default:
+		t.newest = &Incident{State: Open, StartedAt: in.StartedAt, OpenedAt: in.At, Quiet: FirstQuiet}
+		t.log(Entry{Kind: WasOpened, At: in.At})
+	}
+	t.change(func(i *Incident) {
+		if i.condition(in.Condition) == nil {
+			i.Conditions = append(i.Conditions, Condition{Name: in.Condition, StartedAt: in.StartedAt})
+		}
+		i.condition(in.Condition).begin(in.StartedAt, in.Alert)
+		i.StartedAt = earliest(i.StartedAt, in.StartedAt)
+	})
+	t.passTime(in.At)
+}
+
+// knows reports whether an episode is known already. Other episodes of a condition
+// that lasts are not: the end of the one before was lost.
+func (t *Tracker) knows(in Began) bool {
+	if t.newest == nil {
+		return false
+	}
+	c := t.newest.condition(in.Condition)
+	switch {
+	case c == nil:
+		return false
+	case c.LastStartedAt.Equal(in.StartedAt):
+		return true
+	case !in.MayRepeat:
+		return false
+	case c.Lasts():
+		return true
+	}
+	stale := c.EndedAt.Sub(in.StartedAt)
+	return stale > 0 && stale < monitor.MaxOvertaken
+}
+
+// end ends an episode. An end is ignored that speaks of an earlier episode than the one
+// that lasts: it is a copy that was delayed on its way.
+func (t *Tracker) end(in Ended) {
+	if !t.isOpen() {
+		return
+	}
+	c := t.newest.condition(in.Condition)
+	if c == nil || !c.Lasts() {
+		return
+	}
+	if !in.StartedAt.IsZero() && !c.LastStartedAt.Equal(t.clamp(in.StartedAt)) && in.EndedAt.Before(c.LastStartedAt) {
+		return
+	}
+	at := t.clamp(in.EndedAt)
+	t.passTime(at)
+	t.change(func(i *Incident) { i.condition(in.Condition).end(at) })
+}
+
+// endMonitor ends every condition. A monitor that failed leaves the condition error,
+// once.
+func (t *Tracker) endMonitor(in MonitorEnded) {
+	at := t.clamp(in.At)
+	t.passTime(at)
+	if t.isOpen() {
+		t.change(func(i *Incident) {
+			for n := range i.Conditions {
+				if c := &i.Conditions[n]; c.Lasts() && c.Name != Error {
+					c.end(at)
+				}
+			}
+		})
+	}
+	if in.Failed && (t.newest == nil || t.newest.condition(Error) == nil) {
+		t.begin(Began{Condition: Error, StartedAt: at, At: at, Alert: in.Alert})
+	}
+	if !t.isOpen() {
+		return
+	}
+	if since, over := t.newest.quietSince(); over {
+		if at.After(since) {
+			since = at
+		}
+		t.resolve(since)
+	}
+}
+
+func (t *Tracker) addPicture(p Picture) {
+	if t.newest == nil {
+		return
+	}
+	t.change(func(i *Incident) {
+		if i.Picture == nil || p.better(*i.Picture) {
+			i.Picture = &p
+		}
+	})
+}

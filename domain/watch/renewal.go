@@ -1,0 +1,49 @@
+package watch
+
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+)
+
+// renewal follows a feed's URL from a refusal to the renewed URL (decision S7). It
+// tells a URL that expired again from a segment that the server does not have.
+//
+//	              refuse                renew                 mediaTried(true)
+//	in use ──────────────▶ refused ──────────────▶ untried ────────────────────▶ in use, RenewalWorked
+//	                          ▲                       │ mediaTried(false)
+//	                          └─────── refuse ────────┘
+type renewal struct {
+	RenewalWorked           bool `json:"renewal_worked,omitempty"` // the last renewal made refused media readable again
+	refused                 bool // the server refused the URL, and no segment has been analysed since
+	refusedAfterGoodRenewal bool // RenewalWorked was true at that refusal, so the URL expired again
+	renewedUntried          bool // the URL was renewed after a refusal, and no media were tried under the new URL
+}
+
+// refuse records that the server refused the URL. It returns the pause between the
+// last renewal and the next one. A segment that is refused under a renewed URL is
+// missing, so it waits longer, unless that renewal had worked.
+func (r *renewal) refuse(cause string) (pause time.Duration) {
+	pause = playlistRenewPause
+	if cause == event.FailedSegment && !r.RenewalWorked {
+		pause = segmentRenewPause
+	}
+	r.refusedAfterGoodRenewal = r.refusedAfterGoodRenewal && r.refused || r.RenewalWorked
+	r.refused, r.RenewalWorked = true, false
+	return pause
+}
+
+// recordNewURL records that the feed has a new URL.
+func (r *renewal) recordNewURL() {
+	r.renewedUntried, r.refused, r.refusedAfterGoodRenewal = r.refused, false, false
+}
+
+// recordMedia records whether media could be read. A renewal worked if the
+// first media under the new URL are readable. It proves nothing if the old URL
+// served media after its refusal.
+func (r *renewal) recordMedia(readable bool) {
+	if readable && r.renewedUntried {
+		r.RenewalWorked = true
+	}
+	r.renewedUntried, r.refused = false, r.refused && !readable
+}

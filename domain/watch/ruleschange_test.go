@@ -1,0 +1,147 @@
+package watch_test
+
+import (
+	"encoding/json"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/watch"
+)
+
+// changeRules changes the rules of the watch by an observation that was recorded and
+// read again.
+func (w *world) changeRules(change func(*watch.Rules)) *world {
+	w.t.Helper()
+	w.rules.Thresholds = maps.Clone(w.rules.Thresholds)
+	change(&w.rules)
+	recorded, err := json.Marshal(watch.RecordedStep{At: at(w.now), Observation: watch.RulesChanged{Rules: w.rules}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var read watch.RecordedStep
+	if err := json.Unmarshal(recorded, &read); err != nil {
+		w.t.Fatal(err)
+	}
+	w.step(read.Observation)
+	return w
+}
+
+// blackoutAfter changes the threshold of blackout.
+func blackoutAfter(n int) func(*watch.Rules) {
+	return func(r *watch.Rules) { r.Thresholds[detector.Blackout] = seconds(n) }
+}
+
+// startAt changes the scheduled start; a negative one removes it.
+func startAt(s float64) func(*watch.Rules) {
+	return func(r *watch.Rules) {
+		if r.ScheduledStart = at(s); s < 0 {
+			r.ScheduledStart = time.Time{}
+		}
+	}
+}
+
+func TestChangedRulesHoldFromTheNextCheckOn(t *testing.T) { // 16.6
+	black := func(w *world) { w.black = []span{{100, 160}} }
+	late := func(w *world) { w.rules.ScheduledStart, w.live.from = at(100), 900 }
+	started := emits(50, event.StreamStarted)
+	recovered := func(at float64) want { return emits(at, event.BlackoutRecovered, since(100), lasting(60)) }
+	for _, c := range []struct {
+		name    string
+		set     func(*world)
+		changed float64
+		change  func(*watch.Rules)
+		until   float64
+		want    []want
+	}{
+		{"a lower threshold that is not reached alerts when it is", black, 110.5, blackoutAfter(20), 200, []want{
+			started, emits(120, event.Blackout, since(100), lasting(20)), recovered(170),
+		}},
+		{"a lower threshold that has been crossed alerts at the next check", black, 120.5, blackoutAfter(5), 200, []want{
+			started, emits(122, event.Blackout, since(100), lasting(22)), recovered(162),
+		}},
+		{"a higher threshold alerts later", black, 120.5, blackoutAfter(50), 200, []want{
+			started, emits(150, event.Blackout, since(100), lasting(50)), recovered(170),
+		}},
+		{"a higher threshold that is not reached alerts nothing", black, 120.5, blackoutAfter(70), 200, []want{started}},
+		{"a higher threshold revokes no alert", black, 140.5, blackoutAfter(70), 200, []want{
+			started, emits(130, event.Blackout, since(100), lasting(30)), recovered(170),
+		}},
+		{"a lower threshold does not alert twice", black, 140.5, blackoutAfter(5), 200, []want{
+			started, emits(130, event.Blackout, since(100), lasting(30)), recovered(170),
+		}},
+		{"a lower threshold after the recovery alerts nothing", func(w *world) { w.black = []span{{100, 120}} }, 130.5, blackoutAfter(5), 200, []want{started}},
+		{"an earlier start is alerted earlier", late, 60.5, startAt(70), 500, []want{
+			emits(370.5, event.StreamDelayed, lasting(300)),
+		}},
+		{"a later start is alerted later", late, 60.5, startAt(300), 700, []want{
+			emits(600.5, event.StreamDelayed, lasting(300)),
+		}},
+		{"a later start after the alert is alerted again", late, 410, startAt(420), 800, []want{
+			emits(400.5, event.StreamDelayed, lasting(300)),
+			emits(720.5, event.StreamDelayed, lasting(300)),
+		}},
+		{"a later start that is late already is not alerted again", late, 600, startAt(200), 800, []want{
+			emits(400.5, event.StreamDelayed, lasting(300)),
+		}},
+		{"a higher tolerance after the alert is not alerted again", late, 410, func(r *watch.Rules) { r.StartTolerance = seconds(600) }, 800, []want{
+			emits(400.5, event.StreamDelayed, lasting(300)),
+		}},
+		{"a removed start is not alerted", late, 390, startAt(-1), 800, nil},
+		{"an end is followed", late, 60.5, func(r *watch.Rules) { r.ScheduledEnd = at(150) }, 800, []want{
+			emits(400.5, event.StreamDelayed, lasting(300)),
+			emits(450.5, event.MonitorError, because(event.ReasonReservationExpired)),
+		}},
+	} {
+		set := func(w *world) {
+			w.taskTime[watch.TaskResolve] = 0.5
+			c.set(w)
+		}
+		t.Run(c.name, func(t *testing.T) {
+			scenario(t, set).from(49.5).until(c.changed).changeRules(c.change).until(c.until).expect(c.want...)
+		})
+		t.Run(c.name+", by a worker that starts then", func(t *testing.T) {
+			w := scenario(t, set).from(49.5).until(c.changed)
+			w.rules.Thresholds = maps.Clone(w.rules.Thresholds)
+			c.change(&w.rules)
+			w.resume(0).until(c.until)
+			if len(w.events) != len(c.want) {
+				t.Fatalf("got %v", w.events)
+			}
+			for i, e := range w.events { // its checks begin with its start, so they may be up to 1 s later
+				if e.Type != c.want[i].typ || e.at < c.want[i].at || e.at > c.want[i].at+1 {
+					t.Errorf("event %d at %v is %+v", i, e.at, e.Event)
+				}
+			}
+		})
+	}
+}
+
+func TestAChangedCheckIntervalCountsFromTheLastCheck(t *testing.T) { // 16.6
+	w := scenario(t).from(50).until(61).changeRules(func(r *watch.Rules) { r.CheckInterval = seconds(30) }).until(121)
+	for i, want := range []float64{50, 60, 90, 120} {
+		if len(w.analysed) <= i || abs(w.analysed[i]-want) > tolerance {
+			t.Fatalf("segments were analysed at %v", w.analysed)
+		}
+	}
+}
+
+func TestAnEarlierStartIsAskedForAtOnce(t *testing.T) { // 7.5, 16.6
+	w := scenario(t, func(w *world) { w.rules.ScheduledStart, w.live.from = at(10_000), 20_000 }).from(0).until(1).
+		changeRules(startAt(0.5)).until(12)
+	if asked := w.begun[watch.TaskResolve]; len(asked) != 2 || asked[1] != 11 {
+		t.Errorf("the stream's state was asked for at %v", asked)
+	}
+}
+
+func TestAChangeDuringARestartedDelayKeepsItsAlert(t *testing.T) { // 16.6
+	w := scenario(t, func(w *world) { w.rules.ScheduledStart, w.live.from = at(100), 900 }).from(50).until(410)
+	if w.emitted(event.StreamDelayed) != 1 {
+		t.Fatalf("got %v", w.events)
+	}
+	if w.resume(0).until(800); w.emitted(event.StreamDelayed) != 1 {
+		t.Errorf("got %v", w.events)
+	}
+}

@@ -1,0 +1,67 @@
+package watch
+
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// signalled has the onset of each episode whose begin was signalled and whose end was
+// not (section 16.1). A zero onset means no such episode. Receivers identify an
+// episode by its onset, so it stays when the clock is set.
+type signalled struct {
+	NoMedia time.Time `json:"no_media,omitzero"`
+	Blind   time.Time `json:"blind,omitzero"`
+}
+
+// emitSignals emits the begin and the end of episodes that no event ends. It compares
+// the state after the step with the stored onsets, so it misses no end of an outage.
+// One step may alert an outage and also end it.
+func (w *Watcher) emitSignals() {
+	s := &w.state.Signalled
+	if started := w.alertedOutage(); !started.IsZero() {
+		w.endSignal(monitor.NoMedia, &s.NoMedia)
+		w.beginSignal(monitor.NoMedia, &s.NoMedia, started)
+	}
+	open := w.state.Feeds.longestOutage(func(f *mediaFeed) bool { return f.Outage.open() && f.Outage.Alerted })
+	switch {
+	case open == nil:
+		w.endSignal(monitor.NoMedia, &s.NoMedia)
+	case s.NoMedia.IsZero(): // a snapshot of a release without signals
+		w.beginSignal(monitor.NoMedia, &s.NoMedia, open.Since)
+	}
+	switch {
+	case !w.state.Blind.Alerted:
+		w.endSignal(monitor.Blind, &s.Blind)
+	case s.Blind.IsZero():
+		w.beginSignal(monitor.Blind, &s.Blind, w.state.Blind.Since)
+	}
+}
+
+// alertedOutage returns the onset of the outage that this step has alerted, or zero.
+func (e *emitter) alertedOutage() time.Time {
+	for _, effect := range e.effects {
+		if emitted, is := effect.(EventEmitted); is {
+			if outage, is := emitted.Event.Data.(event.Outage); is {
+				return outage.StartedAt
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// beginSignal emits the begin of an episode and stores its onset.
+func (e *emitter) beginSignal(c monitor.SignalCondition, onset *time.Time, at time.Time) {
+	*onset = at
+	e.effects = append(e.effects, SignalEmitted{monitor.Signal{Condition: c, StartedAt: at}})
+}
+
+// endSignal emits the end of the episode that began at onset, if there is one.
+func (e *emitter) endSignal(c monitor.SignalCondition, onset *time.Time) {
+	if onset.IsZero() {
+		return
+	}
+	e.effects = append(e.effects, SignalEmitted{monitor.Signal{Condition: c, StartedAt: *onset, EndedAt: e.now}})
+	*onset = time.Time{}
+}

@@ -1,0 +1,71 @@
+-- What evidence needs (section 16.2): its records, its files, and a place for their
+-- bytes when EVIDENCE_STORE is postgres.
+
+-- +goose Up
+CREATE TABLE evidence (
+    id          UUID        PRIMARY KEY,  -- a UUIDv7, made by the worker
+    monitor_id  VARCHAR(37) NOT NULL REFERENCES monitors (id),
+    -- No foreign key: evidence of a case outlives the events (EVENT_RETENTION).
+    event_id    UUID        NOT NULL,
+    incident_id UUID,
+    condition   VARCHAR(32) NOT NULL,
+    phase       VARCHAR(20) NOT NULL,
+    class       VARCHAR(20) NOT NULL,
+    note        TEXT        NOT NULL DEFAULT '',
+    created_at  TIMESTAMPTZ NOT NULL
+);
+
+-- Lists are newest first; a UUIDv7 is in the order of time.
+CREATE INDEX idx_evidence_monitor ON evidence (monitor_id, id);
+CREATE INDEX idx_evidence_incident ON evidence (incident_id, id) WHERE incident_id IS NOT NULL;
+CREATE INDEX idx_evidence_event ON evidence (event_id);
+-- Finds what has expired.
+CREATE INDEX idx_evidence_class ON evidence (class, created_at);
+
+-- The blobs that the blob store has or is about to have, whichever store it is.
+CREATE TABLE evidence_blobs (
+    sha256      BYTEA       PRIMARY KEY,
+    size        BIGINT      NOT NULL,
+    reserved_at TIMESTAMPTZ NOT NULL DEFAULT now(),  -- by the newest upload: no orphan for an hour from then
+    deleting_at TIMESTAMPTZ                          -- when it was claimed to be deleted as an orphan
+);
+
+-- Finds orphans.
+CREATE INDEX idx_evidence_blobs_reserved ON evidence_blobs (reserved_at);
+
+CREATE TABLE evidence_files (
+    evidence_id UUID             NOT NULL REFERENCES evidence (id) ON DELETE CASCADE,
+    variant     VARCHAR(20)      NOT NULL,
+    sha256      BYTEA            NOT NULL REFERENCES evidence_blobs (sha256),
+    size        BIGINT           NOT NULL,
+    width       INT              NOT NULL,
+    height      INT              NOT NULL,
+    taken_at    TIMESTAMPTZ      NOT NULL,
+    measure     DOUBLE PRECISION,
+    PRIMARY KEY (evidence_id, variant)
+);
+
+-- Tells whether a blob is an orphan.
+CREATE INDEX idx_evidence_files_blob ON evidence_files (sha256);
+
+-- The blobs of EVIDENCE_STORE=postgres, in parts, so that a range can be read and
+-- nobody holds a whole clip in memory. An upload is seen when it is complete.
+CREATE TABLE blobs (
+    upload     UUID        PRIMARY KEY,
+    sha256     BYTEA       NOT NULL,
+    size       BIGINT      NOT NULL,
+    complete   BOOLEAN     NOT NULL DEFAULT false,
+    created_at TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+CREATE UNIQUE INDEX idx_blobs_sha256 ON blobs (sha256) WHERE complete;
+-- Finds uploads that were cut.
+CREATE INDEX idx_blobs_partial ON blobs (created_at) WHERE NOT complete;
+
+CREATE TABLE blob_chunks (
+    upload UUID  NOT NULL REFERENCES blobs (upload),
+    number INT   NOT NULL,  -- from 0; each chunk but the last has 262,144 bytes
+    data   BYTEA NOT NULL,
+    PRIMARY KEY (upload, number)
+);
+-- Pictures and clips are compressed already.
+ALTER TABLE blob_chunks ALTER COLUMN data SET STORAGE EXTERNAL;

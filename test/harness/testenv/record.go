@@ -1,0 +1,173 @@
+package testenv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/jpeg" // pictures of evidence
+	_ "image/png"  // plots of the level
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// CheckRecord checks the incident and the evidence of a main scenario that has been played
+// (sections 16.1 and 16.2). It waits for them, and reads every file by a signed link. It
+// returns an error if a part is missing at the end of ctx, or differs from the stream.
+func (e *Env) CheckRecord(ctx context.Context, t GroundTruth, logf func(format string, args ...any)) error {
+	if err := e.checkIncident(ctx, t); err != nil {
+		return err
+	}
+	luma := map[string]float64{}
+	for _, alert := range []struct {
+		event    string
+		variants []string
+	}{
+		{"alert.blackout", []string{"before", "onset", "clip"}},
+		{"alert.blackout_recovered", []string{"recovery"}},
+		{"alert.silence", []string{"level", "levels", "clip"}},
+	} {
+		event, err := e.WaitEvent(ctx, t.MonitorID, alert.event)
+		if err != nil {
+			return err
+		}
+		id, err := e.waitEvidence(ctx, event.EventID, alert.variants)
+		if err != nil {
+			return err
+		}
+		for _, variant := range alert.variants {
+			content, err := e.downloadEvidence(ctx, id, variant)
+			if err != nil {
+				return fmt.Errorf("evidence of %s: %w", alert.event, err)
+			}
+			if luma[variant], err = readEvidence(variant, content); err != nil {
+				return fmt.Errorf("evidence of %s: %s: %w", alert.event, variant, err)
+			}
+		}
+	}
+	found := fmt.Sprintf("luma before %.0f, at the onset %.0f, at the recovery %.0f", luma["before"], luma["onset"], luma["recovery"])
+	logf("%s", found)
+	// The picture of a recovery is not judged: one at the very end of a segment may still be black.
+	if luma["before"] < 60 || luma["onset"] > 20 {
+		return errors.New(found + "; want a bright and a black picture before the recovery")
+	}
+	return nil
+}
+
+// checkIncident waits for one resolved incident with all conditions of the scenario.
+func (e *Env) checkIncident(ctx context.Context, t GroundTruth) error {
+	var last string
+	err := poll(ctx, func() bool {
+		answer, err := e.Service.Call(ctx, http.MethodGet, "/api/v1/incidents?monitor_id="+t.MonitorID, nil)
+		if err != nil {
+			last = err.Error()
+			return false
+		}
+		incidents, _ := answer.Body["incidents"].([]any)
+		last = ""
+		for _, each := range incidents {
+			i, _ := each.(map[string]any)
+			conditions, _ := i["conditions"].([]any)
+			last += fmt.Sprint(i["state"])
+			for _, c := range conditions {
+				condition, _ := c.(map[string]any)
+				last += fmt.Sprint(" ", condition["name"], " ended ", condition["ended_at"] != nil)
+			}
+			last += ";"
+		}
+		return last == "resolved late ended true black ended true silent ended true;"
+	})
+	if err != nil {
+		return fmt.Errorf("want one resolved incident of late, black and silent, there are: %s: %w", last, err)
+	}
+	return nil
+}
+
+// waitEvidence waits until the record of an event has these variants.
+func (e *Env) waitEvidence(ctx context.Context, eventID string, variants []string) (id string, err error) {
+	var last any
+	err = poll(ctx, func() bool {
+		answer, err := e.Service.Call(ctx, http.MethodGet, "/api/v1/evidence?event_id="+eventID, nil)
+		records, _ := answer.Body["evidence"].([]any)
+		if last = answer.Body; err != nil || len(records) != 1 {
+			return false
+		}
+		record, _ := records[0].(map[string]any)
+		files, _ := record["variants"].([]any)
+		id, _ = record["evidence_id"].(string)
+		return !slices.ContainsFunc(variants, func(v string) bool {
+			return !slices.ContainsFunc(files, func(f any) bool { return f.(map[string]any)["variant"] == v })
+		})
+	})
+	if err != nil {
+		return "", fmt.Errorf("the evidence of event %s has not all of %v: %v: %w", eventID, variants, last, err)
+	}
+	return id, nil
+}
+
+// downloadEvidence reads a file by a signed link, without the API key.
+func (e *Env) downloadEvidence(ctx context.Context, id, variant string) ([]byte, error) {
+	link, err := e.Service.Call(ctx, http.MethodPost, "/api/v1/evidence/"+id+"/link", map[string]any{"variant": variant})
+	if err != nil {
+		return nil, err
+	}
+	address, _ := link.Body["url"].(string)
+	if strings.HasPrefix(address, "/") {
+		address = e.Service.URL() + address
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	response, err := e.Service.Client().Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = errors.New(response.Status)
+	}
+	return content, err
+}
+
+// readEvidence decodes a picture and returns its mean luma, 0 to 255. It recognises an
+// MP4 file.
+func readEvidence(variant string, content []byte) (luma float64, err error) {
+	switch variant {
+	case "levels":
+		return 0, nil
+	case "clip":
+		if len(content) < 12 || string(content[4:8]) != "ftyp" {
+			err = fmt.Errorf("%d bytes that are no MP4 file", len(content))
+		}
+		return 0, err
+	}
+	img, _, err := image.Decode(bytes.NewReader(content))
+	if err != nil {
+		return 0, err
+	}
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			r, g, b, _ := img.At(x, y).RGBA()
+			luma += (0.299*float64(r) + 0.587*float64(g) + 0.114*float64(b)) / 257
+		}
+	}
+	return luma / float64(img.Bounds().Dx()*img.Bounds().Dy()), nil
+}
+
+// poll calls f each half second until it is true. Error: that of ctx.
+func poll(ctx context.Context, f func() bool) error {
+	for !f() {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+	return nil
+}
