@@ -26,17 +26,17 @@ import (
 type foregroundWatch struct {
 	*livestream.Stream
 	t       *testing.T
-	names   *dns.Server
+	dns     *dns.Server
 	youtube *relay
 
 	mu     sync.Mutex
-	events []printed
+	events []printedEvent
 	log    []system.Line
 	ended  chan struct{}
 }
 
-// printed is an event as watch --json prints it.
-type printed struct {
+// printedEvent is an event in the output of watch --json.
+type printedEvent struct {
 	Type     string               `json:"event_type"`
 	Data     webhookreceiver.Data `json:"data"`
 	Received time.Time            `json:"-"`
@@ -65,7 +65,7 @@ func watchInForeground(t *testing.T) *foregroundWatch {
 		t.Fatal(err)
 	}
 	address := netip.MustParseAddr("142.250.1.1") // the product connects only to public addresses
-	space, err := netns.Start(cmd, netns.Config{
+	namespace, err := netns.Start(cmd, netns.Config{
 		Addresses: []netip.Addr{address},
 		TCP:       []netip.AddrPort{netip.AddrPortFrom(address, 443)},
 		UDP:       []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:53")},
@@ -77,10 +77,10 @@ func watchInForeground(t *testing.T) *foregroundWatch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var reading sync.WaitGroup
-	reading.Go(func() {
+	var readers sync.WaitGroup
+	readers.Go(func() {
 		for lines := bufio.NewScanner(events); lines.Scan(); {
-			e := printed{Received: time.Now()}
+			e := printedEvent{Received: time.Now()}
 			if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 				t.Errorf("%v: %s", err, lines.Text())
 			}
@@ -89,7 +89,7 @@ func watchInForeground(t *testing.T) *foregroundWatch {
 			f.mu.Unlock()
 		}
 	})
-	reading.Go(func() {
+	readers.Go(func() {
 		for lines := bufio.NewScanner(log); lines.Scan(); {
 			l := system.Line{Raw: lines.Text()}
 			_ = json.Unmarshal(lines.Bytes(), &l)
@@ -100,9 +100,9 @@ func watchInForeground(t *testing.T) *foregroundWatch {
 	})
 	go func() {
 		defer close(f.ended)
-		reading.Wait()
+		readers.Wait()
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("the watch ends with %v", err)
+			t.Errorf("the command ended with %v", err)
 		}
 	}()
 	t.Cleanup(func() {
@@ -119,9 +119,9 @@ func watchInForeground(t *testing.T) *foregroundWatch {
 		}
 	})
 	f.youtube.forwardTo(shared.YouTube.Proxy())
-	f.youtube.serveTLS(t, space.Listeners[0])
-	f.names = dns.Serve(space.Packets[0], map[string]netip.Addr{"youtube.com": address, "googlevideo.com": address})
-	t.Cleanup(func() { _ = f.names.Close() })
+	f.youtube.serveTLS(t, namespace.Listeners[0])
+	f.dns = dns.Serve(namespace.Packets[0], map[string]netip.Addr{"youtube.com": address, "googlevideo.com": address})
+	t.Cleanup(func() { _ = f.dns.Close() })
 	f.waitEvent("stream.started", startTimeout)
 	eventually(t, 60*time.Second, "the first check", func() bool { // it is over when the next begins
 		return shared.YouTube.Count(youtube.Segment, v) > 1
@@ -144,7 +144,7 @@ func withoutProxy(env []string) (rest []string) {
 // failDNS makes the name server fail, and closes all connections: only a new
 // connection needs a name.
 func (f *foregroundWatch) failDNS(m dns.Mode) (since time.Time) {
-	f.names.Set(m)
+	f.dns.Set(m)
 	f.youtube.closeConnections()
 	return time.Now()
 }
@@ -153,17 +153,17 @@ func (f *foregroundWatch) sleepUntil(since time.Time, d time.Duration) {
 	sleep(f.t.Context(), time.Until(since.Add(d)))
 }
 
-func (f *foregroundWatch) printed() []printed {
+func (f *foregroundWatch) printed() []printedEvent {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.events)
 }
 
-func (f *foregroundWatch) waitEvent(event string, within time.Duration) (found printed) {
+func (f *foregroundWatch) waitEvent(event string, within time.Duration) (found printedEvent) {
 	f.t.Helper()
 	eventually(f.t, within, event, func() bool {
 		all := f.printed()
-		i := slices.IndexFunc(all, func(e printed) bool { return e.Type == event })
+		i := slices.IndexFunc(all, func(e printedEvent) bool { return e.Type == event })
 		if i >= 0 {
 			found = all[i]
 		}
@@ -184,7 +184,7 @@ func (f *foregroundWatch) logLines(message string) (times int, last system.Line)
 	return times, last
 }
 
-// assertBlackoutCycle is that of watchedStream.
+// assertBlackoutCycle makes the stream black and back, and checks both events.
 func (f *foregroundWatch) assertBlackoutCycle() {
 	f.t.Helper()
 	black := f.Black(true)
@@ -229,8 +229,8 @@ func TestALongFailureOfTheNameServerIsReportedWhenItEnds(t *testing.T) { // sect
 func assertDNSOutageAlert(t *testing.T, mode dns.Mode) {
 	t.Helper()
 	f := watchInForeground(t)
-	began := f.failDNS(mode)
-	f.sleepUntil(began, 90*time.Second)
+	since := f.failDNS(mode)
+	f.sleepUntil(since, 90*time.Second)
 	if all := f.printed(); len(all) != 1 {
 		t.Errorf("events before the stream was known to be live: %+v", all[1:])
 	}
@@ -238,14 +238,14 @@ func assertDNSOutageAlert(t *testing.T, mode dns.Mode) {
 	if n, _ := f.logLines("The stream's state could not be learned"); n == 0 && mode == dns.Failing {
 		t.Error("the log does not say that the stream's state could not be learned")
 	}
-	f.names.Set(dns.Answering)
+	f.dns.Set(dns.Answering)
 	e := f.waitEvent(outageAlert, 60*time.Second)
-	took := e.Received.Sub(began)
+	took := e.Received.Sub(since)
 	t.Logf("alerted after %s: %s since %s, for %.0f s: %s", took.Round(time.Second), e.Data.Failure,
-		e.Data.StartedAt.Sub(began).Round(time.Millisecond), e.Data.DurationSec, e.Data.LastError)
-	assertNear(t, "started_at", e.Data.StartedAt, began, 5*time.Second)
+		e.Data.StartedAt.Sub(since).Round(time.Millisecond), e.Data.DurationSec, e.Data.LastError)
+	assertNear(t, "started_at", e.Data.StartedAt, since, 5*time.Second)
 	if e.Data.Failure != "manifest" || e.Data.DurationSec < 85 || e.Data.ThresholdSec != 60 || !strings.Contains(e.Data.LastError, "lookup manifest.googlevideo.com") {
-		t.Errorf("the alert says %+v", e.Data)
+		t.Errorf("the alert has %+v", e.Data)
 	}
 	f.assertBlackoutCycle()
 	f.endAndAssert(outageAlert, blackoutAlert, blackoutRecovered)
@@ -254,11 +254,11 @@ func assertDNSOutageAlert(t *testing.T, mode dns.Mode) {
 func TestAShortSilenceOfTheNameServerHidesNoBlackout(t *testing.T) { // sections 6.6 and 7.2
 	runTimeline(t, 1, 90*time.Second)
 	f := watchInForeground(t)
-	began := f.failDNS(dns.Silent)
-	f.sleepUntil(began, 25*time.Second)
+	since := f.failDNS(dns.Silent)
+	f.sleepUntil(since, 25*time.Second)
 	black := f.Black(true) // while the media cannot be read
-	f.sleepUntil(began, 30*time.Second)
-	f.names.Set(dns.Answering)
+	f.sleepUntil(since, 30*time.Second)
+	f.dns.Set(dns.Answering)
 	assertAfter(t, "black: started_at", f.waitEvent(blackoutAlert, 45*time.Second).Data.StartedAt, black, 0)
 	f.Black(false)
 	f.waitEvent(blackoutRecovered, 30*time.Second)
@@ -271,7 +271,7 @@ func TestAShortSilenceOfTheNameServerHidesNoBlackout(t *testing.T) { // sections
 func TestAnOpenConnectionNeedsNoNameServer(t *testing.T) {
 	runTimeline(t, 1, 45*time.Second)
 	f := watchInForeground(t)
-	f.names.Set(dns.Failing)
+	f.dns.Set(dns.Failing)
 	f.assertBlackoutCycle()
 	f.endAndAssert(blackoutAlert, blackoutRecovered)
 }

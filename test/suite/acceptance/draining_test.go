@@ -16,7 +16,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// startIdleGateway starts a gateway that can watch nothing.
+// startIdleGateway starts a gateway whose tools find no stream.
 func startIdleGateway(t *testing.T, env ...string) *system.Service {
 	t.Helper()
 	s, err := system.Start(t.Context(), system.Config{Binary: binary, DataDir: filepath.Join(t.TempDir(), "data"),
@@ -34,18 +34,18 @@ func startIdleGateway(t *testing.T, env ...string) *system.Service {
 	return s
 }
 
-// response is the outcome of one request on a connection of its own.
+// response is the result of a request on a new connection.
 type response struct {
-	began  time.Time
+	start  time.Time
 	ended  time.Time // zero: the connection failed
 	status int       // 0: the connection failed
 	closes bool      // the answer has Connection: close
 	err    error
 }
 
-// get makes a request on a connection of its own.
+// get makes a request on a new connection.
 func get(ctx context.Context, s *system.Service, path string) response {
-	r := response{began: time.Now()}
+	r := response{start: time.Now()}
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+path, nil)
@@ -86,10 +86,10 @@ func pollUntilRefused(ctx context.Context, s *system.Service, path string) <-cha
 // not answer until release is called. answer waits for the gateway's answer.
 func startSlowRequest(t *testing.T, s *system.Service) (release func(), answer func() (system.Response, error)) {
 	t.Helper()
-	arrived, released := make(chan struct{}), make(chan struct{})
+	received, released := make(chan struct{}), make(chan struct{})
 	release = sync.OnceFunc(func() { close(released) })
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		close(arrived)
+		close(received)
 		<-released
 		w.WriteHeader(http.StatusNoContent)
 	}))
@@ -105,11 +105,11 @@ func startSlowRequest(t *testing.T, s *system.Service) (release func(), answer f
 		answered <- result{a, err}
 	}()
 	select {
-	case <-arrived:
+	case <-received:
 	case r := <-answered:
 		t.Fatalf("the test webhook was answered at once: %v %v", r.Response, r.error)
 	case <-time.After(20 * time.Second):
-		t.Fatal("the test webhook does not arrive")
+		t.Fatal("the receiver got no test webhook within 20 s")
 	}
 	return release, func() (system.Response, error) { r := <-answered; return r.Response, r.error }
 }
@@ -119,7 +119,7 @@ func assertFinished(t *testing.T, answer func() (system.Response, error)) {
 	t.Helper()
 	a, err := answer()
 	if err != nil || a.Status != http.StatusOK || a.Body["delivered"] != true {
-		t.Errorf("the request under way was answered with %v %v", a, err)
+		t.Errorf("the slow request was answered with %v %v", a, err)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestADrainingGatewayServesUntilTheDrainTimeIsOver(t *testing.T) { // sectio
 	release, answer := startSlowRequest(t, s)
 	probes, requests := pollUntilRefused(t.Context(), s, "/readyz"), pollUntilRefused(t.Context(), s, "/api/v1/monitors")
 	sleep(t.Context(), 500*time.Millisecond)
-	asked := time.Now()
+	signalled := time.Now()
 	if err := s.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -144,37 +144,37 @@ func TestADrainingGatewayServesUntilTheDrainTimeIsOver(t *testing.T) { // sectio
 	for _, r := range <-probes {
 		switch {
 		case r.status == http.StatusServiceUnavailable && notReadySince.IsZero():
-			notReadySince = r.began
-		case r.began.Before(asked) && r.status != http.StatusOK:
+			notReadySince = r.start
+		case r.start.Before(signalled) && r.status != http.StatusOK:
 			t.Fatalf("the readiness probe was answered with %d %v before the signal", r.status, r.err)
-		case r.began.After(asked.Add(time.Second)) && r.status == http.StatusOK:
-			t.Fatal("the readiness probe says ready a second after the signal")
+		case r.start.After(signalled.Add(time.Second)) && r.status == http.StatusOK:
+			t.Fatal("the readiness probe still answers 200 a second after the signal")
 		}
 	}
 	if notReadySince.IsZero() {
-		t.Fatal("the readiness probe never said 503")
+		t.Fatal("the readiness probe never answered 503")
 	}
-	seen := <-requests
-	refused := seen[len(seen)-1].began
+	answers := <-requests
+	refused := answers[len(answers)-1].start
 	if served := refused.Sub(notReadySince); served < drain-500*time.Millisecond {
 		t.Errorf("requests are refused %s after the first 503 of the readiness probe, want %s", served, drain)
 	}
 	closing := 0
-	for _, r := range seen[:len(seen)-1] {
+	for _, r := range answers[:len(answers)-1] {
 		if r.status != http.StatusOK {
 			t.Errorf("a request was answered with %d", r.status)
 		}
 		if r.closes {
 			closing++
 		}
-		if r.closes && r.ended.Before(asked) {
+		if r.closes && r.ended.Before(signalled) {
 			t.Error("an answer closed its connection before the signal")
 		}
 	}
 	if closing < 10 {
-		t.Errorf("%d of %d answers closed their connections, want all while draining", closing, len(seen))
+		t.Errorf("%d of %d answers closed their connections, want all while draining", closing, len(answers))
 	}
-	t.Logf("%d requests in all, %d of them while draining; refused %s after the first 503", len(seen), closing, refused.Sub(notReadySince))
+	t.Logf("%d requests in all, %d of them while draining; refused %s after the first 503", len(answers), closing, refused.Sub(notReadySince))
 	release()
 	assertFinished(t, answer)
 	if err := s.Wait(); err != nil {
@@ -197,7 +197,7 @@ func TestASecondSignalEndsTheDraining(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, 10*time.Second, "refusing", isRefusing(s))
-	_ = s.Wait() // the exit status says that it did not stop in good order
+	_ = s.Wait() // the exit status is not 0 after a forced stop
 }
 
 func TestAStoppingGatewayFinishesItsRequests(t *testing.T) {

@@ -25,17 +25,17 @@ func writeScript(t *testing.T, body string) string {
 
 func TestStreamlinkReplacesABrokenYtdlp(t *testing.T) { // sections 5.2 and 10.2
 	t.Parallel()
-	for name, c := range map[string]struct{ ytdlp, says string }{
-		"is missing":      {"/nowhere/yt-dlp", "tool_failed"},
-		"hangs":           {"#", "unreachable"},
-		"prints rubbish":  {"echo '<html>'; exit 0", "tool_failed"},
-		"is being killed": {"kill -9 $$", "tool_failed"},
+	for name, c := range map[string]struct{ ytdlp, state string }{
+		"is missing":  {"/nowhere/yt-dlp", "tool_failed"},
+		"hangs":       {"#", "unreachable"},
+		"prints HTML": {"echo '<html>'; exit 0", "tool_failed"},
+		"is killed":   {"kill -9 $$", "tool_failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runTimeline(t, 1, 120*time.Second)
 			path := c.ytdlp
 			if c.ytdlp == "#" {
-				path = writeScript(t, "sleep 1000 & wait") // with a child that holds its output
+				path = writeScript(t, "sleep 1000 & wait") // the subprocess keeps the output open
 			} else if !strings.HasPrefix(path, "/") {
 				path = writeScript(t, c.ytdlp)
 			}
@@ -46,7 +46,7 @@ func TestStreamlinkReplacesABrokenYtdlp(t *testing.T) { // sections 5.2 and 10.2
 				id := register(t, env, v, fastConfig())
 				if _, err := env.Service.WaitLog(timeoutContext(t, 100*time.Second), func(l system.Line) bool {
 					state, _ := l.Data["state"].(string)
-					return l.MonitorID == id && l.Level == "WARN" && (state == c.says || state == "tool_failed")
+					return l.MonitorID == id && l.Level == "WARN" && (state == c.state || state == "tool_failed")
 				}); err != nil {
 					t.Fatalf("%v\n%s", err, env.Service.Tail(10))
 				}
@@ -101,8 +101,8 @@ func TestACheckRunsFFmpegOnceAndNoYtdlp(t *testing.T) {
 			return len(runs)
 		}
 	}
-	ffmpeg, analyses := count("ffmpeg")
-	ytdlp, questions := count("yt-dlp")
+	ffmpeg, ffmpegRuns := count("ffmpeg")
+	ytdlp, ytdlpRuns := count("yt-dlp")
 	env := startEnv(t, "FFMPEG_PATH="+ffmpeg, "YTDLP_PATH="+ytdlp)
 	v := newVideoID()
 	stream, err := env.StartStream(t.Context(), v, livestream.Config{})
@@ -114,10 +114,10 @@ func TestACheckRunsFFmpegOnceAndNoYtdlp(t *testing.T) {
 	eventually(t, 60*time.Second, "ten checks", func() bool { return checks(t, env, id) >= 10 })
 	stream.End()
 	waitEvent(t, env, id, "stream.ended", 30*time.Second)
-	if got, want := analyses(), int(checks(t, env, id)); got != want {
+	if got, want := ffmpegRuns(), int(checks(t, env, id)); got != want {
 		t.Errorf("%d runs of ffmpeg for %d checks", got, want)
 	}
-	if got := questions(); got != 1 {
+	if got := ytdlpRuns(); got != 1 {
 		t.Errorf("%d runs of yt-dlp, want the one at the start", got)
 	}
 }

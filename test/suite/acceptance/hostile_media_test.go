@@ -10,7 +10,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 )
 
-// The memory limits of a worker without its children, in bytes.
+// The memory limits of a worker without its subprocesses, in bytes.
 const (
 	workerMemory  = 30 << 20 // proportional set size while it watches an ordinary stream
 	hostileMemory = 64 << 20 // largest resident set size, whatever it receives

@@ -271,9 +271,9 @@ func TestAnAlertIsSentSoonAfterADatabaseOutage(t *testing.T) {
 // database is a PostgreSQL server of one test.
 type database struct{ *embedded.Server }
 
-// databaseDir returns a directory for a database. Its path is short, because a
-// socket's path has at most 107 bytes and t.TempDir contains the test's name: with
-// a longer path each start of the server has its socket elsewhere.
+// databaseDir returns a directory for a database. Its path is shorter than that of
+// t.TempDir, because a socket's path has at most 107 bytes. With a longer path each
+// start of the server has its socket in another directory.
 func databaseDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "stream-monitor-db-") //nolint:usetesting // see above

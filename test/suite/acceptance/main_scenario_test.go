@@ -7,18 +7,19 @@ import (
 
 func TestTheMainScenario(t *testing.T) { // sections 4.3, 6, 7 and 8.4
 	runQuietTimeline(t, 1, 85*time.Second)
-	truth, err := shared.PlayMainScenario(timeoutContext(t, 3*time.Minute), newVideoID(), t.Logf)
+	env := startEnv(t) // with evidence, which must not delay an alert
+	truth, err := env.PlayMainScenario(timeoutContext(t, 3*time.Minute), newVideoID(), t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	assertEvents(t, shared, truth.MonitorID,
+	assertEvents(t, env, truth.MonitorID,
 		"stream.delayed", "stream.started",
 		"alert.blackout", "alert.blackout_recovered", "alert.silence", "alert.silence_recovered",
 		"stream.ended")
 	if t.Failed() {
 		return
 	}
-	events := eventsOf(shared, truth.MonitorID)
+	events := eventsOf(env, truth.MonitorID)
 	segment := truth.Stream.SegmentDuration()
 
 	delayed := events[0]
@@ -75,12 +76,29 @@ func TestTheMainScenario(t *testing.T) { // sections 4.3, 6, 7 and 8.4
 		}
 	}
 
-	m := waitStatus(t, shared, truth.MonitorID, "completed", time.Second)
+	m := waitStatus(t, env, truth.MonitorID, "completed", time.Second)
 	stats, _ := m["statistics"].(map[string]any)
 	if stats["blackout_events"] != 1.0 || stats["silence_events"] != 1.0 || m["stream_status"] != "ended" {
 		t.Errorf("the monitor is %v", m)
 	}
-	t.Run("the worker is gone", func(t *testing.T) { // 8.4
-		waitNoWorker(t, shared, truth.MonitorID)
+	t.Run("the incident and the evidence are recorded", func(t *testing.T) { // sections 16.1 and 16.2
+		if err := env.CheckRecord(timeoutContext(t, time.Minute), truth, t.Logf); err != nil {
+			t.Error(err)
+		}
 	})
+	t.Run("the worker is gone", func(t *testing.T) { // 8.4
+		waitNoWorker(t, env, truth.MonitorID)
+	})
+}
+
+func TestInlineWorkersRecordTheMainScenario(t *testing.T) { // decision P2, sections 16.1 and 16.2
+	runTimeline(t, 1, 85*time.Second)
+	env := startEnv(t, "WORKER_RUNTIME=inline")
+	truth, err := env.PlayMainScenario(timeoutContext(t, 3*time.Minute), newVideoID(), t.Logf)
+	if err == nil {
+		err = env.CheckRecord(timeoutContext(t, time.Minute), truth, t.Logf)
+	}
+	if err != nil {
+		t.Error(err)
+	}
 }

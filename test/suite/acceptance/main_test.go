@@ -14,11 +14,10 @@ import (
 
 var (
 	binary string       // of stream-monitor, built once
-	shared *testenv.Env // watched by all tests that need no gateway of their own
+	shared *testenv.Env // watched by all tests that need neither a gateway of their own nor evidence
 )
 
-// unlimited is how many tests may be running; schedule_test.go decides how many
-// of them work.
+// unlimited is the value of -parallel: schedule_test.go limits the timelines instead.
 const unlimited = "1000"
 
 func TestMain(m *testing.M) {
@@ -40,7 +39,7 @@ func run(m *testing.M) int {
 	if binary, err = system.Build(ctx, dir); err != nil {
 		return fail(err)
 	}
-	if shared, err = testenv.Start(ctx, testenv.Config{Binary: binary}); err != nil {
+	if shared, err = testenv.Start(ctx, testenv.Config{Binary: binary, Env: []string{"EVIDENCE_CAPTURE=off"}}); err != nil {
 		return fail(err)
 	}
 	status := m.Run()

@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// relay forwards connections to the stand-in for YouTube. It is either an HTTP
+// relay forwards connections to the fake YouTube. It is either an HTTP
 // proxy or a server at YouTube's own address.
 //
-//	program ──CONNECT host:443──▶ relay ──CONNECT host:443──▶ stand-in
-//	program ──TLS───────────────▶ relay ──CONNECT www…:443──▶ stand-in
+//	program ──CONNECT host:443──▶ relay ──CONNECT host:443──▶ fake
+//	program ──TLS───────────────▶ relay ──CONNECT www…:443──▶ fake
 type relay struct {
 	forwarding sync.WaitGroup
 
 	mu       sync.Mutex
-	upstream string // host:port of the stand-in's proxy
+	upstream string // host:port of the fake's proxy
 	clients  map[net.Conn]bool
 	refusal  int // status that CONNECT is answered with; 0: it is forwarded
 	refused  int // refused CONNECTs
@@ -31,7 +31,7 @@ type relay struct {
 
 func newRelay() *relay { return &relay{clients: map[net.Conn]bool{}} }
 
-// forwardTo sets the stand-in's proxy.
+// forwardTo sets the proxy of the fake YouTube.
 func (rl *relay) forwardTo(proxy string) {
 	rl.mu.Lock()
 	defer rl.mu.Unlock()
@@ -120,7 +120,7 @@ func (rl *relay) serveTLS(t *testing.T, l net.Listener) {
 	})
 }
 
-// forward connects a program with a host of the stand-in until either closes.
+// forward connects a program with a host of the fake YouTube until either closes.
 func (rl *relay) forward(program net.Conn, host string) {
 	rl.mu.Lock()
 	rl.clients[program] = true
@@ -132,17 +132,17 @@ func (rl *relay) forward(program net.Conn, host string) {
 			delete(rl.clients, program)
 			rl.mu.Unlock()
 		}()
-		standIn, err := rl.dial(host)
+		server, err := rl.dial(host)
 		if err != nil {
 			return
 		}
-		defer standIn.Close()
+		defer server.Close()
 		var up sync.WaitGroup
 		up.Go(func() {
-			_, _ = io.Copy(standIn, program)
-			_ = standIn.Close()
+			_, _ = io.Copy(server, program)
+			_ = server.Close()
 		})
-		_, _ = io.Copy(program, standIn)
+		_, _ = io.Copy(program, server)
 		_ = program.Close()
 		up.Wait()
 	})

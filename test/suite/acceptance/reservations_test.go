@@ -20,7 +20,7 @@ func workerGenerations(env *testenv.Env, id string) (generations []string) {
 	return generations
 }
 
-// idle fails the test unless a reservation waits without a worker.
+// assertNoWorker fails the test unless a reservation waits without a worker.
 func assertNoWorker(t *testing.T, env *testenv.Env, id string) {
 	t.Helper()
 	m, err := env.Service.Monitor(t.Context(), id)

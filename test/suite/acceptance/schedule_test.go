@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Timelines wait far more than they work, so many run side by side. The CPU limits
+// Timelines spend most of their time waiting, so many run side by side. The CPU limits
 // them: a stream that is checked every 2 s costs about 5 % of a core, and its start
 // about a second. On two cores a third is left for peaks; without it checks are
 // skipped and instants are less exact.
 const (
-	maxStreams      = 18                      // watched at once
-	maxQuietStreams = 12                      // while a quiet timeline runs or waits
-	startInterval   = 1200 * time.Millisecond // between the starts of two streams
+	maxStreams      = 22          // watched at once
+	maxQuietStreams = 12          // while a quiet timeline runs or waits
+	startInterval   = time.Second // between the starts of two streams
 )
 
 // timelines is the schedule of this test run.
@@ -31,7 +31,7 @@ type schedule struct {
 	nextAt  time.Time // the next start
 }
 
-// timeline is a test that waits for its turn, or runs.
+// timeline is a test that waits for its start, or runs.
 type timeline struct {
 	streams int           // watched at once
 	length  time.Duration // on an idle machine, about
@@ -47,8 +47,8 @@ func runTimeline(t *testing.T, streams int, length time.Duration) {
 	timelines.run(t, &timeline{streams: streams, length: length})
 }
 
-// runQuietTimeline is runTimeline for a test that promises seconds or less,
-// which the gateway keeps only on a machine that is not saturated.
+// runQuietTimeline is runTimeline for a test with limits of seconds. The gateway
+// keeps them only on a machine with spare CPU time.
 func runQuietTimeline(t *testing.T, streams int, length time.Duration) {
 	t.Helper()
 	t.Parallel()
@@ -89,7 +89,7 @@ func (s *schedule) run(t *testing.T, l *timeline) {
 	})
 }
 
-// admit starts the timelines whose turn it is. s.mu is held.
+// admit starts the next timelines that fit. s.mu is held.
 func (s *schedule) admit() {
 	for len(s.waiting) > 0 {
 		next := s.waiting[0]

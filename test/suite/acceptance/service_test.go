@@ -17,7 +17,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
-// TestTheGatewayIsReadySoon runs alone, because it promises seconds.
+// TestTheGatewayIsReadySoon runs alone, because its limits are seconds.
 func TestTheGatewayIsReadySoon(t *testing.T) { // decision P4
 	env := startEnv(t)
 	waitReady(t, env, 10*time.Second)
@@ -59,8 +59,8 @@ func TestAMonitorContinuesAfterARestart(t *testing.T) { // decisions P3, S11
 	p.endAndAssert(blackoutAlert, blackoutRecovered)
 }
 
-// assertResumed checks that the report at the start counts the monitors that were
-// handed over, and that the start ends with a line that says where it listens.
+// assertResumed checks the log of a start. It counts the resumed monitors, and ends
+// with the address of the API.
 func assertResumed(t *testing.T, env *testenv.Env, monitors float64) {
 	t.Helper()
 	if line := reconciliationReport(t, env); line.Data["active"] != monitors || line.Data["resumed"] != monitors {
@@ -74,10 +74,10 @@ func assertResumed(t *testing.T, env *testenv.Env, monitors float64) {
 }
 
 // assertNoWarningsSince checks what a gateway logs when it is stopped.
-func assertNoWarningsSince(t *testing.T, s *system.Service, asked time.Time) {
+func assertNoWarningsSince(t *testing.T, s *system.Service, since time.Time) {
 	t.Helper()
 	for _, l := range s.Log() {
-		if !l.Timestamp.Before(asked) && (l.Level == "WARN" || l.Level == "ERROR") {
+		if !l.Timestamp.Before(since) && (l.Level == "WARN" || l.Level == "ERROR") {
 			t.Errorf("an orderly stop logs %s", l.Raw)
 		}
 	}
@@ -156,8 +156,8 @@ func TestInvalidRegistrationsAreRefused(t *testing.T) { // section 3.5
 		code   string
 	}{
 		"not a YouTube URL": {body("https://example.com/live"), 400, "INVALID_URL"},
-		"a channel":         {body("https://www.youtube.com/@somebody/live"), 400, "INVALID_URL"},
-		"no object":         {"hello", 400, "INVALID_CONFIG"},
+		"a channel":         {body("https://www.youtube.com/@example/live"), 400, "INVALID_URL"},
+		"not an object":     {"hello", 400, "INVALID_CONFIG"},
 	} {
 		a, err := shared.Service.Call(t.Context(), "POST", "/api/v1/monitors", c.body)
 		e, _ := a.Body["error"].(map[string]any)

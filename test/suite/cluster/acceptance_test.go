@@ -29,7 +29,7 @@ func TestAReleaseFromInstallToUninstall(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() {
 		if t.Failed() {
-			s.logAftermath(t)
+			s.logClusterState(t)
 		}
 		if err := s.close(); err != nil {
 			t.Error(err)
@@ -40,13 +40,13 @@ func TestAReleaseFromInstallToUninstall(t *testing.T) {
 		run  func(*testing.T, *clusterEnv)
 	}{
 		{"helm install", install},
-		{"what was installed", installed},
+		{"the installed release", installed},
 		{"three streams", threeStreams},
 		{"lost workers", lostWorkers},
-		{"a gateway that is killed", killedGateway},
+		{"a killed gateway", killedGateway},
 		{"an upgrade, three gateways, and a rollback", upgradeAndRollBack},
-		{"a key that is changed", changedKey},
-		{"a node that is drained", drain},
+		{"a changed key", changedKey},
+		{"a drained node", drain},
 		{"MISSING_WORKER=error", missingWorkerError},
 		{"helm uninstall", uninstall},
 	} {
@@ -58,8 +58,8 @@ func TestAReleaseFromInstallToUninstall(t *testing.T) {
 	logProgress("all steps done")
 }
 
-// logAftermath logs the state of the cluster after a failure.
-func (s *clusterEnv) logAftermath(t *testing.T) {
+// logClusterState logs the state of the cluster after a failure.
+func (s *clusterEnv) logClusterState(t *testing.T) {
 	for _, args := range [][]string{
 		{"get", "pods,jobs", "-o", "wide"},
 		{"get", "events", "--sort-by=.lastTimestamp"},
@@ -100,6 +100,7 @@ func threeStreams(t *testing.T, s *clusterEnv) {
 				truth, err := s.PlayMainScenario(timeLimit(t, 4*time.Minute), newVideo(), quiet)
 				must(t, err)
 				expectMainScenario(t, truth, eventsOf(s, truth.MonitorID))
+				must(t, s.CheckRecord(timeLimit(t, time.Minute), truth, quiet))
 				(&watchedStream{T: t, env: s, id: truth.MonitorID}).waitUntilPodGone()
 			})
 		}
@@ -142,7 +143,7 @@ func expectMainScenario(t *testing.T, truth testenv.GroundTruth, events []webhoo
 		t.Fatalf("events %v, want %v", got, want)
 	}
 	for _, i := range []struct {
-		what       string
+		name       string
 		got, truth time.Time
 	}{
 		{"black: started_at", events[2].Data.StartedAt, truth.BlackFrom},
@@ -152,7 +153,7 @@ func expectMainScenario(t *testing.T, truth testenv.GroundTruth, events []webhoo
 		{"ended_at", events[6].Data.EndedAt, truth.EndedAt},
 	} {
 		if d := i.got.Sub(i.truth).Abs(); d > mediaTolerance {
-			t.Errorf("%s is off by %s", i.what, d)
+			t.Errorf("%s is off by %s", i.name, d)
 		}
 	}
 	for i, onset := range map[int]time.Time{2: truth.BlackFrom, 4: truth.SilentFrom} {
@@ -165,17 +166,17 @@ func expectMainScenario(t *testing.T, truth testenv.GroundTruth, events []webhoo
 }
 
 // expectSameJSON compares two JSON texts, whatever their formatting.
-func expectSameJSON(t *testing.T, what, got, want string) {
+func expectSameJSON(t *testing.T, name, got, want string) {
 	t.Helper()
 	normalise := func(text string) string {
 		var v any
 		if err := json.Unmarshal([]byte(text), &v); err != nil {
-			t.Fatalf("%s: %v in %s", what, err, text)
+			t.Fatalf("%s: %v in %s", name, err, text)
 		}
 		b, _ := json.Marshal(v)
 		return string(b)
 	}
 	if g, w := normalise(got), normalise(want); g != w {
-		t.Errorf("%s: %s, want %s", what, g, w)
+		t.Errorf("%s: %s, want %s", name, g, w)
 	}
 }

@@ -107,7 +107,7 @@ func TestTheChartPassesLintAndRenders(t *testing.T) {
 			all, err := render(t, set...)
 			must(t, err)
 			if len(all) < 10 {
-				t.Errorf("%d manifests", len(all))
+				t.Errorf("%d manifests, want at least 10", len(all))
 			}
 		})
 	}
@@ -116,7 +116,7 @@ func TestTheChartPassesLintAndRenders(t *testing.T) {
 func TestTheChartFollowsTheSpecification(t *testing.T) {
 	all := rendered(t)
 	text := func(v any) string { b, _ := json.Marshal(v); return string(b) }
-	for _, c := range []struct{ what, got, want string }{
+	for _, c := range []struct{ name, got, want string }{
 		{"14.3, the rules", text(all["Role/stream-monitor-gateway"].field("rules")), gatewayRules},
 		{"14.3, the subjects", text(all["RoleBinding/stream-monitor-gateway"].field("subjects")),
 			`[{"kind": "ServiceAccount", "name": "stream-monitor-gateway", "namespace": "stream-monitor"}]`},
@@ -138,7 +138,7 @@ func TestTheChartFollowsTheSpecification(t *testing.T) {
 		{"8.7, readiness", text(all["Deployment/stream-monitor-gateway"].field("spec", "template", "spec", "containers", 0, "readinessProbe")),
 			`{"httpGet": {"path": "/readyz", "port": "public", "scheme": "HTTPS"}, "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 3}`},
 	} {
-		expectSameJSON(t, c.what, c.got, c.want)
+		expectSameJSON(t, c.name, c.got, c.want)
 	}
 	for name, m := range all {
 		if strings.HasPrefix(name, "Cluster") {
@@ -197,11 +197,11 @@ func TestTheChartGivesGatewaysTimeToStop(t *testing.T) {
 			all := rendered(t, c.set...)
 			grace, _ := all["Deployment/stream-monitor-gateway"].field("spec", "template", "spec", "terminationGracePeriodSeconds").(float64)
 			if needed := c.drain + stopTimeout(t); grace < needed {
-				t.Errorf("a gateway that drains for %v s has %v s to stop, which takes up to %v s", c.drain, grace, needed)
+				t.Errorf("a gateway that drains for %v s has %v s to stop, want at least %v s", c.drain, grace, needed)
 			}
 			hook, _ := all["Job/stream-monitor-uninstall"].field("spec", "activeDeadlineSeconds").(float64)
 			if hook < max(c.atLeast, grace+60) || c.hook != 0 && hook != c.hook {
-				t.Errorf("the hook has %v s, with %v s for the gateways", hook, grace)
+				t.Errorf("the uninstall hook has %v s, the gateways have %v s", hook, grace)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ package cluster_test
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -38,7 +39,7 @@ func TestTheChartRefusesInvalidValues(t *testing.T) {
 		"an invalid policy":                      {[]string{"settings.MISSING_WORKER=ignore"}, "settings.MISSING_WORKER"},
 		"an invalid number":                      {[]string{"settings.MAX_MONITORS=many"}, "settings.MAX_MONITORS"},
 		"an invalid duration":                    {[]string{"settings.SCHEDULE_LEAD_TIME=soon"}, "settings.SCHEDULE_LEAD_TIME"},
-		"an invalid network":                     {[]string{"settings.TRUSTED_PROXIES=everybody"}, "settings.TRUSTED_PROXIES"},
+		"an invalid network":                     {[]string{"settings.TRUSTED_PROXIES=everyone"}, "settings.TRUSTED_PROXIES"},
 		"an invalid database URL":                {[]string{"secret.values.DB_DSN=mysql://h/d"}, "secret.values.DB_DSN"},
 		"an invalid proxy":                       {[]string{"secret.values.HTTPS_PROXY=proxy"}, "secret.values.HTTPS_PROXY"},
 		"the tag latest":                         {[]string{"image.tag=latest"}, "image.tag"},
@@ -57,22 +58,26 @@ func TestTheChartRefusesInvalidValues(t *testing.T) {
 			_, err := render(t, append([]string{dsn, tag}, c.set...)...)
 			want := regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(c.want), `\.`, `[./]`))
 			if refusal, ok := errors.AsType[*toolError](err); !ok || !want.MatchString(refusal.stderr) {
-				t.Errorf("refused with %v, want something about %s", err, c.want)
+				t.Errorf("the error is %v, want one with %s", err, c.want)
 			}
 		})
 	}
 }
 
 // rangedSetting matches a setting with a range in the program: minimum, maximum, name.
-var rangedSetting = regexp.MustCompile(`type:"(?:whole|span)" min:"(\w+)" max:"(\w+)" env:"(\w+)"`)
+var rangedSetting = regexp.MustCompile(`type:"(?:integer|numeral|duration)" min:"(\w+)" max:"(\w+)" env:"(\w+)"`)
 
 // A gateway with a setting out of range would exit at every start.
 func TestTheChartAcceptsTheRangesOfTheProgram(t *testing.T) {
-	table, err := os.ReadFile("../../../cmd/stream-monitor/internal/config/commands.go")
+	files, err := filepath.Glob("../../../cmd/stream-monitor/internal/config/*.go")
 	must(t, err)
 	ranges := map[string][]string{}
-	for _, setting := range rangedSetting.FindAllStringSubmatch(string(table), -1) {
-		ranges[setting[3]] = setting[1:3]
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		must(t, err)
+		for _, setting := range rangedSetting.FindAllStringSubmatch(string(source), -1) {
+			ranges[setting[3]] = setting[1:3]
+		}
 	}
 	for name, c := range map[string]struct{ valid, invalid []string }{
 		"MAX_MONITORS":              {[]string{"", "50", "9999"}, []string{"0", "10001", "20000", "5.5"}},
@@ -86,7 +91,18 @@ func TestTheChartAcceptsTheRangesOfTheProgram(t *testing.T) {
 			[]string{"", "1", "30", "599s", "600", "600s", "1m30s", "9m59s"},
 			[]string{"0", "0s", "601", "601s", "10m1s", "11m", "1h", "1d"},
 		},
+		"FEED_RETENTION":    {[]string{"", "3600", "60m", "72h", "36500d"}, []string{"0d", "3599", "59m", "36501d"}},
+		"HISTORY_RETENTION": {[]string{"", "3600", "60m", "35d", "36500d"}, []string{"0d", "3599", "59m", "36501d"}},
 		"EVENT_RETENTION": {
+			[]string{"", "3600", "3153600000", "3600s", "3153600000s", "60m", "52560000m", "36h30m", "875999h59m59s", "876000h", "1d", "90d"},
+			[]string{"0d", "3599", "59m", "3153600001", "52560001m", "876000h1s", "876001h", "36501d"},
+		},
+		"EVIDENCE_RETENTION": {
+			[]string{"", "3600", "3153600000", "3600s", "3153600000s", "60m", "52560000m", "36h30m", "875999h59m59s", "876000h", "1d", "90d"},
+			[]string{"0d", "3599", "59m", "3153600001", "52560001m", "876000h1s", "876001h", "36501d"},
+		},
+		"EVIDENCE_BUDGET_MIB": {[]string{"", "64", "999999", "1048575"}, []string{"0", "-1", "5.5", "1048577", "1048580", "2000000"}},
+		"EVIDENCE_QUARANTINE_RETENTION": {
 			[]string{"", "3600", "3153600000", "3600s", "3153600000s", "60m", "52560000m", "36h30m", "875999h59m59s", "876000h", "1d", "90d"},
 			[]string{"0d", "3599", "59m", "3153600001", "52560001m", "876000h1s", "876001h", "36501d"},
 		},
@@ -110,7 +126,7 @@ func TestTheChartAcceptsTheRangesOfTheProgram(t *testing.T) {
 				for _, flag := range setFlags(value) {
 					err := renderWith(flag, value)
 					if refusal, ok := errors.AsType[*toolError](err); !ok || !strings.Contains(refusal.stderr, name) {
-						t.Errorf("%s %q: refused with %v", flag, value, err)
+						t.Errorf("%s %q: the error is %v", flag, value, err)
 					}
 				}
 			}

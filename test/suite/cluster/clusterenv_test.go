@@ -100,12 +100,12 @@ func (s *clusterEnv) findAddresses(ctx context.Context) error {
 	return fmt.Errorf("this machine is not in the network of the node %s; set STREAM_MONITOR_HOST to its address as pods see it", s.nodeAddress)
 }
 
-// standInConfigMap has the files that workers need to reach the fake YouTube. It is
+// fakeConfigMap has the files that workers need to reach the fake YouTube. It is
 // mounted at the path of the fake's own files, so that the fake's environment
 // variables fit.
-const standInConfigMap = "youtube-stand-in"
+const fakeConfigMap = "fake-youtube"
 
-// createNamespace creates the namespace and standInConfigMap.
+// createNamespace creates the namespace and fakeConfigMap.
 func (s *clusterEnv) createNamespace(ctx context.Context) error {
 	if err := s.deleteNamespace(ctx); err != nil { // an earlier run may have been killed
 		return err
@@ -113,7 +113,7 @@ func (s *clusterEnv) createNamespace(ctx context.Context) error {
 	if _, err := run(ctx, "kubectl", "create", "namespace", namespace); err != nil {
 		return err
 	}
-	_, err := run(ctx, "kubectl", "-n", namespace, "create", "configmap", standInConfigMap,
+	_, err := run(ctx, "kubectl", "-n", namespace, "create", "configmap", fakeConfigMap,
 		"--from-file=ca.pem="+s.YouTube.CAFile(),
 		"--from-file=certifi="+filepath.Join(s.dir, "youtube", "python", "certifi", "__init__.py"))
 	return err

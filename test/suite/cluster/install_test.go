@@ -20,7 +20,7 @@ func install(t *testing.T, s *clusterEnv) {
 	must(t, err)
 	logProgress("helm test passed after %.1f s", time.Since(start).Seconds())
 	if !regexp.MustCompile(`TEST SUITE: +stream-monitor-test\n(.*\n)*Phase: +Succeeded`).MatchString(out) {
-		t.Errorf("helm test says %s", out)
+		t.Errorf("helm test printed %s", out)
 	}
 }
 
@@ -50,11 +50,11 @@ func installed(t *testing.T, s *clusterEnv) {
 	after := secret()
 	for _, key := range []string{"tls.crt", "tls.key", "ca.crt"} {
 		if before.Data[key] == "" || before.Data[key] != after.Data[key] {
-			t.Errorf("an upgrade has changed %s", key)
+			t.Errorf("an upgrade changed %s", key)
 		}
 	}
 	if now := s.gatewayNames(t); !slices.Equal(now, names) {
-		t.Errorf("an upgrade that changes nothing has replaced %v by %v", names, now)
+		t.Errorf("an upgrade without a change replaced the pods %v by %v", names, now)
 	}
 	secretChecksum(t)
 }
@@ -75,7 +75,7 @@ func secretChecksum(t *testing.T) {
 	before, again := checksum(), checksum()
 	kubectl("patch", "secret", "keys", "--patch", `{"stringData": {"API_KEY": "b"}}`)
 	if after := checksum(); before != again || before == after || before == nil {
-		t.Errorf("the checksums are %v, %v, and after a change %v", before, again, after)
+		t.Errorf("the checksum is %v, then %v, and %v after a change", before, again, after)
 	}
 }
 
@@ -104,11 +104,11 @@ func uninstall(t *testing.T, s *clusterEnv) {
 	var left string
 	if err := waitFor(t.Context(), 15*time.Second, "nothing left", func() bool {
 		left, err = run(t.Context(), "kubectl", "-n", namespace, "get", kinds, "-o", "name")
-		for _, expected := range []string{"configmap/" + standInConfigMap, "configmap/kube-root-ca.crt", "serviceaccount/default"} {
+		for _, expected := range []string{"configmap/" + fakeConfigMap, "configmap/kube-root-ca.crt", "serviceaccount/default"} {
 			left = strings.ReplaceAll(left, expected+"\n", "")
 		}
 		return err == nil && strings.TrimSpace(left) == ""
 	}); err != nil {
-		t.Errorf("left behind:\n%s", left)
+		t.Errorf("helm uninstall left:\n%s", left)
 	}
 }

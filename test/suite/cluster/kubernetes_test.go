@@ -99,7 +99,7 @@ func startAPIClient() (*apiClient, error) {
 	_, address, found := strings.Cut(line, "Starting to serve on ")
 	if err != nil || !found {
 		k.close()
-		return nil, errors.Join(fmt.Errorf("kubectl proxy said %q", line), err)
+		return nil, errors.Join(fmt.Errorf("kubectl proxy printed %q", line), err)
 	}
 	k.url = "http://" + strings.TrimSpace(address)
 	return k, nil

@@ -41,8 +41,8 @@ func splitImage(image string) (repository, tag string) {
 	return image, ""
 }
 
-// values are the values of the release: what the fakes and the database need.
-// Everything else is the chart's default.
+// values returns the values of the release that the fakes and the database need. The
+// others are the chart's defaults.
 func (s *clusterEnv) values() map[string]any {
 	repository, tag := splitImage(firstImage)
 	mount := filepath.Join(s.dir, "youtube")
@@ -61,7 +61,7 @@ func (s *clusterEnv) values() map[string]any {
 		"service": map[string]any{"type": "NodePort"},
 		"worker": map[string]any{
 			"extraEnv":          s.workerEnv(),
-			"extraVolumes":      []any{map[string]any{"name": "youtube", "configMap": map[string]any{"name": standInConfigMap, "items": []any{map[string]any{"key": "ca.pem", "path": "ca.pem"}, map[string]any{"key": "certifi", "path": "python/certifi/__init__.py"}}}}},
+			"extraVolumes":      []any{map[string]any{"name": "youtube", "configMap": map[string]any{"name": fakeConfigMap, "items": []any{map[string]any{"key": "ca.pem", "path": "ca.pem"}, map[string]any{"key": "certifi", "path": "python/certifi/__init__.py"}}}}},
 			"extraVolumeMounts": []any{map[string]any{"name": "youtube", "mountPath": mount, "readOnly": true}},
 		},
 	}
@@ -110,7 +110,7 @@ func selectedPath(kind, labels string) string {
 	return apiPath(kind) + "?labelSelector=" + url.QueryEscape(labels)
 }
 
-// workerPod reads a monitor's pod. Its name is empty if there is none.
+// workerPod returns a monitor's pod, or an object without a name.
 func (s *clusterEnv) workerPod(ctx context.Context, id string) (object, error) {
 	pods, err := s.api.list(ctx, selectedPath("pods", workerSelector+",monitor-id="+id))
 	if err != nil || len(pods) == 0 {

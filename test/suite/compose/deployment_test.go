@@ -33,7 +33,7 @@ func newDeployment(t *testing.T, image string) *deployment {
 	s := &deployment{project: newProject(t, image, "LISTEN="+address), Env: &testenv.Env{}}
 	s.Service = system.Remote("http://"+address, &http.Client{Timeout: 10 * time.Second, Transport: apiKeyTransport{s.secrets["API_KEY"]}})
 
-	network := s.name + "-stand-ins"
+	network := s.name + "-fakes"
 	docker(t, "network", "create", network)
 	t.Cleanup(func() { docker(t, "network", "rm", network) })
 	host := docker(t, "network", "inspect", "-f", "{{(index .IPAM.Config 0).Gateway}}", network)
@@ -58,10 +58,10 @@ func newDeployment(t *testing.T, image string) *deployment {
 	s.override(t, map[string]any{
 		"services": map[string]any{"gateway": map[string]any{
 			"environment": environment,
-			"networks":    []string{"stand-ins"},
+			"networks":    []string{"fakes"},
 			"volumes":     []string{dir + ":" + dir + ":ro"},
 		}},
-		"networks": map[string]any{"stand-ins": map[string]any{"external": true, "name": network}},
+		"networks": map[string]any{"fakes": map[string]any{"external": true, "name": network}},
 	})
 	t.Cleanup(func() { s.remove(t) })
 	return s

@@ -31,6 +31,7 @@ func (s *deployment) playMainScenario(t *testing.T, video string) {
 	expectInstant(t, "ended_at", events[6].Data.EndedAt, truth.EndedAt)
 	expectInTime(t, truth.Stream, truth.BlackFrom, events[2])
 	expectInTime(t, truth.Stream, truth.SilentFrom, events[4])
+	must(t, s.CheckRecord(ctx, truth, t.Logf))
 }
 
 // lostWorker kills one monitor's worker during an alert.

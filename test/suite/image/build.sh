@@ -19,7 +19,7 @@ revision=$(git -C "$root" rev-parse HEAD 2>/dev/null || echo unknown)
 image=${IMAGE:-stream-monitor}:$version
 tools_of=${TOOLS_OF:-$(date -u +%G-W%V)}
 [[ $tools_of != now ]] || tools_of=$(date -u +%FT%TZ)
-[[ $version != latest ]] || fail "VERSION must not be latest: the tag has to tell which version the image has"
+[[ $version != latest ]] || fail "VERSION must not be latest: the tag must be the version of the image"
 
 args=(--build-arg "VERSION=$version" --build-arg "TOOLS_OF=$tools_of")
 for name in FFMPEG YTDLP STREAMLINK DENO; do

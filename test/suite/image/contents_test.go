@@ -55,6 +55,11 @@ func parseVersion(t *testing.T, version string) (all []int) {
 	return all
 }
 
+// TestTheImageContainsTheDashboard: the page of a binary without it has another title.
+func TestTheImageContainsTheDashboard(t *testing.T) {
+	runInside(t, "grep", "-aq", "<title>stream-monitor</title>", "/usr/local/bin/stream-monitor")
+}
+
 func TestTheImageRunsWithoutRoot(t *testing.T) {
 	c := inspect(t)
 	if c.User != "65532:65532" {

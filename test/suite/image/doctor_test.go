@@ -27,7 +27,7 @@ func TestDoctorFindsNothingWrongWithTheImage(t *testing.T) {
 		"--env", "WEBHOOK_SIGNING_KEY=a-signing-key-for-tests",
 		"--tmpfs", "/var/lib/stream-monitor:uid=65532,mode=0700", image, "doctor", "--offline")...)
 	t.Log("\n" + report)
-	if !strings.Contains(report, "Everything is there.") {
+	if !strings.Contains(report, "Everything is present.") {
 		t.Error("doctor reports a problem")
 	}
 }

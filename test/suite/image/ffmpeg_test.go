@@ -4,6 +4,7 @@ package image_test
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/stream/ffmpeg"
+	"github.com/stream-monitor/stream-monitor/application/worker/collector"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
 	"github.com/stream-monitor/stream-monitor/domain/watch"
 	"github.com/stream-monitor/stream-monitor/test/harness/testtools"
@@ -89,6 +91,7 @@ func TestTheImagesFFmpegFindsWhatAFullFFmpegFinds(t *testing.T) {
 				expectSameIntervals(t, d.Name, got.Intervals[d.Name], want.Intervals[d.Name])
 			}
 			black, silent := want.Intervals[detector.Blackout], want.Intervals[detector.Silence]
+			expectEvidence(t, imageFFmpeg, clip, want)
 			if !want.Video.Present && !want.Audio.Present || want.Video.Present && len(black) == 0 || want.Audio.Present && len(silent) == 0 {
 				t.Errorf("the clip has no blackout or no silence: %+v", want)
 			}
@@ -134,6 +137,28 @@ func analyse(t *testing.T, tool string, clip []byte) watch.Analysis {
 		t.Fatalf("%s: %v", tool, err)
 	}
 	return got
+}
+
+// expectEvidence fails the test unless a picture, the sound level and an MP4 can be made
+// of a clip.
+func expectEvidence(t *testing.T, tool string, clip []byte, tracks watch.Analysis) {
+	t.Helper()
+	c := ffmpeg.NewCapturer(ffmpeg.Config{Path: tool})
+	m := collector.Media{Open: func() io.Reader { return bytes.NewReader(clip) }}
+	if tracks.Video.Present {
+		if _, err := c.Picture(t.Context(), m, time.Second); err != nil {
+			t.Errorf("picture: %v", err)
+		}
+	}
+	if tracks.Audio.Present {
+		if levels, err := c.Levels(t.Context(), m); err != nil || len(levels) < 3 {
+			t.Errorf("levels: %v %v", levels, err)
+		}
+	}
+	var out bytes.Buffer
+	if err := c.Remux(t.Context(), []collector.Media{m}, func() (io.Writer, error) { out.Reset(); return &out, nil }, 20<<20); err != nil || out.Len() == 0 {
+		t.Errorf("an MP4 of %d bytes: %v", out.Len(), err)
+	}
 }
 
 // expectSameTrack fails the test unless two tracks differ by at most one audio

@@ -1,0 +1,180 @@
+package acceptance_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/harness/system"
+	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
+)
+
+// evidenceUpload is one file of evidence that the test uploads in place of a worker.
+type evidenceUpload struct {
+	monitor, evidence, event, variant string
+	data                              []byte
+}
+
+func newEvidenceUpload(monitor, variant string, size int) evidenceUpload {
+	newID := func() string { return uuid.Must(uuid.NewV7()).String() }
+	return evidenceUpload{monitor, newID(), newID(), variant, bytes.Repeat([]byte(variant), size/len(variant))}
+}
+
+func (u evidenceUpload) path() string {
+	query := url.Values{
+		"generation": {"1"}, "event_id": {u.event}, "condition": {"black"}, "phase": {"alert"},
+		"sha256": {fmt.Sprintf("%x", sha256.Sum256(u.data))}, "taken_at": {time.Now().UTC().Format(time.RFC3339)},
+	}
+	return "/internal/v1/monitors/" + u.monitor + "/evidence/" + u.evidence + "/" + u.variant + "?" + query.Encode()
+}
+
+// send uploads the file and returns the status.
+func (u evidenceUpload) send(t *testing.T, s *system.Service) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.InternalURL()+u.path(), bytes.NewReader(u.data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Internal-API-Key", system.InternalKey)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	_, _ = io.Copy(io.Discard, answer.Body)
+	return answer.StatusCode
+}
+
+// begin sends the head and half of the file, and returns the connection.
+func (u evidenceUpload) begin(t *testing.T, s *system.Service) net.Conn {
+	t.Helper()
+	at, err := url.Parse(s.InternalURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", at.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nX-Internal-API-Key: %s\r\nContent-Length: %d\r\n\r\n%s",
+		u.path(), at.Host, system.InternalKey, len(u.data), u.data[:len(u.data)/2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// link asks for a signed link, and returns its path.
+func (u evidenceUpload) link(t *testing.T, s *system.Service) string {
+	t.Helper()
+	answer, err := s.Call(t.Context(), "POST", "/api/v1/evidence/"+u.evidence+"/link", map[string]any{"variant": u.variant})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, _ := answer.Body["url"].(string)
+	if path == "" {
+		t.Fatalf("no link: %d %v", answer.Status, answer.Body)
+	}
+	return path
+}
+
+// download follows a link without a key.
+func download(t *testing.T, s *system.Service, path string, headers ...string) (int, []byte) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, body
+}
+
+// TestEvidenceSurvivesAKilledGateway uploads a clip through the real ports of a gateway and
+// kills it in the middle of another one. An older link then shows the first clip. It tries
+// the stores that need no server.
+func TestEvidenceSurvivesAKilledGateway(t *testing.T) { // section 16.2
+	runTimeline(t, 1, 30*time.Second)
+	for name, store := range map[string]string{"database": "postgres", "directory": "dir:" + filepath.Join(t.TempDir(), "evidence")} {
+		t.Run(name, func(t *testing.T) {
+			settings := testenv.Config{Binary: binary, Env: []string{"EVIDENCE_STORE=" + store}}
+			env := startEnv(t, settings.Env...)
+			// A reservation has no worker, so its generation stays 1.
+			id := register(t, env, newVideoID(), map[string]any{"scheduled_start_time": time.Now().Add(24 * time.Hour).Format(time.RFC3339)})
+			clip := newEvidenceUpload(id, "clip", 5<<20)
+			requireStatus(t, "the upload", clip.send(t, env.Service), http.StatusOK)
+			path := clip.link(t, env.Service)
+			cut := newEvidenceUpload(id, "clip", 8<<20)
+			conn := cut.begin(t, env.Service)
+			defer conn.Close()
+			if err := env.KillAndRestart(t.Context(), settings); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, 30*time.Second, "the gateway is ready", func() bool {
+				return get(t.Context(), env.Service, "/readyz").status == http.StatusOK
+			})
+			assertDownload(t, env.Service, path, clip.data)
+			status, body := download(t, env.Service, path, "Range", "bytes=3000000-3000099")
+			if requireStatus(t, "a range", status, http.StatusPartialContent); !bytes.Equal(body, clip.data[3000000:3000100]) {
+				t.Errorf("the range has %d other bytes", len(body))
+			}
+			status, _ = download(t, env.Service, strings.Replace(path, "/clip", "/onset", 1))
+			requireStatus(t, "an altered link", status, http.StatusForbidden)
+			requireStatus(t, "the upload that was cut", get(t.Context(), env.Service, "/api/v1/evidence/"+cut.evidence).status, http.StatusNotFound)
+			requireStatus(t, "the repeated upload", cut.send(t, env.Service), http.StatusOK)
+			assertDownload(t, env.Service, cut.link(t, env.Service), cut.data)
+		})
+	}
+}
+
+func requireStatus(t *testing.T, what string, got, want int) {
+	t.Helper()
+	if got != want {
+		t.Fatalf("%s is answered with %d, want %d", what, got, want)
+	}
+}
+
+// assertDownload asserts that a link shows a file.
+func assertDownload(t *testing.T, s *system.Service, path string, want []byte) {
+	t.Helper()
+	if status, body := download(t, s, path); status != http.StatusOK || !bytes.Equal(body, want) {
+		t.Errorf("the link answers %d with %d bytes, want %d bytes", status, len(body), len(want))
+	}
+}
+
+// TestAnAlertIsNotDelayedByStalledUploads opens as many uploads as a gateway takes, and
+// leaves them.
+func TestAnAlertIsNotDelayedByStalledUploads(t *testing.T) { // section 16.2
+	runTimeline(t, 1, 60*time.Second)
+	env := startEnv(t)
+	p := watchStream(t, env, livestream.Config{}, nil)
+	for range 8 {
+		conn := newEvidenceUpload(p.id, "clip", 8<<20).begin(t, env.Service)
+		defer conn.Close()
+	}
+	eventually(t, 40*time.Second, "a further upload is refused for now", func() bool {
+		return newEvidenceUpload(p.id, "onset", 100_000).send(t, env.Service) == http.StatusServiceUnavailable
+	})
+	p.assertBlackoutCycle(mediaTolerance)
+}

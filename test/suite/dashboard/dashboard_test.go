@@ -1,0 +1,77 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/http/cookiejar"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stream-monitor/stream-monitor/test/harness/system"
+)
+
+func TestThePartsWithoutABrowser(t *testing.T) {
+	node(t, nil, "npm", "test", "--silent")
+}
+
+// TestThePagesWithAGatewayOfMemory runs the scripts one after the other: each browser
+// needs a whole core.
+func TestThePagesWithAGatewayOfMemory(t *testing.T) {
+	for _, script := range scripts(t, "test/pages") {
+		t.Run(filepath.Base(script), func(t *testing.T) { node(t, nil, "node", "--test", script) })
+	}
+}
+
+func TestThePagesWithTheRealGateway(t *testing.T) {
+	c := startControl(t)
+	for _, script := range scripts(t, "test/real") {
+		t.Run(filepath.Base(script), func(t *testing.T) {
+			node(t, []string{"GATEWAY_URL=" + c.env.Service.URL(), "API_KEY=" + system.APIKey, "CONTROL_URL=" + c.url}, "node", "--test", script)
+		})
+	}
+}
+
+// TestTheLinkOfAStartWithoutConfigurationSignsIn also shows that the link is in the JSON
+// log, where "docker logs" finds it.
+func TestTheLinkOfAStartWithoutConfigurationSignsIn(t *testing.T) {
+	service, err := system.Start(t.Context(), system.Config{
+		Binary: binary, DataDir: filepath.Join(t.TempDir(), "data"), Env: []string{"API_KEY=", "INTERNAL_API_KEY=", "WEBHOOK_SIGNING_KEY="},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := service.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	line, err := service.WaitLog(t.Context(), func(l system.Line) bool { return strings.HasPrefix(l.Message, "open the dashboard with this link") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, _ := line.Data["link"].(string)
+	if !strings.HasPrefix(link, service.URL()+"/signin?token=") {
+		t.Fatalf("the link is %q", link)
+	}
+	for _, status := range []int{http.StatusOK, http.StatusUnauthorized} { // the first and the second use
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := &http.Client{Jar: jar}
+		requireStatus(t, client, link, http.StatusOK)
+		requireStatus(t, client, service.URL()+"/api/v1/monitors", status)
+	}
+}
+
+func requireStatus(t *testing.T, client *http.Client, url string, want int) {
+	t.Helper()
+	r, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Body.Close()
+	if r.StatusCode != want {
+		t.Errorf("%s is answered with %d, want %d", url, r.StatusCode, want)
+	}
+}
