@@ -68,9 +68,14 @@ build_ffmpeg() {
 	local parsers=(h264 hevc vp9 av1 mpegvideo mpeg4video aac aac_latm opus mpegaudio ac3 flac)
 	# The filters of adapters/stream/ffmpeg, command.go; then those that ffmpeg inserts
 	# by itself: for other pixel and sample formats, and for a rotated picture.
-	local filters=(blackdetect silencedetect metadata ametadata select aselect
+	local filters=(blackdetect silencedetect signalstats astats metadata ametadata select aselect
 		null anull format aformat scale aresample trim atrim setpts asetpts
 		transpose hflip vflip rotate crop)
+	# Pictures and clips of evidence (adapters/stream/ffmpeg, capturer.go). A clip is
+	# not encoded again; two bitstream filters make what MP4 wants of MPEG-TS.
+	local encoders=(wrapped_avframe pcm_s16le mjpeg)
+	local muxers=(null mjpeg mp4)
+	local bsfs=(aac_adtstoasc extract_extradata)
 	# Without iconv, which would convert program names in MPEG-TS: a static libc loads
 	# its tables as modules of the libc that is installed, and crashes.
 	cd ffmpeg
@@ -81,7 +86,7 @@ build_ffmpeg() {
 		--disable-programs --enable-ffmpeg --disable-avdevice --disable-postproc --enable-libdav1d \
 		--enable-protocol=pipe --enable-demuxer="$(join "${demuxers[@]}")" --enable-decoder="$(join "${decoders[@]}")" \
 		--enable-parser="$(join "${parsers[@]}")" --enable-filter="$(join "${filters[@]}")" \
-		--enable-muxer=null --enable-encoder=wrapped_avframe,pcm_s16le \
+		--enable-muxer="$(join "${muxers[@]}")" --enable-encoder="$(join "${encoders[@]}")" --enable-bsf="$(join "${bsfs[@]}")" \
 		>../configure.log 2>&1 || { tail -n 40 ../configure.log ffbuild/config.log; return 1; }
 	make -j"$(nproc)" >../make.log 2>&1 || { tail -n 60 ../make.log; return 1; }
 	make install >>../make.log

@@ -126,12 +126,19 @@ Helm chooses the order of the templates.
     {{- end -}}
     {{- $_ := set $keys $name (default (randAlphaNum 48) $key) -}}
   {{- end -}}
+  {{- /* Without this key the gateway derives one. */ -}}
+  {{- $link := .Values.secret.values.EVIDENCE_LINK_KEY -}}
+  {{- if and (not $link) (hasKey $there "EVIDENCE_LINK_KEY") -}}
+    {{- $link = index $there "EVIDENCE_LINK_KEY" | b64dec -}}
+  {{- end -}}
+  {{- if and (not $link) .Values.generate -}}{{- $link = randAlphaNum 48 -}}{{- end -}}
+  {{- with $link -}}{{- $_ := set $keys "EVIDENCE_LINK_KEY" . -}}{{- end -}}
   {{- $dsn := .Values.secret.values.DB_DSN -}}
   {{- if and (not $dsn) (hasKey $there "DB_DSN") -}}
     {{- $dsn = index $there "DB_DSN" | b64dec -}}
   {{- end -}}
   {{- $_ := set $keys "DB_DSN" (required "secret.values.DB_DSN is missing: where the database is, postgres://USER:PASSWORD@HOST:5432/DATABASE; or name a Secret that has it in secret.existingSecret" $dsn) -}}
-  {{- range $name := list "HTTP_PROXY" "HTTPS_PROXY" -}}
+  {{- range $name := list "EVIDENCE_S3_ACCESS_KEY" "EVIDENCE_S3_SECRET_KEY" "HTTP_PROXY" "HTTPS_PROXY" -}}
     {{- with index $.Values.secret.values $name -}}{{- $_ := set $keys $name . -}}{{- end -}}
   {{- end -}}
   {{- if eq (get $keys "API_KEY") (get $keys "INTERNAL_API_KEY") -}}
