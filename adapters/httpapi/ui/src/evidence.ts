@@ -24,19 +24,31 @@ export function useEvidence(incidentID: string): ReadonlySignal<Evidence[] | nul
   return all;
 }
 
+// Episode is what was captured of one time that a condition lasted.
+export interface Episode {
+  alert: Evidence | null;
+  recovery: Evidence | null;
+}
+
+// episodeOf is the newest episode of a condition with files. all begins with the newest evidence.
+export function episodeOf(all: readonly Evidence[] | null, condition: string): Episode {
+  const own = (all ?? []).filter((e) => e.condition === condition);
+  const alert = own.find((e) => e.phase === "alert" && e.variants.length > 0) ?? null;
+  const from = Math.max(takenAt(alert, "before"), takenAt(alert, "onset"));
+  const recovery = own.findLast((e) => e.phase === "recovery" && takenAt(e, "recovery") > from) ?? null;
+  return { alert, recovery };
+}
+
+const takenAt = (evidence: Evidence | null, variant: Variant) => Date.parse(fileOf(evidence, variant)?.file.taken_at ?? "") || 0;
+
 export interface Found {
   evidence: Evidence;
   file: EvidenceFile;
 }
 
-// find is the newest file of a variant, or null.
-export function find(all: readonly Evidence[] | null, variant: Variant, phase?: Evidence["phase"]): Found | null {
-  for (const evidence of all ?? []) {
-    if (phase && evidence.phase !== phase) continue;
-    const file = evidence.variants.find((f) => f.variant === variant);
-    if (file) return { evidence, file };
-  }
-  return null;
+export function fileOf(evidence: Evidence | null, variant: Variant): Found | null {
+  const file = evidence?.variants.find((f) => f.variant === variant);
+  return evidence && file ? { evidence, file } : null;
 }
 
 // useDeliveries is null until it is read. It is read again when the monitor has an event that it does not know.

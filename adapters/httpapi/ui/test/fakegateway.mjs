@@ -54,7 +54,7 @@ export function incident(n, more = {}) {
   };
 }
 
-export function evidence(n) {
+export function evidence(n, more = {}) {
   const file = (variant) => ({ variant, media_type: "image/jpeg", sha256: "0".repeat(64), size: 1000, width: 640, height: 360, taken_at: iso(Date.now() - 60_000), measure: 12 });
   return {
     evidence_id: `0190a5d1-2a3b-7d8a-9c1d-${String(n).padStart(12, "0")}`,
@@ -68,6 +68,7 @@ export function evidence(n) {
     created_at: iso(Date.now() - 30_000),
     expires_at: null,
     variants: [file("before"), file("onset")],
+    ...more,
   };
 }
 

@@ -3,7 +3,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { acknowledge, describe, label } from "../actions";
 import { APIError, incidents as api } from "../api";
-import { useDeliveries, useEvidence } from "../evidence";
+import { episodeOf, useDeliveries, useEvidence } from "../evidence";
 import { text } from "../i18n";
 import { endOf, firstCondition, troubleSec } from "../incidentlist";
 import { onKey } from "../keyboard";
@@ -15,14 +15,14 @@ import { Log } from "../parts/Log";
 import { Stranger } from "../parts/Name";
 import { Seen } from "../parts/Seen";
 import { Share, sharing } from "../parts/Share";
-import { conditionWord, Lamp } from "../parts/State";
+import { conditionGlyph, conditionWord, Lamp } from "../parts/State";
 import { Told } from "../parts/Told";
 import { WhenCard, WhyCard } from "../parts/WhyCard";
-import { path } from "../router";
+import { path, query, withQuery } from "../router";
 import { incidents as live, monitors, now } from "../store";
 import { useNames } from "../streamnames";
 import { clockDay, duration, zone } from "../time";
-import type { Incident as Data } from "../types";
+import type { Condition, Incident as Data } from "../types";
 import { worst } from "../wall";
 
 const settleMs = 300; // several changes come with one event
@@ -75,19 +75,22 @@ function Loaded({ incident }: { incident: Data }) {
   monitors.keys.value;
   const monitor = monitors.get(incident.monitor_id) ?? null;
   const stream = useNames([incident.monitor_id])(incident.monitor_id, incident.stream_url);
+  const asked = query.value.get("condition");
+  const chosen = incident.conditions.find((c) => c.name === asked) ?? worst(incident) ?? incident.conditions[0]!;
   return (
     <main class="main incident" id="main">
       <Head incident={incident} stream={stream} />
       <ActionBar incident={incident} evidenceCount={evidence.value?.length ?? 0} />
+      <Choice conditions={incident.conditions} chosen={chosen} />
       <div class="columns">
         <div>
-          <Seen incident={incident} all={evidence.value} name={nameOf(stream)} live={monitor?.status === "monitoring"} intervalSec={monitor?.config.check_interval_sec ?? 10} />
-          <Clip all={evidence.value} />
-          <Around incident={incident} monitor={monitor} />
+          <Seen incident={incident} condition={chosen} all={evidence.value} name={nameOf(stream)} live={monitor?.status === "monitoring"} intervalSec={monitor?.config.check_interval_sec ?? 10} />
+          <Clip alert={episodeOf(evidence.value, chosen.name).alert} />
+          <Around incident={incident} condition={chosen} monitor={monitor} />
           <Told all={deliveries.value} />
         </div>
         <div>
-          <WhyCard incident={incident} monitor={monitor} />
+          <WhyCard incident={incident} chosen={chosen} monitor={monitor} />
           <WhenCard incident={incident} deliveries={deliveries.value} />
           <Log incident={incident} evidence={evidence.value} deliveries={deliveries.value} />
         </div>
@@ -139,6 +142,21 @@ function Head({ incident, stream }: { incident: Data; stream: Parameters<typeof 
         </p>
       </header>
     </>
+  );
+}
+
+// Choice says of which condition pictures, clip and lanes are: those of two conditions are never mixed.
+function Choice({ conditions, chosen }: { conditions: readonly Condition[]; chosen: Condition }) {
+  if (conditions.length < 2) return null;
+  return (
+    <nav class="segmented choice" aria-label={text.value.incident.choice}>
+      {conditions.map((condition) => (
+        <a key={condition.name} href={withQuery({ condition: condition.name })} aria-current={condition === chosen ? "true" : undefined}>
+          <Glyph name={conditionGlyph(condition.name)} />
+          {conditionWord(condition.name)} <span class="num">{clockDay(condition.last_started_at, now.peek())}</span>
+        </a>
+      ))}
+    </nav>
   );
 }
 

@@ -18,11 +18,11 @@ const sideMs = 5 * 60_000;
 const buckets = 120;
 export const lanes: [LaneName, GlyphName][] = [["stream", "stream"], ["video", "video"], ["audio", "sound"], ["segments", "segments"]];
 
-// Around shows all lanes from 5 minutes before the onset to 5 minutes after it.
-export function Around({ incident, monitor }: { incident: Incident; monitor: Monitor | null }) {
+// Around shows all lanes from 5 minutes before the onset of a condition to 5 minutes after it.
+export function Around({ incident, condition, monitor }: { incident: Incident; condition: Condition; monitor: Monitor | null }) {
   const words = text.value;
   const timeline = useSignal<Timeline | null>(null);
-  const onset = Date.parse(incident.started_at);
+  const onset = Date.parse(condition.last_started_at);
   const [from, to] = [onset - sideMs, onset + sideMs];
   // While the five minutes go on, each half minute of them is read once.
   const reached = Math.min(to, Math.floor(now.value / 30_000) * 30_000);
@@ -32,10 +32,11 @@ export function Around({ incident, monitor }: { incident: Incident; monitor: Mon
     return () => abort.abort();
   }, [incident.monitor_id, from, incident.updated_at, reached]);
   const until = Math.min(to, now.peek());
-  const marks = useMemo<Mark[]>(() => {
-    const alert = incident.conditions[0]?.alert?.at ?? incident.opened_at;
-    return [{ at: onset, kind: "onset" }, { at: Date.parse(alert), kind: "alert" }, ...(until < to ? [{ at: until, kind: "now" } as const] : [])];
-  }, [incident, until]);
+  const alert = condition.alert?.at;
+  const marks = useMemo<Mark[]>(
+    () => [{ at: onset, kind: "onset" }, ...(alert ? [{ at: Date.parse(alert), kind: "alert" } as const] : []), ...(until < to ? [{ at: until, kind: "now" } as const] : [])],
+    [onset, alert, until],
+  );
   const drawn = timeline.value;
   return (
     <section class="card" aria-labelledby="around-title">

@@ -1,18 +1,18 @@
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Mark } from "../draw/lanes";
-import { find, type Found } from "../evidence";
+import { fileOf, type Found } from "../evidence";
 import { text } from "../i18n";
 import { evidenceURL } from "../pictures";
 import { decimal } from "../time";
 import type { Evidence } from "../types";
 import { levelPlot, Plot, useLevels } from "./Plot";
 
-// Clip is the media around the onset, with the sound level on the same time.
-export function Clip({ all }: { all: readonly Evidence[] | null }) {
+// Clip is the media around the onset of an alert, with the sound level on the same time.
+export function Clip({ alert }: { alert: Evidence | null }) {
   const words = text.value.incident;
-  const clip = find(all, "clip", "alert");
-  const levels = find(all, "levels", "alert");
+  const clip = fileOf(alert, "clip");
+  const levels = fileOf(alert, "levels");
   if (!clip && !levels) return null;
   return (
     <section class="card" aria-labelledby="clip-title">

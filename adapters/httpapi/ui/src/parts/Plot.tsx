@@ -25,7 +25,11 @@ export function useLevels(evidenceID: string): Levels | null {
   useEffect(() => {
     if (!url) return;
     const abort = new AbortController();
-    fetch(url, { signal: abort.signal }).then(async (r) => r.ok && (levels.value = (await r.json()) as Levels), () => {});
+    const read = async () => {
+      const response = await fetch(url, { signal: abort.signal });
+      if (response.ok) levels.value = (await response.json()) as Levels;
+    };
+    read().catch(() => {}); // the plot stays empty
     return () => abort.abort();
   }, [url]);
   return levels.value;

@@ -1,21 +1,32 @@
-import { find, type Found } from "../evidence";
+import { episodeOf, fileOf, type Found } from "../evidence";
 import { text } from "../i18n";
 import { now } from "../store";
-import { clockDay, decimal } from "../time";
-import type { Evidence, Incident } from "../types";
+import { clockDay, decimal, secondsBetween } from "../time";
+import type { Condition, Evidence, Incident } from "../types";
 import { File, Live, NoPicture } from "./Picture";
 import { measureOf } from "./Tile";
 
-// Seen has the pictures before, at the onset, and after the trouble or as it is now.
-export function Seen({ incident, all, name, live, intervalSec }: { incident: Incident; all: readonly Evidence[] | null; name: string; live: boolean; intervalSec: number }) {
+interface Props {
+  incident: Incident;
+  condition: Condition;
+  all: readonly Evidence[] | null;
+  name: string;
+  live: boolean;
+  intervalSec: number;
+}
+
+// Seen has the pictures of one condition: before, at the onset, and after it or as it is now.
+export function Seen({ incident, condition, all, name, live, intervalSec }: Props) {
   const words = text.value.incident;
-  const before = find(all, "before", "alert");
-  const onset = find(all, "onset", "alert");
-  const after = find(all, "recovery", "recovery");
+  const { alert, recovery } = episodeOf(all, condition.name);
+  const before = fileOf(alert, "before");
+  const onset = fileOf(alert, "onset");
+  const after = condition.ended_at === null ? null : fileOf(recovery, "recovery");
   const size = onset ?? before ?? after;
-  const onsetAt = incident.conditions[0]?.started_at ?? incident.started_at;
-  const lead = before ? (Date.parse(onsetAt) - Date.parse(before.file.taken_at)) / 1000 : 0;
-  const notes = [...new Set((all ?? []).map((e) => e.note).filter((n): n is string => n !== null))];
+  const newest = alert?.event_id === condition.alert?.event_id;
+  const lead = before && newest ? secondsBetween(before.file.taken_at, condition.last_started_at) : 0;
+  const own = (all ?? []).filter((e) => e.condition === condition.name);
+  const notes = [...new Set(own.map((e) => e.note).filter((n): n is string => n !== null))];
   return (
     <section class="card" aria-labelledby="seen-title">
       <div class="card-head">
@@ -29,7 +40,7 @@ export function Seen({ incident, all, name, live, intervalSec }: { incident: Inc
       <div class="shots" tabIndex={0} role="group" aria-labelledby="seen-title">
         <Shot found={before} word={words.before} what={lead > 0 ? words.beforeOnset(`${decimal(lead)} ${text.value.common.second}`) : ""} name={name} />
         <Shot found={onset} word={words.onset} what={words.onsetText} name={name} bad />
-        {after || !live ? (
+        {after || !live || incident.state === "resolved" ? (
           <Shot found={after} word={words.after} what={words.afterText} name={name} />
         ) : (
           <figure class="shot">

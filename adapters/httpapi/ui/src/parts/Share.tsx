@@ -4,6 +4,7 @@ import { describe } from "../actions";
 import { evidence as api } from "../api";
 import { text } from "../i18n";
 import type { Evidence, Variant } from "../types";
+import { conditionWord } from "./State";
 
 export const sharing = signal(false);
 
@@ -22,7 +23,7 @@ export function Share({ all }: { all: readonly Evidence[] }) {
   const make = async () => {
     failed.value = "";
     try {
-      links.value = await Promise.all(filesOf(all).map(async ([id, variant]) => [words.variants[variant], await linkTo(id, variant, Number(ttl.value))] as [string, string]));
+      links.value = await Promise.all(filesOf(all).map(async ([id, variant, what]) => [what, await linkTo(id, variant, Number(ttl.value))] as [string, string]));
     } catch (error) {
       failed.value = describe(error);
     }
@@ -61,8 +62,15 @@ export function Share({ all }: { all: readonly Evidence[] }) {
   );
 }
 
-function filesOf(all: readonly Evidence[]): [string, Variant][] {
-  return all.flatMap((e) => e.variants.map((f) => [e.evidence_id, f.variant] as [string, Variant]));
+// filesOf names each file, with its condition if there are several.
+function filesOf(all: readonly Evidence[]): [string, Variant, string][] {
+  const several = new Set(all.map((e) => e.condition)).size > 1;
+  return all.flatMap(({ evidence_id: id, condition, variants }) =>
+    variants.map(({ variant }): [string, Variant, string] => {
+      const what = text.value.incident.variants[variant];
+      return [id, variant, several ? `${conditionWord(condition)}: ${what}` : what];
+    }),
+  );
 }
 
 async function linkTo(id: string, variant: Variant, ttlSec: number): Promise<string> {

@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { acknowledge } from "../actions";
 import { monitors as api } from "../api";
 import { overall, spanOfCondition, type Span } from "../draw/lanes";
-import { find, useDeliveries, useEvidence } from "../evidence";
+import { episodeOf, fileOf, useDeliveries, useEvidence } from "../evidence";
 import { text } from "../i18n";
 import { nameOf, titleOf } from "../names";
 import { pinned, togglePinned } from "../settings";
@@ -95,9 +95,10 @@ function Pair({ item, href, name }: { item: Item; href: string; name: string }) 
   const all = useEvidence(item.incident!.incident_id);
   const words = text.value.wall;
   const silent = item.condition?.name === "silent";
-  const before = find(all.value, "before", "alert");
-  const onset = find(all.value, "onset", "alert");
-  const levels = silent ? find(all.value, "levels", "alert") : null;
+  const { alert } = episodeOf(all.value, item.condition?.name ?? "");
+  const before = fileOf(alert, "before");
+  const onset = fileOf(alert, "onset");
+  const levels = silent ? fileOf(alert, "levels") : null;
   const interval = item.monitor?.config.check_interval_sec ?? 10;
   return (
     <a class="pair" href={href}>

@@ -6,10 +6,10 @@ import type { Condition, ConditionName, Delivery, Incident, Monitor } from "../t
 import { besides, whyOf } from "../why";
 import { conditionWord, isWarning } from "./State";
 
-// WhyCard has the numbers of each condition, and where to look first.
-export function WhyCard({ incident, monitor }: { incident: Incident; monitor: Monitor | null }) {
+// WhyCard has the numbers of each condition, and where to look first for the chosen one.
+export function WhyCard({ incident, chosen, monitor }: { incident: Incident; chosen: Condition; monitor: Monitor | null }) {
   const words = text.value.incident;
-  const main = incident.conditions.find((c) => c.ended_at === null) ?? incident.conditions[0];
+  const lasts = incident.state === "open" && chosen.ended_at === null;
   return (
     <section class="card" aria-labelledby="why-title">
       <div class="card-head">
@@ -29,11 +29,11 @@ export function WhyCard({ incident, monitor }: { incident: Incident; monitor: Mo
             )}
           </div>
         ))}
-        {monitor && main && incident.state === "open" && <p class="muted besides">{besides(main, monitor)}</p>}
-        {main && incident.state === "open" && words.hints[main.name as ConditionName] && (
+        {monitor && lasts && <p class="muted besides">{besides(chosen, monitor)}</p>}
+        {lasts && words.hints[chosen.name as ConditionName] && (
           <p class="first">
             <b>{words.lookFirst}</b>
-            {words.hints[main.name as ConditionName]}
+            {words.hints[chosen.name as ConditionName]}
           </p>
         )}
       </div>

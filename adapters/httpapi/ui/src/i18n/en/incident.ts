@@ -6,6 +6,7 @@ export const incident = {
   planned: (time: string) => `planned for ${time}`,
   acknowledge: "Acknowledge",
   acknowledgeFailed: "Acknowledge and close",
+  choice: "Condition that is shown",
   note: "Note",
   falsePositive: "False positive",
   notFalsePositive: "Not a false positive",

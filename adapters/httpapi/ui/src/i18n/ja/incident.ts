@@ -8,6 +8,7 @@ export const incident: Words["incident"] = {
   planned: (time) => `${time}開始予定`,
   acknowledge: "対応する",
   acknowledgeFailed: "対応して終了",
+  choice: "表示する種類",
   note: "メモ",
   falsePositive: "誤検知",
   notFalsePositive: "誤検知ではない",

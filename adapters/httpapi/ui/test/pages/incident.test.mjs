@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { open } from "../browser.mjs";
+import { evidence, incident, monitor } from "../fakegateway.mjs";
+
+const begin = Date.now() - 600_000;
+const at = (sec) => new Date(begin + sec * 1000).toISOString();
+const clock = (sec) => new Date(begin + sec * 1000).toLocaleTimeString("en-GB", { timeZone: "Asia/Tokyo" });
+const page1 = `/incidents/${incident(1).incident_id}`;
+
+const file = (variant, sec) => ({ variant, media_type: variant === "levels" ? "application/json" : "image/jpeg", size: 1000, width: 640, height: 360, taken_at: at(sec), measure: 12 });
+const captured = (n, condition, phase, variants) => evidence(n, { incident_id: incident(1).incident_id, event_id: `event-${n}`, condition, phase, note: null, variants });
+const condition = (name, from, to, event) => ({ name, started_at: at(from), last_started_at: at(from), ended_at: to && at(to), count: 1, longest_sec: 0, alert: { event_id: event, at: at(from + 30), duration_sec: 30, threshold_sec: 30, criteria: null, reason: null, detail: null } });
+
+// Black from 0 to 100 s, silent from 50 s on: at once, one after the other began.
+function fill(gateway) {
+  gateway.monitors.set(monitor(1).monitor_id, monitor(1));
+  gateway.incidents.set(incident(1).incident_id, incident(1, { started_at: at(0), conditions: [condition("black", 0, 100, "event-1"), condition("silent", 50, null, "event-2")] }));
+  gateway.evidence = [
+    captured(3, "black", "recovery", [file("recovery", 101)]),
+    captured(2, "silent", "alert", [file("before", 49), file("onset", 51), file("levels", 51)]),
+    captured(1, "black", "alert", [file("before", -1), file("onset", 1), file("clip", -30)]),
+  ];
+  gateway.version = 1;
+}
+const shots = (page) => page.locator(".shot").evaluateAll((all) => all.map((e) => e.querySelector("b").textContent + " " + (e.querySelector(".num")?.textContent ?? "")));
+
+test("of two conditions at once, pictures, clip and lanes are those of the chosen one, in the order of time", () =>
+  open(fill, async (page, gateway) => {
+    const asked = [];
+    gateway.routes.set(`GET /api/v1/monitors/${monitor(1).monitor_id}/timeline`, (_, request) => {
+      asked.push(new URL(request.url, gateway.url).searchParams.get("from"));
+      return [404, { error: { code: "NOT_FOUND", message: "none" } }];
+    });
+    await page.goto(gateway.url + page1);
+    const choice = page.getByRole("navigation", { name: "Condition that is shown" });
+    await choice.locator("[aria-current]", { hasText: "Silent" }).waitFor(); // the one that lasts
+    await page.locator(".shot.bad").waitFor();
+    assert.deepEqual(await shots(page), [`Before ${clock(49)}`, `Onset ${clock(51)}`, "Now "]);
+    assert.equal(await page.locator("video").count(), 0);
+    await choice.getByRole("link", { name: "Black video" }).focus();
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**?condition=black");
+    await page.locator("video").waitFor();
+    assert.deepEqual(await shots(page), [`Before ${clock(-1)}`, `Onset ${clock(1)}`, `After ${clock(101)}`]);
+    await page.waitForFunction(() => !document.querySelector(".player .plots"), null, { timeout: 5000 });
+    assert.deepEqual([...new Set(asked)].sort(), [at(-300), at(50 - 300)].sort());
+  }));
+
+test("an incident of one condition has nothing to choose", () =>
+  open((gateway) => (fill(gateway), gateway.incidents.set(incident(1).incident_id, incident(1))), async (page, gateway) => {
+    await page.goto(gateway.url + page1);
+    await page.locator(".shot.bad").waitFor();
+    assert.equal(await page.locator(".choice").count(), 0);
+  }));
