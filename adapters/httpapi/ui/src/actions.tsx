@@ -16,6 +16,10 @@ export function acknowledge(...ids: string[]): void {
   }));
 }
 
+export function resolve(id: string): void {
+  withName((by) => void run(async () => void (await incidents.resolve(id, by))));
+}
+
 export function note(id: string, words: string, done: () => void): void {
   withName((by) => void run(async () => {
     await incidents.note(id, by, words);

@@ -104,6 +104,7 @@ export const incidents = {
     get<{ incidents: Incident[]; next: string | null }>("/api/v1/incidents", { ...filter }, signal),
   read: (id: string, signal?: AbortSignal) => get<Incident>(`/api/v1/incidents/${segment(id)}`, {}, signal),
   acknowledge: (id: string, by: string) => post(`/api/v1/incidents/${segment(id)}/acknowledge`, { op_id: operationID(), by }),
+  resolve: (id: string, by: string) => post(`/api/v1/incidents/${segment(id)}/resolve`, { op_id: operationID(), by }),
   note: (id: string, by: string, text: string) => post(`/api/v1/incidents/${segment(id)}/notes`, { op_id: operationID(), by, text }),
   label: (id: string, by: string, falsePositive: boolean | null) =>
     post(`/api/v1/incidents/${segment(id)}/label`, { op_id: operationID(), by, false_positive: falsePositive }),

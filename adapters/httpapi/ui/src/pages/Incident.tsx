@@ -1,7 +1,7 @@
 import "../styles/incident.css";
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { acknowledge, describe, label } from "../actions";
+import { acknowledge, describe, label, resolve } from "../actions";
 import { APIError, incidents as api } from "../api";
 import { episodeOf, useDeliveries, useEvidence } from "../evidence";
 import { text } from "../i18n";
@@ -185,6 +185,12 @@ function ActionBar({ incident, evidenceCount }: { incident: Data; evidenceCount:
         <Glyph name="flag" />
         {wrong ? words.notFalsePositive : words.falsePositive}
       </button>
+      {open && (
+        <button class={canAcknowledge ? "btn not-phone" : "btn"} type="button" onClick={() => confirm(words.confirmResolve) && resolve(incident.incident_id)}>
+          <Glyph name="check" />
+          {words.resolve}
+        </button>
+      )}
       {evidenceCount > 0 && (
         <button class="btn quiet" type="button" aria-label={words.share} onClick={() => (sharing.value = true)}>
           <Glyph name="link" />

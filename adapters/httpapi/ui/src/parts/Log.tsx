@@ -58,7 +58,7 @@ function entryLine(entry: LogEntry): Line {
     case "reopened":
       return { at: entry.at, glyph: "trouble", look: "is-trouble", what: <b>{kinds[entry.kind]}</b> };
     case "resolved":
-      return { at: entry.at, glyph: "recovered", look: "is-recovered", what: <b>{kinds.resolved}</b> };
+      return { at: entry.at, glyph: "recovered", look: "is-recovered", what: entry.by ? <>{by} {kinds.resolvedBy}</> : <b>{kinds.resolved}</b> };
     case "acknowledged":
       return { at: entry.at, glyph: "hand", look: "", what: <>{by} {kinds.acknowledged}</> };
     case "note":

@@ -53,3 +53,31 @@ test("an incident of one condition has nothing to choose", () =>
     await page.locator(".shot.bad").waitFor();
     assert.equal(await page.locator(".choice").count(), 0);
   }));
+
+test("an open incident is resolved once somebody confirms it, and a resolved one is not", () =>
+  open(fill, async (page, gateway) => {
+    const sent = [];
+    gateway.routes.set(`POST /api/v1/incidents/${incident(1).incident_id}/resolve`, (body) => {
+      sent.push(body);
+      const one = gateway.incidents.get(incident(1).incident_id);
+      const log = [{ kind: "resolved", at: at(500), by: "Ann", text: null, false_positive: null }];
+      gateway.updateIncident({ ...one, log, state: "resolved", resolved_at: at(500), updated_at: at(601), conditions: one.conditions.map((c) => ({ ...c, ended_at: c.ended_at ?? at(500) })) });
+      return [200, log[0]];
+    });
+    await page.goto(gateway.url + page1);
+    const button = page.getByRole("button", { name: "Resolve" });
+    let asked = "";
+    page.once("dialog", (dialog) => ((asked = dialog.message()), dialog.dismiss()));
+    await button.click();
+    assert.match(asked, /All its conditions end now/);
+    assert.deepEqual(sent, []);
+    page.once("dialog", (dialog) => dialog.accept());
+    await button.click();
+    await page.getByRole("textbox", { name: "Your name" }).fill("Ann");
+    await page.getByRole("button", { name: "Save" }).last().click();
+    await page.getByText("Ann resolved the incident").waitFor();
+    assert.equal(await button.count(), 0);
+    assert.equal(sent.length, 1);
+    assert.equal(sent[0].by, "Ann");
+    assert.match(sent[0].op_id, /^[0-9a-f]{32}$/);
+  }));
