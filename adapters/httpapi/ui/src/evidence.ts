@@ -2,7 +2,7 @@
 import { useSignal, type ReadonlySignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { deliveries as deliveryAPI, evidence as api } from "./api";
-import { deliveries, evidenceAdded } from "./store";
+import { deliveries, evidenceAdded, replaced } from "./store";
 import type { Delivery, DeliveryUpdate, Evidence, EvidenceFile, Variant } from "./types";
 
 const settleMs = 400; // the files of one capture are announced one by one
@@ -20,7 +20,7 @@ export function useEvidence(incidentID: string): ReadonlySignal<Evidence[] | nul
       abort.abort();
       clearTimeout(timer);
     };
-  }, [incidentID, mine]);
+  }, [incidentID, mine, replaced.value]); // state.replace does not tell what was added while the link was lost
   return all;
 }
 

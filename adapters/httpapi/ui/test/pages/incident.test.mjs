@@ -7,6 +7,7 @@ const begin = Date.now() - 600_000;
 const at = (sec) => new Date(begin + sec * 1000).toISOString();
 const clock = (sec) => new Date(begin + sec * 1000).toLocaleTimeString("en-GB", { timeZone: "Asia/Tokyo" });
 const page1 = `/incidents/${incident(1).incident_id}`;
+const live = (page) => page.locator("html[data-link=live]").waitFor({ state: "attached" });
 
 const file = (variant, sec) => ({ variant, media_type: variant === "levels" ? "application/json" : "image/jpeg", size: 1000, width: 640, height: 360, taken_at: at(sec), measure: 12 });
 const captured = (n, condition, phase, variants) => evidence(n, { incident_id: incident(1).incident_id, event_id: `event-${n}`, condition, phase, note: null, variants });
@@ -80,4 +81,20 @@ test("an open incident is resolved once somebody confirms it, and a resolved one
     assert.equal(sent.length, 1);
     assert.equal(sent[0].by, "Ann");
     assert.match(sent[0].op_id, /^[0-9a-f]{32}$/);
+  }));
+
+test("evidence that was added while the link was lost is there once it is back", () =>
+  open(fill, async (page, gateway) => {
+    const all = gateway.evidence;
+    gateway.evidence = [];
+    await page.goto(gateway.url + page1);
+    await live(page);
+    await page.getByText("No picture was kept").first().waitFor();
+    await gateway.vanish();
+    await page.locator("html[data-link=lost]").waitFor({ state: "attached", timeout: 17_000 });
+    gateway.evidence = all;
+    gateway.version++;
+    await gateway.comeBack();
+    await page.getByRole("button", { name: "Try now" }).click({ force: true });
+    await page.locator(".shot.bad").waitFor();
   }));
