@@ -12,13 +12,14 @@ import (
 )
 
 // rateLimited counts a request against a rate limit of its client (section 12.3).
-// Beyond the limit it answers 429.
+// Beyond the limit it answers 429. A read of a session counts against registry.Viewing.
 func (a *API) rateLimited(limit registry.RateLimit) gin.HandlerFunc {
 	return func(c *gin.Context) {
+		counted := limit
 		if _, is := sessionOf(c); is && limit == registry.Querying {
-			limit = registry.Viewing
+			counted = registry.Viewing
 		}
-		wait, err := a.service.Allow(c.Request.Context(), clientOf(c), limit)
+		wait, err := a.service.Allow(c.Request.Context(), clientOf(c), counted)
 		if err == nil {
 			return
 		}

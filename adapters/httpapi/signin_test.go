@@ -308,6 +308,17 @@ func TestADashboardReadsMore(t *testing.T) {
 	api.get("/api/v1/monitors").hasStatus(http.StatusOK)
 }
 
+// TestADashboardDoesNotRaiseTheLimitOfKeys: the larger rate limit is that of sessions only.
+func TestADashboardDoesNotRaiseTheLimitOfKeys(t *testing.T) {
+	api := newTestAPI(t)
+	api.unvalidated = true // it would take seconds
+	api.withSession(api.signIn(), http.MethodGet, "/api/v1/monitors").hasStatus(http.StatusOK)
+	for range requestsPerMin {
+		api.get("/api/v1/monitors").hasStatus(http.StatusOK)
+	}
+	api.get("/api/v1/monitors").hasError(http.StatusTooManyRequests, "RATE_LIMIT_EXCEEDED")
+}
+
 // TestAFeedEndsWithItsSession: a feed could be read for ever with a session of 12 h.
 func TestAFeedEndsWithItsSession(t *testing.T) {
 	var late atomic.Bool
