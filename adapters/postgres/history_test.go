@@ -446,7 +446,11 @@ func TestALongHistoryIsNotKeptInMemory(t *testing.T) {
 				t.Error(err)
 			}
 			for _, b := range timeline.Buckets {
-				black += b.Lanes[history.Video]["black"]
+				for _, p := range b.Video {
+					if p.State == "black" {
+						black += p.Time
+					}
+				}
 			}
 			return black
 		},

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -16,25 +18,59 @@ type Life struct{ From, Until time.Time }
 // Bucket is one part of a timeline.
 type Bucket struct {
 	From, To time.Time
-	Lanes    map[Lane]Share
-	Luma     monitor.Range // of the minutes that begin in the bucket, or that overlap one of less than a minute
-	Level    monitor.Range
+
+	Stream, Video, Audio, Segments Share
+
+	Luma  monitor.Range // of the minutes that begin in the bucket, or that overlap one of less than a minute
+	Level monitor.Range
 }
 
-// Share has the time of each state within one bucket. It is empty where the monitor
-// did not live: before its registration, after its end, in the future.
-type Share map[State]time.Duration
+// lane returns the share of a lane; nil if there is no such lane.
+func (b *Bucket) lane(l Lane) *Share {
+	switch l {
+	case Stream:
+		return &b.Stream
+	case Video:
+		return &b.Video
+	case Audio:
+		return &b.Audio
+	case Segments:
+		return &b.Segments
+	}
+	return nil
+}
+
+// Share has the time of each state within one bucket, in the order of the states' names.
+// It is empty where the monitor did not live: before its registration, after its end, in
+// the future. A timeline has thousands of shares, nearly all of one state or two, for
+// which a map is slow.
+type Share []StateTime
+
+// StateTime has the time for which a state lasted within one bucket.
+type StateTime struct {
+	State State
+	Time  time.Duration
+}
+
+func (s *Share) add(state State, d time.Duration) {
+	i, found := slices.BinarySearchFunc(*s, state, func(p StateTime, state State) int { return strings.Compare(string(p.State), string(state)) })
+	if !found {
+		*s = slices.Insert(*s, i, StateTime{State: state})
+	}
+	(*s)[i].Time += d
+}
 
 // Worst returns the worst state: trouble before unknown before good, of the same
 // badness the longer one. "" if there is none.
-func (s Share) Worst() (worst State) {
-	for state, d := range s {
-		a, b := state.severity(), worst.severity()
-		if worst == "" || a > b || a == b && (d > s[worst] || d == s[worst] && state < worst) {
-			worst = state
+func (s Share) Worst() State {
+	var worst StateTime
+	for _, p := range s {
+		a, b := p.State.severity(), worst.State.severity()
+		if worst.State == "" || a > b || a == b && p.Time > worst.Time {
+			worst = p
 		}
 	}
-	return worst
+	return worst.State
 }
 
 // Timeline sums up spans and minutes in buckets of equal length. It keeps none of them,
@@ -52,10 +88,6 @@ func NewTimeline(from, to time.Time, n int, life Life) *Timeline {
 	for i := range t.buckets {
 		b := &t.buckets[i]
 		b.From, b.To = from.Add(time.Duration(i)*width), from.Add(time.Duration(i+1)*width)
-		b.Lanes = map[Lane]Share{}
-		for _, lane := range Lanes() {
-			b.Lanes[lane] = Share{}
-		}
 	}
 	t.buckets[n-1].To = to
 	return t
@@ -66,9 +98,9 @@ func (t *Timeline) AddSpan(s Span) {
 	s.From, s.To = later(s.From, t.life.From), earlier(s.To, t.life.Until)
 	first, last := t.grid.overlapping(s.From, s.To)
 	for i := first; i <= last; i++ {
-		b := t.buckets[i]
-		if d := overlap(b.From, b.To, s.From, s.To); d > 0 && b.Lanes[s.Lane] != nil {
-			b.Lanes[s.Lane][s.State] += d
+		b := &t.buckets[i]
+		if share, d := b.lane(s.Lane), overlap(b.From, b.To, s.From, s.To); d > 0 && share != nil {
+			share.add(s.State, d)
 		}
 	}
 }
@@ -89,15 +121,16 @@ func (t *Timeline) AddMinute(m monitor.Minute) {
 // Buckets returns the buckets once everything was added. Time of the monitor's life
 // without a span is unknown.
 func (t *Timeline) Buckets() []Bucket {
-	for _, b := range t.buckets {
+	for i := range t.buckets {
+		b := &t.buckets[i]
 		lived := overlap(b.From, b.To, t.life.From, t.life.Until)
-		for _, share := range b.Lanes {
-			rest := lived
-			for _, d := range share {
-				rest -= d
+		for _, lane := range Lanes() {
+			share, rest := b.lane(lane), lived
+			for _, p := range *share {
+				rest -= p.Time
 			}
 			if rest > 0 {
-				share[Unknown] += rest
+				share.add(Unknown, rest)
 			}
 		}
 	}

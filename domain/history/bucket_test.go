@@ -2,8 +2,6 @@ package history_test
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,12 +18,11 @@ func span(lane history.Lane, state history.State, from, to int) history.Span {
 func showShares(buckets []history.Bucket) string {
 	var words []string
 	for _, b := range buckets {
-		share := b.Lanes[history.Video]
 		word := "-"
-		if worst := share.Worst(); worst != "" {
+		if worst := b.Video.Worst(); worst != "" {
 			word = string(worst)
-			for _, state := range slices.Sorted(maps.Keys(share)) {
-				word += fmt.Sprintf(" %s=%v", state, share[state].Round(time.Millisecond).Seconds())
+			for _, p := range b.Video {
+				word += fmt.Sprintf(" %s=%v", p.State, p.Time.Round(time.Millisecond).Seconds())
 			}
 		}
 		words = append(words, word)
