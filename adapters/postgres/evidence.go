@@ -139,19 +139,19 @@ func (db *database) showIncident(ctx context.Context, tx *sqlx.Tx, r evidence.Re
 	}
 	var changes []feed.Data
 	err := db.optionally(ctx, tx, func() error {
-		t, err := newIncidentTx(ctx, tx, r.MonitorID)
+		steps, err := lockNewestIncident(ctx, tx, r.MonitorID)
 		if err != nil {
 			return err
 		}
-		newest := t.tracker.Newest()
+		newest := steps.tracker.Newest()
 		if newest == nil || newest.ID != r.IncidentID {
 			return nil
 		}
-		err = t.step(ctx, incident.PictureAdded{Picture: incident.Picture{
+		steps.step(incident.PictureAdded{Picture: incident.Picture{
 			EvidenceID: string(r.ID), Variant: string(f.Variant), Severity: newest.Severity, Clarity: clarity, TakenAt: f.TakenAt,
 		}})
-		changes = t.changes()
-		return err
+		changes = steps.changes()
+		return storeIncidents(ctx, tx, steps)
 	}, func(err error) {
 		changes = nil
 		db.log.Warn("the picture of an incident could not be stored and is left out, its evidence is stored: report the defect with error",

@@ -66,17 +66,18 @@ func (s *IncidentStore) EndConditions(ctx context.Context, incidentID string, in
 		if err != nil {
 			return fmt.Errorf("incident %s: %w", incidentID, err)
 		}
-		t, err := incidentTxFrom(ctx, tx, row.MonitorID, locked)
+		steps, err := stepsFrom(ctx, tx, row.MonitorID, locked)
 		if err != nil {
 			return err
 		}
 		for _, in := range inputs {
-			if err := t.step(ctx, in); err != nil {
-				return err
-			}
+			steps.step(in)
 		}
-		changed = len(t.changed) > 0
-		return s.db.appendFeed(ctx, tx, t.changes()...)
+		if err := storeIncidents(ctx, tx, steps); err != nil {
+			return err
+		}
+		changed = len(steps.changed) > 0
+		return s.db.appendFeed(ctx, tx, steps.changes()...)
 	})
 	return changed, err
 }

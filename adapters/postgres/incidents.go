@@ -67,19 +67,19 @@ func (r incidentRow) toIncident() (*incident.Incident, error) {
 	return &i, nil
 }
 
-// incidentTx changes the incidents of one monitor in a transaction that holds the lock
-// of its monitor, or of its newest incident.
-type incidentTx struct {
-	*sqlx.Tx
+// incidentSteps are steps of the incidents of one monitor, in a transaction that holds the
+// lock of its monitor, or of its newest incident. storeIncidents stores what they change.
+type incidentSteps struct {
 	monitorID monitor.ID
 	tracker   *incident.Tracker
 	now       time.Time // by the clock of the database, after all locks were taken
 	opID      string    // of the action that is done; empty: none
 	changed   []*incident.Incident
+	log       []map[string]any // new rows of incident_log
 }
 
-// newIncidentTx goes on from the newest incident of a monitor, which it locks.
-func newIncidentTx(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (*incidentTx, error) {
+// lockNewestIncident locks the newest incident of a monitor and goes on from it.
+func lockNewestIncident(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (*incidentSteps, error) {
 	var row incidentRow
 	var newest *incident.Incident
 	err := tx.GetContext(ctx, &row, `SELECT `+incidentColumns+` FROM incidents i WHERE i.monitor_id = $1 ORDER BY i.seq DESC LIMIT 1 FOR UPDATE`, id)
@@ -92,97 +92,128 @@ func newIncidentTx(ctx context.Context, tx *sqlx.Tx, id monitor.ID) (*incidentTx
 			return nil, err
 		}
 	}
-	return incidentTxFrom(ctx, tx, id, newest)
+	return stepsFrom(ctx, tx, id, newest)
 }
 
-func incidentTxFrom(ctx context.Context, tx *sqlx.Tx, id monitor.ID, locked *incident.Incident) (*incidentTx, error) {
-	t := &incidentTx{Tx: tx, monitorID: id, tracker: incident.NewTracker(locked)}
-	err := tx.GetContext(ctx, &t.now, `SELECT clock_timestamp()`)
-	return t, err
+// stepsFrom goes on from a locked incident; nil: the monitor has none.
+func stepsFrom(ctx context.Context, tx *sqlx.Tx, id monitor.ID, locked *incident.Incident) (*incidentSteps, error) {
+	s := &incidentSteps{monitorID: id, tracker: incident.NewTracker(locked)}
+	err := tx.GetContext(ctx, &s.now, `SELECT clock_timestamp()`)
+	return s, err
 }
 
-// step takes in an input and stores what it changes.
-func (t *incidentTx) step(ctx context.Context, in incident.Input) error {
-	for _, c := range t.tracker.Step(t.now, in) {
+// step takes in an input.
+func (s *incidentSteps) step(in incident.Input) {
+	for _, c := range s.tracker.Step(s.now, in) {
 		if c.Incident.ID == "" {
 			c.Incident.ID = uuid.Must(uuid.NewV7()).String()
 		}
-		if err := t.save(ctx, c.Incident); err != nil {
-			return err
+		if n := len(s.changed); n == 0 || s.changed[n-1] != c.Incident {
+			s.changed = append(s.changed, c.Incident)
 		}
 		for _, e := range c.Log {
-			if err := t.addEntry(ctx, c.Incident.ID, e); err != nil {
-				return err
-			}
-		}
-		if n := len(t.changed); n == 0 || t.changed[n-1] != c.Incident {
-			t.changed = append(t.changed, c.Incident)
+			s.addEntry(c.Incident.ID, e)
 		}
 	}
-	return nil
 }
 
-// takeIn takes in what was found, and notes in each event the incident that it belongs to.
-func (t *incidentTx) takeIn(ctx context.Context, inputs []incident.Found) error {
+func (s *incidentSteps) addEntry(id string, e incident.Entry) {
+	var opID *string
+	if e.By != "" && s.opID != "" { // the line of the action
+		opID = &s.opID
+	}
+	s.log = append(s.log, map[string]any{
+		"incident_id": id, "kind": e.Kind, "at": e.At.UTC(), "by": e.By, "text": e.Text, "false_positive": e.FalsePositive, "op_id": opID,
+	})
+}
+
+// takeInFound takes in what was found, stores what changes, and notes in each event the
+// incident that it belongs to.
+func (s *incidentSteps) takeInFound(ctx context.Context, tx *sqlx.Tx, inputs []incident.Found) error {
 	events := map[string][]string{} // by incident
 	for _, in := range inputs {
-		if err := t.step(ctx, in.Input); err != nil {
-			return err
-		}
-		if newest := t.tracker.Newest(); newest != nil && in.EventID != "" {
+		s.step(in.Input)
+		if newest := s.tracker.Newest(); newest != nil && in.EventID != "" {
 			events[newest.ID] = append(events[newest.ID], in.EventID)
 		}
 	}
+	if err := storeIncidents(ctx, tx, s); err != nil {
+		return err
+	}
 	for id, eventIDs := range events {
-		if _, err := t.ExecContext(ctx, `UPDATE monitor_events SET incident_id = $1 WHERE id = ANY (CAST($2 AS uuid[]))`, id, pq.Array(eventIDs)); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE monitor_events SET incident_id = $1 WHERE id = ANY (CAST($2 AS uuid[]))`, id, pq.Array(eventIDs)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *incidentTx) save(ctx context.Context, i *incident.Incident) error {
-	conditions, err := json.Marshal(i.Conditions)
-	if err != nil {
-		return fmt.Errorf("conditions of incident %s: %w", i.ID, err)
+// incidentRows returns the rows of incidents that have changed.
+func (s *incidentSteps) incidentRows() (rows []map[string]any) {
+	for _, i := range s.changed {
+		rows = append(rows, map[string]any{
+			"id": i.ID, "monitor_id": s.monitorID, "state": i.State, "severity": i.Severity, "conditions": i.Conditions,
+			"started_at": i.StartedAt.UTC(), "opened_at": i.OpenedAt.UTC(), "resolved_at": timeOrNull(i.ResolvedAt),
+			"quiet_sec": int(i.Quiet / time.Second), "reopened": i.Reopened,
+			"acknowledged_by": i.AcknowledgedBy, "acknowledged_at": timeOrNull(i.AcknowledgedAt),
+			"false_positive": i.FalsePositive, "picture": i.Picture, "due_at": timeOrNull(i.DueAt()), "updated_at": s.now.UTC(),
+		})
 	}
-	var picture sql.NullString
-	if i.Picture != nil {
-		raw, err := json.Marshal(i.Picture)
-		if err != nil {
-			return fmt.Errorf("picture of incident %s: %w", i.ID, err)
-		}
-		picture = nullText(raw)
+	return rows
+}
+
+// timeOrNull is null in JSON for the zero time.
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
 	}
-	_, err = t.ExecContext(ctx, `
+	t = t.UTC()
+	return &t
+}
+
+// saveIncidents stores incidents in the order of $1, and new lines of their logs in the
+// order of $2. An incident of a monitor comes before its next, because one may be open.
+const saveIncidents = `
+	WITH saved AS (
 		INSERT INTO incidents (id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at,
 		                       quiet_sec, reopened, acknowledged_by, acknowledged_at, false_positive, picture, due_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, CAST($14 AS jsonb), $15, $16)
+		SELECT id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at,
+		       quiet_sec, reopened, acknowledged_by, acknowledged_at, false_positive, picture, due_at, updated_at
+		FROM json_populate_recordset(CAST(NULL AS incidents), $1)
 		ON CONFLICT (id) DO UPDATE SET
 			state = excluded.state, severity = excluded.severity, conditions = excluded.conditions, started_at = excluded.started_at,
 			resolved_at = excluded.resolved_at, quiet_sec = excluded.quiet_sec, reopened = excluded.reopened,
 			acknowledged_by = excluded.acknowledged_by, acknowledged_at = excluded.acknowledged_at,
-			false_positive = excluded.false_positive, picture = excluded.picture, due_at = excluded.due_at, updated_at = excluded.updated_at`,
-		i.ID, t.monitorID, i.State, i.Severity, string(conditions), i.StartedAt.UTC(), i.OpenedAt.UTC(), nullTime(i.ResolvedAt),
-		int(i.Quiet/time.Second), i.Reopened, i.AcknowledgedBy, nullTime(i.AcknowledgedAt), i.FalsePositive, picture, nullTime(i.DueAt()), t.now)
-	return err
-}
+			false_positive = excluded.false_positive, picture = excluded.picture, due_at = excluded.due_at, updated_at = excluded.updated_at)
+	INSERT INTO incident_log (incident_id, kind, at, by, text, false_positive, op_id)
+	SELECT incident_id, kind, at, by, text, false_positive, op_id FROM json_populate_recordset(CAST(NULL AS incident_log), $2)`
 
-func (t *incidentTx) addEntry(ctx context.Context, id string, e incident.Entry) error {
-	var opID sql.NullString
-	if e.By != "" { // the line of the action
-		opID = nullText([]byte(t.opID))
+// storeIncidents stores what the steps of different monitors have changed. It sends one
+// statement, because each more would prolong the locks of the transaction by a round trip.
+func storeIncidents(ctx context.Context, tx *sqlx.Tx, all ...*incidentSteps) error {
+	incidents, log := []map[string]any{}, []map[string]any{}
+	for _, s := range all {
+		incidents, log = append(incidents, s.incidentRows()...), append(log, s.log...)
 	}
-	_, err := t.ExecContext(ctx, `
-		INSERT INTO incident_log (incident_id, kind, at, by, text, false_positive, op_id) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		id, e.Kind, e.At.UTC(), e.By, e.Text, e.FalsePositive, opID)
+	if len(incidents) == 0 {
+		return nil
+	}
+	incidentsJSON, err := json.Marshal(incidents)
+	if err != nil {
+		return fmt.Errorf("incidents: %w", err)
+	}
+	logJSON, err := json.Marshal(log)
+	if err != nil {
+		return fmt.Errorf("log of incidents: %w", err)
+	}
+	_, err = tx.ExecContext(ctx, saveIncidents, string(incidentsJSON), string(logJSON))
 	return err
 }
 
 // changes returns the data of incident.updated for every incident that was changed.
-func (t *incidentTx) changes() (all []feed.Data) {
-	for _, i := range t.changed {
-		all = append(all, feed.NewIncident(t.monitorID, *i))
+func (s *incidentSteps) changes() (all []feed.Data) {
+	for _, i := range s.changed {
+		all = append(all, feed.NewIncident(s.monitorID, *i))
 	}
 	return all
 }
@@ -210,14 +241,14 @@ func (db *database) recordIncidents(ctx context.Context, tx *sqlx.Tx, id monitor
 		if err := addCriteria(ctx, tx, id, inputs); err != nil {
 			return err
 		}
-		t, err := newIncidentTx(ctx, tx, id)
+		steps, err := lockNewestIncident(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		if err := t.takeIn(ctx, inputs); err != nil {
+		if err := steps.takeInFound(ctx, tx, inputs); err != nil {
 			return err
 		}
-		changes = t.changes()
+		changes = steps.changes()
 		return nil
 	}, func(err error) {
 		changes = nil

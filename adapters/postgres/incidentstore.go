@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
 
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/domain/feed"
@@ -153,12 +154,13 @@ func (s *IncidentStore) ActOnIncident(ctx context.Context, id string, a record.I
 		if err != nil {
 			return err
 		}
-		t, err := incidentTxFrom(ctx, tx, row.MonitorID, locked)
+		steps, err := stepsFrom(ctx, tx, row.MonitorID, locked)
 		if err != nil {
 			return err
 		}
-		t.opID = a.OpID
-		if err := t.step(ctx, a.Input()); err != nil {
+		steps.opID = a.OpID
+		steps.step(a.Input())
+		if err := storeIncidents(ctx, tx, steps); err != nil {
 			return err
 		}
 		stored, err := findAction(ctx, tx, id, a.OpID)
@@ -166,7 +168,7 @@ func (s *IncidentStore) ActOnIncident(ctx context.Context, id string, a record.I
 			return err
 		}
 		done = *stored
-		return s.db.appendFeed(ctx, tx, t.changes()...)
+		return s.db.appendFeed(ctx, tx, steps.changes()...)
 	})
 	return done, err
 }
@@ -196,22 +198,12 @@ func checkLogRoom(ctx context.Context, tx *sqlx.Tx, id string) error {
 	return nil
 }
 
-// maxSweepTime is how long a sweep goes on with further incidents after it has begun to
-// lock them. With the last one and the COMMIT, its locks last for less than 100 ms, even if
-// a round trip to the server takes 5 ms.
-const maxSweepTime = 25 * time.Millisecond
-
 // SweepIncidents implements record.IncidentStore. An incident that another transaction
 // is changing is skipped; that transaction lets time pass, too, or the next sweep does.
 // now(), unlike clock_timestamp(), lets the search end at the first one that is not due.
 func (s *IncidentStore) SweepIncidents(ctx context.Context, limit int) (more bool, err error) {
 	err = s.db.inTx(ctx, "sweep incidents", func(tx *sqlx.Tx) error {
-		began := time.Now()
-		var rows []struct {
-			incidentRow
-
-			Now time.Time `db:"now"`
-		}
+		var rows []dueIncident
 		err := tx.SelectContext(ctx, &rows, `
 			SELECT `+incidentColumns+`, clock_timestamp() AS now FROM incidents i WHERE i.due_at <= now()
 			ORDER BY i.due_at LIMIT $1 FOR UPDATE SKIP LOCKED`, limit)
@@ -219,39 +211,47 @@ func (s *IncidentStore) SweepIncidents(ctx context.Context, limit int) (more boo
 		if err != nil {
 			return err
 		}
-		var changes []feed.Data
-		for n, row := range rows {
-			if n > 0 && time.Since(began) > maxSweepTime {
-				more = true
-				break
-			}
-			changed, err := s.sweep(ctx, tx, row.incidentRow, row.Now)
-			if err != nil {
+		swept, unreadable := s.letTimePass(rows)
+		if len(unreadable) > 0 {
+			if _, err := tx.ExecContext(ctx, `UPDATE incidents SET due_at = NULL WHERE id = ANY (CAST($1 AS uuid[]))`, pq.Array(unreadable)); err != nil {
 				return err
 			}
-			changes = append(changes, changed...)
+		}
+		var changes []feed.Data
+		for _, steps := range swept {
+			changes = append(changes, steps.changes()...)
+			if len(steps.changed) == 0 { // due_at is rounded, and may be a moment too early
+				steps.changed = append(steps.changed, steps.tracker.Newest())
+			}
+		}
+		if err := storeIncidents(ctx, tx, swept...); err != nil {
+			return err
 		}
 		return s.db.appendFeed(ctx, tx, changes...)
 	})
 	return more, err
 }
 
-// sweep lets time change one incident. A row that cannot be read is logged and not
+type dueIncident struct {
+	incidentRow
+
+	Now time.Time `db:"now"`
+}
+
+// letTimePass lets time change incidents. A row that cannot be read is logged and not
 // looked at again before its next event: it would be first in every sweep.
-func (s *IncidentStore) sweep(ctx context.Context, tx *sqlx.Tx, row incidentRow, now time.Time) ([]feed.Data, error) {
-	locked, err := row.toIncident()
-	if err != nil {
-		s.db.log.Warn("an incident cannot be read, time does not change it any more: report the defect with error",
-			"incident_id", row.ID, "monitor_id", string(row.MonitorID), "error", err.Error())
-		_, err := tx.ExecContext(ctx, `UPDATE incidents SET due_at = NULL WHERE id = $1`, row.ID)
-		return nil, err
+func (s *IncidentStore) letTimePass(rows []dueIncident) (swept []*incidentSteps, unreadable []string) {
+	for _, row := range rows {
+		locked, err := row.toIncident()
+		if err != nil {
+			s.db.log.Warn("an incident cannot be read, time does not change it any more: report the defect with error",
+				"incident_id", row.ID, "monitor_id", string(row.MonitorID), "error", err.Error())
+			unreadable = append(unreadable, row.ID)
+			continue
+		}
+		steps := &incidentSteps{monitorID: row.MonitorID, tracker: incident.NewTracker(locked), now: row.Now}
+		steps.step(incident.Tick{})
+		swept = append(swept, steps)
 	}
-	t := &incidentTx{Tx: tx, monitorID: row.MonitorID, tracker: incident.NewTracker(locked), now: now}
-	if err := t.step(ctx, incident.Tick{}); err != nil {
-		return nil, err
-	}
-	if len(t.changed) == 0 { // due_at is rounded, and may be a moment too early
-		return nil, t.save(ctx, locked)
-	}
-	return t.changes(), nil
+	return swept, unreadable
 }

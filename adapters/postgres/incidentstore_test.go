@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,33 +93,33 @@ func TestSweepsOfTwoGatewaysResolveEachIncidentOnce(t *testing.T) {
 	}
 }
 
-// TestASweepOverASlowConnectionLocksFewIncidentsAtATime makes each statement take 10 ms. A
-// sweep of all would lock them for half a second, and the reports of their monitors wait.
-func TestASweepOverASlowConnectionLocksFewIncidentsAtATime(t *testing.T) {
-	const streams = 25
+// A sweep locks its incidents, and the reports of their monitors wait, for as many round
+// trips to the server as it has statements.
+func TestASweepSendsNoMoreStatementsForManyIncidentsThanForOne(t *testing.T) {
 	dsn := database(t)
 	s, db, proxied := open(t, dsn), raw(t, dsn), startProxy(t, dsn)
-	onset := hourAgo()
-	for n := range streams {
-		m := register(t, s, n)
-		acceptReport(t, s, m.ID, report(trouble(detector.Blackout, onset), recovery(detector.Blackout, onset, onset.Add(40*time.Second))), monitor.Run)
-	}
-	proxied.lose(func(string) loss { time.Sleep(10 * time.Millisecond); return noLoss })
-	slow := open(t, proxied.dsn)
-	var transactions, before int
-	for more := true; more; transactions++ {
-		var err error
-		if more, err = slow.SweepIncidents(t.Context(), streams); err != nil {
+	var statements atomic.Int64
+	proxied.lose(func(string) loss { statements.Add(1); return noLoss })
+	counted := open(t, proxied.dsn)
+	sweep := func(incidents int) int64 {
+		t.Helper()
+		onset := hourAgo()
+		for n := range incidents {
+			m := register(t, s, 100*incidents+n)
+			acceptReport(t, s, m.ID, report(trouble(detector.Blackout, onset), recovery(detector.Blackout, onset, onset.Add(40*time.Second))), monitor.Run)
+		}
+		before := countRows(t, db, `incidents WHERE state = 'resolved'`)
+		statements.Store(0)
+		if _, err := counted.SweepIncidents(t.Context(), incidents); err != nil {
 			t.Fatal(err)
 		}
-		resolved := countRows(t, db, `incidents WHERE state = 'resolved'`)
-		if n := resolved - before; n > 5 || n == 0 && more {
-			t.Errorf("a transaction has locked and changed %d incidents, want 1 to 5", n)
+		if resolved := countRows(t, db, `incidents WHERE state = 'resolved'`) - before; resolved != incidents {
+			t.Fatalf("%d incidents were resolved, want %d", resolved, incidents)
 		}
-		before = resolved
+		return statements.Load()
 	}
-	if before != streams {
-		t.Errorf("%d transactions have resolved %d incidents, want %d", transactions, before, streams)
+	if one, many := sweep(1), sweep(25); many != one || many > 4 { // BEGIN, the search, the changes, and the feed with COMMIT
+		t.Errorf("a sweep of 25 incidents sent %d statements, of one %d; want 4", many, one)
 	}
 }
 

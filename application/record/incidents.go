@@ -97,9 +97,8 @@ type IncidentStore interface {
 	// IncidentNotFound, InvalidConfig when the log is full; ErrOpReused.
 	ActOnIncident(ctx context.Context, id string, a IncidentAction) (incident.Entry, error)
 
-	// SweepIncidents lets time change up to limit incidents that are due. It changes fewer
-	// if the store is slow, so that no lock lasts for 100 ms. more reports whether others
-	// may be due.
+	// SweepIncidents lets time change up to limit incidents that are due, and locks them for
+	// a few exchanges with the store. more reports whether others may be due.
 	SweepIncidents(ctx context.Context, limit int) (more bool, err error)
 }
 
