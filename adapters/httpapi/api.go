@@ -123,6 +123,7 @@ func (a *API) routePublic(probes probeHandlers) (err error) {
 	if a.public, err = a.engine(publicKeyHeader, a.cfg.APIKey, a.signIn, open...); err != nil {
 		return err
 	}
+	a.public.Use(a.onlyBatches)
 	if a.cfg.Dashboard != nil {
 		a.routeDashboard()
 	}
@@ -133,7 +134,7 @@ func (a *API) routePublic(probes probeHandlers) (err error) {
 	creating, querying := a.rateLimited(registry.Creating), a.rateLimited(registry.Querying)
 	v1 := a.public.Group("/api/v1")
 	v1.POST("/monitors", creating, a.answer(monitors.registerOrRefuse))
-	v1.POST("/monitors/batch", creating, a.answer(monitors.registerBatch))
+	a.public.POST(batchPath, creating, a.answer(monitors.registerBatch))
 	v1.GET("/monitors", querying, a.answer(monitors.list))
 	v1.GET("/monitors/:monitor_id", querying, a.answer(monitors.get))
 	v1.PATCH("/monitors/:monitor_id", querying, a.answer(monitors.change))
@@ -218,8 +219,20 @@ func (a *API) engine(header, key string, signIn *signIn, open ...string) (*gin.E
 	e.NoRoute(a.answer(func(c *gin.Context) error {
 		return refusef(routeNotFound, "the path %.100q does not exist; /openapi.yaml lists the paths", c.Request.URL.Path)
 	}))
-	e.NoMethod(a.answer(func(c *gin.Context) error {
-		return refusef(methodNotAllowed, "%.100q does not accept the method %.20s; the Allow header lists those that it accepts", c.Request.URL.Path, c.Request.Method)
-	}))
+	e.NoMethod(a.answer(refuseMethod))
 	return e, nil
+}
+
+func refuseMethod(c *gin.Context) error {
+	return refusef(methodNotAllowed, "%.100q does not accept the method %.20s; the Allow header lists those that it accepts", c.Request.URL.Path, c.Request.Method)
+}
+
+// onlyBatches refuses every method but POST on the path of batches. The router would take
+// its last part for the id of a monitor.
+func (a *API) onlyBatches(c *gin.Context) {
+	if c.Request.URL.Path == batchPath && c.Request.Method != http.MethodPost {
+		c.Abort()
+		c.Header("Allow", http.MethodPost)
+		a.fail(c, refuseMethod(c))
+	}
 }

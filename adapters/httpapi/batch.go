@@ -11,6 +11,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
+// batchPath is the path of batches on the public port.
+const batchPath = "/api/v1/monitors/batch"
+
 // maxBatchBody is the largest batch in bytes: its registrations may have long metadata.
 const maxBatchBody = 2 << 20
 

@@ -102,6 +102,8 @@ func TestUnknownPathsAndMethodsAreRefused(t *testing.T) {
 		"POST /healthz":                                      "GET",
 		"GET /api/v1/webhooks/test":                          "POST",
 		"POST /internal/v1/monitors/" + noSuchID + "/status": "PUT",
+		"PATCH /api/v1/monitors/batch":                       "POST",
+		"OPTIONS /api/v1/monitors/batch":                     "POST",
 		"TRACE /api/v1/monitors":                             "POST, GET",
 	} {
 		t.Run(request+" is not allowed", func(t *testing.T) {
