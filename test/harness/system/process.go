@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Process is a process of this machine, identified by its id and start time.
@@ -148,8 +150,16 @@ func (p Process) Kill() { p.Signal(syscall.SIGKILL) }
 // Signal sends the process a signal.
 func (p Process) Signal(s syscall.Signal) { _ = syscall.Kill(p.PID, s) }
 
-// KillRemaining kills the processes that still run. Error: it names them.
+// endTimeout is how long after its service a process may run on. The children of a
+// PostgreSQL server that had to be killed first finish what they write.
+const endTimeout = 10 * time.Second
+
+// KillRemaining waits for processes to end, and kills those that still run after
+// endTimeout. Error: it names them.
 func KillRemaining(processes []Process) (err error) {
+	for deadline := time.Now().Add(endTimeout); slices.ContainsFunc(processes, Process.alive) && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+	}
 	for _, p := range processes {
 		if p.alive() {
 			err = errors.Join(err, fmt.Errorf("process %d (%s) was left behind", p.PID, p.Command))
