@@ -41,7 +41,11 @@ func (h monitorHandlers) registerBatch(c *gin.Context) error {
 		return refusef(monitor.InvalidConfig, "%s is not accepted with a batch: when it is repeated, registered streams are refused as %s",
 			idempotencyHeader, monitor.Duplicate)
 	}
-	dryRun, err := readDryRun(c)
+	query, err := readQuery(c, "dry_run")
+	if err != nil {
+		return err
+	}
+	dryRun, err := readBool(query, "dry_run", false)
 	if err != nil {
 		return err
 	}
@@ -80,21 +84,6 @@ func (h monitorHandlers) batchBody(c *gin.Context, dryRun bool, requests []regis
 		body.Results = append(body.Results, shown)
 	}
 	return body
-}
-
-func readDryRun(c *gin.Context) (bool, error) {
-	query, err := readQuery(c, "dry_run")
-	if err != nil {
-		return false, err
-	}
-	switch given := query.Get("dry_run"); given {
-	case "true":
-		return true, nil
-	case "", "false":
-		return false, nil
-	default:
-		return false, refusef(monitor.InvalidConfig, "dry_run is %.40q; accepted are true and false", given)
-	}
 }
 
 // readBatch decodes the body: {"monitors": [registration, …]}, or CSV. A registration

@@ -32,6 +32,16 @@ func readJSON(c *gin.Context, limit int64) ([]byte, error) {
 	return readBody(c, limit, "application/json", formType)
 }
 
+// readFields reads the JSON object that a request to the public API has as its body. Its
+// fields are known. Errors: those of readJSON and readObject.
+func readFields(c *gin.Context, known ...string) (*object, error) {
+	raw, err := readJSON(c, maxPublicBody)
+	if err != nil {
+		return nil, err
+	}
+	return readObject(raw, "", known...)
+}
+
 // readBody reads the body of a request of one of the accepted types, of at most limit
 // bytes.
 func readBody(c *gin.Context, limit int64, accepted ...string) ([]byte, error) {
@@ -53,10 +63,8 @@ func readBody(c *gin.Context, limit int64, accepted ...string) ([]byte, error) {
 	switch {
 	case errors.As(err, &over):
 		return nil, tooLarge(limit)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, refusef(requestTimeout, "the body did not arrive in time")
 	case err != nil:
-		return nil, refusef(monitor.InvalidConfig, "the body ended early")
+		return nil, cutBody(err)
 	case !utf8.Valid(body):
 		return nil, refusef(monitor.InvalidConfig, "the body is not valid UTF-8")
 	}
@@ -70,6 +78,14 @@ func documented(accepted []string) []string {
 
 func tooLarge(limit int64) error {
 	return refusef(bodyTooLarge, "the body is larger than %d bytes", limit)
+}
+
+// cutBody returns the refusal of a body that could not be read to its end because of err.
+func cutBody(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return refusef(requestTimeout, "the body did not arrive in time")
+	}
+	return refusef(monitor.InvalidConfig, "the body ended early")
 }
 
 // decode reads a JSON object into v, a pointer to a struct, as encoding/json does.

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/base64"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -94,17 +92,15 @@ func (h eventHandlers) deliveries(c *gin.Context) error {
 func readDeliveryQuery(query url.Values) (q registry.DeliveryQuery, err error) {
 	q = registry.DeliveryQuery{
 		MonitorID: monitor.ID(query.Get("monitor_id")), EventID: query.Get("event_id"), IncidentID: query.Get("incident_id"),
-		State: registry.DeliveryState(query.Get("state")), Limit: registry.DefaultDeliveryPage,
+		State: registry.DeliveryState(query.Get("state")),
 	}
 	for _, name := range []string{"monitor_id", "event_id", "incident_id", "state"} {
 		if query.Has(name) && query.Get(name) == "" {
 			return q, refusef(monitor.InvalidConfig, "%s is empty; accepted is a value, or to leave it out", name)
 		}
 	}
-	if query.Has("limit") {
-		if q.Limit, err = strconv.Atoi(query.Get("limit")); err != nil {
-			return q, refusef(monitor.InvalidConfig, "limit is %.40q; accepted is a whole number", query.Get("limit"))
-		}
+	if q.Limit, err = readInt(query, "limit", registry.DefaultDeliveryPage); err != nil {
+		return q, err
 	}
 	if query.Has("cursor") {
 		var ok bool
@@ -129,10 +125,7 @@ func (h eventHandlers) deliveryBody(d registry.DeliveryRecord) deliveryBody {
 	return body
 }
 
-// deliveryCursor begins the cursors of the list of deliveries: the list and its version.
-const deliveryCursor = "d1."
-
-// maxCursorMicros is the last year that a time may have, in µs since 1970.
+// maxCursorMicros is the end of the year 9999 in µs since 1970.
 const maxCursorMicros = 253402300799999999
 
 // encodePlace returns the cursor after a place, or nil for the zero value.
@@ -140,18 +133,14 @@ func encodePlace(p registry.DeliveryPlace) *string {
 	if p.EventID == "" {
 		return nil
 	}
-	return new(base64.RawURLEncoding.EncodeToString([]byte(deliveryCursor + strconv.FormatInt(p.CreatedAt.UnixMicro(), 10) + "." + p.EventID)))
+	return new(deliveryCursor.encode(strconv.FormatInt(p.CreatedAt.UnixMicro(), 10) + "." + p.EventID))
 }
 
 func decodePlace(s string) (p registry.DeliveryPlace, ok bool) {
-	raw, err := base64.RawURLEncoding.DecodeString(s)
-	if err != nil {
-		return p, false
-	}
-	place, ok := strings.CutPrefix(string(raw), deliveryCursor)
-	at, id, cut := strings.Cut(place, ".")
+	place, ok := deliveryCursor.decode(s)
+	at, id, _ := strings.Cut(place, ".")
 	micros, err := strconv.ParseInt(at, 10, 64)
-	if !ok || !cut || err != nil || micros <= 0 || micros > maxCursorMicros || uuid.Validate(id) != nil || len(id) != len(uuid.Nil.String()) {
+	if !ok || err != nil || micros <= 0 || micros > maxCursorMicros || !isUUID(id) {
 		return p, false
 	}
 	return registry.DeliveryPlace{CreatedAt: time.UnixMicro(micros), EventID: id}, true

@@ -114,11 +114,7 @@ type webhookTestBody struct {
 
 // testWebhook is POST /api/v1/webhooks/test (decision A8).
 func (h eventHandlers) testWebhook(c *gin.Context) error {
-	raw, err := readJSON(c, maxPublicBody)
-	if err != nil {
-		return err
-	}
-	body, err := readObject(raw, "", "callback_url")
+	body, err := readFields(c, "callback_url")
 	if err != nil {
 		return err
 	}

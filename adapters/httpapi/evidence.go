@@ -3,11 +3,9 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
@@ -86,7 +84,7 @@ func (h evidenceHandlers) list(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := evidenceFilter(query)
+	f, err := readEvidenceFilter(query)
 	if err != nil {
 		return err
 	}
@@ -105,10 +103,10 @@ func (h evidenceHandlers) list(c *gin.Context) error {
 	return nil
 }
 
-func evidenceFilter(query url.Values) (f record.EvidenceFilter, err error) {
+func readEvidenceFilter(query url.Values) (f record.EvidenceFilter, err error) {
 	f = record.EvidenceFilter{
 		MonitorID: monitor.ID(query.Get("monitor_id")), IncidentID: query.Get("incident_id"), EventID: query.Get("event_id"),
-		Before: evidence.ID(query.Get("before")), Limit: record.DefaultEvidencePage,
+		Before: evidence.ID(query.Get("before")),
 	}
 	if query.Has("monitor_id") {
 		if _, err := monitor.ParseID(query.Get("monitor_id")); err != nil {
@@ -119,16 +117,12 @@ func evidenceFilter(query url.Values) (f record.EvidenceFilter, err error) {
 		if !query.Has(name) {
 			continue
 		}
-		if err := uuid.Validate(query.Get(name)); err != nil || len(query.Get(name)) != len(uuid.Nil.String()) {
+		if !isUUID(query.Get(name)) {
 			return f, refusef(monitor.InvalidConfig, "%s is %.60q; accepted is a UUID", name, query.Get(name))
 		}
 	}
-	if query.Has("limit") {
-		if f.Limit, err = strconv.Atoi(query.Get("limit")); err != nil {
-			return f, refusef(monitor.InvalidConfig, "limit is %.40q; accepted is a whole number", query.Get("limit"))
-		}
-	}
-	return f, nil
+	f.Limit, err = readInt(query, "limit", record.DefaultEvidencePage)
+	return f, err
 }
 
 // setClass is POST /api/v1/evidence/{evidence_id}/class (section 16.2).
@@ -137,11 +131,7 @@ func (h evidenceHandlers) setClass(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	raw, err := readJSON(c, maxPublicBody)
-	if err != nil {
-		return err
-	}
-	body, err := readObject(raw, "", "class")
+	body, err := readFields(c, "class")
 	if err != nil {
 		return err
 	}

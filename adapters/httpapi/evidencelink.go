@@ -38,11 +38,7 @@ func (h evidenceHandlers) link(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	raw, err := readJSON(c, maxPublicBody)
-	if err != nil {
-		return err
-	}
-	body, err := readObject(raw, "", "variant", "ttl_sec")
+	body, err := readFields(c, "variant", "ttl_sec")
 	if err != nil {
 		return err
 	}

@@ -1,13 +1,10 @@
 package httpapi
 
 import (
-	"errors"
 	"io"
-	"math"
 	"mime"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"time"
 
@@ -82,14 +79,11 @@ func readUpload(c *gin.Context, query url.Values) (u record.EvidenceUpload, err 
 	if u.Record.ID, err = evidence.ParseID(c.Param("evidence_id")); err != nil {
 		return u, err
 	}
-	u.Generation, err = strconv.Atoi(query.Get("generation"))
-	if err != nil || u.Generation < 1 || u.Generation > math.MaxInt32 {
-		return u, refusef(monitor.InvalidConfig, "generation is %.40q; accepted is a whole number from 1", query.Get("generation"))
+	if u.Generation, err = readGeneration(query); err != nil {
+		return u, err
 	}
-	if query.Has("unclear") {
-		if u.Unclear, err = strconv.ParseBool(query.Get("unclear")); err != nil {
-			return u, refusef(monitor.InvalidConfig, "unclear is %.40q; accepted are true and false", query.Get("unclear"))
-		}
+	if u.Unclear, err = readBool(query, "unclear", false); err != nil {
+		return u, err
 	}
 	u.Record.EventID, u.Record.Condition = query.Get("event_id"), query.Get("condition")
 	u.Record.Phase, u.Record.Note = evidence.Phase(query.Get("phase")), query.Get("note")
@@ -118,19 +112,14 @@ func readFile(c *gin.Context, query url.Values) (*evidence.File, error) {
 	if f.Digest, err = evidence.ParseDigest(query.Get("sha256")); err != nil {
 		return nil, err
 	}
-	if f.TakenAt, err = time.Parse(time.RFC3339, query.Get("taken_at")); err != nil {
-		return nil, refusef(monitor.InvalidConfig, "taken_at is %.60q; accepted is an RFC 3339 time", query.Get("taken_at"))
+	if f.TakenAt, err = readTakenAt(query); err != nil {
+		return nil, err
 	}
-	for _, p := range []struct {
-		name string
-		into *int
-	}{{"width", &f.Width}, {"height", &f.Height}} {
-		if !query.Has(p.name) {
-			continue
-		}
-		if *p.into, err = strconv.Atoi(query.Get(p.name)); err != nil {
-			return nil, refusef(monitor.InvalidConfig, "%s is %.40q; accepted is a whole number", p.name, query.Get(p.name))
-		}
+	if f.Width, err = readInt(query, "width", 0); err != nil {
+		return nil, err
+	}
+	if f.Height, err = readInt(query, "height", 0); err != nil {
+		return nil, err
 	}
 	if query.Has("measure") {
 		measure, err := strconv.ParseFloat(query.Get("measure"), 64)
@@ -148,11 +137,8 @@ type uploadBody struct{ io.Reader }
 // Read implements io.Reader.
 func (b uploadBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
-	switch {
-	case err == nil || err == io.EOF:
+	if err == nil || err == io.EOF {
 		return n, err
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return n, refusef(requestTimeout, "the body did not arrive in time")
 	}
-	return n, refusef(monitor.InvalidConfig, "the body ended early")
+	return n, cutBody(err)
 }

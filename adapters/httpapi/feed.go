@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -59,17 +58,14 @@ func readFeedRequest(c *gin.Context) (feedRequest, error) {
 	if !r.sse && !strings.Contains(accept, ndjson) {
 		r.sse = !query.Has("after") && !query.Has("follow")
 	}
-	if r.follow, err = readFollow(query, r.sse); err != nil {
+	if r.follow, err = readBool(query, "follow", r.sse); err != nil {
 		return r, err
 	}
-	switch given := query.Get("thumbnails"); given {
-	case "true":
-		r.thumbnails = true
-	case "false":
-	default:
-		if query.Has("thumbnails") {
-			return r, refusef(monitor.InvalidConfig, "thumbnails is %.40q; accepted is true or false", given)
-		}
+	if r.sse && !r.follow {
+		return r, refusef(monitor.InvalidConfig, "follow=false is for %s; %s always follows", ndjson, eventStream)
+	}
+	if r.thumbnails, err = readBool(query, "thumbnails", false); err != nil {
+		return r, err
 	}
 	if after := query.Get("after"); after != "" {
 		position, ok := feed.ParsePosition(after)
@@ -82,19 +78,6 @@ func readFeedRequest(c *gin.Context) (feedRequest, error) {
 		r.from, _ = feed.ParsePosition(id)
 	}
 	return r, nil
-}
-
-func readFollow(query url.Values, sse bool) (bool, error) {
-	switch follow := query.Get("follow"); {
-	case follow == "true", follow == "" && !query.Has("follow") && sse:
-		return true, nil
-	case follow == "false" && sse:
-		return false, refusef(monitor.InvalidConfig, "follow=false is for %s; %s always follows", ndjson, eventStream)
-	case follow == "false", !query.Has("follow"):
-		return false, nil
-	default:
-		return false, refusef(monitor.InvalidConfig, "follow is %.40q; accepted is true or false", follow)
-	}
 }
 
 // read is GET /api/v1/feed.

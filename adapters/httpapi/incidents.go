@@ -129,7 +129,7 @@ func (h incidentHandlers) list(c *gin.Context) error {
 	for _, i := range page {
 		body.Incidents = append(body.Incidents, h.body(i))
 	}
-	body.Next = incidentCursor.encode(next)
+	body.Next = incidentCursor.encodeSeq(next)
 	h.write(c, http.StatusOK, body)
 	return nil
 }
@@ -175,7 +175,7 @@ func readIncidentFilter(query url.Values) (f record.IncidentFilter, wrong []erro
 	}
 	if query.Has("after") {
 		var ok bool
-		if f.Before, ok = incidentCursor.decode(query.Get("after")); !ok {
+		if f.Before, ok = incidentCursor.decodeSeq(query.Get("after")); !ok {
 			refuse("after", "the next of an earlier page")
 		}
 	}
@@ -236,11 +236,7 @@ func (h incidentHandlers) label(c *gin.Context) error {
 
 // act does an action whose body has op_id, by and the further fields.
 func (h incidentHandlers) act(c *gin.Context, kind incident.EntryKind, fields ...string) error {
-	raw, err := readJSON(c, maxPublicBody)
-	if err != nil {
-		return err
-	}
-	body, err := readObject(raw, "", append([]string{"op_id", "by"}, fields...)...)
+	body, err := readFields(c, append([]string{"op_id", "by"}, fields...)...)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (h monitorHandlers) list(c *gin.Context) error {
 	body := listBody{
 		Monitors:   make([]listedBody, 0, len(page.Monitors)),
 		Pagination: paginationBody{page.Total, q.Limit, q.Offset},
-		Next:       monitorCursor.encode(page.Next),
+		Next:       monitorCursor.encodeSeq(page.Next),
 	}
 	for _, m := range page.Monitors {
 		body.Monitors = append(body.Monitors, h.listedBody(m))
@@ -76,19 +76,14 @@ func readMonitorQuery(query url.Values) (q registry.MonitorQuery, err error) {
 		}
 	}
 	for name, into := range map[string]*bool{"trouble": &q.Trouble, "blind": &q.Blind, "live": &q.Live} {
-		if !query.Has(name) {
-			continue
+		if *into, err = readBool(query, name, false); err != nil {
+			return q, err
 		}
-		given := query.Get(name)
-		if given != "true" && given != "false" {
-			return q, refusef(monitor.InvalidConfig, "%s is %.40q; accepted are true and false", name, given)
-		}
-		*into = given == "true"
 	}
 	q.Text = query.Get("q")
 	if query.Has("after") {
 		var ok bool
-		if q.Before, ok = monitorCursor.decode(query.Get("after")); !ok {
+		if q.Before, ok = monitorCursor.decodeSeq(query.Get("after")); !ok {
 			return q, refusef(monitor.InvalidConfig, "after is %.40q; accepted is the next of an earlier page", query.Get("after"))
 		}
 	}

@@ -1,12 +1,15 @@
 package httpapi
 
 import (
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -30,21 +33,58 @@ func readQuery(c *gin.Context, known ...string) (url.Values, error) {
 	return query, nil
 }
 
+// readInt reads a whole number, or returns absent if the parameter is left out.
+func readInt(query url.Values, name string, absent int) (int, error) {
+	if !query.Has(name) {
+		return absent, nil
+	}
+	n, err := strconv.Atoi(query.Get(name))
+	if err != nil {
+		return 0, refusef(monitor.InvalidConfig, "%s is %.40q; accepted is a whole number", name, query.Get(name))
+	}
+	return n, nil
+}
+
+// readBool reads true or false, or returns absent if the parameter is left out.
+func readBool(query url.Values, name string, absent bool) (bool, error) {
+	switch given := query.Get(name); {
+	case !query.Has(name):
+		return absent, nil
+	case given == "true", given == "false":
+		return given == "true", nil
+	default:
+		return false, refusef(monitor.InvalidConfig, "%s is %.40q; accepted are true and false", name, given)
+	}
+}
+
+// readGeneration reads the generation of the worker that uploads something.
+func readGeneration(query url.Values) (int, error) {
+	generation, err := strconv.Atoi(query.Get("generation"))
+	if err != nil || generation < 1 || generation > math.MaxInt32 {
+		return 0, refusef(monitor.InvalidConfig, "generation is %.40q; accepted is a whole number from 1", query.Get("generation"))
+	}
+	return generation, nil
+}
+
+// readTakenAt reads when the content of an upload was taken.
+func readTakenAt(query url.Values) (time.Time, error) {
+	at, err := time.Parse(time.RFC3339, query.Get("taken_at"))
+	if err != nil {
+		return at, refusef(monitor.InvalidConfig, "taken_at is %.60q; accepted is an RFC 3339 time", query.Get("taken_at"))
+	}
+	return at, nil
+}
+
+// isUUID reports whether s is a UUID with its hyphens and nothing else.
+func isUUID(s string) bool { return len(s) == len(uuid.Nil.String()) && uuid.Validate(s) == nil }
+
 // page reads limit and offset (section 3.4).
 func page(query url.Values) (limit, offset int, err error) {
-	limit, offset = registry.DefaultPage, 0
-	for _, p := range []struct {
-		name string
-		into *int
-	}{{"limit", &limit}, {"offset", &offset}} {
-		if !query.Has(p.name) {
-			continue
-		}
-		if *p.into, err = strconv.Atoi(query.Get(p.name)); err != nil {
-			return 0, 0, refusef(monitor.InvalidConfig, "%s is %.40q; accepted is a whole number", p.name, query.Get(p.name))
-		}
+	if limit, err = readInt(query, "limit", registry.DefaultPage); err != nil {
+		return 0, 0, err
 	}
-	return limit, offset, nil
+	offset, err = readInt(query, "offset", 0)
+	return limit, offset, err
 }
 
 type paginationBody struct {

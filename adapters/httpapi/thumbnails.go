@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"image/jpeg"
 	"io"
-	"math"
 	"mime"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -31,18 +29,14 @@ type leaseBody struct {
 
 // watch is POST /api/v1/thumbnails/watch.
 func (h thumbnailHandlers) watch(c *gin.Context) error {
-	raw, err := readJSON(c, maxPublicBody)
+	body, err := readFields(c, "monitor_ids")
 	if err != nil {
 		return err
 	}
-	body, err := readObject(raw, "", "monitor_ids")
-	if err != nil {
-		return err
-	}
-	var ids []monitor.ID
 	if err := body.err(); err != nil {
 		return err
 	}
+	var ids []monitor.ID
 	if err := json.Unmarshal(body.fields["monitor_ids"], &ids); err != nil {
 		return refusef(monitor.InvalidConfig, "monitor_ids is no array of texts; accepted are 1 to %d ids of monitors", record.MaxThumbnailMonitors)
 	}
@@ -88,13 +82,13 @@ func (h thumbnailHandlers) put(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	generation, err := strconv.Atoi(query.Get("generation"))
-	if err != nil || generation < 1 || generation > math.MaxInt32 {
-		return refusef(monitor.InvalidConfig, "generation is %.40q; accepted is a whole number from 1", query.Get("generation"))
+	generation, err := readGeneration(query)
+	if err != nil {
+		return err
 	}
 	t := record.Thumbnail{MonitorID: id}
-	if t.TakenAt, err = time.Parse(time.RFC3339, query.Get("taken_at")); err != nil {
-		return refusef(monitor.InvalidConfig, "taken_at is %.60q; accepted is an RFC 3339 time", query.Get("taken_at"))
+	if t.TakenAt, err = readTakenAt(query); err != nil {
+		return err
 	}
 	if t.JPEG, err = readThumbnail(c); err != nil {
 		return err
