@@ -6,6 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -27,7 +28,7 @@ func (h monitorHandlers) change(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	h.write(c, http.StatusOK, h.monitorBody(m))
+	h.write(c, http.StatusOK, feed.NewMonitorIn(m, h.zone))
 	return nil
 }
 

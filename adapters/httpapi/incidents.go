@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -22,47 +23,22 @@ type incidentHandlers struct {
 }
 
 type incidentBody struct {
-	IncidentID     string            `json:"incident_id"`
-	MonitorID      monitor.ID        `json:"monitor_id"`
-	StreamURL      monitor.StreamURL `json:"stream_url"`
-	State          incident.State    `json:"state"`
-	Severity       int               `json:"severity"`
-	Conditions     []conditionBody   `json:"conditions"`
-	StartedAt      time.Time         `json:"started_at"`
-	OpenedAt       time.Time         `json:"opened_at"`
-	ResolvedAt     *time.Time        `json:"resolved_at"`
-	QuietSec       int64             `json:"quiet_sec"`
-	Reopened       int               `json:"reopened"`
-	AcknowledgedBy *string           `json:"acknowledged_by"`
-	AcknowledgedAt *time.Time        `json:"acknowledged_at"`
-	FalsePositive  *bool             `json:"false_positive"`
-	Picture        *pictureBody      `json:"picture"`
-	UpdatedAt      time.Time         `json:"updated_at"`
-}
-
-type conditionBody struct {
-	Name          incident.Name `json:"name"`
-	StartedAt     time.Time     `json:"started_at"`
-	LastStartedAt time.Time     `json:"last_started_at"`
-	EndedAt       *time.Time    `json:"ended_at"`
-	Count         int           `json:"count"`
-	LongestSec    int64         `json:"longest_sec"`
-	Alert         *alertBody    `json:"alert"`
-}
-
-type alertBody struct {
-	EventID      *string            `json:"event_id"`
-	At           time.Time          `json:"at"`
-	DurationSec  *int64             `json:"duration_sec"`
-	ThresholdSec *int64             `json:"threshold_sec"`
-	Criteria     map[string]float64 `json:"criteria"`
-	Reason       *string            `json:"reason"`
-	Detail       *string            `json:"detail"`
-}
-
-type pictureBody struct {
-	EvidenceID string `json:"evidence_id"`
-	Variant    string `json:"variant"`
+	IncidentID     string                   `json:"incident_id"`
+	MonitorID      monitor.ID               `json:"monitor_id"`
+	StreamURL      monitor.StreamURL        `json:"stream_url"`
+	State          incident.State           `json:"state"`
+	Severity       int                      `json:"severity"`
+	Conditions     []feed.IncidentCondition `json:"conditions"`
+	StartedAt      time.Time                `json:"started_at"`
+	OpenedAt       time.Time                `json:"opened_at"`
+	ResolvedAt     *time.Time               `json:"resolved_at"`
+	QuietSec       int64                    `json:"quiet_sec"`
+	Reopened       int                      `json:"reopened"`
+	AcknowledgedBy *string                  `json:"acknowledged_by"`
+	AcknowledgedAt *time.Time               `json:"acknowledged_at"`
+	FalsePositive  *bool                    `json:"false_positive"`
+	Picture        *feed.Picture            `json:"picture"`
+	UpdatedAt      time.Time                `json:"updated_at"`
 }
 
 func (h incidentHandlers) body(i record.Incident) incidentBody {
@@ -72,7 +48,7 @@ func (h incidentHandlers) body(i record.Incident) incidentBody {
 		StreamURL:      i.StreamURL,
 		State:          i.State,
 		Severity:       i.Severity,
-		Conditions:     h.conditions(i.Conditions),
+		Conditions:     feed.NewConditions(i.Conditions, h.zone),
 		StartedAt:      h.localTime(i.StartedAt),
 		OpenedAt:       h.localTime(i.OpenedAt),
 		ResolvedAt:     h.localTimeOrNull(&i.ResolvedAt),
@@ -84,26 +60,9 @@ func (h incidentHandlers) body(i record.Incident) incidentBody {
 		UpdatedAt:      h.localTime(i.UpdatedAt),
 	}
 	if i.Picture != nil {
-		body.Picture = &pictureBody{i.Picture.EvidenceID, i.Picture.Variant}
+		body.Picture = &feed.Picture{EvidenceID: i.Picture.EvidenceID, Variant: i.Picture.Variant}
 	}
 	return body
-}
-
-func (r *responder) conditions(all []incident.Condition) []conditionBody {
-	shown := make([]conditionBody, 0, len(all))
-	for _, c := range all {
-		shown = append(shown, conditionBody{
-			c.Name, r.localTime(c.StartedAt), r.localTime(c.LastStartedAt), r.localTimeOrNull(&c.EndedAt), c.Count, int64(c.Longest / time.Second), r.alert(c.Alert),
-		})
-	}
-	return shown
-}
-
-func (r *responder) alert(a *incident.Alert) *alertBody {
-	if a == nil {
-		return nil
-	}
-	return &alertBody{orNull(a.EventID), r.localTime(a.At), orNull(a.DurationSec), orNull(a.ThresholdSec), a.Criteria, orNull(a.Reason), orNull(a.Detail)}
 }
 
 type incidentListBody struct {

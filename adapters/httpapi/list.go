@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
@@ -27,7 +28,7 @@ type listedBody struct {
 	CreatedAt          time.Time            `json:"created_at"`
 	Reason             string               `json:"reason,omitempty"`
 	StreamStatus       monitor.StreamStatus `json:"stream_status"`
-	Health             healthBody           `json:"health"`
+	Health             feed.Health          `json:"health"`
 	LastError          *string              `json:"last_error"`
 	BlindSince         *time.Time           `json:"blind_since"`
 	ScheduledStartTime *time.Time           `json:"scheduled_start_time"`
@@ -37,10 +38,10 @@ type listedBody struct {
 }
 
 type openIncidentBody struct {
-	IncidentID string          `json:"incident_id"`
-	Severity   int             `json:"severity"`
-	Conditions []conditionBody `json:"conditions"`
-	OpenedAt   time.Time       `json:"opened_at"`
+	IncidentID string                   `json:"incident_id"`
+	Severity   int                      `json:"severity"`
+	Conditions []feed.IncidentCondition `json:"conditions"`
+	OpenedAt   time.Time                `json:"opened_at"`
 }
 
 // list is GET /api/v1/monitors (sections 3.4, 16.6).
@@ -99,7 +100,7 @@ func (h monitorHandlers) listedBody(m registry.ListedMonitor) listedBody {
 		CreatedAt:          h.localTime(m.CreatedAt),
 		Reason:             m.Reason,
 		StreamStatus:       m.StreamStatus,
-		Health:             healthBody{m.Health.Video, m.Health.Audio, h.localTimeOrNull(&m.Health.LastCheckAt)},
+		Health:             feed.NewHealth(m.Health, h.zone),
 		LastError:          orNull(m.Visibility.LastError),
 		BlindSince:         h.localTimeOrNull(&m.Visibility.BlindSince),
 		ScheduledStartTime: h.localTimeOrNull(m.Config.ScheduledStartTime),
@@ -117,5 +118,5 @@ func (h monitorHandlers) openIncident(i *incident.Incident) *openIncidentBody {
 	if i == nil {
 		return nil
 	}
-	return &openIncidentBody{i.ID, i.Severity, h.conditions(i.Conditions), h.localTime(i.OpenedAt)}
+	return &openIncidentBody{i.ID, i.Severity, feed.NewConditions(i.Conditions, h.zone), h.localTime(i.OpenedAt)}
 }

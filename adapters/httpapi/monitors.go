@@ -1,13 +1,13 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/feed"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
@@ -134,30 +134,6 @@ func (h monitorHandlers) stop(c *gin.Context) error {
 	return nil
 }
 
-type monitorBody struct {
-	MonitorID    monitor.ID           `json:"monitor_id"`
-	StreamURL    monitor.StreamURL    `json:"stream_url"`
-	Status       monitor.Status       `json:"status"`
-	Reason       string               `json:"reason,omitempty"`
-	StreamStatus monitor.StreamStatus `json:"stream_status"`
-	Health       healthBody           `json:"health"`
-	LastError    *string              `json:"last_error"`
-	BlindSince   *time.Time           `json:"blind_since"`
-	LastObserved *time.Time           `json:"last_observed_at"`
-	Statistics   monitor.Statistics   `json:"statistics"`
-	Config       monitor.Config       `json:"config"`
-	Metadata     json.RawMessage      `json:"metadata"`
-	Revision     int                  `json:"revision"`
-	CreatedAt    time.Time            `json:"created_at"`
-	EndedAt      *time.Time           `json:"ended_at,omitempty"`
-}
-
-type healthBody struct {
-	Video       monitor.TrackHealth `json:"video"`
-	Audio       monitor.TrackHealth `json:"audio"`
-	LastCheckAt *time.Time          `json:"last_check_at"`
-}
-
 // get is GET /api/v1/monitors/{monitor_id} (section 3.3). Beside the specified fields
 // it returns the registration (config, metadata, revision) and the visibility of the stream
 // (last_error, blind_since, last_observed_at). Of an ended monitor it also returns
@@ -172,31 +148,6 @@ func (h monitorHandlers) get(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	h.write(c, http.StatusOK, h.monitorBody(m))
+	h.write(c, http.StatusOK, feed.NewMonitorIn(m, h.zone))
 	return nil
-}
-
-func (h monitorHandlers) monitorBody(m monitor.Monitor) monitorBody {
-	m.Config.ScheduledStartTime = h.localTimeOrNull(m.Config.ScheduledStartTime)
-	m.Config.ScheduledEndTime = h.localTimeOrNull(m.Config.ScheduledEndTime)
-	if len(m.Metadata) == 0 {
-		m.Metadata = json.RawMessage(`{}`)
-	}
-	return monitorBody{
-		MonitorID:    m.ID,
-		StreamURL:    m.StreamURL,
-		Status:       m.Status,
-		Reason:       m.Reason,
-		StreamStatus: m.StreamStatus,
-		Health:       healthBody{m.Health.Video, m.Health.Audio, h.localTimeOrNull(&m.Health.LastCheckAt)},
-		LastError:    orNull(m.Visibility.LastError),
-		BlindSince:   h.localTimeOrNull(&m.Visibility.BlindSince),
-		LastObserved: h.localTimeOrNull(&m.Visibility.LastObservedAt),
-		Statistics:   m.Statistics,
-		Config:       m.Config,
-		Metadata:     m.Metadata,
-		Revision:     m.Revision,
-		CreatedAt:    h.localTime(m.CreatedAt),
-		EndedAt:      h.localTimeOrNull(&m.EndedAt),
-	}
 }

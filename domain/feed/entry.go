@@ -59,17 +59,20 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// utc shows a time in UTC, to the millisecond.
-func utc(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+// shown returns a time in a zone, to the millisecond.
+func shown(t time.Time, zone *time.Location) time.Time { return t.In(zone).Truncate(time.Millisecond) }
 
-// utcOrNull shows the zero time as null.
-func utcOrNull(t time.Time) *time.Time {
+// shownOrNull shows the zero time as null.
+func shownOrNull(t time.Time, zone *time.Location) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
-	shown := utc(t)
-	return &shown
+	return new(shown(t, zone))
 }
+
+func utc(t time.Time) time.Time { return shown(t, time.UTC) }
+
+func utcOrNull(t time.Time) *time.Time { return shownOrNull(t, time.UTC) }
 
 // orNull shows a zero value as null.
 func orNull[T comparable](v T) *T {

@@ -47,17 +47,34 @@ type Alert struct {
 	Detail       *string            `json:"detail"`
 }
 
-func newAlert(a *incident.Alert) *Alert {
+func newAlert(a *incident.Alert, zone *time.Location) *Alert {
 	if a == nil {
 		return nil
 	}
-	return &Alert{orNull(a.EventID), utc(a.At), orNull(a.DurationSec), orNull(a.ThresholdSec), a.Criteria, orNull(a.Reason), orNull(a.Detail)}
+	return &Alert{orNull(a.EventID), shown(a.At, zone), orNull(a.DurationSec), orNull(a.ThresholdSec), a.Criteria, orNull(a.Reason), orNull(a.Detail)}
 }
 
 // Picture names the best picture of an incident.
 type Picture struct {
 	EvidenceID string `json:"evidence_id"`
 	Variant    string `json:"variant"`
+}
+
+// NewConditions returns the data of the conditions of an incident, with times in a zone.
+func NewConditions(all []incident.Condition, zone *time.Location) []IncidentCondition {
+	data := make([]IncidentCondition, 0, len(all))
+	for _, c := range all {
+		data = append(data, IncidentCondition{
+			Name:          string(c.Name),
+			StartedAt:     shown(c.StartedAt, zone),
+			LastStartedAt: shown(c.LastStartedAt, zone),
+			EndedAt:       shownOrNull(c.EndedAt, zone),
+			Count:         c.Count,
+			LongestSec:    int64(c.Longest / time.Second),
+			Alert:         newAlert(c.Alert, zone),
+		})
+	}
+	return data
 }
 
 // NewIncident returns the data of an incident of a monitor.
@@ -67,7 +84,7 @@ func NewIncident(id monitor.ID, i incident.Incident) Incident {
 		MonitorID:      id,
 		State:          string(i.State),
 		Severity:       i.Severity,
-		Conditions:     make([]IncidentCondition, 0, len(i.Conditions)),
+		Conditions:     NewConditions(i.Conditions, time.UTC),
 		StartedAt:      utc(i.StartedAt),
 		OpenedAt:       utc(i.OpenedAt),
 		ResolvedAt:     utcOrNull(i.ResolvedAt),
@@ -75,17 +92,6 @@ func NewIncident(id monitor.ID, i incident.Incident) Incident {
 		AcknowledgedBy: orNull(i.AcknowledgedBy),
 		FalsePositive:  i.FalsePositive,
 		Reopened:       i.Reopened,
-	}
-	for _, c := range i.Conditions {
-		data.Conditions = append(data.Conditions, IncidentCondition{
-			Name:          string(c.Name),
-			StartedAt:     utc(c.StartedAt),
-			LastStartedAt: utc(c.LastStartedAt),
-			EndedAt:       utcOrNull(c.EndedAt),
-			Count:         c.Count,
-			LongestSec:    int64(c.Longest / time.Second),
-			Alert:         newAlert(c.Alert),
-		})
 	}
 	if i.Picture != nil {
 		data.Picture = &Picture{EvidenceID: i.Picture.EvidenceID, Variant: i.Picture.Variant}

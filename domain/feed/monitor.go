@@ -7,9 +7,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// Monitor is the data of monitor.updated: the fields of GET
-// /api/v1/monitors/{monitor_id} (section 3.3), with times in UTC. Statistics and
-// last_check_at are as of the entry; they change more often than entries are made.
+// Monitor is the data of monitor.updated, and the answer of GET
+// /api/v1/monitors/{monitor_id} (section 3.3). In the feed, statistics and last_check_at
+// are as of the entry; they change more often than entries are made.
 type Monitor struct {
 	MonitorID    monitor.ID           `json:"monitor_id"`
 	StreamURL    monitor.StreamURL    `json:"stream_url"`
@@ -35,12 +35,20 @@ type Health struct {
 	LastCheckAt *time.Time          `json:"last_check_at"`
 }
 
-// NewMonitor returns the data of a monitor. It leaves out the callback URL, because
-// receivers keep tokens there.
-func NewMonitor(m monitor.Monitor) Monitor {
+// NewHealth returns the data of a monitor's health, with its time in a zone.
+func NewHealth(h monitor.Health, zone *time.Location) Health {
+	return Health{h.Video, h.Audio, shownOrNull(h.LastCheckAt, zone)}
+}
+
+// NewMonitor returns the data of a monitor, with times in UTC.
+func NewMonitor(m monitor.Monitor) Monitor { return NewMonitorIn(m, time.UTC) }
+
+// NewMonitorIn returns the data of a monitor, with times in a zone. It leaves out the
+// callback URL, because receivers keep tokens there.
+func NewMonitorIn(m monitor.Monitor, zone *time.Location) Monitor {
 	for _, scheduled := range []**time.Time{&m.Config.ScheduledStartTime, &m.Config.ScheduledEndTime} {
 		if *scheduled != nil {
-			*scheduled = utcOrNull(**scheduled)
+			*scheduled = shownOrNull(**scheduled, zone)
 		}
 	}
 	if len(m.Metadata) == 0 {
@@ -52,16 +60,16 @@ func NewMonitor(m monitor.Monitor) Monitor {
 		Status:       m.Status,
 		Reason:       m.Reason,
 		StreamStatus: m.StreamStatus,
-		Health:       Health{m.Health.Video, m.Health.Audio, utcOrNull(m.Health.LastCheckAt)},
+		Health:       NewHealth(m.Health, zone),
 		LastError:    orNull(m.Visibility.LastError),
-		BlindSince:   utcOrNull(m.Visibility.BlindSince),
-		LastObserved: utcOrNull(m.Visibility.LastObservedAt),
+		BlindSince:   shownOrNull(m.Visibility.BlindSince, zone),
+		LastObserved: shownOrNull(m.Visibility.LastObservedAt, zone),
 		Statistics:   m.Statistics,
 		Config:       m.Config,
 		Metadata:     m.Metadata,
 		Revision:     m.Revision,
-		CreatedAt:    utc(m.CreatedAt),
-		EndedAt:      utcOrNull(m.EndedAt),
+		CreatedAt:    shown(m.CreatedAt, zone),
+		EndedAt:      shownOrNull(m.EndedAt, zone),
 	}
 }
 
