@@ -185,7 +185,7 @@ func (a *API) routeEvidence(evidence evidenceHandlers) {
 	v1.POST("/:evidence_id/link", querying, a.answer(evidence.link))
 	v1.POST("/:evidence_id/class", querying, a.answer(evidence.setClass))
 	a.public.GET(evidencePath, a.answer(evidence.download))
-	a.internal.PUT(notePath, a.answer(evidence.note))
+	a.internal.PUT(recordPath, a.answer(evidence.putRecord))
 	a.internal.POST(uploadPath, a.answer(evidence.upload))
 }
 

@@ -107,13 +107,14 @@ func readBatch(c *gin.Context) ([]registry.Request, error) {
 	case n == 0:
 		return nil, refusef(monitor.InvalidConfig, "the batch is empty; accepted are 1 to %d registrations", registry.MaxBatch)
 	case n > registry.MaxBatch:
-		return nil, tooMany(n)
+		return nil, tooManyRegistrations(n)
 	}
 	requests := make([]registry.Request, len(registrations))
 	for i, registration := range registrations {
 		if requests[i], err = readRegistration(registration); err != nil {
 			requests[i].Unreadable = []registry.FieldError{
-				{Field: "stream_url", Err: err}, {Field: "callback_url"}, // one error for the whole
+				{Field: "stream_url", Err: err},
+				{Field: "callback_url"}, // the registry does not refuse it again because it is missing
 			}
 		}
 	}
@@ -135,6 +136,6 @@ func readBatchJSON(raw []byte) ([]json.RawMessage, error) {
 	return registrations, nil
 }
 
-func tooMany(n int) error {
+func tooManyRegistrations(n int) error {
 	return refusef(monitor.InvalidConfig, "the batch has %d registrations or more; accepted are 1 to %d: send the rest in another batch", n, registry.MaxBatch)
 }

@@ -48,8 +48,7 @@ func readChange(raw []byte) (registry.Change, error) {
 	}
 	if _, given := body.fields["callback_url"]; given {
 		change.CallbackURL = new(string)
-		refusedBefore := len(body.refused)
-		if body.text("callback_url", change.CallbackURL); len(body.refused) > refusedBefore {
+		if body.text("callback_url", change.CallbackURL); body.refuses("callback_url") {
 			change.CallbackURL = nil
 		}
 	}
@@ -78,9 +77,8 @@ func readChange(raw []byte) (registry.Change, error) {
 
 // timeChange reads a time that null removes. A time that cannot be read changes nothing.
 func (o *object) timeChange(name string) (change registry.TimeChange) {
-	refusedBefore := len(o.refused)
 	o.timestamp(name, &change.To)
-	_, change.Given = o.fields[name]
-	change.Given = change.Given && len(o.refused) == refusedBefore
+	_, given := o.fields[name]
+	change.Given = given && !o.refuses(name)
 	return change
 }

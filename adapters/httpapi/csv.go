@@ -29,11 +29,11 @@ func readCSV(body []byte) ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, notCSV(err)
 	}
-	config := map[string]bool{}
+	inConfig := map[string]bool{}
 	for _, name := range configFields() {
-		config[name] = true
+		inConfig[name] = true
 	}
-	if err := checkColumns(columns, config); err != nil {
+	if err := checkColumns(columns, inConfig); err != nil {
 		return nil, err
 	}
 	var all []json.RawMessage
@@ -46,22 +46,22 @@ func readCSV(body []byte) ([]json.RawMessage, error) {
 			return nil, notCSV(err)
 		}
 		if len(all) == registry.MaxBatch {
-			return nil, tooMany(registry.MaxBatch + 1)
+			return nil, tooManyRegistrations(registry.MaxBatch + 1)
 		}
-		all = append(all, registrationOf(columns, config, row))
+		all = append(all, registrationOf(columns, inConfig, row))
 	}
 }
 
-// checkColumns refuses an unknown or repeated column, and more than maxColumns. config has
-// the fields of config.
-func checkColumns(columns []string, config map[string]bool) error {
+// checkColumns refuses an unknown or repeated column, and more than maxColumns. inConfig
+// has the columns that are fields of config.
+func checkColumns(columns []string, inConfig map[string]bool) error {
 	if len(columns) > maxColumns {
 		return refusef(monitor.InvalidConfig, "the first row names %d columns; accepted are 1 to %d", len(columns), maxColumns)
 	}
 	seen := map[string]bool{}
 	for i, name := range columns {
 		switch {
-		case name == "stream_url", name == "callback_url", name == "metadata", config[name]:
+		case name == "stream_url", name == "callback_url", name == "metadata", inConfig[name]:
 		case len(name) > len(metadataColumn) && strings.HasPrefix(name, metadataColumn):
 		default:
 			return refusef(monitor.InvalidConfig, "column %d is %.40q; accepted are stream_url, callback_url, metadata, metadata.NAME, %s",
@@ -75,9 +75,9 @@ func checkColumns(columns []string, config map[string]bool) error {
 	return nil
 }
 
-// registrationOf returns the registration of one row. Cells keep their text where it is
-// no JSON of the kind that the field needs, so that its refusal shows that text.
-func registrationOf(columns []string, configFields map[string]bool, row []string) json.RawMessage {
+// registrationOf returns the registration of one row. A cell that is no number, where the
+// field needs one, becomes a string: the registration is then refused with its text.
+func registrationOf(columns []string, inConfig map[string]bool, row []string) json.RawMessage {
 	registration, config, members := map[string]any{}, map[string]any{}, map[string]any{}
 	for i, name := range columns {
 		cell := row[i]
@@ -87,7 +87,7 @@ func registrationOf(columns []string, configFields map[string]bool, row []string
 			members[strings.TrimPrefix(name, metadataColumn)] = cell
 		case name == "metadata" && json.Valid([]byte(cell)):
 			registration[name] = json.RawMessage(cell)
-		case configFields[name]:
+		case inConfig[name]:
 			config[name] = cell
 			if isNumber(json.RawMessage(cell)) && json.Valid([]byte(cell)) {
 				config[name] = json.RawMessage(cell)

@@ -66,8 +66,8 @@ func (h evidenceHandlers) link(c *gin.Context) error {
 	return nil
 }
 
-// readLink reads a link from the request for it. A link that no gateway has made
-// is LinkInvalid, so that a stranger learns nothing else.
+// readLink reads the link that a request uses. It does not check the parts: whatever no
+// gateway has signed is LinkInvalid, so that a stranger learns nothing else.
 func readLink(c *gin.Context) (evidence.Link, error) {
 	query := c.Request.URL.Query()
 	expires, err := strconv.ParseInt(query.Get("expires"), 10, 64)
@@ -119,8 +119,8 @@ func (h evidenceHandlers) download(c *gin.Context) error {
 // RFC 9110 (14.2) allows: each of them would open the blob again.
 var rangeForm = regexp.MustCompile(`^bytes=([0-9]{0,18})-([0-9]{0,18})$`)
 
-// checkRange refuses a range beyond the end in the envelope, which ServeContent would
-// not, and removes a header that is to be ignored.
+// checkRange refuses a range beyond the end, in the envelope of section 3.5 that
+// ServeContent does not know. It removes a Range that is to be ignored.
 func checkRange(c *gin.Context, size int64) error {
 	given := c.GetHeader("Range")
 	if given == "" {
@@ -143,7 +143,7 @@ func checkRange(c *gin.Context, size int64) error {
 	return nil
 }
 
-// failingReader remembers why reading failed, which ServeContent does not tell.
+// failingReader keeps the error of a failed Read, because ServeContent does not return it.
 type failingReader struct {
 	io.ReadSeeker
 

@@ -17,8 +17,8 @@ import (
 
 // The routes of uploads: a record without a file, and one file.
 const (
-	notePath   = "/internal/v1/monitors/:monitor_id/evidence/:evidence_id"
-	uploadPath = notePath + "/:variant"
+	recordPath = "/internal/v1/monitors/:monitor_id/evidence/:evidence_id"
+	uploadPath = recordPath + "/:variant"
 )
 
 // uploadTimeout bounds one upload: a clip of 20 MiB over 3 Mbit/s.
@@ -27,9 +27,9 @@ const uploadTimeout = time.Minute
 // recordParameters describe the record that an upload belongs to.
 var recordParameters = []string{"generation", "event_id", "condition", "phase", "unclear", "note"}
 
-// note is PUT /internal/v1/monitors/{monitor_id}/evidence/{evidence_id}
+// putRecord is PUT /internal/v1/monitors/{monitor_id}/evidence/{evidence_id}
 // (section 16.2): a record without a file, or a note for one that exists.
-func (h evidenceHandlers) note(c *gin.Context) error {
+func (h evidenceHandlers) putRecord(c *gin.Context) error {
 	query, err := readQuery(c, recordParameters...)
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func readFile(c *gin.Context, query url.Values) (*evidence.File, error) {
 	return f, nil
 }
 
-// uploadBody is a body whose errors the worker may see.
+// uploadBody is a body whose Read returns errors that the worker may see.
 type uploadBody struct{ io.Reader }
 
 // Read implements io.Reader.

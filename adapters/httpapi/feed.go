@@ -188,12 +188,9 @@ func (w *feedWriter) write(messages []feed.Message) error {
 	}
 	return w.send(func() error {
 		for _, m := range messages {
-			var head, tail string
-			if tail = "\n"; w.sse {
-				head, tail = "event: "+string(m.Type)+"\ndata: ", "\n\n"
-				if id := m.Position.String(); id != "" {
-					head = "id: " + id + "\n" + head
-				}
+			head, tail := "", "\n"
+			if w.sse {
+				head, tail = sseFrame(m)
 			}
 			for _, part := range [][]byte{[]byte(head), m.Line, []byte(tail)} {
 				if _, err := w.response.Write(part); err != nil {
@@ -203,6 +200,15 @@ func (w *feedWriter) write(messages []feed.Message) error {
 		}
 		return nil
 	})
+}
+
+// sseFrame returns what stands before and after the line of a message in Server-Sent
+// Events. A message that is no entry has no id.
+func sseFrame(m feed.Message) (head, tail string) {
+	if id := m.Position.String(); id != "" {
+		head = "id: " + id + "\n"
+	}
+	return head + "event: " + string(m.Type) + "\ndata: ", "\n\n"
 }
 
 // send writes and flushes within feedWriteTimeout. It removes the deadline again,

@@ -94,7 +94,7 @@ func (h incidentHandlers) list(c *gin.Context) error {
 }
 
 // readIncidentFilter reads the filters, and returns an error for each that cannot be
-// read. Values that are read are for Check to judge.
+// read. IncidentFilter.Check checks the others.
 func readIncidentFilter(query url.Values) (f record.IncidentFilter, wrong []error) {
 	f = record.IncidentFilter{State: incident.State(query.Get("state")), Condition: incident.Name(query.Get("condition")), Limit: record.DefaultIncidentPage}
 	refuse := func(name, accepted string) {
@@ -193,7 +193,7 @@ func (h incidentHandlers) label(c *gin.Context) error {
 	return h.act(c, incident.Labelled, "false_positive")
 }
 
-// act does an action whose body has op_id, by and the further fields.
+// act does an action. Its body has op_id, by and the further fields.
 func (h incidentHandlers) act(c *gin.Context, kind incident.EntryKind, fields ...string) error {
 	body, err := readFields(c, append([]string{"op_id", "by"}, fields...)...)
 	if err != nil {

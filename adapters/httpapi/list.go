@@ -14,14 +14,14 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-type listBody struct {
-	Monitors   []listedBody   `json:"monitors"`
-	Pagination paginationBody `json:"pagination"`
-	Next       *string        `json:"next"`
+type monitorListBody struct {
+	Monitors   []listedMonitorBody `json:"monitors"`
+	Pagination paginationBody      `json:"pagination"`
+	Next       *string             `json:"next"`
 }
 
-// listedBody has the fields of section 3.4, and those of section 16.6 after them.
-type listedBody struct {
+// listedMonitorBody has the fields of section 3.4, and those of section 16.6 after them.
+type listedMonitorBody struct {
 	MonitorID          monitor.ID           `json:"monitor_id"`
 	StreamURL          monitor.StreamURL    `json:"stream_url"`
 	Status             monitor.Status       `json:"status"`
@@ -58,13 +58,13 @@ func (h monitorHandlers) list(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	body := listBody{
-		Monitors:   make([]listedBody, 0, len(page.Monitors)),
+	body := monitorListBody{
+		Monitors:   make([]listedMonitorBody, 0, len(page.Monitors)),
 		Pagination: paginationBody{page.Total, q.Limit, q.Offset},
 		Next:       monitorCursor.encodeSeq(page.Next),
 	}
 	for _, m := range page.Monitors {
-		body.Monitors = append(body.Monitors, h.listedBody(m))
+		body.Monitors = append(body.Monitors, h.listedMonitorBody(m))
 	}
 	h.write(c, http.StatusOK, body)
 	return nil
@@ -92,8 +92,8 @@ func readMonitorQuery(query url.Values) (q registry.MonitorQuery, err error) {
 	return q, err
 }
 
-func (h monitorHandlers) listedBody(m registry.ListedMonitor) listedBody {
-	body := listedBody{
+func (h monitorHandlers) listedMonitorBody(m registry.ListedMonitor) listedMonitorBody {
+	body := listedMonitorBody{
 		MonitorID:          m.ID,
 		StreamURL:          m.StreamURL,
 		Status:             m.Status,

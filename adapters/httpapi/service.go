@@ -75,13 +75,14 @@ type presetBody struct {
 // toolsTimeout bounds the wait for the versions of the tools.
 const toolsTimeout = 8 * time.Second
 
-// serviceHandlers answers GET /api/v1/service.
+// serviceHandlers answers the request about the gateway itself.
 type serviceHandlers struct {
 	*responder
 
 	info ServiceInfo
 }
 
+// read is GET /api/v1/service (section 17.4).
 func (h serviceHandlers) read(c *gin.Context) error {
 	if _, err := readQuery(c); err != nil {
 		return err

@@ -49,11 +49,10 @@ func (k sessionKey) value(s session) string {
 	return base64.RawURLEncoding.EncodeToString(append(signed, k.sum(signed)...))
 }
 
-// read returns the session of a cookie. It is false if no gateway with this key made the
-// value, or if the session has expired.
-func (k sessionKey) read(value string, now time.Time) (session, bool) {
+// read returns the session of a cookie. valid is false if no gateway with this key made
+// the value, or if the session has expired.
+func (k sessionKey) read(value string, now time.Time) (s session, valid bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(value)
-	var s session
 	if signed := 8 + len(s.id); err != nil || len(raw) != signed+sha256.Size || !hmac.Equal(raw[signed:], k.sum(raw[:signed])) {
 		return session{}, false
 	}

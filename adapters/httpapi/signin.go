@@ -23,7 +23,7 @@ type signIn struct {
 	*responder
 
 	apiKey [sha256.Size]byte // digest
-	key    sessionKey
+	key    sessionKey        // of the cookies
 	link   signInLink
 	wrong  wrongKeys
 	origin *http.CrossOriginProtection
@@ -136,8 +136,8 @@ func (s *signIn) sameOrigin(c *gin.Context) error {
 	return nil
 }
 
-// sessionKeyName is the key of a request's session in its gin.Context.
-const sessionKeyName = "session"
+// contextSession is the name under which a gin.Context holds the session of its request.
+const contextSession = "session"
 
 // accept sets the session of a request that has a valid one, and renews a session that
 // ends soon. It refuses a request that a page of another site makes the browser send.
@@ -157,13 +157,13 @@ func (s *signIn) accept(c *gin.Context) error {
 		current = renewed
 		s.setCookie(c, current)
 	}
-	c.Set(sessionKeyName, current)
+	c.Set(contextSession, current)
 	return nil
 }
 
 // sessionOf returns the session of an accepted request, if it has one instead of a key.
 func sessionOf(c *gin.Context) (session, bool) {
-	value, _ := c.Get(sessionKeyName)
+	value, _ := c.Get(contextSession)
 	s, is := value.(session)
 	return s, is
 }

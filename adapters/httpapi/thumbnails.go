@@ -47,8 +47,8 @@ func (h thumbnailHandlers) watch(c *gin.Context) error {
 	return nil
 }
 
-// read is GET /api/v1/monitors/{monitor_id}/thumbnail. The content is of the stream, which
-// may be hostile: it is never anything but a picture.
+// read is GET /api/v1/monitors/{monitor_id}/thumbnail. The bytes come from a stream, which
+// may be hostile, so the headers let a browser treat them only as a picture.
 func (h thumbnailHandlers) read(c *gin.Context) error {
 	id, err := monitor.ParseID(c.Param("monitor_id"))
 	if err != nil {

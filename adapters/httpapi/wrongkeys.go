@@ -9,7 +9,7 @@ import (
 const (
 	maxWrongKeys      = 10 // of one address in a wrongKeysWindow
 	wrongKeysWindow   = time.Minute
-	maxWrongAddresses = 10_000 // that are remembered
+	maxWrongAddresses = 10_000 // counted at a time
 )
 
 // wrongKeys counts the wrong keys of each address at this gateway. It is in memory, so
