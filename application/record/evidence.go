@@ -93,8 +93,8 @@ type EvidenceService struct {
 	store     EvidenceStore
 	blobs     BlobStore
 	cfg       EvidenceConfig
-	uploads   chan struct{} // holds one entry for each upload in progress
-	downloads chan struct{}
+	uploads   slots
+	downloads slots
 	log       *slog.Logger
 }
 
@@ -103,20 +103,12 @@ func NewEvidenceService(store EvidenceStore, blobs BlobStore, cfg EvidenceConfig
 	if len(cfg.Keys) == 0 {
 		return nil, errors.New("record: EvidenceConfig.Keys is required")
 	}
-	for _, d := range []struct {
-		value    *time.Duration
-		standard time.Duration
-	}{
-		{&cfg.Retention.Normal, evidence.DefaultRetention},
-		{&cfg.Retention.Quarantine, evidence.DefaultQuarantineRetention},
-		{&cfg.MaxWait, 5 * time.Second},
-	} {
-		if *d.value == 0 {
-			*d.value = d.standard
-		}
-		if *d.value < 0 {
-			return nil, fmt.Errorf("record: a duration of EvidenceConfig is %v; accepted is 0 or more", *d.value)
-		}
+	cfg.Retention = cfg.Retention.OrDefaults()
+	if cfg.MaxWait == 0 {
+		cfg.MaxWait = 5 * time.Second
+	}
+	if d := min(cfg.Retention.Normal, cfg.Retention.Quarantine, cfg.MaxWait); d < 0 {
+		return nil, fmt.Errorf("record: a duration of EvidenceConfig is %v; accepted is 0 or more", d)
 	}
 	if cfg.MaxUploads == 0 {
 		cfg.MaxUploads = 8
@@ -135,7 +127,7 @@ func NewEvidenceService(store EvidenceStore, blobs BlobStore, cfg EvidenceConfig
 	}
 	return &EvidenceService{
 		store: store, blobs: blobs, cfg: cfg, log: cfg.Log.With("component", "evidence"),
-		uploads: make(chan struct{}, cfg.MaxUploads), downloads: make(chan struct{}, cfg.MaxDownloads),
+		uploads: make(slots, cfg.MaxUploads), downloads: make(slots, cfg.MaxDownloads),
 	}, nil
 }
 
@@ -173,7 +165,7 @@ func (s *EvidenceService) Add(ctx context.Context, u EvidenceUpload, body io.Rea
 
 // storeFile puts the bytes of an upload into the blob store.
 func (s *EvidenceService) storeFile(ctx context.Context, u EvidenceUpload, body io.Reader) error {
-	release, err := s.acquire(ctx, s.uploads)
+	release, err := s.take(ctx, s.uploads)
 	if err != nil {
 		return err
 	}
@@ -192,18 +184,11 @@ func (s *EvidenceService) storeFile(ctx context.Context, u EvidenceUpload, body 
 	return nil
 }
 
-// acquire waits for a place among the transfers in progress. Errors: ErrBusy.
-func (s *EvidenceService) acquire(ctx context.Context, places chan struct{}) (release func(), err error) {
-	timer := time.NewTimer(s.cfg.MaxWait)
-	defer timer.Stop()
-	select {
-	case places <- struct{}{}:
-		return func() { <-places }, nil
-	case <-timer.C:
-		return nil, ErrBusy
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+// take waits up to MaxWait for a slot of a transfer. Errors: ErrBusy.
+func (s *EvidenceService) take(ctx context.Context, transfers slots) (release func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.MaxWait, ErrBusy)
+	defer cancel()
+	return transfers.take(ctx)
 }
 
 // Get reads a record. Errors: *monitor.Error evidence.NotFound.
@@ -264,7 +249,7 @@ func (s *EvidenceService) Open(ctx context.Context, l evidence.Link) (*Download,
 	if err := s.cfg.Keys.Check(l, now); err != nil {
 		return nil, err
 	}
-	release, err := s.acquire(ctx, s.downloads)
+	release, err := s.take(ctx, s.downloads)
 	if err != nil {
 		return nil, err
 	}

@@ -67,13 +67,7 @@ type EvidenceSweep struct {
 
 // NewEvidenceSweep makes an EvidenceSweep. A retention of 0 is the default of its class.
 func NewEvidenceSweep(store EvidenceSweepStore, blobs BlobCleaner, retention evidence.Retention, log *slog.Logger) *EvidenceSweep {
-	if retention.Normal == 0 {
-		retention.Normal = evidence.DefaultRetention
-	}
-	if retention.Quarantine == 0 {
-		retention.Quarantine = evidence.DefaultQuarantineRetention
-	}
-	return &EvidenceSweep{store: store, blobs: blobs, retention: retention, log: log.With("component", "evidence")}
+	return &EvidenceSweep{store: store, blobs: blobs, retention: retention.OrDefaults(), log: log.With("component", "evidence")}
 }
 
 // Run deletes everything that is due, in small batches, and logs what it has deleted.
@@ -82,7 +76,7 @@ func NewEvidenceSweep(store EvidenceSweepStore, blobs BlobCleaner, retention evi
 func (s *EvidenceSweep) Run(ctx context.Context) error {
 	deleted := map[evidence.Class]int{}
 	var errs []error
-	quarantined, err := inBatches(func() (int, error) { return s.store.QuarantineSevereEvidence(ctx, evidenceBatch) })
+	quarantined, err := inBatches(evidenceBatch, func() (int, error) { return s.store.QuarantineSevereEvidence(ctx, evidenceBatch) })
 	expiring := []evidence.Class{evidence.Quarantine}
 	if err == nil {
 		expiring = []evidence.Class{evidence.Normal, evidence.Quarantine}
@@ -95,7 +89,7 @@ func (s *EvidenceSweep) Run(ctx context.Context) error {
 	}
 	adopted, err := s.adopt(ctx)
 	errs = append(errs, err)
-	orphans, err := s.deleteOrphans(ctx)
+	orphans, err := inBatches(orphanBatch, func() (int, error) { return s.deleteOrphans(ctx) })
 	errs = append(errs, err)
 	partial, err := s.blobs.DeletePartial(ctx, orphanAge)
 	errs = append(errs, err)
@@ -117,15 +111,16 @@ func (s *EvidenceSweep) deleteExpired(ctx context.Context, class evidence.Class)
 	if !limited {
 		return 0, nil
 	}
-	return inBatches(func() (int, error) { return s.store.DeleteExpiredEvidence(ctx, class, age, evidenceBatch) })
+	return inBatches(evidenceBatch, func() (int, error) { return s.store.DeleteExpiredEvidence(ctx, class, age, evidenceBatch) })
 }
 
-// inBatches repeats a step until it has less than a whole batch to do.
-func inBatches(step func() (int, error)) (total int, err error) {
+// inBatches repeats a step until it has had less to do than a whole batch, of size, or
+// fails. It returns how much all steps have done.
+func inBatches(size int, step func() (done int, err error)) (total int, err error) {
 	for {
 		n, err := step()
 		total += n
-		if err != nil || n < evidenceBatch {
+		if err != nil || n < size {
 			return total, err
 		}
 	}
@@ -147,19 +142,9 @@ func (s *EvidenceSweep) adopt(ctx context.Context) (int, error) {
 	return s.store.AdoptBlobs(ctx, digests)
 }
 
-func (s *EvidenceSweep) deleteOrphans(ctx context.Context) (total int, err error) {
-	for {
-		n, err := s.deleteBatch(ctx)
-		total += n
-		if err != nil || n < orphanBatch {
-			return total, err
-		}
-	}
-}
-
-// deleteBatch deletes one batch of orphans. If it cannot forget a deleted blob, a later
+// deleteOrphans deletes one batch of orphans. If it cannot forget a deleted blob, a later
 // sweep claims and deletes the blob again.
-func (s *EvidenceSweep) deleteBatch(ctx context.Context) (int, error) {
+func (s *EvidenceSweep) deleteOrphans(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
 	orphans, err := s.store.ClaimOrphanedBlobs(ctx, orphanAge, orphanBatch)

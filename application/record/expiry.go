@@ -108,19 +108,18 @@ func (e *Expiry) run(ctx context.Context, total *expired) error {
 }
 
 func (e *Expiry) expire(ctx context.Context, id monitor.ID, total *expired) error {
-	for n := expiryBatch; n == expiryBatch; {
-		var err error
-		if n, err = e.store.DeleteEvents(ctx, id, e.retention, expiryBatch); err != nil {
-			return err
-		}
-		total.events += n
+	events, err := inBatches(expiryBatch, func() (int, error) { return e.store.DeleteEvents(ctx, id, e.retention, expiryBatch) })
+	total.events += events
+	if err != nil {
+		return err
 	}
-	for incidents, lines := expiryBatch, 0; incidents == expiryBatch || lines == expiryBatch; {
-		var err error
-		if incidents, lines, err = e.store.DeleteIncidents(ctx, id, e.retention, expiryBatch); err != nil {
-			return err
-		}
+	_, err = inBatches(expiryBatch, func() (int, error) {
+		incidents, lines, err := e.store.DeleteIncidents(ctx, id, e.retention, expiryBatch)
 		total.incidents += incidents
+		return max(incidents, lines), err
+	})
+	if err != nil {
+		return err
 	}
 	return e.store.MarkExpired(ctx, id)
 }

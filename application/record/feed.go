@@ -63,19 +63,19 @@ type Feed struct {
 	wakes <-chan struct{}
 	cfg   FeedConfig
 	log   *slog.Logger
-	reads chan struct{} // a semaphore of maxStoreReads
+	reads slots         // for maxStoreReads
 	again chan struct{} // asks Run to query at once
 	state sharedState
 
-	mu        sync.Mutex
-	ring      ring
-	known     bool // the head has been read
-	following bool
-	readers   int
-	beats     int64        // heartbeats so far
-	heartbeat feed.Message // the newest of them
-	announced announcements
-	changed   chan struct{} // closed at the next change
+	mu         sync.Mutex
+	ring       ring
+	known      bool // the head has been read
+	following  bool
+	readers    int
+	heartbeat  feed.Message // the newest
+	heartbeats int64        // so far
+	announced  announcements
+	changed    chan struct{} // closed at the next change
 
 	failureLogged time.Time
 }
@@ -111,9 +111,9 @@ func NewFeed(store FeedStore, wakes <-chan struct{}, cfg FeedConfig) (*Feed, err
 		wakes:   wakes,
 		cfg:     cfg,
 		log:     cfg.Log.With("component", "feed"),
-		reads:   make(chan struct{}, maxStoreReads),
+		reads:   make(slots, maxStoreReads),
 		again:   make(chan struct{}, 1),
-		state:   sharedState{busy: make(chan struct{}, 1)},
+		state:   sharedState{lock: make(slots, 1)},
 		ring:    ring{maxEntries: cfg.MaxEntries, maxBytes: cfg.MaxBytes},
 		changed: make(chan struct{}),
 	}, nil
@@ -124,7 +124,7 @@ func (f *Feed) Run(ctx context.Context) {
 	f.update(func() { f.following = true })
 	defer f.update(func() { f.following = false })
 	var heartbeats sync.WaitGroup
-	heartbeats.Go(func() { f.beat(ctx) })
+	heartbeats.Go(func() { f.makeHeartbeats(ctx) })
 	defer heartbeats.Wait()
 	f.follow(ctx)
 }
@@ -217,8 +217,8 @@ func (f *Feed) query(ctx context.Context) error {
 	}
 }
 
-// beat makes a heartbeat at every interval until ctx is done.
-func (f *Feed) beat(ctx context.Context) {
+// makeHeartbeats makes a heartbeat at every interval until ctx is done.
+func (f *Feed) makeHeartbeats(ctx context.Context) {
 	ticker := time.NewTicker(f.cfg.Heartbeat)
 	defer ticker.Stop()
 	for {
@@ -227,7 +227,7 @@ func (f *Feed) beat(ctx context.Context) {
 			return
 		}
 		if err == nil {
-			f.update(func() { f.beats++; f.heartbeat = message })
+			f.update(func() { f.heartbeats++; f.heartbeat = message })
 		}
 		select {
 		case <-ctx.Done():

@@ -14,11 +14,11 @@ const maxBatch = 256
 
 // FeedReader is one reader of the feed. One goroutine uses it.
 type FeedReader struct {
-	feed     *Feed
-	position feed.Position // the zero value: none, the next message is state.replace
-	beats    int64
-	live     bool // has read from the ring
-	ended    bool
+	feed       *Feed
+	position   feed.Position // the zero value: none, the next message is state.replace
+	heartbeats int64         // of the Feed at the last call of Next
+	live       bool          // has read from the ring
+	ended      bool
 
 	thumbnails bool  // gets announcements
 	announced  int64 // how many of them it has got, or missed
@@ -74,8 +74,8 @@ func (r *FeedReader) poll(ctx context.Context) (messages []feed.Message, changed
 	following, held := f.following, f.known && f.ring.holds(r.position)
 	tooSlow := f.known && r.live && r.position.Epoch == f.ring.epoch && r.position.Version < f.ring.base
 	var heartbeat []feed.Message
-	if f.beats != r.beats {
-		r.beats, heartbeat = f.beats, []feed.Message{f.heartbeat}
+	if f.heartbeats != r.heartbeats {
+		r.heartbeats, heartbeat = f.heartbeats, []feed.Message{f.heartbeat}
 	}
 	if held {
 		r.live, messages = true, f.ring.after(r.position, maxBatch)
@@ -125,12 +125,11 @@ func (r *FeedReader) readStore(ctx context.Context) []feed.Message {
 // entries, or state.replace if nothing can be continued from there. None means that
 // there is nothing new. It blocks for its queries.
 func (f *Feed) Read(ctx context.Context, from feed.Position) ([]feed.Message, error) {
-	select {
-	case f.reads <- struct{}{}:
-		defer func() { <-f.reads }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	release, err := f.reads.take(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer release()
 	var epoch string
 	if from != (feed.Position{}) {
 		page, err := f.store.ReadFeed(ctx, from.Version, f.cfg.PageSize)
@@ -152,7 +151,7 @@ func (f *Feed) Read(ctx context.Context, from feed.Position) ([]feed.Message, er
 // sharedState lets readers that connect at the same time share one state.replace. After a
 // restart all readers of a gateway connect at once, and the message is large.
 type sharedState struct {
-	busy    chan struct{} // a semaphore of one, for the fields below
+	lock    slots // of one, for the fields below; waiting for it ends with a context
 	message feed.Message
 	at      time.Time // when its query began
 }
@@ -160,12 +159,11 @@ type sharedState struct {
 // get returns state.replace for a reader that cannot continue from a position. The
 // epoch is that of the feed; "": unknown.
 func (s *sharedState) get(ctx context.Context, f *Feed, from feed.Position, epoch string) (feed.Message, error) {
-	select {
-	case s.busy <- struct{}{}:
-		defer func() { <-s.busy }()
-	case <-ctx.Done():
-		return feed.Message{}, ctx.Err()
+	release, err := s.lock.take(ctx)
+	if err != nil {
+		return feed.Message{}, err
 	}
+	defer release()
 	now := f.cfg.Now()
 	age := now.Sub(s.at)
 	recent := 0 <= age && age < stateReuse

@@ -90,19 +90,6 @@ const (
 	maxSums      = 2 // statistics and sessions: those of all monitors read for seconds
 )
 
-// slots limits how much is done at once.
-type slots chan struct{}
-
-// take waits for a slot until ctx is done. The caller calls release.
-func (s slots) take(ctx context.Context) (release func(), err error) {
-	select {
-	case s <- struct{}{}:
-		return func() { <-s }, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for other questions about the history: %w", context.Cause(ctx))
-	}
-}
-
 // NewHistory returns a History. It fails if the retention is negative.
 func NewHistory(store HistoryStore, cfg HistoryConfig) (*History, error) {
 	if cfg.Retention < 0 {
@@ -146,7 +133,7 @@ func (h *History) Timeline(ctx context.Context, id monitor.ID, from, to time.Tim
 	}
 	release, err := h.timelines.take(ctx)
 	if err != nil {
-		return Timeline{}, err
+		return Timeline{}, fmt.Errorf("wait for other timelines: %w", err)
 	}
 	defer release()
 	var timeline *history.Timeline
@@ -228,7 +215,7 @@ func (h *History) Statistics(ctx context.Context, q StatisticsQuery) (Statistics
 func (h *History) sum(ctx context.Context, id monitor.ID, now time.Time, sum *history.Summary) error {
 	release, err := h.sums.take(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("wait for other statistics: %w", err)
 	}
 	defer release()
 	return h.store.SumHistory(ctx, id, now, sum)

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -55,6 +56,14 @@ const (
 type Retention struct {
 	Normal     time.Duration
 	Quarantine time.Duration
+}
+
+// OrDefaults returns r with the default of each class whose time is 0.
+func (r Retention) OrDefaults() Retention {
+	return Retention{
+		Normal:     cmp.Or(r.Normal, DefaultRetention),
+		Quarantine: cmp.Or(r.Quarantine, DefaultQuarantineRetention),
+	}
 }
 
 // Of returns how long evidence of a class is kept. limited is false for a case.
