@@ -43,9 +43,9 @@ type BlobCleaner interface {
 	DeletePartial(ctx context.Context, age time.Duration) (int, error)
 }
 
-// Content is a blob on its way into a store. It is a Reader that verifies what it
-// reads: unless size and digest are right, it returns an error in place of the last
-// bytes, so that no store ever has a whole blob with a wrong digest.
+// Content is a blob that is being put into a store. It is a Reader that verifies what it
+// reads. If size or digest is wrong, it returns an error in place of the last bytes. So no
+// store ever has a whole blob with a wrong digest.
 type Content struct {
 	Digest evidence.Digest
 	Size   int64 // bytes, 1 or more

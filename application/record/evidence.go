@@ -284,7 +284,7 @@ func (s *EvidenceService) open(ctx context.Context, l evidence.Link) (*Download,
 	return &Download{File: f, ReadSeekCloser: &blobReader{ctx: ctx, blobs: s.blobs, digest: f.Digest, size: f.Size, open: first}}, nil
 }
 
-// releasing gives the place of a download back when it is closed, once.
+// releasing releases the slot of a download when it is closed, once.
 type releasing struct {
 	io.ReadSeekCloser
 

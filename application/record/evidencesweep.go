@@ -48,9 +48,8 @@ type BlobRegistry interface {
 	// ForgetBlobs ends the claim of blobs that were deleted.
 	ForgetBlobs(ctx context.Context, digests []evidence.Digest) error
 
-	// AdoptBlobs notes blobs that are stored and that the database does not know, as
-	// after the restore of an older backup: they are orphans from now on. It returns
-	// how many.
+	// AdoptBlobs notes the blobs of a list that the database does not know, as after the
+	// restore of an older backup. They are orphans from now on. It returns how many.
 	AdoptBlobs(ctx context.Context, digests []evidence.Digest) (int, error)
 }
 
@@ -126,7 +125,8 @@ func inBatches(size int, step func() (done int, err error)) (total int, err erro
 	}
 }
 
-// adopt lists one part of the blob store in each run.
+// adopt lists one part of the blob store, after the part of the last run, and notes the
+// blobs that the database does not know.
 func (s *EvidenceSweep) adopt(ctx context.Context) (int, error) {
 	digests, err := s.blobs.List(ctx, s.listed, listBatch)
 	if err != nil {

@@ -32,7 +32,7 @@ type EndedMonitor struct {
 // another transaction is changing is left for the next call.
 type ExpiryStore interface {
 	// ExpiringMonitors returns up to limit monitors that ended more than age ago and may
-	// have events or incidents. They are in the order of their ends and begin behind after.
+	// have events or incidents. It lists them in the order of their ends, from after on.
 	ExpiringMonitors(ctx context.Context, age time.Duration, after EndedMonitor, limit int) ([]EndedMonitor, error)
 
 	// DeleteEvents deletes up to limit events of a monitor that are older than age and

@@ -129,7 +129,7 @@ func (f *Feed) Run(ctx context.Context) {
 	f.follow(ctx)
 }
 
-// update changes the state of the hub under its lock, and wakes the readers.
+// update changes the Feed under its lock, and wakes the readers.
 func (f *Feed) update(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -66,7 +66,8 @@ func (r *FeedReader) Next(ctx context.Context) ([]feed.Message, error) {
 	return nil, io.EOF
 }
 
-// poll returns the next messages. Without one, the hub closes changed at its next change.
+// poll returns the next messages. If there are none, the Feed closes changed at its next
+// change.
 func (r *FeedReader) poll(ctx context.Context) (messages []feed.Message, changed <-chan struct{}, err error) {
 	f := r.feed
 	f.mu.Lock()
@@ -105,7 +106,7 @@ func (r *FeedReader) bye(reason string) ([]feed.Message, error) {
 }
 
 // readStore returns the messages after a position that the ring does not hold. None
-// means that the hub is behind the reader, which may have come from another gateway,
+// means that the Feed is behind the reader, which may have come from another gateway,
 // or that the store failed; the reader asks again at the next change or heartbeat.
 func (r *FeedReader) readStore(ctx context.Context) []feed.Message {
 	messages, err := r.feed.Read(ctx, r.position)

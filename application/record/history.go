@@ -11,7 +11,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// MonitorLife has what the present says of the history of one monitor.
+// MonitorLife is when a monitor was active, and what is not in its history yet because
+// it lasts.
 type MonitorLife struct {
 	CreatedAt, EndedAt time.Time // EndedAt is zero while the monitor is active
 	Current            history.Current
@@ -25,8 +26,8 @@ func (m MonitorLife) life(now time.Time) history.Life {
 	return history.Life{From: m.CreatedAt, Until: m.EndedAt}
 }
 
-// HistoryVisitor is called with each row of a history as it is read. So a history of any
-// length takes the memory of one row. Begin is called first and once.
+// HistoryVisitor is called with each row of a history as it is read, so that a history of
+// any length takes the memory of one row. Begin is called first and once.
 type HistoryVisitor struct {
 	Begin  func(MonitorLife)
 	Span   func(history.Span)
@@ -44,9 +45,10 @@ type Broadcasts struct {
 // for a few exchanges and may be called concurrently. Errors of a method that takes
 // the ID of one monitor: *monitor.Error NotFound.
 type HistoryStore interface {
-	// MonitorHistory passes what overlaps the time from from until to. If width is more
-	// than a minute, it merges the minutes that begin within each width since from. If it
-	// is history.MergedLength or more, merged minutes count as one that begins with them.
+	// MonitorHistory passes the rows that overlap the time between from and to. If width
+	// is more than a minute, it passes one merged minute for each width since from. If
+	// width is history.MergedLength or more, minutes that are stored merged count as one
+	// that begins with the first of them.
 	MonitorHistory(ctx context.Context, id monitor.ID, from, to time.Time, width time.Duration, v HistoryVisitor) error
 
 	// SumHistory adds the spans that statistics count, the alerts and the incidents of
@@ -57,8 +59,8 @@ type HistoryStore interface {
 	// Broadcasts reads the newest broadcasts of a monitor, at most 1,000.
 	Broadcasts(ctx context.Context, id monitor.ID) (Broadcasts, error)
 
-	// MergeMinutes merges the oldest minutes that are not merged yet, for one
-	// history.MergedLength before the time before. more says whether others are left.
+	// MergeMinutes stores minutes merged: the oldest that are not merged yet, of one
+	// history.MergedLength that ends before a time. more says whether others are left.
 	MergeMinutes(ctx context.Context, before time.Time) (more bool, err error)
 
 	// DeleteHistory deletes at most limit spans and at most limit minutes that ended
@@ -83,8 +85,8 @@ type History struct {
 	timelines, sums slots
 }
 
-// Questions that are answered at once; others wait. Each takes a connection to the
-// database, of which the reports of workers need some.
+// Limits of questions that are answered at the same time; others wait. Each takes a
+// connection to the database, of which the reports of workers need some.
 const (
 	maxTimelines = 4
 	maxSums      = 2 // statistics and sessions: those of all monitors read for seconds

@@ -31,8 +31,8 @@ type IncidentReconcileStore interface {
 	// limit after a place.
 	WatchedIncidents(ctx context.Context, after int64, limit int) ([]WatchedIncident, error)
 
-	// EndConditions lets an incident take in what was not reported, and reports whether
-	// that has changed it.
+	// EndConditions gives an incident inputs that no worker reported. changed reports
+	// whether one of them has changed it.
 	EndConditions(ctx context.Context, incidentID string, inputs []incident.Good) (changed bool, err error)
 }
 

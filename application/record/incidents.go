@@ -118,9 +118,9 @@ func checkIncidentID(id string) error {
 	return nil
 }
 
-// List returns a page of incidents, newest first, and the place after which the next
-// page begins; 0: there is none. Errors: *monitor.Error InvalidConfig that names every
-// wrong filter.
+// List returns a page of incidents, newest first. next is the place after which the next
+// page begins; it is 0 for the last page. Errors: *monitor.Error InvalidConfig that names
+// every wrong filter.
 func (s *IncidentService) List(ctx context.Context, f IncidentFilter) (page []Incident, next int64, err error) {
 	if f.Limit == 0 {
 		f.Limit = DefaultIncidentPage

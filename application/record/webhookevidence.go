@@ -30,8 +30,8 @@ func (s *EvidenceService) FindEvidence(ctx context.Context, id monitor.ID, event
 	return found, nil
 }
 
-// ofEvent returns the evidence of one event; nil: there is none. The alert of an outage may
-// have a record of the recovery, too.
+// ofEvent returns the evidence of one event in a phase, or nil if no record of it has a
+// file. The alert of an outage may have a record of the recovery, too.
 func (s *EvidenceService) ofEvent(ctx context.Context, id monitor.ID, eventID string, p evidence.Phase) (*event.Evidence, error) {
 	records, err := s.store.ListEvidence(ctx, EvidenceFilter{MonitorID: id, EventID: eventID, Limit: DefaultEvidencePage})
 	if err != nil {
