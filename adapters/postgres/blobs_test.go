@@ -1,13 +1,11 @@
 package postgres_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/blob/blobtest"
 	"github.com/stream-monitor/stream-monitor/adapters/postgres"
-	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 	"github.com/stream-monitor/stream-monitor/application/record"
 )
 
@@ -45,9 +43,7 @@ func TestAChunkHas256KiB(t *testing.T) {
 	dsn := database(t)
 	s := open(t, dsn)
 	data := make([]byte, 600_000)
-	if err := s.BlobStore().Put(t.Context(), record.NewContent(digestOf(data), int64(len(data)), newReader(data))); err != nil {
-		t.Fatal(err)
-	}
+	putBlob(t, s, data)
 	var chunks, largest int
 	if err := raw(t, dsn).QueryRowContext(t.Context(), `SELECT count(*), max(length(data)) FROM blob_chunks`).Scan(&chunks, &largest); err != nil {
 		t.Fatal(err)
@@ -61,19 +57,7 @@ func TestAChunkHas256KiB(t *testing.T) {
 // it again and sweeps.
 func TestAKilledDatabaseLeavesNoBlob(t *testing.T) {
 	dir := shortDir(t)
-	own, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := own.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	s := open(t, own.DSN())
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	own, s := startServer(t, dir)
 	m := register(t, s, 1)
 	data := make([]byte, 2<<20)
 	f := picture(data)

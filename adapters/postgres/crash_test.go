@@ -10,25 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 func TestNothingCommittedIsLostWhenTheServerIsKilled(t *testing.T) {
 	dir := shortDir(t)
-	own, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { // after the store is closed
-		if err := own.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	s := open(t, own.DSN())
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	_, s := startServer(t, dir)
 	m := register(t, s, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	wakes := s.Listen(ctx)

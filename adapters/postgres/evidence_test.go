@@ -56,15 +56,21 @@ func upload(t testing.TB, s *postgres.Store, r evidence.Record, contents ...[]by
 		if err := s.ReserveBlob(t.Context(), r.MonitorID, 1, r.Files[i]); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.BlobStore().Put(t.Context(), record.NewContent(r.Files[i].Digest, r.Files[i].Size, newReader(data))); err != nil {
-			t.Fatal(err)
-		}
+		putBlob(t, s, data)
 	}
 	stored, err := s.AddEvidence(t.Context(), 1, r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return stored
+}
+
+// putBlob stores data as a worker's upload does, without a record.
+func putBlob(t testing.TB, s *postgres.Store, data []byte) {
+	t.Helper()
+	if err := s.BlobStore().Put(t.Context(), record.NewContent(digestOf(data), int64(len(data)), newReader(data))); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // sweep deletes what is due.
@@ -370,9 +376,7 @@ func TestAnUploadCutBeforeItsRecordLeavesNoBlob(t *testing.T) {
 	if err := s.ReserveBlob(t.Context(), m.ID, 1, f); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.BlobStore().Put(t.Context(), record.NewContent(f.Digest, f.Size, newReader(data))); err != nil {
-		t.Fatal(err)
-	}
+	putBlob(t, s, data)
 	alter(t, db, blobHour)
 	sweep(t, s)
 	requireEmpty(t, db, "blobs", "blob_chunks", "evidence_blobs")
@@ -389,9 +393,7 @@ func TestAReservedBlobIsNoOrphanForAnHour(t *testing.T) {
 		if err := s.ReserveBlob(t.Context(), m.ID, 1, f); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.BlobStore().Put(t.Context(), record.NewContent(f.Digest, f.Size, newReader(data))); err != nil {
-			t.Fatal(err)
-		}
+		putBlob(t, s, data)
 		sweep(t, s)
 		if n := countRows(t, db, "blobs"); n != 1 {
 			t.Fatalf("%d blobs are left, want 1", n)
@@ -443,9 +445,7 @@ func TestABlobThatTheDatabaseDoesNotKnowIsDeletedAfterAnHour(t *testing.T) {
 	s := open(t, dsn)
 	db := raw(t, dsn)
 	data := []byte("a picture")
-	if err := s.BlobStore().Put(t.Context(), record.NewContent(digestOf(data), int64(len(data)), newReader(data))); err != nil {
-		t.Fatal(err)
-	}
+	putBlob(t, s, data)
 	sweep(t, s)
 	if n := countRows(t, db, "blobs"); n != 1 {
 		t.Fatalf("%d blobs are left, want 1", n)
@@ -490,9 +490,7 @@ func TestUploadsAndSweepsDoNotLoseABlob(t *testing.T) {
 		if err := s.ReserveBlob(t.Context(), m.ID, 1, r.Files[0]); err != nil {
 			continue
 		}
-		if err := s.BlobStore().Put(t.Context(), record.NewContent(r.Files[0].Digest, r.Files[0].Size, newReader(data))); err != nil {
-			t.Fatal(err)
-		}
+		putBlob(t, s, data)
 		if _, err := s.AddEvidence(t.Context(), 1, r); err != nil {
 			continue // the sweep was faster, and the worker tries again
 		}

@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 
@@ -67,23 +66,8 @@ func TestTheQuarantineReadsNoEvidenceOfMildIncidents(t *testing.T) {
 	insert(20, 3, evidence.Quarantine)
 	insert(3, 2, evidence.Normal)
 	alter(t, db, `ANALYZE`)
-	var text []byte
-	if err := db.QueryRowContext(t.Context(), `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) `+postgres.QuarantineSevere, 100).Scan(&text); err != nil {
-		t.Fatal(err)
-	}
-	var plan []struct {
-		Plan struct {
-			Hit  int `json:"Shared Hit Blocks"`
-			Read int `json:"Shared Read Blocks"`
-		}
-	}
-	if err := json.Unmarshal(text, &plan); err != nil {
-		t.Fatal(err)
-	}
-	pages := plan[0].Plan.Hit + plan[0].Plan.Read
-	t.Logf("%d pages", pages)
-	if pages > 250 {
-		t.Errorf("the sweep looked at %d pages: %s", pages, text)
+	if pages, plan := explain(t, db, postgres.QuarantineSevere, 100); pages > 250 {
+		t.Errorf("the sweep looked at %d pages: %s", pages, plan)
 	}
 	if n := countRows(t, db, `evidence WHERE class = 'normal'`); n != 20_000 {
 		t.Errorf("%d records are normal, want those of mild incidents", n)

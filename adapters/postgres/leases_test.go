@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -200,21 +199,8 @@ func TestABacklogOfOneMonitorDoesNotSlowOthers(t *testing.T) {
 			}
 			acceptReport(t, s, other.ID, report(blackout(1)), monitor.Run)
 
-			var text []byte
-			if err := db.QueryRowContext(t.Context(), `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) `+postgres.LeaseQuery, 10, 60, uuid.NewString(), "{}").Scan(&text); err != nil {
-				t.Fatal(err)
-			}
-			var plan []struct {
-				Plan struct {
-					Hit  int `json:"Shared Hit Blocks"`
-					Read int `json:"Shared Read Blocks"`
-				}
-			}
-			if err := json.Unmarshal(text, &plan); err != nil {
-				t.Fatal(err)
-			}
-			if pages := plan[0].Plan.Hit + plan[0].Plan.Read; pages > 80 {
-				t.Errorf("leasing two heads looked at %d pages: %s", pages, text)
+			if pages, plan := explain(t, db, postgres.LeaseQuery, 10, 60, uuid.NewString(), "{}"); pages > 80 {
+				t.Errorf("leasing two heads looked at %d pages: %s", pages, plan)
 			}
 		})
 	}

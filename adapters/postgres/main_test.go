@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -167,6 +168,24 @@ func alter(t testing.TB, db *sql.DB, statement string, args ...any) {
 	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
 		t.Fatalf("%s: %v", statement, err)
 	}
+}
+
+// explain runs a query and returns how many pages of the database it read, and its plan.
+func explain(t testing.TB, db *sql.DB, query string, args ...any) (pages int, plan []byte) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) `+query, args...).Scan(&plan); err != nil {
+		t.Fatal(err)
+	}
+	var read []struct {
+		Plan struct {
+			Hit  int `json:"Shared Hit Blocks"`
+			Read int `json:"Shared Read Blocks"`
+		}
+	}
+	if err := json.Unmarshal(plan, &read); err != nil {
+		t.Fatal(err)
+	}
+	return read[0].Plan.Hit + read[0].Plan.Read, plan
 }
 
 // eventually polls until is returns true, and fails the test after 10 s.

@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+	"io/fs"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -39,6 +41,21 @@ type Harness struct {
 
 	// Limit is the time within which a call ends whose server hangs or is dead.
 	Limit time.Duration
+}
+
+// CountFiles returns how many files are below a folder, for Harness.Count.
+func CountFiles(t *testing.T, root string) (n int) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			n++
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // clipSize is that of the largest file that evidence may have.

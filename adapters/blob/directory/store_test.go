@@ -1,7 +1,6 @@
 package directory_test
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +15,7 @@ import (
 func TestConformance(t *testing.T) {
 	blobtest.Run(t, func(t *testing.T) blobtest.Harness {
 		root := filepath.Join(t.TempDir(), "blobs")
-		return blobtest.Harness{Store: open(t, root), Count: func(t *testing.T) int { return countFiles(t, root) }}
+		return blobtest.Harness{Store: open(t, root), Count: func(t *testing.T) int { return blobtest.CountFiles(t, root) }}
 	})
 }
 
@@ -27,20 +26,6 @@ func open(t *testing.T, root string) *directory.Store {
 		t.Fatal(err)
 	}
 	return s
-}
-
-func countFiles(t *testing.T, root string) (n int) {
-	t.Helper()
-	err := filepath.WalkDir(root, func(_ string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
-			n++
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
 
 func TestWhatAKilledUploadLeavesIsDeletedLater(t *testing.T) {
@@ -60,7 +45,7 @@ func TestWhatAKilledUploadLeavesIsDeletedLater(t *testing.T) {
 	if n, err := s.DeletePartial(t.Context(), time.Hour); n != 1 || err != nil {
 		t.Errorf("%d cut uploads were deleted, want 1: %v", n, err)
 	}
-	if n := countFiles(t, root); n != 0 {
+	if n := blobtest.CountFiles(t, root); n != 0 {
 		t.Errorf("%d files are left", n)
 	}
 }

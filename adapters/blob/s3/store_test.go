@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -102,18 +101,9 @@ func (s *server) run(t *testing.T) {
 }
 
 // count returns how many files the server has in its bucket, whatever they are.
-func (s *server) count(t *testing.T) (n int) {
+func (s *server) count(t *testing.T) int {
 	t.Helper()
-	err := filepath.WalkDir(filepath.Join(s.dir, bucket), func(_ string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
-			n++
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return blobtest.CountFiles(t, filepath.Join(s.dir, bucket))
 }
 
 // proxy forwards TCP connections, until it swallows everything.
