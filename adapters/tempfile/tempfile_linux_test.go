@@ -16,8 +16,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/worker/collector"
 )
 
-// The variable makes the test binary another worker: it fills files until the budget
-// is used up, tells how much it could write, and keeps them until its input ends.
+// asWorker is the variable that makes the test binary another worker. That worker fills
+// files until the budget is used up, and prints how much it could write. It keeps the
+// files until its input ends.
 const asWorker = "TEMPFILE_TEST_WORKER"
 
 const budget = 8 // MiB

@@ -11,8 +11,8 @@ import (
 
 // EvidenceFinder finds what was captured for an event (section 16.2).
 type EvidenceFinder interface {
-	// FindEvidence returns the evidence of an event, or of the alert of a recovery; nil:
-	// there is none yet. It blocks for an exchange with the database.
+	// FindEvidence returns the evidence of an event, or of the alert of a recovery, or nil
+	// if no worker has uploaded any yet. It blocks for an exchange with the database.
 	FindEvidence(ctx context.Context, id monitor.ID, eventID string, t event.Type) (*event.Evidence, error)
 }
 

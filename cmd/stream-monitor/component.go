@@ -50,7 +50,7 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// Fd returns the file descriptor of the writer, or one that is none.
+// Fd returns the file descriptor of the writer, or an invalid one if it is no file.
 func (l *lockedWriter) Fd() uintptr {
 	if f, is := l.w.(*os.File); is {
 		return f.Fd()

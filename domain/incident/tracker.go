@@ -55,7 +55,7 @@ func (t *Tracker) Step(now time.Time, in Input) []Change {
 	return t.changes
 }
 
-// Newest returns the newest incident; nil: there is none.
+// Newest returns the newest incident, or nil if the monitor has had no trouble.
 func (t *Tracker) Newest() *Incident { return t.newest }
 
 // change applies f to the newest incident, which exists, and records the change if

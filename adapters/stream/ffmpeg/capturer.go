@@ -25,8 +25,8 @@ func NewCapturer(c Config) *Capturer { return &Capturer{New(c)} }
 // MaxPicture is the largest picture in bytes.
 const MaxPicture = 512 << 10
 
-// pictureFilters returns the filters that choose the first picture at or after a time
-// and scale it to square pixels, at most 640 wide and 720 high. Sizes are even.
+// pictureFilters returns the filters that choose the first picture at or after a time.
+// They scale it to square pixels, at most 640 wide and 720 high, both even.
 func pictureFilters(at time.Duration) string {
 	const factor = "min(1,min(640/(iw*sar),720/ih))"
 	return fmt.Sprintf("select='gte(t,%.3f)',scale=w='max(2,2*trunc(iw*sar*%s/2))':h='max(2,2*trunc(ih*%[2]s/2))':out_range=pc,format=yuvj420p",

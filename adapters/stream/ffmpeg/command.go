@@ -23,8 +23,8 @@ const (
 //
 // Of the picture, one frame a second is measured, scaled down to full-range 8-bit
 // luma first: signalstats costs more than decoding. Of the sound, one frame in six is
-// measured, about 21 ms of every 128 ms: astats on all of it adds a fifth to the CPU
-// time at 144p.
+// measured, about 21 ms of every 128 ms. If astats measured all of it, it would add a
+// fifth to the CPU time at 144p.
 const (
 	measureVideo = ",select='isnan(prev_selected_t)+gte(t-prev_selected_t,1)'" +
 		",scale=64:36:flags=area:out_range=pc,format=yuv420p,signalstats" +

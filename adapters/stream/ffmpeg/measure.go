@@ -66,5 +66,5 @@ func measures(luma, level []sample) []watch.Measure {
 	return all
 }
 
-// round keeps one decimal, which is finer than either measurement is.
+// round rounds to one decimal: luma and level are less exact than that.
 func round(v float64) float64 { return math.Round(v*10) / 10 }

@@ -1,5 +1,5 @@
 // Package levelplot reads the sound levels back from the pixels of a level plot (section
-// 16.2), as a person reads them: by the height of the bars above the axis of time.
+// 16.2). It does so as a person does: by the height of the bars above the axis of time.
 package levelplot
 
 import (

@@ -159,8 +159,8 @@ func (t *transactionTiming) begin() {
 	}
 }
 
-// answer takes in a message of the server: that a command is complete, or that the
-// server is ready for the next, outside of a transaction ('I').
+// answer takes in a message of the server. Two of them count: a command is complete (C),
+// and the server is ready for the next (Z), outside of a transaction ('I').
 func (t *transactionTiming) answer(frame []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

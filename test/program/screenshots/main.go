@@ -1,6 +1,6 @@
-// Command screenshots takes the pictures of the README and of the documentation from the
-// real thing: a gateway with its workers and tools watches streams of a fake YouTube, and
-// Chromium shows its dashboard.
+// Command screenshots takes the pictures of the README and of the documentation. A real
+// gateway with its workers and tools watches streams of a fake YouTube, and Chromium shows
+// its dashboard.
 //
 //	screenshots            takes the pictures into docs/images
 //	screenshots -keep      leaves the gateway running instead, until it is interrupted
