@@ -34,11 +34,12 @@ func pictureFilters(at time.Duration) string {
 }
 
 // Picture returns a JPEG of the first picture at or after a time, which counts from the
-// first timestamp of m. If m ends before that time, the picture is up to a second
-// earlier, or the first one. Errors: those of Analyse; *watch.Failure undecodable if
+// first timestamp of m. If m ends before that time, the picture is up to 0.4 s earlier, up to
+// a second, or the first one. Errors: those of Analyse; *watch.Failure undecodable if
 // there is no picture.
 func (c *Capturer) Picture(ctx context.Context, m collector.Media, at time.Duration) ([]byte, error) {
-	for _, at := range []time.Duration{max(at, 0), max(at-time.Second, 0), 0} {
+	for _, earlier := range []time.Duration{0, 400 * time.Millisecond, time.Second, at} {
+		at := max(at-earlier, 0)
 		res, err := c.analyser.execute(ctx, []collector.Media{m}, func(demuxers []string) subprocess.Command {
 			return subprocess.Command{MaxOutput: MaxPicture, Args: append(inputArguments(demuxers[0], c.analyser.config.maxPixels()),
 				"-map", "0:V:0?", "-vf", pictureFilters(at), "-frames:v", "1", "-fps_mode", "passthrough", "-c:v", "mjpeg", "-q:v", "4", "-f", "mjpeg", "pipe:1")}

@@ -69,6 +69,13 @@ func TestAPictureIsOfItsMoment(t *testing.T) {
 	}
 }
 
+func TestAPictureAtTheEndOfASlowStreamIsTheLastOne(t *testing.T) {
+	segment := scene{seconds: 2, rate: 4, black: [][2]float64{{0, 1.5}}}.make(t)
+	if luma := meanLuma(picture(t, segment, seconds(1.9))); luma < 60 {
+		t.Errorf("the picture at 1.9 s has luma %.0f", luma)
+	}
+}
+
 func TestAPictureHasSquarePixelsAndAtMost640Columns(t *testing.T) {
 	for name, c := range map[string]struct {
 		size, filter  string
