@@ -44,6 +44,7 @@ type world struct {
 	reported    func(ctx context.Context)
 	pictureHook func()
 	extraAsked  int
+	blackTo     time.Time // zero: second 110
 	log         bytes.Buffer
 }
 
@@ -133,7 +134,8 @@ func (w *world) ReadPlaylist(_ context.Context, url string) watch.Playlist {
 	return watch.Playlist{URL: url, Segments: segmentsOf("720", 90, 104)}
 }
 
-// Picture is black from second 100 to 110, and bright otherwise.
+// Picture is black from second 100 to 110 or blackTo, and bright otherwise. A segment has a
+// picture each 100 ms.
 func (w *world) Picture(_ context.Context, m collector.Media, offset time.Duration) ([]byte, error) {
 	if w.pictureHook != nil {
 		w.pictureHook()
@@ -142,7 +144,14 @@ func (w *world) Picture(_ context.Context, m collector.Media, offset time.Durati
 	for i := range img.Cb {
 		img.Cb[i], img.Cr[i] = 128, 128
 	}
-	if when := m.Segment.ProgramTime.Add(offset); when.Before(at(100)) || !when.Before(at(110)) {
+	if offset > m.Segment.Duration-100*time.Millisecond {
+		offset -= time.Second
+	}
+	blackTo := at(110)
+	if !w.blackTo.IsZero() {
+		blackTo = w.blackTo
+	}
+	if when := m.Segment.ProgramTime.Add(offset); when.Before(at(100)) || !when.Before(blackTo) {
 		for i := range img.Y {
 			img.Y[i] = 180
 		}
@@ -439,6 +448,24 @@ func TestARecoveryAtTheEndOfTheMediaHasItsPicture(t *testing.T) {
 		c.Stop(time.Minute)
 		w.expect(t, "id-1 recovery recovery recovery 180")
 	})
+}
+
+// No picture begins in the last moments of a segment, and the tools then take one of up to a
+// second before.
+func TestThePictureOfARecoveryIsNeverBeforeIt(t *testing.T) {
+	for recovered := at(110); recovered.Before(at(112)); recovered = recovered.Add(50 * time.Millisecond) {
+		synctest.Test(t, func(t *testing.T) {
+			w := &world{blackTo: recovered}
+			c := w.start(t)
+			c.Add(capture.Job{
+				Key: "recovery", Step: capture.Complete, Condition: "black", Phase: evidence.RecoveryPhase, EventID: "recovery", Instant: recovered, Fetch: true,
+				Pictures: []capture.Picture{{Variant: evidence.Recovery, At: recovered.Add(500 * time.Millisecond)}},
+				Tracks:   []capture.Track{{Video: true, Segments: segmentsOf("144", 90, 114)}},
+			})
+			c.Stop(time.Minute)
+			w.expect(t, "id-1 recovery recovery recovery 180")
+		})
+	}
 }
 
 // away makes the gateway refuse every upload until d has passed.

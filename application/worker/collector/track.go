@@ -97,12 +97,13 @@ func (t *track) media(parts []part) Media {
 }
 
 // covering returns the segment with the picture of a time, and the time from its start. The
-// media may begin later, have a gap, or end just after the instant. Then covering returns
-// the nearest picture on the same side of the instant.
+// media may begin later, have a gap, or end just after the instant, and the last moments of
+// a segment may have no picture. Then covering returns the nearest picture on the same side
+// of the instant.
 func covering(segments []watch.Segment, p capture.Picture, instant time.Time) (at int, offset time.Duration, ok bool) {
 	for i, candidate := range segments {
 		start, end := candidate.ProgramTime, candidate.End()
-		if !start.After(p.At) && p.At.Before(end) {
+		if !start.After(p.At) && !p.At.After(end.Add(-lastPicture)) {
 			return i, p.At.Sub(start), true
 		}
 		first, last := time.Duration(0), end.Sub(start)-lastPicture
