@@ -7,6 +7,7 @@ import (
 	"image/jpeg"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -96,6 +97,41 @@ func TestAStreamsEndLeavesTimeForItsEvidence(t *testing.T) { // section 16.2
 				}
 				if clip := string(evidence.AlertPhase) + " clip"; !slices.Contains(e.uploads, clip) {
 					t.Errorf("uploaded %v, want %s", e.uploads, clip)
+				}
+			})
+		})
+	}
+}
+
+// The segment that shows such a recovery may be the last one that the worker reads.
+func TestARecoveryJustBeforeTheEndHasAPicture(t *testing.T) { // section 16.2
+	for name, end := range map[string]func(s *fakeStream, stop func()){
+		"of the stream": func(s *fakeStream, _ func()) { s.set(func(s *fakeStream) { s.ended = true }) },
+		"of the worker": func(_ *fakeStream, stop func()) { stop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, g, e := &fakeStream{black: true}, newFakeGateway(), &fakeEvidence{}
+				p := ports(s, g)
+				p.Evidence = e.ports(s)
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				wait := startWorkerUntil(ctx, context.Background(), p)
+				time.Sleep(time.Minute)
+				s.set(func(s *fakeStream) { s.backAt = time.Now().Truncate(2 * time.Second).Add(1800 * time.Millisecond) })
+				for !strings.Contains(g.eventTypes(), "alert.blackout_recovered") {
+					time.Sleep(10 * time.Millisecond)
+				}
+				end(s, stop)
+				stopped := time.Now()
+				if err := wait(); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(stopped); took > 5*time.Second {
+					t.Errorf("the worker ended after %s", took)
+				}
+				if !slices.Contains(e.uploads, "recovery recovery") {
+					t.Errorf("uploaded %v", e.uploads)
 				}
 			})
 		})

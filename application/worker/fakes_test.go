@@ -29,6 +29,7 @@ type fakeStream struct {
 	blackAt  func(watch.Segment) bool                   // nil: black decides
 	silentAt func(watch.Segment) bool                   // nil: never
 	black    bool
+	backAt   time.Time // from then on the picture is not black; zero: not known
 	ended    bool
 	resolves int // number of calls of Resolve
 
@@ -83,7 +84,10 @@ func (s *fakeStream) FetchSegment(context.Context, watch.Segment) (io.ReadCloser
 
 func (s *fakeStream) Analyse(ctx context.Context, segment watch.Segment, _ io.Reader, _ func(string) float64) (watch.Analysis, error) {
 	s.mu.Lock()
-	analyse, black := s.analyse, s.black
+	analyse, black, until := s.analyse, s.black, segment.Duration
+	if !s.backAt.IsZero() {
+		until = min(until, s.backAt.Sub(segment.ProgramTime))
+	}
 	if s.blackAt != nil {
 		black = s.blackAt(segment)
 	}
@@ -102,8 +106,8 @@ func (s *fakeStream) Analyse(ctx context.Context, segment watch.Segment, _ io.Re
 		Audio:     watch.Track{Present: true, To: segment.Duration},
 		Intervals: map[detector.Name][]watch.Interval{},
 	}
-	if black {
-		a.Intervals[detector.Blackout] = []watch.Interval{{To: segment.Duration}}
+	if black && until > 0 {
+		a.Intervals[detector.Blackout] = []watch.Interval{{To: until}}
 	}
 	if silent {
 		a.Intervals[detector.Silence] = []watch.Interval{{To: segment.Duration}}

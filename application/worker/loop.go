@@ -49,6 +49,7 @@ func (l *loop) run(ctx context.Context) error {
 	if err != nil {
 		return l.abort(err)
 	}
+	l.collector.Add(l.captures.Finish()...)
 	if ctx.Err() == nil && l.reporter.outstanding() {
 		l.reporter.flush(ctx) // the stream has ended: wait until the gateway has accepted every event
 		deadline = time.Now().Add(l.cfg.ShutdownTimeout)

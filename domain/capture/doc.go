@@ -4,7 +4,7 @@
 //	condition lasts 3 s ─▶ Collect   pictures, and the media that analysis fetched
 //	alert ───────────────▶ Report    the pictures become evidence; the other media are fetched
 //	onset + 30 s ────────▶ Complete  sound levels and clip
-//	recovery ────────────▶ Report and Complete of a record of its own
+//	recovery + 0.5 s ────▶ Complete of a record of its own, once newer media show it
 //	ended, not alerted ──▶ Discard
 //
 // Pictures are taken before the alert, because a playlist may list less time than the

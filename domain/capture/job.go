@@ -17,7 +17,7 @@ const (
 
 	suspectAfter = 3 * time.Second  // how long a condition lasts before its media are collected
 	collectEvery = 10 * time.Second // of new media between two collections
-	completeWait = 90 * time.Second // after the alert, if the media do not go on
+	completeWait = 90 * time.Second // after the alert or the recovery, if the media do not go on
 	remembered   = 90 * time.Second // media that are remembered after they have left the playlist
 )
 

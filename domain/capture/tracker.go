@@ -18,7 +18,8 @@ type Tracker struct {
 	media      []watch.Media     // the watched playlists; Segments are remembered
 	episodes   []*episode
 	outages    []*outage
-	levels     []Level // as measured by the checks
+	recoveries []recovery // whose capture waits for newer media
+	levels     []Level    // as measured by the checks
 	silenceDB  float64
 }
 
@@ -55,6 +56,7 @@ func (t *Tracker) Step(now time.Time, in Input) (jobs []Job) {
 		t.handleSignal(s)
 	}
 	jobs = append(jobs, t.recoverOutages()...)
+	jobs = append(jobs, t.captureRecoveries(now)...)
 	jobs = append(jobs, t.complete(now)...)
 	return append(jobs, t.follow(in.Open)...)
 }
@@ -118,14 +120,7 @@ func (t *Tracker) handleEvent(now time.Time, e event.Event) (jobs []Job) {
 			}
 		}
 		t.forget(d.Condition)
-		if len(t.media) == 0 {
-			return jobs
-		}
-		recovered := Job{
-			Key: key(d.Condition, evidence.RecoveryPhase, data.RecoveredAt), Step: Complete, Condition: d.Condition,
-			Phase: evidence.RecoveryPhase, EventID: e.ID, Instant: data.RecoveredAt, Fetch: true,
-		}
-		return append(jobs, t.withMedia(recovered))
+		t.recoveries = append(t.recoveries, recovery{d.Condition, e.ID, data.RecoveredAt, now})
 	case event.Ended, event.MonitorFailure:
 		if e.IsBlindness() {
 			return t.beginOutage(monitor.Blind, e.ID, e.At)

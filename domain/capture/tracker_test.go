@@ -129,6 +129,17 @@ func TestTheStepsOfACaptureFollowTheCondition(t *testing.T) {
 				"complete black recovery recovery fetch recovery@108.5 90-110",
 			},
 		},
+		"a recovery in the last moments of the media waits for newer ones": {
+			[]step{
+				{now: 104, open: black(100, 104, true), events: alert(100)}, {now: 110, events: recovery(100, 109.8)},
+				{now: 111, media: 110}, {now: 112}, {now: 114},
+			},
+			[]string{
+				"report black alert alert fetch before@99 onset@100.3 94-104",
+				"complete black alert alert fetch before@99 onset@100.3 94-110",
+				"complete black recovery recovery fetch recovery@110.3 94-112",
+			},
+		},
 		"a short blackout costs nothing": {
 			[]step{{now: 100}, {now: 102, open: black(100, 102, false)}, {now: 104}},
 			nil,
@@ -201,6 +212,31 @@ func TestACaptureEndsAlthoughTheMediaDoNotGoOn(t *testing.T) {
 			t.Errorf("at %v: %v", now, jobs)
 		}
 	}
+}
+
+func TestTheCaptureOfARecoveryWaitsForNewerMediaForALimitedTime(t *testing.T) {
+	const want = "complete black recovery recovery fetch recovery@110.3 100-110"
+	recovered := func() (tracker capture.Tracker) {
+		if jobs := tracker.Step(at(111), step{now: 111, media: 110, events: recovery(60, 109.8)}.input()); len(jobs) > 0 {
+			t.Errorf("at the recovery: %v", jobs)
+		}
+		return tracker
+	}
+	t.Run("when the media stop", func(t *testing.T) {
+		tracker := recovered()
+		for _, now := range []float64{150, 200, 202, 210} {
+			jobs := tracker.Step(at(now), step{now: now, media: 110}.input())
+			if captured := len(jobs) == 1 && describe(jobs[0]) == want; captured != (now == 202) {
+				t.Errorf("at %v: %v", now, jobs)
+			}
+		}
+	})
+	t.Run("when the worker ends", func(t *testing.T) {
+		tracker := recovered()
+		if jobs := tracker.Finish(); len(jobs) != 1 || describe(jobs[0]) != want {
+			t.Errorf("%v, want %s", jobs, want)
+		}
+	})
 }
 
 func TestPicturesComeFromUpTo720Lines(t *testing.T) {
