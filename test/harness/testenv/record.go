@@ -51,9 +51,8 @@ func (e *Env) CheckRecord(ctx context.Context, t GroundTruth, logf func(format s
 	}
 	found := fmt.Sprintf("luma before %.0f, at the onset %.0f, at the recovery %.0f", luma["before"], luma["onset"], luma["recovery"])
 	logf("%s", found)
-	// The picture of a recovery is not judged: one at the very end of a segment may still be black.
-	if luma["before"] < 60 || luma["onset"] > 20 {
-		return errors.New(found + "; want a bright and a black picture before the recovery")
+	if luma["before"] < 60 || luma["onset"] > 20 || luma["recovery"] < 60 {
+		return errors.New(found + "; want a bright, a black and a bright picture")
 	}
 	return nil
 }

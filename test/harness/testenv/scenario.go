@@ -82,7 +82,7 @@ func (e *Env) PlayMainScenario(ctx context.Context, video string, logf func(form
 	logf("the picture goes black at %s; the alert is due after %d s", t.BlackFrom.Format(clock), scenarioThresholdSec)
 	wait("alert.blackout")
 	pause()
-	t.BlackUntil = t.Stream.Black(false)
+	t.BlackUntil = t.Stream.Do(livestream.Cue{Do: livestream.Picture, At: nextEnd(t.Stream) - 40*time.Millisecond})
 	logf("the picture is back at %s", t.BlackUntil.Format(clock))
 	wait("alert.blackout_recovered")
 	pause()
@@ -99,6 +99,13 @@ func (e *Env) PlayMainScenario(ctx context.Context, video string, logf func(form
 	logf("the stream ends at %s", t.EndedAt.Format(clock))
 	wait("stream.ended")
 	return t, err
+}
+
+// nextEnd returns when the segment after the present one ends, counted from the stream's
+// beginning. A recovery in the last frame before it is the one whose picture is hardest to
+// take (section 16.2).
+func nextEnd(s *livestream.Stream) time.Duration {
+	return time.Since(s.Began()).Truncate(s.SegmentDuration()) + 2*s.SegmentDuration()
 }
 
 const clock = "15:04:05.0"
