@@ -66,7 +66,7 @@ func (w *Watcher) switchTo(choices []choice) {
 		f.urlChanged = true
 		// The new URL is tried at once, unless the renewal before it was recent and
 		// did not help. In that case a rendition that failed again keeps its backoff.
-		if f.Outage.Failures <= 1 || !w.state.Manifest.SoonAfterPrevious || f.refusedAfterGoodRenewal || w.state.Manifest.untried(f.Quality, before) {
+		if f.Outage.Failures <= 1 || !w.state.Manifest.SoonAfterPrevious || f.RefusedAfterGoodRenewal || w.state.Manifest.untried(f.Quality, before) {
 			f.Outage.RetryAt, f.LastReadAt = w.now, time.Time{}
 		}
 		f.recordNewURL()

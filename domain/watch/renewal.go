@@ -7,17 +7,18 @@ import (
 )
 
 // renewal follows a feed's URL from a refusal to the renewed URL (decision S7). It
-// tells a URL that expired again from a segment that the server does not have.
+// tells a URL that expired again from a segment that the server does not have. A
+// successor goes on from it: a renewal may be lost with its worker.
 //
 //	              refuse                renew                 mediaTried(true)
 //	in use ──────────────▶ refused ──────────────▶ untried ────────────────────▶ in use, RenewalWorked
 //	                          ▲                       │ mediaTried(false)
 //	                          └─────── refuse ────────┘
 type renewal struct {
-	RenewalWorked           bool `json:"renewal_worked,omitempty"` // the last renewal made refused media readable again
-	refused                 bool // the server refused the URL, and no segment has been analysed since
-	refusedAfterGoodRenewal bool // RenewalWorked was true at that refusal, so the URL expired again
-	renewedUntried          bool // the URL was renewed after a refusal, and no media were tried under the new URL
+	RenewalWorked           bool `json:"renewal_worked,omitempty"`             // the last renewal made refused media readable again
+	Refused                 bool `json:"refused,omitempty"`                    // the server refused the URL, and no segment has been analysed since
+	RefusedAfterGoodRenewal bool `json:"refused_after_good_renewal,omitempty"` // RenewalWorked was true at that refusal, so the URL expired again
+	RenewedUntried          bool `json:"renewed_untried,omitempty"`            // the URL was renewed after a refusal, and no media were tried under the new URL
 }
 
 // refuse records that the server refused the URL. It returns the pause between the
@@ -28,22 +29,22 @@ func (r *renewal) refuse(cause string) (pause time.Duration) {
 	if cause == event.FailedSegment && !r.RenewalWorked {
 		pause = segmentRenewPause
 	}
-	r.refusedAfterGoodRenewal = r.refusedAfterGoodRenewal && r.refused || r.RenewalWorked
-	r.refused, r.RenewalWorked = true, false
+	r.RefusedAfterGoodRenewal = r.RefusedAfterGoodRenewal && r.Refused || r.RenewalWorked
+	r.Refused, r.RenewalWorked = true, false
 	return pause
 }
 
 // recordNewURL records that the feed has a new URL.
 func (r *renewal) recordNewURL() {
-	r.renewedUntried, r.refused, r.refusedAfterGoodRenewal = r.refused, false, false
+	r.RenewedUntried, r.Refused, r.RefusedAfterGoodRenewal = r.Refused, false, false
 }
 
 // recordMedia records whether media could be read. A renewal worked if the
 // first media under the new URL are readable. It proves nothing if the old URL
 // served media after its refusal.
 func (r *renewal) recordMedia(readable bool) {
-	if readable && r.renewedUntried {
+	if readable && r.RenewedUntried {
 		r.RenewalWorked = true
 	}
-	r.renewedUntried, r.refused = false, r.refused && !readable
+	r.RenewedUntried, r.Refused = false, r.Refused && !readable
 }

@@ -123,7 +123,6 @@ func (s *state) resume(now time.Time, unwatched time.Duration) {
 	for _, f := range s.Feeds {
 		f.LastReadAt, f.LastCheckedAt, f.failingSince = time.Time{}, time.Time{}, time.Time{}
 		f.window, f.pending, f.bisection = nil, nil, bisection{}
-		f.renewal = renewal{RenewalWorked: f.RenewalWorked}
 		f.Outage.RetryAt, f.Outage.Failures = now, 0 // with no failures, switchTo tries a renewed URL at once
 		if f.Outage.open() {
 			f.Outage.Unwatched = min(f.Outage.Unwatched+unwatched, now.Sub(f.Outage.Since))
