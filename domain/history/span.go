@@ -89,7 +89,7 @@ func Observe(before Current, r monitor.Report) (after Current, closed []Span) {
 			closed = appendSpan(closed, lane, open.State, open.Since, before.Seen)
 			open = Open{Unknown, later(open.Since, before.Seen)}
 		}
-		for _, c := range changesOf(lane, before, r) {
+		for _, c := range changesOf(lane, before, after, r) {
 			switch {
 			case !known:
 				open, known = Open{c.state, at}, true
@@ -135,8 +135,9 @@ type change struct {
 	at    time.Time
 }
 
-// changesOf returns the states that a report gives to a lane, the present one last.
-func changesOf(lane Lane, before Current, r monitor.Report) []change {
+// changesOf returns the states that a report gives to a lane, the present one last. after
+// has the lanes that come before it in Lanes.
+func changesOf(lane Lane, before, after Current, r monitor.Report) []change {
 	switch lane {
 	case Stream:
 		return streamChanges(before, r)
@@ -145,7 +146,7 @@ func changesOf(lane Lane, before Current, r monitor.Report) []change {
 	case Audio:
 		return []change{{state: trackState(r.Health.Audio)}}
 	default:
-		return segmentChanges(before, r)
+		return segmentChanges(before, after, r)
 	}
 }
 
@@ -179,22 +180,27 @@ func trackState(h monitor.TrackHealth) State {
 }
 
 // segmentChanges follows the signals of outages. While none is alerted, segments are
-// good as long as anything is known of picture or sound.
-func segmentChanges(before Current, r monitor.Report) []change {
+// good as long as anything is known of picture or sound. While one is, one of the two is
+// unknown, so an outage whose end was not signalled is over since both are known.
+func segmentChanges(before, after Current, r monitor.Report) []change {
 	if r.Status != monitor.Monitoring {
 		return []change{{state: Unknown}}
 	}
-	outage := before.Lanes[Segments].State == NoMedia
+	outage, isSignalled := before.Lanes[Segments].State == NoMedia, false
 	for _, s := range r.Signals {
 		if s.Condition == monitor.NoMedia {
-			outage = s.EndedAt.IsZero()
+			outage, isSignalled = s.EndedAt.IsZero(), true
 		}
+	}
+	video, audio := after.Lanes[Video], after.Lanes[Audio]
+	if outage && !isSignalled && video.State != Unknown && audio.State != Unknown {
+		return []change{{OK, later(video.Since, audio.Since)}}
 	}
 	present := OK
 	switch {
 	case outage:
 		present = NoMedia
-	case trackState(r.Health.Video) == Unknown && trackState(r.Health.Audio) == Unknown:
+	case video.State == Unknown && audio.State == Unknown:
 		present = Unknown
 	}
 	return signalled(monitor.NoMedia, NoMedia, r.Signals, present)

@@ -58,6 +58,12 @@ func TestSpansFollowTheReports(t *testing.T) {
 		return s
 	}
 	noTracks := func(r *monitor.Report) { r.Health = monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown} }
+	noPicture := func(r *monitor.Report) { r.Health.Video = monitor.Unknown }
+	black := func(r *monitor.Report) { r.Health.Video = monitor.Black }
+	outOfMedia := func(r *monitor.Report) {
+		noTracks(r)
+		r.Signals = []monitor.Signal{signal(monitor.NoMedia, 5, 0)}
+	}
 	waiting := func(r *monitor.Report) {
 		noTracks(r)
 		r.Status, r.StreamStatus = monitor.Waiting, monitor.StreamUpcoming
@@ -93,10 +99,7 @@ func TestSpansFollowTheReports(t *testing.T) {
 			map[history.Lane]string{"video": "unknown 0-300, ok 300-305"},
 		},
 		"an outage lasts from its onset until its signal of the end": {
-			join(heartbeats(0, 50, nil), with(healthy(60), func(r *monitor.Report) {
-				noTracks(r)
-				r.Signals = []monitor.Signal{signal(monitor.NoMedia, 5, 0)}
-			}), heartbeats(70, 90, noTracks), with(healthy(100), func(r *monitor.Report) {
+			join(heartbeats(0, 50, nil), with(healthy(60), outOfMedia), heartbeats(70, 90, noTracks), with(healthy(100), func(r *monitor.Report) {
 				r.Signals = []monitor.Signal{signal(monitor.NoMedia, 5, 95)}
 			})), 105,
 			map[history.Lane]string{"stream": "live 0-105", "segments": "ok 0-5, no_media 5-95, ok 95-105", "video": "ok 0-60, unknown 60-100, ok 100-105"},
@@ -112,6 +115,18 @@ func TestSpansFollowTheReports(t *testing.T) {
 				r.Signals = []monitor.Signal{signal(monitor.NoMedia, 5, 0), signal(monitor.NoMedia, 5, 95)}
 			})), 125,
 			map[history.Lane]string{"segments": "ok 0-5, no_media 5-95, ok 95-125"},
+		},
+		"an outage whose signal of the end was lost ends when both tracks are known": {
+			join(heartbeats(0, 50, nil), with(healthy(60), outOfMedia), heartbeats(70, 90, noTracks), heartbeats(100, 110, black)), 115,
+			map[history.Lane]string{"segments": "ok 0-5, no_media 5-100, ok 100-115"},
+		},
+		"an outage of the picture alone does not end with the sound": {
+			join(heartbeats(0, 50, nil), with(healthy(60), outOfMedia), heartbeats(70, 90, noPicture)), 95,
+			map[history.Lane]string{"segments": "ok 0-5, no_media 5-95", "audio": "ok 0-60, unknown 60-70, ok 70-95"},
+		},
+		"an outage whose signal of the end was lost with all reports for a while": {
+			join(heartbeats(0, 50, nil), with(healthy(60), outOfMedia), heartbeats(70, 90, noTracks), heartbeats(300, 310, nil)), 315,
+			map[history.Lane]string{"segments": "ok 0-5, no_media 5-90, unknown 90-300, ok 300-315"},
 		},
 		"a blind stream is blind since it could last be seen": {
 			join(heartbeats(0, 90, nil), heartbeats(100, 120, func(r *monitor.Report) {
@@ -150,6 +165,19 @@ func TestSpansFollowTheReports(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Earlier releases left such an outage open.
+func TestAStoredOutageEndsWhereBothTracksWereKnown(t *testing.T) {
+	stored := history.Current{Seen: at(200), Lanes: map[history.Lane]history.Open{
+		history.Stream: {State: history.Live, Since: at(0)}, history.Video: {State: history.OK, Since: at(110)},
+		history.Audio: {State: history.OK, Since: at(100)}, history.Segments: {State: history.NoMedia, Since: at(5)},
+	}}
+	after, spans := history.Observe(stored, healthy(210))
+	spans = append(spans, history.Close(after, at(220))...)
+	if got, want := show(spans, history.Segments), "no_media 5-110, ok 110-220"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -23,9 +23,18 @@ func TestTheEndOfAnAlertedOutageIsSignalled(t *testing.T) {
 		"of failing segments":            func(w *world) { w.segmentsFail = []span{{195, 300}} },
 		"of a failing playlist":          func(w *world) { w.playlistFails = []span{{195, 300}} },
 		"of sound and picture apart":     func(w *world) { w.separateTracks = true; w.segmentsFail = []span{{195, 300}} },
+		"of the picture alone": func(w *world) {
+			w.separateTracks, w.segmentsFailIn = true, map[string][]span{"/picture": {{195, 300}}}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := scenario(t, change).from(100).until(400)
+			w := scenario(t, change).from(100)
+			for w.advance(400) {
+				// The history takes both being known for the end of the outage (section 16.3).
+				if h := w.watcher.Report().Health; len(w.signals) == 1 && h.Video != monitor.Unknown && h.Audio != monitor.Unknown {
+					t.Errorf("in the outage, at %v, the picture is %s and the sound %s", w.now, h.Video, h.Audio)
+				}
+			}
 			if w.emitted(event.SegmentError) != 1 || len(w.events) != 2 {
 				t.Fatalf("emitted %v", w.events)
 			}
