@@ -4,6 +4,9 @@ import type { DeliveryUpdate, Incident, Message, Monitor } from "./types";
 // The gateway names ended monitors for so long in state.replace; the dashboard keeps what has ended as long.
 export const recoveredMs = 10 * 60_000;
 
+// The gateway keeps a thumbnail for so long after it was stored, which was after it was taken.
+export const thumbnailMs = 10 * 60_000;
+
 const mostDeliveries = 500;
 
 export class FeedState {
@@ -11,6 +14,7 @@ export class FeedState {
   readonly monitors = new Map<string, Monitor>();
   readonly incidents = new Map<string, Incident>();
   readonly deliveries = new Map<string, DeliveryUpdate>(); // the oldest change first
+  readonly thumbnails = new Map<string, Message>(); // the newest announcement of each monitor
   heartbeat: Message | null = null;
 
   // apply takes one message. It returns false for a repeated or older one, which changes nothing.
@@ -36,6 +40,9 @@ export class FeedState {
         this.deliveries.set(message.data.event_id, message.data);
         for (const id of this.deliveries.keys()) if (this.deliveries.size > mostDeliveries) this.deliveries.delete(id);
         break;
+      case "thumbnail.updated":
+        this.thumbnails.set(message.data.monitor_id, message);
+        break;
       case "heartbeat":
         this.heartbeat = message;
         break;
@@ -49,6 +56,7 @@ export class FeedState {
     const ended = (at: string | null | undefined) => at != null && now - Date.parse(at) > recoveredMs;
     const incidents = [...this.incidents.values()].filter((i) => ended(i.resolved_at)).map((i) => i.incident_id);
     for (const id of incidents) this.incidents.delete(id);
+    for (const [id, { at }] of this.thumbnails) if (now - Date.parse(at) > thumbnailMs) this.thumbnails.delete(id);
     const troubled = new Set([...this.incidents.values()].map((i) => i.monitor_id));
     const monitors = [...this.monitors.values()].filter((m) => ended(m.ended_at) && !troubled.has(m.monitor_id)).map((m) => m.monitor_id);
     for (const id of monitors) this.monitors.delete(id);
@@ -64,7 +72,7 @@ export class FeedState {
       at: this.heartbeat?.at ?? new Date().toISOString(),
       data: { monitors: [...this.monitors.values()], incidents: [...this.incidents.values()], deliveries: [...this.deliveries.values()].reverse() },
     };
-    return this.heartbeat ? [all, this.heartbeat] : [all];
+    return [all, ...this.thumbnails.values(), ...(this.heartbeat ? [this.heartbeat] : [])];
   }
 }
 

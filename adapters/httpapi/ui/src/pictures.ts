@@ -55,7 +55,7 @@ export interface Thumbnail {
 // readThumbnail returns the newest thumbnail as a blob URL that the caller revokes; null: there is none.
 export async function readThumbnail(monitorID: string, abort: AbortSignal): Promise<Thumbnail | null> {
   const response = await fetch(`/api/v1/monitors/${encodeURIComponent(monitorID)}/thumbnail`, { signal: abort });
-  if (!response.ok || response.status === 204) return null;
+  if (!response.ok) return null;
   const takenAt = response.headers.get("X-Taken-At") ?? thumbnails.get(monitorID) ?? "";
   return { url: URL.createObjectURL(await response.blob()), takenAt };
 }

@@ -80,6 +80,7 @@ export class FakeGateway {
   refuse = 0; // status of every answer to the feed; 0: it works
   signedOut = false;
   evidence = []; // what every list of evidence has
+  thumbnails = new Map(); // when the newest thumbnail of a monitor was taken
   skewMs = 0; // the clock of this gateway is ahead by it
   readers = new Set();
   opened = 0; // connections to the feed so far
@@ -133,6 +134,12 @@ export class FakeGateway {
   updateIncident(i) {
     this.incidents.set(i.incident_id, i);
     this.append("incident.updated", i);
+  }
+
+  addThumbnail(m) {
+    const taken = iso(this.now());
+    this.thumbnails.set(m.monitor_id, taken);
+    this.say(`event: thumbnail.updated\ndata: ${JSON.stringify({ type: "thumbnail.updated", at: taken, data: { monitor_id: m.monitor_id, taken_at: taken } })}\n\n`);
   }
 
   append(type, data) {
@@ -195,7 +202,8 @@ export class FakeGateway {
     if (pathname.startsWith("/evidence/")) return this.file("/assets/" + this.icon(), response);
     if (pathname === "/api/v1/deliveries") return json(response, 200, { deliveries: [], next: null });
     if (pathname === "/api/v1/thumbnails/watch") return json(response, 200, { expires_in_sec: 30 });
-    if (pathname.endsWith("/thumbnail")) return response.writeHead(204).end();
+    const taken = pathname.endsWith("/thumbnail") && this.thumbnails.get(pathname.split("/")[4]);
+    if (taken) return this.file("/assets/" + this.icon(), response.setHeader("X-Taken-At", taken));
     json(response, 404, { error: { code: "ROUTE_NOT_FOUND", message: pathname } });
   }
 

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { thumbnailMs } from "../feedstate";
 import { text } from "../i18n";
 import { evidenceURL, readThumbnail, showThumbnail, type Thumbnail } from "../pictures";
 import { isLive, now, thumbnails } from "../store";
@@ -11,9 +12,11 @@ import type { ComponentChildren } from "preact";
 export function Live({ id, intervalSec, label, children }: { id: string; intervalSec: number; label: string; children?: ComponentChildren }) {
   const picture = useSignal<Thumbnail | null>(null);
   useEffect(() => showThumbnail(id), [id]);
-  const newest = thumbnails.rows.get(id)?.value; // also asks again when the first one is announced
   thumbnails.keys.value;
+  const newest = thumbnails.rows.get(id)?.value;
   useEffect(() => {
+    // Only what was announced, and is still kept, is there to be asked for.
+    if (!newest || now.peek() - Date.parse(newest) > thumbnailMs) return;
     const abort = new AbortController();
     readThumbnail(id, abort.signal).then(
       (read) => {

@@ -48,6 +48,7 @@ const looks = [
   { colorScheme: "light", viewport: { width: 1400, height: 900 }, locale: "en-GB" },
   { colorScheme: "dark", viewport: { width: 1400, height: 900 }, locale: "ja-JP" },
   { colorScheme: "dark", viewport: { width: 375, height: 800 }, locale: "en-GB" },
+  { colorScheme: "light", viewport: { width: 375, height: 800 }, locale: "ja-JP" },
 ];
 for (const look of looks) {
   test(`no page has a barrier or scrolls sideways: ${look.colorScheme}, ${look.viewport.width} px, ${look.locale}`, () =>
@@ -130,6 +131,18 @@ test("a change of thresholds sends only what differs", () =>
     await page.getByRole("button", { name: "Save" }).click();
     await page.locator("dialog[open]").waitFor({ state: "detached" });
     assert.deepEqual(change, { config: { blackout_threshold_sec: 15 } });
+  }));
+
+test("a picture is asked for once it is announced, not before", () =>
+  open(fill, async (page, gateway) => {
+    const path = `GET /api/v1/monitors/${id}/thumbnail`;
+    await page.goto(gateway.url + pages.monitor);
+    await page.locator("html[data-link=live]").waitFor({ state: "attached" });
+    await page.getByRole("img", { name: "no picture yet" }).waitFor();
+    assert.equal(gateway.requests.includes(path), false);
+    gateway.addThumbnail(monitor(1));
+    await page.locator(".monitor-picture img").waitFor();
+    assert.equal(gateway.requests.filter((r) => r === path).length, 1);
   }));
 
 test("a monitor that is deleted while its page is open says so", () =>

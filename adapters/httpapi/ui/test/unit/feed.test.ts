@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Connection, silenceMs, type Environment, type Link } from "../../src/connection";
-import { FeedState, follows, recoveredMs } from "../../src/feedstate";
+import { FeedState, follows, recoveredMs, thumbnailMs } from "../../src/feedstate";
 import type { DeliveryUpdate, Incident, Message, Monitor } from "../../src/types";
 
 const at = "2026-01-15T11:00:00.000Z";
@@ -52,6 +52,18 @@ test("a new tab hears the whole state and the newest heartbeat", () => {
   const [all, beat] = state.snapshot();
   assert.equal(all?.type === "state.replace" && all.id === "e-2" && all.data.monitors.length, 2);
   assert.equal(beat?.type, "heartbeat");
+});
+
+test("a new tab hears of the thumbnails that are kept", () => {
+  const thumbnail = (id: string): Message => ({ type: "thumbnail.updated", at, data: { monitor_id: id, taken_at: at } });
+  const state = new FeedState();
+  state.apply(replace(1, "a"));
+  state.apply(thumbnail("a"));
+  state.apply(thumbnail("a"));
+  state.forget(Date.parse(at) + thumbnailMs);
+  assert.deepEqual(state.snapshot().slice(1), [thumbnail("a")]);
+  state.forget(Date.parse(at) + thumbnailMs + 1);
+  assert.equal(state.snapshot().length, 1);
 });
 
 test("deliveries come with the state, and a new tab hears those of the feed too", () => {
