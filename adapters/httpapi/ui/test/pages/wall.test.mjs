@@ -132,11 +132,13 @@ test("a phone shows the same, and nothing is wider than 375 px", () =>
 
 test("no violation of accessibility, in both themes, on a desk and on a phone", async () => {
   const axe = readFileSync(fileURLToPath(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
-  for (const [colorScheme, width] of [["dark", 1400], ["light", 1400], ["dark", 375]]) {
+  for (const [colorScheme, width] of [["dark", 1400], ["light", 1400], ["dark", 375], ["light", 375]]) {
     await open(
       (gateway) => {
         fill(12, incident(1), incident(2))(gateway);
         gateway.evidence = [evidence(1)];
+        const [black] = incident(1).conditions;
+        gateway.incidents.set(incident(1).incident_id, incident(1, { conditions: [black, { ...black, name: "silent" }] }));
       },
       async (page, gateway) => {
         for (const path of ["/", "/?view=rows", "/incidents", `/incidents/${incident(1).incident_id}`]) {
