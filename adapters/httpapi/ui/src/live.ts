@@ -8,6 +8,7 @@ import { text } from "./i18n";
 import { navigate } from "./router";
 import { asOf, heardAt, incidents, isLive, keep, link, loaded, now, receive, replaced, startClock } from "./store";
 import { clock } from "./time";
+import { pageTitle } from "./title";
 
 let feed: Feed | null = null;
 
@@ -34,10 +35,14 @@ export function startLive(): void {
   effect(() => {
     if (replaced.value > 0) void readRecovered();
   });
+}
+
+// startTitle keeps the title of the document: what nobody has acknowledged, the page, and that the link is lost.
+export function startTitle(): void {
   effect(() => {
     const open = incidents.values().filter((i) => i.state === "open" && !i.acknowledged_at).length;
     const lost = heardAt.value > 0 && !isLive.value ? ` (${text.value.shell.asOf} ${clock(asOf.value)})` : "";
-    document.title = `${open > 0 ? `(${open}) ` : ""}stream-monitor${lost}`;
+    document.title = `${open > 0 ? `(${open}) ` : ""}${pageTitle.value && `${pageTitle.value} · `}stream-monitor${lost}`;
   });
 }
 

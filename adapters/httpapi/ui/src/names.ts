@@ -20,15 +20,18 @@ export const channelOf = (m: Named) => first(m.metadata, ["channel_name", "chann
 export const titleOf = (m: Named) => first(m.metadata, ["stream_title", "title"]);
 export const groupOf = (m: Named) => first(m.metadata, ["group", "agency", "category"]);
 
-// nameOf is never empty: channel, else title, else the id of the video.
-export const nameOf = (m: Named) => channelOf(m) || titleOf(m) || videoOf(m.stream_url);
+export const shortURL = (streamURL: string) => streamURL.replace(/^https?:\/\/(www\.)?/, "");
 
-export function videoOf(streamURL: string): string {
+// nameOf is never empty: channel, else title, else the id of the video, else the address.
+export const nameOf = (m: Named) => channelOf(m) || titleOf(m) || videoOf(m.stream_url) || shortURL(m.stream_url);
+
+// lineOf stands below nameOf and is never empty either: the title unless that is the name already, else the address.
+export const lineOf = (m: Named) => (channelOf(m) && titleOf(m)) || shortURL(m.stream_url);
+
+function videoOf(streamURL: string): string {
   try {
-    return new URL(streamURL).searchParams.get("v") ?? streamURL;
+    return new URL(streamURL).searchParams.get("v") ?? "";
   } catch {
-    return streamURL;
+    return "";
   }
 }
-
-export const shortURL = (streamURL: string) => streamURL.replace(/^https?:\/\/(www\.)?/, "");

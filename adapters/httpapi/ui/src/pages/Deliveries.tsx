@@ -15,10 +15,12 @@ import { query, setQuery, withQuery } from "../router";
 import { now } from "../store";
 import { useNames } from "../streamnames";
 import { clock, clockDay, decimal, duration, secondsBetween, zone } from "../time";
+import { useTitle } from "../title";
 import type { Delivery } from "../types";
 
 export function Deliveries() {
   const words = text.value.deliveries;
+  useTitle(words.title);
   const { page, failed, fresh, more, reload } = useDeliveryList();
   const all = page?.deliveries ?? [];
   const chosen = query.value.get("selected");

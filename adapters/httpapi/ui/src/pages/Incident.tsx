@@ -7,7 +7,7 @@ import { episodeOf, useDeliveries, useEvidence } from "../evidence";
 import { text } from "../i18n";
 import { endOf, firstCondition, troubleSec } from "../incidentlist";
 import { onKey } from "../keyboard";
-import { nameOf, shortURL, titleOf } from "../names";
+import { channelOf, nameOf, shortURL, titleOf } from "../names";
 import { Around } from "../parts/Around";
 import { Clip } from "../parts/Clip";
 import { Glyph } from "../parts/Glyph";
@@ -22,6 +22,7 @@ import { path, query, withQuery } from "../router";
 import { incidents as live, monitors, now } from "../store";
 import { useNames } from "../streamnames";
 import { clockDay, duration, zone } from "../time";
+import { isolated, useTitle } from "../title";
 import type { Condition, Incident as Data } from "../types";
 import { worst } from "../wall";
 
@@ -75,6 +76,7 @@ function Loaded({ incident }: { incident: Data }) {
   monitors.keys.value;
   const monitor = monitors.get(incident.monitor_id) ?? null;
   const stream = useNames([incident.monitor_id])(incident.monitor_id, incident.stream_url);
+  useTitle(`${conditionWord((worst(incident) ?? incident.conditions[0]!).name)}${text.value.common.listComma}${isolated(nameOf(stream))}`);
   const asked = query.value.get("condition");
   const chosen = incident.conditions.find((c) => c.name === asked) ?? worst(incident) ?? incident.conditions[0]!;
   return (
@@ -107,7 +109,7 @@ function Head({ incident, stream }: { incident: Data; stream: Parameters<typeof 
   const lasted = useComputed(() => duration(troubleSec(incident, now.value)));
   const today = now.peek();
   const from = clockDay(incident.started_at, today);
-  const title = titleOf(stream);
+  const title = channelOf(stream) && titleOf(stream);
   return (
     <>
       <nav class="crumbs" aria-label={words.incident.title}>

@@ -13,6 +13,7 @@ import { query, setQuery, withQuery } from "../router";
 import { incidents as live, now } from "../store";
 import { useNames } from "../streamnames";
 import { clockDay, day, dayKey, duration } from "../time";
+import { useTitle } from "../title";
 import type { ConditionName, Incident } from "../types";
 
 const dayMs = 86_400_000;
@@ -84,6 +85,7 @@ function fits(incident: Incident): boolean {
 
 export function Incidents() {
   const words = text.value.incidents;
+  useTitle(words.title);
   const { shown, fresh, failed, next, more, reload } = useIncidents();
   const state = query.value.get("state");
   const all = (shown.value ?? []).filter((i) => state !== "unacknowledged" || !i.acknowledged_at);

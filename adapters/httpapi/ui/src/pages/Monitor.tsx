@@ -17,6 +17,7 @@ import { path } from "../router";
 import { pinned, togglePinned } from "../settings";
 import { incidents, monitors, now } from "../store";
 import { clockDay, duration, zone } from "../time";
+import { isolated, useTitle } from "../title";
 import type { Incident, Monitor as Data } from "../types";
 import { newestIncidents, stateOf, worst } from "../wall";
 
@@ -58,6 +59,7 @@ function useMonitor(id: string) {
 
 function Loaded({ monitor }: { monitor: Data }) {
   const id = monitor.monitor_id;
+  useTitle(isolated(nameOf(monitor)));
   const events = useEvents(id);
   const incident = useComputed(() => newestIncidents(incidents.values().filter((i) => i.monitor_id === id)).get(id) ?? null);
   return (

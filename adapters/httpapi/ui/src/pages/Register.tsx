@@ -15,6 +15,7 @@ import { navigate, query, setQuery } from "../router";
 import { useService } from "../service";
 import { remembered } from "../settings";
 import { decimal, toLocalInput, wholeDuration } from "../time";
+import { useTitle } from "../title";
 import type { Service, Trial } from "../types";
 
 const lastCallback = remembered<string>("callback", "");
@@ -23,6 +24,7 @@ const nothing: Seen = { preview: null, tookMs: 0, looking: false, failed: "" };
 
 export function Register() {
   const words = text.value.register;
+  useTitle(words.title);
   const service = useService();
   const preset = query.value.get("preset") ?? service?.presets[0]?.name ?? "";
   const numbers = presetNumbers(service, preset);

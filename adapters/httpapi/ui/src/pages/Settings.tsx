@@ -12,9 +12,11 @@ import { keysOn, language, name, sound, theme } from "../settings";
 import { useService } from "../service";
 import { now } from "../store";
 import { clockDay, number, wholeDuration, zone } from "../time";
+import { useTitle } from "../title";
 
 export function Settings() {
   const words = text.value.settings;
+  useTitle(words.title);
   return (
     <main class="main" id="main">
       <div class="page-head">

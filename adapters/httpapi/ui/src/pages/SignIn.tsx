@@ -10,6 +10,7 @@ import { Logo } from "../parts/Shell";
 import { query } from "../router";
 import { language } from "../settings";
 import { duration, number } from "../time";
+import { useTitle } from "../title";
 
 interface Refusal {
   what: string;
@@ -18,6 +19,7 @@ interface Refusal {
 
 export function SignIn() {
   const words = text.value.signin;
+  useTitle(words.title);
   return (
     <main class="signin" id="main">
       <Art />

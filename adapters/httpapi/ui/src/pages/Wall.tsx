@@ -13,6 +13,7 @@ import { Tile } from "../parts/Tile";
 import { navigate, query, setQuery, withQuery } from "../router";
 import { togglePinned } from "../settings";
 import { checker, loaded } from "../store";
+import { useTitle } from "../title";
 import { resort, type Item, type State } from "../wall";
 import { byID, items, startWall, wanted } from "../wallmodel";
 
@@ -24,6 +25,7 @@ export function Wall() {
   useEffect(() => startWall(), []);
   useKeys();
   const words = text.value;
+  useTitle(words.wall.title);
   const show = query.value.get("show");
   const only = (...states: (State | "attention")[]) => !show || states.includes(show as State);
   if (!loaded.value) {

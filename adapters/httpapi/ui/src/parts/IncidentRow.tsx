@@ -1,7 +1,7 @@
 import { useComputed } from "@preact/signals";
 import { endOf, firstCondition, troubleSec } from "../incidentlist";
 import { text } from "../i18n";
-import { nameOf, titleOf, type Named } from "../names";
+import { lineOf, nameOf, type Named } from "../names";
 import { now } from "../store";
 import { clock, clockDay, duration } from "../time";
 import type { Incident } from "../types";
@@ -36,7 +36,7 @@ export function IncidentRow({ incident, stream }: { incident: Incident; stream: 
           </b>
         </a>
         <span class="one-line muted">
-          <Stranger>{titleOf(stream)}</Stranger>
+          <Stranger>{lineOf(stream)}</Stranger>
         </span>
       </span>
       <When incident={incident} episodes={episodes} />

@@ -1,5 +1,5 @@
 import { text } from "../i18n";
-import { channelOf, nameOf, titleOf } from "../names";
+import { lineOf, nameOf } from "../names";
 import { query, setQuery } from "../router";
 import { monitors } from "../store";
 import { placeText, type Item } from "../wall";
@@ -83,7 +83,7 @@ const Screen = memo(({ id, item, selected }: Props) => {
         )}
       </span>
       <span class="title one-line">
-        <Stranger>{channelOf(monitor) ? titleOf(monitor) || "\u00a0" : "\u00a0"}</Stranger>
+        <Stranger>{lineOf(monitor)}</Stranger>
       </span>
     </a>
   );
@@ -126,7 +126,7 @@ const Row = memo(({ id, item, selected }: Props) => {
         <Stranger>{name}</Stranger>
       </b>
       <span class="one-line muted">
-        <Stranger>{titleOf(monitor)}</Stranger>
+        <Stranger>{lineOf(monitor)}</Stranger>
       </span>
       <span class="muted">{words[monitor.health.video] ?? monitor.health.video}</span>
       <span class="muted">{words[monitor.health.audio] ?? monitor.health.audio}</span>

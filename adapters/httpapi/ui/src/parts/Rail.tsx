@@ -1,6 +1,6 @@
 import { useComputed } from "@preact/signals";
 import { text } from "../i18n";
-import { nameOf, titleOf } from "../names";
+import { lineOf, nameOf } from "../names";
 import { withQuery } from "../router";
 import { now } from "../store";
 import { clockDay, clockMinute, countdown, dayKey, duration, secondsBetween, shortDay } from "../time";
@@ -91,7 +91,7 @@ function Waiting({ item }: { item: Item }) {
         )}
       </span>
       <span class="second one-line">
-        <Stranger>{titleOf(monitor)}</Stranger>
+        <Stranger>{lineOf(monitor)}</Stranger>
       </span>
       <span class="second num">{item.since ? day + clockMinute(item.since) : words.noSchedule}</span>
     </a>

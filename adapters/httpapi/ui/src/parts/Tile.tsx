@@ -5,7 +5,7 @@ import { monitors as api } from "../api";
 import { overall, spanOfCondition, type Span } from "../draw/lanes";
 import { episodeOf, fileOf, useDeliveries, useEvidence } from "../evidence";
 import { text } from "../i18n";
-import { nameOf, titleOf } from "../names";
+import { lineOf, nameOf } from "../names";
 import { pinned, togglePinned } from "../settings";
 import { now } from "../store";
 import { clock, clockDay, decimal, duration, zone } from "../time";
@@ -26,7 +26,7 @@ export const Tile = memo(({ item, large, selected }: { item: Item; large: boolea
   const words = text.value.wall;
   if (!incident) return null;
   const name = nameOf(monitor ?? incident);
-  const title = monitor ? titleOf(monitor) : "";
+  const title = lineOf(monitor ?? incident);
   const href = `/incidents/${incident.incident_id}`;
   const why = condition && (
     <p class="why">
@@ -69,7 +69,9 @@ export const Tile = memo(({ item, large, selected }: { item: Item; large: boolea
               <Shown item={item} name={name} />
             </a>
             <div>
-              {title && <p class="muted two-lines" dir="auto">{title}</p>}
+              <p class="muted two-lines" dir="auto">
+                {title}
+              </p>
               {why}
             </div>
           </div>

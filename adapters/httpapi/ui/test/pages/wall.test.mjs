@@ -116,6 +116,33 @@ test("titles of strangers are texts: markup, right-to-left, 300 emoji, a bomb of
     },
   ));
 
+test("a stream of which only the address is known is called by its video everywhere", () =>
+  open(
+    (gateway) => {
+      for (const n of [1, 2]) gateway.monitors.set(monitor(n).monitor_id, monitor(n, { metadata: { channel_name: null, stream_title: null } }));
+      gateway.incidents.set(incident(2).incident_id, incident(2));
+      gateway.version = 1;
+    },
+    async (page, gateway) => {
+      gateway.routes.set(`GET /api/v1/monitors/${monitor(1).monitor_id}`, () => [200, gateway.monitors.get(monitor(1).monitor_id)]);
+      const [video, address] = ["video000001", "youtube.com/watch?v=video000001"];
+      await page.locator(".screen .title", { hasText: address }).waitFor();
+      assert.equal(await page.locator(".screen .name").textContent(), video);
+      assert.deepEqual(await tileNames(page), ["video000002"]);
+      assert.equal(await page.title(), "(1) Wall · stream-monitor");
+      await page.goto(`${gateway.url}/?view=rows`);
+      await page.locator(".rows .row", { hasText: video }).getByText(address).waitFor();
+      await page.goto(`${gateway.url}/monitors/${monitor(1).monitor_id}`);
+      await page.getByRole("heading", { level: 1, name: video }).waitFor();
+      assert.match(await page.title(), /^(\(1\) )?\u2068video000001\u2069 · stream-monitor$/);
+      await page.goto(`${gateway.url}/incidents`);
+      await page.locator(".incident-row", { hasText: "video000002" }).getByText("youtube.com/watch?v=video000002").waitFor();
+      await page.locator(".incident-row a").click();
+      await page.getByRole("link", { name: "video000002", exact: true }).waitFor();
+      assert.equal(await page.title(), "(1) Black video, \u2068video000002\u2069 · stream-monitor");
+    },
+  ));
+
 test("a phone shows the same, and nothing is wider than 375 px", () =>
   open(
     fill(12, incident(1), incident(2)),

@@ -1,0 +1,15 @@
+// The page's part of the document's title.
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+export const pageTitle = signal("");
+
+export function useTitle(title: string): void {
+  useEffect(() => {
+    pageTitle.value = title;
+    return () => (pageTitle.value = "");
+  }, [title]);
+}
+
+// isolated keeps the direction of a stranger's text from the text beside it, where no markup can.
+export const isolated = (text: string) => `\u2068${text}\u2069`;
