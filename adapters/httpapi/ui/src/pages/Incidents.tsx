@@ -1,8 +1,9 @@
 import "../styles/incidents.css";
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { acknowledge, describe } from "../actions";
+import { acknowledge, describe, failure, run } from "../actions";
 import { incidents as api } from "../api";
+import { csvOf, save } from "../csv";
 import { text } from "../i18n";
 import { byDay, firstCondition, storms, troubleSec } from "../incidentlist";
 import type { Named } from "../names";
@@ -12,7 +13,7 @@ import { conditionWord } from "../parts/State";
 import { query, setQuery, withQuery } from "../router";
 import { incidents as live, now } from "../store";
 import { useNames } from "../streamnames";
-import { clockDay, day, dayKey, duration } from "../time";
+import { clockDay, day, dayKey, duration, number } from "../time";
 import { useTitle } from "../title";
 import type { ConditionName, Incident } from "../types";
 
@@ -71,6 +72,9 @@ function readFilter() {
   return { filter, key: [state, days, filter.condition, filter.severity, filter.monitor_id].join(" ") };
 }
 
+// isListed is the part of the filter that the API does not know.
+const isListed = (incident: Incident) => query.value.get("state") !== "unacknowledged" || !incident.acknowledged_at;
+
 // fits reports whether a new incident would be in the list.
 function fits(incident: Incident): boolean {
   const q = query.value;
@@ -87,8 +91,7 @@ export function Incidents() {
   const words = text.value.incidents;
   useTitle(words.title);
   const { shown, fresh, failed, next, more, reload } = useIncidents();
-  const state = query.value.get("state");
-  const all = (shown.value ?? []).filter((i) => state !== "unacknowledged" || !i.acknowledged_at);
+  const all = (shown.value ?? []).filter(isListed);
   const open = all.filter((i) => i.state === "open");
   const streamOf = useNames(all.map((i) => i.monitor_id));
   const waiting = open.filter((i) => !i.acknowledged_at);
@@ -96,6 +99,7 @@ export function Incidents() {
     <main class="main" id="main">
       <div class="page-head">
         <h1>{words.title}</h1>
+        <Export streamOf={streamOf} none={all.length === 0} />
       </div>
       <Filters>
         {fresh.value > 0 && (
@@ -141,6 +145,38 @@ export function Incidents() {
         </button>
       )}
     </main>
+  );
+}
+
+const exportPage = 200;
+const mostExported = 10_000;
+
+// Export saves all that fits the filter, also what the page has not read yet.
+function Export({ streamOf, none }: { streamOf: StreamOf; none: boolean }) {
+  const words = text.value.incidents;
+  const busy = useSignal(false);
+  const read = async () => {
+    const { filter } = readFilter();
+    const found: Incident[] = [];
+    let next: string | null = null;
+    do {
+      const page = await api.list({ ...filter, after: next, limit: exportPage });
+      found.push(...page.incidents);
+      next = page.next;
+    } while (next && found.length < mostExported);
+    if (next) failure.value = words.exportCut(number.value.format(found.length));
+    save(`incidents-${new Date(now.peek()).toISOString().slice(0, 10)}.csv`, csvOf(found.filter(isListed), (i) => streamOf(i.monitor_id, i.stream_url)));
+  };
+  const start = () => {
+    busy.value = true;
+    void run(read).finally(() => (busy.value = false));
+  };
+  return (
+    <span class="end">
+      <button class="btn" type="button" disabled={busy.value || none} onClick={start}>
+        {words.exportCSV}
+      </button>
+    </span>
   );
 }
 

@@ -14,6 +14,24 @@ const fill = (count, ...incidents) => (gateway) => {
 const texts = (locator) => locator.evaluateAll((all) => all.map((e) => e.textContent));
 const tileNames = (page) => texts(page.locator(".tile h3"));
 
+test("all incidents that fit the filter are saved as CSV, those of further pages too", () =>
+  open(fill(3, incident(1), incident(2), incident(3)), async (page, gateway) => {
+    const asked = [];
+    gateway.routes.set("GET /api/v1/incidents", (_, request) => {
+      const { searchParams } = new URL(request.url, gateway.url);
+      asked.push(searchParams);
+      return searchParams.get("after") ? [200, { incidents: [incident(1)], next: null }] : [200, { incidents: [incident(3), incident(2)], next: "more" }];
+    });
+    await page.goto(`${gateway.url}/incidents?condition=black`);
+    await page.locator(".incident-row").first().waitFor();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export CSV" }).click()]);
+    assert.match(download.suggestedFilename(), /^incidents-\d{4}-\d\d-\d\d\.csv$/);
+    const rows = readFileSync(await download.path(), "utf8").trim().split("\r\n");
+    assert.deepEqual(rows.slice(1).map((row) => row.split(",")[0]), [3, 2, 1].map((n) => incident(n).incident_id));
+    assert.ok(rows[1].includes("Channel 3"));
+    assert.deepEqual(asked.slice(-2).map((p) => [p.get("condition"), p.get("after")]), [["black", null], ["black", "more"]]);
+  }));
+
 test("a stream that goes black gets a tile, and its recovery takes it away", () =>
   open(fill(3), async (page, gateway) => {
     await page.getByText("Nothing needs you.").waitFor();

@@ -10,6 +10,8 @@ export const incidents = {
   periods: { "1": "last 24 hours", "7": "last 7 days", "30": "last 30 days", "365": "last year" },
   acknowledgeAll: (n: number) => `Acknowledge all ${n} open`,
   confirmAll: (n: number) => `Acknowledge ${n} incidents in your name?`,
+  exportCSV: "Export CSV",
+  exportCut: (n: string) => `The file has the newest ${n} incidents only.`,
   open: "Open",
   today: "Today",
   yesterday: "Yesterday",

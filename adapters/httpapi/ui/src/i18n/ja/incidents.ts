@@ -12,6 +12,8 @@ export const incidents: Words["incidents"] = {
   periods: { "1": "24時間", "7": "7日間", "30": "30日間", "365": "1年間" },
   acknowledgeAll: (n) => `継続中の${n}件すべてに対応`,
   confirmAll: (n) => `${n}件をあなたの対応中にしますか？`,
+  exportCSV: "CSVに書き出す",
+  exportCut: (n) => `ファイルには最新の${n}件だけが含まれます。`,
   open: "継続中",
   today: "今日",
   yesterday: "昨日",

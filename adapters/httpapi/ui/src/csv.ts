@@ -1,0 +1,49 @@
+// Incidents as a table for spreadsheets (RFC 4180). Columns are named as in the API, times are UTC: a program may read it, too.
+import { endOf, troubleSec } from "./incidentlist";
+import { channelOf, titleOf, type Named } from "./names";
+import type { Incident } from "./types";
+
+type Cell = string | number | boolean | null;
+
+const columns: Record<string, (incident: Incident, stream: Named) => Cell> = {
+  incident_id: (i) => i.incident_id,
+  state: (i) => i.state,
+  severity: (i) => i.severity,
+  conditions: (i) => i.conditions.map((c) => c.name).join(" "),
+  started_at: (i) => utc(i.started_at),
+  ended_at: (i) => utc(endOf(i)),
+  duration_sec: (i) => (endOf(i) ? Math.round(troubleSec(i, 0)) : null),
+  resolved_at: (i) => utc(i.resolved_at),
+  reopened: (i) => i.reopened,
+  acknowledged_by: (i) => i.acknowledged_by,
+  acknowledged_at: (i) => utc(i.acknowledged_at),
+  false_positive: (i) => i.false_positive,
+  monitor_id: (i) => i.monitor_id,
+  stream_url: (i) => i.stream_url,
+  channel_name: (_, stream) => channelOf(stream),
+  stream_title: (_, stream) => titleOf(stream),
+};
+
+const utc = (at: string | null) => at && new Date(at).toISOString();
+
+export function csvOf(incidents: readonly Incident[], streamOf: (incident: Incident) => Named): string {
+  const rows = incidents.map((incident) => Object.values(columns).map((value) => value(incident, streamOf(incident))));
+  const lines = [Object.keys(columns), ...rows].map((cells) => cells.map(quoted).join(","));
+  return `\ufeff${lines.join("\r\n")}\r\n`; // Excel takes it for UTF-8 by its first character
+}
+
+// quoted puts an apostrophe before a stranger's text that a spreadsheet would run as a formula.
+function quoted(cell: Cell): string {
+  if (typeof cell !== "string") return cell === null ? "" : String(cell);
+  const inert = /^[=+\-@\t\r\n]/.test(cell) ? `'${cell}` : cell;
+  return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
+}
+
+// save makes the browser store a file.
+export function save(name: string, content: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([content], { type: "text/csv" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser may still read it
+}
