@@ -105,7 +105,7 @@ export function resort(shown: readonly string[], wanted: readonly string[], held
   return { shown, waiting: wanted.filter((id) => !known.has(id)).length };
 }
 
-function same(a: readonly string[], b: readonly string[]): boolean {
+export function same(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((id, i) => id === b[i]);
 }
 

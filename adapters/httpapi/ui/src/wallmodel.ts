@@ -1,10 +1,10 @@
 // The wall's items as signals, computed at most once a second however many changes arrive.
 import { batch, effect, signal, untracked } from "@preact/signals";
-import { channelOf, nameOf, titleOf } from "./names";
+import { channelOf, groupOf, nameOf, titleOf } from "./names";
 import { query } from "./router";
 import { pinned } from "./settings";
 import { checker, incidents, loaded, monitors, now, revision } from "./store";
-import { compare, matches, newestIncidents, Places, since, states, stateOf, worst, type Item, type State } from "./wall";
+import { compare, matches, newestIncidents, Places, same, since, states, stateOf, worst, type Item, type State } from "./wall";
 
 const places = new Places();
 const computeEveryMs = 1000;
@@ -12,6 +12,7 @@ const computeEveryMs = 1000;
 export const items = signal<readonly Item[]>([]); // all, in their places
 export const counts = signal<Record<State, number>>(zero());
 export const wanted = signal<Record<"attention" | "recovered" | "waiting" | "on_air", readonly Item[]>>({ attention: [], recovered: [], waiting: [], on_air: [] });
+export const groups = signal<readonly string[]>([]); // of all streams, by name
 export const byID = signal<ReadonlyMap<string, Item>>(new Map());
 
 function zero(): Record<State, number> {
@@ -56,8 +57,10 @@ function compute(): void {
   const sums = zero();
   for (const item of all) sums[item.state]++;
   const show = query.value.get("show");
+  const group = query.value.get("group");
   const words = query.value.get("q") ?? "";
-  const chosen = all.filter((i) => (!show || i.state === show || (show === "attention" && isAttention(i))) && matches(i, words, textsOf(i)));
+  const chosen = all.filter((i) => (!show || i.state === show || (show === "attention" && isAttention(i))) && (!group || groupOfItem(i) === group) && matches(i, words, textsOf(i)));
+  const named = [...new Set(all.map(groupOfItem).filter(Boolean))].sort((a, b) => a.localeCompare(b));
   const of = (...wantedStates: State[]) => chosen.filter((i) => wantedStates.includes(i.state)).sort(compare);
   const byPlace = (a: Item, b: Item) => Number(b.pinned) - Number(a.pinned) || a.place - b.place;
   const byName = (a: Item, b: Item) => Number(b.pinned) - Number(a.pinned) || nameOfItem(a).localeCompare(nameOfItem(b));
@@ -65,6 +68,7 @@ function compute(): void {
   batch(() => {
     items.value = all;
     counts.value = states.every((s) => sums[s] === counts.peek()[s]) ? counts.peek() : sums;
+    if (!same(named, groups.peek())) groups.value = named;
     byID.value = new Map(all.map((i) => [i.id, i]));
     wanted.value = {
       attention: of("trouble", "warning"),
@@ -74,6 +78,8 @@ function compute(): void {
     };
   });
 }
+
+export const groupOfItem = (item: Item) => (item.monitor ? groupOf(item.monitor) : "");
 
 const isAttention = (i: Item) => i.state === "trouble" || i.state === "warning";
 

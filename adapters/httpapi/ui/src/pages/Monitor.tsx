@@ -93,7 +93,7 @@ function Head({ monitor, incident }: { monitor: Data; incident: Incident | null 
         {group && (
           <>
             <Glyph name="right" />
-            <a href={`/?q=${encodeURIComponent(group)}`} dir="auto">
+            <a href={`/?group=${encodeURIComponent(group)}`} dir="auto">
               {group}
             </a>
           </>

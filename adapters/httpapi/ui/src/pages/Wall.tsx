@@ -49,23 +49,26 @@ export function Wall() {
         {only("attention", "trouble", "warning") && <Attention items={attention} />}
         {only("recovered", "waiting") && <Rail recovered={recovered} waiting={waiting} all={show !== null} />}
         {on_air.length > 0 && <OnAir items={on_air} heading={show === "off" ? words.wall.off : words.wall.onAir} selected={selected.value} />}
-        {nothing && (show || query.value.get("q")) && <p class="muted">{words.wall.nothingFits}</p>}
+        {nothing && isFiltered() && <p class="muted">{words.wall.nothingFits}</p>}
       </main>
     </>
   );
 }
 
+const isFiltered = () => ["show", "group", "q"].some((name) => query.value.get(name));
+
 // Filtered says what is left out, and ends that.
 function Filtered() {
   const words = text.value;
+  if (!isFiltered()) return null;
   const show = query.value.get("show");
   const typed = query.value.get("q");
-  if (!show && !typed) return null;
-  const what = [show && (show === "attention" ? words.wall.attention : words.common.states[show as State]), typed && `“${typed}”`].filter(Boolean).join(words.common.listComma);
+  const state = show && (show === "attention" ? words.wall.attention : words.common.states[show as State]);
+  const what = [state, query.value.get("group"), typed && `“${typed}”`].filter(Boolean).join(words.common.listComma);
   return (
     <p class="filtered">
       <span dir="auto">{words.wall.filter(what)}</span>
-      <a class="btn quiet" href={withQuery({ show: null, q: null })}>
+      <a class="btn quiet" href={withQuery({ show: null, group: null, q: null })}>
         {words.wall.clearFilter}
       </a>
     </p>
@@ -85,7 +88,7 @@ function Attention({ items: all }: { items: readonly Item[] }) {
   useEffect(() => onKey("r", () => ((shown.current = []), again.value++)), []);
   const drawn = result.shown.map((id) => byID.value.get(id)!).filter(Boolean);
   if (drawn.length === 0) {
-    if (query.value.get("show") || query.value.get("q")) return null;
+    if (isFiltered()) return null;
     return (
       <section class="section calm">
         <Glyph name="check" />

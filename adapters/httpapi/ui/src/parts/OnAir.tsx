@@ -3,6 +3,7 @@ import { lineOf, nameOf } from "../names";
 import { query, setQuery } from "../router";
 import { monitors } from "../store";
 import { placeText, type Item } from "../wall";
+import { groups } from "../wallmodel";
 import { Glyph } from "./Glyph";
 import { Stranger } from "./Name";
 import { memo } from "./memo";
@@ -26,6 +27,7 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
         </h2>
         {!rows && <span class="hint">{words.onAirHint}</span>}
         <span class="end">
+          {groups.value.length > 0 && <Group />}
           <label class="pick not-phone">
             {words.order}
             <select value={query.value.get("order") ?? "place"} onChange={(e) => setQuery({ order: e.currentTarget.value === "name" ? "name" : null })}>
@@ -50,6 +52,26 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
         {(item) => (rows ? <Row id={item.id} item={item} selected={item.id === selected} /> : <Screen id={item.id} item={item} selected={item.id === selected} />)}
       </Windowed>
     </section>
+  );
+}
+
+function Group() {
+  const words = text.value;
+  const chosen = query.value.get("group") ?? "";
+  const known = groups.value;
+  const all = chosen && !known.includes(chosen) ? [...known, chosen] : known;
+  return (
+    <label class="pick not-phone">
+      {words.wall.group}
+      <select value={chosen} onChange={(e) => setQuery({ group: e.currentTarget.value || null })}>
+        <option value="">{words.common.all}</option>
+        {all.map((name) => (
+          <option key={name} value={name} dir="auto">
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

@@ -2,10 +2,9 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useCallback } from "preact/hooks";
 import { hatch, useCanvas, type Sheet } from "../draw/canvas";
 import { text } from "../i18n";
-import { groupOf } from "../names";
 import { navigate } from "../router";
 import { placeText, type Item, type State } from "../wall";
-import { counts, items, nameOfItem } from "../wallmodel";
+import { counts, groupOfItem, items, nameOfItem } from "../wallmodel";
 import { conditionWord } from "./State";
 
 const rowHeight = 26;
@@ -43,7 +42,7 @@ const mostGroups = 8;
 function grouped(all: readonly Item[]): [string, readonly Item[]][] {
   const groups = new Map<string, Item[]>();
   for (const item of all) {
-    const name = item.monitor ? groupOf(item.monitor) : "";
+    const name = groupOfItem(item);
     groups.set(name, [...(groups.get(name) ?? []), item]);
   }
   return groups.size > mostGroups ? [["", all]] : [...groups];

@@ -103,6 +103,22 @@ test("single keys move, open and explain; they can be switched off", () =>
     assert.equal(new URL(page.url()).pathname, "/");
   }));
 
+test("a group is chosen, is in the address, and leaves out all others", () =>
+  open(
+    (gateway) => {
+      fill(6, incident(1), incident(2))(gateway);
+      for (let n = 1; n <= 6; n++) gateway.monitors.set(monitor(n).monitor_id, monitor(n, { metadata: { channel_name: `Channel ${n}`, group: n % 2 ? "Odd" : "Even" } }));
+    },
+    async (page) => {
+      await page.getByLabel("Group").selectOption("Even");
+      await page.waitForURL("**/?group=Even");
+      await page.waitForFunction(() => document.querySelectorAll(".screen").length === 2 && document.querySelectorAll(".tile").length === 1);
+      assert.deepEqual(await tileNames(page), ["Channel 2"]);
+      await page.getByRole("link", { name: "Show all" }).click();
+      await page.waitForFunction(() => document.querySelectorAll(".screen").length === 4);
+    },
+  ));
+
 test("of 1,000 streams only those in view are drawn, and the last one is found by scrolling", () =>
   open(fill(1000), async (page) => {
     await page.locator(".screen").first().waitFor();
