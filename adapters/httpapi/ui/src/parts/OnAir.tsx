@@ -1,10 +1,12 @@
+import { useComputed } from "@preact/signals";
 import { text } from "../i18n";
 import { lineOf, nameOf } from "../names";
 import { query, setQuery } from "../router";
-import { monitors } from "../store";
+import { monitors, now } from "../store";
 import { placeText, type Item } from "../wall";
 import { groups } from "../wallmodel";
 import { Glyph } from "./Glyph";
+import { HourLane, useLastHour } from "./LastHour";
 import { Stranger } from "./Name";
 import { memo } from "./memo";
 import { Live } from "./Picture";
@@ -120,6 +122,7 @@ function RowHead() {
       <span>{words.picture}</span>
       <span>{words.channel}</span>
       <span>{words.title}</span>
+      <span>{words.hour}</span>
       <span>{words.video}</span>
       <span>{words.audio}</span>
       <span>{words.status}</span>
@@ -150,9 +153,18 @@ const Row = memo(({ id, item, selected }: Props) => {
       <span class="one-line muted">
         <Stranger>{lineOf(monitor)}</Stranger>
       </span>
+      <RowHour id={id} name={name} />
       <span class="muted">{words[monitor.health.video] ?? monitor.health.video}</span>
       <span class="muted">{words[monitor.health.audio] ?? monitor.health.audio}</span>
       <span class="dim">{words[monitor.stream_status]}</span>
     </a>
   );
 });
+
+const settleMs = 300; // scrolling shows many rows for a moment
+
+// RowHour is read anew each minute: what nobody looked at since is hatched then.
+function RowHour({ id, name }: { id: string; name: string }) {
+  const minute = useComputed(() => Math.floor(now.value / 60_000));
+  return <HourLane hour={useLastHour(id, String(minute.value), settleMs)} name={name} />;
+}

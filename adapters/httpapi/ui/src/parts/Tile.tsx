@@ -1,8 +1,7 @@
-import { useComputed, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useComputed } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 import { acknowledge } from "../actions";
-import { monitors as api } from "../api";
-import { overall, spanOfCondition, type Span } from "../draw/lanes";
+import { spanOfCondition } from "../draw/lanes";
 import { episodeOf, fileOf, useDeliveries, useEvidence } from "../evidence";
 import { text } from "../i18n";
 import { lineOf, nameOf } from "../names";
@@ -14,7 +13,7 @@ import { placeText, type Item } from "../wall";
 import { besides, whyOf } from "../why";
 import { Best, LevelPicture } from "./Best";
 import { Glyph } from "./Glyph";
-import { Lane } from "./Lane";
+import { HourLane, hourMs, useLastHour } from "./LastHour";
 import { memo } from "./memo";
 import { Stranger } from "./Name";
 import { File, Live, NoPicture } from "./Picture";
@@ -150,33 +149,22 @@ function Shown({ item, name }: { item: Item; name: string }) {
   return <Live id={item.id} intervalSec={item.monitor?.config.check_interval_sec ?? 10} label={name} />;
 }
 
-const hourMs = 3_600_000;
-
 function LastHour({ item, name }: { item: Item; name: string }) {
-  const lane = useSignal<{ spans: Span[]; from: number; to: number } | null>(null);
   const { incident, condition, since } = item;
-  useEffect(() => {
-    const abort = new AbortController();
-    const to = Math.floor(now.peek() / 1000) * 1000;
-    const from = to - hourMs;
-    api.timeline(item.id, new Date(from).toISOString(), new Date(to).toISOString(), 120, abort.signal).then(
-      (timeline) => (lane.value = { spans: overall(timeline.buckets, timeline.bucket_sec, to), from, to }),
-      () => {},
-    );
-    return () => abort.abort();
-  }, [item.id, incident?.updated_at]);
+  const hour = useLastHour(item.id, incident?.updated_at ?? "");
   const words = text.value.wall;
   // What came since the reading is known from the incident: its condition lasts.
-  const drawn = useComputed(() => {
-    if (!lane.value) return null;
-    const to = Math.max(lane.value.to, Math.floor(now.value / 5000) * 5000);
+  const until = useComputed(() => Math.floor(now.value / 5000) * 5000).value;
+  const drawn = useMemo(() => {
+    if (!hour) return null;
+    const to = Math.max(hour.to, until);
     const state = condition ? spanOfCondition(condition.name) : "good";
-    return { spans: [...lane.value.spans, { state, from: Math.max(since, lane.value.to), to }, ...(condition ? [{ state, from: Math.max(since, to - hourMs), to }] : [])], from: to - hourMs, to };
-  });
+    return { spans: [...hour.spans, { state, from: Math.max(since, hour.to), to }, ...(condition ? [{ state, from: Math.max(since, to - hourMs), to }] : [])], from: to - hourMs, to };
+  }, [hour, until, condition, since]);
   return (
     <div class="last-hour">
       <span>{words.lastHour}</span>
-      {drawn.value ? <Lane {...drawn.value} label={words.lastHourLabel(name)} /> : <span class="lane" />}
+      <HourLane hour={drawn} name={name} />
       <span>{words.nowTick}</span>
     </div>
   );

@@ -119,6 +119,19 @@ test("a group is chosen, is in the address, and leaves out all others", () =>
     },
   ));
 
+test("rows have the last hour as a strip, and only those in view ask for it", () =>
+  open(fill(200), async (page, gateway) => {
+    const ok = { state: "ok", share: { ok: 1 } };
+    const bucket = (i) => ({ from: new Date(Date.now() - (120 - i) * 30_000).toISOString(), stream: { state: "live", share: { live: 1 } }, video: ok, audio: ok, segments: ok, luma: null, level: null });
+    for (let n = 1; n <= 200; n++) gateway.routes.set(`GET /api/v1/monitors/${monitor(n).monitor_id}/timeline`, () => [200, { monitor_id: monitor(n).monitor_id, from: "", to: "", bucket_sec: 30, buckets: Array.from({ length: 120 }, (_, i) => bucket(i)) }]);
+    await page.goto(`${gateway.url}/?view=rows`);
+    await page.getByRole("img", { name: "Last hour of Channel 1", exact: true }).waitFor();
+    assert.equal(await page.getByText("Last hour", { exact: true }).count(), 1);
+    await page.waitForFunction(() => !document.querySelector(".rows .row span.lane"));
+    const asked = gateway.requests.filter((r) => r.endsWith("/timeline")).length;
+    assert.ok(asked > 5 && asked < 60, `${asked} rows asked`);
+  }));
+
 test("of 1,000 streams only those in view are drawn, and the last one is found by scrolling", () =>
   open(fill(1000), async (page) => {
     await page.locator(".screen").first().waitFor();

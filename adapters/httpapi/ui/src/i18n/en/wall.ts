@@ -60,7 +60,7 @@ export const wall = {
   noPicture: (name: string) => `${name}: no picture yet`,
   livePicture: (name: string, time: string) => `${name} at ${time}`,
   pictureOf: (what: string, name: string) => `${what}: ${name}`,
-  columns: { place: "No.", state: "State", picture: "Now", channel: "Channel", title: "Title", video: "Picture", audio: "Sound", status: "YouTube" },
+  columns: { place: "No.", state: "State", picture: "Now", channel: "Channel", title: "Title", hour: "Last hour", video: "Picture", audio: "Sound", status: "YouTube" },
   words: { ok: "good", unknown: "not known", black: "black", silent: "silent", live: "live", upcoming: "upcoming", ended: "ended" },
   empty: "Watch your first stream",
   emptyText: "Paste the address of a YouTube live stream. You will see here when it starts, goes black, goes silent or cannot be seen, and your systems are told by webhook.",

@@ -62,7 +62,7 @@ export const wall: Words["wall"] = {
   noPicture: (name) => `${name}：画像はまだありません`,
   livePicture: (name, time) => `${name}、${time}の画像`,
   pictureOf: (what, name) => `${what}：${name}`,
-  columns: { place: "番号", state: "状態", picture: "画像", channel: "チャンネル", title: "タイトル", video: "映像", audio: "音声", status: "YouTube" },
+  columns: { place: "番号", state: "状態", picture: "画像", channel: "チャンネル", title: "タイトル", hour: "直近1時間", video: "映像", audio: "音声", status: "YouTube" },
   words: { ok: "正常", unknown: "不明", black: "真っ黒", silent: "無音", live: "配信中", upcoming: "開始前", ended: "終了" },
   empty: "最初の配信を監視しましょう",
   emptyText: "YouTubeライブのURLを貼り付けてください。配信の開始、真っ黒、無音、確認不能がここに表示され、Webhookでお使いのシステムにも通知されます。",
