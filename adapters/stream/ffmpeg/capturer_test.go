@@ -87,7 +87,7 @@ func TestAPictureHasSquarePixelsAndAtMost640Columns(t *testing.T) {
 		"anamorphic": {"720x576", "setsar=64/45", 640, 360},
 	} {
 		t.Run(name, func(t *testing.T) {
-			segment := encode(t, "-f", "lavfi", "-i", "testsrc2=r=5:d=1:s="+c.size, "-vf", c.filter, "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-f", "mpegts")
+			segment := encodeVideo(t, "testsrc2=r=5:d=1:s="+c.size, "-vf", c.filter)
 			if got := picture(t, segment, 0).Bounds(); got.Dx() != c.width || got.Dy() != c.height {
 				t.Errorf("%v, want %dx%d", got, c.width, c.height)
 			}
@@ -96,7 +96,7 @@ func TestAPictureHasSquarePixelsAndAtMost640Columns(t *testing.T) {
 }
 
 func TestNoPictureIsTakenOfSoundAlone(t *testing.T) {
-	sound := encode(t, "-f", "lavfi", "-i", "sine=f=440:r=48000:d=2", "-c:a", "aac", "-f", "adts")
+	sound := encodeSound(t, 2)
 	_, err := newCapturer(t).Picture(t.Context(), of(sound), 0)
 	if f := (*watch.Failure)(nil); !errors.As(err, &f) {
 		t.Errorf("the error is %v", err)
@@ -104,7 +104,7 @@ func TestNoPictureIsTakenOfSoundAlone(t *testing.T) {
 }
 
 func TestHostileMediaAreCapturedWithinTheLimitsOfAnalysis(t *testing.T) {
-	large := encode(t, "-f", "lavfi", "-i", "testsrc2=r=1:d=1:s=7680x4320", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-f", "mpegts")
+	large := encodeVideo(t, "testsrc2=r=1:d=1:s=7680x4320")
 	for name, segment := range map[string][]byte{
 		"nothing":            nil,
 		"garbage":            bytes.Repeat([]byte("garbage"), 1000),
@@ -169,8 +169,8 @@ func TestSegmentsBecomeOneClip(t *testing.T) {
 	}
 	mp2 := encode(t, "-f", "lavfi", "-i", "testsrc2=r=30:d=4", "-f", "lavfi", "-i", "sine=r=48000:d=4", "-c:v", "libx264", "-preset", "ultrafast",
 		"-pix_fmt", "yuv420p", "-c:a", "mp2", "-f", "mpegts")
-	picture := encode(t, "-f", "lavfi", "-i", "testsrc2=r=30:d=4", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-f", "mpegts")
-	sound := encode(t, "-f", "lavfi", "-i", "sine=f=440:r=48000:d=4", "-c:a", "aac", "-f", "adts")
+	picture := encodeVideo(t, "testsrc2=r=30:d=4")
+	sound := encodeSound(t, 4)
 	for name, media := range map[string][][]byte{"MPEG-TS": {ts}, "MPEG-TS with MP2 sound": {mp2}, "MP4": {mp4}, "picture and sound apart": {picture, sound}} {
 		t.Run(name, func(t *testing.T) {
 			var in []collector.Media

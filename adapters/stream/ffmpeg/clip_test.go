@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -67,6 +68,20 @@ func duringAny(parts [][2]float64, shift float64) string {
 
 // encodedClips caches the clips that encode made, by their arguments.
 var encodedClips sync.Map
+
+// encodeVideo returns MPEG-TS with H.264 of a lavfi source, without sound. args are
+// further arguments of ffmpeg, such as filters.
+func encodeVideo(tb testing.TB, source string, args ...string) []byte {
+	tb.Helper()
+	return encode(tb, slices.Concat([]string{"-f", "lavfi", "-i", source}, args,
+		[]string{"-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-f", "mpegts"})...)
+}
+
+// encodeSound returns AAC (ADTS).
+func encodeSound(tb testing.TB, seconds int) []byte {
+	tb.Helper()
+	return encode(tb, "-f", "lavfi", "-i", fmt.Sprintf("sine=f=440:r=48000:d=%d", seconds), "-c:a", "aac", "-f", "adts")
+}
 
 // encode returns the output of ffmpeg with args. It runs once for the same args.
 func encode(tb testing.TB, args ...string) []byte {

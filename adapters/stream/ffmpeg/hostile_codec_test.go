@@ -63,7 +63,7 @@ var hostilePictures = map[string]func(t *testing.T) []byte{
 	},
 	"fifty changes between small and 2160p": func(t *testing.T) []byte {
 		one := func(size string) []byte {
-			return encode(t, "-f", "lavfi", "-i", "color=s="+size+":r=10:d=0.1", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-f", "mpegts")
+			return encodeVideo(t, "color=s="+size+":r=10:d=0.1")
 		}
 		return bytes.Repeat(slices.Concat(one("160x90"), one("3840x2160")), 25)
 	},

@@ -59,7 +59,7 @@ func TestLumaAndLevelAreMeasuredOnceASecond(t *testing.T) {
 }
 
 func TestAMissingTrackIsNotMeasured(t *testing.T) {
-	sound := encode(t, "-f", "lavfi", "-i", "sine=f=440:r=48000:d=2", "-c:a", "aac", "-f", "adts")
+	sound := encodeSound(t, 2)
 	for _, m := range measuresOf(t, sound) {
 		if m.Luma != nil || m.Level == nil {
 			t.Errorf("sound alone has the measure %+v", m)

@@ -24,7 +24,7 @@ func TestAThumbnailFitsInto256x144AndKeepsItsShape(t *testing.T) {
 		"very narrow": {"4000x16", "null", 256, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			segment := encode(t, "-f", "lavfi", "-i", "testsrc2=r=5:d=1:s="+c.size, "-vf", c.filter, "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-f", "mpegts")
+			segment := encodeVideo(t, "testsrc2=r=5:d=1:s="+c.size, "-vf", c.filter)
 			raw, err := newCapturer(t).Thumbnail(t.Context(), watch.Segment{}, bytes.NewReader(segment))
 			if err != nil {
 				t.Fatal(err)
@@ -49,8 +49,8 @@ func TestAThumbnailIsMadeOfTheBeginningOfASegment(t *testing.T) {
 }
 
 func TestHostileMediaGiveNoThumbnail(t *testing.T) {
-	large := encode(t, "-f", "lavfi", "-i", "testsrc2=r=1:d=1:s=7680x4320", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-f", "mpegts")
-	sound := encode(t, "-f", "lavfi", "-i", "sine=f=440:r=48000:d=2", "-c:a", "aac", "-f", "adts")
+	large := encodeVideo(t, "testsrc2=r=1:d=1:s=7680x4320")
+	sound := encodeSound(t, 2)
 	for name, segment := range map[string][]byte{"nothing": nil, "garbage": bytes.Repeat([]byte("garbage"), 1000), "too many pixels": large, "sound alone": sound} {
 		t.Run(name, func(t *testing.T) {
 			c := ffmpeg.NewCapturer(ffmpeg.Config{Path: ffmpegPath(t), Timeout: 10 * time.Second})
@@ -63,7 +63,7 @@ func TestHostileMediaGiveNoThumbnail(t *testing.T) {
 }
 
 func BenchmarkThumbnail(b *testing.B) {
-	segment := encode(b, "-f", "lavfi", "-i", "testsrc2=r=30:d=4:s=256x144", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-f", "mpegts")
+	segment := encodeVideo(b, "testsrc2=r=30:d=4:s=256x144")
 	c := ffmpeg.NewCapturer(ffmpeg.Config{Path: ffmpegPath(b)})
 	for b.Loop() {
 		if _, err := c.Thumbnail(b.Context(), watch.Segment{}, bytes.NewReader(segment)); err != nil {
