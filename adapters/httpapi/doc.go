@@ -1,5 +1,5 @@
-// Package httpapi serves the gateway's HTTP: the public API (chapters 3, 16 and 17), the
-// dashboard (chapter 18), the internal API for workers (section 8.6) and the probes (8.7).
+// Package httpapi serves the gateway's HTTP. Chapters 3, 16 and 17 specify the public API,
+// chapter 18 the dashboard, section 8.6 the internal API for workers, and 8.7 the probes.
 // openapi.yaml describes every route, and api.go lists them.
 //
 //	Public()    /api/v1/monitors…                        X-API-Key, or the session of a browser

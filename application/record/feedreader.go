@@ -66,7 +66,7 @@ func (r *FeedReader) Next(ctx context.Context) ([]feed.Message, error) {
 	return nil, io.EOF
 }
 
-// poll returns the next messages. If there are none, the Feed closes changed at its next
+// poll returns the next messages, which may be none. The Feed closes changed at its next
 // change.
 func (r *FeedReader) poll(ctx context.Context) (messages []feed.Message, changed <-chan struct{}, err error) {
 	f := r.feed

@@ -44,8 +44,8 @@ type IncidentReconcile struct {
 	log   *slog.Logger
 }
 
-// NewIncidentReconcile makes an IncidentReconcile. now is nil for time.Now, log for
-// slog.Default.
+// NewIncidentReconcile makes an IncidentReconcile. The default of now is time.Now, that
+// of log slog.Default.
 func NewIncidentReconcile(store IncidentReconcileStore, now func() time.Time, log *slog.Logger) *IncidentReconcile {
 	if now == nil {
 		now = time.Now
