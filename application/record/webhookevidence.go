@@ -20,8 +20,9 @@ func (s *EvidenceService) FindEvidence(ctx context.Context, id monitor.ID, event
 	}
 	found, err := s.ofEvent(ctx, id, eventID, phase)
 	if recovers && found == nil && err == nil {
-		if eventID, err = s.store.AlertOf(ctx, eventID, alert); err == nil && eventID != "" {
-			found, err = s.ofEvent(ctx, id, eventID, evidence.AlertPhase)
+		var alertID string
+		if alertID, err = s.store.AlertOf(ctx, eventID, alert); err == nil && alertID != "" {
+			found, err = s.ofEvent(ctx, id, alertID, evidence.AlertPhase)
 		}
 	}
 	if err != nil {

@@ -1,6 +1,8 @@
 package record_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +57,18 @@ func TestAWebhookShowsTheNewestRecordThatHasAFile(t *testing.T) { // section 16.
 			t.Errorf("%s: %+v", typ, got)
 		}
 	}
+	for _, failing := range []string{"AlertOf", "ListEvidence"} {
+		store.Fail = func(_ context.Context, op string) error {
+			if op == failing {
+				return errors.New("the database is gone")
+			}
+			return nil
+		}
+		if _, err := service.FindEvidence(t.Context(), mon, recovery, event.BlackoutRecovered); err == nil || !strings.Contains(err.Error(), recovery) {
+			t.Errorf("%s fails: the error is %v, which does not name the event", failing, err)
+		}
+	}
+	store.Fail = nil
 	delete(store.Alerts, recovery)
 	if got, err := service.FindEvidence(t.Context(), mon, recovery, event.BlackoutRecovered); got != nil || err != nil {
 		t.Errorf("a recovery whose alert is not stored: %+v, %v", got, err)
