@@ -11,6 +11,7 @@ import (
 func TestTitleAndChannelAreTextOnOneLine(t *testing.T) {
 	for _, c := range []struct{ json, title, channel string }{
 		{`"title":"配信","channel":"C"`, "配信", "C"},
+		{`"title":"配信 2026-11-22 21:05","fulltitle":"配信"`, "配信", ""},
 		{`"title":" a\n\tb\u0000\u0007c ","channel":null,"uploader":"U"`, "a b c", "U"},
 		{`"title":"<img src=x onerror=alert(1)>"`, "<img src=x onerror=alert(1)>", ""},
 		{`"title":7,"channel":{"name":"C"}`, "", ""},

@@ -28,9 +28,10 @@ type video struct {
 	ID         string   `json:"id"`
 	LiveStatus string   `json:"live_status"` // is_live, is_upcoming, post_live, was_live, not_live or null
 	IsLive     *bool    `json:"is_live"`
-	Title      any      `json:"title"`             // text, unless YouTube changes its pages
-	Channel    any      `json:"channel"`           // as Title
-	Uploader   any      `json:"uploader"`          // as Title; pages of some videos name no channel
+	FullTitle  any      `json:"fulltitle"`         // text, unless YouTube changes its pages
+	Title      any      `json:"title"`             // as FullTitle; yt-dlp adds the time of day to that of a live stream
+	Channel    any      `json:"channel"`           // as FullTitle
+	Uploader   any      `json:"uploader"`          // as FullTitle; pages of some videos name no channel
 	Release    float64  `json:"release_timestamp"` // Unix seconds: the scheduled, later the actual start
 	Formats    []format `json:"formats"`
 }
@@ -127,7 +128,7 @@ func (v *video) renditions() (list []watch.Rendition, manifest string) {
 // describe adds what people know the stream by. A value that is no text is left out: no
 // watch may fail for it.
 func (v *video) describe(answer watch.Resolution) watch.Resolution {
-	answer.Title, answer.Channel = label(v.Title), cmp.Or(label(v.Channel), label(v.Uploader))
+	answer.Title, answer.Channel = cmp.Or(label(v.FullTitle), label(v.Title)), cmp.Or(label(v.Channel), label(v.Uploader))
 	if answer.State == watch.Upcoming {
 		answer.ScheduledStart = v.release()
 	}
