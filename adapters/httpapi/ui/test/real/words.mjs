@@ -1,0 +1,23 @@
+// The dictionaries of src/i18n, so that tests expect what the pages say.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build } from "vite";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const outDir = mkdtempSync(join(tmpdir(), "dashboard-words-"));
+let dictionaries;
+try {
+  const input = { en: join(root, "src/i18n/en.ts"), ja: join(root, "src/i18n/ja.ts") };
+  await build({ root, logLevel: "error", build: { ssr: true, outDir, emptyOutDir: false, rollupOptions: { input, output: { entryFileNames: "[name].mjs" } } } });
+  const load = (language) => import(pathToFileURL(join(outDir, `${language}.mjs`)));
+  dictionaries = { en: (await load("en")).en, ja: (await load("ja")).ja };
+} finally {
+  rmSync(outDir, { recursive: true });
+}
+export const { en, ja } = dictionaries;
+
+// any stands for a text or number of which a test knows nothing: sentence(words.ago(any)) fits each duration.
+export const any = "\u{e000}";
+export const sentence = (text) => new RegExp(text.split(any).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join(".+?"));
