@@ -8,16 +8,22 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+	"github.com/stream-monitor/stream-monitor/test/harness/system"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
 // control lets scripts change the world around the real gateway:
 //
+//	POST /link                          {"link"}, which signs in once: the newest one in the log
+//	POST /broadcast {"video","title"}   a live stream without a monitor: {"stream_url","callback_url"}
 //	POST /stream  {"video","metadata"}  a live stream and its monitor: {"monitor_id"}
 //	POST /black   {"video","on"}        its picture
 //	POST /silent  {"video","on"}        its sound
@@ -47,7 +53,8 @@ func startControl(t *testing.T) *control {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &control{ctx: t.Context(), config: testenv.Config{Binary: binary, Env: []string{"LISTEN_ADDR=" + address}, Log: log}, streams: map[string]*livestream.Stream{}}
+	env := []string{"LISTEN_ADDR=" + address, "API_KEY=", "DATA_DIR=" + dataWithKeys(t)}
+	c := &control{ctx: t.Context(), config: testenv.Config{Binary: binary, Env: env, Log: log}, streams: map[string]*livestream.Stream{}}
 	if c.env, err = testenv.Start(t.Context(), c.config); err != nil {
 		t.Fatal(err)
 	}
@@ -66,9 +73,28 @@ func startControl(t *testing.T) *control {
 	return c
 }
 
+// dataWithKeys returns a data directory with the keys of the tests as generated ones. A
+// gateway without a configured API_KEY prints a link that signs in.
+func dataWithKeys(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "data")
+	keys, err := json.Marshal(map[string]string{"API_KEY": system.APIKey, "WEBHOOK_SIGNING_KEY": system.SigningKey, "INTERNAL_API_KEY": system.InternalKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "keys.json"), keys, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // order is the body of a request to the control server.
 type order struct {
 	Video    string         `json:"video"`
+	Title    string         `json:"title"`
 	On       bool           `json:"on"`
 	Metadata map[string]any `json:"metadata"`
 }
@@ -76,12 +102,14 @@ type order struct {
 func (c *control) routes() http.Handler {
 	mux := http.NewServeMux()
 	for path, carryOut := range map[string]func(order) (any, error){
-		"POST /stream": c.stream,
-		"POST /black":  c.change(func(s *livestream.Stream, on bool) { s.Black(on) }),
-		"POST /silent": c.change(func(s *livestream.Stream, on bool) { s.Silence(on) }),
-		"POST /end":    c.change(func(s *livestream.Stream, _ bool) { s.End() }),
-		"POST /hang":   func(order) (any, error) { return nil, c.env.Service.Signal(syscall.SIGSTOP) },
-		"POST /resume": func(order) (any, error) { return nil, c.env.Service.Signal(syscall.SIGCONT) },
+		"POST /link":      c.link,
+		"POST /broadcast": c.broadcast,
+		"POST /stream":    c.stream,
+		"POST /black":     c.change(func(s *livestream.Stream, on bool) { s.Black(on) }),
+		"POST /silent":    c.change(func(s *livestream.Stream, on bool) { s.Silence(on) }),
+		"POST /end":       c.change(func(s *livestream.Stream, _ bool) { s.End() }),
+		"POST /hang":      func(order) (any, error) { return nil, c.env.Service.Signal(syscall.SIGSTOP) },
+		"POST /resume":    func(order) (any, error) { return nil, c.env.Service.Signal(syscall.SIGCONT) },
 		"POST /restart": func(order) (any, error) {
 			return nil, c.env.Restart(c.ctx, c.config)
 		},
@@ -105,12 +133,27 @@ func (c *control) routes() http.Handler {
 	return mux
 }
 
-func (c *control) stream(o order) (any, error) {
+func (c *control) link(order) (any, error) {
+	line, err := c.env.Service.WaitLog(c.ctx, func(l system.Line) bool { return strings.HasPrefix(l.Message, linkMessage) })
+	return map[string]any{"link": line.Data["link"]}, err
+}
+
+func (c *control) broadcast(o order) (any, error) {
 	stream, err := c.env.StartStream(c.ctx, o.Video, livestream.Config{})
 	if err != nil {
 		return nil, err
 	}
 	c.streams[o.Video] = stream
+	if o.Title != "" {
+		c.env.YouTube.Add(o.Video, youtube.Video{State: youtube.Live, Title: o.Title, Source: stream})
+	}
+	return map[string]any{"stream_url": c.env.YouTube.URL(o.Video), "callback_url": c.env.Receiver.URL()}, nil
+}
+
+func (c *control) stream(o order) (any, error) {
+	if _, err := c.broadcast(o); err != nil {
+		return nil, err
+	}
 	a, err := c.env.Service.Call(c.ctx, http.MethodPost, "/api/v1/monitors", map[string]any{
 		"stream_url": c.env.YouTube.URL(o.Video), "callback_url": c.env.Receiver.URL(), "metadata": o.Metadata,
 		"config": map[string]any{"check_interval_sec": 2, "blackout_threshold_sec": 6, "silence_threshold_sec": 6},

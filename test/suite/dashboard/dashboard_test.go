@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,14 +23,28 @@ func TestThePagesWithAGatewayOfMemory(t *testing.T) {
 	}
 }
 
+// TestThePagesWithTheRealGateway tells the story of a stream beside everything else, at
+// gateways of their own: one of them hangs and restarts.
 func TestThePagesWithTheRealGateway(t *testing.T) {
-	c := startControl(t)
-	for _, script := range scripts(t, "test/real") {
-		t.Run(filepath.Base(script), func(t *testing.T) {
-			node(t, []string{"GATEWAY_URL=" + c.env.Service.URL(), "API_KEY=" + system.APIKey, "CONTROL_URL=" + c.url}, "node", "--test", script)
+	all := scripts(t, "test/real")
+	story, others := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return !isStory(s) }), slices.DeleteFunc(all, isStory)
+	for name, group := range map[string][]string{"story": story, "others": others} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := startControl(t)
+			for _, script := range group {
+				t.Run(filepath.Base(script), func(t *testing.T) {
+					node(t, []string{"GATEWAY_URL=" + c.env.Service.URL(), "API_KEY=" + system.APIKey, "CONTROL_URL=" + c.url}, "node", "--test", script)
+				})
+			}
 		})
 	}
 }
+
+func isStory(script string) bool { return filepath.Base(script) == "story.test.mjs" }
+
+// linkMessage begins the line of the log that has the link.
+const linkMessage = "open the dashboard with this link"
 
 // TestTheLinkOfAStartWithoutConfigurationSignsIn also shows that the link is in the JSON
 // log, where "docker logs" finds it.
@@ -45,7 +60,7 @@ func TestTheLinkOfAStartWithoutConfigurationSignsIn(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	line, err := service.WaitLog(t.Context(), func(l system.Line) bool { return strings.HasPrefix(l.Message, "open the dashboard with this link") })
+	line, err := service.WaitLog(t.Context(), func(l system.Line) bool { return strings.HasPrefix(l.Message, linkMessage) })
 	if err != nil {
 		t.Fatal(err)
 	}

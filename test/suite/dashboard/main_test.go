@@ -66,16 +66,16 @@ func findBrowser() (string, error) {
 	return "", errors.New(`Chromium is not installed: "make test" installs it, or run "apt-get install chromium fonts-noto-cjk"`)
 }
 
-// node runs a command of Node.js in the folder of the pages. It fails the test if the
-// command fails, with its output.
+// node runs a command of Node.js in the folder of the pages, and logs its output. It fails
+// the test if the command fails.
 func node(t *testing.T, env []string, name string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir = pages
 	cmd.Env = append(os.Environ(), append(env, "PATH="+nodePath, "CHROMIUM="+browser, "NO_COLOR=1")...)
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Errorf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	if t.Logf("%s %s:\n%s", name, strings.Join(args, " "), out); err != nil {
+		t.Error(err)
 	}
 }
 
