@@ -23,7 +23,10 @@ func (l *Library) picture(ctx context.Context, r Rendition, segment time.Duratio
 	return l.frames(ctx, name, func() ([]byte, error) {
 		size := fmt.Sprintf("%dx%d", r.Width, r.Height)
 		args := []string{"-f", "lavfi", "-i", "testsrc2=size=" + size + ":rate=" + strconv.Itoa(fps)}
-		if l.clip != "" {
+		switch {
+		case l.clip != "" && l.bright:
+			args = []string{"-stream_loop", "-1", "-i", l.clip, "-vf", fmt.Sprintf("fps=%d,scale=%d:%d,setsar=1", fps, r.Width, r.Height)}
+		case l.clip != "":
 			// The bright strip keeps dark scenes of the film from being black. Only
 			// cues make the picture black.
 			args = []string{

@@ -22,6 +22,7 @@ type Options struct {
 	CacheDir string // default: stream-monitor/livestream in the user's cache directory
 	FFmpeg   string // default: as testtools.Tool finds it
 	Clip     string // a film to show instead of the generated picture, default TEST_CLIP, else none
+	Bright   bool   // no scene of the film is dark: it is shown without the bright strip
 }
 
 // Library keeps encoded media on disk, and in memory once used. Any number of streams
@@ -30,6 +31,7 @@ type Library struct {
 	dir    string
 	ffmpeg string
 	clip   string
+	bright bool
 
 	mu      sync.Mutex
 	entries map[string]*cacheEntry
@@ -48,7 +50,7 @@ func Open(o Options) (*Library, error) {
 	if err != nil {
 		return nil, fmt.Errorf("livestream: %w", err)
 	}
-	l := &Library{ffmpeg: ffmpeg, clip: o.Clip, entries: map[string]*cacheEntry{}}
+	l := &Library{ffmpeg: ffmpeg, clip: o.Clip, bright: o.Bright, entries: map[string]*cacheEntry{}}
 	if l.clip == "" {
 		l.clip = os.Getenv("TEST_CLIP")
 	}
@@ -58,7 +60,7 @@ func Open(o Options) (*Library, error) {
 		if err != nil {
 			return nil, fmt.Errorf("livestream: clip: %w", err)
 		}
-		source = fmt.Sprintf("%s %d %d", l.clip, info.Size(), info.ModTime().UnixNano())
+		source = fmt.Sprintf("%s %d %d %t", l.clip, info.Size(), info.ModTime().UnixNano(), l.bright)
 	}
 	sum := sha256.Sum256([]byte(source))
 	dir, err := testtools.Cache(o.CacheDir, "livestream")

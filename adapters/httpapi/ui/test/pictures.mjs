@@ -7,27 +7,51 @@ const [gateway, folder] = process.argv.slice(2);
 const { API_KEY, MONITOR, INCIDENT, PREVIEW_URL, CALLBACK_URL, CHROMIUM = "/usr/bin/chromium" } = process.env;
 const desktop = { width: 1440, height: 900 };
 const phone = { width: 375, height: 812 };
-const preview = `/register?preset=music&url=${encodeURIComponent(PREVIEW_URL)}`;
 
 const pictures = [
-  { name: "wall", path: "/", wait: ".screen .pic img" },
-  { name: "wall-ja", path: "/", wait: ".screen .pic img", scheme: "light", language: "ja-JP" },
-  { name: "wall-phone", path: "/", wait: ".screen .pic img", viewport: phone },
-  { name: "incident", path: `/incidents/${INCIDENT}`, wait: ".pic img" },
-  { name: "monitor", path: `/monitors/${MONITOR}`, wait: ".lanes canvas", scheme: "light" },
-  { name: "register", path: preview, wait: ".sees .facts", act: testWebhook },
+  { name: "wall", path: "/", ready: everyPicture },
+  { name: "wall-ja", path: "/", ready: everyPicture, scheme: "light", language: "ja-JP" },
+  { name: "wall-phone", path: "/", ready: everyPicture, viewport: phone },
+  { name: "incident", path: `/incidents/${INCIDENT}`, ready: showClip },
+  { name: "monitor", path: `/monitors/${MONITOR}`, ready: everyPicture, scheme: "light" },
+  { name: "register", path: `/register?preset=music&url=${encodeURIComponent(PREVIEW_URL)}`, ready: testWebhook },
 ];
 
+// everyPicture waits until each picture in view has come: those of streams come with the next report of their workers.
+async function everyPicture(page) {
+  await page.locator(".pic img").first().waitFor();
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll(".pic")].every((pic) => {
+      const { top } = pic.getBoundingClientRect();
+      return top > innerHeight || pic.classList.contains("plot-pic") || [...pic.querySelectorAll("img")].some((img) => img.complete && img.naturalWidth > 0);
+    }),
+  );
+}
+
+// showClip shows a moment of the clip before the trouble.
+async function showClip(page) {
+  await everyPicture(page);
+  await page.locator("video").evaluate(async (video) => {
+    video.muted = true;
+    await video.play();
+    video.pause();
+    const shown = new Promise((resolve) => video.addEventListener("seeked", resolve, { once: true }));
+    video.currentTime = 12;
+    await shown;
+  });
+}
+
 async function testWebhook(page) {
+  await page.locator(".sees .facts").waitFor();
   await page.locator("#callback").fill(CALLBACK_URL);
-  await page.locator("#callback ~ button, .with-button:has(#callback) button").click();
-  await page.locator(".trial").waitFor();
+  await page.locator(".with-button:has(#callback) button").click();
+  await page.locator(".trial .word.is-on_air").waitFor(); // the receiver accepted it
   await page.evaluate(() => scrollTo(0, 0));
 }
 
-const settleMs = 4000; // pictures of all streams come with the next report of their workers
+const settleMs = 1000; // the last canvases are drawn
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
-for (const { name, path, wait, act, scheme = "dark", language = "en-GB", viewport = desktop } of pictures) {
+for (const { name, path, ready, scheme = "dark", language = "en-GB", viewport = desktop } of pictures) {
   const context = await browser.newContext({ baseURL: gateway, viewport, deviceScaleFactor: viewport === phone ? 2 : 1, colorScheme: scheme, locale: language, timezoneId: "Asia/Tokyo" });
   const signedIn = await context.request.post("/api/v1/session", { data: { api_key: API_KEY } });
   if (signedIn.status() !== 204) throw new Error(`signing in is answered with ${signedIn.status()}`);
@@ -35,8 +59,7 @@ for (const { name, path, wait, act, scheme = "dark", language = "en-GB", viewpor
   page.setDefaultTimeout(60_000);
   await page.goto(path);
   await page.locator("html[data-link=live]").waitFor({ state: "attached" });
-  await page.locator(wait).first().waitFor();
-  if (act) await act(page);
+  await ready(page);
   await page.waitForTimeout(settleMs);
   await page.screenshot({ path: join(folder, `${name}.png`) });
   console.log(`took ${name}.png`);
