@@ -56,12 +56,12 @@ func measureLocks(ctx context.Context, dsn string, conn *sqlx.DB) (slow []string
 		if len(took) < 5 {
 			return nil, fmt.Errorf("the sweep of %s had %d transactions, which is too few to be measured", s.name, len(took))
 		}
-		p99, verdict := took[len(took)*99/100], ""
+		p99, verdict := took[len(took)*99/100], "passed"
 		if p99 > maxLock {
-			verdict = "   above " + maxLock.String()
+			verdict = "FAILED: above " + maxLock.String()
 			slow = append(slow, s.name)
 		}
-		fmt.Printf("%-42s %8d transactions   median %6.1f ms   p99 %6.1f ms   slowest %6.1f ms%s\n",
+		fmt.Printf("%-42s %8d transactions   median %6.1f ms   p99 %6.1f ms   slowest %6.1f ms   %s\n",
 			s.name, len(took), ms(took[len(took)/2]), ms(p99), ms(took[len(took)-1]), verdict)
 	}
 	return slow, nil
@@ -81,6 +81,7 @@ func sweepsOf(store *postgres.Store) ([]sweep, error) {
 	}
 	evidenceSweep := record.NewEvidenceSweep(store, store.BlobStore(), evidence.Retention{}, log)
 	return []sweep{
+		{"incidents without recovery", reportedMonitors, record.NewIncidentReconcile(store, nil, log).Run},
 		{"incidents", dueIncidents, record.NewIncidentService(store).Sweep},
 		{"evidence", expiredEvidence, evidenceSweep.Run},
 		{"blobs", orphanedBlobs, evidenceSweep.Run},
@@ -97,6 +98,10 @@ func sweepsOf(store *postgres.Store) ([]sweep, error) {
 		}},
 	}, nil
 }
+
+// reportedMonitors makes the active monitors report just now that all is well, as their
+// lanes say. One in ten has an open incident.
+const reportedMonitors = `UPDATE monitors SET reported_at = now() WHERE ended_at IS NULL`
 
 // dueIncidents makes the newest incident of nearly each monitor quiet and unresolved.
 const dueIncidents = `
