@@ -141,9 +141,28 @@ function Head({ incident, stream }: { incident: Data; stream: Parameters<typeof 
         <p class="big">
           <b class="num">{lasted}</b>
           <span class="num">{end ? words.incident.lasted(from, `${clockDay(end, today)} ${zone.value}`) : words.incident.goingOn(`${from} ${zone.value}`)}</span>
+          <Owner incident={incident} />
         </p>
       </header>
     </>
+  );
+}
+
+// Owner says who acknowledged the incident, or that an open one has nobody.
+function Owner({ incident }: { incident: Data }) {
+  const words = text.value.incident;
+  if (!incident.acknowledged_by && incident.state !== "open") return null;
+  return (
+    <span class={`word owner ${incident.acknowledged_by ? "is-on_air" : "is-warning"}`}>
+      <Glyph name="person" />
+      {incident.acknowledged_by ? (
+        <span>
+          <b dir="auto">{incident.acknowledged_by}</b> {words.has(clockDay(incident.acknowledged_at!, now.peek()))}
+        </span>
+      ) : (
+        words.nobody
+      )}
+    </span>
   );
 }
 
@@ -199,21 +218,6 @@ function ActionBar({ incident, evidenceCount }: { incident: Data; evidenceCount:
           <span class="not-phone">{words.share}</span>
         </button>
       )}
-      <span class="end">
-        {incident.acknowledged_by ? (
-          <span class="word is-on_air">
-            <Glyph name="person" />
-            <b dir="auto">{incident.acknowledged_by}</b> {words.has(clockDay(incident.acknowledged_at!, now.peek()))}
-          </span>
-        ) : (
-          open && (
-            <span class="word is-warning">
-              <Glyph name="person" />
-              {words.nobody}
-            </span>
-          )
-        )}
-      </span>
     </div>
   );
 }

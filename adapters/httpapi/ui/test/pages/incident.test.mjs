@@ -48,6 +48,20 @@ test("of two conditions at once, pictures, clip and lanes are those of the chose
     assert.deepEqual([...new Set(asked)].sort(), [at(-300), at(50 - 300)].sort());
   }));
 
+test("a phone shows who has the incident, or that nobody has", () =>
+  open(
+    fill,
+    async (page, gateway) => {
+      await page.goto(gateway.url + page1);
+      const owner = page.locator(".head").getByText("Nobody has it");
+      await owner.waitFor();
+      const one = gateway.incidents.get(incident(1).incident_id);
+      gateway.updateIncident({ ...one, acknowledged_by: "Ann", acknowledged_at: at(300), updated_at: at(301) });
+      await page.locator(".head").getByText(`Ann has it since ${clock(300)}`).waitFor();
+    },
+    { viewport: { width: 375, height: 812 } },
+  ));
+
 test("an incident of one condition has nothing to choose", () =>
   open((gateway) => (fill(gateway), gateway.incidents.set(incident(1).incident_id, incident(1))), async (page, gateway) => {
     await page.goto(gateway.url + page1);

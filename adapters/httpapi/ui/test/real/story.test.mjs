@@ -133,7 +133,7 @@ async function act(tab, wall, { words, channel, by, says }) {
   const name = tab.getByRole("dialog", { name: words.shell.yourName });
   await name.getByRole("textbox").fill(by);
   await name.getByRole("button", { name: words.common.save }).click();
-  await tab.locator(".action-bar").getByText(by).waitFor();
+  await tab.locator(".head").getByText(by).waitFor();
   await wall.getByRole("article", { name: channel }).getByText(by).waitFor();
   const log = tab.getByRole("region", { name: words.incident.log });
   await log.getByLabel(words.incident.addNote).fill(says);
