@@ -1,6 +1,7 @@
 // How incidents are listed: the open ones first, the others by day; a storm is one row.
 import { dayKey } from "./time";
 import type { Incident } from "./types";
+import { worst } from "./wall";
 
 export interface Storm {
   kind: "storm";
@@ -49,6 +50,9 @@ export function byDay(all: readonly Incident[]): Day[] {
   }
   return days;
 }
+
+// sinceOf is the onset of what lasts: of its worst condition, whose lamp stands beside it. Without one it is the incident's.
+export const sinceOf = (incident: Incident): string => worst(incident)?.last_started_at ?? incident.started_at;
 
 // troubleSec is how long an incident lasted.
 export function troubleSec(incident: Incident, now: number): number {

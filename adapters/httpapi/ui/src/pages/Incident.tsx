@@ -5,7 +5,7 @@ import { acknowledge, describe, label, resolve } from "../actions";
 import { APIError, incidents as api } from "../api";
 import { episodeOf, useDeliveries, useEvidence } from "../evidence";
 import { text } from "../i18n";
-import { endOf, firstCondition, troubleSec } from "../incidentlist";
+import { endOf, firstCondition, sinceOf, troubleSec } from "../incidentlist";
 import { onKey } from "../keyboard";
 import { channelOf, nameOf, shortURL, titleOf } from "../names";
 import { Around } from "../parts/Around";
@@ -21,7 +21,7 @@ import { WhenCard, WhyCard } from "../parts/WhyCard";
 import { path, query, withQuery } from "../router";
 import { incidents as live, monitors, now } from "../store";
 import { useNames } from "../streamnames";
-import { clockDay, duration, zone } from "../time";
+import { clockDay, duration, secondsBetween, zone } from "../time";
 import { isolated, useTitle } from "../title";
 import type { Condition, Incident as Data } from "../types";
 import { worst } from "../wall";
@@ -106,9 +106,10 @@ function Head({ incident, stream }: { incident: Data; stream: Parameters<typeof 
   const words = text.value;
   const lasting = worst(incident);
   const end = endOf(incident);
-  const lasted = useComputed(() => duration(troubleSec(incident, now.value)));
+  const since = sinceOf(incident);
+  const lasted = useComputed(() => duration(end ? troubleSec(incident, 0) : secondsBetween(since, now.value)));
   const today = now.peek();
-  const from = clockDay(incident.started_at, today);
+  const from = clockDay(since, today);
   const title = channelOf(stream) && titleOf(stream);
   return (
     <>

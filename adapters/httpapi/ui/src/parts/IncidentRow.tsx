@@ -1,9 +1,9 @@
 import { useComputed } from "@preact/signals";
-import { endOf, firstCondition, troubleSec } from "../incidentlist";
+import { endOf, firstCondition, sinceOf, troubleSec } from "../incidentlist";
 import { text } from "../i18n";
 import { lineOf, nameOf, type Named } from "../names";
 import { now } from "../store";
-import { clock, clockDay, duration } from "../time";
+import { clock, clockDay, duration, secondsBetween } from "../time";
 import type { Incident } from "../types";
 import { worst } from "../wall";
 import { Best } from "./Best";
@@ -80,13 +80,14 @@ function Shot({ incident, seen, name }: { incident: Incident; seen: boolean; nam
 function When({ incident, episodes }: { incident: Incident; episodes: number }) {
   const words = text.value.incidents;
   const end = endOf(incident);
-  const lasted = useComputed(() => duration(troubleSec(incident, end ? 0 : now.value)));
+  const since = sinceOf(incident);
+  const lasted = useComputed(() => duration(end ? troubleSec(incident, 0) : secondsBetween(since, now.value)));
   const today = now.peek();
   return (
     <span class="when">
-      <b class="num">{end ? duration(troubleSec(incident, today)) : lasted}</b>
+      <b class="num">{lasted}</b>
       <span>
-        {end ? words.fromTo(clockDay(incident.started_at, today), clock(end)) : words.since(clockDay(incident.started_at, today))}
+        {end ? words.fromTo(clockDay(incident.started_at, today), clock(end)) : words.since(clockDay(since, today))}
         {episodes > 1 && `${text.value.common.listComma}${words.times(episodes)}`}
         {incident.reopened > 0 && `${text.value.common.listComma}${words.reopened(incident.reopened)}`}
       </span>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endOf, storms, troubleSec } from "../../src/incidentlist";
+import { endOf, sinceOf, storms, troubleSec } from "../../src/incidentlist";
 import type { Condition, Incident } from "../../src/types";
 
 const begin = Date.parse("2026-01-15T12:00:00Z");
@@ -20,6 +20,12 @@ test("four, or five of different conditions, or with a pause, are rows of their 
   assert.equal(storms([1, 2, 3, 4].map((n) => incident(n, n))).length, 4);
   assert.equal(storms([1, 2, 3, 4, 5].map((n) => incident(n, n, n === 3 ? "black" : "blind"))).length, 5);
   assert.equal(storms([0, 10, 20, 90, 100].map((s, i) => incident(i, s))).length, 5);
+});
+
+test("what lasts counts from its own onset, not from that of a condition that is over", () => {
+  const both = { started_at: at(0), conditions: [condition("black", 0, 40), condition("silent", 10, null)] } as Incident;
+  assert.equal(sinceOf(both), at(10));
+  assert.equal(sinceOf({ ...both, conditions: both.conditions.slice(0, 1) }), at(0));
 });
 
 test("the trouble ends with its last condition", () => {
