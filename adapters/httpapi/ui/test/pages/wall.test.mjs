@@ -192,9 +192,14 @@ test("a stream of which only the address is known is called by its video everywh
 
 test("a phone shows the same, and nothing is wider than 375 px", () =>
   open(
-    fill(12, incident(1), incident(2)),
+    (gateway) => {
+      fill(40, incident(1), incident(2))(gateway);
+      const groups = ["Orbit Live", "Northline", "Live cameras", "Partners of the north"];
+      for (let n = 1; n <= 40; n++) gateway.monitors.set(monitor(n).monitor_id, monitor(n, { metadata: { channel_name: `Channel ${n}`, group: groups[Math.max(0, n - 37)] } }));
+    },
     async (page) => {
       await page.locator(".tile").first().waitFor();
+      await page.getByText("Partners of the north").first().waitFor();
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 375);
       assert.ok((await page.locator(".tile .btn.primary").first().boundingBox()).height >= 44);
       await page.locator(".tabbar a", { hasText: "Incidents" }).click();
