@@ -85,7 +85,7 @@ export const incident = {
   },
   logOnset: (condition: string) => `Onset: ${condition}`,
   logEnded: (condition: string) => `Over: ${condition}`,
-  logEvidence: (n: number) => `Evidence kept: ${n} files`,
+  logEvidence: (n: number) => `Evidence kept: ${n === 1 ? "1 file" : `${n} files`}`,
   logTold: (event: string) => `Delivered: ${event}`,
   gateway: "by itself",
   shareTitle: "Share evidence",
