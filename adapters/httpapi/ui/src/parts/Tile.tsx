@@ -8,9 +8,9 @@ import { lineOf, nameOf } from "../names";
 import { pinned, togglePinned } from "../settings";
 import { now } from "../store";
 import { clock, clockDay, decimal, duration, zone } from "../time";
-import type { Delivery, EvidenceFile } from "../types";
+import type { Condition, Delivery, EvidenceFile, Monitor } from "../types";
 import { placeText, type Item } from "../wall";
-import { besides, whyOf } from "../why";
+import { alertOf, besides, whyOf } from "../why";
 import { Best, LevelPicture } from "./Best";
 import { Glyph } from "./Glyph";
 import { HourLane, hourMs, useLastHour } from "./LastHour";
@@ -29,7 +29,8 @@ export const Tile = memo(({ item, large, selected }: { item: Item; large: boolea
   const href = `/incidents/${incident.incident_id}`;
   const why = condition && (
     <p class="why">
-      {whyOf(condition, monitor, now.peek(), incident.opened_at)}
+      <Why condition={condition} monitor={monitor} />
+      {large && <small class="wrap">{alertOf(condition, monitor)}</small>}
       {large && monitor && <small class="wrap">{besides(condition, monitor)}</small>}
     </p>
   );
@@ -90,6 +91,11 @@ function Since({ item }: { item: Item }) {
       {seconds}
     </span>
   );
+}
+
+// Why is drawn anew each second, the tile is not.
+function Why({ condition, monitor }: { condition: Condition; monitor: Monitor | null }) {
+  return useComputed(() => whyOf(condition, monitor, now.value));
 }
 
 function Pair({ item, href, name }: { item: Item; href: string; name: string }) {

@@ -3,7 +3,7 @@ import { endOf } from "../incidentlist";
 import { now } from "../store";
 import { clockDay, clockUTC, duration, zone } from "../time";
 import type { Condition, ConditionName, Delivery, Incident, Monitor } from "../types";
-import { besides, whyOf } from "../why";
+import { alertOf, besides, whyOf } from "../why";
 import { conditionWord, isWarning } from "./State";
 
 // WhyCard has the numbers of each condition, and where to look first for the chosen one.
@@ -20,7 +20,8 @@ export function WhyCard({ incident, chosen, monitor }: { incident: Incident; cho
         {incident.conditions.map((condition) => (
           <div key={condition.name}>
             {incident.conditions.length > 1 && <h3 class="dim">{conditionWord(condition.name)}</h3>}
-            <p class="say wrap">{whyOf(condition, monitor, now.peek(), incident.opened_at)}</p>
+            <p class="say wrap">{whyOf(condition, monitor, condition.ended_at === null ? now.value : now.peek())}</p>
+            <p class="muted wrap">{alertOf(condition, monitor)}</p>
             <Gauge condition={condition} />
             {condition.alert?.detail && (
               <p class="wrap muted" dir="auto">

@@ -36,7 +36,7 @@ export const common = {
     blind: "We cannot see it",
     error: "Monitor failed",
   },
-  severity: (n: number) => `severity ${n} of 3`,
+  severity: (n: number) => `${["low", "medium", "high", "critical"][n]} severity`,
   lanes: {
     stream: "Stream",
     video: "Video",

@@ -4,7 +4,7 @@ export const incidents = {
   stateLabel: "State",
   condition: "Condition",
   severity: "Severity",
-  severities: { "0": "any", "1": "1 and up", "2": "2 and up", "3": "3" },
+  severities: { "0": "any", "1": "medium and up", "2": "high and up", "3": "critical" },
   stream: "Stream",
   when: "When",
   periods: { "1": "last 24 hours", "7": "last 7 days", "30": "last 30 days", "365": "last year" },

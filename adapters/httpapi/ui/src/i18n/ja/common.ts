@@ -38,7 +38,7 @@ export const common: Words["common"] = {
     blind: "確認できません",
     error: "監視が失敗",
   },
-  severity: (n) => `重大度 ${n}/3`,
+  severity: (n) => `重大度：${["低", "中", "高", "最高"][n]}`,
   lanes: {
     stream: "配信",
     video: "映像",

@@ -6,7 +6,7 @@ export const incidents: Words["incidents"] = {
   stateLabel: "状態",
   condition: "種類",
   severity: "重大度",
-  severities: { "0": "すべて", "1": "1以上", "2": "2以上", "3": "3" },
+  severities: { "0": "すべて", "1": "中以上", "2": "高以上", "3": "最高" },
   stream: "配信",
   when: "期間",
   periods: { "1": "24時間", "7": "7日間", "30": "30日間", "365": "1年間" },
