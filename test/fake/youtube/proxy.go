@@ -9,8 +9,13 @@ import (
 	"time"
 )
 
-// proxy answers CONNECT for YouTube's hosts and refuses everything else.
+// proxy answers CONNECT for YouTube's hosts and the stand-in for yt-dlp. It refuses
+// everything else.
 func (y *Server) proxy(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet && r.Host == y.address && r.URL.Path == recordingPath {
+		y.serveRecording(w, r)
+		return
+	}
 	host, port, err := net.SplitHostPort(r.Host)
 	if r.Method != http.MethodConnect || err != nil || port != "443" || !isYouTube(host) {
 		y.mu.Lock()

@@ -40,8 +40,10 @@ func (y *Server) Requests() []Request {
 // Count returns the number of requests of a class for a video. An empty class or
 // id means any.
 func (y *Server) Count(class Class, id string) int {
+	y.mu.Lock()
+	defer y.mu.Unlock()
 	n := 0
-	for _, r := range y.Requests() {
+	for _, r := range y.requests {
 		if (class == "" || r.Class == class) && (id == "" || r.Video == id) {
 			n++
 		}

@@ -38,11 +38,12 @@ type Server struct {
 	serving   sync.WaitGroup
 	cancel    context.CancelFunc
 
-	mu       sync.Mutex
-	videos   map[string]*entry
-	faults   []*injectedFault
-	requests []Request
-	refused  []string
+	mu        sync.Mutex
+	videos    map[string]*entry
+	faults    []*injectedFault
+	requests  []Request
+	refused   []string
+	recording *Recording
 }
 
 // Start starts a server. It runs until Close.

@@ -91,11 +91,17 @@ func startServer(t *testing.T) (*youtube.Server, *livestream.Stream) {
 	return y, stream
 }
 
-// ytdlp runs yt-dlp as the product does.
+// ytdlp runs yt-dlp about the video id.
 func ytdlp(t *testing.T, y *youtube.Server) answer {
 	t.Helper()
-	return run(t, y, find(t, "YTDLP_PATH", "yt-dlp"), "--ignore-config", "--dump-json", "--ignore-no-formats-error", "--no-playlist",
-		"--socket-timeout", "10", "--extractor-retries", "1", "--", y.URL(id))
+	return ask(t, y, find(t, "YTDLP_PATH", "yt-dlp"), id)
+}
+
+// ask runs yt-dlp, or what stands in for it, as the product does.
+func ask(t *testing.T, y *youtube.Server, tool, video string) answer {
+	t.Helper()
+	return run(t, y, tool, "--ignore-config", "--ignore-no-formats-error", "--no-playlist",
+		"--socket-timeout", "10", "--extractor-retries", "1", "--dump-json", "--", y.URL(video))
 }
 
 // run runs a tool in the fake's environment.

@@ -52,8 +52,9 @@ type Source interface {
 // entry is a video with the state of its media URLs.
 type entry struct {
 	Video
-	issue   int // of the latest media URLs
-	expired int // URLs of issues up to this one have expired
+	issue   int  // of the latest media URLs
+	expired int  // URLs of issues up to this one have expired
+	replay  bool // a stand-in may print the recording
 }
 
 // Add adds a video, or replaces it. id is 11 of A-Z a-z 0-9 _ -.

@@ -23,6 +23,10 @@ type Config struct {
 	Env    []string  // added to the gateway's environment, last
 	Log    io.Writer // gets the gateway's log; nil: it is discarded
 	Out    io.Writer // gets a line for each webhook; nil: it is discarded
+
+	// Recording makes a stand-in for yt-dlp answer where a test allows it
+	// (youtube.Server.Replay), also after restarts. Nil: the real one always answers.
+	Recording *youtube.Recording
 }
 
 // Env is a gateway with the fakes that it needs. It runs until Close.
@@ -32,7 +36,8 @@ type Env struct {
 	Receiver *webhookreceiver.Receiver
 	Service  *system.Service // the gateway that was started last
 	dir      string
-	port     int // of the internal API, the same after a restart: surviving workers report there
+	port     int      // of the internal API, the same after a restart: surviving workers report there
+	tools    []string // environment variables
 }
 
 // Start starts an environment and its gateway. It blocks until the gateway
@@ -57,6 +62,11 @@ func Start(ctx context.Context, c Config) (e *Env, err error) {
 	if e.YouTube, err = youtube.Start(youtube.Config{}); err != nil {
 		return e, err
 	}
+	if c.Recording != nil {
+		if err := e.standIn(c.Recording); err != nil {
+			return e, err
+		}
+	}
 	if e.Receiver, err = webhookreceiver.Start(webhookreceiver.Config{Key: system.SigningKey, Out: c.Out}); err != nil {
 		return e, err
 	}
@@ -72,7 +82,7 @@ func (e *Env) startService(ctx context.Context, c Config) error {
 	service, err := system.Start(ctx, system.Config{
 		Binary:  c.Binary,
 		DataDir: filepath.Join(e.dir, "data"),
-		Env:     slices.Concat(e.YouTube.Env(), []string{fmt.Sprint("INTERNAL_LISTEN_ADDR=127.0.0.1:", e.port)}, c.Env),
+		Env:     slices.Concat(e.YouTube.Env(), e.tools, []string{fmt.Sprint("INTERNAL_LISTEN_ADDR=127.0.0.1:", e.port)}, c.Env),
 		Log:     c.Log,
 	})
 	if err == nil {

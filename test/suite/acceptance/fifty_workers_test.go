@@ -2,15 +2,10 @@ package acceptance_test
 
 import (
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
-	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
@@ -21,18 +16,15 @@ func TestFiftyWorkersSurviveTheirGateway(t *testing.T) { // decision O4, section
 		interval      = 5 * time.Second
 		adoptionLimit = 2 * time.Second
 	)
-	answer := filepath.Join(t.TempDir(), "answer.json")
-	ytdlp := "YTDLP_PATH=" + writeScript(t, replayScript(answer))
-	env := startEnv(t, ytdlp)
-	recorded := newVideoID()
-	stream, err := env.StartStream(t.Context(), recorded, livestream.Config{})
+	env := startEnv(t)
+	stream, err := env.StartStream(t.Context(), newVideoID(), livestream.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	recordAnswer(t, env, recorded, answer)
 	for range maxMonitors {
 		id := newVideoID()
-		env.YouTube.Add(id, youtube.Video{State: youtube.Live, Source: stream})
+		env.YouTube.Broadcast(id, stream)
+		env.YouTube.Replay(id)
 		register(t, env, id, map[string]any{"check_interval_sec": interval.Seconds()})
 	}
 	eventually(t, 3*time.Minute, "fifty streams are watched", func() bool { return len(lastChecks(t, env)) == maxMonitors })
@@ -48,7 +40,7 @@ func TestFiftyWorkersSurviveTheirGateway(t *testing.T) { // decision O4, section
 	}
 	measureGaps(2 * interval)
 	gapBefore := longestGap
-	if err := env.KillAndRestart(t.Context(), testenv.Config{Binary: binary, Env: []string{ytdlp}}); err != nil {
+	if err := env.KillAndRestart(t.Context(), testenv.Config{Binary: binary}); err != nil {
 		t.Fatal(err)
 	}
 	line := reconciliationReport(t, env)
@@ -88,29 +80,4 @@ func lastChecks(t *testing.T, env *testenv.Env) map[string]time.Time {
 		}
 	}
 	return checked
-}
-
-// recordedID stands in a recorded answer where the video's id was.
-const recordedID = "VIDEO-ID-11"
-
-// recordAnswer writes what the real yt-dlp answers about a video to path.
-func recordAnswer(t *testing.T, env *testenv.Env, video, path string) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), toolPath(t, "yt-dlp"), "--ignore-config", "--no-playlist", "--dump-json", "--", env.YouTube.URL(video))
-	cmd.Env = append(cmd.Environ(), env.YouTube.Env()...)
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("yt-dlp: %v", err)
-	}
-	// The media URLs name the video in their path and must stay as they are.
-	text := strings.ReplaceAll(string(out), `"id": "`+video+`"`, `"id": "`+recordedID+`"`)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// replayScript is a tool that gives the answer at path about every video. It
-// costs a hundredth of the CPU of yt-dlp.
-func replayScript(path string) string {
-	return `for url; do :; done; exec sed "s/` + recordedID + `/${url##*=}/" ` + path
 }

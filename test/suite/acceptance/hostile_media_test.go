@@ -54,6 +54,7 @@ func TestHostileMediaAreReportedAndSurvived(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			shared.YouTube.Replay(v)
 			id := register(t, shared, v, fastConfig())
 			waitEvent(t, shared, id, "stream.started", startTimeout)
 			eventually(t, 30*time.Second, "the first check", func() bool { return checks(t, shared, id) > 0 })

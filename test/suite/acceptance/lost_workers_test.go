@@ -36,6 +36,7 @@ func watchBlackStream(t *testing.T, env *testenv.Env) *blackStream {
 	if err != nil {
 		t.Fatal(err)
 	}
+	env.YouTube.Replay(v)
 	d := &blackStream{T: t, env: env, stream: stream, id: register(t, env, v, map[string]any{"check_interval_sec": 2, "blackout_threshold_sec": 15, "silence_threshold_sec": 15})}
 	waitEvent(t, env, d.id, "stream.started", startTimeout)
 	before := checks(t, env, d.id)

@@ -8,13 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
 	"github.com/stream-monitor/stream-monitor/test/harness/system"
 	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
 )
 
 var (
-	binary string       // of stream-monitor, built once
-	shared *testenv.Env // watched by all tests that need neither a gateway of their own nor evidence
+	binary    string             // of stream-monitor, built once
+	recording *youtube.Recording // of the real yt-dlp, for the tests that are not about it
+	shared    *testenv.Env       // watched by all tests that need neither a gateway of their own nor evidence
 )
 
 // unlimited is the value of -parallel: schedule_test.go limits the timelines instead.
@@ -39,7 +41,10 @@ func run(m *testing.M) int {
 	if binary, err = system.Build(ctx, dir); err != nil {
 		return fail(err)
 	}
-	if shared, err = testenv.Start(ctx, testenv.Config{Binary: binary, Env: []string{"EVIDENCE_CAPTURE=off"}}); err != nil {
+	if recording, err = testenv.RecordYtdlp(ctx); err != nil {
+		return fail(err)
+	}
+	if shared, err = testenv.Start(ctx, testenv.Config{Binary: binary, Env: []string{"EVIDENCE_CAPTURE=off"}, Recording: recording}); err != nil {
 		return fail(err)
 	}
 	status := m.Run()

@@ -13,7 +13,8 @@ func behindProxy(t *testing.T) (*watchedStream, *relay) {
 	t.Helper()
 	r := newRelay()
 	proxy := r.serveProxy(t)
-	env := startEnv(t, "HTTPS_PROXY="+proxy, "https_proxy="+proxy, "HTTP_PROXY="+proxy, "http_proxy="+proxy)
+	// The recording would be read without the proxy.
+	env := startEnv(t, "YTDLP_PATH="+toolPath(t, "yt-dlp"), "HTTPS_PROXY="+proxy, "https_proxy="+proxy, "HTTP_PROXY="+proxy, "http_proxy="+proxy)
 	r.forwardTo(env.YouTube.Proxy())
 	return watchStream(t, env, livestream.Config{}, nil), r
 }

@@ -33,7 +33,8 @@ type watchedStream struct {
 }
 
 // watchStream starts a stream, registers a monitor of it and waits for the first
-// check. wrap, if not nil, makes the source that is broadcast.
+// check. wrap, if not nil, makes the source that is broadcast. The recording answers for
+// yt-dlp as long as yt-dlp would answer the same.
 func watchStream(t *testing.T, env *testenv.Env, c livestream.Config, wrap func(*livestream.Stream) youtube.Source) *watchedStream {
 	t.Helper()
 	p := &watchedStream{t: t, env: env, video: newVideoID()}
@@ -44,6 +45,7 @@ func watchStream(t *testing.T, env *testenv.Env, c livestream.Config, wrap func(
 	if wrap != nil {
 		env.YouTube.Broadcast(p.video, wrap(p.Stream))
 	}
+	env.YouTube.Replay(p.video)
 	p.id = register(t, env, p.video, fastConfig())
 	p.waitEvent("stream.started", startTimeout)
 	p.waitCheck(60 * time.Second)

@@ -1,0 +1,106 @@
+package youtube_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/youtube"
+)
+
+func TestTheStandInPrintsWhatYtdlpWouldPrint(t *testing.T) {
+	const recorded = "recorded-id"
+	y, stream := startServer(t)
+	tool := find(t, "YTDLP_PATH", "yt-dlp")
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	y.Add(recorded, youtube.Video{State: youtube.Live, Source: stream, Started: noon})
+	recording, err := y.Record(recorded, []byte(ask(t, y, tool, recorded).stdout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.Add(id, youtube.Video{State: youtube.Live, Source: stream, Started: noon.Add(time.Minute)})
+	want, asked := ask(t, y, tool, id), y.Count(youtube.Watch, id)
+
+	marker := filepath.Join(t.TempDir(), "yt-dlp")
+	if err := os.WriteFile(marker, []byte("#!/bin/sh\necho the real tool\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	standIn, err := y.StandIn(marker, recording)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replays := func() bool { t.Helper(); return ask(t, y, standIn, id).stdout != "the real tool\n" }
+	if replays() {
+		t.Error("the recording is printed before a test allows it")
+	}
+	y.Replay(id)
+	got := ask(t, y, standIn, id)
+	printed, wanted := fields(t, got), fields(t, want)
+	for name := range wanted {
+		if !reflect.DeepEqual(printed[name], wanted[name]) {
+			t.Errorf("%s is %v, want %v", name, printed[name], wanted[name])
+		}
+	}
+	if n := y.Count(youtube.Watch, id) - asked; n != 1 {
+		t.Errorf("one question is counted as %d", n)
+	}
+
+	client := newClient(t, y)
+	y.ExpireNow(id)
+	if status, _ := get(t, client, between(t, got.stdout, `"url": "`, `"`)); status != http.StatusForbidden {
+		t.Errorf("an expired URL is answered with %d", status)
+	}
+	playlist(t, client, between(t, ask(t, y, standIn, id).stdout, `"url": "`, `"`))
+
+	for name, change := range map[string]func() (undo func()){
+		"a video in another state": func() func() {
+			y.Set(id, youtube.Private)
+			return func() { y.Set(id, youtube.Live) }
+		},
+		"other renditions": func() func() {
+			y.Broadcast(id, audioOnly{stream})
+			return func() { y.Broadcast(id, stream) }
+		},
+		"a page that fails": func() func() { return y.Inject(youtube.Watch, id, 0, httpfault.Status(500)) },
+		"a master playlist that fails": func() func() {
+			stream.Fail(livestream.Masters, httpfault.Status(500))
+			return func() { stream.Heal(livestream.Masters) }
+		},
+	} {
+		undo := change()
+		if replays() {
+			t.Errorf("the recording is printed about %s", name)
+		}
+		if undo(); !replays() {
+			t.Errorf("the recording is not printed after %s", name)
+		}
+	}
+}
+
+// audioOnly is a source with one rendition.
+type audioOnly struct{ youtube.Source }
+
+func (audioOnly) Renditions() []livestream.Rendition {
+	return []livestream.Rendition{livestream.AudioOnly}
+}
+
+// different matches what is different in each run: the issue of the media URLs, the minute of
+// the run in the title, and the browser that yt-dlp says it is.
+var different = regexp.MustCompile(`expire/\d+/ei/issue-\d+/| \d{4}-\d\d-\d\d \d\d:\d\d|Chrome/[\d.]+`)
+
+// fields returns the JSON that yt-dlp printed, without what differs between two runs.
+func fields(t *testing.T, a answer) (all map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal(different.ReplaceAll([]byte(a.stdout), nil), &all); err != nil {
+		t.Fatalf("%v: %s%s", err, a.stdout, a.stderr)
+	}
+	delete(all, "epoch")
+	return all
+}
