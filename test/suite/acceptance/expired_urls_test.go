@@ -16,12 +16,13 @@ import (
 const renewalLimit = 22 * time.Second
 
 // expireURLs makes all media URLs of the stream expire, and waits until yt-dlp has
-// been asked for new ones.
+// been asked for new ones. The pause between two renewals, 10 s, may just have begun.
 func (p *watchedStream) expireURLs() {
 	p.t.Helper()
-	before := p.resolutions()
+	before, expired := p.resolutions(), time.Now()
 	p.env.YouTube.ExpireNow(p.video)
-	eventually(p.t, 10*time.Second, "yt-dlp is asked again", func() bool { return p.resolutions() > before })
+	eventually(p.t, renewalLimit, "yt-dlp is asked again", func() bool { return p.resolutions() > before })
+	p.t.Logf("yt-dlp was asked again %.1f s after the URLs expired", time.Since(expired).Seconds())
 }
 
 func TestURLsThatExpireDuringABlackoutDoNotDisturbIt(t *testing.T) { // decisions S2, S7
