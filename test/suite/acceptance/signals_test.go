@@ -75,6 +75,7 @@ func TestAStoppingGatewayLeavesNoProcess(t *testing.T) { // section 8.3
 			}
 			asked := time.Now()
 			ended := s.Wait()
+			took := time.Since(asked)
 			if ended != nil && len(signals) == 1 {
 				t.Error(ended)
 			}
@@ -86,7 +87,7 @@ func TestAStoppingGatewayLeavesNoProcess(t *testing.T) { // section 8.3
 			if err := system.KillRemaining(processes); err != nil {
 				t.Error(err)
 			}
-			if took := time.Since(asked); len(signals) > 1 && took > 10*time.Second {
+			if len(signals) > 1 && took > 10*time.Second {
 				t.Errorf("the forced shutdown took %s", took)
 			}
 		})
