@@ -167,11 +167,15 @@ func assertAfter(t *testing.T, what string, got, truth time.Time, delay time.Dur
 	}
 }
 
+// pollInterval is the time between two looks at a condition. Many tests look at once, and
+// most of them ask the gateway.
+const pollInterval = 250 * time.Millisecond
+
 // eventually polls until a condition holds, and fails the test when it does not
 // hold in time.
 func eventually(t *testing.T, timeout time.Duration, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(timeout); !holds(); sleep(t.Context(), 100*time.Millisecond) {
+	for deadline := time.Now().Add(timeout); !holds(); sleep(t.Context(), pollInterval) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within %s: %s", timeout, what)
 		}

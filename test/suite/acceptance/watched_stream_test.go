@@ -202,7 +202,7 @@ func (p *watchedStream) measureGaps() (longest func() time.Duration) {
 					last, at = n, time.Now()
 				}
 			}
-			sleep(ctx, 200*time.Millisecond)
+			sleep(ctx, pollInterval)
 		}
 		result <- gap
 	}()
