@@ -149,6 +149,7 @@ func (c *cutCapture) assertNothingIsLeft() {
 
 // A bucket that is stopped holds each capture in the middle of an upload.
 func TestAPartThatIsKilledDuringAnUploadLosesNothing(t *testing.T) { // section 16.2
+	t.Parallel()
 	for name, kill := range map[string]func(*cutCapture){
 		"the worker":       (*cutCapture).killWorker,
 		"the gateway":      (*cutCapture).killGateway,
