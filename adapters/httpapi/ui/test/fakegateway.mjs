@@ -203,7 +203,7 @@ export class FakeGateway {
     if (pathname === "/api/v1/deliveries") return json(response, 200, { deliveries: [], next: null });
     if (pathname === "/api/v1/thumbnails/watch") return json(response, 200, { expires_in_sec: 30 });
     const taken = pathname.endsWith("/thumbnail") && this.thumbnails.get(pathname.split("/")[4]);
-    if (taken) return this.file("/assets/" + this.icon(), response.setHeader("X-Taken-At", taken));
+    if (taken) return this.file("/assets/" + this.icon(), response.setHeader("X-Taken-At", taken), "no-store");
     json(response, 404, { error: { code: "ROUTE_NOT_FOUND", message: pathname } });
   }
 
@@ -211,12 +211,12 @@ export class FakeGateway {
     return readdirSync(join(dist, "assets")).find((name) => name.endsWith(".svg"));
   }
 
-  file(pathname, response) {
+  file(pathname, response, cache) {
     const asset = pathname.startsWith("/assets/");
     try {
       const name = asset ? pathname : "/index.html";
       const content = readFileSync(join(dist, name));
-      response.writeHead(200, { "Content-Type": types[extname(name)] ?? "application/octet-stream", "Content-Security-Policy": policy, "Cache-Control": asset ? "immutable, max-age=31536000" : "no-cache" });
+      response.writeHead(200, { "Content-Type": types[extname(name)] ?? "application/octet-stream", "Content-Security-Policy": policy, "Cache-Control": cache ?? (asset ? "immutable, max-age=31536000" : "no-cache") });
       response.end(content);
     } catch {
       response.writeHead(404).end();

@@ -86,7 +86,7 @@ function Loaded({ incident }: { incident: Data }) {
       <Choice conditions={incident.conditions} chosen={chosen} />
       <div class="columns">
         <div>
-          <Seen incident={incident} condition={chosen} all={evidence.value} name={nameOf(stream)} live={monitor?.status === "monitoring"} intervalSec={monitor?.config.check_interval_sec ?? 10} />
+          <Seen incident={incident} condition={chosen} all={evidence.value} name={nameOf(stream)} monitor={monitor} />
           <Clip alert={episodeOf(evidence.value, chosen.name).alert} />
           <Around incident={incident} condition={chosen} monitor={monitor} />
           <Told all={deliveries.value} />

@@ -8,8 +8,8 @@ import { clock, duration } from "../time";
 import type { Variant } from "../types";
 import type { ComponentChildren } from "preact";
 
-// Live is the newest thumbnail of a stream with its age. One that is older than three intervals is grey.
-export function Live({ id, intervalSec, label, children }: { id: string; intervalSec: number; label: string; children?: ComponentChildren }) {
+// useThumbnail keeps the newest thumbnail of a stream coming; null: there is none yet.
+export function useThumbnail(id: string): Thumbnail | null {
   const picture = useSignal<Thumbnail | null>(null);
   useEffect(() => showThumbnail(id), [id]);
   thumbnails.keys.value;
@@ -32,15 +32,21 @@ export function Live({ id, intervalSec, label, children }: { id: string; interva
     return () => abort.abort();
   }, [id, newest]);
   useEffect(() => () => void (picture.peek() && URL.revokeObjectURL(picture.peek()!.url)), []);
+  return picture.value;
+}
+
+// Live is the newest thumbnail of a stream with its age. One that is older than three intervals is grey.
+export function Live({ id, intervalSec, label, children }: { id: string; intervalSec: number; label: string; children?: ComponentChildren }) {
+  const picture = useThumbnail(id);
   const words = text.value.wall;
-  if (!picture.value) {
+  if (!picture) {
     return (
       <span class="pic none" role="img" aria-label={words.noPicture(label)}>
         {children}
       </span>
     );
   }
-  const { url, takenAt } = picture.value;
+  const { url, takenAt } = picture;
   return (
     <span class="pic live">
       <img src={url} alt={words.livePicture(label, clock(takenAt))} />
@@ -52,10 +58,13 @@ export function Live({ id, intervalSec, label, children }: { id: string; interva
 
 const leastStaleSec = 30;
 
+// isStale: the picture no longer shows how the stream is now.
+export const isStale = (ageSec: number, intervalSec: number): boolean => ageSec > Math.max(leastStaleSec, 3 * intervalSec) || !isLive.value;
+
 // Age is drawn anew each second, the picture is not.
 function Age({ takenAt, intervalSec }: { takenAt: string; intervalSec: number }) {
   const age = Math.max(0, (now.value - Date.parse(takenAt)) / 1000);
-  const stale = age > Math.max(leastStaleSec, 3 * intervalSec) || !isLive.value;
+  const stale = isStale(age, intervalSec);
   return <span class={stale ? "age num old" : "age num"}>{stale ? clock(takenAt) : duration(age)}</span>;
 }
 

@@ -2,8 +2,9 @@ import { episodeOf, fileOf, type Found } from "../evidence";
 import { text } from "../i18n";
 import { now } from "../store";
 import { clockDay, decimal, secondsBetween } from "../time";
-import type { Condition, Evidence, Incident } from "../types";
-import { File, Live, NoPicture } from "./Picture";
+import type { Condition, Evidence, Incident, Monitor } from "../types";
+import { Now } from "./Now";
+import { File, NoPicture } from "./Picture";
 import { measureOf } from "./Tile";
 
 interface Props {
@@ -11,12 +12,11 @@ interface Props {
   condition: Condition;
   all: readonly Evidence[] | null;
   name: string;
-  live: boolean;
-  intervalSec: number;
+  monitor: Monitor | null;
 }
 
 // Seen has the pictures of one condition: before, at the onset, and after it or as it is now.
-export function Seen({ incident, condition, all, name, live, intervalSec }: Props) {
+export function Seen({ incident, condition, all, name, monitor }: Props) {
   const words = text.value.incident;
   const { alert, recovery } = episodeOf(all, condition.name);
   const before = fileOf(alert, "before");
@@ -40,17 +40,10 @@ export function Seen({ incident, condition, all, name, live, intervalSec }: Prop
       <div class="shots" tabIndex={0} role="group" aria-labelledby="seen-title">
         <Shot found={before} word={words.before} what={lead > 0 ? words.beforeOnset(`${decimal(lead)} ${text.value.common.second}`) : ""} name={name} />
         <Shot found={onset} word={words.onset} what={words.onsetText} name={name} bad />
-        {after || !live || incident.state === "resolved" ? (
+        {after || monitor?.status !== "monitoring" || incident.state === "resolved" ? (
           <Shot found={after} word={words.after} what={words.afterText} name={name} />
         ) : (
-          <figure class="shot">
-            <Live id={incident.monitor_id} intervalSec={intervalSec} label={name} />
-            <figcaption>
-              <b>{words.now}</b>
-              <span />
-              <span>{words.nowText}</span>
-            </figcaption>
-          </figure>
+          <Now monitor={monitor} name={name} />
         )}
       </div>
       {notes.length > 0 && (

@@ -62,6 +62,23 @@ test("a phone shows who has the incident, or that nobody has", () =>
     { viewport: { width: 375, height: 812 } },
   ));
 
+test("the picture of now is awaited in words, has its time, age and luma, and an old one is not called now", () =>
+  open(fill, async (page, gateway) => {
+    await page.goto(gateway.url + page1);
+    const seen = page.getByRole("region", { name: "What was seen" });
+    await seen.getByText("Fetching …").waitFor();
+    gateway.skewMs = -40_000; // the picture was taken long before it came
+    gateway.addThumbnail(monitor(1));
+    gateway.skewMs = 0;
+    const now = seen.locator(".shot").nth(2);
+    await now.getByText("Last picture").waitFor();
+    assert.match(await now.locator("figcaption").innerText(), /4\d s ago/);
+    gateway.addThumbnail(monitor(1));
+    await now.getByText("Now", { exact: true }).waitFor();
+    await now.getByText(/^luma \d+ %$/).waitFor();
+    assert.match(await now.locator("figcaption").innerText(), /^Now\s+\d\d:\d\d:\d\d\s+\d s ago\s+luma/);
+  }));
+
 test("an incident of one condition has nothing to choose", () =>
   open((gateway) => (fill(gateway), gateway.incidents.set(incident(1).incident_id, incident(1))), async (page, gateway) => {
     await page.goto(gateway.url + page1);
