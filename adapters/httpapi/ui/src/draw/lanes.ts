@@ -78,6 +78,14 @@ export function spansOf(buckets: readonly Bucket[], lane: LaneName, bucketSec: n
   return spans;
 }
 
+// troubleFrom adds the time between an onset and the report that told of it, which the history still has as good.
+export function troubleFrom(onset: number, spans: readonly Span[]): readonly Span[] {
+  const reported = spans.find((span) => span.state === "trouble" && span.to > onset);
+  if (!reported || reported.from <= onset) return spans;
+  const between = spans.filter((span) => span.to > onset && span.from < reported.from);
+  return between.every((span) => span.state === "good") ? [...spans, { state: "trouble", from: onset, to: reported.to }] : spans;
+}
+
 // overall is one lane for the whole stream: the worst of all lanes in each bucket.
 export function overall(buckets: readonly Bucket[], bucketSec: number, until: number): Span[] {
   const order: SpanState[] = ["none", "waiting", "good", "unknown", "warning", "trouble"];

@@ -15,6 +15,7 @@ export interface Plot {
   from: number;
   to: number;
   stepMs: number; // a longer way between two points is a gap
+  bucketMs?: number; // each point sums up so long from its instant on: it is drawn as a bar and a step
   threshold?: number;
   bad?: readonly [number, number][];
   badState?: "trouble" | "warning";
@@ -44,7 +45,8 @@ export function drawPlot(sheet: Sheet, plot: Plot): void {
   for (const [from, to] of plot.bad ?? []) c.fillRect(x(from), 0, x(Math.min(to, until)) - x(from), height);
   c.globalAlpha = 1;
   for (const [from, to] of gaps(plot.points, Math.max(plot.since ?? plot.from, plot.from), until, plot.stepMs)) hatch(sheet, x(from), 0, x(to) - x(from), height);
-  for (const part of parts(plot.points, plot.stepMs)) drawPart(sheet, part, x, y);
+  if (plot.bucketMs !== undefined) for (const bar of bars(plot.points, plot.bucketMs, plot.since ?? plot.from, until)) drawBar(sheet, bar, x, y);
+  else for (const part of parts(plot.points, plot.stepMs)) drawPart(sheet, part, x, y);
   if (plot.threshold !== undefined) {
     c.strokeStyle = colour("--text-2");
     c.lineWidth = 1;
@@ -80,6 +82,16 @@ function drawPart({ c, colour }: Sheet, part: readonly Point[], x: (at: number) 
   c.stroke();
 }
 
+function drawBar({ c, colour }: Sheet, bar: Bar, x: (at: number) => number, y: (value: number) => number): void {
+  const left = x(bar.at);
+  const wide = Math.max(1, x(bar.to) - left);
+  c.fillStyle = colour("--level");
+  c.globalAlpha = 0.34;
+  c.fillRect(left, y(bar.max), wide, Math.max(1, y(bar.min) - y(bar.max)));
+  c.globalAlpha = 1;
+  c.fillRect(left, y(bar.mean) - 0.8, wide, 1.6);
+}
+
 function labels({ c, height, colour }: Sheet, all: readonly (readonly [string, number])[]): void {
   c.font = `500 10px ${getComputedStyle(document.body).fontFamily}`;
   c.textBaseline = "middle";
@@ -104,6 +116,23 @@ export function parts(points: readonly Point[], stepMs: number): Point[][] {
     const last = all.at(-1);
     if (last && point.at - last.at(-1)!.at <= stepMs * 1.5) last.push(point);
     else all.push([point]);
+  }
+  return all;
+}
+
+interface Bar extends Point {
+  to: number;
+}
+
+// bars are the points as spans of time between since and until. Neighbours with the same values are one.
+export function bars(points: readonly Point[], bucketMs: number, since: number, until: number): Bar[] {
+  const all: Bar[] = [];
+  for (const point of points) {
+    const bar = { ...point, at: Math.max(point.at, since), to: Math.min(point.at + bucketMs, until) };
+    const last = all.at(-1);
+    if (bar.to <= bar.at) continue;
+    if (last && last.to === bar.at && last.min === bar.min && last.mean === bar.mean && last.max === bar.max) last.to = bar.to;
+    else all.push(bar);
   }
   return all;
 }

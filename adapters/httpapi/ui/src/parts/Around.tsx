@@ -3,7 +3,7 @@ import { useCallback, useEffect, useMemo } from "preact/hooks";
 import { monitors as api } from "../api";
 import { drawAxis } from "../draw/axis";
 import { useCanvas, type Sheet } from "../draw/canvas";
-import { spansOf, type LaneName, type Mark } from "../draw/lanes";
+import { spansOf, troubleFrom, type LaneName, type Mark } from "../draw/lanes";
 import { text } from "../i18n";
 import { now } from "../store";
 import { clockDay, decimal } from "../time";
@@ -48,7 +48,7 @@ export function Around({ incident, condition, monitor }: { incident: Incident; c
         <>
           <div class="lanes">
             {lanes.map(([lane, glyph]) => (
-              <LaneRow key={lane} lane={lane} glyph={glyph} timeline={drawn} until={until} marks={marks} />
+              <LaneRow key={lane} lane={lane} glyph={glyph} timeline={drawn} until={until} marks={marks} onset={laneOf[condition.name] === lane ? onset : undefined} />
             ))}
             <Measures timeline={drawn} from={from} to={to} until={until} marks={marks} incident={incident} monitor={monitor} />
             <span />
@@ -85,9 +85,24 @@ export function Legend() {
   );
 }
 
-export function LaneRow({ lane, glyph, timeline, until, marks, label }: { lane: LaneName; glyph: GlyphName; timeline: Timeline; until: number; marks: Mark[]; label?: string }) {
+interface LaneRowProps {
+  lane: LaneName;
+  glyph: GlyphName;
+  timeline: Timeline;
+  until: number;
+  marks: Mark[];
+  label?: string;
+  onset?: number; // of a condition that shows in this lane
+}
+
+const laneOf: Partial<Record<string, LaneName>> = { black: "video", silent: "audio", no_media: "segments" };
+
+export function LaneRow({ lane, glyph, timeline, until, marks, label, onset }: LaneRowProps) {
   const words = text.value;
-  const spans = useMemo(() => spansOf(timeline.buckets, lane, timeline.bucket_sec, until), [timeline, lane, until]);
+  const spans = useMemo(() => {
+    const reported = spansOf(timeline.buckets, lane, timeline.bucket_sec, until);
+    return onset === undefined ? reported : troubleFrom(onset, reported);
+  }, [timeline, lane, until, onset]);
   return (
     <>
       <span>
@@ -110,13 +125,15 @@ interface MeasuresProps {
 }
 
 export const fullLuma = 255;
+export const blackLumaPercent = 10; // darker counts as black (specification, section 6.3)
 
 // Measures are the luma and the level. They are measured by the minute: all buckets of one have the same.
 function Measures({ timeline, from, to, until, marks, incident, monitor }: MeasuresProps) {
   const words = text.value;
   const began = Date.parse(timeline.buckets.find((b) => b.stream)?.from ?? timeline.to);
-  const common = { from, to, until, marks, since: began, stepMs: timeline.bucket_sec * 1000 };
-  const luma = useMemo(() => ({ ...common, unit: "percent" as const, points: points(timeline.buckets, "luma", 100 / fullLuma, until), threshold: criterion(incident, "black", "luma_below_percent"), ...badOf(incident, "black") }), [timeline, marks, until]);
+  const bucketMs = timeline.bucket_sec * 1000;
+  const common = { from, to, until, marks, since: began, stepMs: bucketMs, bucketMs };
+  const luma = useMemo(() => ({ ...common, unit: "percent" as const, points: points(timeline.buckets, "luma", 100 / fullLuma, until), threshold: criterion(incident, "black", "luma_below_percent") ?? blackLumaPercent, ...badOf(incident, "black") }), [timeline, marks, until]);
   const level = useMemo(
     () => ({ ...common, unit: "decibel" as const, points: points(timeline.buckets, "level", 1, until), threshold: criterion(incident, "silent", "level_below_db") ?? monitor?.config.silence_db_threshold, ...badOf(incident, "silent") }),
     [timeline, marks, monitor],

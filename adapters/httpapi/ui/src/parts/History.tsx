@@ -9,7 +9,7 @@ import { query, setQuery } from "../router";
 import { now } from "../store";
 import { decimal, duration } from "../time";
 import type { EventRecord, Incident, Monitor, Timeline } from "../types";
-import { AsTable, Axis, fullLuma, LaneRow, lanes, Legend, points } from "./Around";
+import { AsTable, Axis, blackLumaPercent, fullLuma, LaneRow, lanes, Legend, points } from "./Around";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
 import { Lane } from "./Lane";
@@ -96,8 +96,8 @@ function Lanes({ monitor, events, timeline, sums, span }: { monitor: Monitor; ev
   const sent = useMemo<Span[]>(() => deliverySpans(events ?? [], { from, to }, until), [events, timeline]);
   const said = saySums(sums);
   const label = (lane: string) => words.monitor.laneLabel(lane, words.monitor.spanWords[span], said);
-  const common = { from, to, until, marks, since: Math.max(from, Date.parse(monitor.created_at)), stepMs: Math.max(60_000, timeline.bucket_sec * 1000) };
-  const luma = useMemo(() => ({ ...common, unit: "percent" as const, points: points(timeline.buckets, "luma", 100 / fullLuma) }), [timeline]);
+  const common = { from, to, until, marks, since: Math.max(from, Date.parse(monitor.created_at)), stepMs: Math.max(60_000, timeline.bucket_sec * 1000), bucketMs: timeline.bucket_sec * 1000 };
+  const luma = useMemo(() => ({ ...common, unit: "percent" as const, points: points(timeline.buckets, "luma", 100 / fullLuma), threshold: blackLumaPercent }), [timeline]);
   const level = useMemo(() => ({ ...common, unit: "decibel" as const, points: points(timeline.buckets, "level", 1), threshold: monitor.config.silence_db_threshold }), [timeline, monitor.config.silence_db_threshold]);
   return (
     <>

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useCallback, useEffect } from "preact/hooks";
 import { useCanvas, type Sheet } from "../draw/canvas";
-import { drawPlot, type Plot as Data } from "../draw/plots";
+import { drawPlot, gaps, type Plot as Data } from "../draw/plots";
 import { evidenceURL } from "../pictures";
 
 export function Plot({ plot, label, class: name = "plot" }: { plot: Data; label: string; class?: string }) {
@@ -35,17 +35,22 @@ export function useLevels(evidenceID: string): Levels | null {
   return levels.value;
 }
 
-// levelPlot draws the numbers of a minute of sound, with what is below the threshold after the instant marked.
+const leadMs = 10_000; // shown before the instant, even with gaps
+
+// levelPlot draws the numbers of a minute of sound, with what is below the threshold after the instant marked. It begins
+// with the unbroken measures: what a worker only sampled before would look like sound that stutters.
 export function levelPlot(levels: Levels, bad: boolean): Data {
   const points = levels.levels.map(({ at, dbfs }) => ({ at: Date.parse(at), min: dbfs, mean: dbfs, max: dbfs }));
   const instant = Date.parse(levels.instant);
   const to = Date.parse(levels.to);
+  const stepMs = 1100;
+  const from = gaps(points, Date.parse(levels.from), instant - leadMs, stepMs).at(-1)?.[1] ?? Date.parse(levels.from);
   return {
     unit: "decibel",
-    points,
-    from: Date.parse(levels.from),
+    points: points.filter(({ at }) => at >= from),
+    from,
     to,
-    stepMs: 1100,
+    stepMs,
     threshold: levels.threshold_dbfs,
     bad: bad ? [[instant, to]] : [],
     marks: [{ at: instant, kind: "onset" }],
