@@ -55,7 +55,7 @@ type shareBody struct {
 // MarshalJSON writes an object of numbers by state. A timeline has up to 8,000 shares;
 // as maps, they take most of the time of an answer.
 func (s shareBody) MarshalJSON() ([]byte, error) {
-	object := []byte{'{'}
+	object := append(make([]byte, 0, 32), '{')
 	for i, p := range s.of {
 		if i > 0 {
 			object = append(object, ',')
