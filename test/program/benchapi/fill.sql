@@ -1,14 +1,15 @@
 -- Fills an empty, migrated database. Each statement has one parameter: the number of
 -- monitors, of which half are active.
 
--- The active monitors are reservations, so that the gateway launches no worker.
+-- The active monitors are reservations, so that the gateway launches no worker. Their last report is too old for the
+-- gateway to end conditions by it (section 16.1).
 INSERT INTO monitors (id, stream_url, callback_url, config, metadata, metadata_text, status, stream_status, health_video, health_audio,
                       pod_name, created_at, updated_at, ended_at, reserved_until, reported_at, last_observed_at, generation, snapshot)
 SELECT 'mon-' || overlay(overlay(md5(n::text) PLACING '7' FROM 13) PLACING '8' FROM 17), 'https://www.youtube.com/watch?v=' || lpad(n::text, 11, '0'), 'https://example.com/hook',
        '{"check_interval_sec": 10, "blackout_threshold_sec": 30, "silence_threshold_sec": 30, "silence_db_threshold": -50, "start_delay_tolerance_sec": 300}',
        metadata::jsonb, metadata, CASE WHEN active THEN 'monitoring' ELSE 'completed' END, CASE WHEN active THEN 'live' ELSE 'ended' END, 'ok', 'ok',
        'stream-monitor-' || n, now() - interval '36 days', now(), CASE WHEN active THEN NULL ELSE now() - interval '1 day' END,
-       CASE WHEN active THEN now() + interval '10 years' END, now(), now(), 1, jsonb_build_object('mode', repeat('x', 1700))
+       CASE WHEN active THEN now() + interval '10 years' END, now() - interval '2 minutes', now(), 1, jsonb_build_object('mode', repeat('x', 1700))
 FROM (SELECT n, n > $1::int / 2 AS active, '{"channel_name": "Example Channel ' || n || '", "operator": "team ' || n % 7 || '"}' AS metadata
       FROM generate_series(1, $1::int) n) AS numbers;
 
@@ -39,9 +40,9 @@ FROM (SELECT id, at, type, json_build_object('event_id', gen_random_uuid(), 'eve
             FROM monitors, generate_series(1, 100) k WHERE $1 > 0 ORDER BY k, seq) AS numbered) AS bodies;
 
 -- Half of the events of the last 24 hours of active monitors are undelivered: some 375 of each kind with 1,000
--- monitors. The gateway tries none of them again while it is measured.
+-- monitors.
 UPDATE monitor_events e SET webhook_status = CASE WHEN e.seq % 4 = 0 THEN 'pending' ELSE 'failed' END, sent_at = NULL,
-       webhook_last_error = 'HTTP 500', next_attempt_at = now() + interval '10 years'
+       webhook_last_error = 'HTTP 500'
 FROM monitors m WHERE m.id = e.monitor_id AND m.status = 'monitoring' AND e.seq % 2 = 0 AND e.created_at > now() - interval '24 hours' AND $1 > 0;
 
 -- 4 records of evidence of each incident, with two pictures each.

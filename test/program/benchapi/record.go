@@ -66,12 +66,16 @@ func measureRecord(ctx context.Context, dir, binary, plans string) (err error) {
 	if err := mergeMinutes(ctx, db.DSN(), conn); err != nil {
 		return err
 	}
-	if err := explainQuestions(ctx, service, conn, log, questions, plans); err != nil {
+	unlock, err := lockPending(ctx, conn)
+	if err != nil {
 		return err
+	}
+	if err := explainQuestions(ctx, service, conn, log, questions, plans); err != nil {
+		return errors.Join(err, unlock())
 	}
 	fmt.Println("plans of the queries:", plans)
 	late, err := measureQuestions(ctx, service, questions)
-	if err != nil {
+	if err = errors.Join(err, unlock()); err != nil {
 		return err
 	}
 	slow, err := measureLocks(ctx, db.DSN(), conn)
@@ -84,6 +88,19 @@ func measureRecord(ctx context.Context, dir, binary, plans string) (err error) {
 		err = errors.Join(err, fmt.Errorf("transactions of sweeps above %s: %s", maxLock, strings.Join(slow, "; ")))
 	}
 	return err
+}
+
+// lockPending locks the pending deliveries until unlock. The gateway skips locked ones. It
+// would try the others, and end their monitors when all attempts have failed.
+func lockPending(ctx context.Context, conn *sqlx.DB) (unlock func() error, err error) {
+	tx, err := conn.BeginTxx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := tx.ExecContext(ctx, `SELECT FROM monitor_events WHERE webhook_status = 'pending' FOR UPDATE`); err != nil {
+		return nil, errors.Join(err, tx.Rollback())
+	}
+	return tx.Rollback, nil
 }
 
 // fill stores the monitors and their record.
