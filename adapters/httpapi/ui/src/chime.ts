@@ -23,6 +23,12 @@ export function startChime(): void {
 // A reopened incident needs somebody again.
 const keyOf = (i: { incident_id: string; reopened: number }) => `${i.incident_id} ${i.reopened}`;
 
+// toggleSound plays it once: browsers allow sound only after a click, and the viewer hears what to expect.
+export function toggleSound(): void {
+  sound.value = !sound.value;
+  if (sound.value) play();
+}
+
 export function play(): void {
   try {
     const context = new AudioContext();

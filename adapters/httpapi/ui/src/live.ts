@@ -6,7 +6,7 @@ import { startFeed, type Feed } from "./feed";
 import { recoveredMs } from "./feedstate";
 import { text } from "./i18n";
 import { navigate } from "./router";
-import { asOf, heardAt, incidents, isLive, keep, link, loaded, now, receive, replaced, startClock } from "./store";
+import { asOf, heardAt, isLive, keep, link, loaded, now, receive, replaced, startClock, unowned } from "./store";
 import { clock } from "./time";
 import { pageTitle } from "./title";
 
@@ -40,9 +40,8 @@ export function startLive(): void {
 // startTitle keeps the title of the document: what nobody has acknowledged, the page, and that the link is lost.
 export function startTitle(): void {
   effect(() => {
-    const open = incidents.values().filter((i) => i.state === "open" && !i.acknowledged_at).length;
     const lost = heardAt.value > 0 && !isLive.value ? ` (${text.value.shell.asOf} ${clock(asOf.value)})` : "";
-    document.title = `${open > 0 ? `(${open}) ` : ""}${pageTitle.value && `${pageTitle.value} · `}stream-monitor${lost}`;
+    document.title = `${unowned.value > 0 ? `(${unowned.value}) ` : ""}${pageTitle.value && `${pageTitle.value} · `}stream-monitor${lost}`;
   });
 }
 

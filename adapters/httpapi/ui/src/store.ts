@@ -2,6 +2,7 @@
 import { batch, computed, effect, signal, type Signal } from "@preact/signals";
 import type { Link } from "./connection";
 import { FeedState } from "./feedstate";
+import { needsSomebody } from "./wall";
 import type { Checker, DeliveryUpdate, Evidence, Incident, Message, Monitor } from "./types";
 
 // Table is a set of objects by id. keys changes only when an object comes or goes.
@@ -54,6 +55,9 @@ export const evidenceAdded = signal<Evidence | null>(null);
 export const loaded = signal(false);
 export const replaced = signal(0); // counts state.replace
 export const revision = signal(0); // counts batches that changed monitors or incidents
+
+// unowned is how many incidents need somebody.
+export const unowned = computed(() => incidents.values().filter(needsSomebody).length);
 
 export const link = signal<Link>({ state: "connecting", heardAt: 0, retryAt: 0, attempts: 0 });
 export const checker = signal<Checker | null | undefined>(undefined); // null: the gateway's database does not answer

@@ -1,5 +1,6 @@
 // The order of the wall, apart from how it looks: which state a stream is in, who comes first, when the list may move.
 import { recoveredMs } from "./feedstate";
+import { endOf } from "./incidentlist";
 import type { Condition, Incident, Monitor } from "./types";
 
 export type State = "trouble" | "warning" | "recovered" | "waiting" | "on_air" | "off";
@@ -12,7 +13,7 @@ export interface Item {
   monitor: Monitor | null; // null: it ended long ago, its incident is open
   incident: Incident | null;
   condition: Condition | null; // the worst one that lasts
-  since: number; // onset, resolution, or scheduled start, in ms since 1970; 0: unknown
+  since: number; // onset, end of the trouble, or scheduled start, in ms since 1970; 0: unknown
   pinned: boolean;
   late: boolean; // nobody has looked in time
 }
@@ -25,6 +26,9 @@ export function worst(incident: Incident): Condition | null {
   const lasting = incident.conditions.filter((c) => c.ended_at === null);
   return lasting.sort((a, b) => rank(a.name) - rank(b.name))[0] ?? null;
 }
+
+// needsSomebody reports whether an incident lasts and nobody has acknowledged it. Every count of what is left to do counts by it.
+export const needsSomebody = (incident: Incident): boolean => incident.state === "open" && !incident.acknowledged_at && worst(incident) !== null;
 
 function rank(name: string): number {
   const known = worstFirst.indexOf(name);
@@ -55,7 +59,7 @@ export function since(state: State, monitor: Monitor | null, incident: Incident 
     case "warning":
       return at(worst(incident!)?.last_started_at);
     case "recovered":
-      return at(incident!.resolved_at) || Math.max(0, ...incident!.conditions.map((c) => at(c.ended_at)));
+      return at(endOf(incident!));
     case "waiting":
       return at(monitor!.config.scheduled_start_time);
     default:
@@ -70,6 +74,12 @@ export function compare(a: Item, b: Item): number {
   if (a.state === "waiting") return (a.since || Infinity) - (b.since || Infinity) || a.place - b.place;
   if (a.since !== b.since) return b.since - a.since;
   return a.place - b.place;
+}
+
+// unownedFirst moves what somebody has acknowledged behind what nobody has, also behind what is pinned.
+export function unownedFirst(all: readonly Item[]): Item[] {
+  const owned = (item: Item) => Number(Boolean(item.incident?.acknowledged_at));
+  return [...all].sort((a, b) => owned(a) - owned(b));
 }
 
 // newest is the incident that says how each monitor stands: the open one, else the one resolved last.

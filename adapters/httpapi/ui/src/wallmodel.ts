@@ -4,7 +4,7 @@ import { channelOf, groupOf, nameOf, titleOf } from "./names";
 import { query } from "./router";
 import { pinned } from "./settings";
 import { checker, incidents, loaded, monitors, now, revision } from "./store";
-import { compare, matches, newestIncidents, Places, same, since, states, stateOf, worst, type Item, type State } from "./wall";
+import { compare, matches, newestIncidents, Places, same, since, states, stateOf, unownedFirst, worst, type Item, type State } from "./wall";
 
 const places = new Places();
 const computeEveryMs = 1000;
@@ -71,7 +71,7 @@ function compute(): void {
     if (!same(named, groups.peek())) groups.value = named;
     byID.value = new Map(all.map((i) => [i.id, i]));
     wanted.value = {
-      attention: of("trouble", "warning"),
+      attention: unownedFirst(of("trouble", "warning")),
       recovered: of("recovered"),
       waiting: of("waiting"),
       on_air: onAir.sort(query.value.get("order") === "name" ? byName : byPlace),

@@ -15,6 +15,7 @@ import { incidents as live, now } from "../store";
 import { useNames } from "../streamnames";
 import { clockDay, day, dayKey, duration, number } from "../time";
 import { useTitle } from "../title";
+import { needsSomebody } from "../wall";
 import type { ConditionName, Incident } from "../types";
 
 const dayMs = 86_400_000;
@@ -73,7 +74,7 @@ function readFilter() {
 }
 
 // isListed is the part of the filter that the API does not know.
-const isListed = (incident: Incident) => query.value.get("state") !== "unacknowledged" || !incident.acknowledged_at;
+const isListed = (incident: Incident) => query.value.get("state") !== "unacknowledged" || needsSomebody(incident);
 
 // fits reports whether a new incident would be in the list.
 function fits(incident: Incident): boolean {
@@ -94,7 +95,7 @@ export function Incidents() {
   const all = (shown.value ?? []).filter(isListed);
   const open = all.filter((i) => i.state === "open");
   const streamOf = useNames(all.map((i) => i.monitor_id));
-  const waiting = open.filter((i) => !i.acknowledged_at);
+  const waiting = open.filter(needsSomebody);
   return (
     <main class="main" id="main">
       <div class="page-head">
@@ -126,6 +127,7 @@ export function Incidents() {
         <section>
           <h2 class="day">
             {words.open} <span>{open.length}</span>
+            {waiting.length > 0 && <span class="word is-warning">{text.value.shell.nobodyHas(waiting.length)}</span>}
           </h2>
           <List incidents={open} streamOf={streamOf} />
         </section>

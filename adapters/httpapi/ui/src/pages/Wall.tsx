@@ -1,7 +1,9 @@
 import "../styles/wall.css";
 import { signal, useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { acknowledge } from "../actions";
+import { toggleSound } from "../chime";
 import { text } from "../i18n";
 import { onKey } from "../keyboard";
 import { Glyph } from "../parts/Glyph";
@@ -11,7 +13,7 @@ import { Status } from "../parts/Status";
 import { Strip } from "../parts/Strip";
 import { Tile } from "../parts/Tile";
 import { navigate, query, setQuery, withQuery } from "../router";
-import { togglePinned } from "../settings";
+import { sound, togglePinned } from "../settings";
 import { checker, loaded } from "../store";
 import { useTitle } from "../title";
 import { resort, type Item, type State } from "../wall";
@@ -77,60 +79,107 @@ function Filtered() {
 
 // Attention keeps its order while the pointer or the focus is on it: nothing moves away under a hand.
 function Attention({ items: all }: { items: readonly Item[] }) {
-  const words = text.value.wall;
-  const held = useSignal(false);
+  const pointed = useSignal(false);
+  const focused = useSignal(false);
+  const held = pointed.value || focused.value;
   const shown = useRef<readonly string[]>([]);
+  const taken = useRef<ReadonlySet<string>>(new Set()); // of those shown, what somebody has
   const again = useSignal(0);
   again.value;
-  const order = all.map((i) => i.id);
-  const result = resort(shown.current.filter((id) => byID.value.has(id)), order, held.value);
+  const result = resort(shown.current.filter((id) => byID.value.has(id)), all.map((i) => i.id), held);
+  if (!held || shown.current.length === 0) taken.current = new Set(all.filter(isTaken).map((i) => i.id));
   shown.current = result.shown;
-  useEffect(() => onKey("r", () => ((shown.current = []), again.value++)), []);
-  const drawn = result.shown.map((id) => byID.value.get(id)!).filter(Boolean);
-  if (drawn.length === 0) {
-    if (isFiltered()) return null;
-    return (
-      <section class="section calm">
-        <Glyph name="check" />
-        <p>
-          <b>{words.nobody}</b> <span class="muted">{checker.value && words.nobodyText(checker.value.watched)}</span>
-        </p>
-      </section>
-    );
-  }
+  const refresh = () => ((shown.current = []), again.value++);
+  useEffect(() => onKey("r", refresh), []);
+  const drawn = result.shown.slice(0, most).map((id) => byID.value.get(id)!);
+  if (drawn.length === 0) return isFiltered() ? null : <Calm />;
+  const [free, owned] = [drawn.filter((i) => !taken.current.has(i.id)), drawn.filter((i) => taken.current.has(i.id))];
+  const words = text.value.wall;
   return (
     <section
       class="section"
-      aria-labelledby="attention-title"
-      onMouseEnter={() => (held.value = true)}
-      onMouseLeave={() => (held.value = false)}
-      onFocusCapture={() => (held.value = true)}
-      onBlurCapture={(e) => !e.currentTarget.contains(e.relatedTarget as Node | null) && (held.value = false)}
+      onMouseEnter={() => (pointed.value = true)}
+      onMouseLeave={() => (pointed.value = false)}
+      onFocusCapture={() => (focused.value = true)}
+      onBlurCapture={(e) => !e.currentTarget.contains(e.relatedTarget as Node | null) && (focused.value = false)}
     >
-      <div class="section-head">
-        <h2 id="attention-title">
-          {words.attention} <span>{all.length}</span>
-        </h2>
-        <span class="end" aria-live="polite">
-          {result.waiting > 0 && (
-            <button class="new-pill" type="button" onClick={() => ((shown.current = []), again.value++)}>
-              <Glyph name="up" />
-              {words.newOnes(result.waiting)}
-            </button>
-          )}
-        </span>
-      </div>
-      <div class="tiles">
-        {drawn.slice(0, most).map((item, i) => (
-          <Tile key={item.id} item={item} large={i < largest} selected={item.id === selected.value} />
-        ))}
-      </div>
-      {drawn.length > most && (
+      {(free.length > 0 || result.waiting > 0) && (
+        <Tiles id="attention-title" heading={words.attention} count={all.filter((i) => !isTaken(i)).length} items={free} large={largest}>
+          {!sound.value && <SoundIsOff />}
+          <span class="end" aria-live="polite">
+            {result.waiting > 0 && (
+              <button class="new-pill" type="button" onClick={refresh}>
+                <Glyph name="up" />
+                {words.newOnes(result.waiting)}
+              </button>
+            )}
+          </span>
+        </Tiles>
+      )}
+      {owned.length > 0 && <Tiles id="taken-title" heading={words.taken} count={all.filter(isTaken).length} items={owned} large={0} />}
+      {all.length > most && (
         <a class="btn" href="/incidents?state=open">
-          {words.more(drawn.length - most)}
+          {words.more(all.length - most)}
         </a>
       )}
     </section>
+  );
+}
+
+const isTaken = (item: Item) => Boolean(item.incident?.acknowledged_at);
+
+interface TilesProps {
+  id: string;
+  heading: string;
+  count: number;
+  items: readonly Item[];
+  large: number; // so many of the first have all pictures
+  children?: ComponentChildren;
+}
+
+function Tiles({ id, heading, count, items: drawn, large, children }: TilesProps) {
+  return (
+    <section class="section" aria-labelledby={id}>
+      <div class="section-head">
+        <h2 id={id}>
+          {heading} <span>{count}</span>
+        </h2>
+        {children}
+      </div>
+      <div class="tiles">
+        {drawn.map((item, i) => (
+          <Tile key={item.id} item={item} large={i < large} selected={item.id === selected.value} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function Calm() {
+  const words = text.value.wall;
+  return (
+    <section class="section calm">
+      <Glyph name="check" />
+      <p>
+        <b>{words.nobody}</b> <span class="muted">{checker.value && words.nobodyText(checker.value.watched)}</span>
+      </p>
+    </section>
+  );
+}
+
+// SoundIsOff is said only while something needs somebody.
+function SoundIsOff() {
+  const words = text.value.wall;
+  return (
+    <>
+      <span class="word is-warning">
+        <Glyph name="bellOff" />
+        {words.soundIsOff}
+      </span>
+      <button class="btn" type="button" onClick={toggleSound}>
+        {words.turnSoundOn}
+      </button>
+    </>
   );
 }
 

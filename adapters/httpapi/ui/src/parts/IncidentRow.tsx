@@ -5,7 +5,7 @@ import { lineOf, nameOf, type Named } from "../names";
 import { now } from "../store";
 import { clock, clockDay, duration, secondsBetween } from "../time";
 import type { Incident } from "../types";
-import { worst } from "../wall";
+import { needsSomebody, worst } from "../wall";
 import { Best } from "./Best";
 import { Glyph } from "./Glyph";
 import { Stranger } from "./Name";
@@ -46,7 +46,7 @@ export function IncidentRow({ incident, stream }: { incident: Incident; stream: 
             <Glyph name="person" />
             <Stranger className="one-line">{incident.acknowledged_by}</Stranger>
           </span>
-        ) : open ? (
+        ) : needsSomebody(incident) ? (
           <span class="word is-warning">
             <Glyph name="person" />
             {words.nobody}

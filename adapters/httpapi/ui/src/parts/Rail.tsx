@@ -1,9 +1,10 @@
 import { useComputed } from "@preact/signals";
 import { text } from "../i18n";
+import { firstCondition, troubleSec } from "../incidentlist";
 import { lineOf, nameOf } from "../names";
 import { withQuery } from "../router";
 import { now } from "../store";
-import { clockDay, clockMinute, countdown, dayKey, duration, secondsBetween, shortDay } from "../time";
+import { clockDay, clockMinute, countdown, dayKey, duration, shortDay } from "../time";
 import type { Item } from "../wall";
 import { Glyph } from "./Glyph";
 import { Stranger } from "./Name";
@@ -50,8 +51,7 @@ function Recovered({ item }: { item: Item }) {
   const words = text.value.wall;
   const incident = item.incident!;
   const name = nameOf(item.monitor ?? incident);
-  const last = incident.conditions.reduce((a, b) => ((a.ended_at ?? "") > (b.ended_at ?? "") ? a : b));
-  const lasted = last.ended_at ? duration(secondsBetween(last.last_started_at, last.ended_at)) : "";
+  const lasted = duration(troubleSec(incident, item.since));
   return (
     <a class="mini is-recovered" href={`/incidents/${incident.incident_id}`}>
       <Live id={item.id} intervalSec={item.monitor?.config.check_interval_sec ?? 10} label={name} />
@@ -64,7 +64,7 @@ function Recovered({ item }: { item: Item }) {
           <Stranger>{name}</Stranger>
         </b>
       </span>
-      <span class="second one-line">{words.goodSince(words.conditionFor(conditionWord(last.name), lasted), item.since ? clockDay(item.since, now.peek()) : "")}</span>
+      <span class="second one-line">{words.goodSince(words.conditionFor(conditionWord(firstCondition(incident)), lasted), item.since ? clockDay(item.since, now.peek()) : "")}</span>
     </a>
   );
 }

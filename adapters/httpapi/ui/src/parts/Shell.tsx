@@ -1,13 +1,13 @@
-import { useComputed, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Actions } from "../actions";
-import { play } from "../chime";
+import { toggleSound } from "../chime";
 import { text } from "../i18n";
 import { onKey } from "../keyboard";
 import { navigate, path, query, setQuery } from "../router";
 import { language, sound, theme, type Theme } from "../settings";
-import { heardAt, incidents, isLive, now } from "../store";
+import { heardAt, isLive, now, unowned } from "../store";
 import { clock, shortDay, zone } from "../time";
 import { Banners } from "./Banners";
 import { Glyph } from "./Glyph";
@@ -59,14 +59,14 @@ function Links() {
   ));
 }
 
-// Badge counts the open incidents that nobody has acknowledged.
+// Badge counts what nobody has.
 export function Badge() {
-  const count = useComputed(() => incidents.values().filter((i) => i.state === "open" && !i.acknowledged_at).length);
-  if (count.value === 0) return null;
+  if (unowned.value === 0) return null;
+  const words = text.value.shell.nobodyHas(unowned.value);
   return (
-    <span class="badge is-trouble">
-      {count}
-      <span class="hidden-text"> {text.value.shell.openIncidents(count.value)}</span>
+    <span class="badge is-trouble" title={words}>
+      {unowned}
+      <span class="hidden-text"> {words}</span>
     </span>
   );
 }
@@ -101,12 +101,6 @@ function Top() {
       </div>
     </header>
   );
-}
-
-// toggleSound plays it once: browsers allow sound only after a click, and the viewer hears what to expect.
-function toggleSound(): void {
-  sound.value = !sound.value;
-  if (sound.value) play();
 }
 
 function nextTheme(of: Theme): Theme {

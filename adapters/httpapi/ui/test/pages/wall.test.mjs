@@ -57,6 +57,37 @@ test("a list under the pointer does not move: what is new waits in a pill", () =
     assert.equal((await tileNames(page)).length, 2);
   }));
 
+test("what nobody has is first, and wall, navigation, incidents and title count the same", () =>
+  open(
+    (gateway) => {
+      const [seen, began] = [new Date().toISOString(), new Date(Date.now() - 600_000).toISOString()];
+      const over = (i) => ({ ...i, conditions: i.conditions.map((c) => ({ ...c, ended_at: seen })) });
+      const old = incident(1, { started_at: began });
+      const taken = incident(2, { acknowledged_by: "Ann", acknowledged_at: seen });
+      fill(4, { ...old, conditions: old.conditions.map((c) => ({ ...c, last_started_at: began })) }, taken, over(incident(3)))(gateway);
+    },
+    async (page, gateway) => {
+      await page.evaluate(() => localStorage.setItem("stream-monitor.name", '"Ben"'));
+      await page.reload();
+      await page.locator(".tile").nth(1).waitFor();
+      assert.deepEqual(await tileNames(page), ["Channel 1", "Channel 2"]);
+      assert.deepEqual(await texts(page.locator(".section-head h2")), ["Needs somebody 1", "Somebody has it 1", "On air 1"]);
+      assert.match(await page.locator(".nav .badge").textContent(), /^1 /);
+      assert.match(await page.title(), /^\(1\) /);
+      await page.getByText("Sound is off", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Turn on", exact: true }).click();
+      await page.getByText("Sound is off", { exact: true }).waitFor({ state: "detached" });
+      await page.locator(".tile").first().getByRole("button", { name: "Acknowledge" }).click();
+      await page.locator(".tile .who", { hasText: "Ben has it" }).waitFor();
+      assert.equal(await page.locator("#attention-title").textContent(), "Needs somebody 0", "the tile stays under the hand");
+      await page.mouse.move(0, 0);
+      await page.locator("#taken-title", { hasText: "2" }).waitFor();
+      await page.goto(`${gateway.url}/incidents`);
+      await page.locator(".incident-row").nth(2).waitFor();
+      assert.equal(await page.locator(".incident-row", { hasText: "Nobody has it" }).count(), 0);
+    },
+  ));
+
 test("who acknowledges is asked once, and everybody sees it", () =>
   open(fill(2, incident(1), incident(2)), async (page) => {
     await page.locator(".tile").first().getByRole("button", { name: "Acknowledge" }).click();

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { gaps, parts } from "../../src/draw/plots";
 import { overall, spansOf } from "../../src/draw/lanes";
 import type { Bucket, Condition, Incident, Monitor } from "../../src/types";
-import { compare, matches, newestIncidents, Places, resort, since, stateOf, worst, type Item } from "../../src/wall";
+import { compare, matches, needsSomebody, newestIncidents, Places, resort, since, stateOf, unownedFirst, worst, type Item } from "../../src/wall";
 
 const now = Date.parse("2026-01-15T12:00:00Z");
 const at = (minutesAgo: number) => new Date(now - minutesAgo * 60_000).toISOString();
@@ -71,6 +71,26 @@ const item = (id: string, state: Item["state"], sinceMinutes: number, more: Part
 test("pinned first, trouble before warnings, the newest onset first", () => {
   const all = [item("1", "warning", 1), item("2", "trouble", 9), item("3", "trouble", 3), item("4", "warning", 50, { pinned: true })];
   assert.deepEqual(all.sort(compare).map((i) => i.id), ["4", "3", "2", "1"]);
+});
+
+test("what nobody has comes before what somebody has, also before what is pinned", () => {
+  const acknowledged = { acknowledged_at: at(1) } as Incident;
+  const all = [item("1", "trouble", 1, { incident: acknowledged, pinned: true }), item("2", "warning", 9), item("3", "trouble", 3, { incident: acknowledged }), item("4", "trouble", 5)];
+  assert.deepEqual(unownedFirst(all.sort(compare)).map((i) => i.id), ["4", "2", "1", "3"]);
+});
+
+test("an incident needs somebody while it lasts and nobody has it", () => {
+  const open = incident(condition("black", 5));
+  assert.equal(needsSomebody(open), true);
+  assert.equal(needsSomebody({ ...open, acknowledged_at: at(1) }), false);
+  assert.equal(needsSomebody(incident(condition("black", 5, 1))), false, "all was good again, the quiet time runs");
+  assert.equal(needsSomebody({ ...open, state: "resolved" }), false);
+});
+
+test("what has recovered is good since the end of its last condition, not since it was resolved", () => {
+  const resolved = { ...incident(condition("black", 9, 4), condition("silent", 9, 3)), started_at: at(9), state: "resolved", resolved_at: at(2) } as Incident;
+  assert.equal(since("recovered", monitor("monitoring"), resolved), Date.parse(at(3)));
+  assert.equal(since("recovered", monitor("monitoring"), { ...resolved, state: "open", resolved_at: null }), Date.parse(at(3)));
 });
 
 test("of the waiting the soonest is first, those without a time last", () => {

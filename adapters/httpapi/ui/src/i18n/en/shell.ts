@@ -7,7 +7,7 @@ export const shell = {
   deliveries: "Deliveries",
   register: "Register",
   settings: "Settings",
-  openIncidents: (n: number) => `${n} open, not acknowledged`,
+  nobodyHas: (n: number) => `${n} that nobody has`,
   search: "Search streams",
   searchHint: "Channel, title, number",
   soundOn: "Sound is on. Turn off",

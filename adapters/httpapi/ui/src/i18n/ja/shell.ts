@@ -9,7 +9,7 @@ export const shell: Words["shell"] = {
   deliveries: "通知履歴",
   register: "登録",
   settings: "設定",
-  openIncidents: (n) => `未対応 ${n}件`,
+  nobodyHas: (n) => `対応者なし ${n}件`,
   search: "配信を検索",
   searchHint: "チャンネル、タイトル、番号",
   soundOn: "音はオンです。オフにする",
