@@ -53,7 +53,7 @@ export function MonitorEvents({ monitorID, events }: { monitorID: string; events
       {events?.length === 0 && <p class="card-body muted">{words.noEvents}</p>}
       {events && events.length > 0 && (
         <div class="scroll-x">
-          <table class="table">
+          <table class="table stacked">
             <thead>
               <tr>
                 <th scope="col">{words.when(zone.value)}</th>
@@ -80,29 +80,33 @@ function Row({ event }: { event: EventRecord }) {
   const words = text.value.monitor;
   const [glyph, look] = eventLook(event.event_type);
   const state = event.webhook_status;
+  const data = event.payload.data as Record<string, unknown> | undefined;
+  const happened = instantOf(data?.recovered_at) ?? instantOf(data?.started_at) ?? event.created_at;
   return (
     <tr>
-      <td class="num">{clockDay(event.created_at, now.peek())}</td>
+      <td class="num">{clockDay(happened, now.peek())}</td>
       <td>
         <span class={`word is-${look}`}>
           <Glyph name={glyph} />
           {eventWord(event.event_type)}
         </span>
-        <span class="sub">{tell(event.payload.data as Record<string, unknown> | undefined)}</span>
+        <span class="sub">{tell(data, happened)}</span>
       </td>
       <td>
         <a class={`word is-${state === "sent" ? "on_air" : state === "pending" ? "warning" : "trouble"}`} href={`/deliveries?monitor_id=${event.payload.monitor_id}&selected=${event.event_id}`}>
           <Glyph name={state === "sent" ? "check" : state === "pending" ? "retry" : "fail"} />
           {words.state[state]}
         </a>
-        <span class="sub">{state === "sent" ? words.tries(Math.max(1, event.attempts.length)) : event.webhook_last_error}</span>
+        <span class="sub">{state === "sent" && event.sent_at ? `${clockDay(event.sent_at, now.peek())}${text.value.common.listComma}${words.tries(Math.max(1, event.attempts.length))}` : event.webhook_last_error}</span>
       </td>
     </tr>
   );
 }
 
+const instantOf = (value: unknown): string | null => (typeof value === "string" && !Number.isNaN(Date.parse(value)) ? value : null);
+
 // tell says the numbers of an event. Its text is a stranger's and stays text.
-function tell(data: Record<string, unknown> | undefined): string {
+function tell(data: Record<string, unknown> | undefined, happened: string): string {
   const words = text.value.monitor;
   if (!data) return "";
   const parts: string[] = [];
@@ -110,7 +114,7 @@ function tell(data: Record<string, unknown> | undefined): string {
   if (seconds("duration_sec") !== null && seconds("threshold_sec") !== null) parts.push(words.after(duration(seconds("duration_sec")!), duration(seconds("threshold_sec")!)));
   else if (seconds("total_duration_sec") !== null) parts.push(words.lasted(duration(seconds("total_duration_sec")!)));
   else if (seconds("delay_sec") !== null) parts.push(words.lateBy(duration(seconds("delay_sec")!)));
-  if (typeof data.started_at === "string") parts.push(words.startedAt(clock(data.started_at)));
+  if (instantOf(data.started_at) && data.started_at !== happened) parts.push(words.startedAt(clock(data.started_at as string)));
   if (typeof data.reason === "string") parts.push(words.reason(data.reason));
   return parts.join(text.value.common.listComma);
 }

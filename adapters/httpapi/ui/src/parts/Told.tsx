@@ -7,7 +7,7 @@ import { clock, clockDay, decimal, secondsBetween } from "../time";
 import type { Delivery } from "../types";
 import { Glyph } from "./Glyph";
 
-// Told lists every delivery of an incident. null: it is not known yet.
+// Told lists every delivery of an incident: what was sent, to which address, and how that answered. null: it is not known yet.
 export function Told({ all }: { all: readonly Delivery[] | null }) {
   const words = text.value.incident;
   return (
@@ -23,11 +23,12 @@ export function Told({ all }: { all: readonly Delivery[] | null }) {
       {all?.length === 0 && <p class="card-body muted">{words.noDeliveries}</p>}
       {all && all.length > 0 && (
         <div class="scroll-x">
-          <table class="table deliveries">
+          <table class="table deliveries stacked">
             <thead>
               <tr>
                 <th scope="col">{words.event}</th>
-                <th scope="col">{words.state}</th>
+                <th scope="col">{words.receiver}</th>
+                <th scope="col">{words.answer}</th>
                 <th scope="col" class="right">
                   {words.attempts}
                 </th>
@@ -68,24 +69,28 @@ function Row({ delivery }: { delivery: Delivery }) {
         </a>
         <span class="sub">
           <span class="num">{clockDay(delivery.created_at, now.peek())}</span>
-          {last?.request && `, ${last.request.url}`}
-          {last?.status && `, ${last.status}`}
         </span>
       </td>
+      <td class="mono receiver wide">{last?.request?.url ?? "–"}</td>
       <td>
         <span class={`word is-${look}`}>
           <Glyph name={delivery.state === "delivered" ? "check" : delivery.state === "pending" ? "retry" : "fail"} />
           {words.deliveryStates[delivery.state]}
         </span>
         <span class="sub">
-          {delivery.state === "pending" && delivery.next_attempt_at && delivery.tried > 0 && words.againAt(clock(delivery.next_attempt_at))}
+          {last?.status && words.answered(last.status)}
+          {delivery.state === "pending" && delivery.next_attempt_at && delivery.tried > 0 && ` ${words.againAt(clock(delivery.next_attempt_at))}`}
           {delivery.state !== "delivered" && delivery.last_error && ` ${delivery.last_error}`}
         </span>
       </td>
-      <td class="right num">{delivery.tried}</td>
-      <td class="right num">{delivery.delivered_at ? `${decimal(secondsBetween(delivery.created_at, delivery.delivered_at), 2)} ${text.value.common.second}` : "–"}</td>
+      <td class="right num" data-label={words.attempts}>
+        {delivery.tried}
+      </td>
+      <td class="right num" data-label={words.took}>
+        {delivery.delivered_at ? `${decimal(secondsBetween(delivery.created_at, delivery.delivered_at), 2)} ${text.value.common.second}` : "–"}
+      </td>
       <td class="right">
-        <button class="btn quiet" type="button" disabled={queued.value} onClick={() => void redeliver()}>
+        <button class="btn" type="button" disabled={queued.value} onClick={() => void redeliver()}>
           {queued.value ? words.redelivered : words.redeliver}
         </button>
       </td>

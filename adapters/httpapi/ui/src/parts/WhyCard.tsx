@@ -1,7 +1,8 @@
 import { text } from "../i18n";
 import { endOf } from "../incidentlist";
+import { nextSeverity } from "../severity";
 import { now } from "../store";
-import { clockDay, clockUTC, duration, zone } from "../time";
+import { clock, clockDay, clockUTC, duration, zone } from "../time";
 import type { Condition, ConditionName, Delivery, Incident, Monitor } from "../types";
 import { alertOf, besides, whyOf } from "../why";
 import { conditionWord, isWarning } from "./State";
@@ -10,6 +11,7 @@ import { conditionWord, isWarning } from "./State";
 export function WhyCard({ incident, chosen, monitor }: { incident: Incident; chosen: Condition; monitor: Monitor | null }) {
   const words = text.value.incident;
   const lasts = incident.state === "open" && chosen.ended_at === null;
+  const grows = nextSeverity(incident, chosen, now.peek());
   return (
     <section class="card" aria-labelledby="why-title">
       <div class="card-head">
@@ -31,6 +33,7 @@ export function WhyCard({ incident, chosen, monitor }: { incident: Incident; cho
           </div>
         ))}
         {monitor && lasts && <p class="muted besides">{besides(chosen, monitor)}</p>}
+        {grows && <p class="muted">{text.value.why.grows(text.value.common.severity(grows.severity), clock(grows.at))}</p>}
         {lasts && words.hints[chosen.name as ConditionName] && (
           <p class="first">
             <b>{words.lookFirst}</b>

@@ -79,6 +79,27 @@ test("the picture of now is awaited in words, has its time, age and luma, and an
     assert.match(await now.locator("figcaption").innerText(), /^Now\s+\d\d:\d\d:\d\d\s+\d s ago\s+luma/);
   }));
 
+const delivery = {
+  event_id: "event-1", event_type: "alert.blackout", monitor_id: monitor(1).monitor_id, stream_url: monitor(1).stream_url, incident_id: incident(1).incident_id,
+  created_at: at(30), state: "delivered", tried: 1, next_attempt_at: null, delivered_at: at(31), last_error: null, body: "{}",
+  attempts: [{ at: at(30), status: 204, error: null, request: { url: "https://receiver.example/a/path/that/is/long", headers: {}, duration_ms: 10 }, response: null }],
+};
+
+test("a phone shows what was sent, to which address, and what that answered, within its width", () =>
+  open(
+    (gateway) => (fill(gateway), gateway.routes.set("GET /api/v1/deliveries", () => [200, { deliveries: [delivery], next: null }])),
+    async (page, gateway) => {
+      await page.goto(gateway.url + page1);
+      const row = page.getByRole("region", { name: "What was sent" }).getByRole("row", { name: "Picture is black" });
+      await row.getByText("answered with 204").waitFor();
+      for (const part of [row.getByText("https://receiver.example/"), row.getByRole("button", { name: "Redeliver" })]) {
+        const { x, width } = await part.boundingBox();
+        assert.ok(x >= 0 && x + width <= 375, `${x} + ${width}`);
+      }
+    },
+    { viewport: { width: 375, height: 812 } },
+  ));
+
 test("an incident of one condition has nothing to choose", () =>
   open((gateway) => (fill(gateway), gateway.incidents.set(incident(1).incident_id, incident(1))), async (page, gateway) => {
     await page.goto(gateway.url + page1);

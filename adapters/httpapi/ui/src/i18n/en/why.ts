@@ -12,6 +12,7 @@ export const why = {
   levelCriterion: (level: string) => ` Silent is under ${level} dB.`,
   tolerance: (tolerance: string) => `Alert raised after a tolerance of ${tolerance}.`,
   now: (state: string) => `Now: ${state}`,
+  grows: (severity: string, at: string) => `${severity.charAt(0).toUpperCase()}${severity.slice(1)} from ${at} on, if it lasts.`,
   picture: { ok: "picture good", unknown: "picture not known", bad: "picture bad" },
   sound: { ok: "sound good", unknown: "sound not known", bad: "silent" },
   stream: { live: "YouTube says live", upcoming: "YouTube says upcoming", ended: "YouTube says ended", unknown: "YouTube's state is not known" },

@@ -13,6 +13,7 @@ export const why: Words["why"] = {
   levelCriterion: (level) => `${level} dB未満なら無音。`,
   tolerance: (tolerance) => `許容${tolerance}を超えて通知。`,
   now: (state) => `現在：${state}`,
+  grows: (severity, at) => `このまま続くと${at}に${severity}になります。`,
   picture: { ok: "映像は正常", unknown: "映像は不明", bad: "映像に異常" },
   sound: { ok: "音声は正常", unknown: "音声は不明", bad: "無音" },
   stream: { live: "YouTubeでは配信中", upcoming: "YouTubeでは開始前", ended: "YouTubeでは終了", unknown: "YouTubeの状態は不明" },
