@@ -60,6 +60,9 @@ export function troubleSec(incident: Incident, now: number): number {
   return Math.max(0, (Math.max(...ends, Date.parse(incident.started_at)) - Date.parse(incident.started_at)) / 1000);
 }
 
+// lastedSec counts since sinceOf; of an incident without a lasting condition it is the whole trouble.
+export const lastedSec = (incident: Incident, now: number): number => (worst(incident) ? (now - Date.parse(sinceOf(incident))) / 1000 : troubleSec(incident, now));
+
 // endOf is when the trouble ended; null: it lasts.
 export function endOf(incident: Incident): string | null {
   let end: string | null = incident.started_at;

@@ -132,8 +132,9 @@ function Big({ monitor, incident }: { monitor: Data; incident: Incident | null }
   const condition = incident && worst(incident);
   const start = monitor.config.scheduled_start_time;
   const seconds = useComputed(() => {
-    if (condition) return duration((now.value - Date.parse(condition.last_started_at)) / 1000);
-    if (monitor.status === "waiting" && start) return duration(Math.abs(Date.parse(start) - now.value) / 1000);
+    const at = now.value; // always read: what reads no signal is never computed again
+    if (condition) return duration((at - Date.parse(condition.last_started_at)) / 1000);
+    if (monitor.status === "waiting" && start) return duration(Math.abs(Date.parse(start) - at) / 1000);
     return "";
   });
   const below = condition

@@ -1,9 +1,9 @@
 import { useComputed } from "@preact/signals";
-import { endOf, firstCondition, sinceOf, troubleSec } from "../incidentlist";
+import { endOf, firstCondition, lastedSec, sinceOf } from "../incidentlist";
 import { text } from "../i18n";
 import { lineOf, nameOf, type Named } from "../names";
 import { now } from "../store";
-import { clock, clockDay, duration, secondsBetween } from "../time";
+import { clock, clockDay, duration } from "../time";
 import type { Incident } from "../types";
 import { needsSomebody, worst } from "../wall";
 import { Best } from "./Best";
@@ -81,7 +81,7 @@ function When({ incident, episodes }: { incident: Incident; episodes: number }) 
   const words = text.value.incidents;
   const end = endOf(incident);
   const since = sinceOf(incident);
-  const lasted = useComputed(() => duration(end ? troubleSec(incident, 0) : secondsBetween(since, now.value)));
+  const lasted = useComputed(() => duration(lastedSec(incident, now.value)));
   const today = now.peek();
   return (
     <span class="when">

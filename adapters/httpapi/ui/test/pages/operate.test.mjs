@@ -133,6 +133,15 @@ test("a change of thresholds sends only what differs", () =>
     assert.deepEqual(change, { config: { blackout_threshold_sec: 15 } });
   }));
 
+test("a monitor whose stream goes black while its page is open counts since then", () =>
+  open(fill, async (page, gateway) => {
+    await page.goto(gateway.url + pages.monitor);
+    await page.locator(".lanes canvas").first().waitFor();
+    assert.equal(await page.locator(".monitor-head .big").count(), 0);
+    gateway.updateIncident(incident(1));
+    await page.locator(".monitor-head .big", { hasText: /1 min \d+ s/ }).waitFor();
+  }));
+
 test("a picture is asked for once it is announced, not before", () =>
   open(fill, async (page, gateway) => {
     const path = `GET /api/v1/monitors/${id}/thumbnail`;

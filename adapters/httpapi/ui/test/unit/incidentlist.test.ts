@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endOf, sinceOf, storms, troubleSec } from "../../src/incidentlist";
+import { endOf, lastedSec, sinceOf, storms, troubleSec } from "../../src/incidentlist";
 import type { Condition, Incident } from "../../src/types";
 
 const begin = Date.parse("2026-01-15T12:00:00Z");
@@ -25,6 +25,8 @@ test("four, or five of different conditions, or with a pause, are rows of their 
 test("what lasts counts from its own onset, not from that of a condition that is over", () => {
   const both = { started_at: at(0), conditions: [condition("black", 0, 40), condition("silent", 10, null)] } as Incident;
   assert.equal(sinceOf(both), at(10));
+  assert.equal(lastedSec(both, begin + 60_000), 50);
+  assert.equal(lastedSec({ ...both, conditions: both.conditions.map((c) => ({ ...c, ended_at: at(40) })) }, begin + 60_000), 40);
   assert.equal(sinceOf({ ...both, conditions: both.conditions.slice(0, 1) }), at(0));
 });
 
