@@ -1,20 +1,20 @@
 import "../styles/incident.css";
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { acknowledge, describe, label, resolve } from "../actions";
+import { describe } from "../actions";
 import { APIError, incidents as api } from "../api";
 import { episodeOf, useDeliveries, useEvidence } from "../evidence";
 import { text } from "../i18n";
 import { endOf, firstCondition, lastedSec, sinceOf } from "../incidentlist";
-import { onKey } from "../keyboard";
 import { channelOf, nameOf, shortURL, titleOf } from "../names";
+import { ActionBar } from "../parts/ActionBar";
 import { Around } from "../parts/Around";
 import { Clip } from "../parts/Clip";
 import { Glyph } from "../parts/Glyph";
 import { Log } from "../parts/Log";
 import { Stranger } from "../parts/Name";
 import { Seen } from "../parts/Seen";
-import { Share, sharing } from "../parts/Share";
+import { Share } from "../parts/Share";
 import { conditionGlyph, conditionWord, Lamp } from "../parts/State";
 import { Told } from "../parts/Told";
 import { WhenCard, WhyCard } from "../parts/WhyCard";
@@ -179,46 +179,5 @@ function Choice({ conditions, chosen }: { conditions: readonly Condition[]; chos
         </a>
       ))}
     </nav>
-  );
-}
-
-function ActionBar({ incident, evidenceCount }: { incident: Data; evidenceCount: number }) {
-  const words = text.value.incident;
-  const open = incident.state === "open";
-  const canAcknowledge = open && !incident.acknowledged_at;
-  const failedMonitor = incident.conditions.some((c) => c.name === "error" && c.ended_at === null);
-  const act = () => acknowledge(incident.incident_id);
-  useEffect(() => (canAcknowledge ? onKey("a", act) : undefined), [canAcknowledge, incident.incident_id]);
-  const wrong = incident.false_positive === true;
-  return (
-    <div class="action-bar">
-      {canAcknowledge && (
-        <button class="btn primary" type="button" onClick={act}>
-          <Glyph name="hand" />
-          {failedMonitor ? words.acknowledgeFailed : words.acknowledge}
-          <kbd class="not-phone">a</kbd>
-        </button>
-      )}
-      <button class="btn not-phone" type="button" onClick={() => document.getElementById("note-field")?.focus()}>
-        <Glyph name="note" />
-        {words.note}
-      </button>
-      <button class="btn" type="button" aria-pressed={wrong} onClick={() => label(incident.incident_id, wrong ? null : true)}>
-        <Glyph name="flag" />
-        {wrong ? words.notFalsePositive : words.falsePositive}
-      </button>
-      {open && (
-        <button class={canAcknowledge ? "btn not-phone" : "btn"} type="button" onClick={() => confirm(words.confirmResolve) && resolve(incident.incident_id)}>
-          <Glyph name="check" />
-          {words.resolve}
-        </button>
-      )}
-      {evidenceCount > 0 && (
-        <button class="btn quiet" type="button" aria-label={words.share} onClick={() => (sharing.value = true)}>
-          <Glyph name="link" />
-          <span class="not-phone">{words.share}</span>
-        </button>
-      )}
-    </div>
   );
 }

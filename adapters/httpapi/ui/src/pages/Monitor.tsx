@@ -12,6 +12,7 @@ import { MonitorEvents, useEvents } from "../parts/MonitorEvents";
 import { Stranger } from "../parts/Name";
 import { Live } from "../parts/Picture";
 import { Lamp, StateWord } from "../parts/State";
+import { Watch } from "../parts/Watch";
 import { changing, Watching } from "../parts/Watching";
 import { path } from "../router";
 import { pinned, togglePinned } from "../settings";
@@ -204,6 +205,7 @@ function Buttons({ monitor, incident, name }: { monitor: Data; incident: Inciden
           {words.openIncident}
         </a>
       )}
+      <Watch url={monitor.stream_url} />
       {active && (
         <>
           <button class="btn" type="button" aria-pressed={isPinned} onClick={() => togglePinned(monitor.monitor_id)}>

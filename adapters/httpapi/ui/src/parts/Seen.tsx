@@ -37,7 +37,7 @@ export function Seen({ incident, condition, all, name, monitor }: Props) {
           </span>
         )}
       </div>
-      <div class="shots" tabIndex={0} role="group" aria-labelledby="seen-title">
+      <div class="shots">
         <Shot found={before} word={words.before} what={lead > 0 ? words.beforeOnset(`${decimal(lead)} ${text.value.common.second}`) : ""} name={name} />
         <Shot found={onset} word={words.onset} what={words.onsetText} name={name} bad />
         {after || monitor?.status !== "monitoring" || incident.state === "resolved" ? (
@@ -72,7 +72,7 @@ function Shot({ found, word, what, name, bad = false }: { found: Found | null; w
       <figcaption>
         <b>{word}</b>
         <span class="num right">{found && clockDay(found.file.taken_at, now.peek())}</span>
-        <span>{found ? what : words.noPicture}</span>
+        <span class={found ? "not-phone" : ""}>{found ? what : words.noPicture}</span>
         <span class="num right">{found && measureOf(found.file)}</span>
       </figcaption>
     </figure>

@@ -23,6 +23,7 @@ export function WhyCard({ incident, chosen, monitor }: { incident: Incident; cho
           <div key={condition.name}>
             {incident.conditions.length > 1 && <h3 class="dim">{conditionWord(condition.name)}</h3>}
             <p class="say wrap">{whyOf(condition, monitor, condition.ended_at === null ? now.value : now.peek())}</p>
+            {lasts && condition === chosen && <LookFirst condition={condition} />}
             <p class="muted wrap">{alertOf(condition, monitor)}</p>
             <Gauge condition={condition} />
             {condition.alert?.detail && (
@@ -34,14 +35,20 @@ export function WhyCard({ incident, chosen, monitor }: { incident: Incident; cho
         ))}
         {monitor && lasts && <p class="muted besides">{besides(chosen, monitor)}</p>}
         {grows && <p class="muted">{text.value.why.grows(text.value.common.severity(grows.severity), clock(grows.at))}</p>}
-        {lasts && words.hints[chosen.name as ConditionName] && (
-          <p class="first">
-            <b>{words.lookFirst}</b>
-            {words.hints[chosen.name as ConditionName]}
-          </p>
-        )}
       </div>
     </section>
+  );
+}
+
+function LookFirst({ condition }: { condition: Condition }) {
+  const words = text.value.incident;
+  const hint = words.hints[condition.name as ConditionName];
+  if (!hint) return null;
+  return (
+    <p class="first">
+      <b>{words.lookFirst}</b>
+      {hint}
+    </p>
   );
 }
 

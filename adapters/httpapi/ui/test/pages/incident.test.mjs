@@ -100,6 +100,29 @@ test("a phone shows what was sent, to which address, and what that answered, wit
     { viewport: { width: 375, height: 812 } },
   ));
 
+test("a false positive is asked for in the menu of a phone, and said to close nothing", () =>
+  open(
+    fill,
+    async (page, gateway) => {
+      const sent = [];
+      gateway.routes.set(`POST /api/v1/incidents/${incident(1).incident_id}/label`, (body) => (sent.push(body.false_positive), [200, { kind: "label", at: at(500), by: "Ann", text: null, false_positive: true }]));
+      await page.goto(gateway.url + page1);
+      const button = page.getByRole("button", { name: "False positive" });
+      await page.locator(".action-bar").waitFor();
+      assert.equal(await button.count(), 0);
+      await page.getByLabel("More actions").click();
+      let asked = "";
+      page.once("dialog", (dialog) => ((asked = dialog.message()), dialog.accept()));
+      await button.click();
+      assert.match(asked, /closes and silences nothing/);
+      await page.getByRole("textbox", { name: "Your name" }).fill("Ann");
+      await page.getByRole("button", { name: "Save" }).last().click();
+      for (const until = Date.now() + 10_000; sent.length === 0 && Date.now() < until; ) await new Promise((resolve) => setTimeout(resolve, 50));
+      assert.deepEqual(sent, [true]);
+    },
+    { viewport: { width: 375, height: 812 } },
+  ));
+
 test("an incident of one condition has nothing to choose", () =>
   open((gateway) => (fill(gateway), gateway.incidents.set(incident(1).incident_id, incident(1))), async (page, gateway) => {
     await page.goto(gateway.url + page1);

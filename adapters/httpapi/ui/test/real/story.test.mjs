@@ -138,6 +138,8 @@ async function act(tab, wall, { words, channel, by, says }) {
   await log.getByLabel(words.incident.addNote).fill(says);
   await log.getByRole("button", { name: words.common.save }).click();
   await log.getByRole("listitem").getByText(says).waitFor();
+  const more = tab.getByLabel(words.incident.more);
+  if (await more.isVisible()) await more.click();
   await tab.getByRole("button", { name: words.incident.share }).click();
   const share = tab.getByRole("dialog", { name: words.incident.shareTitle });
   await share.getByRole("button", { name: words.incident.makeLinks }).click();

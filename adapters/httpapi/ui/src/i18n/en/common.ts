@@ -19,6 +19,8 @@ export const common = {
   unreachable: "The gateway does not answer.",
   tooManyRequests: (wait: string) => `Too many requests; possible again in ${wait}.`,
   notFound: "There is no such page",
+  watchOnYouTube: "Watch on YouTube",
+  watchStream: "Watch the stream",
   backToWall: "To the wall",
   states: {
     trouble: "in trouble",

@@ -12,6 +12,8 @@ export const incident = {
   note: "Note",
   falsePositive: "False positive",
   notFalsePositive: "Not a false positive",
+  confirmFalsePositive: "Call this incident a false positive? This labels it for the records. It closes and silences nothing, and can be taken back.",
+  more: "More actions",
   share: "Share evidence",
   nobody: "Nobody has it",
   has: (time: string) => `has it since ${time}`,

@@ -21,6 +21,8 @@ export const common: Words["common"] = {
   unreachable: "ゲートウェイが応答しません。",
   tooManyRequests: (wait) => `リクエストが多すぎます。${wait}後に再試行できます。`,
   notFound: "ページが見つかりません",
+  watchOnYouTube: "YouTubeで見る",
+  watchStream: "配信を見る",
   backToWall: "ウォールへ",
   states: {
     trouble: "障害",

@@ -14,6 +14,8 @@ export const incident: Words["incident"] = {
   note: "メモ",
   falsePositive: "誤検知",
   notFalsePositive: "誤検知ではない",
+  confirmFalsePositive: "この障害を誤検知としますか？記録に印を付けるだけで、障害は終了せず、通知も止まりません。後で取り消せます。",
+  more: "その他の操作",
   share: "証拠を共有",
   nobody: "対応者なし",
   has: (time) => `が${time}から対応中`,

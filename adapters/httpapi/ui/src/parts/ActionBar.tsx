@@ -1,0 +1,75 @@
+import { useEffect } from "preact/hooks";
+import { acknowledge, label, resolve } from "../actions";
+import { text } from "../i18n";
+import { onKey } from "../keyboard";
+import type { Incident } from "../types";
+import { Glyph } from "./Glyph";
+import { sharing } from "./Share";
+import { Watch } from "./Watch";
+
+interface Props {
+  incident: Incident;
+  evidenceCount: number;
+}
+
+// ActionBar has what people do about an incident. A phone shows what is needed first; a menu has the rest.
+export function ActionBar({ incident, evidenceCount }: Props) {
+  const words = text.value.incident;
+  const canAcknowledge = incident.state === "open" && !incident.acknowledged_at;
+  const failedMonitor = incident.conditions.some((c) => c.name === "error" && c.ended_at === null);
+  const act = () => acknowledge(incident.incident_id);
+  useEffect(() => (canAcknowledge ? onKey("a", act) : undefined), [canAcknowledge, incident.incident_id]);
+  return (
+    <div class="action-bar">
+      {canAcknowledge && (
+        <button class="btn primary" type="button" onClick={act}>
+          <Glyph name="hand" />
+          {failedMonitor ? words.acknowledgeFailed : words.acknowledge}
+          <kbd class="not-phone">a</kbd>
+        </button>
+      )}
+      <Watch url={incident.stream_url} />
+      <button class="btn" type="button" onClick={() => document.getElementById("note-field")?.focus()}>
+        <Glyph name="note" />
+        {words.note}
+      </button>
+      <span class="rest not-phone">
+        <Rest incident={incident} evidenceCount={evidenceCount} />
+      </span>
+      <details class="more only-phone">
+        <summary class="btn" aria-label={words.more}>
+          <Glyph name="dots" />
+        </summary>
+        <div onClick={(e) => (e.currentTarget.closest("details")!.open = false)}>
+          <Rest incident={incident} evidenceCount={evidenceCount} />
+        </div>
+      </details>
+    </div>
+  );
+}
+
+function Rest({ incident, evidenceCount }: Props) {
+  const words = text.value.incident;
+  const wrong = incident.false_positive === true;
+  const judge = () => (wrong || confirm(words.confirmFalsePositive)) && label(incident.incident_id, wrong ? null : true);
+  return (
+    <>
+      {incident.state === "open" && (
+        <button class="btn" type="button" onClick={() => confirm(words.confirmResolve) && resolve(incident.incident_id)}>
+          <Glyph name="check" />
+          {words.resolve}
+        </button>
+      )}
+      <button class="btn" type="button" aria-pressed={wrong} onClick={judge}>
+        <Glyph name="flag" />
+        {wrong ? words.notFalsePositive : words.falsePositive}
+      </button>
+      {evidenceCount > 0 && (
+        <button class="btn" type="button" onClick={() => (sharing.value = true)}>
+          <Glyph name="link" />
+          {words.share}
+        </button>
+      )}
+    </>
+  );
+}
