@@ -93,7 +93,11 @@ func onlyWorker(t *testing.T, monitorID string) system.Process {
 func TestAKilledWorkerIsReplaced(t *testing.T) { // decisions O3, S11
 	runQuietTimeline(t, 1, 40*time.Second)
 	d := watchBlackStream(t, shared)
-	before, old := checks(t, shared, d.id), d.worker()
+	old := d.worker()
+	// It dies just after a check: one on its way would be taken for its successor's.
+	before := checks(t, shared, d.id)
+	eventually(t, 30*time.Second, "a check", func() bool { return checks(t, shared, d.id) > before })
+	before = checks(t, shared, d.id)
 	old.Kill()
 	d.waitWatchedAgain(time.Now(), before, recoveryLimit)
 	if now := d.worker(); now.PID == old.PID || now.Env("GENERATION") != "2" {
