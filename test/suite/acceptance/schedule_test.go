@@ -9,13 +9,13 @@ import (
 )
 
 // Timelines spend most of their time waiting, so many run side by side. The CPU limits
-// them: a stream that is checked every 2 s costs about 5 % of a core, and its start
-// about a second. On two cores a third is left for peaks; without it checks are
-// skipped and instants are less exact.
+// them: a stream that is checked every 2 s costs about 5 % of a core, half of it the
+// start of ffmpeg. On two cores a fifth is left for peaks; without it checks are skipped
+// and instants are less exact.
 const (
-	maxStreams      = 22          // watched at once
-	maxQuietStreams = 12          // while a quiet timeline runs or waits
-	startInterval   = time.Second // between the starts of two streams
+	maxStreams      = 30                     // watched at once
+	maxQuietStreams = 16                     // while a quiet timeline runs or waits
+	startInterval   = 700 * time.Millisecond // between the starts of two streams
 )
 
 // timelines is the schedule of this test run.
