@@ -19,10 +19,9 @@ const pictures = [
 
 // everyPicture waits until each picture in view has come: those of streams come with the next report of their workers.
 async function everyPicture(page) {
-  await page.locator(".pic img").first().waitFor();
   await page.waitForFunction(() => {
     const inView = [...document.querySelectorAll(".pic:not(.plot-pic, :has(video))")].filter((pic) => pic.getBoundingClientRect().top < innerHeight);
-    return inView.every((pic) => [...pic.querySelectorAll("img")].some((img) => img.complete && img.naturalWidth > 0));
+    return inView.length > 0 && inView.every((pic) => [...pic.querySelectorAll("img")].some((img) => img.complete && img.naturalWidth > 0));
   });
 }
 
