@@ -19,7 +19,8 @@ VERSITYGW_VERSION := v1.8.0
 VERSITYGW         := .tools/bin/versitygw-$(VERSITYGW_VERSION)
 
 # gotest prints progress. Most packages wait more than they compute, so four run
-# at once. The acceptance timelines need the whole CPU and run after them.
+# at once. The dashboard's browsers wait longest and start first. The acceptance
+# timelines need the whole CPU and run after all others.
 TEST       := go run ./test/program/gotest -p 4 -timeout 20m
 ACCEPTANCE := ./test/suite/acceptance
 DASHBOARD  := ./test/suite/dashboard
@@ -82,11 +83,10 @@ check: $(LINT) ## check a change before its commit: build, vet, lint what is new
 	@test/tools/check.sh $(LINT) $(UNIT)
 
 .PHONY: test
-test: tools $(VERSITYGW) ## run every test, the acceptance timelines and the dashboard included (14 minutes)
+test: tools ui $(VERSITYGW) ## run every test, the acceptance timelines and the dashboard included (10 minutes)
 	@test/tools/install.sh browser
-	$(TEST) $(OTHERS)
+	$(TEST) $(DASHBOARD) $(OTHERS)
 	$(TEST) $(ACCEPTANCE)
-	$(TEST) $(DASHBOARD)
 
 .PHONY: test-ui
 test-ui: tools ## test the dashboard in a real browser (4 minutes)
