@@ -74,15 +74,6 @@ export function duration(seconds: number): string {
 // wholeDuration is a duration without a second unit that is zero: "5 min" instead of "5 min 0 s".
 export const wholeDuration = (seconds: number): string => duration(seconds).replace(/(\D)0\s?\D+$/, "$1").trim();
 
-// countdown writes seconds as 4:48 or 1:24:48.
-export function countdown(seconds: number): string {
-  const total = Math.max(0, Math.ceil(seconds));
-  const two = (n: number) => String(n).padStart(2, "0");
-  const h = Math.floor(total / 3600);
-  const m = Math.floor((total % 3600) / 60);
-  return h > 0 ? `${h}:${two(m)}:${two(total % 60)}` : `${m}:${two(total % 60)}`;
-}
-
 export const secondsBetween = (from: Instant, to: Instant) => (date(to).getTime() - date(from).getTime()) / 1000;
 
 // toLocalInput and fromLocalInput are the value of <input type="datetime-local">, which is in the viewer's zone.

@@ -27,6 +27,9 @@ export function SignIn() {
         <p class="brand">
           <Logo />
           stream-monitor
+          <button class="btn quiet" type="button" lang={language.value === "ja" ? "en" : "ja"} onClick={() => (language.value = language.value === "ja" ? "en" : "ja")}>
+            {text.value.shell.otherLanguage}
+          </button>
         </p>
         <div>
           <h1>{words.title}</h1>
@@ -151,29 +154,24 @@ function Gateway() {
           {words.answers(number.value.format(Math.max(1, Math.round(took.value))))}
         </span>
       )}
-      <span class={`word ${encrypted ? "is-on_air" : ""}`}>
-        <Glyph name={encrypted ? "check" : "unlink"} />
+      <span class={`word ${encrypted ? "is-on_air" : "is-warning"}`}>
+        <Glyph name={encrypted ? "check" : "warning"} />
         {encrypted ? words.encrypted : words.plain}
       </span>
-      <button class="btn quiet" type="button" lang={language.value === "ja" ? "en" : "ja"} onClick={() => (language.value = language.value === "ja" ? "en" : "ja")}>
-        {text.value.shell.otherLanguage}
-      </button>
     </p>
   );
 }
 
 const screens = 28;
-const hot = 9;
 
-// Art is a wall in the dark. Nobody sees a real picture before the sign-in.
+// Art is a wall in the dark, without trouble: it is no news. Nobody sees a real picture before the sign-in.
 function Art() {
   return (
     <div class="signin-art" aria-hidden="true">
       <div>
         {Array.from({ length: screens }, (_, i) => (
-          <span key={i} class={i === hot ? "is-trouble" : ""}>
+          <span key={i}>
             <i />
-            {i === hot && <Glyph name="black" />}
           </span>
         ))}
       </div>

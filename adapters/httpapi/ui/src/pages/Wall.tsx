@@ -169,17 +169,11 @@ function Calm() {
 
 // SoundIsOff is said only while something needs somebody.
 function SoundIsOff() {
-  const words = text.value.wall;
   return (
-    <>
-      <span class="word is-warning">
-        <Glyph name="bellOff" />
-        {words.soundIsOff}
-      </span>
-      <button class="btn" type="button" onClick={toggleSound}>
-        {words.turnSoundOn}
-      </button>
-    </>
+    <button class="btn word is-warning" type="button" onClick={toggleSound}>
+      <Glyph name="bellOff" />
+      {text.value.shell.soundOff}
+    </button>
   );
 }
 

@@ -4,7 +4,7 @@ import { firstCondition, troubleSec } from "../incidentlist";
 import { lineOf, nameOf } from "../names";
 import { withQuery } from "../router";
 import { now } from "../store";
-import { clockDay, clockMinute, countdown, dayKey, duration, shortDay } from "../time";
+import { clockDay, clockMinute, dayKey, duration, shortDay, wholeDuration } from "../time";
 import type { Item } from "../wall";
 import { Glyph } from "./Glyph";
 import { Stranger } from "./Name";
@@ -64,10 +64,13 @@ function Recovered({ item }: { item: Item }) {
           <Stranger>{name}</Stranger>
         </b>
       </span>
-      <span class="second one-line">{words.goodSince(words.conditionFor(conditionWord(firstCondition(incident)), lasted), item.since ? clockDay(item.since, now.peek()) : "")}</span>
+      <span class="second">{words.goodSince(words.conditionFor(conditionWord(firstCondition(incident)), lasted), item.since ? clockDay(item.since, now.peek()) : "")}</span>
     </a>
   );
 }
+
+// inMinutes leaves out the seconds of what is longer than a minute.
+const inMinutes = (seconds: number) => (seconds < 60 ? duration(seconds) : wholeDuration(Math.floor(seconds / 60) * 60));
 
 function Waiting({ item }: { item: Item }) {
   const words = text.value.wall;
@@ -85,15 +88,14 @@ function Waiting({ item }: { item: Item }) {
       <span class="countdown num">
         {left.value !== null && (
           <>
-            <span class="hidden-text">{left.value >= 0 ? words.startsIn : words.overdue} </span>
-            {left.value >= 0 ? countdown(left.value) : `+${countdown(-left.value)}`}
+            <small>{left.value >= 0 ? words.startsIn : words.overdue}</small> {inMinutes(Math.abs(left.value))}
           </>
         )}
       </span>
       <span class="second one-line">
         <Stranger>{lineOf(monitor)}</Stranger>
       </span>
-      <span class="second num">{item.since ? day + clockMinute(item.since) : words.noSchedule}</span>
+      <span class="second num">{item.since ? words.planned(day + clockMinute(item.since)) : words.noSchedule}</span>
     </a>
   );
 }

@@ -57,13 +57,13 @@ function Health() {
 // Beats shows the heartbeats of the last two minutes: low is good, high is late, hollow is unknown.
 function Beats({ bars, live }: { bars: Beat["checker"][]; live: boolean }) {
   const most = 24;
-  const shown = [...Array<"unknown">(Math.max(0, most - bars.length)).fill("unknown"), ...bars].slice(-most);
+  const shown = bars.slice(-most);
   return (
     <svg class="beats" viewBox="0 0 124 14" preserveAspectRatio="xMaxYMid slice" aria-hidden="true">
       {shown.map((kind, i) => {
-        const newest = i === most - 1;
+        const newest = i === shown.length - 1;
         const high = kind === "late" ? 13 : newest ? 11 : 7;
-        return <rect key={i} class={live || kind === "unknown" ? `${kind}${newest && kind === "good" ? " newest" : ""}` : "unknown"} x={i * 5.2 + 0.5} y={13.5 - high} width={3} height={high} rx={1} />;
+        return <rect key={i} class={live || kind === "unknown" ? `${kind}${newest && kind === "good" ? " newest" : ""}` : "unknown"} x={(most - shown.length + i) * 5.2 + 0.5} y={13.5 - high} width={3} height={high} rx={1} />;
       })}
     </svg>
   );

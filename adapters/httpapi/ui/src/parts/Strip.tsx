@@ -7,7 +7,9 @@ import { placeText, type Item, type State } from "../wall";
 import { counts, groupOfItem, items, nameOfItem } from "../wallmodel";
 import { conditionWord } from "./State";
 
-const rowHeight = 26;
+const rowHeight = 40;
+const numberHeight = 14; // of the number below a cell that is wide enough
+const numberWidth = 26;
 const widestCell = 44;
 const smallCell = 9; // with many streams a cell is 8 px and the strip has several rows
 
@@ -97,12 +99,19 @@ function drawCells(sheet: Sheet, members: readonly Item[], over: number): number
   const pitch = Math.min(widestCell, width / Math.max(columns, 1));
   const gap = pitch > 14 ? 2 : 1;
   const pitchY = sheet.height / rows;
-  const high = rows > 1 ? pitchY - 2 : sheet.height;
+  const numbered = rows === 1 && pitch >= numberWidth;
+  const high = rows > 1 ? pitchY - 2 : sheet.height - (numbered ? numberHeight : 0);
+  c.font = `500 11px ${getComputedStyle(document.body).fontFamily}`;
+  c.textBaseline = "bottom";
   c.clearRect(0, 0, width, sheet.height);
   members.forEach((item, i) => {
     const x = (i % columns) * pitch;
     const y = Math.floor(i / columns) * pitchY;
     const wide = pitch - gap;
+    if (numbered) {
+      c.fillStyle = colour("--text-2");
+      c.fillText(placeText(item.place), x + 1, sheet.height);
+    }
     c.fillStyle = colour("--well");
     c.fillRect(x, y, wide, high);
     if (item.late || item.condition?.name === "blind") hatch(sheet, x, y, wide, high);

@@ -6,7 +6,7 @@ import { episodeOf, fileOf, useDeliveries, useEvidence } from "../evidence";
 import { text } from "../i18n";
 import { lineOf, nameOf } from "../names";
 import { pinned, togglePinned } from "../settings";
-import { now } from "../store";
+import { now, thumbnails } from "../store";
 import { clock, clockDay, decimal, duration, zone } from "../time";
 import type { Condition, Delivery, EvidenceFile, Monitor } from "../types";
 import { placeText, type Item } from "../wall";
@@ -46,7 +46,7 @@ export const Tile = memo(({ item, large, selected }: { item: Item; large: boolea
       </header>
       {large ? (
         <>
-          <Pair item={item} href={href} name={name} />
+          <Frames item={item} href={href} name={name} />
           <div class="tile-body">
             <div>
               <p class="title-line">
@@ -58,7 +58,10 @@ export const Tile = memo(({ item, large, selected }: { item: Item; large: boolea
               {why}
             </div>
             {monitor && <LastHour item={item} name={name} />}
-            <Deliveries incidentID={incident.incident_id} monitorID={item.id} />
+            <p class="told">
+              <Newest incidentID={incident.incident_id} monitorID={item.id} />
+              <span class="end">{text.value.common.severity(incident.severity)}</span>
+            </p>
             <Foot item={item} href={href} />
           </div>
         </>
@@ -98,34 +101,47 @@ function Why({ condition, monitor }: { condition: Condition; monitor: Monitor | 
   return useComputed(() => whyOf(condition, monitor, now.value));
 }
 
-function Pair({ item, href, name }: { item: Item; href: string; name: string }) {
+// Frames are before, the onset, and now. Their captions are below: nothing covers a picture.
+function Frames({ item, href, name }: { item: Item; href: string; name: string }) {
   const all = useEvidence(item.incident!.incident_id);
   const words = text.value.wall;
-  const silent = item.condition?.name === "silent";
-  const { alert } = episodeOf(all.value, item.condition?.name ?? "");
-  const before = fileOf(alert, "before");
-  const onset = fileOf(alert, "onset");
-  const levels = silent ? fileOf(alert, "levels") : null;
-  const interval = item.monitor?.config.check_interval_sec ?? 10;
+  const { monitor, condition } = item;
+  const { alert } = episodeOf(all.value, condition?.name ?? "");
+  const [before, onset] = [fileOf(alert, "before"), fileOf(alert, "onset")];
+  const levels = condition?.name === "silent" ? fileOf(alert, "levels") : null;
   return (
-    <a class="pair" href={href}>
+    <a class="frames" href={href}>
       {before ? (
-        <File evidenceID={before.evidence.evidence_id} variant="before" alt={words.pictureOf(words.before, name)}>
+        <span>
+          <File evidenceID={before.evidence.evidence_id} variant="before" alt={words.pictureOf(words.before, name)} />
           <Caption word={words.before} file={before.file} />
-        </File>
+        </span>
       ) : (
-        <NoPicture label={words.noPicture(name)} />
+        <span>
+          <NoPicture label={words.noPicture(name)} />
+          <span class="caption">{words.noneBefore}</span>
+        </span>
       )}
       {levels ? (
-        <LevelPicture evidenceID={levels.evidence.evidence_id} name={name}>
-          <Caption word={words.soundPlot} file={levels.file} />
-        </LevelPicture>
-      ) : onset ? (
-        <File evidenceID={onset.evidence.evidence_id} variant="onset" alt={words.pictureOf(words.onset, name)}>
-          <Caption word={words.onset} file={onset.file} />
-        </File>
+        <span>
+          <LevelPicture evidenceID={levels.evidence.evidence_id} name={name} />
+          <span class="caption num reverse">
+            <b>{words.silentFrom(clock(condition!.last_started_at))}</b> <span>{clock(levels.file.taken_at)}</span>
+          </span>
+        </span>
       ) : (
-        <Live id={item.id} intervalSec={interval} label={name} />
+        onset && (
+          <span>
+            <File evidenceID={onset.evidence.evidence_id} variant="onset" alt={words.pictureOf(words.onset, name)} />
+            <Caption word={words.onset} file={onset.file} />
+          </span>
+        )
+      )}
+      {monitor && (
+        <span>
+          <Live id={item.id} intervalSec={monitor.config.check_interval_sec} label={name} />
+          <span class="caption">{thumbnails.keys.value && thumbnails.rows.get(item.id)?.value ? <b>{words.now}</b> : words.noneNow}</span>
+        </span>
       )}
     </a>
   );
@@ -133,12 +149,12 @@ function Pair({ item, href, name }: { item: Item; href: string; name: string }) 
 
 function Caption({ word, file }: { word: string; file: EvidenceFile }) {
   return (
-    <>
-      <span class="caption">
+    <span class="caption">
+      <span>
         <b>{word}</b> <span class="num">{clock(file.taken_at)}</span>
       </span>
-      {measureOf(file) && <span class="measure num">{measureOf(file)}</span>}
-    </>
+      {measureOf(file) && <span class="num">{measureOf(file)}</span>}
+    </span>
   );
 }
 
@@ -176,10 +192,11 @@ function LastHour({ item, name }: { item: Item; name: string }) {
   );
 }
 
-function Deliveries({ incidentID, monitorID }: { incidentID: string; monitorID: string }) {
+// Newest is how the newest delivery of the incident went.
+function Newest({ incidentID, monitorID }: { incidentID: string; monitorID: string }) {
   const all = useDeliveries(incidentID, monitorID);
   const newest = all.value?.[0];
-  return <p class="told">{newest && <DeliveryWord delivery={newest} />}</p>;
+  return newest ? <DeliveryWord delivery={newest} /> : null;
 }
 
 export function DeliveryWord({ delivery }: { delivery: Delivery }) {

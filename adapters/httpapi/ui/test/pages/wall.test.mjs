@@ -71,12 +71,11 @@ test("what nobody has is first, and wall, navigation, incidents and title count 
       await page.reload();
       await page.locator(".tile").nth(1).waitFor();
       assert.deepEqual(await tileNames(page), ["Channel 1", "Channel 2"]);
-      assert.deepEqual(await texts(page.locator(".section-head h2")), ["Needs somebody 1", "Somebody has it 1", "On air 1"]);
+      assert.deepEqual(await texts(page.locator(".section-head h2")), ["Needs somebody 1", "Somebody has it 1", "On air, no trouble 1"]);
       assert.match(await page.locator(".nav .badge").textContent(), /^1 /);
       assert.match(await page.title(), /^\(1\) /);
-      await page.getByText("Sound is off", { exact: true }).waitFor();
-      await page.getByRole("button", { name: "Turn on", exact: true }).click();
-      await page.getByText("Sound is off", { exact: true }).waitFor({ state: "detached" });
+      await page.getByText("Sound is off. Turn on", { exact: true }).click();
+      await page.getByText("Sound is off. Turn on", { exact: true }).waitFor({ state: "detached" });
       await page.locator(".tile").first().getByRole("button", { name: "Acknowledge" }).click();
       await page.locator(".tile .who", { hasText: "Ben has it" }).waitFor();
       assert.equal(await page.locator("#attention-title").textContent(), "Needs somebody 0", "the tile stays under the hand");

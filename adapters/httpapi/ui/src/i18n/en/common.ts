@@ -27,7 +27,7 @@ export const common = {
     warning: "warning",
     recovered: "recovered",
     waiting: "waiting",
-    on_air: "on air",
+    on_air: "no trouble",
     off: "off",
   },
   conditions: {

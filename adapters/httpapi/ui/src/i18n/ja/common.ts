@@ -29,7 +29,7 @@ export const common: Words["common"] = {
     warning: "警告",
     recovered: "復旧",
     waiting: "待機",
-    on_air: "配信中",
+    on_air: "異常なし",
     off: "終了",
   },
   conditions: {
