@@ -41,7 +41,7 @@ function Missing({ monitor }: { monitor: Monitor }) {
   const waited = (now.value - askedAt) / 1000;
   const why = !isLive.value ? words.linkLost : monitor.blind_since ? words.blind : waited > patienceSec ? words.none(duration(waited)) : null;
   return (
-    <span class="pic words" aria-busy={why === null}>
+    <span class="pic words">
       <span role="status">{why ?? words.fetching}</span>
     </span>
   );

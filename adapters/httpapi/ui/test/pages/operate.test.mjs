@@ -95,7 +95,7 @@ test("a stream is seen before it is registered, and a lost answer registers it o
     await page.goto(`${gateway.url}/register`);
     await page.getByLabel("Address of the stream").fill(monitor(9).stream_url);
     await page.getByText("planned, not live yet").waitFor();
-    await page.getByText("You are told if it is not live.").waitFor();
+    await page.getByText("An event is sent if it is not live.").waitFor();
     assert.equal(await page.locator(".sees-title").textContent(), hostile);
     await page.getByRole("radio", { name: /Music/ }).check();
     await page.getByLabel("Webhook for every event").fill("https://example.com/hook");
