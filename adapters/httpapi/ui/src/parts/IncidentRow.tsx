@@ -1,4 +1,5 @@
 import { useComputed } from "@preact/signals";
+import { acknowledge } from "../actions";
 import { endOf, firstCondition, lastedSec, sinceOf } from "../incidentlist";
 import { text } from "../i18n";
 import { lineOf, nameOf, type Named } from "../names";
@@ -47,10 +48,15 @@ export function IncidentRow({ incident, stream }: { incident: Incident; stream: 
             <Stranger className="one-line">{incident.acknowledged_by}</Stranger>
           </span>
         ) : needsSomebody(incident) ? (
-          <span class="word is-warning">
-            <Glyph name="person" />
-            {words.nobody}
-          </span>
+          <>
+            <span class="word is-warning">
+              <Glyph name="person" />
+              {words.nobody}
+            </span>
+            <button class="btn" type="button" aria-label={`${text.value.wall.acknowledge}: ${name}`} onClick={() => acknowledge(incident.incident_id)}>
+              {text.value.wall.acknowledge}
+            </button>
+          </>
         ) : (
           <span class="muted">{words.nobodyWas}</span>
         )}

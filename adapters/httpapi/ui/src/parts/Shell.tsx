@@ -65,7 +65,7 @@ export function Badge() {
   const words = text.value.shell.nobodyHas(unowned.value);
   return (
     <span class="badge is-trouble" title={words}>
-      {unowned}
+      <span aria-hidden="true">{unowned}</span>
       <span class="hidden-text"> {words}</span>
     </span>
   );

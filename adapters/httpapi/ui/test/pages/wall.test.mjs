@@ -87,6 +87,17 @@ test("what nobody has is first, and wall, navigation, incidents and title count 
     },
   ));
 
+test("an incident is acknowledged in its row, and the list stays", () =>
+  open(fill(2, incident(1), incident(2)), async (page, gateway) => {
+    await page.evaluate(() => localStorage.setItem("stream-monitor.name", '"Ben"'));
+    await page.goto(`${gateway.url}/incidents`);
+    await page.locator(".day", { hasText: "2 that nobody has" }).waitFor();
+    await page.getByRole("button", { name: "Acknowledge: Channel 2" }).click();
+    await page.locator(".incident-row .who", { hasText: "Ben" }).waitFor();
+    assert.equal(await page.locator(".incident-row .who .btn").count(), 1);
+    assert.equal(new URL(page.url()).pathname, "/incidents");
+  }));
+
 test("who acknowledges is asked once, and everybody sees it", () =>
   open(fill(2, incident(1), incident(2)), async (page) => {
     await page.locator(".tile").first().getByRole("button", { name: "Acknowledge" }).click();
