@@ -1,7 +1,7 @@
 import { text } from "../i18n";
 import { stepsOf, type Step } from "../registration";
 import { now } from "../store";
-import { clockDay, clockMinute, dayKey, decimal, shortDay, wholeDuration, zone } from "../time";
+import { clockMinute, dayKey, decimal, duration, secondsBetween, shortDay, wholeDuration, zone } from "../time";
 import type { Config, Preview } from "../types";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
@@ -66,8 +66,8 @@ function Found({ preview }: { preview: Preview }) {
               </span>
               <p class="dim">{words.stateHints[preview.state]}</p>
               {preview.detail && (
-                <p class="dim wrap" dir="auto">
-                  {preview.detail}
+                <p class="dim wrap">
+                  {words.platformSays} <q dir="auto">{preview.detail}</q>
                 </p>
               )}
             </dd>
@@ -76,7 +76,7 @@ function Found({ preview }: { preview: Preview }) {
         {(preview.scheduled_start_at || preview.state === "upcoming") && (
           <>
             <dt>{words.facts.planned}</dt>
-            <dd class="num">{preview.scheduled_start_at ? `${clockDay(preview.scheduled_start_at, now.peek())} ${zone.value}` : words.noPlan}</dd>
+            <dd class="num">{preview.scheduled_start_at ? sayStart(preview.scheduled_start_at) : words.noPlan}</dd>
           </>
         )}
         {preview.channel && (
@@ -120,6 +120,16 @@ function Found({ preview }: { preview: Preview }) {
       )}
     </>
   );
+}
+
+// sayStart says how far away a planned start is, with its day and time.
+function sayStart(at: string): string {
+  const words = text.value;
+  const today = now.peek();
+  const seconds = secondsBetween(today, at);
+  const day = dayKey(at) === dayKey(today) ? words.register.today : shortDay(at);
+  const distance = seconds >= 0 ? words.register.inTime(duration(seconds)) : words.common.ago(duration(-seconds));
+  return `${distance}${words.common.listComma}${day} ${clockMinute(at)} ${zone.value}`;
 }
 
 const stepGlyphs: Record<Step["what"], GlyphName> = { wall: "wall", worker: "eye", workerBefore: "eye", late: "late", alerts: "send", over: "off" };
