@@ -24,7 +24,7 @@ export function Deliveries() {
   const { page, failed, fresh, more, reload } = useDeliveryList();
   const all = page?.deliveries ?? [];
   const chosen = query.value.get("selected");
-  const selected = all.find((d) => d.event_id === chosen) ?? (chosen ? null : (all[0] ?? null));
+  const selected = all.find((d) => d.event_id === chosen) ?? (chosen || isNarrow() ? null : (all[0] ?? null));
   const streamOf = useNames(all.map((d) => d.monitor_id));
   const nameOfDelivery = (d: Delivery) => nameOf(streamOf(d.monitor_id, d.stream_url));
   const move = (by: number) => {
@@ -71,12 +71,15 @@ export function Deliveries() {
               </button>
             )}
           </div>
-          {selected ? <Detail key={selected.event_id} delivery={selected} name={nameOfDelivery(selected)} /> : <p class="muted">{words.choose}</p>}
+          {selected ? <Detail key={selected.event_id} delivery={selected} name={nameOfDelivery(selected)} /> : <p class="muted delivery-detail">{words.choose}</p>}
         </div>
       )}
     </main>
   );
 }
+
+// isNarrow: the list and the chosen delivery do not stand side by side (deliveries.css).
+const isNarrow = () => matchMedia("(max-width: 900px)").matches;
 
 function Filters() {
   const words = text.value.deliveries;
@@ -121,11 +124,13 @@ function StateOf({ delivery }: { delivery: Delivery }) {
 }
 
 function Row({ delivery, name, selected }: { delivery: Delivery; name: string; selected: boolean }) {
-  const [glyph] = eventLook(delivery.event_type);
+  const [glyph, look] = eventLook(delivery.event_type);
   return (
     <li id={`delivery-${delivery.event_id}`}>
       <a class={selected ? "selected" : ""} href={withQuery({ selected: delivery.event_id })} aria-current={selected ? "true" : undefined}>
-        <Glyph name={glyph} />
+        <span class={`delivery-glyph is-${look}`}>
+          <Glyph name={glyph} />
+        </span>
         <span class="delivery-what">
           <b class="one-line">{eventWord(delivery.event_type)}</b>
           <Stranger className="one-line muted">{name}</Stranger>
@@ -133,6 +138,9 @@ function Row({ delivery, name, selected }: { delivery: Delivery; name: string; s
         <span class="delivery-when">
           <StateOf delivery={delivery} />
           <span class="num dim">{clockDay(delivery.created_at, now.peek())}</span>
+        </span>
+        <span class="only-narrow">
+          <Glyph name="right" />
         </span>
       </a>
     </li>

@@ -172,6 +172,21 @@ test("the span of a history is in the address, and the same data are a table", (
     await page.getByRole("cell", { name: "black" }).waitFor();
   }));
 
+test("a phone has chosen no delivery until somebody does, and then shows it alone", () =>
+  open(
+    fill,
+    async (page, gateway) => {
+      await page.goto(`${gateway.url}/deliveries`);
+      const row = page.getByRole("list", { name: "Deliveries, newest first" }).getByRole("link");
+      await row.waitFor();
+      assert.equal(await row.getAttribute("aria-current"), null);
+      await row.click();
+      await page.getByText("sha256=4b6ac1ed").waitFor();
+      assert.equal(await row.isVisible(), false);
+    },
+    { viewport: { width: 375, height: 812 } },
+  ));
+
 test("a delivery shows its signature and its answer as text, and is sent again", () =>
   open(fill, async (page, gateway) => {
     let again = 0;
