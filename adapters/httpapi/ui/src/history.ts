@@ -25,12 +25,17 @@ export interface Window {
   buckets: number;
 }
 
-// windowOf ends with the bucket that now is in, so that the same request has the same answer for a while.
-export function windowOf(name: SpanName, now: number): Window {
+const fewestBuckets = 40;
+
+// windowOf ends with the bucket that now is in, so that the same request has the same answer for a while. It begins shortly
+// before the registration if that is within the span: what is before it is empty.
+export function windowOf(name: SpanName, now: number, registered = 0): Window {
   const { sec, bucketSec } = spans[name];
   const bucketMs = bucketSec * 1000;
   const to = (Math.floor(now / bucketMs) + 1) * bucketMs;
-  return { from: to - sec * 1000, to, buckets: sec / bucketSec };
+  const known = Math.ceil(((to - registered) / bucketMs) * 1.1);
+  const buckets = Math.min(sec / bucketSec, Math.max(fewestBuckets, known));
+  return { from: to - buckets * bucketMs, to, buckets };
 }
 
 export interface Sums {

@@ -7,7 +7,7 @@ import { deliverySpans, spanFor, spanNames, sumUp, windowOf, type SpanName, type
 import { text } from "../i18n";
 import { query, setQuery } from "../router";
 import { now } from "../store";
-import { decimal, duration } from "../time";
+import { clockDay, decimal, duration, zone } from "../time";
 import type { EventRecord, Incident, Monitor, Timeline } from "../types";
 import { AsTable, Axis, blackLumaPercent, fullLuma, LaneRow, lanes, Legend, points } from "./Around";
 import { Glyph } from "./Glyph";
@@ -29,7 +29,7 @@ interface Props {
 function useTimeline(monitor: Monitor, incident: Incident | null, span: SpanName) {
   const read = useSignal<{ timeline: Timeline; span: SpanName } | null>(null);
   const failed = useSignal("");
-  const { from, to, buckets } = windowOf(span, now.value);
+  const { from, to, buckets } = windowOf(span, now.value, Date.parse(monitor.created_at));
   const urgent = `${span} ${to} ${monitor.status} ${monitor.health.video} ${monitor.health.audio} ${monitor.blind_since} ${incident?.updated_at}`;
   const looked = Math.floor(Date.parse(monitor.health.last_check_at ?? monitor.created_at) / leastRereadMs);
   useEffect(() => {
@@ -92,7 +92,8 @@ function Lanes({ monitor, events, timeline, sums, span }: { monitor: Monitor; ev
   const words = text.value;
   const [from, to] = [Date.parse(timeline.from), Date.parse(timeline.to)];
   const until = useMemo(() => Math.min(to, now.peek()), [timeline]);
-  const marks = useMemo<Mark[]>(() => [{ at: until, kind: "now" }], [until]);
+  const registered = Date.parse(monitor.created_at);
+  const marks = useMemo<Mark[]>(() => [...(registered > from ? [{ at: registered, kind: "onset" } as const] : []), { at: until, kind: "now" }], [until, from]);
   const sent = useMemo<Span[]>(() => deliverySpans(events ?? [], { from, to }, until), [events, timeline]);
   const said = saySums(sums);
   const label = (lane: string) => words.monitor.laneLabel(lane, words.monitor.spanWords[span], said);
@@ -117,6 +118,11 @@ function Lanes({ monitor, events, timeline, sums, span }: { monitor: Monitor; ev
         <span />
         <Axis from={from} to={to} />
       </div>
+      {registered > from && (
+        <p class="dim registered">
+          {words.monitor.registeredAt(`${clockDay(registered, until)} ${zone.value}`)}
+        </p>
+      )}
       <AsTable timeline={timeline} until={until} />
     </>
   );

@@ -31,6 +31,16 @@ test("a window ends with the present bucket and stays the same until the next on
   assert.notDeepEqual(windowOf("1h", now + 8_000), window);
 });
 
+test("a window begins shortly before the registration, and has at least 40 buckets", () => {
+  const now = 1_000_000 * 15_000;
+  const from = (ageSec: number) => windowOf("1h", now, now - ageSec * 1000);
+  assert.equal(from(60).buckets, 40);
+  const young = from(1500);
+  assert.ok(young.from < now - 1500_000 && young.from > now - 1800_000);
+  assert.equal((young.to - young.from) / young.buckets, 15_000);
+  assert.equal(from(7200).buckets, 240);
+});
+
 test("totals add up shares, count episodes, and never count unseen time as watched", () => {
   const live = lane({ live: 1 });
   const sums = sumUp(

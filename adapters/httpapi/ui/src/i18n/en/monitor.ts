@@ -59,6 +59,7 @@ export const monitor = {
   metadata: "Metadata",
   id: "Monitor",
   registered: "Registered",
+  registeredAt: (time: string) => `Line at the left: registered ${time}. Before it there is nothing.`,
   broadcast: "This broadcast",
   started: "Started",
   incidentsCount: "Incidents",

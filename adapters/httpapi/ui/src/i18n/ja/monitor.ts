@@ -61,6 +61,7 @@ export const monitor: Words["monitor"] = {
   metadata: "メタデータ",
   id: "監視ID",
   registered: "登録",
+  registeredAt: (time) => `左の線：${time}に登録。それより前の記録はありません。`,
   broadcast: "今回の配信",
   started: "開始",
   incidentsCount: "障害",
