@@ -6,6 +6,7 @@ import { text } from "../i18n";
 import { evidenceURL } from "../pictures";
 import { decimal } from "../time";
 import type { Evidence } from "../types";
+import { Axis } from "./Around";
 import { levelPlot, Plot, useLevels } from "./Plot";
 
 // Clip is the media around the onset of an alert, with the sound level on the same time.
@@ -22,7 +23,7 @@ export function Clip({ alert }: { alert: Evidence | null }) {
         {clip && <span class="tag">{words.notEncoded}</span>}
         {clip && <Download clip={clip} />}
       </div>
-      <Player clip={clip} levels={levels} />
+      <Player clip={clip} levels={levels} onset={fileOf(alert, "onset")} />
     </section>
   );
 }
@@ -36,23 +37,26 @@ function Download({ clip }: { clip: Found }) {
   );
 }
 
-function Player({ clip, levels }: { clip: Found | null; levels: Found | null }) {
+const leadSec = 3; // the clip begins so long before the picture of the onset: the first thing seen is good
+
+function Player({ clip, levels, onset }: { clip: Found | null; levels: Found | null; onset: Found | null }) {
   const words = text.value.incident;
   const at = useSignal<number | null>(null); // the moment that is shown, in ms since 1970
   const begin = clip ? Date.parse(clip.file.taken_at) : 0;
+  const fromSec = onset ? Math.max(0, (Date.parse(onset.file.taken_at) - begin) / 1000 - leadSec) : 0;
   return (
     <div class="player">
-      {clip ? <Video clip={clip} onTime={(seconds) => (at.value = begin + seconds * 1000)} /> : <p class="muted">{words.noClip}</p>}
+      {clip ? <Video clip={clip} fromSec={fromSec} onTime={(seconds) => (at.value = begin + seconds * 1000)} /> : <p class="muted">{words.noClip}</p>}
       {levels && <Level levels={levels} at={at.value} />}
     </div>
   );
 }
 
-function Video({ clip, onTime }: { clip: Found; onTime: (seconds: number) => void }) {
+function Video({ clip, fromSec, onTime }: { clip: Found; fromSec: number; onTime: (seconds: number) => void }) {
   const url = evidenceURL(clip.evidence.evidence_id, "clip").value;
   return (
     <span class="pic">
-      {url && <video src={url} controls preload="metadata" playsInline aria-label={text.value.incident.clipLabel} onTimeUpdate={(e) => onTime(e.currentTarget.currentTime)} />}
+      {url && <video src={`${url}#t=${fromSec.toFixed(1)}`} controls preload="metadata" playsInline aria-label={text.value.incident.clipLabel} onTimeUpdate={(e) => onTime(e.currentTarget.currentTime)} />}
     </span>
   );
 }
@@ -74,6 +78,7 @@ function Level({ levels: found, at }: { levels: Found; at: number | null }) {
         {levels && <span class="end">{words.threshold(`${decimal(levels.threshold_dbfs)} dB`)}</span>}
       </p>
       {plot ? <Plot plot={plot} label={words.levelLabel} class="plot tall" /> : <span class="plot tall" />}
+      {plot && <Axis from={plot.from} to={plot.to} strong={Date.parse(levels!.instant)} />}
     </div>
   );
 }

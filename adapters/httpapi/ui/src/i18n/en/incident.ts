@@ -21,7 +21,7 @@ export const incident = {
   before: "Before",
   beforeOnset: (seconds: string) => `${seconds} before the onset`,
   onset: "Onset",
-  onsetText: "as it began",
+  onsetText: "just after it began",
   after: "After",
   afterText: "recovered",
   now: "Now",

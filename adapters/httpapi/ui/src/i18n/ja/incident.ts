@@ -23,7 +23,7 @@ export const incident: Words["incident"] = {
   before: "直前",
   beforeOnset: (seconds) => `発生の${seconds}前`,
   onset: "発生時",
-  onsetText: "始まった瞬間",
+  onsetText: "発生の直後",
   after: "復旧後",
   afterText: "復旧した画像",
   now: "現在",
