@@ -10,8 +10,11 @@ export class Table<T> {
   readonly rows = new Map<string, Signal<T>>();
   readonly keys = signal<readonly string[]>([]);
 
+  // get of an object that is not there yet depends on keys, so that its reader hears when it comes.
   get(id: string): T | undefined {
-    return this.rows.get(id)?.value;
+    const row = this.rows.get(id);
+    if (!row) this.keys.value;
+    return row?.value;
   }
 
   values(): T[] {
