@@ -3,7 +3,7 @@ import { batch, effect, signal, untracked } from "@preact/signals";
 import { channelOf, groupOf, nameOf, titleOf } from "./names";
 import { query } from "./router";
 import { pinned } from "./settings";
-import { checker, incidents, loaded, monitors, now, revision } from "./store";
+import { checker, incidents, monitors, now, replaced, revision } from "./store";
 import { compare, matches, newestIncidents, Places, same, since, states, stateOf, unownedFirst, worst, type Item, type State } from "./wall";
 
 const places = new Places();
@@ -92,24 +92,26 @@ function textsOf(item: Item): string[] {
   return [channelOf(item.monitor), titleOf(item.monitor), item.monitor.stream_url, item.id];
 }
 
-// startWall computes the wall when something changes: at once after a second of quiet, else at the end of the second.
+// startWall computes the wall when something changes: at once after a second of quiet, else at the end of the second. A whole
+// state and another address never wait.
 export function startWall(): () => void {
   let due: ReturnType<typeof setTimeout> | null = null;
   let computedAt = -Infinity;
   let computedFor: URLSearchParams | null = null;
+  let computedWith = 0; // the state that replaced all
   const run = () => {
     if (due !== null) clearTimeout(due);
     due = null;
     computedAt = performance.now();
     computedFor = query.peek();
+    computedWith = replaced.peek();
     untracked(compute);
   };
   const stop = effect(() => {
     revision.value;
-    loaded.value;
     pinned.value;
     checker.value;
-    if (query.value !== computedFor) run(); // a person waits for it
+    if (query.value !== computedFor || replaced.value !== computedWith) run(); // a person waits for it
     else if (due === null) {
       const wait = computedAt + computeEveryMs - performance.now();
       if (wait <= 0) run();
