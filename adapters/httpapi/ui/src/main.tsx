@@ -76,6 +76,7 @@ function NotFound() {
 applySettings();
 startRouter();
 startKeyboard();
+if (path.value !== "/signin") startLive(); // the feed connects while the words are loaded
 await loadWords();
 startTitle();
 render(<App />, document.body);

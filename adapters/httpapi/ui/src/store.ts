@@ -165,6 +165,7 @@ export function startClock(): void {
   setInterval(move, 1000);
   document.addEventListener("visibilitychange", move);
   effect(() => {
+    heardAt.value; // each heartbeat tells the server's time
     if (link.value.state === "live") move();
   });
 }

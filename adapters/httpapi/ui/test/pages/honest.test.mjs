@@ -81,7 +81,7 @@ test("a clock that is wrong is told, and durations are right", () =>
     },
     async (page) => {
       await page.getByText("This computer's clock is off by 1 h").waitFor();
-      assert.match(await page.locator(".tile .duration").textContent(), /^1 h 1 min$/); // the onset is a minute old by this computer
+      await page.locator(".tile .duration", { hasText: /^1 h 1 min$/ }).waitFor(); // the onset is a minute old by this computer
     },
   ));
 
