@@ -13,9 +13,9 @@ import (
 // start of ffmpeg. On two cores a fifth is left for peaks; without it checks are skipped
 // and instants are less exact.
 const (
-	maxStreams      = 30                     // watched at once
-	maxQuietStreams = 16                     // while a quiet timeline runs or waits
-	startInterval   = 700 * time.Millisecond // between the starts of two streams
+	maxStreams      = 28                     // watched at once
+	maxQuietStreams = 15                     // while a quiet timeline runs or waits
+	startInterval   = 800 * time.Millisecond // between the starts of two streams
 )
 
 // timelines is the schedule of this test run.
