@@ -21,8 +21,8 @@ func analysed(end int) watch.Analysis {
 	return a
 }
 
-// levelsOf watches from one time to another, then alerts a silence that began at second
-// 100, and returns the levels of the job that completes its evidence.
+// levelsOf watches from one time to another, and alerts a silence that began at second 100.
+// It returns the levels of the job that completes the evidence.
 func levelsOf(t *testing.T, from, alertAt int, threshold int64) capture.Job {
 	t.Helper()
 	var tracker capture.Tracker

@@ -177,8 +177,8 @@ func (t *Tracker) complete(now time.Time) (jobs []Job) {
 	return jobs
 }
 
-// episode returns the episode of a condition. It begins one if there is none, or if the
-// condition has ended and begun again without an alert.
+// episode returns the episode of a condition. It begins the first one, and a
+// new one if the condition has ended and begun again without an alert.
 func (t *Tracker) episode(condition string, onset time.Time) *episode {
 	for _, p := range t.episodes {
 		if p.condition != condition {

@@ -37,8 +37,8 @@ func SettledBefore(now time.Time) time.Time {
 	return now.Add(-maxAge - time.Hour).Truncate(MergedLength)
 }
 
-// Acceptable reports why the gateway does not store a minute that it got at the time
-// now: it is invalid, more than 15 minutes ahead, or older than workers keep any.
+// Acceptable reports why the gateway does not store a minute that it got at the time now.
+// The minute is invalid, more than 15 minutes ahead, or older than workers keep any.
 func Acceptable(m monitor.Minute, now time.Time) error {
 	if err := m.Valid(); err != nil {
 		return err

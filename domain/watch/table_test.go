@@ -14,7 +14,7 @@ import (
 
 // The table of every state × every observation is kept in testdata/table.txt. A cell lists
 // the effects. An event is the last part of its name, a signal its condition with "+" or
-// "-", a new status follows "→", and "!" is a warning in the log. It is "health" if only
+// "-". A new status follows "→". A warning in the log is "!". It is "health" if only
 // health changes, and "·" without any effect. WRITE_TABLE=1 writes the file.
 
 // tableTime is the second of the timeline at which each state is observed.

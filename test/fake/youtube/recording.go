@@ -63,8 +63,8 @@ exec '%s' "$@"
 	return path, nil
 }
 
-// Replay lets the stand-in print the recording about a video, while it is live with the
-// renditions of the recorded one and no fault is injected into what yt-dlp would request.
+// Replay lets the stand-in print the recording about a video. The video must be live, with
+// the renditions of the recorded one and without a fault in what yt-dlp would request.
 func (y *Server) Replay(id string) { y.change(id, func(e *entry) { e.replay = true }) }
 
 // serveRecording answers the stand-in. An answer counts as a request for the watch page.

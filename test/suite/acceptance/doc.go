@@ -8,6 +8,6 @@
 // All timelines share one gateway, one database, one fake YouTube and one
 // webhook receiver. Each timeline watches another video. A test that stops the
 // gateway or the database, or that configures the gateway, starts separate ones
-// with startEnv. Timelines run side by side (schedule_test.go). Where a timeline is not
-// about yt-dlp, a recording of this run's real yt-dlp answers (youtube.Recording).
+// with startEnv. Timelines run side by side (schedule_test.go). A recording of
+// this run's real yt-dlp answers for timelines that are not about yt-dlp (youtube.Recording).
 package acceptance
