@@ -1,27 +1,15 @@
 // The evidence and the deliveries of one incident, read once and again when the feed says that there is more.
-import { useSignal, type ReadonlySignal } from "@preact/signals";
+import { type ReadonlySignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { deliveries as deliveryAPI, evidence as api } from "./api";
+import { useRead } from "./read";
 import { deliveries, evidenceAdded, replaced } from "./store";
 import type { Delivery, DeliveryUpdate, Evidence, EvidenceFile, Variant } from "./types";
 
-const settleMs = 400; // the files of one capture are announced one by one
-
-// useEvidence is null until it is read.
-export function useEvidence(incidentID: string): ReadonlySignal<Evidence[] | null> {
-  const all = useSignal<Evidence[] | null>(null);
-  const added = evidenceAdded.value;
-  const mine = added && (added.incident_id === incidentID || all.peek()?.some((e) => e.evidence_id === added.evidence_id)) ? added : null;
-  useEffect(() => {
-    const abort = new AbortController();
-    const read = () => api.list({ incident_id: incidentID, limit: 50 }, abort.signal).then((page) => (all.value = page.evidence), () => {});
-    const timer = setTimeout(read, all.peek() === null ? 0 : settleMs);
-    return () => {
-      abort.abort();
-      clearTimeout(timer);
-    };
-  }, [incidentID, mine, replaced.value]); // state.replace does not tell what was added while the link was lost
-  return all;
+// useEvidence is null until it is read. state.replace does not tell what was added while the link was lost.
+export function useEvidence(incidentID: string, monitorID: string): ReadonlySignal<Evidence[] | null> {
+  const read = (abort: AbortSignal) => api.list({ incident_id: incidentID, limit: 50 }, abort).then((page) => page.evidence);
+  return useRead(read, [incidentID, evidenceAdded.get(monitorID), replaced.value]).answer;
 }
 
 // Episode is what was captured of one time that a condition lasted.
@@ -51,21 +39,12 @@ export function fileOf(evidence: Evidence | null, variant: Variant): Found | nul
   return evidence && file ? { evidence, file } : null;
 }
 
-// useDeliveries is null until it is read. It is read again when the monitor has an event that it does not know.
+// useDeliveries is null until it is read. It is read again when the feed tells of another event of the monitor.
 export function useDeliveries(incidentID: string, monitorID: string): ReadonlySignal<Delivery[] | null> {
-  const all = useSignal<Delivery[] | null>(null);
   const updates = deliveries.value;
-  const known = new Set(all.value?.map((d) => d.event_id));
-  const unknown = all.value ? [...updates.values()].filter((u) => u.monitor_id === monitorID && !known.has(u.event_id)).length : 0;
-  useEffect(() => {
-    const abort = new AbortController();
-    const read = () => deliveryAPI.list({ incident_id: incidentID, limit: 50 }, abort.signal).then((page) => (all.value = page.deliveries), () => {});
-    const timer = setTimeout(read, all.peek() === null ? 0 : settleMs);
-    return () => {
-      abort.abort();
-      clearTimeout(timer);
-    };
-  }, [incidentID, unknown]);
+  const events = [...updates.values()].filter((u) => u.monitor_id === monitorID).map((u) => u.event_id);
+  const read = (abort: AbortSignal) => deliveryAPI.list({ incident_id: incidentID, limit: 50 }, abort).then((page) => page.deliveries);
+  const { answer: all } = useRead(read, [incidentID, events.sort().join()]);
   useEffect(() => {
     const read = all.peek();
     if (read) all.value = read.map((d) => (updates.has(d.event_id) ? updated(d, updates.get(d.event_id)!) : d));

@@ -1,6 +1,7 @@
 // Pictures: live thumbnails, which workers make only while somebody looks, and evidence, which needs a signed link.
 import { signal, type Signal } from "@preact/signals";
-import { evidence as api, post } from "./api";
+import { APIError, evidence as api, post } from "./api";
+import { mayPass, retryMs } from "./read";
 import { isLive, thumbnails } from "./store";
 import type { Variant } from "./types";
 
@@ -70,10 +71,12 @@ export function evidenceURL(evidenceID: string, variant: Variant): Signal<string
   if (known && known.until > Date.now()) return known.url;
   const url = signal<string | null>(null);
   links.set(key, { url, until: Date.now() + (linkTTLSec - 300) * 1000 });
-  api.link(evidenceID, variant, linkTTLSec).then(
-    (signed) => (url.value = onThisHost(signed.url)),
-    () => links.delete(key),
-  );
+  const sign = () =>
+    api.link(evidenceID, variant, linkTTLSec).then(
+      (signed) => (url.value = onThisHost(signed.url)),
+      (error) => (error instanceof APIError && mayPass(error) ? setTimeout(sign, retryMs) : links.delete(key)),
+    );
+  void sign();
   return url;
 }
 

@@ -3,7 +3,7 @@ import { batch, computed, effect, signal, type Signal } from "@preact/signals";
 import type { Link } from "./connection";
 import { FeedState } from "./feedstate";
 import { needsSomebody } from "./wall";
-import type { Checker, DeliveryUpdate, Evidence, Incident, Message, Monitor } from "./types";
+import type { Checker, DeliveryUpdate, Incident, Message, Monitor } from "./types";
 
 // Table is a set of objects by id. keys changes only when an object comes or goes.
 export class Table<T> {
@@ -54,7 +54,7 @@ export const monitors = new Table<Monitor>();
 export const incidents = new Table<Incident>();
 export const thumbnails = new Table<string>(); // when the newest picture of a monitor was taken
 export const deliveries = signal<ReadonlyMap<string, DeliveryUpdate>>(new Map());
-export const evidenceAdded = signal<Evidence | null>(null);
+export const evidenceAdded = new Table<number>(); // how many files were announced, of each monitor
 export const loaded = signal(false);
 export const replaced = signal(0); // counts state.replace
 export const revision = signal(0); // counts batches that changed monitors or incidents
@@ -112,7 +112,7 @@ function take(message: Message): boolean {
       deliveries.value = new Map(state.deliveries);
       return false;
     case "evidence.added":
-      evidenceAdded.value = message.data;
+      evidenceAdded.set(message.data.monitor_id, (evidenceAdded.rows.get(message.data.monitor_id)?.peek() ?? 0) + 1);
       return false;
     case "thumbnail.updated":
       thumbnails.set(message.data.monitor_id, message.data.taken_at);
@@ -158,6 +158,7 @@ export function startClock(): void {
       const gone = state.forget(now.peek());
       monitors.delete(gone.monitors);
       thumbnails.delete(gone.monitors);
+      evidenceAdded.delete(gone.monitors);
       incidents.delete(gone.incidents);
       if (gone.monitors.length + gone.incidents.length > 0) revision.value++;
     });

@@ -1,6 +1,5 @@
 import "../styles/incident.css";
-import { useComputed, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useComputed } from "@preact/signals";
 import { describe } from "../actions";
 import { APIError, incidents as api } from "../api";
 import { episodeOf, useDeliveries, useEvidence } from "../evidence";
@@ -18,6 +17,7 @@ import { Share } from "../parts/Share";
 import { conditionGlyph, conditionWord, Lamp } from "../parts/State";
 import { Told } from "../parts/Told";
 import { WhenCard, WhyCard } from "../parts/WhyCard";
+import { useRead } from "../read";
 import { path, query, withQuery } from "../router";
 import { incidents as live, monitors, now } from "../store";
 import { useNames } from "../streamnames";
@@ -25,8 +25,6 @@ import { clockDay, duration, zone } from "../time";
 import { isolated, useTitle } from "../title";
 import type { Condition, Incident as Data } from "../types";
 import { worst } from "../wall";
-
-const settleMs = 300; // several changes come with one event
 
 export function Incident() {
   const id = decodeURIComponent(path.value.split("/")[2] ?? "");
@@ -45,33 +43,14 @@ export function Incident() {
 
 // useIncident reads the incident with its log, and reads it again when the feed says that it changed.
 function useIncident(id: string) {
-  const read = useSignal<Data | null>(null);
-  const failed = useSignal("");
-  live.keys.value;
-  const change = live.rows.get(id)?.value;
-  useEffect(() => {
-    const abort = new AbortController();
-    const timer = setTimeout(
-      () =>
-        api.read(id, abort.signal).then(
-          (incident) => (read.value = incident),
-          (error) => {
-            if (abort.signal.aborted || read.peek()) return;
-            failed.value = error instanceof APIError && error.status === 404 ? text.value.incident.notFound : describe(error);
-          },
-        ),
-      read.peek() ? settleMs : 0,
-    );
-    return () => {
-      abort.abort();
-      clearTimeout(timer);
-    };
-  }, [id, change]);
-  return { incident: read.value, failed: failed.value };
+  const { answer, failed } = useRead((abort) => api.read(id, abort), [id, live.get(id)]);
+  const error = answer.value ? null : failed.value;
+  const notFound = error instanceof APIError && error.status === 404;
+  return { incident: answer.value, failed: notFound ? text.value.incident.notFound : error ? describe(error) : "" };
 }
 
 function Loaded({ incident }: { incident: Data }) {
-  const evidence = useEvidence(incident.incident_id);
+  const evidence = useEvidence(incident.incident_id, incident.monitor_id);
   const deliveries = useDeliveries(incident.incident_id, incident.monitor_id);
   monitors.keys.value;
   const monitor = monitors.get(incident.monitor_id) ?? null;

@@ -1,10 +1,10 @@
-import { useSignal } from "@preact/signals";
-import { useCallback, useEffect, useMemo } from "preact/hooks";
+import { useCallback, useMemo } from "preact/hooks";
 import { monitors as api } from "../api";
 import { drawAxis } from "../draw/axis";
 import { useCanvas, type Sheet } from "../draw/canvas";
 import { spansOf, troubleFrom, type LaneName, type Mark } from "../draw/lanes";
 import { text } from "../i18n";
+import { useRead } from "../read";
 import { now } from "../store";
 import { clockDay, decimal } from "../time";
 import type { Bucket, Condition, Incident, Monitor, Timeline } from "../types";
@@ -21,16 +21,12 @@ export const lanes: [LaneName, GlyphName][] = [["stream", "stream"], ["video", "
 // Around shows all lanes from 5 minutes before the onset of a condition to 5 minutes after it.
 export function Around({ incident, condition, monitor }: { incident: Incident; condition: Condition; monitor: Monitor | null }) {
   const words = text.value;
-  const timeline = useSignal<Timeline | null>(null);
   const onset = Date.parse(condition.last_started_at);
   const [from, to] = [onset - sideMs, onset + sideMs];
   // While the five minutes go on, each half minute of them is read once.
   const reached = Math.min(to, Math.floor(now.value / 30_000) * 30_000);
-  useEffect(() => {
-    const abort = new AbortController();
-    api.timeline(incident.monitor_id, new Date(from).toISOString(), new Date(to).toISOString(), buckets, abort.signal).then((read) => (timeline.value = read), () => {});
-    return () => abort.abort();
-  }, [incident.monitor_id, from, incident.updated_at, reached]);
+  const read = (abort: AbortSignal) => api.timeline(incident.monitor_id, new Date(from).toISOString(), new Date(to).toISOString(), buckets, abort);
+  const timeline = useRead(read, [incident.monitor_id, from, incident.updated_at, reached]).answer;
   const until = Math.min(to, now.peek());
   const alert = condition.alert?.at;
   const marks = useMemo<Mark[]>(

@@ -1,21 +1,15 @@
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { monitors as api } from "../api";
 import { text } from "../i18n";
+import { useRead } from "../read";
 import { now } from "../store";
 import { clockDay, decimal, duration, number, zone } from "../time";
-import type { Broadcast as Data, Incident, Monitor } from "../types";
+import type { Incident, Monitor } from "../types";
 
 // Broadcast sums up the newest broadcast of a monitor.
 export function Broadcast({ monitor, incident }: { monitor: Monitor; incident: Incident | null }) {
-  const newest = useSignal<Data | null>(null);
-  useEffect(() => {
-    const abort = new AbortController();
-    api.sessions(monitor.monitor_id, abort.signal).then(({ sessions }) => (newest.value = sessions[0] ?? null), () => {});
-    return () => abort.abort();
-  }, [monitor.monitor_id, monitor.status, incident?.updated_at]);
+  const { answer } = useRead((abort) => api.sessions(monitor.monitor_id, abort), [monitor.monitor_id, monitor.status, incident?.updated_at]);
   const words = text.value.monitor;
-  const b = newest.value;
+  const b = answer.value?.sessions[0];
   if (!b) return null;
   const today = now.peek();
   return (

@@ -1,7 +1,7 @@
-import { useSignal, type ReadonlySignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { type ReadonlySignal } from "@preact/signals";
 import { monitors as api } from "../api";
 import { text } from "../i18n";
+import { useRead } from "../read";
 import { deliveries, now } from "../store";
 import { clock, clockDay, duration, zone } from "../time";
 import type { EventRecord } from "../types";
@@ -9,23 +9,12 @@ import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
 
 const mostEvents = 100;
-const settleMs = 300;
 
 // useEvents is null until it is read. It is read again when the feed tells of a delivery of the monitor.
 export function useEvents(monitorID: string): ReadonlySignal<EventRecord[] | null> {
-  const all = useSignal<EventRecord[] | null>(null);
   const newest = [...deliveries.value.values()].filter((d) => d.monitor_id === monitorID).at(-1);
   const change = newest && `${newest.event_id} ${newest.webhook_status} ${newest.webhook_attempts}`;
-  useEffect(() => {
-    const abort = new AbortController();
-    const read = () => api.events(monitorID, mostEvents, abort.signal).then((page) => (all.value = page.events), () => {});
-    const timer = setTimeout(read, all.peek() ? settleMs : 0);
-    return () => {
-      abort.abort();
-      clearTimeout(timer);
-    };
-  }, [monitorID, change]);
-  return all;
+  return useRead((abort) => api.events(monitorID, mostEvents, abort).then((page) => page.events), [monitorID, change]).answer;
 }
 
 const shown = 20;

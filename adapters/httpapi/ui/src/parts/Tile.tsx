@@ -103,7 +103,7 @@ function Why({ condition, monitor }: { condition: Condition; monitor: Monitor | 
 
 // Frames are before, the onset, and now. Their captions are below: nothing covers a picture.
 function Frames({ item, href, name }: { item: Item; href: string; name: string }) {
-  const all = useEvidence(item.incident!.incident_id);
+  const all = useEvidence(item.incident!.incident_id, item.incident!.monitor_id);
   const words = text.value.wall;
   const { monitor, condition } = item;
   const { alert } = episodeOf(all.value, condition?.name ?? "");

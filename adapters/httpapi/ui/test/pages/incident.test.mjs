@@ -10,7 +10,7 @@ const page1 = `/incidents/${incident(1).incident_id}`;
 const live = (page) => page.locator("html[data-link=live]").waitFor({ state: "attached" });
 
 const file = (variant, sec) => ({ variant, media_type: variant === "levels" ? "application/json" : "image/jpeg", size: 1000, width: 640, height: 360, taken_at: at(sec), measure: 12 });
-const captured = (n, condition, phase, variants) => evidence(n, { incident_id: incident(1).incident_id, event_id: `event-${n}`, condition, phase, note: null, variants });
+const captured = (n, condition, phase, variants) => evidence(n, { monitor_id: monitor(1).monitor_id, incident_id: incident(1).incident_id, event_id: `event-${n}`, condition, phase, note: null, variants });
 const condition = (name, from, to, event) => ({ name, started_at: at(from), last_started_at: at(from), ended_at: to && at(to), count: 1, longest_sec: 0, alert: { event_id: event, at: at(from + 30), duration_sec: 30, threshold_sec: 30, criteria: null, reason: null, detail: null } });
 
 // Black from 0 to 100 s, silent from 50 s on: at once, one after the other began.
@@ -46,6 +46,22 @@ test("of two conditions at once, pictures, clip and lanes are those of the chose
     assert.deepEqual(await shots(page), [`Before ${clock(-1)}`, `Onset ${clock(1)}`, `After ${clock(101)}`]);
     await page.waitForFunction(() => !document.querySelector(".player .plots"), null, { timeout: 5000 });
     assert.deepEqual([...new Set(asked)].sort(), [at(-300), at(50 - 300)].sort());
+  }));
+
+test("a picture that is added is shown, though another incident gets one at once and the gateway is busy at first", () =>
+  open(fill, async (page, gateway) => {
+    const [recovery, ...before] = gateway.evidence;
+    gateway.evidence = before;
+    await page.goto(`${gateway.url}${page1}?condition=black`);
+    await page.locator(".shot.bad").waitFor();
+    let busy = 1;
+    gateway.routes.set("GET /api/v1/evidence", () =>
+      busy-- > 0 ? [503, { error: { code: "UNAVAILABLE", message: "busy" } }] : [200, { evidence: [recovery, ...before], next: null }],
+    );
+    gateway.append("evidence.added", recovery);
+    gateway.append("evidence.added", evidence(4)); // within the 200 ms of one batch
+    await page.locator(".shot", { hasText: "After" }).getByText(clock(101)).waitFor();
+    assert.ok(busy < 0, "the first answer was a refusal");
   }));
 
 test("a phone shows who has the incident, or that nobody has", () =>
