@@ -1,14 +1,16 @@
-// A browser with a fake gateway, for one test.
+// A browser at a fake gateway.
+import { after } from "node:test";
 import { chromium } from "playwright-core";
 import { FakeGateway } from "./fakegateway.mjs";
 
-const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+// All tests of a script share a browser. Each has a context and a gateway of its own.
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+after(() => browser.close());
 
 // open runs a test with a page of a new gateway; prepare fills the gateway before. Errors of the page fail the test.
 export async function open(prepare, run, options = {}) {
   const gateway = await FakeGateway.start();
   prepare(gateway);
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, locale: "en-GB", timezoneId: "Asia/Tokyo", ...options });
   const errors = [];
   context.on("weberror", (e) => errors.push(e.error().stack));
@@ -20,7 +22,7 @@ export async function open(prepare, run, options = {}) {
     await run(page, gateway, context);
     if (errors.length > 0) throw new Error(`the page reports: ${errors.join("\n")}`);
   } finally {
-    await browser.close();
+    await context.close();
     await gateway.stop();
   }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { open } from "../browser.mjs";
-import { incident, monitor } from "../fakegateway.mjs";
+import { evidence, incident, monitor } from "../fakegateway.mjs";
 
 const axe = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const at = (sec) => new Date(Date.now() + sec * 1000).toISOString();
@@ -29,7 +29,9 @@ function timeline() {
 
 function fill(gateway) {
   for (let n = 1; n <= 3; n++) gateway.monitors.set(monitor(n).monitor_id, monitor(n, { metadata: { channel_name: n === 1 ? hostile : `Channel ${n}` } }));
-  gateway.incidents.set(incident(2).incident_id, incident(2));
+  const [black] = incident(2).conditions;
+  gateway.incidents.set(incident(2).incident_id, incident(2, { conditions: [black, { ...black, name: "silent" }] }));
+  gateway.evidence = [evidence(2)];
   gateway.version = 1;
   const say = (what, answer, status = 200) => gateway.routes.set(what, () => [status, typeof answer === "function" ? answer() : answer]);
   say(`GET /api/v1/monitors/${id}`, () => gateway.monitors.get(id));
@@ -43,7 +45,7 @@ function fill(gateway) {
   say("POST /api/v1/webhooks/test", trial);
 }
 
-const pages = { wall: "/", incidents: "/incidents", incident: `/incidents/${incident(2).incident_id}`, monitor: `/monitors/${id}`, deliveries: "/deliveries", register: `/register?url=${encodeURIComponent(monitor(9).stream_url)}`, settings: "/settings", signin: "/signin?link=expired" };
+const pages = { wall: "/", rows: "/?view=rows", incidents: "/incidents", incident: `/incidents/${incident(2).incident_id}`, monitor: `/monitors/${id}`, deliveries: "/deliveries", register: `/register?url=${encodeURIComponent(monitor(9).stream_url)}`, settings: "/settings", signin: "/signin?link=expired" };
 const looks = [
   { colorScheme: "light", viewport: { width: 1400, height: 900 }, locale: "en-GB" },
   { colorScheme: "dark", viewport: { width: 1400, height: 900 }, locale: "ja-JP" },
@@ -62,7 +64,7 @@ for (const look of looks) {
         const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
         assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).join(", ")}`), [], name);
       }
-    }, look));
+    }, { ...look, reducedMotion: "reduce" })); // nothing is still coming in
 }
 
 test("a wrong key is refused with a reason, and the right one leads to the page that was asked for", () =>

@@ -20,12 +20,12 @@ test("after a restart of the gateway the session still works, and twelve tabs co
   open(async (page, context) => {
     const tabs = [page];
     while (tabs.length < 12) tabs.push(await context.newPage());
-    const all = (state) => Promise.all(tabs.map((tab) => link(tab, state, 60_000)));
+    const allLive = () => Promise.all(tabs.map((tab) => link(tab, "live", 60_000)));
     for (const tab of tabs) await tab.goto("/", { waitUntil: "commit" });
-    await all("live");
-    const lost = all("lost");
+    await allLive();
     await control("restart");
-    await lost;
-    await all("live");
+    await control("stream", { video: "restarted00", metadata: { channel_name: "After the restart" } });
+    await Promise.all(tabs.map((tab) => tab.getByText("After the restart").first().waitFor()));
+    await allLive();
     assert.equal((await page.request.get("/api/v1/session")).status(), 200);
   }));
