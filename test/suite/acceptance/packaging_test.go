@@ -16,6 +16,10 @@ import (
 // begins, so that the watch starts before the picture goes black.
 const packagingLead = 17 * time.Second
 
+// packagingInterval is the time between two checks of a packaging, longer than that of
+// fastConfig: fifty of them are watched with the real tools.
+const packagingInterval = 3 * time.Second
+
 // partialSegmentPath matches the path of a partial segment (low-latency HLS), which
 // a worker must not request.
 var partialSegmentPath = regexp.MustCompile(`/seg-\d+\.\d+\.`)
@@ -37,7 +41,7 @@ func TestEveryPackagingIsWatchedAlike(t *testing.T) { // section 5.1
 	t.Parallel()
 	for _, s := range broadcast.Shapes() {
 		t.Run(s.Name, func(t *testing.T) {
-			runTimeline(t, 1, 50*time.Second)
+			runCostlyTimeline(t, 1, 50*time.Second)
 			watchPackaging(t, library, s.Shape)
 		})
 	}
@@ -55,7 +59,9 @@ func watchPackaging(t *testing.T, library *broadcast.Library, s broadcast.Shape)
 	}
 	v := newVideoID()
 	shared.YouTube.Add(v, youtube.Video{State: youtube.Live, Origin: origin})
-	id := register(t, shared, v, fastConfig())
+	id := register(t, shared, v, map[string]any{
+		"check_interval_sec": packagingInterval.Seconds(), "blackout_threshold_sec": 6, "silence_threshold_sec": 6,
+	})
 	waitEvent(t, shared, id, "stream.ended", time.Until(stream.At(broadcast.Program.End))+30*time.Second)
 
 	assertEvents(t, shared, id, expectedEvents(s)...)
@@ -119,8 +125,7 @@ func expectedEvents(s broadcast.Shape) []string {
 // be a check interval after it appeared.
 func instantTolerance(s broadcast.Shape) time.Duration {
 	if s.ProgramTime == broadcast.NoDateTime {
-		const interval = 2 * time.Second // that of fastConfig
-		return interval + 2*mediaTolerance
+		return packagingInterval + 2*mediaTolerance
 	}
 	return mediaTolerance
 }

@@ -10,24 +10,27 @@ import (
 
 // Timelines spend most of their time waiting, so many run side by side. The CPU limits
 // them: a stream that is checked every 2 s costs about 5 % of a core, half of it the
-// start of ffmpeg. On two cores a fifth is left for peaks; without it checks are skipped
-// and instants are less exact.
+// start of ffmpeg. On two cores a quarter is left for peaks; without it checks are
+// skipped and instants are less exact. Costly timelines run beside those that wait
+// longest, not all at the end.
 const (
-	maxStreams      = 28                     // watched at once
-	maxQuietStreams = 15                     // while a quiet timeline runs or waits
+	maxStreams      = 33                     // watched at once
+	maxQuietStreams = 23                     // while a quiet timeline runs or waits
+	maxCostly       = 12                     // costly timelines
 	startInterval   = 800 * time.Millisecond // between the starts of two streams
 )
 
 // timelines is the schedule of this test run.
 var timelines = &schedule{}
 
-// schedule starts timelines: quiet ones first, and of each kind the longest
-// first, so that none is left to run alone at the end.
+// schedule starts timelines: quiet ones first, then as many costly ones as may run at
+// once, and of each kind the longest first, so that none is left to run alone at the end.
 type schedule struct {
 	mu      sync.Mutex
 	waiting []*timeline
 	streams int       // of the timelines that run
 	quiet   int       // quiet timelines that run
+	costly  int       // costly timelines that run
 	nextAt  time.Time // the next start
 }
 
@@ -35,24 +38,38 @@ type schedule struct {
 type timeline struct {
 	streams int           // watched at once
 	length  time.Duration // on an idle machine, about
-	quiet   bool
+	kind    kind
 	start   chan struct{} // closed when it may run
 }
+
+type kind int
+
+const (
+	quiet  kind = iota // has limits of seconds, which the gateway keeps only with spare CPU time
+	costly             // resolves with the real yt-dlp, and decodes more than others
+	other
+)
 
 // runTimeline lets a test run beside others. It blocks until the machine has
 // room for its streams; length is about how long it takes.
 func runTimeline(t *testing.T, streams int, length time.Duration) {
 	t.Helper()
 	t.Parallel()
-	timelines.run(t, &timeline{streams: streams, length: length})
+	timelines.run(t, &timeline{streams: streams, length: length, kind: other})
 }
 
-// runQuietTimeline is runTimeline for a test with limits of seconds. The gateway
-// keeps them only on a machine with spare CPU time.
+// runQuietTimeline is runTimeline for a test with limits of seconds.
 func runQuietTimeline(t *testing.T, streams int, length time.Duration) {
 	t.Helper()
 	t.Parallel()
-	timelines.run(t, &timeline{streams: streams, length: length, quiet: true})
+	timelines.run(t, &timeline{streams: streams, length: length, kind: quiet})
+}
+
+// runCostlyTimeline is runTimeline for a test of which many would saturate the CPU.
+func runCostlyTimeline(t *testing.T, streams int, length time.Duration) {
+	t.Helper()
+	t.Parallel()
+	timelines.run(t, &timeline{streams: streams, length: length, kind: costly})
 }
 
 func (s *schedule) run(t *testing.T, l *timeline) {
@@ -62,13 +79,7 @@ func (s *schedule) run(t *testing.T, l *timeline) {
 	s.mu.Lock()
 	s.waiting = append(s.waiting, l)
 	slices.SortStableFunc(s.waiting, func(a, b *timeline) int {
-		if a.quiet != b.quiet {
-			if a.quiet {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(b.length, a.length)
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(b.length, a.length))
 	})
 	if s.nextAt.IsZero() { // the others are about to come, too
 		s.nextAt = time.Now().Add(startInterval)
@@ -81,20 +92,20 @@ func (s *schedule) run(t *testing.T, l *timeline) {
 	t.Cleanup(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.streams -= l.streams
-		if l.quiet {
-			s.quiet--
-		}
+		s.count(l, -1)
 		s.admit()
 	})
 }
 
 // admit starts the next timelines that fit. s.mu is held.
 func (s *schedule) admit() {
-	for len(s.waiting) > 0 {
-		next := s.waiting[0]
-		limit := maxStreams
-		if next.quiet || s.quiet > 0 {
+	for {
+		i := slices.IndexFunc(s.waiting, func(l *timeline) bool { return l.kind != costly || s.costly < maxCostly })
+		if i < 0 {
+			return
+		}
+		next, limit := s.waiting[i], maxStreams
+		if next.kind == quiet || s.quiet > 0 {
 			limit = maxQuietStreams
 		}
 		if s.streams > 0 && s.streams+next.streams > limit {
@@ -108,12 +119,20 @@ func (s *schedule) admit() {
 			})
 			return
 		}
-		s.waiting = s.waiting[1:]
-		s.streams += next.streams
-		if next.quiet {
-			s.quiet++
-		}
+		s.waiting = slices.Delete(s.waiting, i, i+1)
+		s.count(next, 1)
 		s.nextAt = time.Now().Add(time.Duration(max(next.streams, 1)) * startInterval)
 		close(next.start)
+	}
+}
+
+// count adds a timeline to those that run, or takes it from them. s.mu is held.
+func (s *schedule) count(l *timeline, sign int) {
+	s.streams += sign * l.streams
+	switch l.kind {
+	case quiet:
+		s.quiet += sign
+	case costly:
+		s.costly += sign
 	}
 }
