@@ -133,8 +133,8 @@ func (s *incidentSteps) takeInFound(ctx context.Context, tx *sqlx.Tx, inputs []i
 	events := map[string][]string{} // by incident
 	for _, in := range inputs {
 		s.step(in.Input)
-		if newest := s.tracker.Newest(); newest != nil && in.EventID != "" {
-			events[newest.ID] = append(events[newest.ID], in.EventID)
+		if i := s.tracker.Concerned(); i != nil && in.EventID != "" {
+			events[i.ID] = append(events[i.ID], in.EventID)
 		}
 	}
 	if err := storeIncidents(ctx, tx, s); err != nil {

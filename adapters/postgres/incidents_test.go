@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -122,6 +123,28 @@ func TestAnIncidentIsStoredWithTheReportsThatMakeIt(t *testing.T) {
 			var events int
 			if err := raw(t, dsn).QueryRowContext(t.Context(), `SELECT count(*) FROM monitor_events WHERE incident_id = $1`, all[n].ID).Scan(&events); err != nil || events != want {
 				t.Errorf("%d events of incident %d, %v; want %d", events, n, err, want)
+			}
+		}
+	})
+
+	t.Run("events without trouble name no incident that was resolved before", func(t *testing.T) {
+		dsn := database(t)
+		s := open(t, dsn)
+		m := register(t, s, 1)
+		end := onset.Add(40 * time.Second)
+		alert, recovered := trouble(detector.Blackout, onset), recovery(detector.Blackout, onset, end)
+		acceptReport(t, s, m.ID, report(alert, recovered), monitor.Run)
+		sweepIncidents(t, s)
+		started := event.Event{ID: uuid.Must(uuid.NewV7()).String(), Type: event.StreamStarted, At: end.Add(30 * time.Minute), Data: event.Started{StartedAt: end.Add(30 * time.Minute)}}
+		ended := event.Event{ID: uuid.Must(uuid.NewV7()).String(), Type: event.StreamEnded, At: time.Now(), Data: event.Ended{EndedAt: time.Now(), Reason: event.EndedByEndlist}}
+		last := report(started, ended)
+		last.Status, last.At = monitor.Completed, time.Now()
+		acceptReport(t, s, m.ID, last, monitor.Stop)
+		i := onlyIncident(t, s, m.ID)
+		for e, want := range map[*event.Event]string{&alert: i.ID, &recovered: i.ID, &started: "", &ended: ""} {
+			var got sql.NullString
+			if err := raw(t, dsn).QueryRowContext(t.Context(), `SELECT incident_id FROM monitor_events WHERE id = $1`, e.ID).Scan(&got); err != nil || got.String != want {
+				t.Errorf("%s names the incident %q, %v; want %q", e.Type, got.String, err, want)
 			}
 		}
 	})

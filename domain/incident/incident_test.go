@@ -207,6 +207,39 @@ func TestATimeAheadOfTheGatewayCountsAsNow(t *testing.T) {
 	h.expect("resolved 1 black-")
 }
 
+func TestAnInputBelongsToTheIncidentThatItConcerns(t *testing.T) { // section 16.1
+	lateResolved := []incident.Input{began(incident.Late, 0), ended(incident.Late, 100), incident.Tick{}}
+	blackResolved := []incident.Input{began(black, 0), ended(black, 100), incident.Tick{}}
+	blackLasts := []incident.Input{began(black, 0)}
+	byOperator := []incident.Input{began(black, 0), incident.Resolve{By: "ann"}}
+	failed := []incident.Input{incident.MonitorEnded{At: at(100), Failed: true}, incident.Acknowledge{By: "ann"}}
+	for name, c := range map[string]struct {
+		before []incident.Input
+		in     incident.Input
+		want   bool
+	}{
+		"the stream ends without trouble":                      {nil, incident.MonitorEnded{At: at(7200)}, false},
+		"the stream ends hours after the resolution":           {blackResolved, incident.MonitorEnded{At: at(7200)}, false},
+		"the stream ends while it is open":                     {blackLasts, incident.MonitorEnded{At: at(7200)}, true},
+		"the stream starts hours after other trouble":          {blackResolved, ended(incident.Late, 7200), false},
+		"the stream starts while other trouble lasts":          {blackLasts, ended(incident.Late, 7200), true},
+		"the stream starts again after its delay":              {lateResolved, ended(incident.Late, 7200), true},
+		"trouble opens another":                                {blackResolved, began(silent, 7200), true},
+		"a repeat of an episode that is over":                  {blackResolved, began(black, 0), true},
+		"the recovery from what an operator has resolved":      {byOperator, ended(black, 7200), true},
+		"the recovery from other trouble after a resolution":   {byOperator, ended(silent, 7200), false},
+		"the failure of a monitor that has failed is repeated": {failed, incident.MonitorEnded{At: at(100), Failed: true}, true},
+	} {
+		h := newHistory(t)
+		h.step(200, c.before...)
+		h.step(7200, c.in)
+		got := h.tracker.Concerned()
+		if (got != nil) != c.want || got != nil && got != h.newest() {
+			t.Errorf("%s: it belongs to %s, want one: %t", name, describe(got), c.want)
+		}
+	}
+}
+
 func TestTheBestPictureStays(t *testing.T) {
 	h := newHistory(t)
 	h.step(30, began(black, 0))

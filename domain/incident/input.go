@@ -52,6 +52,21 @@ func (MonitorEnded) input() {}
 func (Tick) input()         {}
 func (PictureAdded) input() {}
 
+// conditionIn returns the condition that an input begins or ends; empty: no single one.
+func conditionIn(in Input) Name {
+	switch in := in.(type) {
+	case Began:
+		return in.Condition
+	case Ended:
+		return in.Condition
+	case MonitorEnded:
+		if in.Failed {
+			return Error
+		}
+	}
+	return ""
+}
+
 // Found is an input and the event that it was made of.
 type Found struct {
 	Input   Input

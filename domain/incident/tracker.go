@@ -10,6 +10,8 @@ import (
 type Tracker struct {
 	newest  *Incident
 	now     time.Time // of the present step
+	input   Input     // of the present step
+	wasOpen bool      // newest was, before the present step
 	changes []Change  // of the present step
 }
 
@@ -29,7 +31,7 @@ func NewTracker(newest *Incident) *Tracker { return &Tracker{newest: newest} }
 // of one incident and the beginning of another. Times of the input that are later than
 // now count as now, because the clock of a worker may be ahead.
 func (t *Tracker) Step(now time.Time, in Input) []Change {
-	t.now, t.changes = now, nil
+	t.now, t.input, t.wasOpen, t.changes = now, in, t.isOpen(), nil
 	switch in := in.(type) {
 	case Began:
 		t.begin(in)
@@ -57,6 +59,15 @@ func (t *Tracker) Step(now time.Time, in Input) []Change {
 
 // Newest returns the newest incident, or nil if the monitor has had no trouble.
 func (t *Tracker) Newest() *Incident { return t.newest }
+
+// Concerned returns the incident that the input of the last step belongs to; nil: none.
+// That incident was open before the step, was changed by it, or has the input's condition.
+func (t *Tracker) Concerned() *Incident {
+	if t.wasOpen || len(t.changes) > 0 || t.newest != nil && t.newest.condition(conditionIn(t.input)) != nil {
+		return t.newest
+	}
+	return nil
+}
 
 // change applies f to the newest incident, which exists, and records the change if
 // there is one.
