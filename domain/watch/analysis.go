@@ -34,7 +34,7 @@ func (w *Watcher) handleAnalysis(o Analysis) {
 	w.state.LastCheckAt = w.now
 	if !bisecting {
 		f.Newest.Analysed = true
-		f.recordMedia(true)
+		f.recordAnalysed()
 		w.state.Resolve.contradictClaim()
 		w.state.Feeds.endOutage(f, w.state.Conditions, &w.emitter)
 		f.bisection.startedAt = w.now

@@ -275,3 +275,28 @@ func TestASegmentThatIsRefusedUnderARenewedURLIsNotRenewedAgainAtOnce(t *testing
 	}).from(50).until(205)
 	w.expectBegun(watch.TaskResolve, span{140, 205}, 150)
 }
+
+func TestANetworkFailureAfterARenewalDoesNotDecideWhetherItWorked(t *testing.T) { // S7
+	for name, c := range map[string]struct {
+		failsAgain float64 // when segments under the renewed URL fail again
+		renewals   int
+	}{
+		"a segment was analysed after the failure":                  {failsAgain: 190, renewals: 2},
+		"no segment was analysed between the failure and a refusal": {failsAgain: 160, renewals: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := scenario(t, func(w *world) {
+				w.rules.CheckInterval = seconds(2)
+				w.failure, w.taskTime[watch.TaskResolve] = watch.FailureExpired, 3
+				w.segmentsFailIn = map[string][]span{"/1/": {{150, never}}, "/2/": {{150, 160}, {c.failsAgain, never}}}
+			}).from(50).until(152)
+			w.failure = watch.FailureNetwork
+			w.until(160)
+			w.failure = watch.FailureExpired
+			w.until(205)
+			if n := w.begunIn(watch.TaskResolve, span{149, 205}); n != c.renewals {
+				t.Errorf("renewed %d times", n)
+			}
+		})
+	}
+}

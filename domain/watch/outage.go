@@ -150,7 +150,6 @@ func (w *Watcher) handleMediaFailure(f *mediaFeed, cause string, failure *Failur
 		return
 	}
 	w.extendOutage(f, since, cause, failure.Error())
-	f.recordMedia(false)
 	if failure.Kind == FailureExpired {
 		w.state.Resolve.askForNewURL(w.now, f.refuse(cause))
 	}

@@ -10,15 +10,17 @@ import (
 // tells a URL that expired again from a segment that the server does not have. A
 // successor goes on from it: a renewal may be lost with its worker.
 //
-//	              refuse                renew                 mediaTried(true)
+//	          refuse             recordNewURL               recordAnalysed
 //	in use ──────────────▶ refused ──────────────▶ untried ────────────────────▶ in use, RenewalWorked
-//	                          ▲                       │ mediaTried(false)
-//	                          └─────── refuse ────────┘
+//	   ▲    recordAnalysed │  ▲                       │
+//	   └───────────────────┘  └─────── refuse ────────┘
+//
+// Other failures, such as a timeout, change nothing.
 type renewal struct {
 	RenewalWorked           bool `json:"renewal_worked,omitempty"`             // the last renewal made refused media readable again
 	Refused                 bool `json:"refused,omitempty"`                    // the server refused the URL, and no segment has been analysed since
 	RefusedAfterGoodRenewal bool `json:"refused_after_good_renewal,omitempty"` // RenewalWorked was true at that refusal, so the URL expired again
-	RenewedUntried          bool `json:"renewed_untried,omitempty"`            // the URL was renewed after a refusal, and no media were tried under the new URL
+	RenewedUntried          bool `json:"renewed_untried,omitempty"`            // the URL was renewed after a refusal, and neither served a segment nor was refused since
 }
 
 // refuse records that the server refused the URL. It returns the pause between the
@@ -30,7 +32,7 @@ func (r *renewal) refuse(cause string) (pause time.Duration) {
 		pause = segmentRenewPause
 	}
 	r.RefusedAfterGoodRenewal = r.RefusedAfterGoodRenewal && r.Refused || r.RenewalWorked
-	r.Refused, r.RenewalWorked = true, false
+	r.Refused, r.RenewedUntried, r.RenewalWorked = true, false, false
 	return pause
 }
 
@@ -39,12 +41,12 @@ func (r *renewal) recordNewURL() {
 	r.RenewedUntried, r.Refused, r.RefusedAfterGoodRenewal = r.Refused, false, false
 }
 
-// recordMedia records whether media could be read. A renewal worked if the
-// first media under the new URL are readable. It proves nothing if the old URL
-// served media after its refusal.
-func (r *renewal) recordMedia(readable bool) {
-	if readable && r.RenewedUntried {
+// recordAnalysed records that a segment was analysed. A renewal worked if a segment is
+// analysed under the new URL before the server refuses that URL. It proves nothing if
+// the old URL served a segment after its refusal.
+func (r *renewal) recordAnalysed() {
+	if r.RenewedUntried {
 		r.RenewalWorked = true
 	}
-	r.RenewedUntried, r.Refused = false, r.Refused && !readable
+	r.RenewedUntried, r.Refused = false, false
 }
