@@ -8,7 +8,10 @@ const tell = (what: FromFeed) => ports.forEach((port) => port.postMessage(what))
 
 const connection = new Connection(
   browser,
-  (messages) => tell({ kind: "messages", messages }),
+  (messages) => {
+    if (messages.some((m) => m.type === "heartbeat")) connection.state.forget(Date.now());
+    tell({ kind: "messages", messages });
+  },
   (link) => tell({ kind: "link", link }),
 );
 

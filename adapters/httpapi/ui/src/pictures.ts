@@ -62,13 +62,17 @@ export async function readThumbnail(monitorID: string, abort: AbortSignal): Prom
 }
 
 const linkTTLSec = 3600;
-const links = new Map<string, { url: Signal<string | null>; until: number }>();
+const links = new Map<string, { url: Signal<string | null>; until: number }>(); // what expires first is first
 
 // evidenceURL is a link to a file of evidence on this host; null until it is signed.
 export function evidenceURL(evidenceID: string, variant: Variant): Signal<string | null> {
   const key = `${evidenceID}/${variant}`;
   const known = links.get(key);
   if (known && known.until > Date.now()) return known.url;
+  for (const [old, { until }] of links) {
+    if (until > Date.now()) break;
+    links.delete(old);
+  }
   const url = signal<string | null>(null);
   links.set(key, { url, until: Date.now() + (linkTTLSec - 300) * 1000 });
   const sign = () =>
@@ -79,6 +83,8 @@ export function evidenceURL(evidenceID: string, variant: Variant): Signal<string
   void sign();
   return url;
 }
+
+export const linksKept = () => links.size;
 
 // onThisHost leaves out the host of PUBLIC_URL: the gateway that served the page has the file, too.
 function onThisHost(url: string): string {

@@ -36,6 +36,11 @@ export class Table<T> {
     this.keys.value = [...this.rows.keys()];
   }
 
+  // keep forgets what all does not have.
+  keep(all: ReadonlyMap<string, unknown>): void {
+    this.delete([...this.rows.keys()].filter((id) => !all.has(id)));
+  }
+
   replace(all: ReadonlyMap<string, T>): void {
     for (const id of this.rows.keys()) if (!all.has(id)) this.rows.delete(id);
     for (const [id, value] of all) {
@@ -98,6 +103,8 @@ function take(message: Message): boolean {
     case "state.replace":
       monitors.replace(state.monitors);
       incidents.replace(state.incidents);
+      thumbnails.keep(state.monitors);
+      evidenceAdded.keep(state.monitors);
       deliveries.value = new Map(state.deliveries);
       loaded.value = true;
       replaced.value++;

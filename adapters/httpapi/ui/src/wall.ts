@@ -93,14 +93,22 @@ export function newestIncidents(all: Iterable<Incident>): Map<string, Incident> 
   return found;
 }
 
-// Places gives each stream a number in the order of registration, and never another one.
+// Places gives each stream a number in the order of registration. A stream keeps it while it is there, and no other gets it later.
 export class Places {
   private readonly of = new Map<string, number>();
+  private highest = 0;
 
+  get size(): number {
+    return this.of.size;
+  }
+
+  // place takes all streams that are there, and forgets the others.
   place(monitors: readonly Pick<Monitor, "monitor_id" | "created_at">[]): void {
+    const there = new Set(monitors.map((m) => m.monitor_id));
+    for (const id of this.of.keys()) if (!there.has(id)) this.of.delete(id);
     const fresh = monitors.filter((m) => !this.of.has(m.monitor_id));
     fresh.sort((a, b) => a.created_at.localeCompare(b.created_at) || a.monitor_id.localeCompare(b.monitor_id));
-    for (const monitor of fresh) this.of.set(monitor.monitor_id, this.of.size + 1);
+    for (const monitor of fresh) this.of.set(monitor.monitor_id, ++this.highest);
   }
 
   get(id: string): number {

@@ -109,12 +109,16 @@ test("an unchanged order is the same list, so nothing is drawn anew", () => {
   assert.equal(resort(shown, ["a", "b"], false).shown, shown);
 });
 
-test("a stream keeps its number, also when earlier ones have gone", () => {
+test("a stream keeps its number while it is there, what ended is forgotten, and its number is not given again", () => {
   const places = new Places();
   const stream = (id: string, minutes: number) => ({ monitor_id: id, created_at: at(minutes) });
   places.place([stream("b", 5), stream("a", 9)]);
   places.place([stream("b", 5), stream("c", 1)]);
-  assert.deepEqual(["a", "b", "c", "d"].map((id) => places.get(id)), [1, 2, 3, 0]);
+  assert.deepEqual(["b", "c", "d"].map((id) => places.get(id)), [2, 3, 0]);
+  for (let n = 0; n < 100; n++) places.place([stream("b", 5), stream(`short-${n}`, 0)]);
+  assert.equal(places.get("b"), 2);
+  assert.equal(places.get("short-99"), 103);
+  assert.equal(places.size, 2);
 });
 
 test("the open incident of a monitor comes before resolved ones", () => {
