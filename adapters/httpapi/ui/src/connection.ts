@@ -16,6 +16,7 @@ export const silenceMs = 15_000;
 const firstBackoffMs = 1_000;
 const longestBackoffMs = 30_000;
 const batchMs = 200;
+const askMs = 3_600_000; // a request in its last six hours renews the session of a page that asks for nothing else
 
 export interface Source {
   close(): void;
@@ -38,12 +39,15 @@ export class Connection {
   private retry: unknown = null;
   private flush: unknown = null;
   private batch: Message[] = [];
+  private askedAt: number;
 
   constructor(
     private readonly env: Environment,
     private readonly onMessages: (messages: Message[]) => void,
     private readonly onLink: (link: Link) => void,
-  ) {}
+  ) {
+    this.askedAt = env.now();
+  }
 
   connect(): void {
     this.close();
@@ -74,12 +78,21 @@ export class Connection {
     }
     message.heardAt = this.env.now();
     this.set({ state: "live", heardAt: message.heardAt, retryAt: 0, attempts: 0 });
-    if (message.type === "heartbeat") this.state.forget(Date.parse(message.at));
+    if (message.type === "heartbeat") {
+      this.state.forget(Date.parse(message.at));
+      this.renewSession();
+    }
     if (!this.state.apply(message)) return;
     if (message.type === "state.replace") this.batch = [];
     this.batch.push(message);
     if (message.type === "heartbeat" || message.type === "state.replace") this.deliver();
     else this.flush ??= this.env.after(batchMs, () => this.deliver());
+  }
+
+  private renewSession(): void {
+    if (this.env.now() - this.askedAt < askMs) return;
+    this.askedAt = this.env.now();
+    void this.env.sessionEnded();
   }
 
   private deliver(): void {

@@ -178,5 +178,18 @@ export function startClock(): void {
   });
 }
 
+const lateIDs = computed(() => new Set(checker.value?.late_monitors));
+
+// isLate reports whether nobody has looked at a stream in time, as far as is known: the checker names only the first of many
+// late ones, and without a database nothing is confirmed.
+export function isLate(monitorID: string): boolean {
+  const newest = checker.value;
+  if (newest === undefined) return false; // not heard yet
+  return newest === null || newest.late > newest.late_monitors.length || lateIDs.value.has(monitorID);
+}
+
+// isChecked reports whether every stream was looked at in time, as of now.
+export const isChecked = computed(() => isLive.value && checker.value?.late === 0);
+
 // asOf is the server's time until which everything shown was true.
 export const asOf = computed(() => heardAt.value || now.value);

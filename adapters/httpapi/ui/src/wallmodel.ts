@@ -3,7 +3,7 @@ import { batch, effect, signal, untracked } from "@preact/signals";
 import { channelOf, groupOf, nameOf, titleOf } from "./names";
 import { query } from "./router";
 import { pinned } from "./settings";
-import { checker, incidents, monitors, now, replaced, revision } from "./store";
+import { checker, incidents, isLate, monitors, now, replaced, revision } from "./store";
 import { compare, matches, newestIncidents, Places, same, since, states, stateOf, unownedFirst, worst, type Item, type State } from "./wall";
 
 const places = new Places();
@@ -25,7 +25,6 @@ function collect(): Item[] {
   // A monitor that failed may be forgotten before its incident is acknowledged.
   const orphans = [...newest.values()].filter((i) => i.state === "open" && !monitors.rows.has(i.monitor_id));
   places.place([...all, ...orphans.map((i) => ({ monitor_id: i.monitor_id, created_at: i.started_at }))]);
-  const late = new Set(checker.value?.late_monitors);
   const item = (id: string, monitor: Item["monitor"], incident: Item["incident"]): Item => {
     const state = stateOf(monitor, incident, now.peek());
     return asBefore({
@@ -37,7 +36,7 @@ function collect(): Item[] {
       condition: incident ? worst(incident) : null,
       since: since(state, monitor, incident),
       pinned: pinned.value.includes(id),
-      late: late.has(id),
+      late: state !== "off" && isLate(id),
     });
   };
   return [
@@ -55,7 +54,7 @@ function asBefore(item: Item): Item {
 function compute(): void {
   const all = collect();
   const sums = zero();
-  for (const item of all) sums[item.state]++;
+  for (const item of all) if (item.state !== "on_air" || !item.late) sums[item.state]++; // no trouble, but as of when?
   const show = query.value.get("show");
   const group = query.value.get("group");
   const words = query.value.get("q") ?? "";

@@ -1,5 +1,6 @@
 // The sentences that say why there is an incident, from the numbers of its condition.
 import { text } from "./i18n";
+import { isLate } from "./store";
 import { clockDay, decimal, duration, secondsBetween } from "./time";
 import type { Condition, Monitor } from "./types";
 
@@ -40,7 +41,7 @@ export function besides(condition: Condition, monitor: Monitor): string {
   const words = text.value.why;
   if (monitor.last_error && ["blind", "no_media", "error"].includes(condition.name)) return words.lastError(monitor.last_error);
   const parts: string[] = [];
-  const grade = (state: string) => (state === "ok" ? "ok" : state === "unknown" ? "unknown" : "bad");
+  const grade = (state: string) => (isLate(monitor.monitor_id) ? "unknown" : state === "ok" ? "ok" : state === "unknown" ? "unknown" : "bad");
   if (condition.name !== "black") parts.push(words.picture[grade(monitor.health.video)]);
   if (condition.name !== "silent") parts.push(words.sound[grade(monitor.health.audio)]);
   parts.push(words.stream[monitor.stream_status]);

@@ -16,7 +16,7 @@ import { Watch } from "../parts/Watch";
 import { changing, Watching } from "../parts/Watching";
 import { path } from "../router";
 import { pinned, togglePinned } from "../settings";
-import { incidents, monitors, now } from "../store";
+import { incidents, isLate, monitors, now } from "../store";
 import { clockDay, duration, zone } from "../time";
 import { isolated, useTitle } from "../title";
 import type { Incident, Monitor as Data } from "../types";
@@ -108,7 +108,7 @@ function Head({ monitor, incident }: { monitor: Data; incident: Incident | null 
         </div>
         <div class="monitor-name">
           <h1>
-            {condition ? <Lamp name={condition.name} large /> : <StateWord state={state.value} />}
+            {condition ? <Lamp name={condition.name} large /> : <StateWord state={state.value} late={isLate(monitor.monitor_id)} />}
             <span dir="auto" class="wrap">
               {name}
             </span>

@@ -14,7 +14,7 @@ import { Strip } from "../parts/Strip";
 import { Tile } from "../parts/Tile";
 import { navigate, query, setQuery, withQuery } from "../router";
 import { sound, togglePinned } from "../settings";
-import { checker, loaded } from "../store";
+import { checker, isChecked, isLive, loaded } from "../store";
 import { useTitle } from "../title";
 import { resort, type Item, type State } from "../wall";
 import { byID, items, startWall, wanted } from "../wallmodel";
@@ -155,8 +155,10 @@ function Tiles({ id, heading, count, items: drawn, large, children }: TilesProps
   );
 }
 
+// Calm is said only while all streams are looked at in time. If not, a banner says why.
 function Calm() {
   const words = text.value.wall;
+  if (!isChecked.value) return null;
   return (
     <section class="section calm">
       <Glyph name="check" />
@@ -208,6 +210,18 @@ function useKeys(): void {
   }, []);
 }
 
+function Running({ what, how }: { what: string; how: string }) {
+  return (
+    <li class="is-on_air">
+      <Glyph name="check" />
+      <p>
+        <b>{what}</b>
+        <small>{how}</small>
+      </p>
+    </li>
+  );
+}
+
 function Empty() {
   const words = text.value.wall;
   return (
@@ -221,20 +235,8 @@ function Empty() {
             {words.register}
           </a>
           <ul class="running">
-            <li class="is-on_air">
-              <Glyph name="check" />
-              <p>
-                <b>{words.gateway}</b>
-                <small>{words.gatewayText}</small>
-              </p>
-            </li>
-            <li class="is-on_air">
-              <Glyph name="check" />
-              <p>
-                <b>{words.workers}</b>
-                <small>{words.workersText}</small>
-              </p>
-            </li>
+            {isLive.value && <Running what={words.gateway} how={words.gatewayText} />}
+            {isChecked.value && <Running what={words.workers} how={words.workersText} />}
           </ul>
         </div>
         <div class="ghosts" aria-hidden="true">

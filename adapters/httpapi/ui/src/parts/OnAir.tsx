@@ -3,6 +3,7 @@ import { text } from "../i18n";
 import { lineOf, nameOf } from "../names";
 import { query, setQuery } from "../router";
 import { monitors, now } from "../store";
+import { number } from "../time";
 import { placeText, type Item } from "../wall";
 import { groups } from "../wallmodel";
 import { Glyph } from "./Glyph";
@@ -20,13 +21,20 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
   const words = text.value.wall;
   const rows = query.value.get("view") === "rows";
   const small = phone?.matches ?? false;
+  const late = items.filter((item) => item.late).length;
   const size = rows ? { rowHeight: 46, minWidth: Infinity, gap: 0 } : small ? { rowHeight: 55, minWidth: Infinity, gap: 1 } : { rowHeight: 168, minWidth: 174, gap: 12 };
   return (
     <section class="section" aria-labelledby="on-air-title">
       <div class="section-head">
         <h2 id="on-air-title">
-          {heading} <span>{items.length}</span>
+          {heading} <span>{items.length - late}</span>
         </h2>
+        {late > 0 && (
+          <span class="word is-warning">
+            <Glyph name="late" />
+            <b>{number.value.format(late)}</b> {words.late}
+          </span>
+        )}
         {!rows && <span class="hint">{words.onAirHint}</span>}
         <span class="end">
           {groups.value.length > 0 && <Group />}
@@ -134,18 +142,12 @@ const Row = memo(({ id, item, selected }: Props) => {
   const monitor = monitors.get(id);
   if (!monitor) return null;
   const words = text.value.wall.words as Record<string, string>;
+  const grade = (state: string) => (item.late ? words.unknown : (words[state] ?? state));
   const name = nameOf(monitor);
   return (
     <a class={`row${selected ? " selected" : ""}`} href={`/monitors/${id}`}>
       <span class="place">{placeText(item.place)}</span>
-      {item.late ? (
-        <span class="word is-warning">
-          <Glyph name="late" />
-          {text.value.wall.late}
-        </span>
-      ) : (
-        <StateWord state={item.state} />
-      )}
+      <StateWord state={item.state} late={item.late} />
       <Live id={id} intervalSec={monitor.config.check_interval_sec} label={name} />
       <b class="one-line">
         <Stranger>{name}</Stranger>
@@ -154,8 +156,8 @@ const Row = memo(({ id, item, selected }: Props) => {
         <Stranger>{lineOf(monitor)}</Stranger>
       </span>
       <RowHour id={id} name={name} />
-      <span class="muted">{words[monitor.health.video] ?? monitor.health.video}</span>
-      <span class="muted">{words[monitor.health.audio] ?? monitor.health.audio}</span>
+      <span class="muted">{grade(monitor.health.video)}</span>
+      <span class="muted">{grade(monitor.health.audio)}</span>
       <span class="dim">{words[monitor.stream_status]}</span>
     </a>
   );

@@ -21,7 +21,16 @@ export function Lamp({ name, large = false }: { name: string; large?: boolean })
   );
 }
 
-export function StateWord({ state }: { state: State }) {
+// StateWord says that nobody has looked in time instead of that there is no trouble.
+export function StateWord({ state, late = false }: { state: State; late?: boolean }) {
+  if (late && state === "on_air") {
+    return (
+      <span class="word is-warning">
+        <Glyph name="late" />
+        {text.value.wall.late}
+      </span>
+    );
+  }
   return (
     <span class={`word is-${state}`}>
       <Glyph name={stateGlyphs[state]} />

@@ -58,6 +58,7 @@ test("a checker that is behind is told, and nothing stays good that nobody check
     gateway.checker = { ...gateway.checker, late: 2, late_monitors: [monitor(2).monitor_id, monitor(3).monitor_id] };
     gateway.heartbeat();
     await page.getByText("The checker is behind.").waitFor();
+    await page.locator(".section-head", { hasText: "On air" }).getByText("2 looked at late").waitFor();
     await page.waitForFunction(() => document.querySelectorAll(".screen.late").length === 2);
     gateway.checker = { ...gateway.checker, late: 0, late_monitors: [] };
     gateway.heartbeat();
@@ -71,6 +72,10 @@ test("a database that does not answer is told", () =>
     gateway.checker = null;
     gateway.heartbeat();
     await page.getByText("The gateway's database does not answer.").waitFor();
+    await page.waitForFunction(() => document.querySelectorAll(".screen.late").length === 4);
+    await page.goto(`${gateway.url}/?view=rows`);
+    await page.getByText("looked at late").first().waitFor();
+    assert.equal(await page.locator(".row").getByText("good", { exact: true }).count(), 0);
   }));
 
 test("a clock that is wrong is told, and durations are right", () =>

@@ -136,6 +136,18 @@ test("a connection that is silent for 15 s is lost, and the next continues by it
   assert.match(f.opened[1]!.url, /after=e-7$/);
 });
 
+test("a page that only listens asks for its session once an hour, which renews it", async () => {
+  const f = fake();
+  let asked = 0;
+  f.env.sessionEnded = async () => ++asked < 0;
+  f.connection.connect();
+  for (let sec = 0; sec <= 7205; sec += 5) {
+    f.opened[0]!.heard(heartbeat);
+    await f.advance(5000);
+  }
+  assert.equal(asked, 2);
+});
+
 test("attempts are 1, 2, 4 … 30 s apart, and a heartbeat ends that", async () => {
   const f = fake();
   f.connection.connect();

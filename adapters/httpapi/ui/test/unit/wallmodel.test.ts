@@ -2,13 +2,34 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Message } from "../../src/types";
 
+const monitor = (n: number) => ({ monitor_id: `mon-${n}`, created_at: "2026-01-15T12:00:00Z", status: "monitoring", health: {} });
+const state = (count: number) => ({ type: "state.replace", version: 1, data: { monitors: Array.from({ length: count }, (_, n) => monitor(n)), incidents: [], deliveries: [] } }) as unknown as Message;
+const heartbeat = (checker: object | null) => ({ type: "heartbeat", at: "2026-01-15T12:00:00Z", data: { checker } }) as unknown as Message;
+
+// The model reads the address, the settings and the media queries of a page.
+const page = { location: new URL("http://gateway/"), localStorage: { getItem: () => null, setItem: () => {} }, matchMedia: () => ({ matches: false, addEventListener: () => {} }), addEventListener: () => {}, document: {} };
+for (const [name, value] of Object.entries(page)) Object.defineProperty(globalThis, name, { value, configurable: true });
+
 test("the first state of the feed is on the wall at once, not at the end of the second", async () => {
-  const page = { location: new URL("http://gateway/"), localStorage: { getItem: () => null, setItem: () => {} }, matchMedia: () => ({ matches: false, addEventListener: () => {} }), addEventListener: () => {}, document: {} };
-  for (const [name, value] of Object.entries(page)) Object.defineProperty(globalThis, name, { value, configurable: true });
   const { receive } = await import("../../src/store");
   const { items, startWall } = await import("../../src/wallmodel");
   const stop = startWall();
-  receive([{ type: "state.replace", version: 1, data: { monitors: [{ monitor_id: "mon-1", created_at: "2026-01-15T12:00:00Z", status: "monitoring", health: {} }], incidents: [], deliveries: [] } } as unknown as Message]);
+  receive([state(1)]);
   assert.equal(items.value.length, 1);
+  stop();
+});
+
+test("nothing counts as without trouble that nobody has looked at in time, also if the checker cannot name it", async () => {
+  const { receive } = await import("../../src/store");
+  const { counts, items, startWall } = await import("../../src/wallmodel");
+  const stop = startWall();
+  const seen = (checker: object | null) => {
+    receive([state(150), heartbeat(checker)]);
+    return [counts.value.on_air, items.value.filter((i) => i.late).length];
+  };
+  assert.deepEqual(seen({ watched: 150, late: 0, late_monitors: [] }), [150, 0]);
+  assert.deepEqual(seen({ watched: 150, late: 2, late_monitors: ["mon-3", "mon-4"] }), [148, 2]);
+  assert.deepEqual(seen({ watched: 150, late: 120, late_monitors: Array.from({ length: 100 }, (_, n) => `mon-${n}`) }), [0, 150]);
+  assert.deepEqual(seen(null), [0, 150]); // the database is away
   stop();
 });
