@@ -148,7 +148,7 @@ func (db *database) showIncident(ctx context.Context, tx *sqlx.Tx, r evidence.Re
 			return nil
 		}
 		steps.step(incident.PictureAdded{Picture: incident.Picture{
-			EvidenceID: string(r.ID), Variant: string(f.Variant), Severity: newest.Severity, Clarity: clarity, TakenAt: f.TakenAt,
+			EvidenceID: string(r.ID), Variant: string(f.Variant), Condition: incident.Name(r.Condition), Clarity: clarity, TakenAt: f.TakenAt,
 		}})
 		changes = steps.changes()
 		return storeIncidents(ctx, tx, steps)

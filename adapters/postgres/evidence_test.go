@@ -525,7 +525,7 @@ func TestEvidenceBelongsToTheIncidentOfItsEvent(t *testing.T) {
 	}
 	r.Files = []evidence.File{file(evidence.Onset, onset)}
 	upload(t, s, r, onset)
-	if p := onlyIncident(t, s, m.ID).Picture; p == nil || p.EvidenceID != string(r.ID) || p.Variant != "onset" || p.Severity != 1 {
+	if p := onlyIncident(t, s, m.ID).Picture; p == nil || p.EvidenceID != string(r.ID) || p.Variant != "onset" || p.Condition != "black" {
 		t.Errorf("the incident shows %+v", p)
 	}
 	list, err := s.ListEvidence(t.Context(), record.EvidenceFilter{IncidentID: i.ID, Limit: 10})

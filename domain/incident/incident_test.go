@@ -242,25 +242,45 @@ func TestAnInputBelongsToTheIncidentThatItConcerns(t *testing.T) { // section 16
 
 func TestTheBestPictureStays(t *testing.T) {
 	h := newHistory(t)
-	h.step(30, began(black, 0))
+	h.step(30, began(black, 0), began(incident.NoMedia, 0))
 	for _, c := range []struct {
-		id       string
-		severity int
-		clarity  float64
-		sec      float64
-		best     string
+		id        string
+		condition incident.Name
+		clarity   float64
+		sec       float64
+		best      string
 	}{
-		{"a", 1, 0.5, 30, "a"},
-		{"b", 1, 0.4, 40, "a"},
-		{"c", 1, 0.5, 50, "c"},
-		{"d", 2, 0.1, 35, "d"},
-		{"e", 1, 1, 60, "d"},
-		{"d", 2, 0.1, 35, "d"},
+		{"a", black, 0.5, 30, "a"},
+		{"b", black, 0.4, 40, "a"},
+		{"c", black, 0.5, 50, "c"},
+		{"d", incident.NoMedia, 0.1, 35, "d"},
+		{"e", black, 1, 60, "d"},
+		{"d", incident.NoMedia, 0.1, 35, "d"},
 	} {
-		h.step(70, incident.PictureAdded{Picture: incident.Picture{EvidenceID: c.id, Variant: "onset", Severity: c.severity, Clarity: c.clarity, TakenAt: at(c.sec)}})
+		h.step(70, incident.PictureAdded{Picture: incident.Picture{EvidenceID: c.id, Variant: "onset", Condition: c.condition, Clarity: c.clarity, TakenAt: at(c.sec)}})
 		if got := h.newest().Picture.EvidenceID; got != c.best {
 			t.Errorf("after %s the best is %s, want %s", c.id, got, c.best)
 		}
+	}
+}
+
+func TestThePictureIsOfTheWorstCondition(t *testing.T) { // section 16.1
+	for _, c := range []struct{ first, second incident.Name }{{black, silent}, {silent, black}} {
+		h := newHistory(t)
+		show := func(sec float64, id string, condition incident.Name, clarity float64, want string) {
+			t.Helper()
+			h.step(sec, incident.PictureAdded{Picture: incident.Picture{EvidenceID: id, Condition: condition, Clarity: clarity, TakenAt: at(sec)}})
+			if got := h.newest().Picture.EvidenceID; got != want {
+				t.Errorf("%s, then %s: after %d s the best picture is %s, want %s", c.first, c.second, int(sec), got, want)
+			}
+		}
+		h.step(30, began(c.first, 0))
+		show(31, "when the first was detected", c.first, 0.2, "when the first was detected")
+		h.step(700, began(c.second, 670)) // the first has severity 3, the second 1
+		show(701, "when the second was detected", c.second, 1, "when the first was detected")
+		h.step(710, ended(c.first, 705))
+		show(711, "when the first was over", c.second, 1, "when the first was detected")
+		show(1300, "when the second had severity 3", c.second, 0.4, "when the second had severity 3")
 	}
 }
 

@@ -9,17 +9,27 @@ import (
 type Picture struct {
 	EvidenceID string    `json:"evidence_id"`
 	Variant    string    `json:"variant"`
-	Severity   int       `json:"severity"` // of the condition that it shows
-	Clarity    float64   `json:"clarity"`  // how clearly it shows the condition, 0 to 1
+	Condition  Name      `json:"condition"` // that it shows
+	Clarity    float64   `json:"clarity"`   // how clearly it shows the condition, 0 to 1
 	TakenAt    time.Time `json:"taken_at"`
 }
 
-// better reports whether p shows an incident better than q: by severity, then by how
-// clearly the condition shows, then the newest.
-func (p Picture) better(q Picture) bool {
+// showsBetter reports whether p shows the incident better than q: by the severity that
+// their conditions have reached by now, then by how clearly they show, then the newest.
+func (i *Incident) showsBetter(p, q Picture, now time.Time) bool {
 	return cmp.Or(
-		cmp.Compare(p.Severity, q.Severity),
+		cmp.Compare(i.reached(p.Condition, now), i.reached(q.Condition, now)),
 		cmp.Compare(p.Clarity, q.Clarity),
 		p.TakenAt.Compare(q.TakenAt),
 	) > 0
+}
+
+// reached returns the severity of the longest episode of a condition by now; 0: the
+// incident does not have the condition.
+func (i *Incident) reached(name Name, now time.Time) int {
+	c := i.condition(name)
+	if c == nil {
+		return 0
+	}
+	return severityOf(name, c.LongestAt(now))
 }

@@ -25,7 +25,7 @@ func anyInput(r *rapid.T, sec float64) incident.Input {
 	case 5:
 		return incident.Acknowledge{By: "ann"}
 	case 6:
-		return incident.PictureAdded{Picture: incident.Picture{EvidenceID: "a", Severity: rapid.IntRange(0, 3).Draw(r, "severity"), TakenAt: at(sec)}}
+		return incident.PictureAdded{Picture: incident.Picture{EvidenceID: "a", Condition: name, TakenAt: at(sec)}}
 	case 7:
 		yes := rapid.Bool().Draw(r, "false positive")
 		return incident.Label{By: "bob", FalsePositive: &yes}

@@ -239,7 +239,7 @@ func (t *Tracker) addPicture(p Picture) {
 		return
 	}
 	t.change(func(i *Incident) {
-		if i.Picture == nil || p.better(*i.Picture) {
+		if i.Picture == nil || i.showsBetter(p, *i.Picture, t.now) {
 			i.Picture = &p
 		}
 	})

@@ -117,7 +117,7 @@ var expiredEvidence = strings.ReplaceAll(`
 	INSERT INTO evidence_blobs (sha256, size) SELECT SHA256, 1 FROM evidence, unnest(ARRAY['onset', 'clip']) variant;
 	INSERT INTO evidence_files (evidence_id, variant, sha256, size, width, height, taken_at)
 	SELECT id, variant, SHA256, 1, 640, 360, created_at FROM evidence, unnest(ARRAY['onset', 'clip']) variant;
-	UPDATE incidents SET picture = jsonb_build_object('evidence_id', id, 'variant', 'onset', 'severity', severity, 'clarity', 1, 'taken_at', opened_at)`,
+	UPDATE incidents SET picture = jsonb_build_object('evidence_id', id, 'variant', 'onset', 'condition', 'black', 'clarity', 1, 'taken_at', opened_at)`,
 	"SHA256", "decode(md5(id || variant) || md5(variant || id), 'hex')")
 
 // orphanedBlobs adds 300 pictures and 5 clips of 20 MiB, and makes them and the blobs of
