@@ -264,6 +264,17 @@ func TestTheBestPictureStays(t *testing.T) {
 	}
 }
 
+func TestEvidenceReplacesItsOwnPicture(t *testing.T) { // section 16.2
+	h := newHistory(t)
+	h.step(30, began(silent, 0))
+	onset := incident.Picture{EvidenceID: "a", Variant: "onset", Condition: silent, Clarity: 0.5, TakenAt: at(1)}
+	level := incident.Picture{EvidenceID: "a", Variant: "level", Condition: silent, Clarity: 0.3, TakenAt: at(0)}
+	h.step(31, incident.PictureAdded{Picture: onset}, incident.PictureAdded{Picture: level})
+	if got := *h.newest().Picture; got != level {
+		t.Errorf("the best picture is %+v, want the sound level", got)
+	}
+}
+
 func TestThePictureIsOfTheWorstCondition(t *testing.T) { // section 16.1
 	for _, c := range []struct{ first, second incident.Name }{{black, silent}, {silent, black}} {
 		h := newHistory(t)

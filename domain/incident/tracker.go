@@ -234,12 +234,14 @@ func (t *Tracker) endMonitor(in MonitorEnded) {
 	}
 }
 
+// addPicture shows a picture that is better than the one shown, or of the same evidence:
+// files are stored one by one, and the evidence has then chosen among more of them.
 func (t *Tracker) addPicture(p Picture) {
 	if t.newest == nil {
 		return
 	}
 	t.change(func(i *Incident) {
-		if i.Picture == nil || i.showsBetter(p, *i.Picture, t.now) {
+		if i.Picture == nil || i.Picture.EvidenceID == p.EvidenceID || i.showsBetter(p, *i.Picture, t.now) {
 			i.Picture = &p
 		}
 	})
