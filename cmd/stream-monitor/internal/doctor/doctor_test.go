@@ -280,12 +280,12 @@ func TestTheCommandThatPrintsTheSecretWorks(t *testing.T) {
 	}
 }
 
-func TestTheCommandOfTheReadmeThatPrintsTheSecretWorks(t *testing.T) {
-	readme, err := os.ReadFile("../../../../README.md")
+func TestTheCommandOfTheWebhooksPageThatPrintsTheSecretWorks(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/webhooks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := regexp.MustCompile(`(?m)^printf 'whsec_.*$`).FindString(string(readme))
+	command := regexp.MustCompile(`(?m)^printf 'whsec_.*$`).FindString(string(page))
 	for _, given := range []string{"new", "new,old"} {
 		t.Setenv("WEBHOOK_SIGNING_KEY", given)
 		out, err := exec.CommandContext(t.Context(), "sh", "-c", command).CombinedOutput()
