@@ -1,5 +1,7 @@
 package evidence
 
+import "github.com/stream-monitor/stream-monitor/domain/monitor"
+
 // Measures at which a picture or a sound shows nothing of its condition.
 const (
 	brightLuma = 64  // mean luma, 0 to 255
@@ -12,15 +14,18 @@ const (
 const unmeasured = 0.5
 
 // BestPicture returns the picture that shows the condition of an alert, and how clearly,
-// from 0 to 1. It is the level plot of a silence, else the picture at the onset. A
-// recovery shows no condition.
+// from 0 to 1. It is the level plot of a silence, the last picture before an outage or
+// blindness, else the picture at the onset. A recovery shows no condition.
 func (r Record) BestPicture() (f File, clarity float64, ok bool) {
 	if r.Phase != AlertPhase {
 		return File{}, 0, false
 	}
 	variants := []Variant{Onset, Level}
-	if r.Condition == "silent" {
+	switch r.Condition {
+	case "silent":
 		variants = []Variant{Level, Onset}
+	case string(monitor.NoMedia), string(monitor.Blind): // no media show an onset
+		variants = []Variant{Before, Level}
 	}
 	for _, v := range variants {
 		if f, has := r.File(v); has {

@@ -10,7 +10,7 @@ func TestTheBestPictureShowsTheCondition(t *testing.T) {
 	file := func(v evidence.Variant, measure float64) evidence.File {
 		return evidence.File{Variant: v, Measure: &measure}
 	}
-	unmeasured := evidence.File{Variant: evidence.Onset}
+	before := evidence.File{Variant: evidence.Before}
 	for name, c := range map[string]struct {
 		condition string
 		phase     evidence.Phase
@@ -24,7 +24,9 @@ func TestTheBestPictureShowsTheCondition(t *testing.T) {
 		"silent":               {"silent", evidence.AlertPhase, []evidence.File{file(evidence.Onset, 16), file(evidence.Level, -45)}, evidence.Level, 0.5},
 		"digital silence":      {"silent", evidence.AlertPhase, []evidence.File{file(evidence.Level, -120)}, evidence.Level, 1},
 		"silent, picture only": {"silent", evidence.AlertPhase, []evidence.File{file(evidence.Onset, 16)}, evidence.Onset, 0.5},
-		"no media":             {"no_media", evidence.AlertPhase, []evidence.File{unmeasured}, evidence.Onset, 0.5},
+		"no media":             {"no_media", evidence.AlertPhase, []evidence.File{file(evidence.Level, -20), file(evidence.Before, 120)}, evidence.Before, 0.5},
+		"no media, sound only": {"no_media", evidence.AlertPhase, []evidence.File{file(evidence.Level, -20)}, evidence.Level, 0.5},
+		"blind":                {"blind", evidence.AlertPhase, []evidence.File{before, file(evidence.Level, -20)}, evidence.Before, 0.5},
 		"only before":          {"black", evidence.AlertPhase, []evidence.File{file(evidence.Before, 120)}, "", 0},
 		"a recovery":           {"black", evidence.RecoveryPhase, []evidence.File{file(evidence.Onset, 16)}, "", 0},
 		"nothing":              {"black", evidence.AlertPhase, nil, "", 0},
