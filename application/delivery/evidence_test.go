@@ -66,6 +66,7 @@ func TestEvidenceComesWithLaterAttempts(t *testing.T) { // section 16.2
 	}{
 		{"a fresh alert is sent without it, its second attempt with it", delivery.Delivery{EventType: event.Blackout}, there, []string{plain, full}, 0},
 		{"an alert that has waited has it", delivery.Delivery{EventType: event.Blackout, Age: time.Minute}, there, []string{full}, 0},
+		{"blindness that has waited has it", delivery.Delivery{EventType: event.MonitorError, Age: time.Minute}, there, []string{full}, 0},
 		{"a recovery has it", delivery.Delivery{EventType: event.BlackoutRecovered}, there, []string{full}, 0},
 		{"another event never has it", delivery.Delivery{EventType: event.StreamStarted, Age: time.Minute}, there, []string{plain, plain}, 0},
 		{"none is there", delivery.Delivery{EventType: event.Silence, Age: time.Minute},

@@ -21,9 +21,10 @@ type Evidence struct {
 	ExpiresAt  time.Time         `json:"expires_at"` // of the links
 }
 
-// MayHaveEvidence reports whether evidence is captured for events of this type.
+// MayHaveEvidence reports whether evidence is captured for events of this type: alerts,
+// recoveries and monitor.error. Of the last only blindness has any.
 func (t Type) MayHaveEvidence() bool {
-	return t == SegmentError || slices.Contains(alerts(), t) || slices.Contains(recoveries(), t)
+	return t == SegmentError || t == MonitorError || slices.Contains(alerts(), t) || slices.Contains(recoveries(), t)
 }
 
 // Recovers returns the type of the alert that a recovery ends; is is false for another

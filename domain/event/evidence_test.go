@@ -32,9 +32,9 @@ func TestEvidenceIsAddedBehindTheUnchangedPayload(t *testing.T) { // section 4.2
 	}
 }
 
-func TestAlertsAndRecoveriesMayHaveEvidence(t *testing.T) {
+func TestAlertsRecoveriesAndBlindnessMayHaveEvidence(t *testing.T) {
 	for typ, want := range withDetectors(true, true, map[event.Type]bool{
-		event.SegmentError: true, event.StreamStarted: false, event.StreamEnded: false, event.StreamDelayed: false, event.MonitorError: false,
+		event.SegmentError: true, event.StreamStarted: false, event.StreamEnded: false, event.StreamDelayed: false, event.MonitorError: true,
 	}) {
 		if typ.MayHaveEvidence() != want {
 			t.Errorf("%s: %t", typ, !want)
