@@ -136,8 +136,8 @@ export class FakeGateway {
     this.append("incident.updated", i);
   }
 
-  addThumbnail(m) {
-    const taken = iso(this.now());
+  addThumbnail(m, ageSec = 0) {
+    const taken = iso(this.now() - ageSec * 1000);
     this.thumbnails.set(m.monitor_id, taken);
     this.say(`event: thumbnail.updated\ndata: ${JSON.stringify({ type: "thumbnail.updated", at: taken, data: { monitor_id: m.monitor_id, taken_at: taken } })}\n\n`);
   }

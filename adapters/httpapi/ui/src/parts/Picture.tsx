@@ -35,9 +35,19 @@ export function useThumbnail(id: string): Thumbnail | null {
   return picture.value;
 }
 
+interface LiveProps {
+  intervalSec: number;
+  label: string;
+  children?: ComponentChildren;
+}
+
 // Live is the newest thumbnail of a stream with its age. One that is older than three intervals is grey.
-export function Live({ id, intervalSec, label, children }: { id: string; intervalSec: number; label: string; children?: ComponentChildren }) {
-  const picture = useThumbnail(id);
+export function Live({ id, ...rest }: LiveProps & { id: string }) {
+  return <Thumb picture={useThumbnail(id)} {...rest} />;
+}
+
+// Thumb is a thumbnail that its caller keeps coming.
+export function Thumb({ picture, intervalSec, label, children }: LiveProps & { picture: Thumbnail | null }) {
   const words = text.value.wall;
   if (!picture) {
     return (

@@ -6,7 +6,7 @@ import { episodeOf, fileOf, useDeliveries, useEvidence } from "../evidence";
 import { text } from "../i18n";
 import { lineOf, nameOf } from "../names";
 import { pinned, togglePinned } from "../settings";
-import { now, thumbnails } from "../store";
+import { now } from "../store";
 import { clock, clockDay, decimal, duration, zone } from "../time";
 import type { Condition, Delivery, EvidenceFile, Monitor } from "../types";
 import { placeText, type Item } from "../wall";
@@ -16,7 +16,7 @@ import { Glyph } from "./Glyph";
 import { HourLane, hourMs, useLastHour } from "./LastHour";
 import { memo } from "./memo";
 import { Stranger } from "./Name";
-import { File, Live, NoPicture } from "./Picture";
+import { File, isStale, Live, NoPicture, Thumb, useThumbnail } from "./Picture";
 import { conditionWord, Lamp, StateWord } from "./State";
 
 // Tile is a stream that needs somebody: what happened, since when, who has it.
@@ -137,13 +137,21 @@ function Frames({ item, href, name }: { item: Item; href: string; name: string }
           </span>
         )
       )}
-      {monitor && (
-        <span>
-          <Live id={item.id} intervalSec={monitor.config.check_interval_sec} label={name} />
-          <span class="caption">{thumbnails.keys.value && thumbnails.rows.get(item.id)?.value ? <b>{words.now}</b> : words.noneNow}</span>
-        </span>
-      )}
+      {monitor && <Latest id={item.id} intervalSec={monitor.config.check_interval_sec} name={name} />}
     </a>
+  );
+}
+
+// Latest calls a picture "now" only while it shows how the stream is now.
+function Latest({ id, intervalSec, name }: { id: string; intervalSec: number; name: string }) {
+  const picture = useThumbnail(id);
+  const words = text.value;
+  const stale = picture && isStale((now.value - Date.parse(picture.takenAt)) / 1000, intervalSec);
+  return (
+    <span>
+      <Thumb picture={picture} intervalSec={intervalSec} label={name} />
+      <span class="caption">{picture ? <b>{stale ? words.incident.lastPicture : words.wall.now}</b> : words.wall.noneNow}</span>
+    </span>
   );
 }
 

@@ -66,6 +66,16 @@ test("a checker that is behind is told, and nothing stays good that nobody check
     await page.waitForFunction(() => document.querySelectorAll(".screen.late").length === 0);
   }));
 
+test("a picture of a tile is called now only while it is new", () =>
+  open(fill, async (page, gateway) => {
+    await live(page);
+    gateway.addThumbnail(monitor(1), 120);
+    const caption = page.locator(".tile .frames .caption").last();
+    await caption.getByText("Last picture").waitFor();
+    gateway.addThumbnail(monitor(1));
+    await caption.getByText("Now", { exact: true }).waitFor();
+  }));
+
 test("a database that does not answer is told", () =>
   open(fill, async (page, gateway) => {
     await live(page);
