@@ -14,6 +14,9 @@ export function onKey(key: string, action: Action): () => void {
   return () => actions.set(key, (actions.get(key) ?? []).filter((a) => a !== action));
 }
 
+// isUsed reports whether key does something on the page that is open.
+export const isUsed = (key: string): boolean => (actions.get(key) ?? []).length > 0;
+
 function press(event: KeyboardEvent): void {
   if (!keysOn.value || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   const target = event.target as HTMLElement;

@@ -182,16 +182,16 @@ function SoundIsOff() {
 // useKeys moves through all streams of the wall: what needs somebody first.
 function useKeys(): void {
   useEffect(() => {
-    const all = () => [...wanted.value.attention, ...wanted.value.on_air];
+    const tiles = () => [...document.querySelectorAll("article.tile")].map((tile) => tile.id.slice("tile-".length));
+    const all = () => [...tiles(), ...wanted.value.on_air.map((i) => i.id)];
     const move = (by: number) => {
       const list = all();
-      const at = list.findIndex((i) => i.id === selected.value);
-      const next = list[Math.min(list.length - 1, Math.max(0, at + by))];
+      const next = list[Math.min(list.length - 1, Math.max(0, list.indexOf(selected.value) + by))];
       if (!next) return;
-      selected.value = next.id;
-      document.getElementById(`tile-${next.id}`)?.scrollIntoView({ block: "nearest" });
+      selected.value = next;
+      document.getElementById(`tile-${next}`)?.scrollIntoView({ block: "nearest" });
     };
-    const current = () => byID.value.get(selected.value);
+    const current = () => (all().includes(selected.value) ? byID.value.get(selected.value) : undefined);
     const ends = [
       onKey("j", () => move(1)),
       onKey("k", () => move(-1)),
@@ -203,7 +203,7 @@ function useKeys(): void {
         const incident = current()?.incident;
         if (incident?.state === "open" && !incident.acknowledged_at) acknowledge(incident.incident_id);
       }),
-      onKey("p", () => selected.value && togglePinned(selected.value)),
+      onKey("p", () => current() && togglePinned(selected.value)),
       onKey("v", () => setQuery({ view: query.value.get("view") === "rows" ? null : "rows" }, "replace")),
     ];
     return () => ends.forEach((end) => end());

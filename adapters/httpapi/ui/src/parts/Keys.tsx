@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { text } from "../i18n";
-import { onKey } from "../keyboard";
+import { isUsed, onKey } from "../keyboard";
 import { keysOn } from "../settings";
 import type { Words } from "../i18n";
 
@@ -22,7 +22,7 @@ const list: [string, keyof Words["shell"]["key"]][] = [
   ["g d", "deliveries"],
 ];
 
-// Keys lists the single keys and switches them off.
+// Keys lists the single keys of the page that is open, and switches them off.
 export function Keys() {
   const words = text.value.shell;
   const dialog = useRef<HTMLDialogElement>(null);
@@ -30,6 +30,7 @@ export function Keys() {
   useEffect(() => {
     if (keysOpen.value && !dialog.current?.open) dialog.current?.showModal();
   }, [keysOpen.value]);
+  const used = keysOpen.value ? list.filter(([keys]) => isUsed(keys)) : [];
   return (
     <dialog ref={dialog} aria-labelledby="keys-title" onClose={() => (keysOpen.value = false)}>
       <div class="card-head">
@@ -39,7 +40,7 @@ export function Keys() {
         </button>
       </div>
       <dl class="keys">
-        {list.map(([keys, what]) => (
+        {used.map(([keys, what]) => (
           <div key={keys}>
             <dt>{words.key[what]}</dt>
             <dd>

@@ -23,6 +23,7 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
   const small = phone?.matches ?? false;
   const late = items.filter((item) => item.late).length;
   const size = rows ? { rowHeight: 46, minWidth: Infinity, gap: 0 } : small ? { rowHeight: 55, minWidth: Infinity, gap: 1 } : { rowHeight: 168, minWidth: 174, gap: 12 };
+  const chosen = items.findIndex((item) => item.id === selected);
   return (
     <section class="section" aria-labelledby="on-air-title">
       <div class="section-head">
@@ -58,7 +59,7 @@ export function OnAir({ items, heading, selected }: { items: readonly Item[]; he
         </span>
       </div>
       {rows && <RowHead />}
-      <Windowed key={rows ? "rows" : "grid"} items={items} {...size} class={rows ? "rows card" : "screens"} label={words.onAir} keyOf={(item) => item.id}>
+      <Windowed key={rows ? "rows" : "grid"} items={items} {...size} class={rows ? "rows card" : "screens"} label={words.onAir} keyOf={(item) => item.id} chosen={chosen} follow={`${selected} ${items[chosen]?.pinned}`}>
         {(item) => (rows ? <Row id={item.id} item={item} selected={item.id === selected} /> : <Screen id={item.id} item={item} selected={item.id === selected} />)}
       </Windowed>
     </section>

@@ -10,13 +10,16 @@ interface Props<T> {
   label: string;
   class: string;
   keyOf: (item: T) => string;
+  chosen: number; // index of the item to scroll to; -1: none
+  follow: string; // scrolls to the chosen item when it changes
   children: (item: T, index: number) => ComponentChildren;
 }
 
 const beyond = 2; // rows that are drawn above and below the view
+const beside = 8; // px between the chosen item and the edge of the view
 
 // Windowed draws only the rows in view: with 1,000 streams the DOM would be the cost.
-export function Windowed<T>({ items, rowHeight, minWidth, gap, label, class: name, keyOf, children }: Props<T>) {
+export function Windowed<T>({ items, rowHeight, minWidth, gap, label, class: name, keyOf, chosen, follow, children }: Props<T>) {
   const ref = useRef<HTMLUListElement>(null);
   const view = useSignal({ first: 0, last: 12, columns: 1 });
   useEffect(() => {
@@ -27,7 +30,7 @@ export function Windowed<T>({ items, rowHeight, minWidth, gap, label, class: nam
       if (!list || !list.offsetWidth) return;
       const box = list.getBoundingClientRect();
       const zoom = box.width / list.offsetWidth || 1; // large screens are zoomed
-      const columns = minWidth === Infinity ? 1 : Math.max(1, Math.floor((list.offsetWidth + gap) / (minWidth + gap)));
+      const columns = columnsOf(list, minWidth, gap);
       const first = Math.max(0, Math.floor(-box.top / zoom / rowHeight) - beyond);
       const last = Math.max(first, Math.ceil((innerHeight - box.top) / zoom / rowHeight) + beyond);
       const seen = view.peek();
@@ -45,6 +48,18 @@ export function Windowed<T>({ items, rowHeight, minWidth, gap, label, class: nam
       cancelAnimationFrame(frame);
     };
   }, [rowHeight, minWidth, gap]);
+  useEffect(() => {
+    const list = ref.current!;
+    if (chosen < 0 || !list.offsetWidth) return;
+    const box = list.getBoundingClientRect();
+    const zoom = box.width / list.offsetWidth;
+    const top = box.top + Math.floor(chosen / columnsOf(list, minWidth, gap)) * rowHeight * zoom;
+    const covered = document.querySelector(".row-head") ?? document.querySelector(".top"); // they stay at the top
+    const above = (covered?.getBoundingClientRect().bottom ?? 0) + beside;
+    const below = innerHeight - rowHeight * zoom - beside;
+    if (top < above) scrollBy(0, top - above);
+    else if (top > below) scrollBy(0, top - below);
+  }, [follow]);
   const { first, last, columns } = view.value;
   const rows = Math.ceil(items.length / columns);
   const from = Math.min(first, Math.max(0, rows - 1)) * columns;
@@ -68,3 +83,5 @@ export function Windowed<T>({ items, rowHeight, minWidth, gap, label, class: nam
     </ul>
   );
 }
+
+const columnsOf = (list: HTMLElement, minWidth: number, gap: number) => (minWidth === Infinity ? 1 : Math.max(1, Math.floor((list.offsetWidth + gap) / (minWidth + gap))));

@@ -143,6 +143,48 @@ test("single keys move, open and explain; they can be switched off", () =>
     assert.equal(new URL(page.url()).pathname, "/");
   }));
 
+test("what is chosen by key is drawn and in view, as a picture and as a row, and stays so when it is pinned", () =>
+  open(fill(300, incident(1)), async (page) => {
+    const inView = () =>
+      page.waitForFunction(() => {
+        const box = document.querySelector(".selected")?.getBoundingClientRect();
+        const covered = document.querySelector(".row-head") ?? document.querySelector(".top");
+        return box && box.top >= covered.getBoundingClientRect().bottom && box.bottom <= innerHeight;
+      });
+    const press = async (key, times) => {
+      for (let i = 0; i < times; i++) await page.keyboard.press(key);
+    };
+    await page.locator(".screen").first().waitFor();
+    await press("j", 100);
+    await page.locator(".screen.selected").getByText("Channel 100", { exact: true }).waitFor();
+    await inView();
+    await press("k", 90);
+    await page.locator(".screen.selected").getByText("Channel 10", { exact: true }).waitFor();
+    await inView();
+    await press("j", 40);
+    await press("p", 1);
+    await page.locator("li:first-child > .screen.selected").getByText("Channel 50", { exact: true }).waitFor();
+    await inView();
+    await press("v", 1);
+    await press("j", 60);
+    await page.locator(".row.selected").waitFor();
+    await inView();
+  }));
+
+test("the keys that are listed are those of the page", () =>
+  open(fill(3, incident(1)), async (page, gateway) => {
+    const keys = async () => {
+      await page.keyboard.press("?");
+      await page.locator("dialog[open] .keys dt").first().waitFor();
+      return (await texts(page.locator(".keys dd"))).join(" ");
+    };
+    await page.locator(".tile").waitFor();
+    assert.equal(await keys(), "j k Enter a r / p v ? gw gi gd");
+    await page.goto(`${gateway.url}/settings`);
+    await page.locator("main h1").waitFor();
+    assert.equal(await keys(), "/ ? gw gi gd");
+  }));
+
 test("a group is chosen, is in the address, and leaves out all others", () =>
   open(
     (gateway) => {

@@ -35,7 +35,7 @@ export const shell = {
   yourName: "Your name",
   yourNameHint: "Others see who handles an incident. This browser remembers it.",
   key: {
-    next: "next stream in trouble",
+    next: "the next one",
     previous: "the one before",
     open: "open it",
     acknowledge: "acknowledge",

@@ -36,8 +36,8 @@ export const shell: Words["shell"] = {
   yourName: "お名前",
   yourNameHint: "誰が対応しているかが他の人に表示されます。このブラウザーに保存されます。",
   key: {
-    next: "次の障害へ",
-    previous: "前の障害へ",
+    next: "次へ",
+    previous: "前へ",
     open: "開く",
     acknowledge: "対応を開始",
     refresh: "今すぐ並べ替え",
