@@ -1,13 +1,18 @@
 // What a person does about an incident. The feed brings the result to every page.
 import { signal } from "@preact/signals";
+import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { APIError, incidents } from "./api";
 import { text } from "./i18n";
+import { refusalOf, type Refusal } from "./refusals";
 import { name } from "./settings";
 import { duration } from "./time";
 
+// Said is what people read: a sentence, with a text in another language where that tells more.
+export type Said = string | VNode;
+
 // failure is the message of the newest action that failed.
-export const failure = signal("");
+export const failure = signal<Said>("");
 const asking = signal<((by: string) => void) | null>(null);
 
 export function acknowledge(...ids: string[]): void {
@@ -40,12 +45,25 @@ export async function run(action: () => Promise<void>): Promise<void> {
   }
 }
 
-export function describe(error: unknown): string {
+// describe says why a request failed. The text of the API is English, so it is marked.
+export function describe(error: unknown): Said {
   const words = text.value.common;
   if (!(error instanceof APIError)) return String(error);
   if (error.status === 0) return words.unreachable;
-  if (error.status === 429) return words.tooManyRequests(duration(error.retryAfterSec ?? 60));
-  return error.message;
+  if (error.status === 429 && error.code !== "MAX_MONITORS_EXCEEDED") return words.tooManyRequests(duration(error.retryAfterSec ?? 60));
+  return say(refusalOf(error));
+}
+
+export function say({ sentence, detail }: Refusal): Said {
+  if (!detail) return sentence;
+  return (
+    <>
+      {sentence}{" "}
+      <span class="dim wrap" lang="en">
+        {detail}
+      </span>
+    </>
+  );
 }
 
 function withName(then: (by: string) => void): void {
@@ -73,7 +91,7 @@ export function Actions() {
     <>
       {failure.value && (
         <div class="toast is-warning" role="alert">
-          <b>{words.common.failed}.</b> {failure}
+          <b>{words.common.failed}.</b> {failure.value}
           <button class="btn quiet" type="button" onClick={() => (failure.value = "")}>
             {words.common.close}
           </button>

@@ -1,7 +1,7 @@
 // The list of deliveries: read page by page, kept as new as the feed.
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { describe } from "./actions";
+import { describe, type Said } from "./actions";
 import { deliveries as api, type DeliveryFilter } from "./api";
 import { query } from "./router";
 import { deliveries as live } from "./store";
@@ -23,7 +23,7 @@ function readFilter(): DeliveryFilter {
 
 export function useDeliveryList() {
   const page = useSignal<Page | null>(null);
-  const failed = useSignal("");
+  const failed = useSignal<Said>("");
   const again = useSignal(0);
   const filter = readFilter();
   const key = JSON.stringify(filter);

@@ -1,5 +1,6 @@
 // The sentences that say why there is an incident, from the numbers of its condition.
 import { text } from "./i18n";
+import { reasonWord } from "./refusals";
 import { isLate } from "./store";
 import { clockDay, decimal, duration, secondsBetween } from "./time";
 import type { Condition, Monitor } from "./types";
@@ -17,7 +18,7 @@ export function whyOf(condition: Condition, monitor: Monitor | null, now: number
     case "late":
       return words.late(clockDay(condition.started_at, now));
     case "error":
-      return words.error(condition.alert?.reason ?? monitor?.reason ?? "?");
+      return words.error(reasonWord(condition.alert?.reason ?? monitor?.reason ?? "?"));
     default:
       return words.other(condition.name, lasted);
   }

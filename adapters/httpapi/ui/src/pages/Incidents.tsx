@@ -1,7 +1,7 @@
 import "../styles/incidents.css";
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { acknowledge, describe, failure, run } from "../actions";
+import { acknowledge, describe, failure, run, type Said } from "../actions";
 import { incidents as api } from "../api";
 import { csvOf, save } from "../csv";
 import { text } from "../i18n";
@@ -28,7 +28,7 @@ interface Page {
 // useIncidents reads the filtered list, keeps it as new as the feed, and counts what came since.
 function useIncidents() {
   const page = useSignal<Page | null>(null);
-  const failed = useSignal("");
+  const failed = useSignal<Said>("");
   const again = useSignal(0);
   const { filter, key } = readFilter();
   useEffect(() => {
@@ -118,7 +118,7 @@ export function Incidents() {
       {failed.value && (
         <p class="notice is-warning" role="alert">
           <Glyph name="warning" />
-          {failed}
+          {failed.value}
         </p>
       )}
       {!shown.value && !failed.value && <p aria-busy="true">{text.value.common.loading}</p>}

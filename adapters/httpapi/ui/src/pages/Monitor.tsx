@@ -1,7 +1,7 @@
 import "../styles/monitor.css";
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { describe, run } from "../actions";
+import { describe, run, type Said } from "../actions";
 import { APIError, monitors as api } from "../api";
 import { text } from "../i18n";
 import { groupOf, nameOf, shortURL, titleOf, channelOf } from "../names";
@@ -14,6 +14,7 @@ import { Live } from "../parts/Picture";
 import { Lamp, StateWord } from "../parts/State";
 import { Watch } from "../parts/Watch";
 import { changing, Watching } from "../parts/Watching";
+import { reasonWord } from "../refusals";
 import { path } from "../router";
 import { pinned, togglePinned } from "../settings";
 import { incidents, isLate, monitors, now } from "../store";
@@ -37,7 +38,7 @@ export function Monitor() {
 // useMonitor is the monitor of the feed, with what only a reading tells: the receiver, and monitors that have ended.
 function useMonitor(id: string) {
   const read = useSignal<Data | null>(null);
-  const failed = useSignal("");
+  const failed = useSignal<Said>("");
   monitors.keys.value;
   const live = monitors.rows.get(id)?.value;
   const changed = live && `${live.status} ${JSON.stringify(live.config)} ${JSON.stringify(live.metadata)}`;
@@ -175,7 +176,7 @@ function Facts({ monitor, incident }: { monitor: Data; incident: Incident | null
         <span>
           <Glyph name="off" />
           {words.ended(clockDay(monitor.ended_at, today))}
-          {monitor.reason && `, ${words.endedReason(monitor.reason)}`}
+          {monitor.reason && `, ${words.endedReason(reasonWord(monitor.reason))}`}
         </span>
       )}
       {incident?.acknowledged_by && (

@@ -2,7 +2,7 @@ import "../styles/register.css";
 import { useSignal, type Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { describe } from "../actions";
+import { describe, type Said } from "../actions";
 import { APIError, monitors as api, operationID, testWebhook } from "../api";
 import { limits, type NumberName } from "../change";
 import { text } from "../i18n";
@@ -153,7 +153,7 @@ function Step({ n, title, children }: { n: number; title: string; children: Comp
 function Form({ draft, numbers, set, children }: { draft: Signal<Draft>; numbers: Numbers; set: Set; children: ComponentChildren }) {
   const words = text.value.register;
   const busy = useSignal(false);
-  const failed = useSignal("");
+  const failed = useSignal<Said>("");
   const done = useSignal<{ id: string; name: string } | null>(null);
   const operation = useRef({ id: "", of: "" });
   const submit = async (event: SubmitEvent) => {
@@ -188,7 +188,7 @@ function Form({ draft, numbers, set, children }: { draft: Signal<Draft>; numbers
           {failed.value && (
             <p class="notice is-trouble" role="alert">
               <Glyph name="fail" />
-              <span class="wrap">{failed}</span>
+              <span class="wrap">{failed.value}</span>
             </p>
           )}
           {done.value && (
@@ -296,7 +296,7 @@ function SingleValues({ draft, numbers, set }: { draft: Signal<Draft>; numbers: 
 function Callback({ draft, set }: { draft: Signal<Draft>; set: Set }) {
   const words = text.value.register;
   const trial = useSignal<Trial | null>(null);
-  const failed = useSignal("");
+  const failed = useSignal<Said>("");
   const busy = useSignal(false);
   const test = async () => {
     busy.value = true;
@@ -339,9 +339,7 @@ function Callback({ draft, set }: { draft: Signal<Draft>; set: Set }) {
         {failed.value && (
           <p class="notice is-trouble">
             <Glyph name="fail" />
-            <span class="wrap" lang="en">
-              {failed}
-            </span>
+            <span class="wrap">{failed.value}</span>
           </p>
         )}
         {t && (

@@ -2,7 +2,7 @@ import "../styles/signin.css";
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { APIError, session } from "../api";
-import { describe } from "../actions";
+import { describe, type Said } from "../actions";
 import { text } from "../i18n";
 import { afterSignIn } from "../nextpage";
 import { Glyph } from "../parts/Glyph";
@@ -14,7 +14,7 @@ import { useTitle } from "../title";
 
 interface Refusal {
   what: string;
-  why: string;
+  why: Said;
 }
 
 export function SignIn() {

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { describe } from "../actions";
+import { describe, type Said } from "../actions";
 import { monitors as api } from "../api";
 import type { Mark, Span } from "../draw/lanes";
 import { deliverySpans, spanFor, spanNames, sumUp, windowOf, type SpanName, type Sums } from "../history";
@@ -28,7 +28,7 @@ interface Props {
 // useTimeline reads the window anew when the feed says that the stream changed, and when a new bucket began.
 function useTimeline(monitor: Monitor, incident: Incident | null, span: SpanName) {
   const read = useSignal<{ timeline: Timeline; span: SpanName } | null>(null);
-  const failed = useSignal("");
+  const failed = useSignal<Said>("");
   const { from, to, buckets } = windowOf(span, now.value, Date.parse(monitor.created_at));
   const urgent = `${span} ${to} ${monitor.status} ${monitor.health.video} ${monitor.health.audio} ${monitor.blind_since} ${incident?.updated_at}`;
   const looked = Math.floor(Date.parse(monitor.health.last_check_at ?? monitor.created_at) / leastRereadMs);

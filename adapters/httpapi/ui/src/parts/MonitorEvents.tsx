@@ -1,6 +1,7 @@
 import { type ReadonlySignal } from "@preact/signals";
 import { monitors as api } from "../api";
 import { text } from "../i18n";
+import { reasonWord } from "../refusals";
 import { useRead } from "../read";
 import { deliveries, now } from "../store";
 import { clock, clockDay, duration, zone } from "../time";
@@ -104,6 +105,6 @@ function tell(data: Record<string, unknown> | undefined, happened: string): stri
   else if (seconds("total_duration_sec") !== null) parts.push(words.lasted(duration(seconds("total_duration_sec")!)));
   else if (seconds("delay_sec") !== null) parts.push(words.lateBy(duration(seconds("delay_sec")!)));
   if (instantOf(data.started_at) && data.started_at !== happened) parts.push(words.startedAt(clock(data.started_at as string)));
-  if (typeof data.reason === "string") parts.push(words.reason(data.reason));
+  if (typeof data.reason === "string") parts.push(words.reason(reasonWord(data.reason)));
   return parts.join(text.value.common.listComma);
 }

@@ -1,4 +1,6 @@
+import { say, type Said } from "../actions";
 import { text } from "../i18n";
+import { refusalOf } from "../refusals";
 import { stepsOf, type Step } from "../registration";
 import { now } from "../store";
 import { clockMinute, dayKey, decimal, duration, secondsBetween, shortDay, wholeDuration, zone } from "../time";
@@ -10,7 +12,7 @@ export interface Seen {
   preview: Preview | null;
   tookMs: number;
   looking: boolean;
-  failed: string; // why nothing is seen
+  failed: Said; // why nothing is seen
 }
 
 const stateLooks: Record<Preview["state"], [GlyphName, string]> = {
@@ -108,10 +110,10 @@ function Found({ preview }: { preview: Preview }) {
           <Glyph name="fail" />
           <div>
             <b>{words.problems}</b>
-            <ul class="problems" lang="en">
+            <ul class="problems">
               {preview.problems.map((p) => (
                 <li key={p.message} class="wrap">
-                  {p.message}
+                  {say(refusalOf(p))}
                 </li>
               ))}
             </ul>

@@ -1,6 +1,6 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { describe } from "../actions";
+import { describe, type Said } from "../actions";
 import { evidence as api } from "../api";
 import { text } from "../i18n";
 import type { Evidence, Variant } from "../types";
@@ -16,7 +16,7 @@ export function Share({ all }: { all: readonly Evidence[] }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const ttl = useSignal<TTL>("900");
   const links = useSignal<[string, string][]>([]);
-  const failed = useSignal("");
+  const failed = useSignal<Said>("");
   useEffect(() => {
     if (sharing.value) dialog.current?.showModal();
   }, [sharing.value]);
@@ -53,7 +53,7 @@ export function Share({ all }: { all: readonly Evidence[] }) {
             {words.makeLinks}
           </button>
         </div>
-        {failed.value && <p role="alert">{failed}</p>}
+        {failed.value && <p role="alert">{failed.value}</p>}
         {links.value.map(([what, url]) => (
           <Link key={url} what={what} url={url} />
         ))}

@@ -1,6 +1,6 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { describe } from "../actions";
+import { describe, type Said } from "../actions";
 import { monitors as api } from "../api";
 import { changeOf, limits, times } from "../change";
 import { text, type Words } from "../i18n";
@@ -75,7 +75,7 @@ function ChangeForm({ monitor }: { monitor: Monitor }) {
   const words = text.value.monitor;
   const dialog = useRef<HTMLDialogElement>(null);
   const opened = useRef<FormData | null>(null);
-  const failed = useSignal("");
+  const failed = useSignal<Said>("");
   const busy = useSignal(false);
   useEffect(() => {
     if (!changing.value || dialog.current?.open) return;
@@ -107,7 +107,7 @@ function ChangeForm({ monitor }: { monitor: Monitor }) {
           {failed.value && (
             <p class="notice is-warning" role="alert">
               <Glyph name="warning" />
-              {failed}
+              {failed.value}
             </p>
           )}
           <div class="form-grid">

@@ -115,13 +115,32 @@ test("a stream is seen before it is registered, and a lost answer registers it o
     assert.ok(sent[1].config.scheduled_start_time);
   }));
 
+const duplicate = { field: "stream_url", code: "DUPLICATE_MONITOR", message: "it is already being watched by mon-7" };
+
 test("what would be refused is said before it is submitted", () =>
   open(fill, async (page, gateway) => {
-    gateway.routes.set("POST /api/v1/preview", () => [200, { ...preview, problems: [{ field: "stream_url", code: "DUPLICATE_MONITOR", message: "it is already being watched" }] }]);
+    gateway.routes.set("POST /api/v1/preview", () => [200, { ...preview, problems: [duplicate] }]);
     await page.goto(gateway.url + pages.register);
-    await page.getByText("it is already being watched").waitFor();
+    await page.getByText("Address of the stream: This stream is watched already.").waitFor();
+    assert.equal(await page.locator(".problems [lang=en]").textContent(), duplicate.message);
     assert.equal(await page.getByText("Can be registered").count(), 0);
   }));
+
+test("refusals are Japanese on a Japanese page, and what the API adds is marked as English", () =>
+  open(
+    fill,
+    async (page, gateway) => {
+      gateway.routes.set("POST /api/v1/preview", () => [200, { ...preview, problems: [duplicate] }]);
+      gateway.routes.set("POST /api/v1/monitors", () => [429, { error: { code: "MAX_MONITORS_EXCEEDED", message: "50 monitors are active" } }]);
+      await page.goto(gateway.url + pages.register);
+      await page.getByText("配信のアドレス：この配信はすでに監視しています。").waitFor();
+      await page.locator("#callback").fill("https://example.com/hook");
+      await page.getByRole("button", { name: "この配信を監視" }).click();
+      await page.getByRole("alert").getByText("同時に監視できる配信の上限に達しています。").waitFor();
+      assert.equal(await page.getByRole("alert").locator("[lang=en]").textContent(), "50 monitors are active");
+    },
+    { locale: "ja-JP" },
+  ));
 
 test("a change of thresholds sends only what differs", () =>
   open(fill, async (page, gateway) => {

@@ -1,0 +1,36 @@
+// What the API refuses, in words. Its own text, which is English, is kept where it tells more than the code.
+import { text } from "./i18n";
+
+export interface Refusal {
+  sentence: string;
+  detail: string; // English; empty: the sentence says it all
+}
+
+interface Refused {
+  code: string;
+  message: string;
+  field?: string | null; // of the request; null or missing: none, or the API does not tell
+}
+
+// Their texts name what was refused and what is accepted.
+const detailed = ["INVALID_URL", "INVALID_CONFIG", "DUPLICATE_MONITOR", "MAX_MONITORS_EXCEEDED", "MONITOR_ENDED", "BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "UNAVAILABLE", "IDEMPOTENCY_KEY_REUSED"];
+
+export function refusalOf({ code, message, field }: Refused): Refusal {
+  const { refusals, common } = text.value;
+  const sentence = (refusals.codes as Record<string, string>)[code];
+  if (!sentence) return { sentence: `${common.failed}${common.stop}`, detail: message };
+  return { sentence: field ? refusals.of(fieldWord(field), sentence) : sentence, detail: detailed.includes(code) ? message : "" };
+}
+
+// fieldWord is the label of a field of a registration, as the forms have it.
+function fieldWord(field: string): string {
+  const { monitor, register } = text.value;
+  if (field === "stream_url") return register.url;
+  if (field.startsWith("metadata")) return monitor.metadata;
+  return (monitor.fields as Record<string, string>)[field.replace(/^config\./, "")] ?? field;
+}
+
+// reasonWord says why a monitor failed, a stream ended or its media were missing. A reason of a newer gateway stays as it is.
+export function reasonWord(reason: string): string {
+  return (text.value.refusals.reasons as Record<string, string>)[reason] ?? reason;
+}
