@@ -82,6 +82,7 @@ func TestAPreviewNamesWhatWouldBeRefused(t *testing.T) {
 	}{
 		{"nothing", `{"stream_url":"` + streamURL + `"}`, "", nil},
 		{"no URL", `{}`, "stream_url INVALID_URL\n", nil},
+		{"other fields without a URL", `{"callback_url":"ftp://x","config":{"check_interval_sec":0}}`, "stream_url INVALID_URL\ncallback_url INVALID_URL\nconfig.check_interval_sec INVALID_CONFIG\n", nil},
 		{"a number as URL", `{"stream_url":1}`, "stream_url INVALID_CONFIG\n", nil},
 		{"another site", `{"stream_url":"https://example.com/"}`, "stream_url INVALID_URL\n", nil},
 		{"many fields", `{"stream_url":"` + streamURL + `","callback_url":"ftp://x","metadata":[],"color":1,"config":{"check_interval_sec":0,"silence_db_threshold":1,"scheduled_start_time":"soon"}}`,

@@ -1,7 +1,7 @@
 // What is being registered: presets, single values, and what will happen then.
 import type { NumberName } from "./change";
 import { fromLocalInput } from "./time";
-import type { Config, Preview, Registration, Service } from "./types";
+import type { Config, Preview, Problem, Registration, Service } from "./types";
 
 export type Numbers = Partial<Record<NumberName, number>>;
 export const numberNames: readonly NumberName[] = ["check_interval_sec", "blackout_threshold_sec", "silence_threshold_sec", "silence_db_threshold", "start_delay_tolerance_sec"];
@@ -36,6 +36,27 @@ export function registrationOf(draft: Draft, preset: Numbers): Registration {
   if (draft.channel.trim()) metadata.channel_name = draft.channel.trim();
   if (draft.title.trim()) metadata.stream_title = draft.title.trim();
   return { stream_url: draft.streamURL.trim(), callback_url: draft.callbackURL.trim(), config, metadata };
+}
+
+// Check is what a preview was asked, and what its problems are about.
+export type Check = Omit<Registration, "metadata" | "callback_url"> & { callback_url?: string };
+
+// checkOf leaves out a webhook that is not typed yet.
+export function checkOf(draft: Draft, preset: Numbers): Check {
+  const { stream_url, callback_url, config } = registrationOf(draft, preset);
+  return callback_url ? { stream_url, callback_url, config } : { stream_url, config };
+}
+
+// standing returns the problems whose fields are still as they were checked.
+export function standing(problems: Problem[], checked: Check, current: Check): Problem[] {
+  const valueOf = (check: Check, field: string) => JSON.stringify(field.split(".").reduce<unknown>((of, name) => (of as Record<string, unknown> | undefined)?.[name], check));
+  return problems.filter(({ field }) => !field || valueOf(checked, field) === valueOf(current, field));
+}
+
+// merged returns the problems after a check without stream_url: what was found out about the stream stands.
+export function merged(before: Problem[], after: Problem[]): Problem[] {
+  const ofStream = ({ field }: Problem) => !field || field === "stream_url";
+  return [...before.filter(ofStream), ...after.filter((p) => !ofStream(p))];
 }
 
 export interface Step {

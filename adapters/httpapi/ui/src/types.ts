@@ -204,6 +204,13 @@ export interface Service {
   presets: { name: string; config: Record<string, number> }[];
 }
 
+// Problem is why a registration would be refused.
+export interface Problem {
+  field: string | null;
+  code: string;
+  message: string;
+}
+
 // Preview is what the system sees of a stream that nobody has registered yet.
 export interface Preview {
   source: string | null;
@@ -214,7 +221,7 @@ export interface Preview {
   reason: string | null;
   detail: string | null;
   scheduled_start_at: string | null;
-  problems: { field: string | null; code: string; message: string }[];
+  problems: Problem[];
 }
 
 // Trial is the outcome of a test webhook.

@@ -10,17 +10,18 @@ import { Exchange, StatusWord } from "../parts/Exchange";
 import { Glyph } from "../parts/Glyph";
 import type { GlyphName } from "../parts/glyphs";
 import { Sees, WillHappen, type Seen } from "../parts/Sees";
-import { emptyDraft, numberNames, presetNumbers, registrationOf, type Draft, type Numbers } from "../registration";
+import { checkOf, emptyDraft, merged, numberNames, presetNumbers, registrationOf, type Check, type Draft, type Numbers } from "../registration";
 import { navigate, query, setQuery } from "../router";
 import { useService } from "../service";
 import { remembered } from "../settings";
-import { decimal, toLocalInput, wholeDuration } from "../time";
+import { decimal, fromLocalInput, toLocalInput, wholeDuration } from "../time";
 import { useTitle } from "../title";
 import type { Service, Trial } from "../types";
 
 const lastCallback = remembered<string>("callback", "");
 const typedMs = 700; // each look asks the platform, so it waits until the address is typed
-const nothing: Seen = { preview: null, tookMs: 0, looking: false, failed: "" };
+const checkEveryMs = 7000; // a gateway allows 10 previews a minute
+const nothing: Seen = { preview: null, tookMs: 0, looking: false, checked: null, failed: "" };
 
 export function Register() {
   const words = text.value.register;
@@ -79,7 +80,7 @@ export function Register() {
           </Step>
         </Form>
         <aside class="register-side">
-          <Sees seen={seen} />
+          <Sees seen={seen} current={checkOf(draft.value, numbers)} />
           <WillHappen config={registrationOf(draft.value, numbers).config} preview={seen.preview} leadSec={service?.limits.schedule_lead_sec ?? 600} />
         </aside>
       </div>
@@ -90,10 +91,19 @@ export function Register() {
 type Set = (change: Partial<Draft>) => void;
 
 // usePreview looks once at each address. Title and planned start fill fields that are empty or were filled so before.
+// When other fields change it has them checked without the address, so that the stream is not resolved again.
 function usePreview(draft: Signal<Draft>, numbers: Numbers) {
   const seen = useSignal<Seen>(nothing);
   const again = useSignal(0);
   const lookedAt = useRef(0);
+  const askedAt = useRef(-checkEveryMs);
+  const latest = useRef(numbers);
+  latest.current = numbers;
+  const current = () => checkOf(draft.peek(), latest.current);
+  const ask = (check: Partial<Check>, abort: AbortController) => {
+    askedAt.current = performance.now();
+    return api.preview(check, abort.signal);
+  };
   const url = draft.value.streamURL.trim();
   useEffect(() => {
     if (!/^https?:\/\/\S+\.\S+\/\S+/.test(url)) {
@@ -107,17 +117,15 @@ function usePreview(draft: Signal<Draft>, numbers: Numbers) {
         const began = performance.now();
         const before = seen.peek().preview;
         try {
-          const { stream_url, callback_url, config } = registrationOf(draft.peek(), numbers);
-          const preview = await api.preview(callback_url ? { stream_url, callback_url, config } : { stream_url, config }, abort.signal);
-          seen.value = { preview, tookMs: performance.now() - began, looking: false, failed: "" };
+          const checked = current();
+          const preview = await ask(checked, abort);
           const d = draft.peek();
           const fill = (typed: string, filled: string, found: string) => (!typed || typed === filled ? found : typed);
-          draft.value = {
-            ...d,
-            channel: fill(d.channel, before?.channel ?? "", preview.channel ?? ""),
-            title: fill(d.title, before?.title ?? "", preview.title ?? ""),
-            start: fill(d.start, toLocalInput(before?.scheduled_start_at ?? null), preview.state === "upcoming" ? toLocalInput(preview.scheduled_start_at) : ""),
-          };
+          const start = fill(d.start, toLocalInput(before?.scheduled_start_at ?? null), preview.state === "upcoming" ? toLocalInput(preview.scheduled_start_at) : "");
+          // A start of the platform needs no check: it is refused only because of an end.
+          if (!d.end && start !== d.start) checked.config.scheduled_start_time = fromLocalInput(start) ?? undefined;
+          seen.value = { preview, tookMs: performance.now() - began, looking: false, checked, failed: "" };
+          draft.value = { ...d, channel: fill(d.channel, before?.channel ?? "", preview.channel ?? ""), title: fill(d.title, before?.title ?? "", preview.title ?? ""), start };
         } catch (error) {
           if (abort.signal.aborted) return;
           const missing = error instanceof APIError && (error.status === 404 || error.status === 405);
@@ -132,8 +140,36 @@ function usePreview(draft: Signal<Draft>, numbers: Numbers) {
       clearTimeout(timer);
     };
   }, [url, again.value]);
+
+  const { preview, looking, checked } = seen.value;
+  const wanted = JSON.stringify(checkOf(draft.value, numbers));
+  const stale = preview !== null && !looking && JSON.stringify(checked) !== wanted;
+  useEffect(() => {
+    if (!stale) return;
+    const abort = new AbortController();
+    const check = async () => {
+      const checked = current();
+      const { stream_url: _, ...others } = checked;
+      try {
+        const { problems } = await ask(others, abort);
+        const before = seen.peek();
+        if (before.preview) seen.value = { ...before, checked, preview: { ...before.preview, problems: merged(before.preview.problems, problems) }, failed: "" };
+      } catch (error) {
+        if (abort.signal.aborted) return;
+        seen.value = { ...seen.peek(), failed: describe(error) };
+        if (error instanceof APIError && mayPass(error)) timer = setTimeout(check, error.retryAfterSec ? error.retryAfterSec * 1000 : checkEveryMs);
+      }
+    };
+    let timer = setTimeout(check, Math.max(typedMs, askedAt.current + checkEveryMs - performance.now()));
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [wanted, stale]);
   return { seen: seen.value, look: () => again.value++ };
 }
+
+const mayPass = ({ status }: APIError) => status === 0 || status === 429 || status >= 500;
 
 function Step({ n, title, children }: { n: number; title: string; children: ComponentChildren }) {
   return (

@@ -1,10 +1,10 @@
 import { say, type Said } from "../actions";
 import { text } from "../i18n";
 import { refusalOf } from "../refusals";
-import { stepsOf, type Step } from "../registration";
+import { standing, stepsOf, type Check, type Step } from "../registration";
 import { now } from "../store";
 import { clockMinute, dayKey, decimal, duration, secondsBetween, shortDay, wholeDuration, zone } from "../time";
-import type { Config, Preview } from "../types";
+import type { Config, Preview, Problem } from "../types";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
 
@@ -12,7 +12,8 @@ export interface Seen {
   preview: Preview | null;
   tookMs: number;
   looking: boolean;
-  failed: Said; // why nothing is seen
+  checked: Check | null; // what the problems of the preview are about
+  failed: Said; // why nothing is seen, or not checked again
 }
 
 const stateLooks: Record<Preview["state"], [GlyphName, string]> = {
@@ -24,9 +25,9 @@ const stateLooks: Record<Preview["state"], [GlyphName, string]> = {
 };
 
 // Sees is what the system sees of a stream before it is registered, and what would be refused.
-export function Sees({ seen }: { seen: Seen }) {
+export function Sees({ seen, current }: { seen: Seen; current: Check }) {
   const words = text.value.register;
-  const { preview, looking, failed, tookMs } = seen;
+  const { preview, looking, checked, failed, tookMs } = seen;
   return (
     <section class="card" aria-labelledby="sees-title">
       <div class="card-head">
@@ -42,6 +43,7 @@ export function Sees({ seen }: { seen: Seen }) {
         )}
         {!preview && !failed && <p class="muted">{looking ? words.looking : words.nothingYet}</p>}
         {preview && <Found preview={preview} />}
+        {preview && checked && <Verdict problems={standing(preview.problems, checked, current)} upToDate={!looking && JSON.stringify(checked) === JSON.stringify(current)} />}
       </div>
     </section>
   );
@@ -100,27 +102,36 @@ function Found({ preview }: { preview: Preview }) {
           </>
         )}
       </dl>
-      {preview.problems.length === 0 ? (
-        <p class="word is-on_air">
-          <Glyph name="check" />
-          {words.noProblem}
-        </p>
-      ) : (
-        <div class="notice is-trouble">
-          <Glyph name="fail" />
-          <div>
-            <b>{words.problems}</b>
-            <ul class="problems">
-              {preview.problems.map((p) => (
-                <li key={p.message} class="wrap">
-                  {say(refusalOf(p))}
-                </li>
-              ))}
-            </ul>
-          </div>
-        </div>
-      )}
     </>
+  );
+}
+
+// Verdict says whether the registration would be refused. Nothing is said of values that are not checked yet.
+function Verdict({ problems, upToDate }: { problems: Problem[]; upToDate: boolean }) {
+  const words = text.value.register;
+  if (problems.length > 0) {
+    return (
+      <div class="notice is-trouble">
+        <Glyph name="fail" />
+        <div>
+          <b>{words.problems}</b>
+          <ul class="problems">
+            {problems.map((p) => (
+              <li key={p.message} class="wrap">
+                {say(refusalOf(p))}
+              </li>
+            ))}
+          </ul>
+        </div>
+      </div>
+    );
+  }
+  if (!upToDate) return <p class="dim">{words.checking}</p>;
+  return (
+    <p class="word is-on_air">
+      <Glyph name="check" />
+      {words.noProblem}
+    </p>
   );
 }
 

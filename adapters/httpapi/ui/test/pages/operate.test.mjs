@@ -142,6 +142,39 @@ test("refusals are Japanese on a Japanese page, and what the API adds is marked 
     { locale: "ja-JP" },
   ));
 
+// refuseHook answers a preview as a gateway does that refuses one webhook and knows the stream.
+function refuseHook(asked) {
+  return (sent) => {
+    asked.push(sent);
+    const problems = sent.callback_url === "https://bad.example.com/" ? [{ field: "callback_url", code: "INVALID_URL", message: "bad.example.com is in a private network" }] : [];
+    if (sent.stream_url) return [200, { ...preview, problems }];
+    return [200, { ...preview, stream_url: null, title: null, state: "unknown", problems: [{ field: "stream_url", code: "INVALID_URL", message: "is missing" }, ...problems] }];
+  };
+}
+
+test("a webhook is checked while it is typed, without another look at the stream, and its refusal goes once it is corrected", () =>
+  open(fill, async (page, gateway) => {
+    const asked = [];
+    gateway.routes.set("POST /api/v1/preview", refuseHook(asked));
+    await page.clock.install();
+    await page.goto(gateway.url + pages.register);
+    await page.getByText("Can be registered").waitFor();
+    const checked = async () => {
+      await page.getByText("Checking what you changed …").waitFor();
+      await page.clock.fastForward(7000);
+    };
+    await page.getByLabel("Webhook for every event").fill("https://bad.example.com/");
+    await checked();
+    await page.getByText("Webhook: This address is not accepted.").waitFor();
+    assert.equal(await page.getByText("Can be registered").count(), 0);
+    await page.getByLabel("Webhook for every event").fill("https://good.example.com/");
+    await page.getByText("Webhook: This address is not accepted.").waitFor({ state: "detached" });
+    await checked();
+    await page.getByText("Can be registered").waitFor();
+    assert.equal(await page.locator(".sees-title").textContent(), hostile);
+    assert.deepEqual(asked.map((sent) => [sent.stream_url, sent.callback_url]), [[preview.stream_url, undefined], [undefined, "https://bad.example.com/"], [undefined, "https://good.example.com/"]]);
+  }));
+
 test("a change of thresholds sends only what differs", () =>
   open(fill, async (page, gateway) => {
     let change;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { emptyDraft, presetNumbers, registrationOf, stepsOf } from "../../src/registration";
+import { checkOf, emptyDraft, merged, presetNumbers, registrationOf, standing, stepsOf } from "../../src/registration";
 import type { Preview } from "../../src/types";
 
 const service = {
@@ -37,4 +37,22 @@ test("the plan of a stream that starts later has its worker and its alert in the
     stepsOf({}, live, now, 600).map((s) => s.what),
     ["wall", "worker", "alerts", "over"],
   );
+});
+
+const problem = (field: string | null) => ({ field, code: "INVALID_CONFIG", message: `${field}` });
+
+test("a problem goes with the value that it is about, and others stay", () => {
+  const draft = { ...emptyDraft("u", "https://bad.example.com/"), changed: { check_interval_sec: 0 } };
+  const problems = ["stream_url", "callback_url", "config.check_interval_sec", null].map(problem);
+  const left = (edited: object) => standing(problems, checkOf(draft, {}), checkOf({ ...draft, ...edited }, {})).map((p) => p.field);
+  assert.deepEqual(left({}), ["stream_url", "callback_url", "config.check_interval_sec", null]);
+  assert.deepEqual(left({ callbackURL: "" }), ["stream_url", "config.check_interval_sec", null]);
+  assert.deepEqual(left({ changed: { check_interval_sec: 5 } }), ["stream_url", "callback_url", null]);
+  assert.deepEqual(left({ streamURL: "v", channel: "c" }), ["callback_url", "config.check_interval_sec", null]);
+});
+
+test("a check without the stream keeps what was found out about it", () => {
+  const before = ["stream_url", "callback_url", null].map(problem);
+  const after = [{ ...problem("stream_url"), message: "stream_url is missing" }, problem("config.check_interval_sec")];
+  assert.deepEqual(merged(before, after), ["stream_url", null, "config.check_interval_sec"].map(problem));
 });

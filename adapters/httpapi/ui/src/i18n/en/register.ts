@@ -42,6 +42,7 @@ export const register = {
   inTime: (duration: string) => `in ${duration}`,
   today: "today",
   noPlan: "no time is known",
+  checking: "Checking what you changed …",
   noProblem: "Can be registered",
   problems: "Would be refused",
   willHappen: "What will happen",

@@ -44,6 +44,7 @@ export const register: Words["register"] = {
   inTime: (duration) => `${duration}後`,
   today: "今日",
   noPlan: "時刻は不明",
+  checking: "変更を確認中…",
   noProblem: "登録できます",
   problems: "登録できない理由",
   willHappen: "この後の流れ",
