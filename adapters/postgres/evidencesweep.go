@@ -80,7 +80,7 @@ func (db *database) clearPictures(ctx context.Context, tx *sqlx.Tx, deleted []ev
 	for _, row := range rows {
 		i, err := row.toIncident()
 		if err != nil {
-			db.logLeftOut(feed.IncidentUpdated, row.MonitorID, err)
+			db.leaveOut(feed.IncidentUpdated, row.MonitorID, err)
 			continue
 		}
 		changes = append(changes, feed.NewIncident(row.MonitorID, *i))

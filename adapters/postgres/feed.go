@@ -56,7 +56,7 @@ func (db *database) feedStatement(changes []feed.Data) string {
 	for _, change := range changes {
 		encoded, err := feed.Encode(change)
 		if err != nil {
-			db.logLeftOut(change.Type(), "", err)
+			db.leaveOut(change.Type(), "", err)
 			continue
 		}
 		entries = append(entries, fmt.Sprintf("(%d, %s, %s)", len(entries)+1, pq.QuoteLiteral(string(change.Type())), pq.QuoteLiteral(string(encoded))))
@@ -67,11 +67,12 @@ func (db *database) feedStatement(changes []feed.Data) string {
 	return fmt.Sprintf(appendEntries, len(entries), strings.Join(entries, ", "))
 }
 
-// logLeftOut logs a change whose data cannot be read or encoded. Without it, the feed
-// would lose a change silently.
-func (db *database) logLeftOut(change feed.Type, id monitor.ID, err error) {
-	db.log.Warn("change left out of the feed, its readers see the next one: report the defect with error",
+// leaveOut logs a change whose data cannot be read or encoded. The readers get the whole
+// state instead.
+func (db *database) leaveOut(change feed.Type, id monitor.ID, err error) {
+	db.log.Warn("change left out of the feed, its readers get the whole state instead: report the defect with error",
 		"type", string(change), "monitor_id", string(id), "error", err.Error())
+	db.feedIncomplete.Store(true)
 }
 
 // monitorChange returns the data of monitor.updated: the monitor as the transaction
@@ -84,7 +85,7 @@ func (db *database) monitorChange(ctx context.Context, tx *sqlx.Tx, id monitor.I
 	}
 	m, err := row.toMonitor()
 	if err != nil {
-		db.logLeftOut(feed.MonitorUpdated, id, err)
+		db.leaveOut(feed.MonitorUpdated, id, err)
 		return nil, nil
 	}
 	return []feed.Data{feed.NewMonitor(m)}, nil

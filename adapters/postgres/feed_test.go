@@ -220,17 +220,36 @@ func TestARedeliveryIsAppendedToTheFeed(t *testing.T) {
 	}
 }
 
-// A monitor whose row cannot be read makes no entry, and its reports are accepted.
+// A monitor whose row cannot be read makes no entry, and its reports are accepted. Readers
+// get the whole state once, which leaves the monitor out.
 func TestAReportIsAcceptedThoughItsChangeCannotBeAppendedToTheFeed(t *testing.T) {
 	t.Parallel()
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
 	m := register(t, s, 1)
+	renew := func() string {
+		t.Helper()
+		if err := s.RenewFeedEpoch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return presentPosition(t, s).Epoch
+	}
+	before := renew()
 	alter(t, db, `UPDATE monitors SET config = '{"check_interval_sec": "often"}' WHERE id = $1`, m.ID)
 	head := feedHead(t, db)
 	acceptReport(t, s, m.ID, report(blackout(40)), monitor.Run)
 	if lines, _ := feedSince(t, db, head); !slices.Equal(lines, []string{"delivery.updated pending 0", "incident.updated open"}) {
 		t.Errorf("the feed has %q, want the delivery and the incident", lines)
+	}
+	after := renew()
+	if after == before {
+		t.Error("the epoch is the same, though a change was left out")
+	}
+	if state, _, err := s.ReadState(t.Context()); err != nil || len(state.Monitors) != 0 {
+		t.Errorf("the state has %+v, %v; want no monitor", state.Monitors, err)
+	}
+	if again := renew(); again != after {
+		t.Error("a state without the monitor has changed the epoch again")
 	}
 }
 

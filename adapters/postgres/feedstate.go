@@ -6,8 +6,13 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/stream-monitor/stream-monitor/domain/feed"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
+
+// logUnreadable logs a row that the state leaves out. It does not change the epoch: the next
+// state could not have the row either.
+func (s *FeedStore) logUnreadable(table, id string, err error) {
+	s.db.log.Warn("row left out of the state for the feed: report the defect with error", "table", table, "id", id, "error", err.Error())
+}
 
 // ReadState implements record.FeedStore. A row that cannot be read is logged and left
 // out.
@@ -41,7 +46,7 @@ func (s *FeedStore) shownMonitors(ctx context.Context, tx *sqlx.Tx) ([]feed.Moni
 	for _, r := range rows {
 		m, err := r.toMonitor()
 		if err != nil {
-			s.db.logLeftOut(feed.StateReplace, monitor.ID(r.ID), err)
+			s.logUnreadable("monitors", r.ID, err)
 			continue
 		}
 		shown = append(shown, feed.NewMonitor(m))
@@ -56,7 +61,7 @@ func (s *FeedStore) openIncidents(ctx context.Context, tx *sqlx.Tx) ([]feed.Inci
 	for _, r := range rows {
 		i, err := r.toIncident()
 		if err != nil {
-			s.db.logLeftOut(feed.StateReplace, r.MonitorID, err)
+			s.logUnreadable("incidents", r.ID, err)
 			continue
 		}
 		open = append(open, feed.NewIncident(r.MonitorID, *i))
