@@ -116,7 +116,7 @@ func (l *Listener) logEvent(ctx context.Context, channel string, kind pq.Listene
 	switch {
 	case ctx.Err() != nil: // the connection ended because ctx is done
 	case kind == pq.ListenerEventDisconnected:
-		l.log.Warn("listening connection lost", "channel", channel, "error", err)
+		l.log.Warn("listening connection lost, will connect again; the gateway polls meanwhile", "channel", channel, "error", err)
 	case kind == pq.ListenerEventConnectionAttemptFailed:
 		l.log.Debug("listening connection not made", "channel", channel, "error", err)
 	case kind == pq.ListenerEventReconnected:

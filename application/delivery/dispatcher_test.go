@@ -76,7 +76,7 @@ func TestADispatcherDeliversPendingEvents(t *testing.T) {
 		if slices.Sort(h.ended); !slices.Equal(h.ended, []monitor.ID{"mon-a", "mon-b"}) {
 			t.Errorf("ended %v, want mon-a and mon-b once each", h.ended)
 		}
-		if n := strings.Count(h.log.String(), "level=ERROR msg=\"webhook failed for good\""); n != 2 {
+		if n := strings.Count(h.log.String(), "level=ERROR msg=\"webhook failed for good,"); n != 2 {
 			t.Errorf("%d error lines, want 2:\n%s", n, h.log.String())
 		}
 		if strings.Contains(h.log.String(), "geheim") {

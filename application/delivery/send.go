@@ -39,12 +39,14 @@ func (d *Dispatcher) deliver(ctx context.Context, f *inFlightDelivery) {
 	case decision.Sent:
 		log.Info("webhook delivered")
 	case decision.Failed:
-		log.Error("webhook failed for good", "error", attempt.Error)
+		log.Error("webhook failed for good, its event stays failed: repair the receiver, then redeliver the event",
+			"error", attempt.Error)
 	default:
 		log.Warn("webhook failed, will be retried", "error", attempt.Error, "retry_at", decision.RetryAt.Format(time.RFC3339Nano))
 	}
 	if ended != "" {
-		log.Error("monitor ended: its callback failed", "reason", "callback_failed")
+		log.Error("monitor ended: its callback failed, the stream is not watched any more; repair the receiver and register the stream again",
+			"reason", "callback_failed")
 		d.cfg.OnMonitorFailed(ended)
 	}
 }

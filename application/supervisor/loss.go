@@ -101,8 +101,8 @@ func (r *actionRunner) failMonitor(ctx context.Context, m monitor.Monitor, reaso
 	case err != nil:
 		return leftUnchanged, err
 	}
-	r.log.Error("monitor given up", "monitor_id", string(m.ID), "generation", m.Generation,
-		"reason", reason, "error_details", failure.ErrorDetails)
+	r.log.Error("monitor given up, its stream is not watched any more: correct the cause that error_details names and register the stream again",
+		"monitor_id", string(m.ID), "generation", m.Generation, "reason", reason, "error_details", failure.ErrorDetails)
 	return failed, nil
 }
 

@@ -122,7 +122,7 @@ func (w *Watcher) handleNoAnswer(o Resolution) {
 	}
 	r.LastError = string(o.State) + ": " + o.Detail
 	w.state.Blind.recordNoAnswer(w.now, r.LastError)
-	w.logWarn("The stream's state could not be learned", map[string]any{
+	w.logWarn("The stream's state could not be learned; the worker asks again", map[string]any{
 		"state": o.State, "detail": o.Detail, "failures": r.Failures,
 	})
 	if urgent && (r.OEmbedAt.IsZero() || !w.now.Before(r.OEmbedAt.Add(oEmbedInterval))) {

@@ -76,7 +76,7 @@ func (c cluster) endOrphan(ctx context.Context, log *slog.Logger) error {
 	if !c.isServer(st.pid) {
 		// Another process has this pid now. If it belongs to the same user, the new
 		// server would mistake it for a running one and not start.
-		log.Warn("removing a stale postmaster.pid", "pid", st.pid)
+		log.Warn("removing a stale postmaster.pid, the database then starts as usual", "pid", st.pid)
 		for _, stale := range []string{c.pidPath(), filepath.Join(c.dir, ".s.PGSQL."+port+".lock")} {
 			if err := os.Remove(stale); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err

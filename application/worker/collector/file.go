@@ -86,7 +86,8 @@ func (r *record) end() {
 	}
 	r.tracks, r.complete = nil, true
 	if len(r.notes) > 0 {
-		r.c.log.Warn("Evidence is incomplete", "evidence_id", string(r.id), "event_id", r.eventID, "condition", r.condition, "missing", r.noteText())
+		r.c.log.Warn("Evidence is incomplete; the worker uploads what was captured",
+			"evidence_id", string(r.id), "event_id", r.eventID, "condition", r.condition, "missing", r.noteText())
 	}
 }
 

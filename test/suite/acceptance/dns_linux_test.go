@@ -235,7 +235,7 @@ func assertDNSOutageAlert(t *testing.T, mode dns.Mode) {
 		t.Errorf("events before the stream was known to be live: %+v", all[1:])
 	}
 	// A silent name server answers the pending question only when it is back.
-	if n, _ := f.logLines("The stream's state could not be learned"); n == 0 && mode == dns.Failing {
+	if n, _ := f.logLines("The stream's state could not be learned; the worker asks again"); n == 0 && mode == dns.Failing {
 		t.Error("the log does not say that the stream's state could not be learned")
 	}
 	f.dns.Set(dns.Answering)

@@ -29,7 +29,7 @@ func TestALongNameFailureAtTheProxyIsReportedWhenItEnds(t *testing.T) { // secti
 	if v := p.videoHealth(); v != "unknown" {
 		t.Errorf("the health of a picture that cannot be analysed is %v", v)
 	}
-	if n := len(p.logLines("The stream's state could not be learned")); n == 0 {
+	if n := len(p.logLines("The stream's state could not be learned; the worker asks again")); n == 0 {
 		t.Error("the log does not say that the stream's state could not be learned")
 	}
 	p.sleepUntil(began, 90*time.Second)

@@ -28,7 +28,7 @@ func TestAnUnconfirmedOutageIsReportedWhenMediaReturn(t *testing.T) { // decisio
 	if e.Data.Failure != "manifest" || e.Data.DurationSec < (outageThreshold+15*time.Second).Seconds() {
 		t.Errorf("failure %q, %v s", e.Data.Failure, e.Data.DurationSec)
 	}
-	if n := len(p.logLines("The stream's state could not be learned")); n == 0 {
+	if n := len(p.logLines("The stream's state could not be learned; the worker asks again")); n == 0 {
 		t.Error("the log does not say that the stream's state could not be learned")
 	}
 	p.waitHealthy(10 * time.Second)
