@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { APIError, incidents } from "./api";
 import { text } from "./i18n";
-import { refusalOf, type Refusal } from "./refusals";
+import { refusalOf, type Refused } from "./refusals";
 import { name } from "./settings";
 import { duration } from "./time";
 
@@ -51,11 +51,13 @@ export function describe(error: unknown): Said {
   if (!(error instanceof APIError)) return String(error);
   if (error.status === 0) return words.unreachable;
   if (error.status === 429 && error.code !== "MAX_MONITORS_EXCEEDED") return words.tooManyRequests(duration(error.retryAfterSec ?? 60));
-  return say(refusalOf(error));
+  return <Refusal of={error} />;
 }
 
-export function say({ sentence, detail }: Refusal): Said {
-  if (!detail) return sentence;
+// Refusal is a sentence, and the text of the API where that tells more.
+export function Refusal({ of }: { of: Refused }) {
+  const { sentence, detail } = refusalOf(of);
+  if (!detail) return <>{sentence}</>;
   return (
     <>
       {sentence}{" "}

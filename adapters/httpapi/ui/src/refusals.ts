@@ -1,12 +1,12 @@
 // What the API refuses, in words. Its own text, which is English, is kept where it tells more than the code.
-import { text } from "./i18n";
+import { refusalWords, text } from "./i18n";
 
 export interface Refusal {
   sentence: string;
   detail: string; // English; empty: the sentence says it all
 }
 
-interface Refused {
+export interface Refused {
   code: string;
   message: string;
   field?: string | null; // of the request; null or missing: none, or the API does not tell
@@ -16,10 +16,11 @@ interface Refused {
 const detailed = ["INVALID_URL", "INVALID_CONFIG", "DUPLICATE_MONITOR", "MAX_MONITORS_EXCEEDED", "MONITOR_ENDED", "BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "UNAVAILABLE", "IDEMPOTENCY_KEY_REUSED"];
 
 export function refusalOf({ code, message, field }: Refused): Refusal {
-  const { refusals, common } = text.value;
-  const sentence = (refusals.codes as Record<string, string>)[code];
-  if (!sentence) return { sentence: `${common.failed}${common.stop}`, detail: message };
-  return { sentence: field ? refusals.of(fieldWord(field), sentence) : sentence, detail: detailed.includes(code) ? message : "" };
+  const { common } = text.value;
+  const words = refusalWords();
+  const sentence = (words?.codes as Record<string, string> | undefined)?.[code];
+  if (!words || !sentence) return { sentence: `${common.failed}${common.stop}`, detail: message };
+  return { sentence: field ? words.of(fieldWord(field), sentence) : sentence, detail: detailed.includes(code) ? message : "" };
 }
 
 // fieldWord is the label of a field of a registration, as the forms have it.
@@ -32,5 +33,5 @@ function fieldWord(field: string): string {
 
 // reasonWord says why a monitor failed, a stream ended or its media were missing. A reason of a newer gateway stays as it is.
 export function reasonWord(reason: string): string {
-  return (text.value.refusals.reasons as Record<string, string>)[reason] ?? reason;
+  return (refusalWords()?.reasons as Record<string, string> | undefined)?.[reason] ?? reason;
 }

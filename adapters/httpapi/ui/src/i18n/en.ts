@@ -8,7 +8,6 @@ import { signin } from "./en/signin";
 import { monitor } from "./en/monitor";
 import { deliveries } from "./en/deliveries";
 import { register } from "./en/register";
-import { refusals } from "./en/refusals";
 import { settings } from "./en/settings";
 
-export const en = { common, shell, wall, incidents, incident, why, signin, monitor, settings, deliveries, register, refusals };
+export const en = { common, shell, wall, incidents, incident, why, signin, monitor, settings, deliveries, register };

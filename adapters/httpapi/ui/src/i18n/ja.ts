@@ -9,7 +9,6 @@ import { signin } from "./ja/signin";
 import { monitor } from "./ja/monitor";
 import { deliveries } from "./ja/deliveries";
 import { register } from "./ja/register";
-import { refusals } from "./ja/refusals";
 import { settings } from "./ja/settings";
 
-export const ja: Words = { common, shell, wall, incidents, incident, why, signin, monitor, settings, deliveries, register, refusals };
+export const ja: Words = { common, shell, wall, incidents, incident, why, signin, monitor, settings, deliveries, register };

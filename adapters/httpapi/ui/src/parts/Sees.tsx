@@ -1,6 +1,5 @@
-import { say, type Said } from "../actions";
+import { Refusal, type Said } from "../actions";
 import { text } from "../i18n";
-import { refusalOf } from "../refusals";
 import { standing, stepsOf, type Check, type Step } from "../registration";
 import { now } from "../store";
 import { clockMinute, dayKey, decimal, duration, secondsBetween, shortDay, wholeDuration, zone } from "../time";
@@ -118,7 +117,7 @@ function Verdict({ problems, upToDate }: { problems: Problem[]; upToDate: boolea
           <ul class="problems">
             {problems.map((p) => (
               <li key={p.message} class="wrap">
-                {say(refusalOf(p))}
+                <Refusal of={p} />
               </li>
             ))}
           </ul>

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { en } from "../../src/i18n/en";
-import { ja } from "../../src/i18n/ja";
+import { en as enPages } from "../../src/i18n/en";
+import { refusals as enRefusals } from "../../src/i18n/en/refusals";
+import { ja as jaPages } from "../../src/i18n/ja";
+import { refusals as jaRefusals } from "../../src/i18n/ja/refusals";
+
+const en = { ...enPages, refusals: enRefusals };
+const ja = { ...jaPages, refusals: jaRefusals };
 
 type Tree = { [key: string]: unknown };
 

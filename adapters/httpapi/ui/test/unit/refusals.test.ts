@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { before, test } from "node:test";
-import { loadWords } from "../../src/i18n";
-import { en } from "../../src/i18n/en";
-import { ja } from "../../src/i18n/ja";
+import { loadRefusalWords, loadWords } from "../../src/i18n";
+import { refusals as en } from "../../src/i18n/en/refusals";
+import { refusals as ja } from "../../src/i18n/ja/refusals";
 import { reasonWord, refusalOf } from "../../src/refusals";
 
-before(loadWords);
+before(async () => {
+  await loadWords();
+  await loadRefusalWords("en");
+});
 
 const read = (path: string) => readFileSync(`${process.env.UI_ROOT}/${path}`, "utf8");
 const found = (text: string, what: RegExp) => [...text.matchAll(what)].map((m) => m[1]!);
-const languages = { en: en.refusals, ja: ja.refusals };
+const languages = { en, ja };
 
 test("each code that openapi.yaml names has words in both languages", () => {
   const api = read("../openapi.yaml");
@@ -31,7 +34,7 @@ test("a refusal names the field in words, and keeps a text of the API that tells
   const message = "config.check_interval_sec is 0; accepted is 1 to 300";
   assert.deepEqual(refusalOf({ field: "config.check_interval_sec", code: "INVALID_CONFIG", message }), { sentence: "Look every, s: A value is not accepted.", detail: message });
   assert.deepEqual(refusalOf({ field: "color", code: "INVALID_CONFIG", message: "color is not known" }), { sentence: "color: A value is not accepted.", detail: "color is not known" });
-  assert.deepEqual(refusalOf({ code: "INTERNAL_ERROR", message: "its log has the details" }), { sentence: en.refusals.codes.INTERNAL_ERROR, detail: "" });
+  assert.deepEqual(refusalOf({ code: "INTERNAL_ERROR", message: "its log has the details" }), { sentence: en.codes.INTERNAL_ERROR, detail: "" });
   assert.deepEqual(refusalOf({ code: "OF_A_NEWER_GATEWAY", message: "no" }), { sentence: "That did not work.", detail: "no" });
 });
 

@@ -1,6 +1,6 @@
-import type { Words } from "..";
+import type { RefusalWords } from "..";
 
-export const refusals: Words["refusals"] = {
+export const refusals: RefusalWords = {
   of: (field, sentence) => `${field}：${sentence}`,
   codes: {
     INVALID_URL: "このアドレスは使えません。",
