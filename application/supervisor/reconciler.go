@@ -215,7 +215,7 @@ func (r *Reconciler) checkMonitor(c comparison, m monitor.Monitor, summary *reco
 		r.leases.renew(m.ID, 0)
 		return
 	}
-	switch evaluate(evidence{
+	switch evaluate(facts{
 		newestGeneration:  m.Generation,
 		runningGeneration: w.Generation,
 		listUnavailable:   listing.unavailable,

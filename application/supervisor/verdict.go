@@ -1,7 +1,7 @@
 package supervisor
 
-// evidence is the information of one comparison about an active monitor and its worker.
-type evidence struct {
+// facts are what one comparison knows about an active monitor and its worker.
+type facts struct {
 	newestGeneration  int  // the monitor's newest
 	runningGeneration int  // the generation that this gateway's launcher lists; 0: none
 	listUnavailable   bool // the launcher cannot list workers, so runningGeneration is not known
@@ -14,7 +14,7 @@ type evidence struct {
 	leaseExpired      bool // it has not reported in time (decision O3)
 }
 
-// verdict is the conclusion from evidence.
+// verdict is the conclusion from the facts.
 type verdict int
 
 const (
@@ -31,21 +31,21 @@ const (
 //     launching the worker. A worker that this gateway owns is never missing, because
 //     the launcher reports its exit.
 //   - The worker's lease has expired. Every gateway sees this, and the leader acts.
-func evaluate(e evidence) verdict {
-	runs := e.runningGeneration == e.newestGeneration
-	ownRuntime := e.inOwnRuntime && !e.sharedRuntime
+func evaluate(f facts) verdict {
+	runs := f.runningGeneration == f.newestGeneration
+	ownRuntime := f.inOwnRuntime && !f.sharedRuntime
 	switch {
-	case e.listUnavailable && e.leaseExpired && e.leader:
+	case f.listUnavailable && f.leaseExpired && f.leader:
 		return silent
-	case e.listUnavailable:
+	case f.listUnavailable:
 		return nothingToDo
-	case ownRuntime && !runs && !e.ownedByGateway:
+	case ownRuntime && !runs && !f.ownedByGateway:
 		return missing
-	case e.inOwnRuntime && e.sharedRuntime && e.leader && !runs && !e.ownedByGateway && (e.reported && e.unlistedBefore || e.leaseExpired):
+	case f.inOwnRuntime && f.sharedRuntime && f.leader && !runs && !f.ownedByGateway && (f.reported && f.unlistedBefore || f.leaseExpired):
 		return missing
-	case e.leaseExpired && e.leader:
+	case f.leaseExpired && f.leader:
 		return silent
-	case runs && !e.ownedByGateway && (ownRuntime || e.leader):
+	case runs && !f.ownedByGateway && (ownRuntime || f.leader):
 		return adopt
 	}
 	return nothingToDo
