@@ -1,7 +1,7 @@
-// Measures the wall with 1,000 monitors and 50 changes a second: node test/measure.mjs [SECONDS]
+// Measures the wall with 1,000 monitors and 50 changes a second, while others come, fail and end: node test/measure.mjs [SECONDS]
 // Prints the first row, the main thread's time, and the memory after a forced collection, minute by minute.
 import { chromium } from "playwright-core";
-import { FakeGateway, incident, monitor } from "./fakegateway.mjs";
+import { evidence, FakeGateway, incident, monitor } from "./fakegateway.mjs";
 import { payload } from "./payload.mjs";
 
 const seconds = Number(process.argv[2] ?? 60);
@@ -49,6 +49,31 @@ const timer = setInterval(() => {
     gateway.updateMonitor({ ...m, health: { ...m.health, video: turn % 3 ? "ok" : "unknown", last_check_at: new Date().toISOString() } });
   }
 }, 100);
+
+// comeAndGo makes thumbnails, and a stream a second with an incident, evidence and a delivery, which all end after 5 s. They are
+// said to have ended long before, so that the page forgets them after half a minute and a short run shows what it keeps.
+const endedAgoMs = 570_000;
+let come = 0;
+function comeAndGo() {
+  for (let i = 0; i < 20; i++) gateway.addThumbnail(monitor(((come * 20 + i) % count) + 1));
+  const n = count + ++come;
+  gateway.updateMonitor(monitor(n));
+  gateway.updateIncident(incident(n));
+  gateway.addThumbnail(monitor(n));
+  gateway.evidence = [evidence(n)];
+  gateway.append("evidence.added", evidence(n));
+  const { event_id, monitor_id, created_at } = evidence(n);
+  gateway.append("delivery.updated", { event_id, monitor_id, created_at, event_type: "alert.blackout", webhook_status: "sent", webhook_attempts: 1, webhook_last_error: null, next_attempt_at: null, sent_at: created_at });
+  if (come <= 5) return;
+  const [gone, over] = [monitor(n - 5), incident(n - 5)];
+  const ended = new Date(Date.now() - endedAgoMs).toISOString();
+  gateway.updateIncident({ ...over, state: "resolved", resolved_at: ended, conditions: over.conditions.map((c) => ({ ...c, ended_at: ended })) });
+  gateway.updateMonitor({ ...gone, status: "completed", ended_at: ended });
+  gateway.incidents.delete(over.incident_id);
+  gateway.monitors.delete(gone.monitor_id);
+  gateway.thumbnails.delete(gone.monitor_id);
+}
+const coming = setInterval(comeAndGo, 1000);
 await page.waitForTimeout(5000);
 const begin = await metrics();
 const began = performance.now();
@@ -60,10 +85,13 @@ while (performance.now() - began < seconds * 1000) {
 }
 const end = await metrics();
 clearInterval(timer);
+clearInterval(coming);
 const elapsed = (performance.now() - began) / 1000;
 const perSec = (name) => (((end[name] - begin[name]) / elapsed) * 1000).toFixed(1);
 console.log(`main thread ${perSec("TaskDuration")} ms/s (script ${perSec("ScriptDuration")}, layout ${perSec("LayoutDuration")}, style ${perSec("RecalcStyleDuration")}) at ${perSecond} changes/s`);
 console.log(`memory ${samples[0][1].toFixed(2)} MB at first, ${samples.at(-1)[1].toFixed(2)} MB at the end, slope ${slope(samples.slice(1)).toFixed(4)} MB/min`);
+const asked = (what) => gateway.requests.filter((r) => r.endsWith(what)).length;
+console.log(`${come} streams came, ${asked("/link")} links were signed, ${asked("/thumbnail")} thumbnails and ${asked("/deliveries")} lists of deliveries read`);
 console.log(`nodes ${end.Nodes}, listeners ${end.JSEventListeners}`);
 console.log(`payload ${payload()} bytes gzipped; errors: ${errors.length ? errors.join("; ") : "none"}`);
 await browser.close();
