@@ -40,15 +40,15 @@ func (w *watchdog) stop() {
 
 // sender is an upload. The time stands still while it waits for the source.
 type sender struct {
-	content *record.Content
-	dog     *watchdog
+	content  *record.Content
+	watchdog *watchdog
 }
 
 // Read implements io.Reader.
 func (s *sender) Read(p []byte) (int, error) {
-	s.dog.pause()
+	s.watchdog.pause()
 	n, err := s.content.Read(p)
-	s.dog.progress()
+	s.watchdog.progress()
 	return n, err
 }
 
@@ -56,24 +56,24 @@ func (s *sender) Read(p []byte) (int, error) {
 type receiver struct {
 	io.ReadCloser
 
-	dog   *watchdog
-	store *Store
+	watchdog *watchdog
+	store    *Store
 }
 
 // Read implements io.Reader.
 func (r *receiver) Read(p []byte) (int, error) {
-	r.dog.progress()
+	r.watchdog.progress()
 	n, err := r.ReadCloser.Read(p)
-	r.dog.pause()
+	r.watchdog.pause()
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = r.store.wrap(r.dog.ctx, "read a blob", err)
+		err = r.store.wrap(r.watchdog.ctx, "read a blob", err)
 	}
 	return n, err
 }
 
 // Close implements io.Closer.
 func (r *receiver) Close() error {
-	r.dog.stop()
+	r.watchdog.stop()
 	_ = r.ReadCloser.Close() // the rest is not wanted
 	return nil
 }
