@@ -18,7 +18,6 @@
 //	ExpiryStore        expiry.go      record.ExpiryStore    monitor_events, incidents
 //	Listener           listener.go     (wakes a dispatcher)  NOTIFY monitor_events
 //	FeedStore          feedstore.go    record.FeedStore      feed, feed_head, monitors
-//	appendFeed         feed.go         (in the transactions) feed, feed_head, NOTIFY feed
 //
 // Guarantees:
 //
@@ -28,20 +27,14 @@
 //     reservation (A10), one lease per event, one leased event per monitor (W2).
 //   - The events of a monitor are leased in the order in which they were committed.
 //     Every transaction locks the monitor's row, then events or evidence, then its newest
-//     incident, and feed_head last. The lock of feed_head is taken and released by one
-//     message to the server, so no halted gateway holds it.
-//   - Every method may be repeated after an error, and stores nothing twice. Methods
-//     repeat broken transactions themselves, up to three times. If the connection is
-//     lost during COMMIT, the outcome is unknown.
+//     incident, and feed_head last (feed.go).
+//   - Every method may be repeated after an error, and stores nothing twice. Methods repeat
+//     broken transactions up to three times. After a loss during COMMIT the outcome is unknown.
 //   - Times follow the database's clock. If it is set back, a retry waits at most 70 s,
 //     and a lease and a rate limit last at most twice their length.
 //
 // Failure behaviour: a call ends with its context, even if the server does not answer
-// (conn.go). A statement without an answer fails 1 s after statement_timeout. A
-// connection is lost when sent data stays unacknowledged for 3 s. A listening connection
-// is also lost after 10 s of silence. The server ends an abandoned transaction after 2 s
-// and a lost connection after 11 s. A part of the record that the server refuses, or for
-// which it gives no lock within 3 s, is left out and logged. Errors of the caller are
-// *monitor.Error. Other errors are wrapped with the operation and, if the context is
-// done, with the context's error.
+// (conn.go). A part of the record that the server refuses, or for which it gives no lock
+// within 3 s, is left out and logged. Errors of the caller are *monitor.Error. Other
+// errors are wrapped with the operation and, if ctx is done, with its error.
 package postgres
