@@ -70,7 +70,7 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 			shiftClock(t, db, -step)
 			recordAttempt(t, s, l, accepting, sent)
 			if types := eventTypes(t, s, m.ID); len(types) != 2 {
-				t.Errorf("told are %v", types)
+				t.Errorf("its events are %v", types)
 			}
 			leaseOne(t, s)
 		})

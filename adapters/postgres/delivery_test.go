@@ -295,7 +295,7 @@ func TestAnEventIsSentAgainIfItsGatewayWasKilledBeforeRecording(t *testing.T) {
 	for n := range monitors {
 		m := registerWithCallback(t, second, 100+n, good.url) // the second gateway works
 		acceptReport(t, second, m.ID, report(blackout(1)), monitor.Run)
-		eventually(t, "others are told", func() bool { return len(good.eventsOf(m.ID)) == 1 })
+		eventually(t, "the other monitors' events have arrived", func() bool { return len(good.eventsOf(m.ID)) == 1 })
 	}
 	for id := range want {
 		if have := good.eventsOf(id); len(have) != 1 {
@@ -305,7 +305,7 @@ func TestAnEventIsSentAgainIfItsGatewayWasKilledBeforeRecording(t *testing.T) {
 	alter(t, db, `UPDATE monitor_events SET leased_until = now() WHERE leased_until IS NOT NULL`)
 	for id, events := range want {
 		again := slices.Concat(events[:1], events) // the first one a second time
-		eventually(t, "all are told", func() bool { return len(good.eventsOf(id)) >= len(again) })
+		eventually(t, "all events have arrived", func() bool { return len(good.eventsOf(id)) >= len(again) })
 		if have := good.eventsOf(id); !slices.Equal(have, again) {
 			t.Errorf("%s: arrived\n%v, want\n%v", id, have, again)
 		}

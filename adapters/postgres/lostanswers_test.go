@@ -376,7 +376,7 @@ func TestAnUnknownOutcomeIsNamedInTheError(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	if seen := new(monitor.Error); errors.As(err, &seen) {
-		t.Errorf("the caller is told %v", seen)
+		t.Errorf("the caller got %v", seen)
 	}
 }
 

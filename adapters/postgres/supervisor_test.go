@@ -200,7 +200,7 @@ func TestAMonitorFailsWithItsLastEvent(t *testing.T) {
 			t.Errorf("it stands at %s, generation %d, %q, ended %v", m.Status, m.Generation, m.Reason, m.EndedAt)
 		}
 		if types := eventTypes(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
-			t.Errorf("told are %v", types)
+			t.Errorf("its events are %v", types)
 		}
 		if l := leaseOne(t, s); l.EventID != last.ID {
 			t.Errorf("leased %s", l.EventID)
@@ -218,7 +218,7 @@ func TestAMonitorFailsWithItsLastEvent(t *testing.T) {
 		_, err := s.Accept(t.Context(), m.ID, report(blackout(1)))
 		requireSuperseded(t, err)
 		if types := eventTypes(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
-			t.Errorf("told are %v", types)
+			t.Errorf("its events are %v", types)
 		}
 	})
 
@@ -234,7 +234,7 @@ func TestAMonitorFailsWithItsLastEvent(t *testing.T) {
 		requireCode(t, s.Fail(t.Context(), registration(4), event.ReasonWorkerLost, monitorError(event.ReasonWorkerLost)), monitor.NotFound)
 		for _, m := range []monitor.Monitor{moved, newer, gone} {
 			if types := eventTypes(t, s, m.ID); len(types) != 0 {
-				t.Errorf("told are %v", types)
+				t.Errorf("its events are %v", types)
 			}
 		}
 	})
@@ -253,7 +253,7 @@ func TestAnEventIsAddedOnce(t *testing.T) {
 			t.Errorf("it became %+v", after)
 		}
 		if types := eventTypes(t, s, m.ID); !slices.Equal(types, []event.Type{event.MonitorError}) {
-			t.Errorf("told are %v", types)
+			t.Errorf("its events are %v", types)
 		}
 	})
 
@@ -339,7 +339,7 @@ func TestOneOfSeveralConcurrentGatewaysSucceeds(t *testing.T) {
 		})
 		for _, m := range seen {
 			if types := eventTypes(t, gateways[0], m.ID); len(types) != 1 {
-				t.Errorf("%s: told are %v", m.ID, types)
+				t.Errorf("%s: its events are %v", m.ID, types)
 			}
 		}
 	})

@@ -69,11 +69,10 @@ func (l *loop) run(ctx context.Context) error {
 	return err
 }
 
-// How long an ending worker waits for evidence that is being captured. When it was
-// stopped before the stream had ended, the evidence is worth less than a quick end.
+// Limits of the wait of an ending worker for evidence that is being captured.
 const (
 	maxEvidenceWait     = 20 * time.Second
-	stoppedEvidenceWait = 3 * time.Second
+	stoppedEvidenceWait = 3 * time.Second // the worker was stopped: a quick end is worth more than the evidence
 )
 
 // abort ends a worker after an error, and returns that error. A failed worker sends its

@@ -107,7 +107,8 @@ func (t *Tracker) clamp(at time.Time) time.Time {
 
 func (t *Tracker) isOpen() bool { return t.newest != nil && t.newest.State == Open }
 
-// passTime does what follows from the time up to at.
+// passTime applies what time alone changes until at: the severity, the end of the
+// condition error, and the resolution of the incident.
 func (t *Tracker) passTime(at time.Time) {
 	if !t.isOpen() {
 		return
@@ -188,8 +189,8 @@ func (t *Tracker) knows(in Began) bool {
 	return stale > 0 && stale < monitor.MaxOvertaken
 }
 
-// end ends an episode. An end is ignored that speaks of an earlier episode than the one
-// that lasts: it is a copy that was delayed on its way.
+// end ends the episode that lasts. It ignores the end of an earlier episode: that input
+// is a copy that was delayed on its way.
 func (t *Tracker) end(in Ended) {
 	if !t.isOpen() {
 		return

@@ -7,9 +7,9 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// judgement says how the watcher judges a detector's intervals. Everything else
-// about a detector is in its row of detector.Table. A row without a judgement has
-// the zero value.
+// judgement holds the rules by which the watcher judges a detector's intervals. Its
+// other properties are in its row of detector.Table. A detector without a registered
+// judgement has the zero value.
 type judgement struct {
 	minimum         time.Duration // health ignores a condition that has lasted for less time
 	badWithoutTrack bool          // a segment is bad throughout if no frame of the track could be decoded (decision S4)

@@ -91,8 +91,8 @@ func (audioOnly) Renditions() []livestream.Rendition {
 	return []livestream.Rendition{livestream.AudioOnly}
 }
 
-// different matches what each run has of its own: the issue of the media URLs, the minute in
-// the title, and the browser that yt-dlp claims to be.
+// different matches what differs between two runs. That is the issue of the media URLs, the
+// minute in the title, and the browser that yt-dlp claims to be.
 var different = regexp.MustCompile(`expire/\d+/ei/issue-\d+/| \d{4}-\d\d-\d\d \d\d[:_]\d\d|Chrome/[\d.]+`)
 
 // fields returns the JSON that yt-dlp printed, without what differs between two runs.

@@ -23,8 +23,8 @@ const (
 // timelines is the schedule of this test run.
 var timelines = &schedule{}
 
-// schedule starts timelines: quiet ones first, then as many costly ones as may run at
-// once, and of each kind the longest first, so that none is left to run alone at the end.
+// schedule starts quiet timelines first. Then it starts as many costly ones as may run at
+// once. Of each kind the longest starts first, so none is left to run alone at the end.
 type schedule struct {
 	mu      sync.Mutex
 	waiting []*timeline
