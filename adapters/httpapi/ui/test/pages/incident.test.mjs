@@ -88,11 +88,11 @@ test("the picture of now is awaited in words, has its time, age and luma, and an
     gateway.skewMs = 0;
     const now = seen.locator(".shot").nth(2);
     await now.getByText("Last picture").waitFor();
-    assert.match(await now.locator("figcaption").innerText(), /4\d s ago/);
+    assert.match(await now.locator("figcaption").innerText(), /[4-9]\d s ago/);
     gateway.addThumbnail(monitor(1));
     await now.getByText("Now", { exact: true }).waitFor();
     await now.getByText(/^luma \d+ %$/).waitFor();
-    assert.match(await now.locator("figcaption").innerText(), /^Now\s+\d\d:\d\d:\d\d\s+\d s ago\s+luma/);
+    assert.match(await now.locator("figcaption").innerText(), /^Now\s+\d\d:\d\d:\d\d\s+\d+ s ago\s+luma/);
   }));
 
 const delivery = {
