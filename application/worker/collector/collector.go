@@ -75,8 +75,8 @@ func (c *Collector) Add(jobs ...capture.Job) {
 	c.interrupt()
 }
 
-// drop drops the job that is missed least: the oldest collection or report, which a later
-// job of its capture repeats, or else the oldest job.
+// drop drops the oldest collection or report, because a later job of its capture repeats
+// it. If there is none, it drops the oldest job.
 func (c *Collector) drop() {
 	isStep := func(s capture.Step) func(capture.Job) bool { return func(j capture.Job) bool { return j.Step == s } }
 	oldest := 0
@@ -244,8 +244,8 @@ func (c *Collector) discardUnreported(j capture.Job) {
 	}
 }
 
-// endAll closes all files, and logs what the gateway has not taken. A worker that stops in
-// order cuts off captures that nothing has disturbed: that is no warning.
+// endAll closes all files, and logs what the gateway has not taken. A capture
+// that was cut off without an error is no warning.
 func (c *Collector) endAll() {
 	for _, r := range c.captures {
 		switch {

@@ -110,8 +110,8 @@ func (r *record) gather(ctx context.Context, j capture.Job) {
 	}
 }
 
-// noteMedia notes that there is no place for media. After a collection it notes nothing:
-// the next step tries again.
+// noteMedia notes that there is no place for media. After a collection it notes nothing,
+// because the next step tries again.
 func (r *record) noteMedia(j capture.Job, err error) {
 	if j.Step == capture.Collect {
 		return
