@@ -62,6 +62,7 @@ export async function readThumbnail(monitorID: string, abort: AbortSignal): Prom
 }
 
 const linkTTLSec = 3600;
+const mostLinks = 1000; // more than a page shows; a wall that is open for weeks has many incidents in an hour
 const links = new Map<string, { url: Signal<string | null>; until: number }>(); // what expires first is first
 
 // evidenceURL is a link to a file of evidence on this host; null until it is signed.
@@ -70,7 +71,7 @@ export function evidenceURL(evidenceID: string, variant: Variant): Signal<string
   const known = links.get(key);
   if (known && known.until > Date.now()) return known.url;
   for (const [old, { until }] of links) {
-    if (until > Date.now()) break;
+    if (until > Date.now() && links.size < mostLinks) break;
     links.delete(old);
   }
   const url = signal<string | null>(null);

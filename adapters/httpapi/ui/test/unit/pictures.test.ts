@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { evidenceURL, linksKept } from "../../src/pictures";
 
-test("a link to evidence is signed once in an hour, and links that expired are forgotten", async () => {
+test("a link to evidence is signed once in an hour, and a thousand are kept at most", async () => {
   let signed = 0;
   globalThis.location = new URL("http://gateway/") as unknown as Location;
   globalThis.fetch = (async () => new Response(JSON.stringify({ url: `/evidence/picture?signature=${++signed}` }), { status: 200 })) as typeof fetch;
@@ -15,5 +15,7 @@ test("a link to evidence is signed once in an hour, and links that expired are f
   }
   assert.ok(linksKept() <= 6, `${linksKept()} links are kept`);
   assert.notEqual(evidenceURL("first", "onset"), first);
+  for (let n = 0; n < 2000; n++) evidenceURL(`of the same minute ${n}`, "onset");
+  assert.equal(linksKept(), 1000);
   mock.timers.reset();
 });
