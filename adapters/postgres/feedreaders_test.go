@@ -200,6 +200,19 @@ func TestFiveHundredReadersCostOneQueryPerChange(t *testing.T) {
 	s := open(t, database(t))
 	gateway, queries := startFeed(t, s, record.FeedConfig{Heartbeat: time.Hour})
 	start := presentPosition(t, s)
+	eventually(t, "the gateway continues readers from memory", func() bool {
+		from, err := gateway.Follow(start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer from.Close()
+		before := queries.pages.Load()
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, _ = from.Next(ctx) // the heartbeat, or none in time
+		_, _ = from.Next(ctx)
+		return queries.pages.Load() == before
+	})
 	before := queries.pages.Load()
 	var received [changes + 1]atomic.Int64
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

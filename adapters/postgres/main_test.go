@@ -52,10 +52,13 @@ func broken(err error) int {
 	return 1
 }
 
-// prepare creates the database from which the others are copied.
+// prepare creates the database from which the others are copied. The server does not wait
+// for the disk: tests that kill a server have one of their own.
 func prepare(ctx context.Context) error {
-	if err := execute(ctx, server.DSN(), "CREATE DATABASE "+template); err != nil {
-		return err
+	for _, statement := range []string{"ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()", "CREATE DATABASE " + template} {
+		if err := execute(ctx, server.DSN(), statement); err != nil {
+			return err
+		}
 	}
 	s, err := postgres.Open(ctx, in(template), postgres.Config{})
 	if err != nil {
