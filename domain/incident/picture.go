@@ -14,8 +14,8 @@ type Picture struct {
 	TakenAt    time.Time `json:"taken_at"`
 }
 
-// showsBetter reports whether p shows the incident better than q: by the severity that
-// their conditions have reached by now, then by how clearly they show, then the newest.
+// showsBetter reports whether p shows the incident better than q. It compares the severity
+// that their conditions have reached by now, then their clarity, then their times.
 func (i *Incident) showsBetter(p, q Picture, now time.Time) bool {
 	return cmp.Or(
 		cmp.Compare(i.reached(p.Condition, now), i.reached(q.Condition, now)),

@@ -235,8 +235,8 @@ func (t *Tracker) endMonitor(in MonitorEnded) {
 	}
 }
 
-// addPicture shows a picture that is better than the one shown, or of the same evidence:
-// files are stored one by one, and the evidence has then chosen among more of them.
+// addPicture shows a picture that is better than the one shown, or of the same evidence.
+// Files are stored one by one, so the evidence has chosen among more of them by then.
 func (t *Tracker) addPicture(p Picture) {
 	if t.newest == nil {
 		return

@@ -76,7 +76,7 @@ func (c *Collector) Add(jobs ...capture.Job) {
 }
 
 // drop drops the oldest collection or report, because a later job of its capture repeats
-// it. If there is none, it drops the oldest job.
+// it. Of other jobs it drops the oldest.
 func (c *Collector) drop() {
 	isStep := func(s capture.Step) func(capture.Job) bool { return func(j capture.Job) bool { return j.Step == s } }
 	oldest := 0

@@ -8,10 +8,7 @@ const tell = (what: FromFeed) => ports.forEach((port) => port.postMessage(what))
 
 const connection = new Connection(
   browser,
-  (messages) => {
-    if (messages.some((m) => m.type === "heartbeat")) connection.state.forget(Date.now());
-    tell({ kind: "messages", messages });
-  },
+  (messages) => tell({ kind: "messages", messages }),
   (link) => tell({ kind: "link", link }),
 );
 

@@ -1,7 +1,7 @@
 // Pictures: live thumbnails, which workers make only while somebody looks, and evidence, which needs a signed link.
 import { signal, type Signal } from "@preact/signals";
-import { APIError, evidence as api, post } from "./api";
-import { mayPass, retryMs } from "./read";
+import { evidence as api, post } from "./api";
+import { retryIn } from "./read";
 import { isLive, thumbnails } from "./store";
 import type { Variant } from "./types";
 
@@ -79,7 +79,11 @@ export function evidenceURL(evidenceID: string, variant: Variant): Signal<string
   const sign = () =>
     api.link(evidenceID, variant, linkTTLSec).then(
       (signed) => (url.value = onThisHost(signed.url)),
-      (error) => (error instanceof APIError && mayPass(error) ? setTimeout(sign, retryMs) : links.delete(key)),
+      (error) => {
+        const wait = retryIn(error);
+        if (wait === null) links.delete(key);
+        else setTimeout(sign, wait);
+      },
     );
   void sign();
   return url;

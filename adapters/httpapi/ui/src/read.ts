@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { APIError } from "./api";
 
 const settleMs = 400; // changes often come one shortly after the other
-export const retryMs = 5_000;
+const retryMs = 5_000;
 
 // useRead keeps what read returns; null until it has. It reads again when one of changes does, and after a failure that may
 // pass. failed is the newest failure.
@@ -20,7 +20,8 @@ export function useRead<T>(read: (abort: AbortSignal) => Promise<T>, changes: re
         (error) => {
           if (abort.signal.aborted) return;
           failed.value = error;
-          if (error instanceof APIError && mayPass(error)) timer = setTimeout(attempt, Math.max(retryMs, (error.retryAfterSec ?? 0) * 1000));
+          const wait = retryIn(error);
+          if (wait !== null) timer = setTimeout(attempt, wait);
         },
       );
     }
@@ -32,5 +33,9 @@ export function useRead<T>(read: (abort: AbortSignal) => Promise<T>, changes: re
   return { answer, failed };
 }
 
-// mayPass: the same request may be answered later.
-export const mayPass = ({ status }: APIError): boolean => status === 0 || status === 429 || status >= 500;
+// retryIn is after how many ms, at least leastMs, a request that failed may be answered; null: never.
+export function retryIn(error: unknown, leastMs = retryMs): number | null {
+  if (!(error instanceof APIError)) return null;
+  const { status, retryAfterSec } = error;
+  return status === 0 || status === 429 || status >= 500 ? Math.max(leastMs, (retryAfterSec ?? 0) * 1000) : null;
+}

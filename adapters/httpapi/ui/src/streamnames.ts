@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { APIError, get, monitors as api } from "./api";
 import type { Named } from "./names";
-import { mayPass, retryMs } from "./read";
+import { retryIn } from "./read";
 import { monitors } from "./store";
 
 const mostKept = 1000;
@@ -46,7 +46,8 @@ async function read(): Promise<void> {
       asked.delete(id);
     }
   } catch (error) {
-    if (error instanceof APIError && mayPass(error)) setTimeout(() => void (reading || read()), Math.max(retryMs, (error.retryAfterSec ?? 0) * 1000));
+    const wait = retryIn(error);
+    if (wait !== null) setTimeout(() => void (reading || read()), wait);
   } finally {
     reading = false;
   }

@@ -10,6 +10,7 @@ import { Exchange, StatusWord } from "../parts/Exchange";
 import { Glyph } from "../parts/Glyph";
 import type { GlyphName } from "../parts/glyphs";
 import { Sees, WillHappen, type Seen } from "../parts/Sees";
+import { retryIn } from "../read";
 import { checkOf, emptyDraft, merged, numberNames, presetNumbers, registrationOf, type Check, type Draft, type Numbers } from "../registration";
 import { navigate, query, setQuery } from "../router";
 import { useService } from "../service";
@@ -157,7 +158,8 @@ function usePreview(draft: Signal<Draft>, numbers: Numbers) {
       } catch (error) {
         if (abort.signal.aborted) return;
         seen.value = { ...seen.peek(), failed: describe(error) };
-        if (error instanceof APIError && mayPass(error)) timer = setTimeout(check, error.retryAfterSec ? error.retryAfterSec * 1000 : checkEveryMs);
+        const wait = retryIn(error, checkEveryMs);
+        if (wait !== null) timer = setTimeout(check, wait);
       }
     };
     let timer = setTimeout(check, Math.max(typedMs, askedAt.current + checkEveryMs - performance.now()));
@@ -168,8 +170,6 @@ function usePreview(draft: Signal<Draft>, numbers: Numbers) {
   }, [wanted, stale]);
   return { seen: seen.value, look: () => again.value++ };
 }
-
-const mayPass = ({ status }: APIError) => status === 0 || status === 429 || status >= 500;
 
 function Step({ n, title, children }: { n: number; title: string; children: ComponentChildren }) {
   return (
