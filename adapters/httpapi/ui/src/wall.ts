@@ -8,7 +8,7 @@ export const states: readonly State[] = ["trouble", "warning", "recovered", "wai
 
 export interface Item {
   id: string; // of the monitor
-  place: number; // counts from 1; a stream keeps it while the page is open
+  place: number; // counts from 1; a stream keeps it while it is watched and the page is open
   state: State;
   monitor: Monitor | null; // null: it ended long ago, its incident is open
   incident: Incident | null;
@@ -93,27 +93,65 @@ export function newestIncidents(all: Iterable<Incident>): Map<string, Incident> 
   return found;
 }
 
-// Places gives each stream a number in the order of registration. A stream keeps it while it is there, and no other gets it later.
+// Places gives each stream a place, from 1. A stream keeps it while it is there; then the next new one may take it.
 export class Places {
   private readonly of = new Map<string, number>();
-  private highest = 0;
+  highest = 0; // that was ever given
 
   get size(): number {
     return this.of.size;
   }
 
-  // place takes all streams that are there, and forgets the others.
-  place(monitors: readonly Pick<Monitor, "monitor_id" | "created_at">[]): void {
-    const there = new Set(monitors.map((m) => m.monitor_id));
+  // place takes all streams that are there, and forgets the others. New ones get the lowest free places, in their order.
+  place(ids: readonly string[]): void {
+    const there = new Set(ids);
     for (const id of this.of.keys()) if (!there.has(id)) this.of.delete(id);
-    const fresh = monitors.filter((m) => !this.of.has(m.monitor_id));
-    fresh.sort((a, b) => a.created_at.localeCompare(b.created_at) || a.monitor_id.localeCompare(b.monitor_id));
-    for (const monitor of fresh) this.of.set(monitor.monitor_id, ++this.highest);
+    const taken = new Set(this.of.values());
+    let place = 1;
+    for (const id of ids) {
+      if (this.of.has(id)) continue;
+      while (taken.has(place)) place++;
+      this.of.set(id, place++);
+    }
+    this.highest = Math.max(this.highest, place - 1);
   }
 
   get(id: string): number {
     return this.of.get(id) ?? 0;
   }
+}
+
+export type Cells = readonly (Item | undefined)[]; // undefined: the place is free
+
+const mostGroups = 8; // more are shown as one
+
+// StripCells gives each stream a fixed cell among those of its group. A group keeps its position also while it is empty.
+export class StripCells {
+  private readonly of = new Map<string, Places>();
+
+  // arrange takes all streams in their order, and returns the cells of each group.
+  arrange(all: readonly Item[], groupOf: (item: Item) => string): (readonly [string, Cells])[] {
+    const groups = new Map<string, Item[]>();
+    for (const item of all) {
+      const name = groupOf(item);
+      if (!groups.has(name)) groups.set(name, []);
+      groups.get(name)!.push(item);
+      if (!this.of.has(name)) this.of.set(name, new Places());
+    }
+    if (this.of.size > mostGroups) for (const name of this.of.keys()) if (!groups.has(name)) this.of.delete(name);
+    if (this.of.size > mostGroups) return [["", cellsOf(all, (item) => item.place)]];
+    return [...this.of].map(([name, places]) => {
+      const members = groups.get(name) ?? [];
+      places.place(members.map((item) => item.id));
+      return [name, cellsOf(members, (item) => places.get(item.id), places.highest)];
+    });
+  }
+}
+
+function cellsOf(members: readonly Item[], placeOf: (item: Item) => number, least = 0): Cells {
+  const cells: (Item | undefined)[] = new Array(Math.max(least, ...members.map(placeOf))).fill(undefined);
+  for (const item of members) cells[placeOf(item) - 1] = item;
+  return cells;
 }
 
 // resort is the order to show. A list that is held (under the pointer or the focus) keeps its order, and what is new waits.

@@ -4,12 +4,14 @@ import { channelOf, groupOf, nameOf, titleOf } from "./names";
 import { query } from "./router";
 import { pinned } from "./settings";
 import { checker, incidents, isLate, monitors, now, replaced, revision } from "./store";
-import { compare, matches, newestIncidents, Places, same, since, states, stateOf, unownedFirst, worst, type Item, type State } from "./wall";
+import { compare, matches, newestIncidents, Places, same, since, states, stateOf, StripCells, unownedFirst, worst, type Cells, type Item, type State } from "./wall";
 
 const places = new Places();
+const stripCells = new StripCells();
 const computeEveryMs = 1000;
 
 export const items = signal<readonly Item[]>([]); // all, in their places
+export const strip = signal<readonly (readonly [string, Cells])[]>([]); // by name of the group
 export const counts = signal<Record<State, number>>(zero());
 export const wanted = signal<Record<"attention" | "recovered" | "waiting" | "on_air", readonly Item[]>>({ attention: [], recovered: [], waiting: [], on_air: [] });
 export const groups = signal<readonly string[]>([]); // of all streams, by name
@@ -24,7 +26,9 @@ function collect(): Item[] {
   const newest = newestIncidents(incidents.values());
   // A monitor that failed may be forgotten before its incident is acknowledged.
   const orphans = [...newest.values()].filter((i) => i.state === "open" && !monitors.rows.has(i.monitor_id));
-  places.place([...all, ...orphans.map((i) => ({ monitor_id: i.monitor_id, created_at: i.started_at }))]);
+  const registered = [...all, ...orphans.map((i) => ({ monitor_id: i.monitor_id, created_at: i.started_at }))];
+  registered.sort((a, b) => a.created_at.localeCompare(b.created_at) || a.monitor_id.localeCompare(b.monitor_id));
+  places.place(registered.map((m) => m.monitor_id));
   const item = (id: string, monitor: Item["monitor"], incident: Item["incident"]): Item => {
     const state = stateOf(monitor, incident, now.peek());
     return asBefore({
@@ -66,6 +70,7 @@ function compute(): void {
   const onAir = chosen.filter((i) => i.state === "on_air" || (show === "off" && i.state === "off"));
   batch(() => {
     items.value = all;
+    strip.value = stripCells.arrange(all, groupOfItem);
     counts.value = states.every((s) => sums[s] === counts.peek()[s]) ? counts.peek() : sums;
     if (!same(named, groups.peek())) groups.value = named;
     byID.value = new Map(all.map((i) => [i.id, i]));

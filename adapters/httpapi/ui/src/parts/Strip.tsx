@@ -1,10 +1,10 @@
-import { useComputed, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import { useCallback } from "preact/hooks";
 import { hatch, useCanvas, type Sheet } from "../draw/canvas";
 import { text } from "../i18n";
 import { navigate } from "../router";
-import { placeText, type Item, type State } from "../wall";
-import { counts, groupOfItem, items, nameOfItem } from "../wallmodel";
+import { placeText, type Cells, type Item, type State } from "../wall";
+import { counts, items, nameOfItem, strip } from "../wallmodel";
 import { conditionWord } from "./State";
 
 const rowHeight = 40;
@@ -15,47 +15,36 @@ const smallCell = 9; // with many streams a cell is 8 px and the strip has sever
 
 // Strip has one cell a stream in fixed places, so that people learn where to look. It is a picture: the lists are for readers.
 export function Strip() {
-  const groups = useComputed(() => grouped(items.value));
   if (items.value.length === 0) return null;
   const words = text.value;
   const summary = Object.entries(counts.value)
     .filter(([, n]) => n > 0)
     .map(([state, n]) => `${n} ${words.common.states[state as State]}`)
     .join(words.common.listComma);
+  const groups = strip.value;
   return (
     <section class="strip" aria-label={words.wall.stripLabel}>
-      {groups.value.map(([name, members]) => (
-        <div key={name} class="strip-group" style={{ flexGrow: members.length, maxWidth: groups.value.length > 1 ? `${Math.max(members.length * widestCell, 120)}px` : "none" }}>
-          {groups.value.length > 1 && (
+      {groups.map(([name, cells]) => (
+        <div key={name} class="strip-group" style={{ flexGrow: cells.length, maxWidth: groups.length > 1 ? `${Math.max(cells.length * widestCell, 120)}px` : "none" }}>
+          {groups.length > 1 && (
             <p dir="auto">
               <b class="one-line">{name || "–"}</b>
-              <span>{members.length}</span>
+              <span>{cells.filter(Boolean).length}</span>
             </p>
           )}
-          <Cells members={members} label={words.wall.strip(summary)} />
+          <Row cells={cells} label={words.wall.strip(summary)} />
         </div>
       ))}
     </section>
   );
 }
 
-const mostGroups = 8;
-
-function grouped(all: readonly Item[]): [string, readonly Item[]][] {
-  const groups = new Map<string, Item[]>();
-  for (const item of all) {
-    const name = groupOfItem(item);
-    groups.set(name, [...(groups.get(name) ?? []), item]);
-  }
-  return groups.size > mostGroups ? [["", all]] : [...groups];
-}
-
-function Cells({ members, label }: { members: readonly Item[]; label: string }) {
+function Row({ cells, label }: { cells: Cells; label: string }) {
   const over = useSignal(-1);
   const columns = useSignal(1);
-  const draw = useCallback((sheet: Sheet) => void (columns.value = drawCells(sheet, members, over.value)), [members, over.value]);
+  const draw = useCallback((sheet: Sheet) => void (columns.value = drawCells(sheet, cells, over.value)), [cells, over.value]);
   const canvas = useCanvas(draw);
-  const rows = Math.ceil(members.length / columns.value);
+  const rows = Math.ceil(cells.length / columns.value);
   const indexAt = (event: MouseEvent) => {
     const box = canvas.current!.getBoundingClientRect();
     const pitch = Math.min(widestCell, box.width / columns.value);
@@ -64,7 +53,7 @@ function Cells({ members, label }: { members: readonly Item[]; label: string }) 
     const row = Math.floor(((event.clientY - box.top) / box.height) * rows);
     return row * columns.value + column;
   };
-  const item = members[over.value];
+  const item = cells[over.value];
   return (
     <canvas
       ref={canvas}
@@ -76,7 +65,7 @@ function Cells({ members, label }: { members: readonly Item[]; label: string }) 
       onMouseMove={(e) => (over.value = indexAt(e))}
       onMouseLeave={() => (over.value = -1)}
       onClick={(e) => {
-        const chosen = members[indexAt(e)];
+        const chosen = cells[indexAt(e)];
         if (chosen) navigate(chosen.incident?.state === "open" ? `/incidents/${chosen.incident.incident_id}` : `/monitors/${chosen.id}`);
       }}
     />
@@ -92,10 +81,10 @@ const tokens: Record<State, string> = { trouble: "--trouble", warning: "--warnin
 const heights: Record<State, number> = { trouble: 1, warning: 0.74, recovered: 0.54, waiting: 0.36, on_air: 0.36, off: 0.1 };
 
 // drawCells returns how many columns it needed.
-function drawCells(sheet: Sheet, members: readonly Item[], over: number): number {
+function drawCells(sheet: Sheet, cells: Cells, over: number): number {
   const { c, width, colour } = sheet;
-  const columns = Math.min(members.length, Math.max(1, Math.floor(width / smallCell)));
-  const rows = Math.ceil(members.length / columns);
+  const columns = Math.min(cells.length, Math.max(1, Math.floor(width / smallCell)));
+  const rows = Math.ceil(cells.length / columns);
   const pitch = Math.min(widestCell, width / Math.max(columns, 1));
   const gap = pitch > 14 ? 2 : 1;
   const pitchY = sheet.height / rows;
@@ -104,7 +93,8 @@ function drawCells(sheet: Sheet, members: readonly Item[], over: number): number
   c.font = `500 11px ${getComputedStyle(document.body).fontFamily}`;
   c.textBaseline = "bottom";
   c.clearRect(0, 0, width, sheet.height);
-  members.forEach((item, i) => {
+  cells.forEach((item, i) => {
+    if (!item) return;
     const x = (i % columns) * pitch;
     const y = Math.floor(i / columns) * pitchY;
     const wide = pitch - gap;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { gaps, parts } from "../../src/draw/plots";
 import { overall, spansOf } from "../../src/draw/lanes";
 import type { Bucket, Condition, Incident, Monitor } from "../../src/types";
-import { compare, matches, needsSomebody, newestIncidents, Places, resort, since, stateOf, unownedFirst, worst, type Item } from "../../src/wall";
+import { compare, matches, needsSomebody, newestIncidents, Places, resort, since, stateOf, StripCells, unownedFirst, worst, type Item } from "../../src/wall";
 
 const now = Date.parse("2026-01-15T12:00:00Z");
 const at = (minutesAgo: number) => new Date(now - minutesAgo * 60_000).toISOString();
@@ -109,16 +109,32 @@ test("an unchanged order is the same list, so nothing is drawn anew", () => {
   assert.equal(resort(shown, ["a", "b"], false).shown, shown);
 });
 
-test("a stream keeps its number while it is there, what ended is forgotten, and its number is not given again", () => {
+test("a stream keeps its place while it is there, and the next new one takes the lowest that is free", () => {
   const places = new Places();
-  const stream = (id: string, minutes: number) => ({ monitor_id: id, created_at: at(minutes) });
-  places.place([stream("b", 5), stream("a", 9)]);
-  places.place([stream("b", 5), stream("c", 1)]);
-  assert.deepEqual(["b", "c", "d"].map((id) => places.get(id)), [2, 3, 0]);
-  for (let n = 0; n < 100; n++) places.place([stream("b", 5), stream(`short-${n}`, 0)]);
-  assert.equal(places.get("b"), 2);
-  assert.equal(places.get("short-99"), 103);
-  assert.equal(places.size, 2);
+  places.place(["a", "b", "c"]);
+  assert.deepEqual(["a", "b", "c"].map((id) => places.get(id)), [1, 2, 3]);
+  places.place(["c"]);
+  assert.deepEqual(["a", "b", "c"].map((id) => places.get(id)), [0, 0, 3]);
+  places.place(["d", "c", "e"]);
+  assert.deepEqual(["d", "e", "c"].map((id) => places.get(id)), [1, 2, 3]);
+  for (let n = 0; n < 100; n++) places.place(["c", `short-${n}`]);
+  assert.deepEqual([places.get("c"), places.get("short-99"), places.size], [3, 1, 2]);
+});
+
+test("a cell of the strip stays where it is while others end and come", () => {
+  const strip = new StripCells();
+  const drawn = (...streams: [string, string][]) => {
+    const groups = new Map(streams);
+    const all = streams.map(([id], n) => item(id, "on_air", 0, { place: n + 1 }));
+    return strip.arrange(all, (i) => groups.get(i.id)!).map(([name, cells]) => `${name}: ${cells.map((c) => c?.id ?? "-").join(" ")}`);
+  };
+  assert.deepEqual(drawn(["1", "A"], ["2", "B"], ["3", "A"], ["4", "A"]), ["A: 1 3 4", "B: 2"]);
+  assert.deepEqual(drawn(["2", "B"], ["4", "A"]), ["A: - - 4", "B: 2"], "what ended leaves its place free");
+  assert.deepEqual(drawn(["2", "B"], ["4", "A"], ["5", "A"]), ["A: 5 - 4", "B: 2"], "the lowest free place first");
+  assert.deepEqual(drawn(["2", "B"]), ["A: - - -", "B: 2"], "also the place of a group stays");
+  const many = [...Array(7).keys()].map((n): [string, string] => [`${n + 10}`, `G${n}`]);
+  assert.equal(drawn(["2", "B"], ...many).map((line) => line[0]).join(""), "BGGGGGGG", "unless another group needs it");
+  assert.deepEqual(drawn(["2", "B"], ...many, ["20", "H"]), [": 2 10 11 12 13 14 15 16 20"], "many groups are one");
 });
 
 test("the open incident of a monitor comes before resolved ones", () => {

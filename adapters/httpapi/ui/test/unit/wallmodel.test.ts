@@ -19,6 +19,21 @@ test("the first state of the feed is on the wall at once, not at the end of the 
   stop();
 });
 
+test("streams are in the order of their registration, and each keeps its cell while others end", async () => {
+  const { receive } = await import("../../src/store");
+  const { startWall, strip } = await import("../../src/wallmodel");
+  const stop = startWall();
+  const seen = (...minutes: number[]) => {
+    const monitors = minutes.map((m) => ({ ...monitor(m), created_at: `2026-01-15T12:${m}:00Z` }));
+    receive([{ type: "state.replace", version: 1, data: { monitors, incidents: [], deliveries: [] } } as unknown as Message]);
+    return strip.value.map(([, cells]) => cells.map((item) => item?.id).join(" "));
+  };
+  assert.deepEqual(seen(30, 10, 20), ["mon-10 mon-20 mon-30"]);
+  assert.deepEqual(seen(30, 40, 10), ["mon-10 mon-40 mon-30"]);
+  assert.deepEqual(seen(30, 10), ["mon-10  mon-30"]);
+  stop();
+});
+
 test("nothing counts as without trouble that nobody has looked at in time, also if the checker cannot name it", async () => {
   const { receive } = await import("../../src/store");
   const { counts, items, startWall } = await import("../../src/wallmodel");
