@@ -1,0 +1,60 @@
+// Package message makes the messages that people read about incidents. A Message is
+// neutral: each sender writes it in the format of its channel and escapes what strangers
+// have written.
+package message
+
+import (
+	"context"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// Message is one message about an incident, in one language.
+type Message struct {
+	ID       string // a UUID, the same at every attempt: channels that know keys for repetitions get it
+	ThreadID string // the incident or the storm: all messages about it have this ID
+	Kind     notify.MessageKind
+	Push     bool   // it makes a sound
+	Ref      string // the message to edit; empty: there is none
+
+	Language notify.Language
+	Open     bool // the incident is
+	Severity int
+	Title    string   // at most 60 characters, the state first
+	Lines    []string // plain text; the first says since when
+	Link     Link     // to the incident; the URL is empty without PUBLIC_URL
+	Stream   Link     // to the stream
+	Actions  []Link   // to acknowledge and to silence; they expire
+	Picture  *Picture // nil: there is none
+	At       time.Time
+}
+
+// Link is a URL with the text that shows it.
+type Link struct{ Text, URL string }
+
+// Picture shows the incident.
+type Picture struct {
+	Alt       string // what it shows, in the language of the message
+	URL       string // signed and expiring; empty without PUBLIC_URL
+	MediaType string
+	Bytes     []byte // nil: too large, or it could not be read
+}
+
+// Result describes one attempt to send a message.
+type Result struct {
+	At       time.Time     // when the attempt began
+	Status   int           // of HTTP or SMTP; 0: no answer
+	Error    string        // one line for people, without secrets; empty: the channel accepted the message
+	Class    notify.Class  // of the failure
+	Wait     time.Duration // how long the channel asked to wait; 0: it did not ask
+	Ref      string        // names the message at the channel, for edits; empty: it cannot be edited
+	Exchange *event.Exchange
+}
+
+// Sender sends messages to the destinations of one kind. It may be used concurrently.
+type Sender interface {
+	// Send sends a message once, or edits the message of its Ref. It blocks for at most 10 s.
+	Send(ctx context.Context, d notify.Destination, m Message) Result
+}

@@ -1,0 +1,17 @@
+// Package notify decides who is told what, and when. It is pure, as domain/incident is.
+//
+//	routes, silences ──▶ which destinations, from when on
+//	Situation, Told  ──▶ Step: the next message to a destination, if any
+//	attempt          ──▶ when the next one is made, or that none is
+//
+// An incident has a thread at each destination: the messages about it there, of which
+// Told is what was sent. A message is chosen from the present situation when it is sent,
+// so a destination that was unreachable gets one message and not ten.
+//
+// Guarantees:
+//
+//   - What was opened at a destination is resolved there, silenced or not.
+//   - A condition makes a sound at most once in PushInterval, unless it gets worse. Only
+//     messages that were sent count.
+//   - An acknowledged incident is neither repeated nor escalated until it gets worse.
+package notify

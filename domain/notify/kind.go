@@ -1,0 +1,55 @@
+package notify
+
+import "time"
+
+// Kind is the kind of a destination. It is stored and shown, so it never changes.
+type Kind string
+
+// The kinds of destinations.
+const (
+	Webhook   Kind = "webhook"
+	Slack     Kind = "slack"
+	Discord   Kind = "discord"
+	Teams     Kind = "teams"
+	LINE      Kind = "line"
+	Telegram  Kind = "telegram"
+	PagerDuty Kind = "pagerduty"
+	Ntfy      Kind = "ntfy"
+	Email     Kind = "email"
+)
+
+// Channel describes what all destinations of a kind have in common.
+type Channel struct {
+	Kind Kind
+
+	// GetsEvents marks a channel that gets every event as a webhook. The others get
+	// messages about incidents.
+	GetsEvents bool
+
+	// Edits marks a channel whose messages can be changed after they were sent.
+	Edits bool
+
+	// AwaitPicture is how long a first message waits for a picture of the incident. It
+	// is 0 for channels that can add one later.
+	AwaitPicture time.Duration
+
+	// RateLimit is what the provider allows for one destination.
+	RateLimit RateLimit
+
+	Fields []Field // of the configuration
+}
+
+// RateLimit allows Burst messages at once, and then one in each Interval. The zero value
+// limits nothing.
+type RateLimit struct {
+	Burst    int
+	Interval time.Duration
+}
+
+// Field is one field of a destination's configuration.
+type Field struct {
+	Name     string
+	Secret   bool // stored encrypted, never answered or logged
+	Required bool
+	Help     string // one sentence in English
+}
