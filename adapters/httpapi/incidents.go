@@ -144,7 +144,13 @@ func readIncidentFilter(query url.Values) (f record.IncidentFilter, wrong []erro
 type incidentDetailBody struct {
 	incidentBody
 
-	Log []incidentEntryBody `json:"log"`
+	Log []incidentLineBody `json:"log"`
+}
+
+type incidentLineBody struct {
+	incidentEntryBody
+
+	Severity *int `json:"severity"`
 }
 
 type incidentEntryBody struct {
@@ -165,9 +171,13 @@ func (h incidentHandlers) get(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	body := incidentDetailBody{h.body(i), make([]incidentEntryBody, 0, len(log))}
+	body := incidentDetailBody{h.body(i), make([]incidentLineBody, 0, len(log))}
 	for _, e := range log {
-		body.Log = append(body.Log, h.entry(e))
+		line := incidentLineBody{incidentEntryBody: h.entry(e)}
+		if e.Kind == incident.SeverityRaised {
+			line.Severity = &e.Severity
+		}
+		body.Log = append(body.Log, line)
 	}
 	h.write(c, http.StatusOK, body)
 	return nil

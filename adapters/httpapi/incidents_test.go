@@ -29,7 +29,8 @@ func storedIncident(id string) record.Incident {
 }
 
 func addIncident(api *testAPI, _ monitor.ID) {
-	api.incidents.Add(storedIncident(incidentID), incident.Entry{Kind: incident.WasOpened, At: now})
+	api.incidents.Add(storedIncident(incidentID), incident.Entry{Kind: incident.WasOpened, At: now},
+		incident.Entry{Kind: incident.SeverityRaised, At: now.Add(time.Minute), Severity: 2})
 }
 
 // incidentCases are the responses of the routes of incidents beyond those of operations.
@@ -68,7 +69,8 @@ func TestAnIncidentIsShownWithItsLog(t *testing.T) {
 		"acknowledged_by": null, "acknowledged_at": null, "false_positive": null, "picture": null, "updated_at": "2024-01-15T19:56:00.123+09:00"`
 	api.get("/api/v1/incidents").hasStatus(http.StatusOK).hasBody(`{"incidents": [{` + shown + `}], "next": null}`)
 	api.get(incidentURL).hasStatus(http.StatusOK).hasBody(`{` + shown + `,
-		"log": [{"kind": "opened", "at": "2024-01-15T19:55:00.123+09:00", "by": null, "text": null, "false_positive": null}]}`)
+		"log": [{"kind": "opened", "at": "2024-01-15T19:55:00.123+09:00", "by": null, "text": null, "false_positive": null, "severity": null},
+		        {"kind": "severity_raised", "at": "2024-01-15T19:56:00.123+09:00", "by": null, "text": null, "false_positive": null, "severity": 2}]}`)
 }
 
 func TestIncidentsAreReadInPages(t *testing.T) {
@@ -137,7 +139,7 @@ func TestAnActionOnAnIncidentIsDoneOnce(t *testing.T) {
 	api.post(incidentURL+"/acknowledge", `{"op_id":"2","by":"ann"}`).hasStatus(http.StatusOK)
 	api.post(incidentURL+"/label", `{"op_id":"3","by":"ann","false_positive":true}`).hasStatus(http.StatusOK)
 	shown := api.get(incidentURL).json()
-	if shown["acknowledged_by"] != "ann" || shown["false_positive"] != true || len(shown["log"].([]any)) != 4 {
+	if shown["acknowledged_by"] != "ann" || shown["false_positive"] != true || len(shown["log"].([]any)) != 6 {
 		t.Errorf("the incident is %v", shown)
 	}
 	api.post(incidentURL+"/label", `{"op_id":"2","by":"ann","false_positive":true}`).hasError(http.StatusConflict, "IDEMPOTENCY_KEY_REUSED")

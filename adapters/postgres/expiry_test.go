@@ -64,7 +64,7 @@ func recordOf(t testing.TB, db *sql.DB, id monitor.ID) string {
 	return fmt.Sprintf("%d events, %d incidents, %d lines", events, incidents, lines)
 }
 
-const wholeRecord = "1 events, 1 incidents, 2 lines"
+const wholeRecord = "1 events, 1 incidents, 3 lines" // opened, severity_raised, resolved
 
 func TestEventsAndIncidentsOfEndedMonitorsExpire(t *testing.T) {
 	t.Parallel()
@@ -124,11 +124,11 @@ func TestWhatIsStillNeededDoesNotExpire(t *testing.T) {
 		},
 		"an open incident": {
 			`UPDATE incidents SET state = 'open', resolved_at = NULL`,
-			`UPDATE incidents SET state = 'resolved', resolved_at = now() - interval '91 days'`, "0 events, 1 incidents, 2 lines",
+			`UPDATE incidents SET state = 'resolved', resolved_at = now() - interval '91 days'`, "0 events, 1 incidents, 3 lines",
 		},
 		"an incident that was resolved lately": {
 			`UPDATE incidents SET resolved_at = now() - interval '89 days'`,
-			`UPDATE incidents SET resolved_at = now() - interval '91 days'`, "0 events, 1 incidents, 2 lines",
+			`UPDATE incidents SET resolved_at = now() - interval '91 days'`, "0 events, 1 incidents, 3 lines",
 		},
 	} {
 		t.Run(name+" is kept", func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestEvidenceKeepsItsIncident(t *testing.T) {
 	alter(t, db, `UPDATE evidence SET incident_id = (SELECT id FROM incidents)`)
 	makeOlder(t, db, m.ID, 91)
 	expire(t, s)
-	if got, want := recordOf(t, db, m.ID), "0 events, 1 incidents, 2 lines"; got != want {
+	if got, want := recordOf(t, db, m.ID), "0 events, 1 incidents, 3 lines"; got != want {
 		t.Errorf("%s are left, want %s", got, want)
 	}
 	alter(t, db, `DELETE FROM evidence`)

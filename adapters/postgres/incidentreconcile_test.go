@@ -68,7 +68,7 @@ func TestAnOperatorResolvesAnIncident(t *testing.T) { // section 16.1
 		t.Errorf("the answers are %+v and %+v, %v", first, again, err)
 	}
 	i, log, err := s.GetIncident(t.Context(), id)
-	if err != nil || i.State != incident.Resolved || len(log) != 2 {
+	if err != nil || i.State != incident.Resolved || len(log) != 3 {
 		t.Errorf("the incident is %s with the log %+v, %v", i.State, log, err)
 	}
 }

@@ -122,8 +122,12 @@ func (s *incidentSteps) addEntry(id string, e incident.Entry) {
 	if e.By != "" && s.opID != "" { // the line of the action
 		opID = &s.opID
 	}
+	var severity *int
+	if e.Kind == incident.SeverityRaised {
+		severity = &e.Severity
+	}
 	s.log = append(s.log, map[string]any{
-		"incident_id": id, "kind": e.Kind, "at": e.At.UTC(), "by": e.By, "text": e.Text, "false_positive": e.FalsePositive, "op_id": opID,
+		"incident_id": id, "kind": e.Kind, "at": e.At.UTC(), "by": e.By, "text": e.Text, "false_positive": e.FalsePositive, "severity": severity, "op_id": opID,
 	})
 }
 
@@ -185,8 +189,8 @@ const saveIncidents = `
 			resolved_at = excluded.resolved_at, quiet_sec = excluded.quiet_sec, reopened = excluded.reopened,
 			acknowledged_by = excluded.acknowledged_by, acknowledged_at = excluded.acknowledged_at,
 			false_positive = excluded.false_positive, picture = excluded.picture, due_at = excluded.due_at, updated_at = excluded.updated_at)
-	INSERT INTO incident_log (incident_id, kind, at, by, text, false_positive, op_id)
-	SELECT incident_id, kind, at, by, text, false_positive, op_id FROM json_populate_recordset(CAST(NULL AS incident_log), $2)`
+	INSERT INTO incident_log (incident_id, kind, at, by, text, false_positive, severity, op_id)
+	SELECT incident_id, kind, at, by, text, false_positive, severity, op_id FROM json_populate_recordset(CAST(NULL AS incident_log), $2)`
 
 // storeIncidents stores what the steps of different monitors have changed. It sends one
 // statement, because each more would prolong the locks of the transaction by a round trip.

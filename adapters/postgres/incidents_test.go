@@ -101,7 +101,7 @@ func TestAnIncidentIsStoredWithTheReportsThatMakeIt(t *testing.T) {
 		if err != nil || i.State != incident.Resolved || conditions(i) != "black- silent-" || !i.ResolvedAt.Equal(end.Add(time.Minute)) {
 			t.Errorf("the incident is %+v, %v", i, err)
 		}
-		if len(log) != 2 || log[0].Kind != incident.WasOpened || log[1].Kind != incident.WasResolved {
+		if len(log) != 4 || log[0].Kind != incident.WasOpened || log[1].Severity != 2 || log[2].Severity != 3 || log[3].Kind != incident.WasResolved || log[3].Severity != 0 {
 			t.Errorf("its log is %+v", log)
 		}
 		if more, err := first.SweepIncidents(t.Context(), 1); more || err != nil {

@@ -91,10 +91,15 @@ type incidentEntryRow struct {
 	By            string             `db:"by"`
 	Text          string             `db:"text"`
 	FalsePositive *bool              `db:"false_positive"`
+	Severity      *int               `db:"severity"`
 }
 
 func (r incidentEntryRow) toEntry() incident.Entry {
-	return incident.Entry{Kind: r.Kind, At: r.At.UTC(), By: r.By, Text: r.Text, FalsePositive: r.FalsePositive}
+	e := incident.Entry{Kind: r.Kind, At: r.At.UTC(), By: r.By, Text: r.Text, FalsePositive: r.FalsePositive}
+	if r.Severity != nil {
+		e.Severity = *r.Severity
+	}
+	return e
 }
 
 // GetIncident implements record.IncidentStore.
@@ -107,7 +112,7 @@ func (s *IncidentStore) GetIncident(ctx context.Context, id string) (record.Inci
 	var rows []incidentEntryRow
 	if err == nil {
 		err = s.db.SelectContext(ctx, &rows, `
-			SELECT kind, at, by, text, false_positive FROM incident_log WHERE incident_id = $1 ORDER BY id DESC LIMIT $2`, id, record.MaxIncidentLog)
+			SELECT kind, at, by, text, false_positive, severity FROM incident_log WHERE incident_id = $1 ORDER BY id DESC LIMIT $2`, id, record.MaxIncidentLog)
 	}
 	if err != nil {
 		return record.Incident{}, nil, wrapError(ctx, "read incident "+id, err)

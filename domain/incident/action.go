@@ -35,6 +35,8 @@ const (
 	Acknowledged EntryKind = "acknowledged"
 	Noted        EntryKind = "note"
 	Labelled     EntryKind = "label"
+
+	SeverityRaised EntryKind = "severity_raised" // by time, or by another condition
 )
 
 // Entry is one line of an incident's log.
@@ -44,6 +46,7 @@ type Entry struct {
 	By            string    `json:"by,omitempty"`             // who did it; empty: it happened by itself
 	Text          string    `json:"text,omitempty"`           // of a note
 	FalsePositive *bool     `json:"false_positive,omitempty"` // of a label; nil: it was taken away
+	Severity      int       `json:"severity,omitempty"`       // of SeverityRaised: from then on, 1 to MaxSeverity; 0: another kind
 }
 
 func (t *Tracker) acknowledge(in Acknowledge) {

@@ -36,7 +36,14 @@ type history struct {
 	t       testing.TB
 	tracker *incident.Tracker
 	all     []*incident.Incident
-	log     []incident.EntryKind
+	log     []incident.EntryKind // but SeverityRaised
+	rises   []rise
+}
+
+// rise is a line of the log that says that the severity has risen.
+type rise struct {
+	sec      float64
+	severity int
 }
 
 func newHistory(t testing.TB) *history {
@@ -54,7 +61,11 @@ func (h *history) step(sec float64, inputs ...incident.Input) (changes int) {
 				c.Incident.ID = fmt.Sprintf("incident-%d", len(h.all))
 			}
 			for _, e := range c.Log {
-				h.log = append(h.log, e.Kind)
+				if e.Kind == incident.SeverityRaised {
+					h.rises = append(h.rises, rise{e.At.Sub(eight).Seconds(), e.Severity})
+				} else {
+					h.log = append(h.log, e.Kind)
+				}
 			}
 		}
 	}

@@ -133,6 +133,37 @@ func TestSeverityFollowsTheTable(t *testing.T) {
 	h.expect("resolved 3 black- silent-")
 }
 
+func TestTheLogSaysWhenTheSeverityRises(t *testing.T) {
+	for name, c := range map[string]struct {
+		happens func(*history)
+		want    []rise
+	}{
+		"with time, not at the opening": {func(h *history) { h.step(30, began(black, 0)); h.sweep(3600) }, []rise{{120, 2}, {600, 3}}},
+		"opened when it is high already": {func(h *history) {
+			h.step(700, incident.Began{Condition: black, StartedAt: at(0), At: at(700)})
+			h.sweep(3600)
+		}, nil},
+		"with another condition": {func(h *history) { h.step(30, began(black, 0)); h.step(80, began(silent, 50)) }, []rise{{80, 2}}},
+		"with the end of the monitor": {func(h *history) {
+			h.step(30, began(black, 0))
+			h.step(50, incident.MonitorEnded{At: at(50), Failed: true})
+		}, []rise{{50, 2}}},
+		"not as it comes back": {func(h *history) {
+			h.step(30, began(black, 0))
+			h.sweep(125)
+			h.step(140, ended(black, 130))
+			h.sweep(200)
+			h.step(230, began(black, 210))
+			h.sweep(800)
+		}, []rise{{120, 2}}},
+	} {
+		h := newHistory(t)
+		if c.happens(h); !slices.Equal(h.rises, c.want) {
+			t.Errorf("%s: the severity rose %v, want %v", name, h.rises, c.want)
+		}
+	}
+}
+
 func TestAThirdDetectorHasASeverityAndACondition(t *testing.T) {
 	detectortest.Add(t, detectortest.Imaginary)
 	if !slices.Contains(incident.Names(), "imagined") {

@@ -113,8 +113,11 @@ func (t *Tracker) passTime(at time.Time) {
 	if !t.isOpen() {
 		return
 	}
+	if severity := t.newest.severityAt(at); severity > t.newest.Severity {
+		t.change(func(i *Incident) { i.Severity = severity })
+		t.log(Entry{Kind: SeverityRaised, At: at, Severity: severity})
+	}
 	t.change(func(i *Incident) {
-		i.Severity = max(i.Severity, i.severityAt(at))
 		if c := i.condition(Error); c != nil && c.Lasts() && c.lasted(at) >= ErrorKept {
 			c.end(c.LastStartedAt.Add(ErrorKept))
 		}
@@ -155,7 +158,8 @@ func (t *Tracker) begin(in Began) {
 		})
 		t.log(Entry{Kind: WasReopened, At: in.At})
 	default:
-		t.newest = &Incident{State: Open, StartedAt: in.StartedAt, OpenedAt: in.At, Quiet: FirstQuiet}
+		severity := severityOf(in.Condition, max(0, in.At.Sub(in.StartedAt)))
+		t.newest = &Incident{State: Open, Severity: severity, StartedAt: in.StartedAt, OpenedAt: in.At, Quiet: FirstQuiet}
 		t.log(Entry{Kind: WasOpened, At: in.At})
 	}
 	t.change(func(i *Incident) {

@@ -75,11 +75,12 @@ export interface Incident {
 }
 
 export interface LogEntry {
-  kind: "opened" | "reopened" | "resolved" | "acknowledged" | "note" | "label";
+  kind: "opened" | "reopened" | "severity_raised" | "resolved" | "acknowledged" | "note" | "label";
   at: string;
   by: string | null;
   text: string | null;
   false_positive: boolean | null;
+  severity: number | null;
 }
 
 export interface EvidenceFile {

@@ -57,6 +57,8 @@ function entryLine(entry: LogEntry): Line {
     case "opened":
     case "reopened":
       return { at: entry.at, glyph: "trouble", look: "is-trouble", what: <b>{kinds[entry.kind]}</b> };
+    case "severity_raised":
+      return { at: entry.at, glyph: "trouble", look: "is-trouble", what: kinds.severity(text.value.common.severity(entry.severity!)) };
     case "resolved":
       return { at: entry.at, glyph: "recovered", look: "is-recovered", what: entry.by ? <>{by} {kinds.resolvedBy}</> : <b>{kinds.resolved}</b> };
     case "acknowledged":

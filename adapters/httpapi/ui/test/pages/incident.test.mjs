@@ -139,6 +139,14 @@ test("a false positive is asked for in the menu of a phone, and said to close no
     { viewport: { width: 375, height: 812 } },
   ));
 
+test("the log says when the severity rose, and to what", () =>
+  open(fill, async (page, gateway) => {
+    const line = (kind, sec, severity = null) => ({ kind, at: at(sec), by: null, text: null, false_positive: null, severity });
+    gateway.updateIncident({ ...gateway.incidents.get(incident(1).incident_id), log: [line("opened", 30), line("severity_raised", 80, 2)] });
+    await page.goto(gateway.url + page1);
+    await page.getByRole("region", { name: "Log" }).getByRole("listitem").filter({ hasText: clock(80) }).filter({ hasText: "Raised to high severity" }).waitFor();
+  }));
+
 test("an incident of one condition has nothing to choose", () =>
   open((gateway) => (fill(gateway), gateway.incidents.set(incident(1).incident_id, incident(1))), async (page, gateway) => {
     await page.goto(gateway.url + page1);

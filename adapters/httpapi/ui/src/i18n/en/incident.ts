@@ -85,6 +85,7 @@ export const incident = {
   logKinds: {
     opened: "Incident opened",
     reopened: "Trouble came back",
+    severity: (now: string) => `Raised to ${now}`,
     resolved: "Incident resolved",
     resolvedBy: "resolved the incident",
     acknowledged: "acknowledged",

@@ -87,6 +87,7 @@ export const incident: Words["incident"] = {
   logKinds: {
     opened: "障害を記録",
     reopened: "再発",
+    severity: (now) => `${now}に上昇`,
     resolved: "解決",
     resolvedBy: "が解決",
     acknowledged: "が対応を開始",
