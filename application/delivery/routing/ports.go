@@ -1,0 +1,155 @@
+package routing
+
+import (
+	"context"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// Codes of refused requests. What is wrong in a request otherwise is monitor.InvalidConfig.
+const (
+	DestinationNotFound monitor.Code = "DESTINATION_NOT_FOUND"
+	RouteNotFound       monitor.Code = "ROUTE_NOT_FOUND"
+	SilenceNotFound     monitor.Code = "SILENCE_NOT_FOUND"
+	NameTaken           monitor.Code = "NAME_TAKEN" // by another destination, or another route
+)
+
+// Limits of what a Store holds. Every gateway keeps all of it in memory.
+const (
+	MaxDestinations = 200
+	MaxRoutes       = 200
+	MaxSilences     = 1000 // that have not ended
+	EndedSilences   = 200  // that Silences lists: the newest
+)
+
+// Store keeps destinations, routes and silences. Every method blocks for one transaction
+// and may be called concurrently, by several gateways. A change takes effect for the next
+// event. Methods of the store do not check what the Check methods of notify do.
+//
+// After an error every method may be repeated: the creation of an id that exists
+// changes nothing, and what is gone already is deleted without an error.
+type Store interface {
+	DestinationStore
+	RouteStore
+	SilenceStore
+}
+
+// DestinationStore keeps destinations, and encrypts their secrets.
+type DestinationStore interface {
+	// Destinations reads all destinations, by name.
+	Destinations(ctx context.Context) ([]DestinationRecord, error)
+
+	// Destination reads one. Errors: *monitor.Error DestinationNotFound.
+	Destination(ctx context.Context, id string) (DestinationRecord, error)
+
+	// CreateDestination stores a new destination. Errors: *monitor.Error NameTaken;
+	// InvalidConfig for an unknown fallback, and when there are MaxDestinations.
+	CreateDestination(ctx context.Context, d notify.Destination) (DestinationRecord, error)
+
+	// ChangeDestination locks a destination and stores what change makes of it: ID stays.
+	// change may run several times; its error is returned and nothing is stored. Where
+	// SecretsError is set, change gets no secrets. A change of Config, Secrets or Enabled
+	// also closes the circuit, so the next attempt is made at once. Errors:
+	// *monitor.Error DestinationNotFound, NameTaken; InvalidConfig for an unknown fallback.
+	ChangeDestination(ctx context.Context, id string, change func(*notify.Destination) error) (DestinationRecord, error)
+
+	// DeleteDestination also removes the destination from routes and fallbacks, and its
+	// deliveries.
+	DeleteDestination(ctx context.Context, id string) error
+
+	// Traffic counts the deliveries of all destinations, by ID. A destination without
+	// any is missing.
+	Traffic(ctx context.Context) (map[string]Traffic, error)
+}
+
+// DestinationRecord is a stored destination.
+type DestinationRecord struct {
+	notify.Destination
+
+	// SecretsError says why Secrets is missing: no key of SECRETS_KEY opens them. Empty:
+	// they were read. A change that sets the secrets anew repairs it.
+	SecretsError string
+
+	Failures     int       // attempts in a row that have failed
+	FailingSince time.Time // zero: the newest attempt did not fail
+	ClosedUntil  time.Time // no attempt is made before; zero: the circuit is closed
+	LastError    string    // of the newest failure; empty: there was none
+	DeliveredAt  time.Time // of the newest success; zero: there was none
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+// Traffic counts the deliveries of one destination.
+type Traffic struct {
+	Pending   int
+	Delivered [24]int // attempts that were accepted, by hour: the last is the hour until now
+	Failed    [24]int // the others
+}
+
+// RouteStore keeps routes in their order.
+type RouteStore interface {
+	// Routes reads all routes in their order: the default route is last.
+	Routes(ctx context.Context) ([]RouteRecord, error)
+
+	// Route reads one. Errors: *monitor.Error RouteNotFound.
+	Route(ctx context.Context, id string) (RouteRecord, error)
+
+	// CreateRoute stores a new route, just before the default route. Errors: *monitor.Error
+	// NameTaken; InvalidConfig for an unknown destination, and when there are MaxRoutes.
+	CreateRoute(ctx context.Context, r notify.Route) (RouteRecord, error)
+
+	// ChangeRoute locks a route and stores what change makes of it: ID and Default stay.
+	// change may run several times; its error is returned and nothing is stored. Errors:
+	// *monitor.Error RouteNotFound, NameTaken; InvalidConfig for an unknown destination.
+	ChangeRoute(ctx context.Context, id string, change func(*notify.Route) error) (RouteRecord, error)
+
+	// DeleteRoute deletes a route. Errors: *monitor.Error InvalidConfig for the default route.
+	DeleteRoute(ctx context.Context, id string) error
+
+	// OrderRoutes puts the routes into the order of ids, which names each once except the
+	// default route. It returns all. Errors: *monitor.Error InvalidConfig, which says what
+	// ids lacks or has too much.
+	OrderRoutes(ctx context.Context, ids []string) ([]RouteRecord, error)
+}
+
+// RouteRecord is a stored route.
+type RouteRecord struct {
+	notify.Route
+
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// SilenceStore keeps silences.
+type SilenceStore interface {
+	// Silences reads the silences that nobody has ended and whose time is not over, and the
+	// newest EndedSilences of the others; newest first.
+	Silences(ctx context.Context) ([]SilenceRecord, error)
+
+	// Silence reads one. Errors: *monitor.Error SilenceNotFound.
+	Silence(ctx context.Context, id string) (SilenceRecord, error)
+
+	// CreateSilence stores a new silence. Errors: *monitor.Error InvalidConfig when
+	// MaxSilences have not ended.
+	CreateSilence(ctx context.Context, s notify.Silence) (SilenceRecord, error)
+
+	// ChangeSilence locks a silence and stores what change makes of it: ID stays. change may
+	// run several times; its error is returned and nothing is stored. Errors: *monitor.Error
+	// SilenceNotFound; InvalidConfig for one that has ended.
+	ChangeSilence(ctx context.Context, id string, change func(*notify.Silence) error) (SilenceRecord, error)
+
+	// EndSilence ends a silence now. One that has ended already stays as it is. Errors:
+	// *monitor.Error SilenceNotFound.
+	EndSilence(ctx context.Context, id string) (SilenceRecord, error)
+}
+
+// SilenceRecord is a stored silence.
+type SilenceRecord struct {
+	notify.Silence
+
+	EndedAt   time.Time // by a person or a recovery, or To when that is over; zero: it has not ended
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
