@@ -37,10 +37,9 @@ export function alertOf(condition: Condition, monitor: Monitor | null): string {
   return raised;
 }
 
-// besides says what else is known of the stream by now: what still works is where to look first.
+// besides says what still works by now: where to look first.
 export function besides(condition: Condition, monitor: Monitor): string {
   const words = text.value.why;
-  if (monitor.last_error && ["blind", "no_media", "error"].includes(condition.name)) return words.lastError(monitor.last_error);
   const parts: string[] = [];
   const grade = (state: string) => (isLate(monitor.monitor_id) ? "unknown" : state === "ok" ? "ok" : state === "unknown" ? "unknown" : "bad");
   if (condition.name !== "black") parts.push(words.picture[grade(monitor.health.video)]);

@@ -10,7 +10,7 @@ import { nameOf } from "../names";
 import { Exchange, pretty, StatusWord } from "../parts/Exchange";
 import { Glyph } from "../parts/Glyph";
 import { eventLook, eventWord } from "../parts/MonitorEvents";
-import { Stranger } from "../parts/Name";
+import { ErrorText, Stranger } from "../parts/Name";
 import { query, setQuery, withQuery } from "../router";
 import { now } from "../store";
 import { useNames } from "../streamnames";
@@ -183,8 +183,8 @@ function Detail({ delivery, name }: { delivery: Delivery; name: string }) {
         {delivery.state === "failed" && delivery.last_error && (
           <p class="notice is-trouble">
             <Glyph name="fail" />
-            <span class="wrap">
-              {delivery.last_error}. {words.only2xx}
+            <span>
+              {words.only2xx} <ErrorText>{delivery.last_error}</ErrorText>
             </span>
           </p>
         )}

@@ -9,7 +9,7 @@ import { Broadcast } from "../parts/Broadcast";
 import { Glyph } from "../parts/Glyph";
 import { History } from "../parts/History";
 import { MonitorEvents, useEvents } from "../parts/MonitorEvents";
-import { Stranger } from "../parts/Name";
+import { ErrorText, Stranger } from "../parts/Name";
 import { Live } from "../parts/Picture";
 import { Lamp, StateWord } from "../parts/State";
 import { Watch } from "../parts/Watch";
@@ -186,9 +186,10 @@ function Facts({ monitor, incident }: { monitor: Data; incident: Incident | null
         </span>
       )}
       {monitor.last_error && (
-        <span class="is-warning wrap">
+        <span class="is-warning">
           <Glyph name="warning" />
-          {monitor.last_error}
+          {text.value.why.lastError}
+          <ErrorText>{monitor.last_error}</ErrorText>
         </span>
       )}
     </p>

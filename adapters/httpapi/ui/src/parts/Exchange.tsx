@@ -3,6 +3,7 @@ import { text } from "../i18n";
 import { number } from "../time";
 import type { DeliveryAttempt } from "../types";
 import { Glyph } from "./Glyph";
+import { ErrorText } from "./Name";
 
 type Outcome = Pick<DeliveryAttempt, "status" | "error" | "request" | "response">;
 
@@ -45,7 +46,11 @@ export function Exchange({ of, body }: { of: Outcome; body?: string }) {
       </div>
       <div>
         <h4>{words.response}</h4>
-        {of.error && <p class="exchange-error wrap">{of.error}</p>}
+        {of.error && (
+          <p class="exchange-error">
+            <ErrorText>{of.error}</ErrorText>
+          </p>
+        )}
         {of.response ? (
           <pre class="code" tabIndex={0} aria-label={words.response}>
             <b>{of.status}</b>

@@ -8,6 +8,7 @@ import { clock, clockDay, duration, zone } from "../time";
 import type { EventRecord } from "../types";
 import { Glyph } from "./Glyph";
 import type { GlyphName } from "./glyphs";
+import { ErrorText } from "./Name";
 
 const mostEvents = 100;
 
@@ -87,7 +88,7 @@ function Row({ event }: { event: EventRecord }) {
           <Glyph name={state === "sent" ? "check" : state === "pending" ? "retry" : "fail"} />
           {words.state[state]}
         </a>
-        <span class="sub">{state === "sent" && event.sent_at ? `${clockDay(event.sent_at, now.peek())}${text.value.common.listComma}${words.tries(Math.max(1, event.attempts.length))}` : event.webhook_last_error}</span>
+        <span class="sub">{state === "sent" && event.sent_at ? `${clockDay(event.sent_at, now.peek())}${text.value.common.listComma}${words.tries(Math.max(1, event.attempts.length))}` : event.webhook_last_error && <ErrorText>{event.webhook_last_error}</ErrorText>}</span>
       </td>
     </tr>
   );

@@ -6,3 +6,12 @@ export function Stranger({ children, className = "" }: { children: string; class
     </span>
   );
 }
+
+// ErrorText is what the gateway, a worker or a tool wrote about a failure. It is English on every page.
+export function ErrorText({ children }: { children: string }) {
+  return (
+    <span class="wrap" lang="en" dir="auto">
+      {children}
+    </span>
+  );
+}

@@ -10,7 +10,8 @@ import { now } from "../store";
 import { clock, clockDay, decimal, duration, zone } from "../time";
 import type { Condition, Delivery, EvidenceFile, Monitor } from "../types";
 import { placeText, type Item } from "../wall";
-import { alertOf, besides, whyOf } from "../why";
+import { alertOf, whyOf } from "../why";
+import { Besides } from "./Besides";
 import { Best, LevelPicture } from "./Best";
 import { Glyph } from "./Glyph";
 import { HourLane, hourMs, useLastHour } from "./LastHour";
@@ -31,7 +32,11 @@ export const Tile = memo(({ item, large, selected }: { item: Item; large: boolea
     <p class="why">
       <Why condition={condition} monitor={monitor} />
       {large && <small class="wrap">{alertOf(condition, monitor)}</small>}
-      {large && monitor && <small class="wrap">{besides(condition, monitor)}</small>}
+      {large && monitor && (
+        <small class="wrap">
+          <Besides condition={condition} monitor={monitor} />
+        </small>
+      )}
     </p>
   );
   return (

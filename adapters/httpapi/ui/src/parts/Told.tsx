@@ -6,6 +6,7 @@ import { now } from "../store";
 import { clock, clockDay, decimal, secondsBetween } from "../time";
 import type { Delivery } from "../types";
 import { Glyph } from "./Glyph";
+import { ErrorText } from "./Name";
 
 // Told lists every delivery of an incident: what was sent, to which address, and how that answered. null: it is not known yet.
 export function Told({ all }: { all: readonly Delivery[] | null }) {
@@ -80,7 +81,12 @@ function Row({ delivery }: { delivery: Delivery }) {
         <span class="sub">
           {last?.status && words.answered(last.status)}
           {delivery.state === "pending" && delivery.next_attempt_at && delivery.tried > 0 && ` ${words.againAt(clock(delivery.next_attempt_at))}`}
-          {delivery.state !== "delivered" && delivery.last_error && ` ${delivery.last_error}`}
+          {delivery.state !== "delivered" && delivery.last_error && (
+            <>
+              {" "}
+              <ErrorText>{delivery.last_error}</ErrorText>
+            </>
+          )}
         </span>
       </td>
       <td class="right num" data-label={words.attempts}>

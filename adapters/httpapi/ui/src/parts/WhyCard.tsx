@@ -1,10 +1,13 @@
 import { text } from "../i18n";
 import { endOf } from "../incidentlist";
 import { nextSeverity } from "../severity";
+import { reasonWord } from "../refusals";
 import { now } from "../store";
 import { clock, clockDay, clockUTC, duration, zone } from "../time";
 import type { Condition, ConditionName, Delivery, Incident, Monitor } from "../types";
-import { alertOf, besides, whyOf } from "../why";
+import { alertOf, whyOf } from "../why";
+import { Besides } from "./Besides";
+import { ErrorText } from "./Name";
 import { conditionWord, isWarning } from "./State";
 
 // WhyCard has the numbers of each condition, and where to look first for the chosen one.
@@ -27,13 +30,19 @@ export function WhyCard({ incident, chosen, monitor }: { incident: Incident; cho
             <p class="muted wrap">{alertOf(condition, monitor)}</p>
             <Gauge condition={condition} />
             {condition.alert?.detail && (
-              <p class="wrap muted" dir="auto">
-                {condition.alert.detail}
+              <p class="muted">
+                {text.value.why.atAlert}
+                {condition.name === "no_media" && condition.alert.reason && `${reasonWord(condition.alert.reason)}${text.value.common.stop} `}
+                <ErrorText>{condition.alert.detail}</ErrorText>
               </p>
             )}
           </div>
         ))}
-        {monitor && lasts && <p class="muted besides">{besides(chosen, monitor)}</p>}
+        {monitor && lasts && (
+          <p class="muted besides">
+            <Besides condition={chosen} monitor={monitor} />
+          </p>
+        )}
         {grows && <p class="muted">{text.value.why.grows(text.value.common.severity(grows.severity), clock(grows.at))}</p>}
       </div>
     </section>

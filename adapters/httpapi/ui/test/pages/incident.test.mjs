@@ -147,6 +147,27 @@ test("the log says when the severity rose, and to what", () =>
     await page.getByRole("region", { name: "Log" }).getByRole("listitem").filter({ hasText: clock(80) }).filter({ hasText: "Raised to high severity" }).waitFor();
   }));
 
+test("an error is told in Japanese by its code, and its own text is marked as English", () =>
+  open(
+    (gateway) => {
+      const last_error = "the segment could not be read: HTTP 403";
+      const alert = { event_id: "event-1", at: at(60), duration_sec: 60, threshold_sec: 60, criteria: null, reason: "segment", detail: "HTTP 403 Forbidden" };
+      gateway.monitors.set(monitor(1).monitor_id, monitor(1, { last_error }));
+      gateway.incidents.set(incident(1).incident_id, incident(1, { conditions: [{ ...condition("no_media", 0, null, "event-1"), alert }] }));
+      gateway.version = 1;
+    },
+    async (page, gateway) => {
+      await page.goto(gateway.url + page1);
+      const why = page.getByRole("region", { name: "障害と判断した理由" });
+      await why.getByText("検知時：セグメントを取得できない。").waitFor();
+      await why.getByText("直近のエラー：").waitFor();
+      assert.deepEqual(await why.locator("[lang=en]").allTextContents(), ["HTTP 403 Forbidden", "the segment could not be read: HTTP 403"]);
+      await page.goto(gateway.url);
+      await page.locator(".tile small", { hasText: "直近のエラー：" }).locator("[lang=en]").waitFor();
+    },
+    { locale: "ja-JP" },
+  ));
+
 test("an incident of one condition has nothing to choose", () =>
   open((gateway) => (fill(gateway), gateway.incidents.set(incident(1).incident_id, incident(1))), async (page, gateway) => {
     await page.goto(gateway.url + page1);

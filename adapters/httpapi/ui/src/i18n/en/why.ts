@@ -16,5 +16,6 @@ export const why = {
   picture: { ok: "picture good", unknown: "picture not known", bad: "picture bad" },
   sound: { ok: "sound good", unknown: "sound not known", bad: "silent" },
   stream: { live: "YouTube says live", upcoming: "YouTube says upcoming", ended: "YouTube says ended", unknown: "YouTube's state is not known" },
-  lastError: (error: string) => `Last error: ${error}`,
+  lastError: "Last error: ",
+  atAlert: "At the alert: ",
 };

@@ -17,5 +17,6 @@ export const why: Words["why"] = {
   picture: { ok: "映像は正常", unknown: "映像は不明", bad: "映像に異常" },
   sound: { ok: "音声は正常", unknown: "音声は不明", bad: "無音" },
   stream: { live: "YouTubeでは配信中", upcoming: "YouTubeでは開始前", ended: "YouTubeでは終了", unknown: "YouTubeの状態は不明" },
-  lastError: (error) => `直近のエラー：${error}`,
+  lastError: "直近のエラー：",
+  atAlert: "検知時：",
 };
