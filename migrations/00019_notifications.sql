@@ -85,7 +85,7 @@ ALTER TABLE incidents
     -- The severity when it was acknowledged: what is worse is told again.
     ADD COLUMN acknowledged_severity SMALLINT NOT NULL DEFAULT 0;
 CREATE INDEX idx_incidents_storm ON incidents (storm_id) WHERE storm_id IS NOT NULL;
-CREATE INDEX idx_incidents_opened ON incidents (opened_at) WHERE state = 'open';
+CREATE INDEX idx_incidents_open_opened ON incidents (opened_at) WHERE state = 'open';
 
 -- What is delivered to destinations. An event has a row at each webhook; an incident or a
 -- storm has a row at each of the others, its thread, which becomes pending again whenever
