@@ -23,8 +23,8 @@ type DestinationDelivery struct {
 	Destination notify.Destination // with its secrets
 	Attempts    int                // made at the present message before this one
 	DueAt       time.Time          // of the database, when the delivery was leased
-	BeganAt     time.Time          // when the present message was first due, by the clock of this process
-	Age         time.Duration      // since then, when the delivery was leased
+	Round       time.Time          // of the database: when the present message was first due
+	Age         time.Duration      // since Round, when the delivery was leased
 
 	Event    *DestinationEvent
 	Incident *DestinationIncident

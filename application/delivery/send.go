@@ -5,13 +5,20 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/stream-monitor/stream-monitor/application/wait"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
+func (d Delivery) key() string   { return d.EventID }
+func (d Delivery) attempts() int { return d.Attempts }
+
+func (d Delivery) withLeaseOf(other Delivery) Delivery {
+	d.LeaseID = other.LeaseID
+	return d
+}
+
 // deliver sends a delivery once and stores the attempt.
-func (d *Dispatcher) deliver(ctx context.Context, f *inFlightDelivery) {
-	delivery, _ := d.inFlight.current(f)
+func (d *Dispatcher) deliver(ctx context.Context, f *inFlightDelivery[Delivery]) {
+	delivery, _ := d.loop.inFlight.current(f)
 	log := d.log.With("monitor_id", string(delivery.MonitorID), "event_id", delivery.EventID,
 		"event_type", string(delivery.EventType), "receiver", origin(delivery.CallbackURL))
 
@@ -23,11 +30,15 @@ func (d *Dispatcher) deliver(ctx context.Context, f *inFlightDelivery) {
 	}
 
 	if attempt.Accepted() {
-		d.inFlight.markAccepted(f)
+		d.loop.inFlight.markAccepted(f)
 	}
 	attempts := delivery.Attempts + 1
 	decision := Decide(time.Now(), attempt, attempts)
-	ended, err := d.record(ctx, f, attempt, decision)
+	var ended monitor.ID
+	err := d.loop.record(ctx, f, decision.Sent, func(ctx context.Context, leased Delivery) (err error) {
+		ended, err = d.outbox.RecordAttempt(ctx, leased, attempt, decision)
+		return err
+	})
 	if err != nil {
 		log.Error("result of a webhook could not be stored, the gateway will send the webhook again",
 			"error", err.Error(), "delivered", attempt.Accepted())
@@ -48,28 +59,6 @@ func (d *Dispatcher) deliver(ctx context.Context, f *inFlightDelivery) {
 		log.Error("monitor ended: its callback failed, the stream is not watched any more; repair the receiver and register the stream again",
 			"reason", "callback_failed")
 		d.cfg.OnMonitorFailed(ended)
-	}
-}
-
-// record stores an attempt and retries after an error. It retries until the lease
-// expires. For an accepted delivery it retries until ctx is done, because only this
-// process knows of the success. It tries once even if ctx is done.
-func (d *Dispatcher) record(ctx context.Context, f *inFlightDelivery, a Attempt, decision Decision) (ended monitor.ID, err error) {
-	for failures := 1; ; failures++ {
-		leased, _ := d.inFlight.current(f)
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
-		ended, err = d.outbox.RecordAttempt(limited, leased, a, decision)
-		cancel()
-		if err == nil {
-			return ended, nil
-		}
-		delay := outboxBackoff.Delay(failures)
-		if _, leasedUntil := d.inFlight.current(f); !decision.Sent && !time.Now().Add(delay).Before(leasedUntil) {
-			return "", err
-		}
-		if !wait.For(ctx, delay) {
-			return "", err
-		}
 	}
 }
 
