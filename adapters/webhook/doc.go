@@ -1,5 +1,5 @@
-// Package webhook signs a webhook and sends it once. It also decides to which addresses
-// webhooks may go. Package delivery retries.
+// Package webhook signs a webhook and sends it once, to addresses to which webhooks may
+// go. Package delivery retries.
 //
 //	                 Guard.Check                          Guard, at every dial
 //	register ──▶ scheme, every address ──▶ … ──▶ Sender ──▶ this address ──▶ receiver
@@ -17,5 +17,5 @@
 // registration, so that the caller learns of a refusal at once. It checks again at
 // every dial, after the name was resolved, which defeats DNS rebinding. A name that
 // cannot be resolved at registration is accepted, because the dial decides.
-// Package adapters/internal/outbound defines which addresses are public.
+// Package adapters/internal/outbound does both, and makes the requests.
 package webhook

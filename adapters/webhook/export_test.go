@@ -1,19 +1,29 @@
 package webhook
 
 import (
-	"net/http"
+	"net"
 	"syscall"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 )
 
 // WrapControl wraps the guard's check at every dial of a sender, so that a test can
 // stop connections that the guard allows.
 func WrapControl(s *Sender, guard *Guard, wrap func(control Control) Control) {
-	for plain, t := range map[bool]*http.Transport{true: s.httpTransport, false: s.httpsTransport} {
-		d := dialer(guard, plain, s.cfg)
-		d.Control = wrap(d.Control)
-		t.DialContext = d.DialContext
-	}
+	s.client = outbound.NewClient(wrappedGuard{guard, wrap}, s.cfg)
 }
 
 // Control is the type of net.Dialer.Control.
 type Control = func(network, address string, c syscall.RawConn) error
+
+type wrappedGuard struct {
+	*Guard
+	wrap func(control Control) Control
+}
+
+func (g wrappedGuard) Dialer(plain bool, timeout time.Duration) *net.Dialer {
+	d := g.outbound.Dialer(plain, timeout)
+	d.Control = g.wrap(d.Control)
+	return d
+}

@@ -3,26 +3,15 @@ package webhook
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"crypto/x509"
-	"io"
-	"net"
 	"net/http"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
-)
-
-const (
-	maxHeaderBytes = 64 << 10         // bytes of a response's header
-	maxBodyBytes   = 64 << 10         // bytes read of a response's body, beside those that are kept
-	drainTimeout   = time.Second      // for reading the body, so that the connection can be used again
-	idleTimeout    = 60 * time.Second // how long an idle connection is kept
-	maxIdle        = 64               // idle connections in all
-	maxIdlePerHost = 2                // to one receiver
 )
 
 // Config configures a Sender; the zero value is usable.
@@ -35,11 +24,9 @@ type Config struct {
 
 // Sender signs and sends webhooks. It may be used concurrently.
 type Sender struct {
-	keys           Keys
-	cfg            Config
-	userAgent      string
-	httpTransport  *http.Transport // for http, which is allowed only into listed networks
-	httpsTransport *http.Transport // for https
+	keys   Keys
+	cfg    outbound.ClientConfig
+	client *outbound.Client
 }
 
 var (
@@ -60,41 +47,12 @@ func NewSender(keys Keys, guard *Guard, cfg Config) *Sender {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Sender{
-		keys:           keys,
-		cfg:            cfg,
-		userAgent:      "stream-monitor/" + cfg.Version,
-		httpTransport:  transport(guard, true, cfg),
-		httpsTransport: transport(guard, false, cfg),
-	}
-}
-
-// dialer returns a dialer that lets the guard check every address.
-func dialer(guard *Guard, plain bool, cfg Config) *net.Dialer {
-	return &net.Dialer{Timeout: cfg.Timeout, Resolver: guard.resolver, Control: guard.control(plain)}
-}
-
-// transport returns a transport for HTTP/1.1, in which no two attempts share a
-// connection at the same time. plain allows http without TLS.
-func transport(guard *Guard, plain bool, cfg Config) *http.Transport {
-	return &http.Transport{
-		Proxy:                  nil, // decision O8
-		DialContext:            dialer(guard, plain, cfg).DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
-		TLSHandshakeTimeout:    cfg.Timeout,
-		DisableCompression:     true, // the body is discarded
-		MaxIdleConns:           maxIdle,
-		MaxIdleConnsPerHost:    maxIdlePerHost,
-		IdleConnTimeout:        idleTimeout,
-		MaxResponseHeaderBytes: maxHeaderBytes,
-	}
+	client := outbound.ClientConfig{UserAgent: "stream-monitor/" + cfg.Version, Timeout: cfg.Timeout, RootCAs: cfg.RootCAs, Now: cfg.Now}
+	return &Sender{keys: keys, cfg: client, client: outbound.NewClient(guard.outbound, client)}
 }
 
 // Close closes the idle connections. Call it when no Send is under way.
-func (s *Sender) Close() {
-	s.httpTransport.CloseIdleConnections()
-	s.httpsTransport.CloseIdleConnections()
-}
+func (s *Sender) Close() { s.client.Close() }
 
 // Send implements delivery.Sender. Any status of class 2xx means that the receiver
 // accepted the webhook (section 4.4).
@@ -110,49 +68,19 @@ func (s *Sender) Deliver(ctx context.Context, to monitor.CallbackURL, eventID st
 
 func (s *Sender) send(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) delivery.Attempt {
 	attempt := delivery.Attempt{At: s.cfg.Now()}
-	limited, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
-	defer cancel()
-
-	req, err := http.NewRequestWithContext(limited, http.MethodPost, string(to), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, string(to), bytes.NewReader(body))
 	if err != nil {
 		attempt.Error = "callback_url cannot be requested"
 		return attempt
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", s.userAgent)
 	req.Header.Set("X-Event-Id", eventID)
 	req.Header.Set("X-Event-Type", string(t))
 	if err := s.keys.sign(req.Header, eventID, body, attempt.At); err != nil {
-		attempt.Error = oneLine(err.Error())
+		attempt.Error = outbound.OneLine(err.Error())
 		return attempt
 	}
-
-	// A transport, unlike an http.Client, follows no redirect and keeps no cookie. Its
-	// errors do not contain the URL, which may hold a secret.
-	attempt.Exchange = newExchange(req)
-	transport := s.httpsTransport
-	if req.URL.Scheme == "http" {
-		transport = s.httpTransport
-	}
-	res, err := transport.RoundTrip(req)
-	if err != nil {
-		attempt.Error = s.describeFailure(ctx, limited, err)
-		attempt.Exchange.DurationMS = s.cfg.Now().Sub(attempt.At).Milliseconds()
-		return attempt
-	}
-	attempt.Exchange.DurationMS = s.cfg.Now().Sub(attempt.At).Milliseconds()
-	attempt.Status = res.StatusCode
-	if res.StatusCode < 200 || res.StatusCode > 299 {
-		attempt.Error = describeResponse(res)
-		attempt.RetryAfter = retryAfter(res.Header, s.cfg.Now())
-	}
-
-	// The status decides. Reading the body, within limits, lets the connection be used
-	// again.
-	stopReading := time.AfterFunc(drainTimeout, cancel)
-	defer stopReading.Stop()
-	attempt.Exchange.Answer = readAnswer(res)
-	_, _ = io.CopyN(io.Discard, res.Body, maxBodyBytes)
-	_ = res.Body.Close()
+	a := s.client.Do(req)
+	attempt.Status, attempt.Error, attempt.RetryAfter, attempt.Exchange = a.Status, a.Error, a.RetryAfter, a.Exchange
 	return attempt
 }

@@ -25,4 +25,8 @@
 //     no name ends in a number (RFC 3696, section 2).
 //
 // Every port is allowed.
+//
+// Guard checks URLs by such a policy before they are used, and Client sends HTTP requests
+// through its dialers. One request takes at most the client's timeout. Client reads at most
+// 64 KiB of a response's header, and at most 64 KiB of its body for at most 1 s.
 package outbound

@@ -1,4 +1,4 @@
-package webhook
+package outbound
 
 import (
 	"net/http"
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// maxRetryAfter is the longest accepted Retry-After. It prevents an overflow; the
-// dispatcher's own limit (delivery.MaxRetryAfter) is much lower.
+// maxRetryAfter is the longest accepted Retry-After. It prevents an overflow; those who
+// wait have much lower limits.
 const maxRetryAfter = 24 * time.Hour
 
 // retryAfter reads the Retry-After header of RFC 9110, section 10.2.3: seconds,

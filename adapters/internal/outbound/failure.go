@@ -1,4 +1,4 @@
-package webhook
+package outbound
 
 import (
 	"context"
@@ -9,27 +9,26 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-
-	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
 )
 
-const maxErrorLength = 300 // characters of an attempt's error
+// MaxErrorLength limits an attempt's error, in characters.
+const MaxErrorLength = 300
 
 // describeFailure says in one line why there was no response. It names no address, because
 // the caller must not learn the addresses of internal hosts and of the name server.
-func (s *Sender) describeFailure(ctx, limited context.Context, err error) string {
+func (c *Client) describeFailure(ctx, limited context.Context, err error) string {
 	var network net.Error
 	switch {
-	case errors.Is(err, outbound.ErrRefused):
-		return oneLine(withoutAddresses(err))
-	case ctx.Err() != nil:
+	case errors.Is(err, ErrRefused):
+		return OneLine(withoutAddresses(err))
+	case errors.Is(ctx.Err(), context.Canceled):
 		return "cancelled"
 	case limited.Err() != nil, errors.As(err, &network) && network.Timeout():
-		return fmt.Sprintf("no answer within %v", s.cfg.Timeout)
+		return fmt.Sprintf("no answer within %v", c.cfg.Timeout)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "connection closed before an answer came"
 	}
-	return oneLine(withoutAddresses(err))
+	return OneLine(withoutAddresses(err))
 }
 
 // withoutAddresses returns the text of a transport's error without addresses.
@@ -56,14 +55,14 @@ func describeResponse(res *http.Response) string {
 	if u, err := url.Parse(res.Header.Get("Location")); err == nil && u.Host != "" {
 		to = " (to " + u.Scheme + "://" + u.Host + "/…)"
 	}
-	return oneLine(status + to + ": redirects are not followed; register the final URL")
+	return OneLine(status + to + ": redirects are not followed; register the final URL")
 }
 
-// oneLine removes line breaks and cuts the text to maxErrorLength.
-func oneLine(s string) string {
+// OneLine removes line breaks and cuts the text to MaxErrorLength.
+func OneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > maxErrorLength {
-		s = string(r[:maxErrorLength-1]) + "…"
+	if r := []rune(s); len(r) > MaxErrorLength {
+		s = string(r[:MaxErrorLength-1]) + "…"
 	}
 	return s
 }

@@ -1,0 +1,121 @@
+package outbound
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+)
+
+const (
+	maxHeaderBytes = 64 << 10         // bytes of a response's header
+	maxBodyBytes   = 64 << 10         // bytes read of a response's body
+	bodyTimeout    = time.Second      // for reading the body of a response
+	idleTimeout    = 60 * time.Second // how long an idle connection is kept
+	maxIdle        = 64               // idle connections in all
+	maxIdlePerHost = 2                // to one receiver
+)
+
+// ClientConfig configures a Client.
+type ClientConfig struct {
+	UserAgent string
+	Timeout   time.Duration    // of one attempt
+	RootCAs   *x509.CertPool   // that issue the servers' certificates, nil: the system's
+	Now       func() time.Time // default time.Now
+}
+
+// Client makes HTTP requests to hosts that a Guard allows. It follows no redirects, keeps
+// no cookies, uses no proxy (decision O8) and requires TLS 1.2 or newer (decision O6). It may
+// be used concurrently.
+type Client struct {
+	cfg   ClientConfig
+	http  *http.Transport // for http, which is allowed only into listed networks
+	https *http.Transport // for https
+}
+
+// Attempt describes one request and its answer.
+type Attempt struct {
+	At         time.Time
+	Status     int           // 0: there was no answer
+	Error      string        // one line without addresses and URLs; empty: the status is 2xx
+	RetryAfter time.Duration // that a server asked for which refused; 0: none
+	Body       []byte        // of the answer, at most 64 KiB
+	Exchange   *event.Exchange
+}
+
+// Dialers makes dialers that check the addresses they connect to, as a Guard does.
+type Dialers interface {
+	Dialer(plain bool, timeout time.Duration) *net.Dialer
+}
+
+// NewClient returns a client that connects only where guard allows it.
+func NewClient(guard Dialers, cfg ClientConfig) *Client {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Client{cfg: cfg, http: transport(guard, true, cfg), https: transport(guard, false, cfg)}
+}
+
+// transport returns a transport for HTTP/1.1, in which no two attempts share a
+// connection at the same time. plain allows http without TLS.
+func transport(guard Dialers, plain bool, cfg ClientConfig) *http.Transport {
+	return &http.Transport{
+		Proxy:                  nil, // decision O8
+		DialContext:            guard.Dialer(plain, cfg.Timeout).DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
+		TLSHandshakeTimeout:    cfg.Timeout,
+		DisableCompression:     true, // what is read stays within its limit
+		MaxIdleConns:           maxIdle,
+		MaxIdleConnsPerHost:    maxIdlePerHost,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+	}
+}
+
+// Close closes the idle connections. Call it when no Do is under way.
+func (c *Client) Close() {
+	c.http.CloseIdleConnections()
+	c.https.CloseIdleConnections()
+}
+
+// Do makes one attempt within the client's timeout. It sets the User-Agent.
+func (c *Client) Do(req *http.Request) Attempt {
+	ctx := req.Context()
+	limited, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	req = req.WithContext(limited)
+	req.Header.Set("User-Agent", c.cfg.UserAgent)
+	a := Attempt{At: c.cfg.Now(), Exchange: newExchange(req)}
+
+	// A transport, unlike an http.Client, follows no redirect and keeps no cookie. Its
+	// errors do not contain the URL, which may hold a secret.
+	transport := c.https
+	if req.URL.Scheme == "http" {
+		transport = c.http
+	}
+	res, err := transport.RoundTrip(req)
+	a.Exchange.DurationMS = c.cfg.Now().Sub(a.At).Milliseconds()
+	if err != nil {
+		a.Error = c.describeFailure(ctx, limited, err)
+		return a
+	}
+	a.Status = res.StatusCode
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		a.Error = describeResponse(res)
+		a.RetryAfter = retryAfter(res.Header, c.cfg.Now())
+	}
+
+	// The status decides, and unreadable bytes count as not sent. What is left of the body
+	// is read, within limits, so that the connection can be used again.
+	stopReading := time.AfterFunc(bodyTimeout, cancel)
+	defer stopReading.Stop()
+	a.Body, _ = io.ReadAll(io.LimitReader(res.Body, maxBodyBytes))
+	_ = res.Body.Close()
+	a.Exchange.Answer = NewAnswer(res.Header.Get("Content-Type"), a.Body)
+	return a
+}
