@@ -69,6 +69,9 @@ func TestEachRuleFires(t *testing.T) {
 	got = append(got, clocks(t, packages)...)
 	slices.Sort(got)
 	want := []string{
+		"adapters-apart: adapters/notifier imports adapters/notifier/slack",
+		"adapters-apart: adapters/notifier/slack imports adapters/notifier/discord",
+		"adapters-apart: adapters/webhook imports adapters/notifier",
 		"adapters-apart: adapters/stream/fallback imports adapters/stream/hls",
 		"adapters-apart: adapters/stream/hls imports adapters/runtime/kube",
 		"application-knows-the-domain: application/delivery imports application/registry",
@@ -82,6 +85,7 @@ func TestEachRuleFires(t *testing.T) {
 		"domain-reads-no-clock: domain/event calls time.Now",
 		"domain-tests-know-the-domain: domain/event imports adapters/runtime/kube",
 		"libraries-at-home: adapters/stream/hls imports github.com/lib/pq",
+		"libraries-at-home: adapters/notifier/slack imports github.com/wneessen/go-mail",
 		"libraries-at-home: adapters/runtime/kube imports github.com/sirupsen/logrus",
 		"libraries-at-home: application/delivery imports github.com/gin-gonic/gin",
 		"libraries-at-home: application/delivery imports github.com/sony/gobreaker/v2",

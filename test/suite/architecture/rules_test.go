@@ -87,6 +87,7 @@ var homes = []struct {
 	{"github.com/sony/gobreaker", []string{"adapters/stream/fallback"}},
 	{"github.com/grafov/m3u8", []string{"adapters/stream/hls"}},
 	{"github.com/Eyevinn/dash-mpd", []string{"adapters/stream/dash"}},
+	{"github.com/wneessen/go-mail", []string{"adapters/notifier/email"}},
 	{"github.com/sirupsen/logrus", []string{"adapters/logging"}},
 	{"github.com/alecthomas/kong", []string{"cmd"}},
 }
@@ -132,11 +133,11 @@ var rules = []rule{
 	},
 	{
 		name:   "adapters-apart",
-		reason: "an adapter can be replaced without reading another; what several need mechanically is in adapters/internal, and one that combines others (fallback, manifest) gets them from cmd",
+		reason: "an adapter can be replaced without reading another; what several need mechanically is in adapters/internal, for the channels of messages in adapters/notifier, and one that combines others (fallback, manifest) gets them from cmd",
 		breaks: func(at, imported string) bool {
 			inner, ours := place(imported)
-			return ours && within(at, "adapters") && within(inner, "adapters") &&
-				!within(inner, "adapters/internal") && part(inner) != part(at)
+			shared := within(inner, "adapters/internal") || inner == "adapters/notifier" && within(at, inner)
+			return ours && within(at, "adapters") && within(inner, "adapters") && !shared && part(inner) != part(at)
 		},
 	},
 	{
@@ -200,7 +201,7 @@ var rules = []rule{
 // for adapters/postgres/embedded, adapters/stream/hls for adapters/stream/hls.
 func part(at string) string {
 	depth := 2
-	if within(at, "adapters/runtime") || within(at, "adapters/stream") {
+	if within(at, "adapters/runtime") || within(at, "adapters/stream") || within(at, "adapters/notifier") {
 		depth = 3
 	}
 	elements := strings.SplitN(at, "/", depth+1)

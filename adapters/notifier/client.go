@@ -1,0 +1,174 @@
+package notifier
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// SendTimeout is the longest that one Send takes.
+const SendTimeout = 10 * time.Second
+
+// Config configures a Client; the zero value is usable.
+type Config struct {
+	AllowedNetworks []netip.Prefix   // private networks in which destinations may be
+	Resolver        *net.Resolver    // default the system's
+	Version         string           // in the User-Agent, default "dev"
+	Timeout         time.Duration    // of one Send, default and maximum SendTimeout
+	RootCAs         *x509.CertPool   // that issue the providers' certificates, default the system's
+	Now             func() time.Time // default time.Now
+}
+
+// Client makes the requests of all senders. It may be used concurrently.
+type Client struct {
+	cfg   Config
+	guard *outbound.Guard
+	http  *outbound.Client
+}
+
+// NewClient returns a client that connects to public addresses and to those in the
+// allowed networks.
+func NewClient(cfg Config) *Client {
+	if cfg.Version == "" {
+		cfg.Version = "dev"
+	}
+	if cfg.Timeout <= 0 || cfg.Timeout > SendTimeout {
+		cfg.Timeout = SendTimeout
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	guard := outbound.NewGuard(cfg.AllowedNetworks, cfg.Resolver)
+	return &Client{cfg: cfg, guard: guard, http: outbound.NewClient(guard, outbound.ClientConfig{
+		UserAgent: "stream-monitor/" + cfg.Version,
+		Timeout:   cfg.Timeout,
+		RootCAs:   cfg.RootCAs,
+		Now:       cfg.Now,
+	})}
+}
+
+// Close closes the idle connections. Call it when no Send is under way.
+func (c *Client) Close() { c.http.Close() }
+
+// Send calls attempt with a context that ends in time. If the provider rejects the message
+// and it has a picture, Send calls attempt again without it.
+func (c *Client) Send(ctx context.Context, m message.Message, attempt func(context.Context, message.Message) message.Result) message.Result {
+	at := c.cfg.Now()
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	r := attempt(ctx, m)
+	if r.Class == notify.Rejected && m.Picture != nil {
+		m.Picture = nil
+		r = attempt(ctx, m)
+	}
+	r.At = at
+	return r
+}
+
+// Request is a request to a provider.
+type Request struct {
+	Method string // default POST
+	URL    string
+	Header map[string]string
+	JSON   any   // the body, if there is no Body
+	Body   *Body // nil: JSON is the body
+}
+
+// Body is the body of a request that is not JSON.
+type Body struct {
+	ContentType string
+	Bytes       []byte
+}
+
+// Reply is the answer of a provider.
+type Reply struct {
+	message.Result
+	Body   []byte // at most 64 KiB
+	secret func(string) string
+}
+
+// Do makes a request on behalf of a destination, whose secrets it hides in the reply.
+func (c *Client) Do(ctx context.Context, d notify.Destination, r Request) Reply {
+	hide := hider(d.Secrets)
+	req, err := r.newHTTPRequest(ctx)
+	if err != nil {
+		return Reply{Result: message.Result{Error: err.Error(), Class: notify.Retry}, secret: hide}
+	}
+	a := c.http.Do(req)
+	if a.Exchange.Answer != nil {
+		a.Exchange.Answer = outbound.NewAnswer(hide(a.Exchange.Answer.ContentType), []byte(hide(string(a.Body))))
+	}
+	return Reply{Body: a.Body, secret: hide, Result: message.Result{
+		At: a.At, Status: a.Status, Error: hide(a.Error), Class: ClassOf(a.Status), Wait: a.RetryAfter, Exchange: a.Exchange,
+	}}
+}
+
+func (r Request) newHTTPRequest(ctx context.Context) (*http.Request, error) {
+	if r.Method == "" {
+		r.Method = http.MethodPost
+	}
+	body := r.Body
+	if body == nil {
+		var encoded bytes.Buffer
+		enc := json.NewEncoder(&encoded)
+		enc.SetEscapeHTML(false) // what a provider counts is what people read
+		if err := enc.Encode(r.JSON); err != nil {
+			return nil, fmt.Errorf("encode the message: %w", err)
+		}
+		body = &Body{ContentType: "application/json; charset=utf-8", Bytes: bytes.TrimSpace(encoded.Bytes())}
+	}
+	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, bytes.NewReader(body.Bytes))
+	if err != nil || req.URL.Host == "" || req.URL.Scheme != "https" && req.URL.Scheme != "http" {
+		return nil, errors.New("the URL of the destination cannot be requested") // the URL may be a secret
+	}
+	req.Header.Set("Content-Type", body.ContentType)
+	for name, value := range r.Header {
+		req.Header.Set(name, value)
+	}
+	return req, nil
+}
+
+// ClassOf returns what a status of HTTP means for the next attempt; 0 means no answer.
+func ClassOf(status int) notify.Class {
+	switch {
+	case status >= 200 && status <= 299:
+		return notify.Accepted
+	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge, status == http.StatusUnprocessableEntity:
+		return notify.Rejected
+	case status == http.StatusGone:
+		return notify.Gone
+	}
+	return notify.Retry
+}
+
+// Decode reads the JSON of the answer into v and reports whether it could.
+func (r *Reply) Decode(v any) bool { return json.Unmarshal(r.Body, v) == nil }
+
+// Fail makes the reply a failure of a class. The reason is the provider's: it joins what the
+// status says, unless that is a success.
+func (r *Reply) Fail(class notify.Class, reason string) {
+	r.Class = class
+	r.Explain(reason)
+}
+
+// Explain adds the reason that the provider gave for a failure.
+func (r *Reply) Explain(reason string) {
+	switch {
+	case reason == "":
+	case r.Error == "":
+		r.Error = outbound.OneLine(r.secret(reason))
+	default:
+		r.Error = outbound.OneLine(r.Error + ": " + r.secret(reason))
+	}
+}

@@ -1,0 +1,48 @@
+package notifier_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stream-monitor/stream-monitor/adapters/notifier"
+)
+
+func TestTextIsCutBetweenCharacters(t *testing.T) {
+	family := "👨\u200d👩\u200d👧"
+	for _, c := range []struct {
+		name, text string
+		most       int
+		size       func(string) int
+		want       string
+	}{
+		{"a text that fits", "abc", 3, notifier.UTF16, "abc"},
+		{"a text that is too long", "abcd", 3, notifier.UTF16, "ab…"},
+		{"a blank before the cut", "ab cd", 4, notifier.UTF16, "ab…"},
+		{"bytes", "映像が", 8, notifier.Bytes, "映…"},
+		{"units of UTF-16", "a😀😀b", 4, notifier.UTF16, "a😀…"},
+		{"a joined emoji", "a" + family + "b", 6, notifier.UTF16, "a…"},
+		{"a joined emoji that fits", "a" + family + "bc", 10, notifier.UTF16, "a" + family + "…"},
+		{"a flag", "🇯🇵🇫🇷x", 7, notifier.UTF16, "🇯🇵…"},
+		{"a combining mark", "e\u0301e\u0301e\u0301", 4, notifier.UTF16, "e\u0301…"},
+		{"what is longer once escaped", "<<<<", 9, notifier.Escaped(func(s string) string { return strings.ReplaceAll(s, "<", "&lt;") }, notifier.UTF16), "<<…"},
+		{"no room at all", "abcd", 0, notifier.UTF16, ""},
+		{"marks without end", "a" + strings.Repeat("\u0301", 500), 100, notifier.UTF16, "a" + strings.Repeat("\u0301", 98) + "…"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := notifier.Cut(c.text, c.most, c.size)
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if c.size(got) > c.most || !utf8.ValidString(got) {
+				t.Errorf("%q takes %d of %d", got, c.size(got), c.most)
+			}
+		})
+	}
+}
+
+func TestTextIsOnOneLineAndInOneDirection(t *testing.T) {
+	if got := notifier.Clean(" a\r\nb\x00\tc\u202etxt.exe\u2028d\u2067\ufffd "); got != "a b ctxt.exe d" {
+		t.Errorf("got %q", got)
+	}
+}

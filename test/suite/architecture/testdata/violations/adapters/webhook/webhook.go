@@ -1,0 +1,3 @@
+package webhook
+
+import _ "github.com/stream-monitor/stream-monitor/adapters/notifier"
