@@ -1,10 +1,10 @@
 // A browser at a fake gateway.
 import { after } from "node:test";
-import { chromium } from "playwright-core";
+import { launch } from "./chromium.mjs";
 import { FakeGateway } from "./fakegateway.mjs";
 
 // All tests of a script share a browser. Each has a context and a gateway of its own.
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+const browser = await launch();
 after(() => browser.close());
 
 // open runs a test with a page of a new gateway; prepare fills the gateway before. Errors of the page fail the test.

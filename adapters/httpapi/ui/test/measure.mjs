@@ -1,7 +1,7 @@
 // Measures the wall with 1,000 monitors and 50 changes a second, while others come, fail and end: node test/measure.mjs [SECONDS]
 // Prints the first row, the main thread's time, and the memory after a forced collection, minute by minute.
 // With STREAMS=stay no stream, incident, evidence or thumbnail comes and goes beside the changes.
-import { chromium } from "playwright-core";
+import { launch } from "./chromium.mjs";
 import { evidence, FakeGateway, incident, monitor } from "./fakegateway.mjs";
 import { payload } from "./payload.mjs";
 
@@ -17,7 +17,7 @@ for (let n = 1; n <= count; n++) {
 for (let n = 1; n <= 5; n++) gateway.incidents.set(incident(n).incident_id, incident(n));
 gateway.version = 1;
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--js-flags=--expose-gc"] });
+const browser = await launch("--js-flags=--expose-gc");
 const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
 const errors = [];
 page.on("pageerror", (e) => errors.push(e.message));

@@ -1,10 +1,10 @@
 // Takes the pictures of the README and of the documentation: node test/pictures.mjs GATEWAY_URL FOLDER
 // test/program/screenshots starts the gateway and names what is to be seen in the environment.
-import { chromium } from "playwright-core";
 import { join } from "node:path";
+import { launch } from "./chromium.mjs";
 
 const [gateway, folder] = process.argv.slice(2);
-const { API_KEY, MONITOR, INCIDENT, PREVIEW_URL, CALLBACK_URL, CHROMIUM = "/usr/bin/chromium" } = process.env;
+const { API_KEY, MONITOR, INCIDENT, PREVIEW_URL, CALLBACK_URL } = process.env;
 const desktop = { width: 1440, height: 900 };
 const phone = { width: 375, height: 812 };
 
@@ -47,7 +47,7 @@ async function testWebhook(page) {
 }
 
 const settleMs = 1000; // the last canvases are drawn
-const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+const browser = await launch();
 for (const { name, path, ready, scheme = "dark", language = "en-GB", viewport = desktop } of pictures) {
   const context = await browser.newContext({ baseURL: gateway, viewport, deviceScaleFactor: viewport === phone ? 2 : 1, colorScheme: scheme, locale: language, timezoneId: "Asia/Tokyo" });
   const signedIn = await context.request.post("/api/v1/session", { data: { api_key: API_KEY } });

@@ -1,9 +1,9 @@
 // Takes a screenshot of a page: node test/shot.mjs URL FILE [WIDTHxHEIGHT] [dark|light] [en|ja] [full]
-import { chromium } from "playwright-core";
+import { launch } from "./chromium.mjs";
 
 const [url, file, size = "1600x1000", scheme = "dark", language = "en", full] = process.argv.slice(2);
 const [width, height] = size.split("x").map(Number);
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+const browser = await launch();
 const page = await browser.newPage({ viewport: { width, height }, colorScheme: scheme, locale: language === "ja" ? "ja-JP" : "en-GB", timezoneId: "Asia/Tokyo" });
 page.on("console", (m) => ["error", "warning"].includes(m.type()) && console.log(m.type(), m.text()));
 page.on("pageerror", (e) => console.log("pageerror", e.stack));

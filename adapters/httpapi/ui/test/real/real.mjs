@@ -1,8 +1,8 @@
 // A browser at the real gateway that test/suite/dashboard has started.
 import { after } from "node:test";
-import { chromium } from "playwright-core";
+import { launch } from "../chromium.mjs";
 
-const { GATEWAY_URL, API_KEY, CONTROL_URL, CHROMIUM = "/usr/bin/chromium" } = process.env;
+const { GATEWAY_URL, API_KEY, CONTROL_URL } = process.env;
 export const gateway = GATEWAY_URL;
 export const apiKey = API_KEY;
 
@@ -23,7 +23,7 @@ export async function api(method, path, body) {
 export const link = (page, state, timeout = 30_000) => page.locator(`html[data-link=${state}]`).waitFor({ state: "attached", timeout });
 
 // All tests of a script share a browser. Each has a context of its own.
-const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+const browser = await launch();
 after(() => browser.close());
 
 // visit runs a test with a page that is not signed in. What a page must never do fails the test: an error, a refusal by
