@@ -71,6 +71,10 @@ func readChange(raw []byte) (registry.Change, error) {
 	}
 	change.ScheduledStartTime = config.timeChange("scheduled_start_time")
 	change.ScheduledEndTime = config.timeChange("scheduled_end_time")
+	if _, given := config.fields["on_callback_failure"]; given {
+		change.OnCallbackFailure = new(monitor.CallbackFailure)
+		config.text("on_callback_failure", (*string)(change.OnCallbackFailure))
+	}
 	change.Unreadable = append(change.Unreadable, config.refused...)
 	return change, nil
 }

@@ -31,6 +31,7 @@ type deliveryBody struct {
 	NextAttemptAt *time.Time             `json:"next_attempt_at"`
 	DeliveredAt   *time.Time             `json:"delivered_at"`
 	LastError     *string                `json:"last_error"`
+	LongSchedule  bool                   `json:"long_schedule,omitempty"`
 	Body          string                 `json:"body"`
 	Attempts      []sentAttemptBody      `json:"attempts"`
 }
@@ -116,7 +117,7 @@ func (h eventHandlers) deliveryBody(d registry.DeliveryRecord) deliveryBody {
 		EventID: d.EventID, EventType: d.EventType, MonitorID: d.MonitorID, StreamURL: d.StreamURL, IncidentID: orNull(d.IncidentID),
 		CreatedAt: h.localTime(d.CreatedAt), State: d.State(), Tried: d.Tried,
 		NextAttemptAt: h.localTimeOrNull(&d.NextAttemptAt), DeliveredAt: h.localTimeOrNull(&d.SentAt),
-		LastError: orNull(d.LastError), Body: string(d.Payload), Attempts: make([]sentAttemptBody, 0, len(d.Attempts)),
+		LastError: orNull(d.LastError), LongSchedule: d.LongSchedule, Body: string(d.Payload), Attempts: make([]sentAttemptBody, 0, len(d.Attempts)),
 	}
 	for _, a := range d.Attempts {
 		request, response := exchangeBodies(a.Exchange)

@@ -32,6 +32,7 @@ type recordBody struct {
 	WebhookLastError *string         `json:"webhook_last_error"`
 	SentAt           *time.Time      `json:"sent_at"`
 	ResolvedAt       *time.Time      `json:"resolved_at,omitempty"`
+	LongSchedule     bool            `json:"long_schedule,omitempty"`
 	Attempts         []attemptBody   `json:"attempts"`
 	Payload          json.RawMessage `json:"payload"`
 }
@@ -70,6 +71,7 @@ func (h eventHandlers) events(c *gin.Context) error {
 			WebhookLastError: orNull(r.LastError),
 			SentAt:           h.localTimeOrNull(&r.SentAt),
 			ResolvedAt:       h.localTimeOrNull(&r.ResolvedAt),
+			LongSchedule:     r.LongSchedule,
 			Attempts:         make([]attemptBody, 0, len(r.Attempts)),
 			Payload:          r.Payload,
 		}

@@ -46,13 +46,14 @@ func readRegistration(raw []byte) (registry.Request, error) {
 	}
 	config.timestamp("scheduled_start_time", &r.Config.ScheduledStartTime)
 	config.timestamp("scheduled_end_time", &r.Config.ScheduledEndTime)
+	config.text("on_callback_failure", (*string)(&r.Config.OnCallbackFailure))
 	r.Unreadable = append(r.Unreadable, config.refused...)
 	return r, nil
 }
 
 // configFields are the fields of config (section 3.1).
 func configFields() []string {
-	fields := []string{"scheduled_start_time", "scheduled_end_time"}
+	fields := []string{"scheduled_start_time", "scheduled_end_time", "on_callback_failure"}
 	for _, s := range monitor.Settings() {
 		fields = append(fields, s.Field)
 	}

@@ -68,8 +68,8 @@ type settingBody struct {
 }
 
 type presetBody struct {
-	Name   string             `json:"name"`
-	Config map[string]float64 `json:"config"`
+	Name   string         `json:"name"`
+	Config map[string]any `json:"config"`
 }
 
 // toolsTimeout bounds the wait for the versions of the tools.
@@ -101,7 +101,11 @@ func (h serviceHandlers) read(c *gin.Context) error {
 		body.Settings = append(body.Settings, settingBody{s.Field, s.Min, s.Max, s.Default, s.Whole, s.Help})
 	}
 	for _, p := range monitor.Presets() {
-		body.Presets = append(body.Presets, presetBody(p))
+		config := map[string]any{"on_callback_failure": p.OnCallbackFailure}
+		for field, v := range p.Config {
+			config[field] = v
+		}
+		body.Presets = append(body.Presets, presetBody{p.Name, config})
 	}
 	h.write(c, http.StatusOK, body)
 	return nil

@@ -49,7 +49,7 @@ func TestADatabaseClockThatJumpsDelaysNothingForLong(t *testing.T) {
 			leaseOne(t, s)
 		})
 
-		t.Run(name+": a retry waits 70 s at most", func(t *testing.T) {
+		t.Run(name+": a retry waits no longer than was chosen", func(t *testing.T) {
 			s, db, _ := waiting(t)
 			recordAttempt(t, s, leaseOne(t, s), rejecting, delivery.Decision{RetryAt: time.Now().Add(time.Minute)})
 			shiftClock(t, db, step)

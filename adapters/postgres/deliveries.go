@@ -67,7 +67,7 @@ func (s *EventStore) Deliveries(ctx context.Context, q registry.DeliveryQuery) (
 	}
 	var rows []deliveryRecordRow
 	err := s.db.SelectContext(ctx, &rows, fmt.Sprintf(`
-		SELECT e.id, e.event_type, e.body, e.webhook_status, e.attempts, e.webhook_last_error, e.created_at, e.sent_at, e.resolved_at,
+		SELECT e.id, e.event_type, e.body, e.webhook_status, e.attempts, e.webhook_last_error, e.created_at, e.sent_at, e.resolved_at, e.long_schedule,
 		       e.monitor_id, m.stream_url, e.incident_id, e.webhook_attempts, e.next_attempt_at
 		FROM monitor_events e JOIN monitors m ON m.id = e.monitor_id%s
 		ORDER BY e.created_at DESC, e.id DESC LIMIT %d`, whereOf(where), q.Limit), args...)

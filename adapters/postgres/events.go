@@ -37,7 +37,7 @@ func (s *EventStore) events(ctx context.Context, id monitor.ID, limit, offset in
 	}
 	var rows []eventRow
 	err = s.db.SelectContext(ctx, &rows, `
-		SELECT id, event_type, body, webhook_status, attempts, webhook_last_error, created_at, sent_at, resolved_at
+		SELECT id, event_type, body, webhook_status, attempts, webhook_last_error, created_at, sent_at, resolved_at, long_schedule
 		FROM monitor_events WHERE monitor_id = $1
 		ORDER BY created_at DESC, seq DESC LIMIT $2 OFFSET $3`, id, limit, offset)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *EventStore) Redeliver(ctx context.Context, id monitor.ID, eventID strin
 				webhook_status = 'pending', webhook_attempts = 0, webhook_last_error = NULL, sent_at = NULL,
 				attempts = CASE WHEN jsonb_array_length(attempts) <= $2 THEN attempts
 				                ELSE jsonb_path_query_array(attempts, '$[last - ($most - 1) to last]', jsonb_build_object('most', $2)) END,
-				seq = DEFAULT, next_attempt_at = now(), leased_until = NULL, lease = NULL
+				seq = DEFAULT, next_attempt_at = now(), retry_sec = 0, long_schedule = false, leased_until = NULL, lease = NULL
 			WHERE id = $1 AND webhook_status IN ('sent', 'failed')`, eventID, maxKeptAttempts)
 		if err != nil {
 			return err

@@ -16,54 +16,62 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
-// queueHeads finds the head of every monitor's queue. The queue of a monitor is its
-// pending events by seq, and its head is the event with the lowest seq.
+// nextEvents finds what may be sent next of every monitor: the head of its queue, and one of
+// its events on the long schedule that are due (section 19.5). The queue of a monitor is its
+// other pending events by seq, and its head is the event with the lowest seq.
 //
 // The query jumps from monitor to monitor in idx_monitor_events_queue (monitor_id,
-// seq). So it reads one event of each monitor, however long the queues are. ORDER BY
-// names both columns, and the queries below use the heads as an array. Otherwise the
+// seq). So it reads one event of each queue, however long the queues are. ORDER BY
+// names both columns, and the queries below use the events as an array. Otherwise the
 // planner may read all pending events through another index.
-const queueHeads = `
+const nextEvents = `
 	WITH RECURSIVE head (id, monitor_id, seq) AS (
 		(SELECT id, monitor_id, seq FROM monitor_events
-		 WHERE webhook_status = 'pending'
+		 WHERE webhook_status = 'pending' AND NOT long_schedule
 		 ORDER BY monitor_id, seq LIMIT 1)
 		UNION ALL
 		SELECT next.id, next.monitor_id, next.seq
 		FROM head CROSS JOIN LATERAL (
 			SELECT e.id, e.monitor_id, e.seq FROM monitor_events e
-			WHERE e.webhook_status = 'pending' AND e.monitor_id > head.monitor_id
-			ORDER BY e.monitor_id, e.seq LIMIT 1) AS next)`
+			WHERE e.webhook_status = 'pending' AND NOT e.long_schedule AND e.monitor_id > head.monitor_id
+			ORDER BY e.monitor_id, e.seq LIMIT 1) AS next),
+	late (id, seq) AS (
+		SELECT DISTINCT ON (e.monitor_id) e.id, e.seq FROM monitor_events e
+		WHERE e.webhook_status = 'pending' AND e.long_schedule AND (e.next_attempt_at <= now() OR ` + retryBeyondChosen + `)
+		  AND NOT EXISTS (SELECT FROM monitor_events other WHERE other.monitor_id = e.monitor_id AND other.webhook_status = 'pending'
+		                  AND other.long_schedule AND other.leased_until > now() AND other.id <> e.id)
+		ORDER BY e.monitor_id, e.seq),
+	next (id, seq) AS (SELECT id, seq FROM head UNION ALL SELECT id, seq FROM late)`
 
 // maxLease is the longest lease.
 const maxLease = 2 * time.Minute
 
-// These conditions detect that the database's clock was set back. A stored time is
-// then more than its maximum away: 60 s for a retry (delivery.MaxRetryAfter), 120 s
-// for a lease (maxLease). A retry beyond its maximum is due at once. A lease beyond
-// its maximum is shortened, not ended: its gateway may be sending the event.
+// These conditions detect that the database's clock was set back. A retry is then further
+// away than the pause that was chosen for it, and a lease than the longest one (maxLease).
+// Such a retry is due at once. Such a lease is shortened, not ended: its gateway may be
+// sending the event.
 //
-// Each condition allows 10 s more than the maximum. now() is the start of the
-// transaction, which may have waited for a lock meanwhile.
+// Each condition allows 10 s more. now() is the start of the transaction, which may have
+// waited for a lock meanwhile.
 const (
-	retryBeyondMax = `e.next_attempt_at > now() + interval '70 seconds'`
-	leaseBeyondMax = `e.leased_until > now() + interval '130 seconds'`
+	retryBeyondChosen = `e.next_attempt_at > now() + make_interval(secs => e.retry_sec + 10)`
+	leaseBeyondMax    = `e.leased_until > now() + interval '130 seconds'`
 )
 
-// leaseQuery leases up to $1 due heads for $2 seconds under the lease ID $3. It also
-// takes heads leased under an ID in $4, because the answer to that call was lost.
+// leaseQuery leases up to $1 due events for $2 seconds under the lease ID $3. It also
+// takes events leased under an ID in $4, because the answer to that call was lost.
 //
 // FOR UPDATE checks the conditions again on the locked row. So the query skips an
 // event that another gateway has leased or finished meanwhile. Redeliver makes an
-// event pending with a new seq; the join of due and head skips such an event.
+// event pending with a new seq; the join of due and next skips such an event.
 //
 // A shortened lease keeps its ID, so that its gateway can still record its attempt.
 // IS NOT DISTINCT FROM is an equality for which the planner uses no index.
-const leaseQuery = queueHeads + `,
+const leaseQuery = nextEvents + `,
 	due AS (
 		SELECT e.id, e.seq FROM monitor_events e
-		WHERE e.id = ANY (ARRAY(SELECT id FROM head)) AND e.webhook_status IS NOT DISTINCT FROM 'pending'
-		  AND (e.lease = ANY (CAST($4 AS uuid[])) OR (e.next_attempt_at <= now() OR ` + retryBeyondMax + `)
+		WHERE e.id = ANY (ARRAY(SELECT id FROM next)) AND e.webhook_status IS NOT DISTINCT FROM 'pending'
+		  AND (e.lease = ANY (CAST($4 AS uuid[])) OR (e.next_attempt_at <= now() OR ` + retryBeyondChosen + `)
 		       AND (e.leased_until IS NULL OR e.leased_until <= now() OR ` + leaseBeyondMax + `))
 		ORDER BY e.next_attempt_at, e.seq
 		LIMIT $1
@@ -72,8 +80,8 @@ const leaseQuery = queueHeads + `,
 	SET leased_until = now() + make_interval(secs => $2),
 	    lease = CASE WHEN ` + leaseBeyondMax + ` AND e.lease <> ALL (CAST($4 AS uuid[])) THEN e.lease ELSE $3 END
 	FROM monitors m
-	WHERE e.id = ANY (ARRAY(SELECT id FROM due JOIN head USING (id, seq))) AND m.id = e.monitor_id
-	RETURNING e.id, e.event_type, e.monitor_id, m.callback_url, e.body, e.webhook_attempts, e.seq, e.lease,
+	WHERE e.id = ANY (ARRAY(SELECT id FROM due JOIN next USING (id, seq))) AND m.id = e.monitor_id
+	RETURNING e.id, e.event_type, e.monitor_id, m.callback_url, m.config->>'on_callback_failure' AS on_failure, e.body, e.webhook_attempts, e.seq, e.lease,
 	          EXTRACT(EPOCH FROM clock_timestamp() - e.created_at) AS age`
 
 type deliveryRow struct {
@@ -81,6 +89,7 @@ type deliveryRow struct {
 	EventType   string         `db:"event_type"`
 	MonitorID   string         `db:"monitor_id"`
 	CallbackURL string         `db:"callback_url"`
+	OnFailure   sql.NullString `db:"on_failure"`
 	Body        string         `db:"body"`
 	Attempts    int            `db:"webhook_attempts"`
 	Seq         int64          `db:"seq"`
@@ -125,6 +134,7 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 			CallbackURL: monitor.CallbackURL(r.CallbackURL),
 			Body:        []byte(r.Body),
 			Attempts:    r.Attempts,
+			OnFailure:   monitor.CallbackFailure(r.OnFailure.String),
 			Age:         time.Duration(r.AgeSec * float64(time.Second)),
 			LeaseID:     leaseID,
 		})
@@ -136,11 +146,12 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 // its gateway may die, and another one must lease the head then.
 func (o *Outbox) NextDue(ctx context.Context) (time.Time, error) {
 	var wait sql.NullFloat64
-	err := o.db.GetContext(ctx, &wait, queueHeads+`
+	err := o.db.GetContext(ctx, &wait, nextEvents+`
 		SELECT CAST(EXTRACT(EPOCH FROM min(GREATEST(
-			CASE WHEN `+retryBeyondMax+` THEN now() ELSE e.next_attempt_at END,
+			CASE WHEN `+retryBeyondChosen+` THEN now() ELSE e.next_attempt_at END,
 			CASE WHEN `+leaseBeyondMax+` THEN now() ELSE e.leased_until END)) - clock_timestamp()) AS float8)
-		FROM monitor_events e WHERE e.id = ANY (ARRAY(SELECT id FROM head))`)
+		FROM monitor_events e
+		WHERE e.id = ANY (ARRAY(SELECT id FROM head)) OR e.webhook_status = 'pending' AND e.long_schedule`)
 	if err != nil || !wait.Valid {
 		return time.Time{}, wrapError(ctx, "find when the next event is due", err)
 	}

@@ -218,7 +218,7 @@ func TestAnEventRedeliveredDuringALeaseIsNotLeased(t *testing.T) {
 	acceptReport(t, s, m.ID, report(first, second), monitor.Run)
 
 	// The query waits at the gate once it has its snapshot.
-	before := "WHERE e.id = ANY (ARRAY(SELECT id FROM head))"
+	before := "WHERE e.id = ANY (ARRAY(SELECT id FROM next))"
 	if strings.Count(postgres.LeaseQuery, before) != 1 {
 		t.Fatal("the query has no place to wait at")
 	}

@@ -44,15 +44,16 @@ func (o *Outbox) RecordAttempt(ctx context.Context, d delivery.Delivery, a deliv
 					webhook_status = 'sent', webhook_attempts = webhook_attempts + 1, attempts = attempts || CAST($2 AS jsonb),
 					sent_at = now(), leased_until = NULL, lease = NULL
 				WHERE id = $1 AND webhook_status = 'pending' AND NOT attempts @> CAST($2 AS jsonb)`, d.EventID, string(attemptJSON))
-		case decision.Failed:
+		case decision.Failed && !decision.MonitorGoesOn:
 			ended, changes, err = o.failEvent(ctx, tx, d, a, string(attemptJSON))
 		default:
 			changes, err = changeDeliveries(ctx, tx, `
 				UPDATE monitor_events SET
+					webhook_status = CASE WHEN $6 THEN 'failed' ELSE webhook_status END, long_schedule = $7,
 					webhook_attempts = webhook_attempts + 1, attempts = attempts || CAST($3 AS jsonb), webhook_last_error = $4,
-					next_attempt_at = clock_timestamp() + make_interval(secs => $5), leased_until = NULL, lease = NULL
+					next_attempt_at = clock_timestamp() + make_interval(secs => $5), retry_sec = $5, leased_until = NULL, lease = NULL
 				WHERE id = $1 AND webhook_status = 'pending' AND lease = $2`,
-				d.EventID, d.LeaseID, string(attemptJSON), a.Error, min(max(time.Until(decision.RetryAt), 0), delivery.MaxRetryAfter).Seconds())
+				d.EventID, d.LeaseID, string(attemptJSON), a.Error, max(time.Until(decision.RetryAt), 0).Seconds(), decision.Failed, decision.LongSchedule)
 		}
 		if err != nil {
 			return err

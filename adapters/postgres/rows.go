@@ -109,6 +109,8 @@ type eventRow struct {
 	CreatedAt  time.Time      `db:"created_at"`
 	SentAt     sql.NullTime   `db:"sent_at"`
 	ResolvedAt sql.NullTime   `db:"resolved_at"`
+
+	LongSchedule bool `db:"long_schedule"`
 }
 
 func (r eventRow) toRecord() (registry.EventRecord, error) {
@@ -121,6 +123,8 @@ func (r eventRow) toRecord() (registry.EventRecord, error) {
 		CreatedAt:  r.CreatedAt.UTC(),
 		SentAt:     timeOrZero(r.SentAt),
 		ResolvedAt: timeOrZero(r.ResolvedAt),
+
+		LongSchedule: r.LongSchedule,
 	}
 	if err := json.Unmarshal(r.Attempts, &rec.Attempts); err != nil {
 		return registry.EventRecord{}, fmt.Errorf("attempts of event %s: %w", r.ID, err)

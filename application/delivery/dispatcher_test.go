@@ -84,6 +84,36 @@ func TestADispatcherDeliversPendingEvents(t *testing.T) {
 		}
 	})
 
+	scenario(t, "a monitor that goes on sends what is behind, and the failed event when the receiver is back", func(t *testing.T) {
+		o := &fakeOutbox{}
+		began := time.Now()
+		s := newSender(func(ctx context.Context, d delivery.Delivery) delivery.Attempt {
+			if time.Since(began) < time.Minute {
+				return refuses(ctx, d)
+			}
+			return accepts(ctx, d)
+		})
+		o.add("e1", "mon-a")
+		o.add("e2", "mon-a")
+		o.set(func(o *fakeOutbox) {
+			for _, e := range o.entries {
+				e.delivery.OnFailure = monitor.Continue
+			}
+		})
+		h := start(t, o, s, nil)
+		defer h.stop()
+		h.advance(20 * time.Second)
+		if len(s.times("e1")) != 4 || len(s.times("e2")) != 4 || len(h.ended) != 0 {
+			t.Errorf("after 20 s: attempts at %v and %v, ended %v", s.times("e1"), s.times("e2"), h.ended)
+		}
+		h.advance(4 * time.Minute)
+		h.expectState("e1", "sent")
+		h.expectState("e2", "sent")
+		if n := strings.Count(h.log.String(), "its monitor goes on"); n < 2 {
+			t.Errorf("%d lines say that the monitor goes on:\n%s", n, h.log.String())
+		}
+	})
+
 	scenario(t, "Retry-After delays the next attempt", func(t *testing.T) {
 		o := &fakeOutbox{}
 		s := newSender(func(_ context.Context, d delivery.Delivery) delivery.Attempt {

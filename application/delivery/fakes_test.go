@@ -22,6 +22,7 @@ type entry struct {
 	due         time.Time
 	leasedUntil time.Time
 	attempts    []delivery.Attempt
+	late        bool // on the long schedule
 }
 
 // fakeOutbox is a delivery.Outbox in memory that keeps the port's contract.
@@ -72,10 +73,10 @@ func (o *fakeOutbox) Lease(_ context.Context, limit int, duration time.Duration)
 	var leased []delivery.Delivery
 	behind := map[monitor.ID]bool{}
 	for _, e := range o.entries {
-		if e.state != "pending" || behind[e.delivery.MonitorID] {
+		if e.state != "pending" || behind[e.delivery.MonitorID] && !e.late {
 			continue
 		}
-		behind[e.delivery.MonitorID] = true
+		behind[e.delivery.MonitorID] = behind[e.delivery.MonitorID] || !e.late
 		if e.leasedUntil.After(now) || e.due.After(now) || len(leased) == limit {
 			continue
 		}
@@ -110,6 +111,10 @@ func (o *fakeOutbox) RecordAttempt(_ context.Context, d delivery.Delivery, a del
 		switch {
 		case decision.Sent:
 			e.state = "sent"
+		case decision.LongSchedule:
+			e.late = true
+		case decision.Failed && decision.MonitorGoesOn:
+			e.state = "failed"
 		case decision.Failed:
 			for _, other := range o.entries {
 				if other.delivery.MonitorID == d.MonitorID && other.state == "pending" {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 func TestDecideFollowsTheRetryPolicy(t *testing.T) {
@@ -37,9 +38,43 @@ func TestDecideFollowsTheRetryPolicy(t *testing.T) {
 		{"a Retry-After gives no fifth attempt", asking(time.Second), 4, failed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := delivery.Decide(now, c.answer, c.attempts); got != c.want {
+			if got := delivery.Decide(now, c.answer, c.attempts, monitor.EndMonitor, 0.5); got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
 		})
+	}
+}
+
+func TestAMonitorThatGoesOnRetriesForADay(t *testing.T) { // section 19.5
+	bad := delivery.Attempt{Status: 503, Error: "HTTP 503"}
+	now := time.Date(2024, 1, 15, 20, 15, 30, 0, time.UTC)
+	began := now
+	for attempts := 1; ; attempts++ {
+		d := delivery.Decide(now, bad, attempts, monitor.Continue, 0.5)
+		if d.LongSchedule != (attempts >= delivery.MaxAttempts && !d.Failed) {
+			t.Errorf("after attempt %d: %+v", attempts, d)
+		}
+		if d.Failed {
+			if !d.MonitorGoesOn || attempts != 13 || now.Sub(began).Round(time.Hour) != 24*time.Hour {
+				t.Errorf("after attempt %d and %v: %+v", attempts, now.Sub(began), d)
+			}
+			break
+		}
+		now = d.RetryAt
+	}
+	for _, c := range []struct {
+		random     float64
+		retryAfter time.Duration
+		want       time.Duration
+	}{
+		{0, 0, 24 * time.Second}, {1, 0, 36 * time.Second}, {0.5, time.Minute, time.Minute}, {0.5, 2 * time.Hour, time.Hour},
+	} {
+		asking := delivery.Attempt{Status: 503, Error: "HTTP 503", RetryAfter: c.retryAfter}
+		if d := delivery.Decide(now, asking, 4, monitor.Continue, c.random); d.RetryAt.Sub(now).Round(time.Millisecond) != c.want {
+			t.Errorf("random %v, Retry-After %v: the pause is %v", c.random, c.retryAfter, d.RetryAt.Sub(now))
+		}
+	}
+	if d := delivery.Decide(now, delivery.Attempt{Status: 204}, 9, monitor.Continue, 0.5); !d.Sent {
+		t.Errorf("accepted: %+v", d)
 	}
 }

@@ -14,8 +14,9 @@ type Delivery struct {
 	EventType   event.Type
 	MonitorID   monitor.ID
 	CallbackURL monitor.CallbackURL
-	Body        []byte        // the payload as it was stored
-	Attempts    int           // made before this one
+	Body        []byte // the payload as it was stored
+	Attempts    int    // made before this one
+	OnFailure   monitor.CallbackFailure
 	Age         time.Duration // since the event was stored, when it was leased
 	LeaseID     string        // identifies the lease; RecordAttempt passes it back to the Outbox
 }
@@ -37,8 +38,15 @@ func (a Attempt) Accepted() bool { return a.Error == "" }
 // Decision is the next state of a delivery after an attempt.
 type Decision struct {
 	Sent    bool      // the receiver accepted the delivery
-	Failed  bool      // no attempt is left: the event fails and its monitor ends (decision W4)
+	Failed  bool      // no attempt is left: the event fails
 	RetryAt time.Time // set if neither Sent nor Failed
+
+	// MonitorGoesOn is set if a failed event does not end its monitor (section 19.5). The
+	// default is decision W4.
+	MonitorGoesOn bool
+
+	// LongSchedule marks an event that no longer blocks those behind it.
+	LongSchedule bool
 }
 
 // Outbox stores the pending events. Every method blocks for one exchange with
@@ -46,15 +54,17 @@ type Decision struct {
 type Outbox interface {
 	// Lease takes up to limit due deliveries for the given duration, at most
 	// 2 min. It returns no delivery while an earlier one of the same monitor is pending,
-	// and none under another lease (decision W2). After an error it may be repeated:
+	// and none under another lease (decision W2). Of the events on the long schedule it
+	// returns one of each monitor at a time. After an error it may be repeated:
 	// the next call also returns the deliveries that the failed one has leased.
 	Lease(ctx context.Context, limit int, duration time.Duration) ([]Delivery, error)
 
 	// RecordAttempt stores an attempt with its decision and ends the lease, in one
 	// transaction. It is idempotent. It always stores a success. It stores a failure
-	// only if no other lease was given since; another gateway may hold a later one. If the decision is Failed, the monitor ends as well, with status
-	// error and reason callback_failed, and its other pending events fail; ended
-	// is then the monitor's id, so that its worker can be stopped.
+	// only if no other lease was given since; another gateway may hold a later one. If the
+	// decision is Failed without MonitorGoesOn, the monitor ends as well, with status error
+	// and reason callback_failed, and its other pending events fail; ended is then the
+	// monitor's id, so that its worker can be stopped.
 	RecordAttempt(ctx context.Context, d Delivery, a Attempt, decision Decision) (ended monitor.ID, err error)
 
 	// NextDue returns when the next delivery becomes due, for the dispatcher to

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"math/rand/v2"
 	"net/url"
 	"time"
 
@@ -33,7 +34,7 @@ func (d *Dispatcher) deliver(ctx context.Context, f *inFlightDelivery[Delivery])
 		d.loop.inFlight.markAccepted(f)
 	}
 	attempts := delivery.Attempts + 1
-	decision := Decide(time.Now(), attempt, attempts)
+	decision := Decide(time.Now(), attempt, attempts, delivery.OnFailure, rand.Float64())
 	var ended monitor.ID
 	err := d.loop.record(ctx, f, decision.Sent, func(ctx context.Context, leased Delivery) (err error) {
 		ended, err = d.outbox.RecordAttempt(ctx, leased, attempt, decision)
@@ -49,6 +50,8 @@ func (d *Dispatcher) deliver(ctx context.Context, f *inFlightDelivery[Delivery])
 	switch {
 	case decision.Sent:
 		log.Info("webhook delivered")
+	case decision.LongSchedule:
+		log.Warn("webhook failed, its monitor goes on and later events are sent before it", "error", attempt.Error, "retry_at", decision.RetryAt.Format(time.RFC3339Nano))
 	case decision.Failed:
 		log.Error("webhook failed for good, its event stays failed: repair the receiver, then redeliver the event",
 			"error", attempt.Error)

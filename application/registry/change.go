@@ -17,7 +17,8 @@ type Change struct {
 	Settings           map[string]float64 // monitor.Settings by their fields
 	ScheduledStartTime TimeChange
 	ScheduledEndTime   TimeChange
-	Metadata           json.RawMessage // a JSON object, which replaces the old one; empty: left out
+	OnCallbackFailure  *monitor.CallbackFailure // nil: left out
+	Metadata           json.RawMessage          // a JSON object, which replaces the old one; empty: left out
 
 	// Unreadable lists the fields that could not be decoded, as in a Request.
 	Unreadable []FieldError
@@ -100,6 +101,9 @@ func (s *Service) draft(ctx context.Context, m monitor.Monitor, c Change) (monit
 	}
 	c.ScheduledStartTime.apply(&draft.Config.ScheduledStartTime)
 	c.ScheduledEndTime.apply(&draft.Config.ScheduledEndTime)
+	if c.OnCallbackFailure != nil {
+		draft.Config.OnCallbackFailure = *c.OnCallbackFailure
+	}
 	refused = append(refused, draft.Config.Valid())
 	if !sameTime(expiry(draft.Config), expiry(m.Config)) {
 		refused = append(refused, checkExpiry(draft.Config, s.cfg.Now()))

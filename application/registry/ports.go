@@ -108,6 +108,10 @@ type EventRecord struct {
 	// of reason blind (decision S15). Such an event has no recovery event. Zero for
 	// every other event, and while the stream still cannot be observed.
 	ResolvedAt time.Time
+
+	// LongSchedule marks an event whose callback has refused it four times, and whose
+	// monitor goes on (section 19.5).
+	LongSchedule bool
 }
 
 // Attempt is one attempt to deliver an event (decision W3).

@@ -146,7 +146,8 @@ type lateSupervisor struct{ *supervisor.Supervisor }
 
 var _ registry.WorkerManager = (*lateSupervisor)(nil)
 
-// maxWebhooksInFlight allows one delivery for each monitor, and at least 128. A monitor
-// has at most one delivery in flight. So no slow receiver delays the webhooks of others.
+// maxWebhooksInFlight allows two deliveries for each monitor, and at least 128. A monitor
+// has at most one delivery in flight, and one more on the long schedule. So no slow receiver
+// delays the webhooks of others.
 // The minimum leaves room for the last webhooks of monitors that have ended.
-func maxWebhooksInFlight(maxMonitors int) int { return max(128, maxMonitors+1) }
+func maxWebhooksInFlight(maxMonitors int) int { return max(128, 2*maxMonitors+1) }

@@ -19,9 +19,20 @@ type Config struct {
 	ScheduledStartTime     *time.Time // default none
 	StartDelayToleranceSec int        // 0 to 86400 s, default 300
 	ScheduledEndTime       *time.Time // decision A10, default none
+	OnCallbackFailure      CallbackFailure
 
 	detectors [detector.MaxDetectors][1 + detector.MaxSettings]float64 // for each row, first its threshold
 }
+
+// CallbackFailure says what happens to a monitor whose callback has refused an event four
+// times (section 19.5).
+type CallbackFailure string
+
+// The values of CallbackFailure.
+const (
+	EndMonitor CallbackFailure = "error"    // the default: the monitor ends (decision W4)
+	Continue   CallbackFailure = "continue" // the event is retried for a day, the monitor goes on
+)
 
 // Setting is one number of a configuration, with its range and default.
 type Setting = detector.Setting
@@ -52,7 +63,7 @@ func detectorSettings() (list []Setting) {
 
 // DefaultConfig is the configuration of a registration without config.
 func DefaultConfig() Config {
-	var c Config
+	c := Config{OnCallbackFailure: EndMonitor}
 	for _, s := range Settings() {
 		c.Set(s.Field, s.Default)
 	}
@@ -109,14 +120,16 @@ func (c *Config) at(field string) *float64 {
 	panic(fmt.Sprintf("monitor: no setting has the field %q", field))
 }
 
-// times is the part of a configuration's JSON that Go encodes unaided.
-type times struct {
-	Start *time.Time `json:"scheduled_start_time"`
-	End   *time.Time `json:"scheduled_end_time"`
+// unaided is the part of a configuration's JSON that Go decodes unaided.
+type unaided struct {
+	Start             *time.Time      `json:"scheduled_start_time"`
+	End               *time.Time      `json:"scheduled_end_time"`
+	OnCallbackFailure CallbackFailure `json:"on_callback_failure"`
 }
 
 // MarshalJSON writes the object of section 3.1, complete, with its fields in a
-// constant order: digests of registrations depend on it (decision A9).
+// constant order: digests of registrations depend on it (decision A9). The fields that
+// came later are left out while they have their default.
 func (c Config) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	write := func(field string, v any) error {
@@ -151,6 +164,11 @@ func (c Config) MarshalJSON() ([]byte, error) {
 			return nil, err
 		}
 	}
+	if c.OnCallbackFailure == Continue {
+		if err := write("on_callback_failure", c.OnCallbackFailure); err != nil {
+			return nil, err
+		}
+	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
 }
@@ -163,11 +181,11 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &given); err != nil {
 		return err
 	}
-	var t times
-	if err := json.Unmarshal(b, &t); err != nil {
+	read := DefaultConfig()
+	others := unaided{OnCallbackFailure: read.OnCallbackFailure}
+	if err := json.Unmarshal(b, &others); err != nil {
 		return err
 	}
-	read := DefaultConfig()
 	for _, s := range Settings() {
 		raw, is := given[s.Field]
 		if !is {
@@ -182,7 +200,7 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 		}
 		read.Set(s.Field, v)
 	}
-	read.ScheduledStartTime, read.ScheduledEndTime = t.Start, t.End
+	read.ScheduledStartTime, read.ScheduledEndTime, read.OnCallbackFailure = others.Start, others.End, others.OnCallbackFailure
 	*c = read
 	return nil
 }
@@ -210,6 +228,9 @@ func (c Config) Valid() error {
 	}
 	if c.ScheduledStartTime != nil && c.ScheduledEndTime != nil && !c.ScheduledEndTime.After(*c.ScheduledStartTime) {
 		refused = append(refused, Errorf(InvalidConfig, "config.scheduled_end_time must be after config.scheduled_start_time"))
+	}
+	if c.OnCallbackFailure != EndMonitor && c.OnCallbackFailure != Continue {
+		refused = append(refused, Errorf(InvalidConfig, "config.on_callback_failure is %.40q; accepted are %s, %s", c.OnCallbackFailure, EndMonitor, Continue))
 	}
 	return Join(refused...)
 }
