@@ -35,7 +35,7 @@ func (db *database) enqueue(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, e
 	if len(events) == 0 {
 		return nil, nil, nil
 	}
-	return added, changes, notify(ctx, tx)
+	return added, changes, wakeDispatcher(ctx, tx)
 }
 
 func (db *database) insertEvent(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, e event.Event) ([]feed.Data, error) {
@@ -66,8 +66,8 @@ func hasEvent(ctx context.Context, tx *sqlx.Tx, id monitor.ID, eventID string) (
 	return found, err
 }
 
-// notify wakes the listeners of all gateways when the transaction is committed.
-func notify(ctx context.Context, tx *sqlx.Tx) error {
+// wakeDispatcher wakes the dispatchers of all gateways when the transaction is committed.
+func wakeDispatcher(ctx context.Context, tx *sqlx.Tx) error {
 	_, err := tx.ExecContext(ctx, `NOTIFY `+notifyChannel)
 	return err
 }

@@ -92,7 +92,7 @@ func (s *EventStore) Redeliver(ctx context.Context, id monitor.ID, eventID strin
 		if err != nil {
 			return err
 		}
-		if err := notify(ctx, tx); err != nil {
+		if err := wakeDispatcher(ctx, tx); err != nil {
 			return err
 		}
 		return s.db.appendFeed(ctx, tx, changes...)

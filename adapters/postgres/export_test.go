@@ -8,6 +8,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/stream-monitor/stream-monitor/domain/feed"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // CompleteDSN, QuarantineSevere, LeaseQuery, ClaimBatch and MaxUnconfirmed are for the tests of this
@@ -50,3 +51,6 @@ func (s *Store) AppendAndRollBack(ctx context.Context, data feed.Data) {
 		return errors.Join(err, errors.New("rolled back"))
 	})
 }
+
+// Routing returns what routing returns to a transaction.
+func (s *Store) Routing(ctx context.Context) (notify.Routing, error) { return s.db.routing(ctx, s.db) }

@@ -14,6 +14,7 @@ import (
 	"github.com/lib/pq/pqerror"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
@@ -36,6 +37,8 @@ var (
 	_ record.ExpiryStore        = (*Store)(nil)
 	_ record.FeedStore          = (*Store)(nil)
 	_ record.ThumbnailStore     = (*Store)(nil)
+
+	_ routing.Store = (*Store)(nil)
 )
 
 // Config configures a Store; the zero value is usable.
@@ -45,6 +48,7 @@ type Config struct {
 	MaxConnections   int            // 1 or more, default 16; Listen, ListenFeed and TryLead use one more each
 	StatementTimeout time.Duration  // default 5 s; a statement_timeout in the DSN takes precedence
 	ConnectTimeout   time.Duration  // whole seconds, default 5 s; a connect_timeout in the DSN takes precedence
+	Secrets          Secrets        // default: secrets of destinations can be neither stored nor read
 }
 
 // maxIdleTime is how long an unused connection is kept.
@@ -70,6 +74,7 @@ type Store struct {
 	*Listener
 	*FeedStore
 	*ThumbnailStore
+	*NotificationStore
 
 	db *database
 }
@@ -109,26 +114,27 @@ func New(dsn string, cfg Config) (*Store, error) {
 	pool.SetMaxOpenConns(cfg.MaxConnections)
 	pool.SetMaxIdleConns(cfg.MaxConnections)
 	pool.SetConnMaxIdleTime(maxIdleTime)
-	db := &database{DB: pool, zone: cfg.Zone, log: cfg.Log.With("component", "store")}
+	db := &database{DB: pool, zone: cfg.Zone, log: cfg.Log.With("component", "store"), secrets: cfg.Secrets}
 	return &Store{
-		MonitorStore:     &MonitorStore{db},
-		IdempotencyStore: &IdempotencyStore{db},
-		ReportStore:      &ReportStore{db},
-		EventStore:       &EventStore{db},
-		SettingsStore:    &SettingsStore{db},
-		HistoryStore:     &HistoryStore{db},
-		RateLimiter:      &RateLimiter{db: db},
-		SupervisorStore:  &SupervisorStore{db},
-		ReservationStore: &ReservationStore{db},
-		LeaderElection:   newLeaderElection(connector),
-		Outbox:           &Outbox{db: db},
-		EvidenceStore:    &EvidenceStore{db},
-		IncidentStore:    &IncidentStore{db},
-		ExpiryStore:      &ExpiryStore{db},
-		Listener:         &Listener{dsn, db.log, keepAliveInterval, keepAliveTimeout},
-		FeedStore:        &FeedStore{db},
-		ThumbnailStore:   &ThumbnailStore{db},
-		db:               db,
+		MonitorStore:      &MonitorStore{db},
+		IdempotencyStore:  &IdempotencyStore{db},
+		ReportStore:       &ReportStore{db},
+		EventStore:        &EventStore{db},
+		SettingsStore:     &SettingsStore{db},
+		HistoryStore:      &HistoryStore{db},
+		RateLimiter:       &RateLimiter{db: db},
+		SupervisorStore:   &SupervisorStore{db},
+		ReservationStore:  &ReservationStore{db},
+		LeaderElection:    newLeaderElection(connector),
+		Outbox:            &Outbox{db: db},
+		EvidenceStore:     &EvidenceStore{db},
+		IncidentStore:     &IncidentStore{db},
+		ExpiryStore:       &ExpiryStore{db},
+		Listener:          &Listener{dsn, db.log, keepAliveInterval, keepAliveTimeout},
+		FeedStore:         &FeedStore{db},
+		ThumbnailStore:    &ThumbnailStore{db},
+		NotificationStore: &NotificationStore{db},
+		db:                db,
 	}, nil
 }
 
@@ -138,6 +144,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Secrets == nil {
+		c.Secrets = noSecrets{}
 	}
 	if c.MaxConnections == 0 {
 		c.MaxConnections = 16

@@ -1,0 +1,124 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// NotificationStore keeps destinations, routes and silences (section 19).
+type NotificationStore struct{ db *database }
+
+// Secrets encrypts what nobody may read in the database. secretbox.Box implements it.
+type Secrets interface {
+	// Seal encrypts text for the row with the given id.
+	Seal(text []byte, rowID string) ([]byte, error)
+
+	// Open decrypts what Seal made for the same row. current is false if another key than
+	// the one of Seal opened it. Errors name the setting that lacks the key.
+	Open(sealed []byte, rowID string) (text []byte, current bool, err error)
+}
+
+// noSecrets stands for a SECRETS_KEY that is not configured.
+type noSecrets struct{}
+
+var errNoSecretsKey = errors.New("SECRETS_KEY is not configured")
+
+// Seal implements Secrets.
+func (noSecrets) Seal([]byte, string) ([]byte, error) { return nil, errNoSecretsKey }
+
+// Open implements Secrets.
+func (noSecrets) Open([]byte, string) ([]byte, bool, error) { return nil, false, errNoSecretsKey }
+
+// routing returns the routing of the transaction: of its version, or of a newer one. It
+// reads one number, and the tables only if another gateway or request has changed them.
+// The caller must not change the result. A transaction that has itself changed the
+// routing calls readRouting: its version may be rolled back, and would stay in the cache.
+func (db *database) routing(ctx context.Context, tx sqlx.QueryerContext) (notify.Routing, error) {
+	var version int64
+	if err := sqlx.GetContext(ctx, tx, &version, `SELECT version FROM routing_version`); err != nil {
+		return notify.Routing{}, fmt.Errorf("read the version of the routing: %w", err)
+	}
+	if cached := db.cachedRouting.Load(); cached != nil && cached.Version == version {
+		return *cached, nil
+	}
+	// Whatever is committed after version was read has a higher version, so the cache is
+	// then read again.
+	r, err := db.readRouting(ctx, tx)
+	if err != nil {
+		return notify.Routing{}, err
+	}
+	r.Version = version
+	db.cachedRouting.Store(&r)
+	return r, nil
+}
+
+// readRouting reads the routing as the transaction sees it, without its version. A row that this
+// gateway cannot read is logged and left out: it must not keep an event from being stored.
+func (db *database) readRouting(ctx context.Context, tx sqlx.QueryerContext) (notify.Routing, error) {
+	r := notify.Routing{Destinations: map[string]notify.Destination{}}
+	var destinations []destinationRow
+	if err := sqlx.SelectContext(ctx, tx, &destinations, selectDestinations); err != nil {
+		return r, fmt.Errorf("read destinations: %w", err)
+	}
+	for _, row := range destinations {
+		d, err := row.toRecord(db.secrets)
+		if err != nil {
+			db.logUnreadable("destinations", row.ID, err)
+			continue
+		}
+		if d.SecretsError != "" {
+			db.logLostSecrets(row, d.SecretsError)
+		}
+		r.Destinations[row.ID] = d.Destination
+	}
+	var routes []routeRow
+	if err := sqlx.SelectContext(ctx, tx, &routes, selectRoutes+orderOfRoutes); err != nil {
+		return r, fmt.Errorf("read routes: %w", err)
+	}
+	for _, row := range routes {
+		route, err := row.toRecord()
+		if err != nil {
+			db.logUnreadable("routes", row.ID, err)
+			continue
+		}
+		r.Routes = append(r.Routes, route.Route)
+	}
+	var silences []silenceRow
+	if err := sqlx.SelectContext(ctx, tx, &silences, selectSilences+` WHERE `+silenceLasts); err != nil {
+		return r, fmt.Errorf("read silences: %w", err)
+	}
+	for _, row := range silences {
+		silence, err := row.toRecord()
+		if err != nil {
+			db.logUnreadable("silences", row.ID, err)
+			continue
+		}
+		r.Silences = append(r.Silences, silence.Silence)
+	}
+	return r, nil
+}
+
+func (db *database) logUnreadable(table, id string, err error) {
+	db.log.Error("a destination, route or silence cannot be read and has no effect: delete it and create it again", "table", table, "id", id, "error", err)
+}
+
+func (db *database) logLostSecrets(r destinationRow, problem string) {
+	db.log.Error("the secrets of a destination cannot be decrypted, nothing can be sent there: add its key to SECRETS_KEY, or enter the secrets again",
+		"destination_id", r.ID, "name", r.Name, "error", problem)
+}
+
+// changeRouting runs a change of destinations, routes or silences, and gives the routing a
+// new version. Changes take place one after the other: the version's row is locked first.
+func (db *database) changeRouting(ctx context.Context, operation string, change func(*sqlx.Tx) error) error {
+	return db.inTx(ctx, operation, func(tx *sqlx.Tx) error {
+		if _, err := tx.ExecContext(ctx, `UPDATE routing_version SET version = version + 1`); err != nil {
+			return err
+		}
+		return change(tx)
+	})
+}

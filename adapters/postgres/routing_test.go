@@ -1,0 +1,502 @@
+package postgres_test
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// reversing is a stand-in for encryption: it writes the text backwards, after the name of
+// its key and the id of the row.
+type reversing struct{ first, older string }
+
+func (r reversing) Seal(text []byte, rowID string) ([]byte, error) {
+	backwards := slices.Clone(text)
+	slices.Reverse(backwards)
+	return append([]byte(r.first+"/"+rowID+"/"), backwards...), nil
+}
+
+func (r reversing) Open(sealed []byte, rowID string) (text []byte, current bool, err error) {
+	for _, key := range []string{r.first, r.older} {
+		if backwards, is := bytes.CutPrefix(sealed, []byte(key+"/"+rowID+"/")); is && key != "" {
+			text = slices.Clone(backwards)
+			slices.Reverse(text)
+			return text, key == r.first, nil
+		}
+	}
+	return nil, false, errors.New("no key of SECRETS_KEY opens it")
+}
+
+// openWithKey returns a store that encrypts with the key first.
+func openWithKey(t testing.TB, dsn string, secrets postgres.Secrets) *postgres.Store {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), dsn, postgres.Config{MaxConnections: 8, Secrets: secrets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// must returns v, or fails the test.
+func must[V any](t testing.TB) func(V, error) V {
+	t.Helper()
+	return func(v V, err error) V {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// createDestination stores an enabled destination.
+func createDestination(t testing.TB, s *postgres.Store, name string) notify.Destination {
+	t.Helper()
+	return must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), destination(name))).Destination
+}
+
+func destination(name string) notify.Destination {
+	return notify.Destination{
+		ID: newID(), Name: name, Kind: notify.Slack, Language: notify.Japanese, Enabled: true,
+		Config: map[string]string{"channel": "#監視"}, Secrets: map[string]string{"bot_token": "xoxb-secret"},
+	}
+}
+
+// createRoute stores a route to destinations.
+func createRoute(t testing.TB, s *postgres.Store, name string, destinations ...string) notify.Route {
+	t.Helper()
+	return must[routing.RouteRecord](t)(s.CreateRoute(t.Context(), notify.Route{
+		ID: newID(), Name: name, Destinations: destinations, Match: notify.Match{MinSeverity: 3},
+	})).Route
+}
+
+func silence() notify.Silence {
+	return notify.Silence{ID: newID(), From: noon, By: "Hana", Comment: "保守", Match: notify.Match{Metadata: map[string]string{"labels.team": "a"}}}
+}
+
+func TestDestinations(t *testing.T) {
+	dsn := database(t)
+	s := openWithKey(t, dsn, reversing{first: "one"})
+	change := func(t *testing.T, id string, change func(*notify.Destination)) (routing.DestinationRecord, error) {
+		t.Helper()
+		return s.ChangeDestination(t.Context(), id, func(d *notify.Destination) error { change(d); return nil })
+	}
+
+	t.Run("are read as they were stored", func(t *testing.T) {
+		fallback := createDestination(t, s, "fallback")
+		d := destination("all fields")
+		d.Fallback, d.Owner, d.Enabled, d.DisabledReason, d.PreviousUntil = fallback.ID, "a.yaml", false, "it is gone", noon
+		created := must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), d))
+		read := must[routing.DestinationRecord](t)(s.Destination(t.Context(), d.ID))
+		for _, got := range []routing.DestinationRecord{created, read} {
+			if got.Name != d.Name || got.Kind != d.Kind || got.Language != d.Language || got.Config["channel"] != "#監視" || got.Secrets["bot_token"] != "xoxb-secret" ||
+				got.Fallback != d.Fallback || got.Owner != d.Owner || got.Enabled || got.DisabledReason != d.DisabledReason || !got.PreviousUntil.Equal(noon) {
+				t.Errorf("is %+v, want %+v", got.Destination, d)
+			}
+			if time.Since(got.CreatedAt).Abs() > time.Minute || !got.DeliveredAt.IsZero() || !got.FailingSince.IsZero() {
+				t.Errorf("the record is %+v", got)
+			}
+		}
+	})
+	t.Run("keep their secrets from readers of the database", func(t *testing.T) {
+		d := createDestination(t, s, "encrypted")
+		var row string
+		if err := raw(t, dsn).QueryRow(`SELECT CAST(d AS text) || convert_from(secrets, 'utf8') FROM destinations d WHERE id = $1`, d.ID).Scan(&row); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(row, "xoxb-secret") || !strings.Contains(row, "one/"+d.ID) {
+			t.Errorf("the row is %s", row)
+		}
+	})
+	t.Run("are created once, however often that is repeated", func(t *testing.T) {
+		d := destination("repeated")
+		must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), d))
+		must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), d))
+	})
+	t.Run("have names of their own", func(t *testing.T) {
+		createDestination(t, s, "taken")
+		_, err := s.CreateDestination(t.Context(), destination("taken"))
+		requireCode(t, err, routing.NameTaken)
+		other := createDestination(t, s, "free")
+		_, err = change(t, other.ID, func(d *notify.Destination) { d.Name = "taken" })
+		requireCode(t, err, routing.NameTaken)
+	})
+	t.Run("refuse a fallback that does not exist", func(t *testing.T) {
+		for _, fallback := range []string{newID(), "no id"} {
+			d := destination("fallback " + fallback)
+			d.Fallback = fallback
+			_, err := s.CreateDestination(t.Context(), d)
+			if e := requireCode(t, err, monitor.InvalidConfig); !strings.Contains(e.Message, "fallback") {
+				t.Errorf("the message is %s", e.Message)
+			}
+		}
+	})
+	t.Run("refuse what PostgreSQL cannot store", func(t *testing.T) {
+		d := destination("NUL")
+		d.Config["channel"] = "\x00"
+		_, err := s.CreateDestination(t.Context(), d)
+		requireCode(t, err, monitor.InvalidConfig)
+	})
+	t.Run("that do not exist are not found", func(t *testing.T) {
+		for _, id := range []string{newID(), "no id"} {
+			_, err := s.Destination(t.Context(), id)
+			requireCode(t, err, routing.DestinationNotFound)
+			_, err = change(t, id, func(*notify.Destination) { t.Error("changed") })
+			requireCode(t, err, routing.DestinationNotFound)
+			if err := s.DeleteDestination(t.Context(), id); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	t.Run("keep their ID and what a refused change would have changed", func(t *testing.T) {
+		d := createDestination(t, s, "changed")
+		changed := must[routing.DestinationRecord](t)(change(t, d.ID, func(d *notify.Destination) { d.ID, d.Name, d.Secrets["bot_token"] = newID(), "renamed", "new" }))
+		if changed.ID != d.ID || changed.Name != "renamed" || changed.Secrets["bot_token"] != "new" || changed.Config["channel"] != "#監視" {
+			t.Errorf("is %+v", changed)
+		}
+		refusal := errors.New("refused")
+		_, err := s.ChangeDestination(t.Context(), d.ID, func(d *notify.Destination) error { d.Name = "refused"; return refusal })
+		if read := must[routing.DestinationRecord](t)(s.Destination(t.Context(), d.ID)); !errors.Is(err, refusal) || read.Name != "renamed" {
+			t.Errorf("the error is %v, the name %s", err, read.Name)
+		}
+	})
+	t.Run("that are repaired are tried again at once", func(t *testing.T) {
+		db := raw(t, dsn)
+		for what, repair := range map[string]func(*notify.Destination){
+			"enabled": func(d *notify.Destination) { d.Enabled = true },
+			"config":  func(d *notify.Destination) { d.Config["channel"] = "#other" },
+			"secrets": func(d *notify.Destination) { d.Secrets["bot_token"] = "repaired" },
+			"":        func(d *notify.Destination) { d.Name += " renamed" },
+		} {
+			d := createDestination(t, s, "repaired "+what)
+			alter(t, db, `UPDATE destinations SET enabled = false, disabled_reason = 'failing for 5 days', failures = 7,
+				failing_since = now(), closed_until = now(), last_error = 'HTTP 500', delivered_at = now() WHERE id = $1`, d.ID)
+			failing := must[routing.DestinationRecord](t)(s.Destination(t.Context(), d.ID))
+			if failing.Failures != 7 || failing.FailingSince.IsZero() || failing.ClosedUntil.IsZero() || failing.LastError != "HTTP 500" || failing.DeliveredAt.IsZero() {
+				t.Errorf("the health is %+v", failing)
+			}
+			got := must[routing.DestinationRecord](t)(change(t, d.ID, repair))
+			if repaired := got.Failures == 0 && got.FailingSince.IsZero() && got.ClosedUntil.IsZero(); repaired != (what != "") {
+				t.Errorf("a change of %q makes the health %+v", what, got)
+			}
+			if (got.DisabledReason == "") != got.Enabled {
+				t.Errorf("enabled is %t, the reason %q", got.Enabled, got.DisabledReason)
+			}
+		}
+	})
+	t.Run("that are deleted leave routes and fallbacks", func(t *testing.T) {
+		deleted, kept := createDestination(t, s, "deleted"), createDestination(t, s, "kept")
+		r := createRoute(t, s, "two destinations", deleted.ID, kept.ID)
+		must[routing.DestinationRecord](t)(change(t, kept.ID, func(d *notify.Destination) { d.Fallback = deleted.ID }))
+		if err := s.DeleteDestination(t.Context(), deleted.ID); err != nil {
+			t.Fatal(err)
+		}
+		route := must[routing.RouteRecord](t)(s.Route(t.Context(), r.ID))
+		if read := must[routing.DestinationRecord](t)(s.Destination(t.Context(), kept.ID)); !slices.Equal(route.Destinations, []string{kept.ID}) || read.Fallback != "" {
+			t.Errorf("the route has %q, the fallback is %q", route.Destinations, read.Fallback)
+		}
+		_, err := s.Destination(t.Context(), deleted.ID)
+		requireCode(t, err, routing.DestinationNotFound)
+	})
+	t.Run("are listed by name", func(t *testing.T) {
+		list := must[[]routing.DestinationRecord](t)(s.Destinations(t.Context()))
+		if !slices.IsSortedFunc(list, func(a, b routing.DestinationRecord) int { return strings.Compare(a.Name, b.Name) }) || len(list) < 5 {
+			t.Errorf("%d are listed", len(list))
+		}
+	})
+	t.Run("are limited", func(t *testing.T) {
+		alter(t, raw(t, dsn), `INSERT INTO destinations (id, name, kind, language, config) SELECT gen_random_uuid(), 'many ' || n, 'email', 'en', '{}'
+			FROM generate_series(1, $1 - (SELECT count(*) FROM destinations)) n`, routing.MaxDestinations-1)
+		createDestination(t, s, "the last")
+		_, err := s.CreateDestination(t.Context(), destination("one too many"))
+		requireCode(t, err, monitor.InvalidConfig)
+	})
+}
+
+func TestKeysOfSecretsAreReplaced(t *testing.T) {
+	dsn := database(t)
+	before := openWithKey(t, dsn, reversing{first: "one"})
+	d := createDestination(t, before, "rotated")
+	key := func() string {
+		t.Helper()
+		var sealed string
+		if err := raw(t, dsn).QueryRow(`SELECT convert_from(secrets, 'utf8') FROM destinations WHERE id = $1`, d.ID).Scan(&sealed); err != nil {
+			t.Fatal(err)
+		}
+		key, _, _ := strings.Cut(sealed, "/")
+		return key
+	}
+	both := openWithKey(t, dsn, reversing{first: "two", older: "one"})
+	if read := must[routing.DestinationRecord](t)(both.Destination(t.Context(), d.ID)); read.Secrets["bot_token"] != "xoxb-secret" {
+		t.Errorf("the older key reads %+v", read)
+	}
+	for range 2 {
+		if err := both.ResealSecrets(t.Context()); err != nil || key() != "two" {
+			t.Fatalf("the key is %s, the error %v", key(), err)
+		}
+	}
+
+	// A key that is lost keeps nothing from working but the destination itself.
+	lost := openWithKey(t, dsn, reversing{first: "three"})
+	if err := lost.ResealSecrets(t.Context()); err != nil {
+		t.Error(err)
+	}
+	list := must[[]routing.DestinationRecord](t)(lost.Destinations(t.Context()))
+	if len(list) != 1 || !strings.Contains(list[0].SecretsError, "SECRETS_KEY") || list[0].Secrets != nil {
+		t.Errorf("the list is %+v", list)
+	}
+	if r := must[notify.Routing](t)(lost.Routing(t.Context())); len(r.Destinations) != 1 {
+		t.Errorf("the routing is %+v", r)
+	}
+	renamed := must[routing.DestinationRecord](t)(lost.ChangeDestination(t.Context(), d.ID, func(d *notify.Destination) error { d.Name = "renamed"; return nil }))
+	if renamed.Name != "renamed" || key() != "two" {
+		t.Errorf("a new name leaves the key %s of %+v", key(), renamed)
+	}
+	repaired := must[routing.DestinationRecord](t)(lost.ChangeDestination(t.Context(), d.ID, func(d *notify.Destination) error {
+		d.Secrets = map[string]string{"bot_token": "again"}
+		return nil
+	}))
+	if repaired.SecretsError != "" || repaired.Secrets["bot_token"] != "again" || key() != "three" {
+		t.Errorf("is %+v with the key %s", repaired, key())
+	}
+	_, err := open(t, dsn).CreateDestination(t.Context(), destination("without a key"))
+	if err == nil || !strings.Contains(err.Error(), "SECRETS_KEY") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestTrafficCountsTheDeliveriesOfADay(t *testing.T) {
+	dsn := database(t)
+	s, db := openWithKey(t, dsn, reversing{first: "one"}), raw(t, dsn)
+	busy, idle := createDestination(t, s, "busy"), createDestination(t, s, "idle")
+	const insert = `INSERT INTO deliveries (id, destination_id, state, due_at, tried, attempts, created_at)
+		VALUES (gen_random_uuid(), $1, $2, now() + make_interval(mins => $3), $4, CAST($5 AS jsonb), now() - interval '30 hours')`
+	at := func(ago time.Duration, err string) string {
+		return `{"at":"` + time.Now().Add(-ago).UTC().Format(time.RFC3339Nano) + `","status":0,"error":"` + err + `"}`
+	}
+	alter(t, db, insert, busy.ID, "delivered", 0, 0, `[`+at(25*time.Hour, "HTTP 500")+`,`+at(90*time.Minute, "HTTP 500")+`,`+at(time.Minute, "")+`]`)
+	alter(t, db, insert, busy.ID, "pending", -1, 0, `[]`)
+	alter(t, db, insert, busy.ID, "pending", 10, 2, `[`+at(2*time.Minute, "no answer")+`]`)
+	alter(t, db, insert, busy.ID, "pending", 10, 0, `[]`) // it waits for its escalation
+	traffic := must[map[string]routing.Traffic](t)(s.Traffic(t.Context()))
+	var want routing.Traffic
+	want.Pending, want.Delivered[23], want.Failed[23], want.Failed[22] = 2, 1, 1, 1
+	if traffic[busy.ID] != want || traffic[idle.ID] != (routing.Traffic{}) {
+		t.Errorf("the traffic is %+v", traffic)
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	dsn := database(t)
+	s := openWithKey(t, dsn, reversing{first: "one"})
+	d := createDestination(t, s, "people")
+	names := func(routes []routing.RouteRecord) string {
+		var names []string
+		for _, r := range routes {
+			names = append(names, r.Name)
+		}
+		return strings.Join(names, " ")
+	}
+	first := must[[]routing.RouteRecord](t)(s.Routes(t.Context()))
+	if len(first) != 1 || !first[0].Default || len(first[0].Destinations) != 0 {
+		t.Fatalf("a new database has the routes %+v", first)
+	}
+	byDefault := first[0].ID
+
+	t.Run("are read as they were stored", func(t *testing.T) {
+		r := notify.Route{
+			ID: newID(), Name: "all-fields", Destinations: []string{d.ID}, Delay: 10 * time.Minute, Repeat: time.Hour, Continue: true, Owner: "a.yaml",
+			Match: notify.Match{Monitors: []monitor.ID{"mon-1"}, MinSeverity: 4, Metadata: map[string]string{"channel_name": "<配信>"}},
+		}
+		must[routing.RouteRecord](t)(s.CreateRoute(t.Context(), r))
+		got := must[routing.RouteRecord](t)(s.CreateRoute(t.Context(), r)) // repeated
+		if got.Name != r.Name || !slices.Equal(got.Destinations, r.Destinations) || got.Delay != r.Delay || got.Repeat != r.Repeat || !got.Continue || got.Owner != r.Owner ||
+			got.Match.MinSeverity != 4 || got.Match.Metadata["channel_name"] != "<配信>" || !slices.Equal(got.Match.Monitors, r.Match.Monitors) || got.Default {
+			t.Errorf("is %+v", got)
+		}
+	})
+	t.Run("follow each other, the default route last", func(t *testing.T) {
+		b, c := createRoute(t, s, "b", d.ID), createRoute(t, s, "c")
+		routes := must[[]routing.RouteRecord](t)(s.Routes(t.Context()))
+		if got := names(routes); got != "all-fields b c default" {
+			t.Errorf("the order is %s", got)
+		}
+		a := routes[0].ID
+		if got := names(must[[]routing.RouteRecord](t)(s.OrderRoutes(t.Context(), []string{c.ID, a, b.ID}))); got != "c all-fields b default" {
+			t.Errorf("the order is %s", got)
+		}
+		for what, wrong := range map[string][]string{
+			"lacks one": {a, b.ID}, "has one twice": {a, b.ID, c.ID, a}, "has the default route": {a, b.ID, c.ID, byDefault}, "has no id": {a, b.ID, "c"},
+		} {
+			if _, err := s.OrderRoutes(t.Context(), wrong); err == nil {
+				t.Errorf("accepted an order that %s", what)
+			} else {
+				requireCode(t, err, monitor.InvalidConfig)
+			}
+		}
+		if err := errors.Join(s.DeleteRoute(t.Context(), c.ID), s.DeleteRoute(t.Context(), c.ID)); err != nil {
+			t.Error(err)
+		}
+		if got := names(must[[]routing.RouteRecord](t)(s.Routes(t.Context()))); got != "all-fields b default" {
+			t.Errorf("the order is %s", got)
+		}
+	})
+	t.Run("are changed", func(t *testing.T) {
+		got := must[routing.RouteRecord](t)(s.ChangeRoute(t.Context(), byDefault, func(r *notify.Route) error {
+			r.ID, r.Default, r.Destinations = newID(), false, []string{d.ID}
+			return nil
+		}))
+		if got.ID != byDefault || !got.Default || !slices.Equal(got.Destinations, []string{d.ID}) {
+			t.Errorf("is %+v", got)
+		}
+	})
+	t.Run("are refused", func(t *testing.T) {
+		requireCode(t, s.DeleteRoute(t.Context(), byDefault), monitor.InvalidConfig)
+		for _, unknown := range []string{newID(), "no id", "\x00"} {
+			_, err := s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "unknown", Destinations: []string{d.ID, unknown}})
+			if e := requireCode(t, err, monitor.InvalidConfig); !strings.Contains(e.Message, "destinations") {
+				t.Errorf("the message is %s", e.Message)
+			}
+		}
+		_, err := s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "default"})
+		requireCode(t, err, routing.NameTaken)
+		_, err = s.Route(t.Context(), "no id")
+		requireCode(t, err, routing.RouteNotFound)
+	})
+}
+
+func TestSilences(t *testing.T) {
+	dsn := database(t)
+	s := openWithKey(t, dsn, reversing{first: "one"})
+	change := func(id string, to time.Time) (routing.SilenceRecord, error) {
+		return s.ChangeSilence(t.Context(), id, func(s *notify.Silence) error { s.ID, s.To = newID(), to; return nil })
+	}
+	weekly := silence()
+	weekly.To, weekly.Owner, weekly.UntilRecovered = time.Now().Add(time.Hour).Truncate(time.Microsecond), "a.yaml", true
+	weekly.Window = &notify.Window{Weekdays: []time.Weekday{time.Sunday}, Start: "02:00", End: "04:00", Timezone: "Asia/Tokyo"}
+	must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), weekly))
+	got := must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), weekly)) // repeated
+	if got.By != weekly.By || got.Comment != weekly.Comment || got.Owner != weekly.Owner || !got.UntilRecovered || !got.From.Equal(noon) || !got.To.Equal(weekly.To) ||
+		got.Match.Metadata["labels.team"] != "a" || got.Window.Timezone != "Asia/Tokyo" || !slices.Equal(got.Window.Weekdays, weekly.Window.Weekdays) || !got.EndedAt.IsZero() {
+		t.Errorf("is %+v", got)
+	}
+
+	lasting := must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), silence()))
+	later := noon.Add(1000 * 24 * time.Hour)
+	if got := must[routing.SilenceRecord](t)(change(lasting.ID, later)); got.ID != lasting.ID || !got.To.Equal(later) || got.Window != nil {
+		t.Errorf("is %+v", got)
+	}
+	ended := must[routing.SilenceRecord](t)(s.EndSilence(t.Context(), lasting.ID))
+	again := must[routing.SilenceRecord](t)(s.EndSilence(t.Context(), lasting.ID))
+	if time.Since(ended.EndedAt).Abs() > time.Minute || !again.EndedAt.Equal(ended.EndedAt) {
+		t.Errorf("ended at %v, then at %v", ended.EndedAt, again.EndedAt)
+	}
+	_, err := change(lasting.ID, later)
+	requireCode(t, err, monitor.InvalidConfig)
+
+	over := silence()
+	over.To = time.Now().Add(-time.Minute).Truncate(time.Microsecond)
+	if got := must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), over)); !got.EndedAt.Equal(over.To) {
+		t.Errorf("a silence until %v ended at %v", over.To, got.EndedAt)
+	}
+
+	list := must[[]routing.SilenceRecord](t)(s.Silences(t.Context()))
+	if len(list) != 3 || list[0].ID != over.ID || list[2].ID != weekly.ID {
+		t.Errorf("the list is %+v", list)
+	}
+	for _, id := range []string{newID(), "no id"} {
+		_, err := s.Silence(t.Context(), id)
+		requireCode(t, err, routing.SilenceNotFound)
+		_, err = s.EndSilence(t.Context(), id)
+		requireCode(t, err, routing.SilenceNotFound)
+		_, err = change(id, later)
+		requireCode(t, err, routing.SilenceNotFound)
+	}
+}
+
+func TestARoutingIsReadOnceAVersion(t *testing.T) {
+	dsn := database(t)
+	s, other := openWithKey(t, dsn, reversing{first: "one"}), openWithKey(t, dsn, reversing{first: "one"})
+	read := func() notify.Routing { t.Helper(); return must[notify.Routing](t)(s.Routing(t.Context())) }
+	before := read()
+	if len(before.Routes) != 1 || len(before.Destinations) != 0 || len(before.Silences) != 0 {
+		t.Errorf("a new database has the routing %+v", before)
+	}
+
+	// What bypasses the version is not seen, so it is the cache that answers.
+	alter(t, raw(t, dsn), `UPDATE routes SET name = 'renamed'`)
+	if got := read(); got.Routes[0].Name != "default" {
+		t.Errorf("the cache answers %+v", got.Routes)
+	}
+	alter(t, raw(t, dsn), `UPDATE routes SET name = 'default'`)
+
+	var d notify.Destination
+	var r notify.Route
+	var silenced routing.SilenceRecord
+	ctx := t.Context()
+	for _, c := range []struct {
+		what   string
+		change func() error
+		done   func(notify.Routing) bool
+	}{
+		{"a destination is created", func() error { d = createDestination(t, other, "d"); return nil },
+			func(r notify.Routing) bool { return r.Destinations[d.ID].Secrets["bot_token"] == "xoxb-secret" }},
+		{"a route is created", func() error { r = createRoute(t, other, "r", d.ID); return nil },
+			func(got notify.Routing) bool {
+				return len(got.Routes) == 2 && got.Routes[0].ID == r.ID && got.Routes[1].Default
+			}},
+		{"a silence is created", func() (err error) { silenced, err = other.CreateSilence(ctx, silence()); return err },
+			func(r notify.Routing) bool { return len(r.Silences) == 1 }},
+		{"a destination is changed", func() error {
+			_, err := other.ChangeDestination(ctx, d.ID, func(d *notify.Destination) error { d.Enabled = false; return nil })
+			return err
+		}, func(r notify.Routing) bool { return !r.Destinations[d.ID].Enabled }},
+		{"a route is changed", func() error {
+			_, err := other.ChangeRoute(ctx, r.ID, func(r *notify.Route) error { r.Delay = time.Minute; return nil })
+			return err
+		}, func(r notify.Routing) bool { return r.Routes[0].Delay == time.Minute }},
+		{"a silence is changed", func() error {
+			_, err := other.ChangeSilence(ctx, silenced.ID, func(s *notify.Silence) error { s.By = "Ken"; return nil })
+			return err
+		}, func(r notify.Routing) bool { return r.Silences[0].By == "Ken" }},
+		{"routes are ordered", func() error {
+			second := createRoute(t, other, "second")
+			read()
+			_, err := other.OrderRoutes(ctx, []string{second.ID, r.ID})
+			return err
+		}, func(got notify.Routing) bool { return got.Routes[1].ID == r.ID }},
+		{"a silence is ended", func() error { _, err := other.EndSilence(ctx, silenced.ID); return err },
+			func(r notify.Routing) bool { return len(r.Silences) == 0 }},
+		{"a route is deleted", func() error { return other.DeleteRoute(ctx, r.ID) },
+			func(r notify.Routing) bool { return len(r.Routes) == 2 }},
+		{"a destination is deleted", func() error { return other.DeleteDestination(ctx, d.ID) },
+			func(r notify.Routing) bool { return len(r.Destinations) == 0 }},
+	} {
+		before := read()
+		if err := c.change(); err != nil {
+			t.Fatalf("%s: %v", c.what, err)
+		}
+		if after := read(); after.Version <= before.Version || !c.done(after) {
+			t.Errorf("after %s the routing is %+v", c.what, after)
+		}
+	}
+
+	alter(t, raw(t, dsn), `INSERT INTO routes (id, name, position, match, destinations) VALUES (gen_random_uuid(), 'damaged', 1, '[]', '{}')`)
+	alter(t, raw(t, dsn), `UPDATE routing_version SET version = version + 1`)
+	if got := read(); len(got.Routes) != 2 {
+		t.Errorf("with a row that cannot be read the routing is %+v", got)
+	}
+}

@@ -1,0 +1,184 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+const (
+	selectSilences = `
+		SELECT id, match, starts_at, ends_at, until_recovered, repeats, by, comment, owner, created_at, updated_at,
+		       COALESCE(ended_at, CASE WHEN ends_at <= now() THEN ends_at END) AS ended_at
+		FROM silences`
+	silenceLasts = `ended_at IS NULL AND (ends_at IS NULL OR ends_at > now())`
+)
+
+type silenceRow struct {
+	ID             string       `db:"id"`
+	Match          []byte       `db:"match"`
+	StartsAt       time.Time    `db:"starts_at"`
+	EndsAt         sql.NullTime `db:"ends_at"`
+	UntilRecovered bool         `db:"until_recovered"`
+	Repeats        []byte       `db:"repeats"`
+	By             string       `db:"by"`
+	Comment        string       `db:"comment"`
+	Owner          string       `db:"owner"`
+	CreatedAt      time.Time    `db:"created_at"`
+	UpdatedAt      time.Time    `db:"updated_at"`
+	EndedAt        sql.NullTime `db:"ended_at"`
+}
+
+func (r silenceRow) toRecord() (routing.SilenceRecord, error) {
+	record := routing.SilenceRecord{
+		Silence: notify.Silence{
+			ID:             r.ID,
+			From:           r.StartsAt.UTC(),
+			To:             timeOrZero(r.EndsAt),
+			By:             r.By,
+			Comment:        r.Comment,
+			UntilRecovered: r.UntilRecovered,
+			Owner:          r.Owner,
+		},
+		EndedAt:   timeOrZero(r.EndedAt),
+		CreatedAt: r.CreatedAt.UTC(),
+		UpdatedAt: r.UpdatedAt.UTC(),
+	}
+	if err := json.Unmarshal(r.Match, &record.Match); err != nil {
+		return record, fmt.Errorf("match of silence %s: %w", r.ID, err)
+	}
+	if r.Repeats != nil {
+		if err := json.Unmarshal(r.Repeats, &record.Window); err != nil {
+			return record, fmt.Errorf("window of silence %s: %w", r.ID, err)
+		}
+	}
+	return record, nil
+}
+
+// Silences implements routing.SilenceStore.
+func (s *NotificationStore) Silences(ctx context.Context) ([]routing.SilenceRecord, error) {
+	var rows []silenceRow
+	if err := s.db.SelectContext(ctx, &rows, `
+		(`+selectSilences+` WHERE `+silenceLasts+`)
+		UNION ALL
+		(`+selectSilences+` WHERE NOT (`+silenceLasts+`) ORDER BY id DESC LIMIT $1)
+		ORDER BY id DESC`, routing.EndedSilences); err != nil {
+		return nil, wrapError(ctx, "list silences", err)
+	}
+	records := make([]routing.SilenceRecord, 0, len(rows))
+	for _, r := range rows {
+		record, err := r.toRecord()
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, record)
+	}
+	return records, nil
+}
+
+// Silence implements routing.SilenceStore.
+func (s *NotificationStore) Silence(ctx context.Context, id string) (routing.SilenceRecord, error) {
+	record, err := readSilence(ctx, s.db, id, "")
+	return record, wrapError(ctx, "read silence "+id, err)
+}
+
+// readSilence reads a silence. lock is "" or " FOR UPDATE".
+func readSilence(ctx context.Context, q sqlx.QueryerContext, id, lock string) (routing.SilenceRecord, error) {
+	var row silenceRow
+	err := sqlx.GetContext(ctx, q, &row, selectSilences+whereID+lock, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = monitor.Errorf(routing.SilenceNotFound, "no silence has the id %.60q", id)
+	}
+	if err != nil {
+		return routing.SilenceRecord{}, err
+	}
+	return row.toRecord()
+}
+
+// CreateSilence implements routing.SilenceStore.
+func (s *NotificationStore) CreateSilence(ctx context.Context, silence notify.Silence) (routing.SilenceRecord, error) {
+	var created routing.SilenceRecord
+	err := s.db.changeRouting(ctx, "create silence "+silence.ID, func(tx *sqlx.Tx) error {
+		if err := storeSilence(ctx, tx, silence, `
+			INSERT INTO silences (id, match, starts_at, ends_at, until_recovered, repeats, by, comment, owner)
+			VALUES ($1, CAST($2 AS jsonb), $3, $4, $5, CAST($6 AS jsonb), $7, $8, $9)
+			ON CONFLICT (id) DO NOTHING`); err != nil {
+			return err
+		}
+		if err := requireRoom(ctx, tx, `SELECT count(*) FROM silences WHERE `+silenceLasts, routing.MaxSilences, "silences"); err != nil {
+			return err
+		}
+		var err error
+		created, err = readSilence(ctx, tx, silence.ID, "")
+		return err
+	})
+	return created, err
+}
+
+// ChangeSilence implements routing.SilenceStore.
+func (s *NotificationStore) ChangeSilence(ctx context.Context, id string, change func(*notify.Silence) error) (routing.SilenceRecord, error) {
+	var changed routing.SilenceRecord
+	err := s.db.changeRouting(ctx, "change silence "+id, func(tx *sqlx.Tx) error {
+		before, err := readSilence(ctx, tx, id, " FOR UPDATE")
+		if err != nil {
+			return err
+		}
+		if !before.EndedAt.IsZero() {
+			return monitor.Errorf(monitor.InvalidConfig, "the silence ended at %s and cannot be changed; create another", before.EndedAt.Format(time.RFC3339))
+		}
+		after := before.Silence
+		if err := change(&after); err != nil {
+			return err
+		}
+		after.ID = before.ID
+		if err := storeSilence(ctx, tx, after, `
+			UPDATE silences SET
+				match = CAST($2 AS jsonb), starts_at = $3, ends_at = $4, until_recovered = $5, repeats = CAST($6 AS jsonb),
+				by = $7, comment = $8, owner = $9, updated_at = now()
+			WHERE id = $1`); err != nil {
+			return err
+		}
+		changed, err = readSilence(ctx, tx, before.ID, "")
+		return err
+	})
+	return changed, err
+}
+
+// storeSilence runs the statement that inserts or updates a silence.
+func storeSilence(ctx context.Context, tx *sqlx.Tx, s notify.Silence, statement string) error {
+	match, err := json.Marshal(s.Match)
+	if err != nil {
+		return err
+	}
+	var window []byte
+	if s.Window != nil {
+		if window, err = json.Marshal(s.Window); err != nil {
+			return err
+		}
+	}
+	_, err = tx.ExecContext(ctx, statement, s.ID, string(match), s.From.UTC(), nullTime(s.To), s.UntilRecovered, nullText(window), s.By, s.Comment, s.Owner)
+	return asInvalidConfig("the silence", err)
+}
+
+// EndSilence implements routing.SilenceStore.
+func (s *NotificationStore) EndSilence(ctx context.Context, id string) (routing.SilenceRecord, error) {
+	var ended routing.SilenceRecord
+	err := s.db.changeRouting(ctx, "end silence "+id, func(tx *sqlx.Tx) error {
+		if _, err := tx.ExecContext(ctx, `UPDATE silences SET ended_at = now(), updated_at = now()`+whereID+` AND `+silenceLasts, id); err != nil {
+			return err
+		}
+		var err error
+		ended, err = readSilence(ctx, tx, id, "")
+		return err
+	})
+	return ended, err
+}
