@@ -6,9 +6,9 @@ import type { Config, Preview, Problem, Registration, Service } from "./types";
 export type Numbers = Partial<Record<NumberName, number>>;
 export const numberNames: readonly NumberName[] = ["check_interval_sec", "blackout_threshold_sec", "silence_threshold_sec", "silence_db_threshold", "start_delay_tolerance_sec"];
 
-// presetNumbers are all values of a preset: what it sets, and the defaults.
+// presetNumbers are all numbers of a preset: what it sets, and the defaults.
 export function presetNumbers(service: Pick<Service, "settings" | "presets"> | null | undefined, name: string): Numbers {
-  const known = (all: [string, number][]) => Object.fromEntries(all.filter(([field]) => (numberNames as readonly string[]).includes(field))) as Numbers;
+  const known = (all: [string, unknown][]) => Object.fromEntries(all.filter(([field]) => (numberNames as readonly string[]).includes(field))) as Numbers;
   const defaults = known((service?.settings ?? []).map((s) => [s.field, s.default]));
   return { ...defaults, ...known(Object.entries(service?.presets.find((p) => p.name === name)?.config ?? {})) };
 }
@@ -21,13 +21,15 @@ export interface Draft {
   end: string;
   channel: string;
   title: string;
+  goesOn: boolean; // a webhook that fails does not end the watch, as every preset has it
 }
 
-export const emptyDraft = (streamURL: string, callbackURL: string): Draft => ({ streamURL, callbackURL, changed: {}, start: "", end: "", channel: "", title: "" });
+export const emptyDraft = (streamURL: string, callbackURL: string): Draft => ({ streamURL, callbackURL, changed: {}, start: "", end: "", channel: "", title: "", goesOn: true });
 
 // registrationOf leaves out what is empty, so that the gateway's defaults stand.
 export function registrationOf(draft: Draft, preset: Numbers): Registration {
   const config: Partial<Config> = { ...preset, ...draft.changed };
+  if (draft.goesOn) config.on_callback_failure = "continue";
   const start = fromLocalInput(draft.start);
   const end = fromLocalInput(draft.end);
   if (start) config.scheduled_start_time = start;

@@ -14,6 +14,7 @@ export interface Config {
   scheduled_start_time: string | null;
   start_delay_tolerance_sec: number;
   scheduled_end_time?: string | null;
+  on_callback_failure?: "error" | "continue"; // left out: error
 }
 
 export interface Monitor {
@@ -202,7 +203,7 @@ export interface Service {
   limits: Record<string, number>;
   retention: Record<string, number>;
   settings: { field: string; min: number; max: number; default: number; whole: boolean; help: string }[];
-  presets: { name: string; config: Record<string, number> }[];
+  presets: { name: string; config: Partial<Config> }[];
 }
 
 // Problem is why a registration would be refused.

@@ -371,6 +371,10 @@ function Callback({ draft, set }: { draft: Signal<Draft>; set: Set }) {
           {words.callbackHint}
         </p>
       </div>
+      <label class="check">
+        <input type="checkbox" checked={draft.value.goesOn} onChange={(e) => set({ goesOn: e.currentTarget.checked })} />
+        {words.goesOn}
+      </label>
       <div aria-live="polite">
         {failed.value && (
           <p class="notice is-trouble">

@@ -26,6 +26,7 @@ export function Watching({ monitor }: { monitor: Monitor }) {
     [words.planned, time(c.scheduled_start_time)],
     [words.late, words.afterSec(seconds(c.start_delay_tolerance_sec))],
     ...(c.scheduled_end_time ? [[words.plannedEnd, time(c.scheduled_end_time)] as [string, string]] : []),
+    [words.fields.on_callback_failure, words.callbackFailure[c.on_callback_failure ?? "error"]],
     [words.registered, time(monitor.created_at)],
     [words.id, monitor.monitor_id, true],
   ];
@@ -117,6 +118,16 @@ function ChangeForm({ monitor }: { monitor: Monitor }) {
             {times.map((name) => (
               <Field key={name} name={name} type="datetime-local" step={1} value={toLocalInput(monitor.config[name] ?? null)} />
             ))}
+          </div>
+          <div class="field">
+            <label for="change-on_callback_failure">{words.fields.on_callback_failure}</label>
+            <select id="change-on_callback_failure" name="on_callback_failure" class="input">
+              {(["continue", "error"] as const).map((value) => (
+                <option key={value} value={value} selected={value === (monitor.config.on_callback_failure ?? "error")}>
+                  {words.callbackFailure[value]}
+                </option>
+              ))}
+            </select>
           </div>
           <Field name="callback_url" type="url" maxLength={512} value="" placeholder={words.unchanged} />
           <div class="form-grid">

@@ -15,13 +15,14 @@ test("a preset is its own values and the defaults, and a single value wins over 
   assert.deepEqual(registrationOf(draft, music), {
     stream_url: "https://www.youtube.com/watch?v=a",
     callback_url: "https://example.com/",
-    config: { check_interval_sec: 10, blackout_threshold_sec: 60 },
+    config: { check_interval_sec: 10, blackout_threshold_sec: 60, on_callback_failure: "continue" },
     metadata: {},
   });
+  assert.equal(registrationOf({ ...draft, goesOn: false }, music).config.on_callback_failure, undefined);
 });
 
 test("without an answer of the service, the gateway's defaults stand", () => {
-  assert.deepEqual(registrationOf(emptyDraft("u", "c"), presetNumbers(null, "music")).config, {});
+  assert.deepEqual(registrationOf(emptyDraft("u", "c"), presetNumbers(null, "music")).config, { on_callback_failure: "continue" });
 });
 
 test("the plan of a stream that starts later has its worker and its alert in the order of time", () => {

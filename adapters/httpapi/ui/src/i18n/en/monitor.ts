@@ -77,9 +77,11 @@ export const monitor = {
     start_delay_tolerance_sec: "Late: alert after, s",
     scheduled_start_time: "Planned start",
     scheduled_end_time: "Planned end",
+    on_callback_failure: "When the webhook fails",
     callback_url: "Webhook",
     channel_name: "Channel",
     stream_title: "Title",
   },
+  callbackFailure: { continue: "go on, send it later", error: "end the watch" },
   table: "As a table",
 };

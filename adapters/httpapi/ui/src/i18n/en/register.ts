@@ -17,6 +17,7 @@ export const register = {
   told: "Where events are sent",
   callback: "Webhook for every event",
   callbackHint: "Signed with X-Signature-256. Only 2xx counts; a redirect does not.",
+  goesOn: "Keep watching when the webhook fails, and send what was missed later",
   test: "Send a test",
   delivered: "The receiver accepted it.",
   refused: "The receiver did not accept it.",

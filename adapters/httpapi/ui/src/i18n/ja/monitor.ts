@@ -79,9 +79,11 @@ export const monitor: Words["monitor"] = {
     start_delay_tolerance_sec: "遅延の通知まで（秒）",
     scheduled_start_time: "開始予定",
     scheduled_end_time: "終了予定",
+    on_callback_failure: "Webhookが失敗したとき",
     callback_url: "Webhook",
     channel_name: "チャンネル",
     stream_title: "タイトル",
   },
+  callbackFailure: { continue: "続けて、後で送る", error: "監視を終える" },
   table: "表で表示",
 };

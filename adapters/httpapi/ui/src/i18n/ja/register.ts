@@ -19,6 +19,7 @@ export const register: Words["register"] = {
   told: "通知先",
   callback: "すべてのイベントのWebhook",
   callbackHint: "X-Signature-256で署名します。成功とみなすのは2xxだけで、リダイレクトは失敗です。",
+  goesOn: "Webhookが失敗しても監視を続け、後で送り直す",
   test: "テスト送信",
   delivered: "受信側が受け付けました。",
   refused: "受信側が受け付けませんでした。",
