@@ -1,0 +1,107 @@
+package message
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// Example is a message that could be sent.
+type Example struct {
+	Name  string // such as "black, opened"
+	Facts Facts
+	Step  notify.Step
+}
+
+// exampleID is the incident of the examples.
+const exampleID = "01900000-0000-7000-8000-000000000000"
+
+// NewExample returns the message of an incident that a person sends to try a destination: it
+// says that it is a test. kind is notify.Opened or notify.Recovered.
+func NewExample(id string, kind notify.MessageKind, now time.Time) Example {
+	e := exampleOf("black", kind, now)
+	e.Name = "test of " + e.Name
+	e.Facts.ID, e.Facts.ThreadID, e.Facts.Test = id, id, true
+	return e
+}
+
+// examples returns one message of every kind about every condition, about a storm, and the
+// notice.
+func examples(now time.Time) (all []Example) {
+	kinds := []notify.MessageKind{
+		notify.Opened, notify.Worse, notify.Reopened, notify.Acknowledged, notify.Recovered, notify.Repeated, notify.Updated,
+	}
+	for _, kind := range kinds {
+		for _, name := range incident.Names() {
+			all = append(all, exampleOf(name, kind, now))
+		}
+		all = append(all, stormOf("black", kind, now), stormOf(incident.Blind, kind, now))
+	}
+	notice := Example{Name: "notice", Step: notify.Step{Kind: notify.Opened, Push: true}, Facts: Facts{
+		ID: exampleID, ThreadID: exampleID, Now: now,
+		Notice: &Notice{Destination: "Operations", Reason: "HTTP 410 Gone", At: now.Add(-5 * 24 * time.Hour)},
+	}}
+	return append(all, notice, NewExample(exampleID, notify.Opened, now), NewExample(exampleID, notify.Recovered, now))
+}
+
+// situationOf returns the situation of a condition that began some minutes ago, and what a
+// destination knows of it before a message of a kind.
+func situationOf(name incident.Name, kind notify.MessageKind, now time.Time) (notify.Situation, notify.Told) {
+	opened := now.Add(-4*time.Minute - 12*time.Second)
+	s := notify.Situation{Open: true, Severity: 2, Conditions: []incident.Name{name}, OpenedAt: opened}
+	told := notify.Told{Opened: true, Open: true, Severity: 2, Conditions: s.Conditions, PushedAt: opened}
+	switch kind {
+	case notify.Opened:
+		told = notify.Told{}
+	case notify.Worse:
+		told.Severity = 1
+	case notify.Reopened:
+		s.Reopened, told.Open = 2, false
+	case notify.Acknowledged:
+		s.AcknowledgedBy, s.AcknowledgedSeverity = "A. Operator", 2
+	case notify.Recovered:
+		s.Open, s.ResolvedAt, s.Conditions = false, now, nil
+	}
+	return s, told
+}
+
+func exampleOf(name incident.Name, kind notify.MessageKind, now time.Time) Example {
+	s, told := situationOf(name, kind, now)
+	c := incident.Condition{Name: name, StartedAt: s.OpenedAt, LastStartedAt: s.OpenedAt, Count: 1}
+	state := incident.Open
+	if !s.Open {
+		state, c.EndedAt, c.Count = incident.Resolved, now, 2
+	}
+	if slices.Contains([]incident.Name{incident.NoMedia, incident.Blind, incident.Error}, name) {
+		c.Alert = &incident.Alert{At: s.OpenedAt, Reason: string(name), Detail: "HTTP 503 Service Unavailable"}
+	}
+	return Example{Name: fmt.Sprintf("%s, %s", name, kind), Step: notify.Step{Kind: kind, Push: pushes(kind)}, Facts: Facts{
+		ID: exampleID, ThreadID: exampleID, DestinationID: exampleID, Situation: s, Told: told, Repeat: 10 * time.Minute, Now: now,
+		Incident: &Incident{
+			Incident: incident.Incident{
+				ID: exampleID, State: state, Severity: s.Severity, Conditions: []incident.Condition{c}, StartedAt: s.OpenedAt,
+				OpenedAt: s.OpenedAt, ResolvedAt: s.ResolvedAt, Reopened: s.Reopened, AcknowledgedBy: s.AcknowledgedBy,
+			},
+			StreamURL: monitor.StreamURL("https://www.youtube.com/watch?v=dQw4w9WgXcQ"),
+			Metadata:  json.RawMessage(`{"channel_name":"Example Channel","stream_title":"Morning news"}`),
+		},
+	}}
+}
+
+func stormOf(name incident.Name, kind notify.MessageKind, now time.Time) Example {
+	s, told := situationOf(name, kind, now)
+	return Example{Name: fmt.Sprintf("storm of %s, %s", name, kind), Step: notify.Step{Kind: kind, Push: pushes(kind)}, Facts: Facts{
+		ID: exampleID, ThreadID: exampleID, DestinationID: exampleID, Situation: s, Told: told, Now: now,
+		Storm: &Storm{Streams: 37, Live: 180},
+	}}
+}
+
+// pushes reports whether messages of a kind make a sound.
+func pushes(kind notify.MessageKind) bool {
+	return slices.Contains([]notify.MessageKind{notify.Opened, notify.Worse, notify.Reopened, notify.Repeated}, kind)
+}

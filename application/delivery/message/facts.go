@@ -1,0 +1,50 @@
+package message
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// Facts are what a message is made of. Exactly one of Incident, Storm and Notice is set.
+type Facts struct {
+	ID            string // of the message, a UUID
+	ThreadID      string
+	DestinationID string
+	Language      notify.Language
+	Situation     notify.Situation // of an incident or a storm
+	Told          notify.Told      // what the destination knows
+	Repeat        time.Duration    // how often the message is repeated until somebody acknowledges; 0: never
+	Now           time.Time
+	Late          time.Duration // since the message was first due
+	Test          bool          // it is an example that a person asked for
+	Picture       *Picture      // without Alt; nil: there is none
+
+	Incident *Incident
+	Storm    *Storm
+	Notice   *Notice
+}
+
+// Incident is an incident with its stream.
+type Incident struct {
+	incident.Incident
+
+	StreamURL monitor.StreamURL
+	Metadata  json.RawMessage // of the registration: channel_name and stream_title name the stream
+}
+
+// Storm is an incident of many streams.
+type Storm struct {
+	Streams int // with an incident in it
+	Live    int // streams that were live when it was opened; 0: unknown
+}
+
+// Notice says that the gateway has disabled a destination.
+type Notice struct {
+	Destination string // its name
+	Reason      string
+	At          time.Time
+}

@@ -1,0 +1,215 @@
+package message
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// Limits of what strangers have written, in characters.
+const (
+	maxTitle  = 60 // of a message
+	maxStream = 80 // of the title of a stream
+	maxDetail = 160
+)
+
+// lateFrom is the delay from which a message says that it comes late.
+const lateFrom = time.Minute
+
+// view is the data of the templates. Times are in the zone of the server.
+type view struct {
+	Kind string // opened, worse, reopened, acknowledged, recovered, repeated, updated
+	Test bool   // an example that a person asked for
+
+	Open           bool
+	Severity       int         // 0 to 3
+	Before         int         // the severity that the destination knows; below Severity: it has risen
+	Conditions     []condition // that last, the worst first; of what is resolved, all
+	Since          time.Time
+	Until          time.Time // zero while open
+	Lasted         time.Duration
+	Episodes       int // how often trouble came, in all conditions
+	Reopened       int // how often
+	AcknowledgedBy string
+	RepeatAt       time.Time     // when the message is repeated unless somebody acknowledges; zero: never
+	Late           time.Duration // how late the message comes; 0: less than a minute
+
+	Channel    string // that names the stream, never empty
+	Stream     string // title of the stream; may be empty
+	SoundWorks bool   // the picture is bad, the sound is not
+	VideoWorks bool   // the sound is bad, the picture is not
+
+	Storm bool // of Streams; it has no Channel
+	// Streams and Live are those of a storm; Live is 0 if unknown.
+	Streams, Live int
+
+	Disabled string // name of the destination that was disabled; empty: this is no notice
+	Reason   string // of a notice
+}
+
+// condition is one kind of trouble.
+type condition struct {
+	Name   string // late, black, silent, no_media, blind, error
+	Since  time.Time
+	Lasted time.Duration
+	Detail string // what a tool or a server said; empty: nothing
+	New    bool   // the destination has not been told of it
+}
+
+// Main returns the name of the worst condition; empty: there is none.
+func (v view) Main() string {
+	if len(v.Conditions) == 0 {
+		return ""
+	}
+	return v.Conditions[0].Name
+}
+
+// Detail returns what a tool or a server said of the first condition of which it did.
+func (v view) Detail() string {
+	for _, c := range v.Conditions {
+		if c.Detail != "" {
+			return c.Detail
+		}
+	}
+	return ""
+}
+
+// Blind reports whether nothing is known but that the stream cannot be seen.
+func (v view) Blind() bool {
+	return len(v.Conditions) > 0 && !slices.ContainsFunc(v.Conditions, func(c condition) bool { return c.Name != string(incident.Blind) })
+}
+
+// newView returns the data of a message of a kind.
+func newView(f Facts, step notify.Step, zone *time.Location) view {
+	s := f.Situation
+	v := view{
+		Kind: string(step.Kind), Test: f.Test, Open: s.Open, Severity: s.Severity, Before: s.Severity, Reopened: s.Reopened,
+		AcknowledgedBy: clean(s.AcknowledgedBy, maxStream), Since: s.OpenedAt.In(zone),
+	}
+	if f.Told.Opened {
+		v.Before = min(f.Told.Severity, s.Severity)
+	}
+	if f.Late >= lateFrom {
+		v.Late = f.Late
+	}
+	if f.Repeat > 0 && s.Open && s.AcknowledgedBy == "" && step.Push {
+		v.RepeatAt = f.Now.Add(f.Repeat).In(zone)
+	}
+	end := f.Now
+	if !s.Open && !s.ResolvedAt.IsZero() {
+		v.Until, end = s.ResolvedAt.In(zone), s.ResolvedAt
+	}
+	switch {
+	case f.Incident != nil:
+		v.addIncident(*f.Incident, f.Told, f.Now, zone)
+	case f.Storm != nil:
+		v.Storm, v.Streams, v.Live = true, f.Storm.Streams, f.Storm.Live
+		for _, name := range s.Conditions {
+			v.Conditions = append(v.Conditions, condition{Name: string(name), Since: v.Since, Lasted: end.Sub(s.OpenedAt)})
+		}
+	case f.Notice != nil:
+		v.Open, v.Severity, v.Before = true, 2, 2
+		v.Disabled, v.Reason, v.Since = clean(f.Notice.Destination, maxStream), clean(f.Notice.Reason, maxDetail), f.Notice.At.In(zone)
+	}
+	v.Lasted = max(0, end.Sub(v.Since))
+	return v
+}
+
+// addIncident adds what only an incident has.
+func (v *view) addIncident(i Incident, told notify.Told, now time.Time, zone *time.Location) {
+	v.Channel, v.Stream = names(i.StreamURL, i.Metadata)
+	if !i.StartedAt.IsZero() {
+		v.Since = i.StartedAt.In(zone)
+	}
+	bad := map[incident.Name]bool{}
+	for _, c := range i.Conditions {
+		v.Episodes += c.Count
+		if v.Open && !c.Lasts() {
+			continue
+		}
+		bad[c.Name] = true
+		end := now
+		if !c.Lasts() {
+			end = c.EndedAt
+		}
+		detail := ""
+		if c.Alert != nil {
+			detail = clean(cmp.Or(c.Alert.Detail, c.Alert.Reason), maxDetail)
+		}
+		v.Conditions = append(v.Conditions, condition{
+			Name: string(c.Name), Since: c.LastStartedAt.In(zone), Lasted: max(0, end.Sub(c.LastStartedAt)), Detail: detail,
+			New: !slices.Contains(told.Conditions, c.Name),
+		})
+	}
+	slices.SortStableFunc(v.Conditions, func(a, b condition) int { return cmp.Compare(rank(a.Name), rank(b.Name)) })
+	other := bad[incident.NoMedia] || bad[incident.Blind] || bad[incident.Error] || bad[incident.Late]
+	v.SoundWorks = v.Open && bad["black"] && !bad["silent"] && !other
+	v.VideoWorks = v.Open && bad["silent"] && !bad["black"] && !other
+}
+
+// rank orders conditions: the one that says most about the others comes first.
+func rank(name string) int {
+	order := []string{string(incident.Error), string(incident.NoMedia), "black", "silent", string(incident.Late), string(incident.Blind)}
+	if at := slices.Index(order, name); at >= 0 {
+		return at
+	}
+	return 3 // of another detector, as silent
+}
+
+// names returns what names a stream: the names of its metadata, or else its address.
+func names(u monitor.StreamURL, metadata json.RawMessage) (channel, stream string) {
+	var given map[string]any
+	_ = json.Unmarshal(metadata, &given) // other metadata name nothing
+	text := func(key string) string {
+		s, _ := given[key].(string)
+		return clean(s, maxStream)
+	}
+	channel, stream = text("channel_name"), text("stream_title")
+	if channel == "" {
+		channel, stream = stream, ""
+	}
+	if channel == "" {
+		channel = clean(strings.TrimPrefix(string(u), "https://"), maxStream)
+		if parsed, err := url.Parse(string(u)); err == nil && parsed.Query().Get("v") != "" {
+			channel = clean(parsed.Query().Get("v"), maxStream)
+		}
+	}
+	return channel, stream
+}
+
+// clean returns a stranger's text on one line, cut to so many characters, without control
+// characters and without those that change the direction of what follows.
+func clean(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r) || unicode.IsControl(r):
+			return ' '
+		case unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar:
+			return -1
+		}
+		return r
+	}, s)
+	return cut(strings.Join(strings.Fields(s), " "), most)
+}
+
+// cut shortens a text to so many characters and marks it with an ellipsis. What belongs to
+// the character before it, such as an accent, is not left alone at the end.
+func cut(s string, most int) string {
+	runes := []rune(s)
+	if len(runes) <= most {
+		return s
+	}
+	end := most - 1
+	for end > 0 && (unicode.Is(unicode.M, runes[end]) || runes[end] == '\u200d' || runes[end-1] == '\u200d') {
+		end--
+	}
+	return strings.TrimRight(string(runes[:end]), " ") + "…"
+}

@@ -1,0 +1,66 @@
+package message
+
+import (
+	"fmt"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// units are the words of a language for days, hours, minutes and seconds, and what is
+// between a number and its word, and between two of them.
+type units struct {
+	words        [4]string
+	gap, between string
+	day          string // layout of the date before a time of another day
+}
+
+var unitsOf = map[notify.Language]units{
+	notify.English:  {[4]string{"d", "h", "min", "s"}, " ", " ", "Jan 2 "},
+	notify.Japanese: {[4]string{"日", "時間", "分", "秒"}, "", "", "1月2日 "},
+}
+
+// duration writes the greatest unit that is not 0 and the next one, such as "4 min 12 s".
+func (u units) duration(d time.Duration) string {
+	seconds := max(0, int64(d.Round(time.Second)/time.Second))
+	var text []string
+	left, first := seconds, -1
+	for n, size := range []int64{86400, 3600, 60, 1} {
+		count := left / size
+		left %= size
+		if count > 0 && (first < 0 || n == first+1) {
+			text = append(text, fmt.Sprintf("%d%s%s", count, u.gap, u.words[n]))
+		}
+		if count > 0 && first < 0 {
+			first = n
+		}
+	}
+	if len(text) == 0 {
+		return "0" + u.gap + u.words[3]
+	}
+	return strings.Join(text, u.between)
+}
+
+// functions are those that templates may call. clock writes a time of the server's zone
+// with its zone, and with its date if it is of another day than now.
+func (u units) functions(now time.Time) template.FuncMap {
+	return template.FuncMap{
+		"duration": u.duration,
+		"clock": func(t time.Time) string {
+			layout := "15:04:05 MST"
+			if t.Format(time.DateOnly) != now.Format(time.DateOnly) {
+				layout = u.day + layout
+			}
+			return t.Format(layout)
+		},
+		"between": func(from, to time.Time) string {
+			layout := "15:04:05"
+			if from.Format(time.DateOnly) != now.Format(time.DateOnly) || to.Format(time.DateOnly) != now.Format(time.DateOnly) {
+				return from.Format(u.day+layout) + " – " + to.Format(u.day+layout+" MST")
+			}
+			return from.Format(layout) + "–" + to.Format(layout+" MST")
+		},
+	}
+}
