@@ -67,9 +67,13 @@ export function duration(seconds: number): string {
         : total < 86_400
           ? [[Math.floor(total / 3600), hour], [Math.floor((total % 3600) / 60), minute]]
           : [[Math.floor(total / 86_400), days], [Math.floor((total % 86_400) / 3600), hour]];
-  const tight = locale.value === "ja-JP";
-  return parts.map(([n, unit]) => (tight ? `${n}${unit}` : `${n} ${unit}`)).join(tight ? "" : " ");
+  return parts.map(([n, unit]) => `${n}${gap()}${unit}`).join(gap());
 }
+
+// fractional writes seconds with a fraction: "0.01 s".
+export const fractional = (seconds: number, digits = 1): string => `${decimal(seconds, digits)}${gap()}${text.value.common.second}`;
+
+const gap = () => (locale.value === "ja-JP" ? "" : " "); // between a number and its unit
 
 // wholeDuration is a duration without a second unit that is zero: "5 min" instead of "5 min 0 s".
 export const wholeDuration = (seconds: number): string => duration(seconds).replace(/(\D)0\s?\D+$/, "$1").trim();

@@ -14,7 +14,7 @@ import { ErrorText, Stranger } from "../parts/Name";
 import { query, setQuery, withQuery } from "../router";
 import { now } from "../store";
 import { useNames } from "../streamnames";
-import { clock, clockDay, decimal, duration, secondsBetween, zone } from "../time";
+import { clock, clockDay, duration, fractional, secondsBetween, zone } from "../time";
 import { useTitle } from "../title";
 import type { Delivery } from "../types";
 
@@ -211,7 +211,7 @@ function Detail({ delivery, name }: { delivery: Delivery; name: string }) {
 // took is how long after its event a delivery arrived.
 function took(delivery: Delivery): string {
   const seconds = secondsBetween(delivery.created_at, delivery.delivered_at!);
-  return seconds < 60 ? `${decimal(seconds, 2)} ${text.value.common.second}` : duration(seconds);
+  return seconds < 60 ? fractional(seconds, 2) : duration(seconds);
 }
 
 function Redeliver({ delivery }: { delivery: Delivery }) {

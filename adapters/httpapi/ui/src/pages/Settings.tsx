@@ -49,10 +49,8 @@ export function Settings() {
             </Choice>
           </div>
         </section>
-        <div>
-          <Service />
-          <Session />
-        </div>
+        <Session />
+        <Service />
       </div>
     </main>
   );
@@ -124,6 +122,7 @@ type Fact = [string, string];
 function field(key: string, value: string | number): Fact {
   const words = text.value.settings;
   const name = (words.fields as Record<string, string>)[key] ?? key.replaceAll("_", " ");
+  if (key === "timezone" && value === "Local") return [name, words.local];
   if (typeof value === "string") return [name, value || words.none];
   if (key.endsWith("_sec")) return [name, wholeDuration(value)];
   return [name, value === 0 ? words.noLimit : number.value.format(value)];

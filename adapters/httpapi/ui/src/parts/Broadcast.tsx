@@ -2,7 +2,7 @@ import { monitors as api } from "../api";
 import { text } from "../i18n";
 import { useRead } from "../read";
 import { now } from "../store";
-import { clockDay, decimal, duration, number, zone } from "../time";
+import { clockDay, duration, fractional, number, zone } from "../time";
 import type { Incident, Monitor } from "../types";
 
 // Broadcast sums up the newest broadcast of a monitor.
@@ -36,7 +36,9 @@ export function Broadcast({ monitor, incident }: { monitor: Monitor; incident: I
           <>
             <dt>{words.onsetToAlert}</dt>
             <dd class="num">
-              {decimal(b.time_to_alert_sec.mean)} {text.value.common.second}, {words.mean(b.alerts)}
+              {fractional(b.time_to_alert_sec.mean)}
+              {text.value.common.listComma}
+              {words.mean(b.alerts)}
             </dd>
           </>
         )}

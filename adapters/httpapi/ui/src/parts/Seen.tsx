@@ -1,7 +1,7 @@
 import { episodeOf, fileOf, type Found } from "../evidence";
 import { text } from "../i18n";
 import { now } from "../store";
-import { clockDay, decimal, secondsBetween } from "../time";
+import { clockDay, fractional, secondsBetween } from "../time";
 import type { Condition, Evidence, Incident, Monitor } from "../types";
 import { Now } from "./Now";
 import { File, NoPicture } from "./Picture";
@@ -38,7 +38,7 @@ export function Seen({ incident, condition, all, name, monitor }: Props) {
         )}
       </div>
       <div class="shots">
-        <Shot found={before} word={words.before} what={lead > 0 ? words.beforeOnset(`${decimal(lead)} ${text.value.common.second}`) : ""} name={name} />
+        <Shot found={before} word={words.before} what={lead > 0 ? words.beforeOnset(fractional(lead)) : ""} name={name} />
         <Shot found={onset} word={words.onset} what={words.onsetText} name={name} bad />
         {after || monitor?.status !== "monitoring" || incident.state === "resolved" ? (
           <Shot found={after} word={words.after} what={words.afterText} name={name} />

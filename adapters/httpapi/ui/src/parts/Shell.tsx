@@ -116,7 +116,7 @@ function Clock() {
         {clock(at)}
       </b>
       <span>
-        {shortDay(at)}, {zone}
+        {shortDay(at)} {zone}
       </span>
     </p>
   );

@@ -7,7 +7,7 @@ import { text } from "../i18n";
 import { lineOf, nameOf } from "../names";
 import { pinned, togglePinned } from "../settings";
 import { now } from "../store";
-import { clock, clockDay, decimal, duration, zone } from "../time";
+import { clock, clockDay, decimal, duration, fractional, zone } from "../time";
 import type { Condition, Delivery, EvidenceFile, Monitor } from "../types";
 import { placeText, type Item } from "../wall";
 import { alertOf, whyOf } from "../why";
@@ -221,7 +221,7 @@ export function DeliveryWord({ delivery }: { delivery: Delivery }) {
     <span class={`is-${look}`}>
       <Glyph name={state === "delivered" ? "check" : state === "pending" ? "retry" : "fail"} />
       <b>{words.delivered}</b>{" "}
-      {state === "delivered" && `${decimal(took, took < 1 ? 2 : 1)} ${text.value.common.second}`}
+      {state === "delivered" && fractional(took, took < 1 ? 2 : 1)}
       {state === "pending" && (delivery.next_attempt_at ? words.retryAt(clock(delivery.next_attempt_at)) : "…")}
       {state === "failed" && `${words.deliveryFailed}, ${words.attempts(delivery.tried)}`}
     </span>

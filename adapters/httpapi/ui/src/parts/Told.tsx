@@ -3,7 +3,7 @@ import { run } from "../actions";
 import { monitors as api } from "../api";
 import { text } from "../i18n";
 import { now } from "../store";
-import { clock, clockDay, decimal, secondsBetween } from "../time";
+import { clock, clockDay, fractional, secondsBetween } from "../time";
 import type { Delivery } from "../types";
 import { Glyph } from "./Glyph";
 import { ErrorText } from "./Name";
@@ -93,7 +93,7 @@ function Row({ delivery }: { delivery: Delivery }) {
         {delivery.tried}
       </td>
       <td class="right num" data-label={words.took}>
-        {delivery.delivered_at ? `${decimal(secondsBetween(delivery.created_at, delivery.delivered_at), 2)} ${text.value.common.second}` : "–"}
+        {delivery.delivered_at ? fractional(secondsBetween(delivery.created_at, delivery.delivered_at), 2) : "–"}
       </td>
       <td class="right">
         <button class="btn" type="button" disabled={queued.value} onClick={() => void redeliver()}>

@@ -14,7 +14,7 @@ const black = (ended: number | null): Condition => ({ name: "black", started_at:
 test("the sentence counts until now while it lasts, then until its end; the moment of the alert is apart", () => {
   assert.equal(whyOf(black(null), null, begin + 385_000), "Black for 6 min 25 s.");
   assert.equal(whyOf(black(12), null, begin + 385_000), "Black for 12 s.");
-  assert.match(alertOf(black(null), null), /after 11 s \(limit 10 s\).* 10 % in 98 %/);
+  assert.match(alertOf(black(null), null), /after 11 s \(limit 10 s\).* 10\s% in 98\s%/);
 });
 
 test("without numbers nothing is said of the alert", () => {

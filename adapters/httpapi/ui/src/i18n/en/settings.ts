@@ -40,6 +40,7 @@ export const settings = {
     evidence_quarantine_sec: "Evidence of false positives",
   },
   none: "none",
+  local: "that of its host",
   noLimit: "no limit",
   missing: "does not run",
 };

@@ -42,7 +42,7 @@ export const wall = {
   onset: "Onset",
   now: "Now",
   noneBefore: "No picture before",
-  noneNow: "Now: no picture yet",
+  noneNow: "Now: none yet",
   silentFrom: (time: string) => `Silent ${time}`,
   soundPlot: "Sound",
   lastHour: "−1 h",

@@ -42,6 +42,7 @@ export const settings: Words["settings"] = {
     evidence_quarantine_sec: "誤検知の証拠",
   },
   none: "なし",
+  local: "ホストの設定に従う",
   noLimit: "制限なし",
   missing: "動作しません",
 };

@@ -11,7 +11,7 @@ export const shell: Words["shell"] = {
   settings: "設定",
   nobodyHas: (n) => `対応者なし ${n}件`,
   search: "配信を検索",
-  searchHint: "チャンネル、タイトル、番号",
+  searchHint: "チャンネル・題名・番号",
   soundOn: "音はオンです。オフにする",
   soundOff: "音はオフです。オンにする",
   theme: { auto: "テーマ：システムに合わせる", light: "テーマ：ライト", dark: "テーマ：ダーク" },
