@@ -31,6 +31,7 @@ type Sender struct {
 
 var (
 	_ delivery.Sender         = (*Sender)(nil)
+	_ delivery.WebhookSender  = (*Sender)(nil)
 	_ registry.TestSender     = (*Sender)(nil)
 	_ registry.CallbackPolicy = (*Guard)(nil)
 )
@@ -57,26 +58,32 @@ func (s *Sender) Close() { s.client.Close() }
 // Send implements delivery.Sender. Any status of class 2xx means that the receiver
 // accepted the webhook (section 4.4).
 func (s *Sender) Send(ctx context.Context, d delivery.Delivery) delivery.Attempt {
-	return s.send(ctx, d.CallbackURL, d.EventID, d.EventType, d.Body)
+	return s.send(ctx, s.keys, d.CallbackURL, d.EventID, d.EventType, d.Body)
+}
+
+// SendSigned implements delivery.WebhookSender: the given keys sign instead of those of
+// the Sender.
+func (s *Sender) SendSigned(ctx context.Context, d delivery.Delivery, keys []string) delivery.Attempt {
+	return s.send(ctx, keys, d.CallbackURL, d.EventID, d.EventType, d.Body)
 }
 
 // Deliver signs and sends one webhook that is not in the outbox, such as a test.
 func (s *Sender) Deliver(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) registry.Attempt {
-	a := s.send(ctx, to, eventID, t, body)
+	a := s.send(ctx, s.keys, to, eventID, t, body)
 	return registry.Attempt{At: a.At, Status: a.Status, Error: a.Error, Exchange: a.Exchange}
 }
 
-func (s *Sender) send(ctx context.Context, to monitor.CallbackURL, eventID string, t event.Type, body []byte) delivery.Attempt {
+func (s *Sender) send(ctx context.Context, keys Keys, to monitor.CallbackURL, eventID string, t event.Type, body []byte) delivery.Attempt {
 	attempt := delivery.Attempt{At: s.cfg.Now()}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, string(to), bytes.NewReader(body))
 	if err != nil {
-		attempt.Error = "callback_url cannot be requested"
+		attempt.Error = "the URL cannot be requested"
 		return attempt
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-Event-Id", eventID)
 	req.Header.Set("X-Event-Type", string(t))
-	if err := s.keys.sign(req.Header, eventID, body, attempt.At); err != nil {
+	if err := keys.sign(req.Header, eventID, body, attempt.At); err != nil {
 		attempt.Error = outbound.OneLine(err.Error())
 		return attempt
 	}

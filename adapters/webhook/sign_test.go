@@ -144,3 +144,31 @@ func TestParseKeysAcceptsOneOrTwoKeys(t *testing.T) {
 		})
 	}
 }
+
+// Section 19.1: a destination has a key of its own, and during a rotation the former one.
+func TestAWebhookIsSignedWithTheKeysOfItsDestination(t *testing.T) {
+	got := make(chan receivedRequest, 1)
+	receiver := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got <- receivedRequest{r.Header, b}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	s := webhook.NewSender(keys(t, "of-the-service"), local(t), webhook.Config{})
+	t.Cleanup(s.Close)
+	if a := s.SendSigned(t.Context(), newDelivery(receiver.URL+"/hook"), []string{newKey, oldKey}); !a.Accepted() {
+		t.Fatalf("answer %+v", a)
+	}
+	d := <-got
+	for key, want := range map[string]bool{newKey: true, oldKey: true, "of-the-service": false} {
+		w, err := standardwebhooks.NewWebhookRaw([]byte(key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Verify(d.body, d.header); (err == nil) != want {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	if a := s.SendSigned(t.Context(), newDelivery(receiver.URL+"/hook"), nil); a.Accepted() || a.Error != "no signing key" {
+		t.Errorf("without a key the answer is %+v", a)
+	}
+}

@@ -127,3 +127,10 @@ type DestinationOutbox interface {
 	// The returned time may be in the past.
 	NextDueForDestinations(ctx context.Context) (time.Time, error)
 }
+
+// WebhookSender signs an event with the keys of a destination, of which the first signs
+// X-Signature-256, and sends it once to CallbackURL, within SendTimeout. Failures are
+// reported in the Attempt.
+type WebhookSender interface {
+	SendSigned(ctx context.Context, d Delivery, keys []string) Attempt
+}

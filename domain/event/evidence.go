@@ -1,10 +1,6 @@
 package event
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -41,16 +37,6 @@ func (t Type) Recovers() (alert Type, is bool) {
 // AddEvidence returns an encoded payload with evidence as its last member. The bytes of
 // the payload stay as they are. Times are written in zone.
 func AddEvidence(payload []byte, e Evidence, zone *time.Location) ([]byte, error) {
-	body, isObject := bytes.CutSuffix(payload, []byte("}"))
-	if !isObject || len(body) < 2 {
-		return nil, errors.New("add evidence to a payload: it is no JSON object with members")
-	}
 	e.ExpiresAt = localTime(e.ExpiresAt, zone)
-	var member bytes.Buffer
-	enc := json.NewEncoder(&member)
-	enc.SetEscapeHTML(false) // links have ampersands
-	if err := enc.Encode(e); err != nil {
-		return nil, fmt.Errorf("add evidence to a payload: %w", err)
-	}
-	return slices.Concat(body, []byte(`,"evidence":`), bytes.TrimRight(member.Bytes(), "\n"), []byte("}")), nil
+	return addMember(payload, "evidence", e)
 }

@@ -47,3 +47,18 @@ func TestAlertsRecoveriesAndBlindnessMayHaveEvidence(t *testing.T) {
 		t.Errorf("an alert recovers %q", alert)
 	}
 }
+
+func TestASequenceComesBeforeTheEvidence(t *testing.T) { // section 19.4
+	payload := []byte(`{"event_id":"id","metadata":{"a":1}}`)
+	body, err := event.AddSequence(payload, 42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err = event.AddEvidence(body, event.Evidence{EvidenceID: "ev", EventID: "id", ExpiresAt: eight}, jst); err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"event_id":"id","metadata":{"a":1},"sequence":42,"evidence":{"evidence_id":"ev","event_id":"id","links":null,"expires_at":"2024-01-15T20:00:00+09:00"}}`
+	if string(body) != want || string(payload) != `{"event_id":"id","metadata":{"a":1}}` {
+		t.Errorf("the payload is %s", body)
+	}
+}

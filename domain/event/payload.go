@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -45,6 +46,27 @@ func (p Payload) Encode() ([]byte, error) {
 		return nil, fmt.Errorf("payload of %s: %w", p.EventType, err)
 	}
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
+
+// AddSequence returns an encoded payload with sequence as its last member (section 19.4).
+// The bytes of the payload stay as they are.
+func AddSequence(payload []byte, sequence int64) ([]byte, error) {
+	return addMember(payload, "sequence", sequence)
+}
+
+// addMember returns a JSON object with one more member, which is the last one.
+func addMember(object []byte, name string, value any) ([]byte, error) {
+	body, isObject := bytes.CutSuffix(object, []byte("}"))
+	if !isObject || len(body) < 2 {
+		return nil, fmt.Errorf("add %s to a payload: it is no JSON object with members", name)
+	}
+	var member bytes.Buffer
+	enc := json.NewEncoder(&member)
+	enc.SetEscapeHTML(false) // links have ampersands
+	if err := enc.Encode(value); err != nil {
+		return nil, fmt.Errorf("add %s to a payload: %w", name, err)
+	}
+	return slices.Concat(body, []byte(`,"`+name+`":`), bytes.TrimRight(member.Bytes(), "\n"), []byte("}")), nil
 }
 
 // localTime is t as answers show it: in the server's zone, to the millisecond
