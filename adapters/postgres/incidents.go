@@ -20,41 +20,43 @@ import (
 )
 
 const incidentColumns = `i.id, i.seq, i.monitor_id, i.state, i.severity, i.conditions, i.started_at, i.opened_at, i.resolved_at,
-	i.quiet_sec, i.reopened, i.acknowledged_by, i.acknowledged_at, i.false_positive, i.picture, i.updated_at`
+	i.quiet_sec, i.reopened, i.acknowledged_by, i.acknowledged_at, i.acknowledged_severity, i.false_positive, i.picture, i.updated_at`
 
 type incidentRow struct {
-	ID             string         `db:"id"`
-	Seq            int64          `db:"seq"`
-	MonitorID      monitor.ID     `db:"monitor_id"`
-	StreamURL      string         `db:"stream_url"`
-	State          incident.State `db:"state"`
-	Severity       int            `db:"severity"`
-	Conditions     []byte         `db:"conditions"`
-	StartedAt      time.Time      `db:"started_at"`
-	OpenedAt       time.Time      `db:"opened_at"`
-	ResolvedAt     sql.NullTime   `db:"resolved_at"`
-	QuietSec       int            `db:"quiet_sec"`
-	Reopened       int            `db:"reopened"`
-	AcknowledgedBy string         `db:"acknowledged_by"`
-	AcknowledgedAt sql.NullTime   `db:"acknowledged_at"`
-	FalsePositive  *bool          `db:"false_positive"`
-	Picture        []byte         `db:"picture"`
-	UpdatedAt      time.Time      `db:"updated_at"`
+	ID                   string         `db:"id"`
+	Seq                  int64          `db:"seq"`
+	MonitorID            monitor.ID     `db:"monitor_id"`
+	StreamURL            string         `db:"stream_url"`
+	State                incident.State `db:"state"`
+	Severity             int            `db:"severity"`
+	Conditions           []byte         `db:"conditions"`
+	StartedAt            time.Time      `db:"started_at"`
+	OpenedAt             time.Time      `db:"opened_at"`
+	ResolvedAt           sql.NullTime   `db:"resolved_at"`
+	QuietSec             int            `db:"quiet_sec"`
+	Reopened             int            `db:"reopened"`
+	AcknowledgedBy       string         `db:"acknowledged_by"`
+	AcknowledgedAt       sql.NullTime   `db:"acknowledged_at"`
+	AcknowledgedSeverity int            `db:"acknowledged_severity"`
+	FalsePositive        *bool          `db:"false_positive"`
+	Picture              []byte         `db:"picture"`
+	UpdatedAt            time.Time      `db:"updated_at"`
 }
 
 func (r incidentRow) toIncident() (*incident.Incident, error) {
 	i := incident.Incident{
-		ID:             r.ID,
-		State:          r.State,
-		Severity:       r.Severity,
-		StartedAt:      r.StartedAt.UTC(),
-		OpenedAt:       r.OpenedAt.UTC(),
-		ResolvedAt:     timeOrZero(r.ResolvedAt),
-		Quiet:          time.Duration(r.QuietSec) * time.Second,
-		Reopened:       r.Reopened,
-		AcknowledgedBy: r.AcknowledgedBy,
-		AcknowledgedAt: timeOrZero(r.AcknowledgedAt),
-		FalsePositive:  r.FalsePositive,
+		ID:                   r.ID,
+		State:                r.State,
+		Severity:             r.Severity,
+		StartedAt:            r.StartedAt.UTC(),
+		OpenedAt:             r.OpenedAt.UTC(),
+		ResolvedAt:           timeOrZero(r.ResolvedAt),
+		Quiet:                time.Duration(r.QuietSec) * time.Second,
+		Reopened:             r.Reopened,
+		AcknowledgedBy:       r.AcknowledgedBy,
+		AcknowledgedAt:       timeOrZero(r.AcknowledgedAt),
+		AcknowledgedSeverity: r.AcknowledgedSeverity,
+		FalsePositive:        r.FalsePositive,
 	}
 	if err := json.Unmarshal(r.Conditions, &i.Conditions); err != nil {
 		return nil, errInvalidRecord{fmt.Errorf("conditions of incident %s: %w", r.ID, err)}
@@ -159,7 +161,7 @@ func (s *incidentSteps) incidentRows() (rows []map[string]any) {
 			"id": i.ID, "monitor_id": s.monitorID, "state": i.State, "severity": i.Severity, "conditions": i.Conditions,
 			"started_at": i.StartedAt.UTC(), "opened_at": i.OpenedAt.UTC(), "resolved_at": timeOrNull(i.ResolvedAt),
 			"quiet_sec": int(i.Quiet / time.Second), "reopened": i.Reopened,
-			"acknowledged_by": i.AcknowledgedBy, "acknowledged_at": timeOrNull(i.AcknowledgedAt),
+			"acknowledged_by": i.AcknowledgedBy, "acknowledged_at": timeOrNull(i.AcknowledgedAt), "acknowledged_severity": i.AcknowledgedSeverity,
 			"false_positive": i.FalsePositive, "picture": i.Picture, "due_at": timeOrNull(i.DueAt()), "updated_at": s.now.UTC(),
 		})
 	}
@@ -180,14 +182,14 @@ func timeOrNull(t time.Time) *time.Time {
 const saveIncidents = `
 	WITH saved AS (
 		INSERT INTO incidents (id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at,
-		                       quiet_sec, reopened, acknowledged_by, acknowledged_at, false_positive, picture, due_at, updated_at)
+		                       quiet_sec, reopened, acknowledged_by, acknowledged_at, acknowledged_severity, false_positive, picture, due_at, updated_at)
 		SELECT id, monitor_id, state, severity, conditions, started_at, opened_at, resolved_at,
-		       quiet_sec, reopened, acknowledged_by, acknowledged_at, false_positive, picture, due_at, updated_at
+		       quiet_sec, reopened, acknowledged_by, acknowledged_at, acknowledged_severity, false_positive, picture, due_at, updated_at
 		FROM json_populate_recordset(CAST(NULL AS incidents), $1)
 		ON CONFLICT (id) DO UPDATE SET
 			state = excluded.state, severity = excluded.severity, conditions = excluded.conditions, started_at = excluded.started_at,
 			resolved_at = excluded.resolved_at, quiet_sec = excluded.quiet_sec, reopened = excluded.reopened,
-			acknowledged_by = excluded.acknowledged_by, acknowledged_at = excluded.acknowledged_at,
+			acknowledged_by = excluded.acknowledged_by, acknowledged_at = excluded.acknowledged_at, acknowledged_severity = excluded.acknowledged_severity,
 			false_positive = excluded.false_positive, picture = excluded.picture, due_at = excluded.due_at, updated_at = excluded.updated_at)
 	INSERT INTO incident_log (incident_id, kind, at, by, text, false_positive, severity, op_id)
 	SELECT incident_id, kind, at, by, text, false_positive, severity, op_id FROM json_populate_recordset(CAST(NULL AS incident_log), $2)`

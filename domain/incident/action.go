@@ -57,6 +57,7 @@ func (t *Tracker) acknowledge(in Acknowledge) {
 	t.change(func(i *Incident) {
 		if i.AcknowledgedAt.IsZero() {
 			i.AcknowledgedBy, i.AcknowledgedAt = in.By, t.now
+			i.AcknowledgedSeverity = max(i.Severity, i.severityAt(t.now))
 		}
 		if c := i.condition(Error); c != nil && c.Lasts() {
 			c.end(t.now)

@@ -39,8 +39,13 @@ type Incident struct {
 	Reopened       int           `json:"reopened"`             // how often
 	AcknowledgedBy string        `json:"acknowledged_by,omitempty"`
 	AcknowledgedAt time.Time     `json:"acknowledged_at,omitzero"`
-	FalsePositive  *bool         `json:"false_positive"` // nil: nobody has judged
-	Picture        *Picture      `json:"picture"`        // nil: there is none
+
+	// AcknowledgedSeverity is the severity when it was acknowledged. What is worse needs
+	// somebody again (section 19.3).
+	AcknowledgedSeverity int `json:"acknowledged_severity,omitempty"`
+
+	FalsePositive *bool    `json:"false_positive"` // nil: nobody has judged
+	Picture       *Picture `json:"picture"`        // nil: there is none
 }
 
 // DueAt is when time alone changes the incident next: its severity rises, it is
@@ -93,7 +98,8 @@ func (i *Incident) clone() *Incident {
 func (i *Incident) equal(j *Incident) bool {
 	return slices.Equal(i.Conditions, j.Conditions) && equalTo(i.FalsePositive, j.FalsePositive) && equalTo(i.Picture, j.Picture) &&
 		i.State == j.State && i.Severity == j.Severity && i.StartedAt.Equal(j.StartedAt) && i.ResolvedAt.Equal(j.ResolvedAt) &&
-		i.Quiet == j.Quiet && i.Reopened == j.Reopened && i.AcknowledgedBy == j.AcknowledgedBy && i.AcknowledgedAt.Equal(j.AcknowledgedAt)
+		i.Quiet == j.Quiet && i.Reopened == j.Reopened && i.AcknowledgedBy == j.AcknowledgedBy && i.AcknowledgedAt.Equal(j.AcknowledgedAt) &&
+		i.AcknowledgedSeverity == j.AcknowledgedSeverity
 }
 
 func equalTo[T comparable](a, b *T) bool {

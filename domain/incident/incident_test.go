@@ -340,3 +340,21 @@ func TestAnIncidentComesBackFromItsJSON(t *testing.T) {
 		t.Errorf("%s is read as %+v, %v", raw, read, err)
 	}
 }
+
+func TestAnAcknowledgementKeepsTheSeverityOfItsTime(t *testing.T) {
+	h := newHistory(t)
+	h.step(30, began(black, 0))
+	h.step(130, incident.Acknowledge{By: "ann"}) // no tick came at 120 s, when the severity rose
+	if i := h.newest(); i.AcknowledgedSeverity != 2 {
+		t.Errorf("acknowledged at severity %d, want 2", i.AcknowledgedSeverity)
+	}
+	h.sweep(600)
+	if i := h.newest(); i.AcknowledgedSeverity != 2 || i.Severity != 3 {
+		t.Errorf("severity %d, acknowledged at %d; want 3 and 2", i.Severity, i.AcknowledgedSeverity)
+	}
+	h.step(610, ended(black, 610))
+	h.step(710, began(silent, 700))
+	if i := h.newest(); i.Reopened != 1 || i.AcknowledgedSeverity != 0 {
+		t.Errorf("reopened %d times, acknowledged at %d; want 1 and 0", i.Reopened, i.AcknowledgedSeverity)
+	}
+}

@@ -154,7 +154,7 @@ func (t *Tracker) begin(in Began) {
 			i.State, i.ResolvedAt = Open, time.Time{}
 			i.Quiet = min(2*i.Quiet, MaxQuiet)
 			i.Reopened++
-			i.AcknowledgedBy, i.AcknowledgedAt = "", time.Time{}
+			i.AcknowledgedBy, i.AcknowledgedAt, i.AcknowledgedSeverity = "", time.Time{}, 0
 		})
 		t.log(Entry{Kind: WasReopened, At: in.At})
 	default:
