@@ -390,7 +390,7 @@ func TestSilences(t *testing.T) {
 	must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), weekly))
 	got := must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), weekly)) // repeated
 	if got.By != weekly.By || got.Comment != weekly.Comment || got.Owner != weekly.Owner || !got.UntilRecovered || !got.From.Equal(noon) || !got.To.Equal(weekly.To) ||
-		got.Match.Metadata["labels.team"] != "a" || got.Window.Timezone != "Asia/Tokyo" || !slices.Equal(got.Window.Weekdays, weekly.Window.Weekdays) || !got.EndedAt.IsZero() {
+		got.Match.Metadata["labels.team"] != "a" || got.Window.Timezone != "Asia/Tokyo" || got.Window.Zone == nil || !slices.Equal(got.Window.Weekdays, weekly.Window.Weekdays) || !got.EndedAt.IsZero() {
 		t.Errorf("is %+v", got)
 	}
 

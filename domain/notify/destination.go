@@ -1,6 +1,15 @@
 package notify
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
 
 // Language is the language of the messages to a destination.
 type Language string
@@ -30,4 +39,138 @@ type Destination struct {
 	PreviousUntil time.Time
 
 	Owner string // of the file that the destination is kept in; empty: none
+}
+
+// Limits of what a destination, a route and a silence hold.
+const (
+	MaxName    = 100  // characters of a name
+	MaxComment = 500  // characters of a comment
+	MaxValue   = 2048 // bytes of a field of a destination
+	MaxListed  = 100  // entries of each list
+)
+
+// Active reports whether the destination gets anything.
+func (d Destination) Active() bool { return d.Enabled && d.DisabledReason == "" }
+
+// GetsEvents reports whether the destination gets events, and no messages.
+func (d Destination) GetsEvents() bool {
+	c, _ := ChannelOf(d.Kind)
+	return c.GetsEvents
+}
+
+// Edits reports whether messages to the destination can be changed. Slack changes those
+// of bots; a Config with a channel has a bot.
+func (d Destination) Edits() bool {
+	c, _ := ChannelOf(d.Kind)
+	return c.Edits && (d.Kind != Slack || d.Config["channel"] != "")
+}
+
+// AwaitPicture returns how long a first message to the destination waits for a picture.
+func (d Destination) AwaitPicture() time.Duration {
+	if d.Kind == Slack && d.Edits() {
+		return 0
+	}
+	c, _ := ChannelOf(d.Kind)
+	return c.AwaitPicture
+}
+
+// Check returns what is wrong, as *monitor.Error InvalidConfig that each name a field. No
+// message has the value of a secret.
+func (d Destination) Check() (wrong []error) {
+	wrong = checkText(wrong, "name", d.Name, 1, MaxName)
+	if d.Language != English && d.Language != Japanese {
+		wrong = refuse(wrong, "language is %.20q; accepted is en or ja", d.Language)
+	}
+	if d.Fallback != "" && d.Fallback == d.ID {
+		wrong = refuse(wrong, "fallback is the destination itself")
+	}
+	channel, is := ChannelOf(d.Kind)
+	if !is {
+		var kinds []string
+		for _, c := range channels {
+			kinds = append(kinds, string(c.Kind))
+		}
+		return refuse(wrong, "kind is %.20q; accepted is %s", d.Kind, strings.Join(kinds, ", "))
+	}
+	for _, f := range channel.Fields {
+		wrong = f.accept(wrong, d)
+	}
+	wrong = channel.checkUnknown(wrong, "config", d.Config, false)
+	wrong = channel.checkUnknown(wrong, "secrets", d.Secrets, true)
+	return append(wrong, d.checkTogether()...)
+}
+
+// accept checks the value that a destination has for a field.
+func (f Field) accept(wrong []error, d Destination) []error {
+	name, value := "config."+f.Name, d.Config[f.Name]
+	if f.Secret {
+		name, value = "secrets."+f.Name, d.Secrets[f.Name]
+	}
+	switch {
+	case value == "" && f.Required:
+		return refuse(wrong, "%s is missing: %s", name, f.Help)
+	case value == "":
+		return wrong
+	case len(value) > MaxValue:
+		return refuse(wrong, "%s is longer than %d bytes", name, MaxValue)
+	case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
+		return refuse(wrong, "%s has control characters or invalid UTF-8", name)
+	case strings.TrimSpace(value) != value:
+		return refuse(wrong, "%s begins or ends with a space", name)
+	case f.check == nil:
+		return wrong
+	}
+	if why := f.check(value); why != "" {
+		return refuse(wrong, "%s %s", name, why)
+	}
+	return wrong
+}
+
+// checkUnknown refuses names that are no field of the channel in this object.
+func (c Channel) checkUnknown(wrong []error, object string, given map[string]string, secret bool) []error {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		n := slices.IndexFunc(c.Fields, func(f Field) bool { return f.Name == name })
+		switch {
+		case n < 0:
+			wrong = refuse(wrong, "%s.%.40s is no field of %s", object, name, c.Kind)
+		case c.Fields[n].Secret && !secret:
+			wrong = refuse(wrong, "config.%s is a secret: give it in secrets", name)
+		case !c.Fields[n].Secret && secret:
+			wrong = refuse(wrong, "secrets.%s is no secret: give it in config", name)
+		}
+	}
+	return wrong
+}
+
+// checkTogether checks fields that depend on each other.
+func (d Destination) checkTogether() (wrong []error) {
+	switch d.Kind {
+	case Slack:
+		bot, channel, webhook := d.Secrets["bot_token"] != "", d.Config["channel"] != "", d.Secrets["webhook_url"] != ""
+		if bot != channel || bot == webhook {
+			wrong = refuse(wrong, "secrets.bot_token and config.channel, or secrets.webhook_url are needed, and not both")
+		}
+	case Email:
+		if (d.Config["username"] != "") != (d.Secrets["password"] != "") {
+			wrong = refuse(wrong, "config.username and secrets.password are needed together, or neither")
+		}
+	}
+	return wrong
+}
+
+func refuse(wrong []error, format string, args ...any) []error {
+	return append(wrong, monitor.Errorf(monitor.InvalidConfig, format, args...))
+}
+
+// checkText refuses a text for people that is too short, too long, or not printable.
+func checkText(wrong []error, field, text string, shortest, longest int) []error {
+	switch n := utf8.RuneCountInString(text); {
+	case n < shortest || n > longest:
+		return refuse(wrong, "%s has %d characters; accepted is %d to %d", field, n, shortest, longest)
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' }):
+		return refuse(wrong, "%s has control characters or invalid UTF-8", field)
+	case shortest > 0 && strings.TrimSpace(text) == "":
+		return refuse(wrong, "%s is blank", field)
+	}
+	return wrong
 }

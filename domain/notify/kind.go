@@ -26,11 +26,12 @@ type Channel struct {
 	// messages about incidents.
 	GetsEvents bool
 
-	// Edits marks a channel whose messages can be changed after they were sent.
+	// Edits marks a channel whose messages can be changed after they were sent. Slack does
+	// that only for bots: see Destination.Edits.
 	Edits bool
 
 	// AwaitPicture is how long a first message waits for a picture of the incident. It
-	// is 0 for channels that can add one later.
+	// is 0 for channels that can add one later. See Destination.AwaitPicture, too.
 	AwaitPicture time.Duration
 
 	// RateLimit is what the provider allows for one destination.
@@ -52,4 +53,7 @@ type Field struct {
 	Secret   bool // stored encrypted, never answered or logged
 	Required bool
 	Help     string // one sentence in English
+
+	// check says why a value is refused; "" if it is accepted. nil: every line of text is.
+	check func(value string) (why string)
 }

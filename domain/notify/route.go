@@ -1,30 +1,9 @@
 package notify
 
 import (
+	"slices"
 	"time"
-
-	"github.com/stream-monitor/stream-monitor/domain/event"
-	"github.com/stream-monitor/stream-monitor/domain/incident"
-	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
-
-// Match selects events and incidents. An empty field selects all; the others must all hold.
-type Match struct {
-	Events      []event.Type      `json:"events,omitempty"`
-	Conditions  []incident.Name   `json:"conditions,omitempty"`   // at least one of them
-	MinSeverity int               `json:"min_severity,omitempty"` // 0 to incident.MaxSeverity
-	Monitors    []monitor.ID      `json:"monitors,omitempty"`
-	Metadata    map[string]string `json:"metadata,omitempty"` // by path, such as channel_name or labels.team; values are compared as text
-}
-
-// Subject is an event or an incident that a Match is compared with.
-type Subject struct {
-	EventType  event.Type // empty: an incident
-	Conditions []incident.Name
-	Severity   int
-	MonitorID  monitor.ID
-	Metadata   map[string]string // by path, as in Match
-}
 
 // Route says which destinations get what it matches. Routes are looked at from the
 // first to the last; the first that matches ends the search, unless it continues.
@@ -34,8 +13,40 @@ type Route struct {
 	Match        Match
 	Destinations []string      // IDs
 	Delay        time.Duration // from the opening of an incident; a delayed route leaves out what somebody has acknowledged
-	Repeat       time.Duration // how often the message is repeated until somebody acknowledges the incident; 0: never
+	Repeat       time.Duration // how often the message is repeated until somebody acknowledges the incident, at least PushInterval; 0: never
 	Continue     bool          // the search goes on after this route
 	Default      bool          // the last route, which matches everything and cannot be deleted
 	Owner        string        // of the file that the route is kept in; empty: none
+}
+
+// The accepted delays and repetitions of a route.
+const (
+	MaxDelay  = 24 * time.Hour
+	MinRepeat = time.Minute
+	MaxRepeat = 24 * time.Hour
+)
+
+// Check returns what is wrong, as Destination.Check does. Whether the destinations exist
+// is for the store to check.
+func (r Route) Check() (wrong []error) {
+	wrong = checkText(wrong, "name", r.Name, 1, MaxName)
+	wrong = append(wrong, r.Match.Check()...)
+	if r.Default && !r.Match.isEmpty() {
+		wrong = refuse(wrong, "match of the default route must be empty")
+	}
+	if len(r.Destinations) > MaxListed {
+		wrong = refuse(wrong, "destinations has more than %d entries", MaxListed)
+	}
+	for n, id := range r.Destinations {
+		if slices.Contains(r.Destinations[:n], id) {
+			wrong = refuse(wrong, "destinations has %.40q twice", id)
+		}
+	}
+	if r.Delay < 0 || r.Delay > MaxDelay {
+		wrong = refuse(wrong, "delay_sec is %.0f; accepted is 0 to %.0f", r.Delay.Seconds(), MaxDelay.Seconds())
+	}
+	if r.Repeat != 0 && (r.Repeat < MinRepeat || r.Repeat > MaxRepeat) {
+		wrong = refuse(wrong, "repeat_sec is %.0f; accepted is 0, or %.0f to %.0f", r.Repeat.Seconds(), MinRepeat.Seconds(), MaxRepeat.Seconds())
+	}
+	return wrong
 }

@@ -1,9 +1,145 @@
 package notify
 
+import (
+	"slices"
+	"time"
+)
+
 // Routing holds everything that decides who is told what. It is shared: nobody changes it.
 type Routing struct {
 	Version      int64 // another one, another routing
 	Destinations map[string]Destination
-	Routes       []Route   // in their order
-	Silences     []Silence // that have not ended
+	Routes       []Route   // in their order; the default route is last
+	Silences     []Silence // that have not ended; their windows are located
+}
+
+// Target is a destination that gets something, and the route that leads to it. Delay and
+// Repeat of that route are 0 for a destination that gets events.
+type Target struct {
+	Destination Destination
+	Route       Route
+}
+
+// Targets returns the destinations that get an event, or those that get messages about an
+// incident. Each is there once, by the route with the shortest delay; disabled ones are
+// left out.
+func (r Routing) Targets(s Subject) (all []Target) {
+	for _, route := range r.matching(s) {
+		for _, id := range route.Destinations {
+			d, is := r.Destinations[id]
+			if !is || !d.Active() || d.GetsEvents() != (s.EventType != "") {
+				continue
+			}
+			to := Target{d, route}
+			if d.GetsEvents() {
+				to.Route.Delay, to.Route.Repeat = 0, 0
+			}
+			n := slices.IndexFunc(all, func(t Target) bool { return t.Destination.ID == d.ID })
+			switch {
+			case n < 0:
+				all = append(all, to)
+			case route.Delay < all[n].Route.Delay:
+				all[n] = to
+			}
+		}
+	}
+	return all
+}
+
+// matching returns the routes that match, until the search ends.
+func (r Routing) matching(s Subject) (all []Route) {
+	for _, route := range r.Routes {
+		if !route.Match.Matches(s) {
+			continue
+		}
+		all = append(all, route)
+		if !route.Continue {
+			break
+		}
+	}
+	return all
+}
+
+// Result says what a search has made of a route.
+type Result string
+
+// The results.
+const (
+	Matched    Result = "matched"
+	NotMatched Result = "not_matched"
+	NotReached Result = "not_reached" // a route before it has ended the search
+)
+
+// Explanation says where an event or an incident goes, and why.
+type Explanation struct {
+	Routes   []RouteExplanation   // all, in order
+	Silences []SilenceExplanation // that hold messages back now
+	Targets  []Target             // of the event, and of an incident with these conditions
+}
+
+// RouteExplanation says what became of one route.
+type RouteExplanation struct {
+	Route   Route
+	Result  Result
+	Reasons []Reason
+}
+
+// SilenceExplanation is a silence that holds messages back.
+type SilenceExplanation struct {
+	Silence Silence
+	Until   time.Time // Forever: no end is known
+	Reasons []Reason
+}
+
+// Silenced reports whether the messages to a target are held back.
+func (e Explanation) Silenced(t Target) bool {
+	return len(e.Silences) > 0 && !t.Destination.GetsEvents()
+}
+
+// Explain says where an event or an incident goes now. An event with conditions is
+// followed as the incident, too, that it belongs to.
+func (r Routing) Explain(s Subject, now time.Time) Explanation {
+	e := Explanation{Targets: r.Targets(s)}
+	if s.EventType != "" && len(s.Conditions) > 0 {
+		ofIncident := s
+		ofIncident.EventType = ""
+		e.Targets = append(e.Targets, r.Targets(ofIncident)...)
+	}
+	ended := false
+	for _, route := range r.Routes {
+		x := RouteExplanation{route, NotMatched, route.Match.Explain(s)}
+		switch {
+		case ended:
+			x.Result = NotReached
+		case route.Match.Matches(s):
+			x.Result = Matched
+			ended = !route.Continue
+		}
+		e.Routes = append(e.Routes, x)
+	}
+	for _, silence := range r.silencing(s, now) {
+		e.Silences = append(e.Silences, SilenceExplanation{silence, silence.Until(now), silence.Match.Explain(s)})
+	}
+	return e
+}
+
+// SilencedUntil returns when the silences end that hold messages about an incident back
+// now. Zero: there is none. Forever: no end is known.
+func (r Routing) SilencedUntil(s Subject, now time.Time) (until time.Time) {
+	for _, silence := range r.silencing(s, now) {
+		if end := silence.Until(now); end.After(until) {
+			until = end
+		}
+	}
+	return until
+}
+
+func (r Routing) silencing(s Subject, now time.Time) (all []Silence) {
+	s.EventType = "" // silences concern incidents
+	for _, silence := range r.Silences {
+		if silence.Active(now) && silence.Match.Matches(s) {
+			all = append(all, silence)
+		}
+	}
+	return all
 }

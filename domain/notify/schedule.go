@@ -1,5 +1,11 @@
 package notify
 
+import (
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/backoff"
+)
+
 // Class says what a failed attempt means for the next one.
 type Class string
 
@@ -10,3 +16,104 @@ const (
 	Rejected Class = "rejected" // this message is never accepted: 400, 413, 422
 	Gone     Class = "gone"     // the destination does not exist any more: 410
 )
+
+// The schedules of section 19.4: the delays after the first, second … attempt.
+var (
+	eventDelays = []time.Duration{
+		1 * time.Second, 2 * time.Second, 4 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute,
+		1 * time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 8 * time.Hour,
+	}
+	messageDelays = []time.Duration{
+		2 * time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
+		10 * time.Minute, // and so on until messagesEnd
+	}
+)
+
+const (
+	messagesEnd   = 24 * time.Hour // no attempt at a message is made later
+	maxRetryAfter = time.Hour      // of what a receiver may ask for
+	jitteredFrom  = 5              // the first attempt at an event that jitter moves
+	jitterShare   = 0.2            // of the delay, to both sides
+)
+
+// Outcome says what follows from an attempt. Exactly one of Delivered, Failed and RetryAt is set.
+type Outcome struct {
+	Delivered bool
+	Failed    bool
+	Disable   bool // the destination, too: it does not exist any more
+	RetryAt   time.Time
+}
+
+// Decide returns what follows from the attempt number tried, from 1, of a round that began
+// with the first. wait is what the receiver asked for (Retry-After); 0: it did not ask.
+// jitter is a random number from 0 to 1.
+func (c Channel) Decide(now, roundBegan time.Time, tried int, class Class, wait time.Duration, jitter float64) Outcome {
+	switch class {
+	case Accepted:
+		return Outcome{Delivered: true}
+	case Rejected:
+		return Outcome{Failed: true}
+	case Gone:
+		return Outcome{Failed: true, Disable: true}
+	case Retry:
+	}
+	var delay time.Duration
+	switch tried = max(tried, 1); {
+	case !c.GetsEvents:
+		delay = messageDelays[min(tried, len(messageDelays))-1]
+	case tried > len(eventDelays):
+		return Outcome{Failed: true}
+	default:
+		delay = eventDelays[tried-1]
+		if tried+1 >= jitteredFrom {
+			delay = time.Duration(float64(delay) * (1 + jitterShare*(2*jitter-1)))
+		}
+	}
+	retryAt := now.Add(max(delay, min(wait, maxRetryAfter)))
+	if !c.GetsEvents && retryAt.After(roundBegan.Add(messagesEnd)) {
+		return Outcome{Failed: true}
+	}
+	return Outcome{RetryAt: retryAt}
+}
+
+// The limits of a destination's health.
+const (
+	circuitFailures = 5                  // in a row open the circuit
+	disableAfter    = 5 * 24 * time.Hour // of nothing but failures disable the destination
+)
+
+var circuitPauses = backoff.Policy{First: time.Second, Max: time.Minute}
+
+// Health counts the failures of a destination. The zero value is healthy.
+type Health struct {
+	Failures     int       // in a row
+	FailingSince time.Time // when the first of them came
+	ClosedUntil  time.Time // no attempt is made before; zero: at once
+}
+
+// After returns the health after an attempt that ended now. A rejected message shows that
+// the destination works.
+func (h Health) After(now time.Time, class Class) Health {
+	if class == Accepted || class == Rejected {
+		return Health{}
+	}
+	h.Failures++
+	if h.FailingSince.IsZero() {
+		h.FailingSince = now
+	}
+	if h.CircuitOpen() {
+		h.ClosedUntil = now.Add(circuitPauses.Delay(h.Failures - circuitFailures + 1))
+	}
+	return h
+}
+
+// CircuitOpen reports whether the destination gets only one attempt at a time, after a pause.
+func (h Health) CircuitOpen() bool { return h.Failures >= circuitFailures }
+
+// Disable reports whether the destination has failed for too long, with a reason for people.
+func (h Health) Disable(now time.Time) (reason string, is bool) {
+	if !h.CircuitOpen() || now.Sub(h.FailingSince) < disableAfter {
+		return "", false
+	}
+	return "every attempt has failed since " + h.FailingSince.UTC().Format(time.RFC3339), true
+}

@@ -1,6 +1,15 @@
 package notify
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// Forever is later than the end of every silence.
+var Forever = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 // Silence keeps messages about incidents back. It never keeps back the end of what a
 // destination was told, and no webhook.
@@ -12,20 +21,214 @@ type Silence struct {
 	By      string    // 1 to 100 characters
 	Comment string    // at most 500 characters
 
-	// UntilRecovered ends the silence when an incident that it matches is resolved.
-	// Match then names exactly one monitor.
+	// UntilRecovered ends the silence when an incident that it matches is resolved: the
+	// store then ends it. Match names exactly one monitor.
 	UntilRecovered bool
 
-	// Window repeats the silence; nil: it lasts from From to To.
+	// Window repeats the silence between From and To; nil: it lasts from From to To.
 	Window *Window
 
 	Owner string // of the file that the silence is kept in; empty: none
 }
 
-// Window is a recurring time of maintenance.
+// Window is a recurring time of maintenance. A time that a change of the clocks skips is
+// that of the change; one that comes twice is the first.
 type Window struct {
 	Weekdays []time.Weekday `json:"weekdays"` // on which it begins; empty: every day
 	Start    string         `json:"start"`    // "02:00", by the clock of Timezone
 	End      string         `json:"end"`      // "04:00"; not after Start: of the next day
 	Timezone string         `json:"timezone"` // IANA name
+
+	// Zone is that of Timezone. Locate sets it, because the domain reads no files. nil: the
+	// zone is unknown, and the window is never open.
+	Zone *time.Location `json:"-"`
+}
+
+// Locate sets Zone. Callers pass time.LoadLocation.
+func (w *Window) Locate(load func(name string) (*time.Location, error)) error {
+	if w.Timezone == "" || w.Timezone == "Local" { // these depend on the machine or are no choice
+		return fmt.Errorf("window.timezone is %q, which is no IANA name", w.Timezone)
+	}
+	zone, err := load(w.Timezone)
+	if err != nil {
+		return fmt.Errorf("window.timezone: %w", err)
+	}
+	w.Zone = zone
+	return nil
+}
+
+// SilenceState says whether a silence holds messages back.
+type SilenceState string
+
+// The states of a silence.
+const (
+	SilenceScheduled SilenceState = "scheduled"
+	SilenceActive    SilenceState = "active"
+	SilenceEnded     SilenceState = "ended"
+)
+
+// State returns the state at a time.
+func (s Silence) State(at time.Time) SilenceState {
+	switch {
+	case s.Active(at):
+		return SilenceActive
+	case s.NextAt(at).IsZero():
+		return SilenceEnded
+	}
+	return SilenceScheduled
+}
+
+// Active reports whether the silence holds messages back at a time.
+func (s Silence) Active(at time.Time) bool { return s.Until(at).After(at) }
+
+// Until returns when the silence that is active at a time ends for now. Zero: it is not
+// active. Forever: no end is known.
+func (s Silence) Until(at time.Time) time.Time {
+	to := s.To
+	if to.IsZero() {
+		to = Forever
+	}
+	if at.Before(s.From) || !at.Before(to) {
+		return time.Time{}
+	}
+	if s.Window == nil {
+		return to
+	}
+	start, end := s.Window.first(at)
+	switch {
+	case start.IsZero() || start.After(at):
+		return time.Time{}
+	case end.After(to):
+		return to
+	}
+	return end
+}
+
+// NextAt returns when a silence that is not active at a time becomes active. Zero: never,
+// or it is active.
+func (s Silence) NextAt(at time.Time) time.Time {
+	next := at
+	if next.Before(s.From) {
+		next = s.From
+	}
+	if s.Window != nil {
+		if start, _ := s.Window.first(next); start.IsZero() || start.After(next) {
+			next = start
+		}
+	}
+	if !next.After(at) || !s.To.IsZero() && !next.Before(s.To) {
+		return time.Time{}
+	}
+	return next
+}
+
+// first returns the first time of the window that ends after a time. Zero: it is never open.
+func (w *Window) first(after time.Time) (start, end time.Time) {
+	from, errFrom := clockTime(w.Start)
+	to, errTo := clockTime(w.End)
+	if w.Zone == nil || errFrom != nil || errTo != nil {
+		return time.Time{}, time.Time{}
+	}
+	if to <= from {
+		to += 24 * time.Hour
+	}
+	local := after.In(w.Zone)
+	for day := -1; day <= 8; day++ { // from that of yesterday, which may reach into today
+		midnight := time.Date(local.Year(), local.Month(), local.Day()+day, 0, 0, 0, 0, time.UTC)
+		if len(w.Weekdays) > 0 && !slices.Contains(w.Weekdays, midnight.Weekday()) {
+			continue
+		}
+		start, end = moment(midnight.Add(from), w.Zone), moment(midnight.Add(to), w.Zone)
+		if end.After(after) && start.Before(end) {
+			return start, end
+		}
+	}
+	return time.Time{}, time.Time{}
+}
+
+// moment returns when the clocks of a zone show what clock shows in UTC.
+func moment(clock time.Time, zone *time.Location) time.Time {
+	shown := func(t time.Time) time.Time {
+		_, offset := t.Zone()
+		return t.UTC().Add(time.Duration(offset) * time.Second)
+	}
+	t := time.Date(clock.Year(), clock.Month(), clock.Day(), clock.Hour(), clock.Minute(), 0, 0, zone)
+	began, ends := t.ZoneBounds()
+	switch shown := shown(t); {
+	case shown.After(clock): // the clocks have skipped it
+		return began
+	case shown.Before(clock): // they are about to
+		return ends
+	case began.IsZero():
+		return t
+	}
+	_, before := began.Add(-1).Zone()
+	_, now := t.Zone()
+	if first := t.Add(time.Duration(now-before) * time.Second); first.Before(began) && shown(first).Equal(clock) {
+		return first
+	}
+	return t
+}
+
+// clockTime returns the time since midnight of "15:04".
+func clockTime(s string) (time.Duration, error) {
+	t, err := time.Parse("15:04", s)
+	if err != nil || len(s) != len("15:04") {
+		return 0, fmt.Errorf("%.20q is no time such as 02:00", s)
+	}
+	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
+}
+
+// Check returns what is wrong, as Destination.Check does. A Window has been located.
+func (s Silence) Check(now time.Time) (wrong []error) {
+	wrong = s.Match.Check()
+	wrong = checkText(wrong, "by", s.By, 1, MaxName)
+	wrong = checkText(wrong, "comment", s.Comment, 0, MaxComment)
+	wrong = checkTime(wrong, "from", s.From)
+	switch {
+	case s.To.IsZero() && !s.UntilRecovered && s.Window == nil:
+		wrong = refuse(wrong, "to is missing: a silence needs to, until_recovered or window")
+	case s.To.IsZero():
+	case !s.To.After(s.From):
+		wrong = refuse(wrong, "to must be after from")
+	case !s.To.After(now):
+		wrong = refuse(wrong, "to is over already")
+	default:
+		wrong = checkTime(wrong, "to", s.To)
+	}
+	if s.UntilRecovered && len(s.Match.Monitors) != 1 {
+		wrong = refuse(wrong, "match.monitors has %d entries; until_recovered needs exactly one", len(s.Match.Monitors))
+	}
+	if s.UntilRecovered && s.Window != nil {
+		wrong = refuse(wrong, "until_recovered cannot be given with window")
+	}
+	if s.Window != nil {
+		wrong = append(wrong, s.Window.check()...)
+	}
+	return wrong
+}
+
+func checkTime(wrong []error, field string, at time.Time) []error {
+	if err := monitor.ValidTime(field, at); err != nil {
+		return append(wrong, err)
+	}
+	return wrong
+}
+
+func (w *Window) check() (wrong []error) {
+	for n, day := range w.Weekdays {
+		if day < time.Sunday || day > time.Saturday || slices.Contains(w.Weekdays[:n], day) {
+			wrong = refuse(wrong, "window.weekdays has %d twice, or it is no day; accepted is 0 (Sunday) to 6", day)
+		}
+	}
+	if _, err := clockTime(w.Start); err != nil {
+		wrong = refuse(wrong, "window.start: %v", err)
+	}
+	if _, err := clockTime(w.End); err != nil {
+		wrong = refuse(wrong, "window.end: %v", err)
+	}
+	if w.Zone == nil {
+		wrong = refuse(wrong, "window.timezone is %.60q; accepted is an IANA name such as Asia/Tokyo", w.Timezone)
+	}
+	return wrong
 }

@@ -1,10 +1,15 @@
 package notify
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 )
+
+// PushInterval is the time in which a condition makes at most one sound, unless it gets worse.
+const PushInterval = 10 * time.Minute
 
 // Situation is the present state of an incident or of a storm, as far as messages tell it.
 type Situation struct {
@@ -17,6 +22,26 @@ type Situation struct {
 	AcknowledgedBy       string    // empty: nobody has it
 	AcknowledgedSeverity int       // the severity at that time
 	HasPicture           bool
+	Streams              int // of a storm: streams with an incident in it
+}
+
+// Of returns the situation of an incident.
+func Of(i incident.Incident) Situation {
+	s := Situation{
+		Open: i.State == incident.Open, Severity: i.Severity, OpenedAt: i.OpenedAt, ResolvedAt: i.ResolvedAt, Reopened: i.Reopened,
+		AcknowledgedBy: i.AcknowledgedBy, AcknowledgedSeverity: i.AcknowledgedSeverity, HasPicture: i.Picture != nil,
+	}
+	for _, c := range i.Conditions {
+		if c.Lasts() {
+			s.Conditions = append(s.Conditions, c.Name)
+		}
+	}
+	return s
+}
+
+// taken reports whether somebody handles the incident and it has not got worse since.
+func (s Situation) taken() bool {
+	return s.AcknowledgedBy != "" && s.Severity <= s.AcknowledgedSeverity
 }
 
 // Told holds what a destination knows of an incident. Only messages that were sent count.
@@ -27,9 +52,12 @@ type Told struct {
 	Reopened       int                         `json:"reopened"`
 	AcknowledgedBy string                      `json:"acknowledged_by,omitempty"`
 	HasPicture     bool                        `json:"has_picture"`
-	Conditions     []incident.Name             `json:"conditions"`         // that lasted
+	Streams        int                         `json:"streams,omitempty"`
+	Conditions     []incident.Name             `json:"conditions"`         // all since it was opened or reopened
+	Lasting        []incident.Name             `json:"lasting,omitempty"`  // those that lasted as of the newest message
 	PushedAt       time.Time                   `json:"pushed_at,omitzero"` // of the newest message that makes a sound
 	Pushed         map[incident.Name]time.Time `json:"pushed,omitempty"`   // the same, by condition
+	Owed           MessageKind                 `json:"owed,omitempty"`     // a push that PushInterval has held back while the message was edited
 	Ref            string                      `json:"ref,omitempty"`      // names the message at the channel, for edits
 }
 
@@ -65,4 +93,154 @@ type Step struct {
 	Kind MessageKind
 	Push bool // the message makes a sound
 	At   time.Time
+}
+
+// Next returns the next message of a thread. It sees only the present situation: changes
+// that the destination was not told of in time become one message.
+func Next(now time.Time, s Situation, t Told, p Plan) Step {
+	switch {
+	case t.Open && !s.Open:
+		return Step{Kind: Recovered} // silences do not hold it back
+	case !t.Opened && !s.Open:
+		return Step{}
+	case p.SilencedUntil.Equal(Forever):
+		return Step{}
+	case p.SilencedUntil.After(now):
+		return Step{At: p.SilencedUntil}
+	case !t.Opened:
+		return open(now, s, p)
+	case s.Open:
+		return t.next(now, s, p)
+	case t.outdated(s, p):
+		return Step{Kind: Updated}
+	}
+	return Step{}
+}
+
+// open returns the first message of a thread, or when it is due.
+func open(now time.Time, s Situation, p Plan) Step {
+	if p.Delay > 0 && s.taken() {
+		return Step{}
+	}
+	wait := p.Delay
+	if !s.HasPicture {
+		wait = max(wait, p.Await)
+	}
+	if due := s.OpenedAt.Add(wait); due.After(now) {
+		return Step{At: due}
+	}
+	return Step{Kind: Opened, Push: !s.taken()}
+}
+
+// next returns the next message about an open incident that the destination knows.
+func (t Told) next(now time.Time, s Situation, p Plan) Step {
+	if kind := t.change(s); kind != "" {
+		limit := t.limit(s)
+		switch {
+		case s.taken() && (kind == Reopened || t.knows(s.Conditions)):
+			return Step{Kind: kind}
+		case !limit.After(now), s.Severity > t.Severity && !s.taken():
+			return Step{Kind: kind, Push: true}
+		case p.Edits:
+			return Step{Kind: kind} // and the push is owed
+		}
+		return Step{At: limit}
+	}
+	kind, due := t.again(s, p)
+	switch {
+	case kind != "" && !due.After(now):
+		return Step{Kind: kind, Push: true}
+	case s.AcknowledgedBy != "" && s.AcknowledgedBy != t.AcknowledgedBy:
+		return Step{Kind: Acknowledged}
+	case t.outdated(s, p):
+		return Step{Kind: Updated}
+	}
+	return Step{At: due}
+}
+
+// change returns the kind of the message about what has got worse; empty: nothing has.
+func (t Told) change(s Situation) MessageKind {
+	switch {
+	case !t.Open, s.Reopened > t.Reopened:
+		return Reopened
+	case s.Severity > t.Severity, !t.knows(s.Conditions):
+		return Worse
+	}
+	return ""
+}
+
+// again returns the next push about what the destination knows already; empty: none.
+func (t Told) again(s Situation, p Plan) (kind MessageKind, due time.Time) {
+	switch {
+	case s.taken():
+		return "", time.Time{}
+	case t.Owed != "":
+		return t.Owed, t.limit(s)
+	case p.Repeat > 0:
+		return Repeated, t.PushedAt.Add(max(p.Repeat, PushInterval))
+	}
+	return "", time.Time{}
+}
+
+// limit returns when a push is allowed: when PushInterval is over for one of the
+// conditions that last, or for the thread if none does.
+func (t Told) limit(s Situation) (at time.Time) {
+	if len(s.Conditions) == 0 {
+		return t.PushedAt.Add(PushInterval)
+	}
+	for n, c := range s.Conditions {
+		if over := t.Pushed[c].Add(PushInterval); n == 0 || over.Before(at) {
+			at = over
+		}
+	}
+	return at
+}
+
+// outdated reports whether the message can be edited and shows less than there is.
+func (t Told) outdated(s Situation, p Plan) bool {
+	return p.Edits && (s.HasPicture && !t.HasPicture || s.Streams != t.Streams || !sameNames(s.Conditions, t.Lasting))
+}
+
+// knows reports whether the destination was told of all conditions.
+func (t Told) knows(conditions []incident.Name) bool {
+	return !slices.ContainsFunc(conditions, func(c incident.Name) bool { return !slices.Contains(t.Conditions, c) })
+}
+
+func sameNames(a, b []incident.Name) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// After returns what the destination knows after a message about s was sent at a time. ref
+// names the message at the channel; empty: it cannot be edited, or the name is the same.
+func (t Told) After(s Situation, step Step, at time.Time, ref string) Told {
+	if step.Kind == Reopened {
+		t.Conditions = nil
+	}
+	t.Conditions = slices.Clone(t.Conditions)
+	for _, c := range s.Conditions {
+		if !slices.Contains(t.Conditions, c) {
+			t.Conditions = append(t.Conditions, c)
+		}
+	}
+	t.Opened, t.Open, t.Severity, t.Reopened, t.AcknowledgedBy = true, s.Open, s.Severity, s.Reopened, s.AcknowledgedBy
+	t.HasPicture, t.Streams, t.Lasting = t.HasPicture || s.HasPicture, s.Streams, slices.Clone(s.Conditions)
+	if ref != "" {
+		t.Ref = ref
+	}
+	switch {
+	case step.Push:
+		t.PushedAt, t.Owed = at, ""
+		t.Pushed = maps.Clone(t.Pushed)
+		if t.Pushed == nil {
+			t.Pushed = map[incident.Name]time.Time{}
+		}
+		for _, c := range s.Conditions {
+			t.Pushed[c] = at
+		}
+	case !s.Open || s.taken():
+		t.Owed = ""
+	case step.Kind == Reopened || step.Kind == Worse:
+		t.Owed = step.Kind
+	}
+	return t
 }

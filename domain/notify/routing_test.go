@@ -1,0 +1,125 @@
+package notify_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// routing has a webhook, Slack and PagerDuty, and the routes.
+func routing(routes ...notify.Route) notify.Routing {
+	r := notify.Routing{Destinations: map[string]notify.Destination{}, Routes: routes}
+	for id, kind := range map[string]notify.Kind{"webhook": notify.Webhook, "slack": notify.Slack, "pager": notify.PagerDuty} {
+		r.Destinations[id] = destination(id, kind)
+	}
+	return r
+}
+
+func route(match notify.Match, delay time.Duration, destinations ...string) notify.Route {
+	return notify.Route{Name: "route", Match: match, Delay: delay, Destinations: destinations}
+}
+
+func continued(r notify.Route) notify.Route {
+	r.Continue = true
+	return r
+}
+
+// ids names targets, with the delays of their routes.
+func ids(targets []notify.Target) (all []string) {
+	for _, t := range targets {
+		id := t.Destination.ID
+		if t.Route.Delay > 0 {
+			id += " after " + t.Route.Delay.String()
+		}
+		all = append(all, id)
+	}
+	return all
+}
+
+var (
+	blackIncident = notify.Subject{Conditions: []incident.Name{black}, Severity: 1, MonitorID: someMonitor, Metadata: map[string]string{"labels.team": "video"}}
+	blackEvent    = notify.Subject{EventType: event.Blackout, Conditions: []incident.Name{black}, Severity: 1, MonitorID: someMonitor}
+)
+
+func TestTheFirstRouteThatMatchesEndsTheSearchUnlessItContinues(t *testing.T) {
+	critical := notify.Match{MinSeverity: 3}
+	for _, c := range []struct {
+		name   string
+		routes []notify.Route
+		want   []string
+	}{
+		{"no route", nil, nil},
+		{"the first that matches", []notify.Route{route(critical, 0, "pager"), route(notify.Match{}, 0, "slack"), route(notify.Match{}, 0, "pager")}, []string{"slack"}},
+		{"it continues", []notify.Route{continued(route(notify.Match{}, 0, "slack")), route(notify.Match{}, time.Minute, "pager")}, []string{"slack", "pager after 1m0s"}},
+		{"each once, the earliest", []notify.Route{continued(route(notify.Match{}, time.Hour, "slack")), route(notify.Match{}, time.Minute, "slack")}, []string{"slack after 1m0s"}},
+		{"not a webhook", []notify.Route{route(notify.Match{}, 0, "webhook", "slack")}, []string{"slack"}},
+		{"unknown and disabled ones", []notify.Route{route(notify.Match{}, 0, "gone", "off", "broken", "pager")}, []string{"pager"}},
+	} {
+		r := routing(c.routes...)
+		off, broken := destination("off", notify.Slack), destination("broken", notify.Slack)
+		off.Enabled, broken.DisabledReason = false, "410"
+		r.Destinations["off"], r.Destinations["broken"] = off, broken
+		if got := ids(r.Targets(blackIncident)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestEventsGoToWebhooksWithoutDelay(t *testing.T) {
+	r := routing(route(notify.Match{}, time.Minute, "webhook", "slack"))
+	if got := ids(r.Targets(blackEvent)); !slices.Equal(got, []string{"webhook"}) {
+		t.Errorf("the event goes to %v", got)
+	}
+	if got := ids(r.Explain(blackEvent, eight).Targets); !slices.Equal(got, []string{"webhook", "slack after 1m0s"}) {
+		t.Errorf("the event and its incident go to %v", got)
+	}
+}
+
+func TestEveryCriterionHasToHold(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		match   notify.Match
+		subject notify.Subject
+		want    bool
+	}{
+		{"nothing", notify.Match{}, blackIncident, true},
+		{"the event", notify.Match{Events: []event.Type{event.Silence, event.Blackout}}, blackEvent, true},
+		{"another event", notify.Match{Events: []event.Type{event.BlackoutRecovered}}, blackEvent, false},
+		{"the event of the incident's condition", notify.Match{Events: []event.Type{event.Blackout}}, blackIncident, true},
+		{"another event than the incident's", notify.Match{Events: []event.Type{event.Silence, event.MonitorError}}, blackIncident, false},
+		{"one of the conditions", notify.Match{Conditions: []incident.Name{silent, black}}, blackIncident, true},
+		{"another condition", notify.Match{Conditions: []incident.Name{silent}}, blackIncident, false},
+		{"its severity", notify.Match{MinSeverity: 1}, blackIncident, true},
+		{"a higher severity", notify.Match{MinSeverity: 2}, blackIncident, false},
+		{"the metadata", notify.Match{Metadata: map[string]string{"labels.team": "video"}}, blackIncident, true},
+		{"other metadata", notify.Match{Metadata: map[string]string{"labels.team": "audio"}}, blackIncident, false},
+		{"metadata that it has not", notify.Match{Metadata: map[string]string{"labels.city": ""}}, blackIncident, false},
+		{"one of two", notify.Match{MinSeverity: 1, Conditions: []incident.Name{silent}}, blackIncident, false},
+	} {
+		if got := c.match.Matches(c.subject); got != c.want {
+			t.Errorf("%s: %v, want %v: %+v", c.name, got, c.want, c.match.Explain(c.subject))
+		}
+	}
+}
+
+func TestMetadataIsFlattened(t *testing.T) {
+	got := notify.FlattenMetadata([]byte(`{"channel_name":"A","labels":{"team":"video","deep":{"n":12345678901234567890,"x":1.50}},"live":true,"none":null,"list":["a"]}`))
+	want := map[string]string{"channel_name": "A", "labels.team": "video", "labels.deep.n": "12345678901234567890", "labels.deep.x": "1.50", "live": "true"}
+	if len(got) != len(want) {
+		t.Errorf("got %v", got)
+	}
+	for path, value := range want {
+		if got[path] != value {
+			t.Errorf("%s is %q, want %q", path, got[path], value)
+		}
+	}
+	for _, raw := range []string{"", "null", "[1]", "{", `"a"`} {
+		if got := notify.FlattenMetadata([]byte(raw)); len(got) != 0 {
+			t.Errorf("%q gave %v", raw, got)
+		}
+	}
+}

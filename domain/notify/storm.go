@@ -1,0 +1,17 @@
+package notify
+
+import "time"
+
+// The limits of section 19.7.
+const (
+	StormWindow  = time.Minute // incidents that are opened within it count
+	stormOpened  = 10          // so many make a storm
+	stormStreams = 3           // or those of so many streams, if
+	stormShare   = 5           // they are a fifth of the live ones
+)
+
+// IsStorm reports whether incidents are a storm: opened is how many were opened within
+// StormWindow, streams how many streams they are of, live how many streams are live.
+func IsStorm(opened, streams, live int) bool {
+	return opened >= stormOpened || streams >= stormStreams && live > 0 && streams*stormShare >= live
+}
