@@ -11,7 +11,7 @@ umask 077
 if [ $# -gt 0 ]; then
 	sed "s|^IMAGE=.*|IMAGE=$1|" .env >.env.new && mv .env.new .env
 fi
-for name in API_KEY INTERNAL_API_KEY WEBHOOK_SIGNING_KEY EVIDENCE_LINK_KEY POSTGRES_PASSWORD; do
+for name in API_KEY INTERNAL_API_KEY WEBHOOK_SIGNING_KEY EVIDENCE_LINK_KEY SECRETS_KEY POSTGRES_PASSWORD; do
 	grep -q "^$name=." .env && continue
 	secret=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')
 	sed "/^$name=/d" .env >.env.new && mv .env.new .env

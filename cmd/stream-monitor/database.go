@@ -24,8 +24,8 @@ const (
 
 // openDatabase starts the private database (decision P3), or opens the one of DB_DSN, even
 // if that cannot be reached yet. closeStore closes it; a forced shutdown kills the private
-// server.
-func openDatabase(ctx context.Context, forced forcedShutdown, f config.DatabaseFlags, log *slog.Logger) (store *postgres.Store, closeStore func(), err error) {
+// server. secrets encrypts the secrets of destinations; nil: they are neither read nor written.
+func openDatabase(ctx context.Context, forced forcedShutdown, f config.DatabaseFlags, secrets postgres.Secrets, log *slog.Logger) (store *postgres.Store, closeStore func(), err error) {
 	dsn, stop := f.DBDSN, func() {}
 	if !f.HasExternalDatabase() {
 		server, err := embedded.Start(ctx, embedded.Config{DataDir: f.DataDir, Log: log})
@@ -39,7 +39,7 @@ func openDatabase(ctx context.Context, forced forcedShutdown, f config.DatabaseF
 			}
 		}
 	}
-	store, err = postgres.New(dsn, postgres.Config{Zone: time.Local, Log: log})
+	store, err = postgres.New(dsn, postgres.Config{Zone: time.Local, Log: log, Secrets: secrets})
 	if err != nil {
 		stop()
 		return nil, nil, err
@@ -63,10 +63,15 @@ type databaseSetup struct {
 
 func newDatabaseSetup(store *postgres.Store, log *slog.Logger) *databaseSetup {
 	return &databaseSetup{
-		reach:   store.Ping,
-		migrate: store.Migrate,
-		log:     log,
-		done:    make(chan struct{}),
+		reach: store.Ping,
+		migrate: func(ctx context.Context) error {
+			if err := store.Migrate(ctx); err != nil {
+				return err
+			}
+			return store.ResealSecrets(ctx)
+		},
+		log:  log,
+		done: make(chan struct{}),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/logging"
+	"github.com/stream-monitor/stream-monitor/adapters/secretbox"
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
 )
 
@@ -42,7 +43,11 @@ func (g *gatewayServer) serve(ctx context.Context, forced forcedShutdown, output
 	if err != nil {
 		return err
 	}
-	store, closeStore, err := openDatabase(ctx, forced, g.settings.Database, log)
+	secrets, err := secretbox.New(keys.Secrets)
+	if err != nil {
+		return err
+	}
+	store, closeStore, err := openDatabase(ctx, forced, g.settings.Database, secrets, log)
 	if err != nil {
 		return err
 	}

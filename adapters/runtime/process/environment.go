@@ -15,6 +15,7 @@ var gatewaySecrets = map[string]bool{
 	"DB_DSN":              true,
 	"API_KEY":             true,
 	"WEBHOOK_SIGNING_KEY": true,
+	"SECRETS_KEY":         true,
 
 	"EVIDENCE_LINK_KEY":      true,
 	"EVIDENCE_S3_ACCESS_KEY": true,

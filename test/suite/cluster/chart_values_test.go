@@ -59,7 +59,7 @@ func TestTheChartUsesExistingSecrets(t *testing.T) {
 func TestTheChartGeneratesLongAndDifferentKeys(t *testing.T) {
 	secret := rendered(t)["Secret/stream-monitor"]
 	seen := map[any]bool{}
-	for _, key := range []string{"API_KEY", "INTERNAL_API_KEY", "WEBHOOK_SIGNING_KEY", "EVIDENCE_LINK_KEY"} {
+	for _, key := range []string{"API_KEY", "INTERNAL_API_KEY", "WEBHOOK_SIGNING_KEY", "EVIDENCE_LINK_KEY", "SECRETS_KEY"} {
 		v, _ := secret.field("data", key).(string)
 		if len(v) < 43 || seen[v] {
 			t.Errorf("%s is %q", key, v)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/stream-monitor/stream-monitor/adapters/secretbox"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -50,6 +51,10 @@ func parseSigning(text string, _ *kong.Tag) (any, error) {
 
 func parseLinkKeys(text string, _ *kong.Tag) (any, error) {
 	return evidence.ParseLinkKeys(text)
+}
+
+func parseSecretsKeys(text string, _ *kong.Tag) (any, error) {
+	return secretbox.ParseKeys(text)
 }
 
 // bucketPattern matches the names of buckets, and prefixes of path elements that no

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stream-monitor/stream-monitor/adapters/secretbox"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 )
@@ -33,6 +34,7 @@ type KeyFlags struct {
 	WebhookSigningKey webhook.Keys      `type:"signing" secret:"" env:"WEBHOOK_SIGNING_KEY" help:"Key that signs webhooks; while you change it, two keys separated by a comma. Default: generated."`
 	InternalAPIKey    string            `type:"key" secret:"" name:"internal-api-key" env:"INTERNAL_API_KEY" help:"Key that workers present to the gateway. Default: generated."`
 	EvidenceLinkKey   evidence.LinkKeys `type:"linkkeys" secret:"" env:"EVIDENCE_LINK_KEY" help:"Key that signs links to evidence; up to 4, separated by commas: the first signs, all verify. Default: generated with the other keys, else derived from API_KEY."`
+	SecretsKey        secretbox.Keys    `type:"secretskeys" secret:"" env:"SECRETS_KEY" help:"Key that encrypts the secrets of destinations in the database; up to 4, separated by commas: the first encrypts, all decrypt. Default: generated with the other keys, else derived from API_KEY."`
 }
 
 // EvidenceFlags say where the bytes of evidence are stored.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stream-monitor/stream-monitor/adapters/secretbox"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 )
@@ -111,17 +112,69 @@ func TestMissingKeysAreGeneratedAndStored(t *testing.T) {
 			t.Errorf("the keys of links are %q, %q and %q", stored.Links, given.Links, other.Links)
 		}
 	})
+	t.Run("of secrets are generated, too", func(t *testing.T) {
+		dir := t.TempDir()
+		first, _ := load(t, dir, KeyFlags{})
+		again, _ := load(t, dir, KeyFlags{})
+		if len(first.Secrets[0]) != 64 || !slices.Equal(again.Secrets, first.Secrets) || slices.Contains([]string{first.API, first.Links[0]}, first.Secrets[0]) {
+			t.Errorf("the keys of secrets are %q, then %q", first.Secrets, again.Secrets)
+		}
+	})
+	t.Run("of secrets are added to the file of an older version, the same for all that start at once", func(t *testing.T) {
+		dir := t.TempDir()
+		if err := os.WriteFile(KeysPath(dir), []byte(`{"API_KEY":"a","INTERNAL_API_KEY":"b","WEBHOOK_SIGNING_KEY":"c","EVIDENCE_LINK_KEY":"0123456789abcdef"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]Keys, 16)
+		var wg sync.WaitGroup
+		for i := range got {
+			wg.Go(func() { got[i], _ = load(t, dir, KeyFlags{}) })
+		}
+		wg.Wait()
+		after, _ := load(t, dir, KeyFlags{})
+		for _, k := range got {
+			if !slices.Equal(k.Secrets, after.Secrets) || len(k.Secrets) != 2 || k.API != "a" || k.Links[0] != "0123456789abcdef" {
+				t.Fatalf("a process has %+v, the file %+v", k, after)
+			}
+		}
+		info, err := os.Stat(KeysPath(dir))
+		if entries, _ := os.ReadDir(dir); err != nil || info.Mode().Perm() != 0o600 || len(entries) != 1 {
+			t.Errorf("the file has mode %v, beside it are %v", info.Mode(), entries)
+		}
+	})
+	t.Run("of secrets still open what was encrypted before another was given", func(t *testing.T) {
+		dir := t.TempDir()
+		all := KeyFlags{APIKey: "a", WebhookSigningKey: webhook.Keys{"b"}, InternalAPIKey: "c"}
+		derived, _ := load(t, dir, all)
+		if len(derived.Secrets) != 1 || len(derived.Secrets[0]) != 64 || derived.Secrets[0] == derived.Links[0] {
+			t.Fatalf("the derived keys are %q", derived.Secrets)
+		}
+		stored, _ := load(t, dir, KeyFlags{APIKey: "a"})
+		if !slices.Equal(stored.Secrets[1:], derived.Secrets) {
+			t.Errorf("stored are %q, derived %q", stored.Secrets, derived.Secrets)
+		}
+		if again, _ := load(t, dir, all); !slices.Equal(again.Secrets, stored.Secrets) {
+			t.Errorf("with a file the keys are %q, want %q", again.Secrets, stored.Secrets)
+		}
+		all.SecretsKey = secretbox.Keys{"new", "old"}
+		for _, given := range []KeyFlags{all, {APIKey: "a", SecretsKey: all.SecretsKey}} {
+			if got, _ := load(t, dir, given); !slices.Equal(got.Secrets, slices.Concat(all.SecretsKey, stored.Secrets)) {
+				t.Errorf("given keys become %q", got.Secrets)
+			}
+		}
+	})
 	for name, c := range map[string]struct {
 		content string
 		mode    os.FileMode
 		says    string
 	}{
-		"readable by others":  {`{}`, 0o640, "chmod 600"},
-		"that is no JSON":     {`API_KEY=hunter2`, 0o600, "remove it"},
-		"that lacks a key":    {`{"API_KEY":"hunter2","INTERNAL_API_KEY":"hunter2"}`, 0o600, "lacks one of"},
-		"that is too large":   {strings.Repeat(" ", maxKeysFile+1), 0o600, "bytes"},
-		"with a bad link key": {`{"API_KEY":"a","INTERNAL_API_KEY":"b","WEBHOOK_SIGNING_KEY":"c","EVIDENCE_LINK_KEY":"hunter2"}`, 0o600, "EVIDENCE_LINK_KEY"},
-		"with a bad key":      {`{"API_KEY":"a","INTERNAL_API_KEY":"b","WEBHOOK_SIGNING_KEY":"hunter2,"}`, 0o600, "WEBHOOK_SIGNING_KEY"},
+		"readable by others":     {`{}`, 0o640, "chmod 600"},
+		"that is no JSON":        {`API_KEY=hunter2`, 0o600, "remove it"},
+		"that lacks a key":       {`{"API_KEY":"hunter2","INTERNAL_API_KEY":"hunter2"}`, 0o600, "lacks one of"},
+		"that is too large":      {strings.Repeat(" ", maxKeysFile+1), 0o600, "bytes"},
+		"with a bad link key":    {`{"API_KEY":"a","INTERNAL_API_KEY":"b","WEBHOOK_SIGNING_KEY":"c","SECRETS_KEY":"0123456789abcdef","EVIDENCE_LINK_KEY":"hunter2"}`, 0o600, "EVIDENCE_LINK_KEY"},
+		"with a bad secrets key": {`{"API_KEY":"a","INTERNAL_API_KEY":"b","WEBHOOK_SIGNING_KEY":"c","SECRETS_KEY":"hunter2"}`, 0o600, "SECRETS_KEY"},
+		"with a bad key":         {`{"API_KEY":"a","INTERNAL_API_KEY":"b","WEBHOOK_SIGNING_KEY":"hunter2,","SECRETS_KEY":"0123456789abcdef"}`, 0o600, "WEBHOOK_SIGNING_KEY"},
 	} {
 		t.Run("a file "+name+" is refused, and not touched", func(t *testing.T) {
 			dir := t.TempDir()

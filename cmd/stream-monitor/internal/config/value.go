@@ -37,6 +37,7 @@ var parsers = map[string]parser{
 	"duration":      parseDuration,
 	"evidencestore": parseEvidenceStore,
 	"linkkeys":      parseLinkKeys,
+	"secretskeys":   parseSecretsKeys,
 	"stream":        parseStream,
 	"integer":       parseInteger,
 	"numeral":       parseNumeral,

@@ -126,13 +126,15 @@ Helm chooses the order of the templates.
     {{- end -}}
     {{- $_ := set $keys $name (default (randAlphaNum 48) $key) -}}
   {{- end -}}
-  {{- /* Without this key the gateway derives one. */ -}}
-  {{- $link := .Values.secret.values.EVIDENCE_LINK_KEY -}}
-  {{- if and (not $link) (hasKey $there "EVIDENCE_LINK_KEY") -}}
-    {{- $link = index $there "EVIDENCE_LINK_KEY" | b64dec -}}
+  {{- /* Without these keys the gateway derives its own. */ -}}
+  {{- range $name := list "EVIDENCE_LINK_KEY" "SECRETS_KEY" -}}
+    {{- $key := index $.Values.secret.values $name -}}
+    {{- if and (not $key) (hasKey $there $name) -}}
+      {{- $key = index $there $name | b64dec -}}
+    {{- end -}}
+    {{- if and (not $key) $.Values.generate -}}{{- $key = randAlphaNum 48 -}}{{- end -}}
+    {{- with $key -}}{{- $_ := set $keys $name . -}}{{- end -}}
   {{- end -}}
-  {{- if and (not $link) .Values.generate -}}{{- $link = randAlphaNum 48 -}}{{- end -}}
-  {{- with $link -}}{{- $_ := set $keys "EVIDENCE_LINK_KEY" . -}}{{- end -}}
   {{- $dsn := .Values.secret.values.DB_DSN -}}
   {{- if and (not $dsn) (hasKey $there "DB_DSN") -}}
     {{- $dsn = index $there "DB_DSN" | b64dec -}}
