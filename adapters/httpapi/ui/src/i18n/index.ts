@@ -2,52 +2,57 @@
 import { computed, effect, signal } from "@preact/signals";
 import { language, type Language } from "../settings";
 import type { en } from "./en";
-import type { refusals as enRefusals } from "./en/refusals";
+import type { pages } from "./en/pages";
 
 // Same is the shape of the English words: the compiler finds what another language lacks.
 export type Same<T> = T extends string ? string : T extends (...args: infer A) => string ? (...args: A) => string : { [K in keyof T]: Same<T[K]> };
-export type Words = Same<typeof en>;
-export type RefusalWords = Same<typeof enRefusals>;
+export type WallWords = Same<typeof en>;
+export type PageWords = Same<typeof pages>;
+export type Words = WallWords & PageWords;
 
-const load: Record<Language, () => Promise<Words>> = {
+const loadWall: Record<Language, () => Promise<WallWords>> = {
   en: () => import("./en").then((m) => m.en),
   ja: () => import("./ja").then((m) => m.ja),
 };
 
-const loaded = signal<{ language: Language; words: Words } | null>(null);
-
-// text may be read once loadWords has ended.
-export const text = computed<Words>(() => loaded.value!.words);
-export const locale = computed(() => (loaded.value?.language === "ja" ? "ja-JP" : "en-GB"));
-
-const loadRefusals: Record<Language, () => Promise<RefusalWords>> = {
-  en: () => import("./en/refusals").then((m) => m.refusals),
-  ja: () => import("./ja/refusals").then((m) => m.refusals),
+const loadPages: Record<Language, () => Promise<PageWords>> = {
+  en: () => import("./en/pages").then((m) => m.pages),
+  ja: () => import("./ja/pages").then((m) => m.pages),
 };
 
-const loadedRefusals = signal<Partial<Record<Language, RefusalWords>>>({});
+const loaded = signal<{ language: Language; wall: WallWords; pages?: PageWords } | null>(null);
+let wantPages = false;
 
-// refusalWords are loaded when they are first wanted, so that the wall does not pay for them: undefined until then.
-export function refusalWords(): RefusalWords | undefined {
-  const wanted = loaded.value!.language;
-  const words = loadedRefusals.value[wanted];
-  if (!words) void loadRefusalWords(wanted).catch(() => {}); // the API's own text stands meanwhile
-  return words;
-}
+// text may be read once loadWords has ended, and its words of pages once loadPageWords has.
+export const text = computed(() => ({ ...loaded.value!.wall, ...loaded.value!.pages }) as Words);
+export const locale = computed(() => (loaded.value?.language === "ja" ? "ja-JP" : "en-GB"));
 
-export async function loadRefusalWords(wanted: Language): Promise<void> {
-  const words = await loadRefusals[wanted]();
-  if (!loadedRefusals.peek()[wanted]) loadedRefusals.value = { ...loadedRefusals.peek(), [wanted]: words };
+async function load(): Promise<void> {
+  const chosen = language.peek();
+  const wall = await loadWall[chosen]();
+  const pages = wantPages ? await loadPages[chosen]() : undefined;
+  if (language.peek() !== chosen) return load();
+  const before = loaded.peek();
+  if (before?.wall !== wall || before.pages !== pages) loaded.value = { language: chosen, wall, pages };
 }
 
 // loadWords ends when the chosen language is there, and follows the choice from then on.
 export async function loadWords(): Promise<void> {
-  const read = async (chosen: Language) => {
-    const words = await load[chosen]();
-    if (language.peek() === chosen) loaded.value = { language: chosen, words };
-  };
-  await read(language.peek());
+  await load();
   effect(() => {
-    if (language.value !== loaded.peek()!.language) void read(language.value);
+    if (language.value !== loaded.peek()!.language) void load();
   });
+}
+
+// loadPageWords adds the words that the wall does not pay for.
+export async function loadPageWords(): Promise<void> {
+  wantPages = true;
+  if (!loaded.peek()?.pages) await load();
+}
+
+// refusalWords are loaded when they are first wanted: undefined until then.
+export function refusalWords(): PageWords["refusals"] | undefined {
+  const { pages } = loaded.value!;
+  if (!pages) void loadPageWords().catch(() => {}); // the API's own text stands meanwhile
+  return pages?.refusals;
 }

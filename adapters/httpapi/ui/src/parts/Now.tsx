@@ -25,7 +25,7 @@ export function Now({ monitor, name }: { monitor: Monitor; name: string }) {
         <Missing monitor={monitor} />
       )}
       <figcaption>
-        <b>{stale ? words.incident.lastPicture : words.incident.now}</b>
+        <b>{stale ? words.wall.lastPicture : words.incident.now}</b>
         <span class="num right">{picture && clockDay(picture.takenAt, now.peek())}</span>
         <span class={stale ? "num is-warning" : "num"}>{picture && words.common.ago(duration(age))}</span>
         <span class="num right">{picture && luma.value !== null && words.wall.luma(decimal(luma.value, 0))}</span>

@@ -155,7 +155,7 @@ function Latest({ id, intervalSec, name }: { id: string; intervalSec: number; na
   return (
     <span>
       <Thumb picture={picture} intervalSec={intervalSec} label={name} />
-      <span class="caption">{picture ? <b>{stale ? words.incident.lastPicture : words.wall.now}</b> : words.wall.noneNow}</span>
+      <span class="caption">{picture ? <b>{stale ? words.wall.lastPicture : words.wall.now}</b> : words.wall.noneNow}</span>
     </span>
   );
 }

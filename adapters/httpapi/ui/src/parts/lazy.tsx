@@ -1,18 +1,18 @@
 import { signal } from "@preact/signals";
 import type { FunctionComponent } from "preact";
-import { text } from "../i18n";
+import { loadPageWords, text } from "../i18n";
 
 const retryMs = 3000;
 
-// lazy is a page whose code is loaded when it is first shown, so that the wall does not pay for it.
+// lazy is a page whose code and words are loaded when it is first shown, so that the wall does not pay for it.
 export function lazy(load: () => Promise<FunctionComponent>): FunctionComponent {
   const page = signal<FunctionComponent | null>(null);
   const failed = signal(false);
   let loading = false;
   const start = () => {
     loading = true;
-    load().then(
-      (loaded) => (page.value = loaded),
+    Promise.all([load(), loadPageWords()]).then(
+      ([loaded]) => (page.value = loaded),
       () => {
         // The link may be lost for now; or the gateway is of another version and has other files.
         failed.value = true;

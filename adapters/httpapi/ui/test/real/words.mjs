@@ -9,10 +9,12 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const outDir = mkdtempSync(join(tmpdir(), "dashboard-words-"));
 let dictionaries;
 try {
-  const input = { en: join(root, "src/i18n/en.ts"), ja: join(root, "src/i18n/ja.ts") };
+  const names = ["en", "ja", "en/pages", "ja/pages"];
+  const input = Object.fromEntries(names.map((name) => [name, join(root, `src/i18n/${name}.ts`)]));
   await build({ root, logLevel: "error", build: { ssr: true, outDir, emptyOutDir: false, rollupOptions: { input, output: { entryFileNames: "[name].mjs" } } } });
-  const load = (language) => import(pathToFileURL(join(outDir, `${language}.mjs`)));
-  dictionaries = { en: (await load("en")).en, ja: (await load("ja")).ja };
+  const load = (name) => import(pathToFileURL(join(outDir, `${name}.mjs`)));
+  const both = async (language) => ({ ...(await load(language))[language], ...(await load(`${language}/pages`)).pages });
+  dictionaries = { en: await both("en"), ja: await both("ja") };
 } finally {
   rmSync(outDir, { recursive: true });
 }

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { en as enPages } from "../../src/i18n/en";
-import { refusals as enRefusals } from "../../src/i18n/en/refusals";
-import { ja as jaPages } from "../../src/i18n/ja";
-import { refusals as jaRefusals } from "../../src/i18n/ja/refusals";
+import { en as enWall } from "../../src/i18n/en";
+import { pages as enPages } from "../../src/i18n/en/pages";
+import { ja as jaWall } from "../../src/i18n/ja";
+import { pages as jaPages } from "../../src/i18n/ja/pages";
 
-const en = { ...enPages, refusals: enRefusals };
-const ja = { ...jaPages, refusals: jaRefusals };
+const en = { ...enWall, ...enPages };
+const ja = { ...jaWall, ...jaPages };
 
 type Tree = { [key: string]: unknown };
 
@@ -50,4 +50,20 @@ test("functions take the same number of parameters at most", () => {
     assert.equal(typeof j, typeof e, key);
     if (typeof e === "function") assert.ok((j as () => string).length <= e.length, key);
   }
+});
+
+test("the words of pages are loaded with the first page, and follow the language from then on", async () => {
+  const { loadPageWords, loadWords, text } = await import("../../src/i18n");
+  const { language } = await import("../../src/settings");
+  const shown = (title: string | undefined) => new Promise<void>((done) => text.subscribe((words) => words.settings?.title === title && done()));
+  language.value = "en";
+  await loadWords();
+  assert.equal(text.value.settings, undefined);
+  const opened = loadPageWords();
+  language.value = "ja"; // while they are being loaded
+  await opened;
+  assert.equal(text.value.settings.title, "設定");
+  language.value = "en";
+  await shown("Settings");
+  assert.equal(text.value.common.loading, en.common.loading);
 });

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { before, test } from "node:test";
-import { loadRefusalWords, loadWords } from "../../src/i18n";
+import { loadPageWords, loadWords } from "../../src/i18n";
 import { refusals as en } from "../../src/i18n/en/refusals";
 import { refusals as ja } from "../../src/i18n/ja/refusals";
 import { reasonWord, refusalOf } from "../../src/refusals";
 
 before(async () => {
   await loadWords();
-  await loadRefusalWords("en");
+  await loadPageWords();
 });
 
 const read = (path: string) => readFileSync(`${process.env.UI_ROOT}/${path}`, "utf8");

@@ -25,7 +25,6 @@ export const incident = {
   after: "After",
   afterText: "recovered",
   now: "Now",
-  lastPicture: "Last picture",
   nowMissing: {
     fetching: "Fetching …",
     none: (waited: string) => `No picture came for ${waited}. It is asked for again and again.`,

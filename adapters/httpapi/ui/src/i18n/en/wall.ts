@@ -42,6 +42,7 @@ export const wall = {
   onset: "Onset",
   now: "Now",
   noneBefore: "No picture before",
+  lastPicture: "Last picture",
   noneNow: "Now: none yet",
   silentFrom: (time: string) => `Silent ${time}`,
   soundPlot: "Sound",

@@ -27,7 +27,6 @@ export const incident: Words["incident"] = {
   after: "復旧後",
   afterText: "復旧した画像",
   now: "現在",
-  lastPicture: "最後の画像",
   nowMissing: {
     fetching: "取得中…",
     none: (waited) => `${waited}の間、画像が届いていません。取得を続けています。`,

@@ -1,6 +1,6 @@
-import type { RefusalWords } from "..";
+import type { Words } from "..";
 
-export const refusals: RefusalWords = {
+export const refusals: Words["refusals"] = {
   of: (field, sentence) => `${field}：${sentence}`,
   codes: {
     INVALID_URL: "このアドレスは使えません。",

@@ -44,6 +44,7 @@ export const wall: Words["wall"] = {
   onset: "発生時",
   now: "現在",
   noneBefore: "直前の画像なし",
+  lastPicture: "最後の画像",
   noneNow: "現在の画像はまだありません",
   silentFrom: (time) => `${time}から無音`,
   soundPlot: "音量",

@@ -1,0 +1,11 @@
+import { incidents } from "./incidents";
+import { incident } from "./incident";
+import { signin } from "./signin";
+import { monitor } from "./monitor";
+import { deliveries } from "./deliveries";
+import { register } from "./register";
+import { settings } from "./settings";
+import { refusals } from "./refusals";
+
+// pages has the words of what is loaded when it is first shown.
+export const pages = { incidents, incident, signin, monitor, settings, deliveries, register, refusals };
