@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -97,6 +98,9 @@ func (db *database) readRouting(ctx context.Context, tx sqlx.QueryerContext) (no
 		if err != nil {
 			db.logUnreadable("silences", row.ID, err)
 			continue
+		}
+		if w := silence.Window; w != nil && w.Zone == nil {
+			db.logUnreadable("silences", row.ID, w.Locate(time.LoadLocation))
 		}
 		r.Silences = append(r.Silences, silence.Silence)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -85,6 +86,12 @@ func createRoute(t testing.TB, s *postgres.Store, name string, destinations ...s
 
 func silence() notify.Silence {
 	return notify.Silence{ID: newID(), From: noon, By: "Hana", Comment: "保守", Match: notify.Match{Metadata: map[string]string{"labels.team": "a"}}}
+}
+
+func weekly() notify.Silence {
+	s := silence()
+	s.Window = &notify.Window{Weekdays: []time.Weekday{time.Sunday}, Start: "02:00", End: "04:00", Timezone: "Asia/Tokyo"}
+	return s
 }
 
 func TestDestinations(t *testing.T) {
@@ -278,6 +285,40 @@ func TestKeysOfSecretsAreReplaced(t *testing.T) {
 	}
 }
 
+func TestChangesAtOnceLoseNothing(t *testing.T) {
+	dsn := database(t)
+	s := openWithKey(t, dsn, reversing{first: "one"})
+	d := createDestination(t, s, "shared")
+	names := []string{"a", "b", "c", "d", "e", "f"}
+	var wg sync.WaitGroup
+	for _, name := range names {
+		wg.Go(func() {
+			_, err := s.ChangeDestination(t.Context(), d.ID, func(d *notify.Destination) error { d.Config[name] = name; return nil })
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		wg.Go(func() {
+			_, err := s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: name, Destinations: []string{d.ID}})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if got := must[routing.DestinationRecord](t)(s.Destination(t.Context(), d.ID)); len(got.Config) != 1+len(names) {
+		t.Errorf("the config is %v", got.Config)
+	}
+	var positions int
+	if err := raw(t, dsn).QueryRow(`SELECT count(DISTINCT position) FROM routes WHERE NOT is_default`).Scan(&positions); err != nil || positions != len(names) {
+		t.Errorf("%d routes have %d positions, %v", len(names), positions, err)
+	}
+	r := must[notify.Routing](t)(s.Routing(t.Context()))
+	if len(r.Routes) != 1+len(names) {
+		t.Errorf("the routing is %+v", r)
+	}
+}
+
 func TestTrafficCountsTheDeliveriesOfADay(t *testing.T) {
 	dsn := database(t)
 	s, db := openWithKey(t, dsn, reversing{first: "one"}), raw(t, dsn)
@@ -384,9 +425,8 @@ func TestSilences(t *testing.T) {
 	change := func(id string, to time.Time) (routing.SilenceRecord, error) {
 		return s.ChangeSilence(t.Context(), id, func(s *notify.Silence) error { s.ID, s.To = newID(), to; return nil })
 	}
-	weekly := silence()
+	weekly := weekly()
 	weekly.To, weekly.Owner, weekly.UntilRecovered = time.Now().Add(time.Hour).Truncate(time.Microsecond), "a.yaml", true
-	weekly.Window = &notify.Window{Weekdays: []time.Weekday{time.Sunday}, Start: "02:00", End: "04:00", Timezone: "Asia/Tokyo"}
 	must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), weekly))
 	got := must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), weekly)) // repeated
 	if got.By != weekly.By || got.Comment != weekly.Comment || got.Owner != weekly.Owner || !got.UntilRecovered || !got.From.Equal(noon) || !got.To.Equal(weekly.To) ||
@@ -458,8 +498,10 @@ func TestARoutingIsReadOnceAVersion(t *testing.T) {
 			func(got notify.Routing) bool {
 				return len(got.Routes) == 2 && got.Routes[0].ID == r.ID && got.Routes[1].Default
 			}},
-		{"a silence is created", func() (err error) { silenced, err = other.CreateSilence(ctx, silence()); return err },
-			func(r notify.Routing) bool { return len(r.Silences) == 1 }},
+		{"a silence is created", func() (err error) { silenced, err = other.CreateSilence(ctx, weekly()); return err },
+			func(r notify.Routing) bool {
+				return len(r.Silences) == 1 && r.Silences[0].Window.Zone.String() == "Asia/Tokyo"
+			}},
 		{"a destination is changed", func() error {
 			_, err := other.ChangeDestination(ctx, d.ID, func(d *notify.Destination) error { d.Enabled = false; return nil })
 			return err
