@@ -85,7 +85,6 @@ export const monitors = {
   change: (id: string, change: Change) => request<Monitor>("PATCH", `/api/v1/monitors/${segment(id)}`, change),
   preview: (registration: Partial<Registration>, signal?: AbortSignal) => post<Preview>("/api/v1/preview", registration, signal),
   stop: (id: string) => request<void>("DELETE", `/api/v1/monitors/${segment(id)}`),
-  redeliver: (id: string, event: string) => post<void>(`/api/v1/monitors/${segment(id)}/events/${segment(event)}/redeliver`, undefined),
 };
 
 export interface IncidentFilter {
@@ -120,6 +119,7 @@ export const evidence = {
 export interface DeliveryFilter {
   monitor_id?: string | null;
   event_id?: string | null;
+  destination_id?: string | null;
   incident_id?: string | null;
   state?: string | null;
   cursor?: string | null;
@@ -131,6 +131,11 @@ export const testWebhook = (callbackURL: string) => post<Trial>("/api/v1/webhook
 export const deliveries = {
   list: (filter: DeliveryFilter, signal?: AbortSignal) =>
     get<{ deliveries: Delivery[]; next: string | null }>("/api/v1/deliveries", { ...filter }, signal),
+  // again sends a delivery again.
+  again: (d: Delivery) =>
+    d.delivery_id ? post<void>(`/api/v1/deliveries/${segment(d.delivery_id)}/replay`, undefined) : post<void>(`/api/v1/monitors/${segment(d.monitor_id!)}/events/${segment(d.event_id!)}/redeliver`, undefined),
+  // againSince sends everything again that has failed since a time.
+  againSince: (since: string, destinationID: string | null) => post<{ replayed: number }>("/api/v1/deliveries/replay", { since, ...(destinationID ? { destination_id: destinationID } : {}) }),
 };
 
 // operationID is chosen once for an action. crypto.randomUUID does not exist on plain http in a LAN.

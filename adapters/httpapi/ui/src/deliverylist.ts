@@ -7,7 +7,7 @@ import { query } from "./router";
 import { deliveries as live } from "./store";
 import type { Delivery } from "./types";
 
-export const filterNames = ["monitor_id", "incident_id", "event_id"] as const;
+export const filterNames = ["monitor_id", "incident_id", "event_id", "destination_id"] as const;
 const settleMs = 400; // attempts follow each other
 const pageSize = 50;
 
@@ -18,7 +18,7 @@ interface Page {
 
 function readFilter(): DeliveryFilter {
   const q = query.value;
-  return { state: q.get("state"), monitor_id: q.get("monitor_id"), incident_id: q.get("incident_id"), event_id: q.get("event_id"), limit: pageSize };
+  return { state: q.get("state"), monitor_id: q.get("monitor_id"), incident_id: q.get("incident_id"), event_id: q.get("event_id"), destination_id: q.get("destination_id"), limit: pageSize };
 }
 
 export function useDeliveryList() {
@@ -36,13 +36,13 @@ export function useDeliveryList() {
 
   // A delivery that is shown and has changed is read again, with its attempts.
   const shown = page.value?.deliveries ?? [];
-  const stale = shown.filter((d) => isStale(d)).map((d) => d.event_id);
+  const stale = shown.filter((d) => isStale(d)).map((d) => d.event_id!);
   useEffect(() => {
     if (stale.length === 0) return;
     const abort = new AbortController();
     const timer = setTimeout(() => {
       for (const event_id of stale.slice(0, 10)) {
-        api.list({ event_id, limit: 1 }, abort.signal).then(({ deliveries: [newer] }) => newer && page.value && (page.value = replace(page.value, newer)), () => {});
+        api.list({ event_id }, abort.signal).then(({ deliveries }) => page.value && (page.value = deliveries.reduce(replace, page.value)), () => {});
       }
     }, settleMs);
     return () => {
@@ -57,7 +57,7 @@ export function useDeliveryList() {
     const known = new Set(page.value.deliveries.map((d) => d.event_id));
     const newest = page.value.deliveries[0]?.created_at ?? "";
     const q = query.value;
-    return [...live.value.values()].filter((u) => !known.has(u.event_id) && Date.parse(u.created_at) > (Date.parse(newest) || 0) && !q.get("incident_id") && !q.get("event_id") && (!q.get("monitor_id") || q.get("monitor_id") === u.monitor_id) && fits(u.webhook_status)).length;
+    return [...live.value.values()].filter((u) => !known.has(u.event_id) && Date.parse(u.created_at) > (Date.parse(newest) || 0) && !q.get("incident_id") && !q.get("event_id") && !q.get("destination_id") && (!q.get("monitor_id") || q.get("monitor_id") === u.monitor_id) && fits(u.webhook_status)).length;
   });
   const more = () =>
     page.value?.next &&
@@ -68,6 +68,9 @@ export function useDeliveryList() {
   return { page: page.value, failed: failed.value, fresh: fresh.value, more, reload: () => again.value++ };
 }
 
+// keyOf names a delivery.
+export const keyOf = (d: Delivery): string => d.delivery_id ?? d.event_id ?? d.created_at;
+
 export const stateOfUpdate = { pending: "pending", sent: "delivered", failed: "failed" } as const;
 
 function fits(status: keyof typeof stateOfUpdate): boolean {
@@ -75,11 +78,12 @@ function fits(status: keyof typeof stateOfUpdate): boolean {
   return !wanted || wanted === stateOfUpdate[status];
 }
 
+// isStale is for deliveries to the monitor's webhook: the feed tells only of these.
 function isStale(d: Delivery): boolean {
-  const update = live.value.get(d.event_id);
+  const update = d.delivery_id ? undefined : live.value.get(d.event_id!);
   return update !== undefined && (stateOfUpdate[update.webhook_status] !== d.state || update.webhook_attempts !== d.tried);
 }
 
 function replace(page: Page, newer: Delivery): Page {
-  return { ...page, deliveries: page.deliveries.map((d) => (d.event_id === newer.event_id ? newer : d)) };
+  return { ...page, deliveries: page.deliveries.map((d) => (keyOf(d) === keyOf(newer) ? newer : d)) };
 }

@@ -47,7 +47,7 @@ export function useDeliveries(incidentID: string, monitorID: string): ReadonlySi
   const { answer: all } = useRead(read, [incidentID, events.sort().join()]);
   useEffect(() => {
     const read = all.peek();
-    if (read) all.value = read.map((d) => (updates.has(d.event_id) ? updated(d, updates.get(d.event_id)!) : d));
+    if (read) all.value = read.map((d) => (!d.delivery_id && updates.has(d.event_id!) ? updated(d, updates.get(d.event_id!)!) : d));
   }, [updates]);
   return all;
 }

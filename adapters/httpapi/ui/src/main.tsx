@@ -18,6 +18,7 @@ const Incidents = lazy(() => import("./pages/Incidents").then((m) => m.Incidents
 const Incident = lazy(() => import("./pages/Incident").then((m) => m.Incident));
 const Monitor = lazy(() => import("./pages/Monitor").then((m) => m.Monitor));
 const Deliveries = lazy(() => import("./pages/Deliveries").then((m) => m.Deliveries));
+const Destinations = lazy(() => import("./pages/Destinations").then((m) => m.Destinations));
 const Register = lazy(() => import("./pages/Register").then((m) => m.Register));
 const Settings = lazy(() => import("./pages/Settings").then((m) => m.Settings));
 const SignIn = lazy(() => import("./pages/SignIn").then((m) => m.SignIn));
@@ -50,6 +51,8 @@ function Page() {
       return <Monitor key={path.value} />;
     case "deliveries":
       return <Deliveries />;
+    case "destinations":
+      return <Destinations />;
     case "register":
       return <Register />;
     case "settings":

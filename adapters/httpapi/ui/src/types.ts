@@ -156,11 +156,14 @@ export interface DeliveryAttempt {
   response: { content_type: string | null; body: string; truncated: boolean } | null;
 }
 
+// Delivery is what was sent to a monitor's webhook, or to a destination: an event, or the messages about an incident.
 export interface Delivery {
-  event_id: string;
-  event_type: string;
-  monitor_id: string;
-  stream_url: string;
+  delivery_id?: string | null; // null: to the monitor's webhook
+  destination?: { destination_id: string; name: string; kind: string } | null;
+  event_id: string | null; // null: messages
+  event_type: string | null;
+  monitor_id: string | null; // null: about a storm, or another destination
+  stream_url: string | null;
   incident_id: string | null;
   created_at: string;
   state: "pending" | "delivered" | "failed";
@@ -168,7 +171,8 @@ export interface Delivery {
   next_attempt_at: string | null;
   delivered_at: string | null;
   last_error: string | null;
-  body: string;
+  long_schedule?: boolean; // its monitor goes on, and it blocks nothing
+  body: string | null; // null: messages
   attempts: DeliveryAttempt[];
 }
 

@@ -9,6 +9,7 @@ export type Same<T> = T extends string ? string : T extends (...args: infer A) =
 export type WallWords = Same<typeof en>;
 export type PageWords = Same<typeof pages>;
 export type Words = WallWords & PageWords;
+export type NotificationWords = PageWords["notifications"];
 
 const loadWall: Record<Language, () => Promise<WallWords>> = {
   en: () => import("./en").then((m) => m.en),

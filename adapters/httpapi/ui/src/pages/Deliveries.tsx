@@ -2,8 +2,8 @@ import "../styles/deliveries.css";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { run } from "../actions";
-import { monitors as api } from "../api";
-import { filterNames, useDeliveryList } from "../deliverylist";
+import { deliveries as api } from "../api";
+import { filterNames, keyOf, useDeliveryList } from "../deliverylist";
 import { text } from "../i18n";
 import { onKey } from "../keyboard";
 import { nameOf } from "../names";
@@ -24,14 +24,14 @@ export function Deliveries() {
   const { page, failed, fresh, more, reload } = useDeliveryList();
   const all = page?.deliveries ?? [];
   const chosen = query.value.get("selected");
-  const selected = all.find((d) => d.event_id === chosen) ?? (chosen || isNarrow() ? null : (all[0] ?? null));
-  const streamOf = useNames(all.map((d) => d.monitor_id));
-  const nameOfDelivery = (d: Delivery) => nameOf(streamOf(d.monitor_id, d.stream_url));
+  const selected = all.find((d) => keyOf(d) === chosen) ?? (chosen || isNarrow() ? null : (all[0] ?? null));
+  const streamOf = useNames(all.flatMap((d) => d.monitor_id ?? []));
+  const nameOfDelivery = (d: Delivery) => (d.monitor_id ? nameOf(streamOf(d.monitor_id, d.stream_url ?? "")) : words.several);
   const move = (by: number) => {
     const next = all[Math.min(Math.max(0, all.indexOf(selected!) + by), all.length - 1)];
     if (!next) return;
-    setQuery({ selected: next.event_id }, "replace");
-    document.getElementById(`delivery-${next.event_id}`)?.scrollIntoView({ block: "nearest" });
+    setQuery({ selected: keyOf(next) }, "replace");
+    document.getElementById(`delivery-${keyOf(next)}`)?.scrollIntoView({ block: "nearest" });
   };
   useEffect(() => {
     const ends = [onKey("j", () => move(1)), onKey("k", () => move(-1)), onKey("r", reload)];
@@ -62,7 +62,7 @@ export function Deliveries() {
           <div class="delivery-side">
             <ul class="card delivery-list" aria-label={words.list}>
               {all.map((d) => (
-                <Row key={d.event_id} delivery={d} name={nameOfDelivery(d)} selected={d === selected} />
+                <Row key={keyOf(d)} delivery={d} name={nameOfDelivery(d)} selected={d === selected} />
               ))}
             </ul>
             {page!.next && (
@@ -71,7 +71,7 @@ export function Deliveries() {
               </button>
             )}
           </div>
-          {selected ? <Detail key={selected.event_id} delivery={selected} name={nameOfDelivery(selected)} /> : <p class="muted delivery-detail">{words.choose}</p>}
+          {selected ? <Detail key={keyOf(selected)} delivery={selected} name={nameOfDelivery(selected)} /> : <p class="muted delivery-detail">{words.choose}</p>}
         </div>
       )}
     </main>
@@ -97,6 +97,7 @@ function Filters() {
           ))}
         </select>
       </label>
+      {q.get("state") === "failed" && <Again destinationID={q.get("destination_id")} />}
       {filterNames.map((name) => {
         const id = q.get(name);
         return (
@@ -108,6 +109,28 @@ function Filters() {
         );
       })}
     </div>
+  );
+}
+
+const dayMs = 86_400_000;
+
+// Again sends everything again that has failed at destinations in the last 24 hours.
+function Again({ destinationID }: { destinationID: string | null }) {
+  const words = text.value.deliveries;
+  const said = useSignal("");
+  const act = () =>
+    run(async () => {
+      const { replayed } = await api.againSince(new Date(now.peek() - dayMs).toISOString(), destinationID);
+      said.value = words.replayed(replayed);
+    });
+  return (
+    <>
+      <button class="btn" type="button" onClick={() => void act()}>
+        <Glyph name="retry" />
+        {words.replay}
+      </button>
+      <span role="status">{said.value}</span>
+    </>
   );
 }
 
@@ -124,16 +147,16 @@ function StateOf({ delivery }: { delivery: Delivery }) {
 }
 
 function Row({ delivery, name, selected }: { delivery: Delivery; name: string; selected: boolean }) {
-  const [glyph, look] = eventLook(delivery.event_type);
+  const [glyph, look] = eventLook(delivery.event_type ?? "");
   return (
-    <li id={`delivery-${delivery.event_id}`}>
-      <a class={selected ? "selected" : ""} href={withQuery({ selected: delivery.event_id })} aria-current={selected ? "true" : undefined}>
+    <li id={`delivery-${keyOf(delivery)}`}>
+      <a class={selected ? "selected" : ""} href={withQuery({ selected: keyOf(delivery) })} aria-current={selected ? "true" : undefined}>
         <span class={`delivery-glyph is-${look}`}>
           <Glyph name={glyph} />
         </span>
         <span class="delivery-what">
-          <b class="one-line">{eventWord(delivery.event_type)}</b>
-          <Stranger className="one-line muted">{name}</Stranger>
+          <b class="one-line">{whatOf(delivery)}</b>
+          <Stranger className="one-line muted">{delivery.destination ? `${delivery.destination.name} · ${name}` : name}</Stranger>
         </span>
         <span class="delivery-when">
           <StateOf delivery={delivery} />
@@ -156,7 +179,7 @@ function Detail({ delivery, name }: { delivery: Delivery; name: string }) {
         <a class="btn quiet only-narrow" href={withQuery({ selected: null })}>
           {words.back}
         </a>
-        <h2 id="delivery-title">{eventWord(delivery.event_type)}</h2>
+        <h2 id="delivery-title">{whatOf(delivery)}</h2>
         <StateOf delivery={delivery} />
         <span class="end">
           <Redeliver key={delivery.state} delivery={delivery} />
@@ -164,9 +187,18 @@ function Detail({ delivery, name }: { delivery: Delivery; name: string }) {
       </div>
       <div class="card-body delivery-body">
         <p class="delivery-facts">
-          <a class="link wrap" href={`/monitors/${delivery.monitor_id}`} dir="auto">
-            {name}
-          </a>
+          {delivery.monitor_id ? (
+            <a class="link wrap" href={`/monitors/${delivery.monitor_id}`} dir="auto">
+              {name}
+            </a>
+          ) : (
+            <span>{name}</span>
+          )}
+          {delivery.destination && (
+            <a class="link wrap" href={withQuery({ destination_id: delivery.destination.destination_id, selected: null })} dir="auto">
+              {delivery.destination.name}
+            </a>
+          )}
           {delivery.incident_id && (
             <a class="link" href={`/incidents/${delivery.incident_id}`}>
               {words.openIncident}
@@ -178,7 +210,8 @@ function Detail({ delivery, name }: { delivery: Delivery; name: string }) {
           <span>{words.tries(delivery.tried)}</span>
           {delivery.delivered_at && <span class="num">{words.took(took(delivery))}</span>}
           {delivery.state === "pending" && delivery.next_attempt_at && <span class="num">{words.next(clock(delivery.next_attempt_at))}</span>}
-          <span class="mono dim wrap">{delivery.event_type}</span>
+          {delivery.long_schedule && <span>{words.longSchedule}</span>}
+          {delivery.event_type && <span class="mono dim wrap">{delivery.event_type}</span>}
         </p>
         {delivery.state === "failed" && delivery.last_error && (
           <p class="notice is-trouble">
@@ -199,14 +232,21 @@ function Detail({ delivery, name }: { delivery: Delivery; name: string }) {
             <Exchange of={attempt} />
           </details>
         ))}
-        <h3>{words.body}</h3>
-        <pre class="code" tabIndex={0} aria-label={words.body}>
-          {pretty(delivery.body)}
-        </pre>
+        {delivery.body !== null && (
+          <>
+            <h3>{words.body}</h3>
+            <pre class="code" tabIndex={0} aria-label={words.body}>
+              {pretty(delivery.body)}
+            </pre>
+          </>
+        )}
       </div>
     </article>
   );
 }
+
+// whatOf is the event, or that these are messages.
+const whatOf = (delivery: Delivery): string => (delivery.event_type ? eventWord(delivery.event_type) : text.value.incident.messages);
 
 // took is how long after its event a delivery arrived.
 function took(delivery: Delivery): string {
@@ -219,7 +259,7 @@ function Redeliver({ delivery }: { delivery: Delivery }) {
   const queued = useSignal(false);
   const act = () =>
     run(async () => {
-      await api.redeliver(delivery.monitor_id, delivery.event_id);
+      await api.again(delivery);
       queued.value = true;
     });
   return (

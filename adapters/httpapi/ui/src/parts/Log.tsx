@@ -89,7 +89,7 @@ function evidenceLines(all: readonly Evidence[] | null): Line[] {
 function deliveryLines(all: readonly Delivery[] | null): Line[] {
   const events = text.value.common.events as Record<string, string>;
   return (all ?? []).flatMap((d) =>
-    d.delivered_at ? [{ at: d.delivered_at, glyph: "send" as const, look: "", what: text.value.incident.logTold(events[d.event_type] ?? d.event_type) }] : [],
+    d.delivered_at ? [{ at: d.delivered_at, glyph: "send" as const, look: "", what: text.value.incident.logTold(d.event_type ? (events[d.event_type] ?? d.event_type) : (d.destination?.name ?? "")) }] : [],
   );
 }
 

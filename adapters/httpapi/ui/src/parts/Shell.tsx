@@ -35,11 +35,12 @@ export function Shell({ children }: { children: ComponentChildren }) {
   );
 }
 
-type PageName = "wall" | "incidents" | "deliveries" | "register" | "settings";
+type PageName = "wall" | "incidents" | "deliveries" | "destinations" | "register" | "settings";
 const pages: [string, PageName, GlyphName][] = [
   ["/", "wall", "wall"],
   ["/incidents", "incidents", "trouble"],
   ["/deliveries", "deliveries", "send"],
+  ["/destinations", "destinations", "chat"],
   ["/register", "register", "plus"],
   ["/settings", "settings", "dots"],
 ];

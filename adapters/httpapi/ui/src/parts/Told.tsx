@@ -1,11 +1,13 @@
 import { useSignal } from "@preact/signals";
 import { run } from "../actions";
-import { monitors as api } from "../api";
+import { deliveries as api } from "../api";
+import { keyOf } from "../deliverylist";
 import { text } from "../i18n";
 import { now } from "../store";
 import { clock, clockDay, fractional, secondsBetween } from "../time";
 import type { Delivery } from "../types";
 import { Glyph } from "./Glyph";
+import { eventWord } from "./MonitorEvents";
 import { ErrorText } from "./Name";
 
 // Told lists every delivery of an incident: what was sent, to which address, and how that answered. null: it is not known yet.
@@ -41,7 +43,7 @@ export function Told({ all }: { all: readonly Delivery[] | null }) {
             </thead>
             <tbody>
               {all.map((delivery) => (
-                <Row key={delivery.event_id} delivery={delivery} />
+                <Row key={keyOf(delivery)} delivery={delivery} />
               ))}
             </tbody>
           </table>
@@ -54,25 +56,25 @@ export function Told({ all }: { all: readonly Delivery[] | null }) {
 function Row({ delivery }: { delivery: Delivery }) {
   const words = text.value.incident;
   const queued = useSignal(false);
-  const event = text.value.common.events[delivery.event_type as keyof typeof text.value.common.events] ?? delivery.event_type;
+  const event = delivery.event_type ? eventWord(delivery.event_type) : words.messages;
   const last = delivery.attempts[0] && delivery.attempts.at(-1);
   const redeliver = () =>
     run(async () => {
-      await api.redeliver(delivery.monitor_id, delivery.event_id);
+      await api.again(delivery);
       queued.value = true;
     });
   const look = { delivered: "on_air", pending: "warning", failed: "trouble" }[delivery.state];
   return (
     <tr>
       <td>
-        <a href={`/deliveries?event_id=${delivery.event_id}`}>
+        <a href={`/deliveries?incident_id=${delivery.incident_id}&selected=${keyOf(delivery)}`}>
           <b>{event}</b>
         </a>
         <span class="sub">
           <span class="num">{clockDay(delivery.created_at, now.peek())}</span>
         </span>
       </td>
-      <td class="mono receiver wide">{last?.request?.url ?? "–"}</td>
+      <td class="mono receiver wide">{delivery.destination?.name ?? last?.request?.url ?? "–"}</td>
       <td>
         <span class={`word is-${look}`}>
           <Glyph name={delivery.state === "delivered" ? "check" : delivery.state === "pending" ? "retry" : "fail"} />

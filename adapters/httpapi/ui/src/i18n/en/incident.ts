@@ -48,6 +48,7 @@ export const incident = {
   table: "As a table",
   time: "Time",
   told: "What was sent",
+  messages: "Messages about it",
   event: "Event",
   receiver: "To",
   answer: "Answer",

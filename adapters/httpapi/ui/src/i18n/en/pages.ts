@@ -1,6 +1,7 @@
 import { incidents } from "./incidents";
 import { incident } from "./incident";
 import { signin } from "./signin";
+import { notifications } from "./notifications";
 import { monitor } from "./monitor";
 import { deliveries } from "./deliveries";
 import { register } from "./register";
@@ -8,4 +9,4 @@ import { settings } from "./settings";
 import { refusals } from "./refusals";
 
 // pages has the words of what is loaded when it is first shown.
-export const pages = { incidents, incident, signin, monitor, settings, deliveries, register, refusals };
+export const pages = { incidents, incident, signin, monitor, settings, deliveries, register, refusals, notifications };

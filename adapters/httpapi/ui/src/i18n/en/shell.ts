@@ -5,6 +5,7 @@ export const shell = {
   wall: "Wall",
   incidents: "Incidents",
   deliveries: "Deliveries",
+  destinations: "Destinations",
   register: "Register",
   settings: "Settings",
   nobodyHas: (n: number) => `${n} that nobody has`,

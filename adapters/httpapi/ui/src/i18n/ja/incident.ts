@@ -50,6 +50,7 @@ export const incident: Words["incident"] = {
   table: "表で表示",
   time: "時刻",
   told: "送信した通知",
+  messages: "この障害のメッセージ",
   event: "イベント",
   receiver: "送信先",
   answer: "応答",

@@ -2,10 +2,11 @@ import type { PageWords } from "..";
 import { incidents } from "./incidents";
 import { incident } from "./incident";
 import { signin } from "./signin";
+import { notifications } from "./notifications";
 import { monitor } from "./monitor";
 import { deliveries } from "./deliveries";
 import { register } from "./register";
 import { settings } from "./settings";
 import { refusals } from "./refusals";
 
-export const pages: PageWords = { incidents, incident, signin, monitor, settings, deliveries, register, refusals };
+export const pages: PageWords = { incidents, incident, signin, monitor, settings, deliveries, register, refusals, notifications };

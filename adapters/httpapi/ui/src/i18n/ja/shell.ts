@@ -7,6 +7,7 @@ export const shell: Words["shell"] = {
   wall: "ウォール",
   incidents: "障害",
   deliveries: "通知履歴",
+  destinations: "通知先",
   register: "登録",
   settings: "設定",
   nobodyHas: (n) => `対応者なし ${n}件`,

@@ -1,0 +1,173 @@
+// Destinations, routes and silences: the objects of the API (openapi.yaml) and its requests.
+import { get, post, request } from "./api";
+import type { ConditionName, DeliveryAttempt } from "./types";
+
+export type KindName = "webhook" | "slack" | "discord" | "teams" | "line" | "telegram" | "pagerduty" | "ntfy" | "email";
+
+export interface Field {
+  name: string;
+  secret: boolean;
+  required: boolean;
+  help: string;
+}
+
+export interface Kind {
+  kind: KindName;
+  gets: "events" | "incidents";
+  edits: boolean;
+  fields: Field[];
+}
+
+export interface Health {
+  state: "unused" | "working" | "failing" | "disabled";
+  failing_since: string | null;
+  last_error: string | null;
+  delivered_at: string | null;
+  retry_at: string | null;
+  pending: number;
+  delivered_24h: number[]; // one number for each hour, oldest first
+  failed_24h: number[];
+}
+
+export interface Destination {
+  destination_id: string;
+  name: string;
+  kind: KindName;
+  language: "en" | "ja";
+  config: Record<string, string>;
+  secrets: string[] | Record<string, string>; // the names of those that are set
+  fallback: string | null;
+  enabled: boolean;
+  disabled_reason: string | null;
+  owner: string | null;
+  health: Health;
+}
+
+export interface DestinationChange {
+  name?: string;
+  kind?: KindName;
+  language?: "en" | "ja";
+  config?: Record<string, string | null>;
+  secrets?: Record<string, string | null>;
+  fallback?: string | null;
+  enabled?: boolean;
+}
+
+export interface Match {
+  events?: string[];
+  conditions?: ConditionName[];
+  min_severity?: number;
+  monitors?: string[];
+  metadata?: Record<string, string>;
+}
+
+export interface Route {
+  route_id: string;
+  name: string;
+  match: Match;
+  destinations: string[];
+  delay_sec: number;
+  repeat_sec: number;
+  continue: boolean;
+  default: boolean;
+  owner: string | null;
+}
+
+export type RouteChange = Partial<Pick<Route, "name" | "match" | "destinations" | "delay_sec" | "repeat_sec" | "continue">>;
+
+export type Weekday = "mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun";
+export const weekdays: readonly Weekday[] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+
+export interface Silence {
+  silence_id: string;
+  match: Match;
+  from: string;
+  to: string | null;
+  until_recovered: boolean;
+  window: { weekdays: Weekday[]; start: string; end: string; timezone: string } | null;
+  by: string;
+  comment: string;
+  state: "scheduled" | "active" | "ended";
+  next_at: string | null;
+  owner: string | null;
+}
+
+export type SilenceChange = Partial<Pick<Silence, "match" | "from" | "to" | "until_recovered" | "window" | "by" | "comment">>;
+
+export interface Test {
+  delivered: boolean;
+  attempt: DeliveryAttempt;
+}
+
+export interface Reason {
+  criterion: string;
+  wanted: string;
+  got: string;
+  ok: boolean;
+}
+
+export interface Explanation {
+  routes: {
+    route_id: string;
+    name: string;
+    result: "matched" | "not_matched" | "not_reached";
+    reasons: Reason[];
+    destinations: { destination_id: string; name: string; delay_sec: number; gets: Kind["gets"]; enabled: boolean }[];
+  }[];
+  silences: { silence_id: string; until: string | null; reasons: Reason[] }[];
+  destinations: { destination_id: string; name: string; route_id: string; delay_sec: number; silenced: boolean }[];
+}
+
+const segment = encodeURIComponent;
+const v1 = "/api/v1";
+
+export const destinations = {
+  kinds: (signal?: AbortSignal) => get<{ kinds: Kind[] }>(`${v1}/destination-kinds`, {}, signal),
+  list: (signal?: AbortSignal) => get<{ destinations: Destination[] }>(`${v1}/destinations`, {}, signal),
+  create: (d: DestinationChange) => post<Destination>(`${v1}/destinations`, d),
+  change: (id: string, d: DestinationChange) => request<Destination>("PATCH", `${v1}/destinations/${segment(id)}`, d),
+  remove: (id: string) => request<void>("DELETE", `${v1}/destinations/${segment(id)}`),
+  test: (id: string) => post<Test>(`${v1}/destinations/${segment(id)}/test`, {}),
+};
+
+export const routes = {
+  list: (signal?: AbortSignal) => get<{ routes: Route[] }>(`${v1}/routes`, {}, signal),
+  create: (r: RouteChange) => post<Route>(`${v1}/routes`, r),
+  change: (id: string, r: RouteChange) => request<Route>("PATCH", `${v1}/routes/${segment(id)}`, r),
+  remove: (id: string) => request<void>("DELETE", `${v1}/routes/${segment(id)}`),
+  order: (ids: string[]) => request<{ routes: Route[] }>("PUT", `${v1}/routes/order`, { routes: ids }),
+  explain: (about: { monitor_id?: string; event_type?: string; conditions?: string[]; severity?: number }, signal?: AbortSignal) => post<Explanation>(`${v1}/routes/explain`, about, signal),
+};
+
+export const silences = {
+  list: (signal?: AbortSignal) => get<{ silences: Silence[] }>(`${v1}/silences`, {}, signal),
+  create: (s: SilenceChange) => post<Silence>(`${v1}/silences`, s),
+  end: (id: string) => request<void>("DELETE", `${v1}/silences/${segment(id)}`),
+};
+
+// secretNames are the secrets of a destination that are set.
+export const secretNames = (d: Destination): string[] => (Array.isArray(d.secrets) ? d.secrets : Object.keys(d.secrets));
+
+// metadataOf reads "channel_name=A, labels.team=B" as people type it.
+export function metadataOf(typed: string): Record<string, string> {
+  const pairs = typed
+    .split(/[,、\n]/)
+    .map((pair) => pair.split("="))
+    .filter(([path, value]) => path?.trim() && value !== undefined);
+  return Object.fromEntries(pairs.map(([path, ...value]) => [path!.trim(), value.join("=").trim()]));
+}
+
+// metadataText is the reverse of metadataOf.
+export const metadataText = (metadata: Record<string, string> = {}) =>
+  Object.entries(metadata)
+    .map(([path, value]) => `${path}=${value}`)
+    .join(", ");
+
+// moved is a list with one of its elements moved by one place; the same list if that is not possible.
+export function moved<T>(list: readonly T[], from: number, by: -1 | 1): readonly T[] {
+  const to = from + by;
+  if (to < 0 || to >= list.length) return list;
+  const other = [...list];
+  [other[from], other[to]] = [other[to]!, other[from]!];
+  return other;
+}

@@ -1,0 +1,97 @@
+import { useSignal } from "@preact/signals";
+import { describe } from "../actions";
+import { text, type NotificationWords } from "../i18n";
+import { routes as api, type Explanation, type Reason } from "../notifications";
+import { useRead } from "../read";
+import { wholeDuration } from "../time";
+import { changes, type Told } from "../told";
+import { Glyph } from "./Glyph";
+import { conditionNames, streamOptions } from "./MatchFields";
+import { conditionWord } from "./State";
+
+// Explain asks where an incident would be told. Nothing is sent.
+export function Explain({ words, told }: { words: NotificationWords; told: Told }) {
+  const condition = useSignal("black");
+  const severity = useSignal("2");
+  const monitor = useSignal("");
+  const streams = streamOptions();
+  const about = { conditions: [condition.value], severity: Number(severity.value), ...(monitor.value ? { monitor_id: monitor.value } : {}) };
+  const { answer, failed } = useRead((abort) => api.explain(about, abort), [JSON.stringify(about), changes.value]);
+  return (
+    <section class="card" aria-labelledby="explain-title">
+      <div class="card-head">
+        <h2 id="explain-title">{words.explain}</h2>
+        <span class="end dim">{words.explainHint}</span>
+      </div>
+      <div class="card-body form">
+        <div class="form-grid">
+          <Pick label={words.condition} value={condition.value} options={conditionNames.map((name) => [name, conditionWord(name)])} choose={(value) => (condition.value = value)} />
+          <Pick label={words.severity} value={severity.value} options={[0, 1, 2, 3].map((n) => [String(n), text.value.common.severity(n)])} choose={(value) => (severity.value = value)} />
+        </div>
+        <Pick label={words.stream} value={monitor.value} options={[["", words.anyStream], ...streams]} choose={(value) => (monitor.value = value)} />
+        {failed.value !== null && (
+          <p class="notice is-warning" role="alert">
+            <Glyph name="warning" />
+            <span class="wrap">{describe(failed.value)}</span>
+          </p>
+        )}
+        <div aria-live="polite">{answer.value && <Answer words={words} told={told} of={answer.value} />}</div>
+      </div>
+    </section>
+  );
+}
+
+function Pick({ label, value, options, choose }: { label: string; value: string; options: [string, string][]; choose: (value: string) => void }) {
+  return (
+    <label class="field">
+      <span class="label">{label}</span>
+      <select class="input" value={value} onChange={(e) => choose(e.currentTarget.value)}>
+        {options.map(([of, word]) => (
+          <option key={of} value={of}>
+            {word}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+const glyphs = { matched: "check", not_matched: "fail", not_reached: "off" } as const;
+
+function Answer({ words, told, of }: { words: NotificationWords; told: Told; of: Explanation }) {
+  const isDefault = (id: string) => told.routes.find((r) => r.route_id === id)?.default;
+  return (
+    <>
+      <ul class="reasons">
+        {of.routes.map((route) => (
+          <li key={route.route_id} class={route.result === "matched" ? "" : "dim"}>
+            <Glyph name={glyphs[route.result]} />
+            <b class="wrap" dir="auto">
+              {isDefault(route.route_id) ? words.isDefault : route.name}
+            </b>
+            <span>{route.result === "not_reached" ? words.notReached : reasonsText(words, route.reasons) || (route.result === "matched" ? words.matched : words.notMatched)}</span>
+          </li>
+        ))}
+      </ul>
+      <h3>{words.told}</h3>
+      {of.destinations.length === 0 && <p class="muted">{words.toldNobody}</p>}
+      <ul class="reasons">
+        {of.destinations.map((d) => (
+          <li key={d.destination_id}>
+            <Glyph name={d.silenced ? "mute" : "send"} />
+            <b class="wrap" dir="auto">
+              {d.name}
+            </b>
+            <span>{d.silenced ? words.silenced : d.delay_sec > 0 ? words.after(wholeDuration(d.delay_sec)) : words.atOnce}</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+// reasonsText names what did not fit; if everything did, all of it.
+function reasonsText(words: NotificationWords, reasons: Reason[]): string {
+  const wrong = reasons.filter((r) => !r.ok);
+  return (wrong.length > 0 ? wrong : reasons).map((r) => words.reason(r.criterion, r.wanted, r.got, r.ok)).join(text.value.common.listComma);
+}

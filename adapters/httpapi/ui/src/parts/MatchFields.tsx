@@ -1,0 +1,48 @@
+import { text, type NotificationWords } from "../i18n";
+import { metadataOf, metadataText, type Match } from "../notifications";
+import { nameOf } from "../names";
+import { monitors } from "../store";
+import type { ConditionName } from "../types";
+import { Checks, Input, Select, typed } from "./Dialog";
+import { conditionWord } from "./State";
+
+export const conditionNames: readonly ConditionName[] = ["late", "black", "silent", "no_media", "blind", "error"];
+
+// streamOptions are the streams on the wall, by name.
+export function streamOptions(): [string, string][] {
+  monitors.keys.value;
+  const all = monitors.values().map((m): [string, string] => [m.monitor_id, nameOf(m)]);
+  return all.sort(([, a], [, b]) => a.localeCompare(b));
+}
+
+// MatchFields are the fields of a form that choose what is meant. Events and several streams can be chosen by the API only: they
+// stay as they are.
+export function MatchFields({ words, of }: { words: NotificationWords; of: Match }) {
+  const severities: [string, string][] = [["0", words.anySeverity], ...[1, 2, 3].map((n): [string, string] => [String(n), text.value.common.severity(n)])];
+  const one = of.monitors?.[0] ?? "";
+  const streams = streamOptions();
+  if (one && !streams.some(([id]) => id === one)) streams.unshift([one, one]);
+  return (
+    <>
+      <Checks name="conditions" label={words.conditions} chosen={of.conditions ?? []} options={conditionNames.map((name) => [name, conditionWord(name)])} />
+      <div class="form-grid">
+        <Select name="min_severity" label={words.minSeverity} value={String(of.min_severity ?? 0)} options={severities} />
+        <Select name="monitor" label={words.monitors} value={one} options={[["", words.anyStream], ...streams]} />
+      </div>
+      <Input name="metadata" label={words.metadata} hint={words.metadataHint} value={metadataText(of.metadata)} />
+    </>
+  );
+}
+
+// matchOf reads the fields.
+export function matchOf(form: FormData, before: Match): Match {
+  const monitor = typed(form, "monitor");
+  const several = (before.monitors?.length ?? 0) > 1 && before.monitors![0] === monitor;
+  return {
+    events: before.events ?? [],
+    conditions: form.getAll("conditions") as ConditionName[],
+    min_severity: Number(typed(form, "min_severity")),
+    monitors: several ? before.monitors! : monitor ? [monitor] : [],
+    metadata: metadataOf(typed(form, "metadata")),
+  };
+}

@@ -1,0 +1,40 @@
+import type { NotificationWords } from "../i18n";
+import { routes as api, type Route, type RouteChange } from "../notifications";
+import type { Told } from "../told";
+import { Checks, Dialog, Input, typed } from "./Dialog";
+import { MatchFields, matchOf } from "./MatchFields";
+
+export function RouteForm({ words, told, of }: { words: NotificationWords; told: Told; of: Route | null }) {
+  const save = (form: FormData) => {
+    const change: RouteChange = {
+      destinations: form.getAll("destinations").map(String),
+      delay_sec: Math.round(Number(typed(form, "delay")) * 60),
+      repeat_sec: Math.round(Number(typed(form, "repeat")) * 60),
+    };
+    if (of?.default) return api.change(of.route_id, change);
+    const route = { ...change, name: typed(form, "name"), match: matchOf(form, of?.match ?? {}), continue: form.has("continue") };
+    return of ? api.change(of.route_id, route) : api.create(route);
+  };
+  const others = of && !of.default ? [{ word: words.remove, ask: words.confirmRemoveRoute(of.name), act: () => api.remove(of.route_id) }] : [];
+  return (
+    <Dialog title={of ? (of.default ? words.isDefault : of.name) : words.addRoute} save={save} others={others}>
+      {!of?.default && (
+        <>
+          <Input name="name" label={words.name} value={of?.name} required maxLength={100} />
+          <MatchFields words={words} of={of?.match ?? {}} />
+        </>
+      )}
+      <Checks name="destinations" label={words.to} chosen={of?.destinations ?? []} options={told.destinations.map((d) => [d.destination_id, d.name])} />
+      <div class="form-grid">
+        <Input name="delay" label={words.delay} hint={words.delayHint} type="number" min={0} max={1440} step="any" value={String((of?.delay_sec ?? 0) / 60)} />
+        <Input name="repeat" label={words.repeat} hint={words.repeatHint} type="number" min={0} max={1440} step="any" value={String((of?.repeat_sec ?? 0) / 60)} />
+      </div>
+      {!of?.default && (
+        <label class="check">
+          <input type="checkbox" name="continue" defaultChecked={of?.continue ?? false} />
+          {words.continue}
+        </label>
+      )}
+    </Dialog>
+  );
+}

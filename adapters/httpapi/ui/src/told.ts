@@ -1,0 +1,26 @@
+// What the page of destinations shows and edits.
+import { signal } from "@preact/signals";
+import { destinations, routes, silences, type Destination, type Kind, type Route, type Silence, type Test } from "./notifications";
+
+// Told is everything that decides who is told.
+export interface Told {
+  kinds: Kind[];
+  destinations: Destination[];
+  routes: Route[];
+  silences: Silence[];
+}
+
+export async function readTold(abort: AbortSignal): Promise<Told> {
+  const [kinds, all, ordered, silenced] = await Promise.all([destinations.kinds(abort), destinations.list(abort), routes.list(abort), silences.list(abort)]);
+  return { kinds: kinds.kinds, destinations: all.destinations, routes: ordered.routes, silences: silenced.silences };
+}
+
+// changes counts what a person has changed here, so that everything is read again.
+export const changes = signal(0);
+export const changed = () => void changes.value++;
+
+// editing is the form that is open: of a new thing (null), or of one that is there.
+export const editing = signal<{ destination: Destination | null } | { route: Route | null } | "silence" | null>(null);
+
+// tested is the newest test.
+export const tested = signal<{ name: string; test: Test } | null>(null);

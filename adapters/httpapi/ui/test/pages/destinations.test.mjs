@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { open } from "../browser.mjs";
+import { monitor } from "../fakegateway.mjs";
+import { destination, fillNotifications, route, silence } from "../fakenotifications.mjs";
+
+// told opens the page of destinations.
+const told = (run, options) => {
+  let state;
+  const prepare = (gateway) => {
+    for (const n of [1, 2]) gateway.monitors.set(monitor(n).monitor_id, monitor(n));
+    state = fillNotifications(gateway);
+  };
+  return open(
+    prepare,
+    async (page, gateway) => {
+      await page.goto(`${gateway.url}/destinations`);
+      await page.getByRole("cell", { name: "Slack #live-ops" }).waitFor();
+      await run(page, state, gateway);
+    },
+    options,
+  );
+};
+const sentTo = async (state, what) => {
+  for (const until = Date.now() + 10_000; Date.now() < until; ) {
+    const found = state.sent.findLast(([to]) => to === what);
+    if (found) return found[1];
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`${what} was not sent, but ${JSON.stringify(state.sent)}`);
+};
+const row = (page, name) => page.getByRole("row", { name });
+
+test("a destination is added with its secret, which no page shows again", () =>
+  told(async (page, state) => {
+    await page.getByRole("button", { name: "Add a destination" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Kind").selectOption("line");
+    await dialog.getByLabel("Name").fill("LINE desk");
+    await dialog.getByLabel("channel access token").fill("a-secret");
+    await dialog.getByLabel("to", { exact: true }).fill("C1");
+    await dialog.getByLabel("Language of the messages").selectOption("ja");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    assert.deepEqual(await sentTo(state, "POST /api/v1/destinations"), { name: "LINE desk", language: "ja", config: { to: "C1" }, secrets: { channel_access_token: "a-secret" }, fallback: null, kind: "line" });
+    await row(page, "LINE desk").getByRole("button", { name: "Change" }).click();
+    assert.equal(await dialog.getByLabel("channel access token").inputValue(), "");
+    assert.ok(!(await page.content()).includes("a-secret"));
+  }));
+
+test("a change leaves a secret that is not typed alone, and an empty field is removed", () =>
+  told(async (page, state) => {
+    await row(page, "Slack #live-ops").getByRole("button", { name: "Change" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("channel (optional)").fill("");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    const sent = await sentTo(state, `PATCH /api/v1/destinations/${destination(1).destination_id}`);
+    assert.deepEqual([sent.config, sent.secrets], [{ channel: null }, {}]);
+  }));
+
+test("what is refused stays in the form", () =>
+  told(async (page, state, gateway) => {
+    gateway.routes.set("POST /api/v1/destinations", () => [400, { error: { code: "INVALID_CONFIG", message: "to is empty" } }]);
+    await page.getByRole("button", { name: "Add a destination" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Kind").selectOption("email");
+    await dialog.getByLabel("Name").fill("Mail");
+    for (const label of ["host", "from", "to"]) await dialog.getByLabel(label, { exact: true }).fill("x");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByRole("alert").getByText("to is empty").waitFor();
+    assert.equal(await dialog.getByLabel("Name").inputValue(), "Mail");
+  }));
+
+test("a test says what the provider answered, and states say what is wrong", () =>
+  told(async (page) => {
+    await row(page, "Northline automation").getByText("Failing for 7 min").waitFor();
+    await row(page, "Northline automation").getByText("6 waiting").waitFor();
+    await row(page, "Night desk").getByText("failing for 5 days").waitFor();
+    await row(page, "Northline automation").getByRole("button", { name: "Send a test" }).click();
+    const card = page.getByRole("region", { name: "A test to Northline automation" });
+    await card.getByText("It was not accepted.").waitFor();
+  }));
+
+test("routes are put into another order, and the default one stays last and has no name to change", () =>
+  told(async (page, state) => {
+    await page.getByRole("button", { name: "Later: automation" }).click();
+    const sent = await sentTo(state, "PUT /api/v1/routes/order");
+    assert.deepEqual(sent.routes, [route(2).route_id, route(1).route_id]);
+    await page.getByRole("listitem").filter({ hasText: "everything else" }).getByRole("button", { name: "Change" }).click();
+    const dialog = page.getByRole("dialog");
+    assert.equal(await dialog.getByLabel("Name").count(), 0);
+    await dialog.getByLabel("LINE 当番グループ").check();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    const changed = await sentTo(state, `PATCH /api/v1/routes/${route(3).route_id}`);
+    assert.deepEqual(changed.destinations, [destination(1).destination_id, destination(2).destination_id]);
+    assert.equal(changed.match, undefined);
+  }));
+
+test("a route is made of conditions, severity, metadata and delays", () =>
+  told(async (page, state) => {
+    await page.getByRole("button", { name: "Add a route" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("night");
+    await dialog.getByLabel("Black video").check();
+    await dialog.getByLabel("Least severity").selectOption("2");
+    await dialog.getByLabel("Only with this metadata").fill("channel_name=Orbit Live, labels.team=night");
+    await dialog.getByLabel("Slack #live-ops").check();
+    await dialog.getByLabel("Wait before telling, min").fill("5");
+    await dialog.getByLabel("Go on to the next routes").check();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    assert.deepEqual(await sentTo(state, "POST /api/v1/routes"), {
+      destinations: [destination(1).destination_id], delay_sec: 300, repeat_sec: 0, name: "night", continue: true,
+      match: { events: [], conditions: ["black"], min_severity: 2, monitors: [], metadata: { channel_name: "Orbit Live", "labels.team": "night" } },
+    });
+  }));
+
+test("it says where an incident would be told, and why not elsewhere", () =>
+  told(async (page) => {
+    const card = page.getByRole("region", { name: "Where would it go, and why" });
+    await card.getByText("labels.team is nothing, wanted night").waitFor();
+    await card.getByText("Slack #live-ops").waitFor();
+    await card.getByText("at once").waitFor();
+  }));
+
+test("a silence until recovery names one stream, and one that stands can be ended", () =>
+  told(async (page, state) => {
+    await page.getByRole("button", { name: "Add a silence" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Only this stream").selectOption({ label: "Channel 2" });
+    await dialog.getByLabel("How long").selectOption("recovered");
+    await dialog.getByText("Choose one stream").waitFor();
+    await dialog.getByLabel("By", { exact: true }).fill("Ann");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    const sent = await sentTo(state, "POST /api/v1/silences");
+    assert.deepEqual([sent.until_recovered, sent.match.monitors, sent.to, sent.by], [true, [monitor(2).monitor_id], undefined, "Ann"]);
+    await row(page, "every day, 02:00 to 04:00 Asia/Tokyo").getByRole("button", { name: "End now" }).click();
+    await sentTo(state, `DELETE /api/v1/silences/${silence(2).silence_id}`);
+    await row(page, "every day, 02:00 to 04:00 Asia/Tokyo").waitFor({ state: "detached" });
+  }));
+
+test("a phone shows everything within its width", () =>
+  told(
+    async (page) => {
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 375);
+      await page.getByRole("button", { name: "Add a route" }).click();
+      const { x, width } = await page.getByRole("dialog").boundingBox();
+      assert.ok(x >= 0 && x + width <= 375, `${x} + ${width}`);
+    },
+    { viewport: { width: 375, height: 812 } },
+  ));
+
+const delivered = (more) => ({
+  event_id: null, event_type: null, monitor_id: monitor(1).monitor_id, stream_url: monitor(1).stream_url, incident_id: null, created_at: "2026-11-22T12:00:00Z", state: "failed", tried: 4,
+  next_attempt_at: null, delivered_at: null, last_error: "HTTP 503", body: null, attempts: [], delivery_id: "0190a5d9-2a3b-7d8a-9c1d-000000000001",
+  destination: { destination_id: destination(1).destination_id, name: "Slack #live-ops", kind: "slack" }, ...more,
+});
+
+test("deliveries to destinations are listed with their name, and what failed is sent again", () =>
+  open(
+    (gateway) => {
+      gateway.monitors.set(monitor(1).monitor_id, monitor(1));
+      gateway.routes.set("GET /api/v1/deliveries", () => [200, { deliveries: [delivered(), delivered({ delivery_id: "0190a5d9-2a3b-7d8a-9c1d-000000000002", monitor_id: null, stream_url: null })], next: null }]);
+    },
+    async (page, gateway) => {
+      const sent = [];
+      gateway.routes.set(`POST /api/v1/deliveries/${delivered().delivery_id}/replay`, () => (sent.push("one"), [202, {}]));
+      gateway.routes.set("POST /api/v1/deliveries/replay", (body) => (sent.push(body), [202, { replayed: 2 }]));
+      await page.goto(`${gateway.url}/deliveries?state=failed`);
+      await page.getByText("Slack #live-ops · Channel 1").waitFor();
+      await page.getByText("Slack #live-ops · several streams").waitFor();
+      await page.getByRole("button", { name: "Redeliver" }).click();
+      await page.getByRole("button", { name: "Queued again" }).waitFor();
+      await page.getByRole("button", { name: "Send failed ones of 24 h again" }).click();
+      await page.getByText("2 queued again").waitFor();
+      assert.equal(sent[0], "one");
+      assert.ok(Date.now() - Date.parse(sent[1].since) > 86_000_000);
+    },
+  ));
