@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/adapters/internal/outbound"
@@ -19,6 +20,9 @@ import (
 
 // SendTimeout is the longest that one Send takes.
 const SendTimeout = 10 * time.Second
+
+// maxReason limits the reason of a provider that is kept, in bytes.
+const maxReason = 200
 
 // Config configures a Client; the zero value is usable.
 type Config struct {
@@ -171,4 +175,14 @@ func (r *Reply) Explain(reason string) {
 	default:
 		r.Error = outbound.OneLine(r.Error + ": " + r.secret(reason))
 	}
+}
+
+// Text returns the beginning of the answer as one line, for providers whose errors are plain
+// text. It returns "" for a page of HTML, which explains nothing.
+func (r *Reply) Text() string {
+	s := strings.ToValidUTF8(string(r.Body[:min(len(r.Body), maxReason)]), "")
+	if strings.HasPrefix(strings.TrimSpace(s), "<") {
+		return ""
+	}
+	return Clean(s)
 }

@@ -1,0 +1,3 @@
+// Package notifiertest is the conformance suite of the channels of messages: every sender
+// passes Run against the fake of its provider.
+package notifiertest

@@ -1,0 +1,158 @@
+package notifiertest
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/notifier"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+	"github.com/stream-monitor/stream-monitor/test/fake/channel"
+)
+
+// Server is a fake provider.
+type Server interface {
+	Messages() []channel.Message
+	Requests() int
+	Fail(f channel.Fault)
+	Recover()
+	Delete(id string) bool
+	Close()
+}
+
+// Harness is a sender with a destination at a fake provider, for one test.
+type Harness struct {
+	New         func(*notifier.Client) message.Sender
+	Server      Server
+	Destination notify.Destination
+
+	// WrongCredentials changes the secrets to others that the provider does not know.
+	WrongCredentials func(*notify.Destination)
+
+	Edits    bool // the channel edits its messages
+	Replaces bool // a push replaces the message, with a sound, instead of a message of its own
+	Picture  Picture
+	NoHTTP   bool // the provider knows neither redirects nor how long to wait
+
+	// Reads is how many characters of a long message must be seen at least.
+	Reads int
+}
+
+// Picture says how a channel shows pictures.
+type Picture string
+
+// The ways to show a picture.
+const (
+	NoPicture    Picture = ""
+	ByURL        Picture = "url"   // the provider fetches it
+	ByBytes      Picture = "bytes" // the sender uploads it
+	shortTimeout         = 300 * time.Millisecond
+)
+
+// Run tests a sender. open makes a Harness for one test.
+func Run(t *testing.T, open func(t *testing.T) Harness) {
+	t.Helper()
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *fixture)
+	}{
+		{"every kind of message arrives in both languages", everyKind},
+		{"the state is edited in place", edits},
+		{"a push makes a sound and leaves the message up to date", pushes},
+		{"a message that was deleted is posted again", postsAgain},
+		{"a picture is shown", showsPicture},
+		{"wrong credentials are a failure that may pass", wrongCredentials},
+		{"a rate limit says how long to wait", rateLimited},
+		{"a failure of the provider may pass", fails},
+		{"a rejected message is not sent again", rejects},
+		{"a destination that is gone says so", isGone},
+		{"a provider that hangs is a failure in time", hangs},
+		{"a cancelled attempt says so", cancelled},
+		{"a redirect is not followed", redirects},
+		{"a private address is refused", refusesPrivate},
+		{"what strangers wrote appears as they wrote it", hostile},
+		{"a message that is too long is cut between characters", oversized},
+		{"a message without links and lines arrives", bare},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, newFixture(t, open(t), notifier.SendTimeout)) })
+	}
+}
+
+// fixture is a harness with its sender.
+type fixture struct {
+	Harness
+	sender message.Sender
+}
+
+func newFixture(t *testing.T, h Harness, timeout time.Duration) *fixture {
+	t.Helper()
+	t.Cleanup(h.Server.Close)
+	return &fixture{Harness: h, sender: newSender(t, h.New, notifier.Config{Timeout: timeout, AllowedNetworks: loopback})}
+}
+
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+
+func newSender(t *testing.T, create func(*notifier.Client) message.Sender, cfg notifier.Config) message.Sender {
+	t.Helper()
+	client := notifier.NewClient(cfg)
+	t.Cleanup(client.Close)
+	return create(client)
+}
+
+// NewSender returns a sender that may connect to the fakes on loopback.
+func NewSender(t *testing.T, create func(*notifier.Client) message.Sender) message.Sender {
+	t.Helper()
+	return newSender(t, create, notifier.Config{AllowedNetworks: loopback})
+}
+
+// send sends a message and checks what holds of every result.
+func (f *fixture) send(ctx context.Context, t *testing.T, m message.Message) message.Result {
+	t.Helper()
+	r := f.sender.Send(ctx, f.Destination, m)
+	f.requireNoSecret(t, r)
+	if r.At.IsZero() {
+		t.Error("the result has no time")
+	}
+	if (r.Class == notify.Accepted) != (r.Error == "") {
+		t.Errorf("class %q with error %q", r.Class, r.Error)
+	}
+	if strings.ContainsAny(r.Error, "\r\n") || len([]rune(r.Error)) > 300 {
+		t.Errorf("the error is not one short line: %q", r.Error)
+	}
+	return r
+}
+
+func (f *fixture) mustSend(t *testing.T, m message.Message) message.Result {
+	t.Helper()
+	r := f.send(t.Context(), t, m)
+	if r.Class != notify.Accepted {
+		t.Fatalf("not accepted: %+v", r)
+	}
+	return r
+}
+
+func (f *fixture) requireNoSecret(t *testing.T, r message.Result) {
+	t.Helper()
+	kept := fmt.Sprint(r.Error, r.Ref)
+	if r.Exchange != nil {
+		kept += fmt.Sprintf(" %+v %+v", r.Exchange, r.Exchange.Answer)
+	}
+	// Every secret of the fakes contains this word.
+	if strings.Contains(strings.ToLower(kept), "geheim") {
+		t.Errorf("the result contains a secret: %s", kept)
+	}
+}
+
+// last returns the newest message that people see.
+func (f *fixture) last(t *testing.T) channel.Message {
+	t.Helper()
+	all := f.Server.Messages()
+	if len(all) == 0 {
+		t.Fatal("nobody sees a message")
+	}
+	return all[len(all)-1]
+}

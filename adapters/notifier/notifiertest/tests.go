@@ -1,0 +1,363 @@
+package notifiertest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stream-monitor/stream-monitor/adapters/notifier"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+	"github.com/stream-monitor/stream-monitor/test/fake/channel"
+)
+
+func everyKind(t *testing.T, f *fixture) {
+	for _, language := range []notify.Language{notify.English, notify.Japanese} {
+		f.Destination.Language = language
+		for i, kind := range []notify.MessageKind{notify.Opened, notify.Worse, notify.Acknowledged, notify.Repeated, notify.Recovered, notify.Reopened, notify.Updated} {
+			t.Run(fmt.Sprintf("%s, %s", kind, language), func(t *testing.T) {
+				m := example(kind, language)
+				m.ThreadID, m.ID = fmt.Sprint(m.ThreadID, language, i), fmt.Sprint(m.ID, language, i)
+				r := f.mustSend(t, m)
+				if f.Edits != (r.Ref != "") {
+					t.Errorf("ref %q", r.Ref)
+				}
+				seen := f.last(t)
+				requireText(t, seen, append(m.Lines, m.Title)...)
+				requireLinks(t, seen, notifier.Links(m)...)
+				if m.Push && !seen.Sound {
+					t.Error("it makes no sound")
+				}
+			})
+		}
+	}
+}
+
+func edits(t *testing.T, f *fixture) {
+	if !f.Edits {
+		t.Skip("this channel does not edit")
+	}
+	opened := f.mustSend(t, example(notify.Opened, notify.English))
+	for i, kind := range []notify.MessageKind{notify.Acknowledged, notify.Updated, notify.Recovered} {
+		m := example(kind, notify.Japanese)
+		m.Ref = opened.Ref
+		m.ID += fmt.Sprint(i)
+		m.Lines[0] = fmt.Sprintf("state %d", i)
+		r := f.mustSend(t, m)
+		if r.Ref == "" {
+			t.Error("the ref is lost")
+		}
+		if n := len(f.Server.Messages()); n != 1 {
+			t.Fatalf("people see %d messages, want 1", n)
+		}
+		seen := f.last(t)
+		requireText(t, seen, m.Title, m.Lines[0])
+		if seen.Edits == 0 {
+			t.Error("it was not edited")
+		}
+		// The same again, as after a lost answer, is a success.
+		before := f.Server.Requests()
+		f.mustSend(t, m)
+		if f.Server.Requests() == before {
+			t.Error("nothing was sent")
+		}
+		if n := len(f.Server.Messages()); n != 1 {
+			t.Fatalf("people see %d messages after a repetition, want 1", n)
+		}
+	}
+}
+
+func pushes(t *testing.T, f *fixture) {
+	opened := f.mustSend(t, example(notify.Opened, notify.English))
+	m := example(notify.Worse, notify.English)
+	m.ID += "2"
+	m.Ref = opened.Ref
+	m.Title = "🔴 WORSE｜No picture and no sound"
+	m.Lines[0] = "Since 20:15:30 JST there is no sound, either."
+	r := f.mustSend(t, m)
+	if f.Edits && r.Ref != opened.Ref {
+		t.Errorf("ref %q, want that of the first message %q", r.Ref, opened.Ref)
+	}
+	all := f.Server.Messages()
+	if !all[len(all)-1].Sound {
+		t.Error("the push makes no sound")
+	}
+	requireText(t, all[len(all)-1], m.Title)
+	if f.Edits {
+		requireText(t, all[0], m.Title, m.Lines[0])
+	}
+	want := 2
+	if f.Replaces {
+		want = 1
+	}
+	if len(all) != want {
+		t.Errorf("people see %d messages, want %d: %v", len(all), want, all)
+	}
+}
+
+func postsAgain(t *testing.T, f *fixture) {
+	if !f.Edits || f.Replaces {
+		t.Skip("nothing of this channel can be edited and be gone")
+	}
+	opened := f.mustSend(t, example(notify.Opened, notify.English))
+	f.Server.Delete(f.last(t).ID)
+	m := example(notify.Recovered, notify.English)
+	m.Ref = opened.Ref
+	if r := f.mustSend(t, m); r.Ref == opened.Ref || r.Ref == "" {
+		t.Errorf("ref %q, and %q before", r.Ref, opened.Ref)
+	}
+	requireText(t, f.last(t), m.Title)
+}
+
+func showsPicture(t *testing.T, f *fixture) {
+	if f.Picture == NoPicture {
+		t.Skip("this channel shows no pictures")
+	}
+	m := example(notify.Opened, notify.English)
+	m.Picture = picture()
+	want := m.Picture.URL
+	if f.Picture == ByBytes {
+		want = fmt.Sprint(len(m.Picture.Bytes), " bytes")
+	}
+	opened := f.mustSend(t, m)
+	if seen := f.last(t); seen.Picture != want {
+		t.Errorf("the picture is %q, want %q", seen.Picture, want)
+	}
+	requireText(t, f.last(t), m.Title, m.Lines[0])
+	if !f.Edits {
+		return
+	}
+	t.Run("and may come later", func(t *testing.T) {
+		m := example(notify.Opened, notify.English)
+		m.ThreadID, m.ID = "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7e", "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7f"
+		first := f.mustSend(t, m)
+		m.Kind, m.Push, m.Ref, m.Picture = notify.Updated, false, first.Ref, picture()
+		updated := f.mustSend(t, m)
+		if seen := f.last(t); seen.Picture != want {
+			t.Errorf("the picture is %q, want %q", seen.Picture, want)
+		}
+		m.Kind, m.Ref, m.Title = notify.Recovered, updated.Ref, "✅ RESOLVED"
+		f.mustSend(t, m)
+		requireText(t, f.last(t), m.Title)
+	})
+	t.Run("and may be missing later", func(t *testing.T) {
+		m := example(notify.Acknowledged, notify.English)
+		m.Ref = opened.Ref
+		f.mustSend(t, m)
+	})
+}
+
+func wrongCredentials(t *testing.T, f *fixture) {
+	f.WrongCredentials(&f.Destination)
+	r := f.send(t.Context(), t, example(notify.Opened, notify.English))
+	if r.Class != notify.Retry {
+		t.Errorf("class %q, want %q: a person may repair it. %s", r.Class, notify.Retry, r.Error)
+	}
+	if r.Status == 0 || len(f.Server.Messages()) > 0 {
+		t.Errorf("status %d, and people see %v", r.Status, f.Server.Messages())
+	}
+}
+
+func rateLimited(t *testing.T, f *fixture) {
+	f.Server.Fail(channel.Fault{Status: http.StatusTooManyRequests, After: 7 * time.Second})
+	r := f.send(t.Context(), t, example(notify.Opened, notify.English))
+	if r.Class != notify.Retry || !f.NoHTTP && r.Wait != 7*time.Second {
+		t.Errorf("class %q, wait %v", r.Class, r.Wait)
+	}
+	f.Server.Recover()
+	f.mustSend(t, example(notify.Opened, notify.English))
+}
+
+func fails(t *testing.T, f *fixture) {
+	for _, status := range []int{http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable} {
+		f.Server.Fail(channel.Fault{Status: status})
+		if r := f.send(t.Context(), t, example(notify.Opened, notify.English)); r.Class != notify.Retry || r.Status == 0 {
+			t.Errorf("%d: %+v", status, r)
+		}
+	}
+	if n := len(f.Server.Messages()); n > 0 {
+		t.Errorf("people see %d messages", n)
+	}
+}
+
+func rejects(t *testing.T, f *fixture) {
+	f.Server.Fail(channel.Fault{Status: http.StatusBadRequest})
+	m := example(notify.Opened, notify.English)
+	if r := f.send(t.Context(), t, m); r.Class != notify.Rejected || f.Server.Requests() != 1 {
+		t.Errorf("%+v after %d requests", r, f.Server.Requests())
+	}
+	if f.Picture == NoPicture {
+		return
+	}
+	// It may be the picture that is rejected.
+	before := f.Server.Requests()
+	m.Picture = picture()
+	if r := f.send(t.Context(), t, m); r.Class != notify.Rejected || f.Server.Requests() != before+2 {
+		t.Errorf("%+v after %d requests, want one more without the picture", r, f.Server.Requests()-before)
+	}
+}
+
+func isGone(t *testing.T, f *fixture) {
+	if f.NoHTTP {
+		t.Skip("no status of this channel says so")
+	}
+	f.Server.Fail(channel.Fault{Status: http.StatusGone})
+	if r := f.send(t.Context(), t, example(notify.Opened, notify.English)); r.Class != notify.Gone {
+		t.Errorf("%+v", r)
+	}
+}
+
+func hangs(t *testing.T, f *fixture) {
+	f.Server.Fail(channel.Fault{Hang: true})
+	short := newFixture(t, f.Harness, shortTimeout)
+	began := time.Now()
+	r := short.send(t.Context(), t, example(notify.Opened, notify.English))
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if r.Class != notify.Retry || !strings.Contains(r.Error, "no answer within 300ms") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func cancelled(t *testing.T, f *fixture) {
+	f.Server.Fail(channel.Fault{Hang: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(shortTimeout, cancel)
+	if r := f.send(ctx, t, example(notify.Opened, notify.English)); r.Class != notify.Retry || !strings.Contains(r.Error, "cancelled") {
+		t.Errorf("%+v", r)
+	}
+	if r := f.send(ctx, t, example(notify.Opened, notify.English)); r.Class != notify.Retry {
+		t.Errorf("%+v", r)
+	}
+}
+
+func redirects(t *testing.T, f *fixture) {
+	if f.NoHTTP {
+		t.Skip("this channel knows no redirects")
+	}
+	followed := make(chan struct{}, 10)
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { followed <- struct{}{} }))
+	t.Cleanup(elsewhere.Close)
+	f.Server.Fail(channel.Fault{Redirect: elsewhere.URL + "/?token=geheim"})
+	r := f.send(t.Context(), t, example(notify.Opened, notify.English))
+	if r.Class != notify.Retry || !strings.Contains(r.Error, "redirects are not followed") || len(followed) > 0 {
+		t.Errorf("%+v, %d requests arrived elsewhere", r, len(followed))
+	}
+}
+
+func refusesPrivate(t *testing.T, f *fixture) {
+	f.sender = newSender(t, f.New, notifier.Config{})
+	r := f.send(t.Context(), t, example(notify.Opened, notify.English))
+	if r.Class != notify.Retry || !strings.Contains(r.Error, "refused") || strings.Contains(r.Error, "127.0.0.1") {
+		t.Errorf("%+v", r)
+	}
+	if n := f.Server.Requests(); n > 0 {
+		t.Errorf("%d requests arrived", n)
+	}
+}
+
+func hostile(t *testing.T, f *fixture) {
+	m := example(notify.Opened, notify.English)
+	m.Title = "<!channel> *T* @everyone </b> _t_ & \"x\" [t](https://evil.example)\r\nBcc: x"
+	m.Lines = []string{hostileText, "a\r\nb\x00c \u202egnp.exe"}
+	m.Stream.Text = "*s* <b> & | [x] ](https://evil.example/) </a>"
+	m.Picture = picture()
+	m.Picture.Alt = hostileText
+	opened := f.mustSend(t, m)
+	check := func() {
+		t.Helper()
+		for i, seen := range f.Server.Messages() {
+			requireText(t, seen, notifier.Clean(m.Title))
+			if i == 0 { // those after it are pushes
+				requireText(t, seen, hostileText, "a b c gnp.exe")
+			}
+			if seen.Mentions > 0 {
+				t.Errorf("it mentions %d people: %s", seen.Mentions, seen)
+			}
+			for _, l := range seen.Links {
+				ours := slices.ContainsFunc(notifier.Links(m), func(want message.Link) bool { return want.URL == l.URL })
+				if !ours && l.URL != l.Text {
+					t.Errorf("the link %q leads to %s", l.Text, l.URL)
+				}
+			}
+		}
+	}
+	check()
+	if f.Edits {
+		m.Ref = opened.Ref
+		m.Kind = notify.Worse
+		f.mustSend(t, m)
+		check()
+	}
+}
+
+func oversized(t *testing.T, f *fixture) {
+	for name, text := range map[string]string{
+		"of ASCII":                "abcdefghi ",
+		"of Japanese":             "映像が真っ黒",
+		"of emoji":                "😀👨\u200d👩\u200d👧🇯🇵",
+		"of what must be escaped": `<&>*_\"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := example(notify.Opened, notify.English)
+			m.ThreadID, m.ID = name, name
+			m.Title = strings.Repeat(text, 400)
+			m.Lines = []string{strings.Repeat(text, 3000), strings.Repeat(text, 9000)}
+			m.Stream.Text = strings.Repeat(text, 500)
+			m.Picture = picture()
+			m.Picture.Alt = strings.Repeat(text, 2000)
+			r := f.mustSend(t, m)
+			seen := f.last(t)
+			if !utf8.ValidString(seen.Text) || strings.ContainsRune(seen.Text, utf8.RuneError) {
+				t.Error("a character is cut in two")
+			}
+			if n := utf8.RuneCountInString(seen.Text); n < f.Reads {
+				t.Errorf("people see %d characters, want %d at least", n, f.Reads)
+			}
+			if !strings.Contains(seen.Text, "…") {
+				t.Error("nothing shows that it was cut")
+			}
+			requireLinks(t, seen, m.Link, m.Actions[0])
+			if f.Edits {
+				m.Ref = r.Ref
+				m.Kind = notify.Worse
+				f.mustSend(t, m)
+			}
+		})
+	}
+}
+
+func bare(t *testing.T, f *fixture) {
+	m := example(notify.Opened, notify.English)
+	m.Lines, m.Actions = nil, nil
+	m.Link, m.Stream = message.Link{}, message.Link{}
+	r := f.mustSend(t, m)
+	requireText(t, f.last(t), m.Title)
+	m.Ref, m.Kind = r.Ref, notify.Worse
+	f.mustSend(t, m)
+}
+
+func requireText(t *testing.T, seen channel.Message, wanted ...string) {
+	t.Helper()
+	for _, want := range wanted {
+		if !strings.Contains(seen.Text, want) {
+			t.Errorf("people do not see\n%s\nin\n%s", want, seen)
+		}
+	}
+}
+
+func requireLinks(t *testing.T, seen channel.Message, wanted ...message.Link) {
+	t.Helper()
+	for _, want := range wanted {
+		if !slices.ContainsFunc(seen.Links, func(l channel.Link) bool { return l.URL == want.URL }) {
+			t.Errorf("nothing leads to %s in\n%s", want.URL, seen)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package slack_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/stream-monitor/stream-monitor/adapters/notifier"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/notifiertest"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/slack"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+	fake "github.com/stream-monitor/stream-monitor/test/fake/channel/slack"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newSender(c *notifier.Client) message.Sender { return slack.New(c) }
+
+func TestConformanceAsABot(t *testing.T) {
+	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {
+		s := fake.New()
+		return notifiertest.Harness{
+			New: newSender, Server: s, Edits: true, Picture: notifiertest.ByURL, Reads: 1400,
+			Destination:      bot(s),
+			WrongCredentials: func(d *notify.Destination) { d.Secrets["bot_token"] = "xoxb-geheim-wrong" },
+		}
+	})
+}
+
+func TestConformanceByAWebhook(t *testing.T) {
+	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {
+		s := fake.New()
+		return notifiertest.Harness{
+			New: newSender, Server: s, Picture: notifiertest.ByURL, Reads: 1400,
+			Destination:      notify.Destination{Kind: notify.Slack, Secrets: map[string]string{"webhook_url": s.WebhookURL()}},
+			WrongCredentials: func(d *notify.Destination) { d.Secrets["webhook_url"] = s.URL + "/services/T1/B1/geheim-wrong" },
+		}
+	})
+}
+
+func bot(s *fake.Server) notify.Destination {
+	return notify.Destination{
+		Kind:    notify.Slack,
+		Config:  map[string]string{"channel": fake.Channel, "api_url": s.APIURL()},
+		Secrets: map[string]string{"bot_token": fake.Token},
+	}
+}
+
+func TestAPictureThatSlackCannotFetchIsLeftOut(t *testing.T) {
+	s, sender := start(t)
+	s.BadPictures = true
+	m := message.Message{Title: "title", Picture: &message.Picture{Alt: "alt", URL: "https://monitor.example/1.jpg"}}
+	if r := sender.Send(t.Context(), bot(s), m); r.Error != "" || len(s.Messages()) != 1 {
+		t.Errorf("%+v, people see %v", r, s.Messages())
+	}
+}
+
+func TestAPushIsAReplyThatTheChannelSees(t *testing.T) {
+	s, sender := start(t)
+	opened := sender.Send(t.Context(), bot(s), message.Message{Title: "opened", Push: true})
+	sender.Send(t.Context(), bot(s), message.Message{Title: "worse", Push: true, Ref: opened.Ref})
+	all := s.Messages()
+	if len(all) != 2 || all[1].ReplyTo != all[0].ID || !all[1].Sound {
+		t.Errorf("people see %v", all)
+	}
+}
+
+func TestAnErrorOfSlackIsNamed(t *testing.T) {
+	s, sender := start(t)
+	d := bot(s)
+	d.Config["channel"] = "#unknown"
+	if r := sender.Send(t.Context(), d, message.Message{Title: "title"}); r.Error != "Slack: channel_not_found" || r.Class != notify.Retry || r.Status != 200 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func start(t *testing.T) (*fake.Server, message.Sender) {
+	t.Helper()
+	s := fake.New()
+	t.Cleanup(s.Close)
+	return s, notifiertest.NewSender(t, newSender)
+}

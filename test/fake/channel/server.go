@@ -1,0 +1,166 @@
+package channel
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
+)
+
+// Fault makes a provider misbehave once.
+type Fault struct {
+	Status   int           // of the answer
+	After    time.Duration // how long the provider asks to wait
+	Hang     bool          // it never answers
+	Redirect string        // it answers 302 to this URL
+	After1st int           // how many requests it lets pass before
+}
+
+// Refuse writes a provider's own answer with a status. after is how long it asks to wait.
+type Refuse func(w http.ResponseWriter, status int, after time.Duration)
+
+// Server is the HTTP server of a fake on loopback.
+type Server struct {
+	URL string
+
+	// NumberFormat makes the ID of the n-th message.
+	NumberFormat func(n int) string
+
+	http   *httptest.Server
+	refuse Refuse
+
+	mu       sync.Mutex
+	messages []*Message
+	posted   int // messages, those included that were deleted since
+	requests int
+	fault    *Fault
+}
+
+// NewServer starts a server whose requests handler answers. Close ends it.
+func NewServer(handler http.Handler, refuse Refuse) *Server {
+	s := &Server{NumberFormat: strconv.Itoa, refuse: refuse}
+	s.http = httptest.NewServer(httpfault.Wrap(handler, s.choose))
+	s.URL = s.http.URL
+	return s
+}
+
+// Close ends the server.
+func (s *Server) Close() {
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// Fail makes the next requests fail until Recover.
+func (s *Server) Fail(f Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = &f
+}
+
+// Recover ends what Fail began.
+func (s *Server) Recover() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = nil
+}
+
+// choose counts the requests, and returns the fault of this one.
+func (s *Server) choose(*http.Request) httpfault.Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests++
+	f := s.fault
+	switch {
+	case f == nil:
+		return nil
+	case f.After1st > 0:
+		f.After1st--
+		return nil
+	case f.Hang:
+		return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			_, _ = io.Copy(io.Discard, r.Body) // only then the server notices that the client has left
+			httpfault.Hang()(w, r, next)
+		}
+	case f.Redirect != "":
+		return httpfault.Redirect(f.Redirect)
+	}
+	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { s.refuse(w, f.Status, f.After) }
+}
+
+// Requests returns how many requests came.
+func (s *Server) Requests() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests
+}
+
+// Messages returns the messages in the order in which they were posted.
+func (s *Server) Messages() []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]Message, 0, len(s.messages))
+	for _, m := range s.messages {
+		out = append(out, *m)
+	}
+	return out
+}
+
+// Post stores a message and gives it the next number as ID, unless it has one.
+func (s *Server) Post(m Message) Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.posted++
+	if m.ID == "" {
+		m.ID = s.NumberFormat(s.posted)
+	}
+	s.messages = append(s.messages, &m)
+	return m
+}
+
+// Edit lets change edit the message with an ID. It returns false if there is none.
+func (s *Server) Edit(id string, change func(m *Message)) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.messages {
+		if m.ID == id {
+			change(m)
+			return true
+		}
+	}
+	return false
+}
+
+// Delete removes a message, as a person does. It returns false if there is none.
+func (s *Server) Delete(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, m := range s.messages {
+		if m.ID == id {
+			s.messages = append(s.messages[:i], s.messages[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// JSON answers with a status and a value as JSON.
+func JSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+// RetryAfter sets the header of this name in whole seconds, rounded up; 0 sets none.
+func RetryAfter(w http.ResponseWriter, after time.Duration) {
+	if after > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(Seconds(after)))
+	}
+}
+
+// Seconds returns whole seconds, rounded up.
+func Seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

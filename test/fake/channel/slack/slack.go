@@ -1,0 +1,254 @@
+// Package slack fakes Slack: its Web API for bots, and an incoming webhook.
+package slack
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/channel"
+)
+
+// Credentials and channels that the fake accepts.
+const (
+	Token       = "xoxb-1234567890-geheim-slack"
+	Channel     = "#alerts"
+	ChannelID   = "C0123456789"
+	webhookPath = "/services/T00000000/B00000000/geheimXXXXXXXXXXXXXXXXXX"
+)
+
+// Limits of Slack, in characters.
+const (
+	maxBlocks, maxSection, maxHeader, maxText, maxURL, maxAlt = 50, 3000, 150, 40000, 3000, 2000
+)
+
+// Server fakes Slack.
+type Server struct {
+	*channel.Server
+
+	// BadPictures makes it fail to download pictures, which it reports as invalid blocks.
+	BadPictures bool
+}
+
+// New starts a server. Close ends it.
+func New() *Server {
+	s := &Server{}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /api/chat.postMessage", s.api(s.post))
+	mux.HandleFunc("POST /api/chat.update", s.api(s.update))
+	mux.HandleFunc("POST "+webhookPath, s.webhook)
+	mux.HandleFunc("POST /services/", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no_service", http.StatusNotFound) })
+	s.Server = channel.NewServer(mux, refuse)
+	s.NumberFormat = func(n int) string { return fmt.Sprintf("1700000000.%06d", n) }
+	return s
+}
+
+// APIURL returns the base of the Web API.
+func (s *Server) APIURL() string { return s.URL + "/api" }
+
+// WebhookURL returns the URL of the incoming webhook.
+func (s *Server) WebhookURL() string { return s.URL + webhookPath }
+
+func refuse(w http.ResponseWriter, status int, after time.Duration) {
+	channel.RetryAfter(w, after)
+	name := map[int]string{400: "invalid_arguments", 410: "channel_is_archived", 429: "ratelimited", 500: "internal_error", 503: "service_unavailable"}[status]
+	channel.JSON(w, status, map[string]any{"ok": false, "error": name})
+}
+
+type object struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+type block struct {
+	Type     string          `json:"type"`
+	Text     json.RawMessage `json:"text"`
+	Elements []object        `json:"elements"`
+	ImageURL string          `json:"image_url"`
+	AltText  string          `json:"alt_text"`
+}
+
+type request struct {
+	Channel   string  `json:"channel"`
+	TS        string  `json:"ts"`
+	ThreadTS  string  `json:"thread_ts"`
+	Broadcast bool    `json:"reply_broadcast"`
+	Text      string  `json:"text"`
+	Blocks    []block `json:"blocks"`
+}
+
+// api checks what all methods check. Errors come with status 200.
+func (s *Server) api(method func(request) (channel.Message, string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var req request
+		refusal := ""
+		switch {
+		case r.Header.Get("Authorization") == "":
+			refusal = "not_authed"
+		case r.Header.Get("Authorization") != "Bearer "+Token:
+			refusal = "invalid_auth"
+		case !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
+			refusal = "invalid_post_type"
+		case json.NewDecoder(r.Body).Decode(&req) != nil:
+			refusal = "invalid_json"
+		case req.Channel != Channel && req.Channel != ChannelID:
+			refusal = "channel_not_found"
+		}
+		var m channel.Message
+		if refusal == "" {
+			m, refusal = method(req)
+		}
+		if refusal != "" {
+			channel.JSON(w, http.StatusOK, map[string]any{"ok": false, "error": refusal})
+			return
+		}
+		channel.JSON(w, http.StatusOK, map[string]any{"ok": true, "channel": ChannelID, "ts": m.ID})
+	}
+}
+
+func (s *Server) post(req request) (channel.Message, string) {
+	m, refusal := s.render(req)
+	if refusal != "" {
+		return m, refusal
+	}
+	m.Sound = req.ThreadTS == "" || req.Broadcast
+	m.ReplyTo = req.ThreadTS
+	return s.Post(m), ""
+}
+
+func (s *Server) update(req request) (channel.Message, string) {
+	if req.Channel != ChannelID {
+		return channel.Message{}, "channel_not_found" // chat.update wants the ID
+	}
+	m, refusal := s.render(req)
+	if refusal != "" {
+		return m, refusal
+	}
+	known := s.Edit(req.TS, func(old *channel.Message) {
+		m.ID, m.Sound, m.ReplyTo, m.Edits = old.ID, old.Sound, old.ReplyTo, old.Edits+1
+		*old = m
+	})
+	if !known {
+		return m, "message_not_found"
+	}
+	return m, ""
+}
+
+// webhook answers in plain text, with the status of the error.
+func (s *Server) webhook(w http.ResponseWriter, r *http.Request) {
+	var req request
+	if json.NewDecoder(r.Body).Decode(&req) != nil {
+		http.Error(w, "invalid_payload", http.StatusBadRequest)
+		return
+	}
+	if _, refusal := s.post(req); refusal != "" {
+		http.Error(w, refusal, http.StatusBadRequest)
+		return
+	}
+	_, _ = w.Write([]byte("ok"))
+}
+
+// render checks the limits and returns the message as people see it.
+func (s *Server) render(req request) (m channel.Message, refusal string) {
+	switch {
+	case utf8.RuneCountInString(req.Text) > maxText:
+		return m, "msg_too_long"
+	case len(req.Blocks) == 0 && req.Text == "":
+		return m, "no_text"
+	case len(req.Blocks) > maxBlocks:
+		return m, "invalid_blocks"
+	case len(req.Blocks) == 0:
+		markup(&m, req.Text)
+		return m, ""
+	}
+	for _, b := range req.Blocks {
+		if !s.renderBlock(&m, b) {
+			return m, "invalid_blocks"
+		}
+	}
+	var preview channel.Message
+	markup(&preview, req.Text)
+	m.Mentions += preview.Mentions
+	m.Text = strings.TrimSpace(m.Text)
+	return m, ""
+}
+
+func (s *Server) renderBlock(m *channel.Message, b block) (valid bool) {
+	texts, most := b.Elements, maxSection
+	if len(b.Text) > 0 {
+		var one object
+		if json.Unmarshal(b.Text, &one) != nil {
+			return false
+		}
+		texts = append(texts, one)
+	}
+	switch b.Type {
+	case "image":
+		u, err := url.Parse(b.ImageURL)
+		if err != nil || u.Host == "" || len(b.ImageURL) > maxURL || b.AltText == "" || utf8.RuneCountInString(b.AltText) > maxAlt || s.BadPictures {
+			return false
+		}
+		m.Picture, m.Alt = b.ImageURL, b.AltText
+		return true
+	case "header":
+		most = maxHeader
+		if texts[0].Type != "plain_text" {
+			return false
+		}
+	case "section":
+	case "context":
+		if len(texts) > 10 {
+			return false
+		}
+	default:
+		return false
+	}
+	for _, text := range texts {
+		if text.Text == "" || utf8.RuneCountInString(text.Text) > most {
+			return false
+		}
+		switch text.Type {
+		case "plain_text":
+			m.Text += unescape(text.Text) + "\n"
+		case "mrkdwn":
+			markup(m, text.Text)
+			m.Text += "\n"
+		default:
+			return false
+		}
+	}
+	return len(texts) > 0
+}
+
+var (
+	special = regexp.MustCompile(`<([^<>]*)>`)
+	styled  = regexp.MustCompile("(^|[^\\w*])([*_~`])([^\\s\\p{Cf}*_~`][^*_~`]*)([*_~`])")
+)
+
+// markup appends mrkdwn to a message, as people see it.
+func markup(m *channel.Message, text string) {
+	text = styled.ReplaceAllString(text, "$1$3")
+	text = special.ReplaceAllStringFunc(text, func(s string) string {
+		inner := s[1 : len(s)-1]
+		if strings.HasPrefix(inner, "!") || strings.HasPrefix(inner, "@") || strings.HasPrefix(inner, "#") {
+			m.Mentions++
+			return "@" + inner
+		}
+		to, label, has := strings.Cut(inner, "|")
+		if !has {
+			label = to
+		}
+		m.Links = append(m.Links, channel.Link{Text: unescape(label), URL: unescape(to)})
+		return label
+	})
+	m.Text += unescape(text)
+}
+
+func unescape(s string) string {
+	return channel.Visible(strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(s))
+}
