@@ -85,11 +85,12 @@ type Request struct {
 	Method string // default POST
 	URL    string
 	Header map[string]string
-	JSON   any   // the body, if there is no Body
-	Body   *Body // nil: JSON is the body
+	JSON   any    // the body, unless there is one of the next two
+	Form   []Part // the body as a form; nil: it is none
+	Body   *Body  // the body as it is; nil: there is none
 }
 
-// Body is the body of a request that is not JSON.
+// Body is the body of a request as it is.
 type Body struct {
 	ContentType string
 	Bytes       []byte
@@ -122,15 +123,9 @@ func (r Request) newHTTPRequest(ctx context.Context) (*http.Request, error) {
 	if r.Method == "" {
 		r.Method = http.MethodPost
 	}
-	body := r.Body
-	if body == nil {
-		var encoded bytes.Buffer
-		enc := json.NewEncoder(&encoded)
-		enc.SetEscapeHTML(false) // what a provider counts is what people read
-		if err := enc.Encode(r.JSON); err != nil {
-			return nil, fmt.Errorf("encode the message: %w", err)
-		}
-		body = &Body{ContentType: "application/json; charset=utf-8", Bytes: bytes.TrimSpace(encoded.Bytes())}
+	body, err := r.body()
+	if err != nil {
+		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, bytes.NewReader(body.Bytes))
 	if err != nil || req.URL.Host == "" || req.URL.Scheme != "https" && req.URL.Scheme != "http" {
@@ -141,6 +136,29 @@ func (r Request) newHTTPRequest(ctx context.Context) (*http.Request, error) {
 		req.Header.Set(name, value)
 	}
 	return req, nil
+}
+
+func (r Request) body() (*Body, error) {
+	switch {
+	case r.Body != nil:
+		return r.Body, nil
+	case r.Form != nil:
+		return newForm(r.Form)
+	}
+	encoded, err := encode(r.JSON)
+	return &Body{ContentType: "application/json; charset=utf-8", Bytes: encoded}, err
+}
+
+// encode returns a value as JSON that contains <, > and & as they are, because providers
+// count what people read.
+func encode(v any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode the message: %w", err)
+	}
+	return bytes.TrimSpace(out.Bytes()), nil
 }
 
 // ClassOf returns what a status of HTTP means for the next attempt; 0 means no answer.

@@ -1,0 +1,57 @@
+package discord_test
+
+import (
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/stream-monitor/stream-monitor/adapters/notifier"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/discord"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/notifiertest"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+	fake "github.com/stream-monitor/stream-monitor/test/fake/channel/discord"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newSender(c *notifier.Client) message.Sender { return discord.New(c) }
+
+func TestConformance(t *testing.T) {
+	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {
+		s := fake.New()
+		return notifiertest.Harness{
+			New: newSender, Server: s, Edits: true, Picture: notifiertest.ByBytes, Reads: 1500,
+			Destination: destination(s),
+			WrongCredentials: func(d *notify.Destination) {
+				d.Secrets["webhook_url"] = strings.Replace(s.WebhookURL(), "geheim-", "geheim-wrong", 1)
+			},
+		}
+	})
+}
+
+func TestAWebhookThatWasDeletedIsGone(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	d := destination(s)
+	d.Secrets["webhook_url"] = s.URL + "/api/webhooks/1/geheim"
+	r := notifiertest.NewSender(t, newSender).Send(t.Context(), d, message.Message{Title: "title"})
+	if r.Class != notify.Gone || r.Error != "HTTP 404 Not Found: Unknown Webhook" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAPictureThatIsTooLargeIsLeftToItsURL(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	picture := &message.Picture{URL: "https://monitor.example/1.jpg", MediaType: "image/jpeg", Bytes: make([]byte, 10<<20+1)}
+	r := notifiertest.NewSender(t, newSender).Send(t.Context(), destination(s), message.Message{Title: "title", Picture: picture})
+	if all := s.Messages(); r.Error != "" || len(all) != 1 || all[0].Picture != picture.URL || s.Requests() != 1 {
+		t.Errorf("%+v, people see %v", r, all)
+	}
+}
+
+func destination(s *fake.Server) notify.Destination {
+	return notify.Destination{Kind: notify.Discord, Secrets: map[string]string{"webhook_url": s.WebhookURL()}}
+}

@@ -1,0 +1,250 @@
+// Package discord fakes webhooks of Discord.
+package discord
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/channel"
+)
+
+const (
+	webhookID = "223704706495545344"
+	path      = "/api/webhooks/" + webhookID + "/geheim-3d89bb7572e0fb30d8128367b3b1b44fecd1726"
+)
+
+// Limits of Discord.
+const (
+	maxContent, maxEmbeds, maxDescription, maxEmbedText, maxFile = 2000, 10, 4096, 6000, 10 << 20
+)
+
+// Server fakes Discord.
+type Server struct{ *channel.Server }
+
+// New starts a server. Close ends it.
+func New() *Server {
+	s := &Server{}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+path, s.execute)
+	mux.HandleFunc("PATCH "+path+"/messages/{id}", s.edit)
+	mux.HandleFunc("/api/webhooks/", func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/api/webhooks/"+webhookID+"/") {
+			answer(w, http.StatusUnauthorized, 50027, "Invalid Webhook Token")
+			return
+		}
+		answer(w, http.StatusNotFound, 10015, "Unknown Webhook")
+	})
+	s.Server = channel.NewServer(mux, refuse)
+	s.NumberFormat = func(n int) string { return fmt.Sprintf("11000000000000%04d", n) }
+	return s
+}
+
+// WebhookURL returns the URL of the webhook.
+func (s *Server) WebhookURL() string { return s.URL + path }
+
+func answer(w http.ResponseWriter, status, code int, text string) {
+	channel.JSON(w, status, map[string]any{"message": text, "code": code})
+}
+
+func refuse(w http.ResponseWriter, status int, after time.Duration) {
+	switch status {
+	case http.StatusTooManyRequests:
+		channel.RetryAfter(w, after)
+		channel.JSON(w, status, map[string]any{"message": "You are being rate limited.", "retry_after": after.Seconds() - 0.36, "global": false})
+	case http.StatusBadRequest:
+		answer(w, status, 50035, "Invalid Form Body")
+	default:
+		answer(w, status, 0, fmt.Sprint(status, ": ", http.StatusText(status)))
+	}
+}
+
+type payload struct {
+	Content string `json:"content"`
+	Embeds  []struct {
+		Title, Description, URL, Timestamp string
+		Image                              struct{ URL string }
+		Footer                             struct{ Text string }
+		Fields                             []struct{ Name, Value string }
+	}
+	AllowedMentions *struct{ Parse []string } `json:"allowed_mentions"`
+	Attachments     *[]struct {
+		ID          any
+		Filename    string
+		Description string
+	}
+	Flags int
+}
+
+func (s *Server) execute(w http.ResponseWriter, r *http.Request) {
+	p, files, ok := read(w, r)
+	if !ok {
+		return
+	}
+	m, refusal := render(p, files)
+	if refusal != "" {
+		answer(w, http.StatusBadRequest, 50035, "Invalid Form Body: "+refusal)
+		return
+	}
+	m.Sound = p.Flags&(1<<12) == 0 // SUPPRESS_NOTIFICATIONS
+	m = s.Post(m)
+	if r.URL.Query().Get("wait") != "true" {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	channel.JSON(w, http.StatusOK, map[string]any{"id": m.ID, "content": m.Text, "webhook_id": webhookID})
+}
+
+func (s *Server) edit(w http.ResponseWriter, r *http.Request) {
+	p, files, ok := read(w, r)
+	if !ok {
+		return
+	}
+	m, refusal := render(p, files)
+	if refusal != "" {
+		answer(w, http.StatusBadRequest, 50035, "Invalid Form Body: "+refusal)
+		return
+	}
+	known := s.Edit(r.PathValue("id"), func(old *channel.Message) {
+		if p.Attachments == nil && m.Picture == "" {
+			m.Picture, m.Alt = old.Picture, old.Alt
+		}
+		m.ID, m.Sound, m.Edits = old.ID, old.Sound, old.Edits+1
+		*old = m
+	})
+	if !known {
+		answer(w, http.StatusNotFound, 10008, "Unknown Message")
+		return
+	}
+	channel.JSON(w, http.StatusOK, map[string]any{"id": r.PathValue("id")})
+}
+
+// read reads a body of JSON, or a form with payload_json and files.
+func read(w http.ResponseWriter, r *http.Request) (p payload, files map[string]int, ok bool) {
+	files = map[string]int{}
+	kind, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if kind == "application/json" {
+		if json.NewDecoder(r.Body).Decode(&p) != nil {
+			answer(w, http.StatusBadRequest, 50109, "The request body contains invalid JSON.")
+			return p, nil, false
+		}
+		return p, files, true
+	}
+	form := multipart.NewReader(r.Body, params["boundary"])
+	for {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			return p, files, true
+		}
+		if err != nil {
+			answer(w, http.StatusBadRequest, 50035, "Invalid Form Body")
+			return p, nil, false
+		}
+		data, _ := io.ReadAll(part)
+		switch {
+		case part.FormName() == "payload_json":
+			_ = json.Unmarshal(data, &p)
+		case len(data) > maxFile:
+			answer(w, http.StatusRequestEntityTooLarge, 40005, "Request entity too large")
+			return p, nil, false
+		default:
+			files[part.FileName()] = len(data)
+		}
+	}
+}
+
+// render checks the limits and returns the message as people see it.
+func render(p payload, files map[string]int) (m channel.Message, refusal string) {
+	total := 0
+	switch {
+	case utf8.RuneCountInString(p.Content) > maxContent:
+		return m, "content: Must be 2000 or fewer in length."
+	case len(p.Embeds) > maxEmbeds:
+		return m, "embeds: Must be 10 or fewer in length."
+	case p.Content == "" && len(p.Embeds) == 0 && len(files) == 0:
+		return m, "Cannot send an empty message"
+	}
+	if p.Attachments != nil {
+		for _, a := range *p.Attachments {
+			m.Alt = a.Description
+			if size, is := files[a.Filename]; is {
+				m.Picture = fmt.Sprint(size, " bytes")
+			}
+		}
+	}
+	pings := p.AllowedMentions == nil || len(p.AllowedMentions.Parse) > 0
+	markdown(&m, p.Content, pings)
+	for _, e := range p.Embeds {
+		if utf8.RuneCountInString(e.Description) > maxDescription {
+			return m, "description: Must be 4096 or fewer in length."
+		}
+		total += utf8.RuneCountInString(e.Title + e.Description + e.Footer.Text)
+		if total > maxEmbedText {
+			return m, "embeds: Embed size exceeds maximum size of 6000"
+		}
+		if e.Timestamp != "" {
+			if _, err := time.Parse(time.RFC3339, e.Timestamp); err != nil {
+				return m, "timestamp: Could not parse"
+			}
+		}
+		m.Text += "\n"
+		markdown(&m, e.Description, false) // an embed notifies nobody, and yet it looks like a mention
+		switch name, attached := strings.CutPrefix(e.Image.URL, "attachment://"); {
+		case attached:
+			if _, is := files[name]; !is {
+				return m, "image: the attachment is missing"
+			}
+		case e.Image.URL != "":
+			m.Picture = e.Image.URL
+		}
+	}
+	m.Text = strings.TrimSpace(channel.Visible(m.Text))
+	return m, ""
+}
+
+var (
+	escaped = regexp.MustCompile(`\\([^0-9A-Za-z\s])`)
+	mention = regexp.MustCompile(`<(@[!&]?|#)\d+>|<@\w+>|@everyone|@here`)
+	link    = regexp.MustCompile(`\[([^\[\]]*)\]\(([^()\s]*)\)`)
+	marks   = regexp.MustCompile("\\*\\*|~~|__|\\|\\||[*_`]|(?m:^(#|>|-) )")
+)
+
+// markdown appends text with the marks of Markdown applied.
+func markdown(m *channel.Message, s string, pings bool) {
+	// What is escaped is put aside in a range of private characters.
+	s = escaped.ReplaceAllStringFunc(s, func(s string) string {
+		r, _ := utf8.DecodeRuneInString(s[1:])
+		return string(0xf0000 + r)
+	})
+	shown := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if r > 0xf0000 {
+				return r - 0xf0000
+			}
+			return r
+		}, s)
+	}
+	if found := len(mention.FindAllString(s, -1)); found > 0 && (pings || strings.Contains(s, "<@")) {
+		m.Mentions += found
+	}
+	s = link.ReplaceAllStringFunc(s, func(s string) string {
+		parts := link.FindStringSubmatch(s)
+		text := shown(marks.ReplaceAllString(parts[1], ""))
+		m.Links = append(m.Links, channel.Link{Text: text, URL: shown(parts[2])})
+		return strings.Map(func(r rune) rune {
+			if r < 0x10000 {
+				r += 0xf0000 // formatted once
+			}
+			return r
+		}, text)
+	})
+	m.Text += shown(marks.ReplaceAllString(s, ""))
+}
