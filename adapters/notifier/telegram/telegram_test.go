@@ -1,0 +1,73 @@
+package telegram_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/stream-monitor/stream-monitor/adapters/notifier"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/notifiertest"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/telegram"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+	fake "github.com/stream-monitor/stream-monitor/test/fake/channel/telegram"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newSender(c *notifier.Client) message.Sender { return telegram.New(c) }
+
+func TestConformance(t *testing.T) {
+	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {
+		s := fake.New()
+		return notifiertest.Harness{
+			New: newSender, Server: s, Edits: true, Picture: notifiertest.ByBytes, Reads: 500,
+			Destination:      destination(s),
+			WrongCredentials: func(d *notify.Destination) { d.Secrets["bot_token"] = "1:geheim-wrong" },
+		}
+	})
+}
+
+func TestAGroupThatHasMovedSaysWhatToDo(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	d := destination(s)
+	d.Config["chat_id"] = fake.OldChatID
+	r := notifiertest.NewSender(t, newSender).Send(t.Context(), d, message.Message{Title: "title"})
+	if r.Class != notify.Retry || r.Error != "HTTP 400 Bad Request: the group has become a supergroup; set chat_id to "+fake.ChatID {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAChatThatIsUnknownMayBeRepaired(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	d := destination(s)
+	d.Config["chat_id"] = "1"
+	r := notifiertest.NewSender(t, newSender).Send(t.Context(), d, message.Message{Title: "title"})
+	if r.Class != notify.Retry || r.Error != "HTTP 400 Bad Request: Bad Request: chat not found" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAPictureThatTelegramCannotReadIsLeftOut(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	s.BadPictures = true
+	sender := notifiertest.NewSender(t, newSender)
+	m := message.Message{Title: "title", Picture: &message.Picture{MediaType: "image/jpeg", Bytes: []byte("x")}}
+	posted := sender.Send(t.Context(), destination(s), m)
+	m.Ref, m.Title = posted.Ref, "changed"
+	edited := sender.Send(t.Context(), destination(s), m)
+	if all := s.Messages(); posted.Error != "" || edited.Error != "" || len(all) != 1 || all[0].Text != "changed" {
+		t.Errorf("%+v, %+v, people see %v", posted, edited, all)
+	}
+}
+
+func destination(s *fake.Server) notify.Destination {
+	return notify.Destination{
+		Kind:    notify.Telegram,
+		Config:  map[string]string{"chat_id": fake.ChatID, "api_url": s.URL},
+		Secrets: map[string]string{"bot_token": fake.Token},
+	}
+}
