@@ -111,7 +111,7 @@ func (s *NotificationStore) Destination(ctx context.Context, id string) (routing
 	return row.toRecord(s.db.secrets)
 }
 
-// readDestination reads a row. lock is "" or " FOR UPDATE".
+// readDestination reads a row. lock is "" or " FOR NO KEY UPDATE".
 func readDestination(ctx context.Context, q sqlx.QueryerContext, id, lock string) (destinationRow, error) {
 	var row destinationRow
 	err := sqlx.GetContext(ctx, q, &row, selectDestinations+whereID+lock, id)
@@ -152,7 +152,7 @@ func (s *NotificationStore) CreateDestination(ctx context.Context, d notify.Dest
 func (s *NotificationStore) ChangeDestination(ctx context.Context, id string, change func(*notify.Destination) error) (routing.DestinationRecord, error) {
 	var changed routing.DestinationRecord
 	err := s.db.changeRouting(ctx, "change destination "+id, func(tx *sqlx.Tx) error {
-		row, err := readDestination(ctx, tx, id, " FOR UPDATE")
+		row, err := readDestination(ctx, tx, id, " FOR NO KEY UPDATE")
 		if err != nil {
 			return err
 		}
@@ -257,7 +257,7 @@ func (s *NotificationStore) DeleteDestination(ctx context.Context, id string) er
 func (s *NotificationStore) ResealSecrets(ctx context.Context) error {
 	return s.db.inTx(ctx, "encrypt secrets with the newest key", func(tx *sqlx.Tx) error {
 		var rows []destinationRow
-		if err := tx.SelectContext(ctx, &rows, selectDestinations+` WHERE secrets IS NOT NULL ORDER BY id FOR UPDATE`); err != nil {
+		if err := tx.SelectContext(ctx, &rows, selectDestinations+` WHERE secrets IS NOT NULL ORDER BY id FOR NO KEY UPDATE`); err != nil {
 			return err
 		}
 		for _, r := range rows {
