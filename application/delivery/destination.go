@@ -23,7 +23,7 @@ type DestinationDelivery struct {
 	Destination notify.Destination // with its secrets
 	Attempts    int                // made at the present message before this one
 	DueAt       time.Time          // of the database, when the delivery was leased
-	Round       time.Time          // of the database: when the present message was first due
+	Round       time.Time          // of the database: when the present message was first due; another one whenever Attempts is 0 again
 	Age         time.Duration      // since Round, when the delivery was leased
 
 	Event    *DestinationEvent
@@ -103,18 +103,18 @@ type DestinationOutcome struct {
 // exchange with the database and may be called concurrently, by several gateways.
 type DestinationOutbox interface {
 	// LeaseForDestinations takes up to limit due deliveries for the given duration, at most
-	// 2 min. It returns none of a disabled destination, none under another lease, and no
-	// event while an earlier one of its monitor at the same destination has been failing
-	// for less than a minute. A destination has at most MaxPerDestination leases, at most
+	// 2 min. It returns none of a disabled destination and none under another lease. An
+	// event waits for earlier ones of its monitor at the same destination, unless they have
+	// been failing for a minute. A destination has at most MaxPerDestination leases, at most
 	// one while its circuit is open, and at most what its rate limit allows. After an error
 	// it may be repeated: the next call also returns what the failed one has leased.
 	LeaseForDestinations(ctx context.Context, limit int, duration time.Duration) ([]DestinationDelivery, error)
 
 	// RecordDestinationAttempt stores an outcome and ends the lease, in one transaction. It
 	// is idempotent: repeated calls have the same ID, LeaseID and Attempt.At. It stores
-	// Delivered always, and another outcome only if no other lease was given since. If what
-	// the delivery tells has changed since the lease, a thread is due at once instead of at
-	// the DueAt of its next message, and is never idle.
+	// Delivered always, and another outcome only if no other lease was given since. A thread
+	// whose incident or routing has changed since the lease is due at once. Only a retry keeps
+	// its DueAt.
 	//
 	// An Attempt changes the destination's health by notify.Health.After. The transaction
 	// disables the destination if Disable is set or notify.Health.Disable says so, and

@@ -23,24 +23,30 @@ const evidenceTimeout = 500 * time.Millisecond
 // it after the alert was stored.
 const freshFor = time.Second
 
-// payload returns the body of an attempt: the stored payload, and evidence if it is
+// evidenceAdder adds evidence to payloads.
+type evidenceAdder struct {
+	finder EvidenceFinder // nil: there is no evidence
+	zone   *time.Location
+}
+
+// payload returns the body of an attempt: that of the delivery, and evidence if it is
 // there. An alert that was just stored waits for nothing. A failure costs the evidence,
 // not the attempt.
-func (d *Dispatcher) payload(ctx context.Context, l Delivery, log *slog.Logger) []byte {
+func (a evidenceAdder) payload(ctx context.Context, l Delivery, log *slog.Logger) []byte {
 	_, recovers := l.EventType.Recovers()
 	fresh := l.Attempts == 0 && l.Age < freshFor && !recovers
-	if d.cfg.Evidence == nil || fresh || !l.EventType.MayHaveEvidence() {
+	if a.finder == nil || fresh || !l.EventType.MayHaveEvidence() {
 		return l.Body
 	}
 	ctx, cancel := context.WithTimeout(ctx, evidenceTimeout)
 	defer cancel()
-	found, err := d.cfg.Evidence.FindEvidence(ctx, l.MonitorID, l.EventID, l.EventType)
+	found, err := a.finder.FindEvidence(ctx, l.MonitorID, l.EventID, l.EventType)
 	if err == nil && found == nil {
 		return l.Body
 	}
 	var body []byte
 	if err == nil {
-		body, err = event.AddEvidence(l.Body, *found, d.cfg.Zone)
+		body, err = event.AddEvidence(l.Body, *found, a.zone)
 	}
 	if err != nil {
 		log.Info("webhook is sent without its evidence, which could not be read", "error", err.Error())

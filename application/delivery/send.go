@@ -23,7 +23,7 @@ func (d *Dispatcher) deliver(ctx context.Context, f *inFlightDelivery[Delivery])
 	log := d.log.With("monitor_id", string(delivery.MonitorID), "event_id", delivery.EventID,
 		"event_type", string(delivery.EventType), "receiver", origin(delivery.CallbackURL))
 
-	delivery.Body = d.payload(ctx, delivery, log)
+	delivery.Body = evidenceAdder{d.cfg.Evidence, d.cfg.Zone}.payload(ctx, delivery, log)
 	attempt := d.sender.Send(ctx, delivery)
 	if ctx.Err() != nil && !attempt.Accepted() {
 		log.Info("webhook cut short by the shutdown, will be sent again")

@@ -20,6 +20,7 @@ type Facts struct {
 	Repeat        time.Duration    // how often the message is repeated until somebody acknowledges; 0: never
 	Now           time.Time
 	Late          time.Duration // since the message was first due
+	Unreachable   bool          // the destination failed meanwhile
 	Test          bool          // it is an example that a person asked for
 	Picture       *Picture      // without Alt; nil: there is none
 

@@ -41,6 +41,7 @@ type Config struct {
 // Renderer makes messages. It may be used concurrently.
 type Renderer struct {
 	cfg       Config
+	log       *slog.Logger
 	templates map[notify.Language]*template.Template
 	builtIn   map[notify.Language]*template.Template
 }
@@ -57,7 +58,7 @@ func Load(cfg Config) (*Renderer, error) {
 	if err := checkNames(cfg.Files); err != nil {
 		return nil, err
 	}
-	r := &Renderer{cfg: cfg, templates: map[notify.Language]*template.Template{}, builtIn: map[notify.Language]*template.Template{}}
+	r := &Renderer{cfg: cfg, log: cfg.Log.With("component", "messages"), templates: map[notify.Language]*template.Template{}, builtIn: map[notify.Language]*template.Template{}}
 	for language, u := range unitsOf {
 		text, err := builtIn.ReadFile("templates/" + fileOf(language))
 		if err != nil {
@@ -185,7 +186,7 @@ func (r *Renderer) Message(f Facts, step notify.Step) Message {
 	v := newView(f, step, r.cfg.Zone)
 	w, err := r.texts(r.templates[f.Language], v, f)
 	if err != nil {
-		r.cfg.Log.Warn("a template of TEMPLATES_DIR failed, the message is written with the built-in one: correct the template and restart the gateway", "error", err.Error())
+		r.log.Warn("a template of TEMPLATES_DIR failed, the message is written with the built-in one: correct the template and restart the gateway", "error", err.Error())
 		w, _ = r.texts(r.builtIn[f.Language], v, f)
 	}
 	m := Message{

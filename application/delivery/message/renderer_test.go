@@ -92,7 +92,7 @@ func special() []message.Example {
 	both.Facts.Situation.Severity, both.Facts.Incident.Severity = 3, 3
 
 	late := find("black, recovered")
-	late.Name, late.Facts.Late = "recovered, delivered late", 6*time.Minute
+	late.Name, late.Facts.Late, late.Facts.Unreachable = "recovered, delivered late", 6*time.Minute, true
 
 	yesterday := find("silent, repeated")
 	yesterday.Name = "since yesterday, with a picture"

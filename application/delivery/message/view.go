@@ -41,6 +41,7 @@ type view struct {
 	AcknowledgedBy string
 	RepeatAt       time.Time     // when the message is repeated unless somebody acknowledges; zero: never
 	Late           time.Duration // how late the message comes; 0: less than a minute
+	Unreachable    bool          // it is late because the destination failed
 
 	Channel    string // that names the stream, never empty
 	Stream     string // title of the stream; may be empty
@@ -98,7 +99,7 @@ func newView(f Facts, step notify.Step, zone *time.Location) view {
 		v.Before = min(f.Told.Severity, s.Severity)
 	}
 	if f.Late >= lateFrom {
-		v.Late = f.Late
+		v.Late, v.Unreachable = f.Late, f.Unreachable
 	}
 	if f.Repeat > 0 && s.Open && s.AcknowledgedBy == "" && step.Push {
 		v.RepeatAt = f.Now.Add(f.Repeat).In(zone)
@@ -200,8 +201,8 @@ func clean(s string, most int) string {
 	return cut(strings.Join(strings.Fields(s), " "), most)
 }
 
-// cut shortens a text to so many characters and marks it with an ellipsis. What belongs to
-// the character before it, such as an accent, is not left alone at the end.
+// cut shortens a text to so many characters and marks it with an ellipsis. It cuts
+// nothing off a character that has several runes, such as a letter with an accent.
 func cut(s string, most int) string {
 	runes := []rune(s)
 	if len(runes) <= most {

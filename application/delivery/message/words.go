@@ -9,12 +9,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// units are the words of a language for days, hours, minutes and seconds, and what is
-// between a number and its word, and between two of them.
+// units says how a language writes durations and dates.
 type units struct {
-	words        [4]string
-	gap, between string
-	day          string // layout of the date before a time of another day
+	words   [4]string // days, hours, minutes and seconds
+	gap     string    // between a number and its word
+	between string    // between two words
+	day     string    // layout of the date before a time of another day
 }
 
 var unitsOf = map[notify.Language]units{

@@ -1,0 +1,198 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// destinationLease is how long a delivery belongs to the dispatcher. One attempt with its
+// picture, and two tries to record it, must end within it.
+const destinationLease = 30 * time.Second
+
+// DestinationConfig configures a DestinationDispatcher; the zero value is usable.
+type DestinationConfig struct {
+	// MaxInFlight is how many deliveries may be in flight, default 800. A destination has at
+	// most MaxPerDestination. With a slot for each of them, destinations that hang delay no
+	// other one.
+	MaxInFlight int
+
+	// GracePeriod is how long deliveries in flight may take after Run's context is
+	// done, default 15 s.
+	GracePeriod time.Duration
+
+	Log *slog.Logger // default: nothing is logged
+}
+
+// DestinationDispatcher sends the deliveries to destinations. Any number of gateways may
+// run one on the same outbox. Its guarantees are those of the Dispatcher, but for the order:
+// an event that has failed for a minute no longer blocks those behind it.
+type DestinationDispatcher struct {
+	outbox DestinationOutbox
+	sender *DestinationSender
+	log    *slog.Logger
+	loop   *loop[DestinationDelivery]
+}
+
+// NewForDestinations returns a dispatcher. wake receives a value when the outbox has
+// something new; it may be nil, and if its owner closes it, the dispatcher only polls.
+// Errors: a value of cfg is out of its range.
+func NewForDestinations(outbox DestinationOutbox, sender *DestinationSender, wake <-chan struct{}, cfg DestinationConfig) (*DestinationDispatcher, error) {
+	if cfg.MaxInFlight == 0 {
+		cfg.MaxInFlight = 800
+	}
+	if cfg.GracePeriod == 0 {
+		cfg.GracePeriod = 15 * time.Second
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	switch {
+	case cfg.MaxInFlight < 0:
+		return nil, fmt.Errorf("delivery: MaxInFlight is %d; accepted is 1 or more", cfg.MaxInFlight)
+	case cfg.GracePeriod < 0:
+		return nil, errors.New("delivery: GracePeriod must not be negative")
+	}
+	d := &DestinationDispatcher{outbox: outbox, sender: sender, log: cfg.Log.With("component", "destinations")}
+	d.loop = newLoop(queue[DestinationDelivery]{outbox.LeaseForDestinations, outbox.NextDueForDestinations, d.deliver}, wake, loopConfig{
+		maxInFlight: cfg.MaxInFlight, leaseDuration: destinationLease, pollInterval: time.Second, gracePeriod: cfg.GracePeriod,
+	}, d.log)
+	return d, nil
+}
+
+// Run sends deliveries until ctx is done; see Dispatcher.Run. Run is called once.
+func (d *DestinationDispatcher) Run(ctx context.Context) { d.loop.run(ctx) }
+
+// deliver sends a delivery once, or finds that there is nothing to tell, and stores what
+// came of it.
+func (d *DestinationDispatcher) deliver(ctx context.Context, f *inFlightDelivery[DestinationDelivery]) {
+	leased, _ := d.loop.inFlight.current(f)
+	log := d.log.With(leased.attributes()...)
+	began := time.Now()
+
+	step := notify.Step{Kind: notify.Opened, Push: true} // of a notice
+	thread := leased.thread()
+	if thread != nil {
+		step = notify.Next(began, thread.Situation, thread.Told, thread.Plan)
+		if step.Kind == "" {
+			_, _ = d.record(ctx, f, DestinationOutcome{DueAt: step.At}, log)
+			return
+		}
+		log = log.With("message", string(step.Kind))
+	}
+
+	result := d.sender.send(ctx, leased, step, log)
+	accepted := result.Class == notify.Accepted
+	if ctx.Err() != nil && !accepted {
+		log.Info("delivery to a destination cut short by the shutdown, will be sent again")
+		return
+	}
+	if accepted {
+		d.loop.inFlight.markAccepted(f)
+	}
+
+	now, attempts := time.Now(), leased.Attempts+1
+	channel, _ := notify.ChannelOf(leased.Destination.Kind)
+	decision := channel.Decide(now, began.Add(-leased.Age), attempts, result.Class, result.Wait, rand.Float64())
+	outcome := DestinationOutcome{
+		Attempt:   &Attempt{At: result.At, Status: result.Status, Error: result.Error, RetryAfter: result.Wait, Exchange: result.Exchange},
+		Class:     result.Class,
+		Delivered: decision.Delivered, Failed: decision.Failed, Disable: decision.Disable, DueAt: decision.RetryAt,
+	}
+	if accepted && thread != nil {
+		told := thread.Told.After(thread.Situation, step, now, result.Ref)
+		outcome.Told, outcome.DueAt = &told, nextDue(now, *thread, told)
+	}
+	disabled, stored := d.record(ctx, f, outcome, log)
+	if stored {
+		d.logOutcome(log.With("attempt", attempts, "status", result.Status), result, outcome, disabled)
+	}
+}
+
+// nextDue returns when a thread has something to tell next; zero: after a change.
+func nextDue(now time.Time, thread Thread, told notify.Told) time.Time {
+	next := notify.Next(now, thread.Situation, told, thread.Plan)
+	if next.Kind != "" {
+		return now
+	}
+	return next.At
+}
+
+func (d *DestinationDispatcher) record(ctx context.Context, f *inFlightDelivery[DestinationDelivery], o DestinationOutcome, log *slog.Logger) (disabled string, stored bool) {
+	err := d.loop.record(ctx, f, o.Delivered, func(ctx context.Context, leased DestinationDelivery) (err error) {
+		disabled, err = d.outbox.RecordDestinationAttempt(ctx, leased, o)
+		return err
+	})
+	if err != nil {
+		log.Error("result of a delivery to a destination could not be stored, the gateway will send it again",
+			"error", err.Error(), "delivered", o.Delivered)
+	}
+	return disabled, err == nil
+}
+
+func (d *DestinationDispatcher) logOutcome(log *slog.Logger, r message.Result, o DestinationOutcome, disabled string) {
+	switch {
+	case o.Delivered:
+		log.Info("delivered to a destination")
+	case o.Failed:
+		log.Error("delivery to a destination failed for good: correct what the error names, then replay the delivery", "error", r.Error)
+	default:
+		log.Warn("delivery to a destination failed, will be retried", "error", r.Error, "retry_at", o.DueAt.Format(time.RFC3339Nano))
+	}
+	if disabled != "" {
+		log.Error("destination disabled, nothing is sent there any more: repair it, then enable it again", "reason", disabled)
+	}
+}
+
+// key names a delivery and its round: when a message was sent, the next one of the same
+// thread is another one.
+func (d DestinationDelivery) key() string { return fmt.Sprintf("%s %d", d.ID, d.Round.UnixMicro()) }
+
+func (d DestinationDelivery) attempts() int { return d.Attempts }
+
+func (d DestinationDelivery) withLeaseOf(other DestinationDelivery) DestinationDelivery {
+	d.LeaseID = other.LeaseID // DueAt stays: the message is of the situation at the first lease
+	return d
+}
+
+// thread returns what decides about the next message; nil: this is an event or a notice.
+func (d DestinationDelivery) thread() *Thread {
+	switch {
+	case d.Incident != nil:
+		return &d.Incident.Thread
+	case d.Storm != nil:
+		return &d.Storm.Thread
+	}
+	return nil
+}
+
+// threadID returns the ID that all messages about the same thing share.
+func (d DestinationDelivery) threadID() string {
+	switch {
+	case d.Incident != nil:
+		return d.Incident.Incident.ID
+	case d.Storm != nil:
+		return d.Storm.ID
+	}
+	return d.ID
+}
+
+// attributes returns what the log says of a delivery.
+func (d DestinationDelivery) attributes() []any {
+	attrs := []any{"delivery_id", d.ID, "destination_id", d.Destination.ID, "destination", d.Destination.Name, "kind", string(d.Destination.Kind)}
+	switch {
+	case d.Event != nil:
+		attrs = append(attrs, "monitor_id", string(d.Event.MonitorID), "event_id", d.Event.EventID, "event_type", string(d.Event.EventType))
+	case d.Incident != nil:
+		attrs = append(attrs, "monitor_id", string(d.Incident.MonitorID), "incident_id", d.Incident.Incident.ID)
+	case d.Storm != nil:
+		attrs = append(attrs, "storm_id", d.Storm.ID)
+	}
+	return attrs
+}
