@@ -1,3 +1,15 @@
 // Package routing keeps destinations, routes and silences (section 19) for the API. Who
 // is told what is decided in notify.
+//
+//	Service.CreateDestination, ChangeRoute, …   checks by notify, then the Store
+//	Service.Explain                             where an event or an incident goes, and why
+//	Service.TestDestination                     an example, by a TestSender
+//	Service.Replay, ReplayFailed                deliveries that are made again, by a Replayer
+//
+// Guarantees:
+//
+//   - A refusal names every wrong field at once, and never has the value of a secret.
+//   - A dry run and a change that changes nothing store nothing.
+//   - While the signing key of a webhook is replaced, the former one signs, too, for
+//     KeyRotation.
 package routing

@@ -1,0 +1,297 @@
+package routing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// KeyRotation bounds the time in which the former signing key of a webhook signs, too
+// (section 19.1).
+const KeyRotation = 24 * time.Hour
+
+// Secrets of a webhook that a rotation concerns.
+const (
+	signingKey         = "signing_key"
+	previousSigningKey = "previous_signing_key"
+)
+
+// DestinationChange has the fields of a destination to create or to change. A nil field is
+// left out.
+type DestinationChange struct {
+	Name     *string
+	Kind     *notify.Kind
+	Language *notify.Language
+	Config   map[string]*string // by name; nil removes
+	Secrets  map[string]*string // by name; nil removes
+	Fallback *string            // an ID; empty: none
+	Enabled  *bool
+	Owner    *string // empty: none
+
+	Unreadable []FieldError // fields that could not be decoded
+}
+
+// apply changes a destination.
+func (c DestinationChange) apply(d *notify.Destination, now time.Time) {
+	set(&d.Name, c.Name)
+	set(&d.Kind, c.Kind)
+	set(&d.Language, c.Language)
+	set(&d.Fallback, c.Fallback)
+	set(&d.Enabled, c.Enabled)
+	set(&d.Owner, c.Owner)
+	if d.Enabled {
+		d.DisabledReason = ""
+	}
+	before := d.Secrets
+	d.Config, d.Secrets = merge(d.Config, c.Config), merge(before, c.Secrets)
+	if d.Kind == notify.Webhook {
+		rotate(d, before, now)
+	}
+}
+
+// rotate lets the former signing key of a webhook sign for a while.
+func rotate(d *notify.Destination, before map[string]string, now time.Time) {
+	former := before[signingKey]
+	if former != "" && d.Secrets[signingKey] != "" && d.Secrets[signingKey] != former && d.Secrets[previousSigningKey] == before[previousSigningKey] {
+		d.Secrets[previousSigningKey] = former
+	}
+	switch previous := d.Secrets[previousSigningKey]; {
+	case previous == "":
+		d.PreviousUntil = time.Time{}
+	case previous != before[previousSigningKey]:
+		d.PreviousUntil = now.Add(KeyRotation)
+	}
+}
+
+func set[T any](field, to *T) {
+	if to != nil {
+		*field = *to
+	}
+}
+
+// merge returns fields with a change to them.
+func merge(fields map[string]string, change map[string]*string) map[string]string {
+	merged := maps.Clone(fields)
+	if merged == nil {
+		merged = map[string]string{}
+	}
+	for name, to := range change {
+		if to == nil {
+			delete(merged, name)
+			continue
+		}
+		merged[name] = *to
+	}
+	return merged
+}
+
+// differences names the fields in which two versions of a destination differ, never their
+// values.
+func differences(a, b notify.Destination) []string {
+	names := []string{}
+	add := func(name string, differs bool) {
+		if differs {
+			names = append(names, name)
+		}
+	}
+	add("name", a.Name != b.Name)
+	add("kind", a.Kind != b.Kind)
+	add("language", a.Language != b.Language)
+	for _, part := range []struct {
+		name string
+		a, b map[string]string
+	}{{"config", a.Config, b.Config}, {"secrets", a.Secrets, b.Secrets}} {
+		keys := slices.Concat(slices.Collect(maps.Keys(part.a)), slices.Collect(maps.Keys(part.b)))
+		slices.Sort(keys)
+		for _, key := range slices.Compact(keys) {
+			before, had := part.a[key]
+			after, has := part.b[key]
+			add(part.name+"."+key, had != has || before != after)
+		}
+	}
+	add("fallback", a.Fallback != b.Fallback)
+	add("enabled", a.Enabled != b.Enabled)
+	add("owner", a.Owner != b.Owner)
+	return names
+}
+
+// Destination is a stored destination with its traffic.
+type Destination struct {
+	DestinationRecord
+
+	Traffic Traffic
+	Changed []string // by the change that returned it; nil: it was read
+}
+
+// Destinations returns all destinations, by name.
+func (s *Service) Destinations(ctx context.Context) ([]Destination, error) {
+	records, err := s.store.Destinations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	traffic, err := s.store.Traffic(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Destination, 0, len(records))
+	for _, r := range records {
+		all = append(all, Destination{r, traffic[r.ID], nil})
+	}
+	return all, nil
+}
+
+// Destination returns one destination. Errors: *monitor.Error DestinationNotFound.
+func (s *Service) Destination(ctx context.Context, id string) (Destination, error) {
+	record, err := s.store.Destination(ctx, id)
+	if err != nil {
+		return Destination{}, err
+	}
+	return s.withTraffic(ctx, record, nil)
+}
+
+func (s *Service) withTraffic(ctx context.Context, r DestinationRecord, changed []string) (Destination, error) {
+	traffic, err := s.store.Traffic(ctx)
+	return Destination{r, traffic[r.ID], changed}, err
+}
+
+// CreateDestination creates a destination, to which no route leads. Errors: *monitor.Error
+// NameTaken; InvalidConfig that names every wrong field.
+func (s *Service) CreateDestination(ctx context.Context, c DestinationChange) (Destination, error) {
+	d := notify.Destination{ID: s.cfg.NewID(), Language: notify.English, Enabled: true}
+	c.apply(&d, s.cfg.Now())
+	if err := s.checkDestination(ctx, d, c.Unreadable); err != nil {
+		return Destination{}, err
+	}
+	record, err := s.store.CreateDestination(ctx, d)
+	return Destination{DestinationRecord: record}, err
+}
+
+// checkDestination returns one error that names every wrong field, or nil.
+func (s *Service) checkDestination(ctx context.Context, d notify.Destination, unreadable []FieldError) error {
+	checked := append(d.Check(), checkOwner(d.Owner)...)
+	if d.Fallback != "" && d.Fallback != d.ID { // Check refuses itself
+		_, err := s.store.Destination(ctx, d.Fallback)
+		if coded, is := errors.AsType[*monitor.Error](err); is && coded.Code == DestinationNotFound {
+			checked = append(checked, refusef("fallback is %.60q, but no destination has that id", d.Fallback))
+		} else if err != nil {
+			return err
+		}
+	}
+	return wrong(unreadable, checked)
+}
+
+// ChangeDestination changes a destination. A change that changes nothing stores nothing,
+// and neither does a dry run. Errors: *monitor.Error DestinationNotFound, NameTaken;
+// InvalidConfig that names every wrong field.
+func (s *Service) ChangeDestination(ctx context.Context, id string, c DestinationChange, dryRun bool) (Destination, error) {
+	before, err := s.store.Destination(ctx, id)
+	if err != nil {
+		return Destination{}, err
+	}
+	draft := before
+	changed, err := s.change(ctx, &draft.Destination, c)
+	if err != nil {
+		return Destination{}, err
+	}
+	if dryRun || len(changed) == 0 {
+		if err := s.checkNameIsFree(ctx, draft.Destination); err != nil {
+			return Destination{}, err
+		}
+		return s.withTraffic(ctx, draft, changed)
+	}
+	after, err := s.store.ChangeDestination(ctx, id, func(d *notify.Destination) error {
+		before := *d
+		c.apply(d, s.cfg.Now())
+		changed = differences(before, *d)
+		return wrong(c.Unreadable, d.Check())
+	})
+	if err != nil {
+		return Destination{}, err
+	}
+	return s.withTraffic(ctx, after, changed)
+}
+
+// change applies and checks a change, and names the fields that it changes.
+func (s *Service) change(ctx context.Context, d *notify.Destination, c DestinationChange) ([]string, error) {
+	before := *d
+	c.apply(d, s.cfg.Now())
+	return differences(before, *d), s.checkDestination(ctx, *d, c.Unreadable)
+}
+
+// checkNameIsFree refuses what the store would refuse.
+func (s *Service) checkNameIsFree(ctx context.Context, d notify.Destination) error {
+	all, err := s.store.Destinations(ctx)
+	if err != nil {
+		return err
+	}
+	for _, other := range all {
+		if other.Name == d.Name && other.ID != d.ID {
+			return monitor.Errorf(NameTaken, "another destination has the name %q", d.Name)
+		}
+	}
+	return nil
+}
+
+// DeleteDestination deletes a destination and its deliveries. emptied names the routes that
+// have no destination any more. Errors: *monitor.Error DestinationNotFound.
+func (s *Service) DeleteDestination(ctx context.Context, id string) (emptied []string, err error) {
+	if _, err := s.store.Destination(ctx, id); err != nil {
+		return nil, err
+	}
+	routes, err := s.store.Routes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range routes {
+		if len(r.Destinations) == 1 && r.Destinations[0] == id {
+			emptied = append(emptied, r.Name)
+		}
+	}
+	return emptied, s.store.DeleteDestination(ctx, id)
+}
+
+// TestDestination sends an example to a destination and returns what came of it. Errors:
+// *monitor.Error DestinationNotFound; InvalidConfig for another example, and for secrets
+// that cannot be decrypted.
+func (s *Service) TestDestination(ctx context.Context, id string, e Example) (message.Result, error) {
+	if !slices.Contains(Examples(), e) {
+		return message.Result{}, refusef("example is %.40q; accepted are opened, recovered", e)
+	}
+	d, err := s.store.Destination(ctx, id)
+	if err != nil {
+		return message.Result{}, err
+	}
+	if d.SecretsError != "" {
+		return message.Result{}, refusef("the secrets of the destination cannot be decrypted: %s; enter them again", d.SecretsError)
+	}
+	return s.cfg.Test.SendExample(ctx, d.Destination, e), nil
+}
+
+// Warning says in words which routes a deletion has emptied; empty: none.
+func Warning(emptied []string) string {
+	if len(emptied) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("these routes have no destination any more: %s", strings.Join(emptied, ", "))
+}
+
+// Health says in a word how a destination is: disabled, failing, working, or unused.
+func (r DestinationRecord) Health() string {
+	switch {
+	case !r.Active():
+		return "disabled"
+	case !r.FailingSince.IsZero(), r.SecretsError != "":
+		return "failing"
+	case !r.DeliveredAt.IsZero():
+		return "working"
+	}
+	return "unused"
+}

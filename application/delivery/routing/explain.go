@@ -1,0 +1,138 @@
+package routing
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// Codes of questions about what does not exist.
+const (
+	EventNotFound    monitor.Code = "EVENT_NOT_FOUND"
+	IncidentNotFound monitor.Code = "INCIDENT_NOT_FOUND" // as record.IncidentNotFound
+)
+
+// Subject is an event or an incident that the routes are asked about.
+type Subject struct {
+	notify.Subject
+
+	EventID    string // empty: it is none that is stored
+	IncidentID string // of the incident, or the one that the event belongs to; empty: none
+}
+
+// SubjectReader reads stored events and incidents. Each method blocks for one exchange
+// with the store and may be called concurrently.
+type SubjectReader interface {
+	// EventSubject reads an event. It has the severity and the conditions of its incident.
+	// Errors: *monitor.Error EventNotFound.
+	EventSubject(ctx context.Context, eventID string) (Subject, error)
+
+	// IncidentSubject reads an incident. Errors: *monitor.Error IncidentNotFound.
+	IncidentSubject(ctx context.Context, incidentID string) (Subject, error)
+}
+
+// Question asks where something goes: a stored event, a stored incident, or what the other
+// fields describe.
+type Question struct {
+	EventID    string
+	IncidentID string
+
+	EventType  event.Type // empty: an incident
+	Conditions []incident.Name
+	Severity   int
+	MonitorID  monitor.ID
+	Metadata   json.RawMessage
+
+	Unreadable []FieldError // fields that could not be decoded
+}
+
+func (q Question) check() error {
+	var checked []error
+	if q.EventType != "" && !slices.Contains(event.Types(), q.EventType) {
+		checked = append(checked, refusef("event_type is %.40q, which does not exist", q.EventType))
+	}
+	for _, c := range q.Conditions {
+		if !slices.Contains(incident.Names(), c) {
+			checked = append(checked, refusef("conditions has %.40q, which does not exist", c))
+		}
+	}
+	if q.Severity < 0 || q.Severity > incident.MaxSeverity {
+		checked = append(checked, refusef("severity is %d; accepted is 0 to %d", q.Severity, incident.MaxSeverity))
+	}
+	if _, err := monitor.ParseID(string(q.MonitorID)); q.MonitorID != "" && err != nil {
+		checked = append(checked, refusef("monitor_id is %.60q; accepted is mon- and a UUIDv7 without hyphens", q.MonitorID))
+	}
+	return wrong(q.Unreadable, checked)
+}
+
+// Explanation says where a Subject goes.
+type Explanation struct {
+	notify.Explanation
+
+	Subject      Subject
+	Destinations map[string]notify.Destination // by ID; those of all routes
+}
+
+// Explain says where an event or an incident goes now, and why. Nothing is sent or stored.
+// Errors: *monitor.Error EventNotFound, IncidentNotFound, InvalidConfig that names every
+// wrong field.
+func (s *Service) Explain(ctx context.Context, q Question) (Explanation, error) {
+	if err := q.check(); err != nil {
+		return Explanation{}, err
+	}
+	subject, err := s.subject(ctx, q)
+	if err != nil {
+		return Explanation{}, err
+	}
+	routes, err := s.routing(ctx)
+	if err != nil {
+		return Explanation{}, err
+	}
+	return Explanation{routes.Explain(subject.Subject, s.cfg.Now()), subject, routes.Destinations}, nil
+}
+
+func (s *Service) subject(ctx context.Context, q Question) (Subject, error) {
+	switch {
+	case q.EventID != "":
+		return s.cfg.Subjects.EventSubject(ctx, q.EventID)
+	case q.IncidentID != "":
+		return s.cfg.Subjects.IncidentSubject(ctx, q.IncidentID)
+	}
+	return Subject{Subject: notify.Subject{
+		EventType: q.EventType, Conditions: q.Conditions, Severity: q.Severity, MonitorID: q.MonitorID, Metadata: notify.FlattenMetadata(q.Metadata),
+	}}, nil
+}
+
+// routing reads all that decides who is told what.
+func (s *Service) routing(ctx context.Context) (notify.Routing, error) {
+	r := notify.Routing{Destinations: map[string]notify.Destination{}}
+	destinations, err := s.store.Destinations(ctx)
+	if err != nil {
+		return r, err
+	}
+	for _, d := range destinations {
+		r.Destinations[d.ID] = d.Destination
+	}
+	routes, err := s.store.Routes(ctx)
+	if err != nil {
+		return r, err
+	}
+	for _, route := range routes {
+		r.Routes = append(r.Routes, route.Route)
+	}
+	silences, err := s.store.Silences(ctx)
+	if err != nil {
+		return r, err
+	}
+	for _, silence := range silences {
+		if silence.EndedAt.IsZero() {
+			r.Silences = append(r.Silences, silence.Silence)
+		}
+	}
+	return r, nil
+}

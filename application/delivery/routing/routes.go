@@ -1,0 +1,119 @@
+package routing
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// RouteChange has the fields of a route to create or to change. A nil field is left out.
+type RouteChange struct {
+	Name         *string
+	Match        *notify.Match // as a whole
+	Destinations *[]string
+	Delay        *time.Duration
+	Repeat       *time.Duration
+	Continue     *bool
+	Owner        *string // empty: none
+
+	Unreadable []FieldError // fields that could not be decoded
+}
+
+func (c RouteChange) apply(r *notify.Route) {
+	set(&r.Name, c.Name)
+	set(&r.Match, c.Match)
+	set(&r.Destinations, c.Destinations)
+	set(&r.Delay, c.Delay)
+	set(&r.Repeat, c.Repeat)
+	set(&r.Continue, c.Continue)
+	set(&r.Owner, c.Owner)
+}
+
+// Routes returns all routes in their order.
+func (s *Service) Routes(ctx context.Context) ([]RouteRecord, error) { return s.store.Routes(ctx) }
+
+// Route returns one route. Errors: *monitor.Error RouteNotFound.
+func (s *Service) Route(ctx context.Context, id string) (RouteRecord, error) {
+	return s.store.Route(ctx, id)
+}
+
+// CreateRoute creates a route, just before the default route. Errors: *monitor.Error
+// NameTaken; InvalidConfig that names every wrong field.
+func (s *Service) CreateRoute(ctx context.Context, c RouteChange) (RouteRecord, error) {
+	r := notify.Route{ID: s.cfg.NewID()}
+	c.apply(&r)
+	if err := s.checkRoute(ctx, r, c.Unreadable); err != nil {
+		return RouteRecord{}, err
+	}
+	return s.store.CreateRoute(ctx, r)
+}
+
+// checkRoute returns one error that names every wrong field, or nil.
+func (s *Service) checkRoute(ctx context.Context, r notify.Route, unreadable []FieldError) error {
+	known, err := s.store.Destinations(ctx)
+	if err != nil {
+		return err
+	}
+	checked := append(r.Check(), checkOwner(r.Owner)...)
+	for _, id := range r.Destinations {
+		if !slices.ContainsFunc(known, func(d DestinationRecord) bool { return d.ID == id }) {
+			checked = append(checked, refusef("destinations has %.60q, but no destination has that id", id))
+		}
+	}
+	return wrong(unreadable, checked)
+}
+
+// ChangeRoute changes a route. Errors: *monitor.Error RouteNotFound, NameTaken;
+// InvalidConfig that names every wrong field.
+func (s *Service) ChangeRoute(ctx context.Context, id string, c RouteChange) (RouteRecord, error) {
+	before, err := s.store.Route(ctx, id)
+	if err != nil {
+		return RouteRecord{}, err
+	}
+	draft := before.Route
+	c.apply(&draft)
+	if before.Default {
+		c.Unreadable = append(c.Unreadable, c.ofDefault(before.Route)...)
+	}
+	if err := s.checkRoute(ctx, draft, c.Unreadable); err != nil {
+		return RouteRecord{}, err
+	}
+	return s.store.ChangeRoute(ctx, id, func(r *notify.Route) error {
+		c.apply(r)
+		return wrong(nil, r.Check())
+	})
+}
+
+// ofDefault refuses changes that the default route does not take.
+func (c RouteChange) ofDefault(r notify.Route) (refused []FieldError) {
+	refuse := func(field string, changed bool) {
+		if changed {
+			refused = append(refused, FieldError{field, refusef("%s of the default route cannot be changed", field)})
+		}
+	}
+	refuse("name", c.Name != nil && *c.Name != r.Name)
+	refuse("continue", c.Continue != nil && *c.Continue)
+	return refused
+}
+
+// DeleteRoute deletes a route. Errors: *monitor.Error RouteNotFound; InvalidConfig for the
+// default route.
+func (s *Service) DeleteRoute(ctx context.Context, id string) error {
+	if _, err := s.store.Route(ctx, id); err != nil {
+		return err
+	}
+	return s.store.DeleteRoute(ctx, id)
+}
+
+// OrderRoutes puts the routes into an order, which names each route but the default one.
+// Errors: *monitor.Error InvalidConfig.
+func (s *Service) OrderRoutes(ctx context.Context, ids []string) ([]RouteRecord, error) {
+	routes, err := s.store.OrderRoutes(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("order routes: %w", err)
+	}
+	return routes, nil
+}
