@@ -12,8 +12,10 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
 )
 
 // Limits of a request.
@@ -25,15 +27,16 @@ const (
 
 // Config holds the settings of an API.
 type Config struct {
-	APIKey         string           // API_KEY; required
-	InternalAPIKey string           // INTERNAL_API_KEY; required
-	TrustedProxies []string         // addresses and CIDRs of proxies whose X-Forwarded-For is used; default none
-	RequestTimeout time.Duration    // of one request, body included; default 15 s
-	PublicURL      string           // PUBLIC_URL: how links to evidence begin; default: they are paths
-	Zone           *time.Location   // of the times in responses (decision A11); default time.Local
-	Dashboard      *ui.Dashboard    // nil: there are no pages and no sessions
-	Now            func() time.Time // clock of sessions; default time.Now
-	Log            *slog.Logger     // default slog.Default
+	APIKey         string            // API_KEY; required
+	InternalAPIKey string            // INTERNAL_API_KEY; required
+	TrustedProxies []string          // addresses and CIDRs of proxies whose X-Forwarded-For is used; default none
+	RequestTimeout time.Duration     // of one request, body included; default 15 s
+	PublicURL      string            // PUBLIC_URL: how links to evidence begin; default: they are paths
+	Zone           *time.Location    // of the times in responses (decision A11); default time.Local
+	LinkKeys       evidence.LinkKeys // check the links in messages; none: there are no routes for them
+	Dashboard      *ui.Dashboard     // nil: there are no pages and no sessions
+	Now            func() time.Time  // clock of sessions; default time.Now
+	Log            *slog.Logger      // default slog.Default
 }
 
 // Services are the parts of the application that an API calls.
@@ -43,6 +46,7 @@ type Services struct {
 	History   *record.History         // nil: there are no routes for the history
 	Incidents *record.IncidentService // nil: there are no routes for incidents
 	Feed      *record.Feed            // nil: there is no route for the feed
+	Routing   *routing.Service        // nil: there are no routes for destinations, routes and silences
 
 	Thumbnails *record.Thumbnails // nil: there are no routes for thumbnails
 	Info       *ServiceInfo       // nil: there is no route that describes the service
@@ -100,6 +104,14 @@ func New(services Services, ready func(context.Context) error, cfg Config) (*API
 	if a.evidence != nil {
 		a.routeEvidence(evidenceHandlers{respond, a.evidence, cfg.PublicURL})
 	}
+	if services.Routing != nil {
+		a.routeRouting(routingHandlers{respond, services.Routing})
+	}
+	if services.Routing != nil && services.Incidents != nil && len(cfg.LinkKeys) > 0 {
+		actions := actionHandlers{respond, cfg.LinkKeys, services.Incidents, services.Routing, cfg.Now}
+		a.public.GET(actionPath, actions.page(actions.show))
+		a.public.POST(actionPath, actions.page(actions.act))
+	}
 	if services.Info != nil {
 		a.public.GET("/api/v1/service", a.rateLimited(registry.Querying), a.answer(serviceHandlers{respond, *services.Info}.read))
 	}
@@ -113,7 +125,7 @@ func New(services Services, ready func(context.Context) error, cfg Config) (*API
 }
 
 func (a *API) routePublic(probes probeHandlers) (err error) {
-	open := []string{"/healthz", "/readyz", "/openapi.yaml", evidencePath}
+	open := []string{"/healthz", "/readyz", "/openapi.yaml", evidencePath, actionPath}
 	if a.cfg.Dashboard != nil {
 		open = append(open, append(dashboardPaths(a.cfg.Dashboard), sessionPath)...)
 		if a.signIn, err = newSignIn(a.responder, a.cfg.APIKey, Origin(a.cfg.PublicURL), a.cfg.Now); err != nil {
@@ -123,7 +135,7 @@ func (a *API) routePublic(probes probeHandlers) (err error) {
 	if a.public, err = a.engine(publicKeyHeader, a.cfg.APIKey, a.signIn, open...); err != nil {
 		return err
 	}
-	a.public.Use(a.onlyBatches)
+	a.public.Use(a.onlyFixedMethods)
 	if a.cfg.Dashboard != nil {
 		a.routeDashboard()
 	}
@@ -177,6 +189,32 @@ func (a *API) routeIncidents(incidents incidentHandlers) {
 	v1.POST("/:incident_id/label", querying, a.answer(incidents.label))
 }
 
+func (a *API) routeRouting(h routingHandlers) {
+	querying := a.rateLimited(registry.Querying)
+	v1 := a.public.Group("/api/v1")
+	v1.GET("/destination-kinds", querying, a.answer(h.kinds))
+	v1.GET("/destinations", querying, a.answer(h.destinations))
+	v1.POST("/destinations", querying, a.answer(h.createDestination))
+	v1.GET("/destinations/:destination_id", querying, a.answer(h.destination))
+	v1.PATCH("/destinations/:destination_id", querying, a.answer(h.changeDestination))
+	v1.DELETE("/destinations/:destination_id", querying, a.answer(h.deleteDestination))
+	a.public.POST(destinationTestPath, a.rateLimited(registry.Creating), a.answer(h.testDestination))
+	v1.GET("/routes", querying, a.answer(h.routes))
+	v1.POST("/routes", querying, a.answer(h.createRoute))
+	a.public.PUT(routeOrderPath, querying, a.answer(h.orderRoutes))
+	a.public.POST(routeExplainPath, querying, a.answer(h.explain))
+	v1.GET("/routes/:route_id", querying, a.answer(h.route))
+	v1.PATCH("/routes/:route_id", querying, a.answer(h.changeRoute))
+	v1.DELETE("/routes/:route_id", querying, a.answer(h.deleteRoute))
+	v1.GET("/silences", querying, a.answer(h.silences))
+	v1.POST("/silences", querying, a.answer(h.createSilence))
+	v1.GET("/silences/:silence_id", querying, a.answer(h.silence))
+	v1.PATCH("/silences/:silence_id", querying, a.answer(h.changeSilence))
+	v1.DELETE("/silences/:silence_id", querying, a.answer(h.endSilence))
+	v1.POST("/deliveries/replay", querying, a.answer(h.replayFailed))
+	v1.POST("/deliveries/:delivery_id/replay", querying, a.answer(h.replay))
+}
+
 func (a *API) routeEvidence(evidence evidenceHandlers) {
 	querying := a.rateLimited(registry.Querying)
 	v1 := a.public.Group("/api/v1/evidence")
@@ -227,12 +265,15 @@ func refuseMethod(c *gin.Context) error {
 	return refusef(methodNotAllowed, "%.100q does not accept the method %.20s; the Allow header lists those that it accepts", c.Request.URL.Path, c.Request.Method)
 }
 
-// onlyBatches refuses every method but POST on the path of batches. The router would take
-// its last part for the id of a monitor.
-func (a *API) onlyBatches(c *gin.Context) {
-	if c.Request.URL.Path == batchPath && c.Request.Method != http.MethodPost {
+// fixedPaths are the paths whose last part the router would take for an id, with the one
+// method that each accepts.
+var fixedPaths = map[string]string{batchPath: http.MethodPost, routeOrderPath: http.MethodPut, routeExplainPath: http.MethodPost}
+
+// onlyFixedMethods refuses every other method on a fixed path.
+func (a *API) onlyFixedMethods(c *gin.Context) {
+	if accepted, fixed := fixedPaths[c.Request.URL.Path]; fixed && c.Request.Method != accepted {
 		c.Abort()
-		c.Header("Allow", http.MethodPost)
+		c.Header("Allow", accepted)
 		a.fail(c, refuseMethod(c))
 	}
 }

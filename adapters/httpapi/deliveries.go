@@ -20,11 +20,15 @@ type deliveryListBody struct {
 }
 
 type deliveryBody struct {
-	EventID       string                 `json:"event_id"`
-	EventType     event.Type             `json:"event_type"`
-	MonitorID     monitor.ID             `json:"monitor_id"`
-	StreamURL     monitor.StreamURL      `json:"stream_url"`
+	DeliveryID    *string                `json:"delivery_id"`
+	Destination   *deliveredToBody       `json:"destination"`
+	EventID       *string                `json:"event_id"`
+	EventType     *event.Type            `json:"event_type"`
+	MonitorID     *monitor.ID            `json:"monitor_id"`
+	StreamURL     *monitor.StreamURL     `json:"stream_url"`
 	IncidentID    *string                `json:"incident_id"`
+	StormID       *string                `json:"storm_id"`
+	Sequence      *int64                 `json:"sequence"`
 	CreatedAt     time.Time              `json:"created_at"`
 	State         registry.DeliveryState `json:"state"`
 	Tried         int                    `json:"tried"`
@@ -34,6 +38,12 @@ type deliveryBody struct {
 	LongSchedule  bool                   `json:"long_schedule,omitempty"`
 	Body          string                 `json:"body"`
 	Attempts      []sentAttemptBody      `json:"attempts"`
+}
+
+type deliveredToBody struct {
+	DestinationID string `json:"destination_id"`
+	Name          string `json:"name"`
+	Kind          string `json:"kind"`
 }
 
 type sentAttemptBody struct {
@@ -70,7 +80,7 @@ func exchangeBodies(e *event.Exchange) (*requestBody, *responseBody) {
 
 // deliveries is GET /api/v1/deliveries (section 17.1).
 func (h eventHandlers) deliveries(c *gin.Context) error {
-	query, err := readQuery(c, "monitor_id", "event_id", "incident_id", "state", "cursor", "limit")
+	query, err := readQuery(c, "monitor_id", "event_id", "incident_id", "destination_id", "state", "cursor", "limit")
 	if err != nil {
 		return err
 	}
@@ -93,9 +103,9 @@ func (h eventHandlers) deliveries(c *gin.Context) error {
 func readDeliveryQuery(query url.Values) (q registry.DeliveryQuery, err error) {
 	q = registry.DeliveryQuery{
 		MonitorID: monitor.ID(query.Get("monitor_id")), EventID: query.Get("event_id"), IncidentID: query.Get("incident_id"),
-		State: registry.DeliveryState(query.Get("state")),
+		DestinationID: query.Get("destination_id"), State: registry.DeliveryState(query.Get("state")),
 	}
-	for _, name := range []string{"monitor_id", "event_id", "incident_id", "state"} {
+	for _, name := range []string{"monitor_id", "event_id", "incident_id", "destination_id", "state"} {
 		if query.Has(name) && query.Get(name) == "" {
 			return q, refusef(monitor.InvalidConfig, "%s is empty; accepted is a value, or to leave it out", name)
 		}
@@ -114,16 +124,25 @@ func readDeliveryQuery(query url.Values) (q registry.DeliveryQuery, err error) {
 
 func (h eventHandlers) deliveryBody(d registry.DeliveryRecord) deliveryBody {
 	body := deliveryBody{
-		EventID: d.EventID, EventType: d.EventType, MonitorID: d.MonitorID, StreamURL: d.StreamURL, IncidentID: orNull(d.IncidentID),
+		DeliveryID: orNull(d.DeliveryID), EventID: orNull(d.EventID), EventType: orNull(d.EventType), MonitorID: orNull(d.MonitorID), StreamURL: orNull(d.StreamURL),
+		IncidentID: orNull(d.IncidentID), StormID: orNull(d.StormID), Sequence: orNull(d.Sequence),
 		CreatedAt: h.localTime(d.CreatedAt), State: d.State(), Tried: d.Tried,
 		NextAttemptAt: h.localTimeOrNull(&d.NextAttemptAt), DeliveredAt: h.localTimeOrNull(&d.SentAt),
 		LastError: orNull(d.LastError), LongSchedule: d.LongSchedule, Body: string(d.Payload), Attempts: make([]sentAttemptBody, 0, len(d.Attempts)),
 	}
+	if d.Destination != nil {
+		body.Destination = &deliveredToBody{d.Destination.ID, d.Destination.Name, d.Destination.Kind}
+	}
 	for _, a := range d.Attempts {
-		request, response := exchangeBodies(a.Exchange)
-		body.Attempts = append(body.Attempts, sentAttemptBody{h.localTime(a.At), orNull(a.Status), orNull(a.Error), request, response})
+		body.Attempts = append(body.Attempts, h.attempt(a.At, a.Status, a.Error, a.Exchange))
 	}
 	return body
+}
+
+// attempt shows one attempt at a delivery.
+func (r *responder) attempt(at time.Time, status int, failure string, exchange *event.Exchange) sentAttemptBody {
+	request, response := exchangeBodies(exchange)
+	return sentAttemptBody{r.localTime(at), orNull(status), orNull(failure), request, response}
 }
 
 // maxCursorMicros is the end of the year 9999 in µs since 1970.
@@ -131,10 +150,10 @@ const maxCursorMicros = 253402300799999999
 
 // encodePlace returns the cursor after a place, or nil for the zero value.
 func encodePlace(p registry.DeliveryPlace) *string {
-	if p.EventID == "" {
+	if p.ID == "" {
 		return nil
 	}
-	return new(deliveryCursor.encode(strconv.FormatInt(p.CreatedAt.UnixMicro(), 10) + "." + p.EventID))
+	return new(deliveryCursor.encode(strconv.FormatInt(p.CreatedAt.UnixMicro(), 10) + "." + p.ID))
 }
 
 func decodePlace(s string) (p registry.DeliveryPlace, ok bool) {
@@ -144,5 +163,5 @@ func decodePlace(s string) (p registry.DeliveryPlace, ok bool) {
 	if !ok || err != nil || micros <= 0 || micros > maxCursorMicros || !isUUID(id) {
 		return p, false
 	}
-	return registry.DeliveryPlace{CreatedAt: time.UnixMicro(micros), EventID: id}, true
+	return registry.DeliveryPlace{CreatedAt: time.UnixMicro(micros), ID: id}, true
 }

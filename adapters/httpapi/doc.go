@@ -1,13 +1,16 @@
-// Package httpapi serves the gateway's HTTP. Chapters 3, 16 and 17 specify the public API,
+// Package httpapi serves the gateway's HTTP. Chapters 3, 16, 17 and 19 specify the public API,
 // chapter 18 the dashboard, section 8.6 the internal API for workers, and 8.7 the probes.
 // openapi.yaml describes every route, and api.go lists them.
 //
 //	Public()    /api/v1/monitors…                        X-API-Key, or the session of a browser
 //	            /api/v1/webhooks/test, …/deliveries
 //	            /api/v1/incidents…, …/evidence…
+//	            /api/v1/destinations…, …/destination-kinds
+//	            /api/v1/routes…, …/silences…
 //	            /api/v1/feed                             no time limit
 //	            /api/v1/statistics, …/service, …/preview, …/thumbnails/watch
 //	            /evidence/{evidence_id}/{variant}        the signature of the link
+//	            /act/{token}                             the signature of the link
 //	            /api/v1/session, the pages               no key
 //	            /healthz, /readyz, /openapi.yaml         no key
 //	Internal()  /internal/v1/monitors/{monitor_id}…      X-Internal-API-Key
@@ -17,10 +20,10 @@
 //
 // A request passes through recovery, headers, logging, the time limit, the key and,
 // in the public API, the rate limit (section 12.3), in this order. Its handler then
-// decodes it strictly, calls application/registry or record, and answers. The API answers every
+// decodes it strictly, calls application/registry, record or delivery/routing, and answers. The API answers every
 // error in the envelope of section 3.5, by the table in errors.go. The only
-// exceptions are requests that net/http refuses itself, such as a malformed request
-// line or oversized headers.
+// exceptions are links in messages, whose errors are pages, and requests that net/http
+// refuses itself, such as a malformed request line or oversized headers.
 //
 // The tests compare every answer with openapi.yaml, and cause every answer that it
 // describes. "make test-api" sends requests generated from it.

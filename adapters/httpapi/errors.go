@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
@@ -58,6 +59,11 @@ var httpStatus = map[monitor.Code]struct{ status, retryAfter int }{
 	evidence.Conflict:           {http.StatusConflict, 0},
 	evidence.LinkInvalid:        {http.StatusForbidden, 0},
 	evidence.LinkExpired:        {http.StatusForbidden, 0},
+	routing.DestinationNotFound: {http.StatusNotFound, 0},
+	routing.SilenceNotFound:     {http.StatusNotFound, 0}, // routing.RouteNotFound is routeNotFound
+	routing.DeliveryNotFound:    {http.StatusNotFound, 0},
+	routing.EventNotFound:       {http.StatusNotFound, 0},
+	routing.NameTaken:           {http.StatusConflict, 0},
 	rangeNotSatisfiable:         {http.StatusRequestedRangeNotSatisfiable, 0},
 	monitor.Internal:            {http.StatusInternalServerError, 0},
 	unavailable:                 {http.StatusServiceUnavailable, 5},

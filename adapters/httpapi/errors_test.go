@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -77,6 +78,16 @@ func furtherErrors() []errorCase {
 			return api.do(r)
 		}},
 		{record.IncidentNotFound, 404, func(api *testAPI) response { return api.get(incidentURL) }},
+		{routing.DestinationNotFound, 404, func(api *testAPI) response { return api.get(destinationURL) }},
+		{routing.SilenceNotFound, 404, func(api *testAPI) response { return api.get(silenceURL) }},
+		{routing.DeliveryNotFound, 404, func(api *testAPI) response { return api.post("/api/v1/deliveries/"+storedDelivery+"/replay", "") }},
+		{routing.EventNotFound, 404, func(api *testAPI) response {
+			return api.post("/api/v1/routes/explain", `{"event_id":"`+storedDelivery+`"}`)
+		}},
+		{routing.NameTaken, 409, func(api *testAPI) response {
+			addRouting(api, "")
+			return api.post("/api/v1/destinations", newDestination)
+		}},
 		{evidence.NotFound, 404, func(api *testAPI) response { return api.get(evidenceURL) }},
 		{evidence.Conflict, 409, func(api *testAPI) response {
 			api.upload(uploadURL("onset", aPicture), aPicture).hasStatus(http.StatusOK)

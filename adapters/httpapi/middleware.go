@@ -48,7 +48,7 @@ func (a *API) recovered(c *gin.Context) {
 }
 
 // transferTimeouts are those of the routes that transfer media, or run a tool.
-var transferTimeouts = map[string]time.Duration{uploadPath: uploadTimeout, evidencePath: downloadTimeout, previewPath: previewTimeout}
+var transferTimeouts = map[string]time.Duration{uploadPath: uploadTimeout, evidencePath: downloadTimeout, previewPath: previewTimeout, destinationTestPath: destinationTestTimeout}
 
 // limited ends the request's context when its time is up. The feed has no end.
 func (a *API) limited(c *gin.Context) {

@@ -66,6 +66,27 @@ func operations() []operation {
 		{"label", 200, `{"op_id":"1","by":"ann","false_positive":null}`, func(monitor.ID) (string, string) { return "POST", incidentURL + "/label" }, addIncident, true},
 		{"thumbnails watch", 200, `{"monitor_ids":["` + noSuchID + `"]}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/thumbnails/watch" }, nil, true},
 		{"thumbnail", 200, "", func(id monitor.ID) (string, string) { return "GET", "/api/v1/monitors/" + string(id) + "/thumbnail" }, addThumbnail, false},
+		{"kinds", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/destination-kinds" }, nil, true},
+		{"destinations", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/destinations" }, addRouting, true},
+		{"create destination", 201, strings.Replace(newDestination, "operations", "another", 1), func(monitor.ID) (string, string) { return "POST", "/api/v1/destinations" }, addRouting, true},
+		{"destination", 200, "", func(monitor.ID) (string, string) { return "GET", destinationURL }, addRouting, true},
+		{"change destination", 200, `{"language":"ja"}`, func(monitor.ID) (string, string) { return "PATCH", destinationURL }, addRouting, true},
+		{"delete destination", 200, "", func(monitor.ID) (string, string) { return "DELETE", destinationURL }, addRouting, true},
+		{"test destination", 200, `{}`, func(monitor.ID) (string, string) { return "POST", destinationURL + "/test" }, addRouting, true},
+		{"routes", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/routes" }, addRouting, true},
+		{"create route", 201, `{"name":"day"}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/routes" }, addRouting, true},
+		{"route", 200, "", func(monitor.ID) (string, string) { return "GET", routeURL }, addRouting, true},
+		{"change route", 200, `{"delay_sec":60}`, func(monitor.ID) (string, string) { return "PATCH", routeURL }, addRouting, true},
+		{"delete route", 204, "", func(monitor.ID) (string, string) { return "DELETE", routeURL }, addRouting, true},
+		{"order routes", 200, `{"routes":["` + storedRoute + `"]}`, func(monitor.ID) (string, string) { return "PUT", "/api/v1/routes/order" }, addRouting, true},
+		{"explain", 200, `{"severity":2,"metadata":{"a":{"b":1}}}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/routes/explain" }, addRouting, true},
+		{"silences", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/silences" }, addRouting, true},
+		{"create silence", 201, newSilence, func(monitor.ID) (string, string) { return "POST", "/api/v1/silences" }, nil, true},
+		{"silence", 200, "", func(monitor.ID) (string, string) { return "GET", silenceURL }, addRouting, true},
+		{"change silence", 200, `{"comment":"soon"}`, func(monitor.ID) (string, string) { return "PATCH", silenceURL }, addRouting, true},
+		{"end silence", 200, "", func(monitor.ID) (string, string) { return "DELETE", silenceURL }, addRouting, true},
+		{"replay", 200, "", func(monitor.ID) (string, string) { return "POST", "/api/v1/deliveries/" + storedDelivery + "/replay" }, addRouting, true},
+		{"replay failed", 200, `{"since":"2024-01-15T20:00:00+09:00"}`, func(monitor.ID) (string, string) { return "POST", "/api/v1/deliveries/replay" }, addRouting, true},
 		{"feed", 200, "", func(monitor.ID) (string, string) { return "GET", "/api/v1/feed?after=" }, nil, true},
 		{"assignment", 200, "", func(id monitor.ID) (string, string) { return "GET", "/internal/v1/monitors/" + string(id) }, nil, false},
 		{"report", 200, `{"status":"monitoring"}`, func(id monitor.ID) (string, string) { return "PUT", "/internal/v1/monitors/" + string(id) + "/status" }, nil, false},
@@ -129,6 +150,10 @@ func responseCases() []responseCase {
 			return newRequest("GET", "/api/v1/monitors/"+string(api.register("Q"))+"/events?limit=0", nil)
 		}},
 		{"deliveries in a bad state", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/deliveries?state=sent", nil) }},
+		{"kinds with a parameter", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/destination-kinds?a=1", nil) }},
+		{"destinations with a parameter", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/destinations?a=1", nil) }},
+		{"routes with a parameter", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/routes?a=1", nil) }},
+		{"silences in no state", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/silences?state=over", nil) }},
 		{"service with a parameter", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/service?a=1", nil) }},
 		{"feed after no position", 400, func(*testAPI) *http.Request { return newRequest("GET", "/api/v1/feed?after=9", nil) }},
 		{"assignment of a bad generation", 400, func(api *testAPI) *http.Request {
@@ -145,7 +170,7 @@ func responseCases() []responseCase {
 			return newRequest("PUT", "/internal/v1/monitors/"+string(id)+"/status", strings.NewReader(`{"status":"waiting","generation":1}`))
 		}},
 	}
-	list = slices.Concat(list, evidenceCases(), historyCases(), incidentCases(), sessionCases(), thumbnailCases())
+	list = slices.Concat(list, evidenceCases(), historyCases(), incidentCases(), sessionCases(), thumbnailCases(), routingCases(), actionCases())
 	for _, op := range operations() {
 		ready := func(api *testAPI) *http.Request {
 			id := api.register("Q")
@@ -170,6 +195,7 @@ func responseCases() []responseCase {
 				api.policy = err
 				api.store.Fail = func(context.Context, string) error { return err }
 				api.incidents.Fail, api.thumbnails.Fail = api.store.Fail, api.store.Fail
+				api.routing.Fail, api.replayer.Fail = api.store.Fail, api.store.Fail
 			}
 		}
 		with("valid", op.success, func(*testAPI, *http.Request) {})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -17,6 +18,9 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi/ui"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing/routingtest"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/record/recordtest"
 	"github.com/stream-monitor/stream-monitor/application/registry"
@@ -55,6 +59,10 @@ type testAPI struct {
 	incidents  *recordtest.IncidentStore
 	feed       *recordtest.FeedStore
 	thumbnails *recordtest.ThumbnailStore
+	routing    *routingtest.Store
+	tests      *routingtest.TestSender
+	replayer   *routingtest.Replayer
+	subjects   *routingtest.Subjects
 	hub        *record.Feed
 	workers    *registrytest.WorkerManager
 	sender     *registrytest.TestSender
@@ -68,7 +76,7 @@ type testAPI struct {
 
 func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
 	t.Helper()
-	api := &testAPI{t: t, store: &registrytest.Store{}, evidence: &recordtest.EvidenceStore{}, history: &recordtest.HistoryStore{}, blobs: &recordtest.BlobStore{}, incidents: &recordtest.IncidentStore{Now: now}, feed: recordtest.NewFeedStore(now), thumbnails: &recordtest.ThumbnailStore{}, workers: &registrytest.WorkerManager{}, sender: &registrytest.TestSender{}, log: &bytes.Buffer{}}
+	api := &testAPI{t: t, store: &registrytest.Store{}, evidence: &recordtest.EvidenceStore{}, history: &recordtest.HistoryStore{}, blobs: &recordtest.BlobStore{}, incidents: &recordtest.IncidentStore{Now: now}, feed: recordtest.NewFeedStore(now), thumbnails: &recordtest.ThumbnailStore{}, routing: routingtest.NewStore(now), tests: &routingtest.TestSender{Result: message.Result{At: now, Status: 200}}, replayer: &routingtest.Replayer{}, subjects: &routingtest.Subjects{}, workers: &registrytest.WorkerManager{}, sender: &registrytest.TestSender{}, log: &bytes.Buffer{}}
 	api.resolve = func(context.Context, monitor.StreamURL) watch.Resolution { return watch.Resolution{State: watch.Live} }
 	log := slog.New(slog.NewJSONHandler(api.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	n := uint32(0)
@@ -94,7 +102,7 @@ func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := httpapi.Config{APIKey: apiKey, InternalAPIKey: internalAPIKey, Zone: tokyo, Dashboard: dashboard, Now: func() time.Time { return now }, Log: log}
+	cfg := httpapi.Config{LinkKeys: evidence.LinkKeys{linkKey}, APIKey: apiKey, InternalAPIKey: internalAPIKey, Zone: tokyo, Dashboard: dashboard, Now: func() time.Time { return now }, Log: log}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -109,8 +117,16 @@ func newTestAPI(t *testing.T, change ...func(*httpapi.Config)) *testAPI {
 	if err != nil {
 		t.Fatal(err)
 	}
+	created := 0
+	routes, err := routing.NewService(api.routing, routing.Config{
+		NewID: func() string { created++; return fmt.Sprintf("0190a5d4-0000-7000-8000-%012d", created) },
+		Test:  api.tests, Replay: api.replayer, Subjects: api.subjects, Now: func() time.Time { return now },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	api.hub = runFeed(t, api.feed)
-	api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Evidence: records, History: past, Incidents: record.NewIncidentService(api.incidents), Feed: api.hub, Thumbnails: record.NewThumbnails(api.thumbnails, func() time.Time { return now }), Info: testInfo()}, func(context.Context) error { return api.ready }, cfg)
+	api.handlers, err = httpapi.New(httpapi.Services{Monitors: service, Evidence: records, History: past, Incidents: record.NewIncidentService(api.incidents), Feed: api.hub, Routing: routes, Thumbnails: record.NewThumbnails(api.thumbnails, func() time.Time { return now }), Info: testInfo()}, func(context.Context) error { return api.ready }, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func (s *EventStore) Deliveries(ctx context.Context, q registry.DeliveryQuery) (
 		where = append(where, `e.webhook_status = '`+stored+`'`) // written out, the planner uses a partial index
 	}
 	if !q.Before.CreatedAt.IsZero() {
-		args = append(args, q.Before.CreatedAt.UTC(), q.Before.EventID)
+		args = append(args, q.Before.CreatedAt.UTC(), q.Before.ID)
 		where = append(where, fmt.Sprintf(`(e.created_at, e.id) < ($%d, CAST($%d AS uuid))`, len(args)-1, len(args)))
 	}
 	var rows []deliveryRecordRow

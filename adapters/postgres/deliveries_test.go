@@ -97,7 +97,7 @@ func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 	q := registry.DeliveryQuery{Limit: 1}
 	for page := deliveries(t, s, q); len(page) > 0 && len(paged) < 9; page = deliveries(t, s, q) {
 		paged = append(paged, page...)
-		q.Before = registry.DeliveryPlace{CreatedAt: page[0].CreatedAt, EventID: page[0].EventID}
+		q.Before = registry.DeliveryPlace{CreatedAt: page[0].CreatedAt, ID: page[0].EventID}
 	}
 	if eventIDsOf(paged) != eventIDsOf(all) {
 		t.Errorf("the pages have %s, want %s", eventIDsOf(paged), eventIDsOf(all))

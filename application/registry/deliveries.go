@@ -30,28 +30,48 @@ const (
 // zero value of a filter selects every delivery.
 type DeliveryQuery struct {
 	MonitorID  monitor.ID
-	EventID    string // a UUID, as is IncidentID
+	EventID    string // a UUID, as are IncidentID and DestinationID
 	IncidentID string
 	State      DeliveryState
-	Before     DeliveryPlace // only deliveries after this one in the list; zero: from the newest on
-	Limit      int           // 1 to MaxDeliveryPage
+
+	DestinationID string
+	Before        DeliveryPlace // only deliveries after this one in the list; zero: from the newest on
+	Limit         int           // 1 to MaxDeliveryPage
 }
 
-// DeliveryPlace is the place of an event in the list of deliveries.
+// DeliveryPlace is the place of a delivery in their list.
 type DeliveryPlace struct {
 	CreatedAt time.Time
-	EventID   string
+	ID        string // of the delivery to a destination, or of the event
 }
 
-// DeliveryRecord is an event with its delivery.
+// DeliveryRecord is a delivery to the callback of a monitor, or to a destination
+// (section 19.4). EventRecord has neither event nor payload if it is a message about an
+// incident or a storm.
 type DeliveryRecord struct {
 	EventRecord
+
+	DeliveryID  string               // a UUID; empty: to the callback
+	Destination *DeliveryDestination // nil: to the callback
+	StormID     string               // empty: it is not about a storm
+	Sequence    int64                // of the event at a webhook destination; 0: it has none
 
 	MonitorID     monitor.ID
 	StreamURL     monitor.StreamURL
 	IncidentID    string    // empty: it belongs to none
 	Tried         int       // attempts since the event was stored, or last delivered again
 	NextAttemptAt time.Time // zero unless pending
+}
+
+// DeliveryDestination names a destination (section 19.1).
+type DeliveryDestination struct{ ID, Name, Kind string }
+
+// ID returns what orders deliveries of the same time.
+func (r DeliveryRecord) ID() string {
+	if r.DeliveryID != "" {
+		return r.DeliveryID
+	}
+	return r.EventID
 }
 
 // State returns how far the delivery is.
@@ -71,14 +91,14 @@ func (s *Service) Deliveries(ctx context.Context, q DeliveryQuery) (page []Deliv
 	}
 	limit := q.Limit
 	q.Limit++ // one more shows whether there is a next page
-	q.EventID, q.IncidentID = strings.ToLower(q.EventID), strings.ToLower(q.IncidentID)
+	q.EventID, q.IncidentID, q.DestinationID = strings.ToLower(q.EventID), strings.ToLower(q.IncidentID), strings.ToLower(q.DestinationID)
 	page, err = s.store.Deliveries(ctx, q)
 	if err != nil {
 		return nil, next, fmt.Errorf("list deliveries: %w", err)
 	}
 	if len(page) > limit {
 		page = page[:limit]
-		next = DeliveryPlace{page[limit-1].CreatedAt, page[limit-1].EventID}
+		next = DeliveryPlace{page[limit-1].CreatedAt, page[limit-1].ID()}
 	}
 	return page, next, nil
 }
@@ -93,7 +113,7 @@ func (q DeliveryQuery) check() error {
 			refuse("monitor_id is %.60q; accepted is mon- and 32 hexadecimal digits", q.MonitorID)
 		}
 	}
-	for _, f := range []struct{ name, id string }{{"event_id", q.EventID}, {"incident_id", q.IncidentID}} {
+	for _, f := range []struct{ name, id string }{{"event_id", q.EventID}, {"incident_id", q.IncidentID}, {"destination_id", q.DestinationID}} {
 		if f.id != "" && !uuidPattern.MatchString(f.id) {
 			refuse("%s is %.60q; accepted is a UUID", f.name, f.id)
 		}

@@ -27,10 +27,10 @@ func (s *Store) Deliveries(ctx context.Context, q registry.DeliveryQuery) ([]reg
 		}
 	}
 	place := func(d registry.DeliveryRecord) registry.DeliveryPlace {
-		return registry.DeliveryPlace{CreatedAt: d.CreatedAt, EventID: d.EventID}
+		return registry.DeliveryPlace{CreatedAt: d.CreatedAt, ID: d.ID()}
 	}
 	newestFirst := func(a, b registry.DeliveryPlace) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.EventID, a.EventID))
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	}
 	slices.SortFunc(all, func(a, b registry.DeliveryRecord) int { return newestFirst(place(a), place(b)) })
 	if !q.Before.CreatedAt.IsZero() {

@@ -1,0 +1,246 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// actionPath is the route of the links in messages. It needs no API key.
+const actionPath = "/act/:token"
+
+// maxActionBody is the maximum size of a form, in bytes.
+const maxActionBody = 4 << 10
+
+// actionHandlers answers the requests of links in messages (section 19.3). The signature is
+// the only permission that they need, and is checked before anything else. Every answer is
+// a page.
+type actionHandlers struct {
+	*responder
+
+	keys      evidence.LinkKeys
+	incidents *record.IncidentService
+	routing   *routing.Service
+	now       func() time.Time
+}
+
+// action is the link of a request, and what it acts on.
+type action struct {
+	notify.ActionLink
+
+	token    string
+	words    actionWords
+	language notify.Language
+	incident record.Incident
+}
+
+// page answers a request for a link: with a page for every error, too.
+func (h actionHandlers) page(handle func(*gin.Context, *action) error) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		a := &action{token: c.Param("token"), language: notify.English}
+		if strings.HasPrefix(c.GetHeader("Accept-Language"), string(notify.Japanese)) {
+			a.language = notify.Japanese
+		}
+		a.words = actionTexts[a.language]
+		err := h.read(c, a)
+		if err == nil {
+			err = handle(c, a)
+		}
+		if err != nil {
+			h.refusePage(c, a, err)
+		}
+	}
+}
+
+// read checks the link and reads what it acts on.
+func (h actionHandlers) read(c *gin.Context, a *action) (err error) {
+	if a.ActionLink, err = notify.CheckAction(h.keys, a.token, h.now()); err != nil {
+		return err
+	}
+	d, err := h.routing.Destination(c.Request.Context(), a.DestinationID)
+	var coded *monitor.Error
+	switch {
+	case err == nil:
+		a.language = d.Language
+		a.words = actionTexts[a.language]
+	case errors.As(err, &coded) && coded.Code == routing.DestinationNotFound: // the link outlives it
+	default:
+		return err
+	}
+	a.incident, _, err = h.incidents.Get(c.Request.Context(), a.IncidentID)
+	return err
+}
+
+// refusePage answers an error as a page, and logs an internal one.
+func (h actionHandlers) refusePage(c *gin.Context, a *action, err error) {
+	shown := h.callerError(c, err)
+	row := httpStatus[shown.Code]
+	if row.status == 0 {
+		row = httpStatus[monitor.Internal]
+	}
+	if shown.Code == evidence.LinkExpired {
+		row.status = http.StatusGone
+	}
+	retryAfter(c, time.Duration(row.retryAfter)*time.Second)
+	page := actionPage{Language: a.language, Title: a.words.wrong, Lines: []string{a.words.statusWords(row.status)}}
+	if err := h.writePage(c, row.status, page); err != nil {
+		h.fail(c, err)
+	}
+}
+
+// show is GET /act/{token}. It changes nothing.
+func (h actionHandlers) show(c *gin.Context, a *action) error {
+	page := h.describe(a)
+	switch a.Action {
+	case notify.SilenceAnHour:
+		silence, err := h.routing.Silence(c.Request.Context(), a.silenceID())
+		if err == nil {
+			return h.writePage(c, http.StatusOK, h.silencedPage(a, silence, ""))
+		}
+		if coded, is := errors.AsType[*monitor.Error](err); !is || coded.Code != routing.SilenceNotFound {
+			return err
+		}
+	default:
+		if a.incident.AcknowledgedBy != "" {
+			page.Title, page.Button = fmt.Sprintf(a.words.acknowledgedBy, a.incident.AcknowledgedBy), ""
+		}
+	}
+	return h.writePage(c, http.StatusOK, page)
+}
+
+// describe returns the page that asks. It has no form if there is nothing to do.
+func (h actionHandlers) describe(a *action) actionPage {
+	w, i := a.words, a.incident
+	var names []string
+	for _, condition := range i.Conditions {
+		name, known := w.conditions[condition.Name]
+		if !known {
+			name = string(condition.Name)
+		}
+		names = append(names, name)
+	}
+	title, button := w.acknowledge, w.acknowledgeButton
+	if a.Action == notify.SilenceAnHour {
+		title, button = w.silence, w.silenceButton
+	}
+	page := actionPage{
+		Language: a.language, Title: fmt.Sprintf(title, strings.Join(names, w.and)), Name: w.name, Button: button,
+		Lines: []string{fmt.Sprintf(w.stream, i.StreamURL), fmt.Sprintf(w.since, w.time(i.StartedAt, h.zone))},
+	}
+	if i.State == incident.Resolved {
+		page.Lines = append(page.Lines, fmt.Sprintf(w.resolved, w.time(i.ResolvedAt, h.zone)))
+		if a.Action == notify.Acknowledge {
+			page.Button = ""
+		}
+	}
+	return page
+}
+
+// act is POST /act/{token}.
+func (h actionHandlers) act(c *gin.Context, a *action) error {
+	raw, err := readBody(c, maxActionBody, formType)
+	if err != nil {
+		return h.askAgain(c, a, "")
+	}
+	form, err := url.ParseQuery(string(raw))
+	by := strings.TrimSpace(form.Get("by"))
+	wanted := record.IncidentAction{OpID: a.opID(), Kind: incident.Acknowledged, By: by}
+	if err != nil || len(wanted.Check()) > 0 {
+		return h.askAgain(c, a, by)
+	}
+	if a.Action == notify.SilenceAnHour {
+		return h.silence(c, a, by)
+	}
+	return h.acknowledge(c, a, wanted)
+}
+
+// askAgain answers a form without a name.
+func (h actionHandlers) askAgain(c *gin.Context, a *action, by string) error {
+	page := h.describe(a)
+	page.By = by
+	page.Lines = append(page.Lines, a.words.wrongName)
+	return h.writePage(c, http.StatusBadRequest, page)
+}
+
+func (h actionHandlers) acknowledge(c *gin.Context, a *action, wanted record.IncidentAction) error {
+	_, err := h.incidents.Act(c.Request.Context(), a.IncidentID, wanted)
+	used := errors.Is(err, record.ErrOpReused)
+	if err != nil && !used {
+		return err
+	}
+	if a.incident, _, err = h.incidents.Get(c.Request.Context(), a.IncidentID); err != nil {
+		return err
+	}
+	page := h.describe(a)
+	page.Button = ""
+	status := http.StatusOK
+	switch by := a.incident.AcknowledgedBy; {
+	case used || by != wanted.By && by != "":
+		page.Title, status = fmt.Sprintf(a.words.acknowledgedBy, by), http.StatusConflict
+	default:
+		page.Title = fmt.Sprintf(a.words.acknowledged, wanted.By)
+	}
+	return h.writePage(c, status, page)
+}
+
+func (h actionHandlers) silence(c *gin.Context, a *action, by string) error {
+	silence, err := h.routing.SilenceMonitor(c.Request.Context(), a.silenceID(), a.incident.MonitorID, by, "incident "+a.IncidentID)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if silence.By != by || silence.State == notify.SilenceEnded {
+		status = http.StatusConflict
+	}
+	return h.writePage(c, status, h.silencedPage(a, silence, by))
+}
+
+// silencedPage says what a link has silenced. by is who acts now; empty: nobody does.
+func (h actionHandlers) silencedPage(a *action, s routing.Silence, by string) actionPage {
+	page := h.describe(a)
+	page.Button = ""
+	until := a.words.time(s.To, h.zone)
+	switch {
+	case s.State == notify.SilenceEnded:
+		page.Title = a.words.silenceOver
+	case s.By == by:
+		page.Title = fmt.Sprintf(a.words.silenced, until)
+	default:
+		page.Title = fmt.Sprintf(a.words.silencedBy, s.By, until)
+	}
+	return page
+}
+
+// opID is the op_id of the acknowledgement: a link acts once.
+func (a *action) opID() string {
+	digest := sha256.Sum256([]byte(a.token))
+	return "link-" + hex.EncodeToString(digest[:16])
+}
+
+// silenceID is the id of the silence: a link creates one. It has the form of a UUIDv7 of
+// the time of its link's end.
+func (a *action) silenceID() string {
+	digest := sha256.Sum256([]byte("silence\n" + a.token))
+	id := uuid.UUID(digest[:16])
+	at := a.ExpiresAt.UnixMilli()
+	for i := range 6 {
+		id[i] = byte(at >> (8 * (5 - i))) //nolint:gosec // the time's bytes one by one
+	}
+	id[6], id[8] = id[6]&0x0f|0x70, id[8]&0x3f|0x80
+	return id.String()
+}

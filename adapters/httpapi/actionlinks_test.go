@@ -1,0 +1,172 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// actionURL returns a link of a message to the stored destination.
+func actionURL(api *testAPI, a notify.Action, expires time.Time) string {
+	api.t.Helper()
+	token, err := notify.SignAction(evidence.LinkKeys{linkKey}, notify.ActionLink{Action: a, IncidentID: incidentID, DestinationID: storedDestination, ExpiresAt: expires})
+	if err != nil {
+		api.t.Fatal(err)
+	}
+	return "/act/" + token
+}
+
+func usedAction(path, by string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(url.Values{"by": {by}}.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return r
+}
+
+func actionCases() (list []responseCase) {
+	hour := now.Add(time.Hour)
+	for _, method := range []string{"GET", "POST"} {
+		request := func(path string) *http.Request {
+			if method == "POST" {
+				return usedAction(path, "ann")
+			}
+			return newRequestWithoutKey(path)
+		}
+		add := func(name string, status int, change func(*testAPI) (path string)) {
+			list = append(list, responseCase{method + " " + name, status, func(api *testAPI) *http.Request { return request(change(api)) }})
+		}
+		add("link", 200, func(api *testAPI) string { addIncident(api, ""); return actionURL(api, notify.Acknowledge, hour) })
+		add("link that was altered", 403, func(api *testAPI) string { addIncident(api, ""); return actionURL(api, notify.Acknowledge, hour) + "x" })
+		add("link that has expired", 410, func(api *testAPI) string { addIncident(api, ""); return actionURL(api, notify.Acknowledge, now) })
+		add("link to no incident", 404, func(api *testAPI) string { return actionURL(api, notify.Acknowledge, hour) })
+		for status, err := range map[int]error{500: errors.New("disk full"), 503: context.DeadlineExceeded} {
+			add("link on a broken store", status, func(api *testAPI) string {
+				api.incidents.Fail = func(context.Context, string) error { return err }
+				return actionURL(api, notify.Acknowledge, hour)
+			})
+		}
+	}
+	return append(list,
+		responseCase{"link without a name", 400, func(api *testAPI) *http.Request {
+			addIncident(api, "")
+			return usedAction(actionURL(api, notify.SilenceAnHour, hour), " ")
+		}},
+		responseCase{"link that another has used", 409, func(api *testAPI) *http.Request {
+			addIncident(api, "")
+			path := actionURL(api, notify.Acknowledge, hour)
+			api.do(usedAction(path, "bob")).hasStatus(http.StatusOK)
+			return usedAction(path, "ann")
+		}},
+	)
+}
+
+// hasWords expects words in a page.
+func (a response) hasWords(words ...string) {
+	a.t.Helper()
+	for _, word := range words {
+		if !strings.Contains(string(a.body), word) {
+			a.t.Errorf("the page lacks %q:\n%s", word, a.body)
+		}
+	}
+}
+
+func TestALinkAsksBeforeItActs(t *testing.T) { // section 19.3
+	api := newTestAPI(t)
+	addRouting(api, "")
+	addIncident(api, "")
+	path := actionURL(api, notify.Acknowledge, now.Add(time.Hour))
+	for range 3 { // previews of messages open links
+		page := api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK)
+		page.hasWords("Acknowledge: Black video", streamURL, "<button>I am on it</button>", `name="by"`, `<html lang="en">`)
+		if policy := page.header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") || strings.Contains(policy, "unsafe") {
+			t.Errorf("the policy is %s", policy)
+		}
+		if page.header.Get("Referrer-Policy") != "no-referrer" || strings.Contains(string(page.body), "<script") {
+			t.Errorf("the page is not safe: %v\n%s", page.header, page.body)
+		}
+	}
+	if i := api.get(incidentURL).json(); i["acknowledged_by"] != nil {
+		t.Errorf("opening the link has acknowledged the incident: %v", i)
+	}
+	for range 2 { // a browser repeats
+		api.do(usedAction(path, "ann")).hasStatus(http.StatusOK).hasWords("Acknowledged by ann")
+	}
+	i := api.get(incidentURL).json()
+	if i["acknowledged_by"] != "ann" || strings.Count(fmt.Sprint(i["log"]), "kind:acknowledged") != 1 {
+		t.Errorf("the incident is %v", i)
+	}
+	api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK).hasWords("ann is on it already")
+	api.do(usedAction(path, "bob")).hasStatus(http.StatusConflict).hasWords("ann is on it already")
+}
+
+func TestALinkSilencesAStreamForAnHour(t *testing.T) { // section 19.3
+	api := newTestAPI(t)
+	addIncident(api, "")
+	path := actionURL(api, notify.SilenceAnHour, now.Add(time.Hour))
+	api.do(newRequestWithoutKey(path)).hasStatus(http.StatusOK).hasWords("Silence this stream for an hour", "Silence for an hour</button>")
+	for range 2 {
+		api.do(usedAction(path, "ann")).hasStatus(http.StatusOK).hasWords("Silenced until 2024-01-15 20:55:00 JST")
+	}
+	silences := api.get("/api/v1/silences").json()["silences"].([]any)
+	if len(silences) != 1 {
+		t.Fatalf("%d silences", len(silences))
+	}
+	silence := silences[0].(map[string]any)
+	if silence["by"] != "ann" || silence["to"] != "2024-01-15T20:55:00+09:00" || silence["match"].(map[string]any)["monitors"].([]any)[0] != noSuchID {
+		t.Errorf("the silence is %v", silence)
+	}
+	api.do(usedAction(path, "bob")).hasStatus(http.StatusConflict).hasWords("ann has silenced it already")
+	api.delete("/api/v1/silences/" + silence["silence_id"].(string)).hasStatus(http.StatusOK)
+	api.do(usedAction(path, "ann")).hasStatus(http.StatusConflict).hasWords("The silence is over")
+}
+
+func TestThePageIsInTheLanguageOfTheMessage(t *testing.T) {
+	api := newTestAPI(t)
+	addRouting(api, "")
+	addIncident(api, "")
+	api.patch(destinationURL, `{"language":"ja"}`).hasStatus(http.StatusOK)
+	api.do(newRequestWithoutKey(actionURL(api, notify.Acknowledge, now.Add(time.Hour)))).hasStatus(http.StatusOK).hasWords("対応中にする: 映像が真っ黒", `<html lang="ja">`)
+	expired := newRequestWithoutKey(actionURL(api, notify.Acknowledge, now))
+	expired.Header.Set("Accept-Language", "ja-JP,ja;q=0.9")
+	api.do(expired).hasStatus(http.StatusGone).hasWords("有効期限")
+}
+
+func TestALinkOfAResolvedIncidentHasNothingToDo(t *testing.T) {
+	api := newTestAPI(t)
+	resolved := storedIncident(incidentID)
+	resolved.State, resolved.ResolvedAt = incident.Resolved, now
+	api.incidents.Add(resolved)
+	page := api.do(newRequestWithoutKey(actionURL(api, notify.Acknowledge, now.Add(time.Hour)))).hasStatus(http.StatusOK)
+	if page.hasWords("There is nothing to do"); strings.Contains(string(page.body), "<form") {
+		t.Errorf("there is a form:\n%s", page.body)
+	}
+}
+
+func TestAPageEscapesWhatPeopleWrite(t *testing.T) {
+	api := newTestAPI(t)
+	addIncident(api, "")
+	page := api.do(usedAction(actionURL(api, notify.Acknowledge, now.Add(time.Hour)), `<img src=x onerror=alert(1)>`)).hasStatus(http.StatusOK)
+	if strings.Contains(string(page.body), "<img") {
+		t.Errorf("the page has markup of a stranger:\n%s", page.body)
+	}
+}
+
+func TestALinkOfAnotherPurposeIsRefused(t *testing.T) {
+	api := newTestAPI(t)
+	addIncident(api, monitor.ID(""))
+	link, err := evidence.LinkKeys{linkKey}.Sign("0190a5d1-2a3b-7d8a-9c1d-2e3f4a5b6c7d", "onset", now.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	api.do(newRequestWithoutKey("/act/e30." + link.Signature)).hasStatus(http.StatusForbidden).hasWords("The link is not whole")
+}

@@ -1,0 +1,141 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// actionPage is the page of a link in a message, in one language. Its texts are written by
+// the gateway, by strangers, or by whoever opens it: the template escapes all of them.
+type actionPage struct {
+	Language notify.Language
+	Title    string
+	Lines    []string
+	Button   string // empty: there is no form
+	Name     string // label of the field for the name
+	By       string // what was written into it
+}
+
+const actionStyle = `:root{color-scheme:light dark}
+body{font:1.1rem/1.5 system-ui,sans-serif;max-width:34rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}
+h1{font-size:1.4rem;line-height:1.3}
+label,input,button{display:block;font:inherit;width:100%;box-sizing:border-box}
+input,button{padding:.6rem .8rem;margin:.3rem 0 1rem;border:1px solid #767676;border-radius:.4rem}
+button{background:#0b5cad;border-color:#0b5cad;color:#fff;cursor:pointer}`
+
+var actionTemplate = template.Must(template.New("page").Parse(`<!doctype html>
+<html lang="{{.Language}}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<meta name="robots" content="noindex">
+<title>{{.Title}}</title>
+<style>` + actionStyle + `</style>
+</head>
+<body>
+<main>
+<h1>{{.Title}}</h1>
+{{range .Lines}}<p>{{.}}</p>
+{{end}}{{if .Button}}<form method="post">
+<label for="by">{{.Name}}</label>
+<input id="by" name="by" value="{{.By}}" required maxlength="100" autocomplete="name">
+<button>{{.Button}}</button>
+</form>
+{{end}}</main>
+</body>
+</html>
+`))
+
+// actionPolicy allows the style of the page and its form, and nothing else.
+var actionPolicy = func() string {
+	digest := sha256.Sum256([]byte(actionStyle))
+	return fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+		base64.StdEncoding.EncodeToString(digest[:]))
+}()
+
+// writePage answers with a page.
+func (h actionHandlers) writePage(c *gin.Context, status int, page actionPage) error {
+	var b bytes.Buffer
+	if err := actionTemplate.Execute(&b, page); err != nil {
+		return fmt.Errorf("write the page of a link: %w", err)
+	}
+	c.Header("Content-Security-Policy", actionPolicy)
+	c.Header("Referrer-Policy", "no-referrer") // the URL is a permission
+	c.Header("X-Robots-Tag", "noindex")
+	c.Data(status, "text/html; charset=utf-8", b.Bytes())
+	return nil
+}
+
+// actionWords are the texts of the page in one language. Those with % take the argument
+// that their name says.
+type actionWords struct {
+	acknowledge, acknowledgeButton, acknowledged, acknowledgedBy string
+	silence, silenceButton, silenced, silencedBy, silenceOver    string
+
+	stream, since, resolved, name, wrongName      string
+	wrong, invalid, expired, gone, failed, repeat string
+
+	layout     string // of times
+	conditions map[incident.Name]string
+	and        string // between two conditions
+}
+
+var actionTexts = map[notify.Language]actionWords{
+	notify.English: {
+		acknowledge: "Acknowledge: %s", acknowledgeButton: "I am on it", acknowledged: "Acknowledged by %s", acknowledgedBy: "%s is on it already",
+		silence: "Silence this stream for an hour: %s", silenceButton: "Silence for an hour", silenced: "Silenced until %s", silencedBy: "%s has silenced it already, until %s",
+		silenceOver: "This link has been used. The silence is over",
+		stream:      "Stream: %s", since: "Since %s", resolved: "Resolved at %s. There is nothing to do.",
+		name: "Your name", wrongName: "Write your name: 1 to 100 characters.",
+		wrong: "This did not work", invalid: "The link is not whole, or its key is no longer used. Open the incident on the dashboard.",
+		expired: "The link has expired. Open the incident on the dashboard.", gone: "The incident is no longer stored.",
+		failed: "The service failed. Its log says why.", repeat: "The service did not answer in time. Try again in a moment.",
+		layout: "2006-01-02 15:04:05 MST", and: " + ",
+		conditions: map[incident.Name]string{
+			"black": "Black video", "silent": "Silence", incident.Late: "Not started", incident.NoMedia: "No data", incident.Blind: "We cannot see it", incident.Error: "Not watched any more",
+		},
+	},
+	notify.Japanese: {
+		acknowledge: "対応中にする: %s", acknowledgeButton: "対応します", acknowledged: "%s さんが対応中です", acknowledgedBy: "すでに %s さんが対応中です",
+		silence: "この配信を1時間ミュート: %s", silenceButton: "1時間ミュート", silenced: "%s までミュートしました", silencedBy: "すでに %s さんが %s までミュートしています",
+		silenceOver: "このリンクは使用済みです。ミュートは終わっています",
+		stream:      "配信: %s", since: "%s から", resolved: "%s に復旧しました。対応は不要です。",
+		name: "お名前", wrongName: "お名前を1〜100文字で入力してください。",
+		wrong: "処理できませんでした", invalid: "リンクが途中で切れているか、鍵が使われなくなりました。ダッシュボードで障害を開いてください。",
+		expired: "リンクの有効期限が切れました。ダッシュボードで障害を開いてください。", gone: "この障害の記録は残っていません。",
+		failed: "サービスでエラーが起きました。原因はログにあります。", repeat: "時間内に応答できませんでした。少し待ってからもう一度お試しください。",
+		layout: "2006-01-02 15:04:05 MST", and: "＋",
+		conditions: map[incident.Name]string{
+			"black": "映像が真っ黒", "silent": "無音", incident.Late: "開始遅延", incident.NoMedia: "データ途絶", incident.Blind: "確認できません", incident.Error: "監視が停止",
+		},
+	},
+}
+
+func (w actionWords) time(t time.Time, zone *time.Location) string {
+	return t.In(zone).Format(w.layout)
+}
+
+// statusWords returns the text for the status of a refusal.
+func (w actionWords) statusWords(status int) string {
+	switch status {
+	case http.StatusForbidden:
+		return w.invalid
+	case http.StatusGone:
+		return w.expired
+	case http.StatusNotFound:
+		return w.gone
+	case http.StatusServiceUnavailable:
+		return w.repeat
+	}
+	return w.failed
+}

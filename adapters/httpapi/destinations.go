@@ -1,0 +1,338 @@
+package httpapi
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// destinationTestPath is the route of tests of destinations. They take longer than other
+// requests.
+const destinationTestPath = "/api/v1/destinations/:destination_id/test"
+
+// destinationTestTimeout is the time limit of a test of a destination.
+const destinationTestTimeout = 20 * time.Second
+
+// routingHandlers answers the requests about destinations, routes and silences (section
+// 19), and makes deliveries again.
+type routingHandlers struct {
+	*responder
+
+	service *routing.Service
+}
+
+// gets says what the destinations of a channel get.
+func gets(events bool) string {
+	if events {
+		return "events"
+	}
+	return "incidents"
+}
+
+type kindListBody struct {
+	Kinds []kindBody `json:"kinds"`
+}
+
+type kindBody struct {
+	Kind   notify.Kind `json:"kind"`
+	Gets   string      `json:"gets"`
+	Edits  bool        `json:"edits"`
+	Fields []fieldBody `json:"fields"`
+}
+
+type fieldBody struct {
+	Name     string `json:"name"`
+	Secret   bool   `json:"secret"`
+	Required bool   `json:"required"`
+	Help     string `json:"help"`
+}
+
+// kinds is GET /api/v1/destination-kinds.
+func (h routingHandlers) kinds(c *gin.Context) error {
+	if _, err := readQuery(c); err != nil {
+		return err
+	}
+	body := kindListBody{}
+	for _, channel := range notify.Channels() {
+		kind := kindBody{channel.Kind, gets(channel.GetsEvents), channel.Edits, []fieldBody{}}
+		for _, f := range channel.Fields {
+			kind.Fields = append(kind.Fields, fieldBody{f.Name, f.Secret, f.Required, f.Help})
+		}
+		body.Kinds = append(body.Kinds, kind)
+	}
+	h.write(c, http.StatusOK, body)
+	return nil
+}
+
+type destinationListBody struct {
+	Destinations []destinationBody `json:"destinations"`
+}
+
+type destinationBody struct {
+	DestinationID  string            `json:"destination_id"`
+	Name           string            `json:"name"`
+	Kind           notify.Kind       `json:"kind"`
+	Language       notify.Language   `json:"language"`
+	Config         map[string]string `json:"config"`
+	Secrets        []string          `json:"secrets"`
+	Fallback       *string           `json:"fallback"`
+	Enabled        bool              `json:"enabled"`
+	DisabledReason *string           `json:"disabled_reason"`
+	Owner          *string           `json:"owner"`
+	Health         healthBody        `json:"health"`
+	CreatedAt      time.Time         `json:"created_at"`
+	UpdatedAt      time.Time         `json:"updated_at"`
+	Changed        *[]string         `json:"changed,omitempty"`
+}
+
+type healthBody struct {
+	State        string     `json:"state"`
+	FailingSince *time.Time `json:"failing_since"`
+	LastError    *string    `json:"last_error"`
+	DeliveredAt  *time.Time `json:"delivered_at"`
+	RetryAt      *time.Time `json:"retry_at"`
+	Pending      int        `json:"pending"`
+	Delivered24h [24]int    `json:"delivered_24h"`
+	Failed24h    [24]int    `json:"failed_24h"`
+}
+
+// destinationBody shows a destination. It leaves the values of secrets out.
+func (h routingHandlers) destinationBody(d routing.Destination) destinationBody {
+	body := destinationBody{
+		DestinationID: d.ID, Name: d.Name, Kind: d.Kind, Language: d.Language, Config: d.Config,
+		Secrets: append([]string{}, slices.Sorted(maps.Keys(d.Secrets))...), Fallback: orNull(d.Fallback),
+		Enabled: d.Active(), DisabledReason: orNull(d.DisabledReason), Owner: orNull(d.Owner),
+		Health: healthBody{
+			State: d.Health(), FailingSince: h.localTimeOrNull(&d.FailingSince), LastError: orNull(d.LastError),
+			DeliveredAt: h.localTimeOrNull(&d.DeliveredAt), RetryAt: h.localTimeOrNull(&d.ClosedUntil),
+			Pending: d.Traffic.Pending, Delivered24h: d.Traffic.Delivered, Failed24h: d.Traffic.Failed,
+		},
+		CreatedAt: h.localTime(d.CreatedAt), UpdatedAt: h.localTime(d.UpdatedAt),
+	}
+	if body.Config == nil {
+		body.Config = map[string]string{}
+	}
+	if d.SecretsError != "" {
+		body.Health.LastError = new("the secrets cannot be decrypted: " + d.SecretsError)
+	}
+	if d.Changed != nil {
+		body.Changed = &d.Changed
+	}
+	return body
+}
+
+// destinations is GET /api/v1/destinations.
+func (h routingHandlers) destinations(c *gin.Context) error {
+	if _, err := readQuery(c); err != nil {
+		return err
+	}
+	all, err := h.service.Destinations(c.Request.Context())
+	if err != nil {
+		return err
+	}
+	body := destinationListBody{make([]destinationBody, 0, len(all))}
+	for _, d := range all {
+		body.Destinations = append(body.Destinations, h.destinationBody(d))
+	}
+	h.write(c, http.StatusOK, body)
+	return nil
+}
+
+// idOf returns the id of a path. Whatever is no UUID in lower case does not exist.
+func idOf(c *gin.Context, parameter string, missing monitor.Code, noun string) (string, error) {
+	id := c.Param(parameter)
+	if !isUUID(id) {
+		return "", refusef(missing, "no %s has the id %.60q", noun, id)
+	}
+	return id, nil
+}
+
+func destinationID(c *gin.Context) (string, error) {
+	return idOf(c, "destination_id", routing.DestinationNotFound, "destination")
+}
+
+// destination is GET /api/v1/destinations/{destination_id}.
+func (h routingHandlers) destination(c *gin.Context) error {
+	id, err := destinationID(c)
+	if err != nil {
+		return err
+	}
+	d, err := h.service.Destination(c.Request.Context(), id)
+	if err != nil {
+		return err
+	}
+	h.write(c, http.StatusOK, h.destinationBody(d))
+	return nil
+}
+
+// readDestination reads the fields of a destination to create or to change. The service
+// refuses what is wrong with them.
+func readDestination(c *gin.Context, required ...string) (routing.DestinationChange, error) {
+	o, err := readFields(c, "name", "kind", "language", "config", "secrets", "fallback", "enabled", "owner")
+	if err != nil {
+		return routing.DestinationChange{}, err
+	}
+	o.missing(required...)
+	change := routing.DestinationChange{
+		Name: o.string("name"), Config: o.values("config"), Secrets: o.values("secrets"),
+		Fallback: o.stringOrNull("fallback"), Enabled: o.flag("enabled"), Owner: o.stringOrNull("owner"),
+		Kind: (*notify.Kind)(o.string("kind")), Language: (*notify.Language)(o.string("language")),
+	}
+	if f := change.Fallback; f != nil && *f != "" && !isUUID(*f) {
+		o.refuse("fallback", "the id of a destination, or null")
+		change.Fallback = nil
+	}
+	change.Unreadable = o.unreadable()
+	return change, nil
+}
+
+// createDestination is POST /api/v1/destinations.
+func (h routingHandlers) createDestination(c *gin.Context) error {
+	change, err := readDestination(c, "name", "kind")
+	if err != nil {
+		return err
+	}
+	d, err := h.service.CreateDestination(c.Request.Context(), change)
+	if err != nil {
+		return err
+	}
+	h.write(c, http.StatusCreated, h.destinationBody(d))
+	return nil
+}
+
+// changeDestination is PATCH /api/v1/destinations/{destination_id}.
+func (h routingHandlers) changeDestination(c *gin.Context) error {
+	id, err := destinationID(c)
+	if err != nil {
+		return err
+	}
+	query, err := readQuery(c, "dry_run")
+	if err != nil {
+		return err
+	}
+	dryRun, err := readBool(query, "dry_run", false)
+	if err != nil {
+		return err
+	}
+	change, err := readDestination(c)
+	if err != nil {
+		return err
+	}
+	d, err := h.service.ChangeDestination(c.Request.Context(), id, change, dryRun)
+	if err != nil {
+		return err
+	}
+	h.write(c, http.StatusOK, h.destinationBody(d))
+	return nil
+}
+
+type deletedDestinationBody struct {
+	DestinationID string  `json:"destination_id"`
+	Warning       *string `json:"warning"`
+}
+
+// deleteDestination is DELETE /api/v1/destinations/{destination_id}.
+func (h routingHandlers) deleteDestination(c *gin.Context) error {
+	id, err := destinationID(c)
+	if err != nil {
+		return err
+	}
+	emptied, err := h.service.DeleteDestination(c.Request.Context(), id)
+	if err != nil {
+		return err
+	}
+	h.write(c, http.StatusOK, deletedDestinationBody{id, orNull(routing.Warning(emptied))})
+	return nil
+}
+
+type destinationTestBody struct {
+	Delivered bool            `json:"delivered"`
+	Attempt   sentAttemptBody `json:"attempt"`
+}
+
+// testDestination is POST /api/v1/destinations/{destination_id}/test.
+func (h routingHandlers) testDestination(c *gin.Context) error {
+	id, err := destinationID(c)
+	if err != nil {
+		return err
+	}
+	o, err := readFields(c, "example")
+	if err != nil {
+		return err
+	}
+	example := routing.OpenedExample
+	if given := o.string("example"); given != nil {
+		example = routing.Example(*given)
+	}
+	if err := o.err(); err != nil {
+		return err
+	}
+	r, err := h.service.TestDestination(c.Request.Context(), id, example)
+	if err != nil {
+		return err
+	}
+	h.write(c, http.StatusOK, destinationTestBody{r.Error == "", h.attempt(r.At, r.Status, r.Error, r.Exchange)})
+	return nil
+}
+
+type replayBody struct {
+	DeliveryID string `json:"delivery_id"`
+	State      string `json:"state"`
+}
+
+// replay is POST /api/v1/deliveries/{delivery_id}/replay.
+func (h routingHandlers) replay(c *gin.Context) error {
+	id, err := idOf(c, "delivery_id", routing.DeliveryNotFound, "delivery to a destination")
+	if err != nil {
+		return err
+	}
+	if err := h.service.Replay(c.Request.Context(), id); err != nil {
+		return err
+	}
+	h.write(c, http.StatusOK, replayBody{id, "pending"})
+	return nil
+}
+
+type replayedBody struct {
+	Replayed int `json:"replayed"`
+}
+
+// replayFailed is POST /api/v1/deliveries/replay.
+func (h routingHandlers) replayFailed(c *gin.Context) error {
+	o, err := readFields(c, "since", "destination_id")
+	if err != nil {
+		return err
+	}
+	o.missing("since")
+	var since *time.Time
+	o.timestamp("since", &since)
+	if since == nil && !o.refuses("since") {
+		o.refuse("since", "an ISO 8601 time with an offset, such as 2024-01-15T20:00:00+09:00")
+	}
+	wrong := []error{}
+	if since != nil {
+		wrong = append(wrong, monitor.ValidTime("since", *since))
+	}
+	destination := o.string("destination_id")
+	if destination == nil {
+		destination = new("")
+	} else if !isUUID(*destination) {
+		o.refuse("destination_id", "the id of a destination")
+	}
+	if err := monitor.Join(append(wrong, o.err())...); err != nil {
+		return err
+	}
+	replayed, err := h.service.ReplayFailed(c.Request.Context(), *since, *destination)
+	if err != nil {
+		return err
+	}
+	h.write(c, http.StatusOK, replayedBody{replayed})
+	return nil
+}

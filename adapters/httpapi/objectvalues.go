@@ -1,0 +1,114 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+// value reads a field into a new T. It returns nil for a missing field, and for null, which
+// it refuses.
+func value[T any](o *object, name, accepted string) *T {
+	raw, given := o.fields[name]
+	if !given {
+		return nil
+	}
+	into := new(T)
+	if string(raw) == "null" || json.Unmarshal(raw, into) != nil {
+		o.refuse(name, accepted)
+		return nil
+	}
+	return into
+}
+
+// string reads a string.
+func (o *object) string(name string) *string { return value[string](o, name, "a string") }
+
+// stringOrNull reads a string. null is "".
+func (o *object) stringOrNull(name string) *string {
+	if string(o.fields[name]) == "null" {
+		return new("")
+	}
+	return value[string](o, name, "a string or null")
+}
+
+// flag reads a boolean.
+func (o *object) flag(name string) *bool { return value[bool](o, name, "true or false") }
+
+// values reads an object of strings; null removes one. Its refusal does not show the given
+// value, which may have a secret.
+func (o *object) values(name string) map[string]*string {
+	raw, given := o.fields[name]
+	if !given {
+		return nil
+	}
+	var values map[string]*string
+	if string(raw) == "null" || json.Unmarshal(raw, &values) != nil {
+		o.refusef(name, "%s%s is no object whose values are strings or null", o.path, name)
+	}
+	return values
+}
+
+// seconds reads whole seconds. Their range is checked where they are used.
+func (o *object) seconds(name string) *time.Duration {
+	sec, ok := o.number(monitor.Setting{Field: name, Whole: true, Min: 0, Max: (24 * time.Hour).Seconds()})
+	if !ok {
+		return nil
+	}
+	return new(time.Duration(sec) * time.Second)
+}
+
+// timeOrNull reads a time. null is the zero time.
+func (o *object) timeOrNull(name string) *time.Time {
+	raw, given := o.fields[name]
+	if !given {
+		return nil
+	}
+	var at *time.Time
+	if o.timestamp(name, &at); at == nil {
+		if string(raw) == "null" {
+			return new(time.Time)
+		}
+		return nil
+	}
+	return at
+}
+
+// object reads a nested object with known fields. Its errors become those of o when the
+// caller calls adopt.
+func (o *object) object(name string, known ...string) *object {
+	raw, given := o.fields[name]
+	if !given || string(raw) == "null" {
+		return nil
+	}
+	inner, err := readObject(raw, o.path+name, known...)
+	if err != nil {
+		o.refuse(name, "an object")
+		return nil
+	}
+	return inner
+}
+
+// adopt takes over the errors of a nested object.
+func (o *object) adopt(inner *object) { o.refused = append(o.refused, inner.refused...) }
+
+// unreadable returns the errors for the service, which adds what else is wrong.
+func (o *object) unreadable() []routing.FieldError {
+	all := make([]routing.FieldError, 0, len(o.refused))
+	for _, e := range o.refused {
+		all = append(all, routing.FieldError(e))
+	}
+	return all
+}
+
+// missing refuses a request without these fields.
+func (o *object) missing(names ...string) {
+	for _, name := range names {
+		if _, given := o.fields[name]; !given && !o.refuses(name) {
+			o.refused = append(o.refused, registry.FieldError{Field: o.path + name, Err: refusef(monitor.InvalidConfig, "%s%s is missing", o.path, name)})
+		}
+	}
+}
