@@ -12,6 +12,7 @@
 //	ReservationStore   reservations.go supervisor.Store      monitors
 //	LeaderElection     leader.go       supervisor.Store      (an advisory lock)
 //	Outbox             leases.go       delivery.Outbox       monitor_events, monitors
+//	DestinationOutbox  destinationlease.go delivery.DestinationOutbox deliveries, destinations, storms
 //	EvidenceStore      evidence.go     record.EvidenceStore  evidence, evidence_files, evidence_blobs
 //	BlobStore          blobs.go        record.BlobStore      blobs, blob_chunks
 //	IncidentStore      incidentstore.go record.IncidentStore incidents, incident_log
@@ -28,7 +29,7 @@
 //     reservation (A10), one lease per event, one leased event per monitor (W2).
 //   - The events of a monitor are leased in the order in which they were committed.
 //     Every transaction locks the monitor's row, then events or evidence, then its newest
-//     incident, and feed_head last (feed.go).
+//     incident, then the version of the routing, destinations, deliveries, and feed_head last.
 //   - Every method may be repeated after an error, and stores nothing twice. Methods repeat
 //     broken transactions up to three times. After a loss during COMMIT the outcome is unknown.
 //   - Times follow the database's clock. If it is set back, a retry waits at most 70 s,

@@ -138,6 +138,7 @@ func (db *database) showIncident(ctx context.Context, tx *sqlx.Tx, r evidence.Re
 		return nil, nil
 	}
 	var changes []feed.Data
+	var shown news
 	err := db.optionally(ctx, tx, func() error {
 		steps, err := lockNewestIncident(ctx, tx, r.MonitorID)
 		if err != nil {
@@ -150,14 +151,17 @@ func (db *database) showIncident(ctx context.Context, tx *sqlx.Tx, r evidence.Re
 		steps.step(incident.PictureAdded{Picture: incident.Picture{
 			EvidenceID: string(r.ID), Variant: string(f.Variant), Condition: incident.Name(r.Condition), Clarity: clarity, TakenAt: f.TakenAt,
 		}})
-		changes = steps.changes()
+		changes, shown = steps.changes(), newsOf(steps)
 		return storeIncidents(ctx, tx, steps)
 	}, func(err error) {
-		changes = nil
+		changes, shown = nil, news{}
 		db.log.Warn("the picture of an incident could not be stored and is left out, its evidence is stored: report the defect with error",
 			"monitor_id", string(r.MonitorID), "evidence_id", string(r.ID), "error", err.Error())
 	})
-	return changes, err
+	if err != nil {
+		return nil, err
+	}
+	return changes, db.fanOut(ctx, tx, shown)
 }
 
 // incidentOf returns the incident of an event and its severity; "": none is known.

@@ -16,12 +16,15 @@ import (
 var (
 	CompleteDSN      = completeDSN
 	QuarantineSevere = quarantineSevere
+	RateLimits       = rateLimits
 )
 
 const (
-	LeaseQuery     = leaseQuery
-	ClaimBatch     = claimBatch
-	MaxUnconfirmed = maxUnconfirmed
+	LeaseQuery            = leaseQuery
+	DestinationLeaseQuery = destinationLeaseQuery
+	CircuitOpens          = circuitOpens
+	ClaimBatch            = claimBatch
+	MaxUnconfirmed        = maxUnconfirmed
 )
 
 // UnconfirmedLeases returns the number of unconfirmed leases.

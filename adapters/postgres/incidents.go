@@ -77,7 +77,10 @@ type incidentSteps struct {
 	now       time.Time // by the clock of the database, after all locks were taken
 	opID      string    // of the action that is done; empty: none
 	changed   []*incident.Incident
+	opened    []string         // the IDs of these that a step has opened
 	log       []map[string]any // new rows of incident_log
+
+	incidentOf map[string]string // the IDs of incidents by those of their events
 }
 
 // lockNewestIncident locks the newest incident of a monitor and goes on from it.
@@ -115,6 +118,9 @@ func (s *incidentSteps) step(in incident.Input) {
 		}
 		for _, e := range c.Log {
 			s.addEntry(c.Incident.ID, e)
+			if e.Kind == incident.WasOpened {
+				s.opened = append(s.opened, c.Incident.ID)
+			}
 		}
 	}
 }
@@ -137,10 +143,12 @@ func (s *incidentSteps) addEntry(id string, e incident.Entry) {
 // incident that it belongs to.
 func (s *incidentSteps) takeInFound(ctx context.Context, tx *sqlx.Tx, inputs []incident.Found) error {
 	events := map[string][]string{} // by incident
+	s.incidentOf = map[string]string{}
 	for _, in := range inputs {
 		s.step(in.Input)
 		if i := s.tracker.Concerned(); i != nil && in.EventID != "" {
 			events[i.ID] = append(events[i.ID], in.EventID)
+			s.incidentOf[in.EventID] = i.ID
 		}
 	}
 	if err := storeIncidents(ctx, tx, s); err != nil {
@@ -231,37 +239,43 @@ type found struct {
 	ended   *incident.MonitorEnded // the monitor is not active when the transaction ends
 }
 
-// recordIncidents takes what was found into the incidents of a locked monitor. It
-// returns the changes that the caller appends to the feed. Refused changes are
-// logged and left out: an alert never waits for the record.
-func (db *database) recordIncidents(ctx context.Context, tx *sqlx.Tx, id monitor.ID, f found) ([]feed.Data, error) {
+// recordIncidents takes what was found into the incidents of a locked monitor, and stores
+// what destinations get of it. It returns the changes that the caller appends to the feed.
+// Refused changes are logged and left out: an alert never waits for the record.
+func (db *database) recordIncidents(ctx context.Context, tx *sqlx.Tx, m lockedMonitor, f found) ([]feed.Data, error) {
 	inputs := incident.Inputs(f.events, f.signals)
 	if f.ended != nil {
 		inputs = append(inputs, incident.Found{Input: *f.ended})
 	}
-	if len(inputs) == 0 {
-		return nil, nil
-	}
 	var changes []feed.Data
-	err := db.optionally(ctx, tx, func() error {
-		if err := addCriteria(ctx, tx, id, inputs); err != nil {
-			return err
-		}
-		steps, err := lockNewestIncident(ctx, tx, id)
+	n := news{}
+	if len(inputs) > 0 {
+		err := db.optionally(ctx, tx, func() error {
+			if err := addCriteria(ctx, tx, m.id, inputs); err != nil {
+				return err
+			}
+			steps, err := lockNewestIncident(ctx, tx, m.id)
+			if err != nil {
+				return err
+			}
+			if err := steps.takeInFound(ctx, tx, inputs); err != nil {
+				return err
+			}
+			changes = steps.changes()
+			n = newsOf(steps)
+			n.incidentOf = steps.incidentOf
+			return nil
+		}, func(err error) {
+			changes, n = nil, news{unrecorded: true}
+			db.log.Warn("the incident of a report could not be stored and is left out, the report and its events are stored: report the defect with error",
+				"monitor_id", string(m.id), "error", err.Error())
+		})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := steps.takeInFound(ctx, tx, inputs); err != nil {
-			return err
-		}
-		changes = steps.changes()
-		return nil
-	}, func(err error) {
-		changes = nil
-		db.log.Warn("the incident of a report could not be stored and is left out, the report and its events are stored: report the defect with error",
-			"monitor_id", string(id), "error", err.Error())
-	})
-	return changes, err
+	}
+	n.monitor, n.events = m, f.events
+	return changes, db.fanOut(ctx, tx, n)
 }
 
 // addCriteria adds to alerts what counted as bad, by the config that the monitor has now.

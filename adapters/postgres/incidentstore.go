@@ -173,6 +173,9 @@ func (s *IncidentStore) ActOnIncident(ctx context.Context, id string, a record.I
 			return err
 		}
 		done = *stored
+		if err := s.db.fanOut(ctx, tx, newsOf(steps)); err != nil {
+			return err
+		}
 		return s.db.appendFeed(ctx, tx, steps.changes()...)
 	})
 	return done, err
@@ -223,6 +226,7 @@ func (s *IncidentStore) SweepIncidents(ctx context.Context, limit int) (more boo
 			}
 		}
 		var changes []feed.Data
+		changed := newsOf(swept...)
 		for _, steps := range swept {
 			changes = append(changes, steps.changes()...)
 			if len(steps.changed) == 0 { // due_at is rounded, and may be a moment too early
@@ -230,6 +234,9 @@ func (s *IncidentStore) SweepIncidents(ctx context.Context, limit int) (more boo
 			}
 		}
 		if err := storeIncidents(ctx, tx, swept...); err != nil {
+			return err
+		}
+		if err := s.db.fanOut(ctx, tx, changed); err != nil {
 			return err
 		}
 		return s.db.appendFeed(ctx, tx, changes...)

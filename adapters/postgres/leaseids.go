@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"database/sql/driver"
 	"slices"
 	"sync"
@@ -38,11 +39,35 @@ type unconfirmedLeases struct {
 	expireBy time.Time // by then all of them have expired
 }
 
-// setPrefix sets the prefix of all later IDs.
-func (u *unconfirmedLeases) setPrefix(prefix leaseIDPrefix) {
+// takeOver sets the prefix of all later IDs to that of a runtime ID, and returns the first and
+// the last ID that a lease of this runtime ID may have.
+func (u *unconfirmedLeases) takeOver(runtimeID string) (first, last uuid.UUID) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.prefix, u.ids = prefix, nil
+	sum := sha256.Sum256([]byte(runtimeID))
+	u.prefix, u.ids = leaseIDPrefix(sum[:len(leaseIDPrefix{})]), nil
+	last = uuid.Max
+	copy(first[:], u.prefix[:])
+	copy(last[:], u.prefix[:])
+	return first, last
+}
+
+// lease calls a query that leases rows for the given duration. The query gets two arguments
+// of its statement: the ID of the lease, and the IDs of the unconfirmed leases, whose rows
+// it takes, too. lease returns the ID under which the rows were leased.
+func (u *unconfirmedLeases) lease(duration time.Duration, query func(newID, unconfirmedIDs any) error) (leaseID string, err error) {
+	began := time.Now()
+	call := u.beginCall()
+	if err := query(newIDArg{call}, unconfirmedIDsArg{call}); err != nil {
+		u.add(call.sentIDs, time.Now().Add(duration))
+		return "", err
+	}
+	last := len(call.sentIDs) - 1
+	if last > 0 {
+		u.add(call.sentIDs[:last], time.Now().Add(duration))
+	}
+	u.confirm(began)
+	return call.sentIDs[last], nil
 }
 
 // beginCall returns the IDs that one call of Lease starts with.

@@ -3,13 +3,10 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
 	"github.com/stream-monitor/stream-monitor/domain/event"
@@ -108,20 +105,13 @@ func (o *Outbox) Lease(ctx context.Context, limit int, duration time.Duration) (
 	if duration > maxLease {
 		return nil, fmt.Errorf("lease pending events for %v: the longest lease is %v", duration, maxLease)
 	}
-	began := time.Now()
-	call := o.unconfirmed.beginCall()
 	var rows []deliveryRow
-	err := o.db.SelectContext(ctx, &rows, leaseQuery, limit, duration.Seconds(), newIDArg{call}, unconfirmedIDsArg{call})
+	leaseID, err := o.unconfirmed.lease(duration, func(newID, unconfirmedIDs any) error {
+		return o.db.SelectContext(ctx, &rows, leaseQuery, limit, duration.Seconds(), newID, unconfirmedIDs)
+	})
 	if err != nil {
-		o.unconfirmed.add(call.sentIDs, time.Now().Add(duration))
 		return nil, wrapError(ctx, "lease pending events", err)
 	}
-	last := len(call.sentIDs) - 1
-	leaseID, unanswered := call.sentIDs[last], call.sentIDs[:last]
-	if len(unanswered) > 0 {
-		o.unconfirmed.add(unanswered, time.Now().Add(duration))
-	}
-	o.unconfirmed.confirm(began)
 	// The query also returns the leases that it has only shortened.
 	rows = slices.DeleteFunc(rows, func(r deliveryRow) bool { return r.LeaseID.String != leaseID })
 	slices.SortFunc(rows, func(a, b deliveryRow) int { return cmp.Compare(a.Seq, b.Seq) })
@@ -163,12 +153,7 @@ func (o *Outbox) NextDue(ctx context.Context) (time.Time, error) {
 // once, not when their leases expire. Call it before the first Lease, and only if no
 // other running gateway has this ID. It may be repeated.
 func (o *Outbox) TakeOverLeases(ctx context.Context, runtimeID string) error {
-	sum := sha256.Sum256([]byte(runtimeID))
-	prefix := leaseIDPrefix(sum[:len(leaseIDPrefix{})])
-	first, last := uuid.UUID{}, uuid.Max
-	copy(first[:], prefix[:])
-	copy(last[:], prefix[:])
-	o.unconfirmed.setPrefix(prefix)
+	first, last := o.unconfirmed.takeOver(runtimeID)
 	_, err := o.db.ExecContext(ctx, `
 		UPDATE monitor_events SET leased_until = NULL, lease = NULL
 		WHERE webhook_status = 'pending' AND lease BETWEEN $1 AND $2`, first, last)

@@ -49,6 +49,14 @@ func (l *Listener) Listen(ctx context.Context) <-chan struct{} {
 	return wakes
 }
 
+// ListenDeliveries does for the deliveries to destinations what Listen does for events, on
+// another connection.
+func (l *Listener) ListenDeliveries(ctx context.Context) <-chan struct{} {
+	wakes := make(chan struct{}, 1)
+	go l.run(ctx, deliveriesChannel, wakes, nil)
+	return wakes
+}
+
 // ListenFeed does for the feed what Listen does for events, on another connection. It
 // calls thumbnail, which must not block, for every thumbnail that a gateway stores. It may
 // miss some while it is not connected. nil: thumbnails are ignored.

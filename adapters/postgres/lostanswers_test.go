@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,13 +16,15 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // commits reports whether a statement commits a change.
 func commits(statement string) bool {
 	return strings.HasSuffix(statement, "COMMIT") || strings.Contains(statement, "WITH claimed AS") || // ClaimDue
 		strings.Contains(statement, "SET reserved_until = 'epoch'\n") || // Release
-		strings.Contains(statement, "RECURSIVE head") && strings.Contains(statement, "UPDATE") // Lease
+		strings.Contains(statement, "RECURSIVE head") && strings.Contains(statement, "UPDATE") || // Lease
+		strings.Contains(statement, "RECURSIVE queue") // LeaseForDestinations
 }
 
 // atCommit loses the given part of every such statement.
@@ -87,6 +90,27 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 			return fmt.Sprint(len(deliveries)), err
 		}
 	},
+	"LeaseForDestinations": func(t *testing.T, s *postgres.Store) call {
+		addDestination(t, s, notify.Webhook, "hook")
+		addDestination(t, s, notify.Discord, "chat")
+		for n := range 3 {
+			acceptReport(t, s, register(t, s, n).ID, report(blackout(1), blackout(2)), monitor.Run)
+		}
+		return func(ctx context.Context, s *postgres.Store) (string, error) {
+			leased, err := s.LeaseForDestinations(ctx, 10, time.Minute)
+			return fmt.Sprint(len(leased)), err
+		}
+	},
+	"Record at a destination, delivered": func(t *testing.T, s *postgres.Store) call {
+		return recordingAtDestination(t, s, accepted())
+	},
+	"Record at a destination, retry": func(t *testing.T, s *postgres.Store) call {
+		return recordingAtDestination(t, s, retriedIn(time.Minute))
+	},
+	"Record at a destination, gone": func(t *testing.T, s *postgres.Store) call {
+		addDestination(t, s, notify.Discord, "chat")
+		return recordingAtDestination(t, s, delivery.DestinationOutcome{Attempt: attempt("HTTP 410"), Class: notify.Gone, Failed: true, Disable: true})
+	},
 	"Redeliver": func(t *testing.T, s *postgres.Store) call {
 		m, e := register(t, s, 1), blackout(1)
 		acceptReport(t, s, m.ID, report(e), monitor.Run)
@@ -130,6 +154,18 @@ var writing = map[string]func(t *testing.T, s *postgres.Store) call{
 	},
 }
 
+func recordingAtDestination(t *testing.T, s *postgres.Store, o delivery.DestinationOutcome) call {
+	t.Helper()
+	hook := addDestination(t, s, notify.Webhook, "hook")
+	acceptReport(t, s, register(t, s, 1).ID, report(blackout(1)), monitor.Run)
+	leased := leaseForDestinations(t, s)
+	d := leased[slices.IndexFunc(leased, func(d delivery.DestinationDelivery) bool { return d.Destination.ID == hook.ID })]
+	return func(ctx context.Context, s *postgres.Store) (string, error) {
+		disabled, err := s.RecordDestinationAttempt(ctx, d, o)
+		return disabled, err
+	}
+}
+
 func recording(t *testing.T, s *postgres.Store, a delivery.Attempt, v delivery.Decision) call {
 	t.Helper()
 	m := register(t, s, 1)
@@ -152,7 +188,11 @@ func contents(t *testing.T, db *sql.DB) string {
 		FROM monitor_events
 		UNION ALL
 		SELECT 3, 0, status FROM idempotency_keys
-		ORDER BY 1, 2`)
+		UNION ALL
+		SELECT 4, 0, concat_ws(' ', d.name, x.sequence, x.event_id IS NULL, x.incident_id IS NULL, x.notice IS NULL,
+		                       x.state, x.tried, jsonb_array_length(x.attempts), x.leased_until IS NULL, d.failures, d.enabled)
+		FROM deliveries x JOIN destinations d ON d.id = x.destination_id
+		ORDER BY 1, 2, 3`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -192,7 +192,7 @@ func (s *MonitorStore) End(ctx context.Context, id monitor.ID, to monitor.Status
 				return err
 			}
 		}
-		incidents, err := s.db.recordIncidents(ctx, tx, id, f)
+		incidents, err := s.db.recordIncidents(ctx, tx, locked, f)
 		if err != nil {
 			return err
 		}

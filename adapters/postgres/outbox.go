@@ -105,7 +105,7 @@ func (o *Outbox) failEvent(ctx context.Context, tx *sqlx.Tx, d delivery.Delivery
 	if err := endMonitor(ctx, tx, m.id, monitor.Failed, event.ReasonCallbackFailed, now); err != nil {
 		return "", nil, err
 	}
-	incidents, err := o.db.recordIncidents(ctx, tx, m.id, found{ended: &incident.MonitorEnded{
+	incidents, err := o.db.recordIncidents(ctx, tx, m, found{ended: &incident.MonitorEnded{
 		At: now, Failed: true, Alert: &incident.Alert{EventID: d.EventID, At: now, Reason: event.ReasonCallbackFailed, Detail: a.Error},
 	}})
 	if err != nil {

@@ -59,7 +59,7 @@ func (s *ReportStore) Accept(ctx context.Context, id monitor.ID, r monitor.Repor
 		if err := resolveBlindEvents(ctx, tx, m, r); err != nil {
 			return err
 		}
-		incidents, err := s.db.recordIncidents(ctx, tx, id, foundIn(r, m.status, added, applied))
+		incidents, err := s.db.recordIncidents(ctx, tx, m, foundIn(r, m.status, added, applied))
 		if err != nil {
 			return err
 		}

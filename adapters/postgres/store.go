@@ -22,14 +22,15 @@ import (
 )
 
 var (
-	_ registry.MonitorStore  = (*Store)(nil)
-	_ registry.ReportStore   = (*Store)(nil)
-	_ registry.EventStore    = (*Store)(nil)
-	_ registry.SettingsStore = (*Store)(nil)
-	_ record.HistoryStore    = (*Store)(nil)
-	_ registry.RateLimiter   = (*Store)(nil)
-	_ delivery.Outbox        = (*Store)(nil)
-	_ supervisor.Store       = (*Store)(nil)
+	_ registry.MonitorStore      = (*Store)(nil)
+	_ registry.ReportStore       = (*Store)(nil)
+	_ registry.EventStore        = (*Store)(nil)
+	_ registry.SettingsStore     = (*Store)(nil)
+	_ record.HistoryStore        = (*Store)(nil)
+	_ registry.RateLimiter       = (*Store)(nil)
+	_ delivery.Outbox            = (*Store)(nil)
+	_ delivery.DestinationOutbox = (*Store)(nil)
+	_ supervisor.Store           = (*Store)(nil)
 
 	_ record.EvidenceStore      = (*Store)(nil)
 	_ record.EvidenceSweepStore = (*Store)(nil)
@@ -68,6 +69,7 @@ type Store struct {
 	*ReservationStore
 	*LeaderElection
 	*Outbox
+	*DestinationOutbox
 	*EvidenceStore
 	*IncidentStore
 	*ExpiryStore
@@ -127,6 +129,7 @@ func New(dsn string, cfg Config) (*Store, error) {
 		ReservationStore:  &ReservationStore{db},
 		LeaderElection:    newLeaderElection(connector),
 		Outbox:            &Outbox{db: db},
+		DestinationOutbox: &DestinationOutbox{db: db},
 		EvidenceStore:     &EvidenceStore{db},
 		IncidentStore:     &IncidentStore{db},
 		ExpiryStore:       &ExpiryStore{db},
@@ -136,6 +139,12 @@ func New(dsn string, cfg Config) (*Store, error) {
 		NotificationStore: &NotificationStore{db},
 		db:                db,
 	}, nil
+}
+
+// TakeOverLeases ends the leases of an earlier gateway with the same runtime ID, of events
+// and of deliveries; see Outbox.TakeOverLeases.
+func (s *Store) TakeOverLeases(ctx context.Context, runtimeID string) error {
+	return errors.Join(s.Outbox.TakeOverLeases(ctx, runtimeID), s.DestinationOutbox.TakeOverLeases(ctx, runtimeID))
 }
 
 func (c Config) complete() (Config, error) {

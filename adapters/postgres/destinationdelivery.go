@@ -1,0 +1,178 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+type destinationDeliveryRow struct {
+	ID            string         `db:"id"`
+	DestinationID string         `db:"destination_id"`
+	MonitorID     sql.NullString `db:"monitor_id"`
+	EventID       sql.NullString `db:"event_id"`
+	EventType     sql.NullString `db:"event_type"`
+	Body          sql.NullString `db:"body"`
+	Sequence      sql.NullInt64  `db:"sequence"`
+	IncidentID    sql.NullString `db:"incident_id"`
+	StormID       sql.NullString `db:"storm_id"`
+	Notice        []byte         `db:"notice"`
+	Told          []byte         `db:"told"`
+	Tried         int            `db:"tried"`
+	DueAt         time.Time      `db:"due_at"`
+	RoundBeganAt  time.Time      `db:"round_began_at"`
+	AgeSec        float64        `db:"age"`
+	Now           time.Time      `db:"now"`
+}
+
+// readDeliveries reads the deliveries of a lease with what their messages tell. One that
+// cannot be read is logged and left out; its lease expires.
+func (db *database) readDeliveries(ctx context.Context, ids []string, leaseID string) ([]delivery.DestinationDelivery, error) {
+	routing, err := db.routing(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	var rows []destinationDeliveryRow
+	err = db.SelectContext(ctx, &rows, `
+		SELECT x.id, x.destination_id, x.monitor_id, x.event_id, e.event_type, e.body, x.sequence, x.incident_id, x.storm_id, x.notice, x.told,
+		       x.tried, x.due_at, x.round_began_at, EXTRACT(EPOCH FROM clock_timestamp() - x.round_began_at) AS age, clock_timestamp() AS now
+		FROM deliveries x LEFT JOIN monitor_events e ON e.id = x.event_id
+		WHERE x.id = ANY (CAST($1 AS uuid[])) AND x.lease = $2 ORDER BY x.due_at, x.id`, pq.Array(ids), leaseID)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := db.readFacts(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	leased := make([]delivery.DestinationDelivery, 0, len(rows))
+	for _, r := range rows {
+		age := max(time.Duration(r.AgeSec*float64(time.Second)), 0)
+		d := delivery.DestinationDelivery{ID: r.ID, LeaseID: leaseID, Attempts: r.Tried, DueAt: r.DueAt.UTC(), Round: r.RoundBeganAt.UTC(), Age: age}
+		var known bool
+		if d.Destination, known = routing.Destinations[r.DestinationID]; !known {
+			continue // routing has logged why
+		}
+		if err := facts.describe(&d, r, routing); err != nil {
+			db.log.Error("a delivery cannot be read and is not made: report the defect with error",
+				"delivery_id", r.ID, "destination_id", r.DestinationID, "error", err)
+			continue
+		}
+		leased = append(leased, d)
+	}
+	return leased, nil
+}
+
+// facts are the incidents and storms of leased threads, by ID.
+type facts struct {
+	incidents map[string]toldIncident
+	storms    map[string]toldStorm
+}
+
+func (db *database) readFacts(ctx context.Context, rows []destinationDeliveryRow) (facts, error) {
+	f := facts{incidents: map[string]toldIncident{}}
+	var incidentIDs, stormIDs []string
+	for _, r := range rows {
+		if r.IncidentID.Valid {
+			incidentIDs = append(incidentIDs, r.IncidentID.String)
+		}
+		if r.StormID.Valid {
+			stormIDs = append(stormIDs, r.StormID.String)
+		}
+	}
+	if len(incidentIDs) > 0 {
+		incidents, err := db.readTold(ctx, db, `i.id = ANY (CAST($1 AS uuid[]))`, pq.Array(incidentIDs))
+		if err != nil {
+			return f, err
+		}
+		for _, i := range incidents {
+			f.incidents[i.ID] = i
+		}
+	}
+	storms, err := db.readStorms(ctx, db, stormIDs)
+	f.storms = storms
+	return f, err
+}
+
+// describe adds what a row is about to its delivery.
+func (f facts) describe(d *delivery.DestinationDelivery, r destinationDeliveryRow, routing notify.Routing) error {
+	var told notify.Told
+	if r.Told != nil {
+		if err := json.Unmarshal(r.Told, &told); err != nil {
+			return fmt.Errorf("what was told: %w", err)
+		}
+	}
+	switch {
+	case r.EventID.Valid:
+		d.Event = &delivery.DestinationEvent{
+			EventID: r.EventID.String, EventType: event.Type(r.EventType.String), MonitorID: monitor.ID(r.MonitorID.String),
+			Body: []byte(r.Body.String), Sequence: r.Sequence.Int64,
+		}
+	case r.IncidentID.Valid:
+		i, is := f.incidents[r.IncidentID.String]
+		if !is {
+			return fmt.Errorf("incident %s is missing", r.IncidentID.String)
+		}
+		plan := planFor(routing, d.Destination, r.Now, i)
+		if i.inStorm {
+			plan.SilencedUntil = notify.Forever
+		}
+		metadata := json.RawMessage(i.metadata)
+		if len(metadata) == 0 {
+			metadata = json.RawMessage(`{}`)
+		}
+		d.Incident = &delivery.DestinationIncident{
+			Thread:   delivery.Thread{Situation: notify.Of(i.Incident), Told: told, Plan: plan},
+			Incident: i.Incident, MonitorID: i.monitorID, StreamURL: i.streamURL, Metadata: metadata,
+		}
+	case r.StormID.Valid:
+		s, is := f.storms[r.StormID.String]
+		if !is {
+			return fmt.Errorf("storm %s is missing", r.StormID.String)
+		}
+		d.Storm = &delivery.DestinationStorm{
+			Thread: delivery.Thread{Situation: s.situation(), Told: told, Plan: planFor(routing, d.Destination, r.Now, s.openIncidents()...)},
+			ID:     s.ID, Streams: len(s.incidents), Live: s.Live,
+		}
+	default:
+		d.Notice = &delivery.DestinationNotice{}
+		return json.Unmarshal(r.Notice, d.Notice)
+	}
+	return nil
+}
+
+// planFor returns the plan for the messages to a destination about an incident, or about
+// the incidents of a storm. These are told as early as the first of them, and held back while
+// all of them are. Where no route leads to the destination any more, only the end is told.
+func planFor(routing notify.Routing, d notify.Destination, now time.Time, incidents ...toldIncident) notify.Plan {
+	plan := notify.Plan{Edits: d.Edits(), Await: d.AwaitPicture(), SilencedUntil: notify.Forever}
+	found := false
+	for _, i := range incidents {
+		s := i.subject()
+		for _, t := range routing.Targets(s) {
+			if t.Destination.ID != d.ID {
+				continue
+			}
+			if until := routing.SilencedUntil(s, now); until.Before(plan.SilencedUntil) {
+				plan.SilencedUntil = until
+			}
+			if !found || t.Route.Delay < plan.Delay {
+				plan.Delay = t.Route.Delay
+			}
+			if !found || t.Route.Repeat > 0 && (plan.Repeat == 0 || t.Route.Repeat < plan.Repeat) {
+				plan.Repeat = t.Route.Repeat
+			}
+			found = true
+		}
+	}
+	return plan
+}

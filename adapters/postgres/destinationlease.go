@@ -1,0 +1,213 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// These conditions are about a row x of deliveries. A row that was planned in the future
+// was planned before the database's clock was set back, and is due at once.
+//
+// Each condition allows 10 s more. now() is the start of the transaction, which may have
+// waited for a lock meanwhile.
+const (
+	plannedAhead     = `x.planned_at > now() + interval '10 seconds'`
+	deliveryIsDue    = `(x.due_at <= now() OR ` + plannedAhead + `)`
+	deliveryInFlight = `(x.lease IS NOT NULL AND x.leased_until > now())`
+	eventBlocks      = `(x.blocks_until > now() AND x.blocks_until < now() + interval '70 seconds')`
+)
+
+// A destination d whose circuit is open gets nothing before closed_until, which is at most
+// 60 s away unless the database's clock was set back.
+const circuitPauses = `(d.closed_until > now() AND d.closed_until < now() + interval '70 seconds')`
+
+// allowance is what the rate limit l of a destination d allows at now(); NULL: it has none.
+const allowance = `
+	CASE WHEN d.tokens_at = '-infinity' OR d.tokens_at > now() + interval '10 seconds' THEN l.burst
+	     ELSE LEAST(l.burst, d.tokens + GREATEST(EXTRACT(EPOCH FROM now() - d.tokens_at), 0) / l.interval_sec) END`
+
+// queuedEvents finds, for a destination r, the next event of each monitor: of those that
+// are due, in flight or failing for less than a minute, the first. It is taken if it is due
+// and no event of its monitor is in flight.
+//
+// The query jumps from monitor to monitor in idx_deliveries_queue (destination_id,
+// monitor_id, sequence), as queueHeads does. In the queue of a monitor it passes over those
+// that wait for a retry after a minute of failures. So it does not read a backlog.
+const queuedEvents = `
+	SELECT x.id, x.due_at
+	FROM (
+		WITH RECURSIVE queue (monitor_id) AS (
+			(SELECT q.monitor_id FROM deliveries q
+			 WHERE q.state = 'pending' AND q.sequence IS NOT NULL AND q.destination_id = r.id
+			 ORDER BY q.destination_id, q.monitor_id, q.sequence LIMIT 1)
+			UNION ALL
+			SELECT next.monitor_id
+			FROM queue CROSS JOIN LATERAL (
+				SELECT q.monitor_id FROM deliveries q
+				WHERE q.state = 'pending' AND q.sequence IS NOT NULL AND q.destination_id = r.id AND q.monitor_id > queue.monitor_id
+				ORDER BY q.destination_id, q.monitor_id, q.sequence LIMIT 1) AS next)
+		SELECT monitor_id FROM queue) AS queues
+	CROSS JOIN LATERAL (
+		SELECT x.* FROM deliveries x
+		WHERE x.state = 'pending' AND x.sequence IS NOT NULL AND x.destination_id = r.id AND x.monitor_id = queues.monitor_id
+		  AND (` + deliveryIsDue + ` OR ` + deliveryInFlight + ` OR ` + eventBlocks + `)
+		ORDER BY x.destination_id, x.monitor_id, x.sequence LIMIT 1) AS x
+	WHERE ` + deliveryIsDue + ` AND NOT EXISTS (
+		SELECT FROM flights WHERE flights.destination_id = r.id AND flights.monitor_id = x.monitor_id)
+	ORDER BY x.due_at LIMIT $5`
+
+// destinationLeaseQuery leases up to $1 due deliveries for $2 seconds under the lease ID
+// $3. First it takes those leased under an ID in $4, because the answer to that call was lost.
+// A destination has at most $5 in flight, at most one after $6 failures in a row, and no more
+// than the rate limit of its kind in $7 allows. The destinations take turns.
+//
+// The locks of destinations keep two gateways from leasing for one at the same time. The
+// statement sees the deliveries as they were when it began. So it passes over a destination
+// whose row has changed since: another lease may have changed it, and its deliveries.
+const destinationLeaseQuery = `
+	WITH shortened AS (
+		UPDATE deliveries x SET leased_until = now() + make_interval(secs => $2)
+		WHERE x.lease IS NOT NULL AND x.lease <> ALL (CAST($4 AS uuid[])) AND x.leased_until > now() + interval '130 seconds'),
+	regained AS MATERIALIZED (
+		SELECT x.id FROM deliveries x
+		WHERE x.lease IS NOT NULL AND x.lease = ANY (CAST($4 AS uuid[])) AND x.leased_until > now() AND x.state IS NOT DISTINCT FROM 'pending'
+		LIMIT $1
+		FOR UPDATE OF x SKIP LOCKED),
+	flights AS MATERIALIZED (
+		SELECT x.destination_id, x.monitor_id FROM deliveries x WHERE ` + deliveryInFlight + `),
+	ready AS MATERIALIZED (
+		SELECT d.id, ` + allowance + ` AS tokens,
+		       CASE WHEN d.failures >= $6 THEN 1 ELSE $5 END - (SELECT count(*) FROM flights WHERE flights.destination_id = d.id) AS slots
+		FROM destinations d
+		JOIN (SELECT id, xmin AS version FROM destinations) AS seen ON seen.id = d.id AND seen.version = d.xmin
+		LEFT JOIN json_to_recordset($7) AS l (kind text, burst int, interval_sec float8) ON l.kind = d.kind
+		WHERE d.enabled AND NOT COALESCE(` + circuitPauses + `, false)
+		  AND (EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND x.destination_id = d.id AND x.due_at <= now())
+		       OR EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND ` + plannedAhead + `))
+		FOR NO KEY UPDATE OF d SKIP LOCKED),
+	candidates AS (
+		SELECT c.id, c.due_at, row_number() OVER (PARTITION BY r.id ORDER BY c.due_at) AS place
+		FROM (SELECT id, LEAST(slots, floor(tokens)) AS free FROM ready) AS r
+		CROSS JOIN LATERAL (
+			(SELECT x.id, x.due_at FROM deliveries x
+			 WHERE x.state = 'pending' AND x.sequence IS NULL AND x.destination_id = r.id AND x.due_at <= now() AND NOT ` + deliveryInFlight + `
+			 ORDER BY x.due_at LIMIT $5)
+			UNION ALL
+			(SELECT x.id, now() FROM deliveries x
+			 WHERE x.state = 'pending' AND x.sequence IS NULL AND x.destination_id = r.id AND ` + plannedAhead + ` AND NOT ` + deliveryInFlight + `
+			 LIMIT $5)
+			UNION ALL
+			(` + queuedEvents + `)
+			LIMIT GREATEST(r.free, 0)) AS c
+		ORDER BY place, c.due_at
+		LIMIT $1 - (SELECT count(*) FROM regained)),
+	taken AS MATERIALIZED (
+		SELECT x.id, x.destination_id FROM deliveries x
+		WHERE x.id = ANY (ARRAY(SELECT id FROM candidates)) AND x.state IS NOT DISTINCT FROM 'pending'
+		  AND ` + deliveryIsDue + ` AND NOT ` + deliveryInFlight + `
+		FOR UPDATE OF x SKIP LOCKED),
+	spent AS (
+		UPDATE destinations d SET tokens = COALESCE(ready.tokens - n.taken, 0), tokens_at = now()
+		FROM ready JOIN (SELECT destination_id, count(*) AS taken FROM taken GROUP BY destination_id) AS n ON n.destination_id = ready.id
+		WHERE d.id = ready.id)
+	UPDATE deliveries x SET lease = $3, leased_until = now() + make_interval(secs => $2), changed = false
+	WHERE x.id = ANY (ARRAY(SELECT id FROM regained UNION SELECT id FROM taken))
+	RETURNING x.id`
+
+// circuitOpens is after how many failures in a row a destination gets one attempt at a time
+// (section 19.4).
+const circuitOpens = 5
+
+// rateLimits are the rate limits of all kinds, as JSON.
+var rateLimits = func() string {
+	type limit struct {
+		Kind        notify.Kind `json:"kind"`
+		Burst       int         `json:"burst"`
+		IntervalSec float64     `json:"interval_sec"`
+	}
+	limits := []limit{}
+	for _, c := range notify.Channels() {
+		if c.RateLimit != (notify.RateLimit{}) {
+			limits = append(limits, limit{c.Kind, c.RateLimit.Burst, c.RateLimit.Interval.Seconds()})
+		}
+	}
+	encoded, err := json.Marshal(limits)
+	if err != nil {
+		panic(err) // they are numbers and texts
+	}
+	return string(encoded)
+}()
+
+// DestinationOutbox leases the deliveries to destinations and records what came of them.
+type DestinationOutbox struct {
+	db          *database
+	unconfirmed unconfirmedLeases
+}
+
+// LeaseForDestinations implements delivery.DestinationOutbox. The longest lease is 2 min.
+func (o *DestinationOutbox) LeaseForDestinations(ctx context.Context, limit int, duration time.Duration) ([]delivery.DestinationDelivery, error) {
+	if duration > maxLease {
+		return nil, fmt.Errorf("lease deliveries for %v: the longest lease is %v", duration, maxLease)
+	}
+	var ids []string
+	leaseID, err := o.unconfirmed.lease(duration, func(newID, unconfirmedIDs any) error {
+		ids = nil
+		return o.db.SelectContext(ctx, &ids, destinationLeaseQuery, limit, duration.Seconds(), newID, unconfirmedIDs,
+			delivery.MaxPerDestination, circuitOpens, rateLimits)
+	})
+	if err != nil {
+		return nil, wrapError(ctx, "lease deliveries to destinations", err)
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	leased, err := o.db.readDeliveries(ctx, ids, leaseID)
+	if err != nil {
+		o.unconfirmed.add([]string{leaseID}, time.Now().Add(duration)) // the next call takes them again
+		return nil, wrapError(ctx, "read leased deliveries", err)
+	}
+	return leased, nil
+}
+
+// NextDueForDestinations implements delivery.DestinationOutbox. What is due already and was
+// not leased waits for something else: a lease, a retry, a circuit or a rate limit.
+func (o *DestinationOutbox) NextDueForDestinations(ctx context.Context) (time.Time, error) {
+	var wait sql.NullFloat64
+	err := o.db.GetContext(ctx, &wait, `
+		SELECT CAST(EXTRACT(EPOCH FROM min(next.at) - clock_timestamp()) AS float8)
+		FROM destinations d
+		LEFT JOIN json_to_recordset($1) AS l (kind text, burst int, interval_sec float8) ON l.kind = d.kind
+		CROSS JOIN LATERAL (
+			(SELECT x.due_at AS at FROM deliveries x
+			 WHERE x.state = 'pending' AND x.destination_id = d.id AND x.due_at > now() ORDER BY x.due_at LIMIT 1)
+			UNION ALL
+			SELECT LEAST(x.leased_until, now() + interval '2 minutes') FROM deliveries x
+			WHERE x.lease IS NOT NULL AND x.destination_id = d.id AND x.leased_until > now()
+			UNION ALL
+			SELECT CASE WHEN `+circuitPauses+` THEN d.closed_until
+			            ELSE now() + make_interval(secs => GREATEST(1 - (`+allowance+`), 0) * l.interval_sec) END
+			WHERE (`+circuitPauses+` OR (`+allowance+`) < 1)
+			  AND EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND x.destination_id = d.id AND x.due_at <= now())
+			UNION ALL
+			SELECT now() WHERE EXISTS (SELECT FROM deliveries x WHERE x.state = 'pending' AND `+plannedAhead+`)
+		) AS next
+		WHERE d.enabled`, rateLimits)
+	if err != nil || !wait.Valid {
+		return time.Time{}, wrapError(ctx, "find when the next delivery is due", err)
+	}
+	return time.Now().Add(time.Duration(wait.Float64 * float64(time.Second))), nil
+}
+
+// TakeOverLeases does for deliveries what Outbox.TakeOverLeases does for events.
+func (o *DestinationOutbox) TakeOverLeases(ctx context.Context, runtimeID string) error {
+	first, last := o.unconfirmed.takeOver(runtimeID)
+	_, err := o.db.ExecContext(ctx, `
+		UPDATE deliveries SET leased_until = NULL, lease = NULL WHERE lease IS NOT NULL AND lease BETWEEN $1 AND $2`, first, last)
+	return wrapError(ctx, "take over the leases of an earlier gateway", err)
+}

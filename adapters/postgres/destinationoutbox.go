@@ -1,0 +1,233 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// recordedDelivery is a row of deliveries that a transaction has locked.
+type recordedDelivery struct {
+	ID            string         `db:"id"`
+	DestinationID string         `db:"destination_id"`
+	EventID       sql.NullString `db:"event_id"`
+	Thread        bool           `db:"thread"`
+	State         string         `db:"state"`
+	Lease         sql.NullString `db:"lease"`
+	Changed       bool           `db:"changed"`
+	Tried         int            `db:"tried"`
+	Attempts      []byte         `db:"attempts"`
+	LastError     string         `db:"last_error"`
+	Now           time.Time      `db:"now"`
+}
+
+// RecordDestinationAttempt implements delivery.DestinationOutbox. It locks the destination
+// before the delivery, as its deletion does.
+func (o *DestinationOutbox) RecordDestinationAttempt(ctx context.Context, d delivery.DestinationDelivery, outcome delivery.DestinationOutcome) (string, error) {
+	var disabled string
+	err := o.db.inTx(ctx, "record an attempt at delivery "+d.ID, func(tx *sqlx.Tx) error {
+		disabled = ""
+		destination, err := readDestination(ctx, tx, d.Destination.ID, " FOR NO KEY UPDATE")
+		var refusal *monitor.Error
+		if errors.As(err, &refusal) && refusal.Code == routing.DestinationNotFound {
+			return nil // it was deleted, and the delivery with it
+		}
+		if err != nil {
+			return err
+		}
+		var row recordedDelivery
+		err = tx.GetContext(ctx, &row, `
+			SELECT id, destination_id, event_id, incident_id IS NOT NULL OR storm_id IS NOT NULL AS thread, state, lease, changed, tried, attempts, last_error,
+			       clock_timestamp() AS now
+			FROM deliveries WHERE id = $1 FOR NO KEY UPDATE`, d.ID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil // its event or its incident has expired
+		}
+		if err != nil {
+			return err
+		}
+		leased := row.Lease.String == d.LeaseID
+		if outcome.Attempt == nil {
+			if !leased {
+				return nil
+			}
+			return o.storeNothingToTell(ctx, tx, row, outcome)
+		}
+		attempts, repeated, err := row.with(*outcome.Attempt)
+		switch {
+		case err != nil:
+			return err
+		case repeated:
+			disabled = destination.DisabledReason
+			return nil
+		case !leased && !outcome.Delivered:
+			return nil // another gateway makes it now, or has made it
+		}
+		if err := o.storeAttempt(ctx, tx, row, attempts, leased, outcome); err != nil {
+			return err
+		}
+		disabled, err = o.db.storeHealth(ctx, tx, destination, row.Now, outcome)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return disabled, nil
+}
+
+// with returns the attempts, the newest last, as JSON. repeated reports whether the new one
+// is stored already.
+func (r recordedDelivery) with(a delivery.Attempt) (encoded string, repeated bool, err error) {
+	var attempts []registry.Attempt
+	if err := json.Unmarshal(r.Attempts, &attempts); err != nil {
+		return "", false, fmt.Errorf("attempts: %w", err)
+	}
+	if slices.ContainsFunc(attempts, func(stored registry.Attempt) bool { return stored.At.Equal(a.At) }) {
+		return "", true, nil
+	}
+	attempts = append(attempts, registry.Attempt{At: a.At.UTC(), Status: a.Status, Error: storableText(a.Error), Exchange: a.Exchange})
+	raw, err := json.Marshal(attempts[max(len(attempts)-maxKeptAttempts, 0):])
+	return string(sanitizeJSON(raw)), false, err
+}
+
+// rowState is what an outcome makes of a delivery.
+type rowState struct {
+	state    string
+	dueIn    sql.NullFloat64 // seconds from now; NULL: nothing is due
+	newRound bool            // the next attempt is the first at another message
+}
+
+// stateAfter returns what an outcome makes of a delivery. What has changed since the lease
+// is told at once, or with the retry of what failed.
+func (r recordedDelivery) stateAfter(o delivery.DestinationOutcome) rowState {
+	due := sql.NullFloat64{Float64: max(time.Until(o.DueAt), 0).Seconds(), Valid: !o.DueAt.IsZero()}
+	retried := o.Attempt != nil && !o.Delivered && !o.Failed
+	switch {
+	case retried:
+		return rowState{"pending", due, false}
+	case r.Thread && r.Changed:
+		return rowState{"pending", sql.NullFloat64{Valid: true}, true}
+	case o.Failed:
+		return rowState{"failed", sql.NullFloat64{}, true}
+	case due.Valid:
+		return rowState{"pending", due, true}
+	case o.Delivered:
+		return rowState{"delivered", due, true}
+	}
+	return rowState{"idle", due, true}
+}
+
+// storeNothingToTell ends the lease of a thread of which nothing was sent. The token of the
+// rate limit that the lease took is given back.
+func (o *DestinationOutbox) storeNothingToTell(ctx context.Context, tx *sqlx.Tx, r recordedDelivery, outcome delivery.DestinationOutcome) error {
+	after := r.stateAfter(outcome)
+	if _, err := tx.ExecContext(ctx, `
+		UPDATE deliveries SET state = CASE WHEN CAST($2 AS text) = 'idle' AND told IS NOT NULL THEN 'delivered' ELSE CAST($2 AS text) END,
+			due_at = clock_timestamp() + make_interval(secs => CAST($3 AS float8)), planned_at = now(),
+			round_began_at = COALESCE(clock_timestamp() + make_interval(secs => CAST($3 AS float8)), round_began_at),
+			tried = 0, changed = false, leased_until = NULL, lease = NULL
+		WHERE id = $1`, r.ID, after.state, after.dueIn); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE destinations SET tokens = tokens + 1 WHERE id = $1`, r.DestinationID)
+	return err
+}
+
+// storeAttempt stores an attempt and what follows from it. If another gateway has the lease,
+// the attempt was a success: it is stored, and what follows is left to that gateway unless
+// the delivery is an event, which is delivered now.
+func (o *DestinationOutbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r recordedDelivery, attempts string, leased bool, outcome delivery.DestinationOutcome) error {
+	var told sql.NullString
+	if outcome.Told != nil {
+		encoded, err := json.Marshal(outcome.Told)
+		if err != nil {
+			return fmt.Errorf("what was told: %w", err)
+		}
+		told = nullText(sanitizeJSON(encoded))
+	}
+	if !leased && r.Thread && r.Lease.Valid {
+		_, err := tx.ExecContext(ctx, `UPDATE deliveries SET attempts = CAST($2 AS jsonb), told = COALESCE(CAST($3 AS jsonb), told), delivered_at = now() WHERE id = $1`,
+			r.ID, attempts, told)
+		return err
+	}
+	after := r.stateAfter(outcome)
+	lastError := ""
+	if !outcome.Delivered {
+		lastError = storableText(outcome.Attempt.Error)
+	}
+	_, err := tx.ExecContext(ctx, `
+		UPDATE deliveries SET
+			state = CAST($2 AS text), due_at = clock_timestamp() + make_interval(secs => CAST($3 AS float8)), planned_at = now(),
+			round_began_at = CASE WHEN $4 THEN COALESCE(clock_timestamp() + make_interval(secs => CAST($3 AS float8)), round_began_at) ELSE round_began_at END,
+			tried = CASE WHEN $4 AND CAST($2 AS text) = 'pending' THEN 0 ELSE tried + 1 END,
+			blocks_until = CASE WHEN CAST($2 AS text) = 'pending' AND sequence IS NOT NULL THEN COALESCE(blocks_until, now() + interval '1 minute') END,
+			attempts = CAST($5 AS jsonb), last_error = $6, told = COALESCE(CAST($7 AS jsonb), told),
+			delivered_at = CASE WHEN $8 THEN now() ELSE delivered_at END, failed_at = CASE WHEN CAST($2 AS text) = 'failed' THEN now() END,
+			changed = false, leased_until = NULL, lease = NULL
+		WHERE id = $1`, r.ID, after.state, after.dueIn, after.newRound, attempts, lastError, told, outcome.Delivered)
+	return err
+}
+
+// storeHealth stores what an attempt says about a locked destination. It returns why the
+// destination is disabled by it; empty: it is not.
+func (db *database) storeHealth(ctx context.Context, tx *sqlx.Tx, d destinationRow, now time.Time, o delivery.DestinationOutcome) (disabled string, err error) {
+	before := notify.Health{Failures: d.Failures, FailingSince: timeOrZero(d.FailingSince), ClosedUntil: timeOrZero(d.ClosedUntil)}
+	after := before.After(now, o.Class)
+	if _, err := tx.ExecContext(ctx, `
+		UPDATE destinations SET failures = $2, failing_since = $3, closed_until = $4,
+			last_error = CASE WHEN CAST($5 AS text) = '' THEN last_error ELSE CAST($5 AS text) END, delivered_at = CASE WHEN CAST($5 AS text) = '' THEN now() ELSE delivered_at END
+		WHERE id = $1`, d.ID, after.Failures, nullTime(after.FailingSince), nullTime(after.ClosedUntil), storableText(o.Attempt.Error)); err != nil {
+		return "", err
+	}
+	reason, failedForDays := after.Disable(now)
+	if o.Disable {
+		reason = "it does not exist any more: " + storableText(o.Attempt.Error)
+	}
+	if !o.Disable && !failedForDays || !d.Enabled {
+		return "", nil
+	}
+	return reason, db.disableDestination(ctx, tx, d, reason, now)
+}
+
+// disableDestination disables a locked destination and tells its fallback, or the other
+// destinations of the default route.
+func (db *database) disableDestination(ctx context.Context, tx *sqlx.Tx, d destinationRow, reason string, now time.Time) error {
+	notice, err := json.Marshal(delivery.DestinationNotice{Name: d.Name, Reason: reason, At: now.UTC()})
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE destinations SET enabled = false, disabled_reason = $2, updated_at = now() WHERE id = $1`, d.ID, reason); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE routing_version SET version = version + 1`); err != nil {
+		return err
+	}
+	var targets []string
+	if err := tx.SelectContext(ctx, &targets, `
+		SELECT id FROM destinations
+		WHERE enabled AND id <> $1 AND (id = $2 OR $2 IS NULL AND id = ANY (SELECT unnest(destinations) FROM routes WHERE is_default))
+		ORDER BY id FOR KEY SHARE`, d.ID, d.Fallback); err != nil {
+		return err
+	}
+	for _, target := range targets {
+		if _, err := tx.ExecContext(ctx, `
+			INSERT INTO deliveries (id, destination_id, notice, state, due_at, created_at) VALUES ($1, $2, CAST($3 AS jsonb), 'pending', now(), now())`,
+			uuid.Must(uuid.NewV7()).String(), target, string(sanitizeJSON(notice))); err != nil {
+			return err
+		}
+	}
+	return wakeDestinations(ctx, tx)
+}

@@ -1,0 +1,244 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// news is what a transaction has stored that destinations may have to be told of.
+type news struct {
+	monitor    lockedMonitor     // of the events
+	events     []event.Event     // in the order of their sequence
+	incidentOf map[string]string // the IDs of incidents by those of events; without: the event belongs to none
+	unrecorded bool              // the incident of the events could not be stored
+	changed    []string          // IDs of incidents
+	opened     []string          // of these
+	now        time.Time         // of the changes, by the clock of the database
+}
+
+// newsOf returns what steps have changed.
+func newsOf(all ...*incidentSteps) (n news) {
+	for _, s := range all {
+		for _, i := range s.changed {
+			n.changed = append(n.changed, i.ID)
+			if slices.Contains(s.opened, i.ID) && i.State == incident.Open {
+				n.opened = append(n.opened, i.ID)
+			}
+		}
+		n.now = s.now
+	}
+	return n
+}
+
+// fanOut stores what is to be delivered of the news to destinations (section 19.4), and
+// wakes the dispatchers. What the server refuses is logged and left out: no event waits for
+// its deliveries. ReplanOpenIncidents adds what is missing at incidents.
+func (db *database) fanOut(ctx context.Context, tx *sqlx.Tx, n news) error {
+	if len(n.events)+len(n.changed) == 0 {
+		return nil
+	}
+	return db.optionally(ctx, tx, func() error {
+		routing, err := db.routing(ctx, tx)
+		if err != nil || len(routing.Destinations) == 0 {
+			return err
+		}
+		if n, err = db.recordStorm(ctx, tx, n); err != nil {
+			return err
+		}
+		incidents, err := db.readTold(ctx, tx, `i.id = ANY (CAST($1 AS uuid[]))`,
+			pq.Array(slices.Concat(n.changed, slices.Collect(maps.Values(n.incidentOf)))))
+		if err != nil {
+			return err
+		}
+		if routing, err = endSilences(ctx, tx, routing, n, incidents); err != nil {
+			return err
+		}
+		if err := resolveStorms(ctx, tx, n, incidents); err != nil {
+			return err
+		}
+		f := fanOut{routing: routing}
+		f.addEvents(n, incidents)
+		for _, i := range incidents {
+			if slices.Contains(n.changed, i.ID) {
+				f.addThreads(i, n.now)
+			}
+		}
+		return f.store(ctx, tx)
+	}, func(err error) {
+		db.log.Error("what is to be delivered to destinations could not be stored and is left out, the event itself is stored: report the defect with error",
+			"monitor_id", string(n.monitor.id), "events", len(n.events), "incidents", len(n.changed), "error", err.Error())
+	})
+}
+
+// fanOut collects what a transaction stores in deliveries.
+type fanOut struct {
+	routing   notify.Routing
+	rows      []newDelivery
+	incidents []string // whose threads have something to tell, perhaps
+	storms    []string
+}
+
+// newDelivery is a new row of deliveries.
+type newDelivery struct {
+	ID            string     `json:"id"`
+	DestinationID string     `json:"destination_id"`
+	RouteID       string     `json:"route_id"`
+	MonitorID     string     `json:"monitor_id,omitempty"`
+	EventID       string     `json:"event_id,omitempty"`
+	IncidentID    string     `json:"incident_id,omitempty"`
+	StormID       string     `json:"storm_id,omitempty"`
+	Place         int        `json:"place,omitempty"` // of the event, after those that the destination has had of its monitor, from 1
+	DueAt         *time.Time `json:"due_at,omitempty"`
+	CreatedAt     *time.Time `json:"created_at,omitempty"`
+}
+
+func (f *fanOut) add(to notify.Target, d newDelivery) {
+	d.ID, d.DestinationID, d.RouteID = uuid.Must(uuid.NewV7()).String(), to.Destination.ID, to.Route.ID
+	f.rows = append(f.rows, d)
+}
+
+// addEvents adds the events at the destinations that get events. An event whose incident
+// could not be stored goes wherever a condition of the highest severity goes: a false alert
+// is better than a lost one.
+func (f *fanOut) addEvents(n news, incidents []toldIncident) {
+	metadata := notify.FlattenMetadata(n.monitor.metadata)
+	places := map[string]int{} // by destination
+	for _, e := range n.events {
+		s := notify.Subject{EventType: e.Type, MonitorID: n.monitor.id, Metadata: metadata}
+		at := slices.IndexFunc(incidents, func(i toldIncident) bool { return i.ID == n.incidentOf[e.ID] })
+		switch {
+		case n.unrecorded:
+			s.Severity, s.Conditions = incident.MaxSeverity, incident.Names()
+		case at >= 0:
+			of := incidents[at].subject()
+			s.Severity, s.Conditions = of.Severity, of.Conditions
+		}
+		for _, to := range f.routing.Targets(s) {
+			places[to.Destination.ID]++
+			f.add(to, newDelivery{MonitorID: string(n.monitor.id), EventID: e.ID, Place: places[to.Destination.ID], CreatedAt: timeOrNull(e.At)})
+		}
+	}
+}
+
+// addThreads adds the threads of an incident, or of the storm that is told instead of it, where
+// there is something to tell sooner or later. Threads that exist are woken.
+func (f *fanOut) addThreads(i toldIncident, now time.Time) {
+	f.incidents = append(f.incidents, i.ID)
+	if i.stormID != "" && !slices.Contains(f.storms, i.stormID) {
+		f.storms = append(f.storms, i.stormID)
+	}
+	s := i.subject()
+	for _, to := range f.routing.Targets(s) {
+		if i.inStorm {
+			f.add(to, newDelivery{StormID: i.stormID, DueAt: timeOrNull(now.Add(stormPause))})
+			continue
+		}
+		step := notify.Next(now, notify.Of(i.Incident), notify.Told{}, planFor(f.routing, to.Destination, now, i))
+		if step.Kind != "" {
+			step.At = now
+		}
+		if !step.At.IsZero() {
+			f.add(to, newDelivery{MonitorID: string(i.monitorID), IncidentID: i.ID, DueAt: timeOrNull(step.At)})
+		}
+	}
+}
+
+// storeFanOut wakes the threads of the incidents $2 and of the storms $3, and stores the
+// new deliveries $1. A message that is being retried keeps its time: it will tell the
+// present situation. A destination that was deleted meanwhile gets nothing.
+const storeFanOut = `
+	WITH woken AS (
+		UPDATE deliveries x SET
+			changed = true, state = 'pending',
+			tried = CASE WHEN retried THEN x.tried ELSE 0 END,
+			due_at = CASE WHEN retried THEN x.due_at ELSE w.due_at END,
+			planned_at = CASE WHEN retried THEN x.planned_at ELSE now() END,
+			round_began_at = CASE WHEN retried THEN x.round_began_at ELSE w.due_at END
+		FROM (
+			SELECT id, now() AS due_at, state = 'pending' AND tried > 0 AS retried
+			FROM deliveries WHERE incident_id = ANY (CAST($2 AS uuid[]))
+			UNION ALL
+			SELECT id, LEAST(now() + make_interval(secs => $4), CASE WHEN state = 'pending' THEN due_at END), state = 'pending' AND tried > 0
+			FROM deliveries WHERE storm_id = ANY (CAST($3 AS uuid[]))) AS w
+		WHERE x.id = w.id),
+	known AS (
+		SELECT id FROM destinations WHERE id IN (SELECT destination_id FROM json_to_recordset($1) AS n (destination_id uuid))
+		ORDER BY id FOR KEY SHARE),
+	added AS (
+		INSERT INTO deliveries (id, destination_id, route_id, monitor_id, event_id, incident_id, storm_id, sequence, state, due_at, round_began_at, created_at)
+		SELECT n.id, n.destination_id, n.route_id, n.monitor_id, n.event_id, n.incident_id, n.storm_id,
+		       n.place + COALESCE((SELECT max(e.sequence) FROM deliveries e
+		                           WHERE e.destination_id = n.destination_id AND e.monitor_id = n.monitor_id AND e.sequence IS NOT NULL), 0),
+		       'pending', COALESCE(n.due_at, now()), COALESCE(n.due_at, now()), COALESCE(n.created_at, now())
+		FROM json_to_recordset($1) AS n (id uuid, destination_id uuid, route_id uuid, monitor_id text, event_id uuid, incident_id uuid, storm_id uuid,
+		                                 place bigint, due_at timestamptz, created_at timestamptz)
+		WHERE n.destination_id IN (SELECT id FROM known)
+		ON CONFLICT DO NOTHING)
+	SELECT pg_notify($5, '')`
+
+// store stores what was collected, in one statement.
+func (f *fanOut) store(ctx context.Context, tx *sqlx.Tx) error {
+	if len(f.rows)+len(f.incidents)+len(f.storms) == 0 {
+		return nil
+	}
+	if f.rows == nil {
+		f.rows = []newDelivery{}
+	}
+	rows, err := json.Marshal(f.rows)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, storeFanOut, string(rows), pq.Array(f.incidents), pq.Array(f.storms), stormPause.Seconds(), deliveriesChannel)
+	return err
+}
+
+// endSilences ends the silences that last until an incident has recovered, and returns the
+// routing without them. It locks the version of the routing before the silences, as every
+// change of the routing does.
+func endSilences(ctx context.Context, tx *sqlx.Tx, routing notify.Routing, n news, incidents []toldIncident) (notify.Routing, error) {
+	var ended []string
+	for _, silence := range routing.Silences {
+		if !silence.UntilRecovered || !silence.Active(n.now) {
+			continue
+		}
+		if slices.ContainsFunc(incidents, func(i toldIncident) bool {
+			return i.State == incident.Resolved && slices.Contains(n.changed, i.ID) && silence.Match.Matches(i.subject())
+		}) {
+			ended = append(ended, silence.ID)
+		}
+	}
+	if len(ended) == 0 {
+		return routing, nil
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE routing_version SET version = version + 1`); err != nil {
+		return routing, err
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE silences SET ended_at = now(), updated_at = now() WHERE id = ANY (CAST($1 AS uuid[])) AND ended_at IS NULL`,
+		pq.Array(ended)); err != nil {
+		return routing, err
+	}
+	routing.Silences = slices.DeleteFunc(slices.Clone(routing.Silences), func(s notify.Silence) bool { return slices.Contains(ended, s.ID) })
+	return routing, nil
+}
+
+// deliveriesChannel is the channel that every transaction with a new pending delivery
+// notifies. It is named like the table.
+const deliveriesChannel = "deliveries"
+
+// wakeDestinations wakes the dispatchers of destinations of all gateways when the
+// transaction is committed.
+func wakeDestinations(ctx context.Context, tx *sqlx.Tx) error {
+	_, err := tx.ExecContext(ctx, `NOTIFY `+deliveriesChannel)
+	return err
+}

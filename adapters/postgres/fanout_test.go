@@ -1,0 +1,271 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+const defaultRoute = "01900000-0000-7000-8000-000000000001"
+
+// addDestination stores a destination to which the default route leads.
+func addDestination(t testing.TB, s *postgres.Store, kind notify.Kind, name string) notify.Destination {
+	t.Helper()
+	d := must[routing.DestinationRecord](t)(s.CreateDestination(t.Context(), notify.Destination{
+		ID: newID(), Name: name, Kind: kind, Language: notify.English, Enabled: true, Config: map[string]string{"channel": "C1"},
+	})).Destination
+	must[routing.RouteRecord](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error {
+		r.Destinations = append(r.Destinations, d.ID)
+		return nil
+	}))
+	return d
+}
+
+// leaseForDestinations leases up to 100 deliveries.
+func leaseForDestinations(t testing.TB, s *postgres.Store) []delivery.DestinationDelivery {
+	t.Helper()
+	return must[[]delivery.DestinationDelivery](t)(s.LeaseForDestinations(t.Context(), 100, time.Minute))
+}
+
+// leaseOneForDestination leases the only delivery to a destination that can be leased.
+func leaseOneForDestination(t testing.TB, s *postgres.Store) delivery.DestinationDelivery {
+	t.Helper()
+	leased := leaseForDestinations(t, s)
+	if len(leased) != 1 {
+		t.Fatalf("%d deliveries leased, want 1: %+v", len(leased), leased)
+	}
+	return leased[0]
+}
+
+// recordOutcome stores an outcome and returns why the destination was disabled.
+func recordOutcome(t testing.TB, s *postgres.Store, d delivery.DestinationDelivery, o delivery.DestinationOutcome) string {
+	t.Helper()
+	return must[string](t)(s.RecordDestinationAttempt(t.Context(), d, o))
+}
+
+// attempt returns an attempt that no other test call has made.
+func attempt(problem string) *delivery.Attempt {
+	attemptsMade++
+	return &delivery.Attempt{At: noon.Add(time.Duration(attemptsMade) * time.Millisecond), Status: 200, Error: problem}
+}
+
+var attemptsMade int
+
+// tell does with a leased thread what a dispatcher does: it sends the next message, and
+// returns its kind; empty: there is nothing to tell now.
+func tell(t testing.TB, s *postgres.Store, d delivery.DestinationDelivery) notify.MessageKind {
+	t.Helper()
+	var thread delivery.Thread
+	switch {
+	case d.Incident != nil:
+		thread = d.Incident.Thread
+	case d.Storm != nil:
+		thread = d.Storm.Thread
+	default:
+		t.Fatalf("%+v is no thread", d)
+	}
+	now := time.Now()
+	step := notify.Next(now, thread.Situation, thread.Told, thread.Plan)
+	if step.Kind == "" {
+		recordOutcome(t, s, d, delivery.DestinationOutcome{DueAt: step.At})
+		return ""
+	}
+	told := thread.Told.After(thread.Situation, step, now, "ref")
+	recordOutcome(t, s, d, delivery.DestinationOutcome{
+		Attempt: attempt(""), Delivered: true, Told: &told, DueAt: notify.Next(now, thread.Situation, told, thread.Plan).At,
+	})
+	return step.Kind
+}
+
+// tellAll tells what is due, until nothing is. It returns the messages by destination and
+// kind.
+func tellAll(t testing.TB, s *postgres.Store) map[string]int {
+	t.Helper()
+	sent := map[string]int{}
+	for range 100 {
+		leased := leaseForDestinations(t, s)
+		if len(leased) == 0 {
+			return sent
+		}
+		for _, d := range leased {
+			if kind := tell(t, s, d); kind != "" {
+				sent[d.Destination.Name+" "+string(kind)]++
+			}
+		}
+	}
+	t.Fatal("there is always something due")
+	return nil
+}
+
+// expectSent tells what is due and fails the test unless exactly these messages were sent.
+func expectSent(t testing.TB, s *postgres.Store, want ...string) {
+	t.Helper()
+	wanted := map[string]int{}
+	for _, w := range want {
+		wanted[w]++
+	}
+	if sent := tellAll(t, s); fmt.Sprint(sent) != fmt.Sprint(wanted) {
+		t.Errorf("the messages are %v, want %v", sent, wanted)
+	}
+}
+
+// pass lets time pass for the deliveries: it moves their times back.
+func pass(t testing.TB, db *sql.DB, d time.Duration) {
+	t.Helper()
+	alter(t, db, `UPDATE deliveries SET due_at = due_at - make_interval(secs => $1), planned_at = planned_at - make_interval(secs => $1),
+		round_began_at = round_began_at - make_interval(secs => $1), blocks_until = blocks_until - make_interval(secs => $1),
+		leased_until = leased_until - make_interval(secs => $1)`, d.Seconds())
+	alter(t, db, `UPDATE destinations SET closed_until = closed_until - make_interval(secs => $1), tokens_at = tokens_at - make_interval(secs => $1)
+		WHERE tokens_at > '-infinity'`, d.Seconds())
+}
+
+// justNow is when the trouble of a test begins that lasts.
+func justNow() time.Time { return time.Now().UTC().Add(-40 * time.Second).Truncate(time.Second) }
+
+func TestEventsAndIncidentsReachTheirDestinations(t *testing.T) {
+	dsn := database(t)
+	s := open(t, dsn)
+	hook, chat := addDestination(t, s, notify.Webhook, "hook"), addDestination(t, s, notify.Discord, "chat")
+	m := register(t, s, 1)
+	onset := justNow()
+	black, over := trouble(detector.Blackout, onset), recovery(detector.Blackout, onset, onset.Add(35*time.Second))
+	acceptReport(t, s, m.ID, report(black), monitor.Run)
+	acceptReport(t, s, m.ID, report(black, over), monitor.Run) // the answer to the first was lost
+	i := onlyIncident(t, s, m.ID)
+
+	var events []string
+	for range 2 {
+		for _, d := range leaseForDestinations(t, s) {
+			switch {
+			case d.Event != nil:
+				if d.Destination.ID != hook.ID || d.Event.MonitorID != m.ID || d.Event.Sequence != int64(len(events)+1) || len(d.Event.Body) == 0 {
+					t.Errorf("the event is %+v at %s", d.Event, d.Destination.Name)
+				}
+				events = append(events, d.Event.EventID)
+				recordOutcome(t, s, d, delivery.DestinationOutcome{Attempt: attempt(""), Delivered: true})
+			case d.Incident != nil:
+				if d.Destination.ID != chat.ID || d.Incident.Incident.ID != i.ID || d.Incident.MonitorID != m.ID || d.Incident.StreamURL != m.StreamURL ||
+					string(d.Incident.Metadata) != string(m.Metadata) || d.Incident.Situation.Severity != 1 {
+					t.Errorf("the incident is %+v at %s", d.Incident, d.Destination.Name)
+				}
+				tell(t, s, d)
+			}
+		}
+	}
+	if len(events) != 2 || events[0] != black.ID || events[1] != over.ID {
+		t.Errorf("the events are %v, want %s and %s", events, black.ID, over.ID)
+	}
+	expectSent(t, s)
+	alter(t, raw(t, dsn), `UPDATE incidents SET due_at = now(), conditions = jsonb_set(conditions, '{0,ended_at}', to_jsonb(now() - interval '5 minutes'))`)
+	sweepIncidents(t, s)
+	expectSent(t, s, "chat recovered")
+}
+
+func TestWithoutDestinationsNothingIsStored(t *testing.T) {
+	dsn := database(t)
+	s := open(t, dsn)
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	if n := countRows(t, raw(t, dsn), `deliveries`); n != 0 {
+		t.Errorf("%d deliveries", n)
+	}
+}
+
+// A defect of the tables of destinations must not cost an event.
+func TestAnEventIsStoredEvenIfItsDeliveriesAreRefused(t *testing.T) {
+	dsn := create(t, template)
+	s := open(t, dsn)
+	addDestination(t, s, notify.Webhook, "hook")
+	alter(t, raw(t, dsn), `ALTER TABLE deliveries ADD CONSTRAINT broken CHECK (state <> 'pending')`)
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	if leaseOne(t, s).MonitorID != m.ID || onlyIncident(t, s, m.ID).State != incident.Open {
+		t.Error("the event or its incident is missing")
+	}
+}
+
+// An event whose incident is refused goes where the worst goes.
+func TestAnEventWithoutItsIncidentIsRoutedAsTheWorst(t *testing.T) {
+	dsn := create(t, template)
+	s := open(t, dsn)
+	hook := addDestination(t, s, notify.Webhook, "hook")
+	must[routing.RouteRecord](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))
+	must[routing.RouteRecord](t)(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "severe", Destinations: []string{hook.ID},
+		Match: notify.Match{MinSeverity: 3, Conditions: []incident.Name{"black"}}}))
+	m, other := register(t, s, 1), register(t, s, 2)
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	if leased := leaseForDestinations(t, s); len(leased) != 0 {
+		t.Fatalf("an event of severity 1 went to %+v", leased)
+	}
+	alter(t, raw(t, dsn), `ALTER TABLE incidents ADD CONSTRAINT broken CHECK (monitor_id <> '`+string(other.ID)+`')`)
+	e := trouble(detector.Blackout, justNow())
+	acceptReport(t, s, other.ID, report(e), monitor.Run)
+	if d := leaseOneForDestination(t, s); d.Event == nil || d.Event.EventID != e.ID {
+		t.Errorf("leased %+v, want %s", d, e.ID)
+	}
+}
+
+func TestAnIncidentIsToldAsItChanges(t *testing.T) {
+	dsn := database(t)
+	s := open(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	addDestination(t, s, notify.Email, "mail") // cannot edit, waits for a picture
+	m := register(t, s, 1)
+	onset := justNow()
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, onset)), monitor.Run)
+	pass(t, raw(t, dsn), 5*time.Second)
+	expectSent(t, s, "chat opened", "mail opened")
+	expectSent(t, s)
+	i := onlyIncident(t, s, m.ID)
+	act := func(kind incident.EntryKind) {
+		t.Helper()
+		must[incident.Entry](t)(s.ActOnIncident(t.Context(), i.ID, record.IncidentAction{OpID: newID(), Kind: kind, By: "ann"}))
+	}
+	act(incident.Acknowledged)
+	expectSent(t, s, "chat acknowledged", "mail acknowledged")
+	act(incident.WasResolved)
+	expectSent(t, s, "chat recovered", "mail recovered")
+}
+
+// A change while a message is being sent is told by the next one.
+func TestAChangeDuringAnAttemptIsTold(t *testing.T) {
+	s := open(t, database(t))
+	addDestination(t, s, notify.Discord, "chat")
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	opening := leaseOneForDestination(t, s)
+	must[incident.Entry](t)(s.ActOnIncident(t.Context(), onlyIncident(t, s, m.ID).ID, record.IncidentAction{OpID: "a", Kind: incident.Acknowledged, By: "ann"}))
+	expectSent(t, s) // it is in flight
+	if kind := tell(t, s, opening); kind != notify.Opened {
+		t.Errorf("the message is %s", kind)
+	}
+	expectSent(t, s, "chat acknowledged")
+}
+
+func TestRoutesSelectByMetadataAndDelayAndRepeat(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	chief := addDestination(t, s, notify.Discord, "chief")
+	must[routing.RouteRecord](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))
+	must[routing.RouteRecord](t)(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "escalation", Destinations: []string{chief.ID},
+		Match: notify.Match{Metadata: map[string]string{"a": "<配信>"}}, Delay: 10 * time.Minute}))
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expectSent(t, s)
+	alter(t, db, `UPDATE incidents SET opened_at = opened_at - interval '10 minutes'`)
+	pass(t, db, 10*time.Minute)
+	expectSent(t, s, "chief opened")
+}
+
+var _ = event.Blackout
