@@ -11,7 +11,22 @@
 // Guarantees:
 //
 //   - What was opened at a destination is resolved there, silenced or not.
+//
 //   - A condition makes a sound at most once in PushInterval, unless it gets worse. Only
 //     messages that were sent count.
+//
 //   - An acknowledged incident is neither repeated nor escalated until it gets worse.
+//
+//     file         holds
+//     kind         a channel and its fields
+//     channels     the table of channels
+//     destination  a place that is told, and what is wrong with it
+//     match        which events and incidents are meant
+//     route        a way to destinations
+//     routing      where an event or an incident goes, and why
+//     silence      when messages are held back
+//     thread       the messages about one incident at one destination
+//     schedule     attempts, and the health of a destination
+//     storm        when many incidents are one
+//     actionlink   links that act, in messages
 package notify

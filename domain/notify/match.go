@@ -148,7 +148,7 @@ func (m Match) isEmpty() bool {
 }
 
 // FlattenMetadata returns the texts, numbers and booleans of a JSON object by path, such
-// as labels.team. Arrays, nulls and what is no JSON object are left out.
+// as labels.team. It leaves out arrays and nulls.
 func FlattenMetadata(raw []byte) map[string]string {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber() // 1e3 stays 1e3, and long IDs keep their digits

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
@@ -89,6 +90,7 @@ func TestEveryCriterionHasToHold(t *testing.T) {
 		{"nothing", notify.Match{}, blackIncident, true},
 		{"the event", notify.Match{Events: []event.Type{event.Silence, event.Blackout}}, blackEvent, true},
 		{"another event", notify.Match{Events: []event.Type{event.BlackoutRecovered}}, blackEvent, false},
+		{"the event that began what has recovered", notify.Match{Events: []event.Type{event.Blackout}}, notify.Subject{EventType: event.BlackoutRecovered, Conditions: []incident.Name{black}}, false},
 		{"the event of the incident's condition", notify.Match{Events: []event.Type{event.Blackout}}, blackIncident, true},
 		{"another event than the incident's", notify.Match{Events: []event.Type{event.Silence, event.MonitorError}}, blackIncident, false},
 		{"one of the conditions", notify.Match{Conditions: []incident.Name{silent, black}}, blackIncident, true},
@@ -120,6 +122,98 @@ func TestMetadataIsFlattened(t *testing.T) {
 	for _, raw := range []string{"", "null", "[1]", "{", `"a"`} {
 		if got := notify.FlattenMetadata([]byte(raw)); len(got) != 0 {
 			t.Errorf("%q gave %v", raw, got)
+		}
+	}
+}
+
+func TestARouteThatCannotBeIsRefused(t *testing.T) {
+	valid := notify.Route{Name: "night", Destinations: []string{"a", "b"}, Delay: 24 * time.Hour, Repeat: time.Minute}
+	for _, c := range []struct {
+		name   string
+		change func(*notify.Route)
+		fields []string
+	}{
+		{"valid", func(*notify.Route) {}, nil},
+		{"a default route that matches not everything", func(r *notify.Route) { r.Default, r.Match.MinSeverity = true, 1 }, []string{"match"}},
+		{"times", func(r *notify.Route) { r.Delay, r.Repeat = 24*time.Hour+1, 59*time.Second }, []string{"delay_sec", "repeat_sec"}},
+		{"negative times", func(r *notify.Route) { r.Delay, r.Repeat = -1, -1 }, []string{"delay_sec", "repeat_sec"}},
+		{"long times", func(r *notify.Route) { r.Delay, r.Repeat = 0, 24*time.Hour+1 }, []string{"repeat_sec"}},
+		{"a destination twice", func(r *notify.Route) { r.Name, r.Destinations = " ", []string{"a", "b", "a"} }, []string{"name", "destinations"}},
+		{"a match of what does not exist", func(r *notify.Route) {
+			r.Match = notify.Match{Events: []event.Type{"alert.flood"}, Conditions: []incident.Name{"wet"}, MinSeverity: -1,
+				Monitors: []monitor.ID{"mon-1"}, Metadata: map[string]string{"": "a"}}
+		}, []string{"match.events", "match.conditions", "match.monitors", "match.min_severity", "a path of match.metadata"}},
+	} {
+		r := valid
+		c.change(&r)
+		wrong := r.Check()
+		if expectWrong(t, wrong, c.fields...); t.Failed() {
+			t.Fatalf("%s: %v", c.name, wrong)
+		}
+	}
+}
+
+func TestAnExplanationNamesEveryRouteWithItsReasons(t *testing.T) {
+	r := routing(
+		route(notify.Match{MinSeverity: 3, Metadata: map[string]string{"labels.team": "video"}}, 0, "pager"),
+		continued(route(notify.Match{Conditions: []incident.Name{black, silent}}, 0, "webhook", "slack")),
+		route(notify.Match{}, time.Minute, "pager"),
+		route(notify.Match{Conditions: []incident.Name{silent}}, 0, "slack"),
+	)
+	r.Silences = []notify.Silence{
+		{ID: "now", From: at(0), To: at(60), Match: notify.Match{MinSeverity: 1}},
+		{ID: "later", From: at(60), To: at(90)},
+		{ID: "other", From: at(0), To: at(90), Match: notify.Match{MinSeverity: 2}},
+	}
+	e := r.Explain(blackIncident, at(10))
+	var results []notify.Result
+	for _, x := range e.Routes {
+		results = append(results, x.Result)
+	}
+	if !slices.Equal(results, []notify.Result{notify.NotMatched, notify.Matched, notify.Matched, notify.NotReached}) {
+		t.Errorf("results %v", results)
+	}
+	if want := []notify.Reason{{"min_severity", "3", "1", false}, {"metadata.labels.team", "video", "video", true}}; !slices.Equal(e.Routes[0].Reasons, want) {
+		t.Errorf("reasons %+v, want %+v", e.Routes[0].Reasons, want)
+	}
+	if want := []notify.Reason{{"conditions", "black, silent", "black", true}}; !slices.Equal(e.Routes[1].Reasons, want) {
+		t.Errorf("reasons %+v, want %+v", e.Routes[1].Reasons, want)
+	}
+	if len(e.Silences) != 1 || e.Silences[0].Silence.ID != "now" || !e.Silences[0].Until.Equal(at(60)) || len(e.Silences[0].Reasons) != 1 {
+		t.Errorf("silences %+v", e.Silences)
+	}
+	if got := ids(e.Targets); !slices.Equal(got, []string{"slack", "pager after 1m0s"}) || !e.Silenced(e.Targets[0]) {
+		t.Errorf("targets %v", got)
+	}
+	r.Silences[0].Match = notify.Match{Events: []event.Type{event.Blackout}}
+	recovery := blackEvent
+	recovery.EventType = event.BlackoutRecovered
+	if e := r.Explain(recovery, at(10)); len(e.Silences) != 1 {
+		t.Errorf("the message that a recovery leads to is held back by %+v", e.Silences)
+	}
+	ofEvent := r.Explain(blackEvent, at(10))
+	if got := ids(ofEvent.Targets); !slices.Equal(got, []string{"webhook", "slack", "pager after 1m0s"}) || ofEvent.Silenced(ofEvent.Targets[0]) {
+		t.Errorf("targets of the event %v", got)
+	}
+}
+
+func TestAnIncidentMatchesByEveryConditionThatItHasHad(t *testing.T) {
+	i := incident.Incident{Severity: 2, Conditions: []incident.Condition{{Name: black, EndedAt: at(1)}, {Name: incident.Blind}}}
+	s := notify.SubjectOf(i, someMonitor, []byte(`{"labels":{"team":"video"}}`))
+	for name, m := range map[string]notify.Match{
+		"a condition that has ended": {Conditions: []incident.Name{black}},
+		"its event":                  {Events: []event.Type{event.Blackout}},
+		"the event of blindness":     {Events: []event.Type{event.MonitorError}},
+		"the rest":                   {MinSeverity: 2, Monitors: []monitor.ID{someMonitor}, Metadata: map[string]string{"labels.team": "video"}},
+	} {
+		if !m.Matches(s) {
+			t.Errorf("%s: %+v", name, m.Explain(s))
+		}
+	}
+	for _, name := range incident.Names() {
+		of := notify.Subject{Conditions: []incident.Name{name}}
+		if !(notify.Match{Events: event.Types()}).Matches(of) {
+			t.Errorf("no event begins %s", name)
 		}
 	}
 }

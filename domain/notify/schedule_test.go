@@ -50,3 +50,92 @@ func TestOnlyAnAcceptedDeliveryIsDelivered(t *testing.T) {
 		}
 	}
 }
+
+func TestJitterMovesWebhooksFromTheFifthAttemptOn(t *testing.T) {
+	early, _ := attempts(notify.Webhook, 0)
+	late, _ := attempts(notify.Webhook, 1)
+	if len(early) != 13 || len(late) != 13 {
+		t.Errorf("%d and %d attempts, want 13", len(early), len(late))
+	}
+	for n, want := range []struct{ early, late time.Duration }{
+		{0, 0}, {1 * time.Second, 1 * time.Second}, {3 * time.Second, 3 * time.Second}, {7 * time.Second, 7 * time.Second},
+		{31 * time.Second, 43 * time.Second}, {127 * time.Second, 187 * time.Second},
+	} {
+		if early[n] != want.early || late[n] != want.late {
+			t.Errorf("attempt %d after %v to %v, want %v to %v", n+1, early[n], late[n], want.early, want.late)
+		}
+	}
+}
+
+func TestMessagesAreTriedForADay(t *testing.T) {
+	got, failed := attempts(notify.Slack, 0)
+	sum := time.Duration(0)
+	for n, sec := range []int{0, 2, 5, 15, 30, 60, 120, 300, 600, 600} {
+		if sum += time.Duration(sec) * time.Second; got[n] != sum {
+			t.Errorf("attempt %d after %v, want %v", n+1, got[n], sum)
+		}
+	}
+	if last := got[len(got)-1]; last > 24*time.Hour || last <= 24*time.Hour-10*time.Minute || failed != last {
+		t.Errorf("the last attempt is after %v", last)
+	}
+	c, _ := notify.ChannelOf(notify.Slack)
+	if o := c.Decide(at(600), at(-86400), 3, notify.Retry, 0, 0); !o.Failed {
+		t.Errorf("a message of yesterday: %+v", o)
+	}
+}
+
+func TestAReceiverMayAskForAnHour(t *testing.T) {
+	for _, c := range []struct {
+		kind  notify.Kind
+		tried int
+		wait  time.Duration
+		want  time.Duration
+	}{
+		{notify.Telegram, 1, 30 * time.Second, 30 * time.Second},
+		{notify.Telegram, 1, time.Second, 2 * time.Second}, // not earlier than the schedule has it
+		{notify.Webhook, 2, 100 * time.Hour, time.Hour},
+		{notify.Webhook, 9, time.Second, 2 * time.Hour},
+	} {
+		channel, _ := notify.ChannelOf(c.kind)
+		if got := channel.Decide(eight, eight, c.tried, notify.Retry, c.wait, 0.5); !got.RetryAt.Equal(eight.Add(c.want)) || got.Failed {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
+
+func TestFiveFailuresInARowOpenTheCircuit(t *testing.T) {
+	h, now := notify.Health{}, eight
+	for n, pause := range []int{0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60} {
+		h = h.After(now, notify.Retry)
+		want := time.Time{}
+		if pause > 0 {
+			want = now.Add(time.Duration(pause) * time.Second)
+		}
+		if !h.ClosedUntil.Equal(want) || h.CircuitOpen() != (pause > 0) || !h.FailingSince.Equal(eight) {
+			t.Errorf("after %d failures: %+v, want until %v", n+1, h, want)
+		}
+		now = now.Add(time.Hour)
+	}
+	for _, class := range []notify.Class{notify.Accepted, notify.Rejected} {
+		if got := h.After(now, class); got != (notify.Health{}) {
+			t.Errorf("after %q: %+v", class, got)
+		}
+	}
+}
+
+func TestFiveDaysOfFailuresDisable(t *testing.T) {
+	h := notify.Health{Failures: 700, FailingSince: eight}
+	if _, is := h.Disable(eight.Add(5*24*time.Hour - 1)); is {
+		t.Error("disabled too early")
+	}
+	if reason, is := h.Disable(eight.Add(5 * 24 * time.Hour)); !is || reason != "every attempt has failed since 2026-03-01T20:00:00Z" {
+		t.Errorf("disabled %v: %q", is, reason)
+	}
+	h.Failures = 4 // two failures five days apart say little
+	if _, is := h.Disable(eight.Add(9 * 24 * time.Hour)); is {
+		t.Error("disabled for a few failures")
+	}
+	if _, is := (notify.Health{}).Disable(eight); is {
+		t.Error("disabled while healthy")
+	}
+}

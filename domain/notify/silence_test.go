@@ -1,8 +1,11 @@
 package notify_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata" // zones on a machine without them
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -20,6 +23,157 @@ func TestASilenceLastsFromItsBeginningToItsEnd(t *testing.T) {
 	for sec, want := range map[float64]time.Time{-1: {}, 5: at(60), 10: notify.Forever} {
 		if got := r.SilencedUntil(blackIncident, at(sec)); !got.Equal(want) {
 			t.Errorf("after %v s: silenced until %v, want %v", sec, got, want)
+		}
+	}
+}
+
+// window returns a window that is located.
+func window(t *testing.T, zone, start, end string, days ...time.Weekday) *notify.Window {
+	t.Helper()
+	w := &notify.Window{Weekdays: days, Start: start, End: end, Timezone: zone}
+	if err := w.Locate(time.LoadLocation); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// utc parses a time such as "03-29 01:00" of the year 2026, a Sunday.
+func utc(t *testing.T, s string) time.Time {
+	t.Helper()
+	at, err := time.Parse("2006-01-02 15:04", "2026-"+s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// opened returns when a silence is active from a time on, to the minute, as "from – to".
+func opened(s notify.Silence, from time.Time, hours int) (all []string) {
+	const minutes = "01-02 15:04"
+	began := time.Time{}
+	for at := from; at.Before(from.Add(time.Duration(hours) * time.Hour)); at = at.Add(time.Minute) {
+		switch active := s.Active(at); {
+		case active && began.IsZero():
+			began = at
+		case !active && !began.IsZero():
+			all = append(all, began.Format(minutes)+" – "+at.Format(minutes))
+			began = time.Time{}
+		}
+	}
+	return all
+}
+
+func TestAWindowRecursByTheClockOfItsZone(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		window *notify.Window
+		from   string
+		hours  int
+		want   []string
+	}{
+		{"every day, in Tokyo", window(t, "Asia/Tokyo", "02:00", "04:00"), "03-01 00:00", 48, []string{"03-01 17:00 – 03-01 19:00", "03-02 17:00 – 03-02 19:00"}},
+		{"on Sundays by the day there", window(t, "Asia/Tokyo", "02:00", "04:00", time.Sunday), "03-06 00:00", 72, []string{"03-07 17:00 – 03-07 19:00"}},
+		{"past midnight", window(t, "UTC", "23:00", "01:30", time.Sunday), "03-01 00:00", 60, []string{"03-01 23:00 – 03-02 01:30"}},
+		{"a whole day", window(t, "UTC", "12:00", "12:00", time.Sunday), "03-01 00:00", 60, []string{"03-01 12:00 – 03-02 12:00"}},
+
+		{"before the clocks go forward", window(t, "Europe/Berlin", "01:00", "04:00"), "03-28 12:00", 24, []string{"03-29 00:00 – 03-29 02:00"}},
+		{"begins in the hour that is skipped", window(t, "Europe/Berlin", "02:30", "04:00"), "03-28 12:00", 24, []string{"03-29 01:00 – 03-29 02:00"}},
+		{"ends in the hour that is skipped", window(t, "Europe/Berlin", "01:30", "02:30"), "03-28 12:00", 24, []string{"03-29 00:30 – 03-29 01:00"}},
+		{"ends in it, west of Greenwich", window(t, "America/New_York", "01:30", "02:30"), "03-08 00:00", 24, []string{"03-08 06:30 – 03-08 07:00"}},
+		{"lies in it", window(t, "Europe/Berlin", "02:10", "02:50"), "03-28 12:00", 24, nil},
+		{"around the hour that comes twice", window(t, "Europe/Berlin", "02:30", "03:30"), "10-24 12:00", 24, []string{"10-25 00:30 – 10-25 02:30"}},
+		{"within the hour that comes twice", window(t, "Europe/Berlin", "02:10", "02:50"), "10-24 12:00", 24, []string{"10-25 00:10 – 10-25 00:50"}},
+		{"within it, west of Greenwich", window(t, "America/New_York", "01:10", "01:50"), "11-01 00:00", 24, []string{"11-01 05:10 – 11-01 05:50"}},
+		{"half an hour twice, on Lord Howe Island", window(t, "Australia/Lord_Howe", "01:40", "02:10"), "04-04 00:00", 24, []string{"04-04 14:40 – 04-04 15:40"}},
+		{"where midnight is skipped", window(t, "Africa/Cairo", "00:30", "02:00"), "04-23 12:00", 24, []string{"04-23 22:00 – 04-23 23:00"}},
+	} {
+		if got := opened(notify.Silence{Window: c.window}, utc(t, c.from), c.hours); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestAWindowIsWithinItsSilence(t *testing.T) {
+	s := notify.Silence{From: utc(t, "03-01 10:00"), To: utc(t, "03-03 00:30"), Window: window(t, "UTC", "23:00", "01:00")}
+	if got := opened(s, utc(t, "02-27 00:00"), 200); !slices.Equal(got, []string{"03-01 23:00 – 03-02 01:00", "03-02 23:00 – 03-03 00:30"}) {
+		t.Errorf("active %q", got)
+	}
+	for _, c := range []struct {
+		at, next string // "": never
+		state    notify.SilenceState
+	}{
+		{"02-27 00:00", "03-01 23:00", notify.SilenceScheduled},
+		{"03-01 23:30", "", notify.SilenceActive},
+		{"03-02 01:00", "03-02 23:00", notify.SilenceScheduled},
+		{"03-03 00:30", "", notify.SilenceEnded},
+		{"03-03 02:00", "", notify.SilenceEnded},
+	} {
+		var next string
+		if at := s.NextAt(utc(t, c.at)); !at.IsZero() {
+			next = at.Format("01-02 15:04")
+		}
+		if next != c.next || s.State(utc(t, c.at)) != c.state {
+			t.Errorf("at %s: %s, next at %q; want %s and %q", c.at, s.State(utc(t, c.at)), next, c.state, c.next)
+		}
+	}
+	if got := s.Until(utc(t, "03-02 23:30")); !got.Equal(s.To) {
+		t.Errorf("the last window ends at %v", got)
+	}
+	skipped := notify.Silence{Window: window(t, "Europe/Berlin", "02:10", "02:50")}
+	if got := skipped.NextAt(utc(t, "03-28 12:00")); !got.Equal(utc(t, "03-30 00:10")) {
+		t.Errorf("after a day without its hour a window is open at %v", got)
+	}
+	weekly := notify.Silence{From: at(0), Window: window(t, "UTC", "20:00", "21:00", time.Sunday)}
+	if got := weekly.NextAt(at(3600)); !got.Equal(at(7 * 24 * 3600)) { // eight is on a Sunday
+		t.Errorf("a weekly window is open again at %v", got)
+	}
+	if got := weekly.Until(at(10)); !got.Equal(at(3600)) {
+		t.Errorf("it is open until %v", got)
+	}
+}
+
+func TestAWindowInAnUnknownZoneIsNeverOpen(t *testing.T) {
+	for _, zone := range []string{"", "Local", "Moon/Crater", "../etc/passwd"} {
+		w := &notify.Window{Start: "00:00", End: "00:00", Timezone: zone}
+		if err := w.Locate(time.LoadLocation); err == nil {
+			t.Errorf("the zone %q is known", zone)
+		}
+		if s := (notify.Silence{Window: w}); s.Active(eight) || s.State(eight) != notify.SilenceEnded {
+			t.Errorf("in the zone %q it is %s", zone, s.State(eight))
+		}
+	}
+}
+
+func TestASilenceThatCannotBeIsRefused(t *testing.T) {
+	valid := notify.Silence{From: at(0), To: at(60), By: "ann"}
+	for _, c := range []struct {
+		name   string
+		change func(*notify.Silence)
+		fields []string
+	}{
+		{"valid", func(*notify.Silence) {}, nil},
+		{"nobody, for ever", func(s *notify.Silence) { s.By, s.To = "", time.Time{} }, []string{"by", "to"}},
+		{"from never", func(s *notify.Silence) { s.From = time.Time{} }, []string{"from"}},
+		{"ends before it begins", func(s *notify.Silence) { s.To = at(0) }, []string{"to"}},
+		{"over already", func(s *notify.Silence) { s.From, s.To = at(-60), at(-1) }, []string{"to"}},
+		{"a long comment", func(s *notify.Silence) { s.Comment = strings.Repeat("あ", 501) }, []string{"comment"}},
+		{"until any recovery", func(s *notify.Silence) { s.UntilRecovered = true }, []string{"match.monitors"}},
+		{"until the recovery of one", func(s *notify.Silence) {
+			s.UntilRecovered, s.To, s.Match.Monitors = true, time.Time{}, []monitor.ID{someMonitor}
+		}, nil},
+		{"a window", func(s *notify.Silence) {
+			s.To, s.Window = time.Time{}, window(t, "Asia/Tokyo", "02:00", "01:00", time.Sunday)
+		}, nil},
+		{"a wrong window", func(s *notify.Silence) {
+			s.Window = &notify.Window{Weekdays: []time.Weekday{7}, Start: "2:00", End: "24:00", Timezone: "Mars"}
+		}, []string{"window.weekdays", "window.start", "window.end", "window.timezone"}},
+		{"a wrong match", func(s *notify.Silence) { s.Match.MinSeverity = 4 }, []string{"match.min_severity"}},
+	} {
+		s := valid
+		c.change(&s)
+		wrong := s.Check(at(0))
+		if expectWrong(t, wrong, c.fields...); t.Failed() {
+			t.Fatalf("%s: %v", c.name, wrong)
 		}
 	}
 }

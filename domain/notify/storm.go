@@ -10,8 +10,8 @@ const (
 	stormShare   = 5           // they are a fifth of the live ones
 )
 
-// IsStorm reports whether incidents are a storm: opened is how many were opened within
-// StormWindow, streams how many streams they are of, live how many streams are live.
+// IsStorm reports whether the incidents of one StormWindow are a storm. opened counts these
+// incidents, streams their streams, and live the streams that are live.
 func IsStorm(opened, streams, live int) bool {
 	return opened >= stormOpened || streams >= stormStreams && live > 0 && streams*stormShare >= live
 }

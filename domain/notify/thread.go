@@ -53,11 +53,11 @@ type Told struct {
 	AcknowledgedBy string                      `json:"acknowledged_by,omitempty"`
 	HasPicture     bool                        `json:"has_picture"`
 	Streams        int                         `json:"streams,omitempty"`
-	Conditions     []incident.Name             `json:"conditions"`         // all since it was opened or reopened
+	Conditions     []incident.Name             `json:"conditions"`         // that it was opened, reopened or got worse with
 	Lasting        []incident.Name             `json:"lasting,omitempty"`  // those that lasted as of the newest message
 	PushedAt       time.Time                   `json:"pushed_at,omitzero"` // of the newest message that makes a sound
 	Pushed         map[incident.Name]time.Time `json:"pushed,omitempty"`   // the same, by condition
-	Owed           MessageKind                 `json:"owed,omitempty"`     // a push that PushInterval has held back while the message was edited
+	Owed           bool                        `json:"owed,omitempty"`     // the sound of a reopening, which PushInterval has held back
 	Ref            string                      `json:"ref,omitempty"`      // names the message at the channel, for edits
 }
 
@@ -101,7 +101,9 @@ func Next(now time.Time, s Situation, t Told, p Plan) Step {
 	switch {
 	case t.Open && !s.Open:
 		return Step{Kind: Recovered} // silences do not hold it back
-	case !t.Opened && !s.Open:
+	case !s.Open && t.Opened && t.outdated(s, p):
+		return Step{Kind: Updated}
+	case !s.Open:
 		return Step{}
 	case p.SilencedUntil.Equal(Forever):
 		return Step{}
@@ -109,12 +111,8 @@ func Next(now time.Time, s Situation, t Told, p Plan) Step {
 		return Step{At: p.SilencedUntil}
 	case !t.Opened:
 		return open(now, s, p)
-	case s.Open:
-		return t.next(now, s, p)
-	case t.outdated(s, p):
-		return Step{Kind: Updated}
 	}
-	return Step{}
+	return t.next(now, s, p)
 }
 
 // open returns the first message of a thread, or when it is due.
@@ -134,19 +132,18 @@ func open(now time.Time, s Situation, p Plan) Step {
 
 // next returns the next message about an open incident that the destination knows.
 func (t Told) next(now time.Time, s Situation, p Plan) Step {
-	if kind := t.change(s); kind != "" {
-		limit := t.limit(s)
+	kind, due := t.again(s, p)
+	if worse := t.change(s); worse != "" {
+		kind, due = worse, t.limit(s)
 		switch {
 		case s.taken() && (kind == Reopened || t.knows(s.Conditions)):
 			return Step{Kind: kind}
-		case !limit.After(now), s.Severity > t.Severity && !s.taken():
-			return Step{Kind: kind, Push: true}
-		case p.Edits:
-			return Step{Kind: kind} // and the push is owed
+		case s.Severity > t.Severity && !s.taken():
+			due = now
+		case kind == Reopened && p.Edits && due.After(now):
+			return Step{Kind: kind} // its sound is owed
 		}
-		return Step{At: limit}
 	}
-	kind, due := t.again(s, p)
 	switch {
 	case kind != "" && !due.After(now):
 		return Step{Kind: kind, Push: true}
@@ -174,8 +171,8 @@ func (t Told) again(s Situation, p Plan) (kind MessageKind, due time.Time) {
 	switch {
 	case s.taken():
 		return "", time.Time{}
-	case t.Owed != "":
-		return t.Owed, t.limit(s)
+	case t.Owed:
+		return Reopened, t.limit(s)
 	case p.Repeat > 0:
 		return Repeated, t.PushedAt.Add(max(p.Repeat, PushInterval))
 	}
@@ -213,34 +210,32 @@ func sameNames(a, b []incident.Name) bool {
 // After returns what the destination knows after a message about s was sent at a time. ref
 // names the message at the channel; empty: it cannot be edited, or the name is the same.
 func (t Told) After(s Situation, step Step, at time.Time, ref string) Told {
-	if step.Kind == Reopened {
-		t.Conditions = nil
-	}
-	t.Conditions = slices.Clone(t.Conditions)
-	for _, c := range s.Conditions {
-		if !slices.Contains(t.Conditions, c) {
-			t.Conditions = append(t.Conditions, c)
+	switch step.Kind {
+	case Opened, Reopened:
+		t.Conditions = slices.Clone(s.Conditions)
+	case Worse:
+		t.Conditions = slices.Clone(t.Conditions)
+		for _, c := range s.Conditions {
+			if !slices.Contains(t.Conditions, c) {
+				t.Conditions = append(t.Conditions, c)
+			}
 		}
+	case Acknowledged, Recovered, Repeated, Updated: // another condition is still to be heard
 	}
 	t.Opened, t.Open, t.Severity, t.Reopened, t.AcknowledgedBy = true, s.Open, s.Severity, s.Reopened, s.AcknowledgedBy
 	t.HasPicture, t.Streams, t.Lasting = t.HasPicture || s.HasPicture, s.Streams, slices.Clone(s.Conditions)
 	if ref != "" {
 		t.Ref = ref
 	}
-	switch {
-	case step.Push:
-		t.PushedAt, t.Owed = at, ""
-		t.Pushed = maps.Clone(t.Pushed)
+	t.Owed = !step.Push && (step.Kind == Reopened || t.Owed)
+	if step.Push {
+		t.PushedAt, t.Pushed = at, maps.Clone(t.Pushed)
 		if t.Pushed == nil {
 			t.Pushed = map[incident.Name]time.Time{}
 		}
 		for _, c := range s.Conditions {
 			t.Pushed[c] = at
 		}
-	case !s.Open || s.taken():
-		t.Owed = ""
-	case step.Kind == Reopened || step.Kind == Worse:
-		t.Owed = step.Kind
 	}
 	return t
 }

@@ -1,0 +1,197 @@
+package notify_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// anyDestination draws a destination, which may be down for some time.
+func anyDestination(r *rapid.T) *destined {
+	minutes := func(name string, choice ...int) time.Duration {
+		return time.Duration(rapid.SampledFrom(choice).Draw(r, name)) * time.Minute
+	}
+	d := &destined{name: "destination", plan: notify.Plan{
+		Delay: minutes("delay", 0, 0, 5, 30), Repeat: minutes("repeat", 0, 1, 15),
+		Edits: rapid.Bool().Draw(r, "edits"), Await: rapid.SampledFrom([]time.Duration{0, 3 * time.Second}).Draw(r, "awaits"),
+	}}
+	if rapid.Bool().Draw(r, "was down") {
+		from := rapid.Float64Range(0, 5000).Draw(r, "down from")
+		to := from + rapid.Float64Range(1, 5000).Draw(r, "down for")
+		d.down = func(now time.Time) bool { return now.After(at(from)) && now.Before(at(to)) }
+	}
+	return d
+}
+
+func anySilence(r *rapid.T, sec float64) notify.Silence {
+	s := notify.Silence{From: at(sec + rapid.SampledFrom([]float64{-10, 0, 200}).Draw(r, "from"))}
+	s.To = s.From.Add(time.Duration(rapid.IntRange(1, 3000).Draw(r, "silent for")) * time.Second)
+	return s
+}
+
+func anyInput(r *rapid.T, sec float64) incident.Input {
+	name := rapid.SampledFrom([]incident.Name{black, silent, incident.Late, incident.NoMedia, incident.Blind}).Draw(r, "condition")
+	switch rapid.IntRange(0, 9).Draw(r, "input") {
+	case 0, 1, 2, 3:
+		return began(name, sec)
+	case 4, 5, 6:
+		return ended(name, sec)
+	case 7:
+		return incident.Acknowledge{By: rapid.SampledFrom([]string{"ann", "bob"}).Draw(r, "by")}
+	case 8:
+		return incident.PictureAdded{Picture: incident.Picture{EvidenceID: "a", Condition: name, TakenAt: at(sec)}}
+	}
+	return incident.Resolve{By: "ann"}
+}
+
+// anyTimeline lets things happen to a stream for some hours, and then nothing any more.
+// world itself checks that nothing is due right after a message, and that nothing is
+// always due.
+func anyTimeline(r *rapid.T) *world {
+	w := newWorld(r, anyDestination(r), anyDestination(r))
+	sec := 0.0
+	for range rapid.IntRange(1, 40).Draw(r, "steps") {
+		sec += rapid.SampledFrom([]float64{0, 1, 20, 61, 300, 700}).Draw(r, "pause")
+		if rapid.IntRange(0, 9).Draw(r, "silenced") == 0 {
+			w.at(sec).silence(anySilence(r, sec))
+		}
+		w.at(sec, anyInput(r, sec))
+	}
+	return w.at(sec, incident.MonitorEnded{At: at(sec)}).at(sec + 30000)
+}
+
+func TestWhateverIsOpenedAtADestinationIsResolvedThere(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		for _, d := range anyTimeline(r).all {
+			open := map[*incident.Incident]bool{}
+			for _, m := range d.sent {
+				is := open[m.incident]
+				switch {
+				case m.step.Kind == notify.Opened && is, m.step.Kind == notify.Recovered && !is:
+					r.Fatalf("%v: %s", m.at, m.step.Kind)
+				case m.step.Kind == notify.Opened, m.step.Kind == notify.Reopened:
+					open[m.incident] = true
+				case m.step.Kind == notify.Recovered:
+					delete(open, m.incident)
+				}
+			}
+			if len(open) > 0 {
+				r.Fatalf("%d incidents were opened and never resolved: %+v", len(open), d.sent)
+			}
+		}
+	})
+}
+
+func TestEveryPushHasAConditionThatWasQuietForTenMinutesOrIsWorse(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		for _, d := range anyTimeline(r).all {
+			type thing struct {
+				of        *incident.Incident
+				condition incident.Name // empty: the incident
+			}
+			pushed, severity := map[thing]time.Time{}, map[*incident.Incident]int{}
+			for _, m := range d.sent {
+				before, is := severity[m.incident]
+				severity[m.incident] = m.about.Severity
+				if !m.step.Push {
+					continue
+				}
+				quiet := func(t thing) bool { return m.at.Sub(pushed[t]) >= notify.PushInterval }
+				allowed := !is || m.about.Severity > before || len(m.about.Conditions) == 0 && quiet(thing{of: m.incident})
+				for _, c := range m.about.Conditions {
+					allowed = allowed || quiet(thing{m.incident, c})
+					pushed[thing{m.incident, c}] = m.at
+				}
+				pushed[thing{of: m.incident}] = m.at
+				if !allowed {
+					r.Fatalf("%+v comes too early", m)
+				}
+			}
+		}
+	})
+}
+
+func TestNobodyIsWokenForWhatSomebodyHasTaken(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		for _, d := range anyTimeline(r).all {
+			for _, m := range d.sent {
+				taken := m.about.AcknowledgedBy != "" && m.about.Severity <= m.about.AcknowledgedSeverity
+				if taken && m.step.Push && m.step.Kind != notify.Worse {
+					r.Fatalf("%s makes a sound although %s has taken it: %+v", m.step.Kind, m.about.AcknowledgedBy, m)
+				}
+				if taken && d.plan.Delay > 0 && m.step.Kind == notify.Opened {
+					r.Fatalf("%+v is escalated although somebody has taken it", m)
+				}
+				if m.step.Kind == notify.Updated && !d.plan.Edits {
+					r.Fatalf("a channel that cannot edit has sent %+v", m)
+				}
+			}
+		}
+	})
+}
+
+func TestAChannelThatEditsMakesTheSameSoundsAsOneThatDoesNot(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		one := anyDestination(r)
+		one.plan.Await, one.down = 0, nil
+		other := &destined{name: "other", plan: one.plan}
+		one.plan.Edits, other.plan.Edits = true, false
+		w := newWorld(r, one, other)
+		sec := 0.0
+		for range rapid.IntRange(1, 40).Draw(r, "steps") {
+			sec += rapid.SampledFrom([]float64{0, 1, 20, 61, 300, 700}).Draw(r, "pause")
+			in := anyInput(r, sec)
+			if _, is := in.(incident.Acknowledge); is {
+				continue // a sound that waits is then made up for quietly
+			}
+			w.at(sec, in)
+		}
+		w.at(sec + 5000)
+		if a, b := sounds(one), sounds(other); !slices.Equal(a, b) {
+			r.Fatalf("sounds at %v, and at %v\n%+v\n%+v", a, b, one.sent, other.sent)
+		}
+	})
+}
+
+func sounds(d *destined) (all []float64) {
+	for _, m := range d.sent {
+		if m.step.Push {
+			all = append(all, m.at.Sub(eight).Seconds())
+		}
+	}
+	return all
+}
+
+func TestWhatADestinationKnowsSurvivesItsJSON(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		for _, d := range anyTimeline(r).all {
+			for _, th := range d.threads {
+				raw, _ := json.Marshal(th.told)
+				var read notify.Told
+				if err := json.Unmarshal(raw, &read); err != nil {
+					r.Fatal(err)
+				}
+				if again, _ := json.Marshal(read); string(raw) != string(again) {
+					r.Fatalf("%+v became %+v", th.told, read)
+				}
+			}
+		}
+	})
+}
+
+func TestAfterChangesNothingOfWhatItWasGiven(t *testing.T) {
+	s := situation(1, black)
+	first := notify.Told{}.After(s, notify.Step{Kind: notify.Opened, Push: true}, at(0), "")
+	before, _ := json.Marshal(first)
+	s.Conditions = append(s.Conditions, silent)
+	first.After(s, notify.Step{Kind: notify.Worse, Push: true}, at(900), "")
+	if after, _ := json.Marshal(first); string(after) != string(before) {
+		t.Errorf("%s became %s", before, after)
+	}
+}

@@ -1,0 +1,132 @@
+package notify_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// The table of what a destination knows × what the situation is, is kept in
+// testdata/table.txt. A cell shows the next message, "!" if it makes a sound, or until when
+// nothing is sent, in seconds; "=" if only a change makes something due. It has four
+// columns: a channel that edits and one that does not, each 5 min and 15 min after the
+// newest sound. WRITE_TABLE=1 writes the file.
+
+func tableTold() (all []struct {
+	name string
+	told notify.Told
+}) {
+	add := func(name string, told notify.Told) {
+		all = append(all, struct {
+			name string
+			told notify.Told
+		}{name, told})
+	}
+	push := func(kind notify.MessageKind) notify.Step { return notify.Step{Kind: kind, Push: true} }
+	s := situation(1, black)
+	opened := notify.Told{}.After(s, push(notify.Opened), at(0), "ref")
+	taken := s
+	taken.AcknowledgedBy, taken.AcknowledgedSeverity = "ann", 1
+	end := resolved(s, 100)
+	recovered := opened.After(end, notify.Step{Kind: notify.Recovered}, at(100), "")
+	again := s
+	again.Reopened = 1
+	add("nothing", notify.Told{})
+	add("opened", opened)
+	add("acknowledged by ann", opened.After(taken, notify.Step{Kind: notify.Acknowledged}, at(50), ""))
+	add("recovered", recovered)
+	add("reopened, the sound is owed", recovered.After(again, notify.Step{Kind: notify.Reopened}, at(200), ""))
+	return all
+}
+
+func tableSituations() (all []struct {
+	name string
+	s    notify.Situation
+	p    notify.Plan
+}) {
+	add := func(name string, change func(*notify.Situation, *notify.Plan)) {
+		s, p := situation(1, black), notify.Plan{}
+		change(&s, &p)
+		all = append(all, struct {
+			name string
+			s    notify.Situation
+			p    notify.Plan
+		}{name, s, p})
+	}
+	take := func(s *notify.Situation) { s.AcknowledgedBy, s.AcknowledgedSeverity = "ann", s.Severity }
+	add("black", func(*notify.Situation, *notify.Plan) {})
+	add("black, with a picture", func(s *notify.Situation, _ *notify.Plan) { s.HasPicture = true })
+	add("black, worse", func(s *notify.Situation, _ *notify.Plan) { s.Severity = 2 })
+	add("black and silent", func(s *notify.Situation, _ *notify.Plan) { s.Conditions = []incident.Name{black, silent} })
+	add("nothing lasts", func(s *notify.Situation, _ *notify.Plan) { s.Conditions = nil })
+	add("reopened", func(s *notify.Situation, _ *notify.Plan) { s.Reopened = 1 })
+	add("reopened by silent", func(s *notify.Situation, _ *notify.Plan) { s.Reopened, s.Conditions = 1, []incident.Name{silent} })
+	add("taken", func(s *notify.Situation, _ *notify.Plan) { take(s) })
+	add("taken, then worse", func(s *notify.Situation, _ *notify.Plan) { take(s); s.Severity = 2 })
+	add("taken, then silent, too", func(s *notify.Situation, _ *notify.Plan) { take(s); s.Conditions = []incident.Name{black, silent} })
+	add("reopened, then taken", func(s *notify.Situation, _ *notify.Plan) { s.Reopened = 1; take(s) })
+	add("resolved", func(s *notify.Situation, _ *notify.Plan) { *s = resolved(*s, 250) })
+	add("resolved, with a picture", func(s *notify.Situation, _ *notify.Plan) { *s = resolved(*s, 250); s.HasPicture = true })
+	add("black, silenced", func(_ *notify.Situation, p *notify.Plan) { p.SilencedUntil = at(2000) })
+	add("worse, silenced for ever", func(s *notify.Situation, p *notify.Plan) { s.Severity = 2; p.SilencedUntil = notify.Forever })
+	add("resolved, silenced", func(s *notify.Situation, p *notify.Plan) { *s = resolved(*s, 250); p.SilencedUntil = at(2000) })
+	add("black, on a delayed route", func(_ *notify.Situation, p *notify.Plan) { p.Delay = 10 * time.Minute })
+	add("taken, on a delayed route", func(s *notify.Situation, p *notify.Plan) { take(s); p.Delay = 10 * time.Minute })
+	add("black, repeated", func(_ *notify.Situation, p *notify.Plan) { p.Repeat = time.Minute })
+	add("taken, repeated", func(s *notify.Situation, p *notify.Plan) { take(s); p.Repeat = time.Minute })
+	return all
+}
+
+func TestTheTableOfWhatIsKnownAndWhatIs(t *testing.T) {
+	const file = "testdata/table.txt"
+	var text strings.Builder
+	for _, told := range tableTold() {
+		fmt.Fprintf(&text, "%s\n", told.name)
+		for _, is := range tableSituations() {
+			line := fmt.Sprintf("    %-27s", is.name)
+			for _, sec := range []float64{300, 900} {
+				for _, edits := range []bool{true, false} {
+					p := is.p
+					p.Edits = edits
+					line += fmt.Sprintf(" %-13s", cell(notify.Next(at(sec), is.s, told.told, p)))
+				}
+			}
+			fmt.Fprintln(&text, strings.TrimRight(line, " "))
+		}
+	}
+	if os.Getenv("WRITE_TABLE") != "" {
+		if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, expected := strings.Split(text.String(), "\n"), strings.Split(string(want), "\n")
+	for n := range min(len(got), len(expected)) {
+		if got[n] != expected[n] {
+			t.Errorf("%s:%d: got  %q\nwant %q", file, n+1, got[n], expected[n])
+		}
+	}
+	if len(got) != len(expected) {
+		t.Errorf("%d lines, want %d", len(got), len(expected))
+	}
+}
+
+func cell(step notify.Step) string {
+	switch {
+	case step.Push:
+		return string(step.Kind) + "!"
+	case step.Kind != "":
+		return string(step.Kind)
+	case step.At.IsZero():
+		return "="
+	}
+	return fmt.Sprintf("at %.0f", step.At.Sub(eight).Seconds())
+}

@@ -1,0 +1,214 @@
+package notify_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// Each test is a timeline: what happens to the stream, and what destinations are told.
+
+func TestAnIncidentIsOneMessageThatIsEdited(t *testing.T) {
+	w := newWorld(t, edits(), writes().awaits(3*time.Second))
+	w.at(0, began(black, 0))
+	w.at(2, incident.PictureAdded{Picture: incident.Picture{EvidenceID: "a"}})
+	w.at(60, ended(black, 60))
+	w.at(1000)
+	w.expect(map[string]string{
+		"edits":  "0 opened!, 2 updated, 60 updated, 120 recovered",
+		"writes": "2 opened!, 120 recovered",
+	})
+}
+
+func TestAnotherConditionAndEveryRiseOfTheSeverityAreWorse(t *testing.T) {
+	w := newWorld(t, edits(), writes())
+	w.at(0, began(black, 0)) // severity 1, 2 from 120 s on, 3 from 600 s on
+	w.at(700, began(incident.NoMedia, 700))
+	w.at(710, ended(incident.NoMedia, 710))
+	w.at(720, began(incident.NoMedia, 720)) // it comes back: no other one
+	w.at(800)
+	w.expect(map[string]string{
+		"edits":  "0 opened!, 120 worse!, 600 worse!, 700 worse!, 710 updated, 720 updated",
+		"writes": "0 opened!, 120 worse!, 600 worse!, 700 worse!",
+	})
+}
+
+func TestASilenceOverTheOpeningIsToldWhenItEnds(t *testing.T) {
+	w := newWorld(t, edits())
+	w.silence(notify.Silence{From: at(0), To: at(300)})
+	w.at(10, began(black, 10))
+	w.at(1000)
+	w.expect(map[string]string{"edits": "300 opened!, 610 worse!"})
+
+	w = newWorld(t, edits())
+	w.silence(notify.Silence{From: at(0), To: at(300)})
+	w.at(10, began(black, 10)).at(100, ended(black, 100))
+	w.at(1000)
+	w.expect(map[string]string{"edits": ""})
+}
+
+func TestASilenceNeverHoldsAnEndBack(t *testing.T) {
+	for name, s := range map[string]notify.Silence{
+		"with an end": {From: at(20), To: at(5000)},
+		"without one": {From: at(20), UntilRecovered: true},
+	} {
+		w := newWorld(t, edits(), writes().repeated(10*time.Minute))
+		w.at(10, began(black, 10))
+		w.at(20).silence(s)
+		w.at(30, incident.Acknowledge{By: "ann"}) // held back, as what gets worse at 130 s
+		w.at(800, ended(black, 800))
+		w.at(4000)
+		w.expect(map[string]string{"edits": "10 opened!, 860 recovered", "writes": "10 opened!, 860 recovered"})
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
+}
+
+func TestADelayedRouteIsForWhatNobodyHasTaken(t *testing.T) {
+	escalation := func() *destined { return writes().delayed(5 * time.Minute) }
+
+	w := newWorld(t, escalation())
+	w.at(0, began(black, 0)).at(250, ended(black, 250)).at(1000) // over at 310 s
+	w.expect(map[string]string{"writes": "300 opened!, 310 recovered"})
+
+	w = newWorld(t, escalation())
+	w.at(0, began(black, 0)).at(200, ended(black, 200)).at(1000) // over at 260 s
+	w.expect(map[string]string{"writes": ""})
+
+	w = newWorld(t, escalation())
+	w.at(0, began(black, 0)).at(130, incident.Acknowledge{By: "ann"})
+	w.at(599)
+	w.expect(map[string]string{"writes": ""})
+	w.at(700) // at 600 s it gets worse
+	w.expect(map[string]string{"writes": "600 opened!"})
+
+	w = newWorld(t, escalation())
+	w.at(0, began(black, 0)).at(310, incident.Acknowledge{By: "ann"}).at(400, ended(black, 400)).at(1000)
+	w.expect(map[string]string{"writes": "300 opened!, 310 acknowledged, 460 recovered"})
+}
+
+func TestAMessageIsRepeatedUntilSomebodyTakesTheIncident(t *testing.T) {
+	w := newWorld(t, edits().repeated(15*time.Minute), writes().repeated(time.Minute))
+	w.at(0, began(incident.NoMedia, 0)) // severity 2, 3 from 300 s on
+	w.at(2000, incident.Acknowledge{By: "ann"})
+	w.at(5000, ended(incident.NoMedia, 5000))
+	w.at(9000)
+	w.expect(map[string]string{
+		"edits":  "0 opened!, 300 worse!, 1200 repeated!, 2000 acknowledged, 5000 updated, 5060 recovered",
+		"writes": "0 opened!, 300 worse!, 900 repeated!, 1500 repeated!, 2000 acknowledged, 5060 recovered", // no more often than in 10 min
+	})
+}
+
+func TestAnAcknowledgedIncidentThatGetsWorseIsToldAndRepeatedAgain(t *testing.T) {
+	w := newWorld(t, writes().repeated(10*time.Minute))
+	w.at(0, began(black, 0), incident.Acknowledge{By: "ann"})
+	w.at(2000)
+	// At 120 s it is worse than ann knows, and nobody takes that.
+	w.expect(map[string]string{"writes": "0 opened!, 0 acknowledged, 120 worse!, 600 worse!, 1200 repeated!, 1800 repeated!"})
+}
+
+func TestAnotherConditionIsHeardThoughTheIncidentIsTaken(t *testing.T) {
+	w := newWorld(t, edits(), writes())
+	w.at(0, began(incident.NoMedia, 0)).at(400, incident.Acknowledge{By: "ann"})
+	w.at(500, began(black, 500)) // the severity stays 3
+	w.at(550)
+	w.expect(map[string]string{
+		"edits":  "0 opened!, 300 worse!, 400 acknowledged, 500 worse!",
+		"writes": "0 opened!, 300 worse!, 400 acknowledged, 500 worse!",
+	})
+}
+
+func TestFlappingMakesOneSoundInTenMinutes(t *testing.T) {
+	w := newWorld(t, edits(), writes())
+	w.at(0, began(black, 0)).at(10, ended(black, 10))       // resolved at 70 s
+	w.at(200, began(black, 200)).at(210, ended(black, 210)) // reopened, and resolved at 330 s
+	w.at(400, began(black, 400))                            // reopened, and open at 600 s
+	w.at(519)
+	w.expect(map[string]string{
+		"edits":  "0 opened!, 10 updated, 70 recovered, 200 reopened, 210 updated, 330 recovered, 400 reopened",
+		"writes": "0 opened!, 70 recovered",
+	})
+	w.at(610, ended(black, 610)).at(3000)
+	w.expect(map[string]string{
+		"edits":  "0 opened!, 10 updated, 70 recovered, 200 reopened, 210 updated, 330 recovered, 400 reopened, 520 worse!, 610 updated, 850 recovered",
+		"writes": "0 opened!, 70 recovered, 520 reopened!, 850 recovered", // at 520 s the severity rises
+	})
+}
+
+func TestWhatIsOpenWhenTheLimitHasPassedIsHeard(t *testing.T) {
+	late := incident.Late // severity 0 for 10 min
+	w := newWorld(t, edits(), writes())
+	w.at(0, began(late, 0)).at(10, ended(late, 10)) // resolved at 70 s
+	w.at(300, began(late, 300)).at(800)
+	w.expect(map[string]string{
+		"edits":  "0 opened!, 10 updated, 70 recovered, 300 reopened, 600 reopened!",
+		"writes": "0 opened!, 70 recovered, 600 reopened!",
+	})
+
+	w = newWorld(t, edits(), writes())
+	w.at(0, began(late, 0)).at(10, ended(late, 10))
+	w.at(300, began(late, 300)).at(400, incident.Acknowledge{By: "ann"}).at(800)
+	w.expect(map[string]string{ // somebody has taken it: no sound is owed any more
+		"edits":  "0 opened!, 10 updated, 70 recovered, 300 reopened, 400 acknowledged",
+		"writes": "0 opened!, 70 recovered, 400 reopened",
+	})
+
+	w = newWorld(t, edits(), writes())
+	w.at(0, began(late, 0)).at(10, ended(late, 10))
+	w.at(300, began(black, 300)).at(310) // another condition has made no sound yet
+	w.expect(map[string]string{
+		"edits":  "0 opened!, 10 updated, 70 recovered, 300 reopened!",
+		"writes": "0 opened!, 70 recovered, 300 reopened!",
+	})
+}
+
+func TestADestinationThatWasDownGetsOneMessage(t *testing.T) {
+	d := writes().repeated(10 * time.Minute)
+	d.down = func(now time.Time) bool { return now.Before(at(3000)) }
+	w := newWorld(t, d)
+	w.at(0, began(black, 0)).at(700, began(silent, 700)).at(4000)
+	w.expect(map[string]string{"writes": "3000 opened!, 3600 repeated!"})
+
+	d = writes()
+	d.down = func(now time.Time) bool { return now.After(at(1)) && now.Before(at(3000)) }
+	w = newWorld(t, d)
+	w.at(0, began(black, 0)).at(700, incident.Acknowledge{By: "ann"}).at(900, ended(black, 900)).at(4000)
+	w.expect(map[string]string{"writes": "0 opened!, 3000 recovered"})
+
+	d = writes()
+	d.down = func(now time.Time) bool { return now.Before(at(3000)) }
+	w = newWorld(t, d)
+	w.at(0, began(black, 0)).at(700, incident.Acknowledge{By: "ann"}).at(4000)
+	w.expect(map[string]string{"writes": "3000 opened"}) // ann has it: nobody has to wake up
+}
+
+func TestAStormIsUpdatedInPlace(t *testing.T) {
+	s := notify.Situation{Open: true, Severity: 3, Conditions: []incident.Name{black}, OpenedAt: at(0), Streams: 12}
+	step := notify.Next(at(0), s, notify.Told{}, notify.Plan{Edits: true})
+	told := notify.Told{}.After(s, step, at(0), "ref")
+	s.Streams = 37
+	if got := notify.Next(at(5), s, told, notify.Plan{Edits: true}); got != (notify.Step{Kind: notify.Updated}) {
+		t.Errorf("a channel that edits: %+v", got)
+	}
+	if got := notify.Next(at(5), s, told, notify.Plan{}); got != (notify.Step{}) {
+		t.Errorf("one that does not: %+v", got)
+	}
+}
+
+func TestAConditionThatComesBackAfterAReopeningIsHeardIfItLasts(t *testing.T) {
+	quiet := func() *world { // black was heard at 0 s, late at 100 s
+		w := newWorld(t, edits(), writes())
+		return w.at(0, began(black, 0)).at(5, ended(black, 5)).at(100, began(incident.Late, 100))
+	}
+	quiet().at(200, began(black, 200)).at(210, ended(black, 210)).at(900).expect(map[string]string{
+		"edits":  "0 opened!, 5 updated, 65 recovered, 100 reopened!, 200 updated, 210 updated",
+		"writes": "0 opened!, 65 recovered, 100 reopened!",
+	})
+	quiet().at(550, began(black, 550)).at(620).expect(map[string]string{
+		"edits":  "0 opened!, 5 updated, 65 recovered, 100 reopened!, 550 updated, 600 worse!",
+		"writes": "0 opened!, 65 recovered, 100 reopened!, 600 worse!",
+	})
+}
