@@ -2,7 +2,7 @@
 import { text } from "./i18n";
 import { reasonWord } from "./refusals";
 import { isLate } from "./store";
-import { clockDay, decimal, duration, secondsBetween } from "./time";
+import { clockDay, decimal, duration, secondsBetween, wholeDuration } from "./time";
 import type { Condition, Monitor } from "./types";
 
 // whyOf says what is wrong and for how long: until now while it lasts, else until it ended.
@@ -27,10 +27,10 @@ export function whyOf(condition: Condition, monitor: Monitor | null, now: number
 // alertOf says in numbers what raised the alert. It is empty if there was none yet, or none with numbers.
 export function alertOf(condition: Condition, monitor: Monitor | null): string {
   const words = text.value.why;
-  if (condition.name === "late") return monitor ? words.tolerance(duration(monitor.config.start_delay_tolerance_sec)) : "";
+  if (condition.name === "late") return monitor ? words.tolerance(wholeDuration(monitor.config.start_delay_tolerance_sec)) : "";
   const { alert } = condition;
   if (!alert || alert.duration_sec === null) return "";
-  const raised = words.alert(duration(alert.duration_sec), alert.threshold_sec === null ? "" : duration(alert.threshold_sec));
+  const raised = words.alert(wholeDuration(alert.duration_sec), alert.threshold_sec === null ? "" : wholeDuration(alert.threshold_sec));
   const { luma_below_percent: luma, area_percent: area, level_below_db: level } = alert.criteria ?? {};
   if (luma !== undefined) return raised + words.lumaCriterion(decimal(luma), decimal(area ?? 100));
   if (level !== undefined) return raised + words.levelCriterion(decimal(level));

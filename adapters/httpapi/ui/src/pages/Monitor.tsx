@@ -188,8 +188,10 @@ function Facts({ monitor, incident }: { monitor: Data; incident: Incident | null
       {monitor.last_error && (
         <span class="is-warning">
           <Glyph name="warning" />
-          {text.value.why.lastError}
-          <ErrorText>{monitor.last_error}</ErrorText>
+          <span>
+            {text.value.why.lastError}
+            <ErrorText>{monitor.last_error}</ErrorText>
+          </span>
         </span>
       )}
     </p>

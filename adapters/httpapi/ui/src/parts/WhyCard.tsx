@@ -3,7 +3,7 @@ import { endOf } from "../incidentlist";
 import { nextSeverity } from "../severity";
 import { reasonWord } from "../refusals";
 import { now } from "../store";
-import { clock, clockDay, clockUTC, duration, zone } from "../time";
+import { clock, clockDay, clockUTC, wholeDuration, zone } from "../time";
 import type { Condition, ConditionName, Delivery, Incident, Monitor } from "../types";
 import { alertOf, whyOf } from "../why";
 import { Besides } from "./Besides";
@@ -69,8 +69,8 @@ function Gauge({ condition }: { condition: Condition }) {
   const percent = (value: number) => `${(value / most) * 100}%`;
   return (
     <div class={`gauge is-${isWarning(condition.name) ? "warning" : "trouble"}`}>
-      <span>{text.value.incident.lastedGauge(duration(alert.threshold_sec))}</span>
-      <b class="num">{duration(alert.duration_sec)}</b>
+      <span>{text.value.incident.lastedGauge(wholeDuration(alert.threshold_sec))}</span>
+      <b class="num">{wholeDuration(alert.duration_sec)}</b>
       <svg aria-hidden="true">
         <rect class="back" width="100%" height="10" />
         <rect class="value" width={percent(alert.duration_sec)} height="10" />

@@ -22,4 +22,5 @@ test("without numbers nothing is said of the alert", () => {
   assert.equal(alertOf({ ...black(null), alert: { ...alert, duration_sec: null } }, null), "");
   const monitor = { config: { start_delay_tolerance_sec: 300 } } as Monitor;
   assert.match(alertOf({ ...black(null), name: "late" }, monitor), /5 min/);
+  assert.match(alertOf({ ...black(null), name: "no_media", alert: { ...alert, duration_sec: 60, threshold_sec: 60, criteria: null } }, null), /after 1 min \(limit 1 min\)/);
 });
