@@ -5,7 +5,13 @@ import { evidence, incident, monitor } from "../fakegateway.mjs";
 
 const begin = Date.now() - 600_000;
 const at = (sec) => new Date(begin + sec * 1000).toISOString();
-const clock = (sec) => new Date(begin + sec * 1000).toLocaleTimeString("en-GB", { timeZone: "Asia/Tokyo" });
+const tokyo = (at, options) => at.toLocaleString("en-GB", { ...options, timeZone: "Asia/Tokyo" }).replace(",", "");
+// clock is a time as the page writes it: with its day shortly after midnight.
+const clock = (sec) => {
+  const time = new Date(begin + sec * 1000);
+  const day = { weekday: "short", day: "numeric", month: "short" };
+  return `${tokyo(time, day) === tokyo(new Date(), day) ? "" : `${tokyo(time, day)} `}${tokyo(time, { timeStyle: "medium" })}`;
+};
 const page1 = `/incidents/${incident(1).incident_id}`;
 const live = (page) => page.locator("html[data-link=live]").waitFor({ state: "attached" });
 
