@@ -267,9 +267,9 @@ func (h routingHandlers) testDestination(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	example := routing.OpenedExample
+	example := notify.Opened
 	if given := o.string("example"); given != nil {
-		example = routing.Example(*given)
+		example = notify.MessageKind(*given)
 	}
 	if err := o.err(); err != nil {
 		return err

@@ -261,9 +261,9 @@ func (s *Service) DeleteDestination(ctx context.Context, id string) (emptied []s
 // TestDestination sends an example to a destination and returns what came of it. Errors:
 // *monitor.Error DestinationNotFound; InvalidConfig for another example, and for secrets
 // that cannot be decrypted.
-func (s *Service) TestDestination(ctx context.Context, id string, e Example) (message.Result, error) {
-	if !slices.Contains(Examples(), e) {
-		return message.Result{}, refusef("example is %.40q; accepted are opened, recovered", e)
+func (s *Service) TestDestination(ctx context.Context, id string, example notify.MessageKind) (message.Result, error) {
+	if example != notify.Opened && example != notify.Recovered {
+		return message.Result{}, refusef("example is %.40q; accepted are opened, recovered", example)
 	}
 	d, err := s.store.Destination(ctx, id)
 	if err != nil {
@@ -272,7 +272,7 @@ func (s *Service) TestDestination(ctx context.Context, id string, e Example) (me
 	if d.SecretsError != "" {
 		return message.Result{}, refusef("the secrets of the destination cannot be decrypted: %s; enter them again", d.SecretsError)
 	}
-	return s.cfg.Test.SendExample(ctx, d.Destination, e), nil
+	return s.cfg.Test.SendExample(ctx, d.Destination, example), nil
 }
 
 // Warning says in words which routes a deletion has emptied; empty: none.

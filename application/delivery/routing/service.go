@@ -13,23 +13,11 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// Example names what a test of a destination shows.
-type Example string
-
-// The examples of a test.
-const (
-	OpenedExample    Example = "opened"
-	RecoveredExample Example = "recovered"
-)
-
-// Examples returns all examples.
-func Examples() []Example { return []Example{OpenedExample, RecoveredExample} }
-
-// TestSender sends an example to a destination once, in the real rendering. It stores
-// nothing, blocks for at most 15 s and may be called concurrently. A failure is in the
-// Result.
+// TestSender sends an example to a destination once, in the real rendering. kind is
+// notify.Opened or notify.Recovered. It stores nothing, blocks for at most 15 s and may be
+// called concurrently. A failure is in the Result.
 type TestSender interface {
-	SendExample(ctx context.Context, d notify.Destination, e Example) message.Result
+	SendExample(ctx context.Context, d notify.Destination, kind notify.MessageKind) message.Result
 }
 
 // Replayer makes deliveries to destinations due again. Each method blocks for one

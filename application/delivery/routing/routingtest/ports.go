@@ -14,13 +14,13 @@ import (
 // TestSender is a routing.TestSender that keeps what it was asked for.
 type TestSender struct {
 	Sent   []notify.Destination
-	Shown  []routing.Example
+	Shown  []notify.MessageKind
 	Result message.Result
 }
 
 // SendExample implements routing.TestSender.
-func (s *TestSender) SendExample(_ context.Context, d notify.Destination, e routing.Example) message.Result {
-	s.Sent, s.Shown = append(s.Sent, d), append(s.Shown, e)
+func (s *TestSender) SendExample(_ context.Context, d notify.Destination, kind notify.MessageKind) message.Result {
+	s.Sent, s.Shown = append(s.Sent, d), append(s.Shown, kind)
 	return s.Result
 }
 

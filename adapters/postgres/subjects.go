@@ -1,0 +1,67 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+var _ routing.SubjectReader = (*NotificationStore)(nil)
+
+type subjectRow struct {
+	MonitorID  monitor.ID     `db:"monitor_id"`
+	Metadata   []byte         `db:"metadata"`
+	EventType  sql.NullString `db:"event_type"`
+	IncidentID sql.NullString `db:"incident_id"`
+	Severity   sql.NullInt64  `db:"severity"`
+	Conditions []byte         `db:"conditions"`
+}
+
+func (r subjectRow) toSubject() (routing.Subject, error) {
+	row := incidentRow{ID: r.IncidentID.String, Severity: int(r.Severity.Int64), Conditions: r.Conditions}
+	if r.Conditions == nil { // there is no incident
+		row.Conditions = []byte(`[]`)
+	}
+	i, err := row.toIncident()
+	if err != nil {
+		return routing.Subject{}, err
+	}
+	s := routing.Subject{Subject: notify.SubjectOf(*i, r.MonitorID, r.Metadata), IncidentID: i.ID}
+	s.EventType = event.Type(r.EventType.String)
+	return s, nil
+}
+
+// EventSubject implements routing.SubjectReader.
+func (s *NotificationStore) EventSubject(ctx context.Context, eventID string) (routing.Subject, error) {
+	subject, err := s.subject(ctx, `
+		SELECT e.monitor_id, m.metadata, e.event_type, i.id AS incident_id, i.severity, i.conditions
+		FROM monitor_events e JOIN monitors m ON m.id = e.monitor_id LEFT JOIN incidents i ON i.id = e.incident_id
+		WHERE e.id = CAST($1 AS uuid)`, eventID, monitor.Errorf(routing.EventNotFound, "no event has the id %.60q", eventID))
+	subject.EventID = eventID
+	return subject, err
+}
+
+// IncidentSubject implements routing.SubjectReader.
+func (s *NotificationStore) IncidentSubject(ctx context.Context, incidentID string) (routing.Subject, error) {
+	return s.subject(ctx, `
+		SELECT i.monitor_id, m.metadata, CAST(NULL AS text) AS event_type, i.id AS incident_id, i.severity, i.conditions
+		FROM incidents i JOIN monitors m ON m.id = i.monitor_id
+		WHERE i.id = CAST($1 AS uuid)`, incidentID, monitor.Errorf(routing.IncidentNotFound, "no incident has the id %.60q", incidentID))
+}
+
+func (s *NotificationStore) subject(ctx context.Context, query, id string, missing error) (routing.Subject, error) {
+	var row subjectRow
+	err := s.db.GetContext(ctx, &row, query, id)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return routing.Subject{}, missing
+	case err != nil:
+		return routing.Subject{}, wrapError(ctx, "read the subject "+id, err)
+	}
+	return row.toSubject()
+}
