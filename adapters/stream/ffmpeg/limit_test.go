@@ -83,20 +83,30 @@ func TestTheConfiguredLimitsApplyToFFmpeg(t *testing.T) {
 	}
 }
 
+// large returns a large moving picture with a tone, 30 frames a second.
+func large(t *testing.T, size, seconds string, codec ...string) []byte {
+	t.Helper()
+	return encode(t, append([]string{"-f", "lavfi", "-i", "testsrc2=s=" + size + ":r=30:d=" + seconds, "-f", "lavfi", "-i", "sine=f=440:r=48000:d=" + seconds,
+		"-c:a", "aac", "-pix_fmt", "yuv420p"}, append(codec, "-f", "mpegts")...)...)
+}
+
+// sixteenReferences returns 30 frames of H.264, whose decoder keeps as many pictures as
+// the codec allows.
+func sixteenReferences(t *testing.T) []byte {
+	t.Helper()
+	return large(t, "1920x1080", "1", "-c:v", "libx264", "-preset", "ultrafast", "-x264-params", "ref=16:bframes=8", "-level", "6.2")
+}
+
 // Config.MaxMemory documents the memory of these.
 func TestTheDefaultMemoryIsEnoughForLiveStreams(t *testing.T) {
-	large := func(size, seconds string, codec ...string) []byte {
-		return encode(t, append([]string{"-f", "lavfi", "-i", "testsrc2=s=" + size + ":r=30:d=" + seconds, "-f", "lavfi", "-i", "sine=f=440:r=48000:d=" + seconds,
-			"-c:a", "aac", "-pix_fmt", "yuv420p"}, append(codec, "-f", "mpegts")...)...)
-	}
 	for name, c := range map[string]struct {
 		segment []byte
 		frames  int
 	}{
 		"H.264 144p":                     {scene{}.make(t), 90},
-		"H.264 1080p with 16 references": {large("1920x1080", "1", "-c:v", "libx264", "-preset", "ultrafast", "-x264-params", "ref=16:bframes=8", "-level", "6.2"), 30},
-		"HEVC 1080p with 10 bits":        {large("1920x1080", "1", "-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none", "-pix_fmt", "yuv420p10le"), 30},
-		"H.264 2160p":                    {large("3840x2160", "0.5", "-c:v", "libx264", "-preset", "veryfast"), 15},
+		"H.264 1080p with 16 references": {sixteenReferences(t), 30},
+		"HEVC 1080p with 10 bits":        {large(t, "1920x1080", "0.5", "-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none", "-pix_fmt", "yuv420p10le"), 15},
+		"H.264 2160p":                    {large(t, "3840x2160", "0.5", "-c:v", "libx264", "-preset", "veryfast", "-threads", "1", "-x264-params", "rc-lookahead=0"), 15},
 	} {
 		t.Run(name, func(t *testing.T) {
 			resident := samplePeakMemory(t)
@@ -110,8 +120,7 @@ func TestTheDefaultMemoryIsEnoughForLiveStreams(t *testing.T) {
 }
 
 func TestTooLittleMemoryIsAToolFailure(t *testing.T) {
-	segment := encode(t, "-f", "lavfi", "-i", "testsrc2=s=1920x1080:r=30:d=1", "-f", "lavfi", "-i", "sine=f=440:r=48000:d=1",
-		"-c:v", "libx264", "-preset", "ultrafast", "-x264-params", "ref=16:bframes=8", "-level", "6.2", "-pix_fmt", "yuv420p", "-c:a", "aac", "-f", "mpegts")
+	segment := sixteenReferences(t)
 	// In MB: with 1 the program cannot be loaded, with 140 the segment nearly fits. From
 	// about 104 on the sound and some pictures are decoded.
 	for _, memory := range []int64{1, 90, 100, 104, 108, 112, 120, 130, 140} {

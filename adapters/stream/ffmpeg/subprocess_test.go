@@ -2,6 +2,7 @@ package ffmpeg_test
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,10 +66,12 @@ func samplePeakMemory(t *testing.T) func() int64 {
 	var highest int64
 	go func() {
 		defer close(stopped)
+		s := memorySampler{buffer: make([]byte, 4096)}
+		defer s.end()
 		for often := time.NewTicker(2 * time.Millisecond); ; {
 			select {
 			case <-often.C:
-				highest = max(highest, subprocessPeakMemory())
+				highest = max(highest, s.peak())
 			case <-stop:
 				often.Stop()
 				return
@@ -82,7 +85,42 @@ func samplePeakMemory(t *testing.T) func() int64 {
 	}
 }
 
-func subprocessPeakMemory() (kilobytes int64) {
+// memorySampler keeps the status of the subprocess open: to find it takes longer than
+// to read it.
+type memorySampler struct {
+	status *os.File // nil: there is no subprocess
+	buffer []byte
+}
+
+func (s *memorySampler) end() {
+	if s.status != nil {
+		_ = s.status.Close()
+	}
+	s.status = nil
+}
+
+// peak returns the highest resident memory of the subprocess so far in bytes, or 0.
+func (s *memorySampler) peak() int64 {
+	if s.status == nil {
+		s.find()
+	}
+	if s.status == nil {
+		return 0
+	}
+	n, err := s.status.ReadAt(s.buffer, 0)
+	if err != nil && !errors.Is(err, io.EOF) { // it has ended
+		s.end()
+		return 0
+	}
+	_, after, found := strings.Cut(string(s.buffer[:n]), "VmHWM:")
+	if !found {
+		return 0
+	}
+	kilobytes, _ := strconv.ParseInt(strings.Fields(after)[0], 10, 64)
+	return kilobytes << 10
+}
+
+func (s *memorySampler) find() {
 	threads, _ := filepath.Glob("/proc/self/task/*/children")
 	for _, thread := range threads {
 		children, _ := os.ReadFile(thread) // it may have ended
@@ -91,13 +129,7 @@ func subprocessPeakMemory() (kilobytes int64) {
 			if program, err := os.Readlink("/proc/" + pid + "/exe"); err != nil || program == os.Args[0] {
 				continue
 			}
-			status, _ := os.ReadFile("/proc/" + pid + "/status")
-			_, after, found := strings.Cut(string(status), "VmHWM:")
-			if !found {
-				continue
-			}
-			kilobytes, _ = strconv.ParseInt(strings.Fields(after)[0], 10, 64)
+			s.status, _ = os.Open("/proc/" + pid + "/status")
 		}
 	}
-	return kilobytes << 10
 }
