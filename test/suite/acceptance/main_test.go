@@ -2,9 +2,11 @@ package acceptance_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,10 +40,12 @@ func run(m *testing.M) int {
 		return fail(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	if binary, err = system.Build(ctx, dir); err != nil {
-		return fail(err)
-	}
-	if recording, err = testenv.RecordYtdlp(ctx); err != nil {
+	var buildErr, recordErr error
+	var prepare sync.WaitGroup
+	prepare.Go(func() { binary, buildErr = system.Build(ctx, dir) })
+	prepare.Go(func() { recording, recordErr = testenv.RecordYtdlp(ctx) })
+	prepare.Wait()
+	if err := errors.Join(buildErr, recordErr); err != nil {
 		return fail(err)
 	}
 	if shared, err = testenv.Start(ctx, testenv.Config{Binary: binary, Env: []string{"EVIDENCE_CAPTURE=off"}, Recording: recording}); err != nil {

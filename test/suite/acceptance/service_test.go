@@ -228,7 +228,7 @@ func eventTypes(t *testing.T, lines []byte) (types []string) {
 // TestRegisteringIsFast runs alone, because it measures milliseconds.
 func TestRegisteringIsFast(t *testing.T) {
 	const (
-		registrations = 100
+		registrations = 30
 		medianLimit   = 100 * time.Millisecond
 	)
 	env := startEnv(t, "MAX_MONITORS=200", "YTDLP_PATH=/bin/true", "STREAMLINK_PATH=/bin/true")
