@@ -133,7 +133,7 @@ func open(now time.Time, s Situation, p Plan) Step {
 // next returns the next message about an open incident that the destination knows.
 func (t Told) next(now time.Time, s Situation, p Plan) Step {
 	kind, due := t.again(s, p)
-	if worse := t.change(s); worse != "" {
+	if worse := t.change(s); worse == Reopened || worse == Worse && (!t.Owed || !s.taken()) {
 		kind, due = worse, t.limit(s)
 		switch {
 		case s.taken() && (kind == Reopened || t.knows(s.Conditions)):
@@ -145,6 +145,8 @@ func (t Told) next(now time.Time, s Situation, p Plan) Step {
 		}
 	}
 	switch {
+	case kind != "" && !due.After(now) && t.Owed:
+		return Step{Kind: Reopened, Push: true}
 	case kind != "" && !due.After(now):
 		return Step{Kind: kind, Push: true}
 	case s.AcknowledgedBy != "" && s.AcknowledgedBy != t.AcknowledgedBy:
@@ -210,24 +212,26 @@ func sameNames(a, b []incident.Name) bool {
 // After returns what the destination knows after a message about s was sent at a time. ref
 // names the message at the channel; empty: it cannot be edited, or the name is the same.
 func (t Told) After(s Situation, step Step, at time.Time, ref string) Told {
-	switch step.Kind {
-	case Opened, Reopened:
+	owed := t.Owed
+	t.Owed = s.Open && !s.taken() && !step.Push && (step.Kind == Reopened || t.Owed)
+	switch {
+	case t.Owed:
+		t.Conditions = nil // all are still to be heard
+	case owed, step.Kind == Opened, step.Kind == Reopened:
 		t.Conditions = slices.Clone(s.Conditions)
-	case Worse:
+	case step.Kind == Worse:
 		t.Conditions = slices.Clone(t.Conditions)
 		for _, c := range s.Conditions {
 			if !slices.Contains(t.Conditions, c) {
 				t.Conditions = append(t.Conditions, c)
 			}
 		}
-	case Acknowledged, Recovered, Repeated, Updated: // another condition is still to be heard
 	}
 	t.Opened, t.Open, t.Severity, t.Reopened, t.AcknowledgedBy = true, s.Open, s.Severity, s.Reopened, s.AcknowledgedBy
 	t.HasPicture, t.Streams, t.Lasting = t.HasPicture || s.HasPicture, s.Streams, slices.Clone(s.Conditions)
 	if ref != "" {
 		t.Ref = ref
 	}
-	t.Owed = !step.Push && (step.Kind == Reopened || t.Owed)
 	if step.Push {
 		t.PushedAt, t.Pushed = at, maps.Clone(t.Pushed)
 		if t.Pushed == nil {

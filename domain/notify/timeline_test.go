@@ -133,7 +133,7 @@ func TestFlappingMakesOneSoundInTenMinutes(t *testing.T) {
 	})
 	w.at(610, ended(black, 610)).at(3000)
 	w.expect(map[string]string{
-		"edits":  "0 opened!, 10 updated, 70 recovered, 200 reopened, 210 updated, 330 recovered, 400 reopened, 520 worse!, 610 updated, 850 recovered",
+		"edits":  "0 opened!, 10 updated, 70 recovered, 200 reopened, 210 updated, 330 recovered, 400 reopened, 520 reopened!, 610 updated, 850 recovered",
 		"writes": "0 opened!, 70 recovered, 520 reopened!, 850 recovered", // at 520 s the severity rises
 	})
 }
