@@ -400,7 +400,7 @@ func TestWatchHasTheRulesOfARegistration(t *testing.T) {
 			t.Errorf("start is %v, want %v", rules.ScheduledStartTime, start)
 		}
 		rules.ScheduledStartTime = nil
-		want := monitor.Config{CheckIntervalSec: 1}
+		want := monitor.Config{CheckIntervalSec: 1, OnCallbackFailure: monitor.EndMonitor}
 		want.SetThresholdSec(detector.Blackout, 2)
 		want.SetThresholdSec(detector.Silence, 3)
 		want.Set(detector.SilenceDB, -60.5)
