@@ -116,13 +116,17 @@ func (db *database) logLostSecrets(r destinationRow, problem string) {
 		"destination_id", r.ID, "name", r.Name, "error", problem)
 }
 
-// changeRouting runs a change of destinations, routes or silences, and gives the routing a
-// new version. Changes take place one after the other: the version's row is locked first.
+// changeRouting runs a change of destinations, routes or silences, gives the routing a new
+// version, and wakes the dispatchers of destinations, which plan anew. Changes take place
+// one after the other: the version's row is locked first.
 func (db *database) changeRouting(ctx context.Context, operation string, change func(*sqlx.Tx) error) error {
 	return db.inTx(ctx, operation, func(tx *sqlx.Tx) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE routing_version SET version = version + 1`); err != nil {
 			return err
 		}
-		return change(tx)
+		if err := change(tx); err != nil {
+			return err
+		}
+		return wakeDestinations(ctx, tx)
 	})
 }

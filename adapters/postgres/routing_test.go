@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -316,6 +317,23 @@ func TestChangesAtOnceLoseNothing(t *testing.T) {
 	r := must[notify.Routing](t)(s.Routing(t.Context()))
 	if len(r.Routes) != 1+len(names) {
 		t.Errorf("the routing is %+v", r)
+	}
+}
+
+func TestAChangeOfTheRoutingWakesTheDispatchers(t *testing.T) {
+	dsn := database(t)
+	s := openWithKey(t, dsn, reversing{first: "one"})
+	ctx, cancel := context.WithCancel(t.Context())
+	wakes := s.ListenDeliveries(ctx)
+	<-wakes // it listens
+	createRoute(t, s, "new")
+	select {
+	case <-wakes:
+	case <-time.After(10 * time.Second):
+		t.Error("nothing came")
+	}
+	cancel()
+	for range wakes { // until the listener has ended
 	}
 }
 
