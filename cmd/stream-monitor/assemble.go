@@ -12,6 +12,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
 	"github.com/stream-monitor/stream-monitor/adapters/webhook"
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
@@ -29,6 +30,7 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 	g.lateSupervisor, g.launcher = &lateSupervisor{}, &lateLauncher{}
 	ports := faultinject.Wrap(faultinject.Ports{
 		SupervisorStore: electionAfterSetup{g.store, g.database}, Launcher: g.launcher, RegistryStore: g.store, Outbox: g.store, Sender: sender,
+		Destinations: g.store, Webhooks: sender, Messages: messageSenders(c.CallbackAllowedNetworks, clock),
 	})
 	c.Watching.Export() // previews run the tools in this process
 	monitors, err := registry.New(ports.RegistryStore, g.lateSupervisor, guard, sender, registry.Config{
@@ -45,6 +47,10 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 		return err
 	}
 	evidence, sweep, err := g.newEvidence(keys.Links, clock, log)
+	if err != nil {
+		return err
+	}
+	destinationSender, err := g.newDestinationSender(ports.Webhooks, ports.Messages, evidence, keys.Links, log)
 	if err != nil {
 		return err
 	}
@@ -96,6 +102,12 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 	g.lateSupervisor.Supervisor = g.supervisor
 	g.dispatcher, err = delivery.New(ports.Outbox, ports.Sender, g.store.Listen(listening), delivery.Config{
 		MaxInFlight: maxWebhooksInFlight(c.MaxMonitors), Log: log, OnMonitorFailed: g.supervisor.Stop, Evidence: evidence,
+	})
+	if err != nil {
+		return err
+	}
+	g.destinations, err = delivery.NewForDestinations(ports.Destinations, destinationSender, g.store.ListenDeliveries(listening), delivery.DestinationConfig{
+		MaxInFlight: routing.MaxDestinations * delivery.MaxPerDestination, Log: log,
 	})
 	return err
 }

@@ -34,6 +34,7 @@ type gatewayServer struct {
 	launcher       *lateLauncher
 	supervisor     *supervisor.Supervisor
 	dispatcher     *delivery.Dispatcher
+	destinations   *delivery.DestinationDispatcher
 	feed           *record.Feed
 	api            *httpapi.API
 	dashboard      *ui.Dashboard // nil: UI=off
@@ -71,7 +72,7 @@ func (g *gatewayServer) run(ctx context.Context, forced forcedShutdown) error {
 	defer cancel(nil)
 
 	setupRun := start(g.database.retryUntilDone)
-	deliveryRun := start(g.database.runAfterSetup(g.deliverWebhooks))
+	deliveryRun := start(g.database.runAfterSetup(g.deliver))
 	internalRun := start(func(context.Context) { cancel(g.internal.Serve()) })
 	supervisorRun := start(g.supervisor.Run)
 	publicRun := start(func(context.Context) { cancel(g.public.Serve()) })
@@ -129,15 +130,17 @@ func (g *gatewayServer) handOver(forced forcedShutdown) error {
 	return errors.Join(err, <-released)
 }
 
-// deliverWebhooks delivers webhooks until ctx is done. First it takes over the leases of
+// deliver sends webhooks and messages until ctx is done. First it takes over the leases of
 // a gateway on this machine that died while it was sending.
-func (g *gatewayServer) deliverWebhooks(ctx context.Context) {
+func (g *gatewayServer) deliver(ctx context.Context) {
 	if r := g.launcher.Runtime(); !r.Shared {
 		if err := g.store.TakeOverLeases(ctx, r.ID); err != nil {
 			g.log.Warn("cannot take over the webhooks of an earlier gateway, they wait until its leases expire", "error", err)
 		}
 	}
+	destinationsRun := start(func(context.Context) { g.destinations.Run(ctx) })
 	g.dispatcher.Run(ctx)
+	destinationsRun.stop()
 }
 
 // reconcileAndPromote keeps a worker running for every active monitor (section 10.4,

@@ -45,6 +45,8 @@ type Serve struct {
 
 	PublicURL string `name:"public-url" type:"httpurl" env:"PUBLIC_URL" placeholder:"URL" help:"Where clients reach LISTEN_ADDR, such as https://monitor.example.com; links to evidence begin with it. Default: such links are paths on the host of the API."`
 
+	TemplatesDir string `type:"path" env:"TEMPLATES_DIR" placeholder:"DIR" help:"Directory whose files en.tmpl and ja.tmpl replace texts of messages to people (Go text/template). Default: the built-in texts."`
+
 	EvidenceRetention           time.Duration `group:"Evidence (pictures, sound levels and clips of alerts)" type:"duration" min:"1h" max:"36500d" env:"EVIDENCE_RETENTION" default:"14d" help:"How long evidence of class normal is kept."`
 	EvidenceQuarantineRetention time.Duration `group:"Evidence (pictures, sound levels and clips of alerts)" type:"duration" min:"1h" max:"36500d" env:"EVIDENCE_QUARANTINE_RETENTION" default:"60d" help:"How long evidence of class quarantine is kept: the incident is severe, or the evidence is unclear."`
 

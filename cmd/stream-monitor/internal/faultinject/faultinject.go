@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
 	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // The variables that control this build.
@@ -45,6 +47,8 @@ const (
 	pointReportAnswer    = "ack"    // just before the gateway answers a stored report
 	pointWebhookAnswered = "send"   // after the receiver answered, before the attempt is stored
 	pointWebhookRecorded = "mark"   // after the attempt is stored
+	pointMessageAnswered = "told"   // after a destination answered, before the attempt is stored
+	pointMessageRecorded = "noted"  // after that attempt is stored
 )
 
 // A worker reads GATEWAY_URL with its other settings, before main runs anything.
@@ -67,6 +71,9 @@ func Wrap(p Ports) Ports {
 		RegistryStore:   crashingRegistryStore{p.RegistryStore, c, os.Getenv(acceptedVariable)},
 		Outbox:          crashingOutbox{p.Outbox, c},
 		Sender:          crashingSender{p.Sender, c},
+		Destinations:    crashingDestinations{p.Destinations, c},
+		Webhooks:        crashingWebhooks{p.Webhooks, c},
+		Messages:        crashingMessages(p.Messages, c),
 		Now:             steppedClock(p.Now),
 	}
 }
@@ -225,4 +232,47 @@ func (s crashingSender) Send(ctx context.Context, d delivery.Delivery) delivery.
 	a := s.Sender.Send(ctx, d)
 	s.crash.pass(pointWebhookAnswered)
 	return a
+}
+
+type crashingDestinations struct {
+	delivery.DestinationOutbox
+	crash *crash
+}
+
+func (o crashingDestinations) RecordDestinationAttempt(ctx context.Context, d delivery.DestinationDelivery, outcome delivery.DestinationOutcome) (string, error) {
+	disabled, err := o.DestinationOutbox.RecordDestinationAttempt(ctx, d, outcome)
+	if err == nil {
+		o.crash.pass(pointMessageRecorded)
+	}
+	return disabled, err
+}
+
+type crashingWebhooks struct {
+	delivery.WebhookSender
+	crash *crash
+}
+
+func (s crashingWebhooks) SendSigned(ctx context.Context, d delivery.Delivery, keys []string) delivery.Attempt {
+	a := s.WebhookSender.SendSigned(ctx, d, keys)
+	s.crash.pass(pointMessageAnswered)
+	return a
+}
+
+type crashingMessageSender struct {
+	message.Sender
+	crash *crash
+}
+
+func crashingMessages(senders map[notify.Kind]message.Sender, c *crash) map[notify.Kind]message.Sender {
+	wrapped := make(map[notify.Kind]message.Sender, len(senders))
+	for kind, s := range senders {
+		wrapped[kind] = crashingMessageSender{s, c}
+	}
+	return wrapped
+}
+
+func (s crashingMessageSender) Send(ctx context.Context, d notify.Destination, m message.Message) message.Result {
+	r := s.Sender.Send(ctx, d, m)
+	s.crash.pass(pointMessageAnswered)
+	return r
 }

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/application/registry"
 	"github.com/stream-monitor/stream-monitor/application/supervisor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
 // Ports are the ports of the gateway at which a fault can be injected.
@@ -18,5 +20,8 @@ type Ports struct {
 	RegistryStore   registry.Store
 	Outbox          delivery.Outbox
 	Sender          delivery.Sender
+	Destinations    delivery.DestinationOutbox
+	Webhooks        delivery.WebhookSender
+	Messages        map[notify.Kind]message.Sender
 	Now             func() time.Time
 }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/notifier"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/discord"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/slack"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/teams"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/telegram"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/config"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// messageSenders returns the senders of all kinds of messages. They connect where webhooks
+// may (decision A2).
+func messageSenders(allowed config.Networks, now func() time.Time) map[notify.Kind]message.Sender {
+	client := notifier.NewClient(notifier.Config{AllowedNetworks: allowed, Version: version, Now: now})
+	return map[notify.Kind]message.Sender{
+		notify.Slack:    slack.New(client),
+		notify.Discord:  discord.New(client),
+		notify.Teams:    teams.New(client),
+		notify.Telegram: telegram.New(client),
+	}
+}
+
+// newDestinationSender makes what sends events and messages to destinations. Errors: a
+// template of TEMPLATES_DIR is wrong.
+func (g *gatewayServer) newDestinationSender(webhooks delivery.WebhookSender, senders map[notify.Kind]message.Sender, service *record.EvidenceService, links evidence.LinkKeys, log *slog.Logger) (*delivery.DestinationSender, error) {
+	var files fs.FS
+	if g.settings.TemplatesDir != "" {
+		files = os.DirFS(g.settings.TemplatesDir)
+	}
+	renderer, err := message.Load(message.Config{Files: files, PublicURL: g.settings.PublicURL, Keys: links, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return delivery.NewDestinationSender(delivery.Channels{
+		Webhooks: webhooks, Messages: senders, Renderer: renderer, Pictures: messagePictures{service}, Evidence: service,
+	}), nil
+}
+
+// messagePictures reads the pictures of messages from evidence.
+type messagePictures struct{ evidence *record.EvidenceService }
+
+func (p messagePictures) ReadPicture(ctx context.Context, of incident.Picture) (*message.Picture, error) {
+	shown, err := p.evidence.MessagePicture(ctx, of, delivery.MaxPictureBytes)
+	var refused *monitor.Error
+	switch {
+	case errors.As(err, &refused) && refused.Code == evidence.NotFound:
+		return nil, nil //nolint:nilnil // it has been deleted: there is no picture, and nothing is wrong
+	case err != nil:
+		return nil, err
+	}
+	return &message.Picture{URL: shown.URL, MediaType: shown.MediaType, Bytes: shown.Bytes}, nil
+}
