@@ -47,8 +47,8 @@ func (db *database) routing(ctx context.Context, tx sqlx.QueryerContext) (notify
 	if cached := db.cachedRouting.Load(); cached != nil && cached.Version == version {
 		return *cached, nil
 	}
-	// Whatever is committed after version was read has a higher version, so the cache is
-	// then read again.
+	// A change that is committed after version was read has a higher version, so the cache
+	// is then read again.
 	r, err := db.readRouting(ctx, tx)
 	if err != nil {
 		return notify.Routing{}, err

@@ -3,8 +3,8 @@
 //
 //	version (1 byte) | key id (4 bytes) | nonce (12 bytes) | ciphertext and tag
 //
-// The tag also covers version, key id and the id of the row, so a secret that was altered
-// or copied to another row does not open.
+// The tag also covers version, key id and the id of the row. A secret that was altered, or
+// copied to another row, does not open.
 package secretbox
 
 import (

@@ -8,7 +8,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// Codes of refused requests. What is wrong in a request otherwise is monitor.InvalidConfig.
+// Codes of refused requests. All other mistakes in a request have monitor.InvalidConfig.
 const (
 	DestinationNotFound monitor.Code = "DESTINATION_NOT_FOUND"
 	RouteNotFound       monitor.Code = "ROUTE_NOT_FOUND"
@@ -28,8 +28,8 @@ const (
 // and may be called concurrently, by several gateways. A change takes effect for the next
 // event. Methods of the store do not check what the Check methods of notify do.
 //
-// After an error every method may be repeated: the creation of an id that exists
-// changes nothing, and what is gone already is deleted without an error.
+// After an error every method may be repeated. The creation of an id that exists changes
+// nothing, and the deletion of one that is gone is no error.
 type Store interface {
 	DestinationStore
 	RouteStore
@@ -49,8 +49,8 @@ type DestinationStore interface {
 	CreateDestination(ctx context.Context, d notify.Destination) (DestinationRecord, error)
 
 	// ChangeDestination locks a destination and stores what change makes of it: ID stays.
-	// change may run several times; its error is returned and nothing is stored. Where
-	// SecretsError is set, change gets no secrets. A change of Config, Secrets or Enabled
+	// change may run several times; its error is returned and nothing is stored. change
+	// gets no secrets if SecretsError is set. A change of Config, Secrets or Enabled
 	// also closes the circuit, so the next attempt is made at once. Errors:
 	// *monitor.Error DestinationNotFound, NameTaken; InvalidConfig for an unknown fallback.
 	ChangeDestination(ctx context.Context, id string, change func(*notify.Destination) error) (DestinationRecord, error)
