@@ -1,0 +1,245 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/record"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/incident"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// openIncidents registers streams that are live, and opens an incident at each of the first
+// black ones.
+func openIncidents(t testing.TB, s *postgres.Store, from, streams, black int) (ids []monitor.ID) {
+	t.Helper()
+	for n := range streams {
+		m := register(t, s, from+n)
+		ids = append(ids, m.ID)
+		acceptReport(t, s, m.ID, report(), monitor.Run)
+	}
+	for _, id := range ids[:black] {
+		acceptReport(t, s, id, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	}
+	return ids
+}
+
+func resolveIncident(t testing.TB, s *postgres.Store, id monitor.ID) {
+	t.Helper()
+	must[incident.Entry](t)(s.ActOnIncident(t.Context(), listIncidents(t, s, id)[0].ID, record.IncidentAction{OpID: newID(), Kind: incident.WasResolved, By: "ann"}))
+}
+
+func TestManyIncidentsAtOnceAreToldAsOneStorm(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	ids := openIncidents(t, s, 0, 12, 2)
+	expectSent(t, s, "chat opened", "chat opened") // two of twelve are no storm
+	acceptReport(t, s, ids[2], report(trouble(detector.Blackout, justNow())), monitor.Run)
+	acceptReport(t, s, ids[3], report(trouble(detector.Silence, justNow())), monitor.Run)
+	expectSent(t, s) // the first message counts what comes within seconds
+	if n := countRows(t, db, `storms WHERE state = 'open'`); n != 1 {
+		t.Fatalf("%d storms", n)
+	}
+	pass(t, db, 6*time.Second)
+	d := leaseOneForDestination(t, s)
+	if d.Storm == nil || d.Storm.Streams != 4 || d.Storm.Live != 12 || d.Storm.Situation.Severity != 1 || len(d.Storm.Situation.Conditions) != 2 || !d.Storm.Situation.Open {
+		t.Fatalf("leased %+v", d.Storm)
+	}
+	if kind := tell(t, s, d); kind != notify.Opened {
+		t.Errorf("the message is %s", kind)
+	}
+
+	acceptReport(t, s, ids[4], report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expectSent(t, s)
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "chat updated") // five streams
+
+	for _, id := range ids[:4] {
+		resolveIncident(t, s, id)
+	}
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "chat recovered", "chat recovered", "chat updated") // those that were told by themselves
+	resolveIncident(t, s, ids[4])
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "chat recovered")
+	if n := countRows(t, db, `storms WHERE state = 'resolved' AND resolved_at IS NOT NULL`); n != 1 {
+		t.Errorf("%d resolved storms", n)
+	}
+
+	// Trouble that comes back after the storm is told by itself.
+	acceptReport(t, s, ids[3], report(trouble(detector.Blackout, time.Now().UTC())), monitor.Run)
+	expectSent(t, s, "chat opened")
+}
+
+func TestAnIncidentLongAfterAStormIsNoPartOfIt(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	openIncidents(t, s, 0, 3, 3)
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "chat opened", "chat opened", "chat opened") // the first two by themselves
+	alter(t, db, `UPDATE incidents SET opened_at = opened_at - interval '1 minute'`)
+	openIncidents(t, s, 10, 1, 1)
+	expectSent(t, s, "chat opened")
+	openIncidents(t, s, 20, 2, 2) // three of six
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "chat opened", "chat opened")
+	if n := countRows(t, db, `storms WHERE state = 'open'`); n != 2 {
+		t.Errorf("%d storms, want 2", n)
+	}
+}
+
+// Two gateways take the reports of all streams at once.
+func TestIncidentsOfTwoGatewaysMakeOneStorm(t *testing.T) {
+	const streams = 12
+	dsn := database(t)
+	gateways, db := []*postgres.Store{open(t, dsn), open(t, dsn)}, raw(t, dsn)
+	addDestination(t, gateways[0], notify.Discord, "chat")
+	ids := openIncidents(t, gateways[0], 0, streams, 0)
+	var wait sync.WaitGroup
+	for n, id := range ids {
+		wait.Go(func() {
+			if _, err := gateways[n%2].Accept(t.Context(), id, report(trouble(detector.Blackout, justNow()))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if storms, members := countRows(t, db, `storms`), countRows(t, db, `incidents WHERE storm_id IS NOT NULL`); storms != 1 || members != streams {
+		t.Errorf("%d storms with %d of %d incidents", storms, members, streams)
+	}
+	for n, id := range ids {
+		wait.Go(func() {
+			i := listIncidents(t, gateways[n%2], id)[0]
+			if _, err := gateways[n%2].ActOnIncident(t.Context(), i.ID, record.IncidentAction{OpID: "a", Kind: incident.WasResolved, By: "ann"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if n := countRows(t, db, `storms WHERE state = 'resolved'`); n != 1 {
+		t.Error("the storm is not resolved")
+	}
+}
+
+// A gateway that hangs while it counts must not keep incidents from being told.
+func TestIncidentsAreToldOneByOneWhileTheyCannotBeCounted(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	holder := must[*sql.Conn](t)(db.Conn(t.Context()))
+	defer holder.Close()
+	if _, err := holder.ExecContext(t.Context(), `SELECT pg_advisory_lock(21325, 3)`); err != nil {
+		t.Fatal(err)
+	}
+	openIncidents(t, s, 0, 1, 1)
+	expectSent(t, s, "chat opened")
+}
+
+func silenceOf(match notify.Match, from, to time.Time) notify.Silence {
+	return notify.Silence{ID: newID(), Match: match, From: from, To: to, By: "ann"}
+}
+
+func TestASilenceHoldsBackMessagesButNotTheEnd(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	m, other := register(t, s, 1), register(t, s, 2)
+	now := time.Now().UTC()
+	acceptReport(t, s, other.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expectSent(t, s, "chat opened")
+	must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), silenceOf(notify.Match{}, now.Add(-time.Minute), now.Add(time.Hour))))
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expectSent(t, s)
+	resolveIncident(t, s, other.ID)
+	expectSent(t, s, "chat recovered")
+	alter(t, db, `UPDATE silences SET ends_at = now()`)
+	alter(t, db, `UPDATE routing_version SET version = version + 1`)
+	pass(t, db, time.Hour) // when the silence ends, nothing else happens
+	expectSent(t, s, "chat opened")
+}
+
+func TestASilenceUntilRecoveredEndsWithTheIncident(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	m, other := register(t, s, 1), register(t, s, 2)
+	silence := silenceOf(notify.Match{Monitors: []monitor.ID{m.ID}}, time.Now().UTC().Add(-time.Hour), time.Time{})
+	silence.UntilRecovered = true
+	must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), silence))
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	acceptReport(t, s, other.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expectSent(t, s, "chat opened")
+	resolveIncident(t, s, other.ID)
+	expectSent(t, s, "chat recovered")
+	if n := countRows(t, db, `silences WHERE ended_at IS NULL`); n != 1 {
+		t.Fatal("the end of another incident has ended the silence")
+	}
+	resolveIncident(t, s, m.ID)
+	expectSent(t, s)
+	if n := countRows(t, db, `silences WHERE ended_at IS NULL`); n != 0 {
+		t.Error("the silence has not ended")
+	}
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, time.Now().UTC())), monitor.Run)
+	expectSent(t, s, "chat opened")
+}
+
+func TestAChangeOfRoutesReachesOpenIncidents(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	first := addDestination(t, s, notify.Discord, "first")
+	replan := func() {
+		t.Helper()
+		if err := s.ReplanOpenIncidents(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expectSent(t, s, "first opened")
+	replan()
+	expectSent(t, s)
+
+	t.Run("a destination is added", func(t *testing.T) {
+		addDestination(t, s, notify.Discord, "second")
+		expectSent(t, s)
+		replan()
+		replan()
+		expectSent(t, s, "second opened")
+	})
+	t.Run("a silence is ended by a person", func(t *testing.T) {
+		silence := silenceOf(notify.Match{}, time.Now().UTC().Add(-time.Hour), time.Time{})
+		silence.UntilRecovered = true
+		must[routing.SilenceRecord](t)(s.CreateSilence(t.Context(), silence))
+		acceptReport(t, s, m.ID, report(trouble(detector.Silence, justNow())), monitor.Run)
+		expectSent(t, s)
+		must[routing.SilenceRecord](t)(s.EndSilence(t.Context(), silence.ID))
+		replan()
+		expectSent(t, s, "first worse", "second worse")
+	})
+	t.Run("a destination is taken away, and only told the end", func(t *testing.T) {
+		must[routing.RouteRecord](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = []string{first.ID}; return nil }))
+		replan()
+		must[incident.Entry](t)(s.ActOnIncident(t.Context(), onlyIncident(t, s, m.ID).ID, record.IncidentAction{OpID: "a", Kind: incident.Acknowledged, By: "ann"}))
+		expectSent(t, s, "first acknowledged")
+		resolveIncident(t, s, m.ID)
+		expectSent(t, s, "first recovered", "second recovered")
+	})
+	t.Run("a thread that could not be stored is added within a minute", func(t *testing.T) {
+		other := register(t, s, 2)
+		acceptReport(t, s, other.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+		alter(t, db, `DELETE FROM deliveries WHERE monitor_id = $1`, other.ID)
+		replan()
+		expectSent(t, s)
+		alter(t, db, `UPDATE routing_version SET planned_at = planned_at - interval '61 seconds'`)
+		replan()
+		expectSent(t, s, "first opened")
+	})
+}
