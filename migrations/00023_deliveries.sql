@@ -16,8 +16,7 @@ ALTER TABLE deliveries
     ADD COLUMN changed      BOOLEAN     NOT NULL DEFAULT false,
     -- An event that fails holds back those behind it until then, a minute from its first
     -- failure; NULL: it has not failed.
-    ADD COLUMN blocks_until TIMESTAMPTZ,
-    ADD COLUMN failed_at    TIMESTAMPTZ;
+    ADD COLUMN blocks_until TIMESTAMPTZ;
 
 -- Messages by due_at, and events of a destination by monitor: each is leased in its own order.
 CREATE INDEX idx_deliveries_messages ON deliveries (destination_id, due_at) WHERE state = 'pending' AND sequence IS NULL;
@@ -25,8 +24,9 @@ CREATE INDEX idx_deliveries_queue ON deliveries (destination_id, monitor_id, seq
 -- Finds what is in flight, and what was planned before the clock was set back.
 CREATE INDEX idx_deliveries_leased ON deliveries (destination_id) WHERE lease IS NOT NULL;
 CREATE INDEX idx_deliveries_planned ON deliveries (planned_at) WHERE state = 'pending';
--- Finds what is to be replayed.
-CREATE INDEX idx_deliveries_failed ON deliveries (failed_at) WHERE state = 'failed';
+-- Lists of those that have failed, which may be replayed, and of one destination.
+CREATE INDEX idx_deliveries_failed ON deliveries (created_at, id) WHERE state = 'failed';
+CREATE INDEX idx_deliveries_destination ON deliveries (destination_id, created_at, id);
 
 -- A storm may last for days because of one stream. What begins meanwhile is another storm.
 DROP INDEX idx_storms_open;

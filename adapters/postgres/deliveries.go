@@ -3,33 +3,59 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"strconv"
+	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 )
 
 type deliveryRecordRow struct {
-	eventRow
-
-	MonitorID     string         `db:"monitor_id"`
-	StreamURL     string         `db:"stream_url"`
-	IncidentID    sql.NullString `db:"incident_id"`
-	Tried         int            `db:"webhook_attempts"`
-	NextAttemptAt sql.NullTime   `db:"next_attempt_at"`
+	ID              string         `db:"id"` // of the delivery to a destination, or of the event
+	DestinationID   sql.NullString `db:"destination_id"`
+	DestinationName sql.NullString `db:"name"`
+	DestinationKind sql.NullString `db:"kind"`
+	EventID         sql.NullString `db:"event_id"`
+	EventType       sql.NullString `db:"event_type"`
+	Body            sql.NullString `db:"body"`
+	Status          string         `db:"status"`
+	Attempts        []byte         `db:"attempts"`
+	LastError       sql.NullString `db:"last_error"`
+	CreatedAt       time.Time      `db:"created_at"`
+	DeliveredAt     sql.NullTime   `db:"delivered_at"`
+	ResolvedAt      sql.NullTime   `db:"resolved_at"`
+	LongSchedule    bool           `db:"long_schedule"`
+	MonitorID       sql.NullString `db:"monitor_id"`
+	StreamURL       sql.NullString `db:"stream_url"`
+	IncidentID      sql.NullString `db:"incident_id"`
+	StormID         sql.NullString `db:"storm_id"`
+	Sequence        sql.NullInt64  `db:"sequence"`
+	Tried           int            `db:"tried"`
+	DueAt           sql.NullTime   `db:"due_at"`
 }
 
 func (r deliveryRecordRow) toDelivery() (registry.DeliveryRecord, error) {
-	record, err := r.toRecord()
-	if err != nil {
-		return registry.DeliveryRecord{}, err
-	}
 	d := registry.DeliveryRecord{
-		EventRecord: record, MonitorID: monitor.ID(r.MonitorID), StreamURL: monitor.StreamURL(r.StreamURL),
-		IncidentID: r.IncidentID.String, Tried: r.Tried,
+		EventRecord: registry.EventRecord{
+			EventID: r.EventID.String, EventType: event.Type(r.EventType.String), Payload: json.RawMessage(r.Body.String), Status: r.Status,
+			LastError: r.LastError.String, CreatedAt: r.CreatedAt.UTC(), SentAt: timeOrZero(r.DeliveredAt), ResolvedAt: timeOrZero(r.ResolvedAt),
+			LongSchedule: r.LongSchedule,
+		},
+		MonitorID: monitor.ID(r.MonitorID.String), StreamURL: monitor.StreamURL(r.StreamURL.String), IncidentID: r.IncidentID.String,
+		StormID: r.StormID.String, Sequence: r.Sequence.Int64, Tried: r.Tried,
+	}
+	if r.DestinationID.Valid {
+		d.DeliveryID = r.ID
+		d.Destination = &registry.DeliveryDestination{ID: r.DestinationID.String, Name: r.DestinationName.String, Kind: r.DestinationKind.String}
 	}
 	if d.State() == registry.DeliveryPending {
-		d.NextAttemptAt = timeOrZero(r.NextAttemptAt)
+		d.NextAttemptAt = timeOrZero(r.DueAt)
+	}
+	if err := json.Unmarshal(r.Attempts, &d.Attempts); err != nil {
+		return registry.DeliveryRecord{}, fmt.Errorf("attempts of delivery %s: %w", r.ID, err)
 	}
 	return d, nil
 }
@@ -41,36 +67,55 @@ var storedState = map[registry.DeliveryState]string{
 	registry.DeliveryFailed:    "failed",
 }
 
-// Deliveries implements registry.EventStore.
+// Deliveries implements registry.EventStore. A thread in which nothing was said is not
+// listed while there is nothing to tell.
 func (s *EventStore) Deliveries(ctx context.Context, q registry.DeliveryQuery) ([]registry.DeliveryRecord, error) {
-	var where []string
 	var args []any
-	add := func(condition string, arg any) {
-		args = append(args, arg)
-		where = append(where, fmt.Sprintf(condition, len(args)))
+	arg := func(v any) string {
+		args = append(args, v)
+		return "$" + strconv.Itoa(len(args))
+	}
+	var toCallbacks []string
+	toDestinations := []string{`x.state <> 'idle'`}
+	both := func(callbacks, destinations string) {
+		toCallbacks, toDestinations = append(toCallbacks, callbacks), append(toDestinations, destinations)
 	}
 	if q.MonitorID != "" {
-		add(`e.monitor_id = $%d`, q.MonitorID)
+		id := arg(q.MonitorID)
+		both(`e.monitor_id = `+id, `x.monitor_id = `+id)
 	}
 	if q.EventID != "" {
-		add(`e.id = $%d`, q.EventID)
+		id := arg(q.EventID)
+		both(`e.id = `+id, `x.event_id = `+id)
 	}
 	if q.IncidentID != "" {
-		add(`e.incident_id = $%d`, q.IncidentID)
+		id := arg(q.IncidentID)
+		both(`e.incident_id = `+id, `(x.incident_id = `+id+` OR x.event_id IN (SELECT id FROM monitor_events WHERE incident_id = `+id+`))`)
 	}
-	if stored, is := storedState[q.State]; is {
-		where = append(where, `e.webhook_status = '`+stored+`'`) // written out, the planner uses a partial index
+	if stored, is := storedState[q.State]; is { // written out, the planner uses a partial index
+		both(`e.webhook_status = '`+stored+`'`, `x.state = '`+string(q.State)+`'`)
+	}
+	if q.DestinationID != "" {
+		both(`false`, `x.destination_id = `+arg(q.DestinationID))
 	}
 	if !q.Before.CreatedAt.IsZero() {
-		args = append(args, q.Before.CreatedAt.UTC(), q.Before.ID)
-		where = append(where, fmt.Sprintf(`(e.created_at, e.id) < ($%d, CAST($%d AS uuid))`, len(args)-1, len(args)))
+		place := `(` + arg(q.Before.CreatedAt.UTC()) + `, CAST(` + arg(q.Before.ID) + ` AS uuid))`
+		both(`(e.created_at, e.id) < `+place, `(x.created_at, x.id) < `+place)
 	}
 	var rows []deliveryRecordRow
 	err := s.db.SelectContext(ctx, &rows, fmt.Sprintf(`
-		SELECT e.id, e.event_type, e.body, e.webhook_status, e.attempts, e.webhook_last_error, e.created_at, e.sent_at, e.resolved_at, e.long_schedule,
-		       e.monitor_id, m.stream_url, e.incident_id, e.webhook_attempts, e.next_attempt_at
-		FROM monitor_events e JOIN monitors m ON m.id = e.monitor_id%s
-		ORDER BY e.created_at DESC, e.id DESC LIMIT %d`, whereOf(where), q.Limit), args...)
+		(SELECT e.id, CAST(NULL AS uuid) AS destination_id, NULL AS name, NULL AS kind, e.id AS event_id, e.event_type, e.body, e.webhook_status AS status,
+		        e.attempts, e.webhook_last_error AS last_error, e.created_at, e.sent_at AS delivered_at, e.resolved_at, e.long_schedule,
+		        e.monitor_id, m.stream_url, e.incident_id, CAST(NULL AS uuid) AS storm_id, CAST(NULL AS bigint) AS sequence, e.webhook_attempts AS tried, e.next_attempt_at AS due_at
+		 FROM monitor_events e JOIN monitors m ON m.id = e.monitor_id%[1]s
+		 ORDER BY e.created_at DESC, e.id DESC LIMIT %[2]d)
+		UNION ALL
+		(SELECT x.id, x.destination_id, d.name, d.kind, x.event_id, e.event_type, e.body, x.state,
+		        x.attempts, x.last_error, x.created_at, x.delivered_at, e.resolved_at, false,
+		        x.monitor_id, m.stream_url, COALESCE(x.incident_id, e.incident_id), x.storm_id, x.sequence, x.tried, x.due_at
+		 FROM deliveries x JOIN destinations d ON d.id = x.destination_id LEFT JOIN monitor_events e ON e.id = x.event_id LEFT JOIN monitors m ON m.id = x.monitor_id%[3]s
+		 ORDER BY x.created_at DESC, x.id DESC LIMIT %[2]d)
+		ORDER BY created_at DESC, id DESC LIMIT %[2]d`, whereOf(toCallbacks), q.Limit, whereOf(toDestinations)), args...)
 	if err != nil {
 		return nil, wrapError(ctx, "list deliveries", err)
 	}

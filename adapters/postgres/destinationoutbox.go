@@ -175,7 +175,7 @@ func (o *DestinationOutbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r rec
 			tried = CASE WHEN $4 AND CAST($2 AS text) = 'pending' THEN 0 ELSE tried + 1 END,
 			blocks_until = CASE WHEN CAST($2 AS text) = 'pending' AND sequence IS NOT NULL THEN COALESCE(blocks_until, now() + interval '1 minute') END,
 			attempts = CAST($5 AS jsonb), last_error = $6, told = COALESCE(CAST($7 AS jsonb), told),
-			delivered_at = CASE WHEN $8 THEN now() ELSE delivered_at END, failed_at = CASE WHEN CAST($2 AS text) = 'failed' THEN now() END,
+			delivered_at = CASE WHEN $8 THEN now() ELSE delivered_at END,
 			changed = false, leased_until = NULL, lease = NULL
 		WHERE id = $1`, r.ID, after.state, after.dueIn, after.newRound, attempts, lastError, told, outcome.Delivered)
 	return err

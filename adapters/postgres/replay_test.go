@@ -1,0 +1,195 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+func TestDeliveriesToDestinationsAreListedWithThoseToCallbacks(t *testing.T) {
+	s := open(t, database(t))
+	hook, chat := addDestination(t, s, notify.Webhook, "hook"), addDestination(t, s, notify.Discord, "chat")
+	m := register(t, s, 1)
+	e := trouble(detector.Blackout, justNow())
+	acceptReport(t, s, m.ID, report(e), monitor.Run)
+	i := onlyIncident(t, s, m.ID)
+	for _, d := range leaseForDestinations(t, s) {
+		if d.Event != nil {
+			recordOutcome(t, s, d, retriedIn(time.Hour))
+		} else {
+			tell(t, s, d)
+		}
+	}
+	all := deliveries(t, s, registry.DeliveryQuery{})
+	if len(all) != 3 {
+		t.Fatalf("%d deliveries: %+v", len(all), all)
+	}
+	for name, c := range map[string]struct {
+		q    registry.DeliveryQuery
+		want int
+	}{
+		"of the monitor":        {registry.DeliveryQuery{MonitorID: m.ID}, 3},
+		"of the event":          {registry.DeliveryQuery{EventID: e.ID}, 2},
+		"of the incident":       {registry.DeliveryQuery{IncidentID: i.ID}, 3},
+		"of the webhook":        {registry.DeliveryQuery{DestinationID: hook.ID}, 1},
+		"pending":               {registry.DeliveryQuery{State: registry.DeliveryPending}, 2},
+		"delivered":             {registry.DeliveryQuery{State: registry.DeliveryDelivered}, 1},
+		"pending at the chat":   {registry.DeliveryQuery{State: registry.DeliveryPending, DestinationID: chat.ID}, 0},
+		"delivered at the chat": {registry.DeliveryQuery{State: registry.DeliveryDelivered, DestinationID: chat.ID}, 1},
+	} {
+		if got := deliveries(t, s, c.q); len(got) != c.want {
+			t.Errorf("%s: %d deliveries, want %d", name, len(got), c.want)
+		}
+	}
+	event, message := deliveries(t, s, registry.DeliveryQuery{DestinationID: hook.ID})[0], deliveries(t, s, registry.DeliveryQuery{DestinationID: chat.ID})[0]
+	if event.DeliveryID == "" || *event.Destination != (registry.DeliveryDestination{ID: hook.ID, Name: "hook", Kind: "webhook"}) || event.EventID != e.ID || event.Sequence != 1 ||
+		event.IncidentID != i.ID || event.StreamURL != m.StreamURL || event.Tried != 1 || len(event.Attempts) != 1 || event.LastError != "HTTP 500" || time.Until(event.NextAttemptAt) < 50*time.Minute {
+		t.Errorf("the event is %+v at %+v", event, event.Destination)
+	}
+	if message.EventID != "" || message.IncidentID != i.ID || message.MonitorID != m.ID || message.SentAt.IsZero() || message.LastError != "" {
+		t.Errorf("the message is %+v", message)
+	}
+	var paged []string
+	q := registry.DeliveryQuery{Limit: 1}
+	for page := deliveries(t, s, q); len(page) > 0 && len(paged) < 9; page = deliveries(t, s, q) {
+		paged = append(paged, page[0].ID())
+		q.Before = registry.DeliveryPlace{CreatedAt: page[0].CreatedAt, ID: page[0].ID()}
+	}
+	if len(paged) != 3 || paged[0] != all[0].ID() || paged[1] != all[1].ID() || paged[2] != all[2].ID() {
+		t.Errorf("the pages have %v", paged)
+	}
+}
+
+func TestDeliveriesAreReplayed(t *testing.T) {
+	dsn := database(t)
+	s := open(t, dsn)
+	hook := addDestination(t, s, notify.Webhook, "hook")
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(blackout(1), blackout(2)), monitor.Run)
+	failedAttempt := func() delivery.DestinationOutcome {
+		return delivery.DestinationOutcome{Attempt: attempt("HTTP 400"), Class: notify.Rejected, Failed: true}
+	}
+	var ids []string
+	for range 2 {
+		d := leaseOneForDestination(t, s)
+		ids = append(ids, d.ID)
+		recordOutcome(t, s, d, failedAttempt())
+	}
+	if leased := leaseForDestinations(t, s); len(leased) != 0 {
+		t.Fatalf("leased %+v", leased)
+	}
+	for range 2 {
+		if err := s.Replay(t.Context(), ids[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := leaseOneForDestination(t, s)
+	if again.ID != ids[0] || again.Event.Sequence != 1 || again.Attempts != 0 {
+		t.Errorf("leased %+v", again)
+	}
+	recordOutcome(t, s, again, failedAttempt())
+	for destination, want := range map[string]int{newID(): 0, hook.ID: 2} {
+		if n := must[int](t)(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), destination)); n != want {
+			t.Errorf("%d replayed, want %d", n, want)
+		}
+	}
+	for n := range 2 {
+		d := leaseOneForDestination(t, s)
+		if d.ID != ids[n] {
+			t.Errorf("leased %+v", d.Event)
+		}
+		recordOutcome(t, s, d, failedAttempt())
+	}
+	if n := must[int](t)(s.ReplayFailed(t.Context(), time.Now().Add(365*24*time.Hour), "")); n != 0 {
+		t.Errorf("%d replayed that were created before", n)
+	}
+	if n := must[int](t)(s.ReplayFailed(t.Context(), noon.Add(-time.Hour), "")); n != 2 {
+		t.Errorf("%d replayed", n)
+	}
+	requireCode(t, s.Replay(t.Context(), newID()), routing.DeliveryNotFound)
+	requireCode(t, s.Replay(t.Context(), "x"), routing.DeliveryNotFound)
+}
+
+func TestAMessageIsReplayedAsIfItWereNew(t *testing.T) {
+	s := open(t, database(t))
+	chat := addDestination(t, s, notify.Discord, "chat")
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expectSent(t, s, "chat opened")
+	id := deliveries(t, s, registry.DeliveryQuery{DestinationID: chat.ID})[0].DeliveryID
+	replay := func() {
+		t.Helper()
+		if err := s.Replay(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replay()
+	expectSent(t, s, "chat opened")
+	resolveIncident(t, s, m.ID)
+	expectSent(t, s, "chat recovered")
+	replay()
+	expectSent(t, s, "chat recovered")
+}
+
+func TestADeliveryKeepsItsNewestAttempts(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	hook := addDestination(t, s, notify.Webhook, "hook")
+	addNotices(t, db, hook, 1)
+	var last delivery.Attempt
+	for range 25 {
+		o := retriedIn(0)
+		last = *o.Attempt
+		recordOutcome(t, s, leaseOneForDestination(t, s), o)
+		alter(t, db, `UPDATE destinations SET closed_until = NULL, failures = 0`)
+	}
+	attempts := deliveries(t, s, registry.DeliveryQuery{})[0].Attempts
+	if len(attempts) != 20 || !attempts[19].At.Equal(last.At) {
+		t.Errorf("%d attempts are kept, the last of %v", len(attempts), attempts[len(attempts)-1].At)
+	}
+}
+
+func TestADestinationThatIsGoneIsDisabled(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	gone, mail, chat := addDestination(t, s, notify.Webhook, "gone"), addDestination(t, s, notify.Email, "mail"), addDestination(t, s, notify.Discord, "chat")
+	addNotices(t, db, gone, 2)
+	d := leaseForDestinations(t, s)[0]
+	outcome := delivery.DestinationOutcome{Attempt: attempt("HTTP 410"), Class: notify.Gone, Failed: true, Disable: true}
+	for range 2 { // the answer to the first was lost
+		if reason := recordOutcome(t, s, d, outcome); reason != "it does not exist any more: HTTP 410" {
+			t.Errorf("the reason is %q", reason)
+		}
+	}
+	if got := must[routing.DestinationRecord](t)(s.Destination(t.Context(), gone.ID)); got.Enabled || got.DisabledReason == "" || got.Failures != 1 || got.LastError != "HTTP 410" {
+		t.Errorf("the destination is %+v", got)
+	}
+	notices := map[string]bool{}
+	for _, d := range leaseForDestinations(t, s) {
+		if d.Notice == nil || d.Notice.Name != "gone" || d.Notice.Reason == "" || d.Notice.At.IsZero() {
+			t.Errorf("leased %+v", d)
+		}
+		notices[d.Destination.ID] = true
+		recordOutcome(t, s, d, accepted())
+	}
+	if len(notices) != 2 || !notices[mail.ID] || !notices[chat.ID] {
+		t.Errorf("notices went to %v", notices)
+	}
+	t.Run("and its fallback is told, if it has one", func(t *testing.T) {
+		must[routing.DestinationRecord](t)(s.ChangeDestination(t.Context(), mail.ID, func(d *notify.Destination) error { d.Fallback = chat.ID; return nil }))
+		addNotices(t, db, mail, 1)
+		alter(t, db, `UPDATE destinations SET failures = 100, failing_since = now() - interval '5 days' WHERE id = $1`, mail.ID)
+		if reason := recordOutcome(t, s, leaseOneForDestination(t, s), retriedIn(time.Hour)); reason == "" {
+			t.Error("it is not disabled")
+		}
+		if d := leaseOneForDestination(t, s); d.Destination.ID != chat.ID || d.Notice.Name != "mail" {
+			t.Errorf("leased %+v", d)
+		}
+	})
+}
