@@ -3,6 +3,7 @@ package notifier
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
@@ -78,6 +79,38 @@ func (c *Client) Send(ctx context.Context, m message.Message, attempt func(conte
 	}
 	r.At = at
 	return r
+}
+
+// Conn connects to a server that does not speak HTTP. The connection ends with ctx. With a TLS
+// configuration, TLS begins at once.
+func (c *Client) Conn(ctx context.Context, address string, cfg *tls.Config) (net.Conn, error) {
+	dialer := c.guard.Dialer(false, c.cfg.Timeout)
+	dial := dialer.DialContext
+	if cfg != nil {
+		dial = (&tls.Dialer{NetDialer: dialer, Config: cfg}).DialContext
+	}
+	conn, err := dial(ctx, "tcp", address)
+	if err == nil {
+		context.AfterFunc(ctx, func() { _ = conn.Close() })
+	}
+	return conn, err
+}
+
+// TLS returns the configuration for connections to a host (decision O6).
+func (c *Client) TLS(host string) *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.cfg.RootCAs, ServerName: host}
+}
+
+// Timeout returns the longest that one Send takes.
+func (c *Client) Timeout() time.Duration { return c.cfg.Timeout }
+
+// Now returns the time.
+func (c *Client) Now() time.Time { return c.cfg.Now() }
+
+// Describe says in one line why a Conn failed, without addresses and without the secrets of the
+// destination.
+func (c *Client) Describe(ctx context.Context, d notify.Destination, err error) string {
+	return outbound.OneLine(hider(d.Secrets)(c.http.Describe(ctx, err)))
 }
 
 // Request is a request to a provider.

@@ -119,3 +119,9 @@ func (c *Client) Do(req *http.Request) Attempt {
 	a.Exchange.Answer = NewAnswer(res.Header.Get("Content-Type"), a.Body)
 	return a
 }
+
+// Describe says in one line why a connection through a Dialer failed whose context is ctx. It names
+// no address.
+func (c *Client) Describe(ctx context.Context, err error) string {
+	return c.describeFailure(ctx, ctx, err)
+}

@@ -2,6 +2,7 @@ package notifiertest
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -32,6 +33,8 @@ type Harness struct {
 
 	// WrongCredentials changes the secrets to others that the provider does not know.
 	WrongCredentials func(*notify.Destination)
+
+	RootCAs *x509.CertPool // that issue the server's certificate; nil: the system's
 
 	Edits    bool // the channel edits its messages
 	Replaces bool // a push replaces the message, with a sound, instead of a message of its own
@@ -91,7 +94,7 @@ type fixture struct {
 func newFixture(t *testing.T, h Harness, timeout time.Duration) *fixture {
 	t.Helper()
 	t.Cleanup(h.Server.Close)
-	return &fixture{Harness: h, sender: newSender(t, h.New, notifier.Config{Timeout: timeout, AllowedNetworks: loopback})}
+	return &fixture{Harness: h, sender: newSender(t, h.New, notifier.Config{Timeout: timeout, AllowedNetworks: loopback, RootCAs: h.RootCAs})}
 }
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
@@ -106,7 +109,13 @@ func newSender(t *testing.T, create func(*notifier.Client) message.Sender, cfg n
 // NewSender returns a sender that may connect to the fakes on loopback.
 func NewSender(t *testing.T, create func(*notifier.Client) message.Sender) message.Sender {
 	t.Helper()
-	return newSender(t, create, notifier.Config{AllowedNetworks: loopback})
+	return NewSenderWithRoots(t, create, nil)
+}
+
+// NewSenderWithRoots returns a sender that also trusts the certificates of a fake.
+func NewSenderWithRoots(t *testing.T, create func(*notifier.Client) message.Sender, roots *x509.CertPool) message.Sender {
+	t.Helper()
+	return newSender(t, create, notifier.Config{AllowedNetworks: loopback, RootCAs: roots})
 }
 
 // send sends a message and checks what holds of every result.
