@@ -152,7 +152,7 @@ func (f facts) describe(d *delivery.DestinationDelivery, r destinationDeliveryRo
 
 // planFor returns the plan for the messages to a destination about an incident, or about
 // the incidents of a storm. These are told as early as the first of them, and held back while
-// all of them are. Where no route leads to the destination any more, only the end is told.
+// all of them are. A destination to which no route leads any more is only told the end.
 func planFor(routing notify.Routing, d notify.Destination, now time.Time, incidents ...toldIncident) notify.Plan {
 	plan := notify.Plan{Edits: d.Edits(), Await: d.AwaitPicture(), SilencedUntil: notify.Forever}
 	found := false

@@ -23,8 +23,8 @@ const (
 	eventBlocks      = `(x.blocks_until > now() AND x.blocks_until < now() + interval '70 seconds')`
 )
 
-// A destination d whose circuit is open gets nothing before closed_until, which is at most
-// 60 s away unless the database's clock was set back.
+// circuitPauses is the condition of a destination d that gets nothing before closed_until.
+// That is at most 60 s away, unless the database's clock was set back.
 const circuitPauses = `(d.closed_until > now() AND d.closed_until < now() + interval '70 seconds')`
 
 // allowance is what the rate limit l of a destination d allows at now(); NULL: it has none.
@@ -32,8 +32,8 @@ const allowance = `
 	CASE WHEN d.tokens_at = '-infinity' OR d.tokens_at > now() + interval '10 seconds' THEN l.burst
 	     ELSE LEAST(l.burst, d.tokens + GREATEST(EXTRACT(EPOCH FROM now() - d.tokens_at), 0) / l.interval_sec) END`
 
-// queuedEvents finds, for a destination r, the next event of each monitor: of those that
-// are due, in flight or failing for less than a minute, the first. It is taken if it is due
+// queuedEvents finds the next event of each monitor at a destination r. That is the first of
+// those that are due, in flight, or failing for less than a minute. It is taken if it is due
 // and no event of its monitor is in flight.
 //
 // The query jumps from monitor to monitor in idx_deliveries_queue (destination_id,
@@ -64,8 +64,8 @@ const queuedEvents = `
 
 // destinationLeaseQuery leases up to $1 due deliveries for $2 seconds under the lease ID
 // $3. First it takes those leased under an ID in $4, because the answer to that call was lost.
-// A destination has at most $5 in flight, at most one after $6 failures in a row, and no more
-// than the rate limit of its kind in $7 allows. The destinations take turns.
+// A destination has at most $5 in flight, and at most one after $6 failures in a row. It gets
+// no more than the rate limit of its kind in $7 allows. The destinations take turns.
 //
 // The locks of destinations keep two gateways from leasing for one at the same time. The
 // statement sees the deliveries as they were when it began. So it passes over a destination
@@ -175,7 +175,7 @@ func (o *DestinationOutbox) LeaseForDestinations(ctx context.Context, limit int,
 	return leased, nil
 }
 
-// NextDueForDestinations implements delivery.DestinationOutbox. What is due already and was
+// NextDueForDestinations implements delivery.DestinationOutbox. A delivery that is due and was
 // not leased waits for something else: a lease, a retry, a circuit or a rate limit.
 func (o *DestinationOutbox) NextDueForDestinations(ctx context.Context) (time.Time, error) {
 	var wait sql.NullFloat64

@@ -110,8 +110,8 @@ type rowState struct {
 	newRound bool            // the next attempt is the first at another message
 }
 
-// stateAfter returns what an outcome makes of a delivery. What has changed since the lease
-// is told at once, or with the retry of what failed.
+// stateAfter returns what an outcome makes of a delivery. A change since the lease makes a
+// thread due at once, unless a retry comes that will tell it.
 func (r recordedDelivery) stateAfter(o delivery.DestinationOutcome) rowState {
 	due := sql.NullFloat64{Float64: max(time.Until(o.DueAt), 0).Seconds(), Valid: !o.DueAt.IsZero()}
 	retried := o.Attempt != nil && !o.Delivered && !o.Failed
@@ -146,9 +146,8 @@ func (o *DestinationOutbox) storeNothingToTell(ctx context.Context, tx *sqlx.Tx,
 	return err
 }
 
-// storeAttempt stores an attempt and what follows from it. If another gateway has the lease,
-// the attempt was a success: it is stored, and what follows is left to that gateway unless
-// the delivery is an event, which is delivered now.
+// storeAttempt stores an attempt and what follows from it. Another gateway may have the lease
+// of a success by now. What follows for a thread is then left to that gateway.
 func (o *DestinationOutbox) storeAttempt(ctx context.Context, tx *sqlx.Tx, r recordedDelivery, attempts string, leased bool, outcome delivery.DestinationOutcome) error {
 	var told sql.NullString
 	if outcome.Told != nil {

@@ -42,7 +42,7 @@ func newsOf(all ...*incidentSteps) (n news) {
 }
 
 // fanOut stores what is to be delivered of the news to destinations (section 19.4), and
-// wakes the dispatchers. What the server refuses is logged and left out: no event waits for
+// wakes the dispatchers. It logs and leaves out what the server refuses: no event waits for
 // its deliveries. ReplanOpenIncidents adds what is missing at incidents.
 func (db *database) fanOut(ctx context.Context, tx *sqlx.Tx, n news) error {
 	if len(n.events)+len(n.changed) == 0 {
@@ -154,24 +154,27 @@ func (f *fanOut) addThreads(i toldIncident, now time.Time) {
 	}
 }
 
+// keepsItsTime is the condition of a row x of deliveries that is in flight or being retried.
+// wakesAt is when another thread has something to tell, a storm after a pause ($4).
+const (
+	keepsItsTime = `(x.state = 'pending' AND (x.tried > 0 OR COALESCE(x.leased_until > now(), false)))`
+	wakesAt      = `CASE WHEN x.storm_id IS NULL THEN now()
+	                     ELSE LEAST(now() + make_interval(secs => $4), CASE WHEN x.state = 'pending' THEN x.due_at END) END`
+)
+
 // storeFanOut wakes the threads of the incidents $2 and of the storms $3, and stores the
-// new deliveries $1. A message that is being retried keeps its time: it will tell the
-// present situation. A destination that was deleted meanwhile gets nothing.
+// new deliveries $1. A message that is in flight or being retried keeps its time. Its retry
+// tells the change, or its success makes the thread due. A destination that was deleted
+// meanwhile gets nothing.
 const storeFanOut = `
 	WITH woken AS (
 		UPDATE deliveries x SET
 			changed = true, state = 'pending',
-			tried = CASE WHEN retried THEN x.tried ELSE 0 END,
-			due_at = CASE WHEN retried THEN x.due_at ELSE w.due_at END,
-			planned_at = CASE WHEN retried THEN x.planned_at ELSE now() END,
-			round_began_at = CASE WHEN retried THEN x.round_began_at ELSE w.due_at END
-		FROM (
-			SELECT id, now() AS due_at, state = 'pending' AND tried > 0 AS retried
-			FROM deliveries WHERE incident_id = ANY (CAST($2 AS uuid[]))
-			UNION ALL
-			SELECT id, LEAST(now() + make_interval(secs => $4), CASE WHEN state = 'pending' THEN due_at END), state = 'pending' AND tried > 0
-			FROM deliveries WHERE storm_id = ANY (CAST($3 AS uuid[]))) AS w
-		WHERE x.id = w.id),
+			tried = CASE WHEN ` + keepsItsTime + ` THEN x.tried ELSE 0 END,
+			due_at = CASE WHEN ` + keepsItsTime + ` THEN x.due_at ELSE ` + wakesAt + ` END,
+			planned_at = CASE WHEN ` + keepsItsTime + ` THEN x.planned_at ELSE now() END,
+			round_began_at = CASE WHEN ` + keepsItsTime + ` THEN x.round_began_at ELSE ` + wakesAt + ` END
+		WHERE x.incident_id = ANY (CAST($2 AS uuid[])) OR x.storm_id = ANY (CAST($3 AS uuid[]))),
 	known AS (
 		SELECT id FROM destinations WHERE id IN (SELECT destination_id FROM json_to_recordset($1) AS n (destination_id uuid))
 		ORDER BY id FOR KEY SHARE),

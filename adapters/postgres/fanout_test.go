@@ -2,6 +2,8 @@ package postgres_test
 
 import (
 	"database/sql"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -11,7 +13,6 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
-	"github.com/stream-monitor/stream-monitor/domain/event"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -253,6 +254,35 @@ func TestAChangeDuringAnAttemptIsTold(t *testing.T) {
 	expectSent(t, s, "chat acknowledged")
 }
 
+// The end of an attempt may be stored while a change waits for the row.
+func TestAChangeThatWaitsForTheEndOfAnAttemptIsTold(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	addDestination(t, s, notify.Discord, "chat")
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	leased := leaseOneForDestination(t, s)
+	told := leased.Incident.Told.After(leased.Incident.Situation, notify.Step{Kind: notify.Opened, Push: true}, time.Now(), "ref")
+	encoded := must[[]byte](t)(json.Marshal(told))
+
+	end := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
+	if _, err := end.ExecContext(t.Context(), `UPDATE deliveries SET state = 'delivered', told = $1, due_at = NULL, leased_until = NULL, lease = NULL`, string(encoded)); err != nil {
+		t.Fatal(err)
+	}
+	acted := make(chan error, 1)
+	go func() {
+		_, err := s.ActOnIncident(t.Context(), leased.Incident.Incident.ID, record.IncidentAction{OpID: "a", Kind: incident.Acknowledged, By: "ann"})
+		acted <- err
+	}()
+	eventually(t, "the change waits", func() bool {
+		return countRows(t, db, `pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`) > 0
+	})
+	if err := errors.Join(end.Commit(), <-acted); err != nil {
+		t.Fatal(err)
+	}
+	expectSent(t, s, "chat acknowledged")
+}
+
 func TestRoutesSelectByMetadataAndDelayAndRepeat(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
@@ -267,5 +297,3 @@ func TestRoutesSelectByMetadataAndDelayAndRepeat(t *testing.T) {
 	pass(t, db, 10*time.Minute)
 	expectSent(t, s, "chief opened")
 }
-
-var _ = event.Blackout

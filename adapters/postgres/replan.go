@@ -9,8 +9,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 )
 
-// replanEvery is how often missing threads are added although the routing has not changed:
-// those that fanOut had to leave out, and those by a routing that changed meanwhile.
+// replanEvery is how often missing threads are added without a change of the routing. fanOut
+// had to leave them out, or read the routing just before it was changed.
 const replanEvery = time.Minute
 
 // ReplanOpenIncidents makes the threads of all open incidents and storms due after a change

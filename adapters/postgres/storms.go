@@ -14,8 +14,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-// stormPause is the shortest time between two messages about a storm, and before the first:
-// its incidents come within seconds, and one message should count most of them.
+// stormPause is the shortest time between two messages about a storm, and before the first.
+// Its incidents come within seconds, and one message should count most of them.
 const stormPause = 5 * time.Second
 
 // stormLock takes the lock under which incidents are counted. Without it, those that are
@@ -23,10 +23,9 @@ const stormPause = 5 * time.Second
 // gateway that hangs must not hold back the incidents of the others.
 const stormLock = `SET LOCAL lock_timeout = '1s'; SELECT pg_advisory_xact_lock(21325, 3)`
 
-// recordStorm makes a storm of the incidents of the last minute, or adds those that were
-// opened to the storm that is under way: one with an incident of the last minute. What the
-// server refuses is logged, and the incidents are told one by one. It returns the news with
-// all incidents that are now told as a storm.
+// recordStorm makes a storm of the incidents of the last minute. If one of them is in a storm
+// already, it adds to it those that were opened. It returns the news with all incidents
+// that are now told as a storm. If the server refuses, the incidents are told one by one.
 func (db *database) recordStorm(ctx context.Context, tx *sqlx.Tx, n news) (news, error) {
 	if len(n.opened) == 0 {
 		return n, nil

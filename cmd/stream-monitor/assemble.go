@@ -92,7 +92,7 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 		MissingWorker:         c.MissingWorkerPolicy(),
 		MaxConcurrentLaunches: maxConcurrentLaunches(c),
 		ReconcileTimeout:      c.GatewayReconcileTimeout,
-		LeaderTasks:           []supervisor.LeaderTask{sweep, expireHistory, expireFeed, sweepIncidents(incidents), {Name: "thumbnails", Every: record.SweepThumbnailsEvery, Run: thumbnails.Sweep}, g.reconcileIncidents(clock, log), {Name: "events", Every: eventsInterval, Run: expireEvents.Run}},
+		LeaderTasks:           []supervisor.LeaderTask{sweep, expireHistory, expireFeed, sweepIncidents(incidents), {Name: "thumbnails", Every: record.SweepThumbnailsEvery, Run: thumbnails.Sweep}, g.reconcileIncidents(clock, log), {Name: "events", Every: eventsInterval, Run: expireEvents.Run}, {Name: "messages", Every: messagesInterval, Run: g.store.ReplanOpenIncidents}},
 		Log:                   log,
 		Now:                   clock,
 	})
@@ -140,6 +140,10 @@ func (g *gatewayServer) listen(services httpapi.Services, keys config.Keys, log 
 
 // eventsInterval is the pause between two runs that delete expired events and incidents.
 const eventsInterval = 10 * time.Minute
+
+// messagesInterval is the pause between two looks whether a change of routes or silences
+// concerns open incidents.
+const messagesInterval = 2 * time.Second
 
 // sweepIncidents is the task that lets time change incidents.
 func sweepIncidents(incidents *record.IncidentService) supervisor.LeaderTask {
