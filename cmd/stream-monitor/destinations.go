@@ -10,6 +10,8 @@ import (
 
 	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/discord"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/email"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/pagerduty"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/slack"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/teams"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/telegram"
@@ -28,10 +30,12 @@ import (
 func messageSenders(allowed config.Networks, now func() time.Time) map[notify.Kind]message.Sender {
 	client := notifier.NewClient(notifier.Config{AllowedNetworks: allowed, Version: version, Now: now})
 	return map[notify.Kind]message.Sender{
-		notify.Slack:    slack.New(client),
-		notify.Discord:  discord.New(client),
-		notify.Teams:    teams.New(client),
-		notify.Telegram: telegram.New(client),
+		notify.Slack:     slack.New(client),
+		notify.Discord:   discord.New(client),
+		notify.Teams:     teams.New(client),
+		notify.Telegram:  telegram.New(client),
+		notify.PagerDuty: pagerduty.New(client),
+		notify.Email:     email.New(client),
 	}
 }
 

@@ -1,20 +1,24 @@
 package notifiertest
 
 import (
-	"strings"
+	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/application/delivery/message"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
 )
 
-const threadID = "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d"
+// ids counts the messages and the threads of the tests.
+var ids atomic.Int64
 
-// example returns a message of a kind, as templates make it.
+func newID() string { return fmt.Sprintf("0190a5c8-e4b0-7d8a-9c1d-%012d", ids.Add(1)) }
+
+// example returns a message of a kind, as templates make it, in a thread of its own.
 func example(kind notify.MessageKind, language notify.Language) message.Message {
 	m := message.Message{
-		ID:       "0190a5c8-0000-7000-8000-" + strings.Repeat("0", 12),
-		ThreadID: threadID,
+		ID:       newID(),
+		ThreadID: newID(),
 		Kind:     kind,
 		Push:     kind == notify.Opened || kind == notify.Worse || kind == notify.Reopened || kind == notify.Repeated,
 		Language: language,
@@ -36,6 +40,13 @@ func example(kind notify.MessageKind, language notify.Language) message.Message 
 		m.Stream.Text, m.Link.Text = "配信", "障害"
 		m.Actions[0].Text, m.Actions[1].Text = "対応中にする", "1時間ミュート"
 	}
+	return m
+}
+
+// after returns a message of a kind in the thread of an earlier one.
+func after(earlier message.Message, ref string, kind notify.MessageKind, language notify.Language) message.Message {
+	m := example(kind, language)
+	m.ThreadID, m.Ref = earlier.ThreadID, ref
 	return m
 }
 

@@ -36,10 +36,10 @@ type Harness struct {
 
 	RootCAs *x509.CertPool // that issue the server's certificate; nil: the system's
 
-	Edits    bool // the channel edits its messages
-	Replaces bool // a push replaces the message, with a sound, instead of a message of its own
-	Picture  Picture
-	NoHTTP   bool // the provider knows neither redirects nor how long to wait
+	Edits   bool // the channel edits its messages
+	Alerts  bool // it shows an incident as one alert with a state, which a push changes, too
+	Picture Picture
+	NoHTTP  bool // the provider knows neither redirects nor how long to wait
 
 	// Reads is how many characters of a long message must be seen at least.
 	Reads int

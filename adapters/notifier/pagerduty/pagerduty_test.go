@@ -1,0 +1,65 @@
+package pagerduty_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/stream-monitor/stream-monitor/adapters/notifier"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/notifiertest"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/pagerduty"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+	fake "github.com/stream-monitor/stream-monitor/test/fake/channel/pagerduty"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newSender(c *notifier.Client) message.Sender { return pagerduty.New(c) }
+
+func TestConformance(t *testing.T) {
+	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {
+		s := fake.New()
+		return notifiertest.Harness{
+			New: newSender, Server: s, Edits: true, Alerts: true, Picture: notifiertest.ByURL, Reads: 5000,
+			Destination:      destination(s),
+			WrongCredentials: func(d *notify.Destination) { d.Secrets["routing_key"] = "geheim-wrong-0123456789abcdef012" },
+		}
+	})
+}
+
+func TestAnIncidentIsOneAlertUntilItIsResolved(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	sender := notifiertest.NewSender(t, newSender)
+	ref := ""
+	for _, step := range []struct {
+		kind   notify.MessageKind
+		open   bool
+		state  string
+		alerts int
+	}{
+		{notify.Opened, true, "triggered", 1},
+		{notify.Worse, true, "triggered", 1},
+		{notify.Acknowledged, true, "acknowledged", 1},
+		{notify.Repeated, true, "acknowledged", 1},
+		{notify.Recovered, false, "resolved", 1},
+		{notify.Updated, true, "resolved", 1},
+		{notify.Reopened, true, "triggered", 2},
+	} {
+		r := sender.Send(t.Context(), destination(s), message.Message{ThreadID: "thread", Ref: ref, Title: string(step.kind), Kind: step.kind, Open: step.open, Severity: 3})
+		all := s.Messages()
+		if r.Error != "" || r.Ref != "thread" || len(all) != step.alerts || all[len(all)-1].State != step.state || all[0].Priority != "critical" {
+			t.Errorf("%s: %+v, people see %v", step.kind, r, all)
+		}
+		ref = r.Ref
+	}
+}
+
+func destination(s *fake.Server) notify.Destination {
+	return notify.Destination{
+		Kind:    notify.PagerDuty,
+		Config:  map[string]string{"api_url": s.URL},
+		Secrets: map[string]string{"routing_key": fake.RoutingKey},
+	}
+}
