@@ -54,6 +54,25 @@ func (s *NotificationStore) IncidentSubject(ctx context.Context, incidentID stri
 		WHERE i.id = CAST($1 AS uuid)`, incidentID, monitor.Errorf(routing.IncidentNotFound, "no incident has the id %.60q", incidentID))
 }
 
+// OpenSubjects implements routing.SubjectReader.
+func (s *NotificationStore) OpenSubjects(ctx context.Context) ([]routing.Subject, error) {
+	var rows []subjectRow
+	if err := s.db.SelectContext(ctx, &rows, `
+		SELECT i.monitor_id, m.metadata, i.id AS incident_id, i.severity, i.conditions
+		FROM incidents i JOIN monitors m ON m.id = i.monitor_id WHERE i.state = 'open' ORDER BY i.seq`); err != nil {
+		return nil, wrapError(ctx, "read the open incidents", err)
+	}
+	open := make([]routing.Subject, 0, len(rows))
+	for _, row := range rows {
+		subject, err := row.toSubject()
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, subject)
+	}
+	return open, nil
+}
+
 func (s *NotificationStore) subject(ctx context.Context, query, id string, missing error) (routing.Subject, error) {
 	var row subjectRow
 	err := s.db.GetContext(ctx, &row, query, id)

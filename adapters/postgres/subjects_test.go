@@ -39,7 +39,11 @@ func TestEventsAndIncidentsAreSubjectsOfRoutes(t *testing.T) { // section 19.2
 	if got, want := describe(s.IncidentSubject(t.Context(), i.ID)), fmt.Sprintln(event.Type(""), "", i.ID, "[black]", i.Severity, r.ID, metadata); got != want {
 		t.Errorf("the incident is %s, want %s", got, want)
 	}
-	_, err := s.EventSubject(t.Context(), i.ID)
+	open, err := s.OpenSubjects(t.Context())
+	if err != nil || len(open) != 1 || open[0].IncidentID != i.ID || open[0].Metadata["labels.team"] != "a" {
+		t.Errorf("open are %+v, %v", open, err)
+	}
+	_, err = s.EventSubject(t.Context(), i.ID)
 	requireCode(t, err, routing.EventNotFound)
 	_, err = s.IncidentSubject(t.Context(), black.ID)
 	requireCode(t, err, routing.IncidentNotFound)
