@@ -54,6 +54,10 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 	if err != nil {
 		return err
 	}
+	destinations, err := routing.NewService(g.store, routing.Config{NewID: newEventID, Test: destinationSender, Replay: g.store, Subjects: g.store, Now: clock})
+	if err != nil {
+		return err
+	}
 	incidents := record.NewIncidentService(g.store)
 	thumbnails := record.NewThumbnails(g.store, clock)
 	history, expireHistory, err := g.newHistory(clock, log)
@@ -75,7 +79,7 @@ func (g *gatewayServer) assemble(keys config.Keys, output io.Writer, log *slog.L
 	if g.feed, expireFeed, err = g.newFeed(listening, clock, log); err != nil {
 		return err
 	}
-	if err := g.listen(httpapi.Services{Monitors: monitors, Evidence: evidence, History: history, Incidents: incidents, Feed: g.feed, Thumbnails: thumbnails, Info: serviceInfo(c)}, keys, log); err != nil {
+	if err := g.listen(httpapi.Services{Monitors: monitors, Evidence: evidence, History: history, Incidents: incidents, Feed: g.feed, Thumbnails: thumbnails, Routing: destinations, Info: serviceInfo(c)}, keys, log); err != nil {
 		return err
 	}
 	defer func() {
@@ -121,7 +125,7 @@ func (g *gatewayServer) listen(services httpapi.Services, keys config.Keys, log 
 	}
 	g.api, err = httpapi.New(services, g.ready, httpapi.Config{
 		APIKey: keys.API, InternalAPIKey: keys.Internal, TrustedProxies: c.TrustedProxies.Strings(), PublicURL: c.PublicURL,
-		Dashboard: g.dashboard, Log: log,
+		Dashboard: g.dashboard, LinkKeys: keys.Links, Log: log,
 	})
 	if err != nil {
 		return err
