@@ -55,7 +55,7 @@ func broken(err error) int {
 // prepare creates the database from which the others are copied. The server does not wait
 // for the disk: tests that kill a server have one of their own.
 func prepare(ctx context.Context) error {
-	for _, statement := range []string{"ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()", "CREATE DATABASE " + template} {
+	for _, statement := range []string{"ALTER ROLE ALL SET synchronous_commit = off", "CREATE DATABASE " + template} {
 		if err := execute(ctx, server.DSN(), statement); err != nil {
 			return err
 		}
