@@ -3,6 +3,7 @@ package routing
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -92,11 +93,9 @@ func wrong(unreadable []FieldError, checked []error) error {
 		all = append(all, e.Err)
 	}
 	for _, err := range checked {
-		named := false
-		for _, e := range unreadable {
-			named = named || strings.HasPrefix(err.Error(), e.Field+" ")
-		}
-		if !named {
+		coded, _ := errors.AsType[*monitor.Error](err)
+		isNamed := func(e FieldError) bool { return coded != nil && strings.HasPrefix(coded.Message, e.Field+" ") }
+		if !slices.ContainsFunc(unreadable, isNamed) {
 			all = append(all, err)
 		}
 	}
