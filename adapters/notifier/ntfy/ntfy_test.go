@@ -1,0 +1,75 @@
+package ntfy_test
+
+import (
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/stream-monitor/stream-monitor/adapters/notifier"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/notifiertest"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/ntfy"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+	fake "github.com/stream-monitor/stream-monitor/test/fake/channel/ntfy"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newSender(c *notifier.Client) message.Sender { return ntfy.New(c) }
+
+func TestConformance(t *testing.T) {
+	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {
+		s := fake.New()
+		return notifiertest.Harness{
+			New: newSender, Server: s, Edits: true, Picture: notifiertest.ByURL, Reads: 600,
+			Destination:      destination(s),
+			WrongCredentials: func(d *notify.Destination) { d.Secrets["token"] = "tk_geheim-wrong" },
+		}
+	})
+}
+
+func TestAPictureWithoutURLIsUploaded(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	m := message.Message{
+		ID: "1", ThreadID: "thread", Title: "映像が真っ黒", Lines: []string{strings.Repeat("映像", 2000)}, Push: true, Severity: 3,
+		Link:    message.Link{Text: "障害", URL: "https://monitor.example/1"},
+		Actions: []message.Link{{Text: "対応中にする", URL: "https://monitor.example/act/signed"}},
+		Picture: &message.Picture{MediaType: "image/jpeg", Bytes: []byte("a picture")},
+	}
+	r := notifiertest.NewSender(t, newSender).Send(t.Context(), destination(s), m)
+	all := s.Messages()
+	if r.Error != "" || len(all) != 1 || all[0].Picture != "9 bytes" || len(all[0].Links) != 2 || all[0].Priority != "5" || !strings.HasPrefix(all[0].Text, m.Title+"\n映像映像") {
+		t.Fatalf("%+v, people see %v", r, all)
+	}
+	if kept := r.Exchange.URL; strings.Contains(kept, "signed") {
+		t.Errorf("the exchange keeps %q", kept)
+	}
+
+	s.NoUploads = true
+	m.ThreadID = "another"
+	r = notifiertest.NewSender(t, newSender).Send(t.Context(), destination(s), m)
+	if all := s.Messages(); r.Error != "" || len(all) != 2 || all[1].Picture != "" {
+		t.Errorf("%+v, people see %v", r, all)
+	}
+}
+
+func TestATopicThatIsNoneMayBeRepaired(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	d := destination(s)
+	d.Config["topic"] = "no topic"
+	r := notifiertest.NewSender(t, newSender).Send(t.Context(), d, message.Message{ThreadID: "thread", Title: "title"})
+	if r.Class != notify.Retry || !strings.Contains(r.Error, "topic invalid") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func destination(s *fake.Server) notify.Destination {
+	return notify.Destination{
+		Kind:    notify.Ntfy,
+		Config:  map[string]string{"server_url": s.URL, "topic": fake.Topic},
+		Secrets: map[string]string{"token": fake.Token},
+	}
+}
