@@ -11,6 +11,8 @@ import (
 	"github.com/stream-monitor/stream-monitor/adapters/notifier"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/discord"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/email"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/line"
+	"github.com/stream-monitor/stream-monitor/adapters/notifier/ntfy"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/pagerduty"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/slack"
 	"github.com/stream-monitor/stream-monitor/adapters/notifier/teams"
@@ -34,7 +36,9 @@ func messageSenders(allowed config.Networks, now func() time.Time) map[notify.Ki
 		notify.Discord:   discord.New(client),
 		notify.Teams:     teams.New(client),
 		notify.Telegram:  telegram.New(client),
+		notify.LINE:      line.New(client),
 		notify.PagerDuty: pagerduty.New(client),
+		notify.Ntfy:      ntfy.New(client),
 		notify.Email:     email.New(client),
 	}
 }

@@ -1,0 +1,143 @@
+// Package line fakes the Messaging API of LINE.
+package line
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf16"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/channel"
+)
+
+// Credentials and receiver that the fake accepts.
+const (
+	Token = "geheim+lineChannelAccessToken/0123456789="
+	Group = "C0123456789abcdef0123456789abcdef"
+)
+
+// Limits of LINE.
+const (
+	maxObjects, maxText, maxURL = 5, 5000, 2000
+)
+
+// Server fakes LINE.
+type Server struct {
+	*channel.Server
+
+	mu       sync.Mutex
+	accepted map[string]bool // retry keys
+}
+
+// New starts a server. Close ends it.
+func New() *Server {
+	s := &Server{accepted: map[string]bool{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v2/bot/message/push", s.push)
+	s.Server = channel.NewServer(mux, refuse)
+	return s
+}
+
+type detail struct {
+	Message  string `json:"message"`
+	Property string `json:"property"`
+}
+
+func answer(w http.ResponseWriter, status int, text string, details ...detail) {
+	v := map[string]any{"message": text}
+	if len(details) > 0 {
+		v["details"] = details
+	}
+	channel.JSON(w, status, v)
+}
+
+func refuse(w http.ResponseWriter, status int, after time.Duration) {
+	channel.RetryAfter(w, after)
+	text := map[int]string{400: "The request body has 1 error(s)", 429: "The API rate limit has been exceeded. Try again later."}[status]
+	if text == "" {
+		text = http.StatusText(status)
+	}
+	answer(w, status, text)
+}
+
+type object struct {
+	Type, Text string
+	Original   string `json:"originalContentUrl"`
+	Preview    string `json:"previewImageUrl"`
+}
+
+var (
+	keyPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	urlPattern = regexp.MustCompile(`https?://\S+`)
+)
+
+func (s *Server) push(w http.ResponseWriter, r *http.Request) {
+	var req struct {
+		To                   string
+		Messages             []object
+		NotificationDisabled bool
+	}
+	key := r.Header.Get("X-Line-Retry-Key")
+	switch {
+	case r.Header.Get("Authorization") != "Bearer "+Token:
+		answer(w, http.StatusUnauthorized, "Authentication failed. Confirm that the access token in the authorization header is valid.")
+		return
+	case !keyPattern.MatchString(key):
+		answer(w, http.StatusBadRequest, "The retry key is invalid")
+		return
+	case json.NewDecoder(r.Body).Decode(&req) != nil:
+		answer(w, http.StatusBadRequest, "The request body could not be parsed as JSON")
+		return
+	case req.To != Group:
+		answer(w, http.StatusBadRequest, "The property, 'to', in the request body is invalid (line: -, column: -)")
+		return
+	}
+	m := channel.Message{Sound: !req.NotificationDisabled}
+	if details := render(&m, req.Messages); len(details) > 0 {
+		answer(w, http.StatusBadRequest, "The request body has 1 error(s)", details...)
+		return
+	}
+	s.mu.Lock()
+	known := s.accepted[key]
+	s.accepted[key] = true
+	s.mu.Unlock()
+	if known {
+		w.Header().Set("X-Line-Accepted-Request-Id", "123e4567-e89b-12d3-a456-426655440002")
+		answer(w, http.StatusConflict, "The retry key is already accepted")
+		return
+	}
+	s.Post(m)
+	channel.JSON(w, http.StatusOK, map[string]any{"sentMessages": []map[string]any{{"id": "461230966842064897"}}})
+}
+
+// render returns what is wrong with the objects of a message.
+func render(m *channel.Message, objects []object) []detail {
+	if len(objects) == 0 || len(objects) > maxObjects {
+		return []detail{{"Size must be between 1 and 5", "messages"}}
+	}
+	for _, o := range objects {
+		switch o.Type {
+		case "text":
+			if n := len(utf16.Encode([]rune(o.Text))); n == 0 || n > maxText {
+				return []detail{{"Length must be between 1 and 5000", "messages[0].text"}}
+			}
+			m.Text += o.Text
+			for _, u := range urlPattern.FindAllString(o.Text, -1) {
+				m.Links = append(m.Links, channel.Link{Text: u, URL: u})
+			}
+		case "image":
+			for _, u := range []string{o.Original, o.Preview} {
+				if !strings.HasPrefix(u, "https://") || len(u) > maxURL {
+					return []detail{{"invalid uri scheme", "messages[1].originalContentUrl"}}
+				}
+			}
+			m.Picture = o.Original
+		default:
+			return []detail{{"Must be one of the following values: [text, image]", "messages[0].type"}}
+		}
+	}
+	return nil
+}
