@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -311,6 +312,20 @@ func TestASilenceHasAStateAndItsNextTime(t *testing.T) { // section 19.6
 		t.Errorf("the ended silence is %v", ended)
 	}
 	api.patch("/api/v1/silences/"+recovery["silence_id"].(string), `{"comment":"x"}`).hasError(http.StatusBadRequest, monitor.InvalidConfig, "ended")
+	api.subjects.All = []routing.Subject{
+		{IncidentID: incidentID, Subject: notify.Subject{MonitorID: noSuchID}},
+		{IncidentID: storedRoute, Subject: notify.Subject{MonitorID: "another"}},
+	}
+	for _, listed := range api.get("/api/v1/silences").json()["silences"].([]any) {
+		s := listed.(map[string]any)
+		want := "[]"
+		if s["state"] == "active" {
+			want = "[" + incidentID + "]"
+		}
+		if got, _ := s["incidents"].([]any); fmt.Sprint(got) != want {
+			t.Errorf("a silence that is %s holds back %v, want %s", s["state"], got, want)
+		}
+	}
 	for state, want := range map[string]int{"active": 1, "scheduled": 1, "ended": 1} {
 		if got := len(api.get("/api/v1/silences?state=" + state).json()["silences"].([]any)); got != want {
 			t.Errorf("%d silences are %s", got, state)

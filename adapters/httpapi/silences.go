@@ -29,6 +29,7 @@ type silenceBody struct {
 	State          notify.SilenceState `json:"state"`
 	NextAt         *time.Time          `json:"next_at"`
 	Owner          *string             `json:"owner"`
+	Incidents      []string            `json:"incidents,omitempty"`
 }
 
 type windowBody struct {
@@ -52,7 +53,7 @@ var weekdayNames = func() (names []string) {
 func (h routingHandlers) silenceBody(s routing.Silence) silenceBody {
 	body := silenceBody{
 		SilenceID: s.ID, Match: newMatchBody(s.Match), From: h.localTime(s.From), To: h.localTimeOrNull(&s.To), UntilRecovered: s.UntilRecovered,
-		By: s.By, Comment: s.Comment, State: s.State, NextAt: h.localTimeOrNull(&s.NextAt), Owner: orNull(s.Owner),
+		By: s.By, Comment: s.Comment, State: s.State, NextAt: h.localTimeOrNull(&s.NextAt), Owner: orNull(s.Owner), Incidents: s.Incidents,
 	}
 	if w := s.Window; w != nil {
 		body.Window = &windowBody{[]string{}, w.Start, w.End, w.Timezone}

@@ -34,6 +34,9 @@ type SubjectReader interface {
 
 	// IncidentSubject reads an incident. Errors: *monitor.Error IncidentNotFound.
 	IncidentSubject(ctx context.Context, incidentID string) (Subject, error)
+
+	// OpenSubjects reads all open incidents.
+	OpenSubjects(ctx context.Context) ([]Subject, error)
 }
 
 // Question asks where something goes: a stored event, a stored incident, or what the other

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
@@ -46,6 +47,8 @@ type Silence struct {
 
 	State  notify.SilenceState
 	NextAt time.Time // when State changes; zero: never, or at a time that is not known
+
+	Incidents []string // IDs of the open incidents that it holds back; only in lists
 }
 
 // Silences returns the silences in a state, newest first; an empty state selects all.
@@ -60,7 +63,27 @@ func (s *Service) Silences(ctx context.Context, in notify.SilenceState) ([]Silen
 			selected = append(selected, silence)
 		}
 	}
-	return selected, nil
+	return selected, s.addIncidents(ctx, selected)
+}
+
+// addIncidents adds to active silences the incidents that they hold back.
+func (s *Service) addIncidents(ctx context.Context, to []Silence) error {
+	isActive := func(silence Silence) bool { return silence.State == notify.SilenceActive }
+	if !slices.ContainsFunc(to, isActive) {
+		return nil
+	}
+	subjects, err := s.cfg.Subjects.OpenSubjects(ctx)
+	if err != nil {
+		return err
+	}
+	for n, silence := range to {
+		for _, subject := range subjects {
+			if isActive(silence) && silence.Match.Matches(subject.Subject) {
+				to[n].Incidents = append(to[n].Incidents, subject.IncidentID)
+			}
+		}
+	}
+	return nil
 }
 
 // Silence returns one silence. Errors: *monitor.Error SilenceNotFound.
@@ -117,9 +140,9 @@ func (s *Service) EndSilence(ctx context.Context, id string) (Silence, error) {
 func (s *Service) withState(r SilenceRecord) Silence {
 	now := s.cfg.Now()
 	if !r.EndedAt.IsZero() {
-		return Silence{r, notify.SilenceEnded, time.Time{}}
+		return Silence{SilenceRecord: r, State: notify.SilenceEnded}
 	}
-	silence := Silence{r, r.State(now), r.NextAt(now)}
+	silence := Silence{SilenceRecord: r, State: r.State(now), NextAt: r.NextAt(now)}
 	if until := r.Until(now); silence.State == notify.SilenceActive && until.Before(notify.Forever) {
 		silence.NextAt = until
 	}

@@ -2,10 +2,12 @@
 import { signal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { APIError, incidents } from "./api";
+import { APIError, incidents, post } from "./api";
 import { text } from "./i18n";
 import { refusalOf, type Refused } from "./refusals";
 import { name } from "./settings";
+import { readSilenced } from "./silenced";
+import { now } from "./store";
 import { duration } from "./time";
 
 // Said is what people read: a sentence, with a text in another language where that tells more.
@@ -34,6 +36,18 @@ export function note(id: string, words: string, done: () => void): void {
 
 export function label(id: string, falsePositive: boolean | null): void {
   withName((by) => void run(async () => void (await incidents.label(id, by, falsePositive))));
+}
+
+const hourMs = 3_600_000;
+
+// silence holds back the messages about a stream for an hour.
+export function silence(monitorID: string): void {
+  withName((by) =>
+    void run(async () => {
+      await post("/api/v1/silences", { match: { monitors: [monitorID] }, to: new Date(now.peek() + hourMs).toISOString(), by });
+      await readSilenced();
+    }),
+  );
 }
 
 export async function run(action: () => Promise<void>): Promise<void> {

@@ -90,3 +90,18 @@ func (s *Subjects) IncidentSubject(ctx context.Context, id string) (routing.Subj
 	}
 	return routing.Subject{}, monitor.Errorf(routing.IncidentNotFound, "no incident has the id %.60q", id)
 }
+
+// OpenSubjects implements routing.SubjectReader: all incidents count as open.
+func (s *Subjects) OpenSubjects(ctx context.Context) (open []routing.Subject, err error) {
+	if s.Fail != nil {
+		if err := s.Fail(ctx, "OpenSubjects"); err != nil {
+			return nil, err
+		}
+	}
+	for _, subject := range s.All {
+		if subject.EventID == "" {
+			open = append(open, subject)
+		}
+	}
+	return open, nil
+}

@@ -15,6 +15,7 @@ import { Stranger } from "../parts/Name";
 import { Seen } from "../parts/Seen";
 import { Share } from "../parts/Share";
 import { conditionGlyph, conditionWord, Lamp } from "../parts/State";
+import { Mute } from "../parts/Tile";
 import { Told } from "../parts/Told";
 import { WhenCard, WhyCard } from "../parts/WhyCard";
 import { useRead } from "../read";
@@ -22,6 +23,7 @@ import { path, query, withQuery } from "../router";
 import { incidents as live, monitors, now } from "../store";
 import { useNames } from "../streamnames";
 import { clockDay, duration, zone } from "../time";
+import { useSilenced } from "../silenced";
 import { isolated, useTitle } from "../title";
 import type { Condition, Incident as Data } from "../types";
 import { worst } from "../wall";
@@ -55,6 +57,7 @@ function Loaded({ incident }: { incident: Data }) {
   monitors.keys.value;
   const monitor = monitors.get(incident.monitor_id) ?? null;
   const stream = useNames([incident.monitor_id])(incident.monitor_id, incident.stream_url);
+  useSilenced();
   useTitle(`${conditionWord((worst(incident) ?? incident.conditions[0]!).name)}${text.value.common.listComma}${isolated(nameOf(stream))}`);
   const asked = query.value.get("condition");
   const chosen = incident.conditions.find((c) => c.name === asked) ?? worst(incident) ?? incident.conditions[0]!;
@@ -122,6 +125,7 @@ function Head({ incident, stream }: { incident: Data; stream: Parameters<typeof 
           <b class="num">{lasted}</b>
           <span class="num">{end ? words.incident.lasted(from, `${clockDay(end, today)} ${zone.value}`) : words.incident.goingOn(`${from} ${zone.value}`)}</span>
           <Owner incident={incident} />
+          <Mute incidentID={incident.incident_id} />
         </p>
       </header>
     </>

@@ -2,7 +2,7 @@ import "../styles/wall.css";
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { acknowledge } from "../actions";
+import { acknowledge, silence } from "../actions";
 import { toggleSound } from "../chime";
 import { text } from "../i18n";
 import { onKey } from "../keyboard";
@@ -14,6 +14,7 @@ import { Strip } from "../parts/Strip";
 import { Tile } from "../parts/Tile";
 import { navigate, query, setQuery, withQuery } from "../router";
 import { sound, togglePinned } from "../settings";
+import { useSilenced } from "../silenced";
 import { checker, isChecked, isLive, loaded } from "../store";
 import { useTitle } from "../title";
 import { resort, type Item, type State } from "../wall";
@@ -26,6 +27,7 @@ const most = 30; // tiles at all; a storm has its own page
 export function Wall() {
   useEffect(() => startWall(), []);
   useKeys();
+  useSilenced();
   const words = text.value;
   useTitle(words.wall.title);
   const show = query.value.get("show");
@@ -203,6 +205,7 @@ function useKeys(): void {
         const incident = current()?.incident;
         if (incident?.state === "open" && !incident.acknowledged_at) acknowledge(incident.incident_id);
       }),
+      onKey("s", () => current()?.incident?.state === "open" && silence(selected.value)),
       onKey("p", () => current() && togglePinned(selected.value)),
       onKey("v", () => setQuery({ view: query.value.get("view") === "rows" ? null : "rows" }, "replace")),
     ];

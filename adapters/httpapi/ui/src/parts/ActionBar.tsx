@@ -1,5 +1,5 @@
 import { useEffect } from "preact/hooks";
-import { acknowledge, label, resolve } from "../actions";
+import { acknowledge, label, resolve, silence } from "../actions";
 import { text } from "../i18n";
 import { onKey } from "../keyboard";
 import type { Incident } from "../types";
@@ -18,6 +18,7 @@ export function ActionBar({ incident, evidenceCount }: Props) {
   const canAcknowledge = incident.state === "open" && !incident.acknowledged_at;
   const failedMonitor = incident.conditions.some((c) => c.name === "error" && c.ended_at === null);
   const act = () => acknowledge(incident.incident_id);
+  useEffect(() => (incident.state === "open" ? onKey("s", () => silence(incident.monitor_id)) : undefined), [incident.state, incident.monitor_id]);
   useEffect(() => (canAcknowledge ? onKey("a", act) : undefined), [canAcknowledge, incident.incident_id]);
   return (
     <div class="action-bar">
@@ -54,6 +55,13 @@ function Rest({ incident, evidenceCount }: Props) {
   const judge = () => (wrong || confirm(words.confirmFalsePositive)) && label(incident.incident_id, wrong ? null : true);
   return (
     <>
+      {incident.state === "open" && (
+        <button class="btn" type="button" onClick={() => silence(incident.monitor_id)}>
+          <Glyph name="mute" />
+          {words.silence}
+          <kbd class="not-phone">s</kbd>
+        </button>
+      )}
       {incident.state === "open" && (
         <button class="btn" type="button" onClick={() => confirm(words.confirmResolve) && resolve(incident.incident_id)}>
           <Glyph name="check" />

@@ -12,6 +12,7 @@ const list: [string, keyof Words["shell"]["key"]][] = [
   ["k", "previous"],
   ["Enter", "open"],
   ["a", "acknowledge"],
+  ["s", "silence"],
   ["r", "refresh"],
   ["/", "search"],
   ["p", "pin"],

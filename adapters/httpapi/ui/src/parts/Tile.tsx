@@ -6,6 +6,7 @@ import { episodeOf, fileOf, useDeliveries, useEvidence } from "../evidence";
 import { text } from "../i18n";
 import { lineOf, nameOf } from "../names";
 import { pinned, togglePinned } from "../settings";
+import { silenced } from "../silenced";
 import { now } from "../store";
 import { clock, clockDay, decimal, duration, fractional, zone } from "../time";
 import type { Condition, Delivery, EvidenceFile, Monitor } from "../types";
@@ -257,7 +258,20 @@ function Foot({ item, href }: { item: Item; href: string }) {
         ) : (
           <b>{words.nobodyHasIt}</b>
         )}
+        <Mute incidentID={incident.incident_id} />
       </span>
     </footer>
+  );
+}
+
+// Mute says that a silence holds back the messages about an incident.
+export function Mute({ incidentID }: { incidentID: string }) {
+  const held = silenced.value.get(incidentID);
+  if (!held) return null;
+  return (
+    <span class="word is-waiting mute">
+      <Glyph name="mute" />
+      {text.value.wall.silenced(held.until ? clockDay(held.until, now.peek()) : "")}
+    </span>
   );
 }

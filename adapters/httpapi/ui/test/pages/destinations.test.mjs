@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { open } from "../browser.mjs";
-import { monitor } from "../fakegateway.mjs";
+import { incident, monitor } from "../fakegateway.mjs";
 import { destination, fillNotifications, route, silence } from "../fakenotifications.mjs";
 
 // told opens the page of destinations.
@@ -173,5 +173,27 @@ test("deliveries to destinations are listed with their name, and what failed is 
       await page.getByText("2 queued again").waitFor();
       assert.equal(sent[0], "one");
       assert.ok(Date.now() - Date.parse(sent[1].since) > 86_000_000);
+    },
+  ));
+
+test("an open incident is silenced for an hour, and wall and incident say so", () =>
+  open(
+    (gateway) => {
+      gateway.monitors.set(monitor(1).monitor_id, monitor(1));
+      gateway.incidents.set(incident(1).incident_id, incident(1));
+    },
+    async (page, gateway) => {
+      const sent = [];
+      gateway.routes.set("GET /api/v1/silences", () => [200, { silences: sent.map((s) => silence(1, { ...s, until_recovered: false, next_at: s.to, incidents: [incident(1).incident_id] })) }]);
+      gateway.routes.set("POST /api/v1/silences", (body) => (sent.push(body), [201, silence(1, body)]));
+      await page.goto(`${gateway.url}/incidents/${incident(1).incident_id}`);
+      await page.getByRole("button", { name: "Silence for 1 h" }).click();
+      await page.getByRole("textbox", { name: "Your name" }).fill("Ann");
+      await page.getByRole("button", { name: "Save" }).last().click();
+      await page.getByText(/^silenced until/).waitFor();
+      assert.deepEqual([sent.length, sent[0].match, sent[0].by], [1, { monitors: [monitor(1).monitor_id] }, "Ann"]);
+      assert.ok(Math.abs(Date.parse(sent[0].to) - Date.now() - 3_600_000) < 60_000, sent[0].to);
+      await page.goto(gateway.url);
+      await page.locator(".tile").getByText(/^silenced until/).waitFor();
     },
   ));

@@ -6,6 +6,7 @@ export const incident = {
   planned: (time: string) => `planned for ${time}`,
   acknowledge: "Acknowledge",
   acknowledgeFailed: "Acknowledge and close",
+  silence: "Silence for 1 h",
   resolve: "Resolve",
   confirmResolve: "Resolve this incident? All its conditions end now. What still lasts in the stream does not open it again; new trouble within 10 minutes does.",
   choice: "Condition that is shown",

@@ -40,6 +40,7 @@ export const shell = {
     previous: "the one before",
     open: "open it",
     acknowledge: "acknowledge",
+    silence: "silence for an hour",
     refresh: "re-sort now",
     search: "search",
     pin: "pin or unpin",

@@ -54,6 +54,7 @@ export const wall = {
   acknowledgedBy: "has it",
   sinceTime: (time: string) => `since ${time}`,
   nobodyHasIt: "Nobody has it",
+  silenced: (until: string) => (until ? `silenced until ${until}` : "silenced"),
   open: "Open",
   pin: "Pin",
   unpin: "Unpin",

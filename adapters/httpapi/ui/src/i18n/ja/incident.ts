@@ -8,6 +8,7 @@ export const incident: Words["incident"] = {
   planned: (time) => `${time}開始予定`,
   acknowledge: "対応する",
   acknowledgeFailed: "対応して終了",
+  silence: "1時間ミュート",
   resolve: "解決",
   confirmResolve: "この障害を解決済みにしますか？すべての状態がここで終了します。配信で続いている状態では再開しませんが、10分以内に新たな異常が起きると再開します。",
   choice: "表示する種類",

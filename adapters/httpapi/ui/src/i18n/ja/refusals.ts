@@ -27,6 +27,11 @@ export const refusals: Words["refusals"] = {
     LINK_INVALID: "リンクが正しくありません。",
     LINK_EXPIRED: "リンクの期限が切れています。",
     RANGE_NOT_SATISFIABLE: "ファイルにその範囲はありません。",
+    DESTINATION_NOT_FOUND: "この通知先は見つかりません。",
+    SILENCE_NOT_FOUND: "このミュートは見つかりません。",
+    DELIVERY_NOT_FOUND: "この通知は見つからないか、保存期間を過ぎています。",
+    EVENT_NOT_FOUND: "このイベントは見つかりません。",
+    NAME_TAKEN: "この名前はすでに使われています。",
   },
   reasons: {
     video_unavailable: "動画を利用できない",

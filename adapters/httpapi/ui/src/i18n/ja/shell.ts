@@ -41,6 +41,7 @@ export const shell: Words["shell"] = {
     previous: "前へ",
     open: "開く",
     acknowledge: "対応を開始",
+    silence: "1時間ミュート",
     refresh: "今すぐ並べ替え",
     search: "検索",
     pin: "固定・解除",

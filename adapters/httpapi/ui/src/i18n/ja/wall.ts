@@ -56,6 +56,7 @@ export const wall: Words["wall"] = {
   acknowledgedBy: "が対応中",
   sinceTime: (time) => `${time}から`,
   nobodyHasIt: "対応者なし",
+  silenced: (until) => (until ? `${until}までミュート` : "ミュート中"),
   open: "開く",
   pin: "固定",
   unpin: "固定を解除",
