@@ -197,6 +197,7 @@ func TestALeaseThatBeganBeforeAnotherExceedsNoLimit(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)
 	addNotices(t, db, addDestination(t, s, notify.Webhook, "hook"), 20)
+	alter(t, db, `UPDATE deliveries SET due_at = now() - make_interval(mins => CASE WHEN id IN (SELECT id FROM deliveries LIMIT 10) THEN 9 ELSE 8 END)`)
 
 	before := "WHERE d.enabled AND NOT COALESCE("
 	if strings.Count(postgres.DestinationLeaseQuery, before) != 1 {
@@ -220,6 +221,7 @@ func TestALeaseThatBeganBeforeAnotherExceedsNoLimit(t *testing.T) {
 			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&n)
 		return err == nil && n == 1
 	})
+	alter(t, db, `UPDATE deliveries SET due_at = due_at - interval '1 hour' WHERE due_at > now() - interval '8.5 minutes'`) // the lease that waits takes others
 	if leased := leaseForDestinations(t, s); len(leased) != delivery.MaxPerDestination {
 		t.Errorf("%d leased", len(leased))
 	}

@@ -56,10 +56,11 @@ func (db *database) fanOut(ctx context.Context, tx *sqlx.Tx, n news) error {
 		if n, err = db.recordStorm(ctx, tx, n); err != nil {
 			return err
 		}
-		incidents, err := db.readTold(ctx, tx, `i.id = ANY (CAST($1 AS uuid[]))`,
-			pq.Array(slices.Concat(n.changed, slices.Collect(maps.Values(n.incidentOf)))))
-		if err != nil {
-			return err
+		var incidents []toldIncident
+		if ids := slices.Concat(n.changed, slices.Collect(maps.Values(n.incidentOf))); len(ids) > 0 {
+			if incidents, err = db.readTold(ctx, tx, `i.id = ANY (CAST($1 AS uuid[]))`, pq.Array(ids)); err != nil {
+				return err
+			}
 		}
 		if routing, err = endSilences(ctx, tx, routing, n, incidents); err != nil {
 			return err

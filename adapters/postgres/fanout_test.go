@@ -283,6 +283,27 @@ func TestAChangeThatWaitsForTheEndOfAnAttemptIsTold(t *testing.T) {
 	expectSent(t, s, "chat acknowledged")
 }
 
+// A sweep holds the incident, and a report that holds the monitor waits for it. So the sweep
+// must not wait for the monitor.
+func TestASweepAddsAThreadWhileAReportHoldsTheMonitor(t *testing.T) {
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	chief := addDestination(t, s, notify.Discord, "chief")
+	must[routing.RouteRecord](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error { r.Destinations = nil; return nil }))
+	must[routing.RouteRecord](t)(s.CreateRoute(t.Context(), notify.Route{ID: newID(), Name: "severe", Destinations: []string{chief.ID}, Match: notify.Match{MinSeverity: 2}}))
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expectSent(t, s)
+	alter(t, db, `UPDATE incidents SET due_at = now(), conditions = jsonb_set(conditions, '{0,last_started_at}', to_jsonb(now() - interval '5 minutes'))`)
+	holder := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
+	defer func() { _ = holder.Rollback() }()
+	if _, err := holder.ExecContext(t.Context(), `SELECT FROM monitors FOR UPDATE`); err != nil {
+		t.Fatal(err)
+	}
+	sweepIncidents(t, s)
+	expectSent(t, s, "chief opened")
+}
+
 func TestRoutesSelectByMetadataAndDelayAndRepeat(t *testing.T) {
 	dsn := database(t)
 	s, db := open(t, dsn), raw(t, dsn)

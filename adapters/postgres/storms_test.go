@@ -60,6 +60,9 @@ func TestManyIncidentsAtOnceAreToldAsOneStorm(t *testing.T) {
 	expectSent(t, s)
 	pass(t, db, 6*time.Second)
 	expectSent(t, s, "chat updated") // five streams
+	acceptReport(t, s, ids[0], report(trouble(detector.Silence, justNow())), monitor.Run)
+	pass(t, db, 6*time.Second)
+	expectSent(t, s, "chat worse") // the storm, and not the incident that was told before
 
 	for _, id := range ids[:4] {
 		resolveIncident(t, s, id)
