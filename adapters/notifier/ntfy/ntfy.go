@@ -1,5 +1,6 @@
 // Package ntfy publishes messages to a topic of a server of ntfy. Messages with the same
-// sequence ID replace each other, from version 2.16 on; an older server shows all.
+// sequence ID replace each other, from version 2.16 on; an older server shows all. Apps replace
+// in silence what they still show, so a push is a message of its own.
 package ntfy
 
 import (
@@ -30,13 +31,18 @@ const (
 
 // Priorities, as ntfy numbers them.
 const (
-	low  = 2 // makes no sound
-	high = 4
-	most = 5
+	low    = 2 // makes no sound
+	normal = 3
+	high   = 4
+	most   = 5
 )
 
-// topicInvalid is the code of the error about the name of a topic.
-const topicInvalid = 40009
+// Codes of errors.
+const (
+	topicInvalid    = 40009
+	topicDisallowed = 40010
+	bandwidth       = 42905 // that for files is used up for the day
+)
 
 // Sender publishes messages.
 type Sender struct{ client *notifier.Client }
@@ -53,7 +59,7 @@ func (s *Sender) Send(ctx context.Context, d notify.Destination, m message.Messa
 			return s.publish(ctx, d, m, m.ThreadID)
 		},
 		Push: func(ctx context.Context, m message.Message) message.Result {
-			m.Lines, m.Picture = nil, nil
+			m.Picture = nil
 			return s.publish(ctx, d, m, m.ID) // so a repetition replaces it
 		},
 		Edit: func(ctx context.Context, m message.Message) (message.Result, bool) {
@@ -70,7 +76,8 @@ func (s *Sender) publish(ctx context.Context, d notify.Destination, m message.Me
 	}
 	p := newPublication(d.Config["topic"], sequence, m)
 	req := notifier.Request{URL: server, JSON: p}
-	if m.Picture != nil && p.Attach == "" && len(m.Picture.Bytes) > 0 {
+	uploads := m.Picture != nil && p.Attach == "" && len(m.Picture.Bytes) > 0
+	if uploads {
 		// Exchanges keep no query, and its links are signed.
 		req = notifier.Request{
 			Method: http.MethodPut, URL: server + "/" + url.PathEscape(p.Topic) + "?" + p.query(*m.Picture),
@@ -82,15 +89,20 @@ func (s *Sender) publish(ctx context.Context, d notify.Destination, m message.Me
 	}
 	reply := s.client.Do(ctx, d, req)
 	var answer struct {
+		ID    string
 		Code  int
 		Error string
 	}
 	_ = reply.Decode(&answer)
 	switch {
+	case reply.Class == notify.Accepted && answer.ID == "": // a page of another server
+		reply.Fail(notify.Retry, "the answer is not one of ntfy")
 	case reply.Class == notify.Accepted:
 		reply.Ref = m.ThreadID
-	case answer.Code == topicInvalid: // a person may repair it
+	case answer.Code == topicInvalid, answer.Code == topicDisallowed: // a person may repair it
 		reply.Fail(notify.Retry, answer.Error)
+	case answer.Code == bandwidth && uploads: // without its picture the message may arrive
+		reply.Fail(notify.Rejected, answer.Error)
 	default:
 		reply.Explain(answer.Error)
 	}
@@ -100,7 +112,7 @@ func (s *Sender) publish(ctx context.Context, d notify.Destination, m message.Me
 type publication struct {
 	Topic      string   `json:"topic"`
 	SequenceID string   `json:"sequence_id"`
-	Title      string   `json:"title"`
+	Title      string   `json:"title,omitempty"`
 	Message    string   `json:"message"`
 	Priority   int      `json:"priority"`
 	Click      string   `json:"click,omitempty"`
@@ -119,12 +131,12 @@ func newPublication(topic, sequence string, m message.Message) publication {
 	p := publication{
 		Topic:      topic,
 		SequenceID: sequence,
-		Title:      notifier.Cut(notifier.Clean(m.Title), maxTitle, size),
-		Message:    notifier.Cut(strings.Join(notifier.Lines(m), "\n"), maxMessage, size),
+		Title:      notifier.Cut(undecoded.Replace(notifier.Clean(m.Title)), maxTitle, size),
+		Message:    notifier.Cut(undecoded.Replace(strings.Join(notifier.Lines(m), "\n")), maxMessage, size),
 		Priority:   priority(m),
 	}
 	if p.Message == "" {
-		p.Message = p.Title // ntfy would write "triggered"
+		p.Title, p.Message = "", p.Title // ntfy would write "triggered"
 	}
 	links := notifier.Links(message.Message{Actions: append(append([]message.Link{m.Link}, m.Actions...), m.Stream)})
 	for _, l := range links {
@@ -141,6 +153,9 @@ func newPublication(topic, sequence string, m message.Message) publication {
 	}
 	return p
 }
+
+// undecoded breaks up what ntfy decodes: words of RFC 2047, and line breaks of a query.
+var undecoded = strings.NewReplacer("=?", "=\u200b?", `\n`, "\\\u200bn")
 
 // query returns the publication as the query of an upload.
 func (p publication) query(picture message.Picture) string {
@@ -166,8 +181,10 @@ func priority(m message.Message) int {
 	switch {
 	case !m.Push:
 		return low
-	case m.Severity >= 2:
+	case m.Severity >= 3:
 		return most
+	case m.Severity == 2:
+		return high
 	}
-	return high
+	return normal
 }

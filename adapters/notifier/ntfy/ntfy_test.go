@@ -55,6 +55,73 @@ func TestAPictureWithoutURLIsUploaded(t *testing.T) {
 	}
 }
 
+func TestAMessageIsNotLateBecauseOfItsPicture(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	s.NoBandwidth = true // until tomorrow
+	m := message.Message{ThreadID: "thread", Title: "title", Picture: &message.Picture{MediaType: "image/jpeg", Bytes: []byte("a picture")}}
+	r := notifiertest.NewSender(t, newSender).Send(t.Context(), destination(s), m)
+	if all := s.Messages(); r.Error != "" || len(all) != 1 || all[0].Picture != "" {
+		t.Errorf("%+v, people see %v", r, all)
+	}
+}
+
+func TestAPushSaysEverythingOnce(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	sender := notifiertest.NewSender(t, newSender)
+	m := message.Message{ID: "1", ThreadID: "thread", Title: "opened", Push: true}
+	r := sender.Send(t.Context(), destination(s), m)
+	m.ID, m.Ref, m.Title, m.Lines = "2", r.Ref, "worse", []string{"what to do"}
+	for range 2 { // the second after a lost answer
+		sender.Send(t.Context(), destination(s), m)
+	}
+	m.ID, m.Lines = "3", nil
+	sender.Send(t.Context(), destination(s), m)
+	all := s.Messages()
+	if len(all) != 3 || all[0].Text != "worse" || all[1].Text != "worse\nwhat to do" || all[2].Text != "worse" || !all[1].Sound || !all[2].Sound {
+		t.Errorf("people see %v", all)
+	}
+}
+
+func TestSeverityDecidesHowLoudAPushIs(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	sender := notifiertest.NewSender(t, newSender)
+	for severity, want := range []string{"3", "3", "4", "5"} {
+		for push, want := range map[bool]string{true: want, false: "2"} {
+			sender.Send(t.Context(), destination(s), message.Message{ThreadID: "thread", Title: "title", Severity: severity, Push: push})
+			if seen := s.Messages()[0]; seen.Priority != want {
+				t.Errorf("severity %d, push %v: priority %s, want %s", severity, push, seen.Priority, want)
+			}
+		}
+	}
+}
+
+func TestATextThatLooksEncodedIsNotDecoded(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	sender := notifiertest.NewSender(t, newSender)
+	const text = `=?utf-8?b?8J+YgA==?= a\nb`
+	for _, p := range []*message.Picture{nil, {MediaType: "image/jpeg", Bytes: []byte("a picture")}} {
+		sender.Send(t.Context(), destination(s), message.Message{ThreadID: "thread", Title: text, Lines: []string{text}, Picture: p})
+		if seen := s.Messages()[0]; strings.Count(seen.Text, text) != 2 {
+			t.Errorf("people see %s", seen)
+		}
+	}
+}
+
+func TestAServerThatIsNotNtfyAcceptsNothing(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	d := destination(s)
+	d.Config["server_url"] = s.URL + "/page"
+	r := notifiertest.NewSender(t, newSender).Send(t.Context(), d, message.Message{ThreadID: "thread", Title: "title"})
+	if r.Class != notify.Retry || r.Error != "the answer is not one of ntfy" {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestATopicThatIsNoneMayBeRepaired(t *testing.T) {
 	s := fake.New()
 	t.Cleanup(s.Close)

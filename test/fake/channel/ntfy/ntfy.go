@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -31,6 +32,9 @@ type Server struct {
 
 	// NoUploads makes it refuse files, as a server without a cache for them does.
 	NoUploads bool
+
+	// NoBandwidth makes it refuse files because those of the day were too large.
+	NoBandwidth bool
 }
 
 // New starts a server. Close ends it.
@@ -39,6 +43,7 @@ func New() *Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{$}", s.publishJSON)
 	mux.HandleFunc("PUT /{topic}", s.upload)
+	mux.HandleFunc("POST /page", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>no ntfy</html>") })
 	s.Server = channel.NewServer(mux, refuse)
 	return s
 }
@@ -80,13 +85,16 @@ func (s *Server) publishJSON(w http.ResponseWriter, r *http.Request) {
 	case err != nil || json.Unmarshal(body, &p) != nil:
 		fail(w, 40024, "invalid request: request body must be valid JSON")
 	default:
+		if title, err := new(mime.WordDecoder).DecodeHeader(p.Title); err == nil {
+			p.Title = title // ntfy makes headers of all but the message, and decodes RFC 2047 there
+		}
 		s.publish(w, r, p)
 	}
 }
 
 func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	p := publication{Topic: r.PathValue("topic"), SequenceID: q.Get("sid"), Title: q.Get("title"), Message: q.Get("message"), Click: q.Get("click")}
+	p := publication{Topic: r.PathValue("topic"), SequenceID: q.Get("sid"), Title: q.Get("title"), Message: strings.ReplaceAll(q.Get("message"), `\n`, "\n"), Click: q.Get("click")}
 	p.Priority, _ = strconv.Atoi(q.Get("priority"))
 	if text := q.Get("actions"); text != "" && json.Unmarshal([]byte(text), &p.Actions) != nil {
 		fail(w, 40018, "invalid request: actions invalid")
@@ -96,6 +104,9 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.NoUploads:
 		fail(w, 40014, "invalid request: attachments not allowed")
+		return
+	case s.NoBandwidth:
+		fail(w, 42905, "limit reached: daily bandwidth reached")
 		return
 	case q.Get("filename") == "":
 		fail(w, 40001, "the fake takes files only")
@@ -134,7 +145,7 @@ func (s *Server) publish(w http.ResponseWriter, r *http.Request, p publication) 
 		fail(w, 40018, "invalid request: actions invalid: only 3 actions allowed")
 		return
 	}
-	m := channel.Message{ID: p.SequenceID, Text: p.Title + "\n" + p.Message, Sound: p.Priority == 0 || p.Priority > 2, Priority: strconv.Itoa(p.Priority), Picture: p.Attach}
+	m := channel.Message{ID: p.SequenceID, Text: strings.TrimSpace(channel.Visible(p.Title + "\n" + p.Message)), Sound: p.Priority == 0 || p.Priority > 2, Priority: strconv.Itoa(p.Priority), Picture: p.Attach}
 	if len(p.Message) > maxMessage {
 		m.Text = p.Title + "\nYou received a file: attachment.txt"
 	}
@@ -155,7 +166,7 @@ func (s *Server) publish(w http.ResponseWriter, r *http.Request, p publication) 
 		m.Links = append(m.Links, channel.Link{Text: a.Label, URL: a.URL})
 	}
 	known := s.Edit(p.SequenceID, func(old *channel.Message) {
-		m.Edits, m.Sound = old.Edits+1, old.Sound || m.Sound
+		m.Edits, m.Sound = old.Edits+1, old.Sound // apps replace what they show in silence
 		*old = m
 	})
 	if !known {
