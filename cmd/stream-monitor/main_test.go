@@ -114,8 +114,8 @@ func TestAMisspeltVariableIsReportedAtTheStart(t *testing.T) {
 	}
 }
 
-func TestThereIsADeliveryInFlightForEveryMonitor(t *testing.T) {
-	for monitors, want := range map[int]int{1: 128, 50: 128, 127: 128, 128: 129, 10000: 10001} {
+func TestThereAreTwoDeliveriesInFlightForEveryMonitor(t *testing.T) {
+	for monitors, want := range map[int]int{1: 128, 50: 128, 63: 128, 64: 129, 10000: 20001} {
 		if got := maxWebhooksInFlight(monitors); got != want {
 			t.Errorf("%d webhooks at once for %d monitors, want %d", got, monitors, want)
 		}
