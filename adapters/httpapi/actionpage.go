@@ -102,7 +102,7 @@ var actionTexts = map[notify.Language]actionWords{
 		failed: "The service failed. Its log says why.", repeat: "The service did not answer in time. Try again in a moment.",
 		layout: "2006-01-02 15:04:05 MST", and: " + ",
 		conditions: map[incident.Name]string{
-			"black": "Black video", "silent": "Silence", incident.Late: "Not started", incident.NoMedia: "No data", incident.Blind: "We cannot see it", incident.Error: "Not watched any more",
+			"black": "Black video", "silent": "No sound", incident.Late: "Not started", incident.NoMedia: "No data", incident.Blind: "We cannot see it", incident.Error: "Not watched any more",
 		},
 	},
 	notify.Japanese: {

@@ -137,9 +137,9 @@ func languages() []notify.Language { return []notify.Language{notify.English, no
 
 // texts are what the templates make of a message.
 type texts struct {
-	title                                   string
-	lines                                   []string
-	incident, acknowledge, silence, picture string
+	title                                           string
+	lines                                           []string
+	stream, incident, acknowledge, silence, picture string
 }
 
 func (r *Renderer) texts(t *template.Template, v view, f Facts) (w texts, err error) {
@@ -156,8 +156,8 @@ func (r *Renderer) texts(t *template.Template, v view, f Facts) (w texts, err er
 		return b.String()
 	}
 	w = texts{
-		title:    clean(execute("title"), maxTitle),
-		incident: clean(execute("incident link"), maxLink), acknowledge: clean(execute("acknowledge link"), maxLink),
+		title:  clean(execute("title"), maxTitle),
+		stream: clean(execute("stream link"), maxStream), incident: clean(execute("incident link"), maxLink), acknowledge: clean(execute("acknowledge link"), maxLink),
 		silence: clean(execute("silence link"), maxLink), picture: clean(execute("picture"), maxDetail),
 	}
 	for line := range strings.Lines(execute("lines")) {
@@ -169,7 +169,7 @@ func (r *Renderer) texts(t *template.Template, v view, f Facts) (w texts, err er
 	switch {
 	case err != nil:
 		return w, err
-	case w.title == "" || w.incident == "" || w.acknowledge == "" || w.silence == "":
+	case w.title == "" || w.stream == "" || w.incident == "" || w.acknowledge == "" || w.silence == "":
 		return w, errors.New("the template of the title or of a link writes nothing")
 	case len(w.lines) == 0:
 		return w, errors.New(`the template "lines" writes nothing`)
@@ -197,10 +197,7 @@ func (r *Renderer) Message(f Facts, step notify.Step) Message {
 		m.Kind, m.Push = notify.Opened, true
 	}
 	if f.Incident != nil {
-		m.Stream = Link{Text: v.Stream, URL: string(f.Incident.StreamURL)}
-		if m.Stream.Text == "" {
-			m.Stream.Text = v.Channel
-		}
+		m.Stream = Link{Text: w.stream, URL: string(f.Incident.StreamURL)}
 	}
 	if f.Picture != nil {
 		shown := *f.Picture

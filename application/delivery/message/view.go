@@ -34,9 +34,9 @@ type view struct {
 	Before         int         // the severity that the destination knows; below Severity: it has risen
 	Conditions     []condition // that last, the worst first; of what is resolved, all
 	Since          time.Time
-	Until          time.Time // zero while open
+	Until          time.Time // when the trouble ended; zero while open
 	Lasted         time.Duration
-	Episodes       int // how often trouble came, in all conditions
+	Episodes       int // of the condition that came most often
 	Reopened       int // how often
 	AcknowledgedBy string
 	RepeatAt       time.Time     // when the message is repeated unless somebody acknowledges; zero: never
@@ -101,8 +101,12 @@ func newView(f Facts, step notify.Step, zone *time.Location) view {
 	if f.Late >= lateFrom {
 		v.Late, v.Unreachable = f.Late, f.Unreachable
 	}
-	if f.Repeat > 0 && s.Open && s.AcknowledgedBy == "" && step.Push {
-		v.RepeatAt = f.Now.Add(f.Repeat).In(zone)
+	pushed := f.Told.PushedAt
+	if step.Push {
+		pushed = f.Now
+	}
+	if f.Repeat > 0 && s.Open && s.AcknowledgedBy == "" && !pushed.IsZero() {
+		v.RepeatAt = pushed.Add(max(f.Repeat, notify.PushInterval)).In(zone)
 	}
 	end := f.Now
 	if !s.Open && !s.ResolvedAt.IsZero() {
@@ -120,6 +124,9 @@ func newView(f Facts, step notify.Step, zone *time.Location) view {
 		v.Open, v.Severity, v.Before = true, 2, 2
 		v.Disabled, v.Reason, v.Since = clean(f.Notice.Destination, maxStream), clean(f.Notice.Reason, maxDetail), f.Notice.At.In(zone)
 	}
+	if !v.Until.IsZero() {
+		end = v.Until
+	}
 	v.Lasted = max(0, end.Sub(v.Since))
 	return v
 }
@@ -131,8 +138,12 @@ func (v *view) addIncident(i Incident, told notify.Told, now time.Time, zone *ti
 		v.Since = i.StartedAt.In(zone)
 	}
 	bad := map[incident.Name]bool{}
+	ended := time.Time{}
 	for _, c := range i.Conditions {
-		v.Episodes += c.Count
+		v.Episodes = max(v.Episodes, c.Count)
+		if c.EndedAt.After(ended) {
+			ended = c.EndedAt
+		}
 		if v.Open && !c.Lasts() {
 			continue
 		}
@@ -149,6 +160,9 @@ func (v *view) addIncident(i Incident, told notify.Told, now time.Time, zone *ti
 			Name: string(c.Name), Since: c.LastStartedAt.In(zone), Lasted: max(0, end.Sub(c.LastStartedAt)), Detail: detail,
 			New: !slices.Contains(told.Conditions, c.Name),
 		})
+	}
+	if !v.Open && !ended.IsZero() { // it is resolved later, when all has been well for a while
+		v.Until = ended.In(zone)
 	}
 	slices.SortStableFunc(v.Conditions, func(a, b condition) int { return cmp.Compare(rank(a.Name), rank(b.Name)) })
 	other := bad[incident.NoMedia] || bad[incident.Blind] || bad[incident.Error] || bad[incident.Late]
