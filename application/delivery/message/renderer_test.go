@@ -95,7 +95,7 @@ func special() []message.Example {
 	resolved.Name = "resolved a minute after the end of both"
 	ended := eight.Add(-time.Minute)
 	resolved.Facts.Incident.Conditions = []incident.Condition{
-		{Name: "black", StartedAt: eight.Add(-2 * time.Minute), LastStartedAt: eight.Add(-2 * time.Minute), EndedAt: ended, Count: 1},
+		{Name: "black", StartedAt: eight.Add(-2 * time.Minute), LastStartedAt: eight.Add(-2 * time.Minute), EndedAt: ended.Add(700 * time.Millisecond), Count: 1},
 		{Name: "silent", StartedAt: eight.Add(-90 * time.Second), LastStartedAt: eight.Add(-90 * time.Second), EndedAt: ended.Add(-time.Second), Count: 1},
 	}
 	resolved.Facts.Incident.StartedAt = eight.Add(-2 * time.Minute)

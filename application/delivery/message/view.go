@@ -127,7 +127,7 @@ func newView(f Facts, step notify.Step, zone *time.Location) view {
 	if !v.Until.IsZero() {
 		end = v.Until
 	}
-	v.Lasted = max(0, end.Sub(v.Since))
+	v.Lasted = max(0, end.Truncate(time.Second).Sub(v.Since.Truncate(time.Second))) // as the clocks show it
 	return v
 }
 

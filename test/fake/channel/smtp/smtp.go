@@ -43,8 +43,9 @@ const (
 
 // Server fakes a mail server.
 type Server struct {
-	Port    string
-	RootCAs *x509.CertPool
+	Port        string
+	Certificate *x509.Certificate // for 127.0.0.1
+	RootCAs     *x509.CertPool    // that trust it
 
 	// Headers holds those of the messages, in order.
 	Headers []mail.Header
@@ -66,8 +67,8 @@ func New(tlsAtOnce bool) (*Server, error) {
 	// The certificate of httptest is for 127.0.0.1.
 	issuer := httptest.NewTLSServer(nil)
 	issuer.Close()
-	s := &Server{RootCAs: x509.NewCertPool(), done: make(chan struct{})}
-	s.RootCAs.AddCert(issuer.Certificate())
+	s := &Server{Certificate: issuer.Certificate(), RootCAs: x509.NewCertPool(), done: make(chan struct{})}
+	s.RootCAs.AddCert(s.Certificate)
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: issuer.TLS.Certificates}
 
 	s.smtp = smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) {

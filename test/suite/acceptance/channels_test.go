@@ -1,0 +1,215 @@
+package acceptance_test
+
+import (
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/channel"
+	"github.com/stream-monitor/stream-monitor/test/fake/channel/discord"
+	"github.com/stream-monitor/stream-monitor/test/fake/channel/line"
+	"github.com/stream-monitor/stream-monitor/test/fake/channel/ntfy"
+	"github.com/stream-monitor/stream-monitor/test/fake/channel/pagerduty"
+	"github.com/stream-monitor/stream-monitor/test/fake/channel/slack"
+	"github.com/stream-monitor/stream-monitor/test/fake/channel/smtp"
+	"github.com/stream-monitor/stream-monitor/test/fake/channel/teams"
+	"github.com/stream-monitor/stream-monitor/test/fake/channel/telegram"
+	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
+)
+
+// told is a destination of messages that people read, with the fake behind it.
+type told struct {
+	name     string // of the destination
+	kind     string
+	language string // en or ja
+	config   map[string]any
+	secrets  map[string]any
+	shape    shape
+	messages func() []channel.Message
+
+	id string // of the destination, once it is created
+}
+
+// shape is how a channel shows what has changed.
+type shape int
+
+const (
+	each   shape = iota // by a message of its own
+	edited              // in the first message; what makes a sound is a short message, too
+	alert               // in the state of an alert
+)
+
+// newSlack starts a Slack with a bot.
+func newSlack(t *testing.T, name string) *told {
+	s := slack.New()
+	t.Cleanup(s.Close)
+	return &told{
+		name: name, kind: "slack", language: "en", shape: edited, messages: s.Messages,
+		config: map[string]any{"channel": slack.Channel, "api_url": s.APIURL()}, secrets: map[string]any{"bot_token": slack.Token},
+	}
+}
+
+// startChannels starts a fake of every channel. Languages alternate. A gateway needs env
+// to trust the mail server.
+func startChannels(t *testing.T) (all []*told, env []string) {
+	t.Helper()
+	all = []*told{newSlack(t, "slack")}
+	add := func(name, kind string, s *channel.Server, by shape, config, secrets map[string]any) {
+		t.Cleanup(s.Close)
+		all = append(all, &told{name: name, kind: kind, shape: by, config: config, secrets: secrets, messages: s.Messages})
+	}
+	none := map[string]any{}
+	hook := slack.New()
+	add("slack webhook", "slack", hook.Server, each, none, map[string]any{"webhook_url": hook.WebhookURL()})
+	d := discord.New()
+	add("discord", "discord", d.Server, edited, none, map[string]any{"webhook_url": d.WebhookURL()})
+	w := teams.New()
+	add("teams", "teams", w.Server, each, none, map[string]any{"workflow_url": w.WorkflowURL()})
+	tg := telegram.New()
+	add("telegram", "telegram", tg.Server, edited, map[string]any{"chat_id": telegram.ChatID, "api_url": tg.URL}, map[string]any{"bot_token": telegram.Token})
+	l := line.New()
+	add("line", "line", l.Server, each, map[string]any{"to": line.Group, "api_url": l.URL}, map[string]any{"channel_access_token": line.Token})
+	pd := pagerduty.New()
+	add("pagerduty", "pagerduty", pd.Server, alert, map[string]any{"api_url": pd.URL}, map[string]any{"routing_key": pagerduty.RoutingKey})
+	n := ntfy.New()
+	add("ntfy", "ntfy", n.Server, edited, map[string]any{"server_url": n.URL, "topic": ntfy.Topic}, map[string]any{"token": ntfy.Token})
+
+	mail, err := smtp.New(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(mail.Close)
+	all = append(all, &told{
+		name: "email", kind: "email", shape: each, messages: mail.Messages, secrets: map[string]any{"password": smtp.Password},
+		config: map[string]any{"host": "127.0.0.1", "port": mail.Port, "username": smtp.Username, "from": smtp.From, "to": smtp.To},
+	})
+	trusted := t.TempDir()
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: mail.Certificate.Raw})
+	if err := os.WriteFile(filepath.Join(trusted, "mail.pem"), certificate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for n, c := range all {
+		c.language = []string{"en", "ja"}[n%2]
+	}
+	return all, []string{"SSL_CERT_DIR=" + trusted}
+}
+
+// create makes an object by the API and returns its id.
+func create(t *testing.T, env *testenv.Env, path, idField string, body map[string]any) string {
+	t.Helper()
+	a, err := env.Service.Call(t.Context(), http.MethodPost, path, body)
+	id, _ := a.Body[idField].(string)
+	if err != nil || a.Status != http.StatusCreated || id == "" {
+		t.Fatalf("POST %s is answered %d %v, %v", path, a.Status, a.Body, err)
+	}
+	return id
+}
+
+// createDestination creates the destination, and checks that no answer has its secrets.
+func (c *told) createDestination(t *testing.T, env *testenv.Env) {
+	t.Helper()
+	c.id = create(t, env, "/api/v1/destinations", "destination_id", map[string]any{
+		"name": c.name, "kind": c.kind, "language": c.language, "config": c.config, "secrets": c.secrets,
+	})
+	shown := fmt.Sprint(callOK(t, env, http.MethodGet, "/api/v1/destinations", nil))
+	for name, secret := range c.secrets {
+		if strings.Contains(shown, fmt.Sprint(secret)) {
+			t.Errorf("the list of destinations shows %s of %s", name, c.name)
+		}
+	}
+}
+
+// words returns the text of the destination's language.
+func (c *told) words(en, ja string) string {
+	if c.language == "ja" {
+		return ja
+	}
+	return en
+}
+
+// shows reports whether a message shows a text in the language of the destination, or an
+// alert has a state.
+func (c *told) shows(en, ja, state string) bool {
+	return slices.ContainsFunc(c.messages(), func(m channel.Message) bool {
+		if c.shape == alert && state != "" {
+			return m.State == state
+		}
+		return strings.Contains(m.Text, c.words(en, ja))
+	})
+}
+
+// waitAll waits until all destinations show a text, or the state of their alert.
+func waitAll(t *testing.T, all []*told, within time.Duration, en, ja, state string) {
+	t.Helper()
+	var missing []string
+	for deadline := time.Now().Add(within); ; sleep(t.Context(), pollInterval) {
+		missing = nil
+		for _, c := range all {
+			if !c.shows(en, ja, state) {
+				missing = append(missing, fmt.Sprintf("%s has %v", c.name, c.messages()))
+			}
+		}
+		if len(missing) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %s: everybody is told %q: %s", within, en, strings.Join(missing, "\n"))
+		}
+	}
+}
+
+// link returns the newest link with a text in the messages of the channel, as a path.
+func (c *told) link(t *testing.T, text string) (path string) {
+	t.Helper()
+	for _, m := range c.messages() {
+		for _, l := range m.Links {
+			if l.Text == text {
+				path = strings.TrimPrefix(l.URL, publicURL)
+			}
+		}
+	}
+	if !strings.HasPrefix(path, "/") {
+		t.Fatalf("%s has no link %q below %s: %v", c.name, text, publicURL, c.messages())
+	}
+	return path
+}
+
+// story records how the messages of all channels look after each chapter.
+type story struct {
+	all  []*told
+	text strings.Builder
+	seen map[string]string // by channel and message
+}
+
+// token is the part of a link that differs at each run.
+var token = regexp.MustCompile(`(/act/|/internal/|/evidence/)[^\s>]+`)
+
+// chapter records the messages that are new or have changed.
+func (s *story) chapter(title string) {
+	fmt.Fprintf(&s.text, "\n===== %s =====\n", title)
+	for _, c := range s.all {
+		for n, m := range c.messages() {
+			shown := token.ReplaceAllString(m.String(), "$1…")
+			if key := fmt.Sprint(c.name, n); s.seen[key] != shown {
+				s.seen[key] = shown
+				fmt.Fprintf(&s.text, "--- %s (%s)\n%s", c.name, c.language, shown)
+			}
+		}
+	}
+}
+
+// write logs the record, and writes it into the directory of the test's artifacts.
+func (s *story) write(t *testing.T) {
+	t.Helper()
+	t.Log(s.text.String())
+	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), "messages.txt"), []byte(s.text.String()), 0o600); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,279 @@
+package acceptance_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"image/jpeg"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/livestream"
+	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
+	"github.com/stream-monitor/stream-monitor/test/harness/testenv"
+)
+
+// publicURL is where people reach the gateway, as links in messages have it.
+const publicURL = "https://monitor.example"
+
+// escalationDelay is that of a route which leaves out what somebody has acknowledged. It
+// ends while the incident is open: that takes a minute from its recovery on.
+const escalationDelay = time.Minute
+
+// startReceiver starts a receiver with a signing key of its own and creates its destination.
+func startReceiver(t *testing.T, env *testenv.Env, name string) (r *webhookreceiver.Receiver, destinationID string) {
+	t.Helper()
+	key := "the-own-signing-key-of-" + name
+	r, err := webhookreceiver.Start(webhookreceiver.Config{Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r, create(t, env, "/api/v1/destinations", "destination_id", map[string]any{
+		"name": name, "kind": "webhook", "config": map[string]any{}, "secrets": map[string]any{"url": r.URL(), "signing_key": key},
+	})
+}
+
+// notified is a gateway with destinations and routes.
+type notified struct {
+	env        *testenv.Env
+	everybody  []*told                   // of the default route, in every channel
+	system     *webhookreceiver.Receiver // of the default route
+	other      *webhookreceiver.Receiver // of a route for streams of another channel
+	escalation *told                     // of a delayed route
+}
+
+// startNotified starts a gateway and makes its destinations and routes.
+func startNotified(t *testing.T) (n notified) {
+	t.Helper()
+	everybody, settings := startChannels(t)
+	n = notified{env: startEnv(t, append(settings, "PUBLIC_URL="+publicURL)...), everybody: everybody, escalation: newSlack(t, "escalation")}
+	var ids [2]string
+	n.system, ids[0] = startReceiver(t, n.env, "system")
+	n.other, ids[1] = startReceiver(t, n.env, "other")
+	n.escalation.createDestination(t, n.env)
+	byDefault := []string{ids[0]}
+	for _, c := range n.everybody {
+		c.createDestination(t, n.env)
+		byDefault = append(byDefault, c.id)
+	}
+	create(t, n.env, "/api/v1/routes", "route_id", map[string]any{
+		"name": "another channel", "match": map[string]any{"metadata": map[string]any{"channel_name": "Another Channel"}}, "destinations": []string{ids[1]},
+	})
+	create(t, n.env, "/api/v1/routes", "route_id", map[string]any{
+		"name": "escalation", "destinations": []string{n.escalation.id}, "delay_sec": escalationDelay.Seconds(), "continue": true,
+	})
+	routes := callOK(t, n.env, http.MethodGet, "/api/v1/routes", nil)["routes"].([]any)
+	last := routes[len(routes)-1].(map[string]any)["route_id"].(string)
+	callOK(t, n.env, http.MethodPatch, "/api/v1/routes/"+last, map[string]any{"destinations": byDefault})
+	return n
+}
+
+// Every channel is told from the onset to the recovery of one incident.
+func TestEveryChannelTellsTheStoryOfAnIncident(t *testing.T) { // section 19
+	runTimeline(t, 1, 100*time.Second)
+	n := startNotified(t)
+	assertEveryKind(t, n.env, n.everybody)
+	told := &story{all: n.everybody, seen: map[string]string{}}
+	t.Cleanup(func() { told.write(t) })
+	p := watchStream(t, n.env, livestream.Config{Preroll: 30 * time.Second}, nil)
+
+	p.goBlack()
+	waitAll(t, n.everybody, 60*time.Second, "Black video", "映像が真っ黒", "")
+	eventually(t, 20*time.Second, "every channel has the picture", func() bool {
+		return !slices.ContainsFunc(n.everybody, hasNoPicture)
+	})
+	told.chapter("the picture has gone black")
+	p.Silence(true)
+	waitAll(t, n.everybody, 60*time.Second, "Black video + No sound", "映像が真っ黒＋無音", "")
+	told.chapter("the sound has gone, too")
+
+	p.acknowledgeByLink(n.everybody[0])
+	waitAll(t, n.everybody, 20*time.Second, "Acknowledged by 山田 Ann", "対応者: 山田 Ann", "acknowledged")
+	i := p.incidents()[0]
+	if took := timeOf(t, i, "acknowledged_at").Sub(timeOf(t, i, "opened_at")); took >= escalationDelay {
+		t.Fatalf("the machine was too slow: it was acknowledged %s after the opening", took)
+	}
+	told.chapter("somebody has acknowledged it")
+
+	p.silenceByLink(n.everybody[1])
+	p.Black(false)
+	p.Silence(false)
+	waitAll(t, n.everybody, 120*time.Second, "RESOLVED", "復旧", "resolved")
+	told.chapter("it is resolved")
+	p.End()
+	p.waitEvent("stream.ended", 60*time.Second)
+
+	for _, c := range n.everybody {
+		t.Run(c.name, func(t *testing.T) { assertToldOnce(t, n.env, c) })
+	}
+	assertSequence(t, n.system, p)
+	if got := n.other.All(); len(got) > 0 {
+		t.Errorf("the receiver of another channel got %v", got)
+	}
+	if got := n.escalation.messages(); len(got) > 0 {
+		t.Errorf("the escalation of an acknowledged incident was told %v", got)
+	}
+	assertNoFailures(t, n.env)
+}
+
+// acknowledgeByLink acknowledges the incident by a link in a message.
+func (p *watchedStream) acknowledgeByLink(c *told) {
+	p.t.Helper()
+	path := c.link(p.t, c.words("Acknowledge", "対応中にする"))
+	assertPage(p.t, p.env, http.MethodGet, path, "", http.StatusOK, "<form")
+	if i := p.incidents()[0]; i["acknowledged_by"] != nil {
+		p.t.Errorf("a GET has acknowledged: %v", i)
+	}
+	assertPage(p.t, p.env, http.MethodPost, path, "山田 Ann", http.StatusOK, "山田 Ann")
+	assertPage(p.t, p.env, http.MethodPost, path, "山田 Ann", http.StatusOK, "山田 Ann")
+	assertPage(p.t, p.env, http.MethodPost, path, "Bob", http.StatusConflict, "山田 Ann")
+}
+
+// silenceByLink silences the stream by a link in a message.
+func (p *watchedStream) silenceByLink(c *told) {
+	p.t.Helper()
+	path := c.link(p.t, c.words("Silence 1 h", "1時間ミュート"))
+	assertPage(p.t, p.env, http.MethodGet, path, "", http.StatusOK, "<form")
+	assertPage(p.t, p.env, http.MethodPost, path, "Bob", http.StatusOK, "")
+	assertPage(p.t, p.env, http.MethodPost, path, "Bob", http.StatusOK, "")
+	if active := callOK(p.t, p.env, http.MethodGet, "/api/v1/silences?state=active", nil)["silences"].([]any); len(active) != 1 {
+		p.t.Errorf("the silences are %v, want one", active)
+	}
+}
+
+// assertEveryKind asserts that the test has a destination of every kind.
+func assertEveryKind(t *testing.T, env *testenv.Env, all []*told) {
+	t.Helper()
+	for _, k := range callOK(t, env, http.MethodGet, "/api/v1/destination-kinds", nil)["kinds"].([]any) {
+		kind := k.(map[string]any)["kind"].(string)
+		if kind != "webhook" && !slices.ContainsFunc(all, func(c *told) bool { return c.kind == kind }) {
+			t.Errorf("the test has no %s", kind)
+		}
+	}
+}
+
+func hasNoPicture(c *told) bool { return c.picture() == "" }
+
+// picture returns the first picture in the messages of a channel; empty: there is none.
+func (c *told) picture() string {
+	for _, m := range c.messages() {
+		if m.Picture != "" {
+			return m.Picture
+		}
+	}
+	return ""
+}
+
+// assertPage opens a link, or sends its form with a name, as a browser without an API key does.
+func assertPage(t *testing.T, env *testenv.Env, method, path, by string, status int, shows string) {
+	t.Helper()
+	form := url.Values{}
+	if by != "" {
+		form.Set("by", by)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, env.Service.URL()+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	page, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != status || !strings.Contains(string(page), shows) {
+		t.Errorf("%s of a link as %q is answered %d, want %d with %q:\n%s", method, by, answer.StatusCode, status, shows, page)
+	}
+}
+
+// assertToldOnce asserts that a channel was told each chapter once, with a sound for the
+// onset and for what made it worse.
+func assertToldOnce(t *testing.T, env *testenv.Env, c *told) {
+	t.Helper()
+	all := c.messages()
+	sounds, mentions := 0, 0
+	for _, m := range all {
+		mentions += m.Mentions
+		if m.Sound {
+			sounds++
+		}
+	}
+	first, last := all[0], all[len(all)-1]
+	want := 4 // opened, worse, acknowledged, resolved
+	switch c.shape {
+	case edited:
+		want, last = 2, first // the one that shows the state, and the sound of what is worse
+	case alert:
+		want = 1
+	}
+	if len(all) != want || mentions != 0 {
+		t.Errorf("%d messages with %d mentions, want %d: %v", len(all), mentions, want, all)
+	}
+	if c.shape == edited && sounds != 2 {
+		t.Errorf("%d messages made a sound, want 2: %v", sounds, all)
+	}
+	if c.shape == alert && last.State != "resolved" || c.shape != alert && !strings.Contains(last.Text, c.words("RESOLVED", "復旧")) {
+		t.Errorf("the incident is not resolved: %v", all)
+	}
+	link, linked := strings.CutPrefix(c.picture(), publicURL)
+	switch {
+	case c.picture() == "":
+		t.Errorf("no message has a picture: %v", all)
+	case linked:
+		status, picture := download(t, env.Service, link)
+		if _, err := jpeg.Decode(bytes.NewReader(picture)); status != http.StatusOK || err != nil {
+			t.Errorf("the link to the picture answers %d, %v", status, err)
+		}
+	}
+}
+
+// assertSequence asserts that a receiver got all events of the stream in order, numbered
+// from 1 and signed with its own key.
+func assertSequence(t *testing.T, r *webhookreceiver.Receiver, p *watchedStream) {
+	t.Helper()
+	want := eventsOf(p.env, p.id)
+	eventually(t, 20*time.Second, "the destination has every event", func() bool { return len(r.All()) >= len(want) })
+	var got []string
+	for n, d := range r.All() {
+		got = append(got, d.EventID)
+		var body struct{ Sequence int }
+		if err := json.Unmarshal(d.Body, &body); err != nil || body.Sequence != n+1 || !d.Verified {
+			t.Errorf("delivery %d has sequence %d, %v, verified %v %s", n+1, body.Sequence, err, d.Verified, d.Problem)
+		}
+	}
+	for n, d := range want {
+		if n < len(got) && got[n] != d.EventID {
+			t.Errorf("delivery %d is not %s", n+1, d.EventType)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d deliveries, want %d", len(got), len(want))
+	}
+}
+
+// assertNoFailures asserts that every delivery was accepted at once, and that the gateway
+// warns of none.
+func assertNoFailures(t *testing.T, env *testenv.Env) {
+	t.Helper()
+	for _, d := range callOK(t, env, http.MethodGet, "/api/v1/deliveries?limit=100", nil)["deliveries"].([]any) {
+		d := d.(map[string]any)
+		for _, a := range d["attempts"].([]any) {
+			if a := a.(map[string]any); a["error"] != nil {
+				t.Errorf("a delivery to %v failed: %v", d["destination"], a["error"])
+			}
+		}
+	}
+	for _, l := range env.Service.Log() {
+		if l.Level == "WARN" || l.Level == "ERROR" {
+			t.Errorf("the gateway logs %s", l.Raw)
+		}
+	}
+}
