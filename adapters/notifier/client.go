@@ -70,6 +70,9 @@ func (c *Client) Close() { c.http.Close() }
 // and it has a picture, Send calls attempt again without it.
 func (c *Client) Send(ctx context.Context, m message.Message, attempt func(context.Context, message.Message) message.Result) message.Result {
 	at := c.cfg.Now()
+	if Clean(m.Title) == "" {
+		m.Title = "stream-monitor" // providers refuse an empty one, and a template may be wrong
+	}
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
 	r := attempt(ctx, m)

@@ -61,8 +61,8 @@ func Cut(s string, most int, size func(string) int) string {
 	return strings.TrimRight(s[:end], " \n") + ellipsis
 }
 
-// firstCharacter returns the first character of a text with what belongs to it: combining marks,
-// the rest of an emoji that is joined of several, the second half of a flag.
+// firstCharacter returns the first character of a text as people see it. It includes combining
+// marks, all parts of a joined emoji, and both letters of a flag.
 func firstCharacter(s string) string {
 	var before rune
 	for i, r := range s {

@@ -110,8 +110,8 @@ func (c *Client) Do(req *http.Request) Attempt {
 		a.RetryAfter = retryAfter(res.Header, c.cfg.Now())
 	}
 
-	// The status decides, and unreadable bytes count as not sent. What is left of the body
-	// is read, within limits, so that the connection can be used again.
+	// The status decides, and unreadable bytes count as not sent. A body that is read to its
+	// end, within limits, lets the connection be used again.
 	stopReading := time.AfterFunc(bodyTimeout, cancel)
 	defer stopReading.Stop()
 	a.Body, _ = io.ReadAll(io.LimitReader(res.Body, maxBodyBytes))

@@ -239,8 +239,12 @@ func cancelled(t *testing.T, f *fixture) {
 	f.Server.Fail(channel.Fault{Hang: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(shortTimeout, cancel)
+	began := time.Now()
 	if r := f.send(ctx, t, example(notify.Opened, notify.English)); r.Class != notify.Retry || !strings.Contains(r.Error, "cancelled") {
 		t.Errorf("%+v", r)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("took %v", took)
 	}
 	if r := f.send(ctx, t, example(notify.Opened, notify.English)); r.Class != notify.Retry {
 		t.Errorf("%+v", r)
@@ -286,6 +290,9 @@ func hostile(t *testing.T, f *fixture) {
 			requireText(t, seen, notifier.Clean(m.Title))
 			if i == 0 { // those after it are pushes
 				requireText(t, seen, hostileText, "a b c gnp.exe")
+				if !slices.ContainsFunc(seen.Links, func(l channel.Link) bool { return l.Text == m.Stream.Text }) {
+					requireText(t, seen, m.Stream.Text)
+				}
 			}
 			if seen.Mentions > 0 {
 				t.Errorf("it mentions %d people: %s", seen.Mentions, seen)
@@ -332,6 +339,9 @@ func oversized(t *testing.T, f *fixture) {
 				t.Error("nothing shows that it was cut")
 			}
 			requireLinks(t, seen, m.Link, m.Actions[0])
+			if f.Picture != NoPicture && seen.Picture == "" {
+				t.Error("the picture is lost")
+			}
 			if f.Edits {
 				m.ID, m.Ref, m.Kind = newID(), r.Ref, notify.Worse
 				f.mustSend(t, m)
@@ -347,6 +357,10 @@ func bare(t *testing.T, f *fixture) {
 	r := f.mustSend(t, m)
 	requireText(t, f.last(t), m.Title)
 	m.ID, m.Ref, m.Kind = newID(), r.Ref, notify.Worse
+	f.mustSend(t, m)
+
+	m = example(notify.Opened, notify.English)
+	m.Title, m.Lines = " ", nil
 	f.mustSend(t, m)
 }
 

@@ -24,7 +24,7 @@ const (
 	maxTitle      = 250
 	maxMessage    = 3000
 	maxWithUpload = 1000 // of a message that is part of the URL
-	maxLabel      = 40
+	maxLabel      = 60
 	maxURL        = 800
 	maxActions    = 3
 )

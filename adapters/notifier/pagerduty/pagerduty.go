@@ -96,7 +96,7 @@ type link struct {
 	Text string `json:"text"`
 }
 
-// newEvent writes a message. What opens no alert needs no more than the key of the alert.
+// newEvent writes a message. An acknowledgement or a resolution needs only the key of its alert.
 func newEvent(routingKey string, m message.Message) event {
 	e := event{RoutingKey: routingKey, Action: "trigger", DedupKey: m.ThreadID}
 	switch {

@@ -122,7 +122,7 @@ func (s *Server) Post(m Message) Message {
 	return m
 }
 
-// Edit lets change edit the message with an ID. It returns false if there is none.
+// Edit lets change edit the message with an ID, and reports whether there is one.
 func (s *Server) Edit(id string, change func(m *Message)) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *Server) Edit(id string, change func(m *Message)) bool {
 	return false
 }
 
-// Delete removes a message, as a person does. It returns false if there is none.
+// Delete removes a message, as a person does, and reports whether there was one.
 func (s *Server) Delete(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -58,7 +58,7 @@ func answer(w http.ResponseWriter, status, code int, text string) {
 func refuse(w http.ResponseWriter, status int, after time.Duration) {
 	switch status {
 	case http.StatusTooManyRequests:
-		channel.RetryAfter(w, after)
+		// A header has the same in whole seconds. The body is exact.
 		channel.JSON(w, status, map[string]any{"message": "You are being rate limited.", "retry_after": after.Seconds() - 0.36, "global": false})
 	case http.StatusBadRequest:
 		answer(w, status, 50035, "Invalid Form Body")
@@ -212,6 +212,7 @@ func render(p payload, files map[string]int) (m channel.Message, refusal string)
 
 var (
 	escaped = regexp.MustCompile(`\\([^0-9A-Za-z\s])`)
+	bare    = regexp.MustCompile(`<(https?://[^<>\s]+)>`)
 	mention = regexp.MustCompile(`<(@[!&]?|#)\d+>|<@\w+>|@everyone|@here`)
 	link    = regexp.MustCompile(`\[([^\[\]]*)\]\(([^()\s]*)\)`)
 	marks   = regexp.MustCompile("\\*\\*|~~|__|\\|\\||[*_`]|(?m:^(#|>|-) )")
@@ -219,7 +220,7 @@ var (
 
 // markdown appends text with the marks of Markdown applied.
 func markdown(m *channel.Message, s string, pings bool) {
-	// What is escaped is put aside in a range of private characters.
+	// Escaped characters are put aside in a range of private characters.
 	s = escaped.ReplaceAllStringFunc(s, func(s string) string {
 		r, _ := utf8.DecodeRuneInString(s[1:])
 		return string(0xf0000 + r)
@@ -232,9 +233,11 @@ func markdown(m *channel.Message, s string, pings bool) {
 			return r
 		}, s)
 	}
-	if found := len(mention.FindAllString(s, -1)); found > 0 && (pings || strings.Contains(s, "<@")) {
-		m.Mentions += found
+	if pings { // whatever is escaped
+		m.Mentions += len(mention.FindAllString(shown(s), -1))
 	}
+	m.Mentions += strings.Count(s, "<@")
+	s = bare.ReplaceAllString(s, "$1")
 	s = link.ReplaceAllStringFunc(s, func(s string) string {
 		parts := link.FindStringSubmatch(s)
 		text := shown(marks.ReplaceAllString(parts[1], ""))

@@ -261,7 +261,7 @@ func read(data []byte) (m channel.Message, header mail.Header, err error) {
 		m.Picture = fmt.Sprint(len(picture), " bytes")
 	}
 	m.Text = subject + "\n" + plain
-	// What strangers wrote must be in the page as text, too.
+	// Both parts must show the same text, whatever strangers wrote.
 	if rest := strings.TrimPrefix(page, subject); !strings.Contains(plain, strings.TrimSpace(firstLine(rest))) {
 		return m, nil, fmt.Errorf("the text does not show %.40q", rest)
 	}

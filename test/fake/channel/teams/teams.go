@@ -93,7 +93,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, "TriggerInputSchemaMismatch", "The input body for trigger 'manual' did not match its schema definition.")
 		return
 	}
-	// Whatever the card is, the workflow answers before it posts it.
+	// The workflow answers before it posts the card, valid or not.
 	w.WriteHeader(http.StatusAccepted)
 	if m, valid := render(req.Attachments[0].Content); valid {
 		m.Sound = true
