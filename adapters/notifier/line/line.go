@@ -1,5 +1,6 @@
 // Package line pushes messages to a user, a group or a room of LINE. A message that is sent
-// again with the same ID is not shown again.
+// again with the same ID is not shown again. It is a Flex Message with buttons, or plain text
+// if LINE rejects that.
 package line
 
 import (
@@ -14,12 +15,15 @@ import (
 
 const defaultAPI = "https://api.line.me"
 
-// Limits of LINE.
+// Limits of LINE, in units of UTF-16 unless they say otherwise.
 const (
-	maxText  = 5000 // units of UTF-16
-	maxTitle = 500
-	maxLabel = 100
-	maxURL   = 2000
+	maxText    = 5000
+	maxLines   = 3500 // of a bubble, which may have 30 KB even if each unit is escaped
+	maxAlt     = 400
+	maxTitle   = 500
+	maxLabel   = 40
+	maxURL     = 1000 // bytes; behind a button
+	maxPicture = 2000 // bytes of its URL
 )
 
 // Sender pushes messages.
@@ -33,39 +37,52 @@ func New(client *notifier.Client) *Sender { return &Sender{client: client} }
 // Send implements message.Sender.
 func (s *Sender) Send(ctx context.Context, d notify.Destination, m message.Message) message.Result {
 	return s.client.Send(ctx, m, func(ctx context.Context, m message.Message) message.Result {
-		api := strings.TrimSuffix(d.Config["api_url"], "/")
-		if api == "" {
-			api = defaultAPI
+		r, reason := s.push(ctx, d, m, newFlex(m))
+		if r.Class == notify.Rejected && strings.Contains(reason, "messages[0]") {
+			r, _ = s.push(ctx, d, m, newText(m))
 		}
-		reply := s.client.Do(ctx, d, notifier.Request{
-			URL: api + "/v2/bot/message/push",
-			Header: map[string]string{
-				"Authorization":    "Bearer " + d.Secrets["channel_access_token"],
-				"X-Line-Retry-Key": m.ID,
-			},
-			JSON: push{To: d.Config["to"], Messages: newObjects(m), NotificationDisabled: !m.Push},
-		})
-		var answer struct {
-			Message string
-			Details []struct{ Message, Property string }
-		}
-		_ = reply.Decode(&answer)
-		reason, wrongReceiver := answer.Message, strings.Contains(answer.Message, "'to'")
-		for _, detail := range answer.Details {
-			reason += "; " + detail.Property + ": " + detail.Message
-			wrongReceiver = wrongReceiver || detail.Property == "to"
-		}
-		switch {
-		case reply.Class == notify.Accepted:
-		case reply.Status == http.StatusConflict: // an earlier attempt was accepted, and its answer lost
-			reply.Class, reply.Error = notify.Accepted, ""
-		case reply.Class == notify.Rejected && wrongReceiver: // a person may repair it
-			reply.Fail(notify.Retry, reason)
-		default:
-			reply.Explain(reason)
-		}
-		return reply.Result
+		return r
 	})
+}
+
+// push pushes an object, and the picture of the message. reason is that of a failure.
+func (s *Sender) push(ctx context.Context, d notify.Destination, m message.Message, o object) (r message.Result, reason string) {
+	api := strings.TrimSuffix(d.Config["api_url"], "/")
+	if api == "" {
+		api = defaultAPI
+	}
+	p := push{To: d.Config["to"], Messages: []object{o}, NotificationDisabled: !m.Push}
+	if shown := m.Picture; shown != nil && strings.HasPrefix(shown.URL, "https://") && len(shown.URL) <= maxPicture {
+		p.Messages = append(p.Messages, object{Type: "image", Original: shown.URL, Preview: shown.URL})
+	}
+	reply := s.client.Do(ctx, d, notifier.Request{
+		URL: api + "/v2/bot/message/push",
+		Header: map[string]string{
+			"Authorization":    "Bearer " + d.Secrets["channel_access_token"],
+			"X-Line-Retry-Key": m.ID,
+		},
+		JSON: p,
+	})
+	var answer struct {
+		Message string
+		Details []struct{ Message, Property string }
+	}
+	_ = reply.Decode(&answer)
+	reason, wrongReceiver := answer.Message, strings.Contains(answer.Message, "'to'")
+	for _, detail := range answer.Details {
+		reason += "; " + detail.Property + ": " + detail.Message
+		wrongReceiver = wrongReceiver || detail.Property == "to"
+	}
+	switch {
+	case reply.Class == notify.Accepted:
+	case reply.Status == http.StatusConflict: // an earlier attempt was accepted, and its answer lost
+		reply.Class, reply.Error = notify.Accepted, ""
+	case reply.Class == notify.Rejected && wrongReceiver: // a person may repair it
+		reply.Fail(notify.Retry, reason)
+	default:
+		reply.Explain(reason)
+	}
+	return reply.Result, reason
 }
 
 type push struct {
@@ -75,15 +92,83 @@ type push struct {
 }
 
 type object struct {
-	Type     string `json:"type"`
-	Text     string `json:"text,omitempty"`
-	Original string `json:"originalContentUrl,omitempty"`
-	Preview  string `json:"previewImageUrl,omitempty"`
+	Type     string  `json:"type"`
+	Text     string  `json:"text,omitempty"`
+	Alt      string  `json:"altText,omitempty"` // of notifications
+	Contents *bubble `json:"contents,omitempty"`
+	Original string  `json:"originalContentUrl,omitempty"`
+	Preview  string  `json:"previewImageUrl,omitempty"`
 }
 
-// newObjects writes a message as plain text and an image. LINE formats nothing, and makes
-// links of URLs.
-func newObjects(m message.Message) []object {
+type bubble struct {
+	Type   string `json:"type"`
+	Body   *box   `json:"body"`
+	Footer *box   `json:"footer,omitempty"`
+}
+
+type box struct {
+	Type     string      `json:"type"`
+	Layout   string      `json:"layout"`
+	Spacing  string      `json:"spacing,omitempty"`
+	Contents []component `json:"contents"`
+}
+
+type component struct {
+	Type   string  `json:"type"`
+	Text   string  `json:"text,omitempty"`
+	Wrap   bool    `json:"wrap,omitempty"`
+	Size   string  `json:"size,omitempty"`
+	Weight string  `json:"weight,omitempty"`
+	Color  string  `json:"color,omitempty"`
+	Height string  `json:"height,omitempty"`
+	Action *action `json:"action,omitempty"`
+}
+
+type action struct {
+	Type  string `json:"type"`
+	Label string `json:"label"`
+	URI   string `json:"uri"`
+}
+
+// newFlex writes a message as a bubble, whose texts LINE shows as they are. Each link is a button.
+func newFlex(m message.Message) object {
+	title := notifier.Cut(notifier.Clean(m.Title), maxTitle, notifier.UTF16)
+	lines := notifier.Cut(strings.Join(notifier.Lines(m), "\n"), maxLines, notifier.UTF16)
+	body := &box{Type: "box", Layout: "vertical", Spacing: "md", Contents: []component{
+		{Type: "text", Text: title, Wrap: true, Weight: "bold", Color: color(m)},
+	}}
+	if lines != "" {
+		body.Contents = append(body.Contents, component{Type: "text", Text: lines, Wrap: true, Size: "sm"})
+	}
+	footer := &box{Type: "box", Layout: "vertical"}
+	for _, l := range notifier.Links(m) {
+		if len(l.URL) <= maxURL {
+			footer.Contents = append(footer.Contents, component{Type: "button", Height: "sm", Action: &action{
+				Type: "uri", Label: notifier.Cut(l.Text, maxLabel, notifier.UTF16), URI: l.URL,
+			}})
+		}
+	}
+	if len(footer.Contents) == 0 {
+		footer = nil
+	}
+	return object{
+		Type: "flex", Alt: notifier.Cut(strings.TrimSpace(title+"\n"+lines), maxAlt, notifier.UTF16),
+		Contents: &bubble{Type: "bubble", Body: body, Footer: footer},
+	}
+}
+
+func color(m message.Message) string {
+	switch {
+	case !m.Open:
+		return "#0b7a3b"
+	case m.Severity >= 2:
+		return "#c01c28"
+	}
+	return "#9a5b00"
+}
+
+// newText writes a message as plain text. LINE formats nothing, and makes links of URLs.
+func newText(m message.Message) object {
 	title := notifier.Cut(notifier.Clean(m.Title), maxTitle, notifier.UTF16)
 	left := maxText - notifier.UTF16(title)
 	var links strings.Builder
@@ -98,9 +183,5 @@ func newObjects(m message.Message) []object {
 	if joined := strings.Join(notifier.Lines(m), "\n"); joined != "" {
 		lines = notifier.Cut("\n"+joined, left, notifier.UTF16)
 	}
-	objects := []object{{Type: "text", Text: title + lines + links.String()}}
-	if p := m.Picture; p != nil && strings.HasPrefix(p.URL, "https://") && len(p.URL) <= maxURL {
-		objects = append(objects, object{Type: "image", Original: p.URL, Preview: p.URL})
-	}
-	return objects
+	return object{Type: "text", Text: title + lines + links.String()}
 }

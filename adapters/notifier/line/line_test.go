@@ -1,6 +1,7 @@
 package line_test
 
 import (
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -21,7 +22,7 @@ func TestConformance(t *testing.T) {
 	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {
 		s := fake.New()
 		return notifiertest.Harness{
-			New: newSender, Server: s, Picture: notifiertest.ByURL, Reads: 2500,
+			New: newSender, Server: s, Picture: notifiertest.ByURL, Reads: 2000,
 			Destination:      destination(s),
 			WrongCredentials: func(d *notify.Destination) { d.Secrets["channel_access_token"] = "geheim-wrong" },
 		}
@@ -40,6 +41,49 @@ func TestAMessageIsShownOnceHoweverOftenItIsSent(t *testing.T) {
 	}
 	if n := len(s.Messages()); n != 1 {
 		t.Errorf("people see %d messages", n)
+	}
+}
+
+func TestAFlexMessageThatIsRejectedBecomesText(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	s.NoFlex = true
+	m := message.Message{
+		ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Title: "title", Lines: []string{"line"},
+		Link:    message.Link{Text: "Incident", URL: "https://monitor.example/1"},
+		Picture: &message.Picture{URL: "https://monitor.example/1.jpg"},
+	}
+	r := notifiertest.NewSender(t, newSender).Send(t.Context(), destination(s), m)
+	all := s.Messages()
+	if r.Error != "" || len(all) != 1 || all[0].Text != "title\nline\nIncident: https://monitor.example/1" || all[0].Picture != m.Picture.URL {
+		t.Errorf("%+v, people see %v", r, all)
+	}
+}
+
+func TestALongFlexMessageIsNotRejected(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	long := strings.Repeat("映像\"", 2000)
+	m := message.Message{
+		ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Title: long, Lines: []string{long},
+		Link:   message.Link{Text: long, URL: "https://monitor.example/" + strings.Repeat("a", 900)},
+		Stream: message.Link{Text: "Stream", URL: "https://stream.example/" + strings.Repeat("a", 1000)},
+	}
+	r := notifiertest.NewSender(t, newSender).Send(t.Context(), destination(s), m)
+	all := s.Messages()
+	if r.Error != "" || s.Requests() != 1 || len(all) != 1 || len(all[0].Links) != 1 {
+		t.Errorf("%+v after %d requests, people see %v", r, s.Requests(), all)
+	}
+}
+
+func TestAMonthWithoutMessagesLeftIsNamed(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	s.NoMore = true
+	m := message.Message{ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Title: "title"}
+	r := notifiertest.NewSender(t, newSender).Send(t.Context(), destination(s), m)
+	if r.Class != notify.Retry || r.Error != "HTTP 429 Too Many Requests: You have reached your monthly limit." {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -21,12 +21,16 @@ const (
 
 // Limits of LINE.
 const (
-	maxObjects, maxText, maxURL = 5, 5000, 2000
+	maxObjects, maxText, maxURL               = 5, 5000, 2000
+	maxAlt, maxBubble, maxLabel, maxActionURL = 400, 30 << 10, 40, 1000
 )
 
 // Server fakes LINE.
 type Server struct {
 	*channel.Server
+
+	NoFlex bool // it rejects Flex Messages
+	NoMore bool // the messages of the month are used up
 
 	mu       sync.Mutex
 	accepted map[string]bool // retry keys
@@ -65,6 +69,8 @@ func refuse(w http.ResponseWriter, status int, after time.Duration) {
 
 type object struct {
 	Type, Text string
+	AltText    string
+	Contents   json.RawMessage
 	Original   string `json:"originalContentUrl"`
 	Preview    string `json:"previewImageUrl"`
 }
@@ -95,7 +101,15 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, "The property, 'to', in the request body is invalid (line: -, column: -)")
 		return
 	}
+	if s.NoMore {
+		answer(w, http.StatusTooManyRequests, "You have reached your monthly limit.")
+		return
+	}
 	m := channel.Message{Sound: !req.NotificationDisabled}
+	if len(req.Messages) > 0 && req.Messages[0].Type == "flex" && (s.NoFlex || !renderFlex(&m, req.Messages[0])) {
+		answer(w, http.StatusBadRequest, "A message (messages[0]) in the request body is invalid", detail{"invalid property", "/body/contents/0"})
+		return
+	}
 	if details := render(&m, req.Messages); len(details) > 0 {
 		answer(w, http.StatusBadRequest, "The request body has 1 error(s)", details...)
 		return
@@ -120,8 +134,9 @@ func render(m *channel.Message, objects []object) []detail {
 	}
 	for _, o := range objects {
 		switch o.Type {
+		case "flex":
 		case "text":
-			if n := len(utf16.Encode([]rune(o.Text))); n == 0 || n > maxText {
+			if n := units(o.Text); n == 0 || n > maxText {
 				return []detail{{"Length must be between 1 and 5000", "messages[0].text"}}
 			}
 			m.Text += o.Text
@@ -136,8 +151,49 @@ func render(m *channel.Message, objects []object) []detail {
 			}
 			m.Picture = o.Original
 		default:
-			return []detail{{"Must be one of the following values: [text, image]", "messages[0].type"}}
+			return []detail{{"Must be one of the following values: [text, image, flex]", "messages[0].type"}}
 		}
 	}
 	return nil
 }
+
+type component struct {
+	Type     string
+	Layout   string
+	Text     string
+	Contents []component
+	Action   *struct{ Type, Label, URI string }
+}
+
+// renderFlex adds what people see of a Flex Message. It reports whether LINE takes it.
+func renderFlex(m *channel.Message, o object) (valid bool) {
+	var bubble struct {
+		Type         string
+		Body, Footer *component
+	}
+	if n := units(o.AltText); n == 0 || n > maxAlt || len(o.Contents) > maxBubble || json.Unmarshal(o.Contents, &bubble) != nil || bubble.Type != "bubble" {
+		return false
+	}
+	for _, block := range []*component{bubble.Body, bubble.Footer} {
+		if block == nil {
+			continue
+		}
+		if block.Type != "box" || block.Layout == "" || len(block.Contents) == 0 {
+			return false
+		}
+		for _, c := range block.Contents {
+			switch {
+			case c.Type == "text" && c.Text != "":
+				m.Text += c.Text + "\n"
+			case c.Type == "button" && c.Action != nil && c.Action.Type == "uri" && units(c.Action.Label) > 0 && units(c.Action.Label) <= maxLabel &&
+				urlPattern.MatchString(c.Action.URI) && len(c.Action.URI) <= maxActionURL:
+				m.Links = append(m.Links, channel.Link{Text: c.Action.Label, URL: c.Action.URI})
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func units(s string) int { return len(utf16.Encode([]rune(s))) }
