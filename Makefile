@@ -152,6 +152,10 @@ bench: tools ## measure the cost of a check: decoding, measuring and watching (3
 bench-api: tools ## measure the API beside plain PostgreSQL, and with 1,000 monitors (4 minutes)
 	@go run ./test/program/benchapi
 
+.PHONY: bench-deliver
+bench-deliver: tools ## measure deliveries to 50 destinations of which some hang, and their rate (2 minutes)
+	@go run ./test/program/benchdeliver
+
 .PHONY: fuzz
 fuzz: tools ## fuzz each parser for FUZZTIME (30s)
 	@grep -rnoE --include='*_test.go' --exclude-dir=.tools --exclude-dir=testdata '^func Fuzz[A-Za-z0-9_]+' . | \

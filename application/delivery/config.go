@@ -14,7 +14,8 @@ const (
 	queryTimeout    = 3 * time.Second                                // for one Lease or NextDue
 	recordTimeout   = 5 * time.Second                                // for one RecordAttempt
 	minLease        = SendTimeout + evidenceTimeout + 10*time.Second // one attempt, and two tries to record it
-	maxLeased       = 32                                             // deliveries in one Lease call
+	maxLeased       = 32                                             // deliveries in one Lease call of callbacks
+	maxLeasedFor    = 128                                            // of destinations: MaxPerDestination for many of them
 	minPollInterval = 100 * time.Millisecond                         // shortest pause between two Lease calls, if the first found nothing
 )
 

@@ -61,7 +61,7 @@ func NewForDestinations(outbox DestinationOutbox, sender *DestinationSender, wak
 	}
 	d := &DestinationDispatcher{outbox: outbox, sender: sender, log: cfg.Log.With("component", "destinations")}
 	d.loop = newLoop(queue[DestinationDelivery]{outbox.LeaseForDestinations, outbox.NextDueForDestinations, d.deliver}, wake, loopConfig{
-		maxInFlight: cfg.MaxInFlight, leaseDuration: destinationLease, pollInterval: time.Second, gracePeriod: cfg.GracePeriod,
+		maxInFlight: cfg.MaxInFlight, maxLeased: maxLeasedFor, leaseDuration: destinationLease, pollInterval: time.Second, gracePeriod: cfg.GracePeriod,
 	}, d.log)
 	return d, nil
 }

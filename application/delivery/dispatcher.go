@@ -25,7 +25,7 @@ func New(outbox Outbox, sender Sender, wake <-chan struct{}, cfg Config) (*Dispa
 	}
 	d := &Dispatcher{outbox: outbox, sender: sender, cfg: cfg, log: cfg.Log.With("component", "dispatcher")}
 	d.loop = newLoop(queue[Delivery]{outbox.Lease, outbox.NextDue, d.deliver}, wake, loopConfig{
-		maxInFlight: cfg.MaxInFlight, leaseDuration: cfg.LeaseDuration, pollInterval: cfg.PollInterval, gracePeriod: cfg.GracePeriod,
+		maxInFlight: cfg.MaxInFlight, maxLeased: maxLeased, leaseDuration: cfg.LeaseDuration, pollInterval: cfg.PollInterval, gracePeriod: cfg.GracePeriod,
 	}, d.log)
 	return d, nil
 }

@@ -21,6 +21,7 @@ type queue[D leased[D]] struct {
 // loopConfig has the limits of a loop; see Config.
 type loopConfig struct {
 	maxInFlight   int
+	maxLeased     int // in one lease call
 	leaseDuration time.Duration
 	pollInterval  time.Duration
 	gracePeriod   time.Duration
@@ -83,7 +84,7 @@ func (l *loop[D]) dispatch(ctx context.Context, slots, freed chan struct{}, begi
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		free := min(cap(slots)-len(slots), maxLeased)
+		free := min(cap(slots)-len(slots), l.cfg.maxLeased)
 		if free == 0 {
 			select {
 			case <-ctx.Done():

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/stream-monitor/stream-monitor/domain/event"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+	"github.com/stream-monitor/stream-monitor/domain/notify"
+)
+
+// writers is how many reports are stored at once for the measured rate.
+const writers = 16
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// addDestination stores a webhook destination of which the receiver behaves as kind says.
+func (b *bench) addDestination(ctx context.Context, kind string) error {
+	id := newID()
+	_, err := b.store.CreateDestination(ctx, notify.Destination{
+		ID: id, Name: kind + " " + id, Kind: notify.Webhook, Language: notify.English, Enabled: true,
+		Secrets: map[string]string{"url": b.receivers.url(kind), "signing_key": "key of " + id},
+	})
+	b.created = append(b.created, id)
+	return err
+}
+
+// route makes the default route lead to the present destinations.
+func (b *bench) route(ctx context.Context) error {
+	routes, err := b.store.Routes(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = b.store.ChangeRoute(ctx, routes[len(routes)-1].ID, func(r *notify.Route) error {
+		r.Destinations = slices.Clone(b.created)
+		return nil
+	})
+	return err
+}
+
+// removeDestinations deletes the present destinations with their deliveries.
+func (b *bench) removeDestinations(ctx context.Context) error {
+	for _, id := range b.created {
+		if err := b.store.DeleteDestination(ctx, id); err != nil {
+			return err
+		}
+	}
+	b.created = nil
+	return nil
+}
+
+// register stores n monitors, each of another stream.
+func (b *bench) register(ctx context.Context, n int) ([]monitor.ID, error) {
+	ids := make([]monitor.ID, n)
+	for k := range ids {
+		now := time.Now().UTC()
+		m := monitor.Monitor{
+			ID: monitor.NewID(uuid.Must(uuid.NewV7())), StreamURL: monitor.StreamURL("https://www.youtube.com/watch?v=" + newID()[25:36]),
+			CallbackURL: "https://receiver.example/hook", Config: monitor.DefaultConfig(), Metadata: json.RawMessage(`{"channel_name":"Example Channel"}`),
+			Status: monitor.Initializing, StreamStatus: monitor.StreamUnknown, Health: monitor.Health{Video: monitor.Unknown, Audio: monitor.Unknown},
+			Generation: 1, CreatedAt: now, UpdatedAt: now,
+		}
+		if err := b.store.Insert(ctx, m, 10000); err != nil {
+			return nil, fmt.Errorf("register a monitor: %w", err)
+		}
+		ids[k] = m.ID
+	}
+	return ids, nil
+}
+
+// report stores one event, as the report of a worker does.
+func (b *bench) report(ctx context.Context, id monitor.ID) (eventID string, err error) {
+	now := time.Now().UTC()
+	e := event.Event{ID: newID(), Type: event.StreamStarted, At: now, Data: event.Started{StartedAt: now, DetectedAt: now}}
+	answer, err := b.store.Accept(ctx, id, monitor.Report{
+		Generation: 1, At: now, Status: monitor.Monitoring, StreamStatus: monitor.StreamLive,
+		Health: monitor.Health{Video: monitor.OK, Audio: monitor.OK, LastCheckAt: now}, Events: []event.Event{e}, Snapshot: json.RawMessage(`{"mode":"monitoring"}`),
+	})
+	if err == nil && answer.Order != monitor.Run {
+		err = fmt.Errorf("a report is answered by %q", answer.Order)
+	}
+	return e.ID, err
+}
+
+// storeEvents stores events for the duration, eventsPerSecond at most, and returns how many.
+func (b *bench) storeEvents(ctx context.Context, monitors []monitor.ID, duration time.Duration) (int, error) {
+	began := time.Now()
+	var next atomic.Int64
+	var all sync.WaitGroup
+	failed := make([]error, writers)
+	for w := range writers {
+		all.Go(func() {
+			for failed[w] == nil && ctx.Err() == nil {
+				n := next.Add(1) - 1
+				due := time.Duration(n) * time.Second / eventsPerSecond
+				if due >= duration || time.Since(began) >= duration {
+					next.Add(-1)
+					return
+				}
+				time.Sleep(time.Until(began.Add(due)))
+				_, failed[w] = b.report(ctx, monitors[int(n)%len(monitors)])
+			}
+		})
+	}
+	all.Wait()
+	return int(next.Load()), errors.Join(errors.Join(failed...), ctx.Err())
+}

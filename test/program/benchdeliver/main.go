@@ -1,0 +1,279 @@
+// Command benchdeliver measures deliveries to destinations (section 19.4): with a database
+// of its own, a dispatcher, and webhooks to receivers in this process, on loopback.
+//
+//   - With 10,000 pending deliveries to 50 destinations, of which 10 hang and 10 refuse: how
+//     long it takes until the healthy 30 have everything.
+//   - Without a backlog: the time from before a report is stored to its webhook.
+//   - With up to 2,000 events a second: how many are stored without destinations, and how
+//     many are stored and delivered with 3 for each event.
+//
+// It fails if a healthy destination lacks something after maxDrain, or if one webhook of 100
+// takes longer than maxP99 without a backlog.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/postgres"
+	"github.com/stream-monitor/stream-monitor/adapters/postgres/embedded"
+	"github.com/stream-monitor/stream-monitor/adapters/secretbox"
+	"github.com/stream-monitor/stream-monitor/adapters/webhook"
+	"github.com/stream-monitor/stream-monitor/application/delivery"
+	"github.com/stream-monitor/stream-monitor/application/delivery/message"
+)
+
+// The limits of the measurements.
+const (
+	maxP99   = 50 * time.Millisecond // from before the report to the webhook
+	maxDrain = 3 * time.Minute
+)
+
+// Sizes of the measurements.
+const (
+	healthy, hanging, refusing = 30, 10, 10
+	backlogEvents              = 200 // for each destination
+	singleEvents               = 300
+	singlePause                = 30 * time.Millisecond
+	fanOut                     = 3
+	eventsPerSecond            = 2000
+)
+
+func main() {
+	duration := flag.Duration("for", 10*time.Second, "how long events are stored for the measured rate")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, *duration)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench-deliver:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, duration time.Duration) (err error) {
+	dir, err := os.MkdirTemp("", "stream-monitor-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	// The database does not run as root and must be able to enter the directory.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
+	db, err := embedded.Start(ctx, embedded.Config{DataDir: filepath.Join(dir, "db")})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Stop(context.WithoutCancel(ctx))) }()
+	b, err := newBench(ctx, db.DSN())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	slow := b.measureBacklog(ctx)
+	if err := b.removeDestinations(ctx); err != nil {
+		return err
+	}
+	slow = errors.Join(slow, b.measureSingle(ctx))
+	if err := b.removeDestinations(ctx); err != nil {
+		return err
+	}
+	return errors.Join(slow, b.measureRate(ctx, duration))
+}
+
+// bench holds the parts of a measurement.
+type bench struct {
+	store     *postgres.Store
+	receivers *receivers
+	sender    *webhook.Sender
+	created   []string // IDs of the present destinations
+}
+
+func newBench(ctx context.Context, dsn string) (*bench, error) {
+	keys, err := secretbox.ParseKeys("0123456789abcdef0123456789abcdef")
+	if err != nil {
+		return nil, err
+	}
+	box, err := secretbox.New(keys)
+	if err != nil {
+		return nil, err
+	}
+	store, err := postgres.Open(ctx, dsn, postgres.Config{Zone: time.UTC, Secrets: box})
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(store.Migrate(ctx), store.RenewFeedEpoch(ctx)); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	guard := webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, nil)
+	sender := webhook.NewSender(webhook.Keys{"key"}, guard, webhook.Config{Version: "bench"})
+	return &bench{store: store, receivers: startReceivers(), sender: sender}, nil
+}
+
+func (b *bench) close() error {
+	b.receivers.close()
+	b.sender.Close()
+	return b.store.Close()
+}
+
+// dispatch runs a dispatcher until the returned function is called.
+func (b *bench) dispatch(ctx context.Context) (stop func(), err error) {
+	renderer, err := message.Load(message.Config{Zone: time.UTC})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	d, err := delivery.NewForDestinations(b.store, delivery.NewDestinationSender(delivery.Channels{Webhooks: b.sender, Renderer: renderer}),
+		b.store.ListenDeliveries(ctx), delivery.DestinationConfig{GracePeriod: time.Second})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	var running sync.WaitGroup
+	running.Go(func() { d.Run(ctx) })
+	return func() { cancel(); running.Wait() }, nil
+}
+
+// measureBacklog stores what is to be delivered, starts a dispatcher, and waits for the
+// healthy destinations.
+func (b *bench) measureBacklog(ctx context.Context) error {
+	for kind, n := range map[string]int{fine: healthy, hangs: hanging, refuses: refusing} {
+		for range n {
+			if err := b.addDestination(ctx, kind); err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.route(ctx); err != nil {
+		return err
+	}
+	monitors, err := b.register(ctx, 50)
+	if err != nil {
+		return err
+	}
+	for n := range backlogEvents {
+		if _, err := b.report(ctx, monitors[n%len(monitors)]); err != nil {
+			return err
+		}
+	}
+	began := time.Now()
+	stop, err := b.dispatch(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	want := healthy * backlogEvents
+	limited, cancel := context.WithTimeout(ctx, maxDrain)
+	defer cancel()
+	got := b.receivers.await(limited, want)
+	took := time.Since(began)
+	fmt.Printf("%d pending at %d destinations, %d hang and %d refuse: the others have %d of %d after %.1f s, %.0f /s\n",
+		(healthy+hanging+refusing)*backlogEvents, healthy+hanging+refusing, hanging, refusing, got, want, took.Seconds(), float64(got)/took.Seconds())
+	if got < want {
+		return fmt.Errorf("the healthy destinations lack %d deliveries after %s", want-got, maxDrain)
+	}
+	return nil
+}
+
+// measureSingle measures the time from before a report to its webhook.
+func (b *bench) measureSingle(ctx context.Context) error {
+	if err := b.addDestination(ctx, fine); err != nil {
+		return err
+	}
+	if err := b.route(ctx); err != nil {
+		return err
+	}
+	monitors, err := b.register(ctx, 20)
+	if err != nil {
+		return err
+	}
+	stop, err := b.dispatch(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	b.receivers.reset()
+	began := map[string]time.Time{}
+	for n := range singleEvents {
+		at := time.Now()
+		id, err := b.report(ctx, monitors[n%len(monitors)])
+		if err != nil {
+			return err
+		}
+		began[id] = at
+		time.Sleep(singlePause)
+	}
+	limited, cancel := context.WithTimeout(ctx, maxDrain)
+	defer cancel()
+	if got := b.receivers.await(limited, singleEvents); got < singleEvents {
+		return fmt.Errorf("%d of %d webhooks came", got, singleEvents)
+	}
+	var took []time.Duration
+	for id, at := range b.receivers.times() {
+		took = append(took, at.Sub(began[id]))
+	}
+	slices.Sort(took)
+	p99 := took[len(took)*99/100]
+	fmt.Printf("report to webhook without a backlog: median %.1f ms, p99 %.1f ms, slowest %.1f ms\n", ms(took[len(took)/2]), ms(p99), ms(took[len(took)-1]))
+	if p99 > maxP99 {
+		return fmt.Errorf("expected a p99 of at most %s from a report to its webhook", maxP99)
+	}
+	return nil
+}
+
+// measureRate stores events for the duration, eventsPerSecond at most, first without
+// destinations. It then waits for what is left.
+func (b *bench) measureRate(ctx context.Context, duration time.Duration) error {
+	monitors, err := b.register(ctx, 64)
+	if err != nil {
+		return err
+	}
+	alone, err := b.storeEvents(ctx, monitors, duration)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("without destinations, %d events/s wanted: %.0f events/s stored\n", eventsPerSecond, float64(alone)/duration.Seconds())
+	for range fanOut {
+		if err := b.addDestination(ctx, fine); err != nil {
+			return err
+		}
+	}
+	if err := b.route(ctx); err != nil {
+		return err
+	}
+	stop, err := b.dispatch(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	b.receivers.reset()
+	began := time.Now()
+	stored, err := b.storeEvents(ctx, monitors, duration)
+	if err != nil {
+		return err
+	}
+	storing := time.Since(began)
+	meanwhile := b.receivers.count()
+	limited, cancel := context.WithTimeout(ctx, maxDrain)
+	defer cancel()
+	got := b.receivers.await(limited, stored*fanOut)
+	fmt.Printf("%d destinations for each event, %d events/s wanted: %.0f events/s stored, %.0f deliveries/s meanwhile, %.0f deliveries/s until the last of %d\n",
+		fanOut, eventsPerSecond, float64(stored)/storing.Seconds(), float64(meanwhile)/storing.Seconds(), float64(got)/time.Since(began).Seconds(), stored*fanOut)
+	if got < stored*fanOut {
+		return fmt.Errorf("%d of %d deliveries came", got, stored*fanOut)
+	}
+	return nil
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
