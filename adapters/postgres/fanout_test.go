@@ -13,6 +13,7 @@ import (
 	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
 	"github.com/stream-monitor/stream-monitor/application/record"
 	"github.com/stream-monitor/stream-monitor/domain/detector"
+	"github.com/stream-monitor/stream-monitor/domain/evidence"
 	"github.com/stream-monitor/stream-monitor/domain/incident"
 	"github.com/stream-monitor/stream-monitor/domain/monitor"
 	"github.com/stream-monitor/stream-monitor/domain/notify"
@@ -237,6 +238,21 @@ func TestAnIncidentIsToldAsItChanges(t *testing.T) {
 	expectSent(t, s, "chat acknowledged", "mail acknowledged")
 	act(incident.WasResolved)
 	expectSent(t, s, "chat recovered", "mail recovered")
+}
+
+func TestAPictureReachesTheMessages(t *testing.T) {
+	s := open(t, database(t))
+	addDestination(t, s, notify.Discord, "chat")
+	addDestination(t, s, notify.Email, "mail") // waits for a picture, 3 s at most
+	m := register(t, s, 1)
+	alert := trouble(detector.Blackout, time.Now().UTC().Add(-30*time.Second))
+	acceptReport(t, s, m.ID, report(alert), monitor.Run)
+	expectSent(t, s, "chat opened")
+	onset := []byte("onset")
+	r := newEvidence(m.ID, file(evidence.Onset, onset))
+	r.EventID = alert.ID
+	upload(t, s, r, onset)
+	expectSent(t, s, "chat updated", "mail opened")
 }
 
 // A change while a message is being sent is told by the next one.
