@@ -68,32 +68,55 @@ type BatchResult struct {
 // contentType says. With dryRun it only asks what would happen. Errors: *RateLimited;
 // the gateway cannot be reached; it refuses the batch as a whole.
 func (c *Client) RegisterBatch(ctx context.Context, contentType string, body []byte, dryRun bool) ([]BatchResult, error) {
-	url := fmt.Sprintf("%s/api/v1/monitors/batch?dry_run=%t", c.base, dryRun)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
+	var answer struct {
+		Results []BatchResult `json:"results"`
 	}
-	req.Header.Set("Content-Type", contentType)
+	err := c.send(ctx, http.MethodPost, fmt.Sprintf("/api/v1/monitors/batch?dry_run=%t", dryRun), contentType, body, &answer)
+	return answer.Results, err
+}
+
+// Call sends a request to a path of the public API, with body as JSON, and decodes the
+// answer. A nil body is not sent; a nil answer is not read. Errors: *RateLimited; the
+// gateway cannot be reached; its answer is a refusal, as *monitor.Error.
+func (c *Client) Call(ctx context.Context, method, path string, body, answer any) error {
+	if body == nil {
+		return c.send(ctx, method, path, "", nil, answer)
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode a request: %w", err)
+	}
+	return c.send(ctx, method, path, "application/json", raw, answer)
+}
+
+func (c *Client) send(ctx context.Context, method, path, contentType string, body []byte, answer any) error {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
 	req.Header.Set("X-Api-Key", c.key)
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("reach the gateway: %w", err)
+		return fmt.Errorf("reach the gateway: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return nil, fmt.Errorf("read the gateway's answer: %w", err)
+		return fmt.Errorf("read the gateway's answer: %w", err)
 	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, errorOf(resp, raw)
+	if resp.StatusCode/100 != 2 {
+		return errorOf(resp, raw)
 	}
-	var answer struct {
-		Results []BatchResult `json:"results"`
+	if answer == nil {
+		return nil
 	}
-	if err := json.Unmarshal(raw, &answer); err != nil {
-		return nil, fmt.Errorf("read the gateway's answer: %w", err)
+	if err := json.Unmarshal(raw, answer); err != nil {
+		return fmt.Errorf("read the gateway's answer: %w", err)
 	}
-	return answer.Results, nil
+	return nil
 }
 
 func errorOf(resp *http.Response, raw []byte) error {
