@@ -145,7 +145,7 @@ func (h routingHandlers) destinations(c *gin.Context) error {
 	return nil
 }
 
-// idOf returns the id of a path. Whatever is no UUID in lower case does not exist.
+// idOf returns the id of a path. An id that is no UUID does not exist.
 func idOf(c *gin.Context, parameter string, missing monitor.Code, noun string) (string, error) {
 	id := c.Param(parameter)
 	if !isUUID(id) {

@@ -11,12 +11,12 @@ import (
 	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/importer"
 )
 
-// maxImportFile is the largest file that import reads, in bytes.
-const maxImportFile = 64 << 20
+// maxFile is the largest file that import and apply read, in bytes.
+const maxFile = 64 << 20
 
 // importMonitors registers the monitors of a file at a running gateway.
 func importMonitors(ctx context.Context, c *config.Import, out console) error {
-	file, err := readImportFile(c.File)
+	file, err := readFile(c.File)
 	if err != nil {
 		return err
 	}
@@ -24,31 +24,31 @@ func importMonitors(ctx context.Context, c *config.Import, out console) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	key, err := c.Key()
+	key, err := c.Gateway.Key()
 	if err != nil {
 		return err
 	}
-	gateway := apiclient.New(c.URL, key, c.CAFile)
+	gateway := apiclient.New(c.Gateway.URL, key, c.Gateway.CAFile)
 	return importer.Import(ctx, gateway, batches, c.DryRun, out.out, out.err)
 }
 
-// readImportFile reads a file, or the standard input for "-".
-func readImportFile(name string) ([]byte, error) {
+// readFile reads a file, or the standard input for "-".
+func readFile(name string) ([]byte, error) {
 	from := io.Reader(os.Stdin)
 	if name != "-" {
 		f, err := os.Open(name) //nolint:gosec // the user names the file to read
 		if err != nil {
-			return nil, fmt.Errorf("import: %w", err)
+			return nil, fmt.Errorf("read the file: %w", err)
 		}
 		defer func() { _ = f.Close() }()
 		from = f
 	}
-	file, err := io.ReadAll(io.LimitReader(from, maxImportFile+1))
+	file, err := io.ReadAll(io.LimitReader(from, maxFile+1))
 	if err != nil {
-		return nil, fmt.Errorf("import: %w", err)
+		return nil, fmt.Errorf("read the file: %w", err)
 	}
-	if len(file) > maxImportFile {
-		return nil, fmt.Errorf("%s is larger than %d bytes; divide it", name, maxImportFile)
+	if len(file) > maxFile {
+		return nil, fmt.Errorf("%s is larger than %d bytes; divide it", name, maxFile)
 	}
 	return file, nil
 }

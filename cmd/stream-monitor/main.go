@@ -8,6 +8,7 @@
 //	replay     repeats a recording that watch made
 //	doctor     checks this machine
 //	import     registers the monitors of a file
+//	apply      makes destinations, routes and silences as a file has them
 //	migrate    brings the database to the schema of this version
 //	uninstall  ends the gateway and workers in a cluster
 //	version    prints the version
@@ -75,6 +76,8 @@ func execute(ctx context.Context, forced forcedShutdown, command any, out consol
 		return watchForeground(ctx, c, out)
 	case *config.Import:
 		return importMonitors(ctx, c, out)
+	case *config.Apply:
+		return applyFile(ctx, c, out)
 	case *config.Replay:
 		return replay(c, out)
 	case *config.Doctor:

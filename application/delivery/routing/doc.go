@@ -1,5 +1,5 @@
-// Package routing keeps destinations, routes and silences (section 19) for the API. Who
-// is told what is decided in notify.
+// Package routing keeps destinations, routes and silences (section 19) for the API.
+// Package notify decides who is told what.
 //
 //	Service.CreateDestination, ChangeRoute, …   checks by notify, then the Store
 //	Service.Explain                             where an event or an incident goes, and why

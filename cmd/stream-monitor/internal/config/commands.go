@@ -21,6 +21,7 @@ type CLI struct {
 	Serve     Serve     `cmd:"" help:"Run the service: REST API, workers, webhooks."`
 	Watch     Watch     `cmd:"" help:"Watch one stream in the foreground and print what happens; needs no database."`
 	Import    Import    `cmd:"" help:"Register the monitors of a file, CSV or JSON, at a running gateway."`
+	Apply     Apply     `cmd:"" help:"Make destinations, routes and silences at a running gateway as a YAML file has them."`
 	Replay    Replay    `cmd:"" help:"Repeat a recording of watch --record and print its events."`
 	Doctor    Doctor    `cmd:"" help:"Check tools, versions, database and data directory, and say what to do."`
 	Migrate   Migrate   `cmd:"" help:"Bring the database to the schema of this version, then exit. serve does this too."`
@@ -118,16 +119,30 @@ type Watch struct {
 type Import struct {
 	File string `arg:"" name:"FILE" type:"path" help:"CSV whose first row names the columns (stream_url, callback_url, fields of config, metadata.NAME), or a JSON array of registrations; - is the standard input."`
 
+	Gateway GatewayFlags `embed:""`
+	DryRun  bool         `help:"Register nothing; print what would happen."`
+}
+
+// Apply names the file of destinations, routes and silences, and the gateway.
+type Apply struct {
+	File string `required:"" short:"f" type:"path" placeholder:"FILE" help:"YAML with owner, destinations, routes and silences (docs/operations/notifications.md); - is the standard input. $${NAME} in secrets is the environment variable NAME."`
+
+	Gateway GatewayFlags `embed:""`
+	DryRun  bool         `help:"Change nothing; print what would change."`
+	Prune   bool         `help:"Also delete what an earlier version of the file had."`
+}
+
+// GatewayFlags name a running gateway.
+type GatewayFlags struct {
 	URL     string         `type:"httpurl" name:"url" default:"http://localhost:8080" help:"The gateway's public API."`
 	APIKey  string         `type:"key" secret:"" name:"api-key" env:"API_KEY" help:"Key of that API (a flag shows in the list of processes: prefer the environment). Default: the one generated in DATA_DIR."`
 	CAFile  *x509.CertPool `type:"certificates" name:"ca-file" placeholder:"FILE" help:"Certificates (PEM) that vouch for the gateway, in addition to the system's. Default: only the system's."`
 	DataDir string         `type:"path" env:"DATA_DIR" default:"${data_dir}" help:"Directory of the generated keys."`
-	DryRun  bool           `help:"Register nothing; print what would happen."`
 }
 
 // Key returns the API key: the given one, or the one generated in DATA_DIR. Errors: none
 // is given, and the generated one cannot be read.
-func (c *Import) Key() (string, error) {
+func (c *GatewayFlags) Key() (string, error) {
 	if c.APIKey != "" {
 		return c.APIKey, nil
 	}

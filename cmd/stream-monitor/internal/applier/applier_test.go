@@ -1,0 +1,377 @@
+package applier_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/stream-monitor/stream-monitor/adapters/apiclient"
+	"github.com/stream-monitor/stream-monitor/adapters/httpapi"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing"
+	"github.com/stream-monitor/stream-monitor/application/delivery/routing/routingtest"
+	"github.com/stream-monitor/stream-monitor/application/registry"
+	"github.com/stream-monitor/stream-monitor/application/registry/registrytest"
+	"github.com/stream-monitor/stream-monitor/cmd/stream-monitor/internal/applier"
+	"github.com/stream-monitor/stream-monitor/domain/monitor"
+)
+
+const whole = `
+owner: ops/notifications.yaml
+destinations:
+  - name: operations
+    kind: slack
+    language: ja
+    config: {channel: C1}
+    secrets: {bot_token: "${SLACK_TOKEN}"}
+    fallback: mail
+  - name: mail
+    kind: email
+    config: {host: smtp.example.com, port: 587, from: a@example.com, to: b@example.com}
+routes:
+  - name: night
+    match:
+      conditions: [black, silent]
+      min_severity: 2
+      metadata: {labels.team: a, shift: 3}
+    destinations: [operations, mail]
+    delay_sec: 600
+  - name: day
+    destinations: [operations]
+  - default: true
+    destinations: [mail]
+silences:
+  - comment: maintenance
+    match: {}
+    window: {weekdays: [thu, mon], start: "02:00", end: "04:00", timezone: Asia/Tokyo}
+  - comment: move
+    match: {min_severity: 1}
+    from: 2026-11-23T10:00:00+09:00
+    to: "2999-01-01T00:00:00Z"
+    by: ann
+`
+
+// system is a gateway with its store, and the environment of the command.
+type system struct {
+	t     *testing.T
+	store *routingtest.Store
+	calls *apiclient.Client
+	env   map[string]string
+	log   bytes.Buffer
+}
+
+func newSystem(t *testing.T) *system {
+	t.Helper()
+	s := &system{t: t, store: routingtest.NewStore(time.Now()), env: map[string]string{"SLACK_TOKEN": "xoxb-1"}}
+	id := func() string { return uuid.Must(uuid.NewV7()).String() }
+	log := slog.New(slog.NewTextHandler(&s.log, nil))
+	monitors, err := registry.New(&registrytest.Store{}, &registrytest.WorkerManager{}, registrytest.CallbackPolicy(func(monitor.CallbackURL) error { return nil }), &registrytest.TestSender{},
+		registry.Config{NewUUID: func() [16]byte { return uuid.Must(uuid.NewV7()) }, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes, err := routing.NewService(s.store, routing.Config{NewID: id, Test: &routingtest.TestSender{}, Replay: &routingtest.Replayer{}, Subjects: &routingtest.Subjects{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := httpapi.New(httpapi.Services{Monitors: monitors, Routing: routes}, func(context.Context) error { return nil }, httpapi.Config{APIKey: "a", InternalAPIKey: "b", Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(api.Public())
+	t.Cleanup(server.Close)
+	s.calls = apiclient.New(server.URL, "a", nil)
+	return s
+}
+
+func (s *system) lookup(name string) (string, bool) {
+	value, is := s.env[name]
+	return value, is
+}
+
+// apply applies a file and returns its lines, and its messages.
+func (s *system) apply(file string, o applier.Options) (lines, messages string, err error) {
+	f, err := applier.Read([]byte(file), s.lookup)
+	if err != nil {
+		return "", "", err
+	}
+	var results, said bytes.Buffer
+	err = applier.Apply(s.t.Context(), s.calls, f, o, &results, &said)
+	return results.String(), said.String(), err
+}
+
+// expect applies a file, and expects its lines and the last of its messages.
+func (s *system) expect(file string, o applier.Options, lines, message string) {
+	s.t.Helper()
+	got, said, err := s.apply(file, o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if strings.TrimSpace(got) != strings.TrimSpace(lines) || !strings.HasSuffix(said, message+"\n") {
+		s.t.Errorf("the changes are\n%s%s, want\n%s\n%s", got, said, strings.TrimSpace(lines), message)
+	}
+}
+
+const created = `
++ destination "operations"
++ destination "mail"
+~ destination "operations": fallback
++ route "night"
++ route "day"
+~ default route: destinations, owner
++ silence "maintenance"
++ silence "move"`
+
+func TestAFileIsMadeOnce(t *testing.T) { // section 19.8
+	s := newSystem(t)
+	s.expect(whole, applier.Options{DryRun: true}, created, "dry run: 8 changes would be made; nothing was stored")
+	if n := s.store.Changes(); n != 0 {
+		t.Fatalf("the dry run made %d changes", n)
+	}
+	s.expect(whole, applier.Options{}, created, "8 changes made")
+	before := s.store.Changes()
+	for range 2 {
+		s.expect(whole, applier.Options{Prune: true}, "", "nothing to change")
+	}
+	if n := s.store.Changes(); n != before {
+		t.Errorf("a second run made %d changes", n-before)
+	}
+	all, err := s.store.Destinations(t.Context())
+	if err != nil || len(all) != 2 || all[0].Config["port"] != "587" || all[1].Fallback != all[0].ID || all[1].Secrets["bot_token"] != "xoxb-1" {
+		t.Errorf("stored are %+v, %v", all, err)
+	}
+}
+
+func TestOnlyWhatDiffersIsChanged(t *testing.T) {
+	s := newSystem(t)
+	s.expect(whole, applier.Options{}, created, "8 changes made")
+	s.env["SLACK_TOKEN"] = "xoxb-2"
+	changed := strings.NewReplacer("C1", "C2", "delay_sec: 600", "delay_sec: 60", "thu, mon", "thu", "[operations, mail]", "[mail, operations]").Replace(whole)
+	lines := `
+~ destination "operations": config.channel, secrets.bot_token
+~ route "night": destinations, delay_sec
+~ silence "maintenance": window`
+	s.expect(changed, applier.Options{DryRun: true}, lines, "nothing was stored")
+	s.expect(changed, applier.Options{}, lines, "3 changes made")
+	s.expect(changed, applier.Options{}, "", "nothing to change")
+}
+
+func TestRoutesOfAFileKeepTheirPlacesAmongOthers(t *testing.T) {
+	s := newSystem(t)
+	s.create("/routes", `{"name": "first"}`)
+	s.expect(whole, applier.Options{}, created, "8 changes made")
+	s.create("/routes", `{"name": "last"}`)
+	night, day, _ := strings.Cut(whole[strings.Index(whole, "  - name: night"):strings.Index(whole, "  - default")], "  - name: day")
+	day = "  - name: day" + day
+	swapped := strings.Replace(whole, night+day, day+night, 1)
+	s.expect(swapped, applier.Options{}, "~ order of routes: first, day, night, last", "1 changes made")
+	s.expect(swapped, applier.Options{}, "", "nothing to change")
+	routes, err := s.store.Routes(t.Context())
+	var names []string
+	for _, r := range routes {
+		names = append(names, r.Name)
+	}
+	if want := []string{"first", "day", "night", "last", "default"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("the order is %v, %v", names, err)
+	}
+}
+
+// create makes something by the API, without a file.
+func (s *system) create(path, body string) {
+	s.t.Helper()
+	if err := s.calls.Call(s.t.Context(), "POST", "/api/v1"+path, rawJSON(body), nil); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+type rawJSON string
+
+func (r rawJSON) MarshalJSON() ([]byte, error) { return []byte(r), nil }
+
+func TestPruneDeletesOnlyWhatTheFileHasKept(t *testing.T) { // section 19.8
+	s := newSystem(t)
+	s.create("/destinations", `{"name": "by hand", "kind": "discord", "secrets": {"webhook_url": "https://discord.example/x"}}`)
+	s.create("/destinations", `{"name": "of another file", "kind": "discord", "secrets": {"webhook_url": "https://discord.example/x"}, "owner": "other.yaml"}`)
+	s.create("/routes", `{"name": "by hand"}`)
+	s.expect(whole, applier.Options{}, created, "8 changes made")
+	const empty = "owner: ops/notifications.yaml\n"
+	_, said, err := s.apply(empty, applier.Options{})
+	if err != nil || said != "7 that ops/notifications.yaml has kept are not in the file; --prune deletes them\nnothing to change\n" {
+		t.Errorf("without prune: %v, %s", err, said)
+	}
+	lines := `
+- route "night"
+- route "day"
+- default route: destinations
+- silence "move"
+- silence "maintenance"
+- destination "mail"
+- destination "operations"`
+	s.expect(empty, applier.Options{Prune: true, DryRun: true}, lines, "nothing was stored")
+	s.expect(empty, applier.Options{Prune: true}, lines, "7 changes made")
+	s.expect(empty, applier.Options{Prune: true}, "", "nothing to change")
+	destinations, err := s.store.Destinations(t.Context())
+	routes, _ := s.store.Routes(t.Context())
+	if err != nil || len(destinations) != 2 || len(routes) != 2 || routes[1].Owner != "" {
+		t.Errorf("left are %v, %v, %v", destinations, routes, err)
+	}
+}
+
+func TestWhatAnotherKeepsIsNotChanged(t *testing.T) { // section 19.8
+	s := newSystem(t)
+	s.create("/destinations", `{"name": "mail", "kind": "discord", "secrets": {"webhook_url": "https://discord.example/x"}}`)
+	s.create("/routes", `{"name": "day", "owner": "other.yaml"}`)
+	before := s.store.Changes()
+	_, _, err := s.apply(strings.Replace(whole, "[operations, mail]", "[pager]", 1), applier.Options{})
+	requireProblems(t, err, `destination "mail": one that no file keeps has the name`, `route "day": one that "other.yaml" keeps has the name`, `route "night": destinations has "pager"`)
+	if s.store.Changes() != before {
+		t.Error("a refused file has changed something")
+	}
+}
+
+// requireProblems expects exactly these problems, each by its beginning.
+func requireProblems(t *testing.T, err error, want ...string) {
+	t.Helper()
+	problems, is := errors.AsType[applier.Problems](err)
+	if !is {
+		t.Fatalf("the error is %v", err)
+	}
+	slices.Sort(want)
+	if len(problems) != len(want) {
+		t.Errorf("%d problems, want %d:\n%v", len(problems), len(want), problems)
+	}
+	for n := range min(len(problems), len(want)) {
+		if !strings.HasPrefix(problems[n], want[n]) {
+			t.Errorf("problem %d is %s, want %s", n, problems[n], want[n])
+		}
+	}
+}
+
+func TestEveryProblemOfAFileIsNamed(t *testing.T) { // section 19.8
+	for file, want := range map[string][]string{
+		"owner: [x\n":                        {"line 1"},
+		"owner: x\nroutes: []\nroutes: []\n": {`line 3: key "routes" already set`},
+		"destination: []\n":                  {"destination is not a field", "owner is missing"},
+		`
+owner: x
+destinations:
+  - {name: a, kind: pigeon}
+  - {name: b, kind: slack, config: {channel: [1]}, secrets: {bot_token: "${A}${B}"}, colour: red}
+  - {name: b, kind: discord, secrets: {webhook_url: "https://x.example"}, fallback: b, enabled: maybe}
+  - 7
+`: {
+			`destination "a": kind is "pigeon"`, `destination "b" is there twice`, `destination "b": colour is not a field`, `destination "b": config: accepted are`,
+			`destination "b": enabled: accepted are true and false`, `destination "b": fallback is the destination itself`, `destination "b": secrets.bot_token and config.channel`,
+			`destination "b": secrets.bot_token: the environment has no A`, `destination "b": secrets.bot_token: the environment has no B`,
+			`destination 4: accepted are fields`, `destination 4: kind is ""`, `destination 4: name has 0 characters`,
+		},
+		`
+owner: x
+routes:
+  - {name: a, match: {events: [rain], min_severity: high, colour: red}, delay_sec: 1.5, repeat_sec: 7}
+  - {default: true, name: b, match: {min_severity: 1}}
+  - {default: true}
+`: {
+			`default route is there twice`, `default route: it has neither`, `default route: match of the default route`,
+			`route "a": delay_sec: accepted is a whole number`, `route "a": match.colour is not a field`, `route "a": match.events has "rain"`,
+			`route "a": match.min_severity: accepted is a whole number`, `route "a": repeat_sec is 7`,
+		},
+		`
+owner: x
+silences:
+  - {comment: a, match: {}, window: {weekdays: [monday], start: 5, end: "4", timezone: Mars}}
+  - {match: {}, to: tomorrow, until_recovered: true}
+`: {
+			`silence "a": window.end: "4"`, `silence "a": window.start: ""`, `silence "a": window.start: accepted is text; write it in quotes`,
+			`silence "a": window.timezone is "Mars"`, `silence "a": window.weekdays has "monday"`,
+			`silence 2: comment is missing`, `silence 2: to is missing`, `silence 2: to: accepted is a time`, `silence 2: until_recovered is not a field`,
+		},
+	} {
+		_, err := applier.Read([]byte(file), func(string) (string, bool) { return "", false })
+		requireProblems(t, err, want...)
+	}
+}
+
+func TestNoProblemHasASecret(t *testing.T) {
+	s := newSystem(t)
+	s.env["SLACK_TOKEN"] = "very-secret\x01"
+	_, _, err := s.apply(whole, applier.Options{})
+	if err == nil || strings.Contains(err.Error(), "very-secret") {
+		t.Errorf("the error is %v", err)
+	}
+	_, err = applier.Read([]byte("owner: x\ndestinations: [{name: a, kind: discord, secrets: [very-secret]}]\n"), s.lookup)
+	if err == nil || strings.Contains(err.Error(), "very-secret") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestASilenceThatSomebodyEndedComesBack(t *testing.T) {
+	s := newSystem(t)
+	s.expect(whole, applier.Options{}, created, "8 changes made")
+	silences, err := s.store.Silences(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, silence := range silences {
+		if _, err := s.store.EndSilence(t.Context(), silence.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.expect(whole, applier.Options{}, "+ silence \"maintenance\"\n+ silence \"move\"", "2 changes made")
+	over := strings.Replace(whole, "2999-", "2026-11-23T11:00:00Z\" # ", 1)
+	over = strings.Replace(over, "# 01-01T00:00:00Z\"", "", 1)
+	s.expect(over, applier.Options{}, "", "nothing to change")
+}
+
+func TestAFailureSaysHowFarItCame(t *testing.T) {
+	s := newSystem(t)
+	s.store.Fail = func(_ context.Context, op string) error {
+		if op == "CreateRoute" {
+			return errors.New("disk full")
+		}
+		return nil
+	}
+	if _, _, err := s.apply(whole, applier.Options{}); err == nil || !strings.HasPrefix(err.Error(), `route "night": 3 of 8 changes were made before this`) {
+		t.Errorf("the error is %v", err)
+	}
+	s.store.Fail = nil
+	if _, said, err := s.apply(whole, applier.Options{}); err != nil || !strings.HasSuffix(said, "5 changes made\n") {
+		t.Errorf("after the failure: %v, %s", err, said)
+	}
+}
+
+// TestTheExampleOfTheDocumentationCanBeRead reads every YAML block of the page.
+func TestTheExampleOfTheDocumentationCanBeRead(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/operations/notifications.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := 0
+	for part := range strings.SplitSeq(string(page), "```yaml\n") {
+		if blocks++; blocks == 1 {
+			continue
+		}
+		file, _, _ := strings.Cut(part, "```")
+		f, err := applier.Read([]byte(file), func(name string) (string, bool) { return "https://example.com/" + strings.ToLower(name), true })
+		if err != nil {
+			t.Errorf("%v in\n%s", err, file)
+			continue
+		}
+		s := newSystem(t)
+		if err := applier.Apply(t.Context(), s.calls, f, applier.Options{}, io.Discard, io.Discard); err != nil {
+			t.Errorf("%v in\n%s", err, file)
+		}
+	}
+	if blocks < 2 {
+		t.Error("the page has no file")
+	}
+}

@@ -1,0 +1,210 @@
+package applier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stream-monitor/stream-monitor/adapters/apiclient"
+)
+
+// Gateway answers calls of the public API; apiclient.Client is one.
+type Gateway interface {
+	Call(ctx context.Context, method, path string, body, answer any) error
+}
+
+// Options say how a file is applied.
+type Options struct {
+	DryRun bool // only shows the differences
+	Prune  bool // also deletes what has the file's owner and is not in it
+}
+
+// change is one difference between the file and the gateway.
+type change struct {
+	sign   byte // + new, ~ changed, - deleted
+	name   string
+	fields []string // that differ
+	do     func(ctx context.Context) error
+}
+
+func (c change) String() string {
+	if len(c.fields) == 0 {
+		return fmt.Sprintf("%c %s", c.sign, c.name)
+	}
+	return fmt.Sprintf("%c %s: %s", c.sign, c.name, strings.Join(c.fields, ", "))
+}
+
+// Apply makes what the gateway has as the file has it. It prints a line for each
+// difference on results, and progress on messages. The gateway refuses nothing halfway
+// that could have been found before. Errors: Problems of the file with what the gateway
+// has; a call failed.
+func Apply(ctx context.Context, gateway Gateway, f File, o Options, results, messages io.Writer) error {
+	p := &plan{gateway: patient{gateway, messages}, file: f, prune: o.Prune}
+	if err := p.read(ctx); err != nil {
+		return err
+	}
+	if err := p.compare(ctx); err != nil {
+		return err
+	}
+	if p.spared > 0 {
+		fmt.Fprintf(messages, "%d that %s has kept are not in the file; --prune deletes them\n", p.spared, f.Owner)
+	}
+	if len(p.changes) == 0 {
+		fmt.Fprintln(messages, "nothing to change")
+		return nil
+	}
+	for n, c := range p.changes {
+		fmt.Fprintln(results, c)
+		if o.DryRun {
+			continue
+		}
+		if err := c.do(ctx); err != nil {
+			return fmt.Errorf("%s: %d of %d changes were made before this: %w", c.name, n, len(p.changes), err)
+		}
+	}
+	if o.DryRun {
+		fmt.Fprintf(messages, "dry run: %d changes would be made; nothing was stored\n", len(p.changes))
+		return nil
+	}
+	fmt.Fprintf(messages, "%d changes made\n", len(p.changes))
+	return nil
+}
+
+// patient waits where the gateway's rate limit asks for it.
+type patient struct {
+	Gateway
+
+	messages io.Writer
+}
+
+// Call implements Gateway.
+func (g patient) Call(ctx context.Context, method, path string, body, answer any) error {
+	for {
+		err := g.Gateway.Call(ctx, method, path, body, answer)
+		limited, is := errors.AsType[*apiclient.RateLimited](err)
+		if !is {
+			return err
+		}
+		fmt.Fprintf(g.messages, "the gateway's rate limit allows the next request in %s\n", limited.Wait)
+		select {
+		case <-time.After(limited.Wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// plan finds the changes.
+type plan struct {
+	gateway patient
+	file    File
+	prune   bool
+
+	destinations []apiclient.Destination
+	routes       []apiclient.Route
+	silences     []apiclient.Silence
+
+	ids      map[string]string // of destinations by name; those that are created are added
+	problems Problems
+	changes  []change
+	last     []change // deletions of destinations, which come after all else
+	spared   int      // that only prune would delete
+}
+
+// read reads what the gateway has.
+func (p *plan) read(ctx context.Context) error {
+	var destinations struct{ Destinations []apiclient.Destination }
+	var routes struct{ Routes []apiclient.Route }
+	var silences struct{ Silences []apiclient.Silence }
+	for path, into := range map[string]any{"/destinations": &destinations, "/routes": &routes, "/silences": &silences} {
+		if err := p.gateway.Call(ctx, http.MethodGet, "/api/v1"+path, nil, into); err != nil {
+			return err
+		}
+	}
+	p.destinations, p.routes, p.silences = destinations.Destinations, routes.Routes, silences.Silences
+	p.ids = map[string]string{}
+	for _, d := range p.destinations {
+		p.ids[d.Name] = d.ID
+	}
+	return nil
+}
+
+// compare finds all changes. Errors: Problems; a call failed.
+func (p *plan) compare(ctx context.Context) error {
+	p.checkNames()
+	if len(p.problems) > 0 { // the gateway would name them again
+		return p.problems
+	}
+	if err := p.compareDestinations(ctx); err != nil {
+		return err
+	}
+	if len(p.problems) > 0 {
+		return p.problems
+	}
+	p.compareRoutes()
+	p.compareSilences()
+	p.changes = append(p.changes, p.last...)
+	return nil
+}
+
+// checkNames finds names of destinations that nobody has, and names that something has
+// that the file does not keep.
+func (p *plan) checkNames() {
+	known := map[string]bool{}
+	for name := range p.ids {
+		known[name] = true
+	}
+	for _, d := range p.file.Destinations {
+		known[string(d.Name)] = true
+	}
+	refuse := func(format string, args ...any) { p.problems = append(p.problems, fmt.Sprintf(format, args...)) }
+	for _, d := range p.file.Destinations {
+		if d.Fallback != "" && !known[string(d.Fallback)] {
+			refuse("destination %q: fallback is %q, but no destination has that name", string(d.Name), string(d.Fallback))
+		}
+		if stored := p.storedDestination(string(d.Name)); stored != nil && stored.Owner != p.file.Owner {
+			refuse("destination %q: %s; give it another name, or delete that one", string(d.Name), keptBy(stored.Owner))
+		}
+	}
+	for n, r := range p.file.Routes {
+		prefix := label("route", string(r.Name), n)
+		if r.Default {
+			prefix = defaultRoute
+		}
+		for _, name := range r.Destinations {
+			if !known[string(name)] {
+				refuse("%s: destinations has %q, but no destination has that name", prefix, string(name))
+			}
+		}
+		switch stored := p.storedRoute(r); {
+		case stored == nil, stored.Owner == p.file.Owner, stored.Default && stored.Owner == "":
+		default:
+			refuse("%s: %s; give it another name, or delete that one", prefix, keptBy(stored.Owner))
+		}
+	}
+	slices.Sort(p.problems)
+}
+
+func keptBy(owner string) string {
+	if owner == "" {
+		return "one that no file keeps has the name"
+	}
+	return fmt.Sprintf("one that %q keeps has the name", owner)
+}
+
+// isSpared reports whether an element that is not in the file stays: because another keeps
+// it, or because prune is off.
+func (p *plan) isSpared(owner string) bool {
+	if owner != p.file.Owner {
+		return true
+	}
+	if !p.prune {
+		p.spared++
+	}
+	return !p.prune
+}
