@@ -63,7 +63,7 @@ func TestAFlexMessageThatIsRejectedBecomesText(t *testing.T) {
 func TestALongFlexMessageIsNotRejected(t *testing.T) {
 	s := fake.New()
 	t.Cleanup(s.Close)
-	long := strings.Repeat("映像\"", 2000)
+	long := strings.Repeat("映像\"", 20000)
 	m := message.Message{
 		ID: "0190a5c8-e4b0-7d8a-9c1d-2e3f4a5b6c7d", Title: long, Lines: []string{long},
 		Link:   message.Link{Text: long, URL: "https://monitor.example/" + strings.Repeat("a", 900)},
