@@ -99,6 +99,12 @@ func isTransient(err error) bool {
 		errors.Is(err, syscall.EPIPE) || errors.As(err, &network) && network.Op != "dial"
 }
 
+// lacksResources reports whether the server has no space, memory or connections left.
+func lacksResources(err error) bool {
+	e := pq.As(err)
+	return e != nil && e.Code.Class() == pqerror.ClassInsufficientResources
+}
+
 // refusedValue returns the server's message if the server refused a value. Such errors
 // have class 22 (data exception), for example for \u0000 in JSON or for a number out of
 // range. JSON that is nested too deeply has error 54001.

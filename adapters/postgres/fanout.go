@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -43,12 +45,15 @@ func newsOf(all ...*incidentSteps) (n news) {
 
 // fanOut stores what is to be delivered of the news to destinations (section 19.4), and
 // wakes the dispatchers. It logs and leaves out what the server refuses: no event waits for
-// its deliveries. ReplanOpenIncidents adds what is missing at incidents.
+// its deliveries. ReplanOpenIncidents adds what is missing at incidents. A server that lacks
+// resources, such as space on its disk, refuses the events, too: they are reported again,
+// and nothing would add their deliveries later.
 func (db *database) fanOut(ctx context.Context, tx *sqlx.Tx, n news) error {
 	if len(n.events)+len(n.changed) == 0 {
 		return nil
 	}
-	return db.optionally(ctx, tx, func() error {
+	var lacking error
+	err := db.optionally(ctx, tx, func() error {
 		routing, err := db.routing(ctx, tx)
 		if err != nil || len(routing.Destinations) == 0 {
 			return err
@@ -77,9 +82,14 @@ func (db *database) fanOut(ctx context.Context, tx *sqlx.Tx, n news) error {
 		}
 		return f.store(ctx, tx)
 	}, func(err error) {
+		if lacksResources(err) {
+			lacking = fmt.Errorf("store what is to be delivered to destinations: %w", err)
+			return
+		}
 		db.log.Error("what is to be delivered to destinations could not be stored and is left out, the event itself is stored: report the defect with error",
 			"monitor_id", string(n.monitor.id), "events", len(n.events), "incidents", len(n.changed), "error", err.Error())
 	})
+	return cmp.Or(err, lacking)
 }
 
 // fanOut collects what a transaction stores in deliveries.
