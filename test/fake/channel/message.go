@@ -3,6 +3,7 @@ package channel
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Message is a message as people see it.
@@ -18,6 +19,9 @@ type Message struct {
 	Edits    int    // how often it was changed
 	State    string // of an alert: triggered, acknowledged, resolved; empty elsewhere
 	Priority string // as the provider calls it; empty where it knows none
+
+	PostedAt time.Time
+	Posted   string // Text as it was posted, before edits
 }
 
 // Link is text that leads somewhere.

@@ -19,6 +19,8 @@ type Fault struct {
 	Hang     bool          // it never answers
 	Redirect string        // it answers 302 to this URL
 	After1st int           // how many requests it lets pass before
+
+	HTTP httpfault.Fault // it answers by this; nil: by the fields above
 }
 
 // Refuse writes a provider's own answer with a status. after is how long it asks to wait.
@@ -81,6 +83,8 @@ func (s *Server) choose(*http.Request) httpfault.Fault {
 	case f.After1st > 0:
 		f.After1st--
 		return nil
+	case f.HTTP != nil:
+		return f.HTTP
 	case f.Hang:
 		return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			_, _ = io.Copy(io.Discard, r.Body) // only then the server notices that the client has left
@@ -118,6 +122,7 @@ func (s *Server) Post(m Message) Message {
 	if m.ID == "" {
 		m.ID = s.NumberFormat(s.posted)
 	}
+	m.PostedAt, m.Posted = time.Now(), m.Text
 	s.messages = append(s.messages, &m)
 	return m
 }
@@ -128,7 +133,9 @@ func (s *Server) Edit(id string, change func(m *Message)) bool {
 	defer s.mu.Unlock()
 	for _, m := range s.messages {
 		if m.ID == id {
+			postedAt, posted := m.PostedAt, m.Posted
 			change(m)
+			m.PostedAt, m.Posted = postedAt, posted
 			return true
 		}
 	}

@@ -34,6 +34,9 @@ type audit struct {
 	workerExits    []workerExit
 
 	gatewayErrors []string
+
+	destinationDeliveries []webhookreceiver.Delivery // at the webhook destination, in order of arrival
+	destinations          destinationRecords
 }
 
 // counters are the numbers of the summary.
@@ -47,6 +50,10 @@ type counters struct {
 	redelivered              int // deliveries of events that had been accepted before
 	episodes, unobserved     int // unobserved: no worker could have reported it
 	recoveries               map[string][]time.Duration
+
+	webhooks, messages int            // that destinations got
+	undelivered        int            // events and incidents that did not reach a destination
+	repeated           map[string]int // what a destination got again, by its name
 }
 
 // monitorRecord is everything that is known of one monitor.
@@ -77,7 +84,7 @@ type storedEvent struct {
 // check runs every check and returns its findings, one line for each violation.
 func (a *audit) check() (findings []string, t counters) {
 	findings = append(findings, a.findings...)
-	t = counters{injected: map[string]int{}, replaced: map[string]int{}, missed: map[string]int{}, crashes: map[string]int{}, recoveries: map[string][]time.Duration{}}
+	t = counters{injected: map[string]int{}, replaced: map[string]int{}, missed: map[string]int{}, crashes: map[string]int{}, recoveries: map[string][]time.Duration{}, repeated: map[string]int{}}
 	a.countFaults(&t)
 	findings = append(findings, a.gatewayErrors...)
 	findings = append(findings, a.checkGatewayExits()...)
@@ -85,6 +92,8 @@ func (a *audit) check() (findings []string, t counters) {
 	findings = append(findings, a.checkTimestamps()...)
 	findings = append(findings, a.checkOrder()...)
 	findings = append(findings, a.checkRedeliveries(&t)...)
+	findings = append(findings, a.checkWebhooks(&t)...)
+	findings = append(findings, a.checkMessages(&t)...)
 	for i := range a.monitors {
 		for _, f := range a.checkMonitor(&a.monitors[i], &t) {
 			findings = append(findings, fmt.Sprintf("monitor %d: %s", i, f))
@@ -159,6 +168,10 @@ func (env *environment) collect(ctx context.Context, a *audit) error {
 		total, _ := pagination["total"].(float64)
 		record.historyTotal = int(total)
 		a.monitors = append(a.monitors, record)
+	}
+	a.destinationDeliveries = env.destination.All()
+	if err := env.collectDestinations(ctx, &a.destinations); err != nil {
+		return fmt.Errorf("read the database's record of the destinations: %w", err)
 	}
 	return nil
 }

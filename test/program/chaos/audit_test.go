@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stream-monitor/stream-monitor/test/fake/channel"
 	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 )
 
@@ -22,7 +23,17 @@ func at(seconds float64) time.Time {
 // faultlessRun is the audit of a run without faults: one monitor and one blackout
 // from 10 to 16 s.
 func faultlessRun() *audit {
-	a := &audit{acceptedEvents: map[string]bool{}}
+	a := &audit{acceptedEvents: map[string]bool{}, destinations: destinationRecords{
+		webhooks: map[string]webhookRecord{}, incidents: []incidentRecord{{id: "incident-a", state: "resolved"}},
+		messages: map[channelKind][]channel.Message{
+			editingChannel: {aMessage("1", 13, "🟠 HIGH｜Black video 3 s｜a")},
+			postingChannel: {aMessage("1", 13, "🟠 HIGH｜Black video 3 s｜a"), aMessage("2", 30, "✅ RESOLVED｜Black video, 17 s｜a")},
+		},
+	}}
+	a.destinations.messages[editingChannel][0].Text = "✅ RESOLVED｜Black video, 17 s｜a"
+	for kind := range a.destinations.messages {
+		a.destinations.threads = append(a.destinations.threads, thread{about: "incident-a", destination: string(kind), state: "delivered", opened: true, ref: "chat/1/false"})
+	}
 	m := monitorRecord{
 		id: "mon-a", interval: time.Second, liveAt: at(0), registeredAt: at(0), endedAt: at(30), status: "completed", historyTotal: 4,
 		expected:   []episode{{"blackout", at(10), at(16)}},
@@ -45,9 +56,24 @@ func faultlessRun() *audit {
 			Received: at(float64(10 * i)), Attempt: 1, Header: http.Header{}, Body: []byte(body), EventID: id, EventType: e.eventType,
 			MonitorID: m.id, Verified: true, Accepted: true,
 		})
+		d := a.deliveries[i]
+		d.Body = fmt.Appendf(nil, `%s,"sequence":%d}`, strings.TrimSuffix(body, "}"), i+1)
+		a.destinationDeliveries = append(a.destinationDeliveries, d)
+		a.destinations.webhooks[id] = webhookRecord{state: "delivered", sequence: i + 1}
 	}
 	a.monitors = []monitorRecord{m}
 	return a
+}
+
+// aMessage returns a message about the incident of faultlessRun.
+func aMessage(id string, seconds float64, text string) channel.Message {
+	return channel.Message{ID: id, Text: text, Posted: text, PostedAt: at(seconds), Links: []channel.Link{{URL: publicURL + "/incidents/incident-a"}}}
+}
+
+// repeat posts a message again at the channel that only posts.
+func repeat(a *audit, n int, seconds float64, text string) {
+	posted := a.destinations.messages[postingChannel]
+	a.destinations.messages[postingChannel] = slices.Insert(posted, n+1, aMessage("again", seconds, text))
 }
 
 // auditCase changes a run without faults. finding is a part of the expected finding.
@@ -102,6 +128,124 @@ func TestTheAuditFindsWrongEvidence(t *testing.T) {
 		},
 		"finds two records of an alert": {
 			change: add(storedEvidence{"a", "event-1", "alert", 5, 0}, storedEvidence{"b", "event-1", "alert", 1, 0}), finding: "two records of evidence, a and b",
+		},
+	})
+}
+
+func TestTheAuditFindsWrongWebhooksOfDestinations(t *testing.T) {
+	killedAt := func(seconds float64) []injection {
+		return []injection{{name: "gateway killed", component: gatewayComponent, from: at(seconds), to: at(seconds + 0.1)}}
+	}
+	again := func(a *audit, i int, seconds float64) {
+		d := a.destinationDeliveries[i]
+		d.Received = at(seconds)
+		a.destinationDeliveries = slices.Insert(a.destinationDeliveries, i+1, d)
+	}
+	checkFindings(t, map[string]auditCase{
+		"finds an event that nothing is stored of": {
+			change: func(a *audit) { delete(a.destinations.webhooks, "event-2") }, finding: "lost: monitor 0: nothing is stored of alert.blackout_recovered",
+		},
+		"finds a delivery that is pending": {
+			change: func(a *audit) { a.destinations.webhooks["event-2"] = webhookRecord{"pending", 3, "500"} }, finding: "to the webhook destination is pending: 500",
+		},
+		"finds an event that never came": {
+			change: func(a *audit) { a.destinationDeliveries = slices.Delete(a.destinationDeliveries, 1, 2) }, finding: "to the webhook destination and was never accepted",
+		},
+		"finds a gap in a sequence": {
+			change: func(a *audit) { a.destinations.webhooks["event-3"] = webhookRecord{"delivered", 5, ""} }, finding: "has sequence 5, and is event 4",
+		},
+		"finds another sequence in the payload": {
+			change: func(a *audit) {
+				a.destinationDeliveries[3].Body = []byte(`{"event_id":"event-3","data":{},"sequence":3}`)
+			}, finding: "differs from the stored bytes and sequence",
+		},
+		"finds events out of order": {
+			change: func(a *audit) {
+				d := a.destinationDeliveries
+				d[1], d[2] = d[2], d[1]
+			}, finding: "webhook destination: monitor 0: alert.blackout_recovered was delivered before",
+		},
+		"finds a repetition without a fault": {change: func(a *audit) { again(a, 1, 12) }, finding: "webhook destination: redelivered"},
+		"accepts a repetition that a fault explains": {
+			change: func(a *audit) {
+				again(a, 1, 12)
+				a.injected = killedAt(10.1)
+			},
+		},
+	})
+}
+
+func TestTheAuditFindsWrongMessages(t *testing.T) {
+	const opened = "🟠 HIGH｜Black video 5 s｜a"
+	checkFindings(t, map[string]auditCase{
+		"finds an incident that nobody was told of": {
+			change: func(a *audit) {
+				a.destinations.threads, a.destinations.messages[editingChannel], a.destinations.messages[postingChannel] = nil, nil, nil
+			}, finding: "teams of incident or storm incident-a: lost: nobody was told of it",
+		},
+		"accepts an incident that a storm tells": {
+			change: func(a *audit) {
+				a.destinations.incidents[0].storm = "storm-a"
+				a.destinations.incidents = append(a.destinations.incidents, incidentRecord{id: "storm-a", state: "resolved", isStorm: true})
+				for n := range a.destinations.threads {
+					a.destinations.threads[n].about = "storm-a"
+				}
+				for _, posted := range a.destinations.messages {
+					for n := range posted {
+						posted[n].Links[0].URL = publicURL + "/incidents"
+					}
+				}
+			},
+		},
+		"finds a message that is recorded and never came": {
+			change: func(a *audit) { a.destinations.messages[postingChannel] = nil }, finding: "it is stored as told, and no message was ever posted",
+		},
+		"finds a message that is not recorded": {
+			change: func(a *audit) { a.destinations.threads = nil }, finding: "that is not recorded, and no fault explains it",
+		},
+		"finds a thread that is pending": {
+			change: func(a *audit) { a.destinations.threads[0].state = "pending" }, finding: "it is pending",
+		},
+		"finds an incident that is open": {
+			change: func(a *audit) { a.destinations.incidents[0].state = "open" }, finding: "incident-a is open",
+		},
+		"finds a message that is never edited to its end": {
+			change: func(a *audit) { a.destinations.messages[editingChannel][0].Text = opened }, finding: "telegram of incident or storm incident-a: its end was not told",
+		},
+		"finds an end that is never posted": {
+			change: func(a *audit) { a.destinations.messages[postingChannel] = a.destinations.messages[postingChannel][:1] }, finding: "teams of incident or storm incident-a: its end was not told",
+		},
+		"finds a ref to another message": {
+			change: func(a *audit) {
+				for n := range a.destinations.threads {
+					a.destinations.threads[n].ref = "chat/7/false"
+				}
+			}, finding: "none: no message is chat/7/false",
+		},
+		"finds a message that comes again without a fault": {
+			change: func(a *audit) { repeat(a, 0, 15, opened) }, finding: "and no fault explains it",
+		},
+		"accepts a message that comes again because of a fault": {
+			change: func(a *audit) {
+				repeat(a, 0, 15, opened)
+				a.injected = []injection{{name: "gateway killed", component: gatewayComponent, from: at(13.1), to: at(13.2)}}
+			},
+		},
+		"accepts what is new": {change: func(a *audit) { repeat(a, 0, 15, "🟠 HIGH, worse｜Black video + Silence 5 s｜a") }},
+		"accepts a recovery that is told of each time": {
+			change: func(a *audit) {
+				a.destinations.incidents[0].reopened = 1
+				repeat(a, 0, 15, "✅ RESOLVED｜Black video, 5 s｜a")
+			},
+		},
+		"finds two alerts where the provider knows their key": {
+			change: func(a *audit) {
+				alert := aMessage("incident-a", 13, opened)
+				alert.State = "resolved"
+				a.destinations.messages[alertingChannel] = []channel.Message{alert, alert}
+				a.destinations.threads = append(a.destinations.threads, thread{about: "incident-a", destination: string(alertingChannel), state: "delivered", opened: true})
+				a.injected = []injection{{name: "gateway killed", component: gatewayComponent, from: at(13.1), to: at(13.2)}}
+			}, finding: "pagerduty of incident or storm incident-a: redelivered",
 		},
 	})
 }

@@ -3,11 +3,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stream-monitor/stream-monitor/test/fake/webhookreceiver"
 )
 
 // checkTimestamps finds webhooks whose X-Timestamp differs from the gateway's
@@ -92,24 +95,30 @@ func (a *audit) checkDelivery(c *counters) (findings []string) {
 // checkOrder finds events that were delivered before an earlier event of the
 // same monitor was accepted.
 func (a *audit) checkOrder() (findings []string) {
-	for _, m := range a.monitors {
-		accepted := map[string]bool{}
-		next := 0
-		for _, d := range a.deliveries {
-			if d.MonitorID != m.id {
-				continue
-			}
-			at := slices.IndexFunc(m.events, func(event storedEvent) bool { return event.id == d.EventID })
-			if at > next {
-				findings = append(findings, fmt.Sprintf("monitor %d: %s was delivered before the earlier %s", m.number, d.EventType, m.events[next].eventType))
-				next = at
-			}
-			if d.Accepted {
-				accepted[d.EventID] = true
-			}
-			for next < len(m.events) && accepted[m.events[next].id] {
-				next++
-			}
+	for i := range a.monitors {
+		findings = append(findings, ordered(&a.monitors[i], a.deliveries)...)
+	}
+	return findings
+}
+
+// ordered finds deliveries of a monitor's events before an earlier event was accepted.
+func ordered(m *monitorRecord, deliveries []webhookreceiver.Delivery) (findings []string) {
+	accepted := map[string]bool{}
+	next := 0
+	for _, d := range deliveries {
+		if d.MonitorID != m.id {
+			continue
+		}
+		at := slices.IndexFunc(m.events, func(event storedEvent) bool { return event.id == d.EventID })
+		if at > next {
+			findings = append(findings, fmt.Sprintf("monitor %d: %s was delivered before the earlier %s", m.number, d.EventType, m.events[next].eventType))
+			next = at
+		}
+		if d.Accepted {
+			accepted[d.EventID] = true
+		}
+		for next < len(m.events) && accepted[m.events[next].id] {
+			next++
 		}
 	}
 	return findings
@@ -126,11 +135,18 @@ const (
 // checkRedeliveries finds events that were delivered again after they had been
 // accepted, without a fault that explains it.
 func (a *audit) checkRedeliveries(c *counters) (findings []string) {
+	c.redelivered, findings = a.redeliveries(a.deliveries)
+	return findings
+}
+
+// redeliveries counts the deliveries of events that had been accepted before, and finds those
+// that no fault explains.
+func (a *audit) redeliveries(deliveries []webhookreceiver.Delivery) (count int, findings []string) {
 	first := map[string]time.Time{}
-	for _, d := range a.deliveries {
+	for _, d := range deliveries {
 		at, again := first[d.EventID]
 		if again {
-			c.redelivered++
+			count++
 			if cause := a.redeliveryCause(at.Add(-tolerance), at.Add(causeWindow)); cause == "" || d.Received.Sub(at) > maxRedeliveryDelay {
 				findings = append(findings, fmt.Sprintf("redelivered: %s %s, accepted at %s, arrived again at %s, and no fault explains it",
 					d.EventType, d.EventID, formatTime(at), formatTime(d.Received)))
@@ -139,7 +155,7 @@ func (a *audit) checkRedeliveries(c *counters) (findings []string) {
 			first[d.EventID] = d.Received
 		}
 	}
-	return findings
+	return count, findings
 }
 
 // redeliveryCause names a fault between two times that can cause a redelivery.
@@ -147,7 +163,7 @@ func (a *audit) checkRedeliveries(c *counters) (findings []string) {
 func (a *audit) redeliveryCause(from, to time.Time) string {
 	for _, inj := range a.injected {
 		if a.canCauseRedelivery(inj) && inj.from.Before(to) && inj.to.After(from) {
-			return inj.name
+			return cmp.Or(inj.name, "a fault that was attempted")
 		}
 	}
 	for _, outage := range a.gatewayOutages() {

@@ -53,6 +53,11 @@ type environment struct {
 	workers     *workerHistory
 	unsubscribe func() // from the process tracker
 
+	destination     *webhookreceiver.Receiver // of the webhook destination
+	destinationLink *link
+	channels        []channelUnderTest
+	destinationIDs  map[string]string // by name
+
 	startedAt time.Time // when the monitors were registered
 	monitors  []*monitorUnderTest
 	injecting sync.WaitGroup
@@ -104,6 +109,9 @@ func newEnvironment(ctx context.Context, shared sharedEnvironment, s schedule) (
 		return env, err
 	}
 	if env.links[receiverLink], err = newLink("receiver", hostOf(env.receiver.URL())); err != nil {
+		return env, err
+	}
+	if err := env.startDestinations(); err != nil {
 		return env, err
 	}
 	dsn := ""
@@ -173,7 +181,7 @@ func (env *environment) gatewayConfig(internal, dsn string) func(n int) system.C
 			"TMPDIR="+env.tempDir, "LISTEN_ADDR="+public, "INTERNAL_LISTEN_ADDR="+internal,
 			"FAULTS_GATEWAY_URL=http://"+env.links[gatewayLink].address(), "FAULTS_ACCEPTED="+env.path("accepted"),
 			"CLOCK_OFFSET_FILE="+env.path("clock"), "WORKER_RUNTIME="+env.schedule.runtime, "DB_DSN="+dsn, "CRASH_AT=",
-			"MISSING_WORKER="+env.missingWorkerPolicy(),
+			"MISSING_WORKER="+env.missingWorkerPolicy(), "PUBLIC_URL="+publicURL,
 		)
 		if n < len(env.schedule.crashes) {
 			variables = append(variables, "CRASH_AT="+env.schedule.crashes[n].String())
@@ -238,6 +246,7 @@ func (env *environment) close() {
 	for _, l := range env.links {
 		l.close()
 	}
+	env.closeDestinations()
 	if env.receiver != nil {
 		_ = env.receiver.Close()
 	}

@@ -162,4 +162,6 @@ var crashPoints = []struct {
 	{"ack", 10, 8 * ms},
 	{"send", 4, 0},
 	{"mark", 4, 0},
+	{"told", 8, 0},
+	{"noted", 8, 0},
 }

@@ -11,11 +11,16 @@ import (
 	"github.com/stream-monitor/stream-monitor/test/fake/httpfault"
 )
 
-// disturbLink returns a fault that applies a toxic to a link.
+// disturbLink returns a fault that applies a toxic to a link. With the link to the receiver
+// it disturbs those to all destinations.
 func disturbLink(id linkID, toxic string) injectFunc {
 	return func(ctx context.Context, env *environment, f fault) error {
 		env.logf("%s", f)
-		return env.links[id].addToxic(ctx, toxic, f.parameter, f.duration)
+		links := []*link{env.links[id]}
+		if id == receiverLink {
+			links = env.outside()
+		}
+		return disturbAll(links, func(l *link) error { return l.addToxic(ctx, toxic, f.parameter, f.duration) })
 	}
 }
 
@@ -25,11 +30,11 @@ func disturbLink(id linkID, toxic string) injectFunc {
 const maxFailedDeliveries = 2
 
 // disturbReceiver returns a fault in which the receiver answers its next
-// deliveries with response.
+// deliveries with response, and so does every destination.
 func disturbReceiver(response httpfault.Fault) injectFunc {
 	return func(ctx context.Context, env *environment, f fault) error {
 		env.logf("%s", f)
-		stop := env.receiver.Inject(maxFailedDeliveries, response)
+		stop := env.disturbOutside(response)
 		pause(ctx, f.duration)
 		stop()
 		return nil

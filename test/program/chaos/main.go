@@ -6,7 +6,7 @@
 //	seed ──▶ schedule ──▶ environment ──▶ faults ──▶ recovery ──▶ streams end ──▶ audit ──▶ report
 //
 //	youtube ◀── yt-dlp, ffmpeg ── workers ── link ── recorder ── gateway ── link ── PostgreSQL
-//	                                                                └────── link ── receiver
+//	                                                                └────── links ── receivers, channels
 //
 // A seed decides the whole schedule: the database, the runtime, the monitors, when
 // their streams go black or silent, and which faults are injected when. It does not
@@ -18,6 +18,9 @@
 // The audit (audit.go) compares the streams with the stored and delivered events:
 //
 //	deliveries.go  every accepted event is delivered, unaltered, in order, and once
+//	messages.go    every event reaches the webhook destination, in order and with its
+//	               sequence; every incident is told and resolved at every channel, and
+//	               nothing comes twice unless a fault lost its record
 //	episodes.go    every blackout and silence is reported with its true times
 //	coverage.go    no monitor is unwatched for longer than the faults explain
 //	resources.go   no process, connection, descriptor or file is left behind

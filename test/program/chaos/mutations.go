@@ -42,7 +42,12 @@ var mutations = map[string]*mutation{
 			return err
 		})
 	}},
-	"leak": {"connections to the database are left open", leakConnections},
+	"undelivered": {"a delivery to the webhook destination is deleted", alterAlert(`DELETE FROM deliveries WHERE event_id = $1`)},
+	"again":       {"an event is delivered to the webhook destination again without a fault", alterAlert(`UPDATE deliveries SET state = 'pending', due_at = now() WHERE event_id = $1`)},
+	"retold": {"an incident is told again without a fault", alterThread(`
+		UPDATE deliveries SET told = NULL, state = 'pending', due_at = now(), planned_at = now(), tried = 0, round_began_at = now() WHERE id = $1`)},
+	"unresolved": {"a channel is never told of a recovery", alterThread(`UPDATE deliveries SET told = told || '{"open": false}' WHERE id = $1`)},
+	"leak":       {"connections to the database are left open", leakConnections},
 }
 
 // alterAlert changes an alert that has been delivered.
@@ -55,6 +60,27 @@ func alterAlert(statement string) func(context.Context, *environment) error {
 				return err
 			}
 			env.logf("mutation: event %s", id)
+			_, err := db.ExecContext(ctx, statement, id)
+			return err
+		})
+	}
+}
+
+// alterThread changes what is stored of the messages about an open incident at the channel
+// that only posts.
+func alterThread(statement string) func(context.Context, *environment) error {
+	return func(ctx context.Context, env *environment) error {
+		pause(ctx, 2*causeWindow)
+		return env.withDatabase(ctx, func(db *sql.DB) error {
+			var id string
+			if err := db.QueryRowContext(ctx, `
+				SELECT x.id FROM deliveries x JOIN destinations d ON d.id = x.destination_id LEFT JOIN incidents i ON i.id = x.incident_id
+				LEFT JOIN storms s ON s.id = x.storm_id
+				WHERE d.name = $1 AND x.told IS NOT NULL AND COALESCE(i.state, s.state) = 'open' ORDER BY x.storm_id IS NULL LIMIT 1`,
+				string(postingChannel)).Scan(&id); err != nil {
+				return err
+			}
+			env.logf("mutation: the messages of delivery %s", id)
 			_, err := db.ExecContext(ctx, statement, id)
 			return err
 		})
@@ -143,7 +169,7 @@ func leakConnections(ctx context.Context, env *environment) error {
 func listMutations() string {
 	var list strings.Builder
 	for _, name := range sortedKeys(mutations) {
-		fmt.Fprintf(&list, "  %-10s %s\n", name, mutations[name].description)
+		fmt.Fprintf(&list, "  %-11s %s\n", name, mutations[name].description)
 	}
 	return list.String()
 }

@@ -22,14 +22,14 @@ func (r result) line() string {
 	if r.schedule.externalDatabase {
 		database = "external"
 	}
-	return fmt.Sprintf("seed %-4d %-8s %-7s %2d faults, %2d events, %2d redelivered, %d of %d episodes unobserved, %4.1f s: %s",
-		r.schedule.seed, database, r.schedule.runtime, total(r.counters.injected), r.counters.events, r.counters.redelivered, r.counters.unobserved, r.counters.episodes, r.duration.Seconds(), verdict)
+	return fmt.Sprintf("seed %-4d %-8s %-7s %2d faults, %2d events, %2d redelivered, %2d messages, %d repeated, %d of %d episodes unobserved, %4.1f s: %s",
+		r.schedule.seed, database, r.schedule.runtime, total(r.counters.injected), r.counters.events, r.counters.redelivered, r.counters.messages, total(r.counters.repeated), r.counters.unobserved, r.counters.episodes, r.duration.Seconds(), verdict)
 }
 
 // summary prints the totals of all seeds. The run is inconclusive if more than
 // a tenth of the episodes were unobserved: the machine was too busy.
 func summary(out io.Writer, results []result, took time.Duration) (conclusive bool) {
-	all := counters{injected: map[string]int{}, replaced: map[string]int{}, missed: map[string]int{}, recoveries: map[string][]time.Duration{}}
+	all := counters{injected: map[string]int{}, replaced: map[string]int{}, missed: map[string]int{}, recoveries: map[string][]time.Duration{}, repeated: map[string]int{}}
 	slowest := map[string]string{}
 	failed := []string{}
 	for _, r := range results {
@@ -42,6 +42,10 @@ func summary(out io.Writer, results []result, took time.Duration) (conclusive bo
 		all.redelivered += r.counters.redelivered
 		all.episodes += r.counters.episodes
 		all.unobserved += r.counters.unobserved
+		all.webhooks += r.counters.webhooks
+		all.messages += r.counters.messages
+		all.undelivered += r.counters.undelivered
+		add(all.repeated, r.counters.repeated)
 		for name, times := range r.counters.recoveries {
 			if len(all.recoveries[name]) == 0 || slices.Max(times) > slices.Max(all.recoveries[name]) {
 				slowest[name] = fmt.Sprintf("seed %d", r.schedule.seed)
@@ -79,6 +83,9 @@ func summary(out io.Writer, results []result, took time.Duration) (conclusive bo
 	}
 	fmt.Fprintf(out, "\n%d seeds, %d faults, %d events, %d deliveries: %d lost, %d redelivered; %d of %d episodes were unobserved; %s\n",
 		len(results), total(all.injected), all.events, all.deliveries, all.lost, all.redelivered, all.unobserved, all.episodes, took.Round(time.Second))
+	fmt.Fprintf(out, "destinations: %d webhooks, %d messages: %d lost; repeated because of a fault: webhook %d, %s %d, %s %d, %s %d\n",
+		all.webhooks, all.messages, all.undelivered, all.repeated["webhook"], editingChannel, all.repeated[string(editingChannel)],
+		postingChannel, all.repeated[string(postingChannel)], alertingChannel, all.repeated[string(alertingChannel)])
 	if conclusive = all.unobserved*10 <= all.episodes; !conclusive {
 		fmt.Fprintln(out, "FAILED: more than a tenth were unobserved: the machine is too busy, and the run proves too little")
 	}
@@ -139,6 +146,23 @@ func (env *environment) report(a audit, r result) string {
 	heading("deliveries")
 	for _, d := range a.deliveries {
 		fmt.Fprintf(&text, "%s %s %s accepted %v: %s\n", formatTime(d.Received), d.MonitorID, d.EventID, d.Accepted, d)
+	}
+	heading("deliveries to the webhook destination")
+	for _, d := range a.destinationDeliveries {
+		fmt.Fprintf(&text, "%s %s %s accepted %v: %s\n", formatTime(d.Received), d.MonitorID, d.EventID, d.Accepted, d)
+	}
+	heading("incidents and storms")
+	for _, i := range a.destinations.incidents {
+		fmt.Fprintf(&text, "%+v\n", i)
+	}
+	for _, t := range a.destinations.threads {
+		fmt.Fprintf(&text, "%+v\n", t)
+	}
+	for _, kind := range sortedKeys(a.destinations.messages) {
+		heading("messages at %s", kind)
+		for _, m := range a.destinations.messages[kind] {
+			fmt.Fprintf(&text, "%s posted as %q\n%s", formatTime(m.PostedAt), firstLine(m.Posted), m)
+		}
 	}
 	heading("accepted reports")
 	for _, report := range env.recorder.reports() {

@@ -81,6 +81,9 @@ func (env *environment) run(ctx context.Context, a *audit) error {
 	}); err != nil {
 		return fmt.Errorf("the gateway did not start: %w", err)
 	}
+	if err := env.createDestinations(ctx); err != nil {
+		return fmt.Errorf("create the destinations: %w", err)
+	}
 	if err := env.register(ctx); err != nil {
 		return err
 	}
@@ -165,7 +168,7 @@ func (env *environment) checkRecovered(ctx context.Context) error {
 			return fmt.Errorf("monitor %d is %v (%v), health %v", i, response.Body["status"], response.Body["reason"], health)
 		}
 	}
-	return env.checkNothingPending(ctx)
+	return env.checkNothingPending(ctx, `due_at < now() + interval '1 minute'`)
 }
 
 // checkCompleted returns an error until every monitor is completed and no event
@@ -180,10 +183,12 @@ func (env *environment) checkCompleted(ctx context.Context) error {
 			return fmt.Errorf("monitor %d is %v (%v)", i, response.Body["status"], response.Body["reason"])
 		}
 	}
-	return env.checkNothingPending(ctx)
+	return env.checkNothingPending(ctx, `true`)
 }
 
-func (env *environment) checkNothingPending(ctx context.Context) error {
+// checkNothingPending returns an error while an event, or a delivery to a destination that
+// meets a condition, is pending.
+func (env *environment) checkNothingPending(ctx context.Context, condition string) error {
 	return env.withDatabase(ctx, func(db *sql.DB) error {
 		var pending int
 		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM monitor_events WHERE webhook_status = 'pending'`).Scan(&pending); err != nil {
@@ -191,6 +196,12 @@ func (env *environment) checkNothingPending(ctx context.Context) error {
 		}
 		if pending > 0 {
 			return fmt.Errorf("%d events are pending", pending)
+		}
+		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM deliveries WHERE state = 'pending' AND `+condition).Scan(&pending); err != nil {
+			return fmt.Errorf("count pending deliveries: %w", err)
+		}
+		if pending > 0 {
+			return fmt.Errorf("%d deliveries to destinations are pending", pending)
 		}
 		return nil
 	})
