@@ -17,13 +17,14 @@ const defaultAPI = "https://api.line.me"
 
 // Limits of LINE, in units of UTF-16 unless they say otherwise.
 const (
-	maxText    = 5000
-	maxLines   = 3500 // of a bubble, which may have 30 KB even if each unit is escaped
-	maxAlt     = 400
-	maxTitle   = 500
-	maxLabel   = 40
-	maxURL     = 1000 // bytes; behind a button
-	maxPicture = 2000 // bytes of its URL
+	maxText     = 5000
+	maxLines    = 3000 // of a bubble, which may have 30 KB even if each unit is escaped
+	maxAlt      = 400
+	maxTitle    = 500
+	maxLinkText = 100
+	maxLabel    = 40   // of a button
+	maxURL      = 1000 // bytes; behind a button
+	maxPicture  = 2000 // bytes of its URL
 )
 
 // Sender pushes messages.
@@ -130,7 +131,8 @@ type action struct {
 	URI   string `json:"uri"`
 }
 
-// newFlex writes a message as a bubble, whose texts LINE shows as they are. Each link is a button.
+// newFlex writes a message as a bubble, whose texts LINE shows as they are. Each link is a button,
+// or a text that can be tapped if it is too long for a button.
 func newFlex(m message.Message) object {
 	title := notifier.Cut(notifier.Clean(m.Title), maxTitle, notifier.UTF16)
 	lines := notifier.Cut(strings.Join(notifier.Lines(m), "\n"), maxLines, notifier.UTF16)
@@ -142,10 +144,14 @@ func newFlex(m message.Message) object {
 	}
 	footer := &box{Type: "box", Layout: "vertical"}
 	for _, l := range notifier.Links(m) {
-		if len(l.URL) <= maxURL {
-			footer.Contents = append(footer.Contents, component{Type: "button", Height: "sm", Action: &action{
-				Type: "uri", Label: notifier.Cut(l.Text, maxLabel, notifier.UTF16), URI: l.URL,
-			}})
+		to := &action{Type: "uri", Label: notifier.Cut(l.Text, maxLabel, notifier.UTF16), URI: l.URL}
+		switch {
+		case len(l.URL) > maxURL:
+		case to.Label != l.Text:
+			text := notifier.Cut(l.Text, maxLinkText, notifier.UTF16)
+			body.Contents = append(body.Contents, component{Type: "text", Text: text, Wrap: true, Size: "sm", Color: linkColor, Action: to})
+		default:
+			footer.Contents = append(footer.Contents, component{Type: "button", Height: "sm", Action: to})
 		}
 	}
 	if len(footer.Contents) == 0 {
@@ -156,6 +162,8 @@ func newFlex(m message.Message) object {
 		Contents: &bubble{Type: "bubble", Body: body, Footer: footer},
 	}
 }
+
+const linkColor = "#2a5db0"
 
 func color(m message.Message) string {
 	switch {

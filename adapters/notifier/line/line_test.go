@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 	notifiertest.Run(t, func(*testing.T) notifiertest.Harness {
 		s := fake.New()
 		return notifiertest.Harness{
-			New: newSender, Server: s, Picture: notifiertest.ByURL, Reads: 2000,
+			New: newSender, Server: s, Picture: notifiertest.ByURL, Reads: 1800,
 			Destination:      destination(s),
 			WrongCredentials: func(d *notify.Destination) { d.Secrets["channel_access_token"] = "geheim-wrong" },
 		}

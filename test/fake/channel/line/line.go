@@ -182,12 +182,17 @@ func renderFlex(m *channel.Message, o object) (valid bool) {
 			return false
 		}
 		for _, c := range block.Contents {
+			a := c.Action
+			if a != nil && (a.Type != "uri" || units(a.Label) == 0 || units(a.Label) > maxLabel || !urlPattern.MatchString(a.URI) || len(a.URI) > maxActionURL) {
+				return false
+			}
 			switch {
-			case c.Type == "text" && c.Text != "":
+			case c.Type == "text" && c.Text != "" && a == nil:
 				m.Text += c.Text + "\n"
-			case c.Type == "button" && c.Action != nil && c.Action.Type == "uri" && units(c.Action.Label) > 0 && units(c.Action.Label) <= maxLabel &&
-				urlPattern.MatchString(c.Action.URI) && len(c.Action.URI) <= maxActionURL:
-				m.Links = append(m.Links, channel.Link{Text: c.Action.Label, URL: c.Action.URI})
+			case c.Type == "text" && c.Text != "":
+				m.Links = append(m.Links, channel.Link{Text: c.Text, URL: a.URI})
+			case c.Type == "button" && a != nil:
+				m.Links = append(m.Links, channel.Link{Text: a.Label, URL: a.URI})
 			default:
 				return false
 			}
