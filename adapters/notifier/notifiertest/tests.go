@@ -280,7 +280,7 @@ func hostile(t *testing.T, f *fixture) {
 	m := example(notify.Opened, notify.English)
 	m.Title = "<!channel> *T* @everyone </b> _t_ & \"x\" [t](https://evil.example)\r\nBcc: x"
 	m.Lines = []string{hostileText, "a\r\nb\x00c \u202egnp.exe"}
-	m.Stream.Text = "*s* <b> & | [x] ](https://evil.example/) </a>"
+	m.Stream.Text = "*s* <b> & | [x](https://e.vil) </a>" // short enough for every label
 	m.Picture = picture()
 	m.Picture.Alt = hostileText
 	opened := f.mustSend(t, m)
