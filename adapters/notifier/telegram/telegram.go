@@ -201,7 +201,11 @@ func render(m message.Message, most int) string {
 		links.WriteString("\n<a href=\"" + html.EscapeString(l.URL) + "\">" + escape.Replace(label) + "</a>")
 		most -= notifier.UTF16("\n" + label)
 	}
-	lines := notifier.Cut(unmention.Replace("\n"+strings.Join(notifier.Lines(m), "\n")), most, notifier.UTF16)
+	lines := ""
+	for _, l := range notifier.Lines(m) {
+		lines += "\n" + l
+	}
+	lines = notifier.Cut(unmention.Replace(lines), most, notifier.UTF16)
 	return "<b>" + escape.Replace(title) + "</b>" + escape.Replace(lines) + links.String()
 }
 

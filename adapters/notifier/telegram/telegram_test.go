@@ -64,6 +64,20 @@ func TestAPictureThatTelegramCannotReadIsLeftOut(t *testing.T) {
 	}
 }
 
+func TestAPushIsAShortReply(t *testing.T) {
+	s := fake.New()
+	t.Cleanup(s.Close)
+	sender := notifiertest.NewSender(t, newSender)
+	m := message.Message{Title: "opened", Lines: []string{"line"}, Link: message.Link{Text: "incident", URL: "https://monitor.example/1"}, Push: true}
+	m.Ref = sender.Send(t.Context(), destination(s), m).Ref
+	m.Title = "worse"
+	sender.Send(t.Context(), destination(s), m)
+	all := s.Messages()
+	if len(all) != 2 || all[0].Text != "worse\nline\nincident" || all[1].Text != "worse\nincident" || all[1].ReplyTo != all[0].ID || !all[1].Sound {
+		t.Errorf("people see %v", all)
+	}
+}
+
 func destination(s *fake.Server) notify.Destination {
 	return notify.Destination{
 		Kind:    notify.Telegram,
