@@ -109,7 +109,8 @@ func run() error {
 	return nil
 }
 
-// fuzz runs the client against one port. It gives it a monitor and an event that exist.
+// fuzz runs the client against one port. It gives it a monitor, an event, a
+// destination, a route and a silence that exist.
 func fuzz(ctx context.Context, service *system.Service, receiver *webhookreceiver.Receiver, dir, port, url string, budget time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -118,9 +119,14 @@ func fuzz(ctx context.Context, service *system.Service, receiver *webhookreceive
 	if err != nil {
 		return err
 	}
+	routing, err := createRouting(ctx, service, port)
+	if err != nil {
+		return err
+	}
 	config := filepath.Join(dir, port+".toml")
 	if err := configure(config, map[string]string{
 		"HOOKS": hooks, "MONITOR": id, "EVENT": event,
+		"DESTINATION": routing.destination, "ROUTE": routing.route, "SILENCE": routing.silence,
 		"API_KEY": system.APIKey, "INTERNAL_API_KEY": system.InternalKey,
 	}); err != nil {
 		return err
