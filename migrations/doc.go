@@ -14,7 +14,15 @@
 //	00011_revisions.sql       changes of running monitors
 //	00012_retention.sql       which ended monitors may have expired events
 //	00013_history_indexes.sql indexes for timelines and statistics
+//	00014_history_sums.sql    sums of the history over ten minutes
 //	00015_quarantine.sql      indexes for the evidence of severe incidents
+//	00016_dashboard.sql       what the dashboard needs
+//	00017_thumbnails.sql      thumbnails
+//	00018_feed_state.sql      an index for the state of the feed
+//	00020_notifications.sql   destinations, routes, silences, storms, deliveries
+//	00021_incident_severity.sql the severity that a line of the log says
+//	00022_callback_failure.sql the long schedule of an event
+//	00023_deliveries.sql      leases and the order of deliveries, storms that last
 //
 // A released file never changes; further changes are new files. No file has a down
 // migration, because it would delete what is stored.
