@@ -67,6 +67,22 @@ var storedState = map[registry.DeliveryState]string{
 	registry.DeliveryFailed:    "failed",
 }
 
+// waits is the condition of a thread whose newest message was delivered and which is due
+// later: for a repetition, or when a silence ends.
+const waits = `(x.tried = 0 AND x.told IS NOT NULL AND x.due_at > now())`
+
+// stateCondition selects deliveries to destinations that are shown in a state.
+func stateCondition(state registry.DeliveryState) string {
+	condition := `x.state = '` + string(state) + `'`
+	switch state {
+	case registry.DeliveryPending:
+		return condition + ` AND ` + waits + ` IS NOT TRUE`
+	case registry.DeliveryDelivered:
+		return `(` + condition + ` OR x.state = 'pending' AND ` + waits + `)`
+	}
+	return condition
+}
+
 // Deliveries implements registry.EventStore. A thread in which nothing was said is not
 // listed while there is nothing to tell.
 func (s *EventStore) Deliveries(ctx context.Context, q registry.DeliveryQuery) ([]registry.DeliveryRecord, error) {
@@ -93,7 +109,7 @@ func (s *EventStore) Deliveries(ctx context.Context, q registry.DeliveryQuery) (
 		both(`e.incident_id = `+id, `(x.incident_id = `+id+` OR x.event_id IN (SELECT id FROM monitor_events WHERE incident_id = `+id+`))`)
 	}
 	if stored, is := storedState[q.State]; is { // written out, the planner uses a partial index
-		both(`e.webhook_status = '`+stored+`'`, `x.state = '`+string(q.State)+`'`)
+		both(`e.webhook_status = '`+stored+`'`, stateCondition(q.State))
 	}
 	if q.DestinationID != "" {
 		both(`false`, `x.destination_id = `+arg(q.DestinationID))
@@ -110,12 +126,12 @@ func (s *EventStore) Deliveries(ctx context.Context, q registry.DeliveryQuery) (
 		 FROM monitor_events e JOIN monitors m ON m.id = e.monitor_id%[1]s
 		 ORDER BY e.created_at DESC, e.id DESC LIMIT %[2]d)
 		UNION ALL
-		(SELECT x.id, x.destination_id, d.name, d.kind, x.event_id, e.event_type, e.body, x.state,
+		(SELECT x.id, x.destination_id, d.name, d.kind, x.event_id, e.event_type, e.body, CASE WHEN x.state = 'pending' AND %[4]s THEN 'delivered' ELSE x.state END,
 		        x.attempts, x.last_error, x.created_at, x.delivered_at, e.resolved_at, false,
-		        x.monitor_id, m.stream_url, COALESCE(x.incident_id, e.incident_id), x.storm_id, x.sequence, x.tried, x.due_at
+		        x.monitor_id, m.stream_url, COALESCE(x.incident_id, e.incident_id), x.storm_id, x.sequence, CASE WHEN x.told IS NULL THEN x.tried ELSE GREATEST(x.tried, 1) END, x.due_at
 		 FROM deliveries x JOIN destinations d ON d.id = x.destination_id LEFT JOIN monitor_events e ON e.id = x.event_id LEFT JOIN monitors m ON m.id = x.monitor_id%[3]s
 		 ORDER BY x.created_at DESC, x.id DESC LIMIT %[2]d)
-		ORDER BY created_at DESC, id DESC LIMIT %[2]d`, whereOf(toCallbacks), q.Limit, whereOf(toDestinations)), args...)
+		ORDER BY created_at DESC, id DESC LIMIT %[2]d`, whereOf(toCallbacks), q.Limit, whereOf(toDestinations), waits), args...)
 	if err != nil {
 		return nil, wrapError(ctx, "list deliveries", err)
 	}

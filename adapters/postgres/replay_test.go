@@ -66,6 +66,36 @@ func TestDeliveriesToDestinationsAreListedWithThoseToCallbacks(t *testing.T) {
 	}
 }
 
+func TestAMessageThatWasSentIsNotPendingUntilItIsRepeated(t *testing.T) {
+	s := open(t, database(t))
+	addDestination(t, s, notify.Discord, "chat")
+	must[routing.RouteRecord](t)(s.ChangeRoute(t.Context(), defaultRoute, func(r *notify.Route) error {
+		r.Repeat = 10 * time.Minute
+		return nil
+	}))
+	m := register(t, s, 1)
+	acceptReport(t, s, m.ID, report(trouble(detector.Blackout, justNow())), monitor.Run)
+	expect := func(when string, want registry.DeliveryState) {
+		t.Helper()
+		for _, state := range []registry.DeliveryState{registry.DeliveryPending, registry.DeliveryDelivered, ""} {
+			found := 0
+			for _, d := range deliveries(t, s, registry.DeliveryQuery{State: state}) {
+				if d.Destination != nil && d.State() == want {
+					found++
+				}
+			}
+			if shown := state == want || state == ""; found == 1 != shown {
+				t.Errorf("%s: %d deliveries are %s of those that are %q", when, found, want, state)
+			}
+		}
+	}
+	expect("before it is sent", registry.DeliveryPending)
+	if sent := tellAll(t, s); sent["chat opened"] != 1 {
+		t.Fatalf("sent %v", sent)
+	}
+	expect("until the repetition", registry.DeliveryDelivered)
+}
+
 func TestDeliveriesAreReplayed(t *testing.T) {
 	dsn := database(t)
 	s := open(t, dsn)

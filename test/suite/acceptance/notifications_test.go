@@ -265,14 +265,17 @@ func assertNoFailures(t *testing.T, env *testenv.Env) {
 	t.Helper()
 	for _, d := range callOK(t, env, http.MethodGet, "/api/v1/deliveries?limit=100", nil)["deliveries"].([]any) {
 		d := d.(map[string]any)
+		if d["state"] != "delivered" || d["last_error"] != nil {
+			t.Errorf("a delivery to %v is %v: %v", d["destination"], d["state"], d["last_error"])
+		}
 		for _, a := range d["attempts"].([]any) {
 			if a := a.(map[string]any); a["error"] != nil {
-				t.Errorf("a delivery to %v failed: %v", d["destination"], a["error"])
+				t.Errorf("an attempt at %v failed: %v", d["destination"], a["error"])
 			}
 		}
 	}
 	for _, l := range env.Service.Log() {
-		if l.Level == "WARN" || l.Level == "ERROR" {
+		if (l.Level == "WARN" || l.Level == "ERROR") && (l.Component == "destinations" || l.Component == "messages") {
 			t.Errorf("the gateway logs %s", l.Raw)
 		}
 	}
