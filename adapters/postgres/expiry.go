@@ -60,6 +60,21 @@ func (s *ExpiryStore) DeleteIncidents(ctx context.Context, id monitor.ID, age ti
 	return incidents, lines, wrapError(ctx, "delete expired incidents of "+string(id), err)
 }
 
+// DeleteNotifications implements record.ExpiryStore. Deleting a storm deletes its deliveries.
+func (s *ExpiryStore) DeleteNotifications(ctx context.Context, age time.Duration, limit int) (int, error) {
+	var deleted int
+	err := s.db.GetContext(ctx, &deleted, `
+		WITH silent AS (DELETE FROM silences WHERE id = ANY (ARRAY(
+				SELECT id FROM silences WHERE LEAST(ended_at, ends_at) < now() - make_interval(secs => $1) LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING 1),
+		     stormy AS (DELETE FROM storms WHERE id = ANY (ARRAY(
+				SELECT id FROM storms WHERE state = 'resolved' AND resolved_at < now() - make_interval(secs => $1) LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING 1),
+		     noticed AS (DELETE FROM deliveries WHERE id = ANY (ARRAY(
+				SELECT id FROM deliveries WHERE notice IS NOT NULL AND state <> 'pending' AND created_at < now() - make_interval(secs => $1)
+				LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING 1)
+		SELECT GREATEST((SELECT count(*) FROM silent), (SELECT count(*) FROM stormy), (SELECT count(*) FROM noticed))`, age.Seconds(), limit)
+	return deleted, wrapError(ctx, "delete expired silences, storms and notices", err)
+}
+
 // MarkExpired implements record.ExpiryStore.
 func (s *ExpiryStore) MarkExpired(ctx context.Context, id monitor.ID) error {
 	_, err := s.db.ExecContext(ctx, `

@@ -204,3 +204,25 @@ func TestTwoGatewaysDeleteEachExpiredEventOnce(t *testing.T) {
 	requireEmpty(t, db, "monitor_events", "incidents", "incident_log")
 	requireLines(t, db, `SELECT count(*) FROM monitors WHERE expired_at IS NULL`, 0)
 }
+
+func TestSilencesStormsAndNoticesExpire(t *testing.T) {
+	t.Parallel()
+	dsn := database(t)
+	s, db := open(t, dsn), raw(t, dsn)
+	incidentOf := onlyIncident(t, s, endedMonitor(t, s, 1).ID)
+	alter(t, db, `INSERT INTO destinations (id, name, kind, language, config) VALUES ('01900000-0000-7000-8000-0000000000d1', 'd', 'slack', 'en', '{}')`)
+	for n, age := range []string{"91 days", "89 days"} {
+		alter(t, db, `INSERT INTO silences (id, match, starts_at, ends_at, by) VALUES (gen_random_uuid(), '{}', now() - interval '100 days', now() - CAST($1 AS interval), 'ann')`, age)
+		alter(t, db, `INSERT INTO storms (id, state, opened_at, resolved_at, live, updated_at) VALUES (gen_random_uuid(), 'resolved', now() - interval '100 days', now() - CAST($1 AS interval), 10, now())`, age)
+		alter(t, db, `INSERT INTO deliveries (id, destination_id, notice, state, created_at) VALUES (gen_random_uuid(), '01900000-0000-7000-8000-0000000000d1', '{}', 'delivered', now() - CAST($1 AS interval))`, age)
+		if n == 0 {
+			alter(t, db, `UPDATE incidents SET storm_id = (SELECT id FROM storms) WHERE id = $1`, incidentOf.ID)
+		}
+	}
+	alter(t, db, `INSERT INTO silences (id, match, starts_at, by) VALUES (gen_random_uuid(), '{}', now() - interval '100 days', 'ann')`)
+	expire(t, s)
+	requireLines(t, db, `SELECT count(*) FROM silences`, 2)
+	requireLines(t, db, `SELECT count(*) FROM storms`, 1)
+	requireLines(t, db, `SELECT count(*) FROM deliveries`, 1)
+	requireLines(t, db, `SELECT count(*) FROM incidents WHERE storm_id IS NULL`, 1)
+}

@@ -43,6 +43,10 @@ type ExpiryStore interface {
 	// than age ago and have no evidence. It first deletes up to limit lines of their logs.
 	DeleteIncidents(ctx context.Context, id monitor.ID, age time.Duration, limit int) (incidents, lines int, err error)
 
+	// DeleteNotifications deletes up to limit silences, storms and notices that ended more than
+	// age ago, and returns how many. Incidents and deliveries that are still there outlive them.
+	DeleteNotifications(ctx context.Context, age time.Duration, limit int) (int, error)
+
 	// MarkExpired ends the search in a monitor that has no event and no incident.
 	MarkExpired(ctx context.Context, id monitor.ID) error
 }
@@ -89,6 +93,9 @@ func (e *Expiry) Run(ctx context.Context) error {
 }
 
 func (e *Expiry) run(ctx context.Context, total *expired) error {
+	if _, err := inBatches(expiryBatch, func() (int, error) { return e.store.DeleteNotifications(ctx, e.retention, expiryBatch) }); err != nil {
+		return err
+	}
 	var after EndedMonitor
 	for {
 		page, err := e.store.ExpiringMonitors(ctx, e.retention, after, expiryPage)

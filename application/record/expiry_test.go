@@ -15,11 +15,12 @@ import (
 
 // expiryStore has ended monitors with events; each batch takes 100 ms.
 type expiryStore struct {
-	monitors []record.EndedMonitor
-	events   map[monitor.ID]int
-	marked   []monitor.ID
-	age      time.Duration
-	err      error // of DeleteEvents
+	monitors      []record.EndedMonitor
+	events        map[monitor.ID]int
+	marked        []monitor.ID
+	age           time.Duration
+	err           error // of DeleteEvents
+	notifications int
 }
 
 func (s *expiryStore) ExpiringMonitors(_ context.Context, age time.Duration, after record.EndedMonitor, limit int) (page []record.EndedMonitor, err error) {
@@ -45,6 +46,12 @@ func (s *expiryStore) DeleteEvents(ctx context.Context, id monitor.ID, _ time.Du
 
 func (s *expiryStore) DeleteIncidents(context.Context, monitor.ID, time.Duration, int) (incidents, lines int, err error) {
 	return 0, 0, nil
+}
+
+func (s *expiryStore) DeleteNotifications(_ context.Context, _ time.Duration, limit int) (int, error) {
+	n := min(s.notifications, limit)
+	s.notifications -= n
+	return n, nil
 }
 
 func (s *expiryStore) MarkExpired(_ context.Context, id monitor.ID) error {
@@ -75,8 +82,9 @@ func runExpiry(t *testing.T, s *expiryStore) error {
 func TestEventsOfEveryPageOfMonitorsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newExpiryStore(250, 3)
-		if err := runExpiry(t, s); err != nil || len(s.marked) != 250 || s.age != 90*24*time.Hour {
-			t.Errorf("%d monitors are marked, the age is %s, %v", len(s.marked), s.age, err)
+		s.notifications = 1200
+		if err := runExpiry(t, s); err != nil || len(s.marked) != 250 || s.notifications != 0 || s.age != 90*24*time.Hour {
+			t.Errorf("%d monitors are marked, %d notifications are left, the age is %s, %v", len(s.marked), s.notifications, s.age, err)
 		}
 	})
 }
