@@ -11,6 +11,9 @@ import { ErrorText } from "./Name";
 
 export const kindGlyphs: Record<KindName, GlyphName> = { webhook: "webhook", slack: "chat", discord: "chat", teams: "chat", line: "phone", telegram: "send", pagerduty: "pager", ntfy: "bell", email: "mail" };
 
+// shownFields say who is told; the others say how.
+const shownFields = ["channel", "to", "chat_id", "topic", "host"];
+
 // testing is the destination that is being tested: a provider may take seconds.
 const testing = signal("");
 
@@ -52,7 +55,7 @@ export function DestinationTable({ words, told }: { words: NotificationWords; to
 
 function Row({ words, told, of }: { words: NotificationWords; told: Told; of: Destination }) {
   const kind = told.kinds.find((k) => k.kind === of.kind);
-  const details = [...Object.values(of.config), ...(of.owner ? [words.byFile(of.owner)] : [])];
+  const details = [...shownFields.flatMap((name) => of.config[name] ?? []), ...(of.owner ? [words.byFile(of.owner)] : [])];
   return (
     <tr>
       <td>
