@@ -1,6 +1,7 @@
 // Package delivery sends the events of monitors as webhooks (section 4, decisions
-// W1 to W4). It leases pending events from the outbox, sends each to its callback
-// URL, and records the result.
+// W1 to W4), and events and messages to destinations (section 19). It leases what is
+// pending from an outbox, sends each, and records the result. Both dispatchers have one
+// loop; below is that of callbacks, and DestinationOutcome shows the states of the other.
 //
 //	            Lease                 Send              RecordAttempt
 //	pending ───────────▶ leased ───────────▶ attempted ──accepted (2xx)──▶ sent
