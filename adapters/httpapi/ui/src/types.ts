@@ -172,7 +172,7 @@ export interface Delivery {
   delivered_at: string | null;
   last_error: string | null;
   long_schedule?: boolean; // its monitor goes on, and it blocks nothing
-  body: string | null; // null: messages
+  body: string; // empty: messages
   attempts: DeliveryAttempt[];
 }
 

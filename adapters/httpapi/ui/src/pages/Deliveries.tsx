@@ -232,7 +232,7 @@ function Detail({ delivery, name }: { delivery: Delivery; name: string }) {
             <Exchange of={attempt} />
           </details>
         ))}
-        {delivery.body !== null && (
+        {delivery.body && (
           <>
             <h3>{words.body}</h3>
             <pre class="code" tabIndex={0} aria-label={words.body}>

@@ -150,7 +150,7 @@ test("a phone shows everything within its width", () =>
 
 const delivered = (more) => ({
   event_id: null, event_type: null, monitor_id: monitor(1).monitor_id, stream_url: monitor(1).stream_url, incident_id: null, created_at: "2026-11-22T12:00:00Z", state: "failed", tried: 4,
-  next_attempt_at: null, delivered_at: null, last_error: "HTTP 503", body: null, attempts: [], delivery_id: "0190a5d9-2a3b-7d8a-9c1d-000000000001",
+  next_attempt_at: null, delivered_at: null, last_error: "HTTP 503", body: "", attempts: [], delivery_id: "0190a5d9-2a3b-7d8a-9c1d-000000000001",
   destination: { destination_id: destination(1).destination_id, name: "Slack #live-ops", kind: "slack" }, ...more,
 });
 
